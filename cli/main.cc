@@ -1,0 +1,74 @@
+// The one translation unit that includes CLI11.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+
+#include "cli/command.h"
+
+namespace rung::cli {
+namespace {
+
+// The explicit list: a command is added by adding its file and its line here.
+std::vector<Command> commands() { return {show_command()}; }
+
+void declare(CLI::App& app, Option& option) {
+  CLI::Option* added = std::visit(
+      [&](auto* target) -> CLI::Option* {
+        if constexpr (std::is_same_v<decltype(target), bool*>)
+          return app.add_flag(option.names, *target, option.help);
+        else
+          return app.add_option(option.names, *target, option.help);
+      },
+      option.target);
+  if (option.required) added->required();
+  if (!option.choices.empty()) added->check(CLI::IsMember(option.choices));
+  if (!option.group.empty()) added->group(option.group);
+}
+
+int main_with(int argc, char** argv) {
+  CLI::App app{"rung: the expressiveness theory of attention, executable", "rung"};
+  app.set_version_flag("--version", std::string("rung ") + RUNG_VERSION);
+  app.require_subcommand(1);
+  auto list = commands();
+  std::vector<CLI::App*> apps;
+  for (auto& command : list) {
+    CLI::App* sub = app.add_subcommand(command.name, command.summary);
+    std::string footer = command.description;
+    if (!command.examples.empty()) {
+      footer += "\n\nExamples:";
+      for (const auto& example : command.examples) footer += "\n  " + example;
+    }
+    sub->footer(footer);
+    for (auto& option : command.options) declare(*sub, option);
+    apps.push_back(sub);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    std::cerr << "rung: [arguments] " << error.what() << "; see rung --help\n";
+    return 2;
+  }
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (!apps[i]->parsed()) continue;
+    auto result = list[i].run();
+    if (!result) {
+      std::cerr << "rung: " << result.error().message << "\n";
+      return 2;
+    }
+    return *result;
+  }
+  return 2;
+}
+
+}  // namespace
+
+void print_json(const nlohmann::ordered_json& document) {
+  RUNG_REQUIRE(document.contains("schema"), "a --json document names its schema");
+  std::cout << document.dump(2) << "\n";
+}
+
+}  // namespace rung::cli
+
+int main(int argc, char** argv) { return rung::cli::main_with(argc, argv); }

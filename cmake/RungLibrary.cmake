@@ -1,0 +1,18 @@
+# rung_library(NAME [DEPENDS other...]): the static library rung::NAME made of rung/NAME/*.cc.
+# A folder may include only what it DEPENDS on; tests/layers checks the includes.
+function(rung_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/rung/${name}/*.cc)
+  add_library(rung_${name} STATIC ${sources})
+  add_library(rung::${name} ALIAS rung_${name})
+  set_target_properties(rung_${name} PROPERTIES EXPORT_NAME ${name})
+  target_include_directories(rung_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                                                 $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_features(rung_${name} PUBLIC cxx_std_20)
+  target_compile_options(rung_${name} PRIVATE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
+  target_link_libraries(rung_${name} PUBLIC fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
+  foreach(dependency ${ARG_DEPENDS})
+    target_link_libraries(rung_${name} PUBLIC rung_${dependency})
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY RUNG_LIBRARIES rung_${name})
+endfunction()

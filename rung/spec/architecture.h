@@ -1,0 +1,192 @@
+// The architecture language: what a user says about a network, in one line and a handful of dimensions.
+//
+//   auto stack = parse_stack("(gdelta*3+full)*12");           // 48 layers
+//   format_stack(*stack) == "(gdelta*3+full)*12";             // canonical: parse(format(s)) == s for every s
+//   Architecture a{*stack, Dimensions{.width = 64, .heads = 2}};
+//   auto layers = resolve(a);                                 // every default filled in, every size checked
+//
+// A Stack is a flat list of layers: repetition and parentheses are notation. Options of a mixer are kept as the
+// user gave them, in the order of the word list (mixer_words), without those that equal the word's own default,
+// so two spellings of the same network compare equal. Sizes that the line leaves open come from Dimensions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "rung/spec/result.h"
+
+namespace rung {
+
+// The words of the language, one enumerator each (mixers.cc holds the list with options, defaults and ranges).
+enum class MixerKind {
+  full,        // softmax attention; with window=w or chunk=c a bounded one, which counts as recurrent
+  linear,      // linear attention with a feature map
+  rnn,         // Elman
+  gru,
+  mamba,       // selective state space, per channel
+  mamba2,      // SSD
+  delta,
+  gdelta,
+  loglinear,   // over linear, mamba2 or gdelta
+  sparse,      // block compression + selection (+ window)
+  topk,        // token-level learned selection
+  heads,       // head-wise mixture: parts side by side in one layer
+  conv,        // causal depthwise convolution
+  identity,    // y_t = v_t: the projections and the MLP stay, no token sees another
+  none,        // MLP only
+  recurrent,   // opaque: a released recurrence, counted and bounded, not evaluated
+  compressed,  // opaque: a released compressed-block attention, counted, not evaluated
+};
+
+struct Mixer;
+
+struct MixerOption {
+  std::string name;
+  std::variant<std::int64_t, std::string> value;  // a number, or a word such as "elu1"
+  bool operator==(const MixerOption&) const = default;
+};
+
+// One group of equal heads inside heads(...).
+struct HeadGroup;
+
+struct Mixer {
+  MixerKind kind = MixerKind::full;
+  std::vector<MixerOption> options;
+  std::vector<HeadGroup> parts;  // heads only, at least one; a part is no heads, none or opaque mixer... see mixers.cc
+  bool operator==(const Mixer&) const;
+
+  std::optional<std::int64_t> number(std::string_view option) const;  // as given; nullopt when left open
+  std::optional<std::string> word(std::string_view option) const;
+};
+
+struct HeadGroup {
+  Mixer mixer;
+  std::int64_t heads = 1;
+  bool operator==(const HeadGroup&) const = default;
+};
+
+struct Stack {
+  std::vector<Mixer> layers;
+  bool operator==(const Stack&) const = default;
+};
+
+inline constexpr std::int64_t kMaxLayers = 100'000;  // a stack longer than this is refused before it is unrolled
+
+// What the language knows of one word; drives the parser, the formatter, `rung help mixers` and the suggestions.
+struct OptionWord {
+  std::string_view name;
+  std::string_view help;
+  bool is_number = true;
+  std::int64_t low = 0, high = 0;                    // numbers: the allowed range
+  std::optional<std::int64_t> default_number;        // nullopt: taken from Dimensions, or absent
+  std::vector<std::string_view> words;               // words: the allowed ones (empty: any identifier)
+  std::string_view default_word;                     // empty: none
+  bool required = false;
+};
+struct MixerWord {
+  MixerKind kind;
+  std::string_view name;
+  std::string_view help;
+  std::vector<OptionWord> options;
+};
+std::span<const MixerWord> mixer_words();
+const MixerWord& mixer_word(MixerKind kind);
+
+// ENSURES: an error is one line, "[arch] <what> at column <c>; <what was expected or the nearest word>".
+Result<Stack> parse_stack(std::string_view text);
+// Canonical: shortest by repeated folding of adjacent equal runs; a function of the value alone.
+std::string format_stack(const Stack& stack);
+std::string format_mixer(const Mixer& mixer);
+
+enum class Norm { none, rms };
+enum class PositionCode { none, table, binary, rope };
+enum class MlpActivation { relu, gelu, silu };
+
+// How numbers are stored. p and f are the theory's: fixed point fx(p, f), or a named float format.
+enum class NumberFormat { fixed, bf16, fp16, fp8_e4m3, fp8_e5m2, fp32 };
+struct Precision {
+  NumberFormat format = NumberFormat::fixed;
+  int bits = 16;      // p; implied by the format for floats
+  int fraction = 0;   // f, fixed only
+  bool operator==(const Precision&) const = default;
+};
+// "8", "8.3" (p.f), "bf16", "fp16", "e4m3", "e5m2", "fp32". REQUIRES nothing; range 2..48 for p, 0..p for f.
+Result<Precision> parse_precision(std::string_view text);
+std::string format_precision(const Precision& precision);
+
+// Sizes shared by all layers; 0 means "derive": head_dim = width / heads, kv_heads = heads, value_dim = head_dim,
+// mlp = 4 * width when absent, -1 for no MLP.
+struct Dimensions {
+  std::int64_t width = 64;
+  std::int64_t heads = 1;
+  std::int64_t kv_heads = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t value_dim = 0;
+  std::int64_t state = 16;       // N of mamba; key dimension of mamba2
+  std::vector<std::int64_t> mlp; // hidden widths, in order; empty: no MLP
+  bool mlp_given = false;        // false: mlp = {4 * width}
+  MlpActivation activation = MlpActivation::relu;
+  Norm norm = Norm::none;
+  PositionCode position = PositionCode::table;
+  std::int64_t vocabulary = 256;
+  std::int64_t outputs = 0;      // 0: = vocabulary
+  std::int64_t context = 0;      // longest prompt for a position table; 0: not fixed
+  bool causal = true;
+  Precision precision;
+  std::optional<std::int64_t> accumulator_bits;  // width of recurrent state entries; absent: precision.bits
+  bool operator==(const Dimensions&) const = default;
+};
+// From a TOML or JSON document with the field names above ("arch" is read by the caller); unknown fields are errors.
+Result<Dimensions> read_dimensions(const std::string& path);
+
+struct Architecture {
+  Stack stack;
+  Dimensions dimensions;
+  bool operator==(const Architecture&) const = default;
+};
+
+enum class FeatureMap { identity, relu, elu1, exp, taylor2 };
+
+// A mixer with every size known. Which fields mean something depends on the kind; the rest are 0.
+struct MixerShape {
+  MixerKind kind = MixerKind::full;
+  std::int64_t heads = 0;      // query heads; value heads of a recurrence
+  std::int64_t kv_heads = 0;   // key/value heads of softmax attention; key heads (groups) of a recurrence
+  std::int64_t key_dim = 0;    // per head
+  std::int64_t value_dim = 0;  // per head
+  std::int64_t state = 0;      // mamba: N
+  std::int64_t inner = 0;      // mamba, rnn, gru, conv: channels
+  std::int64_t conv = 0;       // taps of the short convolution inside the layer; 0: none
+  std::int64_t conv_channels = 0;
+  std::optional<std::int64_t> window, chunk;  // full; sparse's window branch
+  std::int64_t block = 0, select = 0;         // sparse: B, k; topk: select = k
+  std::int64_t groups = 0;                    // sparse: selection groups
+  std::int64_t index_heads = 0, index_dim = 0;  // topk
+  std::int64_t cache = 0;      // KV-cache elements per token where it is not 2-sided (latent attention); 0: derive
+  FeatureMap feature = FeatureMap::identity;
+  bool normalised = true;      // linear
+  bool relu_cell = false;      // rnn: relu instead of tanh
+  MixerKind base = MixerKind::linear;  // loglinear
+  std::string released;        // recurrent/compressed: the kind
+  std::int64_t elements = 0;   // recurrent: state elements
+  std::vector<MixerShape> parts;  // heads
+
+  std::int64_t output_width() const;  // numbers that the mixer hands to W_O, all heads
+};
+
+struct LayerShape {
+  MixerShape mixer;
+  std::int64_t width = 0;
+  std::vector<std::int64_t> mlp;  // hidden widths; empty: no MLP
+};
+
+// ENSURES on success: sizes positive, divisible where they must be, products below 2^62; encoder stacks hold only
+// mixers that have a bidirectional meaning (full, windowed full, linear, topk, identity, none, and heads of those).
+Result<std::vector<LayerShape>> resolve(const Architecture& architecture);
+
+}  // namespace rung
