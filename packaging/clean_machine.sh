@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# The proof that a clean clone works on a machine with nothing on it: a minimal Debian 12 in a folder (debootstrap,
+# minbase: no compiler, no git, no certificates), a clone of this repository's HEAD inside, then ./test and ./run as
+# root, then both again without a network, then as a user without root.
+#
+#   packaging/clean_machine.sh [FOLDER]      FOLDER: /var/tmp/rung-clean; needs root and debootstrap, ten minutes
+#
+# The mirror is the host's own first one for bookworm; RUNG_MIRROR overrides it. FOLDER.tar keeps the empty system
+# for the next time.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+folder=${1:-/var/tmp/rung-clean}
+mirror=${RUNG_MIRROR:-http://deb.debian.org/debian}
+[ "$(id -u)" = 0 ] || { echo "clean_machine.sh needs root: debootstrap and chroot do" >&2; exit 3; }
+case $folder in /var/tmp/* | /tmp/* | /srv/*) ;; *) echo "refusing to replace $folder" >&2; exit 2 ;; esac
+
+# A mount namespace of its own: /proc is there inside and nothing stays mounted outside.
+enter() {
+  unshare --mount "${namespaces[@]}" sh -c 'mount -t proc proc "$1/proc" && exec chroot "$@"' sh "$folder" \
+    /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root CI=true "$@" < /dev/null
+}
+inside() { local namespaces=(); enter "$@"; }
+offline() { local namespaces=(--net); enter "$@"; }
+part() { printf '== %s\n' "$*"; }
+
+rm -rf --one-file-system "$folder"
+mkdir -p "$folder"
+if [ -f "$folder.tar" ]; then
+  tar -C "$folder" -xf "$folder.tar"
+else
+  part "debootstrap bookworm from $mirror"
+  debootstrap --variant=minbase bookworm "$folder" "$mirror" > "$folder.log"
+  tar -C "$folder" -cf "$folder.tar" .
+fi
+cp /etc/resolv.conf "$folder/etc/resolv.conf"
+git clone --quiet --no-local "$root" "$folder/root/rung"
+
+part "./test on an empty machine"
+time inside /root/rung/test
+part "./run"
+time inside /root/rung/run
+part "both again without a network and with a home that cannot be written"
+time offline HOME=/proc /root/rung/test
+time offline HOME=/proc /root/rung/run
+
+part "a user without root, with a package missing: one line, a non-zero code"
+inside dpkg --remove --force-depends librapidcheck-dev > /dev/null
+inside useradd --create-home someone 2> /dev/null || true
+cp -r "$folder/root/rung" "$folder/home/someone/rung"
+inside chown -R someone /home/someone/rung
+if inside su someone -c '/home/someone/rung/test'; then echo "./test went on without its packages" >&2; exit 1; fi
+part "done"
