@@ -44,6 +44,8 @@ struct Command {
 
 // One file a command; each returns a fresh Command that owns its option values through shared state.
 Command show_command();
+// Explains the others; also the man page and the shell completion.
+Command help_command(std::vector<Command> commands);
 
 // Prints the document, two-space indented, with a newline. REQUIRES document.contains("schema").
 void print_json(const nlohmann::ordered_json& document);

@@ -1,5 +1,6 @@
 // The one translation unit that includes CLI11.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 
@@ -30,6 +31,12 @@ int main_with(int argc, char** argv) {
   app.set_version_flag("--version", std::string("rung ") + RUNG_VERSION);
   app.require_subcommand(1);
   auto list = commands();
+  list.push_back(help_command(list));
+  if (argc > 1 && argv[1][0] != '-' &&
+      std::none_of(list.begin(), list.end(), [&](const Command& command) { return command.name == argv[1]; })) {
+    std::cerr << "rung: [arguments] no command \"" << argv[1] << "\"; see rung help\n";
+    return 2;
+  }
   std::vector<CLI::App*> apps;
   for (auto& command : list) {
     CLI::App* sub = app.add_subcommand(command.name, command.summary);

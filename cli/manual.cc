@@ -1,0 +1,138 @@
+#include "cli/manual.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace rung::cli {
+namespace {
+
+constexpr std::string_view kExitCodes[][2] = {
+    {"0", "done"},
+    {"1", "a negative mathematical outcome: a refuted claim, a failed verification"},
+    {"2", "bad input or a failure of the outside world; one line on standard error says which"},
+};
+
+// A text line of roff: backslashes and hyphens keep their meaning, a leading dot or quote is no request.
+std::string roff(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool at_line_start = out.empty() || out.back() == '\n';
+    if (at_line_start && (c == '.' || c == '\'')) out += "\\&";
+    if (c == '\\')
+      out += "\\e";
+    else if (c == '-')
+      out += "\\-";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string roff_paragraphs(std::string_view text) {
+  std::string out = roff(text);
+  for (std::size_t at = out.find("\n\n"); at != std::string::npos; at = out.find("\n\n", at + 1))
+    out.replace(at, 2, "\n.PP\n");
+  return out + "\n";
+}
+
+std::string option_heading(const Option& option) {
+  std::string heading = fmt::format("{}", fmt::join(option_names(option), ", "));
+  if (const std::string value = value_word(option); !value.empty()) heading += " " + value;
+  return heading;
+}
+
+}  // namespace
+
+std::vector<std::string> option_names(const Option& option) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin <= option.names.size();) {
+    const std::size_t end = std::min(option.names.find(',', begin), option.names.size());
+    names.push_back(option.names.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
+
+bool is_positional(const Option& option) { return option.names.empty() || option.names[0] != '-'; }
+
+bool is_flag(const Option& option) { return std::holds_alternative<bool*>(option.target); }
+
+std::string value_word(const Option& option) {
+  if (is_positional(option) || is_flag(option)) return "";
+  if (!option.choices.empty()) return fmt::format("{}", fmt::join(option.choices, "|"));
+  const bool whole = std::holds_alternative<std::int64_t*>(option.target) ||
+                     std::holds_alternative<std::optional<std::int64_t>*>(option.target);
+  const bool real = std::holds_alternative<double*>(option.target) ||
+                    std::holds_alternative<std::optional<double>*>(option.target);
+  return whole ? "N" : real ? "X" : "TEXT";
+}
+
+std::string synopsis(const Command& command) {
+  std::string line = "rung " + command.name;
+  const auto named = std::find_if_not(command.options.begin(), command.options.end(), is_positional);
+  if (named != command.options.end()) line += " [OPTION]...";
+  for (const Option& option : command.options) {
+    if (!is_positional(option)) continue;
+    const bool repeats = std::holds_alternative<std::vector<std::string>*>(option.target);
+    const std::string word = option.names + (repeats ? "..." : "");
+    line += fmt::format(fmt::runtime(option.required ? " {}" : " [{}]"), word);
+  }
+  return line;
+}
+
+std::string help_list(const std::vector<Command>& commands) {
+  std::size_t width = 0;
+  for (const Command& command : commands) width = std::max(width, command.name.size());
+  std::string out = "Commands:\n";
+  for (const Command& command : commands)
+    out += fmt::format("  {:<{}}  {}\n", command.name, width, command.summary);
+  return out;
+}
+
+std::string help_text(const Command& command) {
+  std::string out = fmt::format("{}\n\n{}\n", synopsis(command), command.summary);
+  if (!command.description.empty()) out += fmt::format("\n{}\n", command.description);
+  std::size_t width = 0;
+  for (const Option& option : command.options) width = std::max(width, option_heading(option).size());
+  width = std::min<std::size_t>(width, 32);
+  std::string group;
+  if (!command.options.empty()) out += "\nOptions:\n";
+  for (const Option& option : command.options) {
+    if (option.group != group) out += fmt::format("\n{}:\n", group = option.group);
+    const std::string heading = option_heading(option);
+    const std::string gap = heading.size() > width ? fmt::format("\n{:{}}", "", width + 4) : "  ";
+    out += fmt::format("  {:<{}}{}{}\n", heading, width, gap, option.help);
+  }
+  if (!command.examples.empty()) out += "\nExamples:\n";
+  for (const std::string& example : command.examples) out += fmt::format("  {}\n", example);
+  return out;
+}
+
+std::string man_page(const std::vector<Command>& commands, const std::string& version) {
+  std::string out = fmt::format(".TH RUNG 1 \"\" \"rung {}\" \"User Commands\"\n", version);
+  out += ".SH NAME\nrung \\- the expressiveness theory of attention, executable\n.SH SYNOPSIS\n.B rung\n";
+  out += ".I COMMAND\n[\\fIOPTION\\fR]...\n.SH DESCRIPTION\n";
+  out += roff(
+      "Says what a stack of full, linear, recurrent and sparse attention layers means bit for bit, how much it can "
+      "remember, and what it provably cannot do. Results go to standard output; every command that has --json writes "
+      "one document with a \"schema\" field there and nothing else.\n");
+  out += ".SH COMMANDS\n";
+  for (const Command& command : commands) {
+    out += fmt::format(".SS {}\n{}.\n", roff(synopsis(command)), roff(command.summary));
+    if (!command.description.empty()) out += fmt::format(".PP\n{}", roff_paragraphs(command.description));
+    for (const Option& option : command.options)
+      out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(option_heading(option)), roff(option.help));
+    if (command.examples.empty()) continue;
+    out += ".PP\nExamples:\n.PP\n.nf\n.RS\n";
+    for (const std::string& example : command.examples) out += roff(example) + "\n";
+    out += ".RE\n.fi\n";
+  }
+  out += ".SH EXIT STATUS\n";
+  for (const auto& [code, meaning] : kExitCodes) out += fmt::format(".TP\n.B {}\n{}\n", code, roff(meaning));
+  out += ".SH ENVIRONMENT\n.TP\n.B RUNG_THREADS\nhow many threads long work uses; results do not depend on it\n";
+  return out;
+}
+
+}  // namespace rung::cli
