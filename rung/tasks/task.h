@@ -46,7 +46,11 @@ class Task {
   virtual std::int64_t prompt_length() const = 0;           // T, tokens
   virtual std::vector<std::int64_t> query_positions() const = 0;  // where answers are read, increasing
   virtual bool supports(Variant variant) const = 0;
+  // The words that differ from their default: {"order", "easy"}. make_task(name(), size(), options()) is this task again.
+  virtual std::map<std::string, std::string> options() const { return {}; }
 
+  // REQUIRES supports(variant). Adversarial instances come in pairs: 2k and 2k+1 are one draw in its two polarities,
+  // as close to each other as the task allows and with different answers.
   virtual Instance generate(Variant variant, std::uint64_t seed, std::uint64_t index) const = 0;
   // Recomputed from the prompt alone, slowly and plainly. REQUIRES a complete, valid prompt.
   virtual std::vector<std::int64_t> answer(const Prompt& prompt) const = 0;
@@ -65,8 +69,11 @@ class Task {
   // The tokens that a chain of thought writes after the prompt (the last one is the answer), where the task has one.
   virtual std::optional<std::vector<std::int64_t>> chain_of_thought(const Prompt& prompt) const;
 
-  // A person's view: text of one instance; language() is the plain-language form where the task has one.
+  // A person's view: text of one prompt, of one answer; language() is the plain-language form where the task has one.
   virtual std::string text(const Prompt& prompt) const;
+  virtual std::string answer_text(std::span<const std::int64_t> answer) const;
+  // How text() writes one value of one field: a number, unless the vocabulary has a sign for it.
+  virtual std::string symbol(std::size_t field, std::int64_t value) const;
   struct Language {
     std::string prompt, answer;
   };
@@ -85,14 +92,26 @@ struct TaskWord {
     std::int64_t low = 1, high = 1;
   };
   std::vector<Size> sizes;
+  // REQUIRES: sizes within their ranges with default values filled in, options among those below.
   Result<std::unique_ptr<Task>> (*make)(const TaskSizes& sizes, const std::map<std::string, std::string>& options);
+  struct Option {
+    std::string_view name, help;
+    std::vector<std::string_view> words;  // the first is the default
+  };
+  std::vector<Option> options = {};
 };
 std::span<const TaskWord> task_words();
+
+inline constexpr std::int64_t kMaxPromptLength = std::int64_t{1} << 31;  // tokens
+inline constexpr std::int64_t kMaxAlphabet = std::int64_t{1} << 60;      // values of one field
 
 // ENSURES: sizes checked (unknown names, ranges, prompt length at most 2^31); one-line errors with the nearest word.
 // NAME may be a path to a user's task file (user_task.h). Options are words: {"order","easy"}.
 Result<std::unique_ptr<Task>> make_task(std::string_view name, const TaskSizes& sizes,
                                         const std::map<std::string, std::string>& options = {});
+
+// The task's line in the list, or an error with the nearest word.
+Result<const TaskWord*> find_task_word(std::string_view name);
 
 // Every instance of the task in the canonical order while `visit` returns true. Returns how many were visited.
 std::uint64_t enumerate(const Task& task, const std::function<bool(const Instance&)>& visit);

@@ -1,0 +1,61 @@
+#include "rung/spec/staged_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace rung {
+
+Result<StagedFile> StagedFile::open(std::string path, bool replace) {
+  StagedFile staged;
+  staged.replace_ = replace;
+  if (!replace && ::access(path.c_str(), F_OK) == 0)
+    return fail(ErrorCode::io, "[write] {} exists; --force replaces it", path);
+  staged.temporary_ = fmt::format("{}.part-{}", path, ::getpid());
+  const int descriptor = ::open(staged.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (descriptor >= 0) staged.file_ = ::fdopen(descriptor, "wb");
+  if (!staged.file_) {
+    const int reason = errno;
+    if (descriptor >= 0) ::close(descriptor);
+    staged.temporary_.clear();
+    return fail(ErrorCode::io, "[write] {}: {}", path, std::strerror(reason));
+  }
+  staged.path_ = std::move(path);
+  return staged;
+}
+
+StagedFile::StagedFile(StagedFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      file_(std::exchange(other.file_, nullptr)),
+      replace_(other.replace_) {}
+
+StagedFile::~StagedFile() {
+  if (file_) std::fclose(file_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+Result<void> StagedFile::write(std::string_view bytes) {
+  RUNG_REQUIRE(file_ != nullptr, "write after commit to {}", path_);
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size())
+    return fail(ErrorCode::io, "[write] {}: {}", path_, std::strerror(errno));
+  return {};
+}
+
+Result<void> StagedFile::commit() {
+  RUNG_REQUIRE(file_ != nullptr, "second commit of {}", path_);
+  if (std::fclose(std::exchange(file_, nullptr)) != 0)
+    return fail(ErrorCode::io, "[write] {}: {}", path_, std::strerror(errno));
+  // link() refuses an existing name, so that two writers cannot both believe they were first.
+  const int failed = replace_ ? ::rename(temporary_.c_str(), path_.c_str())
+                              : ::link(temporary_.c_str(), path_.c_str());
+  if (failed != 0) return fail(ErrorCode::io, "[write] {}: {}", path_, std::strerror(errno));
+  if (!replace_) ::unlink(temporary_.c_str());
+  temporary_.clear();
+  return {};
+}
+
+}  // namespace rung
