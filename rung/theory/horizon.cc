@@ -1,0 +1,138 @@
+// Claim: each function returns the first n whose count exceeds 2^bits. Monotone counts are searched by galloping and
+// bisection; log-linear 2-Sum is not monotone from one dyadic block to the next (a bucket twice as large may have
+// fewer subsets of a fixed alphabet), so its blocks are searched one after the other.
+// References: Eva and 2-Sum against recurrences, log-linear stacks and sparse blocks, docs/counting.md.
+#include "rung/theory/horizon.h"
+
+#include <bit>
+#include <functional>
+
+#include "rung/spec/require.h"
+
+namespace rung {
+namespace {
+
+// The first n in [low, high] at which `bites` holds; it may only ever turn from false to true.
+std::optional<std::int64_t> first_in(std::int64_t low, std::int64_t high,
+                                     const std::function<bool(std::int64_t)>& bites) {
+  if (low > high) return std::nullopt;
+  std::int64_t known_false = low - 1, step = 1, probe = low;
+  while (!bites(probe)) {
+    known_false = probe;
+    if (probe == high) return std::nullopt;
+    probe = high - probe < step ? high : probe + step;
+    step *= 2;
+  }
+  while (probe - known_false > 1) {
+    const std::int64_t middle = known_false + (probe - known_false) / 2;
+    (bites(middle) ? probe : known_false) = middle;
+  }
+  return probe;
+}
+
+std::int64_t oldest_bucket(std::int64_t n) {  // 2^⌊lg n⌋
+  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n)));
+}
+
+}  // namespace
+
+Integer Modulus::at(std::int64_t n) const {
+  switch (rule) {
+    case Rule::twice_plus_one: return 2 * Integer(n) + 1;
+    case Rule::square: return Integer(n) * n;
+    case Rule::fixed: return value;
+  }
+  return value;
+}
+
+Integer lower_half(const Integer& M) {
+  RUNG_REQUIRE(M >= 1, "M={}", M.str());
+  return (M - 1) / 2;
+}
+
+Count eva_count(std::int64_t n) { return Count::power(n, n); }
+Count index_count(std::int64_t n, std::int64_t alphabet) { return Count::power(alphabet, n); }
+Count log_linear_count(std::int64_t n) { return Count::power(n, oldest_bucket(n)); }
+Count log_linear_index_count(std::int64_t n, std::int64_t alphabet) { return Count::power(alphabet, oldest_bucket(n)); }
+Count two_sum_count(std::int64_t n, const Integer& M) { return Count::subsets(M, n); }
+Count log_linear_two_sum_count(std::int64_t n, const Integer& M) {
+  const std::int64_t bucket = oldest_bucket(n);
+  const Integer values = n > bucket ? Integer(M - 1) : M;  // the later tokens need a value of their own
+  if (values < bucket) return Count::power(1, 1);
+  return Count::binomial(values, bucket);
+}
+Count seqcomp_count(const Integer& arguments) { return Count::power(arguments, arguments); }
+
+std::optional<std::int64_t> eva_bites(const Integer& bits) {
+  return first_in(1, kHorizonLimit, [&](std::int64_t n) { return !bits_suffice(bits, eva_count(n)); });
+}
+
+std::int64_t horizon(const Integer& bits) {
+  RUNG_REQUIRE(bits >= 0, "bits={}", bits.str());
+  const auto bites = eva_bites(bits);
+  return bites ? *bites - 1 : kHorizonLimit;
+}
+
+std::optional<std::int64_t> index_bites(const Integer& bits, std::int64_t alphabet) {
+  return first_in(1, kHorizonLimit, [&](std::int64_t n) { return !bits_suffice(bits, index_count(n, alphabet)); });
+}
+
+std::optional<std::int64_t> log_linear_bites(const Integer& bits) {
+  return first_in(1, kHorizonLimit, [&](std::int64_t n) { return !bits_suffice(bits, log_linear_count(n)); });
+}
+
+std::optional<std::int64_t> two_sum_bites(const Integer& bits, const Modulus& modulus) {
+  return first_in(1, kHorizonLimit,
+                  [&](std::int64_t n) { return !bits_suffice(bits, two_sum_count(n, modulus.at(n))); });
+}
+
+std::optional<std::int64_t> log_linear_two_sum_bites(const Integer& bits, const Modulus& modulus) {
+  const auto bites = [&](std::int64_t n) { return !bits_suffice(bits, log_linear_two_sum_count(n, modulus.at(n))); };
+  for (std::int64_t bucket = 1; bucket < kHorizonLimit; bucket *= 2) {
+    if (bites(bucket)) return bucket;
+    if (const auto inside = first_in(bucket + 1, 2 * bucket - 1, bites)) return inside;
+  }
+  return std::nullopt;
+}
+
+std::int64_t window_blocks(std::int64_t window, std::int64_t block) {
+  RUNG_REQUIRE(window >= 0 && block >= 1, "window={} block={}", window, block);
+  return window / block + (window % block != 0) + 1;
+}
+
+Integer determined_values(const Integer& message_bits, std::int64_t block) {
+  const auto too_many = [&](std::int64_t d) {
+    return !bits_suffice(message_bits, Count::subsets_or_empty(d, block));
+  };
+  const auto first = first_in(0, kHorizonLimit, too_many);
+  return first ? Integer(*first - 1) : Integer(kHorizonLimit);
+}
+
+namespace {
+
+bool sparse_impossible(const SparseLayer& layer, std::int64_t n, const Integer& values, const Integer& determined) {
+  const std::int64_t blocks = n / layer.block;
+  if (!layer.position_dependent)
+    return blocks > layer.selected && values >= layer.block &&
+           !bits_suffice(layer.message_bits, Count::binomial(values, layer.block));
+  return determined < values - layer.block && (values - determined) * blocks > values * layer.selected;
+}
+
+Integer determined_by(const SparseLayer& layer) {
+  RUNG_REQUIRE(layer.block >= 1 && layer.selected >= 0, "block={} selected={}", layer.block, layer.selected);
+  return layer.position_dependent ? determined_values(layer.message_bits, layer.block) : Integer(0);
+}
+
+}  // namespace
+
+bool sparse_two_sum_impossible(const SparseLayer& layer, std::int64_t n, const Integer& values) {
+  return sparse_impossible(layer, n, values, determined_by(layer));
+}
+
+std::optional<std::int64_t> sparse_two_sum_bites(const SparseLayer& layer, const Modulus& modulus) {
+  const Integer determined = determined_by(layer);
+  return first_in(1, kHorizonLimit,
+                  [&](std::int64_t n) { return sparse_impossible(layer, n, modulus.at(n), determined); });
+}
+
+}  // namespace rung
