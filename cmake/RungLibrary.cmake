@@ -9,7 +9,8 @@ function(rung_library name)
   target_include_directories(rung_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                                                  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_compile_features(rung_${name} PUBLIC cxx_std_20)
-  target_compile_options(rung_${name} PRIVATE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
+  target_compile_options(rung_${name} PRIVATE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
+                         -Wno-missing-field-initializers)
   target_link_libraries(rung_${name} PUBLIC fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
   foreach(dependency ${ARG_DEPENDS})
     target_link_libraries(rung_${name} PUBLIC rung_${dependency})

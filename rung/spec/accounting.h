@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "rung/spec/architecture.h"
@@ -13,26 +14,30 @@ namespace rung {
 
 // Counts of one layer. Units: elements are stored numbers, bits are bits.
 struct LayerAccount {
-  std::string mixer;                   // the word as `counts` uses it: "gdelta", "full(window=128)"
-  std::string text;                    // the mixer in the language, with its own sizes
-  std::int64_t state_elements = 0;     // recurrent state (log-linear: one level)
-  std::int64_t levels = 1;             // log-linear: live levels at `context`, ⌊lg t⌋ + 2; else 1
-  std::int64_t conv_elements = 0;      // short-convolution buffer
-  std::int64_t window_elements = 0;    // keys and values of a window's w - 1 earlier tokens
-  std::int64_t state_bits = 0;         // state_elements * levels, conv, window, each with its own dtype
-  std::int64_t cache_elements = 0;     // KV-cache elements per token of unbounded attention
-  std::int64_t cache_bits = 0;         // per token
+  std::string mixer;                 // the word as `counts` uses it: "gdelta", "full(window=128)"
+  std::string text;                  // the mixer in the language, with its own sizes
+  std::int64_t state_elements = 0;   // recurrent state (log-linear: one level)
+  std::int64_t levels = 1;           // log-linear: live levels at `context`, ⌊lg t⌋ + 2; else 1
+  std::int64_t conv_elements = 0;    // short-convolution buffer
+  std::int64_t window_elements = 0;  // keys and values of a window's w - 1 (chunk's c - 1) earlier tokens
+  std::int64_t state_bits = 0;       // state_elements * levels, conv, window, each with its own dtype
+  std::int64_t cache_elements = 0;   // KV-cache elements per token of unbounded attention
+  std::int64_t cache_bits = 0;       // per token
   std::optional<std::int64_t> parameters;  // absent for opaque mixers
-  std::string letters;                 // "F", "R", "RF" (convolution inside a full layer), "(F∥R)", ""
+  std::string parameters_reason;           // why they are absent
+  std::string letters;                     // "F", "R", "RF" (convolution inside a full layer), "(F∥R)", ""
 };
 
 struct Account {
   std::vector<LayerAccount> layers;
   std::map<std::string, std::int64_t> counts;
-  std::int64_t state_bits = 0;               // over all layers
+  std::int64_t state_bits = 0;  // over all layers
   std::int64_t cache_bits_per_token = 0;
-  std::optional<std::int64_t> parameters;    // absent when some layer's are
-  std::string pattern;                       // word over F and R, THEORY's notation
+  std::optional<std::int64_t>
+      parameters;                  // of all layers, embeddings and output; absent when some layer's are
+  std::string parameters_reason;   // why they are absent
+  std::string pattern;             // the word over F and R, one letter or more a layer
+  std::vector<std::string> notes;  // conventions behind the numbers that a reader should know
 };
 
 // Widths in bits; by default the architecture's precision and accumulator_bits.
@@ -41,6 +46,15 @@ struct StorageBits {
   std::optional<std::int64_t> context;  // for log-linear levels
 };
 
-Account account(const Architecture& architecture, const std::vector<LayerShape>& layers, const StorageBits& bits);
+// "fp32", "float32", "bf16", "bfloat16", "fp16", "float16", "half", "fp8", "e4m3", "e5m2", "int8", or bits:
+// "12".
+Result<int> parse_dtype(std::string_view text);
+
+// The pattern word with its repetitions folded: "RRRFRRRF" -> "(R^3 F)^2".
+std::string fold_pattern(const std::vector<LayerAccount>& layers);
+
+// REQUIRES layers == resolve(architecture).
+Account account(const Architecture& architecture, const std::vector<LayerShape>& layers,
+                const StorageBits& bits);
 
 }  // namespace rung

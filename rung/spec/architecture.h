@@ -5,9 +5,10 @@
 //   Architecture a{*stack, Dimensions{.width = 64, .heads = 2}};
 //   auto layers = resolve(a);                                 // every default filled in, every size checked
 //
-// A Stack is a flat list of layers: repetition and parentheses are notation. Options of a mixer are kept as the
-// user gave them, in the order of the word list (mixer_words), without those that equal the word's own default,
-// so two spellings of the same network compare equal. Sizes that the line leaves open come from Dimensions.
+// A Stack is a flat list of layers: repetition and parentheses are notation. Options of a mixer are kept as
+// the user gave them, in the order of the word list (mixer_words), without those that equal the word's own
+// default, so two spellings of the same network compare equal. Sizes that the line leaves open come from
+// Dimensions.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +23,15 @@
 
 namespace rung {
 
-// The words of the language, one enumerator each (mixers.cc holds the list with options, defaults and ranges).
+// The words of the language, one enumerator each (mixers.cc holds the list with options, defaults and
+// ranges).
 enum class MixerKind {
-  full,        // softmax attention; with window=w or chunk=c a bounded one, which counts as recurrent
-  linear,      // linear attention with a feature map
-  rnn,         // Elman
+  full,    // softmax attention; with window=w or chunk=c a bounded one, which counts as recurrent
+  linear,  // linear attention with a feature map
+  rnn,     // Elman
   gru,
-  mamba,       // selective state space, per channel
-  mamba2,      // SSD
+  mamba,   // selective state space, per channel
+  mamba2,  // SSD
   delta,
   gdelta,
   loglinear,   // over linear, mamba2 or gdelta
@@ -57,7 +59,7 @@ struct HeadGroup;
 struct Mixer {
   MixerKind kind = MixerKind::full;
   std::vector<MixerOption> options;
-  std::vector<HeadGroup> parts;  // heads only, at least one; a part is no heads, none or opaque mixer... see mixers.cc
+  std::vector<HeadGroup> parts;  // heads only, at least one; a part's mixer satisfies can_stand_in_heads
   bool operator==(const Mixer&) const;
 
   std::optional<std::int64_t> number(std::string_view option) const;  // as given; nullopt when left open
@@ -75,17 +77,23 @@ struct Stack {
   bool operator==(const Stack&) const = default;
 };
 
-inline constexpr std::int64_t kMaxLayers = 100'000;  // a stack longer than this is refused before it is unrolled
+inline constexpr std::int64_t kMaxLayers =
+    100'000;  // a stack longer than this is refused before it is unrolled
+inline constexpr std::int64_t kMaxSize = std::int64_t{1} << 31;      // largest width, head count, window, ...
+inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 50;  // largest state of an opaque mixer
+inline constexpr std::size_t kMaxStackText = std::size_t{16} << 20;  // bytes of an architecture line
+inline constexpr int kMaxNesting = 64;  // open parentheses of an architecture line
 
-// What the language knows of one word; drives the parser, the formatter, `rung help mixers` and the suggestions.
+// What the language knows of one word; drives the parser, the formatter, `rung show --mixers` and the
+// suggestions.
 struct OptionWord {
   std::string_view name;
   std::string_view help;
   bool is_number = true;
-  std::int64_t low = 0, high = 0;                    // numbers: the allowed range
-  std::optional<std::int64_t> default_number;        // nullopt: taken from Dimensions, or absent
-  std::vector<std::string_view> words;               // words: the allowed ones (empty: any identifier)
-  std::string_view default_word;                     // empty: none
+  std::int64_t low = 0, high = 0;              // numbers: the allowed range
+  std::optional<std::int64_t> default_number;  // nullopt: taken from Dimensions, or absent
+  std::vector<std::string_view> words;         // words: the allowed ones (empty: any identifier)
+  std::string_view default_word;               // empty: none
   bool required = false;
 };
 struct MixerWord {
@@ -96,10 +104,14 @@ struct MixerWord {
 };
 std::span<const MixerWord> mixer_words();
 const MixerWord& mixer_word(MixerKind kind);
+bool is_opaque(MixerKind kind);  // recurrent, compressed: counted, not evaluated
+bool can_stand_in_heads(
+    MixerKind kind);  // mixers made of heads; their `heads` option is then the part's count
 
 // ENSURES: an error is one line, "[arch] <what> at column <c>; <what was expected or the nearest word>".
 Result<Stack> parse_stack(std::string_view text);
-// Canonical: shortest by repeated folding of adjacent equal runs; a function of the value alone.
+// Canonical, a function of the value alone: runs of equal layers are folded first, then groups of two, three,
+// ... adjacent pieces that repeat, from the left (repetition.h).
 std::string format_stack(const Stack& stack);
 std::string format_mixer(const Mixer& mixer);
 
@@ -111,44 +123,67 @@ enum class MlpActivation { relu, gelu, silu };
 enum class NumberFormat { fixed, bf16, fp16, fp8_e4m3, fp8_e5m2, fp32 };
 struct Precision {
   NumberFormat format = NumberFormat::fixed;
-  int bits = 16;      // p; implied by the format for floats
-  int fraction = 0;   // f, fixed only
+  int bits = 16;     // p; implied by the format for floats
+  int fraction = 0;  // f, fixed only
   bool operator==(const Precision&) const = default;
 };
 // "8", "8.3" (p.f), "bf16", "fp16", "e4m3", "e5m2", "fp32". REQUIRES nothing; range 2..48 for p, 0..p for f.
 Result<Precision> parse_precision(std::string_view text);
 std::string format_precision(const Precision& precision);
 
-// Sizes shared by all layers; 0 means "derive": head_dim = width / heads, kv_heads = heads, value_dim = head_dim,
-// mlp = 4 * width when absent, -1 for no MLP.
+// Sizes shared by all layers; 0 means "derive": kv_heads = heads, head_dim = width / heads (of the mixer at
+// hand), value_dim = the mixer's key dimension.
 struct Dimensions {
   std::int64_t width = 64;
   std::int64_t heads = 1;
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;
   std::int64_t value_dim = 0;
-  std::int64_t state = 16;       // N of mamba; key dimension of mamba2
-  std::vector<std::int64_t> mlp; // hidden widths, in order; empty: no MLP
-  bool mlp_given = false;        // false: mlp = {4 * width}
+  std::int64_t state = 16;        // N of mamba; key dimension of mamba2
+  std::vector<std::int64_t> mlp;  // hidden widths, in order; empty: no MLP
+  bool mlp_given = false;         // false: mlp = {4 * width}
   MlpActivation activation = MlpActivation::relu;
   Norm norm = Norm::none;
   PositionCode position = PositionCode::table;
   std::int64_t vocabulary = 256;
-  std::int64_t outputs = 0;      // 0: = vocabulary
-  std::int64_t context = 0;      // longest prompt for a position table; 0: not fixed
+  std::int64_t outputs = 0;  // 0: = vocabulary
+  std::int64_t context = 0;  // longest prompt for a position table; 0: not fixed
   bool causal = true;
   Precision precision;
   std::optional<std::int64_t> accumulator_bits;  // width of recurrent state entries; absent: precision.bits
   bool operator==(const Dimensions&) const = default;
 };
-// From a TOML or JSON document with the field names above ("arch" is read by the caller); unknown fields are errors.
+// From a TOML or JSON document with the field names above (`mlp` is a number, a list, or "none"; `precision`
+// a text as for parse_precision); unknown fields are errors. "arch" may stand beside them:
+// read_architecture_file.
 Result<Dimensions> read_dimensions(const std::string& path);
+
+// ENSURES: sizes in 1..kMaxSize (0 where it means "derive"), heads divisible by kv_heads. resolve() calls it.
+Result<void> check_dimensions(const Dimensions& dimensions);
+// "none" or hidden widths: "256", "256,128".
+Result<std::vector<std::int64_t>> parse_mlp(std::string_view text);
+std::string format_mlp(const std::vector<std::int64_t>& widths);
+std::vector<std::int64_t> mlp_widths(
+    const Dimensions& dimensions);                              // hidden widths with the default filled in
+Result<Norm> parse_norm(std::string_view text);                 // none | rms
+Result<PositionCode> parse_position(std::string_view text);     // none | table | binary | rope
+Result<MlpActivation> parse_activation(std::string_view text);  // relu | gelu | silu
+std::string_view norm_name(Norm norm);
+std::string_view position_name(PositionCode position);
+std::string_view activation_name(MlpActivation activation);
 
 struct Architecture {
   Stack stack;
   Dimensions dimensions;
   bool operator==(const Architecture&) const = default;
 };
+
+// A dimensions file with the line it may carry.
+struct ArchitectureFile {
+  std::optional<std::string> arch;
+  Dimensions dimensions;
+};
+Result<ArchitectureFile> read_architecture_file(const std::string& path);
 
 enum class FeatureMap { identity, relu, elu1, exp, taylor2 };
 
@@ -163,20 +198,24 @@ struct MixerShape {
   std::int64_t inner = 0;      // mamba, rnn, gru, conv: channels
   std::int64_t conv = 0;       // taps of the short convolution inside the layer; 0: none
   std::int64_t conv_channels = 0;
-  std::optional<std::int64_t> window, chunk;  // full; sparse's window branch
-  std::int64_t block = 0, select = 0;         // sparse: B, k; topk: select = k
-  std::int64_t groups = 0;                    // sparse: selection groups
+  std::optional<std::int64_t> window, chunk;    // full; sparse's window branch
+  std::int64_t block = 0, select = 0;           // sparse: B, k; topk: select = k
+  std::int64_t groups = 0;                      // sparse: selection groups; mamba2: = kv_heads
   std::int64_t index_heads = 0, index_dim = 0;  // topk
-  std::int64_t cache = 0;      // KV-cache elements per token where it is not 2-sided (latent attention); 0: derive
+  std::int64_t cache =
+      0;  // KV-cache elements per token where it is not 2-sided (latent attention); 0: derive
   FeatureMap feature = FeatureMap::identity;
-  bool normalised = true;      // linear
-  bool relu_cell = false;      // rnn: relu instead of tanh
-  MixerKind base = MixerKind::linear;  // loglinear
-  std::string released;        // recurrent/compressed: the kind
-  std::int64_t elements = 0;   // recurrent: state elements
+  bool normalised = true;              // linear
+  bool relu_cell = false;              // rnn: relu instead of tanh
+  MixerKind base = MixerKind::linear;  // loglinear; the other fields are the base's
+  std::int64_t levels = 0;             // loglinear: live states at dimensions.context; 0: context not fixed
+  std::string released;                // recurrent/compressed: the kind
+  std::int64_t elements =
+      0;  // recurrent: state elements; compressed: cached elements per entry (block = ratio)
   std::vector<MixerShape> parts;  // heads
 
-  std::int64_t output_width() const;  // numbers that the mixer hands to W_O, all heads
+  std::int64_t output_width() const;  // numbers that the mixer hands to W_O, all heads; 0 for none and opaque
+  std::int64_t feature_dim() const;   // of one key after the feature map: taylor2 1 + d + d², else d
 };
 
 struct LayerShape {
@@ -185,8 +224,12 @@ struct LayerShape {
   std::vector<std::int64_t> mlp;  // hidden widths; empty: no MLP
 };
 
-// ENSURES on success: sizes positive, divisible where they must be, products below 2^62; encoder stacks hold only
-// mixers that have a bidirectional meaning (full, windowed full, linear, topk, identity, none, and heads of those).
+// Live states of log-linear attention after `context` tokens: ⌊lg context⌋ + 2. REQUIRES context >= 1.
+std::int64_t loglinear_levels(std::int64_t context);
+
+// ENSURES on success: sizes positive, divisible where they must be, products below 2^62; encoder stacks hold
+// only mixers that have a bidirectional meaning (full, windowed full, linear, topk, identity, none, and heads
+// of those, without a short convolution). Opaque mixers resolve: only evaluation refuses them.
 Result<std::vector<LayerShape>> resolve(const Architecture& architecture);
 
 }  // namespace rung

@@ -1,5 +1,6 @@
-// The input of a model: positions that carry integer fields (THEORY 1.3). Field 0 is "token" unless a task says
-// otherwise. Field-major storage: fields[f] holds length(f) numbers per position, position after position.
+// The input of a model: positions that carry integer fields (THEORY 1.3). Field 0 is "token" unless a task
+// says otherwise. Field-major storage: fields[f] holds length(f) numbers per position, position after
+// position.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +36,9 @@ struct Prompt {
 struct AnswerSpec {
   enum class Kind { token, boolean, vector };
   Kind kind = Kind::token;
-  std::int64_t size = 0;       // token: alphabet; vector: components
-  int fraction = 0;            // vector: components are integers meaning k * 2^-fraction
-  double tolerance = 0;        // vector: largest absolute error that counts as right, in real units
+  std::int64_t size = 0;  // token: alphabet; vector: components
+  int fraction = 0;       // vector: components are integers meaning k * 2^-fraction
+  double tolerance = 0;   // vector: largest absolute error that counts as right, in real units
   bool operator==(const AnswerSpec&) const = default;
 };
 

@@ -1,6 +1,7 @@
 // Random numbers that depend on (seed, stream) alone: the same on every machine, compiler and thread count.
-// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a counter passed through a mixing function, so stream number i
-// can be started anywhere without touching the streams before it. Instance i of a task uses Random(seed, i).
+// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a counter passed through a mixing function, so stream number
+// i can be started anywhere without touching the streams before it. Instance i of a task uses Random(seed,
+// i).
 #pragma once
 
 #include <cstdint>

@@ -94,14 +94,12 @@ class [[nodiscard]] Result<void> {
 #define RUNG_CONCAT_INNER(a, b) a##b
 #define RUNG_CONCAT(a, b) RUNG_CONCAT_INNER(a, b)
 // RUNG_TRY(auto stack, parse_stack(text)): declares stack, or returns the error from the enclosing function.
-#define RUNG_TRY(declaration, expression)                        \
-  auto RUNG_CONCAT(rung_try_, __LINE__) = (expression);          \
-  if (!RUNG_CONCAT(rung_try_, __LINE__))                         \
-    return RUNG_CONCAT(rung_try_, __LINE__).error();             \
+#define RUNG_TRY(declaration, expression)                                                 \
+  auto RUNG_CONCAT(rung_try_, __LINE__) = (expression);                                   \
+  if (!RUNG_CONCAT(rung_try_, __LINE__)) return RUNG_CONCAT(rung_try_, __LINE__).error(); \
   declaration = std::move(*RUNG_CONCAT(rung_try_, __LINE__))
 // RUNG_CHECK(write(...)): the same for Result<void>.
-#define RUNG_CHECK(expression)                                   \
-  do {                                                           \
-    if (auto rung_check_ = (expression); !rung_check_)           \
-      return rung_check_.error();                                \
+#define RUNG_CHECK(expression)                                                     \
+  do {                                                                             \
+    if (auto rung_check_ = (expression); !rung_check_) return rung_check_.error(); \
   } while (false)

@@ -1,0 +1,264 @@
+#include "rung/spec/accounting.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "rung/spec/nearest_word.h"
+#include "rung/spec/parameters.h"
+#include "rung/spec/repetition.h"
+#include "rung/spec/require.h"
+
+namespace rung {
+namespace {
+
+// Elements of one mixer, before dtypes.
+struct Elements {
+  std::int64_t state = 0, levels = 1, conv = 0, window = 0, cache = 0;
+};
+
+std::int64_t recurrent_state(const MixerShape& m) {
+  using enum MixerKind;
+  switch (m.kind == loglinear ? m.base : m.kind) {
+    case linear:
+      return m.heads * m.feature_dim() * (m.value_dim + (m.normalised ? 1 : 0));  // S, and Z
+    case rnn:
+    case gru:
+      return m.inner;
+    case mamba:
+      return m.inner * m.state;
+    case mamba2:
+    case delta:
+    case gdelta:
+      return m.heads * m.value_dim * m.key_dim;
+    case recurrent:
+      return m.elements;
+    default:
+      return 0;
+  }
+}
+
+Elements count(const MixerShape& m, std::optional<std::int64_t> context) {
+  using enum MixerKind;
+  Elements e;
+  if (m.kind == heads) {
+    for (const auto& part : m.parts) {
+      const Elements inner = count(part, context);
+      // Levels of a group are inside its state here: groups of one layer may differ in them.
+      e.state += inner.state * inner.levels;
+      e.conv += inner.conv;
+      e.window += inner.window;
+      e.cache += inner.cache;
+    }
+    return e;
+  }
+  e.state = recurrent_state(m);
+  if (m.conv > 0) e.conv = (m.conv - 1) * m.conv_channels;
+  if (m.kind == loglinear && context) e.levels = loglinear_levels(*context);
+  const std::int64_t token = m.cache > 0 ? m.cache : m.kv_heads * (m.key_dim + m.value_dim);
+  switch (m.kind) {
+    case full:
+      if (m.window || m.chunk)
+        e.window = (m.window ? *m.window - 1 : *m.chunk - 1) * token;
+      else
+        e.cache = token;
+      break;
+    case sparse:
+      e.cache = token + (token + m.block - 1) / m.block;
+      break;  // tokens, and their share of a block's entry
+    case topk:
+      e.cache = token + m.index_dim;
+      break;
+    case compressed:
+      e.cache = (m.elements + m.block - 1) / m.block;
+      if (m.window) e.window = (*m.window - 1) * m.cache;
+      break;
+    default:
+      break;
+  }
+  return e;
+}
+
+std::string letters_of(const MixerShape& m) {
+  using enum MixerKind;
+  switch (m.kind) {
+    case full:
+      if (m.window || m.chunk) return "R";
+      return m.conv > 1 ? "RF" : "F";
+    case sparse:
+    case topk:
+    case compressed:
+      return "F";
+    case none:
+    case identity:
+      return "";
+    case heads: {
+      std::vector<std::string> kinds;
+      for (const auto& part : m.parts) {
+        const auto letters = letters_of(part);
+        if (!letters.empty() && std::find(kinds.begin(), kinds.end(), letters) == kinds.end())
+          kinds.push_back(letters);
+      }
+      if (kinds.size() <= 1) return kinds.empty() ? "" : kinds[0];
+      std::sort(kinds.begin(), kinds.end(), [](const auto& a, const auto& b) {
+        return a.size() != b.size() ? a.size() > b.size() : a < b;
+      });
+      std::string out;
+      for (const auto& kind : kinds) out += (out.empty() ? "(" : "∥") + kind;
+      return out + ")";
+    }
+    default:
+      return "R";
+  }
+}
+
+std::string count_word(const MixerShape& m) {
+  if (m.kind == MixerKind::full && m.window) return fmt::format("full(window={})", *m.window);
+  if (m.kind == MixerKind::full && m.chunk) return fmt::format("full(chunk={})", *m.chunk);
+  return std::string(mixer_word(m.kind).name);
+}
+
+bool contains(const MixerShape& m, MixerKind kind) {
+  if (m.kind == kind) return true;
+  return std::any_of(m.parts.begin(), m.parts.end(),
+                     [&](const MixerShape& part) { return contains(part, kind); });
+}
+
+std::int64_t total_size(const std::vector<Tensor>& tensors) {
+  std::int64_t total = 0;
+  for (const auto& tensor : tensors) total += tensor.size();
+  return total;
+}
+
+void add_notes(const std::vector<LayerShape>& layers, std::optional<std::int64_t> context, Account& out) {
+  const auto any = [&](MixerKind kind) {
+    return std::any_of(layers.begin(), layers.end(),
+                       [&](const LayerShape& l) { return contains(l.mixer, kind); });
+  };
+  if (any(MixerKind::sparse)) out.notes.push_back("sparse layers are written F: sketch, not proved");
+  if (any(MixerKind::topk))
+    out.notes.push_back("topk layers are written F: token selection lies outside the block-sparse theorem");
+  if (any(MixerKind::compressed))
+    out.notes.push_back("compressed layers are written F: no theorem covers them");
+  if (any(MixerKind::loglinear) && !context)
+    out.notes.push_back("loglinear: one level is counted, because no context was given (--context)");
+}
+
+}  // namespace
+
+Result<int> parse_dtype(std::string_view text) {
+  struct Word {
+    std::string_view name;
+    int bits;
+  };
+  static constexpr std::array<Word, 17> kWords{{{"fp32", 32},
+                                                {"float32", 32},
+                                                {"float", 32},
+                                                {"fp64", 64},
+                                                {"float64", 64},
+                                                {"tf32", 32},
+                                                {"bf16", 16},
+                                                {"bfloat16", 16},
+                                                {"fp16", 16},
+                                                {"float16", 16},
+                                                {"half", 16},
+                                                {"fp8", 8},
+                                                {"e4m3", 8},
+                                                {"e5m2", 8},
+                                                {"float8_e4m3fn", 8},
+                                                {"float8_e5m2", 8},
+                                                {"int8", 8}}};
+  std::vector<std::string_view> known;
+  for (const auto& word : kWords) {
+    if (word.name == text) return word.bits;
+    known.push_back(word.name);
+  }
+  int bits = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bits);
+  if (!text.empty() && error == std::errc() && end == text.data() + text.size()) {
+    if (bits >= 1 && bits <= 64) return bits;
+    return fail(ErrorCode::range, "[dtype] {} bits are outside 1..64", bits);
+  }
+  return fail(ErrorCode::parse, "[dtype] unknown type {}; {}", rung::quoted(text), suggest(text, known));
+}
+
+std::string fold_pattern(const std::vector<LayerAccount>& layers) {
+  std::vector<std::string> words;
+  std::vector<int> letters;
+  for (const auto& layer : layers) {
+    if (layer.letters.empty()) continue;
+    // "RF" is two letters, a head-wise group one.
+    const bool group = layer.letters[0] == '(';
+    for (std::size_t i = 0; i < (group ? 1 : layer.letters.size()); ++i) {
+      const std::string word = group ? layer.letters : layer.letters.substr(i, 1);
+      auto found = std::find(words.begin(), words.end(), word);
+      if (found == words.end()) found = words.insert(words.end(), word);
+      letters.push_back(static_cast<int>(found - words.begin()));
+    }
+  }
+  const auto write = [&](const auto& self, const std::vector<Repetition>& pieces) -> std::string {
+    std::string out;
+    for (const auto& piece : pieces) {
+      if (!out.empty()) out += ' ';
+      out += piece.children.empty() ? words[static_cast<std::size_t>(piece.letter)]
+                                    : fmt::format("({})", self(self, piece.children));
+      if (piece.count > 1) out += fmt::format("^{}", piece.count);
+    }
+    return out;
+  };
+  return write(write, fold(letters));
+}
+
+Account account(const Architecture& architecture, const std::vector<LayerShape>& layers,
+                const StorageBits& bits) {
+  RUNG_REQUIRE(architecture.stack.layers.size() == layers.size(), "{} layers, {} shapes",
+               architecture.stack.layers.size(), layers.size());
+  const Dimensions& d = architecture.dimensions;
+  const std::int64_t state_width =
+      bits.state.value_or(static_cast<int>(d.accumulator_bits.value_or(d.precision.bits)));
+  const std::int64_t conv_width = bits.conv.value_or(d.precision.bits);
+  const std::int64_t cache_width = bits.cache.value_or(d.precision.bits);
+  std::optional<std::int64_t> context = bits.context;
+  if (!context && d.context > 0) context = d.context;
+
+  Account out;
+  std::int64_t parameters = 0;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const MixerShape& m = layers[i].mixer;
+    if (i > 0 && architecture.stack.layers[i] == architecture.stack.layers[i - 1]) {
+      out.layers.push_back(out.layers.back());  // long runs are counted once
+    } else {
+      const Elements e = count(m, context);
+      LayerAccount layer;
+      layer.mixer = count_word(m);
+      layer.text = format_mixer(architecture.stack.layers[i]);
+      layer.state_elements = e.state;
+      layer.levels = e.levels;
+      layer.conv_elements = e.conv;
+      layer.window_elements = e.window;
+      layer.state_bits = e.state * e.levels * state_width + e.conv * conv_width + e.window * cache_width;
+      layer.cache_elements = e.cache;
+      layer.cache_bits = e.cache * cache_width;
+      layer.letters = letters_of(m);
+      if (auto tensors = layer_tensors(layers[i], i, d.norm))
+        layer.parameters = total_size(*tensors);
+      else
+        layer.parameters_reason = tensors.error().message;
+      out.layers.push_back(std::move(layer));
+    }
+    const LayerAccount& layer = out.layers.back();
+    ++out.counts[layer.mixer];
+    out.state_bits += layer.state_bits;
+    out.cache_bits_per_token += layer.cache_bits;
+    out.pattern += layer.letters;
+    parameters += layer.parameters.value_or(0);
+    if (!layer.parameters && out.parameters_reason.empty()) out.parameters_reason = layer.parameters_reason;
+  }
+  auto outer = outer_tensors(d);
+  if (!outer && out.parameters_reason.empty()) out.parameters_reason = outer.error().message;
+  if (out.parameters_reason.empty()) out.parameters = parameters + total_size(*outer);
+  add_notes(layers, context, out);
+  return out;
+}
+
+}  // namespace rung

@@ -1,0 +1,73 @@
+// Stack to its canonical line.
+#include <map>
+
+#include "rung/spec/architecture.h"
+#include "rung/spec/repetition.h"
+#include "rung/spec/require.h"
+
+namespace rung {
+namespace {
+
+// A mixer as the parser would have left it: options in the order of the word list, without defaults.
+std::string format_options(const Mixer& mixer) {
+  std::string out;
+  for (const auto& option : mixer_word(mixer.kind).options) {
+    const auto number = mixer.number(option.name);
+    const auto word = mixer.word(option.name);
+    if (!number && !word) continue;
+    if (number ? option.default_number == *number : option.default_word == *word) continue;
+    out +=
+        fmt::format("{}{}={}", out.empty() ? "" : ",", option.name, number ? std::to_string(*number) : *word);
+  }
+  return out;
+}
+
+void write_pieces(const std::vector<Repetition>& pieces, const std::vector<std::string>& texts,
+                  std::string& out) {
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (i > 0) out += '+';
+    const Repetition& piece = pieces[i];
+    if (piece.children.empty()) {
+      out += texts[static_cast<std::size_t>(piece.letter)];
+    } else {
+      out += '(';
+      write_pieces(piece.children, texts, out);
+      out += ')';
+    }
+    if (piece.count > 1) out += fmt::format("*{}", piece.count);
+  }
+}
+
+}  // namespace
+
+std::string format_mixer(const Mixer& mixer) {
+  const MixerWord& word = mixer_word(mixer.kind);
+  std::string inside;
+  if (mixer.kind == MixerKind::heads) {
+    RUNG_REQUIRE(!mixer.parts.empty(), "heads() without parts");
+    for (const auto& part : mixer.parts)
+      inside += fmt::format("{}{}:{}", inside.empty() ? "" : ",", format_mixer(part.mixer), part.heads);
+  } else {
+    inside = format_options(mixer);
+  }
+  return inside.empty() ? std::string(word.name) : fmt::format("{}({})", word.name, inside);
+}
+
+std::string format_stack(const Stack& stack) {
+  RUNG_REQUIRE(!stack.layers.empty(), "a stack has at least one layer");
+  std::map<std::string, int> ids;
+  std::vector<std::string> texts;
+  std::vector<int> letters;
+  letters.reserve(stack.layers.size());
+  for (const auto& layer : stack.layers) {
+    auto text = format_mixer(layer);
+    const auto [found, is_new] = ids.try_emplace(text, static_cast<int>(texts.size()));
+    if (is_new) texts.push_back(std::move(text));
+    letters.push_back(found->second);
+  }
+  std::string out;
+  write_pieces(fold(letters), texts, out);
+  return out;
+}
+
+}  // namespace rung

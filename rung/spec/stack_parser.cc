@@ -1,0 +1,274 @@
+// Text to Stack, by recursive descent:
+//   stack   = product { "+" product }
+//   product = atom { "*" number }
+//   atom    = "(" stack ")" | mixer
+//   mixer   = word [ "(" [ option { "," option } ] ")" ]          option = word "=" ( number | word )
+//           | "heads" "(" mixer ":" number { "," mixer ":" number } ")"
+// White space may stand between any two of these. Repetition is checked against kMaxLayers before it is
+// unrolled.
+#include <algorithm>
+#include <map>
+
+#include "rung/spec/architecture.h"
+#include "rung/spec/nearest_word.h"
+
+namespace rung {
+namespace {
+
+bool is_word_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_word_char(char c) { return is_word_start(c) || is_digit(c) || c == '-' || c == '.'; }
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  Result<Stack> parse() {
+    if (text_.size() > kMaxStackText)
+      return fail(ErrorCode::resource, "[arch] line of {} bytes; at most {} are read", text_.size(),
+                  kMaxStackText);
+    RUNG_TRY(Stack stack, parse_sum());
+    if (at() != '\0' || position_ < text_.size()) return unexpected("\"+\", \"*\" or the end");
+    return stack;
+  }
+
+ private:
+  // The next character that is not white space, or '\0' at the end.
+  char at() {
+    while (position_ < text_.size() &&
+           std::string_view(" \t\r\n").find(text_[position_]) != std::string_view::npos)
+      ++position_;
+    return position_ < text_.size() ? text_[position_] : '\0';
+  }
+  bool take(char c) {
+    if (at() != c || position_ >= text_.size()) return false;
+    ++position_;
+    return true;
+  }
+  // 1-based, in characters of UTF-8.
+  std::size_t column(std::size_t position) const {
+    return 1 + static_cast<std::size_t>(
+                   std::count_if(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(position),
+                                 [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  }
+  Error unexpected(std::string_view expected) {
+    at();
+    if (position_ >= text_.size())
+      return fail(ErrorCode::parse, "[arch] line ends at column {}; expected {}", column(position_),
+                  expected);
+    std::size_t length = 1;
+    while (position_ + length < text_.size() &&
+           (static_cast<unsigned char>(text_[position_ + length]) & 0xC0) == 0x80)
+      ++length;
+    return fail(ErrorCode::parse, "[arch] unexpected {} at column {}; expected {}",
+                rung::quoted(text_.substr(position_, length)), column(position_), expected);
+  }
+  std::string_view word() {
+    at();
+    const std::size_t start = position_;
+    if (start < text_.size() && is_word_start(text_[start]))
+      while (position_ < text_.size() && is_word_char(text_[position_])) ++position_;
+    return text_.substr(start, position_ - start);
+  }
+  // REQUIRES a digit or a minus sign next.
+  Result<std::int64_t> number(std::string_view what, std::int64_t low, std::int64_t high) {
+    at();
+    const std::size_t start = position_;
+    const bool negative = take('-');
+    std::int64_t value = 0;
+    bool too_large = false;
+    const std::size_t digits = position_;
+    while (position_ < text_.size() && is_digit(text_[position_])) {
+      too_large = too_large || __builtin_mul_overflow(value, std::int64_t{10}, &value) ||
+                  __builtin_add_overflow(value, std::int64_t{text_[position_] - '0'}, &value);
+      ++position_;
+    }
+    if (digits == position_) return unexpected("a number");
+    if (negative) value = -value;
+    if (too_large || value < low || value > high)
+      return fail(ErrorCode::range, "[arch] {} = {} at column {} is outside {}..{}", what,
+                  text_.substr(start, std::min<std::size_t>(position_ - start, 24)), column(start), low,
+                  high);
+    return value;
+  }
+  bool number_follows() { return is_digit(at()) || at() == '-'; }
+
+  Result<Stack> parse_sum() {
+    RUNG_TRY(Stack stack, parse_product());
+    while (true) {
+      const std::size_t where = position_;
+      if (!take('+')) return stack;
+      RUNG_TRY(Stack next, parse_product());
+      if (stack.layers.size() + next.layers.size() > static_cast<std::size_t>(kMaxLayers))
+        return too_many(where);
+      stack.layers.insert(stack.layers.end(), std::make_move_iterator(next.layers.begin()),
+                          std::make_move_iterator(next.layers.end()));
+    }
+  }
+
+  Error too_many(std::size_t where) const {
+    return fail(ErrorCode::resource, "[arch] more than {} layers at column {}", kMaxLayers, column(where));
+  }
+
+  Result<Stack> parse_product() {
+    RUNG_TRY(Stack stack, parse_atom());
+    while (take('*')) {
+      at();
+      const std::size_t where = position_;
+      if (!number_follows()) return unexpected("how many times");
+      RUNG_TRY(const std::int64_t times, number("repetition", 1, std::int64_t{1} << 60));
+      const auto once = static_cast<std::int64_t>(stack.layers.size());
+      if (times > kMaxLayers / once) return too_many(where);
+      stack.layers.reserve(static_cast<std::size_t>(once * times));
+      for (std::int64_t i = once; i < once * times; ++i)
+        stack.layers.push_back(stack.layers[static_cast<std::size_t>(i - once)]);
+    }
+    return stack;
+  }
+
+  Result<Stack> parse_atom() {
+    at();
+    const std::size_t where = position_;
+    if (take('(')) {
+      if (++depth_ > kMaxNesting)
+        return fail(ErrorCode::resource, "[arch] more than {} open parentheses at column {}", kMaxNesting,
+                    column(where));
+      RUNG_TRY(Stack stack, parse_sum());
+      if (!take(')')) return unexpected("\")\"");
+      --depth_;
+      return stack;
+    }
+    RUNG_TRY(Mixer mixer, parse_mixer(false));
+    return Stack{{std::move(mixer)}};
+  }
+
+  Result<Mixer> parse_mixer(bool in_heads) {
+    at();
+    const std::size_t where = position_;
+    const std::string_view name = word();
+    if (name.empty()) return unexpected(in_heads ? "a mixer" : "a mixer or \"(\"");
+    const MixerWord* entry = nullptr;
+    std::vector<std::string_view> known;
+    for (const auto& candidate : mixer_words()) {
+      if (in_heads && !can_stand_in_heads(candidate.kind)) {
+        if (candidate.name == name)
+          return fail(ErrorCode::parse, "[arch] {} at column {} is not made of heads; heads(...) takes {}",
+                      rung::quoted(name), column(where), heads_words());
+        continue;
+      }
+      known.push_back(candidate.name);
+      if (candidate.name == name) entry = &candidate;
+    }
+    if (entry == nullptr)
+      return fail(ErrorCode::parse, "[arch] unknown mixer {} at column {}; {}", rung::quoted(name), column(where),
+                  suggest(name, known));
+    Mixer mixer{.kind = entry->kind};
+    if (mixer.kind == MixerKind::heads) {
+      if (!take('(')) return unexpected("\"(\" and the groups of heads, as in heads(full:2,delta:2)");
+      RUNG_CHECK(parse_parts(mixer));
+      return mixer;
+    }
+    if (take('(')) RUNG_CHECK(parse_options(*entry, in_heads, mixer));
+    for (const auto& option : entry->options)
+      if (option.required && !mixer.number(option.name) && !mixer.word(option.name))
+        return fail(ErrorCode::parse, "[arch] {} at column {} needs {}= ({})", rung::quoted(name), column(where),
+                    option.name, option.help);
+    if (mixer.number("window") && mixer.number("chunk"))
+      return fail(ErrorCode::parse, "[arch] {} at column {} has both window and chunk; expected one of them",
+                  rung::quoted(name), column(where));
+    return mixer;
+  }
+
+  static std::string heads_words() {
+    std::string list;
+    for (const auto& candidate : mixer_words())
+      if (can_stand_in_heads(candidate.kind))
+        list += (list.empty() ? "" : ", ") + std::string(candidate.name);
+    return list;
+  }
+
+  Result<void> parse_parts(Mixer& mixer) {
+    do {
+      RUNG_TRY(Mixer part, parse_mixer(true));
+      if (!take(':')) return unexpected("\":\" and the number of heads");
+      if (!number_follows()) return unexpected("the number of heads");
+      RUNG_TRY(const std::int64_t count, number("heads", 1, kMaxSize));
+      mixer.parts.push_back({std::move(part), count});
+    } while (take(','));
+    if (!take(')')) return unexpected("\",\" or \")\"");
+    return {};
+  }
+
+  // After "("; fills mixer.options in the order of the word list, without values that equal the default.
+  Result<void> parse_options(const MixerWord& entry, bool in_heads, Mixer& mixer) {
+    std::map<std::string_view, std::variant<std::int64_t, std::string>> given;
+    if (take(')')) return {};
+    std::vector<std::string_view> known;
+    for (const auto& option : entry.options)
+      if (!(in_heads && option.name == "heads")) known.push_back(option.name);
+    do {
+      at();
+      const std::size_t where = position_;
+      const std::string_view name = word();
+      if (name.empty()) return unexpected("an option");
+      if (in_heads && name == "heads")
+        return fail(ErrorCode::parse,
+                    "[arch] option \"heads\" at column {}; inside heads(...) write {}:count", column(where),
+                    entry.name);
+      const auto option = std::find_if(entry.options.begin(), entry.options.end(),
+                                       [&](const OptionWord& candidate) { return candidate.name == name; });
+      if (option == entry.options.end())
+        return fail(ErrorCode::parse, "[arch] unknown option {} of {} at column {}; {}", rung::quoted(name),
+                    entry.name, column(where), known.empty() ? "it has none" : suggest(name, known));
+      if (given.contains(option->name))
+        return fail(ErrorCode::parse, "[arch] option \"{}\" of {} given twice at column {}", name, entry.name,
+                    column(where));
+      if (!take('=')) return unexpected("\"=\"");
+      if (option->is_number) {
+        if (!number_follows()) return unexpected("a number");
+        RUNG_TRY(const std::int64_t value, number(option->name, option->low, option->high));
+        given.emplace(option->name, value);
+      } else {
+        RUNG_TRY(std::string value, parse_word_value(*option));
+        given.emplace(option->name, std::move(value));
+      }
+    } while (take(','));
+    if (!take(')')) return unexpected("\",\" or \")\"");
+    for (const auto& option : entry.options) {
+      const auto value = given.find(option.name);
+      if (value == given.end()) continue;
+      const bool is_default = option.is_number
+                                  ? option.default_number == std::get<std::int64_t>(value->second)
+                                  : option.default_word == std::get<std::string>(value->second);
+      if (!is_default) mixer.options.push_back({std::string(option.name), std::move(value->second)});
+    }
+    return {};
+  }
+
+  Result<std::string> parse_word_value(const OptionWord& option) {
+    at();
+    const std::size_t where = position_;
+    const std::string_view value = word();
+    if (value.empty()) return unexpected("a word");
+    if (!option.words.empty() &&
+        std::find(option.words.begin(), option.words.end(), value) == option.words.end())
+      return fail(ErrorCode::parse, "[arch] unknown {} {} at column {}; {}", option.name, rung::quoted(value),
+                  column(where), suggest(value, option.words));
+    if (value.size() > kLongestKind)
+      return fail(ErrorCode::parse, "[arch] {} of {} letters at column {}; at most {} are read", option.name,
+                  value.size(), column(where), kLongestKind);
+    return std::string(value);
+  }
+
+  static constexpr std::size_t kLongestKind = 64;
+
+  std::string_view text_;
+  std::size_t position_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+Result<Stack> parse_stack(std::string_view text) { return Parser(text).parse(); }
+
+}  // namespace rung
