@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "random_stack.h"
 #include "rung/spec/parameters.h"
+#include "tests/spec/random_stack.h"
 
 namespace rung {
 namespace {

@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "random_stack.h"
 #include "rung/spec/architecture.h"
 #include "rung/spec/nearest_word.h"
 #include "rung/spec/repetition.h"
+#include "tests/spec/random_stack.h"
 
 namespace rung {
 namespace {
