@@ -1,0 +1,233 @@
+#include "rung/theory/one_full_layer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "rung/spec/require.h"
+#include "rung/theory/counting.h"
+#include "rung/theory/inequality.h"
+#include "rung/theory/size_grid.h"
+
+namespace rung {
+namespace {
+
+using Real = long double;  // steers, never decides; sizes below 2^64 are exact in it
+
+constexpr Real kTop = 0x1p100L;           // no search goes beyond
+constexpr Real kExhaustiveBelow = 2e7L;   // up to here every (T, x_0) is visited
+constexpr Real kSafety = 1 + 1e-15L;      // the right side is raised by this before floating point compares
+
+Real real(const Integer& v) { return v.convert_to<Real>(); }
+Integer integer(Real v) { return Integer(std::floor(v)); }
+
+struct Bits {
+  Real M, s0, s1;
+};
+
+bool late_holds(const Bits& b, Real T, Real x, Real y, Real N) {
+  return T * x * y * std::log2(N) > ((x + y + 1) * b.M + T * b.s1) * kSafety;
+}
+Real early_left(Real T, Real x, Real y, Real N) { return std::ceil(T * x / 2) * y * std::log2(N); }
+Real early_right(const Bits& b, Real T, Real x, Real y) {
+  return T * (b.s0 + b.s1) + b.s0 + 1 + b.M * x * (2 * y + 1);
+}
+
+SeqcompProof make_proof(const OneFullLayer& layer, Integer m, Integer n1, Integer T, Integer x0, Integer y) {
+  SeqcompProof proof;
+  proof.sizes = {std::move(m), {std::move(n1)}};
+  proof.T = {std::move(T)};
+  proof.x0 = std::move(x0);
+  proof.y = std::move(y);
+  const Bits b{real(layer.partial), real(layer.before), real(layer.after)};
+  const Real t = real(proof.T[0]), x = real(proof.x0), w = real(proof.y), N = real(proof.sizes.arguments(1));
+  const bool early = layer.before > 0;
+  proof.left = static_cast<double>(early ? early_left(t, x, w, N) : t * x * w * std::log2(N));
+  proof.right = static_cast<double>(early ? early_right(b, t, x, w) : (x + w + 1) * b.M + t * b.s1);
+  proof.certified = certify(layer, proof);
+  return proof;
+}
+
+// What one (T, x_0) gives: the smallest sizes at which the parameters certify.
+struct Found {
+  Real value = kTop, T = 0, x = 0, n = 0, m = 0;
+};
+Real value_of(Real m, Real n, Objective objective) {
+  return objective == Objective::arguments ? m * n : m * n + m + 3;
+}
+
+// The largest n_1 whose value stays below `best` at m.
+Real room(Real m, Real best, Objective objective) {
+  return objective == Objective::arguments ? std::floor((best - 1) / m) : std::floor((best - 4) / m) - 1;
+}
+
+// For fixed T and x_0 (m = T x_0) the slack is convex in n_1 and negative at 0: the predicate turns true once.
+void try_late(const Bits& b, Real T, Real x, Objective objective, Found& best) {
+  const Real m = T * x, most = room(m, best.value, objective);
+  if (most < 1 || !late_holds(b, T, x, most, m * most)) return;
+  const Real n = least_where(0, most, [&](Real v) { return late_holds(b, T, x, v, m * v); });
+  best = {value_of(m, n, objective), T, x, n, m};
+}
+
+// x_0 + n_1 >= 2 sqrt(N / T): no T outside the interval where this function stays below N lg N can do better.
+Real late_floor(const Bits& b, Real T, Real N) { return (2 * std::sqrt(N / T) + 1) * b.M + T * b.s1; }
+
+std::optional<SeqcompProof> smallest_late(const OneFullLayer& layer, Objective objective) {
+  const Bits b{real(layer.partial), 0, real(layer.after)};
+  Found best;
+  const auto coarse = size_grid(16, 1.25L, kTop);
+  for (const Real T : coarse) {
+    const Real N = first_where(2, kTop, [&](Real v) { return v * std::log2(v) > late_floor(b, T, v); });
+    if (N == 0 || N >= best.value || T > 2 * N) continue;
+    const Real x = std::max<Real>(1, std::floor(std::sqrt(N / T)));
+    for (const Real candidate : {x, x + 1}) try_late(b, T, candidate, objective, best);
+  }
+  if (best.T == 0) return std::nullopt;
+  const bool exhaustive = best.value <= kExhaustiveBelow;
+  const auto grid = size_grid(64, 1.02L, kTop);
+  std::size_t at = 0;
+  const auto next = [&](Real v) {
+    if (exhaustive) return v + 1;
+    while (at < grid.size() && grid[at] <= v) ++at;
+    return at < grid.size() ? grid[at] : 2 * kTop;
+  };
+  const auto feasible = [&](Real T) {
+    return best.value * std::log2(best.value) > late_floor(b, T, best.value) && T < best.value;
+  };
+  // The coarse T lies in the interval: its ends by bisection on either side (late_floor is convex in T).
+  const Real inside = best.T;
+  Real low = 0, high = 2 * best.value;
+  for (Real a = 0, c = inside; c - a > 0.5L;) (feasible((a + c) / 2) ? c : a) = (a + c) / 2, low = a;
+  for (Real a = inside, c = high; c - a > 0.5L;) (feasible((a + c) / 2) ? a : c) = (a + c) / 2, high = c;
+  for (Real T = next(std::max<Real>(0, std::floor(low) - 1)); T <= high; T = next(T)) {
+    if (!feasible(T)) continue;
+    // (x + N/(T x)) M <= N lg N - T s - M bounds x from both sides.
+    const Real N = best.value, sum = (N * std::log2(N) - T * b.s1) / std::max<Real>(b.M, 1) - 1;
+    const Real root = std::sqrt(std::max<Real>(0, sum * sum - 4 * N / T));
+    const Real from = std::max<Real>(0, std::floor((sum - root) / 2) - 1), to = std::ceil((sum + root) / 2);
+    if (exhaustive) {
+      for (Real x = from + 1; x <= to && T * x < best.value; x += 1) try_late(b, T, x, objective, best);
+    } else {
+      for (const Real x : grid)
+        if (x > from && x <= to) try_late(b, T, x, objective, best);
+    }
+  }
+  auto proof = make_proof(layer, integer(best.m), integer(best.n), integer(best.T), integer(best.x), integer(best.n));
+  return proof.certified ? std::optional(proof) : std::nullopt;
+}
+
+// For fixed T and x_0 the first condition gives the least m; the second the least n_1 at that m, or one n_1 less with a
+// larger m (the product then only depends on n_1 through the second condition, and falls with it).
+void try_early(const Bits& b, Real T, Real x, Real base, Objective objective, Found& best) {
+  const Real least_m = std::ceil(T * base * std::exp2(2 / (T * x)) * kSafety);
+  const auto holds = [&](Real n, Real m) { return early_left(T, x, n, m * n) > early_right(b, T, x, n) * kSafety; };
+  const Real most = room(least_m, best.value, objective);
+  if (most < 1 || !holds(most, least_m)) return;
+  const Real n = least_where(0, most, [&](Real v) { return holds(v, least_m); });
+  best = {value_of(least_m, n, objective), T, x, n, least_m};
+  if (n < 2) return;
+  const Real fewer = n - 1, m = first_where(least_m, best.value, [&](Real v) { return holds(fewer, v); });
+  if (m >= least_m && value_of(m, fewer, objective) < best.value)
+    best = {value_of(m, fewer, objective), T, x, fewer, m};
+}
+
+std::optional<SeqcompProof> smallest_early(const OneFullLayer& layer, Objective objective) {
+  const Bits b{real(layer.partial), real(layer.before), real(layer.after)};
+  const auto Ts = size_grid(128, 1.03L, kTop), coarse = size_grid(8, 1.3L, kTop), xs = size_grid(64, 1.01L, kTop);
+  Found best;
+  const auto sweep = [&](const std::vector<Real>& grid_x, const std::vector<Real>& grid_T) {
+    for (const Real x : grid_x) {
+      if (2 * b.s0 / x > 200) continue;  // m would exceed the top
+      const Real base = std::numbers::e_v<Real> * x / 2 * std::exp2(2 * b.s0 / x);
+      if (base >= best.value) continue;
+      // ⌈T x/2⌉ y lg N > M x (2y + 1) needs T lg N > 4 M up to the rounding of T x / 2.
+      const Real least_T = 4 * b.M / std::log2(best.value) - 2;
+      for (auto T = std::lower_bound(grid_T.begin(), grid_T.end(), least_T); T != grid_T.end() && *T * base < best.value; ++T)
+        try_early(b, *T, x, base, objective, best);
+    }
+  };
+  sweep(coarse, coarse);
+  sweep(xs, Ts);
+  if (best.T == 0) return std::nullopt;
+  auto proof = make_proof(layer, integer(best.m), integer(best.n), integer(best.T), integer(best.x), integer(best.n));
+  return proof.certified ? std::optional(proof) : std::nullopt;
+}
+
+}  // namespace
+
+bool certify(const OneFullLayer& layer, const SeqcompProof& proof) {
+  RUNG_REQUIRE(proof.sizes.L() == 2 && proof.T.size() == 1, "L={}", proof.sizes.L());
+  const Integer &m = proof.sizes.m, &T = proof.T[0], &x = proof.x0, &y = proof.y;
+  const Integer N = proof.sizes.arguments(1);
+  if (T < 1 || x < 1 || y < 1 || y > proof.sizes.n[0] || x > m) return false;
+  if (layer.before == 0)
+    return T * x <= m && exceeds(T * x * y, N, (x + y + 1) * layer.partial + T * layer.after);
+  return spreads(x, m, T, layer.before) &&
+         exceeds(ceil_ratio(T * x, 2) * y, N,
+                 T * (layer.before + layer.after) + layer.before + 1 + layer.partial * x * (2 * y + 1));
+}
+
+SeqcompProof best_proof(const OneFullLayer& layer, const SeqcompSizes& sizes) {
+  RUNG_REQUIRE(sizes.L() == 2 && sizes.m >= 1 && sizes.n[0] >= 1, "L={}", sizes.L());
+  const Bits b{real(layer.partial), real(layer.before), real(layer.after)};
+  const Real m = real(sizes.m), n = real(sizes.n[0]), N = m * n;
+  const bool early = layer.before > 0;
+  Real ratio = -1, best_T = 1, best_x = 1, best_y = n;
+  // All small T, all T with a small quotient m / T, and a grid between: both sides are linear in x_0 and in y, so
+  // those sit at an end of their range.
+  const auto visit = [&](Real T) {
+    if (T < 1 || T > m) return;
+    Real widest = std::floor(m / T);
+    if (early) {  // the largest x with x lg(2m/(eTx)) >= 2 s_0 + 2/T; the left side rises up to x = 2m/(e^2 T)
+      const Real need = 2 * b.s0 + 2 / T, peak = 2 * m / (std::numbers::e_v<Real> * std::numbers::e_v<Real> * T);
+      const auto enough = [&](Real x) { return x * std::log2(2 * m / (std::numbers::e_v<Real> * T * x)) >= need; };
+      const Real top = std::max<Real>(1, std::floor(peak));
+      if (!enough(top)) return;
+      widest = least_where(top, 2 * m / T + 2, [&](Real x) { return !enough(x); }) - 1;
+    }
+    for (const Real x : {widest, Real{1}})
+      for (const Real y : {n, Real{1}}) {
+        const Real left = early ? early_left(T, x, y, N) : T * x * y * std::log2(N);
+        const Real right = early ? early_right(b, T, x, y) : (x + y + 1) * b.M + T * b.s1;
+        if (right > 0 && left / right > ratio) ratio = left / right, best_T = T, best_x = x, best_y = y;
+        if (early) break;  // x = 1 need not spread
+      }
+  };
+  constexpr Real kDense = 2048;
+  for (const Real T : size_grid(kDense, 1.02L, m)) {
+    visit(T);
+    visit(std::floor(m / T));
+  }
+  constexpr int kSteps = 256;  // either side of the best T, between its neighbours on the grid
+  const Real centre = best_T, step = std::max<Real>(1, centre * 0.02L / kSteps);
+  for (int k = -kSteps; k <= kSteps; ++k) visit(std::floor(centre + step * k));
+  return make_proof(layer, sizes.m, sizes.n[0], integer(best_T), integer(best_x), integer(best_y));
+}
+
+std::optional<SeqcompProof> smallest_proof(const OneFullLayer& layer, Objective objective) {
+  RUNG_REQUIRE(layer.partial >= 0 && layer.before >= 0 && layer.after >= 0, "negative bits");
+  return layer.before > 0 ? smallest_early(layer, objective) : smallest_late(layer, objective);
+}
+
+SeqcompProof full_alone_proof(const Integer& partial, const Integer& beside, const Integer& m) {
+  SeqcompProof proof;
+  proof.sizes = {m, {}};
+  proof.x0 = m;
+  proof.left = Count::power(m, m).lg();
+  proof.right = (partial + beside).convert_to<double>();
+  proof.certified = exceeds(m, m, partial + beside);
+  return proof;
+}
+
+Integer full_alone_bites(const Integer& partial, const Integer& beside) {
+  Integer high = 2;
+  while (!exceeds(high, high, partial + beside)) high *= 2;
+  Integer low = high / 2;
+  while (high - low > 1) {
+    const Integer middle = (low + high) / 2;
+    (exceeds(middle, middle, partial + beside) ? high : low) = middle;
+  }
+  return high;
+}
+
+}  // namespace rung

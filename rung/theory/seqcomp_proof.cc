@@ -1,0 +1,27 @@
+#include "rung/theory/seqcomp_proof.h"
+
+#include "rung/spec/require.h"
+
+namespace rung {
+
+Integer SeqcompSizes::arguments(int l) const {
+  RUNG_REQUIRE(l >= 0 && l < L(), "l={} L={}", l, L());
+  Integer N = m;
+  for (int k = 0; k < l; ++k) N *= n[static_cast<std::size_t>(k)];
+  return N;
+}
+
+Integer SeqcompSizes::prompt_length() const {
+  Integer N = m, total = m;
+  for (const auto& factor : n) {
+    N *= factor;
+    total += N;
+  }
+  return total + L() + 1;
+}
+
+Integer objective_value(const SeqcompSizes& sizes, Objective objective) {
+  return objective == Objective::arguments ? sizes.arguments(sizes.L() - 1) : sizes.prompt_length();
+}
+
+}  // namespace rung

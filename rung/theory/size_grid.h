@@ -1,0 +1,40 @@
+// Fixed grids of integers for searches over proof parameters. A minimum over a set that does not depend on the
+// model is monotone in everything in which each of its members is; a hill climb would not be.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace rung {
+
+// All integers from 1 to `dense`, then rounded powers with the given ratio, up to `top`. REQUIRES dense, ratio > 1.
+inline std::vector<long double> size_grid(long double dense, long double ratio, long double top) {
+  std::vector<long double> grid;
+  for (long double v = 1; v <= std::min(dense, top); v += 1) grid.push_back(v);
+  for (long double v = dense * ratio; v <= top; v *= ratio)
+    if (const long double rounded = std::floor(v); rounded > grid.back()) grid.push_back(rounded);
+  return grid;
+}
+
+// The least integer v in (low, high] with holds(v), for a predicate that stays true once true. REQUIRES holds(high).
+template <class Predicate>
+long double least_where(long double low, long double high, const Predicate& holds) {
+  while (high - low > 1) {
+    const long double middle = std::floor((low + high) / 2);
+    if (middle <= low || middle >= high) break;  // beyond 2^64 neighbours are not integers apart
+    (holds(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
+// Doubles from `start` until holds(v), then bisects; 0 when nothing up to `top` holds.
+template <class Predicate>
+long double first_where(long double start, long double top, const Predicate& holds) {
+  if (holds(start)) return least_where(0, start, holds);
+  for (long double low = start, high = 2 * start; high <= top; low = high, high *= 2)
+    if (holds(high)) return least_where(low, high, holds);
+  return 0;
+}
+
+}  // namespace rung
