@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <new>
 
 #include "cli/command.h"
+#include "cli/manual.h"
 
 namespace rung::cli {
 namespace {
@@ -26,6 +28,24 @@ void declare(CLI::App& app, Option& option) {
   if (!option.group.empty()) added->group(option.group);
 }
 
+// A result that never reached its file is a failure of the outside world, whatever the command says.
+bool output_was_written() { return std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }
+
+int run(const Command& command) {
+  try {
+    const Result<int> result = command.run();
+    if (!result) {
+      std::cerr << "rung: " << result.error().message << "\n";
+      return 2;
+    }
+    if (output_was_written()) return *result;
+    std::cerr << "rung: [output] standard output could not be written\n";
+  } catch (const std::bad_alloc&) {
+    std::cerr << "rung: [memory] " << command.name << " needs more memory than there is\n";
+  }
+  return 2;
+}
+
 int main_with(int argc, char** argv) {
   CLI::App app{"rung: the expressiveness theory of attention, executable", "rung"};
   app.set_version_flag("--version", std::string("rung ") + RUNG_VERSION);
@@ -40,12 +60,8 @@ int main_with(int argc, char** argv) {
   std::vector<CLI::App*> apps;
   for (auto& command : list) {
     CLI::App* sub = app.add_subcommand(command.name, command.summary);
-    std::string footer = command.description;
-    if (!command.examples.empty()) {
-      footer += "\n\nExamples:";
-      for (const auto& example : command.examples) footer += "\n  " + example;
-    }
-    sub->footer(footer);
+    // --help, `rung help` and the man page are one text.
+    sub->formatter_fn([&command](const CLI::App*, std::string, CLI::AppFormatMode) { return help_text(command); });
     for (auto& option : command.options) declare(*sub, option);
     apps.push_back(sub);
   }
@@ -59,12 +75,7 @@ int main_with(int argc, char** argv) {
   }
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (!apps[i]->parsed()) continue;
-    auto result = list[i].run();
-    if (!result) {
-      std::cerr << "rung: " << result.error().message << "\n";
-      return 2;
-    }
-    return *result;
+    return run(list[i]);
   }
   return 2;
 }

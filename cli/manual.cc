@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace rung::cli {
 namespace {
@@ -35,6 +36,45 @@ std::string roff_paragraphs(std::string_view text) {
   for (std::size_t at = out.find("\n\n"); at != std::string::npos; at = out.find("\n\n", at + 1))
     out.replace(at, 2, "\n.PP\n");
   return out + "\n";
+}
+
+constexpr std::size_t kTextWidth = 100;
+constexpr std::size_t kWidestHeading = 32;
+constexpr std::string_view kPlainGroup = "Options";
+
+// Lines of at most kTextWidth columns; line breaks of the text stay.
+std::string wrapped(std::string_view text) {
+  std::string out;
+  std::size_t column = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of(" \n"), text.size());
+    if (column > 0 && column + 1 + end > kTextWidth) {
+      out += '\n';
+      column = 0;
+    }
+    if (column > 0) out += ' ';
+    out += text.substr(0, end);
+    column += end + (column > 0 ? 1 : 0);
+    if (end < text.size() && text[end] == '\n') {
+      out += '\n';
+      column = 0;
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+// The options under their headings, the plain ones first, then in the order of the list.
+std::vector<std::pair<std::string, std::vector<const Option*>>> option_groups(const Command& command) {
+  std::vector<std::pair<std::string, std::vector<const Option*>>> groups = {{std::string(kPlainGroup), {}}};
+  for (const Option& option : command.options) {
+    const std::string title = option.group.empty() ? std::string(kPlainGroup) : option.group;
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& one) { return one.first == title; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {title, {}});
+    group->second.push_back(&option);
+  }
+  if (groups.front().second.empty()) groups.erase(groups.begin());
+  return groups;
 }
 
 std::string option_heading(const Option& option) {
@@ -93,17 +133,17 @@ std::string help_list(const std::vector<Command>& commands) {
 
 std::string help_text(const Command& command) {
   std::string out = fmt::format("{}\n\n{}\n", synopsis(command), command.summary);
-  if (!command.description.empty()) out += fmt::format("\n{}\n", command.description);
+  if (!command.description.empty()) out += fmt::format("\n{}\n", wrapped(command.description));
   std::size_t width = 0;
   for (const Option& option : command.options) width = std::max(width, option_heading(option).size());
-  width = std::min<std::size_t>(width, 32);
-  std::string group;
-  if (!command.options.empty()) out += "\nOptions:\n";
-  for (const Option& option : command.options) {
-    if (option.group != group) out += fmt::format("\n{}:\n", group = option.group);
-    const std::string heading = option_heading(option);
-    const std::string gap = heading.size() > width ? fmt::format("\n{:{}}", "", width + 4) : "  ";
-    out += fmt::format("  {:<{}}{}{}\n", heading, width, gap, option.help);
+  width = std::min(width, kWidestHeading);
+  for (const auto& [title, options] : option_groups(command)) {
+    out += fmt::format("\n{}:\n", title);
+    for (const Option* option : options) {
+      const std::string heading = option_heading(*option);
+      const std::string gap = heading.size() > width ? fmt::format("\n{:{}}", "", width + 4) : "  ";
+      out += fmt::format("  {:<{}}{}{}\n", heading, width, gap, option->help);
+    }
   }
   if (!command.examples.empty()) out += "\nExamples:\n";
   for (const std::string& example : command.examples) out += fmt::format("  {}\n", example);
@@ -122,8 +162,11 @@ std::string man_page(const std::vector<Command>& commands, const std::string& ve
   for (const Command& command : commands) {
     out += fmt::format(".SS {}\n{}.\n", roff(synopsis(command)), roff(command.summary));
     if (!command.description.empty()) out += fmt::format(".PP\n{}", roff_paragraphs(command.description));
-    for (const Option& option : command.options)
-      out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(option_heading(option)), roff(option.help));
+    for (const auto& [title, options] : option_groups(command)) {
+      if (title != kPlainGroup) out += fmt::format(".PP\n{}:\n", roff(title));
+      for (const Option* option : options)
+        out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(option_heading(*option)), roff(option->help));
+    }
     if (command.examples.empty()) continue;
     out += ".PP\nExamples:\n.PP\n.nf\n.RS\n";
     for (const std::string& example : command.examples) out += roff(example) + "\n";
