@@ -124,7 +124,7 @@ bool contains(const MixerShape& m, MixerKind kind) {
                      [&](const MixerShape& part) { return contains(part, kind); });
 }
 
-std::int64_t total_size(const std::vector<Tensor>& tensors) {
+std::int64_t total_size(const std::vector<ParameterTensor>& tensors) {
   std::int64_t total = 0;
   for (const auto& tensor : tensors) total += tensor.size();
   return total;

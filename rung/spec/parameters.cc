@@ -11,7 +11,7 @@ namespace {
 
 class Collector {
  public:
-  std::vector<Tensor> tensors;
+  std::vector<ParameterTensor> tensors;
 
   void add(const std::string& prefix, const char* name, std::vector<std::int64_t> shape) {
     tensors.push_back({prefix + name, std::move(shape)});
@@ -115,7 +115,7 @@ class Collector {
 
 }  // namespace
 
-std::int64_t Tensor::size() const {
+std::int64_t ParameterTensor::size() const {
   CheckedSize product = 1;
   for (const auto extent : shape) product = product * extent;
   RUNG_REQUIRE(product.ok(), "{} has more than 2^62 numbers", name);
@@ -127,7 +127,7 @@ std::int64_t position_digits(std::int64_t context) {
   return std::max<std::int64_t>(1, std::bit_width(static_cast<std::uint64_t>(context - 1)));
 }
 
-Result<std::vector<Tensor>> layer_tensors(const LayerShape& layer, std::size_t index, Norm norm) {
+Result<std::vector<ParameterTensor>> layer_tensors(const LayerShape& layer, std::size_t index, Norm norm) {
   const std::string prefix = fmt::format("layers.{}.", index);
   const std::int64_t w = layer.width;
   Collector out;
@@ -149,8 +149,8 @@ Result<std::vector<Tensor>> layer_tensors(const LayerShape& layer, std::size_t i
   return out.tensors;
 }
 
-Result<std::vector<Tensor>> outer_tensors(const Dimensions& d) {
-  std::vector<Tensor> out;
+Result<std::vector<ParameterTensor>> outer_tensors(const Dimensions& d) {
+  std::vector<ParameterTensor> out;
   out.push_back({"embed.token.table", {d.vocabulary, d.width}});
   const bool positions = d.position == PositionCode::table || d.position == PositionCode::binary;
   if (positions && d.context == 0)

@@ -14,7 +14,7 @@
 
 namespace rung {
 
-struct Tensor {
+struct ParameterTensor {
   std::string name;
   std::vector<std::int64_t> shape;
   std::int64_t size() const;  // product; REQUIRES it to fit
@@ -22,10 +22,10 @@ struct Tensor {
 
 // REQUIRES shapes from resolve(). Errors: opaque mixers have no tensors here; log-linear needs a fixed
 // context.
-Result<std::vector<Tensor>> layer_tensors(const LayerShape& layer, std::size_t index, Norm norm);
+Result<std::vector<ParameterTensor>> layer_tensors(const LayerShape& layer, std::size_t index, Norm norm);
 
 // Embeddings, final norm, output table. Errors: a position table or binary code without a context.
-Result<std::vector<Tensor>> outer_tensors(const Dimensions& dimensions);
+Result<std::vector<ParameterTensor>> outer_tensors(const Dimensions& dimensions);
 
 // Digits of the binary position code: ⌈lg context⌉, at least 1.
 std::int64_t position_digits(std::int64_t context);

@@ -1,0 +1,218 @@
+#include "rung/spec/weights.h"
+
+#include <array>
+
+#include "rung/spec/dimensions_file.h"
+#include "rung/spec/json_text.h"
+
+namespace rung {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::array<std::pair<std::string_view, OutputSpec::Kind>, 4> kOutputKinds{{{"logits", OutputSpec::Kind::logits},
+                                                                                    {"binary", OutputSpec::Kind::binary},
+                                                                                    {"threshold", OutputSpec::Kind::threshold},
+                                                                                    {"vector", OutputSpec::Kind::vector}}};
+constexpr std::array<std::pair<std::string_view, Accumulator>, 3> kAccumulators{
+    {{"exact", Accumulator::exact}, {"wrap", Accumulator::wrap}, {"round", Accumulator::round}}};
+constexpr std::int64_t kMaxBinaryDigits = 62;
+constexpr std::int64_t kMaxDecodeSteps = 1'000'000;
+
+// The metadata keys that this format defines; every other one is a note.
+constexpr std::array<std::string_view, 10> kKeys{"format", "architecture", "dimensions", "mode",  "accumulator",
+                                                 "fields", "output",       "decode",     "tables", "task"};
+
+// Reads a bounded whole number of a metadata object.
+Result<std::int64_t> number(const nlohmann::json& object, const char* key, std::int64_t low, std::int64_t high, std::optional<std::int64_t> fallback) {
+  if (!object.contains(key)) {
+    if (fallback) return *fallback;
+    return fail(ErrorCode::format, "[weights] metadata needs \"{}\" in {}", key, object.dump());
+  }
+  const auto& value = object[key];
+  if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(high)) ||
+      value.get<std::int64_t>() < low || value.get<std::int64_t>() > high)
+    return fail(ErrorCode::range, "[weights] metadata \"{}\" = {}; a whole number in {}..{} expected", key, value.dump(), low, high);
+  return value.get<std::int64_t>();
+}
+
+ordered_json dimensions_json(const Dimensions& d) {
+  ordered_json json{{"width", d.width}, {"heads", d.heads}};
+  if (d.kv_heads) json["kv_heads"] = d.kv_heads;
+  if (d.head_dim) json["head_dim"] = d.head_dim;
+  if (d.value_dim) json["value_dim"] = d.value_dim;
+  json["state"] = d.state;
+  if (d.mlp_given) json["mlp"] = format_mlp(d.mlp);
+  json["activation"] = activation_name(d.activation);
+  json["norm"] = norm_name(d.norm);
+  json["position"] = position_name(d.position);
+  json["vocabulary"] = d.vocabulary;
+  if (d.outputs) json["outputs"] = d.outputs;
+  if (d.context) json["context"] = d.context;
+  json["causal"] = d.causal;
+  json["precision"] = format_precision(d.precision);
+  if (d.accumulator_bits) json["accumulator_bits"] = *d.accumulator_bits;
+  return json;
+}
+
+Result<std::vector<FieldSpec>> read_fields(const nlohmann::json& json) {
+  if (!json.is_array() || json.empty() || json.size() > 64)
+    return fail(ErrorCode::format, "[weights] metadata \"fields\" must be an array of 1 to 64 fields");
+  std::vector<FieldSpec> fields;
+  for (const auto& entry : json) {
+    if (!entry.is_object() || !entry.contains("name") || !entry["name"].is_string())
+      return fail(ErrorCode::format, "[weights] metadata \"fields\": each needs a name");
+    FieldSpec field{.name = entry["name"].get<std::string>()};
+    if (field.name == "position") return fail(ErrorCode::format, "[weights] a field cannot be called \"position\"");
+    for (const auto& other : fields)
+      if (other.name == field.name) return fail(ErrorCode::format, "[weights] field \"{}\" stands twice", field.name);
+    RUNG_TRY(field.size, number(entry, "size", 1, std::int64_t{1} << 62, std::nullopt));
+    RUNG_TRY(field.length, number(entry, "length", 1, std::int64_t{1} << 20, 1));
+    RUNG_TRY(field.low, number(entry, "low", -(std::int64_t{1} << 62), std::int64_t{1} << 62, 0));
+    fields.push_back(std::move(field));
+  }
+  return fields;
+}
+
+Result<OutputSpec> read_output(const nlohmann::json& json) {
+  if (!json.is_object() || !json.contains("kind") || !json["kind"].is_string())
+    return fail(ErrorCode::format, "[weights] metadata \"output\" needs a kind: logits, binary, threshold or vector");
+  OutputSpec output;
+  bool known = false;
+  for (const auto& [name, kind] : kOutputKinds)
+    if (json["kind"] == std::string(name)) {
+      output.kind = kind;
+      known = true;
+    }
+  if (!known) return fail(ErrorCode::format, "[weights] output kind {}; logits, binary, threshold or vector expected", json["kind"].dump());
+  const bool digits = output.kind == OutputSpec::Kind::binary;
+  RUNG_TRY(output.size, number(json, "size", 1, digits ? kMaxBinaryDigits : kMaxSize,
+                               output.kind == OutputSpec::Kind::threshold ? std::optional<std::int64_t>(1) : std::nullopt));
+  if (output.kind == OutputSpec::Kind::threshold && output.size != 1)
+    return fail(ErrorCode::format, "[weights] a threshold output has size 1, not {}", output.size);
+  RUNG_TRY(const auto fraction, number(json, "fraction", 0, 62, 0));
+  output.fraction = static_cast<int>(fraction);
+  return output;
+}
+
+}  // namespace
+
+std::string_view accumulator_name(Accumulator accumulator) {
+  for (const auto& [name, value] : kAccumulators)
+    if (value == accumulator) return name;
+  return "?";
+}
+
+Result<Weights> weights_from_tensors(TensorFile file, const std::string& where) {
+  auto text = [&](const char* key) -> Result<std::string> {
+    const auto found = file.metadata.find(key);
+    if (found == file.metadata.end()) return fail(ErrorCode::format, "[weights] {}: metadata has no \"{}\"; is this a rung model?", where, key);
+    return found->second;
+  };
+  auto object = [&](const char* key) -> Result<nlohmann::json> {
+    RUNG_TRY(const std::string content, text(key));
+    return parse_json(content, "weights");
+  };
+  RUNG_TRY(const std::string format, text("format"));
+  if (format != kWeightsFormat) return fail(ErrorCode::format, "[weights] {}: format \"{}\"; \"{}\" expected", where, format, kWeightsFormat);
+  Weights weights;
+  RUNG_TRY(const std::string line, text("architecture"));
+  RUNG_TRY(weights.architecture.stack, parse_stack(line));
+  RUNG_TRY(const std::string dimensions, text("dimensions"));
+  RUNG_TRY(const ArchitectureFile sizes, read_architecture_text(dimensions, where, false));
+  weights.architecture.dimensions = sizes.dimensions;
+  RUNG_TRY(const std::string mode, text("mode"));
+  if (mode != "integer" && mode != "real") return fail(ErrorCode::format, "[weights] {}: mode \"{}\"; integer or real expected", where, mode);
+  weights.mode = mode == "integer" ? WeightMode::integer : WeightMode::real;
+  if (file.metadata.count("accumulator")) {
+    bool known = false;
+    for (const auto& [name, value] : kAccumulators)
+      if (file.metadata["accumulator"] == name) {
+        weights.accumulator = value;
+        known = true;
+      }
+    if (!known)
+      return fail(ErrorCode::format, "[weights] {}: accumulator \"{}\"; exact, wrap or round expected", where, file.metadata["accumulator"]);
+  }
+  RUNG_TRY(const auto fields, object("fields"));
+  RUNG_TRY(weights.fields, read_fields(fields));
+  RUNG_TRY(const auto output, object("output"));
+  RUNG_TRY(weights.output, read_output(output));
+  if (file.metadata.count("decode")) {
+    RUNG_TRY(const auto decode, object("decode"));
+    if (!decode.is_object()) return fail(ErrorCode::format, "[weights] {}: metadata \"decode\" is no object", where);
+    RUNG_TRY(weights.decode.steps, number(decode, "steps", 0, kMaxDecodeSteps, 0));
+    if (decode.contains("stop")) {
+      RUNG_TRY(weights.decode.stop, number(decode, "stop", 0, kMaxSize, std::nullopt));
+    }
+    if (weights.decode.steps > 0 && weights.output.kind == OutputSpec::Kind::vector)
+      return fail(ErrorCode::format, "[weights] {}: a vector output cannot be decoded into tokens", where);
+  }
+  if (file.metadata.count("tables")) {
+    RUNG_TRY(const auto tables, object("tables"));
+    if (!tables.is_object()) return fail(ErrorCode::format, "[weights] {}: metadata \"tables\" is no object", where);
+    for (const auto& [name, entry] : tables.items()) {
+      if (!entry.is_object() || !entry.contains("function") || !entry["function"].is_string())
+        return fail(ErrorCode::format, "[weights] {}: table \"{}\" needs a function", where, name);
+      RUNG_TRY(const auto in, number(entry, "in", -40, 40, 0));
+      RUNG_TRY(const auto out, number(entry, "out", -40, 40, 0));
+      weights.tables[name] = TableFunction{entry["function"].get<std::string>(), static_cast<int>(in), static_cast<int>(out)};
+    }
+  }
+  if (file.metadata.count("task")) {
+    RUNG_TRY(const auto task, object("task"));
+    weights.task = ordered_json::parse(task.dump());
+  }
+  for (const auto& [key, value] : file.metadata)
+    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) weights.notes[key] = value;
+  weights.tensors = std::move(file.tensors);
+  return weights;
+}
+
+Result<Weights> read_weights(const std::string& path) {
+  RUNG_TRY(TensorFile file, read_safetensors(path));
+  return weights_from_tensors(std::move(file), path);
+}
+
+TensorFile tensors_from_weights(const Weights& weights) {
+  TensorFile file;
+  file.tensors = weights.tensors;
+  file.metadata = weights.notes;
+  file.metadata["format"] = kWeightsFormat;
+  file.metadata["architecture"] = format_stack(weights.architecture.stack);
+  file.metadata["dimensions"] = dimensions_json(weights.architecture.dimensions).dump();
+  file.metadata["mode"] = weights.mode == WeightMode::integer ? "integer" : "real";
+  file.metadata["accumulator"] = accumulator_name(weights.accumulator);
+  ordered_json fields = ordered_json::array();
+  for (const auto& field : weights.fields) {
+    ordered_json entry{{"name", field.name}, {"size", field.size}};
+    if (field.length != 1) entry["length"] = field.length;
+    if (field.low != 0) entry["low"] = field.low;
+    fields.push_back(std::move(entry));
+  }
+  file.metadata["fields"] = fields.dump();
+  ordered_json output{{"kind", ""}, {"size", weights.output.size}};
+  for (const auto& [name, kind] : kOutputKinds)
+    if (kind == weights.output.kind) output["kind"] = name;
+  if (weights.output.fraction) output["fraction"] = weights.output.fraction;
+  file.metadata["output"] = output.dump();
+  if (weights.decode.steps > 0) {
+    ordered_json decode{{"steps", weights.decode.steps}};
+    if (weights.decode.stop) decode["stop"] = *weights.decode.stop;
+    file.metadata["decode"] = decode.dump();
+  }
+  if (!weights.tables.empty()) {
+    ordered_json tables = ordered_json::object();
+    for (const auto& [name, table] : weights.tables)
+      tables[name] = {{"function", table.function}, {"in", table.in_fraction}, {"out", table.out_fraction}};
+    file.metadata["tables"] = tables.dump();
+  }
+  if (!weights.task.is_null()) file.metadata["task"] = weights.task.dump();
+  return file;
+}
+
+Result<void> write_weights(const std::string& path, const Weights& weights) {
+  return write_safetensors(path, tensors_from_weights(weights));
+}
+
+}  // namespace rung
