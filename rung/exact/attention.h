@@ -1,0 +1,149 @@
+// Softmax attention over a store of keys and values, for both arithmetics behind one shape:
+//   mode X: table weights, exact integer sums, one rounded division (softmax_kernel.h)
+//   mode Q: rounded scores, exp in double, one rounding of the output
+// Tensors: score.shift, score.table + score.low (mode X), score.tau (mode Q; weights are exp(tau * score)),
+// value.scale (c), y.bits.
+#pragma once
+
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "rung/exact/mechanism.h"
+#include "rung/exact/softmax_kernel.h"
+
+namespace rung {
+
+// The rule of one layer, shared by its heads.
+template <class A>
+struct SoftmaxRule {
+  ScoreRule score;
+  double tau = 0;          // mode Q; 0: use the table
+  Width score_width;       // mode Q
+  std::int64_t scale = 1;  // c
+  Width output;
+
+  static SoftmaxRule read(const MechanismContext<A>& context) {
+    auto& source = context.source;
+    SoftmaxRule rule;
+    rule.score.shift = source.shift("score.shift");
+    if (source.integer()) {
+      rule.score.weights = source.table("score", "exp");
+      for (const auto weight : rule.score.weights.values)
+        if (weight < 0) source.refuse(fail(ErrorCode::range, "[weights] \"{}score.table\" holds a negative weight", source.prefix()));
+      rule.tau = source.real_scalar("score.tau", 0);
+    } else {
+      rule.tau = source.real_scalar("score.tau", 1);
+    }
+    rule.score_width = source.width("score");
+    rule.scale = source.scalar("value.scale", 1, 1, std::int64_t{1} << 32);
+    rule.output = source.width("y");
+    return rule;
+  }
+  // Refuses sizes at which 2 c num + den could leave 127 bits.
+  void check(const MechanismContext<A>& context, int value_bits, std::int64_t keys) const {
+    if constexpr (A::kExact) {
+      std::int64_t largest = 1;
+      for (const auto weight : score.weights.values) largest = std::max(largest, weight);
+      const int bits = bit_length(static_cast<std::uint64_t>(largest)) + value_bits + ceil_lg(static_cast<std::uint64_t>(keys) + 1) +
+                       bit_length(static_cast<std::uint64_t>(scale)) + 2;
+      if (bits > 126)
+        context.source.refuse(fail(ErrorCode::resource, "[exact] \"{}\": partial sums over {} keys need {} bits; at most 126 are exact here",
+                                   context.source.prefix(), keys, bits));
+    }
+  }
+};
+
+// Keys and values of one head, and the sums of one query over some of them.
+template <class A>
+class KeyValues {
+ public:
+  using Value = std::int64_t;
+  using Sums = SoftmaxSums;
+  KeyValues(std::int64_t key_dim, std::int64_t value_dim, const SoftmaxRule<A>& rule, const HeadWidths& widths)
+      : value_dim_(value_dim), rule_(&rule), store_(make_head_store(key_dim, value_dim, rule.score, widths)) {}
+  Sums sums() const { return SoftmaxSums(value_dim_); }
+  std::int64_t size() const { return store_->size(); }
+  void resize(std::int64_t count) { store_->resize(count); }
+  void put(std::int64_t t, const Value* key, const Value* value) { store_->put(t, key, value); }
+  void add(const A&, const Value* query, std::int64_t begin, std::int64_t end, Sums& sums) const { store_->add(query, begin, end, sums); }
+  void finish(const A&, const Sums& sums, Value* y) const {
+    for (std::int64_t c = 0; c < value_dim_; ++c)
+      y[c] = saturate(rounded_quotient<Int128>(sums.num[static_cast<std::size_t>(c)], sums.den, rule_->scale), rule_->output.bits);
+  }
+  // The clipped score, as selection by score uses it.
+  Value score(const A&, const Value* query, std::int64_t j) const {
+    const Int128 raw = store_->score(query, j);
+    const Int128 low = rule_->score.weights.low, high = low + static_cast<Int128>(rule_->score.weights.values.size()) - 1;
+    return static_cast<Value>(raw < low ? low : raw > high ? high : raw);
+  }
+  void append_numbers(std::vector<Value>& out) const { store_->append_numbers(out); }
+  static void merge(Sums& into, const Sums& from) {
+    for (std::size_t c = 0; c < into.num.size(); ++c) into.num[c] += from.num[c];
+    into.den += from.den;
+  }
+
+ private:
+  std::int64_t value_dim_;
+  const SoftmaxRule<A>* rule_;
+  std::unique_ptr<HeadStore> store_;
+};
+
+template <>
+class KeyValues<RealArithmetic> {
+ public:
+  using Value = double;
+  using A = RealArithmetic;
+  using Sums = std::vector<std::pair<double, std::int64_t>>;  // (score, key)
+  KeyValues(std::int64_t key_dim, std::int64_t value_dim, const SoftmaxRule<A>& rule, const HeadWidths&)
+      : key_dim_(key_dim), value_dim_(value_dim), rule_(&rule) {}
+  Sums sums() const { return {}; }
+  std::int64_t size() const { return size_; }
+  void resize(std::int64_t count) {
+    size_ = count;
+    keys_.resize(static_cast<std::size_t>(count * key_dim_));
+    values_.resize(static_cast<std::size_t>(count * value_dim_));
+  }
+  void put(std::int64_t t, const Value* key, const Value* value) {
+    std::copy(key, key + key_dim_, keys_.begin() + t * key_dim_);
+    std::copy(value, value + value_dim_, values_.begin() + t * value_dim_);
+  }
+  Value score(const A& arithmetic, const Value* query, std::int64_t j) const {
+    double dot = 0;
+    for (std::int64_t c = 0; c < key_dim_; ++c) dot += query[c] * keys_[static_cast<std::size_t>(j * key_dim_ + c)];
+    const double score = arithmetic.narrow(dot, rule_->score.shift, rule_->score_width);
+    const Table& table = rule_->score.weights;  // the clipping of an integer model is part of the model
+    if (table.values.empty()) return score;
+    return std::clamp(score, static_cast<double>(table.low), static_cast<double>(table.low) + static_cast<double>(table.values.size()) - 1);
+  }
+  void add(const A& arithmetic, const Value* query, std::int64_t begin, std::int64_t end, Sums& sums) const {
+    for (std::int64_t j = begin; j < end; ++j) sums.emplace_back(score(arithmetic, query, j), j);
+  }
+  void finish(const A& arithmetic, const Sums& sums, Value* y) const {
+    std::vector<double> num(static_cast<std::size_t>(value_dim_), 0.0);
+    double den = 0, top = -INFINITY;
+    for (const auto& [score, j] : sums) top = std::max(top, score);
+    for (const auto& [score, j] : sums) {
+      const double weight = rule_->tau != 0 ? std::exp(rule_->tau * (score - top))
+                                            : static_cast<double>(rule_->score.weights.at(static_cast<Int128>(std::nearbyint(score))));
+      den += weight;
+      for (std::int64_t c = 0; c < value_dim_; ++c) num[static_cast<std::size_t>(c)] += weight * values_[static_cast<std::size_t>(j * value_dim_ + c)];
+    }
+    for (std::int64_t c = 0; c < value_dim_; ++c) y[c] = arithmetic.quotient(num[static_cast<std::size_t>(c)], den, rule_->scale, rule_->output);
+  }
+  void append_numbers(std::vector<Value>& out) const {
+    for (std::int64_t t = 0; t < size_; ++t) {
+      out.insert(out.end(), keys_.begin() + t * key_dim_, keys_.begin() + (t + 1) * key_dim_);
+      out.insert(out.end(), values_.begin() + t * value_dim_, values_.begin() + (t + 1) * value_dim_);
+    }
+  }
+  static void merge(Sums& into, const Sums& from) { into.insert(into.end(), from.begin(), from.end()); }
+
+ private:
+  std::int64_t key_dim_, value_dim_, size_ = 0;
+  const SoftmaxRule<A>* rule_;
+  std::vector<double> keys_, values_;
+};
+
+}  // namespace rung

@@ -1,0 +1,98 @@
+// What every mechanism must offer: outputs for a whole prompt, and the same numbers token by token.
+//
+// Invariant (tested for every causal mixer): forward() over a prompt and step() over its positions give the same
+// numbers, bit for bit in mode X. The state of step() is everything that a later token can depend on.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "rung/exact/arithmetic.h"
+#include "rung/exact/tensor_source.h"
+#include "rung/spec/architecture.h"
+
+namespace rung {
+
+// The input rows of a layer, produced on demand, so that one layer over a million tokens needs no copy of them.
+template <class Value>
+class Rows {
+ public:
+  virtual ~Rows() = default;
+  virtual std::int64_t count() const = 0;
+  virtual std::int64_t width() const = 0;
+  // Writes rows [begin, end) to out, row-major. Callable from several threads.
+  virtual void read(std::int64_t begin, std::int64_t end, Value* out) const = 0;
+};
+
+template <class A>
+struct MechanismState {
+  virtual ~MechanismState() = default;
+  // Appends the stored numbers in a fixed order: recurrent state, convolution buffer, or key/value cache.
+  virtual void append_numbers(std::vector<typename A::Value>& out) const = 0;
+};
+
+template <class A>
+class Mechanism {
+ public:
+  using Value = typename A::Value;
+  virtual ~Mechanism() = default;
+
+  virtual std::int64_t output_width() const = 0;
+  // y row i is the output at position wanted[i]; wanted is increasing.
+  virtual void forward(const Rows<Value>& x, std::span<const std::int64_t> wanted, Value* y) const = 0;
+  virtual std::unique_ptr<MechanismState<A>> start() const = 0;
+  // Consumes one position. y may be null when the output is not wanted.
+  virtual void step(MechanismState<A>& state, const Value* x, Value* y) const = 0;
+  // Bits (sign included) of the largest product-sum that this mixer forms in A::Wide; above 62 the model needs Int128.
+  virtual int sum_bits() const = 0;
+};
+
+// A causal mixer that is defined by its recurrence: forward() is step() over the prompt.
+template <class A>
+class RecurrentMechanism : public Mechanism<A> {
+ public:
+  using Value = typename A::Value;
+  void forward(const Rows<Value>& x, std::span<const std::int64_t> wanted, Value* y) const override {
+    if (wanted.empty()) return;
+    constexpr std::int64_t kTile = 256;
+    auto state = this->start();
+    std::vector<Value> tile(static_cast<std::size_t>(kTile * x.width()));
+    std::size_t next = 0;
+    const std::int64_t end = wanted.back() + 1;
+    for (std::int64_t begin = 0; begin < end; begin += kTile) {
+      const std::int64_t stop = std::min(end, begin + kTile);
+      x.read(begin, stop, tile.data());
+      for (std::int64_t t = begin; t < stop; ++t) {
+        const bool want = wanted[next] == t;
+        this->step(*state, tile.data() + (t - begin) * x.width(), want ? y + static_cast<std::int64_t>(next) * this->output_width() : nullptr);
+        next += want;
+      }
+    }
+  }
+};
+
+// What a mixer is made from. A mixer that cannot run exactly at these sizes says so through source.refuse().
+template <class A>
+struct MechanismContext {
+  const MixerShape& shape;
+  std::int64_t width = 0;       // of the layer's input
+  bool causal = true;           // false: encoder
+  A arithmetic;
+  std::int64_t positions = 0;   // the longest prompt that will be run
+  int input_bits = 16;          // of the layer's input
+  mutable TensorSource source;
+};
+
+// The explicit list of mixers (mechanism_list.cc). Check context.source.error() afterwards; null for `none`.
+template <class A>
+std::unique_ptr<Mechanism<A>> make_mechanism(const MechanismContext<A>& context);
+
+}  // namespace rung
+
+// In each mixer's file: the three arithmetics that exist.
+#define RUNG_INSTANTIATE_MECHANISM(make)                                                    \
+  template std::unique_ptr<Mechanism<Exact64>> make(const MechanismContext<Exact64>&);          \
+  template std::unique_ptr<Mechanism<Exact128>> make(const MechanismContext<Exact128>&);        \
+  template std::unique_ptr<Mechanism<RealArithmetic>> make(const MechanismContext<RealArithmetic>&)

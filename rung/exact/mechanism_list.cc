@@ -1,0 +1,107 @@
+// The explicit list: a mechanism is added by adding its file in mechanisms/ and its line here.
+#include "rung/exact/mechanism.h"
+
+namespace rung {
+
+template <class A> std::unique_ptr<Mechanism<A>> make_full(const MechanismContext<A>&);
+template <class A> std::unique_ptr<Mechanism<A>> make_linear(const MechanismContext<A>&);
+template <class A> std::unique_ptr<Mechanism<A>> make_rnn(const MechanismContext<A>&);
+template <class A> std::unique_ptr<Mechanism<A>> make_gru(const MechanismContext<A>&);
+template <class A> std::unique_ptr<Mechanism<A>> make_mamba(const MechanismContext<A>&);
+template <class A> std::unique_ptr<Mechanism<A>> make_mamba2(const MechanismContext<A>&);
+template <class A> std::unique_ptr<Mechanism<A>> make_delta(const MechanismContext<A>&);
+template <class A> std::unique_ptr<Mechanism<A>> make_log_linear(const MechanismContext<A>&);
+template <class A> std::unique_ptr<Mechanism<A>> make_sparse(const MechanismContext<A>&);
+template <class A> std::unique_ptr<Mechanism<A>> make_topk(const MechanismContext<A>&);
+template <class A> std::unique_ptr<Mechanism<A>> make_conv(const MechanismContext<A>&);
+template <class A> std::unique_ptr<Mechanism<A>> make_identity(const MechanismContext<A>&);
+
+namespace {
+
+// heads(...): the parts read the same input; their outputs stand side by side.
+template <class A>
+class SideBySide final : public Mechanism<A> {
+ public:
+  using Value = typename A::Value;
+  explicit SideBySide(const MechanismContext<A>& context) {
+    for (std::size_t i = 0; i < context.shape.parts.size(); ++i) {
+      const MechanismContext<A> part{context.shape.parts[i], context.width, context.causal, context.arithmetic, context.positions,
+                                     context.input_bits, context.source.under("part." + std::to_string(i))};
+      parts_.push_back(make_mechanism(part));
+      if (context.source.error()) return;
+    }
+  }
+  struct State final : MechanismState<A> {
+    std::vector<std::unique_ptr<MechanismState<A>>> parts;
+    void append_numbers(std::vector<Value>& out) const override {
+      for (const auto& part : parts) part->append_numbers(out);
+    }
+  };
+  std::int64_t output_width() const override {
+    std::int64_t total = 0;
+    for (const auto& part : parts_) total += part->output_width();
+    return total;
+  }
+  int sum_bits() const override {
+    int largest = 0;
+    for (const auto& part : parts_) largest = std::max(largest, part->sum_bits());
+    return largest;
+  }
+  void forward(const Rows<Value>& x, std::span<const std::int64_t> wanted, Value* y) const override {
+    std::int64_t offset = 0;
+    for (const auto& part : parts_) {
+      std::vector<Value> own(wanted.size() * static_cast<std::size_t>(part->output_width()));
+      part->forward(x, wanted, own.data());
+      for (std::size_t i = 0; i < wanted.size(); ++i)
+        std::copy_n(own.begin() + static_cast<std::int64_t>(i) * part->output_width(), part->output_width(),
+                    y + static_cast<std::int64_t>(i) * output_width() + offset);
+      offset += part->output_width();
+    }
+  }
+  std::unique_ptr<MechanismState<A>> start() const override {
+    auto state = std::make_unique<State>();
+    for (const auto& part : parts_) state->parts.push_back(part->start());
+    return state;
+  }
+  void step(MechanismState<A>& generic, const Value* x, Value* y) const override {
+    auto& state = static_cast<State&>(generic);
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      parts_[i]->step(*state.parts[i], x, y);
+      if (y) y += parts_[i]->output_width();
+    }
+  }
+
+ private:
+  std::vector<std::unique_ptr<Mechanism<A>>> parts_;
+};
+
+}  // namespace
+
+template <class A>
+std::unique_ptr<Mechanism<A>> make_mechanism(const MechanismContext<A>& context) {
+  switch (context.shape.kind) {
+    case MixerKind::full: return make_full(context);
+    case MixerKind::linear: return make_linear(context);
+    case MixerKind::rnn: return make_rnn(context);
+    case MixerKind::gru: return make_gru(context);
+    case MixerKind::mamba: return make_mamba(context);
+    case MixerKind::mamba2: return make_mamba2(context);
+    case MixerKind::delta:
+    case MixerKind::gdelta: return make_delta(context);
+    case MixerKind::loglinear: return make_log_linear(context);
+    case MixerKind::sparse: return make_sparse(context);
+    case MixerKind::topk: return make_topk(context);
+    case MixerKind::heads: return std::make_unique<SideBySide<A>>(context);
+    case MixerKind::conv: return make_conv(context);
+    case MixerKind::identity: return make_identity(context);
+    case MixerKind::none: return nullptr;
+    case MixerKind::recurrent:
+    case MixerKind::compressed: break;
+  }
+  context.source.refuse(fail(ErrorCode::unsupported, "[exact] \"{}\" holds the mixer {}({}), which is counted and bounded but has no weights to run",
+                             context.source.prefix(), mixer_word(context.shape.kind).name, context.shape.released));
+  return nullptr;
+}
+RUNG_INSTANTIATE_MECHANISM(make_mechanism);
+
+}  // namespace rung

@@ -1,0 +1,199 @@
+// Full attention, its windowed and chunked forms, and the encoder:
+//   y_i = Σ_{j in reach(i)} E[s_ij] v_j / Σ_j E[s_ij],  s_ij = clip(rsh(q_i·k_j, r))
+// reach(i): all j <= i (decoder), all j (encoder), i - w < j <= i (window; |i - j| < w in an encoder), or the own chunk.
+// Query head h reads key/value head h / (heads / kv_heads).
+//
+// A few queries over many keys (the last position of a long prompt) stream: keys and values are projected tile by tile
+// and forgotten, so memory stays O(tile) beside the prompt. Many queries store keys and values once, O(n d).
+#include <mutex>
+
+#include "rung/exact/attention.h"
+#include "rung/exact/projection.h"
+#include "rung/spec/parallel.h"
+
+namespace rung {
+namespace {
+
+constexpr std::int64_t kTileRows = 1024;       // rows projected at a time
+constexpr std::size_t kStreamedQueries = 8;    // at most this many queries are streamed
+
+template <class A>
+class FullAttention final : public Mechanism<A> {
+ public:
+  using Value = typename A::Value;
+  using Store = KeyValues<A>;
+
+  explicit FullAttention(const MechanismContext<A>& context)
+      : shape_(context.shape), causal_(context.causal), arithmetic_(context.arithmetic), rule_(SoftmaxRule<A>::read(context)),
+        query_(context.arithmetic), key_value_(context.arithmetic), input_bits_(context.input_bits) {
+    auto& source = context.source;
+    const std::int64_t queries = shape_.heads * shape_.key_dim;
+    query_.add(source.template map<A>("q", queries, context.width));
+    query_.convolve(context, 0);
+    auto key = source.template map<A>("k", shape_.kv_heads * shape_.key_dim, context.width);
+    auto value = source.template map<A>("v", shape_.kv_heads * shape_.value_dim, context.width);
+    widths_ = HeadWidths{source.width("q").bits, key.width().bits, value.width().bits, context.positions};
+    if (shape_.conv > 0) widths_ = HeadWidths{source.width("conv").bits, source.width("conv").bits, source.width("conv").bits, context.positions};
+    key_value_.add(std::move(key));
+    key_value_.add(std::move(value));
+    key_value_.convolve(context, queries);
+    rule_.check(context, widths_.value_bits, context.positions);
+  }
+
+  std::int64_t output_width() const override { return shape_.heads * shape_.value_dim; }
+  int sum_bits() const override { return std::max(query_.sum_bits(input_bits_), key_value_.sum_bits(input_bits_)); }
+
+  void forward(const Rows<Value>& x, std::span<const std::int64_t> wanted, Value* y) const override {
+    if (wanted.empty()) return;
+    const std::int64_t keys = causal_ ? wanted.back() + 1 : x.count();
+    std::vector<Value> queries(wanted.size() * static_cast<std::size_t>(query_.channels()));
+    parallel_for(static_cast<std::int64_t>(wanted.size()), 64, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+        query_.read(x, wanted[static_cast<std::size_t>(i)], wanted[static_cast<std::size_t>(i)] + 1, queries.data() + i * query_.channels());
+    });
+    if (wanted.size() <= kStreamedQueries)
+      stream(x, wanted, keys, queries, y);
+    else
+      store_and_read(x, wanted, keys, queries, y);
+  }
+
+  struct State final : MechanismState<A> {
+    typename Projection<A>::Buffer query, key_value;
+    std::vector<Store> stores;
+    std::int64_t t = 0;
+    std::optional<std::int64_t> live;  // window: how many earlier tokens still matter
+    void append_numbers(std::vector<Value>& out) const override {
+      out.insert(out.end(), query.earlier.begin(), query.earlier.end());
+      out.insert(out.end(), key_value.earlier.begin(), key_value.earlier.end());
+      for (const auto& store : stores) {
+        std::vector<Value> numbers;
+        store.append_numbers(numbers);
+        const std::int64_t row = store.size() ? static_cast<std::int64_t>(numbers.size()) / store.size() : 0;
+        const std::int64_t first = live ? std::max<std::int64_t>(0, t - *live) * row : 0;
+        out.insert(out.end(), numbers.begin() + std::min<std::int64_t>(first, static_cast<std::int64_t>(numbers.size())), numbers.end());
+      }
+    }
+  };
+
+  std::unique_ptr<MechanismState<A>> start() const override {
+    auto state = std::make_unique<State>();
+    state->query = query_.start();
+    state->key_value = key_value_.start();
+    state->stores = make_stores();
+    if (shape_.window) state->live = *shape_.window - 1;
+    if (shape_.chunk) state->live = *shape_.chunk - 1;
+    return state;
+  }
+
+  void step(MechanismState<A>& generic, const Value* x, Value* y) const override {
+    auto& state = static_cast<State&>(generic);
+    std::vector<Value> row(static_cast<std::size_t>(key_value_.channels())), query(static_cast<std::size_t>(query_.channels()));
+    key_value_.step(state.key_value, x, row.data());
+    query_.step(state.query, x, query.data());
+    for (std::int64_t h = 0; h < shape_.kv_heads; ++h) {
+      state.stores[static_cast<std::size_t>(h)].resize(state.t + 1);
+      put(state.stores[static_cast<std::size_t>(h)], h, state.t, row.data());
+    }
+    if (y) read(state.stores, 0, state.t, state.t + 1, query.data(), y);
+    ++state.t;
+  }
+
+ private:
+  std::vector<Store> make_stores() const {
+    std::vector<Store> stores;
+    for (std::int64_t h = 0; h < shape_.kv_heads; ++h) stores.emplace_back(shape_.key_dim, shape_.value_dim, rule_, widths_);
+    return stores;
+  }
+  void put(Store& store, std::int64_t h, std::int64_t t, const Value* row) const {
+    store.put(t, row + h * shape_.key_dim, row + shape_.kv_heads * shape_.key_dim + h * shape_.value_dim);
+  }
+  std::pair<std::int64_t, std::int64_t> reach(std::int64_t i, std::int64_t keys) const {
+    std::int64_t begin = 0, end = causal_ ? i + 1 : keys;
+    if (shape_.window) {
+      begin = std::max<std::int64_t>(0, i - *shape_.window + 1);
+      if (!causal_) end = std::min(keys, i + *shape_.window);
+    }
+    if (shape_.chunk) {
+      begin = i / *shape_.chunk * *shape_.chunk;
+      if (!causal_) end = std::min(keys, begin + *shape_.chunk);
+    }
+    return {begin, end};
+  }
+  // All heads of query position i over stores that hold positions from `first` on.
+  void read(const std::vector<Store>& stores, std::int64_t first, std::int64_t i, std::int64_t keys, const Value* query, Value* y) const {
+    const auto [begin, end] = reach(i, keys);
+    for (std::int64_t h = 0; h < shape_.heads; ++h) {
+      const Store& store = stores[static_cast<std::size_t>(h / (shape_.heads / shape_.kv_heads))];
+      auto sums = store.sums();
+      store.add(arithmetic_, query + h * shape_.key_dim, begin - first, end - first, sums);
+      store.finish(arithmetic_, sums, y + h * shape_.value_dim);
+    }
+  }
+
+  void store_and_read(const Rows<Value>& x, std::span<const std::int64_t> wanted, std::int64_t keys, const std::vector<Value>& queries,
+                      Value* y) const {
+    auto stores = make_stores();
+    for (auto& store : stores) store.resize(keys);
+    parallel_for(keys, kTileRows, [&](std::int64_t begin, std::int64_t end) {
+      std::vector<Value> rows(static_cast<std::size_t>((end - begin) * key_value_.channels()));
+      key_value_.read(x, begin, end, rows.data());
+      for (std::int64_t t = begin; t < end; ++t)
+        for (std::int64_t h = 0; h < shape_.kv_heads; ++h) put(stores[static_cast<std::size_t>(h)], h, t, rows.data() + (t - begin) * key_value_.channels());
+    });
+    parallel_for(static_cast<std::int64_t>(wanted.size()), 16, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+        read(stores, 0, wanted[static_cast<std::size_t>(i)], keys, queries.data() + i * query_.channels(), y + i * output_width());
+    });
+  }
+
+  // Sums are exact, so tiles may be added in any order (mode X); mode Q keeps tile order.
+  void stream(const Rows<Value>& x, std::span<const std::int64_t> wanted, std::int64_t keys, const std::vector<Value>& queries, Value* y) const {
+    if constexpr (!A::kExact) {
+      store_and_read(x, wanted, keys, queries, y);
+    } else {
+      std::vector<typename Store::Sums> totals;
+      const auto stores = make_stores();
+      for (std::size_t i = 0; i < wanted.size() * static_cast<std::size_t>(shape_.heads); ++i) totals.push_back(stores[0].sums());
+      std::mutex guard;
+      parallel_for(keys, kTileRows, [&](std::int64_t begin, std::int64_t end) {
+        std::vector<Value> rows(static_cast<std::size_t>((end - begin) * key_value_.channels()));
+        key_value_.read(x, begin, end, rows.data());
+        auto tile = make_stores();
+        for (std::int64_t h = 0; h < shape_.kv_heads; ++h) {
+          tile[static_cast<std::size_t>(h)].resize(end - begin);
+          for (std::int64_t t = begin; t < end; ++t) put(tile[static_cast<std::size_t>(h)], h, t - begin, rows.data() + (t - begin) * key_value_.channels());
+        }
+        auto partial = totals;
+        for (auto& sums : partial) sums = stores[0].sums();
+        for (std::size_t i = 0; i < wanted.size(); ++i) {
+          const auto [low, high] = reach(wanted[i], keys);
+          for (std::int64_t h = 0; h < shape_.heads; ++h)
+            tile[static_cast<std::size_t>(h / (shape_.heads / shape_.kv_heads))].add(
+                arithmetic_, queries.data() + static_cast<std::int64_t>(i) * query_.channels() + h * shape_.key_dim,
+                std::max(low, begin) - begin, std::min(high, end) - begin, partial[i * static_cast<std::size_t>(shape_.heads) + static_cast<std::size_t>(h)]);
+        }
+        const std::lock_guard lock(guard);
+        for (std::size_t i = 0; i < totals.size(); ++i) Store::merge(totals[i], partial[i]);
+      });
+      for (std::size_t i = 0; i < totals.size(); ++i) stores[0].finish(arithmetic_, totals[i], y + static_cast<std::int64_t>(i) * shape_.value_dim);
+    }
+  }
+
+  MixerShape shape_;
+  bool causal_;
+  A arithmetic_;
+  SoftmaxRule<A> rule_;
+  Projection<A> query_, key_value_;
+  HeadWidths widths_;
+  int input_bits_;
+};
+
+}  // namespace
+
+template <class A>
+std::unique_ptr<Mechanism<A>> make_full(const MechanismContext<A>& context) {
+  return std::make_unique<FullAttention<A>>(context);
+}
+RUNG_INSTANTIATE_MECHANISM(make_full);
+
+}  // namespace rung

@@ -1,0 +1,314 @@
+// Attention over selected tokens.
+//
+// topk: index score I(t, j) = Σ_h relu(m_t[h]) relu(rsh(iq_t[h]·ik_j, index.shift)) over index heads h; the k largest
+//   among j <= t (all j in an encoder) win, ties to the smaller position; then softmax attention over the winners.
+// sparse: blocks of B tokens. A block is compressed to one key and one value per key/value head by a map of its B input
+//   rows (compress_k, compress_v; with compress_hidden, of the ReLU of that map). A query at i sees the compressed
+//   blocks r < i / B: y_cmp = softmax attention over them; the k blocks with the largest score, summed over the heads of
+//   a group, ties to the smaller block, are selected (k blocks or all, if there are fewer); y_sel = softmax attention
+//   over the tokens of the selected blocks and of the own block up to i. With a window branch y_win attends to the last
+//   w tokens. The mix channel gives λ, clipped to [0, 2^f], f = mix.fraction:
+//   two branches   y = rsh(λ y_cmp + (2^f - λ) y_sel, f)
+//   three branches y = rsh(λ0 y_cmp + λ1 y_sel + λ2 y_win, f)
+#include <algorithm>
+#include <numeric>
+
+#include "rung/exact/attention.h"
+#include "rung/exact/projection.h"
+
+namespace rung {
+namespace {
+
+// Keys, values and queries of a layer that keeps everything.
+template <class A>
+class SelectingAttention : public RecurrentMechanism<A> {
+ public:
+  using Value = typename A::Value;
+  using Wide = typename A::Wide;
+  using Store = KeyValues<A>;
+
+  explicit SelectingAttention(const MechanismContext<A>& context)
+      : shape_(context.shape), arithmetic_(context.arithmetic), rule_(SoftmaxRule<A>::read(context)), input_bits_(context.input_bits) {
+    auto& source = context.source;
+    query_ = source.template map<A>("q", shape_.heads * shape_.key_dim, context.width);
+    key_ = source.template map<A>("k", shape_.kv_heads * shape_.key_dim, context.width);
+    value_ = source.template map<A>("v", shape_.kv_heads * shape_.value_dim, context.width);
+    widths_ = HeadWidths{query_.width().bits, key_.width().bits, value_.width().bits, context.positions};
+    rule_.check(context, widths_.value_bits, context.positions);
+  }
+  std::int64_t output_width() const override { return shape_.heads * shape_.value_dim; }
+  int sum_bits() const override { return std::max({query_.sum_bits(input_bits_), key_.sum_bits(input_bits_), value_.sum_bits(input_bits_)}); }
+
+ protected:
+  std::vector<Store> make_stores() const {
+    std::vector<Store> stores;
+    for (std::int64_t h = 0; h < shape_.kv_heads; ++h) stores.emplace_back(shape_.key_dim, shape_.value_dim, rule_, widths_);
+    return stores;
+  }
+  void append(std::vector<Store>& stores, std::int64_t t, const Value* key, const Value* value) const {
+    for (std::int64_t h = 0; h < shape_.kv_heads; ++h) {
+      auto& store = stores[static_cast<std::size_t>(h)];
+      store.resize(t + 1);
+      store.put(t, key + h * shape_.key_dim, value + h * shape_.value_dim);
+    }
+  }
+  void append_token(std::vector<Store>& stores, std::int64_t t, const Value* x) const {
+    std::vector<Value> key(static_cast<std::size_t>(key_.rows())), value(static_cast<std::size_t>(value_.rows()));
+    key_.apply(arithmetic_, x, key.data());
+    value_.apply(arithmetic_, x, value.data());
+    append(stores, t, key.data(), value.data());
+  }
+  const Store& store_of(const std::vector<Store>& stores, std::int64_t head) const {
+    return stores[static_cast<std::size_t>(head / (shape_.heads / shape_.kv_heads))];
+  }
+  // One head's attention over half-open ranges.
+  void attend(const Store& store, const Value* query, const std::vector<std::pair<std::int64_t, std::int64_t>>& ranges, Value* y) const {
+    auto sums = store.sums();
+    for (const auto& [begin, end] : ranges) store.add(arithmetic_, query, begin, end, sums);
+    store.finish(arithmetic_, sums, y);
+  }
+
+  MixerShape shape_;
+  A arithmetic_;
+  SoftmaxRule<A> rule_;
+  LinearMap<A> query_, key_, value_;
+  HeadWidths widths_;
+  int input_bits_;
+};
+
+template <class A>
+class TopK final : public SelectingAttention<A> {
+ public:
+  using typename SelectingAttention<A>::Value;
+  using typename SelectingAttention<A>::Wide;
+  using typename SelectingAttention<A>::Store;
+
+  explicit TopK(const MechanismContext<A>& context) : SelectingAttention<A>(context), causal_(context.causal) {
+    auto& source = context.source;
+    index_query_ = source.template map<A>("index_q", this->shape_.index_heads * this->shape_.index_dim, context.width);
+    index_key_ = source.template map<A>("index_k", this->shape_.index_dim, context.width);
+    index_mix_ = source.template map<A>("index_mix", this->shape_.index_heads, context.width);
+    index_shift_ = source.shift("index.shift");
+  }
+  struct State final : MechanismState<A> {
+    std::vector<Store> stores;
+    std::vector<Value> index_keys;
+    std::int64_t t = 0;
+    void append_numbers(std::vector<Value>& out) const override {
+      for (const auto& store : stores) store.append_numbers(out);
+      out.insert(out.end(), index_keys.begin(), index_keys.end());
+    }
+  };
+  std::unique_ptr<MechanismState<A>> start() const override {
+    auto state = std::make_unique<State>();
+    state->stores = this->make_stores();
+    return state;
+  }
+  void step(MechanismState<A>& generic, const Value* x, Value* y) const override {
+    auto& state = static_cast<State&>(generic);
+    append(state, x);
+    if (y) read(state, x, y);
+  }
+  void forward(const Rows<Value>& x, std::span<const std::int64_t> wanted, Value* y) const override {
+    if (causal_) return RecurrentMechanism<A>::forward(x, wanted, y);
+    State state;
+    state.stores = this->make_stores();
+    std::vector<Value> row(static_cast<std::size_t>(x.width()));
+    for (std::int64_t t = 0; t < x.count(); ++t) {
+      x.read(t, t + 1, row.data());
+      append(state, row.data());
+    }
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      x.read(wanted[i], wanted[i] + 1, row.data());
+      read(state, row.data(), y + static_cast<std::int64_t>(i) * this->output_width());
+    }
+  }
+  int sum_bits() const override {
+    const int index = index_query_.width().bits + index_key_.width().bits + ceil_lg(static_cast<std::uint64_t>(this->shape_.index_dim)) +
+                      index_mix_.width().bits + ceil_lg(static_cast<std::uint64_t>(this->shape_.index_heads)) + 2;
+    return std::max({SelectingAttention<A>::sum_bits(), index, index_query_.sum_bits(this->input_bits_), index_key_.sum_bits(this->input_bits_),
+                     index_mix_.sum_bits(this->input_bits_)});
+  }
+
+ private:
+  void append(State& state, const Value* x) const {
+    this->append_token(state.stores, state.t, x);
+    state.index_keys.resize(static_cast<std::size_t>((state.t + 1) * this->shape_.index_dim));
+    index_key_.apply(this->arithmetic_, x, state.index_keys.data() + state.t * this->shape_.index_dim);
+    ++state.t;
+  }
+  void read(const State& state, const Value* x, Value* y) const {
+    const auto& s = this->shape_;
+    std::vector<Value> iq(static_cast<std::size_t>(index_query_.rows())), mix(static_cast<std::size_t>(s.index_heads));
+    index_query_.apply(this->arithmetic_, x, iq.data());
+    index_mix_.apply(this->arithmetic_, x, mix.data());
+    std::vector<Wide> score(static_cast<std::size_t>(state.t), Wide{0});
+    for (std::int64_t j = 0; j < state.t; ++j)
+      for (std::int64_t h = 0; h < s.index_heads; ++h) {
+        Wide dot{0};
+        for (std::int64_t c = 0; c < s.index_dim; ++c)
+          dot += Wide(iq[static_cast<std::size_t>(h * s.index_dim + c)]) * state.index_keys[static_cast<std::size_t>(j * s.index_dim + c)];
+        dot = this->arithmetic_.rescale(dot, index_shift_);
+        if (dot > 0) score[static_cast<std::size_t>(j)] += Wide(A::relu(mix[static_cast<std::size_t>(h)])) * dot;
+      }
+    std::vector<std::int64_t> order(static_cast<std::size_t>(state.t));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return score[static_cast<std::size_t>(a)] > score[static_cast<std::size_t>(b)]; });
+    order.resize(static_cast<std::size_t>(std::min(state.t, s.select)));
+    std::sort(order.begin(), order.end());
+    std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
+    for (const auto j : order) ranges.emplace_back(j, j + 1);
+    std::vector<Value> query(static_cast<std::size_t>(this->query_.rows()));
+    this->query_.apply(this->arithmetic_, x, query.data());
+    for (std::int64_t h = 0; h < s.heads; ++h)
+      this->attend(this->store_of(state.stores, h), query.data() + h * s.key_dim, ranges, y + h * s.value_dim);
+  }
+
+  bool causal_;
+  LinearMap<A> index_query_, index_key_, index_mix_;
+  int index_shift_ = 0;
+};
+
+template <class A>
+class Sparse final : public SelectingAttention<A> {
+ public:
+  using typename SelectingAttention<A>::Value;
+  using typename SelectingAttention<A>::Wide;
+  using typename SelectingAttention<A>::Store;
+
+  explicit Sparse(const MechanismContext<A>& context) : SelectingAttention<A>(context), width_(context.width) {
+    auto& source = context.source;
+    const auto& s = this->shape_;
+    std::int64_t block_width = s.block * context.width;
+    if (source.has("compress_hidden.weight")) {
+      const auto& shape = source.weights().tensors.at(source.prefix() + "compress_hidden.weight").shape;
+      if (shape.size() != 2) {
+        source.refuse(fail(ErrorCode::format, "[weights] \"{}compress_hidden.weight\" must have two dimensions", source.prefix()));
+        return;
+      }
+      hidden_ = source.template map<A>("compress_hidden", shape[0], block_width);
+      block_width = shape[0];
+    }
+    compress_key_ = source.template map<A>("compress_k", s.kv_heads * s.key_dim, block_width);
+    compress_value_ = source.template map<A>("compress_v", s.kv_heads * s.value_dim, block_width);
+    mix_ = source.template map<A>("mix", s.heads * (s.window ? 3 : 1), context.width);
+    fraction_ = static_cast<int>(source.scalar("mix.fraction", 0, 0, 30));
+    this->widths_.key_bits = std::max(this->widths_.key_bits, compress_key_.width().bits);
+    this->widths_.value_bits = std::max(this->widths_.value_bits, compress_value_.width().bits);
+    this->rule_.check(context, this->widths_.value_bits, context.positions);
+  }
+  struct State final : MechanismState<A> {
+    std::vector<Store> tokens, blocks;
+    std::vector<Value> open;  // input rows of the incomplete block
+    std::int64_t t = 0, complete = 0;
+    void append_numbers(std::vector<Value>& out) const override {
+      for (const auto& store : tokens) store.append_numbers(out);
+      for (const auto& store : blocks) store.append_numbers(out);
+      out.insert(out.end(), open.begin(), open.end());
+    }
+  };
+  std::unique_ptr<MechanismState<A>> start() const override {
+    auto state = std::make_unique<State>();
+    state->tokens = this->make_stores();
+    state->blocks = this->make_stores();
+    return state;
+  }
+  void step(MechanismState<A>& generic, const Value* x, Value* y) const override {
+    auto& state = static_cast<State&>(generic);
+    this->append_token(state.tokens, state.t, x);
+    if (y) read(state, x, y);
+    state.open.insert(state.open.end(), x, x + width_);
+    ++state.t;
+    if (state.t % this->shape_.block == 0) close_block(state);
+  }
+  int sum_bits() const override {
+    const int compressed = hidden_ ? hidden_->width().bits : this->input_bits_;
+    return std::max({SelectingAttention<A>::sum_bits(), compress_key_.sum_bits(compressed), compress_value_.sum_bits(compressed),
+                     hidden_ ? hidden_->sum_bits(this->input_bits_) : 0, mix_.sum_bits(this->input_bits_), this->rule_.output.bits + fraction_ + 3,
+                     48 + ceil_lg(static_cast<std::uint64_t>(this->shape_.heads))});
+  }
+
+ private:
+  void close_block(State& state) const {
+    std::vector<Value> row = std::move(state.open);
+    state.open.clear();
+    if (hidden_) {
+      std::vector<Value> hidden(static_cast<std::size_t>(hidden_->rows()));
+      hidden_->apply_unrounded(this->arithmetic_, row.data(), hidden.data());
+      for (auto& h : hidden) h = A::relu(h);
+      row = std::move(hidden);
+    }
+    std::vector<Value> key(static_cast<std::size_t>(compress_key_.rows())), value(static_cast<std::size_t>(compress_value_.rows()));
+    compress_key_.apply(this->arithmetic_, row.data(), key.data());
+    compress_value_.apply(this->arithmetic_, row.data(), value.data());
+    this->append(state.blocks, state.complete++, key.data(), value.data());
+  }
+  // Per group of heads, the selected blocks in increasing order.
+  std::vector<std::vector<std::int64_t>> selected(const State& state, const Value* query) const {
+    const auto& s = this->shape_;
+    const std::int64_t per_group = s.heads / s.groups;
+    std::vector<std::vector<std::int64_t>> chosen(static_cast<std::size_t>(s.groups));
+    for (std::int64_t g = 0; g < s.groups; ++g) {
+      std::vector<Wide> score(static_cast<std::size_t>(state.complete), Wide{0});
+      for (std::int64_t r = 0; r < state.complete; ++r)
+        for (std::int64_t h = g * per_group; h < (g + 1) * per_group; ++h)
+          score[static_cast<std::size_t>(r)] += this->store_of(state.blocks, h).score(this->arithmetic_, query + h * s.key_dim, r);
+      auto& order = chosen[static_cast<std::size_t>(g)];
+      order.resize(static_cast<std::size_t>(state.complete));
+      std::iota(order.begin(), order.end(), 0);
+      std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return score[static_cast<std::size_t>(a)] > score[static_cast<std::size_t>(b)]; });
+      order.resize(static_cast<std::size_t>(std::min(state.complete, s.select)));
+      std::sort(order.begin(), order.end());
+    }
+    return chosen;
+  }
+  void read(const State& state, const Value* x, Value* y) const {
+    const auto& s = this->shape_;
+    std::vector<Value> query(static_cast<std::size_t>(this->query_.rows())), mix(static_cast<std::size_t>(mix_.rows()));
+    this->query_.apply(this->arithmetic_, x, query.data());
+    mix_.apply(this->arithmetic_, x, mix.data());
+    const auto chosen = selected(state, query.data());
+    const Value one = Value(std::int64_t{1} << fraction_);
+    std::vector<Value> compressed(static_cast<std::size_t>(s.value_dim)), picked(compressed), windowed(compressed);
+    for (std::int64_t h = 0; h < s.heads; ++h) {
+      const Value* q = query.data() + h * s.key_dim;
+      this->attend(this->store_of(state.blocks, h), q, {{0, state.complete}}, compressed.data());
+      std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
+      for (const auto r : chosen[static_cast<std::size_t>(h / (s.heads / s.groups))]) ranges.emplace_back(r * s.block, (r + 1) * s.block);
+      ranges.emplace_back(state.t / s.block * s.block, state.t + 1);
+      this->attend(this->store_of(state.tokens, h), q, ranges, picked.data());
+      auto gate = [&](std::int64_t branch) { return std::clamp<Value>(mix[static_cast<std::size_t>(h * (s.window ? 3 : 1) + branch)], Value{0}, one); };
+      if (s.window)
+        this->attend(this->store_of(state.tokens, h), q, {{std::max<std::int64_t>(0, state.t - *s.window + 1), state.t + 1}}, windowed.data());
+      for (std::int64_t c = 0; c < s.value_dim; ++c) {
+        const auto i = static_cast<std::size_t>(c);
+        Wide sum = Wide(gate(0)) * compressed[i];
+        if (s.window)
+          sum += Wide(gate(1)) * picked[i] + Wide(gate(2)) * windowed[i];
+        else
+          sum += Wide(one - gate(0)) * picked[i];
+        y[h * s.value_dim + c] = this->arithmetic_.narrow(sum, fraction_, this->rule_.output);
+      }
+    }
+  }
+
+  std::int64_t width_;
+  std::optional<LinearMap<A>> hidden_;
+  LinearMap<A> compress_key_, compress_value_, mix_;
+  int fraction_ = 0;
+};
+
+}  // namespace
+
+template <class A>
+std::unique_ptr<Mechanism<A>> make_topk(const MechanismContext<A>& context) {
+  return std::make_unique<TopK<A>>(context);
+}
+template <class A>
+std::unique_ptr<Mechanism<A>> make_sparse(const MechanismContext<A>& context) {
+  return std::make_unique<Sparse<A>>(context);
+}
+RUNG_INSTANTIATE_MECHANISM(make_topk);
+RUNG_INSTANTIATE_MECHANISM(make_sparse);
+
+}  // namespace rung

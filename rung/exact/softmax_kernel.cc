@@ -1,0 +1,164 @@
+#include "rung/exact/softmax_kernel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace rung {
+namespace {
+
+constexpr std::int64_t kTile = 64;
+
+// Vector code for the machine at hand; the baseline clone runs everywhere. Sanitizers and other compilers dislike
+// the resolver functions, and get the baseline.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define RUNG_VECTOR_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define RUNG_VECTOR_CLONES
+#endif
+
+RUNG_VECTOR_CLONES void tile_scores(const double* query, const double* keys, std::int64_t key_dim, double* scores) {
+  for (std::int64_t j = 0; j < kTile; ++j) scores[j] = 0;
+  for (std::int64_t c = 0; c < key_dim; ++c)
+    for (std::int64_t j = 0; j < kTile; ++j) scores[j] += query[c] * keys[c * kTile + j];
+}
+RUNG_VECTOR_CLONES void tile_scores(const std::int64_t* query, const std::int64_t* keys, std::int64_t key_dim, std::int64_t* scores) {
+  for (std::int64_t j = 0; j < kTile; ++j) scores[j] = 0;
+  for (std::int64_t c = 0; c < key_dim; ++c)
+    for (std::int64_t j = 0; j < kTile; ++j) scores[j] += query[c] * keys[c * kTile + j];
+}
+void tile_scores(const std::int64_t* query, const std::int64_t* keys, std::int64_t key_dim, Int128* scores) {
+  for (std::int64_t j = 0; j < kTile; ++j) scores[j] = 0;
+  for (std::int64_t c = 0; c < key_dim; ++c)
+    for (std::int64_t j = 0; j < kTile; ++j) scores[j] += static_cast<Int128>(query[c]) * keys[c * kTile + j];
+}
+
+RUNG_VECTOR_CLONES void add_values(const double* weights, const double* values, std::int64_t begin, std::int64_t end,
+                                   std::int64_t value_dim, double* num, double& den) {
+  double total = 0;
+  for (std::int64_t j = begin; j < end; ++j) {
+    const double weight = weights[j];
+    total += weight;
+    for (std::int64_t c = 0; c < value_dim; ++c) num[c] += weight * values[j * value_dim + c];
+  }
+  den += total;
+}
+RUNG_VECTOR_CLONES void add_values(const std::int64_t* weights, const std::int64_t* values, std::int64_t begin, std::int64_t end,
+                                   std::int64_t value_dim, std::int64_t* num, std::int64_t& den) {
+  for (std::int64_t j = begin; j < end; ++j) {
+    den += weights[j];
+    for (std::int64_t c = 0; c < value_dim; ++c) num[c] += weights[j] * values[j * value_dim + c];
+  }
+}
+void add_values(const std::int64_t* weights, const std::int64_t* values, std::int64_t begin, std::int64_t end,
+                std::int64_t value_dim, Int128* num, Int128& den) {
+  for (std::int64_t j = begin; j < end; ++j) {
+    den += weights[j];
+    for (std::int64_t c = 0; c < value_dim; ++c) num[c] += static_cast<Int128>(weights[j]) * values[j * value_dim + c];
+  }
+}
+
+// Number: how keys, values and weights are stored; Sum: how they add up.
+template <class Number, class Sum>
+class TiledStore final : public HeadStore {
+ public:
+  TiledStore(std::int64_t key_dim, std::int64_t value_dim, const ScoreRule& rule)
+      : key_dim_(key_dim), value_dim_(value_dim), rule_(&rule) {
+    for (const auto weight : rule.weights.values) table_.push_back(static_cast<Number>(weight));
+  }
+  std::int64_t size() const override { return size_; }
+  void resize(std::int64_t count) override {
+    size_ = count;
+    const std::int64_t tiles = (count + kTile - 1) / kTile;
+    keys_.resize(static_cast<std::size_t>(tiles * kTile * key_dim_));
+    values_.resize(static_cast<std::size_t>(tiles * kTile * value_dim_));
+  }
+  void put(std::int64_t t, const std::int64_t* key, const std::int64_t* value) override {
+    Number* column = keys_.data() + (t / kTile) * kTile * key_dim_ + t % kTile;
+    for (std::int64_t c = 0; c < key_dim_; ++c) column[c * kTile] = static_cast<Number>(key[c]);
+    for (std::int64_t c = 0; c < value_dim_; ++c) values_[static_cast<std::size_t>(t * value_dim_ + c)] = static_cast<Number>(value[c]);
+  }
+
+  void add(const std::int64_t* query, std::int64_t begin, std::int64_t end, SoftmaxSums& sums) const override {
+    if (begin >= end) return;
+    std::vector<Number> wide_query(query, query + key_dim_);
+    std::vector<Sum> num(static_cast<std::size_t>(value_dim_), Sum{0});
+    Sum den{0};
+    Sum scores[kTile];
+    Number weights[kTile];
+    for (std::int64_t tile = begin / kTile; tile * kTile < end; ++tile) {
+      const std::int64_t first = std::max<std::int64_t>(begin - tile * kTile, 0);
+      const std::int64_t last = std::min<std::int64_t>(end - tile * kTile, kTile);
+      if (last - first <= 4) {  // a selected token here and there: no whole tile
+        for (std::int64_t j = first; j < last; ++j) scores[j] = dot(wide_query.data(), tile * kTile + j);
+      } else {
+        tile_scores(wide_query.data(), keys_.data() + tile * kTile * key_dim_, key_dim_, scores);
+      }
+      for (std::int64_t j = first; j < last; ++j) weights[j] = weight(scores[j]);
+      add_values(weights, values_.data() + tile * kTile * value_dim_, first, last, value_dim_, num.data(), den);
+    }
+    for (std::int64_t c = 0; c < value_dim_; ++c) sums.num[static_cast<std::size_t>(c)] += static_cast<Int128>(num[static_cast<std::size_t>(c)]);
+    sums.den += static_cast<Int128>(den);
+  }
+
+  Int128 score(const std::int64_t* query, std::int64_t j) const override {
+    std::vector<Number> wide_query(query, query + key_dim_);
+    return shift_half_even(static_cast<Int128>(dot(wide_query.data(), j)), rule_->shift);
+  }
+
+  void append_numbers(std::vector<std::int64_t>& out) const override {
+    for (std::int64_t t = 0; t < size_; ++t) {
+      const Number* column = keys_.data() + (t / kTile) * kTile * key_dim_ + t % kTile;
+      for (std::int64_t c = 0; c < key_dim_; ++c) out.push_back(static_cast<std::int64_t>(column[c * kTile]));
+      for (std::int64_t c = 0; c < value_dim_; ++c) out.push_back(static_cast<std::int64_t>(values_[static_cast<std::size_t>(t * value_dim_ + c)]));
+    }
+  }
+
+ private:
+  Sum dot(const Number* query, std::int64_t t) const {
+    const Number* column = keys_.data() + (t / kTile) * kTile * key_dim_ + t % kTile;
+    Sum total{0};
+    for (std::int64_t c = 0; c < key_dim_; ++c) total += static_cast<Sum>(query[c]) * static_cast<Sum>(column[c * kTile]);
+    return total;
+  }
+  Number weight(Sum score) const {
+    using Index = std::conditional_t<std::is_same_v<Sum, Int128>, Int128, std::int64_t>;
+    const Index index = shift_half_even(static_cast<Index>(score), rule_->shift) - rule_->weights.low;
+    const Index last = static_cast<Index>(table_.size()) - 1;
+    return table_[static_cast<std::size_t>(index < 0 ? Index{0} : index > last ? last : index)];
+  }
+
+  std::int64_t key_dim_, value_dim_, size_ = 0;
+  const ScoreRule* rule_;
+  std::vector<Number> table_, keys_, values_;
+};
+
+}  // namespace
+
+KernelNumber narrowest_kernel(std::int64_t key_dim, const ScoreRule& rule, const HeadWidths& widths) {
+  std::int64_t largest = 1;
+  for (const auto weight : rule.weights.values) largest = std::max(largest, std::abs(weight));
+  const int score_bits = widths.query_bits + widths.key_bits - 2 + ceil_lg(static_cast<std::uint64_t>(key_dim)) + 1;
+  const int sum_bits = bit_length(static_cast<std::uint64_t>(largest)) + widths.value_bits - 1 +
+                       ceil_lg(static_cast<std::uint64_t>(std::max<std::int64_t>(widths.keys, 1))) + 1;
+  const int needed = std::max(score_bits, sum_bits);
+  constexpr int kDoubleBits = 53, kIntBits = 62;
+  if (needed <= kDoubleBits) return KernelNumber::float64;
+  if (needed <= kIntBits) return KernelNumber::int64;
+  return KernelNumber::int128;
+}
+
+std::unique_ptr<HeadStore> make_head_store(std::int64_t key_dim, std::int64_t value_dim, const ScoreRule& rule,
+                                           const HeadWidths& widths, KernelNumber number) {
+  if (number == KernelNumber::automatic) number = narrowest_kernel(key_dim, rule, widths);
+  switch (number) {
+    case KernelNumber::float64:
+      return std::make_unique<TiledStore<double, double>>(key_dim, value_dim, rule);
+    case KernelNumber::int64:
+      return std::make_unique<TiledStore<std::int64_t, std::int64_t>>(key_dim, value_dim, rule);
+    default:
+      return std::make_unique<TiledStore<std::int64_t, Int128>>(key_dim, value_dim, rule);
+  }
+}
+
+}  // namespace rung
