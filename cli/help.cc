@@ -5,8 +5,36 @@
 
 #include "cli/command.h"
 #include "cli/manual.h"
+#include "rung/spec/architecture.h"
+#include "rung/spec/nearest_word.h"
+#include "rung/tasks/task.h"
 
 namespace rung::cli {
+namespace {
+
+// `window=N`, `feature=elu1|identity|relu`, with a star where the option must be given.
+std::string option_form(const OptionWord& option) {
+  std::string value = option.is_number ? "N" : "WORD";
+  if (!option.words.empty()) value = fmt::format("{}", fmt::join(option.words, "|"));
+  return fmt::format("{}={}{}", option.name, value, option.required ? " (required)" : "");
+}
+
+void print_mixers() {
+  std::cout << "A stack is words joined by + and repeated by *, with parentheses: (gdelta*3+full)*12.\n"
+               "Options follow a word in parentheses: full(window=128). The first of several words is the default.\n";
+  for (const MixerWord& word : mixer_words()) {
+    std::cout << fmt::format("\n{}: {}\n", word.name, word.help);
+    for (const OptionWord& option : word.options)
+      std::cout << fmt::format("    {:<28} {}\n", option_form(option), option.help);
+  }
+}
+
+void print_tasks() {
+  for (const TaskWord& word : task_words()) std::cout << fmt::format("{:<15} {}\n", word.name, word.summary);
+  std::cout << "\n`rung task --list` also gives the sizes that each of them has.\n";
+}
+
+}  // namespace
 
 Command help_command(std::vector<Command> commands) {
   struct Flags {
@@ -15,17 +43,21 @@ Command help_command(std::vector<Command> commands) {
     std::optional<std::string> completion;
   };
   auto flags = std::make_shared<Flags>();
-  Command command{.name = "help", .summary = "explain a command, or print the man page or the shell completion"};
+  Command command{.name = "help", .summary = "explain a command, the mixers or the tasks"};
+  command.description =
+      "Also prints the manual page and the shell completion that an installation holds; both are made from the same "
+      "list of commands as this text.";
   std::vector<std::string> topics;
   for (const Command& other : commands) topics.push_back(other.name);
-  topics.push_back(command.name);
+  topics.insert(topics.end(), {command.name, "mixers", "tasks"});
   command.options = {
-      {.names = "TOPIC", .help = "a command; without one, the list of commands", .target = &flags->topic},
+      {.names = "TOPIC", .help = "a command, mixers or tasks; without one, the list", .target = &flags->topic},
       {.names = "--man", .help = "the manual page as roff", .target = &flags->man},
       {.names = "--completion", .help = "the completion script of a shell", .target = &flags->completion,
        .choices = {"bash"}},
   };
-  command.examples = {"rung help show", "rung help --completion bash > ~/.local/share/bash-completion/completions/rung"};
+  command.examples = {"rung help show", "rung help mixers",
+                      "rung help --completion bash > ~/.local/share/bash-completion/completions/rung"};
   commands.push_back(command);
   command.run = [flags, commands, topics]() -> Result<int> {
     if (flags->man) {
@@ -34,14 +66,20 @@ Command help_command(std::vector<Command> commands) {
       std::cout << bash_completion(commands);
     } else if (!flags->topic) {
       std::cout << "rung: the expressiveness theory of attention, executable\n\n" << help_list(commands)
-                << "\n`rung help COMMAND` explains one of them.\n";
+                << "\n`rung help COMMAND` explains one of them, `rung help mixers` the architecture language,\n"
+                   "`rung help tasks` names the tasks.\n";
+    } else if (*flags->topic == "mixers") {
+      print_mixers();
+    } else if (*flags->topic == "tasks") {
+      print_tasks();
     } else {
       for (const Command& other : commands) {
         if (other.name != *flags->topic) continue;
         std::cout << help_text(other);
         return 0;
       }
-      return fail(ErrorCode::parse, "[help] no topic \"{}\"; there is {}", *flags->topic, fmt::join(topics, ", "));
+      const std::vector<std::string_view> known(topics.begin(), topics.end());
+      return fail(ErrorCode::parse, "[help] no topic {}; {}", rung::quoted(*flags->topic), suggest(*flags->topic, known));
     }
     return 0;
   };

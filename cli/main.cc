@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/manual.h"
+#include "rung/spec/nearest_word.h"
 
 namespace rung::cli {
 namespace {
@@ -52,9 +53,10 @@ int main_with(int argc, char** argv) {
   app.require_subcommand(1);
   auto list = commands();
   list.push_back(help_command(list));
-  if (argc > 1 && argv[1][0] != '-' &&
-      std::none_of(list.begin(), list.end(), [&](const Command& command) { return command.name == argv[1]; })) {
-    std::cerr << "rung: [arguments] no command \"" << argv[1] << "\"; see rung help\n";
+  std::vector<std::string_view> names;
+  for (const Command& command : list) names.push_back(command.name);
+  if (argc > 1 && argv[1][0] != '-' && std::find(names.begin(), names.end(), argv[1]) == names.end()) {
+    std::cerr << fmt::format("rung: [arguments] no command {}; {}\n", rung::quoted(argv[1]), suggest(argv[1], names));
     return 2;
   }
   std::vector<CLI::App*> apps;
