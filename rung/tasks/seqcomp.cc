@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
+#include "rung/tasks/proper_names.h"
 #include "rung/tasks/sampling.h"
 #include "rung/tasks/task_list.h"
 #include "rung/tasks/token_task.h"
@@ -88,6 +90,28 @@ class SeqCompTask final : public TokenTask {
     return out;
   }
 
+  // Facts "The R of E is F.": z_1 gives the homes of people, z_l the relations w of the places that z_{l-1} reached.
+  // Places of different levels have different names. The question follows the facts, or comes first in easy order.
+  std::optional<Language> language(const Instance& instance) const override {
+    const Prompt& prompt = instance.prompt;
+    const std::int64_t levels = layout_.levels();
+    const bool hard = layout_.order() == SeqCompLayout::Order::hard;
+    std::string facts;
+    for (std::int64_t step = 1; step <= levels; ++step) {
+      const std::int64_t l = hard ? levels + 1 - step : step;
+      const std::int64_t entities = l == 1 ? layout_.domain(0) : layout_.domain(l - 2);
+      for (std::int64_t argument = 0; argument < layout_.domain(l - 1); ++argument)
+        fmt::format_to(std::back_inserter(facts), "{}The {} of {} is {}.", facts.empty() ? "" : " ", relation(l, argument / entities),
+                       entity_name(l - 1, argument % entities),
+                       entity_name(l, prompt.token(layout_.table_position(l) + argument)));
+    }
+    std::string question = "What is ";
+    for (std::int64_t l = levels; l >= 1; --l)
+      question += fmt::format("the {} of ", relation(l, l == 1 ? 0 : prompt.token(layout_.branch_position(l - 1))));
+    question += entity_name(0, prompt.token(layout_.start_position())) + "?";
+    return Language{hard ? facts + " " + question : question + " " + facts, entity_name(levels, instance.answer.front())};
+  }
+
  protected:
   std::int64_t vocabulary() const override { return last_domain() + 1; }
   Range range(std::int64_t position) const override {
@@ -112,6 +136,11 @@ class SeqCompTask final : public TokenTask {
       found.push_back(prompt.token(layout_.branch_position(l)) * layout_.domain(l - 1) + value);
     }
     return found;
+  }
+
+  // The word for w at level l.
+  static std::string relation(std::int64_t l, std::int64_t w) {
+    return l == 1 ? std::string(kHomeWord) : relation_word(w);
   }
 
   bool starts_group(std::int64_t position) const {

@@ -3,13 +3,27 @@
 #include <algorithm>
 
 #include "rung/spec/nearest_word.h"
+#include "rung/tasks/user_task.h"
 
 // The explicit list: a task is added by adding its file, which defines TaskWord NAME_word(), and its line here.
 #define RUNG_TASK_LIST(TASK) \
   TASK(eva)                  \
   TASK(index)                \
+  TASK(retrieval)            \
+  TASK(mqar)                 \
   TASK(two_sum)              \
-  TASK(seqcomp)
+  TASK(two_sum_exists)       \
+  TASK(three_sum)            \
+  TASK(seqcomp)              \
+  TASK(sparse_average)       \
+  TASK(equality)             \
+  TASK(disjointness)         \
+  TASK(nearest)              \
+  TASK(dyck)                 \
+  TASK(cgram)                \
+  TASK(counting)             \
+  TASK(istree)               \
+  TASK(khop)
 
 namespace rung {
 
@@ -76,6 +90,7 @@ Result<const TaskWord*> find_task_word(std::string_view name) {
 }
 
 Result<std::unique_ptr<Task>> make_task(std::string_view name, const TaskSizes& given, const TaskOptions& options) {
+  if (is_user_task(name)) return read_user_task(std::string(name), given, options);
   RUNG_TRY(const TaskWord* word, find_task_word(name));
   RUNG_TRY(const TaskSizes sizes, complete_sizes(*word, given));
   RUNG_CHECK(check_options(*word, options));

@@ -33,9 +33,55 @@ std::vector<Case> cases() {
       {"eva", {{"n", 4}}, 256 * 4},
       {"index", {{"n", 4}, {"sigma", 2}}, 16 * 4},
       {"index", {{"n", 2}, {"sigma", 5}}, 25 * 2},
+      {"retrieval", {{"n", 1}, {"D", 1}, {"sigma", 1}}, 2},
+      {"retrieval", {{"n", 2}, {"D", 1}, {"sigma", 2}}, 2 * 4 * 2},
+      {"retrieval", {{"n", 3}, {"D", 2}, {"sigma", 2}}, 4 * 3 * 2 * 8 * 3},
+      {"retrieval", {{"n", 2}, {"D", 3}, {"sigma", 3}}, 8 * 7 * 9 * 2},
+      {"mqar", {{"n", 1}, {"M", 1}, {"sigma", 2}, {"queries", 1}}, 2},
+      {"mqar", {{"n", 2}, {"M", 2}, {"sigma", 2}, {"queries", 2}}, (2 * 4 + 2 * 1) * 4},
+      {"mqar", {{"n", 3}, {"M", 2}, {"sigma", 2}, {"queries", 1}}, (6 * 2 + 2 * 1) * 8},
       {"two-sum", {{"n", 3}, {"M", 5}}, 625},
       {"two-sum", {{"n", 2}, {"M", 1}}, 1},
       {"two-sum", {{"n", 4}, {"M", 2}}, 32},
+      {"two-sum-exists", {{"n", 3}, {"M", 5}}, 125},
+      {"two-sum-exists", {{"n", 3}, {"M", 6}}, 216},
+      {"two-sum-exists", {{"n", 4}, {"M", 4}}, 256},
+      {"two-sum-exists", {{"n", 1}, {"M", 3}}, 3},
+      {"two-sum-exists", {{"n", 2}, {"M", 2}}, 4},
+      {"two-sum-exists", {{"n", 3}, {"M", 2}}, 8},
+      {"two-sum-exists", {{"n", 2}, {"M", 1}}, 1},
+      {"three-sum", {{"n", 3}, {"M", 10}}, 1000},
+      {"three-sum", {{"n", 4}, {"M", 4}}, 256},
+      {"three-sum", {{"n", 5}, {"M", 7}}, 16807},
+      {"three-sum", {{"n", 2}, {"M", 5}}, 25},
+      {"sparse-average", {{"n", 2}, {"q", 1}, {"d", 1}, {"f", 0}}, 36},
+      {"sparse-average", {{"n", 3}, {"q", 2}, {"d", 1}, {"f", 0}}, 729},
+      {"sparse-average", {{"n", 2}, {"q", 2}, {"d", 2}, {"f", 0}}, 81},
+      {"sparse-average", {{"n", 3}, {"q", 3}, {"d", 1}, {"f", 1}}, 125, {{"read", "last"}}},
+      {"equality", {{"n", 1}}, 4},
+      {"equality", {{"n", 4}}, 256},
+      {"disjointness", {{"n", 1}}, 4},
+      {"disjointness", {{"n", 4}}, 256},
+      {"nearest", {{"n", 5}, {"d", 2}, {"sigma", 3}, {"f", 6}}, 0},
+      {"nearest", {{"n", 1}, {"d", 1}, {"f", 1}}, 0},
+      {"nearest", {{"n", 3}, {"d", 1}, {"f", 4}, {"margin", 8}}, 0},
+      {"nearest", {{"n", 6}, {"d", 16}, {"sigma", 6}, {"f", 8}, {"margin", 0}}, 0},
+      {"dyck", {{"n", 4}, {"k", 2}, {"depth", 2}}, 256},
+      {"dyck", {{"n", 6}, {"k", 1}, {"depth", 1}}, 64},
+      {"dyck", {{"n", 3}, {"k", 2}, {"depth", 3}}, 64},
+      {"cgram", {{"n", 4}, {"c", 2}, {"sigma", 2}}, 14},
+      {"cgram", {{"n", 5}, {"c", 3}, {"sigma", 2}}, 18},
+      {"cgram", {{"n", 6}, {"c", 3}, {"sigma", 2}}, 44},
+      {"cgram", {{"n", 4}, {"c", 2}, {"sigma", 4}}, 256 - 4 * 27},
+      {"counting", {{"n", 3}, {"sigma", 2}}, 8 * 2 * 3},
+      {"counting", {{"n", 4}, {"sigma", 2}, {"k", 2}}, 16 * 2},
+      {"counting", {{"n", 2}, {"sigma", 1}}, 2},
+      {"istree", {{"n", 2}}, 4},
+      {"istree", {{"n", 3}}, 81},
+      {"istree", {{"n", 4}}, 4096},
+      {"khop", {{"n", 3}, {"k", 1}, {"sigma", 2}}, 8},
+      {"khop", {{"n", 5}, {"k", 2}, {"sigma", 3}}, 243},
+      {"khop", {{"n", 6}, {"k", 2}, {"sigma", 3}}, 729, {{"read", "all"}}},
       {"seqcomp", {{"L", 1}, {"m", 3}}, 27 * 3},
       {"seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}}, 256 * 4 * 2 * 2},
       {"seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}}, 256 * 4 * 2 * 2, {{"order", "easy"}}},
@@ -123,7 +169,9 @@ TEST_P(EveryTask, repeats_for_a_seed_and_changes_with_it) {
       seen.insert(task_->generate(variant, 7, index).prompt.fields);
       seen.insert(task_->generate(variant, 8, index).prompt.fields);
     }
-    if (GetParam().prompts != 1) EXPECT_GT(seen.size(), 1u) << variant_name(variant);
+    if (GetParam().prompts != 1) {
+      EXPECT_GT(seen.size(), 1u) << variant_name(variant);
+    }
   }
 }
 
@@ -145,10 +193,11 @@ TEST_P(EveryTask, balances_yes_and_no_where_both_are_possible) {
     int yes = 0;
     for (std::uint64_t index = 0; index < 1000; ++index)
       yes += task_->generate(variant, 13, index).answer.front() == 1;
-    if (possible.size() == 2)
+    if (possible.size() == 2) {
       EXPECT_NEAR(yes, 500, 80) << variant_name(variant);
-    else
+    } else {
       EXPECT_EQ(yes, *possible.begin() * 1000) << variant_name(variant);
+    }
   }
 }
 
