@@ -1,0 +1,571 @@
+#include "tests/exact/plain_mixers.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace rung::plain {
+
+Row TensorReader::row(const std::string& name, std::int64_t index) const {
+  const std::int64_t width = extent(name, 1);
+  Row out;
+  for (std::int64_t c = 0; c < width; ++c) out.push_back(at(name, index * width + c));
+  return out;
+}
+
+std::int64_t TensorReader::state_bits() const {
+  const auto& dimensions = weights_.architecture.dimensions;
+  return dimensions.accumulator_bits.value_or(dimensions.precision.bits);
+}
+
+Row TensorReader::sums(const std::string& map, const Row& x) const {
+  const Tensor& weight = tensor(map + ".weight");
+  const auto cols = static_cast<std::int64_t>(x.size());
+  RUNG_REQUIRE(weight.shape.at(1) == cols, "{}: {} columns for {} numbers", map, weight.shape[1], cols);
+  Row out;
+  for (std::int64_t r = 0; r < weight.shape[0]; ++r) {
+    Big sum = has(map + ".bias") ? at(map + ".bias", r) : Big(0);
+    for (std::int64_t c = 0; c < cols; ++c) sum += x[static_cast<std::size_t>(c)] * weight.integer(r * cols + c);
+    out.push_back(std::move(sum));
+  }
+  return out;
+}
+
+Row TensorReader::map(const std::string& map, const Row& x) const {
+  Row out = sums(map, x);
+  for (auto& number : out) number = sat(rsh(number, scalar(map + ".shift")), bits(map + ".bits"));
+  return out;
+}
+
+Big TensorReader::table(const std::string& table, const Big& x) const {
+  const std::int64_t low = scalar(table + ".low"), length = extent(table + ".table", 0);
+  return at(table + ".table", static_cast<std::int64_t>(clip(x, low, low + length - 1) - low));
+}
+
+Big TensorReader::settle(const Big& x) const {
+  return accumulator() == Accumulator::wrap ? wrap(x, state_bits()) : sat(x, state_bits());
+}
+
+namespace {
+
+using Matrix = std::vector<Row>;  // a state: [value row][key column]
+
+class Layer {
+ public:
+  Layer(const TensorReader& read, const MixerShape& m, std::string prefix, bool causal, const Rows& u)
+      : read_(read), m_(m), prefix_(std::move(prefix)), causal_(causal), u_(u) {}
+
+  Rows run() const {
+    using enum MixerKind;
+    switch (m_.kind) {
+      case full:
+      case topk:
+        return softmax();
+      case sparse:
+        return sparse_attention();
+      case linear:
+        return linear_attention();
+      case mamba2:
+      case delta:
+      case gdelta:
+        return matrix_recurrence();
+      case loglinear:
+        return log_linear();
+      case mamba:
+        return selective();
+      case rnn:
+        return elman();
+      case gru:
+        return gated_unit();
+      case MixerKind::conv:
+        return convolution();
+      case identity:
+        return finished(maps("v"));
+      case heads: {
+        Rows y(u_.size());
+        for (std::size_t j = 0; j < m_.parts.size(); ++j) {
+          const Rows part = mix(read_, m_.parts[j], prefix_ + "part." + std::to_string(j) + ".", causal_, u_);
+          for (std::size_t t = 0; t < y.size(); ++t) y[t].insert(y[t].end(), part[t].begin(), part[t].end());
+        }
+        return y;
+      }
+      default:
+        RUNG_REQUIRE(false, "no plain form of mixer {}", static_cast<int>(m_.kind));
+        return {};
+    }
+  }
+
+ private:
+  std::int64_t scalar(const char* name, std::int64_t absent = 0) const { return read_.scalar(prefix_ + name, absent); }
+  std::int64_t bits(const char* name) const { return read_.bits(prefix_ + name); }
+  bool has(const char* name) const { return read_.has(prefix_ + name); }
+  Big table(const char* name, const Big& x) const { return read_.table(prefix_ + name, x); }
+  std::size_t count() const { return u_.size(); }
+  Rows maps(const char* name) const {
+    Rows out;
+    for (const auto& row : u_) out.push_back(read_.map(prefix_ + name, row));
+    return out;
+  }
+  Rows finished(Rows y) const {
+    for (auto& row : y)
+      for (auto& number : row) number = sat(number, bits("y.bits"));
+    return y;
+  }
+  static Row slice(const Row& row, std::int64_t index, std::int64_t width) {
+    return Row(row.begin() + index * width, row.begin() + (index + 1) * width);
+  }
+  std::int64_t key_head(std::int64_t h) const { return h * m_.kv_heads / m_.heads; }
+
+  // The named maps, their outputs side by side through the short convolution when there is one.
+  std::vector<Rows> convolved(const std::vector<const char*>& names) const {
+    std::vector<Rows> channels;
+    for (const char* name : names) channels.push_back(maps(name));
+    if (m_.conv == 0) return channels;
+    std::vector<Rows> out = channels;
+    std::int64_t first = 0;
+    for (std::size_t which = 0; which < names.size(); ++which) {
+      const std::size_t width = channels[which][0].size();
+      for (std::size_t t = 0; t < count(); ++t)
+        for (std::size_t c = 0; c < width; ++c) {
+          Big sum = 0;
+          for (std::size_t j = 0; j < static_cast<std::size_t>(m_.conv) && j <= t; ++j)
+            sum += read_.at(prefix_ + "conv.weight", (first + static_cast<std::int64_t>(c)) * m_.conv + static_cast<std::int64_t>(j)) *
+                   channels[which][t - j][c];
+          Big shifted = rsh(sum, scalar("conv.shift"));
+          if (has("conv.table")) shifted = table("conv", shifted);
+          out[which][t][c] = sat(shifted, bits("conv.bits"));
+        }
+      first += static_cast<std::int64_t>(width);
+    }
+    return out;
+  }
+
+  // Softmax family -----------------------------------------------------------------------------------------------------
+
+  Big score(const Row& q, const Row& k) const { return rsh(dot(q, k), scalar("score.shift")); }
+
+  // keys and values of one head, at the positions (or blocks) `seen`.
+  Row attend(const Row& q, const Rows& keys, const Rows& values, const std::vector<std::size_t>& seen) const {
+    Row num(static_cast<std::size_t>(m_.value_dim), 0);
+    Big den = 0;
+    for (const std::size_t j : seen) {
+      const Big weight = table("score", score(q, keys[j]));
+      den += weight;
+      for (std::size_t c = 0; c < num.size(); ++c) num[c] += weight * values[j][c];
+    }
+    for (auto& number : num) number = sat(quot(number, den, scalar("value.scale", 1)), bits("y.bits"));
+    return num;
+  }
+
+  std::vector<std::size_t> visible(std::size_t i) const {
+    std::vector<std::size_t> seen;
+    for (std::size_t j = 0; j < count(); ++j) {
+      const auto distance = static_cast<std::int64_t>(i) - static_cast<std::int64_t>(j);
+      if (causal_ && distance < 0) continue;
+      if (m_.window && std::abs(distance) >= *m_.window) continue;
+      if (m_.chunk && static_cast<std::int64_t>(i) / *m_.chunk != static_cast<std::int64_t>(j) / *m_.chunk) continue;
+      seen.push_back(j);
+    }
+    return seen;
+  }
+
+  static Rows head_rows(const Rows& rows, std::int64_t head, std::int64_t width) {
+    Rows out;
+    for (const auto& row : rows) out.push_back(slice(row, head, width));
+    return out;
+  }
+
+  // The `k` members of `candidates` with the largest merit, ties to the smaller, in increasing order.
+  static std::vector<std::size_t> largest(std::vector<std::size_t> candidates, std::int64_t k, const std::function<Big(std::size_t)>& merit) {
+    std::vector<std::size_t> chosen;
+    while (!candidates.empty() && static_cast<std::int64_t>(chosen.size()) < k) {
+      std::size_t best = 0;
+      for (std::size_t i = 1; i < candidates.size(); ++i) {
+        const Big difference = merit(candidates[i]) - merit(candidates[best]);
+        if (difference > 0 || (difference == 0 && candidates[i] < candidates[best])) best = i;
+      }
+      chosen.push_back(candidates[best]);
+      candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(best));
+    }
+    std::sort(chosen.begin(), chosen.end());
+    return chosen;
+  }
+
+  Rows softmax() const {
+    const auto channels = convolved({"q", "k", "v"});
+    Rows index_q, index_k, index_mix;
+    if (m_.kind == MixerKind::topk) {
+      index_q = maps("index_q");
+      index_k = maps("index_k");
+      index_mix = maps("index_mix");
+    }
+    Rows y(count());
+    for (std::size_t i = 0; i < count(); ++i) {
+      std::vector<std::size_t> seen = visible(i);
+      if (m_.kind == MixerKind::topk)
+        seen = largest(seen, m_.select, [&](std::size_t j) {
+          Big sum = 0;
+          for (std::int64_t h = 0; h < m_.index_heads; ++h)
+            sum += relu(index_mix[i][static_cast<std::size_t>(h)]) *
+                   relu(rsh(dot(slice(index_q[i], h, m_.index_dim), index_k[j]), scalar("index.shift")));
+          return sum;
+        });
+      for (std::int64_t h = 0; h < m_.heads; ++h) {
+        const Row out = attend(slice(channels[0][i], h, m_.key_dim), head_rows(channels[1], key_head(h), m_.key_dim),
+                               head_rows(channels[2], key_head(h), m_.value_dim), seen);
+        y[i].insert(y[i].end(), out.begin(), out.end());
+      }
+    }
+    return y;
+  }
+
+  Rows sparse_attention() const {
+    const Rows q = maps("q"), k = maps("k"), v = maps("v"), mixes = maps("mix");
+    const auto block = static_cast<std::size_t>(m_.block);
+    Rows block_k, block_v;
+    for (std::size_t r = 0; (r + 1) * block <= count(); ++r) {
+      Row content;
+      for (std::size_t t = r * block; t < (r + 1) * block; ++t) content.insert(content.end(), u_[t].begin(), u_[t].end());
+      if (has("compress_hidden.weight")) {
+        content = read_.map(prefix_ + "compress_hidden", content);
+        for (auto& number : content) number = relu(number);
+      }
+      block_k.push_back(read_.map(prefix_ + "compress_k", content));
+      block_v.push_back(read_.map(prefix_ + "compress_v", content));
+    }
+    const std::int64_t fraction = scalar("mix.fraction"), group_size = m_.heads / m_.groups;
+    const std::int64_t score_low = scalar("score.low"), score_high = score_low + read_.extent(prefix_ + "score.table", 0) - 1;
+    Rows y(count());
+    for (std::size_t i = 0; i < count(); ++i) {
+      std::vector<std::size_t> blocks(i / block);
+      std::iota(blocks.begin(), blocks.end(), std::size_t{0});
+      for (std::int64_t h = 0; h < m_.heads; ++h) {
+        const std::int64_t group = h / group_size;
+        const auto selected = largest(blocks, m_.select, [&](std::size_t r) {
+          Big sum = 0;
+          for (std::int64_t other = group * group_size; other < (group + 1) * group_size; ++other)
+            sum += clip(score(slice(q[i], other, m_.key_dim), slice(block_k[r], key_head(other), m_.key_dim)), score_low, score_high);
+          return sum;
+        });
+        std::vector<std::size_t> tokens, recent;
+        for (std::size_t t = 0; t <= i; ++t) {
+          if (t / block == i / block || std::count(selected.begin(), selected.end(), t / block) > 0) tokens.push_back(t);
+          if (m_.window && static_cast<std::int64_t>(i - t) < *m_.window) recent.push_back(t);
+        }
+        const Row query = slice(q[i], h, m_.key_dim);
+        const Rows keys = head_rows(k, key_head(h), m_.key_dim), values = head_rows(v, key_head(h), m_.value_dim);
+        const Row compressed = attend(query, head_rows(block_k, key_head(h), m_.key_dim), head_rows(block_v, key_head(h), m_.value_dim), blocks);
+        const Row chosen = attend(query, keys, values, tokens), window = attend(query, keys, values, recent);
+        const auto lambda = [&](std::int64_t index) { return clip(mixes[i][static_cast<std::size_t>(index)], 0, power_of_two(fraction)); };
+        for (std::size_t c = 0; c < compressed.size(); ++c) {
+          const Big sum = m_.window ? Big(lambda(3 * h) * compressed[c] + lambda(3 * h + 1) * chosen[c] + lambda(3 * h + 2) * window[c])
+                                    : Big(lambda(h) * compressed[c] + (power_of_two(fraction) - lambda(h)) * chosen[c]);
+          y[i].push_back(sat(rsh(sum, fraction), bits("y.bits")));
+        }
+      }
+    }
+    return y;
+  }
+
+  // Linear family ------------------------------------------------------------------------------------------------------
+
+  Row feature(const Row& x, bool is_key) const {
+    Row out;
+    switch (m_.feature) {
+      case FeatureMap::identity:
+        return x;
+      case FeatureMap::relu:
+        for (const auto& number : x) out.push_back(relu(number));
+        return out;
+      case FeatureMap::elu1:
+      case FeatureMap::exp:
+        for (const auto& number : x) out.push_back(sat(table("feature", number), bits("feature.bits")));
+        return out;
+      case FeatureMap::taylor2: {
+        const std::int64_t g = scalar("feature.fraction"), more = is_key ? 0 : 1;
+        out.push_back(power_of_two(2 * g + more));
+        for (const auto& number : x) out.push_back(power_of_two(g + more) * number);
+        for (const auto& a : x)
+          for (const auto& b : x) out.push_back(a * b);
+        for (auto& number : out) number = sat(rsh(number, scalar("feature.shift")), bits("feature.bits"));
+        return out;
+      }
+    }
+    return out;
+  }
+
+  Rows linear_attention() const {
+    const auto channels = convolved({"q", "k", "v"});
+    Rows y(count());
+    for (std::int64_t h = 0; h < m_.heads; ++h) {
+      Rows query, key, value = head_rows(channels[2], h, m_.value_dim);
+      for (std::size_t t = 0; t < count(); ++t) {
+        query.push_back(feature(slice(channels[0][t], h, m_.key_dim), false));
+        key.push_back(feature(slice(channels[1][t], h, m_.key_dim), true));
+      }
+      for (std::size_t i = 0; i < count(); ++i) {
+        const std::size_t end = causal_ ? i + 1 : count();
+        for (std::size_t r = 0; r < static_cast<std::size_t>(m_.value_dim); ++r) {
+          Big num = 0, den = 0;
+          if (read_.accumulator() == Accumulator::exact) {  // the parallel form: weights φ(q_i)·φ(k_j)
+            for (std::size_t j = 0; j < end; ++j) {
+              num += dot(query[i], key[j]) * value[j][r];
+              den += dot(query[i], key[j]);
+            }
+          } else {
+            for (std::size_t c = 0; c < query[i].size(); ++c) {
+              num += state_entry(value, key, r, c, end) * query[i][c];
+              den += sum_entry(key, c, end) * query[i][c];
+            }
+          }
+          y[i].push_back(sat(m_.normalised ? quot(num, den, scalar("value.scale", 1)) : rsh(num, scalar("read.shift")), bits("y.bits")));
+        }
+      }
+    }
+    return y;
+  }
+  // S[r][c] after tokens 0 … end-1: a sum taken modulo 2^a once, or rounded and saturated token by token.
+  Big state_entry(const Rows& value, const Rows& key, std::size_t r, std::size_t c, std::size_t end) const {
+    Big s = 0;
+    for (std::size_t j = 0; j < end; ++j)
+      s = read_.accumulator() == Accumulator::wrap ? Big(s + value[j][r] * key[j][c])
+                                                   : sat(s + rsh(value[j][r] * key[j][c], scalar("update.shift")), read_.state_bits());
+    return read_.settle(s);
+  }
+  Big sum_entry(const Rows& key, std::size_t c, std::size_t end) const {
+    Big z = 0;
+    for (std::size_t j = 0; j < end; ++j)
+      z = read_.accumulator() == Accumulator::wrap ? Big(z + key[j][c]) : sat(z + key[j][c], read_.state_bits());
+    return read_.settle(z);
+  }
+
+  // Matrix states: what one token does to a state, for linear (inside log-linear), mamba2, delta, gdelta -------------------
+
+  struct Token {
+    Row q, k, v;  // features for linear; c, b, x for mamba2
+    Big gate, beta;
+  };
+
+  Row to_length(const Row& x) const {
+    if (!has("key.fraction")) return x;
+    const std::int64_t extra = scalar("key.extra", 8);
+    const Big root = isqrt(power_of_two(2 * extra) * dot(x, x));
+    Row y(x.size(), 0);
+    if (root == 0) return y;
+    for (std::size_t i = 0; i < x.size(); ++i)
+      y[i] = sat(round_quotient(x[i] * power_of_two(scalar("key.fraction") + extra), root), bits("key.bits"));
+    return y;
+  }
+
+  MixerKind base() const { return m_.kind == MixerKind::loglinear ? m_.base : m_.kind; }
+
+  // tokens[h][t]
+  std::vector<std::vector<Token>> tokens() const {
+    const bool is_mamba2 = base() == MixerKind::mamba2, is_linear = base() == MixerKind::linear;
+    // In the order of the page: q k v, or x b c.
+    const auto channels = is_mamba2 ? convolved({"x", "b", "c"}) : convolved({"q", "k", "v"});
+    const Rows &q = channels[is_mamba2 ? 2 : 0], &k = channels[1], &v = channels[is_mamba2 ? 0 : 2];
+    Rows gate, beta;
+    if (is_mamba2 || base() == MixerKind::gdelta) gate = maps("gate");
+    if (base() == MixerKind::delta || base() == MixerKind::gdelta) beta = maps("beta");
+    std::vector<std::vector<Token>> out(static_cast<std::size_t>(m_.heads));
+    for (std::int64_t h = 0; h < m_.heads; ++h)
+      for (std::size_t t = 0; t < count(); ++t) {
+        const std::int64_t from = is_linear ? h : key_head(h);
+        Token token{slice(q[t], from, m_.key_dim), slice(k[t], from, m_.key_dim), slice(v[t], h, m_.value_dim), 0, 0};
+        if (is_linear) {
+          token.q = feature(token.q, false);
+          token.k = feature(token.k, true);
+        } else if (!is_mamba2) {
+          token.q = to_length(token.q);
+          token.k = to_length(token.k);
+        }
+        if (!gate.empty()) token.gate = table("gate", gate[t][static_cast<std::size_t>(h)]);
+        if (!beta.empty()) token.beta = table("beta", beta[t][static_cast<std::size_t>(h)]);
+        out[static_cast<std::size_t>(h)].push_back(std::move(token));
+      }
+    return out;
+  }
+
+  Matrix updated(Matrix s, const Token& token, bool with_value) const {
+    for (std::size_t r = 0; r < s.size(); ++r) {
+      const Big v = with_value ? token.v[r] : Big(0);
+      if (base() == MixerKind::linear) {
+        if (!with_value) continue;
+        for (std::size_t c = 0; c < s[r].size(); ++c) {
+          const Big d = v * token.k[c];
+          switch (read_.accumulator()) {
+            case Accumulator::exact:
+              s[r][c] += d;
+              break;
+            case Accumulator::wrap:
+              s[r][c] = wrap(s[r][c] + d, read_.state_bits());
+              break;
+            case Accumulator::round:
+              s[r][c] = sat(s[r][c] + rsh(d, scalar("update.shift")), read_.state_bits());
+          }
+        }
+      } else if (base() == MixerKind::mamba2) {
+        for (std::size_t c = 0; c < s[r].size(); ++c)
+          s[r][c] = read_.settle(rsh(token.gate * s[r][c], scalar("decay.shift")) + v * token.k[c]);
+      } else {
+        if (base() == MixerKind::gdelta)
+          for (auto& entry : s[r]) entry = read_.settle(rsh(token.gate * entry, scalar("decay.shift")));
+        const Big e = read_.settle(v - rsh(dot(s[r], token.k), scalar("predict.shift")));
+        for (std::size_t c = 0; c < s[r].size(); ++c)
+          s[r][c] = read_.settle(s[r][c] + rsh(token.beta * e * token.k[c], scalar("write.shift")));
+      }
+    }
+    return s;
+  }
+
+  Matrix zero_state() const {
+    const auto columns = static_cast<std::size_t>(base() == MixerKind::linear ? m_.feature_dim() : m_.key_dim);
+    return Matrix(static_cast<std::size_t>(m_.value_dim), Row(columns, 0));
+  }
+
+  Rows matrix_recurrence() const {
+    Rows y(count());
+    for (const auto& head : tokens()) {
+      Matrix s = zero_state();
+      for (std::size_t t = 0; t < count(); ++t) {
+        s = updated(std::move(s), head[t], true);
+        for (const auto& row : s) y[t].push_back(sat(rsh(dot(row, head[t].q), scalar("read.shift")), bits("y.bits")));
+      }
+    }
+    return y;
+  }
+
+  // Log-linear: no running levels. The bucket of level l + 1 at time t holds the 2^l tokens that the set bit l of t says;
+  // it was put together when its last token had passed, from the states that were live then.
+  struct Bucket {
+    std::size_t first = 0, size = 0;
+  };
+  static std::vector<std::pair<std::int64_t, Bucket>> buckets(std::size_t t) {  // (level, tokens) at time t, without level 0
+    std::vector<std::pair<std::int64_t, Bucket>> out;
+    std::size_t first = 0;
+    for (int l = 62; l >= 0; --l)
+      if ((t >> l) & 1) {
+        out.push_back({l + 1, {first, std::size_t{1} << l}});
+        first += std::size_t{1} << l;
+      }
+    return out;
+  }
+  Matrix added(Matrix a, const Matrix& b) const {
+    const bool plain_sum = base() == MixerKind::linear && read_.accumulator() == Accumulator::exact;
+    for (std::size_t r = 0; r < a.size(); ++r)
+      for (std::size_t c = 0; c < a[r].size(); ++c) a[r][c] = plain_sum ? Big(a[r][c] + b[r][c]) : read_.settle(a[r][c] + b[r][c]);
+    return a;
+  }
+  // The state of `bucket` after the update of time t. REQUIRES t >= first + size.
+  Matrix bucket_state(const std::vector<Token>& head, Bucket bucket, std::size_t t) const {
+    const std::size_t born = bucket.first + bucket.size;
+    Matrix s = updated(zero_state(), head[born - 1], true);  // level 0 just before
+    auto before = buckets(born - 1);
+    std::reverse(before.begin(), before.end());  // lower levels first
+    for (const auto& [level, part] : before)
+      if (part.first >= bucket.first) s = added(std::move(s), bucket_state(head, part, born - 1));
+    for (std::size_t now = born; now <= t; ++now) s = updated(std::move(s), head[now], false);
+    return s;
+  }
+
+  Rows log_linear() const {
+    const Rows levels = maps("level");
+    const auto heads = tokens();
+    Rows y(count());
+    for (std::size_t h = 0; h < heads.size(); ++h)
+      for (std::size_t t = 0; t < count(); ++t) {
+        const auto lambda = [&](std::int64_t level) {
+          const Big& raw = levels[t][h * static_cast<std::size_t>(m_.levels) + static_cast<std::size_t>(level)];
+          return has("level.table") ? table("level", raw) : relu(raw);
+        };
+        Row sum(static_cast<std::size_t>(m_.value_dim), 0);
+        const auto look = [&](std::int64_t level, const Matrix& s) {
+          for (std::size_t r = 0; r < sum.size(); ++r) sum[r] += lambda(level) * dot(s[r], heads[h][t].q);
+        };
+        look(0, updated(zero_state(), heads[h][t], true));
+        for (const auto& [level, bucket] : buckets(t)) look(level, bucket_state(heads[h], bucket, t));
+        for (const auto& number : sum) y[t].push_back(sat(rsh(number, scalar("read.shift")), bits("y.bits")));
+      }
+    return y;
+  }
+
+  // Vector states ------------------------------------------------------------------------------------------------------
+
+  Rows selective() const {
+    const Rows x = convolved({"x"})[0], b = maps("b"), c = maps("c"), delta = maps("delta");
+    Rows y(count(), Row(static_cast<std::size_t>(m_.inner), 0));
+    for (std::size_t i = 0; i < static_cast<std::size_t>(m_.inner); ++i) {
+      Row h(static_cast<std::size_t>(m_.state), 0);
+      for (std::size_t t = 0; t < count(); ++t) {
+        const Big step = table("delta", delta[t][i]);
+        for (std::size_t n = 0; n < h.size(); ++n) {
+          const Big rate = read_.at(prefix_ + "a.weight", static_cast<std::int64_t>(i) * m_.state + static_cast<std::int64_t>(n));
+          const Big decay = table("decay", rsh(step * rate, scalar("decay.index_shift")));
+          h[n] = read_.settle(rsh(decay * h[n], scalar("decay.shift")) + rsh(step * b[t][n] * x[t][i], scalar("update.shift")));
+        }
+        const Big skip = read_.at(prefix_ + "skip.weight", static_cast<std::int64_t>(i));
+        y[t][i] = sat(rsh(dot(c[t], h), scalar("read.shift")) + rsh(skip * x[t][i], scalar("skip.shift")), bits("y.bits"));
+      }
+    }
+    return y;
+  }
+
+  Rows elman() const {
+    Rows y;
+    Row h(static_cast<std::size_t>(m_.inner), 0);
+    for (const auto& u : u_) {
+      const Row x = read_.sums(prefix_ + "x", u), past = read_.sums(prefix_ + "h", h);
+      for (std::size_t i = 0; i < h.size(); ++i) {
+        const Big sum = rsh(x[i] + past[i], scalar("cell.shift"));
+        h[i] = read_.settle(m_.relu_cell ? relu(sum) : table("cell", sum));
+      }
+      y.push_back(h);
+    }
+    return finished(y);
+  }
+
+  Rows gated_unit() const {
+    Rows y;
+    Row h(static_cast<std::size_t>(m_.inner), 0);
+    const std::int64_t fraction = scalar("gate.fraction");
+    for (const auto& u : u_) {
+      const auto of = [&](const char* name, const Row& row) { return read_.sums(prefix_ + name, row); };
+      const Row xz = of("xz", u), hz = of("hz", h), xr = of("xr", u), hr = of("hr", h), xn = of("xn", u), hn = of("hn", h);
+      for (std::size_t i = 0; i < h.size(); ++i) {
+        const Big z = table("gate", rsh(xz[i] + hz[i], scalar("gate.shift"))), r = table("gate", rsh(xr[i] + hr[i], scalar("gate.shift")));
+        const Big n = table("cell", rsh(xn[i] + rsh(r * hn[i], fraction), scalar("cell.shift")));
+        h[i] = read_.settle(rsh(z * h[i] + (power_of_two(fraction) - z) * n, fraction));
+      }
+      y.push_back(h);
+    }
+    return finished(y);
+  }
+
+  Rows convolution() const {
+    const Rows v = maps("v");
+    Rows y(count(), Row(static_cast<std::size_t>(m_.inner), 0));
+    for (std::size_t t = 0; t < count(); ++t)
+      for (std::size_t c = 0; c < y[t].size(); ++c) {
+        Big sum = 0;
+        for (std::size_t j = 0; j < static_cast<std::size_t>(m_.conv) && j <= t; ++j)
+          sum += read_.at(prefix_ + "taps.weight", static_cast<std::int64_t>(c) * m_.conv + static_cast<std::int64_t>(j)) * v[t - j][c];
+        y[t][c] = sat(rsh(sum, scalar("taps.shift")), bits("y.bits"));
+      }
+    return y;
+  }
+
+  const TensorReader& read_;
+  const MixerShape& m_;
+  const std::string prefix_;
+  const bool causal_;
+  const Rows& u_;
+};
+
+}  // namespace
+
+Rows mix(const TensorReader& read, const MixerShape& shape, const std::string& prefix, bool causal, const Rows& u) {
+  return Layer(read, shape, prefix, causal, u).run();
+}
+
+}  // namespace rung::plain

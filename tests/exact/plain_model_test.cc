@@ -1,0 +1,127 @@
+// The exact machine against the slow evaluator written from docs/weights.md: every mixer, strained in every direction
+// that the page allows, bit for bit at every position.
+#include "tests/exact/plain_model.h"
+
+#include <gtest/gtest.h>
+
+#include "rung/exact/machine.h"
+#include "tests/exact/strained_model.h"
+
+namespace rung {
+namespace {
+
+const std::vector<std::string> kDecoders = {
+    "full",
+    "full(kv=1,vdim=1)",
+    "full(window=3)",
+    "full(chunk=4)",
+    "full(conv=3)",
+    "full(kv=1,conv=2,window=4)",
+    "linear",
+    "linear(normalised=no,feature=identity)",
+    "linear(normalised=no,feature=elu1,vdim=1)",
+    "linear(feature=identity)",
+    "linear(feature=relu)",
+    "linear(feature=exp)",
+    "linear(feature=taylor2)",
+    "linear(normalised=no,feature=taylor2,dim=2)",
+    "linear(conv=2)",
+    "rnn",
+    "rnn(cell=relu,size=3)",
+    "gru",
+    "gru(size=2)",
+    "mamba",
+    "mamba(conv=3,inner=3)",
+    "mamba2",
+    "mamba2(groups=1,conv=2)",
+    "delta",
+    "delta(kv=1,vdim=3)",
+    "gdelta",
+    "gdelta(kv=1,conv=3)",
+    "loglinear",
+    "loglinear(feature=elu1,conv=2)",
+    "loglinear(feature=taylor2,dim=1)",
+    "loglinear(base=mamba2)",
+    "loglinear(base=mamba2,groups=1,conv=2)",
+    "loglinear(base=gdelta)",
+    "loglinear(base=gdelta,kv=1)",
+    "sparse(B=4,k=2)",
+    "sparse(B=1,k=2,groups=1)",
+    "sparse(B=3,k=1,window=2,groups=2)",
+    "sparse(B=2,k=9,heads=4,kv=2,groups=1,dim=2)",
+    "topk(k=3)",
+    "topk(k=1,kv=1)",
+    "topk(k=2,index_heads=2,index_dim=3)",
+    "heads(full:1,delta:1)",
+    "heads(linear(dim=2):1,loglinear(dim=2):2,full(window=2,dim=1):1,gdelta(dim=3):1)",
+    "heads(mamba2(dim=2):1,identity(vdim=3):1,sparse(B=2,k=1,dim=2):2,topk(k=2,dim=2):1)",
+    "conv(width=3)",
+    "conv(width=2,channels=3)",
+    "identity",
+    "none",
+    "full+delta+none+mamba2+full",
+};
+
+const std::vector<std::string> kEncoders = {
+    "full", "full(window=2)", "full(kv=1)", "linear", "linear(normalised=no,feature=relu)", "linear(feature=taylor2)",
+    "topk(k=2)", "topk(k=3,index_heads=2)", "identity", "none", "heads(full:1,linear:1)", "heads(topk(k=2,dim=2):1,identity(vdim=2):1,full(window=3,dim=2):1)",
+    "full+linear+full(window=3)",
+};
+
+constexpr int kModels = 20;  // per line
+
+// How many strained models the machine takes; the others it must refuse because their sums could overflow.
+struct Tally {
+  int ran = 0, refused = 0;
+  int lively = 0;  // models whose rows and logits differ between positions: not everything saturated
+};
+
+void compare(const std::string& line, bool causal, std::uint64_t seed, Tally& tally) {
+  SCOPED_TRACE(fmt::format("{} {} seed {}", line, causal ? "decoder" : "encoder", seed));
+  auto drawn = random_weights(varied_model(line, causal, seed));
+  ASSERT_TRUE(drawn) << drawn.error().message;
+  Weights weights = std::move(*drawn);
+  if (seed % 4 != 0) strain(weights, seed);
+  const std::int64_t positions = 5 + static_cast<std::int64_t>(seed % 4) * 4;
+  const auto machine = Machine::load(weights, {.positions = positions, .force_wide = seed % 5 == 0});
+  if (!machine) {
+    EXPECT_EQ(machine.error().code, ErrorCode::resource) << machine.error().message;
+    ++tally.refused;
+    return;
+  }
+  ++tally.ran;
+  const Prompt prompt = random_prompt(weights.fields, positions, seed);
+  const auto fast = (*machine)->forward(prompt, all_positions(positions));
+  ASSERT_TRUE(fast) << fast.error().message;
+  const auto slow = plain::evaluate(weights, prompt);
+  tally.lively += (*fast)[0].activation != (*fast)[1].activation && (*fast)[0].logits != fast->back().logits;
+  const auto big = [](const std::vector<std::int64_t>& row) { return plain::Row(row.begin(), row.end()); };
+  for (std::size_t t = 0; t < slow.size(); ++t) {
+    ASSERT_EQ(big((*fast)[t].activation), slow[t].activation) << "position " << t;
+    ASSERT_EQ(big((*fast)[t].logits), slow[t].logits) << "position " << t;
+    ASSERT_EQ(big((*fast)[t].answer), slow[t].answer) << "position " << t;
+  }
+}
+
+class Decoder : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Lines, Decoder, testing::ValuesIn(kDecoders));
+
+TEST_P(Decoder, means_what_the_page_says) {
+  Tally tally;
+  for (int seed = 0; seed < kModels; ++seed) compare(GetParam(), true, static_cast<std::uint64_t>(seed), tally);
+  EXPECT_GE(tally.ran, kModels * 3 / 4) << tally.refused << " refused";
+  EXPECT_GE(tally.lively, kModels / 2);
+}
+
+class Encoder : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Lines, Encoder, testing::ValuesIn(kEncoders));
+
+TEST_P(Encoder, means_what_the_page_says) {
+  Tally tally;
+  for (int seed = 0; seed < kModels; ++seed) compare(GetParam(), false, static_cast<std::uint64_t>(seed), tally);
+  EXPECT_GE(tally.ran, kModels * 3 / 4) << tally.refused << " refused";
+  EXPECT_GE(tally.lively, kModels / 2);
+}
+
+}  // namespace
+}  // namespace rung
