@@ -27,6 +27,12 @@ const std::array kFunctions = {
     FunctionRow{"exp", [](double x) { return std::exp(x); }},
 };
 
+const FunctionRow& function_row(const std::string& name) {
+  for (const auto& row : kFunctions)
+    if (name == row.name) return row;
+  RUNG_REQUIRE(false, "function {}", name);
+}
+
 }  // namespace
 
 bool known_function(const std::string& name) {
@@ -35,18 +41,15 @@ bool known_function(const std::string& name) {
   return false;
 }
 
-double apply_function(const std::string& name, double x) {
-  for (const auto& row : kFunctions)
-    if (name == row.name) return row.apply(x);
-  RUNG_REQUIRE(false, "function {}", name);
-}
+double apply_function(const std::string& name, double x) { return function_row(name).apply(x); }
 
 Table make_table(const std::string& function, std::int64_t low, std::int64_t high, int in_fraction, int out_fraction) {
   RUNG_REQUIRE(low <= high && high - low < (1 << 24), "low={} high={}", low, high);
   Table table{low, {}, TableFunction{function, in_fraction, out_fraction}};
+  const FunctionRow& row = function_row(function);
   for (std::int64_t x = low; x <= high; ++x)
     table.values.push_back(static_cast<std::int64_t>(std::nearbyint(
-        std::ldexp(apply_function(function, std::ldexp(static_cast<double>(x), -in_fraction)), out_fraction))));
+        std::ldexp(row.apply(std::ldexp(static_cast<double>(x), -in_fraction)), out_fraction))));
   return table;
 }
 
