@@ -45,6 +45,7 @@ struct Command {
 // One file a command; each returns a fresh Command that owns its option values through shared state.
 Command show_command();
 Command task_command();
+Command eval_command();
 // Explains the others; also the man page and the shell completion.
 Command help_command(std::vector<Command> commands);
 

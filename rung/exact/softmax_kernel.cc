@@ -4,18 +4,12 @@
 #include <cmath>
 #include <cstring>
 
+#include "rung/exact/vector_clones.h"
+
 namespace rung {
 namespace {
 
 constexpr std::int64_t kTile = 64;
-
-// Vector code for the machine at hand; the baseline clone runs everywhere. Sanitizers and other compilers dislike
-// the resolver functions, and get the baseline.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define RUNG_VECTOR_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define RUNG_VECTOR_CLONES
-#endif
 
 RUNG_VECTOR_CLONES void tile_scores(const double* query, const double* keys, std::int64_t key_dim, double* scores) {
   for (std::int64_t j = 0; j < kTile; ++j) scores[j] = 0;

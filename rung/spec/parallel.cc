@@ -11,6 +11,12 @@
 #include "rung/spec/require.h"
 
 namespace rung {
+namespace {
+
+// Work inside work runs on the thread that it is on: the outer loop already keeps the cores busy.
+thread_local bool inside_worker = false;
+
+}  // namespace
 
 int worker_count() {
   if (const char* text = std::getenv("RUNG_THREADS")) {
@@ -29,14 +35,16 @@ void parallel_for(std::int64_t count, std::int64_t grain,
   if (count <= 0) return;
   const std::int64_t chunks = (count + grain - 1) / grain;
   const int workers = static_cast<int>(std::min<std::int64_t>(worker_count(), chunks));
-  if (workers == 1) {
+  if (workers == 1 || inside_worker) {
     body(0, count);
     return;
   }
   std::atomic<std::int64_t> next{0};
   auto work = [&] {
+    inside_worker = true;
     for (std::int64_t chunk; (chunk = next.fetch_add(1)) < chunks;)
       body(chunk * grain, std::min(count, (chunk + 1) * grain));
+    inside_worker = false;
   };
   std::vector<std::jthread> threads;
   threads.reserve(workers - 1);

@@ -1,0 +1,26 @@
+// The flags by which every command names a task and its sizes: --n --m --L ... and the task's own words.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/command.h"
+#include "rung/tasks/task.h"
+
+namespace rung::cli {
+
+struct TaskFlags {
+  std::map<std::string, std::optional<std::int64_t>> sizes;
+  std::map<std::string, std::optional<std::string>> options;
+
+  // Adds one flag per size and option of any task. REQUIRES *this outlives the command.
+  void declare(Command& command);
+  bool any() const;  // whether any was given
+  Result<std::unique_ptr<Task>> make(const std::string& name) const;
+  TaskSizes given_sizes() const;
+  std::map<std::string, std::string> given_options() const;
+};
+
+}  // namespace rung::cli

@@ -1,0 +1,52 @@
+// A model on the instances of a task: how many answers are right, and which are wrong.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "rung/exact/machine.h"
+#include "rung/tasks/task.h"
+
+namespace rung {
+
+// Whether the model can be asked the task at all: the same fields, alphabets that fit, an output that can say the
+// answer, a context that holds the prompt (and the chain of thought). One line on what does not fit.
+Result<void> check_fit(const Weights& weights, const Task& task);
+// Prompt length with the chain of thought: what Machine::load must be told.
+std::int64_t positions_needed(const Weights& weights, const Task& task);
+
+struct EvaluationOptions {
+  Variant variant = Variant::uniform;
+  std::uint64_t seed = 1;
+  std::uint64_t count = 1000;       // instances 0 .. count-1 of (variant, seed)
+  bool exhaustive = false;          // every instance of the task instead
+  std::size_t keep_wrong = 0;       // how many wrong instances to keep, those with the smallest index
+  std::function<void(std::uint64_t done)> progress = {};  // called now and then, from any thread, one at a time
+  std::function<bool()> stop = {};  // asked between blocks; true ends early with what is done
+};
+
+struct WrongInstance {
+  std::uint64_t index = 0;
+  Instance instance;
+  std::vector<std::int64_t> given;  // what the model answered, as Instance::answer is laid out
+};
+
+struct Evaluation {
+  std::uint64_t instances = 0, right_instances = 0;  // an instance is right when all its answers are
+  std::uint64_t answers = 0, right_answers = 0;
+  std::vector<WrongInstance> wrong;
+  bool stopped = false;
+  double accuracy() const { return answers ? static_cast<double>(right_answers) / static_cast<double>(answers) : 0; }
+};
+
+// REQUIRES check_fit passed and the machine loaded from `weights` with positions_needed. Runs on all cores; the result does
+// not depend on their number.
+Result<Evaluation> evaluate(const Machine& machine, const Weights& weights, const Task& task, const EvaluationOptions& options);
+
+// The 95 % Wilson interval of a share.
+struct ShareInterval {
+  double low, high;
+};
+ShareInterval wilson_interval(std::uint64_t right, std::uint64_t of);
+
+}  // namespace rung
