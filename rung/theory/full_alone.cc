@@ -1,0 +1,149 @@
+// One full layer and nothing else: the query token's own value fixes its query, so what it learns of any part of the prompt is
+// that part's partial sums, M_part bits (and, from recurrent heads in the layer, the state that leaves the part).
+//
+// Claim. If fixing the query token, the contents of one part of the other positions fall into more classes than 2^(M_part + s),
+// one full layer does not solve the task: equality and disjointness n > M_part + s; Dyck-(k, D) with k types (pairs: openings to
+// one player, closings to the other, all but the last pair) (n/2 - 1) lg k > M_part, no recurrent heads (the parts interleave);
+// 3-Sum with last number 0: lg of the sum of C(M', 1..n-2) > M_part + s. L-SeqComp at L = 1: m lg m > M_part + s.
+// Literature's Ω (Bhattamishra et al. 2406.09347; Sanford, Hsu, Telgarsky 2306.02896) with its constant for exact integer sums (mode X).
+// Status: proved. No chain of thought. Smallest case by exhaustion: m = 3, weights {1,2}, values {0,1} leave 16 sums for 27 functions.
+#include <functional>
+
+#include "rung/theory/horizon.h"
+#include "rung/theory/one_full_layer.h"
+#include "rung/theory/theorem_groups.h"
+#include "rung/theory/three_sum_values.h"
+
+namespace rung {
+namespace {
+
+struct Part {
+  std::string name, symbolic;
+  std::function<std::optional<Count>(std::int64_t n)> classes;
+  bool interleaved = false;
+};
+
+std::optional<Verdict> alone(const Theorem& theorem, const Setting& setting, const Question& question, const Part& part) {
+  const Word& word = setting.word;
+  if (word.full_letters() != 1 || word.letters.size() != 1) return std::nullopt;
+  Verdict v = verdict_of(theorem, question);
+  const Letter& letter = word.full(0);
+  const std::int64_t n = question.size("n");
+  v.parameters["n"] = n;
+  v.require("one full layer and nothing else that mixes positions", !letter.selects, "word " + word.text);
+  v.require("exact integer sums (mode X)", setting.exact_sums(), setting.mode_x());
+  v.require("no chain of thought", !setting.chain_of_thought);
+  const Integer beside = letter.state.after(question.prompt);
+  if (part.interleaved) v.require("no recurrent heads in the layer", beside == 0, beside.str() + " bits");
+  if (!v.all_hold()) return v;
+  v.assumes = {setting.mode_x()};
+  const Integer bits = letter.partial + beside;
+  const auto bites = [&](std::int64_t k) {
+    const auto classes = part.classes(k);
+    return classes && !bits_suffice(bits, *classes);
+  };
+  const auto classes = part.classes(n);
+  v.left = classes ? classes->lg() : 0.0;
+  v.right = bits.convert_to<double>();
+  v.margin = *v.left / *v.right;
+  v.outcome = bites(n) ? Outcome::impossible : Outcome::vacuous_here;
+  v.require(part.symbolic + " > M_part + s", bites(n), fmt::format("{:.6g} against {} bits", *v.left, bits.str()));
+  std::int64_t high = 1;
+  while (high < kHorizonLimit && !bites(high)) high *= 2;
+  if (bites(high)) {
+    std::int64_t low = high / 2;
+    while (high - low > 1) {
+      const std::int64_t middle = low + (high - low) / 2;
+      (bites(middle) ? high : low) = middle;
+    }
+    v.horizon = high - 1;
+    v.parameters["bites_at"] = high;
+  }
+  v.argument = {fmt::format("Two players: one holds {}, the other the rest with the query token.", part.name),
+                fmt::format("The query token's query is its own: the first player sends partial sums, {} bits.", bits.str()),
+                fmt::format("{} = {:.6g} bits are needed to tell the first parts apart.", part.symbolic, *v.left),
+                bites(n) ? "Pigeonhole: two of them send one message." : "The message is long enough: silent here."};
+  return v;
+}
+
+std::optional<Verdict> strings(const Theorem& t, const Setting& s, const Question& q) {
+  return alone(t, s, q, {"a", "n", [](std::int64_t n) { return std::optional(Count::power(2, n)); }});
+}
+std::optional<Verdict> dyck(const Theorem& t, const Setting& s, const Question& q) {
+  const std::int64_t types = q.size("k"), own = q.size("n");
+  const bool odd = q.fixed && own % 2 != 0;  // an odd number of brackets never nests: nothing to ask
+  return alone(t, s, q, {"the opening brackets", "(n/2 - 1) lg k",
+                         [=](std::int64_t n) -> std::optional<Count> {
+                           if (n < 4 || (odd && n == own)) return std::nullopt;
+                           return Count::power(types, n / 2 - 1);
+                         },
+                         true});
+}
+std::optional<Verdict> three_sum(const Theorem& t, const Setting& s, const Question& q) {
+  const Integer given = q.size("M"), own = q.size("n");
+  const bool square = given == own * own + 1;
+  return alone(t, s, q, {"x_1 .. x_(n-2)", "lg sum C(M',1..n-2)", [=](std::int64_t n) -> std::optional<Count> {
+                           const Integer M = square ? Integer(n) * n + 1 : given, values = three_sum_values(M);
+                           if (n < 3 || values < 1) return std::nullopt;
+                           return two_sum_count(n - 2, values);
+                         }});
+}
+
+std::optional<Verdict> seqcomp(const Theorem& theorem, const Setting& setting, const Question& question) {
+  const Word& word = setting.word;
+  if (question.L != 1 || word.full_letters() != 1 || word.letters.size() != 1) return std::nullopt;
+  const Letter& letter = word.full(0);
+  Verdict v = verdict_of(theorem, question);
+  v.require("one full layer and nothing else that mixes positions", true, "word " + word.text);
+  v.require("exact integer sums (mode X)", setting.exact_sums(), setting.mode_x());
+  v.require("causal", setting.causal());
+  v.require("no chain of thought", !setting.chain_of_thought);
+  if (letter.selects) v.status = Status::sketch;
+  if (!v.all_hold()) return v;
+  v.assumes = {setting.mode_x()};
+  const Integer m = question.fixed ? question.seqcomp.m : Integer(question.prompt - 2);
+  const Integer beside = letter.state.after(question.prompt);
+  const auto proof = full_alone_proof(letter.partial, beside, m);
+  v.left = proof.left;
+  v.right = proof.right;
+  v.margin = proof.margin();
+  v.horizon = full_alone_bites(letter.partial, beside) + 2;
+  v.parameters["L"] = 1;
+  v.parameters["m"] = m.convert_to<std::int64_t>();
+  v.parameters["bites_at"] = v.horizon->convert_to<double>();
+  v.outcome = proof.certified ? Outcome::impossible : Outcome::vacuous_here;
+  v.require("m lg m > M_part + s", proof.certified, fmt::format("{:.6g} against {:.0f} bits", proof.left, proof.right));
+  v.argument = {"Players: z_1 holds its m values; z_0 and `=` follow.",
+                fmt::format("`=` queries with its own token: z_1 reaches it through {:.0f} bits of partial sums.", proof.right),
+                fmt::format("All m^m functions must be told apart: {:.6g} bits.", proof.left)};
+  return v;
+}
+
+}  // namespace
+
+std::vector<Theorem> full_alone_theorems() {
+  constexpr auto file = "rung/theory/full_alone.cc", test = "tests/theory/full_alone_test.cc";
+  constexpr auto bhbk = "Bhattamishra et al. 2406.09347; constant ours", sht = "Sanford, Hsu, Telgarsky 2306.02896; constant ours";
+  using enum Source;
+  using enum Status;
+  return {
+      {.id = "full-alone-strings", .title = "One full layer does not compare strings",
+       .statement = "Equality and disjointness of n bits by one full layer need M_part + s >= n.", .source = literature,
+       .reference = bhbk, .status = proved, .file = file, .test = test, .tasks = {"equality", "disjointness"},
+       .evaluate = strings},
+      {.id = "full-alone-dyck", .title = "One full layer does not match brackets",
+       .statement = "Dyck-(k,D), k >= 2, by one full layer needs M_part >= (n/2 - 1) lg k, already at depth 1.",
+       .source = literature, .reference = bhbk, .status = proved, .file = file, .test = test, .tasks = {"dyck"},
+       .evaluate = dyck},
+      {.id = "full-alone-three-sum", .title = "One full layer does not find triples",
+       .statement = "3-Sum by one full layer needs M_part + s >= lg of the sum of C(M', j), 1 <= j <= n-2.",
+       .source = literature, .reference = sht, .status = proved, .file = file, .test = test, .tasks = {"three-sum"},
+       .evaluate = three_sum},
+      {.id = "full-alone-seqcomp", .title = "One full layer alone does not compose",
+       .statement = "1-SeqComp by one full layer (recurrent heads of s bits beside) needs M_part + s >= m lg m.",
+       .source = ours, .reference = "pattern theorem, L = 1", .status = proved, .file = file, .test = test,
+       .tasks = {"seqcomp"}, .evaluate = seqcomp},
+  };
+}
+
+}  // namespace rung

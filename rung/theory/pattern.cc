@@ -1,0 +1,355 @@
+// L-SeqComp, the impossible side of the pattern theorem, evaluated with constants (one_full_layer.h, two_full_layers.h,
+// decomposition.h). A theorem for L' functions also refutes L > L': fix z_L, z_{L-1}, .. to the identity on the smaller domain.
+#include "rung/theory/pattern.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "rung/theory/decomposition.h"
+#include "rung/theory/one_full_layer.h"
+#include "rung/theory/theorem_groups.h"
+#include "rung/theory/two_full_layers.h"
+
+namespace rung {
+namespace {
+
+// Which count speaks about a word with f full layers at L functions, and for which L' <= L.
+enum class Rule { none, late, early, two, fewer, equal };
+struct Chosen {
+  Rule rule = Rule::none;
+  int L = 0;  // L'
+};
+bool early_state(const PatternBits& bits) { return bits.gaps[0] > 0 || (bits.gaps.size() > 2 && bits.gaps[1] > 0); }
+
+Chosen choose(const PatternBits& bits, int L) {
+  const int f = static_cast<int>(bits.gaps.size()) - 1;
+  if (f < 1 || f > L || L < 2) return {};
+  if (f == L) {
+    if (early_state(bits)) return {};
+    return {L == 2 ? Rule::two : Rule::equal, L};
+  }
+  if (f == 1) return {bits.gaps[0] > 0 ? Rule::early : Rule::late, 2};
+  return {Rule::fewer, f + 1};
+}
+
+OneFullLayer one_full(const PatternBits& b) { return {b.partial, b.gaps[0], b.gaps[1] + b.beside[0]}; }
+TwoFullLayers two_full(const PatternBits& b) {
+  return {.partial = b.partial, .outputs = b.outputs, .recurrence_follows = b.gaps[2] > 0, .after = b.gaps[2],
+          .beside_first = b.beside[0], .beside_second = b.beside[1]};
+}
+Decomposition decomposition(const PatternBits& b, const Chosen& chosen) {
+  Decomposition d{.L = chosen.L, .one_more_full = chosen.rule == Rule::equal, .partial = b.partial, .outputs = b.outputs,
+                  .gaps = b.gaps, .beside = b.beside};
+  if (chosen.rule == Rule::fewer) {  // heads beside an F read no more than an R right behind it
+    for (std::size_t k = 0; k < b.beside.size(); ++k) d.gaps[k + 1] += b.beside[k];
+    d.beside.clear();
+  }
+  return d;
+}
+
+// Sizes for L functions that contain the proof's sizes for L': the tables on top are the identity.
+SeqcompSizes extended(SeqcompSizes sizes, int L) {
+  while (sizes.L() < L) sizes.n.push_back(1);
+  return sizes;
+}
+SeqcompSizes restricted(SeqcompSizes sizes, int L) {
+  while (sizes.L() > L) sizes.n.pop_back();
+  return sizes;
+}
+
+SeqcompProof proof_at(const PatternBits& bits, const Chosen& chosen, const SeqcompSizes& sizes) {
+  if (chosen.rule == Rule::two) return best_proof(two_full(bits), sizes);
+  if (chosen.rule == Rule::late || chosen.rule == Rule::early) return best_proof(one_full(bits), sizes);
+  return best_proof(decomposition(bits, chosen), sizes);
+}
+
+std::optional<SeqcompProof> smallest_at(const PatternBits& bits, const Chosen& chosen, int L) {
+  const auto objective = L == chosen.L ? Objective::prompt : Objective::arguments;
+  if (chosen.rule == Rule::two) return smallest_proof(two_full(bits), objective);
+  if (chosen.rule == Rule::late || chosen.rule == Rule::early) return smallest_proof(one_full(bits), objective);
+  return smallest_proof(decomposition(bits, chosen));
+}
+
+// The smallest certified prompt. Log-linear states grow with the prompt: each power of two is tried with the states live then.
+std::optional<SeqcompProof> smallest(const Word& word, const Chosen& chosen, int L) {
+  if (word.total().per_level == 0) return smallest_at(pattern_bits(word, 1), chosen, L);
+  for (unsigned k = 4; k <= 100; k += 2) {
+    const Integer tokens = Integer(1) << k;
+    const auto found = smallest_at(pattern_bits(word, tokens), chosen, L);
+    if (found && extended(found->sizes, L).prompt_length() <= tokens) return found;
+  }
+  return std::nullopt;
+}
+
+std::string text(const Integer& value) { return value.str(); }
+
+std::vector<std::string> explain(const PatternBits& b, const Chosen& chosen, const SeqcompProof& p, int L) {
+  std::vector<std::string> steps{
+      fmt::format("Players: z_{} .. z_1 own their tables, z_0 its token, (w, =) the last {} tokens; the prompt has {} tokens.",
+                  L, L, extended(p.sizes, L).prompt_length().str()),
+      fmt::format("Messages: partial softmax sums of {} bits a token and layer; recurrent states are handed down once.",
+                  b.partial.str())};
+  const std::string T = p.T.empty() ? "1" : p.T[0].str();
+  switch (chosen.rule) {
+    case Rule::late:
+      steps.push_back(fmt::format("Take T = {} functions z_1 with disjoint images on x_0 = {} arguments: T x_0 y = {} arguments of "
+                                  "z_2 are asked for, y = {}.",
+                                  T, p.x0.str(), text(p.T[0] * p.x0 * p.y), p.y.str()));
+      steps.push_back(fmt::format("Bottom tokens query with their own token: z_2 sends sums to x_0 + y + 1 = {} states, and for each of the T "
+                                  "functions {} state bits leave the z_1 segment.",
+                                  text(p.x0 + p.y + 1), text(b.gaps[1] + b.beside[0])));
+      break;
+    case Rule::early:
+      steps.push_back(fmt::format("{} state bits stand before the F: T = {} functions z_1 are drawn from one class of crossing states, "
+                                  "spread over {} values.",
+                                  b.gaps[0].str(), T, text((p.T[0] * p.x0 + 1) / 2)));
+      break;
+    case Rule::two:
+      steps.push_back(fmt::format("First F: z_1 reaches w_1 and = through {} states, so T = {} functions z_1 of one class spread "
+                                  "x_0 = {} arguments over at least {} values.",
+                                  text(p.y + 1), T, p.x0.str(), text((p.T[0] * p.x0 + 1) / 2)));
+      steps.push_back("On that class = does not depend on z_1 before the second F: the sums of z_2 there are fixed once.");
+      break;
+    default:
+      for (std::size_t l = 0; l < p.T.size(); ++l)
+        steps.push_back(fmt::format("Step {}: keep T_{} = {} functions z_{} and the largest class of all messages above.", l + 1, l + 1,
+                                    p.T[l].str(), l + 1));
+  }
+  steps.push_back(fmt::format("Answers on these arguments: {:.6g} bits; messages and states fixed: {:.6g} bits.", p.left, p.right));
+  steps.push_back(p.certified ? "Pigeonhole: two tables z_L with one transcript differ on an argument that is asked for."
+                              : "No pigeonhole at these sizes: silent here.");
+  return steps;
+}
+
+void note_proof(Verdict& v, const SeqcompProof& proof, int L) {
+  const auto number = [](const Integer& value) -> nlohmann::ordered_json {
+    if (value < (Integer(1) << 62)) return value.convert_to<std::int64_t>();
+    return value.str();
+  };
+  const SeqcompSizes sizes = extended(proof.sizes, L);
+  v.parameters["L"] = L;
+  v.parameters["m"] = number(sizes.m);
+  for (std::size_t l = 0; l < sizes.n.size(); ++l) v.parameters[fmt::format("n{}", l + 1)] = number(sizes.n[l]);
+  v.parameters["x_0"] = number(proof.x0);
+  if (proof.T.size() == 1) v.parameters["T"] = number(proof.T[0]);
+  else
+    for (std::size_t l = 0; l < proof.T.size(); ++l) v.parameters[fmt::format("T_{}", l + 1)] = number(proof.T[l]);
+  if (proof.T.size() == 1) v.parameters["y"] = number(proof.y);
+  v.parameters["prompt"] = number(sizes.prompt_length());
+}
+
+// The best margin among prompts that fill the context (L' = 2): what the bound falls short by.
+std::optional<SeqcompProof> nearest_within(const PatternBits& bits, const Chosen& chosen, int L, std::int64_t context) {
+  if (chosen.L != 2) return std::nullopt;
+  std::optional<SeqcompProof> best;
+  for (std::int64_t n = 1; n < context; n *= 4) {
+    const std::int64_t m = (context - L - 1) / (1 + (L - 1) * n);
+    if (m < 1) break;
+    const auto proof = proof_at(bits, chosen, {m, {n}});
+    if (!best || proof.margin() > best->margin()) best = proof;
+  }
+  return best;
+}
+
+std::optional<Verdict> evaluate(const Theorem& theorem, const Setting& setting, const Question& question, Rule rule) {
+  const Word& word = setting.word;
+  const PatternBits bits = pattern_bits(word, question.prompt);
+  const Chosen chosen = choose(bits, question.L);
+  if (chosen.rule != rule || word.uncovered()) return std::nullopt;
+  Verdict v = verdict_of(theorem, question);
+  if (word.selects()) v.status = Status::sketch;
+  v.require(rule == Rule::two || rule == Rule::equal ? "#F = L and no recurrent state before the second F" : "#F <= L-1", true,
+            fmt::format("word {}, #F = {}, L = {}", word.text, word.full_letters(), question.L));
+  v.require("exact integer sums (mode X)", setting.exact_sums(),
+            setting.floating() ? fmt::format("{} sums are rounded{}", format_precision(setting.architecture.dimensions.precision),
+                                             setting.assume_exact ? ", assumed exact" : "")
+                               : setting.mode_x());
+  v.require("causal", setting.causal());
+  v.require("no chain of thought", !setting.chain_of_thought);
+  v.parameters["M_part"] = bits.partial.convert_to<double>();
+  v.parameters["M_out"] = bits.outputs.convert_to<double>();
+  v.parameters["s_before"] = bits.gaps[0].convert_to<double>();
+  Integer after = 0;
+  for (std::size_t k = 1; k < bits.gaps.size(); ++k) after += bits.gaps[k];
+  for (const auto& b : bits.beside) after += b;
+  v.parameters["s_after"] = after.convert_to<double>();
+  if (!v.all_hold()) return v;
+  v.assumes = {setting.mode_x(), fmt::format("accumulators of {} bits", setting.accumulator), "layers position-wise but for the mixer"};
+  const auto least = smallest(word, chosen, question.L);
+  if (least) v.horizon = extended(least->sizes, question.L).prompt_length();
+  std::optional<SeqcompProof> proof;
+  if (question.fixed) {
+    proof = proof_at(bits, chosen, restricted(question.seqcomp, chosen.L));
+    if (!proof->certified && least && least->sizes == proof->sizes) proof = least;
+  } else if (least && *v.horizon <= question.prompt) {
+    proof = least;
+  } else {
+    proof = nearest_within(bits, chosen, question.L, question.prompt);
+    if (proof) proof->certified = false;
+  }
+  const bool impossible = proof && proof->certified;
+  if (proof) {
+    v.left = proof->left;
+    v.right = proof->right;
+    v.margin = proof->margin();
+    if (question.fixed) {
+      for (const auto& [name, value] : question.sizes) v.parameters[name] = value;
+      SeqcompProof shown = *proof;
+      shown.sizes = question.seqcomp;
+      note_proof(v, shown, question.L);
+    } else {
+      note_proof(v, *proof, question.L);
+    }
+    v.argument = explain(bits, chosen, *proof, question.L);
+  }
+  if (v.horizon) v.parameters["bites_at"] = v.horizon->convert_to<double>();
+  if (!least && chosen.L >= 3)
+    v.parameters["growth"] = fmt::format("N ~ M^{}", size_exponent(chosen.L, rule == Rule::equal));
+  v.require("the counts of the proof exceed the bits", impossible,
+            proof ? fmt::format("{:.6g} against {:.6g} bits", proof->left, proof->right) : "no sizes within the context");
+  v.outcome = impossible ? Outcome::impossible : Outcome::vacuous_here;
+  return v;
+}
+
+std::optional<Verdict> late(const Theorem& t, const Setting& s, const Question& q) { return evaluate(t, s, q, Rule::late); }
+std::optional<Verdict> early(const Theorem& t, const Setting& s, const Question& q) { return evaluate(t, s, q, Rule::early); }
+std::optional<Verdict> two(const Theorem& t, const Setting& s, const Question& q) {
+  return s.word.head_wise() ? std::nullopt : evaluate(t, s, q, Rule::two);
+}
+std::optional<Verdict> fewer(const Theorem& t, const Setting& s, const Question& q) { return evaluate(t, s, q, Rule::fewer); }
+std::optional<Verdict> equal(const Theorem& t, const Setting& s, const Question& q) {
+  return s.word.head_wise() ? std::nullopt : evaluate(t, s, q, Rule::equal);
+}
+std::optional<Verdict> head_wise(const Theorem& t, const Setting& s, const Question& q) {
+  if (!s.word.head_wise()) return std::nullopt;
+  auto v = evaluate(t, s, q, Rule::two);
+  return v ? v : evaluate(t, s, q, Rule::equal);
+}
+
+}  // namespace
+
+PatternBits pattern_bits(const Word& word, const Integer& tokens) {
+  PatternBits bits{word.partial(), word.outputs(), {}, {}};
+  const std::size_t f = word.full_letters();
+  bits.gaps.assign(f + 1, 0);
+  std::size_t seen = 0;
+  for (const auto& letter : word.letters) {
+    const Integer state = letter.state.after(tokens);
+    if (letter.kind == Letter::Kind::full) {
+      bits.beside.push_back(state);
+      ++seen;
+    } else {
+      bits.gaps[seen] += state;
+    }
+  }
+  return bits;
+}
+
+PatternSummary summarise_pattern(const Setting& setting) {
+  PatternSummary summary;
+  const PatternBits bits = pattern_bits(setting.word, setting.context);
+  summary.full = setting.word.full_letters();
+  const bool anywhere = summary.full == 1 && (bits.gaps[0] > 0 || bits.gaps[1] > 0);
+  summary.early = summary.full > 0 && (early_state(bits) || anywhere);
+  summary.asymptotic = summary.full == 0 ? 0 : static_cast<std::int64_t>(summary.full) - (summary.early ? 0 : 1);
+  const auto ask = [&](std::int64_t L) -> std::optional<Verdict> {
+    if (L < 1 || 2 * L + 1 > setting.context) return std::nullopt;
+    const auto question = make_question("seqcomp", {{"L", L}}, setting.context, false);
+    if (!question) return std::nullopt;
+    return decide(setting, *question);
+  };
+  // Constructions are monotone in L: the largest by bisection below the word's own limit (encoders and chains of thought aside).
+  std::int64_t low = 0, high = std::min<std::int64_t>(setting.context / 2, std::int64_t{1} << 20);
+  const auto solves = [&](std::int64_t L) {
+    auto v = ask(L);
+    if (!v || v->outcome != Outcome::possible) return false;
+    if (!summary.solvable || L > *summary.solvable) summary.solvable = static_cast<int>(L), summary.solvable_by = v;
+    return true;
+  };
+  if (solves(1)) {
+    low = 1;
+    if (!setting.chain_of_thought && setting.causal())
+      high = std::min<std::int64_t>(high, static_cast<std::int64_t>(setting.layers.size()) + 1);
+    while (high - low > 1) {
+      const std::int64_t middle = low + (high - low) / 2;
+      (solves(middle) ? low : high) = middle;
+    }
+  }
+  // Refutations: the smallest L that any count speaks about; deeper ones only need longer prompts.
+  const std::int64_t f = static_cast<std::int64_t>(summary.full);
+  for (const std::int64_t L : {f, f + 1}) {
+    if (L < 1 || (summary.solvable && L <= *summary.solvable)) continue;
+    auto v = ask(L);
+    if (!v) continue;
+    if (v->outcome == Outcome::impossible) {
+      summary.impossible = static_cast<int>(L);
+      summary.impossible_by = v;
+      break;
+    }
+    if (v->outcome == Outcome::vacuous_here && (!summary.first_bite || !summary.first_bite->horizon)) summary.first_bite = v;
+  }
+  return summary;
+}
+
+nlohmann::ordered_json pattern_json(const Setting& setting, const PatternSummary& s) {
+  const auto number = [](const auto& value) -> nlohmann::ordered_json {
+    if (value) return *value;
+    return nullptr;
+  };
+  const auto by = [](const std::optional<Verdict>& v) -> nlohmann::ordered_json {
+    if (!v) return nullptr;
+    return {{"theorem", v->theorem}, {"status", status_name(v->status)}, {"parameters", v->parameters}};
+  };
+  nlohmann::ordered_json horizon = nullptr;
+  if (s.first_bite && s.first_bite->horizon) horizon = s.first_bite->horizon->convert_to<double>();
+  return {{"word", setting.word.text},
+          {"full", s.full},
+          {"early_recurrence", s.early},
+          {"largest_L_of_the_word", s.asymptotic},
+          {"largest_L_solvable", number(s.solvable)},
+          {"smallest_L_impossible", number(s.impossible)},
+          {"solvable_by", by(s.solvable_by)},
+          {"impossible_by", by(s.impossible_by)},
+          {"vacuous_by", by(s.first_bite)},
+          {"horizon", horizon}};
+}
+
+std::vector<Theorem> pattern_theorems() {
+  constexpr auto pattern = "tests/theory/pattern_test.cc";
+  using enum Source;
+  using enum Status;
+  return {
+      {.id = "one-full-layer-late", .title = "One full layer, recurrence behind it, 2-SeqComp",
+       .statement = "F R^a: impossible when T x_0 y lg N_1 > (x_0+y+1) M_part + T s_1 for some T x_0 <= m, y <= n_1.",
+       .source = ours, .reference = "explicit constant for the hybrid theorem", .status = proved,
+       .file = "rung/theory/one_full_layer.cc", .test = pattern, .tasks = {"seqcomp"}, .evaluate = late},
+      {.id = "one-full-layer-early", .title = "One full layer, recurrence before it, 2-SeqComp",
+       .statement = "R F R^a: impossible when x_0 lg(2m/(e T x_0)) >= 2 s_0 + 2/T and ⌈T x_0/2⌉ y lg N_1 > T(s_0+s_1)+s_0+1+M_part "
+                    "x_0(2y+1).",
+       .source = ours, .reference = "explicit constant for the hybrid theorem", .status = proved,
+       .file = "rung/theory/one_full_layer.cc", .test = pattern, .tasks = {"seqcomp"}, .evaluate = early},
+      {.id = "two-full-layers", .title = "Two full layers, no recurrence before the second, 2-SeqComp",
+       .statement = "F F R^a: impossible when x_0 lg(2m/(e T x_0)) > 2(y+1) M_part and ⌈T x_0/2⌉ y lg N_1 > M_part(x_0 y+x_0+y+1) + "
+                    "M_out T m [+ M_part x_0(y+T) + T s].",
+       .source = ours, .reference = "tightness of the hybrid theorem", .status = proved,
+       .file = "rung/theory/two_full_layers.cc", .test = pattern, .tasks = {"seqcomp"}, .evaluate = two},
+      {.id = "decomposition-fewer", .title = "L-1 full layers do not compose L functions",
+       .statement = "Any word with L-1 full layers, L >= 3: impossible at sizes where the recursion for the deficiencies ends below J_L lg "
+                    "N_{L-1}; N ~ M^(F_{2L+1}-2).",
+       .source = paper, .reference = "Hdp <= n^(2^(-4L)) replaced by a direct count", .status = proved,
+       .file = "rung/theory/decomposition.cc", .test = pattern, .tasks = {"seqcomp"}, .evaluate = fewer},
+      {.id = "decomposition-equal", .title = "L full layers without early recurrence do not compose L functions",
+       .statement = "L full layers, no R before the second, L >= 3: the same recursion shifted by one; N ~ M^(F_{2L+1}+F_{2L-1}-1).",
+       .source = ours, .reference = "pattern theorem, impossible side", .status = proved,
+       .file = "rung/theory/decomposition.cc", .test = pattern, .tasks = {"seqcomp"}, .evaluate = equal},
+      {.id = "head-wise", .title = "Recurrent heads beside full ones gain nothing on L-SeqComp",
+       .statement = "L layers of full and recurrent heads: impossible under the counts of two-full-layers and decomposition-equal with the "
+                    "heads' states added (L = 1: full-alone-seqcomp).",
+       .source = ours, .reference = "open problem of the paper, for this task", .status = proved,
+       .file = "rung/theory/pattern.cc", .test = pattern, .tasks = {"seqcomp"}, .evaluate = head_wise},
+  };
+}
+
+}  // namespace rung

@@ -1,0 +1,128 @@
+#include "rung/theory/theorem.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "rung/spec/require.h"
+
+namespace rung {
+
+std::string_view source_name(Source source) {
+  switch (source) {
+    case Source::paper: return "paper 2602.01763";
+    case Source::literature: return "literature";
+    case Source::ours: return "ours";
+  }
+  return "";
+}
+std::string_view status_name(Status status) {
+  switch (status) {
+    case Status::proved: return "proved";
+    case Status::sketch: return "sketch";
+    case Status::heuristic: return "heuristic";
+    case Status::measured: return "measured";
+    case Status::conjecture: return "conjecture";
+  }
+  return "";
+}
+std::string_view outcome_name(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::impossible: return "impossible";
+    case Outcome::possible: return "possible";
+    case Outcome::vacuous_here: return "vacuous here";
+    case Outcome::open: return "open";
+  }
+  return "";
+}
+
+bool Verdict::all_hold() const {
+  return std::all_of(hypotheses.begin(), hypotheses.end(), [](const Hypothesis& h) { return h.holds; });
+}
+
+Verdict verdict_of(const Theorem& theorem, const Question& question) {
+  Verdict verdict;
+  verdict.task = question.task;
+  verdict.theorem = theorem.id;
+  verdict.source = source_name(theorem.source);
+  if (theorem.source == Source::literature) verdict.source += ": " + std::string(theorem.reference);
+  verdict.status = theorem.status;
+  return verdict;
+}
+
+const Theorem& theorem(std::string_view id) {
+  for (const auto& theorem : theorems())
+    if (theorem.id == id) return theorem;
+  RUNG_REQUIRE(false, "no theorem {}", id);
+  return theorems().front();
+}
+
+std::vector<Verdict> consider(const Setting& setting, const Question& question) {
+  std::vector<Verdict> verdicts;
+  for (const auto& theorem : theorems()) {
+    if (!theorem.evaluate) continue;
+    if (std::find(theorem.tasks.begin(), theorem.tasks.end(), question.task) == theorem.tasks.end()) continue;
+    if (auto verdict = theorem.evaluate(theorem, setting, question)) verdicts.push_back(std::move(*verdict));
+  }
+  std::stable_sort(verdicts.begin(), verdicts.end(), [](const Verdict& a, const Verdict& b) {
+    if (a.outcome != b.outcome) return a.outcome < b.outcome;
+    if (a.status != b.status) return a.status < b.status;
+    if (a.outcome == Outcome::open) {  // the one that fails in the fewest places says most
+      const auto failing = [](const Verdict& v) {
+        return std::count_if(v.hypotheses.begin(), v.hypotheses.end(), [](const auto& h) { return !h.holds; });
+      };
+      return failing(a) < failing(b);
+    }
+    return a.margin.value_or(0) > b.margin.value_or(0);
+  });
+  return verdicts;
+}
+
+Verdict decide(const Setting& setting, const Question& question) {
+  auto verdicts = consider(setting, question);
+  if (verdicts.empty()) {
+    Verdict none;
+    none.task = question.task;
+    none.source = source_name(Source::ours);
+    none.status = Status::conjecture;
+    none.require("some theorem or construction speaks about this task", false);
+    return none;
+  }
+  const bool refuted = verdicts.front().outcome == Outcome::impossible;
+  for (const auto& verdict : verdicts)
+    RUNG_REQUIRE(!refuted || verdict.outcome != Outcome::possible, "{} against {} on {}", verdicts.front().theorem,
+                 verdict.theorem, question.task);
+  return verdicts.front();
+}
+
+namespace {
+
+nlohmann::ordered_json number(const std::optional<double>& value) {
+  if (!value || !std::isfinite(*value)) return nullptr;
+  if (*value == std::floor(*value) && std::abs(*value) < 0x1p53) return static_cast<std::int64_t>(*value);
+  return *value;
+}
+
+}  // namespace
+
+nlohmann::ordered_json verdict_json(const Verdict& v) {
+  nlohmann::ordered_json hypotheses = nlohmann::ordered_json::array();
+  for (const auto& h : v.hypotheses) hypotheses.push_back({{"text", h.text}, {"holds", h.holds}, {"numbers", h.numbers}});
+  std::string assumes;
+  for (const auto& text : v.assumes) assumes += (assumes.empty() ? "" : "; ") + text;
+  nlohmann::ordered_json horizon = nullptr;
+  if (v.horizon) horizon = number(v.horizon->convert_to<double>());
+  return {{"task", v.task},
+          {"verdict", outcome_name(v.outcome)},
+          {"theorem", v.theorem},
+          {"source", v.source},
+          {"status", status_name(v.status)},
+          {"hypotheses", hypotheses},
+          {"assumes", assumes},
+          {"left", number(v.left)},
+          {"right", number(v.right)},
+          {"margin", number(v.margin)},
+          {"horizon", horizon},
+          {"parameters", v.parameters}};
+}
+
+}  // namespace rung

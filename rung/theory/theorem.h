@@ -1,0 +1,91 @@
+// A theorem as data and a function, and what it says about one architecture on one task.
+//
+//   Setting setting = ...;                            // an architecture with its numbers (setting.h)
+//   for (const Theorem& theorem : theorems()) ...     // the explicit list, theorem_list.cc
+//   Verdict v = decide(setting, question);            // the strongest statement about the task
+//
+// A verdict speaks about worst-case inputs and the best possible weights with an arbitrary position-wise MLP. It says
+// nothing about training: no failure to learn is a bound, and `possible` promises weights, not that training finds them.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rung/theory/logarithm.h"
+#include "rung/theory/setting.h"
+
+namespace rung {
+
+enum class Source { paper, literature, ours };
+enum class Status { proved, sketch, heuristic, measured, conjecture };
+enum class Outcome {
+  impossible,    // no weights exist, at the stated sizes
+  possible,      // weights exist, for all stated sizes
+  vacuous_here,  // the theorem applies, its numbers do not reach this size
+  open,          // some hypothesis fails, or no theorem speaks
+};
+std::string_view source_name(Source source);    // "paper 2602.01763", "literature", "ours"
+std::string_view status_name(Status status);
+std::string_view outcome_name(Outcome outcome);  // "vacuous here" with a space
+
+struct Hypothesis {
+  std::string text;
+  bool holds = false;
+  std::string numbers;  // "24 state bits", "s = 1024, n lg n = 1032.5"; may be empty
+};
+
+struct Verdict {
+  std::string task;
+  Outcome outcome = Outcome::open;
+  std::string theorem;                      // id; empty when no theorem speaks about the task
+  std::string source;                       // source_name, and for literature which
+  Status status = Status::proved;
+  std::vector<Hypothesis> hypotheses;
+  std::vector<std::string> assumes;         // what the verdict takes for granted about the model
+  std::optional<double> left, right;        // impossible, vacuous here: bits needed against bits there are;
+                                            // possible: the scarcest resource against what the construction asks for
+  std::optional<double> margin;             // left / right
+  std::optional<Integer> horizon;           // size at which the bound turns (docs/bound.md)
+  nlohmann::ordered_json parameters = nlohmann::ordered_json::object();  // sizes and searched proof parameters
+  std::vector<std::string> argument;        // --explain: the steps with this architecture's numbers
+
+  bool all_hold() const;
+  void require(std::string text, bool holds, std::string numbers = {}) {
+    hypotheses.push_back({std::move(text), holds, std::move(numbers)});
+  }
+};
+
+struct Theorem {
+  std::string_view id;         // "recurrent-eva"
+  std::string_view title;
+  std::string_view statement;  // with symbols, one paragraph
+  Source source = Source::ours;
+  std::string_view reference;  // literature: which; ours and paper: where the argument is from
+  Status status = Status::proved;
+  std::string_view file;       // where it is implemented, "rung/theory/recurrent_eva.cc"
+  std::string_view test;       // which test program and case exercises it
+  std::vector<std::string_view> tasks;  // the words it speaks about; empty: quoted in the table only
+  // Nothing where the theorem has nothing to say about this architecture at all.
+  std::optional<Verdict> (*evaluate)(const Theorem&, const Setting&, const Question&) = nullptr;
+};
+
+// A verdict that carries the theorem's id, source and status.
+Verdict verdict_of(const Theorem& theorem, const Question& question);
+
+std::span<const Theorem> theorems();
+const Theorem& theorem(std::string_view id);  // REQUIRES a known id
+
+// The strongest verdict: impossible before possible before vacuous here before open; among equals proved first, then the
+// larger margin. ENSURES: never both an impossible and a possible that hold (checked).
+Verdict decide(const Setting& setting, const Question& question);
+// All verdicts on the task, strongest first.
+std::vector<Verdict> consider(const Setting& setting, const Question& question);
+
+nlohmann::ordered_json verdict_json(const Verdict& verdict);
+
+}  // namespace rung

@@ -1,0 +1,21 @@
+// One function a group of theorems: its file is where they are stated and evaluated. theorem_list.cc strings them together.
+#pragma once
+
+#include <vector>
+
+#include "rung/theory/theorem.h"
+
+namespace rung {
+
+std::vector<Theorem> recurrent_table_theorems();       // recurrent_eva.cc
+std::vector<Theorem> recurrent_sum_theorems();         // recurrent_two_sum.cc
+std::vector<Theorem> recurrent_literature_theorems();  // recurrent_literature.cc
+std::vector<Theorem> log_linear_theorems();            // log_linear.cc
+std::vector<Theorem> sparse_theorems();                // sparse_two_sum.cc
+std::vector<Theorem> full_alone_theorems();            // full_alone.cc
+std::vector<Theorem> pattern_theorems();               // pattern.cc
+std::vector<Theorem> lookup_constructions();           // lookup_constructions.cc
+std::vector<Theorem> seqcomp_constructions();          // seqcomp_constructions.cc
+std::vector<Theorem> cited_theorems();                 // cited.cc
+
+}  // namespace rung
