@@ -115,23 +115,56 @@ class MachineOf final : public Machine {
       };
       const Layer<A>& layer = layers_[i];
       const LayerInput<A> input(end, width_, row, arithmetic_, layer.mixer_norm ? &*layer.mixer_norm : nullptr);
-      const std::int64_t mixed_width = layer.mechanism ? layer.mechanism->output_width() : 0;
-      std::vector<Value> mixed(targets.size() * static_cast<std::size_t>(mixed_width));
-      if (layer.mechanism) layer.mechanism->forward(input, targets, mixed.data());
-      std::vector<Value> next(targets.size() * static_cast<std::size_t>(width_));
-      parallel_for(static_cast<std::int64_t>(targets.size()), 64, [&](std::int64_t begin, std::int64_t stop) {
-        for (std::int64_t j = begin; j < stop; ++j) {
-          Value* out = next.data() + j * width_;
-          row(targets[static_cast<std::size_t>(j)], out);
-          finish_layer(layer, mixed.data() + j * mixed_width, out);
-        }
-      });
-      x = std::move(next);
+      x = layer_rows(layer, input, row, targets);
       if (observer) observe(observer, static_cast<std::int64_t>(i), x);
     }
     std::vector<Readout> readouts;
     for (std::size_t j = 0; j < wanted.size(); ++j)
       readouts.push_back(read(wanted[j], x.data() + (observer ? wanted[j] : static_cast<std::int64_t>(j)) * width_));
+    return readouts;
+  }
+
+  Result<std::vector<Readout>> forward_variants(const Prompt& prefix, std::span<const std::vector<std::int64_t>> rows) const override {
+    if (!causal_) return fail(ErrorCode::unsupported, "[exact] an encoder's positions all see the last one; there is no prefix to share");
+    RUNG_CHECK(check(prefix));
+    if (prefix.positions + 1 > positions_)
+      return fail(ErrorCode::range, "[exact] a prompt of {} positions; the machine was loaded for {}", prefix.positions + 1, positions_);
+    const auto count = static_cast<std::int64_t>(rows.size());
+    std::vector<Value> last(static_cast<std::size_t>(count * width_));
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto& row = rows[static_cast<std::size_t>(i)];
+      RUNG_REQUIRE(static_cast<std::int64_t>(row.size()) == embedding_.row_width(), "row of {} numbers, {} expected", row.size(), embedding_.row_width());
+      RUNG_CHECK(embedding_.check(row, prefix.positions));
+      embedding_.embed(row.data(), prefix.positions, last.data() + i * width_);
+    }
+    std::vector<std::int64_t> all(layers_.size() > 1 ? static_cast<std::size_t>(prefix.positions) : 0);
+    for (std::size_t t = 0; t < all.size(); ++t) all[t] = static_cast<std::int64_t>(t);
+    std::vector<Value> x;  // the prefix's rows after the layers so far; empty before the first
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      const Layer<A>& layer = layers_[i];
+      auto row = [&](std::int64_t t, Value* out) {
+        if (x.empty())
+          embed(prefix, t, out);
+        else
+          std::copy_n(x.begin() + t * width_, width_, out);
+      };
+      const RowNorm<A>* norm = layer.mixer_norm ? &*layer.mixer_norm : nullptr;
+      const LayerInput<A> input(prefix.positions, width_, row, arithmetic_, norm);
+      const std::int64_t mixed_width = layer.mechanism ? layer.mechanism->output_width() : 0;
+      std::vector<Value> mixed(static_cast<std::size_t>(count * mixed_width));
+      if (layer.mechanism) {
+        std::vector<Value> normed = last;
+        if (norm)
+          for (std::int64_t v = 0; v < count; ++v) norm->apply(arithmetic_, normed.data() + v * width_, normed.data() + v * width_);
+        layer.mechanism->forward_variants(input, normed.data(), count, mixed.data());
+      }
+      if (i + 1 < layers_.size()) x = layer_rows(layer, input, row, all);
+      parallel_for(count, 64, [&](std::int64_t begin, std::int64_t stop) {
+        for (std::int64_t v = begin; v < stop; ++v) finish_layer(layer, mixed.data() + v * mixed_width, last.data() + v * width_);
+      });
+    }
+    std::vector<Readout> readouts;
+    for (std::int64_t v = 0; v < count; ++v) readouts.push_back(read(prefix.positions, last.data() + v * width_));
     return readouts;
   }
 
@@ -246,6 +279,23 @@ class MachineOf final : public Machine {
       fan_in = fan_out;
     }
     return layer;
+  }
+
+  // The layer's output rows at `targets`.
+  template <class Row>
+  std::vector<Value> layer_rows(const Layer<A>& layer, const LayerInput<A>& input, const Row& row, std::span<const std::int64_t> targets) const {
+    const std::int64_t mixed_width = layer.mechanism ? layer.mechanism->output_width() : 0;
+    std::vector<Value> mixed(targets.size() * static_cast<std::size_t>(mixed_width));
+    if (layer.mechanism) layer.mechanism->forward(input, targets, mixed.data());
+    std::vector<Value> next(targets.size() * static_cast<std::size_t>(width_));
+    parallel_for(static_cast<std::int64_t>(targets.size()), 64, [&](std::int64_t begin, std::int64_t stop) {
+      for (std::int64_t j = begin; j < stop; ++j) {
+        Value* out = next.data() + j * width_;
+        row(targets[static_cast<std::size_t>(j)], out);
+        finish_layer(layer, mixed.data() + j * mixed_width, out);
+      }
+    });
+    return next;
   }
 
   // x ← the layer's output row, given the mixer's numbers at that position.

@@ -65,6 +65,10 @@ class Machine {
   // REQUIRES wanted increasing, within the prompt. Errors: fields outside their domain, a prompt longer than promised.
   virtual Result<std::vector<Readout>> forward(const Prompt& prompt, std::span<const std::int64_t> wanted,
                                                const LayerObserver& observer = {}) const = 0;
+  // Many last positions on one prefix: readout i is that of the last position of `prefix` followed by rows[i] (every
+  // field's numbers, in field order). The same numbers as one forward() a row; the prefix is computed once. Errors: as
+  // forward(); encoders, whose earlier positions see the last one.
+  virtual Result<std::vector<Readout>> forward_variants(const Prompt& prefix, std::span<const std::vector<std::int64_t>> rows) const = 0;
   // Errors: encoders have no steps.
   virtual Result<std::unique_ptr<Session>> start() const = 0;
   // Chain of thought: the generated tokens, as DecodeSpec says. REQUIRES decode.steps >= 1.

@@ -4,6 +4,7 @@
 // numbers, bit for bit in mode X. The state of step() is everything that a later token can depend on.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -26,6 +27,24 @@ class Rows {
   virtual void read(std::int64_t begin, std::int64_t end, Value* out) const = 0;
 };
 
+// Rows followed by one more. REQUIRES both outlive it.
+template <class Value>
+class ExtendedRows final : public Rows<Value> {
+ public:
+  ExtendedRows(const Rows<Value>& prefix, const Value* last) : prefix_(prefix), last_(last) {}
+  std::int64_t count() const override { return prefix_.count() + 1; }
+  std::int64_t width() const override { return prefix_.width(); }
+  void read(std::int64_t begin, std::int64_t end, Value* out) const override {
+    const std::int64_t whole = std::min(end, prefix_.count());
+    if (begin < whole) prefix_.read(begin, whole, out);
+    if (end > prefix_.count()) std::copy_n(last_, width(), out + (prefix_.count() - begin) * width());
+  }
+
+ private:
+  const Rows<Value>& prefix_;
+  const Value* last_;
+};
+
 template <class A>
 struct MechanismState {
   virtual ~MechanismState() = default;
@@ -42,6 +61,13 @@ class Mechanism {
   virtual std::int64_t output_width() const = 0;
   // y row i is the output at position wanted[i]; wanted is increasing.
   virtual void forward(const Rows<Value>& x, std::span<const std::int64_t> wanted, Value* y) const = 0;
+  // Many continuations of one prefix: output row i is the output at position prefix.count() when row i of `last` stands
+  // there. The plain composition, one forward a row; a mixer that can share the prefix overrides it.
+  virtual void forward_variants(const Rows<Value>& prefix, const Value* last, std::int64_t count, Value* y) const {
+    const std::int64_t position = prefix.count();
+    for (std::int64_t i = 0; i < count; ++i)
+      forward(ExtendedRows<Value>(prefix, last + i * prefix.width()), std::span(&position, 1), y + i * output_width());
+  }
   virtual std::unique_ptr<MechanismState<A>> start() const = 0;
   // Consumes one position. y may be null when the output is not wanted.
   virtual void step(MechanismState<A>& state, const Value* x, Value* y) const = 0;

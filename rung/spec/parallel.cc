@@ -36,7 +36,7 @@ void parallel_for(std::int64_t count, std::int64_t grain,
   const std::int64_t chunks = (count + grain - 1) / grain;
   const int workers = static_cast<int>(std::min<std::int64_t>(worker_count(), chunks));
   if (workers == 1 || inside_worker) {
-    body(0, count);
+    for (std::int64_t begin = 0; begin < count; begin += grain) body(begin, std::min(count, begin + grain));
     return;
   }
   std::atomic<std::int64_t> next{0};

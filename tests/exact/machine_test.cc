@@ -122,6 +122,39 @@ TEST_P(EveryMixer, gives_the_same_numbers_for_a_prompt_and_for_its_tokens_one_by
   }
 }
 
+TEST_P(EveryMixer, gives_the_same_numbers_for_many_last_positions_on_one_prefix) {
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    auto model = model_of(GetParam(), seed);
+    if (seed == 3) model.architecture.dimensions.norm = Norm::rms;
+    const auto weights = random_weights(model);
+    ASSERT_TRUE(weights) << weights.error().message;
+    for (const bool quantised : {false, true}) {
+      MachineOptions options{.positions = 40};
+      if (quantised) options.quantised = Precision{NumberFormat::fixed, 8, 0};
+      const auto machine = Machine::load(*weights, options);
+      ASSERT_TRUE(machine) << machine.error().message;
+      for (const std::int64_t length : {0, 1, 13}) {
+        Prompt prompt = random_prompt(weights->fields, length + 1, seed);
+        Prompt prefix = prompt;
+        prefix.positions = length;
+        prefix.fields[0].pop_back();
+        std::vector<std::vector<std::int64_t>> rows;
+        for (std::int64_t token = 0; token < 5; ++token) rows.push_back({token});
+        const auto together = (*machine)->forward_variants(prefix, rows);
+        ASSERT_TRUE(together) << together.error().message;
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+          prompt.fields[0].back() = rows[i][0];
+          const auto alone = (*machine)->forward(prompt, std::span(&length, 1));
+          ASSERT_EQ((*together)[i].activation, (*alone)[0].activation) << "length " << length;
+          ASSERT_EQ((*together)[i].real_logits, (*alone)[0].real_logits);
+          ASSERT_EQ((*together)[i].answer, (*alone)[0].answer);
+          ASSERT_EQ((*together)[i].position, length);
+        }
+      }
+    }
+  }
+}
+
 TEST_P(EveryMixer, depends_on_its_input_and_not_on_the_future) {
   auto model = model_of(GetParam(), 7);
   const auto weights = random_weights(model);

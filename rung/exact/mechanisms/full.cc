@@ -57,6 +57,43 @@ class FullAttention final : public Mechanism<A> {
       store_and_read(x, wanted, keys, queries, y);
   }
 
+  // The prefix is projected once; each variant then adds its own key. Mode Q adds in the order of forward().
+  void forward_variants(const Rows<Value>& prefix, const Value* last, std::int64_t count, Value* y) const override {
+    if (count == 0) return;
+    const std::int64_t position = prefix.count();
+    const auto range = reach(position, position + 1);
+    std::vector<Value> queries(static_cast<std::size_t>(count * query_.channels())), own(static_cast<std::size_t>(count * key_value_.channels()));
+    for (std::int64_t i = 0; i < count; ++i) {
+      const ExtendedRows<Value> x(prefix, last + i * prefix.width());
+      query_.read(x, position, position + 1, queries.data() + i * query_.channels());
+      key_value_.read(x, position, position + 1, own.data() + i * key_value_.channels());
+    }
+    if constexpr (A::kExact) {
+      auto one = make_stores();
+      std::vector<typename Store::Sums> totals(static_cast<std::size_t>(count * shape_.heads), one[0].sums());
+      if (position > 0) add_streamed(prefix, position, count, [&](std::int64_t) { return range; }, queries, totals);
+      for (auto& store : one) store.resize(1);
+      for (std::int64_t i = 0; i < count; ++i)
+        for (std::int64_t h = 0; h < shape_.heads; ++h) {
+          Store& store = one[static_cast<std::size_t>(h / (shape_.heads / shape_.kv_heads))];
+          put(store, h / (shape_.heads / shape_.kv_heads), 0, own.data() + i * key_value_.channels());
+          auto& sums = totals[static_cast<std::size_t>(i * shape_.heads + h)];
+          store.add(arithmetic_, queries.data() + i * query_.channels() + h * shape_.key_dim, 0, 1, sums);
+          store.finish(arithmetic_, sums, y + (i * shape_.heads + h) * shape_.value_dim);
+        }
+    } else {
+      const auto filled = fill_stores(prefix, position, position + 1);
+      constexpr std::int64_t kVariantsPerCopy = 64;
+      parallel_for(count, kVariantsPerCopy, [&](std::int64_t begin, std::int64_t end) {
+        auto stores = filled;
+        for (std::int64_t i = begin; i < end; ++i) {
+          for (std::int64_t h = 0; h < shape_.kv_heads; ++h) put(stores[static_cast<std::size_t>(h)], h, position, own.data() + i * key_value_.channels());
+          read(stores, 0, position, position + 1, queries.data() + i * query_.channels(), y + i * output_width());
+        }
+      });
+    }
+  }
+
   struct State final : MechanismState<A> {
     typename Projection<A>::Buffer query, key_value;
     std::vector<Store> stores;
@@ -130,16 +167,22 @@ class FullAttention final : public Mechanism<A> {
     }
   }
 
-  void store_and_read(const Rows<Value>& x, std::span<const std::int64_t> wanted, std::int64_t keys, const std::vector<Value>& queries,
-                      Value* y) const {
+  // Stores of `size` tokens with the first `keys` rows of x put into them.
+  std::vector<Store> fill_stores(const Rows<Value>& x, std::int64_t keys, std::int64_t size) const {
     auto stores = make_stores();
-    for (auto& store : stores) store.resize(keys);
+    for (auto& store : stores) store.resize(size);
     parallel_for(keys, kTileRows, [&](std::int64_t begin, std::int64_t end) {
       std::vector<Value> rows(static_cast<std::size_t>((end - begin) * key_value_.channels()));
       key_value_.read(x, begin, end, rows.data());
       for (std::int64_t t = begin; t < end; ++t)
         for (std::int64_t h = 0; h < shape_.kv_heads; ++h) put(stores[static_cast<std::size_t>(h)], h, t, rows.data() + (t - begin) * key_value_.channels());
     });
+    return stores;
+  }
+
+  void store_and_read(const Rows<Value>& x, std::span<const std::int64_t> wanted, std::int64_t keys, const std::vector<Value>& queries,
+                      Value* y) const {
+    const auto stores = fill_stores(x, keys, keys);
     parallel_for(static_cast<std::int64_t>(wanted.size()), 16, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i)
         read(stores, 0, wanted[static_cast<std::size_t>(i)], keys, queries.data() + i * query_.channels(), y + i * output_width());
@@ -151,32 +194,38 @@ class FullAttention final : public Mechanism<A> {
     if constexpr (!A::kExact) {
       store_and_read(x, wanted, keys, queries, y);
     } else {
-      std::vector<typename Store::Sums> totals;
       const auto stores = make_stores();
-      for (std::size_t i = 0; i < wanted.size() * static_cast<std::size_t>(shape_.heads); ++i) totals.push_back(stores[0].sums());
-      std::mutex guard;
-      parallel_for(keys, kTileRows, [&](std::int64_t begin, std::int64_t end) {
-        std::vector<Value> rows(static_cast<std::size_t>((end - begin) * key_value_.channels()));
-        key_value_.read(x, begin, end, rows.data());
-        auto tile = make_stores();
-        for (std::int64_t h = 0; h < shape_.kv_heads; ++h) {
-          tile[static_cast<std::size_t>(h)].resize(end - begin);
-          for (std::int64_t t = begin; t < end; ++t) put(tile[static_cast<std::size_t>(h)], h, t - begin, rows.data() + (t - begin) * key_value_.channels());
-        }
-        auto partial = totals;
-        for (auto& sums : partial) sums = stores[0].sums();
-        for (std::size_t i = 0; i < wanted.size(); ++i) {
-          const auto [low, high] = reach(wanted[i], keys);
-          for (std::int64_t h = 0; h < shape_.heads; ++h)
-            tile[static_cast<std::size_t>(h / (shape_.heads / shape_.kv_heads))].add(
-                arithmetic_, queries.data() + static_cast<std::int64_t>(i) * query_.channels() + h * shape_.key_dim,
-                std::max(low, begin) - begin, std::min(high, end) - begin, partial[i * static_cast<std::size_t>(shape_.heads) + static_cast<std::size_t>(h)]);
-        }
-        const std::lock_guard lock(guard);
-        for (std::size_t i = 0; i < totals.size(); ++i) Store::merge(totals[i], partial[i]);
-      });
+      std::vector<typename Store::Sums> totals(wanted.size() * static_cast<std::size_t>(shape_.heads), stores[0].sums());
+      add_streamed(x, keys, static_cast<std::int64_t>(wanted.size()), [&](std::int64_t i) { return reach(wanted[static_cast<std::size_t>(i)], keys); }, queries, totals);
       for (std::size_t i = 0; i < totals.size(); ++i) stores[0].finish(arithmetic_, totals[i], y + static_cast<std::int64_t>(i) * shape_.value_dim);
     }
+  }
+
+  // Adds keys [0, keys) of x to the sums of every query and head, tile by tile: a tile is projected once for all queries.
+  template <class Reach>
+  void add_streamed(const Rows<Value>& x, std::int64_t keys, std::int64_t count, const Reach& reach_of, const std::vector<Value>& queries,
+                    std::vector<typename Store::Sums>& totals) const {
+    const typename Store::Sums zero = totals.front();
+    std::mutex guard;
+    parallel_for(keys, kTileRows, [&](std::int64_t begin, std::int64_t end) {
+      std::vector<Value> rows(static_cast<std::size_t>((end - begin) * key_value_.channels()));
+      key_value_.read(x, begin, end, rows.data());
+      auto tile = make_stores();
+      for (std::int64_t h = 0; h < shape_.kv_heads; ++h) {
+        tile[static_cast<std::size_t>(h)].resize(end - begin);
+        for (std::int64_t t = begin; t < end; ++t) put(tile[static_cast<std::size_t>(h)], h, t - begin, rows.data() + (t - begin) * key_value_.channels());
+      }
+      auto partial = std::vector<typename Store::Sums>(totals.size(), zero);
+      for (std::int64_t i = 0; i < count; ++i) {
+        const auto [low, high] = reach_of(i);
+        for (std::int64_t h = 0; h < shape_.heads; ++h)
+          tile[static_cast<std::size_t>(h / (shape_.heads / shape_.kv_heads))].add(
+              arithmetic_, queries.data() + i * query_.channels() + h * shape_.key_dim, std::max(low, begin) - begin, std::min(high, end) - begin,
+              partial[static_cast<std::size_t>(i * shape_.heads + h)]);
+      }
+      const std::lock_guard lock(guard);
+      for (std::size_t i = 0; i < totals.size(); ++i) Store::merge(totals[i], partial[i]);
+    });
   }
 
   MixerShape shape_;
