@@ -1,0 +1,352 @@
+// rung build: weights that a proof writes down, checked before they are handed over.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/task_flags.h"
+#include "rung/constructions/precision_search.h"
+#include "rung/exact/random_model.h"
+#include "rung/spec/nearest_word.h"
+
+namespace rung::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Flags {
+  std::string name, precision = "auto";
+  std::optional<std::string> out, sweep, arch, task;
+  std::int64_t budget = VerificationOptions{}.budget, seed = 1, width = 16, heads = 1;
+  std::optional<std::int64_t> samples;
+  bool encoder = false, cot = false, csv = false, formats = false, list = false, json = false;
+  TaskFlags task_flags;
+  std::map<std::string, std::optional<std::string>> options;
+};
+
+ConstructionRequest request_of(const Flags& flags) {
+  ConstructionRequest request{.name = flags.name, .sizes = flags.task_flags.given_sizes(), .options = flags.task_flags.given_options()};
+  for (const auto& [name, value] : flags.options)
+    if (value) request.options[name] = *value;
+  if (flags.encoder) request.options["encoder"] = "yes";
+  if (flags.cot) request.options["cot"] = "yes";
+  return request;
+}
+
+VerificationOptions verification_of(const Flags& flags) {
+  return {.budget = flags.budget, .samples = flags.samples, .seed = static_cast<std::uint64_t>(flags.seed)};
+}
+
+// Numbers that the file holds as weights: embeddings, maps, MLPs, output; tables and scalars are not.
+std::int64_t parameter_count(const Weights& weights) {
+  std::int64_t count = 0;
+  for (const auto& [name, tensor] : weights.tensors)
+    if (!tensor.shape.empty() && !(name.starts_with("layers.") && name.ends_with(".table"))) count += tensor.size();
+  return count;
+}
+
+const MixerShape* attention_of(const MixerShape& mixer) {
+  if (!mixer.parts.empty()) return attention_of(mixer.parts.front());
+  return mixer.heads > 0 ? &mixer : nullptr;
+}
+
+ordered_json failure_json(const Task& task, const FailedInstance& failure) {
+  ordered_json json{{"shown", show_failure(task, failure)}, {"expected", failure.expected}, {"answered", failure.answered}};
+  constexpr std::int64_t kLongestWhole = 4096;
+  if (failure.prompt.positions <= kLongestWhole) json["fields"] = failure.prompt.fields;
+  return json;
+}
+
+ordered_json verification_json(const Verification& found) {
+  ordered_json json{{"mode", mode_name(found.mode)}, {"instances", found.instances}, {"errors", found.errors}};
+  if (found.interval)
+    json["interval"] = {{"holds", found.interval->holds}, {"leak", found.interval->leak}, {"gap", found.interval->gap}, {"reason", found.interval->reason}};
+  return json;
+}
+
+Result<ordered_json> document_of(const Flags& flags, const Construction& made) {
+  const auto& architecture = made.weights.architecture;
+  RUNG_TRY(const auto shapes, resolve(architecture));
+  std::int64_t heads = 0, head_dim = 0, attention = 0;
+  for (const auto& shape : shapes)
+    if (const MixerShape* mixer = attention_of(shape.mixer)) {
+      heads = std::max(heads, shape.mixer.heads);
+      head_dim = std::max(head_dim, mixer->key_dim);
+      ++attention;
+    }
+  ordered_json json{{"schema", "rung.build/1"},
+                    {"name", flags.name},
+                    {"task", made.weights.task},
+                    {"architecture", format_stack(architecture.stack)},
+                    {"layers", shapes.size()},
+                    {"heads", heads},
+                    {"head_dim", head_dim},
+                    {"width", architecture.dimensions.width},
+                    {"precision", architecture.dimensions.precision.bits},
+                    {"parameters", parameter_count(made.weights)},
+                    {"p_proved", made.p_proved ? ordered_json(*made.p_proved) : ordered_json()},
+                    {"p_measured", nullptr},
+                    {"mlp", {{"depth", made.mlp.depth}, {"width", made.mlp.width}, {"units", made.mlp.units}, {"paper", made.paper_mlp}}}};
+  return json;
+}
+
+std::string mlp_line(const Construction& made) {
+  if (made.mlp.depth == 0) return "none";
+  return fmt::format("{} hidden layers of at most {} units (paper: {})", made.mlp.depth, made.mlp.width, made.paper_mlp);
+}
+
+Result<int> build_one(const Flags& flags) {
+  ConstructionRequest request = request_of(flags);
+  const VerificationOptions options = verification_of(flags);
+  const bool automatic = flags.precision == "auto";
+  if (!automatic) {
+    RUNG_TRY(const Precision precision, parse_precision(flags.precision));
+    if (precision.format != NumberFormat::fixed || precision.fraction != 0)
+      return fail(ErrorCode::range, "[build] precision {}; a number of bits, or auto, expected", rung::quoted(flags.precision));
+    request.precision = precision.bits;
+  }
+  RUNG_TRY(Construction made, build_construction(request));
+  std::optional<PrecisionSearch> search;
+  std::optional<Verification> found;
+  if (automatic) {
+    const int top = made.weights.architecture.dimensions.precision.bits;
+    RUNG_TRY(search, search_precision(request, options, 2, top));
+    if (search->p_measured == top) found = search->passed;
+  }
+  if (!found) {
+    RUNG_TRY(found, verify(made, options));
+  }
+  if (flags.out && found->passed()) RUNG_CHECK(write_weights(*flags.out, made.weights));
+
+  const Task& task = *made.task;
+  if (flags.json) {
+    RUNG_TRY(ordered_json json, document_of(flags, made));
+    if (search && search->p_measured) json["p_measured"] = *search->p_measured;
+    json["verified"] = verification_json(*found);
+    if (found->failure) json["failure"] = failure_json(task, *found->failure);
+    if (search && search->failure) {
+      json["fails_at"] = {{"precision", *search->failed_at}, {"instance", failure_json(task, *search->failure)}};
+    }
+    json["instances_per_second"] = found->instances_per_second();
+    json["claim"] = made.claim;
+    json["reference"] = made.reference;
+    json["lemma"] = made.lemma;
+    json["layout"] = made.weights.notes["layout"];
+    json["invariant"] = made.weights.notes["invariant"];
+    if (flags.out) json["out"] = found->passed() ? ordered_json(*flags.out) : ordered_json();
+    print_json(json);
+    return found->passed() ? 0 : 1;
+  }
+  fmt::print("{}\n{}\n", made.claim, made.reference);
+  fmt::print("architecture  {}\n", format_stack(made.weights.architecture.stack));
+  fmt::print("width {}, precision {}, {} parameters\n", made.weights.architecture.dimensions.width, made.weights.architecture.dimensions.precision.bits,
+             parameter_count(made.weights));
+  fmt::print("mlp           {}\n", mlp_line(made));
+  if (made.p_proved) fmt::print("p_proved      {} ({})\n", *made.p_proved, made.lemma);
+  if (search && search->p_measured) fmt::print("p_measured    {} ({})\n", *search->p_measured, mode_name(search->passed->mode));
+  if (search && search->failure) fmt::print("p = {} fails   {}\n", *search->failed_at, show_failure(task, *search->failure));
+  fmt::print("verified      {}: {} instances, {} errors\n", mode_name(found->mode), found->instances, found->errors);
+  if (found->interval) fmt::print("all inputs    {}: {}\n", found->interval->holds ? "holds" : "open", found->interval->reason);
+  if (found->failure) fmt::print("fails on      {}\n", show_failure(task, *found->failure));
+  if (flags.out && found->passed()) fmt::print("{}\n", *flags.out);
+  std::fprintf(stderr, "%.0f instances per second\n", found->instances_per_second());
+  return found->passed() ? 0 : 1;
+}
+
+struct Range {
+  std::string size;
+  std::int64_t from = 0, to = 0;
+};
+Result<Range> parse_range(const std::string& text) {
+  const auto equals = text.find('='), dots = text.find("..");
+  Range range;
+  const auto number = [](const std::string& digits) -> std::optional<std::int64_t> {
+    if (digits.empty() || digits.size() > 18 || digits.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+    return std::stoll(digits);
+  };
+  if (equals != std::string::npos && dots != std::string::npos && equals < dots) {
+    range.size = text.substr(0, equals);
+    const auto from = number(text.substr(equals + 1, dots - equals - 1)), to = number(text.substr(dots + 2));
+    if (from && to && *from >= 1 && *from <= *to) {
+      range.from = *from;
+      range.to = *to;
+      return range;
+    }
+  }
+  return fail(ErrorCode::parse, "[build] sweep {}; a range such as n=2..8192 expected", rung::quoted(text));
+}
+
+// p against n: doubling from the first size to the last.
+Result<int> sweep(const Flags& flags) {
+  RUNG_TRY(const Range range, parse_range(*flags.sweep));
+  ordered_json rows = ordered_json::array();
+  if (flags.csv && !flags.json) fmt::print("{},positions,p_proved,p_measured,mode,instances,p_measured_quantised\n", range.size);
+  for (std::int64_t n = range.from; n <= range.to; n *= 2) {
+    ConstructionRequest request = request_of(flags);
+    request.sizes[range.size] = n;
+    RUNG_TRY(const Construction made, build_construction(request));
+    const int top = made.weights.architecture.dimensions.precision.bits;
+    VerificationOptions options = verification_of(flags);
+    RUNG_TRY(const PrecisionSearch exact, search_precision(request, options, 2, top));
+    options.quantised = Precision{NumberFormat::fixed, 2, 0};
+    RUNG_TRY(const PrecisionSearch real, search_precision(request, options, 2, top));
+    const auto number = [](const std::optional<int>& p) { return p ? std::to_string(*p) : std::string("-"); };
+    const std::string mode = exact.passed ? std::string(mode_name(exact.passed->mode)) : "-";
+    const std::uint64_t instances = exact.passed ? exact.passed->instances : 0;
+    if (flags.json) {
+      ordered_json row{{range.size, n}, {"positions", made.task->prompt_length()}, {"p_proved", nullptr}, {"p_measured", nullptr}, {"mode", mode},
+                       {"instances", instances}, {"p_measured_quantised", nullptr}};
+      if (made.p_proved) row["p_proved"] = *made.p_proved;
+      if (exact.p_measured) row["p_measured"] = *exact.p_measured;
+      if (real.p_measured) row["p_measured_quantised"] = *real.p_measured;
+      rows.push_back(row);
+    } else if (flags.csv) {
+      fmt::print("{},{},{},{},{},{},{}\n", n, made.task->prompt_length(), number(made.p_proved), number(exact.p_measured), mode, instances,
+                 number(real.p_measured));
+    } else {
+      fmt::print("{} = {:<8} p_proved {:<3} p_measured {:<3} ({}, {} instances), quantised reals {}\n", range.size, n, number(made.p_proved),
+                 number(exact.p_measured), mode, instances, number(real.p_measured));
+    }
+    std::fflush(stdout);
+  }
+  if (flags.json) print_json({{"schema", "rung.build-sweep/1"}, {"name", flags.name}, {"size", range.size}, {"rows", rows}});
+  return 0;
+}
+
+Result<int> formats(const Flags& flags) {
+  const ConstructionRequest request = request_of(flags);
+  const std::string size = request.sizes.contains("m") ? "m" : "n";
+  constexpr std::int64_t kFirst = 2, kUsualLast = 4096;
+  const std::int64_t last = request.sizes.contains(size) ? request.sizes.at(size) : kUsualLast;
+  ordered_json rows = ordered_json::array();
+  for (const char* name : {"bf16", "fp16", "e4m3", "e5m2"}) {
+    RUNG_TRY(const Precision format, parse_precision(name));
+    RUNG_TRY(const FormatReach reach, search_format(request, verification_of(flags), size, kFirst, last, format));
+    const auto number = [](const std::optional<std::int64_t>& n) { return n ? ordered_json(*n) : ordered_json(); };
+    rows.push_back({{"format", name}, {"works_up_to", number(reach.works_up_to)}, {"fails_at", number(reach.fails_at)}, {"tried_up_to", last}});
+    if (flags.json) continue;
+    fmt::print("{:<5} {}\n", name,
+               !reach.works_up_to ? fmt::format("fails at {} = {}", size, *reach.fails_at)
+               : reach.fails_at   ? fmt::format("works up to {} = {}, fails at {}", size, *reach.works_up_to, *reach.fails_at)
+                                  : fmt::format("works up to {} = {}, the largest tried", size, *reach.works_up_to));
+  }
+  if (flags.json) print_json({{"schema", "rung.build-formats/1"}, {"name", flags.name}, {"size", size}, {"formats", rows}});
+  return 0;
+}
+
+Result<int> build_random(const Flags& flags) {
+  if (!flags.arch) return fail(ErrorCode::missing, "[build] random needs an architecture; expected --arch LINE");
+  if (!flags.out) return fail(ErrorCode::missing, "[build] random weights go to a file; expected --out FILE");
+  RandomModel model;
+  model.seed = static_cast<std::uint64_t>(flags.seed);
+  RUNG_TRY(model.architecture.stack, parse_stack(*flags.arch));
+  RUNG_TRY(const auto task, flags.task_flags.make(flags.task.value_or("eva")));
+  auto& dimensions = model.architecture.dimensions;
+  dimensions.width = flags.width;
+  dimensions.heads = flags.heads;
+  dimensions.context = task->prompt_length();
+  constexpr int kUsualBits = 8;
+  dimensions.precision = Precision{NumberFormat::fixed, kUsualBits, 0};
+  if (flags.precision != "auto") {
+    RUNG_TRY(dimensions.precision, parse_precision(flags.precision));
+  }
+  model.fields = task->fields();
+  dimensions.vocabulary = std::min(model.fields.front().size, kMaxSize);
+  const AnswerSpec answer = task->answer_spec();
+  constexpr std::int64_t kMostLogits = 4096;
+  switch (answer.kind) {
+    case AnswerSpec::Kind::boolean:
+      model.output = {OutputSpec::Kind::threshold, 1, 0};
+      break;
+    case AnswerSpec::Kind::vector:
+      model.output = {OutputSpec::Kind::vector, answer.size, answer.fraction};
+      break;
+    case AnswerSpec::Kind::token:
+      model.output = answer.size <= kMostLogits ? OutputSpec{OutputSpec::Kind::logits, answer.size, 0}
+                                                : OutputSpec{OutputSpec::Kind::binary, 64 - __builtin_clzll(static_cast<unsigned long long>(answer.size - 1)), 0};
+  }
+  dimensions.outputs = model.output.size;
+  RUNG_TRY(Weights weights, random_weights(model));
+  weights.task = {{"name", task->name()}, {"size", task->size()}};
+  RUNG_CHECK(write_weights(*flags.out, weights));
+  if (flags.json) {
+    print_json({{"schema", "rung.build-random/1"}, {"architecture", format_stack(model.architecture.stack)}, {"seed", flags.seed},
+                {"precision", format_precision(dimensions.precision)}, {"parameters", parameter_count(weights)}, {"out", *flags.out}});
+  } else {
+    fmt::print("{}\n", *flags.out);
+  }
+  return 0;
+}
+
+Result<int> list(const Flags& flags) {
+  ordered_json words = ordered_json::array();
+  for (const auto& word : construction_words()) {
+    ordered_json options = ordered_json::array();
+    std::string said;
+    for (const auto& option : word.options) {
+      options.push_back({{"name", option.name}, {"help", option.help}, {"words", option.words}});
+      said += fmt::format(" --{}", option.name);
+      if (option.words.size() > 1) said += "=" + fmt::format("{}", fmt::join(option.words, "|"));
+    }
+    words.push_back({{"name", word.name}, {"task", word.task}, {"summary", word.summary}, {"options", options}});
+    if (!flags.json) fmt::print("{:<16}{}\n{}", word.name, word.summary, said.empty() ? "" : fmt::format("{:16}{}\n", "", said.substr(1)));
+  }
+  if (flags.json) print_json({{"schema", "rung.build-list/1"}, {"constructions", words}});
+  return 0;
+}
+
+Result<int> run(const Flags& flags) {
+  if (flags.seed < 0) return fail(ErrorCode::range, "[build] seed = {}; expected at least 0", flags.seed);
+  if (flags.list) return list(flags);
+  if (flags.name.empty()) return fail(ErrorCode::missing, "[build] no construction named; rung build --list shows them");
+  if (flags.name == "random") return build_random(flags);
+  if (flags.sweep) return sweep(flags);
+  if (flags.formats) return formats(flags);
+  return build_one(flags);
+}
+
+}  // namespace
+
+Command build_command() {
+  auto flags = std::make_shared<Flags>();
+  Command command{.name = "build", .summary = "weights that a proof writes down, verified"};
+  command.description =
+      "NAME is a word of rung build --list, or random. The weights are checked against the task before they are written: on every "
+      "instance while those are within the budget, else on adversarial and random ones beside an argument about all inputs where "
+      "there is one. Exit code 1 when the verification finds an error; the instance is shown and nothing is written.";
+  command.examples = {"rung build eva --n 64 --out eva.safetensors", "rung build eva --sweep n=2..8192 --csv",
+                      "rung build random --arch 'gdelta*2' --task eva --n 8 --precision 6 --out random.safetensors"};
+  command.options = {
+      {.names = "NAME", .help = "the construction, or random", .target = &flags->name},
+      {.names = "--out", .help = "the weights file to write", .target = &flags->out},
+      {.names = "--precision", .help = "bits, or auto: what the lemma proves, beside the smallest that passed (auto)", .target = &flags->precision},
+      {.names = "--verify-budget", .help = "instances up to which all are run (20000000)", .target = &flags->budget},
+      {.names = "--samples", .help = "instances a kind where not all are run (by size)", .target = &flags->samples},
+      {.names = "--seed", .help = "seed of samples and random weights (1)", .target = &flags->seed},
+      {.names = "--sweep", .help = "p against a size, doubling: n=2..8192", .target = &flags->sweep},
+      {.names = "--csv", .help = "the sweep as comma-separated values", .target = &flags->csv},
+      {.names = "--formats", .help = "up to which size it works in bf16, fp16, e4m3, e5m2", .target = &flags->formats},
+      {.names = "--encoder", .help = "seqcomp: bidirectional layers", .target = &flags->encoder},
+      {.names = "--cot", .help = "one layer and a chain of thought", .target = &flags->cot},
+      {.names = "--arch", .help = "random: the architecture line", .target = &flags->arch},
+      {.names = "--task", .help = "random: the task whose prompts it reads (eva)", .target = &flags->task},
+      {.names = "--width", .help = "random: residual width (16)", .target = &flags->width},
+      {.names = "--heads", .help = "random: heads where the line says none (1)", .target = &flags->heads},
+      {.names = "--list", .help = "the constructions and their options", .target = &flags->list},
+      {.names = "--json", .help = "one JSON document", .target = &flags->json},
+  };
+  for (const auto& word : construction_words())
+    for (const auto& option : word.options) {
+      if (option.name == "encoder" || option.name == "cot") continue;
+      const auto [place, added] = flags->options.try_emplace(std::string(option.name));
+      if (added)
+        command.options.push_back({.names = fmt::format("--{}", option.name), .help = std::string(option.help), .target = &place->second,
+                                   .group = "Forms (rung build --list: which construction has which)"});
+    }
+  flags->task_flags.declare(command);
+  command.run = [flags] { return run(*flags); };
+  return command;
+}
+
+}  // namespace rung::cli

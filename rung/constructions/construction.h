@@ -1,0 +1,76 @@
+// A construction: weights that a proof writes down, with the claim they prove and how it can be checked.
+//
+//   auto made = build_construction({.name = "eva", .sizes = {{"n", 64}}});
+//   made->weights                                     // run by the exact machine like any trained model
+//   verify(*made, {})                                 // verification.h
+//
+// A construction is added by adding its file, which defines ConstructionWord NAME_construction(), and one line in
+// construction_list.cc. Determinism: the weights depend on the request alone.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rung/constructions/model_writer.h"
+#include "rung/spec/weights.h"
+#include "rung/tasks/task.h"
+
+namespace rung {
+
+struct ConstructionRequest {
+  std::string name;
+  TaskSizes sizes;
+  std::map<std::string, std::string> options;  // by=linear, pattern=RFF, encoder=yes, cot=yes, blank=counting, ...
+  std::optional<int> precision;                // absent: the smallest that the lemma proves
+
+  // The option's word, or `fallback`.
+  std::string option(const std::string& name, const std::string& fallback) const;
+};
+
+// An argument about all inputs of this size at once: the worst leak and the gap that remains.
+struct IntervalArgument {
+  bool holds = false;
+  double leak = 0;      // largest weight of everything but the target, in units of the target's
+  double gap = 0;       // distance to the nearest decision, > 0 iff holds; in the same units
+  std::string reason;   // one line
+};
+
+struct Construction {
+  Weights weights;
+  std::shared_ptr<const Task> task;
+  std::string claim, reference;
+  std::optional<int> p_proved;            // smallest precision for which the lemma holds at this size; absent: none proves it
+  std::string lemma;                      // one line: where p_proved comes from
+  MlpCost mlp;
+  std::string paper_mlp;                  // what the paper counts instead
+  std::function<IntervalArgument()> interval;  // empty: no argument about all inputs
+};
+
+struct ConstructionWord {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view task;                  // whose sizes it takes
+  struct Option {
+    std::string_view name, help;
+    std::vector<std::string_view> words;  // the first is the default; empty: any text
+  };
+  std::vector<Option> options;
+  // REQUIRES request.options among those above, request.precision in 2..48 or absent.
+  Result<Construction> (*build)(const ConstructionRequest& request);
+};
+
+// The explicit list, in the order of docs/constructions.md.
+std::span<const ConstructionWord> construction_words();
+Result<const ConstructionWord*> find_construction_word(std::string_view name);
+
+// ENSURES: unknown names, options and sizes are one-line errors with the nearest word; weights carry claim, reference,
+// layout and invariant as notes.
+Result<Construction> build_construction(const ConstructionRequest& request);
+
+// The last steps that every construction shares: weights, notes and costs from the writer.
+Result<Construction> finish_construction(ModelWriter& model, std::shared_ptr<const Task> task, std::string claim, std::string reference);
+
+}  // namespace rung

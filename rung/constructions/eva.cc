@@ -1,0 +1,59 @@
+// Eva by one full layer.
+//
+// Claim: one softmax head of dimension 2⌈lg(n+1)⌉ evaluates every f: [n] → [n] written out in its prompt, at p = O(log log n)
+// bits. Reference: the retrieval gadget (retrieval_head.h); Chen, Peng, Wu 2412.02975.
+//
+// Input: the row of position t holds the code of t, and of its token v: the bits, and the code as a target.
+// Layer 1: the last token's target is its own token x; it fetches the bits of f(x). No MLP.
+#include "rung/constructions/construction.h"
+#include "rung/constructions/retrieval_head.h"
+
+namespace rung {
+namespace {
+
+Result<Construction> build_full(const ConstructionRequest& request) {
+  RUNG_TRY(auto made_task, make_task("eva", request.sizes));
+  const std::shared_ptr<const Task> task = std::move(made_task);
+  const std::int64_t n = task->size()["n"].get<std::int64_t>(), positions = n + 1;
+  const int D = digits_for(positions), value_digits = digits_for(n);
+  const int proved = retrieval_precision_proved(D, positions);
+  const int p = request.precision.value_or(proved);
+  const RetrievalGadget gadget = retrieval_gadget(D, positions, p);
+
+  ModelWriter model(*task, p);
+  const Slot code = model.slot("code", D, "code of the position, -1 or 1");
+  const Slot target = model.slot("target", D, "code of the token, -1 or 1: at the last position, of the argument x");
+  const Slot bits = model.slot("bits", value_digits, "bits of the token: at position t < n, of f(t)");
+  const Slot one = model.slot("one", 1, "1");
+  const Slot fetched = model.slot("fetched", value_digits, "0 at first, then the bits that the head read");
+  auto& token = model.field_bits("token", D);
+  token.code(target, -1, 1);
+  token.code(bits, 0, 1);
+  token.constant(one, {1});
+  model.position_bits(D).code(code, -1, 1);
+
+  const std::vector<RetrievalHead> heads{{code, target, one, coordinates(bits), coordinates(fetched)}};
+  LayerWriter& layer = model.layer(retrieval_mixer(gadget, heads), "one lookup");
+  write_retrieval(layer, gadget, heads);
+  layer.after("fetched: at the last position, the bits of f(x)");
+  model.output_bits(fetched);
+
+  RUNG_TRY(Construction made, finish_construction(model, task, "One full layer with one head of dimension 2⌈lg(n+1)⌉ solves Eva.",
+                                                  "retrieval gadget; Chen, Peng, Wu 2412.02975"));
+  made.p_proved = proved;
+  made.lemma = fmt::format("retrieval: beta = {}, delta = {:.4f} < 1 needed over all codes of {} digits", gadget.beta, gadget.delta, D);
+  made.interval = [gadget, positions] {
+    const double leak = retrieval_leak(gadget, positions);
+    return IntervalArgument{leak < 1, leak, 1 - leak,
+                            fmt::format("the {} other tokens weigh at most {:.4f} of the target, whatever they hold", positions - 1, leak)};
+  };
+  return made;
+}
+
+}  // namespace
+
+ConstructionWord eva_construction() {
+  return {.name = "eva", .summary = "f(x) by one retrieval head", .task = "eva", .options = {{"by", "the mechanism", {"full"}}}, .build = build_full};
+}
+
+}  // namespace rung

@@ -1,0 +1,57 @@
+// Checking a construction against its task: exhaustively while the number of instances is within a budget, else on
+// adversarial and random instances, beside the argument about all inputs where the construction has one. The report says
+// which of these was done, and shows the first instance that failed.
+//
+// Determinism: the instances, and which failure is shown, depend on (construction, options) alone; only times differ.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "rung/constructions/construction.h"
+#include "rung/exact/machine.h"
+
+namespace rung {
+
+enum class VerificationMode {
+  exhaustive,  // every instance of this size was run
+  sampled,     // adversarial and random instances were run
+  interval,    // sampled instances were run, and the interval argument covers all others
+};
+std::string_view mode_name(VerificationMode mode);
+
+struct VerificationOptions {
+  std::int64_t budget = 20'000'000;           // evaluations: up to this many instances all are run
+  std::optional<std::int64_t> samples;        // instances a kind (adversarial, uniform, ...); absent: as many as a fixed amount of work allows
+  std::uint64_t seed = 1;
+  std::optional<Precision> quantised;         // mode Q in this format in place of mode X
+  bool stop_at_first_error = false;           // precision searches need no count
+};
+
+struct FailedInstance {
+  Prompt prompt;
+  std::vector<std::int64_t> expected, answered;
+};
+
+struct Verification {
+  VerificationMode mode = VerificationMode::sampled;
+  std::uint64_t instances = 0, errors = 0;
+  double seconds = 0;
+  std::optional<FailedInstance> failure;
+  std::optional<IntervalArgument> interval;
+
+  bool passed() const { return errors == 0; }
+  double instances_per_second() const { return seconds > 0 ? static_cast<double>(instances) / seconds : 0; }
+};
+
+// Errors: weights that the machine refuses; budget or samples below 1.
+Result<Verification> verify(const Construction& construction, const VerificationOptions& options);
+
+// Instances of the task, if at most `limit`; nothing when there are more or they cannot be enumerated. Exact where the
+// number of choices depends on the position alone, else an estimate that enumeration corrects.
+std::optional<std::uint64_t> count_instances(const Task& task, std::uint64_t limit);
+
+// "f(0) ... -> expected 3, answered 1": one line, long prompts cut in the middle.
+std::string show_failure(const Task& task, const FailedInstance& failure);
+
+}  // namespace rung
