@@ -47,6 +47,8 @@ Command export_command();
 Command show_command();
 Command task_command();
 Command eval_command();
+Command capacity_command();
+Command ceiling_command();
 Command build_command();
 // Explains the others; also the man page and the shell completion.
 Command help_command(std::vector<Command> commands);

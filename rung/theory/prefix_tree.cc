@@ -17,7 +17,9 @@ namespace {
 
 constexpr std::int64_t kSequentialPrompts = std::int64_t{1} << 16;  // below: one worker, so the node order is fixed
 constexpr std::int64_t kSubtrees = 512;                             // at least so many are handed to workers
+constexpr std::size_t kMostSubtrees = std::size_t{1} << 18;         // where later paths branch more than the first
 constexpr std::int64_t kPromptsPerReport = 4096;
+constexpr std::int64_t kBytesPerChoice = 64;                        // of a node while it is being folded
 constexpr std::int64_t kSeparableNodes = 512;                       // shapes are compared pair by pair up to here
 
 struct Shared {
@@ -86,6 +88,7 @@ class Walk {
     const auto at = static_cast<std::size_t>(depth);
     const std::int64_t choices = shared_.task.choices(prefix_);
     if (choices < 1) shared_.endless = shared_.stop = true;
+    if (choices > tree_.memory.bytes / kBytesPerChoice) shared_.stop = true;
     Level& level = levels_[at];
     level.tokens.clear();
     level.answers.clear();
@@ -93,13 +96,14 @@ class Walk {
     const std::int64_t query = tree_.query_at[at];
     if (tree_.is_last(at) && stop_depth_ < 0 && !has_early_) {  // the innermost loop, without what it does not need
       for (std::int64_t choice = 0; choice < choices; ++choice) {
+        if (shared_.stop.load(std::memory_order_relaxed)) return {};
         shared_.task.extend(prefix_, choice);
         append_token(level.tokens, at);
         read_answers();
         append_answer(level.answers, static_cast<std::size_t>(query));
         retract(at);
       }
-      return intern(at);
+      return choices < 1 ? Node{} : intern(at);
     }
     for (std::int64_t choice = 0; choice < choices; ++choice) {
       if (shared_.stop.load(std::memory_order_relaxed)) return {};
@@ -154,6 +158,7 @@ class Walk {
   Node take_subtree() {
     if (collected_) {
       collected_->push_back(prefix_);
+      if (collected_->size() > kMostSubtrees) shared_.stop = true;
       return {};
     }
     const Folded& subtree = (*subtrees_)[taken_++];
@@ -232,6 +237,7 @@ std::vector<std::int64_t> first_path(const Task& task) {
   return choices;
 }
 
+// REQUIRES: the first path is enumerable and within the limits.
 void lay_out(Shared& shared) {
   const Task& task = shared.task;
   PrefixNodes& tree = shared.tree;
@@ -303,11 +309,12 @@ Result<FoldedTree> fold_prefix_tree(const Task& task, const TreeLimits& limits,
   const std::int64_t estimate = estimated_prompts(task);
   RUNG_REQUIRE(task.prompt_length() <= kLongestTree && estimate <= limits.prompts, "length={} prompts={} limit={}",
                task.prompt_length(), estimate, limits.prompts);
+  const auto choices = first_path(task);
+  if (*std::max_element(choices.begin(), choices.end()) > limits.bytes / kBytesPerChoice) return FoldedTree{};
   Shared shared(task, limits);
   lay_out(shared);
   const bool sequential = estimate <= kSequentialPrompts;
 
-  const auto choices = first_path(task);
   std::int64_t depth = 0;
   for (std::int64_t subtrees = 1; !sequential && depth < shared.tree.length && subtrees < kSubtrees; ++depth)
     subtrees *= choices[static_cast<std::size_t>(depth)];

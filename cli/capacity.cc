@@ -1,0 +1,184 @@
+// rung capacity: the state bits that any one-pass machine needs for a task, counted.
+#include <unistd.h>
+
+#include <atomic>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "cli/command.h"
+#include "rung/tasks/task.h"
+#include "rung/theory/capacity.h"
+
+namespace rung::cli {
+namespace {
+
+constexpr std::int64_t kMegabyte = std::int64_t{1} << 20;
+constexpr std::int64_t kMostMegabytes = std::int64_t{1} << 17;
+
+struct Flags {
+  std::string name, cut = "all";
+  std::int64_t budget = CapacityLimits{}.prompts, memory = CapacityLimits{}.bytes / kMegabyte, seed = 1;
+  bool json = false;
+  std::map<std::string, std::optional<std::int64_t>> sizes;
+  std::map<std::string, std::optional<std::string>> options;
+};
+
+Result<CapacityLimits> limits_of(const Flags& flags) {
+  CapacityLimits limits;
+  if (flags.cut != "all") {
+    std::int64_t cut = 0;
+    const char* end = flags.cut.data() + flags.cut.size();
+    if (const auto [stop, error] = std::from_chars(flags.cut.data(), end, cut); error != std::errc() || stop != end)
+      return fail(ErrorCode::parse, "[capacity] cut = \"{}\"; expected a number of tokens, or all", flags.cut);
+    limits.cut = cut;
+  }
+  if (flags.budget < 1) return fail(ErrorCode::range, "[capacity] budget = {}; expected at least 1 prompt", flags.budget);
+  if (flags.memory < 1 || flags.memory > kMostMegabytes)
+    return fail(ErrorCode::range, "[capacity] memory = {}; expected 1 to {} MiB", flags.memory, kMostMegabytes);
+  if (flags.seed < 0) return fail(ErrorCode::range, "[capacity] seed = {}; expected at least 0", flags.seed);
+  limits.prompts = flags.budget;
+  limits.bytes = flags.memory * kMegabyte;
+  limits.seed = static_cast<std::uint64_t>(flags.seed);
+  return limits;
+}
+
+Result<std::unique_ptr<Task>> task_of(const Flags& flags) {
+  TaskSizes sizes;
+  for (const auto& [name, value] : flags.sizes)
+    if (value) sizes[name] = *value;
+  std::map<std::string, std::string> options;
+  for (const auto& [name, value] : flags.options)
+    if (value) options[name] = *value;
+  return make_task(flags.name, sizes, options);
+}
+
+double lg(std::int64_t classes) { return std::log2(static_cast<double>(classes)); }
+
+// True where an exact count falls below the theorem's: one of the two is wrong.
+bool contradicts(const Capacity& capacity) {
+  if (!capacity.theorem) return false;
+  for (const CutCapacity& cut : capacity.cuts)
+    if (cut.position == capacity.theorem->cut && cut.upper) {
+      const auto claimed = capacity.theorem->count.value();
+      return !claimed || *claimed > *cut.upper;
+    }
+  return false;
+}
+
+nlohmann::ordered_json cut_document(const CutCapacity& cut) {
+  nlohmann::ordered_json entry = {{"position", cut.position},   {"classes", std::to_string(cut.classes)},
+                                  {"bits", class_bits(cut.classes)}, {"lg_classes", lg(cut.classes)},
+                                  {"exact", cut.exact()}};
+  if (cut.upper && !cut.exact()) entry["upper"] = std::to_string(*cut.upper);
+  return entry;
+}
+
+nlohmann::ordered_json document(const Task& task, const Capacity& capacity) {
+  const CutCapacity& most = capacity.cuts[capacity.largest];
+  nlohmann::ordered_json cuts = nlohmann::ordered_json::array(), theorem;
+  for (const CutCapacity& cut : capacity.cuts) cuts.push_back(cut_document(cut));
+  if (const auto& figure = capacity.theorem) {
+    theorem = {{"statement", figure->statement}, {"cut", figure->cut}, {"formula", figure->count.formula()}};
+    if (const auto value = figure->count.value()) theorem["classes"] = value->str();
+    theorem["bits"] = static_cast<std::int64_t>(bits_needed(figure->count));
+    theorem["lg_classes"] = figure->count.lg();
+    theorem["source"] = "literature";
+    theorem["status"] = "proved";
+  }
+  nlohmann::ordered_json result = {{"schema", "rung.capacity/1"}, {"task", task.name()}, {"size", task.size()}};
+  if (const auto options = task.options(); !options.empty()) result["options"] = options;
+  result["method"] = capacity.method == CapacityMethod::enumeration ? "enumeration" : "fooling set";
+  result["exact"] = most.exact();
+  result["classes"] = std::to_string(most.classes);
+  result["bits"] = class_bits(most.classes);
+  result["lg_classes"] = lg(most.classes);
+  result["cut"] = most.position;
+  result["prompts"] = capacity.prompts;
+  result["cuts"] = cuts;
+  result["theorem"] = theorem;
+  return result;
+}
+
+void print_table(const Task& task, const Capacity& capacity) {
+  const bool counted = capacity.method == CapacityMethod::enumeration;
+  fmt::print("{} {}: {} {}\n\n", task.name(), task.size().dump(), capacity.prompts,
+             counted ? "prompts, all there are" : "prompts sampled; every number is a lower bound");
+  fmt::print("{:>7}  {:>12}  {:>10}  {:>5}\n", "tokens", "classes", "lg classes", "bits");
+  for (const CutCapacity& cut : capacity.cuts)
+    fmt::print("{:>7}  {:>12}  {:>10.3f}  {:>5}{}\n", cut.position, cut.classes, lg(cut.classes),
+               class_bits(cut.classes),
+               counted && !cut.exact() ? fmt::format("  at least; {} suffice", *cut.upper) : std::string());
+  const CutCapacity& most = capacity.cuts[capacity.largest];
+  fmt::print("\nstate bits needed: {}{} ({} classes after {} tokens)\n", most.exact() ? "" : "at least ",
+             class_bits(most.classes), most.classes, most.position);
+  if (const auto& figure = capacity.theorem)
+    fmt::print("theorem: {}; {} = 2^{:.3f} classes after {} tokens, {} bits\n", figure->statement,
+               figure->count.formula(), figure->count.lg(), figure->cut, bits_needed(figure->count).str());
+}
+
+std::function<void(double)> progress_line() {
+  if (!::isatty(STDERR_FILENO)) return {};
+  auto last = std::make_shared<std::pair<std::mutex, int>>();
+  return [last](double share) {
+    const std::scoped_lock lock(last->first);
+    const int percent = static_cast<int>(100 * share);
+    if (percent <= last->second) return;
+    last->second = percent;
+    fmt::print(stderr, "\r{} %{}", percent, percent == 100 ? "\r     \r" : "");
+    std::fflush(stderr);
+  };
+}
+
+Result<int> run(const Flags& flags) {
+  RUNG_TRY(const CapacityLimits limits, limits_of(flags));
+  RUNG_TRY(const auto task, task_of(flags));
+  RUNG_TRY(const Capacity capacity, count_capacity(*task, limits, progress_line()));
+  if (flags.json)
+    print_json(document(*task, capacity));
+  else
+    print_table(*task, capacity);
+  return contradicts(capacity) ? 1 : 0;
+}
+
+}  // namespace
+
+Command capacity_command() {
+  auto flags = std::make_shared<Flags>();
+  Command command{.name = "capacity", .summary = "state bits that any recurrent model needs for a task, counted"};
+  command.description =
+      "Counts the prefixes that some continuation tells apart, at every cut of the prompt: the exact number of states of "
+      "any machine that reads once. Where the prompts are too many, a sampled fooling set gives a certified lower bound. "
+      "TASK is a word of rung task --list, or the path of a task of your own (docs/counting.md).";
+  command.examples = {"rung capacity eva --n 4", "rung capacity two-sum --n 4 --M 9 --json",
+                      "rung capacity seqcomp --L 2 --m 2 --n1 2 --cut 4"};
+  command.options = {
+      {.names = "TASK", .help = "the task: a word, or the path of a task file", .target = &flags->name, .required = true},
+      {.names = "--cut", .help = "tokens read, or all (all)", .target = &flags->cut},
+      {.names = "--budget", .help = "complete prompts to look at (400000000)", .target = &flags->budget},
+      {.names = "--memory", .help = "MiB that the table of rows may hold (1024)", .target = &flags->memory},
+      {.names = "--seed", .help = "of the sampled fooling set (1)", .target = &flags->seed},
+      {.names = "--json", .help = "one JSON document", .target = &flags->json},
+  };
+  for (const auto& word : task_words()) {
+    for (const auto& size : word.sizes) {
+      const auto [place, added] = flags->sizes.try_emplace(std::string(size.name));
+      if (added)
+        command.options.push_back({.names = fmt::format("--{}", size.name), .help = std::string(size.help),
+                                   .target = &place->second, .group = "Sizes (rung task --list: which task has which)"});
+    }
+    for (const auto& option : word.options) {
+      const auto [place, added] = flags->options.try_emplace(std::string(option.name));
+      if (added)
+        command.options.push_back({.names = fmt::format("--{}", option.name), .help = std::string(option.help),
+                                   .target = &place->second});
+    }
+  }
+  command.run = [flags] { return run(*flags); };
+  return command;
+}
+
+}  // namespace rung::cli
