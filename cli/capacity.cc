@@ -86,7 +86,7 @@ nlohmann::ordered_json document(const Task& task, const Capacity& capacity) {
     if (const auto value = figure->count.value()) theorem["classes"] = value->str();
     theorem["bits"] = static_cast<std::int64_t>(bits_needed(figure->count));
     theorem["lg_classes"] = figure->count.lg();
-    theorem["source"] = "literature";
+    theorem["source"] = figure->source;
     theorem["status"] = "proved";
   }
   nlohmann::ordered_json result = {{"schema", "rung.capacity/1"}, {"task", task.name()}, {"size", task.size()}};

@@ -13,6 +13,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "rung/spec/result.h"
@@ -40,6 +41,7 @@ struct TheoremFigure {
   std::string statement;     // "s >= n lg n"
   Count count;               // classes at that cut
   std::int64_t cut = 0;
+  std::string_view source = "literature";  // or "ours"; all are proved
 };
 std::optional<TheoremFigure> theorem_figure(const Task& task);
 

@@ -54,6 +54,67 @@ TEST(Capacity, sequential_composition_meets_its_theorem_at_the_cut_after_the_las
   EXPECT_TRUE(capacity->cuts[4].exact());
 }
 
+// Which stacks can be told apart after t of n brackets: those that can still be closed in time, and one dead state.
+std::int64_t stack_count(std::int64_t n, std::int64_t types, std::int64_t depth, std::int64_t t) {
+  std::int64_t stacks = 0;
+  for (std::int64_t height = t % 2; height <= std::min({t, n - t, depth}); height += 2) {
+    std::int64_t words = 1;
+    for (std::int64_t i = 0; i < height; ++i) words *= types;
+    stacks += words;
+  }
+  return stacks + (t > 0 && t < n ? 1 : 0);
+}
+
+TEST(Capacity, dyck_needs_its_stack) {
+  for (int n : {2, 4, 6, 8})
+    for (int types : {1, 2})
+      for (int depth : {1, 2, 3}) {
+        const auto capacity = count_capacity(*task("dyck", {{"n", n}, {"k", types}, {"depth", depth}}), {});
+        ASSERT_TRUE(capacity);
+        for (std::int64_t t = 0; t < n; ++t)
+          EXPECT_EQ(capacity->cuts[static_cast<std::size_t>(t)].classes, stack_count(n, types, depth, t))
+              << n << " " << types << " " << depth << " " << t;
+      }
+}
+
+TEST(Capacity, equality_and_disjointness_need_the_first_string) {
+  for (const char* name : {"equality", "disjointness"})
+    for (int n = 1; n <= 6; ++n) {
+      const auto capacity = count_capacity(*task(name, {{"n", n}}), {});
+      ASSERT_TRUE(capacity);
+      EXPECT_EQ(capacity->cuts[static_cast<std::size_t>(n)].classes, std::int64_t{1} << n) << name;
+      EXPECT_TRUE(capacity->cuts[static_cast<std::size_t>(n)].exact());
+    }
+}
+
+TEST(Capacity, recall_of_distinct_keys_reaches_its_theorem_by_the_rows_of_one_key_set) {
+  for (const auto& made : {task("retrieval", {{"n", 2}, {"D", 2}, {"sigma", 3}}),
+                           task("mqar", {{"n", 2}, {"M", 2}, {"sigma", 2}, {"queries", 2}})}) {
+    const auto capacity = count_capacity(*made, {});
+    ASSERT_TRUE(capacity);
+    const CutCapacity& cut = capacity->cuts[static_cast<std::size_t>(capacity->theorem->cut)];
+    EXPECT_EQ(Integer(cut.classes), capacity->theorem->count.value().value());
+    EXPECT_GT(*cut.upper, cut.classes);
+  }
+}
+
+TEST(Capacity, the_easy_order_needs_few_bits) {
+  auto easy = make_task("seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}}, {{"order", "easy"}});
+  ASSERT_TRUE(easy);
+  const auto capacity = count_capacity(**easy, {});
+  ASSERT_TRUE(capacity);
+  EXPECT_LE(class_bits(capacity->cuts[capacity->largest].classes), 3);
+  EXPECT_FALSE(capacity->theorem);
+}
+
+TEST(Capacity, what_cannot_be_read_once_or_enumerated_is_refused) {
+  for (const char* name : {"sparse-average", "nearest"}) {
+    const auto capacity = count_capacity(*task(name, {{"n", 2}}), {});
+    ASSERT_FALSE(capacity) << name;
+    EXPECT_EQ(capacity.error().code, ErrorCode::unsupported);
+  }
+}
+
 TEST(Capacity, one_cut_alone_gives_the_same_number) {
   const auto eva = task("eva", {{"n", 4}});
   const auto all = count_capacity(*eva, {}), one = count_capacity(*eva, {.cut = 2});
