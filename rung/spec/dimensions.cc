@@ -23,7 +23,8 @@ struct WordList {
       if (name == text) return value;
       known.push_back(name);
     }
-    return fail(ErrorCode::parse, "[dimensions] unknown {} {}; {}", field, rung::quoted(text), suggest(text, known));
+    return fail(ErrorCode::parse, "[dimensions] unknown {} {}; {}", field, rung::quoted(text),
+                suggest(text, known));
   }
   std::string_view name(Enum wanted) const {
     for (const auto& [name, value] : words)

@@ -85,7 +85,8 @@ Result<std::string> read_text_file(const std::string& path, std::string_view are
   while (file.read(block, sizeof block) || file.gcount() > 0) {
     text.append(block, static_cast<std::size_t>(file.gcount()));
     if (text.size() > kMaxJsonBytes)
-      return fail(ErrorCode::resource, "[{}] {} is larger than {} bytes", area, rung::quoted(path), kMaxJsonBytes);
+      return fail(ErrorCode::resource, "[{}] {} is larger than {} bytes", area, rung::quoted(path),
+                  kMaxJsonBytes);
   }
   if (file.bad()) return fail(ErrorCode::io, "[{}] cannot read {}", area, rung::quoted(path));
   return text;

@@ -43,7 +43,8 @@ std::string_view nearest_word(std::string_view typed, std::span<const std::strin
 }
 
 std::string suggest(std::string_view typed, std::span<const std::string_view> known) {
-  if (const auto near = nearest_word(typed, known); !near.empty()) return fmt::format("did you mean \"{}\"?", near);
+  if (const auto near = nearest_word(typed, known); !near.empty())
+    return fmt::format("did you mean \"{}\"?", near);
   if (known.empty()) return "nothing is expected here";
   return fmt::format("expected {}{}", known.size() > 1 ? "one of " : "", fmt::join(known, ", "));
 }

@@ -8,8 +8,8 @@
 
 namespace rung {
 
-// Insertions, deletions, substitutions and swaps of neighbours that turn one word into the other (optimal string
-// alignment). Cost |a|·|b|; words longer than 64 bytes count as infinitely far from everything.
+// Insertions, deletions, substitutions and swaps of neighbours that turn one word into the other (optimal
+// string alignment). Cost |a|·|b|; words longer than 64 bytes count as infinitely far from everything.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 // The closest known word, the first of equals; empty when none is within half of the typed word's length

@@ -160,8 +160,8 @@ class Parser {
       if (candidate.name == name) entry = &candidate;
     }
     if (entry == nullptr)
-      return fail(ErrorCode::parse, "[arch] unknown mixer {} at column {}; {}", rung::quoted(name), column(where),
-                  suggest(name, known));
+      return fail(ErrorCode::parse, "[arch] unknown mixer {} at column {}; {}", rung::quoted(name),
+                  column(where), suggest(name, known));
     Mixer mixer{.kind = entry->kind};
     if (mixer.kind == MixerKind::heads) {
       if (!take('(')) return unexpected("\"(\" and the groups of heads, as in heads(full:2,delta:2)");
@@ -171,8 +171,8 @@ class Parser {
     if (take('(')) RUNG_CHECK(parse_options(*entry, in_heads, mixer));
     for (const auto& option : entry->options)
       if (option.required && !mixer.number(option.name) && !mixer.word(option.name))
-        return fail(ErrorCode::parse, "[arch] {} at column {} needs {}= ({})", rung::quoted(name), column(where),
-                    option.name, option.help);
+        return fail(ErrorCode::parse, "[arch] {} at column {} needs {}= ({})", rung::quoted(name),
+                    column(where), option.name, option.help);
     if (mixer.number("window") && mixer.number("chunk"))
       return fail(ErrorCode::parse, "[arch] {} at column {} has both window and chunk; expected one of them",
                   rung::quoted(name), column(where));

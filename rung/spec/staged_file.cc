@@ -50,8 +50,8 @@ Result<void> StagedFile::commit() {
   if (std::fclose(std::exchange(file_, nullptr)) != 0)
     return fail(ErrorCode::io, "[write] {}: {}", path_, std::strerror(errno));
   // link() refuses an existing name, so that two writers cannot both believe they were first.
-  const int failed = replace_ ? ::rename(temporary_.c_str(), path_.c_str())
-                              : ::link(temporary_.c_str(), path_.c_str());
+  const int failed =
+      replace_ ? ::rename(temporary_.c_str(), path_.c_str()) : ::link(temporary_.c_str(), path_.c_str());
   if (failed != 0) return fail(ErrorCode::io, "[write] {}: {}", path_, std::strerror(errno));
   if (!replace_) ::unlink(temporary_.c_str());
   temporary_.clear();

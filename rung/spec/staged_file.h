@@ -1,4 +1,5 @@
-// A file that appears whole or not at all: bytes go to a temporary name in the same folder, commit() renames it.
+// A file that appears whole or not at all: bytes go to a temporary name in the same folder, commit() renames
+// it.
 #pragma once
 
 #include <cstdio>

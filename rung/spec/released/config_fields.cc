@@ -1,0 +1,214 @@
+#include "rung/spec/released/config_fields.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "rung/spec/checked_size.h"
+#include "rung/spec/nearest_word.h"
+
+namespace rung {
+namespace {
+
+using Json = nlohmann::json;
+
+std::optional<std::int64_t> whole_number(const Json& value, std::int64_t low, std::int64_t high) {
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(high))
+    return std::nullopt;
+  if (!value.is_number_integer()) return std::nullopt;
+  const auto number = value.get<std::int64_t>();
+  return number >= low && number <= high ? std::optional(number) : std::nullopt;
+}
+
+std::string shown(const Json& value) {
+  if (value.is_structured()) return value.is_array() ? "a list" : "an object";
+  return rung::quoted(value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+}  // namespace
+
+const Json* ConfigFields::find(std::string_view name) const {
+  const auto found = object_.find(std::string(name));
+  return found == object_.end() || found->is_null() ? nullptr : &*found;
+}
+
+bool ConfigFields::in_class(std::string_view name) const {
+  return defaults_ == nullptr || defaults_->contains(std::string(name));
+}
+
+Error ConfigFields::refused(ErrorCode code, const std::string& what) const {
+  return fail(code, "[config] {}: {}", model_type_, what);
+}
+
+Error ConfigFields::missing(std::string_view name, std::string_view why) const {
+  return fail(ErrorCode::missing, "[config] {}: field \"{}\" is missing; {}", model_type_, name, why);
+}
+
+Error ConfigFields::wrong(std::string_view name, std::string_view expected) const {
+  const Json* value = find(name);
+  return fail(ErrorCode::format, "[config] {}: field \"{}\" is {}; expected {}", model_type_, name,
+              value ? shown(*value) : "absent", expected);
+}
+
+Result<const Json*> ConfigFields::value(Names names, bool optional) {
+  for (const auto name : names)
+    if (const Json* found = find(name)) return found;
+  const bool may_assume = !options_.partial || options_.assume_defaults;
+  for (const auto name : names) {
+    if (defaults_ == nullptr || !defaults_->contains(std::string(name))) continue;
+    const Json& given = (*defaults_)[std::string(name)];
+    if (!may_assume) return missing(name, "a partial file gets class defaults only with --assume-defaults");
+    if (given.is_null()) break;
+    const auto used = fmt::format("{}={}", name, given.dump());
+    if (std::find(used_defaults_.begin(), used_defaults_.end(), used) == used_defaults_.end())
+      used_defaults_.push_back(used);
+    return &given;
+  }
+  if (!optional) return missing(*names.begin(), "it has no class default that could stand in");
+  if (options_.partial && !options_.assume_defaults && defaults_ == nullptr)
+    return missing(*names.begin(), "a partial file gets class defaults only with --assume-defaults");
+  return nullptr;
+}
+
+Result<std::int64_t> ConfigFields::size(Names names) {
+  RUNG_TRY(const Json* found, value(names, false));
+  if (const auto number = whole_number(*found, 1, kMaxSize)) return *number;
+  for (const auto name : names)
+    if (find(name) == found) return wrong(name, fmt::format("a number in 1..{}", kMaxSize));
+  return wrong(*names.begin(), "a number");
+}
+
+Result<std::int64_t> ConfigFields::offset(std::string_view name) {
+  RUNG_TRY(const Json* found, value({name}, false));
+  if (const auto number = whole_number(*found, 0, kMaxSize)) return *number;
+  return wrong(name, fmt::format("a number in 0..{}", kMaxSize));
+}
+
+Result<std::int64_t> ConfigFields::size_or(std::string_view name, std::int64_t computed) {
+  RUNG_TRY(const Json* found, value({name}, true));
+  if (found == nullptr || *found == "auto") return computed;
+  if (const auto number = whole_number(*found, 1, kMaxSize)) return *number;
+  return wrong(name, fmt::format("a number in 1..{}", kMaxSize));
+}
+
+Result<std::optional<std::int64_t>> ConfigFields::stated(std::string_view name) const {
+  const Json* found = find(name);
+  if (found == nullptr) return std::optional<std::int64_t>();
+  if (const auto number = whole_number(*found, 1, kMaxSize)) return number;
+  return wrong(name, fmt::format("a number in 1..{}", kMaxSize));
+}
+
+Result<double> ConfigFields::factor(Names names) {
+  constexpr double kLargestFactor = 1e6;
+  RUNG_TRY(const Json* found, value(names, false));
+  const double number = found->is_number() ? found->get<double>() : 0;
+  if (number > 0 && number <= kLargestFactor) return number;
+  for (const auto name : names)
+    if (find(name) == found) return wrong(name, "a positive factor");
+  return wrong(*names.begin(), "a positive factor");
+}
+
+Result<std::int64_t> ConfigFields::scaled(std::string_view name, double factor, std::int64_t base) const {
+  const double product = factor * static_cast<double>(base);
+  const double rounded = std::floor(product);
+  if (rounded != product || rounded < 1 || rounded > static_cast<double>(kMaxSize))
+    return refused(ErrorCode::range,
+                   fmt::format("{} = {} times {} is no size in 1..{}", name, factor, base, kMaxSize));
+  return static_cast<std::int64_t>(rounded);
+}
+
+Result<bool> ConfigFields::flag(std::string_view name, bool computed) {
+  RUNG_TRY(const Json* found, value({name}, true));
+  if (found == nullptr) return computed;
+  if (!found->is_boolean()) return wrong(name, "true or false");
+  return found->get<bool>();
+}
+
+Result<std::string> ConfigFields::text(std::string_view name) {
+  RUNG_TRY(const Json* found, value({name}, false));
+  if (!found->is_string()) return wrong(name, "a text");
+  return found->get<std::string>();
+}
+
+std::optional<std::string> ConfigFields::stated_text(std::string_view name) const {
+  const Json* found = find(name);
+  if (found == nullptr || !found->is_string()) return std::nullopt;
+  return found->get<std::string>();
+}
+
+std::optional<bool> ConfigFields::stated_flag(std::string_view name) const {
+  const Json* found = find(name);
+  if (found == nullptr || !found->is_boolean()) return std::nullopt;
+  return found->get<bool>();
+}
+
+Result<std::vector<std::string>> ConfigFields::words(std::string_view name) {
+  RUNG_TRY(const Json* found, value({name}, false));
+  if (!found->is_array()) return wrong(name, "a list of words");
+  if (found->size() > static_cast<std::size_t>(kMaxLayers))
+    return wrong(name, fmt::format("at most {} entries", kMaxLayers));
+  std::vector<std::string> out;
+  for (const auto& entry : *found) {
+    if (!entry.is_string()) return wrong(name, "a list of words");
+    out.push_back(entry.get<std::string>());
+  }
+  return out;
+}
+
+Result<std::vector<std::int64_t>> ConfigFields::numbers(std::string_view name, std::int64_t low,
+                                                        std::int64_t high) {
+  RUNG_TRY(const Json* found, value({name}, false));
+  if (!found->is_array()) return wrong(name, "a list of numbers");
+  if (found->size() > static_cast<std::size_t>(kMaxLayers) + 1)
+    return wrong(name, fmt::format("at most {} entries", kMaxLayers));
+  std::vector<std::int64_t> out;
+  for (const auto& entry : *found) {
+    const auto number = whole_number(entry, low, high);
+    if (!number)
+      return refused(ErrorCode::format, fmt::format("field \"{}\" holds {}; expected numbers in {}..{}", name,
+                                                    shown(entry), low, high));
+    out.push_back(*number);
+  }
+  return out;
+}
+
+Result<ConfigFields> ConfigFields::object(std::string_view name) {
+  const Json* found = find(name);
+  if (found == nullptr) return missing(name, "it says how the layers are made");
+  if (!found->is_object()) return wrong(name, "an object");
+  return ConfigFields(fmt::format("{}.{}", model_type_, name), *found, nullptr, options_);
+}
+
+Result<std::int64_t> ConfigFields::layers() {
+  RUNG_TRY(const std::int64_t count, size("num_hidden_layers"));
+  if (count > kMaxLayers) return wrong("num_hidden_layers", fmt::format("at most {}", kMaxLayers));
+  return count;
+}
+
+Result<void> ConfigFields::same_length(std::string_view name, std::size_t length, std::int64_t layers) const {
+  if (static_cast<std::int64_t>(length) == layers) return {};
+  return refused(ErrorCode::format, fmt::format("field \"{}\" describes {} layers; num_hidden_layers is {}",
+                                                name, length, layers));
+}
+
+Result<std::int64_t> ConfigFields::quotient(std::string_view what, std::int64_t large, std::string_view by,
+                                            std::int64_t small) const {
+  if (large % small == 0) return large / small;
+  return refused(ErrorCode::range,
+                 fmt::format("{} = {} is not divisible by {} = {}", what, large, by, small));
+}
+
+void ConfigFields::note(std::string text) {
+  if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(std::move(text));
+}
+
+std::vector<std::string> ConfigFields::notes() const {
+  auto out = notes_;
+  if (!used_defaults_.empty()) {
+    std::string line = "class defaults:";
+    for (const auto& used : used_defaults_) line += " " + used;
+    out.insert(out.begin(), line);
+  }
+  return out;
+}
+
+}  // namespace rung

@@ -1,0 +1,75 @@
+// The fields of one configuration, with the class defaults behind them and the three ways to be absent:
+// not in the file, null, or not in the class.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rung/spec/released/released.h"
+
+namespace rung {
+
+class ConfigFields {
+ public:
+  // `defaults`: the class's literal defaults, null where the class is not known here. REQUIRES
+  // object.is_object(), both outlive this.
+  ConfigFields(std::string model_type, const nlohmann::json& object, const nlohmann::json* defaults,
+               const ConfigOptions& options)
+      : model_type_(std::move(model_type)), object_(object), defaults_(defaults), options_(options) {}
+
+  using Names = std::initializer_list<std::string_view>;  // of one field: shipped files and classes differ
+
+  // A number in 1..kMaxSize. From the file, else the class default (where that is allowed), else an error.
+  Result<std::int64_t> size(Names names);
+  Result<std::int64_t> size(std::string_view name) { return size({name}); }
+  Result<std::int64_t> offset(std::string_view name);  // 0 is allowed
+  // The same, with the value that the class's code computes where the field is null, "auto" or not in
+  // the class.
+  Result<std::int64_t> size_or(std::string_view name, std::int64_t computed);
+  // In the file (not null), or absent. Class defaults are not asked.
+  Result<std::optional<std::int64_t>> stated(std::string_view name) const;
+  // A positive factor such as expand_v = 2.0 or expand = 2.
+  Result<double> factor(Names names);
+  Result<std::int64_t> scaled(std::string_view name, double factor,
+                              std::int64_t base) const;  // base·factor, whole
+  Result<bool> flag(std::string_view name, bool computed);
+  Result<std::string> text(std::string_view name);
+  std::optional<std::string> stated_text(std::string_view name) const;
+  std::optional<bool> stated_flag(std::string_view name) const;
+  Result<std::vector<std::string>> words(std::string_view name);
+  Result<std::vector<std::int64_t>> numbers(std::string_view name, std::int64_t low, std::int64_t high);
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+  // An object field with the same rules and no defaults. REQUIRES nothing; error when absent.
+  Result<ConfigFields> object(std::string_view name);
+
+  Result<std::int64_t> layers();  // num_hidden_layers, at most kMaxLayers
+  Result<void> same_length(std::string_view name, std::size_t length, std::int64_t layers) const;
+  Result<std::int64_t> quotient(std::string_view what, std::int64_t large, std::string_view by,
+                                std::int64_t small) const;
+
+  void note(std::string text);
+  Error missing(std::string_view name, std::string_view why) const;
+  Error wrong(std::string_view name, std::string_view expected) const;
+  Error refused(ErrorCode code, const std::string& what) const;
+
+  const std::string& model_type() const { return model_type_; }
+  std::vector<std::string> notes() const;  // with one line on the class defaults that were used
+
+ private:
+  const nlohmann::json* find(std::string_view name) const;          // in the file, not null
+  Result<const nlohmann::json*> value(Names names, bool optional);  // null: absent and allowed to be
+  bool in_class(std::string_view name) const;
+
+  std::string model_type_;
+  const nlohmann::json& object_;
+  const nlohmann::json* defaults_;
+  ConfigOptions options_;
+  std::vector<std::string> notes_, used_defaults_;
+};
+
+}  // namespace rung

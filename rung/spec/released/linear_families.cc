@@ -1,0 +1,243 @@
+// Recurrences of the linear-attention kind: delta rules, lightning, GLA, RWKV-7, xLSTM, RG-LRU, log-linear
+// over them.
+#include <algorithm>
+
+#include "rung/spec/checked_size.h"
+#include "rung/spec/released/families.h"
+
+namespace rung {
+namespace {
+
+Result<std::int64_t> checked(const ConfigFields& f, CheckedSize elements) {
+  if (elements.ok() && elements.or_zero() <= kMaxElements) return elements.or_zero();
+  return f.refused(ErrorCode::range, "its state sizes multiply to more than 2^50 elements");
+}
+
+// Qwen3-Next, Qwen3.5, OLMo-Hybrid: layer_types, else every full_attention_interval-th layer is full.
+Result<LayerTexts> gated_delta_hybrid(ConfigFields& f) {
+  RUNG_TRY(const std::int64_t layers, f.layers());
+  RUNG_TRY(const auto a, attention_sizes(f));
+  RUNG_TRY(const std::int64_t heads, f.size("linear_num_value_heads"));
+  RUNG_TRY(const std::int64_t keys, f.size("linear_num_key_heads"));
+  RUNG_TRY(const std::int64_t dim, f.size("linear_key_head_dim"));
+  RUNG_TRY(const std::int64_t vdim, f.size("linear_value_head_dim"));
+  RUNG_TRY(const std::int64_t conv, f.size("linear_conv_kernel_dim"));
+  const std::string linear =
+      fmt::format("gdelta(heads={},kv={},dim={},vdim={},conv={})", heads, keys, dim, vdim, conv);
+  if (f.has("layer_types"))
+    return by_word(f, "layer_types", {{"linear_attention", linear}, {"full_attention", full_text(a)}});
+  constexpr std::int64_t kClassInterval = 4;
+  RUNG_TRY(const auto interval, f.stated("full_attention_interval"));
+  if (!interval)
+    f.note("layer_types and full_attention_interval are absent: the class makes every 4th layer full");
+  LayerTexts out;
+  for (std::int64_t i = 0; i < layers; ++i)
+    out.push_back((i + 1) % interval.value_or(kClassInterval) == 0 ? full_text(a) : linear);
+  return out;
+}
+
+// The lists of linear_attn_config are 1-based; its head_dim is not the top-level one. Full layers cache one
+// latent.
+Result<LayerTexts> kimi_linear(ConfigFields& f) {
+  RUNG_TRY(const std::int64_t layers, f.layers());
+  RUNG_TRY(const auto full, latent_sizes(f));
+  RUNG_TRY(auto sub, f.object("linear_attn_config"));
+  RUNG_TRY(const std::int64_t heads, sub.size("num_heads"));
+  RUNG_TRY(const std::int64_t dim, sub.size("head_dim"));
+  RUNG_TRY(const std::int64_t taps, sub.size("short_conv_kernel_size"));
+  RUNG_TRY(const auto full_layers, sub.numbers("full_attn_layers", 1, layers));
+  RUNG_TRY(const auto kda_layers, sub.numbers("kda_layers", 1, layers));
+  RUNG_TRY(const std::int64_t elements, checked(f, CheckedSize(heads) * dim * dim));
+  RUNG_TRY(const std::int64_t conv, checked(f, CheckedSize(taps - 1) * 3 * heads * dim));
+  LayerTexts out(static_cast<std::size_t>(layers));
+  for (const auto i : full_layers) out[static_cast<std::size_t>(i - 1)] = full_text(full);
+  for (const auto i : kda_layers) {
+    auto& layer = out[static_cast<std::size_t>(i - 1)];
+    if (!layer.empty())
+      return f.refused(ErrorCode::format,
+                       fmt::format("layer {} is in full_attn_layers and in kda_layers", i));
+    layer = recurrent_text("kda", elements, conv);
+  }
+  const auto hole = std::find(out.begin(), out.end(), "");
+  if (hole != out.end())
+    return f.refused(ErrorCode::missing,
+                     fmt::format("layer {} is neither in full_attn_layers nor in kda_layers of "
+                                 "linear_attn_config",
+                                 hole - out.begin() + 1));
+  return out;
+}
+
+// fla's delta rules: value heads of expand_v · head_dim, short convolution on q, k, v.
+struct FlaDelta {
+  std::int64_t heads = 0, keys = 0, dim = 0, vdim = 0, taps = 0;
+};
+Result<FlaDelta> fla_delta(ConfigFields& f) {
+  if (f.has("attn"))
+    return f.refused(ErrorCode::unsupported,
+                     "field \"attn\" mixes in attention layers by rules that are not known here");
+  FlaDelta out;
+  RUNG_TRY(out.keys, f.size("num_heads"));
+  RUNG_TRY(out.heads, f.size_or("num_v_heads", out.keys));
+  RUNG_TRY(out.dim, f.size("head_dim"));
+  RUNG_TRY(const double expand, f.factor({"expand_v"}));
+  RUNG_TRY(out.vdim, f.scaled("expand_v", expand, out.dim));
+  RUNG_TRY(const bool has_conv, f.flag("use_short_conv", true));
+  if (has_conv) {
+    RUNG_TRY(out.taps, f.size("conv_size"));
+  }
+  return out;
+}
+std::string gdelta_sizes(const FlaDelta& d) {
+  return fmt::format("heads={},kv={},dim={},vdim={},conv={}", d.heads, d.keys, d.dim, d.vdim, d.taps);
+}
+Result<LayerTexts> gated_deltanet(ConfigFields& f) {
+  RUNG_TRY(const auto d, fla_delta(f));
+  return repeat(f, fmt::format("gdelta({})", gdelta_sizes(d)));
+}
+Result<LayerTexts> loglinear_deltanet(ConfigFields& f) {
+  RUNG_TRY(const auto d, fla_delta(f));
+  return repeat(f, fmt::format("loglinear(base=gdelta,{})", gdelta_sizes(d)));
+}
+Result<LayerTexts> kda(ConfigFields& f) {
+  RUNG_TRY(const auto d, fla_delta(f));
+  RUNG_TRY(const std::int64_t elements, checked(f, CheckedSize(d.heads) * d.dim * d.vdim));
+  RUNG_TRY(const std::int64_t channels,
+           checked(f, CheckedSize(2) * d.keys * d.dim + CheckedSize(d.heads) * d.vdim));
+  RUNG_TRY(const std::int64_t conv,
+           checked(f, CheckedSize(std::max<std::int64_t>(d.taps, 1) - 1) * channels));
+  return repeat(f, recurrent_text("kda", elements, conv));
+}
+
+// Gated linear attention: keys of expand_k · hidden_size, values of expand_v · hidden_size, over the heads.
+Result<LayerTexts> gla(ConfigFields& f) {
+  if (f.has("attn"))
+    return f.refused(ErrorCode::unsupported,
+                     "field \"attn\" mixes in attention layers by rules that are not known here");
+  RUNG_TRY(const std::int64_t hidden, f.size("hidden_size"));
+  RUNG_TRY(const std::int64_t heads, f.size("num_heads"));
+  RUNG_TRY(const double expand_k, f.factor({"expand_k"}));
+  RUNG_TRY(const double expand_v, f.factor({"expand_v"}));
+  RUNG_TRY(const std::int64_t keys, f.scaled("expand_k", expand_k, hidden));
+  RUNG_TRY(const std::int64_t values, f.scaled("expand_v", expand_v, hidden));
+  RUNG_TRY(const std::int64_t dim, f.quotient("expand_k · hidden_size", keys, "num_heads", heads));
+  RUNG_TRY(const std::int64_t elements, checked(f, CheckedSize(dim) * values));
+  RUNG_TRY(const bool has_conv, f.flag("use_short_conv", false));
+  if (!f.has("use_short_conv")) f.note("use_short_conv is absent: the class has no short convolution");
+  std::int64_t conv = 0;
+  if (has_conv) {
+    RUNG_TRY(const std::int64_t taps, f.size("conv_size"));
+    RUNG_TRY(conv, checked(f, CheckedSize(taps - 1) * (CheckedSize(keys) + keys + values)));
+  }
+  return repeat(f, recurrent_text("gla", elements, conv));
+}
+
+// Lightning attention: the state is over the query heads, not the key/value heads.
+Result<LayerTexts> minimax(ConfigFields& f) {
+  RUNG_TRY(const std::int64_t layers, f.layers());
+  RUNG_TRY(const auto a, attention_sizes(f));
+  RUNG_TRY(const std::int64_t elements, checked(f, CheckedSize(a.heads) * a.dim * a.dim));
+  const std::string linear = recurrent_text("lightning", elements, 0);
+  if (f.has("layer_types"))
+    return by_word(f, "layer_types", {{"linear_attention", linear}, {"full_attention", full_text(a)}});
+  if (!f.has("attn_type_list")) return f.missing("attn_type_list", "the layer list is never guessed");
+  RUNG_TRY(const auto types, f.numbers("attn_type_list", 0, 1));
+  RUNG_CHECK(f.same_length("attn_type_list", types.size(), layers));
+  LayerTexts out;
+  for (const auto type : types) out.push_back(type == 1 ? full_text(a) : linear);
+  return out;
+}
+
+// Groups of layer_group_size end in a full layer; so are the layers after the last whole group.
+Result<LayerTexts> bailing_linear(ConfigFields& f) {
+  RUNG_TRY(const std::int64_t layers, f.layers());
+  RUNG_TRY(const auto a, attention_sizes(f));
+  RUNG_TRY(const std::int64_t group, f.size("layer_group_size"));
+  RUNG_TRY(const std::int64_t hidden, f.size("hidden_size"));
+  RUNG_TRY(const std::int64_t dim, f.quotient("hidden_size", hidden, "num_attention_heads", a.heads));
+  RUNG_TRY(const std::int64_t elements, checked(f, CheckedSize(a.heads) * dim * dim));
+  LayerTexts out;
+  for (std::int64_t i = 0; i < layers; ++i)
+    out.push_back((i + 1) % group == 0 || i >= layers / group * group
+                      ? full_text(a)
+                      : recurrent_text("lightning", elements, 0));
+  return out;
+}
+
+// RWKV-7: heads · d² and two token shifts (time and channel mixing), which are convolutions of two taps.
+// num_attention_heads is there too and means nothing for attention.
+Result<LayerTexts> rwkv7(ConfigFields& f) {
+  if (f.has("attn"))
+    return f.refused(ErrorCode::unsupported,
+                     "field \"attn\" mixes in attention layers by rules that are not known here");
+  RUNG_TRY(const std::int64_t hidden, f.size("hidden_size"));
+  RUNG_TRY(const auto stated, f.stated("head_size"));
+  std::int64_t dim = stated.value_or(0);
+  if (dim == 0) {
+    RUNG_TRY(dim, f.size("head_dim"));
+  }
+  RUNG_TRY(const std::int64_t heads,
+           f.quotient("hidden_size", hidden, stated ? "head_size" : "head_dim", dim));
+  RUNG_TRY(const std::int64_t elements, checked(f, CheckedSize(heads) * dim * dim));
+  return repeat(f, recurrent_text("rwkv7", elements, 2 * hidden));
+}
+
+// mLSTM: matrix memory, normaliser and stabiliser of every head.
+Result<LayerTexts> xlstm(ConfigFields& f) {
+  RUNG_TRY(const std::int64_t hidden, f.size("hidden_size"));
+  RUNG_TRY(const std::int64_t heads, f.size("num_heads"));
+  RUNG_TRY(const double qk, f.factor({"qk_dim_factor"}));
+  RUNG_TRY(const double v, f.factor({"v_dim_factor"}));
+  RUNG_TRY(const std::int64_t keys, f.scaled("qk_dim_factor", qk, hidden));
+  RUNG_TRY(const std::int64_t values, f.scaled("v_dim_factor", v, hidden));
+  RUNG_TRY(const std::int64_t dim, f.quotient("qk_dim_factor · hidden_size", keys, "num_heads", heads));
+  RUNG_TRY(const std::int64_t vdim, f.quotient("v_dim_factor · hidden_size", values, "num_heads", heads));
+  RUNG_TRY(const std::int64_t elements, checked(f, CheckedSize(heads) * (CheckedSize(dim) * vdim + dim + 1)));
+  return repeat(f, recurrent_text("mlstm", elements, 0));
+}
+
+// block_types (shipped: _block_types) is cycled over the layers; its attention is windowed.
+Result<LayerTexts> recurrent_gemma(ConfigFields& f) {
+  RUNG_TRY(const std::int64_t layers, f.layers());
+  RUNG_TRY(const auto a, attention_sizes(f));
+  RUNG_TRY(const std::int64_t hidden, f.size("hidden_size"));
+  RUNG_TRY(const std::int64_t width, f.size_or("lru_width", hidden));
+  RUNG_TRY(const std::int64_t taps, f.size("conv1d_width"));
+  RUNG_TRY(const std::int64_t window, f.size("attention_window_size"));
+  const char* name = f.has("_block_types") ? "_block_types" : "block_types";
+  RUNG_TRY(const auto cycle, f.words(name));
+  if (cycle.empty()) return f.wrong(name, "at least one word");
+  RUNG_TRY(const std::int64_t conv, checked(f, CheckedSize(taps - 1) * width));
+  LayerTexts out;
+  for (std::int64_t i = 0; i < layers; ++i) {
+    const auto& word = cycle[static_cast<std::size_t>(i) % cycle.size()];
+    if (word != "recurrent" && word != "attention")
+      return f.refused(ErrorCode::unsupported,
+                       fmt::format("field \"{}\" holds a word that is neither \"recurrent\" "
+                                   "nor \"attention\"",
+                                   name));
+    out.push_back(word == "attention" ? window_text(window, a) : recurrent_text("rglru", width, conv));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Family> linear_families() {
+  return {{"qwen3_next", "qwen3_next", gated_delta_hybrid},
+          {"qwen3_5_text", "qwen3_5_text", gated_delta_hybrid},
+          {"qwen3_5_moe_text", "qwen3_5_text", gated_delta_hybrid},
+          {"olmo_hybrid", "olmo_hybrid", gated_delta_hybrid},
+          {"kimi_linear", "", kimi_linear},
+          {"gated_deltanet", "fla-gated_deltanet", gated_deltanet},
+          {"h_gated_deltanet", "fla-gated_deltanet", loglinear_deltanet},
+          {"kda", "fla-kda", kda},
+          {"gla", "", gla},
+          {"minimax_m1", "", minimax},
+          {"minimax", "minimax", minimax},
+          {"bailing_moe_linear", "", bailing_linear},
+          {"rwkv7", "fla-rwkv7", rwkv7},
+          {"xlstm", "xlstm", xlstm},
+          {"recurrent_gemma", "recurrent_gemma", recurrent_gemma}};
+}
+
+}  // namespace rung
