@@ -5,29 +5,12 @@
 
 #include "cli/command.h"
 #include "cli/manual.h"
-#include "rung/spec/architecture.h"
+#include "cli/mixer_list.h"
 #include "rung/spec/nearest_word.h"
 #include "rung/tasks/task.h"
 
 namespace rung::cli {
 namespace {
-
-// `window=N`, `feature=elu1|identity|relu`, with a star where the option must be given.
-std::string option_form(const OptionWord& option) {
-  std::string value = option.is_number ? "N" : "WORD";
-  if (!option.words.empty()) value = fmt::format("{}", fmt::join(option.words, "|"));
-  return fmt::format("{}={}{}", option.name, value, option.required ? " (required)" : "");
-}
-
-void print_mixers() {
-  std::cout << "A stack is words joined by + and repeated by *, with parentheses: (gdelta*3+full)*12.\n"
-               "Options follow a word in parentheses: full(window=128). The first of several words is the default.\n";
-  for (const MixerWord& word : mixer_words()) {
-    std::cout << fmt::format("\n{}: {}\n", word.name, word.help);
-    for (const OptionWord& option : word.options)
-      std::cout << fmt::format("    {:<28} {}\n", option_form(option), option.help);
-  }
-}
 
 void print_tasks() {
   for (const TaskWord& word : task_words()) std::cout << fmt::format("{:<15} {}\n", word.name, word.summary);
@@ -69,7 +52,7 @@ Command help_command(std::vector<Command> commands) {
                 << "\n`rung help COMMAND` explains one of them, `rung help mixers` the architecture language,\n"
                    "`rung help tasks` names the tasks.\n";
     } else if (*flags->topic == "mixers") {
-      print_mixers();
+      std::cout << mixer_list_text();
     } else if (*flags->topic == "tasks") {
       print_tasks();
     } else {

@@ -1,20 +1,278 @@
+// rung show: what an architecture is, layer by layer, and what it stores.
+#include <algorithm>
+#include <iostream>
 #include <memory>
 
+#include "cli/architecture_flags.h"
 #include "cli/command.h"
-#include "rung/spec/architecture.h"
+#include "cli/mixer_list.h"
+#include "rung/spec/repetition.h"
 
 namespace rung::cli {
+namespace {
+
+constexpr std::size_t kPageWidth = 100;
+
+std::string grouped(std::int64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::ptrdiff_t i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3)
+    digits.insert(static_cast<std::size_t>(i), ",");
+  return digits;
+}
+
+std::string bytes(std::int64_t bits) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double amount = static_cast<double>(bits) / 8;
+  std::size_t unit = 0;
+  while (amount >= 1024 && unit + 1 < std::size(kUnits)) amount /= 1024, ++unit;
+  return fmt::format("{:.{}f} {}", amount, unit == 0 ? 0 : 2, kUnits[unit]);
+}
+
+std::size_t columns(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+// Broken after "+", "," or a space so that it fits the page; an architecture line stays an architecture line.
+void print_wrapped(const std::string& label, const std::string& text) {
+  const std::size_t room = kPageWidth - columns(label);
+  std::string rest = text, lead = label;
+  while (columns(rest) > room) {
+    std::size_t cut = rest.find_last_of("+, ", room - 1);
+    if (cut == std::string::npos || cut == 0) cut = rest.find_first_of("+, ", room);
+    if (cut == std::string::npos) break;
+    std::cout << lead << rest.substr(0, rest[cut] == ' ' ? cut : cut + 1) << "\n";
+    rest.erase(0, cut + 1);
+    lead.assign(columns(label), ' ');
+  }
+  std::cout << lead << rest << "\n";
+}
+
+struct Column {
+  std::string title;
+  std::vector<std::string> cells;
+  bool left = false;
+};
+
+void print_table(const std::vector<Column>& table) {
+  const std::size_t rows = table.front().cells.size();
+  std::vector<std::size_t> widths;
+  for (const auto& column : table) {
+    std::size_t width = columns(column.title);
+    for (const auto& cell : column.cells) width = std::max(width, columns(cell));
+    widths.push_back(width);
+  }
+  for (std::size_t row = 0; row <= rows; ++row) {
+    std::string line;
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      const std::string& cell = row == 0 ? table[i].title : table[i].cells[row - 1];
+      const std::string padding(widths[i] - columns(cell), ' ');
+      if (i > 0) line += "  ";
+      if (!table[i].left) line += padding;
+      line += cell;
+      if (table[i].left) line += padding;
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    std::cout << line << "\n";
+  }
+}
+
+// Equal layers in a row.
+struct Run {
+  const LayerAccount* layer;
+  std::size_t first = 0, length = 0;
+};
+
+std::vector<Run> runs_of(const Account& account) {
+  std::vector<Run> runs;
+  for (std::size_t i = 0; i < account.layers.size(); ++i) {
+    const LayerAccount& layer = account.layers[i];
+    if (!runs.empty() && runs.back().layer->text == layer.text)
+      ++runs.back().length;
+    else
+      runs.push_back({&layer, i, 1});
+  }
+  return runs;
+}
+
+// The runs that a table shows: of a repeated group of runs the first time alone, then how often it stands
+// there.
+struct Row {
+  Run run;
+  std::string repeats;  // not empty: no run, but this remark
+};
+
+std::vector<Row> rows_of(const Account& account) {
+  const auto runs = runs_of(account);
+  std::vector<std::pair<std::string, std::size_t>> kinds;
+  std::vector<int> letters;
+  for (const auto& run : runs) {
+    const std::pair<std::string, std::size_t> kind{run.layer->text, run.length};
+    auto found = std::find(kinds.begin(), kinds.end(), kind);
+    if (found == kinds.end()) found = kinds.insert(kinds.end(), kind);
+    letters.push_back(static_cast<int>(found - kinds.begin()));
+  }
+  std::vector<Row> rows;
+  std::size_t next = 0;
+  for (const auto& piece : fold(letters)) {
+    const std::vector<Repetition> once =
+        piece.children.empty() ? std::vector<Repetition>{{.letter = piece.letter}} : piece.children;
+    const std::size_t length = unfold(once).size();
+    for (std::size_t i = 0; i < length; ++i) rows.push_back({runs[next + i], ""});
+    next += length * static_cast<std::size_t>(piece.count);
+    const std::size_t last = runs[next - 1].first + runs[next - 1].length;
+    if (piece.count > 1) rows.push_back({{}, fmt::format("to {}: {} times in all", last, piece.count)});
+  }
+  return rows;
+}
+
+void print_layers(const Account& account) {
+  Column range{"layers", {}, true}, mixer{"mixer", {}, true}, letters{"F/R", {}, true};
+  Column state{"state"}, levels{"levels"}, conv{"conv"}, window{"window"}, bits{"state bits"};
+  Column cache{"cache bits/token"}, parameters{"parameters"};
+  bool any_levels = false, any_conv = false, any_window = false, any_parameters = false;
+  for (const auto& row : rows_of(account)) {
+    if (!row.repeats.empty()) {
+      range.cells.push_back("...");
+      mixer.cells.push_back(row.repeats);
+      for (Column* column : {&letters, &state, &levels, &conv, &window, &bits, &cache, &parameters})
+        column->cells.push_back("");
+      continue;
+    }
+    const LayerAccount& layer = *row.run.layer;
+    const std::size_t first = row.run.first + 1, last = row.run.first + row.run.length;
+    range.cells.push_back(first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last));
+    mixer.cells.push_back(layer.mixer);
+    letters.cells.push_back(layer.letters);
+    state.cells.push_back(grouped(layer.state_elements));
+    levels.cells.push_back(grouped(layer.levels));
+    conv.cells.push_back(grouped(layer.conv_elements));
+    window.cells.push_back(grouped(layer.window_elements));
+    bits.cells.push_back(grouped(layer.state_bits));
+    cache.cells.push_back(grouped(layer.cache_bits));
+    parameters.cells.push_back(layer.parameters ? grouped(*layer.parameters) : "-");
+    any_levels = any_levels || layer.levels > 1;
+    any_conv = any_conv || layer.conv_elements > 0;
+    any_window = any_window || layer.window_elements > 0;
+    any_parameters = any_parameters || layer.parameters;
+  }
+  std::vector<Column> table{range, mixer, letters, state};
+  if (any_levels) table.push_back(levels);
+  if (any_conv) table.push_back(conv);
+  if (any_window) table.push_back(window);
+  table.push_back(bits);
+  table.push_back(cache);
+  if (any_parameters) table.push_back(parameters);
+  print_table(table);
+}
+
+void print_text(const ChosenArchitecture& chosen, const Account& account) {
+  if (chosen.released) print_wrapped("model       ", chosen.released->model_type);
+  print_wrapped("stack       ", format_stack(chosen.architecture.stack));
+  std::cout << "\n";
+  print_layers(account);
+  std::cout << "\n";
+  std::string counts;
+  for (const auto& [word, number] : account.counts)
+    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", number, word);
+  print_wrapped("layers      ", fmt::format("{}: {}", account.layers.size(), counts));
+  print_wrapped("state       ",
+                fmt::format("{} bits ({})", grouped(account.state_bits), bytes(account.state_bits)));
+  print_wrapped("cache       ", fmt::format("{} bits per token ({})", grouped(account.cache_bits_per_token),
+                                            bytes(account.cache_bits_per_token)));
+  print_wrapped("parameters  ", account.parameters
+                                    ? grouped(*account.parameters)
+                                    : fmt::format("not counted: {}", account.parameters_reason));
+  print_wrapped("pattern     ", fold_pattern(account.layers));
+  for (const auto& note : account.pattern_notes) print_wrapped("note        ", note);
+  for (const auto& note : account.notes) print_wrapped("note        ", note);
+}
+
+template <class Number>
+nlohmann::ordered_json or_null(const std::optional<Number>& number) {
+  return number ? nlohmann::ordered_json(*number) : nlohmann::ordered_json();
+}
+
+nlohmann::ordered_json document(const ChosenArchitecture& chosen, const Account& account) {
+  const Dimensions& d = chosen.architecture.dimensions;
+  nlohmann::ordered_json out = {{"schema", "rung.show/1"},
+                                {"architecture", format_stack(chosen.architecture.stack)}};
+  if (chosen.released) out["model_type"] = chosen.released->model_type;
+  out["dimensions"] =
+      dimensions_document(d, chosen.released ? chosen.released->unknown : std::vector<std::string>{});
+  out["storage_bits"] = {
+      {"state", chosen.bits.state.value_or(static_cast<int>(d.accumulator_bits.value_or(d.precision.bits)))},
+      {"conv", chosen.bits.conv.value_or(d.precision.bits)},
+      {"cache", chosen.bits.cache.value_or(d.precision.bits)}};
+  nlohmann::ordered_json layers = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < account.layers.size(); ++i) {
+    const LayerAccount& layer = account.layers[i];
+    layers.push_back({{"index", i},
+                      {"mixer", layer.mixer},
+                      {"text", layer.text},
+                      {"letters", layer.letters},
+                      {"state_elements", layer.state_elements},
+                      {"levels", layer.levels},
+                      {"conv_elements", layer.conv_elements},
+                      {"window_elements", layer.window_elements},
+                      {"state_bits", layer.state_bits},
+                      {"cache_elements_per_token", layer.cache_elements},
+                      {"cache_bits_per_token", layer.cache_bits},
+                      {"parameters", or_null(layer.parameters)}});
+  }
+  out["layers"] = std::move(layers);
+  out["counts"] = account.counts;
+  out["state_bits"] = account.state_bits;
+  out["cache_bits_per_token"] = account.cache_bits_per_token;
+  out["parameters"] = or_null(account.parameters);
+  if (!account.parameters) out["parameters_reason"] = account.parameters_reason;
+  out["pattern"] = account.pattern;
+  out["pattern_folded"] = fold_pattern(account.layers);
+  out["pattern_notes"] = account.pattern_notes;
+  out["notes"] = account.notes;
+  return out;
+}
+
+}  // namespace
 
 Command show_command() {
   struct Flags {
-    std::string architecture;
-    bool json = false;
+    ArchitectureFlags architecture;
+    bool json = false, mixers = false;
   };
   auto flags = std::make_shared<Flags>();
   Command command{.name = "show", .summary = "layers, state bits and pattern word of an architecture"};
-  command.options = {{.names = "ARCH", .help = "architecture line or config.json", .target = &flags->architecture, .required = true},
-                     {.names = "--json", .help = "one JSON document", .target = &flags->json}};
-  command.run = [flags]() -> Result<int> { return fail(ErrorCode::unsupported, "[show] {}", flags->architecture); };
+  command.description =
+      "Counts everything that a later token can depend on (recurrent state, convolution buffer, window) in "
+      "elements "
+      "and bits, the KV cache per token, the parameters, and writes the word over F (full) and R "
+      "(recurrent).";
+  command.examples = {"rung show '(gdelta*3+full)*12' --width 64 --heads 2",
+                      "rung show --config config.json --json",
+                      "rung show 'loglinear(base=gdelta)*4' --context 4096", "rung show --mixers"};
+  flags->architecture.declare(command.options);
+  command.options.push_back(
+      {.names = "--mixers", .help = "list the words of the language", .target = &flags->mixers});
+  command.options.push_back({.names = "--json", .help = "one JSON document", .target = &flags->json});
+  command.run = [flags]() -> Result<int> {
+    if (flags->mixers) {
+      if (flags->architecture.names_something())
+        return fail(ErrorCode::parse,
+                    "[arguments] --mixers lists the language; expected no architecture beside it");
+      if (flags->json)
+        print_json(mixer_list_document());
+      else
+        std::cout << mixer_list_text();
+      return 0;
+    }
+    RUNG_TRY(const ChosenArchitecture chosen, flags->architecture.choose());
+    const Account account = chosen.count();
+    if (flags->json)
+      print_json(document(chosen, account));
+    else
+      print_text(chosen, account);
+    return 0;
+  };
   return command;
 }
 

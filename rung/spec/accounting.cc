@@ -124,6 +124,12 @@ bool contains(const MixerShape& m, MixerKind kind) {
                      [&](const MixerShape& part) { return contains(part, kind); });
 }
 
+// A message without its area, to stand inside another sentence.
+std::string reason_of(const Error& error) {
+  const std::size_t end = error.message.find("] ");
+  return end == std::string::npos ? error.message : error.message.substr(end + 2);
+}
+
 std::int64_t total_size(const std::vector<ParameterTensor>& tensors) {
   std::int64_t total = 0;
   for (const auto& tensor : tensors) total += tensor.size();
@@ -135,11 +141,12 @@ void add_notes(const std::vector<LayerShape>& layers, std::optional<std::int64_t
     return std::any_of(layers.begin(), layers.end(),
                        [&](const LayerShape& l) { return contains(l.mixer, kind); });
   };
-  if (any(MixerKind::sparse)) out.notes.push_back("sparse layers are written F: sketch, not proved");
+  if (any(MixerKind::sparse)) out.pattern_notes.push_back("sparse layers are written F: sketch, not proved");
   if (any(MixerKind::topk))
-    out.notes.push_back("topk layers are written F: token selection lies outside the block-sparse theorem");
+    out.pattern_notes.push_back(
+        "topk layers are written F: token selection lies outside the block-sparse theorem");
   if (any(MixerKind::compressed))
-    out.notes.push_back("compressed layers are written F: no theorem covers them");
+    out.pattern_notes.push_back("compressed layers are written F: no theorem covers them");
   if (any(MixerKind::loglinear) && !context)
     out.notes.push_back("loglinear: one level is counted, because no context was given (--context)");
 }
@@ -243,7 +250,7 @@ Account account(const Architecture& architecture, const std::vector<LayerShape>&
       if (auto tensors = layer_tensors(layers[i], i, d.norm))
         layer.parameters = total_size(*tensors);
       else
-        layer.parameters_reason = tensors.error().message;
+        layer.parameters_reason = reason_of(tensors.error());
       out.layers.push_back(std::move(layer));
     }
     const LayerAccount& layer = out.layers.back();
@@ -254,9 +261,14 @@ Account account(const Architecture& architecture, const std::vector<LayerShape>&
     parameters += layer.parameters.value_or(0);
     if (!layer.parameters && out.parameters_reason.empty()) out.parameters_reason = layer.parameters_reason;
   }
-  auto outer = outer_tensors(d);
-  if (!outer && out.parameters_reason.empty()) out.parameters_reason = outer.error().message;
-  if (out.parameters_reason.empty()) out.parameters = parameters + total_size(*outer);
+  if (out.parameters_reason.empty()) {
+    Dimensions outside = d;
+    if (d.context == 0 && (d.position == PositionCode::table || d.position == PositionCode::binary)) {
+      outside.position = PositionCode::none;
+      out.notes.push_back("parameters without the position code, whose rows --context would fix");
+    }
+    out.parameters = parameters + total_size(*outer_tensors(outside));
+  }
   add_notes(layers, context, out);
   return out;
 }

@@ -34,10 +34,11 @@ struct Account {
   std::int64_t state_bits = 0;  // over all layers
   std::int64_t cache_bits_per_token = 0;
   std::optional<std::int64_t>
-      parameters;                  // of all layers, embeddings and output; absent when some layer's are
-  std::string parameters_reason;   // why they are absent
-  std::string pattern;             // the word over F and R, one letter or more a layer
-  std::vector<std::string> notes;  // conventions behind the numbers that a reader should know
+      parameters;                 // of all layers, embeddings and output; absent when some layer's are
+  std::string parameters_reason;  // why they are absent
+  std::string pattern;            // the word over F and R, one letter or more a layer
+  std::vector<std::string> pattern_notes;  // letters that no theorem backs
+  std::vector<std::string> notes;          // conventions behind the numbers that a reader should know
 };
 
 // Widths in bits; by default the architecture's precision and accumulator_bits.

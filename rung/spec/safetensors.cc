@@ -20,7 +20,8 @@
 namespace rung {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "safetensors are little-endian, and so is this reader");
+static_assert(std::endian::native == std::endian::little,
+              "safetensors are little-endian, and so is this reader");
 
 struct DTypeRow {
   DType dtype;
@@ -28,8 +29,8 @@ struct DTypeRow {
   std::int64_t size;
 };
 constexpr std::array kDTypes = {
-    DTypeRow{DType::boolean, "BOOL", 1}, DTypeRow{DType::u8, "U8", 1},    DTypeRow{DType::i8, "I8", 1},
-    DTypeRow{DType::i16, "I16", 2},      DTypeRow{DType::i32, "I32", 4},  DTypeRow{DType::i64, "I64", 8},
+    DTypeRow{DType::boolean, "BOOL", 1}, DTypeRow{DType::u8, "U8", 1},     DTypeRow{DType::i8, "I8", 1},
+    DTypeRow{DType::i16, "I16", 2},      DTypeRow{DType::i32, "I32", 4},   DTypeRow{DType::i64, "I64", 8},
     DTypeRow{DType::f16, "F16", 2},      DTypeRow{DType::bf16, "BF16", 2}, DTypeRow{DType::f32, "F32", 4},
     DTypeRow{DType::f64, "F64", 8},
 };
@@ -146,9 +147,12 @@ Tensor integer_tensor(std::vector<std::int64_t> shape, std::span<const std::int6
     high = std::max(high, value);
   }
   auto fits = [&](auto limit) { return low >= decltype(limit)::min() && high <= decltype(limit)::max(); };
-  if (fits(std::numeric_limits<std::int8_t>{})) return packed<std::int8_t>(DType::i8, std::move(shape), values);
-  if (fits(std::numeric_limits<std::int16_t>{})) return packed<std::int16_t>(DType::i16, std::move(shape), values);
-  if (fits(std::numeric_limits<std::int32_t>{})) return packed<std::int32_t>(DType::i32, std::move(shape), values);
+  if (fits(std::numeric_limits<std::int8_t>{}))
+    return packed<std::int8_t>(DType::i8, std::move(shape), values);
+  if (fits(std::numeric_limits<std::int16_t>{}))
+    return packed<std::int16_t>(DType::i16, std::move(shape), values);
+  if (fits(std::numeric_limits<std::int32_t>{}))
+    return packed<std::int32_t>(DType::i32, std::move(shape), values);
   return packed<std::int64_t>(DType::i64, std::move(shape), values);
 }
 
@@ -170,7 +174,8 @@ Result<TensorFile> read_safetensors(const std::string& path) {
   auto map = std::make_shared<FileMap>();
   map->size = file_size;
   map->address = mmap(nullptr, file_size, PROT_READ, MAP_PRIVATE, descriptor.fd, 0);
-  if (map->address == MAP_FAILED) return fail(ErrorCode::io, "[safetensors] {}: {}", path, std::strerror(errno));
+  if (map->address == MAP_FAILED)
+    return fail(ErrorCode::io, "[safetensors] {}: {}", path, std::strerror(errno));
   const auto* base = static_cast<const std::byte*>(map->address);
 
   const auto header_size = load<std::uint64_t>(base, 0);
@@ -210,20 +215,24 @@ Result<TensorFile> read_safetensors(const std::string& path) {
       }
       continue;
     }
-    if (!entry.is_object() || !entry.contains("dtype") || !entry.contains("shape") || !entry.contains("data_offsets") ||
-        !entry["dtype"].is_string() || !entry["shape"].is_array() || !entry["data_offsets"].is_array() ||
-        entry["data_offsets"].size() != 2)
+    if (!entry.is_object() || !entry.contains("dtype") || !entry.contains("shape") ||
+        !entry.contains("data_offsets") || !entry["dtype"].is_string() || !entry["shape"].is_array() ||
+        !entry["data_offsets"].is_array() || entry["data_offsets"].size() != 2)
       return corrupt(path, fmt::format("tensor \"{}\" needs dtype, shape and two data_offsets", name));
     Tensor tensor;
     const auto dtype_text = entry["dtype"].get<std::string>();
-    const auto* row = std::find_if(kDTypes.begin(), kDTypes.end(), [&](const auto& r) { return r.name == dtype_text; });
+    const auto* row =
+        std::find_if(kDTypes.begin(), kDTypes.end(), [&](const auto& r) { return r.name == dtype_text; });
     if (row == kDTypes.end())
-      return corrupt(path, fmt::format("tensor \"{}\" has dtype \"{}\", which rung does not read", name, dtype_text));
+      return corrupt(
+          path, fmt::format("tensor \"{}\" has dtype \"{}\", which rung does not read", name, dtype_text));
     tensor.dtype = row->dtype;
-    if (entry["shape"].size() > kMaxDimensions) return corrupt(path, fmt::format("tensor \"{}\" has too many dimensions", name));
+    if (entry["shape"].size() > kMaxDimensions)
+      return corrupt(path, fmt::format("tensor \"{}\" has too many dimensions", name));
     std::uint64_t elements = 1;
     for (const auto& extent : entry["shape"]) {
-      if (!extent.is_number_unsigned()) return corrupt(path, fmt::format("tensor \"{}\" has a shape entry that is no whole number", name));
+      if (!extent.is_number_unsigned())
+        return corrupt(path, fmt::format("tensor \"{}\" has a shape entry that is no whole number", name));
       const auto value = extent.get<std::uint64_t>();
       // Bounding every extent by the data keeps products small and refuses [0, 2^60] tricks.
       if (value > data_size || __builtin_mul_overflow(elements, value, &elements) || elements > data_size)
@@ -235,8 +244,9 @@ Result<TensorFile> read_safetensors(const std::string& path) {
     const auto begin = entry["data_offsets"][0].get<std::uint64_t>();
     const auto end = entry["data_offsets"][1].get<std::uint64_t>();
     if (begin > end || end > data_size || end - begin != elements * static_cast<std::uint64_t>(row->size))
-      return corrupt(path, fmt::format("tensor \"{}\" has data_offsets [{}, {}] for {} elements of {} in {} data bytes",
-                                       name, begin, end, elements, row->name, data_size));
+      return corrupt(
+          path, fmt::format("tensor \"{}\" has data_offsets [{}, {}] for {} elements of {} in {} data bytes",
+                            name, begin, end, elements, row->name, data_size));
     tensor.owner = map;
     tensor.bytes = base + 8 + header_size + begin;
     if (end > begin) ranges.emplace_back(begin, end);
@@ -246,10 +256,12 @@ Result<TensorFile> read_safetensors(const std::string& path) {
   std::uint64_t expected = 0;
   for (const auto& [begin, end] : ranges) {
     if (begin != expected)
-      return corrupt(path, fmt::format("tensor data {} at byte {}", begin < expected ? "overlap" : "leave a hole", begin));
+      return corrupt(path, fmt::format("tensor data {} at byte {}",
+                                       begin < expected ? "overlap" : "leave a hole", begin));
     expected = end;
   }
-  if (expected != data_size) return corrupt(path, fmt::format("{} data bytes belong to no tensor", data_size - expected));
+  if (expected != data_size)
+    return corrupt(path, fmt::format("{} data bytes belong to no tensor", data_size - expected));
   return file;
 }
 
@@ -259,12 +271,15 @@ Result<void> write_safetensors(const std::string& path, const TensorFile& file) 
   std::vector<std::pair<const std::string*, const Tensor*>> order;
   for (const auto& [name, tensor] : file.tensors) order.emplace_back(&name, &tensor);
   // Wide elements first keeps every tensor aligned to its element, as other readers like it.
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return dtype_size(a.second->dtype) > dtype_size(b.second->dtype); });
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return dtype_size(a.second->dtype) > dtype_size(b.second->dtype);
+  });
   std::int64_t offset = 0;
   for (const auto& [name, tensor] : order) {
     const std::int64_t bytes = tensor->size() * dtype_size(tensor->dtype);
-    header[*name] = {{"dtype", dtype_name(tensor->dtype)}, {"shape", tensor->shape}, {"data_offsets", {offset, offset + bytes}}};
+    header[*name] = {{"dtype", dtype_name(tensor->dtype)},
+                     {"shape", tensor->shape},
+                     {"data_offsets", {offset, offset + bytes}}};
     offset += bytes;
   }
   std::string text = header.dump();
@@ -275,7 +290,8 @@ Result<void> write_safetensors(const std::string& path, const TensorFile& file) 
   RUNG_CHECK(staged.write({reinterpret_cast<const char*>(&header_size), sizeof header_size}));
   RUNG_CHECK(staged.write(text));
   for (const auto& [name, tensor] : order)
-    RUNG_CHECK(staged.write({reinterpret_cast<const char*>(tensor->bytes), static_cast<std::size_t>(tensor->size() * dtype_size(tensor->dtype))}));
+    RUNG_CHECK(staged.write({reinterpret_cast<const char*>(tensor->bytes),
+                             static_cast<std::size_t>(tensor->size() * dtype_size(tensor->dtype))}));
   return staged.commit();
 }
 

@@ -1,7 +1,7 @@
-// The safetensors container: 8 bytes little-endian header length, a JSON header, then raw little-endian tensors.
-// Reading maps the file and checks everything before it believes anything: the header fits the file, every dtype is
-// known, shape times size equals the byte range, ranges do not overlap and leave no hole, names are unique. No
-// allocation is proportional to a number that the file merely claims.
+// The safetensors container: 8 bytes little-endian header length, a JSON header, then raw little-endian
+// tensors. Reading maps the file and checks everything before it believes anything: the header fits the file,
+// every dtype is known, shape times size equals the byte range, ranges do not overlap and leave no hole,
+// names are unique. No allocation is proportional to a number that the file merely claims.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,9 @@ struct Tensor {
   const std::byte* bytes = nullptr;
 
   std::int64_t size() const;  // number of elements
-  bool is_integer() const { return dtype != DType::f16 && dtype != DType::bf16 && dtype != DType::f32 && dtype != DType::f64; }
+  bool is_integer() const {
+    return dtype != DType::f16 && dtype != DType::bf16 && dtype != DType::f32 && dtype != DType::f64;
+  }
   // REQUIRES is_integer().
   std::int64_t integer(std::int64_t index) const;
   // Any dtype; exact for integers below 2^53 in size.
@@ -38,7 +40,8 @@ struct Tensor {
 
 // The smallest integer dtype that holds all values. REQUIRES product of shape == values.size().
 Tensor integer_tensor(std::vector<std::int64_t> shape, std::span<const std::int64_t> values);
-Tensor real_tensor(std::vector<std::int64_t> shape, std::span<const double> values, DType dtype);  // f32 or f64
+Tensor real_tensor(std::vector<std::int64_t> shape, std::span<const double> values,
+                   DType dtype);  // f32 or f64
 inline Tensor integer_scalar(std::int64_t value) { return integer_tensor({}, std::span(&value, 1)); }
 
 struct TensorFile {

@@ -10,29 +10,34 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::array<std::pair<std::string_view, OutputSpec::Kind>, 4> kOutputKinds{{{"logits", OutputSpec::Kind::logits},
-                                                                                    {"binary", OutputSpec::Kind::binary},
-                                                                                    {"threshold", OutputSpec::Kind::threshold},
-                                                                                    {"vector", OutputSpec::Kind::vector}}};
+constexpr std::array<std::pair<std::string_view, OutputSpec::Kind>, 4> kOutputKinds{
+    {{"logits", OutputSpec::Kind::logits},
+     {"binary", OutputSpec::Kind::binary},
+     {"threshold", OutputSpec::Kind::threshold},
+     {"vector", OutputSpec::Kind::vector}}};
 constexpr std::array<std::pair<std::string_view, Accumulator>, 3> kAccumulators{
     {{"exact", Accumulator::exact}, {"wrap", Accumulator::wrap}, {"round", Accumulator::round}}};
 constexpr std::int64_t kMaxBinaryDigits = 62;
 constexpr std::int64_t kMaxDecodeSteps = 1'000'000;
 
 // The metadata keys that this format defines; every other one is a note.
-constexpr std::array<std::string_view, 10> kKeys{"format", "architecture", "dimensions", "mode",  "accumulator",
-                                                 "fields", "output",       "decode",     "tables", "task"};
+constexpr std::array<std::string_view, 10> kKeys{"format",      "architecture", "dimensions", "mode",
+                                                 "accumulator", "fields",       "output",     "decode",
+                                                 "tables",      "task"};
 
 // Reads a bounded whole number of a metadata object.
-Result<std::int64_t> number(const nlohmann::json& object, const char* key, std::int64_t low, std::int64_t high, std::optional<std::int64_t> fallback) {
+Result<std::int64_t> number(const nlohmann::json& object, const char* key, std::int64_t low,
+                            std::int64_t high, std::optional<std::int64_t> fallback) {
   if (!object.contains(key)) {
     if (fallback) return *fallback;
     return fail(ErrorCode::format, "[weights] metadata needs \"{}\" in {}", key, object.dump());
   }
   const auto& value = object[key];
-  if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(high)) ||
+  if (!value.is_number_integer() ||
+      (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(high)) ||
       value.get<std::int64_t>() < low || value.get<std::int64_t>() > high)
-    return fail(ErrorCode::range, "[weights] metadata \"{}\" = {}; a whole number in {}..{} expected", key, value.dump(), low, high);
+    return fail(ErrorCode::range, "[weights] metadata \"{}\" = {}; a whole number in {}..{} expected", key,
+                value.dump(), low, high);
   return value.get<std::int64_t>();
 }
 
@@ -63,9 +68,11 @@ Result<std::vector<FieldSpec>> read_fields(const nlohmann::json& json) {
     if (!entry.is_object() || !entry.contains("name") || !entry["name"].is_string())
       return fail(ErrorCode::format, "[weights] metadata \"fields\": each needs a name");
     FieldSpec field{.name = entry["name"].get<std::string>()};
-    if (field.name == "position") return fail(ErrorCode::format, "[weights] a field cannot be called \"position\"");
+    if (field.name == "position")
+      return fail(ErrorCode::format, "[weights] a field cannot be called \"position\"");
     for (const auto& other : fields)
-      if (other.name == field.name) return fail(ErrorCode::format, "[weights] field \"{}\" stands twice", field.name);
+      if (other.name == field.name)
+        return fail(ErrorCode::format, "[weights] field \"{}\" stands twice", field.name);
     RUNG_TRY(field.size, number(entry, "size", 1, std::int64_t{1} << 62, std::nullopt));
     RUNG_TRY(field.length, number(entry, "length", 1, std::int64_t{1} << 20, 1));
     RUNG_TRY(field.low, number(entry, "low", -(std::int64_t{1} << 62), std::int64_t{1} << 62, 0));
@@ -76,7 +83,8 @@ Result<std::vector<FieldSpec>> read_fields(const nlohmann::json& json) {
 
 Result<OutputSpec> read_output(const nlohmann::json& json) {
   if (!json.is_object() || !json.contains("kind") || !json["kind"].is_string())
-    return fail(ErrorCode::format, "[weights] metadata \"output\" needs a kind: logits, binary, threshold or vector");
+    return fail(ErrorCode::format,
+                "[weights] metadata \"output\" needs a kind: logits, binary, threshold or vector");
   OutputSpec output;
   bool known = false;
   for (const auto& [name, kind] : kOutputKinds)
@@ -84,10 +92,13 @@ Result<OutputSpec> read_output(const nlohmann::json& json) {
       output.kind = kind;
       known = true;
     }
-  if (!known) return fail(ErrorCode::format, "[weights] output kind {}; logits, binary, threshold or vector expected", json["kind"].dump());
+  if (!known)
+    return fail(ErrorCode::format, "[weights] output kind {}; logits, binary, threshold or vector expected",
+                json["kind"].dump());
   const bool digits = output.kind == OutputSpec::Kind::binary;
   RUNG_TRY(output.size, number(json, "size", 1, digits ? kMaxBinaryDigits : kMaxSize,
-                               output.kind == OutputSpec::Kind::threshold ? std::optional<std::int64_t>(1) : std::nullopt));
+                               output.kind == OutputSpec::Kind::threshold ? std::optional<std::int64_t>(1)
+                                                                          : std::nullopt));
   if (output.kind == OutputSpec::Kind::threshold && output.size != 1)
     return fail(ErrorCode::format, "[weights] a threshold output has size 1, not {}", output.size);
   RUNG_TRY(const auto fraction, number(json, "fraction", 0, 62, 0));
@@ -106,7 +117,9 @@ std::string_view accumulator_name(Accumulator accumulator) {
 Result<Weights> weights_from_tensors(TensorFile file, const std::string& where) {
   auto text = [&](const char* key) -> Result<std::string> {
     const auto found = file.metadata.find(key);
-    if (found == file.metadata.end()) return fail(ErrorCode::format, "[weights] {}: metadata has no \"{}\"; is this a rung model?", where, key);
+    if (found == file.metadata.end())
+      return fail(ErrorCode::format, "[weights] {}: metadata has no \"{}\"; is this a rung model?", where,
+                  key);
     return found->second;
   };
   auto object = [&](const char* key) -> Result<nlohmann::json> {
@@ -114,7 +127,9 @@ Result<Weights> weights_from_tensors(TensorFile file, const std::string& where) 
     return parse_json(content, "weights");
   };
   RUNG_TRY(const std::string format, text("format"));
-  if (format != kWeightsFormat) return fail(ErrorCode::format, "[weights] {}: format \"{}\"; \"{}\" expected", where, format, kWeightsFormat);
+  if (format != kWeightsFormat)
+    return fail(ErrorCode::format, "[weights] {}: format \"{}\"; \"{}\" expected", where, format,
+                kWeightsFormat);
   Weights weights;
   RUNG_TRY(const std::string line, text("architecture"));
   RUNG_TRY(weights.architecture.stack, parse_stack(line));
@@ -122,7 +137,8 @@ Result<Weights> weights_from_tensors(TensorFile file, const std::string& where) 
   RUNG_TRY(const ArchitectureFile sizes, read_architecture_text(dimensions, where, false));
   weights.architecture.dimensions = sizes.dimensions;
   RUNG_TRY(const std::string mode, text("mode"));
-  if (mode != "integer" && mode != "real") return fail(ErrorCode::format, "[weights] {}: mode \"{}\"; integer or real expected", where, mode);
+  if (mode != "integer" && mode != "real")
+    return fail(ErrorCode::format, "[weights] {}: mode \"{}\"; integer or real expected", where, mode);
   weights.mode = mode == "integer" ? WeightMode::integer : WeightMode::real;
   if (file.metadata.count("accumulator")) {
     bool known = false;
@@ -132,7 +148,8 @@ Result<Weights> weights_from_tensors(TensorFile file, const std::string& where) 
         known = true;
       }
     if (!known)
-      return fail(ErrorCode::format, "[weights] {}: accumulator \"{}\"; exact, wrap or round expected", where, file.metadata["accumulator"]);
+      return fail(ErrorCode::format, "[weights] {}: accumulator \"{}\"; exact, wrap or round expected", where,
+                  file.metadata["accumulator"]);
   }
   RUNG_TRY(const auto fields, object("fields"));
   RUNG_TRY(weights.fields, read_fields(fields));
@@ -140,7 +157,8 @@ Result<Weights> weights_from_tensors(TensorFile file, const std::string& where) 
   RUNG_TRY(weights.output, read_output(output));
   if (file.metadata.count("decode")) {
     RUNG_TRY(const auto decode, object("decode"));
-    if (!decode.is_object()) return fail(ErrorCode::format, "[weights] {}: metadata \"decode\" is no object", where);
+    if (!decode.is_object())
+      return fail(ErrorCode::format, "[weights] {}: metadata \"decode\" is no object", where);
     RUNG_TRY(weights.decode.steps, number(decode, "steps", 0, kMaxDecodeSteps, 0));
     if (decode.contains("stop")) {
       RUNG_TRY(weights.decode.stop, number(decode, "stop", 0, kMaxSize, std::nullopt));
@@ -150,13 +168,15 @@ Result<Weights> weights_from_tensors(TensorFile file, const std::string& where) 
   }
   if (file.metadata.count("tables")) {
     RUNG_TRY(const auto tables, object("tables"));
-    if (!tables.is_object()) return fail(ErrorCode::format, "[weights] {}: metadata \"tables\" is no object", where);
+    if (!tables.is_object())
+      return fail(ErrorCode::format, "[weights] {}: metadata \"tables\" is no object", where);
     for (const auto& [name, entry] : tables.items()) {
       if (!entry.is_object() || !entry.contains("function") || !entry["function"].is_string())
         return fail(ErrorCode::format, "[weights] {}: table \"{}\" needs a function", where, name);
       RUNG_TRY(const auto in, number(entry, "in", -40, 40, 0));
       RUNG_TRY(const auto out, number(entry, "out", -40, 40, 0));
-      weights.tables[name] = TableFunction{entry["function"].get<std::string>(), static_cast<int>(in), static_cast<int>(out)};
+      weights.tables[name] =
+          TableFunction{entry["function"].get<std::string>(), static_cast<int>(in), static_cast<int>(out)};
     }
   }
   if (file.metadata.count("task")) {

@@ -1,6 +1,6 @@
 // A model on disk: safetensors whose metadata say what the numbers mean (docs/weights.md is the format).
-// The neck of the house: a construction writes it, the trainer writes it, the exact machine reads it, the adversary
-// attacks it, and rung-check reads the same file with code of its own.
+// The neck of the house: a construction writes it, the trainer writes it, the exact machine reads it, the
+// adversary attacks it, and rung-check reads the same file with code of its own.
 #pragma once
 
 #include <map>
@@ -36,7 +36,8 @@ struct OutputSpec {
   bool operator==(const OutputSpec&) const = default;
 };
 
-// Chain of thought: append the decoded token (the other fields 0) and go on, for `steps` tokens or until `stop`.
+// Chain of thought: append the decoded token (the other fields 0) and go on, for `steps` tokens or until
+// `stop`.
 struct DecodeSpec {
   std::int64_t steps = 0;  // 0: no chain of thought, the answer is read from the prompt's query positions
   std::optional<std::int64_t> stop;
@@ -57,16 +58,18 @@ struct Weights {
   std::vector<FieldSpec> fields;
   OutputSpec output;
   DecodeSpec decode;
-  nlohmann::ordered_json task;                   // {"name": "eva", "size": {"n": 64}} or null
-  std::map<std::string, TableFunction> tables;   // by table name, e.g. "layers.0.beta"
-  std::map<std::string, std::string> notes;      // every other metadata string, kept as it is (claim, reference, ...)
+  nlohmann::ordered_json task;                  // {"name": "eva", "size": {"n": 64}} or null
+  std::map<std::string, TableFunction> tables;  // by table name, e.g. "layers.0.beta"
+  std::map<std::string, std::string>
+      notes;  // every other metadata string, kept as it is (claim, reference, ...)
   std::map<std::string, Tensor> tensors;
 };
 
 inline constexpr std::string_view kWeightsFormat = "rung.weights/1";
 inline constexpr std::int64_t kMaxWeight = std::int64_t{1} << 46;  // integer weights lie in [-2^46, 2^46]
 
-// ENSURES on success: metadata complete and consistent; tensor names and shapes are the exact machine's business.
+// ENSURES on success: metadata complete and consistent; tensor names and shapes are the exact machine's
+// business.
 Result<Weights> read_weights(const std::string& path);
 Result<Weights> weights_from_tensors(TensorFile file, const std::string& where);
 Result<void> write_weights(const std::string& path, const Weights& weights);

@@ -181,7 +181,7 @@ TEST(Accounting, writes_the_pattern_word) {
   EXPECT_EQ(count("heads(linear:1,delta:1)", kSmall).pattern, "R");
   EXPECT_EQ(count("heads(full:1,full(window=3):1)", kSmall).pattern, "(F∥R)");
   EXPECT_EQ(count("sparse(B=4,k=2)+topk(k=2)", kSmall).pattern, "FF");
-  EXPECT_EQ(count("sparse(B=4,k=2)+topk(k=2)", kSmall).notes.size(), 2u);
+  EXPECT_EQ(count("sparse(B=4,k=2)+topk(k=2)", kSmall).pattern_notes.size(), 2u);
 }
 
 TEST(Accounting, counts_layers_under_their_word) {
@@ -216,8 +216,11 @@ TEST(Parameters, are_absent_with_the_reason_rather_than_guessed) {
   EXPECT_FALSE(opaque.parameters);
   EXPECT_NE(opaque.parameters_reason.find("recurrent(kind=kda)"), std::string::npos);
   EXPECT_TRUE(opaque.layers[1].parameters);
-  EXPECT_FALSE(count("full").parameters);  // a position table of unknown length
-  EXPECT_NE(count("full").parameters_reason.find("--context"), std::string::npos);
+  Dimensions open = kSmall;
+  open.context = 0;  // a position table of unknown length
+  EXPECT_EQ(*count("full", kSmall).parameters - *count("full", open).parameters, 16 * 64);
+  EXPECT_NE(count("full", open).notes.at(0).find("--context"), std::string::npos);
+  EXPECT_FALSE(count("loglinear", open).parameters);  // one weight per level
 }
 
 TEST(Accounting, agrees_with_its_own_layers_on_random_stacks) {

@@ -100,7 +100,8 @@ Result<void> set_storage(ConfigFields& fields, const Json& document, bool has_st
     fields.note(fmt::format("the file names no state dtype: counted in {}; --state-dtype says otherwise",
                             convention));
   else if (!dtype)
-    fields.note(fmt::format("cache counted in {}; --cache-dtype says otherwise", convention));
+    fields.note(fmt::format("what is stored is counted in {}; --conv-dtype and --cache-dtype say otherwise",
+                            convention));
   return {};
 }
 
@@ -136,7 +137,9 @@ void count_parameters(const ConfigFields& fields, const std::vector<LayerShape>&
                       ReleasedModel& model) {
   const Dimensions& d = model.architecture.dimensions;
   const bool qwen3 = fields.model_type() == "qwen3";
-  if ((!qwen3 && fields.model_type() != "llama") || !model.unknown.empty() || d.mlp.size() != 1) return;
+  if ((!qwen3 && fields.model_type() != "llama") || !model.unknown.empty() || d.mlp.size() != 1 ||
+      !fields.stated_flag("tie_word_embeddings"))
+    return;
   const auto is_true = [&](const char* name) { return fields.stated_flag(name).value_or(false); };
   const MixerShape& m = layers.front().mixer;
   const CheckedSize w = d.width, q = CheckedSize(m.heads) * m.key_dim,
@@ -206,7 +209,9 @@ Result<ReleasedModel> read_config(std::string_view json, const ConfigOptions& op
   auto layers = resolve(model.architecture);
   if (!layers) return fields.refused(layers.error().code, layers.error().message);
   const auto counted = account(model.architecture, *layers, {});
-  RUNG_CHECK(set_storage(fields, document, counted.state_bits > 0, model));
+  const bool has_state = std::any_of(counted.layers.begin(), counted.layers.end(),
+                                     [](const LayerAccount& layer) { return layer.state_elements > 0; });
+  RUNG_CHECK(set_storage(fields, document, has_state, model));
   count_parameters(fields, *layers, model);
   model.notes = fields.notes();
   return model;
@@ -222,13 +227,14 @@ Result<ReleasedModel> read_config_file(const std::string& path, const ConfigOpti
 Account account_released(const ReleasedModel& model, const std::vector<LayerShape>& layers,
                          const StorageBits& bits) {
   Account out = account(model.architecture, layers, bits);
-  const char* reason = "[parameters] the fields of this family do not determine every tensor";
+  const char* reason = "the fields of this family do not determine every tensor";
   out.parameters = model.parameters;
   out.parameters_reason = model.parameters ? "" : reason;
   for (auto& layer : out.layers) {
     layer.parameters = model.layer_parameters;
     layer.parameters_reason = model.layer_parameters ? "" : reason;
   }
+  std::erase_if(out.notes, [](const std::string& note) { return note.starts_with("parameters "); });
   out.notes.insert(out.notes.begin(), model.notes.begin(), model.notes.end());
   return out;
 }

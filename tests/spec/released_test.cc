@@ -1,0 +1,390 @@
+#include "rung/spec/released/released.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "rung/spec/json_text.h"
+#include "rung/spec/random.h"
+#include "rung/spec/released/class_defaults.h"
+
+namespace rung {
+namespace {
+
+const std::string kFolder = std::string(RUNG_SOURCE_DIR) + "/tests/cases/configs/";
+using Counts = std::map<std::string, std::int64_t>;
+
+// What a file says: kinds of layers, state elements of a recurrent layer, and bits with the file's own types.
+struct Expected {
+  const char* file;
+  Counts counts;
+  std::int64_t state_elements;  // of the recurrent layers; 0: none
+  const char* pattern;          // folded
+  bool assume_defaults = false;
+};
+
+Account count(const ReleasedModel& model, StorageBits bits) {
+  const auto layers = resolve(model.architecture);
+  EXPECT_TRUE(layers.ok());
+  return account_released(model, *layers, bits);
+}
+
+// The kinds, states and windows of the table in SOURCES.md, file by file.
+const std::vector<Expected>& readable() {
+  static const std::vector<Expected> table{
+      {"bamba-9b.partial", {{"mamba2", 29}, {"full", 3}}, 1048576, "R^9 (F R^8)^2 F R^4", true},
+      {"deepseek-v3.2-exp-inference.native", {{"topk", 61}}, 0, "F^61"},
+      {"deepseek-v3.2", {{"topk", 61}}, 0, "F^61"},
+      {"deepseek-v3", {{"full", 61}}, 0, "F^61"},
+      {"deepseek-v4-flash", {{"compressed", 41}, {"full(window=128)", 2}}, 0, "R^2 F^41"},
+      {"deepseek_v32-defaults", {{"topk", 61}}, 0, "F^61"},
+      {"falcon-h1-34b.partial", {{"heads", 72}}, 1048576, "(F∥R)^72"},
+      {"falcon-h1-tiny-90m.partial", {{"heads", 24}}, 49152, "(F∥R)^24"},
+      {"falcon-mamba-7b", {{"mamba", 64}}, 131072, "R^64"},
+      {"falcon_h1-defaults", {{"heads", 32}}, 1024 * 256, "(F∥R)^32"},
+      {"fla-gated_deltanet-defaults", {{"gdelta", 21}}, 6 * 256 * 512, "R^21"},
+      {"fla-gla-340m", {{"recurrent", 24}}, 131072, "R^24"},
+      {"fla-kda-defaults", {{"recurrent", 24}}, 16 * 128 * 128, "R^24"},
+      {"fla-mamba2-defaults", {{"mamba2", 48}}, 4096 * 128, "R^48"},
+      {"fla-nsa-340m", {{"sparse", 24}}, 0, "F^24"},
+      {"fla-nsa-defaults", {{"sparse", 24}}, 0, "F^24"},
+      {"fla-rwkv7-defaults", {{"recurrent", 24}}, 32 * 64 * 64, "R^24"},
+      {"gemma-3-27b-it.partial", {{"full(window=1024)", 52}, {"full", 10}}, 0, "(R^5 F)^10 R^2"},
+      {"gemma-4-26b-a4b", {{"full(window=1024)", 25}, {"full", 5}}, 0, "(R^5 F)^5"},
+      {"gemma3_text-defaults", {{"full(window=4096)", 22}, {"full", 4}}, 0, "(R^5 F)^4 R^2"},
+      {"glm-5", {{"topk", 78}}, 0, "F^78"},
+      {"gpt-oss-20b", {{"full(window=128)", 12}, {"full", 12}}, 0, "(R F)^12"},
+      {"granite-4.0-h-micro.partial", {{"mamba2", 36}, {"full", 4}}, 524288, "R^5 (F R^9)^3 F R^4"},
+      {"jamba-1.5-mini", {{"mamba", 28}, {"full", 4}}, 131072, "R^4 (F R^7)^3 F R^3"},
+      {"jamba-defaults", {{"mamba", 28}, {"full", 4}}, 131072, "R^4 (F R^7)^3 F R^3"},
+      {"kimi-linear-48b-a3b-instruct", {{"recurrent", 20}, {"full", 7}}, 524288, "(R^3 F)^6 R^2 F"},
+      {"lfm2-1.2b.partial", {{"conv", 10}, {"full", 6}}, 0, ""},
+      {"lfm2-8b-a1b.partial", {{"conv", 18}, {"full", 6}}, 0, ""},
+      {"llama-3.1-70b", {{"full", 80}}, 0, "F^80"},
+      {"llama-3.1-8b", {{"full", 32}}, 0, "F^32"},
+      {"llama-4-scout", {{"full(chunk=8192)", 36}, {"full", 12}}, 0, "(R^3 F)^12"},
+      {"loglinear-gated_deltanet_mid", {{"gdelta", 21}}, 442368, "R^21"},
+      {"loglinear-h_gated_deltanet_mid", {{"loglinear", 21}}, 442368, "R^21"},
+      {"loglinear-hattention_mid", {{"loglinear", 21}}, 393216, "R^21"},
+      {"loglinear-mamba2_mid", {{"mamba2", 21}}, 393216, "R^21"},
+      {"loglinear-transformer_mid", {{"full", 24}}, 0, "F^24"},
+      {"mamba-130m-hf.partial", {{"mamba", 24}}, 24576, "R^24"},
+      {"mamba-codestral-7b-v0.1", {{"mamba2", 64}}, 1048576, "R^64"},
+      {"mamba-defaults", {{"mamba", 32}}, 24576, "R^32"},
+      {"mamba2-defaults", {{"mamba2", 64}}, 1048576, "R^64"},
+      {"mimo-v2-flash", {{"full(window=128)", 39}, {"full", 9}}, 0, ""},
+      {"minimax-m1", {{"recurrent", 70}, {"full", 10}}, 1048576, "(R^7 F)^10"},
+      {"minimax-m2.5", {{"full", 62}}, 0, "F^62"},
+      {"minimax-m3", {{"sparse", 57}, {"full", 3}}, 0, "F^60"},
+      {"nemotron-3-nano-30b-a3b", {{"mamba2", 23}, {"none", 23}, {"full", 6}}, 524288, ""},
+      {"nemotron-h-56b-base-8k", {{"mamba2", 54}, {"none", 54}, {"full", 10}}, 4194304, ""},
+      {"nemotron-h-8b-base-8k.partial", {{"mamba2", 24}, {"none", 24}, {"full", 4}}, 1048576, "", true},
+      {"qwen3-32b", {{"full", 64}}, 0, "F^64"},
+      {"qwen3-next-80b-a3b.partial", {{"gdelta", 36}, {"full", 12}}, 524288, "(R^3 F)^12"},
+      {"qwen3.5-27b", {{"gdelta", 48}, {"full", 16}}, 786432, "(R^3 F)^16"},
+      {"qwen3.5-35b-a3b", {{"gdelta", 30}, {"full", 10}}, 524288, "(R^3 F)^10"},
+      {"qwen3_5_text-defaults", {{"gdelta", 24}, {"full", 8}}, 524288, "(R^3 F)^8"},
+      {"qwen3_next-defaults", {{"gdelta", 36}, {"full", 12}}, 524288, "(R^3 F)^12"},
+      {"recurrent_gemma-defaults", {{"recurrent", 18}, {"full(window=2048)", 8}}, 2560, "R^26"},
+      {"recurrentgemma-2b", {{"recurrent", 18}, {"full(window=2048)", 8}}, 2560, "R^26"},
+      {"ring-mini-linear-2.0", {{"recurrent", 16}, {"full", 4}}, 262144, "(R^4 F)^4"},
+      {"rwkv-7-world-0.1b-xllm.partial", {{"recurrent", 12}}, 49152, "R^12"},
+      {"step-3.7-flash", {{"full(window=512)", 33}, {"full", 12}}, 0, "(F R^3)^11 F"},
+      {"xlstm-defaults", {{"recurrent", 32}}, 8 * (256 * 512 + 256 + 1), "R^32"},
+      {"zamba2-7b", {{"mamba2", 68}, {"heads", 13}}, 458752, ""},
+  };
+  return table;
+}
+
+// Files that must not be read, and a part of the reason.
+const std::vector<std::pair<const char*, const char*>>& refused() {
+  static const std::vector<std::pair<const char*, const char*>> table{
+      {"bamba-defaults", "[config] bamba: field \"attn_layer_indices\" is missing"},
+      {"granite-4.0-h-small.partial", "[config] granitemoehybrid: field \"layer_types\" is missing"},
+      {"granitemoehybrid-defaults", "[config] granitemoehybrid: field \"layer_types\" is missing"},
+      {"lfm2-defaults", "[config] lfm2: field \"full_attn_idxs\" is missing"},
+      {"minimax-defaults", "[config] minimax: field \"attn_type_list\" is missing"},
+      {"nemotron_h-defaults", "[config] nemotron_h: field \"hybrid_override_pattern\" is missing"},
+      {"olmo_hybrid-defaults", "[config] olmo_hybrid: field \"linear_num_value_heads\" is missing"},
+      {"zamba2-defaults", "[config] zamba2: field \"layers_block_type\" is missing"},
+      {"rnn-icrag-1m_hybrid", "[config] field \"model_type\" is missing"},
+      {"rnn-icrag-1m_rnn", "[config] field \"model_type\" is missing"},
+      {"rnn-icrag-1m_transformer", "[config] field \"model_type\" is missing"},
+  };
+  return table;
+}
+
+TEST(Released, every_file_of_the_folder_is_read_or_refused_for_a_stated_reason) {
+  std::set<std::string> expected, found;
+  for (const auto& row : readable()) expected.insert(std::string(row.file) + ".json");
+  for (const auto& [file, reason] : refused()) expected.insert(std::string(file) + ".json");
+  for (const auto& entry : std::filesystem::directory_iterator(kFolder))
+    if (entry.path().extension() == ".json") found.insert(entry.path().filename());
+  EXPECT_EQ(found, expected);
+  EXPECT_EQ(found.size(), 71u);
+}
+
+TEST(Released, refuses_files_whose_layers_cannot_be_derived) {
+  for (const auto& [file, reason] : refused())
+    for (const bool assume : {false, true}) {
+      auto model = read_config_file(kFolder + file + ".json", {.assume_defaults = assume});
+      ASSERT_FALSE(model) << file;
+      EXPECT_EQ(model.error().message.find(reason), 0u) << file << ": " << model.error().message;
+      EXPECT_EQ(model.error().code, ErrorCode::missing);
+    }
+}
+
+TEST(Released, reads_the_layer_lists_and_states_of_the_table) {
+  for (const auto& row : readable()) {
+    SCOPED_TRACE(row.file);
+    auto model = read_config_file(kFolder + row.file + ".json", {.assume_defaults = row.assume_defaults});
+    ASSERT_TRUE(model) << model.error().message;
+    const auto out = count(*model, model->bits);
+    EXPECT_EQ(out.counts, row.counts);
+    std::int64_t states = 0, layers = 0;
+    for (const auto& layer : out.layers) {
+      if (layer.state_elements == 0) continue;
+      EXPECT_EQ(layer.state_elements, row.state_elements);
+      ++states;
+    }
+    for (const auto& [word, times] : row.counts) layers += times;
+    EXPECT_EQ(states > 0, row.state_elements > 0);
+    EXPECT_EQ(static_cast<std::int64_t>(out.layers.size()), layers);
+    if (*row.pattern != '\0') {
+      EXPECT_EQ(fold_pattern(out.layers), row.pattern);
+    }
+  }
+}
+
+TEST(Released, the_line_of_a_model_re_parses_to_the_same_account) {
+  for (const auto& row : readable()) {
+    SCOPED_TRACE(row.file);
+    auto model = *read_config_file(kFolder + row.file + ".json", {.assume_defaults = true});
+    auto stack = parse_stack(format_stack(model.architecture.stack));
+    ASSERT_TRUE(stack) << stack.error().message;
+    EXPECT_EQ(*stack, model.architecture.stack);
+    const Architecture again{*stack, model.architecture.dimensions};
+    const auto first = count(model, model.bits);
+    const auto second = account(again, *resolve(again), model.bits);
+    EXPECT_EQ(first.state_bits, second.state_bits);
+    EXPECT_EQ(first.cache_bits_per_token, second.cache_bits_per_token);
+    EXPECT_EQ(first.pattern, second.pattern);
+    EXPECT_EQ(first.counts, second.counts);
+  }
+}
+
+std::int64_t bytes(const char* file, StorageBits change) {
+  const auto model = *read_config_file(kFolder + file + ".json", {});
+  StorageBits bits = model.bits;
+  if (change.state) bits.state = change.state;
+  if (change.conv) bits.conv = change.conv;
+  if (change.cache) bits.cache = change.cache;
+  const auto out = count(model, bits);
+  EXPECT_EQ(out.state_bits % 8, 0);
+  return out.state_bits / 8;
+}
+
+TEST(Released, reproduces_the_bytes_that_others_measured) {
+  EXPECT_EQ(bytes("qwen3_5_text-defaults", {.state = 32}), 51511296);  // Qwen3.5-9B has the class's sizes
+  EXPECT_EQ(bytes("jamba-1.5-mini", {.state = 32}), 16056320);         // as Jamba-v0.1
+  EXPECT_EQ(bytes("granite-4.0-h-micro.partial", {}), 38688768);
+  EXPECT_EQ(bytes("falcon-h1-34b.partial", {}), 153206784);
+  EXPECT_EQ(bytes("lfm2-1.2b.partial", {}), 81920);
+  EXPECT_EQ(bytes("lfm2-8b-a1b.partial", {}), 147456);
+  const auto qwen = *read_config_file(kFolder + "qwen3.5-27b.json", {});
+  EXPECT_EQ(qwen.bits.state, 32);  // mamba_ssm_dtype
+  EXPECT_EQ(qwen.bits.conv, 16);
+  EXPECT_EQ(count(qwen, {.state = 32, .conv = 32, .cache = 16}).layers[0].state_bits, 3268608 * 8);
+}
+
+TEST(Released, takes_the_state_type_that_the_file_declares_and_says_so_where_it_declares_none) {
+  const auto nano = *read_config_file(kFolder + "nemotron-3-nano-30b-a3b.json", {});
+  EXPECT_EQ(nano.bits.state, 32);  // mamba_ssm_cache_dtype
+  const auto xlstm = *read_config_file(kFolder + "xlstm-defaults.json", {});
+  EXPECT_EQ(xlstm.bits.state, 32);  // inference_state_dtype
+  const auto jamba = *read_config_file(kFolder + "jamba-1.5-mini.json", {});
+  EXPECT_EQ(jamba.bits.state, 16);
+  EXPECT_TRUE(std::any_of(jamba.notes.begin(), jamba.notes.end(), [](const std::string& note) {
+    return note.find("names no state dtype") != std::string::npos;
+  }));
+}
+
+TEST(Released, counts_windows_and_caches) {
+  const auto oss = *read_config_file(kFolder + "gpt-oss-20b.json", {});
+  EXPECT_EQ(count(oss, oss.bits).layers[0].window_elements, 127 * 2 * 8 * 64);
+  EXPECT_EQ(count(oss, oss.bits).layers[1].cache_elements, 2 * 8 * 64);
+  const auto kimi = *read_config_file(kFolder + "kimi-linear-48b-a3b-instruct.json", {});
+  EXPECT_EQ(count(kimi, kimi.bits).layers[3].cache_elements, 512 + 64);
+  EXPECT_EQ(count(kimi, kimi.bits).layers[0].conv_elements, 3 * 3 * 32 * 128);
+  const auto dsa = *read_config_file(kFolder + "deepseek-v3.2.json", {});
+  EXPECT_EQ(count(dsa, dsa.bits).layers[0].cache_elements, 512 + 64 + 128);
+  const auto mimo = *read_config_file(kFolder + "mimo-v2-flash.json", {});
+  EXPECT_EQ(count(mimo, mimo.bits).layers[0].cache_elements, 4 * (192 + 128));
+  EXPECT_EQ(count(mimo, mimo.bits).layers[1].window_elements, 127 * 8 * (192 + 128));
+  const auto levels = *read_config_file(kFolder + "loglinear-h_gated_deltanet_mid.json", {});
+  EXPECT_EQ(count(levels, levels.bits).layers[0].levels, 16);  // 16384 tokens
+}
+
+TEST(Released, counts_dense_parameters_exactly_and_no_others) {
+  EXPECT_EQ(read_config_file(kFolder + "llama-3.1-8b.json", {})->parameters, 8030261248);
+  EXPECT_EQ(read_config_file(kFolder + "llama-3.1-70b.json", {})->parameters, 70553706496);
+  EXPECT_EQ(read_config_file(kFolder + "qwen3-32b.json", {})->parameters, 32762123264);
+  const auto mixture = *read_config_file(kFolder + "minimax-m2.5.json", {});
+  const auto out = count(mixture, mixture.bits);
+  EXPECT_FALSE(out.parameters);
+  EXPECT_FALSE(out.layers[0].parameters);
+  EXPECT_FALSE(out.parameters_reason.empty());
+}
+
+TEST(Released, gives_a_partial_file_class_defaults_only_on_request) {
+  auto strict = read_config_file(kFolder + "bamba-9b.partial.json", {});
+  ASSERT_FALSE(strict);
+  EXPECT_EQ(strict.error().message,
+            "[config] bamba: field \"num_key_value_heads\" is missing; a partial file gets class defaults "
+            "only with "
+            "--assume-defaults");
+  auto model = *read_config_file(kFolder + "bamba-9b.partial.json", {.assume_defaults = true});
+  EXPECT_NE(model.notes.at(0).find("class defaults: num_key_value_heads=8"), std::string::npos)
+      << model.notes[0];
+}
+
+std::string message(const std::string& json) {
+  auto model = read_config(json, {});
+  return model ? "accepted" : model.error().message;
+}
+
+TEST(Released, refuses_hostile_fields_in_one_line) {
+  const auto llama = [](const std::string& layers) {
+    return "{\"model_type\":\"llama\",\"hidden_size\":64,\"num_attention_heads\":4,\"num_hidden_layers\":" +
+           layers + "}";
+  };
+  EXPECT_EQ(message(llama("2")), "accepted");
+  EXPECT_EQ(message(llama("1152921504606846976")),
+            "[config] llama: field \"num_hidden_layers\" is \"1152921504606846976\"; expected a number in "
+            "1..2147483648");
+  EXPECT_EQ(message(llama("100001")),
+            "[config] llama: field \"num_hidden_layers\" is \"100001\"; expected at most 100000");
+  EXPECT_EQ(message(llama("-3")),
+            "[config] llama: field \"num_hidden_layers\" is \"-3\"; expected a number in 1..2147483648");
+  EXPECT_EQ(message(llama("\"4\"")),
+            "[config] llama: field \"num_hidden_layers\" is \"4\"; expected a number in 1..2147483648");
+  EXPECT_EQ(message(llama("18446744073709551615")).substr(0, 49),
+            "[config] llama: field \"num_hidden_layers\" is \"184");
+  EXPECT_EQ(message(llama("[4]")),
+            "[config] llama: field \"num_hidden_layers\" is a list; expected a number in 1..2147483648");
+  EXPECT_EQ(
+      message(llama("null")),
+      "[config] llama: field \"num_hidden_layers\" is missing; it has no class default that could stand in");
+  EXPECT_EQ(message(llama("1e999")).substr(0, 8), "[config]");
+  EXPECT_EQ(message("{\"model_type\":\"lama\"}"),
+            "[config] unknown model_type \"lama\"; did you mean \"llama\"?");
+  EXPECT_EQ(message("{\"model_type\":7}"), "[config] model_type is number; expected a text");
+  EXPECT_EQ(message("[1,2]"), "[config] the file holds array; expected an object of fields");
+  EXPECT_EQ(message(""), "[config] not JSON at byte 1; expected one complete document");
+  EXPECT_EQ(message("{\"model_type\":\"llama\","),
+            "[config] not JSON at byte 23; expected one complete document");
+  EXPECT_EQ(message(std::string(100000, '[')), "[config] JSON nested deeper than 64 at byte 65");
+  EXPECT_EQ(message("{\"model_type\":\"jamba\",\"num_hidden_layers\":2,\"hidden_size\":2147483648,\"mamba_d_"
+                    "state\":2147483648}")
+                .substr(0, 14),
+            "[config] jamba");
+}
+
+TEST(Released, checks_that_lists_agree_with_the_number_of_layers) {
+  EXPECT_EQ(
+      message(R"({"model_type":"nemotron_h","num_hidden_layers":3,"hybrid_override_pattern":"M*"})"),
+      "[config] nemotron_h: field \"hybrid_override_pattern\" describes 2 layers; num_hidden_layers is 3");
+  EXPECT_EQ(message(R"({"model_type":"nemotron_h","num_hidden_layers":2,"hybrid_override_pattern":"MX"})"),
+            "[config] nemotron_h: letter 2 of hybrid_override_pattern is none of M, *, -, E");
+  EXPECT_EQ(message(R"({"model_type":"qwen3_next","num_hidden_layers":1,"layer_types":["linear_atention"]})"),
+            "[config] qwen3_next: field \"layer_types\" holds \"linear_atention\"; did you mean "
+            "\"linear_attention\"?");
+  EXPECT_EQ(message(R"({"model_type":"bamba","num_hidden_layers":4,"attn_layer_indices":[4]})"),
+            "[config] bamba: field \"attn_layer_indices\" holds \"4\"; expected numbers in 0..3");
+}
+
+TEST(Released, applies_the_group_rule_to_layers_after_the_last_whole_group) {
+  auto model = read_config(
+      R"({"model_type":"bailing_moe_linear","num_hidden_layers":7,"layer_group_size":3,"hidden_size":8,
+                              "num_attention_heads":2,"head_dim":4})",
+      {});
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_EQ(count(*model, {}).pattern, "RRFRRFF");
+}
+
+TEST(Released, tolerates_bare_infinity_and_nan_outside_strings_only) {
+  const auto json = parse_json(R"({"a":[0.0,Infinity,-Infinity,NaN],"b":"NaN \" Infinity"})", "config");
+  ASSERT_TRUE(json) << json.error().message;
+  EXPECT_TRUE((*json)["a"][1].is_null());
+  EXPECT_TRUE((*json)["a"][3].is_null());
+  EXPECT_EQ((*json)["b"], "NaN \" Infinity");
+  EXPECT_FALSE(parse_json("{\"a\":Infinit}", "config"));
+  EXPECT_FALSE(parse_json("{\"a\":InfinityInfinity}", "config"));
+  EXPECT_EQ(parse_json("[NaN,NaN,x]", "config").error().message,
+            "[config] not JSON at byte 10; expected one complete document");
+}
+
+TEST(Released, class_defaults_agree_with_their_source) {
+  for (const auto& [name, fields] : all_class_defaults().items()) {
+    const auto source = parse_json(*read_text_file(kFolder + name + "-defaults.json", "test"), "test");
+    ASSERT_TRUE(source) << name;
+    for (const auto& [field, value] : fields.items()) {
+      ASSERT_TRUE(source->contains(field)) << name << " " << field;
+      EXPECT_EQ((*source)[field], value) << name << " " << field;
+    }
+  }
+  EXPECT_EQ(all_class_defaults().size(), 22u);
+}
+
+TEST(Released, survives_any_mutation_of_a_configuration) {
+  std::vector<std::string> texts;
+  for (const auto& entry : std::filesystem::directory_iterator(kFolder))
+    if (entry.path().extension() == ".json") texts.push_back(*read_text_file(entry.path(), "test"));
+  std::sort(texts.begin(), texts.end());
+  Random random(17);
+  const char* pieces[] = {"-1", "null", "1e400",    "\"x\"", "[]",        "{}", "9223372036854775808",
+                          "0",  ",",    "Infinity", "true",  "2147483648"};
+  int accepted = 0, refusals = 0;
+  for (int trial = 0; trial < 15000; ++trial) {
+    std::string text = texts[random.below(texts.size())];
+    for (std::uint64_t edits = 1 + random.below(3); edits > 0; --edits) {
+      const std::size_t where = random.below(text.size());
+      switch (random.below(4)) {
+        case 0:
+          text[where] = static_cast<char>(random.below(256));
+          break;
+        case 1:
+          text.resize(where + 1);
+          break;
+        case 2: {  // replace a number
+          std::size_t i = text.find_first_of("0123456789", where);
+          if (i == std::string::npos) break;
+          std::size_t j = i;
+          while (j < text.size() && text[j] >= '0' && text[j] <= '9') ++j;
+          text.replace(i, j - i, pieces[random.below(12)]);
+          break;
+        }
+        default:
+          text[where] = static_cast<char>('0' + random.below(10));
+      }
+    }
+    auto model =
+        read_config(text, {.partial = random.below(2) == 0, .assume_defaults = random.below(2) == 0});
+    if (model) {
+      ++accepted;
+      EXPECT_EQ(*parse_stack(format_stack(model->architecture.stack)), model->architecture.stack);
+    } else {
+      ++refusals;
+      EXPECT_EQ(model.error().message.find('\n'), std::string::npos) << model.error().message;
+      EXPECT_EQ(model.error().message[0], '[');
+    }
+  }
+  EXPECT_GT(accepted, 500);
+  EXPECT_GT(refusals, 500);
+}
+
+}  // namespace
+}  // namespace rung
