@@ -17,7 +17,8 @@
 namespace rung::cli {
 namespace {
 
-// A prompt with more numbers than this is refused here (2 GiB of them); the library itself goes to kMaxPromptLength.
+// A prompt with more numbers than this is refused here (2 GiB of them); the library itself goes to
+// kMaxPromptLength.
 constexpr std::int64_t kMaxNumbersPerInstance = std::int64_t{1} << 28;
 // Rows after which a person is shown how far the writing is.
 constexpr std::uint64_t kProgressFrom = 100'000;
@@ -37,7 +38,8 @@ nlohmann::ordered_json list_document() {
   for (const auto& word : task_words()) {
     nlohmann::ordered_json sizes = nlohmann::ordered_json::array(), options = nlohmann::ordered_json::array();
     for (const auto& size : word.sizes) {
-      nlohmann::ordered_json entry = {{"name", size.name}, {"help", size.help}, {"low", size.low}, {"high", size.high}};
+      nlohmann::ordered_json entry = {
+          {"name", size.name}, {"help", size.help}, {"low", size.low}, {"high", size.high}};
       if (size.default_value) entry["default"] = *size.default_value;
       sizes.push_back(entry);
     }
@@ -55,7 +57,8 @@ void print_list() {
       sizes += fmt::format(" --{}", size.name);
       if (size.default_value) sizes += fmt::format("={}", *size.default_value);
     }
-    for (const auto& option : word.options) sizes += fmt::format(" --{}={}", option.name, option.words.front());
+    for (const auto& option : word.options)
+      sizes += fmt::format(" --{}={}", option.name, option.words.front());
     fmt::print("{:<15}{}\n{:15}{}\n", word.name, word.summary, "", sizes.substr(1));
   }
 }
@@ -64,14 +67,22 @@ void print_list() {
 nlohmann::ordered_json summary(const Task& task, Variant variant, const Flags& flags) {
   nlohmann::ordered_json fields = nlohmann::ordered_json::array();
   for (const auto& field : task.fields())
-    fields.push_back({{"name", field.name}, {"size", field.size}, {"length", field.length}, {"low", field.low}});
+    fields.push_back(
+        {{"name", field.name}, {"size", field.size}, {"length", field.length}, {"low", field.low}});
   const AnswerSpec spec = task.answer_spec();
   nlohmann::ordered_json answer;
   switch (spec.kind) {
-    case AnswerSpec::Kind::token: answer = {{"kind", "token"}, {"size", spec.size}}; break;
-    case AnswerSpec::Kind::boolean: answer = {{"kind", "boolean"}, {"size", 2}}; break;
+    case AnswerSpec::Kind::token:
+      answer = {{"kind", "token"}, {"size", spec.size}};
+      break;
+    case AnswerSpec::Kind::boolean:
+      answer = {{"kind", "boolean"}, {"size", 2}};
+      break;
     case AnswerSpec::Kind::vector:
-      answer = {{"kind", "vector"}, {"size", spec.size}, {"fraction", spec.fraction}, {"tolerance", spec.tolerance}};
+      answer = {{"kind", "vector"},
+                {"size", spec.size},
+                {"fraction", spec.fraction},
+                {"tolerance", spec.tolerance}};
   }
   nlohmann::ordered_json document = {{"schema", "rung.task/1"}, {"task", task.name()}, {"size", task.size()}};
   if (const auto options = task.options(); !options.empty()) document["options"] = options;
@@ -94,11 +105,13 @@ Result<void> print_bytes(std::string_view bytes) {
 std::function<void(std::uint64_t)> progress_for(std::uint64_t count) {
   if (count < kProgressFrom || !::isatty(STDERR_FILENO)) return {};
   return [count](std::uint64_t rows) {
-    fmt::print(stderr, "\r{} of {} instances ({} %){}", rows, count, rows * 100 / count, rows == count ? "\n" : "");
+    fmt::print(stderr, "\r{} of {} instances ({} %){}", rows, count, rows * 100 / count,
+               rows == count ? "\n" : "");
   };
 }
 
-Result<void> print_document(const nlohmann::ordered_json& head, const InstanceRows& rows, std::uint64_t count) {
+Result<void> print_document(const nlohmann::ordered_json& head, const InstanceRows& rows,
+                            std::uint64_t count) {
   std::string text = head.dump(2);
   text.resize(text.size() - 2);  // the newline and the closing brace, written after the rows
   RUNG_CHECK(print_bytes(text + ",\n  \"rows\": [\n    "));
@@ -120,7 +133,8 @@ Result<std::vector<std::string>> write_files(const Task& task, Variant variant, 
     config.emplace(std::move(opened));
   }
   const auto count = static_cast<std::uint64_t>(flags.count);
-  RUNG_CHECK(rows.write(count, "\n", [&](std::string_view bytes) { return data.write(bytes); }, progress_for(count)));
+  RUNG_CHECK(rows.write(
+      count, "\n", [&](std::string_view bytes) { return data.write(bytes); }, progress_for(count)));
   if (count > 0) RUNG_CHECK(data.write("\n"));
   RUNG_CHECK(data.commit());
   std::vector<std::string> written = {data.path()};
@@ -142,9 +156,11 @@ Result<std::unique_ptr<Task>> task_of(const Flags& flags) {
   std::int64_t numbers = 0;
   for (const auto& field : task->fields()) {
     const std::int64_t length = task->prompt_length();
-    if (field.length > kMaxNumbersPerInstance / length || (numbers += field.length * length) > kMaxNumbersPerInstance)
-      return fail(ErrorCode::resource, "[task] one {} prompt has more than {} numbers; expected a smaller size",
-                  task->name(), kMaxNumbersPerInstance);
+    if (field.length > kMaxNumbersPerInstance / length ||
+        (numbers += field.length * length) > kMaxNumbersPerInstance)
+      return fail(ErrorCode::resource,
+                  "[task] one {} prompt has more than {} numbers; expected a smaller size", task->name(),
+                  kMaxNumbersPerInstance);
   }
   return task;
 }
@@ -157,22 +173,25 @@ Result<int> run(const Flags& flags) {
       print_list();
     return 0;
   }
-  if (flags.name.empty()) return fail(ErrorCode::missing, "[task] no task named; rung task --list shows them");
+  if (flags.name.empty())
+    return fail(ErrorCode::missing, "[task] no task named; rung task --list shows them");
   if (flags.count < 1) return fail(ErrorCode::range, "[task] count = {}; expected at least 1", flags.count);
   if (flags.seed < 0) return fail(ErrorCode::range, "[task] seed = {}; expected at least 0", flags.seed);
   RUNG_TRY(const Variant variant, parse_variant(flags.variant));
   RUNG_TRY(const auto task, task_of(flags));
   if (!task->supports(variant))
-    return fail(ErrorCode::unsupported, "[task] {} at this size has no {} instances; see docs/tasks.md", task->name(),
-                flags.variant);
+    return fail(ErrorCode::unsupported, "[task] {} at this size has no {} instances; see docs/tasks.md",
+                task->name(), flags.variant);
   const auto seed = static_cast<std::uint64_t>(flags.seed);
   const auto count = static_cast<std::uint64_t>(flags.count);
   if (flags.language && !task->language(task->generate(variant, seed, 0)))
-    return fail(ErrorCode::unsupported, "[task] {} has no plain language; expected seqcomp or retrieval", task->name());
+    return fail(ErrorCode::unsupported, "[task] {} has no plain language; expected seqcomp or retrieval",
+                task->name());
   if (flags.format == "lm-eval" && !flags.out)
-    return fail(ErrorCode::missing, "[task] --format lm-eval writes two files; name their folder with --out DIR");
+    return fail(ErrorCode::missing,
+                "[task] --format lm-eval writes two files; name their folder with --out DIR");
 
-  const RowForm form = flags.format == "lm-eval" ? RowForm::question
+  const RowForm form = flags.format == "lm-eval"                               ? RowForm::question
                        : flags.format == "text" && !(flags.json && !flags.out) ? RowForm::text
                                                                                : RowForm::jsonl;
   const InstanceRows rows(*task, variant, seed, form, flags.language);
@@ -183,7 +202,8 @@ Result<int> run(const Flags& flags) {
       RUNG_CHECK(rows.write(count, "\n", print_bytes, progress_for(count)));
       RUNG_CHECK(print_bytes("\n"));
     }
-    if (std::fflush(stdout) != 0) return fail(ErrorCode::io, "[task] standard output: {}", std::strerror(errno));
+    if (std::fflush(stdout) != 0)
+      return fail(ErrorCode::io, "[task] standard output: {}", std::strerror(errno));
     return 0;
   }
   RUNG_TRY(const auto written, write_files(*task, variant, flags, rows));
@@ -203,20 +223,28 @@ Command task_command() {
   auto flags = std::make_shared<Flags>();
   Command command{.name = "task", .summary = "instances of a task: prompts and their answers"};
   command.description =
-      "Instance i depends on the task, its sizes, the variant, the seed and i alone. NAME is a word of rung task --list, "
-      "or the path of a task of your own: a .jsonl table of prompts and answers, or a .json automaton (docs/tasks.md).";
+      "Instance i depends on the task, its sizes, the variant, the seed and i alone. NAME is a word of rung "
+      "task --list, "
+      "or the path of a task of your own: a .jsonl table of prompts and answers, or a .json automaton "
+      "(docs/tasks.md).";
   command.examples = {"rung task eva --n 8 --count 3", "rung task seqcomp --L 2 --m 4 --n1 2 --format jsonl",
                       "rung task retrieval --n 6 --language --format lm-eval --out DIR"};
   command.options = {
       {.names = "NAME", .help = "the task: a word, or the path of a task file", .target = &flags->name},
       {.names = "--count", .help = "how many instances (10)", .target = &flags->count},
       {.names = "--seed", .help = "seed (1)", .target = &flags->seed},
-      {.names = "--variant", .help = "uniform, permutation, zipf or adversarial (uniform)", .target = &flags->variant},
-      {.names = "--format", .help = "text, jsonl or lm-eval (text)", .target = &flags->format,
+      {.names = "--variant",
+       .help = "uniform, permutation, zipf or adversarial (uniform)",
+       .target = &flags->variant},
+      {.names = "--format",
+       .help = "text, jsonl or lm-eval (text)",
+       .target = &flags->format,
        .choices = {"text", "jsonl", "lm-eval"}},
       {.names = "--out", .help = "folder to write into (standard output)", .target = &flags->out},
       {.names = "--force", .help = "replace files that exist", .target = &flags->force},
-      {.names = "--language", .help = "prompts in plain language (seqcomp, retrieval)", .target = &flags->language},
+      {.names = "--language",
+       .help = "prompts in plain language (seqcomp, retrieval)",
+       .target = &flags->language},
       {.names = "--list", .help = "the tasks and their sizes", .target = &flags->list},
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };
@@ -224,13 +252,16 @@ Command task_command() {
     for (const auto& size : word.sizes) {
       const auto [place, added] = flags->sizes.try_emplace(std::string(size.name));
       if (added)
-        command.options.push_back({.names = fmt::format("--{}", size.name), .help = std::string(size.help),
-                                   .target = &place->second, .group = "Sizes (rung task --list: which task has which)"});
+        command.options.push_back({.names = fmt::format("--{}", size.name),
+                                   .help = std::string(size.help),
+                                   .target = &place->second,
+                                   .group = "Sizes (rung task --list: which task has which)"});
     }
     for (const auto& option : word.options) {
       const auto [place, added] = flags->options.try_emplace(std::string(option.name));
       if (added)
-        command.options.push_back({.names = fmt::format("--{}", option.name), .help = std::string(option.help),
+        command.options.push_back({.names = fmt::format("--{}", option.name),
+                                   .help = std::string(option.help),
                                    .target = &place->second});
     }
   }

@@ -49,11 +49,15 @@ Result<void> StagedFile::commit() {
   RUNG_REQUIRE(file_ != nullptr, "second commit of {}", path_);
   if (std::fclose(std::exchange(file_, nullptr)) != 0)
     return fail(ErrorCode::io, "[write] {}: {}", path_, std::strerror(errno));
-  // link() refuses an existing name, so that two writers cannot both believe they were first.
-  const int failed =
-      replace_ ? ::rename(temporary_.c_str(), path_.c_str()) : ::link(temporary_.c_str(), path_.c_str());
-  if (failed != 0) return fail(ErrorCode::io, "[write] {}: {}", path_, std::strerror(errno));
-  if (!replace_) ::unlink(temporary_.c_str());
+  // link() refuses an existing name, so that two writers cannot both believe they were first; where the file system
+  // has no links, the look that open() took must do.
+  const bool linked = !replace_ && ::link(temporary_.c_str(), path_.c_str()) == 0;
+  if (!replace_ && !linked && errno == EEXIST)
+    return fail(ErrorCode::io, "[write] {} exists; --force replaces it", path_);
+  if (linked)
+    ::unlink(temporary_.c_str());
+  else if (::rename(temporary_.c_str(), path_.c_str()) != 0)
+    return fail(ErrorCode::io, "[write] {}: {}", path_, std::strerror(errno));
   temporary_.clear();
   return {};
 }

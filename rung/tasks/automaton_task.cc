@@ -1,5 +1,5 @@
-// A user's task as a finite automaton: a string of n symbols → whether the automaton accepts it, or the output of the
-// state it ends in. Token ids number the alphabet in the order of the file.
+// A user's task as a finite automaton: a string of n symbols → whether the automaton accepts it, or the
+// output of the state it ends in. Token ids number the alphabet in the order of the file.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -34,7 +34,9 @@ class AutomatonTask final : public TokenTask {
     return automaton_.accepts ? boolean_answer() : token_answer(automaton_.answers);
   }
   std::int64_t prompt_length() const override { return n_; }
-  bool supports(Variant variant) const override { return variant == Variant::uniform || variant == Variant::zipf; }
+  bool supports(Variant variant) const override {
+    return variant == Variant::uniform || variant == Variant::zipf;
+  }
 
   Instance generate(Variant variant, std::uint64_t seed, std::uint64_t index) const override {
     RUNG_REQUIRE(supports(variant), "{} {}", name_, variant_name(variant));
@@ -78,7 +80,8 @@ Result<Json> parse_document(std::string_view text) {
   Json document = Json::parse(text, watch, /*allow_exceptions=*/false);
   if (document.is_discarded() || !document.is_object())
     return fail(ErrorCode::parse, "[task] no JSON object; expected an automaton");
-  if (!twice.empty()) return fail(ErrorCode::format, "[task] field {} stands twice in an object", rung::quoted(twice));
+  if (!twice.empty())
+    return fail(ErrorCode::format, "[task] field {} stands twice in an object", rung::quoted(twice));
   return document;
 }
 
@@ -94,7 +97,8 @@ Result<std::vector<std::string>> read_names(const Json& document, const char* fi
       return fail(ErrorCode::format, "[task] \"{}\" of an automaton; expected names in quotes", field);
     auto name = entry.get<std::string>();
     const bool plain = !name.empty() && name.size() <= kLongestName &&
-                       std::all_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) > 0x20 && c != 0x7F; });
+                       std::all_of(name.begin(), name.end(),
+                                   [](char c) { return static_cast<unsigned char>(c) > 0x20 && c != 0x7F; });
     if (!plain)
       return fail(ErrorCode::format, "[task] {} in \"{}\"; expected 1 to {} characters without spaces",
                   rung::quoted(name), field, kLongestName);
@@ -116,28 +120,35 @@ Numbering number(const std::vector<std::string>& names) {
 Result<std::size_t> find_state(const Numbering& states, const Json& name, std::string_view where) {
   if (!name.is_string() || !states.contains(name.get<std::string>()))
     return fail(ErrorCode::format, "[task] {} names no state in \"{}\"; expected one of \"states\"",
-                name.is_string() ? rung::quoted(name.get<std::string>()) : rung::quoted(name.dump(-1, ' ', true, Json::error_handler_t::replace)), where);
+                name.is_string() ? rung::quoted(name.get<std::string>())
+                                 : rung::quoted(name.dump(-1, ' ', true, Json::error_handler_t::replace)),
+                where);
   return states.at(name.get<std::string>());
 }
 
-Result<void> read_transitions(const Json& document, const std::vector<std::string>& states, const Numbering& numbers,
-                              Automaton& automaton) {
+Result<void> read_transitions(const Json& document, const std::vector<std::string>& states,
+                              const Numbering& numbers, Automaton& automaton) {
   const auto found = document.find("transitions");
   if (found == document.end() || !found->is_object())
-    return fail(ErrorCode::format, "[task] \"transitions\" of an automaton; expected {{state: {{symbol: state}}}}");
+    return fail(ErrorCode::format,
+                "[task] \"transitions\" of an automaton; expected {{state: {{symbol: state}}}}");
   for (const auto& [from, row] : found->items())
     if (!numbers.contains(from))
-      return fail(ErrorCode::format, "[task] {} names no state in \"transitions\"; expected one of \"states\"", rung::quoted(from));
+      return fail(ErrorCode::format,
+                  "[task] {} names no state in \"transitions\"; expected one of \"states\"",
+                  rung::quoted(from));
   for (const auto& from : states) {
     const auto row = found->find(from);
     if (row == found->end() || !row->is_object() || row->size() != automaton.alphabet.size())
-      return fail(ErrorCode::format, "[task] transitions of state {}; expected one for each of the {} symbols",
+      return fail(ErrorCode::format,
+                  "[task] transitions of state {}; expected one for each of the {} symbols",
                   rung::quoted(from), automaton.alphabet.size());
     auto& next = automaton.next.emplace_back();
     for (const auto& symbol : automaton.alphabet) {
       const auto to = row->find(symbol);
       if (to == row->end())
-        return fail(ErrorCode::format, "[task] state {} has no transition for {}", rung::quoted(from), rung::quoted(symbol));
+        return fail(ErrorCode::format, "[task] state {} has no transition for {}", rung::quoted(from),
+                    rung::quoted(symbol));
       RUNG_TRY(const std::size_t state, find_state(numbers, *to, "transitions"));
       next.push_back(state);
     }
@@ -145,15 +156,18 @@ Result<void> read_transitions(const Json& document, const std::vector<std::strin
   return {};
 }
 
-Result<void> read_outputs(const Json& document, const std::vector<std::string>& states, const Numbering& numbers,
-                          Automaton& automaton) {
+Result<void> read_outputs(const Json& document, const std::vector<std::string>& states,
+                          const Numbering& numbers, Automaton& automaton) {
   const bool accepting = document.contains("accepting"), outputs = document.contains("outputs");
   if (accepting == outputs)
-    return fail(ErrorCode::format, "[task] an automaton has \"accepting\" (states) or \"outputs\" (a number a state), one of them");
+    return fail(
+        ErrorCode::format,
+        "[task] an automaton has \"accepting\" (states) or \"outputs\" (a number a state), one of them");
   automaton.output.assign(states.size(), 0);
   if (accepting) {
     const auto& list = document["accepting"];
-    if (!list.is_array()) return fail(ErrorCode::format, "[task] \"accepting\" of an automaton; expected a list of states");
+    if (!list.is_array())
+      return fail(ErrorCode::format, "[task] \"accepting\" of an automaton; expected a list of states");
     for (const auto& name : list) {
       RUNG_TRY(const std::size_t state, find_state(numbers, name, "accepting"));
       automaton.output[state] = 1;
@@ -163,11 +177,14 @@ Result<void> read_outputs(const Json& document, const std::vector<std::string>& 
   automaton.accepts = false;
   const auto& table = document["outputs"];
   if (!table.is_object() || table.size() != states.size())
-    return fail(ErrorCode::format, "[task] \"outputs\" of an automaton; expected a number for each of the {} states", states.size());
+    return fail(ErrorCode::format,
+                "[task] \"outputs\" of an automaton; expected a number for each of the {} states",
+                states.size());
   for (const auto& [name, value] : table.items()) {
     RUNG_TRY(const std::size_t state, find_state(numbers, name, "outputs"));
     if (!value.is_number_integer() || value < 0 || value >= kMaxAlphabet)
-      return fail(ErrorCode::format, "[task] output of state {}; expected a whole number from 0 to {}", rung::quoted(name), kMaxAlphabet - 1);
+      return fail(ErrorCode::format, "[task] output of state {}; expected a whole number from 0 to {}",
+                  rung::quoted(name), kMaxAlphabet - 1);
     automaton.output[state] = value.get<std::int64_t>();
     automaton.answers = std::max(automaton.answers, 1 + automaton.output[state]);
   }
@@ -176,14 +193,18 @@ Result<void> read_outputs(const Json& document, const std::vector<std::string>& 
 
 }  // namespace
 
-Result<std::unique_ptr<Task>> read_automaton_task(std::string name, std::string_view text, const TaskSizes& sizes) {
-  static constexpr std::string_view kFields[] = {"alphabet", "states", "start", "transitions", "accepting", "outputs", "length", "about"};
+Result<std::unique_ptr<Task>> read_automaton_task(std::string name, std::string_view text,
+                                                  const TaskSizes& sizes) {
+  static constexpr std::string_view kFields[] = {"alphabet",  "states",  "start",  "transitions",
+                                                 "accepting", "outputs", "length", "about"};
   RUNG_TRY(const Json document, parse_document(text));
   for (const auto& [field, value] : document.items())
     if (std::find(std::begin(kFields), std::end(kFields), field) == std::end(kFields))
-      return fail(ErrorCode::format, "[task] unknown field {} of an automaton; {}", rung::quoted(field), suggest(field, kFields));
+      return fail(ErrorCode::format, "[task] unknown field {} of an automaton; {}", rung::quoted(field),
+                  suggest(field, kFields));
   for (const auto& [size, value] : sizes)
-    if (size != "n") return fail(ErrorCode::parse, "[task] an automaton has no size {}; expected n", rung::quoted(size));
+    if (size != "n")
+      return fail(ErrorCode::parse, "[task] an automaton has no size {}; expected n", rung::quoted(size));
   Automaton automaton;
   RUNG_TRY(automaton.alphabet, read_names(document, "alphabet"));
   RUNG_TRY(const auto states, read_names(document, "states"));
@@ -196,9 +217,11 @@ Result<std::unique_ptr<Task>> read_automaton_task(std::string name, std::string_
   if (!sizes.contains("n")) {
     const auto length = document.find("length");
     if (length == document.end())
-      return fail(ErrorCode::missing, "[task] the length of the prompts is missing; give \"length\" in the file or --n");
+      return fail(ErrorCode::missing,
+                  "[task] the length of the prompts is missing; give \"length\" in the file or --n");
     if (!length->is_number_integer() || *length < 1 || *length > kMaxPromptLength)
-      return fail(ErrorCode::range, "[task] \"length\" of an automaton; expected a whole number from 1 to {}", kMaxPromptLength);
+      return fail(ErrorCode::range, "[task] \"length\" of an automaton; expected a whole number from 1 to {}",
+                  kMaxPromptLength);
     n = length->get<std::int64_t>();
   }
   if (n < 1 || n > kMaxPromptLength)

@@ -1,6 +1,6 @@
-// c-gram retrieval: a string of n symbols whose last c-1 symbols stood before → the symbol that followed there; of
-// several such places the last counts. They may overlap. With period p = distance of the two places: s[t] = s[t-p] for
-// the last c-1 places t, and the answer is s[n-p] for the smallest such p ≥ 1.
+// c-gram retrieval: a string of n symbols whose last c-1 symbols stood before → the symbol that followed
+// there; of several such places the last counts. They may overlap. With period p = distance of the two
+// places: s[t] = s[t-p] for the last c-1 places t, and the answer is s[n-p] for the smallest such p ≥ 1.
 #include <algorithm>
 
 #include "rung/tasks/sampling.h"
@@ -20,9 +20,12 @@ class CgramTask final : public TokenTask {
   std::int64_t prompt_length() const override { return n_; }
   bool supports(Variant variant) const override {
     switch (variant) {
-      case Variant::permutation: return sigma_ >= free();  // all symbols before the repeated ones different
-      case Variant::adversarial: return sigma_ >= 4 && free() >= c_;
-      default: return true;
+      case Variant::permutation:
+        return sigma_ >= free();  // all symbols before the repeated ones different
+      case Variant::adversarial:
+        return sigma_ >= 4 && free() >= c_;
+      default:
+        return true;
     }
   }
 
@@ -54,7 +57,8 @@ class CgramTask final : public TokenTask {
   Result<void> validate(const Prompt& prompt) const override {
     RUNG_CHECK(TokenTask::validate(prompt));
     if (alive(prompt).empty())
-      return fail(ErrorCode::format, "[task] the last {} symbols of a cgram prompt did not stand before", c_ - 1);
+      return fail(ErrorCode::format, "[task] the last {} symbols of a cgram prompt did not stand before",
+                  c_ - 1);
     return {};
   }
 
@@ -81,7 +85,8 @@ class CgramTask final : public TokenTask {
     std::vector<std::int64_t> periods;
     for (std::int64_t p = 1; p <= free(); ++p) {
       bool fits = true;
-      for (std::int64_t t = free(); fits && t < prefix.positions; ++t) fits = prefix.token(t) == prefix.token(t - p);
+      for (std::int64_t t = free(); fits && t < prefix.positions; ++t)
+        fits = prefix.token(t) == prefix.token(t - p);
       if (fits) periods.push_back(p);
     }
     return periods;
@@ -94,20 +99,24 @@ class CgramTask final : public TokenTask {
     return symbols;
   }
   void repeat(std::vector<std::int64_t>& s, std::int64_t period) const {
-    while (static_cast<std::int64_t>(s.size()) < n_) s.push_back(s[s.size() - static_cast<std::size_t>(period)]);
+    while (static_cast<std::int64_t>(s.size()) < n_)
+      s.push_back(s[s.size() - static_cast<std::size_t>(period)]);
   }
 
-  // Blocks of c symbols, a context of c-1 and what follows it. One block has the true context and is followed by one
-  // symbol; the contexts of the others differ from it in exactly one place and are followed by another symbol; the flipped
-  // instance exchanges the two. What follows is never a symbol of a context, so contexts are found at blocks alone.
+  // Blocks of c symbols, a context of c-1 and what follows it. One block has the true context and is followed
+  // by one symbol; the contexts of the others differ from it in exactly one place and are followed by another
+  // symbol; the flipped instance exchanges the two. What follows is never a symbol of a context, so contexts
+  // are found at blocks alone.
   std::vector<std::int64_t> near_duplicates(Random& random, bool flipped) const {
     const std::int64_t inner = sigma_ - 2;
-    // A few symbols are enough and keep the memory of a large alphabet away: all roles are drawn from `roles`.
+    // A few symbols are enough and keep the memory of a large alphabet away: all roles are drawn from
+    // `roles`.
     const std::int64_t used = std::min<std::int64_t>(inner, 8);
     const auto roles = distinct(random, used + 2, sigma_);
     std::vector<std::int64_t> context(static_cast<std::size_t>(c_ - 1));
     for (auto& symbol : context) symbol = draw(random, Variant::uniform, used);
-    std::int64_t common = roles[static_cast<std::size_t>(used)], odd = roles[static_cast<std::size_t>(used + 1)];
+    std::int64_t common = roles[static_cast<std::size_t>(used)],
+                 odd = roles[static_cast<std::size_t>(used + 1)];
     if (flipped) std::swap(common, odd);
     const std::int64_t blocks = free() / c_;
     const auto target = draw(random, Variant::uniform, blocks);
@@ -130,7 +139,8 @@ class CgramTask final : public TokenTask {
 
 Result<std::unique_ptr<Task>> make_cgram(const TaskSizes& sizes, const TaskOptions&) {
   const std::int64_t n = sizes.at("n"), c = sizes.at("c");
-  if (c > n) return fail(ErrorCode::range, "[task] c = {} of cgram with n = {} symbols; expected c at most n", c, n);
+  if (c > n)
+    return fail(ErrorCode::range, "[task] c = {} of cgram with n = {} symbols; expected c at most n", c, n);
   return new_task<CgramTask>(n, c, sizes.at("sigma"));
 }
 

@@ -1,6 +1,7 @@
-// Counting: n symbols, a symbol a, a number k → 1 iff a comes at least k times. Token ids: symbols are [σ], the number
-// k = 1 .. n is σ+k-1. With --k the number is the same in every prompt. Answers are balanced by a coin where σ ≥ 2, and
-// the count is drawn evenly on the answer's side (k .. n, or 0 .. k-1). Adversarial: the count is k, or k-1.
+// Counting: n symbols, a symbol a, a number k → 1 iff a comes at least k times. Token ids: symbols are [σ],
+// the number k = 1 .. n is σ+k-1. With --k the number is the same in every prompt. Answers are balanced by a
+// coin where σ ≥ 2, and the count is drawn evenly on the answer's side (k .. n, or 0 .. k-1). Adversarial:
+// the count is k, or k-1.
 #include <algorithm>
 
 #include "rung/tasks/sampling.h"
@@ -12,7 +13,8 @@ namespace {
 
 class CountingTask final : public TokenTask {
  public:
-  CountingTask(std::int64_t n, std::int64_t sigma, std::int64_t fixed) : n_(n), sigma_(sigma), fixed_(fixed) {}
+  CountingTask(std::int64_t n, std::int64_t sigma, std::int64_t fixed)
+      : n_(n), sigma_(sigma), fixed_(fixed) {}
 
   std::string_view name() const override { return "counting"; }
   nlohmann::ordered_json size() const override { return {{"n", n_}, {"sigma", sigma_}, {"k", fixed_}}; }
@@ -20,9 +22,12 @@ class CountingTask final : public TokenTask {
   std::int64_t prompt_length() const override { return n_ + 2; }
   bool supports(Variant variant) const override {
     switch (variant) {
-      case Variant::permutation: return false;
-      case Variant::adversarial: return sigma_ >= 2;
-      default: return true;
+      case Variant::permutation:
+        return false;
+      case Variant::adversarial:
+        return sigma_ >= 2;
+      default:
+        return true;
     }
   }
 
@@ -83,7 +88,9 @@ class CountingTask final : public TokenTask {
 
 Result<std::unique_ptr<Task>> make_counting(const TaskSizes& sizes, const TaskOptions&) {
   const std::int64_t n = sizes.at("n"), k = sizes.at("k");
-  if (k > n) return fail(ErrorCode::range, "[task] k = {} of counting with n = {} symbols; expected k at most n", k, n);
+  if (k > n)
+    return fail(ErrorCode::range, "[task] k = {} of counting with n = {} symbols; expected k at most n", k,
+                n);
   return new_task<CountingTask>(n, sizes.at("sigma"), k);
 }
 

@@ -1,6 +1,6 @@
-// Disjointness: a#b# → 1 iff a_i ∧ b_i for no i (the sets are disjoint). Answers are balanced by a coin. 1: every place
-// is drawn without (1,1); 0: both strings are drawn until they meet. Adversarial: every place is (0,1) or (1,0), except
-// that the sets meet in exactly one place, or nowhere.
+// Disjointness: a#b# → 1 iff a_i ∧ b_i for no i (the sets are disjoint). Answers are balanced by a coin. 1:
+// every place is drawn without (1,1); 0: both strings are drawn until they meet. Adversarial: every place is
+// (0,1) or (1,0), except that the sets meet in exactly one place, or nowhere.
 #include "rung/tasks/task_list.h"
 #include "rung/tasks/two_strings.h"
 
@@ -23,8 +23,7 @@ class DisjointnessTask final : public TwoStringsTask {
       const std::size_t place = random.below(first.size());
       if (drawn.flipped) first[place] = second[place] = 1;
     } else if (yes = coin(random); yes) {
-      for (std::size_t i = 0; i < first.size(); ++i)
-        do {
+      for (std::size_t i = 0; i < first.size(); ++i) do {
           first[i] = draw(random, variant, 2);
           second[i] = draw(random, variant, 2);
         } while (first[i] && second[i]);
@@ -57,7 +56,9 @@ TaskWord disjointness_word() {
   return {.name = "disjointness",
           .summary = "a#b#, sets as strings of n bits -> 1 iff no place has both bits set",
           .sizes = {{"n", "bits of a and of b", 8, 1, kMaxPromptLength / 2 - 1}},
-          .make = [](const TaskSizes& sizes, const TaskOptions&) { return new_task<DisjointnessTask>(sizes.at("n")); }};
+          .make = [](const TaskSizes& sizes, const TaskOptions&) {
+            return new_task<DisjointnessTask>(sizes.at("n"));
+          }};
 }
 
 }  // namespace rung

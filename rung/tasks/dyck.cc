@@ -1,8 +1,8 @@
-// Dyck-(k,D): n brackets of k types → 1 iff well nested with depth at most D; read at the last bracket. Token ids:
-// opening brackets are [k], the closing one of type i is k+i. Answers are balanced by a coin where n is even. 1: a walk
-// that chooses evenly among the moves from which it can still close in time; 0: brackets drawn until they are no such
-// word. Adversarial: a well-nested word, or the same with one closing bracket exchanged for one of another type (k = 1:
-// turned round).
+// Dyck-(k,D): n brackets of k types → 1 iff well nested with depth at most D; read at the last bracket. Token
+// ids: opening brackets are [k], the closing one of type i is k+i. Answers are balanced by a coin where n is
+// even. 1: a walk that chooses evenly among the moves from which it can still close in time; 0: brackets
+// drawn until they are no such word. Adversarial: a well-nested word, or the same with one closing bracket
+// exchanged for one of another type (k = 1: turned round).
 #include "rung/tasks/sampling.h"
 #include "rung/tasks/task_list.h"
 #include "rung/tasks/token_task.h"
@@ -20,9 +20,12 @@ class DyckTask final : public TokenTask {
   std::int64_t prompt_length() const override { return n_; }
   bool supports(Variant variant) const override {
     switch (variant) {
-      case Variant::permutation: return false;
-      case Variant::adversarial: return n_ % 2 == 0;
-      default: return true;
+      case Variant::permutation:
+        return false;
+      case Variant::adversarial:
+        return n_ % 2 == 0;
+      default:
+        return true;
     }
   }
 

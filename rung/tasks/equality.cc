@@ -40,7 +40,9 @@ TaskWord equality_word() {
   return {.name = "equality",
           .summary = "a#b#, strings of n bits -> 1 iff a = b",
           .sizes = {{"n", "bits of a and of b", 8, 1, kMaxPromptLength / 2 - 1}},
-          .make = [](const TaskSizes& sizes, const TaskOptions&) { return new_task<EqualityTask>(sizes.at("n")); }};
+          .make = [](const TaskSizes& sizes, const TaskOptions&) {
+            return new_task<EqualityTask>(sizes.at("n"));
+          }};
 }
 
 }  // namespace rung

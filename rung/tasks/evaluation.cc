@@ -10,7 +10,8 @@ namespace {
 
 class EvaluationTask final : public TokenTask {
  public:
-  EvaluationTask(std::string_view name, std::int64_t n, std::int64_t sigma) : name_(name), n_(n), sigma_(sigma) {}
+  EvaluationTask(std::string_view name, std::int64_t n, std::int64_t sigma)
+      : name_(name), n_(n), sigma_(sigma) {}
 
   std::string_view name() const override { return name_; }
   nlohmann::ordered_json size() const override {
@@ -22,9 +23,12 @@ class EvaluationTask final : public TokenTask {
   std::int64_t prompt_length() const override { return n_ + 1; }
   bool supports(Variant variant) const override {
     switch (variant) {
-      case Variant::permutation: return sigma_ >= n_;   // all values different
-      case Variant::adversarial: return sigma_ >= 2;
-      default: return true;
+      case Variant::permutation:
+        return sigma_ >= n_;  // all values different
+      case Variant::adversarial:
+        return sigma_ >= 2;
+      default:
+        return true;
     }
   }
 
@@ -57,7 +61,9 @@ class EvaluationTask final : public TokenTask {
     return token_instance(std::move(tokens), {value});
   }
 
-  std::vector<std::int64_t> answer(const Prompt& prompt) const override { return {prompt.token(prompt.token(n_))}; }
+  std::vector<std::int64_t> answer(const Prompt& prompt) const override {
+    return {prompt.token(prompt.token(n_))};
+  }
 
   std::optional<std::vector<std::int64_t>> chain_of_thought(const Prompt& prompt) const override {
     return answer(prompt);

@@ -8,7 +8,9 @@
 namespace rung {
 namespace {
 
-void append_text(fmt::memory_buffer& out, std::string_view text) { out.append(text.data(), text.data() + text.size()); }
+void append_text(fmt::memory_buffer& out, std::string_view text) {
+  out.append(text.data(), text.data() + text.size());
+}
 
 void append_number(fmt::memory_buffer& out, std::int64_t value) {
   const fmt::format_int digits(value);
@@ -49,7 +51,8 @@ InstanceRows::InstanceRows(const Task& task, Variant variant, std::uint64_t seed
   const auto positions = task.query_positions();
   single_ = positions.size() == 1;
   head_ = fmt::format("{{\"task\":{},\"size\":{}", json_string(std::string(task.name())), task.size().dump());
-  if (const auto options = task.options(); !options.empty()) head_ += ",\"options\":" + nlohmann::json(options).dump();
+  if (const auto options = task.options(); !options.empty())
+    head_ += ",\"options\":" + nlohmann::json(options).dump();
   head_ += fmt::format(",\"variant\":\"{}\",\"seed\":{},\"index\":", variant_name(variant), seed);
   if (!single_) positions_ = ",\"answer_positions\":" + nlohmann::json(positions).dump();
 }
@@ -109,12 +112,13 @@ void InstanceRows::append(fmt::memory_buffer& out, std::uint64_t index) const {
 Result<void> InstanceRows::write(std::uint64_t count, std::string_view separator,
                                  const std::function<Result<void>(std::string_view)>& sink,
                                  const std::function<void(std::uint64_t)>& progress) const {
-  // A block is what one worker formats at a time; a wave is what is formatted before the sink gets it. About a
-  // megabyte of numbers a block, so that memory stays bounded whatever `count` says.
+  // A block is what one worker formats at a time; a wave is what is formatted before the sink gets it. About
+  // a megabyte of numbers a block, so that memory stays bounded whatever `count` says.
   constexpr std::uint64_t kNumbersPerBlock = 1 << 18;
   constexpr std::uint64_t kBlocksPerWorker = 4;
   std::uint64_t numbers = 1;
-  for (const auto& field : fields_) numbers += static_cast<std::uint64_t>(field.length * task_.prompt_length());
+  for (const auto& field : fields_)
+    numbers += static_cast<std::uint64_t>(field.length * task_.prompt_length());
   const std::uint64_t block_rows = std::clamp<std::uint64_t>(kNumbersPerBlock / numbers, 1, 4096);
   std::vector<fmt::memory_buffer> blocks(
       numbers > kNumbersPerBlock ? 1 : kBlocksPerWorker * static_cast<std::uint64_t>(worker_count()));

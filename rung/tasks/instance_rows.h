@@ -1,5 +1,6 @@
 // Instances as lines of a file: text for a person, JSON lines for a program (docs/tasks.md has the fields).
-// The bytes depend on (task, variant, seed, count, form) alone: rows are formatted in parallel and handed over in order.
+// The bytes depend on (task, variant, seed, count, form) alone: rows are formatted in parallel and handed
+// over in order.
 #pragma once
 
 #include <fmt/format.h>
@@ -28,8 +29,8 @@ class InstanceRows {
   // Appends row `index` without a line end.
   void append(fmt::memory_buffer& out, std::uint64_t index) const;
 
-  // Rows 0 .. count-1 in order, `separator` between two and nothing after the last; stops at the first failing sink.
-  // `progress`, where given, is called now and then with the number of rows handed over.
+  // Rows 0 .. count-1 in order, `separator` between two and nothing after the last; stops at the first
+  // failing sink. `progress`, where given, is called now and then with the number of rows handed over.
   Result<void> write(std::uint64_t count, std::string_view separator,
                      const std::function<Result<void>(std::string_view bytes)>& sink,
                      const std::function<void(std::uint64_t rows)>& progress = {}) const;
@@ -44,10 +45,10 @@ class InstanceRows {
   RowForm form_;
   bool language_;
   std::vector<FieldSpec> fields_;
-  std::size_t group_;     // numbers of one answer
-  bool single_;           // one query position
-  std::string head_;      // {"task":"eva","size":{"n":64},"variant":"uniform","seed":1,"index":
-  std::string positions_; // ,"answer_positions":[...] for several answers
+  std::size_t group_;      // numbers of one answer
+  bool single_;            // one query position
+  std::string head_;       // {"task":"eva","size":{"n":64},"variant":"uniform","seed":1,"index":
+  std::string positions_;  // ,"answer_positions":[...] for several answers
 };
 
 }  // namespace rung

@@ -1,7 +1,8 @@
-// IsTree: the n-1 edges u_1 v_1 … u_{n-1} v_{n-1} of a graph on n vertices → 1 iff it is a tree; read at the last
-// vertex. Loops and repeated edges are allowed (and make it no tree). Answers are balanced by a coin. 1: a tree drawn
-// evenly (its Prüfer word), edges shuffled and turned; 0: endpoints drawn until the graph is no tree. Adversarial: a tree,
-// or the same with one edge moved so that two components and one cycle remain (n ≥ 4: a cycle of 3 or more vertices).
+// IsTree: the n-1 edges u_1 v_1 … u_{n-1} v_{n-1} of a graph on n vertices → 1 iff it is a tree; read at the
+// last vertex. Loops and repeated edges are allowed (and make it no tree). Answers are balanced by a coin. 1:
+// a tree drawn evenly (its Prüfer word), edges shuffled and turned; 0: endpoints drawn until the graph is no
+// tree. Adversarial: a tree, or the same with one edge moved so that two components and one cycle remain (n ≥
+// 4: a cycle of 3 or more vertices).
 #include <algorithm>
 #include <numeric>
 #include <queue>
@@ -47,7 +48,8 @@ class IsTreeTask final : public TokenTask {
 
   std::vector<std::int64_t> answer(const Prompt& prompt) const override {
     Edges edges;
-    for (std::int64_t e = 0; e < n_ - 1; ++e) edges.emplace_back(prompt.token(2 * e), prompt.token(2 * e + 1));
+    for (std::int64_t e = 0; e < n_ - 1; ++e)
+      edges.emplace_back(prompt.token(2 * e), prompt.token(2 * e + 1));
     return {connected(edges) ? 1 : 0};  // n-1 edges that connect n vertices are a tree
   }
 
@@ -113,8 +115,8 @@ class IsTreeTask final : public TokenTask {
     return edges;
   }
 
-  // Takes an edge away and joins two vertices of the larger component that are not neighbours; with n = 3 the edge that
-  // is left is doubled, with n = 2 the edge becomes a loop.
+  // Takes an edge away and joins two vertices of the larger component that are not neighbours; with n = 3 the
+  // edge that is left is doubled, with n = 2 the edge becomes a loop.
   Edges move_one_edge(Random& random, Edges edges) const {
     if (n_ == 2) {
       edges[0].second = edges[0].first;
@@ -165,10 +167,11 @@ class IsTreeTask final : public TokenTask {
 }  // namespace
 
 TaskWord istree_word() {
-  return {.name = "istree",
-          .summary = "n-1 edges u v on n vertices -> 1 iff they are a tree",
-          .sizes = {{"n", "vertices", 6, 2, kMaxPromptLength / 2}},
-          .make = [](const TaskSizes& sizes, const TaskOptions&) { return new_task<IsTreeTask>(sizes.at("n")); }};
+  return {
+      .name = "istree",
+      .summary = "n-1 edges u v on n vertices -> 1 iff they are a tree",
+      .sizes = {{"n", "vertices", 6, 2, kMaxPromptLength / 2}},
+      .make = [](const TaskSizes& sizes, const TaskOptions&) { return new_task<IsTreeTask>(sizes.at("n")); }};
 }
 
 }  // namespace rung

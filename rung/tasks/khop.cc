@@ -1,6 +1,6 @@
-// k-hop induction (Sanford, Hsu, Telgarsky 2402.09268): from a place, step to the place right after the last earlier one
-// that holds the same symbol; k times; the answer is the symbol there, or σ ("none") where a step has nowhere to go.
-// Read at the last place, or at every place with read = all.
+// k-hop induction (Sanford, Hsu, Telgarsky 2402.09268): from a place, step to the place right after the last
+// earlier one that holds the same symbol; k times; the answer is the symbol there, or σ ("none") where a step
+// has nowhere to go. Read at the last place, or at every place with read = all.
 #include <algorithm>
 
 #include "rung/tasks/sampling.h"
@@ -28,9 +28,12 @@ class KhopTask final : public TokenTask {
   }
   bool supports(Variant variant) const override {
     switch (variant) {
-      case Variant::permutation: return false;
-      case Variant::adversarial: return sigma_ >= (hops_ == 1 ? 2 : 3) && (n_ - 1) / 2 >= hops_;
-      default: return true;
+      case Variant::permutation:
+        return false;
+      case Variant::adversarial:
+        return sigma_ >= (hops_ == 1 ? 2 : 3) && (n_ - 1) / 2 >= hops_;
+      default:
+        return true;
     }
   }
 
@@ -77,9 +80,9 @@ class KhopTask final : public TokenTask {
     return -1;
   }
 
-  // Read from the end, the hops go back through pairs "x y" whose symbols alternate between two; the pair that is
-  // reached last ends in the answer, which the flipped instance exchanges. Further symbols fill the gaps where σ > 2;
-  // otherwise everything left over stands in front, where no hop comes.
+  // Read from the end, the hops go back through pairs "x y" whose symbols alternate between two; the pair
+  // that is reached last ends in the answer, which the flipped instance exchanges. Further symbols fill the
+  // gaps where σ > 2; otherwise everything left over stands in front, where no hop comes.
   std::vector<std::int64_t> chain(Random& random, bool flipped) const {
     const std::int64_t used = std::min<std::int64_t>(sigma_, 16);
     const auto role = distinct(random, used, sigma_);
@@ -87,8 +90,8 @@ class KhopTask final : public TokenTask {
       const std::int64_t from = front || used == 2 ? 0 : 2;
       return role[static_cast<std::size_t>(from + draw(random, Variant::uniform, used - from))];
     };
-    // The symbol before the answer cannot be the answer: the last hop would stop one place later. (With two symbols and
-    // one hop it stops at the end itself, which holds the same symbol.)
+    // The symbol before the answer cannot be the answer: the last hop would stop one place later. (With two
+    // symbols and one hop it stops at the end itself, which holds the same symbol.)
     std::vector<std::int64_t> possible = role;
     if (used > 2) possible.erase(possible.begin() + (hops_ - 1) % 2);
     const auto two = distinct(random, 2, static_cast<std::int64_t>(possible.size()));

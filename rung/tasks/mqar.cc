@@ -1,6 +1,6 @@
-// MQAR, multi-query associative recall: k_1 v_1 … k_n v_n, then queries → the value of each queried key; where a key
-// comes twice the last wins. Token ids: values are [σ], keys σ … σ+M-1. Keys are different where M ≥ n allows it,
-// except in the adversarial variant.
+// MQAR, multi-query associative recall: k_1 v_1 … k_n v_n, then queries → the value of each queried key;
+// where a key comes twice the last wins. Token ids: values are [σ], keys σ … σ+M-1. Keys are different where
+// M ≥ n allows it, except in the adversarial variant.
 #include <algorithm>
 #include <map>
 
@@ -29,9 +29,12 @@ class MqarTask final : public TokenTask {
   }
   bool supports(Variant variant) const override {
     switch (variant) {
-      case Variant::permutation: return keys_ >= n_ && sigma_ >= n_ && queries_ <= n_;
-      case Variant::adversarial: return sigma_ >= 2;
-      default: return true;
+      case Variant::permutation:
+        return keys_ >= n_ && sigma_ >= n_ && queries_ <= n_;
+      case Variant::adversarial:
+        return sigma_ >= 2;
+      default:
+        return true;
     }
   }
 
@@ -88,7 +91,8 @@ class MqarTask final : public TokenTask {
     const auto known = written_keys(prompt);
     for (std::int64_t t = 2 * n_; t < prompt_length(); ++t)
       if (!std::binary_search(known.begin(), known.end(), prompt.token(t)))
-        return fail(ErrorCode::format, "[task] an mqar prompt asks at position {} for key {}, which is not there", t,
+        return fail(ErrorCode::format,
+                    "[task] an mqar prompt asks at position {} for key {}, which is not there", t,
                     prompt.token(t) - sigma_);
     return {};
   }
@@ -124,9 +128,10 @@ class MqarTask final : public TokenTask {
     return known;
   }
 
-  // Every key comes at least twice where n allows it, in mixed order. All but its last place hold one value, the last
-  // place another; the flipped instance exchanges the two.
-  void repeat_keys(Random& random, bool flipped, std::vector<std::int64_t>& key, std::vector<std::int64_t>& value) const {
+  // Every key comes at least twice where n allows it, in mixed order. All but its last place hold one value,
+  // the last place another; the flipped instance exchanges the two.
+  void repeat_keys(Random& random, bool flipped, std::vector<std::int64_t>& key,
+                   std::vector<std::int64_t>& value) const {
     const std::int64_t different = std::clamp<std::int64_t>(n_ / 2, 1, keys_);
     const auto names = distinct(random, different, keys_);
     std::vector<std::int64_t> early, last;
@@ -152,17 +157,19 @@ class MqarTask final : public TokenTask {
 }  // namespace
 
 TaskWord mqar_word() {
-  return {.name = "mqar",
-          .summary = "k_1 v_1 ... k_n v_n, then queries -> the value of each queried key, the last one where it repeats",
-          .sizes = {{"n", "pairs", 4, 1, kMaxPromptLength / 2},
-                    {"M", "keys to choose from; 2n unless given", std::nullopt, 1, kMaxAlphabet / 2},
-                    {"sigma", "values; n unless given", std::nullopt, 1, kMaxAlphabet / 2},
-                    {"queries", "queries; n unless given", std::nullopt, 1, kMaxPromptLength}},
-          .make = [](const TaskSizes& sizes, const TaskOptions&) -> Result<std::unique_ptr<Task>> {
-            const std::int64_t n = sizes.at("n");
-            return new_task<MqarTask>(n, size_or(sizes, "M", 2 * n), size_or(sizes, "sigma", n),
-                                      size_or(sizes, "queries", n));
-          }};
+  return {
+      .name = "mqar",
+      .summary =
+          "k_1 v_1 ... k_n v_n, then queries -> the value of each queried key, the last one where it repeats",
+      .sizes = {{"n", "pairs", 4, 1, kMaxPromptLength / 2},
+                {"M", "keys to choose from; 2n unless given", std::nullopt, 1, kMaxAlphabet / 2},
+                {"sigma", "values; n unless given", std::nullopt, 1, kMaxAlphabet / 2},
+                {"queries", "queries; n unless given", std::nullopt, 1, kMaxPromptLength}},
+      .make = [](const TaskSizes& sizes, const TaskOptions&) -> Result<std::unique_ptr<Task>> {
+        const std::int64_t n = sizes.at("n");
+        return new_task<MqarTask>(n, size_or(sizes, "M", 2 * n), size_or(sizes, "sigma", n),
+                                  size_or(sizes, "queries", n));
+      }};
 }
 
 }  // namespace rung

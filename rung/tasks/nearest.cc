@@ -1,8 +1,9 @@
-// Nearest neighbour: x_1 y_1 … x_n y_n x, points on the unit sphere and their labels → the label of the point with the
-// largest dot product with x, the first of equals. Fields: `vector` (d components k meaning k·2^-f; zero at labels) and
-// `label` ([σ], and σ itself as the blank at points). A unit vector is rounded to the grid component by component.
-// Drawn instances keep a margin γ = `margin`·2^-f between the two best dot products: points that come too near are drawn
-// again. Adversarial: every other point is as near as the margin lets it be, and has the other label.
+// Nearest neighbour: x_1 y_1 … x_n y_n x, points on the unit sphere and their labels → the label of the point
+// with the largest dot product with x, the first of equals. Fields: `vector` (d components k meaning k·2^-f;
+// zero at labels) and `label` ([σ], and σ itself as the blank at points). A unit vector is rounded to the
+// grid component by component. Drawn instances keep a margin γ = `margin`·2^-f between the two best dot
+// products: points that come too near are drawn again. Adversarial: every other point is as near as the
+// margin lets it be, and has the other label.
 #include <algorithm>
 
 #include "rung/tasks/sampling.h"
@@ -19,7 +20,9 @@ std::int64_t dot(const std::int64_t* a, const std::int64_t* b, std::int64_t d) {
   for (std::int64_t c = 0; c < d; ++c) sum += a[c] * b[c];
   return sum;
 }
-std::int64_t dot(const Vector& a, const Vector& b) { return dot(a.data(), b.data(), static_cast<std::int64_t>(a.size())); }
+std::int64_t dot(const Vector& a, const Vector& b) {
+  return dot(a.data(), b.data(), static_cast<std::int64_t>(a.size()));
+}
 
 // ⌊√x⌋.
 std::uint64_t integer_root(unsigned __int128 x) {
@@ -51,9 +54,12 @@ class NearestTask final : public Task {
   std::vector<std::int64_t> query_positions() const override { return {2 * s_.n}; }
   bool supports(Variant variant) const override {
     switch (variant) {
-      case Variant::permutation: return s_.sigma >= s_.n;  // all labels different
-      case Variant::adversarial: return s_.sigma >= 2;
-      default: return true;
+      case Variant::permutation:
+        return s_.sigma >= s_.n;  // all labels different
+      case Variant::adversarial:
+        return s_.sigma >= 2;
+      default:
+        return true;
     }
   }
 
@@ -76,7 +82,8 @@ class NearestTask final : public Task {
       for (auto& point : points) point = unit(random);
       const std::size_t best = separate(random, x, points);
       // Zipf queries: the nearest point stands early more often.
-      if (variant == Variant::zipf) std::swap(points[best], points[static_cast<std::size_t>(zipf(random, s_.n))]);
+      if (variant == Variant::zipf)
+        std::swap(points[best], points[static_cast<std::size_t>(zipf(random, s_.n))]);
       if (variant == Variant::permutation)
         labels = distinct(random, s_.n, s_.sigma);
       else
@@ -113,11 +120,12 @@ class NearestTask final : public Task {
       const bool point = t % 2 == 0;
       const std::int64_t label = prompt.fields[1][static_cast<std::size_t>(t)];
       if ((label == s_.sigma) != point)
-        return fail(ErrorCode::format, "[task] label {} at position {} of a nearest prompt; expected {}", label, t,
-                    point ? "the blank" : "a label");
+        return fail(ErrorCode::format, "[task] label {} at position {} of a nearest prompt; expected {}",
+                    label, t, point ? "the blank" : "a label");
       const std::int64_t norm = dot(at(prompt, t), at(prompt, t), s_.d);
       // |u| = 2^f, every component rounded by at most 1/2: |v|² - 2^2f is at most 2^f √d + d/4 in size.
-      const std::int64_t slack = one() * (static_cast<std::int64_t>(integer_root(static_cast<std::uint64_t>(s_.d))) + 1) + s_.d;
+      const std::int64_t slack =
+          one() * (static_cast<std::int64_t>(integer_root(static_cast<std::uint64_t>(s_.d))) + 1) + s_.d;
       if (point ? std::abs(norm - one() * one()) > slack : norm != 0)
         return fail(ErrorCode::format, "[task] the vector at position {} of a nearest prompt; expected {}", t,
                     point ? "length 1" : "zeros beside a label");
@@ -134,7 +142,9 @@ class NearestTask final : public Task {
  private:
   std::int64_t one() const { return std::int64_t{1} << s_.f; }
   std::int64_t margin_squared_scale() const { return s_.margin << s_.f; }  // the margin in units of 2^-2f
-  const std::int64_t* at(const Prompt& prompt, std::int64_t t) const { return prompt.fields[0].data() + t * s_.d; }
+  const std::int64_t* at(const Prompt& prompt, std::int64_t t) const {
+    return prompt.fields[0].data() + t * s_.d;
+  }
 
   // v / |v| on the grid. REQUIRES v != 0, |v_c| < 2^40.
   Vector normalised(Vector v) const {
@@ -150,7 +160,8 @@ class NearestTask final : public Task {
     return v;
   }
 
-  // A direction: every component a sum of twelve even draws, near enough to a Gaussian that no direction is preferred.
+  // A direction: every component a sum of twelve even draws, near enough to a Gaussian that no direction is
+  // preferred.
   Vector unit(Random& random) const {
     Vector v(static_cast<std::size_t>(s_.d));
     do
@@ -177,8 +188,8 @@ class NearestTask final : public Task {
     return best;
   }
 
-  // The best point close to x; each other point moves from it towards a drawn direction and stops as soon as it is the
-  // margin behind (and behind at all).
+  // The best point close to x; each other point moves from it towards a drawn direction and stops as soon as
+  // it is the margin behind (and behind at all).
   void crowd(Random& random, const Vector& x, std::size_t best, std::vector<Vector>& points) const {
     constexpr std::int64_t kSteps = 64;
     const auto between = [&](const Vector& from, const Vector& to, std::int64_t step) {
@@ -209,12 +220,14 @@ Result<std::unique_ptr<Task>> make_nearest(const TaskSizes& sizes, const TaskOpt
   const std::int64_t n = sizes.at("n"), d = sizes.at("d"), f = sizes.at("f");
   const std::int64_t half = std::int64_t{1} << (f - 1);
   if (d > half * half)
-    return fail(ErrorCode::range, "[task] vectors of d = {} components with f = {} fraction bits; expected d at most {}",
-                d, f, half * half);
+    return fail(ErrorCode::range,
+                "[task] vectors of d = {} components with f = {} fraction bits; expected d at most {}", d, f,
+                half * half);
   const std::int64_t margin = size_or(sizes, "margin", std::min(2 * half / n, half));
   if (margin > half)
-    return fail(ErrorCode::range, "[task] margin = {} of nearest with f = {}; expected at most {} (gamma = 1/2)", margin,
-                f, half);
+    return fail(ErrorCode::range,
+                "[task] margin = {} of nearest with f = {}; expected at most {} (gamma = 1/2)", margin, f,
+                half);
   return new_task<NearestTask>(NearestTask::Sizes{n, d, sizes.at("sigma"), f, margin});
 }
 
@@ -228,8 +241,8 @@ TaskWord nearest_word() {
                     {"d", "components of a vector", 4, 1, kMaxDimension},
                     {"sigma", "labels", 2, 1, kMaxAlphabet - 1},
                     {"f", "fraction bits of a component", 8, 1, kMaxFraction},
-                    {"margin", "least gap of the two best products, in units of 2^-f; 2^f/n unless given", std::nullopt,
-                     0, std::int64_t{1} << kMaxFraction}},
+                    {"margin", "least gap of the two best products, in units of 2^-f; 2^f/n unless given",
+                     std::nullopt, 0, std::int64_t{1} << kMaxFraction}},
           .make = make_nearest};
 }
 

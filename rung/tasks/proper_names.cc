@@ -18,16 +18,17 @@ constexpr std::array<std::string_view, kEntityKinds> kEndings = {"",     "ton", 
                                                                  "holm", "dorf", "stad", "mark"};
 
 constexpr std::array<std::string_view, 24> kRelations = {
-    "mayor",  "river", "market", "garden", "teacher", "bridge",  "harbour", "baker",
+    "mayor",  "river", "market",  "garden", "teacher", "bridge",  "harbour", "baker",
     "tower",  "rival", "library", "patron", "school",  "painter", "mill",    "doctor",
-    "chapel", "guild", "museum", "judge",  "orchard", "captain", "theatre", "founder"};
+    "chapel", "guild", "museum",  "judge",  "orchard", "captain", "theatre", "founder"};
 
 }  // namespace
 
 std::string entity_name(std::int64_t kind, std::int64_t number) {
   RUNG_REQUIRE(kind >= 0 && kind < kEntityKinds && number >= 0, "kind={} number={}", kind, number);
-  // Syllables are the digits of the number, two at least. So that neighbours do not look alike, a digit is stretched by
-  // a stride without a factor in common with the number of syllables, and moved by the syllable before it.
+  // Syllables are the digits of the number, two at least. So that neighbours do not look alike, a digit is
+  // stretched by a stride without a factor in common with the number of syllables, and moved by the syllable
+  // before it.
   constexpr std::int64_t kStride = 25;
   std::string name;
   std::int64_t syllable = 0;

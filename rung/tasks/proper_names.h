@@ -1,5 +1,5 @@
-// Words for plain-language prompts: names of people and places made of syllables, and nouns of relations. Two different
-// (kind, number) never share a name, and a name never equals a relation word.
+// Words for plain-language prompts: names of people and places made of syllables, and nouns of relations. Two
+// different (kind, number) never share a name, and a name never equals a relation word.
 #pragma once
 
 #include <cstdint>

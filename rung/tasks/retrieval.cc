@@ -1,5 +1,6 @@
-// Retrieval of pairs: (a_1,b_1) … (a_n,b_n), query a → b_i where a = a_i. One position a pair: fields `key` (D bits, all
-// keys different), `value` ([σ], and σ itself as the blank of the query) and `role` (0 pair, 1 query).
+// Retrieval of pairs: (a_1,b_1) … (a_n,b_n), query a → b_i where a = a_i. One position a pair: fields `key`
+// (D bits, all keys different), `value` ([σ], and σ itself as the blank of the query) and `role` (0 pair, 1
+// query).
 #include <algorithm>
 #include <bit>
 
@@ -15,21 +16,26 @@ constexpr std::int64_t kPair = 0, kQuery = 1;
 
 class RetrievalTask final : public Task {
  public:
-  RetrievalTask(std::int64_t n, std::int64_t key_bits, std::int64_t sigma) : n_(n), key_bits_(key_bits), sigma_(sigma) {}
+  RetrievalTask(std::int64_t n, std::int64_t key_bits, std::int64_t sigma)
+      : n_(n), key_bits_(key_bits), sigma_(sigma) {}
 
   std::string_view name() const override { return "retrieval"; }
   nlohmann::ordered_json size() const override { return {{"n", n_}, {"D", key_bits_}, {"sigma", sigma_}}; }
   std::vector<FieldSpec> fields() const override {
-    return {{.name = "key", .size = keys()}, {.name = "value", .size = sigma_ + 1}, {.name = "role", .size = 2}};
+    return {
+        {.name = "key", .size = keys()}, {.name = "value", .size = sigma_ + 1}, {.name = "role", .size = 2}};
   }
   AnswerSpec answer_spec() const override { return token_answer(sigma_); }
   std::int64_t prompt_length() const override { return n_ + 1; }
   std::vector<std::int64_t> query_positions() const override { return {n_}; }
   bool supports(Variant variant) const override {
     switch (variant) {
-      case Variant::permutation: return sigma_ >= n_;  // all values different
-      case Variant::adversarial: return sigma_ >= 2;
-      default: return true;
+      case Variant::permutation:
+        return sigma_ >= n_;  // all values different
+      case Variant::adversarial:
+        return sigma_ >= 2;
+      default:
+        return true;
     }
   }
 
@@ -76,17 +82,22 @@ class RetrievalTask final : public Task {
     for (std::int64_t t = 0; t <= n_; ++t) {
       const auto at = static_cast<std::size_t>(t);
       if (prompt.fields[2][at] != (t < n_ ? kPair : kQuery))
-        return fail(ErrorCode::format, "[task] role {} at position {} of a retrieval prompt; expected the query last",
+        return fail(ErrorCode::format,
+                    "[task] role {} at position {} of a retrieval prompt; expected the query last",
                     prompt.fields[2][at], t);
       if ((prompt.fields[1][at] == sigma_) != (t == n_))
-        return fail(ErrorCode::format, "[task] value {} at position {} of a retrieval prompt; expected the blank {} at the query alone",
-                    prompt.fields[1][at], t, sigma_);
+        return fail(
+            ErrorCode::format,
+            "[task] value {} at position {} of a retrieval prompt; expected the blank {} at the query alone",
+            prompt.fields[1][at], t, sigma_);
     }
     auto sorted = sorted_keys(prompt);
     if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
-      return fail(ErrorCode::format, "[task] key {} twice in a retrieval prompt; expected different keys", *twice);
+      return fail(ErrorCode::format, "[task] key {} twice in a retrieval prompt; expected different keys",
+                  *twice);
     if (!std::binary_search(sorted.begin(), sorted.end(), prompt.fields[0].back()))
-      return fail(ErrorCode::format, "[task] the query of a retrieval prompt asks for key {}, which is not there",
+      return fail(ErrorCode::format,
+                  "[task] the query of a retrieval prompt asks for key {}, which is not there",
                   prompt.fields[0].back());
     return {};
   }
@@ -140,8 +151,8 @@ class RetrievalTask final : public Task {
     return sorted;
   }
 
-  // A key drawn evenly stands at `asked`; the others are the keys nearest to it in Hamming distance: all at distance
-  // 1, then 2, … until there are n. Which bits come first, and the places, are drawn.
+  // A key drawn evenly stands at `asked`; the others are the keys nearest to it in Hamming distance: all at
+  // distance 1, then 2, … until there are n. Which bits come first, and the places, are drawn.
   std::vector<std::int64_t> nearby_keys(Random& random, std::size_t asked) const {
     const auto target = static_cast<std::uint64_t>(draw(random, Variant::uniform, keys()));
     const auto bit = distinct(random, key_bits_, key_bits_);
@@ -153,7 +164,8 @@ class RetrievalTask final : public Task {
         for (std::uint64_t rest = mask; rest != 0; rest &= rest - 1)
           flips |= std::uint64_t{1} << bit[static_cast<std::size_t>(std::countr_zero(rest))];
         found.push_back(static_cast<std::int64_t>(target ^ flips));
-        const std::uint64_t low = mask & (0 - mask), carried = mask + low;  // the next mask of the same weight
+        const std::uint64_t low = mask & (0 - mask),
+                            carried = mask + low;  // the next mask of the same weight
         mask = carried | (((mask ^ carried) >> 2) / low);
       }
     }
@@ -167,10 +179,12 @@ class RetrievalTask final : public Task {
 
 Result<std::unique_ptr<Task>> make_retrieval(const TaskSizes& sizes, const TaskOptions&) {
   const std::int64_t n = sizes.at("n");
-  const std::int64_t needed = std::max<std::int64_t>(1, std::bit_width(static_cast<std::uint64_t>(n - 1)));  // ⌈lg n⌉
+  const std::int64_t needed =
+      std::max<std::int64_t>(1, std::bit_width(static_cast<std::uint64_t>(n - 1)));  // ⌈lg n⌉
   const std::int64_t key_bits = size_or(sizes, "D", needed);
   if (key_bits < needed)
-    return fail(ErrorCode::range, "[task] retrieval of n = {} different keys of D = {} bits; expected D at least {}", n,
+    return fail(ErrorCode::range,
+                "[task] retrieval of n = {} different keys of D = {} bits; expected D at least {}", n,
                 key_bits, needed);
   return new_task<RetrievalTask>(n, key_bits, size_or(sizes, "sigma", n));
 }

@@ -9,18 +9,20 @@
 
 namespace rung {
 
-// Zipf with exponent 1: rank r in [0, bound) has probability (1/(r+1)) / (1 + 1/2 + … + 1/bound), exactly and without
-// a table. The ranks 2^j .. 2^(j+1)-1 (counted from 1) have total weight at most 1: draw j evenly, a rank evenly
-// among them, and keep rank r with probability 2^j / r. REQUIRES 1 <= bound <= 2^62.
+// Zipf with exponent 1: rank r in [0, bound) has probability (1/(r+1)) / (1 + 1/2 + … + 1/bound), exactly and
+// without a table. The ranks 2^j .. 2^(j+1)-1 (counted from 1) have total weight at most 1: draw j evenly, a
+// rank evenly among them, and keep rank r with probability 2^j / r. REQUIRES 1 <= bound <= 2^62.
 std::int64_t zipf(Random& random, std::int64_t bound);
 
 // A value of [0, bound): Zipf in that variant, uniform in the others.
 inline std::int64_t draw(Random& random, Variant variant, std::int64_t bound) {
-  return variant == Variant::zipf ? zipf(random, bound)
-                                  : static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(bound)));
+  return variant == Variant::zipf
+             ? zipf(random, bound)
+             : static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(bound)));
 }
 
-// `count` different values of [0, bound), every ordered choice equally likely. Memory O(count). REQUIRES count <= bound.
+// `count` different values of [0, bound), every ordered choice equally likely. Memory O(count). REQUIRES
+// count <= bound.
 std::vector<std::int64_t> distinct(Random& random, std::int64_t count, std::int64_t bound);
 
 // An even coin.

@@ -30,7 +30,9 @@ class SeqCompTask final : public TokenTask {
   }
   AnswerSpec answer_spec() const override { return token_answer(last_domain()); }
   std::int64_t prompt_length() const override { return layout_.length(); }
-  bool supports(Variant variant) const override { return variant != Variant::adversarial || last_domain() >= 2; }
+  bool supports(Variant variant) const override {
+    return variant != Variant::adversarial || last_domain() >= 2;
+  }
 
   Instance generate(Variant variant, std::uint64_t seed, std::uint64_t index) const override {
     RUNG_REQUIRE(supports(variant), "seqcomp {}", variant_name(variant));
@@ -38,7 +40,9 @@ class SeqCompTask final : public TokenTask {
     Random& random = pair.random;
     std::vector<std::int64_t> tokens(static_cast<std::size_t>(layout_.length()));
     const std::int64_t levels = layout_.levels();
-    const auto at = [&](std::int64_t position) -> std::int64_t& { return tokens[static_cast<std::size_t>(position)]; };
+    const auto at = [&](std::int64_t position) -> std::int64_t& {
+      return tokens[static_cast<std::size_t>(position)];
+    };
     for (std::int64_t l = levels; l >= 1; --l) {
       const std::int64_t domain = layout_.domain(l - 1), base = layout_.table_position(l);
       if (variant == Variant::permutation) {
@@ -90,8 +94,9 @@ class SeqCompTask final : public TokenTask {
     return out;
   }
 
-  // Facts "The R of E is F.": z_1 gives the homes of people, z_l the relations w of the places that z_{l-1} reached.
-  // Places of different levels have different names. The question follows the facts, or comes first in easy order.
+  // Facts "The R of E is F.": z_1 gives the homes of people, z_l the relations w of the places that z_{l-1}
+  // reached. Places of different levels have different names. The question follows the facts, or comes first
+  // in easy order.
   std::optional<Language> language(const Instance& instance) const override {
     const Prompt& prompt = instance.prompt;
     const std::int64_t levels = layout_.levels();
@@ -101,15 +106,17 @@ class SeqCompTask final : public TokenTask {
       const std::int64_t l = hard ? levels + 1 - step : step;
       const std::int64_t entities = l == 1 ? layout_.domain(0) : layout_.domain(l - 2);
       for (std::int64_t argument = 0; argument < layout_.domain(l - 1); ++argument)
-        fmt::format_to(std::back_inserter(facts), "{}The {} of {} is {}.", facts.empty() ? "" : " ", relation(l, argument / entities),
-                       entity_name(l - 1, argument % entities),
+        fmt::format_to(std::back_inserter(facts), "{}The {} of {} is {}.", facts.empty() ? "" : " ",
+                       relation(l, argument / entities), entity_name(l - 1, argument % entities),
                        entity_name(l, prompt.token(layout_.table_position(l) + argument)));
     }
     std::string question = "What is ";
     for (std::int64_t l = levels; l >= 1; --l)
-      question += fmt::format("the {} of ", relation(l, l == 1 ? 0 : prompt.token(layout_.branch_position(l - 1))));
+      question +=
+          fmt::format("the {} of ", relation(l, l == 1 ? 0 : prompt.token(layout_.branch_position(l - 1))));
     question += entity_name(0, prompt.token(layout_.start_position())) + "?";
-    return Language{hard ? facts + " " + question : question + " " + facts, entity_name(levels, instance.answer.front())};
+    return Language{hard ? facts + " " + question : question + " " + facts,
+                    entity_name(levels, instance.answer.front())};
   }
 
  protected:
@@ -146,7 +153,8 @@ class SeqCompTask final : public TokenTask {
   bool starts_group(std::int64_t position) const {
     if (position == layout_.start_position() || position == layout_.equals_position()) return true;
     for (std::int64_t l = 1; l <= layout_.levels(); ++l)
-      if (position == layout_.table_position(l) || (l < layout_.levels() && position == layout_.branch_position(l)))
+      if (position == layout_.table_position(l) ||
+          (l < layout_.levels() && position == layout_.branch_position(l)))
         return true;
     return false;
   }
@@ -156,7 +164,8 @@ class SeqCompTask final : public TokenTask {
 
 Result<std::unique_ptr<Task>> make_seqcomp(const TaskSizes& sizes, const TaskOptions& options) {
   if (sizes.contains("n") && sizes.contains("m") && sizes.at("n") != sizes.at("m"))
-    return fail(ErrorCode::range, "[task] n = {} and m = {} of seqcomp; n is another name of m, give one of them",
+    return fail(ErrorCode::range,
+                "[task] n = {} and m = {} of seqcomp; n is another name of m, give one of them",
                 sizes.at("n"), sizes.at("m"));
   const std::int64_t m = size_or(sizes, "m", size_or(sizes, "n", 2));
   const std::int64_t levels = sizes.at("L");
@@ -166,8 +175,10 @@ Result<std::unique_ptr<Task>> make_seqcomp(const TaskSizes& sizes, const TaskOpt
     if (l < levels)
       branching.push_back(size_or(sizes, name, 2));
     else if (sizes.contains(name))
-      return fail(ErrorCode::range, "[task] seqcomp with L = {} has no size {}; expected n1 to n{}", levels, name,
-                  levels - 1);
+      return fail(ErrorCode::range, "[task] seqcomp with L = {} has no size {}; expected {}", levels, name,
+                  levels == 1   ? "none of that kind"
+                  : levels == 2 ? "n1"
+                                : fmt::format("n1 to n{}", levels - 1));
   }
   const auto order = options.contains("order") && options.at("order") == "easy" ? SeqCompLayout::Order::easy
                                                                                 : SeqCompLayout::Order::hard;
@@ -178,12 +189,14 @@ Result<std::unique_ptr<Task>> make_seqcomp(const TaskSizes& sizes, const TaskOpt
 }  // namespace
 
 TaskWord seqcomp_word() {
-  TaskWord word{.name = "seqcomp",
-                .summary = "L functions written out, composed: the values of z_L ... z_1, z_0, w_1 ... w_{L-1}, = -> i_L",
-                .sizes = {{"L", "functions", 2, 1, kMaxSeqCompLevels},
-                          {"m", "N_0, arguments of z_1; 2 unless given", std::nullopt, 1, kMaxPromptLength},
-                          {"n", "another name of m", std::nullopt, 1, kMaxPromptLength}},
-                .make = make_seqcomp};
+  TaskWord word{
+      .name = "seqcomp",
+      .summary =
+          "L functions written out, composed: the values of z_L ... z_1, z_0, w_1 ... w_{L-1}, = -> i_L",
+      .sizes = {{"L", "functions", 2, 1, kMaxSeqCompLevels},
+                {"m", "N_0, arguments of z_1; 2 unless given", std::nullopt, 1, kMaxPromptLength},
+                {"n", "another name of m", std::nullopt, 1, kMaxPromptLength}},
+      .make = make_seqcomp};
   static constexpr std::string_view names[] = {"n1", "n2", "n3", "n4", "n5", "n6", "n7"};
   static_assert(std::size(names) == kMaxSeqCompLevels - 1);
   for (const auto name : names)

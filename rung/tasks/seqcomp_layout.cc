@@ -17,8 +17,10 @@ Result<SeqCompLayout> SeqCompLayout::make(std::int64_t m, std::vector<std::int64
       if (__builtin_mul_overflow(domain, layout.branching(l), &domain)) domain = kMaxPromptLength;
     }
     if (domain > kMaxPromptLength - tokens)
-      return fail(ErrorCode::range, "[task] a seqcomp prompt of more than {} tokens (N_{} = m n1 ... n{} alone); expected less",
-                  kMaxPromptLength, l, l);
+      return fail(
+          ErrorCode::range,
+          "[task] sizes of seqcomp that make a prompt of more than {} tokens at z_{}; expected smaller ones",
+          kMaxPromptLength, l + 1);
     tokens += domain;
     layout.domains_.push_back(domain);
   }

@@ -1,8 +1,8 @@
-// q-sparse average (Sanford, Hsu, Telgarsky 2306.02896): position i holds a q-subset y_i of [n] and a vector z_i → at
-// every position the mean of z_j over j ∈ y_i. Fields: `subset` (q increasing numbers of [n]) and `vector` (d
-// components k meaning k·2^-f, k from -2^f to 2^f). A component of the answer is an integer over 2^(f+⌈lg q⌉+2), the
-// mean rounded with halves up; an answer within 1/(4q) counts as right. y_i names earlier and later positions, so a
-// causal model can be asked at the last position alone (read = last).
+// q-sparse average (Sanford, Hsu, Telgarsky 2306.02896): position i holds a q-subset y_i of [n] and a vector
+// z_i → at every position the mean of z_j over j ∈ y_i. Fields: `subset` (q increasing numbers of [n]) and
+// `vector` (d components k meaning k·2^-f, k from -2^f to 2^f). A component of the answer is an integer over
+// 2^(f+⌈lg q⌉+2), the mean rounded with halves up; an answer within 1/(4q) counts as right. y_i names earlier
+// and later positions, so a causal model can be asked at the last position alone (read = last).
 #include <algorithm>
 #include <bit>
 
@@ -31,7 +31,8 @@ class SparseAverageTask final : public Task {
   struct Sizes {
     std::int64_t n, q, d, f;
   };
-  SparseAverageTask(Sizes sizes, bool last_only) : n_(sizes.n), q_(sizes.q), d_(sizes.d), f_(sizes.f), last_only_(last_only) {}
+  SparseAverageTask(Sizes sizes, bool last_only)
+      : n_(sizes.n), q_(sizes.q), d_(sizes.d), f_(sizes.f), last_only_(last_only) {}
 
   std::string_view name() const override { return "sparse-average"; }
   nlohmann::ordered_json size() const override { return {{"n", n_}, {"q", q_}, {"d", d_}, {"f", f_}}; }
@@ -41,7 +42,9 @@ class SparseAverageTask final : public Task {
             {.name = "vector", .size = grid(), .length = d_, .low = -one()}};
   }
   AnswerSpec answer_spec() const override {
-    return {.kind = AnswerSpec::Kind::vector, .size = d_, .fraction = static_cast<int>(f_) + finer(),
+    return {.kind = AnswerSpec::Kind::vector,
+            .size = d_,
+            .fraction = static_cast<int>(f_) + finer(),
             .tolerance = 1.0 / static_cast<double>(4 * q_)};
   }
   std::int64_t prompt_length() const override { return n_; }
@@ -66,11 +69,15 @@ class SparseAverageTask final : public Task {
       std::vector<std::int64_t> members;
       if (variant == Variant::permutation) {
         // y_i = {π(i), …, π(i+q-1)}: every position is asked for exactly q times.
-        for (std::int64_t j = 0; j < q_; ++j) members.push_back(order[static_cast<std::size_t>((i + j) % n_)]);
+        for (std::int64_t j = 0; j < q_; ++j)
+          members.push_back(order[static_cast<std::size_t>((i + j) % n_)]);
       } else if (variant == Variant::zipf) {
-        while (static_cast<std::int64_t>(members.size()) < q_)
-          if (const auto j = zipf(random, n_); std::find(members.begin(), members.end(), j) == members.end())
-            members.push_back(j);
+        std::vector<bool> taken(static_cast<std::size_t>(n_), false);
+        while (static_cast<std::int64_t>(members.size()) < q_) {
+          const std::int64_t j = zipf(random, n_);
+          if (!taken[static_cast<std::size_t>(j)]) members.push_back(j);
+          taken[static_cast<std::size_t>(j)] = true;
+        }
       } else {
         members = distinct(random, q_, n_);
       }
@@ -93,7 +100,8 @@ class SparseAverageTask final : public Task {
       for (std::int64_t c = 0; c < d_; ++c) {
         std::int64_t sum = 0;
         for (std::int64_t j = 0; j < q_; ++j)
-          sum += prompt.fields[1][static_cast<std::size_t>(prompt.fields[0][static_cast<std::size_t>(i * q_ + j)] * d_ + c)];
+          sum += prompt.fields[1][static_cast<std::size_t>(
+              prompt.fields[0][static_cast<std::size_t>(i * q_ + j)] * d_ + c)];
         const std::int64_t twice = 2 * (sum << finer()) + q_;  // floor((2·sum·2^finer + q) / 2q)
         answers.push_back(twice >= 0 ? twice / (2 * q_) : -((-twice + 2 * q_ - 1) / (2 * q_)));
       }
@@ -104,8 +112,11 @@ class SparseAverageTask final : public Task {
     RUNG_CHECK(validate_shape(*this, prompt));
     for (std::int64_t i = 0; i < n_; ++i)
       for (std::int64_t j = 1; j < q_; ++j)
-        if (prompt.fields[0][static_cast<std::size_t>(i * q_ + j - 1)] >= prompt.fields[0][static_cast<std::size_t>(i * q_ + j)])
-          return fail(ErrorCode::format, "[task] the subset at position {} of a sparse-average prompt; expected increasing numbers", i);
+        if (prompt.fields[0][static_cast<std::size_t>(i * q_ + j - 1)] >=
+            prompt.fields[0][static_cast<std::size_t>(i * q_ + j)])
+          return fail(
+              ErrorCode::format,
+              "[task] the subset at position {} of a sparse-average prompt; expected increasing numbers", i);
     return {};
   }
 
@@ -146,7 +157,8 @@ class SparseAverageTask final : public Task {
   std::vector<std::int64_t> one_sided() const {
     std::vector<std::int64_t> members;
     for (std::int64_t start : {0, 1})
-      for (std::int64_t j = start; j < n_ && static_cast<std::int64_t>(members.size()) < q_; j += 2) members.push_back(j);
+      for (std::int64_t j = start; j < n_ && static_cast<std::int64_t>(members.size()) < q_; j += 2)
+        members.push_back(j);
     return members;
   }
 
@@ -156,7 +168,8 @@ class SparseAverageTask final : public Task {
 
 Result<std::unique_ptr<Task>> make_sparse_average(const TaskSizes& sizes, const TaskOptions& options) {
   const std::int64_t n = sizes.at("n"), q = size_or(sizes, "q", std::min<std::int64_t>(2, n));
-  if (q > n) return fail(ErrorCode::range, "[task] q = {} of sparse-average with n = {}; expected q at most n", q, n);
+  if (q > n)
+    return fail(ErrorCode::range, "[task] q = {} of sparse-average with n = {}; expected q at most n", q, n);
   const auto read = options.find("read");
   return new_task<SparseAverageTask>(SparseAverageTask::Sizes{n, q, sizes.at("d"), sizes.at("f")},
                                      read != options.end() && read->second == "last");

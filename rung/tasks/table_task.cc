@@ -1,4 +1,5 @@
-// A user's task as a table of prompts and answers. A drawn instance is an evenly drawn row; the table is all there is.
+// A user's task as a table of prompts and answers. A drawn instance is an evenly drawn row; the table is all
+// there is.
 #include <algorithm>
 
 #include "rung/spec/nearest_word.h"
@@ -20,7 +21,8 @@ bool before(const Row& a, const Row& b) { return a.tokens < b.tokens; }
 class TableTask final : public TokenTask {
  public:
   // REQUIRES rows sorted by tokens, no two alike, all of one length.
-  TableTask(std::string name, std::vector<Row> rows, bool boolean) : name_(std::move(name)), rows_(std::move(rows)), boolean_(boolean) {
+  TableTask(std::string name, std::vector<Row> rows, bool boolean)
+      : name_(std::move(name)), rows_(std::move(rows)), boolean_(boolean) {
     for (const auto& row : rows_) {
       vocabulary_ = std::max(vocabulary_, 1 + *std::max_element(row.tokens.begin(), row.tokens.end()));
       answers_ = std::max(answers_, 1 + row.answer);
@@ -32,7 +34,9 @@ class TableTask final : public TokenTask {
     return {{"length", prompt_length()}, {"rows", rows_.size()}};
   }
   AnswerSpec answer_spec() const override { return boolean_ ? boolean_answer() : token_answer(answers_); }
-  std::int64_t prompt_length() const override { return static_cast<std::int64_t>(rows_.front().tokens.size()); }
+  std::int64_t prompt_length() const override {
+    return static_cast<std::int64_t>(rows_.front().tokens.size());
+  }
   bool supports(Variant variant) const override { return variant == Variant::uniform; }
 
   Instance generate(Variant variant, std::uint64_t seed, std::uint64_t index) const override {
@@ -52,7 +56,9 @@ class TableTask final : public TokenTask {
     return {};
   }
 
-  std::int64_t choices(const Prompt& prefix) const override { return static_cast<std::int64_t>(next_tokens(prefix).size()); }
+  std::int64_t choices(const Prompt& prefix) const override {
+    return static_cast<std::int64_t>(next_tokens(prefix).size());
+  }
   void extend(Prompt& prefix, std::int64_t choice) const override {
     prefix.fields[0].push_back(next_tokens(prefix).at(static_cast<std::size_t>(choice)));
     ++prefix.positions;
@@ -90,17 +96,20 @@ class TableTask final : public TokenTask {
 
 Result<std::int64_t> read_number(const nlohmann::json& value, std::string_view what, std::int64_t line) {
   if (!value.is_number_integer() || value < 0 || value >= kMaxAlphabet)
-    return fail(ErrorCode::format, "[task] {} in line {}; expected whole numbers from 0 to {}", what, line, kMaxAlphabet - 1);
+    return fail(ErrorCode::format, "[task] {} in line {}; expected whole numbers from 0 to {}", what, line,
+                kMaxAlphabet - 1);
   return value.get<std::int64_t>();
 }
 
 Result<Row> read_row(std::string_view text, std::int64_t line, bool& boolean) {
   const auto document = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!document.is_object() || !document.contains("tokens") || !document.contains("answer"))
-    return fail(ErrorCode::format, "[task] line {} of a table; expected {{\"tokens\":[...],\"answer\":a}}", line);
+    return fail(ErrorCode::format, "[task] line {} of a table; expected {{\"tokens\":[...],\"answer\":a}}",
+                line);
   const auto& tokens = document["tokens"];
   if (!tokens.is_array() || tokens.empty())
-    return fail(ErrorCode::format, "[task] \"tokens\" in line {}; expected a list of at least one number", line);
+    return fail(ErrorCode::format, "[task] \"tokens\" in line {}; expected a list of at least one number",
+                line);
   Row row{{}, 0, line};
   for (const auto& token : tokens) {
     RUNG_TRY(const std::int64_t value, read_number(token, "a token", line));
@@ -131,8 +140,8 @@ Result<std::unique_ptr<Task>> read_table_task(std::string name, std::string_view
     bool is_boolean = false;
     RUNG_TRY(Row row, read_row(this_line, line, is_boolean));
     if (!rows.empty() && row.tokens.size() != rows.front().tokens.size())
-      return fail(ErrorCode::format, "[task] {} tokens in line {}; expected {} as in line {}", row.tokens.size(), line,
-                  rows.front().tokens.size(), rows.front().line);
+      return fail(ErrorCode::format, "[task] {} tokens in line {}; expected {} as in line {}",
+                  row.tokens.size(), line, rows.front().tokens.size(), rows.front().line);
     if (!rows.empty() && is_boolean != boolean)
       return fail(ErrorCode::format, "[task] the answer in line {}; expected {} as in line {}", line,
                   boolean ? "true or false" : "a number", rows.front().line);
@@ -143,8 +152,8 @@ Result<std::unique_ptr<Task>> read_table_task(std::string name, std::string_view
   std::stable_sort(rows.begin(), rows.end(), before);
   for (std::size_t i = 1; i < rows.size(); ++i)
     if (rows[i].tokens == rows[i - 1].tokens && rows[i].answer != rows[i - 1].answer)
-      return fail(ErrorCode::format, "[task] lines {} and {} answer the same prompt differently", rows[i - 1].line,
-                  rows[i].line);
+      return fail(ErrorCode::format, "[task] lines {} and {} answer the same prompt differently",
+                  rows[i - 1].line, rows[i].line);
   const auto repeated = [](const Row& a, const Row& b) { return a.tokens == b.tokens; };
   rows.erase(std::unique(rows.begin(), rows.end(), repeated), rows.end());
   return new_task<TableTask>(std::move(name), std::move(rows), boolean);

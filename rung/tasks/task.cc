@@ -15,17 +15,21 @@ constexpr std::array<std::string_view, 4> kVariantNames = {"uniform", "permutati
 Result<Variant> parse_variant(std::string_view text) {
   const auto found = std::find(kVariantNames.begin(), kVariantNames.end(), text);
   if (found == kVariantNames.end())
-    return fail(ErrorCode::parse, "[task] unknown variant {}; {}", rung::quoted(text), suggest(text, kVariantNames));
+    return fail(ErrorCode::parse, "[task] unknown variant {}; {}", rung::quoted(text),
+                suggest(text, kVariantNames));
   return static_cast<Variant>(found - kVariantNames.begin());
 }
 
 std::string_view variant_name(Variant variant) { return kVariantNames[static_cast<std::size_t>(variant)]; }
 
-Prompt Task::empty_prompt() const { return Prompt{0, std::vector<std::vector<std::int64_t>>(fields().size())}; }
+Prompt Task::empty_prompt() const {
+  return Prompt{0, std::vector<std::vector<std::int64_t>>(fields().size())};
+}
 
 void Task::retract(Prompt& prefix) const {
   RUNG_REQUIRE(prefix.positions >= 1, "positions={}", prefix.positions);
-  for (auto& field : prefix.fields) field.resize(field.size() - field.size() / static_cast<std::size_t>(prefix.positions));
+  for (auto& field : prefix.fields)
+    field.resize(field.size() - field.size() / static_cast<std::size_t>(prefix.positions));
   --prefix.positions;
 }
 

@@ -4,8 +4,8 @@
 //   Instance i = (*task)->generate(Variant::uniform, /*seed=*/1, /*index=*/0);
 //   (*task)->answer(i.prompt) == i.answer;      // the reference answer is recomputed from the prompt alone
 //
-// Determinism: generate depends on (sizes, variant, seed, index) only. All prompts of one Task object have the same
-// length and the same query positions.
+// Determinism: generate depends on (sizes, variant, seed, index) only. All prompts of one Task object have
+// the same length and the same query positions.
 #pragma once
 
 #include <cstdint>
@@ -40,25 +40,26 @@ class Task {
   virtual ~Task() = default;
 
   virtual std::string_view name() const = 0;
-  virtual nlohmann::ordered_json size() const = 0;          // {"n": 64}: sizes with defaults filled in
+  virtual nlohmann::ordered_json size() const = 0;  // {"n": 64}: sizes with defaults filled in
   virtual std::vector<FieldSpec> fields() const = 0;
   virtual AnswerSpec answer_spec() const = 0;
-  virtual std::int64_t prompt_length() const = 0;           // T, tokens
+  virtual std::int64_t prompt_length() const = 0;                 // T, tokens
   virtual std::vector<std::int64_t> query_positions() const = 0;  // where answers are read, increasing
   virtual bool supports(Variant variant) const = 0;
-  // The words that differ from their default: {"order", "easy"}. make_task(name(), size(), options()) is this task again.
+  // The words that differ from their default: {"order", "easy"}. make_task(name(), size(), options()) is this
+  // task again.
   virtual std::map<std::string, std::string> options() const { return {}; }
 
-  // REQUIRES supports(variant). Adversarial instances come in pairs: 2k and 2k+1 are one draw in its two polarities,
-  // as close to each other as the task allows and with different answers.
+  // REQUIRES supports(variant). Adversarial instances come in pairs: 2k and 2k+1 are one draw in its two
+  // polarities, as close to each other as the task allows and with different answers.
   virtual Instance generate(Variant variant, std::uint64_t seed, std::uint64_t index) const = 0;
   // Recomputed from the prompt alone, slowly and plainly. REQUIRES a complete, valid prompt.
   virtual std::vector<std::int64_t> answer(const Prompt& prompt) const = 0;
   // One line on what is wrong with a prompt that is no instance of the task, or nothing.
   virtual Result<void> validate(const Prompt& prompt) const = 0;
 
-  // The tree of all prompts, position by position: how many values the position after `prefix` can take (the same
-  // canonical order on every machine), and the prefix extended by one of them. Complete prompts have
+  // The tree of all prompts, position by position: how many values the position after `prefix` can take (the
+  // same canonical order on every machine), and the prefix extended by one of them. Complete prompts have
   // positions == prompt_length(). choices == 0 on an incomplete prefix: not enumerable (real-valued tasks).
   virtual std::int64_t choices(const Prompt& prefix) const = 0;
   virtual void extend(Prompt& prefix, std::int64_t choice) const = 0;
@@ -66,10 +67,12 @@ class Task {
   void retract(Prompt& prefix) const;
   Prompt empty_prompt() const;
 
-  // The tokens that a chain of thought writes after the prompt (the last one is the answer), where the task has one.
+  // The tokens that a chain of thought writes after the prompt (the last one is the answer), where the task
+  // has one.
   virtual std::optional<std::vector<std::int64_t>> chain_of_thought(const Prompt& prompt) const;
 
-  // A person's view: text of one prompt, of one answer; language() is the plain-language form where the task has one.
+  // A person's view: text of one prompt, of one answer; language() is the plain-language form where the task
+  // has one.
   virtual std::string text(const Prompt& prompt) const;
   virtual std::string answer_text(std::span<const std::int64_t> answer) const;
   // How text() writes one value of one field: a number, unless the vocabulary has a sign for it.
@@ -84,7 +87,7 @@ class Task {
 using TaskSizes = std::map<std::string, std::int64_t>;
 
 struct TaskWord {
-  std::string_view name;       // "two-sum"
+  std::string_view name;  // "two-sum"
   std::string_view summary;
   struct Size {
     std::string_view name, help;
@@ -93,7 +96,8 @@ struct TaskWord {
   };
   std::vector<Size> sizes;
   // REQUIRES: sizes within their ranges with default values filled in, options among those below.
-  Result<std::unique_ptr<Task>> (*make)(const TaskSizes& sizes, const std::map<std::string, std::string>& options);
+  Result<std::unique_ptr<Task>> (*make)(const TaskSizes& sizes,
+                                        const std::map<std::string, std::string>& options);
   struct Option {
     std::string_view name, help;
     std::vector<std::string_view> words;  // the first is the default
@@ -105,15 +109,16 @@ std::span<const TaskWord> task_words();
 inline constexpr std::int64_t kMaxPromptLength = std::int64_t{1} << 31;  // tokens
 inline constexpr std::int64_t kMaxAlphabet = std::int64_t{1} << 60;      // values of one field
 
-// ENSURES: sizes checked (unknown names, ranges, prompt length at most 2^31); one-line errors with the nearest word.
-// NAME may be a path to a user's task file (user_task.h). Options are words: {"order","easy"}.
+// ENSURES: sizes checked (unknown names, ranges, prompt length at most 2^31); one-line errors with the
+// nearest word. NAME may be a path to a user's task file (user_task.h). Options are words: {"order","easy"}.
 Result<std::unique_ptr<Task>> make_task(std::string_view name, const TaskSizes& sizes,
                                         const std::map<std::string, std::string>& options = {});
 
 // The task's line in the list, or an error with the nearest word.
 Result<const TaskWord*> find_task_word(std::string_view name);
 
-// Every instance of the task in the canonical order while `visit` returns true. Returns how many were visited.
+// Every instance of the task in the canonical order while `visit` returns true. Returns how many were
+// visited.
 std::uint64_t enumerate(const Task& task, const std::function<bool(const Instance&)>& visit);
 
 }  // namespace rung

@@ -5,7 +5,8 @@
 #include "rung/spec/nearest_word.h"
 #include "rung/tasks/user_task.h"
 
-// The explicit list: a task is added by adding its file, which defines TaskWord NAME_word(), and its line here.
+// The explicit list: a task is added by adding its file, which defines TaskWord NAME_word(), and its line
+// here.
 #define RUNG_TASK_LIST(TASK) \
   TASK(eva)                  \
   TASK(index)                \
@@ -57,8 +58,8 @@ Result<TaskSizes> complete_sizes(const TaskWord& word, const TaskSizes& given) {
       return fail(ErrorCode::parse, "[task] {} has no size {}; {}", word.name, rung::quoted(name),
                   suggest(name, names_of(word.sizes)));
     if (value < size->low || value > size->high)
-      return fail(ErrorCode::range, "[task] {} = {} of {}; expected {} to {}", name, value, word.name, size->low,
-                  size->high);
+      return fail(ErrorCode::range, "[task] {} = {} of {}; expected {} to {}", name, value, word.name,
+                  size->low, size->high);
   }
   TaskSizes sizes = given;
   for (const auto& size : word.sizes)
@@ -85,19 +86,21 @@ Result<const TaskWord*> find_task_word(std::string_view name) {
   const auto words = task_words();
   const auto found = find_named(words, name);
   if (found == words.end())
-    return fail(ErrorCode::parse, "[task] unknown task {}; {}", rung::quoted(name), suggest(name, names_of(words)));
+    return fail(ErrorCode::parse, "[task] unknown task {}; {}", rung::quoted(name),
+                suggest(name, names_of(words)));
   return &*found;
 }
 
-Result<std::unique_ptr<Task>> make_task(std::string_view name, const TaskSizes& given, const TaskOptions& options) {
+Result<std::unique_ptr<Task>> make_task(std::string_view name, const TaskSizes& given,
+                                        const TaskOptions& options) {
   if (is_user_task(name)) return read_user_task(std::string(name), given, options);
   RUNG_TRY(const TaskWord* word, find_task_word(name));
   RUNG_TRY(const TaskSizes sizes, complete_sizes(*word, given));
   RUNG_CHECK(check_options(*word, options));
   RUNG_TRY(auto task, word->make(sizes, options));
   if (task->prompt_length() > kMaxPromptLength)
-    return fail(ErrorCode::range, "[task] a {} prompt of {} tokens; expected at most {}", name, task->prompt_length(),
-                kMaxPromptLength);
+    return fail(ErrorCode::range, "[task] a {} prompt of {} tokens; expected at most {}", name,
+                task->prompt_length(), kMaxPromptLength);
   return task;
 }
 

@@ -1,7 +1,7 @@
-// 3-Sum: x_1 … x_n in [M] → 1 iff x_i + x_j + x_k ≡ 0 (mod M) for different i, j, k; read at the last number. Answers
-// are balanced by a coin. 1: free data, then one triple is planted. 0: where M ≥ n² each number in turn avoids what
-// would close a triple; below that the lower third 1 .. ⌊(M-1)/3⌋, which has no triple, times a unit of Z_M.
-// M = n²+1 unless given.
+// 3-Sum: x_1 … x_n in [M] → 1 iff x_i + x_j + x_k ≡ 0 (mod M) for different i, j, k; read at the last number.
+// Answers are balanced by a coin. 1: free data, then one triple is planted. 0: where M ≥ n² each number in
+// turn avoids what would close a triple; below that the lower third 1 .. ⌊(M-1)/3⌋, which has no triple,
+// times a unit of Z_M. M = n²+1 unless given.
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
@@ -23,9 +23,12 @@ class ThreeSumTask final : public TokenTask {
   std::int64_t prompt_length() const override { return n_; }
   bool supports(Variant variant) const override {
     switch (variant) {
-      case Variant::permutation: return n_ >= 3 && n_ <= lower_third();
-      case Variant::adversarial: return n_ >= 3;
-      default: return true;
+      case Variant::permutation:
+        return n_ >= 3 && n_ <= lower_third();
+      case Variant::adversarial:
+        return n_ >= 3;
+      default:
+        return true;
     }
   }
 
@@ -77,10 +80,13 @@ class ThreeSumTask final : public TokenTask {
   }
   std::int64_t unit(Random& random) const {
     for (;;)
-      if (const std::int64_t u = draw(random, Variant::uniform, modulus_); std::gcd(u, modulus_) == 1) return u;
+      if (const std::int64_t u = draw(random, Variant::uniform, modulus_); std::gcd(u, modulus_) == 1)
+        return u;
   }
   void plant(std::vector<std::int64_t>& x, const std::vector<std::int64_t>& places) const {
-    const auto at = [&](int i) -> std::int64_t& { return x[static_cast<std::size_t>(places[static_cast<std::size_t>(i)])]; };
+    const auto at = [&](int i) -> std::int64_t& {
+      return x[static_cast<std::size_t>(places[static_cast<std::size_t>(i)])];
+    };
     at(2) = closing(at(0), at(1));
   }
 

@@ -1,5 +1,6 @@
-// Tasks whose positions carry one token each, read at the last position unless they say otherwise. The values that a
-// position can take depend on the position alone; a task with a further constraint overrides choices and extend.
+// Tasks whose positions carry one token each, read at the last position unless they say otherwise. The values
+// that a position can take depend on the position alone; a task with a further constraint overrides choices
+// and extend.
 #pragma once
 
 #include <string>
@@ -33,6 +34,8 @@ Result<void> validate_shape(const Task& task, const Prompt& prompt);
 
 // A task's answer of one bit.
 inline AnswerSpec boolean_answer() { return {.kind = AnswerSpec::Kind::boolean, .size = 2}; }
-inline AnswerSpec token_answer(std::int64_t alphabet) { return {.kind = AnswerSpec::Kind::token, .size = alphabet}; }
+inline AnswerSpec token_answer(std::int64_t alphabet) {
+  return {.kind = AnswerSpec::Kind::token, .size = alphabet};
+}
 
 }  // namespace rung

@@ -1,4 +1,5 @@
-// The layout of the two-party problems: a#b#, a and b of n bits, read at the last `#`. Token ids: 0, 1, `#` = 2.
+// The layout of the two-party problems: a#b#, a and b of n bits, read at the last `#`. Token ids: 0, 1, `#`
+// = 2.
 #pragma once
 
 #include "rung/tasks/sampling.h"

@@ -1,6 +1,6 @@
-// 2-Sum-last: x_1 … x_n, x_{n+1} in [M] → 1 iff x_j + x_{n+1} ≡ 0 (mod M) for some j ≤ n. The version of all lower
-// bounds. M = 2n+1 unless given. Answers are balanced: a coin decides, then the data are drawn for that answer
-// (1: one place, evenly drawn, holds the match and the others are free; 0: every place avoids it).
+// 2-Sum-last: x_1 … x_n, x_{n+1} in [M] → 1 iff x_j + x_{n+1} ≡ 0 (mod M) for some j ≤ n. The version of all
+// lower bounds. M = 2n+1 unless given. Answers are balanced: a coin decides, then the data are drawn for that
+// answer (1: one place, evenly drawn, holds the match and the others are free; 0: every place avoids it).
 #include "rung/tasks/sampling.h"
 #include "rung/tasks/task_list.h"
 #include "rung/tasks/token_task.h"
@@ -18,9 +18,12 @@ class TwoSumTask final : public TokenTask {
   std::int64_t prompt_length() const override { return n_ + 1; }
   bool supports(Variant variant) const override {
     switch (variant) {
-      case Variant::permutation: return modulus_ >= n_ + 1;  // x_1 … x_n all different, with or without the match
-      case Variant::adversarial: return modulus_ >= 2;
-      default: return true;
+      case Variant::permutation:
+        return modulus_ >= n_ + 1;  // x_1 … x_n all different, with or without the match
+      case Variant::adversarial:
+        return modulus_ >= 2;
+      default:
+        return true;
     }
   }
 
@@ -47,8 +50,8 @@ class TwoSumTask final : public TokenTask {
       const auto values = distinct(random, n_, modulus_ - 1);
       for (std::size_t j = 0; j < n; ++j) x[j] = values[j] + (values[j] >= match ? 1 : 0);
     } else {
-      for (std::size_t j = 0; j < n; ++j)
-        do x[j] = draw(random, variant, modulus_);
+      for (std::size_t j = 0; j < n; ++j) do
+          x[j] = draw(random, variant, modulus_);
         while (!yes && x[j] == match);
     }
     if (yes) x[place] = match;

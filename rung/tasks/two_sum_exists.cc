@@ -1,6 +1,6 @@
-// 2-Sum-exists: x_1 … x_n in [M] → 1 iff x_i + x_j ≡ 0 (mod M) for some i ≠ j; read at the last number. Answers are
-// balanced by a coin. 1: free data, then one pair is planted at two places. 0: each number in turn avoids the
-// negatives of those before it. M = 2n+1 unless given.
+// 2-Sum-exists: x_1 … x_n in [M] → 1 iff x_i + x_j ≡ 0 (mod M) for some i ≠ j; read at the last number.
+// Answers are balanced by a coin. 1: free data, then one pair is planted at two places. 0: each number in
+// turn avoids the negatives of those before it. M = 2n+1 unless given.
 #include <algorithm>
 #include <unordered_set>
 
@@ -21,9 +21,12 @@ class TwoSumExistsTask final : public TokenTask {
   std::int64_t prompt_length() const override { return n_; }
   bool supports(Variant variant) const override {
     switch (variant) {
-      case Variant::permutation: return n_ >= 2 && modulus_ >= 3 && n_ <= classes();
-      case Variant::adversarial: return n_ >= 2 && modulus_ >= 3;
-      default: return true;
+      case Variant::permutation:
+        return n_ >= 2 && modulus_ >= 3 && n_ <= classes();
+      case Variant::adversarial:
+        return n_ >= 2 && modulus_ >= 3;
+      default:
+        return true;
     }
   }
 

@@ -15,7 +15,8 @@ Result<std::string> read_text(const std::string& path) {
   const auto bytes = std::filesystem::file_size(path, error);
   if (error) return fail(ErrorCode::io, "[task] {}: {}", path, error.message());
   if (bytes > kMaxTaskFile)
-    return fail(ErrorCode::resource, "[task] {} has {} bytes; expected at most {}", path, bytes, kMaxTaskFile);
+    return fail(ErrorCode::resource, "[task] {} has {} bytes; expected at most {}", path, bytes,
+                kMaxTaskFile);
   std::ifstream file(path, std::ios::binary);
   std::string text(bytes, '\0');
   file.read(text.data(), static_cast<std::streamsize>(bytes));
@@ -29,9 +30,11 @@ bool is_user_task(std::string_view name) {
   return name.find('/') != std::string_view::npos || name.ends_with(".json") || name.ends_with(".jsonl");
 }
 
-Result<std::unique_ptr<Task>> read_user_task(const std::string& path, const TaskSizes& sizes, const TaskOptions& options) {
+Result<std::unique_ptr<Task>> read_user_task(const std::string& path, const TaskSizes& sizes,
+                                             const TaskOptions& options) {
   if (!options.empty())
-    return fail(ErrorCode::parse, "[task] {} is a task file and has no option \"{}\"", path, options.begin()->first);
+    return fail(ErrorCode::parse, "[task] {} is a task file and has no option \"{}\"", path,
+                options.begin()->first);
   const bool table = path.ends_with(".jsonl");
   if (!table && !path.ends_with(".json"))
     return fail(ErrorCode::parse, "[task] {}; expected a table (.jsonl) or an automaton (.json)", path);
@@ -39,7 +42,8 @@ Result<std::unique_ptr<Task>> read_user_task(const std::string& path, const Task
     return fail(ErrorCode::parse, "[task] {} is a table and has no size \"{}\"", path, sizes.begin()->first);
   RUNG_TRY(const std::string text, read_text(path));
   std::string name = std::filesystem::path(path).stem().string();
-  auto task = table ? read_table_task(std::move(name), text) : read_automaton_task(std::move(name), text, sizes);
+  auto task =
+      table ? read_table_task(std::move(name), text) : read_automaton_task(std::move(name), text, sizes);
   if (!task) return fail(task.error().code, "{}, in {}", task.error().message, path);
   return task;
 }

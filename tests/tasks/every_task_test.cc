@@ -1,5 +1,5 @@
-// What every task must satisfy, on all prompts of small sizes. tests/tasks/reference_answers_test.cc compares the
-// answers with second formulas.
+// What every task must satisfy, on all prompts of small sizes. tests/tasks/reference_answers_test.cc compares
+// the answers with second formulas.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -120,7 +120,8 @@ TEST_P(EveryTask, enumerates_each_prompt_once_and_each_is_valid) {
 }
 
 TEST_P(EveryTask, validates_exactly_the_prompts_that_it_enumerates) {
-  // Negative control: one number changed at one place gives a prompt that is enumerated, or one that is refused.
+  // Negative control: one number changed at one place gives a prompt that is enumerated, or one that is
+  // refused.
   if (GetParam().prompts == 0) return;
   std::set<Key> all;
   enumerate(*task_, [&](const Instance& instance) { return all.insert(instance.prompt.fields).second; });
@@ -187,7 +188,9 @@ TEST_P(EveryTask, gives_adversarial_pairs_different_answers) {
 TEST_P(EveryTask, balances_yes_and_no_where_both_are_possible) {
   if (task_->answer_spec().kind != AnswerSpec::Kind::boolean || GetParam().prompts == 0) return;
   std::set<std::int64_t> possible;
-  enumerate(*task_, [&](const Instance& instance) { return possible.insert(instance.answer.front()), possible.size() < 2; });
+  enumerate(*task_, [&](const Instance& instance) {
+    return possible.insert(instance.answer.front()), possible.size() < 2;
+  });
   for (const Variant variant : kVariants) {
     if (!task_->supports(variant)) continue;
     int yes = 0;

@@ -10,12 +10,14 @@
 namespace rung {
 namespace {
 
-std::string rows_of(const Task& task, Variant variant, RowForm form, std::uint64_t count, bool language = false) {
+std::string rows_of(const Task& task, Variant variant, RowForm form, std::uint64_t count,
+                    bool language = false) {
   std::string text;
-  const auto written = InstanceRows(task, variant, 4, form, language).write(count, "\n", [&](std::string_view bytes) -> Result<void> {
-    text += bytes;
-    return {};
-  });
+  const auto written = InstanceRows(task, variant, 4, form, language)
+                           .write(count, "\n", [&](std::string_view bytes) -> Result<void> {
+                             text += bytes;
+                             return {};
+                           });
   EXPECT_TRUE(written);
   return text;
 }
@@ -51,7 +53,8 @@ TEST(InstanceRows, are_json_objects_with_the_instance_in_them) {
         }
         EXPECT_EQ(fields, instance.prompt.fields) << word.name;
         std::vector<std::int64_t> answer;
-        for (const auto& entry : row["answer"].is_array() ? row["answer"] : nlohmann::json::array({row["answer"]}))
+        for (const auto& entry :
+             row["answer"].is_array() ? row["answer"] : nlohmann::json::array({row["answer"]}))
           if (entry.is_array())
             for (const auto& number : entry) answer.push_back(number);
           else
@@ -76,17 +79,19 @@ TEST(InstanceRows, do_not_depend_on_the_number_of_workers) {
 TEST(InstanceRows, stop_at_the_first_failing_write) {
   const auto task = std::move(*make_task("eva", {}));
   int calls = 0;
-  const auto written = InstanceRows(*task, Variant::uniform, 1, RowForm::text, false).write(1'000'000, "\n", [&](std::string_view) -> Result<void> {
-    ++calls;
-    return fail(ErrorCode::io, "full");
-  });
+  const auto written = InstanceRows(*task, Variant::uniform, 1, RowForm::text, false)
+                           .write(1'000'000, "\n", [&](std::string_view) -> Result<void> {
+                             ++calls;
+                             return fail(ErrorCode::io, "full");
+                           });
   EXPECT_FALSE(written);
   EXPECT_EQ(calls, 1);
 }
 
 TEST(InstanceRows, read_back_as_a_table_are_the_same_task) {
   const auto task = std::move(*make_task("index", {{"n", 3}}));
-  const auto table = std::move(*read_table_task("again", rows_of(*task, Variant::uniform, RowForm::jsonl, 200)));
+  const auto table =
+      std::move(*read_table_task("again", rows_of(*task, Variant::uniform, RowForm::jsonl, 200)));
   const auto visited = enumerate(*table, [&](const Instance& instance) {
     EXPECT_EQ(instance.answer, task->answer(instance.prompt));
     return true;
@@ -102,7 +107,8 @@ TEST(InstanceRows, carry_plain_language_on_request) {
 }
 
 TEST(LmEval, asks_for_a_choice_where_the_answer_is_yes_or_no_and_for_text_elsewhere) {
-  const std::string yes_no = lm_eval_config(*std::move(*make_task("two-sum", {})), Variant::uniform, "a b/x.jsonl");
+  const std::string yes_no =
+      lm_eval_config(*std::move(*make_task("two-sum", {})), Variant::uniform, "a b/x.jsonl");
   EXPECT_NE(yes_no.find("output_type: multiple_choice\n"), std::string::npos);
   EXPECT_NE(yes_no.find("test: \"a b/x.jsonl\"\n"), std::string::npos);
   EXPECT_NE(yes_no.find("task: rung_two_sum\n"), std::string::npos);

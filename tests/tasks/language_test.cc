@@ -1,4 +1,5 @@
-// Plain-language prompts are read back by a reader that knows only English this simple, and answered from the facts.
+// Plain-language prompts are read back by a reader that knows only English this simple, and answered from the
+// facts.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -13,16 +14,19 @@ namespace {
 
 std::string answer_from(const std::string& text) {
   std::map<std::pair<std::string, std::string>, std::string> facts;
-  static const std::regex fact("The (\\w+) of (\\w+) is (\\w+)\\."), question("What is (.*) of (\\w+)\\?"), word("the (\\w+)");
+  static const std::regex fact("The (\\w+) of (\\w+) is (\\w+)\\."), question("What is (.*) of (\\w+)\\?"),
+      word("the (\\w+)");
   for (std::sregex_iterator at(text.begin(), text.end(), fact), end; at != end; ++at)
     EXPECT_TRUE(facts.emplace(std::pair((*at)[1], (*at)[2]), (*at)[3]).second) << "two facts on " << (*at)[0];
   std::smatch asked;
   EXPECT_TRUE(std::regex_search(text, asked, question));
   const std::string chain = asked[1];
   std::vector<std::string> relations;
-  for (std::sregex_iterator at(chain.begin(), chain.end(), word), end; at != end; ++at) relations.push_back((*at)[1]);
+  for (std::sregex_iterator at(chain.begin(), chain.end(), word), end; at != end; ++at)
+    relations.push_back((*at)[1]);
   std::string current = asked[2];
-  for (auto relation = relations.rbegin(); relation != relations.rend(); ++relation) current = facts.at({*relation, current});
+  for (auto relation = relations.rbegin(); relation != relations.rend(); ++relation)
+    current = facts.at({*relation, current});
   return current;
 }
 
@@ -56,8 +60,10 @@ TEST(Language, of_retrieval_and_seqcomp_is_answered_by_its_facts) {
 TEST(Language, gives_different_things_different_names) {
   std::set<std::string> names;
   for (std::int64_t kind = 0; kind < kEntityKinds; ++kind)
-    for (std::int64_t number = 0; number < 20000; ++number) EXPECT_TRUE(names.insert(entity_name(kind, number)).second);
-  for (std::int64_t number = 0; number < 1000; ++number) EXPECT_TRUE(names.insert(relation_word(number)).second);
+    for (std::int64_t number = 0; number < 20000; ++number)
+      EXPECT_TRUE(names.insert(entity_name(kind, number)).second);
+  for (std::int64_t number = 0; number < 1000; ++number)
+    EXPECT_TRUE(names.insert(relation_word(number)).second);
   EXPECT_FALSE(names.contains(std::string(kHomeWord)));
 }
 

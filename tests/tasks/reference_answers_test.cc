@@ -1,5 +1,5 @@
-// Every task's answer against a second formula, written from the definition and sharing nothing with the first: on all
-// prompts of a small size, and on drawn prompts of a larger one.
+// Every task's answer against a second formula, written from the definition and sharing nothing with the
+// first: on all prompts of a small size, and on drawn prompts of a larger one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -109,15 +109,18 @@ Numbers mean(const Prompt& p, const nlohmann::ordered_json& size) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(p.positions); ++i)
     for (std::size_t c = 0; c < d; ++c) {
       double sum = 0;
-      for (std::size_t j = 0; j < q; ++j) sum += static_cast<double>(p.fields[1][static_cast<std::size_t>(p.fields[0][i * q + j]) * d + c]);
-      answers.push_back(static_cast<std::int64_t>(std::floor(std::ldexp(sum, finer) / static_cast<double>(q) + 0.5)));
+      for (std::size_t j = 0; j < q; ++j)
+        sum += static_cast<double>(p.fields[1][static_cast<std::size_t>(p.fields[0][i * q + j]) * d + c]);
+      answers.push_back(
+          static_cast<std::int64_t>(std::floor(std::ldexp(sum, finer) / static_cast<double>(q) + 0.5)));
     }
   return answers;
 }
 
 Numbers equal(const Prompt& p, const nlohmann::ordered_json& size) {
   const std::ptrdiff_t n = size["n"];
-  const Numbers a(p.fields[0].begin(), p.fields[0].begin() + n + 1), b(p.fields[0].begin() + n + 1, p.fields[0].end());
+  const Numbers a(p.fields[0].begin(), p.fields[0].begin() + n + 1),
+      b(p.fields[0].begin() + n + 1, p.fields[0].end());
   return yes_if(a == b);
 }
 
@@ -137,7 +140,8 @@ Numbers nearest(const Prompt& p, const nlohmann::ordered_json& size) {
   for (std::size_t i = 0; i < n; ++i) {
     double product = 0;
     for (std::size_t c = 0; c < d; ++c)
-      product += static_cast<double>(p.fields[0][2 * i * d + c]) * static_cast<double>(p.fields[0][2 * n * d + c]);
+      product +=
+          static_cast<double>(p.fields[0][2 * i * d + c]) * static_cast<double>(p.fields[0][2 * n * d + c]);
     by_product.emplace(product, p.fields[1][2 * i + 1]);
   }
   return {by_product.rbegin()->second};
@@ -151,7 +155,8 @@ Numbers nested(const Prompt& p, const nlohmann::ordered_json& size) {
   for (const auto b : word) deepest = std::max(deepest, depth += b < k ? 1 : -1);
   for (std::size_t i = 0; i + 1 < word.size();) {
     if (word[i] < k && word[i + 1] == word[i] + k) {
-      word.erase(word.begin() + static_cast<std::ptrdiff_t>(i), word.begin() + static_cast<std::ptrdiff_t>(i) + 2);
+      word.erase(word.begin() + static_cast<std::ptrdiff_t>(i),
+                 word.begin() + static_cast<std::ptrdiff_t>(i) + 2);
       i = 0;
     } else {
       ++i;
@@ -175,12 +180,14 @@ Numbers at_least(const Prompt& p, const nlohmann::ordered_json& size) {
   return yes_if(static_cast<std::int64_t>(symbols.count(asked)) >= k);
 }
 
-// Kirchhoff: the number of spanning trees is a cofactor of the Laplacian; n-1 edges with exactly one are a tree.
+// Kirchhoff: the number of spanning trees is a cofactor of the Laplacian; n-1 edges with exactly one are a
+// tree.
 Numbers one_spanning_tree(const Prompt& p, const nlohmann::ordered_json& size) {
   const std::size_t n = size["n"];
   std::vector<std::vector<double>> laplacian(n, std::vector<double>(n, 0));
   for (std::size_t e = 0; e < n - 1; ++e) {
-    const auto u = static_cast<std::size_t>(p.fields[0][2 * e]), v = static_cast<std::size_t>(p.fields[0][2 * e + 1]);
+    const auto u = static_cast<std::size_t>(p.fields[0][2 * e]),
+               v = static_cast<std::size_t>(p.fields[0][2 * e + 1]);
     if (u == v) continue;
     laplacian[u][u] += 1, laplacian[v][v] += 1, laplacian[u][v] -= 1, laplacian[v][u] -= 1;
   }
@@ -193,7 +200,8 @@ Numbers one_spanning_tree(const Prompt& p, const nlohmann::ordered_json& size) {
     if (pivot != i) std::swap(laplacian[pivot], laplacian[i]), determinant = -determinant;
     determinant *= laplacian[i][i];
     for (std::size_t r = i + 1; r + 1 < n; ++r)
-      for (std::size_t c = n - 1; c-- > i;) laplacian[r][c] -= laplacian[i][c] * laplacian[r][i] / laplacian[i][i];
+      for (std::size_t c = n - 1; c-- > i;)
+        laplacian[r][c] -= laplacian[i][c] * laplacian[r][i] / laplacian[i][i];
   }
   return yes_if(std::abs(determinant - 1) < 0.5);
 }
@@ -226,8 +234,14 @@ std::vector<Case> cases() {
       {"two-sum", {{"n", 4}, {"M", 6}}, {{"n", 64}}, two_sum_last},
       {"two-sum-exists", {{"n", 4}, {"M", 6}}, {{"n", 64}}, two_sum_exists},
       {"three-sum", {{"n", 4}, {"M", 8}}, {{"n", 20}}, three_sum},
-      {"seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}}, {{"L", 4}, {"m", 3}, {"n1", 2}, {"n2", 3}, {"n3", 4}}, compose},
-      {"sparse-average", {{"n", 3}, {"q", 2}, {"d", 1}, {"f", 0}}, {{"n", 30}, {"q", 5}, {"d", 3}, {"f", 7}}, mean},
+      {"seqcomp",
+       {{"L", 2}, {"m", 2}, {"n1", 2}},
+       {{"L", 4}, {"m", 3}, {"n1", 2}, {"n2", 3}, {"n3", 4}},
+       compose},
+      {"sparse-average",
+       {{"n", 3}, {"q", 2}, {"d", 1}, {"f", 0}},
+       {{"n", 30}, {"q", 5}, {"d", 3}, {"f", 7}},
+       mean},
       {"equality", {{"n", 4}}, {{"n", 33}}, equal},
       {"disjointness", {{"n", 4}}, {{"n", 33}}, disjoint},
       {"nearest", {}, {{"n", 20}, {"d", 5}, {"sigma", 9}, {"f", 12}}, nearest},
@@ -264,11 +278,13 @@ TEST(ReferenceAnswers, agree_with_the_second_formula_on_drawn_prompts) {
   for (const auto& c : cases()) {
     const auto task = std::move(*make_task(c.name, c.large, c.options));
     const auto size = task->size();
-    for (const Variant variant : {Variant::uniform, Variant::permutation, Variant::zipf, Variant::adversarial}) {
+    for (const Variant variant :
+         {Variant::uniform, Variant::permutation, Variant::zipf, Variant::adversarial}) {
       if (!task->supports(variant)) continue;
       for (std::uint64_t index = 0; index < 300; ++index) {
         const Instance instance = task->generate(variant, 17, index);
-        ASSERT_EQ(instance.answer, c.formula(instance.prompt, size)) << c.name << " " << variant_name(variant) << ": " << task->text(instance.prompt);
+        ASSERT_EQ(instance.answer, c.formula(instance.prompt, size))
+            << c.name << " " << variant_name(variant) << ": " << task->text(instance.prompt);
       }
     }
   }

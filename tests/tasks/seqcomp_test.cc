@@ -40,14 +40,15 @@ TEST(SeqComp, counts_the_tokens_of_its_prompt) {
 }
 
 TEST(SeqComp, refuses_sizes_that_do_not_fit_without_allocating) {
-  for (const TaskSizes& sizes : std::vector<TaskSizes>{{{"m", std::int64_t{1} << 31}},
-                                                       {{"m", 1 << 20}, {"n1", 1 << 20}},
-                                                       {{"L", 8}, {"m", 1 << 30}, {"n1", 1 << 30}, {"n7", 1 << 30}},
-                                                       {{"L", 9}},
-                                                       {{"L", 0}},
-                                                       {{"m", -1}},
-                                                       {{"L", 2}, {"n2", 2}},
-                                                       {{"m", 3}, {"n", 4}}})
+  for (const TaskSizes& sizes :
+       std::vector<TaskSizes>{{{"m", std::int64_t{1} << 31}},
+                              {{"m", 1 << 20}, {"n1", 1 << 20}},
+                              {{"L", 8}, {"m", 1 << 30}, {"n1", 1 << 30}, {"n7", 1 << 30}},
+                              {{"L", 9}},
+                              {{"L", 0}},
+                              {{"m", -1}},
+                              {{"L", 2}, {"n2", 2}},
+                              {{"m", 3}, {"n", 4}}})
     EXPECT_FALSE(make_task("seqcomp", sizes));
   EXPECT_TRUE(make_task("seqcomp", {{"n", 5}}));
 }

@@ -13,7 +13,9 @@ constexpr std::string_view kParity = R"({
   "transitions": {"even": {"a": "even", "b": "odd"}, "odd": {"a": "odd", "b": "even"}}, "accepting": ["odd"]})";
 
 TEST(TableTask, holds_its_rows_and_nothing_else) {
-  const auto task = std::move(*read_table_task("mine", "{\"tokens\":[2,0],\"answer\":5}\n\n{\"answer\":1,\"tokens\":[0,1],\"note\":\"x\"}\n{\"tokens\":[2,1],\"answer\":0}\n"));
+  const auto task = std::move(*read_table_task("mine",
+                                               "{\"tokens\":[2,0],\"answer\":5}\n\n{\"answer\":1,\"tokens\":["
+                                               "0,1],\"note\":\"x\"}\n{\"tokens\":[2,1],\"answer\":0}\n"));
   EXPECT_EQ(task->name(), "mine");
   EXPECT_EQ(task->prompt_length(), 2);
   EXPECT_EQ(task->fields()[0].size, 3);
@@ -25,31 +27,49 @@ TEST(TableTask, holds_its_rows_and_nothing_else) {
   enumerate(*task, [&](const Instance& i) { return all.push_back(i.prompt.fields[0]), true; });
   EXPECT_EQ(all, (std::vector<std::vector<std::int64_t>>{{0, 1}, {2, 0}, {2, 1}}));
   std::set<std::vector<std::int64_t>> drawn;
-  for (std::uint64_t i = 0; i < 50; ++i) drawn.insert(task->generate(Variant::uniform, 1, i).prompt.fields[0]);
+  for (std::uint64_t i = 0; i < 50; ++i)
+    drawn.insert(task->generate(Variant::uniform, 1, i).prompt.fields[0]);
   EXPECT_EQ(drawn.size(), 3u);
   EXPECT_FALSE(task->supports(Variant::adversarial));
 }
 
 TEST(TableTask, reads_yes_and_no) {
-  const auto task = std::move(*read_table_task("mine", "{\"tokens\":[2],\"answer\":true}\n{\"tokens\":[1],\"answer\":false}"));
+  const auto task = std::move(
+      *read_table_task("mine", "{\"tokens\":[2],\"answer\":true}\n{\"tokens\":[1],\"answer\":false}"));
   EXPECT_EQ(task->answer_spec().kind, AnswerSpec::Kind::boolean);
   EXPECT_EQ(task->answer({1, {{2}}}), std::vector<std::int64_t>{1});
 }
 
 TEST(TableTask, refuses_what_is_no_table) {
-  for (const std::string_view text :
-       {"", "\n\n", "[]", "{", "{}", "null", "{\"tokens\":[1]}", "{\"tokens\":[],\"answer\":1}", "{\"tokens\":1,\"answer\":1}",
-        "{\"tokens\":[-1],\"answer\":1}", "{\"tokens\":[1.5],\"answer\":1}", "{\"tokens\":[\"1\"],\"answer\":1}",
-        "{\"tokens\":[18446744073709551615],\"answer\":1}", "{\"tokens\":[1],\"answer\":-1}", "{\"tokens\":[1],\"answer\":1e400}",
-        "{\"tokens\":[1],\"answer\":2305843009213693952}", "{\"tokens\":[1],\"answer\":1}\n{\"tokens\":[1,2],\"answer\":1}",
-        "{\"tokens\":[1],\"answer\":1}\n{\"tokens\":[1],\"answer\":2}", "{\"tokens\":[1],\"answer\":1}\n{\"tokens\":[2],\"answer\":true}",
-        "{\"tokens\":[1],\"answer\":null}", "\xff\xfe", "{\"tokens\":[[1]],\"answer\":1}"}) {
+  for (const std::string_view text : {"",
+                                      "\n\n",
+                                      "[]",
+                                      "{",
+                                      "{}",
+                                      "null",
+                                      "{\"tokens\":[1]}",
+                                      "{\"tokens\":[],\"answer\":1}",
+                                      "{\"tokens\":1,\"answer\":1}",
+                                      "{\"tokens\":[-1],\"answer\":1}",
+                                      "{\"tokens\":[1.5],\"answer\":1}",
+                                      "{\"tokens\":[\"1\"],\"answer\":1}",
+                                      "{\"tokens\":[18446744073709551615],\"answer\":1}",
+                                      "{\"tokens\":[1],\"answer\":-1}",
+                                      "{\"tokens\":[1],\"answer\":1e400}",
+                                      "{\"tokens\":[1],\"answer\":2305843009213693952}",
+                                      "{\"tokens\":[1],\"answer\":1}\n{\"tokens\":[1,2],\"answer\":1}",
+                                      "{\"tokens\":[1],\"answer\":1}\n{\"tokens\":[1],\"answer\":2}",
+                                      "{\"tokens\":[1],\"answer\":1}\n{\"tokens\":[2],\"answer\":true}",
+                                      "{\"tokens\":[1],\"answer\":null}",
+                                      "\xff\xfe",
+                                      "{\"tokens\":[[1]],\"answer\":1}"}) {
     const auto task = read_table_task("mine", text);
     ASSERT_FALSE(task) << text;
     EXPECT_EQ(task.error().message.find('\n'), std::string::npos);
   }
-  EXPECT_EQ(read_table_task("mine", "{\"tokens\":[1],\"answer\":1}\n{\"tokens\":[1],\"answer\":2}").error().message,
-            "[task] lines 1 and 2 answer the same prompt differently");
+  EXPECT_EQ(
+      read_table_task("mine", "{\"tokens\":[1],\"answer\":1}\n{\"tokens\":[1],\"answer\":2}").error().message,
+      "[task] lines 1 and 2 answer the same prompt differently");
 }
 
 TEST(TableTask, survives_deep_nesting) {
@@ -75,8 +95,10 @@ TEST(AutomatonTask, runs_the_automaton) {
 }
 
 TEST(AutomatonTask, gives_the_output_of_the_last_state) {
-  const auto task = std::move(*read_automaton_task("two", R"({"alphabet":["x"],"states":["p","q"],"start":"p","length":3,
-      "transitions":{"p":{"x":"q"},"q":{"x":"p"}},"outputs":{"p":7,"q":4}})", {}));
+  const auto task =
+      std::move(*read_automaton_task("two", R"({"alphabet":["x"],"states":["p","q"],"start":"p","length":3,
+      "transitions":{"p":{"x":"q"},"q":{"x":"p"}},"outputs":{"p":7,"q":4}})",
+                                     {}));
   EXPECT_EQ(task->answer_spec().kind, AnswerSpec::Kind::token);
   EXPECT_EQ(task->answer_spec().size, 8);
   EXPECT_EQ(task->answer({3, {{0, 0, 0}}}), std::vector<std::int64_t>{4});
@@ -91,15 +113,29 @@ TEST(AutomatonTask, refuses_what_is_no_automaton) {
   };
   ASSERT_TRUE(read_automaton_task("parity", kParity, {}));
   for (const auto& text :
-       {std::string("[]"), std::string("{}"), with("\"start\": \"even\"", "\"start\": \"neither\""), with("\"start\": \"even\", ", ""),
-        with("[\"a\", \"b\"]", "[\"a\", \"a\"]"), with("[\"a\", \"b\"]", "[\"a\"]"), with("[\"a\", \"b\"]", "[]"), with("[\"a\", \"b\"]", "[\"a\", 2]"),
-        with("[\"a\", \"b\"]", "[\"a\", \"b c\"]"), with("\"a\": \"even\", \"b\": \"odd\"", "\"a\": \"even\""),
-        with("\"a\": \"even\", \"b\": \"odd\"", "\"a\": \"even\", \"a\": \"odd\""), with("\"a\": \"odd\"", "\"a\": \"gone\""), with("[\"odd\"]", "[\"gone\"]"),
-        with("[\"odd\"]", "\"odd\""), with("\"accepting\": [\"odd\"]", "\"outputs\": {\"odd\": 1}"),
+       {std::string("[]"),
+        std::string("{}"),
+        with("\"start\": \"even\"", "\"start\": \"neither\""),
+        with("\"start\": \"even\", ", ""),
+        with("[\"a\", \"b\"]", "[\"a\", \"a\"]"),
+        with("[\"a\", \"b\"]", "[\"a\"]"),
+        with("[\"a\", \"b\"]", "[]"),
+        with("[\"a\", \"b\"]", "[\"a\", 2]"),
+        with("[\"a\", \"b\"]", "[\"a\", \"b c\"]"),
+        with("\"a\": \"even\", \"b\": \"odd\"", "\"a\": \"even\""),
+        with("\"a\": \"even\", \"b\": \"odd\"", "\"a\": \"even\", \"a\": \"odd\""),
+        with("\"a\": \"odd\"", "\"a\": \"gone\""),
+        with("[\"odd\"]", "[\"gone\"]"),
+        with("[\"odd\"]", "\"odd\""),
+        with("\"accepting\": [\"odd\"]", "\"outputs\": {\"odd\": 1}"),
         with("\"accepting\": [\"odd\"]", "\"outputs\": {\"odd\": 1, \"even\": -1}"),
-        with("\"accepting\": [\"odd\"]", "\"outputs\": {\"odd\": 1, \"even\": 0}, \"accepting\": []"), with(", \"accepting\": [\"odd\"]", ""),
-        with("\"length\": 4", "\"length\": 0"), with("\"length\": 4", "\"length\": 1e3"), with("\"length\": 4", "\"length\": 1152921504606846976"),
-        with("\"length\": 4", "\"lenght\": 4"), with("\"length\": 4,", "")}) {
+        with("\"accepting\": [\"odd\"]", "\"outputs\": {\"odd\": 1, \"even\": 0}, \"accepting\": []"),
+        with(", \"accepting\": [\"odd\"]", ""),
+        with("\"length\": 4", "\"length\": 0"),
+        with("\"length\": 4", "\"length\": 1e3"),
+        with("\"length\": 4", "\"length\": 1152921504606846976"),
+        with("\"length\": 4", "\"lenght\": 4"),
+        with("\"length\": 4,", "")}) {
     const auto task = read_automaton_task("parity", text, {});
     ASSERT_FALSE(task) << text;
     EXPECT_EQ(task.error().message.find('\n'), std::string::npos);
@@ -121,7 +157,8 @@ TEST(UserTask, is_read_from_a_path) {
 }
 
 TEST(UserTask, refuses_paths_that_are_no_task_files) {
-  EXPECT_EQ(make_task("missing.jsonl", {}).error().message, "[task] missing.jsonl: No such file or directory");
+  EXPECT_EQ(make_task("missing.jsonl", {}).error().message,
+            "[task] missing.jsonl: No such file or directory");
   EXPECT_FALSE(make_task("/", {}));
   EXPECT_FALSE(make_task("/dev/zero", {}));
   EXPECT_FALSE(make_task("/tmp", {}));

@@ -1,4 +1,5 @@
-// What the variants promise beyond valid prompts: Zipf's law, different values, and the adversarial column of the tasks.
+// What the variants promise beyond valid prompts: Zipf's law, different values, and the adversarial column of
+// the tasks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +15,9 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-std::unique_ptr<Task> task(std::string_view name, const TaskSizes& sizes) { return std::move(*make_task(name, sizes)); }
+std::unique_ptr<Task> task(std::string_view name, const TaskSizes& sizes) {
+  return std::move(*make_task(name, sizes));
+}
 
 TEST(Variants, are_parsed_by_name_and_refused_with_the_nearest_word) {
   EXPECT_EQ(*parse_variant("zipf"), Variant::zipf);
@@ -74,14 +77,16 @@ TEST(Variants, permutation_is_refused_where_values_must_repeat) {
 
 // Places at which the two prompts of an adversarial pair differ.
 std::size_t changed(const Task& of, std::uint64_t k) {
-  const auto one = of.generate(Variant::adversarial, 9, 2 * k).prompt, two = of.generate(Variant::adversarial, 9, 2 * k + 1).prompt;
+  const auto one = of.generate(Variant::adversarial, 9, 2 * k).prompt,
+             two = of.generate(Variant::adversarial, 9, 2 * k + 1).prompt;
   std::size_t count = 0;
   for (std::size_t i = 0; i < one.fields[0].size(); ++i) count += one.fields[0][i] != two.fields[0][i];
   return count;
 }
 
 TEST(Variants, adversarial_pairs_of_decision_tasks_differ_in_one_place) {
-  for (const auto* name : {"two-sum", "two-sum-exists", "three-sum", "equality", "disjointness", "dyck", "counting"})
+  for (const auto* name :
+       {"two-sum", "two-sum-exists", "three-sum", "equality", "disjointness", "dyck", "counting"})
     for (std::uint64_t k = 0; k < 50; ++k) EXPECT_LE(changed(*task(name, {}), k), 1u) << name;
 }
 
@@ -104,9 +109,11 @@ TEST(Variants, adversarial_retrieval_surrounds_the_key_at_hamming_distance_one) 
       EXPECT_LE(std::popcount(static_cast<std::uint64_t>(keys[i] ^ keys.back())), 1);
   }
   // One key more than there are neighbours: the last stands at distance 2.
-  const Numbers keys = task("retrieval", {{"n", 10}, {"D", 8}})->generate(Variant::adversarial, 1, 0).prompt.fields[0];
+  const Numbers keys =
+      task("retrieval", {{"n", 10}, {"D", 8}})->generate(Variant::adversarial, 1, 0).prompt.fields[0];
   int far = 0;
-  for (std::size_t i = 0; i < 10; ++i) far += std::popcount(static_cast<std::uint64_t>(keys[i] ^ keys.back())) == 2;
+  for (std::size_t i = 0; i < 10; ++i)
+    far += std::popcount(static_cast<std::uint64_t>(keys[i] ^ keys.back())) == 2;
   EXPECT_EQ(far, 1);
 }
 
@@ -135,7 +142,8 @@ TEST(Variants, adversarial_counting_is_at_the_threshold) {
   const auto counting = task("counting", {{"n", 12}});
   for (std::uint64_t index = 0; index < 50; ++index) {
     const Numbers t = counting->generate(Variant::adversarial, 1, index).prompt.fields[0];
-    EXPECT_EQ(std::count(t.begin(), t.begin() + 12, t[12]), t[13] - 4 + 1 - static_cast<std::int64_t>(index % 2));
+    EXPECT_EQ(std::count(t.begin(), t.begin() + 12, t[12]),
+              t[13] - 4 + 1 - static_cast<std::int64_t>(index % 2));
   }
 }
 
@@ -149,7 +157,8 @@ TEST(Variants, adversarial_istree_leaves_two_components_and_one_simple_cycle) {
       std::set<std::set<std::int64_t>> edges;
       for (std::size_t e = 0; e < t.size(); e += 2) {
         edges.insert({t[e], t[e + 1]});
-        const auto from = component[static_cast<std::size_t>(t[e])], to = component[static_cast<std::size_t>(t[e + 1])];
+        const auto from = component[static_cast<std::size_t>(t[e])],
+                   to = component[static_cast<std::size_t>(t[e + 1])];
         std::replace(component.begin(), component.end(), from, to);
       }
       EXPECT_EQ(std::set<std::size_t>(component.begin(), component.end()).size(), 2u);
@@ -159,7 +168,8 @@ TEST(Variants, adversarial_istree_leaves_two_components_and_one_simple_cycle) {
 }
 
 TEST(Variants, adversarial_cgram_contexts_differ_from_the_true_one_in_at_most_one_place) {
-  const auto cgram = task("cgram", {{"n", 19}, {"c", 4}, {"sigma", 9}});  // 16 symbols: four blocks; then the context
+  const auto cgram =
+      task("cgram", {{"n", 19}, {"c", 4}, {"sigma", 9}});  // 16 symbols: four blocks; then the context
   for (std::uint64_t index = 0; index < 50; ++index) {
     const Numbers s = cgram->generate(Variant::adversarial, 1, index).prompt.fields[0];
     int exact = 0;
@@ -186,7 +196,8 @@ TEST(Variants, nearest_keeps_its_margin) {
           for (std::int64_t i = 0; i < n; ++i) {
             products.push_back(0);
             for (std::int64_t c = 0; c < d; ++c)
-              products.back() += v[static_cast<std::size_t>(2 * i * d + c)] * v[static_cast<std::size_t>(2 * n * d + c)];
+              products.back() +=
+                  v[static_cast<std::size_t>(2 * i * d + c)] * v[static_cast<std::size_t>(2 * n * d + c)];
           }
           std::sort(products.rbegin(), products.rend());
           if (n > 1) {
