@@ -1,12 +1,15 @@
 // A stranger's program on the installed libraries.
 #include <cstdio>
 
-#include "rung/spec/random.h"
-#include "rung/spec/result.h"
+#include "rung/spec/architecture.h"
+#include "rung/tasks/task.h"
 
 int main() {
-  rung::Result<int> three(3);
-  const rung::Error error = rung::fail(rung::ErrorCode::range, "[consumer] {} is not {}", *three, 4);
-  std::puts(error.message.c_str());
-  return error.message == "[consumer] 3 is not 4" ? 0 : 1;
+  const auto stack = rung::parse_stack("(gdelta*3 + full)*12");
+  const auto task = rung::make_task("eva", {{"n", 4}});
+  if (!stack || !task) return 1;
+  const rung::Instance instance = (*task)->generate(rung::Variant::uniform, /*seed=*/1, /*index=*/0);
+  const std::string line = rung::format_stack(*stack);
+  std::puts(line.c_str());
+  return line == "(gdelta*3+full)*12" && (*task)->answer(instance.prompt) == instance.answer ? 0 : 1;
 }
