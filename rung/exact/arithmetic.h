@@ -39,6 +39,12 @@ struct Table {
     if (index >= static_cast<Int128>(values.size())) return values.back();
     return values[static_cast<std::size_t>(index)];
   }
+  // Bits of the largest entry, sign included.
+  int bits() const {
+    std::uint64_t largest = 1;
+    for (const auto value : values) largest = std::max(largest, static_cast<std::uint64_t>(std::abs(value)));
+    return bit_length(largest) + 1;
+  }
 };
 
 // The real functions that tables may stand for. REQUIRES a known name (known_function).

@@ -41,16 +41,14 @@ struct SoftmaxRule {
     rule.output = source.width("y");
     return rule;
   }
-  // Refuses sizes at which 2 c num + den could leave 127 bits.
-  void check(const MechanismContext<A>& context, int value_bits, std::int64_t keys) const {
+  // Refuses sizes at which a score or 2 c num + den could leave 127 bits.
+  void check(const MechanismContext<A>& context, const HeadWidths& widths) const {
     if constexpr (A::kExact) {
-      std::int64_t largest = 1;
-      for (const auto weight : score.weights.values) largest = std::max(largest, weight);
-      const int bits = bit_length(static_cast<std::uint64_t>(largest)) + value_bits + ceil_lg(static_cast<std::uint64_t>(keys) + 1) +
-                       bit_length(static_cast<std::uint64_t>(scale)) + 2;
+      const int bits = std::max(score_bits(context.shape.key_dim, score, widths),
+                                partial_sum_bits(score, widths) + bit_length(static_cast<std::uint64_t>(scale)) + 2);
       if (bits > 126)
-        context.source.refuse(fail(ErrorCode::resource, "[exact] \"{}\": partial sums over {} keys need {} bits; at most 126 are exact here",
-                                   context.source.prefix(), keys, bits));
+        context.source.refuse(fail(ErrorCode::resource, "[exact] \"{}\": sums over {} keys need {} bits; at most 126 are exact here",
+                                   context.source.prefix(), widths.keys, bits));
     }
   }
 };

@@ -134,7 +134,7 @@ int Embedding<A>::sum_bits() const {
   };
   for (const auto& part : parts_) total += largest(part);
   if (position_) total += largest(*position_);
-  return static_cast<int>(std::ceil(std::log2(total))) + 2;
+  return static_cast<int>(std::ceil(std::log2(total))) + 2 + shift_growth(shift_);
 }
 
 template class Embedding<Exact64>;

@@ -26,6 +26,9 @@ constexpr Wide shift_half_even(Wide x, int shift) {
   return quotient;
 }
 
+// Bits by which rsh(x, shift) is longer than x: a negative shift multiplies.
+constexpr int shift_growth(int shift) { return shift < 0 ? -shift : 0; }
+
 // Saturation to the signed range of `bits` bits. REQUIRES 1 <= bits <= 62.
 template <class Wide>
 constexpr std::int64_t saturate(Wide x, int bits) {

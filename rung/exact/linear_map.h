@@ -90,10 +90,10 @@ class LinearMap {
     for (const Value b : bias_) largest = std::max(largest, std::abs(static_cast<double>(b)));
     return largest;
   }
-  // Bits that a sum over inputs of `input_bits` bits needs, sign included.
+  // Bits that a sum over inputs of `input_bits` bits needs, sign included, after a shift that multiplies.
   int sum_bits(int input_bits) const {
     const double bound = norm() * std::ldexp(1.0, input_bits - 1) + largest_bias() + 1;
-    return static_cast<int>(std::ceil(std::log2(bound))) + 2;
+    return static_cast<int>(std::ceil(std::log2(bound))) + 2 + shift_growth(shift_);
   }
 
  private:

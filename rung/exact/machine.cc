@@ -16,10 +16,16 @@ struct RowNorm {
   std::vector<typename A::Value> gain;
   NormRule rule;
 
-  static RowNorm read(TensorSource& source, const std::string& name, std::int64_t width) {
-    return RowNorm{source.template numbers<typename A::Value>(name + ".gain", {width}),
+  static RowNorm read(TensorSource& source, const std::string& name, std::int64_t width, int input_bits) {
+    RowNorm norm{source.template numbers<typename A::Value>(name + ".gain", {width}),
                    NormRule{static_cast<int>(source.scalar(name + ".fraction", 0, 0, 24)), static_cast<int>(source.scalar(name + ".extra", 0, 0, 24)),
                             source.width(name), source.real_scalar(name + ".epsilon", 0)}};
+    if constexpr (A::kExact) {
+      const int bits = norm_bits(norm.rule, input_bits, Table{0, norm.gain, {}}.bits(), width);
+      if (bits > kMostNormBits)
+        source.refuse(fail(ErrorCode::range, "[exact] \"{}{}\" could need {} bits; at most {} expected", source.prefix(), name, bits, kMostNormBits));
+    }
+    return norm;
   }
   void apply(const A& arithmetic, const typename A::Value* x, typename A::Value* y) const {
     const auto size = static_cast<std::int64_t>(gain.size());
@@ -75,7 +81,7 @@ class MachineOf final : public Machine {
       auto own = source.under("layers." + std::to_string(i));
       layers_.push_back(read_layer(own, shapes[i], dimensions));
     }
-    if (dimensions.norm == Norm::rms) final_norm_ = RowNorm<A>::read(source, "norm", width_);
+    if (dimensions.norm == Norm::rms) final_norm_ = RowNorm<A>::read(source, "norm", width_, stream_.bits);
     auto out = source.under("out");
     auto table = out.template numbers<Value>("table", {output_spec_.size, width_});
     std::vector<Value> bias;
@@ -244,7 +250,7 @@ class MachineOf final : public Machine {
     Layer<A> layer;
     int bits = stream_.bits;
     if (dimensions.norm == Norm::rms && shape.mixer.kind != MixerKind::none) {
-      layer.mixer_norm = RowNorm<A>::read(source, "norm1", width_);
+      layer.mixer_norm = RowNorm<A>::read(source, "norm1", width_, stream_.bits);
       bits = std::max(bits, layer.mixer_norm->rule.width.bits);
     }
     const MechanismContext<A> context{shape.mixer, width_, causal_, arithmetic_, positions_, bits, source};
@@ -261,7 +267,7 @@ class MachineOf final : public Machine {
     if (shape.mlp.empty()) return layer;
     bits = stream_.bits;
     if (dimensions.norm == Norm::rms) {
-      layer.mlp_norm = RowNorm<A>::read(source, "norm2", width_);
+      layer.mlp_norm = RowNorm<A>::read(source, "norm2", width_, stream_.bits);
       bits = std::max(bits, layer.mlp_norm->rule.width.bits);
     }
     std::int64_t fan_in = width_;

@@ -89,7 +89,7 @@ class Projection {
       }
       int channel_bits = 0;
       for (const auto& map : maps_) channel_bits = std::max(channel_bits, map.width().bits);
-      largest = std::max(largest, channel_bits + static_cast<int>(std::ceil(std::log2(norm + 1))) + 1);
+      largest = std::max(largest, channel_bits + static_cast<int>(std::ceil(std::log2(norm + 1))) + 1 + shift_growth(conv_shift_));
     }
     return largest;
   }

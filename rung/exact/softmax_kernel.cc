@@ -129,13 +129,16 @@ class TiledStore final : public HeadStore {
 
 }  // namespace
 
+int score_bits(std::int64_t key_dim, const ScoreRule& rule, const HeadWidths& widths) {
+  return widths.query_bits + widths.key_bits - 1 + ceil_lg(static_cast<std::uint64_t>(key_dim)) + shift_growth(rule.shift);
+}
+
+int partial_sum_bits(const ScoreRule& rule, const HeadWidths& widths) {
+  return rule.weights.bits() + widths.value_bits - 1 + ceil_lg(static_cast<std::uint64_t>(std::max<std::int64_t>(widths.keys, 1)));
+}
+
 KernelNumber narrowest_kernel(std::int64_t key_dim, const ScoreRule& rule, const HeadWidths& widths) {
-  std::int64_t largest = 1;
-  for (const auto weight : rule.weights.values) largest = std::max(largest, std::abs(weight));
-  const int score_bits = widths.query_bits + widths.key_bits - 2 + ceil_lg(static_cast<std::uint64_t>(key_dim)) + 1;
-  const int sum_bits = bit_length(static_cast<std::uint64_t>(largest)) + widths.value_bits - 1 +
-                       ceil_lg(static_cast<std::uint64_t>(std::max<std::int64_t>(widths.keys, 1))) + 1;
-  const int needed = std::max(score_bits, sum_bits);
+  const int needed = std::max(score_bits(key_dim, rule, widths), partial_sum_bits(rule, widths));
   constexpr int kDoubleBits = 53, kIntBits = 62;
   if (needed <= kDoubleBits) return KernelNumber::float64;
   if (needed <= kIntBits) return KernelNumber::int64;

@@ -52,6 +52,9 @@ struct HeadWidths {
 // REQUIRES rule outlives the store. `number` other than automatic is for tests; it must be wide enough.
 std::unique_ptr<HeadStore> make_head_store(std::int64_t key_dim, std::int64_t value_dim, const ScoreRule& rule,
                                            const HeadWidths& widths, KernelNumber number = KernelNumber::automatic);
+// Bits, sign included, that rsh(q·k, r) and the partial sums need.
+int score_bits(std::int64_t key_dim, const ScoreRule& rule, const HeadWidths& widths);
+int partial_sum_bits(const ScoreRule& rule, const HeadWidths& widths);
 // The narrowest exact number type for these widths.
 KernelNumber narrowest_kernel(std::int64_t key_dim, const ScoreRule& rule, const HeadWidths& widths);
 

@@ -18,6 +18,13 @@ struct NormRule {
   double epsilon = 0;  // mode Q: added to the mean square, as trained models do
 };
 
+// Bits, sign included, of the largest number that normalise forms over rows of `size` numbers of `input_bits` bits.
+inline int norm_bits(const NormRule& rule, int input_bits, int gain_bits, std::int64_t size) {
+  const int squares = 2 * input_bits + ceil_lg(static_cast<std::uint64_t>(size)) + 2 * rule.extra;
+  return std::max(squares, input_bits + gain_bits + rule.fraction + rule.extra + 1);
+}
+inline constexpr int kMostNormBits = 126;  // integer_sqrt and Int128
+
 // gain may be null (all 1). x and y may be the same.
 template <class A>
 void normalise(const A& arithmetic, const typename A::Value* x, const typename A::Value* gain, std::int64_t size, std::int64_t count,

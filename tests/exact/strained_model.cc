@@ -149,6 +149,36 @@ RandomModel varied_model(const std::string& line, bool causal, std::uint64_t see
 
 void strain(Weights& weights, std::uint64_t seed) { Strainer(weights, seed).run(); }
 
+void strain_to_the_edge(Weights& weights, std::uint64_t seed) {
+  strain(weights, seed);
+  Random random(seed, 3);
+  const auto some_size = [&](int most_bits) { return (std::int64_t{1} << random.below(static_cast<std::uint64_t>(most_bits) + 1)) - 1; };
+  const auto any_below = [&](std::int64_t size) { return random.between(-size, size); };
+  auto& dimensions = weights.architecture.dimensions;
+  if (random.below(2) == 0) dimensions.accumulator_bits = random.between(2, 62);
+  for (auto& [name, tensor] : weights.tensors) {
+    if (!tensor.is_integer() || random.below(3) != 0) continue;
+    const auto scalar = [&](std::int64_t value) { tensor = integer_scalar(value); };
+    if (name.ends_with("shift")) {
+      scalar(random.below(3) == 0 ? random.between(-40, 100) : random.between(-12, 40));
+    } else if (name.ends_with(".bits")) {
+      scalar(random.between(1, 48));
+    } else if (name.ends_with("value.scale")) {
+      scalar(1 + some_size(32));
+    } else if (name.ends_with("extra") || name.ends_with("key.fraction") || (name.ends_with("fraction") && name.find("norm") != std::string::npos)) {
+      scalar(random.between(0, 24));
+    } else if (name.ends_with(".fraction") || tensor.shape.empty()) {
+      continue;
+    } else {
+      const std::int64_t size = some_size(46);
+      const bool negative = !name.ends_with("score.table");
+      std::vector<std::int64_t> values(static_cast<std::size_t>(tensor.size()));
+      for (auto& value : values) value = negative ? any_below(size) : random.between(0, size);
+      tensor = integer_tensor(tensor.shape, values);
+    }
+  }
+}
+
 Prompt random_prompt(const std::vector<FieldSpec>& fields, std::int64_t positions, std::uint64_t seed) {
   Random random(seed, 99);
   Prompt prompt{positions, {}};

@@ -36,6 +36,11 @@ class DeltaCell final : public MatrixCell<A> {
     norm_ = NormRule{static_cast<int>(source.scalar("key.fraction", 0, 0, 24)), static_cast<int>(source.scalar("key.extra", 8, 0, 24)), key_width_};
     channel_bits_ = key_width_.bits;
     for (const char* name : {"q", "k", "v", "conv"}) channel_bits_ = std::max(channel_bits_, source.width(name).bits);
+    if constexpr (A::kExact) {
+      const int bits = unit_ ? norm_bits(norm_, channel_bits_, 1, s.key_dim) : 0;
+      if (bits > kMostNormBits)
+        source.refuse(fail(ErrorCode::range, "[exact] \"{}key\" could need {} bits; at most {} expected", source.prefix(), bits, kMostNormBits));
+    }
   }
   std::int64_t state_size() const override { return this->shape.heads * this->shape.value_dim * this->shape.key_dim; }
 
@@ -74,14 +79,11 @@ class DeltaCell final : public MatrixCell<A> {
     }
   }
   int sum_bits() const override {
-    auto table_bits = [](const Table& table) {
-      std::int64_t largest = 1;
-      for (const auto value : table.values) largest = std::max(largest, std::abs(value));
-      return bit_length(static_cast<std::uint64_t>(largest)) + 1;
-    };
     const int state = this->arithmetic.accumulator_bits;
-    return std::max({state + channel_bits_ + ceil_lg(static_cast<std::uint64_t>(this->shape.key_dim)) + 2,
-                     state + channel_bits_ + table_bits(beta_) + 1, gated_ ? state + table_bits(gate_) : 0});
+    const int dot = state + channel_bits_ + ceil_lg(static_cast<std::uint64_t>(this->shape.key_dim)) + 2;
+    return std::max({dot + std::max(shift_growth(this->read_shift), shift_growth(predict_shift_)),
+                     state + channel_bits_ + beta_.bits() + 1 + shift_growth(write_shift_),
+                     gated_ ? state + gate_.bits() + shift_growth(decay_shift_) : 0});
   }
 
  private:

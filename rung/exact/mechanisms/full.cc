@@ -37,7 +37,7 @@ class FullAttention final : public Mechanism<A> {
     key_value_.add(std::move(key));
     key_value_.add(std::move(value));
     key_value_.convolve(context, queries);
-    rule_.check(context, widths_.value_bits, context.positions);
+    rule_.check(context, widths_);
   }
 
   std::int64_t output_width() const override { return shape_.heads * shape_.value_dim; }

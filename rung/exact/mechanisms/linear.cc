@@ -26,6 +26,7 @@ class LinearCell final : public MatrixCell<A> {
     auto k = source.template map<A>("k", s.heads * s.key_dim, context.width);
     auto v = source.template map<A>("v", s.heads * s.value_dim, context.width);
     value_bits_ = s.conv > 0 ? source.width("conv").bits : v.width().bits;
+    channel_bits_ = s.conv > 0 ? source.width("conv").bits : std::max(q.width().bits, k.width().bits);
     this->projection.add(std::move(q));
     this->projection.add(std::move(k));
     this->projection.add(std::move(v));
@@ -43,11 +44,15 @@ class LinearCell final : public MatrixCell<A> {
     update_shift_ = source.shift("update.shift");
     if constexpr (A::kExact) {
       state_bits_ = this->arithmetic.accumulator == Accumulator::exact
-                        ? feature_width_.bits + value_bits_ + ceil_lg(static_cast<std::uint64_t>(context.positions) + 1)
+                        ? feature_bits() + value_bits_ + ceil_lg(static_cast<std::uint64_t>(context.positions) + 1)
                         : this->arithmetic.accumulator_bits;
       if (state_bits_ > 62)
         source.refuse(fail(ErrorCode::resource, "[exact] \"{}\": exact accumulators over {} tokens need {} bits; at most 62 here, or wrap | round",
                            source.prefix(), context.positions, state_bits_));
+      const int quotient = read_bits() + bit_length(static_cast<std::uint64_t>(scale_)) + 2;
+      if (normalised && quotient > 126)
+        source.refuse(fail(ErrorCode::resource, "[exact] \"{}\": value.scale times a numerator needs {} bits; at most 126 are exact here",
+                           source.prefix(), quotient));
     }
   }
 
@@ -83,12 +88,18 @@ class LinearCell final : public MatrixCell<A> {
   }
 
   int sum_bits() const override {
-    return std::max(state_bits_ + feature_width_.bits + ceil_lg(static_cast<std::uint64_t>(features_)) + 1,
-                    std::max(2 * feature_width_.bits + value_bits_, 2 * input_width() + 2 * feature_fraction_ + 2));
+    const int taylor = std::max({2 * channel_bits_, channel_bits_ + feature_fraction_ + 2, 2 * feature_fraction_ + 3}) + shift_growth(feature_shift_);
+    return std::max({read_bits() + shift_growth(this->read_shift), feature_bits() + value_bits_ + shift_growth(update_shift_) + 1, state_bits_ + 1,
+                     this->shape.feature == FeatureMap::taylor2 ? taylor : 0});
   }
 
  private:
-  int input_width() const { return std::max(this->input_bits, feature_width_.bits); }
+  // identity and relu keep the width of their channel.
+  int feature_bits() const {
+    const auto map = this->shape.feature;
+    return map == FeatureMap::identity || map == FeatureMap::relu ? channel_bits_ : feature_width_.bits;
+  }
+  int read_bits() const { return state_bits_ + feature_bits() + ceil_lg(static_cast<std::uint64_t>(features_)) + 1; }
 
   void feature(const Value* x, Value* phi, bool query) const {
     const auto& s = this->shape;
@@ -133,7 +144,7 @@ class LinearCell final : public MatrixCell<A> {
 
   bool normalised_;
   std::int64_t features_ = 0, rows_ = 0, scale_ = 1;
-  int value_bits_ = 16, state_bits_ = 0, update_shift_ = 0, feature_fraction_ = 0, feature_shift_ = 0;
+  int value_bits_ = 16, channel_bits_ = 16, state_bits_ = 0, update_shift_ = 0, feature_fraction_ = 0, feature_shift_ = 0;
   Width feature_width_;
   Table table_;
 };

@@ -27,8 +27,7 @@ class LogLinear final : public RecurrentMechanism<A> {
     level_ = source.template map<A>("level", cell_->shape.heads * levels_, context.width);
     if (source.has_table("level")) table_ = source.table("level", "softplus");
     level_bits_ = level_.width().bits;
-    if (table_)
-      for (const auto value : table_->values) level_bits_ = std::max(level_bits_, bit_length(static_cast<std::uint64_t>(std::abs(value))) + 1);
+    if (table_) level_bits_ = std::max(level_bits_, table_->bits());
     input_bits_ = context.input_bits;
   }
 

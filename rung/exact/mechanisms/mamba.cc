@@ -78,8 +78,10 @@ class Mamba final : public RecurrentMechanism<A> {
       return static_cast<int>(std::ceil(std::log2(top))) + 2;
     };
     const int state = arithmetic_.accumulator_bits, delta = largest(delta_.values);
-    return std::max({projection_.sum_bits(input_bits_), delta + largest(a_), state + largest(decay_.values), delta + 2 * channel_bits_,
-                     channel_bits_ + state + ceil_lg(static_cast<std::uint64_t>(entries_)) + 1, largest(skip_) + channel_bits_});
+    const int decayed = state + largest(decay_.values) + shift_growth(decay_shift_), written = delta + 2 * channel_bits_ + shift_growth(update_shift_);
+    const int read = channel_bits_ + state + ceil_lg(static_cast<std::uint64_t>(entries_)) + 1 + shift_growth(read_shift_);
+    const int skipped = largest(skip_) + channel_bits_ + shift_growth(skip_shift_);
+    return std::max({projection_.sum_bits(input_bits_), delta + largest(a_) + shift_growth(index_shift_), decayed + 1, written + 1, read + 1, skipped + 1});
   }
 
  private:

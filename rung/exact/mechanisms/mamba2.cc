@@ -54,11 +54,9 @@ class Mamba2Cell final : public MatrixCell<A> {
     }
   }
   int sum_bits() const override {
-    std::int64_t largest = 1;
-    for (const auto value : gate_.values) largest = std::max(largest, std::abs(value));
     const int state = this->arithmetic.accumulator_bits;
-    return std::max({state + bit_length(static_cast<std::uint64_t>(largest)) + 1, 2 * channel_bits_ + 1,
-                     state + channel_bits_ + ceil_lg(static_cast<std::uint64_t>(this->shape.key_dim)) + 1});
+    return std::max({state + gate_.bits() + shift_growth(decay_shift_) + 1, 2 * channel_bits_ + 1,
+                     state + channel_bits_ + ceil_lg(static_cast<std::uint64_t>(this->shape.key_dim)) + 1 + shift_growth(this->read_shift)});
   }
 
  private:

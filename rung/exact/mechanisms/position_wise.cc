@@ -56,7 +56,7 @@ class Convolution final : public RecurrentMechanism<A> {
       for (std::int64_t j = 0; j < taps_; ++j) row += std::abs(static_cast<double>(weight_[static_cast<std::size_t>(c * taps_ + j)]));
       norm = std::max(norm, row);
     }
-    return std::max(value_.sum_bits(input_bits_), value_.width().bits + static_cast<int>(std::ceil(std::log2(norm))) + 1);
+    return std::max(value_.sum_bits(input_bits_), value_.width().bits + static_cast<int>(std::ceil(std::log2(norm))) + 1 + shift_growth(shift_));
   }
 
  private:

@@ -62,7 +62,7 @@ class Elman final : public HiddenVector<A> {
     state.hidden = std::move(next);
     this->emit(state.hidden, y);
   }
-  int sum_bits() const override { return std::max(input_.sum_bits(this->input_bits_), hidden_.sum_bits(this->arithmetic_.accumulator_bits)) + 1; }
+  int sum_bits() const override { return std::max(input_.sum_bits(this->input_bits_), hidden_.sum_bits(this->arithmetic_.accumulator_bits)) + 1 + shift_growth(shift_); }
 
  private:
   bool relu_;
@@ -105,10 +105,11 @@ class Gru final : public HiddenVector<A> {
     this->emit(state.hidden, y);
   }
   int sum_bits() const override {
-    int largest = 0;
-    for (int i = 0; i < 3; ++i)
-      largest = std::max({largest, input_[i].sum_bits(this->input_bits_), hidden_[i].sum_bits(this->arithmetic_.accumulator_bits) + fraction_ + 2});
-    return std::max(largest, this->arithmetic_.accumulator_bits + fraction_ + 2) + 1;
+    const int state = this->arithmetic_.accumulator_bits;
+    int sums = 0;
+    for (int i = 0; i < 3; ++i) sums = std::max({sums, input_[i].sum_bits(this->input_bits_), hidden_[i].sum_bits(state)});
+    const int gate = std::max(gate_.bits(), fraction_ + 2) + 1;  // z, r, 2^f - z
+    return std::max({sums + 1 + shift_growth(gate_shift_), sums + gate + 1 + shift_growth(cell_shift_), gate + std::max(state, cell_.bits()) + 1});
   }
 
  private:

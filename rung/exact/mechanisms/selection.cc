@@ -34,7 +34,7 @@ class SelectingAttention : public RecurrentMechanism<A> {
     key_ = source.template map<A>("k", shape_.kv_heads * shape_.key_dim, context.width);
     value_ = source.template map<A>("v", shape_.kv_heads * shape_.value_dim, context.width);
     widths_ = HeadWidths{query_.width().bits, key_.width().bits, value_.width().bits, context.positions};
-    rule_.check(context, widths_.value_bits, context.positions);
+    rule_.check(context, widths_);
   }
   std::int64_t output_width() const override { return shape_.heads * shape_.value_dim; }
   int sum_bits() const override { return std::max({query_.sum_bits(input_bits_), key_.sum_bits(input_bits_), value_.sum_bits(input_bits_)}); }
@@ -125,7 +125,7 @@ class TopK final : public SelectingAttention<A> {
   }
   int sum_bits() const override {
     const int index = index_query_.width().bits + index_key_.width().bits + ceil_lg(static_cast<std::uint64_t>(this->shape_.index_dim)) +
-                      index_mix_.width().bits + ceil_lg(static_cast<std::uint64_t>(this->shape_.index_heads)) + 2;
+                      index_mix_.width().bits + ceil_lg(static_cast<std::uint64_t>(this->shape_.index_heads)) + 2 + shift_growth(index_shift_);
     return std::max({SelectingAttention<A>::sum_bits(), index, index_query_.sum_bits(this->input_bits_), index_key_.sum_bits(this->input_bits_),
                      index_mix_.sum_bits(this->input_bits_)});
   }
@@ -195,7 +195,7 @@ class Sparse final : public SelectingAttention<A> {
     fraction_ = static_cast<int>(source.scalar("mix.fraction", 0, 0, 30));
     this->widths_.key_bits = std::max(this->widths_.key_bits, compress_key_.width().bits);
     this->widths_.value_bits = std::max(this->widths_.value_bits, compress_value_.width().bits);
-    this->rule_.check(context, this->widths_.value_bits, context.positions);
+    this->rule_.check(context, this->widths_);
   }
   struct State final : MechanismState<A> {
     std::vector<Store> tokens, blocks;
