@@ -68,7 +68,7 @@ const std::vector<std::string> kEncoders = {
     "full+linear+full(window=3)",
 };
 
-constexpr int kModels = 20;  // per line
+constexpr int kModels = 12;  // per line
 
 // How many strained models the machine takes; the others it must refuse because their sums could overflow.
 struct Tally {

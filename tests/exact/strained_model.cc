@@ -134,7 +134,7 @@ RandomModel varied_model(const std::string& line, bool causal, std::uint64_t see
   d.vocabulary = 5;
   d.context = 24;
   d.causal = causal;
-  d.precision.bits = static_cast<int>(pick({3, 8, 8, 16, 24}));
+  d.precision.bits = static_cast<int>(pick({3, 8, 8, 8, 16, 24}));
   const std::int64_t state_bits = pick({0, 12, 40});
   if (state_bits > 0) d.accumulator_bits = state_bits;
   model.accumulator = std::array{Accumulator::exact, Accumulator::wrap, Accumulator::round}[seed % 3];
