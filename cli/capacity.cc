@@ -1,16 +1,12 @@
 // rung capacity: the state bits that any one-pass machine needs for a task, counted.
-#include <unistd.h>
-
-#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <map>
 #include <memory>
-#include <mutex>
 
 #include "cli/command.h"
-#include "rung/tasks/task.h"
+#include "cli/progress.h"
+#include "cli/task_flags.h"
 #include "rung/theory/capacity.h"
 
 namespace rung::cli {
@@ -23,8 +19,7 @@ struct Flags {
   std::string name, cut = "all";
   std::int64_t budget = CapacityLimits{}.prompts, memory = CapacityLimits{}.bytes / kMegabyte, seed = 1;
   bool json = false;
-  std::map<std::string, std::optional<std::int64_t>> sizes;
-  std::map<std::string, std::optional<std::string>> options;
+  TaskFlags sizes;
 };
 
 Result<CapacityLimits> limits_of(const Flags& flags) {
@@ -44,16 +39,6 @@ Result<CapacityLimits> limits_of(const Flags& flags) {
   limits.bytes = flags.memory * kMegabyte;
   limits.seed = static_cast<std::uint64_t>(flags.seed);
   return limits;
-}
-
-Result<std::unique_ptr<Task>> task_of(const Flags& flags) {
-  TaskSizes sizes;
-  for (const auto& [name, value] : flags.sizes)
-    if (value) sizes[name] = *value;
-  std::map<std::string, std::string> options;
-  for (const auto& [name, value] : flags.options)
-    if (value) options[name] = *value;
-  return make_task(flags.name, sizes, options);
 }
 
 double lg(std::int64_t classes) { return std::log2(static_cast<double>(classes)); }
@@ -120,23 +105,12 @@ void print_table(const Task& task, const Capacity& capacity) {
                figure->count.formula(), figure->count.lg(), figure->cut, bits_needed(figure->count).str());
 }
 
-std::function<void(double)> progress_line() {
-  if (!::isatty(STDERR_FILENO)) return {};
-  auto last = std::make_shared<std::pair<std::mutex, int>>();
-  return [last](double share) {
-    const std::scoped_lock lock(last->first);
-    const int percent = static_cast<int>(100 * share);
-    if (percent <= last->second) return;
-    last->second = percent;
-    fmt::print(stderr, "\r{} %{}", percent, percent == 100 ? "\r     \r" : "");
-    std::fflush(stderr);
-  };
-}
-
 Result<int> run(const Flags& flags) {
   RUNG_TRY(const CapacityLimits limits, limits_of(flags));
-  RUNG_TRY(const auto task, task_of(flags));
-  RUNG_TRY(const Capacity capacity, count_capacity(*task, limits, progress_line()));
+  RUNG_TRY(const auto task, flags.sizes.make(flags.name));
+  constexpr std::uint64_t kSteps = 1000;
+  Progress progress("per mille", kSteps);
+  RUNG_TRY(const Capacity capacity, count_capacity(*task, limits, [&](double share) { progress.at(static_cast<std::uint64_t>(share * kSteps)); }));
   if (flags.json)
     print_json(document(*task, capacity));
   else
@@ -163,20 +137,7 @@ Command capacity_command() {
       {.names = "--seed", .help = "of the sampled fooling set (1)", .target = &flags->seed},
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };
-  for (const auto& word : task_words()) {
-    for (const auto& size : word.sizes) {
-      const auto [place, added] = flags->sizes.try_emplace(std::string(size.name));
-      if (added)
-        command.options.push_back({.names = fmt::format("--{}", size.name), .help = std::string(size.help),
-                                   .target = &place->second, .group = "Sizes (rung task --list: which task has which)"});
-    }
-    for (const auto& option : word.options) {
-      const auto [place, added] = flags->options.try_emplace(std::string(option.name));
-      if (added)
-        command.options.push_back({.names = fmt::format("--{}", option.name), .help = std::string(option.help),
-                                   .target = &place->second});
-    }
-  }
+  flags->sizes.declare(command);
   command.run = [flags] { return run(*flags); };
   return command;
 }

@@ -1,6 +1,4 @@
 // rung task: instances of a task as text, JSON lines, or a task of the lm-evaluation-harness.
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -9,6 +7,8 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/task_flags.h"
 #include "rung/spec/staged_file.h"
 #include "rung/tasks/instance_rows.h"
 #include "rung/tasks/lm_eval.h"
@@ -20,8 +20,6 @@ namespace {
 // A prompt with more numbers than this is refused here (2 GiB of them); the library itself goes to
 // kMaxPromptLength.
 constexpr std::int64_t kMaxNumbersPerInstance = std::int64_t{1} << 28;
-// Rows after which a person is shown how far the writing is.
-constexpr std::uint64_t kProgressFrom = 100'000;
 
 struct Flags {
   std::string name;
@@ -29,8 +27,7 @@ struct Flags {
   std::string variant = "uniform", format = "text";
   std::optional<std::string> out;
   bool language = false, force = false, list = false, json = false;
-  std::map<std::string, std::optional<std::int64_t>> sizes;
-  std::map<std::string, std::optional<std::string>> options;
+  TaskFlags sizes;
 };
 
 nlohmann::ordered_json list_document() {
@@ -103,11 +100,7 @@ Result<void> print_bytes(std::string_view bytes) {
 }
 
 std::function<void(std::uint64_t)> progress_for(std::uint64_t count) {
-  if (count < kProgressFrom || !::isatty(STDERR_FILENO)) return {};
-  return [count](std::uint64_t rows) {
-    fmt::print(stderr, "\r{} of {} instances ({} %){}", rows, count, rows * 100 / count,
-               rows == count ? "\n" : "");
-  };
+  return [line = std::make_shared<Progress>("instances", count)](std::uint64_t rows) { line->at(rows); };
 }
 
 Result<void> print_document(const nlohmann::ordered_json& head, const InstanceRows& rows,
@@ -146,13 +139,7 @@ Result<std::vector<std::string>> write_files(const Task& task, Variant variant, 
 }
 
 Result<std::unique_ptr<Task>> task_of(const Flags& flags) {
-  TaskSizes sizes;
-  for (const auto& [name, value] : flags.sizes)
-    if (value) sizes[name] = *value;
-  std::map<std::string, std::string> options;
-  for (const auto& [name, value] : flags.options)
-    if (value) options[name] = *value;
-  RUNG_TRY(auto task, make_task(flags.name, sizes, options));
+  RUNG_TRY(auto task, flags.sizes.make(flags.name));
   std::int64_t numbers = 0;
   for (const auto& field : task->fields()) {
     const std::int64_t length = task->prompt_length();
@@ -248,23 +235,7 @@ Command task_command() {
       {.names = "--list", .help = "the tasks and their sizes", .target = &flags->list},
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };
-  for (const auto& word : task_words()) {
-    for (const auto& size : word.sizes) {
-      const auto [place, added] = flags->sizes.try_emplace(std::string(size.name));
-      if (added)
-        command.options.push_back({.names = fmt::format("--{}", size.name),
-                                   .help = std::string(size.help),
-                                   .target = &place->second,
-                                   .group = "Sizes (rung task --list: which task has which)"});
-    }
-    for (const auto& option : word.options) {
-      const auto [place, added] = flags->options.try_emplace(std::string(option.name));
-      if (added)
-        command.options.push_back({.names = fmt::format("--{}", option.name),
-                                   .help = std::string(option.help),
-                                   .target = &place->second});
-    }
-  }
+  flags->sizes.declare(command);
   command.run = [flags] { return run(*flags); };
   return command;
 }
