@@ -16,6 +16,8 @@ FORBIDDEN = {
     "a folder beside the clone": [r"\.\./sha" + "red"],
 }
 CONFIGURATIONS = 71
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+NAMED_FILE = re.compile(r"`((?:docs|packaging|tests|rung|cli|cmake)/[\w./-]+\.(?:md|h|cc|sh|py|txt|json|toml))`")
 
 
 def tracked_files(root):
@@ -45,6 +47,16 @@ def forbidden_words(root, names):
     return found
 
 
+def dangling_references(root, name):
+    """Links and file names of a page that lead to no file of the repository."""
+    with open(os.path.join(root, name), encoding="utf-8") as page:
+        text = re.sub(r"^(```+).*?^\1", "", page.read(), flags=re.S | re.M)
+    beside = os.path.dirname(os.path.join(root, name))
+    links = [target for target in LINK.findall(text) if "://" not in target and not target.startswith("mailto:")]
+    missing = [target for target in links if not os.path.exists(os.path.join(beside, target))]
+    return missing + [path for path in NAMED_FILE.findall(text) if not os.path.exists(os.path.join(root, path))]
+
+
 class TrackedFiles(unittest.TestCase):
     def test_planted_words_are_found(self):
         with tempfile.TemporaryDirectory() as root:
@@ -55,6 +67,15 @@ class TrackedFiles(unittest.TestCase):
 
     def test_no_tracked_file_names_a_registry_or_a_machine(self):
         self.assertEqual(forbidden_words(ROOT, tracked_files(ROOT)), [])
+
+    def test_references_of_pages_lead_somewhere(self):
+        with tempfile.TemporaryDirectory() as root:
+            with open(os.path.join(root, "page.md"), "w", encoding="utf-8") as page:
+                page.write("[a](b.md) `rung/no/such.h` [c](page.md#part) [d](https://example.org)\n```\n[x](y)\n```\n")
+            self.assertEqual(dangling_references(root, "page.md"), ["b.md", "rung/no/such.h"])
+        pages = [name for name in tracked_files(ROOT) if name.endswith(".md") and not name.startswith("tests/cases/")]
+        self.assertIn("README.md", pages)
+        self.assertEqual([f"{name}: {target}" for name in pages for target in dangling_references(ROOT, name)], [])
 
     def test_released_configurations_are_in_the_repository(self):
         configs = os.path.join(ROOT, "tests", "cases", "configs")
