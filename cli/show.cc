@@ -1,6 +1,7 @@
 // rung show: what an architecture is, layer by layer, and what it stores.
 #include <algorithm>
 #include <iostream>
+#include <map>
 #include <memory>
 
 #include "cli/architecture_flags.h"
@@ -16,7 +17,7 @@ constexpr std::size_t kPageWidth = 100;
 std::string grouped(std::int64_t number) {
   std::string digits = std::to_string(number);
   for (std::ptrdiff_t i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3)
-    digits.insert(static_cast<std::size_t>(i), ",");
+    digits.insert(static_cast<std::size_t>(i), 1, ',');
   return digits;
 }
 
@@ -104,14 +105,11 @@ struct Row {
 
 std::vector<Row> rows_of(const Account& account) {
   const auto runs = runs_of(account);
-  std::vector<std::pair<std::string, std::size_t>> kinds;
+  std::map<std::pair<std::string, std::size_t>, int> kinds;
   std::vector<int> letters;
-  for (const auto& run : runs) {
-    const std::pair<std::string, std::size_t> kind{run.layer->text, run.length};
-    auto found = std::find(kinds.begin(), kinds.end(), kind);
-    if (found == kinds.end()) found = kinds.insert(kinds.end(), kind);
-    letters.push_back(static_cast<int>(found - kinds.begin()));
-  }
+  for (const auto& run : runs)
+    letters.push_back(
+        kinds.try_emplace({run.layer->text, run.length}, static_cast<int>(kinds.size())).first->second);
   std::vector<Row> rows;
   std::size_t next = 0;
   for (const auto& piece : fold(letters)) {

@@ -73,35 +73,39 @@ Result<std::optional<std::string>> model_dtype(const ConfigFields& fields, const
   return std::optional<std::string>();
 }
 
-Result<void> set_storage(ConfigFields& fields, const Json& document, bool has_state, ReleasedModel& model) {
+Result<void> set_storage(const ConfigFields& fields, const Json& document, bool has_state,
+                         ReleasedModel& model) {
   RUNG_TRY(const auto dtype, model_dtype(fields, document));
   int activation = kConventionBits;
+  std::string convention = "16 bits by convention (no dtype in the file)";
   if (dtype) {
     RUNG_TRY(activation, parse_dtype(*dtype));
-    if (auto precision = parse_precision(*dtype == "bfloat16"  ? "bf16"
-                                         : *dtype == "float16" ? "fp16"
-                                         : *dtype == "float32" ? "fp32"
-                                                               : *dtype))
-      model.architecture.dimensions.precision = *precision;
+    convention = fmt::format("the model's type {}", *dtype);
+    const std::string_view word = *dtype == "bfloat16"  ? "bf16"
+                                  : *dtype == "float16" ? "fp16"
+                                  : *dtype == "float32" ? "fp32"
+                                                        : std::string_view(*dtype);
+    if (auto precision = parse_precision(word)) model.architecture.dimensions.precision = *precision;
+    if (activation < kConventionBits) {
+      activation = kConventionBits;
+      convention = fmt::format("16 bits by convention ({} names the weights)", *dtype);
+    }
   }
-  if (activation < kConventionBits)
-    activation = kConventionBits;  // fp8 names the weights, not what is cached
   model.bits = {.state = activation, .conv = activation, .cache = activation};
-  const std::string convention =
-      dtype ? fmt::format("the model's type {}", *dtype) : "16 bits by convention (no dtype in the file)";
   for (const char* name : {"mamba_ssm_dtype", "mamba_ssm_cache_dtype", "inference_state_dtype"})
     if (const auto text = fields.stated_text(name)) {
       RUNG_TRY(model.bits.state, parse_dtype(*text));
       if (has_state)
-        fields.note(fmt::format("state in {} ({}); convolution and window in {}", *text, name, convention));
+        model.storage_note =
+            fmt::format("state in {} ({}); convolution and window in {}", *text, name, convention);
       return {};
     }
   if (has_state)
-    fields.note(fmt::format("the file names no state dtype: counted in {}; --state-dtype says otherwise",
-                            convention));
-  else if (!dtype)
-    fields.note(fmt::format("what is stored is counted in {}; --conv-dtype and --cache-dtype say otherwise",
-                            convention));
+    model.storage_note =
+        fmt::format("the file names no state dtype: counted in {}; --state-dtype says otherwise", convention);
+  else if (convention.starts_with("16 bits"))
+    model.storage_note = fmt::format(
+        "what is stored is counted in {}; --conv-dtype and --cache-dtype say otherwise", convention);
   return {};
 }
 
@@ -236,6 +240,9 @@ Account account_released(const ReleasedModel& model, const std::vector<LayerShap
   }
   std::erase_if(out.notes, [](const std::string& note) { return note.starts_with("parameters "); });
   out.notes.insert(out.notes.begin(), model.notes.begin(), model.notes.end());
+  const bool overridden =
+      bits.state != model.bits.state || bits.conv != model.bits.conv || bits.cache != model.bits.cache;
+  if (!overridden && !model.storage_note.empty()) out.notes.push_back(model.storage_note);
   return out;
 }
 

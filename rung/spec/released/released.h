@@ -29,7 +29,8 @@ struct ReleasedModel {
       layer_parameters;  // dense families whose tensors the fields determine
   std::vector<std::string>
       unknown;  // dimensions that the file does not give: "width", "heads", "vocabulary", "context"
-  std::vector<std::string> notes;  // class defaults and conventions that the numbers rest on
+  std::vector<std::string> notes;  // class defaults and class code that the layers rest on
+  std::string storage_note;        // where `bits` come from; void once they are overridden
 };
 
 // ENSURES: a stack of at most kMaxLayers layers that resolves; errors are one line, "[config] <model_type>:
