@@ -43,7 +43,7 @@ struct Recursion {
 
 template <class N>
 struct Constants {
-  int L;
+  int L, spare;
   bool one_more;
   N M, O;
   std::vector<N> before;  // before[k]: state bits of all R before the k-th F, k = 1 .. full_layers (index k-1)
@@ -53,7 +53,7 @@ struct Constants {
 
 template <class N, class Convert>
 Constants<N> constants(const Decomposition& d, const Convert& convert) {
-  Constants<N> c{d.L, d.one_more_full, convert(d.partial), convert(d.outputs), {}, N(0), N(0)};
+  Constants<N> c{d.L, d.spare, d.one_more_full, convert(d.partial), convert(d.outputs), {}, N(0), N(0)};
   N sum(0);
   for (std::size_t k = 0; k < d.full_layers(); ++k) {
     sum += convert(d.gaps[k]);
@@ -86,7 +86,7 @@ Recursion<N> unroll(const Constants<N>& c, const Choice<N>& v) {
     const N first = sum_n * c.M + c.beside_first;
     r.steps.push_back({J, v.m, v.T[0], first, Step<N>::Form::strict});
     J = v.n[0] * half_up(N(v.T[0] * J));
-    D = c.M * (sum_n + v.x0 + N(L) * v.x0 * words + v.x0 * v.T[0]) + N(2) * c.O * v.m * v.T[0] + c.before[2];
+    D = c.M * (sum_n + v.x0 + N(L + c.spare) * v.x0 * words + v.x0 * v.T[0]) + N(2) * c.O * v.m * v.T[0] + c.before[2];
     l = 2;
   }
   N product(1);  // T_1 .. T_{l-1}
@@ -103,7 +103,7 @@ Recursion<N> unroll(const Constants<N>& c, const Choice<N>& v) {
     }
     const N states = last ? N(c.before[index(l + shift)] + T * c.after_last) : c.before[index(l + 1 + shift)];
     const N layers(last ? l + shift - 1 : l + shift);
-    D = T * D + N(explicit_images ? 0 : 1) + states + c.M * (N(L + 1) * v.x0 * words * product + lower) +
+    D = T * D + N(explicit_images ? 0 : 1) + states + c.M * (N(L + 1 + c.spare) * v.x0 * words * product + lower) +
         c.O * layers * arguments[index(l)] * T;
     J = v.n[index(l)] * (explicit_images ? N(T * J) : half_up(N(T * J)));
     product *= T;

@@ -4,7 +4,7 @@
 // Claim, L-1 full layers (any R layers). D_1 = s_0, J_1 = x_0, and for l = 1 .. L-1
 //   J_l lg(2 N_{l-1} / (e T_l J_l)) >= 2 D_l + 2/T_l            (only T_1 J_1 <= m when D_1 = 0)
 //   J_{l+1} = n_l ⌈T_l J_l / 2⌉                                 (n_1 T_1 x_0 when D_1 = 0: disjoint images)
-//   D_{l+1} = T_l D_l + 1 + s_{<=l} + M_part [(L+1) x_0 Πn Π_{k<l} T_k + Σ_{i=1}^{l-1} N_{i-1} Π_{k=i}^{l-1} T_k]
+//   D_{l+1} = T_l D_l + 1 + s_{<=l} + M_part [(L+1+spare) x_0 Πn Π_{k<l} T_k + Σ_{i=1}^{l-1} N_{i-1} Π_{k=i}^{l-1} T_k]
 //             + M_out l N_{l-1} T_l                             (the 1 absent when D_l = 0)
 // where s_{<=l} are the state bits of the R layers before the (l+1)-th F; in the last step M_out l becomes M_out (l-1)
 // and s_{<=l} becomes s_before + T_l s_after (before and after the last F). Impossible when D_L < J_L lg N_{L-1}.
@@ -34,6 +34,7 @@ struct Decomposition {
   Integer outputs = 0;         // M_out
   std::vector<Integer> gaps;   // state bits of the R layers before the first F, after the first, ..., after the last
   std::vector<Integer> beside; // one_more_full: state bits of recurrent heads inside each F layer
+  int spare = 0;               // bottom tokens that hold a constant (w_L .. of a deeper composition), beside the L+1
 
   std::size_t full_layers() const { return static_cast<std::size_t>(one_more_full ? L : L - 1); }
 };

@@ -22,15 +22,18 @@ Real real(const Integer& v) { return v.convert_to<Real>(); }
 Integer integer(Real v) { return Integer(std::floor(v)); }
 
 struct Bits {
-  Real M, s0, s1;
+  Real M, s0, s1, spare;
 };
 
 bool late_holds(const Bits& b, Real T, Real x, Real y, Real N) {
-  return T * x * y * std::log2(N) > ((x + y + 1) * b.M + T * b.s1) * kSafety;
+  return T * x * y * std::log2(N) > ((x + y + 1 + b.spare) * b.M + T * b.s1) * kSafety;
 }
 Real early_left(Real T, Real x, Real y, Real N) { return std::ceil(T * x / 2) * y * std::log2(N); }
 Real early_right(const Bits& b, Real T, Real x, Real y) {
-  return T * (b.s0 + b.s1) + b.s0 + 1 + b.M * x * (2 * y + 1);
+  return T * (b.s0 + b.s1) + b.s0 + 1 + b.M * x * (2 * y + 1 + b.spare * y);
+}
+Bits bits_of(const OneFullLayer& layer) {
+  return {real(layer.partial), real(layer.before), real(layer.after), real(layer.spare)};
 }
 
 SeqcompProof make_proof(const OneFullLayer& layer, Integer m, Integer n1, Integer T, Integer x0, Integer y) {
@@ -39,11 +42,11 @@ SeqcompProof make_proof(const OneFullLayer& layer, Integer m, Integer n1, Intege
   proof.T = {std::move(T)};
   proof.x0 = std::move(x0);
   proof.y = std::move(y);
-  const Bits b{real(layer.partial), real(layer.before), real(layer.after)};
+  const Bits b = bits_of(layer);
   const Real t = real(proof.T[0]), x = real(proof.x0), w = real(proof.y), N = real(proof.sizes.arguments(1));
   const bool early = layer.before > 0;
   proof.left = static_cast<double>(early ? early_left(t, x, w, N) : t * x * w * std::log2(N));
-  proof.right = static_cast<double>(early ? early_right(b, t, x, w) : (x + w + 1) * b.M + t * b.s1);
+  proof.right = static_cast<double>(early ? early_right(b, t, x, w) : (x + w + 1 + b.spare) * b.M + t * b.s1);
   proof.certified = certify(layer, proof);
   return proof;
 }
@@ -70,10 +73,10 @@ void try_late(const Bits& b, Real T, Real x, Objective objective, Found& best) {
 }
 
 // x_0 + n_1 >= 2 sqrt(N / T): no T outside the interval where this function stays below N lg N can do better.
-Real late_floor(const Bits& b, Real T, Real N) { return (2 * std::sqrt(N / T) + 1) * b.M + T * b.s1; }
+Real late_floor(const Bits& b, Real T, Real N) { return (2 * std::sqrt(N / T) + 1 + b.spare) * b.M + T * b.s1; }
 
 std::optional<SeqcompProof> smallest_late(const OneFullLayer& layer, Objective objective) {
-  const Bits b{real(layer.partial), 0, real(layer.after)};
+  const Bits b = bits_of(layer);
   Found best;
   const auto coarse = size_grid(16, 1.25L, kTop);
   for (const Real T : coarse) {
@@ -102,7 +105,7 @@ std::optional<SeqcompProof> smallest_late(const OneFullLayer& layer, Objective o
   for (Real T = next(std::max<Real>(0, std::floor(low) - 1)); T <= high; T = next(T)) {
     if (!feasible(T)) continue;
     // (x + N/(T x)) M <= N lg N - T s - M bounds x from both sides.
-    const Real N = best.value, sum = (N * std::log2(N) - T * b.s1) / std::max<Real>(b.M, 1) - 1;
+    const Real N = best.value, sum = (N * std::log2(N) - T * b.s1) / std::max<Real>(b.M, 1) - 1 - b.spare;
     const Real root = std::sqrt(std::max<Real>(0, sum * sum - 4 * N / T));
     const Real from = std::max<Real>(0, std::floor((sum - root) / 2) - 1), to = std::ceil((sum + root) / 2);
     if (exhaustive) {
@@ -132,7 +135,7 @@ void try_early(const Bits& b, Real T, Real x, Real base, Objective objective, Fo
 }
 
 std::optional<SeqcompProof> smallest_early(const OneFullLayer& layer, Objective objective) {
-  const Bits b{real(layer.partial), real(layer.before), real(layer.after)};
+  const Bits b = bits_of(layer);
   const auto Ts = size_grid(128, 1.03L, kTop), coarse = size_grid(8, 1.3L, kTop), xs = size_grid(64, 1.01L, kTop);
   Found best;
   const auto sweep = [&](const std::vector<Real>& grid_x, const std::vector<Real>& grid_T) {
@@ -161,15 +164,15 @@ bool certify(const OneFullLayer& layer, const SeqcompProof& proof) {
   const Integer N = proof.sizes.arguments(1);
   if (T < 1 || x < 1 || y < 1 || y > proof.sizes.n[0] || x > m) return false;
   if (layer.before == 0)
-    return T * x <= m && exceeds(T * x * y, N, (x + y + 1) * layer.partial + T * layer.after);
+    return T * x <= m && exceeds(T * x * y, N, (x + y + 1 + layer.spare) * layer.partial + T * layer.after);
   return spreads(x, m, T, layer.before) &&
          exceeds(ceil_ratio(T * x, 2) * y, N,
-                 T * (layer.before + layer.after) + layer.before + 1 + layer.partial * x * (2 * y + 1));
+                 T * (layer.before + layer.after) + layer.before + 1 + layer.partial * x * (2 * y + 1 + layer.spare * y));
 }
 
 SeqcompProof best_proof(const OneFullLayer& layer, const SeqcompSizes& sizes) {
   RUNG_REQUIRE(sizes.L() == 2 && sizes.m >= 1 && sizes.n[0] >= 1, "L={}", sizes.L());
-  const Bits b{real(layer.partial), real(layer.before), real(layer.after)};
+  const Bits b = bits_of(layer);
   const Real m = real(sizes.m), n = real(sizes.n[0]), N = m * n;
   const bool early = layer.before > 0;
   Real ratio = -1, best_T = 1, best_x = 1, best_y = n;
@@ -188,7 +191,7 @@ SeqcompProof best_proof(const OneFullLayer& layer, const SeqcompSizes& sizes) {
     for (const Real x : {widest, Real{1}})
       for (const Real y : {n, Real{1}}) {
         const Real left = early ? early_left(T, x, y, N) : T * x * y * std::log2(N);
-        const Real right = early ? early_right(b, T, x, y) : (x + y + 1) * b.M + T * b.s1;
+        const Real right = early ? early_right(b, T, x, y) : (x + y + 1 + b.spare) * b.M + T * b.s1;
         if (right > 0 && left / right > ratio) ratio = left / right, best_T = T, best_x = x, best_y = y;
         if (early) break;  // x = 1 need not spread
       }

@@ -29,6 +29,8 @@ struct OneFullLayer {
   Integer partial;  // M_part, bits of partial softmax sums per receiving token
   Integer before;   // s_0, state bits of the R layers before the F
   Integer after;    // s_1, state bits of the R layers after (and of R heads beside) the F
+  Integer spare = 0;  // bottom tokens beyond z_0, w_1 and `=` that hold a constant (w_2 .. of a deeper composition): one more
+                      // state each, or x_0 y more behind an early recurrence
 };
 
 // Is the inequality (early or late, by whether before is 0) met by exactly these parameters? Exact.

@@ -1,5 +1,6 @@
 // L-SeqComp, the impossible side of the pattern theorem, evaluated with constants (one_full_layer.h, two_full_layers.h,
-// decomposition.h). A theorem for L' functions also refutes L > L': fix z_L, z_{L-1}, .. to the identity on the smaller domain.
+// decomposition.h). A theorem for L' functions also refutes L > L': z_L, z_{L-1}, .. are the identity on the smaller domain and
+// w_{L'}, .. are 0; those constant bottom tokens are charged as spare ones.
 #include "rung/theory/pattern.h"
 
 #include <fmt/format.h>
@@ -34,14 +35,16 @@ Chosen choose(const PatternBits& bits, int L) {
   return {Rule::fewer, f + 1};
 }
 
-OneFullLayer one_full(const PatternBits& b) { return {b.partial, b.gaps[0], b.gaps[1] + b.beside[0]}; }
+OneFullLayer one_full(const PatternBits& b, int spare) {
+  return {b.partial, b.gaps[0], b.gaps[1] + b.beside[0], spare};
+}
 TwoFullLayers two_full(const PatternBits& b) {
   return {.partial = b.partial, .outputs = b.outputs, .recurrence_follows = b.gaps[2] > 0, .after = b.gaps[2],
           .beside_first = b.beside[0], .beside_second = b.beside[1]};
 }
-Decomposition decomposition(const PatternBits& b, const Chosen& chosen) {
+Decomposition decomposition(const PatternBits& b, const Chosen& chosen, int spare) {
   Decomposition d{.L = chosen.L, .one_more_full = chosen.rule == Rule::equal, .partial = b.partial, .outputs = b.outputs,
-                  .gaps = b.gaps, .beside = b.beside};
+                  .gaps = b.gaps, .beside = b.beside, .spare = spare};
   if (chosen.rule == Rule::fewer) {  // heads beside an F read no more than an R right behind it
     for (std::size_t k = 0; k < b.beside.size(); ++k) d.gaps[k + 1] += b.beside[k];
     d.beside.clear();
@@ -59,17 +62,18 @@ SeqcompSizes restricted(SeqcompSizes sizes, int L) {
   return sizes;
 }
 
-SeqcompProof proof_at(const PatternBits& bits, const Chosen& chosen, const SeqcompSizes& sizes) {
+SeqcompProof proof_at(const PatternBits& bits, const Chosen& chosen, int L, const SeqcompSizes& sizes) {
+  const int spare = L - chosen.L;
   if (chosen.rule == Rule::two) return best_proof(two_full(bits), sizes);
-  if (chosen.rule == Rule::late || chosen.rule == Rule::early) return best_proof(one_full(bits), sizes);
-  return best_proof(decomposition(bits, chosen), sizes);
+  if (chosen.rule == Rule::late || chosen.rule == Rule::early) return best_proof(one_full(bits, spare), sizes);
+  return best_proof(decomposition(bits, chosen, spare), sizes);
 }
 
 std::optional<SeqcompProof> smallest_at(const PatternBits& bits, const Chosen& chosen, int L) {
   const auto objective = L == chosen.L ? Objective::prompt : Objective::arguments;
   if (chosen.rule == Rule::two) return smallest_proof(two_full(bits), objective);
-  if (chosen.rule == Rule::late || chosen.rule == Rule::early) return smallest_proof(one_full(bits), objective);
-  return smallest_proof(decomposition(bits, chosen));
+  if (chosen.rule == Rule::late || chosen.rule == Rule::early) return smallest_proof(one_full(bits, L - chosen.L), objective);
+  return smallest_proof(decomposition(bits, chosen, L - chosen.L));
 }
 
 // The smallest certified prompt. Log-linear states grow with the prompt: each power of two is tried with the states live then.
@@ -147,7 +151,7 @@ std::optional<SeqcompProof> nearest_within(const PatternBits& bits, const Chosen
   for (std::int64_t n = 1; n < context; n *= 4) {
     const std::int64_t m = (context - L - 1) / (1 + (L - 1) * n);
     if (m < 1) break;
-    const auto proof = proof_at(bits, chosen, {m, {n}});
+    const auto proof = proof_at(bits, chosen, L, {m, {n}});
     if (!best || proof.margin() > best->margin()) best = proof;
   }
   return best;
@@ -181,7 +185,7 @@ std::optional<Verdict> evaluate(const Theorem& theorem, const Setting& setting, 
   if (least) v.horizon = extended(least->sizes, question.L).prompt_length();
   std::optional<SeqcompProof> proof;
   if (question.fixed) {
-    proof = proof_at(bits, chosen, restricted(question.seqcomp, chosen.L));
+    proof = proof_at(bits, chosen, question.L, restricted(question.seqcomp, chosen.L));
     if (!proof->certified && least && least->sizes == proof->sizes) proof = least;
   } else if (least && *v.horizon <= question.prompt) {
     proof = least;

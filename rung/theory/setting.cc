@@ -91,7 +91,10 @@ Result<Setting> make_setting(const Architecture& architecture, const SettingOpti
     return fail(ErrorCode::range, "[bound] --acc-bits {}; expected 1 to {}", setting.accumulator, kMaxAccumulator);
   setting.chain_of_thought = options.chain_of_thought;
   setting.assume_exact = options.assume_exact;
-  setting.word = make_word(architecture, setting.layers, options.storage, setting.accumulator);
+  const auto count = options.count ? options.count : [&](const StorageBits& bits) {
+    return account(architecture, setting.layers, bits);
+  };
+  setting.word = make_word(architecture, setting.layers, options.storage, count, setting.accumulator);
   return setting;
 }
 

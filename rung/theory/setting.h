@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ struct SettingOptions {
   bool chain_of_thought = false;
   bool assume_exact = false;                // read a float model as exact integers of its p bits (mode X)
   StorageBits storage;
+  // How state is counted; by default account(). Released models bring their own dtypes.
+  std::function<Account(const StorageBits&)> count = {};
 };
 
 struct Setting {

@@ -87,9 +87,10 @@ Verdict decide(const Setting& setting, const Question& question) {
     none.require("some theorem or construction speaks about this task", false);
     return none;
   }
-  const bool refuted = verdicts.front().outcome == Outcome::impossible;
+  const auto proved = [](const Verdict& v, Outcome outcome) { return v.outcome == outcome && v.status == Status::proved; };
+  const bool refuted = proved(verdicts.front(), Outcome::impossible);
   for (const auto& verdict : verdicts)
-    RUNG_REQUIRE(!refuted || verdict.outcome != Outcome::possible, "{} against {} on {}", verdicts.front().theorem,
+    RUNG_REQUIRE(!refuted || !proved(verdict, Outcome::possible), "{} against {} on {}", verdicts.front().theorem,
                  verdict.theorem, question.task);
   return verdicts.front();
 }

@@ -81,7 +81,7 @@ std::span<const Theorem> theorems();
 const Theorem& theorem(std::string_view id);  // REQUIRES a known id
 
 // The strongest verdict: impossible before possible before vacuous here before open; among equals proved first, then the
-// larger margin. ENSURES: never both an impossible and a possible that hold (checked).
+// larger margin. ENSURES: never a proved impossible beside a proved possible (checked).
 Verdict decide(const Setting& setting, const Question& question);
 // All verdicts on the task, strongest first.
 std::vector<Verdict> consider(const Setting& setting, const Question& question);

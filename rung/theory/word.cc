@@ -61,12 +61,12 @@ StateBits& StateBits::operator+=(const StateBits& other) {
 std::int64_t default_accumulator(const Precision& precision) { return 2 * std::int64_t{precision.bits} + 20; }
 
 Word make_word(const Architecture& architecture, const std::vector<LayerShape>& layers, const StorageBits& storage,
-               std::int64_t accumulator) {
+               const std::function<Account(const StorageBits&)>& count, std::int64_t accumulator) {
   // Two contexts, two and three live levels: the difference is one level.
   StorageBits two = storage, three = storage;
   two.context = 1;
   three.context = 2;
-  const Account at_two = account(architecture, layers, two), at_three = account(architecture, layers, three);
+  const Account at_two = count(two), at_three = count(three);
   const std::int64_t p = architecture.dimensions.precision.bits;
   Word word;
   word.text = at_two.pattern;

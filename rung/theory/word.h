@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -59,9 +60,10 @@ struct Word {
   Integer outputs() const;
 };
 
+// count: the accounting of state, asked with two contexts (log-linear levels).
 // accumulator: width in bits of numerators and denominators of a partial softmax sum.
 Word make_word(const Architecture& architecture, const std::vector<LayerShape>& layers, const StorageBits& storage,
-               std::int64_t accumulator);
+               const std::function<Account(const StorageBits&)>& count, std::int64_t accumulator);
 
 // 2p + 20: what an accumulator is taken to hold unless said otherwise.
 std::int64_t default_accumulator(const Precision& precision);

@@ -1,0 +1,236 @@
+// rung bound: what an architecture provably can and cannot do.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <memory>
+
+#include "cli/architecture_flags.h"
+#include "cli/command.h"
+#include "cli/task_flags.h"
+#include "rung/theory/pattern.h"
+#include "rung/theory/result_table.h"
+#include "rung/theory/theorem.h"
+
+namespace rung::cli {
+namespace {
+
+struct Flags {
+  ArchitectureFlags architecture;
+  TaskFlags task_sizes;
+  std::string task = "all";
+  bool thought = false, assume_exact = false, explain = false, table = false, json = false;
+};
+
+// Characters, not bytes: the forms contain ⌈, ⌊ and the like.
+std::size_t columns(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+std::string padded(std::string text, std::size_t width) {
+  const std::size_t have = columns(text);
+  return have < width ? text + std::string(width - have, ' ') : text;
+}
+std::string number(const std::optional<double>& value) {
+  if (!value || !std::isfinite(*value)) return "-";
+  if (*value == std::floor(*value) && std::abs(*value) < 1e9) return fmt::format("{:.0f}", *value);
+  return fmt::format("{:.5g}", *value);
+}
+std::string factor(const std::optional<double>& value) {
+  if (!value || !std::isfinite(*value)) return "-";
+  return fmt::format("{:.4g}", *value);
+}
+
+void print_wrapped(const std::string& first, const std::string& rest, const std::string& text) {
+  constexpr std::size_t kWidth = 100;
+  std::string line = first;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    std::size_t end = text.find(' ', at);
+    if (end == std::string::npos) end = text.size();
+    const std::string word = text.substr(at, end - at);
+    if (columns(line) + 1 + columns(word) > kWidth && columns(line) > columns(rest)) {
+      fmt::print("{}\n", line);
+      line = rest;
+    }
+    line += (line == first || line == rest ? "" : " ") + word;
+    at = end + 1;
+  }
+  fmt::print("{}\n", line);
+}
+
+void print_verdicts(const std::vector<Verdict>& verdicts) {
+  fmt::print("{:<15}{:<13}{:<25}{:<9}{:>11}{:>11}{:>8}{:>8}\n", "task", "verdict", "theorem", "status", "left", "right",
+             "margin", "horizon");
+  for (const auto& v : verdicts) {
+    std::optional<double> horizon;
+    if (v.horizon) horizon = v.horizon->convert_to<double>();
+    std::string shown = number(horizon);
+    if (horizon && *horizon >= 1e7) shown = fmt::format("{:.2g}", *horizon);
+    fmt::print("{:<15}{:<13}{:<25}{:<9}{:>11}{:>11}{:>8}{:>8}\n", v.task, outcome_name(v.outcome),
+               v.theorem.empty() ? "-" : v.theorem, status_name(v.status), number(v.left), number(v.right), factor(v.margin), shown);
+    if (v.outcome != Outcome::open) continue;
+    for (const auto& h : v.hypotheses)
+      if (!h.holds) {
+        print_wrapped("               fails: ", "                      ", h.numbers.empty() ? h.text : h.text + ": " + h.numbers);
+        break;
+      }
+  }
+}
+
+void print_explanation(const Verdict& v) {
+  fmt::print("\n{}: {}", v.task, outcome_name(v.outcome));
+  if (v.theorem.empty()) {
+    fmt::print("\n");
+  } else {
+    const Theorem& t = theorem(v.theorem);
+    fmt::print(" by {} ({}, {})\n", t.id, v.source, status_name(v.status));
+    print_wrapped("  ", "  ", std::string(t.statement));
+  }
+  for (const auto& h : v.hypotheses)
+    print_wrapped(h.holds ? "  [holds] " : "  [fails] ", "          ", h.numbers.empty() ? h.text : h.text + ": " + h.numbers);
+  for (std::size_t i = 0; i < v.argument.size(); ++i)
+    print_wrapped(fmt::format("  {}. ", i + 1), "     ", v.argument[i]);
+  for (const auto& text : v.assumes) print_wrapped("  assumes ", "          ", text);
+  if (!v.parameters.empty()) print_wrapped("  parameters ", "             ", v.parameters.dump(-1, ' ', false));
+}
+
+void print_pattern(const Setting& setting, const PatternSummary& s) {
+  fmt::print("\nL-SeqComp at up to {} tokens: ", setting.context);
+  if (s.solvable) fmt::print("solvable to L = {} ({}, {})", *s.solvable, s.solvable_by->theorem, status_name(s.solvable_by->status));
+  else fmt::print("no L provably solvable");
+  fmt::print(";\n  ");
+  if (s.impossible) fmt::print("impossible from L = {} ({}, {})\n", *s.impossible, s.impossible_by->theorem, status_name(s.impossible_by->status));
+  else if (s.first_bite && s.first_bite->horizon)
+    fmt::print("no L provably impossible here: {} first bites at {:.3g} tokens\n", s.first_bite->theorem, s.first_bite->horizon->convert_to<double>());
+  else fmt::print("no L provably impossible here\n");
+}
+
+Result<int> run_table(const Flags& flags) {
+  RUNG_TRY(const Dimensions dimensions, flags.architecture.dimensions());
+  const std::int64_t context = flags.architecture.context.value_or(kDefaultContext);
+  RUNG_TRY(const auto rows, result_table(dimensions, context));
+  if (flags.json) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const auto& row : rows) {
+      const Theorem& t = theorem(row.theorem);
+      std::string source(source_name(t.source));
+      if (t.source == Source::literature) source += ": " + std::string(t.reference);
+      list.push_back({{"mechanism", row.mechanism}, {"task", row.task}, {"form", row.form},
+                      {"number", row.number && std::isfinite(*row.number) ? nlohmann::ordered_json(*row.number) : nullptr},
+                      {"unit", row.unit}, {"theorem", row.theorem}, {"source", source}, {"status", status_name(t.status)}});
+    }
+    print_json({{"schema", "rung.bound-table/1"}, {"context", context}, {"width", dimensions.width}, {"heads", dimensions.heads},
+                {"precision", format_precision(dimensions.precision)}, {"rows", list}});
+    return 0;
+  }
+  fmt::print("{} tokens, width {}, {} head{}, precision {}\n", context, dimensions.width, dimensions.heads,
+             dimensions.heads == 1 ? "" : "s", format_precision(dimensions.precision));
+  for (const auto& row : rows)
+    fmt::print("{}{}{}{:>10} {}{}\n", padded(row.mechanism, 22), padded(row.task, 15), padded(row.form, 39), number(row.number),
+               padded(row.unit, 1), theorem(row.theorem).status == Status::proved ? "" : fmt::format(" [{}]", status_name(theorem(row.theorem).status)));
+  return 0;
+}
+
+Result<int> run_bound(const Flags& flags) {
+  if (flags.table) return run_table(flags);
+  if (!flags.architecture.names_something())
+    return fail(ErrorCode::missing, "[bound] no architecture; expected a line such as \"linear+full*2\", a config.json, or --table");
+  // Here --acc-bits is the width of partial softmax sums; recurrent entries keep their own width.
+  ArchitectureFlags shape = flags.architecture;
+  shape.acc_bits.reset();
+  RUNG_TRY(const ChosenArchitecture chosen, shape.choose());
+  SettingOptions options;
+  options.context = flags.architecture.context;
+  options.accumulator = flags.architecture.acc_bits;
+  options.chain_of_thought = flags.thought;
+  options.assume_exact = flags.assume_exact;
+  options.storage = chosen.bits;
+  options.count = [&chosen](const StorageBits& bits) {
+    ChosenArchitecture copy = chosen;
+    copy.bits = bits;
+    return copy.count();
+  };
+  RUNG_TRY(Setting setting, make_setting(chosen.architecture, options));
+  std::vector<Verdict> verdicts;
+  bool composed = false;
+  const bool all = flags.task == "all";
+  const TaskSizes given = flags.task_sizes.given_sizes();
+  for (const auto& word : task_words()) {
+    if (!all && word.name != flags.task) continue;
+    RUNG_TRY(const Question question, make_question(word.name, given, setting.context, all));
+    if (question.prompt > setting.context && options.context)
+      return fail(ErrorCode::range, "[bound] {} of these sizes has a prompt of {} tokens; --context {} is shorter", word.name,
+                  question.prompt, setting.context);
+    verdicts.push_back(decide(setting, question));
+    composed = composed || (word.name == "seqcomp" && !question.fixed && !given.contains("L"));
+  }
+  if (verdicts.empty()) {
+    RUNG_TRY(const auto unknown, find_task_word(flags.task));
+    return fail(ErrorCode::parse, "[bound] no task {}", unknown->name);
+  }
+  std::optional<PatternSummary> pattern;
+  if (composed) pattern = summarise_pattern(setting);
+  const Dimensions& d = setting.architecture.dimensions;
+  const Integer state = setting.word.total().after(setting.context);
+  if (flags.json) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const auto& v : verdicts) list.push_back(verdict_json(v));
+    nlohmann::ordered_json document = {{"schema", "rung.bound/1"},
+                                       {"architecture", format_stack(setting.architecture.stack)},
+                                       {"word", setting.word.text},
+                                       {"layers", setting.layers.size()},
+                                       {"state_bits", state.convert_to<double>() < 0x1p53 ? nlohmann::ordered_json(state.convert_to<std::int64_t>())
+                                                                                          : nlohmann::ordered_json(state.str())},
+                                       {"precision", format_precision(d.precision)},
+                                       {"acc_bits", setting.accumulator},
+                                       {"context", setting.context},
+                                       {"causal", setting.causal()},
+                                       {"chain_of_thought", setting.chain_of_thought},
+                                       {"verdicts", list}};
+    if (pattern) document["pattern"] = pattern_json(setting, *pattern);
+    print_json(document);
+    return 0;
+  }
+  std::string word = setting.word.text.empty() ? "(no mixing layer)" : setting.word.text;
+  print_wrapped("word ", "     ", word);
+  fmt::print("{} layers, {} F, {} state bits, precision {}, context {}{}{}\n\n", setting.layers.size(), setting.word.full_letters(),
+             state.str(), format_precision(d.precision), setting.context, setting.causal() ? "" : ", encoder",
+             setting.chain_of_thought ? ", chain of thought" : "");
+  print_verdicts(verdicts);
+  if (pattern) print_pattern(setting, *pattern);
+  if (flags.explain)
+    for (const auto& v : verdicts) print_explanation(v);
+  return 0;
+}
+
+}  // namespace
+
+Command bound_command() {
+  auto flags = std::make_shared<Flags>();
+  Command command{.name = "bound", .summary = "what an architecture provably can and cannot do"};
+  command.description =
+      "For every task: impossible (no weights exist at these sizes), possible (weights exist for all of them), vacuous here (a theorem "
+      "applies, its numbers do not reach this size; horizon says where it bites), or open. Worst-case inputs, best weights, arbitrary "
+      "position-wise MLPs; nothing about training. With sizes (--n, --m --n1 ...) the verdict is about them; with a context alone, impossible means "
+      "some sizes that fit it and possible means all of them. Theorems that split a softmax need exact integer sums: fixed-point "
+      "precision, or --assume-exact for a float model.";
+  command.examples = {"rung bound \"full+linear\" --width 2 --precision 4 --task seqcomp --m 45 --n1 3 --explain",
+                      "rung bound config.json --context 131072", "rung bound --table --context 4096 --width 64 --precision 16"};
+  flags->architecture.declare(command.options);
+  for (auto& option : command.options) {
+    if (option.names == "--acc-bits") option.help = "bits of a numerator or denominator of a partial softmax sum (default: 2p+20)";
+    if (option.names == "--context") option.help = "prompts of up to this many tokens (default: the architecture's own, or 4096)";
+  }
+  command.options.push_back({.names = "--task", .help = "one task, or all (default)", .target = &flags->task});
+  command.options.push_back({.names = "--cot", .help = "with chain of thought", .target = &flags->thought});
+  command.options.push_back({.names = "--assume-exact", .help = "read a float model as exact integers of its p bits (mode X)", .target = &flags->assume_exact});
+  command.options.push_back({.names = "--explain", .help = "print each argument step by step with its numbers", .target = &flags->explain});
+  command.options.push_back({.names = "--table", .help = "the table of results at --context, --width, --heads, --precision", .target = &flags->table});
+  command.options.push_back({.names = "--json", .help = "one JSON document, schema rung.bound/1 (rung.bound-table/1)", .target = &flags->json});
+  flags->task_sizes.declare(command);
+  command.run = [flags]() -> Result<int> { return run_bound(*flags); };
+  return command;
+}
+
+}  // namespace rung::cli
