@@ -20,7 +20,7 @@ struct Flags {
   std::optional<std::string> out, sweep, arch, task;
   std::int64_t budget = VerificationOptions{}.budget, seed = 1, width = 16, heads = 1;
   std::optional<std::int64_t> samples;
-  bool encoder = false, cot = false, csv = false, formats = false, list = false, json = false;
+  bool encoder = false, cot = false, csv = false, formats = false, list = false, explain = false, json = false;
   TaskFlags task_flags;
   std::map<std::string, std::optional<std::string>> options;
 };
@@ -36,6 +36,15 @@ ConstructionRequest request_of(const Flags& flags) {
 
 VerificationOptions verification_of(const Flags& flags) {
   return {.budget = flags.budget, .samples = flags.samples, .seed = static_cast<std::uint64_t>(flags.seed)};
+}
+
+// Absent: auto.
+Result<std::optional<int>> precision_of(const Flags& flags) {
+  if (flags.precision == "auto") return std::optional<int>();
+  RUNG_TRY(const Precision precision, parse_precision(flags.precision));
+  if (precision.format != NumberFormat::fixed || precision.fraction != 0)
+    return fail(ErrorCode::range, "[build] precision {}; a number of bits, or auto, expected", rung::quoted(flags.precision));
+  return std::optional<int>(precision.bits);
 }
 
 // Numbers that the file holds as weights: embeddings, maps, MLPs, output; tables and scalars are not.
@@ -99,13 +108,8 @@ std::string mlp_line(const Construction& made) {
 Result<int> build_one(const Flags& flags) {
   ConstructionRequest request = request_of(flags);
   const VerificationOptions options = verification_of(flags);
-  const bool automatic = flags.precision == "auto";
-  if (!automatic) {
-    RUNG_TRY(const Precision precision, parse_precision(flags.precision));
-    if (precision.format != NumberFormat::fixed || precision.fraction != 0)
-      return fail(ErrorCode::range, "[build] precision {}; a number of bits, or auto, expected", rung::quoted(flags.precision));
-    request.precision = precision.bits;
-  }
+  RUNG_TRY(request.precision, precision_of(flags));
+  const bool automatic = !request.precision;
   RUNG_TRY(Construction made, build_construction(request));
   std::optional<PrecisionSearch> search;
   std::optional<Verification> found;
@@ -152,6 +156,24 @@ Result<int> build_one(const Flags& flags) {
   if (flags.out && found->passed()) fmt::print("{}\n", *flags.out);
   std::fprintf(stderr, "%.0f instances per second\n", found->instances_per_second());
   return found->passed() ? 0 : 1;
+}
+
+// What every coordinate of the row holds, layer by layer: the notes that the file carries.
+Result<int> explain(const Flags& flags) {
+  ConstructionRequest request = request_of(flags);
+  RUNG_TRY(request.precision, precision_of(flags));
+  RUNG_TRY(Construction made, build_construction(request));
+  if (flags.json) {
+    RUNG_TRY(ordered_json json, document_of(flags, made));
+    json["schema"] = "rung.build-explanation/1";
+    json.erase("p_measured");
+    for (const char* note : {"claim", "reference", "layout", "invariant"}) json[note] = made.weights.notes[note];
+    print_json(json);
+    return 0;
+  }
+  fmt::print("{}\nreference: {}\n{}, precision {}; MLP: {}\n\n{}\n{}", made.claim, made.reference, format_stack(made.weights.architecture.stack),
+             made.weights.architecture.dimensions.precision.bits, mlp_line(made), made.weights.notes["layout"], made.weights.notes["invariant"]);
+  return 0;
 }
 
 struct Range {
@@ -301,6 +323,7 @@ Result<int> run(const Flags& flags) {
   if (flags.list) return list(flags);
   if (flags.name.empty()) return fail(ErrorCode::missing, "[build] no construction named; rung build --list shows them");
   if (flags.name == "random") return build_random(flags);
+  if (flags.explain) return explain(flags);
   if (flags.sweep) return sweep(flags);
   if (flags.formats) return formats(flags);
   return build_one(flags);
@@ -333,6 +356,7 @@ Command build_command() {
       {.names = "--task", .help = "random: the task whose prompts it reads (eva)", .target = &flags->task},
       {.names = "--width", .help = "random: residual width (16)", .target = &flags->width},
       {.names = "--heads", .help = "random: heads where the line says none (1)", .target = &flags->heads},
+      {.names = "--explain", .help = "what every residual coordinate holds after every layer; nothing is run", .target = &flags->explain},
       {.names = "--list", .help = "the constructions and their options", .target = &flags->list},
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };

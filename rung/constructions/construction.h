@@ -47,6 +47,9 @@ struct Construction {
   MlpCost mlp;
   std::string paper_mlp;                  // what the paper counts instead
   std::function<IntervalArgument()> interval;  // empty: no argument about all inputs
+  // The inputs that come closest to a wrong answer at these very weights, at most `count`; run first when not all are. Empty: the
+  // task's adversarial ones are the worst that is known.
+  std::function<std::vector<Instance>(std::int64_t count)> worst;
 };
 
 struct ConstructionWord {

@@ -6,7 +6,11 @@
 // The explicit list: a construction is added by adding its file, which defines ConstructionWord NAME_construction(), and
 // its line here.
 #define RUNG_CONSTRUCTION_LIST(CONSTRUCTION) \
-  CONSTRUCTION(eva)
+  CONSTRUCTION(eva)                          \
+  CONSTRUCTION(retrieval)                    \
+  CONSTRUCTION(two_sum)                      \
+  CONSTRUCTION(two_sum_exists)               \
+  CONSTRUCTION(seqcomp)
 
 namespace rung {
 

@@ -82,6 +82,12 @@ Number chosen(ReluCircuit& circuit, const Number& flag, const Number& a, const N
   return value.within(std::max(value.low(), std::min(a.low(), b.low())), std::min(value.high(), std::max(a.high(), b.high())));
 }
 
+Number clamped(ReluCircuit& circuit, const Number& x, std::int64_t high) {
+  if (x.high() <= high) return x;
+  const Number value = x - circuit.relu(x - high);
+  return value.within(std::max(value.low(), std::min(x.low(), high)), high);
+}
+
 Number recombined(const Bits& bits) {
   Number sum;
   for (std::size_t d = 0; d < bits.size(); ++d) sum = sum + (std::int64_t{1} << d) * bits[d];

@@ -40,6 +40,9 @@ Number gated(ReluCircuit& circuit, const Number& flag, const Number& x);
 // flag ? a : b, both gated. 1 layer, 2 to 4 units.
 Number chosen(ReluCircuit& circuit, const Number& flag, const Number& a, const Number& b);
 
+// min(x, high) = x - max(0, x - high). 1 layer, 1 unit (none where the interval already says so).
+Number clamped(ReluCircuit& circuit, const Number& x, std::int64_t high);
+
 // Σ 2^d b_d. No layer, no unit.
 Number recombined(const Bits& bits);
 // The `digits` lowest-first bits of x, from the top: b = [rest >= 2^d], rest -= 2^d b. `digits` layers, 2 units each.

@@ -38,7 +38,10 @@ struct RetrievalHead {
   Slot one;                             // 1 in every row
   std::vector<std::int64_t> values;     // coordinates that hold bits
   std::vector<std::int64_t> fetched;    // coordinates that receive them, as many
+  std::optional<std::int64_t> constant = std::nullopt;  // everybody reads this position; target is then not used
 };
+// The head by which everybody reads the lowest bits at one position, as many as both slots have.
+RetrievalHead read_at(const Slot& code, const Slot& one, std::int64_t position, const Slot& values, const Slot& fetched);
 
 // "full(heads=H,dim=2D,vdim=V)", V the most values of a head.
 std::string retrieval_mixer(const RetrievalGadget& gadget, const std::vector<RetrievalHead>& heads);

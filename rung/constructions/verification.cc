@@ -59,6 +59,7 @@ class Verifier {
     for (const auto variant : {Variant::adversarial, Variant::uniform, Variant::permutation, Variant::zipf})
       if (task_.supports(variant)) kinds.push_back(variant);
     const bool shared = shares_prefix();
+    if (construction_.worst) run(construction_.worst(samples()));
     for (const Variant variant : kinds) {
       if (done()) break;
       if (variant != Variant::adversarial && shared)

@@ -43,7 +43,8 @@ TEST(RetrievalLemma, reaches_the_digits_that_are_known_at_beta_two) {
   for (const auto& [p, reach] : {std::pair(3, 5), {4, 11}, {5, 22}, {6, 38}}) {
     EXPECT_LT(delta(reach, 2, std::ldexp(1.0, p - 1)), 1);
     EXPECT_GE(delta(reach + 1, 2, std::ldexp(1.0, p - 1)), 1);
-    if (reach <= 30) EXPECT_LE(retrieval_precision_proved(reach, std::int64_t{1} << reach), p);
+    if (reach > 30) continue;  // beyond the sizes that can be built
+    EXPECT_LE(retrieval_precision_proved(reach, std::int64_t{1} << reach), p);
   }
 }
 

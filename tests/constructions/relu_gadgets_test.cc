@@ -102,6 +102,12 @@ TEST(ReluGadgets, gates_and_choices_pass_what_the_flag_says) {
         }, 1);
 }
 
+TEST(ReluGadgets, clamping_cuts_at_the_top) {
+  for (std::int64_t high = -3; high <= 9; ++high)
+    check({{-2, 7}}, [&](ReluCircuit& c, const Bits& x) { return Bits{clamped(c, x[0], high)}; },
+          [&](const auto& x) { return std::vector<std::int64_t>{std::min(x[0], high)}; }, 1);
+}
+
 TEST(ReluGadgets, numbers_decode_to_their_bits_deep_and_wide) {
   for (int digits = 1; digits <= 7; ++digits) {
     const std::int64_t top = (std::int64_t{1} << digits) - 1;

@@ -1,0 +1,239 @@
+// 2-Sum-last by one full layer: cosines with three numbers a head, or binary codes.
+//
+// Claim (trigonometric): one head of dimension 3 decides whether some x_j ≡ -x_{n+1} (mod M), with f ≈ 2 lg M + lg log n fraction bits; see
+// trigonometric_match.h. Claim (binary): one head of dimension 2⌈lg M⌉ at 4 to 5 bits: query the code of (M - x) mod M, a match scores 0, the
+// blank -β, everything else at most -2β; up to n tokens may stand at distance 1, so β > log n. References: Sanford, Hsu, Telgarsky 2306.02896;
+// Chen, Peng, Wu 2412.02975; blank and constants ours.
+//
+// The blank is the last token itself. Its own key must not depend on its number: keys are kept as differences of two coordinates that are never
+// negative, the position of the last token adds more than any number to both, the embedding saturates both at the same largest number, and the
+// difference is 0. Its value is 0.
+#include <algorithm>
+#include <cmath>
+
+#include "rung/constructions/construction.h"
+#include "rung/constructions/retrieval_head.h"
+#include "rung/constructions/trigonometric_match.h"
+
+namespace rung {
+namespace {
+
+constexpr const char* kReference = "Sanford, Hsu, Telgarsky 2306.02896; blank and constants ours";
+constexpr std::int64_t kCountingSteps = 16;  // y is read in steps of 1/16 with the counting blank
+
+struct Sizes {
+  std::int64_t n = 0, modulus = 0;
+};
+Sizes sizes_of(const Task& task) { return {task.size()["n"].get<std::int64_t>(), task.size()["M"].get<std::int64_t>()}; }
+
+// Yes iff y is above 1/2 (threshold blank), or above 1/4 (counting blank, where one match gives 1/2).
+IntervalArgument match_argument(const TrigonometricMatch& match) {
+  const auto matched = static_cast<double>(match.match_weight()), blank = static_cast<double>(match.blank_weight());
+  const double others = static_cast<double>(match.other_weight()) * static_cast<double>(match.n);
+  IntervalArgument argument;
+  // Half a step of rounding in the counting form.
+  const double bar = match.blank == Blank::counting ? 4.5 / kCountingSteps : 0.5;
+  const double yes = matched / (matched + blank), no = others / (others + blank);
+  argument.leak = others / blank;
+  argument.gap = std::min(yes - bar, bar - no);
+  // The decision itself, kCountingSteps/4 + 1, must be a number of f + 2 bits.
+  const bool readable = match.blank == Blank::threshold || kCountingSteps / 4 + 1 < 2 * match.one();
+  argument.holds = yes >= bar && no < bar && readable;
+  argument.reason = fmt::format("over all pairs a match gives y >= {:.4f}, none y <= {:.4f}; decided at {}", yes, no, bar);
+  return argument;
+}
+
+// For queries spread over [M]: n copies of the number that looks most like the match, and the match among numbers that weigh least.
+std::vector<Instance> worst_instances(const TrigonometricMatch& match, std::int64_t count) {
+  std::vector<Instance> worst;
+  const std::int64_t M = match.modulus, queries = std::min<std::int64_t>(M, std::max<std::int64_t>(1, count / 2));
+  for (std::int64_t i = 0; i < queries; ++i) {
+    const auto x = static_cast<std::int64_t>(static_cast<__int128>(i) * M / queries), partner = (M - x) % M;
+    std::optional<std::int64_t> nearest, farthest;
+    for (const std::int64_t step : {std::int64_t{1}, M - 1, M / 2}) {  // only neighbours come near; half a turn is farthest
+      const std::int64_t y = (partner + step) % M;
+      if (y == partner) continue;
+      if (!nearest || match.score(x, y) > match.score(x, *nearest)) nearest = y;
+      if (!farthest || match.score(x, y) < match.score(x, *farthest)) farthest = y;
+    }
+    std::vector<std::int64_t> tokens(static_cast<std::size_t>(match.n) + 1, farthest.value_or(partner));
+    tokens.front() = partner;
+    tokens.back() = x;
+    worst.push_back({Prompt{match.n + 1, {tokens}}, {1}});
+    if (!nearest) continue;
+    std::fill(tokens.begin(), tokens.end() - 1, *nearest);
+    worst.push_back({Prompt{match.n + 1, {tokens}}, {0}});
+  }
+  return worst;
+}
+
+Result<Construction> build_trigonometric(std::shared_ptr<const Task> task, const ConstructionRequest& request) {
+  const auto [n, M] = sizes_of(*task);
+  const Blank blank = request.option("blank", "threshold") == "counting" ? Blank::counting : Blank::threshold;
+  constexpr int kSignAndOne = 2;  // bits beside the fraction: 2^f itself is a number
+  // The smallest f at which the bounds over all pairs decide; the closed rule is a start that is never far.
+  std::optional<int> proved;
+  for (int f = 1; f <= std::min(kMaxTrigonometricFraction, trigonometric_fraction(n, M) + 4) && !proved; ++f)
+    if (match_argument(trigonometric_match(n, M, blank, f)).holds) proved = f + kSignAndOne;
+  if (!proved && !request.precision)
+    return fail(ErrorCode::resource, "[build] two-sum at n = {}, M = {} needs more than {} bits; expected a smaller modulus, or --by binary", n, M,
+                kMaxTrigonometricFraction + kSignAndOne);
+  const int p = request.precision.value_or(proved.value_or(2)), f = p - kSignAndOne;
+  if (f > kMaxTrigonometricFraction)
+    return fail(ErrorCode::range, "[build] two-sum by cosines at {} bits; at most {} expected", p, kMaxTrigonometricFraction + kSignAndOne);
+  const TrigonometricMatch match = trigonometric_match(n, M, blank, f);
+  const std::int64_t one = match.one();
+
+  ModelWriter model(*task, p);
+  const Slot ask = model.slot("cos sin", 2, "cos and sin of 2πx/M, times 2^f: the query");
+  const Slot key = model.slot("cos+ cos- sin+ sin-", 4, "positive and negative parts of the same; at the last position all 2^(f+1)-1, so that their differences are 0");
+  const Slot base = model.slot("scale", 1, "2^f");
+  const Slot third = model.slot("third", 1, "-2^f; at the last position (κ-1) 2^f: the blank's key");
+  const Slot real = model.slot("value", 1, "1; at the last position 0");
+  const Slot y = model.slot("y", 1, "0, then the share of the weight that is not the blank's");
+  auto& token = model.field_table("token", M);
+  for (std::int64_t x = 0; x < M; ++x) {
+    const std::int64_t cosine = match.cosine(x), sine = match.sine(x);
+    token.set(x, ask.at(0), cosine);
+    token.set(x, ask.at(1), sine);
+    token.set(x, key.at(0), std::max<std::int64_t>(0, cosine));
+    token.set(x, key.at(1), std::max<std::int64_t>(0, -cosine));
+    token.set(x, key.at(2), std::max<std::int64_t>(0, sine));
+    token.set(x, key.at(3), std::max<std::int64_t>(0, -sine));
+    token.set(x, base.at(0), one);
+    token.set(x, third.at(0), -one);
+    token.set(x, real.at(0), 1);
+  }
+  auto& position = model.position_table();
+  for (std::int64_t c = 0; c < key.size; ++c) position.set(n, key.at(c), 2 * one);
+  position.set(n, third.at(0), one + match.blank_key);
+  position.set(n, real.at(0), -1);
+
+  LayerWriter& layer = model.layer("full(heads=1,dim=3,vdim=1)", "match against a blank");
+  layer.map("q").select(0, ask, 1);
+  layer.map("q").set(2, base.at(0), 1);
+  layer.map("k").set(0, key.at(0), 1);
+  layer.map("k").set(0, key.at(1), -1);
+  layer.map("k").set(1, key.at(2), -1);
+  layer.map("k").set(1, key.at(3), 1);
+  layer.map("k").set(2, third.at(0), 1);
+  layer.map("v").set(0, real.at(0), 1);
+  layer.map("o").set(y.at(0), 0, 1);
+  layer.scores(match.scores);
+  layer.scalar("score.shift", match.shift);
+  layer.scalar("score.bits", digits_for(-match.scores.low + 1) + 2);
+  if (blank == Blank::counting) {
+    layer.scalar("value.scale", kCountingSteps);
+    layer.after("y: at the last position, 16 cnt/(cnt+1) up to rounding, cnt the number of matches");
+    model.output_yes(y, 1, kCountingSteps / 4);
+  } else {
+    layer.after("y: at the last position, 1 iff some x_j + x_{n+1} ≡ 0 (mod M)");
+    model.output_yes(y, 2, 1);
+  }
+  RUNG_TRY(Construction made, finish_construction(model, task, "One full layer with one head of dimension 3 solves 2-Sum-last.", kReference));
+  made.p_proved = proved;
+  made.lemma = fmt::format("cosines with f = {} fraction bits (closed rule: {}), c = {:.1f}, p = f + 2", f, trigonometric_fraction(n, M), match.scale);
+  made.interval = [match] { return match_argument(match); };
+  made.worst = [match](std::int64_t count) { return worst_instances(match, count); };
+  return made;
+}
+
+// The best β at p bits: least n e^{-min(2β, sat)} / e^{-β} with a match above the blank.
+struct BinaryMatch {
+  int beta = 0;
+  ScoreTable scores;
+  double leak = 0;  // of n tokens at distance 1, in units of the blank
+};
+BinaryMatch binary_match(std::int64_t n, int p) {
+  const std::int64_t widest = std::int64_t{1} << (p - 1);
+  const std::int64_t count = std::min<std::int64_t>(n, std::int64_t{1} << 18);
+  BinaryMatch best{0, score_table(std::min(widest, useful_saturation(4 * count * count, 1)), 1, weight_fraction(4 * count * count, kWeightGuard)), 0};
+  for (std::int64_t beta = 1; beta < widest && beta <= -best.scores.low; ++beta) {
+    const double leak = static_cast<double>(n) * static_cast<double>(best.scores.at(-2 * beta)) / static_cast<double>(best.scores.at(-beta));
+    if (best.beta == 0 || leak < best.leak) best.beta = static_cast<int>(beta), best.leak = leak;
+    if (leak < 1) break;
+  }
+  return best;
+}
+
+Result<Construction> build_binary(std::shared_ptr<const Task> task, const ConstructionRequest& request) {
+  const auto [n, M] = sizes_of(*task);
+  const int D = digits_for(M);
+  int proved = 2;
+  while (proved < 48 && binary_match(n, proved).leak >= 1) ++proved;
+  const int p = request.precision.value_or(proved);
+  const BinaryMatch match = binary_match(n, p);
+
+  ModelWriter model(*task, p);
+  constexpr int kBlankBits = 16;  // 2^16 blanks every number of a row of at most 16 bits
+  model.stream_bits(std::min(p, kBlankBits));
+  const Slot ask = model.slot("partner", D, "code of (M - x) mod M, -1 or 1: the query");
+  const Slot high = model.slot("digit 1", D, "1 where a digit of x is 1; at the last position the largest number");
+  const Slot low = model.slot("digit 0", D, "1 where a digit of x is 0; at the last position the largest number");
+  const Slot one = model.slot("one", 1, "1");
+  const Slot ones = model.slot("ones", D, "1; at the last position 1, 0, ..., 0, so that the blank scores -beta");
+  const Slot real = model.slot("value", 1, "1; at the last position 0");
+  const Slot y = model.slot("y", 1, "0, then the share of the weight that is not the blank's, rounded");
+  auto& token = model.field_table("token", M);
+  for (std::int64_t x = 0; x < M; ++x) {
+    const auto partner = signed_code((M - x) % M, D);
+    for (std::int64_t d = 0; d < D; ++d) {
+      token.set(x, ask.at(d), partner[static_cast<std::size_t>(d)]);
+      token.set(x, high.at(d), x >> d & 1);
+      token.set(x, low.at(d), 1 - (x >> d & 1));
+      token.set(x, ones.at(d), 1);
+    }
+    token.set(x, one.at(0), 1);
+    token.set(x, real.at(0), 1);
+  }
+  auto& position = model.position_table();
+  for (std::int64_t d = 0; d < D; ++d) {
+    position.set(n, high.at(d), std::int64_t{1} << kBlankBits);
+    position.set(n, low.at(d), std::int64_t{1} << kBlankBits);
+    if (d > 0) position.set(n, ones.at(d), -1);
+  }
+  position.set(n, real.at(0), -1);
+
+  LayerWriter& layer = model.layer(fmt::format("full(heads=1,dim={},vdim=1)", 2 * D), "match against a blank");
+  layer.map("q").select(0, ask, match.beta);
+  layer.map("k").select(0, high, 1);
+  layer.map("k").select(0, low, -1);
+  for (std::int64_t d = 0; d < D; ++d) layer.map("q").set(D + d, one.at(0), -match.beta);
+  layer.map("k").select(D, ones, 1);
+  layer.map("v").set(0, real.at(0), 1);
+  layer.map("o").set(y.at(0), 0, 1);
+  layer.scores(match.scores);
+  layer.after("y: at the last position, 1 iff some x_j + x_{n+1} ≡ 0 (mod M)");
+  model.output_yes(y, 2, 1);
+  RUNG_TRY(Construction made, finish_construction(model, task, "One full layer with one head of dimension 2⌈lg M⌉ solves 2-Sum-last.",
+                                                  "retrieval gadget; Chen, Peng, Wu 2412.02975; blank ours"));
+  made.p_proved = proved;
+  made.lemma = fmt::format("beta = {} > log n at this clip: n tokens at distance 1 weigh {:.4f} < 1 of the blank", match.beta, match.leak);
+  made.interval = [match, n = n] {
+    return IntervalArgument{match.leak < 1, match.leak, 1 - match.leak,
+                            fmt::format("{} tokens at distance 1 weigh at most {:.4f} of the blank, a match more than it", n, match.leak)};
+  };
+  return made;
+}
+
+Result<Construction> build_two_sum(const ConstructionRequest& request) {
+  RUNG_TRY(auto made, make_task("two-sum", request.sizes));
+  const std::shared_ptr<const Task> task = std::move(made);
+  if (request.option("by", "cosines") == "binary") {
+    if (request.options.contains("blank")) return fail(ErrorCode::range, "[build] --blank belongs to --by cosines; binary codes have one blank");
+    return build_binary(task, request);
+  }
+  return build_trigonometric(task, request);
+}
+
+}  // namespace
+
+ConstructionWord two_sum_construction() {
+  return {.name = "two-sum",
+          .summary = "is -x among the numbers before: one head of dimension 3, or binary codes",
+          .task = "two-sum",
+          .options = {{"by", "the mechanism", {"cosines", "binary"}}, {"blank", "two-sum: what a match is weighed against", {"threshold", "counting"}}},
+          .build = build_two_sum};
+}
+
+}  // namespace rung
