@@ -50,6 +50,7 @@ Command eval_command();
 Command capacity_command();
 Command ceiling_command();
 Command build_command();
+Command bound_command();
 // Explains the others; also the man page and the shell completion.
 Command help_command(std::vector<Command> commands);
 

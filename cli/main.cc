@@ -18,6 +18,7 @@ std::vector<Command> commands() {
       show_command(),
       task_command(),
       build_command(),
+      bound_command(),
       eval_command(),
       export_command(),
       capacity_command(),
