@@ -10,7 +10,16 @@
   CONSTRUCTION(retrieval)                    \
   CONSTRUCTION(two_sum)                      \
   CONSTRUCTION(two_sum_exists)               \
-  CONSTRUCTION(seqcomp)
+  CONSTRUCTION(seqcomp)                      \
+  CONSTRUCTION(equality)                     \
+  CONSTRUCTION(disjointness)                 \
+  CONSTRUCTION(counting)                     \
+  CONSTRUCTION(dyck)                         \
+  CONSTRUCTION(index)                        \
+  CONSTRUCTION(mqar)                         \
+  CONSTRUCTION(cgram)                        \
+  CONSTRUCTION(nearest)                      \
+  CONSTRUCTION(sparse_average)
 
 namespace rung {
 

@@ -6,6 +6,7 @@
 // Input: the row of position t holds the code of t, and of its token v: the bits, and the code as a target.
 // Layer 1: the last token's target is its own token x; it fetches the bits of f(x). No MLP.
 #include "rung/constructions/construction.h"
+#include "rung/constructions/eva_forms.h"
 #include "rung/constructions/retrieval_head.h"
 
 namespace rung {
@@ -53,7 +54,14 @@ Result<Construction> build_full(const ConstructionRequest& request) {
 }  // namespace
 
 ConstructionWord eva_construction() {
-  return {.name = "eva", .summary = "f(x) by one retrieval head", .task = "eva", .options = {{"by", "the mechanism", {"full"}}}, .build = build_full};
+  return {.name = "eva",
+          .summary = "f(x) by one retrieval head, or at n lg n bits of state",
+          .task = "eva",
+          .options = {{"by", "the mechanism", {"full", "linear", "loglinear", "sparse"}}},
+          .build = [](const ConstructionRequest& request) {
+            const std::string by = request.option("by", "full");
+            return by == "full" ? build_full(request) : by == "sparse" ? build_eva_sparse(request) : build_eva_linear(request);
+          }};
 }
 
 }  // namespace rung

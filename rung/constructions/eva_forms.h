@@ -1,0 +1,12 @@
+// Further ways to build Eva and 2-Sum-last: one file each, chosen by --by.
+#pragma once
+
+#include "rung/constructions/construction.h"
+
+namespace rung {
+
+Result<Construction> build_eva_linear(const ConstructionRequest& request);     // by=linear and by=loglinear
+Result<Construction> build_eva_sparse(const ConstructionRequest& request);
+Result<Construction> build_two_sum_sparse(const ConstructionRequest& request);
+
+}  // namespace rung
