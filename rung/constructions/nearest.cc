@@ -1,14 +1,17 @@
-// Nearest neighbour by two full layers.
+// Nearest neighbour by two full layers, or by three and thresholds.
 //
-// Claim: two full layers with one head find the label of the nearest of n unit vectors when the best dot product leads by a margin γ: the
-// softmax of C⟨x, x_i⟩ with C = log(2n)/γ puts more than half of its weight on it. Reference: Bhattamishra et al. 2406.09347.
+// Claim (softmax): two full layers with one head find the label of the nearest of n unit vectors when the best dot product leads by a margin
+// γ: the softmax of C⟨x, x_i⟩ with C = log(4n)/γ puts more than half of its weight on it. Reference: Bhattamishra et al. 2406.09347.
 // Deviation: weights are integers of at most 2^46, so scores more than 46 log 2 below the top are all alike. The argument about all inputs
 // needs C (1 - γ) to fit into that, since the best product may be as small as γ; beyond it only what was run is known.
 //
+// Claim (thresholds, ours): with 2/γ + O(1) heads in a layer between, the same holds for every n and γ: head k asks whether some product
+// reaches θ_k, the thresholds stand γ apart, so the highest one reached lies above every product but the best.
+//
 // Input: the vector, the bits of the label, the code of the position, and at labels the code of the position before as a target.
 // Layer 1: a label fetches the vector before it, exactly: the leak times the vector's range stays below 1/2. MLP: key = that vector at labels.
-// Layer 2: the last token scores ⟨x, key⟩ at labels; every other token is pushed below. fetched = the label's bits of the best.
-#include <bit>
+// Last layer: the last token scores ⟨x, key⟩ at labels (less the highest threshold reached); every other token is pushed below.
+//   fetched = the label's bits of the best.
 #include <cmath>
 
 #include "rung/constructions/construction.h"
@@ -61,76 +64,169 @@ SimilarityScores similarity_scores(std::int64_t n, std::int64_t d, std::int64_t 
   return scores;
 }
 
+// Thresholds θ_k = -R + k·gap over all products |⟨x, x_i⟩| <= R. Scores are doubled, so that the blank (the last token, score -1) stands
+// between what reaches a threshold (0 and more) and what does not (-2 and less).
+struct Thresholds {
+  std::int64_t range = 0, gap = 0, count = 0;
+};
+constexpr int kReachedBits = 40, kBlankBits = 20;  // one token that reaches outweighs the blank, which outweighs up to 2^19 that do not
+
+Thresholds thresholds(std::int64_t d, std::int64_t f, std::int64_t margin) {
+  Thresholds t{(std::int64_t{1} << (2 * f)) + static_cast<std::int64_t>(std::ldexp(std::sqrt(static_cast<double>(d)) + 1, static_cast<int>(f))) + d, margin << f, 0};
+  t.count = 2 * t.range / t.gap + 1;
+  return t;
+}
+
+ScoreTable step_scores() {
+  return {-2, (kReachedBits - kBlankBits) * std::log(2.0), {1, std::int64_t{1} << kBlankBits, std::int64_t{1} << kReachedBits}};
+}
+
+struct Sizes {
+  std::int64_t n, d, sigma, f, margin, T;
+};
+
+// The slots that every form shares, and the first layer.
+struct Points {
+  Slot vector, label, one, labelled, asking, key, fetched;
+};
+
+Points write_points(ModelWriter& model, const Sizes& s, const RetrievalGadget& before) {
+  const int D = before.digits, L = digits_for(s.sigma + 1);
+  const std::int64_t unit = std::int64_t{1} << s.f;
+  Points points;
+  points.vector = model.slot("vector", s.d, "the point, or 0 at labels");
+  points.label = model.slot("label", L, "bits of the label (or of the blank)");
+  const Slot code = model.slot("code", D, "code of the position, -1 or 1");
+  const Slot target = model.slot("target", D, "at labels: code of the position before; 0 elsewhere");
+  points.one = model.slot("one", 1, "1");
+  points.labelled = model.slot("labelled", 1, "1 at labels");
+  points.asking = model.slot("asking", 1, "1 at the last token");
+  const Slot copied = model.slot("copied", s.d, "after layer 1, at labels: the vector before");
+  points.key = model.slot("key", s.d, "after layer 1: the vector before at labels, 0 elsewhere");
+  points.fetched = model.slot("fetched", digits_for(s.sigma), "after the last layer, at the last token: bits of the label of the nearest point");
+  auto& components = model.field_linear("vector", s.d);
+  for (std::int64_t c = 0; c < s.d; ++c) components.set(c, points.vector.at(c), 1);
+  model.field_bits("label", L).code(points.label, 0, 1);
+  auto& position = model.position_table();
+  for (std::int64_t t = 0; t < s.T; ++t) {
+    const bool of_label = t % 2 == 1;
+    for (int i = 0; i < D; ++i) {
+      position.set(t, code.at(i), signed_code(t, D)[static_cast<std::size_t>(i)]);
+      if (of_label) position.set(t, target.at(i), signed_code(t - 1, D)[static_cast<std::size_t>(i)]);
+    }
+    position.set(t, points.one.at(0), 1);
+    if (of_label) position.set(t, points.labelled.at(0), 1);
+  }
+  position.set(s.T - 1, points.asking.at(0), 1);
+
+  const std::vector<RetrievalHead> heads{{code, target, points.one, coordinates(points.vector), coordinates(copied)}};
+  LayerWriter& first = model.layer(retrieval_mixer(before, heads), "a label fetches its vector");
+  write_retrieval(first, before, heads);
+  for (std::int64_t c = 0; c < s.d; ++c)
+    first.mlp().add(points.key.at(c), gated(first.mlp(), first.mlp().input(points.labelled.at(0), 0, 1), first.mlp().input(copied.at(c), -unit, unit)));
+  first.after(points.key.holds);
+  return points;
+}
+
+void write_values(LayerWriter& layer, const Points& points) {
+  for (std::int64_t i = 0; i < points.fetched.size; ++i) layer.map("v").set(i, points.label.at(i), 1);
+  layer.map("o").write(points.fetched, 0, 1);
+  layer.after(points.fetched.holds);
+}
+
+void write_softmax(ModelWriter& model, const Sizes& s, const Points& points, const SimilarityScores& scores) {
+  constexpr std::int64_t kPushes = 3;  // -3 · 2^2f: below every product of two unit vectors by more than the margin
+  const std::int64_t push = std::min(std::int64_t{1} << s.f, (std::int64_t{1} << (model.precision() - 1)) - 1);
+  LayerWriter& last = model.layer(fmt::format("full(heads=1,dim={},vdim={})", s.d + kPushes, points.fetched.size), "the nearest label");
+  last.map("q").select(0, points.vector, 1);
+  last.map("k").select(0, points.key, 1);
+  for (std::int64_t i = 0; i < kPushes; ++i) {
+    last.map("q").set(s.d + i, points.one.at(0), -push);
+    last.map("k").set(s.d + i, points.one.at(0), push);
+    last.map("k").set(s.d + i, points.labelled.at(0), -push);
+  }
+  last.scores(scores.table);
+  last.scalar("score.shift", scores.shift);
+  write_values(last, points);
+}
+
+// One head: score 2⟨x, key⟩ - 2θ at labels, -1 at the last token, -2 at points. θ = -offset/2 + (what `less` adds).
+void write_step_head(LayerWriter& layer, const Sizes& s, const Points& points, std::int64_t first, std::int64_t offset) {
+  const std::int64_t unit = std::int64_t{1} << s.f;
+  const std::int64_t high = offset >= 0 ? offset / unit : -((-offset + unit - 1) / unit), low = offset - high * unit;
+  layer.map("q").select(first, points.vector, 2);
+  layer.map("k").select(first, points.key, 1);
+  layer.map("q").set(first + s.d, points.one.at(0), high);
+  layer.map("k").set(first + s.d, points.labelled.at(0), unit);
+  layer.map("q").set(first + s.d + 1, points.one.at(0), low);
+  layer.map("k").set(first + s.d + 1, points.labelled.at(0), 1);
+  layer.map("q").set(first + s.d + 2, points.one.at(0), -1);
+  layer.map("k").set(first + s.d + 2, points.one.at(0), 2);
+  layer.map("k").set(first + s.d + 2, points.labelled.at(0), -2);
+  layer.map("k").set(first + s.d + 2, points.asking.at(0), -1);
+}
+
+void write_thresholds(ModelWriter& model, const Sizes& s, const Points& points, const Thresholds& t) {
+  const Slot reached = model.slot("reached", 1, "after layer 2, at the last token: how many thresholds some product reaches");
+  const std::int64_t unit = std::int64_t{1} << s.f;
+  LayerWriter& test = model.layer(fmt::format("full(heads={},dim={},vdim=1)", t.count, s.d + 3), "which thresholds are reached");
+  for (std::int64_t k = 0; k < t.count; ++k) {
+    write_step_head(test, s, points, k * (s.d + 3), 2 * t.range - 2 * k * t.gap);
+    test.map("v").set(k, points.labelled.at(0), 1);
+    test.map("o").set(reached.at(0), k, 1);
+  }
+  test.scores(step_scores());
+  test.after(reached.holds);
+  LayerWriter& last = model.layer(fmt::format("full(heads=1,dim={},vdim={})", s.d + 4, points.fetched.size), "the label above the highest of them");
+  write_step_head(last, s, points, 0, 2 * t.range + 2 * t.gap);  // 2θ of the last one reached: -2R + 2 (reached - 1) gap
+  last.map("q").set(s.d + 3, reached.at(0), 2 * s.margin);
+  last.map("k").set(s.d + 3, points.labelled.at(0), -unit);
+  last.scores(step_scores());
+  write_values(last, points);
+}
+
 Result<Construction> build(const ConstructionRequest& request) {
   RUNG_TRY(auto made_task, make_task("nearest", request.sizes));
   const std::shared_ptr<const Task> task = std::move(made_task);
   const auto size = task->size();
-  const std::int64_t n = size["n"].get<std::int64_t>(), d = size["d"].get<std::int64_t>(), f = size["f"].get<std::int64_t>(), margin = size["margin"].get<std::int64_t>();
-  const std::int64_t T = task->prompt_length(), one_vector = std::int64_t{1} << f;
-  if (margin < 1) return fail(ErrorCode::range, "[build] nearest needs a margin; expected --margin of at least 1");
-  const int D = digits_for(T), L = digits_for(size["sigma"].get<std::int64_t>() + 1), V = digits_for(size["sigma"].get<std::int64_t>());
-  const SimilarityScores scores = similarity_scores(n, d, f, margin);
-  if (static_cast<std::int64_t>(scores.table.values.size()) > kMaxSaturation)
-    return fail(ErrorCode::resource, "[build] nearest with f = {} and margin = {}: more than {} scores; expected a larger margin", f, margin, kMaxSaturation);
-  int proved = static_cast<int>(f) + 2;
-  while (proved < 48 && std::ldexp(exact_retrieval(D, T, static_cast<int>(f), proved).delta, static_cast<int>(f) + 2) >= 1) ++proved;
+  const Sizes s{size["n"].get<std::int64_t>(), size["d"].get<std::int64_t>(), size["sigma"].get<std::int64_t>(), size["f"].get<std::int64_t>(),
+                size["margin"].get<std::int64_t>(), task->prompt_length()};
+  if (s.margin < 1) return fail(ErrorCode::range, "[build] nearest needs a margin; expected --margin of at least 1");
+  const SimilarityScores scores = similarity_scores(s.n, s.d, s.f, s.margin);
+  const Thresholds steps = thresholds(s.d, s.f, s.margin);
+  const std::string by = request.option("by", "auto");
+  const bool by_softmax = by == "softmax" || (by == "auto" && scores.needed <= scores.reach);
+  constexpr std::int64_t kMostHeads = 1 << 14;
+  if (!by_softmax && steps.count > kMostHeads)
+    return fail(ErrorCode::resource, "[build] nearest by thresholds needs {} heads; at most {} expected: choose a larger margin", steps.count, kMostHeads);
+  const int f = static_cast<int>(s.f), D = digits_for(s.T);
+  int proved = f + (by_softmax ? 2 : 4);
+  while (proved < 48 && std::ldexp(exact_retrieval(D, s.T, f, proved).delta, f + 2) >= 1) ++proved;
   const int p = request.precision.value_or(proved);
-  const RetrievalGadget before = exact_retrieval(D, T, static_cast<int>(f), p);
-  const std::int64_t push = std::min(one_vector, (std::int64_t{1} << (p - 1)) - 1);
-  constexpr std::int64_t kPushes = 3;  // -3 · 2^2f: below every product of two unit vectors by more than the margin
+  const RetrievalGadget before = exact_retrieval(D, s.T, f, p);
 
   ModelWriter model(*task, p);
-  const Slot vector = model.slot("vector", d, "the point, or 0 at labels");
-  const Slot label = model.slot("label", L, "bits of the label (or of the blank)");
-  const Slot code = model.slot("code", D, "code of the position, -1 or 1");
-  const Slot target = model.slot("target", D, "at labels: code of the position before; 0 elsewhere");
-  const Slot one = model.slot("one", 1, "1");
-  const Slot labelled = model.slot("labelled", 1, "1 at labels");
-  const Slot copied = model.slot("copied", d, "after layer 1, at labels: the vector before");
-  const Slot key = model.slot("key", d, "after layer 1: the vector before at labels, 0 elsewhere");
-  const Slot fetched = model.slot("fetched", V, "after layer 2, at the last token: bits of the label of the nearest point");
-  auto& components = model.field_linear("vector", d);
-  for (std::int64_t c = 0; c < d; ++c) components.set(c, vector.at(c), 1);
-  model.field_bits("label", L).code(label, 0, 1);
-  auto& position = model.position_table();
-  for (std::int64_t t = 0; t < T; ++t) {
-    for (int i = 0; i < D; ++i) {
-      position.set(t, code.at(i), signed_code(t, D)[static_cast<std::size_t>(i)]);
-      if (t % 2 == 1) position.set(t, target.at(i), signed_code(t - 1, D)[static_cast<std::size_t>(i)]);
-    }
-    position.set(t, one.at(0), 1);
-    if (t % 2 == 1) position.set(t, labelled.at(0), 1);
-  }
+  const Points points = write_points(model, s, before);
+  if (by_softmax)
+    write_softmax(model, s, points, scores);
+  else
+    write_thresholds(model, s, points, steps);
+  model.output_bits(points.fetched);
 
-  const std::vector<RetrievalHead> heads{{code, target, one, coordinates(vector), coordinates(copied)}};
-  LayerWriter& first = model.layer(retrieval_mixer(before, heads), "a label fetches its vector");
-  write_retrieval(first, before, heads);
-  for (std::int64_t c = 0; c < d; ++c)
-    first.mlp().add(key.at(c), gated(first.mlp(), first.mlp().input(labelled.at(0), 0, 1), first.mlp().input(copied.at(c), -one_vector, one_vector)));
-  first.after(key.holds);
-
-  LayerWriter& last = model.layer(fmt::format("full(heads=1,dim={},vdim={})", d + kPushes, V), "the nearest label");
-  last.map("q").select(0, vector, 1);
-  last.map("k").select(0, key, 1);
-  for (std::int64_t i = 0; i < kPushes; ++i) {
-    last.map("q").set(d + i, one.at(0), -push);
-    last.map("k").set(d + i, one.at(0), push);
-    last.map("k").set(d + i, labelled.at(0), -push);
-  }
-  for (int i = 0; i < V; ++i) last.map("v").set(i, label.at(i), 1);
-  last.map("o").write(fetched, 0, 1);
-  last.scores(scores.table);
-  last.scalar("score.shift", scores.shift);
-  last.after(fetched.holds);
-  model.output_bits(fetched);
-
-  RUNG_TRY(Construction made, finish_construction(model, task, "Two full layers with one head find the label of the nearest of n points with a margin.",
-                                                  "Bhattamishra et al. 2406.09347; exact retrieval of vectors (ours)"));
+  RUNG_TRY(Construction made,
+           finish_construction(model, task,
+                               by_softmax ? "Two full layers with one head find the label of the nearest of n points with a margin."
+                                          : fmt::format("Three full layers, the second with {} threshold heads, find the label of the nearest of n points with a margin.", steps.count),
+                               "Bhattamishra et al. 2406.09347; exact retrieval of vectors, thresholds (ours)"));
   made.p_proved = proved;
-  made.lemma = fmt::format("vectors of {} bits; copied exactly: delta = {:.2g} < 2^-{}; C = {:.1f}", f + 2, before.delta, f + 2,
-                           scores.table.tau * std::ldexp(1.0, static_cast<int>(2 * f) - scores.shift));
+  made.lemma = fmt::format("vectors of {} bits; copied exactly: delta = {:.2g} < 2^-{}", f + 2, before.delta, f + 2);
   made.interval = [=] {
-    const bool holds = p >= proved && scores.needed <= scores.reach;
+    const bool copied = p >= proved;
+    if (!by_softmax) {
+      const bool holds = copied && s.n < (std::int64_t{1} << (kBlankBits - 1));
+      return IntervalArgument{holds, before.delta, holds ? 1.0 : 0, "with the margin kept, one threshold lies above every product but the best, and exactly those below it are reached"};
+    }
+    const bool holds = copied && scores.needed <= scores.reach;
     return IntervalArgument{holds, before.delta, holds ? scores.reach - scores.needed : 0,
                             fmt::format("with the margin kept the best product is at most {:.0f} steps below the top; weights reach {:.0f}", scores.needed, scores.reach)};
   };
@@ -140,7 +236,11 @@ Result<Construction> build(const ConstructionRequest& request) {
 }  // namespace
 
 ConstructionWord nearest_construction() {
-  return {.name = "nearest", .summary = "the label of the nearest point, by two full layers", .task = "nearest", .options = {}, .build = build};
+  return {.name = "nearest",
+          .summary = "the label of the nearest point, by two full layers, or three with thresholds",
+          .task = "nearest",
+          .options = {{"by", "one softmax, or thresholds where its weights do not reach (auto)", {"auto", "softmax", "thresholds"}}},
+          .build = build};
 }
 
 }  // namespace rung

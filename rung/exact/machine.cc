@@ -436,7 +436,7 @@ Result<std::unique_ptr<Machine>> Machine::load(const Weights& weights, const Mac
   RUNG_TRY(const auto shapes, resolve(weights.architecture));
   const auto& dimensions = weights.architecture.dimensions;
   const int state_bits = static_cast<int>(dimensions.accumulator_bits.value_or(dimensions.precision.bits));
-  if (state_bits < 2 || state_bits > 62) return fail(ErrorCode::range, "[exact] accumulators of {} bits; 2 to 62 expected", state_bits);
+  if (state_bits < 1 || state_bits > 62) return fail(ErrorCode::range, "[exact] accumulators of {} bits; 1 to 62 expected", state_bits);
   if (options.quantised || options.unrounded || weights.mode == WeightMode::real) {
     RealArithmetic arithmetic{weights.accumulator, state_bits, options.quantised};
     RUNG_TRY(auto machine, build(weights, shapes, arithmetic, options.positions));

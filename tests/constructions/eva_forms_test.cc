@@ -84,8 +84,12 @@ TEST(TwoSumBySparse, uses_a_head_a_slot_and_few_bits) {
 
 TEST(TwoSumBySparse, fails_with_one_slot_head_less) {
   Construction made = two_sum(4, 5, "2");
-  Tensor& keys = made.weights.tensors["layers.1.mix.bias"];
-  keys = integer_tensor({2}, std::vector<std::int64_t>{1, 0});  // the second slot reads tokens of one block alone
+  // The second head's output goes nowhere: matches in the second slot of a block are not seen.
+  Tensor& output = made.weights.tensors["layers.1.o.weight"];
+  std::vector<std::int64_t> kept(static_cast<std::size_t>(output.size()));
+  const std::int64_t columns = output.shape[1];
+  for (std::int64_t i = 0; i < output.size(); ++i) kept[static_cast<std::size_t>(i)] = i % columns < columns / 2 ? output.integer(i) : 0;
+  output = integer_tensor(output.shape, kept);
   expect_failure(made);
 }
 
