@@ -39,6 +39,12 @@ struct Table {
     if (index >= static_cast<Int128>(values.size())) return values.back();
     return values[static_cast<std::size_t>(index)];
   }
+  // The nearest entry of a real argument; what is no number has the first.
+  std::int64_t at_real(double x) const {
+    if (!(x > static_cast<double>(low))) return values.front();
+    if (x >= static_cast<double>(low) + static_cast<double>(values.size()) - 1) return values.back();
+    return at(static_cast<Int128>(std::nearbyint(x)));
+  }
   // Bits of the largest entry, sign included.
   int bits() const {
     std::uint64_t largest = 1;
@@ -107,7 +113,7 @@ struct RealArithmetic {
   Wide rescale(Wide x, int shift) const { return std::ldexp(x, -shift); }
   Value unrounded(Wide x, int shift, Width) const { return std::ldexp(x, -shift); }
   Wide table(const Table& t, Wide x) const {
-    if (!t.function) return static_cast<double>(t.at(static_cast<Int128>(std::nearbyint(x))));
+    if (!t.function) return static_cast<double>(t.at_real(x));
     if (t.values.size() > 1)  // the table's clipping is part of the model
       x = std::clamp(x, static_cast<double>(t.low), static_cast<double>(t.low) + static_cast<double>(t.values.size()) - 1);
     return std::ldexp(apply_function(t.function->function, std::ldexp(x, -t.function->in_fraction)), t.function->out_fraction);

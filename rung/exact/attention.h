@@ -124,7 +124,7 @@ class KeyValues<RealArithmetic> {
     for (const auto& [score, j] : sums) top = std::max(top, score);
     for (const auto& [score, j] : sums) {
       const double weight = rule_->tau != 0 ? std::exp(rule_->tau * (score - top))
-                                            : static_cast<double>(rule_->score.weights.at(static_cast<Int128>(std::nearbyint(score))));
+                                            : static_cast<double>(rule_->score.weights.at_real(score));
       den += weight;
       for (std::int64_t c = 0; c < value_dim_; ++c) num[static_cast<std::size_t>(c)] += weight * values_[static_cast<std::size_t>(j * value_dim_ + c)];
     }

@@ -40,6 +40,12 @@ typename Embedding<A>::Part Embedding<A>::read_part(TensorSource& source, const 
     }
     rows = shape[0];
     part.bits = static_cast<int>(rows) - 1;
+    // A field's code must tell all its values apart; a position is bounded by its code where the context is open.
+    if (field.size > std::int64_t{1} << part.bits) {
+      source.refuse(fail(ErrorCode::format, "[weights] \"{}binary\" codes {} bits; {} values expected to fit", source.prefix(), part.bits, field.size));
+      return part;
+    }
+    if (position && field.size < 1) part.size = std::int64_t{1} << part.bits;
   } else if (source.has("linear")) {
     part.kind = Kind::linear;
     name = "linear";
@@ -88,9 +94,8 @@ template <class A>
 Result<void> Embedding<A>::check_part(const Part& part, const std::int64_t* values) const {
   for (std::int64_t i = 0; i < part.length; ++i) {
     const std::int64_t value = values[i];
-    const std::int64_t size = part.kind == Kind::binary ? std::int64_t{1} << part.bits : part.size;
-    if (value < part.low || value - part.low >= size)
-      return fail(ErrorCode::range, "[exact] {} = {} is outside [{}, {})", part.name, value, part.low, part.low + size);
+    if (value < part.low || value >= part.low + part.size)
+      return fail(ErrorCode::range, "[exact] {} = {} is outside [{}, {})", part.name, value, part.low, part.low + part.size);
   }
   return {};
 }

@@ -6,10 +6,17 @@
 #include "rung/exact/embedding.h"
 #include "rung/exact/mechanism.h"
 #include "rung/exact/vector_norm.h"
+#include "rung/spec/nearest_word.h"
 #include "rung/spec/parallel.h"
 
 namespace rung {
 namespace {
+
+// Reals of mode Q as whole numbers; what lies beyond 62 bits saturates, what is no number is 0.
+std::int64_t nearest_integer(double x) {
+  constexpr double kLargest = 0x1p62;
+  return std::isnan(x) ? 0 : static_cast<std::int64_t>(std::nearbyint(std::clamp(x, -kLargest, kLargest)));
+}
 
 template <class A>
 struct RowNorm {
@@ -73,7 +80,7 @@ class MachineOf final : public Machine {
 
   MachineOf(const Weights& weights, const std::vector<LayerShape>& shapes, const A& arithmetic, std::int64_t positions, TensorSource source)
       : fields_(weights.fields), output_spec_(weights.output), decode_(weights.decode), causal_(weights.architecture.dimensions.causal),
-        width_(weights.architecture.dimensions.width), positions_(positions), arithmetic_(arithmetic), stream_(source.width("stream")),
+        width_(weights.architecture.dimensions.width), positions_(positions), context_(weights.architecture.dimensions.context), arithmetic_(arithmetic), stream_(source.width("stream")),
         embedding_(weights, arithmetic, source, stream_) {
     const auto& dimensions = weights.architecture.dimensions;
     sum_bits_ = embedding_.sum_bits();
@@ -133,8 +140,7 @@ class MachineOf final : public Machine {
   Result<std::vector<Readout>> forward_variants(const Prompt& prefix, std::span<const std::vector<std::int64_t>> rows) const override {
     if (!causal_) return fail(ErrorCode::unsupported, "[exact] an encoder's positions all see the last one; there is no prefix to share");
     RUNG_CHECK(check(prefix));
-    if (prefix.positions + 1 > positions_)
-      return fail(ErrorCode::range, "[exact] a prompt of {} positions; the machine was loaded for {}", prefix.positions + 1, positions_);
+    RUNG_CHECK(check_length(prefix.positions + 1));
     const auto count = static_cast<std::int64_t>(rows.size());
     std::vector<Value> last(static_cast<std::size_t>(count * width_));
     for (std::int64_t i = 0; i < count; ++i) {
@@ -181,6 +187,7 @@ class MachineOf final : public Machine {
 
   Result<std::vector<std::int64_t>> generate(const Prompt& prompt) const override {
     RUNG_REQUIRE(decode_.steps >= 1, "steps={}", decode_.steps);
+    RUNG_CHECK(check(prompt));
     RUNG_TRY(auto session, start());
     std::optional<Readout> readout;
     for (std::int64_t t = 0; t < prompt.positions; ++t) {
@@ -206,8 +213,7 @@ class MachineOf final : public Machine {
     Result<std::optional<Readout>> append(std::span<const std::int64_t> row, bool wanted) override {
       const auto& m = machine_;
       RUNG_REQUIRE(static_cast<std::int64_t>(row.size()) == m.embedding_.row_width(), "row of {} numbers, {} expected", row.size(), m.embedding_.row_width());
-      if (t_ >= m.positions_)
-        return fail(ErrorCode::range, "[exact] position {} is past the {} positions that the machine was loaded for", t_, m.positions_);
+      RUNG_CHECK(m.check_length(t_ + 1));
       RUNG_CHECK(m.embedding_.check(row, t_));
       std::vector<Value> x(static_cast<std::size_t>(m.width_)), input(x);
       m.embedding_.embed(row.data(), t_, x.data());
@@ -340,14 +346,21 @@ class MachineOf final : public Machine {
     embedding_.embed(row.data(), t, out);
   }
 
+  Result<void> check_length(std::int64_t positions) const {
+    if (positions > positions_)
+      return fail(ErrorCode::range, "[exact] a prompt of {} positions; the machine was loaded for {}", positions, positions_);
+    if (context_ > 0 && positions > context_)
+      return fail(ErrorCode::range, "[exact] a prompt of {} positions; the model's context is {}", positions, context_);
+    return {};
+  }
+
   Result<void> check(const Prompt& prompt) const {
     if (prompt.fields.size() != fields_.size())
       return fail(ErrorCode::range, "[exact] the prompt has {} fields; the model reads {}", prompt.fields.size(), fields_.size());
     for (std::size_t f = 0; f < fields_.size(); ++f)
       if (static_cast<std::int64_t>(prompt.fields[f].size()) != prompt.positions * fields_[f].length)
         return fail(ErrorCode::range, "[exact] field \"{}\" holds {} numbers for {} positions", fields_[f].name, prompt.fields[f].size(), prompt.positions);
-    if (prompt.positions > positions_)
-      return fail(ErrorCode::range, "[exact] a prompt of {} positions; the machine was loaded for {}", prompt.positions, positions_);
+    RUNG_CHECK(check_length(prompt.positions));
     std::vector<std::int64_t> row;
     for (std::int64_t t = 0; t < prompt.positions; ++t) {
       row.clear();
@@ -383,7 +396,7 @@ class MachineOf final : public Machine {
         break;
       }
       case OutputSpec::Kind::vector:
-        for (const Value logit : logits) readout.answer.push_back(static_cast<std::int64_t>(std::nearbyint(static_cast<double>(logit))));
+        for (const Value logit : logits) readout.answer.push_back(nearest_integer(static_cast<double>(logit)));
         if constexpr (A::kExact) readout.answer.assign(logits.begin(), logits.end());
     }
     if constexpr (A::kExact) {
@@ -400,7 +413,7 @@ class MachineOf final : public Machine {
   OutputSpec output_spec_;
   DecodeSpec decode_;
   bool causal_;
-  std::int64_t width_, positions_;
+  std::int64_t width_, positions_, context_;
   A arithmetic_;
   Width stream_;
   Embedding<A> embedding_;
@@ -417,7 +430,7 @@ Result<std::unique_ptr<MachineOf<A>>> build(const Weights& weights, const std::v
   auto machine = std::make_unique<MachineOf<A>>(weights, shapes, arithmetic, positions, source);
   if (source.error()) return *source.error();
   if (const auto stray = source.stray())
-    return fail(ErrorCode::format, "[weights] tensor \"{}\" belongs to nothing in the architecture {}", *stray, format_stack(weights.architecture.stack));
+    return fail(ErrorCode::format, "[weights] tensor {} belongs to nothing in the architecture {}", rung::quoted(*stray), format_stack(weights.architecture.stack));
   return machine;
 }
 

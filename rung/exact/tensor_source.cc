@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "rung/spec/nearest_word.h"
+
 namespace rung {
 
 const Tensor* TensorSource::tensor(const std::string& name, const std::vector<std::int64_t>& shape) {
@@ -120,8 +122,8 @@ Table TensorSource::table(const std::string& name, const char* default_function)
   if (const auto known = weights_->tables.find(prefix_ + name); known != weights_->tables.end()) {
     result.function = known->second;
     if (!known_function(known->second.function)) {
-      refuse(fail(ErrorCode::unsupported, "[weights] table \"{}{}\" stands for \"{}\", which rung does not know", prefix_, name,
-                  known->second.function));
+      refuse(fail(ErrorCode::unsupported, "[weights] table \"{}{}\" stands for {}, which rung does not know", prefix_, name,
+                  rung::quoted(known->second.function)));
       result.function.reset();
     }
   }

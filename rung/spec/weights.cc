@@ -4,6 +4,7 @@
 
 #include "rung/spec/dimensions_file.h"
 #include "rung/spec/json_text.h"
+#include "rung/spec/nearest_word.h"
 
 namespace rung {
 namespace {
@@ -30,14 +31,13 @@ Result<std::int64_t> number(const nlohmann::json& object, const char* key, std::
                             std::int64_t high, std::optional<std::int64_t> fallback) {
   if (!object.contains(key)) {
     if (fallback) return *fallback;
-    return fail(ErrorCode::format, "[weights] metadata needs \"{}\" in {}", key, object.dump());
+    return fail(ErrorCode::format, "[weights] metadata needs \"{}\" in {}", key, rung::quoted(object.dump()));
   }
   const auto& value = object[key];
   if (!value.is_number_integer() ||
       (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(high)) ||
       value.get<std::int64_t>() < low || value.get<std::int64_t>() > high)
-    return fail(ErrorCode::range, "[weights] metadata \"{}\" = {}; a whole number in {}..{} expected", key,
-                value.dump(), low, high);
+    return fail(ErrorCode::range, "[weights] metadata \"{}\" = {}; a whole number in {}..{} expected", key, rung::quoted(value.dump()), low, high);
   return value.get<std::int64_t>();
 }
 
@@ -60,6 +60,13 @@ ordered_json dimensions_json(const Dimensions& d) {
   return json;
 }
 
+// A field's name is part of tensor names and of messages.
+bool is_field_name(std::string_view name) {
+  return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+}
+
 Result<std::vector<FieldSpec>> read_fields(const nlohmann::json& json) {
   if (!json.is_array() || json.empty() || json.size() > 64)
     return fail(ErrorCode::format, "[weights] metadata \"fields\" must be an array of 1 to 64 fields");
@@ -68,6 +75,8 @@ Result<std::vector<FieldSpec>> read_fields(const nlohmann::json& json) {
     if (!entry.is_object() || !entry.contains("name") || !entry["name"].is_string())
       return fail(ErrorCode::format, "[weights] metadata \"fields\": each needs a name");
     FieldSpec field{.name = entry["name"].get<std::string>()};
+    if (!is_field_name(field.name))
+      return fail(ErrorCode::format, "[weights] field {}: 1 to 64 letters, digits, - or _ expected", rung::quoted(field.name));
     if (field.name == "position")
       return fail(ErrorCode::format, "[weights] a field cannot be called \"position\"");
     for (const auto& other : fields)
@@ -76,6 +85,8 @@ Result<std::vector<FieldSpec>> read_fields(const nlohmann::json& json) {
     RUNG_TRY(field.size, number(entry, "size", 1, std::int64_t{1} << 62, std::nullopt));
     RUNG_TRY(field.length, number(entry, "length", 1, std::int64_t{1} << 20, 1));
     RUNG_TRY(field.low, number(entry, "low", -(std::int64_t{1} << 62), std::int64_t{1} << 62, 0));
+    if (field.low > (std::int64_t{1} << 62) - field.size)
+      return fail(ErrorCode::range, "[weights] field \"{}\": values to 2^62 expected, not {} of them from {} on", field.name, field.size, field.low);
     fields.push_back(std::move(field));
   }
   return fields;
@@ -93,8 +104,7 @@ Result<OutputSpec> read_output(const nlohmann::json& json) {
       known = true;
     }
   if (!known)
-    return fail(ErrorCode::format, "[weights] output kind {}; logits, binary, threshold or vector expected",
-                json["kind"].dump());
+    return fail(ErrorCode::format, "[weights] output kind {}; logits, binary, threshold or vector expected", rung::quoted(json["kind"].get<std::string>()));
   const bool digits = output.kind == OutputSpec::Kind::binary;
   RUNG_TRY(output.size, number(json, "size", 1, digits ? kMaxBinaryDigits : kMaxSize,
                                output.kind == OutputSpec::Kind::threshold ? std::optional<std::int64_t>(1)
@@ -128,8 +138,7 @@ Result<Weights> weights_from_tensors(TensorFile file, const std::string& where) 
   };
   RUNG_TRY(const std::string format, text("format"));
   if (format != kWeightsFormat)
-    return fail(ErrorCode::format, "[weights] {}: format \"{}\"; \"{}\" expected", where, format,
-                kWeightsFormat);
+    return fail(ErrorCode::format, "[weights] {}: format {}; \"{}\" expected", where, rung::quoted(format), kWeightsFormat);
   Weights weights;
   RUNG_TRY(const std::string line, text("architecture"));
   RUNG_TRY(weights.architecture.stack, parse_stack(line));
@@ -138,7 +147,7 @@ Result<Weights> weights_from_tensors(TensorFile file, const std::string& where) 
   weights.architecture.dimensions = sizes.dimensions;
   RUNG_TRY(const std::string mode, text("mode"));
   if (mode != "integer" && mode != "real")
-    return fail(ErrorCode::format, "[weights] {}: mode \"{}\"; integer or real expected", where, mode);
+    return fail(ErrorCode::format, "[weights] {}: mode {}; integer or real expected", where, rung::quoted(mode));
   weights.mode = mode == "integer" ? WeightMode::integer : WeightMode::real;
   if (file.metadata.count("accumulator")) {
     bool known = false;
@@ -148,8 +157,7 @@ Result<Weights> weights_from_tensors(TensorFile file, const std::string& where) 
         known = true;
       }
     if (!known)
-      return fail(ErrorCode::format, "[weights] {}: accumulator \"{}\"; exact, wrap or round expected", where,
-                  file.metadata["accumulator"]);
+      return fail(ErrorCode::format, "[weights] {}: accumulator {}; exact, wrap or round expected", where, rung::quoted(file.metadata["accumulator"]));
   }
   RUNG_TRY(const auto fields, object("fields"));
   RUNG_TRY(weights.fields, read_fields(fields));
@@ -172,7 +180,7 @@ Result<Weights> weights_from_tensors(TensorFile file, const std::string& where) 
       return fail(ErrorCode::format, "[weights] {}: metadata \"tables\" is no object", where);
     for (const auto& [name, entry] : tables.items()) {
       if (!entry.is_object() || !entry.contains("function") || !entry["function"].is_string())
-        return fail(ErrorCode::format, "[weights] {}: table \"{}\" needs a function", where, name);
+        return fail(ErrorCode::format, "[weights] {}: table {} needs a function", where, rung::quoted(name));
       RUNG_TRY(const auto in, number(entry, "in", -40, 40, 0));
       RUNG_TRY(const auto out, number(entry, "out", -40, 40, 0));
       weights.tables[name] =
