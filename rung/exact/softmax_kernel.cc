@@ -11,9 +11,18 @@ namespace {
 
 constexpr std::int64_t kTile = 64;
 
+// Four coordinates, or four tokens, at a time: the sums are read and written once for all four (integers below 2^53 add
+// exactly in any order).
 RUNG_VECTOR_CLONES void tile_scores(const double* query, const double* keys, std::int64_t key_dim, double* scores) {
   for (std::int64_t j = 0; j < kTile; ++j) scores[j] = 0;
-  for (std::int64_t c = 0; c < key_dim; ++c)
+  std::int64_t c = 0;
+  for (; c + 4 <= key_dim; c += 4) {
+    const double q0 = query[c], q1 = query[c + 1], q2 = query[c + 2], q3 = query[c + 3];
+    const double* key = keys + c * kTile;
+    for (std::int64_t j = 0; j < kTile; ++j)
+      scores[j] += (q0 * key[j] + q1 * key[kTile + j]) + (q2 * key[2 * kTile + j] + q3 * key[3 * kTile + j]);
+  }
+  for (; c < key_dim; ++c)
     for (std::int64_t j = 0; j < kTile; ++j) scores[j] += query[c] * keys[c * kTile + j];
 }
 RUNG_VECTOR_CLONES void tile_scores(const std::int64_t* query, const std::int64_t* keys, std::int64_t key_dim, std::int64_t* scores) {
@@ -30,7 +39,15 @@ void tile_scores(const std::int64_t* query, const std::int64_t* keys, std::int64
 RUNG_VECTOR_CLONES void add_values(const double* weights, const double* values, std::int64_t begin, std::int64_t end,
                                    std::int64_t value_dim, double* num, double& den) {
   double total = 0;
-  for (std::int64_t j = begin; j < end; ++j) {
+  std::int64_t j = begin;
+  for (; j + 4 <= end; j += 4) {
+    const double w0 = weights[j], w1 = weights[j + 1], w2 = weights[j + 2], w3 = weights[j + 3];
+    const double* value = values + j * value_dim;
+    total += (w0 + w1) + (w2 + w3);
+    for (std::int64_t c = 0; c < value_dim; ++c)
+      num[c] += (w0 * value[c] + w1 * value[value_dim + c]) + (w2 * value[2 * value_dim + c] + w3 * value[3 * value_dim + c]);
+  }
+  for (; j < end; ++j) {
     const double weight = weights[j];
     total += weight;
     for (std::int64_t c = 0; c < value_dim; ++c) num[c] += weight * values[j * value_dim + c];
