@@ -12,8 +12,8 @@ namespace rung {
 namespace {
 
 // Work of a sampled verification that was given no count: (keys x queries) pairs over layers and heads.
-constexpr double kSampleWork = 2e10;
-constexpr std::int64_t kFewestSamples = 32, kMostSamples = 2000;
+constexpr double kSampleWork = 2e9;
+constexpr std::int64_t kFewestSamples = 8, kMostSamples = 2000;
 // Where only the last position asks, this many queries share one prefix...
 constexpr std::int64_t kQueriesPerPrefix = 1000;
 // ... and as many prefixes a kind of instance are written as kSampleWork allows, at most:
