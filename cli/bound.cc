@@ -64,7 +64,7 @@ void print_verdicts(const std::vector<Verdict>& verdicts) {
              "margin", "horizon");
   for (const auto& v : verdicts) {
     std::optional<double> horizon;
-    if (v.horizon) horizon = v.horizon->convert_to<double>();
+    if (v.horizon && bit_length(*v.horizon) <= 1000) horizon = v.horizon->convert_to<double>();
     std::string shown = number(horizon);
     if (horizon && *horizon >= 1e7) shown = fmt::format("{:.2g}", *horizon);
     fmt::print("{:<15}{:<13}{:<25}{:<9}{:>11}{:>11}{:>8}{:>8}\n", v.task, outcome_name(v.outcome),
@@ -101,7 +101,7 @@ void print_pattern(const Setting& setting, const PatternSummary& s) {
   else fmt::print("no L provably solvable");
   fmt::print(";\n  ");
   if (s.impossible) fmt::print("impossible from L = {} ({}, {})\n", *s.impossible, s.impossible_by->theorem, status_name(s.impossible_by->status));
-  else if (s.first_bite && s.first_bite->horizon)
+  else if (s.first_bite && s.first_bite->horizon && bit_length(*s.first_bite->horizon) <= 1000)
     fmt::print("no L provably impossible here: {} first bites at {:.3g} tokens\n", s.first_bite->theorem, s.first_bite->horizon->convert_to<double>());
   else fmt::print("no L provably impossible here\n");
 }
@@ -127,8 +127,8 @@ Result<int> run_table(const Flags& flags) {
   fmt::print("{} tokens, width {}, {} head{}, precision {}\n", context, dimensions.width, dimensions.heads,
              dimensions.heads == 1 ? "" : "s", format_precision(dimensions.precision));
   for (const auto& row : rows)
-    fmt::print("{}{}{}{:>10} {}{}\n", padded(row.mechanism, 22), padded(row.task, 15), padded(row.form, 39), number(row.number),
-               padded(row.unit, 1), theorem(row.theorem).status == Status::proved ? "" : fmt::format(" [{}]", status_name(theorem(row.theorem).status)));
+    fmt::print("{}{}{}{:>10} {}{}\n", padded(row.mechanism, 22), padded(row.task, 15), padded(row.form, 37), number(row.number), row.unit,
+               theorem(row.theorem).status == Status::proved ? "" : fmt::format("{}[{}]", row.unit.empty() ? "" : " ", status_name(theorem(row.theorem).status)));
   return 0;
 }
 
@@ -180,8 +180,7 @@ Result<int> run_bound(const Flags& flags) {
                                        {"architecture", format_stack(setting.architecture.stack)},
                                        {"word", setting.word.text},
                                        {"layers", setting.layers.size()},
-                                       {"state_bits", state.convert_to<double>() < 0x1p53 ? nlohmann::ordered_json(state.convert_to<std::int64_t>())
-                                                                                          : nlohmann::ordered_json(state.str())},
+                                       {"state_bits", json_number(state)},
                                        {"precision", format_precision(d.precision)},
                                        {"acc_bits", setting.accumulator},
                                        {"context", setting.context},
@@ -192,7 +191,7 @@ Result<int> run_bound(const Flags& flags) {
     print_json(document);
     return 0;
   }
-  std::string word = setting.word.text.empty() ? "(no mixing layer)" : setting.word.text;
+  const std::string word = setting.word.folded.empty() ? "(no mixing layer)" : setting.word.folded;
   print_wrapped("word ", "     ", word);
   fmt::print("{} layers, {} F, {} state bits, precision {}, context {}{}{}\n\n", setting.layers.size(), setting.word.full_letters(),
              state.str(), format_precision(d.precision), setting.context, setting.causal() ? "" : ", encoder",

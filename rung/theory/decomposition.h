@@ -39,7 +39,7 @@ struct Decomposition {
   std::size_t full_layers() const { return static_cast<std::size_t>(one_more_full ? L : L - 1); }
 };
 
-inline constexpr int kLongestSearch = 6;  // beyond, sizes leave every floating-point range: only the exponent is given
+inline constexpr int kLongestSearch = 4;  // beyond, sizes exceed M^87: only the exponent is given
 
 // Exact. REQUIRES proof.sizes.L() == decomposition.L >= 3, L-1 values of T, gaps and beside of matching length.
 bool certify(const Decomposition& decomposition, const SeqcompProof& proof);

@@ -30,7 +30,7 @@ std::optional<Verdict> alone(const Theorem& theorem, const Setting& setting, con
   const Letter& letter = word.full(0);
   const std::int64_t n = question.size("n");
   v.parameters["n"] = n;
-  v.require("one full layer and nothing else that mixes positions", !letter.selects, "word " + word.text);
+  v.require("one full layer and nothing else that mixes positions", !letter.selects, "word " + word.folded);
   v.require("exact integer sums (mode X)", setting.exact_sums(), setting.mode_x());
   v.require("no chain of thought", !setting.chain_of_thought);
   const Integer beside = letter.state.after(question.prompt);
@@ -94,7 +94,7 @@ std::optional<Verdict> seqcomp(const Theorem& theorem, const Setting& setting, c
   if (question.L != 1 || word.full_letters() != 1 || word.letters.size() != 1) return std::nullopt;
   const Letter& letter = word.full(0);
   Verdict v = verdict_of(theorem, question);
-  v.require("one full layer and nothing else that mixes positions", true, "word " + word.text);
+  v.require("one full layer and nothing else that mixes positions", true, "word " + word.folded);
   v.require("exact integer sums (mode X)", setting.exact_sums(), setting.mode_x());
   v.require("causal", setting.causal());
   v.require("no chain of thought", !setting.chain_of_thought);
@@ -110,7 +110,7 @@ std::optional<Verdict> seqcomp(const Theorem& theorem, const Setting& setting, c
   v.horizon = full_alone_bites(letter.partial, beside) + 2;
   v.parameters["L"] = 1;
   v.parameters["m"] = m.convert_to<std::int64_t>();
-  v.parameters["bites_at"] = v.horizon->convert_to<double>();
+  v.parameters["bites_at"] = json_number(*v.horizon);
   v.outcome = proof.certified ? Outcome::impossible : Outcome::vacuous_here;
   v.require("m lg m > M_part + s", proof.certified, fmt::format("{:.6g} against {:.0f} bits", proof.left, proof.right));
   v.argument = {"Players: z_1 holds its m values; z_0 and `=` follow.",

@@ -68,7 +68,7 @@ std::optional<Verdict> lookups(const Theorem& theorem, const Setting& setting, c
   const auto service = in_order(setting, needs, true);
   v.require(fmt::format("{} attention layer{} over the whole past: {}", needs.size(), needs.size() == 1 ? "" : "s in order",
                         shape_of(needs.back())),
-            service.has_value(), fmt::format("word {}", setting.word.text));
+            service.has_value(), fmt::format("word {}", setting.word.folded));
   settle(v, service, setting);
   v.argument = {fmt::format("Every position has a code of {} bits; the querying token scores -2 beta (Hamming distance).",
                             needs.front().address),

@@ -128,8 +128,8 @@ std::vector<std::string> explain(const PatternBits& b, const Chosen& chosen, con
 }
 
 void note_proof(Verdict& v, const SeqcompProof& proof, int L) {
-  const auto number = [](const Integer& value) -> nlohmann::ordered_json {
-    if (value < (Integer(1) << 62)) return value.convert_to<std::int64_t>();
+  const auto number = [](const Integer& value) -> nlohmann::ordered_json {  // sizes are evidence: every digit
+    if (bit_length(value) <= 53) return value.convert_to<std::int64_t>();
     return value.str();
   };
   const SeqcompSizes sizes = extended(proof.sizes, L);
@@ -165,20 +165,20 @@ std::optional<Verdict> evaluate(const Theorem& theorem, const Setting& setting, 
   Verdict v = verdict_of(theorem, question);
   if (word.selects()) v.status = Status::sketch;
   v.require(rule == Rule::two || rule == Rule::equal ? "#F = L and no recurrent state before the second F" : "#F <= L-1", true,
-            fmt::format("word {}, #F = {}, L = {}", word.text, word.full_letters(), question.L));
+            fmt::format("word {}, #F = {}, L = {}", word.folded, word.full_letters(), question.L));
   v.require("exact integer sums (mode X)", setting.exact_sums(),
             setting.floating() ? fmt::format("{} sums are rounded{}", format_precision(setting.architecture.dimensions.precision),
                                              setting.assume_exact ? ", assumed exact" : "")
                                : setting.mode_x());
   v.require("causal", setting.causal());
   v.require("no chain of thought", !setting.chain_of_thought);
-  v.parameters["M_part"] = bits.partial.convert_to<double>();
-  v.parameters["M_out"] = bits.outputs.convert_to<double>();
-  v.parameters["s_before"] = bits.gaps[0].convert_to<double>();
+  v.parameters["M_part"] = json_number(bits.partial);
+  v.parameters["M_out"] = json_number(bits.outputs);
+  v.parameters["s_before"] = json_number(bits.gaps[0]);
   Integer after = 0;
   for (std::size_t k = 1; k < bits.gaps.size(); ++k) after += bits.gaps[k];
   for (const auto& b : bits.beside) after += b;
-  v.parameters["s_after"] = after.convert_to<double>();
+  v.parameters["s_after"] = json_number(after);
   if (!v.all_hold()) return v;
   v.assumes = {setting.mode_x(), fmt::format("accumulators of {} bits", setting.accumulator), "layers position-wise but for the mixer"};
   const auto least = smallest(word, chosen, question.L);
@@ -208,7 +208,7 @@ std::optional<Verdict> evaluate(const Theorem& theorem, const Setting& setting, 
     }
     v.argument = explain(bits, chosen, *proof, question.L);
   }
-  if (v.horizon) v.parameters["bites_at"] = v.horizon->convert_to<double>();
+  if (v.horizon) v.parameters["bites_at"] = json_number(*v.horizon);
   if (!least && chosen.L >= 3)
     v.parameters["growth"] = fmt::format("N ~ M^{}", size_exponent(chosen.L, rule == Rule::equal));
   v.require("the counts of the proof exceed the bits", impossible,
@@ -307,7 +307,7 @@ nlohmann::ordered_json pattern_json(const Setting& setting, const PatternSummary
     return {{"theorem", v->theorem}, {"status", status_name(v->status)}, {"parameters", v->parameters}};
   };
   nlohmann::ordered_json horizon = nullptr;
-  if (s.first_bite && s.first_bite->horizon) horizon = s.first_bite->horizon->convert_to<double>();
+  if (s.first_bite && s.first_bite->horizon) horizon = json_number(*s.first_bite->horizon);
   return {{"word", setting.word.text},
           {"full", s.full},
           {"early_recurrence", s.early},

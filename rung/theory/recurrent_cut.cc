@@ -36,7 +36,8 @@ Verdict cut_verdict(const Theorem& theorem, const Setting& setting, const Questi
   const Word& word = setting.word;
   const bool recurrent = word.full_letters() == 0 && !word.uncovered();
   v.require("every layer is recurrent or position-wise", recurrent,
-            fmt::format("word {}", word.text.empty() ? "(empty)" : word.text));
+            fmt::format("word {}", word.folded.empty() ? "(empty)" : word.folded));
+  v.elsewhere = !recurrent;
   v.require("causal", setting.causal());
   v.parameters[bound.size_name] = bound.n;
   if (!v.all_hold()) return v;

@@ -91,17 +91,17 @@ Result<std::vector<ResultRow>> result_table(const Dimensions& dimensions, std::i
             "seqcomp-recurrence");
   RUNG_CHECK(table.refuted("layer-wise hybrid", "full+linear", 2, "#F=L-1 fails; F R at L=2 from", "one-full-layer-late"));
   RUNG_CHECK(table.refuted("layer-wise hybrid", "linear+full+linear", 2, "R F R at L=2 from", "one-full-layer-early"));
-  RUNG_CHECK(table.refuted("layer-wise hybrid", "full*2+linear", 2, "#F=L, R late fails; F F R at L=2 from", "two-full-layers"));
+  RUNG_CHECK(table.refuted("layer-wise hybrid", "full*2+linear", 2, "#F=L, late R fails; F F R, L=2 from", "two-full-layers"));
   RUNG_CHECK(table.refuted("layer-wise hybrid", "full*2+linear", 3, "#F=L-1; F F R at L=3 from", "decomposition-fewer"));
   RUNG_CHECK(table.refuted("full", "full*3", 3, "F F F at L=3 from", "decomposition-equal"));
   table.add("head-wise hybrid", "eva", "one layer suffices", head_bits(eva_full_cost(n)), "bits d p", "eva-full");
   table.add("head-wise hybrid", "two-sum", "one layer suffices", head_bits(two_sum_binary_cost(n, M)), "bits d p", "two-sum-full");
   RUNG_CHECK(table.refuted("head-wise hybrid", "heads(full:1,linear:1)*2", 2, "L layers fail, L+1 solve; L=2 from", "head-wise"));
-  table.add("one F + CoT", "seqcomp", "L+1 tokens, with or without R", 3, "tokens at L=2", "seqcomp-thought");
+  table.add("one F + CoT", "seqcomp", "L+1 tokens, with or without R; L=2", 3, "tokens", "seqcomp-thought");
   table.add("recurrent + CoT", "seqcomp", "no gain: s >= N lg N", std::nullopt, "", "recurrent-seqcomp");
-  table.add("decoder", "seqcomp", "L+1 layers (L with an early R)", 3, "layers at L=2", "seqcomp-full");
-  table.add("encoder", "seqcomp", "⌈lg(L+1)⌉+1 layers", encoder_layers(4), "layers at L=4", "seqcomp-encoder");
-  table.add("RNN + retrieval or one F + CoT", "(all in P)", "O(lg n) bits simulate poly time", std::nullopt, "", "cited-retrieval");
+  table.add("decoder", "seqcomp", "L+1 layers (L with an early R); L=2", 3, "layers", "seqcomp-full");
+  table.add("encoder", "seqcomp", "⌈lg(L+1)⌉+1 layers; L=4", encoder_layers(4), "layers", "seqcomp-encoder");
+  table.add("RNN + retrieval, CoT", "(all in P)", "or one F: O(lg n) bits simulate P", std::nullopt, "", "cited-retrieval");
   RUNG_CHECK(table.recurrent("index", "s >= n lg sigma", "recurrent-index"));
   RUNG_CHECK(table.recurrent("mqar", "s >= n lg sigma", "recurrent-recall"));
   RUNG_CHECK(table.recurrent("sparse-average", "s >= (n-1) d", "recurrent-sparse-average"));
@@ -113,21 +113,21 @@ Result<std::vector<ResultRow>> result_table(const Dimensions& dimensions, std::i
   RUNG_CHECK(table.recurrent("counting", "s >= lg C(n+sigma-1,sigma-1)", "recurrent-counting"));
   RUNG_CHECK(table.recurrent("istree", "s >= (n-c) lg c", "recurrent-istree"));
   RUNG_CHECK(table.recurrent("khop", "s >= (pairs) lg b", "recurrent-khop"));
-  table.add("RNN", "dyck", "D⌈lg k⌉+⌈lg(D+1)⌉+1 bits suffice (2,2)", static_cast<double>(dyck_cost(2, 2).state_bits), "state bits",
+  table.add("RNN", "dyck", "D⌈lg k⌉+⌈lg(D+1)⌉+1 suffice (2,2)", static_cast<double>(dyck_cost(2, 2).state_bits), "state bits",
             "dyck-automaton");
   for (const auto& [task, id, form] : {std::tuple{"equality", "full-alone-strings", "one F: M_part >= n"},
                                        {"disjointness", "full-alone-strings", "one F: M_part >= n"},
                                        {"dyck", "full-alone-dyck", "one F: M_part >= (n/2-1) lg k"},
-                                       {"three-sum", "full-alone-three-sum", "one F: M_part >= lg sum C(M',1..n-2)"}}) {
+                                       {"three-sum", "full-alone-three-sum", "M_part >= lg sum C(M',1..n-2)"}}) {
     RUNG_TRY(const Verdict v, table.ask("full", task, {}, id));
     table.add("one full layer", task, form, v.left, "bits M_part", id);
   }
   table.add("one full layer", "three-sum", "H m p = Ω(N/lg lg N)", std::nullopt, "", "cited-three-sum");
-  table.add("one full layer", "sparse-average", "width ~ q; 10 q log n measured",
-            static_cast<double>(sparse_average_cost(n, 2).key_dim), "head dim, q=2", "sparse-average-full");
+  table.add("one full layer", "sparse-average", "width ~ q; 10 q log n, q=2",
+            static_cast<double>(sparse_average_cost(n, 2).key_dim), "dim", "sparse-average-full");
   table.add("two full layers", "equality", "solve; also disjointness", head_bits(equality_cost(n / 2)), "bits d p", "compare-full");
   table.add("L full layers", "seqcomp", "H d p <= n^(2^(-4L)) fails", std::nullopt, "", "cited-composition");
-  table.add("RNN + CoT", "(cited)", "o(n) bits fail: recall, Index, c-gram, ...", std::nullopt, "", "cited-thought");
+  table.add("RNN + CoT", "(cited)", "o(n) bits fail: recall, Index, ...", std::nullopt, "", "cited-thought");
   return table.take();
 }
 

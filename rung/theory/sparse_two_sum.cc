@@ -23,7 +23,7 @@ std::optional<Verdict> two_sum(const Theorem& theorem, const Setting& setting, c
   if (own != positions) return std::nullopt;
   const MixerShape& m = setting.layers[word.letters.front().layer].mixer;
   Verdict v = verdict_of(theorem, question);
-  v.require("one sparse layer, nothing else mixes positions", word.letters.size() == 1, "word " + word.text);
+  v.require("one sparse layer, nothing else mixes positions", word.letters.size() == 1, "word " + word.folded);
   v.require("no chain of thought", !setting.chain_of_thought);
   if (!v.all_hold()) return v;
   const std::int64_t n = question.size("n"), M = question.size("M");
@@ -53,7 +53,7 @@ std::optional<Verdict> two_sum(const Theorem& theorem, const Setting& setting, c
   v.parameters["M"] = M;
   v.parameters["B"] = m.block;
   v.parameters["k"] = layer.selected;
-  v.parameters["b_cmp"] = v.right.value();
+  v.parameters["b_cmp"] = json_number(layer.message_bits);
   v.argument = {fmt::format("Every block of {} tokens hands over {} bits; {} blocks are read in full.", m.block,
                             layer.message_bits.str(), layer.selected),
                 fmt::format("Sets that a block can hold: {:.6g} bits.", *v.left),

@@ -65,6 +65,7 @@ std::vector<Verdict> consider(const Setting& setting, const Question& question) 
   }
   std::stable_sort(verdicts.begin(), verdicts.end(), [](const Verdict& a, const Verdict& b) {
     if (a.outcome != b.outcome) return a.outcome < b.outcome;
+    if (a.elsewhere != b.elsewhere) return b.elsewhere;
     if (a.status != b.status) return a.status < b.status;
     if (a.outcome == Outcome::open) {  // the one that fails in the fewest places says most
       const auto failing = [](const Verdict& v) {
@@ -105,13 +106,18 @@ nlohmann::ordered_json number(const std::optional<double>& value) {
 
 }  // namespace
 
+nlohmann::ordered_json json_number(const Integer& value) {
+  if (bit_length(abs(value)) <= 53) return value.convert_to<std::int64_t>();
+  if (bit_length(abs(value)) <= 1000) return value.convert_to<double>();
+  return nullptr;
+}
+
 nlohmann::ordered_json verdict_json(const Verdict& v) {
   nlohmann::ordered_json hypotheses = nlohmann::ordered_json::array();
   for (const auto& h : v.hypotheses) hypotheses.push_back({{"text", h.text}, {"holds", h.holds}, {"numbers", h.numbers}});
   std::string assumes;
   for (const auto& text : v.assumes) assumes += (assumes.empty() ? "" : "; ") + text;
-  nlohmann::ordered_json horizon = nullptr;
-  if (v.horizon) horizon = number(v.horizon->convert_to<double>());
+  const nlohmann::ordered_json horizon = v.horizon ? json_number(*v.horizon) : nullptr;
   return {{"task", v.task},
           {"verdict", outcome_name(v.outcome)},
           {"theorem", v.theorem},

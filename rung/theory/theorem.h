@@ -53,6 +53,7 @@ struct Verdict {
   std::optional<Integer> horizon;           // size at which the bound turns (docs/bound.md)
   nlohmann::ordered_json parameters = nlohmann::ordered_json::object();  // sizes and searched proof parameters
   std::vector<std::string> argument;        // --explain: the steps with this architecture's numbers
+  bool elsewhere = false;                   // open, because the theorem is about other architectures: the last to be shown
 
   bool all_hold() const;
   void require(std::string text, bool holds, std::string numbers = {}) {
@@ -87,5 +88,7 @@ Verdict decide(const Setting& setting, const Question& question);
 std::vector<Verdict> consider(const Setting& setting, const Question& question);
 
 nlohmann::ordered_json verdict_json(const Verdict& verdict);
+// A JSON integer below 2^53, a float up to 2^1000, null beyond.
+nlohmann::ordered_json json_number(const Integer& value);
 
 }  // namespace rung

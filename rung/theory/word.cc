@@ -70,6 +70,7 @@ Word make_word(const Architecture& architecture, const std::vector<LayerShape>& 
   const std::int64_t p = architecture.dimensions.precision.bits;
   Word word;
   word.text = at_two.pattern;
+  word.folded = fold_pattern(at_two.layers);
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const Integer level = Integer(at_three.layers[i].state_bits) - at_two.layers[i].state_bits;
     const StateBits state{Integer(at_two.layers[i].state_bits) - 2 * level, level};

@@ -45,7 +45,8 @@ struct Letter {
 
 struct Word {
   std::vector<Letter> letters;
-  std::string text;           // THEORY's notation, as `rung show` prints it
+  std::string text;           // one letter or more a layer, as `rung show --json` gives it
+  std::string folded;         // the same with repetitions folded, for people
 
   std::size_t full_letters() const;
   bool uncovered() const;
