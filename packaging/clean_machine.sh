@@ -5,12 +5,12 @@
 #
 #   packaging/clean_machine.sh [FOLDER]      FOLDER: /var/tmp/rung-clean; needs root and debootstrap, ten minutes
 #
-# RUNG_MIRROR names another mirror than Debian's. FOLDER.tar keeps the empty system for the next time.
+# RUNG_MIRROR names another mirror than the one this machine's apt uses. FOLDER.tar keeps the empty system for the next time.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 folder=${1:-/var/tmp/rung-clean}
 archive=$folder.tar
-mirror=${RUNG_MIRROR:-http://deb.debian.org/debian}
+mirror=${RUNG_MIRROR:-$(apt-get indextargets --format '$(CODENAME) $(REPO_URI)' | awk '$1 == "bookworm" { print $2; exit }')}
 [ "$(id -u)" = 0 ] || { echo "clean_machine.sh needs root: debootstrap and chroot do" >&2; exit 3; }
 case $folder in /var/tmp/* | /tmp/* | /srv/*) ;; *) echo "refusing to replace $folder" >&2; exit 2 ;; esac
 
