@@ -54,7 +54,7 @@ rung_packages() {
       exit 3
     fi
   fi
-  rung_say "Installing Debian packages (about a minute): ${missing[*]}"
+  rung_say "Installing Debian packages (a minute or two): ${missing[*]}"
   local log
   log=$(mktemp "${TMPDIR:-/tmp}/rung-apt.XXXXXX")
   local options=(-o Acquire::Retries=3 -o DPkg::Lock::Timeout=300)
