@@ -1,0 +1,105 @@
+// What an adversary or a construction hands over: a claim about one model file with everything that a stranger needs to
+// verify it. docs/certificate_v1.md is the format; rung-check verifies it with code of its own, so nothing here decides
+// whether a claim is true.
+//
+//   Certificate c{.model_sha256 = *file_sha256(path), .task = ..., .claim = FoolingPairClaim{...}};
+//   write_certificate("cert.json", c);
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "rung/spec/prompt.h"
+#include "rung/spec/result.h"
+
+namespace rung {
+
+inline constexpr std::string_view kCertificateSchema = "rung.certificate/1";
+
+// Whether a theorem forces such a certificate to exist for all weights of this size, or it was only found for these.
+enum class ClaimLabel { found, forced };
+
+// Two prompts that end alike: what every pair says. The reference answers differ, so one of the two is answered wrongly.
+struct EndAlike {
+  Prompt first, second;
+  std::int64_t position = 0;             // the answer position
+  std::vector<std::int64_t> activation;  // residual row there after the last layer and norm
+  std::vector<std::int64_t> answer;      // the model's, for both
+  std::vector<std::int64_t> first_answer, second_answer;
+  ClaimLabel label = ClaimLabel::found;
+};
+
+struct CollisionClaim {
+  EndAlike pair;
+  std::int64_t cut = 0;                           // positions
+  std::vector<std::vector<std::int64_t>> states;  // per layer, after `cut` positions
+  std::int64_t nominal_bits = 0;
+};
+struct SparsePairClaim {
+  EndAlike pair;
+  std::int64_t block = 0;
+  std::vector<std::int64_t> key, value;               // the block's message
+  std::vector<std::vector<std::int64_t>> selected;    // per group, increasing
+  std::optional<std::int64_t> message_bits;           // present iff forced
+};
+struct FoolingPairClaim {
+  EndAlike pair;
+  struct Proof {
+    std::int64_t T = 0, x0 = 0, y = 0;
+  };
+  std::optional<Proof> proof;  // present iff forced
+};
+struct WrongAnswerClaim {
+  Prompt prompt;
+  std::int64_t position = 0;
+  std::vector<std::int64_t> answer, expected;
+};
+struct ConstructionClaim {
+  struct Walk {
+    std::uint64_t seed = 0, begin = 0, end = 0;
+  };
+  struct All {};
+  std::vector<std::variant<All, Walk, std::vector<Prompt>>> checked;
+  std::uint64_t instances = 0;
+  std::string digest;
+};
+struct CapacityClaim {
+  bool by_model = false;
+  std::int64_t cut = 0;
+  std::vector<Prompt> prefixes, suffixes;
+  std::string digest;
+};
+
+using Claim = std::variant<CollisionClaim, SparsePairClaim, FoolingPairClaim, WrongAnswerClaim, ConstructionClaim, CapacityClaim>;
+
+struct CertifiedTask {
+  std::string name;
+  std::map<std::string, std::int64_t> size;         // every size, defaults filled in
+  std::map<std::string, std::string> options;       // those that differ from their default
+  std::vector<std::string> field_names;             // of its prompts, in field order
+};
+
+struct Certificate {
+  std::string model_sha256;  // empty only in a capacity certificate by the task
+  CertifiedTask task;
+  Claim claim;
+  std::map<std::string, std::string> notes;
+};
+
+std::string_view claim_kind(const Claim& claim);  // "collision", "sparse-pair", "fooling-pair", ...
+
+// The file's text: one JSON document, keys in the order of the format page, arrays of numbers on one line.
+std::string certificate_text(const Certificate& certificate);
+// Whole or not at all. Errors: the file system.
+Result<void> write_certificate(const std::string& path, const Certificate& certificate);
+
+// Lower-case hexadecimal SHA-256.
+std::string sha256(std::string_view bytes);
+Result<std::string> file_sha256(const std::string& path);
+
+}  // namespace rung
