@@ -33,7 +33,15 @@ Result<std::vector<std::int64_t>> ask(const Machine& machine, const Weights& wei
   return given;
 }
 
-// How many of the answers are right; vectors count as one answer and need every component within the tolerance.
+// Keeps the `most` wrong instances with the smallest index, so that what is shown does not depend on thread timing.
+void trim(Evaluation& evaluation, std::size_t most) {
+  auto& wrong = evaluation.wrong;
+  std::sort(wrong.begin(), wrong.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
+  if (wrong.size() > most) wrong.resize(most);
+}
+
+}  // namespace
+
 std::uint64_t count_right(const AnswerSpec& spec, const OutputSpec& output, const std::vector<std::int64_t>& expected, const std::vector<std::int64_t>& given) {
   if (spec.kind != AnswerSpec::Kind::vector) {
     std::uint64_t right = 0;
@@ -49,15 +57,6 @@ std::uint64_t count_right(const AnswerSpec& spec, const OutputSpec& output, cons
   }
   return right;
 }
-
-// Keeps the `most` wrong instances with the smallest index, so that what is shown does not depend on thread timing.
-void trim(Evaluation& evaluation, std::size_t most) {
-  auto& wrong = evaluation.wrong;
-  std::sort(wrong.begin(), wrong.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
-  if (wrong.size() > most) wrong.resize(most);
-}
-
-}  // namespace
 
 Result<void> check_fit(const Weights& weights, const Task& task) {
   const auto fields = task.fields();

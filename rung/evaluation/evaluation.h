@@ -43,6 +43,10 @@ struct Evaluation {
 // not depend on their number.
 Result<Evaluation> evaluate(const Machine& machine, const Weights& weights, const Task& task, const EvaluationOptions& options);
 
+// How many of the answers are right, both laid out as Instance::answer; a vector counts as one answer and needs every
+// component within the tolerance.
+std::uint64_t count_right(const AnswerSpec& spec, const OutputSpec& output, const std::vector<std::int64_t>& expected, const std::vector<std::int64_t>& given);
+
 // The 95 % Wilson interval of a share.
 struct ShareInterval {
   double low, high;

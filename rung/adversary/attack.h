@@ -1,0 +1,77 @@
+// Attacks: searches for two inputs that a model cannot tell apart though their answers differ. One technique, one file;
+// the explicit list is in method_list.cc, and `auto` chooses from it by structure and size.
+//
+//   auto target = open_target("model.safetensors", task);
+//   auto outcome = attack(*target, "auto", {.seconds = 60});
+//   if (outcome->verdict == Verdict::refuted) write_certificate("cert.json", *outcome->certificate);
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rung/adversary/target.h"
+
+namespace rung {
+
+enum class Verdict {
+  refuted,       // a certificate was found
+  inconclusive,  // the budget ended first, or no method applies
+  holds,         // every instance was run and answered rightly, or every reachable state was seen and told apart
+};
+std::string_view verdict_name(Verdict verdict);
+
+struct SearchProgress {
+  std::uint64_t evaluations = 0;                    // prompts (or segments) whose state was computed
+  std::optional<double> expected_evaluations = {};  // in all, by the method's cost formula
+  std::uint64_t memory_bytes = 0;
+  std::string stage = {};                           // "layer 2 of 3, segment 5 of 19"
+};
+
+struct SearchOptions {
+  double seconds = 600;                             // wall clock
+  std::uint64_t memory_bytes = std::uint64_t{4} << 30;
+  std::uint64_t seed = 1;
+  std::string checkpoint = {};                      // a file to resume from and to save to; empty: none
+  std::function<void(const SearchProgress&)> progress = {};  // now and then, one call at a time
+  std::function<bool()> stop = {};                  // true: end early (Ctrl-C), saving the checkpoint
+};
+
+struct Outcome {
+  Verdict verdict = Verdict::inconclusive;
+  std::string method;                        // the method that ended the search
+  std::string reason;                        // one line: why this method, and how it ended
+  std::int64_t nominal_bits = 0;
+  std::optional<double> effective_bits = {}; // collision entropy as measured: 2 lg(evaluations until a collision), or exact capacity
+  std::uint64_t evaluations = 0;
+  double seconds = 0;
+  std::uint64_t memory_bytes = 0;
+  std::optional<Certificate> certificate = {};
+  std::map<std::string, std::string> details = {};  // what a method wants to add, shown in --json and to people
+};
+
+struct Fitness {
+  bool applies = false;
+  std::string reason;       // why (not): "additive state with linear values, 640 key bits"
+  double lg_evaluations = 0;  // expected cost, by which auto chooses
+};
+
+struct AttackMethod {
+  std::string_view name;     // "distinguished-points"
+  std::string_view summary;
+  Fitness (*fitness)(const Target& target);
+  // REQUIRES fitness(target).applies. Errors: the outside world only (a checkpoint of another search, a full disk).
+  Result<Outcome> (*run)(const Target& target, const SearchOptions& options);
+};
+// In the order in which ties are broken.
+std::span<const AttackMethod> attack_methods();
+Result<const AttackMethod*> find_attack_method(std::string_view name);
+
+// ENSURES: `method` by name or "auto"; auto tries applicable methods from cheap to dear, each within what is left of the
+// budget, and `reason` says why each was taken. A real model is only searched for wrong answers.
+Result<Outcome> attack(const Target& target, std::string_view method, const SearchOptions& options);
+
+}  // namespace rung

@@ -1,0 +1,85 @@
+// The explicit list of attacks, and the choice among them.
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "rung/adversary/attack.h"
+#include "rung/adversary/wrong_answer.h"
+#include "rung/spec/nearest_word.h"
+
+namespace rung {
+
+std::string_view verdict_name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::refuted: return "refuted";
+    case Verdict::inconclusive: return "inconclusive";
+    case Verdict::holds: return "holds";
+  }
+  return "?";
+}
+
+std::span<const AttackMethod> attack_methods() {
+  static const std::array kMethods = {
+      wrong_answer_method(),
+  };
+  return kMethods;
+}
+
+Result<const AttackMethod*> find_attack_method(std::string_view name) {
+  std::vector<std::string_view> names{"auto"};
+  for (const auto& method : attack_methods()) {
+    if (method.name == name) return &method;
+    names.push_back(method.name);
+  }
+  return fail(ErrorCode::parse, "[break] unknown method {}; {}", quoted(name), suggest(name, names));
+}
+
+Result<Outcome> attack(const Target& target, std::string_view name, const SearchOptions& options) {
+  if (name != "auto") {
+    RUNG_TRY(const AttackMethod* method, find_attack_method(name));
+    if (!target.exact() && method->name != "wrong-answer")
+      return fail(ErrorCode::unsupported, "[break] {} needs integer weights: `rung quantise` makes them; a float model is only searched for wrong answers", name);
+    const Fitness fitness = method->fitness(target);
+    if (!fitness.applies) return fail(ErrorCode::unsupported, "[break] {} does not apply: {}", name, fitness.reason);
+    RUNG_TRY(auto outcome, method->run(target, options));
+    outcome.reason = fmt::format("{}: {}; {}", method->name, fitness.reason, outcome.reason);
+    return outcome;
+  }
+  struct Candidate {
+    const AttackMethod* method;
+    Fitness fitness;
+  };
+  std::vector<Candidate> candidates;
+  for (const auto& method : attack_methods()) {
+    if (!target.exact() && method.name != "wrong-answer") continue;
+    if (Fitness fitness = method.fitness(target); fitness.applies) candidates.push_back({&method, std::move(fitness)});
+  }
+  std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.fitness.lg_evaluations < b.fitness.lg_evaluations; });
+
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  Outcome total{.method = "auto", .reason = "", .nominal_bits = target.nominal_bits};
+  for (const auto& candidate : candidates) {
+    SearchOptions rest = options;
+    rest.seconds = options.seconds - elapsed();
+    if (rest.seconds <= 0 || (options.stop && options.stop())) break;
+    RUNG_TRY(auto outcome, candidate.method->run(target, rest));
+    const std::string line = fmt::format("{}: {}; {}", candidate.method->name, candidate.fitness.reason, outcome.reason);
+    total.reason += (total.reason.empty() ? "" : ". ") + line;
+    total.evaluations += outcome.evaluations;
+    total.memory_bytes = std::max(total.memory_bytes, outcome.memory_bytes);
+    total.details.merge(outcome.details);
+    total.method = outcome.method;
+    if (outcome.effective_bits) total.effective_bits = outcome.effective_bits;
+    if (outcome.verdict != Verdict::inconclusive) {
+      total.verdict = outcome.verdict;
+      total.certificate = std::move(outcome.certificate);
+      break;
+    }
+  }
+  total.seconds = elapsed();
+  return total;
+}
+
+}  // namespace rung
