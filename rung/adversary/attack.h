@@ -17,11 +17,16 @@
 
 namespace rung {
 
+// Types of their own beside the Verdict and Outcome of rung/theory: one program links both.
+inline namespace adversary {
+
 enum class Verdict {
   refuted,       // a certificate was found
   inconclusive,  // the budget ended first, or no method applies
   holds,         // every instance was run and answered rightly, or every reachable state was seen and told apart
 };
+
+}  // namespace adversary
 std::string_view verdict_name(Verdict verdict);
 
 struct SearchProgress {
@@ -40,6 +45,8 @@ struct SearchOptions {
   std::function<bool()> stop = {};                  // true: end early (Ctrl-C), saving the checkpoint
 };
 
+inline namespace adversary {
+
 struct Outcome {
   Verdict verdict = Verdict::inconclusive;
   std::string method;                        // the method that ended the search
@@ -52,6 +59,8 @@ struct Outcome {
   std::optional<Certificate> certificate = {};
   std::map<std::string, std::string> details = {};  // what a method wants to add, shown in --json and to people
 };
+
+}  // namespace adversary
 
 struct Fitness {
   bool applies = false;
