@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/task_flags.h"
 #include "rung/constructions/precision_search.h"
+#include "rung/constructions/reduction.h"
 #include "rung/exact/random_model.h"
 #include "rung/spec/nearest_word.h"
 
@@ -113,6 +114,7 @@ Result<int> build_one(const Flags& flags) {
   RUNG_TRY(Construction made, build_construction(request));
   std::optional<PrecisionSearch> search;
   std::optional<Verification> found;
+  std::vector<FailedReduction> reduced;
   if (automatic) {
     const int top = made.weights.architecture.dimensions.precision.bits;
     RUNG_TRY(search, search_precision(request, options, 2, top));
@@ -120,6 +122,9 @@ Result<int> build_one(const Flags& flags) {
   }
   if (!found) {
     RUNG_TRY(found, verify(made, options));
+  }
+  if (automatic && found->passed()) {
+    RUNG_TRY(reduced, failing_reductions(made, options));
   }
   if (flags.out && found->passed()) RUNG_CHECK(write_weights(*flags.out, made.weights));
 
@@ -132,6 +137,9 @@ Result<int> build_one(const Flags& flags) {
     if (search && search->failure) {
       json["fails_at"] = {{"precision", *search->failed_at}, {"instance", failure_json(task, *search->failure)}};
     }
+    json["fails_without"] = ordered_json::array();
+    for (const auto& less : reduced)
+      json["fails_without"].push_back({{"part", part_name(less.part)}, {"what", less.what}, {"instance", failure_json(task, less.failure)}});
     json["instances_per_second"] = found->instances_per_second();
     json["claim"] = made.claim;
     json["reference"] = made.reference;
@@ -150,6 +158,7 @@ Result<int> build_one(const Flags& flags) {
   if (made.p_proved) fmt::print("p_proved      {} ({})\n", *made.p_proved, made.lemma);
   if (search && search->p_measured) fmt::print("p_measured    {} ({})\n", *search->p_measured, mode_name(search->passed->mode));
   if (search && search->failure) fmt::print("p = {} fails   {}\n", *search->failed_at, show_failure(task, *search->failure));
+  for (const auto& less : reduced) fmt::print("fails         {}: {}\n", less.what, show_failure(task, less.failure));
   fmt::print("verified      {}: {} instances, {} errors\n", mode_name(found->mode), found->instances, found->errors);
   if (found->interval) fmt::print("all inputs    {}: {}\n", found->interval->holds ? "holds" : "open", found->interval->reason);
   if (found->failure) fmt::print("fails on      {}\n", show_failure(task, *found->failure));

@@ -130,9 +130,11 @@ Result<Construction> build(const ConstructionRequest& request) {
                            signs.stranger, proved);
   const double leak = static_cast<double>(n - q) / static_cast<double>(q) * std::ldexp(1.0, -weight_bits);
   made.interval = [=] {
-    const double error = 2 * leak + std::ldexp(1.0, -answer.fraction);
-    const bool holds = p >= proved && error < answer.tolerance;
-    return IntervalArgument{holds, leak, holds ? answer.tolerance - error : 0,
+    // Two roundings to the grid of the answers, and the leak; both numbers lie on the grid, so the first wrong distance does, too.
+    const double step = std::ldexp(1.0, -answer.fraction), error = 2 * leak + step;
+    const double wrong = (std::floor(answer.tolerance / step) + 1) * step;
+    const bool holds = p >= proved && error < wrong;
+    return IntervalArgument{holds, leak, holds ? wrong - error : 0,
                             fmt::format("in every subset members score at least {} and others at most {}; the mean is off by at most {:.4f}", signs.member, signs.stranger, error)};
   };
   return made;

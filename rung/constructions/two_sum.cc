@@ -12,6 +12,7 @@
 #include <cmath>
 
 #include "rung/constructions/construction.h"
+#include "rung/constructions/eva_forms.h"
 #include "rung/constructions/retrieval_head.h"
 #include "rung/constructions/trigonometric_match.h"
 
@@ -219,10 +220,12 @@ Result<Construction> build_binary(std::shared_ptr<const Task> task, const Constr
 Result<Construction> build_two_sum(const ConstructionRequest& request) {
   RUNG_TRY(auto made, make_task("two-sum", request.sizes));
   const std::shared_ptr<const Task> task = std::move(made);
-  if (request.option("by", "cosines") == "binary") {
-    if (request.options.contains("blank")) return fail(ErrorCode::range, "[build] --blank belongs to --by cosines; binary codes have one blank");
-    return build_binary(task, request);
-  }
+  const std::string by = request.option("by", "cosines");
+  if (by != "cosines" && request.options.contains("blank"))
+    return fail(ErrorCode::range, "[build] --blank belongs to --by cosines; {} has {}", by, by == "binary" ? "one blank" : "none");
+  if (by != "sparse" && request.options.contains("block")) return fail(ErrorCode::range, "[build] --block belongs to --by sparse; {} has no blocks", by);
+  if (by == "sparse") return build_two_sum_sparse(request);
+  if (by == "binary") return build_binary(task, request);
   return build_trigonometric(task, request);
 }
 
@@ -230,9 +233,11 @@ Result<Construction> build_two_sum(const ConstructionRequest& request) {
 
 ConstructionWord two_sum_construction() {
   return {.name = "two-sum",
-          .summary = "is -x among the numbers before: one head of dimension 3, or binary codes",
+          .summary = "is -x among the numbers before: one head of dimension 3, binary codes, or sparse attention",
           .task = "two-sum",
-          .options = {{"by", "the mechanism", {"cosines", "binary"}}, {"blank", "two-sum: what a match is weighed against", {"threshold", "counting"}}},
+          .options = {{"by", "the mechanism", {"cosines", "binary", "sparse"}},
+                      {"block", "two-sum by sparse: tokens a block, a head each (the largest divisor of n up to its root)", {}},
+                      {"blank", "two-sum: what a match is weighed against", {"threshold", "counting"}}},
           .build = build_two_sum};
 }
 

@@ -148,14 +148,29 @@ class Verifier {
   }
 
   Result<std::vector<std::int64_t>> answer(const Prompt& prompt) const {
-    if (construction_.weights.decode.steps > 0) {
-      RUNG_TRY(auto tokens, machine_.generate(prompt));
-      return std::vector<std::int64_t>{tokens.back()};
-    }
+    if (construction_.weights.decode.steps > 0) return last_written(prompt);
     RUNG_TRY(const auto readouts, machine_.forward(prompt, wanted_));
     std::vector<std::int64_t> all;
     for (const auto& readout : readouts) all.insert(all.end(), readout.answer.begin(), readout.answer.end());
     return all;
+  }
+
+  // The chain of thought's last token. A token that the model itself could not read breaks the chain off and is its (wrong) answer.
+  Result<std::vector<std::int64_t>> last_written(const Prompt& prompt) const {
+    const auto& weights = construction_.weights;
+    const FieldSpec& token = weights.fields.front();
+    RUNG_TRY(auto session, machine_.start());
+    std::optional<Readout> readout;
+    for (std::int64_t t = 0; t < prompt.positions; ++t) {
+      RUNG_TRY(readout, session->append(prompt_row(prompt, weights.fields, t), t + 1 == prompt.positions));
+    }
+    std::vector<std::int64_t> row(prompt_row(prompt, weights.fields, 0).size(), 0);
+    for (std::int64_t step = 1;; ++step) {
+      row[0] = readout->answer.front();
+      const bool readable = row[0] >= token.low && row[0] - token.low < token.size;
+      if (step == weights.decode.steps || row[0] == weights.decode.stop || !readable) return std::vector<std::int64_t>{row[0]};
+      RUNG_TRY(readout, session->append(row, true));
+    }
   }
 
   void run(const std::vector<Instance>& instances) {
