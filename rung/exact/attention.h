@@ -65,6 +65,7 @@ class KeyValues {
   std::int64_t size() const { return store_->size(); }
   void resize(std::int64_t count) { store_->resize(count); }
   void put(std::int64_t t, const Value* key, const Value* value) { store_->put(t, key, value); }
+  void get(std::int64_t t, Value* key, Value* value) const { store_->get(t, key, value); }
   void add(const A&, const Value* query, std::int64_t begin, std::int64_t end, Sums& sums) const { store_->add(query, begin, end, sums); }
   void finish(const A&, const Sums& sums, Value* y) const {
     for (std::int64_t c = 0; c < value_dim_; ++c)
@@ -106,6 +107,10 @@ class KeyValues<RealArithmetic> {
   void put(std::int64_t t, const Value* key, const Value* value) {
     std::copy(key, key + key_dim_, keys_.begin() + t * key_dim_);
     std::copy(value, value + value_dim_, values_.begin() + t * value_dim_);
+  }
+  void get(std::int64_t t, Value* key, Value* value) const {
+    std::copy_n(keys_.begin() + t * key_dim_, key_dim_, key);
+    std::copy_n(values_.begin() + t * value_dim_, value_dim_, value);
   }
   Value score(const A& arithmetic, const Value* query, std::int64_t j) const {
     double dot = 0;

@@ -5,6 +5,7 @@
 
 #include "rung/exact/embedding.h"
 #include "rung/exact/mechanism.h"
+#include "rung/exact/model_parts.h"
 #include "rung/exact/vector_norm.h"
 #include "rung/spec/nearest_word.h"
 #include "rung/spec/parallel.h"
@@ -73,6 +74,9 @@ class LayerInput final : public Rows<typename A::Value> {
 };
 
 template <class A>
+class PartsOf;
+
+template <class A>
 class MachineOf final : public Machine {
  public:
   using Value = typename A::Value;
@@ -101,8 +105,10 @@ class MachineOf final : public Machine {
     if (A::kExact && logit_bits > 62)
       source.refuse(fail(ErrorCode::range, "[weights] \"out.table\": logits could need {} bits; at most 62 expected", logit_bits));
     note(logit_bits);
+    if constexpr (A::kExact) parts_ = std::make_unique<PartsOf<A>>(*this);
   }
 
+  const ModelParts* parts() const override { return parts_.get(); }
   int sum_bits() const { return sum_bits_; }
   bool exact() const override { return A::kExact; }
   std::string_view arithmetic() const override { return !A::kExact ? "real" : sizeof(Wide) == 8 ? "int64" : "int128"; }
@@ -205,6 +211,8 @@ class MachineOf final : public Machine {
   }
 
  private:
+  friend class PartsOf<A>;
+
   class Running final : public Session {
    public:
     explicit Running(const MachineOf& machine) : machine_(machine) {
@@ -422,6 +430,31 @@ class MachineOf final : public Machine {
   LinearMap<A> output_;
   std::vector<Value> threshold_;
   int sum_bits_ = 0;
+  std::unique_ptr<ModelParts> parts_;  // mode X
+};
+
+template <class A>
+class PartsOf final : public ModelParts {
+ public:
+  explicit PartsOf(const MachineOf<A>& machine) : machine_(machine) {}
+  std::int64_t layers() const override { return static_cast<std::int64_t>(machine_.layers_.size()); }
+  std::int64_t width() const override { return machine_.width_; }
+  Result<void> check(const Prompt& prompt) const override { return machine_.check(prompt); }
+  void embed(const std::int64_t* row, std::int64_t position, std::int64_t* x) const override { machine_.embedding_.embed(row, position, x); }
+  std::vector<const ExactMixer*> mixers(std::int64_t layer) const override {
+    const auto& mechanism = at(layer).mechanism;
+    return mechanism ? mechanism->parts() : std::vector<const ExactMixer*>{};
+  }
+  void input(std::int64_t layer, const std::int64_t* x, std::int64_t* u) const override {
+    std::copy_n(x, machine_.width_, u);
+    if (const auto& norm = at(layer).mixer_norm) norm->apply(machine_.arithmetic_, u, u);
+  }
+  void finish(std::int64_t layer, const std::int64_t* mixed, std::int64_t* x) const override { machine_.finish_layer(at(layer), mixed, x); }
+  Readout read(std::int64_t position, const std::int64_t* x) const override { return machine_.read(position, x); }
+
+ private:
+  const Layer<A>& at(std::int64_t layer) const { return machine_.layers_.at(static_cast<std::size_t>(layer)); }
+  const MachineOf<A>& machine_;
 };
 
 template <class A>

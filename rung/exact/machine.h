@@ -55,6 +55,8 @@ struct MachineOptions {
 // Sees every layer's output rows, for reports and protocol checks: layer index, position, the residual row (mode X).
 using LayerObserver = std::function<void(std::int64_t layer, std::int64_t position, std::span<const std::int64_t> row)>;
 
+class ModelParts;  // model_parts.h
+
 class Machine {
  public:
   virtual ~Machine() = default;
@@ -73,6 +75,9 @@ class Machine {
   virtual Result<std::unique_ptr<Session>> start() const = 0;
   // Chain of thought: the generated tokens, as DecodeSpec says. REQUIRES decode.steps >= 1.
   virtual Result<std::vector<std::int64_t>> generate(const Prompt& prompt) const = 0;
+
+  // The machine taken apart; null in mode Q. Lives as long as the machine.
+  virtual const ModelParts* parts() const = 0;
 
   virtual bool exact() const = 0;              // mode X
   virtual std::string_view arithmetic() const = 0;  // "int64", "int128" or "real"

@@ -39,6 +39,8 @@ class MatrixCell {
     for (std::size_t i = 0; i < sums.size(); ++i) y[i] = arithmetic.narrow(sums[i], read_shift, output);
   }
   virtual int sum_bits() const = 0;
+  // Bits of one state entry.
+  virtual int entry_bits() const { return arithmetic.accumulator_bits; }
 
   const MixerShape shape;
   const A arithmetic;
@@ -76,6 +78,19 @@ class MatrixRecurrence final : public RecurrentMechanism<A> {
     cell_->projection.step(state.buffer, x, channels.data());
     cell_->update(state.matrix.data(), channels.data(), true);
     if (y) cell_->finish(state.matrix.data(), channels.data(), y);
+  }
+  std::vector<int> state_widths(std::int64_t) const override {
+    std::vector<int> widths(static_cast<std::size_t>(cell_->state_size()), cell_->entry_bits());
+    const auto buffer = cell_->projection.buffer_widths();
+    widths.insert(widths.end(), buffer.begin(), buffer.end());
+    return widths;
+  }
+  std::unique_ptr<MechanismState<A>> restore(std::span<const Value> numbers, std::int64_t t) const override {
+    RUNG_REQUIRE(numbers.size() == state_widths(t).size(), "{} numbers of a state of {}", numbers.size(), state_widths(t).size());
+    auto state = std::make_unique<State>();
+    state->matrix.assign(numbers.begin(), numbers.begin() + cell_->state_size());
+    state->buffer.earlier.assign(numbers.begin() + cell_->state_size(), numbers.end());
+    return state;
   }
 
   const MatrixCell<A>& cell() const { return *cell_; }

@@ -45,18 +45,26 @@ class ExtendedRows final : public Rows<Value> {
   const Value* last_;
 };
 
-template <class A>
-struct MechanismState {
-  virtual ~MechanismState() = default;
+// What a mixer stores and offers depends on its arithmetic through the stored numbers alone, so both widths of exact sums
+// share one type: MixerOf<std::int64_t>.
+template <class Number>
+struct StateOf {
+  virtual ~StateOf() = default;
   // Appends the stored numbers in a fixed order: recurrent state, convolution buffer, or key/value cache.
-  virtual void append_numbers(std::vector<typename A::Value>& out) const = 0;
+  virtual void append_numbers(std::vector<Number>& out) const = 0;
 };
-
 template <class A>
-class Mechanism {
+using MechanismState = StateOf<typename A::Value>;
+
+class SplitSoftmax;                            // split_mixer.h: a mixer whose tokens are spread over players
+template <class Number> class SplitSelection;
+
+template <class Number>
+class MixerOf {
  public:
-  using Value = typename A::Value;
-  virtual ~Mechanism() = default;
+  using Value = Number;
+  using State = StateOf<Number>;
+  virtual ~MixerOf() = default;
 
   virtual std::int64_t output_width() const = 0;
   // y row i is the output at position wanted[i]; wanted is increasing.
@@ -68,12 +76,30 @@ class Mechanism {
     for (std::int64_t i = 0; i < count; ++i)
       forward(ExtendedRows<Value>(prefix, last + i * prefix.width()), std::span(&position, 1), y + i * output_width());
   }
-  virtual std::unique_ptr<MechanismState<A>> start() const = 0;
+  virtual std::unique_ptr<State> start() const = 0;
   // Consumes one position. y may be null when the output is not wanted.
-  virtual void step(MechanismState<A>& state, const Value* x, Value* y) const = 0;
+  virtual void step(State& state, const Value* x, Value* y) const = 0;
   // Bits (sign included) of the largest product-sum that this mixer forms in A::Wide; above 62 the model needs Int128.
   virtual int sum_bits() const = 0;
+
+  // Handing a state over (mode X). The widths in bits, sign included, of what append_numbers() writes after t positions;
+  // and the state that wrote these numbers then. ENSURES restore(numbers of a state after t, t) continues as that state.
+  // Mixers that select among all tokens have no state to hand over (selection() is their way).
+  virtual std::vector<int> state_widths(std::int64_t) const { RUNG_REQUIRE(false, "this mixer's state is not handed over"); }
+  virtual std::unique_ptr<State> restore(std::span<const Value>, std::int64_t) const {
+    RUNG_REQUIRE(false, "this mixer's state is not handed over");
+  }
+  // Mixers that stand side by side in this one; this one alone unless it is heads(...).
+  virtual std::vector<const MixerOf*> parts() const { return {this}; }
+  // Not null: causal attention over every earlier token, as partial sums (mode X).
+  virtual const SplitSoftmax* softmax() const { return nullptr; }
+  // Not null: attention over selected blocks or tokens.
+  virtual const SplitSelection<Number>* selection() const { return nullptr; }
 };
+template <class A>
+using Mechanism = MixerOf<typename A::Value>;
+using ExactMixer = MixerOf<std::int64_t>;
+using ExactState = StateOf<std::int64_t>;
 
 // A causal mixer that is defined by its recurrence: forward() is step() over the prompt.
 template <class A>

@@ -63,6 +63,11 @@ class SideBySide final : public Mechanism<A> {
     for (const auto& part : parts_) state->parts.push_back(part->start());
     return state;
   }
+  std::vector<const Mechanism<A>*> parts() const override {
+    std::vector<const Mechanism<A>*> all;
+    for (const auto& part : parts_) all.push_back(part.get());
+    return all;
+  }
   void step(MechanismState<A>& generic, const Value* x, Value* y) const override {
     auto& state = static_cast<State&>(generic);
     for (std::size_t i = 0; i < parts_.size(); ++i) {

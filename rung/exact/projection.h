@@ -64,7 +64,18 @@ class Projection {
     }
   }
 
-  Buffer start() const { return Buffer{std::vector<Value>(static_cast<std::size_t>(reach() * convolved_))}; }
+  // Bits of the buffer's numbers, in their order.
+  std::vector<int> buffer_widths() const {
+    std::vector<int> widths;
+    std::int64_t first = 0;
+    for (const auto& map : maps_) {
+      for (std::int64_t c = first; c < std::min(first + map.rows(), convolved_); ++c) widths.insert(widths.end(), static_cast<std::size_t>(reach()), map.width().bits);
+      first += map.rows();
+    }
+    return widths;
+  }
+  std::int64_t buffer_size() const { return reach() * convolved_; }
+  Buffer start() const { return Buffer{std::vector<Value>(static_cast<std::size_t>(buffer_size()))}; }
   void step(Buffer& buffer, const Value* x, Value* out) const {
     apply_maps(x, out);
     if (taps_ == 0) return;

@@ -117,11 +117,18 @@ class TiledStore final : public HeadStore {
     return shift_half_even(static_cast<Int128>(dot(wide_query.data(), j)), rule_->shift);
   }
 
+  void get(std::int64_t t, std::int64_t* key, std::int64_t* value) const override {
+    const Number* column = keys_.data() + (t / kTile) * kTile * key_dim_ + t % kTile;
+    for (std::int64_t c = 0; c < key_dim_; ++c) key[c] = static_cast<std::int64_t>(column[c * kTile]);
+    for (std::int64_t c = 0; c < value_dim_; ++c) value[c] = static_cast<std::int64_t>(values_[static_cast<std::size_t>(t * value_dim_ + c)]);
+  }
+
   void append_numbers(std::vector<std::int64_t>& out) const override {
+    const std::size_t first = out.size(), row = static_cast<std::size_t>(key_dim_ + value_dim_);
+    out.resize(first + static_cast<std::size_t>(size_) * row);
     for (std::int64_t t = 0; t < size_; ++t) {
-      const Number* column = keys_.data() + (t / kTile) * kTile * key_dim_ + t % kTile;
-      for (std::int64_t c = 0; c < key_dim_; ++c) out.push_back(static_cast<std::int64_t>(column[c * kTile]));
-      for (std::int64_t c = 0; c < value_dim_; ++c) out.push_back(static_cast<std::int64_t>(values_[static_cast<std::size_t>(t * value_dim_ + c)]));
+      std::int64_t* at = out.data() + first + static_cast<std::size_t>(t) * row;
+      get(t, at, at + key_dim_);
     }
   }
 

@@ -40,6 +40,8 @@ class HeadStore {
   virtual void add(const std::int64_t* query, std::int64_t begin, std::int64_t end, SoftmaxSums& sums) const = 0;
   // rsh(q·k_j, r) before clipping (used where blocks or tokens are selected by score).
   virtual Int128 score(const std::int64_t* query, std::int64_t j) const = 0;
+  // Reads back what put() stored.
+  virtual void get(std::int64_t t, std::int64_t* key, std::int64_t* value) const = 0;
   // Appends key then value of every token.
   virtual void append_numbers(std::vector<std::int64_t>& out) const = 0;
 };

@@ -9,6 +9,7 @@
 
 #include "rung/exact/attention.h"
 #include "rung/exact/projection.h"
+#include "rung/exact/split_mixer.h"
 #include "rung/spec/parallel.h"
 
 namespace rung {
@@ -16,6 +17,9 @@ namespace {
 
 constexpr std::int64_t kTileRows = 1024;       // rows projected at a time
 constexpr std::size_t kStreamedQueries = 8;    // at most this many queries are streamed
+
+template <class A>
+class SplitFull;
 
 template <class A>
 class FullAttention final : public Mechanism<A> {
@@ -38,8 +42,11 @@ class FullAttention final : public Mechanism<A> {
     key_value_.add(std::move(value));
     key_value_.convolve(context, queries);
     rule_.check(context, widths_);
+    if constexpr (A::kExact)
+      if (causal_ && !shape_.window && !shape_.chunk) split_ = std::make_unique<SplitFull<A>>(*this);
   }
 
+  const SplitSoftmax* softmax() const override { return split_.get(); }
   std::int64_t output_width() const override { return shape_.heads * shape_.value_dim; }
   int sum_bits() const override { return std::max(query_.sum_bits(input_bits_), key_value_.sum_bits(input_bits_)); }
 
@@ -134,8 +141,47 @@ class FullAttention final : public Mechanism<A> {
     if (y) read(state.stores, 0, state.t, state.t + 1, query.data(), y);
     ++state.t;
   }
+  std::vector<int> state_widths(std::int64_t t) const override {
+    auto widths = front_widths();
+    for (std::int64_t h = 0; h < shape_.kv_heads; ++h)
+      for (std::int64_t i = 0; i < live(t); ++i) {
+        widths.insert(widths.end(), static_cast<std::size_t>(shape_.key_dim), widths_.key_bits);
+        widths.insert(widths.end(), static_cast<std::size_t>(shape_.value_dim), widths_.value_bits);
+      }
+    return widths;
+  }
+  std::unique_ptr<MechanismState<A>> restore(std::span<const Value> numbers, std::int64_t t) const override {
+    RUNG_REQUIRE(numbers.size() == state_widths(t).size(), "{} numbers of a state of {}", numbers.size(), state_widths(t).size());
+    auto generic = start();
+    auto& state = static_cast<State&>(*generic);
+    state.t = t;
+    restore_front(numbers, state.query, state.key_value);
+    const Value* from = numbers.data() + query_.buffer_size() + key_value_.buffer_size();
+    for (auto& store : state.stores) {
+      store.resize(t);
+      for (std::int64_t i = t - live(t); i < t; ++i, from += shape_.key_dim + shape_.value_dim) store.put(i, from, from + shape_.key_dim);
+    }
+    return generic;
+  }
 
  private:
+  friend class SplitFull<A>;
+
+  // Tokens that the state after t tokens keeps.
+  std::int64_t live(std::int64_t t) const {
+    return shape_.window ? std::min(t, *shape_.window - 1) : shape_.chunk ? std::min(t, *shape_.chunk - 1) : t;
+  }
+  std::vector<int> front_widths() const {
+    auto widths = query_.buffer_widths();
+    const auto more = key_value_.buffer_widths();
+    widths.insert(widths.end(), more.begin(), more.end());
+    return widths;
+  }
+  void restore_front(std::span<const Value> numbers, typename Projection<A>::Buffer& query, typename Projection<A>::Buffer& key_value) const {
+    const auto middle = numbers.begin() + query_.buffer_size();
+    query.earlier.assign(numbers.begin(), middle);
+    key_value.earlier.assign(middle, middle + key_value_.buffer_size());
+  }
   std::vector<Store> make_stores() const {
     std::vector<Store> stores;
     for (std::int64_t h = 0; h < shape_.kv_heads; ++h) stores.emplace_back(shape_.key_dim, shape_.value_dim, rule_, widths_);
@@ -235,6 +281,74 @@ class FullAttention final : public Mechanism<A> {
   Projection<A> query_, key_value_;
   HeadWidths widths_;
   int input_bits_;
+  std::unique_ptr<SplitSoftmax> split_;  // mode X, decoder, no window
+};
+
+// The same layer with its tokens spread over players.
+template <class A>
+class SplitFull final : public SplitSoftmax {
+ public:
+  explicit SplitFull(const FullAttention<A>& layer) : layer_(layer) {}
+  Sizes sizes() const override {
+    const auto& s = layer_.shape_;
+    return {s.heads, s.key_dim, s.value_dim, layer_.widths_.query_bits, layer_.widths_.value_bits, layer_.rule_.score.weights.bits() - 1};
+  }
+  std::vector<int> front_widths() const override { return layer_.front_widths(); }
+  std::unique_ptr<AttentionSegment> open(std::span<const std::int64_t> front) const override {
+    RUNG_REQUIRE(front.size() == front_widths().size(), "{} numbers of buffers of {}", front.size(), front_widths().size());
+    return std::make_unique<Segment>(layer_, front);
+  }
+  void finish(std::span<const SoftmaxSums> sums, std::int64_t* y) const override {
+    const auto stores = layer_.make_stores();
+    RUNG_REQUIRE(static_cast<std::int64_t>(sums.size()) == layer_.shape_.heads, "{} sums of {} heads", sums.size(), layer_.shape_.heads);
+    for (std::size_t h = 0; h < sums.size(); ++h) stores[0].finish(layer_.arithmetic_, sums[h], y + static_cast<std::int64_t>(h) * layer_.shape_.value_dim);
+  }
+
+ private:
+  class Segment final : public AttentionSegment {
+   public:
+    Segment(const FullAttention<A>& layer, std::span<const std::int64_t> front) : layer_(layer), stores_(layer.make_stores()) {
+      layer.restore_front(front, query_buffer_, key_value_buffer_);
+    }
+    void append(const std::int64_t* u) override {
+      std::vector<std::int64_t> row(static_cast<std::size_t>(layer_.key_value_.channels()));
+      layer_.key_value_.step(key_value_buffer_, u, row.data());
+      queries_.resize(static_cast<std::size_t>((size_ + 1) * layer_.query_.channels()));
+      layer_.query_.step(query_buffer_, u, queries_.data() + size_ * layer_.query_.channels());
+      for (std::int64_t h = 0; h < layer_.shape_.kv_heads; ++h) {
+        stores_[static_cast<std::size_t>(h)].resize(size_ + 1);
+        layer_.put(stores_[static_cast<std::size_t>(h)], h, size_, row.data());
+      }
+      ++size_;
+    }
+    std::int64_t size() const override { return size_; }
+    std::span<const std::int64_t> query(std::int64_t i) const override {
+      RUNG_REQUIRE(i >= 0 && i < size_, "i={} of {}", i, size_);
+      const auto channels = static_cast<std::size_t>(layer_.query_.channels());
+      return std::span(queries_).subspan(static_cast<std::size_t>(i) * channels, channels);
+    }
+    std::vector<SoftmaxSums> sums(std::span<const std::int64_t> query, std::int64_t tokens) const override {
+      const auto& s = layer_.shape_;
+      RUNG_REQUIRE(static_cast<std::int64_t>(query.size()) == s.heads * s.key_dim && tokens <= size_, "{} numbers, {} tokens", query.size(), tokens);
+      std::vector<SoftmaxSums> all(static_cast<std::size_t>(s.heads), SoftmaxSums(s.value_dim));
+      for (std::int64_t h = 0; h < s.heads; ++h)
+        stores_[static_cast<std::size_t>(h / (s.heads / s.kv_heads))].add(layer_.arithmetic_, query.data() + h * s.key_dim, 0, tokens, all[static_cast<std::size_t>(h)]);
+      return all;
+    }
+    std::vector<std::int64_t> front() const override {
+      auto numbers = query_buffer_.earlier;
+      numbers.insert(numbers.end(), key_value_buffer_.earlier.begin(), key_value_buffer_.earlier.end());
+      return numbers;
+    }
+
+   private:
+    const FullAttention<A>& layer_;
+    typename Projection<A>::Buffer query_buffer_, key_value_buffer_;
+    std::vector<KeyValues<A>> stores_;
+    std::vector<std::int64_t> queries_;
+    std::int64_t size_ = 0;
+  };
+  const FullAttention<A>& layer_;
 };
 
 }  // namespace

@@ -87,6 +87,7 @@ class LinearCell final : public MatrixCell<A> {
                                                            sums[static_cast<std::size_t>(h * rows_ + s.value_dim)], scale_, this->output);
   }
 
+  int entry_bits() const override { return state_bits_; }
   int sum_bits() const override {
     const int taylor = std::max({2 * channel_bits_, channel_bits_ + feature_fraction_ + 2, 2 * feature_fraction_ + 3}) + shift_growth(feature_shift_);
     return std::max({read_bits() + shift_growth(this->read_shift), feature_bits() + value_bits_ + shift_growth(update_shift_) + 1, state_bits_ + 1,

@@ -63,6 +63,28 @@ class LogLinear final : public RecurrentMechanism<A> {
     if (y) read(state, x, channels.data(), y);
     ++state.t;
   }
+  std::vector<int> state_widths(std::int64_t t) const override {
+    std::vector<int> widths;
+    for (std::size_t level = 0; level <= static_cast<std::size_t>(levels_); ++level)
+      if (live(level, t)) widths.insert(widths.end(), static_cast<std::size_t>(cell_->state_size()), cell_->entry_bits());
+    const auto buffer = cell_->projection.buffer_widths();
+    widths.insert(widths.end(), buffer.begin(), buffer.end());
+    return widths;
+  }
+  std::unique_ptr<MechanismState<A>> restore(std::span<const Value> numbers, std::int64_t t) const override {
+    RUNG_REQUIRE(numbers.size() == state_widths(t).size(), "{} numbers of a state of {}", numbers.size(), state_widths(t).size());
+    auto state = std::make_unique<State>();
+    state->t = t;
+    state->levels.resize(static_cast<std::size_t>(levels_) + 1);
+    auto from = numbers.begin();
+    for (std::size_t level = 0; level < state->levels.size(); ++level)
+      if (live(level, t)) {
+        state->levels[level].assign(from, from + cell_->state_size());
+        from += cell_->state_size();
+      }
+    state->buffer.earlier.assign(from, numbers.end());
+    return state;
+  }
 
  private:
   void merge(State& state) const {
@@ -78,6 +100,11 @@ class LogLinear final : public RecurrentMechanism<A> {
       state.levels[level].clear();
     }
     state.levels[0].clear();
+  }
+  // Whether a level holds a state after t tokens: the last one alone, and the buckets of the t - 1 before it.
+  static bool live(std::size_t level, std::int64_t t) {
+    if (level == 0) return t > 0;
+    return t > 0 && level <= 62 && ((t - 1) >> (level - 1) & 1) != 0;
   }
   bool linear() const { return cell_->shape.base == MixerKind::linear; }
 

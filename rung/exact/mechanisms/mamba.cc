@@ -71,6 +71,19 @@ class Mamba final : public RecurrentMechanism<A> {
         y[i] = arithmetic_.narrow(arithmetic_.rescale(sum, read_shift_) + arithmetic_.rescale(Wide(skip_[static_cast<std::size_t>(i)]) * channels[static_cast<std::size_t>(i)], skip_shift_), 0, output_);
     }
   }
+  std::vector<int> state_widths(std::int64_t) const override {
+    std::vector<int> widths(static_cast<std::size_t>(inner_ * entries_), arithmetic_.accumulator_bits);
+    const auto buffer = projection_.buffer_widths();
+    widths.insert(widths.end(), buffer.begin(), buffer.end());
+    return widths;
+  }
+  std::unique_ptr<MechanismState<A>> restore(std::span<const Value> numbers, std::int64_t t) const override {
+    RUNG_REQUIRE(numbers.size() == state_widths(t).size(), "{} numbers of a state of {}", numbers.size(), state_widths(t).size());
+    auto state = std::make_unique<State>();
+    state->entries.assign(numbers.begin(), numbers.begin() + inner_ * entries_);
+    state->buffer.earlier.assign(numbers.begin() + inner_ * entries_, numbers.end());
+    return state;
+  }
   int sum_bits() const override {
     auto largest = [](const auto& values) {
       double top = 1;

@@ -49,6 +49,15 @@ class Convolution final : public RecurrentMechanism<A> {
       std::copy(now.begin(), now.end(), state.earlier.begin());
     }
   }
+  std::vector<int> state_widths(std::int64_t) const override {
+    return std::vector<int>(static_cast<std::size_t>(std::max<std::int64_t>(taps_ - 1, 0) * channels_), value_.width().bits);
+  }
+  std::unique_ptr<MechanismState<A>> restore(std::span<const Value> numbers, std::int64_t t) const override {
+    RUNG_REQUIRE(numbers.size() == state_widths(t).size(), "{} numbers of a state of {}", numbers.size(), state_widths(t).size());
+    auto state = std::make_unique<State>();
+    state->earlier.assign(numbers.begin(), numbers.end());
+    return state;
+  }
   int sum_bits() const override {
     double norm = 1;
     for (std::int64_t c = 0; c < channels_ && taps_ > 0; ++c) {

@@ -28,6 +28,13 @@ class HiddenVector : public RecurrentMechanism<A> {
     state->hidden.assign(static_cast<std::size_t>(size_), Value{0});
     return state;
   }
+  std::vector<int> state_widths(std::int64_t) const override { return std::vector<int>(static_cast<std::size_t>(size_), arithmetic_.accumulator_bits); }
+  std::unique_ptr<MechanismState<A>> restore(std::span<const Value> numbers, std::int64_t) const override {
+    RUNG_REQUIRE(static_cast<std::int64_t>(numbers.size()) == size_, "{} numbers of a state of {}", numbers.size(), size_);
+    auto state = std::make_unique<HiddenState<A>>();
+    state->hidden.assign(numbers.begin(), numbers.end());
+    return state;
+  }
 
  protected:
   void emit(const std::vector<Value>& hidden, Value* y) const {

@@ -15,13 +15,14 @@
 
 #include "rung/exact/attention.h"
 #include "rung/exact/projection.h"
+#include "rung/exact/split_mixer.h"
 
 namespace rung {
 namespace {
 
 // Keys, values and queries of a layer that keeps everything.
 template <class A>
-class SelectingAttention : public RecurrentMechanism<A> {
+class SelectingAttention : public RecurrentMechanism<A>, public SplitSelection<typename A::Value> {
  public:
   using Value = typename A::Value;
   using Wide = typename A::Wide;
@@ -39,7 +40,39 @@ class SelectingAttention : public RecurrentMechanism<A> {
   std::int64_t output_width() const override { return shape_.heads * shape_.value_dim; }
   int sum_bits() const override { return std::max({query_.sum_bits(input_bits_), key_.sum_bits(input_bits_), value_.sum_bits(input_bits_)}); }
 
+  const SplitSelection<Value>* selection() const override { return this; }
+  std::vector<int> token_widths() const override { return entry_widths(key_.width().bits, value_.width().bits); }
+
  protected:
+  // A key and a value of every key/value head, head after head.
+  std::vector<int> entry_widths(int key_bits, int value_bits) const {
+    std::vector<int> widths;
+    for (std::int64_t h = 0; h < shape_.kv_heads; ++h) {
+      widths.insert(widths.end(), static_cast<std::size_t>(shape_.key_dim), key_bits);
+      widths.insert(widths.end(), static_cast<std::size_t>(shape_.value_dim), value_bits);
+    }
+    return widths;
+  }
+  std::int64_t entry_size() const { return shape_.kv_heads * (shape_.key_dim + shape_.value_dim); }
+  std::vector<Value> entry(const std::vector<Store>& stores, std::int64_t t) const {
+    RUNG_REQUIRE(t >= 0 && t < stores[0].size(), "entry {} of {}", t, stores[0].size());
+    std::vector<Value> numbers(static_cast<std::size_t>(entry_size()));
+    Value* at = numbers.data();
+    for (const auto& store : stores) {
+      store.get(t, at, at + shape_.key_dim);
+      at += shape_.key_dim + shape_.value_dim;
+    }
+    return numbers;
+  }
+  void put_entry(std::vector<Store>& stores, std::int64_t t, std::span<const Value> numbers) const {
+    RUNG_REQUIRE(t >= 0 && t < stores[0].size() && static_cast<std::int64_t>(numbers.size()) == entry_size(), "entry {} of {}, {} numbers of {}", t,
+                 stores[0].size(), numbers.size(), entry_size());
+    const Value* at = numbers.data();
+    for (auto& store : stores) {
+      store.put(t, at, at + shape_.key_dim);
+      at += shape_.key_dim + shape_.value_dim;
+    }
+  }
   std::vector<Store> make_stores() const {
     std::vector<Store> stores;
     for (std::int64_t h = 0; h < shape_.kv_heads; ++h) stores.emplace_back(shape_.key_dim, shape_.value_dim, rule_, widths_);
@@ -109,6 +142,42 @@ class TopK final : public SelectingAttention<A> {
     append(state, x);
     if (y) read(state, x, y);
   }
+
+  // Split: a unit is a token, its summary the index key; nothing is told about the tokens right before.
+  std::int64_t unit() const override { return 1; }
+  std::vector<int> summary_widths() const override { return std::vector<int>(static_cast<std::size_t>(this->shape_.index_dim), index_key_.width().bits); }
+  std::vector<int> front_widths(std::int64_t) const override { return {}; }
+  std::int64_t front_tokens(std::int64_t) const override { return 0; }
+  std::vector<Value> front(const MechanismState<A>&) const override { return {}; }
+  std::unique_ptr<MechanismState<A>> open(std::span<const Value>, std::int64_t t) const override {
+    auto generic = start();
+    auto& state = static_cast<State&>(*generic);
+    state.t = t;
+    for (auto& store : state.stores) store.resize(t);
+    state.index_keys.assign(static_cast<std::size_t>(t * this->shape_.index_dim), Value{0});
+    return generic;
+  }
+  std::vector<Value> summary(const MechanismState<A>& generic, std::int64_t unit) const override {
+    const auto& keys = static_cast<const State&>(generic).index_keys;
+    const auto first = keys.begin() + unit * this->shape_.index_dim;
+    return {first, first + this->shape_.index_dim};
+  }
+  void put_summary(MechanismState<A>& generic, std::int64_t unit, std::span<const Value> numbers) const override {
+    std::copy(numbers.begin(), numbers.end(), static_cast<State&>(generic).index_keys.begin() + unit * this->shape_.index_dim);
+  }
+  std::vector<Value> token(const MechanismState<A>& generic, std::int64_t t) const override { return this->entry(static_cast<const State&>(generic).stores, t); }
+  void put_token(MechanismState<A>& generic, std::int64_t t, std::span<const Value> numbers) const override {
+    this->put_entry(static_cast<State&>(generic).stores, t, numbers);
+  }
+  std::vector<std::int64_t> wanted(const MechanismState<A>& generic, const Value* u) const override {
+    const auto& state = static_cast<const State&>(generic);
+    auto keys = state.index_keys;
+    keys.resize(static_cast<std::size_t>((state.t + 1) * this->shape_.index_dim));
+    index_key_.apply(this->arithmetic_, u, keys.data() + state.t * this->shape_.index_dim);
+    auto order = selected(keys, state.t + 1, u);
+    std::erase(order, state.t);  // its own token
+    return order;
+  }
   void forward(const Rows<Value>& x, std::span<const std::int64_t> wanted, Value* y) const override {
     if (causal_) return RecurrentMechanism<A>::forward(x, wanted, y);
     State state;
@@ -137,25 +206,31 @@ class TopK final : public SelectingAttention<A> {
     index_key_.apply(this->arithmetic_, x, state.index_keys.data() + state.t * this->shape_.index_dim);
     ++state.t;
   }
-  void read(const State& state, const Value* x, Value* y) const {
+  // The positions among the first `count`, increasing, that the query of row x reads.
+  std::vector<std::int64_t> selected(const std::vector<Value>& index_keys, std::int64_t count, const Value* x) const {
     const auto& s = this->shape_;
     std::vector<Value> iq(static_cast<std::size_t>(index_query_.rows())), mix(static_cast<std::size_t>(s.index_heads));
     index_query_.apply(this->arithmetic_, x, iq.data());
     index_mix_.apply(this->arithmetic_, x, mix.data());
-    std::vector<Wide> score(static_cast<std::size_t>(state.t), Wide{0});
-    for (std::int64_t j = 0; j < state.t; ++j)
+    std::vector<Wide> score(static_cast<std::size_t>(count), Wide{0});
+    for (std::int64_t j = 0; j < count; ++j)
       for (std::int64_t h = 0; h < s.index_heads; ++h) {
         Wide dot{0};
         for (std::int64_t c = 0; c < s.index_dim; ++c)
-          dot += Wide(iq[static_cast<std::size_t>(h * s.index_dim + c)]) * state.index_keys[static_cast<std::size_t>(j * s.index_dim + c)];
+          dot += Wide(iq[static_cast<std::size_t>(h * s.index_dim + c)]) * index_keys[static_cast<std::size_t>(j * s.index_dim + c)];
         dot = this->arithmetic_.rescale(dot, index_shift_);
         if (dot > 0) score[static_cast<std::size_t>(j)] += Wide(A::relu(mix[static_cast<std::size_t>(h)])) * dot;
       }
-    std::vector<std::int64_t> order(static_cast<std::size_t>(state.t));
+    std::vector<std::int64_t> order(static_cast<std::size_t>(count));
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return score[static_cast<std::size_t>(a)] > score[static_cast<std::size_t>(b)]; });
-    order.resize(static_cast<std::size_t>(std::min(state.t, s.select)));
+    order.resize(static_cast<std::size_t>(std::min(count, s.select)));
     std::sort(order.begin(), order.end());
+    return order;
+  }
+  void read(const State& state, const Value* x, Value* y) const {
+    const auto& s = this->shape_;
+    const auto order = selected(state.index_keys, state.t, x);
     std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
     for (const auto j : order) ranges.emplace_back(j, j + 1);
     std::vector<Value> query(static_cast<std::size_t>(this->query_.rows()));
@@ -220,6 +295,59 @@ class Sparse final : public SelectingAttention<A> {
     state.open.insert(state.open.end(), x, x + width_);
     ++state.t;
     if (state.t % this->shape_.block == 0) close_block(state);
+  }
+
+  // Split: a unit is a block, its summary the compressed key and value.
+  std::int64_t unit() const override { return this->shape_.block; }
+  std::vector<int> summary_widths() const override { return this->entry_widths(compress_key_.width().bits, compress_value_.width().bits); }
+  std::int64_t front_tokens(std::int64_t t) const override {
+    return std::max(t % this->shape_.block, this->shape_.window ? std::min(t, *this->shape_.window - 1) : std::int64_t{0});
+  }
+  std::vector<int> front_widths(std::int64_t t) const override {
+    std::vector<int> widths(static_cast<std::size_t>(t % this->shape_.block * width_), this->input_bits_);
+    const auto token = this->token_widths();
+    for (std::int64_t i = 0; i < front_tokens(t); ++i) widths.insert(widths.end(), token.begin(), token.end());
+    return widths;
+  }
+  std::vector<Value> front(const MechanismState<A>& generic) const override {
+    const auto& state = static_cast<const State&>(generic);
+    std::vector<Value> numbers = state.open;
+    for (std::int64_t t = state.t - front_tokens(state.t); t < state.t; ++t) {
+      const auto one = this->entry(state.tokens, t);
+      numbers.insert(numbers.end(), one.begin(), one.end());
+    }
+    return numbers;
+  }
+  std::unique_ptr<MechanismState<A>> open(std::span<const Value> front, std::int64_t t) const override {
+    RUNG_REQUIRE(front.size() == front_widths(t).size(), "{} numbers of a front of {}", front.size(), front_widths(t).size());
+    auto generic = start();
+    auto& state = static_cast<State&>(*generic);
+    state.t = t;
+    state.complete = t / this->shape_.block;
+    for (auto& store : state.tokens) store.resize(t);
+    for (auto& store : state.blocks) store.resize(state.complete);
+    const auto rows = static_cast<std::size_t>(t % this->shape_.block * width_), entry = static_cast<std::size_t>(this->entry_size());
+    state.open.assign(front.begin(), front.begin() + static_cast<std::ptrdiff_t>(rows));
+    for (std::int64_t i = 0; i < front_tokens(t); ++i)
+      this->put_entry(state.tokens, t - front_tokens(t) + i, front.subspan(rows + static_cast<std::size_t>(i) * entry, entry));
+    return generic;
+  }
+  std::vector<Value> summary(const MechanismState<A>& generic, std::int64_t unit) const override { return this->entry(static_cast<const State&>(generic).blocks, unit); }
+  std::vector<Value> token(const MechanismState<A>& generic, std::int64_t t) const override { return this->entry(static_cast<const State&>(generic).tokens, t); }
+  void put_summary(MechanismState<A>& generic, std::int64_t unit, std::span<const Value> numbers) const override {
+    this->put_entry(static_cast<State&>(generic).blocks, unit, numbers);
+  }
+  void put_token(MechanismState<A>& generic, std::int64_t t, std::span<const Value> numbers) const override {
+    this->put_entry(static_cast<State&>(generic).tokens, t, numbers);
+  }
+  std::vector<std::int64_t> wanted(const MechanismState<A>& generic, const Value* u) const override {
+    std::vector<Value> query(static_cast<std::size_t>(this->query_.rows()));
+    this->query_.apply(this->arithmetic_, u, query.data());
+    std::vector<std::int64_t> all;
+    for (const auto& group : selected(static_cast<const State&>(generic), query.data())) all.insert(all.end(), group.begin(), group.end());
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
   }
   int sum_bits() const override {
     const int compressed = hidden_ ? hidden_->width().bits : this->input_bits_;
