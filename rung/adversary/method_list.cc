@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "rung/adversary/attack.h"
+#include "rung/adversary/big_bucket.h"
 #include "rung/adversary/flip.h"
 #include "rung/adversary/wrong_answer.h"
 #include "rung/spec/nearest_word.h"
@@ -21,6 +22,7 @@ std::string_view verdict_name(Verdict verdict) {
 
 std::span<const AttackMethod> attack_methods() {
   static const std::array kMethods = {
+      big_bucket_method(),
       flip_method(),
       wrong_answer_method(),
   };

@@ -70,7 +70,7 @@ TEST(forced_proof, speaks_where_the_count_reaches_and_nowhere_below) {
 TEST(flip, one_full_layer_and_a_hundred_linear_ones_are_fooled_where_theory_says_all_must_be) {
   const auto task = task_of("seqcomp", {{"L", 2}, {"m", 26}, {"n1", 34}});
   ASSERT_LT(task->prompt_length(), 1000);
-  const auto target = random_target({.architecture = "full(heads=1,dim=2)+linear(heads=1,dim=2)*100", .width = 2, .precision = 4}, task);
+  const auto target = random_target({.architecture = "full(heads=1,dim=2)+linear(heads=1,dim=2)*100", .width = 4, .precision = 4}, task);
   EXPECT_EQ(target.layers.size(), 101u);
   const auto outcome = attack(target, "flip", {.seconds = 60});
   ASSERT_TRUE(outcome);
