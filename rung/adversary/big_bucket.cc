@@ -11,21 +11,17 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <set>
 
 #include "rung/adversary/birthday.h"
 #include "rung/adversary/resumed_run.h"
 #include "rung/adversary/state_bits.h"
-#include "rung/spec/random.h"
+#include "rung/adversary/varied_prompts.h"
 #include "rung/theory/counting.h"
 
 namespace rung {
 namespace {
 
 constexpr double kSpareBits = 12;       // beginnings beyond the number of states, in bits
-constexpr int kDraws = 256;             // of one member, until the task accepts it
-constexpr std::int64_t kRows = 64;       // values of one entry that are looked at, of each kind
-constexpr std::uint64_t kBases = 4096;  // instances tried until the answer reads an entry that varies
 constexpr std::int64_t kSeparations = 1 << 16;
 
 bool has_bounded_state(const MixerShape& m) {
@@ -49,104 +45,6 @@ bool has_bounded_state(const MixerShape& m) {
 }
 
 int bucket_level(const Task& task) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(task.query_positions().front()))) - 1; }
-
-Prompt prefix_of(const Task& task, const Prompt& prompt, std::int64_t positions) {
-  Prompt prefix = prompt;
-  prefix.positions = positions;
-  const auto fields = task.fields();
-  for (std::size_t f = 0; f < fields.size(); ++f) prefix.fields[f].resize(static_cast<std::size_t>(positions * fields[f].length));
-  return prefix;
-}
-
-// Beginnings of 2^k tokens that differ in their last entries and are followed alike.
-class Beginnings {
- public:
-  Beginnings(const Task& task, int k, std::int64_t bits, std::uint64_t seed) : task_(task), fields_(task.fields()), seed_(seed), end_(std::int64_t{1} << k) {
-    for (std::uint64_t index = 0; index < kBases; ++index) {
-      base_ = task.generate(Variant::uniform, seed, index).prompt;
-      entries_.clear();
-      first_ = end_;
-      for (double found = 0; first_ > 0 && found < static_cast<double>(bits) + kSpareBits;) {
-        --first_;
-        if (auto rows = rows_for(first_); rows.size() > 1) {
-          found += std::log2(static_cast<double>(rows.size()));
-          entries_.push_back({first_, std::move(rows)});
-        }
-      }
-      if (answer_varies()) return;
-    }
-    entries_.clear();
-  }
-  bool empty() const { return entries_.empty(); }
-  std::int64_t first_varying() const { return first_; }
-
-  // A valid instance.
-  Prompt member(std::uint64_t index) const {
-    Random random(seed_, index);
-    for (int draw = 0; draw < kDraws; ++draw) {
-      Prompt prompt = base_;
-      for (const auto& entry : entries_) put(prompt, entry.position, entry.rows[random.below(entry.rows.size())]);
-      if (task_.validate(prompt)) return prompt;
-    }
-    return base_;
-  }
-
- private:
-  using Row = std::vector<std::int64_t>;
-  struct Entry {
-    std::int64_t position = 0;
-    std::vector<Row> rows;
-  };
-  void put(Prompt& prompt, std::int64_t position, const Row& row) const {
-    std::size_t next = 0;
-    for (std::size_t f = 0; f < fields_.size(); ++f)
-      for (std::int64_t i = 0; i < fields_[f].length; ++i) prompt.fields[f][static_cast<std::size_t>(position * fields_[f].length + i)] = row[next++];
-  }
-  // Rows that may stand at a position while everything else stays: some of those that the task's tree offers, and some that
-  // differ in one number.
-  std::vector<Row> rows_for(std::int64_t position) const {
-    Random random(seed_, static_cast<std::uint64_t>(position));
-    std::set<Row> rows;
-    Prompt changed = base_;
-    const auto consider = [&](const Row& row) {
-      put(changed, position, row);
-      if (task_.validate(changed)) rows.insert(row);
-    };
-    Prompt prefix = prefix_of(task_, base_, position);
-    const std::int64_t choices = task_.choices(prefix);
-    for (std::int64_t i = 0; i < std::min(choices, kRows); ++i) {
-      task_.extend(prefix, choices <= kRows ? i : static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(choices))));
-      consider(prompt_row(prefix, fields_, position));
-      task_.retract(prefix);
-    }
-    Row row = prompt_row(base_, fields_, position);
-    for (std::size_t f = 0, at = 0; f < fields_.size(); ++f)
-      for (std::int64_t i = 0; i < fields_[f].length; ++i, ++at) {
-        const std::int64_t old = row[at];
-        for (std::int64_t draw = 0; draw < kRows; ++draw) {
-          row[at] = fields_[f].low + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(fields_[f].size)));
-          consider(row);
-        }
-        row[at] = old;
-      }
-    return {rows.begin(), rows.end()};
-  }
-  bool answer_varies() const {
-    if (entries_.empty()) return false;
-    if (task_.query_positions().front() > end_) return true;  // the query is chosen afterwards
-    const auto answer = task_.answer(member(0));
-    for (std::uint64_t i = 1; i < 16; ++i)
-      if (task_.answer(member(i)) != answer) return true;
-    return false;
-  }
-
-  const Task& task_;
-  std::vector<FieldSpec> fields_;
-  std::uint64_t seed_;
-  std::int64_t end_, first_ = 0;
-  Prompt base_;
-  std::vector<Entry> entries_;
-};
 
 // σ^(2^k) beginnings against the bits of the buckets: eva and index, where every beginning can be told from every other.
 bool is_forced(const Target& target, int k) {
@@ -174,11 +72,13 @@ Result<Outcome> run(const Target& target, const SearchOptions& options) {
   const std::int64_t cut = (std::int64_t{1} << k) + 1, bits = big_bucket_bits(target, k);
   Outcome outcome{.method = "big-bucket", .nominal_bits = nominal_state_bits(target.weights, target.layers, cut)};
   outcome.details["bucket_bits"] = std::to_string(bits);
-  const Beginnings beginnings(task, k, bits, options.seed);
-  if (beginnings.empty()) {
+  // When the query itself makes the bucket, it must read an entry that varies; else it is chosen afterwards.
+  const auto found = VariedPrompts::find(task, 0, cut - 1, static_cast<double>(bits) + kSpareBits, task.query_positions().front() < cut, options.seed);
+  if (!found) {
     outcome.reason = "no entry of the first bucket can vary and change the answer";
     return outcome;
   }
+  const VariedPrompts& beginnings = *found;
   const auto resumed = ResumedRun::make(*target.machine, task.fields(), beginnings.member(0), beginnings.first_varying());
   RUNG_REQUIRE(resumed.has_value(), "layers of bounded state");
   const bool asked = cut == target.length();  // the query is part of the compared prompt

@@ -6,6 +6,7 @@
 #include "rung/adversary/attack.h"
 #include "rung/adversary/big_bucket.h"
 #include "rung/adversary/flip.h"
+#include "rung/adversary/sparse_blocks.h"
 #include "rung/adversary/wrong_answer.h"
 #include "rung/spec/nearest_word.h"
 
@@ -23,6 +24,7 @@ std::string_view verdict_name(Verdict verdict) {
 std::span<const AttackMethod> attack_methods() {
   static const std::array kMethods = {
       big_bucket_method(),
+      sparse_blocks_method(),
       flip_method(),
       wrong_answer_method(),
   };

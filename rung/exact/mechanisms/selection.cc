@@ -341,13 +341,16 @@ class Sparse final : public SelectingAttention<A> {
     this->put_entry(static_cast<State&>(generic).tokens, t, numbers);
   }
   std::vector<std::int64_t> wanted(const MechanismState<A>& generic, const Value* u) const override {
-    std::vector<Value> query(static_cast<std::size_t>(this->query_.rows()));
-    this->query_.apply(this->arithmetic_, u, query.data());
     std::vector<std::int64_t> all;
-    for (const auto& group : selected(static_cast<const State&>(generic), query.data())) all.insert(all.end(), group.begin(), group.end());
+    for (const auto& group : wanted_by_group(generic, u)) all.insert(all.end(), group.begin(), group.end());
     std::sort(all.begin(), all.end());
     all.erase(std::unique(all.begin(), all.end()), all.end());
     return all;
+  }
+  std::vector<std::vector<std::int64_t>> wanted_by_group(const MechanismState<A>& generic, const Value* u) const override {
+    std::vector<Value> query(static_cast<std::size_t>(this->query_.rows()));
+    this->query_.apply(this->arithmetic_, u, query.data());
+    return selected(static_cast<const State&>(generic), query.data());
   }
   int sum_bits() const override {
     const int compressed = hidden_ ? hidden_->width().bits : this->input_bits_;
