@@ -3,8 +3,10 @@
 #include <array>
 #include <chrono>
 
+#include "rung/adversary/additive_sums.h"
 #include "rung/adversary/attack.h"
 #include "rung/adversary/big_bucket.h"
+#include "rung/adversary/class_refinement.h"
 #include "rung/adversary/flip.h"
 #include "rung/adversary/sparse_blocks.h"
 #include "rung/adversary/wrong_answer.h"
@@ -25,7 +27,9 @@ std::span<const AttackMethod> attack_methods() {
   static const std::array kMethods = {
       big_bucket_method(),
       sparse_blocks_method(),
+      class_refinement_method(),
       flip_method(),
+      additive_sums_method(),
       wrong_answer_method(),
   };
   return kMethods;
