@@ -75,8 +75,8 @@ Result<Construction> build_seqcomp_absorbed(const SeqCompRows& rows, const Const
         layer->map("k").bias(a, 1 - D);
       }
       layer->map("q").select(0, ask[static_cast<std::size_t>(l)], 1);
-      layer->map("v").select(0, bits, 1);
-      layer->map("o").write(fetched, 0, 1);
+      layer->map("v").select(0, bits, -1);
+      layer->map("o").write(fetched, 0, -1);
     } else {
       const std::vector<RetrievalHead> heads{{code, target, one, coordinates(bits), coordinates(fetched)}};
       layer = &model.layer(retrieval_mixer(gadget, heads), fmt::format("read i_{}", l));

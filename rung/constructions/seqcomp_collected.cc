@@ -1,7 +1,7 @@
 // L-SeqComp with one recurrent layer: R F^L, and F R F^{L-1}.
 //
 // Claim: a linear-attention layer in front of, or right behind, the first full layer replaces one full layer: it hands z_0 (or
-// i_1) and all w to `=` at once. State: L numbers of ⌈lg N_{L-1}⌉ bits. Reference: possible side of the pattern theorem (ours).
+// i_1) and all w to `=` at once. State: L numbers of ⌈lg N_{L-1}⌉ bits, one bit a stored bit. Reference: possible side of the pattern theorem (ours).
 //
 // R F^L: invariant at `=` after R: value and w_1 .. w_{L-1} hold z_0 and the w; target the address of i_1. After the l-th F: target
 // the address of i_{l+1}; after the last, fetched holds the bits of i_L.

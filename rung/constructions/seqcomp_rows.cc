@@ -56,6 +56,7 @@ Bits restored_slot(ReluCircuit& circuit, const Slot& slot) {
 LayerWriter& write_collection(ModelWriter& model, const Slot& code, const Slot& one, const std::vector<Collected>& numbers, std::string title) {
   std::int64_t widest = 1;
   for (const auto& number : numbers) widest = std::max(widest, number.value.size);
+  model.accumulator(Accumulator::wrap, kStoredBit);
   LayerWriter& layer = model.layer(fmt::format("linear(heads={},dim=1,vdim={},feature=relu,normalised=no)", numbers.size(), widest), std::move(title));
   for (std::size_t h = 0; h < numbers.size(); ++h) {
     const auto& number = numbers[h];
@@ -64,8 +65,8 @@ LayerWriter& write_collection(ModelWriter& model, const Slot& code, const Slot& 
     for (std::int64_t d = 0; d < code.size; ++d) layer.map("k").set(head, code.at(d), there[static_cast<std::size_t>(d)]);
     layer.map("k").bias(head, 1 - code.size);
     layer.map("q").set(head, one.at(0), 1);
-    layer.map("v").select(head * widest, number.value, 1);
-    layer.map("o").write(number.into, head * widest, 1);
+    layer.map("v").select(head * widest, number.value, -1);
+    layer.map("o").write(number.into, head * widest, -1);
   }
   return layer;
 }

@@ -54,7 +54,9 @@ Result<Construction> build_seqcomp_encoder(const SeqCompRows& rows, const Constr
 Result<Construction> build_seqcomp_thought(const SeqCompRows& rows, const ConstructionRequest& request);
 
 // The recurrent layer that hands the L numbers z_0, w_1 .. w_{L-1} to `=`: linear attention with one head a number, whose key is
-// max(0, code · c(position) - (D-1)) = [the token stands there], so that the state is the number's bits from then on.
+// max(0, code · c(position) - (D-1)) = [the token stands there], so that the state is the number's bits from then on. A stored bit b is
+// the number -b: the one-bit numbers are -1 and 0, so a state of B bits holds B bits.
+inline constexpr std::int64_t kStoredBit = 1;  // bits of a state entry
 struct Collected {
   Slot value;                          // coordinates of the row that the head carries
   std::int64_t position = 0;           // of the token whose value it is

@@ -1,11 +1,12 @@
-// q-sparse average by one full layer of width O(q log n).
+// q-sparse average by one full layer.
 //
-// Claim: one head of dimension m = O(q log n) averages the q vectors that a token names, within ε = 1/(4q). Keys are fixed random signs
+// Claim: one head of dimension m = O(q² log n) averages the q vectors that a token names, within ε = 1/(4q). Keys are fixed random signs
 // u_t in {±1}^m; the query is Σ_{j in y} u_j. Members score m + (cross terms), others cross terms alone; the smallest m is taken at which
 // every member of every subset scores at least θ and every other token less (an exact condition on the Gram matrix: rows' q largest and
 // q-1 smallest entries). The score is clipped above at θ, so all members weigh the same, and below at θ-1.
-// Reference: Sanford, Hsu, Telgarsky 2306.02896 (upper bound of their Theorem 2). Deviation: they solve for the query of least norm, so that
-// members score the same; saturating scores make that step needless, and the query's entries are integers of at most q.
+// Reference: Sanford, Hsu, Telgarsky 2306.02896 (upper bound of their Theorem 2). Deviation: they solve for the query of least norm, an arbitrary
+// function of the subset, and get m = O(q log n). A sum is what n-1 units a member can compute exactly; its price is the factor q: the
+// worst q-1 cross terms of a row add up to q sqrt(2 m log n), where a solved query has none. Its entries are integers of at most q.
 //
 // Input: the members' numbers, the vector z, and at position t the signs u_t.
 // Layer 1 (no mixer): MLP: query = Σ_i u_{member i}, a piecewise linear function of each number: n-1 units a member, shared by all entries.
@@ -144,7 +145,7 @@ Result<Construction> build(const ConstructionRequest& request) {
 
 ConstructionWord sparse_average_construction() {
   return {.name = "sparse-average",
-          .summary = "the mean of q named vectors by one head of dimension O(q log n)",
+          .summary = "the mean of q named vectors by one head of dimension O(q² log n)",
           .task = "sparse-average",
           .options = {{"read", "where answers are read: everywhere (an encoder) or at the last position", {"all", "last"}}},
           .build = build};

@@ -148,6 +148,7 @@ ConstructionCost two_sum_exists_cost(std::int64_t n, std::int64_t M) {
   cost.id = "two-sum-exists-full";
   cost.word = "F F";
   cost.full_layers = 2;
+  cost.heads = 2;  // the first token is the blank, so a second head reads its number
   cost.precision += kCountingFraction;
   return cost;
 }
@@ -219,8 +220,9 @@ ConstructionCost recall_cost(std::int64_t tokens, std::int64_t context_symbols, 
 
 ConstructionCost counting_cost(std::int64_t n, std::int64_t alphabet) {
   auto cost = lookups("counting-full", "F F", 2, 1, n + 2, alphabet);
-  cost.key_dim = std::max<std::int64_t>(cost.key_dim, 2 * std::int64_t{std::max(1, ceil_lg(alphabet))} + 1);
-  cost.precision = std::max(cost.precision, 2 * address_bits(n + 1));  // cnt/(cnt+1) apart by 1/n²
+  cost.key_dim = std::max<std::int64_t>(cost.key_dim, 2 * std::int64_t{ceil_lg(alphabet + n)});  // tokens are symbols and numbers k <= n
+  cost.value_dim = address_bits(n + 1);                                    // the bits of the count
+  cost.precision = std::max(cost.precision, 2 * address_bits(n + 1) + 1);  // cnt/(cnt+1) apart by 1/n², and a sign
   return cost;
 }
 

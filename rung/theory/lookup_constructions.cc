@@ -135,7 +135,7 @@ std::optional<Verdict> two_sum(const Theorem& theorem, const Setting& setting, c
   std::int64_t found = 0;
   for (const auto& layer : setting.layers) {
     const auto consider_shape = [&](const MixerShape& m) {
-      if (m.kind != MixerKind::full || m.window || m.chunk) return false;
+      if (m.kind != MixerKind::full || m.window || m.chunk || m.heads < cost.heads) return false;
       const bool binary = m.key_dim >= cost.key_dim && (!fixed || (precision.fraction >= least_fraction &&
                                                                 precision.bits - precision.fraction >= cost.precision - least_fraction));
       const bool cosines = m.key_dim >= 3 && fixed && precision.fraction >= fraction &&
