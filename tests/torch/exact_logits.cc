@@ -5,12 +5,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <fstream>
-#include <numeric>
-
-#include "rung/exact/machine.h"
 #include "rung/exact/random_model.h"
 #include "rung/spec/random.h"
+#include "tests/torch/logit_rows.h"
 
 namespace rung {
 namespace {
@@ -106,40 +103,11 @@ Prompt random_prompt(const std::vector<FieldSpec>& fields, std::int64_t position
   return prompt;
 }
 
-nlohmann::json fields_json(const Prompt& prompt, const std::vector<FieldSpec>& fields) {
-  nlohmann::json out = nlohmann::json::object();
-  for (std::size_t f = 0; f < fields.size(); ++f) {
-    const auto length = static_cast<std::size_t>(fields[f].length);
-    out[fields[f].name] = nlohmann::json::array();
-    for (std::size_t t = 0; t < static_cast<std::size_t>(prompt.positions); ++t) {
-      const auto* row = prompt.fields[f].data() + t * length;
-      out[fields[f].name].push_back(length == 1 ? nlohmann::json(*row) : nlohmann::json(std::vector<std::int64_t>(row, row + length)));
-    }
-  }
-  return out;
-}
-
 Result<void> write_case(const std::string& stem, const Weights& weights, std::uint64_t seed, bool real) {
-  RUNG_TRY(const auto machine, Machine::load(weights, {.positions = kContext, .unrounded = real}));
-  RUNG_CHECK(write_weights(stem + ".safetensors", weights));
-  std::ofstream rows(stem + ".jsonl");
   Random random(seed, 7);
-  for (int i = 0; i < kInstances; ++i) {
-    const Prompt prompt = random_prompt(weights.fields, random.between(1, kContext - weights.decode.steps), random);
-    std::vector<std::int64_t> wanted(static_cast<std::size_t>(prompt.positions));
-    std::iota(wanted.begin(), wanted.end(), 0);
-    RUNG_TRY(const auto out, machine->forward(prompt, wanted));
-    nlohmann::json row = {{"fields", fields_json(prompt, weights.fields)}, {"logits", nlohmann::json::array()}, {"answer", nlohmann::json::array()}};
-    for (const auto& readout : out) {
-      row["logits"].push_back(real ? nlohmann::json(readout.real_logits) : nlohmann::json(readout.logits));
-      row["answer"].push_back(weights.output.kind == OutputSpec::Kind::vector ? nlohmann::json(readout.answer) : nlohmann::json(readout.answer[0]));
-    }
-    if (weights.decode.steps > 0) {
-      RUNG_TRY(row["generated"], machine->generate(prompt));
-    }
-    rows << row.dump() << "\n";
-  }
-  return {};
+  std::vector<Prompt> prompts;
+  for (int i = 0; i < kInstances; ++i) prompts.push_back(random_prompt(weights.fields, random.between(1, kContext - weights.decode.steps), random));
+  return write_logits(stem, weights, prompts, real);
 }
 
 // The same architecture with real weights and no tables: what a trainer writes.

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """What `rung export --to torch` writes, run by torch, against the exact machine.
 
-usage: torch_export_test.py RUNG EXACT_LOGITS
+usage: torch_export_test.py RUNG EXACT_LOGITS CONSTRUCTION_LOGITS
 Integers are compared bit for bit, at every position; reals to nine digits. Exit code 77 (skipped) without torch.
 """
 import importlib.util
@@ -19,9 +19,10 @@ except ImportError:
     print("skipped: Debian package python3-torch is missing")
     sys.exit(77)
 
-RUNG, EXACT_LOGITS = sys.argv.pop(1), sys.argv.pop(1)
+RUNG, EXACT_LOGITS, CONSTRUCTION_LOGITS = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-INTEGER_INSTANCES, REAL_INSTANCES = 1000, 500
+INTEGER_INSTANCES, REAL_INSTANCES, CONSTRUCTION_INSTANCES = 1000, 500, 1000
+EVERY_FORM = 30
 REAL_TOLERANCE = 1e-9
 
 
@@ -71,6 +72,23 @@ class ExportedModels(unittest.TestCase):
                     self.assertEqual(model.generate(row["fields"]), row["generated"])
                 instances += 1
         self.assertGreaterEqual(instances, INTEGER_INSTANCES)
+
+    def test_constructions_have_the_exact_machines_logits_bit_for_bit(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([CONSTRUCTION_LOGITS, folder], check=True)
+            names = sorted(name[:-12] for name in os.listdir(folder) if name.endswith(".safetensors"))
+            instances = 0
+            for name in names:
+                model = self.model.load(os.path.join(folder, name + ".safetensors"))
+                for row in rows_of(os.path.join(folder, name + ".jsonl")):
+                    z = model.logits(row["fields"])
+                    self.assertEqual(z.tolist(), row["logits"], model.metadata["line"])
+                    self.assertEqual([model.answer(one) for one in z], row["answer"], model.metadata["line"])
+                    if "generated" in row:
+                        self.assertEqual(model.generate(row["fields"]), row["generated"], model.metadata["line"])
+                    instances += 1
+            self.assertGreaterEqual(instances, CONSTRUCTION_INSTANCES)
+            self.assertGreaterEqual(len({name.rsplit("_", 1)[0] for name in names}), EVERY_FORM)
 
     def test_reals_follow_mode_q_before_it_rounds(self):
         instances = 0
