@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/model_task.h"
 #include "cli/progress.h"
-#include "cli/task_flags.h"
 #include "rung/evaluation/evaluation.h"
 #include "rung/tasks/instance_rows.h"
 
@@ -23,32 +23,6 @@ struct Flags {
 
 volatile std::sig_atomic_t interrupted = 0;
 
-// The task that the flags name, or the one that the model was made for; sizes on the command line win.
-Result<std::unique_ptr<Task>> task_of(const Flags& flags, const Weights& weights) {
-  TaskSizes sizes;
-  std::map<std::string, std::string> options;
-  std::string name;
-  const auto& own = weights.task;
-  const bool described = own.is_object() && own.contains("name") && own["name"].is_string();
-  if (described && (!flags.task || own["name"] == *flags.task)) {
-    name = own["name"].get<std::string>();
-    if (own.contains("size") && own["size"].is_object())
-      for (const auto& [key, value] : own["size"].items())
-        if (value.is_number_integer()) sizes[key] = value.get<std::int64_t>();
-    if (own.contains("options") && own["options"].is_object())
-      for (const auto& [key, value] : own["options"].items())
-        if (value.is_string()) options[key] = value.get<std::string>();
-  }
-  if (flags.task) name = *flags.task;
-  if (name.empty()) return fail(ErrorCode::missing, "[eval] {} names no task; say --task and its sizes", flags.model);
-  const auto given = flags.sizes.given_sizes();
-  if (!given.empty()) {  // sizes derived from the old ones must not linger
-    sizes = given;
-  }
-  for (const auto& [key, value] : flags.sizes.given_options()) options[key] = value;
-  return make_task(name, sizes, options);
-}
-
 nlohmann::ordered_json wrong_json(const WrongInstance& wrong, const Task& task) {
   nlohmann::ordered_json row{{"index", wrong.index}, {"prompt", task.text(wrong.instance.prompt)}};
   if (wrong.instance.prompt.fields.size() == 1)
@@ -66,7 +40,7 @@ Result<int> run(const Flags& flags) {
   if (flags.wrong < 0 || flags.wrong > 1'000'000) return fail(ErrorCode::range, "[eval] wrong = {}; expected 0 to 1000000", flags.wrong);
   RUNG_TRY(const Variant variant, parse_variant(flags.variant));
   RUNG_TRY(const Weights weights, read_weights(flags.model));
-  RUNG_TRY(const auto task, task_of(flags, weights));
+  RUNG_TRY(const auto task, model_task(weights, flags.model, flags.task, flags.sizes, "eval"));
   RUNG_CHECK(check_fit(weights, *task));
   MachineOptions machine_options{.positions = positions_needed(weights, *task)};
   if (flags.quantised) {

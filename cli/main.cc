@@ -20,6 +20,7 @@ std::vector<Command> commands() {
       build_command(),
       bound_command(),
       eval_command(),
+      protocol_command(),
       export_command(),
       capacity_command(),
       ceiling_command(),

@@ -1,5 +1,5 @@
-// The exact machine taken apart, for those who run it position by position in an order of their own: the players of a
-// protocol. Mode X only. forward() is the composition of these parts:
+// The exact machine taken apart, for those who run it position by position in an order of their own: the
+// players of a protocol. Mode X only. forward() is the composition of these parts:
 //
 //   embed; for every layer: input(), the mixers side by side, finish(); read()
 //
@@ -18,7 +18,7 @@ class ModelParts {
  public:
   virtual ~ModelParts() = default;
   virtual std::int64_t layers() const = 0;
-  virtual std::int64_t width() const = 0;      // numbers of a residual row
+  virtual std::int64_t width() const = 0;  // numbers of a residual row
   virtual Result<void> check(const Prompt& prompt) const = 0;
   // The residual row of a position; `row` as prompt_row() gives it. REQUIRES a checked prompt.
   virtual void embed(const std::int64_t* row, std::int64_t position, std::int64_t* x) const = 0;

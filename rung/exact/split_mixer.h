@@ -1,9 +1,10 @@
-// Attention whose tokens are spread over players, each the owner of consecutive positions. Nothing here is computed
-// differently from forward(): sums of mode X are exact integers, so they may be formed where the keys are and added where
-// the query is (Chen, Peng, Wu 2412.02975; docs/protocol.md).
+// Attention whose tokens are spread over players, each the owner of consecutive positions. Nothing here is
+// computed differently from forward(): sums of mode X are exact integers, so they may be formed where the
+// keys are and added where the query is (Chen, Peng, Wu 2412.02975; docs/protocol.md).
 //
 //   SplitSoftmax    full attention: an owner's tokens contribute (num, den) per query and head
-//   SplitSelection  sparse and topk: an owner's tokens contribute a summary (a compressed block, an index key); a query
+//   SplitSelection  sparse and topk: an owner's tokens contribute a summary (a compressed block, an index
+//   key); a query
 //                   that selects them then reads their keys and values
 #pragma once
 
@@ -50,20 +51,23 @@ class SplitSoftmax {
   virtual void finish(std::span<const SoftmaxSums> sums, std::int64_t* y) const = 0;
 };
 
-// A unit is a block of B tokens (sparse) or one token (topk). States are the mixer's own: step() reads a state that knows
-// every summary of complete units and the tokens that wanted() asks for as if it knew all tokens.
+// A unit is a block of B tokens (sparse) or one token (topk). States are the mixer's own: step() reads a
+// state that knows every summary of complete units and the tokens that wanted() asks for as if it knew all
+// tokens.
 template <class Number>
 class SplitSelection {
  public:
   using State = StateOf<Number>;
   virtual ~SplitSelection() = default;
   virtual std::int64_t unit() const = 0;  // tokens of a unit
-  // Bits of a unit's summary, of a token's key and value, and of what the player that goes on at position t must be told
-  // about the tokens right before t: rows of an incomplete block, keys and values of that block and of the window.
+  // Bits of a unit's summary, of a token's key and value, and of what the player that goes on at position t
+  // must be told about the tokens right before t: rows of an incomplete block, keys and values of that block
+  // and of the window.
   virtual std::vector<int> summary_widths() const = 0;
   virtual std::vector<int> token_widths() const = 0;
   virtual std::vector<int> front_widths(std::int64_t t) const = 0;
-  virtual std::int64_t front_tokens(std::int64_t t) const = 0;  // tokens right before t whose keys and values the front has
+  virtual std::int64_t front_tokens(
+      std::int64_t t) const = 0;  // tokens right before t whose keys and values the front has
   virtual std::vector<Number> front(const State& state) const = 0;
   // The state at t of a player that knows the front alone.
   virtual std::unique_ptr<State> open(std::span<const Number> front, std::int64_t t) const = 0;

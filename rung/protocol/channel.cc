@@ -6,12 +6,18 @@ namespace rung {
 
 std::string_view message_kind_name(MessageKind kind) {
   switch (kind) {
-    case MessageKind::query: return "queries";
-    case MessageKind::partial_sums: return "partial sums";
-    case MessageKind::state: return "state";
-    case MessageKind::summary: return "summaries";
-    case MessageKind::selection: return "selection";
-    case MessageKind::tokens: return "tokens";
+    case MessageKind::query:
+      return "queries";
+    case MessageKind::partial_sums:
+      return "partial sums";
+    case MessageKind::state:
+      return "state";
+    case MessageKind::summary:
+      return "summaries";
+    case MessageKind::selection:
+      return "selection";
+    case MessageKind::tokens:
+      return "tokens";
   }
   return "?";
 }
@@ -27,8 +33,10 @@ int number_bits(Int128 x, bool has_sign) {
   return bits;
 }
 
-Result<void> Channel::send(Message message, std::vector<Int128> numbers, std::span<const NumberWidth> widths) {
-  RUNG_REQUIRE(!widths.empty() && numbers.size() % widths.size() == 0, "{} numbers, {} widths", numbers.size(), widths.size());
+Result<void> Channel::send(Message message, std::vector<Int128> numbers,
+                           std::span<const NumberWidth> widths) {
+  RUNG_REQUIRE(!widths.empty() && numbers.size() % widths.size() == 0, "{} numbers, {} widths",
+               numbers.size(), widths.size());
   message.numbers = static_cast<std::int64_t>(numbers.size());
   message.bits = 0;
   for (const auto& width : widths) message.bits += width.bits;
@@ -37,8 +45,9 @@ Result<void> Channel::send(Message message, std::vector<Int128> numbers, std::sp
     const auto& width = widths[i % widths.size()];
     const int needed = number_bits(numbers[i], width.has_sign);
     if (needed > width.bits || (numbers[i] < 0 && !width.has_sign))
-      return fail(ErrorCode::range, "[protocol] layer {}: a number of {} bits among the {}; {} bits are declared", message.epoch, needed,
-                  message_kind_name(message.kind), width.bits);
+      return fail(ErrorCode::range,
+                  "[protocol] layer {}: a number of {} bits among the {}; {} bits are declared",
+                  message.epoch, needed, message_kind_name(message.kind), width.bits);
     message.widest = std::max(message.widest, needed);
   }
   const Address address{message.epoch, message.part, message.from, message.to, message.kind};
@@ -57,15 +66,17 @@ Result<void> Channel::send(Message message, std::vector<Int128> numbers, std::sp
   return {};
 }
 
-Result<std::vector<Int128>> Channel::receive(std::int64_t epoch, std::int64_t part, std::int64_t from, std::int64_t to, MessageKind kind) {
+Result<std::vector<Int128>> Channel::receive(std::int64_t epoch, std::int64_t part, std::int64_t from,
+                                             std::int64_t to, MessageKind kind) {
   if (from < to) {
     const auto published = waiting_.find({epoch, part, from, kLaterPlayers, kind});
     if (published != waiting_.end()) return published->second;
   }
   const auto sent = waiting_.find({epoch, part, from, to, kind});
   if (sent == waiting_.end())
-    return fail(ErrorCode::missing, "[protocol] layer {}: player {} of the order waits for {} from player {}, and none came", epoch, to,
-                message_kind_name(kind), from);
+    return fail(ErrorCode::missing,
+                "[protocol] layer {}: player {} of the order waits for {} from player {}, and none came",
+                epoch, to, message_kind_name(kind), from);
   std::vector<Int128> numbers = std::move(sent->second);
   waiting_.erase(sent);
   return numbers;

@@ -1,6 +1,6 @@
-// The one way by which a player learns what it does not own. Every number travels with a declared width and is counted;
-// a number that does not fit its width is not sent. A query is heard and forgotten (its reply is computed by a const
-// member of the sender), which is why the theorems do not charge it.
+// The one way by which a player learns what it does not own. Every number travels with a declared width and
+// is counted; a number that does not fit its width is not sent. A query is heard and forgotten (its reply is
+// computed by a const member of the sender), which is why the theorems do not charge it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 namespace rung {
 
 enum class MessageKind {
-  query,         // a later player's queries of one layer, all its tokens and heads: asked, answered, forgotten
+  query,  // a later player's queries of one layer, all its tokens and heads: asked, answered, forgotten
   partial_sums,  // (num, den) per receiving token and head over the sender's tokens
   state,         // what a recurrence, a convolution, a window or an incomplete block hands to the next player
   summary,       // compressed blocks (sparse) or index keys (topk), published once for all later players
@@ -25,21 +25,22 @@ enum class MessageKind {
   tokens,        // keys and values of the tokens of selected units
 };
 std::string_view message_kind_name(MessageKind kind);
-// Whether the theorems' counts charge it. Queries and selections go to a player who forgets them; what a selection reads
-// is counted apart, because it depends on the input.
+// Whether the theorems' counts charge it. Queries and selections go to a player who forgets them; what a
+// selection reads is counted apart, because it depends on the input.
 bool is_charged(MessageKind kind);
 
 inline constexpr std::int64_t kLaterPlayers = -1;  // Message::to of a published message
 
 struct Message {
-  std::int64_t epoch = 0;  // the layer, from 0
-  std::int64_t part = 0;   // the mixer inside heads(...); 0 otherwise
+  std::int64_t epoch = 0;         // the layer, from 0
+  std::int64_t part = 0;          // the mixer inside heads(...); 0 otherwise
   std::int64_t from = 0, to = 0;  // players by index, earliest positions first
   MessageKind kind = MessageKind::state;
-  std::int64_t tokens = 0;   // partial sums, queries: receiving tokens; summary, tokens: tokens told about; state: 0
+  std::int64_t tokens =
+      0;  // partial sums, queries: receiving tokens; summary, tokens: tokens told about; state: 0
   std::int64_t numbers = 0;
-  std::int64_t bits = 0;     // declared
-  int widest = 0;            // bits that the widest of its numbers really needs
+  std::int64_t bits = 0;  // declared
+  int widest = 0;         // bits that the widest of its numbers really needs
 };
 
 struct NumberWidth {
@@ -55,10 +56,12 @@ class Channel {
   using Tamper = std::function<bool(const Message& message, std::vector<Int128>& numbers)>;
   explicit Channel(Tamper tamper = {}) : tamper_(std::move(tamper)) {}
 
-  // `message` without its counts; number i has width widths[i % widths.size()]. Errors: a number that does not fit.
+  // `message` without its counts; number i has width widths[i % widths.size()]. Errors: a number that does
+  // not fit.
   Result<void> send(Message message, std::vector<Int128> numbers, std::span<const NumberWidth> widths);
   // The numbers sent from `from` to `to`, or published by `from` < `to`. Errors: nothing was sent.
-  Result<std::vector<Int128>> receive(std::int64_t epoch, std::int64_t part, std::int64_t from, std::int64_t to, MessageKind kind);
+  Result<std::vector<Int128>> receive(std::int64_t epoch, std::int64_t part, std::int64_t from,
+                                      std::int64_t to, MessageKind kind);
   void end_epoch() { waiting_.clear(); }
 
   // Everything sent so far, one entry per (epoch, part, from, to, kind) in the order of the first sending.

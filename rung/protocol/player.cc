@@ -11,7 +11,9 @@ std::vector<NumberWidth> signed_widths(const std::vector<int>& bits) {
   return widths;
 }
 
-std::vector<Int128> widened(std::span<const std::int64_t> numbers) { return {numbers.begin(), numbers.end()}; }
+std::vector<Int128> widened(std::span<const std::int64_t> numbers) {
+  return {numbers.begin(), numbers.end()};
+}
 
 std::vector<std::int64_t> narrowed(const std::vector<Int128>& numbers) {
   std::vector<std::int64_t> out;
@@ -21,36 +23,44 @@ std::vector<std::int64_t> narrowed(const std::vector<Int128>& numbers) {
 
 }  // namespace
 
-Player::Player(const ModelParts& model, const std::vector<Segment>& players, std::int64_t self, std::span<const std::vector<std::int64_t>> tokens)
+Player::Player(const ModelParts& model, const std::vector<OwnedSegment>& players, std::int64_t self,
+               std::span<const std::vector<std::int64_t>> tokens)
     : model_(model), players_(players), self_(self) {
-  RUNG_REQUIRE(static_cast<std::int64_t>(tokens.size()) == segment().size(), "{} tokens of {} positions", tokens.size(), segment().size());
+  RUNG_REQUIRE(static_cast<std::int64_t>(tokens.size()) == segment().size(), "{} tokens of {} positions",
+               tokens.size(), segment().size());
   x_.resize(tokens.size() * static_cast<std::size_t>(model.width()));
   for (std::size_t i = 0; i < tokens.size(); ++i)
-    model.embed(tokens[i].data(), segment().first + static_cast<std::int64_t>(i), x_.data() + static_cast<std::int64_t>(i) * model.width());
+    model.embed(tokens[i].data(), segment().first + static_cast<std::int64_t>(i),
+                x_.data() + static_cast<std::int64_t>(i) * model.width());
 }
 
 void Player::begin(std::int64_t layer, std::int64_t mixed_width) {
   mixed_width_ = mixed_width;
   u_.resize(x_.size());
-  for (std::int64_t i = 0; i < segment().size(); ++i) model_.input(layer, x_.data() + i * model_.width(), u_.data() + i * model_.width());
+  for (std::int64_t i = 0; i < segment().size(); ++i)
+    model_.input(layer, x_.data() + i * model_.width(), u_.data() + i * model_.width());
   mixed_.assign(static_cast<std::size_t>(segment().size() * mixed_width), 0);
 }
 
 void Player::finish(std::int64_t layer) {
-  for (std::int64_t i = 0; i < segment().size(); ++i) model_.finish(layer, mixed_.data() + i * mixed_width_, x_.data() + i * model_.width());
+  for (std::int64_t i = 0; i < segment().size(); ++i)
+    model_.finish(layer, mixed_.data() + i * mixed_width_, x_.data() + i * model_.width());
 }
 
 Message Player::to(const Site& site, std::int64_t receiver, MessageKind kind, std::int64_t tokens) const {
-  return {.epoch = site.layer, .part = site.part, .from = self_, .to = receiver, .kind = kind, .tokens = tokens};
+  return {
+      .epoch = site.layer, .part = site.part, .from = self_, .to = receiver, .kind = kind, .tokens = tokens};
 }
 
-Result<std::vector<std::int64_t>> Player::take_state(Channel& channel, const Site& site, const std::vector<int>& widths) const {
+Result<std::vector<std::int64_t>> Player::take_state(Channel& channel, const Site& site,
+                                                     const std::vector<int>& widths) const {
   if (first() || widths.empty()) return std::vector<std::int64_t>(widths.size(), 0);
   RUNG_TRY(const auto numbers, channel.receive(site.layer, site.part, self_ - 1, self_, MessageKind::state));
   return narrowed(numbers);
 }
 
-Result<void> Player::pass_state(Channel& channel, const Site& site, const std::vector<std::int64_t>& numbers, const std::vector<int>& widths) const {
+Result<void> Player::pass_state(Channel& channel, const Site& site, const std::vector<std::int64_t>& numbers,
+                                const std::vector<int>& widths) const {
   RUNG_REQUIRE(numbers.size() == widths.size(), "{} numbers, {} widths", numbers.size(), widths.size());
   if (last() || widths.empty()) return {};
   return channel.send(to(site, self_ + 1, MessageKind::state, 0), widened(numbers), signed_widths(widths));
@@ -78,7 +88,8 @@ Result<void> Player::attend(Channel& channel, const Site& site) {
   attention_ = softmax.open(front);
   for (std::int64_t i = 0; i < segment().size(); ++i) attention_->append(input(i));
   const auto sizes = softmax.sizes();
-  sums_.assign(static_cast<std::size_t>(segment().size()), std::vector<SoftmaxSums>(static_cast<std::size_t>(sizes.heads), SoftmaxSums(sizes.value_dim)));
+  sums_.assign(static_cast<std::size_t>(segment().size()),
+               std::vector<SoftmaxSums>(static_cast<std::size_t>(sizes.heads), SoftmaxSums(sizes.value_dim)));
   return pass_state(channel, site, attention_->front(), widths);
 }
 
@@ -89,10 +100,12 @@ Result<void> Player::ask(Channel& channel, const Site& site, std::int64_t sender
     numbers.insert(numbers.end(), query.begin(), query.end());
   }
   const NumberWidth width{site.mixer->softmax()->sizes().query_bits, true};
-  return channel.send(to(site, sender, MessageKind::query, segment().size()), std::move(numbers), std::span(&width, 1));
+  return channel.send(to(site, sender, MessageKind::query, segment().size()), std::move(numbers),
+                      std::span(&width, 1));
 }
 
-Result<void> Player::answer(Channel& channel, const Site& site, std::int64_t receiver, SumWidths widths) const {
+Result<void> Player::answer(Channel& channel, const Site& site, std::int64_t receiver,
+                            SumWidths widths) const {
   const auto sizes = site.mixer->softmax()->sizes();
   RUNG_TRY(const auto heard, channel.receive(site.layer, site.part, receiver, self_, MessageKind::query));
   const auto queries = narrowed(heard);
@@ -105,11 +118,14 @@ Result<void> Player::answer(Channel& channel, const Site& site, std::int64_t rec
     }
   std::vector<NumberWidth> declared(static_cast<std::size_t>(sizes.value_dim), {widths.num, true});
   declared.push_back({widths.den, false});
-  return channel.send(to(site, receiver, MessageKind::partial_sums, static_cast<std::int64_t>(queries.size() / row)), std::move(numbers), declared);
+  return channel.send(
+      to(site, receiver, MessageKind::partial_sums, static_cast<std::int64_t>(queries.size() / row)),
+      std::move(numbers), declared);
 }
 
 Result<void> Player::take(Channel& channel, const Site& site, std::int64_t sender) {
-  RUNG_TRY(const auto numbers, channel.receive(site.layer, site.part, sender, self_, MessageKind::partial_sums));
+  RUNG_TRY(const auto numbers,
+           channel.receive(site.layer, site.part, sender, self_, MessageKind::partial_sums));
   auto number = numbers.begin();
   for (auto& heads : sums_)
     for (auto& head : heads) {
@@ -150,7 +166,9 @@ Result<void> Player::select(Channel& channel, const Site& site, const Turn& turn
     RUNG_TRY(const auto heard, channel.receive(site.layer, site.part, j, self_, MessageKind::summary));
     const auto numbers = narrowed(heard);
     for (std::int64_t r = low; r < high; ++r)
-      selection.put_summary(*selected_, r, std::span(numbers).subspan(static_cast<std::size_t>(r - low) * summary_size, summary_size));
+      selection.put_summary(
+          *selected_, r,
+          std::span(numbers).subspan(static_cast<std::size_t>(r - low) * summary_size, summary_size));
   }
   for (std::int64_t i = 0; i < segment().size(); ++i) {
     RUNG_CHECK(read_units(channel, site, selection.wanted(*selected_, input(i)), turn));
@@ -163,28 +181,35 @@ Result<void> Player::select(Channel& channel, const Site& site, const Turn& turn
       const auto one = selection.summary(*selected_, r);
       numbers.insert(numbers.end(), one.begin(), one.end());
     }
-    RUNG_CHECK(channel.send(to(site, kLaterPlayers, MessageKind::summary, (high - low) * unit), std::move(numbers), signed_widths(selection.summary_widths())));
+    RUNG_CHECK(channel.send(to(site, kLaterPlayers, MessageKind::summary, (high - low) * unit),
+                            std::move(numbers), signed_widths(selection.summary_widths())));
   }
   return pass_state(channel, site, selection.front(*selected_), selection.front_widths(segment().end));
 }
 
-Result<void> Player::read_units(Channel& channel, const Site& site, const std::vector<std::int64_t>& units, const Turn& turn) {
+Result<void> Player::read_units(Channel& channel, const Site& site, const std::vector<std::int64_t>& units,
+                                const Turn& turn) {
   const auto& selection = *site.mixer->selection();
   const std::int64_t start = segment().first, unit = selection.unit();
-  const NumberWidth name{std::max(1, ceil_lg(static_cast<std::uint64_t>(players_.back().end / unit + 1))), false};
+  const NumberWidth name{std::max(1, ceil_lg(static_cast<std::uint64_t>(players_.back().end / unit + 1))),
+                         false};
   const auto token_size = selection.token_widths().size();
   for (std::int64_t j = 0; j < self_; ++j) {
     const auto& owner = players_[static_cast<std::size_t>(j)];
     std::vector<Int128> wanted;
     std::vector<std::int64_t> tokens;
     for (const auto r : units) {
-      const std::int64_t low = std::max(r * unit, owner.first), high = std::min({(r + 1) * unit, owner.end, start});
-      if (low >= high || std::all_of(known_.begin() + low, known_.begin() + high, [](bool known) { return known; })) continue;
+      const std::int64_t low = std::max(r * unit, owner.first),
+                         high = std::min({(r + 1) * unit, owner.end, start});
+      if (low >= high ||
+          std::all_of(known_.begin() + low, known_.begin() + high, [](bool known) { return known; }))
+        continue;
       wanted.push_back(r);
       for (std::int64_t t = low; t < high; ++t) tokens.push_back(t);
     }
     if (wanted.empty()) continue;
-    RUNG_CHECK(channel.send(to(site, j, MessageKind::selection, static_cast<std::int64_t>(tokens.size())), std::move(wanted), std::span(&name, 1)));
+    RUNG_CHECK(channel.send(to(site, j, MessageKind::selection, static_cast<std::int64_t>(tokens.size())),
+                            std::move(wanted), std::span(&name, 1)));
     RUNG_CHECK(turn(j));
     RUNG_TRY(const auto heard, channel.receive(site.layer, site.part, j, self_, MessageKind::tokens));
     const auto numbers = narrowed(heard);
@@ -203,15 +228,18 @@ Result<void> Player::answer_selection(Channel& channel, const Site& site, std::i
   std::vector<Int128> numbers;
   std::int64_t tokens = 0;
   for (const Int128 r : units)
-    for (std::int64_t t = std::max(static_cast<std::int64_t>(r) * unit, segment().first); t < std::min(static_cast<std::int64_t>(r + 1) * unit, segment().end); ++t, ++tokens) {
+    for (std::int64_t t = std::max(static_cast<std::int64_t>(r) * unit, segment().first);
+         t < std::min(static_cast<std::int64_t>(r + 1) * unit, segment().end); ++t, ++tokens) {
       const auto one = selection.token(*selected_, t);
       numbers.insert(numbers.end(), one.begin(), one.end());
     }
-  return channel.send(to(site, receiver, MessageKind::tokens, tokens), std::move(numbers), signed_widths(selection.token_widths()));
+  return channel.send(to(site, receiver, MessageKind::tokens, tokens), std::move(numbers),
+                      signed_widths(selection.token_widths()));
 }
 
 Readout Player::read(std::int64_t position) const {
-  RUNG_REQUIRE(position >= segment().first && position < segment().end, "position {} of {}..{}", position, segment().first, segment().end);
+  RUNG_REQUIRE(position >= segment().first && position < segment().end, "position {} of {}..{}", position,
+               segment().first, segment().end);
   return model_.read(position, x_.data() + (position - segment().first) * model_.width());
 }
 

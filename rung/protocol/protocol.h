@@ -1,14 +1,14 @@
-// A model run as a communication protocol. Players own consecutive positions and compute from their own tokens and from
-// what one counted channel brings (player.h, channel.h); a layer is an epoch.
+// A model run as a communication protocol. Players own consecutive positions and compute from their own
+// tokens and from what one counted channel brings (player.h, channel.h); a layer is an epoch.
 //
 //   auto transcript = run_protocol(weights, task, prompt, {});
 //   transcript->equal_rows      // every row after every layer is the exact machine's, bit for bit
 //   transcript->charged_bits == transcript->formula_bits
 //
-// Claim (Chen, Peng, Wu 2412.02975, with handed-over states for recurrent layers). In mode X the protocol's activations
-// are the model's: full layers cost Σ_i senders_i tokens_i H (d p_num + p_den) bits, recurrent layers their state once per
-// hand-over, sparse layers b_cmp bits a block. What a player knows depends on its own tokens and earlier ones alone.
-// Determinism: a function of (weights, prompt, options).
+// Claim (Chen, Peng, Wu 2412.02975, with handed-over states for recurrent layers). In mode X the protocol's
+// activations are the model's: full layers cost Σ_i senders_i tokens_i H (d p_num + p_den) bits, recurrent
+// layers their state once per hand-over, sparse layers b_cmp bits a block. What a player knows depends on its
+// own tokens and earlier ones alone. Determinism: a function of (weights, prompt, options).
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct ProtocolOptions {
 
 struct Transcript {
   ProtocolForm form = ProtocolForm::two_party;  // never automatic
-  std::vector<Segment> players;
+  std::vector<OwnedSegment> players;
   struct Epoch {
     std::string mixer;    // in the language, with its own sizes
     std::string letters;  // "F", "R", "RF", "(F∥R)", ""
@@ -56,14 +56,16 @@ struct Transcript {
   bool equal_rows = false;  // rows of all layers, and activations, logits and answers at the answer positions
   std::optional<Difference> first_difference;
   std::int64_t rows_compared = 0;
-  std::vector<std::int64_t> answer, machine_answer, reference;  // at the answer positions; reference as the task says
+  std::vector<std::int64_t> answer, machine_answer,
+      reference;  // at the answer positions; reference as the task says
   std::vector<std::string> notes;
 };
 
 inline constexpr std::int64_t kMaxProtocolNumbers = std::int64_t{1} << 26;  // of all rows after all layers
 
-// Errors: real weights (rung quantise makes integer ones), encoders, prompts that are no instance, forms that do not fit,
-// sums wider than options.sum_bits.
-Result<Transcript> run_protocol(const Weights& weights, const Task& task, const Prompt& prompt, const ProtocolOptions& options);
+// Errors: real weights (rung quantise makes integer ones), encoders, prompts that are no instance, forms that
+// do not fit, sums wider than options.sum_bits.
+Result<Transcript> run_protocol(const Weights& weights, const Task& task, const Prompt& prompt,
+                                const ProtocolOptions& options);
 
 }  // namespace rung

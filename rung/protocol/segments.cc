@@ -19,7 +19,8 @@ std::optional<SeqCompLayout> hard_layout(const Task& task) {
     if (!size.contains(name)) return std::nullopt;
     branching.push_back(size[name].get<std::int64_t>());
   }
-  auto layout = SeqCompLayout::make(size["m"].get<std::int64_t>(), std::move(branching), SeqCompLayout::Order::hard);
+  auto layout =
+      SeqCompLayout::make(size["m"].get<std::int64_t>(), std::move(branching), SeqCompLayout::Order::hard);
   if (!layout) return std::nullopt;
   return *layout;
 }
@@ -35,12 +36,15 @@ std::int64_t block_of(const std::vector<LayerShape>& layers) {
   return block;
 }
 
-std::vector<Segment> seqcomp_players(const SeqCompLayout& layout) {
-  std::vector<Segment> players;
+std::vector<OwnedSegment> seqcomp_players(const SeqCompLayout& layout) {
+  std::vector<OwnedSegment> players;
   for (std::int64_t l = layout.levels(); l >= 1; --l)
-    players.push_back({std::to_string(l), fmt::format("z_{}", l), layout.table_position(l), layout.table_position(l) + layout.domain(l - 1)});
+    players.push_back({std::to_string(l), fmt::format("z_{}", l), layout.table_position(l),
+                       layout.table_position(l) + layout.domain(l - 1)});
   players.push_back({"0", "z_0", layout.start_position(), layout.start_position() + 1});
-  const std::string w = layout.levels() == 1 ? "" : layout.levels() == 2 ? "w_1, " : fmt::format("w_1 ... w_{}, ", layout.levels() - 1);
+  const std::string w = layout.levels() == 1   ? ""
+                        : layout.levels() == 2 ? "w_1, "
+                                               : fmt::format("w_1 ... w_{}, ", layout.levels() - 1);
   players.push_back({"-1", w + "=", layout.start_position() + 1, layout.length()});
   return players;
 }
@@ -50,7 +54,8 @@ std::vector<Segment> seqcomp_players(const SeqCompLayout& layout) {
 Result<ProtocolForm> parse_protocol_form(std::string_view text) {
   for (std::size_t i = 0; i < std::size(kForms); ++i)
     if (kForms[i] == text) return static_cast<ProtocolForm>(i);
-  return fail(ErrorCode::parse, "[protocol] unknown form {}; {}", quoted(text), suggest(text, std::vector<std::string_view>(std::begin(kForms), std::end(kForms))));
+  return fail(ErrorCode::parse, "[protocol] unknown form {}; {}", quoted(text),
+              suggest(text, std::vector<std::string_view>(std::begin(kForms), std::end(kForms))));
 }
 std::string_view protocol_form_name(ProtocolForm form) { return kForms[static_cast<std::size_t>(form)]; }
 
@@ -65,33 +70,52 @@ ProtocolForm automatic_form(const Task& task, const std::vector<LayerShape>& lay
   return block_of(layers) > 0 ? ProtocolForm::sparse : ProtocolForm::two_party;
 }
 
-Result<std::vector<Segment>> make_segments(const Task& task, const std::vector<LayerShape>& layers, ProtocolForm form, std::optional<std::int64_t> cut) {
+Result<std::vector<OwnedSegment>> make_segments(const Task& task, const std::vector<LayerShape>& layers,
+                                                ProtocolForm form, std::optional<std::int64_t> cut) {
   const std::int64_t length = task.prompt_length();
   if (cut && form != ProtocolForm::two_party)
-    return fail(ErrorCode::unsupported, "[protocol] --cut with the form {}; a cut belongs to two-party", protocol_form_name(form));
+    return fail(ErrorCode::unsupported, "[protocol] --cut with the form {}; a cut belongs to two-party",
+                protocol_form_name(form));
   switch (form) {
     case ProtocolForm::automatic:
       RUNG_REQUIRE(false, "a form is chosen before its players");
     case ProtocolForm::two_party: {
       const std::int64_t at = cut.value_or(natural_cut(task));
       if (at < 1 || at >= length)
-        return fail(ErrorCode::range, "[protocol] cut = {}; expected 1 to {}, so that both parties own tokens{}", at, length - 1,
-                    cut ? "" : " (say --cut)");
-      return std::vector<Segment>{{"Alice", "positions before the cut", 0, at}, {"Bob", "positions from the cut on", at, length}};
+        return fail(ErrorCode::range,
+                    "[protocol] cut = {}; expected 1 to {}, so that both parties own tokens{}", at,
+                    length - 1, cut ? "" : " (say --cut)");
+      return std::vector<OwnedSegment>{{"Alice", "positions before the cut", 0, at},
+                                       {"Bob", "positions from the cut on", at, length}};
     }
     case ProtocolForm::players:
       if (const auto layout = hard_layout(task)) return seqcomp_players(*layout);
-      return fail(ErrorCode::unsupported, "[protocol] the L+2 players are those of seqcomp in the hard order; {} has --form two-party", task.name());
-    case ProtocolForm::sparse: break;
+      return fail(
+          ErrorCode::unsupported,
+          "[protocol] the L+2 players are those of seqcomp in the hard order; {} has --form two-party",
+          task.name());
+    case ProtocolForm::sparse:
+      break;
   }
   const std::int64_t block = block_of(layers);
-  if (block == 0) return fail(ErrorCode::unsupported, "[protocol] no layer has blocks; --form sparse expects a sparse mixer");
-  if (block < 0) return fail(ErrorCode::unsupported, "[protocol] sparse layers with different blocks; --form two-party or players runs them");
-  const std::int64_t blocks = (task.query_positions().empty() ? length - 1 : task.query_positions().back()) / block;
-  if (blocks < 1) return fail(ErrorCode::range, "[protocol] no complete block of {} tokens before the answer position; expected a longer prompt", block);
-  if (blocks >= kMaxPlayers) return fail(ErrorCode::resource, "[protocol] {} players; at most {} expected", blocks + 1, kMaxPlayers);
-  std::vector<Segment> players;
-  for (std::int64_t r = 0; r < blocks; ++r) players.push_back({fmt::format("block {}", r), fmt::format("block {}", r), r * block, (r + 1) * block});
+  if (block == 0)
+    return fail(ErrorCode::unsupported,
+                "[protocol] no layer has blocks; --form sparse expects a sparse mixer");
+  if (block < 0)
+    return fail(ErrorCode::unsupported,
+                "[protocol] sparse layers with different blocks; --form two-party or players runs them");
+  const std::int64_t blocks =
+      (task.query_positions().empty() ? length - 1 : task.query_positions().back()) / block;
+  if (blocks < 1)
+    return fail(
+        ErrorCode::range,
+        "[protocol] no complete block of {} tokens before the answer position; expected a longer prompt",
+        block);
+  if (blocks >= kMaxPlayers)
+    return fail(ErrorCode::resource, "[protocol] {} players; at most {} expected", blocks + 1, kMaxPlayers);
+  std::vector<OwnedSegment> players;
+  for (std::int64_t r = 0; r < blocks; ++r)
+    players.push_back({fmt::format("block {}", r), fmt::format("block {}", r), r * block, (r + 1) * block});
   players.push_back({"query", "the rest, with the query", blocks * block, length});
   return players;
 }

@@ -1,4 +1,5 @@
-// The transcript's bits against closed formulas written out here from sizes alone, and the widths against what is sent.
+// The transcript's bits against closed formulas written out here from sizes alone, and the widths against
+// what is sent.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -52,13 +53,14 @@ TEST(protocol_counts, full_and_linear_layers_of_seqcomp_cost_what_the_theorem_sa
       const int p = 8;
       const std::int64_t full = seqcomp_receiving(L, m, 2) * partial_bits(heads, d, p, task->prompt_length());
       const std::int64_t linear = (L + 1) * heads * d * (d + 1) * p;
-      for (const auto& [line, expected] : std::vector<std::pair<std::string, std::int64_t>>{{"full", full},
-                                                                                            {"full*2", 2 * full},
-                                                                                            {"full+linear", full + linear},
-                                                                                            {"linear+full", full + linear},
-                                                                                            {"full+linear+full", 2 * full + linear},
-                                                                                            {"linear+full+linear+full+linear", 2 * full + 3 * linear},
-                                                                                            {"full*3", 3 * full}}) {
+      for (const auto& [line, expected] : std::vector<std::pair<std::string, std::int64_t>>{
+               {"full", full},
+               {"full*2", 2 * full},
+               {"full+linear", full + linear},
+               {"linear+full", full + linear},
+               {"full+linear+full", 2 * full + linear},
+               {"linear+full+linear+full+linear", 2 * full + 3 * linear},
+               {"full*3", 3 * full}}) {
         const auto transcript = run(random_model(line, *task, 5), *task);
         EXPECT_EQ(transcript.players.size(), static_cast<std::size_t>(L + 2));
         EXPECT_EQ(transcript.charged_bits, expected) << line << " L=" << L << " m=" << m;
@@ -71,7 +73,8 @@ TEST(protocol_counts, full_and_linear_layers_of_seqcomp_cost_what_the_theorem_sa
 TEST(protocol_counts, every_recurrence_costs_its_state_once_per_hand_over) {
   const auto task = task_of("seqcomp", {{"L", 2}, {"m", 4}, {"n1", 2}});  // cuts after 8, 12 and 13 tokens
   const std::int64_t p = 8, H = 2, d = 4, w = 8, N = 3;
-  const std::int64_t levels = 4 + 4 + 3;  // popcount(t - 1) + 1 at t = 8, 12, 13: 7 = 111, 11 = 1011, 12 = 1100
+  const std::int64_t levels =
+      4 + 4 + 3;  // popcount(t - 1) + 1 at t = 8, 12, 13: 7 = 111, 11 = 1011, 12 = 1100
   for (const auto& [line, expected] : std::vector<std::pair<std::string, std::int64_t>>{
            {"mamba2", 3 * H * d * N * p},
            {"mamba", 3 * w * N * p},
@@ -98,7 +101,8 @@ TEST(protocol_counts, sparse_blocks_publish_their_compressed_message_once) {
   ASSERT_EQ(task->prompt_length(), n + 1);
   for (const std::int64_t block : {2, 3, 4, 6})
     for (const std::int64_t select : {1, 2}) {
-      const auto transcript = run(random_model(fmt::format("sparse(B={},k={})", block, select), *task, 5), *task);
+      const auto transcript =
+          run(random_model(fmt::format("sparse(B={},k={})", block, select), *task, 5), *task);
       EXPECT_EQ(transcript.players.size(), static_cast<std::size_t>(n / block + 1));
       EXPECT_EQ(transcript.charged_bits, n / block * 2 * H * d * p);
       EXPECT_TRUE(transcript.equal_rows);
@@ -140,15 +144,18 @@ TEST(protocol_counts, acc_bits_replaces_both_widths_and_refuses_sums_that_do_not
 }
 
 TEST(protocol_counts, declared_widths_hold_the_largest_sums_and_are_not_far_above) {
-  // Every key has the largest weight and every value the extreme one: the true widths are needed up to two bits.
+  // Every key has the largest weight and every value the extreme one: the true widths are needed up to two
+  // bits.
   const auto task = task_of("eva", {{"n", 8}});
   auto weights = random_model("full", *task, 5, {.mlp = 0});
   auto& table = weights.tensors.at("layers.0.score.table");
   const std::vector<std::int64_t> ones(static_cast<std::size_t>(table.shape[0]), 1023);
   table = integer_tensor(table.shape, ones);
   auto& value = weights.tensors.at("layers.0.v.weight");
-  value = integer_tensor(value.shape, std::vector<std::int64_t>(static_cast<std::size_t>(value.shape[0] * value.shape[1]), 0));
-  weights.tensors["layers.0.v.bias"] = integer_tensor({value.shape[0]}, std::vector<std::int64_t>(static_cast<std::size_t>(value.shape[0]), -(1 << 20)));
+  value = integer_tensor(
+      value.shape, std::vector<std::int64_t>(static_cast<std::size_t>(value.shape[0] * value.shape[1]), 0));
+  weights.tensors["layers.0.v.bias"] = integer_tensor(
+      {value.shape[0]}, std::vector<std::int64_t>(static_cast<std::size_t>(value.shape[0]), -(1 << 20)));
   const auto transcript = run(weights, *task);
   EXPECT_TRUE(transcript.equal_rows);
   const int p_num = 10 + 8 + 4 + 1;  // bits(1023), p, ⌈lg 9⌉
@@ -177,7 +184,8 @@ TEST(protocol_counts, messages_flow_from_earlier_to_later_players_but_for_what_i
 TEST(protocol_counts, what_cannot_be_a_protocol_is_refused_in_one_line) {
   const auto eva = task_of("eva", {{"n", 4}}), seqcomp = task_of("seqcomp", {{"L", 2}});
   auto weights = random_model("full", *eva, 1);
-  const auto refused = [&](const Weights& model, const Task& task, const ProtocolOptions& options, const std::string& word) {
+  const auto refused = [&](const Weights& model, const Task& task, const ProtocolOptions& options,
+                           const std::string& word) {
     const auto transcript = try_run(model, task, options);
     ASSERT_FALSE(transcript) << word;
     EXPECT_NE(transcript.error().message.find(word), std::string::npos) << transcript.error().message;
@@ -185,8 +193,10 @@ TEST(protocol_counts, what_cannot_be_a_protocol_is_refused_in_one_line) {
   };
   refused(weights, *eva, {.form = ProtocolForm::players}, "seqcomp in the hard order");
   refused(weights, *eva, {.form = ProtocolForm::sparse}, "no layer has blocks");
-  for (const std::int64_t cut : {std::int64_t{0}, std::int64_t{5}, std::int64_t{-1}, std::int64_t{1} << 60}) refused(weights, *eva, {.cut = cut}, "expected 1 to 4");
-  refused(random_model("full", *seqcomp, 1), *seqcomp, {.form = ProtocolForm::players, .cut = 2}, "a cut belongs to two-party");
+  for (const std::int64_t cut : {std::int64_t{0}, std::int64_t{5}, std::int64_t{-1}, std::int64_t{1} << 60})
+    refused(weights, *eva, {.cut = cut}, "expected 1 to 4");
+  refused(random_model("full", *seqcomp, 1), *seqcomp, {.form = ProtocolForm::players, .cut = 2},
+          "a cut belongs to two-party");
   refused(random_model("sparse(B=9,k=1)", *eva, 1), *eva, {}, "no complete block of 9 tokens");
   refused(weights, *seqcomp, {}, "context is 5");
   auto encoder = weights;

@@ -1,5 +1,5 @@
-// The protocol's activations are the machine's, bit for bit, and its bits are the formula's; and what happens when one
-// number is wrong or one message is lost.
+// The protocol's activations are the machine's, bit for bit, and its bits are the formula's; and what happens
+// when one number is wrong or one message is lost.
 #include <gtest/gtest.h>
 
 #include "rung/protocol/protocol.h"
@@ -14,19 +14,22 @@ std::unique_ptr<Task> task_of(const std::string& name, const TaskSizes& sizes) {
   return std::move(*task);
 }
 
-Transcript run(const Weights& weights, const Task& task, std::uint64_t index, const ProtocolOptions& options = {}) {
+Transcript run(const Weights& weights, const Task& task, std::uint64_t index,
+               const ProtocolOptions& options = {}) {
   auto transcript = run_protocol(weights, task, task.generate(Variant::uniform, 7, index).prompt, options);
   RUNG_REQUIRE(transcript, "{}", transcript.error().message);
   return *transcript;
 }
 
-void expect_equal(const std::string& line, const Task& task, const ProtocolOptions& options = {}, const ModelSizes& sizes = {}) {
+void expect_equal(const std::string& line, const Task& task, const ProtocolOptions& options = {},
+                  const ModelSizes& sizes = {}) {
   for (std::uint64_t seed = 0; seed < 3; ++seed) {
     const auto weights = random_model(line, task, seed, sizes);
     const auto transcript = run(weights, task, seed, options);
     const auto layers = static_cast<std::int64_t>(weights.architecture.stack.layers.size());
-    ASSERT_TRUE(transcript.equal_rows) << line << " on " << task.name() << " differs at layer " << transcript.first_difference->layer << ", position "
-                                       << transcript.first_difference->position;
+    ASSERT_TRUE(transcript.equal_rows)
+        << line << " on " << task.name() << " differs at layer " << transcript.first_difference->layer
+        << ", position " << transcript.first_difference->position;
     EXPECT_EQ(transcript.rows_compared, layers * task.prompt_length()) << line;
     EXPECT_TRUE(transcript.counts_equal) << line;
     EXPECT_EQ(transcript.charged_bits, transcript.formula_bits) << line;
@@ -41,7 +44,8 @@ TEST(protocol_equality, one_wrong_number_in_any_kind_of_message_is_seen) {
   const std::string line = "full(conv=3)+linear+sparse(B=2,k=1)";
   const auto weights = random_model(line, *task, 4);
   ASSERT_TRUE(run(weights, *task, 0).equal_rows);
-  for (const auto kind : {MessageKind::query, MessageKind::partial_sums, MessageKind::state, MessageKind::summary, MessageKind::tokens}) {
+  for (const auto kind : {MessageKind::query, MessageKind::partial_sums, MessageKind::state,
+                          MessageKind::summary, MessageKind::tokens}) {
     bool seen = false;  // rounding may hide one wrong number; some first number of the kind must show
     std::int64_t tampered = 0;
     for (std::int64_t target = 0; target < 8 && !seen; ++target) {
@@ -66,10 +70,12 @@ TEST(protocol_equality, one_wrong_number_in_any_kind_of_message_is_seen) {
 TEST(protocol_equality, a_player_denied_a_message_cannot_go_on) {
   const auto task = task_of("seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}});
   const auto weights = random_model("full(conv=3)+linear+sparse(B=2,k=1)", *task, 4);
-  for (const auto kind : {MessageKind::query, MessageKind::partial_sums, MessageKind::state, MessageKind::summary, MessageKind::selection, MessageKind::tokens}) {
+  for (const auto kind : {MessageKind::query, MessageKind::partial_sums, MessageKind::state,
+                          MessageKind::summary, MessageKind::selection, MessageKind::tokens}) {
     ProtocolOptions options;
     options.tamper = [&](const Message& message, std::vector<Int128>&) { return message.kind != kind; };
-    const auto transcript = run_protocol(weights, *task, task->generate(Variant::uniform, 7, 0).prompt, options);
+    const auto transcript =
+        run_protocol(weights, *task, task->generate(Variant::uniform, 7, 0).prompt, options);
     ASSERT_FALSE(transcript) << message_kind_name(kind);
     EXPECT_EQ(transcript.error().code, ErrorCode::missing);
     EXPECT_NE(transcript.error().message.find("none came"), std::string::npos) << transcript.error().message;
@@ -79,20 +85,65 @@ TEST(protocol_equality, a_player_denied_a_message_cannot_go_on) {
 TEST(protocol_equality, every_pattern_of_full_and_recurrent_layers_on_seqcomp) {
   for (std::int64_t L = 1; L <= 3; ++L) {
     const auto task = task_of("seqcomp", {{"L", L}, {"m", 3}});
-    for (const char* line : {"full", "full*2", "full+linear", "linear+full", "full+linear+full", "linear+full+linear+full+linear", "full*3", "linear"})
+    for (const char* line : {"full", "full*2", "full+linear", "linear+full", "full+linear+full",
+                             "linear+full+linear+full+linear", "full*3", "linear"})
       expect_equal(line, *task);
   }
 }
 
-TEST(protocol_equality, every_mixer_hands_its_state_over) {
+// Every mixer that has weights, in the shapes that take different paths.
+const std::vector<std::string> kMixers = {"full",
+                                          "full(kv=1)",
+                                          "full(conv=4)",
+                                          "full(window=3)",
+                                          "full(window=9)",
+                                          "full(chunk=4)",
+                                          "full(window=4,conv=3)",
+                                          "linear",
+                                          "linear(normalised=no,feature=identity)",
+                                          "linear(feature=taylor2)",
+                                          "linear(feature=exp)",
+                                          "linear(conv=4)",
+                                          "mamba2",
+                                          "mamba2(groups=1,conv=4)",
+                                          "mamba",
+                                          "mamba(conv=3)",
+                                          "delta",
+                                          "gdelta",
+                                          "gdelta(kv=1,conv=2)",
+                                          "loglinear",
+                                          "loglinear(base=mamba2)",
+                                          "loglinear(base=gdelta,conv=3)",
+                                          "rnn",
+                                          "rnn(cell=relu)",
+                                          "gru",
+                                          "conv(width=3)",
+                                          "identity",
+                                          "none",
+                                          "topk(k=2)",
+                                          "topk(k=3,index_heads=2,index_dim=3)",
+                                          "sparse(B=3,k=2)",
+                                          "sparse(B=2,k=1,window=3,groups=2)",
+                                          "sparse(B=5,k=1,kv=1)",
+                                          "heads(full:1,gdelta:1)"};
+
+TEST(protocol_equality, every_mixer_alone_and_around_a_full_layer_on_seqcomp) {
   const auto task = task_of("seqcomp", {{"L", 2}, {"m", 4}, {"n1", 3}});
-  for (const char* line :
-       {"mamba2", "mamba2(conv=4)", "mamba", "mamba(conv=3)", "delta", "gdelta", "gdelta(conv=2)", "loglinear", "loglinear(base=mamba2)",
-        "loglinear(base=gdelta,conv=3)", "linear(normalised=no,feature=identity)", "linear(feature=taylor2)", "linear(conv=4)", "rnn", "gru", "conv(width=3)",
-        "full(window=3)", "full(window=9)", "full(chunk=4)", "full(window=4,conv=3)", "full(conv=4)", "full(kv=1)", "identity", "none",
-        "topk(k=2)", "sparse(B=3,k=2)", "sparse(B=2,k=1,window=3)", "sparse(B=5,k=1,kv=1)"}) {
+  for (const auto& line : kMixers) {
     expect_equal(line, *task);
-    expect_equal(std::string(line) + "+full+" + line, *task);
+    expect_equal(line + "+full+" + line, *task);
+  }
+}
+
+TEST(protocol_equality, every_mixer_with_two_parties_at_every_cut) {
+  const auto task = task_of("eva", {{"n", 9}});
+  for (const auto& line : kMixers) {
+    const auto weights = random_model(line + "*2", *task, 6);
+    for (std::int64_t cut = 1; cut < task->prompt_length(); ++cut) {
+      const auto transcript = run(weights, *task, 2, {.form = ProtocolForm::two_party, .cut = cut});
+      EXPECT_TRUE(transcript.equal_rows) << line << " cut at " << cut;
+      EXPECT_TRUE(transcript.counts_equal) << line << " cut at " << cut;
+    }
   }
 }
 
@@ -117,23 +168,45 @@ TEST(protocol_equality, head_wise_mixtures_send_both_kinds_of_messages) {
   EXPECT_EQ(seen[MessageKind::state], 3);
 }
 
-TEST(protocol_equality, two_parties_at_every_cut) {
-  const auto task = task_of("eva", {{"n", 5}});
-  for (std::int64_t cut = 1; cut < task->prompt_length(); ++cut)
-    for (const char* line : {"full+gdelta", "full(conv=3)+full(window=2)", "sparse(B=2,k=1,window=2)+loglinear", "topk(k=2)+full"}) {
-      ProtocolOptions options;
-      options.form = ProtocolForm::two_party;
-      options.cut = cut;
-      expect_equal(line, *task, options);
-    }
-}
-
 TEST(protocol_equality, blocks_are_players_of_sparse_attention) {
   const auto task = task_of("two-sum", {{"n", 12}});
-  for (const char* line : {"sparse(B=4,k=1)", "sparse(B=3,k=2,window=5)", "sparse(B=2,k=2)+full", "full+sparse(B=4,k=1)"}) {
+  for (const char* line :
+       {"sparse(B=4,k=1)", "sparse(B=3,k=2,window=5)", "sparse(B=2,k=2)+full", "full+sparse(B=4,k=1)"}) {
     const auto weights = random_model(line, *task, 2);
     expect_equal(line, *task);
     EXPECT_EQ(run(weights, *task, 0).form, ProtocolForm::sparse);
+  }
+}
+
+TEST(protocol_equality, what_a_player_is_told_does_not_depend_on_later_players_tokens) {
+  const auto task = task_of("seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}});
+  const auto weights = random_model("full+sparse(B=2,k=1)+gdelta+full", *task, 9);
+  const auto told = [&](const Prompt& prompt) {  // per player, every number that counts
+    std::vector<std::vector<Int128>> heard(4);
+    ProtocolOptions options;
+    options.tamper = [&](const Message& message, std::vector<Int128>& numbers) {
+      if (is_charged(message.kind) || message.kind == MessageKind::tokens)
+        for (std::int64_t i = 0; i < 4; ++i)
+          if (message.to == i || (message.to == kLaterPlayers && message.from < i))
+            heard[static_cast<std::size_t>(i)].insert(heard[static_cast<std::size_t>(i)].end(),
+                                                      numbers.begin(), numbers.end());
+      return true;
+    };
+    EXPECT_TRUE(run_protocol(weights, *task, prompt, options));
+    return heard;
+  };
+  const Prompt prompt = task->generate(Variant::uniform, 7, 0).prompt;
+  const auto before = told(prompt);
+  for (std::int64_t t = 0; t + 1 < prompt.positions; ++t) {
+    Prompt changed = prompt;
+    auto& token = changed.fields[0][static_cast<std::size_t>(t)];
+    token = token == 0 ? 1 : token - 1;
+    const auto after = told(changed);
+    const std::int64_t owner = t < 6 ? 0 : t < 9 ? 1 : t < 10 ? 2 : 3;
+    for (std::int64_t i = 0; i < owner; ++i)
+      EXPECT_TRUE(before[static_cast<std::size_t>(i)] == after[static_cast<std::size_t>(i)])
+          << "token " << t << ", player " << i;
+    EXPECT_FALSE(before[3] == after[3]) << "token " << t;
   }
 }
 

@@ -16,7 +16,8 @@ struct ModelSizes {
   MlpActivation activation = MlpActivation::relu;
 };
 
-inline Weights random_model(const std::string& line, const Task& task, std::uint64_t seed, const ModelSizes& sizes = {}) {
+inline Weights random_model(const std::string& line, const Task& task, std::uint64_t seed,
+                            const ModelSizes& sizes = {}) {
   RandomModel model;
   model.architecture.stack = *parse_stack(line);
   auto& d = model.architecture.dimensions;
