@@ -1,5 +1,6 @@
 #include "rung/adversary/target.h"
 
+#include <boost/multiprecision/cpp_int.hpp>
 #include <nlohmann/json.hpp>
 
 #include "rung/adversary/state_bits.h"
@@ -10,6 +11,7 @@
 namespace rung {
 namespace {
 
+constexpr std::int64_t kSeparationTries = 200'000;
 constexpr int kFillings = 64;  // completions of the middle that separate() tries before it gives up
 
 // The states, or nothing when a layer's memory is a cache that grows (a collision claims nothing about those).
@@ -31,6 +33,16 @@ bool has_bounded_state(const MixerShape& m) {
     default:
       return false;
   }
+}
+
+// σ^n > 2^bits, exactly: the pigeonhole of eva and index, after all n values.
+bool more_functions_than_states(const Task& task, std::int64_t cut, std::int64_t bits) {
+  if (task.name() != "eva" && task.name() != "index") return false;
+  const auto size = task.size();
+  const auto n = size.at("n").get<std::int64_t>(), sigma = task.name() == "eva" ? n : size.at("sigma").get<std::int64_t>();
+  if (cut < n || bits > (std::int64_t{1} << 26)) return false;
+  using boost::multiprecision::cpp_int;
+  return boost::multiprecision::pow(cpp_int(sigma), static_cast<unsigned>(n)) > cpp_int(1) << static_cast<unsigned>(bits);
 }
 
 std::vector<std::int64_t> row_of(const Task& task, const Prompt& prompt, std::int64_t position) { return prompt_row(prompt, task.fields(), position); }
@@ -194,6 +206,17 @@ std::optional<std::pair<Prompt, Prompt>> separate(const Task& task, const Prompt
     }
   }
   return std::nullopt;
+}
+
+Result<std::optional<Certificate>> certify_beginnings(const Target& target, const Prompt& first, const Prompt& second) {
+  const auto pair = separate(*target.task, first, second, kSeparationTries, 1);
+  if (!pair) return std::optional<Certificate>{};
+  RUNG_TRY(auto certificate, certify_collision(target, pair->first, pair->second, first.positions));
+  if (certificate) {
+    auto& claim = std::get<CollisionClaim>(certificate->claim);
+    if (more_functions_than_states(*target.task, claim.cut, claim.nominal_bits)) claim.pair.label = ClaimLabel::forced;
+  }
+  return certificate;
 }
 
 CertifiedTask certified_task(const Task& task) {

@@ -1,0 +1,254 @@
+// Claim: two beginnings after which all layers of a recurrent stack hold the same numbers. s bits of state collide after about
+// 2^(s/2) evaluations, fewer when rounding and saturation waste bits: 2 lg(evaluations) is the effective size of the state.
+//
+// A walk x -> choices drawn from x -> state -> key is a function on 64-bit numbers. Walks run until a distinguished point (lg θ
+// leading zeros); equal end points of different starts mean that the walks met, and re-walking finds where. What met are the
+// choices, not the numbers they were drawn from: equal choices are no collision.
+//
+// Invariant: the table holds for every distinguished end one start and its distance; both are replayable at any time.
+#include "rung/adversary/distinguished_points.h"
+
+#include <cmath>
+#include <unordered_map>
+
+#include "rung/adversary/checkpoint.h"
+#include "rung/adversary/search_clock.h"
+#include "rung/spec/parallel.h"
+#include "rung/spec/random.h"
+
+namespace rung {
+namespace {
+
+constexpr std::int64_t kBatch = 256;         // walks side by side in one worker
+constexpr int kTableBits = 18;               // about 2^18 end points are stored by the time of the first collision
+constexpr std::uint64_t kPatience = 20;      // a walk 20 times longer than expected runs in a cycle
+constexpr int kSpareBits = 2;                // choices beyond the state's bits, so that collisions are of states
+constexpr std::uint64_t kEntryBytes = 64;    // of the table, with its overhead
+constexpr double kSecondsBetweenSaves = 20;
+constexpr std::size_t kMostRows = 256;       // rows a slot that are varied
+
+struct Trail {
+  std::uint64_t start = 0, length = 0;
+};
+
+bool bounded(const MixerShape& m) {
+  using enum MixerKind;
+  return m.kind == linear || m.kind == rnn || m.kind == gru || m.kind == mamba || m.kind == mamba2 || m.kind == delta || m.kind == gdelta ||
+         m.kind == conv || m.kind == identity || m.kind == none;
+}
+
+// The first slots whose choices outnumber the states.
+std::int64_t slots_for(const BeginningSpace& space, double bits) {
+  double have = 0;
+  std::int64_t count = 0;
+  for (const auto& slot : space.slots) {
+    if (have >= bits + kSpareBits) break;
+    have += std::log2(static_cast<double>(slot.rows.size()));
+    ++count;
+  }
+  return count;
+}
+
+class Search {
+ public:
+  Search(const Target& target, const SearchOptions& options, std::unique_ptr<StateKernel> kernel)
+      : target_(target), options_(options), clock_(options), kernel_(std::move(kernel)) {
+    const std::int64_t depth = kernel_->layers(), bits = kernel_->bits(depth);
+    walk_ = {.salt = spread(options.seed), .depth = depth, .first = 0, .length = slots_for(kernel_->space(), static_cast<double>(std::min<std::int64_t>(bits, 64)))};
+    zeros_ = std::clamp<int>(static_cast<int>(std::min<std::int64_t>(bits, 64)) / 2 - kTableBits, 0, 40);
+    fingerprint_ = search_fingerprint(target, "distinguished-points", options.seed, fmt::format("{} {} {}", walk_.length, zeros_, depth));
+  }
+
+  Result<Outcome> run() {
+    RUNG_CHECK(resume());
+    std::optional<Error> trouble;
+    parallel_for(worker_count(), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t worker = begin; worker < end; ++worker)
+        if (auto result = work(static_cast<std::uint64_t>(worker)); !result) {
+          const std::lock_guard lock(guard_);
+          trouble = result.error();
+          done_ = true;
+        }
+    });
+    if (trouble) return *trouble;
+    if (!certificate_) RUNG_CHECK(save());
+    Outcome outcome{.method = "distinguished-points", .nominal_bits = target_.nominal_bits};
+    outcome.evaluations = evaluations_;
+    outcome.seconds = clock_.seconds();
+    outcome.memory_bytes = table_.size() * kEntryBytes;
+    outcome.details["kernel"] = kernel_->name();
+    outcome.details["tokens_per_evaluation"] = std::to_string(walk_.length);
+    outcome.details["distinguished_points"] = std::to_string(table_.size());
+    if (certificate_) {
+      outcome.verdict = Verdict::refuted;
+      outcome.effective_bits = 2 * std::log2(static_cast<double>(first_collision_));
+      outcome.reason = fmt::format("two beginnings leave the same state, found after 2^{:.1f} evaluations", std::log2(static_cast<double>(first_collision_)));
+      outcome.certificate = std::move(certificate_);
+    } else {
+      outcome.reason = fmt::format("no collision in 2^{:.1f} evaluations", std::log2(static_cast<double>(std::max<std::uint64_t>(1, evaluations_))));
+      if (evaluations_ > 0) outcome.details["effective_bits_at_least"] = fmt::format("{:.1f}", 2 * std::log2(static_cast<double>(evaluations_)) - 2);
+    }
+    return outcome;
+  }
+
+ private:
+  bool distinguished(std::uint64_t x) const { return zeros_ == 0 || spread(x + kGoldenGamma) >> (64 - zeros_) == 0; }
+
+  Result<void> work(std::uint64_t worker) {
+    Random random(options_.seed, (worker + 1) + (resumed_from_ << 16));
+    std::vector<std::uint64_t> x(kBatch), next(kBatch);
+    std::vector<Trail> trails(kBatch);
+    const auto restart = [&](std::int64_t i) {
+      trails[static_cast<std::size_t>(i)] = {random.next(), 0};
+      x[static_cast<std::size_t>(i)] = trails[static_cast<std::size_t>(i)].start;
+    };
+    for (std::int64_t i = 0; i < kBatch; ++i) restart(i);
+    const std::uint64_t patience = kPatience << zeros_;
+    // A walk takes 2^zeros steps on average; the clock is asked every few of them.
+    while (!done_) {
+      for (int step = 0; step < 64 && !done_; ++step) {
+        kernel_->keys(walk_, x.data(), kBatch, next.data());
+        evaluations_ += kBatch;
+        for (std::int64_t i = 0; i < kBatch; ++i) {
+          auto& trail = trails[static_cast<std::size_t>(i)];
+          x[static_cast<std::size_t>(i)] = next[static_cast<std::size_t>(i)];
+          ++trail.length;
+          if (distinguished(x[static_cast<std::size_t>(i)])) {
+            RUNG_CHECK(meet(x[static_cast<std::size_t>(i)], trail));
+            restart(i);
+          } else if (trail.length > patience) {
+            restart(i);
+          }
+        }
+      }
+      const double expected = std::sqrt(1.57) * std::exp2(static_cast<double>(std::min<std::int64_t>(kernel_->bits(walk_.depth), 128)) / 2);
+      clock_.report({evaluations_, expected, table_size_ * kEntryBytes, fmt::format("{} end points", table_size_.load())});
+      if (clock_.over()) done_ = true;
+      RUNG_CHECK(save_now_and_then());
+    }
+    return {};
+  }
+
+  // A walk ended: another one may have ended here before.
+  Result<void> meet(std::uint64_t end, const Trail& trail) {
+    Trail other;
+    {
+      const std::lock_guard lock(guard_);
+      const auto [place, fresh] = table_.try_emplace(end, trail);
+      if (fresh && table_.size() * kEntryBytes > options_.memory_bytes) table_.erase(place);  // full: old end points still catch new walks
+      table_size_ = table_.size();
+      if (fresh || place->second.start == trail.start || done_) return {};
+      other = place->second;
+    }
+    std::uint64_t a = trail.start, b = other.start;
+    for (std::uint64_t left = trail.length, right = other.length; left > right; --left) a = step(a);
+    for (std::uint64_t left = trail.length, right = other.length; right > left; --right) b = step(b);
+    if (a == b) return {};  // one start lies on the other's walk
+    for (std::uint64_t next_a = step(a), next_b = step(b); next_a != next_b; next_a = step(a), next_b = step(b)) {
+      a = next_a;
+      b = next_b;
+    }
+    std::vector<std::uint16_t> one(static_cast<std::size_t>(walk_.length)), two(one.size());
+    kernel_->draw(walk_, a, one.data());
+    kernel_->draw(walk_, b, two.data());
+    if (one == two) return {};  // the same choices, drawn from two numbers
+    const std::uint64_t spent = evaluations_;
+    RUNG_TRY(auto certificate, certify_beginnings(target_, kernel_->space().prefix(one), kernel_->space().prefix(two)));
+    if (!certificate) return {};  // equal keys of different states (more than 64 bits), or an equivalent pair
+    const std::lock_guard lock(guard_);
+    if (!certificate_) {
+      certificate_ = std::move(certificate);
+      first_collision_ = spent;
+    }
+    done_ = true;
+    return {};
+  }
+  std::uint64_t step(std::uint64_t x) const {
+    std::uint64_t next = 0;
+    kernel_->keys(walk_, &x, 1, &next);
+    return next;
+  }
+
+  Result<void> resume() {
+    if (options_.checkpoint.empty()) return {};
+    RUNG_TRY(const auto bytes, load_checkpoint(options_.checkpoint, fingerprint_));
+    if (!bytes) return {};
+    CheckpointReader reader(*bytes);
+    std::uint64_t evaluations = 0, end = 0;
+    Trail trail;
+    if (!reader.take(evaluations)) return fail(ErrorCode::format, "[break] the checkpoint {} is cut short", options_.checkpoint);
+    while (!reader.done()) {
+      if (!reader.take(end) || !reader.take(trail.start) || !reader.take(trail.length)) return fail(ErrorCode::format, "[break] the checkpoint {} is cut short", options_.checkpoint);
+      table_.emplace(end, trail);
+    }
+    evaluations_ = resumed_from_ = evaluations;
+    table_size_ = table_.size();
+    return {};
+  }
+  Result<void> save_now_and_then() {
+    if (options_.checkpoint.empty() || clock_.seconds() - saved_at_ < kSecondsBetweenSaves) return {};
+    {
+      const std::lock_guard lock(saving_);
+      if (clock_.seconds() - saved_at_ < kSecondsBetweenSaves) return {};
+      saved_at_ = clock_.seconds();
+    }
+    return save();
+  }
+  Result<void> save() {
+    if (options_.checkpoint.empty()) return {};
+    CheckpointWriter writer;
+    {
+      const std::lock_guard lock(guard_);
+      writer.put(evaluations_);
+      for (const auto& [end, trail] : table_) {
+        writer.put(end);
+        writer.put(trail.start);
+        writer.put(trail.length);
+      }
+    }
+    return save_checkpoint(options_.checkpoint, fingerprint_, writer.bytes());
+  }
+
+  const Target& target_;
+  const SearchOptions& options_;
+  SearchClock clock_;
+  std::unique_ptr<StateKernel> kernel_;
+  Walk walk_;
+  int zeros_ = 0;
+  std::string fingerprint_;
+  std::atomic<std::uint64_t> evaluations_{0}, table_size_{0};
+  std::atomic<bool> done_{false};
+  std::atomic<double> saved_at_{0};
+  std::mutex guard_, saving_;
+  std::unordered_map<std::uint64_t, Trail> table_;
+  std::optional<Certificate> certificate_;
+  std::uint64_t first_collision_ = 0, resumed_from_ = 0;
+};
+
+Fitness fitness(const Target& target) {
+  if (const auto reason = not_purely_recurrent(target)) return {false, *reason, 0};
+  const double bits = static_cast<double>(target.nominal_bits);
+  return {true, fmt::format("a recurrent state of {} bits, as a black box", target.nominal_bits), bits / 2};
+}
+
+Result<Outcome> run(const Target& target, const SearchOptions& options) {
+  RUNG_TRY(auto kernel, make_state_kernel(target, *beginnings(*target.task, kMostRows)));
+  return Search(target, options, std::move(kernel)).run();
+}
+
+}  // namespace
+
+std::optional<std::string> not_purely_recurrent(const Target& target) {
+  if (!target.weights.architecture.dimensions.causal) return "an encoder has no state";
+  for (std::size_t i = 0; i < target.layers.size(); ++i)
+    if (!bounded(target.layers[i].mixer))
+      return fmt::format("layer {} is {}: a memory that grows with the prompt", i, mixer_word(target.layers[i].mixer.kind).name);
+  if (!beginnings(*target.task, 2)) return fmt::format("{} has no family of beginnings that must be kept apart", target.task->name());
+  return std::nullopt;
+}
+
+AttackMethod distinguished_points_method() {
+  return {"distinguished-points", "two beginnings with the same state, by walks to distinguished points", &fitness, &run};
+}
+
+}  // namespace rung

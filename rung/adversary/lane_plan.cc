@@ -1,0 +1,197 @@
+#include "rung/adversary/lane_plan.h"
+
+#include <cmath>
+
+#include "rung/exact/tensor_source.h"
+
+namespace rung {
+namespace {
+
+// Reads through the exact machine's own source, so defaults and ranges are decided at one place.
+class Planner {
+ public:
+  Planner(const Target& target) : target_(target), source_(target.weights) {}
+
+  Result<LanePlan> plan() {
+    const auto& dimensions = target_.weights.architecture.dimensions;
+    if (!target_.exact()) return fail(ErrorCode::unsupported, "real weights");
+    if (!dimensions.causal) return fail(ErrorCode::unsupported, "an encoder");
+    if (dimensions.norm != Norm::none) return fail(ErrorCode::unsupported, "norms");
+    LanePlan plan;
+    plan.width = dimensions.width;
+    plan.stream_bits = source_.width("stream").bits;
+    note(plan.stream_bits + 2);
+    for (std::size_t i = 0; i < target_.layers.size(); ++i) {
+      RUNG_TRY(auto layer, read_layer(i, plan));
+      plan.layers.push_back(std::move(layer));
+    }
+    plan.sum_bits = sum_bits_;
+    RUNG_REQUIRE(!source_.error(), "{}", source_.error()->message);  // the machine has loaded these weights
+    return plan;
+  }
+
+ private:
+  Result<LaneLayer> read_layer(std::size_t index, const LanePlan& plan) {
+    using enum MixerKind;
+    const LayerShape& shape = target_.layers[index];
+    const MixerShape& m = shape.mixer;
+    auto source = source_.under(fmt::format("layers.{}", index));
+    LaneLayer layer;
+    layer.shape = m;
+    layer.accumulator = target_.weights.accumulator;
+    const auto& dimensions = target_.weights.architecture.dimensions;
+    layer.accumulator_bits = static_cast<int>(dimensions.accumulator_bits.value_or(dimensions.precision.bits));
+    if (m.conv > 0) return fail(ErrorCode::unsupported, "layer {}: a short convolution", index);
+    layer.output_bits = source.width("y").bits;
+    const auto map = [&](const char* name, std::int64_t rows) { return read_map(source, name, rows, plan.width, plan.stream_bits); };
+    int state = layer.accumulator_bits;
+    switch (m.kind) {
+      case linear: {
+        if (m.feature == FeatureMap::taylor2) return fail(ErrorCode::unsupported, "layer {}: taylor2 features", index);
+        layer.query = map("q", m.heads * m.key_dim);
+        layer.key = map("k", m.heads * m.key_dim);
+        layer.value = map("v", m.heads * m.value_dim);
+        layer.feature_bits = source.width("feature").bits;
+        const bool table = m.feature == FeatureMap::elu1 || m.feature == FeatureMap::exp;
+        if (table) layer.feature_table = read_table(source, "feature");
+        const int feature = table ? layer.feature_bits : std::max(layer.key.bits, layer.query.bits);
+        layer.update_shift = source.shift("update.shift");
+        layer.read_shift = source.shift("read.shift");
+        layer.scale = source.scalar("value.scale", 1, 1, std::int64_t{1} << 32);
+        layer.numbers = m.heads * (m.value_dim + (m.normalised ? 1 : 0)) * m.key_dim;
+        if (layer.accumulator == Accumulator::exact) state = feature + layer.value.bits + ceil_lg(static_cast<std::uint64_t>(target_.length()) + 1);
+        note(feature + layer.value.bits + 1 + shift_growth(layer.update_shift));
+        note(state + 2);
+        note(state + feature + ceil_lg(static_cast<std::uint64_t>(m.key_dim)) + 1 + shift_growth(layer.read_shift));
+        break;
+      }
+      case mamba2:
+        layer.value = map("x", m.heads * m.value_dim);
+        layer.key = map("b", m.kv_heads * m.key_dim);
+        layer.query = map("c", m.kv_heads * m.key_dim);
+        layer.gate = map("gate", m.heads);
+        layer.gate_table = read_table(source, "gate");
+        layer.decay_shift = source.shift("decay.shift");
+        layer.read_shift = source.shift("read.shift");
+        layer.numbers = m.heads * m.value_dim * m.key_dim;
+        note(state + table_bits(layer.gate_table) + shift_growth(layer.decay_shift) + 1);
+        note(layer.value.bits + layer.key.bits + 1);
+        note(std::max(state, layer.value.bits + layer.key.bits) + 2);
+        note(state + layer.query.bits + ceil_lg(static_cast<std::uint64_t>(m.key_dim)) + 1 + shift_growth(layer.read_shift));
+        break;
+      case delta:
+      case gdelta: {
+        layer.query = map("q", m.kv_heads * m.key_dim);
+        layer.key = map("k", m.kv_heads * m.key_dim);
+        layer.value = map("v", m.heads * m.value_dim);
+        layer.beta = map("beta", m.heads);
+        layer.beta_table = read_table(source, "beta");
+        if (m.kind == gdelta) {
+          layer.gate = map("gate", m.heads);
+          layer.gate_table = read_table(source, "gate");
+          layer.decay_shift = source.shift("decay.shift");
+          note(state + table_bits(layer.gate_table) + shift_growth(layer.decay_shift) + 1);
+        }
+        int channel = std::max(layer.query.bits, layer.key.bits);
+        if (source.has("key.fraction")) {
+          layer.unit = NormRule{static_cast<int>(source.scalar("key.fraction", 0, 0, 24)), static_cast<int>(source.scalar("key.extra", 8, 0, 24)),
+                                source.width("key"), 0};
+          channel = layer.unit->width.bits;
+        }
+        layer.predict_shift = source.shift("predict.shift");
+        layer.write_shift = source.shift("write.shift");
+        layer.read_shift = source.shift("read.shift");
+        layer.numbers = m.heads * m.value_dim * m.key_dim;
+        const int dot = state + channel + ceil_lg(static_cast<std::uint64_t>(m.key_dim)) + 2;
+        note(dot + std::max(shift_growth(layer.read_shift), shift_growth(layer.predict_shift)));
+        note(state + channel + table_bits(layer.beta_table) + 1 + shift_growth(layer.write_shift));
+        note(layer.value.bits + 2);
+        break;
+      }
+      case rnn:
+        layer.value = map("x", m.inner);
+        layer.key = read_map(source, "h", m.inner, m.inner, state);
+        layer.cell_shift = source.shift("cell.shift");
+        if (!m.relu_cell) layer.cell_table = read_table(source, "cell");
+        layer.numbers = m.inner;
+        note(sum_bits_ + 1 + shift_growth(layer.cell_shift));
+        break;
+      case identity:
+        layer.value = map("v", m.inner > 0 ? m.inner : m.output_width());
+        break;
+      case none:
+        break;
+      default:
+        return fail(ErrorCode::unsupported, "layer {}: {}", index, mixer_word(m.kind).name);
+    }
+    if (m.kind != none) layer.output = read_map(source, "o", plan.width, m.output_width(), layer.output_bits);
+    std::int64_t from = plan.width;
+    int from_bits = plan.stream_bits;
+    for (std::size_t k = 0; k <= shape.mlp.size() && !shape.mlp.empty(); ++k) {
+      const std::int64_t to = k < shape.mlp.size() ? shape.mlp[k] : plan.width;
+      layer.mlp.push_back(read_map(source, fmt::format("mlp.{}", k), to, from, from_bits));
+      if (k < shape.mlp.size()) {
+        layer.activation.emplace_back();
+        if (dimensions.activation != MlpActivation::relu) layer.activation.back() = read_table(source, fmt::format("mlp.{}", k));
+      }
+      from = to;
+      from_bits = layer.mlp.back().bits;
+    }
+    return layer;
+  }
+
+  LaneMap read_map(TensorSource& source, const std::string& name, std::int64_t rows, std::int64_t cols, int input_bits) {
+    LaneMap map{rows, cols, source.numbers<std::int64_t>(name + ".weight", {rows, cols}), {}, source.shift(name + ".shift"), source.width(name).bits};
+    if (source.has(name + ".bias")) map.bias = source.numbers<std::int64_t>(name + ".bias", {rows});
+    double largest = 0;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      double sum = map.bias.empty() ? 0 : std::abs(static_cast<double>(map.bias[static_cast<std::size_t>(r)]));
+      for (std::int64_t c = 0; c < cols; ++c) sum += std::ldexp(std::abs(static_cast<double>(map.weight[static_cast<std::size_t>(r * cols + c)])), input_bits - 1);
+      largest = std::max(largest, sum);
+    }
+    note(static_cast<int>(std::ceil(std::log2(largest + 1))) + 2 + shift_growth(map.shift));
+    note(map.bits + 1);
+    return map;
+  }
+  LaneTable read_table(TensorSource& source, const std::string& name) {
+    const Table table = source.table(name, "identity");
+    note(table.bits() + 1);
+    return {table.low, table.values};
+  }
+  static int table_bits(const LaneTable& table) { return Table{table.low, table.values, {}}.bits(); }
+  void note(int bits) { sum_bits_ = std::max(sum_bits_, bits); }
+
+  const Target& target_;
+  TensorSource source_;
+  int sum_bits_ = 0;
+};
+
+}  // namespace
+
+std::int64_t LaneLayer::update_channels() const {
+  using enum MixerKind;
+  switch (shape.kind) {
+    case linear: return shape.heads * (shape.key_dim + shape.value_dim);
+    case mamba2: return shape.kv_heads * shape.key_dim + shape.heads * (shape.value_dim + 1);
+    case delta: return shape.kv_heads * shape.key_dim + shape.heads * (shape.value_dim + 1);
+    case gdelta: return shape.kv_heads * shape.key_dim + shape.heads * (shape.value_dim + 2);
+    case rnn: return shape.inner;
+    default: return 0;
+  }
+}
+
+std::int64_t LaneLayer::read_channels() const {
+  using enum MixerKind;
+  switch (shape.kind) {
+    case linear: return shape.heads * shape.key_dim;
+    case mamba2:
+    case delta:
+    case gdelta: return shape.kv_heads * shape.key_dim;
+    case identity: return value.rows;
+    default: return 0;
+  }
+}
+
+Result<LanePlan> plan_lanes(const Target& target) { return Planner(target).plan(); }
+
+}  // namespace rung

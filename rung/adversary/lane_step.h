@@ -1,0 +1,292 @@
+// One token through one layer, written once for a plain int64 and for vectors of lanes: what a token brings (channels), what
+// it does to the state (update), what the layer hands on (read). The same rules as rung/exact/mechanisms, which a test
+// compares; kept apart from them because there a number is one number.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#include "rung/adversary/lane_plan.h"
+
+namespace rung::lanes {
+
+inline constexpr std::size_t kVectorBytes = 64;
+
+template <class V>
+struct VectorOf {
+  typedef V type __attribute__((vector_size(kVectorBytes)));
+};
+template <class V>
+using Vector = typename VectorOf<V>::type;
+
+template <class N>
+struct Element {
+  using type = std::remove_cvref_t<decltype(std::declval<N>()[0])>;
+  static constexpr int kLanes = static_cast<int>(kVectorBytes / sizeof(type));
+};
+template <>
+struct Element<std::int64_t> {
+  using type = std::int64_t;
+  static constexpr int kLanes = 1;
+};
+
+#define RUNG_INLINE [[gnu::always_inline]] inline
+
+template <class N>
+RUNG_INLINE N all(std::int64_t value) {
+  return N{} + static_cast<typename Element<N>::type>(value);
+}
+template <class N>
+RUNG_INLINE typename Element<N>::type lane(const N& x, int i) {
+  if constexpr (Element<N>::kLanes == 1)
+    return x;
+  else
+    return x[i];
+}
+template <class N>
+RUNG_INLINE void set_lane(N& x, int i, std::int64_t value) {
+  if constexpr (Element<N>::kLanes == 1)
+    x = value;
+  else
+    x[i] = static_cast<typename Element<N>::type>(value);
+}
+
+// x / 2^shift, ties to even: floor((x + half - 1 + the quotient's lowest bit) / 2^shift).
+template <class N>
+RUNG_INLINE N rsh(N x, int shift) {
+  using V = typename Element<N>::type;
+  if (shift == 0) return x;
+  if (shift < 0) return x * all<N>(std::int64_t{1} << -shift);
+  if (shift >= static_cast<int>(sizeof(V)) * 8 - 1) return N{};
+  const V by = static_cast<V>(shift);
+  return (x + all<N>((std::int64_t{1} << (shift - 1)) - 1) + ((x >> by) & all<N>(1))) >> by;
+}
+template <class N>
+RUNG_INLINE N sat(N x, int bits) {
+  using V = typename Element<N>::type;
+  if (bits >= static_cast<int>(sizeof(V)) * 8) return x;
+  const N high = all<N>((std::int64_t{1} << (bits - 1)) - 1), low = all<N>(-(std::int64_t{1} << (bits - 1)));
+  x = x > high ? high : x;
+  return x < low ? low : x;
+}
+template <class N>
+RUNG_INLINE N wrap_to(N x, int bits) {
+  using V = typename Element<N>::type;
+  const int unused = static_cast<int>(sizeof(V)) * 8 - bits;
+  if (unused <= 0) return x;
+  const V by = static_cast<V>(unused);
+  return (x << by) >> by;
+}
+template <class N>
+RUNG_INLINE N settle(const LaneLayer& layer, N x) {
+  return layer.accumulator == Accumulator::wrap ? wrap_to(x, layer.accumulator_bits) : sat(x, layer.accumulator_bits);
+}
+template <class N>
+RUNG_INLINE N relu(N x) {
+  return x > N{} ? x : N{};
+}
+template <class N>
+RUNG_INLINE N look(const LaneTable& table, N x) {
+  N y = N{};
+  const auto last = static_cast<std::int64_t>(table.values.size()) - 1;
+  for (int i = 0; i < Element<N>::kLanes; ++i) {
+    const std::int64_t index = static_cast<std::int64_t>(lane(x, i)) - table.low;
+    set_lane(y, i, table.values[static_cast<std::size_t>(index < 0 ? 0 : index > last ? last : index)]);
+  }
+  return y;
+}
+
+template <class N>
+RUNG_INLINE N row_sum(const LaneMap& map, std::int64_t row, const N* x) {
+  N sum = map.bias.empty() ? N{} : all<N>(map.bias[static_cast<std::size_t>(row)]);
+  const std::int64_t* weight = map.weight.data() + row * map.cols;
+  for (std::int64_t c = 0; c < map.cols; ++c) sum += all<N>(weight[c]) * x[c];
+  return sum;
+}
+template <class N>
+RUNG_INLINE void apply(const LaneMap& map, const N* x, N* y) {
+  for (std::int64_t r = 0; r < map.rows; ++r) y[r] = sat(rsh(row_sum(map, r, x), map.shift), map.bits);
+}
+
+// Features of linear attention, unit keys of delta: in place.
+template <class N>
+RUNG_INLINE void dress(const LaneLayer& layer, N* channels, std::int64_t heads) {
+  const MixerShape& m = layer.shape;
+  const std::int64_t count = heads * m.key_dim;
+  if (m.kind == MixerKind::linear) {
+    if (m.feature == FeatureMap::relu)
+      for (std::int64_t c = 0; c < count; ++c) channels[c] = relu(channels[c]);
+    if (m.feature == FeatureMap::elu1 || m.feature == FeatureMap::exp)
+      for (std::int64_t c = 0; c < count; ++c) channels[c] = sat(look(layer.feature_table, channels[c]), layer.feature_bits);
+  } else if (layer.unit) {
+    std::vector<std::int64_t> row(static_cast<std::size_t>(m.key_dim));
+    for (std::int64_t h = 0; h < heads; ++h)
+      for (int i = 0; i < Element<N>::kLanes; ++i) {
+        for (std::int64_t c = 0; c < m.key_dim; ++c) row[static_cast<std::size_t>(c)] = lane(channels[h * m.key_dim + c], i);
+        normalise<Exact64>(Exact64{}, row.data(), nullptr, m.key_dim, 1, *layer.unit, row.data());
+        for (std::int64_t c = 0; c < m.key_dim; ++c) set_lane(channels[h * m.key_dim + c], i, row[static_cast<std::size_t>(c)]);
+      }
+  }
+}
+
+// What the token brings to the state: keys, values, then gates (update_channels() numbers).
+template <class N>
+RUNG_INLINE void update_channels(const LaneLayer& layer, const N* x, N* out) {
+  using enum MixerKind;
+  const MixerShape& m = layer.shape;
+  switch (m.kind) {
+    case linear:
+    case mamba2:
+    case delta:
+    case gdelta: {
+      apply(layer.key, x, out);
+      dress(layer, out, m.kind == linear ? m.heads : m.kv_heads);
+      out += layer.key.rows;
+      apply(layer.value, x, out);
+      out += layer.value.rows;
+      if (m.kind == delta || m.kind == gdelta) {
+        apply(layer.beta, x, out);
+        for (std::int64_t h = 0; h < m.heads; ++h) out[h] = look(layer.beta_table, out[h]);
+        out += m.heads;
+      }
+      if (m.kind == mamba2 || m.kind == gdelta) {
+        apply(layer.gate, x, out);
+        for (std::int64_t h = 0; h < m.heads; ++h) out[h] = look(layer.gate_table, out[h]);
+      }
+      return;
+    }
+    case rnn:
+      for (std::int64_t r = 0; r < m.inner; ++r) out[r] = row_sum(layer.value, r, x);
+      return;
+    default:
+      return;
+  }
+}
+// What the read needs of the token: features of the query; identity: the value itself.
+template <class N>
+RUNG_INLINE void read_channels(const LaneLayer& layer, const N* x, N* out) {
+  if (layer.shape.kind == MixerKind::identity) return apply(layer.value, x, out);
+  if (layer.query.rows == 0) return;
+  apply(layer.query, x, out);
+  dress(layer, out, layer.shape.kind == MixerKind::linear ? layer.shape.heads : layer.shape.kv_heads);
+}
+
+template <class N>
+RUNG_INLINE void update(const LaneLayer& layer, const N* channels, N* state, N* scratch) {
+  using enum MixerKind;
+  const MixerShape& m = layer.shape;
+  const std::int64_t dk = m.key_dim, dv = m.value_dim;
+  switch (m.kind) {
+    case linear: {
+      const N* value = channels + m.heads * dk;
+      const auto add = [&](N& s, N d, int shift) __attribute__((always_inline)) {
+        if (layer.accumulator == Accumulator::exact)
+          s += d;
+        else if (layer.accumulator == Accumulator::wrap)
+          s = wrap_to(s + d, layer.accumulator_bits);
+        else
+          s = sat(s + rsh(d, shift), layer.accumulator_bits);
+      };
+      for (std::int64_t h = 0; h < m.heads; ++h) {
+        const N* phi = channels + h * dk;
+        for (std::int64_t r = 0; r < dv; ++r)
+          for (std::int64_t c = 0; c < dk; ++c) add(*state++, value[h * dv + r] * phi[c], layer.update_shift);
+        if (m.normalised)
+          for (std::int64_t c = 0; c < dk; ++c) add(*state++, phi[c], 0);
+      }
+      return;
+    }
+    case mamba2: {
+      const N* value = channels + m.kv_heads * dk;
+      const N* decay = value + m.heads * dv;
+      for (std::int64_t h = 0; h < m.heads; ++h) {
+        const N* key = channels + h / (m.heads / m.kv_heads) * dk;
+        for (std::int64_t r = 0; r < dv; ++r)
+          for (std::int64_t c = 0; c < dk; ++c, ++state)
+            *state = settle(layer, rsh(decay[h] * *state, layer.decay_shift) + value[h * dv + r] * key[c]);
+      }
+      return;
+    }
+    case delta:
+    case gdelta: {
+      const N* value = channels + m.kv_heads * dk;
+      const N* beta = value + m.heads * dv;
+      const N* alpha = beta + m.heads;
+      for (std::int64_t h = 0; h < m.heads; ++h) {
+        const N* key = channels + h / (m.heads / m.kv_heads) * dk;
+        for (std::int64_t r = 0; r < dv; ++r, state += dk) {
+          N seen = N{};
+          for (std::int64_t c = 0; c < dk; ++c) {
+            if (m.kind == gdelta) state[c] = settle(layer, rsh(alpha[h] * state[c], layer.decay_shift));
+            seen += state[c] * key[c];
+          }
+          const N error = settle(layer, value[h * dv + r] - rsh(seen, layer.predict_shift));
+          for (std::int64_t c = 0; c < dk; ++c) state[c] = settle(layer, state[c] + rsh(beta[h] * error * key[c], layer.write_shift));
+        }
+      }
+      return;
+    }
+    case rnn:
+      for (std::int64_t i = 0; i < m.inner; ++i) {
+        const N sum = rsh(channels[i] + row_sum(layer.key, i, state), layer.cell_shift);
+        scratch[i] = settle(layer, m.relu_cell ? relu(sum) : look(layer.cell_table, sum));
+      }
+      for (std::int64_t i = 0; i < m.inner; ++i) state[i] = scratch[i];
+      return;
+    default:
+      return;
+  }
+}
+
+// The layer's output row x from its state, in place: mixer, W_O, residual, MLP. `scratch` holds two rows of the widest width.
+template <class N>
+RUNG_INLINE void read(const LaneLayer& layer, const N* channels, const N* state, int stream_bits, std::int64_t width, N* x, N* scratch, N* other) {
+  using enum MixerKind;
+  const MixerShape& m = layer.shape;
+  const std::int64_t dk = m.key_dim, dv = m.value_dim;
+  N* y = scratch;
+  if (m.kind == identity)
+    for (std::int64_t i = 0; i < layer.value.rows; ++i) y[i] = sat(channels[i], layer.output_bits);
+  if (m.kind == rnn)
+    for (std::int64_t i = 0; i < m.inner; ++i) y[i] = sat(state[i], layer.output_bits);
+  if (m.kind == linear || m.kind == mamba2 || m.kind == delta || m.kind == gdelta)
+    for (std::int64_t h = 0; h < m.heads; ++h) {
+      const bool normalised = m.kind == linear && m.normalised;
+      const N* query = channels + (m.kind == linear ? h : h / (m.heads / m.kv_heads)) * dk;
+      const N* rows = state + h * (dv + (normalised ? 1 : 0)) * dk;
+      const auto dot = [&](std::int64_t r) __attribute__((always_inline)) {
+        N sum = N{};
+        for (std::int64_t c = 0; c < dk; ++c) sum += rows[r * dk + c] * query[c];
+        return sum;
+      };
+      const N den = normalised ? dot(dv) : N{};
+      for (std::int64_t r = 0; r < dv; ++r) {
+        const N num = dot(r);
+        if (!normalised) {
+          y[h * dv + r] = sat(rsh(num, layer.read_shift), layer.output_bits);
+          continue;
+        }
+        for (int i = 0; i < Element<N>::kLanes; ++i)
+          set_lane(y[h * dv + r], i, saturate(rounded_quotient<Int128>(lane(num, i), lane(den, i), layer.scale), layer.output_bits));
+      }
+    }
+  if (m.kind != none)
+    for (std::int64_t w = 0; w < width; ++w)
+      other[w] = sat(x[w] + sat(rsh(row_sum(layer.output, w, y), layer.output.shift), layer.output.bits), stream_bits);
+  if (m.kind != none)
+    for (std::int64_t w = 0; w < width; ++w) x[w] = other[w];
+  if (layer.mlp.empty()) return;
+  const N* from = x;
+  N *to = scratch, *next = other;
+  for (std::size_t k = 0; k < layer.mlp.size(); ++k) {
+    apply(layer.mlp[k], from, to);
+    if (k < layer.activation.size())
+      for (std::int64_t i = 0; i < layer.mlp[k].rows; ++i)
+        to[i] = layer.activation[k] ? sat(look(*layer.activation[k], to[i]), layer.mlp[k].bits) : relu(to[i]);
+    from = to;
+    std::swap(to, next);
+  }
+  for (std::int64_t w = 0; w < width; ++w) x[w] = sat(x[w] + from[w], stream_bits);
+}
+
+}  // namespace rung::lanes

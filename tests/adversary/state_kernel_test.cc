@@ -1,0 +1,109 @@
+#include "rung/adversary/state_kernel.h"
+
+#include "rung/adversary/lane_kernel.h"
+#include "rung/spec/random.h"
+#include "targets.h"
+
+namespace rung {
+namespace {
+
+struct Case {
+  std::string label;
+  RandomTarget model;
+  std::string task = "eva";
+  TaskSizes sizes = {{"n", 12}};
+};
+
+class state_kernel : public testing::TestWithParam<Case> {};
+
+// The states of lanes, of the exact machine, and the keys made of them, on random beginnings.
+void compare(const Target& target, const StateKernel& kernel, std::int64_t prompts) {
+  const auto session = make_session_kernel(target, kernel.space());
+  const auto slots = static_cast<std::int64_t>(kernel.space().slots.size());
+  Random random(7);
+  for (std::int64_t depth = 1; depth <= kernel.layers(); ++depth) {
+    const std::int64_t length = slots, count = prompts / kernel.layers();
+    std::vector<std::uint16_t> choices(static_cast<std::size_t>(count * length));
+    for (std::int64_t i = 0; i < count; ++i)
+      for (std::int64_t j = 0; j < length; ++j)
+        choices[static_cast<std::size_t>(i * length + j)] = static_cast<std::uint16_t>(random.below(kernel.space().slots[static_cast<std::size_t>(j)].rows.size()));
+    std::vector<std::int64_t> fast(static_cast<std::size_t>(count * kernel.numbers(depth))), slow(fast.size());
+    kernel.run(depth, 0, length, count, choices.data(), nullptr, false, fast.data());
+    session->run(depth, 0, length, count, choices.data(), nullptr, false, slow.data());
+    ASSERT_EQ(fast, slow) << "depth " << depth;
+    // Restarted in the middle, each from its own state.
+    const std::int64_t half = length / 2;
+    std::vector<std::uint16_t> front, back;
+    for (std::int64_t i = 0; i < count; ++i) {
+      front.insert(front.end(), choices.begin() + i * length, choices.begin() + i * length + half);
+      back.insert(back.end(), choices.begin() + i * length + half, choices.begin() + (i + 1) * length);
+    }
+    std::vector<std::int64_t> middle(fast.size()), end(fast.size());
+    kernel.run(depth, 0, half, count, front.data(), nullptr, false, middle.data());
+    kernel.run(depth, half, length - half, count, back.data(), middle.data(), false, end.data());
+    ASSERT_EQ(end, fast) << "restarted, depth " << depth;
+    const Walk walk{.salt = 3, .depth = depth, .first = 0, .length = half};
+    std::vector<std::uint64_t> x(37), quick(37), plain(37);
+    for (auto& value : x) value = random.next();
+    kernel.keys(walk, x.data(), 37, quick.data());
+    kernel.StateKernel::keys(walk, x.data(), 37, plain.data());
+    ASSERT_EQ(quick, plain);
+    if (!kernel.key_is_injective(depth)) continue;
+    const auto rows = kernel.space().slots[static_cast<std::size_t>(half)].rows.size();
+    std::vector<std::uint64_t> next(37 * rows), plain_next(37 * rows);
+    kernel.successors(depth, half, quick.data(), 37, next.data());
+    kernel.StateKernel::successors(depth, half, quick.data(), 37, plain_next.data());
+    ASSERT_EQ(next, plain_next);
+  }
+}
+
+TEST_P(state_kernel, has_the_states_of_the_exact_machine) {
+  const auto& [label, model, task, sizes] = GetParam();
+  const auto target = random_target(model, task_of(task, sizes));
+  const auto space = beginnings(*target.task, 64);
+  ASSERT_TRUE(space);
+  auto plan = plan_lanes(target);
+  ASSERT_TRUE(plan) << plan.error().message;
+  for (const bool wide : {false, true}) {
+    auto kernel = make_lane_kernel(target, *space, *plan, wide);
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    compare(target, **kernel, 4000);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    every_mixer, state_kernel,
+    testing::Values(Case{"linear_wrap", {"linear(heads=2,dim=2,feature=relu,normalised=no)*2"}}, Case{"linear_normalised", {"linear(heads=1,dim=3)*2"}},
+                    Case{"linear_round", {.architecture = "linear(heads=1,dim=2)*2", .accumulator = Accumulator::round}},
+                    Case{"linear_exact", {.architecture = "linear(heads=1,dim=2)*2", .accumulator = Accumulator::exact}},
+                    Case{"mamba2", {.architecture = "mamba2(heads=2,dim=2,state=2)*3", .precision = 8}},
+                    Case{"mamba2_saturating", {.architecture = "mamba2(heads=2,dim=2,state=2)*2", .accumulator = Accumulator::round}},
+                    Case{"delta", {.architecture = "delta(heads=2,dim=2)*2", .accumulator = Accumulator::round}},
+                    Case{"gdelta", {.architecture = "gdelta(heads=2,dim=2)*2", .precision = 8, .accumulator = Accumulator::round}},
+                    Case{"rnn", {.architecture = "rnn(size=3)*2", .accumulator = Accumulator::round}},
+                    Case{"mlp", {.architecture = "gdelta(heads=1,dim=2)+identity+rnn(size=2)+none+mamba2(heads=1,dim=2,state=2)", .mlp = {5, 3}}},
+                    Case{"mqar", {.architecture = "mamba2(heads=1,dim=2,state=2)*2"}, "mqar", {{"n", 4}, {"queries", 1}}},
+                    Case{"retrieval", {.architecture = "delta(heads=1,dim=2)"}, "retrieval", {{"n", 6}}}),
+    [](const auto& info) { return info.param.label; });
+
+TEST(state_kernel, has_the_states_of_the_exact_machine_on_a_hundred_thousand_prompts) {
+  const auto target = random_target({.architecture = "mamba2(heads=2,dim=2,state=2)", .precision = 8}, task_of("eva", {{"n", 12}}));
+  std::string why;
+  auto kernel = make_state_kernel(target, *beginnings(*target.task, 64), &why);
+  ASSERT_TRUE(kernel);
+  EXPECT_EQ((*kernel)->name(), "lanes of int32") << why;
+  EXPECT_EQ((*kernel)->bits(1), 64);
+  compare(target, **kernel, 100'000);
+}
+
+TEST(state_kernel, asks_the_machine_where_lanes_do_not_know_the_mixer) {
+  const auto target = random_target({.architecture = "gru(size=2)"}, task_of("eva", {{"n", 5}}));
+  std::string why;
+  auto kernel = make_state_kernel(target, *beginnings(*target.task, 64), &why);
+  ASSERT_TRUE(kernel);
+  EXPECT_EQ((*kernel)->name(), "session");
+  EXPECT_NE(why, "");
+}
+
+}  // namespace
+}  // namespace rung
