@@ -7,6 +7,11 @@
 #include "rung/adversary/attack.h"
 #include "rung/adversary/big_bucket.h"
 #include "rung/adversary/class_refinement.h"
+#include "rung/adversary/distinguished_points.h"
+#include "rung/adversary/generalised_birthday.h"
+#include "rung/adversary/hierarchical.h"
+#include "rung/adversary/lattice.h"
+#include "rung/adversary/reachable_states.h"
 #include "rung/adversary/flip.h"
 #include "rung/adversary/sparse_blocks.h"
 #include "rung/adversary/wrong_answer.h"
@@ -28,6 +33,11 @@ std::span<const AttackMethod> attack_methods() {
       big_bucket_method(),
       sparse_blocks_method(),
       class_refinement_method(),
+      reachable_states_method(),
+      distinguished_points_method(),
+      hierarchical_method(),
+      generalised_birthday_method(),
+      lattice_method(),
       flip_method(),
       additive_sums_method(),
       wrong_answer_method(),

@@ -6,6 +6,7 @@
 #include "rung/adversary/attack.h"
 #include "rung/constructions/construction.h"
 #include "rung/exact/random_model.h"
+#include "rung/spec/safetensors.h"
 
 namespace rung {
 
@@ -48,6 +49,39 @@ inline Target random_target(const RandomTarget& wanted, std::shared_ptr<const Ta
   RUNG_REQUIRE(target.ok(), "{}", target.error().message);
   target->model_sha256 = sha256("");
   return std::move(*target);
+}
+
+// The same model with other weights; the tensor must exist.
+inline Target with_tensors(Target target, const std::map<std::string, std::vector<std::int64_t>>& changes) {
+  for (const auto& [name, values] : changes) {
+    auto& tensor = target.weights.tensors.at(name);
+    tensor = integer_tensor(tensor.shape, values);
+  }
+  auto changed = make_target(std::move(target.weights), target.task);
+  RUNG_REQUIRE(changed.ok(), "{}", changed.error().message);
+  changed->model_sha256 = sha256("");
+  return std::move(*changed);
+}
+
+// One layer of linear attention, unnormalised, whose value is the token itself and whose key depends on the position alone:
+// f adds f(i) times a key of `entries` numbers of `bits` bits.
+inline Target linear_values_target(std::int64_t n, std::int64_t entries, int bits, Accumulator accumulator, std::optional<std::int64_t> accumulator_bits) {
+  auto target = random_target({.architecture = fmt::format("linear(heads=1,dim={},vdim=1,feature=identity,normalised=no)", entries),
+                               .width = 16, .precision = bits, .accumulator_bits = accumulator_bits, .accumulator = accumulator},
+                              task_of("eva", {{"n", n}}));
+  const auto numbers = [&](const std::string& name) {
+    std::vector<std::int64_t> values;
+    const auto& tensor = target.weights.tensors.at(name);
+    for (std::int64_t i = 0; i < tensor.size(); ++i) values.push_back(tensor.integer(i));
+    return values;
+  };
+  auto token = numbers("embed.token.table"), position = numbers("embed.position.table"), key = numbers("layers.0.k.weight"), value = numbers("layers.0.v.weight");
+  for (std::size_t i = 0; i < token.size(); ++i) token[i] = i % 16 == 0 ? static_cast<std::int64_t>(i / 16) : 0;
+  for (std::size_t i = 0; i < position.size(); i += 16) position[i] = 0;
+  for (std::size_t i = 0; i < key.size(); i += 16) key[i] = 0;
+  for (std::size_t i = 0; i < value.size(); ++i) value[i] = i == 0;
+  return with_tensors(std::move(target), {{"embed.token.table", token}, {"embed.position.table", position}, {"layers.0.k.weight", key},
+                                          {"layers.0.v.weight", value}, {"layers.0.v.shift", {0}}});
 }
 
 inline Target constructed_target(const std::string& name, const TaskSizes& sizes, const std::map<std::string, std::string>& options = {}) {

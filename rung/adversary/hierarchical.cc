@@ -1,0 +1,257 @@
+// Claim: a stack of L recurrent layers with s bits each collides after about r K^(L-1) 2^(s/2) token steps, K = s/2 + O(1), not
+// 2^(Ls/2), on prompts of r K^(L-1) tokens.
+//
+// collide(1) is a birthday on layer 1 over one segment of r tokens. collide(l) lines up segments, each a pair from collide(l-1)
+// started where the one before ended: all 2^K mixtures of their sides agree on the layers below l, and among them two agree
+// on layer l. The segments are added one by one, the leaves doubling each time, until two leaves are equal.
+//
+// Invariant: both sides of a segment lead from one common state of the layers 1..l to one common state of them.
+#include "rung/adversary/hierarchical.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "rung/adversary/distinguished_points.h"
+#include "rung/adversary/search_clock.h"
+#include "rung/spec/parallel.h"
+
+namespace rung {
+namespace {
+
+constexpr std::size_t kMostRows = 64;        // rows a slot that are varied
+constexpr double kSpareBits = 4;             // strings a birthday may draw: 2^(s/2 + kSpareBits)
+constexpr std::int64_t kBatch = 1 << 14;     // evaluations between two looks at the table
+constexpr std::int64_t kChunk = 1 << 11;     // leaves that one worker advances at a time
+constexpr std::int64_t kFirstLook = 8;       // lg of the number of leaves from which on equal ones are looked for
+
+using Choices = std::vector<std::uint16_t>;
+struct Segment {
+  std::int64_t first = 0;  // slot
+  Choices one, two;
+};
+
+// Open addressing, emptied by counting up a stamp.
+class BirthdayTable {
+ public:
+  explicit BirthdayTable(int bits) : mask_((std::size_t{1} << bits) - 1), entries_(std::size_t{1} << bits) {}
+  void empty() {
+    ++stamp_;
+    used_ = 0;
+  }
+  bool full() const { return used_ * 2 > entries_.size(); }
+  // The earlier number with the same key, or nothing; the key is then stored.
+  std::optional<std::uint32_t> meet(std::uint64_t key, std::uint32_t number) {
+    for (std::size_t i = spread(key) & mask_;; i = (i + 1) & mask_) {
+      Entry& entry = entries_[i];
+      if (entry.stamp != stamp_) {
+        entry = {key, number, stamp_};
+        ++used_;
+        return std::nullopt;
+      }
+      if (entry.key == key) return entry.number;
+    }
+  }
+
+ private:
+  struct Entry {
+    std::uint64_t key = 0;
+    std::uint32_t number = 0, stamp = 0;
+  };
+  std::size_t mask_, used_ = 0;
+  std::vector<Entry> entries_;
+  std::uint32_t stamp_ = 0;
+};
+
+class Search {
+ public:
+  Search(const Target& target, const SearchOptions& options, std::unique_ptr<StateKernel> kernel)
+      : target_(target), options_(options), clock_(options), kernel_(std::move(kernel)), table_(table_bits()) {}
+
+  Result<Outcome> run() {
+    Outcome outcome{.method = "hierarchical", .nominal_bits = target_.nominal_bits};
+    const std::int64_t depth = kernel_->layers();
+    const std::vector<std::int64_t> empty(static_cast<std::size_t>(kernel_->numbers(depth)), 0);
+    for (std::uint64_t attempt = 0; !clock_.over(); ++attempt) {
+      salt_ = spread(options_.seed + attempt * kGoldenGamma);
+      const auto segment = collide(depth, empty, 0);
+      if (!segment) break;
+      RUNG_TRY(outcome.certificate, certify_beginnings(target_, kernel_->space().prefix(segment->one), kernel_->space().prefix(segment->two)));
+      if (!outcome.certificate) continue;
+      outcome.verdict = Verdict::refuted;
+      outcome.details["tokens"] = std::to_string(segment->one.size());
+      break;
+    }
+    outcome.evaluations = evaluations_;
+    outcome.seconds = clock_.seconds();
+    outcome.memory_bytes = memory_;
+    outcome.details["kernel"] = kernel_->name();
+    std::string bits;
+    for (std::int64_t l = 1; l <= depth; ++l) bits += fmt::format("{}{}", l > 1 ? " " : "", kernel_->bits(l) - kernel_->bits(l - 1));
+    outcome.details["bits_by_layer"] = bits;
+    outcome.reason = outcome.certificate ? fmt::format("layers collide one after the other, 2^{:.1f} segments evaluated", std::log2(static_cast<double>(std::max<std::uint64_t>(1, evaluations_))))
+                                         : trouble_.empty() ? "the budget ended first" : trouble_;
+    return outcome;
+  }
+
+ private:
+  int table_bits() const {
+    std::int64_t most = 0;
+    for (std::int64_t l = 1; l <= kernel_->layers(); ++l) most = std::max(most, kernel_->bits(l) - kernel_->bits(l - 1));
+    return static_cast<int>(std::clamp<std::int64_t>(most / 2 + 4, 10, 30));
+  }
+  std::int64_t slots() const { return static_cast<std::int64_t>(kernel_->space().slots.size()); }
+
+  // Both sides over slots from `first` on, from the common state `start` (numbers(depth) values).
+  std::optional<Segment> collide(std::int64_t depth, const std::vector<std::int64_t>& start, std::int64_t first) {
+    if (depth == 1) return birthday(start, first);
+    const std::int64_t below = kernel_->numbers(depth - 1), size = kernel_->numbers(depth), own = size - below;
+    if (own == 0) return collide(depth - 1, start, first);
+    std::vector<std::int64_t> common(start.begin(), start.begin() + below);   // layers below, after the segments so far
+    std::vector<std::int64_t> leaves(start.begin() + below, start.end());     // layer `depth`, one row a mixture
+    std::vector<Segment> segments;
+    std::int64_t slot = first;
+    for (std::int64_t lg = 1;; ++lg) {
+      auto segment = collide(depth - 1, common, slot);
+      if (!segment) return std::nullopt;
+      const auto length = static_cast<std::int64_t>(segment->one.size());
+      slot += length;
+      const std::int64_t count = static_cast<std::int64_t>(leaves.size()) / own;
+      std::vector<std::int64_t> grown(static_cast<std::size_t>(2 * count * own));
+      memory_ = std::max<std::uint64_t>(memory_, (leaves.size() + grown.size()) * sizeof(std::int64_t));
+      if (memory_ > options_.memory_bytes) {
+        trouble_ = fmt::format("layer {} would need more than {} bytes for its leaves", depth, options_.memory_bytes);
+        return std::nullopt;
+      }
+      std::vector<std::int64_t> end(static_cast<std::size_t>(below));
+      parallel_for(2 * count, kChunk, [&](std::int64_t begin, std::int64_t stop) {
+        for (std::int64_t from = begin; from < stop;) {
+          const bool second = from >= count;
+          const std::int64_t to = second ? stop : std::min(stop, count), many = to - from;
+          const Choices& side = second ? segment->two : segment->one;
+          std::vector<std::int64_t> before(static_cast<std::size_t>(many * size)), after(before.size());
+          Choices repeated;
+          for (std::int64_t i = 0; i < many; ++i) {
+            auto* row = before.data() + i * size;
+            std::copy(common.begin(), common.end(), row);
+            std::copy_n(leaves.begin() + (from + i - (second ? count : 0)) * own, own, row + below);
+            repeated.insert(repeated.end(), side.begin(), side.end());
+          }
+          kernel_->run(depth, segment->first, length, many, repeated.data(), before.data(), false, after.data());
+          for (std::int64_t i = 0; i < many; ++i) std::copy_n(after.begin() + i * size + below, own, grown.begin() + (from + i) * own);
+          if (from == 0) std::copy_n(after.begin(), below, end.begin());
+          from = to;
+        }
+      });
+      evaluations_ += static_cast<std::uint64_t>(2 * count);
+      leaves = std::move(grown);
+      common = std::move(end);
+      segments.push_back(std::move(*segment));
+      clock_.report({evaluations_, {}, memory_, fmt::format("layer {} of {}, segment {}", depth, kernel_->layers(), lg)});
+      if (clock_.over()) return std::nullopt;
+      if (lg < std::min<std::int64_t>(kFirstLook, (kernel_->bits(depth) - kernel_->bits(depth - 1)) / 2)) continue;
+      if (const auto pair = equal_leaves(leaves, own)) return mixture(segments, first, pair->first, pair->second);
+    }
+  }
+
+  static std::optional<std::pair<std::int64_t, std::int64_t>> equal_leaves(const std::vector<std::int64_t>& leaves, std::int64_t own) {
+    const std::int64_t count = static_cast<std::int64_t>(leaves.size()) / own;
+    std::vector<std::pair<std::uint64_t, std::int64_t>> keys(static_cast<std::size_t>(count));
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::uint64_t key = 0;
+      for (std::int64_t e = 0; e < own; ++e) key = spread(key * kKeyMultiplier + static_cast<std::uint64_t>(leaves[static_cast<std::size_t>(i * own + e)]));
+      keys[static_cast<std::size_t>(i)] = {key, i};
+    }
+    std::sort(keys.begin(), keys.end());
+    for (std::size_t i = 1; i < keys.size(); ++i)
+      if (keys[i].first == keys[i - 1].first &&
+          std::equal(leaves.begin() + keys[i].second * own, leaves.begin() + (keys[i].second + 1) * own, leaves.begin() + keys[i - 1].second * own))
+        return std::pair(keys[i - 1].second, keys[i].second);
+    return std::nullopt;
+  }
+  // Leaf number i took the second side of segment k where bit k of i is set.
+  static Segment mixture(const std::vector<Segment>& segments, std::int64_t first, std::int64_t one, std::int64_t two) {
+    Segment mixed{first, {}, {}};
+    for (std::size_t k = 0; k < segments.size(); ++k) {
+      const auto& a = one >> k & 1 ? segments[k].two : segments[k].one;
+      const auto& b = two >> k & 1 ? segments[k].two : segments[k].one;
+      mixed.one.insert(mixed.one.end(), a.begin(), a.end());
+      mixed.two.insert(mixed.two.end(), b.begin(), b.end());
+    }
+    return mixed;
+  }
+
+  std::optional<Segment> birthday(const std::vector<std::int64_t>& start, std::int64_t first) {
+    const double wanted = static_cast<double>(kernel_->bits(1)) / 2 + kSpareBits;
+    std::int64_t length = 0;
+    for (double have = 0; have < wanted && first + length < slots(); ++length) have += std::log2(static_cast<double>(kernel_->space().slots[static_cast<std::size_t>(first + length)].rows.size()));
+    if (first + length >= slots() && first > 0) {
+      trouble_ = fmt::format("the prompt of {} tokens is too short for segments at every layer", slots());
+      return std::nullopt;
+    }
+    const Walk walk{.salt = salt_ + static_cast<std::uint64_t>(first) * kGoldenGamma, .depth = 1, .first = first, .length = length, .start = first == 0 ? nullptr : start.data()};
+    table_.empty();
+    std::vector<std::uint64_t> x(static_cast<std::size_t>(kBatch)), keys(x.size());
+    Choices one(static_cast<std::size_t>(length)), two(one.size());
+    for (std::uint32_t base = 0; !table_.full(); base += kBatch) {
+      std::iota(x.begin(), x.end(), std::uint64_t{base});
+      parallel_for(kBatch, kBatch / 4, [&](std::int64_t begin, std::int64_t end) { kernel_->keys(walk, x.data() + begin, end - begin, keys.data() + begin); });
+      evaluations_ += static_cast<std::uint64_t>(kBatch);
+      for (std::int64_t i = 0; i < kBatch; ++i) {
+        const auto number = base + static_cast<std::uint32_t>(i);
+        const auto earlier = table_.meet(keys[static_cast<std::size_t>(i)], number);
+        if (!earlier) continue;
+        kernel_->draw(walk, *earlier, one.data());
+        kernel_->draw(walk, number, two.data());
+        if (one != two) return Segment{first, one, two};
+      }
+      clock_.report({evaluations_, {}, memory_, fmt::format("layer 1, slot {}", first)});
+      if (clock_.over()) return std::nullopt;
+    }
+    trouble_ = "layer 1 has no collision within its segment";
+    return std::nullopt;
+  }
+
+  const Target& target_;
+  const SearchOptions& options_;
+  SearchClock clock_;
+  std::unique_ptr<StateKernel> kernel_;
+  BirthdayTable table_;
+  std::uint64_t salt_ = 0, evaluations_ = 0, memory_ = 0;
+  std::string trouble_;
+};
+
+Fitness fitness(const Target& target) {
+  if (const auto reason = not_purely_recurrent(target)) return {false, *reason, 0};
+  const auto space = beginnings(*target.task, kMostRows);
+  auto kernel = make_state_kernel(target, *space);
+  if (!kernel) return {false, kernel.error().message, 0};
+  if (!(*kernel)->restarts()) return {false, "these mixers have no kernel that restarts from a state", 0};
+  const std::int64_t depth = (*kernel)->layers();
+  std::int64_t stateful = 0, most = 0;
+  for (std::int64_t l = 1; l <= depth; ++l) {
+    const std::int64_t bits = (*kernel)->bits(l) - (*kernel)->bits(l - 1);
+    stateful += bits > 0;
+    most = std::max(most, bits);
+  }
+  if (stateful < 2) return {false, "a single layer has no layers to take one after the other", 0};
+  if ((*kernel)->bits(1) == 0) return {false, "the first layer has no state", 0};
+  if (most > 62) return {false, fmt::format("a layer of {} bits is too large for a birthday in memory", most), 0};
+  // r tokens a birthday, K segments a layer: both as the theory counts them.
+  const double half = static_cast<double>(most) / 2, choices = std::log2(static_cast<double>(space->slots[0].rows.size()));
+  const double tokens = std::ceil((half + kSpareBits) / choices) * std::pow(half + 3, static_cast<double>(stateful - 1));
+  if (tokens > static_cast<double>(space->slots.size()))
+    return {false, fmt::format("{} layers of up to {} bits need about {:.0f} tokens; the prompt has {}", stateful, most, tokens, space->slots.size()), 0};
+  return {true, fmt::format("{} layers of up to {} bits, one after the other", stateful, most), half + std::log2(1.25 * tokens)};
+}
+
+Result<Outcome> run(const Target& target, const SearchOptions& options) {
+  RUNG_TRY(auto kernel, make_state_kernel(target, *beginnings(*target.task, kMostRows)));
+  return Search(target, options, std::move(kernel)).run();
+}
+
+}  // namespace
+
+AttackMethod hierarchical_method() { return {"hierarchical", "collisions of a stack, layer by layer", &fitness, &run}; }
+
+}  // namespace rung

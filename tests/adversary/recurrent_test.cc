@@ -1,0 +1,169 @@
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "rung/adversary/state_kernel.h"
+#include "targets.h"
+
+namespace rung {
+namespace {
+
+// What a collision certificate claims, checked once more by hand.
+void expect_collision(const Target& target, const Outcome& outcome) {
+  ASSERT_EQ(outcome.verdict, Verdict::refuted) << outcome.reason;
+  ASSERT_TRUE(outcome.certificate);
+  const auto& claim = std::get<CollisionClaim>(outcome.certificate->claim);
+  EXPECT_NE(claim.pair.first, claim.pair.second);
+  EXPECT_EQ(*states_after(target, claim.pair.first, claim.cut), claim.states);
+  EXPECT_EQ(*states_after(target, claim.pair.second, claim.cut), claim.states);
+  EXPECT_NE(claim.pair.first_answer, claim.pair.second_answer);
+  EXPECT_EQ(target.task->answer(claim.pair.first).back(), claim.pair.first_answer.back());
+}
+
+TEST(reachable_states, are_counted_exactly) {
+  const auto target = random_target({.architecture = "mamba2(heads=1,dim=1,state=2)*2", .width = 3, .precision = 4}, task_of("eva", {{"n", 6}}));
+  const auto outcome = attack(target, "reachable", {});
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  expect_collision(target, *outcome);
+  // By brute force over all 6^6 functions with the exact machine.
+  std::set<std::vector<std::vector<std::int64_t>>> states;
+  for (std::int64_t code = 0; code < 46656; ++code) {
+    Prompt prompt{6, {{}}};
+    for (std::int64_t i = 0, rest = code; i < 6; ++i, rest /= 6) prompt.fields[0].push_back(rest % 6);
+    states.insert(*states_after(target, prompt, 6));
+  }
+  EXPECT_EQ(outcome->details.at("states"), std::to_string(states.size()));
+  EXPECT_NEAR(*outcome->effective_bits, std::log2(static_cast<double>(states.size())), 1e-12);
+}
+
+TEST(reachable_states, are_all_different_in_a_model_that_stores_the_function) {
+  const auto target = constructed_target("eva", {{"n", 4}}, {{"by", "linear"}});
+  const auto method = find_attack_method("reachable");
+  ASSERT_TRUE(method);
+  const auto outcome = attack(target, "reachable", {});
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(outcome->verdict, Verdict::inconclusive);
+  EXPECT_EQ(outcome->details.at("states"), "256");
+}
+
+TEST(reachable_states, resumes_where_the_checkpoint_stands) {
+  // A checkpoint is written for slow levels only; a budget that ends at once writes none and says so.
+  const auto target = random_target({.architecture = "mamba2(heads=1,dim=1,state=2)*2", .width = 3, .precision = 4}, task_of("eva", {{"n", 6}}));
+  const auto outcome = attack(target, "reachable", {.seconds = 0});
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->verdict, Verdict::inconclusive);
+}
+
+TEST(distinguished_points, find_a_collision_of_forty_bits) {
+  const auto target = random_target({.architecture = "mamba2(heads=1,dim=2,state=2)", .precision = 10}, task_of("eva", {{"n", 16}}));
+  const auto outcome = attack(target, "distinguished-points", {.seconds = 60});
+  ASSERT_TRUE(outcome);
+  expect_collision(target, *outcome);
+  EXPECT_LE(*outcome->effective_bits, 46);
+  EXPECT_GE(*outcome->effective_bits, 10);
+  EXPECT_EQ(std::get<CollisionClaim>(outcome->certificate->claim).nominal_bits, 40);
+  EXPECT_EQ(std::get<CollisionClaim>(outcome->certificate->claim).pair.label, ClaimLabel::forced);  // 16^16 > 2^40
+}
+
+TEST(distinguished_points, find_collisions_of_stacks_and_of_every_task) {
+  for (const auto& [name, sizes] : std::map<std::string, TaskSizes>{{"index", {{"n", 24}, {"sigma", 3}}},
+                                                                    {"retrieval", {{"n", 8}}},
+                                                                    {"mqar", {{"n", 8}, {"queries", 2}}},
+                                                                    {"two-sum", {{"n", 10}, {"M", 64}}},
+                                                                    {"seqcomp", {{"L", 2}, {"m", 3}, {"n1", 3}}}}) {
+    const auto target = random_target({.architecture = "gdelta(heads=1,dim=2)+rnn(size=2)", .precision = 4, .accumulator = Accumulator::round}, task_of(name, sizes));
+    const auto outcome = attack(target, "distinguished-points", {.seconds = 60});
+    ASSERT_TRUE(outcome) << name;
+    expect_collision(target, *outcome);
+  }
+}
+
+TEST(distinguished_points, work_as_a_black_box_on_mixers_without_lanes) {
+  const auto target = random_target({.architecture = "mamba(inner=2,state=2)", .width = 2, .precision = 5}, task_of("eva", {{"n", 12}}));
+  const auto outcome = attack(target, "distinguished-points", {.seconds = 60});
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  expect_collision(target, *outcome);
+  EXPECT_EQ(outcome->details.at("kernel"), "session");
+}
+
+TEST(distinguished_points, resume_from_a_checkpoint_and_refuse_a_foreign_one) {
+  const std::string path = testing::TempDir() + "/search.checkpoint";
+  std::remove(path.c_str());
+  const auto task = task_of("eva", {{"n", 32}});
+  // Sums modulo 2^20 keep what they get: about 80 bits, far beyond this budget.
+  const RandomTarget retentive{.architecture = "linear(heads=1,dim=2,feature=identity,normalised=no)", .precision = 12, .accumulator_bits = 20};
+  const auto large = random_target(retentive, task);
+  SearchOptions options{.seconds = 0.3, .checkpoint = path};
+  const auto first = attack(large, "distinguished-points", options);
+  ASSERT_TRUE(first);
+  ASSERT_EQ(first->verdict, Verdict::inconclusive);
+  const auto second = attack(large, "distinguished-points", options);
+  ASSERT_TRUE(second);
+  EXPECT_GT(second->evaluations, first->evaluations);
+  const auto other = random_target(retentive, task_of("eva", {{"n", 31}}));
+  const auto foreign = attack(other, "distinguished-points", options);
+  ASSERT_FALSE(foreign);
+  EXPECT_NE(foreign.error().message.find("another search"), std::string::npos) << foreign.error().message;
+  std::remove(path.c_str());
+}
+
+TEST(hierarchical, collides_three_layers_one_after_the_other) {
+  const auto target = random_target({.architecture = "mamba2(heads=1,dim=2,state=2)*3", .precision = 5}, task_of("eva", {{"n", 600}}));
+  ASSERT_EQ(target.nominal_bits, 60);
+  const auto outcome = attack(target, "hierarchical", {.seconds = 60});
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  expect_collision(target, *outcome);
+}
+
+TEST(hierarchical, says_when_the_prompt_is_too_short) {
+  const auto target = random_target({.architecture = "mamba2(heads=1,dim=2,state=2)*3", .precision = 5}, task_of("eva", {{"n", 16}}));
+  const auto outcome = attack(target, "hierarchical", {});
+  ASSERT_FALSE(outcome);
+  EXPECT_NE(outcome.error().message.find("tokens"), std::string::npos) << outcome.error().message;
+}
+
+TEST(generalised_birthday, finds_a_collision_of_an_additive_state) {
+  for (const auto accumulator : {Accumulator::wrap, Accumulator::exact}) {
+    const auto target = random_target({.architecture = "linear(heads=1,dim=2,feature=identity,normalised=no)", .precision = 6, .accumulator_bits = 12, .accumulator = accumulator},
+                                      task_of("eva", {{"n", 64}}));
+    const auto outcome = attack(target, "generalised-birthday", {.seconds = 60});
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    expect_collision(target, *outcome);
+  }
+}
+
+TEST(generalised_birthday, needs_a_sum) {
+  const auto gated = random_target({.architecture = "mamba2(heads=1,dim=2,state=2)"}, task_of("eva", {{"n", 64}}));
+  EXPECT_FALSE(attack(gated, "generalised-birthday", {}));
+  const auto rounded = random_target({.architecture = "linear(heads=1,dim=2)", .accumulator = Accumulator::round}, task_of("eva", {{"n", 64}}));
+  EXPECT_FALSE(attack(rounded, "generalised-birthday", {}));
+}
+
+TEST(lattice, finds_a_collision_far_beyond_any_birthday) {
+  for (const auto accumulator : {Accumulator::exact, Accumulator::wrap}) {
+    const auto target = linear_values_target(64, 24, 8, accumulator, 10);
+    if (!(*find_attack_method("lattice"))->fitness(target).applies) GTEST_SKIP() << (*find_attack_method("lattice"))->fitness(target).reason;
+    const auto outcome = attack(target, "lattice", {.seconds = 60});
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    expect_collision(target, *outcome);
+    EXPECT_GE(target.nominal_bits, 240);
+  }
+}
+
+TEST(lattice, needs_values_that_are_linear_in_the_token) {
+  const auto target = random_target({.architecture = "linear(heads=1,dim=2,feature=identity,normalised=no)"}, task_of("eva", {{"n", 8}}));
+  EXPECT_FALSE(attack(target, "lattice", {}));
+}
+
+TEST(attack, chooses_by_structure_and_says_why) {
+  const auto target = linear_values_target(64, 24, 8, Accumulator::exact, {});
+  const auto outcome = attack(target, "auto", {.seconds = 60});
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->verdict, Verdict::refuted);
+  EXPECT_NE(outcome->reason.find("linear values"), std::string::npos) << outcome->reason;
+}
+
+}  // namespace
+}  // namespace rung
