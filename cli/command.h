@@ -52,6 +52,7 @@ Command capacity_command();
 Command ceiling_command();
 Command build_command();
 Command bound_command();
+Command break_command();
 // Explains the others; also the man page and the shell completion.
 Command help_command(std::vector<Command> commands);
 

@@ -19,6 +19,7 @@ std::vector<Command> commands() {
       task_command(),
       build_command(),
       bound_command(),
+      break_command(),
       eval_command(),
       protocol_command(),
       export_command(),

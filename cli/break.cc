@@ -1,0 +1,287 @@
+// rung break: two inputs that a model cannot tell apart though their answers differ.
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/model_task.h"
+#include "rung/adversary/attack.h"
+#include "rung/adversary/scaling.h"
+
+namespace rung::cli {
+namespace {
+
+struct Flags {
+  std::optional<std::string> model;
+  std::optional<std::string> task, out, checkpoint;
+  std::string method = "auto", budget = "10m", memory = "4G";
+  std::int64_t seed = 1;
+  bool scaling = false, list = false, json = false;
+  TaskFlags sizes;
+};
+
+volatile std::sig_atomic_t interrupted = 0;
+
+// "90", "90s", "10m", "2h", "500ms" in seconds.
+Result<double> parse_duration(const std::string& text) {
+  std::size_t used = 0;
+  double value = 0;
+  try {
+    value = std::stod(text, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  const std::string unit = text.substr(used);
+  const double scale = unit.empty() || unit == "s" ? 1 : unit == "ms" ? 1e-3 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+  if (used == 0 || scale == 0 || !(value >= 0) || value * scale > 1e7)
+    return fail(ErrorCode::parse, "[break] budget \"{}\"; a time such as 90s, 10m or 2h expected", text);
+  return value * scale;
+}
+
+// "512M", "4G" in bytes.
+Result<std::uint64_t> parse_bytes(const std::string& text) {
+  std::size_t used = 0;
+  unsigned long long value = 0;
+  try {
+    if (!text.empty() && text[0] != '-') value = std::stoull(text, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  const std::string unit = text.substr(used);
+  const int shift = unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : unit.empty() ? 0 : -1;
+  if (used == 0 || shift < 0 || value == 0 || value > (std::uint64_t{1} << 45) >> shift)
+    return fail(ErrorCode::parse, "[break] memory \"{}\"; a size such as 512M or 4G expected", text);
+  return std::uint64_t{value} << shift;
+}
+
+// One line on standard error, on a terminal.
+void show_progress(const SearchProgress& progress, double seconds) {
+  if (!isatty(STDERR_FILENO) || seconds < 1) return;
+  const double rate = static_cast<double>(progress.evaluations) / seconds;
+  std::string line = fmt::format("{:.3g} evaluations ({:.3g}/s), {:.0f} s", static_cast<double>(progress.evaluations), rate, seconds);
+  if (progress.expected_evaluations)
+    line += fmt::format(", about {:.2g} expected, {:.0f} s left", *progress.expected_evaluations,
+                        std::max(0.0, (*progress.expected_evaluations - static_cast<double>(progress.evaluations)) / std::max(rate, 1.0)));
+  line += fmt::format(", {:.0f} MB", static_cast<double>(progress.memory_bytes) / 1e6);
+  if (!progress.stage.empty()) line += "; " + progress.stage;
+  fmt::print(stderr, "\r\033[K{}", line);
+  std::fflush(stderr);
+}
+
+std::string label_text(const Certificate& certificate) {
+  const auto label = [](const EndAlike& pair) { return pair.label == ClaimLabel::forced ? "forced by theorem" : "found"; };
+  if (const auto* c = std::get_if<CollisionClaim>(&certificate.claim)) return label(c->pair);
+  if (const auto* c = std::get_if<SparsePairClaim>(&certificate.claim)) return label(c->pair);
+  if (const auto* c = std::get_if<FoolingPairClaim>(&certificate.claim)) return label(c->pair);
+  return "found";
+}
+
+const EndAlike* pair_of(const Claim& claim) {
+  if (const auto* c = std::get_if<CollisionClaim>(&claim)) return &c->pair;
+  if (const auto* c = std::get_if<SparsePairClaim>(&claim)) return &c->pair;
+  if (const auto* c = std::get_if<FoolingPairClaim>(&claim)) return &c->pair;
+  return nullptr;
+}
+
+// Long prompts are cut in the middle, around what matters least.
+std::string shorten(const std::string& text) {
+  constexpr std::size_t kMost = 150;
+  return text.size() <= kMost ? text : text.substr(0, kMost / 2) + " ... " + text.substr(text.size() - kMost / 2);
+}
+
+void print_claim(const Target& target, const Certificate& certificate) {
+  const Task& task = *target.task;
+  if (const auto* pair = pair_of(certificate.claim)) {
+    fmt::print("  first       {} -> {}\n", shorten(task.text(pair->first)), task.answer_text(pair->first_answer));
+    fmt::print("  second      {} -> {}\n", shorten(task.text(pair->second)), task.answer_text(pair->second_answer));
+    std::int64_t differing = 0;
+    const auto fields = task.fields();
+    for (std::int64_t t = 0; t < pair->first.positions; ++t) differing += prompt_row(pair->first, fields, t) != prompt_row(pair->second, fields, t);
+    fmt::print("  they differ at {} of {} positions; the model answers {} to both\n", differing, pair->first.positions, task.answer_text(pair->answer));
+  } else if (const auto* wrong = std::get_if<WrongAnswerClaim>(&certificate.claim)) {
+    fmt::print("  prompt      {} -> {}\n  the model answers {}\n", shorten(task.text(wrong->prompt)), task.answer_text(wrong->expected), task.answer_text(wrong->answer));
+  }
+}
+
+int list_methods(bool json) {
+  if (json) {
+    nlohmann::ordered_json document;
+    document["schema"] = "rung.break-methods/1";
+    document["methods"] = nlohmann::ordered_json::array();
+    for (const auto& method : attack_methods()) {
+      nlohmann::ordered_json entry;
+      entry["name"] = method.name;
+      entry["summary"] = method.summary;
+      document["methods"].push_back(std::move(entry));
+    }
+    print_json(document);
+    return 0;
+  }
+  for (const auto& method : attack_methods()) fmt::print("{:<22} {}\n", method.name, method.summary);
+  return 0;
+}
+
+Result<int> scaling(const Flags& flags) {
+  RUNG_TRY(const double seconds, parse_duration(flags.budget));
+  ScalingOptions options{.method = flags.method, .seconds = seconds, .seed = static_cast<std::uint64_t>(flags.seed)};
+  options.stop = [] { return interrupted != 0; };
+  if (!flags.json) {
+    fmt::print("method,architecture,layers,bits_per_layer,nominal_bits,n,seed,verdict,evaluations,lg_evaluations,effective_bits,seconds,tokens\n");
+    options.point = [](const ScalingPoint& p) {
+      fmt::print("{},\"{}\",{},{},{},{},{},{},{},{:.2f},{},{:.3f},{}\n", p.method, p.architecture, p.layers, p.bits_per_layer, p.nominal_bits, p.n, p.seed,
+                 verdict_name(p.verdict), p.evaluations, std::log2(static_cast<double>(std::max<std::uint64_t>(1, p.evaluations))),
+                 p.effective_bits ? fmt::format("{:.2f}", *p.effective_bits) : "", p.seconds, p.tokens);
+      std::fflush(stdout);
+    };
+  }
+  RUNG_TRY(const auto points, attack_scaling(options));
+  if (!flags.json) return 0;
+  nlohmann::ordered_json document;
+  document["schema"] = "rung.break-scaling/1";
+  document["points"] = nlohmann::ordered_json::array();
+  for (const auto& p : points) {
+    nlohmann::ordered_json point;
+    point["method"] = p.method;
+    point["architecture"] = p.architecture;
+    point["layers"] = p.layers;
+    point["bits_per_layer"] = p.bits_per_layer;
+    point["nominal_bits"] = p.nominal_bits;
+    point["n"] = p.n;
+    point["seed"] = p.seed;
+    point["verdict"] = verdict_name(p.verdict);
+    point["evaluations"] = p.evaluations;
+    point["seconds"] = p.seconds;
+    point["effective_bits"] = nullptr;
+    if (p.effective_bits) point["effective_bits"] = *p.effective_bits;
+    document["points"].push_back(std::move(point));
+  }
+  print_json(document);
+  return 0;
+}
+
+Result<int> run(const Flags& flags) {
+  if (flags.seed < 0) return fail(ErrorCode::range, "[break] seed = {}; expected at least 0", flags.seed);
+  std::signal(SIGINT, [](int) { interrupted = 1; });
+  if (flags.list) return list_methods(flags.json);
+  if (flags.scaling) return scaling(flags);
+  if (!flags.model) return fail(ErrorCode::missing, "[break] no model; a weights file expected (or --scaling, --list)");
+  SearchOptions options;
+  RUNG_TRY(options.seconds, parse_duration(flags.budget));
+  RUNG_TRY(options.memory_bytes, parse_bytes(flags.memory));
+  options.seed = static_cast<std::uint64_t>(flags.seed);
+  options.checkpoint = flags.checkpoint ? *flags.checkpoint : flags.out ? *flags.out + ".checkpoint" : "";
+  if (flags.out) {  // found out before hours of search, not after
+    const auto folder = std::filesystem::path(*flags.out).parent_path();
+    std::error_code error;
+    if (!folder.empty() && !std::filesystem::is_directory(folder, error)) return fail(ErrorCode::io, "[break] no folder {} for --out", folder.string());
+    if (std::filesystem::is_directory(*flags.out, error)) return fail(ErrorCode::io, "[break] --out {} is a folder; a file expected", *flags.out);
+  }
+  std::shared_ptr<const Task> task;
+  {
+    RUNG_TRY(const Weights weights, read_weights(*flags.model));
+    RUNG_TRY(task, model_task(weights, *flags.model, flags.task, flags.sizes, "break"));
+  }
+  RUNG_TRY(const Target target, open_target(*flags.model, task));
+  if (!target.exact() && !flags.json)
+    fmt::print(stderr, "a float model: only wrong answers are searched; `rung quantise` gives it integers, whose states can collide\n");
+  const auto start = std::chrono::steady_clock::now();
+  const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  options.progress = [&](const SearchProgress& progress) { show_progress(progress, elapsed()); };
+  options.stop = [] { return interrupted != 0; };
+  RUNG_TRY(Outcome outcome, attack(target, flags.method, options));
+  if (isatty(STDERR_FILENO) && elapsed() >= 1) fmt::print(stderr, "\r\033[K");
+
+  if (outcome.certificate) {
+    outcome.certificate->notes["method"] = outcome.method;
+    outcome.certificate->notes["architecture"] = format_stack(target.weights.architecture.stack);
+    if (flags.out) {
+      RUNG_CHECK(write_certificate(*flags.out, *outcome.certificate));
+      if (!flags.checkpoint && !options.checkpoint.empty()) std::remove(options.checkpoint.c_str());  // the search is over
+    }
+  }
+  const bool resumable = !outcome.certificate && !options.checkpoint.empty() && std::filesystem::exists(options.checkpoint);
+  if (flags.json) {
+    nlohmann::ordered_json document;
+    document["schema"] = "rung.break/1";
+    document["model"] = *flags.model;
+    document["architecture"] = format_stack(target.weights.architecture.stack);
+    document["task"] = task->name();
+    document["size"] = task->size();
+    document["verdict"] = verdict_name(outcome.verdict);
+    document["method"] = outcome.method;
+    document["reason"] = outcome.reason;
+    document["nominal_bits"] = outcome.nominal_bits;
+    document["effective_bits"] = nullptr;
+    if (outcome.effective_bits) document["effective_bits"] = *outcome.effective_bits;
+    document["evaluations"] = outcome.evaluations;
+    document["seconds"] = outcome.seconds;
+    document["memory_bytes"] = outcome.memory_bytes;
+    document["details"] = nlohmann::ordered_json::object();
+    for (const auto& [name, text] : outcome.details) document["details"][name] = text;
+    document["kind"] = nullptr;
+    document["label"] = nullptr;
+    if (outcome.certificate) {
+      document["kind"] = claim_kind(outcome.certificate->claim);
+      document["label"] = label_text(*outcome.certificate);
+    }
+    document["certificate"] = nullptr;
+    if (outcome.certificate && flags.out) document["certificate"] = *flags.out;
+    document["checkpoint"] = nullptr;
+    if (resumable) document["checkpoint"] = options.checkpoint;
+    print_json(document);
+    return 0;
+  }
+  fmt::print("{} on {} {}: {}\n", *flags.model, task->name(), task->size().dump(), verdict_name(outcome.verdict));
+  fmt::print("  why         {}\n", outcome.reason);
+  if (outcome.nominal_bits > 0)
+    fmt::print("  state       {} bits on paper{}\n", outcome.nominal_bits, outcome.effective_bits ? fmt::format(", {:.1f} effective", *outcome.effective_bits) : "");
+  fmt::print("  cost        {} evaluations, {:.2f} s\n", outcome.evaluations, outcome.seconds);
+  if (outcome.certificate) {
+    print_claim(target, *outcome.certificate);
+    fmt::print("  certificate {} ({})\n", claim_kind(outcome.certificate->claim), label_text(*outcome.certificate));
+    if (flags.out)
+      fmt::print("  verify      rung-check {} {}\n", *flags.out, *flags.model);
+    else
+      fmt::print("  not written: say --out cert.json\n");
+  }
+  if (resumable) fmt::print("  to go on, run the same command again; the search is kept in {}\n", options.checkpoint);
+  return 0;
+}
+
+}  // namespace
+
+Command break_command() {
+  auto flags = std::make_shared<Flags>();
+  Command command{.name = "break", .summary = "two inputs that a model cannot tell apart though their answers differ"};
+  command.description =
+      "Searches a weights file for two inputs that end in the same state or activations although the task's answers differ, and writes a certificate that "
+      "rung-check verifies with code of its own (docs/break.md, docs/certificate_v1.md). --method auto chooses by the model's structure and size and says why; "
+      "every method can be named. The verdict is refuted, inconclusive (the budget ended, or nothing applies) or holds (every instance is right). A model with "
+      "float weights is only searched for wrong answers. Ctrl-C and a spent budget keep the search in a checkpoint beside --out; the same command goes on.";
+  command.examples = {"rung break model.safetensors --task eva --n 16 --out cert.json", "rung break model.safetensors --method distinguished-points --budget 2m",
+                      "rung break --scaling --method hierarchical --budget 1m > scaling.csv", "rung break --list"};
+  command.options = {
+      {.names = "MODEL", .help = "the weights file", .target = &flags->model},
+      {.names = "--task", .help = "the task (the file's own)", .target = &flags->task},
+      {.names = "--budget", .help = "wall clock: 90s, 10m, 2h (10m)", .target = &flags->budget},
+      {.names = "--method", .help = "auto, or a name of --list (auto)", .target = &flags->method},
+      {.names = "--out", .help = "where the certificate goes", .target = &flags->out},
+      {.names = "--memory", .help = "at most this much: 512M, 4G (4G)", .target = &flags->memory},
+      {.names = "--seed", .help = "seed (1)", .target = &flags->seed},
+      {.names = "--checkpoint", .help = "where a search that was stopped is kept (OUT.checkpoint)", .target = &flags->checkpoint},
+      {.names = "--scaling", .help = "no model: measure cost against bits and layers, as CSV", .target = &flags->scaling},
+      {.names = "--list", .help = "the methods", .target = &flags->list},
+      {.names = "--json", .help = "one JSON document", .target = &flags->json},
+  };
+  flags->sizes.declare(command);
+  command.run = [flags] { return run(*flags); };
+  return command;
+}
+
+}  // namespace rung::cli

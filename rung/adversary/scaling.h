@@ -1,0 +1,36 @@
+// Attack scaling: what each method costs against the bits of a state and the number of layers, measured on random models
+// whose states forget nothing (sums modulo a power of two, decays near one).
+#pragma once
+
+#include "rung/adversary/attack.h"
+
+namespace rung {
+
+struct ScalingPoint {
+  std::string method, architecture;
+  std::int64_t layers = 1, bits_per_layer = 0, n = 0, nominal_bits = 0;
+  std::uint64_t seed = 0;
+  Verdict verdict = Verdict::inconclusive;
+  std::uint64_t evaluations = 0;
+  double seconds = 0;
+  std::optional<double> effective_bits;
+  std::string tokens;  // of the colliding beginnings where the method says so
+};
+
+struct ScalingOptions {
+  std::string method = "auto";      // one method by name; "auto": all that have a scaling series
+  double seconds = 120;             // in all; points that do not fit any more are left out
+  double seconds_per_point = 20;
+  std::uint64_t seed = 1;
+  std::function<void(const ScalingPoint&)> point = {};  // as they come
+  std::function<bool()> stop = {};
+};
+
+// Points from small to large, method after method. Errors: a method without a series.
+Result<std::vector<ScalingPoint>> attack_scaling(const ScalingOptions& options);
+
+// Eva at n, one or more layers of `bits` bits each. mixer: "mamba2" (gated, decays near one), "linear" (sums modulo 2^b, arbitrary
+// tables), "linear-values" (keys of the position, values the token itself; `bits` are key bits).
+Result<Target> retentive_target(const std::string& mixer, std::int64_t layers, std::int64_t bits, std::int64_t n, std::uint64_t seed);
+
+}  // namespace rung
