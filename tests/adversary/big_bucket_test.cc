@@ -1,6 +1,6 @@
 #include "rung/adversary/big_bucket.h"
 
-#include "targets.h"
+#include "tests/adversary/targets.h"
 
 namespace rung {
 namespace {

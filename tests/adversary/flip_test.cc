@@ -1,7 +1,7 @@
 #include "rung/adversary/forced_proof.h"
 #include "rung/adversary/prompt_family.h"
 #include "rung/theory/one_full_layer.h"
-#include "targets.h"
+#include "tests/adversary/targets.h"
 
 namespace rung {
 namespace {

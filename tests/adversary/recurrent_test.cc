@@ -5,7 +5,7 @@
 #include <set>
 
 #include "rung/adversary/state_kernel.h"
-#include "targets.h"
+#include "tests/adversary/targets.h"
 
 namespace rung {
 namespace {

@@ -1,6 +1,6 @@
 #include "rung/adversary/resumed_run.h"
 
-#include "targets.h"
+#include "tests/adversary/targets.h"
 
 namespace rung {
 namespace {

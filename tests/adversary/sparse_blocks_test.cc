@@ -1,5 +1,5 @@
 #include "rung/adversary/sparse_view.h"
-#include "targets.h"
+#include "tests/adversary/targets.h"
 
 namespace rung {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "rung/adversary/lane_kernel.h"
 #include "rung/spec/random.h"
-#include "targets.h"
+#include "tests/adversary/targets.h"
 
 namespace rung {
 namespace {

@@ -1,4 +1,4 @@
-#include "targets.h"
+#include "tests/adversary/targets.h"
 
 namespace rung {
 namespace {

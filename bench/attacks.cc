@@ -1,0 +1,132 @@
+// What attacks cost, each beside a straightforward baseline in the same run, on models read from a file.
+//   bench_attacks [points | break | stack | lists | lattice | reachable]...     (all, when none is named)
+// Baselines: the exact machine token by token on as many workers (points, reachable: a std::unordered_set of its states), and for
+// searches the evaluations that a plain birthday would need, at the rate that was just measured.
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <set>
+#include <string>
+#include <unordered_set>
+
+#include "rung/adversary/attack.h"
+#include "rung/adversary/scaling.h"
+#include "rung/adversary/state_kernel.h"
+#include "rung/spec/parallel.h"
+#include "rung/spec/random.h"
+
+namespace rung {
+namespace {
+
+double seconds(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+double peak_megabytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+// Through a file, as a user's model comes.
+Target from_file(const std::string& mixer, std::int64_t layers, std::int64_t bits, std::int64_t n) {
+  auto made = retentive_target(mixer, layers, bits, n, 1);
+  RUNG_REQUIRE(made.ok(), "{}", made.error().message);
+  const std::string path = fmt::format("/tmp/rung-bench-{}.safetensors", getpid());
+  const auto written = write_weights(path, made->weights);
+  RUNG_REQUIRE(written.ok(), "{}", written.error().message);
+  auto target = open_target(path, made->task);
+  std::remove(path.c_str());
+  RUNG_REQUIRE(target.ok(), "{}", target.error().message);
+  return std::move(*target);
+}
+
+double evaluation_rate(const StateKernel& kernel, std::int64_t tokens, std::int64_t count) {
+  const Walk walk{.salt = 1, .depth = kernel.layers(), .first = 0, .length = tokens};
+  const double time = seconds([&] {
+    parallel_for(count, count / 8, [&](std::int64_t begin, std::int64_t end) {
+      constexpr std::int64_t kBatch = 256;
+      std::vector<std::uint64_t> x(kBatch), next(kBatch);
+      for (std::int64_t i = begin; i < end; i += kBatch) {
+        for (std::int64_t j = 0; j < kBatch; ++j) x[static_cast<std::size_t>(j)] = static_cast<std::uint64_t>(i + j);
+        kernel.keys(walk, x.data(), std::min(kBatch, end - i), next.data());
+      }
+    });
+  });
+  return static_cast<double>(count) / time;
+}
+
+void points() {
+  constexpr std::int64_t kTokens = 12;
+  const Target target = from_file("mamba2", 1, 64, 32);
+  auto kernel = make_state_kernel(target, *beginnings(*target.task, 256));
+  const auto session = make_session_kernel(target, (*kernel)->space());
+  const double lanes = evaluation_rate(**kernel, kTokens, 1 << 24), machine = evaluation_rate(*session, kTokens, 1 << 16);
+  fmt::print("points     2-head gated state of {} bits, {} tokens, {} workers: {} {:.3g} evaluations/s, exact machine {:.3g}/s, ratio {:.0f}\n", target.nominal_bits,
+             kTokens, worker_count(), (*kernel)->name(), lanes, machine, lanes / machine);
+}
+
+void search(const std::string& label, const Target& target, const std::string& method, double lg_baseline, double rate, double limit) {
+  const auto outcome = attack(target, method, {.seconds = limit});
+  RUNG_REQUIRE(outcome.ok(), "{}", outcome.error().message);
+  std::string baseline = fmt::format("a birthday on all of it: 2^{:.0f} evaluations", lg_baseline);
+  if (rate > 0) baseline += fmt::format(", {:.2g} s at the rate above", std::exp2(lg_baseline) / rate);
+  fmt::print("{:<10} {} bits, n={}: {} in {:.2f} s, {} evaluations{}; {}\n", label, target.nominal_bits, target.length() - 1, verdict_name(outcome->verdict), outcome->seconds,
+             outcome->evaluations, outcome->effective_bits ? fmt::format(", effective bits {:.1f}", *outcome->effective_bits) : "", baseline);
+}
+
+void reachable() {
+  const Target target = from_file("mamba2", 1, 28, 12);
+  const auto outcome = attack(target, "reachable", {.seconds = 900});
+  RUNG_REQUIRE(outcome.ok(), "{}", outcome.error().message);
+  // The baseline: the same levels with the exact machine's successors in a hash set, on a state small enough for it.
+  const Target small = from_file("mamba2", 1, 16, 12);
+  auto kernel = make_state_kernel(small, *beginnings(*small.task, 256));
+  std::uint64_t steps = 0;
+  const double time = seconds([&] {
+    std::unordered_set<std::uint64_t> now{0};
+    const auto slots = static_cast<std::int64_t>((*kernel)->space().slots.size());
+    for (std::int64_t slot = 0; slot < slots; ++slot) {
+      std::unordered_set<std::uint64_t> next;
+      std::vector<std::uint64_t> after((*kernel)->space().slots[static_cast<std::size_t>(slot)].rows.size());
+      for (const auto key : now) {
+        (*kernel)->StateKernel::successors(1, slot, &key, 1, after.data());
+        steps += after.size();
+        next.insert(after.begin(), after.end());
+      }
+      now = std::move(next);
+    }
+  });
+  const double fast = static_cast<double>(outcome->evaluations) / outcome->seconds, slow = static_cast<double>(steps) / time;
+  fmt::print("reachable  {} bits, n={}: {} states of 2^28, {:.1f} s, peak memory {:.0f} MB, {:.3g} steps/s; one thread with a hash set {:.3g} steps/s, ratio {:.1f}\n",
+             target.nominal_bits, target.length() - 1, outcome->details.count("states") ? outcome->details.at("states") : "not all", outcome->seconds, peak_megabytes(), fast,
+             slow, fast / slow);
+}
+
+int run(const std::set<std::string>& wanted) {
+  const auto asked = [&](const char* name) { return wanted.empty() || wanted.count(name) != 0; };
+  double rate = 0;
+  if (asked("points") || asked("break") || asked("stack") || asked("lists")) {
+    if (asked("points")) points();
+    const Target target = from_file("mamba2", 1, 64, 32);
+    auto kernel = make_state_kernel(target, *beginnings(*target.task, 256));
+    rate = evaluation_rate(**kernel, 12, 1 << 22);
+  }
+  if (asked("break")) search("break", from_file("mamba2", 1, 56, 32), "distinguished-points", 28, rate, 300);
+  if (asked("stack")) search("stack", from_file("mamba2", 3, 32, 4096), "hierarchical", 48, rate, 120);
+  if (asked("lists")) search("lists", from_file("linear", 1, 128, 256), "generalised-birthday", 64, rate, 120);
+  if (asked("lattice")) search("lattice", from_file("linear-values", 1, 640, 256), "lattice", 320, 0, 300);
+  if (asked("reachable")) reachable();
+  return 0;
+}
+
+}  // namespace
+}  // namespace rung
+
+int main(int argc, char** argv) { return rung::run(std::set<std::string>(argv + 1, argv + argc)); }
