@@ -22,8 +22,10 @@ namespace {
 constexpr std::size_t kMostRows = 64;        // rows a slot that are varied
 constexpr double kSpareBits = 4;             // strings a birthday may draw: 2^(s/2 + kSpareBits)
 constexpr std::int64_t kBatch = 1 << 14;     // evaluations between two looks at the table
+constexpr std::int64_t kAhead = 12;          // keys whose place in the table is fetched in advance
 constexpr std::int64_t kChunk = 1 << 11;     // leaves that one worker advances at a time
-constexpr std::int64_t kFirstLook = 8;       // lg of the number of leaves from which on equal ones are looked for
+constexpr std::int64_t kFirstLook = 6;       // lg of the number of leaves from which on equal ones are looked for,
+constexpr std::int64_t kLookEvery = 3;       // at first at every third doubling
 
 using Choices = std::vector<std::uint16_t>;
 struct Segment {
@@ -39,7 +41,8 @@ class BirthdayTable {
     ++stamp_;
     used_ = 0;
   }
-  bool full() const { return used_ * 2 > entries_.size(); }
+  bool full() const { return used_ * 4 > entries_.size() * 3; }
+  void prefetch(std::uint64_t key) const { __builtin_prefetch(&entries_[spread(key) & mask_], 1); }
   // The earlier number with the same key, or nothing; the key is then stored.
   std::optional<std::uint32_t> meet(std::uint64_t key, std::uint32_t number) {
     for (std::size_t i = spread(key) & mask_;; i = (i + 1) & mask_) {
@@ -66,7 +69,7 @@ class BirthdayTable {
 class Search {
  public:
   Search(const Target& target, const SearchOptions& options, std::unique_ptr<StateKernel> kernel)
-      : target_(target), options_(options), clock_(options), kernel_(std::move(kernel)), table_(table_bits()) {}
+      : target_(target), options_(options), clock_(options), kernel_(std::move(kernel)), table_(table_bits()), leaf_table_(table_bits()) {}
 
   Result<Outcome> run() {
     Outcome outcome{.method = "hierarchical", .nominal_bits = target_.nominal_bits};
@@ -98,7 +101,7 @@ class Search {
   int table_bits() const {
     std::int64_t most = 0;
     for (std::int64_t l = 1; l <= kernel_->layers(); ++l) most = std::max(most, kernel_->bits(l) - kernel_->bits(l - 1));
-    return static_cast<int>(std::clamp<std::int64_t>(most / 2 + 4, 10, 30));
+    return static_cast<int>(std::clamp<std::int64_t>(most / 2 + 3, 10, 30));
   }
   std::int64_t slots() const { return static_cast<std::int64_t>(kernel_->space().slots.size()); }
 
@@ -130,14 +133,12 @@ class Search {
           const std::int64_t to = second ? stop : std::min(stop, count), many = to - from;
           const Choices& side = second ? segment->two : segment->one;
           std::vector<std::int64_t> before(static_cast<std::size_t>(many * size)), after(before.size());
-          Choices repeated;
           for (std::int64_t i = 0; i < many; ++i) {
             auto* row = before.data() + i * size;
             std::copy(common.begin(), common.end(), row);
             std::copy_n(leaves.begin() + (from + i - (second ? count : 0)) * own, own, row + below);
-            repeated.insert(repeated.end(), side.begin(), side.end());
           }
-          kernel_->run(depth, segment->first, length, many, repeated.data(), before.data(), false, after.data());
+          kernel_->run_alike(depth, segment->first, length, many, side.data(), before.data(), after.data());
           for (std::int64_t i = 0; i < many; ++i) std::copy_n(after.begin() + i * size + below, own, grown.begin() + (from + i) * own);
           if (from == 0) std::copy_n(after.begin(), below, end.begin());
           from = to;
@@ -149,24 +150,24 @@ class Search {
       segments.push_back(std::move(*segment));
       clock_.report({evaluations_, {}, memory_, fmt::format("layer {} of {}, segment {}", depth, kernel_->layers(), lg)});
       if (clock_.over()) return std::nullopt;
-      if (lg < std::min<std::int64_t>(kFirstLook, (kernel_->bits(depth) - kernel_->bits(depth - 1)) / 2)) continue;
+      // Equal leaves are expected at half the layer's bits, and looked for now and then before: rounding may waste bits.
+      const std::int64_t expected = (kernel_->bits(depth) - kernel_->bits(depth - 1)) / 2 - 1;
+      if (lg < expected && (lg < kFirstLook || lg % kLookEvery != 0)) continue;
       if (const auto pair = equal_leaves(leaves, own)) return mixture(segments, first, pair->first, pair->second);
     }
   }
 
-  static std::optional<std::pair<std::int64_t, std::int64_t>> equal_leaves(const std::vector<std::int64_t>& leaves, std::int64_t own) {
+  std::optional<std::pair<std::int64_t, std::int64_t>> equal_leaves(const std::vector<std::int64_t>& leaves, std::int64_t own) {
     const std::int64_t count = static_cast<std::int64_t>(leaves.size()) / own;
-    std::vector<std::pair<std::uint64_t, std::int64_t>> keys(static_cast<std::size_t>(count));
+    leaf_table_.empty();
     for (std::int64_t i = 0; i < count; ++i) {
+      const auto* leaf = leaves.data() + i * own;
       std::uint64_t key = 0;
-      for (std::int64_t e = 0; e < own; ++e) key = spread(key * kKeyMultiplier + static_cast<std::uint64_t>(leaves[static_cast<std::size_t>(i * own + e)]));
-      keys[static_cast<std::size_t>(i)] = {key, i};
+      for (std::int64_t e = 0; e < own; ++e) key = spread(key * kKeyMultiplier + static_cast<std::uint64_t>(leaf[e]));
+      if (leaf_table_.full()) leaf_table_.empty();
+      if (const auto earlier = leaf_table_.meet(key, static_cast<std::uint32_t>(i)); earlier && std::equal(leaf, leaf + own, leaves.data() + *earlier * own))
+        return std::pair(static_cast<std::int64_t>(*earlier), i);
     }
-    std::sort(keys.begin(), keys.end());
-    for (std::size_t i = 1; i < keys.size(); ++i)
-      if (keys[i].first == keys[i - 1].first &&
-          std::equal(leaves.begin() + keys[i].second * own, leaves.begin() + (keys[i].second + 1) * own, leaves.begin() + keys[i - 1].second * own))
-        return std::pair(keys[i - 1].second, keys[i].second);
     return std::nullopt;
   }
   // Leaf number i took the second side of segment k where bit k of i is set.
@@ -199,6 +200,7 @@ class Search {
       evaluations_ += static_cast<std::uint64_t>(kBatch);
       for (std::int64_t i = 0; i < kBatch; ++i) {
         const auto number = base + static_cast<std::uint32_t>(i);
+        if (i + kAhead < kBatch) table_.prefetch(keys[static_cast<std::size_t>(i + kAhead)]);
         const auto earlier = table_.meet(keys[static_cast<std::size_t>(i)], number);
         if (!earlier) continue;
         kernel_->draw(walk, *earlier, one.data());
@@ -216,7 +218,7 @@ class Search {
   const SearchOptions& options_;
   SearchClock clock_;
   std::unique_ptr<StateKernel> kernel_;
-  BirthdayTable table_;
+  BirthdayTable table_, leaf_table_;
   std::uint64_t salt_ = 0, evaluations_ = 0, memory_ = 0;
   std::string trouble_;
 };

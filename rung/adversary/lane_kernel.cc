@@ -61,28 +61,29 @@ struct Bench {
       : state(numbers), channels(scratch_row), reads(scratch_row), x(plan.width), scratch(scratch_row), other(scratch_row) {}
 };
 
+// `same`: all lanes take row choice[0].
 template <class N, class V>
-RUNG_INLINE void feed(const Program<V>& program, std::int64_t depth, const Place<V>& place, const std::uint32_t* choice, Bench<N>& bench) {
+RUNG_INLINE void feed(const Program<V>& program, std::int64_t depth, const Place<V>& place, const std::uint32_t* choice, bool same, Bench<N>& bench) {
   constexpr int kLanes = Element<N>::kLanes;
   const LanePlan& plan = program.plan;
   const LaneLayer& first = plan.layers[0];
   const std::int64_t updates = program.update_stride, stride = depth > 1 ? program.full_stride : updates;
   const V* table = depth > 1 ? place.full.data() : place.update.data();
   const V* row[kLanes];
-  for (int l = 0; l < kLanes; ++l) row[l] = table + static_cast<std::int64_t>(choice[l]) * stride;
-  for (std::int64_t c = 0; c < updates; ++c) {
+  for (int l = 0; l < kLanes; ++l) row[l] = table + static_cast<std::int64_t>(choice[same ? 0 : l]) * stride;
+  const auto gather = [&](std::int64_t c) __attribute__((always_inline)) {
+    if (same) return N{} + row[0][c];
     N gathered;
     for (int l = 0; l < kLanes; ++l) gathered[l] = row[l][c];
-    bench.channels[static_cast<std::size_t>(c)] = gathered;
-  }
+    return gathered;
+  };
+  for (std::int64_t c = 0; c < updates; ++c) bench.channels[static_cast<std::size_t>(c)] = gather(c);
   N* state = bench.state.data();
   lanes::update(first, bench.channels.data(), state, bench.scratch.data());
   if (depth == 1) return;
   const std::int64_t reads = first.read_channels();
-  for (std::int64_t c = 0; c < reads; ++c)
-    for (int l = 0; l < kLanes; ++l) bench.reads[static_cast<std::size_t>(c)][l] = row[l][updates + c];
-  for (std::int64_t w = 0; w < plan.width; ++w)
-    for (int l = 0; l < kLanes; ++l) bench.x[static_cast<std::size_t>(w)][l] = row[l][updates + reads + w];
+  for (std::int64_t c = 0; c < reads; ++c) bench.reads[static_cast<std::size_t>(c)] = gather(updates + c);
+  for (std::int64_t w = 0; w < plan.width; ++w) bench.x[static_cast<std::size_t>(w)] = gather(updates + reads + w);
   for (std::int64_t i = 0; i < depth; ++i) {
     const LaneLayer& layer = plan.layers[static_cast<std::size_t>(i)];
     if (i > 0) {
@@ -97,10 +98,10 @@ RUNG_INLINE void feed(const Program<V>& program, std::int64_t depth, const Place
   }
 }
 
-// Prompts [0, kLanes): slots [first, first + length), choices[j * kLanes + l].
+// Prompts [0, kLanes): slots [first, first + length), choices[j * kLanes + l], or choices[j] for all when `same`.
 template <class N, class V>
 RUNG_INLINE void feed_slots(const Program<V>& program, std::int64_t depth, std::int64_t first, std::int64_t length, bool from_start,
-                            const std::uint32_t* choices, Bench<N>& bench) {
+                            const std::uint32_t* choices, bool same, Bench<N>& bench) {
   static constexpr std::uint32_t kFirstRows[Element<N>::kLanes] = {};
   const auto begin = from_start ? 0 : program.begins[static_cast<std::size_t>(first)];
   const auto end = program.begins[static_cast<std::size_t>(first + length)];
@@ -108,7 +109,7 @@ RUNG_INLINE void feed_slots(const Program<V>& program, std::int64_t depth, std::
   std::int64_t j = 0;
   for (std::size_t p = begin; p < end; ++p) {
     const bool varies = p >= varying && program.places[p].slot;
-    feed<N, V>(program, depth, program.places[p], varies ? choices + j * Element<N>::kLanes : kFirstRows, bench);
+    feed<N, V>(program, depth, program.places[p], varies ? choices + (same ? j : j * Element<N>::kLanes) : kFirstRows, same || !varies, bench);
     j += varies;
   }
 }
@@ -116,12 +117,64 @@ RUNG_INLINE void feed_slots(const Program<V>& program, std::int64_t depth, std::
 using N32 = lanes::Vector<std::int32_t>;
 using N64 = lanes::Vector<std::int64_t>;
 RUNG_VECTOR_CLONES void feed_block(const Program<std::int32_t>& program, std::int64_t depth, std::int64_t first, std::int64_t length, bool from_start,
-                                   const std::uint32_t* choices, Bench<N32>& bench) {
-  feed_slots<N32, std::int32_t>(program, depth, first, length, from_start, choices, bench);
+                                   const std::uint32_t* choices, bool same, Bench<N32>& bench) {
+  feed_slots<N32, std::int32_t>(program, depth, first, length, from_start, choices, same, bench);
 }
 RUNG_VECTOR_CLONES void feed_block(const Program<std::int64_t>& program, std::int64_t depth, std::int64_t first, std::int64_t length, bool from_start,
-                                   const std::uint32_t* choices, Bench<N64>& bench) {
-  feed_slots<N64, std::int64_t>(program, depth, first, length, from_start, choices, bench);
+                                   const std::uint32_t* choices, bool same, Bench<N64>& bench) {
+  feed_slots<N64, std::int64_t>(program, depth, first, length, from_start, choices, same, bench);
+}
+
+// The first layer alone, where every entry of the state lives by itself: s <- settle(rsh(a s) + u), with a and u known per
+// (position, row). All entries of one prompt lie in one vector, and several prompts are interleaved to hide the multiplier's
+// latency; nothing is gathered. mamba2 and linear attention have this form.
+struct EntryTable {
+  static constexpr int kEntries = 16;    // padded
+  static constexpr int kTogether = 4;
+  bool gated = false, wraps = false, saturates = false;
+  int shift = 0, bits = 0;
+  std::vector<std::size_t> begins;       // by slot, as Program::begins
+  struct Position {
+    bool slot = false;
+    std::size_t offset = 0;              // of its first row, in vectors of kEntries
+  };
+  std::vector<Position> positions;
+  std::vector<std::int32_t> terms, decays;  // rows of kEntries
+};
+
+template <class N, bool kGated>
+RUNG_INLINE void feed_entries(const EntryTable& table, std::size_t begin, std::size_t end, std::size_t varying, const std::uint32_t* choices, int lanes, N* state) {
+  std::int64_t j = 0;
+  for (std::size_t p = begin; p < end; ++p) {
+    const auto& position = table.positions[p];
+    const bool varies = position.slot && p >= varying;
+    for (int i = 0; i < EntryTable::kTogether; ++i) {
+      const std::size_t row = position.offset + (varies ? choices[j * lanes + i] : 0);
+      N term, s = state[i];
+      std::memcpy(&term, table.terms.data() + row * EntryTable::kEntries, sizeof term);
+      if constexpr (kGated) {
+        N decay;
+        std::memcpy(&decay, table.decays.data() + row * EntryTable::kEntries, sizeof decay);
+        s = lanes::rsh(s * decay, table.shift);
+      }
+      s += term;
+      if (table.wraps) s = lanes::wrap_to(s, table.bits);
+      if (table.saturates) s = lanes::sat(s, table.bits);
+      state[i] = s;
+    }
+    j += varies;
+  }
+}
+RUNG_VECTOR_CLONES void feed_entry_block(const EntryTable& table, std::size_t begin, std::size_t end, std::size_t varying, const std::uint32_t* choices, int lanes,
+                                         const std::int32_t* start, std::int32_t* out) {
+  using N = lanes::Vector<std::int32_t>;
+  N state[EntryTable::kTogether];
+  for (auto& s : state) std::memcpy(&s, start, sizeof s);
+  if (table.gated)
+    feed_entries<N, true>(table, begin, end, varying, choices, lanes, state);
+  else
+    feed_entries<N, false>(table, begin, end, varying, choices, lanes, state);
+  std::memcpy(out, state, sizeof state);
 }
 
 // choices[j * lanes + l] from x[l], as StateKernel::draw.
@@ -148,27 +201,46 @@ class LaneKernel final : public StateKernel {
 
   LaneKernel(const Target& target, BeginningSpace space, Program<V> program) : StateKernel(target, std::move(space)), program_(std::move(program)) {
     for (const auto& slot : space_.slots) rows_.push_back(static_cast<std::uint32_t>(slot.rows.size()));
+    if constexpr (sizeof(V) == 4) make_entries();
   }
   std::string_view name() const override { return sizeof(V) == 4 ? "lanes of int32" : "lanes of int64"; }
   bool restarts() const override { return true; }
 
   void run(std::int64_t depth, std::int64_t first, std::int64_t length, std::int64_t count, const std::uint16_t* choices, const std::int64_t* start,
            bool common, std::int64_t* out) const override {
-    const std::int64_t size = numbers(depth);
-    Bench<N> bench(program_.plan, size, program_.scratch);
     std::vector<std::uint32_t> block(static_cast<std::size_t>(length * kLanes));
-    for (std::int64_t base = 0; base < count; base += kLanes) {
-      const int used = static_cast<int>(std::min<std::int64_t>(kLanes, count - base));
+    run_blocks(depth, first, length, count, start, common, false, block.data(), out, [&](std::int64_t base, int used) {
       for (std::int64_t j = 0; j < length; ++j)
         for (int l = 0; l < used; ++l) block[static_cast<std::size_t>(j * kLanes + l)] = choices[(base + l) * length + j];
+    });
+  }
+  void run_alike(std::int64_t depth, std::int64_t first, std::int64_t length, std::int64_t count, const std::uint16_t* choices,
+                 const std::int64_t* start, std::int64_t* out) const override {
+    const std::vector<std::uint32_t> row(choices, choices + length);
+    run_blocks(depth, first, length, count, start, false, true, row.data(), out, [](std::int64_t, int) {});
+  }
+
+ private:
+  template <class Prepare>
+  void run_blocks(std::int64_t depth, std::int64_t first, std::int64_t length, std::int64_t count, const std::int64_t* start, bool common, bool same,
+                  const std::uint32_t* block, std::int64_t* out, Prepare prepare) const {
+    const std::int64_t size = numbers(depth);
+    Bench<N> bench(program_.plan, size, program_.scratch);
+    for (std::int64_t base = 0; base < count; base += kLanes) {
+      const int used = static_cast<int>(std::min<std::int64_t>(kLanes, count - base));
+      prepare(base, used);
       begin(bench, size, start ? (common ? start : start + base * size) : nullptr, common, used);
-      feed_block(program_, depth, first, length, start == nullptr, block.data(), bench);
+      feed_block(program_, depth, first, length, start == nullptr, block, same, bench);
       for (std::int64_t e = 0; e < size; ++e)
         for (int l = 0; l < used; ++l) out[(base + l) * size + e] = bench.state[static_cast<std::size_t>(e)][l];
     }
   }
 
+ public:
   void keys(const Walk& walk, const std::uint64_t* x, std::int64_t count, std::uint64_t* out) const override {
+    if constexpr (sizeof(V) == 4) {
+      if (walk.depth == 1 && entries_) return entry_keys(walk, x, count, out);
+    }
     const std::int64_t size = numbers(walk.depth);
     Bench<N> bench(program_.plan, size, program_.scratch);
     std::vector<std::uint32_t> block(static_cast<std::size_t>(walk.length * kLanes));
@@ -176,7 +248,7 @@ class LaneKernel final : public StateKernel {
       const int used = static_cast<int>(std::min<std::int64_t>(kLanes, count - base));
       draw_block(x + base, used, walk.salt, walk.length, rows_.data() + walk.first, kLanes, block.data());
       begin(bench, size, walk.start, true, used);
-      feed_block(program_, walk.depth, walk.first, walk.length, walk.start == nullptr, block.data(), bench);
+      feed_block(program_, walk.depth, walk.first, walk.length, walk.start == nullptr, block.data(), false, bench);
       std::uint64_t keys[kLanes];
       pack_lanes(walk.depth, bench.state, keys);
       std::copy_n(keys, used, out + base);
@@ -187,16 +259,15 @@ class LaneKernel final : public StateKernel {
     const std::int64_t size = numbers(depth), rows = rows_[static_cast<std::size_t>(slot)];
     Bench<N> bench(program_.plan, size, program_.scratch);
     Row<N> before(size);
-    std::uint32_t choice[kLanes];
     std::uint64_t block[kLanes], after[kLanes];
     for (std::int64_t base = 0; base < count; base += kLanes) {
       const int used = static_cast<int>(std::min<std::int64_t>(kLanes, count - base));
       for (int l = 0; l < kLanes; ++l) block[l] = l < used ? keys[base + l] : 0;
       unpack_lanes(depth, block, before);
       for (std::int64_t v = 0; v < rows; ++v) {
-        std::fill_n(choice, kLanes, static_cast<std::uint32_t>(v));
+        const auto choice = static_cast<std::uint32_t>(v);
         for (std::int64_t e = 0; e < size; ++e) bench.state[static_cast<std::size_t>(e)] = before[static_cast<std::size_t>(e)];
-        feed_block(program_, depth, slot, 1, false, choice, bench);
+        feed_block(program_, depth, slot, 1, false, &choice, true, bench);
         pack_lanes(depth, bench.state, after);
         for (int l = 0; l < used; ++l) out[(base + l) * rows + v] = after[l];
       }
@@ -204,6 +275,71 @@ class LaneKernel final : public StateKernel {
   }
 
  private:
+  // The entrywise form of the first layer, where it has one: channels multiplied out.
+  void make_entries() {
+    const LaneLayer& layer = program_.plan.layers[0];
+    const MixerShape& m = layer.shape;
+    const bool gated = m.kind == MixerKind::mamba2;
+    if ((!gated && m.kind != MixerKind::linear) || layer.numbers > EntryTable::kEntries) return;
+    EntryTable table;
+    table.gated = gated;
+    table.wraps = layer.accumulator == Accumulator::wrap;
+    table.saturates = !table.wraps && (gated || layer.accumulator == Accumulator::round);
+    table.shift = layer.decay_shift;
+    table.bits = layer.accumulator_bits;
+    table.begins = program_.begins;
+    const std::int64_t stride = program_.update_stride, heads = m.heads, dk = m.key_dim, dv = m.value_dim;
+    for (const auto& place : program_.places) {
+      table.positions.push_back({place.slot, table.terms.size() / EntryTable::kEntries});
+      for (std::uint32_t row = 0; row < place.rows; ++row) {
+        const V* channels = place.update.data() + row * stride;
+        std::int32_t terms[EntryTable::kEntries] = {}, decays[EntryTable::kEntries] = {};
+        std::size_t e = 0;
+        for (std::int64_t h = 0; h < heads; ++h) {
+          const V* key = channels + (gated ? h / (heads / m.kv_heads) : h) * dk;
+          const V* value = channels + (gated ? m.kv_heads : heads) * dk + h * dv;
+          const V decay = gated ? channels[m.kv_heads * dk + heads * dv + h] : 0;
+          for (std::int64_t r = 0; r < dv; ++r)
+            for (std::int64_t c = 0; c < dk; ++c, ++e) {
+              const std::int64_t product = std::int64_t{value[r]} * key[c];
+              terms[e] = static_cast<std::int32_t>(layer.accumulator == Accumulator::round && !gated ? lanes::rsh<std::int64_t>(product, layer.update_shift) : product);
+              decays[e] = decay;
+            }
+          if (!gated && m.normalised)
+            for (std::int64_t c = 0; c < dk; ++c) terms[e++] = key[c];
+        }
+        table.terms.insert(table.terms.end(), terms, terms + EntryTable::kEntries);
+        if (gated) table.decays.insert(table.decays.end(), decays, decays + EntryTable::kEntries);
+      }
+    }
+    entries_ = std::move(table);
+  }
+  void entry_keys(const Walk& walk, const std::uint64_t* x, std::int64_t count, std::uint64_t* out) const {
+    constexpr int kTogether = EntryTable::kTogether, kEntries = EntryTable::kEntries;
+    std::vector<std::uint32_t> block(static_cast<std::size_t>(walk.length * kLanes));
+    alignas(64) std::int32_t start[kEntries] = {}, after[kTogether * kEntries];
+    for (std::int64_t e = 0; walk.start && e < numbers(1); ++e) start[e] = static_cast<std::int32_t>(walk.start[e]);
+    const std::size_t varying = entries_->begins[static_cast<std::size_t>(walk.first)], begin = walk.start ? varying : 0;
+    const std::size_t end = entries_->begins[static_cast<std::size_t>(walk.first + walk.length)];
+    const auto& widths = widths_[0];
+    const bool packs = key_is_injective(1);
+    for (std::int64_t base = 0; base < count; base += kLanes) {
+      const int used = static_cast<int>(std::min<std::int64_t>(kLanes, count - base));
+      draw_block(x + base, used, walk.salt, walk.length, rows_.data() + walk.first, kLanes, block.data());
+      for (int group = 0; group < used; group += kTogether) {
+        feed_entry_block(*entries_, begin, end, varying, block.data() + group, kLanes, start, after);
+        for (int i = 0; i < std::min(kTogether, used - group); ++i) {
+          std::uint64_t key = 0;
+          for (std::size_t e = 0; e < widths.size(); ++e) {
+            const auto number = static_cast<std::uint64_t>(static_cast<std::int64_t>(after[i * kEntries + static_cast<int>(e)]));
+            key = packs && widths[e] < 64 ? key << widths[e] | (number & ((std::uint64_t{1} << widths[e]) - 1)) : key * kKeyMultiplier + number;
+          }
+          out[base + group + i] = key;
+        }
+      }
+    }
+  }
+
   // keys of the lanes' states, and the states of injective keys.
   void pack_lanes(std::int64_t depth, Row<N>& state, std::uint64_t* keys) const {
     std::fill_n(keys, kLanes, 0);
@@ -245,6 +381,7 @@ class LaneKernel final : public StateKernel {
 
   Program<V> program_;
   std::vector<std::uint32_t> rows_;
+  std::optional<EntryTable> entries_;
 };
 
 template <class V>

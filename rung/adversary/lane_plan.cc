@@ -1,5 +1,6 @@
 #include "rung/adversary/lane_plan.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "rung/exact/tensor_source.h"
@@ -141,7 +142,9 @@ class Planner {
   }
 
   LaneMap read_map(TensorSource& source, const std::string& name, std::int64_t rows, std::int64_t cols, int input_bits) {
-    LaneMap map{rows, cols, source.numbers<std::int64_t>(name + ".weight", {rows, cols}), {}, source.shift(name + ".shift"), source.width(name).bits};
+    LaneMap map{rows, cols, source.numbers<std::int64_t>(name + ".weight", {rows, cols}), {}, {}, source.shift(name + ".shift"), source.width(name).bits};
+    if (std::all_of(map.weight.begin(), map.weight.end(), [](std::int64_t w) { return std::abs(w) < (std::int64_t{1} << 31); }))
+      map.narrow.assign(map.weight.begin(), map.weight.end());
     if (source.has(name + ".bias")) map.bias = source.numbers<std::int64_t>(name + ".bias", {rows});
     double largest = 0;
     for (std::int64_t r = 0; r < rows; ++r) {

@@ -14,6 +14,7 @@ namespace rung {
 struct LaneMap {
   std::int64_t rows = 0, cols = 0;
   std::vector<std::int64_t> weight, bias;  // bias empty: none
+  std::vector<std::int32_t> narrow;        // the weights again, where they all fit: what int32 lanes read
   int shift = 0, bits = 16;
 };
 struct LaneTable {

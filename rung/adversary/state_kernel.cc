@@ -96,6 +96,13 @@ void StateKernel::keys(const Walk& walk, const std::uint64_t* x, std::int64_t co
   for (std::int64_t i = 0; i < count; ++i) out[i] = key(walk.depth, states.data() + i * size);
 }
 
+void StateKernel::run_alike(std::int64_t depth, std::int64_t first, std::int64_t length, std::int64_t count, const std::uint16_t* choices,
+                            const std::int64_t* start, std::int64_t* out) const {
+  std::vector<std::uint16_t> repeated;
+  for (std::int64_t i = 0; i < count; ++i) repeated.insert(repeated.end(), choices, choices + length);
+  run(depth, first, length, count, repeated.data(), start, false, out);
+}
+
 void StateKernel::unpack(std::int64_t depth, std::uint64_t key, std::int64_t* state) const {
   std::int64_t i = numbers(depth);
   for (std::int64_t layer = depth - 1; layer >= 0; --layer) {

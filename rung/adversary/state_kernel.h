@@ -46,6 +46,10 @@ class StateKernel {
   virtual void run(std::int64_t depth, std::int64_t first, std::int64_t length, std::int64_t count, const std::uint16_t* choices,
                    const std::int64_t* start, bool common, std::int64_t* out) const = 0;
 
+  // The same choices for all prompts (`length` of them), each from its own start. The plain composition unless overridden.
+  virtual void run_alike(std::int64_t depth, std::int64_t first, std::int64_t length, std::int64_t count, const std::uint16_t* choices,
+                         const std::int64_t* start, std::int64_t* out) const;
+
   // out[i] = key(state(draw(x[i]))). The default is the plain composition.
   virtual void keys(const Walk& walk, const std::uint64_t* x, std::int64_t count, std::uint64_t* out) const;
 
