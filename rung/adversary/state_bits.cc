@@ -62,7 +62,7 @@ std::int64_t layer_state_bits(const Weights& weights, const MixerShape& m, const
     default:
       return 0;
   }
-  if (m.kind == loglinear) state *= std::popcount(static_cast<std::uint64_t>(std::max<std::int64_t>(positions - 1, 0))) + 1;
+  if (m.kind == loglinear) state *= std::popcount(static_cast<std::uint64_t>(positions));  // levels as the next token finds them
   return state + std::max<std::int64_t>(m.conv - 1, 0) * buffer;
 }
 

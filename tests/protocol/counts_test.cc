@@ -73,8 +73,7 @@ TEST(protocol_counts, full_and_linear_layers_of_seqcomp_cost_what_the_theorem_sa
 TEST(protocol_counts, every_recurrence_costs_its_state_once_per_hand_over) {
   const auto task = task_of("seqcomp", {{"L", 2}, {"m", 4}, {"n1", 2}});  // cuts after 8, 12 and 13 tokens
   const std::int64_t p = 8, H = 2, d = 4, w = 8, N = 3;
-  const std::int64_t levels =
-      4 + 4 + 3;  // popcount(t - 1) + 1 at t = 8, 12, 13: 7 = 111, 11 = 1011, 12 = 1100
+  const std::int64_t levels = 1 + 2 + 3;  // set bits of t = 8, 12, 13
   for (const auto& [line, expected] : std::vector<std::pair<std::string, std::int64_t>>{
            {"mamba2", 3 * H * d * N * p},
            {"mamba", 3 * w * N * p},

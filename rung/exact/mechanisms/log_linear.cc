@@ -55,13 +55,13 @@ class LogLinear final : public RecurrentMechanism<A> {
     auto& state = static_cast<State&>(generic);
     std::vector<Value> channels(static_cast<std::size_t>(cell_->projection.channels()));
     cell_->projection.step(state.buffer, x, channels.data());
-    if (state.t > 0) merge(state);
     for (auto& level : state.levels)
       if (!level.empty()) cell_->update(level.data(), channels.data(), false);
     state.levels[0].assign(static_cast<std::size_t>(cell_->state_size()), Value{0});
     cell_->update(state.levels[0].data(), channels.data(), true);
     if (y) read(state, x, channels.data(), y);
     ++state.t;
+    merge(state);  // what position t begins with: done now, so that the state is what a later token depends on, and no more
   }
   std::vector<int> state_widths(std::int64_t t) const override {
     std::vector<int> widths;
@@ -101,11 +101,8 @@ class LogLinear final : public RecurrentMechanism<A> {
     }
     state.levels[0].clear();
   }
-  // Whether a level holds a state after t tokens: the last one alone, and the buckets of the t - 1 before it.
-  static bool live(std::size_t level, std::int64_t t) {
-    if (level == 0) return t > 0;
-    return t > 0 && level <= 62 && ((t - 1) >> (level - 1) & 1) != 0;
-  }
+  // Whether a level holds a state after t tokens, merged: one bucket for each set bit of t.
+  static bool live(std::size_t level, std::int64_t t) { return level >= 1 && level <= 62 && (t >> (level - 1) & 1) != 0; }
   bool linear() const { return cell_->shape.base == MixerKind::linear; }
 
   void read(const State& state, const Value* x, const Value* channels, Value* y) const {
