@@ -1,5 +1,6 @@
 #include "rung/certificate/certificate.h"
 
+#include <fmt/ranges.h>
 #include <openssl/evp.h>
 
 #include <array>
@@ -61,7 +62,8 @@ void add_pair(Json& claim, const EndAlike& pair, const std::vector<std::string>&
 }
 
 struct ClaimWriter {
-  const std::vector<std::string>& names;
+  const CertifiedTask& task;
+  const std::vector<std::string>& names = task.field_names;
 
   Json operator()(const CollisionClaim& c) const {
     Json claim = Json::object();
@@ -69,6 +71,11 @@ struct ClaimWriter {
     claim["cut"] = c.cut;
     claim["states"] = c.states;
     claim["nominal_bits"] = c.nominal_bits;
+    if (c.pair.label == ClaimLabel::forced) {
+      const auto sigma = task.size.find(task.size.contains("sigma") ? "sigma" : "n");
+      RUNG_REQUIRE(sigma != task.size.end(), "a forced collision of {} without an alphabet", task.name);
+      claim["alphabet"] = sigma->second;
+    }
     return claim;
   }
   Json operator()(const SparsePairClaim& c) const {
@@ -178,12 +185,35 @@ std::string certificate_text(const Certificate& certificate) {
   document["task"]["size"] = certificate.task.size;
   document["task"]["options"] = Json::object();
   for (const auto& [name, word] : certificate.task.options) document["task"]["options"][name] = word;
-  document["claim"] = std::visit(ClaimWriter{certificate.task.field_names}, certificate.claim);
+  document["claim"] = std::visit(ClaimWriter{certificate.task}, certificate.claim);
+  document["seal"] = sha256(nlohmann::json::parse(document.dump()).dump());  // members sorted, no white space
   document["notes"] = Json::object();
   for (const auto& [name, text] : certificate.notes) document["notes"][name] = text;
   std::string text;
   print(document, 0, text);
   return text + "\n";
+}
+
+std::string instance_line(const Prompt& prompt, const std::vector<std::int64_t>& answers) {
+  std::string line;
+  for (const auto& field : prompt.fields)
+    for (const auto value : field) line += fmt::format("{} ", value);
+  line += "->";
+  for (const auto value : answers) line += fmt::format(" {}", value);
+  return line + "\n";
+}
+
+std::string capacity_digest(const std::vector<std::vector<std::vector<std::int64_t>>>& table) {
+  Sha256 hash;
+  for (const auto& row : table) {
+    std::string line;
+    for (const auto& answers : row) {
+      if (!line.empty()) line += ' ';
+      line += answers.empty() ? "-" : fmt::format("{}", fmt::join(answers, ","));
+    }
+    hash.add(line + "\n");
+  }
+  return hash.hexadecimal();
 }
 
 Result<void> write_certificate(const std::string& path, const Certificate& certificate) {

@@ -35,7 +35,7 @@ struct EndAlike {
 };
 
 struct CollisionClaim {
-  EndAlike pair;
+  EndAlike pair;  // forced: the writer adds the task's alphabet
   std::int64_t cut = 0;                           // positions
   std::vector<std::vector<std::int64_t>> states;  // per layer, after `cut` positions
   std::int64_t nominal_bits = 0;
@@ -97,6 +97,12 @@ std::string_view claim_kind(const Claim& claim);  // "collision", "sparse-pair",
 std::string certificate_text(const Certificate& certificate);
 // Whole or not at all. Errors: the file system.
 Result<void> write_certificate(const std::string& path, const Certificate& certificate);
+
+// The text whose SHA-256 is the digest of a construction claim: append every instance, in the order of its sets.
+std::string instance_line(const Prompt& prompt, const std::vector<std::int64_t>& answers);
+// The digest of a capacity claim. table[i][j]: the answers at all answer positions after the cut to prefix i followed by
+// suffix j, empty where that is no instance of the task.
+std::string capacity_digest(const std::vector<std::vector<std::vector<std::int64_t>>>& table);
 
 // Lower-case hexadecimal SHA-256.
 std::string sha256(std::string_view bytes);

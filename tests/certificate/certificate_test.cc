@@ -25,6 +25,9 @@ TEST(certificate, writes_every_member_in_the_order_of_the_format_page) {
                           .task = {"eva", {{"n", 2}}, {}, {"token"}},
                           .claim = WrongAnswerClaim{.prompt = {3, {{1, 0, 1}}}, .position = 2, .answer = {1}, .expected = {0}},
                           .notes = {{"method", "wrong-answer"}}};
+  const std::string sealed = R"({"claim":{"answer":[1],"expected":[0],"position":2,"prompt":{"token":[1,0,1]}},"kind":"wrong-answer",)"
+                             R"("model":{"sha256":")" + sha256("model") + R"("},"schema":"rung.certificate/1",)"
+                             R"("task":{"name":"eva","options":{},"size":{"n":2}}})";
   EXPECT_EQ(certificate_text(certificate), R"({
   "schema": "rung.certificate/1",
   "kind": "wrong-answer",
@@ -46,11 +49,17 @@ TEST(certificate, writes_every_member_in_the_order_of_the_format_page) {
     "answer": [1],
     "expected": [0]
   },
+  "seal": ")" + sha256(sealed) + R"(",
   "notes": {
     "method": "wrong-answer"
   }
 }
 )");
+}
+
+TEST(certificate, writes_instances_and_tables_as_the_format_page_says) {
+  EXPECT_EQ(instance_line({5, {{3, 1, 0, 2, 1}}}, {1}), "3 1 0 2 1 -> 1\n");
+  EXPECT_EQ(capacity_digest({{{1}, {}}, {{2, 0}, {-3}}}), sha256("1 -\n2,0 -3\n"));
 }
 
 }  // namespace
