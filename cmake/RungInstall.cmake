@@ -16,6 +16,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/rungConfigVersion.cmake C
 install(FILES ${PROJECT_BINARY_DIR}/rungConfig.cmake ${PROJECT_BINARY_DIR}/rungConfigVersion.cmake
         DESTINATION ${package_folder})
 
+install(TARGETS rung-check RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(TARGET rung)
   install(TARGETS rung RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/rung.1 DEPENDS rung VERBATIM

@@ -1,0 +1,334 @@
+#include "check/architecture.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "check/document.h"
+#include "check/integer.h"
+
+namespace rung_check {
+namespace {
+
+constexpr std::int64_t kLargestSize = std::int64_t{1} << 31;
+constexpr std::size_t kMostLayers = 100'000;
+constexpr std::size_t kMostGroups = 1'000'000;
+constexpr int kDeepest = 64;
+
+// The options of every word that can be evaluated; those that are words and not numbers come with their choices.
+const std::map<std::string, std::vector<std::string>> kOptions = {
+    {"full", {"window", "chunk", "heads", "kv", "dim", "vdim", "conv", "cache"}},
+    {"linear", {"feature", "normalised", "heads", "dim", "vdim", "conv"}},
+    {"rnn", {"cell", "size"}},
+    {"gru", {"size"}},
+    {"mamba", {"inner", "state", "conv"}},
+    {"mamba2", {"heads", "dim", "state", "groups", "conv"}},
+    {"delta", {"heads", "kv", "dim", "vdim", "conv"}},
+    {"gdelta", {"heads", "kv", "dim", "vdim", "conv"}},
+    {"loglinear", {"base", "feature", "heads", "kv", "dim", "vdim", "state", "groups", "conv"}},
+    {"sparse", {"B", "k", "window", "groups", "heads", "kv", "dim", "vdim"}},
+    {"topk", {"k", "heads", "kv", "dim", "vdim", "index_heads", "index_dim", "cache"}},
+    {"conv", {"width", "channels"}},
+    {"identity", {"heads", "vdim"}},
+    {"none", {}},
+};
+const std::map<std::string, std::vector<std::string>> kWords = {
+    {"feature", {"elu1", "identity", "relu", "exp", "taylor2"}},
+    {"normalised", {"yes", "no"}},
+    {"cell", {"tanh", "relu"}},
+    {"base", {"linear", "mamba2", "gdelta"}},
+};
+
+bool among(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+struct Mixer {
+  std::string kind;
+  std::map<std::string, std::int64_t> numbers;
+  std::map<std::string, std::string> words;
+  std::vector<std::pair<Mixer, std::int64_t>> parts;
+};
+
+class LineReader {
+ public:
+  explicit LineReader(const std::string& line) : line_(line) {}
+
+  std::vector<Mixer> all() {
+    auto layers = stack(0);
+    if (!end()) fail("the end of the line");
+    return layers;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& expected) const {
+    throw Malformed(text("the architecture line, column ", at_ + 1, ": ", expected, " expected"));
+  }
+  char peek() {
+    while (at_ < line_.size() && std::isspace(static_cast<unsigned char>(line_[at_]))) ++at_;
+    return at_ < line_.size() ? line_[at_] : '\0';
+  }
+  bool end() { return peek() == '\0' && at_ == line_.size(); }
+  bool take(char c) {
+    if (end() || peek() != c) return false;
+    ++at_;
+    return true;
+  }
+  void need(char c) {
+    if (!take(c)) fail(std::string("'") + c + "'");
+  }
+  std::string word() {
+    std::string out;
+    for (char c = peek(); at_ < line_.size() && (std::isalnum(static_cast<unsigned char>(c)) || c == '_'); c = line_[at_]) {
+      out += c;
+      if (++at_ == line_.size()) break;
+    }
+    if (out.empty() || std::isdigit(static_cast<unsigned char>(out[0]))) fail("a word");
+    return out;
+  }
+  std::int64_t number(std::int64_t low) {
+    peek();
+    std::int64_t value = 0;
+    const std::size_t begin = at_;
+    for (; at_ < line_.size() && std::isdigit(static_cast<unsigned char>(line_[at_])); ++at_) {
+      value = 10 * value + (line_[at_] - '0');
+      if (value > kLargestSize) fail("a number up to 2^31");
+    }
+    if (at_ == begin || value < low) fail(text("a number from ", low, " on"));
+    return value;
+  }
+
+  std::vector<Mixer> stack(int depth) {
+    std::vector<Mixer> layers;
+    do {
+      std::vector<Mixer> product;
+      if (take('(')) {
+        if (depth >= kDeepest) fail("at most 64 open parentheses");
+        product = stack(depth + 1);
+        need(')');
+      } else {
+        product.push_back(mixer(false));
+      }
+      while (take('*')) {
+        const auto times = static_cast<std::size_t>(number(1));
+        if (times > kMostLayers / product.size()) fail("at most 100000 layers");
+        std::size_t groups = 0;  // a line of a few bytes must not become gigabytes
+        for (const auto& layer : product) groups += 1 + layer.parts.size();
+        if (times > kMostGroups / groups) throw OutOfResources("the architecture has more than 10^6 groups of heads");
+        const auto once = product;
+        product.reserve(once.size() * times);
+        for (std::size_t i = 1; i < times; ++i) product.insert(product.end(), once.begin(), once.end());
+      }
+      if (layers.size() + product.size() > kMostLayers) fail("at most 100000 layers");
+      layers.insert(layers.end(), product.begin(), product.end());
+    } while (take('+'));
+    return layers;
+  }
+
+  Mixer mixer(bool inside_heads) {
+    Mixer out{word()};
+    if (out.kind == "heads" && !inside_heads) {
+      need('(');
+      do {
+        Mixer part = mixer(true);
+        need(':');
+        out.parts.emplace_back(std::move(part), number(1));
+      } while (take(','));
+      need(')');
+      return out;
+    }
+    const auto known = kOptions.find(out.kind);
+    if (known == kOptions.end()) fail("a mixer that can be evaluated, not \"" + out.kind.substr(0, 40) + "\",");
+    if (inside_heads && !among(known->second, "heads")) fail("a mixer made of heads");
+    if (!take('(') || take(')')) return out;
+    do {
+      const std::string name = word();
+      if (!among(known->second, name) || (inside_heads && name == "heads") || out.numbers.contains(name) || out.words.contains(name))
+        fail("an option of " + out.kind + " that was not given yet");
+      need('=');
+      if (const auto words = kWords.find(name); words != kWords.end()) {
+        out.words[name] = word();
+        if (!among(words->second, out.words[name])) fail("a word for " + name);
+      } else {
+        out.numbers[name] = number(name == "conv" ? 0 : 1);
+      }
+    } while (take(','));
+    need(')');
+    return out;
+  }
+
+  const std::string& line_;
+  std::size_t at_ = 0;
+};
+
+// Fills in what the line leaves open. `all_heads` is what the width is divided by; `group` the heads of a group in heads(...).
+Shape resolve(const Mixer& m, const Architecture& a, std::optional<std::int64_t> group, std::int64_t all_heads) {
+  const auto given = [&](const char* name, std::int64_t otherwise) {
+    const auto found = m.numbers.find(name);
+    return found == m.numbers.end() ? otherwise : found->second;
+  };
+  const auto word = [&](const char* name, const char* otherwise) {
+    const auto found = m.words.find(name);
+    return found == m.words.end() ? std::string(otherwise) : found->second;
+  };
+  const auto required = [&](const char* name) {
+    if (!m.numbers.contains(name)) throw Malformed(text(m.kind, " needs the option ", name));
+    return m.numbers.at(name);
+  };
+  const auto divides = [&](std::int64_t small, std::int64_t large, const char* what) {
+    if (large % small != 0) throw Malformed(text(m.kind, ": ", small, " ", what, " do not divide ", large));
+    return small;
+  };
+  Shape s{.kind = m.kind};
+  if (m.kind == "heads") {
+    for (const auto& [part, heads] : m.parts) all_heads += heads;
+    for (const auto& [part, heads] : m.parts) s.parts.push_back(resolve(part, a, heads, all_heads));
+    return s;
+  }
+  s.heads = group ? *group : given("heads", a.heads);
+  const auto head_dim = [&] {
+    if (a.head_dim > 0) return a.head_dim;
+    const std::int64_t shares = all_heads > 0 ? all_heads : s.heads;
+    return a.width / divides(shares, a.width, "heads");
+  };
+  const auto dim = [&](const char* name) { return m.numbers.contains(name) ? m.numbers.at(name) : head_dim(); };
+  const auto single_dim = [&](const char* name) {
+    return m.numbers.contains(name) ? m.numbers.at(name) : a.value_dim > 0 ? a.value_dim : head_dim();
+  };
+  const auto key_and_value = [&] {
+    s.dk = dim("dim");
+    s.dv = given("vdim", a.value_dim > 0 ? a.value_dim : s.dk);
+  };
+  s.conv = given("conv", 0);
+  s.kv = s.heads;
+  s.base = word("base", "linear");
+  const std::string& rule = m.kind == "loglinear" ? s.base : m.kind;
+  if (m.kind == "loglinear") {
+    for (const char* option : {"kv", "state", "groups", "feature", "vdim"}) {
+      const bool meant = rule == "linear"   ? among({"feature", "vdim"}, option)
+                         : rule == "gdelta" ? among({"kv", "vdim"}, option)
+                                            : among({"state", "groups"}, option);
+      if (!meant && (m.numbers.contains(option) || m.words.contains(option)))
+        throw Malformed(text("loglinear(base=", rule, ") has no option ", option));
+    }
+    if (a.context == 0) throw Malformed("a log-linear layer needs a context");
+  }
+  if (rule == "full" || rule == "sparse" || rule == "topk") {
+    s.kv = divides(given("kv", !group && a.kv_heads > 0 ? a.kv_heads : s.heads), s.heads, "key/value heads");
+    key_and_value();
+    s.window = given("window", 0);
+    s.chunk = given("chunk", 0);
+    if (rule == "sparse") s.block = required("B");
+    if (rule != "full") s.select = required("k");
+    s.groups = divides(given("groups", s.kv), s.heads, "groups");
+    s.index_heads = given("index_heads", 1);
+    s.index_dim = given("index_dim", s.dk);
+  } else if (rule == "linear") {
+    key_and_value();
+    s.feature = word("feature", m.kind == "loglinear" ? "identity" : "elu1");
+    s.normalised = m.kind == "linear" && word("normalised", "yes") == "yes";
+  } else if (rule == "delta" || rule == "gdelta") {
+    s.kv = divides(given("kv", s.heads), s.heads, "key heads");
+    key_and_value();
+  } else if (rule == "mamba2") {
+    s.dv = single_dim("dim");
+    s.dk = given("state", a.state);
+    s.kv = divides(given("groups", s.heads), s.heads, "groups");
+  } else if (rule == "mamba") {
+    s.inner = given("inner", a.width);
+    s.state = given("state", a.state);
+  } else if (rule == "rnn" || rule == "gru") {
+    s.inner = given("size", a.width);
+    s.relu_cell = word("cell", "tanh") == "relu";
+  } else if (rule == "conv") {
+    s.inner = given("channels", a.width);
+    s.conv = required("width");
+  } else if (rule == "identity") {
+    s.dv = single_dim("vdim");
+  }
+  if (!a.causal && (!among({"full", "linear", "topk", "identity", "none"}, m.kind) || s.conv > 0 || s.chunk > 0))
+    throw Malformed(text(m.kind, " has no meaning in an encoder"));
+  if (static_cast<Int>(s.heads) * std::max(s.dk, s.dv) > kLargestSize || static_cast<Int>(s.block) * a.width > kLargestSize)
+    throw OutOfResources(text(m.kind, " has sizes beyond 2^31"));
+  s.features();
+  return s;
+}
+
+}  // namespace
+
+std::int64_t Shape::features() const {
+  if (feature != "taylor2") return dk;
+  const Int count = 1 + dk + static_cast<Int>(dk) * dk;
+  if (count > kLargestSize) throw OutOfResources("taylor2 has more than 2^31 features");
+  return static_cast<std::int64_t>(count);
+}
+std::int64_t Shape::outputs() const {
+  if (kind == "heads") {
+    std::int64_t total = 0;
+    for (const auto& part : parts) total += part.outputs();
+    return total;
+  }
+  if (kind == "rnn" || kind == "gru" || kind == "mamba" || kind == "conv") return inner;
+  return heads * dv;
+}
+bool Shape::sees_other_tokens() const {
+  if (kind != "heads") return kind != "identity" && kind != "none";
+  return std::any_of(parts.begin(), parts.end(), [](const Shape& part) { return part.sees_other_tokens(); });
+}
+
+Architecture read_architecture(const std::string& line, const std::string& dimensions) {
+  Architecture a;
+  const Json json = parse_json(dimensions, "the model's dimensions");
+  Members d(json, "the model's dimensions");
+  const auto size = [&](const char* name, std::int64_t& target) {
+    if (d.has(name)) target = d.number(name, 1, kLargestSize);
+  };
+  const auto choice = [&](const char* name, std::string& target, const std::vector<std::string>& words) {
+    if (!d.has(name)) return;
+    target = d.word(name);
+    if (!among(words, target)) throw Malformed(text("the model's dimensions: unknown ", name));
+  };
+  size("width", a.width);
+  size("heads", a.heads);
+  size("kv_heads", a.kv_heads);
+  size("head_dim", a.head_dim);
+  size("value_dim", a.value_dim);
+  size("state", a.state);
+  size("context", a.context);
+  std::int64_t unused = 0;
+  size("vocabulary", unused);
+  size("outputs", unused);
+  choice("activation", a.activation, {"relu", "gelu", "silu"});
+  choice("position", a.position, {"none", "table", "binary"});
+  std::string norm = "none", mlp, precision = "16";
+  choice("norm", norm, {"none", "rms"});
+  a.rms = norm == "rms";
+  if (d.has("causal")) {
+    const Json& causal = d.take("causal");
+    if (!causal.is_boolean()) throw Malformed("the model's dimensions: causal is neither true nor false");
+    a.causal = causal.get<bool>();
+  }
+  if (d.has("precision")) precision = d.word("precision");
+  if (precision.size() > 2 || precision.find_first_not_of("0123456789") != std::string::npos)
+    throw Malformed("the model's precision is no whole number of bits");
+  a.precision = precision.empty() ? 0 : std::stoll(precision);
+  if (a.precision < 2 || a.precision > 48) throw Malformed("the model's precision is outside 2 to 48");
+  a.accumulator_bits = d.has("accumulator_bits") ? d.number("accumulator_bits", 2, 62) : a.precision;
+  a.mlp = {4 * a.width};
+  if (d.has("mlp")) {
+    mlp = d.word("mlp");
+    a.mlp.clear();
+    a.has_mlp = mlp != "none";
+    std::istringstream widths(mlp);
+    for (std::string width; a.has_mlp && std::getline(widths, width, ',');) {
+      if (width.empty() || width.size() > 9 || width.find_first_not_of("0123456789") != std::string::npos || std::stoll(width) < 1)
+        throw Malformed("the model's mlp is no list of widths");
+      a.mlp.push_back(std::stoll(width));
+    }
+    if (a.has_mlp && a.mlp.empty()) throw Malformed("the model's mlp is empty");
+  }
+  d.done();
+  for (const auto& mixer : LineReader(line).all()) a.layers.push_back(resolve(mixer, a, std::nullopt, 0));
+  return a;
+}
+
+}  // namespace rung_check

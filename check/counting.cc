@@ -1,0 +1,39 @@
+#include "check/counting.h"
+
+#include <boost/multiprecision/cpp_int.hpp>
+
+namespace rung_check {
+namespace {
+
+using boost::multiprecision::cpp_int;
+// value > 2^bits, value >= 1.
+bool above_power(const cpp_int& value, std::int64_t bits) {
+  const auto highest = static_cast<std::int64_t>(boost::multiprecision::msb(value));
+  return highest > bits || (highest == bits && static_cast<std::int64_t>(boost::multiprecision::lsb(value)) != bits);
+}
+
+constexpr std::int64_t kLongestPower = std::int64_t{1} << 20, kMostFactors = std::int64_t{1} << 16;
+
+}  // namespace
+
+bool power_exceeds(std::int64_t base, Int exponent, Int bits) {
+  const std::int64_t above = ceil_lg(static_cast<std::uint64_t>(base)), below = bit_length(static_cast<std::uint64_t>(base)) - 1;
+  if (mul(exponent, below) > bits) return true;     // base >= 2^below
+  if (mul(exponent, above) <= bits) return false;   // base <= 2^above
+  if (mul(exponent, above) > kLongestPower) throw OutOfResources("a power of more than 2^20 bits to compare");
+  return above_power(boost::multiprecision::pow(cpp_int(base), static_cast<unsigned>(exponent)), static_cast<std::int64_t>(bits));
+}
+
+bool binomial_exceeds(std::int64_t n, std::int64_t k, std::int64_t bits) {
+  if (k > n) return false;
+  k = std::min(k, n - k);
+  if (k > kMostFactors) throw OutOfResources("a binomial coefficient of more than 2^16 factors");
+  cpp_int value = 1;
+  for (std::int64_t i = 1; i <= k; ++i) {
+    value = value * (n - k + i) / i;  // C(n-k+i, i): increasing in i
+    if (above_power(value, bits)) return true;
+  }
+  return above_power(value, bits);
+}
+
+}  // namespace rung_check

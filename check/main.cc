@@ -1,0 +1,124 @@
+// rung-check CERT.json [MODEL.safetensors]: reruns what a certificate claims (docs/check.md).
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <new>
+#include <nlohmann/json.hpp>
+
+#include "check/certificate.h"
+
+namespace {
+
+using namespace rung_check;
+
+constexpr std::uint64_t kLargestCertificate = std::uint64_t{1} << 26, kLargestModel = std::uint64_t{1} << 31;  // bytes
+constexpr rlim_t kMostMemory = rlim_t{12} << 30;                                                             // bytes
+constexpr int kVerified = 0, kRejected = 1, kMalformed = 2, kOutOfResources = 3;
+
+constexpr const char* kHelp =
+    "rung-check CERT.json [MODEL.safetensors] [--limit N] [--json]\n"
+    "\n"
+    "Reruns what a rung certificate claims, with code of its own. Exit code 0: verified. 1: rejected. 2: malformed\n"
+    "certificate, model or command line. 3: out of resources.\n"
+    "\n"
+    "  --limit N   at most N multiply-adds (10^12 unless given)\n"
+    "  --json      one JSON document, schema rung.check/1\n"
+    "  --help, --version\n";
+
+struct Arguments {
+  std::vector<std::string> files;
+  std::uint64_t limit = kDefaultWork;
+  bool json = false, help = false, version = false;
+};
+
+void read_arguments(int count, char** words, Arguments& arguments) {
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    if (word == "--json") arguments.json = true;
+    else if (word == "--help" || word == "-h") arguments.help = true;
+    else if (word == "--version") arguments.version = true;
+    else if (word == "--limit" && i + 1 < count) {
+      const std::string number = words[++i];
+      if (number.empty() || number.size() > 18 || number.find_first_not_of("0123456789") != std::string::npos) throw Malformed("--limit needs a whole number below 10^18");
+      arguments.limit = std::stoull(number);
+    } else if (word.empty() || word[0] == '-') throw Malformed(text("unknown option ", word.substr(0, 40), "; see rung-check --help"));
+    else arguments.files.push_back(word);
+  }
+  if (!arguments.help && !arguments.version && (arguments.files.empty() || arguments.files.size() > 2))
+    throw Malformed("a certificate and at most one model are expected; see rung-check --help");
+}
+
+std::string read_file(const std::string& path, std::uint64_t most) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) throw Malformed(text("cannot read ", path));
+  const std::streamoff size = file.tellg();
+  if (size < 0) throw Malformed(text("cannot read ", path));
+  if (static_cast<std::uint64_t>(size) > most) throw OutOfResources(text(path, " has more than ", most, " bytes"));
+  std::string bytes(static_cast<std::size_t>(size), '\0');
+  file.seekg(0);
+  if (!file.read(bytes.data(), size)) throw Malformed(text("reading ", path, " failed"));
+  return bytes;
+}
+
+// Says what came out; the exit code is the caller's.
+int say(const Arguments& arguments, int code, const char* verdict, const std::string& reason, const Report& report) {
+  if (arguments.json) {
+    nlohmann::ordered_json out{{"schema", "rung.check/1"}, {"verdict", verdict}, {"exit_code", code}};
+    if (!report.kind.empty()) out["kind"] = report.kind;
+    if (!reason.empty()) out["reason"] = reason;
+    if (code == kVerified)
+      out["reran"] = {{"prompts", report.prompts}, {"reference_answers", report.answers}, {"multiply_adds", report.multiply_adds}, {"lines", report.lines}};
+    std::cout << out.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+    return code;
+  }
+  std::string word = verdict;
+  for (auto& c : word) c = c == '-' ? ' ' : static_cast<char>(std::toupper(c));
+  if (code != kVerified) {
+    std::cout << word << ": " << reason << "\n";
+    return code;
+  }
+  std::cout << word << " " << report.kind << "\n";
+  for (const auto& line : report.lines) std::cout << "  " << line << "\n";
+  std::cout << "  reran " << report.prompts << " prompts, " << report.answers << " reference answers, " << report.multiply_adds << " multiply-adds\n";
+  return code;
+}
+
+int run(int count, char** words, Arguments& arguments) {
+  read_arguments(count, words, arguments);
+  if (arguments.help || arguments.version) {
+    std::cout << (arguments.help ? kHelp : "rung-check " RUNG_VERSION "\n");
+    return EXIT_SUCCESS;  // nothing was asked to be verified, and nothing is said to be
+  }
+  const std::string certificate = read_file(arguments.files[0], kLargestCertificate);
+  std::string model;
+  if (arguments.files.size() == 2) model = read_file(arguments.files[1], kLargestModel);
+  Budget budget(arguments.limit);
+  const Report report = verify(certificate, arguments.files.size() == 2 ? &model : nullptr, budget);
+  return say(arguments, kVerified, "verified", "", report);
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+#if !defined(__SANITIZE_ADDRESS__)
+  const rlimit memory{kMostMemory, kMostMemory};
+  setrlimit(RLIMIT_AS, &memory);
+#endif
+  Arguments arguments;
+  try {
+    return run(count, words, arguments);
+  } catch (const Rejected& error) {
+    return say(arguments, kRejected, "rejected", error.what(), {});
+  } catch (const Malformed& error) {
+    return say(arguments, kMalformed, "malformed", error.what(), {});
+  } catch (const OutOfResources& error) {
+    return say(arguments, kOutOfResources, "out-of-resources", error.what(), {});
+  } catch (const std::bad_alloc&) {
+    return say(arguments, kOutOfResources, "out-of-resources", "no memory is left", {});
+  } catch (const std::exception& error) {
+    return say(arguments, kMalformed, "malformed", error.what(), {});
+  }
+}

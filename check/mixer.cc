@@ -1,0 +1,144 @@
+#include "check/mixer.h"
+
+namespace rung_check {
+namespace {
+
+constexpr std::int64_t kLargestTable = std::int64_t{1} << 24;
+constexpr std::int64_t kTableLow = std::int64_t{1} << 47;
+
+// heads(...): the parts read the same row; their outputs stand side by side.
+class SideBySide final : public Mixer {
+ public:
+  SideBySide(const Shape& shape, const Context& context, const Source& source) {
+    for (std::size_t i = 0; i < shape.parts.size(); ++i)
+      parts_.push_back(make_mixer(shape.parts[i], context, source.under(text("part.", i))));
+  }
+  void reset() override {
+    for (auto& part : parts_) part->reset();
+  }
+  void see(const Row& u) override {
+    for (auto& part : parts_) part->see(u);
+  }
+  Row answer(std::int64_t position) override {
+    Row y;
+    for (auto& part : parts_) {
+      const Row more = part->answer(position);
+      y.insert(y.end(), more.begin(), more.end());
+    }
+    return y;
+  }
+  void state(State& out, std::int64_t positions) const override {
+    for (const auto& part : parts_) part->state(out, positions);
+  }
+
+ private:
+  std::vector<std::unique_ptr<Mixer>> parts_;
+};
+
+}  // namespace
+
+Map::Map(const Source& source, const std::string& name, std::int64_t r, std::int64_t c)
+    : rows(r), cols(c), shift(source.shift(name)), bits(source.bits(name)), weight(source.numbers(name + ".weight", {r, c})) {
+  bias = source.has(name + ".bias") ? source.numbers(name + ".bias", {r}) : Row(static_cast<std::size_t>(r), 0);
+}
+Int Map::sum(std::int64_t row, const Row& x) const {
+  // |weight| <= 2^46 and |x| < 2^48 (every row is saturated): the sum of 2^31 products stays below 2^126.
+  Int total = bias[static_cast<std::size_t>(row)];
+  const std::int64_t* w = weight.data() + row * cols;
+  for (std::int64_t c = 0; c < cols; ++c) total += static_cast<Int>(w[c]) * x[static_cast<std::size_t>(c)];
+  return total;
+}
+Row Map::operator()(const Row& x, Budget& budget) const {
+  budget.work(static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(cols));
+  Row y(static_cast<std::size_t>(rows));
+  for (std::int64_t r = 0; r < rows; ++r) y[static_cast<std::size_t>(r)] = sat(rsh(sum(r, x), shift), bits);
+  return y;
+}
+
+Table::Table(const Source& source, const std::string& name) : low(source.scalar(name + ".low", 0, -kTableLow, kTableLow)) {
+  const Tensor& tensor = source.file.take(source.prefix + name + ".table");
+  if (tensor.shape.size() != 1 || tensor.shape[0] < 1 || tensor.shape[0] > kLargestTable)
+    throw Malformed(text("the table ", source.prefix, name, " has no 1 to 2^24 entries"));
+  entries = source.numbers(name + ".table", tensor.shape);
+}
+std::int64_t Table::clip(Int x) const {
+  return static_cast<std::int64_t>(std::clamp<Int>(x, low, low + static_cast<std::int64_t>(entries.size()) - 1));
+}
+
+void State::append(const Row& more, std::int64_t width) {
+  numbers.insert(numbers.end(), more.begin(), more.end());
+  bits += static_cast<std::int64_t>(more.size()) * width;
+}
+
+Channels::Channels(const Source& source, std::int64_t taps) : source_(source), taps_(taps) {}
+void Channels::add(const std::string& name, std::int64_t rows, std::int64_t cols, bool convolved) {
+  maps_.emplace_back(source_, name, rows, cols);
+  offsets_.push_back(channels_);
+  channels_ += rows;
+  if (convolved) {
+    convolved_ = channels_;
+    convolved_maps_ = maps_.size();
+  }
+}
+void Channels::finish() {
+  if (taps_ == 0) return;
+  weight_ = source_.numbers("conv.weight", {convolved_, taps_});
+  shift_ = source_.shift("conv");
+  bits_ = source_.bits("conv");
+  if (source_.has("conv.table")) table_.emplace(source_, "conv");
+}
+void Channels::reset() {
+  earlier_.assign(taps_ > 1 ? static_cast<std::size_t>(convolved_) : 0, Row(static_cast<std::size_t>(std::max<std::int64_t>(taps_ - 1, 0)), 0));
+}
+Row Channels::next(const Row& u) {
+  Row all;
+  all.reserve(static_cast<std::size_t>(channels_));
+  for (const auto& map : maps_) {
+    const Row part = map(u, source_.budget);
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  if (taps_ == 0) return all;
+  source_.budget.work(static_cast<std::uint64_t>(convolved_ * taps_));
+  for (std::int64_t c = 0; c < convolved_; ++c) {
+    std::int64_t& channel = all[static_cast<std::size_t>(c)];
+    Int total = static_cast<Int>(weight_[static_cast<std::size_t>(c * taps_)]) * channel;
+    if (taps_ > 1) {
+      Row& past = earlier_[static_cast<std::size_t>(c)];
+      for (std::size_t j = 0; j < past.size(); ++j)
+        total += static_cast<Int>(weight_[static_cast<std::size_t>(c * taps_) + j + 1]) * past[j];
+      past.insert(past.begin(), channel);
+      past.pop_back();
+    }
+    const Int rounded = rsh(total, shift_);
+    channel = sat(table_ ? (*table_)(rounded) : rounded, bits_);
+  }
+  return all;
+}
+void Channels::state(State& out) const {
+  if (taps_ < 2) return;
+  for (std::size_t m = 0; m < convolved_maps_; ++m)
+    for (std::int64_t r = 0; r < maps_[m].rows; ++r) out.append(earlier_[static_cast<std::size_t>(offsets_[m] + r)], maps_[m].bits);
+}
+
+Row normalised(const Row& x, const Row& gain, std::int64_t count, std::int64_t fraction, std::int64_t extra, std::int64_t bits) {
+  Int squares = 0;
+  for (const auto value : x) squares = add(squares, mul(value, value));
+  const Int root = isqrt(mul(squares, Int{1} << (2 * extra)) / count);
+  Row y(x.size(), 0);
+  if (root == 0) return y;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    y[i] = sat(round_div(mul(mul(x[i], gain[i]), Int{1} << (fraction + extra)), root), bits);
+  return y;
+}
+
+void Mixer::state(State&, std::int64_t) const { throw Rejected("the model has a layer whose memory grows with the prompt"); }
+
+std::unique_ptr<Mixer> make_mixer(const Shape& shape, const Context& context, const Source& source) {
+  if (shape.kind == "none") return nullptr;
+  if (shape.kind == "heads") return std::make_unique<SideBySide>(shape, context, source);
+  if (auto attention = make_attention(shape, context, source)) return attention;
+  if (auto recurrence = make_recurrence(shape, context, source)) return recurrence;
+  throw Malformed(text("the mixer ", shape.kind, " cannot be evaluated"));
+}
+
+}  // namespace rung_check

@@ -1,0 +1,115 @@
+// What a layer's mixer is to the checker, and the pieces that several mixers are made of.
+//
+// A mixer sees rows one after another and answers for a position that it has seen. In a decoder see(u_t) and answer(t)
+// alternate; in an encoder all rows are seen before the first answer.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "check/architecture.h"
+#include "check/integer.h"
+#include "check/safetensors.h"
+
+namespace rung_check {
+
+// rows × cols, docs/weights.md: sat(rsh(weight x + bias, shift), bits).
+struct Map {
+  std::int64_t rows = 0, cols = 0, shift = 0, bits = 0;
+  Row weight, bias;
+
+  Map() = default;
+  Map(const Source& source, const std::string& name, std::int64_t rows, std::int64_t cols);
+  Int sum(std::int64_t row, const Row& x) const;  // weight x + bias, not rounded
+  Row operator()(const Row& x, Budget& budget) const;
+};
+
+struct Table {
+  std::int64_t low = 0;
+  Row entries;
+
+  Table() = default;
+  Table(const Source& source, const std::string& name);
+  std::int64_t clip(Int x) const;
+  std::int64_t operator()(Int x) const { return entries[static_cast<std::size_t>(clip(x) - low)]; }
+};
+
+// What a later token can depend on: the numbers in the order of docs/certificate_v1.md, and how many bits they have.
+struct State {
+  Row numbers;
+  std::int64_t bits = 0;
+  void append(const Row& more, std::int64_t width);  // width: bits of each
+};
+
+// Maps side by side, with the short convolution over those that have one.
+class Channels {
+ public:
+  Channels(const Source& source, std::int64_t taps);
+  // The map's rows become the next channels.
+  void add(const std::string& name, std::int64_t rows, std::int64_t cols, bool convolved = true);
+  void finish();  // after the last add
+  void reset();
+  Row next(const Row& u);
+  std::int64_t offset(std::size_t map) const { return offsets_[map]; }
+  std::int64_t bits(std::size_t map) const { return taps_ > 0 && map < convolved_maps_ ? bits_ : maps_[map].bits; }
+  // Channel after channel, the newest first.
+  void state(State& out) const;
+
+ private:
+  Source source_;
+  std::vector<Map> maps_;
+  Row offsets_, weight_;
+  std::int64_t taps_, channels_ = 0, convolved_ = 0, shift_ = 0, bits_ = 0;
+  std::size_t convolved_maps_ = 0;
+  std::optional<Table> table_;
+  std::vector<Row> earlier_;  // per convolved channel, the newest first
+};
+
+// Brings x to length 2^fraction · gain: isqrt(floor(4^extra · Σ x² / count)) is the length.
+Row normalised(const Row& x, const Row& gain, std::int64_t count, std::int64_t fraction, std::int64_t extra, std::int64_t bits);
+
+// What every mixer is made from.
+struct Context {
+  const Architecture& architecture;
+  std::string accumulator;  // exact, wrap, round
+  std::int64_t width = 0;
+
+  std::int64_t settle(Int x) const {
+    return accumulator == "wrap" ? wrap(x, architecture.accumulator_bits) : sat(x, architecture.accumulator_bits);
+  }
+};
+
+class Mixer {
+ public:
+  virtual ~Mixer() = default;
+  virtual void reset() = 0;
+  virtual void see(const Row& u) = 0;
+  virtual Row answer(std::int64_t position) = 0;
+  // Rejected where the state grows with the prompt. `positions`: how many have been seen.
+  virtual void state(State& out, std::int64_t positions) const;
+};
+
+std::unique_ptr<Mixer> make_mixer(const Shape& shape, const Context& context, const Source& source);
+// full, topk, sparse; nullptr for any other word.
+std::unique_ptr<Mixer> make_attention(const Shape& shape, const Context& context, const Source& source);
+// linear, mamba, mamba2, delta, gdelta, loglinear, rnn, gru, conv, identity; nullptr for any other word.
+std::unique_ptr<Mixer> make_recurrence(const Shape& shape, const Context& context, const Source& source);
+
+// The sparse layer of a sparse-pair certificate.
+class SparseView {
+ public:
+  virtual ~SparseView() = default;
+  virtual const Row& compressed_key(std::int64_t block) const = 0;
+  virtual const Row& compressed_value(std::int64_t block) const = 0;
+  virtual std::vector<Row> selected(std::int64_t position) const = 0;  // per group, increasing
+  virtual std::int64_t message_bits() const = 0;
+};
+// The partial sums of a causal full layer, for the counting of a forced fooling pair.
+class FullView {
+ public:
+  virtual ~FullView() = default;
+  // H(dv·p_num + p_den) for N summed tokens.
+  virtual Int partial_sum_bits(std::int64_t tokens) const = 0;
+};
+
+}  // namespace rung_check

@@ -1,0 +1,85 @@
+// A model file and its forward pass (docs/weights.md): embedding, layers, norms, output, chain of thought.
+#pragma once
+
+#include <map>
+
+#include "check/mixer.h"
+
+namespace rung_check {
+
+// One field of every position: `length` numbers, each in [low, low + size).
+struct Field {
+  std::string name;
+  std::int64_t size = 0, length = 1, low = 0;
+};
+struct Prompt {
+  std::int64_t positions = 0;
+  std::vector<Row> fields;  // position after position, `length` numbers each
+};
+
+struct Output {
+  std::string kind;  // logits, binary, threshold, vector
+  std::int64_t size = 1, fraction = 0;
+};
+
+class Model {
+ public:
+  Model(const std::string& bytes, Budget& budget);
+
+  const Architecture& architecture() const { return architecture_; }
+  const std::vector<Field>& fields() const { return fields_; }
+  const Output& output() const { return output_; }
+  std::int64_t steps() const { return steps_; }  // of the chain of thought; 0: none
+  const Mixer* mixer(std::size_t layer) const { return layers_[layer].mixer.get(); }
+
+  // Forgets everything that was fed.
+  void reset();
+  // The next positions of the prompt, up to `end`. Residual rows after the last layer and norm at those that are wanted.
+  // An encoder is fed once.
+  std::map<std::int64_t, Row> feed(const Prompt& prompt, std::int64_t end, const Row& wanted);
+  // Per layer, after the positions fed so far.
+  std::vector<State> states() const;
+  // The answer that a residual row stands for; with a chain of thought the prompt must have been fed, and its last row given.
+  Row answer(const Prompt& prompt, const Row& activation);
+
+ private:
+  struct Embedding {
+    char form = 't';  // t table, b binary, l linear
+    Row rows;
+    std::int64_t count = 0;  // rows
+  };
+  struct Norm {
+    Row gain;
+    std::int64_t fraction = 0, extra = 0, bits = 0;
+    Row operator()(const Row& x) const { return normalised(x, gain, static_cast<std::int64_t>(x.size()), fraction, extra, bits); }
+  };
+  struct Layer {
+    std::unique_ptr<Mixer> mixer;
+    std::optional<Norm> norm1, norm2;
+    Map out;
+    std::vector<Map> mlp;
+    std::vector<Table> activations;
+  };
+  Embedding read_embedding(const Source& source, const std::string& name, std::int64_t values, std::int64_t length, char only) const;
+  Norm read_norm(const Source& source, const std::string& name) const;
+  void add_row(std::vector<Int>& x, const Embedding& embedding, std::int64_t value) const;
+  Row embed(const Prompt& prompt, std::int64_t position) const;
+  void add_mlp(const Layer& layer, Row& x) const;
+  Row decode(const Row& activation) const;
+
+  Budget& budget_;
+  Architecture architecture_;
+  std::vector<Field> fields_;
+  std::vector<Embedding> embeddings_;
+  std::optional<Embedding> position_;
+  std::vector<Layer> layers_;
+  std::optional<Norm> norm_;
+  Output output_;
+  Row table_, bias_, threshold_;
+  std::int64_t embed_shift_ = 0, stream_bits_ = 0, steps_ = 0;
+  std::optional<std::int64_t> stop_;
+  std::int64_t fed_ = 0;
+  std::uint64_t loaded_ = 0;  // numbers of the weights
+};
+
+}  // namespace rung_check
