@@ -24,7 +24,7 @@ constexpr int kTableBits = 18;               // about 2^18 end points are stored
 constexpr std::uint64_t kPatience = 20;      // a walk 20 times longer than expected runs in a cycle
 constexpr int kSpareBits = 2;                // choices beyond the state's bits, so that collisions are of states
 constexpr std::uint64_t kEntryBytes = 64;    // of the table, with its overhead
-constexpr double kSecondsBetweenSaves = 20;
+constexpr double kSecondsBetweenSaves = 3;
 constexpr std::size_t kMostRows = 256;       // rows a slot that are varied
 
 struct Trail {
