@@ -69,6 +69,10 @@ const std::vector<Series>& all_series() {
       {"hierarchical", "mamba2", 4, 16384, {8, 16, 20}},
       {"generalised-birthday", "linear", 1, 256, {32, 48, 64, 96, 128, 160}},
       {"lattice", "linear-values", 1, 256, {64, 128, 256, 384, 512, 640}},
+      {"big-bucket", "loglinear", 1, 32, {16, 20, 24, 28, 32}},
+      {"big-bucket", "loglinear", 2, 32, {8, 12, 16}},
+      {"sparse-blocks", "sparse", 1, 64, {16, 20, 24, 28, 32, 36}},
+      {"flip", "hybrid", 1, 64, {16, 24, 32}},
   };
   return kSeries;
 }
@@ -77,13 +81,16 @@ const std::vector<Series>& all_series() {
 
 Result<Target> retentive_target(const std::string& mixer, std::int64_t layers, std::int64_t bits, std::int64_t n, std::uint64_t seed) {
   RUNG_REQUIRE(layers >= 1 && bits >= 4 && bits % 4 == 0 && n >= 2, "layers={} bits={} n={}", layers, bits, n);
-  RUNG_TRY(auto task, make_task("eva", {{"n", n}}));
+  const bool sparse = mixer == "sparse", hybrid = mixer == "hybrid";
+  RUNG_TRY(auto task, sparse   ? make_task("two-sum", {{"n", n}, {"M", n * n}})
+                      : hybrid ? make_task("seqcomp", {{"L", 2}, {"m", n / 4}, {"n1", 4}})
+                               : make_task("eva", {{"n", n}}));
   RandomModel model;
   auto& d = model.architecture.dimensions;
   d.width = kWidth;
   d.mlp_given = true;
-  d.context = n + 1;
-  d.vocabulary = n;
+  d.context = task->prompt_length();
+  d.vocabulary = task->fields()[0].size;
   d.precision.bits = 10;
   std::string line;
   if (mixer == "mamba2") {
@@ -95,6 +102,19 @@ Result<Target> retentive_target(const std::string& mixer, std::int64_t layers, s
     const std::int64_t entries = bits >= 64 ? 8 : 4;
     line = fmt::format("linear(heads=1,dim=2,vdim={},feature=identity,normalised=no)*{}", entries / 2, layers);
     d.accumulator_bits = bits / entries;
+  } else if (mixer == "loglinear") {
+    line = fmt::format("loglinear(base=linear,heads=1,dim=2)*{}", layers);
+    d.accumulator_bits = bits / 4;
+  } else if (sparse) {
+    // One head: a key and a value of two numbers each are a block's message. Tokens carry no positions.
+    line = "sparse(B=8,k=2,heads=1,dim=2)";
+    d.position = PositionCode::none;
+    d.precision.bits = static_cast<int>(bits / 4);
+  } else if (hybrid) {
+    // The answer's activation has `bits` bits.
+    line = "full(heads=1,dim=2)+linear(heads=1,dim=2)";
+    d.width = 4;
+    d.precision.bits = static_cast<int>(bits / 4);
   } else {
     constexpr int kKeyBits = 10;
     line = fmt::format("linear(heads=1,dim={},vdim=1,feature=identity,normalised=no)", (bits + kKeyBits - 1) / kKeyBits);
@@ -102,7 +122,8 @@ Result<Target> retentive_target(const std::string& mixer, std::int64_t layers, s
   }
   RUNG_TRY(model.architecture.stack, parse_stack(line));
   model.fields = task->fields();
-  model.output = {OutputSpec::Kind::logits, n, 0};
+  const AnswerSpec answer = task->answer_spec();
+  model.output = {OutputSpec::Kind::logits, answer.kind == AnswerSpec::Kind::boolean ? 2 : answer.size, 0};
   model.seed = seed;
   RUNG_TRY(auto weights, random_weights(model));
   if (mixer == "mamba2")

@@ -29,8 +29,10 @@ struct ScalingOptions {
 // Points from small to large, method after method. Errors: a method without a series.
 Result<std::vector<ScalingPoint>> attack_scaling(const ScalingOptions& options);
 
-// Eva at n, one or more layers of `bits` bits each. mixer: "mamba2" (gated, decays near one), "linear" (sums modulo 2^b, arbitrary
-// tables), "linear-values" (keys of the position, values the token itself; `bits` are key bits).
+// One or more layers of `bits` bits each, on eva at n unless said otherwise. mixer: "mamba2" (gated, decays near one), "linear" (sums
+// modulo 2^b, arbitrary tables), "linear-values" (keys of the position, values the token itself; `bits` are key bits), "loglinear"
+// (bits of one level), "sparse" (bits of a block's message; two-sum), "hybrid" (bits of the answer's activation; 2-SeqComp with n
+// values of z_2).
 Result<Target> retentive_target(const std::string& mixer, std::int64_t layers, std::int64_t bits, std::int64_t n, std::uint64_t seed);
 
 }  // namespace rung
