@@ -312,7 +312,7 @@ Architecture read_architecture(const std::string& line, const std::string& dimen
     throw Malformed("the model's precision is no whole number of bits");
   a.precision = precision.empty() ? 0 : std::stoll(precision);
   if (a.precision < 2 || a.precision > 48) throw Malformed("the model's precision is outside 2 to 48");
-  a.accumulator_bits = d.has("accumulator_bits") ? d.number("accumulator_bits", 2, 62) : a.precision;
+  a.accumulator_bits = d.has("accumulator_bits") ? d.number("accumulator_bits", 1, 62) : a.precision;
   a.mlp = {4 * a.width};
   if (d.has("mlp")) {
     mlp = d.word("mlp");

@@ -41,7 +41,8 @@ class Attention : public Mixer {
     y_bits_ = source.bits("y");
     for (const auto weight : score_.entries)
       if (weight < 0) throw Malformed(text(source.prefix, "score.table has a negative entry"));
-    if (source.has("score.tau")) {  // for mode Q
+    source.bits("score");  // this and tau are for mode Q
+    if (source.has("score.tau")) {
       const Tensor& tau = source.file.take(source.prefix + "score.tau");
       if (tau.dtype != "F64" || !tau.shape.empty()) throw Malformed(text(source.prefix, "score.tau is no F64 scalar"));
     }

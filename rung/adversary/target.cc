@@ -40,7 +40,7 @@ bool more_functions_than_states(const Task& task, std::int64_t cut, std::int64_t
   if (task.name() != "eva" && task.name() != "index") return false;
   const auto size = task.size();
   const auto n = size.at("n").get<std::int64_t>(), sigma = task.name() == "eva" ? n : size.at("sigma").get<std::int64_t>();
-  if (cut < n || bits > (std::int64_t{1} << 26)) return false;
+  if (cut != n || bits > (std::int64_t{1} << 26)) return false;
   using boost::multiprecision::cpp_int;
   return boost::multiprecision::pow(cpp_int(sigma), static_cast<unsigned>(n)) > cpp_int(1) << static_cast<unsigned>(bits);
 }

@@ -15,12 +15,13 @@ case $(basename "$package") in rung_*_*.deb) ;; *) fail "the file is called $(ba
 
 [ "$(dpkg-deb -f "$package" Package)" = rung ] || fail "the package is not called rung"
 depends=$(dpkg-deb -f "$package" Depends)
-for library in libc6 libstdc++6 libfmt; do
+for library in libc6 libstdc++6 libfmt libssl; do
   case $depends in *$library*) ;; *) fail "Depends does not name $library: $depends" ;; esac
 done
 dpkg-deb -c "$package" > "$scratch/contents"
-for file in ./usr/bin/rung ./usr/include/rung/spec/result.h ./usr/share/man/man1/rung.1 ./usr/share/doc/rung/copyright; do
+for file in ./usr/bin/rung ./usr/bin/rung-check ./usr/include/rung/spec/result.h ./usr/share/man/man1/rung.1 ./usr/share/doc/rung/copyright; do
   grep -qE "[ ]$file\$" "$scratch/contents" || { cat "$scratch/contents"; fail "$file is not in the package"; }
 done
 dpkg-deb -x "$package" "$scratch/root"
 "$scratch/root/usr/bin/rung" --version | grep -q '^rung [0-9]' || fail "the packaged program does not run"
+"$scratch/root/usr/bin/rung-check" --version | grep -q '^rung-check [0-9]' || fail "the packaged checker does not run"
