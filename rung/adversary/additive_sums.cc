@@ -164,11 +164,7 @@ class Search {
 
  private:
   bool bounded_after() const {
-    using enum MixerKind;
-    return std::all_of(target_.layers.begin() + view_.layer() + 1, target_.layers.end(), [](const auto& layer) {
-      const auto kind = layer.mixer.kind;
-      return kind != full && kind != sparse && kind != topk && kind != heads;
-    });
+    return std::all_of(target_.layers.begin() + view_.layer() + 1, target_.layers.end(), [](const auto& layer) { return has_bounded_state(layer.mixer); });
   }
 
   // The first move decides what is asked: the argument at which z_L is read becomes its first place.

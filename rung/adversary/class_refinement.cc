@@ -22,6 +22,7 @@
 #include "rung/adversary/full_layer_view.h"
 #include "rung/adversary/prompt_family.h"
 #include "rung/adversary/resumed_run.h"
+#include "rung/adversary/state_bits.h"
 #include "rung/spec/parallel.h"
 #include "rung/spec/random.h"
 
@@ -240,11 +241,6 @@ class Refinement {
   bool stopped_ = false;
   int stages_ = 0;
 };
-
-bool has_bounded_state(const MixerShape& m) {
-  using enum MixerKind;
-  return m.kind != full && m.kind != sparse && m.kind != topk && m.kind != heads;
-}
 
 Fitness fitness(const Target& target) {
   const auto layout = seqcomp_layout(*target.task);

@@ -20,11 +20,6 @@ namespace {
 
 constexpr double kAfterCollisions = 63;       // cost at which auto tries it on recurrent stacks: equal states say more
 
-bool has_cache(const MixerShape& m) {
-  using enum MixerKind;
-  return m.kind == full || m.kind == topk || m.kind == sparse || m.kind == heads;
-}
-
 double activation_bits(const Target& target) {
   const auto& d = target.weights.architecture.dimensions;
   return static_cast<double>(d.width * stored_number(target.weights, d.norm == Norm::rms ? "norm.bits" : "stream.bits", d.precision.bits));
@@ -33,7 +28,7 @@ double activation_bits(const Target& target) {
 Fitness fitness(const Target& target) {
   if (target.weights.decode.steps > 0) return {false, "a chain of thought reads more than one activation", 0};
   const double bits = activation_bits(target);
-  const bool cached = std::any_of(target.layers.begin(), target.layers.end(), [](const auto& layer) { return has_cache(layer.mixer); });
+  const bool cached = !std::all_of(target.layers.begin(), target.layers.end(), [](const auto& layer) { return has_bounded_state(layer.mixer); });
   return {true, fmt::format("answer activations of {} bits", bits), cached ? bits / 2 : std::max(bits / 2, kAfterCollisions)};
 }
 

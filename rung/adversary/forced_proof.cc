@@ -8,6 +8,7 @@
 
 #include "rung/adversary/prompt_family.h"
 #include "rung/adversary/state_bits.h"
+#include "rung/theory/counting.h"
 #include "rung/theory/one_full_layer.h"
 
 namespace rung {
@@ -17,26 +18,6 @@ int ceil_lg_of(std::int64_t x) { return x <= 1 ? 0 : static_cast<int>(std::bit_w
 
 bool is_whole_full_layer(const MixerShape& m) { return m.kind == MixerKind::full && !m.window && !m.chunk && m.conv == 0; }
 
-bool is_recurrent(const MixerShape& m) {
-  using enum MixerKind;
-  switch (m.kind) {
-    case linear:
-    case rnn:
-    case gru:
-    case mamba:
-    case mamba2:
-    case delta:
-    case gdelta:
-    case loglinear:
-    case conv:
-    case identity:
-    case none:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 std::optional<OneFullLayerBits> one_full_layer_bits(const Target& target) {
@@ -44,7 +25,7 @@ std::optional<OneFullLayerBits> one_full_layer_bits(const Target& target) {
   if (!layout || layout->levels() != 2 || layout->order() != SeqCompLayout::Order::hard) return std::nullopt;
   const auto& layers = target.layers;
   if (!target.exact() || target.weights.decode.steps > 0 || !target.weights.architecture.dimensions.causal || layers.empty()) return std::nullopt;
-  if (!is_whole_full_layer(layers[0].mixer) || !std::all_of(layers.begin() + 1, layers.end(), [](const auto& l) { return is_recurrent(l.mixer); }))
+  if (!is_whole_full_layer(layers[0].mixer) || !std::all_of(layers.begin() + 1, layers.end(), [](const auto& l) { return has_bounded_state(l.mixer); }))
     return std::nullopt;
   const MixerShape& full = layers[0].mixer;
   const Tensor& table = target.weights.tensors.at("layers.0.score.table");
@@ -78,6 +59,13 @@ void label_fooling_pair(const Target& target, Certificate& certificate) {
   if (differ.first != first.end()) return;
   claim->proof = forced_proof(target);
   if (claim->proof) claim->pair.label = ClaimLabel::forced;
+}
+
+bool collision_is_forced(const Task& task, std::int64_t cut, std::int64_t bits) {
+  if (task.name() != "eva" && task.name() != "index") return false;
+  const auto size = task.size();
+  const std::int64_t sigma = size.at(task.name() == "eva" ? "n" : "sigma").get<std::int64_t>();
+  return cut <= size.at("n").get<std::int64_t>() && !bits_suffice(bits, Count::power(sigma, cut));
 }
 
 }  // namespace rung

@@ -24,4 +24,8 @@ std::optional<FoolingPairClaim::Proof> forced_proof(const Target& target);
 // Puts the label `forced` with its proof on a fooling pair that differs in z_2 only, where the theorem speaks.
 void label_fooling_pair(const Target& target, Certificate& certificate);
 
+// Whether σ^cut > 2^bits, exactly, for the first cut <= n values of eva or index: every two of them can be told apart, so two of
+// them share a state of so many bits. Never for other tasks, of which the format has no count.
+bool collision_is_forced(const Task& task, std::int64_t cut, std::int64_t bits);
+
 }  // namespace rung

@@ -1,7 +1,7 @@
 // Invariant: the numbers are the exact machine's own (model_parts.h); nothing is recomputed by another rule.
 #include "rung/adversary/full_layer_view.h"
 
-#include <algorithm>
+#include "rung/adversary/state_bits.h"
 
 namespace rung {
 
@@ -18,7 +18,7 @@ std::optional<FullLayerView> FullLayerView::make(const Target& target) {
       view.softmax_ = view.parts_->mixers(view.layer_).front()->softmax();
       return view.softmax_ && m.conv == 0 ? std::optional(view) : std::nullopt;
     }
-    if (m.kind == sparse || m.kind == topk || m.kind == heads) return std::nullopt;
+    if (!has_bounded_state(m)) return std::nullopt;
     view.first_ = view.first_ && (m.kind == identity || m.kind == none);
   }
   return std::nullopt;

@@ -14,6 +14,7 @@
 #include "rung/adversary/reachable_states.h"
 #include "rung/adversary/flip.h"
 #include "rung/adversary/sparse_blocks.h"
+#include "rung/adversary/state_collision.h"
 #include "rung/adversary/wrong_answer.h"
 #include "rung/spec/nearest_word.h"
 
@@ -38,6 +39,7 @@ std::span<const AttackMethod> attack_methods() {
       hierarchical_method(),
       generalised_birthday_method(),
       lattice_method(),
+      state_collision_method(),
       flip_method(),
       additive_sums_method(),
       wrong_answer_method(),

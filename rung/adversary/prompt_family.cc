@@ -10,7 +10,9 @@
 namespace rung {
 namespace {
 
-constexpr double kFamilyBits = 62;  // members, where the task has that many
+constexpr double kFamilyBits = 62;       // members, where the task has that many
+constexpr std::uint64_t kBases = 64;     // questions tried
+constexpr std::uint64_t kCompared = 16;  // members whose answers are compared
 
 }  // namespace
 
@@ -27,7 +29,14 @@ std::optional<SeqCompLayout> seqcomp_layout(const Task& task) {
 PromptFamily::PromptFamily(const Task& task, std::uint64_t seed)
     : task_(task), seed_(seed), layout_(seqcomp_layout(task)), base_(task.generate(Variant::uniform, seed, 0).prompt) {
   if (!layout_) {
-    end_varying_ = task.query_positions().back();
+    // A question whose answer depends on what varies; where none is found, the question varies too.
+    const std::int64_t asked = task.query_positions().back();
+    for (std::uint64_t index = 0; index < kBases; ++index) {
+      base_ = task.generate(Variant::uniform, seed, index).prompt;
+      end_varying_ = asked;
+      if (answers_differ()) return;
+    }
+    end_varying_ = base_.positions;
     return;
   }
   auto& tokens = base_.fields[0];
@@ -50,6 +59,13 @@ Prompt PromptFamily::seqcomp_member(Random& random) const {
   const auto domain = static_cast<std::uint64_t>(layout_->domain(layout_->levels() - 1));
   for (std::int64_t t = first_varying_; t < end_varying_; ++t) prompt.fields[0][static_cast<std::size_t>(t)] = static_cast<std::int64_t>(random.below(domain));
   return prompt;
+}
+
+bool PromptFamily::answers_differ() const {
+  const auto answer = task_.answer(member(0));
+  for (std::uint64_t i = 1; i < kCompared; ++i)
+    if (task_.answer(member(i)) != answer) return true;
+  return false;
 }
 
 Prompt PromptFamily::member(std::uint64_t index) const {

@@ -25,6 +25,7 @@ class PromptFamily {
 
  private:
   Prompt seqcomp_member(Random& random) const;
+  bool answers_differ() const;
 
   const Task& task_;
   std::uint64_t seed_;

@@ -10,6 +10,28 @@ int ceil_lg_of(std::int64_t x) { return x <= 1 ? 0 : static_cast<int>(std::bit_w
 
 }  // namespace
 
+bool has_bounded_state(const MixerShape& m) {
+  using enum MixerKind;
+  switch (m.kind) {
+    case linear:
+    case rnn:
+    case gru:
+    case mamba:
+    case mamba2:
+    case delta:
+    case gdelta:
+    case loglinear:
+    case conv:
+    case identity:
+    case none:
+      return true;
+    case heads:
+      return std::all_of(m.parts.begin(), m.parts.end(), has_bounded_state);
+    default:
+      return false;
+  }
+}
+
 std::int64_t stored_number(const Weights& weights, const std::string& name, std::int64_t fallback) {
   const auto found = weights.tensors.find(name);
   return found == weights.tensors.end() || !found->second.is_integer() ? fallback : found->second.integer(0);

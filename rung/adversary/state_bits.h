@@ -11,6 +11,10 @@ std::int64_t nominal_state_bits(const Weights& weights, const std::vector<LayerS
 // Of one layer.
 std::int64_t layer_state_bits(const Weights& weights, const MixerShape& mixer, const std::string& prefix, std::int64_t positions);
 
+// Whether a later token depends on earlier ones through a state that does not grow with a cache: the layers that a collision
+// certificate may speak of.
+bool has_bounded_state(const MixerShape& mixer);
+
 // A scalar tensor, or `fallback`: "layers.0.v.bits".
 std::int64_t stored_number(const Weights& weights, const std::string& name, std::int64_t fallback);
 

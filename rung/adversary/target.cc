@@ -1,8 +1,8 @@
 #include "rung/adversary/target.h"
 
-#include <boost/multiprecision/cpp_int.hpp>
 #include <nlohmann/json.hpp>
 
+#include "rung/adversary/forced_proof.h"
 #include "rung/adversary/state_bits.h"
 #include "rung/evaluation/evaluation.h"
 #include "rung/spec/accounting.h"
@@ -13,37 +13,6 @@ namespace {
 
 constexpr std::int64_t kSeparationTries = 200'000;
 constexpr int kFillings = 64;  // completions of the middle that separate() tries before it gives up
-
-// The states, or nothing when a layer's memory is a cache that grows (a collision claims nothing about those).
-bool has_bounded_state(const MixerShape& m) {
-  using enum MixerKind;
-  switch (m.kind) {
-    case linear:
-    case rnn:
-    case gru:
-    case mamba:
-    case mamba2:
-    case delta:
-    case gdelta:
-    case loglinear:
-    case conv:
-    case identity:
-    case none:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// σ^n > 2^bits, exactly: the pigeonhole of eva and index, after all n values.
-bool more_functions_than_states(const Task& task, std::int64_t cut, std::int64_t bits) {
-  if (task.name() != "eva" && task.name() != "index") return false;
-  const auto size = task.size();
-  const auto n = size.at("n").get<std::int64_t>(), sigma = task.name() == "eva" ? n : size.at("sigma").get<std::int64_t>();
-  if (cut != n || bits > (std::int64_t{1} << 26)) return false;
-  using boost::multiprecision::cpp_int;
-  return boost::multiprecision::pow(cpp_int(sigma), static_cast<unsigned>(n)) > cpp_int(1) << static_cast<unsigned>(bits);
-}
 
 std::vector<std::int64_t> row_of(const Task& task, const Prompt& prompt, std::int64_t position) { return prompt_row(prompt, task.fields(), position); }
 
@@ -214,7 +183,7 @@ Result<std::optional<Certificate>> certify_beginnings(const Target& target, cons
   RUNG_TRY(auto certificate, certify_collision(target, pair->first, pair->second, first.positions));
   if (certificate) {
     auto& claim = std::get<CollisionClaim>(certificate->claim);
-    if (more_functions_than_states(*target.task, claim.cut, claim.nominal_bits)) claim.pair.label = ClaimLabel::forced;
+    if (collision_is_forced(*target.task, claim.cut, claim.nominal_bits)) claim.pair.label = ClaimLabel::forced;
   }
   return certificate;
 }

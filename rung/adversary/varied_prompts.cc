@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kDraws = 256;              // of one member, until the task accepts it
 constexpr std::int64_t kRows = 64;       // values of one entry that are looked at, of each kind
-constexpr std::uint64_t kBases = 4096;   // instances tried until the answer reads an entry that varies
+constexpr std::uint64_t kBases = 256;    // instances tried until the answer reads an entry that varies
 constexpr std::uint64_t kCompared = 16;  // members whose answers are compared
 
 }  // namespace

@@ -68,9 +68,12 @@ TEST(forced_proof, speaks_where_the_count_reaches_and_nowhere_below) {
 }
 
 TEST(flip, one_full_layer_and_a_hundred_linear_ones_are_fooled_where_theory_says_all_must_be) {
-  const auto task = task_of("seqcomp", {{"L", 2}, {"m", 26}, {"n1", 34}});
-  ASSERT_LT(task->prompt_length(), 1000);
-  const auto target = random_target({.architecture = "full(heads=1,dim=2)+linear(heads=1,dim=2)*100", .width = 4, .precision = 4}, task);
+  // The smallest prompt at which the count reaches these shapes: 803 tokens, and not one entry of z_1 less.
+  const RandomTarget model{.architecture = "full(heads=1,dim=2)+linear(heads=1,dim=2)*100", .width = 4, .precision = 4};
+  const auto task = task_of("seqcomp", {{"L", 2}, {"m", 25}, {"n1", 31}});
+  ASSERT_EQ(task->prompt_length(), 803);
+  EXPECT_FALSE(forced_proof(random_target(model, task_of("seqcomp", {{"L", 2}, {"m", 24}, {"n1", 31}}))));
+  const auto target = random_target(model, task);
   EXPECT_EQ(target.layers.size(), 101u);
   const auto outcome = attack(target, "flip", {.seconds = 60});
   ASSERT_TRUE(outcome);
@@ -79,7 +82,7 @@ TEST(flip, one_full_layer_and_a_hundred_linear_ones_are_fooled_where_theory_says
   const auto& claim = std::get<FoolingPairClaim>(outcome->certificate->claim);
   EXPECT_EQ(claim.pair.label, ClaimLabel::forced);
   ASSERT_TRUE(claim.proof);
-  for (std::int64_t t = 26 * 34; t < task->prompt_length(); ++t) EXPECT_EQ(claim.pair.first.token(t), claim.pair.second.token(t));
+  for (std::int64_t t = 25 * 31; t < task->prompt_length(); ++t) EXPECT_EQ(claim.pair.first.token(t), claim.pair.second.token(t));
 }
 
 TEST(flip, finds_pairs_of_other_tasks_and_architectures) {

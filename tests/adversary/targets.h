@@ -10,8 +10,8 @@
 
 namespace rung {
 
-inline std::shared_ptr<const Task> task_of(const std::string& name, const TaskSizes& sizes) {
-  auto task = make_task(name, sizes);
+inline std::shared_ptr<const Task> task_of(const std::string& name, const TaskSizes& sizes, const std::map<std::string, std::string>& options = {}) {
+  auto task = make_task(name, sizes, options);
   RUNG_REQUIRE(task.ok(), "{}", task.error().message);
   return std::shared_ptr<const Task>(std::move(*task));
 }
@@ -43,6 +43,7 @@ inline Target random_target(const RandomTarget& wanted, std::shared_ptr<const Ta
   d.vocabulary = model.fields[0].size;
   const auto answer = task->answer_spec();
   model.output = {OutputSpec::Kind::logits, answer.kind == AnswerSpec::Kind::boolean ? 2 : answer.size, 0};
+  if (answer.kind == AnswerSpec::Kind::vector) model.output = {OutputSpec::Kind::vector, answer.size, answer.fraction};
   auto weights = random_weights(model);
   RUNG_REQUIRE(weights.ok(), "{}", weights.error().message);
   auto target = make_target(std::move(*weights), std::move(task));

@@ -1,0 +1,34 @@
+#include "rung/adversary/state_collision.h"
+
+#include "tests/adversary/targets.h"
+
+namespace rung {
+namespace {
+
+TEST(state_collision, needs_a_state_that_does_not_grow) {
+  EXPECT_FALSE(attack(random_target({"linear(heads=1,dim=2)+full(heads=1,dim=2)"}, task_of("eva", {{"n", 8}})), "states", {}));
+  EXPECT_FALSE(attack(random_target({"none"}, task_of("eva", {{"n", 8}})), "states", {}));
+}
+
+TEST(state_collision, cannot_break_a_model_that_keeps_everything) {
+  const auto target = constructed_target("eva", {{"n", 5}}, {{"by", "linear"}});
+  const auto outcome = attack(target, "states", {.seconds = 0.5});
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->verdict, Verdict::inconclusive) << outcome->reason;
+}
+
+TEST(state_collision, finds_the_cut_where_something_must_be_remembered) {
+  // Of a string and its copy only the first half matters; before the last symbol nearly nothing does.
+  const auto target = random_target({.architecture = "linear(heads=1,dim=1)", .width = 2, .precision = 3}, task_of("equality", {{"n", 8}}));
+  const auto outcome = attack(target, "states", {.seconds = 30});
+  ASSERT_TRUE(outcome);
+  ASSERT_EQ(outcome->verdict, Verdict::refuted) << outcome->reason;
+  const auto& claim = std::get<CollisionClaim>(outcome->certificate->claim);
+  const auto one = states_after(target, claim.pair.first, claim.cut), two = states_after(target, claim.pair.second, claim.cut);
+  ASSERT_TRUE(one && two);
+  EXPECT_EQ(*one, *two);
+  EXPECT_NE(target.task->answer(claim.pair.first), target.task->answer(claim.pair.second));
+}
+
+}  // namespace
+}  // namespace rung
