@@ -1,5 +1,5 @@
-// Invariant: after a batch the table holds, for every key met so far, the first prompt that ended in it. Entries are hashes:
-// a match is believed only after `meet` has rerun both prompts.
+// Invariant: after a batch the table holds, for every key met so far, the first prompt that ended in it.
+// Entries are hashes: a match is believed only after `meet` has rerun both prompts.
 #include "rung/adversary/birthday.h"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::uint64_t kNothingNew = 4096;  // evaluations without a new ending: there are no others
 constexpr std::uint64_t kLargestBatch = 1 << 16;
-constexpr double kBatchSeconds = 0.25;       // batches grow until one takes about this long
-constexpr std::uint64_t kEntryBytes = 64;    // of the table, with its overhead
+constexpr double kBatchSeconds = 0.25;     // batches grow until one takes about this long
+constexpr std::uint64_t kEntryBytes = 64;  // of the table, with its overhead
 
 struct Seen {
   std::uint64_t tag = 0, index = 0;
@@ -43,7 +43,8 @@ Result<void> search_birthday(const Birthday& birthday, const SearchOptions& opti
     std::vector<std::optional<Result<std::vector<Ending>>>> endings(batch);
     const double began = elapsed();
     parallel_for(static_cast<std::int64_t>(batch), 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) endings[static_cast<std::size_t>(i)] = birthday.evaluate(next + static_cast<std::uint64_t>(i));
+      for (std::int64_t i = begin; i < end; ++i)
+        endings[static_cast<std::size_t>(i)] = birthday.evaluate(next + static_cast<std::uint64_t>(i));
     });
     for (std::uint64_t i = 0; i < batch && outcome.verdict != Verdict::refuted; ++i) {
       if (!endings[i]->ok()) return endings[i]->error();
@@ -63,7 +64,9 @@ Result<void> search_birthday(const Birthday& birthday, const SearchOptions& opti
     next += batch;
     outcome.memory_bytes = std::max(outcome.memory_bytes, table.size() * kEntryBytes);
     outcome.seconds = before + elapsed();
-    if (options.progress) options.progress({outcome.evaluations, birthday.expected_evaluations, outcome.memory_bytes, birthday.stage});
+    if (options.progress)
+      options.progress(
+          {outcome.evaluations, birthday.expected_evaluations, outcome.memory_bytes, birthday.stage});
     if (outcome.verdict == Verdict::refuted) break;
     if (next >= birthday.limit || next - last_new > kNothingNew) {
       outcome.reason = "no further ending appears among these prompts, and none of those seen is shared";

@@ -1,5 +1,6 @@
-// The birthday search behind several attacks: evaluate numbered prompts on all cores, remember what each ended in, stop when
-// two that should differ ended alike. About 2^(b/2) evaluations where endings have b effective bits.
+// The birthday search behind several attacks: evaluate numbered prompts on all cores, remember what each
+// ended in, stop when two that should differ ended alike. About 2^(b/2) evaluations where endings have b
+// effective bits.
 #pragma once
 
 #include <functional>
@@ -17,7 +18,8 @@ struct Ending {
 struct Birthday {
   // The endings of prompt number `index`. Called from several threads.
   std::function<Result<std::vector<Ending>>(std::uint64_t index)> evaluate;
-  // Two prompts with equal keys and different tags: the certificate, or nothing when they do not hold what they promise.
+  // Two prompts with equal keys and different tags: the certificate, or nothing when they do not hold what
+  // they promise.
   std::function<Result<std::optional<Certificate>>(std::uint64_t first, std::uint64_t second)> meet;
   double expected_evaluations = 0;
   std::uint64_t limit = ~std::uint64_t{0};  // prompts that exist

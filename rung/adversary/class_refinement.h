@@ -1,5 +1,5 @@
-// The indistinguishable decomposition as an algorithm: 2-SeqComp against one full layer among recurrent ones, toy sizes
-// (class_refinement.cc).
+// The indistinguishable decomposition as an algorithm: 2-SeqComp against one full layer among recurrent ones,
+// toy sizes (class_refinement.cc).
 #pragma once
 
 #include "rung/adversary/attack.h"

@@ -1,6 +1,7 @@
-// Claim: one-full-layer-late (docs/theorems.md). T x_0 y lg N_1 > (x_0 + y + 1) M_part + T s_1 for some T x_0 <= m, y <= n_1
-// leaves two functions z_2 with the same activations at `=` for all T x_0 y arguments asked for, though they differ there.
-// Invariant: the search for (T, x_0, y) is in floating point, the verdict on integers (certify).
+// Claim: one-full-layer-late (docs/theorems.md). T x_0 y lg N_1 > (x_0 + y + 1) M_part + T s_1 for some T x_0
+// <= m, y <= n_1 leaves two functions z_2 with the same activations at `=` for all T x_0 y arguments asked
+// for, though they differ there. Invariant: the search for (T, x_0, y) is in floating point, the verdict on
+// integers (certify).
 #include "rung/adversary/forced_proof.h"
 
 #include <algorithm>
@@ -14,9 +15,13 @@
 namespace rung {
 namespace {
 
-int ceil_lg_of(std::int64_t x) { return x <= 1 ? 0 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(x - 1))); }
+int ceil_lg_of(std::int64_t x) {
+  return x <= 1 ? 0 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(x - 1)));
+}
 
-bool is_whole_full_layer(const MixerShape& m) { return m.kind == MixerKind::full && !m.window && !m.chunk && m.conv == 0; }
+bool is_whole_full_layer(const MixerShape& m) {
+  return m.kind == MixerKind::full && !m.window && !m.chunk && m.conv == 0;
+}
 
 }  // namespace
 
@@ -24,18 +29,25 @@ std::optional<OneFullLayerBits> one_full_layer_bits(const Target& target) {
   const auto layout = seqcomp_layout(*target.task);
   if (!layout || layout->levels() != 2 || layout->order() != SeqCompLayout::Order::hard) return std::nullopt;
   const auto& layers = target.layers;
-  if (!target.exact() || target.weights.decode.steps > 0 || !target.weights.architecture.dimensions.causal || layers.empty()) return std::nullopt;
-  if (!is_whole_full_layer(layers[0].mixer) || !std::all_of(layers.begin() + 1, layers.end(), [](const auto& l) { return has_bounded_state(l.mixer); }))
+  if (!target.exact() || target.weights.decode.steps > 0 || !target.weights.architecture.dimensions.causal ||
+      layers.empty())
+    return std::nullopt;
+  if (!is_whole_full_layer(layers[0].mixer) ||
+      !std::all_of(layers.begin() + 1, layers.end(),
+                   [](const auto& l) { return has_bounded_state(l.mixer); }))
     return std::nullopt;
   const MixerShape& full = layers[0].mixer;
   const Tensor& table = target.weights.tensors.at("layers.0.score.table");
   std::int64_t largest = 0;
   for (std::int64_t i = 0; i < table.size(); ++i) largest = std::max(largest, table.integer(i));
-  const std::int64_t weight = std::bit_width(static_cast<std::uint64_t>(largest)), tokens = ceil_lg_of(target.length());
-  const std::int64_t value = stored_number(target.weights, "layers.0.v.bits", target.weights.architecture.dimensions.precision.bits);
+  const std::int64_t weight = std::bit_width(static_cast<std::uint64_t>(largest)),
+                     tokens = ceil_lg_of(target.length());
+  const std::int64_t value =
+      stored_number(target.weights, "layers.0.v.bits", target.weights.architecture.dimensions.precision.bits);
   OneFullLayerBits bits{full.heads * (full.value_dim * (weight + value + tokens + 1) + weight + tokens), 0};
   const std::int64_t cut = layout->start_position();
-  for (std::size_t i = 1; i < layers.size(); ++i) bits.after += layer_state_bits(target.weights, layers[i].mixer, fmt::format("layers.{}.", i), cut);
+  for (std::size_t i = 1; i < layers.size(); ++i)
+    bits.after += layer_state_bits(target.weights, layers[i].mixer, fmt::format("layers.{}.", i), cut);
   return bits;
 }
 
@@ -43,7 +55,8 @@ std::optional<FoolingPairClaim::Proof> forced_proof(const Target& target) {
   const auto bits = one_full_layer_bits(target);
   if (!bits) return std::nullopt;
   const auto layout = seqcomp_layout(*target.task);
-  const SeqcompProof proof = best_proof(OneFullLayer{bits->partial, 0, bits->after}, {layout->domain(0), {layout->branching(1)}});
+  const SeqcompProof proof =
+      best_proof(OneFullLayer{bits->partial, 0, bits->after}, {layout->domain(0), {layout->branching(1)}});
   if (!proof.certified) return std::nullopt;
   const auto number = [](const Integer& v) { return v.convert_to<std::int64_t>(); };
   return FoolingPairClaim::Proof{number(proof.T[0]), number(proof.x0), number(proof.y)};
@@ -55,7 +68,8 @@ void label_fooling_pair(const Target& target, Certificate& certificate) {
   const auto layout = seqcomp_layout(*target.task);
   if (!layout) return;
   const auto &first = claim->pair.first.fields[0], &second = claim->pair.second.fields[0];
-  const auto differ = std::mismatch(first.begin() + layout->domain(layout->levels() - 1), first.end(), second.begin() + layout->domain(layout->levels() - 1));
+  const auto differ = std::mismatch(first.begin() + layout->domain(layout->levels() - 1), first.end(),
+                                    second.begin() + layout->domain(layout->levels() - 1));
   if (differ.first != first.end()) return;
   claim->proof = forced_proof(target);
   if (claim->proof) claim->pair.label = ClaimLabel::forced;

@@ -6,7 +6,8 @@
 namespace rung {
 
 std::optional<FullLayerView> FullLayerView::make(const Target& target) {
-  if (!target.exact() || !target.machine->parts() || !target.weights.architecture.dimensions.causal) return std::nullopt;
+  if (!target.exact() || !target.machine->parts() || !target.weights.architecture.dimensions.causal)
+    return std::nullopt;
   FullLayerView view;
   view.parts_ = target.machine->parts();
   view.fields_ = target.task->fields();
@@ -25,10 +26,12 @@ std::optional<FullLayerView> FullLayerView::make(const Target& target) {
 }
 
 template <class Take>
-FullLayerView::Row FullLayerView::run(const Prompt& prompt, std::int64_t begin, std::int64_t end, const Take& take) const {
+FullLayerView::Row FullLayerView::run(const Prompt& prompt, std::int64_t begin, std::int64_t end,
+                                      const Take& take) const {
   std::vector<std::vector<std::unique_ptr<ExactState>>> states(static_cast<std::size_t>(layer_));
   for (std::int64_t l = 0; l < layer_; ++l)
-    for (const ExactMixer* mixer : parts_->mixers(l)) states[static_cast<std::size_t>(l)].push_back(mixer->start());
+    for (const ExactMixer* mixer : parts_->mixers(l))
+      states[static_cast<std::size_t>(l)].push_back(mixer->start());
   Row x(static_cast<std::size_t>(parts_->width())), u(x), mixed;
   for (std::int64_t t = first_ ? begin : 0; t < end; ++t) {
     parts_->embed(prompt_row(prompt, fields_, t).data(), t, x.data());
@@ -53,7 +56,8 @@ FullLayerView::Row FullLayerView::run(const Prompt& prompt, std::int64_t begin, 
   return numbers;
 }
 
-std::vector<FullLayerView::Row> FullLayerView::inputs(const Prompt& prompt, std::int64_t begin, std::int64_t end) const {
+std::vector<FullLayerView::Row> FullLayerView::inputs(const Prompt& prompt, std::int64_t begin,
+                                                      std::int64_t end) const {
   std::vector<Row> rows;
   run(prompt, begin, end, [&](const Row& u) { rows.push_back(u); });
   return rows;

@@ -1,5 +1,6 @@
-// The first full layer of a model, seen from below: what its tokens add to a query's softmax sums. Sums of mode X are exact, so
-// they add up over tokens; where only position-wise layers stand below, each token's share depends on that token alone.
+// The first full layer of a model, seen from below: what its tokens add to a query's softmax sums. Sums of
+// mode X are exact, so they add up over tokens; where only position-wise layers stand below, each token's
+// share depends on that token alone.
 #pragma once
 
 #include <optional>
@@ -12,8 +13,8 @@ namespace rung {
 
 class FullLayerView {
  public:
-  // Nothing unless a layer is causal `full` without window, chunk or convolution, alone in its layer, and all layers before it
-  // have bounded state. The target outlives the view.
+  // Nothing unless a layer is causal `full` without window, chunk or convolution, alone in its layer, and all
+  // layers before it have bounded state. The target outlives the view.
   static std::optional<FullLayerView> make(const Target& target);
 
   std::int64_t layer() const { return layer_; }
@@ -31,7 +32,8 @@ class FullLayerView {
   Row sums(const std::vector<Row>& inputs, const Row& query) const;
 
  private:
-  // Runs positions [0, end); calls take(t, input row) for those from `begin` on, and gives the states' numbers.
+  // Runs positions [0, end); calls take(t, input row) for those from `begin` on, and gives the states'
+  // numbers.
   template <class Take>
   Row run(const Prompt& prompt, std::int64_t begin, std::int64_t end, const Take& take) const;
 

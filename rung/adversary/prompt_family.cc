@@ -1,5 +1,6 @@
-// Invariant of the seqcomp family: the argument at which z_L is read is its last one, N_{L-1} - 1, so the critical entry and
-// the few others that vary stand together, and everything before them can be computed once.
+// Invariant of the seqcomp family: the argument at which z_L is read is its last one, N_{L-1} - 1, so the
+// critical entry and the few others that vary stand together, and everything before them can be computed
+// once.
 #include "rung/adversary/prompt_family.h"
 
 #include <fmt/format.h>
@@ -20,14 +21,19 @@ std::optional<SeqCompLayout> seqcomp_layout(const Task& task) {
   if (task.name() != "seqcomp") return std::nullopt;
   const auto size = task.size();
   std::vector<std::int64_t> branching;
-  for (std::int64_t l = 1; l < size.at("L").get<std::int64_t>(); ++l) branching.push_back(size.at(fmt::format("n{}", l)).get<std::int64_t>());
+  for (std::int64_t l = 1; l < size.at("L").get<std::int64_t>(); ++l)
+    branching.push_back(size.at(fmt::format("n{}", l)).get<std::int64_t>());
   const bool easy = task.options().contains("order");  // the word differs from its default
-  auto layout = SeqCompLayout::make(size.at("m").get<std::int64_t>(), std::move(branching), easy ? SeqCompLayout::Order::easy : SeqCompLayout::Order::hard);
+  auto layout = SeqCompLayout::make(size.at("m").get<std::int64_t>(), std::move(branching),
+                                    easy ? SeqCompLayout::Order::easy : SeqCompLayout::Order::hard);
   return layout ? std::optional(std::move(*layout)) : std::nullopt;
 }
 
 PromptFamily::PromptFamily(const Task& task, std::uint64_t seed)
-    : task_(task), seed_(seed), layout_(seqcomp_layout(task)), base_(task.generate(Variant::uniform, seed, 0).prompt) {
+    : task_(task),
+      seed_(seed),
+      layout_(seqcomp_layout(task)),
+      base_(task.generate(Variant::uniform, seed, 0).prompt) {
   if (!layout_) {
     // A question whose answer depends on what varies; where none is found, the question varies too.
     const std::int64_t asked = task.query_positions().back();
@@ -49,7 +55,8 @@ PromptFamily::PromptFamily(const Task& task, std::uint64_t seed)
     argument = layout_->domain(l) - 1;
   }
   const std::int64_t domain = layout_->domain(levels - 1), base = layout_->table_position(levels);
-  const auto entries = static_cast<std::int64_t>(std::ceil(kFamilyBits / std::max(1.0, std::log2(static_cast<double>(domain)))));
+  const auto entries = static_cast<std::int64_t>(
+      std::ceil(kFamilyBits / std::max(1.0, std::log2(static_cast<double>(domain)))));
   end_varying_ = base + domain;
   first_varying_ = end_varying_ - std::min(domain, entries);
 }
@@ -57,7 +64,8 @@ PromptFamily::PromptFamily(const Task& task, std::uint64_t seed)
 Prompt PromptFamily::seqcomp_member(Random& random) const {
   Prompt prompt = base_;
   const auto domain = static_cast<std::uint64_t>(layout_->domain(layout_->levels() - 1));
-  for (std::int64_t t = first_varying_; t < end_varying_; ++t) prompt.fields[0][static_cast<std::size_t>(t)] = static_cast<std::int64_t>(random.below(domain));
+  for (std::int64_t t = first_varying_; t < end_varying_; ++t)
+    prompt.fields[0][static_cast<std::size_t>(t)] = static_cast<std::int64_t>(random.below(domain));
   return prompt;
 }
 
@@ -77,7 +85,8 @@ Prompt PromptFamily::member(std::uint64_t index) const {
   Prompt mixed = drawn;
   const auto fields = task_.fields();
   for (std::size_t f = 0; f < fields.size(); ++f)
-    std::copy(base_.fields[f].begin() + end_varying_ * fields[f].length, base_.fields[f].end(), mixed.fields[f].begin() + end_varying_ * fields[f].length);
+    std::copy(base_.fields[f].begin() + end_varying_ * fields[f].length, base_.fields[f].end(),
+              mixed.fields[f].begin() + end_varying_ * fields[f].length);
   return task_.validate(mixed) ? mixed : drawn;  // where the question must fit the facts, it varies too
 }
 

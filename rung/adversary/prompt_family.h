@@ -1,6 +1,7 @@
-// Prompts that agree on what is asked and differ in what is asked about: the raw material of searches that compare answer
-// activations. For L-SeqComp the functions z_1 .. z_{L-1}, z_0 and w are fixed and the last entries of z_L vary, the entry
-// that the answer reads among them; for other tasks everything before the last query varies, where the task allows it.
+// Prompts that agree on what is asked and differ in what is asked about: the raw material of searches that
+// compare answer activations. For L-SeqComp the functions z_1 .. z_{L-1}, z_0 and w are fixed and the last
+// entries of z_L vary, the entry that the answer reads among them; for other tasks everything before the last
+// query varies, where the task allows it.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,6 @@
-// A full layer's sums over the shared tokens are formed for every new query and added to those over the new tokens: exact
-// integers, so the split changes nothing (docs/weights.md). Every other mixer continues from its stored numbers.
+// A full layer's sums over the shared tokens are formed for every new query and added to those over the new
+// tokens: exact integers, so the split changes nothing (docs/weights.md). Every other mixer continues from
+// its stored numbers.
 #include "rung/adversary/resumed_run.h"
 
 #include "rung/spec/require.h"
@@ -14,7 +15,8 @@ struct ResumedRun::Continuation {
   std::vector<std::vector<Own>> layers;
 };
 
-std::optional<ResumedRun> ResumedRun::make(const Machine& machine, const std::vector<FieldSpec>& fields, const Prompt& base, std::int64_t shared) {
+std::optional<ResumedRun> ResumedRun::make(const Machine& machine, const std::vector<FieldSpec>& fields,
+                                           const Prompt& base, std::int64_t shared) {
   RUNG_REQUIRE(shared >= 0 && shared <= base.positions, "shared={} of {}", shared, base.positions);
   if (!machine.parts() || !machine.start()) return std::nullopt;
   ResumedRun run(machine, fields);
@@ -65,7 +67,8 @@ ResumedRun::Continuation ResumedRun::begin() const {
   return run;
 }
 
-void ResumedRun::step(Continuation& run, const Prompt& prompt, std::int64_t t, std::vector<std::int64_t>& x) const {
+void ResumedRun::step(Continuation& run, const Prompt& prompt, std::int64_t t,
+                      std::vector<std::int64_t>& x) const {
   const auto width = static_cast<std::size_t>(parts_->width());
   x.resize(width);
   parts_->embed(prompt_row(prompt, fields_, t).data(), t, x.data());
@@ -104,8 +107,10 @@ Readout ResumedRun::last(const Prompt& prompt) const {
   return parts_->read(prompt.positions - 1, x.data());
 }
 
-std::vector<std::vector<std::int64_t>> ResumedRun::states(const Prompt& prompt, std::int64_t positions) const {
-  RUNG_REQUIRE(positions > shared_ && positions <= prompt.positions, "{} of {} positions, {} shared", positions, prompt.positions, shared_);
+std::vector<std::vector<std::int64_t>> ResumedRun::states(const Prompt& prompt,
+                                                          std::int64_t positions) const {
+  RUNG_REQUIRE(positions > shared_ && positions <= prompt.positions, "{} of {} positions, {} shared",
+               positions, prompt.positions, shared_);
   Continuation run = begin();
   std::vector<std::int64_t> x;
   for (std::int64_t t = shared_; t < positions; ++t) step(run, prompt, t, x);

@@ -1,12 +1,13 @@
-// Claim: sparse-two-sum, sparse-two-sum-positions (docs/theorems.md). B-sets A with v and A' without it hand over the same message;
-// the query asks for -v, every block holds A' (positions in the tokens: each block a set of its own without v). A block that is
-// not selected changes from A' to A: messages, selection and read tokens stay, the answer flips.
+// Claim: sparse-two-sum, sparse-two-sum-positions (docs/theorems.md). B-sets A with v and A' without it hand
+// over the same message; the query asks for -v, every block holds A' (positions in the tokens: each block a
+// set of its own without v). A block that is not selected changes from A' to A: messages, selection and read
+// tokens stay, the answer flips.
 //
-// Search: a birthday on the message of one block, where only contents that change the answer make a pair: 2^(b/2) messages of b
-// effective bits. Without positions one pair serves every block, and ties go to smaller blocks, so one is left unread; with
-// positions every block is searched in turn until one with a pair is not selected. Other tasks: the block that the answer
-// reads varies, everything else stays.
-// Invariant: a pair is believed only after both prompts, messages and selections are rerun (certify_sparse_pair).
+// Search: a birthday on the message of one block, where only contents that change the answer make a pair:
+// 2^(b/2) messages of b effective bits. Without positions one pair serves every block, and ties go to smaller
+// blocks, so one is left unread; with positions every block is searched in turn until one with a pair is not
+// selected. Other tasks: the block that the answer reads varies, everything else stays. Invariant: a pair is
+// believed only after both prompts, messages and selections are rerun (certify_sparse_pair).
 #include "rung/adversary/sparse_blocks.h"
 
 #include <algorithm>
@@ -21,15 +22,16 @@
 namespace rung {
 namespace {
 
-constexpr double kSpareBits = 12;             // contents beyond the number of messages, in bits
-constexpr std::uint64_t kContexts = 64;       // values asked for, or instances, before the search gives up
+constexpr double kSpareBits = 12;        // contents beyond the number of messages, in bits
+constexpr std::uint64_t kContexts = 64;  // values asked for, or instances, before the search gives up
 
 std::int64_t query_of(const Target& target) { return target.task->query_positions().back(); }
 
 // Contents of a block of two-sum: sets of B different values, half of them with v.
 class BlockSets {
  public:
-  BlockSets(std::int64_t low, std::int64_t high, std::int64_t block, std::int64_t v, std::uint64_t seed) : low_(low), high_(high), block_(block), v_(v), seed_(seed) {}
+  BlockSets(std::int64_t low, std::int64_t high, std::int64_t block, std::int64_t v, std::uint64_t seed)
+      : low_(low), high_(high), block_(block), v_(v), seed_(seed) {}
   std::vector<std::int64_t> set(std::uint64_t index, bool with_v) const {
     Random random(seed_, index);
     std::vector<std::int64_t> values;
@@ -52,7 +54,8 @@ void put_block(Prompt& prompt, std::int64_t first, const std::vector<std::int64_
   std::copy(tokens.begin(), tokens.end(), prompt.fields[0].begin() + first);
 }
 
-// Prompts with one block that varies: member(i) is a valid instance, and the blocks around it do not depend on i.
+// Prompts with one block that varies: member(i) is a valid instance, and the blocks around it do not depend
+// on i.
 struct OneBlock {
   std::function<Prompt(std::uint64_t index)> member;
   std::int64_t block = 0;
@@ -60,15 +63,18 @@ struct OneBlock {
 
 class Search {
  public:
-  Search(const Target& target, const SparseView& view, const SearchOptions& options) : target_(target), view_(view), options_(options) {
+  Search(const Target& target, const SparseView& view, const SearchOptions& options)
+      : target_(target), view_(view), options_(options) {
     outcome_ = {.method = "sparse-blocks", .nominal_bits = view.message_bits()};
     outcome_.reason = "the budget ended before two blocks met";
   }
 
   Result<Outcome> two_sum() {
     const auto size = target_.task->size();
-    const std::int64_t n = size.at("n").get<std::int64_t>(), M = size.at("M").get<std::int64_t>(), B = view_.shape().block;
-    const bool lower_half = (M - 1) / 2 > B;  // values 1 .. ⌊(M-1)/2⌋ where they suffice, as the count has them
+    const std::int64_t n = size.at("n").get<std::int64_t>(), M = size.at("M").get<std::int64_t>(),
+                       B = view_.shape().block;
+    const bool lower_half =
+        (M - 1) / 2 > B;  // values 1 .. ⌊(M-1)/2⌋ where they suffice, as the count has them
     const std::int64_t low = lower_half ? 1 : 0, high = lower_half ? (M - 1) / 2 : M - 1;
     if (high - low < B) {
       outcome_.reason = fmt::format("blocks of {} different values need a larger modulus than {}", B, M);
@@ -87,26 +93,30 @@ class Search {
       }
       base.fields[0][static_cast<std::size_t>(n)] = (M - v) % M;
       for (std::int64_t block = n / B - 1; block >= 0 && !late(); --block) {
-        std::optional<std::vector<std::int64_t>> without;  // of the pair that was found in this block, when it was selected
+        std::optional<std::vector<std::int64_t>>
+            without;  // of the pair that was found in this block, when it was selected
         const auto member = [&](std::uint64_t index) {
           Prompt prompt = base;
           put_block(prompt, block * B, sets.set(index));
           return prompt;
         };
-        RUNG_CHECK(search({member, block}, [&](std::uint64_t first, std::uint64_t second) -> Result<std::optional<Certificate>> {
-          if (first % 2 == 1) std::swap(first, second);  // first: without v
-          without = sets.set(first);
-          if (!alike) return certify_sparse_pair(target_, view_, member(first), member(second), block);
-          Prompt everywhere = base;
-          for (std::int64_t t = 0; t + B <= n; t += B) put_block(everywhere, t, *without);
-          for (std::int64_t r = n / B - 1; r >= 0; --r) {
-            Prompt replaced = everywhere;
-            put_block(replaced, r * B, sets.set(second));
-            RUNG_TRY(auto certificate, certify_sparse_pair(target_, view_, everywhere, replaced, r));
-            if (certificate) return certificate;
-          }
-          return std::optional<Certificate>{};
-        }, [&] { return without.has_value(); }));
+        RUNG_CHECK(search(
+            {member, block},
+            [&](std::uint64_t first, std::uint64_t second) -> Result<std::optional<Certificate>> {
+              if (first % 2 == 1) std::swap(first, second);  // first: without v
+              without = sets.set(first);
+              if (!alike) return certify_sparse_pair(target_, view_, member(first), member(second), block);
+              Prompt everywhere = base;
+              for (std::int64_t t = 0; t + B <= n; t += B) put_block(everywhere, t, *without);
+              for (std::int64_t r = n / B - 1; r >= 0; --r) {
+                Prompt replaced = everywhere;
+                put_block(replaced, r * B, sets.set(second));
+                RUNG_TRY(auto certificate, certify_sparse_pair(target_, view_, everywhere, replaced, r));
+                if (certificate) return certificate;
+              }
+              return std::optional<Certificate>{};
+            },
+            [&] { return without.has_value(); }));
         if (outcome_.certificate) return outcome_;
         if (alike) break;  // every other block gives the same messages: another value
         if (without) put_block(base, block * B, *without);
@@ -120,16 +130,20 @@ class Search {
     bool reads = false;
     for (std::uint64_t context = 0; context < kContexts && !late(); ++context)
       for (std::int64_t block = view_.blocks(query_of(target_)) - 1; block >= 0 && !late(); --block) {
-        const auto varied = VariedPrompts::find(*target_.task, block * B, (block + 1) * B, static_cast<double>(view_.message_bits()) + kSpareBits, true,
+        const auto varied = VariedPrompts::find(*target_.task, block * B, (block + 1) * B,
+                                                static_cast<double>(view_.message_bits()) + kSpareBits, true,
                                                 options_.seed + context);
         if (!varied) continue;
         reads = true;
         const auto member = [&](std::uint64_t index) { return varied->member(index); };
         bool met = false;
-        RUNG_CHECK(search({member, block}, [&](std::uint64_t first, std::uint64_t second) {
-          met = true;
-          return certify_sparse_pair(target_, view_, member(first), member(second), block);
-        }, [&] { return met; }));
+        RUNG_CHECK(search(
+            {member, block},
+            [&](std::uint64_t first, std::uint64_t second) {
+              met = true;
+              return certify_sparse_pair(target_, view_, member(first), member(second), block);
+            },
+            [&] { return met; }));
         if (outcome_.certificate) return outcome_;
       }
     if (!reads) outcome_.reason = "the answer reads no complete block that can vary";
@@ -139,16 +153,20 @@ class Search {
  private:
   bool late() const { return outcome_.seconds > options_.seconds || (options_.stop && options_.stop()); }
 
-  // A birthday on the messages of one block. `enough`: a pair was met, though it made no certificate (the block was selected).
-  Result<void> search(const OneBlock& one, const std::function<Result<std::optional<Certificate>>(std::uint64_t, std::uint64_t)>& meet,
-                      const std::function<bool()>& enough) {
+  // A birthday on the messages of one block. `enough`: a pair was met, though it made no certificate (the
+  // block was selected).
+  Result<void> search(
+      const OneBlock& one,
+      const std::function<Result<std::optional<Certificate>>(std::uint64_t, std::uint64_t)>& meet,
+      const std::function<bool()>& enough) {
     Birthday birthday;
     birthday.stage = fmt::format("messages of block {}", one.block);
     birthday.expected_evaluations = std::exp2(std::min(static_cast<double>(view_.message_bits()) / 2, 62.0));
     birthday.evaluate = [&](std::uint64_t index) -> Result<std::vector<Ending>> {
       const Prompt prompt = one.member(index);
       const auto message = view_.message(prompt, one.block);
-      return std::vector<Ending>{{hash_numbers(hash_numbers(0, message.key), message.value), hash_numbers(0, target_.task->answer(prompt))}};
+      return std::vector<Ending>{{hash_numbers(hash_numbers(0, message.key), message.value),
+                                  hash_numbers(0, target_.task->answer(prompt))}};
     };
     birthday.meet = meet;
     SearchOptions rest = options_;
@@ -167,8 +185,11 @@ Fitness fitness(const Target& target) {
   const auto view = SparseView::make(target);
   if (!view) return {false, "not one block-sparse layer without a window, alone among position-wise ones", 0};
   if (target.weights.decode.steps > 0) return {false, "a chain of thought may select again", 0};
-  if (view->blocks(query_of(target)) <= view->shape().select) return {false, "the query reads every block", 0};
-  return {true, fmt::format("blocks of {} tokens hand over {} bits", view->shape().block, view->message_bits()), static_cast<double>(view->message_bits()) / 2};
+  if (view->blocks(query_of(target)) <= view->shape().select)
+    return {false, "the query reads every block", 0};
+  return {true,
+          fmt::format("blocks of {} tokens hand over {} bits", view->shape().block, view->message_bits()),
+          static_cast<double>(view->message_bits()) / 2};
 }
 
 Result<Outcome> run(const Target& target, const SearchOptions& options) {
@@ -181,6 +202,8 @@ Result<Outcome> run(const Target& target, const SearchOptions& options) {
 
 }  // namespace
 
-AttackMethod sparse_blocks_method() { return {"sparse-blocks", "two contents of an unselected block with equal messages", &fitness, &run}; }
+AttackMethod sparse_blocks_method() {
+  return {"sparse-blocks", "two contents of an unselected block with equal messages", &fitness, &run};
+}
 
 }  // namespace rung

@@ -1,6 +1,6 @@
-// Claim: sparse-two-sum (docs/theorems.md). What a query learns from a block that it does not select is the block's compressed
-// key and value. Invariant: the layers before the sparse one are position-wise, so a block's message depends on the rows of its own
-// tokens (and their positions) alone.
+// Claim: sparse-two-sum (docs/theorems.md). What a query learns from a block that it does not select is the
+// block's compressed key and value. Invariant: the layers before the sparse one are position-wise, so a
+// block's message depends on the rows of its own tokens (and their positions) alone.
 #include "rung/adversary/sparse_view.h"
 
 #include <algorithm>
@@ -11,12 +11,15 @@
 namespace rung {
 namespace {
 
-bool is_position_wise(const MixerShape& m) { return m.kind == MixerKind::identity || m.kind == MixerKind::none; }
+bool is_position_wise(const MixerShape& m) {
+  return m.kind == MixerKind::identity || m.kind == MixerKind::none;
+}
 
 }  // namespace
 
 std::optional<SparseView> SparseView::make(const Target& target) {
-  if (!target.exact() || !target.machine->parts() || !target.weights.architecture.dimensions.causal) return std::nullopt;
+  if (!target.exact() || !target.machine->parts() || !target.weights.architecture.dimensions.causal)
+    return std::nullopt;
   SparseView view;
   view.target_ = &target;
   view.fields_ = target.task->fields();
@@ -55,9 +58,11 @@ std::vector<std::int64_t> SparseView::input(const Prompt& prompt, std::int64_t t
 
 SparseView::Message SparseView::message(const Prompt& prompt, std::int64_t block) const {
   const std::int64_t first = block * shape_->block;
-  RUNG_REQUIRE(block >= 0 && first + shape_->block <= prompt.positions, "block {} of {} positions", block, prompt.positions);
+  RUNG_REQUIRE(block >= 0 && first + shape_->block <= prompt.positions, "block {} of {} positions", block,
+               prompt.positions);
   auto state = mixer_->start();
-  for (std::int64_t t = first; t < first + shape_->block; ++t) mixer_->step(*state, input(prompt, t).data(), nullptr);
+  for (std::int64_t t = first; t < first + shape_->block; ++t)
+    mixer_->step(*state, input(prompt, t).data(), nullptr);
   const auto numbers = mixer_->selection()->summary(*state, 0);
   Message message;
   for (std::int64_t h = 0, at = 0; h < shape_->kv_heads; ++h) {
@@ -69,7 +74,8 @@ SparseView::Message SparseView::message(const Prompt& prompt, std::int64_t block
   return message;
 }
 
-std::vector<std::vector<std::int64_t>> SparseView::selected(const Prompt& prompt, std::int64_t position) const {
+std::vector<std::vector<std::int64_t>> SparseView::selected(const Prompt& prompt,
+                                                            std::int64_t position) const {
   auto state = mixer_->start();
   for (std::int64_t t = 0; t < position; ++t) mixer_->step(*state, input(prompt, t).data(), nullptr);
   return mixer_->selection()->wanted_by_group(*state, input(prompt, position).data());
@@ -77,29 +83,35 @@ std::vector<std::vector<std::int64_t>> SparseView::selected(const Prompt& prompt
 
 bool sparse_pair_is_forced(const Target& target, const SparseView& view) {
   const Task& task = *target.task;
-  if (task.name() != "two-sum" || target.weights.architecture.dimensions.position != PositionCode::none) return false;
+  if (task.name() != "two-sum" || target.weights.architecture.dimensions.position != PositionCode::none)
+    return false;
   const auto size = task.size();
-  const std::int64_t n = size.at("n").get<std::int64_t>(), values = (size.at("M").get<std::int64_t>() - 1) / 2;
+  const std::int64_t n = size.at("n").get<std::int64_t>(),
+                     values = (size.at("M").get<std::int64_t>() - 1) / 2;
   const MixerShape& m = view.shape();
   if (n / m.block <= m.select * m.groups || values < m.block) return false;
   return !bits_suffice(view.message_bits(), Count::binomial(values, m.block));
 }
 
-Result<std::optional<Certificate>> certify_sparse_pair(const Target& target, const SparseView& view, const Prompt& first, const Prompt& second,
+Result<std::optional<Certificate>> certify_sparse_pair(const Target& target, const SparseView& view,
+                                                       const Prompt& first, const Prompt& second,
                                                        std::int64_t block) {
   RUNG_TRY(auto certificate, certify_fooling_pair(target, first, second));
   if (!certificate) return certificate;
   auto pair = std::get<FoolingPairClaim>(certificate->claim).pair;
   const auto fields = target.task->fields();
   for (std::int64_t t = 0; t < first.positions; ++t)
-    if (t / view.shape().block != block && prompt_row(first, fields, t) != prompt_row(second, fields, t)) return std::optional<Certificate>{};
+    if (t / view.shape().block != block && prompt_row(first, fields, t) != prompt_row(second, fields, t))
+      return std::optional<Certificate>{};
   if (block >= view.blocks(pair.position)) return std::optional<Certificate>{};
   auto message = view.message(first, block);
   auto selected = view.selected(first, pair.position);
-  if (message != view.message(second, block) || selected != view.selected(second, pair.position)) return std::optional<Certificate>{};
+  if (message != view.message(second, block) || selected != view.selected(second, pair.position))
+    return std::optional<Certificate>{};
   for (const auto& group : selected)
     if (std::find(group.begin(), group.end(), block) != group.end()) return std::optional<Certificate>{};
-  SparsePairClaim claim{std::move(pair), block, std::move(message.key), std::move(message.value), std::move(selected), {}};
+  SparsePairClaim claim{std::move(pair),     block, std::move(message.key), std::move(message.value),
+                        std::move(selected), {}};
   if (sparse_pair_is_forced(target, view)) {
     claim.pair.label = ClaimLabel::forced;
     claim.message_bits = view.message_bits();

@@ -1,5 +1,5 @@
-// What one block-sparse layer hands from block to query: compressed messages and the selection, as the exact machine computes
-// them. Certificates of kind sparse-pair state these numbers.
+// What one block-sparse layer hands from block to query: compressed messages and the selection, as the exact
+// machine computes them. Certificates of kind sparse-pair state these numbers.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@ namespace rung {
 
 class SparseView {
  public:
-  // Nothing unless exactly one layer lets tokens see each other, and that is `sparse` without a window branch. The target
-  // outlives the view.
+  // Nothing unless exactly one layer lets tokens see each other, and that is `sparse` without a window
+  // branch. The target outlives the view.
   static std::optional<SparseView> make(const Target& target);
 
   struct Message {
@@ -26,8 +26,12 @@ class SparseView {
   std::vector<std::vector<std::int64_t>> selected(const Prompt& prompt, std::int64_t position) const;
 
   const MixerShape& shape() const { return *shape_; }
-  std::int64_t message_bits() const { return message_bits_; }  // K·(dk·bits of compress_k + dv·bits of compress_v)
-  std::int64_t blocks(std::int64_t position) const { return position / shape_->block; }  // complete before the query's own
+  std::int64_t message_bits() const {
+    return message_bits_;
+  }  // K·(dk·bits of compress_k + dv·bits of compress_v)
+  std::int64_t blocks(std::int64_t position) const {
+    return position / shape_->block;
+  }  // complete before the query's own
 
  private:
   // The layer's input row at a position.
@@ -40,13 +44,15 @@ class SparseView {
   const ExactMixer* mixer_ = nullptr;
 };
 
-// A sparse-pair certificate when the prompts differ inside `block` only, hand over the same message, select the same blocks,
-// not this one, end alike and should not; nothing otherwise. `forced` where the theorem sparse-two-sum says that such a pair exists
-// for all weights.
-Result<std::optional<Certificate>> certify_sparse_pair(const Target& target, const SparseView& view, const Prompt& first, const Prompt& second,
+// A sparse-pair certificate when the prompts differ inside `block` only, hand over the same message, select
+// the same blocks, not this one, end alike and should not; nothing otherwise. `forced` where the theorem
+// sparse-two-sum says that such a pair exists for all weights.
+Result<std::optional<Certificate>> certify_sparse_pair(const Target& target, const SparseView& view,
+                                                       const Prompt& first, const Prompt& second,
                                                        std::int64_t block);
 
-// Whether C(M', B) > 2^message_bits with M' = ⌊(M-1)/2⌋, more complete blocks than can be selected, and no position code.
+// Whether C(M', B) > 2^message_bits with M' = ⌊(M-1)/2⌋, more complete blocks than can be selected, and no
+// position code.
 bool sparse_pair_is_forced(const Target& target, const SparseView& view);
 
 }  // namespace rung

@@ -1,10 +1,12 @@
-// Claim: recurrent-*, log-linear-* (docs/theorems.md). After `cut` positions everything later depends on the beginning through
-// the layers' states alone. Two beginnings with equal states, completed alike so that their answers differ, refute the model.
+// Claim: recurrent-*, log-linear-* (docs/theorems.md). After `cut` positions everything later depends on the
+// beginning through the layers' states alone. Two beginnings with equal states, completed alike so that their
+// answers differ, refute the model.
 //
-// Search: the stack is a black box. Only the last entries before the cut vary, just enough of them to have more beginnings than
-// states; what stands before is computed once (resumed_run.h). Where no place of the prompt is named as the cut, the one before
-// the first answer and a few earlier ones are tried: of two strings to be compared, say, only the first must be remembered.
-// Invariant: a collision counts only when the task tells the two beginnings apart (separate) and both prompts are rerun.
+// Search: the stack is a black box. Only the last entries before the cut vary, just enough of them to have
+// more beginnings than states; what stands before is computed once (resumed_run.h). Where no place of the
+// prompt is named as the cut, the one before the first answer and a few earlier ones are tried: of two
+// strings to be compared, say, only the first must be remembered. Invariant: a collision counts only when the
+// task tells the two beginnings apart (separate) and both prompts are rerun.
 #include "rung/adversary/state_collision.h"
 
 #include <algorithm>
@@ -19,10 +21,10 @@
 namespace rung {
 namespace {
 
-constexpr double kSpareBits = 12;              // beginnings beyond the number of states, in bits
-constexpr std::int64_t kSeparations = 1 << 12; // completions tried until one tells two beginnings apart
-constexpr int kEquivalent = 64;                // pairs that the task does not tell apart before the cut is given up
-constexpr double kAfterOthers = 6;             // bits of cost added, so that methods made for the task come first
+constexpr double kSpareBits = 12;               // beginnings beyond the number of states, in bits
+constexpr std::int64_t kSeparations = 1 << 12;  // completions tried until one tells two beginnings apart
+constexpr int kEquivalent = 64;     // pairs that the task does not tell apart before the cut is given up
+constexpr double kAfterOthers = 6;  // bits of cost added, so that methods made for the task come first
 
 std::vector<std::int64_t> cuts(const Task& task) {
   const std::int64_t asked = task.query_positions().front(), T = task.prompt_length();
@@ -34,9 +36,11 @@ std::vector<std::int64_t> cuts(const Task& task) {
 
 Fitness fitness(const Target& target) {
   if (const auto reason = unbounded_state(target)) return {false, *reason, 0};
-  if (target.length() < 2 || target.task->choices(target.task->empty_prompt()) < 1) return {false, "prompts that cannot be completed at will", 0};
+  if (target.length() < 2 || target.task->choices(target.task->empty_prompt()) < 1)
+    return {false, "prompts that cannot be completed at will", 0};
   if (target.nominal_bits < 1) return {false, "no state", 0};
-  return {true, fmt::format("states of {} bits, any task", target.nominal_bits), static_cast<double>(target.nominal_bits) / 2 + kAfterOthers};
+  return {true, fmt::format("states of {} bits, any task", target.nominal_bits),
+          static_cast<double>(target.nominal_bits) / 2 + kAfterOthers};
 }
 
 Result<Outcome> run(const Target& target, const SearchOptions& options) {
@@ -55,23 +59,31 @@ Result<Outcome> run(const Target& target, const SearchOptions& options) {
 
 std::optional<std::string> unbounded_state(const Target& target) {
   if (!target.weights.architecture.dimensions.causal) return "an encoder has no state";
-  if (!std::all_of(target.layers.begin(), target.layers.end(), [](const auto& layer) { return has_bounded_state(layer.mixer); })) return "a layer keeps a cache that grows";
+  if (!std::all_of(target.layers.begin(), target.layers.end(),
+                   [](const auto& layer) { return has_bounded_state(layer.mixer); }))
+    return "a layer keeps a cache that grows";
   return std::nullopt;
 }
 
-Result<void> collide_states(const Target& target, std::int64_t cut, const SearchOptions& options, Outcome& outcome) {
+Result<void> collide_states(const Target& target, std::int64_t cut, const SearchOptions& options,
+                            Outcome& outcome) {
   const Task& task = *target.task;
   RUNG_REQUIRE(cut >= 1 && cut < target.length(), "cut={} of {}", cut, target.length());
   const std::int64_t bits = nominal_state_bits(target.weights, target.layers, cut);
   outcome.nominal_bits = bits;
-  // Preferably an instance whose own question reads what varies; else one is looked for when two beginnings have met.
-  auto beginnings = VariedPrompts::find(task, 0, cut, static_cast<double>(bits) + kSpareBits, true, options.seed);
-  if (!beginnings) beginnings = VariedPrompts::find(task, 0, cut, static_cast<double>(bits) + kSpareBits, false, options.seed);
+  // Preferably an instance whose own question reads what varies; else one is looked for when two beginnings
+  // have met.
+  auto beginnings =
+      VariedPrompts::find(task, 0, cut, static_cast<double>(bits) + kSpareBits, true, options.seed);
+  if (!beginnings)
+    beginnings =
+        VariedPrompts::find(task, 0, cut, static_cast<double>(bits) + kSpareBits, false, options.seed);
   if (!beginnings) {
     outcome.reason = fmt::format("no entry before position {} can vary", cut);
     return {};
   }
-  const auto resumed = ResumedRun::make(*target.machine, task.fields(), beginnings->member(0), beginnings->first_varying());
+  const auto resumed =
+      ResumedRun::make(*target.machine, task.fields(), beginnings->member(0), beginnings->first_varying());
   RUNG_REQUIRE(resumed.has_value(), "layers of bounded state");
 
   int equivalent = 0;
@@ -86,24 +98,31 @@ Result<void> collide_states(const Target& target, std::int64_t cut, const Search
     return std::vector<Ending>{ending};
   };
   birthday.meet = [&](std::uint64_t first, std::uint64_t second) -> Result<std::optional<Certificate>> {
-    std::optional<std::pair<Prompt, Prompt>> pair(std::in_place, beginnings->member(first), beginnings->member(second));
+    std::optional<std::pair<Prompt, Prompt>> pair(std::in_place, beginnings->member(first),
+                                                  beginnings->member(second));
     if (task.answer(pair->first) == task.answer(pair->second))
-      pair = separate(task, prefix_of(task, pair->first, cut), prefix_of(task, pair->second, cut), kSeparations, options.seed);
+      pair = separate(task, prefix_of(task, pair->first, cut), prefix_of(task, pair->second, cut),
+                      kSeparations, options.seed);
     if (!pair) {
       ++equivalent;
       return std::optional<Certificate>{};
     }
     RUNG_TRY(auto certificate, certify_collision(target, pair->first, pair->second, cut));
-    if (certificate && collision_is_forced(task, cut, bits)) std::get<CollisionClaim>(certificate->claim).pair.label = ClaimLabel::forced;
+    if (certificate && collision_is_forced(task, cut, bits))
+      std::get<CollisionClaim>(certificate->claim).pair.label = ClaimLabel::forced;
     return certificate;
   };
   SearchOptions until = options;
   until.stop = [&] { return equivalent >= kEquivalent || (options.stop && options.stop()); };
   RUNG_CHECK(search_birthday(birthday, until, outcome));
-  if (!outcome.certificate && equivalent >= kEquivalent) outcome.reason = fmt::format("states after {} positions meet, but the task does not tell the beginnings apart", cut);
+  if (!outcome.certificate && equivalent >= kEquivalent)
+    outcome.reason =
+        fmt::format("states after {} positions meet, but the task does not tell the beginnings apart", cut);
   return {};
 }
 
-AttackMethod state_collision_method() { return {"states", "two beginnings with the same state, any task", &fitness, &run}; }
+AttackMethod state_collision_method() {
+  return {"states", "two beginnings with the same state, any task", &fitness, &run};
+}
 
 }  // namespace rung

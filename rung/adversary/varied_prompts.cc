@@ -1,5 +1,5 @@
-// Invariant: every row of an entry is valid while all other positions are the base's; a member that combines several is
-// validated as a whole and drawn again where the task refuses the combination.
+// Invariant: every row of an entry is valid while all other positions are the base's; a member that combines
+// several is validated as a whole and drawn again where the task refuses the combination.
 #include "rung/adversary/varied_prompts.h"
 
 #include <algorithm>
@@ -22,11 +22,13 @@ Prompt prefix_of(const Task& task, const Prompt& prompt, std::int64_t positions)
   Prompt prefix = prompt;
   prefix.positions = positions;
   const auto fields = task.fields();
-  for (std::size_t f = 0; f < fields.size(); ++f) prefix.fields[f].resize(static_cast<std::size_t>(positions * fields[f].length));
+  for (std::size_t f = 0; f < fields.size(); ++f)
+    prefix.fields[f].resize(static_cast<std::size_t>(positions * fields[f].length));
   return prefix;
 }
 
-std::optional<VariedPrompts> VariedPrompts::find(const Task& task, std::int64_t begin, std::int64_t end, double bits, bool asked, std::uint64_t seed) {
+std::optional<VariedPrompts> VariedPrompts::find(const Task& task, std::int64_t begin, std::int64_t end,
+                                                 double bits, bool asked, std::uint64_t seed) {
   RUNG_REQUIRE(begin >= 0 && begin <= end && end <= task.prompt_length(), "[{}, {})", begin, end);
   VariedPrompts varied(task, seed);
   for (std::uint64_t index = 0; index < kBases; ++index) {
@@ -49,7 +51,8 @@ Prompt VariedPrompts::member(std::uint64_t index) const {
   Random random(seed_, index);
   for (int draw = 0; draw < kDraws; ++draw) {
     Prompt prompt = base_;
-    for (const auto& entry : entries_) put(prompt, entry.position, entry.rows[random.below(entry.rows.size())]);
+    for (const auto& entry : entries_)
+      put(prompt, entry.position, entry.rows[random.below(entry.rows.size())]);
     if (task_->validate(prompt)) return prompt;
   }
   return base_;
@@ -58,7 +61,8 @@ Prompt VariedPrompts::member(std::uint64_t index) const {
 void VariedPrompts::put(Prompt& prompt, std::int64_t position, const Row& row) const {
   std::size_t next = 0;
   for (std::size_t f = 0; f < fields_.size(); ++f)
-    for (std::int64_t i = 0; i < fields_[f].length; ++i) prompt.fields[f][static_cast<std::size_t>(position * fields_[f].length + i)] = row[next++];
+    for (std::int64_t i = 0; i < fields_[f].length; ++i)
+      prompt.fields[f][static_cast<std::size_t>(position * fields_[f].length + i)] = row[next++];
 }
 
 // Some of the rows that the task's tree offers here, and some that differ from the base's in one number.
@@ -73,7 +77,9 @@ std::vector<VariedPrompts::Row> VariedPrompts::rows_for(std::int64_t position) c
   Prompt prefix = prefix_of(*task_, base_, position);
   const std::int64_t choices = task_->choices(prefix);
   for (std::int64_t i = 0; i < std::min(choices, kRows); ++i) {
-    task_->extend(prefix, choices <= kRows ? i : static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(choices))));
+    task_->extend(prefix, choices <= kRows
+                              ? i
+                              : static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(choices))));
     consider(prompt_row(prefix, fields_, position));
     task_->retract(prefix);
   }
@@ -82,7 +88,8 @@ std::vector<VariedPrompts::Row> VariedPrompts::rows_for(std::int64_t position) c
     for (std::int64_t i = 0; i < fields_[f].length; ++i, ++at) {
       const std::int64_t old = row[at];
       for (std::int64_t draw = 0; draw < kRows; ++draw) {
-        row[at] = fields_[f].low + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(fields_[f].size)));
+        row[at] = fields_[f].low +
+                  static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(fields_[f].size)));
         consider(row);
       }
       row[at] = old;

@@ -1,5 +1,5 @@
-// Prompts that differ inside a range of positions and agree everywhere else, for any task: entries are replaced by rows that
-// the task allows there.
+// Prompts that differ inside a range of positions and agree everywhere else, for any task: entries are
+// replaced by rows that the task allows there.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,11 @@ namespace rung {
 
 class VariedPrompts {
  public:
-  // Varies the last entries of [begin, end), just enough of them for about 2^bits prompts where there are that many. With
-  // `asked` the members' answers differ; nothing when no instance is found for which this is so, or nothing can vary.
-  // Determinism: all arguments. The task outlives the prompts.
-  static std::optional<VariedPrompts> find(const Task& task, std::int64_t begin, std::int64_t end, double bits, bool asked, std::uint64_t seed);
+  // Varies the last entries of [begin, end), just enough of them for about 2^bits prompts where there are
+  // that many. With `asked` the members' answers differ; nothing when no instance is found for which this is
+  // so, or nothing can vary. Determinism: all arguments. The task outlives the prompts.
+  static std::optional<VariedPrompts> find(const Task& task, std::int64_t begin, std::int64_t end,
+                                           double bits, bool asked, std::uint64_t seed);
 
   // Member number `index`; a valid instance. Members repeat where there are few.
   Prompt member(std::uint64_t index) const;

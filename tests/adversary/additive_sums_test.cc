@@ -9,7 +9,8 @@ void expect_pair(const Target& target, const Result<Outcome>& outcome) {
   ASSERT_EQ(outcome->verdict, Verdict::refuted) << outcome->reason;
   const auto& claim = std::get<FoolingPairClaim>(outcome->certificate->claim);
   const std::vector<std::int64_t> wanted{claim.pair.position};
-  const auto one = target.machine->forward(claim.pair.first, wanted), two = target.machine->forward(claim.pair.second, wanted);
+  const auto one = target.machine->forward(claim.pair.first, wanted),
+             two = target.machine->forward(claim.pair.second, wanted);
   ASSERT_TRUE(one && two);
   EXPECT_EQ((*one)[0].activation, (*two)[0].activation);
   EXPECT_NE(target.task->answer(claim.pair.first), target.task->answer(claim.pair.second));
@@ -19,13 +20,16 @@ void expect_pair(const Target& target, const Result<Outcome>& outcome) {
   const std::int64_t T = target.length(), domain = target.task->answer_spec().size;
   for (const auto& input : view->inputs(claim.pair.first, T - 3, T)) {
     const auto query = view->query(input);
-    EXPECT_EQ(view->sums(view->inputs(claim.pair.first, 0, domain), query), view->sums(view->inputs(claim.pair.second, 0, domain), query));
+    EXPECT_EQ(view->sums(view->inputs(claim.pair.first, 0, domain), query),
+              view->sums(view->inputs(claim.pair.second, 0, domain), query));
   }
   for (const auto& [name, text] : outcome->details) testing::Test::RecordProperty(name, text);
 }
 
 TEST(full_layer_view, adds_up_to_the_layers_own_output) {
-  const auto target = random_target({.architecture = "none+full(heads=2,dim=2,vdim=3)", .width = 5, .precision = 6, .mlp = {4}}, task_of("seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}}));
+  const auto target = random_target(
+      {.architecture = "none+full(heads=2,dim=2,vdim=3)", .width = 5, .precision = 6, .mlp = {4}},
+      task_of("seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}}));
   const auto view = FullLayerView::make(target);
   ASSERT_TRUE(view);
   EXPECT_EQ(view->layer(), 1);
@@ -50,14 +54,17 @@ TEST(additive_sums, apply_to_a_first_full_layer) {
 }
 
 TEST(additive_sums, leave_nothing_to_one_full_layer_alone) {
-  const auto target = random_target({.architecture = "full(heads=1,dim=2)", .width = 4, .precision = 4}, task_of("seqcomp", {{"L", 2}, {"m", 16}, {"n1", 16}}));
+  const auto target = random_target({.architecture = "full(heads=1,dim=2)", .width = 4, .precision = 4},
+                                    task_of("seqcomp", {{"L", 2}, {"m", 16}, {"n1", 16}}));
   const auto outcome = attack(target, "additive", {.seconds = 60});
   expect_pair(target, outcome);
   EXPECT_LE(outcome->evaluations, 4u);
 }
 
 TEST(additive_sums, meet_in_the_states_that_cross) {
-  const auto target = random_target({.architecture = "full(heads=1,dim=2)+linear(heads=1,dim=2)", .width = 4, .precision = 4}, task_of("seqcomp", {{"L", 2}, {"m", 16}, {"n1", 16}}));
+  const auto target =
+      random_target({.architecture = "full(heads=1,dim=2)+linear(heads=1,dim=2)", .width = 4, .precision = 4},
+                    task_of("seqcomp", {{"L", 2}, {"m", 16}, {"n1", 16}}));
   const auto outcome = attack(target, "additive", {.seconds = 60});
   expect_pair(target, outcome);
   EXPECT_EQ(outcome->details.at("compared"), "states that leave z_1, 24 bits");
@@ -65,8 +72,9 @@ TEST(additive_sums, meet_in_the_states_that_cross) {
 
 // Without positions two places may exchange their values, whatever the precision.
 TEST(additive_sums, are_found_for_two_places_together_where_no_two_values_are_twins) {
-  const auto target = random_target({.architecture = "full(heads=1,dim=3)", .width = 8, .precision = 12, .position = PositionCode::none},
-                                    task_of("seqcomp", {{"L", 2}, {"m", 8}, {"n1", 8}}));
+  const auto target = random_target(
+      {.architecture = "full(heads=1,dim=3)", .width = 8, .precision = 12, .position = PositionCode::none},
+      task_of("seqcomp", {{"L", 2}, {"m", 8}, {"n1", 8}}));
   const auto outcome = attack(target, "additive", {.seconds = 60});
   expect_pair(target, outcome);
   EXPECT_EQ(outcome->details.at("places"), "2");

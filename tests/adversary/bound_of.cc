@@ -4,7 +4,8 @@
 
 namespace rung {
 
-std::string outcome_of_theorem(const std::string& id, const Architecture& architecture, const std::string& task, const TaskSizes& sizes, std::int64_t context) {
+std::string outcome_of_theorem(const std::string& id, const Architecture& architecture,
+                               const std::string& task, const TaskSizes& sizes, std::int64_t context) {
   SettingOptions options;
   options.context = context;
   const auto setting = make_setting(architecture, options);

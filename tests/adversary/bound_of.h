@@ -1,5 +1,5 @@
-// What rung bound says of a model, beside attacks on it. A file of its own: theory and adversary both speak of verdicts and
-// outcomes, and mean different things.
+// What rung bound says of a model, beside attacks on it. A file of its own: theory and adversary both speak
+// of verdicts and outcomes, and mean different things.
 #pragma once
 
 #include <string>
@@ -9,7 +9,9 @@
 
 namespace rung {
 
-// "impossible", "vacuous here", ...: what this theorem says of the architecture on the task; empty when it says nothing.
-std::string outcome_of_theorem(const std::string& id, const Architecture& architecture, const std::string& task, const TaskSizes& sizes, std::int64_t context);
+// "impossible", "vacuous here", ...: what this theorem says of the architecture on the task; empty when it
+// says nothing.
+std::string outcome_of_theorem(const std::string& id, const Architecture& architecture,
+                               const std::string& task, const TaskSizes& sizes, std::int64_t context);
 
 }  // namespace rung

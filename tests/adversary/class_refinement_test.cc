@@ -9,7 +9,8 @@ void expect_pair(const Target& target, const Result<Outcome>& outcome) {
   ASSERT_EQ(outcome->verdict, Verdict::refuted) << outcome->reason;
   const auto& claim = std::get<FoolingPairClaim>(outcome->certificate->claim);
   const std::vector<std::int64_t> wanted{claim.pair.position};
-  const auto one = target.machine->forward(claim.pair.first, wanted), two = target.machine->forward(claim.pair.second, wanted);
+  const auto one = target.machine->forward(claim.pair.first, wanted),
+             two = target.machine->forward(claim.pair.second, wanted);
   ASSERT_TRUE(one && two);
   EXPECT_EQ((*one)[0].activation, (*two)[0].activation);
   EXPECT_NE(target.task->answer(claim.pair.first), target.task->answer(claim.pair.second));
@@ -18,19 +19,25 @@ void expect_pair(const Target& target, const Result<Outcome>& outcome) {
 
 TEST(class_refinement, applies_to_one_full_layer_among_recurrent_ones_on_2_seqcomp) {
   const auto task = task_of("seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}});
-  for (const char* architecture : {"full(heads=1,dim=1)*2", "linear(heads=1,dim=1)", "full(heads=1,dim=1,conv=2)"}) {
+  for (const char* architecture :
+       {"full(heads=1,dim=1)*2", "linear(heads=1,dim=1)", "full(heads=1,dim=1,conv=2)"}) {
     const auto outcome = attack(random_target({architecture}, task), "decomposition", {});
     ASSERT_FALSE(outcome) << architecture;
     EXPECT_NE(outcome.error().message.find("does not apply"), std::string::npos);
   }
-  EXPECT_FALSE(attack(random_target({"full(heads=1,dim=1)+linear(heads=1,dim=1)"}, task_of("seqcomp", {{"L", 3}, {"m", 2}})), "decomposition", {}));
+  EXPECT_FALSE(attack(
+      random_target({"full(heads=1,dim=1)+linear(heads=1,dim=1)"}, task_of("seqcomp", {{"L", 3}, {"m", 2}})),
+      "decomposition", {}));
 }
 
 TEST(class_refinement, counts_all_functions_of_the_smallest_toy) {
-  const auto target = random_target({.architecture = "full(heads=1,dim=1)+linear(heads=1,dim=1)", .width = 2, .precision = 4}, task_of("seqcomp", {{"L", 2}, {"m", 4}, {"n1", 2}}));
+  const auto target =
+      random_target({.architecture = "full(heads=1,dim=1)+linear(heads=1,dim=1)", .width = 2, .precision = 4},
+                    task_of("seqcomp", {{"L", 2}, {"m", 4}, {"n1", 2}}));
   const auto outcome = attack(target, "decomposition", {.seconds = 60});
   expect_pair(target, outcome);
-  EXPECT_EQ(outcome->details.at("stage 1").find("partial sums at the last tokens: 16777216 tried"), 0u) << outcome->details.at("stage 1");
+  EXPECT_EQ(outcome->details.at("stage 1").find("partial sums at the last tokens: 16777216 tried"), 0u)
+      << outcome->details.at("stage 1");
   EXPECT_EQ(outcome->details.at("T,x0,y"), "2,2,2");
   // Not this question alone: the two functions end alike for every t, z_0 and w.
   const auto& pair = std::get<FoolingPairClaim>(outcome->certificate->claim).pair;
@@ -43,16 +50,21 @@ TEST(class_refinement, counts_all_functions_of_the_smallest_toy) {
           std::copy(bottom.begin(), bottom.end(), prompt->fields[0].begin() + 8);
         }
         const std::vector<std::int64_t> wanted{pair.position};
-        EXPECT_EQ((*target.machine->forward(one, wanted))[0].activation, (*target.machine->forward(two, wanted))[0].activation);
+        EXPECT_EQ((*target.machine->forward(one, wanted))[0].activation,
+                  (*target.machine->forward(two, wanted))[0].activation);
       }
 }
 
 TEST(class_refinement, refines_early_recurrence_by_its_states_first) {
-  const auto target = random_target({.architecture = "linear(heads=1,dim=1)+full(heads=1,dim=1)+linear(heads=1,dim=1)", .width = 2, .precision = 3},
-                                    task_of("seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}}));
+  const auto target =
+      random_target({.architecture = "linear(heads=1,dim=1)+full(heads=1,dim=1)+linear(heads=1,dim=1)",
+                     .width = 2,
+                     .precision = 3},
+                    task_of("seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}}));
   const auto outcome = attack(target, "decomposition", {.seconds = 60});
   expect_pair(target, outcome);
-  EXPECT_EQ(outcome->details.at("stage 1").find("states before the full layer: 65536 tried"), 0u) << outcome->details.at("stage 1");
+  EXPECT_EQ(outcome->details.at("stage 1").find("states before the full layer: 65536 tried"), 0u)
+      << outcome->details.at("stage 1");
 }
 
 }  // namespace

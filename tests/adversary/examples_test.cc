@@ -1,5 +1,5 @@
-// The certificates of attacks under tests/certificates, made again: the same model and the same attack give the same bytes. With
-// RUNG_WRITE_EXAMPLES set the files are written instead.
+// The certificates of attacks under tests/certificates, made again: the same model and the same attack give
+// the same bytes. With RUNG_WRITE_EXAMPLES set the files are written instead.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -21,6 +21,7 @@ struct Example {
 void PrintTo(const Example& example, std::ostream* out) { *out << example.name; }
 
 const std::vector<Example>& examples() {
+  // clang-format off
   static const std::vector<Example> all = {
       {"loglinear", {.architecture = "loglinear(base=linear,heads=1,dim=2)", .width = 4, .precision = 6}, "eva", {{"n", 9}}, "big-bucket", ClaimLabel::forced},
       {"sparse", {.architecture = "sparse(B=8,k=2,heads=1,dim=2)", .width = 4, .precision = 6, .position = PositionCode::none}, "two-sum", {{"n", 64}}, "sparse-blocks", ClaimLabel::forced},
@@ -29,6 +30,7 @@ const std::vector<Example>& examples() {
       {"hybrid-rfr", {.architecture = "linear(heads=1,dim=1)+full(heads=1,dim=1)+linear(heads=1,dim=1)", .width = 2, .precision = 3}, "seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}}, "decomposition", ClaimLabel::found},
       {"full-and-a-hundred-linear", {.architecture = "full(heads=1,dim=2)+linear(heads=1,dim=2)*100", .width = 4, .precision = 4}, "seqcomp", {{"L", 2}, {"m", 25}, {"n1", 31}}, "flip", ClaimLabel::forced},
   };
+  // clang-format on
   return all;
 }
 
@@ -64,13 +66,15 @@ TEST_P(attack_example, is_what_the_attack_finds) {
   Certificate certificate = *outcome->certificate;
   certificate.notes["method"] = example.method;
   EXPECT_EQ(pair_of(certificate).label, example.label);
-  Certificate twin = certificate;  // one token of the second prompt is another one, still an instance of the task
+  Certificate twin =
+      certificate;  // one token of the second prompt is another one, still an instance of the task
   EndAlike& pair = pair_of(twin);
   auto& tokens = pair.second.fields[0];
   tokens[0] = tokens[0] == 1 ? 2 : 1;
   ASSERT_TRUE(task->validate(pair.second));
   if (std::getenv("RUNG_WRITE_EXAMPLES")) {
-    std::filesystem::copy_file(model, folder + "valid/" + example.name + ".safetensors", std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::copy_file(model, folder + "valid/" + example.name + ".safetensors",
+                               std::filesystem::copy_options::overwrite_existing);
     ASSERT_TRUE(write_certificate(folder + "valid/" + example.name + ".json", certificate));
     ASSERT_TRUE(write_certificate(folder + "invalid/" + example.name + ".rejected.json", twin));
   }

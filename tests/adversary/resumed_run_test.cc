@@ -6,7 +6,8 @@ namespace rung {
 namespace {
 
 Target target_of(const std::string& architecture) {
-  return random_target({.architecture = architecture, .width = 6, .precision = 8}, task_of("seqcomp", {{"L", 2}, {"m", 4}, {"n1", 5}}));
+  return random_target({.architecture = architecture, .width = 6, .precision = 8},
+                       task_of("seqcomp", {{"L", 2}, {"m", 4}, {"n1", 5}}));
 }
 
 TEST(resumed_run, refuses_layers_that_select_among_earlier_tokens) {
@@ -19,9 +20,11 @@ TEST(resumed_run, refuses_layers_that_select_among_earlier_tokens) {
 
 TEST(resumed_run, gives_the_numbers_of_the_whole_run_for_every_mixer) {
   for (const char* architecture :
-       {"full(heads=2,dim=3)", "full(heads=2,dim=3,conv=3)", "full(heads=1,dim=2,window=4)", "linear(heads=2,dim=2)", "mamba2(heads=2,dim=2)", "mamba(inner=4)", "rnn", "gru",
-        "delta(heads=1,dim=3)", "gdelta(heads=1,dim=3,conv=2)", "loglinear(base=linear,heads=1,dim=2)", "loglinear(base=gdelta,heads=1,dim=2)", "conv(width=3)", "identity",
-        "heads(full:1,linear:1)", "full(heads=1,dim=2)+linear(heads=1,dim=2)*3+full(heads=1,dim=2)+none"}) {
+       {"full(heads=2,dim=3)", "full(heads=2,dim=3,conv=3)", "full(heads=1,dim=2,window=4)",
+        "linear(heads=2,dim=2)", "mamba2(heads=2,dim=2)", "mamba(inner=4)", "rnn", "gru",
+        "delta(heads=1,dim=3)", "gdelta(heads=1,dim=3,conv=2)", "loglinear(base=linear,heads=1,dim=2)",
+        "loglinear(base=gdelta,heads=1,dim=2)", "conv(width=3)", "identity", "heads(full:1,linear:1)",
+        "full(heads=1,dim=2)+linear(heads=1,dim=2)*3+full(heads=1,dim=2)+none"}) {
     const auto target = target_of(architecture);
     const auto& task = *target.task;
     const Prompt base = task.generate(Variant::uniform, 1, 0).prompt;

@@ -1,6 +1,7 @@
-// A model that solves its task is never broken: every method that applies, against every construction in every form.
-#include "tests/constructions/forms.h"
+// A model that solves its task is never broken: every method that applies, against every construction in
+// every form.
 #include "tests/adversary/targets.h"
+#include "tests/constructions/forms.h"
 
 namespace rung {
 namespace {
@@ -8,8 +9,8 @@ namespace {
 class every_construction : public testing::TestWithParam<Form> {};
 
 TEST_P(every_construction, withstands_every_method_that_applies) {
-  constexpr std::size_t kSizes = 2;   // the smallest, and one above
-  constexpr double kSeconds = 0.03;   // a method
+  constexpr std::size_t kSizes = 2;  // the smallest, and one above
+  constexpr double kSeconds = 0.03;  // a method
   for (std::size_t i = 0; i < std::min(kSizes, GetParam().lines.size()); ++i) {
     const std::string& line = GetParam().lines[i];
     auto built = build_construction(request_of_line(line));
@@ -26,7 +27,8 @@ TEST_P(every_construction, withstands_every_method_that_applies) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, every_construction, testing::ValuesIn(forms()), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(, every_construction, testing::ValuesIn(forms()),
+                         [](const auto& info) { return info.param.name; });
 
 // The same construction with one weight changed is caught, so the test above could fail.
 TEST(soundness, a_construction_with_a_damaged_table_is_caught) {

@@ -24,17 +24,21 @@ void expect_sparse_pair(const Target& target, const Outcome& outcome, ClaimLabel
 
 TEST(sparse_blocks, apply_to_one_sparse_layer_that_leaves_blocks_unread) {
   const auto task = task_of("two-sum", {{"n", 16}});
-  for (const char* architecture : {"full(heads=1,dim=2)", "sparse(B=4,k=1,heads=1,dim=2)*2", "sparse(B=4,k=1,window=3,heads=1,dim=2)", "sparse(B=4,k=4,heads=1,dim=2)"}) {
+  for (const char* architecture :
+       {"full(heads=1,dim=2)", "sparse(B=4,k=1,heads=1,dim=2)*2", "sparse(B=4,k=1,window=3,heads=1,dim=2)",
+        "sparse(B=4,k=4,heads=1,dim=2)"}) {
     const auto outcome = attack(random_target({architecture}, task), "sparse-blocks", {});
     ASSERT_FALSE(outcome) << architecture;
     EXPECT_NE(outcome.error().message.find("does not apply"), std::string::npos);
   }
 }
 
-// The view's messages and selection against the layer's own state: perturbing a block that is not selected, message kept, changes
-// nothing; the numbers are those that the cache holds.
+// The view's messages and selection against the layer's own state: perturbing a block that is not selected,
+// message kept, changes nothing; the numbers are those that the cache holds.
 TEST(sparse_view, shows_the_compressed_blocks_that_the_machine_holds) {
-  const auto target = random_target({.architecture = "none+sparse(B=3,k=2,groups=2,heads=2,dim=2,vdim=3)", .width = 5, .mlp = {4}}, task_of("two-sum", {{"n", 12}}));
+  const auto target = random_target(
+      {.architecture = "none+sparse(B=3,k=2,groups=2,heads=2,dim=2,vdim=3)", .width = 5, .mlp = {4}},
+      task_of("two-sum", {{"n", 12}}));
   const auto view = SparseView::make(target);
   ASSERT_TRUE(view);
   EXPECT_EQ(view->message_bits(), 2 * (2 + 3) * 6);
@@ -47,7 +51,8 @@ TEST(sparse_view, shows_the_compressed_blocks_that_the_machine_holds) {
   for (std::int64_t block = 0; block < 4; ++block) {
     const auto message = view->message(prompt, block);
     for (std::size_t h = 0; h < 2; ++h) {
-      const auto at = numbers.begin() + static_cast<std::ptrdiff_t>(tokens + h * 4 * entry + static_cast<std::size_t>(block) * entry);
+      const auto at = numbers.begin() + static_cast<std::ptrdiff_t>(tokens + h * 4 * entry +
+                                                                    static_cast<std::size_t>(block) * entry);
       EXPECT_TRUE(std::equal(at, at + 2, message.key.begin() + static_cast<std::ptrdiff_t>(2 * h)));
       EXPECT_TRUE(std::equal(at + 2, at + 5, message.value.begin() + static_cast<std::ptrdiff_t>(3 * h)));
     }
@@ -58,7 +63,10 @@ TEST(sparse_view, shows_the_compressed_blocks_that_the_machine_holds) {
 }
 
 TEST(sparse_blocks, are_confused_by_theorem_on_two_sum) {
-  const auto target = random_target({.architecture = "sparse(B=8,k=2,heads=1,dim=2)", .width = 4, .precision = 6, .position = PositionCode::none},
+  const auto target = random_target({.architecture = "sparse(B=8,k=2,heads=1,dim=2)",
+                                     .width = 4,
+                                     .precision = 6,
+                                     .position = PositionCode::none},
                                     task_of("two-sum", {{"n", 64}}));
   const auto outcome = attack(target, "sparse-blocks", {.seconds = 60});
   ASSERT_TRUE(outcome);

@@ -6,7 +6,9 @@ namespace rung {
 namespace {
 
 TEST(state_collision, needs_a_state_that_does_not_grow) {
-  EXPECT_FALSE(attack(random_target({"linear(heads=1,dim=2)+full(heads=1,dim=2)"}, task_of("eva", {{"n", 8}})), "states", {}));
+  EXPECT_FALSE(
+      attack(random_target({"linear(heads=1,dim=2)+full(heads=1,dim=2)"}, task_of("eva", {{"n", 8}})),
+             "states", {}));
   EXPECT_FALSE(attack(random_target({"none"}, task_of("eva", {{"n", 8}})), "states", {}));
 }
 
@@ -19,12 +21,14 @@ TEST(state_collision, cannot_break_a_model_that_keeps_everything) {
 
 TEST(state_collision, finds_the_cut_where_something_must_be_remembered) {
   // Of a string and its copy only the first half matters; before the last symbol nearly nothing does.
-  const auto target = random_target({.architecture = "linear(heads=1,dim=1)", .width = 2, .precision = 3}, task_of("equality", {{"n", 8}}));
+  const auto target = random_target({.architecture = "linear(heads=1,dim=1)", .width = 2, .precision = 3},
+                                    task_of("equality", {{"n", 8}}));
   const auto outcome = attack(target, "states", {.seconds = 30});
   ASSERT_TRUE(outcome);
   ASSERT_EQ(outcome->verdict, Verdict::refuted) << outcome->reason;
   const auto& claim = std::get<CollisionClaim>(outcome->certificate->claim);
-  const auto one = states_after(target, claim.pair.first, claim.cut), two = states_after(target, claim.pair.second, claim.cut);
+  const auto one = states_after(target, claim.pair.first, claim.cut),
+             two = states_after(target, claim.pair.second, claim.cut);
   ASSERT_TRUE(one && two);
   EXPECT_EQ(*one, *two);
   EXPECT_NE(target.task->answer(claim.pair.first), target.task->answer(claim.pair.second));

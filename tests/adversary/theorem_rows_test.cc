@@ -1,5 +1,5 @@
-// Every theorem that says of concrete models that they fail, with an attack on such a model: at a size where the theorem bites
-// when that is below 10,000 tokens, else on a toy.
+// Every theorem that says of concrete models that they fail, with an attack on such a model: at a size where
+// the theorem bites when that is below 10,000 tokens, else on a toy.
 #include <cstdlib>
 #include <fstream>
 #include <regex>
@@ -20,8 +20,10 @@ struct TheoremRow {
   TaskSizes sizes;
   std::string method;
   std::string kind;
-  ClaimLabel label = ClaimLabel::found;  // what the format can carry: forced counts exist for eva, index, two-sum (sparse), 2-SeqComp
-  bool bites = true;                     // rung bound says impossible at this size; false: a toy, the smallest certified size is too large
+  ClaimLabel label = ClaimLabel::found;  // what the format can carry: forced counts exist for eva, index,
+                                         // two-sum (sparse), 2-SeqComp
+  bool bites = true;  // rung bound says impossible at this size; false: a toy, the smallest certified size is
+                      // too large
   PositionCode position = PositionCode::table;
   std::map<std::string, std::string> options = {};
 };
@@ -33,6 +35,7 @@ constexpr auto kForced = ClaimLabel::forced;
 constexpr auto kFound = ClaimLabel::found;
 
 const std::vector<TheoremRow>& rows() {
+  // clang-format off
   static const std::vector<TheoremRow> all = {
       {"recurrent-eva", kState, 2, 4, "eva", {{"n", 8}}, "reachable", "collision", kForced},
       {"recurrent-eva", "gdelta(heads=1,dim=2)", 4, 6, "eva", {{"n", 16}}, "distinguished-points", "collision", kForced},
@@ -69,14 +72,20 @@ const std::vector<TheoremRow>& rows() {
       {"decomposition-equal", kFull + "*2+" + kState + "+" + kFull, 2, 4, "seqcomp", {{"L", 3}, {"m", 4}, {"n1", 3}, {"n2", 3}}, "flip", "fooling-pair", kFound, false},
       {"head-wise", "heads(full(dim=1):1,linear(dim=1):1)*2", 2, 4, "seqcomp", {{"L", 2}, {"m", 8}, {"n1", 8}}, "flip", "fooling-pair", kFound, false},
   };
+  // clang-format on
   return all;
 }
 
 bool bites(const TheoremRow& row, const TaskSizes& sizes) {
   if (!make_task(row.task, sizes, row.options)) return false;
   const auto task = task_of(row.task, sizes, row.options);
-  const auto target = random_target({.architecture = row.architecture, .width = row.width, .precision = row.precision, .position = row.position}, task);
-  return outcome_of_theorem(row.id, target.weights.architecture, row.task, sizes, target.length()) == "impossible";
+  const auto target = random_target({.architecture = row.architecture,
+                                     .width = row.width,
+                                     .precision = row.precision,
+                                     .position = row.position},
+                                    task);
+  return outcome_of_theorem(row.id, target.weights.architecture, row.task, sizes, target.length()) ==
+         "impossible";
 }
 
 // The smallest size at which the theorem bites, everything but n (or m) as the row has it.
@@ -98,8 +107,13 @@ TEST_P(theorem_row, has_an_attack_with_a_certificate) {
   const TaskSizes sizes = row.bites ? smallest(row) : row.sizes;
   const auto task = task_of(row.task, sizes, row.options);
   ASSERT_LT(task->prompt_length(), 10'000);
-  auto target = random_target({.architecture = row.architecture, .width = row.width, .precision = row.precision, .position = row.position}, task);
-  const std::string file = std::string(RUNG_BINARY_DIR) + "/theorem-" + row.id + "-" + row.task + "-" + row.method;
+  auto target = random_target({.architecture = row.architecture,
+                               .width = row.width,
+                               .precision = row.precision,
+                               .position = row.position},
+                              task);
+  const std::string file =
+      std::string(RUNG_BINARY_DIR) + "/theorem-" + row.id + "-" + row.task + "-" + row.method;
   ASSERT_TRUE(write_weights(file + ".safetensors", target.weights));
   target.model_sha256 = *file_sha256(file + ".safetensors");
   const auto said = outcome_of_theorem(row.id, target.weights.architecture, row.task, sizes, target.length());
@@ -118,12 +132,17 @@ TEST_P(theorem_row, has_an_attack_with_a_certificate) {
       claim);
   EXPECT_EQ(pair.label, row.label);
   const std::vector<std::int64_t> wanted{pair.position};
-  const auto one = target.machine->forward(pair.first, wanted), two = target.machine->forward(pair.second, wanted);
+  const auto one = target.machine->forward(pair.first, wanted),
+             two = target.machine->forward(pair.second, wanted);
   ASSERT_TRUE(one && two);
   EXPECT_EQ((*one)[0].activation, (*two)[0].activation);
   EXPECT_NE(pair.first_answer, pair.second_answer);
   ASSERT_TRUE(write_certificate(file + ".json", *outcome->certificate));
-  EXPECT_EQ(std::system(fmt::format("'{}' '{}.json' '{}.safetensors' > '{}.said'", RUNG_CHECKER, file, file, file).c_str()), 0) << file;
+  EXPECT_EQ(
+      std::system(
+          fmt::format("'{}' '{}.json' '{}.safetensors' > '{}.said'", RUNG_CHECKER, file, file, file).c_str()),
+      0)
+      << file;
 }
 
 INSTANTIATE_TEST_SUITE_P(, theorem_row, testing::ValuesIn(rows()), [](const auto& info) {
@@ -132,14 +151,18 @@ INSTANTIATE_TEST_SUITE_P(, theorem_row, testing::ValuesIn(rows()), [](const auto
   return name;
 });
 
-// A new theorem must be given an attack here, or be named among those that do not say that a concrete model fails.
+// A new theorem must be given an attack here, or be named among those that do not say that a concrete model
+// fails.
 TEST(theorem_rows, cover_the_list_of_theorems) {
   std::set<std::string> covered = {
       // constructions: the possible side
-      "eva-full", "index-full", "retrieval-full", "recall-full", "compare-full", "counting-full", "two-sum-full", "two-sum-slots", "eva-linear", "dyck-automaton", "nearest-full",
-      "sparse-average-full", "seqcomp-full", "seqcomp-recurrence", "seqcomp-precomposed", "seqcomp-absorbed", "seqcomp-encoder", "seqcomp-thought",
+      "eva-full", "index-full", "retrieval-full", "recall-full", "compare-full", "counting-full",
+      "two-sum-full", "two-sum-slots", "eva-linear", "dyck-automaton", "nearest-full", "sparse-average-full",
+      "seqcomp-full", "seqcomp-recurrence", "seqcomp-precomposed", "seqcomp-absorbed", "seqcomp-encoder",
+      "seqcomp-thought",
       // quoted without a count, sketched, or open
-      "cited-composition", "cited-three-sum", "cited-sparse-average", "cited-one-layer", "cited-recurrent", "cited-thought", "cited-retrieval", "sparse-as-full", "two-sparse-layers"};
+      "cited-composition", "cited-three-sum", "cited-sparse-average", "cited-one-layer", "cited-recurrent",
+      "cited-thought", "cited-retrieval", "sparse-as-full", "two-sparse-layers"};
   for (const auto& row : rows()) covered.insert(row.id);
   std::ifstream page(std::string(RUNG_SOURCE_DIR) + "/docs/theorems.md");
   std::set<std::string> listed;
