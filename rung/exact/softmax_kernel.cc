@@ -10,6 +10,8 @@ namespace rung {
 namespace {
 
 constexpr std::int64_t kTile = 64;
+// Partial sums go over to the 128-bit ones after this many keys, so that a million keys need no wider numbers than these.
+constexpr std::int64_t kKeysPerSum = 64 * kTile;
 
 // Four coordinates, or four tokens, at a time: the sums are read and written once for all four (integers below 2^53 add
 // exactly in any order).
@@ -97,7 +99,14 @@ class TiledStore final : public HeadStore {
     Sum den{0};
     Sum scores[kTile];
     Number weights[kTile];
+    const auto hand_over = [&] {
+      for (std::size_t c = 0; c < num.size(); ++c) sums.num[c] += static_cast<Int128>(num[c]);
+      sums.den += static_cast<Int128>(den);
+      std::fill(num.begin(), num.end(), Sum{0});
+      den = Sum{0};
+    };
     for (std::int64_t tile = begin / kTile; tile * kTile < end; ++tile) {
+      if (tile % (kKeysPerSum / kTile) == 0) hand_over();
       const std::int64_t first = std::max<std::int64_t>(begin - tile * kTile, 0);
       const std::int64_t last = std::min<std::int64_t>(end - tile * kTile, kTile);
       if (last - first <= 4) {  // a selected token here and there: no whole tile
@@ -108,8 +117,7 @@ class TiledStore final : public HeadStore {
       for (std::int64_t j = first; j < last; ++j) weights[j] = weight(scores[j]);
       add_values(weights, values_.data() + tile * kTile * value_dim_, first, last, value_dim_, num.data(), den);
     }
-    for (std::int64_t c = 0; c < value_dim_; ++c) sums.num[static_cast<std::size_t>(c)] += static_cast<Int128>(num[static_cast<std::size_t>(c)]);
-    sums.den += static_cast<Int128>(den);
+    hand_over();
   }
 
   Int128 score(const std::int64_t* query, std::int64_t j) const override {
@@ -162,7 +170,9 @@ int partial_sum_bits(const ScoreRule& rule, const HeadWidths& widths) {
 }
 
 KernelNumber narrowest_kernel(std::int64_t key_dim, const ScoreRule& rule, const HeadWidths& widths) {
-  const int needed = std::max(score_bits(key_dim, rule, widths), partial_sum_bits(rule, widths));
+  HeadWidths together = widths;
+  together.keys = std::min(widths.keys, kKeysPerSum);
+  const int needed = std::max(score_bits(key_dim, rule, widths), partial_sum_bits(rule, together));
   constexpr int kDoubleBits = 53, kIntBits = 62;
   if (needed <= kDoubleBits) return KernelNumber::float64;
   if (needed <= kIntBits) return KernelNumber::int64;

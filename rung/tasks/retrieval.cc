@@ -2,6 +2,7 @@
 // (D bits, all keys different), `value` ([σ], and σ itself as the blank of the query) and `role` (0 pair, 1
 // query).
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "rung/tasks/proper_names.h"
@@ -110,13 +111,12 @@ class RetrievalTask final : public Task {
   // Pairs in order of (key, value) over the keys not used yet; queries in order of the key.
   void extend(Prompt& prefix, std::int64_t choice) const override {
     RUNG_REQUIRE(choice >= 0 && choice < choices(prefix), "choice={}", choice);
-    const auto used = sorted_keys(prefix);
     const bool query = prefix.positions == n_;
     std::int64_t key = choice / sigma_;
     if (query)
-      key = used[static_cast<std::size_t>(choice)];
+      key = ranked_key(prefix, choice);
     else
-      for (const auto taken : used) key += taken <= key ? 1 : 0;
+      for (const auto taken : sorted_keys(prefix)) key += taken <= key ? 1 : 0;
     prefix.fields[0].push_back(key);
     prefix.fields[1].push_back(query ? sigma_ : choice % sigma_);
     prefix.fields[2].push_back(query ? kQuery : kPair);
@@ -149,6 +149,26 @@ class RetrievalTask final : public Task {
     std::vector<std::int64_t> sorted(prompt.fields[0].begin(), prompt.fields[0].begin() + pairs);
     std::sort(sorted.begin(), sorted.end());
     return sorted;
+  }
+
+  // The key with `rank` smaller ones among the pairs, digit by digit from the top: a million pairs are asked a thousand times.
+  std::int64_t ranked_key(const Prompt& prompt, std::int64_t rank) const {
+    constexpr int kDigit = 11;
+    std::span<const std::int64_t> left(prompt.fields[0].data(), static_cast<std::size_t>(std::min(prompt.positions, n_)));
+    std::vector<std::int64_t> kept;
+    for (std::int64_t low = std::max<std::int64_t>(0, key_bits_ - kDigit);; low = std::max<std::int64_t>(0, low - kDigit)) {
+      std::array<std::int64_t, std::size_t{1} << kDigit> count{};
+      const auto digit = [low](std::int64_t key) { return static_cast<std::size_t>(key >> low) % (std::size_t{1} << kDigit); };
+      for (const auto key : left) ++count[digit(key)];
+      std::size_t at = 0;
+      while (rank >= count[at]) rank -= count[at++];
+      std::vector<std::int64_t> same;
+      for (const auto key : left)
+        if (digit(key) == at) same.push_back(key);
+      kept = std::move(same);
+      left = kept;
+      if (left.size() == 1 || low == 0) return left.front();
+    }
   }
 
   // A key drawn evenly stands at `asked`; the others are the keys nearest to it in Hamming distance: all at
