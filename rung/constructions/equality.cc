@@ -50,7 +50,7 @@ Result<Construction> build_two_strings(const ConstructionRequest& request, bool 
   LayerWriter& first = model.layer(retrieval_mixer(lookup, heads), "b_i fetches a_i");
   write_retrieval(first, lookup, heads);
   ReluCircuit& mlp = first.mlp();
-  const Number a = mlp.input(fetched.at(0), 0, 1), b = mlp.input(bit.at(0), 0, 1), s = mlp.input(second.at(0), 0, 1);
+  const Number a = restored(mlp, mlp.input(fetched.at(0), 0, 1)), b = mlp.input(bit.at(0), 0, 1), s = mlp.input(second.at(0), 0, 1);
   mlp.add(flag.at(0), equal ? mlp.relu(a - b + s - 1) + mlp.relu(b - a + s - 1) : all_of(mlp, {a, b, s}));
   first.after("fetched: a_i at b_i, something else at other tokens");
   first.after(flag.holds);

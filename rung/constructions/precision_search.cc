@@ -43,14 +43,21 @@ Result<FormatReach> search_format(ConstructionRequest request, VerificationOptio
     request.sizes[size] = n;
     request.precision.reset();
     RUNG_TRY(const Construction proved, build_construction(request));
-    request.precision = std::max(proved.weights.architecture.dimensions.precision.bits, kIntegerBitsForFloats);
-    RUNG_TRY(const Construction made, build_construction(request));
-    RUNG_TRY(Verification verification, verify(made, options));
-    if (!verification.passed()) {
+    // Wide integers overflow a small exponent, narrow ones waste a long mantissa: any width will do.
+    bool works = false;
+    for (int p = std::max(proved.weights.architecture.dimensions.precision.bits, kIntegerBitsForFloats); p >= 2 && !works; --p) {
+      request.precision = p;
+      const auto made = build_construction(request);
+      if (!made) continue;
+      RUNG_TRY(Verification verification, verify(*made, options));
+      works = verification.passed();
+      if (!works && verification.failure) reach.failure = std::move(verification.failure);
+    }
+    if (!works) {
       reach.fails_at = n;
-      reach.failure = std::move(verification.failure);
       return reach;
     }
+    reach.failure.reset();
     reach.works_up_to = n;
   }
   return reach;

@@ -18,7 +18,8 @@ struct PrecisionSearch {
 // Errors: those of the largest p, when nothing could be built.
 Result<PrecisionSearch> search_precision(ConstructionRequest request, VerificationOptions options, int from, int to);
 
-// Up to which size does the construction work in a float format? Doubles `size` from `from` up to `to`, mode Q.
+// Up to which size does the construction work in a float format? Doubles `size` from `from` up to `to`, mode Q. The integers that the
+// construction writes down may have any width up to the proved one (or 12 bits): one that passes suffices.
 struct FormatReach {
   Precision format;
   std::optional<std::int64_t> works_up_to;  // absent: not even at the first size

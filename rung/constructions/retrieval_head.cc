@@ -7,6 +7,10 @@
 namespace rung {
 namespace {
 
+// With so little beside the target every bit lies below 1/3 or above 2/3 before it is rounded, where restored() (relu_gadgets.h) decodes it:
+// what floats need, whose outputs keep a fraction. Integers are content with less than 1.
+constexpr double kRestoredLeak = 0.5;
+
 // Σ_h C(D,h) E[-2βh] / E[0] over the `others` nearest codes.
 double weight_of_others(int digits, int beta, const ScoreTable& scores, double others) {
   double weight = 0, choose = 1;
@@ -34,7 +38,7 @@ RetrievalGadget retrieval_gadget(int digits, std::int64_t keys, int precision) {
   for (int beta = 1; beta < widest && beta <= saturation; ++beta) {
     const double delta = weight_of_others(digits, beta, best.scores, std::ldexp(1.0, digits));
     if (best.beta == 0 || delta < best.delta) best.beta = beta, best.delta = delta;
-    if (delta < 1) break;
+    if (delta < kRestoredLeak) break;
   }
   return best;
 }

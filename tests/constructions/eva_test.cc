@@ -90,7 +90,7 @@ TEST(EvaConstruction, has_one_head_of_twice_the_digits) {
 class SmallestPrecision : public testing::TestWithParam<std::pair<std::int64_t, int>> {};
 INSTANTIATE_TEST_SUITE_P(Sizes, SmallestPrecision,
                          testing::Values(std::pair(2, 2), std::pair(4, 2), std::pair(8, 3), std::pair(32, 3), std::pair(64, 4), std::pair(256, 4),
-                                         std::pair(2048, 4), std::pair(4096, 5)));
+                                         std::pair(2048, 4), std::pair(4096, 5), std::pair(8192, 5)));
 
 TEST_P(SmallestPrecision, is_the_known_one_in_integers_and_in_quantised_reals) {
   const auto [n, p] = GetParam();

@@ -94,6 +94,19 @@ TEST(TwoSum, fails_at_one_bit_less_than_measured) {
   }
 }
 
+// Known fraction bits at M = 2n+1: 4, 9, 13, 17, 21 with the threshold blank and 5, 10, 14, 19, 23 with the counting one. All are met but
+// one: at n = 64 the threshold needs 12 here, and the worst instances of all 129 numbers x are among those run.
+TEST(TwoSum, cosines_need_the_known_fraction_bits) {
+  for (const auto& [n, threshold, counting] : {std::tuple(4, 4, 5), {16, 9, 10}, {64, 12, 14}, {256, 17, 19}, {1024, 21, 23}})
+    for (const auto& [blank, fraction] : {std::pair("threshold", threshold), {"counting", counting}}) {
+      const auto search = search_precision({.name = "two-sum", .sizes = {{"n", n}}, .options = {{"blank", blank}}},
+                                           {.budget = 100'000, .samples = n <= 64 ? 300 : 60}, 2, 40);
+      ASSERT_TRUE(search) << search.error().message;
+      EXPECT_EQ(*search->p_measured, fraction + 2) << n << " " << blank;
+      EXPECT_TRUE(search->failure) << n << " " << blank;
+    }
+}
+
 TEST(TwoSum, binary_codes_need_four_to_five_bits) {
   for (const auto& [n, p] : {std::pair(16, 4), std::pair(50, 4), std::pair(64, 5), std::pair(1024, 5), std::pair(2048, 5)})
     EXPECT_EQ(build("two-sum", {{"n", n}}, {{"by", "binary"}}).p_proved, p) << n;
