@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/task_flags.h"
+#include "rung/constructions/certification.h"
 #include "rung/constructions/precision_search.h"
 #include "rung/constructions/reduction.h"
 #include "rung/exact/random_model.h"
@@ -18,7 +19,7 @@ using nlohmann::ordered_json;
 
 struct Flags {
   std::string name, precision = "auto";
-  std::optional<std::string> out, sweep, arch, task;
+  std::optional<std::string> out, certificate, sweep, arch, task;
   std::int64_t budget = VerificationOptions{}.budget, seed = 1, width = 16, heads = 1;
   std::optional<std::int64_t> samples;
   bool encoder = false, cot = false, csv = false, formats = false, list = false, explain = false, json = false;
@@ -101,12 +102,20 @@ Result<ordered_json> document_of(const Flags& flags, const Construction& made) {
   return json;
 }
 
+ordered_json certificate_json(const std::string& path, const ConstructionClaim& claim) {
+  ordered_json sets = ordered_json::array();
+  for (const auto& set : claim.checked)
+    sets.push_back(std::holds_alternative<ConstructionClaim::All>(set) ? "all" : std::holds_alternative<ConstructionClaim::Walk>(set) ? "walk" : "listed");
+  return {{"file", path}, {"checked", sets}, {"instances", claim.instances}, {"digest", claim.digest}};
+}
+
 std::string mlp_line(const Construction& made) {
   if (made.mlp.depth == 0) return "none";
   return fmt::format("{} hidden layers of at most {} units (paper: {})", made.mlp.depth, made.mlp.width, made.paper_mlp);
 }
 
 Result<int> build_one(const Flags& flags) {
+  if (flags.certificate && !flags.out) return fail(ErrorCode::missing, "[build] a certificate speaks of a file; expected --out FILE beside --certificate");
   ConstructionRequest request = request_of(flags);
   const VerificationOptions options = verification_of(flags);
   RUNG_TRY(request.precision, precision_of(flags));
@@ -126,7 +135,15 @@ Result<int> build_one(const Flags& flags) {
   if (automatic && found->passed()) {
     RUNG_TRY(reduced, failing_reductions(made, options));
   }
+  std::optional<ConstructionClaim> claim;
+  if (flags.certificate && found->passed()) {
+    RUNG_TRY(claim, certified_claim(made, static_cast<std::uint64_t>(flags.seed)));
+  }
   if (flags.out && found->passed()) RUNG_CHECK(write_weights(*flags.out, made.weights));
+  if (claim) {
+    RUNG_TRY(std::string digest, file_sha256(*flags.out));
+    RUNG_CHECK(write_certificate(*flags.certificate, construction_certificate(made, *claim, std::move(digest))));
+  }
 
   const Task& task = *made.task;
   if (flags.json) {
@@ -146,6 +163,7 @@ Result<int> build_one(const Flags& flags) {
     json["lemma"] = made.lemma;
     json["layout"] = made.weights.notes["layout"];
     json["invariant"] = made.weights.notes["invariant"];
+    if (flags.certificate) json["certificate"] = claim ? certificate_json(*flags.certificate, *claim) : ordered_json();
     if (flags.out) json["out"] = found->passed() ? ordered_json(*flags.out) : ordered_json();
     print_json(json);
     return found->passed() ? 0 : 1;
@@ -162,6 +180,7 @@ Result<int> build_one(const Flags& flags) {
   fmt::print("verified      {}: {} instances, {} errors\n", mode_name(found->mode), found->instances, found->errors);
   if (found->interval) fmt::print("all inputs    {}: {}\n", found->interval->holds ? "holds" : "open", found->interval->reason);
   if (found->failure) fmt::print("fails on      {}\n", show_failure(task, *found->failure));
+  if (claim) fmt::print("certificate   {}: {} instances\n", *flags.certificate, claim->instances);
   if (flags.out && found->passed()) fmt::print("{}\n", *flags.out);
   std::fprintf(stderr, "%.0f instances per second\n", found->instances_per_second());
   return found->passed() ? 0 : 1;
@@ -352,6 +371,7 @@ Command build_command() {
   command.options = {
       {.names = "NAME", .help = "the construction, or random", .target = &flags->name},
       {.names = "--out", .help = "the weights file to write", .target = &flags->out},
+      {.names = "--certificate", .help = "a certificate of the file that rung-check reruns", .target = &flags->certificate},
       {.names = "--precision", .help = "bits, or auto: what the lemma proves, beside the smallest that passed (auto)", .target = &flags->precision},
       {.names = "--verify-budget", .help = "instances up to which all are run (20000000)", .target = &flags->budget},
       {.names = "--samples", .help = "instances a kind where not all are run (by size)", .target = &flags->samples},

@@ -71,6 +71,13 @@ class Verifier {
     return {};
   }
 
+  Result<void> listed(const std::vector<Instance>& instances) {
+    found_.mode = VerificationMode::sampled;
+    run(instances);
+    if (error_) return *error_;
+    return {};
+  }
+
   Verification take() { return std::move(found_); }
 
  private:
@@ -255,6 +262,15 @@ Result<Verification> verify(const Construction& construction, const Verification
     if (found.mode == VerificationMode::sampled && found.interval->holds && found.errors == 0) found.mode = VerificationMode::interval;
   }
   return found;
+}
+
+Result<Verification> verify_on(const Construction& construction, const std::vector<Instance>& instances) {
+  const VerificationOptions options;
+  const MachineOptions machine_options{.positions = construction.task->prompt_length() + construction.weights.decode.steps};
+  RUNG_TRY(const auto machine, Machine::load(construction.weights, machine_options));
+  Verifier verifier(construction, options, *machine);
+  RUNG_CHECK(verifier.listed(instances));
+  return verifier.take();
 }
 
 std::string show_failure(const Task& task, const FailedInstance& failure) {

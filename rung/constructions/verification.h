@@ -47,6 +47,9 @@ struct Verification {
 // Errors: weights that the machine refuses; budget or samples below 1.
 Result<Verification> verify(const Construction& construction, const VerificationOptions& options);
 
+// These instances and no others; mode `sampled`. Errors: weights that the machine refuses.
+Result<Verification> verify_on(const Construction& construction, const std::vector<Instance>& instances);
+
 // Instances of the task, if at most `limit`; nothing when there are more or they cannot be enumerated. Exact where the
 // number of choices depends on the position alone, else an estimate that enumeration corrects.
 std::optional<std::uint64_t> count_instances(const Task& task, std::uint64_t limit);
