@@ -280,6 +280,7 @@ class Verification {
     holds(bits == sparse->message_bits(), text("message_bits is ", bits, "; the message has ", sparse->message_bits()));
     holds(task_->name == "two-sum", "a forced sparse pair speaks of two-sum");
     holds(model_->architecture().position == "none", "a forced sparse pair has no position code");
+    holds(model_->steps() == 0, "a forced sparse pair has no chain of thought, whose tokens would select again");
     holds(task_->size.at("n") / shape.block > static_cast<Int>(shape.select) * shape.groups, "every complete block can be selected");
     const std::int64_t half = (task_->size.at("M") - 1) / 2;
     holds(binomial_exceeds(half, shape.block, bits), "the contents are no more than the messages: nothing is forced");
@@ -317,7 +318,7 @@ class Verification {
     model_->feed(pair.first, N1 + m, {});
     Int states = 0;
     for (std::size_t l = 0; l < layers.size(); ++l) {
-      if (layers[l].kind == "full" || !layers[l].sees_other_tokens()) continue;
+      if (!layers[l].sees_other_tokens() || dynamic_cast<const FullView*>(model_->mixer(l)) == full) continue;
       State state;
       model_->mixer(l)->state(state, N1 + m);
       states = add(states, state.bits);
@@ -431,7 +432,7 @@ class Verification {
   void capacity() {
     const bool by_model = claim_.word("by") == "model";
     if (!by_model && claim_.word("by") != "task") throw Malformed("by is neither task nor model");
-    const std::int64_t cut = claim_.number("cut", 1), classes = claim_.number("classes", 1);
+    const std::int64_t cut = claim_.number("cut", 1), classes = claim_.number("classes", 2);
     holds(cut < task_->length, "cut leaves nothing to ask");
     const auto prefixes = prompts_of(claim_.take("prefixes"), "prefixes", cut);
     const auto suffixes = prompts_of(claim_.take("suffixes"), "suffixes", task_->length - cut);

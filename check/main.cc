@@ -89,6 +89,7 @@ int say(const Arguments& arguments, int code, const char* verdict, const std::st
 int run(int count, char** words, Arguments& arguments) {
   read_arguments(count, words, arguments);
   if (arguments.help || arguments.version) {
+    if (!arguments.files.empty()) throw Malformed("--help and --version stand alone");
     std::cout << (arguments.help ? kHelp : "rung-check " RUNG_VERSION "\n");
     return EXIT_SUCCESS;  // nothing was asked to be verified, and nothing is said to be
   }

@@ -191,6 +191,9 @@ std::map<std::int64_t, Row> Model::feed(const Prompt& prompt, std::int64_t end, 
     throw Malformed(text("a prompt of ", end, " positions; the model's context is ", architecture_.context));
   if (!architecture_.causal && begin > 0) throw Malformed("an encoder has no steps");
   budget_.store(static_cast<std::uint64_t>(end - begin) * static_cast<std::uint64_t>(architecture_.width));
+  Int numbers = 1;  // embedding a position, and visiting every layer, costs something even where nothing is multiplied
+  for (const auto& field : fields_) numbers += field.length;
+  budget_.work(static_cast<std::uint64_t>(mul(end - begin, add(mul(numbers, architecture_.width), static_cast<Int>(layers_.size())))));
   std::vector<Row> x;
   for (std::int64_t t = begin; t < end; ++t) x.push_back(embed(prompt, t));
   fed_ = end;

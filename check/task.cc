@@ -39,7 +39,8 @@ class Eva final : public TokenTask {  // and index
 
 class Retrieval final : public Task {
  public:
-  Retrieval(std::int64_t n, std::int64_t bits, std::int64_t sigma) : n_(n), keys_(std::int64_t{1} << bits), sigma_(sigma) {
+  Retrieval(std::int64_t n, std::int64_t bits, std::int64_t sigma, Budget& budget)
+      : n_(n), keys_(std::int64_t{1} << bits), sigma_(sigma), budget_(budget) {
     fields = {{"key", keys_}, {"value", sigma + 1}, {"role", 2}};
     length = n + 1;
     queries = {n};
@@ -76,16 +77,19 @@ class Retrieval final : public Task {
 
  private:
   Row written(const Prompt& p) const {
+    budget_.work(static_cast<std::uint64_t>(p.positions));
     Row keys(p.fields[0].begin(), p.fields[0].begin() + std::min(p.positions, n_));
     std::sort(keys.begin(), keys.end());
     return keys;
   }
   std::int64_t n_, keys_, sigma_;
+  Budget& budget_;
 };
 
 class Mqar final : public TokenTask {
  public:
-  Mqar(std::int64_t n, std::int64_t keys, std::int64_t sigma, std::int64_t asked) : n_(n), keys_(keys), sigma_(sigma) {
+  Mqar(std::int64_t n, std::int64_t keys, std::int64_t sigma, std::int64_t asked, Budget& budget)
+      : n_(n), keys_(keys), sigma_(sigma), budget_(budget) {
     shape(2 * n + asked, sigma + keys, sigma);
     queries.resize(at(asked));
     std::iota(queries.begin(), queries.end(), 2 * n);
@@ -113,11 +117,13 @@ class Mqar final : public TokenTask {
 
  private:
   Row written(const Prompt& p) const {
+    budget_.work(static_cast<std::uint64_t>(n_));
     std::set<std::int64_t> keys;
     for (std::int64_t i = 0; i < n_; ++i) keys.insert(tokens(p)[at(2 * i)]);
     return {keys.begin(), keys.end()};
   }
   std::int64_t n_, keys_, sigma_;
+  Budget& budget_;
 };
 
 // two-sum (members = 2, the last number is one of them), two-sum-exists (2), three-sum (3).
@@ -506,13 +512,14 @@ std::unique_ptr<Task> make_task(const std::string& name, const Sizes& size, cons
     if (name == "eva") task = std::make_unique<Eva>(n, n);
     if (name == "index") task = std::make_unique<Eva>(n, take("sigma", 1, kAlphabet));
     if (name == "retrieval") {
+      fits(static_cast<Int>(n) + 1, 3);
       const std::int64_t bits = take("D", std::max<std::int64_t>(1, ceil_lg(static_cast<std::uint64_t>(n))), 60);
-      task = std::make_unique<Retrieval>(n, bits, take("sigma", 1, kAlphabet - 1));
+      task = std::make_unique<Retrieval>(n, bits, take("sigma", 1, kAlphabet - 1), budget);
     }
     if (name == "mqar") {
       const std::int64_t keys = take("M", 1, kAlphabet / 2), sigma = take("sigma", 1, kAlphabet / 2), asked = take("queries", 1, kLength);
       fits(static_cast<Int>(2) * n + asked);
-      task = std::make_unique<Mqar>(n, keys, sigma, asked);
+      task = std::make_unique<Mqar>(n, keys, sigma, asked, budget);
     }
     if (name == "two-sum" || name == "two-sum-exists") task = std::make_unique<Sums>(n, take("M", 1, kAlphabet), 2, name == "two-sum", budget);
     if (name == "three-sum") task = std::make_unique<Sums>(n, take("M", 4, kAlphabet), 3, false, budget);

@@ -202,10 +202,14 @@ Result<int> run(const Flags& flags) {
     outcome.certificate->notes["architecture"] = format_stack(target.weights.architecture.stack);
     if (flags.out) {
       RUNG_CHECK(write_certificate(*flags.out, *outcome.certificate));
-      if (!flags.checkpoint && !options.checkpoint.empty()) std::remove(options.checkpoint.c_str());  // the search is over
+      if (!flags.checkpoint)
+        for (const auto& path : checkpoint_paths(options.checkpoint)) std::remove(path.c_str());  // the search is over
     }
   }
-  const bool resumable = !outcome.certificate && !options.checkpoint.empty() && std::filesystem::exists(options.checkpoint);
+  std::string resumable;  // what the same command would go on with
+  if (!outcome.certificate && !options.checkpoint.empty())
+    for (const auto& path : checkpoint_paths(options.checkpoint))
+      if (resumable.empty() && std::filesystem::exists(path)) resumable = path;
   if (flags.json) {
     nlohmann::ordered_json document;
     document["schema"] = "rung.break/1";
@@ -233,7 +237,7 @@ Result<int> run(const Flags& flags) {
     document["certificate"] = nullptr;
     if (outcome.certificate && flags.out) document["certificate"] = *flags.out;
     document["checkpoint"] = nullptr;
-    if (resumable) document["checkpoint"] = options.checkpoint;
+    if (!resumable.empty()) document["checkpoint"] = resumable;
     print_json(document);
     return 0;
   }
@@ -245,12 +249,14 @@ Result<int> run(const Flags& flags) {
   if (outcome.certificate) {
     print_claim(target, *outcome.certificate);
     fmt::print("  certificate {} ({})\n", claim_kind(outcome.certificate->claim), label_text(*outcome.certificate));
-    if (flags.out)
+    if (flags.out && target.exact())
       fmt::print("  verify      rung-check {} {}\n", *flags.out, *flags.model);
+    else if (flags.out)
+      fmt::print("  written to {}; rung-check evaluates integer weights only, rung eval shows the same answer\n", *flags.out);
     else
       fmt::print("  not written: say --out cert.json\n");
   }
-  if (resumable) fmt::print("  to go on, run the same command again; the search is kept in {}\n", options.checkpoint);
+  if (!resumable.empty()) fmt::print("  to go on, run the same command again; the search is kept in {}\n", resumable);
   return 0;
 }
 

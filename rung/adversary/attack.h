@@ -57,6 +57,7 @@ struct Outcome {
   double seconds = 0;
   std::uint64_t memory_bytes = 0;
   std::optional<Certificate> certificate = {};
+  bool no_collision = false;                 // proved: no two beginnings leave the same state
   std::map<std::string, std::string> details = {};  // what a method wants to add, shown in --json and to people
 };
 
@@ -74,13 +75,17 @@ struct AttackMethod {
   Fitness (*fitness)(const Target& target);
   // REQUIRES fitness(target).applies. Errors: the outside world only (a checkpoint of another search, a full disk).
   Result<Outcome> (*run)(const Target& target, const SearchOptions& options);
+  bool seeks_collision = false;  // of states behind two beginnings: pointless once none is known to exist
 };
+// Where attack() may keep searches, given options.checkpoint.
+std::vector<std::string> checkpoint_paths(const std::string& checkpoint);
 // In the order in which ties are broken.
 std::span<const AttackMethod> attack_methods();
 Result<const AttackMethod*> find_attack_method(std::string_view name);
 
-// ENSURES: `method` by name or "auto"; auto tries applicable methods from cheap to dear, each within what is left of the
-// budget, and `reason` says why each was taken. A real model is only searched for wrong answers.
+// ENSURES: `method` by name or "auto"; auto tries applicable methods from cheap to dear, each within half of what is left of the
+// budget (the last: all of it), each with a checkpoint of its own (the path and the method's name), and `reason` says why each was
+// taken. A real model is only searched for wrong answers.
 Result<Outcome> attack(const Target& target, std::string_view method, const SearchOptions& options);
 
 }  // namespace rung

@@ -15,7 +15,9 @@ constexpr std::string_view kMagic = "rung.search/1\n";
 }  // namespace
 
 std::string search_fingerprint(const Target& target, std::string_view method, std::uint64_t seed, std::string_view parameters) {
-  return sha256(fmt::format("{}\n{}\n{}\n{}\n{}\n{}", method, target.model_sha256, target.task->name(), target.task->size().dump(), seed, parameters));
+  std::string words;
+  for (const auto& [name, word] : target.task->options()) words += fmt::format(" {}={}", name, word);
+  return sha256(fmt::format("{}\n{}\n{}{}\n{}\n{}\n{}", method, target.model_sha256, target.task->name(), words, target.task->size().dump(), seed, parameters));
 }
 
 Result<void> save_checkpoint(const std::string& path, const std::string& fingerprint, std::string_view bytes) {

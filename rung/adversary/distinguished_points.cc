@@ -187,12 +187,11 @@ class Search {
   }
   Result<void> save_now_and_then() {
     if (options_.checkpoint.empty() || clock_.seconds() - saved_at_ < kSecondsBetweenSaves) return {};
-    {
-      const std::lock_guard lock(saving_);
-      if (clock_.seconds() - saved_at_ < kSecondsBetweenSaves) return {};
-      saved_at_ = clock_.seconds();
-    }
-    return save();
+    const std::unique_lock lock(saving_, std::try_to_lock);  // one worker saves, the others go on
+    if (!lock || clock_.seconds() - saved_at_ < kSecondsBetweenSaves) return {};
+    auto saved = save();
+    saved_at_ = clock_.seconds();
+    return saved;
   }
   Result<void> save() {
     if (options_.checkpoint.empty()) return {};
@@ -248,7 +247,7 @@ std::optional<std::string> not_purely_recurrent(const Target& target) {
 }
 
 AttackMethod distinguished_points_method() {
-  return {"distinguished-points", "two beginnings with the same state, by walks to distinguished points", &fitness, &run};
+  return {"distinguished-points", "two beginnings with the same state, by walks to distinguished points", &fitness, &run, /*seeks_collision=*/true};
 }
 
 }  // namespace rung

@@ -60,6 +60,11 @@ class Search {
     outcome.details["lists"] = std::to_string(std::int64_t{1} << tree_.levels);
     outcome.details["window_bits"] = std::to_string(tree_.window);
     outcome.details["state_bits"] = std::to_string(bits);
+    const std::uint64_t lists = static_cast<std::uint64_t>(tree_.levels + 2) * length_ * static_cast<std::uint64_t>(state_.numbers * 8 + 8);
+    if (lists > options_.memory_bytes) {
+      outcome.reason = fmt::format("its lists need {} bytes; --memory allows {}", lists, options_.memory_bytes);
+      return outcome;
+    }
     int attempts = 0;
     for (; !clock_.over(); ++attempts) {
       seed_ = options_.seed + static_cast<std::uint64_t>(attempts);
@@ -214,6 +219,6 @@ Result<Outcome> run(const Target& target, const SearchOptions& options) {
 
 }  // namespace
 
-AttackMethod generalised_birthday_method() { return {"generalised-birthday", "collisions of an additive state, by joining lists of differences", &fitness, &run}; }
+AttackMethod generalised_birthday_method() { return {"generalised-birthday", "collisions of an additive state, by joining lists of differences", &fitness, &run, /*seeks_collision=*/true}; }
 
 }  // namespace rung

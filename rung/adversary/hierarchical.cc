@@ -9,6 +9,7 @@
 #include "rung/adversary/hierarchical.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -69,7 +70,9 @@ class BirthdayTable {
 class Search {
  public:
   Search(const Target& target, const SearchOptions& options, std::unique_ptr<StateKernel> kernel)
-      : target_(target), options_(options), clock_(options), kernel_(std::move(kernel)), table_(table_bits()), leaf_table_(table_bits()) {}
+      : target_(target), options_(options), clock_(options), kernel_(std::move(kernel)), table_(table_bits()), leaf_table_(table_bits()) {
+    memory_ = tables_ = std::uint64_t{2 * 16} << table_bits();
+  }
 
   Result<Outcome> run() {
     Outcome outcome{.method = "hierarchical", .nominal_bits = target_.nominal_bits};
@@ -101,7 +104,8 @@ class Search {
   int table_bits() const {
     std::int64_t most = 0;
     for (std::int64_t l = 1; l <= kernel_->layers(); ++l) most = std::max(most, kernel_->bits(l) - kernel_->bits(l - 1));
-    return static_cast<int>(std::clamp<std::int64_t>(most / 2 + 3, 10, 30));
+    const int fits = static_cast<int>(std::bit_width(options_.memory_bytes / 64)) - 1;  // two tables of 16 bytes in half of the memory
+    return static_cast<int>(std::clamp<std::int64_t>(most / 2 + 3, 10, std::clamp(fits, 10, 30)));
   }
   std::int64_t slots() const { return static_cast<std::int64_t>(kernel_->space().slots.size()); }
 
@@ -121,7 +125,7 @@ class Search {
       slot += length;
       const std::int64_t count = static_cast<std::int64_t>(leaves.size()) / own;
       std::vector<std::int64_t> grown(static_cast<std::size_t>(2 * count * own));
-      memory_ = std::max<std::uint64_t>(memory_, (leaves.size() + grown.size()) * sizeof(std::int64_t));
+      memory_ = std::max<std::uint64_t>(memory_, tables_ + (leaves.size() + grown.size()) * sizeof(std::int64_t));
       if (memory_ > options_.memory_bytes) {
         trouble_ = fmt::format("layer {} would need more than {} bytes for its leaves", depth, options_.memory_bytes);
         return std::nullopt;
@@ -219,7 +223,7 @@ class Search {
   SearchClock clock_;
   std::unique_ptr<StateKernel> kernel_;
   BirthdayTable table_, leaf_table_;
-  std::uint64_t salt_ = 0, evaluations_ = 0, memory_ = 0;
+  std::uint64_t salt_ = 0, evaluations_ = 0, memory_ = 0, tables_ = 0;
   std::string trouble_;
 };
 
@@ -254,6 +258,6 @@ Result<Outcome> run(const Target& target, const SearchOptions& options) {
 
 }  // namespace
 
-AttackMethod hierarchical_method() { return {"hierarchical", "collisions of a stack, layer by layer", &fitness, &run}; }
+AttackMethod hierarchical_method() { return {"hierarchical", "collisions of a stack, layer by layer", &fitness, &run, /*seeks_collision=*/true}; }
 
 }  // namespace rung

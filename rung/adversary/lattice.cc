@@ -196,6 +196,6 @@ Result<Outcome> run([[maybe_unused]] const Target& target, [[maybe_unused]] cons
 
 }  // namespace
 
-AttackMethod lattice_method() { return {"lattice", "collisions of an additive state with linear values, by lattice reduction", &fitness, &run}; }
+AttackMethod lattice_method() { return {"lattice", "collisions of an additive state with linear values, by lattice reduction", &fitness, &run, /*seeks_collision=*/true}; }
 
 }  // namespace rung

@@ -56,6 +56,12 @@ Result<const AttackMethod*> find_attack_method(std::string_view name) {
   return fail(ErrorCode::parse, "[break] unknown method {}; {}", quoted(name), suggest(name, names));
 }
 
+std::vector<std::string> checkpoint_paths(const std::string& checkpoint) {
+  std::vector<std::string> paths{checkpoint};
+  for (const auto& method : attack_methods()) paths.push_back(fmt::format("{}.{}", checkpoint, method.name));
+  return paths;
+}
+
 Result<Outcome> attack(const Target& target, std::string_view name, const SearchOptions& options) {
   if (name != "auto") {
     RUNG_TRY(const AttackMethod* method, find_attack_method(name));
@@ -82,9 +88,13 @@ Result<Outcome> attack(const Target& target, std::string_view name, const Search
   const auto start = Clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   Outcome total{.method = "auto", .reason = "", .nominal_bits = target.nominal_bits};
+  bool no_collision = false;
   for (const auto& candidate : candidates) {
+    if (no_collision && candidate.method->seeks_collision) continue;
     SearchOptions rest = options;
     rest.seconds = options.seconds - elapsed();
+    if (&candidate != &candidates.back()) rest.seconds /= 2;
+    if (!options.checkpoint.empty()) rest.checkpoint = fmt::format("{}.{}", options.checkpoint, candidate.method->name);
     if (rest.seconds <= 0 || (options.stop && options.stop())) break;
     RUNG_TRY(auto outcome, candidate.method->run(target, rest));
     const std::string line = fmt::format("{}: {}; {}", candidate.method->name, candidate.fitness.reason, outcome.reason);
@@ -93,6 +103,7 @@ Result<Outcome> attack(const Target& target, std::string_view name, const Search
     total.memory_bytes = std::max(total.memory_bytes, outcome.memory_bytes);
     total.details.merge(outcome.details);
     total.method = outcome.method;
+    no_collision = no_collision || outcome.no_collision;
     if (outcome.effective_bits) total.effective_bits = outcome.effective_bits;
     if (outcome.verdict != Verdict::inconclusive) {
       total.verdict = outcome.verdict;

@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::int64_t kMostBits = 34;           // two bit sets of 2^34 bits are 4 GiB
 constexpr std::size_t kMostPaths = std::size_t{1} << 25;  // paths that are kept while looking for the first collision
+constexpr std::uint64_t kPathBytes = 96;         // of a path, with its place in the table of states
 constexpr std::int64_t kChunk = 1024;            // states whose successors are computed together
 constexpr std::int64_t kGrainWords = 1 << 12;    // words of a bit set that one worker scans at a time
 constexpr double kSecondsWorthSaving = 5;        // a level that took longer is saved
@@ -80,7 +81,8 @@ class Search {
       outcome.verdict = Verdict::refuted;
       outcome.reason = counted;
     } else {
-      outcome.reason = complete && std::abs(*outcome.effective_bits - all) < 1e-9 ? "all beginnings reach different states: there is no collision" : counted;
+      outcome.no_collision = complete && std::abs(*outcome.effective_bits - all) < 1e-9;
+      outcome.reason = outcome.no_collision ? "all beginnings reach different states: there is no collision" : counted;
     }
     return outcome;
   }
@@ -109,7 +111,7 @@ class Search {
     const auto slots = static_cast<std::int64_t>(kernel_->space().slots.size());
     for (std::int64_t slot = 0; slot < slots && !certificate_ && !clock_.over(); ++slot) {
       const std::int64_t count = rows(slot);
-      if (kept + levels.back().size() * static_cast<std::size_t>(count) > kMostPaths) break;
+      if (kept + levels.back().size() * static_cast<std::size_t>(count) > std::min<std::uint64_t>(kMostPaths, options_.memory_bytes / kPathBytes)) break;
       std::unordered_map<std::uint64_t, std::uint32_t> seen;
       levels.emplace_back();
       const auto level = static_cast<std::size_t>(slot) + 1;
@@ -239,14 +241,14 @@ Fitness fitness(const Target& target) {
 
 Result<Outcome> run(const Target& target, const SearchOptions& options) {
   RUNG_TRY(auto kernel, make_state_kernel(target, *beginnings(*target.task, kMostChoices)));
-  const std::uint64_t needed = std::uint64_t{2} << (kernel->bits(kernel->layers()) - 3);
+  const std::uint64_t needed = (std::uint64_t{2} << kernel->bits(kernel->layers())) / 8 + 16;
   if (needed > options.memory_bytes)
-    return fail(ErrorCode::resource, "[break] reachable needs {} bytes for {} bits of state; --memory allows {}", needed, target.nominal_bits, options.memory_bytes);
+    return Outcome{.method = "reachable", .reason = fmt::format("two sets of states need {} bytes; --memory allows {}", needed, options.memory_bytes), .nominal_bits = target.nominal_bits};
   return Search(target, options, std::move(kernel)).run();
 }
 
 }  // namespace
 
-AttackMethod reachable_states_method() { return {"reachable", "all states that can be reached: the exact capacity", &fitness, &run}; }
+AttackMethod reachable_states_method() { return {"reachable", "all states that can be reached: the exact capacity", &fitness, &run, /*seeks_collision=*/true}; }
 
 }  // namespace rung

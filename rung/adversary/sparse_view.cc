@@ -85,6 +85,7 @@ bool sparse_pair_is_forced(const Target& target, const SparseView& view) {
   const Task& task = *target.task;
   if (task.name() != "two-sum" || target.weights.architecture.dimensions.position != PositionCode::none)
     return false;
+  if (target.weights.decode.steps > 0) return false;  // every generated token selects again
   const auto size = task.size();
   const std::int64_t n = size.at("n").get<std::int64_t>(),
                      values = (size.at("M").get<std::int64_t>() - 1) / 2;

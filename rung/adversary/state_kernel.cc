@@ -7,6 +7,8 @@
 namespace rung {
 namespace {
 
+constexpr int kWidestNumber = 62;  // of any state, in bits
+
 // The width of every stored number, by giving each layer's bits evenly to its numbers where they are equal (all mixers but
 // normalised linear attention with exact sums, whose Z is narrower; there the larger width serves both).
 std::vector<std::vector<int>> number_widths(const Target& target, std::int64_t positions) {
@@ -19,9 +21,12 @@ std::vector<std::vector<int>> number_widths(const Target& target, std::int64_t p
     const std::int64_t bits = layer_state_bits(target.weights, target.layers[i].mixer, fmt::format("layers.{}.", i), positions);
     widths.emplace_back(static_cast<std::size_t>(count), count == 0 ? 0 : static_cast<int>((bits + count - 1) / count));
   }
-  if (target.weights.accumulator == Accumulator::exact)
-    for (std::size_t i = 0; i < widths.size(); ++i)
-      if (target.layers[i].mixer.kind == MixerKind::linear) std::fill(widths[i].begin(), widths[i].end(), 62);
+  // Exact sums, and buffers of a convolution beside the state, have widths of their own: the widest serves all.
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    const MixerShape& mixer = target.layers[i].mixer;
+    const bool exact_sums = mixer.kind == MixerKind::linear && target.weights.accumulator == Accumulator::exact;
+    if (exact_sums || mixer.conv > 0) std::fill(widths[i].begin(), widths[i].end(), kWidestNumber);
+  }
   return widths;
 }
 

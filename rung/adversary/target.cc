@@ -59,6 +59,9 @@ Certificate frame(const Target& target, Claim claim) { return {target.model_sha2
 }  // namespace
 
 Result<Target> make_target(Weights weights, std::shared_ptr<const Task> task) {
+  if (!task->built_in())
+    return fail(ErrorCode::unsupported, "[break] {} is a task of your own file, which no certificate can name; a task of rung task --list expected (rung eval --exhaustive finds wrong answers)",
+                task->name());
   RUNG_CHECK(check_fit(weights, *task));
   Target target;
   RUNG_TRY(target.layers, resolve(weights.architecture));

@@ -29,6 +29,7 @@ class AutomatonTask final : public TokenTask {
       : name_(std::move(name)), automaton_(std::move(automaton)), n_(n) {}
 
   std::string_view name() const override { return name_; }
+  bool built_in() const override { return false; }
   nlohmann::ordered_json size() const override { return {{"n", n_}}; }
   AnswerSpec answer_spec() const override {
     return automaton_.accepts ? boolean_answer() : token_answer(automaton_.answers);

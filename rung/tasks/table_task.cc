@@ -30,6 +30,7 @@ class TableTask final : public TokenTask {
   }
 
   std::string_view name() const override { return name_; }
+  bool built_in() const override { return false; }
   nlohmann::ordered_json size() const override {
     return {{"length", prompt_length()}, {"rows", rows_.size()}};
   }

@@ -49,6 +49,8 @@ class Task {
   // The words that differ from their default: {"order", "easy"}. make_task(name(), size(), options()) is this
   // task again.
   virtual std::map<std::string, std::string> options() const { return {}; }
+  // False for a task that a user's file defines: its name is the file's, and may be that of another task.
+  virtual bool built_in() const { return true; }
 
   // REQUIRES supports(variant). Adversarial instances come in pairs: 2k and 2k+1 are one draw in its two
   // polarities, as close to each other as the task allows and with different answers.

@@ -157,6 +157,45 @@ TEST(lattice, needs_values_that_are_linear_in_the_token) {
   EXPECT_FALSE(attack(target, "lattice", {}));
 }
 
+TEST(attack, goes_on_to_wrong_answers_once_no_collision_exists_and_resumes_its_own_checkpoints) {
+  // 256 functions, 2^16 states, all different; the random output map is wrong on most of them.
+  auto target = constructed_target("eva", {{"n", 4}}, {{"by", "linear"}});
+  auto table = std::vector<std::int64_t>(static_cast<std::size_t>(target.weights.tensors.at("out.table").size()), 0);
+  target = with_tensors(std::move(target), {{"out.table", table}});
+  const std::string path = testing::TempDir() + "/auto.checkpoint";
+  SearchOptions options{.seconds = 20, .checkpoint = path};
+  for (int round = 0; round < 2; ++round) {
+    const auto outcome = attack(target, "auto", options);
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_EQ(outcome->verdict, Verdict::refuted) << outcome->reason;
+  }
+  for (const auto& file : checkpoint_paths(path)) std::remove(file.c_str());
+}
+
+TEST(attack, refuses_a_task_of_the_users_own_file) {
+  const std::string path = testing::TempDir() + "/eva.jsonl";
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  std::fputs("{\"tokens\": [0, 1, 0], \"answer\": 0}\n{\"tokens\": [1, 0, 1], \"answer\": 0}\n", file);
+  std::fclose(file);
+  auto task = make_task(path, {});
+  ASSERT_TRUE(task) << task.error().message;
+  EXPECT_FALSE((*task)->built_in());
+  auto built = build_construction({.name = "eva", .sizes = {{"n", 2}}});
+  ASSERT_TRUE(built);
+  const auto target = make_target(std::move(built->weights), std::shared_ptr<const Task>(std::move(*task)));
+  ASSERT_FALSE(target);
+  EXPECT_NE(target.error().message.find("own file"), std::string::npos) << target.error().message;
+}
+
+TEST(reachable_states, need_no_more_memory_than_allowed) {
+  const auto target = random_target({.architecture = "mamba2(heads=1,dim=1,state=2)*2", .width = 3, .precision = 4}, task_of("eva", {{"n", 6}}));
+  const auto outcome = attack(target, "reachable", {.memory_bytes = 1000});
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->verdict, Verdict::inconclusive);
+  EXPECT_NE(outcome->reason.find("--memory"), std::string::npos);
+  EXPECT_EQ(attack(target, "auto", {.memory_bytes = 1000})->verdict, Verdict::refuted);
+}
+
 TEST(attack, chooses_by_structure_and_says_why) {
   const auto target = linear_values_target(64, 24, 8, Accumulator::exact, {});
   const auto outcome = attack(target, "auto", {.seconds = 60});
