@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "rung/spec/json_text.h"
 #include "rung/spec/nearest_word.h"

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/architecture_flags.h"
 #include "cli/command.h"
@@ -92,7 +93,7 @@ void print_explanation(const Verdict& v) {
   for (std::size_t i = 0; i < v.argument.size(); ++i)
     print_wrapped(fmt::format("  {}. ", i + 1), "     ", v.argument[i]);
   for (const auto& text : v.assumes) print_wrapped("  assumes ", "          ", text);
-  if (!v.parameters.empty()) print_wrapped("  parameters ", "             ", v.parameters.dump(-1, ' ', false));
+  if (!v.parameters.empty()) print_wrapped("  parameters ", "             ", v.parameters.text());
 }
 
 void print_pattern(const Setting& setting, const PatternSummary& s) {

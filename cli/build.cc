@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/task_flags.h"
@@ -88,7 +89,7 @@ Result<ordered_json> document_of(const Flags& flags, const Construction& made) {
     }
   ordered_json json{{"schema", "rung.build/1"},
                     {"name", flags.name},
-                    {"task", made.weights.task},
+                    {"task", ordered_json::parse(made.weights.task)},
                     {"architecture", format_stack(architecture.stack)},
                     {"layers", shapes.size()},
                     {"heads", heads},
@@ -318,7 +319,7 @@ Result<int> build_random(const Flags& flags) {
   }
   dimensions.outputs = model.output.size;
   RUNG_TRY(Weights weights, random_weights(model));
-  weights.task = {{"name", task->name()}, {"size", task->size()}};
+  weights.task = ordered_json{{"name", task->name()}, {"size", task->size()}}.dump();
   RUNG_CHECK(write_weights(*flags.out, weights));
   if (flags.json) {
     print_json({{"schema", "rung.build-random/1"}, {"architecture", format_stack(model.architecture.stack)}, {"seed", flags.seed},

@@ -1,6 +1,7 @@
 // rung eval: a model on fresh instances of a task.
 #include <csignal>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/model_task.h"

@@ -1,6 +1,7 @@
 // rung export: a model as something that runs without rung.
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "rung/exact/machine.h"

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <iostream>
 #include <new>
+#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/manual.h"

@@ -1,7 +1,7 @@
 // The words of the architecture language for a reader: `rung show --mixers` and `rung help mixers`.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace rung::cli {

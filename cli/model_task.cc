@@ -1,5 +1,7 @@
 #include "cli/model_task.h"
 
+#include "rung/tasks/task_record.h"
+
 namespace rung::cli {
 
 Result<std::unique_ptr<Task>> model_task(const Weights& weights, const std::string& model,
@@ -8,16 +10,11 @@ Result<std::unique_ptr<Task>> model_task(const Weights& weights, const std::stri
   TaskSizes sizes;
   std::map<std::string, std::string> options;
   std::string name;
-  const auto& own = weights.task;
-  const bool described = own.is_object() && own.contains("name") && own["name"].is_string();
-  if (described && (!named || own["name"] == *named)) {
-    name = own["name"].get<std::string>();
-    if (own.contains("size") && own["size"].is_object())
-      for (const auto& [key, value] : own["size"].items())
-        if (value.is_number_integer()) sizes[key] = value.get<std::int64_t>();
-    if (own.contains("options") && own["options"].is_object())
-      for (const auto& [key, value] : own["options"].items())
-        if (value.is_string()) options[key] = value.get<std::string>();
+  const auto own = parse_task_record(weights.task);
+  if (own && (!named || own->name == *named)) {
+    name = own->name;
+    sizes = own->sizes;
+    options = own->options;
   }
   if (named) name = *named;
   if (name.empty())

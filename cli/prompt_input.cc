@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "rung/spec/json_text.h"
 #include "rung/spec/nearest_word.h"

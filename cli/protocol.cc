@@ -1,7 +1,10 @@
 // rung protocol: a model as a communication protocol, its bits counted and its activations compared with the
 // machine's.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/model_task.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rung/spec/parameters.h"
+#include "rung/tasks/task_record.h"
 
 namespace rung {
 namespace {
@@ -140,8 +141,7 @@ Result<Weights> ModelWriter::finish() {
   dimensions.outputs = std::min(output_.size, kMaxSize);
   weights.decode = decode_;
   weights.accumulator = accumulator_;
-  weights.task = {{"name", task_.name()}, {"size", task_.size()}};
-  if (const auto options = task_.options(); !options.empty()) weights.task["options"] = options;
+  weights.task = task_record_text(task_);
 
   for (const auto& [name, embedding] : embeddings_) {
     RUNG_TRY(auto numbers, zeros(embedding.rows_, width, "embed." + name));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <nlohmann/json.hpp>
 
 #include "rung/spec/architecture.h"
 #include "rung/spec/json_text.h"

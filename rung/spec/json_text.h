@@ -1,7 +1,7 @@
 // JSON of the outside world: bounded in size and depth before a tree is built.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 

@@ -3,7 +3,7 @@
 // (result.h).
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 

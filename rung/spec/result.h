@@ -5,7 +5,7 @@
 //   use(*r);
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <optional>
 #include <string>

@@ -7,6 +7,7 @@
 #define RUNG_HAVE_TOML 0
 #endif
 
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "rung/spec/json_text.h"

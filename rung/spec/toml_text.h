@@ -1,7 +1,7 @@
 // TOML as the same tree that JSON gives. toml++ is optional: without it every text is refused by name.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "rung/spec/result.h"

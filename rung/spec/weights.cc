@@ -1,6 +1,8 @@
 #include "rung/spec/weights.h"
 
+#include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "rung/spec/dimensions_file.h"
 #include "rung/spec/json_text.h"
@@ -189,7 +191,7 @@ Result<Weights> weights_from_tensors(TensorFile file, const std::string& where) 
   }
   if (file.metadata.count("task")) {
     RUNG_TRY(const auto task, object("task"));
-    weights.task = ordered_json::parse(task.dump());
+    if (!task.is_null()) weights.task = task.dump();
   }
   for (const auto& [key, value] : file.metadata)
     if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) weights.notes[key] = value;
@@ -235,7 +237,7 @@ TensorFile tensors_from_weights(const Weights& weights) {
       tables[name] = {{"function", table.function}, {"in", table.in_fraction}, {"out", table.out_fraction}};
     file.metadata["tables"] = tables.dump();
   }
-  if (!weights.task.is_null()) file.metadata["task"] = weights.task.dump();
+  if (!weights.task.empty()) file.metadata["task"] = weights.task;
   return file;
 }
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,7 +57,7 @@ struct Weights {
   std::vector<FieldSpec> fields;
   OutputSpec output;
   DecodeSpec decode;
-  nlohmann::ordered_json task;                  // {"name": "eva", "size": {"n": 64}} or null
+  std::string task;  // JSON text, {"name": "eva", "size": {"n": 64}} (rung/tasks/task_record.h); empty: none
   std::map<std::string, TableFunction> tables;  // by table name, e.g. "layers.0.beta"
   std::map<std::string, std::string>
       notes;  // every other metadata string, kept as it is (claim, reference, ...)

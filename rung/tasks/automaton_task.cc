@@ -2,6 +2,7 @@
 // output of the state it ends in. Token ids number the alphabet in the order of the file.
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "rung/spec/nearest_word.h"
@@ -30,7 +31,7 @@ class AutomatonTask final : public TokenTask {
 
   std::string_view name() const override { return name_; }
   bool built_in() const override { return false; }
-  nlohmann::ordered_json size() const override { return {{"n", n_}}; }
+  SizeList size() const override { return {{"n", n_}}; }
   AnswerSpec answer_spec() const override {
     return automaton_.accepts ? boolean_answer() : token_answer(automaton_.answers);
   }

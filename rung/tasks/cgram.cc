@@ -15,7 +15,7 @@ class CgramTask final : public TokenTask {
   CgramTask(std::int64_t n, std::int64_t c, std::int64_t sigma) : n_(n), c_(c), sigma_(sigma) {}
 
   std::string_view name() const override { return "cgram"; }
-  nlohmann::ordered_json size() const override { return {{"n", n_}, {"c", c_}, {"sigma", sigma_}}; }
+  SizeList size() const override { return {{"n", n_}, {"c", c_}, {"sigma", sigma_}}; }
   AnswerSpec answer_spec() const override { return token_answer(sigma_); }
   std::int64_t prompt_length() const override { return n_; }
   bool supports(Variant variant) const override {

@@ -17,7 +17,7 @@ class CountingTask final : public TokenTask {
       : n_(n), sigma_(sigma), fixed_(fixed) {}
 
   std::string_view name() const override { return "counting"; }
-  nlohmann::ordered_json size() const override { return {{"n", n_}, {"sigma", sigma_}, {"k", fixed_}}; }
+  SizeList size() const override { return {{"n", n_}, {"sigma", sigma_}, {"k", fixed_}}; }
   AnswerSpec answer_spec() const override { return boolean_answer(); }
   std::int64_t prompt_length() const override { return n_ + 2; }
   bool supports(Variant variant) const override {

@@ -15,7 +15,7 @@ class DyckTask final : public TokenTask {
   DyckTask(std::int64_t n, std::int64_t types, std::int64_t depth) : n_(n), types_(types), depth_(depth) {}
 
   std::string_view name() const override { return "dyck"; }
-  nlohmann::ordered_json size() const override { return {{"n", n_}, {"k", types_}, {"depth", depth_}}; }
+  SizeList size() const override { return {{"n", n_}, {"k", types_}, {"depth", depth_}}; }
   AnswerSpec answer_spec() const override { return boolean_answer(); }
   std::int64_t prompt_length() const override { return n_; }
   bool supports(Variant variant) const override {

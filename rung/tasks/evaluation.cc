@@ -14,9 +14,9 @@ class EvaluationTask final : public TokenTask {
       : name_(name), n_(n), sigma_(sigma) {}
 
   std::string_view name() const override { return name_; }
-  nlohmann::ordered_json size() const override {
-    nlohmann::ordered_json size = {{"n", n_}};
-    if (name_ != "eva") size["sigma"] = sigma_;
+  SizeList size() const override {
+    SizeList size = {{"n", n_}};
+    if (name_ != "eva") size.add("sigma", sigma_);
     return size;
   }
   AnswerSpec answer_spec() const override { return token_answer(sigma_); }

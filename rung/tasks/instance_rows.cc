@@ -1,6 +1,8 @@
 #include "rung/tasks/instance_rows.h"
 
 #include <algorithm>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "rung/spec/parallel.h"

@@ -21,7 +21,7 @@ class IsTreeTask final : public TokenTask {
   explicit IsTreeTask(std::int64_t n) : n_(n) {}
 
   std::string_view name() const override { return "istree"; }
-  nlohmann::ordered_json size() const override { return {{"n", n_}}; }
+  SizeList size() const override { return {{"n", n_}}; }
   AnswerSpec answer_spec() const override { return boolean_answer(); }
   std::int64_t prompt_length() const override { return 2 * (n_ - 1); }
   bool supports(Variant variant) const override { return variant != Variant::permutation; }

@@ -16,7 +16,7 @@ class KhopTask final : public TokenTask {
       : n_(n), hops_(hops), sigma_(sigma), everywhere_(everywhere) {}
 
   std::string_view name() const override { return "khop"; }
-  nlohmann::ordered_json size() const override { return {{"n", n_}, {"k", hops_}, {"sigma", sigma_}}; }
+  SizeList size() const override { return {{"n", n_}, {"k", hops_}, {"sigma", sigma_}}; }
   TaskOptions options() const override { return everywhere_ ? TaskOptions{{"read", "all"}} : TaskOptions{}; }
   AnswerSpec answer_spec() const override { return token_answer(sigma_ + 1); }
   std::int64_t prompt_length() const override { return n_; }

@@ -2,6 +2,7 @@
 #include "rung/tasks/lm_eval.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace rung {
 namespace {

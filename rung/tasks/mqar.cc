@@ -17,7 +17,7 @@ class MqarTask final : public TokenTask {
       : n_(n), keys_(keys), sigma_(sigma), queries_(queries) {}
 
   std::string_view name() const override { return "mqar"; }
-  nlohmann::ordered_json size() const override {
+  SizeList size() const override {
     return {{"n", n_}, {"M", keys_}, {"sigma", sigma_}, {"queries", queries_}};
   }
   AnswerSpec answer_spec() const override { return token_answer(sigma_); }

@@ -42,7 +42,7 @@ class NearestTask final : public Task {
   explicit NearestTask(Sizes sizes) : s_(sizes) {}
 
   std::string_view name() const override { return "nearest"; }
-  nlohmann::ordered_json size() const override {
+  SizeList size() const override {
     return {{"n", s_.n}, {"d", s_.d}, {"sigma", s_.sigma}, {"f", s_.f}, {"margin", s_.margin}};
   }
   std::vector<FieldSpec> fields() const override {

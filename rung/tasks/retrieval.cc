@@ -21,7 +21,7 @@ class RetrievalTask final : public Task {
       : n_(n), key_bits_(key_bits), sigma_(sigma) {}
 
   std::string_view name() const override { return "retrieval"; }
-  nlohmann::ordered_json size() const override { return {{"n", n_}, {"D", key_bits_}, {"sigma", sigma_}}; }
+  SizeList size() const override { return {{"n", n_}, {"D", key_bits_}, {"sigma", sigma_}}; }
   std::vector<FieldSpec> fields() const override {
     return {
         {.name = "key", .size = keys()}, {.name = "value", .size = sigma_ + 1}, {.name = "role", .size = 2}};

@@ -19,9 +19,9 @@ class SeqCompTask final : public TokenTask {
   explicit SeqCompTask(SeqCompLayout layout) : layout_(std::move(layout)) {}
 
   std::string_view name() const override { return "seqcomp"; }
-  nlohmann::ordered_json size() const override {
-    nlohmann::ordered_json size = {{"L", layout_.levels()}, {"m", layout_.domain(0)}};
-    for (std::int64_t l = 1; l < layout_.levels(); ++l) size[fmt::format("n{}", l)] = layout_.branching(l);
+  SizeList size() const override {
+    SizeList size = {{"L", layout_.levels()}, {"m", layout_.domain(0)}};
+    for (std::int64_t l = 1; l < layout_.levels(); ++l) size.add(fmt::format("n{}", l), layout_.branching(l));
     return size;
   }
   TaskOptions options() const override {

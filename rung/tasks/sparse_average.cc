@@ -35,7 +35,7 @@ class SparseAverageTask final : public Task {
       : n_(sizes.n), q_(sizes.q), d_(sizes.d), f_(sizes.f), last_only_(last_only) {}
 
   std::string_view name() const override { return "sparse-average"; }
-  nlohmann::ordered_json size() const override { return {{"n", n_}, {"q", q_}, {"d", d_}, {"f", f_}}; }
+  SizeList size() const override { return {{"n", n_}, {"q", q_}, {"d", d_}, {"f", f_}}; }
   TaskOptions options() const override { return last_only_ ? TaskOptions{{"read", "last"}} : TaskOptions{}; }
   std::vector<FieldSpec> fields() const override {
     return {{.name = "subset", .size = n_, .length = q_},

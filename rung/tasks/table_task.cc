@@ -1,6 +1,7 @@
 // A user's task as a table of prompts and answers. A drawn instance is an evenly drawn row; the table is all
 // there is.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "rung/spec/nearest_word.h"
 #include "rung/tasks/sampling.h"
@@ -31,7 +32,7 @@ class TableTask final : public TokenTask {
 
   std::string_view name() const override { return name_; }
   bool built_in() const override { return false; }
-  nlohmann::ordered_json size() const override {
+  SizeList size() const override {
     return {{"length", prompt_length()}, {"rows", rows_.size()}};
   }
   AnswerSpec answer_spec() const override { return boolean_ ? boolean_answer() : token_answer(answers_); }

@@ -12,7 +12,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +21,7 @@
 #include "rung/spec/prompt.h"
 #include "rung/spec/random.h"
 #include "rung/spec/result.h"
+#include "rung/tasks/size_list.h"
 
 namespace rung {
 
@@ -40,7 +40,7 @@ class Task {
   virtual ~Task() = default;
 
   virtual std::string_view name() const = 0;
-  virtual nlohmann::ordered_json size() const = 0;  // {"n": 64}: sizes with defaults filled in
+  virtual SizeList size() const = 0;  // {"n": 64}: sizes with defaults filled in
   virtual std::vector<FieldSpec> fields() const = 0;
   virtual AnswerSpec answer_spec() const = 0;
   virtual std::int64_t prompt_length() const = 0;                 // T, tokens

@@ -18,7 +18,7 @@ class ThreeSumTask final : public TokenTask {
   ThreeSumTask(std::int64_t n, std::int64_t modulus) : n_(n), modulus_(modulus) {}
 
   std::string_view name() const override { return "three-sum"; }
-  nlohmann::ordered_json size() const override { return {{"n", n_}, {"M", modulus_}}; }
+  SizeList size() const override { return {{"n", n_}, {"M", modulus_}}; }
   AnswerSpec answer_spec() const override { return boolean_answer(); }
   std::int64_t prompt_length() const override { return n_; }
   bool supports(Variant variant) const override {

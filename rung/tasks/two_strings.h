@@ -9,7 +9,7 @@ namespace rung {
 
 class TwoStringsTask : public TokenTask {
  public:
-  nlohmann::ordered_json size() const override { return {{"n", n_}}; }
+  SizeList size() const override { return {{"n", n_}}; }
   AnswerSpec answer_spec() const override { return boolean_answer(); }
   std::int64_t prompt_length() const override { return 2 * n_ + 2; }
   bool supports(Variant variant) const override { return variant != Variant::permutation; }

@@ -13,7 +13,7 @@ class TwoSumTask final : public TokenTask {
   TwoSumTask(std::int64_t n, std::int64_t modulus) : n_(n), modulus_(modulus) {}
 
   std::string_view name() const override { return "two-sum"; }
-  nlohmann::ordered_json size() const override { return {{"n", n_}, {"M", modulus_}}; }
+  SizeList size() const override { return {{"n", n_}, {"M", modulus_}}; }
   AnswerSpec answer_spec() const override { return boolean_answer(); }
   std::int64_t prompt_length() const override { return n_ + 1; }
   bool supports(Variant variant) const override {

@@ -71,7 +71,7 @@ std::int64_t class_bits(std::int64_t classes) {
 
 std::optional<TheoremFigure> theorem_figure(const Task& task) {
   const auto size = task.size();
-  const auto at = [&](const char* name) { return size.at(name).get<std::int64_t>(); };
+  const auto at = [&](std::string_view name) -> std::int64_t { return size[name]; };
   const std::string_view name = task.name();
   if (name == "eva") return TheoremFigure{"s >= n lg n", eva_count(at("n")), at("n"), "literature"};
   if (name == "index") return TheoremFigure{"s >= n lg sigma", index_count(at("n"), at("sigma")), at("n"),
@@ -89,7 +89,7 @@ std::optional<TheoremFigure> theorem_figure(const Task& task) {
     return TheoremFigure{"s >= n", Count::power(2, at("n")), at("n"), "literature"};
   if (name == "seqcomp" && task.options().empty()) {
     Integer arguments = at("m");
-    for (std::int64_t l = 1; l < at("L"); ++l) arguments *= at(fmt::format("n{}", l).c_str());
+    for (std::int64_t l = 1; l < at("L"); ++l) arguments *= at(fmt::format("n{}", l));
     return TheoremFigure{"s >= N lg N, N = N_(L-1), after z_L", seqcomp_count(arguments),
                          arguments.convert_to<std::int64_t>(), "literature"};
   }

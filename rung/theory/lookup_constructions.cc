@@ -209,7 +209,7 @@ std::optional<Verdict> table(const Theorem& theorem, const Setting& setting, con
 std::optional<Verdict> dyck(const Theorem& theorem, const Setting& setting, const Question& question) {
   const auto cost = dyck_cost(question.size("k"), question.size("depth"));
   Verdict v = verdict_of(theorem, question);
-  v.parameters["construction"] = {{"state_bits", cost.state_bits}, {"units", cost.units ? nlohmann::ordered_json(*cost.units) : nullptr}};
+  v.parameters["construction"] = {{"state_bits", cost.state_bits}, {"units", cost.units}};
   std::optional<Service> service;
   for (const auto& layer : setting.layers)
     if (layer.mixer.kind == MixerKind::rnn && cost.units && layer.mixer.inner >= *cost.units &&

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "rung/theory/decomposition.h"
 #include "rung/theory/one_full_layer.h"
@@ -128,7 +129,7 @@ std::vector<std::string> explain(const PatternBits& b, const Chosen& chosen, con
 }
 
 void note_proof(Verdict& v, const SeqcompProof& proof, int L) {
-  const auto number = [](const Integer& value) -> nlohmann::ordered_json {  // sizes are evidence: every digit
+  const auto number = [](const Integer& value) -> Parameter {  // sizes are evidence: every digit
     if (bit_length(value) <= 53) return value.convert_to<std::int64_t>();
     return value.str();
   };
@@ -308,16 +309,18 @@ nlohmann::ordered_json pattern_json(const Setting& setting, const PatternSummary
   };
   nlohmann::ordered_json horizon = nullptr;
   if (s.first_bite && s.first_bite->horizon) horizon = json_number(*s.first_bite->horizon);
-  return {{"word", setting.word.text},
-          {"full", s.full},
-          {"early_recurrence", s.early},
-          {"largest_L_of_the_word", s.asymptotic},
-          {"largest_L_solvable", number(s.solvable)},
-          {"smallest_L_impossible", number(s.impossible)},
-          {"solvable_by", by(s.solvable_by)},
-          {"impossible_by", by(s.impossible_by)},
-          {"vacuous_by", by(s.first_bite)},
-          {"horizon", horizon}};
+  nlohmann::ordered_json json;
+  json["word"] = setting.word.text;
+  json["full"] = s.full;
+  json["early_recurrence"] = s.early;
+  json["largest_L_of_the_word"] = s.asymptotic;
+  json["largest_L_solvable"] = number(s.solvable);
+  json["smallest_L_impossible"] = number(s.impossible);
+  json["solvable_by"] = by(s.solvable_by);
+  json["impossible_by"] = by(s.impossible_by);
+  json["vacuous_by"] = by(s.first_bite);
+  json["horizon"] = std::move(horizon);
+  return json;
 }
 
 std::vector<Theorem> pattern_theorems() {

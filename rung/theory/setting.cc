@@ -16,9 +16,7 @@ bool knows(const TaskWord& word, std::string_view name) {
 
 TaskSizes complete(const Task& task) {
   TaskSizes sizes;
-  const auto written = task.size();
-  for (const auto& [name, value] : written.items())
-    if (value.is_number_integer()) sizes[name] = value.template get<std::int64_t>();
+  for (const auto& [name, value] : task.size()) sizes[name] = value;
   return sizes;
 }
 

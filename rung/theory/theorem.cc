@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "rung/spec/require.h"
 
@@ -106,7 +107,7 @@ nlohmann::ordered_json number(const std::optional<double>& value) {
 
 }  // namespace
 
-nlohmann::ordered_json json_number(const Integer& value) {
+Parameter json_number(const Integer& value) {
   if (bit_length(abs(value)) <= 53) return value.convert_to<std::int64_t>();
   if (bit_length(abs(value)) <= 1000) return value.convert_to<double>();
   return nullptr;
@@ -117,19 +118,20 @@ nlohmann::ordered_json verdict_json(const Verdict& v) {
   for (const auto& h : v.hypotheses) hypotheses.push_back({{"text", h.text}, {"holds", h.holds}, {"numbers", h.numbers}});
   std::string assumes;
   for (const auto& text : v.assumes) assumes += (assumes.empty() ? "" : "; ") + text;
-  const nlohmann::ordered_json horizon = v.horizon ? json_number(*v.horizon) : nullptr;
-  return {{"task", v.task},
-          {"verdict", outcome_name(v.outcome)},
-          {"theorem", v.theorem},
-          {"source", v.source},
-          {"status", status_name(v.status)},
-          {"hypotheses", hypotheses},
-          {"assumes", assumes},
-          {"left", number(v.left)},
-          {"right", number(v.right)},
-          {"margin", number(v.margin)},
-          {"horizon", horizon},
-          {"parameters", v.parameters}};
+  nlohmann::ordered_json json;
+  json["task"] = v.task;
+  json["verdict"] = outcome_name(v.outcome);
+  json["theorem"] = v.theorem;
+  json["source"] = v.source;
+  json["status"] = status_name(v.status);
+  json["hypotheses"] = std::move(hypotheses);
+  json["assumes"] = assumes;
+  json["left"] = number(v.left);
+  json["right"] = number(v.right);
+  json["margin"] = number(v.margin);
+  json["horizon"] = v.horizon ? json_number(*v.horizon) : nullptr;
+  json["parameters"] = v.parameters;
+  return json;
 }
 
 }  // namespace rung

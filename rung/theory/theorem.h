@@ -9,7 +9,7 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "rung/theory/logarithm.h"
+#include "rung/theory/parameter.h"
 #include "rung/theory/setting.h"
 
 namespace rung {
@@ -51,7 +52,7 @@ struct Verdict {
                                             // possible: the scarcest resource against what the construction asks for
   std::optional<double> margin;             // left / right
   std::optional<Integer> horizon;           // size at which the bound turns (docs/bound.md)
-  nlohmann::ordered_json parameters = nlohmann::ordered_json::object();  // sizes and searched proof parameters
+  Parameter parameters = Parameter::object();  // sizes and searched proof parameters
   std::vector<std::string> argument;        // --explain: the steps with this architecture's numbers
   bool elsewhere = false;                   // open, because the theorem is about other architectures: the last to be shown
 
@@ -89,6 +90,6 @@ std::vector<Verdict> consider(const Setting& setting, const Question& question);
 
 nlohmann::ordered_json verdict_json(const Verdict& verdict);
 // A JSON integer below 2^53, a float up to 2^1000, null beyond.
-nlohmann::ordered_json json_number(const Integer& value);
+Parameter json_number(const Integer& value);
 
 }  // namespace rung

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "rung/exact/machine.h"
 #include "tests/exact/hand_made.h"

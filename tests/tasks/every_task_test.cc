@@ -206,8 +206,8 @@ TEST_P(EveryTask, balances_yes_and_no_where_both_are_possible) {
 
 TEST_P(EveryTask, is_made_again_from_its_own_size_and_options) {
   TaskSizes sizes;
-  const auto own = task_->size();
-  for (const auto& [name, value] : own.items()) sizes[name] = value.get<std::int64_t>();
+  const SizeList own = task_->size();
+  for (const auto& [name, value] : own) sizes[name] = value;
   auto again = make_task(task_->name(), sizes, task_->options());
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ((*again)->size(), task_->size());

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "rung/tasks/lm_eval.h"
 #include "rung/tasks/user_task.h"

@@ -14,7 +14,7 @@ namespace rung {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
-using Formula = std::function<Numbers(const Prompt&, const nlohmann::ordered_json& size)>;
+using Formula = std::function<Numbers(const Prompt&, const SizeList& size)>;
 
 struct Case {
   std::string name;
@@ -26,21 +26,21 @@ struct Case {
 Numbers yes_if(bool yes) { return {yes ? 1 : 0}; }
 
 // Σ_i [i = x] f(i).
-Numbers evaluate(const Prompt& p, const nlohmann::ordered_json&) {
+Numbers evaluate(const Prompt& p, const SizeList&) {
   const Numbers& t = p.fields[0];
   std::int64_t sum = 0;
   for (std::size_t i = 0; i + 1 < t.size(); ++i) sum += t[i] * (static_cast<std::int64_t>(i) == t.back());
   return {sum};
 }
 
-Numbers retrieve(const Prompt& p, const nlohmann::ordered_json&) {
+Numbers retrieve(const Prompt& p, const SizeList&) {
   std::map<std::int64_t, std::int64_t> memory;
   for (std::size_t i = 0; i < p.fields[0].size(); ++i)
     if (p.fields[2][i] == 0) memory[p.fields[0][i]] = p.fields[1][i];
   return {memory.at(p.fields[0].back())};
 }
 
-Numbers recall(const Prompt& p, const nlohmann::ordered_json& size) {
+Numbers recall(const Prompt& p, const SizeList& size) {
   std::map<std::int64_t, std::int64_t> memory;
   Numbers answers;
   const std::size_t pairs = size["n"];
@@ -53,14 +53,14 @@ Numbers recall(const Prompt& p, const nlohmann::ordered_json& size) {
   return answers;
 }
 
-Numbers two_sum_last(const Prompt& p, const nlohmann::ordered_json& size) {
+Numbers two_sum_last(const Prompt& p, const SizeList& size) {
   const std::int64_t modulus = size["M"];
   std::set<std::int64_t> sums;
   for (std::size_t j = 0; j + 1 < p.fields[0].size(); ++j) sums.insert(p.fields[0][j] + p.fields[0].back());
   return yes_if(sums.contains(0) || sums.contains(modulus));
 }
 
-Numbers two_sum_exists(const Prompt& p, const nlohmann::ordered_json& size) {
+Numbers two_sum_exists(const Prompt& p, const SizeList& size) {
   const std::int64_t modulus = size["M"];
   const Numbers& x = p.fields[0];
   bool found = false;
@@ -69,7 +69,7 @@ Numbers two_sum_exists(const Prompt& p, const nlohmann::ordered_json& size) {
   return yes_if(found);
 }
 
-Numbers three_sum(const Prompt& p, const nlohmann::ordered_json& size) {
+Numbers three_sum(const Prompt& p, const SizeList& size) {
   const std::int64_t modulus = size["M"];
   const Numbers& x = p.fields[0];
   bool found = false;
@@ -80,7 +80,7 @@ Numbers three_sum(const Prompt& p, const nlohmann::ordered_json& size) {
 }
 
 // Reads the prompt from its end: `=`, the w, z_0, then the tables one after another.
-Numbers compose(const Prompt& p, const nlohmann::ordered_json& size) {
+Numbers compose(const Prompt& p, const SizeList& size) {
   Numbers rest = p.fields[0];
   const std::int64_t levels = size["L"];
   const auto take = [&](std::int64_t count) {
@@ -96,13 +96,13 @@ Numbers compose(const Prompt& p, const nlohmann::ordered_json& size) {
     const std::int64_t argument = l == 1 ? current : w[static_cast<std::size_t>(l - 2)] * previous + current;
     current = table[static_cast<std::size_t>(argument)];
     previous = domain;
-    if (l < levels) domain *= size[fmt::format("n{}", l)].get<std::int64_t>();
+    if (l < levels) domain *= size[fmt::format("n{}", l)];
   }
   EXPECT_TRUE(rest.empty());
   return {current};
 }
 
-Numbers mean(const Prompt& p, const nlohmann::ordered_json& size) {
+Numbers mean(const Prompt& p, const SizeList& size) {
   const std::size_t q = size["q"], d = size["d"];
   const int finer = 2 + static_cast<int>(std::ceil(std::log2(static_cast<double>(q))));
   Numbers answers;
@@ -117,14 +117,14 @@ Numbers mean(const Prompt& p, const nlohmann::ordered_json& size) {
   return answers;
 }
 
-Numbers equal(const Prompt& p, const nlohmann::ordered_json& size) {
+Numbers equal(const Prompt& p, const SizeList& size) {
   const std::ptrdiff_t n = size["n"];
   const Numbers a(p.fields[0].begin(), p.fields[0].begin() + n + 1),
       b(p.fields[0].begin() + n + 1, p.fields[0].end());
   return yes_if(a == b);
 }
 
-Numbers disjoint(const Prompt& p, const nlohmann::ordered_json& size) {
+Numbers disjoint(const Prompt& p, const SizeList& size) {
   const std::size_t n = size["n"];
   std::set<std::size_t> members;
   for (std::size_t i = 0; i < n; ++i)
@@ -134,7 +134,7 @@ Numbers disjoint(const Prompt& p, const nlohmann::ordered_json& size) {
   return yes_if(common == 0);
 }
 
-Numbers nearest(const Prompt& p, const nlohmann::ordered_json& size) {
+Numbers nearest(const Prompt& p, const SizeList& size) {
   const std::size_t n = size["n"], d = size["d"];
   std::map<double, std::int64_t> by_product;  // the first of equals stays
   for (std::size_t i = 0; i < n; ++i) {
@@ -148,7 +148,7 @@ Numbers nearest(const Prompt& p, const nlohmann::ordered_json& size) {
 }
 
 // Depth by counting, nesting by striking out neighbours that match until nothing changes.
-Numbers nested(const Prompt& p, const nlohmann::ordered_json& size) {
+Numbers nested(const Prompt& p, const SizeList& size) {
   const std::int64_t k = size["k"], limit = size["depth"];
   Numbers word = p.fields[0];
   std::int64_t depth = 0, deepest = 0;
@@ -165,14 +165,14 @@ Numbers nested(const Prompt& p, const nlohmann::ordered_json& size) {
   return yes_if(word.empty() && deepest <= limit);
 }
 
-Numbers following(const Prompt& p, const nlohmann::ordered_json& size) {
+Numbers following(const Prompt& p, const SizeList& size) {
   const std::size_t c = size["c"];
   std::u32string s(p.fields[0].begin(), p.fields[0].end());
   const std::size_t at = s.rfind(s.substr(s.size() - (c - 1)), s.size() - c);
   return {static_cast<std::int64_t>(s[at + c - 1])};
 }
 
-Numbers at_least(const Prompt& p, const nlohmann::ordered_json& size) {
+Numbers at_least(const Prompt& p, const SizeList& size) {
   const std::ptrdiff_t n = size["n"];
   const std::int64_t sigma = size["sigma"];
   std::multiset<std::int64_t> symbols(p.fields[0].begin(), p.fields[0].begin() + n);
@@ -182,7 +182,7 @@ Numbers at_least(const Prompt& p, const nlohmann::ordered_json& size) {
 
 // Kirchhoff: the number of spanning trees is a cofactor of the Laplacian; n-1 edges with exactly one are a
 // tree.
-Numbers one_spanning_tree(const Prompt& p, const nlohmann::ordered_json& size) {
+Numbers one_spanning_tree(const Prompt& p, const SizeList& size) {
   const std::size_t n = size["n"];
   std::vector<std::vector<double>> laplacian(n, std::vector<double>(n, 0));
   for (std::size_t e = 0; e < n - 1; ++e) {
@@ -207,7 +207,7 @@ Numbers one_spanning_tree(const Prompt& p, const nlohmann::ordered_json& size) {
 }
 
 // find(i) = max{ j <= i : X_{j-1} = X_i }, places counted from 1.
-Numbers hop(const Prompt& p, const nlohmann::ordered_json& size) {
+Numbers hop(const Prompt& p, const SizeList& size) {
   const std::int64_t k = size["k"], sigma = size["sigma"];
   const auto symbol = [&](std::int64_t i) { return p.fields[0][static_cast<std::size_t>(i - 1)]; };
   Numbers answers;
@@ -223,7 +223,7 @@ Numbers hop(const Prompt& p, const nlohmann::ordered_json& size) {
   }
   return answers;
 }
-Numbers last_hop(const Prompt& p, const nlohmann::ordered_json& size) { return {hop(p, size).back()}; }
+Numbers last_hop(const Prompt& p, const SizeList& size) { return {hop(p, size).back()}; }
 
 std::vector<Case> cases() {
   return {

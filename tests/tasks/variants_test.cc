@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -187,7 +188,7 @@ TEST(Variants, nearest_keeps_its_margin) {
   for (const std::int64_t d : {1, 2, 3, 17})
     for (const std::int64_t n : {1, 2, 30}) {
       const auto nearest = task("nearest", {{"n", n}, {"d", d}, {"f", 10}});
-      const std::int64_t margin = nearest->size()["margin"].get<std::int64_t>() << 10;
+      const std::int64_t margin = nearest->size()["margin"] << 10;
       EXPECT_GT(margin, 0);
       for (const Variant variant : {Variant::uniform, Variant::zipf, Variant::adversarial})
         for (std::uint64_t index = 0; index < 20; ++index) {

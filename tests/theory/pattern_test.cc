@@ -64,7 +64,7 @@ TEST(pattern, needs_a_prompt_as_long_as_the_smallest_certified_one) {
   EXPECT_EQ(golden().context(first).outcome("full+linear", "seqcomp"), Outcome::impossible);
   EXPECT_EQ(golden().context(first - 1).outcome("full+linear", "seqcomp"), Outcome::vacuous_here);
   // The sizes printed are certified when asked for by name.
-  TaskSizes sizes{{"m", far.parameters["m"]}, {"n1", far.parameters["n1"]}};
+  TaskSizes sizes{{"m", far.parameters["m"].integer()}, {"n1", far.parameters["n1"].integer()}};
   EXPECT_EQ(golden().outcome("full+linear", "seqcomp", sizes), Outcome::impossible);
 }
 

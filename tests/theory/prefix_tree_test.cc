@@ -26,7 +26,7 @@ class AutomatonTask final : public TokenTask {
                 std::vector<std::int64_t> queries)
       : length_(length), letters_(letters), step_(std::move(step)), output_(std::move(output)), queries_(std::move(queries)) {}
   std::string_view name() const override { return "automaton"; }
-  nlohmann::ordered_json size() const override { return {{"n", length_}}; }
+  SizeList size() const override { return {{"n", length_}}; }
   AnswerSpec answer_spec() const override { return token_answer(8); }
   std::int64_t prompt_length() const override { return length_; }
   std::vector<std::int64_t> query_positions() const override { return queries_; }
@@ -174,7 +174,7 @@ class RepeatTask final : public TokenTask {
  public:
   explicit RepeatTask(bool acausal = false) : acausal_(acausal) {}
   std::string_view name() const override { return "repeat"; }
-  nlohmann::ordered_json size() const override { return {}; }
+  SizeList size() const override { return {}; }
   AnswerSpec answer_spec() const override { return token_answer(3); }
   std::int64_t prompt_length() const override { return 2; }
   std::vector<std::int64_t> query_positions() const override {

@@ -4,6 +4,8 @@
 // tests/cases/configs/*-defaults.json.
 #include "rung/spec/released/class_defaults.h"
 
+#include <nlohmann/json.hpp>
+
 namespace rung {
 namespace {
 

@@ -1,7 +1,7 @@
 // Literal defaults of configuration classes.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
 namespace rung {

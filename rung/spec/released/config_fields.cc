@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "rung/spec/checked_size.h"
 #include "rung/spec/nearest_word.h"

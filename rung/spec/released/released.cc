@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "rung/spec/checked_size.h"
 #include "rung/spec/json_text.h"
