@@ -194,7 +194,7 @@ Result<int> run(const Flags& flags) {
   const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   options.progress = [&](const SearchProgress& progress) { show_progress(progress, elapsed()); };
   options.stop = [] { return interrupted != 0; };
-  RUNG_TRY(Outcome outcome, attack(target, flags.method, options));
+  RUNG_TRY(AttackOutcome outcome, attack(target, flags.method, options));
   if (isatty(STDERR_FILENO) && elapsed() >= 1) fmt::print(stderr, "\r\033[K");
 
   if (outcome.certificate) {

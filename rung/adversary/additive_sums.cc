@@ -128,7 +128,7 @@ class Search {
                                  layout_.start_position());
   }
 
-  Result<Outcome> run() {
+  Result<AttackOutcome> run() {
     using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
     const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
@@ -284,7 +284,7 @@ class Search {
   Shares shares_;
   std::vector<Move> moves_;
   std::int64_t after_ = 0;
-  Outcome outcome_;
+  AttackOutcome outcome_;
 };
 
 Fitness fitness(const Target& target) {
@@ -302,7 +302,7 @@ Fitness fitness(const Target& target) {
           std::min(activation, static_cast<double>(target.nominal_bits)) / 2 + 18};
 }
 
-Result<Outcome> run(const Target& target, const SearchOptions& options) {
+Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
   return Search(target, options).run();
 }
 

@@ -3,7 +3,7 @@
 //
 //   auto target = open_target("model.safetensors", task);
 //   auto outcome = attack(*target, "auto", {.seconds = 60});
-//   if (outcome->verdict == Verdict::refuted) write_certificate("cert.json", *outcome->certificate);
+//   if (outcome->verdict == AttackVerdict::refuted) write_certificate("cert.json", *outcome->certificate);
 #pragma once
 
 #include <functional>
@@ -17,17 +17,12 @@
 
 namespace rung {
 
-// Types of their own beside the Verdict and Outcome of rung/theory: one program links both.
-inline namespace adversary {
-
-enum class Verdict {
+enum class AttackVerdict {
   refuted,       // a certificate was found
   inconclusive,  // the budget ended first, or no method applies
-  holds,         // every instance was run and answered rightly, or every reachable state was seen and told apart
+  holds,         // every instance was run and answered rightly
 };
-
-}  // namespace adversary
-std::string_view verdict_name(Verdict verdict);
+std::string_view verdict_name(AttackVerdict verdict);
 
 struct SearchProgress {
   std::uint64_t evaluations = 0;                    // prompts (or segments) whose state was computed
@@ -45,10 +40,8 @@ struct SearchOptions {
   std::function<bool()> stop = {};                  // true: end early (Ctrl-C), saving the checkpoint
 };
 
-inline namespace adversary {
-
-struct Outcome {
-  Verdict verdict = Verdict::inconclusive;
+struct AttackOutcome {
+  AttackVerdict verdict = AttackVerdict::inconclusive;
   std::string method;                        // the method that ended the search
   std::string reason;                        // one line: why this method, and how it ended
   std::int64_t nominal_bits = 0;
@@ -61,8 +54,6 @@ struct Outcome {
   std::map<std::string, std::string> details = {};  // what a method wants to add, shown in --json and to people
 };
 
-}  // namespace adversary
-
 struct Fitness {
   bool applies = false;
   std::string reason;       // why (not): "additive state with linear values, 640 key bits"
@@ -74,7 +65,7 @@ struct AttackMethod {
   std::string_view summary;
   Fitness (*fitness)(const Target& target);
   // REQUIRES fitness(target).applies. Errors: the outside world only (a checkpoint of another search, a full disk).
-  Result<Outcome> (*run)(const Target& target, const SearchOptions& options);
+  Result<AttackOutcome> (*run)(const Target& target, const SearchOptions& options);
   bool seeks_collision = false;  // of states behind two beginnings: pointless once none is known to exist
 };
 // Where attack() may keep searches, given options.checkpoint.
@@ -86,6 +77,6 @@ Result<const AttackMethod*> find_attack_method(std::string_view name);
 // ENSURES: `method` by name or "auto"; auto tries applicable methods from cheap to dear, each within half of what is left of the
 // budget (the last: all of it), each with a checkpoint of its own (the path and the method's name), and `reason` says why each was
 // taken. A real model is only searched for wrong answers.
-Result<Outcome> attack(const Target& target, std::string_view method, const SearchOptions& options);
+Result<AttackOutcome> attack(const Target& target, std::string_view method, const SearchOptions& options);
 
 }  // namespace rung

@@ -31,8 +31,8 @@ Fitness fitness(const Target& target) {
   return {true, fmt::format("{} bits hold the first {} tokens", bits, cut), static_cast<double>(bits) / 2};
 }
 
-Result<Outcome> run(const Target& target, const SearchOptions& options) {
-  Outcome outcome{.method = "big-bucket"};
+Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
+  AttackOutcome outcome{.method = "big-bucket"};
   RUNG_CHECK(collide_states(target, bucket(*target.task), options, outcome));
   return outcome;
 }

@@ -30,7 +30,7 @@ std::uint64_t hash_numbers(std::uint64_t start, const std::vector<std::int64_t>&
   return hash;
 }
 
-Result<void> search_birthday(const Birthday& birthday, const SearchOptions& options, Outcome& outcome) {
+Result<void> search_birthday(const Birthday& birthday, const SearchOptions& options, AttackOutcome& outcome) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
@@ -46,7 +46,7 @@ Result<void> search_birthday(const Birthday& birthday, const SearchOptions& opti
       for (std::int64_t i = begin; i < end; ++i)
         endings[static_cast<std::size_t>(i)] = birthday.evaluate(next + static_cast<std::uint64_t>(i));
     });
-    for (std::uint64_t i = 0; i < batch && outcome.verdict != Verdict::refuted; ++i) {
+    for (std::uint64_t i = 0; i < batch && outcome.verdict != AttackVerdict::refuted; ++i) {
       if (!endings[i]->ok()) return endings[i]->error();
       ++outcome.evaluations;
       for (const Ending& ending : **endings[i]) {
@@ -55,7 +55,7 @@ Result<void> search_birthday(const Birthday& birthday, const SearchOptions& opti
         if (fresh || entry->second.tag == ending.tag) continue;
         RUNG_TRY(outcome.certificate, birthday.meet(entry->second.index, next + i));
         if (!outcome.certificate) continue;
-        outcome.verdict = Verdict::refuted;
+        outcome.verdict = AttackVerdict::refuted;
         outcome.effective_bits = 2 * std::log2(static_cast<double>(next + i + 1));
         outcome.reason = fmt::format("two of {} prompts end alike, their answers differ", next + i + 1);
         break;
@@ -67,7 +67,7 @@ Result<void> search_birthday(const Birthday& birthday, const SearchOptions& opti
     if (options.progress)
       options.progress(
           {outcome.evaluations, birthday.expected_evaluations, outcome.memory_bytes, birthday.stage});
-    if (outcome.verdict == Verdict::refuted) break;
+    if (outcome.verdict == AttackVerdict::refuted) break;
     if (next >= birthday.limit || next - last_new > kNothingNew) {
       outcome.reason = "no further ending appears among these prompts, and none of those seen is shared";
       break;

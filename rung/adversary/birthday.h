@@ -28,7 +28,7 @@ struct Birthday {
 
 // Fills verdict, evaluations, effective_bits, memory, seconds and the end of the search as `reason`.
 // Determinism: the pair found depends on `evaluate` alone, not on the number of cores.
-Result<void> search_birthday(const Birthday& birthday, const SearchOptions& options, Outcome& outcome);
+Result<void> search_birthday(const Birthday& birthday, const SearchOptions& options, AttackOutcome& outcome);
 
 // A hash of numbers, and of what came before.
 std::uint64_t hash_numbers(std::uint64_t start, const std::vector<std::int64_t>& numbers);

@@ -62,7 +62,7 @@ class Refinement {
     outcome_.details["T,x0,y"] = fmt::format("{},{},{}", T_, x0_, y_);
   }
 
-  Result<Outcome> run() {
+  Result<AttackOutcome> run() {
     std::vector<Function> members;
     if (view_.first() && functions() <= kAll) {
       members = count_all();
@@ -95,7 +95,7 @@ class Refinement {
     for (const auto& members_of_one : classes) {
       RUNG_TRY(outcome_.certificate, fooling_pair(members_of_one));
       if (!outcome_.certificate) continue;
-      outcome_.verdict = Verdict::refuted;
+      outcome_.verdict = AttackVerdict::refuted;
       outcome_.reason = fmt::format("a class of {} functions that end alike for all {} questions",
                                     members_of_one.size(), T_ * x0_ * y_);
       break;
@@ -268,7 +268,7 @@ class Refinement {
   const std::int64_t domain_;  // N_1
   std::int64_t T_ = 1, x0_ = 1, y_ = 1;
   Prompt base_;
-  Outcome outcome_;
+  AttackOutcome outcome_;
   bool stopped_ = false;
   int stages_ = 0;
 };
@@ -292,7 +292,7 @@ Fitness fitness(const Target& target) {
       std::max(std::min(all, 24.0), static_cast<double>(target.nominal_bits) / 2)};
 }
 
-Result<Outcome> run(const Target& target, const SearchOptions& options) {
+Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
   return Refinement(target, options).run();
 }
 

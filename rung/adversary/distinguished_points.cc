@@ -59,7 +59,7 @@ class Search {
     fingerprint_ = search_fingerprint(target, "distinguished-points", options.seed, fmt::format("{} {} {}", walk_.length, zeros_, depth));
   }
 
-  Result<Outcome> run() {
+  Result<AttackOutcome> run() {
     RUNG_CHECK(resume());
     std::optional<Error> trouble;
     parallel_for(worker_count(), 1, [&](std::int64_t begin, std::int64_t end) {
@@ -72,7 +72,7 @@ class Search {
     });
     if (trouble) return *trouble;
     if (!certificate_) RUNG_CHECK(save());
-    Outcome outcome{.method = "distinguished-points", .nominal_bits = target_.nominal_bits};
+    AttackOutcome outcome{.method = "distinguished-points", .nominal_bits = target_.nominal_bits};
     outcome.evaluations = evaluations_;
     outcome.seconds = clock_.seconds();
     outcome.memory_bytes = table_.size() * kEntryBytes;
@@ -80,7 +80,7 @@ class Search {
     outcome.details["tokens_per_evaluation"] = std::to_string(walk_.length);
     outcome.details["distinguished_points"] = std::to_string(table_.size());
     if (certificate_) {
-      outcome.verdict = Verdict::refuted;
+      outcome.verdict = AttackVerdict::refuted;
       outcome.effective_bits = 2 * std::log2(static_cast<double>(first_collision_));
       outcome.reason = fmt::format("two beginnings leave the same state, found after 2^{:.1f} evaluations", std::log2(static_cast<double>(first_collision_)));
       outcome.certificate = std::move(certificate_);
@@ -230,7 +230,7 @@ Fitness fitness(const Target& target) {
   return {true, fmt::format("a recurrent state of {} bits, as a black box", target.nominal_bits), bits / 2};
 }
 
-Result<Outcome> run(const Target& target, const SearchOptions& options) {
+Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
   RUNG_TRY(auto kernel, make_state_kernel(target, *beginnings(*target.task, kMostRows)));
   return Search(target, options, std::move(kernel)).run();
 }

@@ -37,8 +37,8 @@ Fitness fitness(const Target& target) {
           cached ? bits / 2 : std::max(bits / 2, kAfterCollisions)};
 }
 
-Result<Outcome> run(const Target& target, const SearchOptions& options) {
-  Outcome outcome{.method = "flip", .nominal_bits = target.nominal_bits};
+Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
+  AttackOutcome outcome{.method = "flip", .nominal_bits = target.nominal_bits};
   const PromptFamily family(*target.task, options.seed);
   const auto queries = target.task->query_positions();
   // Where the family shares its beginning and is asked once, at the end, only what differs is computed.

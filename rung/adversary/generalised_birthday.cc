@@ -48,8 +48,8 @@ class Search {
   Search(const Target& target, const SearchOptions& options, std::unique_ptr<StateKernel> kernel)
       : target_(target), options_(options), clock_(options), kernel_(std::move(kernel)), state_(additive_state(target, *kernel_)) {}
 
-  Result<Outcome> run() {
-    Outcome outcome{.method = "generalised-birthday", .nominal_bits = target_.nominal_bits};
+  Result<AttackOutcome> run() {
+    AttackOutcome outcome{.method = "generalised-birthday", .nominal_bits = target_.nominal_bits};
     const auto slots = static_cast<std::int64_t>(state_.terms.size());
     const std::int64_t bits = state_.numbers * state_.bits;
     const auto tree = choose_tree(bits, slots, std::log2(static_cast<double>(kernel_->space().slots[0].rows.size())));
@@ -80,7 +80,7 @@ class Search {
     outcome.evaluations = evaluations_;
     outcome.seconds = clock_.seconds();
     outcome.memory_bytes = memory_;
-    if (outcome.certificate) outcome.verdict = Verdict::refuted;
+    if (outcome.certificate) outcome.verdict = AttackVerdict::refuted;
     outcome.reason = outcome.certificate ? fmt::format("{} lists of 2^{:.1f} differences, {} bits a join", 1 << tree_.levels, std::log2(static_cast<double>(length_)), tree_.window)
                                          : fmt::format("no solution in {} trees before the budget ended", attempts);
     return outcome;
@@ -212,7 +212,7 @@ Fitness fitness(const Target& target) {
   return {true, fmt::format("an additive state of {} bits, 2^{} lists", bits, tree->levels), tree->lg_work()};
 }
 
-Result<Outcome> run(const Target& target, const SearchOptions& options) {
+Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
   RUNG_TRY(auto kernel, make_state_kernel(target, *beginnings(*target.task, kMostRows)));
   return Search(target, options, std::move(kernel)).run();
 }

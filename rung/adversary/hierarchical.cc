@@ -74,8 +74,8 @@ class Search {
     memory_ = tables_ = std::uint64_t{2 * 16} << table_bits();
   }
 
-  Result<Outcome> run() {
-    Outcome outcome{.method = "hierarchical", .nominal_bits = target_.nominal_bits};
+  Result<AttackOutcome> run() {
+    AttackOutcome outcome{.method = "hierarchical", .nominal_bits = target_.nominal_bits};
     const std::int64_t depth = kernel_->layers();
     const std::vector<std::int64_t> empty(static_cast<std::size_t>(kernel_->numbers(depth)), 0);
     for (std::uint64_t attempt = 0; !clock_.over(); ++attempt) {
@@ -84,7 +84,7 @@ class Search {
       if (!segment) break;
       RUNG_TRY(outcome.certificate, certify_beginnings(target_, kernel_->space().prefix(segment->one), kernel_->space().prefix(segment->two)));
       if (!outcome.certificate) continue;
-      outcome.verdict = Verdict::refuted;
+      outcome.verdict = AttackVerdict::refuted;
       outcome.details["tokens"] = std::to_string(segment->one.size());
       break;
     }
@@ -251,7 +251,7 @@ Fitness fitness(const Target& target) {
   return {true, fmt::format("{} layers of up to {} bits, one after the other", stateful, most), half + std::log2(1.25 * tokens)};
 }
 
-Result<Outcome> run(const Target& target, const SearchOptions& options) {
+Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
   RUNG_TRY(auto kernel, make_state_kernel(target, *beginnings(*target.task, kMostRows)));
   return Search(target, options, std::move(kernel)).run();
 }

@@ -99,8 +99,8 @@ class Search {
     values_ = std::move(*values);
   }
 
-  Result<Outcome> run() {
-    Outcome outcome{.method = "lattice", .nominal_bits = target_.nominal_bits};
+  Result<AttackOutcome> run() {
+    AttackOutcome outcome{.method = "lattice", .nominal_bits = target_.nominal_bits};
     const auto slots = static_cast<std::int64_t>(values_.keys.size());
     const auto entries = static_cast<std::int64_t>(values_.live.size());
     const double bits = static_cast<double>(entries) * (state_.wraps ? std::min(values_.key_bits, state_.bits) : values_.key_bits);
@@ -125,7 +125,7 @@ class Search {
     }
     outcome.evaluations = reductions_;
     outcome.seconds = clock_.seconds();
-    if (outcome.certificate) outcome.verdict = Verdict::refuted;
+    if (outcome.certificate) outcome.verdict = AttackVerdict::refuted;
     outcome.reason = outcome.certificate ? fmt::format("a vector of {} positions with entries up to {} leaves the state unchanged", positions_, smallest)
                                          : fmt::format("the shortest vector found has an entry of {}; at most {} is a value", smallest, values_.rows - 1);
     return outcome;
@@ -151,7 +151,7 @@ class Search {
   }
 
   // The first row that is zero behind the positions and small in front is a pair.
-  Result<void> read(const fplll::ZZ_mat<mpz_t>& basis, std::int64_t& smallest, Outcome& outcome) {
+  Result<void> read(const fplll::ZZ_mat<mpz_t>& basis, std::int64_t& smallest, AttackOutcome& outcome) {
     for (int row = 0; row < basis.get_rows() && !outcome.certificate; ++row) {
       bool kernel = true;
       for (int col = static_cast<int>(positions_); col < basis.get_cols(); ++col) kernel = kernel && mpz_sgn(basis[row][col].get_data()) == 0;
@@ -185,7 +185,7 @@ class Search {
 };
 #endif
 
-Result<Outcome> run([[maybe_unused]] const Target& target, [[maybe_unused]] const SearchOptions& options) {
+Result<AttackOutcome> run([[maybe_unused]] const Target& target, [[maybe_unused]] const SearchOptions& options) {
 #ifdef RUNG_HAS_FPLLL
   RUNG_TRY(auto kernel, make_state_kernel(target, *beginnings(*target.task, kMostRows)));
   return Search(target, options, std::move(kernel)).run();

@@ -20,11 +20,11 @@
 
 namespace rung {
 
-std::string_view verdict_name(Verdict verdict) {
+std::string_view verdict_name(AttackVerdict verdict) {
   switch (verdict) {
-    case Verdict::refuted: return "refuted";
-    case Verdict::inconclusive: return "inconclusive";
-    case Verdict::holds: return "holds";
+    case AttackVerdict::refuted: return "refuted";
+    case AttackVerdict::inconclusive: return "inconclusive";
+    case AttackVerdict::holds: return "holds";
   }
   return "?";
 }
@@ -62,7 +62,7 @@ std::vector<std::string> checkpoint_paths(const std::string& checkpoint) {
   return paths;
 }
 
-Result<Outcome> attack(const Target& target, std::string_view name, const SearchOptions& options) {
+Result<AttackOutcome> attack(const Target& target, std::string_view name, const SearchOptions& options) {
   if (name != "auto") {
     RUNG_TRY(const AttackMethod* method, find_attack_method(name));
     if (!target.exact() && method->name != "wrong-answer")
@@ -87,7 +87,7 @@ Result<Outcome> attack(const Target& target, std::string_view name, const Search
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-  Outcome total{.method = "auto", .reason = "", .nominal_bits = target.nominal_bits};
+  AttackOutcome total{.method = "auto", .reason = "", .nominal_bits = target.nominal_bits};
   bool no_collision = false;
   for (const auto& candidate : candidates) {
     if (no_collision && candidate.method->seeks_collision) continue;
@@ -105,7 +105,7 @@ Result<Outcome> attack(const Target& target, std::string_view name, const Search
     total.method = outcome.method;
     no_collision = no_collision || outcome.no_collision;
     if (outcome.effective_bits) total.effective_bits = outcome.effective_bits;
-    if (outcome.verdict != Verdict::inconclusive) {
+    if (outcome.verdict != AttackVerdict::inconclusive) {
       total.verdict = outcome.verdict;
       total.certificate = std::move(outcome.certificate);
       break;

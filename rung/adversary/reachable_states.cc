@@ -58,10 +58,10 @@ class Search {
         bits_(static_cast<int>(kernel_->bits(depth_))), now_(bits_), next_(bits_),
         fingerprint_(search_fingerprint(target, "reachable", 0, std::to_string(bits_))) {}
 
-  Result<Outcome> run() {
+  Result<AttackOutcome> run() {
     RUNG_CHECK(find_pair());
     RUNG_TRY(const bool complete, count_all());
-    Outcome outcome{.method = "reachable", .nominal_bits = target_.nominal_bits};
+    AttackOutcome outcome{.method = "reachable", .nominal_bits = target_.nominal_bits};
     outcome.evaluations = evaluations_;
     outcome.seconds = clock_.seconds();
     outcome.memory_bytes = 2 * now_.words() * 8;
@@ -78,7 +78,7 @@ class Search {
     const std::string counted = complete ? fmt::format("exactly {} states (2^{:.2f}) are reachable by 2^{:.2f} beginnings", levels_.back(), *outcome.effective_bits, all)
                                          : fmt::format("{} states after {} of {} tokens when the budget ended", levels_.back(), levels_.size() - 1, kernel_->space().slots.size());
     if (outcome.certificate) {
-      outcome.verdict = Verdict::refuted;
+      outcome.verdict = AttackVerdict::refuted;
       outcome.reason = counted;
     } else {
       outcome.no_collision = complete && std::abs(*outcome.effective_bits - all) < 1e-9;
@@ -239,11 +239,11 @@ Fitness fitness(const Target& target) {
   return {true, fmt::format("a state of {} bits can be listed", target.nominal_bits), work + std::log2(static_cast<double>(space->slots[0].rows.size()))};
 }
 
-Result<Outcome> run(const Target& target, const SearchOptions& options) {
+Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
   RUNG_TRY(auto kernel, make_state_kernel(target, *beginnings(*target.task, kMostChoices)));
   const std::uint64_t needed = (std::uint64_t{2} << kernel->bits(kernel->layers())) / 8 + 16;
   if (needed > options.memory_bytes)
-    return Outcome{.method = "reachable", .reason = fmt::format("two sets of states need {} bytes; --memory allows {}", needed, options.memory_bytes), .nominal_bits = target.nominal_bits};
+    return AttackOutcome{.method = "reachable", .reason = fmt::format("two sets of states need {} bytes; --memory allows {}", needed, options.memory_bytes), .nominal_bits = target.nominal_bits};
   return Search(target, options, std::move(kernel)).run();
 }
 

@@ -157,7 +157,7 @@ Result<std::vector<ScalingPoint>> attack_scaling(const ScalingOptions& options) 
       if (const auto tokens = outcome.details.find("tokens"); tokens != outcome.details.end()) point.tokens = tokens->second;
       if (options.point) options.point(point);
       points.push_back(std::move(point));
-      if (points.back().verdict == Verdict::inconclusive && series.method != "reachable") break;  // larger ones cost more
+      if (points.back().verdict == AttackVerdict::inconclusive && series.method != "reachable") break;  // larger ones cost more
     }
   }
   return points;

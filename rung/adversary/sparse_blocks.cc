@@ -69,7 +69,7 @@ class Search {
     outcome_.reason = "the budget ended before two blocks met";
   }
 
-  Result<Outcome> two_sum() {
+  Result<AttackOutcome> two_sum() {
     const auto size = target_.task->size();
     const std::int64_t n = size.at("n").get<std::int64_t>(), M = size.at("M").get<std::int64_t>(),
                        B = view_.shape().block;
@@ -125,7 +125,7 @@ class Search {
     return outcome_;
   }
 
-  Result<Outcome> any_task() {
+  Result<AttackOutcome> any_task() {
     const std::int64_t B = view_.shape().block;
     bool reads = false;
     for (std::uint64_t context = 0; context < kContexts && !late(); ++context)
@@ -178,7 +178,7 @@ class Search {
   const Target& target_;
   const SparseView& view_;
   const SearchOptions& options_;
-  Outcome outcome_;
+  AttackOutcome outcome_;
 };
 
 Fitness fitness(const Target& target) {
@@ -192,7 +192,7 @@ Fitness fitness(const Target& target) {
           static_cast<double>(view->message_bits()) / 2};
 }
 
-Result<Outcome> run(const Target& target, const SearchOptions& options) {
+Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
   const auto view = SparseView::make(target);
   Search search(target, *view, options);
   RUNG_TRY(auto outcome, target.task->name() == "two-sum" ? search.two_sum() : search.any_task());

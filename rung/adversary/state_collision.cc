@@ -43,8 +43,8 @@ Fitness fitness(const Target& target) {
           static_cast<double>(target.nominal_bits) / 2 + kAfterOthers};
 }
 
-Result<Outcome> run(const Target& target, const SearchOptions& options) {
-  Outcome outcome{.method = "states", .nominal_bits = target.nominal_bits};
+Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
+  AttackOutcome outcome{.method = "states", .nominal_bits = target.nominal_bits};
   const auto places = cuts(*target.task);
   for (std::size_t i = 0; i < places.size(); ++i) {
     SearchOptions share = options;
@@ -66,7 +66,7 @@ std::optional<std::string> unbounded_state(const Target& target) {
 }
 
 Result<void> collide_states(const Target& target, std::int64_t cut, const SearchOptions& options,
-                            Outcome& outcome) {
+                            AttackOutcome& outcome) {
   const Task& task = *target.task;
   RUNG_REQUIRE(cut >= 1 && cut < target.length(), "cut={} of {}", cut, target.length());
   const std::int64_t bits = nominal_state_bits(target.weights, target.layers, cut);

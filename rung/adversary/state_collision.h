@@ -16,6 +16,6 @@ std::optional<std::string> unbounded_state(const Target& target);
 // it. Fills the outcome. REQUIRES 1 <= cut < T, bounded state. Labels a pair `forced` where
 // docs/certificate_v1.md says so.
 Result<void> collide_states(const Target& target, std::int64_t cut, const SearchOptions& options,
-                            Outcome& outcome);
+                            AttackOutcome& outcome);
 
 }  // namespace rung

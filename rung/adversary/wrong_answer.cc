@@ -31,12 +31,12 @@ Fitness fitness(const Target& target) {
   return {true, target.exact() ? "any model may be wrong somewhere" : "a float model is only searched for wrong answers; rung quantise leads to collisions", 64};
 }
 
-Result<Outcome> run(const Target& target, const SearchOptions& options) {
+Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   const auto late = [&] { return elapsed() > options.seconds || (options.stop && options.stop()); };
-  Outcome outcome{.method = "wrong-answer", .nominal_bits = target.nominal_bits};
+  AttackOutcome outcome{.method = "wrong-answer", .nominal_bits = target.nominal_bits};
   const Task& task = *target.task;
 
   EvaluationOptions evaluation{.seed = options.seed, .count = kBatch, .keep_wrong = 1, .stop = late};
@@ -49,7 +49,7 @@ Result<Outcome> run(const Target& target, const SearchOptions& options) {
     if (result.wrong.empty()) return false;
     RUNG_TRY(outcome.certificate, certify_wrong_answer(target, result.wrong.front().instance.prompt));
     RUNG_REQUIRE(outcome.certificate.has_value(), "a wrong instance was answered rightly the second time");
-    outcome.verdict = Verdict::refuted;
+    outcome.verdict = AttackVerdict::refuted;
     outcome.reason = "an instance is answered wrongly; a weaker certificate than two inputs that cannot be told apart";
     return true;
   };
@@ -60,7 +60,7 @@ Result<Outcome> run(const Target& target, const SearchOptions& options) {
     RUNG_TRY(const auto all, evaluate(*target.machine, target.weights, task, evaluation));
     RUNG_TRY(const bool wrong, refute(all));
     if (!wrong) {
-      outcome.verdict = all.stopped ? Verdict::inconclusive : Verdict::holds;
+      outcome.verdict = all.stopped ? AttackVerdict::inconclusive : AttackVerdict::holds;
       outcome.reason = all.stopped ? "the budget ended before every instance was run" : fmt::format("all {} instances are answered rightly", all.instances);
     }
   } else {

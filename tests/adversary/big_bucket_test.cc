@@ -6,8 +6,8 @@
 namespace rung {
 namespace {
 
-void expect_collision(const Target& target, const Outcome& outcome, std::int64_t cut, ClaimLabel label) {
-  ASSERT_EQ(outcome.verdict, Verdict::refuted) << outcome.reason;
+void expect_collision(const Target& target, const AttackOutcome& outcome, std::int64_t cut, ClaimLabel label) {
+  ASSERT_EQ(outcome.verdict, AttackVerdict::refuted) << outcome.reason;
   const auto& claim = std::get<CollisionClaim>(outcome.certificate->claim);
   EXPECT_EQ(claim.cut, cut);
   EXPECT_EQ(claim.pair.label, label);

@@ -3,10 +3,10 @@
 namespace rung {
 namespace {
 
-void expect_pair(const Target& target, const Result<Outcome>& outcome) {
+void expect_pair(const Target& target, const Result<AttackOutcome>& outcome) {
   ASSERT_TRUE(outcome);
   for (const auto& [name, text] : outcome->details) SCOPED_TRACE(name + ": " + text);
-  ASSERT_EQ(outcome->verdict, Verdict::refuted) << outcome->reason;
+  ASSERT_EQ(outcome->verdict, AttackVerdict::refuted) << outcome->reason;
   const auto& claim = std::get<FoolingPairClaim>(outcome->certificate->claim);
   const std::vector<std::int64_t> wanted{claim.pair.position};
   const auto one = target.machine->forward(claim.pair.first, wanted),

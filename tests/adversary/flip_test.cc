@@ -26,7 +26,7 @@ TEST(flip, cannot_fool_models_that_solve_their_task) {
         name, name == "eva" ? TaskSizes{{"n", 6}} : TaskSizes{{"L", 2}, {"m", 3}, {"n1", 2}});
     const auto outcome = attack(target, "flip", {.seconds = 0.5});
     ASSERT_TRUE(outcome);
-    EXPECT_EQ(outcome->verdict, Verdict::inconclusive);
+    EXPECT_EQ(outcome->verdict, AttackVerdict::inconclusive);
     EXPECT_FALSE(outcome->certificate);
   }
 }
@@ -84,7 +84,7 @@ TEST(flip, one_full_layer_and_a_hundred_linear_ones_are_fooled_where_theory_says
   EXPECT_EQ(target.layers.size(), 101u);
   const auto outcome = attack(target, "flip", {.seconds = 60});
   ASSERT_TRUE(outcome);
-  ASSERT_EQ(outcome->verdict, Verdict::refuted) << outcome->reason;
+  ASSERT_EQ(outcome->verdict, AttackVerdict::refuted) << outcome->reason;
   expect_fooled(target, *outcome->certificate);
   const auto& claim = std::get<FoolingPairClaim>(outcome->certificate->claim);
   EXPECT_EQ(claim.pair.label, ClaimLabel::forced);
@@ -98,7 +98,7 @@ TEST(flip, finds_pairs_of_other_tasks_and_architectures) {
                                  task_of("eva", {{"n", 16}}));
   const auto outcome = attack(eva, "flip", {.seconds = 60});
   ASSERT_TRUE(outcome);
-  ASSERT_EQ(outcome->verdict, Verdict::refuted) << outcome->reason;
+  ASSERT_EQ(outcome->verdict, AttackVerdict::refuted) << outcome->reason;
   expect_fooled(eva, *outcome->certificate);
   EXPECT_EQ(std::get<FoolingPairClaim>(outcome->certificate->claim).pair.label, ClaimLabel::found);
 }

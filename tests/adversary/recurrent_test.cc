@@ -11,8 +11,8 @@ namespace rung {
 namespace {
 
 // What a collision certificate claims, checked once more by hand.
-void expect_collision(const Target& target, const Outcome& outcome) {
-  ASSERT_EQ(outcome.verdict, Verdict::refuted) << outcome.reason;
+void expect_collision(const Target& target, const AttackOutcome& outcome) {
+  ASSERT_EQ(outcome.verdict, AttackVerdict::refuted) << outcome.reason;
   ASSERT_TRUE(outcome.certificate);
   const auto& claim = std::get<CollisionClaim>(outcome.certificate->claim);
   EXPECT_NE(claim.pair.first, claim.pair.second);
@@ -44,7 +44,7 @@ TEST(reachable_states, are_all_different_in_a_model_that_stores_the_function) {
   ASSERT_TRUE(method);
   const auto outcome = attack(target, "reachable", {});
   ASSERT_TRUE(outcome) << outcome.error().message;
-  EXPECT_EQ(outcome->verdict, Verdict::inconclusive);
+  EXPECT_EQ(outcome->verdict, AttackVerdict::inconclusive);
   EXPECT_EQ(outcome->details.at("states"), "256");
 }
 
@@ -53,7 +53,7 @@ TEST(reachable_states, resumes_where_the_checkpoint_stands) {
   const auto target = random_target({.architecture = "mamba2(heads=1,dim=1,state=2)*2", .width = 3, .precision = 4}, task_of("eva", {{"n", 6}}));
   const auto outcome = attack(target, "reachable", {.seconds = 0});
   ASSERT_TRUE(outcome);
-  EXPECT_EQ(outcome->verdict, Verdict::inconclusive);
+  EXPECT_EQ(outcome->verdict, AttackVerdict::inconclusive);
 }
 
 TEST(distinguished_points, find_a_collision_of_forty_bits) {
@@ -98,7 +98,7 @@ TEST(distinguished_points, resume_from_a_checkpoint_and_refuse_a_foreign_one) {
   SearchOptions options{.seconds = 0.3, .checkpoint = path};
   const auto first = attack(large, "distinguished-points", options);
   ASSERT_TRUE(first);
-  ASSERT_EQ(first->verdict, Verdict::inconclusive);
+  ASSERT_EQ(first->verdict, AttackVerdict::inconclusive);
   const auto second = attack(large, "distinguished-points", options);
   ASSERT_TRUE(second);
   EXPECT_GT(second->evaluations, first->evaluations);
@@ -167,7 +167,7 @@ TEST(attack, goes_on_to_wrong_answers_once_no_collision_exists_and_resumes_its_o
   for (int round = 0; round < 2; ++round) {
     const auto outcome = attack(target, "auto", options);
     ASSERT_TRUE(outcome) << outcome.error().message;
-    EXPECT_EQ(outcome->verdict, Verdict::refuted) << outcome->reason;
+    EXPECT_EQ(outcome->verdict, AttackVerdict::refuted) << outcome->reason;
   }
   for (const auto& file : checkpoint_paths(path)) std::remove(file.c_str());
 }
@@ -191,16 +191,16 @@ TEST(reachable_states, need_no_more_memory_than_allowed) {
   const auto target = random_target({.architecture = "mamba2(heads=1,dim=1,state=2)*2", .width = 3, .precision = 4}, task_of("eva", {{"n", 6}}));
   const auto outcome = attack(target, "reachable", {.memory_bytes = 1000});
   ASSERT_TRUE(outcome);
-  EXPECT_EQ(outcome->verdict, Verdict::inconclusive);
+  EXPECT_EQ(outcome->verdict, AttackVerdict::inconclusive);
   EXPECT_NE(outcome->reason.find("--memory"), std::string::npos);
-  EXPECT_EQ(attack(target, "auto", {.memory_bytes = 1000})->verdict, Verdict::refuted);
+  EXPECT_EQ(attack(target, "auto", {.memory_bytes = 1000})->verdict, AttackVerdict::refuted);
 }
 
 TEST(attack, chooses_by_structure_and_says_why) {
   const auto target = linear_values_target(64, 24, 8, Accumulator::exact, {});
   const auto outcome = attack(target, "auto", {.seconds = 60});
   ASSERT_TRUE(outcome);
-  EXPECT_EQ(outcome->verdict, Verdict::refuted);
+  EXPECT_EQ(outcome->verdict, AttackVerdict::refuted);
   EXPECT_NE(outcome->reason.find("linear values"), std::string::npos) << outcome->reason;
 }
 

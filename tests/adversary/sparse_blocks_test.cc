@@ -4,8 +4,8 @@
 namespace rung {
 namespace {
 
-void expect_sparse_pair(const Target& target, const Outcome& outcome, ClaimLabel label) {
-  ASSERT_EQ(outcome.verdict, Verdict::refuted) << outcome.reason;
+void expect_sparse_pair(const Target& target, const AttackOutcome& outcome, ClaimLabel label) {
+  ASSERT_EQ(outcome.verdict, AttackVerdict::refuted) << outcome.reason;
   const auto& claim = std::get<SparsePairClaim>(outcome.certificate->claim);
   EXPECT_EQ(claim.pair.label, label);
   EXPECT_EQ(claim.message_bits.has_value(), label == ClaimLabel::forced);

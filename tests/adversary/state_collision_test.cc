@@ -16,7 +16,7 @@ TEST(state_collision, cannot_break_a_model_that_keeps_everything) {
   const auto target = constructed_target("eva", {{"n", 5}}, {{"by", "linear"}});
   const auto outcome = attack(target, "states", {.seconds = 0.5});
   ASSERT_TRUE(outcome);
-  EXPECT_EQ(outcome->verdict, Verdict::inconclusive) << outcome->reason;
+  EXPECT_EQ(outcome->verdict, AttackVerdict::inconclusive) << outcome->reason;
 }
 
 TEST(state_collision, finds_the_cut_where_something_must_be_remembered) {
@@ -25,7 +25,7 @@ TEST(state_collision, finds_the_cut_where_something_must_be_remembered) {
                                     task_of("equality", {{"n", 8}}));
   const auto outcome = attack(target, "states", {.seconds = 30});
   ASSERT_TRUE(outcome);
-  ASSERT_EQ(outcome->verdict, Verdict::refuted) << outcome->reason;
+  ASSERT_EQ(outcome->verdict, AttackVerdict::refuted) << outcome->reason;
   const auto& claim = std::get<CollisionClaim>(outcome->certificate->claim);
   const auto one = states_after(target, claim.pair.first, claim.cut),
              two = states_after(target, claim.pair.second, claim.cut);

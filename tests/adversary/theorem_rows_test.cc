@@ -121,7 +121,7 @@ TEST_P(theorem_row, has_an_attack_with_a_certificate) {
   EXPECT_EQ(said == "impossible", row.bites) << said;
   const auto outcome = attack(target, row.method, {.seconds = 60});
   ASSERT_TRUE(outcome) << outcome.error().message;
-  ASSERT_EQ(outcome->verdict, Verdict::refuted) << outcome->reason;
+  ASSERT_EQ(outcome->verdict, AttackVerdict::refuted) << outcome->reason;
   const auto& claim = outcome->certificate->claim;
   EXPECT_EQ(claim_kind(claim), row.kind);
   const EndAlike& pair = std::visit(
