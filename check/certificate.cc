@@ -183,6 +183,28 @@ class Verification {
     return row;
   }
 
+  // Beginnings that every solver must keep apart: after c <= positions positions min(c / stride, most_entries) entries of
+  // `alphabet` values each are free; `sets`: what counts is the set of the values.
+  struct Beginnings {
+    std::int64_t alphabet = 0, positions = 0, stride = 1, most_entries = kLargestNumber;
+    bool sets = false;
+  };
+  Beginnings beginnings() const {
+    const auto& name = task_->name;
+    const auto size = [&](const char* what) { return task_->size.at(what); };
+    if (name == "eva") return {size("n"), size("n")};
+    if (name == "index" || name == "retrieval") return {size("sigma"), size("n")};
+    if (name == "mqar") return {size("sigma"), 2 * size("n"), 2, size("M")};
+    if (name == "two-sum") return {size("M"), size("n"), 1, kLargestNumber, true};
+    if (name == "equality" || name == "disjointness") return {2, size("n")};
+    if (name == "seqcomp" && task_->options.empty()) {
+      std::int64_t values = size("m");
+      for (std::int64_t level = 1; level < size("L"); ++level) values *= task_->size.at(text("n", level));
+      return {values, values};
+    }
+    throw Rejected("no family of beginnings is known for this task: nothing is forced");
+  }
+
   void collision() {
     const Pair pair = read_pair();
     const std::int64_t cut = claim_.number("cut", 1), bits = claim_.number("nominal_bits");
@@ -221,16 +243,18 @@ class Verification {
     say(text("after ", cut, " positions both prompts leave the same ", numbers, " numbers, ", counted, " bits, in ", claimed.size(), " layers"));
     if (!pair.forced) return;
     const std::int64_t alphabet = claim_.number("alphabet", 1);
-    holds(task_->name == "eva" || task_->name == "index", "a forced collision speaks of eva or index");
-    holds(alphabet == task_->size.at(task_->name == "eva" ? "n" : "sigma"), "alphabet is not the task's");
+    const Beginnings family = beginnings();
+    holds(alphabet == family.alphabet, "alphabet is not the task's");
     for (const std::int64_t c : {cut, cut - 1}) {
-      if (c < 1 || c > task_->size.at("n") || row_at(pair.first, c) != row_at(pair.second, c)) continue;
+      if (c < 1 || c > family.positions || row_at(pair.first, c) != row_at(pair.second, c)) continue;
       model_->reset();
       model_->feed(pair.first, c, {});
       std::int64_t states = 0;
       for (const auto& state : model_->states()) states += state.bits;
-      if (!power_exceeds(alphabet, c, states)) continue;
-      say(text("forced: ", alphabet, "^", c, " prefixes, 2^", states, " states"));
+      const std::int64_t entries = std::min(c / family.stride, family.most_entries);
+      if (!(family.sets ? subsets_exceed(alphabet, entries, states) : power_exceeds(alphabet, entries, states))) continue;
+      say(family.sets ? text("forced: sets of up to ", entries, " of ", alphabet, " values, 2^", states, " states")
+                      : text("forced: ", alphabet, "^", entries, " prefixes, 2^", states, " states"));
       return;
     }
     throw Rejected("the prefixes are no more than the states: nothing is forced");

@@ -24,6 +24,18 @@ bool power_exceeds(std::int64_t base, Int exponent, Int bits) {
   return above_power(boost::multiprecision::pow(cpp_int(base), static_cast<unsigned>(exponent)), static_cast<std::int64_t>(bits));
 }
 
+bool subsets_exceed(std::int64_t n, std::int64_t most, std::int64_t bits) {
+  most = std::min(most, n);
+  if (most > kMostFactors) throw OutOfResources("a sum of more than 2^16 binomial coefficients");
+  cpp_int value = 1, sum = 0;
+  for (std::int64_t j = 1; j <= most; ++j) {
+    value = value * (n - j + 1) / j;
+    sum += value;
+    if (above_power(sum, bits)) return true;
+  }
+  return false;
+}
+
 bool binomial_exceeds(std::int64_t n, std::int64_t k, std::int64_t bits) {
   if (k > n) return false;
   k = std::min(k, n - k);

@@ -76,10 +76,21 @@ void label_fooling_pair(const Target& target, Certificate& certificate) {
 }
 
 bool collision_is_forced(const Task& task, std::int64_t cut, std::int64_t bits) {
-  if (task.name() != "eva" && task.name() != "index") return false;
+  const std::string_view name = task.name();
   const auto size = task.size();
-  const std::int64_t sigma = size.at(task.name() == "eva" ? "n" : "sigma").get<std::int64_t>();
-  return cut <= size.at("n").get<std::int64_t>() && !bits_suffice(bits, Count::power(sigma, cut));
+  const auto of = [&](const char* what) { return size.at(what).get<std::int64_t>(); };
+  const auto outgrown = [&](const Count& beginnings) { return !bits_suffice(bits, beginnings); };
+  if (cut < 1 || !task.built_in()) return false;
+  if (name == "eva") return cut <= of("n") && outgrown(Count::power(of("n"), cut));
+  if (name == "index" || name == "retrieval") return cut <= of("n") && outgrown(Count::power(of("sigma"), cut));
+  if (name == "mqar") return cut <= 2 * of("n") && outgrown(Count::power(of("sigma"), std::min(cut / 2, of("M"))));
+  if (name == "two-sum") return cut <= of("n") && outgrown(Count::subsets(of("M"), cut));
+  if (name == "equality" || name == "disjointness") return cut <= of("n") && outgrown(Count::power(2, cut));
+  if (const auto layout = seqcomp_layout(task)) {
+    const std::int64_t values = layout->domain(layout->levels() - 1);
+    return cut <= values && outgrown(Count::power(values, cut));
+  }
+  return false;
 }
 
 }  // namespace rung

@@ -28,9 +28,9 @@ std::optional<FoolingPairClaim::Proof> forced_proof(const Target& target);
 // speaks.
 void label_fooling_pair(const Target& target, Certificate& certificate);
 
-// Whether σ^cut > 2^bits, exactly, for the first cut <= n values of eva or index: every two of them can be
-// told apart, so two of them share a state of so many bits. Never for other tasks, of which the format has no
-// count.
+// Whether the task has more than 2^bits beginnings of `cut` positions that some common ending separates
+// pairwise, counted exactly as docs/certificate_v1.md counts them (eva, index, retrieval, mqar, two-sum,
+// equality, disjointness, seqcomp): two of them share a state of so many bits. Never for other tasks.
 bool collision_is_forced(const Task& task, std::int64_t cut, std::int64_t bits);
 
 }  // namespace rung

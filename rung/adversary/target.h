@@ -61,7 +61,7 @@ std::optional<std::pair<Prompt, Prompt>> separate(const Task& task, const Prompt
                                                   std::int64_t tries, std::uint64_t seed);
 
 // Two beginnings of equal length: completed by separate() and certified as a collision behind them. The label is `forced` where
-// the theorem forces a collision (eva, index: more functions than states), else `found`.
+// the theorem forces a collision (more beginnings that must be kept apart than states), else `found`.
 Result<std::optional<Certificate>> certify_beginnings(const Target& target, const Prompt& first, const Prompt& second);
 
 CertifiedTask certified_task(const Task& task);

@@ -65,17 +65,27 @@ struct ClaimWriter {
   const CertifiedTask& task;
   const std::vector<std::string>& names = task.field_names;
 
+  // The values that one entry of a beginning can take, as the format page lists them.
+  std::int64_t alphabet() const {
+    if (task.name == "equality" || task.name == "disjointness") return 2;
+    if (task.name == "two-sum") return task.size.at("M");
+    if (task.name == "seqcomp") {
+      std::int64_t values = task.size.at("m");
+      for (std::int64_t level = 1; level < task.size.at("L"); ++level) values *= task.size.at(fmt::format("n{}", level));
+      return values;
+    }
+    const auto sigma = task.size.find(task.size.contains("sigma") ? "sigma" : "n");
+    RUNG_REQUIRE(sigma != task.size.end(), "a forced collision of {} without an alphabet", task.name);
+    return sigma->second;
+  }
+
   Json operator()(const CollisionClaim& c) const {
     Json claim = Json::object();
     add_pair(claim, c.pair, names);
     claim["cut"] = c.cut;
     claim["states"] = c.states;
     claim["nominal_bits"] = c.nominal_bits;
-    if (c.pair.label == ClaimLabel::forced) {
-      const auto sigma = task.size.find(task.size.contains("sigma") ? "sigma" : "n");
-      RUNG_REQUIRE(sigma != task.size.end(), "a forced collision of {} without an alphabet", task.name);
-      claim["alphabet"] = sigma->second;
-    }
+    if (c.pair.label == ClaimLabel::forced) claim["alphabet"] = alphabet();
     return claim;
   }
   Json operator()(const SparsePairClaim& c) const {

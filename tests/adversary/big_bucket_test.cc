@@ -73,19 +73,19 @@ TEST(big_bucket, breaks_other_bases_depths_and_tasks) {
             "mqar",
             {{"n", 10}, {"M", 12}, {"sigma", 5}},
             16,
-            ClaimLabel::found},
+            ClaimLabel::forced},
            {"loglinear(base=linear,heads=1,dim=2)",
             "retrieval",
             {{"n", 16}, {"D", 8}, {"sigma", 6}},
             16,
-            ClaimLabel::found},
+            ClaimLabel::forced},
            {"loglinear(base=linear,heads=1,dim=2)*2", "eva", {{"n", 32}}, 32, ClaimLabel::forced},
-           {"loglinear(base=linear,heads=1,dim=2)", "two-sum", {{"n", 20}}, 16, ClaimLabel::found},
+           {"loglinear(base=linear,heads=1,dim=2)", "two-sum", {{"n", 20}}, 16, ClaimLabel::forced},
            {"loglinear(base=linear,heads=1,dim=2)",
             "seqcomp",
             {{"L", 2}, {"m", 4}, {"n1", 4}},
             16,
-            ClaimLabel::found}}) {
+            ClaimLabel::forced}}) {
     const auto target =
         random_target({.architecture = c.architecture, .width = 4, .precision = 4}, task_of(c.task, c.sizes));
     const auto outcome = attack(target, "big-bucket", {.seconds = 60});

@@ -20,8 +20,8 @@ struct TheoremRow {
   TaskSizes sizes;
   std::string method;
   std::string kind;
-  ClaimLabel label = ClaimLabel::found;  // what the format can carry: forced counts exist for eva, index,
-                                         // two-sum (sparse), 2-SeqComp
+  ClaimLabel label = ClaimLabel::found;  // forced where the format has the theorem's count and the attack ends
+                                         // at a cut where it bites
   bool bites = true;  // rung bound says impossible at this size; false: a toy, the smallest certified size is
                       // too large
   PositionCode position = PositionCode::table;
@@ -40,10 +40,10 @@ const std::vector<TheoremRow>& rows() {
       {"recurrent-eva", kState, 2, 4, "eva", {{"n", 8}}, "reachable", "collision", kForced},
       {"recurrent-eva", "gdelta(heads=1,dim=2)", 4, 6, "eva", {{"n", 16}}, "distinguished-points", "collision", kForced},
       {"recurrent-index", kState, 2, 4, "index", {{"n", 12}, {"sigma", 3}}, "states", "collision", kForced},
-      {"recurrent-recall", kState, 2, 3, "mqar", {{"n", 6}, {"sigma", 4}}, "distinguished-points", "collision"},
-      {"recurrent-recall", kState, 2, 3, "retrieval", {{"n", 6}, {"sigma", 4}}, "states", "collision"},
+      {"recurrent-recall", kState, 2, 3, "mqar", {{"n", 6}, {"sigma", 4}}, "distinguished-points", "collision", kForced},
+      {"recurrent-recall", kState, 2, 3, "retrieval", {{"n", 6}, {"sigma", 4}}, "states", "collision", kForced},
       {"recurrent-seqcomp", kState, 2, 3, "seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}}, "states", "collision"},
-      {"recurrent-two-sum", kState, 2, 3, "two-sum", {{"n", 8}}, "reachable", "collision"},
+      {"recurrent-two-sum", kState, 2, 3, "two-sum", {{"n", 8}}, "reachable", "collision", kForced},
       {"recurrent-two-sum-exists", kState, 2, 3, "two-sum-exists", {{"n", 12}}, "states", "collision"},
       {"recurrent-three-sum", kState, 2, 3, "three-sum", {{"n", 12}}, "states", "collision"},
       {"recurrent-strings", kState, 2, 3, "equality", {{"n", 8}}, "states", "collision"},
@@ -56,8 +56,8 @@ const std::vector<TheoremRow>& rows() {
       {"recurrent-sparse-average", kState, 2, 3, "sparse-average", {{"n", 12}, {"q", 2}}, "flip", "fooling-pair", kFound, true, PositionCode::table, {{"read", "last"}}},
       {"log-linear-eva", "loglinear(base=linear,heads=1,dim=2)", 4, 6, "eva", {{"n", 16}}, "big-bucket", "collision", kForced},
       {"log-linear-index", "loglinear(base=gdelta,heads=1,dim=2)", 4, 4, "index", {{"n", 40}, {"sigma", 4}}, "big-bucket", "collision", kForced},
-      {"log-linear-two-sum", "loglinear(base=linear,heads=1,dim=2)", 4, 3, "two-sum", {{"n", 20}}, "big-bucket", "collision"},
-      {"log-linear-seqcomp", "loglinear(base=linear,heads=1,dim=2)", 4, 4, "seqcomp", {{"L", 2}, {"m", 4}, {"n1", 4}}, "big-bucket", "collision"},
+      {"log-linear-two-sum", "loglinear(base=linear,heads=1,dim=2)", 4, 3, "two-sum", {{"n", 20}}, "big-bucket", "collision", kForced},
+      {"log-linear-seqcomp", "loglinear(base=linear,heads=1,dim=2)", 4, 4, "seqcomp", {{"L", 2}, {"m", 4}, {"n1", 4}}, "big-bucket", "collision", kForced},
       {"sparse-two-sum", "sparse(B=8,k=2,heads=1,dim=2)", 4, 4, "two-sum", {{"n", 64}}, "sparse-blocks", "sparse-pair", kForced, true, PositionCode::none},
       {"sparse-two-sum-positions", "sparse(B=8,k=2,heads=1,dim=1)", 4, 4, "two-sum", {{"n", 64}}, "sparse-blocks", "sparse-pair"},
       {"full-alone-strings", kFull, 2, 4, "equality", {{"n", 64}}, "flip", "fooling-pair"},
