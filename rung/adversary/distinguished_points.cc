@@ -13,6 +13,7 @@
 
 #include "rung/adversary/checkpoint.h"
 #include "rung/adversary/search_clock.h"
+#include "rung/adversary/state_collision.h"
 #include "rung/spec/parallel.h"
 #include "rung/spec/random.h"
 
@@ -30,12 +31,6 @@ constexpr std::size_t kMostRows = 256;       // rows a slot that are varied
 struct Trail {
   std::uint64_t start = 0, length = 0;
 };
-
-bool bounded(const MixerShape& m) {
-  using enum MixerKind;
-  return m.kind == linear || m.kind == rnn || m.kind == gru || m.kind == mamba || m.kind == mamba2 || m.kind == delta || m.kind == gdelta ||
-         m.kind == conv || m.kind == identity || m.kind == none;
-}
 
 // The first slots whose choices outnumber the states.
 std::int64_t slots_for(const BeginningSpace& space, double bits) {
@@ -238,10 +233,10 @@ Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
 }  // namespace
 
 std::optional<std::string> not_purely_recurrent(const Target& target) {
-  if (!target.weights.architecture.dimensions.causal) return "an encoder has no state";
-  for (std::size_t i = 0; i < target.layers.size(); ++i)
-    if (!bounded(target.layers[i].mixer))
-      return fmt::format("layer {} is {}: a memory that grows with the prompt", i, mixer_word(target.layers[i].mixer.kind).name);
+  if (auto reason = unbounded_state(target)) return reason;
+  for (const auto& layer : target.layers)  // their states depend on where the cut falls: big-bucket, states
+    if (layer.mixer.kind == MixerKind::loglinear || layer.mixer.kind == MixerKind::heads)
+      return fmt::format("a layer is {}; another method takes it", mixer_word(layer.mixer.kind).name);
   if (!beginnings(*target.task, 2)) return fmt::format("{} has no family of beginnings that must be kept apart", target.task->name());
   return std::nullopt;
 }

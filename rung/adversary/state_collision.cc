@@ -61,7 +61,7 @@ std::optional<std::string> unbounded_state(const Target& target) {
   if (!target.weights.architecture.dimensions.causal) return "an encoder has no state";
   if (!std::all_of(target.layers.begin(), target.layers.end(),
                    [](const auto& layer) { return has_bounded_state(layer.mixer); }))
-    return "a layer keeps a cache that grows";
+    return "a layer keeps a memory that grows with the prompt";
   return std::nullopt;
 }
 

@@ -191,12 +191,4 @@ Result<std::optional<Certificate>> certify_beginnings(const Target& target, cons
   return certificate;
 }
 
-CertifiedTask certified_task(const Task& task) {
-  CertifiedTask certified{std::string(task.name()), {}, task.options(), {}};
-  const auto size = task.size();
-  for (const auto& [name, value] : size.items()) certified.size[name] = value.get<std::int64_t>();
-  for (const auto& field : task.fields()) certified.field_names.push_back(field.name);
-  return certified;
-}
-
 }  // namespace rung

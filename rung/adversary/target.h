@@ -64,6 +64,4 @@ std::optional<std::pair<Prompt, Prompt>> separate(const Task& task, const Prompt
 // the theorem forces a collision (more beginnings that must be kept apart than states), else `found`.
 Result<std::optional<Certificate>> certify_beginnings(const Target& target, const Prompt& first, const Prompt& second);
 
-CertifiedTask certified_task(const Task& task);
-
 }  // namespace rung

@@ -16,6 +16,7 @@
 
 #include "rung/spec/prompt.h"
 #include "rung/spec/result.h"
+#include "rung/tasks/task.h"
 
 namespace rung {
 
@@ -83,6 +84,9 @@ struct CertifiedTask {
   std::map<std::string, std::string> options;       // those that differ from their default
   std::vector<std::string> field_names;             // of its prompts, in field order
 };
+
+// The task as certificates name it. REQUIRES a built-in task.
+CertifiedTask certified_task(const Task& task);
 
 struct Certificate {
   std::string model_sha256;  // empty only in a capacity certificate by the task

@@ -43,23 +43,6 @@ std::optional<Instance> walked(const Task& task, std::uint64_t seed, std::uint64
   return Instance{std::move(prompt), std::move(answer)};
 }
 
-// The line of an instance, as the format page has it.
-void append_line(std::string& lines, const Instance& instance) {
-  for (const auto& field : instance.prompt.fields)
-    for (const auto number : field) lines += fmt::format("{} ", number);
-  lines += "->";
-  for (const auto number : instance.answer) lines += fmt::format(" {}", number);
-  lines += '\n';
-}
-
-CertifiedTask certified_task(const Task& task) {
-  CertifiedTask certified{std::string(task.name()), {}, task.options(), {}};
-  const auto size = task.size();
-  for (const auto& [name, value] : size.items()) certified.size[name] = value.get<std::int64_t>();
-  for (const auto& field : task.fields()) certified.field_names.push_back(field.name);
-  return certified;
-}
-
 }  // namespace
 
 Result<ConstructionClaim> certified_claim(const Construction& construction, std::uint64_t seed) {
@@ -102,7 +85,7 @@ Result<ConstructionClaim> certified_claim(const Construction& construction, std:
   if (found.failure)
     return fail(ErrorCode::format, "[build] no certificate: {}; expected right answers on all {} instances", show_failure(task, *found.failure), instances.size());
   std::string lines;
-  for (const auto& instance : instances) append_line(lines, instance);
+  for (const auto& instance : instances) lines += instance_line(instance.prompt, instance.answer);
   claim.instances = instances.size();
   claim.digest = sha256(lines);
   return claim;

@@ -82,11 +82,7 @@ Result<Construction> build(const ConstructionRequest& request) {
   made.p_proved = proved;
   made.lemma = fmt::format("counts up to {} at V = {}; retrieval of context and count: delta = {:.4f} < 1", candidates, gadget.counting.scale,
                            gadget.lookup.delta + gadget.others);
-  made.interval = [before, gadget] {
-    const double leak = std::max(before.delta, gadget.lookup.delta + gadget.others);
-    const bool holds = gadget.holds() && before.delta < 1;
-    return IntervalArgument{holds, leak, holds ? 1 - leak : 0, "counts are exact, and in every lookup the others weigh less than the target, whatever they hold"};
-  };
+  made.interval = [before, gadget] { return last_match_argument(before, gadget); };
   return made;
 }
 

@@ -18,6 +18,12 @@ Result<int> last_match_precision_proved(int key_digits, std::int64_t candidates,
   return fail(ErrorCode::resource, "[build] counting {} candidates needs more than 48 bits; expected a smaller size", candidates);
 }
 
+IntervalArgument last_match_argument(const RetrievalGadget& before, const LastMatchGadget& gadget) {
+  const double leak = std::max(before.delta, gadget.lookup.delta + gadget.others);
+  const bool holds = gadget.holds() && before.delta < 1;
+  return {holds, leak, holds ? 1 - leak : 0, "counts are exact, and in every lookup the others weigh less than the target, whatever they hold"};
+}
+
 void write_last_match(ModelWriter& model, const LastMatchGadget& gadget, const LastMatchSlots& slots) {
   const std::int64_t K = slots.own.size;
   const std::int64_t C = gadget.rank_digits;

@@ -7,6 +7,7 @@
 // of n bits.)
 #pragma once
 
+#include "rung/constructions/construction.h"
 #include "rung/constructions/counting_head.h"
 #include "rung/constructions/retrieval_head.h"
 
@@ -33,6 +34,9 @@ struct LastMatchGadget {
 LastMatchGadget last_match_gadget(int key_digits, std::int64_t candidates, std::int64_t tokens, int precision);
 // Errors: more candidates than 48 bits can count.
 Result<int> last_match_precision_proved(int key_digits, std::int64_t candidates, std::int64_t tokens);
+
+// All inputs at once: `before` is the lookup that brings each candidate its key.
+IntervalArgument last_match_argument(const RetrievalGadget& before, const LastMatchGadget& gadget);
 
 // Adds the two layers. Makes its own slots for shares, ranks and totals.
 void write_last_match(ModelWriter& model, const LastMatchGadget& gadget, const LastMatchSlots& slots);

@@ -71,11 +71,7 @@ Result<Construction> build(const ConstructionRequest& request) {
                                                   "Arora et al. 2312.04927; count and look up (ours)"));
   made.p_proved = proved;
   made.lemma = fmt::format("counts up to {} at V = {}; retrieval of key and count: delta = {:.4f} < 1", n, gadget.counting.scale, gadget.lookup.delta + gadget.others);
-  made.interval = [before, gadget] {
-    const double leak = std::max(before.delta, gadget.lookup.delta + gadget.others);
-    const bool holds = gadget.holds() && before.delta < 1;
-    return IntervalArgument{holds, leak, holds ? 1 - leak : 0, "counts are exact, and in every lookup the others weigh less than the target, whatever they hold"};
-  };
+  made.interval = [before, gadget] { return last_match_argument(before, gadget); };
   return made;
 }
 

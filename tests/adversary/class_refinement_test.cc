@@ -3,20 +3,6 @@
 namespace rung {
 namespace {
 
-void expect_pair(const Target& target, const Result<AttackOutcome>& outcome) {
-  ASSERT_TRUE(outcome);
-  for (const auto& [name, text] : outcome->details) SCOPED_TRACE(name + ": " + text);
-  ASSERT_EQ(outcome->verdict, AttackVerdict::refuted) << outcome->reason;
-  const auto& claim = std::get<FoolingPairClaim>(outcome->certificate->claim);
-  const std::vector<std::int64_t> wanted{claim.pair.position};
-  const auto one = target.machine->forward(claim.pair.first, wanted),
-             two = target.machine->forward(claim.pair.second, wanted);
-  ASSERT_TRUE(one && two);
-  EXPECT_EQ((*one)[0].activation, (*two)[0].activation);
-  EXPECT_NE(target.task->answer(claim.pair.first), target.task->answer(claim.pair.second));
-  for (const auto& [name, text] : outcome->details) testing::Test::RecordProperty(name, text);
-}
-
 TEST(class_refinement, applies_to_one_full_layer_among_recurrent_ones_on_2_seqcomp) {
   const auto task = task_of("seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}});
   for (const char* architecture :
@@ -35,7 +21,7 @@ TEST(class_refinement, counts_all_functions_of_the_smallest_toy) {
       random_target({.architecture = "full(heads=1,dim=1)+linear(heads=1,dim=1)", .width = 2, .precision = 4},
                     task_of("seqcomp", {{"L", 2}, {"m", 4}, {"n1", 2}}));
   const auto outcome = attack(target, "decomposition", {.seconds = 60});
-  expect_pair(target, outcome);
+  expect_fooling_pair(target, outcome);
   EXPECT_EQ(outcome->details.at("stage 1").find("partial sums at the last tokens: 16777216 tried"), 0u)
       << outcome->details.at("stage 1");
   EXPECT_EQ(outcome->details.at("T,x0,y"), "2,2,2");
@@ -62,7 +48,7 @@ TEST(class_refinement, refines_early_recurrence_by_its_states_first) {
                      .precision = 3},
                     task_of("seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}}));
   const auto outcome = attack(target, "decomposition", {.seconds = 60});
-  expect_pair(target, outcome);
+  expect_fooling_pair(target, outcome);
   EXPECT_EQ(outcome->details.at("stage 1").find("states before the full layer: 65536 tried"), 0u)
       << outcome->details.at("stage 1");
 }

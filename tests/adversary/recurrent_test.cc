@@ -144,7 +144,8 @@ TEST(generalised_birthday, needs_a_sum) {
 TEST(lattice, finds_a_collision_far_beyond_any_birthday) {
   for (const auto accumulator : {Accumulator::exact, Accumulator::wrap}) {
     const auto target = linear_values_target(64, 24, 8, accumulator, 10);
-    if (!(*find_attack_method("lattice"))->fitness(target).applies) GTEST_SKIP() << (*find_attack_method("lattice"))->fitness(target).reason;
+    const auto reason = (*find_attack_method("lattice"))->fitness(target).reason;
+    if (reason.find("no fplll") != std::string::npos) GTEST_SKIP() << reason;
     const auto outcome = attack(target, "lattice", {.seconds = 60});
     ASSERT_TRUE(outcome) << outcome.error().message;
     expect_collision(target, *outcome);

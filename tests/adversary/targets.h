@@ -94,4 +94,17 @@ inline Target constructed_target(const std::string& name, const TaskSizes& sizes
   return std::move(*target);
 }
 
+// What a fooling pair claims, checked once more by hand.
+inline void expect_fooling_pair(const Target& target, const Result<AttackOutcome>& outcome) {
+  ASSERT_TRUE(outcome);
+  ASSERT_EQ(outcome->verdict, AttackVerdict::refuted) << outcome->reason;
+  const auto& claim = std::get<FoolingPairClaim>(outcome->certificate->claim);
+  const std::vector<std::int64_t> wanted{claim.pair.position};
+  const auto one = target.machine->forward(claim.pair.first, wanted), two = target.machine->forward(claim.pair.second, wanted);
+  ASSERT_TRUE(one && two);
+  EXPECT_EQ((*one)[0].activation, (*two)[0].activation);
+  EXPECT_NE(target.task->answer(claim.pair.first), target.task->answer(claim.pair.second));
+  for (const auto& [name, text] : outcome->details) testing::Test::RecordProperty(name, text);
+}
+
 }  // namespace rung
