@@ -1,0 +1,144 @@
+#include "rung/store/provenance.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <random>
+
+#include "rung/store/sqlite.h"
+
+namespace rung {
+namespace {
+
+constexpr std::int64_t kMicro = 1000000;
+
+std::int64_t microseconds_now() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+std::tm calendar(std::int64_t microseconds) {
+  const std::time_t seconds = static_cast<std::time_t>(microseconds / kMicro);
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  return parts;
+}
+
+std::string iso(std::int64_t microseconds) {
+  const std::tm t = calendar(microseconds);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday,
+                     t.tm_hour, t.tm_min, t.tm_sec, microseconds % kMicro);
+}
+
+// As a person would type it.
+std::string shell_word(const std::string& word) {
+  const bool plain = !word.empty() && word.find_first_not_of(
+                                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                          "_-./=:,+@%") == std::string::npos;
+  if (plain) return word;
+  std::string quoted = "'";
+  for (const char c : word) {
+    if (c == '\'')
+      quoted += "'\\''";
+    else
+      quoted += c;
+  }
+  quoted += '\'';
+  return quoted;
+}
+
+std::string command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  std::string line, word;
+  for (const char c : text) {
+    if (c != '\0') {
+      word += c;
+      continue;
+    }
+    if (!line.empty()) line += ' ';
+    line += shell_word(word);
+    word.clear();
+  }
+  return line;
+}
+
+std::string host_name() {
+  char name[256] = {};
+  if (::gethostname(name, sizeof name - 1) != 0) return {};
+  return name;
+}
+
+}  // namespace
+
+std::string utc_now() { return iso(microseconds_now()); }
+
+std::string utc_time(double seconds) {
+  RUNG_REQUIRE(seconds >= 0 && seconds < 0x1.0p33, "seconds={}", seconds);
+  return iso(static_cast<std::int64_t>(std::floor(seconds * static_cast<double>(kMicro))));
+}
+
+bool is_utc_time(std::string_view text) {
+  constexpr std::string_view kShape = "dddd-dd-ddTdd:dd:dd.ddddddZ";
+  if (text.size() != kShape.size()) return false;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (kShape[i] == 'd' ? !std::isdigit(static_cast<unsigned char>(text[i])) : text[i] != kShape[i])
+      return false;
+  return true;
+}
+
+std::string fresh_id() {
+  static std::mutex guard;
+  static std::int64_t last = 0;
+  static std::random_device chance;
+  const std::lock_guard lock(guard);
+  last = std::max(last + 1, microseconds_now());
+  const std::tm t = calendar(last);
+  return fmt::format("{:04}{:02}{:02}T{:02}{:02}{:02}.{:06}-{:08x}", t.tm_year + 1900, t.tm_mon + 1,
+                     t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec, last % kMicro,
+                     static_cast<std::uint32_t>(chance()));
+}
+
+std::string content_digest(std::string_view text) {
+  using Wide = unsigned __int128;
+  constexpr Wide kBasis = (Wide{0x6C62272E07BB0142ULL} << 64) | 0x62B821756295C58DULL;
+  constexpr Wide kPrime = (Wide{0x0000000001000000ULL} << 64) | 0x000000000000013BULL;
+  Wide hash = kBasis;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * kPrime;
+  return fmt::format("{:016x}{:016x}", static_cast<std::uint64_t>(hash >> 64),
+                     static_cast<std::uint64_t>(hash));
+}
+
+void stamp(Record& record) {
+  if (record.id.empty()) record.id = fresh_id();
+  if (record.created.empty()) record.created = utc_now();
+  if (record.state == RecordState::running)
+    record.finished.clear();
+  else if (record.finished.empty())
+    record.finished = utc_now();
+  if (record.version.empty()) record.version = RUNG_VERSION;
+  if (record.host.empty()) record.host = host_name();
+  if (record.command.empty()) record.command = command_line();
+  record.libraries.emplace("compiler", __VERSION__);
+  record.libraries.emplace(
+      "fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100));
+#ifdef NLOHMANN_JSON_VERSION_MAJOR  // the light header says it from 3.11 on
+  record.libraries.emplace("nlohmann-json",
+                           fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
+                                       NLOHMANN_JSON_VERSION_PATCH));
+#endif
+  if (const std::string sqlite = sqlite_version(); !sqlite.empty())
+    record.libraries.emplace("sqlite", sqlite);
+}
+
+}  // namespace rung

@@ -1,0 +1,25 @@
+// Where a record comes from: the moment, the machine, the program.
+#pragma once
+
+#include <string>
+
+#include "rung/store/record.h"
+
+namespace rung {
+
+// Now, in the form of Record::created.
+std::string utc_now();
+// The same for seconds since 1970. REQUIRES 0 <= seconds < 2^33.
+std::string utc_time(double seconds);
+bool is_utc_time(std::string_view text);
+
+// Unique, and sorted by the time of making; strictly increasing within a process.
+std::string fresh_id();
+// 32 hexadecimal digits that depend on the text alone (FNV-1a, 128 bits): the id of what has none of its own.
+std::string content_digest(std::string_view text);
+
+// Fills what is empty: id, created, finished (unless running), version, host, command (of this process), and
+// the versions of the libraries that this layer knows of.
+void stamp(Record& record);
+
+}  // namespace rung
