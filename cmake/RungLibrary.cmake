@@ -1,8 +1,14 @@
-# rung_library(NAME [DEPENDS other...]): the static library rung::NAME made of rung/NAME/*.cc.
+# rung_library(NAME [DEPENDS other...]): the static library rung::NAME made of rung/NAME/*.cc, without the folders below it
+# that have a CMakeLists.txt of their own.
 # A folder may include only what it DEPENDS on; tests/layers checks the includes.
 function(rung_library name)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/rung/${name}/*.cc)
+  file(GLOB_RECURSE apart ${PROJECT_SOURCE_DIR}/rung/${name}/CMakeLists.txt)
+  foreach(lists ${apart})
+    get_filename_component(folder ${lists} DIRECTORY)
+    list(FILTER sources EXCLUDE REGEX "^${folder}/")
+  endforeach()
   add_library(rung_${name} STATIC ${sources})
   add_library(rung::${name} ALIAS rung_${name})
   set_target_properties(rung_${name} PROPERTIES EXPORT_NAME ${name})

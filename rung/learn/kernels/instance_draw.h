@@ -1,0 +1,178 @@
+// Uniform instances of eva, index, mqar, two-sum and seqcomp (hard order), number by number as Task::generate
+// draws them: the same source runs on the host, where a test compares it with the tasks bit for bit, and on a
+// device, one thread an instance. SplitMix64 and Lemire's rejection as in rung/spec/random.h.
+#pragma once
+
+#include <cstdint>
+
+#include "rung/learn/kernels/element.h"
+
+namespace rung::kernels {
+
+class InstanceRandom {
+ public:
+  RUNG_HOST_DEVICE InstanceRandom(std::uint64_t seed, std::uint64_t stream)
+      : counter_(mix(mix(seed + kGamma) + stream * kGamma)) {}
+  RUNG_HOST_DEVICE std::uint64_t next() { return mix(counter_ += kGamma); }
+  // Uniform on [0, bound). REQUIRES bound >= 1.
+  RUNG_HOST_DEVICE std::uint64_t below(std::uint64_t bound) {
+    std::uint64_t drawn = next(), low = drawn * bound;
+    if (low < bound) {
+      const std::uint64_t threshold = (0 - bound) % bound;
+      while (low < threshold) {
+        drawn = next();
+        low = drawn * bound;
+      }
+    }
+    return high_product(drawn, bound);
+  }
+  RUNG_HOST_DEVICE bool coin() { return next() >> 63; }
+
+ private:
+  static constexpr std::uint64_t kGamma = 0x9E3779B97F4A7C15ULL;
+  RUNG_HOST_DEVICE static std::uint64_t mix(std::uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+    return z ^ (z >> 31);
+  }
+  RUNG_HOST_DEVICE static std::uint64_t high_product(std::uint64_t a, std::uint64_t b) {
+#if defined(__CUDA_ARCH__)
+    return __umul64hi(a, b);
+#else
+    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(a) * b) >> 64);
+#endif
+  }
+  std::uint64_t counter_;
+};
+
+enum class InstanceKind { evaluation, mqar, two_sum, seqcomp };
+inline constexpr int kMaxInstanceLevels = 8;
+
+// A task's sizes under the tasks' own names; those that a kind does not name are unused.
+struct InstanceTask {
+  InstanceKind kind = InstanceKind::evaluation;
+  std::int64_t n = 1;                            // evaluation, mqar, two_sum
+  std::int64_t sigma = 1;                        // evaluation (eva: n), mqar: values
+  std::int64_t keys = 1;                         // mqar: M
+  std::int64_t queries = 1;                      // mqar
+  std::int64_t modulus = 1;                      // two_sum: M
+  std::int64_t levels = 1;                       // seqcomp: L <= kMaxInstanceLevels
+  std::int64_t domain[kMaxInstanceLevels] = {};  // seqcomp: N_0 … N_{L-1}
+};
+
+// Tokens of a prompt, and answers of an instance.
+RUNG_HOST_DEVICE inline std::int64_t instance_length(const InstanceTask& task) {
+  switch (task.kind) {
+    case InstanceKind::mqar:
+      return 2 * task.n + task.queries;
+    case InstanceKind::seqcomp: {
+      std::int64_t length = task.levels + 1;
+      for (std::int64_t l = 0; l < task.levels; ++l) length += task.domain[l];
+      return length;
+    }
+    default:
+      return task.n + 1;
+  }
+}
+RUNG_HOST_DEVICE inline std::int64_t instance_answers(const InstanceTask& task) {
+  return task.kind == InstanceKind::mqar ? task.queries : 1;
+}
+// int32 numbers of scratch that one instance needs: mqar shuffles its keys where they are dense.
+RUNG_HOST_DEVICE inline std::int64_t instance_scratch(const InstanceTask& task) {
+  return task.kind == InstanceKind::mqar && task.keys >= task.n && task.keys / task.n < 4 ? task.keys : 0;
+}
+
+RUNG_HOST_DEVICE inline void draw_evaluation(const InstanceTask& task, InstanceRandom& random,
+                                             std::int32_t* tokens, std::int64_t* answers) {
+  for (std::int64_t i = 0; i < task.n; ++i) tokens[i] = static_cast<std::int32_t>(random.below(task.sigma));
+  const std::uint64_t x = random.below(task.n);
+  tokens[task.n] = static_cast<std::int32_t>(x);
+  answers[0] = tokens[x];
+}
+
+RUNG_HOST_DEVICE inline void draw_mqar(const InstanceTask& task, InstanceRandom& random, std::int32_t* tokens,
+                                       std::int64_t* answers, std::int32_t* scratch) {
+  const auto sigma = static_cast<std::int32_t>(task.sigma);
+  const bool different = task.keys >= task.n;
+  if (different && task.keys / task.n < 4) {
+    for (std::int64_t i = 0; i < task.keys; ++i) scratch[i] = static_cast<std::int32_t>(i);
+    for (std::int64_t i = 0; i < task.n; ++i) {
+      const std::int64_t other = i + static_cast<std::int64_t>(random.below(task.keys - i));
+      const std::int32_t chosen = scratch[other];
+      scratch[other] = scratch[i];
+      tokens[2 * i] = sigma + chosen;
+    }
+  } else {
+    for (std::int64_t i = 0; i < task.n;) {
+      const std::int32_t key = sigma + static_cast<std::int32_t>(random.below(task.keys));
+      bool seen = false;
+      for (std::int64_t j = 0; different && j < i && !seen; ++j) seen = tokens[2 * j] == key;
+      if (!seen) tokens[2 * i++] = key;
+    }
+  }
+  for (std::int64_t i = 0; i < task.n; ++i)
+    tokens[2 * i + 1] = static_cast<std::int32_t>(random.below(task.sigma));
+  for (std::int64_t i = 0; i < task.queries; ++i) {
+    std::int64_t pair = static_cast<std::int64_t>(random.below(task.n));
+    const std::int32_t key = tokens[2 * pair];
+    tokens[2 * task.n + i] = key;
+    if (!different)  // the last one wins
+      for (pair = task.n - 1; tokens[2 * pair] != key;) --pair;
+    answers[i] = tokens[2 * pair + 1];
+  }
+}
+
+RUNG_HOST_DEVICE inline void draw_two_sum(const InstanceTask& task, InstanceRandom& random,
+                                          std::int32_t* tokens, std::int64_t* answers) {
+  const bool yes = task.modulus == 1 || random.coin();
+  const std::int64_t last = static_cast<std::int64_t>(random.below(task.modulus));
+  const std::int64_t match = last == 0 ? 0 : task.modulus - last;
+  const std::uint64_t place = random.below(task.n);
+  tokens[task.n] = static_cast<std::int32_t>(last);
+  for (std::int64_t j = 0; j < task.n; ++j) {
+    std::int64_t x = static_cast<std::int64_t>(random.below(task.modulus));
+    while (!yes && x == match) x = static_cast<std::int64_t>(random.below(task.modulus));
+    tokens[j] = static_cast<std::int32_t>(x);
+  }
+  if (yes) tokens[place] = static_cast<std::int32_t>(match);
+  answers[0] = yes ? 1 : 0;
+}
+
+RUNG_HOST_DEVICE inline void draw_seqcomp(const InstanceTask& task, InstanceRandom& random,
+                                          std::int32_t* tokens, std::int64_t* answers) {
+  std::int64_t at = 0;
+  for (std::int64_t l = task.levels; l >= 1; --l)
+    for (std::int64_t j = 0; j < task.domain[l - 1]; ++j)
+      tokens[at++] = static_cast<std::int32_t>(random.below(task.domain[l - 1]));
+  const std::int64_t start = at;
+  tokens[at++] = static_cast<std::int32_t>(random.below(task.domain[0]));
+  for (std::int64_t l = 1; l < task.levels; ++l)
+    tokens[at++] = static_cast<std::int32_t>(random.below(task.domain[l] / task.domain[l - 1]));
+  tokens[at] = static_cast<std::int32_t>(task.domain[task.levels - 1]);
+  // i_0 = z_0, i_l = z_l(w_{l-1} N_{l-2} + i_{l-1}); the table of z_1 ends where z_0 stands.
+  std::int64_t table = start - task.domain[0], argument = tokens[start];
+  for (std::int64_t l = 1; l < task.levels; ++l) {
+    argument = tokens[start + l] * task.domain[l - 1] + tokens[table + argument];
+    table -= task.domain[l];
+  }
+  answers[0] = tokens[table + argument];
+}
+
+// Instance (seed, index): tokens [instance_length], answers [instance_answers], scratch [instance_scratch].
+RUNG_HOST_DEVICE inline void draw_instance(const InstanceTask& task, std::uint64_t seed, std::uint64_t index,
+                                           std::int32_t* tokens, std::int64_t* answers,
+                                           std::int32_t* scratch) {
+  InstanceRandom random(seed, index);
+  switch (task.kind) {
+    case InstanceKind::evaluation:
+      return draw_evaluation(task, random, tokens, answers);
+    case InstanceKind::mqar:
+      return draw_mqar(task, random, tokens, answers, scratch);
+    case InstanceKind::two_sum:
+      return draw_two_sum(task, random, tokens, answers);
+    case InstanceKind::seqcomp:
+      return draw_seqcomp(task, random, tokens, answers);
+  }
+}
+
+}  // namespace rung::kernels

@@ -1,0 +1,62 @@
+// The matrix recurrence of linear attention, mamba2, delta and gated delta, forward and backward.
+//
+// Per sequence and head, S_0 = 0 [dv x dk] and for t = 1..T
+//   S' = exp(g_t) S_{t-1}                              g = log_decay; absent: S' = S_{t-1}
+//   e_t = v_t - S' k_t,  u_t = beta_t e_t              delta;  otherwise u_t = v_t
+//   S_t = S' + u_t k_t^T,  y_t = S_t q_t
+// Linear attention: no decay; mamba2: decay; delta: beta; gated delta: both.
+//
+// Backward stores no states. With G_t = dL/dS_t a reverse pass has
+//   G_t = dy_t q_t^T + exp(g_{t+1}) dS'_{t+1},  du = G_t k_t,  de = beta du,  dbeta = du . e,  dv = de (else
+//   du), dS'_t = G_t - de k_t^T (else G_t),  dk = G_t^T u_t;
+// a forward pass then makes S_t again from the kept e: dq = S_t^T dy_t, and for delta dk -= S'_t^T de. The
+// decay's gradient is <dS'_t, S'_t> = sum over s >= t of q_s . dq_s - v_s . dv_s: <G_t, S_t> = y_t . dy_t +
+// <dS'_{t+1}, S'_{t+1}>, y_t . dy_t = q_t . dq_t, and du . u + de . S' k = de . v (without delta du . v).
+#pragma once
+
+#include <cstdint>
+
+#include "rung/learn/kernels/element.h"
+
+namespace rung::kernels {
+
+struct RecurrenceShape {
+  std::int64_t sequences = 0, positions = 0, heads = 0;  // N, T, H
+  std::int64_t key_size = 0, value_size = 0;             // dk, dv, each at least 1
+  Element element = Element::f32;                        // of q, k, v, y and their gradients
+  bool delta = false;
+};
+
+struct RecurrenceInputs {
+  Slice q, k, v;                     // [N, T, H, dk], [N, T, H, dk], [N, T, H, dv]
+  const float* log_decay = nullptr;  // [N, T, H]; null: no decay
+  const float* beta = nullptr;       // [N, T, H]; REQUIRES not null exactly for delta
+};
+
+// Every element is overwritten.
+struct RecurrenceGradients {
+  MutableSlice dq, dk, dv;
+  float* dlog_decay = nullptr;  // [N, T, H]; REQUIRES not null when there is a log_decay
+  float* dbeta = nullptr;       // [N, T, H]; REQUIRES not null for delta
+};
+
+// ENSURES y [N, T, H, dv] written; for delta also error [N, T, H, dv], the e_t that backward needs (null: not
+// kept). No output overlaps an input. One thread.
+void matrix_recurrence_forward(const RecurrenceShape& shape, const RecurrenceInputs& inputs,
+                               const MutableSlice& y, float* error);
+// REQUIRES error of the same forward for delta (else unused). One thread; the same bits on every call.
+void matrix_recurrence_backward(const RecurrenceShape& shape, const RecurrenceInputs& inputs,
+                                const float* error, const Slice& dy, const RecurrenceGradients& gradients);
+
+// The same on a device, queued on `stream` (a cudaStream_t), without synchronising. Returns 0 or a
+// cudaError_t. The same bits on every call. REQUIRES device pointers and recurrence_fits_device(shape).
+bool recurrence_fits_device(const RecurrenceShape& shape);
+// Floats of device memory that backward writes intermediate values to.
+std::int64_t matrix_recurrence_scratch(const RecurrenceShape& shape);
+int matrix_recurrence_forward_cuda(const RecurrenceShape& shape, const RecurrenceInputs& inputs,
+                                   const MutableSlice& y, float* error, void* stream);
+int matrix_recurrence_backward_cuda(const RecurrenceShape& shape, const RecurrenceInputs& inputs,
+                                    const float* error, const Slice& dy, const RecurrenceGradients& gradients,
+                                    float* scratch, void* stream);
+
+}  // namespace rung::kernels

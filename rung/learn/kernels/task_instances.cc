@@ -1,0 +1,40 @@
+#include "rung/learn/kernels/task_instances.h"
+
+#include <limits>
+#include <vector>
+
+#include "rung/spec/require.h"
+
+namespace rung::kernels {
+
+bool instances_fit(const InstanceTask& task) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  const auto fits = [](std::int64_t size) { return size >= 1 && size <= most; };
+  switch (task.kind) {
+    case InstanceKind::evaluation:
+      return fits(task.n) && fits(task.sigma);
+    case InstanceKind::mqar:
+      return fits(task.n) && fits(task.sigma) && fits(task.keys) && fits(task.queries) &&
+             task.sigma <= most - task.keys;
+    case InstanceKind::two_sum:
+      return fits(task.n) && fits(task.modulus);
+    case InstanceKind::seqcomp:
+      if (task.levels < 1 || task.levels > kMaxInstanceLevels || !fits(task.domain[0])) return false;
+      for (std::int64_t l = 1; l < task.levels; ++l)
+        if (!fits(task.domain[l]) || task.domain[l] % task.domain[l - 1] != 0) return false;
+      return true;
+  }
+  return false;
+}
+
+void task_instances(const InstanceTask& task, const InstanceBatch& batch) {
+  RUNG_REQUIRE(instances_fit(task), "kind={} n={}", static_cast<int>(task.kind), task.n);
+  const std::int64_t length = instance_length(task), answers = instance_answers(task);
+  std::vector<std::int32_t> scratch(static_cast<std::size_t>(instance_scratch(task)));
+  for (std::int64_t row = 0; row < batch.members * batch.batch; ++row)
+    draw_instance(task, batch.seed[row / batch.batch],
+                  static_cast<std::uint64_t>(*batch.step * batch.batch + row % batch.batch),
+                  batch.tokens + row * length, batch.answers + row * answers, scratch.data());
+}
+
+}  // namespace rung::kernels

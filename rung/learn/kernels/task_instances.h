@@ -1,0 +1,32 @@
+// Batches of task instances made where they are used. Row e * batch + b of the output is
+// Task::generate(Variant::uniform, seed[e], *step * batch + b), bit for bit (instance_draw.h says which
+// tasks).
+#pragma once
+
+#include <cstdint>
+
+#include "rung/learn/kernels/instance_draw.h"
+
+namespace rung::kernels {
+
+struct InstanceBatch {
+  std::int64_t members = 1, batch = 0;  // E; instances a member
+  const std::uint64_t* seed = nullptr;  // [E]
+  const std::int64_t* step = nullptr;   // [1]: read, not changed
+  std::int32_t* tokens = nullptr;       // [E * batch, instance_length], out
+  std::int64_t* answers = nullptr;      // [E * batch, instance_answers], out
+};
+
+// True when every token fits an int32 and every size is one that the task itself accepts.
+bool instances_fit(const InstanceTask& task);
+
+// REQUIRES instances_fit(task). One thread.
+void task_instances(const InstanceTask& task, const InstanceBatch& batch);
+
+// The same on a device, queued on `stream` (a cudaStream_t): one thread an instance. scratch:
+// task_instances_scratch int32 numbers of device memory. Returns 0 or a cudaError_t.
+std::int64_t task_instances_scratch(const InstanceTask& task, std::int64_t members, std::int64_t batch);
+int task_instances_cuda(const InstanceTask& task, const InstanceBatch& batch, std::int32_t* scratch,
+                        void* stream);
+
+}  // namespace rung::kernels

@@ -1,0 +1,46 @@
+// Tasks by name and sizes, beside the kernel's description of them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "rung/learn/kernels/instance_draw.h"
+
+namespace rung::kernels {
+
+struct InstanceCase {
+  std::string name;
+  std::map<std::string, std::int64_t> sizes;
+  InstanceTask task;
+};
+
+inline std::vector<InstanceCase> instance_cases() {
+  using enum InstanceKind;
+  return {
+      {"eva", {{"n", 1}}, {.kind = evaluation, .n = 1, .sigma = 1}},
+      {"eva", {{"n", 33}}, {.kind = evaluation, .n = 33, .sigma = 33}},
+      {"index", {{"n", 20}, {"sigma", 3}}, {.kind = evaluation, .n = 20, .sigma = 3}},
+      {"mqar", {{"n", 8}}, {.kind = mqar, .n = 8, .sigma = 8, .keys = 16, .queries = 8}},
+      {"mqar",
+       {{"n", 8}, {"M", 64}, {"sigma", 5}, {"queries", 3}},
+       {.kind = mqar, .n = 8, .sigma = 5, .keys = 64, .queries = 3}},
+      {"mqar",
+       {{"n", 12}, {"M", 4}, {"sigma", 9}, {"queries", 20}},
+       {.kind = mqar, .n = 12, .sigma = 9, .keys = 4, .queries = 20}},
+      {"mqar",
+       {{"n", 5}, {"M", 5}, {"sigma", 1}, {"queries", 1}},
+       {.kind = mqar, .n = 5, .sigma = 1, .keys = 5, .queries = 1}},
+      {"two-sum", {{"n", 16}}, {.kind = two_sum, .n = 16, .modulus = 33}},
+      {"two-sum", {{"n", 3}, {"M", 1}}, {.kind = two_sum, .n = 3, .modulus = 1}},
+      {"two-sum", {{"n", 9}, {"M", 2}}, {.kind = two_sum, .n = 9, .modulus = 2}},
+      {"seqcomp", {{"L", 1}, {"m", 4}}, {.kind = seqcomp, .levels = 1, .domain = {4}}},
+      {"seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}}, {.kind = seqcomp, .levels = 2, .domain = {3, 6}}},
+      {"seqcomp",
+       {{"L", 4}, {"m", 2}, {"n1", 3}, {"n2", 1}, {"n3", 2}},
+       {.kind = seqcomp, .levels = 4, .domain = {2, 6, 6, 12}}},
+  };
+}
+
+}  // namespace rung::kernels

@@ -1,0 +1,166 @@
+// Random inputs of the matrix recurrence, as slices of one fused projection with odd strides, and the
+// recurrence written out in float64 with every state kept: the kernels' reference.
+#pragma once
+
+#include <vector>
+
+#include "rung/learn/kernels/matrix_recurrence.h"
+#include "tests/learn/kernels/buffer.h"
+
+namespace rung::kernels {
+
+struct RecurrenceCase {
+  RecurrenceShape shape;
+  bool decays;
+  std::int64_t pitch;  // elements between positions
+  Buffer fused, dy, gradient;
+  Buffer log_decay, beta, dlog_decay, dbeta, error;
+  Buffer y;
+
+  RecurrenceCase(const RecurrenceShape& s, bool decay, std::uint64_t seed)
+      : shape(s),
+        decays(decay),
+        pitch(s.heads * (2 * s.key_size + s.value_size) + 3),
+        fused(s.element, s.sequences * s.positions * pitch),
+        dy(s.element, s.sequences * s.positions * s.heads * s.value_size),
+        gradient(s.element, s.sequences * s.positions * pitch),
+        log_decay(Element::f32, scalars()),
+        beta(Element::f32, scalars()),
+        dlog_decay(Element::f32, scalars()),
+        dbeta(Element::f32, scalars()),
+        error(Element::f32, dy.count()),
+        y(s.element, dy.count()) {
+    Random random(seed);
+    fused.draw(random);
+    dy.draw(random);
+    for (std::int64_t i = 0; i < scalars(); ++i) {
+      log_decay.set(i, -0.3 * random.unit());
+      beta.set(i, random.below(8) == 0 ? 0.0 : random.unit());
+    }
+    // Keys of length at most 1, so that the delta rule stays bounded.
+    const Slice key = inputs().k;
+    for (std::int64_t n = 0; n < s.sequences; ++n)
+      for (std::int64_t t = 0; t < s.positions; ++t)
+        for (std::int64_t h = 0; h < s.heads; ++h) {
+          const std::int64_t at = place(key, n, t, h, s.key_size);
+          double squares = 0.0;
+          for (std::int64_t c = 0; c < s.key_size; ++c) squares += fused[at + c] * fused[at + c];
+          for (std::int64_t c = 0; c < s.key_size; ++c)
+            fused.set(at + c, fused[at + c] / std::sqrt(squares + 1e-9));
+        }
+  }
+
+  std::int64_t scalars() const { return shape.sequences * shape.positions * shape.heads; }
+  std::int64_t key_columns() const { return shape.heads * shape.key_size; }
+  // q, k, v side by side.
+  template <class S, class B>
+  S slice(B& buffer, std::int64_t column) const {
+    return S{buffer.at(column), shape.positions * pitch, pitch};
+  }
+  RecurrenceInputs inputs() const {
+    return {slice<Slice>(fused, 1), slice<Slice>(fused, 1 + key_columns()),
+            slice<Slice>(fused, 1 + 2 * key_columns()),
+            decays ? static_cast<const float*>(log_decay.data()) : nullptr,
+            shape.delta ? static_cast<const float*>(beta.data()) : nullptr};
+  }
+  RecurrenceGradients gradients() {
+    return {slice<MutableSlice>(gradient, 1), slice<MutableSlice>(gradient, 1 + key_columns()),
+            slice<MutableSlice>(gradient, 1 + 2 * key_columns()), decays ? dlog_decay.floats() : nullptr,
+            shape.delta ? dbeta.floats() : nullptr};
+  }
+  MutableSlice output() { return whole(y.data(), shape.positions, shape.heads, shape.value_size); }
+  Slice output_gradient() const { return whole(dy.data(), shape.positions, shape.heads, shape.value_size); }
+  // The element of `fused` (or `gradient`) at which a vector begins.
+  std::int64_t place(const Slice& s, std::int64_t n, std::int64_t t, std::int64_t h,
+                     std::int64_t size) const {
+    const auto first =
+        static_cast<const unsigned char*>(s.data) - static_cast<const unsigned char*>(fused.data());
+    return first / element_size(shape.element) + n * s.sequence_stride + t * s.position_stride + h * size;
+  }
+};
+
+// Outputs of the reference, laid out as the case's own buffers.
+struct RecurrenceReference {
+  std::vector<double> y, gradient, dlog_decay, dbeta;
+};
+
+inline RecurrenceReference recur(const RecurrenceCase& given) {
+  const RecurrenceShape& s = given.shape;
+  const std::int64_t dk = s.key_size, dv = s.value_size, size = dk * dv;
+  RecurrenceReference out;
+  out.y.resize(given.y.count());
+  out.gradient.resize(given.gradient.count());
+  out.dlog_decay.resize(given.scalars());
+  out.dbeta.resize(given.scalars());
+  const RecurrenceInputs in = given.inputs();
+  std::vector<double> states((s.positions + 1) * size), decayed(s.positions * size), e(s.positions * dv);
+  for (std::int64_t n = 0; n < s.sequences; ++n)
+    for (std::int64_t h = 0; h < s.heads; ++h) {
+      const auto scalar = [&](std::int64_t t) { return (n * s.positions + t) * s.heads + h; };
+      for (std::int64_t t = 0; t < s.positions; ++t) {
+        const double a = given.decays ? std::exp(given.log_decay[scalar(t)]) : 1.0;
+        const double beta = s.delta ? given.beta[scalar(t)] : 1.0;
+        const std::int64_t q = given.place(in.q, n, t, h, dk), k = given.place(in.k, n, t, h, dk),
+                           v = given.place(in.v, n, t, h, dv);
+        double *before = &states[t * size], *after = before + size, *kept = &decayed[t * size];
+        for (std::int64_t r = 0; r < dv; ++r) {
+          double predicted = 0.0, y = 0.0;
+          for (std::int64_t c = 0; c < dk; ++c) {
+            kept[r * dk + c] = a * before[r * dk + c];
+            predicted += kept[r * dk + c] * given.fused[k + c];
+          }
+          e[t * dv + r] = given.fused[v + r] - (s.delta ? predicted : 0.0);
+          for (std::int64_t c = 0; c < dk; ++c) {
+            after[r * dk + c] = kept[r * dk + c] + beta * e[t * dv + r] * given.fused[k + c];
+            y += after[r * dk + c] * given.fused[q + c];
+          }
+          out.y[scalar(t) * dv + r] = y;
+        }
+      }
+      std::vector<double> flow(size, 0.0);  // dL/dS_t, first what comes from t + 1
+      for (std::int64_t t = s.positions - 1; t >= 0; --t) {
+        const double a = given.decays ? std::exp(given.log_decay[scalar(t)]) : 1.0;
+        const double beta = s.delta ? given.beta[scalar(t)] : 1.0;
+        const std::int64_t q = given.place(in.q, n, t, h, dk), k = given.place(in.k, n, t, h, dk),
+                           v = given.place(in.v, n, t, h, dv);
+        const double *after = &states[(t + 1) * size], *kept = &decayed[t * size];
+        for (std::int64_t r = 0; r < dv; ++r) {
+          const double dy = given.dy[scalar(t) * dv + r], error = e[t * dv + r];
+          double du = 0.0;
+          for (std::int64_t c = 0; c < dk; ++c) {
+            out.gradient[q + c] += dy * after[r * dk + c];
+            flow[r * dk + c] += dy * given.fused[q + c];
+            du += flow[r * dk + c] * given.fused[k + c];
+            out.gradient[k + c] += flow[r * dk + c] * beta * error;
+          }
+          out.gradient[v + r] = beta * du;
+          out.dbeta[scalar(t)] += du * error;
+          for (std::int64_t c = 0; c < dk; ++c) {
+            if (s.delta) {
+              out.gradient[k + c] -= beta * du * kept[r * dk + c];
+              flow[r * dk + c] -= beta * du * given.fused[k + c];
+            }
+            out.dlog_decay[scalar(t)] += flow[r * dk + c] * kept[r * dk + c];
+            flow[r * dk + c] *= a;
+          }
+        }
+      }
+    }
+  return out;
+}
+
+// The shapes that every kernel of the recurrence is run on: odd sizes, each padded width, one token, several
+// heads.
+inline std::vector<RecurrenceShape> recurrence_shapes() {
+  std::vector<RecurrenceShape> shapes;
+  const std::int64_t sizes[][5] = {{1, 1, 1, 1, 1},   {2, 3, 2, 4, 5},     {1, 300, 1, 16, 16},
+                                   {2, 33, 3, 7, 31}, {1, 65, 2, 32, 32},  {3, 17, 1, 64, 33},
+                                   {1, 40, 2, 9, 64}, {1, 128, 1, 64, 64}, {2, 9, 1, 33, 1},
+                                   {5, 8, 3, 8, 8},   {1, 16, 2, 1, 63},   {2, 31, 1, 24, 40}};
+  for (const auto& [n, t, h, dk, dv] : sizes)
+    for (const Element element : {Element::f32, Element::bf16})
+      for (const bool delta : {false, true}) shapes.push_back({n, t, h, dk, dv, element, delta});
+  return shapes;
+}
+
+}  // namespace rung::kernels
