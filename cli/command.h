@@ -47,6 +47,7 @@ Command export_command();
 Command show_command();
 Command task_command();
 Command eval_command();
+Command quantise_command();
 Command protocol_command();
 Command capacity_command();
 Command ceiling_command();

@@ -1,4 +1,5 @@
-// rung eval: a model on fresh instances of a task.
+// rung eval: models on fresh instances of a task, beside what the theory said beforehand.
+#include <charconv>
 #include <csignal>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -7,14 +8,17 @@
 #include "cli/model_task.h"
 #include "cli/progress.h"
 #include "rung/evaluation/evaluation.h"
+#include "rung/evaluation/label.h"
 #include "rung/tasks/instance_rows.h"
 
 namespace rung::cli {
 namespace {
 
+constexpr std::size_t kMostRows = 4096;
+
 struct Flags {
-  std::string model;
-  std::optional<std::string> task;
+  std::vector<std::string> models, sweep;
+  std::optional<std::string> task, variants;
   std::int64_t count = 1000, seed = 1, wrong = 0;
   std::string variant = "uniform";
   std::optional<std::string> quantised;
@@ -23,6 +27,24 @@ struct Flags {
 };
 
 volatile std::sig_atomic_t interrupted = 0;
+
+// One model at one size and variant.
+struct Member {
+  std::string model;
+  std::string architecture;
+  std::string mode, arithmetic;
+  Evaluation result;
+  ShareInterval interval{0, 1};
+  Label label;
+  double seconds = 0;
+};
+
+// All models at one size and variant.
+struct Row {
+  std::unique_ptr<Task> task;
+  std::string variant;
+  std::vector<Member> members;
+};
 
 nlohmann::ordered_json wrong_json(const WrongInstance& wrong, const Task& task) {
   nlohmann::ordered_json row{{"index", wrong.index}, {"prompt", task.text(wrong.instance.prompt)}};
@@ -35,62 +57,240 @@ nlohmann::ordered_json wrong_json(const WrongInstance& wrong, const Task& task) 
   return row;
 }
 
-Result<int> run(const Flags& flags) {
-  if (flags.count < 1) return fail(ErrorCode::range, "[eval] count = {}; expected at least 1", flags.count);
-  if (flags.seed < 0) return fail(ErrorCode::range, "[eval] seed = {}; expected at least 0", flags.seed);
-  if (flags.wrong < 0 || flags.wrong > 1'000'000) return fail(ErrorCode::range, "[eval] wrong = {}; expected 0 to 1000000", flags.wrong);
-  RUNG_TRY(const Variant variant, parse_variant(flags.variant));
-  RUNG_TRY(const Weights weights, read_weights(flags.model));
-  RUNG_TRY(const auto task, model_task(weights, flags.model, flags.task, flags.sizes, "eval"));
-  RUNG_CHECK(check_fit(weights, *task));
-  MachineOptions machine_options{.positions = positions_needed(weights, *task)};
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    words.push_back(text.substr(begin, comma - begin));
+    begin = comma + 1;
+  }
+  return words;
+}
+
+Result<std::vector<std::string>> variants_of(const Flags& flags) {
+  const auto words = flags.variants ? split(*flags.variants) : std::vector<std::string>{flags.variant};
+  for (const auto& word : words) {
+    RUNG_TRY([[maybe_unused]] const auto known, parse_variant(word));
+  }
+  if (flags.exhaustive && flags.variants)
+    return fail(ErrorCode::parse, "[eval] --exhaustive and --variants exclude each other: every instance has no variant");
+  return words;
+}
+
+// The flags' sizes with every combination of the sweeps: "n=16,32" and "L=1,2" make four.
+Result<std::vector<TaskFlags>> sizes_of(const Flags& flags) {
+  std::vector<TaskFlags> all{flags.sizes};
+  for (const auto& sweep : flags.sweep) {
+    const std::size_t equals = sweep.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      return fail(ErrorCode::parse, "[eval] --sweep \"{}\"; expected a size and its values, n=16,32,64", sweep);
+    std::vector<TaskFlags> next;
+    for (const auto& word : split(sweep.substr(equals + 1))) {
+      std::int64_t value = 0;
+      const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+      if (error != std::errc() || stop != word.data() + word.size())
+        return fail(ErrorCode::parse, "[eval] --sweep \"{}\": \"{}\" is no whole number", sweep, word);
+      for (const auto& one : all) {
+        next.push_back(one);
+        next.back().sizes[sweep.substr(0, equals)] = value;
+      }
+      if (next.size() > kMostRows) return fail(ErrorCode::resource, "[eval] the sweep has more than {} sizes", kMostRows);
+    }
+    all = std::move(next);
+  }
+  return all;
+}
+
+Result<Member> measure(const Flags& flags, const std::string& model, const Weights& weights, const Task& task, Variant variant) {
+  MachineOptions machine_options{.positions = positions_needed(weights, task)};
   if (flags.quantised) {
     RUNG_TRY(machine_options.quantised, parse_precision(*flags.quantised));
   }
   RUNG_TRY(const auto machine, Machine::load(weights, machine_options));
-  if (!flags.exhaustive && !task->supports(variant))
-    return fail(ErrorCode::unsupported, "[eval] {} at this size has no {} instances", task->name(), flags.variant);
-  if (flags.exhaustive && task->choices(task->empty_prompt()) == 0)
-    return fail(ErrorCode::unsupported, "[eval] the instances of {} cannot be enumerated", task->name());
-
   EvaluationOptions options{.variant = variant, .seed = static_cast<std::uint64_t>(flags.seed), .count = static_cast<std::uint64_t>(flags.count),
                             .exhaustive = flags.exhaustive, .keep_wrong = static_cast<std::size_t>(flags.wrong)};
   Progress progress("instances", flags.exhaustive ? 0 : options.count);
   options.progress = [&](std::uint64_t done) { progress.at(done); };
-  std::signal(SIGINT, [](int) { interrupted = 1; });
   options.stop = [] { return interrupted != 0; };
-  RUNG_TRY(const Evaluation result, evaluate(*machine, weights, *task, options));
-  const double seconds = progress.seconds();
-  const auto interval = wilson_interval(result.right_answers, result.answers);
-  const std::string mode = machine->exact() ? "X" : "Q";
+  Member member{model, format_stack(weights.architecture.stack), machine->exact() ? "X" : "Q", std::string(machine->arithmetic())};
+  RUNG_TRY(member.result, evaluate(*machine, weights, task, options));
+  member.seconds = progress.seconds();
+  member.interval = wilson_interval(member.result.right_answers, member.result.answers);
+  member.label = label_of(weights, *machine, task, variant);
+  return member;
+}
 
-  if (flags.json) {
-    nlohmann::ordered_json wrong = nlohmann::ordered_json::array();
-    for (const auto& instance : result.wrong) wrong.push_back(wrong_json(instance, *task));
-    nlohmann::ordered_json document{{"schema", "rung.eval/1"}, {"model", flags.model}, {"architecture", format_stack(weights.architecture.stack)},
-                                    {"task", task->name()}, {"size", task->size()}, {"mode", mode}, {"arithmetic", machine->arithmetic()}};
-    if (flags.quantised) document["quantised"] = *flags.quantised;
-    if (flags.exhaustive)
-      document["exhaustive"] = !result.stopped;
-    else
-      document.update({{"variant", flags.variant}, {"seed", flags.seed}});
-    document.update({{"instances", result.instances}, {"right_instances", result.right_instances}, {"answers", result.answers},
-                     {"right_answers", result.right_answers}, {"accuracy", result.accuracy()}, {"interval", {interval.low, interval.high}},
-                     {"stopped", result.stopped}, {"seconds", seconds}, {"instances_per_second", static_cast<double>(result.instances) / std::max(seconds, 1e-9)},
-                     {"wrong", wrong}});
-    print_json(document);
-    return 0;
+void add_figures(nlohmann::ordered_json& document, const Member& member) {
+  const Evaluation& result = member.result;
+  document.update({{"instances", result.instances}, {"right_instances", result.right_instances}, {"answers", result.answers},
+                   {"right_answers", result.right_answers}, {"accuracy", result.accuracy()}, {"interval", {member.interval.low, member.interval.high}},
+                   {"stopped", result.stopped}, {"seconds", member.seconds},
+                   {"instances_per_second", static_cast<double>(result.instances) / std::max(member.seconds, 1e-9)}});
+}
+void add_label(nlohmann::ordered_json& document, const Label& label) {
+  document.update({{"label", std::string(1, label.letter)}, {"label_reason", label.reason}, {"ceiling", label.ceiling},
+                   {"ceiling_reason", label.ceiling_reason}});
+}
+
+void print_single_json(const Flags& flags, const Row& row) {
+  const Member& member = row.members[0];
+  nlohmann::ordered_json wrong = nlohmann::ordered_json::array();
+  for (const auto& instance : member.result.wrong) wrong.push_back(wrong_json(instance, *row.task));
+  nlohmann::ordered_json document{{"schema", "rung.eval/1"}, {"model", member.model}, {"architecture", member.architecture},
+                                  {"task", row.task->name()}, {"size", row.task->size()}, {"mode", member.mode}, {"arithmetic", member.arithmetic}};
+  if (flags.quantised) document["quantised"] = *flags.quantised;
+  if (flags.exhaustive)
+    document["exhaustive"] = !member.result.stopped;
+  else
+    document.update({{"variant", row.variant}, {"seed", flags.seed}});
+  add_figures(document, member);
+  add_label(document, member.label);
+  document["wrong"] = wrong;
+  print_json(document);
+}
+
+// The whole row: mean over members, instances pooled.
+struct Summary {
+  double accuracy = 0;
+  ShareInterval interval{0, 1};
+  std::optional<ShareInterval> members;
+  bool one_label = true;
+};
+Summary summarise(const Row& row) {
+  Summary summary;
+  std::vector<double> accuracies;
+  std::uint64_t right = 0, of = 0;
+  for (const auto& member : row.members) {
+    accuracies.push_back(member.result.accuracy());
+    summary.accuracy += accuracies.back() / static_cast<double>(row.members.size());
+    right += member.result.right_answers;
+    of += member.result.answers;
+    summary.one_label = summary.one_label && member.label.letter == row.members[0].label.letter;
   }
-  fmt::print("{} on {} {}, mode {}{}\n", flags.model, task->name(), task->size().dump(), mode, flags.quantised ? " at " + *flags.quantised : "");
+  summary.interval = wilson_interval(right, of);
+  summary.members = student_interval(accuracies);
+  return summary;
+}
+
+void print_rows_json(const Flags& flags, const std::vector<Row>& rows) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const auto& row : rows) {
+    const Summary summary = summarise(row);
+    nlohmann::ordered_json entry{{"task", row.task->name()}, {"size", row.task->size()}};
+    if (!flags.exhaustive) entry["variant"] = row.variant;
+    entry.update({{"accuracy", summary.accuracy}, {"interval", {summary.interval.low, summary.interval.high}}});
+    entry["members_interval"] = nullptr;
+    if (summary.members) entry["members_interval"] = {summary.members->low, summary.members->high};
+    entry["label"] = nullptr;
+    entry["ceiling"] = nullptr;
+    if (summary.one_label) add_label(entry, row.members[0].label);
+    nlohmann::ordered_json members = nlohmann::ordered_json::array();
+    for (const auto& member : row.members) {
+      nlohmann::ordered_json one{{"model", member.model}, {"architecture", member.architecture}, {"mode", member.mode}, {"arithmetic", member.arithmetic}};
+      add_figures(one, member);
+      add_label(one, member.label);
+      one["wrong"] = nlohmann::ordered_json::array();
+      for (const auto& instance : member.result.wrong) one["wrong"].push_back(wrong_json(instance, *row.task));
+      members.push_back(one);
+    }
+    entry["members"] = members;
+    list.push_back(entry);
+  }
+  nlohmann::ordered_json document{{"schema", "rung.eval/1"}, {"models", flags.models}};
+  if (flags.quantised) document["quantised"] = *flags.quantised;
+  if (flags.exhaustive)
+    document["exhaustive"] = true;
+  else
+    document["seed"] = flags.seed;
+  document["stopped"] = interrupted != 0;
+  document["rows"] = list;
+  print_json(document);
+}
+
+void print_wrong(const Row& row, const Member& member) {
+  for (const auto& wrong : member.result.wrong)
+    fmt::print("wrong: instance {}: {} -> {}, expected {}\n", wrong.index, row.task->text(wrong.instance.prompt), nlohmann::json(wrong.given).dump(),
+               nlohmann::json(wrong.instance.answer).dump());
+}
+
+void print_single(const Flags& flags, const Row& row) {
+  const Member& member = row.members[0];
+  const Evaluation& result = member.result;
+  fmt::print("{} on {} {}, mode {}{}\n", member.model, row.task->name(), row.task->size().dump(), member.mode,
+             flags.quantised ? " at " + *flags.quantised : "");
   const bool complete = flags.exhaustive && !result.stopped;
   fmt::print("accuracy {:.4f} ({} of {} answers right; {})\n", result.accuracy(), result.right_answers, result.answers,
              complete ? fmt::format("all {} instances", result.instances)
-                      : fmt::format("95 % interval {:.4f} to {:.4f}", interval.low, interval.high));
+                      : fmt::format("95 % interval {:.4f} to {:.4f}", member.interval.low, member.interval.high));
   if (result.stopped) fmt::print("stopped after {} instances\n", result.instances);
-  for (const auto& wrong : result.wrong)
-    fmt::print("wrong: instance {}: {} -> {}, expected {}\n", wrong.index, task->text(wrong.instance.prompt), nlohmann::json(wrong.given).dump(),
-               nlohmann::json(wrong.instance.answer).dump());
-  fmt::print("{:.0f} instances/s\n", static_cast<double>(result.instances) / std::max(seconds, 1e-9));
+  print_wrong(row, member);
+  fmt::print("label {}: {}\n", member.label.letter, member.label.reason);
+  fmt::print("ceiling {:.4f}: {}\n", member.label.ceiling, member.label.ceiling_reason);
+  fmt::print("{:.0f} instances/s\n", static_cast<double>(result.instances) / std::max(member.seconds, 1e-9));
+}
+
+void print_rows(const std::vector<Row>& rows) {
+  const bool ensemble = rows[0].members.size() > 1;
+  fmt::print("{:<28} {:<12} {:>8}  {:<17}{}  {:<5} {:>7}\n", "task", "variant", "accuracy", "95 % instances", ensemble ? "  95 % members     " : "", "label",
+             "ceiling");
+  for (const auto& row : rows) {
+    const Summary summary = summarise(row);
+    auto range = [](const ShareInterval& i) { return fmt::format("{:.4f} to {:.4f}", i.low, i.high); };
+    fmt::print("{:<28} {:<12} {:>8.4f}  {:<17}{}  {:<5} {:>7.4f}\n", fmt::format("{} {}", row.task->name(), row.task->size().dump()), row.variant,
+               summary.accuracy, range(summary.interval), ensemble ? "  " + (summary.members ? range(*summary.members) : std::string(16, ' ')) : "",
+               summary.one_label ? std::string(1, row.members[0].label.letter) : "mixed", row.members[0].label.ceiling);
+    for (const auto& member : row.members) print_wrong(row, member);
+  }
+}
+
+Result<int> run(const Flags& flags) {
+  if (flags.count < 1) return fail(ErrorCode::range, "[eval] count = {}; expected at least 1", flags.count);
+  if (flags.seed < 0) return fail(ErrorCode::range, "[eval] seed = {}; expected at least 0", flags.seed);
+  if (flags.wrong < 0 || flags.wrong > 1'000'000) return fail(ErrorCode::range, "[eval] wrong = {}; expected 0 to 1000000", flags.wrong);
+  RUNG_TRY(const auto variants, variants_of(flags));
+  RUNG_TRY(const auto sizes, sizes_of(flags));
+  std::vector<Weights> weights;
+  for (const auto& model : flags.models) {
+    RUNG_TRY(Weights one, read_weights(model));
+    weights.push_back(std::move(one));
+  }
+  // Everything is checked before anything runs.
+  std::vector<Row> rows;
+  for (const auto& size : sizes)
+    for (const auto& word : variants) {
+      RUNG_TRY(const Variant variant, parse_variant(word));
+      Row row{nullptr, word, {}};
+      for (std::size_t i = 0; i < weights.size(); ++i) {
+        RUNG_TRY(auto task, model_task(weights[i], flags.models[i], flags.task, size, "eval"));
+        RUNG_CHECK(check_fit(weights[i], *task));
+        if (row.task && (row.task->name() != task->name() || !(row.task->size() == task->size())))
+          return fail(ErrorCode::range, "[eval] {} was made for {} {}, {} for {} {}; say --task and its sizes", flags.models[0], row.task->name(),
+                      row.task->size().dump(), flags.models[i], task->name(), task->size().dump());
+        row.task = std::move(task);
+      }
+      if (!flags.exhaustive && !row.task->supports(variant))
+        return fail(ErrorCode::unsupported, "[eval] {} at this size has no {} instances", row.task->name(), word);
+      if (flags.exhaustive && row.task->choices(row.task->empty_prompt()) == 0)
+        return fail(ErrorCode::unsupported, "[eval] the instances of {} cannot be enumerated", row.task->name());
+      rows.push_back(std::move(row));
+    }
+  std::signal(SIGINT, [](int) { interrupted = 1; });
+  std::size_t done = 0;
+  for (auto& row : rows) {
+    RUNG_TRY(const Variant variant, parse_variant(row.variant));
+    for (std::size_t i = 0; i < weights.size() && (done == 0 || !interrupted); ++i) {
+      RUNG_TRY(Member member, measure(flags, flags.models[i], weights[i], *row.task, variant));
+      row.members.push_back(std::move(member));
+    }
+    if (row.members.size() < weights.size()) break;  // an interrupted row is not shown
+    ++done;
+  }
+  rows.resize(std::max<std::size_t>(1, done));
+  const bool single = weights.size() == 1 && flags.sweep.empty() && !flags.variants;
+  if (flags.json)
+    single ? print_single_json(flags, rows[0]) : print_rows_json(flags, rows);
+  else
+    single ? print_single(flags, rows[0]) : print_rows(rows);
   return 0;
 }
 
@@ -100,16 +300,20 @@ Command eval_command() {
   auto flags = std::make_shared<Flags>();
   Command command{.name = "eval", .summary = "a model's accuracy on a task, exactly"};
   command.description =
-      "Runs a weights file (docs/weights.md) on instances of a task: integer weights bit for bit (mode X), or, with --quantised, as reals rounded to a storage "
-      "format (mode Q). The task and its sizes are those the file was made for, unless the flags say others.";
+      "Runs weights files (docs/weights.md) on instances of a task: integer weights bit for bit (mode X), or, with --quantised, as reals rounded to a storage "
+      "format (mode Q). The task and its sizes are those the file was made for, unless the flags say others. Beside each figure stands what theory said "
+      "beforehand: C certified impossible, K constructible, G gap, and the accuracy ceiling (docs/eval.md).";
   command.examples = {"rung eval model.safetensors --task eva --n 16 --count 10000", "rung eval model.safetensors --exhaustive --wrong 3",
-                      "rung eval model.safetensors --quantised bf16"};
+                      "rung eval model.safetensors --quantised bf16",
+                      "rung eval seed1.safetensors seed2.safetensors --variants uniform,permutation,zipf,adversarial --sweep n=8,16"};
   command.options = {
-      {.names = "MODEL", .help = "the weights file", .target = &flags->model, .required = true},
+      {.names = "MODEL", .help = "the weights file; several are members of an ensemble", .target = &flags->models, .required = true},
       {.names = "--task", .help = "the task (the file's own)", .target = &flags->task},
       {.names = "--count", .help = "how many instances (1000)", .target = &flags->count},
       {.names = "--seed", .help = "seed (1)", .target = &flags->seed},
       {.names = "--variant", .help = "uniform, permutation, zipf or adversarial (uniform)", .target = &flags->variant},
+      {.names = "--variants", .help = "several, with commas between them: a row each", .target = &flags->variants},
+      {.names = "--sweep", .help = "a size and its values, n=16,32,64: a row each; repeated, every combination", .target = &flags->sweep},
       {.names = "--exhaustive", .help = "every instance of the task", .target = &flags->exhaustive},
       {.names = "--wrong", .help = "show that many wrong instances", .target = &flags->wrong},
       {.names = "--quantised", .help = "mode Q in this format: p, p.f, bf16, fp16, e4m3, e5m2, fp32", .target = &flags->quantised},

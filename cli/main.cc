@@ -22,6 +22,7 @@ std::vector<Command> commands() {
       bound_command(),
       break_command(),
       eval_command(),
+      quantise_command(),
       protocol_command(),
       export_command(),
       capacity_command(),
@@ -39,6 +40,8 @@ void declare(CLI::App& app, Option& option) {
       },
       option.target);
   if (option.required) added->required();
+  // --sweep a --sweep b MODEL: a repeated flag takes one word each time.
+  if (std::holds_alternative<std::vector<std::string>*>(option.target) && option.names.starts_with("-")) added->allow_extra_args(false);
   if (!option.choices.empty()) added->check(CLI::IsMember(option.choices));
   if (!option.group.empty()) added->group(option.group);
 }

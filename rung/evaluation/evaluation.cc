@@ -91,15 +91,6 @@ std::int64_t positions_needed(const Weights& weights, const Task& task) {
   return task.prompt_length() + std::max<std::int64_t>(0, weights.decode.steps - 1);
 }
 
-ShareInterval wilson_interval(std::uint64_t right, std::uint64_t of) {
-  if (of == 0) return {0, 1};
-  constexpr double kZ = 1.959963984540054;  // the 97.5 % point of the normal distribution
-  const double n = static_cast<double>(of), share = static_cast<double>(right) / n;
-  const double centre = (share + kZ * kZ / (2 * n)) / (1 + kZ * kZ / n);
-  const double half = kZ / (1 + kZ * kZ / n) * std::sqrt(share * (1 - share) / n + kZ * kZ / (4 * n * n));
-  return {right == 0 ? 0.0 : std::max(0.0, centre - half), right == of ? 1.0 : std::min(1.0, centre + half)};
-}
-
 Result<Evaluation> evaluate(const Machine& machine, const Weights& weights, const Task& task, const EvaluationOptions& options) {
   const auto queries = task.query_positions();
   const AnswerSpec spec = task.answer_spec();

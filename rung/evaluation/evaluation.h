@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "rung/evaluation/interval.h"
 #include "rung/exact/machine.h"
 #include "rung/tasks/task.h"
 
@@ -46,11 +47,5 @@ Result<Evaluation> evaluate(const Machine& machine, const Weights& weights, cons
 // How many of the answers are right, both laid out as Instance::answer; a vector counts as one answer and needs every
 // component within the tolerance.
 std::uint64_t count_right(const AnswerSpec& spec, const OutputSpec& output, const std::vector<std::int64_t>& expected, const std::vector<std::int64_t>& given);
-
-// The 95 % Wilson interval of a share.
-struct ShareInterval {
-  double low, high;
-};
-ShareInterval wilson_interval(std::uint64_t right, std::uint64_t of);
 
 }  // namespace rung

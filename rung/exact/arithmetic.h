@@ -16,6 +16,7 @@
 
 #include "rung/exact/integer.h"
 #include "rung/exact/number_format.h"
+#include "rung/exact/value_observer.h"
 #include "rung/spec/weights.h"
 
 namespace rung {
@@ -25,6 +26,7 @@ namespace rung {
 struct Width {
   int bits = 16;
   bool own = false;
+  int site = -1;  // by which a ValueObserver knows what is stored here (mode Q)
 };
 
 // A non-linearity as a table over integers low .. low + values.size() - 1; arguments outside are clipped.
@@ -92,6 +94,7 @@ struct ExactArithmetic {
     return accumulator == Accumulator::wrap ? wrap(s, accumulator_bits) : saturate(s, accumulator_bits);
   }
   static Value relu(Value x) { return x > 0 ? x : 0; }
+  static void watch(int, Wide) {}
 };
 
 struct RealArithmetic {
@@ -102,8 +105,14 @@ struct RealArithmetic {
   Accumulator accumulator = Accumulator::exact;
   int accumulator_bits = 16;
   std::optional<Precision> precision;  // nullopt: no rounding at all (double)
+  ValueObserver* observer = nullptr;   // told every number before it is rounded
+
+  void watch(int site, Wide x) const {
+    if (observer && site >= 0) observer->see(site, x);
+  }
 
   Value round(Wide x, Width width) const {
+    watch(width.site, x);
     if (!precision) return x;
     Precision format = *precision;
     if (width.own && format.format == NumberFormat::fixed) format.bits = width.bits;
@@ -111,7 +120,11 @@ struct RealArithmetic {
   }
   Value narrow(Wide x, int shift, Width width) const { return round(std::ldexp(x, -shift), width); }
   Wide rescale(Wide x, int shift) const { return std::ldexp(x, -shift); }
-  Value unrounded(Wide x, int shift, Width) const { return std::ldexp(x, -shift); }
+  Value unrounded(Wide x, int shift, Width width) const {
+    const Value value = std::ldexp(x, -shift);
+    watch(width.site, value);
+    return value;
+  }
   Wide table(const Table& t, Wide x) const {
     if (!t.function) return static_cast<double>(t.at_real(x));
     if (t.values.size() > 1)  // the table's clipping is part of the model

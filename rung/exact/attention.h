@@ -23,6 +23,7 @@ struct SoftmaxRule {
   Width score_width;       // mode Q
   std::int64_t scale = 1;  // c
   Width output;
+  int top_site = -1;       // mode Q: the largest score of a query
 
   static SoftmaxRule read(const MechanismContext<A>& context) {
     auto& source = context.source;
@@ -39,6 +40,7 @@ struct SoftmaxRule {
     rule.score_width = source.width("score");
     rule.scale = source.scalar("value.scale", 1, 1, std::int64_t{1} << 32);
     rule.output = source.width("y");
+    rule.top_site = source.site("score.top");
     return rule;
   }
   // Refuses sizes at which a score or 2 c num + den could leave 127 bits.
@@ -127,6 +129,7 @@ class KeyValues<RealArithmetic> {
     std::vector<double> num(static_cast<std::size_t>(value_dim_), 0.0);
     double den = 0, top = -INFINITY;
     for (const auto& [score, j] : sums) top = std::max(top, score);
+    if (!sums.empty()) arithmetic.watch(rule_->top_site, top);
     for (const auto& [score, j] : sums) {
       const double weight = rule_->tau != 0 ? std::exp(rule_->tau * (score - top))
                                             : static_cast<double>(rule_->score.weights.at_real(score));

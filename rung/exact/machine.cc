@@ -48,6 +48,7 @@ struct Layer {
   std::optional<RowNorm<A>> mixer_norm, mlp_norm;
   std::vector<LinearMap<A>> mlp;
   std::vector<std::optional<Table>> activation;  // between maps; nullopt: ReLU
+  std::vector<Width> activated;                  // of the activations
 };
 
 // Rows of a stored matrix, or of a prompt embedded on the fly, after an optional norm.
@@ -295,6 +296,8 @@ class MachineOf final : public Machine {
         layer.activation.emplace_back();
         if (dimensions.activation != MlpActivation::relu)
           layer.activation.back() = source.table(name, dimensions.activation == MlpActivation::gelu ? "gelu" : "silu");
+        layer.activated.push_back(layer.mlp.back().width());
+        layer.activated.back().site = source.site(name + ".act");
       }
       fan_in = fan_out;
     }
@@ -336,7 +339,7 @@ class MachineOf final : public Machine {
         layer.mlp[k].apply_unrounded(arithmetic_, row.data(), next.data());
         for (auto& value : next) {
           if (const auto& table = layer.activation[k])
-            value = arithmetic_.unrounded(arithmetic_.table(*table, value), 0, layer.mlp[k].width());
+            value = arithmetic_.unrounded(arithmetic_.table(*table, value), 0, layer.activated[k]);
           else
             value = A::relu(value);
         }
@@ -458,8 +461,9 @@ class PartsOf final : public ModelParts {
 };
 
 template <class A>
-Result<std::unique_ptr<MachineOf<A>>> build(const Weights& weights, const std::vector<LayerShape>& shapes, const A& arithmetic, std::int64_t positions) {
-  TensorSource source(weights);
+Result<std::unique_ptr<MachineOf<A>>> build(const Weights& weights, const std::vector<LayerShape>& shapes, const A& arithmetic, std::int64_t positions,
+                                            ValueObserver* observer = nullptr) {
+  TensorSource source(weights, observer);
   auto machine = std::make_unique<MachineOf<A>>(weights, shapes, arithmetic, positions, source);
   if (source.error()) return *source.error();
   if (const auto stray = source.stray())
@@ -484,8 +488,8 @@ Result<std::unique_ptr<Machine>> Machine::load(const Weights& weights, const Mac
   const int state_bits = static_cast<int>(dimensions.accumulator_bits.value_or(dimensions.precision.bits));
   if (state_bits < 1 || state_bits > 62) return fail(ErrorCode::range, "[exact] accumulators of {} bits; 1 to 62 expected", state_bits);
   if (options.quantised || options.unrounded || weights.mode == WeightMode::real) {
-    RealArithmetic arithmetic{weights.accumulator, state_bits, options.quantised};
-    RUNG_TRY(auto machine, build(weights, shapes, arithmetic, options.positions));
+    RealArithmetic arithmetic{weights.accumulator, state_bits, options.quantised, options.observer};
+    RUNG_TRY(auto machine, build(weights, shapes, arithmetic, options.positions, options.observer));
     return std::unique_ptr<Machine>(std::move(machine));
   }
   if (dimensions.precision.format != NumberFormat::fixed)

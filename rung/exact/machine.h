@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "rung/exact/value_observer.h"
 #include "rung/spec/prompt.h"
 #include "rung/spec/weights.h"
 
@@ -49,6 +50,7 @@ struct MachineOptions {
   std::int64_t positions = 0;               // the longest prompt (with its chain of thought) that will be run
   std::optional<Precision> quantised;       // mode Q with this format
   bool unrounded = false;                   // mode Q in double, no rounding
+  ValueObserver* observer = nullptr;        // mode Q: sees what is computed; outlives the machine
   bool force_wide = false;                  // Int128 sums even where int64 would do (tests)
 };
 

@@ -26,6 +26,7 @@ class MatrixCell {
       : shape(context.shape), arithmetic(context.arithmetic), projection(context.arithmetic), input_bits(context.input_bits) {
     read_shift = context.source.shift("read.shift");
     output = context.source.width("y");
+    state_site = context.source.site("state");
   }
   virtual ~MatrixCell() = default;
 
@@ -38,6 +39,11 @@ class MatrixCell {
     read(state, channels, sums.data());
     for (std::size_t i = 0; i < sums.size(); ++i) y[i] = arithmetic.narrow(sums[i], read_shift, output);
   }
+  // Tells the observer of mode Q what a state holds.
+  virtual void watch(const Value* state) const {
+    if (state_site >= 0)
+      for (std::int64_t i = 0; i < state_size(); ++i) arithmetic.watch(state_site, state[i]);
+  }
   virtual int sum_bits() const = 0;
   // Bits of one state entry.
   virtual int entry_bits() const { return arithmetic.accumulator_bits; }
@@ -46,7 +52,7 @@ class MatrixCell {
   const A arithmetic;
   Projection<A> projection;
   int input_bits;
-  int read_shift = 0;
+  int read_shift = 0, state_site = -1;
   Width output;
 };
 
@@ -77,6 +83,7 @@ class MatrixRecurrence final : public RecurrentMechanism<A> {
     std::vector<Value> channels(static_cast<std::size_t>(cell_->projection.channels()));
     cell_->projection.step(state.buffer, x, channels.data());
     cell_->update(state.matrix.data(), channels.data(), true);
+    cell_->watch(state.matrix.data());
     if (y) cell_->finish(state.matrix.data(), channels.data(), y);
   }
   std::vector<int> state_widths(std::int64_t) const override {

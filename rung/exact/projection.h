@@ -40,6 +40,7 @@ class Projection {
     conv_shift_ = context.source.shift("conv.shift");
     conv_width_ = context.source.width("conv");
     if (context.source.has_table("conv")) conv_table_ = context.source.table("conv", "silu");
+    sum_site_ = context.source.site("conv.sum");
   }
 
   std::int64_t channels() const { return channels_; }
@@ -117,14 +118,16 @@ class Projection {
     typename A::Wide sum = 0;
     for (std::int64_t j = 0; j < taps_; ++j) sum += static_cast<typename A::Wide>(conv_[static_cast<std::size_t>(c * taps_ + j)]) * past(t - j);
     if (!conv_table_) return arithmetic_.narrow(sum, conv_shift_, conv_width_);
-    return arithmetic_.narrow(arithmetic_.table(*conv_table_, arithmetic_.rescale(sum, conv_shift_)), 0, conv_width_);
+    const auto index = arithmetic_.rescale(sum, conv_shift_);
+    arithmetic_.watch(sum_site_, index);
+    return arithmetic_.narrow(arithmetic_.table(*conv_table_, index), 0, conv_width_);
   }
 
   A arithmetic_;
   std::vector<LinearMap<A>> maps_;
   std::int64_t channels_ = 0, convolved_ = 0, taps_ = 0;
   std::vector<Value> conv_;
-  int conv_shift_ = 0;
+  int conv_shift_ = 0, sum_site_ = -1;
   Width conv_width_;
   std::optional<Table> conv_table_;
 };

@@ -61,8 +61,8 @@ double TensorSource::real_scalar(const std::string& name, double fallback) {
 }
 
 Width TensorSource::width(const std::string& name) {
-  if (!has(name + ".bits")) return Width{bits(), false};
-  return Width{static_cast<int>(scalar(name + ".bits", bits(), 1, 48)), true};
+  if (!has(name + ".bits")) return Width{bits(), false, site(name)};
+  return Width{static_cast<int>(scalar(name + ".bits", bits(), 1, 48)), true, site(name)};
 }
 
 template <>

@@ -16,7 +16,9 @@ namespace rung {
 
 class TensorSource {
  public:
-  explicit TensorSource(const Weights& weights) : weights_(&weights), log_(std::make_shared<Log>()) {}
+  // The observer, if any, is told of every width that is asked for.
+  explicit TensorSource(const Weights& weights, ValueObserver* observer = nullptr)
+      : weights_(&weights), observer_(observer), log_(std::make_shared<Log>()) {}
 
   // The source one level down: under("layers.0").
   TensorSource under(const std::string& name) const {
@@ -33,6 +35,8 @@ class TensorSource {
   double real_scalar(const std::string& name, double fallback);
   int shift(const std::string& name) { return static_cast<int>(scalar(name, 0, -40, 100)); }
   Width width(const std::string& name);  // `name` + ".bits"
+  // The observer's number for what is stored under this name; -1 without one.
+  int site(const std::string& name) const { return observer_ ? observer_->site(prefix_ + name) : -1; }
 
   template <class Value>
   std::vector<Value> numbers(const std::string& name, const std::vector<std::int64_t>& shape);
@@ -63,6 +67,7 @@ class TensorSource {
     std::set<std::string> read;
   };
   const Weights* weights_;
+  ValueObserver* observer_;
   std::string prefix_;
   std::shared_ptr<Log> log_;
 };

@@ -32,6 +32,7 @@ class DeltaCell final : public MatrixCell<A> {
     predict_shift_ = source.shift("predict.shift");
     write_shift_ = source.shift("write.shift");
     key_width_ = source.width("key");
+    error_site_ = source.site("error");
     unit_ = source.has("key.fraction");
     norm_ = NormRule{static_cast<int>(source.scalar("key.fraction", 0, 0, 24)), static_cast<int>(source.scalar("key.extra", 8, 0, 24)), key_width_};
     channel_bits_ = key_width_.bits;
@@ -61,6 +62,7 @@ class DeltaCell final : public MatrixCell<A> {
         Wide seen{0};
         for (std::int64_t c = 0; c < s.key_dim; ++c) seen += Wide(row[c]) * key[static_cast<std::size_t>(c)];
         const Wide error = a.settle((with_value ? Wide(value[r]) : Wide{0}) - a.rescale(seen, predict_shift_));
+        a.watch(error_site_, error);
         for (std::int64_t c = 0; c < s.key_dim; ++c)
           row[c] = a.settle(row[c] + a.rescale(beta * error * key[static_cast<std::size_t>(c)], write_shift_));
       }
@@ -98,7 +100,7 @@ class DeltaCell final : public MatrixCell<A> {
 
   bool gated_, unit_ = false;
   Table beta_, gate_;
-  int decay_shift_ = 0, predict_shift_ = 0, write_shift_ = 0, channel_bits_ = 0;
+  int decay_shift_ = 0, predict_shift_ = 0, write_shift_ = 0, channel_bits_ = 0, error_site_ = -1;
   Width key_width_;
   NormRule norm_;
 };

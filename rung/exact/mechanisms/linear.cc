@@ -38,6 +38,7 @@ class LinearCell final : public MatrixCell<A> {
       feature_fraction_ = static_cast<int>(source.scalar("feature.fraction", 0, 0, 20));
       feature_shift_ = source.shift("feature.shift");
     }
+    count_site_ = source.site("state.count");
     features_ = s.feature == FeatureMap::taylor2 ? 1 + s.key_dim + s.key_dim * s.key_dim : s.key_dim;
     rows_ = s.value_dim + (normalised ? 1 : 0);
     scale_ = source.scalar("value.scale", 1, 1, std::int64_t{1} << 32);
@@ -87,6 +88,12 @@ class LinearCell final : public MatrixCell<A> {
                                                            sums[static_cast<std::size_t>(h * rows_ + s.value_dim)], scale_, this->output);
   }
 
+  // Sums of values and sums of keys have scales of their own.
+  void watch(const Value* state) const override {
+    if (this->state_site < 0) return;
+    const std::int64_t values = this->shape.value_dim * features_, head = rows_ * features_;
+    for (std::int64_t i = 0; i < state_size(); ++i) this->arithmetic.watch(i % head < values ? this->state_site : count_site_, state[i]);
+  }
   int entry_bits() const override { return state_bits_; }
   int sum_bits() const override {
     const int taylor = std::max({2 * channel_bits_, channel_bits_ + feature_fraction_ + 2, 2 * feature_fraction_ + 3}) + shift_growth(feature_shift_);
@@ -145,7 +152,7 @@ class LinearCell final : public MatrixCell<A> {
 
   bool normalised_;
   std::int64_t features_ = 0, rows_ = 0, scale_ = 1;
-  int value_bits_ = 16, channel_bits_ = 16, state_bits_ = 0, update_shift_ = 0, feature_fraction_ = 0, feature_shift_ = 0;
+  int value_bits_ = 16, channel_bits_ = 16, state_bits_ = 0, update_shift_ = 0, feature_fraction_ = 0, feature_shift_ = 0, count_site_ = -1;
   Width feature_width_;
   Table table_;
 };
@@ -166,6 +173,7 @@ class BidirectionalLinear final : public Mechanism<A> {
       cell.projection.read(x, t, t + 1, channels.data());
       cell.update(state.data(), channels.data(), true);
     }
+    cell.watch(state.data());
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       cell.projection.read(x, wanted[i], wanted[i] + 1, channels.data());
       cell.finish(state.data(), channels.data(), y + static_cast<std::int64_t>(i) * output_width());

@@ -26,6 +26,7 @@ class LogLinear final : public RecurrentMechanism<A> {
     }
     level_ = source.template map<A>("level", cell_->shape.heads * levels_, context.width);
     if (source.has_table("level")) table_ = source.table("level", "softplus");
+    weight_site_ = source.site("level.act");
     level_bits_ = level_.width().bits;
     if (table_) level_bits_ = std::max(level_bits_, table_->bits());
     input_bits_ = context.input_bits;
@@ -59,6 +60,8 @@ class LogLinear final : public RecurrentMechanism<A> {
       if (!level.empty()) cell_->update(level.data(), channels.data(), false);
     state.levels[0].assign(static_cast<std::size_t>(cell_->state_size()), Value{0});
     cell_->update(state.levels[0].data(), channels.data(), true);
+    for (const auto& level : state.levels)
+      if (!level.empty()) cell_->watch(level.data());
     if (y) read(state, x, channels.data(), y);
     ++state.t;
     merge(state);  // what position t begins with: done now, so that the state is what a later token depends on, and no more
@@ -116,6 +119,7 @@ class LogLinear final : public RecurrentMechanism<A> {
       for (std::int64_t h = 0; h < s.heads; ++h) {
         const Value raw = lambda[static_cast<std::size_t>(h * levels_) + level];
         const Wide weight = table_ ? cell_->arithmetic.table(*table_, raw) : Wide(A::relu(raw));
+        cell_->arithmetic.watch(weight_site_, weight);
         for (std::int64_t r = 0; r < s.value_dim; ++r)
           total[static_cast<std::size_t>(h * s.value_dim + r)] += weight * sums[static_cast<std::size_t>(h * s.value_dim + r)];
       }
@@ -127,7 +131,7 @@ class LogLinear final : public RecurrentMechanism<A> {
   std::int64_t levels_ = 1;
   LinearMap<A> level_;
   std::optional<Table> table_;
-  int level_bits_ = 16, input_bits_ = 16;
+  int level_bits_ = 16, input_bits_ = 16, weight_site_ = -1;
 };
 
 }  // namespace

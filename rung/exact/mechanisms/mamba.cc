@@ -33,6 +33,9 @@ class Mamba final : public RecurrentMechanism<A> {
     read_shift_ = source.shift("read.shift");
     skip_shift_ = source.shift("skip.shift");
     output_ = source.width("y");
+    step_site_ = source.site("delta.act");
+    index_site_ = source.site("decay");
+    state_site_ = source.site("state");
     channel_bits_ = source.bits();
     for (const char* name : {"x", "b", "c", "conv"}) channel_bits_ = std::max(channel_bits_, source.width(name).bits);
   }
@@ -60,11 +63,15 @@ class Mamba final : public RecurrentMechanism<A> {
     const Value* c = b + entries_;
     for (std::int64_t i = 0; i < inner_; ++i) {
       const Wide delta = arithmetic_.table(delta_, c[entries_ + i]);
+      arithmetic_.watch(step_site_, delta);
       Wide sum{0};
       for (std::int64_t n = 0; n < entries_; ++n) {
-        const Wide decay = arithmetic_.table(decay_, arithmetic_.rescale(delta * a_[static_cast<std::size_t>(i * entries_ + n)], index_shift_));
+        const Wide index = arithmetic_.rescale(delta * a_[static_cast<std::size_t>(i * entries_ + n)], index_shift_);
+        arithmetic_.watch(index_site_, index);
+        const Wide decay = arithmetic_.table(decay_, index);
         Value& h = state.entries[static_cast<std::size_t>(i * entries_ + n)];
         h = arithmetic_.settle(arithmetic_.rescale(decay * h, decay_shift_) + arithmetic_.rescale(delta * b[n] * channels[static_cast<std::size_t>(i)], update_shift_));
+        arithmetic_.watch(state_site_, h);
         sum += Wide(c[n]) * h;
       }
       if (y)
@@ -105,6 +112,7 @@ class Mamba final : public RecurrentMechanism<A> {
   Table delta_, decay_;
   std::vector<Value> a_, skip_;
   int index_shift_ = 0, decay_shift_ = 0, update_shift_ = 0, read_shift_ = 0, skip_shift_ = 0, channel_bits_ = 16;
+  int step_site_ = -1, index_site_ = -1, state_site_ = -1;
   Width output_;
 };
 

@@ -21,7 +21,8 @@ class HiddenVector : public RecurrentMechanism<A> {
   using Value = typename A::Value;
   using Wide = typename A::Wide;
   explicit HiddenVector(const MechanismContext<A>& context)
-      : size_(context.shape.inner), arithmetic_(context.arithmetic), input_bits_(context.input_bits), output_(context.source.width("y")) {}
+      : size_(context.shape.inner), arithmetic_(context.arithmetic), input_bits_(context.input_bits), output_(context.source.width("y")),
+        state_site_(context.source.site("state")) {}
   std::int64_t output_width() const override { return size_; }
   std::unique_ptr<MechanismState<A>> start() const override {
     auto state = std::make_unique<HiddenState<A>>();
@@ -38,6 +39,7 @@ class HiddenVector : public RecurrentMechanism<A> {
 
  protected:
   void emit(const std::vector<Value>& hidden, Value* y) const {
+    for (const Value value : hidden) arithmetic_.watch(state_site_, value);
     if (y)
       for (std::int64_t i = 0; i < size_; ++i) y[i] = arithmetic_.narrow(hidden[static_cast<std::size_t>(i)], 0, output_);
   }
@@ -45,6 +47,7 @@ class HiddenVector : public RecurrentMechanism<A> {
   A arithmetic_;
   int input_bits_;
   Width output_;
+  int state_site_;
 };
 
 template <class A>

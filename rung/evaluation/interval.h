@@ -1,0 +1,18 @@
+// 95 % confidence intervals of an accuracy: over the instances that were drawn, and over the members (seeds) of an ensemble.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace rung {
+
+struct ShareInterval {
+  double low, high;
+};
+// Wilson's interval of a share; [0, 1] when nothing was drawn.
+ShareInterval wilson_interval(std::uint64_t right, std::uint64_t of);
+// Student's interval of the mean over members, cut to [0, 1]; nothing for fewer than two.
+std::optional<ShareInterval> student_interval(std::span<const double> accuracies);
+
+}  // namespace rung

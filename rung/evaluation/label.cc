@@ -1,0 +1,112 @@
+#include "rung/evaluation/label.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "rung/evaluation/evaluation.h"
+#include "rung/exact/model_parts.h"
+#include "rung/exact/split_mixer.h"
+#include "rung/theory/ceiling.h"
+#include "rung/theory/theorem.h"
+
+namespace rung {
+namespace {
+
+constexpr int kFloatBits = 32;
+
+bool stored_width(const std::string& name) {
+  if (!name.ends_with(".bits")) return false;
+  const std::string stem = name.substr(0, name.size() - 5), last = stem.substr(stem.rfind('.') + 1);
+  for (const char* stored : {"q", "k", "v", "x", "b", "c", "y", "conv", "feature", "index_q", "index_k", "compress_k", "compress_v"})
+    if (last == stored) return true;
+  return false;
+}
+
+// The architecture at the file's true widths.
+Result<Setting> setting_of(const Weights& weights, const Machine& machine, std::int64_t positions) {
+  Architecture architecture = weights.architecture;
+  auto& dimensions = architecture.dimensions;
+  SettingOptions options{.context = std::max<std::int64_t>(2, positions), .chain_of_thought = weights.decode.steps > 0};
+  const ModelParts* parts = machine.parts();
+  if (!parts) {
+    dimensions.precision = Precision{NumberFormat::fp32, kFloatBits, 0};
+    dimensions.accumulator_bits.reset();
+    return make_setting(architecture, options);
+  }
+  int widest = dimensions.precision.bits, state = static_cast<int>(dimensions.accumulator_bits.value_or(widest));
+  for (const auto& [name, tensor] : weights.tensors)
+    if (stored_width(name) && tensor.is_integer()) widest = std::max(widest, static_cast<int>(tensor.integer(0)));
+  std::int64_t sums = 0;
+  for (std::int64_t layer = 0; layer < parts->layers(); ++layer)
+    for (const auto* mixer : parts->mixers(layer)) {
+      if (const auto* softmax = mixer->softmax()) {
+        const auto sizes = softmax->sizes();
+        sums = std::max<std::int64_t>(sums, sizes.weight_bits + sizes.value_bits + std::bit_width(static_cast<std::uint64_t>(positions)) + 1);
+      } else if (!mixer->selection() && dimensions.causal) {
+        for (const int bits : mixer->state_widths(positions)) state = std::max(state, bits);
+      }
+    }
+  dimensions.precision.bits = widest;
+  options.storage.state = state;
+  if (sums > 0) options.accumulator = sums;
+  return make_setting(architecture, options);
+}
+
+void set_ceiling(Label& label, const Setting& setting, const Task& task, Variant variant) {
+  const bool table = task.built_in() && (task.name() == "eva" || task.name() == "index");
+  if (!table) {
+    label.ceiling_reason = "no ceiling is known for this task";
+    return;
+  }
+  if (variant != Variant::uniform) {
+    label.ceiling_reason = "ceilings are about uniform tables and queries";
+    return;
+  }
+  if (setting.word.full_letters() > 0 || setting.word.uncovered() || !setting.causal() || setting.chain_of_thought) {
+    label.ceiling_reason = "attention over the whole past is not bounded by a state";
+    return;
+  }
+  const std::int64_t n = task.size().at("n"), alphabet = task.name() == "eva" ? n : task.size().at("sigma").value;
+  const StateBits bits = setting.word.total();
+  if (bits.per_level > 0) {
+    label.ceiling = log_linear_ceiling(n, alphabet, bits.one_level()).average;
+    label.ceiling_reason = fmt::format("{} bits a level of log-linear state", bits.one_level().str());
+  } else {
+    label.ceiling = accuracy_ceiling(n, alphabet, bits.fixed);
+    label.ceiling_reason = fmt::format("{} bits of state", bits.fixed.str());
+  }
+}
+
+}  // namespace
+
+Label label_of(const Weights& weights, const Machine& machine, const Task& task, Variant variant) {
+  Label label;
+  const std::int64_t positions = positions_needed(weights, task);
+  const auto setting = setting_of(weights, machine, positions);
+  if (!setting) {
+    label.reason = setting.error().message;
+    return label;
+  }
+  set_ceiling(label, *setting, task, variant);
+  const std::string floats = machine.exact() ? "" : fmt::format("; read as fp32, {} bits a stored number", kFloatBits);
+  if (!task.built_in() || !task.options().empty()) {
+    label.reason = "no theorem speaks about this form of the task";
+    return label;
+  }
+  TaskSizes sizes;
+  for (const auto& [name, size] : task.size()) sizes[name] = size.value;
+  const auto question = make_question(task.name(), sizes, setting->context, false);
+  if (!question) {
+    label.reason = question.error().message;
+    return label;
+  }
+  const Verdict verdict = decide(*setting, *question);
+  const bool proved = verdict.status == Status::proved;
+  const std::string by = verdict.theorem.empty() ? "no theorem" : fmt::format("{}, {}", verdict.theorem, status_name(verdict.status));
+  if (verdict.outcome == Outcome::impossible && proved) label.letter = 'C';
+  if (verdict.outcome == Outcome::possible && proved) label.letter = 'K';
+  label.reason = fmt::format("{} ({}){}", outcome_name(verdict.outcome), by, floats);
+  return label;
+}
+
+}  // namespace rung

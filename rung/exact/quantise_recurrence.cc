@@ -1,0 +1,324 @@
+// Recurrent mixers, short convolutions, and the mixers that see one position. Every state entry has a bits at the fraction
+// that holds best what was seen; where the formula adds products without a shift (mamba2; linear attention with exact or
+// wrapping sums) the state's fraction is the sum of its factors', which are lowered until the entries fit.
+#include <algorithm>
+#include <cmath>
+
+#include "rung/exact/quantise_mixer.h"
+
+namespace rung {
+namespace {
+
+constexpr double kNeverClip = 1e12;
+constexpr int kStepBits = 20;        // Δ of mamba
+constexpr int kMostFactorBits = 40;  // of a table whose values are multiplied
+constexpr int kKeyExtra = 8;         // docs/weights.md: key.extra
+constexpr int kMostScaleBits = 32;
+
+// Beyond this argument sigmoid, tanh and exp(-x) are within 2^-17 of their limits.
+constexpr double kFlat = 12;
+// Arguments of saturating tables have 2^-f steps; 2 kFlat 2^12 entries at most.
+int argument_fraction(int bits) { return std::clamp(bits + 1, 8, 12); }
+std::int64_t flat(int fraction) { return static_cast<std::int64_t>(kFlat) << fraction; }
+
+}  // namespace
+
+int MixerQuantiser::channel(const std::string& name, int bits, bool positive_only) const {
+  return m_.conv > 0 ? fraction("conv", bits) : fraction(name, bits, positive_only);
+}
+
+int MixerQuantiser::state_fraction(const std::string& name) const {
+  if (model_.out.accumulator == Accumulator::wrap) return best_fraction(model_.seen(at(name)), model_.state_bits(), kNeverClip);
+  return fraction(name, model_.state_bits());
+}
+
+void MixerQuantiser::plain_map(const std::string& name, std::int64_t rows, int fraction, int bits) {
+  model_.map(at(name), rows, in_, fraction, bits);
+  model_.record(at(name), bits, fraction);
+}
+
+void MixerQuantiser::project(const std::vector<std::pair<std::string, std::int64_t>>& maps, const Fractions& wanted, int bits) {
+  if (m_.conv == 0) {
+    for (const auto& [name, rows] : maps) plain_map(name, rows, wanted.at(name), bits);
+    return;
+  }
+  std::vector<int> raw;
+  const int p = model_.bits(), after = wanted.at(maps.front().first);
+  for (const auto& [name, rows] : maps) {
+    RUNG_REQUIRE(wanted.at(name) == after, "{}: one convolution, two fractions", at(name));
+    const int own = fraction(name, p);
+    plain_map(name, rows, own, p);
+    raw.insert(raw.end(), static_cast<std::size_t>(rows), own);
+  }
+  const int product = model_.row_weights(at("conv.weight"), m_.conv, raw, {m_.conv_channels, m_.conv}) + model_.shift(at("conv.shift"));
+  int summed = after;
+  if (model_.names_table(at("conv"))) {
+    const int index = model_.gate_bits(at("conv.sum"));
+    summed = fraction("conv.sum", index);
+    model_.channel_table(at("conv"), "silu", index, summed, after, bits);
+  }
+  model_.put_shift(at("conv.shift"), product - summed);
+  model_.put_width(at("conv"), bits);
+  model_.record(at("conv"), bits, after);
+}
+
+void MixerQuantiser::share(const std::string& first, const std::string& second, int total, Fractions& wanted) const {
+  auto precision = [&](const std::string& name) { return wanted.at(name) + 0.5 * std::log2(std::max(model_.seen(at(name)).mean_square(), 1e-30)); };
+  while (wanted[first] + wanted[second] > total) {
+    if (m_.conv > 0)
+      for (auto& [name, fraction] : wanted) --fraction;
+    else
+      --wanted[precision(first) >= precision(second) ? first : second];
+  }
+}
+
+void MixerQuantiser::output(int fraction, int bits) {
+  model_.put_width(at("y"), bits);
+  model_.record(at("y"), bits, fraction);
+}
+
+void MixerQuantiser::gate(const std::string& name, const char* function, std::int64_t rows, int out) {
+  const int bits = model_.gate_bits(at(name)), in = fraction(name, bits);
+  plain_map(name, rows, in, bits);
+  model_.channel_table(at(name), function, bits, in, out, kMostFactorBits);
+}
+
+int MixerQuantiser::linear_cell(int y, bool normalised) {
+  const int p = model_.bits(), a = model_.state_bits();
+  const bool table = m_.feature == FeatureMap::elu1 || m_.feature == FeatureMap::exp, taylor = m_.feature == FeatureMap::taylor2;
+  const bool positive = m_.feature == FeatureMap::relu;
+  const int bits = table ? std::min(p, kTableBits) : p;
+  Fractions wanted{{"q", channel("q", bits, positive)}, {"k", channel("k", bits, positive)}, {"v", channel("v", bits)}};
+  const Accumulator sums = model_.out.accumulator;
+  const int counted = normalised && sums != Accumulator::exact ? state_fraction("state.count") : kHighestFraction;
+  auto lower_all = [&](const std::string& name, int most) {
+    if (wanted[name] <= most) return;
+    wanted[name] = most;
+    if (m_.conv > 0)
+      for (auto& [other, fraction] : wanted) fraction = std::min(fraction, most);
+  };
+  if (normalised) lower_all("v", y);  // value.scale is at least 1
+  int feature = 0;                    // of keys; queries have their own only where no table stands between
+  if (table || taylor) {
+    const int common = std::clamp(std::min(wanted["q"], wanted["k"]), taylor ? 0 : kLowestFraction, taylor ? 20 : kHighestFraction);
+    lower_all("q", common);
+    lower_all("k", common);
+    if (taylor && common > wanted["q"]) wanted["q"] = wanted["k"] = common;
+    if (taylor && m_.conv > 0) wanted["v"] = common;
+    feature = std::min(fraction("feature", p), counted);
+    if (sums == Accumulator::wrap) feature = std::min(feature, state_fraction("state") - wanted["v"]);
+    if (table) model_.channel_table(at("feature"), m_.feature == FeatureMap::exp ? "exp" : "elu1", bits, common, feature, p);
+    if (taylor) {
+      model_.put_scalar(at("feature.fraction"), common);
+      model_.put_shift(at("feature.shift"), 2 * common - feature);
+    }
+    model_.record(at("feature"), p, feature);
+  } else {
+    lower_all("k", counted);
+    if (sums == Accumulator::wrap) share("k", "v", state_fraction("state"), wanted);
+    feature = wanted["k"];
+  }
+  project({{"q", m_.heads * m_.key_dim}, {"k", m_.heads * m_.key_dim}, {"v", m_.heads * m_.value_dim}}, wanted, bits);
+  int state = wanted["v"] + feature;
+  if (sums == Accumulator::round) {
+    const int rounded = std::min(state, fraction("state", a));
+    model_.put_shift(at("update.shift"), state - rounded);
+    state = rounded;
+  }
+  model_.record(at("state"), sums == Accumulator::exact ? 48 : a, state);
+  if (normalised) {
+    model_.record(at("state.count"), sums == Accumulator::exact ? 48 : a, feature);
+    const int scale = y - (state - feature);
+    if (scale < 0 || scale > kMostScaleBits)
+      model_.refuse(fail(ErrorCode::range, "[quantise] \"{}\" would be 2^{}; 1 to 2^32 expected", at("value.scale"), scale));
+    else if (const auto c = static_cast<std::int64_t>(model_.number(at("value.scale"), 1)) << scale; c != 1)
+      model_.put_scalar(at("value.scale"), c);
+  }
+  return state + (table || taylor ? feature : wanted["q"]);
+}
+
+int MixerQuantiser::mamba2_cell() {
+  const int p = model_.bits();
+  Fractions wanted{{"x", channel("x", p)}, {"b", channel("b", p)}, {"c", channel("c", p)}};
+  share("x", "b", state_fraction("state"), wanted);
+  project({{"x", m_.heads * m_.value_dim}, {"b", m_.kv_heads * m_.key_dim}, {"c", m_.kv_heads * m_.key_dim}}, wanted, p);
+  gate("gate", "decay", m_.heads, kGateFraction - model_.shift(at("decay.shift")));
+  model_.put_shift(at("decay.shift"), kGateFraction);
+  const int state = wanted["x"] + wanted["b"];
+  model_.record(at("state"), model_.state_bits(), state);
+  return state + wanted["c"];
+}
+
+int MixerQuantiser::delta_cell(bool gated) {
+  const int p = model_.bits();
+  Fractions wanted{{"q", channel("q", p)}, {"k", channel("k", p)}, {"v", channel("v", p)}};
+  const int error = fraction("error", model_.state_bits());  // has the values' fraction and the state's width
+  if (wanted["v"] > error) {
+    wanted["v"] = error;
+    if (m_.conv > 0) wanted["q"] = wanted["k"] = error;
+  }
+  project({{"q", m_.kv_heads * m_.key_dim}, {"k", m_.kv_heads * m_.key_dim}, {"v", m_.heads * m_.value_dim}}, wanted, p);
+  int key = wanted["k"], query = wanted["q"];
+  if (model_.has(at("key.fraction"))) {
+    const int bits = model_.guarded_bits(), unit = std::min(bits - 2, 24);
+    model_.put_scalar(at("key.fraction"), unit);
+    model_.put_scalar(at("key.extra"), kKeyExtra);
+    model_.put_width(at("key"), bits);
+    key = query = unit - static_cast<int>(model_.number(at("key.fraction"), 0));
+    model_.record(at("key"), bits, key);
+  }
+  gate("beta", "sigmoid", m_.heads, kGateFraction);
+  if (gated) {
+    gate("gate", "decay", m_.heads, kGateFraction - model_.shift(at("decay.shift")));
+    model_.put_shift(at("decay.shift"), kGateFraction);
+  }
+  const int state = state_fraction("state");
+  model_.put_shift(at("predict.shift"), state + key - wanted["v"] + model_.shift(at("predict.shift")));
+  model_.put_shift(at("write.shift"), kGateFraction + wanted["v"] + key - state + model_.shift(at("write.shift")));
+  model_.record(at("state"), model_.state_bits(), state);
+  return state + query;
+}
+
+std::vector<int> MixerQuantiser::matrix_recurrence() {
+  const int p = model_.bits();
+  const bool levels = m_.kind == MixerKind::loglinear;
+  const MixerKind kind = levels ? m_.base : m_.kind;
+  const bool normalised = kind == MixerKind::linear && m_.normalised && !levels;
+  int y = fraction("y", p);
+  int read = 0;
+  if (kind == MixerKind::linear)
+    read = linear_cell(y, normalised);
+  else
+    read = kind == MixerKind::mamba2 ? mamba2_cell() : delta_cell(kind == MixerKind::gdelta);
+  if (levels) {
+    const int bits = model_.gate_bits(at("level"));
+    int weight = fraction("level", bits, true);
+    if (model_.names_table(at("level"))) {
+      weight = best_fraction(model_.seen(at("level.act")), bits, kNeverClip);
+      gate("level", "softplus", m_.heads * m_.levels, weight);
+    } else {
+      plain_map("level", m_.heads * m_.levels, weight, bits);
+    }
+    read += weight;
+  }
+  if (!normalised) model_.put_shift(at("read.shift"), read - y + model_.shift(at("read.shift")));
+  output(y, p);
+  return std::vector<int>(static_cast<std::size_t>(m_.heads * m_.value_dim), y);
+}
+
+std::vector<int> MixerQuantiser::mamba() {
+  const int p = model_.bits();
+  const int x = channel("x", p), b = fraction("b", p), c = fraction("c", p), y = fraction("y", p), state = state_fraction("state");
+  project({{"x", m_.inner}}, {{"x", x}}, p);
+  plain_map("b", m_.state, b, p);
+  plain_map("c", m_.state, c, p);
+  const int step = best_fraction(model_.seen(at("delta.act")), kStepBits + 1, kNeverClip);
+  gate("delta", "softplus", m_.inner, step);
+  const std::vector<int> steps(static_cast<std::size_t>(m_.inner), step);
+  const int product = model_.row_weights(at("a.weight"), m_.state, steps, {m_.inner, m_.state});
+  const int index = argument_fraction(p);
+  const double growth = std::min(kFlat, 1.125 * std::max(0.0, model_.seen(at("decay")).largest()));
+  model_.function_table(at("decay"), "exp", -flat(index), static_cast<std::int64_t>(std::ceil(std::ldexp(growth, index))), index,
+                        kGateFraction - model_.shift(at("decay.shift")), kMostFactorBits);
+  model_.put_shift(at("decay.index_shift"), product - index + model_.shift(at("decay.index_shift")));
+  model_.put_shift(at("decay.shift"), kGateFraction);
+  model_.put_shift(at("update.shift"), step + b + x - state + model_.shift(at("update.shift")));
+  model_.put_shift(at("read.shift"), c + state - y + model_.shift(at("read.shift")));
+  const int skipped = model_.row_weights(at("skip.weight"), 1, std::vector<int>(static_cast<std::size_t>(m_.inner), x), {m_.inner});
+  model_.put_shift(at("skip.shift"), skipped - y + model_.shift(at("skip.shift")));
+  model_.record(at("state"), model_.state_bits(), state);
+  output(y, p);
+  return std::vector<int>(static_cast<std::size_t>(m_.inner), y);
+}
+
+// The output of a hidden vector is the vector: its fraction, and its width where that is larger than p.
+std::vector<int> MixerQuantiser::elman() {
+  const int state = state_fraction("state");
+  const int product = model_.summed_maps({{at("x"), in_}, {at("h"), InputScale::of(m_.inner, state)}}, m_.inner) + model_.shift(at("cell.shift"));
+  if (m_.relu_cell) {
+    model_.put_shift(at("cell.shift"), product - state);
+  } else {
+    const int in = argument_fraction(model_.state_bits());
+    model_.put_shift(at("cell.shift"), product - in);
+    model_.function_table(at("cell"), "tanh", -flat(in), flat(in), in, state, kMostFactorBits);
+  }
+  model_.record(at("state"), model_.state_bits(), state);
+  output(state, std::clamp(model_.state_bits(), model_.bits(), 48));
+  return std::vector<int>(static_cast<std::size_t>(m_.inner), state);
+}
+
+std::vector<int> MixerQuantiser::gru() {
+  const int state = state_fraction("state"), in = argument_fraction(model_.state_bits());
+  const InputScale hidden = InputScale::of(m_.inner, state);
+  const int gates = model_.summed_maps({{at("xz"), in_}, {at("hz"), hidden}, {at("xr"), in_}, {at("hr"), hidden}}, m_.inner);
+  const int cell = model_.summed_maps({{at("xn"), in_}, {at("hn"), hidden}}, m_.inner);
+  model_.put_shift(at("gate.shift"), gates - in + model_.shift(at("gate.shift")));
+  model_.put_shift(at("cell.shift"), cell - in + model_.shift(at("cell.shift")));
+  model_.put_scalar(at("gate.fraction"), kGateFraction);
+  const int own = static_cast<int>(model_.number(at("gate.fraction"), 0));
+  model_.function_table(at("gate"), "sigmoid", -flat(in), flat(in), in, kGateFraction - own, kMostFactorBits);
+  model_.function_table(at("cell"), "tanh", -flat(in), flat(in), in, state, kMostFactorBits);
+  model_.record(at("state"), model_.state_bits(), state);
+  output(state, std::clamp(model_.state_bits(), model_.bits(), 48));
+  return std::vector<int>(static_cast<std::size_t>(m_.inner), state);
+}
+
+std::vector<int> MixerQuantiser::position_wise() {
+  const int p = model_.bits(), y = fraction("y", p);
+  if (m_.kind == MixerKind::identity) {
+    plain_map("v", m_.output_width(), y, p);
+  } else {
+    const int value = fraction("v", p);
+    plain_map("v", m_.inner, value, p);
+    const std::vector<int> values(static_cast<std::size_t>(m_.inner), value);
+    const int product = model_.row_weights(at("taps.weight"), m_.conv, values, {m_.inner, m_.conv});
+    model_.put_shift(at("taps.shift"), product - y + model_.shift(at("taps.shift")));
+  }
+  output(y, p);
+  return std::vector<int>(static_cast<std::size_t>(m_.output_width()), y);
+}
+
+std::vector<int> MixerQuantiser::run() {
+  using enum MixerKind;
+  switch (m_.kind) {
+    case full:
+    case topk:
+    case sparse:
+      return attention();
+    case linear:
+    case mamba2:
+    case delta:
+    case gdelta:
+    case loglinear:
+      return matrix_recurrence();
+    case mamba:
+      return this->mamba();
+    case rnn:
+      return elman();
+    case gru:
+      return this->gru();
+    case conv:
+    case identity:
+      return position_wise();
+    case heads: {
+      std::vector<int> all;
+      for (std::size_t j = 0; j < m_.parts.size(); ++j) {
+        const auto part = quantise_mixer(model_, m_.parts[j], fmt::format("{}part.{}.", prefix_, j), in_);
+        all.insert(all.end(), part.begin(), part.end());
+      }
+      return all;
+    }
+    case none:
+      return {};
+    case recurrent:
+    case compressed:
+      break;
+  }
+  RUNG_REQUIRE(false, "{} has no integer form", prefix_);
+}
+
+std::vector<int> quantise_mixer(IntegerModel& model, const MixerShape& mixer, const std::string& prefix, const InputScale& in) {
+  return MixerQuantiser(model, mixer, prefix, in).run();
+}
+
+}  // namespace rung
