@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "random_real_model.h"
+#include "tests/exact/random_real_model.h"
 #include "rung/exact/machine.h"
 #include "rung/spec/quantisable.h"
 #include "rung/spec/random.h"

@@ -1,4 +1,4 @@
-#include "random_real_model.h"
+#include "tests/exact/random_real_model.h"
 
 #include <cmath>
 
