@@ -9,6 +9,7 @@
 #include "cli/progress.h"
 #include "rung/evaluation/evaluation.h"
 #include "rung/evaluation/label.h"
+#include "rung/store/store.h"
 #include "rung/tasks/instance_rows.h"
 
 namespace rung::cli {
@@ -21,7 +22,7 @@ struct Flags {
   std::optional<std::string> task, variants;
   std::int64_t count = 1000, seed = 1, wrong = 0;
   std::string variant = "uniform";
-  std::optional<std::string> quantised;
+  std::optional<std::string> quantised, store;
   bool exhaustive = false, json = false;
   TaskFlags sizes;
 };
@@ -37,6 +38,7 @@ struct Member {
   ShareInterval interval{0, 1};
   Label label;
   double seconds = 0;
+  std::string precision;
 };
 
 // All models at one size and variant.
@@ -113,6 +115,7 @@ Result<Member> measure(const Flags& flags, const std::string& model, const Weigh
   options.progress = [&](std::uint64_t done) { progress.at(done); };
   options.stop = [] { return interrupted != 0; };
   Member member{model, format_stack(weights.architecture.stack), machine->exact() ? "X" : "Q", std::string(machine->arithmetic())};
+  member.precision = machine->exact() ? format_precision(weights.architecture.dimensions.precision) : flags.quantised.value_or("fp64");
   RUNG_TRY(member.result, evaluate(*machine, weights, task, options));
   member.seconds = progress.seconds();
   member.interval = wilson_interval(member.result.right_answers, member.result.answers);
@@ -132,7 +135,29 @@ void add_label(nlohmann::ordered_json& document, const Label& label) {
                    {"ceiling_reason", label.ceiling_reason}});
 }
 
-void print_single_json(const Flags& flags, const Row& row) {
+// One record a member and row; their ids.
+Result<std::vector<std::string>> keep(const Flags& flags, const std::vector<Row>& rows) {
+  RUNG_TRY(const auto store, Store::open(store_path(flags.store)));
+  std::vector<Record> records;
+  for (const auto& row : rows)
+    for (const auto& member : row.members) {
+      nlohmann::ordered_json body{{"task", row.task->name()}, {"size", row.task->size()}, {"model", member.model}, {"arch", member.architecture},
+                                  {"mode", member.mode}, {"precision", member.precision}};
+      for (const auto& [name, word] : row.task->options()) body["options"][name] = word;
+      if (flags.exhaustive)
+        body["exhaustive"] = true;
+      else
+        body["variant"] = row.variant;
+      add_figures(body, member);
+      add_label(body, member.label);
+      Record record{.kind = "evaluation", .state = member.result.stopped ? RecordState::stopped : RecordState::done, .device = "cpu", .body = body.dump()};
+      if (!flags.exhaustive) record.seed = flags.seed;
+      records.push_back(std::move(record));
+    }
+  return store->append(std::move(records));
+}
+
+void print_single_json(const Flags& flags, const Row& row, const std::vector<std::string>& records) {
   const Member& member = row.members[0];
   nlohmann::ordered_json wrong = nlohmann::ordered_json::array();
   for (const auto& instance : member.result.wrong) wrong.push_back(wrong_json(instance, *row.task));
@@ -146,6 +171,7 @@ void print_single_json(const Flags& flags, const Row& row) {
   add_figures(document, member);
   add_label(document, member.label);
   document["wrong"] = wrong;
+  if (flags.store) document["records"] = records;
   print_json(document);
 }
 
@@ -172,7 +198,7 @@ Summary summarise(const Row& row) {
   return summary;
 }
 
-void print_rows_json(const Flags& flags, const std::vector<Row>& rows) {
+void print_rows_json(const Flags& flags, const std::vector<Row>& rows, const std::vector<std::string>& records) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const auto& row : rows) {
     const Summary summary = summarise(row);
@@ -204,6 +230,7 @@ void print_rows_json(const Flags& flags, const std::vector<Row>& rows) {
     document["seed"] = flags.seed;
   document["stopped"] = interrupted != 0;
   document["rows"] = list;
+  if (flags.store) document["records"] = records;
   print_json(document);
 }
 
@@ -286,11 +313,16 @@ Result<int> run(const Flags& flags) {
     ++done;
   }
   rows.resize(std::max<std::size_t>(1, done));
+  std::vector<std::string> records;
+  if (flags.store) {
+    RUNG_TRY(records, keep(flags, rows));
+  }
   const bool single = weights.size() == 1 && flags.sweep.empty() && !flags.variants;
   if (flags.json)
-    single ? print_single_json(flags, rows[0]) : print_rows_json(flags, rows);
+    single ? print_single_json(flags, rows[0], records) : print_rows_json(flags, rows, records);
   else
     single ? print_single(flags, rows[0]) : print_rows(rows);
+  if (flags.store && !flags.json) fmt::print("{} record{} in {}\n", records.size(), records.size() == 1 ? "" : "s", store_path(flags.store));
   return 0;
 }
 
@@ -317,6 +349,7 @@ Command eval_command() {
       {.names = "--exhaustive", .help = "every instance of the task", .target = &flags->exhaustive},
       {.names = "--wrong", .help = "show that many wrong instances", .target = &flags->wrong},
       {.names = "--quantised", .help = "mode Q in this format: p, p.f, bf16, fp16, e4m3, e5m2, fp32", .target = &flags->quantised},
+      {.names = "--store", .help = "append a record for each model and row to this store", .target = &flags->store},
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };
   flags->sizes.declare(command);

@@ -106,6 +106,12 @@ Label label_of(const Weights& weights, const Machine& machine, const Task& task,
   if (verdict.outcome == Outcome::impossible && proved) label.letter = 'C';
   if (verdict.outcome == Outcome::possible && proved) label.letter = 'K';
   label.reason = fmt::format("{} ({}){}", outcome_name(verdict.outcome), by, floats);
+  if (verdict.outcome == Outcome::open)
+    for (const auto& hypothesis : verdict.hypotheses)
+      if (!hypothesis.holds) {
+        label.reason += fmt::format("; fails: {}{}{}", hypothesis.text, hypothesis.numbers.empty() ? "" : ": ", hypothesis.numbers);
+        break;
+      }
   return label;
 }
 

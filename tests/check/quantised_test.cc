@@ -1,0 +1,68 @@
+// What quantising writes, every mixer: the checker's forward pass, written from docs/weights.md, gives the exact machine's numbers.
+#include <gtest/gtest.h>
+
+#include "check/model.h"
+#include "rung/exact/machine.h"
+#include "rung/exact/quantise.h"
+#include "rung/spec/random.h"
+#include "tests/check/model_bytes.h"
+#include "tests/exact/random_real_model.h"
+
+namespace rung {
+namespace {
+
+constexpr std::int64_t kPositions = 13, kVocabulary = 7;
+
+class CheckedQuantised : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Lines, CheckedQuantised,
+                         testing::Values("full", "full(window=3,conv=2)", "topk(k=3)", "sparse(B=4,k=2,window=3)", "linear", "linear(feature=taylor2)",
+                                         "linear(normalised=no,conv=2)", "mamba(conv=3)", "mamba2(conv=2)", "delta", "gdelta+full",
+                                         "loglinear(base=linear)", "loglinear(base=mamba2)", "loglinear(base=gdelta)", "rnn", "gru", "conv(width=3)",
+                                         "heads(full:1,gdelta:1)+none"));
+
+TEST_P(CheckedQuantised, runs_as_the_exact_machine_does) {
+  Dimensions dimensions;
+  dimensions.width = 8;
+  dimensions.heads = 2;
+  dimensions.state = 3;
+  dimensions.mlp = {12};
+  dimensions.mlp_given = true;
+  dimensions.norm = Norm::rms;
+  dimensions.activation = MlpActivation::gelu;
+  dimensions.vocabulary = kVocabulary;
+  dimensions.context = kPositions;
+  const Weights real = random_real_weights({GetParam(), dimensions});
+  Random random(3);
+  CalibrationSet set;
+  for (int i = 0; i < 4; ++i) {
+    Prompt prompt;
+    prompt.positions = kPositions;
+    prompt.fields.emplace_back();
+    for (std::int64_t t = 0; t < kPositions; ++t) prompt.fields[0].push_back(static_cast<std::int64_t>(random.below(kVocabulary)));
+    set.prompts.push_back(prompt);
+  }
+  for (std::int64_t t = 0; t < kPositions; ++t) set.queries.push_back(t);
+  for (const int p : {3, 8, 14}) {
+    const auto integers = quantise(real, set, {.precision = p});
+    ASSERT_TRUE(integers) << integers.error().message;
+    const auto machine = Machine::load(integers->weights, {.positions = kPositions});
+    ASSERT_TRUE(machine) << machine.error().message;
+    const std::string bytes = model_bytes(integers->weights);
+    rung_check::Budget budget;
+    rung_check::Model model(bytes, budget);
+    for (const auto& prompt : set.prompts) {
+      const auto readouts = (*machine)->forward(prompt, set.queries);
+      ASSERT_TRUE(readouts) << readouts.error().message;
+      model.reset();
+      const rung_check::Prompt same{prompt.positions, prompt.fields};
+      const auto rows = model.feed(same, kPositions, set.queries);
+      for (std::int64_t t = 0; t < kPositions; ++t) {
+        ASSERT_EQ(rows.at(t), (*readouts)[static_cast<std::size_t>(t)].activation) << "p = " << p << ", position " << t;
+        ASSERT_EQ(model.answer(same, rows.at(t)), (*readouts)[static_cast<std::size_t>(t)].answer);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rung
