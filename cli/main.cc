@@ -27,6 +27,7 @@ std::vector<Command> commands() {
       export_command(),
       capacity_command(),
       ceiling_command(),
+      runs_command(),
   };
 }
 

@@ -4,10 +4,10 @@
 #include <cctype>
 #include <charconv>
 #include <chrono>
-#include <nlohmann/json.hpp>
-#include <tuple>
+#include <span>
 
 #include "rung/spec/nearest_word.h"
+#include "rung/store/body_reader.h"
 #include "rung/store/provenance.h"
 
 namespace rung {
@@ -44,18 +44,10 @@ SortKey key_of(const Record& record, const std::string& field) {
   if (field == "host") return key_of_word(record.host);
   if (field == "device") return key_of_word(record.device);
   if (field == "seed") return record.seed ? SortKey{0, static_cast<double>(*record.seed), {}} : SortKey{};
-  const nlohmann::json body = nlohmann::json::parse(record.body, nullptr, false);
-  const nlohmann::json* value = &body;
-  for (std::size_t begin = 0; begin <= field.size();) {
-    const std::size_t end = std::min(field.find('.', begin), field.size());
-    if (!value->is_object()) return {};
-    const auto found = value->find(field.substr(begin, end - begin));
-    if (found == value->end()) return {};
-    value = &*found;
-    begin = end + 1;
-  }
-  if (value->is_number()) return {0, value->get<double>(), {}};
-  return value->is_string() ? key_of_word(value->get<std::string>()) : SortKey{};
+  const std::string_view path = field;
+  auto value = read_fields(record.body, std::span(&path, 1)).front();
+  if (value.kind == BodyField::Kind::number) return {0, value.number, {}};
+  return key_of_word(value.word);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ struct Filter {
   std::optional<std::string> text;   // occurs in the record, ASCII letters of either case
   // A field of the record or of its body ("accuracy", "size.n"); equal ones by id. Records without it come
   // last.
-  std::string sort = "id";
+  std::string sort = "created";
   bool descending = true;  // newest or largest first
   std::size_t limit = 0;   // 0: all
 };

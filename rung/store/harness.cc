@@ -106,7 +106,7 @@ Result<Record> record_of(const Json& file, const std::string& task, const Json& 
     if (const std::string version = text_of(member(file, key)); !version.empty())
       record.libraries[name] = version;
   record.body = body.dump();
-  record.id = "lm-eval-" + content_digest(record.created + record.body);
+  record.id = content_id(record.created, record.body);
   RUNG_CHECK(normalise(record));
   return record;
 }

@@ -57,7 +57,8 @@ std::string shell_word(const std::string& word) {
   return quoted;
 }
 
-std::string command_line() {
+// Read once: the process keeps its arguments.
+std::string read_command_line() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   const std::string text(std::istreambuf_iterator<char>(file), {});
   std::string line, word;
@@ -109,14 +110,15 @@ std::string fresh_id() {
                      static_cast<std::uint32_t>(chance()));
 }
 
-std::string content_digest(std::string_view text) {
-  using Wide = unsigned __int128;
-  constexpr Wide kBasis = (Wide{0x6C62272E07BB0142ULL} << 64) | 0x62B821756295C58DULL;
-  constexpr Wide kPrime = (Wide{0x0000000001000000ULL} << 64) | 0x000000000000013BULL;
-  Wide hash = kBasis;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * kPrime;
-  return fmt::format("{:016x}{:016x}", static_cast<std::uint64_t>(hash >> 64),
-                     static_cast<std::uint64_t>(hash));
+// FNV-1a with 64 bits: ids that a person's result files will not repeat by accident.
+std::string content_id(std::string_view time, std::string_view content) {
+  RUNG_REQUIRE(is_utc_time(time), "time={}", time);
+  std::uint64_t hash = 0xCBF29CE484222325ULL;
+  for (const char c : content) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
+  std::string id;
+  for (const char c : time.substr(0, time.size() - 1))
+    if (c != '-' && c != ':') id += c;
+  return id + fmt::format("-{:016x}", hash);
 }
 
 void stamp(Record& record) {
@@ -127,8 +129,9 @@ void stamp(Record& record) {
   else if (record.finished.empty())
     record.finished = utc_now();
   if (record.version.empty()) record.version = RUNG_VERSION;
+  static const std::string command = read_command_line();
   if (record.host.empty()) record.host = host_name();
-  if (record.command.empty()) record.command = command_line();
+  if (record.command.empty()) record.command = command;
   record.libraries.emplace("compiler", __VERSION__);
   record.libraries.emplace(
       "fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100));

@@ -13,10 +13,12 @@ std::string utc_now();
 std::string utc_time(double seconds);
 bool is_utc_time(std::string_view text);
 
-// Unique, and sorted by the time of making; strictly increasing within a process.
+// Unique, and sorted by the time of making; strictly increasing within a process:
+// 20261115T152329.123456-9f3a1c2b.
 std::string fresh_id();
-// 32 hexadecimal digits that depend on the text alone (FNV-1a, 128 bits): the id of what has none of its own.
-std::string content_digest(std::string_view text);
+// The same shape for what was made elsewhere: its time, then a digest of its content. REQUIRES
+// is_utc_time(time).
+std::string content_id(std::string_view time, std::string_view content);
 
 // Fills what is empty: id, created, finished (unless running), version, host, command (of this process), and
 // the versions of the libraries that this layer knows of.

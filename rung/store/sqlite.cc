@@ -3,8 +3,11 @@
 #ifdef RUNG_HAS_SQLITE
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
+#include <cctype>
 #include <chrono>
+#include <filesystem>
 #include <mutex>
 #include <thread>
 
@@ -113,9 +116,20 @@ class Sqlite final : public Store {
 
  private:
   Result<void> connect() {
-    const int flags =
-        access_ == Access::write ? SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE : SQLite::OPEN_READONLY;
-    database_ = std::make_unique<SQLite::Database>(path(), flags, kBusyMilliseconds);
+    if (access_ == Access::write) {
+      database_ = std::make_unique<SQLite::Database>(path(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
+                                                     kBusyMilliseconds);
+    } else if (can_write_beside()) {
+      // Readers of a write-ahead log share a file beside it, and tidy it up only when they may write.
+      database_ = std::make_unique<SQLite::Database>(path(), SQLite::OPEN_READWRITE, kBusyMilliseconds);
+      database_->exec("PRAGMA query_only = ON");
+    } else {
+      // Where nothing may be written beside the file, it is read as one that stays as it is, unless a log
+      // lies there.
+      const bool logged = std::filesystem::exists(path() + "-wal");
+      database_ = std::make_unique<SQLite::Database>(
+          logged ? path() : immutable_uri(), SQLite::OPEN_READONLY | SQLite::OPEN_URI, kBusyMilliseconds);
+    }
     // The file may come from anywhere: nothing in it may run.
     sqlite3_db_config(database_->getHandle(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     sqlite3_db_config(database_->getHandle(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
@@ -126,6 +140,23 @@ class Sqlite final : public Store {
       database_->execAndGet("PRAGMA journal_mode = WAL");
     }
     return check_or_make(access_ == Access::write);
+  }
+
+  bool can_write_beside() const {
+    const auto folder = std::filesystem::path(path()).parent_path();
+    return ::access(path().c_str(), W_OK) == 0 && ::access(folder.empty() ? "." : folder.c_str(), W_OK) == 0;
+  }
+
+  std::string immutable_uri() const {
+    std::string uri = "file:";
+    for (const char c : path()) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (std::isalnum(byte) || c == '/' || c == '.' || c == '-' || c == '_')
+        uri += c;
+      else
+        uri += fmt::format("%{:02X}", byte);
+    }
+    return uri + "?immutable=1";
   }
 
   int pragma(const char* name) { return database_->execAndGet(std::string("PRAGMA ") + name).getInt(); }

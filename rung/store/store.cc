@@ -139,41 +139,17 @@ Result<std::optional<Record>> Store::find(const std::string& id) {
   return std::optional<Record>();
 }
 
-Result<ImportCount> Store::import(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::equivalent(path, path_, error))
-    return fail(ErrorCode::range, "[store] {} is the store itself; expected another one", path);
-  RUNG_TRY(const FileKind kind, file_kind(path));
-  switch (kind) {
-    case FileKind::absent:
-      return fail(ErrorCode::missing, "[store] no file {}", path);
-    case FileKind::empty:
-      return fail(ErrorCode::format, "[store] {} is empty; expected a store or a result file", path);
-    case FileKind::sqlite:
-    case FileKind::json_lines: {
-      RUNG_TRY(const auto other, Store::open(path, Access::read));
-      RUNG_TRY(const auto records, other->scan({}));
-      return merge(records);
-    }
-    case FileKind::other:
-      break;
-  }
-  RUNG_TRY(const HarnessResults results, read_harness_results(path));
-  RUNG_TRY(ImportCount count, merge(results.records));
-  count.skipped = results.skipped;
-  return count;
-}
-
 Result<ImportCount> Store::merge(const std::vector<Record>& records) {
   std::vector<Record> theirs = records;
   for (Record& record : theirs) RUNG_CHECK(normalise(record));
   // By id, so that what is written does not depend on the order that a back end gives.
   arrange(theirs, {.descending = false});
   ImportCount count;
-  RUNG_CHECK(transact([&](const Lookup& lookup) -> Result<std::vector<Record>> {
+  const Change change = [&](const Lookup& lookup) -> Result<std::vector<Record>> {
     std::vector<Record> changed;
     for (const Record& record : theirs) {
-      RUNG_TRY(const auto ours, lookup(record.id));
+      RUNG_TRY(auto ours, lookup(record.id));
+      if (ours) RUNG_CHECK(normalise(*ours));  // a line that a person wrote may be laid out otherwise
       if (ours && *ours == record) {
         ++count.unchanged;
         continue;
@@ -186,8 +162,29 @@ Result<ImportCount> Store::merge(const std::vector<Record>& records) {
       if (!ours || replaced) changed.push_back(record);
     }
     return changed;
-  }));
+  };
+  RUNG_CHECK(transact(change));
   return count;
+}
+
+Result<ForeignRecords> read_foreign_records(const std::string& path) {
+  RUNG_TRY(const FileKind kind, file_kind(path));
+  switch (kind) {
+    case FileKind::absent:
+      return fail(ErrorCode::missing, "[store] no file {}", path);
+    case FileKind::empty:
+      return fail(ErrorCode::format, "[store] {} is empty; expected a store or a result file", path);
+    case FileKind::sqlite:
+    case FileKind::json_lines: {
+      RUNG_TRY(const auto other, Store::open(path, Store::Access::read));
+      RUNG_TRY(auto records, other->query({.descending = false}));
+      return ForeignRecords{.records = std::move(records)};
+    }
+    case FileKind::other:
+      break;
+  }
+  RUNG_TRY(HarnessResults results, read_harness_results(path));
+  return ForeignRecords{.records = std::move(results.records), .skipped = results.skipped};
 }
 
 std::string store_path(const std::optional<std::string>& flag) {

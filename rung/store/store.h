@@ -7,7 +7,7 @@
 //   ... train ...
 //   RUNG_CHECK(store->finish(run, RecordState::done, R"({"accuracy":0.99})"));
 //
-// What append, update or import has answered with success is on the disk: killing the program or the
+// What append, update or merge has answered with success is on the disk: killing the program or the
 // machine's power does not lose it, and what was not answered yet is there whole or not at all. Several
 // threads and several processes may use one store; an error (a full disk) leaves it as it was.
 #pragma once
@@ -37,7 +37,6 @@ struct ImportCount {
         false;  // theirs was more finished (done > failed, stopped > running; then the later one) and won
   };
   std::int64_t added = 0, unchanged = 0;
-  std::int64_t skipped = 0;  // results of tasks that are not rung's
   std::vector<Conflict> conflicts;
 };
 
@@ -64,9 +63,7 @@ class Store {
   // Nothing when there is no such record. `id` in full.
   Result<std::optional<Record>> find(const std::string& id);
 
-  // Adds the records of another store of either kind, or of a result file of EleutherAI's harness. Twice is
-  // as good as once.
-  Result<ImportCount> import(const std::string& path);
+  // Adds records that were made elsewhere, as they are. Twice is as good as once.
   Result<ImportCount> merge(const std::vector<Record>& records);
 
   const std::string& path() const { return path_; }
@@ -86,6 +83,13 @@ class Store {
  private:
   std::string path_;
 };
+
+// What a file holds that somebody else wrote: a store of either kind, or results of EleutherAI's harness.
+struct ForeignRecords {
+  std::vector<Record> records;
+  std::int64_t skipped = 0;  // results of tasks that are not rung's
+};
+Result<ForeignRecords> read_foreign_records(const std::string& path);
 
 // `flag` where given, else $RUNG_STORE, else rung-runs/runs.sqlite below the working folder (.jsonl without
 // SQLite).

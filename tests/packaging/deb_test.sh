@@ -15,7 +15,7 @@ case $(basename "$package") in rung_*_*.deb) ;; *) fail "the file is called $(ba
 
 [ "$(dpkg-deb -f "$package" Package)" = rung ] || fail "the package is not called rung"
 depends=$(dpkg-deb -f "$package" Depends)
-for library in libc6 libstdc++6 libfmt libssl; do
+for library in libc6 libstdc++6 libfmt libssl libsqlite3; do
   case $depends in *$library*) ;; *) fail "Depends does not name $library: $depends" ;; esac
 done
 dpkg-deb -c "$package" > "$scratch/contents"

@@ -14,9 +14,9 @@ configure() {
 }
 
 configure -DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON -DCMAKE_DISABLE_FIND_PACKAGE_tomlplusplus=ON \
-  -DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON \
+  -DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON -DCMAKE_DISABLE_FIND_PACKAGE_SQLiteCpp=ON \
   -DCMAKE_DISABLE_FIND_PACKAGE_rapidcheck=ON || fail "does not configure without the optional libraries"
-for package in libcli11-dev libtomlplusplus-dev libgtest-dev; do
+for package in libcli11-dev libtomlplusplus-dev libsqlitecpp-dev libgtest-dev; do
   grep -q "Left out: .*$package" "$scratch/log" || grep -A1 "Left out" "$scratch/log" | grep -q "$package" ||
     fail "does not say what is left out without $package"
 done

@@ -154,7 +154,7 @@ TEST_P(KilledStore, a_full_disk_is_an_error_and_nothing_is_lost) {
   int status = 0;
   ::waitpid(child, &status, 0);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << WEXITSTATUS(status);
-  const std::vector<Record> records = open()->query({.descending = false}).value();
+  const std::vector<Record> records = open()->query({.sort = "id", .descending = false}).value();
   ASSERT_EQ(records.size(), 2u);
   EXPECT_EQ(records[0].id, "after");
   EXPECT_EQ(records[1].id, "before");

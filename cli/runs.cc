@@ -1,0 +1,323 @@
+// rung runs: the records of what was done: listed, shown, exported, merged.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "rung/spec/nearest_word.h"
+#include "rung/spec/staged_file.h"
+#include "rung/store/body_reader.h"
+#include "rung/store/store.h"
+#include "rung/store/table.h"
+
+namespace rung::cli {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, 4> kActions = {"list", "show", "export", "import"};
+
+struct Flags {
+  std::string action = "list";
+  std::vector<std::string> names;
+  std::optional<std::string> store, kind, state, task, arch, label, since, host, text, parent, sort, out;
+  std::int64_t limit = 0;
+  bool reverse = false, csv = false, jsonl = false, force = false, json = false;
+};
+
+Result<Filter> filter_of(const Flags& flags) {
+  Filter filter{.kind = flags.kind,
+                .parent = flags.parent,
+                .task = flags.task,
+                .arch = flags.arch,
+                .label = flags.label,
+                .host = flags.host,
+                .text = flags.text};
+  if (flags.kind) RUNG_CHECK(check_kind(*flags.kind));
+  if (flags.state) {
+    RUNG_TRY(filter.state, parse_state(*flags.state));
+  }
+  if (flags.since) {
+    RUNG_TRY(filter.since, parse_since(*flags.since));
+  }
+  if (flags.limit < 0)
+    return fail(ErrorCode::range, "[runs] limit = {}; expected at least 0 (0: all)", flags.limit);
+  if (flags.sort) filter.sort = *flags.sort;
+  filter.descending = !flags.reverse;
+  filter.limit = static_cast<std::size_t>(flags.limit);
+  return filter;
+}
+
+// Text of records on a terminal: control bytes could move its cursor.
+std::string plain(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  return text;
+}
+
+OrderedJson document_of(const Record& record) { return OrderedJson::parse(record_line(record)); }
+
+OrderedJson head(const char* action, const Store& store) {
+  return {{"schema", "rung.runs/1"}, {"action", action}, {"store", store.path()}};
+}
+
+std::string cell(const BodyField& field) {
+  switch (field.kind) {
+    case BodyField::Kind::number:
+      return field.is_integer ? fmt::format("{:.0f}", field.number) : fmt::format("{:.4g}", field.number);
+    case BodyField::Kind::word:
+      return plain(field.word);
+    case BodyField::Kind::absent:
+      break;
+  }
+  return "-";
+}
+
+void print_table(const std::vector<Record>& records) {
+  static constexpr std::string_view kPaths[] = {"task", "arch", "label", "accuracy", "loss"};
+  constexpr std::size_t kColumns = 3 + std::size(kPaths);
+  using Row = std::array<std::string, kColumns>;
+  std::vector<Row> rows = {{"id", "kind", "state", "task", "arch", "label", "accuracy", "loss"}};
+  for (const Record& record : records) {
+    Row row = {record.id, record.kind, std::string(state_name(record.state))};
+    const auto fields = read_fields(record.body, kPaths);
+    for (std::size_t i = 0; i < fields.size(); ++i) row[i + 3] = cell(fields[i]);
+    rows.push_back(std::move(row));
+  }
+  std::array<std::size_t, kColumns> widths{};
+  for (const Row& row : rows)
+    for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], row[i].size());
+  for (const Row& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < kColumns; ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    fmt::print("{}\n", line);
+  }
+}
+
+Result<int> list(const Flags& flags) {
+  if (!flags.names.empty())
+    return fail(ErrorCode::parse, "[runs] list takes no name, got {}; flags such as --task filter",
+                rung::quoted(flags.names[0]));
+  RUNG_TRY(const Filter filter, filter_of(flags));
+  RUNG_TRY(const auto store, Store::open(store_path(flags.store), Store::Access::read));
+  RUNG_TRY(const auto records, store->query(filter));
+  if (flags.json) {
+    OrderedJson document = head("list", *store);
+    document["count"] = records.size();
+    document["records"] = OrderedJson::array();
+    for (const Record& record : records) document["records"].push_back(document_of(record));
+    print_json(document);
+  } else {
+    print_table(records);
+    std::fflush(stdout);
+    fmt::print(stderr, "{} record{} in {}\n", records.size(), records.size() == 1 ? "" : "s", store->path());
+  }
+  return 0;
+}
+
+Result<Record> one_record(Store& store, const std::string& id) {
+  if (id.empty()) return fail(ErrorCode::missing, "[runs] an empty id; rung runs list shows them");
+  RUNG_TRY(const auto exact, store.find(id));
+  if (exact) return *exact;
+  RUNG_TRY(const auto found, store.query({.id = id}));
+  if (found.empty())
+    return fail(ErrorCode::missing, "[runs] no record {} in {}; rung runs list shows them", rung::quoted(id),
+                store.path());
+  if (found.size() > 1)
+    return fail(ErrorCode::missing,
+                "[runs] {} begins {} records, {} and {} among them; expected more of the id",
+                rung::quoted(id), found.size(), found[0].id, found[1].id);
+  return found[0];
+}
+
+// One field a line, cut where a curve would fill the screen.
+void print_body(const std::string& text) {
+  constexpr std::size_t kLongest = 200;
+  const auto body = nlohmann::json::parse(text);
+  std::size_t width = 0;
+  for (const auto& [name, value] : body.items()) width = std::max(width, name.size());
+  if (!body.empty()) fmt::print("\n");
+  for (const auto& [name, value] : body.items()) {
+    std::string shown = value.is_string() ? plain(value.get<std::string>()) : value.dump(-1, ' ', true);
+    if (shown.size() > kLongest)
+      shown = fmt::format("{}... ({} bytes; --json shows all)", shown.substr(0, kLongest), shown.size());
+    fmt::print("{:<{}}  {}\n", plain(name), width, shown);
+  }
+}
+
+Result<int> show(const Flags& flags) {
+  if (flags.names.size() != 1)
+    return fail(ErrorCode::missing, "[runs] show takes one ID, got {}", flags.names.size());
+  RUNG_TRY(const auto store, Store::open(store_path(flags.store), Store::Access::read));
+  RUNG_TRY(const Record record, one_record(*store, flags.names[0]));
+  RUNG_TRY(const auto children, store->query({.parent = record.id, .descending = false}));
+  if (flags.json) {
+    OrderedJson document = head("show", *store);
+    document["record"] = document_of(record);
+    document["children"] = OrderedJson::array();
+    for (const Record& child : children) document["children"].push_back(child.id);
+    print_json(document);
+    return 0;
+  }
+  const auto line = [](std::string_view name, const std::string& value) {
+    if (!value.empty()) fmt::print("{:<10}{}\n", name, plain(value));
+  };
+  line("id", record.id);
+  line("kind", record.kind);
+  line("state", std::string(state_name(record.state)));
+  line("parent", record.parent);
+  line("created", record.created);
+  line("finished", record.finished);
+  if (record.seed) line("seed", std::to_string(*record.seed));
+  line("version", record.version);
+  std::string libraries;
+  for (const auto& [name, version] : record.libraries)
+    libraries += fmt::format("{}{} {}", libraries.empty() ? "" : ", ", name, version);
+  line("libraries", libraries);
+  line("host", record.host);
+  line("device", record.device);
+  line("command", record.command);
+  print_body(record.body);
+  if (!children.empty()) fmt::print("\n");
+  if (!children.empty()) print_table(children);
+  return 0;
+}
+
+Result<int> export_records(const Flags& flags) {
+  if (!flags.names.empty())
+    return fail(ErrorCode::parse, "[runs] export takes no name, got {}; --out names the file",
+                rung::quoted(flags.names[0]));
+  if (flags.csv == flags.jsonl)
+    return fail(ErrorCode::missing, "[runs] export takes either --csv or --jsonl");
+  RUNG_TRY(const Filter filter, filter_of(flags));
+  RUNG_TRY(const auto store, Store::open(store_path(flags.store), Store::Access::read));
+  RUNG_TRY(const auto records, store->query(filter));
+  std::string text;
+  if (flags.csv)
+    text = csv_table(records);
+  else
+    for (const Record& record : records) text += record_line(record) + "\n";
+  if (!flags.out && !flags.json) {
+    std::cout << text;  // main checks that it was written
+    return 0;
+  }
+  OrderedJson document = head("export", *store);
+  document["format"] = flags.csv ? "csv" : "jsonl";
+  document["count"] = records.size();
+  if (flags.out) {
+    RUNG_TRY(auto file, StagedFile::open(*flags.out, flags.force));
+    RUNG_CHECK(file.write(text));
+    RUNG_CHECK(file.commit());
+    document["file"] = *flags.out;
+  } else {
+    document["text"] = text;
+  }
+  if (flags.json)
+    print_json(document);
+  else
+    fmt::print("{}\n", *flags.out);
+  return 0;
+}
+
+Result<int> import(const Flags& flags) {
+  if (flags.names.empty())
+    return fail(ErrorCode::missing,
+                "[runs] import takes files: stores, JSON lines, results of the lm-evaluation-harness");
+  // All are read before anything is written: one bad file of several changes nothing.
+  std::vector<ForeignRecords> read;
+  for (const std::string& name : flags.names) {
+    RUNG_TRY(auto records, read_foreign_records(name));
+    read.push_back(std::move(records));
+  }
+  RUNG_TRY(const auto store, Store::open(store_path(flags.store)));
+  OrderedJson files = OrderedJson::array();
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    const std::string& name = flags.names[i];
+    RUNG_TRY(const ImportCount count, store->merge(read[i].records));
+    OrderedJson conflicts = OrderedJson::array();
+    for (const auto& conflict : count.conflicts)
+      conflicts.push_back({{"id", conflict.id}, {"kept", conflict.replaced ? "theirs" : "ours"}});
+    files.push_back({{"file", name},
+                     {"added", count.added},
+                     {"unchanged", count.unchanged},
+                     {"skipped", read[i].skipped},
+                     {"conflicts", conflicts}});
+    if (flags.json) continue;
+    fmt::print("{}: {} added, {} there already", name, count.added, count.unchanged);
+    if (read[i].skipped > 0) fmt::print(", {} not rung's", read[i].skipped);
+    if (!conflicts.empty()) fmt::print(", {} in conflict", conflicts.size());
+    fmt::print("\n");
+    for (const auto& conflict : count.conflicts)
+      fmt::print("  {}: {}\n", conflict.id, conflict.replaced ? "took theirs" : "kept ours");
+  }
+  if (flags.json) {
+    OrderedJson document = head("import", *store);
+    document["files"] = files;
+    print_json(document);
+  }
+  return 0;
+}
+
+Result<int> run(const Flags& flags) {
+  if (flags.action == "list") return list(flags);
+  if (flags.action == "show") return show(flags);
+  if (flags.action == "export") return export_records(flags);
+  if (flags.action == "import") return import(flags);
+  return fail(ErrorCode::parse, "[runs] no action {}; {}", rung::quoted(flags.action),
+              suggest(flags.action, kActions));
+}
+
+}  // namespace
+
+Command runs_command() {
+  auto flags = std::make_shared<Flags>();
+  Command command{.name = "runs", .summary = "records of what was trained, evaluated and certified"};
+  command.description =
+      "ACTION is list (the default), show ID (a beginning of it is enough), export (--csv or --jsonl), or "
+      "import FILE...: another "
+      "store, JSON lines from another machine, result files of the lm-evaluation-harness on tasks that rung "
+      "exported. Importing twice "
+      "adds nothing (docs/runs.md).";
+  command.examples = {"rung runs", "rung runs list --task eva --state done --sort accuracy --limit 10",
+                      "rung runs show 20261115T1523",
+                      "rung runs export --csv --kind member --out members.csv",
+                      "rung runs import gpu/runs.jsonl results_*.json"};
+  command.options = {
+      {.names = "ACTION", .help = "list, show, export or import (list)", .target = &flags->action},
+      {.names = "NAME", .help = "the ID to show, the files to import", .target = &flags->names},
+      {.names = "--store",
+       .help = "the store (RUNG_STORE, else rung-runs/runs.sqlite)",
+       .target = &flags->store},
+      {.names = "--kind",
+       .help = "run, member, evaluation, certificate, verdict, checkpoint or note",
+       .target = &flags->kind},
+      {.names = "--state", .help = "running, done, failed or stopped", .target = &flags->state},
+      {.names = "--task", .help = "of this task", .target = &flags->task},
+      {.names = "--arch", .help = "of this architecture", .target = &flags->arch},
+      {.names = "--label", .help = "with this label", .target = &flags->label},
+      {.names = "--since",
+       .help = "made since: 2026-01-31, 2026-01-31T23:59 (UTC), or 90m, 12h, 7d ago",
+       .target = &flags->since},
+      {.names = "--host", .help = "made on this machine", .target = &flags->host},
+      {.names = "--parent", .help = "that belong to this record", .target = &flags->parent},
+      {.names = "--text", .help = "that contain this text, in either case", .target = &flags->text},
+      {.names = "--sort",
+       .help = "by a field of the record or its body, largest first (created: newest first)",
+       .target = &flags->sort},
+      {.names = "--reverse", .help = "smallest or oldest first", .target = &flags->reverse},
+      {.names = "--limit", .help = "at most so many (0: all)", .target = &flags->limit},
+      {.names = "--csv", .help = "export as CSV", .target = &flags->csv},
+      {.names = "--jsonl", .help = "export as JSON lines, which import takes", .target = &flags->jsonl},
+      {.names = "--out", .help = "file to export into (standard output)", .target = &flags->out},
+      {.names = "--force", .help = "replace a file that exists", .target = &flags->force},
+      {.names = "--json", .help = "one JSON document", .target = &flags->json},
+  };
+  command.run = [flags] { return run(*flags); };
+  return command;
+}
+
+}  // namespace rung::cli
