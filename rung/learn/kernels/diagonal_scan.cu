@@ -81,7 +81,7 @@ __device__ inline float channel_sum(float x) {
 }
 
 template <class T, int P>
-__global__ void __launch_bounds__(kThreads, 4)
+__global__ void __launch_bounds__(kThreads, 3)
     scan_forward(const ScanShape shape, const ScanInputs in, const MutableSlice y, float* checkpoints) {
   constexpr int kChannels = ScanPlace<P>::kChannels;
   __shared__ float b[kSegment][P], c[kSegment][P], step[kSegment][kChannels], x[kSegment][kChannels];

@@ -1,0 +1,290 @@
+// The tests, or with RUNG_BENCH_KERNELS=1 what each kernel costs: median milliseconds of 20 calls between
+// CUDA events, and tokens a second, at the sizes of an ensemble's step (2048 sequences of 256 tokens, 2 heads
+// of 32).
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "rung/learn/kernels/adamw.h"
+#include "rung/learn/kernels/answer_loss.h"
+#include "rung/learn/kernels/diagonal_scan.h"
+#include "rung/learn/kernels/embedding_sum.h"
+#include "rung/learn/kernels/log_linear_attention.h"
+#include "rung/learn/kernels/matrix_recurrence.h"
+#include "rung/learn/kernels/row_norm.h"
+#include "rung/learn/kernels/task_instances.h"
+#include "tests/learn/kernels/device/device_copy.h"
+
+namespace rung::kernels {
+namespace {
+
+constexpr std::int64_t kMembers = 32, kSequences = 2048, kPositions = 256, kHeads = 2, kSize = 32;
+constexpr std::int64_t kTokens = kSequences * kPositions, kWidth = kHeads * kSize;
+
+// Milliseconds of one call: the median of 20, after 3 that are not counted.
+double milliseconds(const std::function<int()>& call) {
+  cudaEvent_t begin = nullptr, end = nullptr;
+  check(cudaEventCreate(&begin));
+  check(cudaEventCreate(&end));
+  std::vector<float> times;
+  for (int i = 0; i < 23; ++i) {
+    check(cudaEventRecord(begin));
+    check(call());
+    check(cudaEventRecord(end));
+    check(cudaEventSynchronize(end));
+    float time = 0.0f;
+    check(cudaEventElapsedTime(&time, begin, end));
+    if (i >= 3) times.push_back(time);
+  }
+  check(cudaEventDestroy(begin));
+  check(cudaEventDestroy(end));
+  std::nth_element(times.begin(), times.begin() + 10, times.end());
+  return times[10];
+}
+
+void report(std::string_view name, double time, double bytes) {
+  fmt::print("{:<46} {:>9.3f} ms {:>9.1f} Mtokens/s {:>8.0f} GB/s\n", name, time,
+             static_cast<double>(kTokens) / time / 1e3, bytes / time / 1e6);
+}
+
+// Numbers near 0 with both signs: a thousand of them, again and again (zeros would flatter).
+DeviceCopy drawn(Element element, std::int64_t count, double mean = 0.0, double deviation = 0.3) {
+  Random random(1);
+  Buffer few(element, 1000);
+  few.draw(random, mean, deviation);
+  std::vector<unsigned char> bytes(static_cast<std::size_t>(count * element_size(element)));
+  for (std::size_t at = 0; at < bytes.size(); at += few.bytes())
+    std::copy_n(static_cast<const unsigned char*>(few.data()), std::min(few.bytes(), bytes.size() - at),
+                bytes.begin() + static_cast<std::ptrdiff_t>(at));
+  return DeviceCopy(bytes);
+}
+DeviceCopy room(std::int64_t bytes) { return DeviceCopy(static_cast<std::size_t>(bytes)); }
+
+void time_recurrence(Element element, bool delta, bool decays) {
+  const RecurrenceShape shape{kSequences, kPositions, kHeads, kSize, kSize, element, delta};
+  const std::int64_t bytes = element_size(element), pitch = 3 * kWidth;
+  const DeviceCopy fused = drawn(element, kTokens * pitch, 0.0, 0.15), dy = drawn(element, kTokens * kWidth);
+  const DeviceCopy log_decay = drawn(Element::f32, kTokens * kHeads, -0.2, 0.02),
+                   beta = drawn(Element::f32, kTokens * kHeads, 0.5, 0.1);
+  const DeviceCopy y = room(kTokens * kWidth * bytes), gradient = room(kTokens * pitch * bytes),
+                   error = room(kTokens * kWidth * 4), dlog_decay = room(kTokens * kHeads * 4),
+                   dbeta = room(kTokens * kHeads * 4), scratch = room(matrix_recurrence_scratch(shape) * 4);
+  const auto slice = [&](const DeviceCopy& from, std::int64_t part) {
+    return MutableSlice{from.as<unsigned char>() + part * kWidth * bytes, kPositions * pitch, pitch};
+  };
+  const RecurrenceInputs in{slice(fused, 0), slice(fused, 1), slice(fused, 2),
+                            decays ? log_decay.as() : nullptr, delta ? beta.as() : nullptr};
+  const RecurrenceGradients out{slice(gradient, 0), slice(gradient, 1), slice(gradient, 2),
+                                decays ? dlog_decay.as() : nullptr, delta ? dbeta.as() : nullptr};
+  const std::string name = fmt::format("recurrence {}{}{}", element == Element::f32 ? "f32" : "bf16",
+                                       delta ? " delta" : "", decays ? " decay" : "");
+  const double vector = static_cast<double>(kTokens * kWidth * bytes),
+               kept = delta ? kTokens * kWidth * 4.0 : 0.0;
+  report(name + " forward", milliseconds([&] {
+           return matrix_recurrence_forward_cuda(shape, in, whole(y.as<void>(), kPositions, kHeads, kSize),
+                                                 error.as(), nullptr);
+         }),
+         4 * vector + kept);
+  report(name + " backward", milliseconds([&] {
+           return matrix_recurrence_backward_cuda(
+               shape, in, error.as(),
+               whole(static_cast<const void*>(dy.as<void>()), kPositions, kHeads, kSize), out, scratch.as(),
+               nullptr);
+         }),
+         7 * vector + kept);
+}
+
+void time_norm(Element element) {
+  const NormShape shape{
+      .outer = kTokens, .inner = 1, .width = kWidth, .members = kMembers, .element = element};
+  const std::int64_t bytes = element_size(element);
+  const DeviceCopy x = drawn(element, kTokens * kWidth), dy = drawn(element, kTokens * kWidth),
+                   gain = drawn(Element::f32, kMembers * kWidth, 1.0), y = room(kTokens * kWidth * bytes),
+                   inverse = room(kTokens * 4), dgain = room(kMembers * kWidth * 4),
+                   scratch = room(row_norm_scratch(shape) * 4);
+  const std::string name = element == Element::f32 ? "row norm f32" : "row norm bf16";
+  const double vector = static_cast<double>(kTokens * kWidth * bytes);
+  report(name + " forward", milliseconds([&] {
+           return row_norm_forward_cuda(shape, {x.as<void>(), kWidth}, gain.as(), {y.as<void>(), kWidth},
+                                        inverse.as(), nullptr);
+         }),
+         2 * vector);
+  report(name + " backward", milliseconds([&] {
+           return row_norm_backward_cuda(shape, {x.as<void>(), kWidth}, gain.as(), inverse.as(),
+                                         {dy.as<void>(), kWidth}, {y.as<void>(), kWidth}, dgain.as(),
+                                         scratch.as(), nullptr);
+         }),
+         3 * vector);
+}
+
+void time_log_linear(Element element) {
+  const std::int64_t levels = log_linear_levels(kPositions), bytes = element_size(element),
+                     pitch = 3 * kWidth;
+  const LogLinearShape shape{kSequences, kPositions, kHeads, kSize, kSize, levels, element};
+  const DeviceCopy fused = drawn(element, kTokens * pitch), dy = drawn(element, kTokens * kWidth),
+                   share = drawn(Element::f32, kTokens * kHeads * levels, 0.5),
+                   log_decay = drawn(Element::f32, kTokens * kHeads, -0.1, 0.01),
+                   y = room(kTokens * kWidth * bytes), gradient = room(kTokens * pitch * bytes),
+                   dshare = room(kTokens * kHeads * levels * 4), dlog_decay = room(kTokens * kHeads * 4),
+                   scratch = room(log_linear_scratch(shape) * 4);
+  const auto slice = [&](const DeviceCopy& from, std::int64_t part) {
+    return MutableSlice{from.as<unsigned char>() + part * kWidth * bytes, kPositions * pitch, pitch};
+  };
+  const LogLinearInputs in{slice(fused, 0), slice(fused, 1), slice(fused, 2), share.as(), log_decay.as()};
+  const LogLinearGradients out{slice(gradient, 0), slice(gradient, 1), slice(gradient, 2), dshare.as(),
+                               dlog_decay.as()};
+  const std::string name = element == Element::f32 ? "log-linear f32" : "log-linear bf16";
+  const double vector = static_cast<double>(kTokens * kWidth * bytes);
+  report(name + " forward", milliseconds([&] {
+           return log_linear_forward_cuda(shape, in, whole(y.as<void>(), kPositions, kHeads, kSize),
+                                          scratch.as(), nullptr);
+         }),
+         4 * vector);
+  report(name + " backward", milliseconds([&] {
+           return log_linear_backward_cuda(
+               shape, in, whole(static_cast<const void*>(dy.as<void>()), kPositions, kHeads, kSize), out,
+               scratch.as(), nullptr);
+         }),
+         7 * vector);
+}
+
+void time_scan(Element element) {
+  const std::int64_t channels = 2 * kWidth, states = 16, bytes = element_size(element),
+                     pitch = 2 * (channels + states);
+  const ScanShape shape{kMembers, kSequences, kPositions, channels, states, element};
+  const DeviceCopy fused = drawn(element, kTokens * pitch, 0.1, 0.02),
+                   dy = drawn(element, kTokens * channels),
+                   a = drawn(Element::f32, kMembers * channels * states, -1.0),
+                   y = room(kTokens * channels * bytes), gradient = room(kTokens * pitch * bytes),
+                   da = room(kMembers * channels * states * 4),
+                   checkpoints = room(scan_checkpoints(shape) * 4),
+                   scratch = room(diagonal_scan_scratch(shape) * 4);
+  const auto slice = [&](const DeviceCopy& from, std::int64_t column) {
+    return MutableSlice{from.as<unsigned char>() + column * bytes, kPositions * pitch, pitch};
+  };
+  const ScanInputs in{a.as(), slice(fused, 0), slice(fused, channels), slice(fused, 2 * channels),
+                      slice(fused, 2 * channels + states)};
+  const ScanGradients out{slice(gradient, 0), slice(gradient, channels), slice(gradient, 2 * channels),
+                          slice(gradient, 2 * channels + states), da.as()};
+  const std::string name = element == Element::f32 ? "diagonal scan f32" : "diagonal scan bf16";
+  const double vector = static_cast<double>(kTokens * channels * bytes);
+  report(name + " forward", milliseconds([&] {
+           return diagonal_scan_forward_cuda(shape, in, whole(y.as<void>(), kPositions, 1, channels),
+                                             checkpoints.as(), nullptr);
+         }),
+         3 * vector);
+  report(name + " backward", milliseconds([&] {
+           return diagonal_scan_backward_cuda(
+               shape, in, whole(static_cast<const void*>(dy.as<void>()), kPositions, 1, channels),
+               checkpoints.as(), out, scratch.as(), nullptr);
+         }),
+         5 * vector);
+}
+
+void time_the_rest() {
+  const std::int64_t vocabulary = 256, size = 250000;
+  std::vector<std::int32_t> tokens(kTokens);
+  Random random(2);
+  for (auto& token : tokens) token = static_cast<std::int32_t>(random.below(vocabulary));
+  const DeviceCopy token(tokens), table = drawn(Element::bf16, kMembers * vocabulary * kWidth),
+                                  position = drawn(Element::bf16, kMembers * kPositions * kWidth),
+                                  gradient = room(kMembers * vocabulary * kWidth * 4),
+                                  dposition = room(kMembers * kPositions * kWidth * 4),
+                                  x = room(kTokens * kWidth * 2), dx = drawn(Element::bf16, kTokens * kWidth);
+  const EmbeddingShape shape{kMembers, kSequences, kPositions, kWidth, 1, false, Element::bf16, kPositions};
+  const EmbeddingField field{token.as<void>(), vocabulary, table.as<void>(), gradient.as()};
+  const DeviceCopy scratch = room(embedding_sum_scratch(shape, &field) * 4);
+  report("embedding bf16 forward", milliseconds([&] {
+           return embedding_sum_forward_cuda(shape, &field, position.as<void>(), x.as<void>(), nullptr);
+         }),
+         kTokens * kWidth * 2.0);
+  report("embedding bf16 backward", milliseconds([&] {
+           return embedding_sum_backward_cuda(shape, &field, dx.as<void>(), dposition.as(), scratch.as(),
+                                              nullptr);
+         }),
+         kTokens * kWidth * 4.0);
+
+  const DeviceCopy logits = drawn(Element::bf16, kTokens * vocabulary), loss = room(kTokens * 4),
+                   correct = room(kTokens), dlogits = room(kTokens * vocabulary * 2);
+  const std::vector<std::int64_t> targets(kTokens, 3);
+  const DeviceCopy target(targets);
+  const AnswerRows rows{kTokens, vocabulary, Element::bf16, logits.as<void>(), target.as<std::int64_t>()};
+  report("loss at every position, 256 logits", milliseconds([&] {
+           return answer_loss_cuda(rows, loss.as(), correct.as<std::uint8_t>(), dlogits.as<void>(), nullptr);
+         }),
+         kTokens * vocabulary * 4.0);
+
+  const DeviceCopy parameters = drawn(Element::f32, kMembers * size),
+                   gradients = drawn(Element::bf16, kMembers * size),
+                   first = drawn(Element::f32, kMembers * size),
+                   second = drawn(Element::f32, kMembers * size, 1.0, 0.1),
+                   rounded = room(kMembers * size * 2), peak = drawn(Element::f32, kMembers),
+                   weight_decay = drawn(Element::f32, kMembers),
+                   alive(std::vector<std::uint8_t>(kMembers, 1)), step(std::vector<std::int64_t>(1, 0)),
+                   work = room(adamw_scratch(kMembers, size));
+  AdamWBuffers buffers;
+  buffers.members = kMembers;
+  buffers.size = size;
+  buffers.parameters = parameters.as();
+  buffers.rounded = rounded.as<Bf16>();
+  buffers.gradients = gradients.as<void>();
+  buffers.gradient_element = Element::bf16;
+  buffers.first = first.as();
+  buffers.second = second.as();
+  buffers.peak = peak.as();
+  buffers.weight_decay = weight_decay.as();
+  buffers.alive = alive.as<std::uint8_t>();
+  buffers.step = step.as<std::int64_t>();
+  report("adamw, 32 x 250,000 parameters",
+         milliseconds([&] { return adamw_step_cuda({.clip = 1.0f}, buffers, work.as<void>(), nullptr); }),
+         kMembers * size * 30.0);
+
+  const InstanceTask eva{.kind = InstanceKind::evaluation, .n = kPositions - 1, .sigma = kPositions - 1};
+  const DeviceCopy seeds(std::vector<std::uint64_t>(kMembers, 7)), drawn_tokens = room(kTokens * 4),
+                                                                   answers = room(kSequences * 8);
+  report("instances of eva, n = 255", milliseconds([&] {
+           return task_instances_cuda(
+               eva,
+               {kMembers, kSequences / kMembers, seeds.as<std::uint64_t>(), step.as<std::int64_t>(),
+                drawn_tokens.as<std::int32_t>(), answers.as<std::int64_t>()},
+               nullptr, nullptr);
+         }),
+         kTokens * 4.0);
+}
+
+int time_kernels() {
+  if (!device_present()) {
+    fmt::print(stderr, "[kernels] no CUDA device on this machine\n");
+    return 1;
+  }
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, 0));
+  fmt::print("{}: {} sequences of {} tokens, {} heads of {}, {} members\n", properties.name, kSequences,
+             kPositions, kHeads, kSize, kMembers);
+  for (const Element element : {Element::f32, Element::bf16}) {
+    time_recurrence(element, false, false);
+    time_recurrence(element, false, true);
+    time_recurrence(element, true, false);
+    time_recurrence(element, true, true);
+    time_norm(element);
+    time_log_linear(element);
+    time_scan(element);
+  }
+  time_the_rest();
+  return 0;
+}
+
+}  // namespace
+}  // namespace rung::kernels
+
+int main(int count, char** words) {
+  const char* bench = std::getenv("RUNG_BENCH_KERNELS");
+  if (bench && std::string_view(bench) == "1") return rung::kernels::time_kernels();
+  ::testing::InitGoogleTest(&count, words);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,346 @@
+// The device kernels against their twins on the host (log-linear attention: against its definition), on the
+// same cases. Outputs are NaN beforehand, so that what is not written is seen; gaps between slices must stay
+// NaN.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "rung/learn/kernels/task_instances.h"
+#include "tests/learn/kernels/adamw_case.h"
+#include "tests/learn/kernels/answer_case.h"
+#include "tests/learn/kernels/device/device_copy.h"
+#include "tests/learn/kernels/embedding_case.h"
+#include "tests/learn/kernels/instance_case.h"
+#include "tests/learn/kernels/log_linear_case.h"
+#include "tests/learn/kernels/norm_case.h"
+#include "tests/learn/kernels/recurrence_case.h"
+#include "tests/learn/kernels/scan_case.h"
+
+namespace rung::kernels {
+namespace {
+
+class Device : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!device_present()) GTEST_SKIP() << "no CUDA device on this machine";
+  }
+};
+
+// The recurrence of a case on the device: y, gradient, dlog_decay, dbeta.
+struct RecurrenceOutputs {
+  Buffer y, gradient, dlog_decay, dbeta;
+};
+RecurrenceOutputs recur_on_device(RecurrenceCase& given) {
+  const DeviceCopy fused(given.fused), dy(given.dy), log_decay(given.log_decay), beta(given.beta);
+  const DeviceCopy y(given.y), gradient(given.gradient), dlog_decay(given.dlog_decay), dbeta(given.dbeta),
+      error(given.error);
+  RecurrenceInputs in = given.inputs();
+  in = {fused.moved(in.q), fused.moved(in.k), fused.moved(in.v), given.decays ? log_decay.as() : nullptr,
+        given.shape.delta ? beta.as() : nullptr};
+  RecurrenceGradients out = given.gradients();
+  out = {gradient.moved(out.dq), gradient.moved(out.dk), gradient.moved(out.dv),
+         given.decays ? dlog_decay.as() : nullptr, given.shape.delta ? dbeta.as() : nullptr};
+  const DeviceCopy scratch(static_cast<std::size_t>(matrix_recurrence_scratch(given.shape)) * sizeof(float));
+  check(matrix_recurrence_forward_cuda(given.shape, in, y.moved(given.output()), error.as(), nullptr));
+  check(matrix_recurrence_backward_cuda(given.shape, in, error.as(), dy.moved(given.output_gradient()), out,
+                                        scratch.as(), nullptr));
+  return {y.read(given.y), gradient.read(given.gradient), dlog_decay.read(given.dlog_decay),
+          dbeta.read(given.dbeta)};
+}
+
+TEST_F(Device, matrix_recurrence_agrees_with_the_host) {
+  auto shapes = recurrence_shapes();
+  shapes.push_back({64, 256, 2, 32, 32, Element::bf16, true});
+  for (const auto& shape : shapes)
+    for (const bool decays : {false, true}) {
+      RecurrenceCase given(shape, decays, 11);
+      SCOPED_TRACE(::testing::Message() << "T=" << shape.positions << " dk=" << shape.key_size
+                                        << " dv=" << shape.value_size << " delta=" << shape.delta
+                                        << " decay=" << decays << " f32=" << (shape.element == Element::f32));
+      for (Buffer* out : {&given.y, &given.gradient, &given.dlog_decay, &given.dbeta}) out->fill(NAN);
+      const RecurrenceOutputs device = recur_on_device(given);
+      matrix_recurrence_forward(shape, given.inputs(), given.output(), given.error.floats());
+      matrix_recurrence_backward(shape, given.inputs(), given.error.floats(), given.output_gradient(),
+                                 given.gradients());
+      EXPECT_LT(apart(device.y, given.y), tolerance(shape.element));
+      EXPECT_LT(apart(device.gradient, given.gradient), tolerance(shape.element));
+      EXPECT_LT(apart(device.dlog_decay, given.dlog_decay), 1e-4);
+      EXPECT_LT(apart(device.dbeta, given.dbeta), 1e-4);
+    }
+}
+
+TEST_F(Device, matrix_recurrence_has_the_same_bits_twice) {
+  RecurrenceCase given({200, 100, 2, 32, 64, Element::bf16, true}, true, 1);
+  const RecurrenceOutputs once = recur_on_device(given), again = recur_on_device(given);
+  EXPECT_EQ(distance(once.gradient, again.gradient, once.gradient.count()), 0.0);
+  EXPECT_EQ(distance(once.dlog_decay, again.dlog_decay, once.dlog_decay.count()), 0.0);
+}
+
+TEST_F(Device, row_norm_agrees_with_the_host) {
+  auto shapes = norm_shapes();
+  shapes.push_back({.outer = 6000, .inner = 2, .width = 32, .members = 3, .element = Element::bf16});
+  for (const NormShape& shape : shapes)
+    for (const bool gained : {false, true})
+      for (const bool aligned : {false, true}) {
+        if (shape.unit && gained) continue;
+        NormCase given(shape, gained, 5, aligned);
+        SCOPED_TRACE(::testing::Message() << "width=" << shape.width << " inner=" << shape.inner << " unit="
+                                          << shape.unit << " gain=" << gained << " aligned=" << aligned);
+        for (Buffer* out : {&given.y, &given.dx, &given.inverse, &given.dgain}) out->fill(NAN);
+        const DeviceCopy x(given.x), dy(given.dy), gain(given.gain);
+        const DeviceCopy y(given.y), dx(given.dx), inverse(given.inverse), dgain(given.dgain);
+        const DeviceCopy scratch(static_cast<std::size_t>(row_norm_scratch(shape)) * sizeof(float));
+        const float* factor = gained ? gain.as() : nullptr;
+        check(row_norm_forward_cuda(shape, {x.as<void>(), given.stride}, factor, {y.as<void>(), given.stride},
+                                    inverse.as(), nullptr));
+        check(row_norm_backward_cuda(shape, {x.as<void>(), given.stride}, factor, inverse.as(),
+                                     {dy.as<void>(), given.stride}, {dx.as<void>(), given.stride},
+                                     gained ? dgain.as() : nullptr, scratch.as(), nullptr));
+        row_norm_forward(shape, given.in(), given.gain_data(), given.out(), given.inverse.floats());
+        row_norm_backward(shape, given.in(), given.gain_data(), given.inverse.floats(), given.out_gradient(),
+                          given.in_gradient(), gained ? given.dgain.floats() : nullptr);
+        EXPECT_LT(apart(y.read(given.y), given.y), tolerance(shape.element));
+        EXPECT_LT(apart(inverse.read(given.inverse), given.inverse), 1e-5);
+        EXPECT_LT(apart(dx.read(given.dx), given.dx), tolerance(shape.element));
+        EXPECT_LT(apart(dgain.read(given.dgain), given.dgain), 3e-5);
+      }
+}
+
+TEST_F(Device, answer_loss_agrees_with_the_host) {
+  for (const Element element : {Element::f32, Element::bf16})
+    for (const std::int64_t size : {1, 2, 7, 33, 256, 1000})
+      for (const float smoothing : {0.0f, 0.1f}) {
+        AnswerCase given(41, size, element, smoothing, 3);
+        given.target[5] = -1;
+        for (std::int64_t j = 0; j < size; ++j) given.logits.set(7 * size + j, 1.0);  // a tie
+        given.dlogits.fill(NAN);
+        const DeviceCopy logits(given.logits), target(given.target), weight(given.row_weight);
+        const DeviceCopy loss(given.loss), correct(given.correct), dlogits(given.dlogits);
+        AnswerRows rows = given.rows();
+        rows.logits = logits.as<void>();
+        rows.target = target.as<std::int64_t>();
+        rows.row_weight = weight.as();
+        check(answer_loss_cuda(rows, loss.as(), correct.as<std::uint8_t>(), dlogits.as<void>(), nullptr));
+        answer_loss(given.rows(), given.loss.floats(), given.correct.data(), given.dlogits.data());
+        std::vector<std::uint8_t> right(given.correct.size());
+        correct.copy_to(right.data());
+        EXPECT_EQ(right, given.correct) << size;
+        EXPECT_LT(apart(loss.read(given.loss), given.loss), 1e-5) << size;
+        EXPECT_LT(apart(dlogits.read(given.dlogits), given.dlogits), tolerance(element)) << size;
+        // In place.
+        check(answer_loss_cuda(rows, loss.as(), correct.as<std::uint8_t>(), logits.as<void>(), nullptr));
+        EXPECT_LT(apart(logits.read(given.dlogits), given.dlogits), tolerance(element)) << size;
+      }
+}
+
+TEST_F(Device, embedding_agrees_with_the_host) {
+  auto cases = embedding_cases();
+  cases.emplace_back(EmbeddingShape{1, 64, 256, 64, 1, false, Element::bf16, 256},
+                     std::vector<std::int64_t>{40}, 5);
+  cases.emplace_back(EmbeddingShape{2, 8, 100, 200, 1, false, Element::f32, 0}, std::vector<std::int64_t>{9},
+                     6);
+  for (EmbeddingCase& given : cases) {
+    std::vector<EmbeddingField> fields = given.fields();
+    std::vector<std::unique_ptr<DeviceCopy>> held;
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+      held.push_back(given.shape.wide_tokens ? std::make_unique<DeviceCopy>(given.tokens[f])
+                                             : std::make_unique<DeviceCopy>(given.narrow[f]));
+      fields[f].tokens = held.back()->as<void>();
+      held.push_back(std::make_unique<DeviceCopy>(given.tables[f]));
+      fields[f].table = held.back()->as<void>();
+      held.push_back(std::make_unique<DeviceCopy>(given.gradients[f]));
+      fields[f].gradient = held.back()->as();
+    }
+    const DeviceCopy position(given.position), dposition(given.dposition), dx(given.dx), x(given.x.bytes());
+    const DeviceCopy scratch(static_cast<std::size_t>(embedding_sum_scratch(given.shape, fields.data())) * 4);
+    check(embedding_sum_forward_cuda(given.shape, fields.data(),
+                                     given.positioned() ? position.as<void>() : nullptr, x.as<void>(),
+                                     nullptr));
+    check(embedding_sum_backward_cuda(given.shape, fields.data(), dx.as<void>(),
+                                      given.positioned() ? dposition.as() : nullptr, scratch.as(), nullptr));
+    const auto own = given.fields();
+    embedding_sum_forward(given.shape, own.data(), given.positioned() ? given.position.data() : nullptr,
+                          given.x.data());
+    embedding_sum_backward(given.shape, own.data(), given.dx.data(),
+                           given.positioned() ? given.dposition.floats() : nullptr);
+    EXPECT_LT(apart(x.read(given.x), given.x), tolerance(given.shape.element));
+    for (std::size_t f = 0; f < fields.size(); ++f)
+      EXPECT_LT(apart(held[3 * f + 2]->read(given.gradients[f]), given.gradients[f]), 1e-5);
+    if (given.positioned()) {
+      EXPECT_LT(apart(dposition.read(given.dposition), given.dposition), 1e-5);
+    }
+  }
+}
+
+TEST_F(Device, log_linear_attention_agrees_with_its_definition) {
+  const std::int64_t sizes[][5] = {{1, 1, 1, 1, 1},   {2, 3, 2, 4, 5},     {1, 300, 1, 16, 16},
+                                   {2, 33, 3, 7, 31}, {1, 129, 2, 32, 32}, {1, 65, 1, 64, 33},
+                                   {1, 40, 1, 8, 8},  {1, 128, 1, 64, 64}};
+  for (const auto& [n, t, h, dk, dv] : sizes)
+    for (const Element element : {Element::f32, Element::bf16})
+      for (const bool decays : {false, true}) {
+        const LogLinearShape shape{n, t, h, dk, dv, log_linear_levels(t) + 1, element};
+        LogLinearCase given(shape, decays, 17);
+        SCOPED_TRACE(::testing::Message() << "T=" << t << " dk=" << dk << " dv=" << dv << " decay=" << decays
+                                          << " f32=" << (element == Element::f32));
+        const LogLinearReference expected = attend(given);
+        const DeviceCopy fused(given.fused), dy(given.dy), share(given.share), log_decay(given.log_decay);
+        given.gradient.fill(0.0);
+        const DeviceCopy gradient(given.gradient), y(given.y.bytes()), dshare(given.dshare.bytes()),
+            dlog_decay(given.dlog_decay.bytes());
+        const DeviceCopy scratch(static_cast<std::size_t>(log_linear_scratch(shape)) * sizeof(float));
+        LogLinearInputs in = given.inputs();
+        in = {fused.moved(in.q), fused.moved(in.k), fused.moved(in.v), share.as(),
+              decays ? log_decay.as() : nullptr};
+        const LogLinearGradients out{gradient.moved(given.slice<MutableSlice>(given.gradient, 0)),
+                                     gradient.moved(given.slice<MutableSlice>(given.gradient, 1)),
+                                     gradient.moved(given.slice<MutableSlice>(given.gradient, 2)),
+                                     dshare.as(), decays ? dlog_decay.as() : nullptr};
+        check(log_linear_forward_cuda(shape, in, whole(y.as<void>(), t, h, dv), scratch.as(), nullptr));
+        check(log_linear_backward_cuda(shape, in, whole(static_cast<const void*>(dy.as<void>()), t, h, dv),
+                                       out, scratch.as(), nullptr));
+        EXPECT_LT(apart(y.read(given.y), expected.y), tolerance(element));
+        EXPECT_LT(apart(gradient.read(given.gradient), expected.gradient), tolerance(element));
+        EXPECT_LT(apart(dshare.read(given.dshare), expected.dshare), 1e-4);
+        if (decays) {
+          EXPECT_LT(apart(dlog_decay.read(given.dlog_decay), expected.dlog_decay), 1e-3);
+        }
+      }
+}
+
+TEST_F(Device, diagonal_scan_agrees_with_the_host) {
+  for (const ScanShape& shape : scan_shapes()) {
+    ScanCase given(shape, 6);
+    SCOPED_TRACE(::testing::Message() << "T=" << shape.positions << " I=" << shape.channels
+                                      << " J=" << shape.states << " f32=" << (shape.element == Element::f32));
+    for (Buffer* out : {&given.y, &given.gradient, &given.da}) out->fill(NAN);
+    const DeviceCopy fused(given.fused), dy(given.dy), a(given.a), gradient(given.gradient), y(given.y),
+        da(given.da);
+    const DeviceCopy checkpoints(static_cast<std::size_t>(scan_checkpoints(shape)) * sizeof(float));
+    const DeviceCopy scratch(static_cast<std::size_t>(diagonal_scan_scratch(shape)) * sizeof(float));
+    ScanInputs in = given.inputs();
+    in = {a.as(), fused.moved(in.step), fused.moved(in.x), fused.moved(in.b), fused.moved(in.c)};
+    ScanGradients out = given.gradients();
+    out = {gradient.moved(out.dstep), gradient.moved(out.dx), gradient.moved(out.db), gradient.moved(out.dc),
+           da.as()};
+    check(diagonal_scan_forward_cuda(shape, in, y.moved(given.output()), checkpoints.as(), nullptr));
+    check(diagonal_scan_backward_cuda(shape, in, dy.moved(given.output_gradient()), checkpoints.as(), out,
+                                      scratch.as(), nullptr));
+    diagonal_scan_forward(shape, given.inputs(), given.output());
+    diagonal_scan_backward(shape, given.inputs(), given.output_gradient(), given.gradients());
+    EXPECT_LT(apart(y.read(given.y), given.y), tolerance(shape.element));
+    EXPECT_LT(apart(gradient.read(given.gradient), given.gradient), tolerance(shape.element));
+    EXPECT_LT(apart(da.read(given.da), given.da), 1e-4);
+  }
+}
+
+TEST_F(Device, instances_are_those_of_the_host_bit_for_bit) {
+  for (const InstanceCase& given : instance_cases()) {
+    const std::int64_t length = instance_length(given.task), answers = instance_answers(given.task),
+                       batch = 70;
+    const std::vector<std::uint64_t> seeds = {1, 0xFEEDFACECAFEBEEFULL, 0};
+    const std::vector<std::int64_t> step = {1000000007};
+    std::vector<std::int32_t> tokens(3 * batch * length), drawn(tokens.size());
+    std::vector<std::int64_t> targets(3 * batch * answers), found(targets.size());
+    const DeviceCopy seed(seeds), counter(step), out(tokens), answered(targets);
+    const DeviceCopy scratch(static_cast<std::size_t>(task_instances_scratch(given.task, 3, batch)) * 4);
+    check(task_instances_cuda(given.task,
+                              {3, batch, seed.as<std::uint64_t>(), counter.as<std::int64_t>(),
+                               out.as<std::int32_t>(), answered.as<std::int64_t>()},
+                              scratch.as<std::int32_t>(), nullptr));
+    task_instances(given.task, {3, batch, seeds.data(), step.data(), tokens.data(), targets.data()});
+    out.copy_to(drawn.data());
+    answered.copy_to(found.data());
+    EXPECT_EQ(drawn, tokens) << given.name;
+    EXPECT_EQ(found, targets) << given.name;
+  }
+}
+
+// Instances and AdamW captured once, replayed many times: nothing comes from the host between steps.
+TEST_F(Device, a_captured_step_counts_its_own_steps) {
+  for (const Element element : {Element::f32, Element::bf16}) {
+    AdamWCase given(3, 9001, element, 4);
+    const DeviceCopy parameters(given.parameters), gradients(given.gradients), first(given.first),
+        second(given.second), peak(given.peak), weight_decay(given.weight_decay), norm(given.norm),
+        rounded(given.rounded), decays(given.decays), alive(given.alive),
+        step(&given.step, sizeof(given.step));
+    const DeviceCopy scratch(static_cast<std::size_t>(adamw_scratch(3, 9001)));
+    AdamWBuffers on = given.buffers();
+    on.parameters = parameters.as();
+    on.rounded = rounded.as<Bf16>();
+    on.gradients = gradients.as<void>();
+    on.first = first.as();
+    on.second = second.as();
+    on.decays = decays.as<std::uint8_t>();
+    on.peak = peak.as();
+    on.weight_decay = weight_decay.as();
+    on.alive = alive.as<std::uint8_t>();
+    on.step = step.as<std::int64_t>();
+    on.norm = norm.as();
+    const InstanceTask task{.kind = InstanceKind::evaluation, .n = 9, .sigma = 9};
+    const std::vector<std::uint64_t> seeds = {5};
+    std::vector<std::int32_t> tokens(4 * 10);
+    std::vector<std::int64_t> targets(4);
+    const DeviceCopy seed(seeds), drawn(tokens), answered(targets);
+    cudaStream_t stream = nullptr;
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t replay = nullptr;
+    check(cudaStreamCreate(&stream));
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    check(task_instances_cuda(task,
+                              {1, 4, seed.as<std::uint64_t>(), step.as<std::int64_t>(),
+                               drawn.as<std::int32_t>(), answered.as<std::int64_t>()},
+                              nullptr, stream));
+    check(adamw_step_cuda(given.settings, on, scratch.as<void>(), stream));
+    check(cudaStreamEndCapture(stream, &graph));
+    check(cudaGraphInstantiate(&replay, graph, 0));
+    for (int t = 0; t < 5; ++t) {
+      check(cudaGraphLaunch(replay, stream));
+      task_instances(task, {1, 4, seeds.data(), &given.step, tokens.data(), targets.data()});
+      adamw_step(given.settings, given.buffers());
+    }
+    check(cudaStreamSynchronize(stream));
+    check(cudaGraphExecDestroy(replay));
+    check(cudaGraphDestroy(graph));
+    check(cudaStreamDestroy(stream));
+    std::int64_t counted = 0;
+    step.copy_to(&counted);
+    EXPECT_EQ(counted, 5);
+    std::vector<std::int32_t> last(tokens.size());
+    drawn.copy_to(last.data());
+    EXPECT_EQ(last, tokens);
+    EXPECT_LT(apart(parameters.read(given.parameters), given.parameters), 1e-6);
+    EXPECT_LT(apart(second.read(given.second), given.second), 1e-6);
+    EXPECT_LT(apart(norm.read(given.norm), given.norm), 1e-6);
+    std::vector<Bf16> copy(given.rounded.size());
+    rounded.copy_to(copy.data());
+    const Buffer now = parameters.read(given.parameters);
+    for (std::int64_t i = 0; i < now.count(); ++i) {
+      Bf16 nearest;
+      store(nearest, static_cast<float>(now[i]));
+      ASSERT_EQ(copy[i].bits, nearest.bits);
+    }
+    // A gradient that is not finite ends one member alone.
+    Buffer bad = given.gradients;
+    bad.set(9001 + 77, std::nan(""));
+    check(cudaMemcpy(gradients.as<void>(), bad.data(), bad.bytes(), cudaMemcpyHostToDevice));
+    check(adamw_step_cuda(given.settings, on, scratch.as<void>(), nullptr));
+    alive.copy_to(given.alive.data());
+    EXPECT_EQ(given.alive, (std::vector<std::uint8_t>{1, 0, 1}));
+    const Buffer after = parameters.read(given.parameters);
+    EXPECT_EQ(after[9001 + 5], now[9001 + 5]);
+    EXPECT_NE(after[5], now[5]);
+  }
+}
+
+TEST_F(Device, sizes_that_do_not_fit_are_refused_before_a_launch) {
+  EXPECT_NE(matrix_recurrence_forward_cuda({1, 1, 1, 65, 8, Element::f32, false}, {}, {}, nullptr, nullptr),
+            0);
+  EXPECT_NE(log_linear_forward_cuda({1, 100, 1, 8, 8, 3, Element::f32}, {}, {}, nullptr, nullptr), 0);
+  EXPECT_NE(diagonal_scan_forward_cuda({1, 1, 1, 1, 33, Element::f32}, {}, {}, nullptr, nullptr), 0);
+  EXPECT_NE(answer_loss_cuda({.rows = 1, .size = 0}, nullptr, nullptr, nullptr, nullptr), 0);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
+}  // namespace
+}  // namespace rung::kernels
