@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <cctype>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <mutex>
 #include <thread>
@@ -37,10 +39,6 @@ constexpr const char* kUpsert =
 constexpr int kBusyMilliseconds = 20000;
 constexpr int kOpenAttempts = 200;
 
-Error trouble(const std::string& path, const SQLite::Exception& exception) {
-  return fail(ErrorCode::io, "[store] {}: {}", path, exception.what());
-}
-
 class Sqlite final : public Store {
  public:
   Sqlite(std::string path, Access access) : Store(std::move(path)), access_(access) {}
@@ -51,10 +49,17 @@ class Sqlite final : public Store {
       try {
         return connect();
       } catch (const SQLite::Exception& exception) {
+        const Error error = trouble(exception);
         database_.reset();
         const bool busy =
             exception.getErrorCode() == SQLITE_BUSY || exception.getErrorCode() == SQLITE_LOCKED;
-        if (!busy || attempt == kOpenAttempts) return trouble(path(), exception);
+        // A reader shares a file beside the log with the others. Where that cannot be made (a full disk) and
+        // there is no log, nobody writes: the file is read as one that stays as it is.
+        if (!busy && access_ == Access::read && !immutable_ && !has_log()) {
+          immutable_ = true;
+          continue;
+        }
+        if (!busy || attempt == kOpenAttempts) return error;
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
       }
     }
@@ -80,7 +85,7 @@ class Sqlite final : public Store {
       transaction.commit();
       return {};
     } catch (const SQLite::Exception& exception) {
-      return trouble(path(), exception);
+      return trouble(exception);
     }
   }
 
@@ -101,6 +106,8 @@ class Sqlite final : public Store {
     if (filter.host) ask("host = ?", *filter.host);
     if (filter.since) ask("created >= ?", *filter.since);
     try {
+      if (access_ == Access::read && is_blank())
+        return std::vector<Record>();  // made, and killed before its table
       SQLite::Statement select(*database_, "SELECT record FROM records" + where);
       for (std::size_t i = 0; i < values.size(); ++i) select.bind(static_cast<int>(i) + 1, values[i]);
       std::vector<Record> found;
@@ -110,7 +117,7 @@ class Sqlite final : public Store {
       }
       return found;
     } catch (const SQLite::Exception& exception) {
-      return trouble(path(), exception);
+      return trouble(exception);
     }
   }
 
@@ -119,16 +126,13 @@ class Sqlite final : public Store {
     if (access_ == Access::write) {
       database_ = std::make_unique<SQLite::Database>(path(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
                                                      kBusyMilliseconds);
-    } else if (can_write_beside()) {
-      // Readers of a write-ahead log share a file beside it, and tidy it up only when they may write.
+    } else if (!immutable_ && can_write_beside()) {
+      // Only who may write tidies up what readers of a log leave beside it.
       database_ = std::make_unique<SQLite::Database>(path(), SQLite::OPEN_READWRITE, kBusyMilliseconds);
       database_->exec("PRAGMA query_only = ON");
     } else {
-      // Where nothing may be written beside the file, it is read as one that stays as it is, unless a log
-      // lies there.
-      const bool logged = std::filesystem::exists(path() + "-wal");
       database_ = std::make_unique<SQLite::Database>(
-          logged ? path() : immutable_uri(), SQLite::OPEN_READONLY | SQLite::OPEN_URI, kBusyMilliseconds);
+          has_log() ? path() : immutable_uri(), SQLite::OPEN_READONLY | SQLite::OPEN_URI, kBusyMilliseconds);
     }
     // The file may come from anywhere: nothing in it may run.
     sqlite3_db_config(database_->getHandle(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
@@ -140,6 +144,23 @@ class Sqlite final : public Store {
       database_->execAndGet("PRAGMA journal_mode = WAL");
     }
     return check_or_make(access_ == Access::write);
+  }
+
+  Error trouble(const SQLite::Exception& exception) const {
+    // What the system said, where it said something: "disk I/O error" alone does not tell of a full disk.
+    const int code = exception.getErrorCode();
+    int reason = code == SQLITE_IOERR && database_ ? sqlite3_system_errno(database_->getHandle()) : 0;
+    if (code == SQLITE_CANTOPEN && access_ == Access::write && ::access(path().c_str(), W_OK) != 0)
+      reason = errno;
+    if (reason != 0)
+      return fail(ErrorCode::io, "[store] {}: {} ({})", path(), exception.what(), std::strerror(reason));
+    return fail(ErrorCode::io, "[store] {}: {}", path(), exception.what());
+  }
+
+  bool has_log() const {
+    std::error_code error;
+    const auto size = std::filesystem::file_size(path() + "-wal", error);
+    return !error && size > 0;
   }
 
   bool can_write_beside() const {
@@ -162,7 +183,7 @@ class Sqlite final : public Store {
   int pragma(const char* name) { return database_->execAndGet(std::string("PRAGMA ") + name).getInt(); }
 
   Result<void> check_or_make(bool make) {
-    if (make) {
+    if (make && is_blank()) {
       SQLite::Transaction transaction(*database_, SQLite::TransactionBehavior::IMMEDIATE);
       if (is_blank()) {
         database_->exec(
@@ -214,6 +235,7 @@ class Sqlite final : public Store {
   }
 
   const Access access_;
+  bool immutable_ = false;
   std::mutex guard_;
   std::unique_ptr<SQLite::Database> database_;
 };

@@ -88,6 +88,16 @@ TEST(json_lines, a_file_that_was_removed_or_replaced_is_made_anew) {
   EXPECT_EQ(records_in(scratch.at("runs.jsonl")), 2);
 }
 
+TEST(store_files, an_empty_file_is_an_empty_store) {
+  const Scratch scratch;
+  for (const std::string& end : back_ends()) {
+    const std::string path = scratch.write("runs." + end, "");
+    EXPECT_EQ(records_in(path), 0);
+    ASSERT_TRUE(open_to_write(path)->append(Record{.kind = "run"}));
+    EXPECT_EQ(records_in(path), 1);
+  }
+}
+
 TEST(store_files, strangers_files_are_refused_and_left_alone) {
   const Scratch scratch;
   for (const std::string& text : {std::string("hello\n"), std::string("{}"),
