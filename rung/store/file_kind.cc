@@ -1,5 +1,6 @@
 #include "rung/store/file_kind.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -17,17 +18,22 @@ Result<FileKind> file_kind(const std::string& path) {
     return fail(ErrorCode::io, "[store] {} is no regular file", path);
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail(ErrorCode::io, "[store] {}: {}", path, std::strerror(errno));
-  constexpr std::size_t kLook = 64;
+  // The first line is enough, and of a long one its beginning: other programs may write the fields in another
+  // order.
+  constexpr std::size_t kLook = std::size_t{1} << 20;
   std::string head(kLook, '\0');
   file.read(head.data(), static_cast<std::streamsize>(head.size()));
   head.resize(static_cast<std::size_t>(file.gcount()));
   if (head.empty()) return FileKind::empty;
   using namespace std::string_view_literals;
   if (head.starts_with("SQLite format 3\0"sv)) return FileKind::sqlite;
-  // A record's line begins with its schema; so does a torn one, when the file is nothing else.
-  constexpr std::string_view kBeginning = R"({"schema":"rung.record/)";
-  if (head.starts_with(kBeginning) || kBeginning.starts_with(head)) return FileKind::json_lines;
-  return FileKind::other;
+  const std::size_t newline = head.find('\n');
+  const bool is_one_line = newline == std::string::npos;
+  head.resize(std::min(newline, head.size()));
+  constexpr std::string_view kSchema = "rung.record/", kBeginning = R"({"schema":"rung.record/)";
+  const bool names_schema = head.starts_with('{') && head.find(kSchema) != std::string::npos;
+  const bool is_torn = is_one_line && kBeginning.starts_with(head);  // the first line ever, and a kill
+  return names_schema || is_torn ? FileKind::json_lines : FileKind::other;
 }
 
 }  // namespace rung

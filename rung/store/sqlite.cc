@@ -97,6 +97,7 @@ class Sqlite final : public Store {
       where += (where.empty() ? " WHERE " : " AND ") + std::string(condition);
       values.push_back(std::move(value));
     };
+    if (filter.id) ask("instr(id, ?) > 0", *filter.id);  // narrows; matches_text decides
     if (filter.kind) ask("kind = ?", *filter.kind);
     if (filter.parent) ask("parent = ?", *filter.parent);
     if (filter.state) ask("state = ?", std::string(state_name(*filter.state)));
@@ -259,7 +260,10 @@ namespace rung {
 std::string sqlite_version() { return {}; }
 
 Result<std::unique_ptr<Store>> open_sqlite(const std::string& path, Store::Access) {
-  return fail(ErrorCode::unsupported, "[store] {}: this build has no SQLite; name a .jsonl file", path);
+  return fail(ErrorCode::unsupported,
+              "[store] {}: this build has no SQLite; expected JSON lines, which rung runs export --jsonl "
+              "makes where SQLite is",
+              path);
 }
 
 }  // namespace rung

@@ -53,6 +53,13 @@ TEST(json_lines, every_tear_of_the_last_line_leaves_the_others) {
   }
 }
 
+TEST(json_lines, every_tear_of_the_only_line_leaves_an_empty_store) {
+  const Scratch scratch;
+  const std::string line = line_of("first");
+  for (std::size_t cut = 0; cut < line.size(); ++cut)
+    EXPECT_EQ(records_in(scratch.write("runs.jsonl", line.substr(0, cut))), 0) << cut;
+}
+
 TEST(json_lines, a_broken_line_in_the_middle_is_named) {
   const Scratch scratch;
   const std::string good = line_of("first") + "\n";

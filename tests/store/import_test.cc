@@ -101,6 +101,25 @@ TEST_P(Importing, of_two_with_one_id_the_more_finished_wins_and_both_are_named) 
   EXPECT_EQ(ours("failed-there").state, RecordState::done);
 }
 
+TEST_P(Importing, lines_that_another_program_wrote_in_its_own_layout) {
+  auto line = nlohmann::json::parse(record_line(done("theirs", R"({"b":1,"a":{"c":[1,2]}})")));
+  std::string spaced = line.dump();  // fields in alphabetic order
+  for (std::size_t at = 0; (at = spaced.find("\":", at)) != std::string::npos; at += 3)
+    spaced.replace(at, 2, "\": ");
+  const auto store = open();
+  const std::string file = scratch.write("theirs.jsonl", spaced + "\n");
+  const auto first = import_file(*store, file);
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_EQ(first->added, 1);
+  EXPECT_EQ(import_file(*store, file)->unchanged, 1);
+  EXPECT_EQ((*store->find("theirs"))->body, R"({"a":{"c":[1,2]},"b":1})");
+  // Also where such a line is the store itself.
+  const auto itself = Store::open(file);
+  const auto again = (*itself)->merge({done("theirs", R"({"a":{"c":[1,2]},"b":1})")});
+  EXPECT_EQ(again->unchanged, 1);
+  EXPECT_TRUE(again->conflicts.empty());
+}
+
 TEST_P(Importing, results_of_the_harness_become_evaluations_once) {
   const auto store = open();
   const std::string file = scratch.write("results_2026.json", kHarness);
