@@ -17,7 +17,7 @@ constexpr int kFloatBits = 32;  // of a stored number before
 
 struct Flags {
   std::string model;
-  std::int64_t precision = 8, count = 64, instances = 1000, seed = 1;
+  std::int64_t precision = 8, count = 64, instances = 1000, seed = 1, refine = 2;
   std::optional<std::int64_t> accumulator_bits, weight_bits;
   std::optional<std::string> accumulator, out, task;
   std::string variant = "uniform";
@@ -62,6 +62,7 @@ Result<QuantiseOptions> options_of(const Flags& flags) {
   if (flags.weight_bits) {
     RUNG_TRY(options.weight_bits, small("weight-bits", *flags.weight_bits));
   }
+  RUNG_TRY(options.refine, small("refine", flags.refine));
   if (flags.accumulator)
     for (const auto kind : {Accumulator::exact, Accumulator::wrap, Accumulator::round})
       if (accumulator_name(kind) == *flags.accumulator) options.accumulator = kind;
@@ -163,6 +164,7 @@ Command quantise_command() {
       {.names = "--accumulator", .help = "how linear attention adds up (the file's; round with --accumulator-bits)", .target = &flags->accumulator,
        .choices = {"exact", "wrap", "round"}},
       {.names = "--weight-bits", .help = "bits of a weight, 2 to 32 (16, or p + 4)", .target = &flags->weight_bits},
+      {.names = "--refine", .help = "rounds of trying every scale one finer and one coarser, 0 to 100 (2)", .target = &flags->refine},
       {.names = "--count", .help = "calibration prompts (64)", .target = &flags->count},
       {.names = "--instances", .help = "instances for the accuracy before and after (1000)", .target = &flags->instances},
       {.names = "--seed", .help = "seed of the calibration prompts; accuracy uses the next (1)", .target = &flags->seed},

@@ -171,6 +171,7 @@ Result<void> check(const Weights& real, const QuantiseOptions& options) {
   RUNG_CHECK(within("precision", options.precision, 2, 48));
   RUNG_CHECK(within("accumulator-bits", options.accumulator_bits, 1, 62));
   RUNG_CHECK(within("weight-bits", options.weight_bits, 2, 32));
+  RUNG_CHECK(within("refine", options.refine, 0, 100));
   for (const auto& [name, text] : real.notes) {
     if (!name.starts_with(kFractionNote)) continue;
     int value = 0;
@@ -181,25 +182,115 @@ Result<void> check(const Weights& real, const QuantiseOptions& options) {
   return {};
 }
 
-// Agreement of answers (numbers of a vector are told by their error alone), and the error of the logits after the one factor that their integer scale is.
-void compare(const Calibration::Reference& real, const Calibration::Reference& integer, Quantised& into) {
-  const bool vectors = into.weights.output.kind == OutputSpec::Kind::vector;
+// How far integers are from the real model on the calibration prompts. Integer logits have one factor of their own, the least
+// squares fit. `distance` is what refining lowers: for logits the mean of -log(probability of the real model's answer), else
+// the error of the numbers.
+struct Likeness {
+  double agreement = 0, logit_error = 0, distance = 0;
+};
+Likeness compare(const Calibration::Reference& real, const Calibration::Reference& integer, const OutputSpec& output) {
   std::uint64_t same = 0, all = 0;
   double cross = 0, own = 0, spread = 0, error = 0;
   for (std::size_t i = 0; i < real.answers.size(); ++i) {
-    for (std::size_t j = 0; !vectors && j < real.answers[i].size(); ++j, ++all) same += real.answers[i][j] == integer.answers[i][j];
-    for (std::size_t j = 0; j < real.logits[i].size(); ++j) cross += real.logits[i][j] * integer.logits[i][j], own += integer.logits[i][j] * integer.logits[i][j];
+    // Numbers of a vector are told by their error alone.
+    for (std::size_t j = 0; output.kind != OutputSpec::Kind::vector && j < real.answers[i].size(); ++j, ++all)
+      same += real.answers[i][j] == integer.answers[i][j];
+    for (std::size_t j = 0; j < real.logits[i].size(); ++j) {
+      cross += real.logits[i][j] * integer.logits[i][j];
+      own += integer.logits[i][j] * integer.logits[i][j];
+    }
   }
   const double factor = own > 0 ? cross / own : 0;
-  for (std::size_t i = 0; i < real.logits.size(); ++i)
+  double surprise = 0;
+  for (std::size_t i = 0; i < real.logits.size(); ++i) {
     for (std::size_t j = 0; j < real.logits[i].size(); ++j) {
       const double difference = real.logits[i][j] - factor * integer.logits[i][j];
       error += difference * difference;
       spread += real.logits[i][j] * real.logits[i][j];
     }
-  into.agreement = all ? static_cast<double>(same) / static_cast<double>(all) : 0;
-  into.logit_error = spread > 0 ? std::sqrt(error / spread) : 0;
+    const auto size = static_cast<std::size_t>(output.size);
+    for (std::size_t query = 0; query * size < real.logits[i].size(); ++query) {
+      const double* z = integer.logits[i].data() + query * size;
+      const double top = *std::max_element(z, z + size);
+      double total = 0;
+      for (std::size_t c = 0; c < size; ++c) total += std::exp(factor * (z[c] - top));
+      if (output.kind == OutputSpec::Kind::logits) surprise += std::log(total) - factor * (z[real.answers[i][query]] - top);
+    }
+  }
+  Likeness likeness;
+  likeness.agreement = all ? static_cast<double>(same) / static_cast<double>(all) : 0;
+  likeness.logit_error = spread > 0 ? std::sqrt(error / spread) : 0;
+  likeness.distance = output.kind == OutputSpec::Kind::logits && all ? surprise / static_cast<double>(all) : likeness.logit_error;
+  // A chain of thought has no logits here; its answers are all there is.
+  if (spread == 0) likeness.distance = 1 - likeness.agreement;
+  return likeness;
 }
+
+// One choice of scales, and how well it does.
+struct Candidate {
+  Quantised quantised;
+  std::set<std::string> chosen;
+  double distance = 0;
+};
+
+class Search {
+ public:
+  Search(const Weights& real, const CalibrationSet& set, const QuantiseOptions& options, const std::vector<LayerShape>& layers, const Calibration& seen,
+         const Calibration::Reference& reference)
+      : real_(real), set_(set), options_(options), layers_(layers), seen_(seen), reference_(reference) {}
+
+  Result<Quantised> run() {
+    std::optional<Candidate> best;
+    double penalty = 0;
+    for (const double one : kClipPenalties) {
+      RUNG_TRY(auto candidate, make(one, {}));
+      const bool better = !best || candidate.quantised.agreement > best->quantised.agreement ||
+                          (candidate.quantised.agreement == best->quantised.agreement && candidate.distance < best->distance);
+      if (better) best = std::move(candidate), penalty = one;
+    }
+    std::map<std::string, int> moved;
+    for (int round = 0; round < options_.refine; ++round) {
+      bool improved = false;
+      const auto names = best->chosen;
+      for (const auto& name : names)
+        for (const int step : {1, -1}) {
+          auto trial = moved;
+          trial[name] += step;
+          auto candidate = make(penalty, trial);
+          if (!candidate || candidate->distance > (1 - kWorthwhile) * best->distance) continue;  // a scale too fine for its formula is no choice
+          best = std::move(*candidate);
+          moved = std::move(trial);
+          improved = true;
+          break;
+        }
+      if (!improved) break;
+    }
+    return std::move(best->quantised);
+  }
+
+ private:
+  static constexpr double kWorthwhile = 0.002;
+
+  Result<Candidate> make(double penalty, const std::map<std::string, int>& moved) const {
+    IntegerModel model(real_, seen_, options_, penalty, moved);
+    NetworkQuantiser(model, layers_).run();
+    if (model.error()) return *model.error();
+    Candidate candidate{{std::move(model.out), std::move(model.scales)}, std::move(model.chosen)};
+    RUNG_TRY(const auto answers, read_all(candidate.quantised.weights, set_, nullptr));
+    const Likeness likeness = compare(reference_, answers, candidate.quantised.weights.output);
+    candidate.quantised.agreement = likeness.agreement;
+    candidate.quantised.logit_error = likeness.logit_error;
+    candidate.distance = likeness.distance;
+    return candidate;
+  }
+
+  const Weights& real_;
+  const CalibrationSet& set_;
+  const QuantiseOptions& options_;
+  const std::vector<LayerShape>& layers_;
+  const Calibration& seen_;
+  const Calibration::Reference& reference_;
+};
 
 }  // namespace
 
@@ -212,19 +303,7 @@ Result<Quantised> quantise(const Weights& real, const CalibrationSet& set, const
   RUNG_TRY(const auto reference, seen.run(real, set));
   if (const auto name = seen.not_finite(); !name.empty())
     return fail(ErrorCode::range, "[quantise] \"{}\" is not finite on a calibration prompt; finite numbers expected", name);
-  std::optional<Quantised> best;
-  for (const double penalty : kClipPenalties) {
-    IntegerModel model(real, seen, options, penalty);
-    NetworkQuantiser(model, layers).run();
-    if (model.error()) return *model.error();
-    Quantised candidate{std::move(model.out), std::move(model.scales)};
-    RUNG_TRY(const auto answers, read_all(candidate.weights, set, nullptr));
-    compare(reference, answers, candidate);
-    if (!best || candidate.agreement > best->agreement ||
-        (candidate.agreement == best->agreement && candidate.logit_error < best->logit_error))
-      best = std::move(candidate);
-  }
-  return std::move(*best);
+  return Search(real, set, options, layers, seen, reference).run();
 }
 
 }  // namespace rung

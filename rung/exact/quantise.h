@@ -27,6 +27,9 @@ struct QuantiseOptions {
   std::optional<int> accumulator_bits;       // of a state entry, 1 to 62; absent: p
   std::optional<Accumulator> accumulator;    // of linear attention; absent: the file's, or `round` with accumulator_bits
   std::optional<int> weight_bits;            // 2 to 32; absent: default_weight_bits(p)
+  // Rounds in which every fraction is tried one higher and one lower on the calibration prompts, and kept where the
+  // answers of the real model become likelier; 0 to 100. Each costs two evaluations a fraction.
+  int refine = 0;
 };
 // 16, or four more than the activations that the weights multiply.
 int default_weight_bits(int precision);

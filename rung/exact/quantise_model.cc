@@ -21,9 +21,10 @@ int fitting_exponent(double x, double limit) {
 
 }  // namespace
 
-IntegerModel::IntegerModel(const Weights& real, const Calibration& seen, const QuantiseOptions& options, double clip_penalty)
+IntegerModel::IntegerModel(const Weights& real, const Calibration& seen, const QuantiseOptions& options, double clip_penalty,
+                           const std::map<std::string, int>& moved)
     : real_(real), seen_(seen), bits_(options.precision), state_bits_(options.accumulator_bits.value_or(options.precision)),
-      weight_bits_(options.weight_bits.value_or(default_weight_bits(options.precision))), clip_penalty_(clip_penalty) {
+      weight_bits_(options.weight_bits.value_or(default_weight_bits(options.precision))), clip_penalty_(clip_penalty), moved_(moved) {
   out.architecture = real.architecture;
   auto& dimensions = out.architecture.dimensions;
   dimensions.precision = Precision{NumberFormat::fixed, bits_, 0};
@@ -53,7 +54,10 @@ int IntegerModel::fraction(const std::string& name, int bits, bool positive_only
     if (const auto [stop, error] = std::from_chars(note->second.data(), end, value); error == std::errc() && stop == end)
       return std::clamp(value, kLowestFraction, kHighestFraction);
   }
-  return best_fraction(seen_.of(name), bits, clip_penalty_, positive_only);
+  chosen.insert(name);
+  const auto moved = moved_.find(name);
+  const int best = best_fraction(seen_.of(name), bits, clip_penalty_, positive_only);
+  return std::clamp(best + (moved == moved_.end() ? 0 : moved->second), kLowestFraction, kHighestFraction);
 }
 
 void IntegerModel::record(const std::string& name, int bits, int fraction) {

@@ -5,6 +5,8 @@
 // at f has the fraction f + g, its bias alike, and a shift by f + g - h brings it to h.
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,10 +26,13 @@ struct InputScale {
 
 class IntegerModel {
  public:
-  IntegerModel(const Weights& real, const Calibration& seen, const QuantiseOptions& options, double clip_penalty);
+  // `moved`: by how much a fraction differs from the best one for what was seen.
+  IntegerModel(const Weights& real, const Calibration& seen, const QuantiseOptions& options, double clip_penalty,
+               const std::map<std::string, int>& moved);
 
   Weights out;
   std::vector<StoredScale> scales;
+  mutable std::set<std::string> chosen;  // names whose fraction was ours to choose
 
   int bits() const { return bits_; }              // p
   int state_bits() const { return state_bits_; }  // a
@@ -84,6 +89,7 @@ class IntegerModel {
   const Calibration& seen_;
   int bits_, state_bits_, weight_bits_;
   double clip_penalty_;
+  const std::map<std::string, int>& moved_;
   std::optional<Error> error_;
 };
 

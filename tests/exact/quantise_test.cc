@@ -264,6 +264,73 @@ TEST(Quantise, a_model_that_solves_eva_keeps_solving_it_at_six_bits_and_loses_it
   EXPECT_LT(eva_accuracy(two->weights, **task), 0.9);
 }
 
+TEST(Quantise, refining_never_makes_the_real_answers_less_likely) {
+  const Weights real = real_model({"full"});
+  const auto set = prompts(12, 1);
+  const auto plain = quantise(real, set, {.precision = 3}), refined = quantise(real, set, {.precision = 3, .refine = 2});
+  ASSERT_TRUE(plain && refined);
+  EXPECT_GE(refined->agreement, plain->agreement);
+  EXPECT_LT(refined->logit_error, plain->logit_error);
+  EXPECT_FALSE(quantise(real, set, {.precision = 3, .refine = -1}));
+}
+
+// Inputs and outputs of every kind.
+TEST(Quantise, keeps_binary_codes_thresholds_and_vectors) {
+  auto dimensions = small();
+  dimensions.position = PositionCode::binary;
+  Weights real = random_real_weights({"full", dimensions});
+  Random random(5);
+  auto draw = [&](std::vector<std::int64_t> shape, double spread) {
+    std::int64_t count = 1;
+    for (const auto extent : shape) count *= extent;
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < count; ++i) values.push_back(spread * (2 * random.unit() - 1));
+    return real_tensor(shape, values, DType::f32);
+  };
+  real.tensors.erase("embed.token.table");
+  real.tensors["embed.token.binary"] = draw({5, 16}, 1);  // four digits and the constant
+  real.tensors["out.table"] = draw({3, 16}, 1);
+  real.tensors["out.bias"] = draw({3}, 0.5);
+  real.output = {OutputSpec::Kind::vector, 3, 2};
+  const auto set = prompts(12, 1), fresh = prompts(16, 2);
+  auto vectors = quantise(real, set, {.precision = 14});
+  ASSERT_TRUE(vectors) << vectors.error().message;
+  const auto expected = read_all(real, fresh, nullptr), given = read_all(vectors->weights, fresh, nullptr);
+  ASSERT_TRUE(expected && given);
+  for (std::size_t i = 0; i < expected->logits.size(); ++i)
+    for (std::size_t j = 0; j < expected->logits[i].size(); ++j)
+      EXPECT_NEAR(std::ldexp(expected->logits[i][j], -2), std::ldexp(given->logits[i][j], -vectors->weights.output.fraction), 0.01);
+  real.output = {OutputSpec::Kind::binary, 3, 0};
+  real.tensors["out.threshold"] = draw({3}, 0.5);
+  const auto codes = quantise(real, set, {.precision = 14});
+  ASSERT_TRUE(codes) << codes.error().message;
+  EXPECT_GE(fidelity(real, codes->weights, fresh).agreement, 0.95);
+  const auto coarse = quantise(real, set, {.precision = 2});
+  ASSERT_TRUE(coarse) << coarse.error().message;
+}
+
+TEST(Quantise, keeps_encoders_and_chains_of_thought) {
+  auto dimensions = small();
+  dimensions.causal = false;
+  for (const char* line : {"full", "linear", "topk(k=5)"}) {
+    const Weights encoder = random_real_weights({line, dimensions});
+    EXPECT_LT(at_precision(encoder, {.precision = 16}).error, 0.02) << line;
+  }
+  dimensions = small();
+  dimensions.context = kLength + 3;
+  Weights thinker = random_real_weights({"gdelta+full", dimensions});
+  thinker.decode = {4, std::nullopt};
+  const auto integers = quantise(thinker, prompts(12, 1), {.precision = 16});
+  ASSERT_TRUE(integers) << integers.error().message;
+  EXPECT_EQ(integers->weights.decode, thinker.decode);
+  const auto fresh = prompts(16, 2);
+  const auto real = read_all(thinker, fresh, nullptr), given = read_all(integers->weights, fresh, nullptr);
+  ASSERT_TRUE(real && given);
+  std::size_t same = 0;
+  for (std::size_t i = 0; i < fresh.prompts.size(); ++i) same += real->answers[i] == given->answers[i];
+  EXPECT_GE(same, fresh.prompts.size() - 1);
+}
+
 // The choice of a fraction against the plain sum over the values.
 TEST(QuantiseCalibration, best_fraction_has_the_least_error_on_what_was_seen) {
   Random random(7);
