@@ -1,7 +1,7 @@
 #include "rung/store/harness.h"
 
 #include <algorithm>
-#include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -61,14 +61,33 @@ std::string task_word(const std::string& exported) {
   return word;
 }
 
+// The file's "date", else the time in its name (results_2026-01-31T23-59-59.123456.json), else the beginning
+// of 1970: the same for the same file, wherever it is copied.
+Result<std::string> time_of(const Json& file, const std::string& path) {
+  const Json& date = member(file, "date");
+  if (!date.is_null()) {
+    if (!date.is_number() || !(date.get<double>() >= 0 && date.get<double>() < kLatestTime))
+      return fail(ErrorCode::format, "[store] {}: \"date\" is no time in seconds", path);
+    return utc_time(date.get<double>());
+  }
+  constexpr std::string_view kBegin = "results_", kShape = "0000-00-00T00:00:00.000000Z";
+  constexpr std::size_t kSeconds = sizeof("2026-01-31T23-59-59") - 1, kHourEnd = 13, kMinuteEnd = 16;
+  const std::string name = std::filesystem::path(path).filename().string();
+  if (name.starts_with(kBegin) && name.size() >= kBegin.size() + kSeconds) {
+    std::string time = name.substr(kBegin.size(), kSeconds);
+    time[kHourEnd] = time[kMinuteEnd] = ':';
+    time += kShape.substr(kSeconds);
+    if (is_utc_time(time)) return time;
+  }
+  return utc_time(0);
+}
+
 Result<Record> record_of(const Json& file, const std::string& task, const Json& result,
                          const std::string& path) {
   if (!result.is_object())
     return fail(ErrorCode::format, "[store] {}: the result of {} is no object", path, rung::quoted(task));
   RUNG_TRY(const Metric metric, metric_of(result, task, path));
-  const Json& date = member(file, "date");
-  if (!date.is_number() || !(date.get<double>() >= 0 && date.get<double>() < kLatestTime))
-    return fail(ErrorCode::format, "[store] {}: \"date\" is no time in seconds", path);
+  RUNG_TRY(const std::string time, time_of(file, path));
   const Json& settings = member(file, "config");
   const Json& of_task = member(member(file, "configs"), task);
   Json body = {{"source", "lm-evaluation-harness"},
@@ -83,7 +102,8 @@ Result<Record> record_of(const Json& file, const std::string& task, const Json& 
   const Json& metadata = member(of_task, "metadata");
   for (const char* name : {"size", "variant"})
     if (const Json& value = member(metadata, name); !value.is_null()) body[name] = value;
-  if (const Json& count = member(member(member(file, "n-samples"), task), "effective"); count.is_number())
+  const Json& samples = member(member(file, "n-samples"), task);
+  if (const Json& count = samples.is_object() ? member(samples, "effective") : samples; count.is_number())
     body["count"] = count;
   if (const Json& shots = member(member(file, "n-shot"), task); !shots.is_null()) body["shots"] = shots;
   if (const Json& version = member(member(file, "versions"), task); !version.is_null())
@@ -95,7 +115,7 @@ Result<Record> record_of(const Json& file, const std::string& task, const Json& 
   Record record;
   record.kind = "evaluation";
   record.state = RecordState::done;
-  record.created = record.finished = utc_time(date.get<double>());
+  record.created = record.finished = time;
   record.device = text_of(member(settings, "device"));
   if (const Json& seed = member(settings, "random_seed");
       seed.is_number_integer() && seed >= 0 && seed <= INT64_MAX)

@@ -145,6 +145,18 @@ TEST_P(Importing, results_of_the_harness_become_evaluations_once) {
   EXPECT_EQ(body["model"], "somebody/some-model");
 }
 
+TEST_P(Importing, a_result_without_a_date_takes_the_time_of_its_name) {
+  const auto store = open();
+  const std::string text = R"({"results":{"rung_eva":{"exact_match,none":0.5}},"n-samples":{"rung_eva":7}})";
+  ASSERT_TRUE(import_file(*store, scratch.write("results_2026-01-31T23-59-58.123456.json", text)));
+  ASSERT_TRUE(import_file(*store, scratch.write("results_of_mine.json", text)));
+  const std::vector<Record> found = store->query({.descending = false}).value();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].created, "1970-01-01T00:00:00.000000Z");
+  EXPECT_EQ(found[1].created, "2026-01-31T23:59:58.000000Z");
+  EXPECT_EQ(nlohmann::json::parse(found[1].body)["count"], 7);
+}
+
 TEST_P(Importing, what_is_neither_a_store_nor_a_result_is_an_error_and_adds_nothing) {
   const auto store = open();
   auto broken = [](const std::string& pointer, const nlohmann::json& value) {
