@@ -1,0 +1,20 @@
+// The recurrence behind linear attention, Mamba-2 and the (gated) delta rule, a head with a state S of dv x dk:
+//   S' = a_t S_{t-1};  e = v_t - S' k_t, u_t = beta_t e (delta rule) or u_t = v_t;  S_t = S' + u_t k_t^T;  y_t = S_t q_t.
+// The plain form is that loop in tensor operations; the fast one calls the kernels (kernels/matrix_recurrence.h).
+#pragma once
+
+#include "rung/learn/torch.h"
+
+namespace rung::learn {
+
+struct RecurrenceInputs {
+  torch::Tensor q, k;       // [E, B, T, H, dk]
+  torch::Tensor v;          // [E, B, T, H, dv]
+  torch::Tensor log_decay;  // [E, B, T, H] float32, ln a_t; undefined: a_t = 1
+  torch::Tensor beta;       // [E, B, T, H] float32; undefined: no delta rule
+};
+
+// [E, B, T, H, dv]
+torch::Tensor matrix_recurrence(const RecurrenceInputs& inputs, bool plain);
+
+}  // namespace rung::learn

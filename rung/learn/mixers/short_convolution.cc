@@ -1,0 +1,46 @@
+#include "rung/learn/mixers/short_convolution.h"
+
+#include "rung/learn/mixers/mixers.h"
+
+namespace rung::learn {
+
+ShortConvolution::ShortConvolution(const std::string& prefix, std::int64_t channels, std::int64_t taps, ParameterLayout& layout, const char* name)
+    : weight_(layout.add(prefix + name, {channels, taps}, Start{Start::Kind::normal, fan_in_deviation(taps)}, true)) {}
+
+torch::Tensor ShortConvolution::forward(const torch::Tensor& x, const Leaves& leaves) const {
+  const torch::Tensor& weight = leaves[weight_];  // [E, C, w]
+  const std::int64_t taps = weight.size(2), length = x.size(2);
+  torch::Tensor out;
+  for (std::int64_t j = 0; j < taps && j < length; ++j) {
+    const torch::Tensor tap = weight.select(2, j).unsqueeze(1).unsqueeze(1);  // [E, 1, 1, C]
+    const torch::Tensor shifted = j == 0 ? x : torch::constant_pad_nd(x.narrow(2, 0, length - j), {0, 0, j, 0});
+    out = j == 0 ? shifted * tap : torch::addcmul(out, shifted, tap);
+  }
+  return out;
+}
+
+namespace {
+
+class Convolution : public LearnedMixer {
+ public:
+  Convolution(const MixerShape& shape, const MixerPlace& place, ParameterLayout& layout)
+      : prefix_(place.prefix),
+        value_(layout.add(place.prefix + "v.weight", {shape.inner, place.width}, Start::normal(fan_in_deviation(place.width)), true)),
+        taps_(place.prefix, shape.inner, shape.conv, layout, "taps.weight") {}
+  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
+    return pass.round(prefix_ + "y", taps_.forward(pass.round(prefix_ + "v", apply_map(u, leaves[value_])), leaves));
+  }
+
+ private:
+  std::string prefix_;
+  ParameterLayout::Index value_;
+  ShortConvolution taps_;
+};
+
+}  // namespace
+
+std::unique_ptr<LearnedMixer> convolution_mixer(const MixerShape& shape, const MixerPlace& place, ParameterLayout& layout) {
+  return std::make_unique<Convolution>(shape, place, layout);
+}
+
+}  // namespace rung::learn

@@ -1,0 +1,75 @@
+// A model that learns: embedding, layers, output, for an ensemble of members that share the architecture.
+//
+//   RUNG_TRY(Model model, Model::make(spec));
+//   Parameters parameters(model.layout(), {seed}, {1.0}, torch::kCPU, torch::kFloat32);
+//   torch::Tensor z = model.forward(batch, parameters.leaves, pass);    // [E, B * Q, outputs]
+//   write_weights("model.safetensors", model.weights(parameters, /*member=*/0));
+//
+// The file means the same to the exact machine in mode Q; tests/learn compares the two.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rung/learn/mixer.h"
+#include "rung/tasks/task.h"
+
+namespace rung::learn {
+
+struct ModelSpec {
+  Architecture architecture;  // its context holds the longest prompt with its chain of thought
+  std::vector<FieldSpec> fields;
+  OutputSpec output;          // logits, or vector (its numbers count units of 2^-fraction)
+  DecodeSpec decode;
+  std::string task;           // the weights file's note of the task
+};
+
+// Scalar fields with more values than this are embedded by their binary code.
+inline constexpr std::int64_t kLargestTable = 4096;
+
+// Prompts of one length, as tensors on the model's device.
+struct Inputs {
+  std::vector<torch::Tensor> fields;  // one a field: [E, B, T] int64, values from 0; vector fields [E, B, T, length] float32
+  torch::Tensor wanted;               // [Q] int64, increasing: the positions that are read; undefined: all
+};
+
+class Model {
+ public:
+  // Errors: opaque mixers, rotary positions, sizes that do not resolve, an output that cannot be learned.
+  static Result<Model> make(const ModelSpec& spec);
+  Model(Model&&) = default;
+  Model& operator=(Model&&) = default;
+
+  const ModelSpec& spec() const { return spec_; }
+  const ParameterLayout& layout() const { return *layout_; }
+  const std::vector<LayerShape>& layers() const { return shapes_; }
+
+  // The outputs at the wanted positions, [E, B * Q, size], in the compute type.
+  torch::Tensor forward(const Inputs& inputs, const Leaves& leaves, const Pass& pass) const;
+
+  // Member e as a weights file; `notes` are added to its metadata.
+  Weights weights(const Parameters& parameters, std::int64_t member, const std::map<std::string, std::string>& notes = {}) const;
+  // The reverse: fills member e of the master copy. Errors: another architecture, a tensor missing or of another shape.
+  Result<void> load(const Weights& weights, Parameters& parameters, std::int64_t member) const;
+
+ private:
+  struct Layer {
+    std::unique_ptr<LearnedMixer> mixer;  // null: MLP only
+    ParameterLayout::Index norm1 = 0, norm2 = 0, output = 0;
+    std::vector<std::pair<ParameterLayout::Index, ParameterLayout::Index>> mlp;  // weight, bias
+  };
+  Model() = default;
+  torch::Tensor embed(const Inputs& inputs, const Leaves& leaves) const;
+  torch::Tensor activation(const torch::Tensor& x) const;
+  bool normed() const { return spec_.architecture.dimensions.norm == Norm::rms; }
+
+  ModelSpec spec_;
+  std::vector<LayerShape> shapes_;
+  std::unique_ptr<ParameterLayout> layout_;
+  std::vector<Layer> layers_;
+  std::vector<ParameterLayout::Index> embeddings_;
+  ParameterLayout::Index position_ = 0, norm_ = 0, output_ = 0, output_bias_ = 0;
+};
+
+}  // namespace rung::learn
