@@ -13,24 +13,6 @@
 namespace rung::cli {
 namespace {
 
-// The explicit list: a command is added by adding its file and its line here.
-std::vector<Command> commands() {
-  return {
-      show_command(),
-      task_command(),
-      build_command(),
-      bound_command(),
-      break_command(),
-      eval_command(),
-      quantise_command(),
-      protocol_command(),
-      export_command(),
-      capacity_command(),
-      ceiling_command(),
-      runs_command(),
-  };
-}
-
 void declare(CLI::App& app, Option& option) {
   CLI::Option* added = std::visit(
       [&](auto* target) -> CLI::Option* {
@@ -69,7 +51,7 @@ int main_with(int argc, char** argv) {
   CLI::App app{"rung: the expressiveness theory of attention, executable", "rung"};
   app.set_version_flag("--version", std::string("rung ") + RUNG_VERSION);
   app.require_subcommand(1);
-  auto list = commands();
+  auto list = command_list();
   list.push_back(help_command(list));
   std::vector<std::string_view> names;
   for (const Command& command : list) names.push_back(command.name);

@@ -17,6 +17,10 @@ install(FILES ${PROJECT_BINARY_DIR}/rungConfig.cmake ${PROJECT_BINARY_DIR}/rungC
         DESTINATION ${package_folder})
 
 install(TARGETS rung-check RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET rung-learn)
+  # Started by rung, not by a person.
+  install(TARGETS rung-learn RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/rung)
+endif()
 if(TARGET rung)
   install(TARGETS rung RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/rung.1 DEPENDS rung VERBATIM

@@ -1,8 +1,9 @@
-# rung_library(NAME [DEPENDS other...]): the static library rung::NAME made of rung/NAME/*.cc, without the folders below it
+# rung_library(NAME [INTERNAL] [DEPENDS other...]): the static library rung::NAME made of rung/NAME/*.cc, without the folders below it
 # that have a CMakeLists.txt of their own.
+# INTERNAL: not installed, because it would ask libtorch of everybody who links rung.
 # A folder may include only what it DEPENDS on; tests/layers checks the includes.
 function(rung_library name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "INTERNAL" "" "DEPENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/rung/${name}/*.cc)
   file(GLOB_RECURSE apart ${PROJECT_SOURCE_DIR}/rung/${name}/CMakeLists.txt)
   foreach(lists ${apart})
@@ -21,5 +22,7 @@ function(rung_library name)
   foreach(dependency ${ARG_DEPENDS})
     target_link_libraries(rung_${name} PUBLIC rung_${dependency})
   endforeach()
-  set_property(GLOBAL APPEND PROPERTY RUNG_LIBRARIES rung_${name})
+  if(NOT ARG_INTERNAL)
+    set_property(GLOBAL APPEND PROPERTY RUNG_LIBRARIES rung_${name})
+  endif()
 endfunction()

@@ -35,6 +35,10 @@ Result<void> learnable(const MixerShape& shape);
 // The standard deviation that keeps a map's outputs as large as its inputs.
 double fan_in_deviation(std::int64_t inputs);
 
+// The rows of a stacked map's output, apart: one split, so that the gradients come back in one pass.
+inline std::vector<torch::Tensor> split_rows(const torch::Tensor& all, const std::vector<std::int64_t>& sizes) {
+  return all.split_with_sizes(sizes, -1);
+}
 // heads side by side: [E, B, T, H * d] -> [E, B, T, H, d]
 inline torch::Tensor split_heads(const torch::Tensor& x, std::int64_t heads) {
   return x.unflatten(-1, std::vector<std::int64_t>{heads, x.size(-1) / heads});

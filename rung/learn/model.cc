@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "rung/learn/embedding_sum.h"
 #include "rung/learn/row_norm.h"
 
 namespace rung::learn {
@@ -14,6 +15,8 @@ using Index = ParameterLayout::Index;
 constexpr double kEmbeddingDeviation = 0.5;
 
 int code_bits(std::int64_t size) { return std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size - 1)))); }
+
+constexpr std::size_t kMostFields = 8;  // of the embedding kernel
 
 bool by_table(const FieldSpec& field) { return field.length == 1 && field.size <= kLargestTable; }
 
@@ -101,7 +104,14 @@ Result<Model> Model::make(const ModelSpec& spec) {
   return model;
 }
 
-torch::Tensor Model::embed(const Inputs& inputs, const Leaves& leaves) const {
+torch::Tensor Model::embed(const Inputs& inputs, const Leaves& leaves, bool plain) const {
+  const PositionCode code = spec_.architecture.dimensions.position;
+  const bool tables = std::all_of(spec_.fields.begin(), spec_.fields.end(), by_table) && code != PositionCode::binary && spec_.fields.size() <= kMostFields;
+  if (!plain && tables) {
+    std::vector<torch::Tensor> rows;
+    for (const Index index : embeddings_) rows.push_back(leaves[index]);
+    return embedding_sum(inputs.fields, rows, code == PositionCode::table ? leaves[position_] : torch::Tensor());
+  }
   torch::Tensor x;
   const auto add = [&](const torch::Tensor& part) { x = x.defined() ? x + part : part; };
   for (std::size_t f = 0; f < spec_.fields.size(); ++f) {
@@ -135,7 +145,7 @@ torch::Tensor Model::activation(const torch::Tensor& x) const {
 }
 
 torch::Tensor Model::forward(const Inputs& inputs, const Leaves& leaves, const Pass& pass) const {
-  torch::Tensor x = pass.round("stream", embed(inputs, leaves));  // [E, B, T, W]
+  torch::Tensor x = pass.round("stream", embed(inputs, leaves, pass.plain));  // [E, B, T, W]
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
     const std::string prefix = "layers." + std::to_string(i) + ".";

@@ -60,7 +60,7 @@ class Model {
     std::vector<std::pair<ParameterLayout::Index, ParameterLayout::Index>> mlp;  // weight, bias
   };
   Model() = default;
-  torch::Tensor embed(const Inputs& inputs, const Leaves& leaves) const;
+  torch::Tensor embed(const Inputs& inputs, const Leaves& leaves, bool plain) const;
   torch::Tensor activation(const torch::Tensor& x) const;
   bool normed() const { return spec_.architecture.dimensions.norm == Norm::rms; }
 

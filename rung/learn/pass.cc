@@ -5,32 +5,54 @@
 namespace rung::learn {
 namespace {
 
-// Straight through: the gradient of a rounded value is that of the value, 0 where it saturated.
+// The gradient of a rounded value is that of the value, 0 where it saturated.
 class RoundStraightThrough : public torch::autograd::Function<RoundStraightThrough> {
  public:
-  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x, double unit, double low, double high) {
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x, const torch::Tensor& unit, double low, double high) {
     const torch::Tensor scaled = x / unit;
     context->save_for_backward({scaled.ge(low).logical_and_(scaled.le(high))});
-    return scaled.round().clamp_(low, high).mul_(unit);
+    return scaled.round().clamp(low, high) * unit;
   }
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context, torch::autograd::variable_list gradients) {
-    return {gradients[0] * context->get_saved_variables()[0], {}, {}, {}};
+    return {gradients[0] * context->get_saved_variables()[0], torch::Tensor(), torch::Tensor(), torch::Tensor()};
   }
 };
 
+// How fast a unit forgets an outlier: by half in 70 steps.
+constexpr double kKept = 0.99;
+
 }  // namespace
 
-torch::Tensor ActivationRounding::apply(const std::string& name, const torch::Tensor& x) {
-  const double half_range = std::ldexp(1.0, bits_ - 1);
-  if (observing_ || !fractions_.contains(name)) {
-    const double largest = x.detach().abs().max().item<double>();
-    // The largest f with largest * 2^f <= 2^(p-1) - 1/2, so that it still rounds to a number of p bits.
-    const int fraction = largest > 0 && std::isfinite(largest) ? static_cast<int>(std::floor(std::log2((half_range - 0.5) / largest))) : 0;
-    const auto [at, fresh] = fractions_.emplace(name, fraction);
-    if (!fresh) at->second = fraction;
+// The smallest power of two u with largest / u <= 2^(p-1) - 1/2: the largest value still rounds to a number of p bits.
+torch::Tensor ActivationRounding::unit(const torch::Tensor& seen) const {
+  const double top = std::ldexp(1.0, bits_ - 1) - 0.5;
+  return torch::exp2((seen.clamp_min(1e-30) / top).log2().ceil());
+}
+
+torch::Tensor ActivationRounding::apply(const std::string& name, const torch::Tensor& x, bool observe) {
+  torch::Tensor units;
+  {
+    const torch::NoGradGuard no_grad;
+    const auto found = largest.find(name);
+    if (observe || found == largest.end()) {
+      const torch::Tensor now = x.detach().flatten(1).abs().amax(1).to(torch::kFloat32);
+      if (found == largest.end())
+        largest[name] = now.clone();
+      else
+        found->second.mul_(kKept).copy_(torch::maximum(found->second, now));
+    }
+    std::vector<std::int64_t> shape(static_cast<std::size_t>(x.dim()), 1);
+    shape[0] = x.size(0);
+    units = unit(largest.at(name)).to(x.dtype()).view(shape);
   }
-  const double unit = std::ldexp(1.0, -fractions_.at(name));
-  return RoundStraightThrough::apply(x, unit, -half_range, half_range - 1);
+  const double half_range = std::ldexp(1.0, bits_ - 1);
+  return RoundStraightThrough::apply(x, units, -half_range, half_range - 1);
+}
+
+std::map<std::string, int> ActivationRounding::fractions(std::int64_t member) const {
+  std::map<std::string, int> out;
+  for (const auto& [name, seen] : largest) out[name] = -static_cast<int>(std::lround(std::log2(unit(seen)[member].item<double>())));
+  return out;
 }
 
 torch::Tensor Pass::drop(const torch::Tensor& x) const {

@@ -10,22 +10,21 @@
 namespace rung::learn {
 
 // Quantisation-aware training: activations are rounded to p bits (half to even, saturating) with a power-of-two unit a
-// tensor; gradients pass straight through where nothing saturates. The units follow the largest value seen while
-// observing(); between observations they stay, so that a captured CUDA graph keeps its meaning.
+// tensor and member; gradients pass straight through where nothing saturates. The unit follows the largest values of the
+// last steps, kept beside the parameters: nothing waits for the host.
 class ActivationRounding {
  public:
   explicit ActivationRounding(int bits) : bits_(bits) {}
-  torch::Tensor apply(const std::string& name, const torch::Tensor& x);
-  void observe(bool on) { observing_ = on; }
+  // x [E, ...]. `observe`: let the unit follow x.
+  torch::Tensor apply(const std::string& name, const torch::Tensor& x, bool observe);
   int bits() const { return bits_; }
-  // Units as the quantiser takes them: name -> fraction f, the unit being 2^-f.
-  const std::map<std::string, int>& fractions() const { return fractions_; }
-  void set_fractions(std::map<std::string, int> fractions) { fractions_ = std::move(fractions); }
+  // Units of a member as the quantiser takes them: name -> fraction f, the unit being 2^-f.
+  std::map<std::string, int> fractions(std::int64_t member) const;
+  std::map<std::string, torch::Tensor> largest;  // name -> [E] float32
 
  private:
+  torch::Tensor unit(const torch::Tensor& seen) const;
   int bits_;
-  bool observing_ = true;
-  std::map<std::string, int> fractions_;
 };
 
 struct Pass {
@@ -35,7 +34,7 @@ struct Pass {
   at::Generator generator;  // of dropout; undefined: the device's own
   ActivationRounding* rounding = nullptr;
 
-  torch::Tensor round(const std::string& name, const torch::Tensor& x) const { return rounding ? rounding->apply(name, x) : x; }
+  torch::Tensor round(const std::string& name, const torch::Tensor& x) const { return rounding ? rounding->apply(name, x, training) : x; }
   torch::Tensor drop(const torch::Tensor& x) const;
 };
 

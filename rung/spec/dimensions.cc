@@ -248,4 +248,23 @@ Result<Dimensions> read_dimensions(const std::string& path) {
   return file.dimensions;
 }
 
+std::string dimensions_text(const Dimensions& d) {
+  nlohmann::ordered_json json{{"width", d.width}, {"heads", d.heads}};
+  if (d.kv_heads) json["kv_heads"] = d.kv_heads;
+  if (d.head_dim) json["head_dim"] = d.head_dim;
+  if (d.value_dim) json["value_dim"] = d.value_dim;
+  json["state"] = d.state;
+  if (d.mlp_given) json["mlp"] = format_mlp(d.mlp);
+  json["activation"] = activation_name(d.activation);
+  json["norm"] = norm_name(d.norm);
+  json["position"] = position_name(d.position);
+  json["vocabulary"] = d.vocabulary;
+  if (d.outputs) json["outputs"] = d.outputs;
+  if (d.context) json["context"] = d.context;
+  json["causal"] = d.causal;
+  json["precision"] = format_precision(d.precision);
+  if (d.accumulator_bits) json["accumulator_bits"] = *d.accumulator_bits;
+  return json.dump();
+}
+
 }  // namespace rung

@@ -11,4 +11,7 @@ namespace rung {
 Result<ArchitectureFile> read_architecture_text(const std::string& text, const std::string& path,
                                                 bool is_toml);
 
+// The inverse, one line of JSON; what has its default for want of a value is left out.
+std::string dimensions_text(const Dimensions& dimensions);
+
 }  // namespace rung

@@ -43,25 +43,6 @@ Result<std::int64_t> number(const nlohmann::json& object, const char* key, std::
   return value.get<std::int64_t>();
 }
 
-ordered_json dimensions_json(const Dimensions& d) {
-  ordered_json json{{"width", d.width}, {"heads", d.heads}};
-  if (d.kv_heads) json["kv_heads"] = d.kv_heads;
-  if (d.head_dim) json["head_dim"] = d.head_dim;
-  if (d.value_dim) json["value_dim"] = d.value_dim;
-  json["state"] = d.state;
-  if (d.mlp_given) json["mlp"] = format_mlp(d.mlp);
-  json["activation"] = activation_name(d.activation);
-  json["norm"] = norm_name(d.norm);
-  json["position"] = position_name(d.position);
-  json["vocabulary"] = d.vocabulary;
-  if (d.outputs) json["outputs"] = d.outputs;
-  if (d.context) json["context"] = d.context;
-  json["causal"] = d.causal;
-  json["precision"] = format_precision(d.precision);
-  if (d.accumulator_bits) json["accumulator_bits"] = *d.accumulator_bits;
-  return json;
-}
-
 // A field's name is part of tensor names and of messages.
 bool is_field_name(std::string_view name) {
   return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
@@ -210,7 +191,7 @@ TensorFile tensors_from_weights(const Weights& weights) {
   file.metadata = weights.notes;
   file.metadata["format"] = kWeightsFormat;
   file.metadata["architecture"] = format_stack(weights.architecture.stack);
-  file.metadata["dimensions"] = dimensions_json(weights.architecture.dimensions).dump();
+  file.metadata["dimensions"] = dimensions_text(weights.architecture.dimensions);
   file.metadata["mode"] = weights.mode == WeightMode::integer ? "integer" : "real";
   file.metadata["accumulator"] = accumulator_name(weights.accumulator);
   ordered_json fields = ordered_json::array();

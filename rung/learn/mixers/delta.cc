@@ -23,19 +23,18 @@ class DeltaRule : public LearnedMixer {
 
   torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
     const std::string& p = place_.prefix;
-    const torch::Tensor all = apply_map(u, leaves[weight_]);
-    const std::int64_t channels = 2 * keys_ + values_;
-    torch::Tensor qkv = all.narrow(-1, 0, channels);
-    if (conv_) qkv = conv_->forward(qkv, leaves);
-    const auto unit_heads = [&](std::int64_t first, const char* name) {
-      const torch::Tensor unit = unit_rows(split_heads(pass.round(p + name, qkv.narrow(-1, first, keys_)), shape_.kv_heads), pass.plain);
+    std::vector<std::int64_t> sizes{keys_, keys_, values_, shape_.heads};
+    if (gated_) sizes.push_back(shape_.heads);
+    const std::vector<torch::Tensor> rows = convolved_rows(apply_map(u, leaves[weight_]), conv_, 3, sizes, leaves);
+    const auto unit_heads = [&](std::size_t which, const char* name) {
+      const torch::Tensor unit = unit_rows(split_heads(pass.round(p + name, rows[which]), shape_.kv_heads), pass.plain);
       return spread_heads(pass.round(p + "key", unit), shape_.heads);
     };
-    const torch::Tensor q = unit_heads(0, "q"), k = unit_heads(keys_, "k");
-    const torch::Tensor v = split_heads(pass.round(p + "v", qkv.narrow(-1, 2 * keys_, values_)), shape_.heads);
-    const torch::Tensor beta = (all.narrow(-1, channels, shape_.heads) + leaves[beta_bias_].unsqueeze(1).unsqueeze(1)).to(torch::kFloat32).sigmoid();
+    const torch::Tensor q = unit_heads(0, "q"), k = unit_heads(1, "k");
+    const torch::Tensor v = split_heads(pass.round(p + "v", rows[2]), shape_.heads);
+    const torch::Tensor beta = (rows[3] + leaves[beta_bias_].unsqueeze(1).unsqueeze(1)).to(torch::kFloat32).sigmoid();
     torch::Tensor decay;
-    if (gated_) decay = log_decay(all.narrow(-1, channels + shape_.heads, shape_.heads) + leaves[gate_bias_].unsqueeze(1).unsqueeze(1));
+    if (gated_) decay = log_decay(rows[4] + leaves[gate_bias_].unsqueeze(1).unsqueeze(1));
     return pass.round(p + "y", join_heads(matrix_recurrence({q, k, v, decay, beta}, pass.plain)));
   }
 

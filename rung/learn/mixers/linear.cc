@@ -36,11 +36,10 @@ class LinearAttention : public LearnedMixer {
 
   torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
     const std::string& p = place_.prefix;
-    torch::Tensor qkv = apply_map(u, leaves[weight_]);
-    if (conv_) qkv = conv_->forward(qkv, leaves);
-    const torch::Tensor q = feature_map(shape_.feature, split_heads(pass.round(p + "q", qkv.narrow(-1, 0, keys_)), shape_.heads), true);
-    const torch::Tensor k = feature_map(shape_.feature, split_heads(pass.round(p + "k", qkv.narrow(-1, keys_, keys_)), shape_.heads), false);
-    const torch::Tensor v = split_heads(pass.round(p + "v", qkv.narrow(-1, 2 * keys_, values_)), shape_.heads);
+    const std::vector<torch::Tensor> rows = convolved_rows(apply_map(u, leaves[weight_]), conv_, 3, {keys_, keys_, values_}, leaves);
+    const torch::Tensor q = feature_map(shape_.feature, split_heads(pass.round(p + "q", rows[0]), shape_.heads), true);
+    const torch::Tensor k = feature_map(shape_.feature, split_heads(pass.round(p + "k", rows[1]), shape_.heads), false);
+    const torch::Tensor v = split_heads(pass.round(p + "v", rows[2]), shape_.heads);
     torch::Tensor y, total;
     if (place_.causal) {
       y = matrix_recurrence({q, k, v, {}, {}}, pass.plain);

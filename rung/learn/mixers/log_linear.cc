@@ -7,6 +7,7 @@
 // inverse of a triangular matrix), and level(i, j) = 0 for i = j, else one more than the highest bit in which i and j differ.
 #include <cmath>
 
+#include "rung/learn/log_linear_attention.h"
 #include "rung/learn/mixers/features.h"
 #include "rung/learn/mixers/gates.h"
 #include "rung/learn/mixers/mixers.h"
@@ -100,13 +101,10 @@ class LogLinear : public LearnedMixer {
     if (shape.base == MixerKind::linear) keys_ = shape.heads * shape.key_dim;
     gated_ = shape.base != MixerKind::linear, delta_ = shape.base == MixerKind::gdelta;
     const bool mamba = shape.base == MixerKind::mamba2;
-    // Stacked as q, k, v; Mamba-2 calls them c, b, x and convolves them as x, b, c.
-    if (mamba)
-      names_ = {"x", "b", "c"}, first_ = {values_ + keys_, values_, 0};
-    else
-      names_ = {"q", "k", "v"}, first_ = {0, keys_, 2 * keys_};
+    // Stacked as q, k, v; Mamba-2 calls them c, b, x and stacks them as x, b, c.
+    const std::array<std::string, 3> names = mamba ? std::array<std::string, 3>{"x", "b", "c"} : std::array<std::string, 3>{"q", "k", "v"};
     const std::int64_t gates = gated_ ? shape.heads : 0, betas = delta_ ? shape.heads : 0;
-    weight_ = layout.add_stacked({{p + names_[0] + ".weight", mamba ? values_ : keys_}, {p + names_[1] + ".weight", keys_}, {p + names_[2] + ".weight", mamba ? keys_ : values_},
+    weight_ = layout.add_stacked({{p + names[0] + ".weight", mamba ? values_ : keys_}, {p + names[1] + ".weight", keys_}, {p + names[2] + ".weight", mamba ? keys_ : values_},
                                   {p + "level.weight", shape.heads * shape.levels}, {p + "gate.weight", gates}, {p + "beta.weight", betas}},
                                  {place.width}, Start::normal(fan_in_deviation(place.width)), true);
     level_bias_ = layout.add(p + "level.bias", {shape.heads * shape.levels}, Start::constant(std::log(std::expm1(1.0))), false);  // softplus gives 1
@@ -117,26 +115,25 @@ class LogLinear : public LearnedMixer {
 
   torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
     const std::string& p = place_.prefix;
-    const torch::Tensor all = apply_map(u, leaves[weight_]);
-    const std::int64_t channels = 2 * keys_ + values_, levels = shape_.heads * shape_.levels;
-    torch::Tensor qkv = all.narrow(-1, 0, channels);
-    if (conv_) qkv = conv_->forward(qkv, leaves);
-    const auto heads_of = [&](std::size_t which, std::int64_t rows, std::int64_t heads, const char* name) {
-      return split_heads(pass.round(p + name, qkv.narrow(-1, first_[which], rows)), heads);
-    };
     const bool mamba = shape_.base == MixerKind::mamba2;
+    std::vector<std::int64_t> sizes{mamba ? values_ : keys_, keys_, mamba ? keys_ : values_, shape_.heads * shape_.levels};
+    if (gated_) sizes.push_back(shape_.heads);
+    if (delta_) sizes.push_back(shape_.heads);
+    const std::vector<torch::Tensor> rows = convolved_rows(apply_map(u, leaves[weight_]), conv_, 3, sizes, leaves);
+    const auto heads_of = [&](std::size_t which, std::int64_t heads, const char* name) { return split_heads(pass.round(p + name, rows[which]), heads); };
     const std::int64_t key_heads = shape_.base == MixerKind::linear ? shape_.heads : shape_.kv_heads;
-    torch::Tensor q = heads_of(0, keys_, key_heads, mamba ? "c" : "q"), k = heads_of(1, keys_, key_heads, mamba ? "b" : "k");
+    torch::Tensor q = heads_of(mamba ? 2 : 0, key_heads, mamba ? "c" : "q"), k = heads_of(1, key_heads, mamba ? "b" : "k");
     if (shape_.base == MixerKind::linear) q = feature_map(shape_.feature, q, true), k = feature_map(shape_.feature, k, false);
     if (delta_) q = unit_rows(q, pass.plain), k = unit_rows(k, pass.plain);
-    const auto biased = [&](std::int64_t first, std::int64_t rows, ParameterLayout::Index bias) {
-      return (all.narrow(-1, first, rows) + leaves[bias].unsqueeze(1).unsqueeze(1)).to(torch::kFloat32);
+    const auto biased = [&](std::size_t which, ParameterLayout::Index bias) {
+      return (rows[which] + leaves[bias].unsqueeze(1).unsqueeze(1)).to(torch::kFloat32);
     };
-    Rows r{spread_heads(q, shape_.heads).transpose(2, 3), spread_heads(k, shape_.heads).transpose(2, 3),
-           heads_of(2, values_, shape_.heads, mamba ? "x" : "v").transpose(2, 3), {}, {},
-           split_heads(torch::softplus(biased(channels, levels, level_bias_)), shape_.heads).transpose(2, 3)};
-    if (gated_) r.log_decay = log_decay(biased(channels + levels, shape_.heads, gate_bias_)).transpose(2, 3);
-    if (delta_) r.beta = biased(channels + levels + shape_.heads, shape_.heads, beta_bias_).sigmoid().transpose(2, 3);
+    const LogLinearInputs inputs{spread_heads(q, shape_.heads), spread_heads(k, shape_.heads), heads_of(mamba ? 0 : 2, shape_.heads, mamba ? "x" : "v"),
+                                 split_heads(torch::softplus(biased(3, level_bias_)), shape_.heads), gated_ ? log_decay(biased(4, gate_bias_)) : torch::Tensor()};
+    if (!pass.plain && !delta_ && log_linear_fits_device(inputs)) return pass.round(p + "y", join_heads(log_linear_attention(inputs)));
+    Rows r{inputs.q.transpose(2, 3), inputs.k.transpose(2, 3), inputs.v.transpose(2, 3), {}, {}, inputs.share.transpose(2, 3)};
+    if (gated_) r.log_decay = inputs.log_decay.transpose(2, 3);
+    if (delta_) r.beta = biased(5, beta_bias_).sigmoid().transpose(2, 3);
     const torch::Tensor y = pass.plain ? plain_reading(r) : fast_reading(r);
     return pass.round(p + "y", join_heads(y.transpose(2, 3)).to(u.dtype()));
   }
@@ -151,8 +148,6 @@ class LogLinear : public LearnedMixer {
   MixerPlace place_;
   bool gated_ = false, delta_ = false;
   std::int64_t keys_ = 0, values_ = 0;
-  std::array<std::string, 3> names_;
-  std::array<std::int64_t, 3> first_{};  // first rows of queries, keys, values
   ParameterLayout::Index weight_ = 0, level_bias_ = 0, gate_bias_ = 0, beta_bias_ = 0;
   std::optional<ShortConvolution> conv_;
 };

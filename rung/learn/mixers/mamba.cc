@@ -26,12 +26,9 @@ class Mamba : public LearnedMixer {
   torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
     const std::string& p = place_.prefix;
     const std::int64_t inner = shape_.inner, states = shape_.state;
-    const torch::Tensor all = apply_map(u, leaves[weight_]);
-    torch::Tensor x = all.narrow(-1, 0, inner);
-    if (conv_) x = conv_->forward(x, leaves);
-    x = pass.round(p + "x", x);
-    const torch::Tensor b = pass.round(p + "b", all.narrow(-1, inner, states)), c = pass.round(p + "c", all.narrow(-1, inner + states, states));
-    const torch::Tensor step = torch::softplus((all.narrow(-1, inner + 2 * states, inner) + leaves[delta_bias_].unsqueeze(1).unsqueeze(1)).to(torch::kFloat32));
+    const std::vector<torch::Tensor> rows = convolved_rows(apply_map(u, leaves[weight_]), conv_, 1, {inner, states, states, inner}, leaves);
+    const torch::Tensor x = pass.round(p + "x", rows[0]), b = pass.round(p + "b", rows[1]), c = pass.round(p + "c", rows[2]);
+    const torch::Tensor step = torch::softplus((rows[3] + leaves[delta_bias_].unsqueeze(1).unsqueeze(1)).to(torch::kFloat32));
     const torch::Tensor y = diagonal_scan({x, b, c, step, leaves[decay_].to(torch::kFloat32)}, pass.plain);
     return pass.round(p + "y", y + leaves[skip_].unsqueeze(1).unsqueeze(1) * x);
   }

@@ -20,13 +20,11 @@ class Mamba2 : public LearnedMixer {
 
   torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
     const std::string& p = place_.prefix;
-    const torch::Tensor all = apply_map(u, leaves[weight_]);
-    torch::Tensor xbc = all.narrow(-1, 0, values_ + 2 * keys_);
-    if (conv_) xbc = conv_->forward(xbc, leaves);
-    const torch::Tensor x = split_heads(pass.round(p + "x", xbc.narrow(-1, 0, values_)), shape_.heads);
-    const torch::Tensor b = spread_heads(split_heads(pass.round(p + "b", xbc.narrow(-1, values_, keys_)), shape_.kv_heads), shape_.heads);
-    const torch::Tensor c = spread_heads(split_heads(pass.round(p + "c", xbc.narrow(-1, values_ + keys_, keys_)), shape_.kv_heads), shape_.heads);
-    const torch::Tensor gate = pass.round(p + "gate", all.narrow(-1, values_ + 2 * keys_, shape_.heads) + leaves[gate_bias_].unsqueeze(1).unsqueeze(1));
+    const std::vector<torch::Tensor> rows = convolved_rows(apply_map(u, leaves[weight_]), conv_, 3, {values_, keys_, keys_, shape_.heads}, leaves);
+    const torch::Tensor x = split_heads(pass.round(p + "x", rows[0]), shape_.heads);
+    const torch::Tensor b = spread_heads(split_heads(pass.round(p + "b", rows[1]), shape_.kv_heads), shape_.heads);
+    const torch::Tensor c = spread_heads(split_heads(pass.round(p + "c", rows[2]), shape_.kv_heads), shape_.heads);
+    const torch::Tensor gate = pass.round(p + "gate", rows[3] + leaves[gate_bias_].unsqueeze(1).unsqueeze(1));
     return pass.round(p + "y", join_heads(matrix_recurrence({c, b, x, log_decay(gate), {}}, pass.plain)));
   }
 

@@ -1,5 +1,7 @@
 #include "rung/learn/mixers/short_convolution.h"
 
+#include <numeric>
+
 #include "rung/learn/mixers/mixers.h"
 
 namespace rung::learn {
@@ -17,6 +19,18 @@ torch::Tensor ShortConvolution::forward(const torch::Tensor& x, const Leaves& le
     out = j == 0 ? shifted * tap : torch::addcmul(out, shifted, tap);
   }
   return out;
+}
+
+std::vector<torch::Tensor> convolved_rows(const torch::Tensor& all, const std::optional<ShortConvolution>& conv, std::size_t convolved, const std::vector<std::int64_t>& sizes,
+                                          const Leaves& leaves) {
+  if (!conv) return split_rows(all, sizes);
+  const std::vector<std::int64_t> head(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(convolved));
+  std::vector<std::int64_t> outer{std::accumulate(head.begin(), head.end(), std::int64_t{0})};
+  outer.insert(outer.end(), sizes.begin() + static_cast<std::ptrdiff_t>(convolved), sizes.end());
+  std::vector<torch::Tensor> apart = split_rows(all, outer);
+  std::vector<torch::Tensor> rows = split_rows(conv->forward(apart[0], leaves), head);
+  rows.insert(rows.end(), apart.begin() + 1, apart.end());
+  return rows;
 }
 
 namespace {

@@ -1,6 +1,8 @@
 // The short convolution inside a mixer (conv=w) and the mixer `conv`: channel c at t becomes sum_j weight[c][j] x_{t-j}[c].
 #pragma once
 
+#include <optional>
+
 #include "rung/learn/mixer.h"
 
 namespace rung::learn {
@@ -14,5 +16,9 @@ class ShortConvolution {
  private:
   ParameterLayout::Index weight_;
 };
+
+// The rows of a stacked map, the first `convolved` of them through the convolution where there is one.
+std::vector<torch::Tensor> convolved_rows(const torch::Tensor& all, const std::optional<ShortConvolution>& conv, std::size_t convolved, const std::vector<std::int64_t>& sizes,
+                                          const Leaves& leaves);
 
 }  // namespace rung::learn

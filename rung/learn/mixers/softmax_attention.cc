@@ -31,19 +31,19 @@ class SoftmaxAttention : public LearnedMixer {
   torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
     const std::string& p = place_.prefix;
     const torch::Tensor all = apply_map(u, leaves[weight_]);
-    const std::int64_t channels = rows_[0] + rows_[1] + rows_[2], length = u.size(2);
-    torch::Tensor qkv = all.narrow(-1, 0, channels);
-    if (conv_) qkv = conv_->forward(qkv, leaves);
+    const std::int64_t length = u.size(2);
+    std::vector<std::int64_t> sizes(rows_.begin(), rows_.end());
+    if (shape_.kind == MixerKind::topk) sizes.push_back(all.size(-1) - rows_[0] - rows_[1] - rows_[2]);
+    const std::vector<torch::Tensor> rows = convolved_rows(all, conv_, 3, sizes, leaves);
     // [E, B, H, T, d]
-    const auto heads_first = [&](std::int64_t first, std::int64_t rows, std::int64_t heads, const char* name) {
-      return spread_heads(split_heads(pass.round(p + name, qkv.narrow(-1, first, rows)), heads), shape_.heads).transpose(2, 3);
+    const auto heads_first = [&](std::size_t which, std::int64_t heads, const char* name) {
+      return spread_heads(split_heads(pass.round(p + name, rows[which]), heads), shape_.heads).transpose(2, 3);
     };
-    const torch::Tensor q = heads_first(0, rows_[0], shape_.heads, "q"), k = heads_first(rows_[0], rows_[1], shape_.kv_heads, "k"),
-                        v = heads_first(rows_[0] + rows_[1], rows_[2], shape_.kv_heads, "v");
+    const torch::Tensor q = heads_first(0, shape_.heads, "q"), k = heads_first(1, shape_.kv_heads, "k"), v = heads_first(2, shape_.kv_heads, "v");
     torch::Tensor hidden = hidden_positions(shape_, place_.causal, length, u.device());  // [T, T], true: not seen
     torch::Tensor y;
     if (shape_.kind == MixerKind::topk)
-      y = selected(q, k, v, all.narrow(-1, channels, all.size(-1) - channels), leaves[index_bias_], hidden);
+      y = selected(q, k, v, rows[3], leaves[index_bias_], hidden);
     else
       y = softmax_attention(q, k, v, tau_, hidden, is_plainly_causal(shape_, place_.causal), pass.plain);
     return pass.round(p + "y", join_heads(y.transpose(2, 3)));

@@ -28,11 +28,11 @@ class SparseAttention : public LearnedMixer {
   torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
     const std::string& p = place_.prefix;
     const std::int64_t members = u.size(0), prompts = u.size(1), length = u.size(2), block = shape_.block, blocks = length / block;
-    const torch::Tensor all = apply_map(u, leaves[weight_]);
+    const std::vector<torch::Tensor> rows = split_rows(apply_map(u, leaves[weight_]), {rows_[0], rows_[1], rows_[2], shares_});
     const auto heads_first = [&](const torch::Tensor& x, std::int64_t heads) { return spread_heads(split_heads(x, heads), shape_.heads).transpose(2, 3); };
-    const torch::Tensor q = heads_first(pass.round(p + "q", all.narrow(-1, 0, rows_[0])), shape_.heads);
-    const torch::Tensor k = heads_first(pass.round(p + "k", all.narrow(-1, rows_[0], rows_[1])), shape_.kv_heads);
-    const torch::Tensor v = heads_first(pass.round(p + "v", all.narrow(-1, rows_[0] + rows_[1], rows_[2])), shape_.kv_heads);
+    const torch::Tensor q = heads_first(pass.round(p + "q", rows[0]), shape_.heads);
+    const torch::Tensor k = heads_first(pass.round(p + "k", rows[1]), shape_.kv_heads);
+    const torch::Tensor v = heads_first(pass.round(p + "v", rows[2]), shape_.kv_heads);
     const auto longs = torch::TensorOptions(torch::kLong).device(u.device());
     const torch::Tensor place = torch::arange(length, longs), own = place.div(block, "floor");  // [T]: the block of each position
 
@@ -58,7 +58,7 @@ class SparseAttention : public LearnedMixer {
       seen = seen.logical_or(picked);
     }
     const torch::Tensor selected = softmax_attention(q, k, v, tau_, seen.logical_not(), false, true);
-    const torch::Tensor share = (all.narrow(-1, rows_[0] + rows_[1] + rows_[2], shares_) + leaves[mix_bias_].unsqueeze(1).unsqueeze(1)).clamp(0, 1);  // [E, B, T, H or 3H]
+    const torch::Tensor share = (rows[3] + leaves[mix_bias_].unsqueeze(1).unsqueeze(1)).clamp(0, 1);  // [E, B, T, H or 3H]
     if (!compressed.defined()) compressed = torch::zeros_like(selected);
     torch::Tensor y;
     if (branches_ == 2) {

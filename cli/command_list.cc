@@ -1,0 +1,24 @@
+// The explicit list: a command is added by adding its file and its line here.
+#include "cli/command.h"
+
+namespace rung::cli {
+
+std::vector<Command> command_list() {
+  return {
+      show_command(),
+      task_command(),
+      build_command(),
+      bound_command(),
+      break_command(),
+      train_command(),
+      eval_command(),
+      quantise_command(),
+      protocol_command(),
+      export_command(),
+      capacity_command(),
+      ceiling_command(),
+      runs_command(),
+  };
+}
+
+}  // namespace rung::cli

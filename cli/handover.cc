@@ -1,0 +1,45 @@
+// Commands that stand on libtorch are run by rung-learn, the program beside this one.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "cli/train.h"
+
+namespace rung::cli {
+namespace {
+
+// This process's own arguments, as the system keeps them.
+std::vector<std::string> own_arguments() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> out;
+  for (std::string word; std::getline(file, word, '\0');) out.push_back(word);
+  return out;
+}
+
+Result<int> hand_over(const std::string& command) {
+  namespace fs = std::filesystem;
+  std::error_code code;
+  const fs::path here = fs::read_symlink("/proc/self/exe", code).parent_path();
+  for (const fs::path& place : {here / "rung-learn", here / ".." / "libexec" / "rung" / "rung-learn"}) {
+    if (!fs::exists(place, code)) continue;
+    std::vector<std::string> words = own_arguments();
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    std::fflush(nullptr);
+    execv(place.c_str(), argv.data());
+    return fail(ErrorCode::io, "[{}] {} cannot be started: {}", command, place.string(), std::strerror(errno));
+  }
+  return fail(ErrorCode::unsupported, "[{}] rung-learn is missing beside {}: this rung was built without libtorch (Debian package libtorch-dev)", command, (here / "rung").string());
+}
+
+}  // namespace
+
+Result<int> run_train(const TrainFlags&) { return hand_over("train"); }
+
+}  // namespace rung::cli

@@ -1,0 +1,234 @@
+// rung train, in rung-learn: flags to a plan, the run, and what came out.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <csignal>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/train.h"
+#include "rung/learn/ensemble.h"
+#include "rung/spec/nearest_word.h"
+
+namespace rung::cli {
+namespace {
+
+using learn::TrainingPlan;
+using nlohmann::ordered_json;
+
+volatile std::sig_atomic_t interrupted = 0;
+
+std::vector<std::string> pieces(const std::string& text, char separator) {
+  std::vector<std::string> out;
+  std::size_t start = 0;
+  for (;;) {
+    const std::size_t end = text.find(separator, start);
+    std::string piece = text.substr(start, end == std::string::npos ? end : end - start);
+    const std::size_t first = piece.find_first_not_of(' '), last = piece.find_last_not_of(' ');
+    out.push_back(first == std::string::npos ? "" : piece.substr(first, last - first + 1));
+    if (end == std::string::npos) return out;
+    start = end + 1;
+  }
+}
+
+Result<std::vector<double>> number_list(const std::string& text, const char* flag) {
+  std::vector<double> out;
+  for (const std::string& piece : pieces(text, ',')) {
+    double value = 0;
+    const auto [end, code] = std::from_chars(piece.data(), piece.data() + piece.size(), value);
+    if (code != std::errc() || end != piece.data() + piece.size()) return fail(ErrorCode::parse, "[train] {} {}: numbers separated by commas expected", flag, rung::quoted(text));
+    out.push_back(value);
+  }
+  return out;
+}
+
+// "n=8; n=16,M=3"
+Result<std::vector<TaskSizes>> stage_list(const std::string& text) {
+  std::vector<TaskSizes> stages;
+  for (const std::string& stage : pieces(text, ';')) {
+    TaskSizes sizes;
+    for (const std::string& piece : pieces(stage, ',')) {
+      const std::size_t equals = piece.find('=');
+      std::int64_t value = 0;
+      const char* first = piece.data() + std::min(piece.size(), equals + 1);
+      const auto [end, code] = std::from_chars(first, piece.data() + piece.size(), value);
+      if (equals == std::string::npos || code != std::errc() || end != piece.data() + piece.size())
+        return fail(ErrorCode::parse, "[train] --curriculum {}: stages such as \"n=8; n=16\" expected", rung::quoted(text));
+      sizes[piece.substr(0, equals)] = value;
+    }
+    stages.push_back(std::move(sizes));
+  }
+  return stages;
+}
+
+Result<TrainingPlan> plan_of(const TrainFlags& flags) {
+  TrainingPlan plan;
+  plan.dimensions.norm = Norm::rms;
+  if (flags.plan) {
+    RUNG_TRY(plan, learn::read_plan(*flags.plan));
+  }
+  if (!flags.architecture.line.empty()) plan.arch = flags.architecture.line;
+  {
+    // Dimension flags over the file's, or over the defaults.
+    const ArchitectureFlags& given = flags.architecture;
+    const bool any = given.dims || given.width || given.heads || given.kv_heads || given.head_dim || given.value_dim || given.state || given.context || given.mlp || given.activation ||
+                     given.norm || given.position || given.encoder;
+    if (any) {
+      RUNG_TRY(Dimensions dims, given.dimensions());
+      if (flags.plan) return fail(ErrorCode::unsupported, "[train] dimensions are given both in {} and by flags; one of the two expected", *flags.plan);
+      if (!given.norm && !given.dims) dims.norm = Norm::rms;
+      plan.dimensions = dims;
+    }
+  }
+  if (flags.task) plan.tasks = {{{*flags.task, flags.sizes.given_sizes(), flags.sizes.given_options()}, 1}};
+  if (!flags.task && flags.sizes.any()) return fail(ErrorCode::missing, "[train] sizes without a task: --task expected");
+  if (flags.curriculum) {
+    RUNG_TRY(plan.curriculum, stage_list(*flags.curriculum));
+  }
+  if (flags.variant) {
+    RUNG_TRY(plan.variant, parse_variant(*flags.variant));
+  }
+  if (flags.supervision) {
+    RUNG_TRY(plan.supervision, learn::parse_supervision(*flags.supervision));
+  }
+  if (flags.precision) {
+    RUNG_TRY(plan.precision, learn::parse_compute(*flags.precision));
+  }
+  if (flags.rates) {
+    RUNG_TRY(plan.rates, number_list(*flags.rates, "--lr"));
+  }
+  if (flags.decays) {
+    RUNG_TRY(plan.decays, number_list(*flags.decays, "--weight-decay"));
+  }
+  if (flags.scales) {
+    RUNG_TRY(plan.scales, number_list(*flags.scales, "--init-scale"));
+  }
+  const auto set = [](auto& to, const auto& from) {
+    if (from) to = *from;
+  };
+  set(plan.stage_steps, flags.stage_steps), set(plan.queries, flags.queries), set(plan.steps, flags.steps), set(plan.batch, flags.batch), set(plan.warmup, flags.warmup);
+  set(plan.evaluate_every, flags.evaluate_every), set(plan.evaluate_count, flags.evaluate_count), set(plan.final_count, flags.final_count);
+  set(plan.checkpoint_every, flags.checkpoint_every), set(plan.round_after, flags.round_after), set(plan.floor, flags.floor), set(plan.clip, flags.clip);
+  set(plan.beta1, flags.beta1), set(plan.beta2, flags.beta2), set(plan.dropout, flags.dropout), set(plan.smoothing, flags.smoothing), set(plan.device, flags.device);
+  if (flags.stop) plan.stop = *flags.stop;
+  if (flags.round_bits) {
+    if (*flags.round_bits < 2 || *flags.round_bits > 24) return fail(ErrorCode::range, "[train] --qat {}; 2 to 24 bits expected", *flags.round_bits);
+    plan.round_bits = static_cast<int>(*flags.round_bits);
+  }
+  if (flags.seeds || flags.seed) {
+    const std::int64_t count = flags.seeds.value_or(1), first = flags.seed.value_or(1);
+    if (count < 1 || count > learn::kMaxMembers) return fail(ErrorCode::range, "[train] --seeds {}; 1 to {} expected", count, learn::kMaxMembers);
+    if (first < 0) return fail(ErrorCode::range, "[train] --seed {}; at least 0 expected", first);
+    plan.seeds.clear();
+    for (std::int64_t i = 0; i < count; ++i) plan.seeds.push_back(static_cast<std::uint64_t>(first + i));
+  }
+  RUNG_CHECK(learn::check_plan(plan));
+  return plan;
+}
+
+std::string default_folder() {
+  const std::time_t now = std::time(nullptr);
+  return fmt::format("rung-runs/{:%Y%m%d-%H%M%S}-{}", fmt::gmtime(now), getpid());
+}
+
+std::string duration(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 5400) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+void show(const learn::EnsembleProgress& p) {
+  const double share = static_cast<double>(p.steps_done) / static_cast<double>(std::max<std::int64_t>(1, p.steps_total));
+  const double left = share > 0 ? p.seconds * (1 - share) / share : 0;
+  fmt::print(stderr, "\r\033[K{:3.0f} %  {}/{} members  loss {:.4f}  accuracy {:.3f}  {:.0f} tokens/s  at most {} left", 100 * share, p.members_done, p.members, p.loss, p.accuracy,
+             p.tokens_per_second, duration(left));
+  std::fflush(stderr);
+}
+
+std::string_view state_word(learn::MemberResult::State state) {
+  return state == learn::MemberResult::State::done ? "done" : state == learn::MemberResult::State::failed ? "failed" : "stopped";
+}
+
+ordered_json document_of(const TrainingPlan& plan, const learn::EnsembleResult& result, const std::string& folder) {
+  ordered_json members = ordered_json::array();
+  for (const learn::MemberResult& member : result.members) {
+    ordered_json row{{"index", member.plan.index}, {"seed", member.plan.seed}, {"rate", member.plan.rate}, {"decay", member.plan.decay}, {"scale", member.plan.scale},
+                     {"state", state_word(member.state)}, {"steps", member.steps}};
+    if (!member.reason.empty()) row["reason"] = member.reason;
+    if (!member.of.empty()) row.update({{"accuracy", member.accuracy()}, {"right", member.right}, {"answers", member.of}});
+    if (!member.curve.empty()) row["loss"] = member.curve.back().loss;
+    row["file"] = member.file;
+    ordered_json curve = ordered_json::array();
+    for (const learn::CurveRow& point : member.curve) curve.push_back({{"step", point.step}, {"stage", point.stage}, {"loss", point.loss}, {"accuracy", point.accuracy}});
+    row["curve"] = curve;
+    members.push_back(row);
+  }
+  return {{"schema", "rung.train/1"}, {"folder", folder}, {"run", result.run}, {"stopped", result.stopped}, {"device", result.device}, {"seconds", result.seconds},
+          {"tokens_per_second", result.tokens_per_second}, {"predicted_bytes", result.predicted_bytes}, {"peak_bytes", result.peak_bytes},
+          {"plan", ordered_json::parse(learn::plan_text(plan))}, {"members", members}};
+}
+
+}  // namespace
+
+Result<int> run_train(const TrainFlags& flags) {
+  TrainingPlan plan;
+  if (flags.resume) {
+    if (flags.plan || flags.task || !flags.architecture.line.empty() || flags.out)
+      return fail(ErrorCode::unsupported, "[train] --resume takes the plan of its folder; no architecture, task, plan or --out expected beside it");
+    RUNG_TRY(plan, learn::read_plan(*flags.resume + "/plan.json"));
+  } else {
+    RUNG_TRY(plan, plan_of(flags));
+  }
+  if (flags.workers && (*flags.workers < 1 || *flags.workers > 1024)) return fail(ErrorCode::range, "[train] --workers {}; 1 to 1024 expected", *flags.workers);
+  const int workers = static_cast<int>(flags.workers.value_or(0));
+  if (flags.dry_run) {
+    RUNG_TRY(const learn::Forecast f, learn::forecast(plan, workers));
+    if (flags.json) {
+      print_json({{"schema", "rung.train/1"}, {"dry_run", true}, {"device", f.device}, {"members", f.members}, {"together", f.together}, {"parameters", f.parameters},
+                  {"longest_prompt", f.longest}, {"predicted_bytes", f.bytes}, {"available_bytes", f.available}, {"plan", ordered_json::parse(learn::plan_text(plan))}});
+      return 0;
+    }
+    fmt::print("{} members of {} parameters on {}, {} at once\nprompts of up to {} tokens, {} steps of {} prompts\n{:.2f} GB expected, {:.2f} GB free\n", f.members, f.parameters, f.device,
+               f.together, f.longest, plan.steps, plan.batch, static_cast<double>(f.bytes) / 1e9, static_cast<double>(f.available) / 1e9);
+    return 0;
+  }
+  learn::EnsembleOptions options;
+  options.folder = flags.resume ? *flags.resume : flags.out.value_or(default_folder());
+  options.resume = flags.resume.has_value();
+  options.workers = workers;
+  std::unique_ptr<Store> store;
+  if (!flags.no_store) {
+    RUNG_TRY(store, Store::open(store_path(flags.store)));
+    options.store = store.get();
+  }
+  std::signal(SIGINT, [](int) { interrupted = 1; });
+  std::signal(SIGTERM, [](int) { interrupted = 1; });
+  options.stop = [] { return interrupted != 0; };
+  const bool terminal = isatty(STDERR_FILENO) != 0 && !flags.quiet;
+  if (terminal) options.progress = show;
+  if (!flags.quiet) options.say = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  RUNG_TRY(const learn::EnsembleResult result, learn::train(plan, options));
+  if (terminal) fmt::print(stderr, "\r\033[K");
+  if (flags.json) {
+    print_json(document_of(plan, result, options.folder));
+  } else {
+    fmt::print("{:>6} {:>6} {:>8} {:>8} {:>6} {:>8} {:>8} {:>9}  state\n", "member", "seed", "rate", "decay", "scale", "steps", "loss", "accuracy");
+    for (const learn::MemberResult& member : result.members)
+      fmt::print("{:>6} {:>6} {:>8} {:>8} {:>6} {:>8} {:>8} {:>9}  {}{}\n", member.plan.index, member.plan.seed, member.plan.rate, member.plan.decay, member.plan.scale, member.steps,
+                 member.curve.empty() ? "-" : fmt::format("{:.4f}", member.curve.back().loss), member.of.empty() ? "-" : fmt::format("{:.4f}", member.accuracy()),
+                 state_word(member.state), member.reason.empty() ? "" : ": " + member.reason);
+    fmt::print("{} on {}: {:.0f} tokens/s; memory {:.2f} GB, {:.2f} GB expected\n", duration(result.seconds), result.device, result.tokens_per_second,
+               static_cast<double>(result.peak_bytes) / 1e9, static_cast<double>(result.predicted_bytes) / 1e9);
+    fmt::print("{}{}\n", options.folder, result.run.empty() ? "" : ", record " + result.run);
+  }
+  if (result.stopped) {
+    fmt::print(stderr, "stopped; rung train --resume {} goes on\n", options.folder);
+    return 130;
+  }
+  return 0;
+}
+
+}  // namespace rung::cli

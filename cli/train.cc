@@ -1,0 +1,75 @@
+// rung train: what gradient descent finds.
+#include "cli/train.h"
+
+#include <memory>
+
+#include "cli/command.h"
+
+namespace rung::cli {
+
+Command train_command() {
+  auto flags = std::make_shared<TrainFlags>();
+  Command command{.name = "train", .summary = "train models of an architecture on a task, whole sweeps at once"};
+  command.description =
+      "Trains every combination of seeds, learning rates, weight decays and initial scales as one ensemble: on a CPU as one-thread workers pinned to cores, on a GPU as one "
+      "batched program. Members are written as weights files that rung eval, rung quantise and rung export read, and recorded in the store (rung runs). Ctrl-C finishes the step, "
+      "writes a checkpoint and says how to go on; a killed run goes on from its last checkpoint to the same curve. Everything can also be given in a TOML or JSON file "
+      "(--plan; docs/train.md); flags replace what the file says.";
+  command.examples = {"rung train full --task eva --n 32 --width 32 --seeds 3 --stop-at 0.99", "rung train 'gdelta*2' --task mqar --n 16 --lr 1e-3,3e-3,1e-2 --out runs/gdelta",
+                      "rung train --plan sweep.toml --dry-run", "rung train --resume runs/gdelta"};
+  flags->architecture.declare(command.options);
+  // A trained model stores float32; widths of other formats belong to the commands that count bits.
+  std::erase_if(command.options, [](const Option& option) {
+    for (const char* name : {"--precision", "--acc-bits", "--state-dtype", "--conv-dtype", "--cache-dtype", "--assume-defaults", "--config", "--vocabulary", "--outputs"})
+      if (option.names.find(name) != std::string::npos) return true;
+    return false;
+  });
+  for (Option& option : command.options)
+    if (!option.names.starts_with("-")) option.required = false;
+  const auto add = [&](const char* names, const char* help, OptionTarget target, const char* group) {
+    command.options.push_back({.names = names, .help = help, .target = target, .group = group});
+  };
+  add("--plan", "a TOML or JSON file with the plan", &flags->plan, "Plan");
+  add("--task", "the task; its sizes are flags of their own (--n, --m, ...)", &flags->task, "Plan");
+  add("--curriculum", "earlier stages with other sizes: \"n=8; n=16\"", &flags->curriculum, "Plan");
+  add("--stage-steps", "steps of each earlier stage (half of all, evenly split)", &flags->stage_steps, "Plan");
+  add("--variant", "uniform, permutation, zipf or adversarial (uniform)", &flags->variant, "Plan");
+  add("--supervision", "answer, every-query or chain (every-query)", &flags->supervision, "Plan");
+  add("--queries", "questions a prompt (1)", &flags->queries, "Plan");
+  add("--steps", "steps (5000)", &flags->steps, "Plan");
+  add("--batch", "prompts a step and member (64)", &flags->batch, "Plan");
+  add("--seeds", "how many seeds (1)", &flags->seeds, "Members");
+  add("--seed", "the first seed (1)", &flags->seed, "Members");
+  add("--lr", "learning rates, separated by commas (3e-3)", &flags->rates, "Members");
+  add("--weight-decay", "weight decays, separated by commas (0.01)", &flags->decays, "Members");
+  add("--init-scale", "initial scales, separated by commas (1)", &flags->scales, "Members");
+  add("--warmup", "steps of linear warm-up (100)", &flags->warmup, "Optimiser");
+  add("--floor", "the last learning rate as a share of the peak (0.05)", &flags->floor, "Optimiser");
+  add("--clip", "largest norm of a gradient; 0: not clipped (1)", &flags->clip, "Optimiser");
+  add("--beta1", "AdamW's first decay (0.9)", &flags->beta1, "Optimiser");
+  add("--beta2", "AdamW's second decay (0.98)", &flags->beta2, "Optimiser");
+  add("--dropout", "share of the branches' outputs dropped (0)", &flags->dropout, "Optimiser");
+  add("--label-smoothing", "label smoothing (0)", &flags->smoothing, "Optimiser");
+  add("--stop-at", "end a member after two evaluations at this accuracy", &flags->stop, "Optimiser");
+  add("--precision", "fp32, tf32 or bf16 (fp32)", &flags->precision, "Numbers");
+  add("--qat", "quantisation-aware: round activations to this many bits", &flags->round_bits, "Numbers");
+  add("--qat-after", "steps in floats before rounding starts (0)", &flags->round_after, "Numbers");
+  add("--device", "auto, cpu or cuda (auto)", &flags->device, "Machine");
+  add("--workers", "members at once on a CPU (its cores)", &flags->workers, "Machine");
+  add("--eval-every", "steps between evaluations (100)", &flags->evaluate_every, "Evaluation");
+  add("--eval-count", "instances of an evaluation (512)", &flags->evaluate_count, "Evaluation");
+  add("--final-count", "fresh instances at the end (2000)", &flags->final_count, "Evaluation");
+  add("--checkpoint-every", "steps between checkpoints (500)", &flags->checkpoint_every, "Output");
+  add("--out", "the run's folder (rung-runs/ and the time)", &flags->out, "Output");
+  add("--resume", "go on with the run of this folder", &flags->resume, "Output");
+  add("--store", "where records go ($RUNG_STORE, or rung-runs/runs.sqlite)", &flags->store, "Output");
+  add("--no-store", "keep no records", &flags->no_store, "Output");
+  add("--dry-run", "say what would run and how much memory it needs, and stop", &flags->dry_run, "Output");
+  add("--quiet", "no progress on standard error", &flags->quiet, "Output");
+  add("--json", "one JSON document", &flags->json, "Output");
+  flags->sizes.declare(command);
+  command.run = [flags] { return run_train(*flags); };
+  return command;
+}
+
+}  // namespace rung::cli

@@ -1,0 +1,43 @@
+// The accelerator, if there is one: stubs that say so where rung was built without CUDA.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "rung/spec/result.h"
+
+namespace rung::learn {
+
+// Whether a CUDA device can be used, and why not.
+Result<void> cuda_ready();
+std::string cuda_name();  // "NVIDIA H200"
+
+// The current CUDA stream, for kernels. REQUIRES cuda_ready().
+void* current_stream();
+// A kernel's answer: nothing for 0, else an exception that names it (a launch that failed cannot be gone on from).
+void check_device(int code, const char* kernel);
+
+// Bytes: free and whole memory of the device.
+struct DeviceMemory {
+  std::int64_t free = 0, total = 0, peak = 0;  // peak: most that tensors held at once since the program started
+};
+DeviceMemory cuda_memory();
+
+// A step recorded once and replayed: no launch is paid a second time. REQUIRES cuda_ready() and that `body` queues work
+// on the current stream alone, in memory that stays.
+class RecordedStep {
+ public:
+  explicit RecordedStep(const std::function<void()>& body, int rehearsals = 3);
+  ~RecordedStep();
+  RecordedStep(RecordedStep&&) noexcept;
+  void replay();
+
+ private:
+  struct Graph;
+  std::unique_ptr<Graph> graph_;
+};
+
+void synchronise();
+
+}  // namespace rung::learn

@@ -1,0 +1,103 @@
+#include "rung/learn/instance_source.h"
+
+#include "rung/learn/device_stream.h"
+#include "rung/learn/kernels/task_instances.h"
+
+namespace rung::learn {
+namespace {
+
+// What the kernel must know of a task; nothing for tasks that it does not draw.
+std::optional<kernels::InstanceTask> kernel_task(const Task& task) {
+  if (!task.built_in() || !task.options().empty()) return std::nullopt;
+  const SizeList sizes = task.size();
+  const std::string_view name = task.name();
+  kernels::InstanceTask out;
+  if (name == "eva" || name == "index") {
+    out.kind = kernels::InstanceKind::evaluation;
+    out.n = sizes.at("n");
+    out.sigma = task.answer_spec().size;
+  } else if (name == "two-sum") {
+    out.kind = kernels::InstanceKind::two_sum;
+    out.n = sizes.at("n"), out.modulus = sizes.at("M");
+  } else if (name == "mqar") {
+    out.kind = kernels::InstanceKind::mqar;
+    out.n = sizes.at("n"), out.keys = sizes.at("M"), out.queries = sizes.at("queries"), out.sigma = task.answer_spec().size;
+  } else if (name == "seqcomp") {
+    out.kind = kernels::InstanceKind::seqcomp;
+    out.levels = sizes.at("L");
+    if (out.levels > kernels::kMaxInstanceLevels) return std::nullopt;
+    std::int64_t domain = sizes.at("m");
+    for (std::int64_t l = 0; l < out.levels; ++l) {
+      out.domain[l] = domain;
+      const std::string factor = "n" + std::to_string(l + 1);
+      if (l + 1 < out.levels) domain *= sizes.at(factor);
+    }
+  } else {
+    return std::nullopt;
+  }
+  if (!kernels::instances_fit(out) || kernels::instance_length(out) != task.prompt_length()) return std::nullopt;
+  return out;
+}
+
+}  // namespace
+
+InstanceSource::InstanceSource(const Lesson& lesson, std::vector<std::uint64_t> seeds, std::int64_t batch, torch::Device device)
+    : lesson_(lesson), batch_(batch), device_(device) {
+  for (const std::uint64_t seed : seeds) seeds_.push_back(teaching_stream(seed));
+  std::vector<std::int64_t> bits(seeds_.begin(), seeds_.end());
+  device_seeds_ = torch::tensor(bits, torch::kLong).to(device);
+}
+
+bool InstanceSource::on_device(std::size_t stage, std::size_t which) const {
+  return device_.is_cuda() && lesson_.asks_plainly() && kernel_task(lesson_.task(stage, which)).has_value();
+}
+
+InstanceSource::Place& InstanceSource::place(std::size_t stage, std::size_t which) {
+  auto found = places_.find({stage, which});
+  if (found != places_.end()) return found->second;
+  Place made;
+  // The first batch, drawn on the host, has every shape that the later ones have.
+  made.batch = lesson_.draw({stage, which, seeds_, 0, batch_, true});
+  for (torch::Tensor& field : made.batch.inputs.fields) field = field.to(device_);
+  made.batch.inputs.wanted = made.batch.inputs.wanted.to(device_);
+  made.batch.targets = made.batch.targets.to(device_);
+  return places_.emplace(std::make_pair(stage, which), std::move(made)).first->second;
+}
+
+void InstanceSource::fill(std::size_t stage, std::size_t which, std::int64_t step) {
+  Place& to = place(stage, which);
+  Batch drawn = lesson_.draw({stage, which, seeds_, step * batch_, batch_, true});
+  if (!device_.is_cuda()) {
+    to.batch = std::move(drawn);
+    return;
+  }
+  for (std::size_t f = 0; f < drawn.inputs.fields.size(); ++f) to.batch.inputs.fields[f].copy_(drawn.inputs.fields[f].pin_memory(), true);
+  to.batch.targets.copy_(drawn.targets.pin_memory(), true);
+}
+
+const Batch& InstanceSource::next(std::size_t stage, std::size_t which, std::int64_t step, const torch::Tensor& count) {
+  if (!device_.is_cuda()) {
+    fill(stage, which, step);
+    return place(stage, which).batch;
+  }
+  Place& to = place(stage, which);
+  if (!on_device(stage, which)) return to.batch;
+  const kernels::InstanceTask task = *kernel_task(lesson_.task(stage, which));
+  const auto members = static_cast<std::int64_t>(seeds_.size());
+  const auto ints = torch::TensorOptions(torch::kInt32).device(device_);
+  if (!to.tokens.defined()) {
+    to.tokens = torch::empty({members, batch_, kernels::instance_length(task)}, ints);
+    to.scratch = torch::empty({std::max<std::int64_t>(1, kernels::task_instances_scratch(task, members, batch_))}, ints);
+  }
+  kernels::InstanceBatch batch;
+  batch.members = members, batch.batch = batch_;
+  batch.seed = reinterpret_cast<const std::uint64_t*>(device_seeds_.data_ptr<std::int64_t>());
+  batch.step = count.data_ptr<std::int64_t>();
+  batch.tokens = to.tokens.data_ptr<std::int32_t>();
+  batch.answers = to.batch.targets.data_ptr<std::int64_t>();
+  check_device(kernels::task_instances_cuda(task, batch, to.scratch.data_ptr<std::int32_t>(), current_stream()), "task_instances");
+  to.batch.inputs.fields[0].copy_(to.tokens);
+  return to.batch;
+}
+
+}  // namespace rung::learn

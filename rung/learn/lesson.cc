@@ -1,0 +1,221 @@
+#include "rung/learn/lesson.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "rung/spec/parallel.h"
+
+
+namespace rung::learn {
+namespace {
+
+// Tokens that ask: the part of a prompt that may be asked again of the same beginning, because it is valid after any
+// beginning. 0: the task has no such part.
+std::int64_t question_length(const Task& task) {
+  const std::string_view name = task.name();
+  if (!task.built_in()) return 0;
+  if (name == "eva" || name == "index" || name == "two-sum") return 1;
+  if (name == "seqcomp" && task.options().empty()) {
+    const SizeList sizes = task.size();
+    return sizes.at("L") + 1;
+  }
+  return 0;
+}
+
+Result<void> merge_fields(std::vector<FieldSpec>& fields, const Task& task) {
+  const std::vector<FieldSpec> given = task.fields();
+  if (fields.empty()) return fields = given, Result<void>();
+  if (given.size() != fields.size()) return fail(ErrorCode::unsupported, "[train] task {} has {} fields, the others {}: they do not fit one model", task.name(), given.size(), fields.size());
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    if (given[f].name != fields[f].name || given[f].length != fields[f].length || given[f].low != fields[f].low)
+      return fail(ErrorCode::unsupported, "[train] task {} has another field {}: the tasks do not fit one model", task.name(), given[f].name);
+    fields[f].size = std::max(fields[f].size, given[f].size);
+  }
+  return {};
+}
+
+constexpr std::int64_t kLargestOutput = 65536;  // logits
+
+}  // namespace
+
+std::int64_t Lesson::chain_length(const Task& task) const {
+  const Instance instance = task.generate(plan_.variant, 1, 0);
+  const auto chain = task.chain_of_thought(instance.prompt);
+  return chain ? static_cast<std::int64_t>(chain->size()) : 0;
+}
+
+Result<Lesson> Lesson::make(const TrainingPlan& plan) {
+  Lesson lesson;
+  lesson.plan_ = plan;
+  bool first = true;
+  for (std::size_t stage = 0; stage <= plan.curriculum.size(); ++stage) {
+    std::vector<std::unique_ptr<Task>> tasks;
+    for (const TaskShare& share : plan.tasks) {
+      TaskSizes sizes = share.task.sizes;
+      if (stage < plan.curriculum.size())
+        for (const auto& [name, value] : plan.curriculum[stage]) sizes[name] = value;
+      RUNG_TRY(std::unique_ptr<Task> task, make_task(share.task.name, sizes, share.task.options));
+      if (!task->supports(plan.variant)) return fail(ErrorCode::unsupported, "[train] {} at this size has no {} instances", task->name(), variant_name(plan.variant));
+      RUNG_CHECK(merge_fields(lesson.fields_, *task));
+      const AnswerSpec answer = task->answer_spec();
+      const bool vector = answer.kind == AnswerSpec::Kind::vector;
+      if (!first && vector != (lesson.answer_.kind == AnswerSpec::Kind::vector))
+        return fail(ErrorCode::unsupported, "[train] task {} answers with {}: the tasks do not fit one model", task->name(), vector ? "vectors" : "tokens");
+      if (!first && vector && !(answer == lesson.answer_)) return fail(ErrorCode::unsupported, "[train] the tasks answer with vectors of other sizes: they do not fit one model");
+      if (first) lesson.answer_ = answer;
+      lesson.outputs_ = std::max(lesson.outputs_, answer.kind == AnswerSpec::Kind::boolean ? 2 : answer.size);
+      if (plan.queries > 1 && question_length(*task) == 0)
+        return fail(ErrorCode::unsupported, "[train] queries = {}: the question of {} cannot be asked again of the same beginning", plan.queries, task->name());
+      if (plan.supervision == Supervision::chain) {
+        const std::int64_t length = lesson.chain_length(*task);
+        if (length == 0) return fail(ErrorCode::unsupported, "[train] task {} has no chain of thought", task->name());
+        if (plan.queries > 1) return fail(ErrorCode::unsupported, "[train] a chain of thought answers one question a prompt; queries = {}", plan.queries);
+        lesson.chain_ = std::max(lesson.chain_, length);
+        lesson.outputs_ = std::max(lesson.outputs_, task->fields()[0].size);
+      }
+      first = false;
+      tasks.push_back(std::move(task));
+    }
+    lesson.stages_.push_back(std::move(tasks));
+  }
+  if (lesson.outputs_ > kLargestOutput)
+    return fail(ErrorCode::resource, "[train] {} possible answers; at most {} can be learned as logits", lesson.outputs_, kLargestOutput);
+  return lesson;
+}
+
+Result<ModelSpec> Lesson::model_spec() const {
+  ModelSpec spec;
+  RUNG_TRY(spec.architecture.stack, parse_stack(plan_.arch));
+  spec.architecture.dimensions = plan_.dimensions;
+  Dimensions& dims = spec.architecture.dimensions;
+  dims.context = std::max(dims.context, longest());
+  dims.vocabulary = fields_[0].size;
+  dims.outputs = outputs_;
+  dims.precision.format = NumberFormat::fp32;
+  dims.precision.bits = 32;
+  dims.precision.fraction = 0;
+  spec.fields = fields_;
+  const bool vector = answer_.kind == AnswerSpec::Kind::vector;
+  spec.output = {vector ? OutputSpec::Kind::vector : OutputSpec::Kind::logits, outputs_, vector ? answer_.fraction : 0};
+  if (plan_.supervision == Supervision::chain) spec.decode.steps = chain_;
+  if (stages_.back().size() == 1) spec.task = task_record_text(*stages_.back().front());
+  return spec;
+}
+
+std::size_t Lesson::task_at(std::int64_t step) const {
+  if (plan_.tasks.size() == 1) return 0;
+  // The golden-ratio sequence is spread evenly and needs no memory of earlier steps.
+  double total = 0;
+  for (const TaskShare& share : plan_.tasks) total += share.weight;
+  const double golden = 0.6180339887498949, place = std::fmod(static_cast<double>(step) * golden, 1.0) * total;
+  double sum = 0;
+  for (std::size_t i = 0; i < plan_.tasks.size(); ++i)
+    if ((sum += plan_.tasks[i].weight) > place) return i;
+  return plan_.tasks.size() - 1;
+}
+
+std::int64_t Lesson::length(std::size_t stage, std::size_t which) const {
+  const Task& task = *stages_[stage][which];
+  std::int64_t length = task.prompt_length() + (plan_.queries - 1) * question_length(task);
+  if (plan_.supervision == Supervision::chain) length += chain_length(task) - 1;
+  return length;
+}
+
+bool Lesson::asks_plainly() const {
+  if (plan_.queries != 1 || plan_.variant != Variant::uniform || plan_.supervision == Supervision::chain) return false;
+  if (plan_.supervision == Supervision::every_query) return true;
+  for (const auto& stage : stages_)
+    for (const auto& task : stage)
+      if (task->query_positions().size() != 1) return false;
+  return true;
+}
+
+std::int64_t Lesson::longest() const {
+  std::int64_t most = 0;
+  for (std::size_t stage = 0; stage < stages_.size(); ++stage)
+    for (std::size_t which = 0; which < stages_[stage].size(); ++which) most = std::max(most, length(stage, which));
+  // A chain of thought reads its own last token too when it is run.
+  return most + (plan_.supervision == Supervision::chain ? 1 : 0);
+}
+
+Batch Lesson::draw(const Draw& draw) const {
+  const Task& task = *stages_[draw.stage][draw.which];
+  const bool chained = plan_.supervision == Supervision::chain, vector = answer_.kind == AnswerSpec::Kind::vector;
+  const std::int64_t extra = draw.teaching && !chained ? plan_.queries - 1 : 0, question = question_length(task), base = task.prompt_length();
+  const std::int64_t chain = chained ? chain_length(task) : 0;
+  const std::int64_t length = base + extra * question + (chained ? chain - 1 : 0);
+  const std::int64_t members = static_cast<std::int64_t>(draw.seeds.size()), rows = members * draw.count;
+
+  std::vector<std::int64_t> wanted = task.query_positions();
+  const std::int64_t asked = static_cast<std::int64_t>(wanted.size());
+  const bool last_only = draw.teaching && plan_.supervision == Supervision::answer;
+  if (last_only) wanted = {wanted.back()};
+  for (std::int64_t i = 0; i < extra; ++i) wanted.push_back(base + (i + 1) * question - 1);
+  if (chained) {
+    wanted.clear();
+    for (std::int64_t i = 0; i < chain; ++i) wanted.push_back(base - 1 + i);
+  }
+  const std::int64_t answers = static_cast<std::int64_t>(wanted.size()), numbers = vector ? answer_.size : 1;
+
+  Batch batch;
+  batch.answers = answers;
+  batch.tolerance = std::ldexp(answer_.tolerance, answer_.fraction);
+  std::vector<std::int64_t*> starts;
+  for (const FieldSpec& field : fields_) {
+    std::vector<std::int64_t> shape{members, draw.count, length};
+    if (field.length > 1) shape.push_back(field.length);
+    batch.inputs.fields.push_back(torch::zeros(shape, torch::kLong));
+    starts.push_back(batch.inputs.fields.back().data_ptr<std::int64_t>());
+  }
+  torch::Tensor targets = torch::empty({rows * answers * numbers}, torch::kLong);
+  auto* const first_target = targets.data_ptr<std::int64_t>();
+  const auto draw_row = [&](std::int64_t row) {
+    const std::uint64_t seed = draw.seeds[static_cast<std::size_t>(row / draw.count)];
+    const auto index = static_cast<std::uint64_t>(draw.first + row % draw.count);
+    const Instance instance = task.generate(plan_.variant, seed, index);
+    std::vector<std::int64_t> right = instance.answer;
+    if (last_only) right.erase(right.begin(), right.begin() + (asked - 1) * numbers);
+    Prompt whole = instance.prompt;
+    for (std::int64_t i = 0; i < extra; ++i) {
+      // The question of another instance, asked of this beginning: far along in the same stream.
+      constexpr std::uint64_t kFar = std::uint64_t{1} << 40;
+      const Instance other = task.generate(plan_.variant, seed, index + kFar * static_cast<std::uint64_t>(i + 1));
+      Prompt asked_again = instance.prompt;
+      for (std::size_t f = 0; f < fields_.size(); ++f)
+        for (std::int64_t t = base - question; t < base; ++t) {
+          const std::int64_t value = other.prompt.fields[f][static_cast<std::size_t>(t)];
+          asked_again.fields[f][static_cast<std::size_t>(t)] = value;
+          whole.fields[f].push_back(value);
+        }
+      const std::vector<std::int64_t> answer = task.answer(asked_again);
+      right.push_back(answer.back());
+    }
+    if (chained) {
+      right = *task.chain_of_thought(instance.prompt);
+      for (std::int64_t i = 0; i + 1 < chain; ++i)
+        for (std::size_t f = 0; f < fields_.size(); ++f)
+          whole.fields[f].insert(whole.fields[f].end(), static_cast<std::size_t>(fields_[f].length), f == 0 ? right[static_cast<std::size_t>(i)] : fields_[f].low);
+    }
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      const std::int64_t low = fields_[f].length == 1 ? fields_[f].low : 0;
+      std::int64_t* to = starts[f] + row * length * fields_[f].length;
+      for (const std::int64_t value : whole.fields[f]) *to++ = value - low;
+    }
+    RUNG_REQUIRE(static_cast<std::int64_t>(right.size()) == answers * numbers, "{} answers of {}", right.size(), answers * numbers);
+    std::copy(right.begin(), right.end(), first_target + row * answers * numbers);
+  };
+  if (draw.parallel)
+    parallel_for(rows, 16, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) draw_row(row);
+    });
+  else
+    for (std::int64_t row = 0; row < rows; ++row) draw_row(row);
+  batch.inputs.wanted = torch::tensor(wanted, torch::kLong);
+  if (vector)
+    batch.targets = targets.view({members, draw.count * answers, numbers}).to(torch::kFloat32);
+  else
+    batch.targets = targets.view({members, draw.count * answers});
+  return batch;
+}
+
+}  // namespace rung::learn

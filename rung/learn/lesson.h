@@ -1,0 +1,68 @@
+// What a model is taught: tasks, mixed or in stages, as batches of tensors, and the model that can be asked them.
+//
+// Determinism: row b of a batch is Task::generate(variant, seed of the member, first + b), whatever the ensemble, the
+// device or the number of threads. Training draws from the stream 2 * seed, evaluation from 2 * seed + 1.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "rung/learn/model.h"
+#include "rung/learn/training_plan.h"
+
+namespace rung::learn {
+
+struct Batch {
+  Inputs inputs;
+  torch::Tensor targets;  // [E, B * Q] int64, or [E, B * Q, size] float32 for vectors
+  std::int64_t answers = 0;  // Q
+  double tolerance = 0;      // vectors: in units of the numbers
+};
+
+class Lesson {
+ public:
+  // Errors: a task that cannot be made, tasks that do not fit one model (other fields, a vector beside tokens), a
+  // variant or a chain of thought that a task does not have.
+  static Result<Lesson> make(const TrainingPlan& plan);
+  Lesson(Lesson&&) = default;
+
+  // The plan's architecture with the tasks' fields, outputs and context.
+  Result<ModelSpec> model_spec() const;
+
+  // Stages 0 .. stages() - 1; the last one has the tasks' own sizes.
+  std::size_t stages() const { return stages_.size(); }
+  std::size_t tasks() const { return stages_.front().size(); }
+  const Task& task(std::size_t stage, std::size_t which) const { return *stages_[stage][which]; }
+  // The task of a step: each in proportion to its weight, spread evenly.
+  std::size_t task_at(std::int64_t step) const;
+  std::int64_t length(std::size_t stage, std::size_t which) const;  // positions of a prompt as it is taught
+  // The largest number of positions of any stage.
+  std::int64_t longest() const;
+
+  struct Draw {
+    std::size_t stage = 0, which = 0;
+    std::vector<std::uint64_t> seeds;  // one a member, already of the stream
+    std::int64_t first = 0, count = 1; // instances first .. first + count - 1
+    bool teaching = true;              // with the plan's extra questions and supervision; else every answer once
+    bool parallel = false;             // on all cores
+  };
+  // On the host.
+  Batch draw(const Draw& draw) const;
+
+  // Prompts are the task's own, every answer is taught, uniformly drawn: what a kernel can draw too.
+  bool asks_plainly() const;
+
+ private:
+  Lesson() = default;
+  std::int64_t chain_length(const Task& task) const;
+  TrainingPlan plan_;
+  std::vector<std::vector<std::unique_ptr<Task>>> stages_;
+  std::vector<FieldSpec> fields_;
+  AnswerSpec answer_;
+  std::int64_t outputs_ = 0, chain_ = 0;
+};
+
+inline std::uint64_t teaching_stream(std::uint64_t seed) { return 2 * seed; }
+inline std::uint64_t evaluation_stream(std::uint64_t seed) { return 2 * seed + 1; }
+
+}  // namespace rung::learn

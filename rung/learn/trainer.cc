@@ -1,0 +1,215 @@
+#include "rung/learn/trainer.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
+
+#include <cmath>
+
+#include "rung/learn/answer_loss.h"
+
+namespace rung::learn {
+namespace {
+
+std::vector<std::uint64_t> seeds_of(const std::vector<MemberPlan>& members) {
+  std::vector<std::uint64_t> seeds;
+  for (const MemberPlan& member : members) seeds.push_back(member.seed);
+  return seeds;
+}
+std::vector<double> scales_of(const std::vector<MemberPlan>& members) {
+  std::vector<double> scales;
+  for (const MemberPlan& member : members) scales.push_back(member.scale);
+  return scales;
+}
+torch::ScalarType compute_type(const TrainingPlan& plan) { return plan.precision == ComputeType::bf16 ? torch::kBFloat16 : torch::kFloat32; }
+
+// Final instances lie far beyond those of any evaluation during training.
+constexpr std::int64_t kFinalInstances = std::int64_t{1} << 41;
+
+}  // namespace
+
+Trainer::Trainer(const TrainingPlan& plan, const Lesson& lesson, const Model& model, std::vector<MemberPlan> members, torch::Device device)
+    : plan_(plan),
+      lesson_(lesson),
+      model_(model),
+      device_(device),
+      parameters_(model.layout(), seeds_of(members), scales_of(members), device, compute_type(plan)),
+      optimiser_(plan, members, model.layout(), parameters_),
+      source_(lesson, seeds_of(members), plan.batch, device),
+      loss_sum_(torch::zeros({static_cast<std::int64_t>(members.size())}, torch::TensorOptions(torch::kFloat32).device(device))) {
+  for (MemberPlan& member : members) members_.push_back({.plan = member});
+  if (plan.round_bits) rounding_.emplace(*plan.round_bits);
+  if (device.is_cuda())
+    at::globalContext().setAllowTF32CuBLAS(plan.precision != ComputeType::fp32);
+  else
+    generator_ = at::make_generator<at::CPUGeneratorImpl>(members_.front().plan.seed);
+}
+
+bool Trainer::finished() const {
+  if (step_ >= plan_.steps) return true;
+  for (const MemberProgress& member : members_)
+    if (member.state == MemberState::running) return false;
+  return true;
+}
+
+Pass Trainer::pass(bool training) const {
+  Pass pass;
+  pass.training = training;
+  pass.dropout = plan_.dropout;
+  pass.generator = generator_;
+  if (rounding_ && step_ >= plan_.round_after) pass.rounding = const_cast<ActivationRounding*>(&*rounding_);
+  return pass;
+}
+
+void Trainer::compute(std::size_t stage, std::size_t which) {
+  const Batch& batch = source_.next(stage, which, step_, optimiser_.count);
+  parameters_.gradient.zero_();
+  const torch::Tensor z = model_.forward(batch.inputs, parameters_.leaves, pass(true));
+  torch::Tensor slope;
+  const Graded graded = grade(z, batch, plan_.smoothing, &slope);
+  z.backward(slope);
+  loss_sum_.add_(graded.loss);
+  optimiser_.step(parameters_);
+}
+
+void Trainer::step() {
+  const std::size_t stage = stage_at(plan_, step_), which = lesson_.task_at(step_);
+  if (!device_.is_cuda()) {
+    // The dropout of a step depends on the seed and the step alone: a resumed run draws the same.
+    if (plan_.dropout > 0) generator_.set_current_seed(Random(members_.front().plan.seed, static_cast<std::uint64_t>(step_)).next());
+    compute(stage, which);
+  } else {
+    const bool rounding = rounding_ && step_ >= plan_.round_after;
+    const auto key = std::make_pair(stage * 2 + (rounding ? 1 : 0), which);
+    auto found = recorded_.find(key);
+    if (found == recorded_.end()) {
+      // Rehearsals train: everything that they change is put back.
+      const torch::NoGradGuard no_grad;
+      const std::vector<torch::Tensor> state{parameters_.master, optimiser_.first, optimiser_.second, optimiser_.count, optimiser_.alive, loss_sum_};
+      std::vector<torch::Tensor> before;
+      for (const torch::Tensor& tensor : state) before.push_back(tensor.clone());
+      std::map<std::string, torch::Tensor> seen;
+      if (rounding_)
+        for (const auto& [name, largest] : rounding_->largest) seen[name] = largest.clone();
+      found = recorded_.emplace(key, RecordedStep([&] {
+                                  const torch::AutoGradMode with_gradients(true);
+                                  compute(stage, which);
+                                })).first;
+      for (std::size_t i = 0; i < state.size(); ++i) state[i].copy_(before[i]);
+      if (rounding_)
+        for (auto& [name, largest] : rounding_->largest)
+          if (seen.contains(name)) largest.copy_(seen[name]);
+      parameters_.refresh();
+    }
+    if (!source_.on_device(stage, which)) source_.fill(stage, which, step_);
+    found->second.replay();
+  }
+  ++step_;
+  ++summed_;
+}
+
+std::vector<std::vector<double>> Trainer::accuracies() {
+  const torch::NoGradGuard no_grad;
+  const std::size_t stage = stage_at(plan_, std::max<std::int64_t>(0, step_ - 1));
+  const std::int64_t first = step_ / plan_.evaluate_every * plan_.evaluate_count;
+  std::vector<std::uint64_t> streams;
+  for (const MemberProgress& member : members_) streams.push_back(evaluation_stream(member.plan.seed));
+  std::vector<std::vector<double>> out(members_.size());
+  for (std::size_t which = 0; which < lesson_.tasks(); ++which) {
+    torch::Tensor right;
+    std::int64_t answers = 0;
+    for (std::int64_t done = 0; done < plan_.evaluate_count; done += plan_.batch) {
+      Batch batch = lesson_.draw({stage, which, streams, first + done, std::min(plan_.batch, plan_.evaluate_count - done), false, device_.is_cuda()});
+      for (torch::Tensor& field : batch.inputs.fields) field = field.to(device_);
+      batch.inputs.wanted = batch.inputs.wanted.to(device_);
+      batch.targets = batch.targets.to(device_);
+      const torch::Tensor z = model_.forward(batch.inputs, parameters_.leaves, pass(false));
+      const torch::Tensor some = grade(z, batch, 0, nullptr).right;
+      right = right.defined() ? right + some : some;
+      answers += batch.targets.size(1);
+    }
+    const torch::Tensor counts = right.to(torch::kCPU).to(torch::kLong);
+    for (std::size_t e = 0; e < members_.size(); ++e)
+      out[e].push_back(static_cast<double>(counts[static_cast<std::int64_t>(e)].item<std::int64_t>()) / static_cast<double>(answers));
+  }
+  return out;
+}
+
+void Trainer::freeze(std::size_t member) {
+  const torch::NoGradGuard no_grad;
+  optimiser_.alive[static_cast<std::int64_t>(member)] = 0;
+}
+
+void Trainer::evaluate() {
+  const auto accuracy = accuracies();
+  const torch::Tensor losses = loss_sum_.to(torch::kCPU), alive = optimiser_.alive.to(torch::kCPU);
+  double loss_total = 0, accuracy_total = 0;
+  std::int64_t running = 0;
+  for (std::size_t e = 0; e < members_.size(); ++e) {
+    MemberProgress& member = members_[e];
+    if (member.state != MemberState::running) continue;
+    const double loss = losses[static_cast<std::int64_t>(e)].item<double>() / static_cast<double>(std::max<std::int64_t>(1, summed_));
+    member.steps = step_;
+    if (!std::isfinite(loss) || alive[static_cast<std::int64_t>(e)].item<int>() == 0) {
+      member.state = MemberState::failed;
+      member.reason = fmt::format("the loss or its gradient was no number between steps {} and {}", step_ - summed_, step_);
+      freeze(e);
+      continue;
+    }
+    member.curve.push_back({step_, static_cast<std::int64_t>(stage_at(plan_, step_ - 1)), loss, accuracy[e]});
+    const double lowest = *std::min_element(accuracy[e].begin(), accuracy[e].end());
+    loss_total += loss, accuracy_total += lowest, ++running;
+    const bool last_stage = stage_at(plan_, step_ - 1) + 1 == lesson_.stages();
+    member.reached = plan_.stop && last_stage && lowest >= *plan_.stop ? member.reached + 1 : 0;
+    if (member.reached >= 2 || step_ >= plan_.steps) {
+      member.state = MemberState::done;
+      freeze(e);
+    }
+  }
+  if (running > 0) recent_loss_ = loss_total / static_cast<double>(running), recent_accuracy_ = accuracy_total / static_cast<double>(running);
+  loss_sum_.zero_();
+  summed_ = 0;
+}
+
+FinalScore Trainer::final_score(std::int64_t member) {
+  const torch::NoGradGuard no_grad;
+  FinalScore score;
+  Leaves alone;
+  for (const torch::Tensor& leaf : parameters_.leaves.tensors) alone.tensors.push_back(leaf.narrow(0, member, 1));
+  std::optional<ActivationRounding> units;
+  Pass how = pass(false);
+  how.rounding = nullptr;
+  if (rounding_ && !rounding_->largest.empty()) {
+    units.emplace(rounding_->bits());
+    for (const auto& [name, seen] : rounding_->largest) units->largest[name] = seen.narrow(0, member, 1);
+    how.rounding = &*units;
+  }
+  const std::vector<std::uint64_t> stream{evaluation_stream(members_[static_cast<std::size_t>(member)].plan.seed)};
+  const std::size_t stage = lesson_.stages() - 1;
+  for (std::size_t which = 0; which < lesson_.tasks(); ++which) {
+    std::uint64_t right = 0, of = 0;
+    for (std::int64_t done = 0; done < plan_.final_count; done += plan_.batch) {
+      Batch batch = lesson_.draw({stage, which, stream, kFinalInstances + done, std::min(plan_.batch, plan_.final_count - done), false, device_.is_cuda()});
+      for (torch::Tensor& field : batch.inputs.fields) field = field.to(device_);
+      batch.inputs.wanted = batch.inputs.wanted.to(device_);
+      batch.targets = batch.targets.to(device_);
+      right += static_cast<std::uint64_t>(grade(model_.forward(batch.inputs, alone, how), batch, 0, nullptr).right.item<std::int64_t>());
+      of += static_cast<std::uint64_t>(batch.targets.size(1));
+    }
+    score.right.push_back(right);
+    score.of.push_back(of);
+  }
+  return score;
+}
+
+std::int64_t Trainer::tokens_per_step() const {
+  return static_cast<std::int64_t>(members_.size()) * plan_.batch * lesson_.length(stage_at(plan_, step_), lesson_.task_at(step_));
+}
+
+Weights Trainer::weights(std::int64_t member, const std::map<std::string, std::string>& notes) const {
+  std::map<std::string, std::string> all = notes;
+  if (rounding_)
+    for (const auto& [name, fraction] : rounding_->fractions(member)) all["fraction." + name] = std::to_string(fraction);
+  return model_.weights(parameters_, member, all);
+}
+
+}  // namespace rung::learn

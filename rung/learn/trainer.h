@@ -1,0 +1,89 @@
+// Members that are trained together on one device: the step, the evaluation, the checkpoint.
+//
+// On a CPU a trainer has one member and one thread (ensemble.h runs several side by side); on a GPU it has a whole
+// ensemble, its step is recorded once as a CUDA graph, and nothing of it waits for the host.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rung/learn/device_stream.h"
+#include "rung/learn/instance_source.h"
+#include "rung/learn/lesson.h"
+#include "rung/learn/optimiser.h"
+
+namespace rung::learn {
+
+struct CurvePoint {
+  std::int64_t step = 0, stage = 0;
+  double loss = 0;                 // mean of the training loss since the point before
+  std::vector<double> accuracy;    // a task each
+  bool operator==(const CurvePoint&) const = default;
+};
+
+enum class MemberState { running, done, failed };
+
+struct MemberProgress {
+  MemberPlan plan;
+  MemberState state = MemberState::running;
+  std::string reason;  // of failure
+  std::vector<CurvePoint> curve;
+  int reached = 0;     // evaluations in a row at or above the accuracy to stop at
+  std::int64_t steps = 0;
+};
+
+struct FinalScore {
+  std::vector<std::uint64_t> right, of;  // answers, a task each
+};
+
+class Trainer {
+ public:
+  Trainer(const TrainingPlan& plan, const Lesson& lesson, const Model& model, std::vector<MemberPlan> members, torch::Device device);
+
+  std::int64_t step_count() const { return step_; }
+  bool finished() const;  // no member runs on
+  // One step of every running member.
+  void step();
+  // Accuracy on fresh instances; adds a point to every running curve, ends members that reached their goal or whose loss
+  // is no number, and moves a curriculum on. On a GPU this is where the host waits.
+  void evaluate();
+  FinalScore final_score(std::int64_t member);
+
+  const std::vector<MemberProgress>& progress() const { return members_; }
+  double recent_loss() const { return recent_loss_; }
+  double recent_accuracy() const { return recent_accuracy_; }
+  std::int64_t tokens_per_step() const;
+
+  Weights weights(std::int64_t member, const std::map<std::string, std::string>& notes) const;
+
+  // The whole state in one file, which is there whole or not at all.
+  Result<void> save(const std::string& path) const;
+  // Errors: a checkpoint of another plan or architecture.
+  Result<void> restore(const std::string& path);
+
+ private:
+  void compute(std::size_t stage, std::size_t which);  // forward, backward, update: queued work only
+  std::vector<std::vector<double>> accuracies();
+  Pass pass(bool training) const;
+  void freeze(std::size_t member);
+
+  TrainingPlan plan_;
+  const Lesson& lesson_;
+  const Model& model_;
+  torch::Device device_;
+  std::vector<MemberProgress> members_;
+  Parameters parameters_;
+  Optimiser optimiser_;
+  std::optional<ActivationRounding> rounding_;
+  at::Generator generator_;
+  InstanceSource source_;
+  torch::Tensor loss_sum_;  // [E] float32 since the last evaluation
+  std::int64_t step_ = 0, summed_ = 0;
+  double recent_loss_ = 0, recent_accuracy_ = 0;
+  std::map<std::pair<std::size_t, std::size_t>, RecordedStep> recorded_;
+};
+
+}  // namespace rung::learn

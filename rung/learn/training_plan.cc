@@ -1,0 +1,322 @@
+#include "rung/learn/training_plan.h"
+
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "rung/spec/dimensions_file.h"
+#include "rung/spec/json_text.h"
+#include "rung/spec/nearest_word.h"
+#include "rung/spec/toml_text.h"
+
+namespace rung::learn {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr std::string_view kSupervisions[] = {"answer", "every-query", "chain"};
+constexpr std::string_view kComputeTypes[] = {"fp32", "tf32", "bf16"};
+
+template <class Word, std::size_t count>
+Result<Word> parse_word(std::string_view text, const std::string_view (&words)[count], std::string_view what) {
+  for (std::size_t i = 0; i < count; ++i)
+    if (text == words[i]) return static_cast<Word>(i);
+  return fail(ErrorCode::parse, "[train] {} {}; {} expected", what, rung::quoted(text), fmt::join(words, ", "));
+}
+
+Result<double> number_of(const json& value, const std::string& name) {
+  if (!value.is_number()) return fail(ErrorCode::parse, "[train] {}: a number expected", name);
+  return value.get<double>();
+}
+Result<std::int64_t> whole_of(const json& value, const std::string& name) {
+  if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX))
+    return fail(ErrorCode::parse, "[train] {}: a whole number expected", name);
+  return value.get<std::int64_t>();
+}
+Result<std::string> word_of(const json& value, const std::string& name) {
+  if (!value.is_string()) return fail(ErrorCode::parse, "[train] {}: a word expected", name);
+  return value.get<std::string>();
+}
+
+template <class T>
+Result<std::vector<T>> list_of(const json& value, const std::string& name, Result<T> (*each)(const json&, const std::string&)) {
+  std::vector<T> out;
+  if (!value.is_array()) {
+    RUNG_TRY(T one, each(value, name));
+    return std::vector<T>{one};
+  }
+  for (const json& item : value) {
+    RUNG_TRY(T one, each(item, name));
+    out.push_back(one);
+  }
+  return out;
+}
+
+Result<std::uint64_t> seed_of(const json& value, const std::string& name) {
+  RUNG_TRY(const std::int64_t seed, whole_of(value, name));
+  if (seed < 0) return fail(ErrorCode::range, "[train] {} = {}; at least 0 expected", name, seed);
+  return static_cast<std::uint64_t>(seed);
+}
+
+Result<TaskSizes> sizes_of(const json& value, const std::string& name) {
+  if (!value.is_object()) return fail(ErrorCode::parse, "[train] {}: an object of sizes expected", name);
+  TaskSizes sizes;
+  for (const auto& [key, item] : value.items()) {
+    RUNG_TRY(sizes[key], whole_of(item, name + "." + key));
+  }
+  return sizes;
+}
+
+Result<TaskShare> task_of(const json& value) {
+  TaskShare share;
+  if (value.is_string()) {
+    share.task.name = value.get<std::string>();
+    return share;
+  }
+  if (!value.is_object() || !value.contains("name")) return fail(ErrorCode::parse, "[train] tasks: a name, or an object with a name, expected");
+  for (const auto& [key, item] : value.items()) {
+    if (key == "name") {
+      RUNG_TRY(share.task.name, word_of(item, "tasks.name"));
+    } else if (key == "size") {
+      RUNG_TRY(share.task.sizes, sizes_of(item, "tasks.size"));
+    } else if (key == "weight") {
+      RUNG_TRY(share.weight, number_of(item, "tasks.weight"));
+    } else if (key == "options") {
+      if (!item.is_object()) return fail(ErrorCode::parse, "[train] tasks.options: an object of words expected");
+      for (const auto& [option, word] : item.items()) {
+        RUNG_TRY(share.task.options[option], word_of(word, "tasks.options." + option));
+      }
+    } else {
+      return fail(ErrorCode::parse, "[train] tasks: unknown field {}; name, size, options or weight expected", rung::quoted(key));
+    }
+  }
+  return share;
+}
+
+using Reader = std::function<Result<void>(const json&)>;
+
+// Every field of the file with its reader: the one list of names.
+std::map<std::string, Reader> readers(TrainingPlan& plan) {
+  const auto number = [](double& to, const char* name) -> Reader {
+    return [&to, name](const json& value) -> Result<void> {
+      RUNG_TRY(to, number_of(value, name));
+      return {};
+    };
+  };
+  const auto whole = [](std::int64_t& to, const char* name) -> Reader {
+    return [&to, name](const json& value) -> Result<void> {
+      RUNG_TRY(to, whole_of(value, name));
+      return {};
+    };
+  };
+  const auto numbers = [](std::vector<double>& to, const char* name) -> Reader {
+    return [&to, name](const json& value) -> Result<void> {
+      RUNG_TRY(to, list_of<double>(value, name, &number_of));
+      return {};
+    };
+  };
+  return {
+      {"arch", [&](const json& value) -> Result<void> { RUNG_TRY(plan.arch, word_of(value, "arch")); return {}; }},
+      {"dimensions", [&](const json& value) -> Result<void> {
+         RUNG_TRY(const ArchitectureFile file, read_architecture_text(value.dump(), "dimensions", false));
+         plan.dimensions = file.dimensions;
+         if (!value.contains("norm")) plan.dimensions.norm = Norm::rms;
+         return {};
+       }},
+      {"tasks", [&](const json& value) -> Result<void> {
+         plan.tasks.clear();
+         for (const json& item : value.is_array() ? value : json::array({value})) {
+           RUNG_TRY(TaskShare share, task_of(item));
+           plan.tasks.push_back(std::move(share));
+         }
+         return {};
+       }},
+      {"curriculum", [&](const json& value) -> Result<void> {
+         if (!value.is_array()) return fail(ErrorCode::parse, "[train] curriculum: a list of sizes expected");
+         plan.curriculum.clear();
+         for (const json& item : value) {
+           RUNG_TRY(TaskSizes sizes, sizes_of(item, "curriculum"));
+           plan.curriculum.push_back(std::move(sizes));
+         }
+         return {};
+       }},
+      {"variant", [&](const json& value) -> Result<void> {
+         RUNG_TRY(const std::string word, word_of(value, "variant"));
+         RUNG_TRY(plan.variant, parse_variant(word));
+         return {};
+       }},
+      {"supervision", [&](const json& value) -> Result<void> {
+         RUNG_TRY(const std::string word, word_of(value, "supervision"));
+         RUNG_TRY(plan.supervision, parse_supervision(word));
+         return {};
+       }},
+      {"precision", [&](const json& value) -> Result<void> {
+         RUNG_TRY(const std::string word, word_of(value, "precision"));
+         RUNG_TRY(plan.precision, parse_compute(word));
+         return {};
+       }},
+      {"device", [&](const json& value) -> Result<void> { RUNG_TRY(plan.device, word_of(value, "device")); return {}; }},
+      {"seeds", [&](const json& value) -> Result<void> { RUNG_TRY(plan.seeds, list_of<std::uint64_t>(value, "seeds", &seed_of)); return {}; }},
+      {"stop", [&](const json& value) -> Result<void> {
+         if (value.is_null()) return plan.stop.reset(), Result<void>();
+         RUNG_TRY(plan.stop, number_of(value, "stop"));
+         return {};
+       }},
+      {"round_bits", [&](const json& value) -> Result<void> {
+         if (value.is_null()) return plan.round_bits.reset(), Result<void>();
+         RUNG_TRY(const std::int64_t bits, whole_of(value, "round_bits"));
+         if (bits < 2 || bits > 24) return fail(ErrorCode::range, "[train] round_bits = {}; 2 to 24 expected", bits);
+         plan.round_bits = static_cast<int>(bits);
+         return {};
+       }},
+      {"rates", numbers(plan.rates, "rates")},
+      {"decays", numbers(plan.decays, "decays")},
+      {"scales", numbers(plan.scales, "scales")},
+      {"stage_steps", whole(plan.stage_steps, "stage_steps")},
+      {"floor", number(plan.floor, "floor")},
+      {"clip", number(plan.clip, "clip")},
+      {"beta1", number(plan.beta1, "beta1")},
+      {"beta2", number(plan.beta2, "beta2")},
+      {"dropout", number(plan.dropout, "dropout")},
+      {"smoothing", number(plan.smoothing, "smoothing")},
+      {"queries", whole(plan.queries, "queries")},
+      {"steps", whole(plan.steps, "steps")},
+      {"batch", whole(plan.batch, "batch")},
+      {"warmup", whole(plan.warmup, "warmup")},
+      {"evaluate_every", whole(plan.evaluate_every, "evaluate_every")},
+      {"evaluate_count", whole(plan.evaluate_count, "evaluate_count")},
+      {"final_count", whole(plan.final_count, "final_count")},
+      {"checkpoint_every", whole(plan.checkpoint_every, "checkpoint_every")},
+      {"round_after", whole(plan.round_after, "round_after")},
+  };
+}
+
+Result<TrainingPlan> plan_from(const json& document, const std::string& where) {
+  if (!document.is_object()) return fail(ErrorCode::parse, "[train] {}: an object expected", where);
+  TrainingPlan plan;
+  plan.dimensions.norm = Norm::rms;
+  const auto fields = readers(plan);
+  for (const auto& [key, value] : document.items()) {
+    if (key == "schema") continue;
+    const auto found = fields.find(key);
+    if (found == fields.end()) {
+      std::vector<std::string_view> names;
+      for (const auto& [name, reader] : fields) names.push_back(name);
+      return fail(ErrorCode::parse, "[train] {}: unknown field {}; {}", where, rung::quoted(key), suggest(key, names));
+    }
+    if (auto read = found->second(value); !read) return fail(read.error().code, "{} (in {})", read.error().message, where);
+  }
+  RUNG_CHECK(check_plan(plan));
+  return plan;
+}
+
+}  // namespace
+
+std::string_view supervision_name(Supervision supervision) { return kSupervisions[static_cast<std::size_t>(supervision)]; }
+std::string_view compute_name(ComputeType type) { return kComputeTypes[static_cast<std::size_t>(type)]; }
+Result<Supervision> parse_supervision(std::string_view text) { return parse_word<Supervision>(text, kSupervisions, "supervision"); }
+Result<ComputeType> parse_compute(std::string_view text) { return parse_word<ComputeType>(text, kComputeTypes, "precision"); }
+
+Result<void> check_plan(const TrainingPlan& plan) {
+  const auto whole = [](const char* name, std::int64_t value, std::int64_t low, std::int64_t high) -> Result<void> {
+    if (value < low || value > high) return fail(ErrorCode::range, "[train] {} = {}; {} to {} expected", name, value, low, high);
+    return {};
+  };
+  const auto real = [](const char* name, double value, double low, double high) -> Result<void> {
+    if (!(value >= low && value <= high)) return fail(ErrorCode::range, "[train] {} = {}; {} to {} expected", name, value, low, high);
+    return {};
+  };
+  constexpr std::int64_t kMany = 1'000'000'000;
+  if (plan.arch.empty()) return fail(ErrorCode::missing, "[train] no architecture: give a line such as full*2");
+  if (plan.tasks.empty()) return fail(ErrorCode::missing, "[train] no task: give --task, or tasks in the file");
+  RUNG_CHECK(whole("steps", plan.steps, 1, kMany));
+  RUNG_CHECK(whole("batch", plan.batch, 1, 1 << 20));
+  RUNG_CHECK(whole("warmup", plan.warmup, 0, kMany));
+  RUNG_CHECK(whole("queries", plan.queries, 1, 4096));
+  RUNG_CHECK(whole("evaluate_every", plan.evaluate_every, 1, kMany));
+  RUNG_CHECK(whole("evaluate_count", plan.evaluate_count, 1, 1 << 24));
+  RUNG_CHECK(whole("final_count", plan.final_count, 1, 1 << 24));
+  RUNG_CHECK(whole("checkpoint_every", plan.checkpoint_every, 1, kMany));
+  RUNG_CHECK(whole("round_after", plan.round_after, 0, kMany));
+  if (plan.round_bits) RUNG_CHECK(whole("round_bits", *plan.round_bits, 2, 24));
+  RUNG_CHECK(whole("stage_steps", plan.stage_steps, 0, kMany));
+  RUNG_CHECK(real("floor", plan.floor, 0, 1));
+  RUNG_CHECK(real("clip", plan.clip, 0, 1e6));
+  RUNG_CHECK(real("beta1", plan.beta1, 0, 0.9999));
+  RUNG_CHECK(real("beta2", plan.beta2, 0, 0.99999));
+  RUNG_CHECK(real("dropout", plan.dropout, 0, 0.95));
+  RUNG_CHECK(real("smoothing", plan.smoothing, 0, 0.95));
+  if (plan.stop) RUNG_CHECK(real("stop", *plan.stop, 0, 1));
+  double total = 0;
+  for (const TaskShare& share : plan.tasks) {
+    RUNG_CHECK(real("weight", share.weight, 0, 1e6));
+    total += share.weight;
+  }
+  if (!(total > 0)) return fail(ErrorCode::range, "[train] all tasks have weight 0");
+  for (const double rate : plan.rates) RUNG_CHECK(real("rate", rate, 1e-9, 100));
+  for (const double decay : plan.decays) RUNG_CHECK(real("decay", decay, 0, 100));
+  for (const double scale : plan.scales) RUNG_CHECK(real("scale", scale, 1e-6, 1e6));
+  if (plan.device != "auto" && plan.device != "cpu" && plan.device != "cuda")
+    return fail(ErrorCode::parse, "[train] device {}; auto, cpu or cuda expected", rung::quoted(plan.device));
+  const double count = static_cast<double>(plan.seeds.size()) * static_cast<double>(plan.rates.size()) * static_cast<double>(plan.decays.size()) *
+                       static_cast<double>(plan.scales.size());
+  if (count < 1 || count > static_cast<double>(kMaxMembers)) return fail(ErrorCode::range, "[train] {} members; 1 to {} expected", count, kMaxMembers);
+  return {};
+}
+
+Result<TrainingPlan> parse_plan(const std::string& text, const std::string& where) {
+  RUNG_TRY(const json document, parse_json(text, "train"));
+  return plan_from(document, where);
+}
+
+Result<TrainingPlan> read_plan(const std::string& path) {
+  RUNG_TRY(const std::string text, read_text_file(path, "train"));
+  if (path.ends_with(".toml")) {
+    RUNG_TRY(const json document, parse_toml(text, path));
+    return plan_from(document, path);
+  }
+  return parse_plan(text, path);
+}
+
+std::string plan_text(const TrainingPlan& plan) {
+  ordered_json out{{"schema", "rung.plan/1"}, {"arch", plan.arch}, {"dimensions", ordered_json::parse(dimensions_text(plan.dimensions))}};
+  ordered_json tasks = ordered_json::array();
+  for (const TaskShare& share : plan.tasks) {
+    ordered_json task{{"name", share.task.name}, {"size", share.task.sizes}, {"weight", share.weight}};
+    if (!share.task.options.empty()) task["options"] = share.task.options;
+    tasks.push_back(task);
+  }
+  out["tasks"] = tasks;
+  out["curriculum"] = ordered_json::array();
+  for (const TaskSizes& sizes : plan.curriculum) out["curriculum"].push_back(ordered_json(sizes));
+  out.update({{"stage_steps", plan.stage_steps}, {"variant", variant_name(plan.variant)}, {"supervision", supervision_name(plan.supervision)}, {"queries", plan.queries},
+              {"steps", plan.steps}, {"batch", plan.batch}, {"seeds", plan.seeds}, {"rates", plan.rates}, {"decays", plan.decays}, {"scales", plan.scales},
+              {"warmup", plan.warmup}, {"floor", plan.floor}, {"clip", plan.clip}, {"beta1", plan.beta1}, {"beta2", plan.beta2}, {"dropout", plan.dropout},
+              {"smoothing", plan.smoothing}, {"evaluate_every", plan.evaluate_every}, {"evaluate_count", plan.evaluate_count}, {"final_count", plan.final_count},
+              {"checkpoint_every", plan.checkpoint_every}, {"precision", compute_name(plan.precision)}, {"round_after", plan.round_after}, {"device", plan.device}});
+  out["stop"] = plan.stop ? ordered_json(*plan.stop) : ordered_json(nullptr);
+  out["round_bits"] = plan.round_bits ? ordered_json(*plan.round_bits) : ordered_json(nullptr);
+  return out.dump(2);
+}
+
+std::size_t stage_at(const TrainingPlan& plan, std::int64_t step) {
+  if (plan.curriculum.empty()) return 0;
+  const auto stages = static_cast<std::int64_t>(plan.curriculum.size());
+  const std::int64_t each = plan.stage_steps > 0 ? plan.stage_steps : std::max<std::int64_t>(1, plan.steps / (2 * stages));
+  return static_cast<std::size_t>(std::min(step / each, stages));
+}
+
+std::vector<MemberPlan> members(const TrainingPlan& plan) {
+  std::vector<MemberPlan> out;
+  for (const double scale : plan.scales)
+    for (const double decay : plan.decays)
+      for (const double rate : plan.rates)
+        for (const std::uint64_t seed : plan.seeds) out.push_back({static_cast<std::int64_t>(out.size()), seed, rate, decay, scale});
+  return out;
+}
+
+}  // namespace rung::learn

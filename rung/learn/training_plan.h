@@ -1,0 +1,79 @@
+// What a training run is told: by flags, or by a TOML or JSON file with the same names (docs/train.md lists them).
+// Everything needed to repeat the run is here; plan_text gives it back as JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rung/spec/architecture.h"
+#include "rung/tasks/task.h"
+#include "rung/tasks/task_record.h"
+
+namespace rung::learn {
+
+struct TaskShare {
+  TaskRecord task;
+  double weight = 1;  // share of the steps
+};
+
+enum class Supervision {
+  answer,       // the last answer of a prompt alone
+  every_query,  // every answer
+  chain,        // the chain of thought, token by token, and the answer
+};
+
+enum class ComputeType { fp32, tf32, bf16 };
+
+struct TrainingPlan {
+  std::string arch;
+  Dimensions dimensions;  // its context, vocabulary and outputs are made to fit the tasks
+  std::vector<TaskShare> tasks;
+  // Earlier stages: sizes that replace those of the tasks, each for stage_steps steps (0: the first half of the run,
+  // evenly split). By steps and not by accuracy, so that a member's run does not depend on the others'.
+  std::vector<TaskSizes> curriculum;
+  std::int64_t stage_steps = 0;
+  Variant variant = Variant::uniform;
+  Supervision supervision = Supervision::every_query;
+  std::int64_t queries = 1;  // questions a prompt: the ending of further instances, asked of the same beginning
+
+  std::int64_t steps = 5000, batch = 64;
+  std::vector<std::uint64_t> seeds{1};
+  std::vector<double> rates{3e-3}, decays{0.01}, scales{1};  // learning rate, weight decay, initial scale: members are all combinations
+  std::int64_t warmup = 100;
+  double floor = 0.05, clip = 1, beta1 = 0.9, beta2 = 0.98;
+  double dropout = 0, smoothing = 0;
+  std::optional<double> stop;  // ends a member when two evaluations in a row reach this accuracy
+  std::int64_t evaluate_every = 100, evaluate_count = 512, final_count = 2000, checkpoint_every = 500;
+  ComputeType precision = ComputeType::fp32;
+  std::optional<int> round_bits;  // quantisation-aware: activations of p bits
+  std::int64_t round_after = 0;   // steps in floats before rounding starts
+  std::string device = "auto";    // auto, cpu, cuda
+};
+
+std::string_view supervision_name(Supervision supervision);
+std::string_view compute_name(ComputeType type);
+Result<Supervision> parse_supervision(std::string_view text);
+Result<ComputeType> parse_compute(std::string_view text);
+
+// ENSURES: every number in its range; one-line errors. Sizes of tasks are checked by make_task.
+Result<void> check_plan(const TrainingPlan& plan);
+
+// Unknown fields are errors.
+Result<TrainingPlan> read_plan(const std::string& path);
+Result<TrainingPlan> parse_plan(const std::string& json, const std::string& where);
+std::string plan_text(const TrainingPlan& plan);
+
+// One member of the ensemble.
+struct MemberPlan {
+  std::int64_t index = 0;
+  std::uint64_t seed = 1;
+  double rate = 0, decay = 0, scale = 1;
+};
+std::vector<MemberPlan> members(const TrainingPlan& plan);
+// The stage of the curriculum that a step belongs to; curriculum.size() is the last, the tasks' own sizes.
+std::size_t stage_at(const TrainingPlan& plan, std::int64_t step);
+inline constexpr std::int64_t kMaxMembers = 100'000;
+
+}  // namespace rung::learn

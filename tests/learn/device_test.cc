@@ -1,0 +1,118 @@
+// On a GPU: every mixer against its plain form on the CPU; a recorded step against the same step alone; instances made on
+// the device against the tasks'. Skipped, saying so, where there is no device.
+#include <gtest/gtest.h>
+
+#include "rung/learn/device_stream.h"
+#include "rung/learn/trainer.h"
+#include "tests/learn/models.h"
+
+namespace rung::learn {
+namespace {
+
+#define NEEDS_DEVICE() \
+  if (auto ready = cuda_ready(); !ready) GTEST_SKIP() << ready.error().message
+
+class DeviceMixer : public testing::TestWithParam<std::string> {};
+
+TEST_P(DeviceMixer, has_the_outputs_and_gradients_of_the_plain_form) {
+  NEEDS_DEVICE();
+  const ModelSpec spec = small_model(GetParam(), 40);
+  auto model = Model::make(spec);
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const std::int64_t members = 3, prompts = 5, length = 40;
+  const Inputs inputs = random_inputs(spec, members, prompts, length, 11);
+  const torch::Tensor direction = torch::randn({members, prompts * length, spec.output.size});
+  std::vector<torch::Tensor> outputs, gradients;
+  for (const bool device : {false, true}) {
+    const torch::Device where = device ? torch::Device(torch::kCUDA, 0) : torch::Device(torch::kCPU);
+    Parameters parameters(model->layout(), {7, 8, 9}, {1.0, 0.5, 1.0}, where, torch::kFloat32);
+    Inputs there;
+    there.fields = {inputs.fields[0].to(where)};
+    Pass pass;
+    pass.plain = !device;
+    const torch::Tensor z = model->forward(there, parameters.leaves, pass);
+    (z * direction.to(where)).sum().backward();
+    outputs.push_back(z.detach().cpu());
+    gradients.push_back(parameters.gradient.cpu());
+  }
+  EXPECT_LT((outputs[0] - outputs[1]).abs().max().item<double>(), 1e-3 * std::max(1.0, outputs[0].abs().max().item<double>()));
+  EXPECT_LT((gradients[0] - gradients[1]).abs().max().item<double>(), 2e-3 * gradients[0].abs().max().item<double>());
+}
+
+TrainingPlan small_plan(const std::string& line, const std::string& task, const TaskSizes& sizes) {
+  TrainingPlan plan;
+  plan.arch = line;
+  plan.dimensions.width = 32;
+  plan.dimensions.heads = 2;
+  plan.dimensions.norm = Norm::rms;
+  plan.tasks = {{{task, sizes, {}}, 1}};
+  plan.steps = 60;
+  plan.warmup = 10;
+  plan.evaluate_every = 20;
+  plan.evaluate_count = 64;
+  plan.batch = 16;
+  plan.device = "cuda";
+  return plan;
+}
+
+struct Curves {
+  std::vector<std::vector<CurvePoint>> members;
+};
+
+Curves curves_of(const TrainingPlan& plan, std::vector<MemberPlan> members) {
+  auto lesson = Lesson::make(plan);
+  RUNG_REQUIRE(lesson.ok(), "{}", lesson.error().message);
+  auto spec = lesson->model_spec();
+  RUNG_REQUIRE(spec.ok(), "{}", spec.error().message);
+  auto model = Model::make(*spec);
+  RUNG_REQUIRE(model.ok(), "{}", model.error().message);
+  Trainer trainer(plan, *lesson, *model, std::move(members), torch::Device(torch::kCUDA, 0));
+  while (!trainer.finished()) {
+    trainer.step();
+    if (trainer.step_count() % plan.evaluate_every == 0) trainer.evaluate();
+  }
+  Curves curves;
+  for (const MemberProgress& member : trainer.progress()) curves.members.push_back(member.curve);
+  return curves;
+}
+
+TEST(device, gives_a_member_the_curve_that_it_has_alone) {
+  NEEDS_DEVICE();
+  for (const char* task : {"eva", "dyck"}) {  // made on the device; drawn on the host
+    const TrainingPlan plan = small_plan("gdelta+full", task, task == std::string("eva") ? TaskSizes{{"n", 12}} : TaskSizes{{"n", 12}});
+    const std::vector<MemberPlan> all{{0, 1, 3e-3, 0.01, 1}, {1, 2, 1e-3, 0.1, 1}, {2, 3, 3e-3, 0.01, 0.5}};
+    const Curves together = curves_of(plan, all);
+    const Curves alone = curves_of(plan, {all[1]});
+    ASSERT_EQ(together.members[1].size(), 3u);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(together.members[1][i].loss, alone.members[0][i].loss, 2e-3) << task << " point " << i;
+    EXPECT_GT(std::abs(together.members[0][0].loss - together.members[1][0].loss), 1e-4);
+  }
+}
+
+TEST(device, makes_the_instances_that_the_tasks_make) {
+  NEEDS_DEVICE();
+  const std::vector<std::pair<std::string, TaskSizes>> tasks{{"eva", {{"n", 9}}}, {"index", {{"n", 9}}}, {"mqar", {{"n", 5}}}, {"two-sum", {{"n", 9}}}, {"seqcomp", {{"L", 2}, {"m", 3}, {"n1", 4}}}};
+  for (const auto& [name, sizes] : tasks) {
+    const TrainingPlan plan = small_plan("full", name, sizes);
+    auto lesson = Lesson::make(plan);
+    ASSERT_TRUE(lesson.ok()) << lesson.error().message;
+    InstanceSource source(*lesson, {3, 4}, 8, torch::Device(torch::kCUDA, 0));
+    ASSERT_TRUE(source.on_device(0, 0)) << name;
+    const torch::Tensor count = torch::full({1}, 5, torch::TensorOptions(torch::kLong).device(torch::kCUDA));
+    const Batch& made = source.next(0, 0, 5, count);
+    const Batch drawn = lesson->draw({0, 0, {teaching_stream(3), teaching_stream(4)}, 5 * 8, 8, true});
+    EXPECT_TRUE(torch::equal(made.inputs.fields[0].cpu(), drawn.inputs.fields[0])) << name;
+    EXPECT_TRUE(torch::equal(made.targets.cpu(), drawn.targets)) << name;
+  }
+}
+
+std::string test_name(const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  return name + "_" + std::to_string(info.index);
+}
+INSTANTIATE_TEST_SUITE_P(device, DeviceMixer, testing::ValuesIn(causal_lines()), test_name);
+
+}  // namespace
+}  // namespace rung::learn
