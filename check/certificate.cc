@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "check/counting.h"
 #include "check/document.h"
+#include "check/forced.h"
 #include "check/task.h"
 
 namespace rung_check {
@@ -174,37 +174,6 @@ class Verification {
     for (std::size_t i = 0; i < numbers.size() && i < 8; ++i) out += text(i ? "," : "", numbers[i]);
     return numbers.size() > 8 ? out + ",..." : out;
   }
-  Row row_at(const Prompt& prompt, std::int64_t position) const {
-    Row row;
-    for (std::size_t f = 0; f < prompt.fields.size(); ++f) {
-      const auto begin = prompt.fields[f].begin() + position * task_->fields[f].length;
-      row.insert(row.end(), begin, begin + task_->fields[f].length);
-    }
-    return row;
-  }
-
-  // Beginnings that every solver must keep apart: after c <= positions positions min(c / stride, most_entries) entries of
-  // `alphabet` values each are free; `sets`: what counts is the set of the values.
-  struct Beginnings {
-    std::int64_t alphabet = 0, positions = 0, stride = 1, most_entries = kLargestNumber;
-    bool sets = false;
-  };
-  Beginnings beginnings() const {
-    const auto& name = task_->name;
-    const auto size = [&](const char* what) { return task_->size.at(what); };
-    if (name == "eva") return {size("n"), size("n")};
-    if (name == "index" || name == "retrieval") return {size("sigma"), size("n")};
-    if (name == "mqar") return {size("sigma"), 2 * size("n"), 2, size("M")};
-    if (name == "two-sum") return {size("M"), size("n"), 1, kLargestNumber, true};
-    if (name == "equality" || name == "disjointness") return {2, size("n")};
-    if (name == "seqcomp" && task_->options.empty()) {
-      std::int64_t values = size("m");
-      for (std::int64_t level = 1; level < size("L"); ++level) values *= task_->size.at(text("n", level));
-      return {values, values};
-    }
-    throw Rejected("no family of beginnings is known for this task: nothing is forced");
-  }
-
   void collision() {
     const Pair pair = read_pair();
     const std::int64_t cut = claim_.number("cut", 1), bits = claim_.number("nominal_bits");
@@ -212,7 +181,7 @@ class Verification {
     holds(model_->architecture().causal, "an encoder has no memory");
     holds(pair.position >= cut - 1, "position lies before the cut");
     for (std::int64_t t = cut; t < task_->length; ++t)
-      holds(row_at(pair.first, t) == row_at(pair.second, t), text("the prompts differ at position ", t, ", after the cut"));
+      holds(row_at(*task_, pair.first, t) == row_at(*task_, pair.second, t), text("the prompts differ at position ", t, ", after the cut"));
     const Json& claimed = claim_.take("states");
     if (!claimed.is_array()) throw Malformed("states is no array");
     std::int64_t counted = 0, numbers = 0;
@@ -242,22 +211,18 @@ class Verification {
     holds(bits == counted, text("nominal_bits is ", bits, "; the state has ", counted));
     say(text("after ", cut, " positions both prompts leave the same ", numbers, " numbers, ", counted, " bits, in ", claimed.size(), " layers"));
     if (!pair.forced) return;
-    const std::int64_t alphabet = claim_.number("alphabet", 1);
-    const Beginnings family = beginnings();
-    holds(alphabet == family.alphabet, "alphabet is not the task's");
+    const Beginnings family(*task_, claim_.number("alphabet", 1));
     for (const std::int64_t c : {cut, cut - 1}) {
-      if (c < 1 || c > family.positions || row_at(pair.first, c) != row_at(pair.second, c)) continue;
+      if (c < 1 || c > family.most_positions() || row_at(*task_, pair.first, c) != row_at(*task_, pair.second, c)) continue;
       model_->reset();
       model_->feed(pair.first, c, {});
       std::int64_t states = 0;
       for (const auto& state : model_->states()) states += state.bits;
-      const std::int64_t entries = std::min(c / family.stride, family.most_entries);
-      if (!(family.sets ? subsets_exceed(alphabet, entries, states) : power_exceeds(alphabet, entries, states))) continue;
-      say(family.sets ? text("forced: sets of up to ", entries, " of ", alphabet, " values, 2^", states, " states")
-                      : text("forced: ", alphabet, "^", entries, " prefixes, 2^", states, " states"));
+      if (!family.exceed(c, states)) continue;
+      say(text("forced: ", family.shown(c), ", 2^", states, " states after ", c, " positions"));
       return;
     }
-    throw Rejected("the prefixes are no more than the states: nothing is forced");
+    throw Rejected("the beginnings are no more than the states: nothing is forced");
   }
 
   void sparse_pair() {
@@ -283,7 +248,7 @@ class Verification {
     holds(r < pair.position / shape.block, "the block is not complete before the query's own");
     bool same = true;
     for (std::int64_t t = 0; t < task_->length; ++t) {
-      if (row_at(pair.first, t) == row_at(pair.second, t)) continue;
+      if (row_at(*task_, pair.first, t) == row_at(*task_, pair.second, t)) continue;
       holds(t / shape.block == r, text("the prompts differ at position ", t, ", outside the block"));
       same = false;
     }
@@ -302,13 +267,8 @@ class Verification {
     if (!pair.forced) return;
     const std::int64_t bits = claim_.number("message_bits", 0);
     holds(bits == sparse->message_bits(), text("message_bits is ", bits, "; the message has ", sparse->message_bits()));
-    holds(task_->name == "two-sum", "a forced sparse pair speaks of two-sum");
-    holds(model_->architecture().position == "none", "a forced sparse pair has no position code");
-    holds(model_->steps() == 0, "a forced sparse pair has no chain of thought, whose tokens would select again");
-    holds(task_->size.at("n") / shape.block > static_cast<Int>(shape.select) * shape.groups, "every complete block can be selected");
-    const std::int64_t half = (task_->size.at("M") - 1) / 2;
-    holds(binomial_exceeds(half, shape.block, bits), "the contents are no more than the messages: nothing is forced");
-    say(text("forced: C(", half, ", ", shape.block, ") contents, 2^", bits, " messages"));
+    const bool positions = model_->architecture().position != "none";
+    say(forced_by_messages(*model_, *task_, shape, bits, positions ? std::optional(claim_.number("values", 1)) : std::nullopt));
   }
 
   void fooling_pair() {
@@ -319,39 +279,13 @@ class Verification {
     say("both prompts end in the same activation");
     if (!pair.forced) return;
     Members proof = claim_.object("proof");
-    const std::int64_t T = proof.number("T", 1), x0 = proof.number("x0", 1), y = proof.number("y", 1);
+    if (proof.has("partial_bits")) {
+      say(forced_by_partial_sums(*model_, *task_, {pair.first, pair.second}, proof.number("partial_bits", 1)));
+    } else {
+      const std::int64_t T = proof.number("T", 1), x0 = proof.number("x0", 1), y = proof.number("y", 1);
+      say(forced_by_transcripts(*model_, *task_, {pair.first, pair.second}, T, x0, y));
+    }
     proof.done();
-    holds(task_->name == "seqcomp" && task_->size.at("L") == 2 && task_->options.empty(), "a forced fooling pair speaks of seqcomp with L = 2 in the hard order");
-    const std::int64_t m = task_->size.at("m"), n1 = task_->size.at("n1"), N1 = m * n1;
-    for (std::int64_t t = N1; t < task_->length; ++t)
-      holds(row_at(pair.first, t) == row_at(pair.second, t), "the prompts differ elsewhere than in z_2");
-    holds(static_cast<Int>(T) * x0 <= m && y <= n1, "the proof's sizes do not fit the task's");
-    holds(model_->architecture().causal && model_->steps() == 0, "a forced fooling pair has neither an encoder nor a chain of thought");
-    const auto& layers = model_->architecture().layers;
-    const FullView* full = nullptr;
-    for (std::size_t l = 0; l < layers.size(); ++l) {
-      if (layers[l].kind == "full" && layers[l].window == 0 && layers[l].chunk == 0) {
-        holds(!full && layers[l].conv == 0, "the model has more than one full layer, or a convolution in it");
-        full = dynamic_cast<const FullView*>(model_->mixer(l));
-      } else {
-        holds(full || !layers[l].sees_other_tokens(), "a layer before the full one sees other tokens");
-      }
-    }
-    holds(full, "the model has no full layer");
-    model_->reset();
-    model_->feed(pair.first, N1 + m, {});
-    Int states = 0;
-    for (std::size_t l = 0; l < layers.size(); ++l) {
-      if (!layers[l].sees_other_tokens() || dynamic_cast<const FullView*>(model_->mixer(l)) == full) continue;
-      State state;
-      model_->mixer(l)->state(state, N1 + m);
-      states = add(states, state.bits);
-    }
-    const Int part = full->partial_sum_bits(task_->length);
-    const Int bits = add(mul(add(static_cast<Int>(x0) + y, 1), part), mul(T, states));
-    holds(power_exceeds(N1, mul(static_cast<Int>(T) * x0, y), bits), "the functions z_2 are no more than the transcripts: nothing is forced");
-    say(text("forced: ", N1, "^", static_cast<std::int64_t>(static_cast<Int>(T) * x0 * y), " tables, 2^", static_cast<std::int64_t>(bits), " transcripts (M_part ",
-             static_cast<std::int64_t>(part), ", s_1 ", static_cast<std::int64_t>(states), ")"));
   }
 
   void wrong_answer() {

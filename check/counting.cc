@@ -24,10 +24,10 @@ bool power_exceeds(std::int64_t base, Int exponent, Int bits) {
   return above_power(boost::multiprecision::pow(cpp_int(base), static_cast<unsigned>(exponent)), static_cast<std::int64_t>(bits));
 }
 
-bool subsets_exceed(std::int64_t n, std::int64_t most, std::int64_t bits) {
+bool subsets_exceed(std::int64_t n, std::int64_t least, std::int64_t most, std::int64_t bits) {
   most = std::min(most, n);
   if (most > kMostFactors) throw OutOfResources("a sum of more than 2^16 binomial coefficients");
-  cpp_int value = 1, sum = 0;
+  cpp_int value = 1, sum = least == 0 ? 1 : 0;
   for (std::int64_t j = 1; j <= most; ++j) {
     value = value * (n - j + 1) / j;
     sum += value;
@@ -46,6 +46,17 @@ bool binomial_exceeds(std::int64_t n, std::int64_t k, std::int64_t bits) {
     if (above_power(value, bits)) return true;
   }
   return above_power(value, bits);
+}
+
+bool images_spread(std::int64_t m, std::int64_t T, std::int64_t x0, Int bits) {
+  const Int calls = mul(T, x0);
+  if (mul(calls, 128) > kLongestPower) throw OutOfResources("a power of more than 2^20 bits to compare");
+  constexpr std::int64_t kScale = 1'000'000'000, kScaledE = 2'718'281'829;  // e < kScaledE / kScale
+  const Int right = add(mul(mul(2, bits), T), 2);
+  if (right > kLongestPower) throw OutOfResources("a power of more than 2^20 bits to compare");
+  const auto exponent = static_cast<unsigned>(calls);
+  const cpp_int left = boost::multiprecision::pow(cpp_int(2) * m * kScale, exponent);
+  return left >= boost::multiprecision::pow(cpp_int(kScaledE) * static_cast<std::int64_t>(calls), exponent) << static_cast<unsigned>(right);
 }
 
 }  // namespace rung_check

@@ -1,4 +1,5 @@
-// The inequalities of forced certificates, on integers: base^exponent > 2^bits, and C(n, k) > 2^bits, and sums of the latter.
+// The inequalities of forced certificates, on integers: base^exponent > 2^bits, C(n, k) > 2^bits, sums
+// of the latter, and the one about images of random functions.
 #pragma once
 
 #include "check/integer.h"
@@ -11,7 +12,11 @@ bool power_exceeds(std::int64_t base, Int exponent, Int bits);
 // C(n, k) > 2^bits. OutOfResources for k > 2^16.
 bool binomial_exceeds(std::int64_t n, std::int64_t k, std::int64_t bits);
 
-// Σ C(n, j) over 1 <= j <= most > 2^bits. OutOfResources for most > 2^16.
-bool subsets_exceed(std::int64_t n, std::int64_t most, std::int64_t bits);
+// Σ C(n, j) over least <= j <= most > 2^bits, least 0 or 1. OutOfResources for most > 2^16.
+bool subsets_exceed(std::int64_t n, std::int64_t least, std::int64_t most, std::int64_t bits);
+
+// x0 lg(2m / (e T x0)) >= 2 bits + 2/T: among functions [m] -> [m] of density 2^-bits some T reach half of all T x0 values at x0
+// arguments. Decided on integers, with e rounded up at its ninth place. OutOfResources beyond powers of 2^20 bits.
+bool images_spread(std::int64_t m, std::int64_t T, std::int64_t x0, Int bits);
 
 }  // namespace rung_check

@@ -563,6 +563,15 @@ std::unique_ptr<Task> make_task(const std::string& name, const Sizes& size, cons
   return task;
 }
 
+Row row_at(const Task& task, const Prompt& prompt, std::int64_t position) {
+  Row row;
+  for (std::size_t f = 0; f < prompt.fields.size(); ++f) {
+    const auto begin = prompt.fields[f].begin() + position * task.fields[f].length;
+    row.insert(row.end(), begin, begin + task.fields[f].length);
+  }
+  return row;
+}
+
 bool differ(const Task& task, const Row& a, const Row& b) {
   if (!task.vector) return a != b;
   for (std::size_t c = 0; c < a.size(); ++c)  // no number is within 1/tolerance of both

@@ -45,6 +45,9 @@ class Task {
 std::unique_ptr<Task> make_task(const std::string& name, const Task::Sizes& size, const std::map<std::string, std::string>& options,
                                 Budget& budget);
 
+// Every field's numbers at one position.
+Row row_at(const Task& task, const Prompt& prompt, std::int64_t position);
+
 // Whether two reference answers cannot both be right, and whether the model's answer is wrong.
 bool differ(const Task& task, const Row& a, const Row& b);
 bool wrong(const Task& task, const Output& output, const Row& given, const Row& reference);

@@ -11,8 +11,9 @@
 #include "rung/adversary/generalised_birthday.h"
 #include "rung/adversary/hierarchical.h"
 #include "rung/adversary/lattice.h"
-#include "rung/adversary/reachable_states.h"
 #include "rung/adversary/flip.h"
+#include "rung/adversary/partial_sums.h"
+#include "rung/adversary/reachable_states.h"
 #include "rung/adversary/sparse_blocks.h"
 #include "rung/adversary/state_collision.h"
 #include "rung/adversary/wrong_answer.h"
@@ -40,6 +41,7 @@ std::span<const AttackMethod> attack_methods() {
       generalised_birthday_method(),
       lattice_method(),
       state_collision_method(),
+      partial_sums_method(),
       flip_method(),
       additive_sums_method(),
       wrong_answer_method(),

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "rung/theory/counting.h"
+#include "rung/theory/horizon.h"
 
 namespace rung {
 namespace {
@@ -81,17 +81,17 @@ std::vector<std::vector<std::int64_t>> SparseView::selected(const Prompt& prompt
   return mixer_->selection()->wanted_by_group(*state, input(prompt, position).data());
 }
 
-bool sparse_pair_is_forced(const Target& target, const SparseView& view) {
+std::optional<std::int64_t> forcing_values(const Target& target, const SparseView& view) {
   const Task& task = *target.task;
-  if (task.name() != "two-sum" || target.weights.architecture.dimensions.position != PositionCode::none)
-    return false;
-  if (target.weights.decode.steps > 0) return false;  // every generated token selects again
+  if (task.name() != "two-sum" || target.weights.decode.steps > 0)  // every generated token selects again
+    return std::nullopt;
   const auto size = task.size();
-  const std::int64_t n = size.at("n").get<std::int64_t>(),
-                     values = (size.at("M").get<std::int64_t>() - 1) / 2;
+  const std::int64_t n = size.at("n").get<std::int64_t>(), M = size.at("M").get<std::int64_t>();
   const MixerShape& m = view.shape();
-  if (n / m.block <= m.select * m.groups || values < m.block) return false;
-  return !bits_suffice(view.message_bits(), Count::binomial(values, m.block));
+  const bool positions = target.weights.architecture.dimensions.position != PositionCode::none;
+  const SparseLayer layer{m.block, m.select * m.groups, view.message_bits(), positions};
+  if (!sparse_two_sum_impossible(layer, n, M)) return std::nullopt;
+  return positions ? (determined_values(layer.message_bits, m.block) + 1).convert_to<std::int64_t>() : 0;
 }
 
 Result<std::optional<Certificate>> certify_sparse_pair(const Target& target, const SparseView& view,
@@ -113,9 +113,10 @@ Result<std::optional<Certificate>> certify_sparse_pair(const Target& target, con
     if (std::find(group.begin(), group.end(), block) != group.end()) return std::optional<Certificate>{};
   SparsePairClaim claim{std::move(pair),     block, std::move(message.key), std::move(message.value),
                         std::move(selected), {}};
-  if (sparse_pair_is_forced(target, view)) {
+  if (const auto values = forcing_values(target, view)) {
     claim.pair.label = ClaimLabel::forced;
     claim.message_bits = view.message_bits();
+    if (*values > 0) claim.values = values;
   }
   certificate->claim = std::move(claim);
   return certificate;

@@ -45,14 +45,14 @@ class SparseView {
 };
 
 // A sparse-pair certificate when the prompts differ inside `block` only, hand over the same message, select
-// the same blocks, not this one, end alike and should not; nothing otherwise. `forced` where the theorem
-// sparse-two-sum says that such a pair exists for all weights.
+// the same blocks, not this one, end alike and should not; nothing otherwise. `forced` where
+// sparse-two-sum or sparse-two-sum-positions says that such a pair exists for all weights.
 Result<std::optional<Certificate>> certify_sparse_pair(const Target& target, const SparseView& view,
                                                        const Prompt& first, const Prompt& second,
                                                        std::int64_t block);
 
-// Whether C(M', B) > 2^message_bits with M' = ⌊(M-1)/2⌋, more complete blocks than can be selected, and no
-// position code.
-bool sparse_pair_is_forced(const Target& target, const SparseView& view);
+// Why two-sum forces a pair: `values` as docs/certificate_v1.md has it ("sparse-pair"), 0 without a position code. Nothing where
+// no theorem does.
+std::optional<std::int64_t> forcing_values(const Target& target, const SparseView& view);
 
 }  // namespace rung

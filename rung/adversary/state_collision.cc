@@ -4,7 +4,7 @@
 //
 // Search: the stack is a black box. Only the last entries before the cut vary, just enough of them to have
 // more beginnings than states; what stands before is computed once (resumed_run.h). Where no place of the
-// prompt is named as the cut, the one before the first answer and a few earlier ones are tried: of two
+// prompt is named as the cut, that of the theorem, the one before the first answer and a few earlier ones are tried: of two
 // strings to be compared, say, only the first must be remembered. Invariant: a collision counts only when the
 // task tells the two beginnings apart (separate) and both prompts are rerun.
 #include "rung/adversary/state_collision.h"
@@ -13,7 +13,7 @@
 #include <cmath>
 
 #include "rung/adversary/birthday.h"
-#include "rung/adversary/forced_proof.h"
+#include "rung/adversary/counted_beginnings.h"
 #include "rung/adversary/resumed_run.h"
 #include "rung/adversary/state_bits.h"
 #include "rung/adversary/varied_prompts.h"
@@ -26,9 +26,14 @@ constexpr std::int64_t kSeparations = 1 << 12;  // completions tried until one t
 constexpr int kEquivalent = 64;     // pairs that the task does not tell apart before the cut is given up
 constexpr double kAfterOthers = 6;  // bits of cost added, so that methods made for the task come first
 
-std::vector<std::int64_t> cuts(const Task& task) {
+// First the place at which a theorem forces a collision, where it does.
+std::vector<std::int64_t> cuts(const Target& target) {
+  const Task& task = *target.task;
   const std::int64_t asked = task.query_positions().front(), T = task.prompt_length();
   std::vector<std::int64_t> all;
+  if (const auto widest = widest_cut(task);
+      widest && forcing_alphabet(task, *widest, nominal_state_bits(target.weights, target.layers, *widest)))
+    all.push_back(*widest);
   for (const std::int64_t cut : {std::min(asked, T - 1), T / 2, 2 * T / 3, T / 3, 3 * T / 4, T / 4})
     if (cut >= 1 && cut < T && std::find(all.begin(), all.end(), cut) == all.end()) all.push_back(cut);
   return all;
@@ -36,8 +41,7 @@ std::vector<std::int64_t> cuts(const Task& task) {
 
 Fitness fitness(const Target& target) {
   if (const auto reason = unbounded_state(target)) return {false, *reason, 0};
-  if (target.length() < 2 || target.task->choices(target.task->empty_prompt()) < 1)
-    return {false, "prompts that cannot be completed at will", 0};
+  if (target.length() < 2) return {false, "prompts of one token", 0};
   if (target.nominal_bits < 1) return {false, "no state", 0};
   return {true, fmt::format("states of {} bits, any task", target.nominal_bits),
           static_cast<double>(target.nominal_bits) / 2 + kAfterOthers};
@@ -45,7 +49,7 @@ Fitness fitness(const Target& target) {
 
 Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
   AttackOutcome outcome{.method = "states", .nominal_bits = target.nominal_bits};
-  const auto places = cuts(*target.task);
+  const auto places = cuts(target);
   for (std::size_t i = 0; i < places.size(); ++i) {
     SearchOptions share = options;
     share.seconds = (options.seconds - outcome.seconds) / static_cast<double>(places.size() - i);
@@ -107,10 +111,7 @@ Result<void> collide_states(const Target& target, std::int64_t cut, const Search
       ++equivalent;
       return std::optional<Certificate>{};
     }
-    RUNG_TRY(auto certificate, certify_collision(target, pair->first, pair->second, cut));
-    if (certificate && collision_is_forced(task, cut, bits))
-      std::get<CollisionClaim>(certificate->claim).pair.label = ClaimLabel::forced;
-    return certificate;
+    return certify_collision(target, pair->first, pair->second, cut);
   };
   SearchOptions until = options;
   until.stop = [&] { return equivalent >= kEquivalent || (options.stop && options.stop()); };

@@ -13,8 +13,7 @@ AttackMethod state_collision_method();
 std::optional<std::string> unbounded_state(const Target& target);
 
 // A birthday on the states after `cut` positions, over beginnings that differ in their last entries before
-// it. Fills the outcome. REQUIRES 1 <= cut < T, bounded state. Labels a pair `forced` where
-// docs/certificate_v1.md says so.
+// it. Fills the outcome. REQUIRES 1 <= cut < T, bounded state.
 Result<void> collide_states(const Target& target, std::int64_t cut, const SearchOptions& options,
                             AttackOutcome& outcome);
 

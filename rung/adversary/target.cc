@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "rung/adversary/forced_proof.h"
+#include "rung/adversary/counted_beginnings.h"
 #include "rung/adversary/state_bits.h"
 #include "rung/evaluation/evaluation.h"
 #include "rung/spec/accounting.h"
@@ -123,12 +123,20 @@ Result<std::optional<Certificate>> certify_collision(const Target& target, const
     if (!has_bounded_state(layer.mixer)) return std::optional<Certificate>{};
   for (std::int64_t t = cut; t < first.positions; ++t)
     if (row_of(*target.task, first, t) != row_of(*target.task, second, t)) return std::optional<Certificate>{};
+  const auto alphabet = [&](std::int64_t at) { return forcing_alphabet(*target.task, at, nominal_state_bits(target.weights, target.layers, at)); };
+  // What is equal after the cut stays equal: a later place at which a theorem forces a collision serves as well.
+  if (const auto widest = widest_cut(*target.task); widest && *widest > cut && *widest < first.positions && !alphabet(cut) && alphabet(*widest)) {
+    RUNG_TRY(auto later, certify_collision(target, first, second, *widest));
+    if (later) return later;
+  }
   RUNG_TRY(auto states, states_after(target, first, cut));
   RUNG_TRY(const auto other, states_after(target, second, cut));
   if (states != other) return std::optional<Certificate>{};
   RUNG_TRY(auto pair, end_alike(target, first, second, cut - 1));
   if (!pair) return std::optional<Certificate>{};
-  return std::optional(frame(target, CollisionClaim{std::move(*pair), cut, std::move(states), nominal_state_bits(target.weights, target.layers, cut)}));
+  CollisionClaim claim{std::move(*pair), cut, std::move(states), nominal_state_bits(target.weights, target.layers, cut), alphabet(cut)};
+  if (claim.alphabet) claim.pair.label = ClaimLabel::forced;
+  return std::optional(frame(target, std::move(claim)));
 }
 
 Result<std::optional<Certificate>> certify_fooling_pair(const Target& target, const Prompt& first, const Prompt& second) {
@@ -183,12 +191,7 @@ std::optional<std::pair<Prompt, Prompt>> separate(const Task& task, const Prompt
 Result<std::optional<Certificate>> certify_beginnings(const Target& target, const Prompt& first, const Prompt& second) {
   const auto pair = separate(*target.task, first, second, kSeparationTries, 1);
   if (!pair) return std::optional<Certificate>{};
-  RUNG_TRY(auto certificate, certify_collision(target, pair->first, pair->second, first.positions));
-  if (certificate) {
-    auto& claim = std::get<CollisionClaim>(certificate->claim);
-    if (collision_is_forced(*target.task, claim.cut, claim.nominal_bits)) claim.pair.label = ClaimLabel::forced;
-  }
-  return certificate;
+  return certify_collision(target, pair->first, pair->second, first.positions);
 }
 
 }  // namespace rung

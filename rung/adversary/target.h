@@ -45,7 +45,9 @@ std::vector<std::int64_t> reference_answer(const Target& target, const Prompt& p
 bool counts_as_right(const Target& target, const std::vector<std::int64_t>& given, const std::vector<std::int64_t>& reference);
 
 // A certificate when the two prompts are instances, end in equal activations and answers at some query position, and their
-// reference answers there differ; nothing otherwise. `collision` moreover asks for equal states after `cut` positions.
+// reference answers there differ; nothing otherwise. `collision` moreover asks for equal states after `cut` positions (or
+// after more of them: prompts that agree from `cut` on stay alike). It is labelled `forced` where a theorem forces a collision there
+// (counted_beginnings.h), else `found`.
 Result<std::optional<Certificate>> certify_collision(const Target& target, const Prompt& first, const Prompt& second, std::int64_t cut);
 Result<std::optional<Certificate>> certify_fooling_pair(const Target& target, const Prompt& first, const Prompt& second);
 // A certificate when the model's answer to this instance is wrong.
@@ -60,8 +62,7 @@ Result<std::vector<std::vector<std::int64_t>>> states_after(const Target& target
 std::optional<std::pair<Prompt, Prompt>> separate(const Task& task, const Prompt& first_prefix, const Prompt& second_prefix,
                                                   std::int64_t tries, std::uint64_t seed);
 
-// Two beginnings of equal length: completed by separate() and certified as a collision behind them. The label is `forced` where
-// the theorem forces a collision (more beginnings that must be kept apart than states), else `found`.
+// Two beginnings of equal length: completed by separate() and certified as a collision behind them.
 Result<std::optional<Certificate>> certify_beginnings(const Target& target, const Prompt& first, const Prompt& second);
 
 }  // namespace rung

@@ -65,27 +65,14 @@ struct ClaimWriter {
   const CertifiedTask& task;
   const std::vector<std::string>& names = task.field_names;
 
-  // The values that one entry of a beginning can take, as the format page lists them.
-  std::int64_t alphabet() const {
-    if (task.name == "equality" || task.name == "disjointness") return 2;
-    if (task.name == "two-sum") return task.size.at("M");
-    if (task.name == "seqcomp") {
-      std::int64_t values = task.size.at("m");
-      for (std::int64_t level = 1; level < task.size.at("L"); ++level) values *= task.size.at(fmt::format("n{}", level));
-      return values;
-    }
-    const auto sigma = task.size.find(task.size.contains("sigma") ? "sigma" : "n");
-    RUNG_REQUIRE(sigma != task.size.end(), "a forced collision of {} without an alphabet", task.name);
-    return sigma->second;
-  }
-
   Json operator()(const CollisionClaim& c) const {
+    RUNG_REQUIRE(c.alphabet.has_value() == (c.pair.label == ClaimLabel::forced), "alphabet goes with forced");
     Json claim = Json::object();
     add_pair(claim, c.pair, names);
     claim["cut"] = c.cut;
     claim["states"] = c.states;
     claim["nominal_bits"] = c.nominal_bits;
-    if (c.pair.label == ClaimLabel::forced) claim["alphabet"] = alphabet();
+    if (c.alphabet) claim["alphabet"] = *c.alphabet;
     return claim;
   }
   Json operator()(const SparsePairClaim& c) const {
@@ -97,16 +84,20 @@ struct ClaimWriter {
     claim["message"]["value"] = c.value;
     claim["selected"] = c.selected;
     if (c.message_bits) claim["message_bits"] = *c.message_bits;
+    if (c.values) claim["values"] = *c.values;
     return claim;
   }
   Json operator()(const FoolingPairClaim& c) const {
     RUNG_REQUIRE(c.proof.has_value() == (c.pair.label == ClaimLabel::forced), "proof goes with forced");
     Json claim = Json::object();
     add_pair(claim, c.pair, names);
-    if (c.proof) {
-      claim["proof"]["T"] = c.proof->T;
-      claim["proof"]["x0"] = c.proof->x0;
-      claim["proof"]["y"] = c.proof->y;
+    if (!c.proof) return claim;
+    if (const auto* transcripts = std::get_if<FoolingPairClaim::Transcripts>(&*c.proof)) {
+      claim["proof"]["T"] = transcripts->T;
+      claim["proof"]["x0"] = transcripts->x0;
+      claim["proof"]["y"] = transcripts->y;
+    } else {
+      claim["proof"]["partial_bits"] = std::get<FoolingPairClaim::PartialSums>(*c.proof).bits;
     }
     return claim;
   }

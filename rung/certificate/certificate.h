@@ -36,23 +36,29 @@ struct EndAlike {
 };
 
 struct CollisionClaim {
-  EndAlike pair;  // forced: the writer adds the task's alphabet
+  EndAlike pair;
   std::int64_t cut = 0;                           // positions
   std::vector<std::vector<std::int64_t>> states;  // per layer, after `cut` positions
   std::int64_t nominal_bits = 0;
+  std::optional<std::int64_t> alphabet = {};      // present iff forced: the values of one entry of the beginnings counted
 };
 struct SparsePairClaim {
   EndAlike pair;
   std::int64_t block = 0;
   std::vector<std::int64_t> key, value;               // the block's message
   std::vector<std::vector<std::int64_t>> selected;    // per group, increasing
-  std::optional<std::int64_t> message_bits;           // present iff forced
+  std::optional<std::int64_t> message_bits = {};      // present iff forced
+  std::optional<std::int64_t> values = {};            // present iff forced and the model has a position code
 };
 struct FoolingPairClaim {
   EndAlike pair;
-  struct Proof {
+  struct Transcripts {  // one full layer among recurrent ones, 2-SeqComp
     std::int64_t T = 0, x0 = 0, y = 0;
   };
+  struct PartialSums {  // one full layer alone
+    std::int64_t bits = 0;
+  };
+  using Proof = std::variant<Transcripts, PartialSums>;
   std::optional<Proof> proof;  // present iff forced
 };
 struct WrongAnswerClaim {

@@ -5,8 +5,10 @@
 namespace rung {
 
 std::string outcome_of_theorem(const std::string& id, const Architecture& architecture,
-                               const std::string& task, const TaskSizes& sizes, std::int64_t context) {
+                               const std::string& task, const TaskSizes& sizes, std::int64_t context,
+                               std::optional<std::int64_t> accumulator) {
   SettingOptions options;
+  options.accumulator = accumulator;
   options.context = context;
   const auto setting = make_setting(architecture, options);
   RUNG_REQUIRE(setting.ok(), "{}", setting.error().message);

@@ -10,8 +10,9 @@
 namespace rung {
 
 // "impossible", "vacuous here", ...: what this theorem says of the architecture on the task; empty when it
-// says nothing.
+// says nothing. `accumulator`: bits of the sums of full layers (--acc-bits); absent: rung bound's default.
 std::string outcome_of_theorem(const std::string& id, const Architecture& architecture,
-                               const std::string& task, const TaskSizes& sizes, std::int64_t context);
+                               const std::string& task, const TaskSizes& sizes, std::int64_t context,
+                               std::optional<std::int64_t> accumulator = {});
 
 }  // namespace rung

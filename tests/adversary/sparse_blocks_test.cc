@@ -74,15 +74,22 @@ TEST(sparse_blocks, are_confused_by_theorem_on_two_sum) {
 }
 
 TEST(sparse_blocks, are_confused_with_positions_and_on_other_tasks) {
-  for (const auto& [architecture, task] : std::vector<std::pair<const char*, std::shared_ptr<const Task>>>{
-           {"sparse(B=8,k=2,groups=2,heads=2,dim=2)", task_of("two-sum", {{"n", 64}})},
-           {"sparse(B=4,k=1,heads=1,dim=2)", task_of("eva", {{"n", 32}})},
-           {"sparse(B=4,k=1,heads=1,dim=2)+none", task_of("index", {{"n", 30}, {"sigma", 7}})}}) {
+  struct Case {
+    const char* architecture;
+    std::shared_ptr<const Task> task;
+    ClaimLabel label;
+  };
+  using enum ClaimLabel;
+  for (const auto& [architecture, task, label] : std::vector<Case>{
+           {"sparse(B=8,k=2,groups=2,heads=2,dim=2)", task_of("two-sum", {{"n", 64}}), forced},  // 129 - 62 of 129 values in 8 blocks
+           {"sparse(B=8,k=2,groups=2,heads=2,dim=2)", task_of("two-sum", {{"n", 48}}), found},   // of 97 in 6: not above 4
+           {"sparse(B=4,k=1,heads=1,dim=2)", task_of("eva", {{"n", 32}}), found},
+           {"sparse(B=4,k=1,heads=1,dim=2)+none", task_of("index", {{"n", 30}, {"sigma", 7}}), found}}) {
     const auto target = random_target({.architecture = architecture, .width = 4, .precision = 4}, task);
     const auto outcome = attack(target, "sparse-blocks", {.seconds = 60});
     ASSERT_TRUE(outcome);
     SCOPED_TRACE(architecture);
-    expect_sparse_pair(target, *outcome, ClaimLabel::found);
+    expect_sparse_pair(target, *outcome, label);
   }
 }
 

@@ -19,6 +19,17 @@ TEST(state_collision, cannot_break_a_model_that_keeps_everything) {
   EXPECT_EQ(outcome->verdict, AttackVerdict::inconclusive) << outcome->reason;
 }
 
+TEST(state_collision, stays_one_at_a_later_cut_where_it_is_forced) {
+  const auto task = task_of("eva", {{"n", 6}});
+  const auto target = random_target({.architecture = "linear(heads=1,dim=1)", .width = 2, .precision = 3}, task);
+  AttackOutcome outcome;
+  ASSERT_TRUE(collide_states(target, 2, {.seconds = 30}, outcome));  // 6^2 functions, 2^6 states; 6^6 after six
+  ASSERT_TRUE(outcome.certificate) << outcome.reason;
+  const auto& claim = std::get<CollisionClaim>(outcome.certificate->claim);
+  EXPECT_EQ(claim.cut, 6);
+  EXPECT_EQ(claim.alphabet, 6);
+}
+
 TEST(state_collision, finds_the_cut_where_something_must_be_remembered) {
   // Of a string and its copy only the first half matters; before the last symbol nearly nothing does.
   const auto target = random_target({.architecture = "linear(heads=1,dim=1)", .width = 2, .precision = 3},
@@ -27,6 +38,8 @@ TEST(state_collision, finds_the_cut_where_something_must_be_remembered) {
   ASSERT_TRUE(outcome);
   ASSERT_EQ(outcome->verdict, AttackVerdict::refuted) << outcome->reason;
   const auto& claim = std::get<CollisionClaim>(outcome->certificate->claim);
+  EXPECT_EQ(claim.cut, 8);  // 2^8 strings, 2^6 states
+  EXPECT_EQ(claim.pair.label, ClaimLabel::forced);
   const auto one = states_after(target, claim.pair.first, claim.cut),
              two = states_after(target, claim.pair.second, claim.cut);
   ASSERT_TRUE(one && two);

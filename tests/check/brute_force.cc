@@ -11,26 +11,17 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-CertifiedTask certified(const Task& task) {
-  CertifiedTask out{std::string(task.name()), {}, {}, {}};
-  const auto size = task.size();
-  for (const auto& [key, value] : size.items()) out.size[key] = value.get<std::int64_t>();
-  out.options = task.options();
-  for (const auto& field : task.fields()) out.field_names.push_back(field.name);
-  return out;
-}
-
 }  // namespace
 
-std::shared_ptr<const Task> task_of(const std::string& name, const TaskSizes& sizes) {
-  auto task = make_task(name, sizes);
+std::shared_ptr<const Task> task_of(const std::string& name, const TaskSizes& sizes, const std::map<std::string, std::string>& options) {
+  auto task = make_task(name, sizes, options);
   RUNG_REQUIRE(task.ok(), "{}", task.error().message);
   return std::shared_ptr<const Task>(std::move(*task));
 }
 
 Issued issue(const std::string& name, const Weights* weights, const Task& task, Claim claim) {
   Issued out{name, "", weights ? model_bytes(*weights) : ""};
-  const Certificate certificate{weights ? sha256(out.model) : "", certified(task), std::move(claim), {{"method", "brute force"}}};
+  const Certificate certificate{weights ? sha256(out.model) : "", certified_task(task), std::move(claim), {{"method", "brute force"}}};
   out.certificate = certificate_text(certificate);
   if (weights) out.weights = *weights;
   return out;
@@ -93,12 +84,13 @@ Weights random_model(const std::string& line, const Task& task, std::int64_t wid
   d.vocabulary = model.fields[0].size;
   const auto answer = task.answer_spec();
   model.output = {OutputSpec::Kind::logits, answer.kind == AnswerSpec::Kind::boolean ? 2 : answer.size, 0};
+  if (answer.kind == AnswerSpec::Kind::vector) model.output = {OutputSpec::Kind::vector, answer.size, answer.fraction};
   auto weights = random_weights(model);
   RUNG_REQUIRE(weights.ok(), "{}", weights.error().message);
   return std::move(*weights);
 }
 
-Issued brute_force_collision(const std::string& name, const Weights& weights, const Task& task, std::int64_t cut, ClaimLabel label) {
+Issued brute_force_collision(const std::string& name, const Weights& weights, const Task& task, std::int64_t cut, std::optional<std::int64_t> alphabet) {
   const auto machine = machine_of(weights, task);
   using States = std::vector<Numbers>;
   std::map<std::pair<States, Numbers>, Instance> seen;  // by the states after the cut, what follows it, and how it ends
@@ -117,7 +109,8 @@ Issued brute_force_collision(const std::string& name, const Weights& weights, co
     std::int64_t numbers = 0;
     for (const auto& layer : states) numbers += static_cast<std::int64_t>(layer.size());
     const std::int64_t bits = weights.architecture.dimensions.accumulator_bits.value_or(weights.architecture.dimensions.precision.bits);
-    CollisionClaim claim{end_alike(*machine, task, first->second.prompt, instance.prompt, label), cut, states, numbers * bits};
+    const auto label = alphabet ? ClaimLabel::forced : ClaimLabel::found;
+    CollisionClaim claim{end_alike(*machine, task, first->second.prompt, instance.prompt, label), cut, states, numbers * bits, alphabet};
     found = issue(name, &weights, task, claim);
     return false;
   });

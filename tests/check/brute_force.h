@@ -20,7 +20,7 @@ struct Issued {
   std::optional<Weights> weights = {};
 };
 
-std::shared_ptr<const Task> task_of(const std::string& name, const TaskSizes& sizes);
+std::shared_ptr<const Task> task_of(const std::string& name, const TaskSizes& sizes, const std::map<std::string, std::string>& options = {});
 std::unique_ptr<Machine> machine_of(const Weights& weights, const Task& task);
 Readout last_readout(const Machine& machine, const Prompt& prompt);
 // REQUIRES that both prompts end in the same activation.
@@ -34,7 +34,8 @@ Weights random_model(const std::string& line, const Task& task, std::int64_t wid
 // The first of its kind in the order of the task's prompts. REQUIRES that there is one.
 Issued wrong_answer(const std::string& name, const Weights& weights, const Task& task);
 Issued fooling_pair(const std::string& name, const Weights& weights, const Task& task);
-// Two different beginnings of `cut` positions with equal states and an answer that tells them apart.
-Issued brute_force_collision(const std::string& name, const Weights& weights, const Task& task, std::int64_t cut, ClaimLabel label);
+// Two different beginnings of `cut` positions with equal states and an answer that tells them apart; forced where an alphabet
+// is given.
+Issued brute_force_collision(const std::string& name, const Weights& weights, const Task& task, std::int64_t cut, std::optional<std::int64_t> alphabet);
 
 }  // namespace rung

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/check/forced_cases.h"
 #include "tests/check/issued.h"
 #include "tests/check/verdict_of.h"
 
@@ -80,6 +81,13 @@ TEST(certificate_check, DISABLED_writes_the_examples) {
     document = nlohmann::json::parse(issued.certificate);
     document["task"]["size"]["n"] = std::int64_t{1} << 31;
     std::ofstream(folder / "invalid" / (issued.name + ".exhausted.json")) << document.dump(1) << "\n";
+  }
+  for (const auto& [bites, below] : forced_cases()) {  // one step below where the count reaches
+    std::ofstream(folder / "valid" / (bites.name + ".json")) << bites.certificate;
+    std::ofstream(folder / "valid" / (bites.name + ".safetensors"), std::ios::binary) << bites.model;
+    std::ofstream(folder / "invalid" / (bites.name + ".rejected.json")) << twin(bites);
+    std::ofstream(folder / "invalid" / (below.name + ".rejected.json")) << below.certificate;
+    std::ofstream(folder / "invalid" / (below.name + ".rejected.safetensors"), std::ios::binary) << below.model;
   }
 }
 

@@ -1,11 +1,14 @@
 #include "tests/check/issued.h"
 
 #include "rung/constructions/construction.h"
+#include "tests/check/forced_cases.h"
 
 namespace rung {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
+
+constexpr std::size_t kLongestMutated = 3000;  // bytes: every field of every certificate is changed, and the model run again
 
 // All weights zero but those of the score table: everything ends alike, and the counting holds all the same.
 Issued forced_fooling_pair() {
@@ -16,7 +19,7 @@ Issued forced_fooling_pair() {
   weights.tensors["layers.1.o.weight"] = integer_tensor({2, 1}, std::vector<std::int64_t>{0, 0});
   Prompt first = task->generate(Variant::uniform, 1, 0).prompt, second = first;
   for (std::int64_t i = 0; i < 32; ++i) second.fields[0][static_cast<std::size_t>(i)] = (first.token(i) + 1) % 32;
-  FoolingPairClaim claim{end_alike(*machine_of(weights, *task), *task, first, second, ClaimLabel::forced), FoolingPairClaim::Proof{4, 2, 4}};
+  FoolingPairClaim claim{end_alike(*machine_of(weights, *task), *task, first, second, ClaimLabel::forced), FoolingPairClaim::Transcripts{4, 2, 4}};
   return issue("seqcomp-forced-fooling-pair", &weights, *task, claim);
 }
 
@@ -121,14 +124,14 @@ const std::vector<Issued>& issued_certificates() {
     const auto eva = task_of("eva", {{"n", 4}}), index = task_of("index", {{"n", 8}, {"sigma", 2}}),
                retrieval = task_of("retrieval", {{"n", 2}, {"D", 1}, {"sigma", 2}}), seqcomp = task_of("seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}});
     const std::string linear = "linear(heads=1,dim=1,normalised=no,feature=identity)";
-    return std::vector<Issued>{
+    std::vector<Issued> issued{
         wrong_answer("eva-wrong-answer", random_model("gdelta(heads=1,dim=2)", *eva, 4, 6, 1), *eva),
         wrong_answer("retrieval-wrong-answer", random_model("mamba2(heads=1,dim=2,state=2)", *retrieval, 4, 6, 1), *retrieval),
-        brute_force_collision("eva-collision", random_model(linear + "*2", *eva, 3, 4, 1), *eva, 4, ClaimLabel::found),
-        brute_force_collision("eva-forced-collision", random_model(linear, *eva, 3, 3, 1), *eva, 4, ClaimLabel::forced),
-        brute_force_collision("eva-late-collision", random_model("delta(heads=1,dim=1)", *eva, 3, 4, 2), *eva, 5, ClaimLabel::found),
+        brute_force_collision("eva-collision", random_model(linear + "*2", *eva, 3, 4, 1), *eva, 4, {}),
+        brute_force_collision("eva-forced-collision", random_model(linear, *eva, 3, 3, 1), *eva, 4, 4),
+        brute_force_collision("eva-late-collision", random_model("delta(heads=1,dim=1)", *eva, 3, 4, 2), *eva, 5, {}),
         brute_force_collision("index-forced-loglinear-collision",
-                              random_model("loglinear(heads=1,dim=1,vdim=1)", *index, 3, 4, 5), *index, 8, ClaimLabel::forced),
+                              random_model("loglinear(heads=1,dim=1,vdim=1)", *index, 3, 4, 5), *index, 8, 2),
         sparse_pair(ClaimLabel::found),
         sparse_pair(ClaimLabel::forced),
         fooling_pair("seqcomp-fooling-pair", random_model("full(heads=1,dim=2)+linear(heads=1,dim=1)", *seqcomp, 3, 5, 1), *seqcomp),
@@ -138,6 +141,9 @@ const std::vector<Issued>& issued_certificates() {
         capacity(false),
         capacity(true),
     };
+    for (const auto& forced : forced_cases())
+      if (forced.bites.certificate.size() <= kLongestMutated) issued.push_back(forced.bites);
+    return issued;
   }();
   return all;
 }

@@ -21,7 +21,7 @@ int main(int count, char** words) {
   if (count != 4) return 2;
   const auto weights = read_weights(words[2]);
   if (!weights) return std::fprintf(stderr, "%s\n", weights.error().message.c_str()), 2;
-  Issued issued = what == "collision" ? brute_force_collision(what, *weights, *eva, 4, ClaimLabel::found) : fooling_pair(what, *weights, *seqcomp);
+  Issued issued = what == "collision" ? brute_force_collision(what, *weights, *eva, 4, {}) : fooling_pair(what, *weights, *seqcomp);
   // The file as it is on disk, not as this program would write it.
   const auto hash = file_sha256(words[2]);
   if (!hash || *hash != sha256(issued.model)) return std::fprintf(stderr, "another model file\n"), 2;
