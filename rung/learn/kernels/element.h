@@ -33,6 +33,9 @@ RUNG_HOST_DEVICE inline float to_float(Bf16 x) {
 
 RUNG_HOST_DEVICE inline void store(float& place, float x) { place = x; }
 RUNG_HOST_DEVICE inline void store(Bf16& place, float x) {
+#if defined(__CUDA_ARCH__)
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(place.bits) : "f"(x));
+#else
   union {
     float value;
     std::uint32_t bits;
@@ -42,6 +45,7 @@ RUNG_HOST_DEVICE inline void store(Bf16& place, float x) {
   // A NaN must not round to infinity: it keeps its upper half, made quiet.
   place.bits =
       static_cast<std::uint16_t>((u.bits & 0x7FFFFFFFu) > 0x7F800000u ? (u.bits >> 16) | 0x40u : rounded);
+#endif
 }
 
 // Vectors [N, T, H, size] inside a larger buffer, as the slices of a fused projection are: the H vectors of a

@@ -77,7 +77,7 @@ RUNG_KERNEL_INLINE void forward_head(const Head& at, const MutableSlice& y, floa
       }
       const float beta = at.inputs->beta[at.scalar(t)];
       for (int r = 0; r < W; ++r) u[r] = v[r] - decay * out[r];
-      if (error) std::copy(u, u + dv, error + at.scalar(t) * dv);
+      if (error) save(error + at.scalar(t) * dv, u, dv);
       for (int r = 0; r < W; ++r) u[r] *= beta;
     } else {
       for (int r = 0; r < W; ++r) u[r] = v[r];
@@ -149,7 +149,7 @@ RUNG_KERNEL_INLINE void reverse_values(const Head& at, const float* error, const
         const float kc = k[c];
         for (int r = 0; r < W; ++r) s[r] = decay * (s[r] - de[r] * kc);
       }
-      std::copy(de, de + dv, handed.de + t * dv);
+      save(handed.de + t * dv, de, dv);
     } else {
       if (at.inputs->log_decay) {
         load(v, row<T>(at.inputs->v, at, t, dv), dv);
@@ -177,7 +177,7 @@ RUNG_KERNEL_INLINE void load_update(const Head& at, const float* error, std::int
 }
 
 // Reverse with G by value, then forward with S by value; W is key_size padded. dk, dq, the decay's gradient.
-template <class T, int W>
+template <class T, bool Delta, int W>
 RUNG_KERNEL_INLINE void reverse_keys(const Head& at, const float* error, const Slice& dy,
                                      const RecurrenceGradients& gradients, const Handed& handed,
                                      float* carried, float* key_gradient) {
@@ -192,7 +192,7 @@ RUNG_KERNEL_INLINE void reverse_keys(const Head& at, const float* error, const S
     load(g, row<T>(dy, at, t, dv), dv);
     load_update<T>(at, error, t, u);
     const float decay = at.decay(t);
-    if (shape.delta) std::copy_n(handed.de + t * dv, dv, de);
+    if (Delta) load(de, handed.de + t * dv, dv);
     for (int c = 0; c < W; ++c) dk_row[c] = 0.0f;
     for (std::int64_t r = 0; r < dv; r += kStep) {
       float* s = carried + r * W;
@@ -203,13 +203,13 @@ RUNG_KERNEL_INLINE void reverse_keys(const Head& at, const float* error, const S
         const float t0 = s[c] + g0 * q[c], t1 = s[W + c] + g1 * q[c];
         const float t2 = s[2 * W + c] + g2 * q[c], t3 = s[3 * W + c] + g3 * q[c];
         dk_row[c] += (t0 * u0 + t1 * u1) + (t2 * u2 + t3 * u3);
-        s[c] = decay * (t0 - e0 * k[c]);
-        s[W + c] = decay * (t1 - e1 * k[c]);
-        s[2 * W + c] = decay * (t2 - e2 * k[c]);
-        s[3 * W + c] = decay * (t3 - e3 * k[c]);
+        s[c] = decay * (Delta ? t0 - e0 * k[c] : t0);
+        s[W + c] = decay * (Delta ? t1 - e1 * k[c] : t1);
+        s[2 * W + c] = decay * (Delta ? t2 - e2 * k[c] : t2);
+        s[3 * W + c] = decay * (Delta ? t3 - e3 * k[c] : t3);
       }
     }
-    std::copy(dk_row, dk_row + dk, key_gradient + t * dk);
+    save(key_gradient + t * dk, dk_row, dk);
   }
   std::fill(carried, carried + (dv + kStep - 1) * W, 0.0f);
   for (std::int64_t t = 0; t < shape.positions; ++t) {
@@ -217,7 +217,7 @@ RUNG_KERNEL_INLINE void reverse_keys(const Head& at, const float* error, const S
     load(g, row<T>(dy, at, t, dv), dv);
     load_update<T>(at, error, t, u);
     const float decay = at.decay(t);
-    if (shape.delta) std::copy_n(handed.de + t * dv, dv, de);
+    if (Delta) load(de, handed.de + t * dv, dv);
     for (int c = 0; c < W; ++c) dq[c] = dk_row[c] = 0.0f;
     for (std::int64_t r = 0; r < dv; r += kStep) {
       float* s = carried + r * W;
@@ -227,7 +227,7 @@ RUNG_KERNEL_INLINE void reverse_keys(const Head& at, const float* error, const S
       for (int c = 0; c < W; ++c) {
         const float t0 = decay * s[c], t1 = decay * s[W + c], t2 = decay * s[2 * W + c],
                     t3 = decay * s[3 * W + c];
-        dk_row[c] += (t0 * e0 + t1 * e1) + (t2 * e2 + t3 * e3);
+        if (Delta) dk_row[c] += (t0 * e0 + t1 * e1) + (t2 * e2 + t3 * e3);
         s[c] = t0 + u0 * k[c];
         s[W + c] = t1 + u1 * k[c];
         s[2 * W + c] = t2 + u2 * k[c];
@@ -288,13 +288,25 @@ RUNG_KERNEL_CLONES void keys_f32(const Head& at, const float* error, const Slice
                                  const RecurrenceGradients& out, const Handed& handed, float* carried,
                                  float* key_gradient) {
   RUNG_BY_WIDTH(at.shape->key_size,
-                (reverse_keys<float, kWidth>(at, error, dy, out, handed, carried, key_gradient)));
+                (reverse_keys<float, false, kWidth>(at, error, dy, out, handed, carried, key_gradient)));
+}
+RUNG_KERNEL_CLONES void keys_delta_f32(const Head& at, const float* error, const Slice& dy,
+                                       const RecurrenceGradients& out, const Handed& handed, float* carried,
+                                       float* key_gradient) {
+  RUNG_BY_WIDTH(at.shape->key_size,
+                (reverse_keys<float, true, kWidth>(at, error, dy, out, handed, carried, key_gradient)));
 }
 RUNG_KERNEL_CLONES void keys_bf16(const Head& at, const float* error, const Slice& dy,
                                   const RecurrenceGradients& out, const Handed& handed, float* carried,
                                   float* key_gradient) {
   RUNG_BY_WIDTH(at.shape->key_size,
-                (reverse_keys<Bf16, kWidth>(at, error, dy, out, handed, carried, key_gradient)));
+                (reverse_keys<Bf16, false, kWidth>(at, error, dy, out, handed, carried, key_gradient)));
+}
+RUNG_KERNEL_CLONES void keys_delta_bf16(const Head& at, const float* error, const Slice& dy,
+                                        const RecurrenceGradients& out, const Handed& handed, float* carried,
+                                        float* key_gradient) {
+  RUNG_BY_WIDTH(at.shape->key_size,
+                (reverse_keys<Bf16, true, kWidth>(at, error, dy, out, handed, carried, key_gradient)));
 }
 #undef RUNG_BY_WIDTH
 
@@ -333,11 +345,12 @@ void matrix_recurrence_backward(const RecurrenceShape& shape, const RecurrenceIn
   std::vector<float> inner(static_cast<std::size_t>(length));
   const Handed handed{de.data(), inner.data()};
   const bool wide = shape.element == Element::f32;
+  const auto keys = shape.delta ? (wide ? keys_delta_f32 : keys_delta_bf16) : (wide ? keys_f32 : keys_bf16);
   for (std::int64_t n = 0; n < shape.sequences; ++n)
     for (std::int64_t h = 0; h < shape.heads; ++h) {
       const Head at{&shape, &inputs, n, h};
       (wide ? values_f32 : values_bf16)(at, error, dy, gradients, handed, carried.data());
-      (wide ? keys_f32 : keys_bf16)(at, error, dy, gradients, handed, carried.data(), key_gradient.data());
+      keys(at, error, dy, gradients, handed, carried.data(), key_gradient.data());
       if (!inputs.log_decay) continue;
       float total = 0.0f;
       for (std::int64_t t = length - 1; t >= 0; --t) {
