@@ -1,8 +1,8 @@
-// One thread, one head after another. Two layouts of a matrix serve the two products without a horizontal
-// sum: "by key"
-// ([key][value], products with k and q) and "by value" ([value][key], products with u and dy). The inner
-// dimension is padded with zeros to a width the compiler knows; the outer one is taken four at a time, so
-// that a sum is fetched and put back every fourth time only.
+// One thread, one head after another. A head's vectors are unpacked once, to float32 rows padded with zeros
+// to a width that the compiler knows. Two layouts of a matrix then serve the two kinds of product without a
+// horizontal sum: "by key" ([key][value], products with k and q) and "by value" ([value][key], products with
+// u and dy). The inner dimension is a vector; the outer one is taken four at a time, so that a sum is fetched
+// and put back every fourth time only.
 #include "rung/learn/kernels/matrix_recurrence.h"
 
 #include <algorithm>
@@ -15,254 +15,319 @@
 namespace rung::kernels {
 namespace {
 
-// Where one head of one sequence stands.
-struct Head {
-  const RecurrenceShape* shape;
-  const RecurrenceInputs* inputs;
-  std::int64_t sequence, head;
-  std::int64_t scalar(std::int64_t t) const {
-    return (sequence * shape->positions + t) * shape->heads + head;
+constexpr int kWidest = 256;  // dk, dv
+constexpr int kStep = 4;      // outer rows at a time; every width is a multiple
+
+// The width that a vector of `size` numbers is padded to.
+std::int64_t padded(std::int64_t size) {
+  std::int64_t width = 8;
+  while (width < size) width *= 2;
+  return width;
+}
+
+// Numbers that begin at a cache line: a vector that straddles two costs twice.
+class Numbers {
+ public:
+  void assign(std::int64_t count, float value) {
+    lines_.resize(static_cast<std::size_t>((count + kLine - 1) / kLine));
+    count_ = count;
+    fill(value);
   }
-  float decay(std::int64_t t) const {
-    return inputs->log_decay ? std::exp(inputs->log_decay[scalar(t)]) : 1.0f;
-  }
+  void fill(float value) { std::fill(data(), data() + count_, value); }
+  float* data() { return reinterpret_cast<float*>(lines_.data()); }
+  float& operator[](std::int64_t i) { return data()[i]; }
+
+ private:
+  static constexpr std::int64_t kLine = 16;
+  struct alignas(64) Line {
+    float numbers[kLine];
+  };
+  std::vector<Line> lines_;
+  std::int64_t count_ = 0;
 };
 
 template <class T>
-RUNG_KERNEL_INLINE const T* row(const Slice& slice, const Head& at, std::int64_t t, std::int64_t size) {
-  return static_cast<const T*>(slice.data) + at.sequence * slice.sequence_stride + t * slice.position_stride +
-         at.head * size;
+RUNG_KERNEL_INLINE void unpack_rows(const T* from, std::int64_t stride, std::int64_t rows, std::int64_t size,
+                                    std::int64_t width, float* to) {
+  for (std::int64_t t = 0; t < rows; ++t)
+    for (std::int64_t c = 0; c < size; ++c) to[t * width + c] = to_float(from[t * stride + c]);
 }
 template <class T>
-RUNG_KERNEL_INLINE T* row(const MutableSlice& slice, const Head& at, std::int64_t t, std::int64_t size) {
-  return static_cast<T*>(slice.data) + at.sequence * slice.sequence_stride + t * slice.position_stride +
-         at.head * size;
+RUNG_KERNEL_INLINE void pack_rows(T* to, std::int64_t stride, std::int64_t rows, std::int64_t size,
+                                  std::int64_t width, const float* from) {
+  for (std::int64_t t = 0; t < rows; ++t)
+    for (std::int64_t c = 0; c < size; ++c) store(to[t * stride + c], from[t * width + c]);
 }
-template <class T>
-RUNG_KERNEL_INLINE void load(float* to, const T* from, std::int64_t size) {
-  for (std::int64_t i = 0; i < size; ++i) to[i] = to_float(from[i]);
+RUNG_KERNEL_CLONES void unpack(Element element, const void* from, std::int64_t stride, std::int64_t rows,
+                               std::int64_t size, std::int64_t width, float* to) {
+  if (element == Element::f32)
+    unpack_rows(static_cast<const float*>(from), stride, rows, size, width, to);
+  else
+    unpack_rows(static_cast<const Bf16*>(from), stride, rows, size, width, to);
 }
-template <class T>
-RUNG_KERNEL_INLINE void save(T* to, const float* from, std::int64_t size) {
-  for (std::int64_t i = 0; i < size; ++i) store(to[i], from[i]);
+RUNG_KERNEL_CLONES void pack(Element element, void* to, std::int64_t stride, std::int64_t rows,
+                             std::int64_t size, std::int64_t width, const float* from) {
+  if (element == Element::f32)
+    pack_rows(static_cast<float*>(to), stride, rows, size, width, from);
+  else
+    pack_rows(static_cast<Bf16*>(to), stride, rows, size, width, from);
 }
 
-constexpr int kWidest = 256;  // dk, dv
-constexpr int kStep = 4;      // outer rows at a time; kWidest is a multiple
+// One vector a position, of one head: float32, padded with zeros. Where the tensor itself is that, it is used
+// in place.
+class Rows {
+ public:
+  Rows(Element element, std::int64_t length, std::int64_t size)
+      : element_(element), length_(length), size_(size), width_(padded(size)) {
+    if (!in_place()) own_.assign(length * width_, 0.0f);
+  }
+  float* at(std::int64_t t) { return data_ + t * stride_; }
 
+  void read(const Slice& slice, std::int64_t n, std::int64_t h) {
+    place({const_cast<void*>(slice.data), slice.sequence_stride, slice.position_stride}, n, h);
+    if (!in_place()) unpack(element_, outside_, outside_stride_, length_, size_, width_, data_);
+  }
+  void begin(const MutableSlice& slice, std::int64_t n, std::int64_t h) { place(slice, n, h); }
+  // What was written between begin and end is in the slice.
+  void end() {
+    if (!in_place()) pack(element_, outside_, outside_stride_, length_, size_, width_, data_);
+  }
+
+ private:
+  bool in_place() const { return element_ == Element::f32 && size_ == width_; }
+  void place(const MutableSlice& slice, std::int64_t n, std::int64_t h) {
+    outside_ = static_cast<unsigned char*>(slice.data) +
+               (n * slice.sequence_stride + h * size_) * element_size(element_);
+    outside_stride_ = slice.position_stride;
+    data_ = in_place() ? static_cast<float*>(outside_) : own_.data();
+    stride_ = in_place() ? outside_stride_ : width_;
+  }
+
+  Element element_;
+  std::int64_t length_, size_, width_, stride_ = 0, outside_stride_ = 0;
+  void* outside_ = nullptr;
+  float* data_ = nullptr;
+  Numbers own_;
+};
+
+// One head of one sequence.
+struct Head {
+  std::int64_t length, key_width, value_width;
+  Rows q, k, dq, dk;     // [T, dk]
+  Rows v, e, y, dy, dv;  // [T, dv]; e: delta
+  Numbers decay, beta;   // [T]; 1 where there is none
+  Numbers dbeta, inner;  // [T]; inner: q . dq - v . dv
+  Numbers matrix;        // the state or its gradient, in either layout
+
+  Head(const RecurrenceShape& shape, bool backward)
+      : length(shape.positions),
+        key_width(padded(shape.key_size)),
+        value_width(padded(shape.value_size)),
+        q(shape.element, length, shape.key_size),
+        k(q),
+        dq(q),
+        dk(q),
+        v(shape.element, length, shape.value_size),
+        e(Element::f32, length, shape.value_size),
+        y(v),
+        dy(v),
+        dv(v) {
+    for (auto* scalars : {&decay, &beta}) scalars->assign(length, 1.0f);
+    matrix.assign(key_width * value_width, 0.0f);
+    if (!backward) return;
+    for (auto* scalars : {&dbeta, &inner}) scalars->assign(length, 0.0f);
+  }
+};
+
+// Into an array of the function's own, which the compiler knows that no matrix overlaps.
+template <int W>
+RUNG_KERNEL_INLINE void copy(float (&to)[W], const float* from) {
+  for (int i = 0; i < W; ++i) to[i] = from[i];
+}
 // sum_i s[i][r] * f[i] over the four rows s.
 template <int W>
-RUNG_KERNEL_INLINE float combine(const float* s, int r, float f0, float f1, float f2, float f3) {
-  return (s[r] * f0 + s[W + r] * f1) + (s[2 * W + r] * f2 + s[3 * W + r] * f3);
+RUNG_KERNEL_INLINE float combine(const float* s, int r, const float* f) {
+  return (s[r] * f[0] + s[W + r] * f[1]) + (s[2 * W + r] * f[2] + s[3 * W + r] * f[3]);
 }
 
-// Forward with the state by key; W is value_size padded.
-template <class T, int W>
-RUNG_KERNEL_INLINE void forward_head(const Head& at, const MutableSlice& y, float* error, float* state) {
-  const RecurrenceShape& shape = *at.shape;
-  const std::int64_t dk = shape.key_size, dv = shape.value_size;
-  alignas(64) float q[kWidest] = {}, k[kWidest] = {}, v[W] = {}, u[W], out[W];
-  std::fill(state, state + (dk + kStep - 1) * W, 0.0f);
-  for (std::int64_t t = 0; t < shape.positions; ++t) {
-    load(q, row<T>(at.inputs->q, at, t, dk), dk);
-    load(k, row<T>(at.inputs->k, at, t, dk), dk);
-    load(v, row<T>(at.inputs->v, at, t, dv), dv);
-    const float decay = at.decay(t);
-    if (shape.delta) {
-      for (int r = 0; r < W; ++r) out[r] = 0.0f;
-      for (std::int64_t c = 0; c < dk; c += kStep) {
-        const float* s = state + c * W;
-        const float k0 = k[c], k1 = k[c + 1], k2 = k[c + 2], k3 = k[c + 3];
-        for (int r = 0; r < W; ++r) out[r] += combine<W>(s, r, k0, k1, k2, k3);
+// Forward, the state by key; W = V.
+template <int W>
+RUNG_KERNEL_INLINE void forward_pass(Head& head, bool delta) {
+  alignas(64) float u[W], sum[W];
+  float* state = head.matrix.data();
+  head.matrix.fill(0.0f);
+  for (std::int64_t t = 0; t < head.length; ++t) {
+    const float* q = head.q.at(t);
+    const float* k = head.k.at(t);
+    const float* v = head.v.at(t);
+    const float decay = head.decay[t], beta = head.beta[t];
+    copy<W>(u, v);
+    if (delta) {
+      float* e = head.e.at(t);
+      for (int r = 0; r < W; ++r) sum[r] = 0.0f;
+      for (std::int64_t c = 0; c < head.key_width; c += kStep) {
+        const float f[kStep] = {k[c], k[c + 1], k[c + 2], k[c + 3]};
+        for (int r = 0; r < W; ++r) sum[r] += combine<W>(state + c * W, r, f);
       }
-      const float beta = at.inputs->beta[at.scalar(t)];
-      for (int r = 0; r < W; ++r) u[r] = v[r] - decay * out[r];
-      if (error) save(error + at.scalar(t) * dv, u, dv);
-      for (int r = 0; r < W; ++r) u[r] *= beta;
-    } else {
-      for (int r = 0; r < W; ++r) u[r] = v[r];
+      for (int r = 0; r < W; ++r) {
+        e[r] = v[r] - decay * sum[r];
+        u[r] = beta * e[r];
+      }
     }
-    for (int r = 0; r < W; ++r) out[r] = 0.0f;
-    for (std::int64_t c = 0; c < dk; c += kStep) {
+    for (int r = 0; r < W; ++r) sum[r] = 0.0f;
+    for (std::int64_t c = 0; c < head.key_width; c += kStep) {
       float* s = state + c * W;
-      const float k0 = k[c], k1 = k[c + 1], k2 = k[c + 2], k3 = k[c + 3];
-      const float q0 = q[c], q1 = q[c + 1], q2 = q[c + 2], q3 = q[c + 3];
+      const float f[kStep] = {k[c], k[c + 1], k[c + 2], k[c + 3]},
+                  g[kStep] = {q[c], q[c + 1], q[c + 2], q[c + 3]};
       for (int r = 0; r < W; ++r) {
-        s[r] = decay * s[r] + u[r] * k0;
-        s[W + r] = decay * s[W + r] + u[r] * k1;
-        s[2 * W + r] = decay * s[2 * W + r] + u[r] * k2;
-        s[3 * W + r] = decay * s[3 * W + r] + u[r] * k3;
-        out[r] += combine<W>(s, r, q0, q1, q2, q3);
+        s[r] = decay * s[r] + u[r] * f[0];
+        s[W + r] = decay * s[W + r] + u[r] * f[1];
+        s[2 * W + r] = decay * s[2 * W + r] + u[r] * f[2];
+        s[3 * W + r] = decay * s[3 * W + r] + u[r] * f[3];
+        sum[r] += combine<W>(s, r, g);
       }
     }
-    save(row<T>(y, at, t, dv), out, dv);
+    float* y = head.y.at(t);
+    for (int r = 0; r < W; ++r) y[r] = sum[r];
   }
 }
 
-// What the passes of one head's backward hand on, [T] and [T, dv].
-struct Handed {
-  float *de, *inner;  // de for delta; inner: the terms of the decay's gradient
-};
-
-// Reverse with G by key; W is value_size padded. du, de, dv, dbeta.
-template <class T, int W>
-RUNG_KERNEL_INLINE void reverse_values(const Head& at, const float* error, const Slice& dy,
-                                       const RecurrenceGradients& gradients, const Handed& handed,
-                                       float* carried) {
-  const RecurrenceShape& shape = *at.shape;
-  const std::int64_t dk = shape.key_size, dv = shape.value_size;
-  alignas(64) float q[kWidest] = {}, k[kWidest] = {}, v[W] = {}, g[W] = {}, du[W], de[W];
-  std::fill(carried, carried + (dk + kStep - 1) * W, 0.0f);
-  for (std::int64_t t = shape.positions - 1; t >= 0; --t) {
-    load(q, row<T>(at.inputs->q, at, t, dk), dk);
-    load(k, row<T>(at.inputs->k, at, t, dk), dk);
-    load(g, row<T>(dy, at, t, dv), dv);
+// Reverse, G by key; W = V: du, de, dbeta, -v . dv.
+template <int W>
+RUNG_KERNEL_INLINE void reverse_values(Head& head, bool delta) {
+  alignas(64) float dy[W], du[W], de[W];
+  float* flow = head.matrix.data();
+  head.matrix.fill(0.0f);
+  for (std::int64_t t = head.length - 1; t >= 0; --t) {
+    const float* q = head.q.at(t);
+    const float* k = head.k.at(t);
+    const float* v = head.v.at(t);
+    const float decay = head.decay[t], beta = head.beta[t];
+    copy<W>(dy, head.dy.at(t));
     for (int r = 0; r < W; ++r) du[r] = 0.0f;
-    for (std::int64_t c = 0; c < dk; c += kStep) {
-      float* s = carried + c * W;
-      const float k0 = k[c], k1 = k[c + 1], k2 = k[c + 2], k3 = k[c + 3];
-      const float q0 = q[c], q1 = q[c + 1], q2 = q[c + 2], q3 = q[c + 3];
+    for (std::int64_t c = 0; c < head.key_width; c += kStep) {
+      float* s = flow + c * W;
+      const float f[kStep] = {k[c], k[c + 1], k[c + 2], k[c + 3]},
+                  g[kStep] = {q[c], q[c + 1], q[c + 2], q[c + 3]};
       for (int r = 0; r < W; ++r) {
-        s[r] += g[r] * q0;
-        s[W + r] += g[r] * q1;
-        s[2 * W + r] += g[r] * q2;
-        s[3 * W + r] += g[r] * q3;
-        du[r] += combine<W>(s, r, k0, k1, k2, k3);
+        s[r] += dy[r] * g[0];
+        s[W + r] += dy[r] * g[1];
+        s[2 * W + r] += dy[r] * g[2];
+        s[3 * W + r] += dy[r] * g[3];
+        du[r] += combine<W>(s, r, f);
       }
     }
-    const float decay = at.decay(t);
-    const std::int64_t scalar = at.scalar(t);
-    float inner = 0.0f;
-    if (shape.delta) {
-      const float beta = at.inputs->beta[scalar];
-      for (int r = 0; r < W; ++r) de[r] = beta * du[r];
-      load(v, row<T>(at.inputs->v, at, t, dv), dv);
-      const float* e = error + scalar * dv;
-      float dbeta = 0.0f;
+    for (int r = 0; r < W; ++r) de[r] = beta * du[r];
+    if (delta) {
+      for (std::int64_t c = 0; c < head.key_width; ++c) {
+        float* s = flow + c * W;
+        for (int r = 0; r < W; ++r) s[r] = decay * (s[r] - de[r] * k[c]);
+      }
+    } else if (decay != 1.0f) {
+      for (std::int64_t i = 0; i < head.key_width * W; ++i) flow[i] *= decay;
+    }
+    float inner = 0.0f, dbeta = 0.0f;
+#pragma omp simd reduction(+ : inner)
+    for (int r = 0; r < W; ++r) inner += de[r] * v[r];
+    head.inner[t] = -inner;
+    if (delta) {
+      const float* e = head.e.at(t);
 #pragma omp simd reduction(+ : dbeta)
-      for (std::int64_t r = 0; r < dv; ++r) dbeta += du[r] * e[r];
-#pragma omp simd reduction(+ : inner)
-      for (std::int64_t r = 0; r < dv; ++r) inner += de[r] * v[r];
-      gradients.dbeta[scalar] = dbeta;
-      for (std::int64_t c = 0; c < dk; ++c) {
-        float* s = carried + c * W;
-        const float kc = k[c];
-        for (int r = 0; r < W; ++r) s[r] = decay * (s[r] - de[r] * kc);
-      }
-      save(handed.de + t * dv, de, dv);
-    } else {
-      if (at.inputs->log_decay) {
-        load(v, row<T>(at.inputs->v, at, t, dv), dv);
-#pragma omp simd reduction(+ : inner)
-        for (std::int64_t r = 0; r < dv; ++r) inner += du[r] * v[r];
-        for (std::int64_t i = 0; i < dk * W; ++i) carried[i] *= decay;
-      }
+      for (int r = 0; r < W; ++r) dbeta += du[r] * e[r];
+      head.dbeta[t] = dbeta;
     }
-    handed.inner[t] = -inner;
-    save(row<T>(gradients.dv, at, t, dv), shape.delta ? de : du, dv);
+    float* dv = head.dv.at(t);
+    for (int r = 0; r < W; ++r) dv[r] = de[r];
   }
 }
 
-// u_t of one token as float.
-template <class T>
-RUNG_KERNEL_INLINE void load_update(const Head& at, const float* error, std::int64_t t, float* u) {
-  const std::int64_t dv = at.shape->value_size;
-  if (at.shape->delta) {
-    const float beta = at.inputs->beta[at.scalar(t)];
-    const float* e = error + at.scalar(t) * dv;
-    for (std::int64_t r = 0; r < dv; ++r) u[r] = beta * e[r];
-  } else {
-    load(u, row<T>(at.inputs->v, at, t, dv), dv);
-  }
-}
-
-// Reverse with G by value, then forward with S by value; W is key_size padded. dk, dq, the decay's gradient.
-template <class T, bool Delta, int W>
-RUNG_KERNEL_INLINE void reverse_keys(const Head& at, const float* error, const Slice& dy,
-                                     const RecurrenceGradients& gradients, const Handed& handed,
-                                     float* carried, float* key_gradient) {
-  const RecurrenceShape& shape = *at.shape;
-  const std::int64_t dk = shape.key_size, dv = shape.value_size;
-  alignas(64) float q[W] = {}, k[W] = {}, g[kWidest] = {}, u[kWidest] = {}, de[kWidest] = {}, dq[W],
-                    dk_row[W];
-  std::fill(carried, carried + (dv + kStep - 1) * W, 0.0f);
-  for (std::int64_t t = shape.positions - 1; t >= 0; --t) {
-    load(q, row<T>(at.inputs->q, at, t, dk), dk);
-    load(k, row<T>(at.inputs->k, at, t, dk), dk);
-    load(g, row<T>(dy, at, t, dv), dv);
-    load_update<T>(at, error, t, u);
-    const float decay = at.decay(t);
-    if (Delta) load(de, handed.de + t * dv, dv);
-    for (int c = 0; c < W; ++c) dk_row[c] = 0.0f;
-    for (std::int64_t r = 0; r < dv; r += kStep) {
-      float* s = carried + r * W;
-      const float g0 = g[r], g1 = g[r + 1], g2 = g[r + 2], g3 = g[r + 3];
-      const float u0 = u[r], u1 = u[r + 1], u2 = u[r + 2], u3 = u[r + 3];
-      const float e0 = de[r], e1 = de[r + 1], e2 = de[r + 2], e3 = de[r + 3];
+// Reverse, G by value, then forward, S by value; W = K: dk, dq, and q . dq added to inner.
+template <bool Delta, int W>
+RUNG_KERNEL_INLINE void reverse_keys(Head& head) {
+  alignas(64) float q[W], k[W], sum[W], other[W];
+  float* matrix = head.matrix.data();
+  head.matrix.fill(0.0f);
+  for (std::int64_t t = head.length - 1; t >= 0; --t) {
+    copy<W>(q, head.q.at(t));
+    copy<W>(k, head.k.at(t));
+    const float* dy = head.dy.at(t);
+    const float* de = head.dv.at(t);
+    const float* u = (Delta ? head.e : head.v).at(t);
+    const float decay = head.decay[t], beta = head.beta[t];
+    for (int c = 0; c < W; ++c) sum[c] = 0.0f;
+    for (std::int64_t r = 0; r < head.value_width; r += kStep) {
+      float* s = matrix + r * W;
+      const float g[kStep] = {dy[r], dy[r + 1], dy[r + 2], dy[r + 3]},
+                  f[kStep] = {u[r], u[r + 1], u[r + 2], u[r + 3]};
+      const float d[kStep] = {de[r], de[r + 1], de[r + 2], de[r + 3]};
       for (int c = 0; c < W; ++c) {
-        const float t0 = s[c] + g0 * q[c], t1 = s[W + c] + g1 * q[c];
-        const float t2 = s[2 * W + c] + g2 * q[c], t3 = s[3 * W + c] + g3 * q[c];
-        dk_row[c] += (t0 * u0 + t1 * u1) + (t2 * u2 + t3 * u3);
-        s[c] = decay * (Delta ? t0 - e0 * k[c] : t0);
-        s[W + c] = decay * (Delta ? t1 - e1 * k[c] : t1);
-        s[2 * W + c] = decay * (Delta ? t2 - e2 * k[c] : t2);
-        s[3 * W + c] = decay * (Delta ? t3 - e3 * k[c] : t3);
+        const float t0 = s[c] + g[0] * q[c], t1 = s[W + c] + g[1] * q[c];
+        const float t2 = s[2 * W + c] + g[2] * q[c], t3 = s[3 * W + c] + g[3] * q[c];
+        sum[c] += (t0 * f[0] + t1 * f[1]) + (t2 * f[2] + t3 * f[3]);
+        s[c] = decay * (Delta ? t0 - d[0] * k[c] : t0);
+        s[W + c] = decay * (Delta ? t1 - d[1] * k[c] : t1);
+        s[2 * W + c] = decay * (Delta ? t2 - d[2] * k[c] : t2);
+        s[3 * W + c] = decay * (Delta ? t3 - d[3] * k[c] : t3);
       }
     }
-    save(key_gradient + t * dk, dk_row, dk);
+    float* dk = head.dk.at(t);
+    for (int c = 0; c < W; ++c) dk[c] = beta * sum[c];
   }
-  std::fill(carried, carried + (dv + kStep - 1) * W, 0.0f);
-  for (std::int64_t t = 0; t < shape.positions; ++t) {
-    load(k, row<T>(at.inputs->k, at, t, dk), dk);
-    load(g, row<T>(dy, at, t, dv), dv);
-    load_update<T>(at, error, t, u);
-    const float decay = at.decay(t);
-    if (Delta) load(de, handed.de + t * dv, dv);
-    for (int c = 0; c < W; ++c) dq[c] = dk_row[c] = 0.0f;
-    for (std::int64_t r = 0; r < dv; r += kStep) {
-      float* s = carried + r * W;
-      const float g0 = g[r], g1 = g[r + 1], g2 = g[r + 2], g3 = g[r + 3];
-      const float u0 = u[r], u1 = u[r + 1], u2 = u[r + 2], u3 = u[r + 3];
-      const float e0 = de[r], e1 = de[r + 1], e2 = de[r + 2], e3 = de[r + 3];
+  head.matrix.fill(0.0f);
+  for (std::int64_t t = 0; t < head.length; ++t) {
+    copy<W>(q, head.q.at(t));
+    copy<W>(k, head.k.at(t));
+    const float* dy = head.dy.at(t);
+    const float* de = head.dv.at(t);
+    const float* u = (Delta ? head.e : head.v).at(t);
+    const float decay = head.decay[t], beta = head.beta[t];
+    for (int c = 0; c < W; ++c) sum[c] = other[c] = 0.0f;
+    for (std::int64_t r = 0; r < head.value_width; r += kStep) {
+      float* s = matrix + r * W;
+      const float g[kStep] = {dy[r], dy[r + 1], dy[r + 2], dy[r + 3]},
+                  d[kStep] = {de[r], de[r + 1], de[r + 2], de[r + 3]};
+      const float f[kStep] = {beta * u[r], beta * u[r + 1], beta * u[r + 2], beta * u[r + 3]};
       for (int c = 0; c < W; ++c) {
         const float t0 = decay * s[c], t1 = decay * s[W + c], t2 = decay * s[2 * W + c],
                     t3 = decay * s[3 * W + c];
-        if (Delta) dk_row[c] += (t0 * e0 + t1 * e1) + (t2 * e2 + t3 * e3);
-        s[c] = t0 + u0 * k[c];
-        s[W + c] = t1 + u1 * k[c];
-        s[2 * W + c] = t2 + u2 * k[c];
-        s[3 * W + c] = t3 + u3 * k[c];
-        dq[c] += combine<W>(s, c, g0, g1, g2, g3);
+        if (Delta) other[c] += (t0 * d[0] + t1 * d[1]) + (t2 * d[2] + t3 * d[3]);
+        s[c] = t0 + f[0] * k[c];
+        s[W + c] = t1 + f[1] * k[c];
+        s[2 * W + c] = t2 + f[2] * k[c];
+        s[3 * W + c] = t3 + f[3] * k[c];
+        sum[c] += combine<W>(s, c, g);
       }
     }
-    float* total = key_gradient + t * dk;
-    for (std::int64_t c = 0; c < dk; ++c) total[c] -= dk_row[c];
-    save(row<T>(gradients.dk, at, t, dk), total, dk);
-    save(row<T>(gradients.dq, at, t, dk), dq, dk);
-    if (at.inputs->log_decay) {
-      load(q, row<T>(at.inputs->q, at, t, dk), dk);
-      float inner = 0.0f;
+    float inner = 0.0f;
+    float* dq = head.dq.at(t);
+    float* dk = head.dk.at(t);
 #pragma omp simd reduction(+ : inner)
-      for (std::int64_t c = 0; c < dk; ++c) inner += q[c] * dq[c];
-      handed.inner[t] += inner;
+    for (int c = 0; c < W; ++c) {
+      inner += q[c] * sum[c];
+      dq[c] = sum[c];
+      if (Delta) dk[c] -= other[c];
     }
+    head.inner[t] += inner;
   }
 }
 
-// The instantiations a size may need: the smallest width that holds it.
-#define RUNG_BY_WIDTH(size, call)     \
+// The instantiations a width may need.
+#define RUNG_BY_WIDTH(width, call)    \
   do {                                \
-    if ((size) <= 8) {                \
+    if ((width) == 8) {               \
       constexpr int kWidth = 8;       \
       call;                           \
-    } else if ((size) <= 16) {        \
+    } else if ((width) == 16) {       \
       constexpr int kWidth = 16;      \
       call;                           \
-    } else if ((size) <= 32) {        \
+    } else if ((width) == 32) {       \
       constexpr int kWidth = 32;      \
       call;                           \
-    } else if ((size) <= 64) {        \
+    } else if ((width) == 64) {       \
       constexpr int kWidth = 64;      \
+      call;                           \
+    } else if ((width) == 128) {      \
+      constexpr int kWidth = 128;     \
       call;                           \
     } else {                          \
       constexpr int kWidth = kWidest; \
@@ -270,43 +335,17 @@ RUNG_KERNEL_INLINE void reverse_keys(const Head& at, const float* error, const S
     }                                 \
   } while (false)
 
-RUNG_KERNEL_CLONES void forward_f32(const Head& at, const MutableSlice& y, float* error, float* state) {
-  RUNG_BY_WIDTH(at.shape->value_size, (forward_head<float, kWidth>(at, y, error, state)));
+RUNG_KERNEL_CLONES void forward(Head& head, bool delta) {
+  RUNG_BY_WIDTH(head.value_width, (forward_pass<kWidth>(head, delta)));
 }
-RUNG_KERNEL_CLONES void forward_bf16(const Head& at, const MutableSlice& y, float* error, float* state) {
-  RUNG_BY_WIDTH(at.shape->value_size, (forward_head<Bf16, kWidth>(at, y, error, state)));
+RUNG_KERNEL_CLONES void values(Head& head, bool delta) {
+  RUNG_BY_WIDTH(head.value_width, (reverse_values<kWidth>(head, delta)));
 }
-RUNG_KERNEL_CLONES void values_f32(const Head& at, const float* error, const Slice& dy,
-                                   const RecurrenceGradients& out, const Handed& handed, float* carried) {
-  RUNG_BY_WIDTH(at.shape->value_size, (reverse_values<float, kWidth>(at, error, dy, out, handed, carried)));
+RUNG_KERNEL_CLONES void keys(Head& head) {
+  RUNG_BY_WIDTH(head.key_width, (reverse_keys<false, kWidth>(head)));
 }
-RUNG_KERNEL_CLONES void values_bf16(const Head& at, const float* error, const Slice& dy,
-                                    const RecurrenceGradients& out, const Handed& handed, float* carried) {
-  RUNG_BY_WIDTH(at.shape->value_size, (reverse_values<Bf16, kWidth>(at, error, dy, out, handed, carried)));
-}
-RUNG_KERNEL_CLONES void keys_f32(const Head& at, const float* error, const Slice& dy,
-                                 const RecurrenceGradients& out, const Handed& handed, float* carried,
-                                 float* key_gradient) {
-  RUNG_BY_WIDTH(at.shape->key_size,
-                (reverse_keys<float, false, kWidth>(at, error, dy, out, handed, carried, key_gradient)));
-}
-RUNG_KERNEL_CLONES void keys_delta_f32(const Head& at, const float* error, const Slice& dy,
-                                       const RecurrenceGradients& out, const Handed& handed, float* carried,
-                                       float* key_gradient) {
-  RUNG_BY_WIDTH(at.shape->key_size,
-                (reverse_keys<float, true, kWidth>(at, error, dy, out, handed, carried, key_gradient)));
-}
-RUNG_KERNEL_CLONES void keys_bf16(const Head& at, const float* error, const Slice& dy,
-                                  const RecurrenceGradients& out, const Handed& handed, float* carried,
-                                  float* key_gradient) {
-  RUNG_BY_WIDTH(at.shape->key_size,
-                (reverse_keys<Bf16, false, kWidth>(at, error, dy, out, handed, carried, key_gradient)));
-}
-RUNG_KERNEL_CLONES void keys_delta_bf16(const Head& at, const float* error, const Slice& dy,
-                                        const RecurrenceGradients& out, const Handed& handed, float* carried,
-                                        float* key_gradient) {
-  RUNG_BY_WIDTH(at.shape->key_size,
-                (reverse_keys<Bf16, true, kWidth>(at, error, dy, out, handed, carried, key_gradient)));
+RUNG_KERNEL_CLONES void keys_of_delta(Head& head) {
+  RUNG_BY_WIDTH(head.key_width, (reverse_keys<true, kWidth>(head)));
 }
 #undef RUNG_BY_WIDTH
 
@@ -319,16 +358,41 @@ void require_shape(const RecurrenceShape& shape, const RecurrenceInputs& inputs)
   RUNG_REQUIRE(shape.delta == (inputs.beta != nullptr), "delta={}", shape.delta);
 }
 
+// The scalars of head h of sequence n: [N, T, H] from the first of them on, H apart.
+std::int64_t scalar(const RecurrenceShape& shape, std::int64_t n, std::int64_t h, std::int64_t t) {
+  return (n * shape.positions + t) * shape.heads + h;
+}
+
+void read_inputs(const RecurrenceShape& shape, const RecurrenceInputs& inputs, std::int64_t n, std::int64_t h,
+                 Head& head) {
+  head.q.read(inputs.q, n, h);
+  head.k.read(inputs.k, n, h);
+  head.v.read(inputs.v, n, h);
+  for (std::int64_t t = 0; t < head.length; ++t) {
+    if (inputs.log_decay) head.decay[t] = std::exp(inputs.log_decay[scalar(shape, n, h, t)]);
+    if (inputs.beta) head.beta[t] = inputs.beta[scalar(shape, n, h, t)];
+  }
+}
+
 }  // namespace
 
 void matrix_recurrence_forward(const RecurrenceShape& shape, const RecurrenceInputs& inputs,
                                const MutableSlice& y, float* error) {
   require_shape(shape, inputs);
-  std::vector<float> state(static_cast<std::size_t>((shape.key_size + kStep - 1) * kWidest));
+  if (shape.positions == 0) return;
+  Head head(shape, false);
+  // Errors that nobody keeps are written to one place, again and again.
+  std::vector<float> unkept(static_cast<std::size_t>(shape.heads * shape.value_size));
+  const MutableSlice errors = error ? whole(error, shape.positions, shape.heads, shape.value_size)
+                                    : MutableSlice{unkept.data(), 0, 0};
   for (std::int64_t n = 0; n < shape.sequences; ++n)
     for (std::int64_t h = 0; h < shape.heads; ++h) {
-      const Head at{&shape, &inputs, n, h};
-      (shape.element == Element::f32 ? forward_f32 : forward_bf16)(at, y, error, state.data());
+      read_inputs(shape, inputs, n, h, head);
+      head.y.begin(y, n, h);
+      head.e.begin(errors, n, h);
+      forward(head, shape.delta);
+      head.y.end();
+      if (shape.delta) head.e.end();
     }
 }
 
@@ -337,25 +401,26 @@ void matrix_recurrence_backward(const RecurrenceShape& shape, const RecurrenceIn
   require_shape(shape, inputs);
   RUNG_REQUIRE(!shape.delta || (error && gradients.dbeta), "delta needs its errors and a place for dbeta");
   RUNG_REQUIRE(!inputs.log_decay || gradients.dlog_decay, "a decay needs a place for its gradient");
-  const std::int64_t length = shape.positions;
-  std::vector<float> carried(
-      static_cast<std::size_t>((std::max(shape.key_size, shape.value_size) + kStep - 1) * kWidest));
-  std::vector<float> de(static_cast<std::size_t>(length * shape.value_size));
-  std::vector<float> key_gradient(static_cast<std::size_t>(length * shape.key_size));
-  std::vector<float> inner(static_cast<std::size_t>(length));
-  const Handed handed{de.data(), inner.data()};
-  const bool wide = shape.element == Element::f32;
-  const auto keys = shape.delta ? (wide ? keys_delta_f32 : keys_delta_bf16) : (wide ? keys_f32 : keys_bf16);
+  if (shape.positions == 0) return;
+  Head head(shape, true);
   for (std::int64_t n = 0; n < shape.sequences; ++n)
     for (std::int64_t h = 0; h < shape.heads; ++h) {
-      const Head at{&shape, &inputs, n, h};
-      (wide ? values_f32 : values_bf16)(at, error, dy, gradients, handed, carried.data());
-      keys(at, error, dy, gradients, handed, carried.data(), key_gradient.data());
-      if (!inputs.log_decay) continue;
+      read_inputs(shape, inputs, n, h, head);
+      head.dy.read(dy, n, h);
+      if (shape.delta) head.e.read(whole(error, shape.positions, shape.heads, shape.value_size), n, h);
+      head.dq.begin(gradients.dq, n, h);
+      head.dk.begin(gradients.dk, n, h);
+      head.dv.begin(gradients.dv, n, h);
+      values(head, shape.delta);
+      (shape.delta ? keys_of_delta : keys)(head);
+      head.dq.end();
+      head.dk.end();
+      head.dv.end();
       float total = 0.0f;
-      for (std::int64_t t = length - 1; t >= 0; --t) {
-        total += inner[static_cast<std::size_t>(t)];
-        gradients.dlog_decay[at.scalar(t)] = total;
+      for (std::int64_t t = head.length - 1; t >= 0; --t) {
+        total += head.inner[t];
+        if (inputs.log_decay) gradients.dlog_decay[scalar(shape, n, h, t)] = total;
+        if (shape.delta) gradients.dbeta[scalar(shape, n, h, t)] = head.dbeta[t];
       }
     }
 }
