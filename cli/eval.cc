@@ -75,7 +75,8 @@ Result<std::vector<std::string>> variants_of(const Flags& flags) {
     RUNG_TRY([[maybe_unused]] const auto known, parse_variant(word));
   }
   if (flags.exhaustive && flags.variants)
-    return fail(ErrorCode::parse, "[eval] --exhaustive and --variants exclude each other: every instance has no variant");
+    return fail(ErrorCode::parse,
+                "[eval] --exhaustive and --variants exclude each other: every instance has no variant");
   return words;
 }
 
@@ -85,7 +86,8 @@ Result<std::vector<TaskFlags>> sizes_of(const Flags& flags) {
   for (const auto& sweep : flags.sweep) {
     const std::size_t equals = sweep.find('=');
     if (equals == 0 || equals == std::string::npos)
-      return fail(ErrorCode::parse, "[eval] --sweep \"{}\"; expected a size and its values, n=16,32,64", sweep);
+      return fail(ErrorCode::parse, "[eval] --sweep \"{}\"; expected a size and its values, n=16,32,64",
+                  sweep);
     std::vector<TaskFlags> next;
     for (const auto& word : split(sweep.substr(equals + 1))) {
       std::int64_t value = 0;
@@ -96,26 +98,33 @@ Result<std::vector<TaskFlags>> sizes_of(const Flags& flags) {
         next.push_back(one);
         next.back().sizes[sweep.substr(0, equals)] = value;
       }
-      if (next.size() > kMostRows) return fail(ErrorCode::resource, "[eval] the sweep has more than {} sizes", kMostRows);
+      if (next.size() > kMostRows)
+        return fail(ErrorCode::resource, "[eval] the sweep has more than {} sizes", kMostRows);
     }
     all = std::move(next);
   }
   return all;
 }
 
-Result<Member> measure(const Flags& flags, const std::string& model, const Weights& weights, const Task& task, Variant variant) {
+Result<Member> measure(const Flags& flags, const std::string& model, const Weights& weights, const Task& task,
+                       Variant variant) {
   MachineOptions machine_options{.positions = positions_needed(weights, task)};
   if (flags.quantised) {
     RUNG_TRY(machine_options.quantised, parse_precision(*flags.quantised));
   }
   RUNG_TRY(const auto machine, Machine::load(weights, machine_options));
-  EvaluationOptions options{.variant = variant, .seed = static_cast<std::uint64_t>(flags.seed), .count = static_cast<std::uint64_t>(flags.count),
-                            .exhaustive = flags.exhaustive, .keep_wrong = static_cast<std::size_t>(flags.wrong)};
+  EvaluationOptions options{.variant = variant,
+                            .seed = static_cast<std::uint64_t>(flags.seed),
+                            .count = static_cast<std::uint64_t>(flags.count),
+                            .exhaustive = flags.exhaustive,
+                            .keep_wrong = static_cast<std::size_t>(flags.wrong)};
   Progress progress("instances", flags.exhaustive ? 0 : options.count);
   options.progress = [&](std::uint64_t done) { progress.at(done); };
   options.stop = [] { return interrupted != 0; };
-  Member member{model, format_stack(weights.architecture.stack), machine->exact() ? "X" : "Q", std::string(machine->arithmetic())};
-  member.precision = machine->exact() ? format_precision(weights.architecture.dimensions.precision) : flags.quantised.value_or("fp64");
+  Member member{model, format_stack(weights.architecture.stack), machine->exact() ? "X" : "Q",
+                std::string(machine->arithmetic())};
+  member.precision = machine->exact() ? format_precision(weights.architecture.dimensions.precision)
+                                      : flags.quantised.value_or("fp64");
   RUNG_TRY(member.result, evaluate(*machine, weights, task, options));
   member.seconds = progress.seconds();
   member.interval = wilson_interval(member.result.right_answers, member.result.answers);
@@ -125,13 +134,21 @@ Result<Member> measure(const Flags& flags, const std::string& model, const Weigh
 
 void add_figures(nlohmann::ordered_json& document, const Member& member) {
   const Evaluation& result = member.result;
-  document.update({{"instances", result.instances}, {"right_instances", result.right_instances}, {"answers", result.answers},
-                   {"right_answers", result.right_answers}, {"accuracy", result.accuracy()}, {"interval", {member.interval.low, member.interval.high}},
-                   {"stopped", result.stopped}, {"seconds", member.seconds},
-                   {"instances_per_second", static_cast<double>(result.instances) / std::max(member.seconds, 1e-9)}});
+  document.update(
+      {{"instances", result.instances},
+       {"right_instances", result.right_instances},
+       {"answers", result.answers},
+       {"right_answers", result.right_answers},
+       {"accuracy", result.accuracy()},
+       {"interval", {member.interval.low, member.interval.high}},
+       {"stopped", result.stopped},
+       {"seconds", member.seconds},
+       {"instances_per_second", static_cast<double>(result.instances) / std::max(member.seconds, 1e-9)}});
 }
 void add_label(nlohmann::ordered_json& document, const Label& label) {
-  document.update({{"label", std::string(1, label.letter)}, {"label_reason", label.reason}, {"ceiling", label.ceiling},
+  document.update({{"label", std::string(1, label.letter)},
+                   {"label_reason", label.reason},
+                   {"ceiling", label.ceiling},
                    {"ceiling_reason", label.ceiling_reason}});
 }
 
@@ -141,8 +158,9 @@ Result<std::vector<std::string>> keep(const Flags& flags, const std::vector<Row>
   std::vector<Record> records;
   for (const auto& row : rows)
     for (const auto& member : row.members) {
-      nlohmann::ordered_json body{{"task", row.task->name()}, {"size", row.task->size()}, {"model", member.model}, {"arch", member.architecture},
-                                  {"mode", member.mode}, {"precision", member.precision}};
+      nlohmann::ordered_json body{{"task", row.task->name()}, {"size", row.task->size()},
+                                  {"model", member.model},    {"arch", member.architecture},
+                                  {"mode", member.mode},      {"precision", member.precision}};
       for (const auto& [name, word] : row.task->options()) body["options"][name] = word;
       if (flags.exhaustive)
         body["exhaustive"] = true;
@@ -150,7 +168,10 @@ Result<std::vector<std::string>> keep(const Flags& flags, const std::vector<Row>
         body["variant"] = row.variant;
       add_figures(body, member);
       add_label(body, member.label);
-      Record record{.kind = "evaluation", .state = member.result.stopped ? RecordState::stopped : RecordState::done, .device = "cpu", .body = body.dump()};
+      Record record{.kind = "evaluation",
+                    .state = member.result.stopped ? RecordState::stopped : RecordState::done,
+                    .device = "cpu",
+                    .body = body.dump()};
       if (!flags.exhaustive) record.seed = flags.seed;
       records.push_back(std::move(record));
     }
@@ -161,8 +182,10 @@ void print_single_json(const Flags& flags, const Row& row, const std::vector<std
   const Member& member = row.members[0];
   nlohmann::ordered_json wrong = nlohmann::ordered_json::array();
   for (const auto& instance : member.result.wrong) wrong.push_back(wrong_json(instance, *row.task));
-  nlohmann::ordered_json document{{"schema", "rung.eval/1"}, {"model", member.model}, {"architecture", member.architecture},
-                                  {"task", row.task->name()}, {"size", row.task->size()}, {"mode", member.mode}, {"arithmetic", member.arithmetic}};
+  nlohmann::ordered_json document{
+      {"schema", "rung.eval/1"},        {"model", member.model},    {"architecture", member.architecture},
+      {"task", row.task->name()},       {"size", row.task->size()}, {"mode", member.mode},
+      {"arithmetic", member.arithmetic}};
   if (flags.quantised) document["quantised"] = *flags.quantised;
   if (flags.exhaustive)
     document["exhaustive"] = !member.result.stopped;
@@ -198,13 +221,15 @@ Summary summarise(const Row& row) {
   return summary;
 }
 
-void print_rows_json(const Flags& flags, const std::vector<Row>& rows, const std::vector<std::string>& records) {
+void print_rows_json(const Flags& flags, const std::vector<Row>& rows,
+                     const std::vector<std::string>& records) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const auto& row : rows) {
     const Summary summary = summarise(row);
     nlohmann::ordered_json entry{{"task", row.task->name()}, {"size", row.task->size()}};
     if (!flags.exhaustive) entry["variant"] = row.variant;
-    entry.update({{"accuracy", summary.accuracy}, {"interval", {summary.interval.low, summary.interval.high}}});
+    entry.update(
+        {{"accuracy", summary.accuracy}, {"interval", {summary.interval.low, summary.interval.high}}});
     entry["members_interval"] = nullptr;
     if (summary.members) entry["members_interval"] = {summary.members->low, summary.members->high};
     entry["label"] = nullptr;
@@ -212,11 +237,15 @@ void print_rows_json(const Flags& flags, const std::vector<Row>& rows, const std
     if (summary.one_label) add_label(entry, row.members[0].label);
     nlohmann::ordered_json members = nlohmann::ordered_json::array();
     for (const auto& member : row.members) {
-      nlohmann::ordered_json one{{"model", member.model}, {"architecture", member.architecture}, {"mode", member.mode}, {"arithmetic", member.arithmetic}};
+      nlohmann::ordered_json one{{"model", member.model},
+                                 {"architecture", member.architecture},
+                                 {"mode", member.mode},
+                                 {"arithmetic", member.arithmetic}};
       add_figures(one, member);
       add_label(one, member.label);
       one["wrong"] = nlohmann::ordered_json::array();
-      for (const auto& instance : member.result.wrong) one["wrong"].push_back(wrong_json(instance, *row.task));
+      for (const auto& instance : member.result.wrong)
+        one["wrong"].push_back(wrong_json(instance, *row.task));
       members.push_back(one);
     }
     entry["members"] = members;
@@ -236,7 +265,8 @@ void print_rows_json(const Flags& flags, const std::vector<Row>& rows, const std
 
 void print_wrong(const Row& row, const Member& member) {
   for (const auto& wrong : member.result.wrong)
-    fmt::print("wrong: instance {}: {} -> {}, expected {}\n", wrong.index, row.task->text(wrong.instance.prompt), nlohmann::json(wrong.given).dump(),
+    fmt::print("wrong: instance {}: {} -> {}, expected {}\n", wrong.index,
+               row.task->text(wrong.instance.prompt), nlohmann::json(wrong.given).dump(),
                nlohmann::json(wrong.instance.answer).dump());
 }
 
@@ -246,9 +276,11 @@ void print_single(const Flags& flags, const Row& row) {
   fmt::print("{} on {} {}, mode {}{}\n", member.model, row.task->name(), row.task->size().dump(), member.mode,
              flags.quantised ? " at " + *flags.quantised : "");
   const bool complete = flags.exhaustive && !result.stopped;
-  fmt::print("accuracy {:.4f} ({} of {} answers right; {})\n", result.accuracy(), result.right_answers, result.answers,
-             complete ? fmt::format("all {} instances", result.instances)
-                      : fmt::format("95 % interval {:.4f} to {:.4f}", member.interval.low, member.interval.high));
+  fmt::print("accuracy {:.4f} ({} of {} answers right; {})\n", result.accuracy(), result.right_answers,
+             result.answers,
+             complete
+                 ? fmt::format("all {} instances", result.instances)
+                 : fmt::format("95 % interval {:.4f} to {:.4f}", member.interval.low, member.interval.high));
   if (result.stopped) fmt::print("stopped after {} instances\n", result.instances);
   print_wrong(row, member);
   fmt::print("label {}: {}\n", member.label.letter, member.label.reason);
@@ -258,14 +290,17 @@ void print_single(const Flags& flags, const Row& row) {
 
 void print_rows(const std::vector<Row>& rows) {
   const bool ensemble = rows[0].members.size() > 1;
-  fmt::print("{:<28} {:<12} {:>8}  {:<17}{}  {:<5} {:>7}\n", "task", "variant", "accuracy", "95 % instances", ensemble ? "  95 % members     " : "", "label",
-             "ceiling");
+  fmt::print("{:<28} {:<12} {:>8}  {:<17}{}  {:<5} {:>7}\n", "task", "variant", "accuracy", "95 % instances",
+             ensemble ? "  95 % members     " : "", "label", "ceiling");
   for (const auto& row : rows) {
     const Summary summary = summarise(row);
     auto range = [](const ShareInterval& i) { return fmt::format("{:.4f} to {:.4f}", i.low, i.high); };
-    fmt::print("{:<28} {:<12} {:>8.4f}  {:<17}{}  {:<5} {:>7.4f}\n", fmt::format("{} {}", row.task->name(), row.task->size().dump()), row.variant,
-               summary.accuracy, range(summary.interval), ensemble ? "  " + (summary.members ? range(*summary.members) : std::string(16, ' ')) : "",
-               summary.one_label ? std::string(1, row.members[0].label.letter) : "mixed", row.members[0].label.ceiling);
+    fmt::print("{:<28} {:<12} {:>8.4f}  {:<17}{}  {:<5} {:>7.4f}\n",
+               fmt::format("{} {}", row.task->name(), row.task->size().dump()), row.variant, summary.accuracy,
+               range(summary.interval),
+               ensemble ? "  " + (summary.members ? range(*summary.members) : std::string(16, ' ')) : "",
+               summary.one_label ? std::string(1, row.members[0].label.letter) : "mixed",
+               row.members[0].label.ceiling);
     for (const auto& member : row.members) print_wrong(row, member);
   }
 }
@@ -273,7 +308,8 @@ void print_rows(const std::vector<Row>& rows) {
 Result<int> run(const Flags& flags) {
   if (flags.count < 1) return fail(ErrorCode::range, "[eval] count = {}; expected at least 1", flags.count);
   if (flags.seed < 0) return fail(ErrorCode::range, "[eval] seed = {}; expected at least 0", flags.seed);
-  if (flags.wrong < 0 || flags.wrong > 1'000'000) return fail(ErrorCode::range, "[eval] wrong = {}; expected 0 to 1000000", flags.wrong);
+  if (flags.wrong < 0 || flags.wrong > 1'000'000)
+    return fail(ErrorCode::range, "[eval] wrong = {}; expected 0 to 1000000", flags.wrong);
   RUNG_TRY(const auto variants, variants_of(flags));
   RUNG_TRY(const auto sizes, sizes_of(flags));
   std::vector<Weights> weights;
@@ -291,14 +327,18 @@ Result<int> run(const Flags& flags) {
         RUNG_TRY(auto task, model_task(weights[i], flags.models[i], flags.task, size, "eval"));
         RUNG_CHECK(check_fit(weights[i], *task));
         if (row.task && (row.task->name() != task->name() || !(row.task->size() == task->size())))
-          return fail(ErrorCode::range, "[eval] {} was made for {} {}, {} for {} {}; say --task and its sizes", flags.models[0], row.task->name(),
-                      row.task->size().dump(), flags.models[i], task->name(), task->size().dump());
+          return fail(ErrorCode::range,
+                      "[eval] {} was made for {} {}, {} for {} {}; say --task and its sizes", flags.models[0],
+                      row.task->name(), row.task->size().dump(), flags.models[i], task->name(),
+                      task->size().dump());
         row.task = std::move(task);
       }
       if (!flags.exhaustive && !row.task->supports(variant))
-        return fail(ErrorCode::unsupported, "[eval] {} at this size has no {} instances", row.task->name(), word);
+        return fail(ErrorCode::unsupported, "[eval] {} at this size has no {} instances", row.task->name(),
+                    word);
       if (flags.exhaustive && row.task->choices(row.task->empty_prompt()) == 0)
-        return fail(ErrorCode::unsupported, "[eval] the instances of {} cannot be enumerated", row.task->name());
+        return fail(ErrorCode::unsupported, "[eval] the instances of {} cannot be enumerated",
+                    row.task->name());
       rows.push_back(std::move(row));
     }
   std::signal(SIGINT, [](int) { interrupted = 1; });
@@ -322,7 +362,9 @@ Result<int> run(const Flags& flags) {
     single ? print_single_json(flags, rows[0], records) : print_rows_json(flags, rows, records);
   else
     single ? print_single(flags, rows[0]) : print_rows(rows);
-  if (flags.store && !flags.json) fmt::print("{} record{} in {}\n", records.size(), records.size() == 1 ? "" : "s", store_path(flags.store));
+  if (flags.store && !flags.json)
+    fmt::print("{} record{} in {}\n", records.size(), records.size() == 1 ? "" : "s",
+               store_path(flags.store));
   return 0;
 }
 
@@ -332,24 +374,41 @@ Command eval_command() {
   auto flags = std::make_shared<Flags>();
   Command command{.name = "eval", .summary = "a model's accuracy on a task, exactly"};
   command.description =
-      "Runs weights files (docs/weights.md) on instances of a task: integer weights bit for bit (mode X), or, with --quantised, as reals rounded to a storage "
-      "format (mode Q). The task and its sizes are those the file was made for, unless the flags say others. Beside each figure stands what theory said "
+      "Runs weights files (docs/weights.md) on instances of a task: integer weights bit for bit (mode X), "
+      "or, with --quantised, as reals rounded to a storage "
+      "format (mode Q). The task and its sizes are those the file was made for, unless the flags say others. "
+      "Beside each figure stands what theory said "
       "beforehand: C certified impossible, K constructible, G gap, and the accuracy ceiling (docs/eval.md).";
-  command.examples = {"rung eval model.safetensors --task eva --n 16 --count 10000", "rung eval model.safetensors --exhaustive --wrong 3",
+  command.examples = {"rung eval model.safetensors --task eva --n 16 --count 10000",
+                      "rung eval model.safetensors --exhaustive --wrong 3",
                       "rung eval model.safetensors --quantised bf16",
-                      "rung eval seed1.safetensors seed2.safetensors --variants uniform,permutation,zipf,adversarial --sweep n=8,16"};
+                      "rung eval seed1.safetensors seed2.safetensors --variants "
+                      "uniform,permutation,zipf,adversarial --sweep n=8,16"};
   command.options = {
-      {.names = "MODEL", .help = "the weights file; several are members of an ensemble", .target = &flags->models, .required = true},
+      {.names = "MODEL",
+       .help = "the weights file; several are members of an ensemble",
+       .target = &flags->models,
+       .required = true},
       {.names = "--task", .help = "the task (the file's own)", .target = &flags->task},
       {.names = "--count", .help = "how many instances (1000)", .target = &flags->count},
       {.names = "--seed", .help = "seed (1)", .target = &flags->seed},
-      {.names = "--variant", .help = "uniform, permutation, zipf or adversarial (uniform)", .target = &flags->variant},
-      {.names = "--variants", .help = "several, with commas between them: a row each", .target = &flags->variants},
-      {.names = "--sweep", .help = "a size and its values, n=16,32,64: a row each; repeated, every combination", .target = &flags->sweep},
+      {.names = "--variant",
+       .help = "uniform, permutation, zipf or adversarial (uniform)",
+       .target = &flags->variant},
+      {.names = "--variants",
+       .help = "several, with commas between them: a row each",
+       .target = &flags->variants},
+      {.names = "--sweep",
+       .help = "a size and its values, n=16,32,64: a row each; repeated, every combination",
+       .target = &flags->sweep},
       {.names = "--exhaustive", .help = "every instance of the task", .target = &flags->exhaustive},
       {.names = "--wrong", .help = "show that many wrong instances", .target = &flags->wrong},
-      {.names = "--quantised", .help = "mode Q in this format: p, p.f, bf16, fp16, e4m3, e5m2, fp32", .target = &flags->quantised},
-      {.names = "--store", .help = "append a record for each model and row to this store", .target = &flags->store},
+      {.names = "--quantised",
+       .help = "mode Q in this format: p, p.f, bf16, fp16, e4m3, e5m2, fp32",
+       .target = &flags->quantised},
+      {.names = "--store",
+       .help = "append a record for each model and row to this store",
+       .target = &flags->store},
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };
   flags->sizes.declare(command);

@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/model_task.h"
+#include "cli/progress.h"
 #include "rung/adversary/state_bits.h"
 #include "rung/evaluation/evaluation.h"
 #include "rung/exact/quantise.h"
@@ -30,7 +31,8 @@ struct Accuracy {
   ShareInterval interval;
 };
 
-Result<Accuracy> accuracy(const Weights& weights, const Task& task, const MachineOptions& how, const EvaluationOptions& options) {
+Result<Accuracy> accuracy(const Weights& weights, const Task& task, const MachineOptions& how,
+                          const EvaluationOptions& options) {
   RUNG_TRY(const auto machine, Machine::load(weights, how));
   RUNG_TRY(auto evaluation, evaluate(*machine, weights, task, options));
   const auto interval = wilson_interval(evaluation.right_answers, evaluation.answers);
@@ -51,7 +53,8 @@ nlohmann::ordered_json accuracy_json(const Accuracy& measured, const char* mode)
 
 Result<QuantiseOptions> options_of(const Flags& flags) {
   auto small = [](std::string_view what, std::int64_t value) -> Result<int> {
-    if (value < 0 || value > 1'000'000) return fail(ErrorCode::range, "[quantise] {} = {} is no number of bits", what, value);
+    if (value < 0 || value > 1'000'000)
+      return fail(ErrorCode::range, "[quantise] {} = {} is no number of bits", what, value);
     return static_cast<int>(value);
   };
   QuantiseOptions options;
@@ -73,26 +76,37 @@ Result<int> run(const Flags& flags) {
   constexpr std::int64_t kMostPrompts = 100'000;
   if (flags.count < 1 || flags.count > kMostPrompts)
     return fail(ErrorCode::range, "[quantise] count = {}; 1 to {} expected", flags.count, kMostPrompts);
-  if (flags.instances < 1) return fail(ErrorCode::range, "[quantise] instances = {}; expected at least 1", flags.instances);
+  if (flags.instances < 1)
+    return fail(ErrorCode::range, "[quantise] instances = {}; expected at least 1", flags.instances);
   if (flags.seed < 0) return fail(ErrorCode::range, "[quantise] seed = {}; expected at least 0", flags.seed);
-  RUNG_TRY(const QuantiseOptions options, options_of(flags));
+  RUNG_TRY(QuantiseOptions options, options_of(flags));
   RUNG_TRY(const Variant variant, parse_variant(flags.variant));
   RUNG_TRY(const Weights real, read_weights(flags.model));
   RUNG_CHECK(quantisable(real.architecture));
   RUNG_TRY(const auto task, model_task(real, flags.model, flags.task, flags.sizes, "quantise"));
   RUNG_CHECK(check_fit(real, *task));
   if (!task->supports(variant))
-    return fail(ErrorCode::unsupported, "[quantise] {} at this size has no {} instances", task->name(), flags.variant);
+    return fail(ErrorCode::unsupported, "[quantise] {} at this size has no {} instances", task->name(),
+                flags.variant);
   const std::int64_t positions = positions_needed(real, *task);
 
   CalibrationSet set{{}, task->query_positions()};
   const auto seed = static_cast<std::uint64_t>(flags.seed);
-  for (std::int64_t i = 0; i < flags.count; ++i) set.prompts.push_back(task->generate(variant, seed, static_cast<std::uint64_t>(i)).prompt);
-  RUNG_TRY(const auto integers, quantise(real, set, options));
+  for (std::int64_t i = 0; i < flags.count; ++i)
+    set.prompts.push_back(task->generate(variant, seed, static_cast<std::uint64_t>(i)).prompt);
+  const auto integers_or_error = [&] {
+    Progress progress("models tried", 0);
+    options.progress = [&](std::uint64_t done) { progress.at(done); };
+    return quantise(real, set, options);
+  }();
+  if (!integers_or_error) return integers_or_error.error();
+  const Quantised& integers = *integers_or_error;
 
   // Accuracy on instances that the calibration did not see.
-  const EvaluationOptions fresh{.variant = variant, .seed = seed + 1, .count = static_cast<std::uint64_t>(flags.instances)};
-  const MachineOptions floats{.positions = positions, .quantised = Precision{NumberFormat::fp32, kFloatBits, 0}};
+  const EvaluationOptions fresh{
+      .variant = variant, .seed = seed + 1, .count = static_cast<std::uint64_t>(flags.instances)};
+  const MachineOptions floats{.positions = positions,
+                              .quantised = Precision{NumberFormat::fp32, kFloatBits, 0}};
   RUNG_TRY(const auto before, accuracy(real, *task, floats, fresh));
   RUNG_TRY(const auto after, accuracy(integers.weights, *task, {.positions = positions}, fresh));
 
@@ -110,16 +124,32 @@ Result<int> run(const Flags& flags) {
   if (flags.json) {
     nlohmann::ordered_json scales = nlohmann::ordered_json::array();
     for (const auto& scale : integers.scales)
-      scales.push_back({{"name", scale.name}, {"bits", scale.bits}, {"fraction", scale.fraction}, {"largest", scale.largest},
-                        {"rms", scale.rms}, {"error", scale.error}, {"noted", scale.noted}});
+      scales.push_back({{"name", scale.name},
+                        {"bits", scale.bits},
+                        {"fraction", scale.fraction},
+                        {"largest", scale.largest},
+                        {"rms", scale.rms},
+                        {"error", scale.error},
+                        {"noted", scale.noted}});
     nlohmann::ordered_json document{
-        {"schema", "rung.quantise/1"}, {"model", flags.model}, {"architecture", format_stack(real.architecture.stack)},
-        {"task", task->name()}, {"size", task->size()}, {"variant", flags.variant}, {"precision", options.precision},
+        {"schema", "rung.quantise/1"},
+        {"model", flags.model},
+        {"architecture", format_stack(real.architecture.stack)},
+        {"task", task->name()},
+        {"size", task->size()},
+        {"variant", flags.variant},
+        {"precision", options.precision},
         {"accumulator", accumulator_name(integers.weights.accumulator)},
         {"accumulator_bits", options.accumulator_bits.value_or(options.precision)},
         {"weight_bits", options.weight_bits.value_or(default_weight_bits(options.precision))},
-        {"calibration", {{"prompts", flags.count}, {"seed", flags.seed}, {"agreement", integers.agreement}, {"logit_error", integers.logit_error}}},
-        {"seed", flags.seed + 1}, {"before", accuracy_json(before, "Q")}, {"after", accuracy_json(after, "X")},
+        {"calibration",
+         {{"prompts", flags.count},
+          {"seed", flags.seed},
+          {"agreement", integers.agreement},
+          {"logit_error", integers.logit_error}}},
+        {"seed", flags.seed + 1},
+        {"before", accuracy_json(before, "Q")},
+        {"after", accuracy_json(after, "X")},
         {"state_bits", {{"before", memory_before.state}, {"after", memory_after.state}}},
         {"cache_bits_per_token", {{"before", memory_before.cache}, {"after", memory_after.cache}}}};
     document["out"] = flags.out ? nlohmann::ordered_json(*flags.out) : nlohmann::ordered_json(nullptr);
@@ -127,20 +157,25 @@ Result<int> run(const Flags& flags) {
     print_json(document);
     return 0;
   }
-  fmt::print("{} ({}) on {} {}, {} bits\n", flags.model, format_stack(real.architecture.stack), task->name(), task->size().dump(), options.precision);
+  fmt::print("{} ({}) on {} {}, {} bits\n", flags.model, format_stack(real.architecture.stack), task->name(),
+             task->size().dump(), options.precision);
   auto line = [](const char* when, const Accuracy& measured) {
-    fmt::print("{}  accuracy {:.4f} ({} of {} answers right; 95 % interval {:.4f} to {:.4f})\n", when, measured.evaluation.accuracy(),
-               measured.evaluation.right_answers, measured.evaluation.answers, measured.interval.low, measured.interval.high);
+    fmt::print("{}  accuracy {:.4f} ({} of {} answers right; 95 % interval {:.4f} to {:.4f})\n", when,
+               measured.evaluation.accuracy(), measured.evaluation.right_answers, measured.evaluation.answers,
+               measured.interval.low, measured.interval.high);
   };
   line("before (fp32)  ", before);
   line("after (mode X) ", after);
-  if (memory_before.state > 0) fmt::print("state            {} bits before, {} after\n", memory_before.state, memory_after.state);
-  if (memory_before.cache > 0) fmt::print("cache per token  {} bits before, {} after\n", memory_before.cache, memory_after.cache);
+  if (memory_before.state > 0)
+    fmt::print("state            {} bits before, {} after\n", memory_before.state, memory_after.state);
+  if (memory_before.cache > 0)
+    fmt::print("cache per token  {} bits before, {} after\n", memory_before.cache, memory_after.cache);
   if (flags.verbose) {
-    fmt::print("{:<28}  {:>4}  {:>8}  {:>11}  {:>11}  {:>9}\n", "stored", "bits", "fraction", "largest", "rms", "error");
+    fmt::print("{:<28}  {:>4}  {:>8}  {:>11}  {:>11}  {:>9}\n", "stored", "bits", "fraction", "largest",
+               "rms", "error");
     for (const auto& scale : integers.scales)
-      fmt::print("{:<28}  {:>4}  {:>8}  {:>11.4g}  {:>11.4g}  {:>9.2g}{}\n", scale.name, scale.bits, scale.fraction, scale.largest, scale.rms,
-                 scale.error, scale.noted ? "  noted" : "");
+      fmt::print("{:<28}  {:>4}  {:>8}  {:>11.4g}  {:>11.4g}  {:>9.2g}{}\n", scale.name, scale.bits,
+                 scale.fraction, scale.largest, scale.rms, scale.error, scale.noted ? "  noted" : "");
   }
   if (flags.out) fmt::print("written to {}\n", *flags.out);
   return 0;
@@ -152,23 +187,42 @@ Command quantise_command() {
   auto flags = std::make_shared<Flags>();
   Command command{.name = "quantise", .summary = "a trained model as p-bit integers"};
   command.description =
-      "Turns a real weights file (mode real, docs/weights.md) into integers of the exact machine: what a model stores or hands over gets p bits at a "
-      "power-of-two scale, chosen per tensor from what it computes on prompts of its task; non-linearities become tables. Says the accuracy before (fp32) "
-      "and after (mode X) on instances of the next seed. What has no integer form is refused by name (docs/quantise.md).";
+      "Turns a real weights file (mode real, docs/weights.md) into integers of the exact machine: what a "
+      "model stores or hands over gets p bits at a "
+      "power-of-two scale, chosen per tensor from what it computes on prompts of its task; non-linearities "
+      "become tables. Says the accuracy before (fp32) "
+      "and after (mode X) on instances of the next seed. What has no integer form is refused by name "
+      "(docs/quantise.md).";
   command.examples = {"rung quantise trained.safetensors --precision 8 --out eight.safetensors",
                       "rung quantise trained.safetensors --precision 4 --accumulator-bits 12 --verbose"};
   command.options = {
       {.names = "MODEL", .help = "the trained weights file", .target = &flags->model, .required = true},
-      {.names = "--precision", .help = "p, bits of a stored number, 2 to 48 (8)", .target = &flags->precision},
-      {.names = "--accumulator-bits", .help = "bits of a recurrent state's entry, 1 to 62 (p)", .target = &flags->accumulator_bits},
-      {.names = "--accumulator", .help = "how linear attention adds up (the file's; round with --accumulator-bits)", .target = &flags->accumulator,
+      {.names = "--precision",
+       .help = "p, bits of a stored number, 2 to 48 (8)",
+       .target = &flags->precision},
+      {.names = "--accumulator-bits",
+       .help = "bits of a recurrent state's entry, 1 to 62 (p)",
+       .target = &flags->accumulator_bits},
+      {.names = "--accumulator",
+       .help = "how linear attention adds up (the file's; round with --accumulator-bits)",
+       .target = &flags->accumulator,
        .choices = {"exact", "wrap", "round"}},
-      {.names = "--weight-bits", .help = "bits of a weight, 2 to 32 (16, or p + 4)", .target = &flags->weight_bits},
-      {.names = "--refine", .help = "rounds of trying every scale one finer and one coarser, 0 to 100 (2)", .target = &flags->refine},
+      {.names = "--weight-bits",
+       .help = "bits of a weight, 2 to 32 (16, or p + 4)",
+       .target = &flags->weight_bits},
+      {.names = "--refine",
+       .help = "rounds of trying every scale one finer and one coarser, 0 to 100 (2)",
+       .target = &flags->refine},
       {.names = "--count", .help = "calibration prompts (64)", .target = &flags->count},
-      {.names = "--instances", .help = "instances for the accuracy before and after (1000)", .target = &flags->instances},
-      {.names = "--seed", .help = "seed of the calibration prompts; accuracy uses the next (1)", .target = &flags->seed},
-      {.names = "--variant", .help = "uniform, permutation, zipf or adversarial (uniform)", .target = &flags->variant},
+      {.names = "--instances",
+       .help = "instances for the accuracy before and after (1000)",
+       .target = &flags->instances},
+      {.names = "--seed",
+       .help = "seed of the calibration prompts; accuracy uses the next (1)",
+       .target = &flags->seed},
+      {.names = "--variant",
+       .help = "uniform, permutation, zipf or adversarial (uniform)",
+       .target = &flags->variant},
       {.names = "--task", .help = "the task (the file's own)", .target = &flags->task},
       {.names = "--out", .help = "write the integer model here", .target = &flags->out},
       {.names = "--verbose", .help = "show every tensor's scale", .target = &flags->verbose},

@@ -13,27 +13,34 @@ constexpr std::uint64_t kBlock = 4096;  // instances between two looks at `stop`
 
 std::string_view output_name(OutputSpec::Kind kind) {
   switch (kind) {
-    case OutputSpec::Kind::logits: return "logits";
-    case OutputSpec::Kind::binary: return "binary";
-    case OutputSpec::Kind::threshold: return "threshold";
-    case OutputSpec::Kind::vector: return "vector";
+    case OutputSpec::Kind::logits:
+      return "logits";
+    case OutputSpec::Kind::binary:
+      return "binary";
+    case OutputSpec::Kind::threshold:
+      return "threshold";
+    case OutputSpec::Kind::vector:
+      return "vector";
   }
   return "?";
 }
 
 // The model's answers at the query positions, laid out as Instance::answer.
-Result<std::vector<std::int64_t>> ask(const Machine& machine, const Weights& weights, const Prompt& prompt, const std::vector<std::int64_t>& queries) {
+Result<std::vector<std::int64_t>> ask(const Machine& machine, const Weights& weights, const Prompt& prompt,
+                                      const std::vector<std::int64_t>& queries) {
   if (weights.decode.steps > 0) {
     RUNG_TRY(auto tokens, machine.generate(prompt));
     return std::vector<std::int64_t>{tokens.back()};
   }
   RUNG_TRY(const auto readouts, machine.forward(prompt, queries));
   std::vector<std::int64_t> given;
-  for (const auto& readout : readouts) given.insert(given.end(), readout.answer.begin(), readout.answer.end());
+  for (const auto& readout : readouts)
+    given.insert(given.end(), readout.answer.begin(), readout.answer.end());
   return given;
 }
 
-// Keeps the `most` wrong instances with the smallest index, so that what is shown does not depend on thread timing.
+// Keeps the `most` wrong instances with the smallest index, so that what is shown does not depend on thread
+// timing.
 void trim(Evaluation& evaluation, std::size_t most) {
   auto& wrong = evaluation.wrong;
   std::sort(wrong.begin(), wrong.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
@@ -42,7 +49,8 @@ void trim(Evaluation& evaluation, std::size_t most) {
 
 }  // namespace
 
-std::uint64_t count_right(const AnswerSpec& spec, const OutputSpec& output, const std::vector<std::int64_t>& expected, const std::vector<std::int64_t>& given) {
+std::uint64_t count_right(const AnswerSpec& spec, const OutputSpec& output,
+                          const std::vector<std::int64_t>& expected, const std::vector<std::int64_t>& given) {
   if (spec.kind != AnswerSpec::Kind::vector) {
     std::uint64_t right = 0;
     for (std::size_t i = 0; i < expected.size(); ++i) right += expected[i] == given[i];
@@ -52,7 +60,8 @@ std::uint64_t count_right(const AnswerSpec& spec, const OutputSpec& output, cons
   for (std::size_t i = 0; i < expected.size(); i += static_cast<std::size_t>(spec.size)) {
     bool good = true;
     for (std::size_t c = i; c < i + static_cast<std::size_t>(spec.size); ++c)
-      good = good && std::abs(std::ldexp(static_cast<double>(expected[c]), -spec.fraction) - std::ldexp(static_cast<double>(given[c]), -output.fraction)) <= spec.tolerance;
+      good = good && std::abs(std::ldexp(static_cast<double>(expected[c]), -spec.fraction) -
+                              std::ldexp(static_cast<double>(given[c]), -output.fraction)) <= spec.tolerance;
     right += good;
   }
   return right;
@@ -61,29 +70,40 @@ std::uint64_t count_right(const AnswerSpec& spec, const OutputSpec& output, cons
 Result<void> check_fit(const Weights& weights, const Task& task) {
   const auto fields = task.fields();
   if (fields.size() != weights.fields.size())
-    return fail(ErrorCode::range, "[eval] the model reads {} fields; {} has {}", weights.fields.size(), task.name(), fields.size());
+    return fail(ErrorCode::range, "[eval] the model reads {} fields; {} has {}", weights.fields.size(),
+                task.name(), fields.size());
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const auto &want = fields[i], &have = weights.fields[i];
-    if (want.name != have.name || want.length != have.length || want.low < have.low || want.low + want.size > have.low + have.size)
-      return fail(ErrorCode::range, "[eval] field {}: {} has \"{}\" with values in [{}, {}), length {}; the model reads \"{}\" in [{}, {}), length {}", i,
-                  task.name(), want.name, want.low, want.low + want.size, want.length, have.name, have.low, have.low + have.size, have.length);
+    if (want.name != have.name || want.length != have.length || want.low < have.low ||
+        want.low + want.size > have.low + have.size)
+      return fail(ErrorCode::range,
+                  "[eval] field {}: {} has \"{}\" with values in [{}, {}), length {}; the model reads \"{}\" "
+                  "in [{}, {}), length {}",
+                  i, task.name(), want.name, want.low, want.low + want.size, want.length, have.name, have.low,
+                  have.low + have.size, have.length);
   }
   const AnswerSpec answer = task.answer_spec();
   const OutputSpec& output = weights.output;
-  const bool vector_answer = answer.kind == AnswerSpec::Kind::vector, vector_output = output.kind == OutputSpec::Kind::vector;
+  const bool vector_answer = answer.kind == AnswerSpec::Kind::vector,
+             vector_output = output.kind == OutputSpec::Kind::vector;
   const std::int64_t needed = answer.kind == AnswerSpec::Kind::boolean ? 2 : answer.size;
-  const std::int64_t sayable = output.kind == OutputSpec::Kind::binary ? std::int64_t{1} << output.size
+  const std::int64_t sayable = output.kind == OutputSpec::Kind::binary      ? std::int64_t{1} << output.size
                                : output.kind == OutputSpec::Kind::threshold ? 2
                                                                             : output.size;
   if (vector_answer != vector_output || (vector_answer ? sayable != needed : sayable < needed))
-    return fail(ErrorCode::range, "[eval] {} asks for {} of size {}; the model's output is {} of size {}", task.name(),
-                vector_answer ? "a vector" : "an answer", needed, output_name(output.kind), sayable);
-  if (weights.decode.steps > 0 && task.query_positions() != std::vector<std::int64_t>{task.prompt_length() - 1})
-    return fail(ErrorCode::unsupported, "[eval] a chain of thought answers once, after the prompt; {} asks at {} positions", task.name(),
-                task.query_positions().size());
-  const std::int64_t context = weights.architecture.dimensions.context, length = positions_needed(weights, task);
+    return fail(ErrorCode::range, "[eval] {} asks for {} of size {}; the model's output is {} of size {}",
+                task.name(), vector_answer ? "a vector" : "an answer", needed, output_name(output.kind),
+                sayable);
+  if (weights.decode.steps > 0 &&
+      task.query_positions() != std::vector<std::int64_t>{task.prompt_length() - 1})
+    return fail(ErrorCode::unsupported,
+                "[eval] a chain of thought answers once, after the prompt; {} asks at {} positions",
+                task.name(), task.query_positions().size());
+  const std::int64_t context = weights.architecture.dimensions.context,
+                     length = positions_needed(weights, task);
   if (context > 0 && length > context)
-    return fail(ErrorCode::range, "[eval] {} needs {} positions; the model's context is {}", task.name(), length, context);
+    return fail(ErrorCode::range, "[eval] {} needs {} positions; the model's context is {}", task.name(),
+                length, context);
   return {};
 }
 
@@ -91,7 +111,8 @@ std::int64_t positions_needed(const Weights& weights, const Task& task) {
   return task.prompt_length() + std::max<std::int64_t>(0, weights.decode.steps - 1);
 }
 
-Result<Evaluation> evaluate(const Machine& machine, const Weights& weights, const Task& task, const EvaluationOptions& options) {
+Result<Evaluation> evaluate(const Machine& machine, const Weights& weights, const Task& task,
+                            const EvaluationOptions& options) {
   const auto queries = task.query_positions();
   const AnswerSpec spec = task.answer_spec();
   const std::size_t numbers = spec.kind == AnswerSpec::Kind::vector ? static_cast<std::size_t>(spec.size) : 1;
@@ -100,27 +121,31 @@ Result<Evaluation> evaluate(const Machine& machine, const Weights& weights, cons
   std::mutex guard;
 
   // Evaluates a block of instances on all cores; `make` gives the instance of an index within the block.
-  auto run_block = [&](std::uint64_t first, std::uint64_t count, const std::function<Instance(std::uint64_t)>& make) {
-    parallel_for(static_cast<std::int64_t>(count), count > 64 ? 16 : 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        Instance instance = make(static_cast<std::uint64_t>(i));
-        auto given = ask(machine, weights, instance.prompt, queries);
-        const std::lock_guard lock(guard);
-        if (!given) {
-          if (!error) error = given.error();
-          return;
-        }
-        const std::uint64_t answers = instance.answer.size() / numbers, right = count_right(spec, weights.output, instance.answer, *given);
-        ++total.instances;
-        total.answers += answers;
-        total.right_answers += right;
-        total.right_instances += right == answers;
-        if (right != answers && options.keep_wrong > 0) {
-          total.wrong.push_back({first + static_cast<std::uint64_t>(i), std::move(instance), std::move(*given)});
-          if (total.wrong.size() > 2 * options.keep_wrong + 64) trim(total, options.keep_wrong);
-        }
-      }
-    });
+  auto run_block = [&](std::uint64_t first, std::uint64_t count,
+                       const std::function<Instance(std::uint64_t)>& make) {
+    parallel_for(static_cast<std::int64_t>(count), count > 64 ? 16 : 1,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t i = begin; i < end; ++i) {
+                     Instance instance = make(static_cast<std::uint64_t>(i));
+                     auto given = ask(machine, weights, instance.prompt, queries);
+                     const std::lock_guard lock(guard);
+                     if (!given) {
+                       if (!error) error = given.error();
+                       return;
+                     }
+                     const std::uint64_t answers = instance.answer.size() / numbers,
+                                         right = count_right(spec, weights.output, instance.answer, *given);
+                     ++total.instances;
+                     total.answers += answers;
+                     total.right_answers += right;
+                     total.right_instances += right == answers;
+                     if (right != answers && options.keep_wrong > 0) {
+                       total.wrong.push_back(
+                           {first + static_cast<std::uint64_t>(i), std::move(instance), std::move(*given)});
+                       if (total.wrong.size() > 2 * options.keep_wrong + 64) trim(total, options.keep_wrong);
+                     }
+                   }
+                 });
     if (options.progress) options.progress(total.instances);
     total.stopped = options.stop && options.stop();
     return !error && !total.stopped;
@@ -144,8 +169,9 @@ Result<Evaluation> evaluate(const Machine& machine, const Weights& weights, cons
     if (going && !block.empty()) flush();
   } else {
     for (std::uint64_t first = 0; first < options.count; first += kBlock)
-      if (!run_block(first, std::min(kBlock, options.count - first),
-                     [&](std::uint64_t i) { return task.generate(options.variant, options.seed, first + i); }))
+      if (!run_block(first, std::min(kBlock, options.count - first), [&](std::uint64_t i) {
+            return task.generate(options.variant, options.seed, first + i);
+          }))
         break;
   }
   if (error) return *error;

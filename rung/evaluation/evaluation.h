@@ -10,8 +10,8 @@
 
 namespace rung {
 
-// Whether the model can be asked the task at all: the same fields, alphabets that fit, an output that can say the
-// answer, a context that holds the prompt (and the chain of thought). One line on what does not fit.
+// Whether the model can be asked the task at all: the same fields, alphabets that fit, an output that can say
+// the answer, a context that holds the prompt (and the chain of thought). One line on what does not fit.
 Result<void> check_fit(const Weights& weights, const Task& task);
 // Prompt length with the chain of thought: what Machine::load must be told.
 std::int64_t positions_needed(const Weights& weights, const Task& task);
@@ -19,10 +19,11 @@ std::int64_t positions_needed(const Weights& weights, const Task& task);
 struct EvaluationOptions {
   Variant variant = Variant::uniform;
   std::uint64_t seed = 1;
-  std::uint64_t count = 1000;       // instances 0 .. count-1 of (variant, seed)
-  bool exhaustive = false;          // every instance of the task instead
-  std::size_t keep_wrong = 0;       // how many wrong instances to keep, those with the smallest index
-  std::function<void(std::uint64_t done)> progress = {};  // called now and then, from any thread, one at a time
+  std::uint64_t count = 1000;  // instances 0 .. count-1 of (variant, seed)
+  bool exhaustive = false;     // every instance of the task instead
+  std::size_t keep_wrong = 0;  // how many wrong instances to keep, those with the smallest index
+  std::function<void(std::uint64_t done)> progress =
+      {};                           // called now and then, from any thread, one at a time
   std::function<bool()> stop = {};  // asked between blocks; true ends early with what is done
 };
 
@@ -37,15 +38,19 @@ struct Evaluation {
   std::uint64_t answers = 0, right_answers = 0;
   std::vector<WrongInstance> wrong;
   bool stopped = false;
-  double accuracy() const { return answers ? static_cast<double>(right_answers) / static_cast<double>(answers) : 0; }
+  double accuracy() const {
+    return answers ? static_cast<double>(right_answers) / static_cast<double>(answers) : 0;
+  }
 };
 
-// REQUIRES check_fit passed and the machine loaded from `weights` with positions_needed. Runs on all cores; the result does
-// not depend on their number.
-Result<Evaluation> evaluate(const Machine& machine, const Weights& weights, const Task& task, const EvaluationOptions& options);
+// REQUIRES check_fit passed and the machine loaded from `weights` with positions_needed. Runs on all cores;
+// the result does not depend on their number.
+Result<Evaluation> evaluate(const Machine& machine, const Weights& weights, const Task& task,
+                            const EvaluationOptions& options);
 
-// How many of the answers are right, both laid out as Instance::answer; a vector counts as one answer and needs every
-// component within the tolerance.
-std::uint64_t count_right(const AnswerSpec& spec, const OutputSpec& output, const std::vector<std::int64_t>& expected, const std::vector<std::int64_t>& given);
+// How many of the answers are right, both laid out as Instance::answer; a vector counts as one answer and
+// needs every component within the tolerance.
+std::uint64_t count_right(const AnswerSpec& spec, const OutputSpec& output,
+                          const std::vector<std::int64_t>& expected, const std::vector<std::int64_t>& given);
 
 }  // namespace rung

@@ -1,4 +1,5 @@
-// 95 % confidence intervals of an accuracy: over the instances that were drawn, and over the members (seeds) of an ensemble.
+// 95 % confidence intervals of an accuracy: over the instances that were drawn, and over the members (seeds)
+// of an ensemble.
 #pragma once
 
 #include <cstdint>

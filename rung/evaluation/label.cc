@@ -17,7 +17,8 @@ constexpr int kFloatBits = 32;
 bool stored_width(const std::string& name) {
   if (!name.ends_with(".bits")) return false;
   const std::string stem = name.substr(0, name.size() - 5), last = stem.substr(stem.rfind('.') + 1);
-  for (const char* stored : {"q", "k", "v", "x", "b", "c", "y", "conv", "feature", "index_q", "index_k", "compress_k", "compress_v"})
+  for (const char* stored : {"q", "k", "v", "x", "b", "c", "y", "conv", "feature", "index_q", "index_k",
+                             "compress_k", "compress_v"})
     if (last == stored) return true;
   return false;
 }
@@ -26,22 +27,26 @@ bool stored_width(const std::string& name) {
 Result<Setting> setting_of(const Weights& weights, const Machine& machine, std::int64_t positions) {
   Architecture architecture = weights.architecture;
   auto& dimensions = architecture.dimensions;
-  SettingOptions options{.context = std::max<std::int64_t>(2, positions), .chain_of_thought = weights.decode.steps > 0};
+  SettingOptions options{.context = std::max<std::int64_t>(2, positions),
+                         .chain_of_thought = weights.decode.steps > 0};
   const ModelParts* parts = machine.parts();
   if (!parts) {
     dimensions.precision = Precision{NumberFormat::fp32, kFloatBits, 0};
     dimensions.accumulator_bits.reset();
     return make_setting(architecture, options);
   }
-  int widest = dimensions.precision.bits, state = static_cast<int>(dimensions.accumulator_bits.value_or(widest));
+  int widest = dimensions.precision.bits,
+      state = static_cast<int>(dimensions.accumulator_bits.value_or(widest));
   for (const auto& [name, tensor] : weights.tensors)
-    if (stored_width(name) && tensor.is_integer()) widest = std::max(widest, static_cast<int>(tensor.integer(0)));
+    if (stored_width(name) && tensor.is_integer())
+      widest = std::max(widest, static_cast<int>(tensor.integer(0)));
   std::int64_t sums = 0;
   for (std::int64_t layer = 0; layer < parts->layers(); ++layer)
     for (const auto* mixer : parts->mixers(layer)) {
       if (const auto* softmax = mixer->softmax()) {
         const auto sizes = softmax->sizes();
-        sums = std::max<std::int64_t>(sums, sizes.weight_bits + sizes.value_bits + std::bit_width(static_cast<std::uint64_t>(positions)) + 1);
+        sums = std::max<std::int64_t>(sums, sizes.weight_bits + sizes.value_bits +
+                                                std::bit_width(static_cast<std::uint64_t>(positions)) + 1);
       } else if (!mixer->selection() && dimensions.causal) {
         for (const int bits : mixer->state_widths(positions)) state = std::max(state, bits);
       }
@@ -62,11 +67,13 @@ void set_ceiling(Label& label, const Setting& setting, const Task& task, Variant
     label.ceiling_reason = "ceilings are about uniform tables and queries";
     return;
   }
-  if (setting.word.full_letters() > 0 || setting.word.uncovered() || !setting.causal() || setting.chain_of_thought) {
+  if (setting.word.full_letters() > 0 || setting.word.uncovered() || !setting.causal() ||
+      setting.chain_of_thought) {
     label.ceiling_reason = "attention over the whole past is not bounded by a state";
     return;
   }
-  const std::int64_t n = task.size().at("n"), alphabet = task.name() == "eva" ? n : task.size().at("sigma").value;
+  const std::int64_t n = task.size().at("n"),
+                     alphabet = task.name() == "eva" ? n : task.size().at("sigma").value;
   const StateBits bits = setting.word.total();
   if (bits.per_level > 0) {
     label.ceiling = log_linear_ceiling(n, alphabet, bits.one_level()).average;
@@ -88,7 +95,8 @@ Label label_of(const Weights& weights, const Machine& machine, const Task& task,
     return label;
   }
   set_ceiling(label, *setting, task, variant);
-  const std::string floats = machine.exact() ? "" : fmt::format("; read as fp32, {} bits a stored number", kFloatBits);
+  const std::string floats =
+      machine.exact() ? "" : fmt::format("; read as fp32, {} bits a stored number", kFloatBits);
   if (!task.built_in() || !task.options().empty()) {
     label.reason = "no theorem speaks about this form of the task";
     return label;
@@ -102,14 +110,17 @@ Label label_of(const Weights& weights, const Machine& machine, const Task& task,
   }
   const Verdict verdict = decide(*setting, *question);
   const bool proved = verdict.status == Status::proved;
-  const std::string by = verdict.theorem.empty() ? "no theorem" : fmt::format("{}, {}", verdict.theorem, status_name(verdict.status));
+  const std::string by = verdict.theorem.empty()
+                             ? "no theorem"
+                             : fmt::format("{}, {}", verdict.theorem, status_name(verdict.status));
   if (verdict.outcome == Outcome::impossible && proved) label.letter = 'C';
   if (verdict.outcome == Outcome::possible && proved) label.letter = 'K';
   label.reason = fmt::format("{} ({}){}", outcome_name(verdict.outcome), by, floats);
   if (verdict.outcome == Outcome::open)
     for (const auto& hypothesis : verdict.hypotheses)
       if (!hypothesis.holds) {
-        label.reason += fmt::format("; fails: {}{}{}", hypothesis.text, hypothesis.numbers.empty() ? "" : ": ", hypothesis.numbers);
+        label.reason += fmt::format("; fails: {}{}{}", hypothesis.text,
+                                    hypothesis.numbers.empty() ? "" : ": ", hypothesis.numbers);
         break;
       }
   return label;

@@ -1,12 +1,12 @@
 // What the theory says beforehand about a model on a task at a size: the label beside a measured accuracy.
 //
-//   C  certified impossible: a proved theorem leaves no weights of this architecture and precision that answer every instance
-//   K  constructible: a proved construction fits
-//   G  gap: neither; an accuracy here decides nothing
+//   C  certified impossible: a proved theorem leaves no weights of this architecture and precision that
+//   answer every instance K  constructible: a proved construction fits G  gap: neither; an accuracy here
+//   decides nothing
 //
-// Widths are those of the file: entries of states (exact sums are wider than p), numerators of softmax sums, and the widest of
-// the numbers that are stored or handed over. A model that is evaluated in floats is read as fp32, 32 bits a stored number,
-// where theorems about exact sums of a softmax do not apply.
+// Widths are those of the file: entries of states (exact sums are wider than p), numerators of softmax sums,
+// and the widest of the numbers that are stored or handed over. A model that is evaluated in floats is read
+// as fp32, 32 bits a stored number, where theorems about exact sums of a softmax do not apply.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,8 @@ namespace rung {
 
 struct Label {
   char letter = 'G';
-  std::string reason;           // the theorem with its status, or why there is none
-  double ceiling = 1;           // best average accuracy of any such model on uniform instances; 1: no bound
+  std::string reason;  // the theorem with its status, or why there is none
+  double ceiling = 1;  // best average accuracy of any such model on uniform instances; 1: no bound
   std::string ceiling_reason;
 };
 

@@ -1,5 +1,5 @@
-// What surrounds the mixers: the input, norms, W_O, MLPs, the output; and the choice between scales that clip nothing and
-// scales that clip what is rare, by what the integers answer on the calibration prompts.
+// What surrounds the mixers: the input, norms, W_O, MLPs, the output; and the choice between scales that clip
+// nothing and scales that clip what is rare, by what the integers answer on the calibration prompts.
 #include "rung/exact/quantise.h"
 
 #include <algorithm>
@@ -15,18 +15,21 @@
 namespace rung {
 namespace {
 
-constexpr int kEmbedExtra = 8;        // bits by which embeddings are finer than the stream before they are added
-constexpr int kNormExtra = 8;         // e: the root of a norm is finer by these
+constexpr int kEmbedExtra = 8;  // bits by which embeddings are finer than the stream before they are added
+constexpr int kNormExtra = 8;   // e: the root of a norm is finer by these
 constexpr int kMostFractionOfNorm = 24;
 constexpr int kLogitBits = 62;
-constexpr int kOutputFraction = 62;   // of OutputSpec
+constexpr int kOutputFraction = 62;  // of OutputSpec
 // How much worse than rounding an error by clipping counts.
 constexpr std::array kClipPenalties = {1.0, 16.0, 1e12};
 
 class NetworkQuantiser {
  public:
   NetworkQuantiser(IntegerModel& model, const std::vector<LayerShape>& layers)
-      : model_(model), layers_(layers), dimensions_(model.real().architecture.dimensions), p_(model.bits()),
+      : model_(model),
+        layers_(layers),
+        dimensions_(model.real().architecture.dimensions),
+        p_(model.bits()),
         stream_(model.fraction("stream", model.bits())) {}
 
   void run() {
@@ -49,7 +52,8 @@ class NetworkQuantiser {
     model_.put_shift("embed.shift", extra);
   }
 
-  // What maps read: the stream, or the row brought to length sqrt(width) with the gain left to the maps' weights.
+  // What maps read: the stream, or the row brought to length sqrt(width) with the gain left to the maps'
+  // weights.
   InputScale input(const std::string& norm) {
     InputScale in = InputScale::of(dimensions_.width, stream_);
     if (dimensions_.norm != Norm::rms) return in;
@@ -90,7 +94,8 @@ class NetworkQuantiser {
         const int before = fraction;
         const bool noted = model_.real().notes.count(kFractionNote + name) != 0;
         fraction = model_.fraction(noted ? name : name + ".act", bits);
-        model_.channel_table(name, dimensions_.activation == MlpActivation::gelu ? "gelu" : "silu", bits, before, fraction, bits);
+        model_.channel_table(name, dimensions_.activation == MlpActivation::gelu ? "gelu" : "silu", bits,
+                             before, fraction, bits);
         model_.record(name + ".act", bits, fraction);
       } else {
         model_.record(name, bits, fraction);
@@ -114,7 +119,9 @@ class NetworkQuantiser {
     const int terms = ceil_lg(cols) + 3;
     const int bits = std::min(default_weight_bits(p_), kLogitBits - input_bits - terms);
     if (bits < 2) {
-      model_.refuse(fail(ErrorCode::range, "[quantise] logits of {} numbers of {} bits; at most {} bits expected", cols, input_bits, kLogitBits));
+      model_.refuse(fail(ErrorCode::range,
+                         "[quantise] logits of {} numbers of {} bits; at most {} bits expected", cols,
+                         input_bits, kLogitBits));
       return;
     }
     double largest = 0, constant = 0;
@@ -122,16 +129,22 @@ class NetworkQuantiser {
     for (const auto& list : {biases, thresholds})
       for (const double value : list) constant = std::max(constant, std::fabs(value));
     int product = kHighestFraction + bits;
-    if (largest > 0) product = in.fraction[0] + static_cast<int>(std::floor(std::log2((std::ldexp(1.0, bits - 1) - 1) / largest)));
-    if (constant > 0) product = std::min(product, static_cast<int>(std::floor(std::log2(static_cast<double>(kMaxWeight) / constant))));
+    if (largest > 0)
+      product =
+          in.fraction[0] + static_cast<int>(std::floor(std::log2((std::ldexp(1.0, bits - 1) - 1) / largest)));
+    if (constant > 0)
+      product = std::min(product,
+                         static_cast<int>(std::floor(std::log2(static_cast<double>(kMaxWeight) / constant))));
     if (spec.kind == OutputSpec::Kind::vector) {
       product = std::min(product, kOutputFraction - spec.fraction);
       spec.fraction += product;
       if (spec.fraction < 0)
-        model_.refuse(fail(ErrorCode::range, "[quantise] outputs of fraction {}; 0 or more expected", spec.fraction));
+        model_.refuse(
+            fail(ErrorCode::range, "[quantise] outputs of fraction {}; 0 or more expected", spec.fraction));
     }
     std::vector<std::int64_t> integers;
-    for (const double weight : table) integers.push_back(clipped(std::ldexp(weight, product - in.fraction[0]), "out.table"));
+    for (const double weight : table)
+      integers.push_back(clipped(std::ldexp(weight, product - in.fraction[0]), "out.table"));
     model_.put("out.table", {spec.size, dimensions_.width}, integers);
     auto constants = [&](const char* name, const std::vector<double>& values) {
       std::vector<std::int64_t> all;
@@ -144,7 +157,8 @@ class NetworkQuantiser {
 
   std::int64_t clipped(double value, const std::string& name) {
     if (std::fabs(value) > static_cast<double>(kMaxWeight)) {
-      model_.refuse(fail(ErrorCode::range, "[quantise] \"{}\" would hold {:g}; at most 2^46 in size expected", name, value));
+      model_.refuse(fail(ErrorCode::range, "[quantise] \"{}\" would hold {:g}; at most 2^46 in size expected",
+                         name, value));
       return 0;
     }
     return static_cast<std::int64_t>(std::nearbyint(value));
@@ -158,11 +172,15 @@ class NetworkQuantiser {
 
 Result<void> check(const Weights& real, const QuantiseOptions& options) {
   if (real.mode != WeightMode::real)
-    return fail(ErrorCode::unsupported, "[quantise] the file holds integers already (mode integer); trained weights (mode real) expected");
+    return fail(
+        ErrorCode::unsupported,
+        "[quantise] the file holds integers already (mode integer); trained weights (mode real) expected");
   RUNG_CHECK(quantisable(real.architecture));
   for (const auto& [name, table] : real.tables)
     if (!known_function(table.function))
-      return fail(ErrorCode::unsupported, "[quantise] table \"{}\" stands for \"{}\", which has no integer form", name, table.function);
+      return fail(ErrorCode::unsupported,
+                  "[quantise] table \"{}\" stands for \"{}\", which has no integer form", name,
+                  table.function);
   auto within = [](const char* what, std::optional<int> value, int low, int high) -> Result<void> {
     if (value && (*value < low || *value > high))
       return fail(ErrorCode::range, "[quantise] {} = {}; {} to {} expected", what, *value, low, high);
@@ -182,13 +200,14 @@ Result<void> check(const Weights& real, const QuantiseOptions& options) {
   return {};
 }
 
-// How far integers are from the real model on the calibration prompts. Integer logits have one factor of their own, the least
-// squares fit. `distance` is what refining lowers: for logits the mean of -log(probability of the real model's answer), else
-// the error of the numbers.
+// How far integers are from the real model on the calibration prompts. Integer logits have one factor of
+// their own, the least squares fit. `distance` is what refining lowers: for logits the mean of
+// -log(probability of the real model's answer), else the error of the numbers.
 struct Likeness {
   double agreement = 0, logit_error = 0, distance = 0;
 };
-Likeness compare(const Calibration::Reference& real, const Calibration::Reference& integer, const OutputSpec& output) {
+Likeness compare(const Calibration::Reference& real, const Calibration::Reference& integer,
+                 const OutputSpec& output) {
   std::uint64_t same = 0, all = 0;
   double cross = 0, own = 0, spread = 0, error = 0;
   for (std::size_t i = 0; i < real.answers.size(); ++i) {
@@ -214,13 +233,15 @@ Likeness compare(const Calibration::Reference& real, const Calibration::Referenc
       const double top = *std::max_element(z, z + size);
       double total = 0;
       for (std::size_t c = 0; c < size; ++c) total += std::exp(factor * (z[c] - top));
-      if (output.kind == OutputSpec::Kind::logits) surprise += std::log(total) - factor * (z[real.answers[i][query]] - top);
+      if (output.kind == OutputSpec::Kind::logits)
+        surprise += std::log(total) - factor * (z[real.answers[i][query]] - top);
     }
   }
   Likeness likeness;
   likeness.agreement = all ? static_cast<double>(same) / static_cast<double>(all) : 0;
   likeness.logit_error = spread > 0 ? std::sqrt(error / spread) : 0;
-  likeness.distance = output.kind == OutputSpec::Kind::logits && all ? surprise / static_cast<double>(all) : likeness.logit_error;
+  likeness.distance = output.kind == OutputSpec::Kind::logits && all ? surprise / static_cast<double>(all)
+                                                                     : likeness.logit_error;
   // A chain of thought has no logits here; its answers are all there is.
   if (spread == 0) likeness.distance = 1 - likeness.agreement;
   return likeness;
@@ -235,7 +256,8 @@ struct Candidate {
 
 class Search {
  public:
-  Search(const Weights& real, const CalibrationSet& set, const QuantiseOptions& options, const std::vector<LayerShape>& layers, const Calibration& seen,
+  Search(const Weights& real, const CalibrationSet& set, const QuantiseOptions& options,
+         const std::vector<LayerShape>& layers, const Calibration& seen,
          const Calibration::Reference& reference)
       : real_(real), set_(set), options_(options), layers_(layers), seen_(seen), reference_(reference) {}
 
@@ -244,12 +266,14 @@ class Search {
     double penalty = 0;
     for (const double one : kClipPenalties) {
       RUNG_TRY(auto candidate, make(one, {}));
-      const bool better = !best || candidate.quantised.agreement > best->quantised.agreement ||
-                          (candidate.quantised.agreement == best->quantised.agreement && candidate.distance < best->distance);
+      const bool better =
+          !best || candidate.quantised.agreement > best->quantised.agreement ||
+          (candidate.quantised.agreement == best->quantised.agreement && candidate.distance < best->distance);
       if (better) best = std::move(candidate), penalty = one;
     }
     std::map<std::string, int> moved;
     for (int round = 0; round < options_.refine; ++round) {
+      if (best->quantised.agreement == 1 && best->quantised.logit_error < kCloseEnough) break;
       bool improved = false;
       const auto names = best->chosen;
       for (const auto& name : names)
@@ -257,7 +281,8 @@ class Search {
           auto trial = moved;
           trial[name] += step;
           auto candidate = make(penalty, trial);
-          if (!candidate || candidate->distance > (1 - kWorthwhile) * best->distance) continue;  // a scale too fine for its formula is no choice
+          if (!candidate || candidate->distance > (1 - kWorthwhile) * best->distance)
+            continue;  // a scale too fine for its formula is no choice
           best = std::move(*candidate);
           moved = std::move(trial);
           improved = true;
@@ -271,12 +296,14 @@ class Search {
  private:
   static constexpr double kWorthwhile = 0.002;
 
-  Result<Candidate> make(double penalty, const std::map<std::string, int>& moved) const {
+  Result<Candidate> make(double penalty, const std::map<std::string, int>& moved) {
     IntegerModel model(real_, seen_, options_, penalty, moved);
     NetworkQuantiser(model, layers_).run();
     if (model.error()) return *model.error();
     Candidate candidate{{std::move(model.out), std::move(model.scales)}, std::move(model.chosen)};
     RUNG_TRY(const auto answers, read_all(candidate.quantised.weights, set_, nullptr));
+    ++evaluations_;
+    if (options_.progress) options_.progress(evaluations_);
     const Likeness likeness = compare(reference_, answers, candidate.quantised.weights.output);
     candidate.quantised.agreement = likeness.agreement;
     candidate.quantised.logit_error = likeness.logit_error;
@@ -290,6 +317,7 @@ class Search {
   const std::vector<LayerShape>& layers_;
   const Calibration& seen_;
   const Calibration::Reference& reference_;
+  std::uint64_t evaluations_ = 0;
 };
 
 }  // namespace
@@ -302,7 +330,8 @@ Result<Quantised> quantise(const Weights& real, const CalibrationSet& set, const
   Calibration seen;
   RUNG_TRY(const auto reference, seen.run(real, set));
   if (const auto name = seen.not_finite(); !name.empty())
-    return fail(ErrorCode::range, "[quantise] \"{}\" is not finite on a calibration prompt; finite numbers expected", name);
+    return fail(ErrorCode::range,
+                "[quantise] \"{}\" is not finite on a calibration prompt; finite numbers expected", name);
   return Search(real, set, options, layers, seen, reference).run();
 }
 

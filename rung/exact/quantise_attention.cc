@@ -1,6 +1,7 @@
-// Softmax attention: scores become table entries E[s] = max(1, round(2^B exp(step (s - top)))) without a maximum being
-// subtracted, so the table must reach from the largest score down past the largest score of every query: B holds the distance
-// between the two, and some bits of resolution below. Beyond B bits a key weighs 1.
+// Softmax attention: scores become table entries E[s] = max(1, round(2^B exp(step (s - top)))) without a
+// maximum being subtracted, so the table must reach from the largest score down past the largest score of
+// every query: B holds the distance between the two, and some bits of resolution below. Beyond B bits a key
+// weighs 1.
 #include <algorithm>
 #include <cmath>
 
@@ -23,7 +24,9 @@ int weight_resolution(int precision) { return std::min(precision, 12) + 6; }
 void MixerQuantiser::score_rule(int query, int key, int value, int y) {
   const double tau = model_.number(at("score.tau"), 1);
   if (!(tau > 0)) {
-    model_.refuse(fail(ErrorCode::unsupported, "[quantise] \"{}\" is {}; softmax weights that grow with the score expected", at("score.tau"), tau));
+    model_.refuse(fail(ErrorCode::unsupported,
+                       "[quantise] \"{}\" is {}; softmax weights that grow with the score expected",
+                       at("score.tau"), tau));
     return;
   }
   const int dot = query + key + model_.shift(at("score.shift"));  // the fraction of q·k in the units of tau
@@ -33,23 +36,28 @@ void MixerQuantiser::score_rule(int query, int key, int value, int y) {
   const auto &scores = model_.seen(at("score")), &tops = model_.seen(at("score.top"));
   const double top = scores.largest() + kScoreMargin * (scores.largest() - scores.smallest());
   const double spread = std::max(0.0, tau * (top - tops.smallest()) / std::log(2.0));
-  const int bits = static_cast<int>(std::min<double>(kMostWeightBits, std::ceil(spread) + weight_resolution(p)));
+  const int bits =
+      static_cast<int>(std::min<double>(kMostWeightBits, std::ceil(spread) + weight_resolution(p)));
   const auto high = static_cast<std::int64_t>(std::ceil(std::ldexp(top, scored)));
   const auto entries = static_cast<std::int64_t>(std::ceil(bits * std::log(2.0) / step)) + 2;
   const std::int64_t low = high - entries + 1;
   std::vector<std::int64_t> weights;
   for (std::int64_t s = low; s <= high; ++s)
-    weights.push_back(std::max<std::int64_t>(1, std::llround(std::ldexp(std::exp(step * static_cast<double>(s - high)), bits))));
+    weights.push_back(std::max<std::int64_t>(
+        1, std::llround(std::ldexp(std::exp(step * static_cast<double>(s - high)), bits))));
   model_.put(at("score.table"), {entries}, weights);
   model_.put_scalar(at("score.low"), low);
   model_.put_shift(at("score.shift"), dot - scored);
-  const int width = std::min(48, bit_length(static_cast<std::uint64_t>(std::max(std::abs(low), std::abs(high)))) + 1);
+  const int width =
+      std::min(48, bit_length(static_cast<std::uint64_t>(std::max(std::abs(low), std::abs(high)))) + 1);
   model_.put_scalar(at("score.bits"), width);
   model_.out.tensors[at("score.tau")] = real_tensor({}, std::span(&step, 1), DType::f64);
   model_.record(at("score"), width, scored);
-  const auto scale = static_cast<std::int64_t>(model_.number(at("value.scale"), 1)) << std::min(kMostScaleBits, y - value);
+  const auto scale = static_cast<std::int64_t>(model_.number(at("value.scale"), 1))
+                     << std::min(kMostScaleBits, y - value);
   if (scale > std::int64_t{1} << kMostScaleBits)
-    model_.refuse(fail(ErrorCode::range, "[quantise] \"{}\" would be {}; at most 2^32 expected", at("value.scale"), scale));
+    model_.refuse(fail(ErrorCode::range, "[quantise] \"{}\" would be {}; at most 2^32 expected",
+                       at("value.scale"), scale));
   if (scale != 1) model_.put_scalar(at("value.scale"), scale);
 }
 
@@ -58,12 +66,15 @@ std::vector<int> MixerQuantiser::attention() {
   const bool blocks = m_.kind == MixerKind::sparse;
   Fractions wanted{{"q", channel("q", p)}, {"k", channel("k", p)}, {"v", channel("v", p)}};
   // Compressed keys and values stand among the others.
-  if (blocks) wanted["k"] = std::min(wanted["k"], fraction("compress_k", p)), wanted["v"] = std::min(wanted["v"], fraction("compress_v", p));
+  if (blocks)
+    wanted["k"] = std::min(wanted["k"], fraction("compress_k", p)),
+    wanted["v"] = std::min(wanted["v"], fraction("compress_v", p));
   // Averages are no larger than values; value.scale is at least 1 and at most 2^32.
   const int y = std::min(fraction("y", p), wanted["v"] + kMostScaleBits - 2);
   if (m_.conv == 0) wanted["v"] = std::min(wanted["v"], y);
   const int read = std::max(y, wanted["v"]);
-  project({{"q", m_.heads * m_.key_dim}, {"k", m_.kv_heads * m_.key_dim}, {"v", m_.kv_heads * m_.value_dim}}, wanted, p);
+  project({{"q", m_.heads * m_.key_dim}, {"k", m_.kv_heads * m_.key_dim}, {"v", m_.kv_heads * m_.value_dim}},
+          wanted, p);
   score_rule(wanted["q"], wanted["k"], wanted["v"], read);
   if (blocks) sparse_branches(wanted["k"], wanted["v"]);
   if (m_.kind == MixerKind::topk) index_maps();

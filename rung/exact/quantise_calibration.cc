@@ -62,7 +62,8 @@ double ValueHistogram::squared_error(int bits, int fraction, double clip_penalty
   double total = 0;
   for (int row = 0; row < (positive_only ? 1 : 2) * kExponents; ++row)
     for (int cell = 0; cell < kCells; ++cell) {
-      const std::uint64_t here = cells_[static_cast<std::size_t>(row * kCells + cell)].load(std::memory_order_relaxed);
+      const std::uint64_t here =
+          cells_[static_cast<std::size_t>(row * kCells + cell)].load(std::memory_order_relaxed);
       if (here == 0) continue;
       const double octave = std::ldexp(1.0, row % kExponents + kLowest + fraction);  // in steps
       const double x = octave * (1 + (cell + 0.5) / kCells), limit = row < kExponents ? high : high + 1;
@@ -81,14 +82,15 @@ double ValueHistogram::squared_error(int bits, int fraction, double clip_penalty
 int best_fraction(const ValueHistogram& seen, int bits, double clip_penalty, bool positive_only) {
   const double largest = positive_only ? std::max(0.0, seen.largest()) : seen.largest_size();
   if (largest == 0) return std::clamp(bits - 2, kLowestFraction, kHighestFraction);
-  // The largest fraction that clips nothing. More of it only helps by clipping; less of it by leaving room for what other
-  // prompts bring: one value by half larger than all that were seen is expected.
+  // The largest fraction that clips nothing. More of it only helps by clipping; less of it by leaving room
+  // for what other prompts bring: one value by half larger than all that were seen is expected.
   const double limit = std::ldexp(1.0, bits - 1) - 1, unseen = 1.5 * largest;
   int fits = kHighestFraction;
   while (fits > kLowestFraction && std::ldexp(largest, fits) > limit) --fits;
   int best = fits;
   double least = std::numeric_limits<double>::infinity();
-  for (int fraction = std::max(kLowestFraction, fits - 1); fraction <= std::min(kHighestFraction, fits + bits); ++fraction) {
+  for (int fraction = std::max(kLowestFraction, fits - 1);
+       fraction <= std::min(kHighestFraction, fits + bits); ++fraction) {
     const double beyond = std::max(0.0, unseen - std::ldexp(limit, -fraction));
     const double error = seen.squared_error(bits, fraction, clip_penalty, positive_only) + beyond * beyond;
     if (error < least) best = fraction, least = error;
@@ -114,11 +116,14 @@ std::string Calibration::not_finite() const {
   return {};
 }
 
-Result<Calibration::Reference> read_all(const Weights& weights, const CalibrationSet& set, ValueObserver* observer) {
+Result<Calibration::Reference> read_all(const Weights& weights, const CalibrationSet& set,
+                                        ValueObserver* observer) {
   RUNG_REQUIRE(!set.prompts.empty(), "no calibration prompts");
-  const std::int64_t positions = set.prompts[0].positions + std::max<std::int64_t>(0, weights.decode.steps - 1);
+  const std::int64_t positions =
+      set.prompts[0].positions + std::max<std::int64_t>(0, weights.decode.steps - 1);
   const bool real = weights.mode == WeightMode::real;
-  RUNG_TRY(const auto machine, Machine::load(weights, {.positions = positions, .unrounded = real, .observer = observer}));
+  RUNG_TRY(const auto machine,
+           Machine::load(weights, {.positions = positions, .unrounded = real, .observer = observer}));
   Calibration::Reference all;
   all.logits.resize(set.prompts.size());
   all.answers.resize(set.prompts.size());
@@ -152,6 +157,8 @@ Result<Calibration::Reference> read_all(const Weights& weights, const Calibratio
   return all;
 }
 
-Result<Calibration::Reference> Calibration::run(const Weights& real, const CalibrationSet& set) { return read_all(real, set, this); }
+Result<Calibration::Reference> Calibration::run(const Weights& real, const CalibrationSet& set) {
+  return read_all(real, set, this);
+}
 
 }  // namespace rung

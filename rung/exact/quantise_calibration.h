@@ -1,8 +1,9 @@
 // What a real model computes on calibration prompts, and the power-of-two scale that holds it best in b bits.
 //
-// A number x is stored as the integer sat(round(x 2^f), b), ties to even; f is its fraction. The fraction is the one with the
-// least total squared error over what was seen: one bit more halves the step, and clips the largest values once it is too
-// many. Values are kept as counts on a logarithmic grid, so the choice depends neither on threads nor on their order.
+// A number x is stored as the integer sat(round(x 2^f), b), ties to even; f is its fraction. The fraction is
+// the one with the least total squared error over what was seen: one bit more halves the step, and clips the
+// largest values once it is too many. Values are kept as counts on a logarithmic grid, so the choice depends
+// neither on threads nor on their order.
 #pragma once
 
 #include <array>
@@ -31,8 +32,8 @@ class ValueHistogram {
   bool finite() const { return infinite_ == 0; }
   double smallest() const { return count_ ? low_.load() : 0; }
   double largest() const { return count_ ? high_.load() : 0; }
-  double largest_size() const;         // max |x|
-  double mean_square() const;          // up to the grid, 3 %
+  double largest_size() const;  // max |x|
+  double mean_square() const;   // up to the grid, 3 %
   // Total squared error of b bits at this fraction; errors of clipped values count `clip_penalty` times.
   // `positive_only`: negative values cost nothing (they meet max(0, x) next).
   double squared_error(int bits, int fraction, double clip_penalty, bool positive_only) const;
@@ -44,13 +45,13 @@ class ValueHistogram {
   std::atomic<double> low_{1e300}, high_{-1e300};
 };
 
-// The fraction in [kLowestFraction, kHighestFraction] with the least error on what was seen and one value half as large again.
-// A histogram without values, or of zeros, takes 1 for its largest value.
+// The fraction in [kLowestFraction, kHighestFraction] with the least error on what was seen and one value
+// half as large again. A histogram without values, or of zeros, takes 1 for its largest value.
 int best_fraction(const ValueHistogram& seen, int bits, double clip_penalty, bool positive_only = false);
 
 struct CalibrationSet {
-  std::vector<Prompt> prompts;         // of one length
-  std::vector<std::int64_t> queries;   // where answers are read
+  std::vector<Prompt> prompts;        // of one length
+  std::vector<std::int64_t> queries;  // where answers are read
 };
 
 // Everything that the machine told while it ran, by name.
@@ -64,9 +65,10 @@ class Calibration final : public ValueObserver {
   // The first name under which a number that is not finite was seen; empty: none.
   std::string not_finite() const;
 
-  // The real model's readouts, prompt by prompt (empty for chains of thought: they are generated, and their tokens kept).
+  // The real model's readouts, prompt by prompt (empty for chains of thought: they are generated, and their
+  // tokens kept).
   struct Reference {
-    std::vector<std::vector<double>> logits;         // all queries of a prompt side by side
+    std::vector<std::vector<double>> logits;  // all queries of a prompt side by side
     std::vector<std::vector<std::int64_t>> answers;
   };
   // Runs the real model on the prompts without rounding. Errors: the machine's.
@@ -78,6 +80,7 @@ class Calibration final : public ValueObserver {
 };
 
 // Readouts of any weights on the prompts, laid out as Reference.
-Result<Calibration::Reference> read_all(const Weights& weights, const CalibrationSet& set, ValueObserver* observer);
+Result<Calibration::Reference> read_all(const Weights& weights, const CalibrationSet& set,
+                                        ValueObserver* observer);
 
 }  // namespace rung

@@ -1,5 +1,6 @@
-// One mixer as integers: which fractions depend on each other, and which shifts follow from them (docs/weights.md has the
-// formulas whose shifts these are). Attention is in quantise_attention.cc, recurrences in quantise_recurrence.cc.
+// One mixer as integers: which fractions depend on each other, and which shifts follow from them
+// (docs/weights.md has the formulas whose shifts these are). Attention is in quantise_attention.cc,
+// recurrences in quantise_recurrence.cc.
 #pragma once
 
 #include <map>
@@ -13,7 +14,8 @@ namespace rung {
 
 class MixerQuantiser {
  public:
-  MixerQuantiser(IntegerModel& model, const MixerShape& mixer, const std::string& prefix, const InputScale& in)
+  MixerQuantiser(IntegerModel& model, const MixerShape& mixer, const std::string& prefix,
+                 const InputScale& in)
       : model_(model), m_(mixer), prefix_(prefix), in_(in) {}
 
   // The fraction of every output.
@@ -24,17 +26,21 @@ class MixerQuantiser {
 
   // Names under the prefix.
   std::string at(const std::string& name) const { return prefix_ + name; }
-  int fraction(const std::string& name, int bits, bool positive_only = false) const { return model_.fraction(at(name), bits, positive_only); }
+  int fraction(const std::string& name, int bits, bool positive_only = false) const {
+    return model_.fraction(at(name), bits, positive_only);
+  }
   // A channel's best fraction after the short convolution, where there is one.
   int channel(const std::string& name, int bits, bool positive_only = false) const;
   // Of a state entry; nothing may be clipped where sums wrap.
   int state_fraction(const std::string& name) const;
-  // The maps and the short convolution behind them; `wanted` holds the channels' fractions, equal ones with a convolution.
-  void project(const std::vector<std::pair<std::string, std::int64_t>>& maps, const Fractions& wanted, int bits);
+  // The maps and the short convolution behind them; `wanted` holds the channels' fractions, equal ones with a
+  // convolution.
+  void project(const std::vector<std::pair<std::string, std::int64_t>>& maps, const Fractions& wanted,
+               int bits);
   // A map that nothing convolves.
   void plain_map(const std::string& name, std::int64_t rows, int fraction, int bits);
-  // Lowers first and second until their sum is at most `total`, the one with more precision first; both alike when they are
-  // one convolution's.
+  // Lowers first and second until their sum is at most `total`, the one with more precision first; both alike
+  // when they are one convolution's.
   void share(const std::string& first, const std::string& second, int total, Fractions& wanted) const;
   void output(int fraction, int bits);  // y
 

@@ -21,18 +21,24 @@ int fitting_exponent(double x, double limit) {
 
 }  // namespace
 
-IntegerModel::IntegerModel(const Weights& real, const Calibration& seen, const QuantiseOptions& options, double clip_penalty,
-                           const std::map<std::string, int>& moved)
-    : real_(real), seen_(seen), bits_(options.precision), state_bits_(options.accumulator_bits.value_or(options.precision)),
-      weight_bits_(options.weight_bits.value_or(default_weight_bits(options.precision))), clip_penalty_(clip_penalty), moved_(moved) {
+IntegerModel::IntegerModel(const Weights& real, const Calibration& seen, const QuantiseOptions& options,
+                           double clip_penalty, const std::map<std::string, int>& moved)
+    : real_(real),
+      seen_(seen),
+      bits_(options.precision),
+      state_bits_(options.accumulator_bits.value_or(options.precision)),
+      weight_bits_(options.weight_bits.value_or(default_weight_bits(options.precision))),
+      clip_penalty_(clip_penalty),
+      moved_(moved) {
   out.architecture = real.architecture;
   auto& dimensions = out.architecture.dimensions;
   dimensions.precision = Precision{NumberFormat::fixed, bits_, 0};
   dimensions.accumulator_bits.reset();
   if (options.accumulator_bits) dimensions.accumulator_bits = state_bits_;
   out.mode = WeightMode::integer;
-  out.accumulator = options.accumulator.value_or(options.accumulator_bits && real.accumulator == Accumulator::exact ? Accumulator::round
-                                                                                                                    : real.accumulator);
+  out.accumulator = options.accumulator.value_or(
+      options.accumulator_bits && real.accumulator == Accumulator::exact ? Accumulator::round
+                                                                         : real.accumulator);
   out.fields = real.fields;
   out.output = real.output;
   out.decode = real.decode;
@@ -51,7 +57,8 @@ int IntegerModel::fraction(const std::string& name, int bits, bool positive_only
   if (const auto note = real_.notes.find(kFractionNote + name); note != real_.notes.end()) {
     int value = 0;
     const char* end = note->second.data() + note->second.size();
-    if (const auto [stop, error] = std::from_chars(note->second.data(), end, value); error == std::errc() && stop == end)
+    if (const auto [stop, error] = std::from_chars(note->second.data(), end, value);
+        error == std::errc() && stop == end)
       return std::clamp(value, kLowestFraction, kHighestFraction);
   }
   chosen.insert(name);
@@ -63,8 +70,16 @@ int IntegerModel::fraction(const std::string& name, int bits, bool positive_only
 void IntegerModel::record(const std::string& name, int bits, int fraction) {
   const auto& seen = seen_.of(name);
   const double square = seen.mean_square();
-  StoredScale scale{name, bits, fraction, seen.largest_size(), std::sqrt(square), 0, real_.notes.count(kFractionNote + name) != 0};
-  if (square > 0) scale.error = std::sqrt(seen.squared_error(bits, fraction, 1, false) / static_cast<double>(seen.count()) / square);
+  StoredScale scale{name,
+                    bits,
+                    fraction,
+                    seen.largest_size(),
+                    std::sqrt(square),
+                    0,
+                    real_.notes.count(kFractionNote + name) != 0};
+  if (square > 0)
+    scale.error =
+        std::sqrt(seen.squared_error(bits, fraction, 1, false) / static_cast<double>(seen.count()) / square);
   scales.push_back(std::move(scale));
 }
 
@@ -72,7 +87,8 @@ std::vector<double> IntegerModel::numbers(const std::string& name, std::size_t s
   std::vector<double> values(size, 0.0);
   const auto found = real_.tensors.find(name);
   // The calibration run has checked names and shapes.
-  RUNG_REQUIRE(found != real_.tensors.end() && static_cast<std::size_t>(found->second.size()) == size, "{} of {} numbers", name, size);
+  RUNG_REQUIRE(found != real_.tensors.end() && static_cast<std::size_t>(found->second.size()) == size,
+               "{} of {} numbers", name, size);
   for (std::size_t i = 0; i < size; ++i) values[i] = found->second.real(static_cast<std::int64_t>(i));
   return values;
 }
@@ -82,16 +98,20 @@ double IntegerModel::number(const std::string& name, double fallback) const {
   return found == real_.tensors.end() ? fallback : found->second.real(0);
 }
 
-void IntegerModel::put(const std::string& name, std::vector<std::int64_t> shape, const std::vector<std::int64_t>& values) {
+void IntegerModel::put(const std::string& name, std::vector<std::int64_t> shape,
+                       const std::vector<std::int64_t>& values) {
   out.tensors[name] = integer_tensor(std::move(shape), values);
 }
-void IntegerModel::put_scalar(const std::string& name, std::int64_t value) { out.tensors[name] = integer_scalar(value); }
+void IntegerModel::put_scalar(const std::string& name, std::int64_t value) {
+  out.tensors[name] = integer_scalar(value);
+}
 void IntegerModel::put_width(const std::string& name, int bits) {
   if (bits != bits_) put_scalar(name + ".bits", bits);
 }
 void IntegerModel::put_shift(const std::string& name, int shift) {
   if (shift < kLowestShift || shift > kHighestShift)
-    refuse(fail(ErrorCode::range, "[quantise] \"{}\" would be {}; {} to {} expected", name, shift, kLowestShift, kHighestShift));
+    refuse(fail(ErrorCode::range, "[quantise] \"{}\" would be {}; {} to {} expected", name, shift,
+                kLowestShift, kHighestShift));
   if (shift != 0) put_scalar(name, shift);
 }
 
@@ -115,10 +135,12 @@ int IntegerModel::product_fraction(const std::vector<Summand>& maps, std::int64_
     const auto weight = columns(map, rows);
     const std::size_t cols = map.in.fraction.size();
     for (std::size_t i = 0; i < weight.size(); ++i)
-      if (weight[i] != 0) product = std::min(product, fitting_exponent(weight[i], limit) + map.in.fraction[i % cols]);
+      if (weight[i] != 0)
+        product = std::min(product, fitting_exponent(weight[i], limit) + map.in.fraction[i % cols]);
     if (!has(map.name + ".bias")) continue;
     for (const double b : numbers(map.name + ".bias", static_cast<std::size_t>(rows)))
-      if (b != 0) product = std::min(product, fitting_exponent(std::ldexp(b, -shift(map.name + ".shift")), bias_limit));
+      if (b != 0)
+        product = std::min(product, fitting_exponent(std::ldexp(b, -shift(map.name + ".shift")), bias_limit));
   }
   return product;
 }
@@ -129,7 +151,8 @@ int IntegerModel::summed_maps(const std::vector<Summand>& maps, std::int64_t row
     const auto weight = columns(map, rows);
     const std::size_t cols = map.in.fraction.size();
     std::vector<std::int64_t> integers(weight.size());
-    for (std::size_t i = 0; i < weight.size(); ++i) integers[i] = nearest(std::ldexp(weight[i], product - map.in.fraction[i % cols]));
+    for (std::size_t i = 0; i < weight.size(); ++i)
+      integers[i] = nearest(std::ldexp(weight[i], product - map.in.fraction[i % cols]));
     put(map.name + ".weight", {rows, static_cast<std::int64_t>(cols)}, integers);
     if (!has(map.name + ".bias")) continue;
     std::vector<std::int64_t> bias;
@@ -140,18 +163,22 @@ int IntegerModel::summed_maps(const std::vector<Summand>& maps, std::int64_t row
   return product;
 }
 
-void IntegerModel::map(const std::string& name, std::int64_t rows, const InputScale& in, int fraction, int bits) {
+void IntegerModel::map(const std::string& name, std::int64_t rows, const InputScale& in, int fraction,
+                       int bits) {
   const int product = summed_maps({{name, in}}, rows);
   put_shift(name + ".shift", product - fraction);
   put_width(name, bits);
 }
 
-int IntegerModel::row_weights(const std::string& name, std::int64_t columns, const std::vector<int>& in, std::vector<std::int64_t> shape) {
+int IntegerModel::row_weights(const std::string& name, std::int64_t columns, const std::vector<int>& in,
+                              std::vector<std::int64_t> shape) {
   const auto weight = numbers(name, in.size() * static_cast<std::size_t>(columns));
   const double limit = std::ldexp(1.0, weight_bits_ - 1) - 1;
   int product = kHighestFraction + weight_bits_;
   for (std::size_t i = 0; i < weight.size(); ++i)
-    if (weight[i] != 0) product = std::min(product, fitting_exponent(weight[i], limit) + in[i / static_cast<std::size_t>(columns)]);
+    if (weight[i] != 0)
+      product =
+          std::min(product, fitting_exponent(weight[i], limit) + in[i / static_cast<std::size_t>(columns)]);
   std::vector<std::int64_t> integers(weight.size());
   for (std::size_t i = 0; i < weight.size(); ++i)
     integers[i] = nearest(std::ldexp(weight[i], product - in[i / static_cast<std::size_t>(columns)]));
@@ -159,8 +186,8 @@ int IntegerModel::row_weights(const std::string& name, std::int64_t columns, con
   return product;
 }
 
-void IntegerModel::function_table(const std::string& name, const char* fallback, std::int64_t low, std::int64_t high, int in, int out_fraction,
-                                  int clip) {
+void IntegerModel::function_table(const std::string& name, const char* fallback, std::int64_t low,
+                                  std::int64_t high, int in, int out_fraction, int clip) {
   TableFunction function{fallback, 0, 0};
   if (const auto own = real_.tables.find(name); own != real_.tables.end()) function = own->second;
   function.in_fraction += in;
@@ -169,7 +196,8 @@ void IntegerModel::function_table(const std::string& name, const char* fallback,
   std::vector<std::int64_t> values;
   values.reserve(static_cast<std::size_t>(high - low) + 1);
   for (std::int64_t x = low; x <= high; ++x) {
-    const double value = apply_function(function.function, std::ldexp(static_cast<double>(x), -function.in_fraction));
+    const double value =
+        apply_function(function.function, std::ldexp(static_cast<double>(x), -function.in_fraction));
     values.push_back(nearest(std::clamp(std::ldexp(value, function.out_fraction), -most - 1, most)));
   }
   put(name + ".table", {high - low + 1}, values);
@@ -177,7 +205,8 @@ void IntegerModel::function_table(const std::string& name, const char* fallback,
   out.tables[name] = function;
 }
 
-void IntegerModel::channel_table(const std::string& name, const char* fallback, int bits, int in, int out_fraction, int clip) {
+void IntegerModel::channel_table(const std::string& name, const char* fallback, int bits, int in,
+                                 int out_fraction, int clip) {
   RUNG_REQUIRE(bits <= kTableBits, "a table over {} bits", bits);
   const std::int64_t half = std::int64_t{1} << (bits - 1);
   function_table(name, fallback, -half, half - 1, in, out_fraction, clip);

@@ -1,8 +1,9 @@
-// The integer file while it is being written: real tensors in, integer tensors and their scales out. Used by quantise.cc
-// (what surrounds the mixers) and quantise_mixers.cc.
+// The integer file while it is being written: real tensors in, integer tensors and their scales out. Used by
+// quantise.cc (what surrounds the mixers) and quantise_mixers.cc.
 //
-// Invariant: an integer k stored for a real x at fraction f means k 2^-f. A product-sum of weights at fraction g with inputs
-// at f has the fraction f + g, its bias alike, and a shift by f + g - h brings it to h.
+// Invariant: an integer k stored for a real x at fraction f means k 2^-f. A product-sum of weights at
+// fraction g with inputs at f has the fraction f + g, its bias alike, and a shift by f + g - h brings it to
+// h.
 #pragma once
 
 #include <map>
@@ -15,20 +16,22 @@
 
 namespace rung {
 
-// What a map reads: integers at one fraction a column, and the real factor that the column still lacks (a norm's gain).
+// What a map reads: integers at one fraction a column, and the real factor that the column still lacks (a
+// norm's gain).
 struct InputScale {
   std::vector<int> fraction;
   std::vector<double> factor;
   static InputScale of(std::int64_t columns, int fraction) {
-    return {std::vector<int>(static_cast<std::size_t>(columns), fraction), std::vector<double>(static_cast<std::size_t>(columns), 1.0)};
+    return {std::vector<int>(static_cast<std::size_t>(columns), fraction),
+            std::vector<double>(static_cast<std::size_t>(columns), 1.0)};
   }
 };
 
 class IntegerModel {
  public:
   // `moved`: by how much a fraction differs from the best one for what was seen.
-  IntegerModel(const Weights& real, const Calibration& seen, const QuantiseOptions& options, double clip_penalty,
-               const std::map<std::string, int>& moved);
+  IntegerModel(const Weights& real, const Calibration& seen, const QuantiseOptions& options,
+               double clip_penalty, const std::map<std::string, int>& moved);
 
   Weights out;
   std::vector<StoredScale> scales;
@@ -36,7 +39,8 @@ class IntegerModel {
 
   int bits() const { return bits_; }              // p
   int state_bits() const { return state_bits_; }  // a
-  // Intermediates that are neither stored nor handed over: norms and unit keys (guard bits), and inputs of gates' tables.
+  // Intermediates that are neither stored nor handed over: norms and unit keys (guard bits), and inputs of
+  // gates' tables.
   int guarded_bits() const { return std::min(bits_ + 4, 48); }
   int gate_bits(const std::string& name) const;
   const ValueHistogram& seen(const std::string& name) const { return seen_.of(name); }
@@ -67,12 +71,15 @@ class IntegerModel {
     InputScale in;
   };
   int summed_maps(const std::vector<Summand>& maps, std::int64_t rows);
-  // Rows of weights that multiply single channels: row r reads integers at in[r]. Returns the products' common fraction.
-  int row_weights(const std::string& name, std::int64_t columns, const std::vector<int>& in, std::vector<std::int64_t> shape);
+  // Rows of weights that multiply single channels: row r reads integers at in[r]. Returns the products'
+  // common fraction.
+  int row_weights(const std::string& name, std::int64_t columns, const std::vector<int>& in,
+                  std::vector<std::int64_t> shape);
 
-  // name.table, .low: the real function behind `name` (the file's own, or the default) over [low, high] at fraction `in`,
-  // its values at `out`, clipped to `clip` bits.
-  void function_table(const std::string& name, const char* fallback, std::int64_t low, std::int64_t high, int in, int out, int clip);
+  // name.table, .low: the real function behind `name` (the file's own, or the default) over [low, high] at
+  // fraction `in`, its values at `out`, clipped to `clip` bits.
+  void function_table(const std::string& name, const char* fallback, std::int64_t low, std::int64_t high,
+                      int in, int out, int clip);
   // The same over all numbers of `bits` bits. REQUIRES bits <= kTableBits.
   void channel_table(const std::string& name, const char* fallback, int bits, int in, int out, int clip);
 
@@ -98,7 +105,9 @@ inline constexpr int kTableBits = 16;
 // Gates lie in [0, 2^kGateFraction].
 inline constexpr int kGateFraction = 16;
 
-// Writes the mixer's tensors under `prefix`; returns the fraction of every output. REQUIRES a quantisable mixer.
-std::vector<int> quantise_mixer(IntegerModel& model, const MixerShape& mixer, const std::string& prefix, const InputScale& in);
+// Writes the mixer's tensors under `prefix`; returns the fraction of every output. REQUIRES a quantisable
+// mixer.
+std::vector<int> quantise_mixer(IntegerModel& model, const MixerShape& mixer, const std::string& prefix,
+                                const InputScale& in);
 
 }  // namespace rung

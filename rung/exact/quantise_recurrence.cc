@@ -1,6 +1,7 @@
-// Recurrent mixers, short convolutions, and the mixers that see one position. Every state entry has a bits at the fraction
-// that holds best what was seen; where the formula adds products without a shift (mamba2; linear attention with exact or
-// wrapping sums) the state's fraction is the sum of its factors', which are lowered until the entries fit.
+// Recurrent mixers, short convolutions, and the mixers that see one position. Every state entry has a bits at
+// the fraction that holds best what was seen; where the formula adds products without a shift (mamba2; linear
+// attention with exact or wrapping sums) the state's fraction is the sum of its factors', which are lowered
+// until the entries fit.
 #include <algorithm>
 #include <cmath>
 
@@ -28,7 +29,8 @@ int MixerQuantiser::channel(const std::string& name, int bits, bool positive_onl
 }
 
 int MixerQuantiser::state_fraction(const std::string& name) const {
-  if (model_.out.accumulator == Accumulator::wrap) return best_fraction(model_.seen(at(name)), model_.state_bits(), kNeverClip);
+  if (model_.out.accumulator == Accumulator::wrap)
+    return best_fraction(model_.seen(at(name)), model_.state_bits(), kNeverClip);
   return fraction(name, model_.state_bits());
 }
 
@@ -37,7 +39,8 @@ void MixerQuantiser::plain_map(const std::string& name, std::int64_t rows, int f
   model_.record(at(name), bits, fraction);
 }
 
-void MixerQuantiser::project(const std::vector<std::pair<std::string, std::int64_t>>& maps, const Fractions& wanted, int bits) {
+void MixerQuantiser::project(const std::vector<std::pair<std::string, std::int64_t>>& maps,
+                             const Fractions& wanted, int bits) {
   if (m_.conv == 0) {
     for (const auto& [name, rows] : maps) plain_map(name, rows, wanted.at(name), bits);
     return;
@@ -50,7 +53,8 @@ void MixerQuantiser::project(const std::vector<std::pair<std::string, std::int64
     plain_map(name, rows, own, p);
     raw.insert(raw.end(), static_cast<std::size_t>(rows), own);
   }
-  const int product = model_.row_weights(at("conv.weight"), m_.conv, raw, {m_.conv_channels, m_.conv}) + model_.shift(at("conv.shift"));
+  const int product = model_.row_weights(at("conv.weight"), m_.conv, raw, {m_.conv_channels, m_.conv}) +
+                      model_.shift(at("conv.shift"));
   int summed = after;
   if (model_.names_table(at("conv"))) {
     const int index = model_.gate_bits(at("conv.sum"));
@@ -62,8 +66,11 @@ void MixerQuantiser::project(const std::vector<std::pair<std::string, std::int64
   model_.record(at("conv"), bits, after);
 }
 
-void MixerQuantiser::share(const std::string& first, const std::string& second, int total, Fractions& wanted) const {
-  auto precision = [&](const std::string& name) { return wanted.at(name) + 0.5 * std::log2(std::max(model_.seen(at(name)).mean_square(), 1e-30)); };
+void MixerQuantiser::share(const std::string& first, const std::string& second, int total,
+                           Fractions& wanted) const {
+  auto precision = [&](const std::string& name) {
+    return wanted.at(name) + 0.5 * std::log2(std::max(model_.seen(at(name)).mean_square(), 1e-30));
+  };
   while (wanted[first] + wanted[second] > total) {
     if (m_.conv > 0)
       for (auto& [name, fraction] : wanted) --fraction;
@@ -85,12 +92,15 @@ void MixerQuantiser::gate(const std::string& name, const char* function, std::in
 
 int MixerQuantiser::linear_cell(int y, bool normalised) {
   const int p = model_.bits(), a = model_.state_bits();
-  const bool table = m_.feature == FeatureMap::elu1 || m_.feature == FeatureMap::exp, taylor = m_.feature == FeatureMap::taylor2;
+  const bool table = m_.feature == FeatureMap::elu1 || m_.feature == FeatureMap::exp,
+             taylor = m_.feature == FeatureMap::taylor2;
   const bool positive = m_.feature == FeatureMap::relu;
   const int bits = table ? std::min(p, kTableBits) : p;
-  Fractions wanted{{"q", channel("q", bits, positive)}, {"k", channel("k", bits, positive)}, {"v", channel("v", bits)}};
+  Fractions wanted{
+      {"q", channel("q", bits, positive)}, {"k", channel("k", bits, positive)}, {"v", channel("v", bits)}};
   const Accumulator sums = model_.out.accumulator;
-  const int counted = normalised && sums != Accumulator::exact ? state_fraction("state.count") : kHighestFraction;
+  const int counted =
+      normalised && sums != Accumulator::exact ? state_fraction("state.count") : kHighestFraction;
   auto lower_all = [&](const std::string& name, int most) {
     if (wanted[name] <= most) return;
     wanted[name] = most;
@@ -100,14 +110,17 @@ int MixerQuantiser::linear_cell(int y, bool normalised) {
   if (normalised) lower_all("v", y);  // value.scale is at least 1
   int feature = 0;                    // of keys; queries have their own only where no table stands between
   if (table || taylor) {
-    const int common = std::clamp(std::min(wanted["q"], wanted["k"]), taylor ? 0 : kLowestFraction, taylor ? 20 : kHighestFraction);
+    const int common = std::clamp(std::min(wanted["q"], wanted["k"]), taylor ? 0 : kLowestFraction,
+                                  taylor ? 20 : kHighestFraction);
     lower_all("q", common);
     lower_all("k", common);
     if (taylor && common > wanted["q"]) wanted["q"] = wanted["k"] = common;
     if (taylor && m_.conv > 0) wanted["v"] = common;
     feature = std::min(fraction("feature", p), counted);
     if (sums == Accumulator::wrap) feature = std::min(feature, state_fraction("state") - wanted["v"]);
-    if (table) model_.channel_table(at("feature"), m_.feature == FeatureMap::exp ? "exp" : "elu1", bits, common, feature, p);
+    if (table)
+      model_.channel_table(at("feature"), m_.feature == FeatureMap::exp ? "exp" : "elu1", bits, common,
+                           feature, p);
     if (taylor) {
       model_.put_scalar(at("feature.fraction"), common);
       model_.put_shift(at("feature.shift"), 2 * common - feature);
@@ -118,7 +131,8 @@ int MixerQuantiser::linear_cell(int y, bool normalised) {
     if (sums == Accumulator::wrap) share("k", "v", state_fraction("state"), wanted);
     feature = wanted["k"];
   }
-  project({{"q", m_.heads * m_.key_dim}, {"k", m_.heads * m_.key_dim}, {"v", m_.heads * m_.value_dim}}, wanted, bits);
+  project({{"q", m_.heads * m_.key_dim}, {"k", m_.heads * m_.key_dim}, {"v", m_.heads * m_.value_dim}},
+          wanted, bits);
   int state = wanted["v"] + feature;
   if (sums == Accumulator::round) {
     const int rounded = std::min(state, fraction("state", a));
@@ -130,7 +144,8 @@ int MixerQuantiser::linear_cell(int y, bool normalised) {
     model_.record(at("state.count"), sums == Accumulator::exact ? 48 : a, feature);
     const int scale = y - (state - feature);
     if (scale < 0 || scale > kMostScaleBits)
-      model_.refuse(fail(ErrorCode::range, "[quantise] \"{}\" would be 2^{}; 1 to 2^32 expected", at("value.scale"), scale));
+      model_.refuse(fail(ErrorCode::range, "[quantise] \"{}\" would be 2^{}; 1 to 2^32 expected",
+                         at("value.scale"), scale));
     else if (const auto c = static_cast<std::int64_t>(model_.number(at("value.scale"), 1)) << scale; c != 1)
       model_.put_scalar(at("value.scale"), c);
   }
@@ -141,7 +156,8 @@ int MixerQuantiser::mamba2_cell() {
   const int p = model_.bits();
   Fractions wanted{{"x", channel("x", p)}, {"b", channel("b", p)}, {"c", channel("c", p)}};
   share("x", "b", state_fraction("state"), wanted);
-  project({{"x", m_.heads * m_.value_dim}, {"b", m_.kv_heads * m_.key_dim}, {"c", m_.kv_heads * m_.key_dim}}, wanted, p);
+  project({{"x", m_.heads * m_.value_dim}, {"b", m_.kv_heads * m_.key_dim}, {"c", m_.kv_heads * m_.key_dim}},
+          wanted, p);
   gate("gate", "decay", m_.heads, kGateFraction - model_.shift(at("decay.shift")));
   model_.put_shift(at("decay.shift"), kGateFraction);
   const int state = wanted["x"] + wanted["b"];
@@ -157,7 +173,8 @@ int MixerQuantiser::delta_cell(bool gated) {
     wanted["v"] = error;
     if (m_.conv > 0) wanted["q"] = wanted["k"] = error;
   }
-  project({{"q", m_.kv_heads * m_.key_dim}, {"k", m_.kv_heads * m_.key_dim}, {"v", m_.heads * m_.value_dim}}, wanted, p);
+  project({{"q", m_.kv_heads * m_.key_dim}, {"k", m_.kv_heads * m_.key_dim}, {"v", m_.heads * m_.value_dim}},
+          wanted, p);
   int key = wanted["k"], query = wanted["q"];
   if (model_.has(at("key.fraction"))) {
     const int bits = model_.guarded_bits(), unit = std::min(bits - 2, 24);
@@ -174,7 +191,8 @@ int MixerQuantiser::delta_cell(bool gated) {
   }
   const int state = state_fraction("state");
   model_.put_shift(at("predict.shift"), state + key - wanted["v"] + model_.shift(at("predict.shift")));
-  model_.put_shift(at("write.shift"), kGateFraction + wanted["v"] + key - state + model_.shift(at("write.shift")));
+  model_.put_shift(at("write.shift"),
+                   kGateFraction + wanted["v"] + key - state + model_.shift(at("write.shift")));
   model_.record(at("state"), model_.state_bits(), state);
   return state + query;
 }
@@ -208,7 +226,8 @@ std::vector<int> MixerQuantiser::matrix_recurrence() {
 
 std::vector<int> MixerQuantiser::mamba() {
   const int p = model_.bits();
-  const int x = channel("x", p), b = fraction("b", p), c = fraction("c", p), y = fraction("y", p), state = state_fraction("state");
+  const int x = channel("x", p), b = fraction("b", p), c = fraction("c", p), y = fraction("y", p),
+            state = state_fraction("state");
   project({{"x", m_.inner}}, {{"x", x}}, p);
   plain_map("b", m_.state, b, p);
   plain_map("c", m_.state, c, p);
@@ -218,13 +237,15 @@ std::vector<int> MixerQuantiser::mamba() {
   const int product = model_.row_weights(at("a.weight"), m_.state, steps, {m_.inner, m_.state});
   const int index = argument_fraction(p);
   const double growth = std::min(kFlat, 1.125 * std::max(0.0, model_.seen(at("decay")).largest()));
-  model_.function_table(at("decay"), "exp", -flat(index), static_cast<std::int64_t>(std::ceil(std::ldexp(growth, index))), index,
+  model_.function_table(at("decay"), "exp", -flat(index),
+                        static_cast<std::int64_t>(std::ceil(std::ldexp(growth, index))), index,
                         kGateFraction - model_.shift(at("decay.shift")), kMostFactorBits);
   model_.put_shift(at("decay.index_shift"), product - index + model_.shift(at("decay.index_shift")));
   model_.put_shift(at("decay.shift"), kGateFraction);
   model_.put_shift(at("update.shift"), step + b + x - state + model_.shift(at("update.shift")));
   model_.put_shift(at("read.shift"), c + state - y + model_.shift(at("read.shift")));
-  const int skipped = model_.row_weights(at("skip.weight"), 1, std::vector<int>(static_cast<std::size_t>(m_.inner), x), {m_.inner});
+  const int skipped = model_.row_weights(at("skip.weight"), 1,
+                                         std::vector<int>(static_cast<std::size_t>(m_.inner), x), {m_.inner});
   model_.put_shift(at("skip.shift"), skipped - y + model_.shift(at("skip.shift")));
   model_.record(at("state"), model_.state_bits(), state);
   output(y, p);
@@ -234,7 +255,9 @@ std::vector<int> MixerQuantiser::mamba() {
 // The output of a hidden vector is the vector: its fraction, and its width where that is larger than p.
 std::vector<int> MixerQuantiser::elman() {
   const int state = state_fraction("state");
-  const int product = model_.summed_maps({{at("x"), in_}, {at("h"), InputScale::of(m_.inner, state)}}, m_.inner) + model_.shift(at("cell.shift"));
+  const int product =
+      model_.summed_maps({{at("x"), in_}, {at("h"), InputScale::of(m_.inner, state)}}, m_.inner) +
+      model_.shift(at("cell.shift"));
   if (m_.relu_cell) {
     model_.put_shift(at("cell.shift"), product - state);
   } else {
@@ -250,7 +273,8 @@ std::vector<int> MixerQuantiser::elman() {
 std::vector<int> MixerQuantiser::gru() {
   const int state = state_fraction("state"), in = argument_fraction(model_.state_bits());
   const InputScale hidden = InputScale::of(m_.inner, state);
-  const int gates = model_.summed_maps({{at("xz"), in_}, {at("hz"), hidden}, {at("xr"), in_}, {at("hr"), hidden}}, m_.inner);
+  const int gates = model_.summed_maps(
+      {{at("xz"), in_}, {at("hz"), hidden}, {at("xr"), in_}, {at("hr"), hidden}}, m_.inner);
   const int cell = model_.summed_maps({{at("xn"), in_}, {at("hn"), hidden}}, m_.inner);
   model_.put_shift(at("gate.shift"), gates - in + model_.shift(at("gate.shift")));
   model_.put_shift(at("cell.shift"), cell - in + model_.shift(at("cell.shift")));
@@ -317,7 +341,8 @@ std::vector<int> MixerQuantiser::run() {
   RUNG_REQUIRE(false, "{} has no integer form", prefix_);
 }
 
-std::vector<int> quantise_mixer(IntegerModel& model, const MixerShape& mixer, const std::string& prefix, const InputScale& in) {
+std::vector<int> quantise_mixer(IntegerModel& model, const MixerShape& mixer, const std::string& prefix,
+                                const InputScale& in) {
   return MixerQuantiser(model, mixer, prefix, in).run();
 }
 

@@ -1,5 +1,6 @@
-// Sees the reals of a model as mode Q computes them, by the name of what holds them in an integer file: "stream",
-// "layers.0.q", "layers.1.state". Quantising chooses scales from what it saw (quantise_calibration.h).
+// Sees the reals of a model as mode Q computes them, by the name of what holds them in an integer file:
+// "stream", "layers.0.q", "layers.1.state". Quantising chooses scales from what it saw
+// (quantise_calibration.h).
 #pragma once
 
 #include <string>

@@ -5,11 +5,14 @@ namespace {
 
 Result<void> check_mixer(const MixerShape& mixer, const std::string& where) {
   if (is_opaque(mixer.kind))
-    return fail(ErrorCode::unsupported, "[quantise] {} is {}({}), which is counted and bounded but has no integer form", where,
+    return fail(ErrorCode::unsupported,
+                "[quantise] {} is {}({}), which is counted and bounded but has no integer form", where,
                 mixer_word(mixer.kind).name, mixer.released);
   if (mixer.kind == MixerKind::loglinear && mixer.levels < 1)
-    return fail(ErrorCode::missing, "[quantise] {} is loglinear, which has one weight per level; expected a context", where);
-  for (std::size_t j = 0; j < mixer.parts.size(); ++j) RUNG_CHECK(check_mixer(mixer.parts[j], fmt::format("{}.part.{}", where, j)));
+    return fail(ErrorCode::missing,
+                "[quantise] {} is loglinear, which has one weight per level; expected a context", where);
+  for (std::size_t j = 0; j < mixer.parts.size(); ++j)
+    RUNG_CHECK(check_mixer(mixer.parts[j], fmt::format("{}.part.{}", where, j)));
   return {};
 }
 
@@ -18,11 +21,15 @@ Result<void> check_mixer(const MixerShape& mixer, const std::string& where) {
 Result<void> quantisable(const Architecture& architecture) {
   const auto& dimensions = architecture.dimensions;
   if (dimensions.position == PositionCode::rope)
-    return fail(ErrorCode::unsupported, "[quantise] position rope (rotations by angles) has no integer form; expected position table, binary or none");
+    return fail(ErrorCode::unsupported,
+                "[quantise] position rope (rotations by angles) has no integer form; expected position "
+                "table, binary or none");
   RUNG_TRY(const auto layers, resolve(architecture));
-  for (std::size_t i = 0; i < layers.size(); ++i) RUNG_CHECK(check_mixer(layers[i].mixer, fmt::format("layers.{}", i)));
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    RUNG_CHECK(check_mixer(layers[i].mixer, fmt::format("layers.{}", i)));
   if (dimensions.position != PositionCode::none && dimensions.context < 1)
-    return fail(ErrorCode::missing, "[quantise] position {} has one row a position; expected a context", position_name(dimensions.position));
+    return fail(ErrorCode::missing, "[quantise] position {} has one row a position; expected a context",
+                position_name(dimensions.position));
   return {};
 }
 

@@ -1,4 +1,5 @@
-// What quantising writes, every mixer: the checker's forward pass, written from docs/weights.md, gives the exact machine's numbers.
+// What quantising writes, every mixer: the checker's forward pass, written from docs/weights.md, gives the
+// exact machine's numbers.
 #include <gtest/gtest.h>
 
 #include "check/model.h"
@@ -15,10 +16,12 @@ constexpr std::int64_t kPositions = 13, kVocabulary = 7;
 
 class CheckedQuantised : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Lines, CheckedQuantised,
-                         testing::Values("full", "full(window=3,conv=2)", "topk(k=3)", "sparse(B=4,k=2,window=3)", "linear", "linear(feature=taylor2)",
-                                         "linear(normalised=no,conv=2)", "mamba(conv=3)", "mamba2(conv=2)", "delta", "gdelta+full",
-                                         "loglinear(base=linear)", "loglinear(base=mamba2)", "loglinear(base=gdelta)", "rnn", "gru", "conv(width=3)",
-                                         "heads(full:1,gdelta:1)+none"));
+                         testing::Values("full", "full(window=3,conv=2)", "topk(k=3)",
+                                         "sparse(B=4,k=2,window=3)", "linear", "linear(feature=taylor2)",
+                                         "linear(normalised=no,conv=2)", "mamba(conv=3)", "mamba2(conv=2)",
+                                         "delta", "gdelta+full", "loglinear(base=linear)",
+                                         "loglinear(base=mamba2)", "loglinear(base=gdelta)", "rnn", "gru",
+                                         "conv(width=3)", "heads(full:1,gdelta:1)+none"));
 
 TEST_P(CheckedQuantised, runs_as_the_exact_machine_does) {
   Dimensions dimensions;
@@ -38,7 +41,8 @@ TEST_P(CheckedQuantised, runs_as_the_exact_machine_does) {
     Prompt prompt;
     prompt.positions = kPositions;
     prompt.fields.emplace_back();
-    for (std::int64_t t = 0; t < kPositions; ++t) prompt.fields[0].push_back(static_cast<std::int64_t>(random.below(kVocabulary)));
+    for (std::int64_t t = 0; t < kPositions; ++t)
+      prompt.fields[0].push_back(static_cast<std::int64_t>(random.below(kVocabulary)));
     set.prompts.push_back(prompt);
   }
   for (std::int64_t t = 0; t < kPositions; ++t) set.queries.push_back(t);
@@ -57,7 +61,8 @@ TEST_P(CheckedQuantised, runs_as_the_exact_machine_does) {
       const rung_check::Prompt same{prompt.positions, prompt.fields};
       const auto rows = model.feed(same, kPositions, set.queries);
       for (std::int64_t t = 0; t < kPositions; ++t) {
-        ASSERT_EQ(rows.at(t), (*readouts)[static_cast<std::size_t>(t)].activation) << "p = " << p << ", position " << t;
+        ASSERT_EQ(rows.at(t), (*readouts)[static_cast<std::size_t>(t)].activation)
+            << "p = " << p << ", position " << t;
         ASSERT_EQ(model.answer(same, rows.at(t)), (*readouts)[static_cast<std::size_t>(t)].answer);
       }
     }

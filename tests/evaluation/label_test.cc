@@ -9,8 +9,8 @@
 namespace rung {
 namespace {
 
-Label random_label(const std::string& line, std::int64_t n, int precision, std::int64_t width, Accumulator sums, Variant variant = Variant::uniform,
-                   bool floats = false) {
+Label random_label(const std::string& line, std::int64_t n, int precision, std::int64_t width,
+                   Accumulator sums, Variant variant = Variant::uniform, bool floats = false) {
   const auto task = make_task("eva", {{"n", n}});
   EXPECT_TRUE(task) << task.error().message;
   RandomModel model;
@@ -31,7 +31,8 @@ Label random_label(const std::string& line, std::int64_t n, int precision, std::
   return label_of(*weights, **machine, **task, variant);
 }
 
-// A gated delta layer of one head with 4 by 4 entries of 4 bits: 64 bits, and Eva at n = 64 needs 64 lg 64 = 384.
+// A gated delta layer of one head with 4 by 4 entries of 4 bits: 64 bits, and Eva at n = 64 needs 64 lg 64 =
+// 384.
 TEST(Label, certifies_a_state_that_is_too_small_and_gives_its_ceiling) {
   const Label label = random_label("gdelta", 64, 4, 4, Accumulator::round);
   EXPECT_EQ(label.letter, 'C') << label.reason;
@@ -45,8 +46,8 @@ TEST(Label, leaves_a_state_that_is_large_enough_uncertified) {
   EXPECT_EQ(label.ceiling, 1) << label.ceiling_reason;
 }
 
-// Two features by two values (and their counts) of 4 bits: 24 bits, n lg n = 24 at n = 8. Exact sums of 9 tokens need 12 bits an
-// entry, so that nothing is impossible there, although "4 bits" seem to be.
+// Two features by two values (and their counts) of 4 bits: 24 bits, n lg n = 24 at n = 8. Exact sums of 9
+// tokens need 12 bits an entry, so that nothing is impossible there, although "4 bits" seem to be.
 TEST(Label, counts_exact_sums_at_their_true_width) {
   const Label rounded = random_label("linear(feature=relu)", 9, 4, 2, Accumulator::round);
   EXPECT_EQ(rounded.letter, 'C') << rounded.reason;
@@ -56,7 +57,8 @@ TEST(Label, counts_exact_sums_at_their_true_width) {
 }
 
 TEST(Label, reads_floats_as_thirty_two_bits) {
-  const Label integers = random_label("gdelta", 64, 4, 4, Accumulator::round), floats = random_label("gdelta", 64, 4, 4, Accumulator::round, Variant::uniform, true);
+  const Label integers = random_label("gdelta", 64, 4, 4, Accumulator::round),
+              floats = random_label("gdelta", 64, 4, 4, Accumulator::round, Variant::uniform, true);
   EXPECT_EQ(integers.letter, 'C');
   EXPECT_NE(floats.letter, 'C') << floats.reason;
   EXPECT_NE(floats.reason.find("32 bits a stored number"), std::string::npos) << floats.reason;

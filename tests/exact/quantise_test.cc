@@ -6,11 +6,11 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "tests/exact/random_real_model.h"
 #include "rung/exact/machine.h"
 #include "rung/spec/quantisable.h"
 #include "rung/spec/random.h"
 #include "rung/tasks/task.h"
+#include "tests/exact/random_real_model.h"
 
 namespace rung {
 namespace {
@@ -37,7 +37,8 @@ CalibrationSet prompts(int count, std::uint64_t seed) {
     Prompt prompt;
     prompt.positions = kLength;
     prompt.fields.emplace_back();
-    for (std::int64_t t = 0; t < kLength; ++t) prompt.fields[0].push_back(static_cast<std::int64_t>(random.below(kVocabulary)));
+    for (std::int64_t t = 0; t < kLength; ++t)
+      prompt.fields[0].push_back(static_cast<std::int64_t>(random.below(kVocabulary)));
     set.prompts.push_back(prompt);
   }
   set.queries = {kLength / 2, kLength - 1};
@@ -55,8 +56,10 @@ Fidelity fidelity(const Weights& real, const Weights& integers, const Calibratio
   double cross = 0, own = 0, error = 0, spread = 0;
   std::size_t same = 0, all = 0;
   for (std::size_t i = 0; i < a->logits.size(); ++i) {
-    for (std::size_t j = 0; j < a->answers[i].size(); ++j, ++all) same += a->answers[i][j] == b->answers[i][j];
-    for (std::size_t j = 0; j < a->logits[i].size(); ++j) cross += a->logits[i][j] * b->logits[i][j], own += b->logits[i][j] * b->logits[i][j];
+    for (std::size_t j = 0; j < a->answers[i].size(); ++j, ++all)
+      same += a->answers[i][j] == b->answers[i][j];
+    for (std::size_t j = 0; j < a->logits[i].size(); ++j)
+      cross += a->logits[i][j] * b->logits[i][j], own += b->logits[i][j] * b->logits[i][j];
   }
   for (std::size_t i = 0; i < a->logits.size(); ++i)
     for (std::size_t j = 0; j < a->logits[i].size(); ++j) {
@@ -72,12 +75,36 @@ struct Case {
   MlpActivation activation = MlpActivation::relu;
 };
 const Case kCases[] = {
-    {"full*2"}, {"full(window=5)"}, {"full(chunk=4)"}, {"full(conv=3)", true}, {"full", false, MlpActivation::gelu},
-    {"topk(k=6)"}, {"sparse(B=4,k=2)"}, {"sparse(B=4,k=2,window=3)"},
-    {"linear"}, {"linear(feature=identity,normalised=no)"}, {"linear(feature=relu)"}, {"linear(feature=exp)"}, {"linear(feature=taylor2)"},
-    {"linear(conv=3)", true}, {"mamba"}, {"mamba2"}, {"mamba2(conv=3)", true}, {"delta"}, {"gdelta(conv=2)"},
-    {"loglinear(base=linear)"}, {"loglinear(base=mamba2)"}, {"loglinear(base=gdelta)"}, {"rnn"}, {"rnn(cell=relu)"}, {"gru", false, MlpActivation::silu},
-    {"conv(width=3)"}, {"identity"}, {"heads(full:1,linear:1)"}, {"none+full"}, {"gdelta*2+full"},
+    {"full*2"},
+    {"full(window=5)"},
+    {"full(chunk=4)"},
+    {"full(conv=3)", true},
+    {"full", false, MlpActivation::gelu},
+    {"topk(k=6)"},
+    {"sparse(B=4,k=2)"},
+    {"sparse(B=4,k=2,window=3)"},
+    {"linear"},
+    {"linear(feature=identity,normalised=no)"},
+    {"linear(feature=relu)"},
+    {"linear(feature=exp)"},
+    {"linear(feature=taylor2)"},
+    {"linear(conv=3)", true},
+    {"mamba"},
+    {"mamba2"},
+    {"mamba2(conv=3)", true},
+    {"delta"},
+    {"gdelta(conv=2)"},
+    {"loglinear(base=linear)"},
+    {"loglinear(base=mamba2)"},
+    {"loglinear(base=gdelta)"},
+    {"rnn"},
+    {"rnn(cell=relu)"},
+    {"gru", false, MlpActivation::silu},
+    {"conv(width=3)"},
+    {"identity"},
+    {"heads(full:1,linear:1)"},
+    {"none+full"},
+    {"gdelta*2+full"},
 };
 
 Weights real_model(const Case& c, Norm norm = Norm::rms) {
@@ -141,7 +168,8 @@ TEST(Quantise, keeps_models_without_norms) {
 TEST(Quantise, state_entries_and_accumulators_have_the_declared_width) {
   const Weights real = real_model({"linear(feature=relu)"});
   for (const auto sums : {Accumulator::exact, Accumulator::wrap, Accumulator::round}) {
-    const auto integers = quantise(real, prompts(12, 1), {.precision = 10, .accumulator_bits = 20, .accumulator = sums});
+    const auto integers =
+        quantise(real, prompts(12, 1), {.precision = 10, .accumulator_bits = 20, .accumulator = sums});
     ASSERT_TRUE(integers) << integers.error().message;
     EXPECT_EQ(integers->weights.accumulator, sums);
     EXPECT_EQ(integers->weights.architecture.dimensions.accumulator_bits, 20);
@@ -150,7 +178,8 @@ TEST(Quantise, state_entries_and_accumulators_have_the_declared_width) {
   }
   // Wider entries serve a recurrence that adds products without a shift.
   const Weights products = real_model({"mamba2"});
-  EXPECT_LT(at_precision(products, {.precision = 8, .accumulator_bits = 20}).error, at_precision(products, {.precision = 8}).error);
+  EXPECT_LT(at_precision(products, {.precision = 8, .accumulator_bits = 20}).error,
+            at_precision(products, {.precision = 8}).error);
 }
 
 TEST(Quantise, takes_the_fractions_that_the_file_notes) {
@@ -214,7 +243,8 @@ TEST(Quantise, does_not_depend_on_the_number_of_workers) {
   ASSERT_TRUE(one && three);
   ASSERT_EQ(one->weights.tensors.size(), three->weights.tensors.size());
   for (const auto& [name, tensor] : one->weights.tensors)
-    for (std::int64_t i = 0; i < tensor.size(); ++i) ASSERT_EQ(tensor.real(i), three->weights.tensors.at(name).real(i)) << name;
+    for (std::int64_t i = 0; i < tensor.size(); ++i)
+      ASSERT_EQ(tensor.real(i), three->weights.tensors.at(name).real(i)) << name;
 }
 
 TEST(Quantise, sums_stay_exact_at_sixteen_bits_and_usual_sizes) {
@@ -250,7 +280,8 @@ TEST(Quantise, a_model_that_solves_eva_keeps_solving_it_at_six_bits_and_loses_it
   ASSERT_TRUE(real) << real.error().message;
   const auto task = make_task("eva", {{"n", 16}});
   CalibrationSet set{{}, (*task)->query_positions()};
-  for (std::uint64_t i = 0; i < 32; ++i) set.prompts.push_back((*task)->generate(Variant::uniform, 1, i).prompt);
+  for (std::uint64_t i = 0; i < 32; ++i)
+    set.prompts.push_back((*task)->generate(Variant::uniform, 1, i).prompt);
   EXPECT_EQ(eva_accuracy(*real, **task), 1);
   for (const int p : {6, 8, 12, 16}) {
     const auto integers = quantise(*real, set, {.precision = p});
@@ -267,7 +298,8 @@ TEST(Quantise, a_model_that_solves_eva_keeps_solving_it_at_six_bits_and_loses_it
 TEST(Quantise, refining_never_makes_the_real_answers_less_likely) {
   const Weights real = real_model({"full"});
   const auto set = prompts(12, 1);
-  const auto plain = quantise(real, set, {.precision = 3}), refined = quantise(real, set, {.precision = 3, .refine = 2});
+  const auto plain = quantise(real, set, {.precision = 3}),
+             refined = quantise(real, set, {.precision = 3, .refine = 2});
   ASSERT_TRUE(plain && refined);
   EXPECT_GE(refined->agreement, plain->agreement);
   EXPECT_LT(refined->logit_error, plain->logit_error);
@@ -299,7 +331,8 @@ TEST(Quantise, keeps_binary_codes_thresholds_and_vectors) {
   ASSERT_TRUE(expected && given);
   for (std::size_t i = 0; i < expected->logits.size(); ++i)
     for (std::size_t j = 0; j < expected->logits[i].size(); ++j)
-      EXPECT_NEAR(std::ldexp(expected->logits[i][j], -2), std::ldexp(given->logits[i][j], -vectors->weights.output.fraction), 0.01);
+      EXPECT_NEAR(std::ldexp(expected->logits[i][j], -2),
+                  std::ldexp(given->logits[i][j], -vectors->weights.output.fraction), 0.01);
   real.output = {OutputSpec::Kind::binary, 3, 0};
   real.tensors["out.threshold"] = draw({3}, 0.5);
   const auto codes = quantise(real, set, {.precision = 14});
@@ -347,7 +380,8 @@ TEST(QuantiseCalibration, best_fraction_has_the_least_error_on_what_was_seen) {
       const double high = std::ldexp(1.0, bits - 1) - 1;
       double total = 0;
       for (const double x : values) {
-        const double stored = std::ldexp(std::clamp(std::nearbyint(std::ldexp(x, fraction)), -high - 1, high), -fraction);
+        const double stored =
+            std::ldexp(std::clamp(std::nearbyint(std::ldexp(x, fraction)), -high - 1, high), -fraction);
         total += (x - stored) * (x - stored);
       }
       return total;
@@ -356,11 +390,13 @@ TEST(QuantiseCalibration, best_fraction_has_the_least_error_on_what_was_seen) {
     double largest = 0;
     for (const double x : values) largest = std::max(largest, std::abs(x));
     auto expected = [&](int fraction) {
-      const double clipped = std::max(0.0, 1.5 * largest - std::ldexp(std::ldexp(1.0, bits - 1) - 1, -fraction));
+      const double clipped =
+          std::max(0.0, 1.5 * largest - std::ldexp(std::ldexp(1.0, bits - 1) - 1, -fraction));
       return error(fraction) + clipped * clipped;
     };
     const int chosen = best_fraction(seen, bits, 1);
-    for (int other = -6; other < 16; ++other) EXPECT_LE(expected(chosen), 1.1 * expected(other)) << bits << ": " << chosen << " against " << other;
+    for (int other = -6; other < 16; ++other)
+      EXPECT_LE(expected(chosen), 1.1 * expected(other)) << bits << ": " << chosen << " against " << other;
     EXPECT_NEAR(seen.squared_error(bits, chosen, 1, false) / error(chosen), 1, 0.15) << bits;
   }
 }

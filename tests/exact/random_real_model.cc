@@ -10,7 +10,8 @@ namespace {
 
 class RealDrawer {
  public:
-  RealDrawer(Weights& weights, const RealModel& model) : weights_(weights), random_(model.seed), spread_(model.spread) {}
+  RealDrawer(Weights& weights, const RealModel& model)
+      : weights_(weights), random_(model.seed), spread_(model.spread) {}
 
   double normal() {  // Box and Muller
     return std::sqrt(-2 * std::log(1 - random_.unit())) * std::cos(6.283185307179586 * random_.unit());
@@ -22,7 +23,9 @@ class RealDrawer {
     for (auto& value : values) value = centre + spread * normal();
     weights_.tensors[name] = real_tensor(shape, values, DType::f32);
   }
-  void scalar(const std::string& name, double value) { weights_.tensors[name] = real_tensor({}, std::span(&value, 1), DType::f64); }
+  void scalar(const std::string& name, double value) {
+    weights_.tensors[name] = real_tensor({}, std::span(&value, 1), DType::f64);
+  }
 
   void tensor(const ParameterTensor& t) {
     const std::string& name = t.name;
@@ -40,14 +43,16 @@ class RealDrawer {
     } else {
       draw(name, t.shape, 0, spread_ / std::sqrt(static_cast<double>(t.shape.back())));
       const std::string stem = name.substr(0, name.size() - 7), last = stem.substr(stem.rfind('.') + 1);
-      if (last == "gate" || last == "beta" || last == "delta" || last == "mix" || last == "level" || last == "q")
+      if (last == "gate" || last == "beta" || last == "delta" || last == "mix" || last == "level" ||
+          last == "q")
         draw(stem + ".bias", {t.shape[0]}, last == "mix" || last == "level" ? 0.5 : 0, 0.3);
     }
   }
   void mixer(const MixerShape& m, const std::string& prefix) {
     using enum MixerKind;
     const MixerKind kind = m.kind == loglinear ? m.base : m.kind;
-    if (kind == full || kind == topk || kind == sparse) scalar(prefix + "score.tau", 1 / std::sqrt(static_cast<double>(m.key_dim)));
+    if (kind == full || kind == topk || kind == sparse)
+      scalar(prefix + "score.tau", 1 / std::sqrt(static_cast<double>(m.key_dim)));
     if (kind == delta || kind == gdelta) weights_.tensors[prefix + "key.fraction"] = integer_scalar(0);
     for (std::size_t j = 0; j < m.parts.size(); ++j) mixer(m.parts[j], fmt::format("{}part.{}.", prefix, j));
   }
