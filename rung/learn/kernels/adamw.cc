@@ -29,9 +29,16 @@ template <class T>
 RUNG_KERNEL_INLINE void update_all(const AdamWSettings& settings, const AdamWMember& member,
                                    std::int64_t size, const std::uint8_t* decays, const T* gradients,
                                    float* parameters, float* first, float* second) {
-  for (std::int64_t i = 0; i < size; ++i)
-    adamw_update(settings, member, !decays || decays[i] != 0, to_float(gradients[i]), parameters[i], first[i],
-                 second[i]);
+  const AdamWSettings own = settings;  // which no parameter overlaps
+  const AdamWMember self = member;
+#pragma omp simd
+  for (std::int64_t i = 0; i < size; ++i) {
+    float parameter = parameters[i], m = first[i], v = second[i];
+    adamw_update(own, self, !decays || decays[i] != 0, to_float(gradients[i]), parameter, m, v);
+    parameters[i] = parameter;
+    first[i] = m;
+    second[i] = v;
+  }
 }
 RUNG_KERNEL_CLONES void update_f32(const AdamWSettings& settings, const AdamWMember& member,
                                    std::int64_t size, const std::uint8_t* decays, const void* gradients,

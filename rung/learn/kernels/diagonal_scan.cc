@@ -45,9 +45,13 @@ RUNG_KERNEL_INLINE void forward_sequence(const ScanShape& shape, const ScanInput
       if (kept) {
         float* decay = decays + (t * channels + i) * states;
         float* after = kept + (t * channels + i) * states;
-        for (std::int64_t j = 0; j < states; ++j) decay[j] = exponential(delta * rate[j]);
-        for (std::int64_t j = 0; j < states; ++j) after[j] = h[j] = decay[j] * h[j] + in * row_b[j];
+#pragma omp simd
+        for (std::int64_t j = 0; j < states; ++j) {
+          decay[j] = exponential(delta * rate[j]);
+          after[j] = h[j] = decay[j] * h[j] + in * row_b[j];
+        }
       } else {
+#pragma omp simd
         for (std::int64_t j = 0; j < states; ++j) h[j] = exponential(delta * rate[j]) * h[j] + in * row_b[j];
       }
       if (!y) continue;
