@@ -1,4 +1,5 @@
-// One thread, one sequence after another; the states of one sequence are kept, [T, I, J].
+// One thread, one sequence after another; the states of one sequence are kept, [T, J, I]. Channels are the
+// inner dimension everywhere, so that only db and dc are sums over a vector.
 #include "rung/learn/kernels/diagonal_scan.h"
 
 #include <algorithm>
@@ -21,126 +22,134 @@ RUNG_KERNEL_INLINE T* row(const MutableSlice& slice, std::int64_t n, std::int64_
 }
 template <class T>
 RUNG_KERNEL_INLINE void load(float* to, const T* from, std::int64_t size) {
+#pragma omp simd
   for (std::int64_t i = 0; i < size; ++i) to[i] = to_float(from[i]);
 }
-
-// One sequence. kept: the states after every token and their decays, [T, I, J] each, or null.
 template <class T>
-RUNG_KERNEL_INLINE void forward_sequence(const ScanShape& shape, const ScanInputs& inputs, std::int64_t n,
-                                         T* y, std::int64_t y_stride, float* state, float* kept,
-                                         float* decays, float* row_b, float* row_c) {
-  const std::int64_t channels = shape.channels, states = shape.states, each = shape.sequences / shape.members;
-  const float* a = inputs.a + n / each * channels * states;
-  std::fill(state, state + channels * states, 0.0f);
-  for (std::int64_t t = 0; t < shape.positions; ++t) {
-    const T* step = row<T>(inputs.step, n, t);
-    const T* x = row<T>(inputs.x, n, t);
-    load(row_b, row<T>(inputs.b, n, t), states);
-    load(row_c, row<T>(inputs.c, n, t), states);
-    for (std::int64_t i = 0; i < channels; ++i) {
-      const float delta = to_float(step[i]), in = delta * to_float(x[i]);
-      float* h = state + i * states;
-      const float* rate = a + i * states;
-      float sum = 0.0f;
-      if (kept) {
-        float* decay = decays + (t * channels + i) * states;
-        float* after = kept + (t * channels + i) * states;
+RUNG_KERNEL_INLINE void save(T* to, const float* from, std::int64_t size) {
 #pragma omp simd
-        for (std::int64_t j = 0; j < states; ++j) {
-          decay[j] = exponential(delta * rate[j]);
-          after[j] = h[j] = decay[j] * h[j] + in * row_b[j];
-        }
-      } else {
-#pragma omp simd
-        for (std::int64_t j = 0; j < states; ++j) h[j] = exponential(delta * rate[j]) * h[j] + in * row_b[j];
-      }
-      if (!y) continue;
-#pragma omp simd reduction(+ : sum)
-      for (std::int64_t j = 0; j < states; ++j) sum += row_c[j] * h[j];
-      store(y[t * y_stride + i], sum);
-    }
-  }
+  for (std::int64_t i = 0; i < size; ++i) store(to[i], from[i]);
 }
 
 struct ScanWork {
-  std::vector<float> state, kept, decays, b, c, db, dc;
-  explicit ScanWork(const ScanShape& shape, bool backward)
-      : state(size(shape.channels * shape.states)),
-        kept(backward ? size(shape.positions * shape.channels * shape.states) : 0),
-        decays(kept.size()),
-        b(size(shape.states)),
-        c(size(shape.states)),
-        db(size(shape.states)),
-        dc(size(shape.states)) {}
-  static std::size_t size(std::int64_t count) { return static_cast<std::size_t>(count); }
+  std::vector<float> rate, rate_gradient, state;      // [J, I]
+  std::vector<float> kept;                            // backward: [T, J, I]
+  std::vector<float> step, x, in, y, through, along;  // [I]; in = step x
+  std::vector<float> b, c, db, dc;                    // [J]
+  ScanWork(const ScanShape& shape, bool backward) {
+    const auto size = static_cast<std::size_t>(shape.channels * shape.states);
+    for (auto* matrix : {&rate, &rate_gradient, &state}) matrix->resize(size);
+    kept.resize(backward ? static_cast<std::size_t>(shape.positions) * size : 0);
+    for (auto* channels : {&step, &x, &in, &y, &through, &along})
+      channels->resize(static_cast<std::size_t>(shape.channels));
+    for (auto* states : {&b, &c, &db, &dc}) states->resize(static_cast<std::size_t>(shape.states));
+  }
 };
 
-// One sequence in reverse; work.state carries exp(step_{t+1} a) g_{t+1}. Adds to da.
+// The token's inputs as float32.
+template <class T>
+RUNG_KERNEL_INLINE void load_token(const ScanShape& shape, const ScanInputs& inputs, std::int64_t n,
+                                   std::int64_t t, ScanWork& work) {
+  load(work.step.data(), row<T>(inputs.step, n, t), shape.channels);
+  load(work.x.data(), row<T>(inputs.x, n, t), shape.channels);
+  load(work.b.data(), row<T>(inputs.b, n, t), shape.states);
+  load(work.c.data(), row<T>(inputs.c, n, t), shape.states);
+  for (std::int64_t i = 0; i < shape.channels; ++i) work.in[i] = work.step[i] * work.x[i];
+}
+
+// One sequence forward. Keeps the states, or gives y.
+template <class T, bool Keeps>
+RUNG_KERNEL_INLINE void forward_sequence(const ScanShape& shape, const ScanInputs& inputs, std::int64_t n,
+                                         const MutableSlice& out, ScanWork& work) {
+  const std::int64_t channels = shape.channels, size = channels * shape.states;
+  std::fill(work.state.begin(), work.state.end(), 0.0f);
+  const float *step = work.step.data(), *in = work.in.data();
+  float* y = work.y.data();
+  for (std::int64_t t = 0; t < shape.positions; ++t) {
+    load_token<T>(shape, inputs, n, t, work);
+    for (std::int64_t i = 0; i < channels; ++i) y[i] = 0.0f;
+    for (std::int64_t j = 0; j < shape.states; ++j) {
+      const float b = work.b[j], c = work.c[j];
+      const float* rate = work.rate.data() + j * channels;
+      float* h = work.state.data() + j * channels;
+      float* kept = Keeps ? work.kept.data() + t * size + j * channels : nullptr;
+#pragma omp simd
+      for (std::int64_t i = 0; i < channels; ++i) {
+        const float decay = exponential(step[i] * rate[i]), after = decay * h[i] + in[i] * b;
+        h[i] = after;
+        if (Keeps) kept[i] = after;
+        if (!Keeps) y[i] += c * after;
+      }
+    }
+    if (!Keeps) save(row<T>(out, n, t), y, channels);
+  }
+}
+
+// One sequence in reverse; state carries exp(step_{t+1} a) g_{t+1}. Adds to rate_gradient.
 template <class T>
 RUNG_KERNEL_INLINE void backward_sequence(const ScanShape& shape, const ScanInputs& inputs, std::int64_t n,
                                           const Slice& dy, const ScanGradients& gradients, ScanWork& work) {
-  const std::int64_t channels = shape.channels, states = shape.states, each = shape.sequences / shape.members;
-  const float* a = inputs.a + n / each * channels * states;
-  float* da = gradients.da + n / each * channels * states;
-  float *carried = work.state.data(), *b = work.b.data(), *c = work.c.data(), *db = work.db.data(),
-        *dc = work.dc.data();
-  std::fill(carried, carried + channels * states, 0.0f);
+  const std::int64_t channels = shape.channels, size = channels * shape.states;
+  const float *step = work.step.data(), *x = work.x.data(), *in = work.in.data();
+  float *g = work.y.data(), *through = work.through.data(), *along = work.along.data();
+  std::fill(work.state.begin(), work.state.end(), 0.0f);
   for (std::int64_t t = shape.positions - 1; t >= 0; --t) {
-    const T* step = row<T>(inputs.step, n, t);
-    const T* x = row<T>(inputs.x, n, t);
-    const T* out = row<T>(dy, n, t);
-    load(b, row<T>(inputs.b, n, t), states);
-    load(c, row<T>(inputs.c, n, t), states);
-    std::fill(db, db + states, 0.0f);
-    std::fill(dc, dc + states, 0.0f);
-    for (std::int64_t i = 0; i < channels; ++i) {
-      const float delta = to_float(step[i]), value = to_float(x[i]), g = to_float(out[i]);
-      const float* h = work.kept.data() + (t * channels + i) * states;
-      const float* before = t > 0 ? h - channels * states : nullptr;
-      const float* decay = work.decays.data() + (t * channels + i) * states;
-      float* carry = carried + i * states;
-      const float* rate = a + i * states;
-      float* rate_gradient = da + i * states;
-      float through = 0.0f, along = 0.0f;
-#pragma omp simd reduction(+ : through, along)
-      for (std::int64_t j = 0; j < states; ++j) {
-        const float total = c[j] * g + carry[j], w = before ? total * decay[j] * before[j] : 0.0f;
-        dc[j] += h[j] * g;
-        db[j] += delta * value * total;
-        rate_gradient[j] += delta * w;
-        along += rate[j] * w;
-        through += b[j] * total;
-        carry[j] = decay[j] * total;
+    load_token<T>(shape, inputs, n, t, work);
+    load(g, row<T>(dy, n, t), channels);
+    for (std::int64_t i = 0; i < channels; ++i) through[i] = along[i] = 0.0f;
+    for (std::int64_t j = 0; j < shape.states; ++j) {
+      const float b = work.b[j], c = work.c[j], present = t > 0 ? 1.0f : 0.0f;  // before the first token: 0
+      const float *h = work.kept.data() + t * size + j * channels, *before = t > 0 ? h - size : h;
+      const float* rate = work.rate.data() + j * channels;
+      float *carried = work.state.data() + j * channels, *da = work.rate_gradient.data() + j * channels;
+      float db = 0.0f, dc = 0.0f;
+#pragma omp simd reduction(+ : db, dc)
+      for (std::int64_t i = 0; i < channels; ++i) {
+        const float flow = c * g[i] + carried[i], on = exponential(step[i] * rate[i]) * flow,
+                    w = present * on * before[i];
+        dc += h[i] * g[i];
+        db += in[i] * flow;
+        da[i] += step[i] * w;
+        along[i] += rate[i] * w;
+        through[i] += b * flow;
+        carried[i] = on;
       }
-      store(row<T>(gradients.dstep, n, t)[i], along + value * through);
-      store(row<T>(gradients.dx, n, t)[i], delta * through);
+      work.db[j] = db;
+      work.dc[j] = dc;
     }
-    for (std::int64_t j = 0; j < states; ++j) store(row<T>(gradients.db, n, t)[j], db[j]);
-    for (std::int64_t j = 0; j < states; ++j) store(row<T>(gradients.dc, n, t)[j], dc[j]);
+    T *dstep = row<T>(gradients.dstep, n, t), *dx = row<T>(gradients.dx, n, t);
+    for (std::int64_t i = 0; i < channels; ++i) store(dstep[i], along[i] + x[i] * through[i]);
+    for (std::int64_t i = 0; i < channels; ++i) store(dx[i], step[i] * through[i]);
+    save(row<T>(gradients.db, n, t), work.db.data(), shape.states);
+    save(row<T>(gradients.dc, n, t), work.dc.data(), shape.states);
   }
 }
 
 RUNG_KERNEL_CLONES void forward_f32(const ScanShape& shape, const ScanInputs& inputs, std::int64_t n,
                                     const MutableSlice& y, ScanWork& work) {
-  forward_sequence<float>(shape, inputs, n, row<float>(y, n, 0), y.position_stride, work.state.data(),
-                          nullptr, nullptr, work.b.data(), work.c.data());
+  forward_sequence<float, false>(shape, inputs, n, y, work);
 }
 RUNG_KERNEL_CLONES void forward_bf16(const ScanShape& shape, const ScanInputs& inputs, std::int64_t n,
                                      const MutableSlice& y, ScanWork& work) {
-  forward_sequence<Bf16>(shape, inputs, n, row<Bf16>(y, n, 0), y.position_stride, work.state.data(), nullptr,
-                         nullptr, work.b.data(), work.c.data());
+  forward_sequence<Bf16, false>(shape, inputs, n, y, work);
 }
 RUNG_KERNEL_CLONES void backward_f32(const ScanShape& shape, const ScanInputs& inputs, std::int64_t n,
                                      const Slice& dy, const ScanGradients& gradients, ScanWork& work) {
-  forward_sequence<float>(shape, inputs, n, nullptr, 0, work.state.data(), work.kept.data(),
-                          work.decays.data(), work.b.data(), work.c.data());
+  forward_sequence<float, true>(shape, inputs, n, {}, work);
   backward_sequence<float>(shape, inputs, n, dy, gradients, work);
 }
 RUNG_KERNEL_CLONES void backward_bf16(const ScanShape& shape, const ScanInputs& inputs, std::int64_t n,
                                       const Slice& dy, const ScanGradients& gradients, ScanWork& work) {
-  forward_sequence<Bf16>(shape, inputs, n, nullptr, 0, work.state.data(), work.kept.data(),
-                         work.decays.data(), work.b.data(), work.c.data());
+  forward_sequence<Bf16, true>(shape, inputs, n, {}, work);
   backward_sequence<Bf16>(shape, inputs, n, dy, gradients, work);
+}
+
+// a of a member as [J, I].
+void turn_rates(const ScanShape& shape, const ScanInputs& inputs, std::int64_t member, ScanWork& work) {
+  const float* a = inputs.a + member * shape.channels * shape.states;
+  for (std::int64_t i = 0; i < shape.channels; ++i)
+    for (std::int64_t j = 0; j < shape.states; ++j)
+      work.rate[j * shape.channels + i] = a[i * shape.states + j];
 }
 
 void require_shape(const ScanShape& shape) {
@@ -155,17 +164,28 @@ void require_shape(const ScanShape& shape) {
 void diagonal_scan_forward(const ScanShape& shape, const ScanInputs& inputs, const MutableSlice& y) {
   require_shape(shape);
   ScanWork work(shape, false);
-  for (std::int64_t n = 0; n < shape.sequences; ++n)
+  const std::int64_t each = shape.sequences / shape.members;
+  for (std::int64_t n = 0; n < shape.sequences; ++n) {
+    if (n % each == 0) turn_rates(shape, inputs, n / each, work);
     (shape.element == Element::f32 ? forward_f32 : forward_bf16)(shape, inputs, n, y, work);
+  }
 }
 
 void diagonal_scan_backward(const ScanShape& shape, const ScanInputs& inputs, const Slice& dy,
                             const ScanGradients& gradients) {
   require_shape(shape);
-  std::fill_n(gradients.da, shape.members * shape.channels * shape.states, 0.0f);
   ScanWork work(shape, true);
-  for (std::int64_t n = 0; n < shape.sequences; ++n)
-    (shape.element == Element::f32 ? backward_f32 : backward_bf16)(shape, inputs, n, dy, gradients, work);
+  const std::int64_t each = shape.sequences / shape.members;
+  for (std::int64_t member = 0; member < shape.members; ++member) {
+    turn_rates(shape, inputs, member, work);
+    std::fill(work.rate_gradient.begin(), work.rate_gradient.end(), 0.0f);
+    for (std::int64_t n = member * each; n < (member + 1) * each; ++n)
+      (shape.element == Element::f32 ? backward_f32 : backward_bf16)(shape, inputs, n, dy, gradients, work);
+    float* da = gradients.da + member * shape.channels * shape.states;
+    for (std::int64_t i = 0; i < shape.channels; ++i)
+      for (std::int64_t j = 0; j < shape.states; ++j)
+        da[i * shape.states + j] = work.rate_gradient[j * shape.channels + i];
+  }
 }
 
 bool scan_fits_device(const ScanShape& shape) { return shape.states <= 32; }
