@@ -73,7 +73,8 @@ class FastRecurrence : public torch::autograd::Function<FastRecurrence> {
 
 torch::Tensor matrix_recurrence(const RecurrenceInputs& inputs, bool plain) {
   if (plain) return plain_recurrence(inputs);
-  if (inputs.q.is_cuda() && !kernels::recurrence_fits_device(shape_of(inputs.q, inputs.v, inputs.beta.defined()))) return plain_recurrence(inputs);
+  const auto shape = shape_of(inputs.q, inputs.v, inputs.beta.defined());
+  if (!(inputs.q.is_cuda() ? kernels::recurrence_fits_device(shape) : kernels::recurrence_fits_host(shape))) return plain_recurrence(inputs);
   return FastRecurrence::apply(inputs.q, inputs.k, inputs.v, or_empty(inputs.log_decay, inputs.q), or_empty(inputs.beta, inputs.q));
 }
 

@@ -425,6 +425,9 @@ void matrix_recurrence_backward(const RecurrenceShape& shape, const RecurrenceIn
     }
 }
 
+bool recurrence_fits_host(const RecurrenceShape& shape) {
+  return shape.key_size <= kWidest && shape.value_size <= kWidest;
+}
 bool recurrence_fits_device(const RecurrenceShape& shape) {
   return shape.key_size <= 64 && shape.value_size <= 64;
 }

@@ -40,8 +40,10 @@ struct RecurrenceGradients {
   float* dbeta = nullptr;       // [N, T, H]; REQUIRES not null for delta
 };
 
-// ENSURES y [N, T, H, dv] written; for delta also error [N, T, H, dv], the e_t that backward needs (null: not
-// kept). No output overlaps an input. One thread.
+// True when dk and dv are at most 256.
+bool recurrence_fits_host(const RecurrenceShape& shape);
+// REQUIRES recurrence_fits_host(shape). ENSURES y [N, T, H, dv] written; for delta also error [N, T, H, dv],
+// the e_t that backward needs (null: not kept). No output overlaps an input. One thread.
 void matrix_recurrence_forward(const RecurrenceShape& shape, const RecurrenceInputs& inputs,
                                const MutableSlice& y, float* error);
 // REQUIRES error of the same forward for delta (else unused). One thread; the same bits on every call.

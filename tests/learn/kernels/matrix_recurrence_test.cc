@@ -107,6 +107,25 @@ TEST(MatrixRecurrence, a_sequence_alone_has_the_bits_it_has_among_others) {
   for (std::int64_t i = 0; i < 20 * 2 * 16; ++i) EXPECT_EQ(given.y[i], again.y[i]);
 }
 
+TEST(MatrixRecurrence, wide_heads_fit_up_to_256_and_agree) {
+  EXPECT_FALSE(recurrence_fits_host({1, 1, 1, 257, 1, Element::f32, false}));
+  for (const std::int64_t size : {100, 256}) {
+    RecurrenceCase given({1, 5, 1, size, 356 - size, Element::f32, true}, true, 2);
+    ASSERT_TRUE(recurrence_fits_host(given.shape));
+    const auto expected = recur(given);
+    given.gradient.fill(0.0);
+    matrix_recurrence_forward(given.shape, given.inputs(), given.output(), given.error.floats());
+    matrix_recurrence_backward(given.shape, given.inputs(), given.error.floats(), given.output_gradient(),
+                               given.gradients());
+    EXPECT_LT(distance(given.y, expected.y, given.y.count()), tolerance(Element::f32));
+    EXPECT_LT(distance(given.gradient, expected.gradient, given.gradient.count()), tolerance(Element::f32));
+    // Errors that nobody keeps.
+    Buffer kept = given.y;
+    matrix_recurrence_forward(given.shape, given.inputs(), given.output(), nullptr);
+    EXPECT_EQ(distance(given.y, kept, kept.count()), 0.0);
+  }
+}
+
 TEST(MatrixRecurrence, no_positions_are_no_trouble) {
   RecurrenceCase given({2, 0, 1, 4, 4, Element::f32, true}, true, 1);
   matrix_recurrence_forward(given.shape, given.inputs(), given.output(), given.error.floats());
