@@ -1,5 +1,6 @@
 // rung build: weights that a proof writes down, checked before they are handed over.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <memory>

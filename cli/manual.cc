@@ -1,6 +1,7 @@
 #include "cli/manual.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string_view>

@@ -1,6 +1,7 @@
 #include "cli/mixer_list.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "rung/spec/architecture.h"

@@ -1,6 +1,7 @@
 // rung protocol: a model as a communication protocol, its bits counted and its activations compared with the
 // machine's.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>

@@ -36,6 +36,12 @@ find_library(RUNG_TCMALLOC NAMES tcmalloc_minimal libtcmalloc_minimal.so.4)
 function(rung_use_torch)
   target_include_directories(rung_learn SYSTEM PUBLIC ${TORCH_INCLUDE_DIRS})
   target_link_libraries(rung_learn PUBLIC ${TORCH_LIBRARIES} rung_learn_kernels)
+  # PyTorch's wheel brings headers of its own fmt, which come before the system's and have no library to go with them.
+  foreach(folder ${TORCH_INCLUDE_DIRS})
+    if(EXISTS ${folder}/fmt/format-inl.h)
+      target_compile_definitions(rung_learn PUBLIC FMT_HEADER_ONLY)
+    endif()
+  endforeach()
   target_precompile_headers(rung_learn PRIVATE rung/learn/torch.h)
 endfunction()
 
