@@ -1,0 +1,345 @@
+// Training on a CPU: curves that depend on nothing but the member's own plan, checkpoints that go on where they stopped,
+// lessons whose every answer the task itself confirms.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <atomic>
+#include <set>
+#include <tuple>
+
+#include "rung/evaluation/evaluation.h"
+#include "rung/learn/answer_loss.h"
+#include "rung/learn/ensemble.h"
+#include "rung/learn/trainer.h"
+#include "tests/learn/models.h"
+
+namespace rung::learn {
+namespace {
+
+namespace fs = std::filesystem;
+
+TrainingPlan small_plan(const std::string& line = "gdelta+full") {
+  TrainingPlan plan;
+  plan.arch = line;
+  plan.dimensions.width = 16;
+  plan.dimensions.heads = 2;
+  plan.dimensions.norm = Norm::rms;
+  plan.tasks = {{{"eva", {{"n", 6}}, {}}, 1}};
+  plan.steps = 40;
+  plan.warmup = 5;
+  plan.batch = 8;
+  plan.evaluate_every = 10;
+  plan.evaluate_count = 24;
+  plan.final_count = 40;
+  plan.checkpoint_every = 20;
+  plan.device = "cpu";
+  return plan;
+}
+
+struct Parts {
+  explicit Parts(const TrainingPlan& given) : plan(given) {
+    auto made = Lesson::make(plan);
+    RUNG_REQUIRE(made.ok(), "{}", made.error().message);
+    lesson = std::make_unique<Lesson>(std::move(*made));
+    auto spec = lesson->model_spec();
+    RUNG_REQUIRE(spec.ok(), "{}", spec.error().message);
+    auto built = Model::make(*spec);
+    RUNG_REQUIRE(built.ok(), "{}", built.error().message);
+    model = std::make_unique<Model>(std::move(*built));
+  }
+  Trainer trainer() const { return Trainer(plan, *lesson, *model, {members(plan)[0]}, torch::kCPU); }
+  TrainingPlan plan;
+  std::unique_ptr<Lesson> lesson;
+  std::unique_ptr<Model> model;
+};
+
+void run_to(Trainer& trainer, const TrainingPlan& plan, std::int64_t step) {
+  while (trainer.step_count() < step) {
+    trainer.step();
+    if (trainer.step_count() % plan.evaluate_every == 0) trainer.evaluate();
+  }
+}
+
+class Folder {
+ public:
+  Folder() : path_(fs::temp_directory_path() / ("rung-learn-" + std::to_string(::getpid()) + "-" + std::to_string(next_++))) { fs::create_directories(path_); }
+  ~Folder() { fs::remove_all(path_); }
+  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  fs::path path_;
+  static inline int next_ = 0;
+};
+
+TEST(trainer, goes_on_from_a_checkpoint_to_the_same_bits) {
+  for (const bool rounded : {false, true}) {
+    TrainingPlan plan = small_plan();
+    plan.dropout = 0.1;
+    if (rounded) plan.round_bits = 8, plan.round_after = 7;
+    const Parts parts(plan);
+    Folder folder;
+    Trainer whole = parts.trainer();
+    run_to(whole, plan, 40);
+    Trainer first = parts.trainer();
+    run_to(first, plan, 23);  // between two evaluations
+    ASSERT_TRUE(first.save(folder / "checkpoint").ok());
+    Trainer second = parts.trainer();
+    const auto restored = second.restore(folder / "checkpoint");
+    ASSERT_TRUE(restored.ok()) << restored.error().message;
+    run_to(second, plan, 40);
+    ASSERT_EQ(whole.progress()[0].curve.size(), 4u);
+    EXPECT_EQ(whole.progress()[0].curve, second.progress()[0].curve);
+    const Weights a = whole.weights(0, {}), b = second.weights(0, {});
+    EXPECT_EQ(a.notes, b.notes);
+    for (const auto& [name, tensor] : a.tensors)
+      for (std::int64_t i = 0; i < tensor.size(); ++i) ASSERT_EQ(tensor.real(i), b.tensors.at(name).real(i)) << name;
+  }
+}
+
+TEST(trainer, refuses_a_checkpoint_of_another_plan_or_a_broken_one) {
+  const Parts parts(small_plan()), others(small_plan("full*2"));
+  Folder folder;
+  ASSERT_TRUE(parts.trainer().save(folder / "checkpoint").ok());
+  const auto refused = others.trainer().restore(folder / "checkpoint");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("another plan"), std::string::npos) << refused.error().message;
+  const auto size = fs::file_size(folder / "checkpoint");
+  for (const std::uintmax_t cut : {std::uintmax_t{0}, std::uintmax_t{7}, size / 2, size - 1}) {
+    fs::copy_file(folder / "checkpoint", folder / "cut", fs::copy_options::overwrite_existing);
+    fs::resize_file(folder / "cut", cut);
+    EXPECT_FALSE(parts.trainer().restore(folder / "cut").ok()) << cut;
+  }
+}
+
+Result<EnsembleResult> train_in(const TrainingPlan& plan, const std::string& folder, int workers, bool resume = false, std::function<bool()> stop = {}) {
+  EnsembleOptions options;
+  options.folder = folder;
+  options.workers = workers;
+  options.resume = resume;
+  options.stop = std::move(stop);
+  return train(plan, options);
+}
+
+void expect_same_curve(const MemberResult& a, const MemberResult& b) {
+  ASSERT_EQ(a.curve.size(), b.curve.size());
+  ASSERT_FALSE(a.curve.empty());
+  for (std::size_t i = 0; i < a.curve.size(); ++i) {
+    EXPECT_EQ(a.curve[i].loss, b.curve[i].loss) << i;
+    EXPECT_EQ(a.curve[i].accuracy, b.curve[i].accuracy) << i;
+  }
+  EXPECT_EQ(a.right, b.right);
+}
+
+TEST(ensemble, gives_every_member_the_curve_that_it_has_alone_bit_for_bit) {
+  TrainingPlan plan = small_plan("mamba2+full");
+  plan.seeds = {3, 4};
+  plan.rates = {1e-3, 3e-3};
+  Folder folder;
+  const auto together = train_in(plan, folder / "together", 2);
+  ASSERT_TRUE(together.ok()) << together.error().message;
+  ASSERT_EQ(together->members.size(), 4u);
+  for (const MemberResult& member : together->members) {
+    TrainingPlan alone = plan;
+    alone.seeds = {member.plan.seed};
+    alone.rates = {member.plan.rate};
+    const auto result = train_in(alone, folder / ("alone" + std::to_string(member.plan.index)), 1);
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    expect_same_curve(member, result->members[0]);
+  }
+  EXPECT_NE(together->members[0].curve.back().loss, together->members[1].curve.back().loss);
+}
+
+TEST(ensemble, stops_writes_checkpoints_and_goes_on_to_the_same_curves) {
+  TrainingPlan plan = small_plan();
+  plan.seeds = {1, 2, 3};
+  Folder folder;
+  const auto whole = train_in(plan, folder / "whole", 2);
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  std::atomic<int> asked{0};
+  const auto stopped = train_in(plan, folder / "parts", 2, false, [&] { return ++asked > 60; });
+  ASSERT_TRUE(stopped.ok()) << stopped.error().message;
+  EXPECT_TRUE(stopped->stopped);
+  const auto refused = train_in(plan, folder / "parts", 2);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("--resume"), std::string::npos);
+  const auto resumed = train_in(plan, folder / "parts", 2, true);
+  ASSERT_TRUE(resumed.ok()) << resumed.error().message;
+  EXPECT_FALSE(resumed->stopped);
+  for (std::size_t e = 0; e < 3; ++e) expect_same_curve(whole->members[e], resumed->members[e]);
+}
+
+TEST(ensemble, marks_a_member_whose_loss_is_no_number_and_goes_on_with_the_others) {
+  TrainingPlan plan = small_plan("full");
+  plan.rates = {3e-3};
+  plan.scales = {1, 1e6};
+  plan.dimensions.norm = Norm::none;
+  plan.dimensions.mlp_given = true;
+  plan.dimensions.mlp = {16, 16, 16, 16, 16, 16};
+  Folder folder;
+  const auto result = train_in(plan, folder / "run", 2);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_EQ(result->members[0].state, MemberResult::State::done);
+  EXPECT_EQ(result->members[1].state, MemberResult::State::failed);
+  EXPECT_NE(result->members[1].reason.find("no number"), std::string::npos);
+}
+
+TEST(ensemble, writes_a_file_that_the_exact_machine_finds_as_accurate) {
+  TrainingPlan plan = small_plan("full");
+  plan.steps = 400;
+  plan.batch = 32;
+  plan.rates = {1e-2};
+  plan.evaluate_every = 100;
+  plan.final_count = 400;
+  Folder folder;
+  const auto result = train_in(plan, folder / "run", 1);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  const MemberResult& member = result->members[0];
+  EXPECT_GT(member.accuracy(), 0.9);
+  const auto weights = read_weights(member.file);
+  ASSERT_TRUE(weights.ok()) << weights.error().message;
+  const auto task = make_task("eva", {{"n", 6}});
+  ASSERT_TRUE(check_fit(*weights, **task).ok());
+  const auto machine = Machine::load(*weights, {.positions = positions_needed(*weights, **task), .unrounded = true});
+  ASSERT_TRUE(machine.ok()) << machine.error().message;
+  const auto exact = evaluate(**machine, *weights, **task, {.seed = 77, .count = 400});
+  ASSERT_TRUE(exact.ok());
+  EXPECT_NEAR(exact->accuracy(), member.accuracy(), 0.06);
+}
+
+TEST(lesson, asks_further_questions_whose_answers_the_task_confirms) {
+  for (const auto& [name, sizes, question] : std::vector<std::tuple<std::string, TaskSizes, std::int64_t>>{
+           {"eva", {{"n", 5}}, 1}, {"index", {{"n", 5}}, 1}, {"two-sum", {{"n", 5}}, 1}, {"seqcomp", {{"L", 2}, {"m", 2}, {"n1", 3}}, 3}}) {
+    TrainingPlan plan = small_plan("full");
+    plan.tasks = {{{name, sizes, {}}, 1}};
+    plan.queries = 3;
+    const Parts parts(plan);
+    const Task& task = parts.lesson->task(0, 0);
+    const std::int64_t base = task.prompt_length(), length = parts.lesson->length(0, 0);
+    ASSERT_EQ(length, base + 2 * question) << name;
+    const Batch batch = parts.lesson->draw({0, 0, {5, 6}, 3, 4, true});
+    ASSERT_EQ(batch.answers, 3);
+    std::set<std::int64_t> different;
+    for (std::int64_t row = 0; row < 8; ++row) {
+      const auto* token = batch.inputs.fields[0].data_ptr<std::int64_t>() + row * length;
+      for (std::int64_t q = 0; q < 3; ++q) {
+        Prompt prompt{base, {std::vector<std::int64_t>(token, token + base - question)}};
+        const auto* asked = token + base - question + q * question;
+        prompt.fields[0].insert(prompt.fields[0].end(), asked, asked + question);
+        ASSERT_TRUE(task.validate(prompt).ok()) << name;
+        EXPECT_EQ(batch.targets.view({-1})[row * 3 + q].item<std::int64_t>(), task.answer(prompt).back()) << name;
+        different.insert(*asked);
+      }
+      EXPECT_EQ(batch.inputs.wanted[2].item<std::int64_t>(), length - 1);
+    }
+    EXPECT_GT(different.size(), 1u) << name;
+  }
+}
+
+TEST(lesson, teaches_the_chain_of_thought_token_by_token) {
+  TrainingPlan plan = small_plan("full");
+  plan.tasks = {{{"seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}}, {}}, 1}};
+  plan.supervision = Supervision::chain;
+  const Parts parts(plan);
+  const Task& task = parts.lesson->task(0, 0);
+  const Batch batch = parts.lesson->draw({0, 0, {5}, 0, 6, true});
+  const std::int64_t length = parts.lesson->length(0, 0), base = task.prompt_length();
+  for (std::int64_t row = 0; row < 6; ++row) {
+    const auto* token = batch.inputs.fields[0].data_ptr<std::int64_t>() + row * length;
+    const Prompt prompt{base, {std::vector<std::int64_t>(token, token + base)}};
+    const auto chain = task.chain_of_thought(prompt);
+    ASSERT_TRUE(chain);
+    ASSERT_EQ(batch.answers, static_cast<std::int64_t>(chain->size()));
+    for (std::size_t i = 0; i < chain->size(); ++i) {
+      EXPECT_EQ(batch.targets.view({-1})[row * batch.answers + static_cast<std::int64_t>(i)].item<std::int64_t>(), (*chain)[i]);
+      if (i + 1 < chain->size()) EXPECT_EQ(token[base + static_cast<std::int64_t>(i)], (*chain)[i]);
+    }
+  }
+}
+
+TEST(lesson, mixes_tasks_by_weight_and_moves_through_the_stages_of_a_curriculum) {
+  TrainingPlan plan = small_plan("full");
+  plan.tasks = {{{"eva", {{"n", 8}}, {}}, 3}, {{"two-sum", {{"n", 8}}, {}}, 1}};
+  plan.curriculum = {{{"n", 3}}, {{"n", 5}}};
+  plan.stage_steps = 10;
+  const Parts parts(plan);
+  int first = 0;
+  for (std::int64_t step = 0; step < 4000; ++step) first += parts.lesson->task_at(step) == 0;
+  EXPECT_NEAR(first, 3000, 5);
+  EXPECT_EQ(parts.lesson->stages(), 3u);
+  EXPECT_EQ(parts.lesson->length(0, 0), 4);
+  EXPECT_EQ(parts.lesson->length(2, 0), 9);
+  EXPECT_EQ(stage_at(plan, 0), 0u);
+  EXPECT_EQ(stage_at(plan, 9), 0u);
+  EXPECT_EQ(stage_at(plan, 10), 1u);
+  EXPECT_EQ(stage_at(plan, 20), 2u);
+  EXPECT_EQ(stage_at(plan, 39), 2u);
+  Trainer trainer = parts.trainer();
+  run_to(trainer, plan, 40);
+  EXPECT_EQ(trainer.progress()[0].curve.back().accuracy.size(), 2u);
+}
+
+TEST(plan, comes_back_from_its_own_text) {
+  TrainingPlan plan = small_plan();
+  plan.stop = 0.99;
+  plan.round_bits = 6;
+  plan.rates = {1e-3, 0.1};
+  plan.curriculum = {{{"n", 3}}};
+  plan.supervision = Supervision::answer;
+  plan.tasks[0].task.options = {{"order", "easy"}};
+  const auto read = parse_plan(plan_text(plan), "test");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(plan_text(*read), plan_text(plan));
+}
+
+TEST(plan, refuses_what_it_does_not_know_in_one_line) {
+  for (const auto& [text, part] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"arch":"full","tasks":"eva","stepps":3})", "did you mean \"steps\""},
+           {R"({"arch":"full","tasks":"eva","steps":0})", "steps = 0"},
+           {R"({"arch":"full","tasks":"eva","steps":1e30})", "whole number"},
+           {R"({"arch":"full","tasks":"eva","rates":["a"]})", "number expected"},
+           {R"({"arch":"full","tasks":"eva","seeds":[-1]})", "at least 0"},
+           {R"({"arch":"full","tasks":[{"name":"eva","sizes":{}}]})", "unknown field"},
+           {R"({"arch":"full"})", "no task"},
+           {R"({"tasks":"eva"})", "no architecture"},
+           {R"({"arch":"full","tasks":"eva","precision":"fp8"})", "fp32"},
+           {R"({"arch":"full","tasks":"eva","dropout":null})", "number expected"},
+           {"[]", "object expected"},
+           {"{", "["}}) {
+    const auto read = parse_plan(text, "plan.json");
+    ASSERT_FALSE(read.ok()) << text;
+    EXPECT_NE(read.error().message.find(part), std::string::npos) << read.error().message;
+    EXPECT_EQ(read.error().message.find('\n'), std::string::npos);
+  }
+}
+
+TEST(forecast, refuses_a_run_that_cannot_fit_before_it_starts) {
+  TrainingPlan plan = small_plan("full");
+  plan.tasks = {{{"two-sum", {{"n", 2000000}, {"M", 50}}, {}}, 1}};
+  const auto refused = forecast(plan);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("needs"), std::string::npos) << refused.error().message;
+  plan = small_plan("full");
+  plan.batch = 1 << 20;
+  plan.tasks = {{{"eva", {{"n", 500}}, {}}, 1}};
+  EXPECT_FALSE(forecast(plan).ok());
+}
+
+TEST(rounding, keeps_p_bits_and_passes_gradients_where_nothing_saturates) {
+  ActivationRounding rounding(4);
+  torch::Tensor x = torch::tensor({{-3.0f, 0.26f, 1.0f, 6.9f}, {0.1f, -0.2f, 0.3f, 0.7f}}).requires_grad_(true);
+  const torch::Tensor y = rounding.apply("x", x, true);
+  const auto fractions = std::vector<int>{rounding.fractions(0).at("x"), rounding.fractions(1).at("x")};
+  EXPECT_EQ(fractions, (std::vector<int>{0, 3}));  // units 1 and 1/8: 6.9 and 0.7 stay below 7.5 units
+  EXPECT_TRUE(torch::equal(y.detach(), torch::tensor({{-3.0f, 0.0f, 1.0f, 7.0f}, {0.125f, -0.25f, 0.25f, 0.75f}})));
+  y.sum().backward();
+  EXPECT_TRUE(torch::equal(x.grad(), torch::ones_like(x)));
+  const torch::Tensor large = torch::full({2, 1}, 100.0f).requires_grad_(true);
+  const torch::Tensor clipped = rounding.apply("x", large, false);
+  EXPECT_TRUE(torch::equal(clipped.detach(), torch::tensor({{7.0f}, {0.875f}})));
+  clipped.sum().backward();
+  EXPECT_TRUE(torch::equal(large.grad(), torch::zeros_like(large)));
+}
+
+}  // namespace
+}  // namespace rung::learn
