@@ -275,7 +275,7 @@ bool Shape::sees_other_tokens() const {
   return std::any_of(parts.begin(), parts.end(), [](const Shape& part) { return part.sees_other_tokens(); });
 }
 
-Architecture read_architecture(const std::string& line, const std::string& dimensions) {
+Architecture read_architecture(const std::string& line, const std::string& dimensions, bool real) {
   Architecture a;
   const Json json = parse_json(dimensions, "the model's dimensions");
   Members d(json, "the model's dimensions");
@@ -308,6 +308,7 @@ Architecture read_architecture(const std::string& line, const std::string& dimen
     a.causal = causal.get<bool>();
   }
   if (d.has("precision")) precision = d.word("precision");
+  if (real && among({"fp32", "bf16", "fp16", "e4m3", "e5m2"}, precision)) precision = "16";
   if (precision.size() > 2 || precision.find_first_not_of("0123456789") != std::string::npos)
     throw Malformed("the model's precision is no whole number of bits");
   a.precision = precision.empty() ? 0 : std::stoll(precision);

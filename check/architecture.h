@@ -36,7 +36,7 @@ struct Architecture {
   std::int64_t precision = 16, accumulator_bits = 16;
 };
 
-// `dimensions` is the JSON text of the metadata.
-Architecture read_architecture(const std::string& line, const std::string& dimensions);
+// `dimensions` is the JSON text of the metadata. `real`: the precision may be a float's name, and is not used.
+Architecture read_architecture(const std::string& line, const std::string& dimensions, bool real);
 
 }  // namespace rung_check

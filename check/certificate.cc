@@ -1,10 +1,12 @@
 #include "check/certificate.h"
 
 #include <nlohmann/json.hpp>
+#include <limits>
 #include <optional>
 
 #include "check/document.h"
 #include "check/forced.h"
+#include "check/real_model.h"
 #include "check/task.h"
 
 namespace rung_check {
@@ -37,8 +39,14 @@ class Verification {
     named.done();
     if (hash.size() != 64 || hash.find_first_not_of("0123456789abcdef") != std::string::npos) throw Malformed("model.sha256 is no SHA-256 in lower case");
     holds(hash == sha256(*model), "the model file is another one: its SHA-256 differs");
-    model_ = std::make_unique<Model>(*model, budget);
-    check_fit();
+    TensorFile file(*model);
+    if (read_header(file).mode == "real") {
+      if (report_.kind != "wrong-answer") throw Malformed("the model is in mode real; only wrong answers of it are certified, nothing that must be rerun bit for bit");
+      real_ = std::make_unique<RealModel>(*model, budget);
+    } else {
+      model_ = std::make_unique<Model>(*model, budget);
+    }
+    check_fit(real_ ? real_->header() : model_->header());
   }
 
   Report run() {
@@ -73,19 +81,19 @@ class Verification {
   }
 
   // Whether the model can be asked the task at all.
-  void check_fit() const {
-    const auto &have = model_->fields(), &want = task_->fields;
+  void check_fit(const ModelHeader& model) const {
+    const auto &have = model.fields, &want = task_->fields;
     holds(have.size() == want.size(), "the model reads other fields than the task has");
     for (std::size_t f = 0; f < want.size(); ++f)
       holds(have[f].name == want[f].name && have[f].length == want[f].length && have[f].low <= want[f].low &&
                 want[f].low + want[f].size <= have[f].low + have[f].size,
             text("the model cannot read the task's field ", want[f].name));
-    const Output& output = model_->output();
+    const Output& output = model.output;
     const std::int64_t sayable = output.kind == "binary" ? std::int64_t{1} << output.size : output.kind == "threshold" ? 2 : output.size;
     holds(task_->vector == (output.kind == "vector") && (task_->vector ? sayable == task_->answer_size : sayable >= task_->answer_size),
           "the model's output cannot say the task's answers");
-    holds(model_->steps() == 0 || task_->queries == Row{task_->length - 1}, "a chain of thought answers once, after the prompt");
-    const std::int64_t positions = task_->length + std::max<std::int64_t>(0, model_->steps() - 1), context = model_->architecture().context;
+    holds(model.steps == 0 || task_->queries == Row{task_->length - 1}, "a chain of thought answers once, after the prompt");
+    const std::int64_t positions = task_->length + std::max<std::int64_t>(0, model.steps - 1), context = model.architecture.context;
     holds(context == 0 || positions <= context, text("the task needs ", positions, " positions; the model's context is ", context));
   }
 
@@ -293,9 +301,12 @@ class Verification {
     const std::int64_t position = claim_.number("position");
     const Row answer = claim_.numbers("answer"), expected = claim_.numbers("expected");
     holds(reference(prompt, position) == expected, "expected is not the reference answer");
-    const Row given = read_afresh(prompt, {position}).front().answer;
+    double margin = std::numeric_limits<double>::infinity();
+    const Row given = real_ ? Row{real_->answer(prompt, position, margin)} : read_afresh(prompt, {position}).front().answer;
+    if (real_) ++report_.prompts;
     holds(given == answer, text("the model answers ", shown(given)));
-    holds(wrong(*task_, model_->output(), given, expected), "the model's answer is right");
+    holds(wrong(*task_, (real_ ? real_->header() : model_->header()).output, given, expected), "the model's answer is right");
+    if (real_) say(text("in intervals of doubles: every decision is certain, the closest by ", margin));
     say(text("position ", position, ": the model answers ", shown(given), ", the task ", shown(expected)));
   }
 
@@ -462,6 +473,7 @@ class Verification {
   Report report_;
   std::unique_ptr<Task> task_;
   std::unique_ptr<Model> model_;
+  std::unique_ptr<RealModel> real_;  // of a wrong answer, in place of model_
   std::uint64_t instances_ = 0;
   std::string digest_;
 };

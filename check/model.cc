@@ -38,77 +38,53 @@ std::vector<Field> read_fields(const std::string& content) {
 
 }  // namespace
 
-Model::Model(const std::string& bytes, Budget& budget) : budget_(budget) {
-  TensorFile file(bytes);
+ModelHeader read_header(const TensorFile& file) {
   if (metadata(file, "format") != "rung.weights/1") throw Malformed("the model's format is not rung.weights/1");
-  architecture_ = read_architecture(metadata(file, "architecture"), metadata(file, "dimensions"));
-  const std::string mode = metadata(file, "mode");
-  if (mode == "real") throw Malformed("the model is in mode real; only integer models can be rerun bit for bit");
-  if (mode != "integer") throw Malformed("the model's mode is neither integer nor real");
-  Context context{architecture_, "exact", architecture_.width};
-  if (file.metadata().contains("accumulator")) context.accumulator = metadata(file, "accumulator");
-  if (context.accumulator != "exact" && context.accumulator != "wrap" && context.accumulator != "round")
+  ModelHeader header;
+  header.mode = metadata(file, "mode");
+  if (header.mode != "integer" && header.mode != "real") throw Malformed("the model's mode is neither integer nor real");
+  header.architecture = read_architecture(metadata(file, "architecture"), metadata(file, "dimensions"), header.mode == "real");
+  if (file.metadata().contains("accumulator")) header.accumulator = metadata(file, "accumulator");
+  if (header.accumulator != "exact" && header.accumulator != "wrap" && header.accumulator != "round")
     throw Malformed("the model's accumulator is neither exact nor wrap nor round");
-  fields_ = read_fields(metadata(file, "fields"));
+  header.fields = read_fields(metadata(file, "fields"));
   {
     const Json json = parse_json(metadata(file, "output"), "the model's output");
     Members m(json, "the model's output");
-    output_.kind = m.word("kind");
-    const bool threshold = output_.kind == "threshold", binary = output_.kind == "binary";
-    if (!threshold && !binary && output_.kind != "logits" && output_.kind != "vector") throw Malformed("the model's output is of an unknown kind");
-    if (!threshold || m.has("size")) output_.size = m.number("size", 1, threshold ? 1 : binary ? kMostDigits : std::int64_t{1} << 31);
-    if (m.has("fraction")) output_.fraction = m.number("fraction", 0, 62);
+    Output& output = header.output;
+    output.kind = m.word("kind");
+    const bool threshold = output.kind == "threshold", binary = output.kind == "binary";
+    if (!threshold && !binary && output.kind != "logits" && output.kind != "vector") throw Malformed("the model's output is of an unknown kind");
+    if (!threshold || m.has("size")) output.size = m.number("size", 1, threshold ? 1 : binary ? kMostDigits : std::int64_t{1} << 31);
+    if (m.has("fraction")) output.fraction = m.number("fraction", 0, 62);
     m.done();
   }
   if (file.metadata().contains("decode")) {
     const Json json = parse_json(metadata(file, "decode"), "the model's decode");
     Members m(json, "the model's decode");
-    if (m.has("steps")) steps_ = m.number("steps", 0, kMostSteps);
-    if (m.has("stop")) stop_ = m.number("stop", 0, std::int64_t{1} << 31);
+    if (m.has("steps")) header.steps = m.number("steps", 0, kMostSteps);
+    if (m.has("stop")) header.stop = m.number("stop", 0, std::int64_t{1} << 31);
     m.done();
-    if (steps_ > 0 && output_.kind == "vector") throw Malformed("a vector output has no chain of thought");
+    if (header.steps > 0 && header.output.kind == "vector") throw Malformed("a vector output has no chain of thought");
   }
-
-  const Source root{file, "", architecture_.precision, budget_};
-  const std::int64_t width = architecture_.width;
-  for (const auto& field : fields_) embeddings_.push_back(read_embedding(root, field.name, field.size, field.length, '?'));
-  if (architecture_.position != "none") {
-    if (architecture_.context == 0) throw Malformed("a position code needs a context");
-    position_ = read_embedding(root, "position", architecture_.context, 1, architecture_.position[0]);
-  }
-  embed_shift_ = root.shift("embed");
-  stream_bits_ = root.bits("stream");
-  for (std::size_t i = 0; i < architecture_.layers.size(); ++i) {
-    const Source source = root.under(text("layers.", i));
-    const Shape& shape = architecture_.layers[i];
-    Layer layer;
-    layer.mixer = make_mixer(shape, context, source);
-    if (layer.mixer) {
-      if (architecture_.rms) layer.norm1 = read_norm(source, "norm1");
-      layer.out = Map(source, "o", width, shape.outputs());
+  if (header.mode == "real" && file.metadata().contains("tables")) {
+    const Json json = parse_json(metadata(file, "tables"), "the model's tables");
+    if (!json.is_object()) throw Malformed("the model's tables are no object");
+    for (const auto& [name, entry] : json.items()) {
+      Members m(entry, "a table of the model");
+      RealFunction& function = header.functions[name];
+      function.word = m.word("function");
+      if (m.has("in")) function.in = m.number("in", -62, 62);
+      if (m.has("out")) function.out = m.number("out", -62, 62);
+      m.done();
     }
-    if (architecture_.has_mlp) {
-      if (architecture_.rms) layer.norm2 = read_norm(source, "norm2");
-      Row widths = architecture_.mlp;
-      widths.push_back(width);
-      for (std::size_t k = 0; k < widths.size(); ++k) {
-        layer.mlp.emplace_back(source, text("mlp.", k), widths[k], k == 0 ? width : widths[k - 1]);
-        if (architecture_.activation != "relu" && k + 1 < widths.size()) layer.activations.emplace_back(source, text("mlp.", k));
-      }
-    }
-    layers_.push_back(std::move(layer));
   }
-  if (architecture_.rms) norm_ = read_norm(root, "norm");
-  table_ = root.numbers("out.table", {output_.size, width});
-  if (root.has("out.bias")) bias_ = root.numbers("out.bias", {output_.size});
-  if (output_.kind == "binary" || output_.kind == "threshold") threshold_ = root.numbers("out.threshold", {output_.size});
-  file.all_taken();
-  loaded_ = budget_.stored();
+  return header;
 }
 
-Model::Embedding Model::read_embedding(const Source& source, const std::string& name, std::int64_t values, std::int64_t length, char only) const {
+EmbeddingForm read_embedding_form(const Source& source, const std::string& name, std::int64_t values, std::int64_t length, char only) {
   const std::string base = "embed." + name;
-  Embedding e;
+  EmbeddingForm e;
   int forms = 0;
   for (const char* form : {"table", "binary", "linear"})
     if (source.has(base + "." + form)) {
@@ -118,21 +94,67 @@ Model::Embedding Model::read_embedding(const Source& source, const std::string& 
   if (forms != 1) throw Malformed(text(base, " has ", forms, " forms; exactly one of table, binary, linear is expected"));
   if (only != '?' && e.form != only) throw Malformed(text(base, " is not of the form that the dimensions say"));
   if (e.form != 'l' && length != 1) throw Malformed(text(base, ": a vector has the form linear only"));
-  if (e.form == 't') e.count = values;
-  if (e.form == 'l') e.count = length;
-  const std::string tensor = base + (e.form == 't' ? ".table" : e.form == 'b' ? ".binary" : ".linear");
+  e.tensor = base + (e.form == 't' ? ".table" : e.form == 'b' ? ".binary" : ".linear");
+  e.rows = e.form == 't' ? values : length;
   if (e.form == 'b') {
-    const Row& shape = source.file.take(tensor).shape;
-    if (shape.empty() || shape[0] < 1 || shape[0] > 64) throw Malformed(text(tensor, " has no 1 to 64 rows"));
-    e.count = shape[0];
-    if (shape[0] - 1 < bit_length(static_cast<std::uint64_t>(values - 1))) throw Malformed(text(tensor, " has too few bits"));
+    const Row& shape = source.file.take(e.tensor).shape;
+    if (shape.empty() || shape[0] < 1 || shape[0] > 64) throw Malformed(text(e.tensor, " has no 1 to 64 rows"));
+    e.rows = shape[0];
+    if (shape[0] - 1 < bit_length(static_cast<std::uint64_t>(values - 1))) throw Malformed(text(e.tensor, " has too few bits"));
   }
-  e.rows = source.numbers(tensor, {e.count, architecture_.width});
   return e;
 }
 
+Model::Model(const std::string& bytes, Budget& budget) : budget_(budget) {
+  TensorFile file(bytes);
+  header_ = read_header(file);
+  if (header_.mode == "real") throw Malformed("the model is in mode real; only integer models can be rerun bit for bit");
+  const Context context{header_.architecture, header_.accumulator, header_.architecture.width};
+
+  const Source root{file, "", header_.architecture.precision, budget_};
+  const std::int64_t width = header_.architecture.width;
+  for (const auto& field : header_.fields) embeddings_.push_back(read_embedding(root, field.name, field.size, field.length, '?'));
+  if (header_.architecture.position != "none") {
+    if (header_.architecture.context == 0) throw Malformed("a position code needs a context");
+    position_ = read_embedding(root, "position", header_.architecture.context, 1, header_.architecture.position[0]);
+  }
+  embed_shift_ = root.shift("embed");
+  stream_bits_ = root.bits("stream");
+  for (std::size_t i = 0; i < header_.architecture.layers.size(); ++i) {
+    const Source source = root.under(text("layers.", i));
+    const Shape& shape = header_.architecture.layers[i];
+    Layer layer;
+    layer.mixer = make_mixer(shape, context, source);
+    if (layer.mixer) {
+      if (header_.architecture.rms) layer.norm1 = read_norm(source, "norm1");
+      layer.out = Map(source, "o", width, shape.outputs());
+    }
+    if (header_.architecture.has_mlp) {
+      if (header_.architecture.rms) layer.norm2 = read_norm(source, "norm2");
+      Row widths = header_.architecture.mlp;
+      widths.push_back(width);
+      for (std::size_t k = 0; k < widths.size(); ++k) {
+        layer.mlp.emplace_back(source, text("mlp.", k), widths[k], k == 0 ? width : widths[k - 1]);
+        if (header_.architecture.activation != "relu" && k + 1 < widths.size()) layer.activations.emplace_back(source, text("mlp.", k));
+      }
+    }
+    layers_.push_back(std::move(layer));
+  }
+  if (header_.architecture.rms) norm_ = read_norm(root, "norm");
+  table_ = root.numbers("out.table", {header_.output.size, width});
+  if (root.has("out.bias")) bias_ = root.numbers("out.bias", {header_.output.size});
+  if (header_.output.kind == "binary" || header_.output.kind == "threshold") threshold_ = root.numbers("out.threshold", {header_.output.size});
+  file.all_taken();
+  loaded_ = budget_.stored();
+}
+
+Model::Embedding Model::read_embedding(const Source& source, const std::string& name, std::int64_t values, std::int64_t length, char only) const {
+  const EmbeddingForm form = read_embedding_form(source, name, values, length, only);
+  return {form.form, source.numbers(form.tensor, {form.rows, header_.architecture.width}), form.rows};
+}
+
 Model::Norm Model::read_norm(const Source& source, const std::string& name) const {
-  return {source.numbers(name + ".gain", {architecture_.width}), source.fraction(name + ".fraction", 24),
+  return {source.numbers(name + ".gain", {header_.architecture.width}), source.fraction(name + ".fraction", 24),
           source.fraction(name + ".extra", 24), source.bits(name)};
 }
 
@@ -154,9 +176,9 @@ void Model::add_row(std::vector<Int>& x, const Embedding& e, std::int64_t value)
 }
 
 Row Model::embed(const Prompt& prompt, std::int64_t position) const {
-  std::vector<Int> x(static_cast<std::size_t>(architecture_.width), 0);
-  for (std::size_t f = 0; f < fields_.size(); ++f) {
-    const Field& field = fields_[f];
+  std::vector<Int> x(static_cast<std::size_t>(header_.architecture.width), 0);
+  for (std::size_t f = 0; f < header_.fields.size(); ++f) {
+    const Field& field = header_.fields[f];
     for (std::int64_t i = 0; i < field.length; ++i) {
       const std::int64_t value = prompt.fields[f][static_cast<std::size_t>(position * field.length + i)];
       if (value < field.low || value - field.low >= field.size) throw Malformed(text("field ", field.name, ": ", value, " is outside the model's domain"));
@@ -187,13 +209,13 @@ void Model::add_mlp(const Layer& layer, Row& x) const {
 
 std::map<std::int64_t, Row> Model::feed(const Prompt& prompt, std::int64_t end, const Row& wanted) {
   const std::int64_t begin = fed_;
-  if (architecture_.context > 0 && end > architecture_.context)
-    throw Malformed(text("a prompt of ", end, " positions; the model's context is ", architecture_.context));
-  if (!architecture_.causal && begin > 0) throw Malformed("an encoder has no steps");
-  budget_.store(static_cast<std::uint64_t>(end - begin) * static_cast<std::uint64_t>(architecture_.width));
+  if (header_.architecture.context > 0 && end > header_.architecture.context)
+    throw Malformed(text("a prompt of ", end, " positions; the model's context is ", header_.architecture.context));
+  if (!header_.architecture.causal && begin > 0) throw Malformed("an encoder has no steps");
+  budget_.store(static_cast<std::uint64_t>(end - begin) * static_cast<std::uint64_t>(header_.architecture.width));
   Int numbers = 1;  // embedding a position, and visiting every layer, costs something even where nothing is multiplied
-  for (const auto& field : fields_) numbers += field.length;
-  budget_.work(static_cast<std::uint64_t>(mul(end - begin, add(mul(numbers, architecture_.width), static_cast<Int>(layers_.size())))));
+  for (const auto& field : header_.fields) numbers += field.length;
+  budget_.work(static_cast<std::uint64_t>(mul(end - begin, add(mul(numbers, header_.architecture.width), static_cast<Int>(layers_.size())))));
   std::vector<Row> x;
   for (std::int64_t t = begin; t < end; ++t) x.push_back(embed(prompt, t));
   fed_ = end;
@@ -204,10 +226,10 @@ std::map<std::int64_t, Row> Model::feed(const Prompt& prompt, std::int64_t end, 
     const Layer& layer = layers_[i];
     const bool last = i + 1 == layers_.size();  // its other rows are read by nothing
     const auto see = [&](const Row& row) { layer.mixer->see(layer.norm1 ? (*layer.norm1)(row) : row); };
-    if (layer.mixer && !architecture_.causal)
+    if (layer.mixer && !header_.architecture.causal)
       for (const auto& row : x) see(row);
     for (std::size_t t = 0; t < x.size(); ++t) {
-      if (layer.mixer && architecture_.causal) see(x[t]);
+      if (layer.mixer && header_.architecture.causal) see(x[t]);
       if (last && !asked[t]) continue;
       if (layer.mixer) {
         const Row y = layer.out(layer.mixer->answer(begin + static_cast<std::int64_t>(t)), budget_);
@@ -233,14 +255,14 @@ std::vector<State> Model::states() const {
 
 Row Model::decode(const Row& activation) const {
   budget_.work(table_.size());
-  std::vector<Int> z(static_cast<std::size_t>(output_.size), 0);
+  std::vector<Int> z(static_cast<std::size_t>(header_.output.size), 0);
   for (std::size_t i = 0; i < z.size(); ++i) {
     if (!bias_.empty()) z[i] = bias_[i];
     for (std::size_t c = 0; c < activation.size(); ++c) z[i] += static_cast<Int>(table_[i * activation.size() + c]) * activation[c];
     kept(z[i]);
   }
-  if (output_.kind == "vector") return Row(z.begin(), z.end());
-  if (output_.kind == "logits") return {std::max_element(z.begin(), z.end()) - z.begin()};
+  if (header_.output.kind == "vector") return Row(z.begin(), z.end());
+  if (header_.output.kind == "logits") return {std::max_element(z.begin(), z.end()) - z.begin()};
   std::int64_t number = 0;
   for (std::size_t d = 0; d < z.size(); ++d)
     if (z[d] > threshold_[d]) number |= std::int64_t{1} << d;
@@ -249,15 +271,15 @@ Row Model::decode(const Row& activation) const {
 
 Row Model::answer(const Prompt& prompt, const Row& activation) {
   Row token = decode(activation);
-  if (steps_ == 0) return token;
+  if (header_.steps == 0) return token;
   Prompt longer = prompt;
-  for (std::int64_t step = 1; step < steps_ && token.front() != stop_; ++step) {
+  for (std::int64_t step = 1; step < header_.steps && token.front() != header_.stop; ++step) {
     ++longer.positions;
     for (std::size_t f = 0; f < longer.fields.size(); ++f) {
-      longer.fields[f].resize(longer.fields[f].size() + static_cast<std::size_t>(fields_[f].length), 0);
-      if (f == 0) longer.fields[0][longer.fields[0].size() - static_cast<std::size_t>(fields_[0].length)] = token.front();
+      longer.fields[f].resize(longer.fields[f].size() + static_cast<std::size_t>(header_.fields[f].length), 0);
+      if (f == 0) longer.fields[0][longer.fields[0].size() - static_cast<std::size_t>(header_.fields[0].length)] = token.front();
     }
-    if (!architecture_.causal) reset();
+    if (!header_.architecture.causal) reset();
     token = decode(feed(longer, longer.positions, {longer.positions - 1}).begin()->second);
   }
   return token;

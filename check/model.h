@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "check/interval.h"
 #include "check/mixer.h"
 
 namespace rung_check {
@@ -22,14 +23,35 @@ struct Output {
   std::int64_t size = 1, fraction = 0;
 };
 
+// What the metadata says.
+struct ModelHeader {
+  Architecture architecture;
+  std::string mode, accumulator = "exact";
+  std::vector<Field> fields;
+  Output output;
+  std::int64_t steps = 0;  // of the chain of thought; 0: none
+  std::optional<std::int64_t> stop;
+  std::map<std::string, RealFunction> functions;  // by the table that they stand for
+};
+ModelHeader read_header(const TensorFile& file);
+
+// Which of the forms an embedding has, and under which name. Marks the tensor as read.
+struct EmbeddingForm {
+  char form = 't';  // t table, b binary, l linear
+  std::int64_t rows = 0;
+  std::string tensor;
+};
+EmbeddingForm read_embedding_form(const Source& source, const std::string& name, std::int64_t values, std::int64_t length, char only);
+
 class Model {
  public:
   Model(const std::string& bytes, Budget& budget);
 
-  const Architecture& architecture() const { return architecture_; }
-  const std::vector<Field>& fields() const { return fields_; }
-  const Output& output() const { return output_; }
-  std::int64_t steps() const { return steps_; }  // of the chain of thought; 0: none
+  const ModelHeader& header() const { return header_; }
+  const Architecture& architecture() const { return header_.architecture; }
+  const std::vector<Field>& fields() const { return header_.fields; }
+  const Output& output() const { return header_.output; }
+  std::int64_t steps() const { return header_.steps; }
   const Mixer* mixer(std::size_t layer) const { return layers_[layer].mixer.get(); }
 
   // Forgets everything that was fed.
@@ -68,16 +90,13 @@ class Model {
   Row decode(const Row& activation) const;
 
   Budget& budget_;
-  Architecture architecture_;
-  std::vector<Field> fields_;
+  ModelHeader header_;
   std::vector<Embedding> embeddings_;
   std::optional<Embedding> position_;
   std::vector<Layer> layers_;
   std::optional<Norm> norm_;
-  Output output_;
   Row table_, bias_, threshold_;
-  std::int64_t embed_shift_ = 0, stream_bits_ = 0, steps_ = 0;
-  std::optional<std::int64_t> stop_;
+  std::int64_t embed_shift_ = 0, stream_bits_ = 0;
   std::int64_t fed_ = 0;
   std::uint64_t loaded_ = 0;  // numbers of the weights
 };

@@ -1,6 +1,8 @@
 #include "check/safetensors.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -36,6 +38,21 @@ std::int64_t integer_at(const Tensor& tensor, std::int64_t index) {
   if (tensor.dtype == "I32") return little_endian<std::int32_t>(at);
   if (tensor.dtype == "I64") return little_endian<std::int64_t>(at);
   return little_endian<std::uint8_t>(at);  // U8, BOOL
+}
+
+// BF16 is the upper half of an F32; an F16 has 5 bits of exponent and 10 of fraction.
+double real_at(const Tensor& tensor, std::int64_t index) {
+  const char* at = tensor.bytes + index * bytes_of(tensor.dtype);
+  if (tensor.dtype == "F64") return std::bit_cast<double>(little_endian<std::uint64_t>(at));
+  if (tensor.dtype == "F32") return std::bit_cast<float>(little_endian<std::uint32_t>(at));
+  if (tensor.dtype == "BF16") return std::bit_cast<float>(static_cast<std::uint32_t>(little_endian<std::uint16_t>(at)) << 16);
+  if (tensor.dtype == "F16") {
+    const auto bits = little_endian<std::uint16_t>(at);
+    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    const double size = exponent == 31 ? HUGE_VAL : exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+    return bits >> 15 ? -size : size;
+  }
+  return static_cast<double>(integer_at(tensor, index));
 }
 
 std::string listed(const Row& shape) {
@@ -111,6 +128,20 @@ Row TensorFile::integers(const std::string& name, const Row& shape, Budget& budg
     const std::int64_t number = integer_at(tensor, i);
     if (number > kLargestWeight || number < -kLargestWeight) throw Malformed(text("tensor ", name, " has a number beyond 2^46"));
     numbers[static_cast<std::size_t>(i)] = number;
+  }
+  return numbers;
+}
+
+std::vector<double> TensorFile::reals(const std::string& name, const Row& shape, Budget& budget) {
+  const Tensor& tensor = take(name);
+  if (tensor.shape != shape)
+    throw Malformed(text("tensor ", name, " has the shape ", listed(tensor.shape), "; ", listed(shape), " expected"));
+  budget.store(static_cast<std::uint64_t>(tensor.count));
+  std::vector<double> numbers(static_cast<std::size_t>(tensor.count));
+  for (std::int64_t i = 0; i < tensor.count; ++i) {
+    const double number = numbers[static_cast<std::size_t>(i)] = real_at(tensor, i);
+    const bool whole = tensor.dtype[0] != 'F' && tensor.dtype != "BF16";
+    if (!std::isfinite(number) || (whole && std::abs(number) > static_cast<double>(kLargestWeight))) throw Malformed(text("tensor ", name, " has a number beyond its range"));
   }
   return numbers;
 }

@@ -24,6 +24,8 @@ class TensorFile {
   bool has(const std::string& name) const { return tensors_.contains(name); }
   // The integers of a tensor, each at most 2^46 in absolute value. Marks it as read.
   Row integers(const std::string& name, const Row& shape, Budget& budget);
+  // The numbers of a tensor as doubles, exactly. Malformed: infinities, integers beyond 2^46.
+  std::vector<double> reals(const std::string& name, const Row& shape, Budget& budget);
   const Tensor& take(const std::string& name);
   // Malformed when some tensor has not been read.
   void all_taken() const;

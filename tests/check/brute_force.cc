@@ -28,7 +28,7 @@ Issued issue(const std::string& name, const Weights* weights, const Task& task, 
 }
 
 std::unique_ptr<Machine> machine_of(const Weights& weights, const Task& task) {
-  auto machine = Machine::load(weights, {.positions = task.prompt_length() + weights.decode.steps});
+  auto machine = Machine::load(weights, {.positions = task.prompt_length() + weights.decode.steps, .unrounded = weights.mode == WeightMode::real});
   RUNG_REQUIRE(machine.ok(), "{}", machine.error().message);
   return std::move(*machine);
 }

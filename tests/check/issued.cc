@@ -2,6 +2,7 @@
 
 #include "rung/constructions/construction.h"
 #include "tests/check/forced_cases.h"
+#include "tests/exact/random_real_model.h"
 
 namespace rung {
 namespace {
@@ -68,6 +69,22 @@ Issued sparse_pair(ClaimLabel label) {
   RUNG_REQUIRE(false, "no sparse pair");
 }
 
+// A float model, untrained.
+Issued real_wrong_answer() {
+  const auto task = task_of("eva", {{"n", 4}});
+  Dimensions dimensions;
+  dimensions.width = 4;
+  dimensions.heads = 2;
+  dimensions.mlp = {6};
+  dimensions.mlp_given = true;
+  dimensions.norm = Norm::rms;
+  dimensions.activation = MlpActivation::silu;
+  dimensions.vocabulary = 4;
+  dimensions.context = task->prompt_length();
+  dimensions.precision = {NumberFormat::fp32, 32, 0};
+  return wrong_answer("eva-real-wrong-answer", random_real_weights({"gdelta+full", dimensions}), *task);
+}
+
 Issued capacity(bool by_model) {
   const auto built = build_construction({.name = "eva", .sizes = {{"n", 3}}, .options = {{"by", "linear"}}});
   RUNG_REQUIRE(built.ok(), "{}", built.error().message);
@@ -127,6 +144,7 @@ const std::vector<Issued>& issued_certificates() {
     std::vector<Issued> issued{
         wrong_answer("eva-wrong-answer", random_model("gdelta(heads=1,dim=2)", *eva, 4, 6, 1), *eva),
         wrong_answer("retrieval-wrong-answer", random_model("mamba2(heads=1,dim=2,state=2)", *retrieval, 4, 6, 1), *retrieval),
+        real_wrong_answer(),
         brute_force_collision("eva-collision", random_model(linear + "*2", *eva, 3, 4, 1), *eva, 4, {}),
         brute_force_collision("eva-forced-collision", random_model(linear, *eva, 3, 3, 1), *eva, 4, 4),
         brute_force_collision("eva-late-collision", random_model("delta(heads=1,dim=1)", *eva, 3, 4, 2), *eva, 5, {}),

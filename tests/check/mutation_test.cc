@@ -32,7 +32,7 @@ bool holds_by_the_exact_machine(const Json& document, const Weights& weights) {
   const auto task = make_task(document["task"]["name"].get<std::string>(), document["task"]["size"].get<TaskSizes>(),
                               document["task"]["options"].get<std::map<std::string, std::string>>());
   if (!task) return false;
-  const auto machine = Machine::load(weights, {.positions = (*task)->prompt_length()});
+  const auto machine = Machine::load(weights, {.positions = (*task)->prompt_length(), .unrounded = weights.mode == WeightMode::real});
   if (!machine) return false;
   const std::int64_t position = claim["position"];
   const auto queries = (*task)->query_positions();

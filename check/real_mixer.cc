@@ -1,0 +1,340 @@
+#include "check/real_mixer.h"
+
+#include <numeric>
+
+#include "check/integer.h"
+
+namespace rung_check {
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// The k largest, ties to the smaller index, increasing. Rejected where the intervals do not say which they are.
+Row certainly_largest(const Reals& values, std::int64_t k) {
+  Row order(values.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return values[at(a)].low + values[at(a)].high > values[at(b)].low + values[at(b)].high; });
+  if (static_cast<std::int64_t>(order.size()) <= k) {
+    std::sort(order.begin(), order.end());
+    return order;
+  }
+  for (std::int64_t i = 0; i < k; ++i)
+    for (std::size_t j = at(k); j < order.size(); ++j) {
+      const Real &in = values[at(order[at(i)])], &out = values[at(order[j])];
+      const bool tie = in.low == in.high && out.is(in.low) && order[at(i)] < order[j];
+      if (!(in.low > out.high) && !tie) throw Rejected("too close to call: which positions are selected depends on rounding");
+    }
+  order.resize(at(k));
+  std::sort(order.begin(), order.end());
+  return order;
+}
+
+Row from_to(std::int64_t begin, std::int64_t end) {
+  Row all(at(std::max<std::int64_t>(end - begin, 0)));
+  std::iota(all.begin(), all.end(), begin);
+  return all;
+}
+
+Real dot(const Real* a, const Real* b, std::int64_t n) {
+  Real total;
+  for (std::int64_t i = 0; i < n; ++i) total += a[i] * b[i];
+  return total;
+}
+
+class RealAttention : public RealMixer {
+ public:
+  RealAttention(const Shape& shape, const RealSource& source) : s_(shape), source_(source), channels_(source, shape.conv) {
+    channels_.add("q", s_.heads * s_.dk);
+    channels_.add("k", s_.kv * s_.dk);
+    channels_.add("v", s_.kv * s_.dv);
+    channels_.finish();
+    shift_ = source.source.shift("score");
+    scale_ = static_cast<double>(source.source.scalar("value.scale", 1, 1, std::int64_t{1} << 32));
+    tau_ = source.real("score.tau", 1);
+    for (const char* name : {"score.bits", "y.bits"}) source.ignore(name);
+  }
+
+ protected:
+  const Real* part(const Reals& row, std::size_t map, std::int64_t head, std::int64_t size) const { return row.data() + channels_.offset(map) + head * size; }
+  std::int64_t key_head(std::int64_t head) const { return head * s_.kv / s_.heads; }
+  Real score(const Real* query, const Real* key) const { return scaled(dot(query, key, s_.dk), -shift_); }
+  // Softmax of one head over keys and values given by position; the largest weight is brought near 1, which changes nothing.
+  Reals attend(const Real* query, const std::vector<const Real*>& keys, const std::vector<const Real*>& values) const {
+    source_.source.budget.work(keys.size() * static_cast<std::uint64_t>(s_.dk + s_.dv));
+    Reals scores, y(at(s_.dv));
+    double top = -kInfinity;
+    for (const auto* key : keys) {
+      scores.push_back(Real(tau_) * score(query, key));
+      top = std::max(top, scores.back().high);
+    }
+    if (keys.empty() || !std::isfinite(top)) return Reals(y.size(), keys.empty() ? Real(0) : Real(-kInfinity, kInfinity));
+    Real total;
+    for (std::size_t j = 0; j < keys.size(); ++j) {
+      const Real weight = exponential(scores[j] - Real(top));
+      total += weight;
+      for (std::size_t r = 0; r < y.size(); ++r) y[r] += weight * values[j][r];
+    }
+    for (auto& value : y) value = Real(scale_) * value / total;
+    return y;
+  }
+  Reals attend_tokens(const std::vector<Reals>& rows, std::int64_t i, std::int64_t head, const Row& which) const {
+    std::vector<const Real*> keys, values;
+    for (const auto j : which) {
+      keys.push_back(part(rows[at(j)], 1, key_head(head), s_.dk));
+      values.push_back(part(rows[at(j)], 2, key_head(head), s_.dv));
+    }
+    return attend(part(rows[at(i)], 0, head, s_.dk), keys, values);
+  }
+  Row visible(std::int64_t i, std::int64_t count) const {
+    const bool causal = source_.architecture.causal;
+    std::int64_t begin = 0, end = causal ? i + 1 : count;
+    if (s_.window > 0) {
+      begin = std::max<std::int64_t>(0, i - s_.window + 1);
+      if (!causal) end = std::min(count, i + s_.window);
+    }
+    if (s_.chunk > 0) begin = i / s_.chunk * s_.chunk;
+    return from_to(begin, end);
+  }
+  Reals all_heads(const std::vector<Reals>& rows, std::int64_t i, const Row& which) const {
+    Reals y;
+    for (std::int64_t h = 0; h < s_.heads; ++h) {
+      const Reals more = attend_tokens(rows, i, h, which);
+      y.insert(y.end(), more.begin(), more.end());
+    }
+    return y;
+  }
+
+  Shape s_;
+  RealSource source_;
+  RealChannels channels_;
+  std::int64_t shift_ = 0;
+  double scale_ = 1, tau_ = 1;
+};
+
+class RealFull final : public RealAttention {
+ public:
+  using RealAttention::RealAttention;
+  std::vector<Reals> mix(const std::vector<Reals>& u) const override {
+    const auto rows = channels_.all(u);
+    std::vector<Reals> y;
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(u.size()); ++i) y.push_back(all_heads(rows, i, visible(i, static_cast<std::int64_t>(u.size()))));
+    return y;
+  }
+};
+
+class RealTopK final : public RealAttention {
+ public:
+  RealTopK(const Shape& shape, const RealSource& source)
+      : RealAttention(shape, source), query_(source, "index_q", shape.index_heads * shape.index_dim, source.architecture.width),
+        key_(source, "index_k", shape.index_dim, source.architecture.width), weights_(source, "index_mix", shape.index_heads, source.architecture.width),
+        index_shift_(source.source.shift("index")) {}
+  std::vector<Reals> mix(const std::vector<Reals>& u) const override {
+    const auto rows = channels_.all(u);
+    std::vector<Reals> y, keys;
+    for (const auto& row : u) keys.push_back(key_(row, source_.source.budget));
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(u.size()); ++i) {
+      const Reals query = query_(u[at(i)], source_.source.budget), weight = weights_(u[at(i)], source_.source.budget);
+      const Row seen = visible(i, static_cast<std::int64_t>(u.size()));
+      Reals index;
+      for (const auto j : seen) {
+        Real total;
+        for (std::int64_t h = 0; h < s_.index_heads; ++h)
+          total += positive_part(weight[at(h)]) * positive_part(scaled(dot(query.data() + h * s_.index_dim, keys[at(j)].data(), s_.index_dim), -index_shift_));
+        index.push_back(total);
+      }
+      Row which = certainly_largest(index, s_.select);
+      for (auto& j : which) j = seen[at(j)];
+      y.push_back(all_heads(rows, i, which));
+    }
+    return y;
+  }
+
+ private:
+  RealMap query_, key_, weights_;
+  std::int64_t index_shift_;
+};
+
+class RealSparse final : public RealAttention {
+ public:
+  RealSparse(const Shape& shape, const RealSource& source) : RealAttention(shape, source) {
+    const std::int64_t width = source.architecture.width;
+    std::int64_t content = s_.block * width;
+    if (source.source.has("compress_hidden.weight")) {
+      const Tensor& weight = source.source.file.take(source.source.prefix + "compress_hidden.weight");
+      if (weight.shape.size() != 2) throw Malformed(text(source.source.prefix, "compress_hidden.weight has no two axes"));
+      hidden_.emplace(source, "compress_hidden", weight.shape[0], content);
+      content = hidden_->rows;
+    }
+    key_ = RealMap(source, "compress_k", s_.kv * s_.dk, content);
+    value_ = RealMap(source, "compress_v", s_.kv * s_.dv, content);
+    weights_ = RealMap(source, "mix", (s_.window > 0 ? 3 : 1) * s_.heads, width);
+    fraction_ = source.source.fraction("mix.fraction", 30);
+  }
+  std::vector<Reals> mix(const std::vector<Reals>& u) const override {
+    const auto rows = channels_.all(u);
+    std::vector<Reals> keys, values, y;
+    for (std::int64_t r = 0; (r + 1) * s_.block <= static_cast<std::int64_t>(u.size()); ++r) {
+      Reals content;
+      for (const auto t : from_to(r * s_.block, (r + 1) * s_.block)) content.insert(content.end(), u[at(t)].begin(), u[at(t)].end());
+      if (hidden_) {
+        content = (*hidden_)(content, source_.source.budget);
+        for (auto& x : content) x = positive_part(x);
+      }
+      keys.push_back(key_(content, source_.source.budget));
+      values.push_back(value_(content, source_.source.budget));
+    }
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(u.size()); ++i) {
+      const std::int64_t blocks = i / s_.block;
+      std::vector<Reals> sums(at(s_.groups), Reals(at(blocks)));
+      for (std::int64_t h = 0; h < s_.heads; ++h)
+        for (std::int64_t r = 0; r < blocks; ++r)
+          sums[at(h * s_.groups / s_.heads)][at(r)] += score(part(rows[at(i)], 0, h, s_.dk), keys[at(r)].data() + key_head(h) * s_.dk);
+      const Reals weight = weights_(u[at(i)], source_.source.budget);
+      const double one = std::ldexp(1.0, static_cast<int>(fraction_));
+      Reals out;
+      for (std::int64_t h = 0; h < s_.heads; ++h) {
+        Row tokens;
+        for (const auto r : certainly_largest(sums[at(h * s_.groups / s_.heads)], s_.select))
+          for (const auto j : from_to(r * s_.block, (r + 1) * s_.block)) tokens.push_back(j);
+        for (const auto j : from_to(blocks * s_.block, i + 1)) tokens.push_back(j);
+        std::vector<const Real*> block_keys, block_values;
+        for (std::int64_t r = 0; r < blocks; ++r) {
+          block_keys.push_back(keys[at(r)].data() + key_head(h) * s_.dk);
+          block_values.push_back(values[at(r)].data() + key_head(h) * s_.dv);
+        }
+        const Reals cmp = attend(part(rows[at(i)], 0, h, s_.dk), block_keys, block_values), sel = attend_tokens(rows, i, h, tokens);
+        const auto share = [&](std::int64_t which) { return clipped(weight[at(which)], 0, one); };
+        Reals win(cmp.size());
+        if (s_.window > 0) win = attend_tokens(rows, i, h, from_to(std::max<std::int64_t>(0, i - s_.window + 1), i + 1));
+        for (std::size_t r = 0; r < cmp.size(); ++r)
+          out.push_back(scaled(s_.window > 0 ? share(3 * h) * cmp[r] + share(3 * h + 1) * sel[r] + share(3 * h + 2) * win[r] : share(h) * cmp[r] + (Real(one) - share(h)) * sel[r],
+                               -fraction_));
+      }
+      y.push_back(std::move(out));
+    }
+    return y;
+  }
+
+ private:
+  std::optional<RealMap> hidden_;
+  RealMap key_, value_, weights_;
+  std::int64_t fraction_ = 0;
+};
+
+class RealSideBySide final : public RealMixer {
+ public:
+  RealSideBySide(const Shape& shape, const RealSource& source) {
+    for (std::size_t i = 0; i < shape.parts.size(); ++i) parts_.push_back(make_real_mixer(shape.parts[i], source.under(text("part.", i))));
+  }
+  std::vector<Reals> mix(const std::vector<Reals>& u) const override {
+    std::vector<Reals> y(u.size());
+    for (const auto& part : parts_) {
+      const auto more = part->mix(u);
+      for (std::size_t t = 0; t < y.size(); ++t) y[t].insert(y[t].end(), more[t].begin(), more[t].end());
+    }
+    return y;
+  }
+
+ private:
+  std::vector<std::unique_ptr<RealMixer>> parts_;
+};
+
+}  // namespace
+
+Real RealFunction::operator()(const Real& whole) const {
+  const Real x = scaled(whole, -in);
+  const auto value = [&]() -> Real {
+    if (word == "identity") return x;
+    if (word == "relu") return positive_part(x);
+    if (word == "sigmoid") return sigmoid(x);
+    if (word == "decay") return sigmoid(-x);
+    if (word == "softplus") return softplus(x);
+    if (word == "tanh") return hyperbolic_tangent(x);
+    if (word == "silu") return x * sigmoid(x);
+    if (word == "gelu") return Real(0.5) * x * (Real(1) + error_function(x * square_root(Real(0.5))));
+    if (word == "elu1") return increasing(x, [](double v) { return v > 0 ? Real(v) + Real(1) : exponential(Real(v)); });
+    if (word == "exp") return exponential(x);
+    throw Malformed(text("the function ", word.substr(0, 40), " is not known"));
+  }();
+  return scaled(value, out);
+}
+
+RealFunction RealSource::function(const std::string& table, const std::string& otherwise) const {
+  const auto found = functions.find(source.prefix + table);
+  return found == functions.end() ? RealFunction{otherwise} : found->second;
+}
+
+RealMap::RealMap(const RealSource& source, const std::string& name, std::int64_t r, std::int64_t c)
+    : rows(r), cols(c), shift(source.source.shift(name)), weight(source.reals(name + ".weight", {r, c})) {
+  bias = source.source.has(name + ".bias") ? source.reals(name + ".bias", {r}) : std::vector<double>(at(r), 0);
+  source.ignore(name + ".bits");
+}
+Real RealMap::sum(std::int64_t row, const Real* x) const {
+  Real total = bias[at(row)];
+  for (std::int64_t c = 0; c < cols; ++c) total += Real(weight[at(row * cols + c)]) * x[c];
+  return total;
+}
+Reals RealMap::operator()(const Reals& x, Budget& budget) const {
+  budget.work(static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(cols));
+  Reals y;
+  for (std::int64_t r = 0; r < rows; ++r) y.push_back(scaled(sum(r, x.data()), -shift));
+  return y;
+}
+
+Reals real_normalised(const Reals& x, const std::vector<double>& gain, double count, std::int64_t fraction, double epsilon) {
+  Real squares;
+  for (const auto& value : x) squares += square(value);
+  const Real root = square_root(squares / Real(count) + Real(epsilon));
+  Reals y(x.size());
+  if (root.is(0)) return y;
+  for (std::size_t i = 0; i < x.size(); ++i) y[i] = scaled(x[i] * Real(gain[i]), fraction) / root;
+  return y;
+}
+
+void RealChannels::add(const std::string& name, std::int64_t rows, bool convolved) {
+  maps_.emplace_back(source_, name, rows, source_.architecture.width);
+  offsets_.push_back(channels_);
+  channels_ += rows;
+  if (convolved) convolved_ = channels_;
+}
+void RealChannels::finish() {
+  if (taps_ == 0) return;
+  weight_ = source_.reals("conv.weight", {convolved_, taps_});
+  shift_ = source_.source.shift("conv");
+  source_.ignore("conv.bits");
+  if (source_.named("conv")) function_ = source_.function("conv", "");
+}
+std::vector<Reals> RealChannels::all(const std::vector<Reals>& u) const {
+  source_.source.budget.store(2 * u.size() * at(channels_));
+  std::vector<Reals> before;
+  for (const auto& row : u) {
+    before.emplace_back();
+    for (const auto& map : maps_) {
+      const Reals more = map(row, source_.source.budget);
+      before.back().insert(before.back().end(), more.begin(), more.end());
+    }
+  }
+  if (taps_ == 0) return before;
+  auto after = before;
+  source_.source.budget.work(u.size() * at(convolved_ * taps_));
+  for (std::int64_t t = 0; t < static_cast<std::int64_t>(u.size()); ++t)
+    for (std::int64_t c = 0; c < convolved_; ++c) {
+      Real total;
+      for (std::int64_t j = 0; j < taps_ && j <= t; ++j) total += Real(weight_[at(c * taps_ + j)]) * before[at(t - j)][at(c)];
+      total = scaled(total, -shift_);
+      after[at(t)][at(c)] = function_ ? (*function_)(total) : total;
+    }
+  return after;
+}
+
+std::unique_ptr<RealMixer> make_real_mixer(const Shape& shape, const RealSource& source) {
+  if (shape.kind == "none") return nullptr;
+  if (shape.kind == "heads") return std::make_unique<RealSideBySide>(shape, source);
+  if (shape.kind == "full") return std::make_unique<RealFull>(shape, source);
+  if (shape.kind == "topk") return std::make_unique<RealTopK>(shape, source);
+  if (shape.kind == "sparse") return std::make_unique<RealSparse>(shape, source);
+  if (auto recurrence = make_real_recurrence(shape, source)) return recurrence;
+  throw Malformed(text("the mixer ", shape.kind, " cannot be evaluated"));
+}
+
+}  // namespace rung_check

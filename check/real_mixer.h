@@ -1,0 +1,72 @@
+// The mixers of a real file (docs/weights.md, "Mode Q"), in intervals: all rows of a prompt at once.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "check/architecture.h"
+#include "check/interval.h"
+#include "check/safetensors.h"
+
+namespace rung_check {
+
+// What a part of the network reads: tensors below a prefix, and the functions that the metadata names for its tables.
+struct RealSource {
+  Source source;
+  const std::map<std::string, RealFunction>& functions;
+  const Architecture& architecture;
+
+  RealSource under(const std::string& part) const { return {source.under(part), functions, architecture}; }
+  bool named(const std::string& table) const { return functions.contains(source.prefix + table); }
+  RealFunction function(const std::string& table, const std::string& otherwise) const;
+  std::vector<double> reals(const std::string& name, const Row& shape) const { return source.file.reals(source.prefix + name, shape, source.budget); }
+  double real(const std::string& name, double otherwise) const { return source.has(name) ? reals(name, {}).front() : otherwise; }
+  // What is taken and not used: nothing is rounded.
+  void ignore(const std::string& name) const {
+    if (source.has(name)) source.scalar(name, 0, -kLargestNumber, kLargestNumber);
+  }
+};
+
+struct RealMap {
+  std::int64_t rows = 0, cols = 0, shift = 0;
+  std::vector<double> weight, bias;
+
+  RealMap() = default;
+  RealMap(const RealSource& source, const std::string& name, std::int64_t rows, std::int64_t cols);
+  Real sum(std::int64_t row, const Real* x) const;  // weight x + bias, not shifted
+  Reals operator()(const Reals& x, Budget& budget) const;
+};
+
+// x · gain · 2^fraction / √(Σ x² / count + epsilon); 0 where the root is.
+Reals real_normalised(const Reals& x, const std::vector<double>& gain, double count, std::int64_t fraction, double epsilon);
+
+class RealMixer {
+ public:
+  virtual ~RealMixer() = default;
+  // The outputs at all positions, given the layer's input rows.
+  virtual std::vector<Reals> mix(const std::vector<Reals>& u) const = 0;
+};
+// nullptr for `none`. Malformed: a mixer that cannot be evaluated.
+std::unique_ptr<RealMixer> make_real_mixer(const Shape& shape, const RealSource& source);
+std::unique_ptr<RealMixer> make_real_recurrence(const Shape& shape, const RealSource& source);
+
+// Maps side by side, with the short convolution over those that have one.
+class RealChannels {
+ public:
+  RealChannels(const RealSource& source, std::int64_t taps) : source_(source), taps_(taps) {}
+  void add(const std::string& name, std::int64_t rows, bool convolved = true);
+  void finish();
+  std::vector<Reals> all(const std::vector<Reals>& u) const;
+  std::int64_t offset(std::size_t map) const { return offsets_[map]; }
+
+ private:
+  RealSource source_;
+  std::vector<RealMap> maps_;
+  Row offsets_;
+  std::vector<double> weight_;
+  std::int64_t taps_, channels_ = 0, convolved_ = 0, shift_ = 0;
+  std::optional<RealFunction> function_;
+};
+
+}  // namespace rung_check

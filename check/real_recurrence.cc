@@ -1,0 +1,418 @@
+// Recurrences of a real file (docs/weights.md, "Mixers" and "Mode Q"), in intervals. Accumulators are of no concern: nothing is
+// rounded.
+#include <bit>
+
+#include "check/integer.h"
+#include "check/real_mixer.h"
+
+namespace rung_check {
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// A matrix per head, S[r][c], head by head; normalised linear attention has Z as one more row of its head.
+class RealCell {
+ public:
+  RealCell(const Shape& shape, const RealSource& source) : s(shape), source_(source), channels(source, shape.conv) { source.ignore("y.bits"); }
+  virtual ~RealCell() = default;
+
+  virtual std::int64_t columns() const { return s.dk; }
+  virtual std::int64_t rows() const { return s.dv; }
+  virtual void update(Reals& state, const Reals& now, bool write) const = 0;
+  virtual Real read(const Reals& state, const Reals& now, std::int64_t head, std::int64_t row) const = 0;
+  virtual Reals answer(const Reals& state, const Reals& now) const {
+    Reals y;
+    for (std::int64_t h = 0; h < s.heads; ++h)
+      for (std::int64_t r = 0; r < s.dv; ++r) y.push_back(scaled(read(state, now, h, r), -read_shift));
+    return y;
+  }
+  std::size_t size() const {
+    const Int numbers = static_cast<Int>(s.heads) * rows() * columns();
+    if (numbers > static_cast<Int>(kMostNumbers)) throw OutOfResources("a state of more than 2^28 numbers");
+    return static_cast<std::size_t>(numbers);
+  }
+  void charge(std::uint64_t times) const { source_.source.budget.work(times * size()); }
+
+  Shape s;
+  RealSource source_;
+  RealChannels channels;
+  std::int64_t read_shift = 0;
+
+ protected:
+  Real* row_of(Reals& state, std::int64_t head, std::int64_t row) const { return state.data() + (head * rows() + row) * columns(); }
+  const Real* row_of(const Reals& state, std::int64_t head, std::int64_t row) const { return state.data() + (head * rows() + row) * columns(); }
+  std::int64_t shared(std::int64_t head) const { return head * s.kv / s.heads; }
+  Real dot(const Real* a, const Real* b) const {
+    Real total;
+    for (std::int64_t c = 0; c < columns(); ++c) total += a[c] * b[c];
+    return total;
+  }
+};
+
+class RealLinear final : public RealCell {
+ public:
+  RealLinear(const Shape& shape, const RealSource& source) : RealCell(shape, source) {
+    channels.add("q", s.heads * s.dk);
+    channels.add("k", s.heads * s.dk);
+    channels.add("v", s.heads * s.dv);
+    channels.finish();
+    if (s.feature == "elu1" || s.feature == "exp") function_ = source.function("feature", s.feature);
+    if (s.feature == "taylor2") {
+      fraction_ = source.source.fraction("feature.fraction", 20);
+      shift_ = source.source.shift("feature");
+    }
+    source.ignore("feature.bits");
+    source.ignore("update.shift");
+    scale_ = static_cast<double>(source.source.scalar("value.scale", 1, 1, std::int64_t{1} << 32));
+    read_shift = source.source.shift("read");
+  }
+  std::int64_t columns() const override { return s.features(); }
+  std::int64_t rows() const override { return s.dv + (s.normalised ? 1 : 0); }
+  void update(Reals& state, const Reals& now, bool write) const override {
+    if (!write) return;
+    charge(1);
+    for (std::int64_t h = 0; h < s.heads; ++h) {
+      const Reals key = features(now.data() + channels.offset(1) + h * s.dk, false);
+      for (std::int64_t r = 0; r < rows(); ++r) {
+        Real* entries = row_of(state, h, r);
+        const Real value = r == s.dv ? Real(1) : now[at(channels.offset(2) + h * s.dv + r)];
+        for (std::size_t c = 0; c < key.size(); ++c) entries[c] += value * key[c];
+      }
+    }
+  }
+  Real read(const Reals& state, const Reals& now, std::int64_t h, std::int64_t r) const override {
+    return dot(row_of(state, h, r), features(now.data() + channels.offset(0) + h * s.dk, true).data());
+  }
+  Reals answer(const Reals& state, const Reals& now) const override {
+    if (!s.normalised) return RealCell::answer(state, now);
+    Reals y;
+    for (std::int64_t h = 0; h < s.heads; ++h) {
+      const Real weights = read(state, now, h, s.dv);
+      for (std::int64_t r = 0; r < s.dv; ++r) y.push_back(weights.is(0) ? Real(0) : Real(scale_) * read(state, now, h, r) / weights);
+    }
+    return y;
+  }
+
+ private:
+  Reals features(const Real* x, bool query) const {
+    Reals phi(x, x + s.dk);
+    if (s.feature == "relu")
+      for (auto& value : phi) value = positive_part(value);
+    if (function_)
+      for (auto& value : phi) value = (*function_)(value);
+    if (s.feature != "taylor2") return phi;
+    phi.clear();
+    const std::int64_t more = query ? 1 : 0;
+    phi.push_back(scaled(Real(1), 2 * fraction_ + more - shift_));
+    for (std::int64_t i = 0; i < s.dk; ++i) phi.push_back(scaled(x[i], fraction_ + more - shift_));
+    for (std::int64_t i = 0; i < s.dk; ++i)
+      for (std::int64_t j = 0; j < s.dk; ++j) phi.push_back(scaled(x[i] * x[j], -shift_));
+    return phi;
+  }
+  std::optional<RealFunction> function_;
+  std::int64_t fraction_ = 0, shift_ = 0;
+  double scale_ = 1;
+};
+
+class RealMamba2 final : public RealCell {
+ public:
+  RealMamba2(const Shape& shape, const RealSource& source) : RealCell(shape, source), decay_(source.function("gate", "decay")) {
+    channels.add("x", s.heads * s.dv);
+    channels.add("b", s.kv * s.dk);
+    channels.add("c", s.kv * s.dk);
+    channels.add("gate", s.heads, /*convolved=*/false);
+    channels.finish();
+    decay_shift_ = source.source.shift("decay");
+    read_shift = source.source.shift("read");
+  }
+  void update(Reals& state, const Reals& now, bool write) const override {
+    charge(2);
+    for (std::int64_t h = 0; h < s.heads; ++h) {
+      const Real decay = scaled(decay_(now[at(channels.offset(3) + h)]), -decay_shift_);
+      const Real* b = now.data() + channels.offset(1) + shared(h) * s.dk;
+      for (std::int64_t r = 0; r < s.dv; ++r) {
+        const Real x = write ? now[at(channels.offset(0) + h * s.dv + r)] : Real(0);
+        Real* entries = row_of(state, h, r);
+        for (std::int64_t n = 0; n < s.dk; ++n) entries[n] = decay * entries[n] + x * b[n];
+      }
+    }
+  }
+  Real read(const Reals& state, const Reals& now, std::int64_t h, std::int64_t r) const override {
+    return dot(row_of(state, h, r), now.data() + channels.offset(2) + shared(h) * s.dk);
+  }
+
+ private:
+  RealFunction decay_;
+  std::int64_t decay_shift_ = 0;
+};
+
+class RealDelta final : public RealCell {
+ public:
+  RealDelta(const Shape& shape, const RealSource& source, bool gated) : RealCell(shape, source), beta_(source.function("beta", "sigmoid")) {
+    channels.add("q", s.kv * s.dk);
+    channels.add("k", s.kv * s.dk);
+    channels.add("v", s.heads * s.dv);
+    channels.add("beta", s.heads, /*convolved=*/false);
+    if (gated) {
+      channels.add("gate", s.heads, /*convolved=*/false);
+      gate_ = source.function("gate", "decay");
+      decay_shift_ = source.source.shift("decay");
+    }
+    channels.finish();
+    predict_shift_ = source.source.shift("predict");
+    write_shift_ = source.source.shift("write");
+    read_shift = source.source.shift("read");
+    unit_ = source.source.has("key.fraction");
+    if (unit_) fraction_ = source.source.fraction("key.fraction", 24);
+    source.ignore("key.extra");
+    source.ignore("key.bits");
+  }
+  void update(Reals& state, const Reals& now, bool write) const override {
+    charge(4);
+    for (std::int64_t h = 0; h < s.heads; ++h) {
+      const Reals k = head_vector(now, 1, h);
+      const Real beta = beta_(now[at(channels.offset(3) + h)]);
+      for (std::int64_t r = 0; r < s.dv; ++r) {
+        Real* entries = row_of(state, h, r);
+        if (gate_) {
+          const Real decay = scaled((*gate_)(now[at(channels.offset(4) + h)]), -decay_shift_);
+          for (std::int64_t c = 0; c < s.dk; ++c) entries[c] = decay * entries[c];
+        }
+        const Real v = write ? now[at(channels.offset(2) + h * s.dv + r)] : Real(0);
+        const Real error = v - scaled(dot(entries, k.data()), -predict_shift_);
+        for (std::size_t c = 0; c < k.size(); ++c) entries[c] += scaled(beta * error * k[c], -write_shift_);
+      }
+    }
+  }
+  Real read(const Reals& state, const Reals& now, std::int64_t h, std::int64_t r) const override { return dot(row_of(state, h, r), head_vector(now, 0, h).data()); }
+
+ private:
+  Reals head_vector(const Reals& now, std::size_t map, std::int64_t h) const {
+    const auto begin = now.begin() + channels.offset(map) + shared(h) * s.dk;
+    const Reals x(begin, begin + s.dk);
+    return unit_ ? real_normalised(x, std::vector<double>(x.size(), 1), 1, fraction_, 0) : x;
+  }
+  RealFunction beta_;
+  std::optional<RealFunction> gate_;
+  bool unit_ = false;
+  std::int64_t decay_shift_ = 0, predict_shift_ = 0, write_shift_ = 0, fraction_ = 0;
+};
+
+class RealMatrix final : public RealMixer {
+ public:
+  RealMatrix(std::unique_ptr<RealCell> cell, bool causal) : cell_(std::move(cell)), causal_(causal) {}
+  std::vector<Reals> mix(const std::vector<Reals>& u) const override {
+    const auto rows = cell_->channels.all(u);
+    cell_->source_.source.budget.store(cell_->size());
+    Reals state(cell_->size());
+    std::vector<Reals> y;
+    for (const auto& now : rows) {
+      cell_->update(state, now, true);
+      if (causal_) y.push_back(cell_->answer(state, now));
+    }
+    if (!causal_)
+      for (const auto& now : rows) y.push_back(cell_->answer(state, now));
+    return y;
+  }
+
+ private:
+  std::unique_ptr<RealCell> cell_;
+  bool causal_;
+};
+
+class RealLogLinear final : public RealMixer {
+ public:
+  RealLogLinear(std::unique_ptr<RealCell> cell, const RealSource& source)
+      : cell_(std::move(cell)), levels_(bit_length(static_cast<std::uint64_t>(source.architecture.context)) + 1),
+        level_(source, "level", cell_->s.heads * levels_, source.architecture.width) {
+    if (source.named("level")) function_ = source.function("level", "");
+  }
+  std::vector<Reals> mix(const std::vector<Reals>& u) const override {
+    const auto rows = cell_->channels.all(u);
+    cell_->source_.source.budget.store(static_cast<std::uint64_t>(levels_) * cell_->size());
+    std::vector<Reals> states(at(levels_) + 1), y;  // by level; empty: nothing there
+    for (std::int64_t t = 0; t < static_cast<std::int64_t>(u.size()); ++t) {
+      if (t > 0) merge(states, std::countr_zero(static_cast<std::uint64_t>(t)));
+      const Reals& now = rows[at(t)];
+      for (auto& state : states)
+        if (!state.empty()) cell_->update(state, now, false);
+      states[0].assign(cell_->size(), Real(0));
+      cell_->update(states[0], now, true);
+      const Reals weights = level_(u[at(t)], cell_->source_.source.budget);
+      y.emplace_back();
+      for (std::int64_t h = 0; h < cell_->s.heads; ++h)
+        for (std::int64_t r = 0; r < cell_->s.dv; ++r) {
+          Real total;
+          for (std::size_t l = 0; l < states.size(); ++l) {
+            if (states[l].empty()) continue;
+            const Real raw = weights[at(h * levels_) + l];
+            total += (function_ ? (*function_)(raw) : positive_part(raw)) * cell_->read(states[l], now, h, r);
+          }
+          y.back().push_back(scaled(total, -cell_->read_shift));
+        }
+    }
+    return y;
+  }
+
+ private:
+  static void merge(std::vector<Reals>& states, int lowest) {
+    Reals sum = states[0];
+    for (int k = 1; k <= lowest; ++k)
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += states[static_cast<std::size_t>(k)][i];
+    for (int k = 0; k <= lowest; ++k) states[static_cast<std::size_t>(k)].clear();
+    states.at(static_cast<std::size_t>(lowest) + 1) = std::move(sum);
+  }
+  std::unique_ptr<RealCell> cell_;
+  std::int64_t levels_;
+  RealMap level_;
+  std::optional<RealFunction> function_;
+};
+
+// rnn and gru: a hidden row.
+class RealHidden final : public RealMixer {
+ public:
+  RealHidden(const Shape& shape, const RealSource& source) : s_(shape), gru_(shape.kind == "gru"), source_(source) {
+    const std::int64_t width = source.architecture.width;
+    for (const char* name : gru_ ? std::vector<const char*>{"xz", "xr", "xn"} : std::vector<const char*>{"x"}) x_.emplace_back(source, name, s_.inner, width);
+    for (const char* name : gru_ ? std::vector<const char*>{"hz", "hr", "hn"} : std::vector<const char*>{"h"}) h_.emplace_back(source, name, s_.inner, s_.inner);
+    cell_shift_ = source.source.shift("cell");
+    cell_ = source.function("cell", "tanh");
+    if (s_.relu_cell) cell_ = RealFunction{"relu"};
+    if (gru_) {
+      gate_ = source.function("gate", "sigmoid");
+      gate_shift_ = source.source.shift("gate");
+      fraction_ = source.source.fraction("gate.fraction", 30);
+    }
+    source.ignore("y.bits");
+  }
+  std::vector<Reals> mix(const std::vector<Reals>& u) const override {
+    Reals hidden(at(s_.inner));
+    std::vector<Reals> y;
+    for (const auto& row : u) {
+      source_.source.budget.work(x_.size() * (x_[0].weight.size() + h_[0].weight.size()));
+      Reals next;
+      for (std::int64_t i = 0; i < s_.inner; ++i) {
+        const auto both = [&](std::size_t which) { return x_[which].sum(i, row.data()) + h_[which].sum(i, hidden.data()); };
+        if (!gru_) {
+          next.push_back(cell_(scaled(both(0), -cell_shift_)));
+          continue;
+        }
+        const Real z = gate_(scaled(both(0), -gate_shift_)), r = gate_(scaled(both(1), -gate_shift_));
+        const Real n = cell_(scaled(x_[2].sum(i, row.data()) + scaled(r * h_[2].sum(i, hidden.data()), -fraction_), -cell_shift_));
+        next.push_back(scaled(z * hidden[at(i)] + (scaled(Real(1), fraction_) - z) * n, -fraction_));
+      }
+      hidden = std::move(next);
+      y.push_back(hidden);
+    }
+    return y;
+  }
+
+ private:
+  Shape s_;
+  bool gru_;
+  RealSource source_;
+  std::vector<RealMap> x_, h_;
+  RealFunction cell_, gate_;
+  std::int64_t cell_shift_ = 0, gate_shift_ = 0, fraction_ = 0;
+};
+
+class RealMamba final : public RealMixer {
+ public:
+  RealMamba(const Shape& shape, const RealSource& source)
+      : s_(shape), source_(source), channels_(source, shape.conv), delta_(source.function("delta", "softplus")), decay_(source.function("decay", "exp")),
+        a_(source.reals("a.weight", {s_.inner, s_.state})), skip_(source.reals("skip.weight", {s_.inner})) {
+    channels_.add("x", s_.inner);
+    channels_.add("b", s_.state, /*convolved=*/false);
+    channels_.add("c", s_.state, /*convolved=*/false);
+    channels_.add("delta", s_.inner, /*convolved=*/false);
+    channels_.finish();
+    index_shift_ = source.source.scalar("decay.index_shift", 0, -40, 100);
+    decay_shift_ = source.source.shift("decay");
+    update_shift_ = source.source.shift("update");
+    read_shift_ = source.source.shift("read");
+    skip_shift_ = source.source.shift("skip");
+    source.ignore("y.bits");
+  }
+  std::vector<Reals> mix(const std::vector<Reals>& u) const override {
+    Reals hidden(at(s_.inner * s_.state));
+    std::vector<Reals> y;
+    for (const auto& now : channels_.all(u)) {
+      source_.source.budget.work(5 * hidden.size());
+      const Real *x = now.data(), *b = x + channels_.offset(1), *c = x + channels_.offset(2), *delta = x + channels_.offset(3);
+      y.emplace_back();
+      for (std::int64_t i = 0; i < s_.inner; ++i) {
+        const Real step = delta_(delta[i]);
+        Real total;
+        for (std::int64_t n = 0; n < s_.state; ++n) {
+          Real& h = hidden[at(i * s_.state + n)];
+          const Real decay = decay_(scaled(step * Real(a_[at(i * s_.state + n)]), -index_shift_));
+          h = scaled(decay * h, -decay_shift_) + scaled(step * b[n] * x[i], -update_shift_);
+          total += c[n] * h;
+        }
+        y.back().push_back(scaled(total, -read_shift_) + scaled(Real(skip_[at(i)]) * x[i], -skip_shift_));
+      }
+    }
+    return y;
+  }
+
+ private:
+  Shape s_;
+  RealSource source_;
+  RealChannels channels_;
+  RealFunction delta_, decay_;
+  std::vector<double> a_, skip_;
+  std::int64_t index_shift_ = 0, decay_shift_ = 0, update_shift_ = 0, read_shift_ = 0, skip_shift_ = 0;
+};
+
+// conv, and identity, which is one tap.
+class RealTaps final : public RealMixer {
+ public:
+  RealTaps(const Shape& shape, const RealSource& source) : s_(shape), source_(source), v_(source, "v", shape.outputs(), source.architecture.width) {
+    source.ignore("y.bits");
+    if (s_.kind == "identity") return;
+    taps_ = source.reals("taps.weight", {s_.inner, s_.conv});
+    shift_ = source.source.shift("taps");
+  }
+  std::vector<Reals> mix(const std::vector<Reals>& u) const override {
+    std::vector<Reals> v, y;
+    for (const auto& row : u) {
+      v.push_back(v_(row, source_.source.budget));
+      if (taps_.empty()) continue;
+      source_.source.budget.work(taps_.size());
+      y.emplace_back();
+      for (std::int64_t c = 0; c < s_.inner; ++c) {
+        Real total;
+        for (std::int64_t j = 0; j < s_.conv && j < static_cast<std::int64_t>(v.size()); ++j) total += Real(taps_[at(c * s_.conv + j)]) * v[v.size() - 1 - at(j)][at(c)];
+        y.back().push_back(scaled(total, -shift_));
+      }
+    }
+    return taps_.empty() ? v : y;
+  }
+
+ private:
+  Shape s_;
+  RealSource source_;
+  RealMap v_;
+  std::vector<double> taps_;
+  std::int64_t shift_ = 0;
+};
+
+std::unique_ptr<RealCell> make_cell(const std::string& kind, const Shape& shape, const RealSource& source) {
+  if (kind == "linear") return std::make_unique<RealLinear>(shape, source);
+  if (kind == "mamba2") return std::make_unique<RealMamba2>(shape, source);
+  if (kind == "delta" || kind == "gdelta") return std::make_unique<RealDelta>(shape, source, kind == "gdelta");
+  return nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<RealMixer> make_real_recurrence(const Shape& shape, const RealSource& source) {
+  if (shape.kind == "loglinear") return std::make_unique<RealLogLinear>(make_cell(shape.base, shape, source), source);
+  if (auto cell = make_cell(shape.kind, shape, source)) return std::make_unique<RealMatrix>(std::move(cell), source.architecture.causal);
+  if (shape.kind == "rnn" || shape.kind == "gru") return std::make_unique<RealHidden>(shape, source);
+  if (shape.kind == "mamba") return std::make_unique<RealMamba>(shape, source);
+  if (shape.kind == "conv" || shape.kind == "identity") return std::make_unique<RealTaps>(shape, source);
+  return nullptr;
+}
+
+}  // namespace rung_check
