@@ -87,13 +87,12 @@ class NetworkQuantiser {
     for (std::size_t k = 0; k < shape.mlp.size(); ++k) {
       const std::string name = fmt::format("{}mlp.{}", prefix, k);
       const int bits = table ? std::min(p_, kTableBits) : p_;
-      // The note of a hidden layer is about what it hands on, after the activation.
-      int fraction = table ? best_fraction(model_.seen(name), bits, 1) : model_.fraction(name, bits, true);
+      // max(0, x) keeps the fraction; a table has another behind it.
+      int fraction = model_.fraction(name, bits, !table);
       model_.map(name, shape.mlp[k], in, fraction, bits);
       if (table) {
         const int before = fraction;
-        const bool noted = model_.real().notes.count(kFractionNote + name) != 0;
-        fraction = model_.fraction(noted ? name : name + ".act", bits);
+        fraction = model_.fraction(name + ".act", bits);
         model_.channel_table(name, dimensions_.activation == MlpActivation::gelu ? "gelu" : "silu", bits,
                              before, fraction, bits);
         model_.record(name + ".act", bits, fraction);
@@ -263,28 +262,35 @@ class Search {
 
   Result<Quantised> run() {
     std::optional<Candidate> best;
-    double penalty = 0;
-    for (const double one : kClipPenalties) {
-      RUNG_TRY(auto candidate, make(one, {}));
-      const bool better =
-          !best || candidate.quantised.agreement > best->quantised.agreement ||
-          (candidate.quantised.agreement == best->quantised.agreement && candidate.distance < best->distance);
-      if (better) best = std::move(candidate), penalty = one;
+    ScaleChoice choice;
+    auto noted = notes();
+    for (bool again = true; again;) {
+      for (const double penalty : kClipPenalties) {
+        const ScaleChoice one{penalty, noted, {}};
+        RUNG_TRY(auto candidate, make(one));
+        // The file's own fractions stay unless more answers agree without them (they are of another
+        // precision).
+        const bool better = !best || candidate.quantised.agreement > best->quantised.agreement ||
+                            (candidate.quantised.agreement == best->quantised.agreement &&
+                             noted.size() == choice.noted.size() && candidate.distance < best->distance);
+        if (better) best = std::move(candidate), choice = one;
+      }
+      again = !noted.empty();
+      noted.clear();
     }
-    std::map<std::string, int> moved;
     for (int round = 0; round < options_.refine; ++round) {
       if (best->quantised.agreement == 1 && best->quantised.logit_error < kCloseEnough) break;
       bool improved = false;
       const auto names = best->chosen;
       for (const auto& name : names)
         for (const int step : {1, -1}) {
-          auto trial = moved;
-          trial[name] += step;
-          auto candidate = make(penalty, trial);
+          ScaleChoice trial = choice;
+          trial.moved[name] += step;
+          auto candidate = make(trial);
           if (!candidate || candidate->distance > (1 - kWorthwhile) * best->distance)
             continue;  // a scale too fine for its formula is no choice
           best = std::move(*candidate);
-          moved = std::move(trial);
+          choice = std::move(trial);
           improved = true;
           break;
         }
@@ -296,8 +302,19 @@ class Search {
  private:
   static constexpr double kWorthwhile = 0.002;
 
-  Result<Candidate> make(double penalty, const std::map<std::string, int>& moved) {
-    IntegerModel model(real_, seen_, options_, penalty, moved);
+  // REQUIRES notes that check() has found to be numbers.
+  std::map<std::string, int> notes() const {
+    std::map<std::string, int> fractions;
+    const std::string_view prefix = kFractionNote;
+    for (const auto& [name, text] : real_.notes)
+      if (name.starts_with(prefix))
+        fractions[name.substr(prefix.size())] =
+            std::clamp(std::stoi(text), kLowestFraction, kHighestFraction);
+    return fractions;
+  }
+
+  Result<Candidate> make(const ScaleChoice& choice) {
+    IntegerModel model(real_, seen_, options_, choice);
     NetworkQuantiser(model, layers_).run();
     if (model.error()) return *model.error();
     Candidate candidate{{std::move(model.out), std::move(model.scales)}, std::move(model.chosen)};

@@ -1,7 +1,6 @@
 #include "rung/exact/quantise_model.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 namespace rung {
@@ -22,14 +21,13 @@ int fitting_exponent(double x, double limit) {
 }  // namespace
 
 IntegerModel::IntegerModel(const Weights& real, const Calibration& seen, const QuantiseOptions& options,
-                           double clip_penalty, const std::map<std::string, int>& moved)
+                           const ScaleChoice& choice)
     : real_(real),
       seen_(seen),
       bits_(options.precision),
       state_bits_(options.accumulator_bits.value_or(options.precision)),
       weight_bits_(options.weight_bits.value_or(default_weight_bits(options.precision))),
-      clip_penalty_(clip_penalty),
-      moved_(moved) {
+      choice_(choice) {
   out.architecture = real.architecture;
   auto& dimensions = out.architecture.dimensions;
   dimensions.precision = Precision{NumberFormat::fixed, bits_, 0};
@@ -49,34 +47,27 @@ IntegerModel::IntegerModel(const Weights& real, const Calibration& seen, const Q
 
 int IntegerModel::gate_bits(const std::string& name) const {
   constexpr int kLeast = 12;
-  if (real_.notes.count(kFractionNote + name)) return std::min(bits_, kTableBits);  // trained at p bits
+  if (noted(name)) return std::min(bits_, kTableBits);  // trained at p bits
   return std::clamp(bits_, kLeast, kTableBits);
 }
 
 int IntegerModel::fraction(const std::string& name, int bits, bool positive_only) const {
-  if (const auto note = real_.notes.find(kFractionNote + name); note != real_.notes.end()) {
-    int value = 0;
-    const char* end = note->second.data() + note->second.size();
-    if (const auto [stop, error] = std::from_chars(note->second.data(), end, value);
-        error == std::errc() && stop == end)
-      return std::clamp(value, kLowestFraction, kHighestFraction);
-  }
+  if (const auto note = choice_.noted.find(name); note != choice_.noted.end()) return note->second;
+  return seen_fraction(name, bits, positive_only);
+}
+
+int IntegerModel::seen_fraction(const std::string& name, int bits, bool positive_only) const {
   chosen.insert(name);
-  const auto moved = moved_.find(name);
-  const int best = best_fraction(seen_.of(name), bits, clip_penalty_, positive_only);
-  return std::clamp(best + (moved == moved_.end() ? 0 : moved->second), kLowestFraction, kHighestFraction);
+  const auto moved = choice_.moved.find(name);
+  const int best = best_fraction(seen_.of(name), bits, choice_.clip_penalty, positive_only);
+  return std::clamp(best + (moved == choice_.moved.end() ? 0 : moved->second), kLowestFraction,
+                    kHighestFraction);
 }
 
 void IntegerModel::record(const std::string& name, int bits, int fraction) {
   const auto& seen = seen_.of(name);
   const double square = seen.mean_square();
-  StoredScale scale{name,
-                    bits,
-                    fraction,
-                    seen.largest_size(),
-                    std::sqrt(square),
-                    0,
-                    real_.notes.count(kFractionNote + name) != 0};
+  StoredScale scale{name, bits, fraction, seen.largest_size(), std::sqrt(square), 0, noted(name)};
   if (square > 0)
     scale.error =
         std::sqrt(seen.squared_error(bits, fraction, 1, false) / static_cast<double>(seen.count()) / square);

@@ -27,11 +27,17 @@ struct InputScale {
   }
 };
 
+// How fractions are chosen in one attempt.
+struct ScaleChoice {
+  double clip_penalty = 1;           // errors by clipping count so many times
+  std::map<std::string, int> noted;  // fixed by the file
+  std::map<std::string, int> moved;  // by how much others differ from the best for what was seen
+};
+
 class IntegerModel {
  public:
-  // `moved`: by how much a fraction differs from the best one for what was seen.
   IntegerModel(const Weights& real, const Calibration& seen, const QuantiseOptions& options,
-               double clip_penalty, const std::map<std::string, int>& moved);
+               const ScaleChoice& choice);
 
   Weights out;
   std::vector<StoredScale> scales;
@@ -47,6 +53,9 @@ class IntegerModel {
 
   // The fraction for a name: the file's note, or the best one for what was seen.
   int fraction(const std::string& name, int bits, bool positive_only = false) const;
+  // The best one for what was seen, whatever the file notes.
+  int seen_fraction(const std::string& name, int bits, bool positive_only = false) const;
+  bool noted(const std::string& name) const { return choice_.noted.count(name) != 0; }
   // Notes down how a tensor is stored.
   void record(const std::string& name, int bits, int fraction);
 
@@ -95,8 +104,7 @@ class IntegerModel {
   const Weights& real_;
   const Calibration& seen_;
   int bits_, state_bits_, weight_bits_;
-  double clip_penalty_;
-  const std::map<std::string, int>& moved_;
+  const ScaleChoice& choice_;
   std::optional<Error> error_;
 };
 

@@ -49,7 +49,7 @@ void MixerQuantiser::project(const std::vector<std::pair<std::string, std::int64
   const int p = model_.bits(), after = wanted.at(maps.front().first);
   for (const auto& [name, rows] : maps) {
     RUNG_REQUIRE(wanted.at(name) == after, "{}: one convolution, two fractions", at(name));
-    const int own = fraction(name, p);
+    const int own = model_.seen_fraction(at(name), p);  // notes speak of channels behind the convolution
     plain_map(name, rows, own, p);
     raw.insert(raw.end(), static_cast<std::size_t>(rows), own);
   }
@@ -254,7 +254,7 @@ std::vector<int> MixerQuantiser::mamba() {
 
 // The output of a hidden vector is the vector: its fraction, and its width where that is larger than p.
 std::vector<int> MixerQuantiser::elman() {
-  const int state = state_fraction("state");
+  const int state = state_fraction(model_.noted(at("h")) ? "h" : "state");
   const int product =
       model_.summed_maps({{at("x"), in_}, {at("h"), InputScale::of(m_.inner, state)}}, m_.inner) +
       model_.shift(at("cell.shift"));
@@ -271,7 +271,8 @@ std::vector<int> MixerQuantiser::elman() {
 }
 
 std::vector<int> MixerQuantiser::gru() {
-  const int state = state_fraction("state"), in = argument_fraction(model_.state_bits());
+  const int state = state_fraction(model_.noted(at("h")) ? "h" : "state");
+  const int in = argument_fraction(model_.state_bits());
   const InputScale hidden = InputScale::of(m_.inner, state);
   const int gates = model_.summed_maps(
       {{at("xz"), in_}, {at("hz"), hidden}, {at("xr"), in_}, {at("hr"), hidden}}, m_.inner);

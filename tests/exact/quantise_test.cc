@@ -182,20 +182,24 @@ TEST(Quantise, state_entries_and_accumulators_have_the_declared_width) {
             at_precision(products, {.precision = 8}).error);
 }
 
-TEST(Quantise, takes_the_fractions_that_the_file_notes) {
+TEST(Quantise, takes_the_fractions_that_the_file_notes_unless_answers_are_lost) {
   Weights real = real_model({"full"});
-  real.notes["fraction.stream"] = "3";
-  real.notes["fraction.layers.0.q"] = "2";
-  const auto integers = quantise(real, prompts(6, 1), {.precision = 8});
-  ASSERT_TRUE(integers) << integers.error().message;
-  int noted = 0;
-  for (const auto& scale : integers->scales) {
-    if (scale.name == "stream") EXPECT_EQ(scale.fraction, 3);
-    if (scale.name == "layers.0.q") EXPECT_EQ(scale.fraction, 2);
-    noted += scale.noted;
-  }
-  EXPECT_EQ(noted, 2);
-  EXPECT_EQ(integers->weights.notes.count("fraction.stream"), 0u);
+  real.notes["fraction.stream"] = "7";
+  real.notes["fraction.layers.0.q"] = "6";
+  auto noted = [&](int precision) {
+    const auto integers = quantise(real, prompts(6, 1), {.precision = precision});
+    EXPECT_TRUE(integers) << integers.error().message;
+    int count = 0;
+    for (const auto& scale : integers->scales) {
+      if (scale.name == "stream" && scale.noted) EXPECT_EQ(scale.fraction, 7);
+      if (scale.name == "layers.0.q" && scale.noted) EXPECT_EQ(scale.fraction, 6);
+      count += scale.noted;
+    }
+    EXPECT_EQ(integers->weights.notes.count("fraction.stream"), 0u);
+    return count;
+  };
+  EXPECT_EQ(noted(12), 2);
+  EXPECT_EQ(noted(4), 0);  // seven digits behind the point leave nothing of four bits
   real.notes["fraction.stream"] = "three";
   const auto bad = quantise(real, prompts(6, 1), {.precision = 8});
   ASSERT_FALSE(bad);
