@@ -39,6 +39,12 @@ class Projection {
     conv_.assign(taps.begin() + first_row * taps_, taps.begin() + (first_row + channels_) * taps_);
     conv_shift_ = context.source.shift("conv.shift");
     conv_width_ = context.source.width("conv");
+    // What comes out is told apart by the map it came from: "conv.16" begins at row 16 of conv.weight.
+    std::int64_t row = first_row;
+    for (const auto& map : maps_) {
+      sites_.insert(sites_.end(), static_cast<std::size_t>(map.rows()), context.source.site("conv." + std::to_string(row)));
+      row += map.rows();
+    }
     if (context.source.has_table("conv")) conv_table_ = context.source.table("conv", "silu");
     sum_site_ = context.source.site("conv.sum");
   }
@@ -117,10 +123,12 @@ class Projection {
   Value tap(std::int64_t c, std::int64_t t, Past past) const {
     typename A::Wide sum = 0;
     for (std::int64_t j = 0; j < taps_; ++j) sum += static_cast<typename A::Wide>(conv_[static_cast<std::size_t>(c * taps_ + j)]) * past(t - j);
-    if (!conv_table_) return arithmetic_.narrow(sum, conv_shift_, conv_width_);
+    Width width = conv_width_;
+    width.site = sites_[static_cast<std::size_t>(c)];
+    if (!conv_table_) return arithmetic_.narrow(sum, conv_shift_, width);
     const auto index = arithmetic_.rescale(sum, conv_shift_);
     arithmetic_.watch(sum_site_, index);
-    return arithmetic_.narrow(arithmetic_.table(*conv_table_, index), 0, conv_width_);
+    return arithmetic_.narrow(arithmetic_.table(*conv_table_, index), 0, width);
   }
 
   A arithmetic_;
@@ -129,6 +137,7 @@ class Projection {
   std::vector<Value> conv_;
   int conv_shift_ = 0, sum_site_ = -1;
   Width conv_width_;
+  std::vector<int> sites_;  // of the convolved channels
   std::optional<Table> conv_table_;
 };
 

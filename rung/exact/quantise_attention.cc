@@ -71,7 +71,7 @@ std::vector<int> MixerQuantiser::attention() {
     wanted["v"] = std::min(wanted["v"], fraction("compress_v", p));
   // Averages are no larger than values; value.scale is at least 1 and at most 2^32.
   const int y = std::min(fraction("y", p), wanted["v"] + kMostScaleBits - 2);
-  if (m_.conv == 0) wanted["v"] = std::min(wanted["v"], y);
+  if (!tied()) wanted["v"] = std::min(wanted["v"], y);
   const int read = std::max(y, wanted["v"]);
   project({{"q", m_.heads * m_.key_dim}, {"k", m_.kv_heads * m_.key_dim}, {"v", m_.kv_heads * m_.value_dim}},
           wanted, p);

@@ -29,7 +29,13 @@ class MixerQuantiser {
   int fraction(const std::string& name, int bits, bool positive_only = false) const {
     return model_.fraction(at(name), bits, positive_only);
   }
-  // A channel's best fraction after the short convolution, where there is one.
+  // The maps that a short convolution reads, in their order, with their rows.
+  std::vector<std::pair<std::string, std::int64_t>> convolved() const;
+  // Where the observer saw a channel as the mixer reads it: behind the short convolution, where there is one.
+  std::string channel_site(const std::string& name) const;
+  // One table behind the convolution: all channels have one fraction.
+  bool tied() const { return m_.conv > 0 && model_.names_table(at("conv")); }
+  // A channel's best fraction there.
   int channel(const std::string& name, int bits, bool positive_only = false) const;
   // Of a state entry; nothing may be clipped where sums wrap.
   int state_fraction(const std::string& name) const;

@@ -24,8 +24,45 @@ std::int64_t flat(int fraction) { return static_cast<std::int64_t>(kFlat) << fra
 
 }  // namespace
 
+std::vector<std::pair<std::string, std::int64_t>> MixerQuantiser::convolved() const {
+  using enum MixerKind;
+  switch (m_.kind == loglinear ? m_.base : m_.kind) {
+    case mamba:
+      return {{"x", m_.inner}};
+    case mamba2:
+      return {
+          {"x", m_.heads * m_.value_dim}, {"b", m_.kv_heads * m_.key_dim}, {"c", m_.kv_heads * m_.key_dim}};
+    case linear:
+      return {{"q", m_.heads * m_.key_dim}, {"k", m_.heads * m_.key_dim}, {"v", m_.heads * m_.value_dim}};
+    case delta:
+    case gdelta:
+      return {
+          {"q", m_.kv_heads * m_.key_dim}, {"k", m_.kv_heads * m_.key_dim}, {"v", m_.heads * m_.value_dim}};
+    default:
+      return {
+          {"q", m_.heads * m_.key_dim}, {"k", m_.kv_heads * m_.key_dim}, {"v", m_.kv_heads * m_.value_dim}};
+  }
+}
+
+std::string MixerQuantiser::channel_site(const std::string& name) const {
+  if (m_.conv == 0) return name;
+  std::int64_t row = 0;
+  for (const auto& [other, rows] : convolved()) {
+    if (other == name) return fmt::format("conv.{}", row);
+    row += rows;
+  }
+  RUNG_REQUIRE(false, "{} is not convolved", at(name));
+}
+
 int MixerQuantiser::channel(const std::string& name, int bits, bool positive_only) const {
-  return m_.conv > 0 ? fraction("conv", bits) : fraction(name, bits, positive_only);
+  auto own = [&](const std::string& one) {
+    if (m_.conv == 0 || model_.noted(at(one))) return fraction(one, bits, positive_only);
+    return fraction(channel_site(one), bits);
+  };
+  if (!tied()) return own(name);
+  int common = kHighestFraction;
+  for (const auto& [one, rows] : convolved()) common = std::min(common, own(one));
+  return common;
 }
 
 int MixerQuantiser::state_fraction(const std::string& name) const {
@@ -45,34 +82,36 @@ void MixerQuantiser::project(const std::vector<std::pair<std::string, std::int64
     for (const auto& [name, rows] : maps) plain_map(name, rows, wanted.at(name), bits);
     return;
   }
-  std::vector<int> raw;
-  const int p = model_.bits(), after = wanted.at(maps.front().first);
+  const int p = model_.bits();
+  std::vector<int>
+      raw;  // of the row, less the fraction behind the convolution: the weights' own scale makes up for both
   for (const auto& [name, rows] : maps) {
-    RUNG_REQUIRE(wanted.at(name) == after, "{}: one convolution, two fractions", at(name));
+    RUNG_REQUIRE(!tied() || wanted.at(name) == wanted.begin()->second, "{}: one table, two fractions",
+                 at(name));
     const int own = model_.seen_fraction(at(name), p);  // notes speak of channels behind the convolution
     plain_map(name, rows, own, p);
-    raw.insert(raw.end(), static_cast<std::size_t>(rows), own);
+    raw.insert(raw.end(), static_cast<std::size_t>(rows), own - (tied() ? 0 : wanted.at(name)));
   }
-  const int product = model_.row_weights(at("conv.weight"), m_.conv, raw, {m_.conv_channels, m_.conv}) +
-                      model_.shift(at("conv.shift"));
-  int summed = after;
-  if (model_.names_table(at("conv"))) {
-    const int index = model_.gate_bits(at("conv.sum"));
-    summed = fraction("conv.sum", index);
-    model_.channel_table(at("conv"), "silu", index, summed, after, bits);
+  int shift = model_.row_weights(at("conv.weight"), m_.conv, raw, {m_.conv_channels, m_.conv}) +
+              model_.shift(at("conv.shift"));
+  if (tied()) {
+    const int index = model_.gate_bits(at("conv.sum")), summed = fraction("conv.sum", index);
+    model_.channel_table(at("conv"), "silu", index, summed, wanted.begin()->second, bits);
+    shift -= summed;
   }
-  model_.put_shift(at("conv.shift"), product - summed);
+  model_.put_shift(at("conv.shift"), shift);
   model_.put_width(at("conv"), bits);
-  model_.record(at("conv"), bits, after);
+  for (const auto& [name, rows] : maps) model_.record(at(channel_site(name)), bits, wanted.at(name));
 }
 
 void MixerQuantiser::share(const std::string& first, const std::string& second, int total,
                            Fractions& wanted) const {
   auto precision = [&](const std::string& name) {
-    return wanted.at(name) + 0.5 * std::log2(std::max(model_.seen(at(name)).mean_square(), 1e-30));
+    return wanted.at(name) +
+           0.5 * std::log2(std::max(model_.seen(at(channel_site(name))).mean_square(), 1e-30));
   };
   while (wanted[first] + wanted[second] > total) {
-    if (m_.conv > 0)
+    if (tied())
       for (auto& [name, fraction] : wanted) --fraction;
     else
       --wanted[precision(first) >= precision(second) ? first : second];
@@ -104,7 +143,7 @@ int MixerQuantiser::linear_cell(int y, bool normalised) {
   auto lower_all = [&](const std::string& name, int most) {
     if (wanted[name] <= most) return;
     wanted[name] = most;
-    if (m_.conv > 0)
+    if (tied())
       for (auto& [other, fraction] : wanted) fraction = std::min(fraction, most);
   };
   if (normalised) lower_all("v", y);  // value.scale is at least 1
@@ -115,7 +154,7 @@ int MixerQuantiser::linear_cell(int y, bool normalised) {
     lower_all("q", common);
     lower_all("k", common);
     if (taylor && common > wanted["q"]) wanted["q"] = wanted["k"] = common;
-    if (taylor && m_.conv > 0) wanted["v"] = common;
+    if (taylor && tied()) wanted["v"] = common;
     feature = std::min(fraction("feature", p), counted);
     if (sums == Accumulator::wrap) feature = std::min(feature, state_fraction("state") - wanted["v"]);
     if (table)
@@ -171,7 +210,7 @@ int MixerQuantiser::delta_cell(bool gated) {
   const int error = fraction("error", model_.state_bits());  // has the values' fraction and the state's width
   if (wanted["v"] > error) {
     wanted["v"] = error;
-    if (m_.conv > 0) wanted["q"] = wanted["k"] = error;
+    if (tied()) wanted["q"] = wanted["k"] = error;
   }
   project({{"q", m_.kv_heads * m_.key_dim}, {"k", m_.kv_heads * m_.key_dim}, {"v", m_.heads * m_.value_dim}},
           wanted, p);
