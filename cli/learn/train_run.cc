@@ -10,7 +10,10 @@
 
 #include "cli/command.h"
 #include "cli/train.h"
+#include "rung/evaluation/evaluation.h"
+#include "rung/evaluation/label.h"
 #include "rung/learn/ensemble.h"
+#include "rung/spec/quantisable.h"
 #include "rung/spec/nearest_word.h"
 
 namespace rung::cli {
@@ -152,7 +155,34 @@ std::string_view state_word(learn::MemberResult::State state) {
   return state == learn::MemberResult::State::done ? "done" : state == learn::MemberResult::State::failed ? "failed" : "stopped";
 }
 
-ordered_json document_of(const TrainingPlan& plan, const learn::EnsembleResult& result, const std::string& folder) {
+// What the theory says of the plan's model on its task, before it is trained: of one task, at its own size.
+struct Expected {
+  std::optional<Label> label;
+  std::string quantisable;  // empty: it will quantise; else why not
+};
+
+Result<Expected> expected_of(const TrainingPlan& plan) {
+  Expected out;
+  RUNG_TRY(const Weights weights, learn::untrained_weights(plan));
+  if (auto checked = quantisable(weights.architecture); !checked) out.quantisable = checked.error().message;
+  if (plan.tasks.size() != 1) return out;
+  const TaskRecord& record = plan.tasks.front().task;
+  RUNG_TRY(const auto task, make_task(record.name, record.sizes, record.options));
+  const auto machine = Machine::load(weights, {.positions = positions_needed(weights, *task)});
+  if (!machine) return out;
+  out.label = label_of(weights, **machine, *task, plan.variant);
+  return out;
+}
+
+ordered_json label_json(const Expected& expected) {
+  ordered_json out{{"quantisable", expected.quantisable.empty()}};
+  if (!expected.quantisable.empty()) out["quantisable_reason"] = expected.quantisable;
+  if (expected.label)
+    out.update({{"label", std::string(1, expected.label->letter)}, {"label_reason", expected.label->reason}, {"ceiling", expected.label->ceiling}, {"ceiling_reason", expected.label->ceiling_reason}});
+  return out;
+}
+
+ordered_json document_of(const TrainingPlan& plan, const learn::EnsembleResult& result, const std::string& folder, const Expected& expected) {
   ordered_json members = ordered_json::array();
   for (const learn::MemberResult& member : result.members) {
     ordered_json row{{"index", member.plan.index}, {"seed", member.plan.seed}, {"rate", member.plan.rate}, {"decay", member.plan.decay}, {"scale", member.plan.scale},
@@ -166,9 +196,20 @@ ordered_json document_of(const TrainingPlan& plan, const learn::EnsembleResult& 
     row["curve"] = curve;
     members.push_back(row);
   }
-  return {{"schema", "rung.train/1"}, {"folder", folder}, {"run", result.run}, {"stopped", result.stopped}, {"device", result.device}, {"seconds", result.seconds},
+  ordered_json document{{"schema", "rung.train/1"}, {"folder", folder}, {"run", result.run}, {"stopped", result.stopped}, {"device", result.device}, {"seconds", result.seconds},
           {"tokens_per_second", result.tokens_per_second}, {"predicted_bytes", result.predicted_bytes}, {"peak_bytes", result.peak_bytes},
-          {"plan", ordered_json::parse(learn::plan_text(plan))}, {"members", members}};
+          {"plan", ordered_json::parse(learn::plan_text(plan))}};
+  document.update(label_json(expected));
+  document["members"] = members;
+  return document;
+}
+
+void say_expected(std::FILE* to, const Expected& expected) {
+  if (expected.label) {
+    fmt::print(to, "label {}: {}\n", expected.label->letter, expected.label->reason);
+    if (expected.label->ceiling < 1) fmt::print(to, "no such model is right more often than {:.4f}: {}\n", expected.label->ceiling, expected.label->ceiling_reason);
+  }
+  if (!expected.quantisable.empty()) fmt::print(to, "will not quantise: {}\n", expected.quantisable);
 }
 
 }  // namespace
@@ -186,16 +227,22 @@ Result<int> run_train(const TrainFlags& flags) {
   const int workers = static_cast<int>(flags.workers.value_or(0));
   if (flags.dry_run) {
     RUNG_TRY(const learn::Forecast f, learn::forecast(plan, workers));
+    RUNG_TRY(const Expected expected, expected_of(plan));
     if (flags.json) {
-      print_json({{"schema", "rung.train/1"}, {"dry_run", true}, {"device", f.device}, {"members", f.members}, {"together", f.together}, {"parameters", f.parameters},
+      ordered_json document({{"schema", "rung.train/1"}, {"dry_run", true}, {"device", f.device}, {"members", f.members}, {"together", f.together}, {"parameters", f.parameters},
                   {"longest_prompt", f.longest}, {"predicted_bytes", f.bytes}, {"available_bytes", f.available}, {"plan", ordered_json::parse(learn::plan_text(plan))}});
+      document.update(label_json(expected));
+      print_json(document);
       return 0;
     }
     fmt::print("{} members of {} parameters on {}, {} at once\nprompts of up to {} tokens, {} steps of {} prompts\n{:.2f} GB expected, {:.2f} GB free\n", f.members, f.parameters, f.device,
                f.together, f.longest, plan.steps, plan.batch, static_cast<double>(f.bytes) / 1e9, static_cast<double>(f.available) / 1e9);
+    say_expected(stdout, expected);
     return 0;
   }
+  RUNG_TRY(const Expected expected, expected_of(plan));
   learn::EnsembleOptions options;
+  options.body = label_json(expected).dump();
   options.folder = flags.resume ? *flags.resume : flags.out.value_or(default_folder());
   options.resume = flags.resume.has_value();
   options.workers = workers;
@@ -210,10 +257,11 @@ Result<int> run_train(const TrainFlags& flags) {
   const bool terminal = isatty(STDERR_FILENO) != 0 && !flags.quiet;
   if (terminal) options.progress = show;
   if (!flags.quiet) options.say = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  if (!flags.quiet) say_expected(stderr, expected);
   RUNG_TRY(const learn::EnsembleResult result, learn::train(plan, options));
   if (terminal) fmt::print(stderr, "\r\033[K");
   if (flags.json) {
-    print_json(document_of(plan, result, options.folder));
+    print_json(document_of(plan, result, options.folder, expected));
   } else {
     fmt::print("{:>6} {:>6} {:>8} {:>8} {:>6} {:>8} {:>8} {:>9}  state\n", "member", "seed", "rate", "decay", "scale", "steps", "loss", "accuracy");
     for (const learn::MemberResult& member : result.members)

@@ -28,10 +28,12 @@ void* current_stream() { return at::cuda::getCurrentCUDAStream().stream(); }
 void synchronise() { at::cuda::getCurrentCUDAStream().synchronize(); }
 
 DeviceMemory cuda_memory() {
+  // The allocator knows a device only after its first tensor.
+  const torch::Tensor first = torch::empty({1}, torch::TensorOptions(torch::kFloat32).device(torch::kCUDA));
   std::size_t free = 0, total = 0;
   C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
   const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(at::cuda::current_device());
-  return {static_cast<std::int64_t>(free), static_cast<std::int64_t>(total), stats.reserved_bytes[0].peak};
+  return {static_cast<std::int64_t>(free), static_cast<std::int64_t>(total), stats.allocated_bytes[0].peak};
 }
 
 struct RecordedStep::Graph {
@@ -46,6 +48,8 @@ RecordedStep::RecordedStep(const std::function<void()>& body, int rehearsals) : 
     const c10::cuda::CUDAStreamGuard guard(side);
     for (int i = 0; i < rehearsals; ++i) body();
     side.synchronize();
+    // What the rehearsals leave in the cache is no use to the graph, which keeps memory of its own.
+    c10::cuda::CUDACachingAllocator::emptyCache();
     graph_->graph.capture_begin();
     body();
     graph_->graph.capture_end();

@@ -28,7 +28,7 @@ DeviceMemory cuda_memory();
 // on the current stream alone, in memory that stays.
 class RecordedStep {
  public:
-  explicit RecordedStep(const std::function<void()>& body, int rehearsals = 3);
+  explicit RecordedStep(const std::function<void()>& body, int rehearsals = 2);
   ~RecordedStep();
   RecordedStep(RecordedStep&&) noexcept;
   void replay();

@@ -72,7 +72,7 @@ Result<Prepared> prepare(const TrainingPlan& plan, int workers) {
   if (trial > kTrialShare * std::min(room, kUsable * static_cast<double>(host.available)))
     return fail(ErrorCode::resource, "[train] one prompt of {} tokens needs more than {}; this machine has {}", forecast.longest, gigabytes(static_cast<std::int64_t>(std::min(trial, 9e18))),
                 gigabytes(forecast.available));
-  const MemoryNeed need = measure_step(plan, *out.lesson, *out.model);
+  const MemoryNeed need = measure_step(plan, *out.lesson, *out.model, out.device);
   forecast.together = cuda ? forecast.members : std::min<std::int64_t>(forecast.members, workers > 0 ? workers : worker_count());
   const double each = static_cast<double>(need.step) + static_cast<double>(need.parameters);
   const double bytes = each * static_cast<double>(forecast.together) + (cuda ? 0.0 : static_cast<double>(host_memory().resident));
@@ -191,6 +191,7 @@ class Run {
       for (const auto& [name, value] : prepared_.lesson->task(prepared_.lesson->stages() - 1, 0).size()) body["size"][name] = value.value;
     body["folder"] = fs::absolute(options_.folder).string();
     body["parameters"] = prepared_.forecast.parameters;
+    body.update(json::parse(options_.body));
     return body;
   }
 
@@ -431,6 +432,14 @@ Result<Forecast> forecast(const TrainingPlan& plan, int workers) {
     RUNG_TRY(Prepared prepared, prepare(plan, workers));
     return prepared.forecast;
   });
+}
+
+Result<Weights> untrained_weights(const TrainingPlan& plan) {
+  RUNG_CHECK(check_plan(plan));
+  RUNG_TRY(Lesson lesson, Lesson::make(plan));
+  RUNG_TRY(const ModelSpec spec, lesson.model_spec());
+  RUNG_TRY(Model model, Model::make(spec));
+  return without_exceptions([&]() -> Result<Weights> { return model.weights(Parameters(model.layout(), {1}, {1.0}, torch::kCPU, torch::kFloat32), 0); });
 }
 
 Result<EnsembleResult> train(const TrainingPlan& plan, const EnsembleOptions& options) {

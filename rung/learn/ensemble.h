@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "rung/learn/training_plan.h"
+#include "rung/spec/weights.h"
 #include "rung/store/store.h"
 
 namespace rung::learn {
@@ -59,6 +60,7 @@ struct EnsembleOptions {
   std::function<void(const EnsembleProgress&)> progress = {};      // a few times a second, one call at a time
   std::function<void(const std::string&)> say = {};                // a line for a person: device, memory
   std::map<std::string, std::string> notes = {};                   // added to every weights file
+  std::string body = "{}";                                         // JSON fields added to every record: the label
 };
 
 // What a plan needs and where it would run, before anything is made.
@@ -71,6 +73,9 @@ struct Forecast {
 };
 // Errors: whatever make finds wrong; a run that cannot fit.
 Result<Forecast> forecast(const TrainingPlan& plan, int workers = 0);
+
+// The plan's model before its first step, for what is asked of the architecture and its sizes alone.
+Result<Weights> untrained_weights(const TrainingPlan& plan);
 
 Result<EnsembleResult> train(const TrainingPlan& plan, const EnsembleOptions& options);
 

@@ -11,7 +11,7 @@
 namespace rung::learn {
 namespace {
 
-// Counts what libtorch's CPU allocator hands out in this thread.
+// Counts what libtorch's allocators hand out to this thread, and to the one that runs its backward pass.
 class AllocationCount : public c10::MemoryReportingInfoBase {
  public:
 #if TORCH_VERSION_MAJOR >= 2
@@ -30,9 +30,9 @@ class AllocationCount : public c10::MemoryReportingInfoBase {
   std::int64_t held_ = 0, peak_ = 0;
 };
 
-std::int64_t step_bytes(const TrainingPlan& plan, const Lesson& lesson, const Model& model, std::size_t stage, std::size_t which, std::int64_t prompts) {
+std::int64_t step_bytes(const TrainingPlan& plan, const Lesson& lesson, const Model& model, std::size_t stage, std::size_t which, std::int64_t prompts, torch::Device device) {
   const torch::ScalarType type = plan.precision == ComputeType::bf16 ? torch::kBFloat16 : torch::kFloat32;
-  Parameters parameters(model.layout(), {1}, {1.0}, torch::kCPU, type);
+  Parameters parameters(model.layout(), {1}, {1.0}, device, type);
   auto count = std::make_shared<AllocationCount>();
   const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, count);
   std::optional<ActivationRounding> rounding;
@@ -40,7 +40,10 @@ std::int64_t step_bytes(const TrainingPlan& plan, const Lesson& lesson, const Mo
   pass.training = true;
   pass.dropout = plan.dropout;
   if (plan.round_bits) pass.rounding = &rounding.emplace(*plan.round_bits);
-  const Batch batch = lesson.draw({stage, which, {1}, 0, prompts, true});
+  Batch batch = lesson.draw({stage, which, {1}, 0, prompts, true});
+  for (torch::Tensor& field : batch.inputs.fields) field = field.to(device);
+  batch.inputs.wanted = batch.inputs.wanted.to(device);
+  batch.targets = batch.targets.to(device);
   const torch::Tensor z = model.forward(batch.inputs, parameters.leaves, pass);
   torch::Tensor slope;
   grade(z, batch, plan.smoothing, &slope);
@@ -50,14 +53,14 @@ std::int64_t step_bytes(const TrainingPlan& plan, const Lesson& lesson, const Mo
 
 }  // namespace
 
-MemoryNeed measure_step(const TrainingPlan& plan, const Lesson& lesson, const Model& model) {
+MemoryNeed measure_step(const TrainingPlan& plan, const Lesson& lesson, const Model& model, torch::Device device) {
   MemoryNeed need;
   // Master, two moments and the gradient, the last two also in the compute type where that differs.
   const std::int64_t numbers = model.layout().size();
   need.parameters = numbers * (plan.precision == ComputeType::bf16 ? 4 + 8 + 2 + 2 : 4 + 8 + 4);
   for (std::size_t stage = 0; stage < lesson.stages(); ++stage)
     for (std::size_t which = 0; which < lesson.tasks(); ++which) {
-      const std::int64_t one = step_bytes(plan, lesson, model, stage, which, 1), two = step_bytes(plan, lesson, model, stage, which, 2);
+      const std::int64_t one = step_bytes(plan, lesson, model, stage, which, 1, device), two = step_bytes(plan, lesson, model, stage, which, 2, device);
       need.step = std::max(need.step, one + (two - one) * (plan.batch - 1));
     }
   return need;

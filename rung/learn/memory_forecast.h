@@ -12,7 +12,7 @@ struct MemoryNeed {
 };
 
 // REQUIRES that the scores of one prompt fit (prompt_bytes): the trial itself is small.
-MemoryNeed measure_step(const TrainingPlan& plan, const Lesson& lesson, const Model& model);
+MemoryNeed measure_step(const TrainingPlan& plan, const Lesson& lesson, const Model& model, torch::Device device);
 // A lower bound on what one prompt needs, without running anything.
 std::int64_t prompt_bytes(const Model& model, std::int64_t length);
 
