@@ -22,13 +22,16 @@ std::int64_t power_up_to(std::int64_t base, std::int64_t exponent, std::int64_t 
 // z_L of seqcomp in the hard order: N_{L-1} arguments and values.
 std::int64_t arguments_of(const Task& task) {
   std::int64_t arguments = task.size.at("m");
-  for (std::int64_t level = 1; level < task.size.at("L"); ++level) arguments *= task.size.at(text("n", level));
+  for (std::int64_t level = 1; level < task.size.at("L"); ++level)
+    arguments *= task.size.at(text("n", level));
   return arguments;
 }
 
-void same_outside(const Task& task, const PromptPair& pair, const std::function<bool(std::int64_t)>& part, const char* name) {
+void same_outside(const Task& task, const PromptPair& pair, const std::function<bool(std::int64_t)>& part,
+                  const char* name) {
   for (std::int64_t t = 0; t < task.length; ++t)
-    holds(part(t) || row_at(task, pair.first, t) == row_at(task, pair.second, t), text("the prompts differ at position ", t, ", outside ", name));
+    holds(part(t) || row_at(task, pair.first, t) == row_at(task, pair.second, t),
+          text("the prompts differ at position ", t, ", outside ", name));
 }
 
 // The model's one full layer, without window, chunk or convolution.
@@ -41,7 +44,8 @@ OneFullLayer one_full_layer(const Model& model) {
   const auto& layers = model.architecture().layers;
   for (std::size_t l = 0; l < layers.size(); ++l) {
     if (layers[l].kind != "full" || layers[l].window != 0 || layers[l].chunk != 0) continue;
-    holds(!found.view && layers[l].conv == 0, "the model has more than one full layer, or a convolution in it");
+    holds(!found.view && layers[l].conv == 0,
+          "the model has more than one full layer, or a convolution in it");
     found = {l, dynamic_cast<const FullView*>(model.mixer(l))};
   }
   holds(found.view, "the model has no full layer");
@@ -52,12 +56,14 @@ std::string number(Int x) { return text(static_cast<std::int64_t>(kept(x))); }
 
 }  // namespace
 
-Beginnings::Beginnings(const Task& task, std::int64_t alphabet) : base_(alphabet), entries_([](std::int64_t c) { return c; }) {
+Beginnings::Beginnings(const Task& task, std::int64_t alphabet)
+    : base_(alphabet), entries_([](std::int64_t c) { return c; }) {
   const auto& name = task.name;
   const auto size = [&](const char* what) { return task.size.at(what); };
   const auto same = [&](std::int64_t expected) { holds(alphabet == expected, "alphabet is not the task's"); };
   const auto from_to = [&](std::int64_t least, std::int64_t most) {
-    holds(alphabet >= least && alphabet <= most, "alphabet leaves nothing to tell apart, or nothing to ask for");
+    holds(alphabet >= least && alphabet <= most,
+          "alphabet leaves nothing to tell apart, or nothing to ask for");
   };
   if (name == "eva") {
     same(size("n"));
@@ -68,7 +74,8 @@ Beginnings::Beginnings(const Task& task, std::int64_t alphabet) : base_(alphabet
   } else if (name == "mqar") {
     same(size("sigma"));
     most_positions_ = 2 * size("n");
-    // The ending writes the pairs that are left, and the value of a key that stands last: over keys that are not asked for.
+    // The ending writes the pairs that are left, and the value of a key that stands last: over keys that are
+    // not asked for.
     entries_ = [keys = size("M"), all = most_positions_](std::int64_t c) {
       if (keys == 1 && c < all) return std::int64_t{0};
       return std::min(c / 2, c % 2 == 0 ? keys : keys - 1);
@@ -122,37 +129,51 @@ Beginnings::Beginnings(const Task& task, std::int64_t alphabet) : base_(alphabet
 
 bool Beginnings::exceed(std::int64_t c, std::int64_t bits) const {
   switch (form_) {
-    case Form::functions: return power_exceeds(base_, entries_(c), bits);
-    case Form::sets: return subsets_exceed(base_, 1, entries_(c), bits);
-    case Form::sets_or_empty: return subsets_exceed(base_, 0, entries_(c), bits);
-    case Form::multisets: return binomial_exceeds(c + base_ - 1, base_ - 1, bits);
+    case Form::functions:
+      return power_exceeds(base_, entries_(c), bits);
+    case Form::sets:
+      return subsets_exceed(base_, 1, entries_(c), bits);
+    case Form::sets_or_empty:
+      return subsets_exceed(base_, 0, entries_(c), bits);
+    case Form::multisets:
+      return binomial_exceeds(c + base_ - 1, base_ - 1, bits);
   }
   return false;
 }
 
 std::string Beginnings::shown(std::int64_t c) const {
   switch (form_) {
-    case Form::functions: return text(base_, "^", entries_(c), " beginnings");
-    case Form::sets: return text("sets of up to ", entries_(c), " of ", base_, " values");
-    case Form::sets_or_empty: return text("sets of none to ", entries_(c), " of ", base_, " symbols");
-    case Form::multisets: return text("counts of ", base_, " symbols in ", c, " places");
+    case Form::functions:
+      return text(base_, "^", entries_(c), " beginnings");
+    case Form::sets:
+      return text("sets of up to ", entries_(c), " of ", base_, " values");
+    case Form::sets_or_empty:
+      return text("sets of none to ", entries_(c), " of ", base_, " symbols");
+    case Form::multisets:
+      return text("counts of ", base_, " symbols in ", c, " places");
   }
   return {};
 }
 
-std::string forced_by_partial_sums(Model& model, const Task& task, const PromptPair& pair, std::int64_t partial_bits) {
+std::string forced_by_partial_sums(Model& model, const Task& task, const PromptPair& pair,
+                                   std::int64_t partial_bits) {
   const OneFullLayer full = one_full_layer(model);
   const auto& layers = model.architecture().layers;
-  for (std::size_t l = 0; l < layers.size(); ++l) holds(l == full.layer || !layers[l].sees_other_tokens(), "another layer sees other tokens");
+  for (std::size_t l = 0; l < layers.size(); ++l)
+    holds(l == full.layer || !layers[l].sees_other_tokens(), "another layer sees other tokens");
   holds(model.steps() == 0, "a forced fooling pair has no chain of thought");
   const Int part = full.view->partial_sum_bits(task.length);
-  holds(partial_bits == part, text("partial_bits is ", partial_bits, "; the partial sums have ", number(part)));
+  holds(partial_bits == part,
+        text("partial_bits is ", partial_bits, "; the partial sums have ", number(part)));
   const auto size = [&](const char* what) { return task.size.at(what); };
   const auto first_positions = [&](std::int64_t count, const char* name) {
-    same_outside(task, pair, [count](std::int64_t t) { return t < count; }, name);
+    same_outside(
+        task, pair, [count](std::int64_t t) { return t < count; }, name);
   };
   const char* const silent = "the contents of the part are no more than its partial sums: nothing is forced";
-  const auto said = [&](const std::string& contents) { return text("forced: ", contents, ", 2^", partial_bits, " partial sums"); };
+  const auto said = [&](const std::string& contents) {
+    return text("forced: ", contents, ", 2^", partial_bits, " partial sums");
+  };
   if (task.name == "equality" || task.name == "disjointness") {
     first_positions(size("n"), "the first string");
     holds(power_exceeds(2, size("n"), partial_bits), silent);
@@ -168,7 +189,9 @@ std::string forced_by_partial_sums(Model& model, const Task& task, const PromptP
   if (task.name == "dyck") {
     const std::int64_t n = size("n");
     holds(n % 2 == 0, "an odd number of brackets never nests");
-    same_outside(task, pair, [n](std::int64_t t) { return t % 2 == 0 && t < n - 2; }, "the opening brackets of all pairs but the last");
+    same_outside(
+        task, pair, [n](std::int64_t t) { return t % 2 == 0 && t < n - 2; },
+        "the opening brackets of all pairs but the last");
     holds(power_exceeds(size("k"), n / 2 - 1, partial_bits), silent);
     return said(text(size("k"), "^", n / 2 - 1, " opening brackets"));
   }
@@ -180,13 +203,17 @@ std::string forced_by_partial_sums(Model& model, const Task& task, const PromptP
   throw Rejected("no part of this task is counted against partial sums: nothing is forced");
 }
 
-std::string forced_by_transcripts(Model& model, const Task& task, const PromptPair& pair, std::int64_t T, std::int64_t x0, std::int64_t y) {
-  holds(task.name == "seqcomp" && task.size.at("L") == 2 && task.options.empty(), "T, x0 and y speak of seqcomp with L = 2 in the hard order");
+std::string forced_by_transcripts(Model& model, const Task& task, const PromptPair& pair, std::int64_t T,
+                                  std::int64_t x0, std::int64_t y) {
+  holds(task.name == "seqcomp" && task.size.at("L") == 2 && task.options.empty(),
+        "T, x0 and y speak of seqcomp with L = 2 in the hard order");
   const std::int64_t m = task.size.at("m"), n1 = task.size.at("n1"), N1 = m * n1;
-  same_outside(task, pair, [N1](std::int64_t t) { return t < N1; }, "z_2");
+  same_outside(
+      task, pair, [N1](std::int64_t t) { return t < N1; }, "z_2");
   const Int calls = mul(T, x0);
   holds(calls <= m && y <= n1, "the proof's sizes do not fit the task's");
-  holds(model.architecture().causal && model.steps() == 0, "a forced fooling pair has neither an encoder nor a chain of thought");
+  holds(model.architecture().causal && model.steps() == 0,
+        "a forced fooling pair has neither an encoder nor a chain of thought");
   const OneFullLayer full = one_full_layer(model);
   const auto& layers = model.architecture().layers;
   Int before = 0, after = 0;  // s_0, s_1
@@ -207,30 +234,38 @@ std::string forced_by_transcripts(Model& model, const Task& task, const PromptPa
   }
   const Int part = full.view->partial_sum_bits(task.length);
   const Int arguments = early ? mul((calls + 1) / 2, y) : mul(calls, y);
-  const Int bits = early ? add(add(mul(T, add(before, after)), add(before, 1)), mul(mul(part, x0), add(mul(2, y), 1)))
-                         : add(mul(add(static_cast<Int>(x0) + y, 1), part), mul(T, after));
+  const Int bits =
+      early ? add(add(mul(T, add(before, after)), add(before, 1)), mul(mul(part, x0), add(mul(2, y), 1)))
+            : add(mul(add(static_cast<Int>(x0) + y, 1), part), mul(T, after));
   if (early)
-    holds(images_spread(m, T, x0, before), "T functions z_1 of one class need not have many images: nothing is forced");
-  holds(power_exceeds(N1, arguments, bits), "the functions z_2 are no more than the transcripts: nothing is forced");
-  return text("forced: ", N1, "^", number(arguments), " tables, 2^", number(bits), " transcripts (M_part ", number(part), early ? ", s_0 " + number(before) : "",
-              ", s_1 ", number(after), ")");
+    holds(images_spread(m, T, x0, before),
+          "T functions z_1 of one class need not have many images: nothing is forced");
+  holds(power_exceeds(N1, arguments, bits),
+        "the functions z_2 are no more than the transcripts: nothing is forced");
+  return text("forced: ", N1, "^", number(arguments), " tables, 2^", number(bits), " transcripts (M_part ",
+              number(part), early ? ", s_0 " + number(before) : "", ", s_1 ", number(after), ")");
 }
 
-std::string forced_by_messages(const Model& model, const Task& task, const Shape& sparse, std::int64_t bits, std::optional<std::int64_t> values) {
+std::string forced_by_messages(const Model& model, const Task& task, const Shape& sparse, std::int64_t bits,
+                               std::optional<std::int64_t> values) {
   holds(task.name == "two-sum", "a forced sparse pair speaks of two-sum");
   holds(model.steps() == 0, "a forced sparse pair has no chain of thought, whose tokens would select again");
   const std::int64_t M = task.size.at("M"), blocks = task.size.at("n") / sparse.block;
   const Int read = mul(sparse.select, sparse.groups);
   holds(blocks > read, "every complete block can be selected");
   if (!values) {
-    holds(binomial_exceeds(M, sparse.block, bits), "the contents are no more than the messages: nothing is forced");
+    holds(binomial_exceeds(M, sparse.block, bits),
+          "the contents are no more than the messages: nothing is forced");
     return text("forced: C(", M, ", ", sparse.block, ") contents, 2^", bits, " messages");
   }
   holds(*values <= M - sparse.block, "values leaves too few others to fill a block");
-  holds(subsets_exceed(*values, 0, sparse.block, bits), "a message can determine so many values: nothing is forced");
-  holds(mul(M - *values + 1, blocks) > mul(read, M), "no value need be undetermined in more blocks than are selected");
-  return text("forced: sets of none to ", sparse.block, " of ", *values, " values, 2^", bits, " messages; so each of ", blocks, " blocks leaves ", M - *values + 1,
-              " of ", M, " values open");
+  holds(subsets_exceed(*values, 0, sparse.block, bits),
+        "a message can determine so many values: nothing is forced");
+  holds(mul(M - *values + 1, blocks) > mul(read, M),
+        "no value need be undetermined in more blocks than are selected");
+  return text("forced: sets of none to ", sparse.block, " of ", *values, " values, 2^", bits,
+              " messages; so each of ", blocks, " blocks leaves ", M - *values + 1, " of ", M,
+              " values open");
 }
 
 }  // namespace rung_check

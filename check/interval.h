@@ -1,6 +1,6 @@
-// Real numbers as intervals of doubles: every operation encloses the true result, so what is certain of the intervals is true of
-// the reals. Bounds are computed in the nearest double and moved one step outwards; exp, log1p, tanh and erf of the C library are
-// trusted to four steps.
+// Real numbers as intervals of doubles: every operation encloses the true result, so what is certain of the
+// intervals is true of the reals. Bounds are computed in the nearest double and moved one step outwards; exp,
+// log1p, tanh and erf of the C library are trusted to four steps.
 #pragma once
 
 #include <algorithm>
@@ -68,8 +68,12 @@ inline Real square_root(const Real& a) {  // of what cannot be negative
   return {a.low <= 0 ? 0.0 : std::max(0.0, root.low), a.high <= 0 ? 0.0 : root.high};
 }
 inline Real positive_part(const Real& a) { return {std::max(0.0, a.low), std::max(0.0, a.high)}; }
-inline Real clipped(const Real& a, double low, double high) { return {std::clamp(a.low, low, high), std::clamp(a.high, low, high)}; }
-inline Real scaled(const Real& a, std::int64_t power) { return power == 0 ? a : a * Real(std::ldexp(1.0, static_cast<int>(power))); }
+inline Real clipped(const Real& a, double low, double high) {
+  return {std::clamp(a.low, low, high), std::clamp(a.high, low, high)};
+}
+inline Real scaled(const Real& a, std::int64_t power) {
+  return power == 0 ? a : a * Real(std::ldexp(1.0, static_cast<int>(power)));
+}
 
 // A function that never falls, by its values at both ends.
 template <class Function>

@@ -9,11 +9,14 @@ namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// The k largest, ties to the smaller index, increasing. Rejected where the intervals do not say which they are.
+// The k largest, ties to the smaller index, increasing. Rejected where the intervals do not say which they
+// are.
 Row certainly_largest(const Reals& values, std::int64_t k) {
   Row order(values.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return values[at(a)].low + values[at(a)].high > values[at(b)].low + values[at(b)].high; });
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) {
+    return values[at(a)].low + values[at(a)].high > values[at(b)].low + values[at(b)].high;
+  });
   if (static_cast<std::int64_t>(order.size()) <= k) {
     std::sort(order.begin(), order.end());
     return order;
@@ -22,7 +25,8 @@ Row certainly_largest(const Reals& values, std::int64_t k) {
     for (std::size_t j = at(k); j < order.size(); ++j) {
       const Real &in = values[at(order[at(i)])], &out = values[at(order[j])];
       const bool tie = in.low == in.high && out.is(in.low) && order[at(i)] < order[j];
-      if (!(in.low > out.high) && !tie) throw Rejected("too close to call: which positions are selected depends on rounding");
+      if (!(in.low > out.high) && !tie)
+        throw Rejected("too close to call: which positions are selected depends on rounding");
     }
   order.resize(at(k));
   std::sort(order.begin(), order.end());
@@ -43,7 +47,8 @@ Real dot(const Real* a, const Real* b, std::int64_t n) {
 
 class RealAttention : public RealMixer {
  public:
-  RealAttention(const Shape& shape, const RealSource& source) : s_(shape), source_(source), channels_(source, shape.conv) {
+  RealAttention(const Shape& shape, const RealSource& source)
+      : s_(shape), source_(source), channels_(source, shape.conv) {
     channels_.add("q", s_.heads * s_.dk);
     channels_.add("k", s_.kv * s_.dk);
     channels_.add("v", s_.kv * s_.dv);
@@ -55,11 +60,15 @@ class RealAttention : public RealMixer {
   }
 
  protected:
-  const Real* part(const Reals& row, std::size_t map, std::int64_t head, std::int64_t size) const { return row.data() + channels_.offset(map) + head * size; }
+  const Real* part(const Reals& row, std::size_t map, std::int64_t head, std::int64_t size) const {
+    return row.data() + channels_.offset(map) + head * size;
+  }
   std::int64_t key_head(std::int64_t head) const { return head * s_.kv / s_.heads; }
   Real score(const Real* query, const Real* key) const { return scaled(dot(query, key, s_.dk), -shift_); }
-  // Softmax of one head over keys and values given by position; the largest weight is brought near 1, which changes nothing.
-  Reals attend(const Real* query, const std::vector<const Real*>& keys, const std::vector<const Real*>& values) const {
+  // Softmax of one head over keys and values given by position; the largest weight is brought near 1, which
+  // changes nothing.
+  Reals attend(const Real* query, const std::vector<const Real*>& keys,
+               const std::vector<const Real*>& values) const {
     source_.source.budget.work(keys.size() * static_cast<std::uint64_t>(s_.dk + s_.dv));
     Reals scores, y(at(s_.dv));
     double top = -kInfinity;
@@ -67,7 +76,8 @@ class RealAttention : public RealMixer {
       scores.push_back(Real(tau_) * score(query, key));
       top = std::max(top, scores.back().high);
     }
-    if (keys.empty() || !std::isfinite(top)) return Reals(y.size(), keys.empty() ? Real(0) : Real(-kInfinity, kInfinity));
+    if (keys.empty() || !std::isfinite(top))
+      return Reals(y.size(), keys.empty() ? Real(0) : Real(-kInfinity, kInfinity));
     Real total;
     for (std::size_t j = 0; j < keys.size(); ++j) {
       const Real weight = exponential(scores[j] - Real(top));
@@ -77,7 +87,8 @@ class RealAttention : public RealMixer {
     for (auto& value : y) value = Real(scale_) * value / total;
     return y;
   }
-  Reals attend_tokens(const std::vector<Reals>& rows, std::int64_t i, std::int64_t head, const Row& which) const {
+  Reals attend_tokens(const std::vector<Reals>& rows, std::int64_t i, std::int64_t head,
+                      const Row& which) const {
     std::vector<const Real*> keys, values;
     for (const auto j : which) {
       keys.push_back(part(rows[at(j)], 1, key_head(head), s_.dk));
@@ -117,7 +128,8 @@ class RealFull final : public RealAttention {
   std::vector<Reals> mix(const std::vector<Reals>& u) const override {
     const auto rows = channels_.all(u);
     std::vector<Reals> y;
-    for (std::int64_t i = 0; i < static_cast<std::int64_t>(u.size()); ++i) y.push_back(all_heads(rows, i, visible(i, static_cast<std::int64_t>(u.size()))));
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(u.size()); ++i)
+      y.push_back(all_heads(rows, i, visible(i, static_cast<std::int64_t>(u.size()))));
     return y;
   }
 };
@@ -125,21 +137,27 @@ class RealFull final : public RealAttention {
 class RealTopK final : public RealAttention {
  public:
   RealTopK(const Shape& shape, const RealSource& source)
-      : RealAttention(shape, source), query_(source, "index_q", shape.index_heads * shape.index_dim, source.architecture.width),
-        key_(source, "index_k", shape.index_dim, source.architecture.width), weights_(source, "index_mix", shape.index_heads, source.architecture.width),
+      : RealAttention(shape, source),
+        query_(source, "index_q", shape.index_heads * shape.index_dim, source.architecture.width),
+        key_(source, "index_k", shape.index_dim, source.architecture.width),
+        weights_(source, "index_mix", shape.index_heads, source.architecture.width),
         index_shift_(source.source.shift("index")) {}
   std::vector<Reals> mix(const std::vector<Reals>& u) const override {
     const auto rows = channels_.all(u);
     std::vector<Reals> y, keys;
     for (const auto& row : u) keys.push_back(key_(row, source_.source.budget));
     for (std::int64_t i = 0; i < static_cast<std::int64_t>(u.size()); ++i) {
-      const Reals query = query_(u[at(i)], source_.source.budget), weight = weights_(u[at(i)], source_.source.budget);
+      const Reals query = query_(u[at(i)], source_.source.budget),
+                  weight = weights_(u[at(i)], source_.source.budget);
       const Row seen = visible(i, static_cast<std::int64_t>(u.size()));
       Reals index;
       for (const auto j : seen) {
         Real total;
         for (std::int64_t h = 0; h < s_.index_heads; ++h)
-          total += positive_part(weight[at(h)]) * positive_part(scaled(dot(query.data() + h * s_.index_dim, keys[at(j)].data(), s_.index_dim), -index_shift_));
+          total +=
+              positive_part(weight[at(h)]) *
+              positive_part(scaled(dot(query.data() + h * s_.index_dim, keys[at(j)].data(), s_.index_dim),
+                                   -index_shift_));
         index.push_back(total);
       }
       Row which = certainly_largest(index, s_.select);
@@ -161,7 +179,8 @@ class RealSparse final : public RealAttention {
     std::int64_t content = s_.block * width;
     if (source.source.has("compress_hidden.weight")) {
       const Tensor& weight = source.source.file.take(source.source.prefix + "compress_hidden.weight");
-      if (weight.shape.size() != 2) throw Malformed(text(source.source.prefix, "compress_hidden.weight has no two axes"));
+      if (weight.shape.size() != 2)
+        throw Malformed(text(source.source.prefix, "compress_hidden.weight has no two axes"));
       hidden_.emplace(source, "compress_hidden", weight.shape[0], content);
       content = hidden_->rows;
     }
@@ -175,7 +194,8 @@ class RealSparse final : public RealAttention {
     std::vector<Reals> keys, values, y;
     for (std::int64_t r = 0; (r + 1) * s_.block <= static_cast<std::int64_t>(u.size()); ++r) {
       Reals content;
-      for (const auto t : from_to(r * s_.block, (r + 1) * s_.block)) content.insert(content.end(), u[at(t)].begin(), u[at(t)].end());
+      for (const auto t : from_to(r * s_.block, (r + 1) * s_.block))
+        content.insert(content.end(), u[at(t)].begin(), u[at(t)].end());
       if (hidden_) {
         content = (*hidden_)(content, source_.source.budget);
         for (auto& x : content) x = positive_part(x);
@@ -188,7 +208,8 @@ class RealSparse final : public RealAttention {
       std::vector<Reals> sums(at(s_.groups), Reals(at(blocks)));
       for (std::int64_t h = 0; h < s_.heads; ++h)
         for (std::int64_t r = 0; r < blocks; ++r)
-          sums[at(h * s_.groups / s_.heads)][at(r)] += score(part(rows[at(i)], 0, h, s_.dk), keys[at(r)].data() + key_head(h) * s_.dk);
+          sums[at(h * s_.groups / s_.heads)][at(r)] +=
+              score(part(rows[at(i)], 0, h, s_.dk), keys[at(r)].data() + key_head(h) * s_.dk);
       const Reals weight = weights_(u[at(i)], source_.source.budget);
       const double one = std::ldexp(1.0, static_cast<int>(fraction_));
       Reals out;
@@ -202,13 +223,17 @@ class RealSparse final : public RealAttention {
           block_keys.push_back(keys[at(r)].data() + key_head(h) * s_.dk);
           block_values.push_back(values[at(r)].data() + key_head(h) * s_.dv);
         }
-        const Reals cmp = attend(part(rows[at(i)], 0, h, s_.dk), block_keys, block_values), sel = attend_tokens(rows, i, h, tokens);
+        const Reals cmp = attend(part(rows[at(i)], 0, h, s_.dk), block_keys, block_values),
+                    sel = attend_tokens(rows, i, h, tokens);
         const auto share = [&](std::int64_t which) { return clipped(weight[at(which)], 0, one); };
         Reals win(cmp.size());
-        if (s_.window > 0) win = attend_tokens(rows, i, h, from_to(std::max<std::int64_t>(0, i - s_.window + 1), i + 1));
+        if (s_.window > 0)
+          win = attend_tokens(rows, i, h, from_to(std::max<std::int64_t>(0, i - s_.window + 1), i + 1));
         for (std::size_t r = 0; r < cmp.size(); ++r)
-          out.push_back(scaled(s_.window > 0 ? share(3 * h) * cmp[r] + share(3 * h + 1) * sel[r] + share(3 * h + 2) * win[r] : share(h) * cmp[r] + (Real(one) - share(h)) * sel[r],
-                               -fraction_));
+          out.push_back(scaled(
+              s_.window > 0 ? share(3 * h) * cmp[r] + share(3 * h + 1) * sel[r] + share(3 * h + 2) * win[r]
+                            : share(h) * cmp[r] + (Real(one) - share(h)) * sel[r],
+              -fraction_));
       }
       y.push_back(std::move(out));
     }
@@ -224,7 +249,8 @@ class RealSparse final : public RealAttention {
 class RealSideBySide final : public RealMixer {
  public:
   RealSideBySide(const Shape& shape, const RealSource& source) {
-    for (std::size_t i = 0; i < shape.parts.size(); ++i) parts_.push_back(make_real_mixer(shape.parts[i], source.under(text("part.", i))));
+    for (std::size_t i = 0; i < shape.parts.size(); ++i)
+      parts_.push_back(make_real_mixer(shape.parts[i], source.under(text("part.", i))));
   }
   std::vector<Reals> mix(const std::vector<Reals>& u) const override {
     std::vector<Reals> y(u.size());
@@ -252,7 +278,8 @@ Real RealFunction::operator()(const Real& whole) const {
     if (word == "tanh") return hyperbolic_tangent(x);
     if (word == "silu") return x * sigmoid(x);
     if (word == "gelu") return Real(0.5) * x * (Real(1) + error_function(x * square_root(Real(0.5))));
-    if (word == "elu1") return increasing(x, [](double v) { return v > 0 ? Real(v) + Real(1) : exponential(Real(v)); });
+    if (word == "elu1")
+      return increasing(x, [](double v) { return v > 0 ? Real(v) + Real(1) : exponential(Real(v)); });
     if (word == "exp") return exponential(x);
     throw Malformed(text("the function ", word.substr(0, 40), " is not known"));
   }();
@@ -266,7 +293,8 @@ RealFunction RealSource::function(const std::string& table, const std::string& o
 
 RealMap::RealMap(const RealSource& source, const std::string& name, std::int64_t r, std::int64_t c)
     : rows(r), cols(c), shift(source.source.shift(name)), weight(source.reals(name + ".weight", {r, c})) {
-  bias = source.source.has(name + ".bias") ? source.reals(name + ".bias", {r}) : std::vector<double>(at(r), 0);
+  bias =
+      source.source.has(name + ".bias") ? source.reals(name + ".bias", {r}) : std::vector<double>(at(r), 0);
   source.ignore(name + ".bits");
 }
 Real RealMap::sum(std::int64_t row, const Real* x) const {
@@ -281,7 +309,8 @@ Reals RealMap::operator()(const Reals& x, Budget& budget) const {
   return y;
 }
 
-Reals real_normalised(const Reals& x, const std::vector<double>& gain, double count, std::int64_t fraction, double epsilon) {
+Reals real_normalised(const Reals& x, const std::vector<double>& gain, double count, std::int64_t fraction,
+                      double epsilon) {
   Real squares;
   for (const auto& value : x) squares += square(value);
   const Real root = square_root(squares / Real(count) + Real(epsilon));
@@ -320,7 +349,8 @@ std::vector<Reals> RealChannels::all(const std::vector<Reals>& u) const {
   for (std::int64_t t = 0; t < static_cast<std::int64_t>(u.size()); ++t)
     for (std::int64_t c = 0; c < convolved_; ++c) {
       Real total;
-      for (std::int64_t j = 0; j < taps_ && j <= t; ++j) total += Real(weight_[at(c * taps_ + j)]) * before[at(t - j)][at(c)];
+      for (std::int64_t j = 0; j < taps_ && j <= t; ++j)
+        total += Real(weight_[at(c * taps_ + j)]) * before[at(t - j)][at(c)];
       total = scaled(total, -shift_);
       after[at(t)][at(c)] = function_ ? (*function_)(total) : total;
     }

@@ -11,7 +11,8 @@
 
 namespace rung_check {
 
-// What a part of the network reads: tensors below a prefix, and the functions that the metadata names for its tables.
+// What a part of the network reads: tensors below a prefix, and the functions that the metadata names for its
+// tables.
 struct RealSource {
   Source source;
   const std::map<std::string, RealFunction>& functions;
@@ -20,8 +21,12 @@ struct RealSource {
   RealSource under(const std::string& part) const { return {source.under(part), functions, architecture}; }
   bool named(const std::string& table) const { return functions.contains(source.prefix + table); }
   RealFunction function(const std::string& table, const std::string& otherwise) const;
-  std::vector<double> reals(const std::string& name, const Row& shape) const { return source.file.reals(source.prefix + name, shape, source.budget); }
-  double real(const std::string& name, double otherwise) const { return source.has(name) ? reals(name, {}).front() : otherwise; }
+  std::vector<double> reals(const std::string& name, const Row& shape) const {
+    return source.file.reals(source.prefix + name, shape, source.budget);
+  }
+  double real(const std::string& name, double otherwise) const {
+    return source.has(name) ? reals(name, {}).front() : otherwise;
+  }
   // What is taken and not used: nothing is rounded.
   void ignore(const std::string& name) const {
     if (source.has(name)) source.scalar(name, 0, -kLargestNumber, kLargestNumber);
@@ -39,7 +44,8 @@ struct RealMap {
 };
 
 // x · gain · 2^fraction / √(Σ x² / count + epsilon); 0 where the root is.
-Reals real_normalised(const Reals& x, const std::vector<double>& gain, double count, std::int64_t fraction, double epsilon);
+Reals real_normalised(const Reals& x, const std::vector<double>& gain, double count, std::int64_t fraction,
+                      double epsilon);
 
 class RealMixer {
  public:

@@ -11,10 +11,12 @@ RealModel::RealModel(const std::string& bytes, Budget& budget) : budget_(budget)
   TensorFile file(bytes);
   header_ = read_header(file);
   if (header_.mode != "real") throw Malformed("the model is not in mode real");
-  if (header_.output.kind == "vector") throw Malformed("vector answers of a model in mode real are not certified");
+  if (header_.output.kind == "vector")
+    throw Malformed("vector answers of a model in mode real are not certified");
   const Architecture& a = header_.architecture;
   const RealSource root{{file, "", a.precision, budget_}, header_.functions, a};
-  for (const auto& field : header_.fields) embeddings_.push_back(read_embedding(root, field.name, field.size, field.length, '?'));
+  for (const auto& field : header_.fields)
+    embeddings_.push_back(read_embedding(root, field.name, field.size, field.length, '?'));
   if (a.position != "none") {
     if (a.context == 0) throw Malformed("a position code needs a context");
     position_ = read_embedding(root, "position", a.context, 1, a.position[0]);
@@ -36,7 +38,9 @@ RealModel::RealModel(const std::string& bytes, Budget& budget) : budget_(budget)
       widths.push_back(a.width);
       for (std::size_t k = 0; k < widths.size(); ++k) {
         layer.mlp.emplace_back(source, text("mlp.", k), widths[k], k == 0 ? a.width : widths[k - 1]);
-        if (k + 1 < widths.size()) layer.activations.push_back(a.activation == "relu" ? RealFunction{"relu"} : source.function(text("mlp.", k), a.activation));
+        if (k + 1 < widths.size())
+          layer.activations.push_back(
+              a.activation == "relu" ? RealFunction{"relu"} : source.function(text("mlp.", k), a.activation));
       }
     }
     layers_.push_back(std::move(layer));
@@ -49,7 +53,8 @@ RealModel::RealModel(const std::string& bytes, Budget& budget) : budget_(budget)
   file.all_taken();
 }
 
-RealModel::Embedding RealModel::read_embedding(const RealSource& source, const std::string& name, std::int64_t values, std::int64_t length, char only) const {
+RealModel::Embedding RealModel::read_embedding(const RealSource& source, const std::string& name,
+                                               std::int64_t values, std::int64_t length, char only) const {
   const EmbeddingForm form = read_embedding_form(source.source, name, values, length, only);
   return {form.form, source.reals(form.tensor, {form.rows, header_.architecture.width}), form.rows};
 }
@@ -57,7 +62,8 @@ RealModel::Embedding RealModel::read_embedding(const RealSource& source, const s
 RealModel::RealNorm RealModel::read_norm(const RealSource& source, const std::string& name) const {
   source.ignore(name + ".extra");
   source.ignore(name + ".bits");
-  return {source.reals(name + ".gain", {header_.architecture.width}), source.source.fraction(name + ".fraction", 24), source.real(name + ".epsilon", 0)};
+  return {source.reals(name + ".gain", {header_.architecture.width}),
+          source.source.fraction(name + ".fraction", 24), source.real(name + ".epsilon", 0)};
 }
 
 void RealModel::add_row(Reals& x, const Embedding& e, std::int64_t value) const {
@@ -76,13 +82,16 @@ Reals RealModel::embed(const Prompt& prompt, std::int64_t position) const {
     const Field& field = header_.fields[f];
     for (std::int64_t i = 0; i < field.length; ++i) {
       const std::int64_t value = prompt.fields[f][at(position * field.length + i)];
-      if (value < field.low || value - field.low >= field.size) throw Malformed(text("field ", field.name, ": ", value, " is outside the model's domain"));
+      if (value < field.low || value - field.low >= field.size)
+        throw Malformed(text("field ", field.name, ": ", value, " is outside the model's domain"));
       if (embeddings_[f].form != 'l') {
         add_row(x, embeddings_[f], value - field.low);
         continue;
       }
-      if (std::abs(value) > std::int64_t{1} << 53) throw OutOfResources("a number of the prompt is no double");
-      for (std::size_t c = 0; c < x.size(); ++c) x[c] += Real(static_cast<double>(value)) * Real(embeddings_[f].rows[at(i) * x.size() + c]);
+      if (std::abs(value) > std::int64_t{1} << 53)
+        throw OutOfResources("a number of the prompt is no double");
+      for (std::size_t c = 0; c < x.size(); ++c)
+        x[c] += Real(static_cast<double>(value)) * Real(embeddings_[f].rows[at(i) * x.size() + c]);
     }
   }
   if (position_) add_row(x, *position_, position);
@@ -93,12 +102,14 @@ Reals RealModel::embed(const Prompt& prompt, std::int64_t position) const {
 Reals RealModel::outputs(const Prompt& prompt, std::int64_t position) const {
   const Architecture& a = header_.architecture;
   const std::int64_t end = a.causal ? position + 1 : prompt.positions;
-  if (a.context > 0 && end > a.context) throw Malformed(text("a prompt of ", end, " positions; the model's context is ", a.context));
+  if (a.context > 0 && end > a.context)
+    throw Malformed(text("a prompt of ", end, " positions; the model's context is ", a.context));
   const std::uint64_t stored = budget_.stored();
   budget_.store(4 * at(end) * at(a.width));
   Int numbers = 1;
   for (const auto& field : header_.fields) numbers += field.length;
-  budget_.work(static_cast<std::uint64_t>(mul(end, add(mul(numbers, a.width), static_cast<Int>(layers_.size())))));
+  budget_.work(
+      static_cast<std::uint64_t>(mul(end, add(mul(numbers, a.width), static_cast<Int>(layers_.size())))));
   std::vector<Reals> x;
   for (std::int64_t t = 0; t < end; ++t) x.push_back(embed(prompt, t));
   for (const auto& layer : layers_) {
@@ -135,11 +146,14 @@ Reals RealModel::outputs(const Prompt& prompt, std::int64_t position) const {
 
 std::int64_t RealModel::decided(const Reals& z, double& margin) const {
   const auto apart = [&](double by, const char* what) {
-    if (!(by > 0) || !std::isfinite(by)) throw Rejected(text("too close to call: the error bound exceeds the margin of ", what));
+    if (!(by > 0) || !std::isfinite(by))
+      throw Rejected(text("too close to call: the error bound exceeds the margin of ", what));
     margin = std::min(margin, by);
   };
   if (header_.output.kind == "logits") {
-    const auto best = std::max_element(z.begin(), z.end(), [](const Real& a, const Real& b) { return a.low < b.low; }) - z.begin();
+    const auto best =
+        std::max_element(z.begin(), z.end(), [](const Real& a, const Real& b) { return a.low < b.low; }) -
+        z.begin();
     for (std::size_t i = 0; i < z.size(); ++i)
       if (static_cast<std::ptrdiff_t>(i) != best) apart(z[at(best)].low - z[i].high, "the largest logit");
     return best;

@@ -1,5 +1,5 @@
-// A real file (docs/weights.md, "Mode Q") evaluated in intervals: what its weights answer as real numbers, where no rounding could
-// change it.
+// A real file (docs/weights.md, "Mode Q") evaluated in intervals: what its weights answer as real numbers,
+// where no rounding could change it.
 #pragma once
 
 #include "check/model.h"
@@ -13,8 +13,8 @@ class RealModel {
   RealModel(const std::string& bytes, Budget& budget);
 
   const ModelHeader& header() const { return header_; }
-  // The answer at a position (with a chain of thought: after the last one). Rejected where the intervals leave it open. `margin`
-  // becomes the least distance by which a decision was made.
+  // The answer at a position (with a chain of thought: after the last one). Rejected where the intervals
+  // leave it open. `margin` becomes the least distance by which a decision was made.
   std::int64_t answer(const Prompt& prompt, std::int64_t position, double& margin) const;
   // z at a position: all logits.
   Reals outputs(const Prompt& prompt, std::int64_t position) const;
@@ -29,7 +29,9 @@ class RealModel {
     std::vector<double> gain;
     std::int64_t fraction = 0;
     double epsilon = 0;
-    Reals operator()(const Reals& x) const { return real_normalised(x, gain, static_cast<double>(x.size()), fraction, epsilon); }
+    Reals operator()(const Reals& x) const {
+      return real_normalised(x, gain, static_cast<double>(x.size()), fraction, epsilon);
+    }
   };
   struct Layer {
     std::unique_ptr<RealMixer> mixer;
@@ -38,7 +40,8 @@ class RealModel {
     std::vector<RealMap> mlp;
     std::vector<RealFunction> activations;
   };
-  Embedding read_embedding(const RealSource& source, const std::string& name, std::int64_t values, std::int64_t length, char only) const;
+  Embedding read_embedding(const RealSource& source, const std::string& name, std::int64_t values,
+                           std::int64_t length, char only) const;
   RealNorm read_norm(const RealSource& source, const std::string& name) const;
   void add_row(Reals& x, const Embedding& embedding, std::int64_t value) const;
   Reals embed(const Prompt& prompt, std::int64_t position) const;

@@ -1,5 +1,5 @@
-// Recurrences of a real file (docs/weights.md, "Mixers" and "Mode Q"), in intervals. Accumulators are of no concern: nothing is
-// rounded.
+// Recurrences of a real file (docs/weights.md, "Mixers" and "Mode Q"), in intervals. Accumulators are of no
+// concern: nothing is rounded.
 #include <bit>
 
 #include "check/integer.h"
@@ -13,7 +13,10 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 // A matrix per head, S[r][c], head by head; normalised linear attention has Z as one more row of its head.
 class RealCell {
  public:
-  RealCell(const Shape& shape, const RealSource& source) : s(shape), source_(source), channels(source, shape.conv) { source.ignore("y.bits"); }
+  RealCell(const Shape& shape, const RealSource& source)
+      : s(shape), source_(source), channels(source, shape.conv) {
+    source.ignore("y.bits");
+  }
   virtual ~RealCell() = default;
 
   virtual std::int64_t columns() const { return s.dk; }
@@ -39,8 +42,12 @@ class RealCell {
   std::int64_t read_shift = 0;
 
  protected:
-  Real* row_of(Reals& state, std::int64_t head, std::int64_t row) const { return state.data() + (head * rows() + row) * columns(); }
-  const Real* row_of(const Reals& state, std::int64_t head, std::int64_t row) const { return state.data() + (head * rows() + row) * columns(); }
+  Real* row_of(Reals& state, std::int64_t head, std::int64_t row) const {
+    return state.data() + (head * rows() + row) * columns();
+  }
+  const Real* row_of(const Reals& state, std::int64_t head, std::int64_t row) const {
+    return state.data() + (head * rows() + row) * columns();
+  }
   std::int64_t shared(std::int64_t head) const { return head * s.kv / s.heads; }
   Real dot(const Real* a, const Real* b) const {
     Real total;
@@ -88,7 +95,8 @@ class RealLinear final : public RealCell {
     Reals y;
     for (std::int64_t h = 0; h < s.heads; ++h) {
       const Real weights = read(state, now, h, s.dv);
-      for (std::int64_t r = 0; r < s.dv; ++r) y.push_back(weights.is(0) ? Real(0) : Real(scale_) * read(state, now, h, r) / weights);
+      for (std::int64_t r = 0; r < s.dv; ++r)
+        y.push_back(weights.is(0) ? Real(0) : Real(scale_) * read(state, now, h, r) / weights);
     }
     return y;
   }
@@ -116,7 +124,8 @@ class RealLinear final : public RealCell {
 
 class RealMamba2 final : public RealCell {
  public:
-  RealMamba2(const Shape& shape, const RealSource& source) : RealCell(shape, source), decay_(source.function("gate", "decay")) {
+  RealMamba2(const Shape& shape, const RealSource& source)
+      : RealCell(shape, source), decay_(source.function("gate", "decay")) {
     channels.add("x", s.heads * s.dv);
     channels.add("b", s.kv * s.dk);
     channels.add("c", s.kv * s.dk);
@@ -148,7 +157,8 @@ class RealMamba2 final : public RealCell {
 
 class RealDelta final : public RealCell {
  public:
-  RealDelta(const Shape& shape, const RealSource& source, bool gated) : RealCell(shape, source), beta_(source.function("beta", "sigmoid")) {
+  RealDelta(const Shape& shape, const RealSource& source, bool gated)
+      : RealCell(shape, source), beta_(source.function("beta", "sigmoid")) {
     channels.add("q", s.kv * s.dk);
     channels.add("k", s.kv * s.dk);
     channels.add("v", s.heads * s.dv);
@@ -184,7 +194,9 @@ class RealDelta final : public RealCell {
       }
     }
   }
-  Real read(const Reals& state, const Reals& now, std::int64_t h, std::int64_t r) const override { return dot(row_of(state, h, r), head_vector(now, 0, h).data()); }
+  Real read(const Reals& state, const Reals& now, std::int64_t h, std::int64_t r) const override {
+    return dot(row_of(state, h, r), head_vector(now, 0, h).data());
+  }
 
  private:
   Reals head_vector(const Reals& now, std::size_t map, std::int64_t h) const {
@@ -223,7 +235,8 @@ class RealMatrix final : public RealMixer {
 class RealLogLinear final : public RealMixer {
  public:
   RealLogLinear(std::unique_ptr<RealCell> cell, const RealSource& source)
-      : cell_(std::move(cell)), levels_(bit_length(static_cast<std::uint64_t>(source.architecture.context)) + 1),
+      : cell_(std::move(cell)),
+        levels_(bit_length(static_cast<std::uint64_t>(source.architecture.context)) + 1),
         level_(source, "level", cell_->s.heads * levels_, source.architecture.width) {
     if (source.named("level")) function_ = source.function("level", "");
   }
@@ -271,10 +284,13 @@ class RealLogLinear final : public RealMixer {
 // rnn and gru: a hidden row.
 class RealHidden final : public RealMixer {
  public:
-  RealHidden(const Shape& shape, const RealSource& source) : s_(shape), gru_(shape.kind == "gru"), source_(source) {
+  RealHidden(const Shape& shape, const RealSource& source)
+      : s_(shape), gru_(shape.kind == "gru"), source_(source) {
     const std::int64_t width = source.architecture.width;
-    for (const char* name : gru_ ? std::vector<const char*>{"xz", "xr", "xn"} : std::vector<const char*>{"x"}) x_.emplace_back(source, name, s_.inner, width);
-    for (const char* name : gru_ ? std::vector<const char*>{"hz", "hr", "hn"} : std::vector<const char*>{"h"}) h_.emplace_back(source, name, s_.inner, s_.inner);
+    for (const char* name : gru_ ? std::vector<const char*>{"xz", "xr", "xn"} : std::vector<const char*>{"x"})
+      x_.emplace_back(source, name, s_.inner, width);
+    for (const char* name : gru_ ? std::vector<const char*>{"hz", "hr", "hn"} : std::vector<const char*>{"h"})
+      h_.emplace_back(source, name, s_.inner, s_.inner);
     cell_shift_ = source.source.shift("cell");
     cell_ = source.function("cell", "tanh");
     if (s_.relu_cell) cell_ = RealFunction{"relu"};
@@ -292,13 +308,16 @@ class RealHidden final : public RealMixer {
       source_.source.budget.work(x_.size() * (x_[0].weight.size() + h_[0].weight.size()));
       Reals next;
       for (std::int64_t i = 0; i < s_.inner; ++i) {
-        const auto both = [&](std::size_t which) { return x_[which].sum(i, row.data()) + h_[which].sum(i, hidden.data()); };
+        const auto both = [&](std::size_t which) {
+          return x_[which].sum(i, row.data()) + h_[which].sum(i, hidden.data());
+        };
         if (!gru_) {
           next.push_back(cell_(scaled(both(0), -cell_shift_)));
           continue;
         }
         const Real z = gate_(scaled(both(0), -gate_shift_)), r = gate_(scaled(both(1), -gate_shift_));
-        const Real n = cell_(scaled(x_[2].sum(i, row.data()) + scaled(r * h_[2].sum(i, hidden.data()), -fraction_), -cell_shift_));
+        const Real n = cell_(scaled(
+            x_[2].sum(i, row.data()) + scaled(r * h_[2].sum(i, hidden.data()), -fraction_), -cell_shift_));
         next.push_back(scaled(z * hidden[at(i)] + (scaled(Real(1), fraction_) - z) * n, -fraction_));
       }
       hidden = std::move(next);
@@ -319,8 +338,13 @@ class RealHidden final : public RealMixer {
 class RealMamba final : public RealMixer {
  public:
   RealMamba(const Shape& shape, const RealSource& source)
-      : s_(shape), source_(source), channels_(source, shape.conv), delta_(source.function("delta", "softplus")), decay_(source.function("decay", "exp")),
-        a_(source.reals("a.weight", {s_.inner, s_.state})), skip_(source.reals("skip.weight", {s_.inner})) {
+      : s_(shape),
+        source_(source),
+        channels_(source, shape.conv),
+        delta_(source.function("delta", "softplus")),
+        decay_(source.function("decay", "exp")),
+        a_(source.reals("a.weight", {s_.inner, s_.state})),
+        skip_(source.reals("skip.weight", {s_.inner})) {
     channels_.add("x", s_.inner);
     channels_.add("b", s_.state, /*convolved=*/false);
     channels_.add("c", s_.state, /*convolved=*/false);
@@ -338,7 +362,8 @@ class RealMamba final : public RealMixer {
     std::vector<Reals> y;
     for (const auto& now : channels_.all(u)) {
       source_.source.budget.work(5 * hidden.size());
-      const Real *x = now.data(), *b = x + channels_.offset(1), *c = x + channels_.offset(2), *delta = x + channels_.offset(3);
+      const Real *x = now.data(), *b = x + channels_.offset(1), *c = x + channels_.offset(2),
+                 *delta = x + channels_.offset(3);
       y.emplace_back();
       for (std::int64_t i = 0; i < s_.inner; ++i) {
         const Real step = delta_(delta[i]);
@@ -367,7 +392,8 @@ class RealMamba final : public RealMixer {
 // conv, and identity, which is one tap.
 class RealTaps final : public RealMixer {
  public:
-  RealTaps(const Shape& shape, const RealSource& source) : s_(shape), source_(source), v_(source, "v", shape.outputs(), source.architecture.width) {
+  RealTaps(const Shape& shape, const RealSource& source)
+      : s_(shape), source_(source), v_(source, "v", shape.outputs(), source.architecture.width) {
     source.ignore("y.bits");
     if (s_.kind == "identity") return;
     taps_ = source.reals("taps.weight", {s_.inner, s_.conv});
@@ -382,7 +408,8 @@ class RealTaps final : public RealMixer {
       y.emplace_back();
       for (std::int64_t c = 0; c < s_.inner; ++c) {
         Real total;
-        for (std::int64_t j = 0; j < s_.conv && j < static_cast<std::int64_t>(v.size()); ++j) total += Real(taps_[at(c * s_.conv + j)]) * v[v.size() - 1 - at(j)][at(c)];
+        for (std::int64_t j = 0; j < s_.conv && j < static_cast<std::int64_t>(v.size()); ++j)
+          total += Real(taps_[at(c * s_.conv + j)]) * v[v.size() - 1 - at(j)][at(c)];
         y.back().push_back(scaled(total, -shift_));
       }
     }
@@ -400,15 +427,18 @@ class RealTaps final : public RealMixer {
 std::unique_ptr<RealCell> make_cell(const std::string& kind, const Shape& shape, const RealSource& source) {
   if (kind == "linear") return std::make_unique<RealLinear>(shape, source);
   if (kind == "mamba2") return std::make_unique<RealMamba2>(shape, source);
-  if (kind == "delta" || kind == "gdelta") return std::make_unique<RealDelta>(shape, source, kind == "gdelta");
+  if (kind == "delta" || kind == "gdelta")
+    return std::make_unique<RealDelta>(shape, source, kind == "gdelta");
   return nullptr;
 }
 
 }  // namespace
 
 std::unique_ptr<RealMixer> make_real_recurrence(const Shape& shape, const RealSource& source) {
-  if (shape.kind == "loglinear") return std::make_unique<RealLogLinear>(make_cell(shape.base, shape, source), source);
-  if (auto cell = make_cell(shape.kind, shape, source)) return std::make_unique<RealMatrix>(std::move(cell), source.architecture.causal);
+  if (shape.kind == "loglinear")
+    return std::make_unique<RealLogLinear>(make_cell(shape.base, shape, source), source);
+  if (auto cell = make_cell(shape.kind, shape, source))
+    return std::make_unique<RealMatrix>(std::move(cell), source.architecture.causal);
   if (shape.kind == "rnn" || shape.kind == "gru") return std::make_unique<RealHidden>(shape, source);
   if (shape.kind == "mamba") return std::make_unique<RealMamba>(shape, source);
   if (shape.kind == "conv" || shape.kind == "identity") return std::make_unique<RealTaps>(shape, source);

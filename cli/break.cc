@@ -249,10 +249,10 @@ Result<int> run(const Flags& flags) {
   if (outcome.certificate) {
     print_claim(target, *outcome.certificate);
     fmt::print("  certificate {} ({})\n", claim_kind(outcome.certificate->claim), label_text(*outcome.certificate));
-    if (flags.out && target.exact())
+    if (flags.out && (target.exact() || target.weights.output.kind != OutputSpec::Kind::vector))
       fmt::print("  verify      rung-check {} {}\n", *flags.out, *flags.model);
     else if (flags.out)
-      fmt::print("  written to {}; rung-check evaluates integer weights only, rung eval shows the same answer\n", *flags.out);
+      fmt::print("  written to {}; rung-check does not evaluate vectors of float weights, rung eval shows the same answer\n", *flags.out);
     else
       fmt::print("  not written: say --out cert.json\n");
   }

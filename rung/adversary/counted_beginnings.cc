@@ -1,6 +1,6 @@
-// Claim: recurrent-* (docs/theorems.md), at every cut and not only at the theorem's own. The families are those of
-// rung/theory/recurrent_*.cc; docs/certificate_v1.md proves for each that any two members have an ending that separates them.
-// Invariant: floating point chooses the alphabet, integers decide.
+// Claim: recurrent-* (docs/theorems.md), at every cut and not only at the theorem's own. The families are
+// those of rung/theory/recurrent_*.cc; docs/certificate_v1.md proves for each that any two members have an
+// ending that separates them. Invariant: floating point chooses the alphabet, integers decide.
 #include "rung/adversary/counted_beginnings.h"
 
 #include <cmath>
@@ -29,7 +29,8 @@ std::int64_t best_alphabet(std::int64_t most, const Entries& entries) {
   std::int64_t best = 0;
   double bits = 0;
   for (std::int64_t b = 2; b <= most; b += b < kEveryAlphabet ? 1 : b / 64)
-    if (const double now = static_cast<double>(entries(b)) * std::log2(static_cast<double>(b)); now > bits) bits = now, best = b;
+    if (const double now = static_cast<double>(entries(b)) * std::log2(static_cast<double>(b)); now > bits)
+      bits = now, best = b;
   return best;
 }
 
@@ -82,7 +83,9 @@ std::optional<Family> family_of(const Task& task, std::int64_t cut) {
   }
   if (name == "counting") {
     const std::int64_t sigma = of("sigma"), k = of("k");
-    return Family{of("n"), sigma, k == 0 ? Count::binomial(Integer(cut) + sigma - 1, Integer(sigma) - 1) : Count::subsets_or_empty(Integer(sigma) - 1, std::min(cut / k, sigma - 1))};
+    return Family{of("n"), sigma,
+                  k == 0 ? Count::binomial(Integer(cut) + sigma - 1, Integer(sigma) - 1)
+                         : Count::subsets_or_empty(Integer(sigma) - 1, std::min(cut / k, sigma - 1))};
   }
   if (name == "istree") {  // every vertex that is no centre hangs on one of them, by one edge
     const std::int64_t n = of("n"), centres = n - (cut + 1) / 2;

@@ -1,7 +1,8 @@
-// Claim: one-full-layer-late, one-full-layer-early, full-alone-* (docs/theorems.md; rung/theory/one_full_layer.h has the first two).
-// Alone: the answer token queries with its own token, so a part of the prompt reaches it through partial sums of M_part bits;
-// where the part has more contents that some common rest separates, two of them end alike.
-// Invariant: the search for (T, x_0, y) is in floating point, every verdict on integers.
+// Claim: one-full-layer-late, one-full-layer-early, full-alone-* (docs/theorems.md;
+// rung/theory/one_full_layer.h has the first two). Alone: the answer token queries with its own token, so a
+// part of the prompt reaches it through partial sums of M_part bits; where the part has more contents that
+// some common rest separates, two of them end alike. Invariant: the search for (T, x_0, y) is in floating
+// point, every verdict on integers.
 #include "rung/adversary/forced_proof.h"
 
 #include <algorithm>
@@ -24,7 +25,9 @@ int ceil_lg_of(std::int64_t x) {
 bool is_whole_full_layer(const MixerShape& m) {
   return m.kind == MixerKind::full && !m.window && !m.chunk && m.conv == 0;
 }
-bool is_position_wise(const MixerShape& m) { return m.kind == MixerKind::identity || m.kind == MixerKind::none; }
+bool is_position_wise(const MixerShape& m) {
+  return m.kind == MixerKind::identity || m.kind == MixerKind::none;
+}
 
 std::int64_t partial_sum_bits(const Target& target, std::size_t layer) {
   const MixerShape& full = target.layers[layer].mixer;
@@ -45,8 +48,10 @@ std::optional<std::size_t> one_full_layer(const Target& target, const Other& oth
   std::optional<std::size_t> found;
   for (std::size_t i = 0; i < target.layers.size(); ++i) {
     const MixerShape& m = target.layers[i].mixer;
-    if (!found && is_whole_full_layer(m)) found = i;
-    else if (!other(m)) return std::nullopt;
+    if (!found && is_whole_full_layer(m))
+      found = i;
+    else if (!other(m))
+      return std::nullopt;
   }
   return found;
 }
@@ -54,7 +59,8 @@ std::optional<std::size_t> one_full_layer(const Target& target, const Other& oth
 bool same_outside(const Task& task, const EndAlike& pair, const std::vector<std::int64_t>& part) {
   const auto fields = task.fields();
   for (std::int64_t t = 0; t < pair.first.positions; ++t)
-    if (!std::binary_search(part.begin(), part.end(), t) && prompt_row(pair.first, fields, t) != prompt_row(pair.second, fields, t))
+    if (!std::binary_search(part.begin(), part.end(), t) &&
+        prompt_row(pair.first, fields, t) != prompt_row(pair.second, fields, t))
       return false;
   return true;
 }
@@ -81,11 +87,13 @@ std::optional<OneFullLayerBits> one_full_layer_bits(const Target& target) {
       const MixerShape& m = target.layers[i].mixer;
       if (i == *full) continue;
       early = early || (i < *full && !is_position_wise(m));
-      (i < *full ? before : bits.after) += layer_state_bits(target.weights, m, fmt::format("layers.{}.", i), cut);
+      (i < *full ? before : bits.after) +=
+          layer_state_bits(target.weights, m, fmt::format("layers.{}.", i), cut);
     }
     bits.before = std::max(bits.before, before);
   }
-  if (early && bits.before == 0) return std::nullopt;  // a recurrence without a state: neither theorem is about it
+  if (early && bits.before == 0)
+    return std::nullopt;  // a recurrence without a state: neither theorem is about it
   return bits;
 }
 
@@ -93,7 +101,8 @@ std::optional<FoolingPairClaim::Transcripts> forced_proof(const Target& target) 
   const auto bits = one_full_layer_bits(target);
   if (!bits) return std::nullopt;
   const auto layout = seqcomp_layout(*target.task);
-  const SeqcompProof proof = best_proof(OneFullLayer{bits->partial, bits->before, bits->after}, {layout->domain(0), {layout->branching(1)}});
+  const SeqcompProof proof = best_proof(OneFullLayer{bits->partial, bits->before, bits->after},
+                                        {layout->domain(0), {layout->branching(1)}});
   if (!proof.certified) return std::nullopt;
   const auto number = [](const Integer& v) { return v.convert_to<std::int64_t>(); };
   return FoolingPairClaim::Transcripts{number(proof.T[0]), number(proof.x0), number(proof.y)};
@@ -109,7 +118,8 @@ std::optional<AnsweredPart> answered_part(const Task& task, std::int64_t bits) {
   const auto size = task.size();
   const auto of = [&](const char* what) { return size.at(what).get<std::int64_t>(); };
   const auto outgrows = [&](const Count& contents) { return !bits_suffice(bits, contents); };
-  if (name == "equality" || name == "disjointness") return AnsweredPart{every(1, of("n")), outgrows(Count::power(2, of("n")))};
+  if (name == "equality" || name == "disjointness")
+    return AnsweredPart{every(1, of("n")), outgrows(Count::power(2, of("n")))};
   if (name == "three-sum") {
     const Integer values = three_sum_values(of("M"));
     if (of("n") < 3 || values < 1) return std::nullopt;
@@ -120,7 +130,8 @@ std::optional<AnsweredPart> answered_part(const Task& task, std::int64_t bits) {
     if (n % 2 != 0 || n < 4) return std::nullopt;
     return AnsweredPart{every(2, n - 2), outgrows(Count::power(of("k"), n / 2 - 1))};
   }
-  if (const auto layout = seqcomp_layout(task); layout && layout->levels() == 1 && layout->order() == SeqCompLayout::Order::hard)
+  if (const auto layout = seqcomp_layout(task);
+      layout && layout->levels() == 1 && layout->order() == SeqCompLayout::Order::hard)
     return AnsweredPart{every(1, layout->domain(0)), outgrows(seqcomp_count(layout->domain(0)))};
   return std::nullopt;
 }
@@ -131,12 +142,13 @@ void label_fooling_pair(const Target& target, Certificate& certificate) {
   const Task& task = *target.task;
   if (const auto bits = full_alone_bits(target)) {
     const auto part = answered_part(task, *bits);
-    const bool last = task.name() != "three-sum" || claim->pair.first.token(claim->pair.first.positions - 1) == 0;
+    const bool last =
+        task.name() != "three-sum" || claim->pair.first.token(claim->pair.first.positions - 1) == 0;
     if (part && part->outgrows && last && same_outside(task, claim->pair, part->positions))
       claim->proof = FoolingPairClaim::PartialSums{*bits};
   }
-  if (const auto layout = seqcomp_layout(task);
-      !claim->proof && layout && layout->levels() == 2 && same_outside(task, claim->pair, every(1, layout->domain(1))))
+  if (const auto layout = seqcomp_layout(task); !claim->proof && layout && layout->levels() == 2 &&
+                                                same_outside(task, claim->pair, every(1, layout->domain(1))))
     claim->proof = forced_proof(target);
   if (claim->proof) claim->pair.label = ClaimLabel::forced;
 }

@@ -1,9 +1,11 @@
-// Claim: full-alone-strings, full-alone-dyck, full-alone-three-sum (docs/theorems.md). The answer token of one full layer queries
-// with its own token, so everything that it learns of a part of the prompt is the part's sums (num, den). Two contents with equal
-// sums, completed alike so that their answers differ, end in one activation.
+// Claim: full-alone-strings, full-alone-dyck, full-alone-three-sum (docs/theorems.md). The answer token of
+// one full layer queries with its own token, so everything that it learns of a part of the prompt is the
+// part's sums (num, den). Two contents with equal sums, completed alike so that their answers differ, end in
+// one activation.
 //
-// Search: a birthday on the sums of random contents; the rest of the prompt is written when two have met. Invariant: the
-// answer token is the same in all prompts, and a pair is believed only after both are rerun (certify_fooling_pair).
+// Search: a birthday on the sums of random contents; the rest of the prompt is written when two have met.
+// Invariant: the answer token is the same in all prompts, and a pair is believed only after both are rerun
+// (certify_fooling_pair).
 #include "rung/adversary/partial_sums.h"
 
 #include <algorithm>
@@ -57,7 +59,8 @@ class PartedTask {
   // The part and the answer token; what stands between is of no concern to the part's sums.
   Prompt begun(const Tokens& content) const {
     Prompt prompt{task_->prompt_length(), {Tokens(static_cast<std::size_t>(task_->prompt_length()), 0)}};
-    for (std::size_t i = 0; i < positions_.size(); ++i) prompt.fields[0][static_cast<std::size_t>(positions_[i])] = content[i];
+    for (std::size_t i = 0; i < positions_.size(); ++i)
+      prompt.fields[0][static_cast<std::size_t>(positions_[i])] = content[i];
     prompt.fields[0].back() = last_;
     return prompt;
   }
@@ -66,15 +69,20 @@ class PartedTask {
     std::pair<Prompt, Prompt> pair{begun(first), begun(second)};
     const auto name = task_->name();
     const std::size_t n = positions_.size();
-    const auto put = [&](std::size_t position, std::int64_t token) { pair.first.fields[0][position] = pair.second.fields[0][position] = token; };
+    const auto put = [&](std::size_t position, std::int64_t token) {
+      pair.first.fields[0][position] = pair.second.fields[0][position] = token;
+    };
     if (name == "three-sum") {
-      const auto only = std::find_if(first.begin(), first.end(), [&](std::int64_t v) { return std::find(second.begin(), second.end(), v) == second.end(); });
+      const auto only = std::find_if(first.begin(), first.end(), [&](std::int64_t v) {
+        return std::find(second.begin(), second.end(), v) == second.end();
+      });
       if (only == first.end()) return std::nullopt;
       put(n, modulus_ - *only);
     } else if (name == "dyck") {
       for (std::size_t i = 0; i < n; ++i) put(2 * i + 1, types_ + first[i]);
     } else {
-      const std::size_t differ = static_cast<std::size_t>(std::mismatch(first.begin(), first.end(), second.begin()).first - first.begin());
+      const std::size_t differ = static_cast<std::size_t>(
+          std::mismatch(first.begin(), first.end(), second.begin()).first - first.begin());
       put(n, 2);
       for (std::size_t i = 0; i < n; ++i) put(n + 1 + i, name == "equality" ? first[i] : i == differ ? 1 : 0);
     }
@@ -90,19 +98,27 @@ class PartedTask {
 
 Fitness fitness(const Target& target) {
   const auto bits = full_alone_bits(target);
-  if (!bits || !FullLayerView::make(target)) return {false, "not one whole full layer, alone among position-wise ones", 0};
-  if (!PartedTask::make(*target.task)) return {false, "no part of the prompt that must pass through one token's sums", 0};
-  // Activations are a function of the sums, so a birthday on them ends no later; equal sums say more, and are looked for first.
+  if (!bits || !FullLayerView::make(target))
+    return {false, "not one whole full layer, alone among position-wise ones", 0};
+  if (!PartedTask::make(*target.task))
+    return {false, "no part of the prompt that must pass through one token's sums", 0};
+  // Activations are a function of the sums, so a birthday on them ends no later; equal sums say more, and are
+  // looked for first.
   const auto& d = target.weights.architecture.dimensions;
-  const std::int64_t activation = d.width * stored_number(target.weights, d.norm == Norm::rms ? "norm.bits" : "stream.bits", d.precision.bits);
-  return {true, fmt::format("partial sums of {} bits", *bits), static_cast<double>(std::min(*bits, activation)) / 2};
+  const std::int64_t activation =
+      d.width *
+      stored_number(target.weights, d.norm == Norm::rms ? "norm.bits" : "stream.bits", d.precision.bits);
+  return {true, fmt::format("partial sums of {} bits", *bits),
+          static_cast<double>(std::min(*bits, activation)) / 2};
 }
 
 Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
   AttackOutcome outcome{.method = "partial-sums", .nominal_bits = *full_alone_bits(target)};
   const auto view = *FullLayerView::make(target);
   const auto parted = *PartedTask::make(*target.task);
-  const auto query = view.query(view.inputs(parted.begun(parted.content(options.seed, 0)), target.length() - 1, target.length()).front());
+  const auto query = view.query(
+      view.inputs(parted.begun(parted.content(options.seed, 0)), target.length() - 1, target.length())
+          .front());
   Birthday birthday;
   birthday.stage = "birthday on partial sums";
   birthday.expected_evaluations = std::exp2(std::min(static_cast<double>(outcome.nominal_bits) / 2, 62.0));
@@ -129,7 +145,8 @@ Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
 }  // namespace
 
 AttackMethod partial_sums_method() {
-  return {"partial-sums", "two contents of a part of the prompt with equal sums in one full layer", &fitness, &run};
+  return {"partial-sums", "two contents of a part of the prompt with equal sums in one full layer", &fitness,
+          &run};
 }
 
 }  // namespace rung

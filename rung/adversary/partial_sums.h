@@ -1,5 +1,5 @@
-// Two contents of a part of the prompt that add the same to the answer token's softmax sums, for one full layer alone
-// (partial_sums.cc).
+// Two contents of a part of the prompt that add the same to the answer token's softmax sums, for one full
+// layer alone (partial_sums.cc).
 #pragma once
 
 #include "rung/adversary/attack.h"

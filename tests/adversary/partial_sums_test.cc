@@ -11,14 +11,23 @@ const char* const kOneLayer = "full(heads=1,dim=1)";
 
 TEST(partial_sums, need_one_whole_full_layer_alone) {
   const auto equality = task_of("equality", {{"n", 8}});
-  for (const char* architecture : {"linear(heads=1,dim=1)", "full(heads=1,dim=1)*2", "full(heads=1,dim=1,window=4)", "full(heads=1,dim=1)+linear(heads=1,dim=1)"})
-    EXPECT_FALSE(attack(random_target({.architecture = architecture, .width = 2}, equality), "partial-sums", {})) << architecture;
-  EXPECT_FALSE(attack(random_target({.architecture = kOneLayer, .width = 2}, task_of("eva", {{"n", 8}})), "partial-sums", {}));
+  for (const char* architecture :
+       {"linear(heads=1,dim=1)", "full(heads=1,dim=1)*2", "full(heads=1,dim=1,window=4)",
+        "full(heads=1,dim=1)+linear(heads=1,dim=1)"})
+    EXPECT_FALSE(
+        attack(random_target({.architecture = architecture, .width = 2}, equality), "partial-sums", {}))
+        << architecture;
+  EXPECT_FALSE(attack(random_target({.architecture = kOneLayer, .width = 2}, task_of("eva", {{"n", 8}})),
+                      "partial-sums", {}));
 }
 
 TEST(partial_sums, meet_in_the_part_alone) {
-  for (const auto& [name, sizes] : std::vector<std::pair<std::string, TaskSizes>>{
-           {"equality", {{"n", 20}}}, {"disjointness", {{"n", 20}}}, {"three-sum", {{"n", 12}}}, {"dyck", {{"n", 40}, {"k", 3}}}, {"dyck", {{"n", 40}, {"depth", 1}}}}) {
+  for (const auto& [name, sizes] :
+       std::vector<std::pair<std::string, TaskSizes>>{{"equality", {{"n", 20}}},
+                                                      {"disjointness", {{"n", 20}}},
+                                                      {"three-sum", {{"n", 12}}},
+                                                      {"dyck", {{"n", 40}, {"k", 3}}},
+                                                      {"dyck", {{"n", 40}, {"depth", 1}}}}) {
     SCOPED_TRACE(name);
     const auto task = task_of(name, sizes);
     const auto target = random_target({.architecture = kOneLayer, .width = 2, .precision = 3}, task);
@@ -28,7 +37,9 @@ TEST(partial_sums, meet_in_the_part_alone) {
     const auto& pair = std::get<FoolingPairClaim>(outcome->certificate->claim).pair;
     const auto part = answered_part(*task, 0)->positions;
     for (std::int64_t t = 0; t < task->prompt_length(); ++t)
-      EXPECT_TRUE(std::binary_search(part.begin(), part.end(), t) || pair.first.token(t) == pair.second.token(t)) << t;
+      EXPECT_TRUE(std::binary_search(part.begin(), part.end(), t) ||
+                  pair.first.token(t) == pair.second.token(t))
+          << t;
   }
 }
 

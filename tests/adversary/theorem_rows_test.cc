@@ -1,6 +1,7 @@
-// Every theorem that says of concrete models that they fail, with an attack on such a model. Where rung bound certifies some
-// size below 10,000 tokens, the attack is at the smallest one (of the row's shape) and its certificate is labelled `forced`;
-// else it is on a toy, and labelled `found`. Which of the two holds is asked of rung bound, row by row.
+// Every theorem that says of concrete models that they fail, with an attack on such a model. Where rung bound
+// certifies some size below 10,000 tokens, the attack is at the smallest one (of the row's shape) and its
+// certificate is labelled `forced`; else it is on a toy, and labelled `found`. Which of the two holds is
+// asked of rung bound, row by row.
 #include <bit>
 #include <cstdlib>
 #include <fstream>
@@ -74,18 +75,23 @@ const std::vector<TheoremRow>& rows() {
 }
 
 Target model_of(const TheoremRow& row, const TaskSizes& sizes) {
-  return random_target({.architecture = row.architecture, .width = row.width, .precision = row.precision, .position = row.position},
+  return random_target({.architecture = row.architecture,
+                        .width = row.width,
+                        .precision = row.precision,
+                        .position = row.position},
                        task_of(row.task, sizes, row.options));
 }
 
-// The bits of a numerator of the model's full layers over `tokens` tokens: rung bound is asked about sums as wide as the file's.
+// The bits of a numerator of the model's full layers over `tokens` tokens: rung bound is asked about sums as
+// wide as the file's.
 std::optional<std::int64_t> accumulator_of(const Weights& weights, std::int64_t tokens) {
   std::int64_t largest = 0;
   for (const auto& [name, tensor] : weights.tensors)
     if (name.ends_with("score.table"))
       for (std::int64_t i = 0; i < tensor.size(); ++i) largest = std::max(largest, tensor.integer(i));
   if (largest == 0) return std::nullopt;
-  return std::bit_width(static_cast<std::uint64_t>(largest)) + weights.architecture.dimensions.precision.bits +
+  return std::bit_width(static_cast<std::uint64_t>(largest)) +
+         weights.architecture.dimensions.precision.bits +
          std::bit_width(static_cast<std::uint64_t>(tokens - 1)) + 1;
 }
 
@@ -96,14 +102,15 @@ bool bites(const TheoremRow& row, const TaskSizes& sizes) {
                             accumulator_of(target.weights, target.length())) == "impossible";
 }
 
-// Whether the theorem bites at some size of at most kLongest tokens; alphabets, dimensions and the number of functions are
-// the row's, lengths are not.
+// Whether the theorem bites at some size of at most kLongest tokens; alphabets, dimensions and the number of
+// functions are the row's, lengths are not.
 bool certified_below_the_limit(const TheoremRow& row) {
   TaskSizes open = row.sizes;
   for (const char* length : {"n", "m", "n1", "n2"}) open.erase(length);
   Weights weights = model_of(row, row.sizes).weights;
   weights.architecture.dimensions.context = kLongest;
-  return outcome_of_theorem(row.id, weights.architecture, row.task, open, kLongest, accumulator_of(weights, kLongest)) == "impossible";
+  return outcome_of_theorem(row.id, weights.architecture, row.task, open, kLongest,
+                            accumulator_of(weights, kLongest)) == "impossible";
 }
 
 // The smallest size at which the theorem bites, everything but n (or m) as the row has it.
@@ -123,7 +130,8 @@ class theorem_row : public testing::TestWithParam<TheoremRow> {};
 TEST_P(theorem_row, has_an_attack_with_a_certificate) {
   const TheoremRow& row = GetParam();
   const bool certified = certified_below_the_limit(row);
-  ASSERT_EQ(bites(row, row.sizes), certified) << "rung bound certifies a size below the limit: that is where to attack";
+  ASSERT_EQ(bites(row, row.sizes), certified)
+      << "rung bound certifies a size below the limit: that is where to attack";
   const TaskSizes sizes = certified ? smallest(row) : row.sizes;
   auto target = model_of(row, sizes);
   ASSERT_LE(target.length(), kLongest);

@@ -24,8 +24,9 @@ Target target_of(const Weights& weights, std::shared_ptr<const Task> task) {
 // The certificate of the first model with a pair; `mark` labels it `forced` and may look at the target.
 using Search = std::function<std::optional<Certificate>(const Target&)>;
 using Mark = std::function<void(const Target&, Claim&)>;
-Issued first_pair(const std::string& name, const std::function<Weights(std::uint64_t seed)>& model, const std::shared_ptr<const Task>& task, ClaimLabel expected,
-                  const Search& search, const Mark& mark) {
+Issued first_pair(const std::string& name, const std::function<Weights(std::uint64_t seed)>& model,
+                  const std::shared_ptr<const Task>& task, ClaimLabel expected, const Search& search,
+                  const Mark& mark) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const Weights weights = model(seed);
     const Target target = target_of(weights, task);
@@ -51,7 +52,8 @@ Search by_method(const std::string& method) {
   };
 }
 
-ForcedCase forced_case(const std::string& name, const std::function<Issued(const std::string& name, bool bites)>& make) {
+ForcedCase forced_case(const std::string& name,
+                       const std::function<Issued(const std::string& name, bool bites)>& make) {
   return {make(name, true), make(name + "-below", false)};
 }
 
@@ -68,13 +70,16 @@ ForcedCase collision(const CollisionCase& c) {
     const auto task = task_of(c.task, bites ? c.bites : c.below, c.options);
     const std::int64_t cut = *widest_cut(*task);
     return first_pair(
-        name, [&](std::uint64_t seed) { return random_model(kOneNumber, *task, 3, c.precision, seed); }, task, bites ? ClaimLabel::forced : ClaimLabel::found,
+        name, [&](std::uint64_t seed) { return random_model(kOneNumber, *task, 3, c.precision, seed); }, task,
+        bites ? ClaimLabel::forced : ClaimLabel::found,
         [&](const Target& target) {
           AttackOutcome outcome;
           RUNG_REQUIRE(collide_states(target, cut, {.seconds = 20}, outcome).ok(), "{}", name);
           return outcome.certificate;
         },
-        [&](const Target&, Claim& claim) { std::get<CollisionClaim>(claim).alphabet = forcing_alphabet(*task, cut, 0); });
+        [&](const Target&, Claim& claim) {
+          std::get<CollisionClaim>(claim).alphabet = forcing_alphabet(*task, cut, 0);
+        });
   });
 }
 
@@ -101,13 +106,17 @@ ForcedCase alone(const std::string& task_name, const TaskSizes& sizes, const std
   return forced_case("forced-alone-" + task_name, [&](const std::string& name, bool bites) {
     const auto task = task_at(bites ? smallest : smallest - step);
     return first_pair(
-        name, [&](std::uint64_t seed) { return model(*task, seed); }, task, bites ? ClaimLabel::forced : ClaimLabel::found, by_method(method),
-        [](const Target& target, Claim& claim) { std::get<FoolingPairClaim>(claim).proof = FoolingPairClaim::PartialSums{*full_alone_bits(target)}; });
+        name, [&](std::uint64_t seed) { return model(*task, seed); }, task,
+        bites ? ClaimLabel::forced : ClaimLabel::found, by_method(method),
+        [](const Target& target, Claim& claim) {
+          std::get<FoolingPairClaim>(claim).proof = FoolingPairClaim::PartialSums{*full_alone_bits(target)};
+        });
   });
 }
 
 // 2-SeqComp; `proof` is the one of the smallest m that has any.
-ForcedCase transcripts(const std::string& case_name, const std::string& line, std::int64_t n1, std::int64_t enough) {
+ForcedCase transcripts(const std::string& case_name, const std::string& line, std::int64_t n1,
+                       std::int64_t enough) {
   const auto task_at = [&](std::int64_t m) { return task_of("seqcomp", {{"L", 2}, {"m", m}, {"n1", n1}}); };
   const auto model = [&](const Task& task, std::uint64_t seed) {
     Weights weights = random_model(line, task, 2, 2, seed);
@@ -126,7 +135,8 @@ ForcedCase transcripts(const std::string& case_name, const std::string& line, st
   return forced_case(case_name, [&](const std::string& name, bool bites) {
     const auto task = task_at(bites ? smallest : smallest - 1);
     return first_pair(
-        name, [&](std::uint64_t seed) { return model(*task, seed); }, task, bites ? ClaimLabel::forced : ClaimLabel::found, by_method("flip"),
+        name, [&](std::uint64_t seed) { return model(*task, seed); }, task,
+        bites ? ClaimLabel::forced : ClaimLabel::found, by_method("flip"),
         [&](const Target&, Claim& claim) {
           auto fitting = *proof;
           while (fitting.T * fitting.x0 > task->size().at("m").get<std::int64_t>()) --fitting.T;
@@ -136,19 +146,23 @@ ForcedCase transcripts(const std::string& case_name, const std::string& line, st
 }
 
 // `skipped`: models that are known to select every block with a pair.
-ForcedCase messages(const std::string& case_name, PositionCode position, std::int64_t bites_at, std::int64_t below_at, std::uint64_t skipped) {
+ForcedCase messages(const std::string& case_name, PositionCode position, std::int64_t bites_at,
+                    std::int64_t below_at, std::uint64_t skipped) {
   return forced_case(case_name, [&](const std::string& name, bool bites) {
     const auto task = task_of("two-sum", {{"n", 4}, {"M", bites ? bites_at : below_at}});
     const auto model = [&](std::uint64_t seed) {
-      Weights weights = random_model("sparse(B=2,k=1,heads=1,dim=1,vdim=1)", *task, 3, 4, skipped + seed, position);
-      for (const char* map : {"compress_k", "compress_v"}) weights.tensors[std::string("layers.0.") + map + ".bits"] = integer_scalar(2);
+      Weights weights =
+          random_model("sparse(B=2,k=1,heads=1,dim=1,vdim=1)", *task, 3, 4, skipped + seed, position);
+      for (const char* map : {"compress_k", "compress_v"})
+        weights.tensors[std::string("layers.0.") + map + ".bits"] = integer_scalar(2);
       return weights;
     };
-    return first_pair(name, model, task, bites ? ClaimLabel::forced : ClaimLabel::found, by_method("sparse-blocks"), [&](const Target& target, Claim& claim) {
-      auto& pair = std::get<SparsePairClaim>(claim);
-      pair.message_bits = SparseView::make(target)->message_bits();
-      if (position != PositionCode::none) pair.values = 6;  // 1 + 6 + 15 > 2^4
-    });
+    return first_pair(name, model, task, bites ? ClaimLabel::forced : ClaimLabel::found,
+                      by_method("sparse-blocks"), [&](const Target& target, Claim& claim) {
+                        auto& pair = std::get<SparsePairClaim>(claim);
+                        pair.message_bits = SparseView::make(target)->message_bits();
+                        if (position != PositionCode::none) pair.values = 6;  // 1 + 6 + 15 > 2^4
+                      });
   });
 }
 
@@ -158,6 +172,7 @@ const std::vector<ForcedCase>& forced_cases() {
   static const std::vector<ForcedCase> all = [] {
     std::vector<ForcedCase> cases;
     const std::map<std::string, std::string> last{{"read", "last"}};
+    // clang-format off
     for (const auto& c : std::vector<CollisionCase>{
              {"forced-eva", "eva", 3, {{"n", 3}}, {{"n", 2}}},                                                        // 27 > 8 >= 4
              {"forced-index", "index", 3, {{"n", 4}, {"sigma", 2}}, {{"n", 3}, {"sigma", 2}}},                        // 16 > 8 >= 8
@@ -178,13 +193,15 @@ const std::vector<ForcedCase>& forced_cases() {
              {"forced-sparse-average", "sparse-average", 2, {{"n", 4}, {"q", 1}, {"d", 1}, {"f", 0}}, {{"n", 3}, {"q", 1}, {"d", 1}, {"f", 0}}, last},  // 8, 4
          })
       cases.push_back(collision(c));
+    // clang-format on
     cases.push_back(alone("equality", {}, "partial-sums"));
     cases.push_back(alone("disjointness", {}, "partial-sums"));
     cases.push_back(alone("three-sum", {}, "partial-sums"));
     cases.push_back(alone("dyck", {{"k", 2}}, "partial-sums"));
     cases.push_back(alone("seqcomp", {{"L", 1}}, "additive"));
-    cases.push_back(messages("forced-sparse", PositionCode::none, 7, 6, 3));              // C(7,2) = 21 > 16 >= 15
-    cases.push_back(messages("forced-sparse-positions", PositionCode::table, 11, 10, 0));  // 2·6 > 11, 2·5 = 10
+    cases.push_back(messages("forced-sparse", PositionCode::none, 7, 6, 3));  // C(7,2) = 21 > 16 >= 15
+    cases.push_back(
+        messages("forced-sparse-positions", PositionCode::table, 11, 10, 0));  // 2·6 > 11, 2·5 = 10
     cases.push_back(transcripts("forced-late", "full(heads=1,dim=1)+" + kOneNumber, 4, 8));
     cases.push_back(transcripts("forced-early", kOneNumber + "+full(heads=1,dim=1)", 1, 234));
     return cases;

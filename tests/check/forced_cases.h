@@ -1,5 +1,5 @@
-// For every counting behind the word `forced` the smallest certificate of its kind, and its twin: one step smaller, where the
-// count does not reach, with a pair that is as true and the same words.
+// For every counting behind the word `forced` the smallest certificate of its kind, and its twin: one step
+// smaller, where the count does not reach, with a pair that is as true and the same words.
 #pragma once
 
 #include "tests/check/brute_force.h"

@@ -1,5 +1,5 @@
-// The word `forced`: it stands where the count reaches, and not one step below; the checker counts as the adversary does; and
-// the beginnings that are counted are told apart by the tasks themselves.
+// The word `forced`: it stands where the count reaches, and not one step below; the checker counts as the
+// adversary does; and the beginnings that are counted are told apart by the tasks themselves.
 #include "check/forced.h"
 
 #include <gtest/gtest.h>
@@ -19,8 +19,10 @@ constexpr std::uint64_t kWork = 1'000'000'000;
 TEST(forced, is_rejected_one_step_below_where_the_count_reaches) {
   for (const auto& [bites, below] : forced_cases()) {
     std::string reason;
-    EXPECT_EQ(verdict_of(below.certificate, below.model, &reason, kWork), CheckVerdict::rejected) << below.name;
-    const bool counted = reason.find("nothing is forced") != std::string::npos || reason.find("no value need be undetermined") != std::string::npos;
+    EXPECT_EQ(verdict_of(below.certificate, below.model, &reason, kWork), CheckVerdict::rejected)
+        << below.name;
+    const bool counted = reason.find("nothing is forced") != std::string::npos ||
+                         reason.find("no value need be undetermined") != std::string::npos;
     EXPECT_TRUE(counted) << below.name << ": " << reason;
   }
 }
@@ -28,7 +30,8 @@ TEST(forced, is_rejected_one_step_below_where_the_count_reaches) {
 TEST(forced, is_verified_where_the_count_reaches) {
   for (const auto& [bites, below] : forced_cases()) {
     std::string reason;
-    EXPECT_EQ(verdict_of(bites.certificate, bites.model, &reason, kWork), CheckVerdict::verified) << bites.name << ": " << reason;
+    EXPECT_EQ(verdict_of(bites.certificate, bites.model, &reason, kWork), CheckVerdict::verified)
+        << bites.name << ": " << reason;
   }
 }
 
@@ -38,6 +41,7 @@ struct SmallTask {
   std::map<std::string, std::string> options = {};
 };
 
+// clang-format off
 std::vector<SmallTask> small_tasks() {
   return {{"eva", {{"n", 3}}}, {"eva", {{"n", 4}}}, {"index", {{"n", 5}, {"sigma", 2}}}, {"index", {{"n", 3}, {"sigma", 4}}},
           {"retrieval", {{"n", 2}, {"D", 1}, {"sigma", 3}}}, {"mqar", {{"n", 2}, {"M", 3}, {"sigma", 2}, {"queries", 1}}}, {"mqar", {{"n", 2}, {"M", 1}, {"sigma", 3}, {"queries", 1}}},
@@ -52,6 +56,8 @@ std::vector<SmallTask> small_tasks() {
           {"counting", {{"n", 4}, {"sigma", 4}, {"k", 1}}}, {"counting", {{"n", 5}, {"sigma", 3}, {"k", 2}}}, {"istree", {{"n", 3}}}, {"istree", {{"n", 4}}}, {"istree", {{"n", 5}}},
           {"sparse-average", {{"n", 3}, {"q", 1}, {"d", 1}, {"f", 0}}, {{"read", "last"}}}, {"sparse-average", {{"n", 3}, {"q", 1}, {"d", 2}, {"f", 0}}, {{"read", "last"}}}};
 }
+
+// clang-format on
 
 std::unique_ptr<rung_check::Task> checkers(const Task& task, rung_check::Budget& budget) {
   const auto size = task.size();
@@ -85,7 +91,8 @@ TEST(forced, beginnings_are_never_more_than_the_task_tells_apart) {
         for (std::int64_t bits = 0; bits < 20; ++bits) {
           const bool counted = family->exceed(cut.position, bits);
           EXPECT_TRUE(!counted || cut.classes > std::int64_t{1} << bits)
-              << name << " n=" << sizes.begin()->second << " alphabet " << alphabet << " cut " << cut.position << ": " << family->shown(cut.position) << ", " << cut.classes << " classes";
+              << name << " n=" << sizes.begin()->second << " alphabet " << alphabet << " cut " << cut.position
+              << ": " << family->shown(cut.position) << ", " << cut.classes << " classes";
           ++compared;
           tight += counted ? 1 : 0;
         }
@@ -96,8 +103,8 @@ TEST(forced, beginnings_are_never_more_than_the_task_tells_apart) {
   EXPECT_GT(tight, 200u);
 }
 
-// nearest cannot be enumerated. Its beginnings: a corner of the cube and a label at every pair, the last corner again where there
-// are more pairs; the ending asks for one of the first corners.
+// nearest cannot be enumerated. Its beginnings: a corner of the cube and a label at every pair, the last
+// corner again where there are more pairs; the ending asks for one of the first corners.
 TEST(forced, corners_of_the_cube_are_points_whose_labels_are_told_apart) {
   for (const std::int64_t d : {1, 2, 3, 4})
     for (const std::int64_t f : {2, 3, 8, 12})
@@ -109,17 +116,21 @@ TEST(forced, corners_of_the_cube_are_points_whose_labels_are_told_apart) {
         const auto entries = [&] {  // 3^entries beginnings of all pairs, found from the count alone
           std::int64_t most = 0;
           for (std::int64_t e = 1; e <= n; ++e)
-            if (family.exceed(2 * n, static_cast<std::int64_t>(std::floor(static_cast<double>(e) * std::log2(3.0))))) most = e;
+            if (family.exceed(2 * n,
+                              static_cast<std::int64_t>(std::floor(static_cast<double>(e) * std::log2(3.0)))))
+              most = e;
           return most;
         }();
         const std::int64_t corners = std::int64_t{1} << d;
         EXPECT_EQ(entries, n > corners ? corners - 1 : n) << "d=" << d << " n=" << n;
-        const auto side = static_cast<std::int64_t>(std::lround(std::ldexp(1.0, static_cast<int>(f)) / std::sqrt(static_cast<double>(d))));
+        const auto side = static_cast<std::int64_t>(
+            std::lround(std::ldexp(1.0, static_cast<int>(f)) / std::sqrt(static_cast<double>(d))));
         Random random(1, static_cast<std::uint64_t>(n));
         Prompt prompt{2 * n + 1, {{}, {}}};
         std::vector<std::int64_t> labels;
         const auto put = [&](std::int64_t corner, std::int64_t label) {
-          for (std::int64_t i = 0; i < d; ++i) prompt.fields[0].push_back(corner < 0 ? 0 : (corner >> i & 1) ? side : -side);
+          for (std::int64_t i = 0; i < d; ++i)
+            prompt.fields[0].push_back(corner < 0 ? 0 : (corner >> i & 1) ? side : -side);
           prompt.fields[1].push_back(label);
         };
         for (std::int64_t i = 0; i < n; ++i) {
@@ -130,7 +141,8 @@ TEST(forced, corners_of_the_cube_are_points_whose_labels_are_told_apart) {
         for (std::int64_t asked = 0; asked < entries; ++asked) {
           put(asked, 3);
           ASSERT_TRUE(task->validate(prompt)) << task->validate(prompt).error().message;
-          EXPECT_EQ(task->answer(prompt), (std::vector<std::int64_t>{labels[static_cast<std::size_t>(asked)]}));
+          EXPECT_EQ(task->answer(prompt),
+                    (std::vector<std::int64_t>{labels[static_cast<std::size_t>(asked)]}));
           EXPECT_NO_THROW(own->check({prompt.positions, prompt.fields}));
           prompt.fields[0].resize(static_cast<std::size_t>(2 * n * d));
           prompt.fields[1].pop_back();
@@ -153,10 +165,12 @@ TEST(forced, is_counted_alike_by_adversary_and_checker) {
           } catch (const rung_check::Rejected&) {
           }
         const auto alphabet = forcing_alphabet(*task, cut, bits);
-        EXPECT_EQ(alphabet.has_value(), some) << name << " n=" << sizes.begin()->second << " cut " << cut << " bits " << bits;
+        EXPECT_EQ(alphabet.has_value(), some)
+            << name << " n=" << sizes.begin()->second << " cut " << cut << " bits " << bits;
         if (!alphabet) continue;
         ++forced;
-        EXPECT_TRUE(rung_check::Beginnings(*own, *alphabet).exceed(cut, bits)) << name << " cut " << cut << " bits " << bits;
+        EXPECT_TRUE(rung_check::Beginnings(*own, *alphabet).exceed(cut, bits))
+            << name << " cut " << cut << " bits " << bits;
       }
   }
   EXPECT_GT(forced, 200u);

@@ -1,5 +1,5 @@
-// Real files in the checker: its intervals hold what the machine computes in doubles, for every mixer; wrong answers of float
-// models are verified, and a decision that rounding could change is not.
+// Real files in the checker: its intervals hold what the machine computes in doubles, for every mixer; wrong
+// answers of float models are verified, and a decision that rounding could change is not.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -17,7 +17,8 @@ namespace rung {
 namespace {
 
 constexpr std::int64_t kPositions = 13, kVocabulary = 7;
-constexpr double kClose = 1e-9;  // wider than the doubles' errors here, far narrower than any other meaning of a line of the page
+constexpr double kClose =
+    1e-9;  // wider than the doubles' errors here, far narrower than any other meaning of a line of the page
 
 Dimensions small_dimensions(MlpActivation activation = MlpActivation::gelu) {
   Dimensions dimensions;
@@ -36,16 +37,21 @@ Dimensions small_dimensions(MlpActivation activation = MlpActivation::gelu) {
 
 Prompt random_prompt(Random& random) {
   Prompt prompt{kPositions, {{}}};
-  for (std::int64_t t = 0; t < kPositions; ++t) prompt.fields[0].push_back(static_cast<std::int64_t>(random.below(kVocabulary)));
+  for (std::int64_t t = 0; t < kPositions; ++t)
+    prompt.fields[0].push_back(static_cast<std::int64_t>(random.below(kVocabulary)));
   return prompt;
 }
 
 class RealFile : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Lines, RealFile,
-                         testing::Values("full", "full(window=3,conv=2)", "full(chunk=4)", "topk(k=3)", "sparse(B=4,k=2)", "sparse(B=4,k=2,window=3)", "linear",
-                                         "linear(feature=exp)", "linear(feature=taylor2)", "linear(feature=relu,normalised=no,conv=2)", "mamba(conv=3)", "mamba2(conv=2)",
-                                         "delta", "gdelta+full", "loglinear(base=linear)", "loglinear(base=mamba2)", "loglinear(base=gdelta)", "rnn", "rnn(cell=relu)",
-                                         "gru", "conv(width=3)", "identity+full", "heads(full:1,gdelta:1)+none"));
+                         testing::Values("full", "full(window=3,conv=2)", "full(chunk=4)", "topk(k=3)",
+                                         "sparse(B=4,k=2)", "sparse(B=4,k=2,window=3)", "linear",
+                                         "linear(feature=exp)", "linear(feature=taylor2)",
+                                         "linear(feature=relu,normalised=no,conv=2)", "mamba(conv=3)",
+                                         "mamba2(conv=2)", "delta", "gdelta+full", "loglinear(base=linear)",
+                                         "loglinear(base=mamba2)", "loglinear(base=gdelta)", "rnn",
+                                         "rnn(cell=relu)", "gru", "conv(width=3)", "identity+full",
+                                         "heads(full:1,gdelta:1)+none"));
 
 TEST_P(RealFile, is_enclosed_where_the_machine_computes_it) {
   Random random(5);
@@ -69,7 +75,8 @@ TEST_P(RealFile, is_enclosed_where_the_machine_computes_it) {
         EXPECT_LT(expected[c], z[c].high + kClose) << wanted[i] << " " << c;
       }
       double margin = 1;
-      EXPECT_EQ(model.answer({prompt.positions, prompt.fields}, wanted[i], margin), (*readouts)[i].answer.front());
+      EXPECT_EQ(model.answer({prompt.positions, prompt.fields}, wanted[i], margin),
+                (*readouts)[i].answer.front());
     }
   }
 }
@@ -131,10 +138,15 @@ TEST(real_file, is_too_close_to_call_where_two_logits_are_equal) {
   dimensions.vocabulary = task->fields()[0].size;
   Weights weights = random_real_weights({"full", dimensions});
   auto& table = weights.tensors.at("out.table");
-  table = real_tensor(table.shape, std::vector<double>(static_cast<std::size_t>(table.size()), 0.1), DType::f64);
+  table =
+      real_tensor(table.shape, std::vector<double>(static_cast<std::size_t>(table.size()), 0.1), DType::f64);
   const std::string model = model_bytes(weights);
   const Prompt prompt = task->generate(Variant::uniform, 1, 0).prompt;
-  const Certificate certificate{sha256(model), certified_task(*task), WrongAnswerClaim{prompt, kPositions - 1, {task->answer(prompt)[0] == 0 ? 1 : 0}, task->answer(prompt)}, {}};
+  const Certificate certificate{
+      sha256(model),
+      certified_task(*task),
+      WrongAnswerClaim{prompt, kPositions - 1, {task->answer(prompt)[0] == 0 ? 1 : 0}, task->answer(prompt)},
+      {}};
   std::string reason;
   EXPECT_EQ(verdict_of(certificate_text(certificate), model, &reason), CheckVerdict::rejected);
   EXPECT_NE(reason.find("too close to call"), std::string::npos) << reason;
@@ -166,16 +178,24 @@ TEST(real_file, is_refused_where_it_is_damaged) {
 
 TEST(interval, encloses_what_a_wider_type_computes) {
   Random random(1);
-  const auto within = [](const rung_check::Real& interval, long double value) { return interval.low <= value && value <= interval.high; };
+  const auto within = [](const rung_check::Real& interval, long double value) {
+    return interval.low <= value && value <= interval.high;
+  };
   for (int i = 0; i < 20'000; ++i) {
-    const double a = (random.unit() - 0.5) * std::ldexp(1.0, static_cast<int>(random.below(40)) - 20), b = (random.unit() - 0.5) * std::ldexp(1.0, static_cast<int>(random.below(12)) - 6);
+    const double a = (random.unit() - 0.5) * std::ldexp(1.0, static_cast<int>(random.below(40)) - 20),
+                 b = (random.unit() - 0.5) * std::ldexp(1.0, static_cast<int>(random.below(12)) - 6);
     const long double x = a, y = b;
     using namespace rung_check;
-    EXPECT_TRUE(within(Real(a) + Real(b), x + y) && within(Real(a) - Real(b), x - y) && within(Real(a) * Real(b), x * y) && within(Real(a) / Real(b), x / y));
+    EXPECT_TRUE(within(Real(a) + Real(b), x + y) && within(Real(a) - Real(b), x - y) &&
+                within(Real(a) * Real(b), x * y) && within(Real(a) / Real(b), x / y));
     EXPECT_TRUE(within(square_root(square(Real(a))), std::abs(x)));
-    EXPECT_TRUE(within(exponential(Real(b)), std::exp(y)) && within(sigmoid(Real(b)), 1 / (1 + std::exp(-y))) && within(softplus(Real(b)), std::log1p(std::exp(y))));
-    EXPECT_TRUE(within(hyperbolic_tangent(Real(b)), std::tanh(y)) && within(error_function(Real(b)), std::erf(y)));
-    EXPECT_TRUE(within(RealFunction{"gelu"}(Real(b)), y / 2 * (1 + std::erf(y / std::sqrt(2.0L)))) && within(RealFunction{"silu"}(Real(b)), y / (1 + std::exp(-y))));
+    EXPECT_TRUE(within(exponential(Real(b)), std::exp(y)) &&
+                within(sigmoid(Real(b)), 1 / (1 + std::exp(-y))) &&
+                within(softplus(Real(b)), std::log1p(std::exp(y))));
+    EXPECT_TRUE(within(hyperbolic_tangent(Real(b)), std::tanh(y)) &&
+                within(error_function(Real(b)), std::erf(y)));
+    EXPECT_TRUE(within(RealFunction{"gelu"}(Real(b)), y / 2 * (1 + std::erf(y / std::sqrt(2.0L)))) &&
+                within(RealFunction{"silu"}(Real(b)), y / (1 + std::exp(-y))));
     if (HasFailure()) FAIL() << a << " " << b;
   }
 }
