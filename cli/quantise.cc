@@ -92,8 +92,11 @@ Result<int> run(const Flags& flags) {
 
   CalibrationSet set{{}, task->query_positions()};
   const auto seed = static_cast<std::uint64_t>(flags.seed);
-  for (std::int64_t i = 0; i < flags.count; ++i)
-    set.prompts.push_back(task->generate(variant, seed, static_cast<std::uint64_t>(i)).prompt);
+  for (std::int64_t i = 0; i < flags.count; ++i) {
+    Instance instance = task->generate(variant, seed, static_cast<std::uint64_t>(i));
+    set.prompts.push_back(std::move(instance.prompt));
+    set.answers.push_back(std::move(instance.answer));
+  }
   const auto integers_or_error = [&] {
     Progress progress("models tried", 0);
     options.progress = [&](std::uint64_t done) { progress.at(done); };

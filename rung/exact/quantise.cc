@@ -201,18 +201,21 @@ Result<void> check(const Weights& real, const QuantiseOptions& options) {
 
 // How far integers are from the real model on the calibration prompts. Integer logits have one factor of
 // their own, the least squares fit. `distance` is what refining lowers: for logits the mean of
-// -log(probability of the real model's answer), else the error of the numbers.
+// -log(probability of the right answer), else the error of the numbers.
 struct Likeness {
-  double agreement = 0, logit_error = 0, distance = 0;
+  double agreement = 0, right = 0, logit_error = 0, distance = 0;
 };
-Likeness compare(const Calibration::Reference& real, const Calibration::Reference& integer,
-                 const OutputSpec& output) {
-  std::uint64_t same = 0, all = 0;
+Likeness compare(const Calibration::Reference& real, const std::vector<std::vector<std::int64_t>>& answers,
+                 const Calibration::Reference& integer, const OutputSpec& output) {
+  std::uint64_t same = 0, right = 0, all = 0;
   double cross = 0, own = 0, spread = 0, error = 0;
   for (std::size_t i = 0; i < real.answers.size(); ++i) {
     // Numbers of a vector are told by their error alone.
-    for (std::size_t j = 0; output.kind != OutputSpec::Kind::vector && j < real.answers[i].size(); ++j, ++all)
+    for (std::size_t j = 0; output.kind != OutputSpec::Kind::vector && j < real.answers[i].size();
+         ++j, ++all) {
       same += real.answers[i][j] == integer.answers[i][j];
+      right += answers[i][j] == integer.answers[i][j];
+    }
     for (std::size_t j = 0; j < real.logits[i].size(); ++j) {
       cross += real.logits[i][j] * integer.logits[i][j];
       own += integer.logits[i][j] * integer.logits[i][j];
@@ -233,16 +236,17 @@ Likeness compare(const Calibration::Reference& real, const Calibration::Referenc
       double total = 0;
       for (std::size_t c = 0; c < size; ++c) total += std::exp(factor * (z[c] - top));
       if (output.kind == OutputSpec::Kind::logits)
-        surprise += std::log(total) - factor * (z[real.answers[i][query]] - top);
+        surprise += std::log(total) - factor * (z[answers[i][query]] - top);
     }
   }
   Likeness likeness;
   likeness.agreement = all ? static_cast<double>(same) / static_cast<double>(all) : 0;
+  likeness.right = all ? static_cast<double>(right) / static_cast<double>(all) : 0;
   likeness.logit_error = spread > 0 ? std::sqrt(error / spread) : 0;
   likeness.distance = output.kind == OutputSpec::Kind::logits && all ? surprise / static_cast<double>(all)
                                                                      : likeness.logit_error;
   // A chain of thought has no logits here; its answers are all there is.
-  if (spread == 0) likeness.distance = 1 - likeness.agreement;
+  if (spread == 0) likeness.distance = 1 - likeness.right;
   return likeness;
 }
 
@@ -250,7 +254,7 @@ Likeness compare(const Calibration::Reference& real, const Calibration::Referenc
 struct Candidate {
   Quantised quantised;
   std::set<std::string> chosen;
-  double distance = 0;
+  double right = 0, distance = 0;  // share of right answers on the calibration prompts; what refining lowers
 };
 
 class Search {
@@ -270,16 +274,16 @@ class Search {
         RUNG_TRY(auto candidate, make(one));
         // The file's own fractions stay unless more answers agree without them (they are of another
         // precision).
-        const bool better = !best || candidate.quantised.agreement > best->quantised.agreement ||
-                            (candidate.quantised.agreement == best->quantised.agreement &&
-                             noted.size() == choice.noted.size() && candidate.distance < best->distance);
+        const bool better = !best || candidate.right > best->right ||
+                            (candidate.right == best->right && noted.size() == choice.noted.size() &&
+                             candidate.distance < best->distance);
         if (better) best = std::move(candidate), choice = one;
       }
       again = !noted.empty();
       noted.clear();
     }
     for (int round = 0; round < options_.refine; ++round) {
-      if (best->quantised.agreement == 1 && best->quantised.logit_error < kCloseEnough) break;
+      if (best->right == 1 && best->quantised.logit_error < kCloseEnough) break;
       bool improved = false;
       const auto names = best->chosen;
       for (const auto& name : names)
@@ -321,8 +325,10 @@ class Search {
     RUNG_TRY(const auto answers, read_all(candidate.quantised.weights, set_, nullptr));
     ++evaluations_;
     if (options_.progress) options_.progress(evaluations_);
-    const Likeness likeness = compare(reference_, answers, candidate.quantised.weights.output);
+    const Likeness likeness = compare(reference_, set_.answers.empty() ? reference_.answers : set_.answers,
+                                      answers, candidate.quantised.weights.output);
     candidate.quantised.agreement = likeness.agreement;
+    candidate.right = likeness.right;
     candidate.quantised.logit_error = likeness.logit_error;
     candidate.distance = likeness.distance;
     return candidate;

@@ -30,8 +30,8 @@ struct QuantiseOptions {
       accumulator;  // of linear attention; absent: the file's, or `round` with accumulator_bits
   std::optional<int> weight_bits;  // 2 to 32; absent: default_weight_bits(p)
   // Rounds in which every fraction is tried one higher and one lower on the calibration prompts, and kept
-  // where the answers of the real model become likelier; 0 to 100. Each costs up to two evaluations a
-  // fraction. Nothing is refined where all answers agree and the logits are within kCloseEnough.
+  // where the right answers become likelier; 0 to 100. Each costs up to two evaluations a
+  // fraction. Nothing is refined where all answers are right and the logits are within kCloseEnough.
   int refine = 0;
   std::function<void(std::uint64_t evaluations)> progress = {};  // models evaluated so far
 };

@@ -52,6 +52,8 @@ int best_fraction(const ValueHistogram& seen, int bits, double clip_penalty, boo
 struct CalibrationSet {
   std::vector<Prompt> prompts;        // of one length
   std::vector<std::int64_t> queries;  // where answers are read
+  // The right answers, prompt by prompt, as readouts give them; empty: the real model's are taken for right.
+  std::vector<std::vector<std::int64_t>> answers = {};
 };
 
 // Everything that the machine told while it ran, by name.
