@@ -53,7 +53,7 @@ Command train_command() {
   add("--stop-at", "end a member after two evaluations at this accuracy", &flags->stop, "Optimiser");
   add("--precision", "fp32, tf32 or bf16 (fp32)", &flags->precision, "Numbers");
   add("--qat", "quantisation-aware: round activations to this many bits", &flags->round_bits, "Numbers");
-  add("--qat-after", "steps in floats before rounding starts (0)", &flags->round_after, "Numbers");
+  add("--qat-after", "steps in floats before rounding starts (the first half)", &flags->round_after, "Numbers");
   add("--device", "auto, cpu or cuda (auto)", &flags->device, "Machine");
   add("--workers", "members at once on a CPU (its cores)", &flags->workers, "Machine");
   add("--eval-every", "steps between evaluations (100)", &flags->evaluate_every, "Evaluation");

@@ -33,7 +33,15 @@ DeviceMemory cuda_memory() {
   std::size_t free = 0, total = 0;
   C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
   const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(at::cuda::current_device());
-  return {static_cast<std::int64_t>(free), static_cast<std::int64_t>(total), stats.allocated_bytes[0].peak};
+  return {static_cast<std::int64_t>(free), static_cast<std::int64_t>(total), stats.allocated_bytes[0].current, stats.allocated_bytes[0].peak};
+}
+
+std::int64_t peak_of(const std::function<void()>& body) {
+  const auto device = at::cuda::current_device();
+  const std::int64_t before = c10::cuda::CUDACachingAllocator::getDeviceStats(device).allocated_bytes[0].current;
+  c10::cuda::CUDACachingAllocator::resetPeakStats(device);
+  body();
+  return c10::cuda::CUDACachingAllocator::getDeviceStats(device).allocated_bytes[0].peak - before;
 }
 
 struct RecordedStep::Graph {
@@ -65,6 +73,7 @@ std::string cuda_name() { return ""; }
 void* current_stream() { return nullptr; }
 void synchronise() {}
 DeviceMemory cuda_memory() { return {}; }
+std::int64_t peak_of(const std::function<void()>& body) { return body(), 0; }
 struct RecordedStep::Graph {};
 RecordedStep::RecordedStep(const std::function<void()>& body, int) { body(); }
 void RecordedStep::replay() {}

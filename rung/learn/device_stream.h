@@ -20,9 +20,12 @@ void check_device(int code, const char* kernel);
 
 // Bytes: free and whole memory of the device.
 struct DeviceMemory {
-  std::int64_t free = 0, total = 0, peak = 0;  // peak: most that tensors held at once since the program started
+  std::int64_t free = 0, total = 0;
+  std::int64_t held = 0, peak = 0;  // by tensors: now, and the most at once since peak_of() was last called
 };
 DeviceMemory cuda_memory();
+// Bytes that `body` held at once on the device, beyond what was there before; what stays (workspaces) included.
+std::int64_t peak_of(const std::function<void()>& body);
 
 // A step recorded once and replayed: no launch is paid a second time. REQUIRES cuda_ready() and that `body` queues work
 // on the current stream alone, in memory that stays.

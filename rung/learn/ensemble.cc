@@ -75,7 +75,10 @@ Result<Prepared> prepare(const TrainingPlan& plan, int workers) {
   const MemoryNeed need = measure_step(plan, *out.lesson, *out.model, out.device);
   forecast.together = cuda ? forecast.members : std::min<std::int64_t>(forecast.members, workers > 0 ? workers : worker_count());
   const double each = static_cast<double>(need.step) + static_cast<double>(need.parameters);
-  const double bytes = each * static_cast<double>(forecast.together) + (cuda ? 0.0 : static_cast<double>(host_memory().resident));
+  // What is there already: on a CPU libtorch itself, on a GPU the workspaces of its libraries, once for the default
+  // stream and once more for the one on which steps are recorded.
+  const double base = cuda ? 2.0 * static_cast<double>(cuda_memory().held) : static_cast<double>(host_memory().resident);
+  const double bytes = each * static_cast<double>(forecast.together) + base;
   if (bytes > room + (cuda ? 0.0 : static_cast<double>(host.resident)))
     return fail(ErrorCode::resource, "[train] {} members at once need {} ({} each); this machine has {} free: fewer members, a smaller batch or shorter prompts expected", forecast.together,
                 gigabytes(static_cast<std::int64_t>(std::min(bytes, 9e18))), gigabytes(static_cast<std::int64_t>(std::min(each, 9e18))), gigabytes(forecast.available));

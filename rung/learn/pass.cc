@@ -23,9 +23,15 @@ constexpr double kKept = 0.99;
 
 }  // namespace
 
+int ActivationRounding::width(const std::string& name) const {
+  const std::string last = name.substr(name.rfind('.') + 1);
+  if (last == "gate") return std::max(bits_, 12);
+  return bits_ + (last.starts_with("norm") || last == "key" ? 4 : 0);
+}
+
 // The smallest power of two u with largest / u <= 2^(p-1) - 1/2: the largest value still rounds to a number of p bits.
-torch::Tensor ActivationRounding::unit(const torch::Tensor& seen) const {
-  const double top = std::ldexp(1.0, bits_ - 1) - 0.5;
+torch::Tensor ActivationRounding::unit(const torch::Tensor& seen, int width) const {
+  const double top = std::ldexp(1.0, width - 1) - 0.5;
   return torch::exp2((seen.clamp_min(1e-30) / top).log2().ceil());
 }
 
@@ -43,15 +49,15 @@ torch::Tensor ActivationRounding::apply(const std::string& name, const torch::Te
     }
     std::vector<std::int64_t> shape(static_cast<std::size_t>(x.dim()), 1);
     shape[0] = x.size(0);
-    units = unit(largest.at(name)).to(x.dtype()).view(shape);
+    units = unit(largest.at(name), width(name)).to(x.dtype()).view(shape);
   }
-  const double half_range = std::ldexp(1.0, bits_ - 1);
+  const double half_range = std::ldexp(1.0, width(name) - 1);
   return RoundStraightThrough::apply(x, units, -half_range, half_range - 1);
 }
 
 std::map<std::string, int> ActivationRounding::fractions(std::int64_t member) const {
   std::map<std::string, int> out;
-  for (const auto& [name, seen] : largest) out[name] = -static_cast<int>(std::lround(std::log2(unit(seen)[member].item<double>())));
+  for (const auto& [name, seen] : largest) out[name] = -static_cast<int>(std::lround(std::log2(unit(seen, width(name))[member].item<double>())));
   return out;
 }
 

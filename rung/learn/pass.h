@@ -23,7 +23,9 @@ class ActivationRounding {
   std::map<std::string, torch::Tensor> largest;  // name -> [E] float32
 
  private:
-  torch::Tensor unit(const torch::Tensor& seen) const;
+  // The width of a tensor, as `rung quantise` gives it: p; p + 4 for norms and unit keys; at least 12 for gates.
+  int width(const std::string& name) const;
+  torch::Tensor unit(const torch::Tensor& seen, int width) const;
   int bits_;
 };
 

@@ -1,8 +1,14 @@
 #include "rung/learn/quiet_torch.h"
 
 #include <c10/util/Exception.h>
+#include <c10/util/Flags.h>
+#include <c10/util/Logging.h>
 
 #include "rung/learn/torch.h"
+
+#if TORCH_VERSION_MAJOR >= 2
+C10_DECLARE_int(caffe2_log_level);
+#endif
 
 namespace rung::learn {
 namespace {
@@ -22,6 +28,8 @@ void quiet_torch() {
   static NoWarnings handler;
 #if TORCH_VERSION_MAJOR >= 2
   c10::WarningUtils::set_warning_handler(&handler);
+  // The handler is a thread's own; libtorch's threads log instead.
+  FLAGS_caffe2_log_level = c10::GLOG_ERROR;
 #else
   c10::Warning::set_warning_handler(&handler);
 #endif

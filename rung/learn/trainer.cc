@@ -56,7 +56,7 @@ Pass Trainer::pass(bool training) const {
   pass.training = training;
   pass.dropout = plan_.dropout;
   pass.generator = generator_;
-  if (rounding_ && step_ >= plan_.round_after) pass.rounding = const_cast<ActivationRounding*>(&*rounding_);
+  if (rounds_at(plan_, step_)) pass.rounding = const_cast<ActivationRounding*>(&*rounding_);
   return pass;
 }
 
@@ -78,7 +78,7 @@ void Trainer::step() {
     if (plan_.dropout > 0) generator_.set_current_seed(Random(members_.front().plan.seed, static_cast<std::uint64_t>(step_)).next());
     compute(stage, which);
   } else {
-    const bool rounding = rounding_ && step_ >= plan_.round_after;
+    const bool rounding = rounds_at(plan_, step_);
     const auto key = std::make_pair(stage * 2 + (rounding ? 1 : 0), which);
     auto found = recorded_.find(key);
     if (found == recorded_.end()) {
@@ -158,7 +158,8 @@ void Trainer::evaluate() {
     member.curve.push_back({step_, static_cast<std::int64_t>(stage_at(plan_, step_ - 1)), loss, accuracy[e]});
     const double lowest = *std::min_element(accuracy[e].begin(), accuracy[e].end());
     loss_total += loss, accuracy_total += lowest, ++running;
-    const bool last_stage = stage_at(plan_, step_ - 1) + 1 == lesson_.stages();
+    // A goal counts for the model that is asked for: at the tasks' own sizes, rounded if it is to be.
+    const bool last_stage = stage_at(plan_, step_ - 1) + 1 == lesson_.stages() && (!plan_.round_bits || rounds_at(plan_, step_ - 1));
     member.reached = plan_.stop && last_stage && lowest >= *plan_.stop ? member.reached + 1 : 0;
     if (member.reached >= 2 || step_ >= plan_.steps) {
       member.state = MemberState::done;

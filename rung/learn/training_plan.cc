@@ -241,7 +241,7 @@ Result<void> check_plan(const TrainingPlan& plan) {
   RUNG_CHECK(whole("evaluate_count", plan.evaluate_count, 1, 1 << 24));
   RUNG_CHECK(whole("final_count", plan.final_count, 1, 1 << 24));
   RUNG_CHECK(whole("checkpoint_every", plan.checkpoint_every, 1, kMany));
-  RUNG_CHECK(whole("round_after", plan.round_after, 0, kMany));
+  RUNG_CHECK(whole("round_after", plan.round_after, -1, kMany));
   if (plan.round_bits) RUNG_CHECK(whole("round_bits", *plan.round_bits, 2, 24));
   RUNG_CHECK(whole("stage_steps", plan.stage_steps, 0, kMany));
   RUNG_CHECK(real("floor", plan.floor, 0, 1));
@@ -308,6 +308,10 @@ std::size_t stage_at(const TrainingPlan& plan, std::int64_t step) {
   const auto stages = static_cast<std::int64_t>(plan.curriculum.size());
   const std::int64_t each = plan.stage_steps > 0 ? plan.stage_steps : std::max<std::int64_t>(1, plan.steps / (2 * stages));
   return static_cast<std::size_t>(std::min(step / each, stages));
+}
+
+bool rounds_at(const TrainingPlan& plan, std::int64_t step) {
+  return plan.round_bits && step >= (plan.round_after < 0 ? plan.steps / 2 : plan.round_after);
 }
 
 std::vector<MemberPlan> members(const TrainingPlan& plan) {

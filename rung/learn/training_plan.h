@@ -48,7 +48,7 @@ struct TrainingPlan {
   std::int64_t evaluate_every = 100, evaluate_count = 512, final_count = 2000, checkpoint_every = 500;
   ComputeType precision = ComputeType::fp32;
   std::optional<int> round_bits;  // quantisation-aware: activations of p bits
-  std::int64_t round_after = 0;   // steps in floats before rounding starts
+  std::int64_t round_after = -1;  // steps in floats before rounding starts; -1: the first half
   std::string device = "auto";    // auto, cpu, cuda
 };
 
@@ -74,6 +74,7 @@ struct MemberPlan {
 std::vector<MemberPlan> members(const TrainingPlan& plan);
 // The stage of the curriculum that a step belongs to; curriculum.size() is the last, the tasks' own sizes.
 std::size_t stage_at(const TrainingPlan& plan, std::int64_t step);
+bool rounds_at(const TrainingPlan& plan, std::int64_t step);  // whether activations are rounded
 inline constexpr std::int64_t kMaxMembers = 100'000;
 
 }  // namespace rung::learn

@@ -1,6 +1,7 @@
 // Training on a CPU: curves that depend on nothing but the member's own plan, checkpoints that go on where they stopped,
 // lessons whose every answer the task itself confirms.
 #include <gtest/gtest.h>
+#include <ftw.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -64,7 +65,10 @@ void run_to(Trainer& trainer, const TrainingPlan& plan, std::int64_t step) {
 class Folder {
  public:
   Folder() : path_(fs::temp_directory_path() / ("rung-learn-" + std::to_string(::getpid()) + "-" + std::to_string(next_++))) { fs::create_directories(path_); }
-  ~Folder() { fs::remove_all(path_); }
+  // Not remove_all of the standard library: PyTorch's wheel exports a broken one of its own.
+  ~Folder() {
+    nftw(path_.c_str(), [](const char* path, const struct stat*, int, struct FTW*) { return ::remove(path); }, 16, FTW_DEPTH | FTW_PHYS);
+  }
   std::string operator/(const std::string& name) const { return (path_ / name).string(); }
 
  private:
