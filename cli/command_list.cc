@@ -11,6 +11,7 @@ std::vector<Command> command_list() {
       bound_command(),
       break_command(),
       train_command(),
+      lab_command(),
       eval_command(),
       quantise_command(),
       protocol_command(),

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/lab.h"
 #include "cli/train.h"
 
 namespace rung::cli {
@@ -41,5 +42,6 @@ Result<int> hand_over(const std::string& command) {
 }  // namespace
 
 Result<int> run_train(const TrainFlags&) { return hand_over("train"); }
+Result<int> run_lab(const LabFlags&) { return hand_over("lab"); }
 
 }  // namespace rung::cli

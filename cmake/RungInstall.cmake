@@ -35,6 +35,8 @@ endif()
 file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/*.md)
 install(FILES README.md CHANGELOG.md LICENSE packaging/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
+file(GLOB experiments CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/experiments/*.toml)
+install(FILES ${experiments} DESTINATION ${CMAKE_INSTALL_DOCDIR}/experiments)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME rung)

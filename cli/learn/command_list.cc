@@ -4,6 +4,6 @@
 
 namespace rung::cli {
 
-std::vector<Command> command_list() { return {train_command()}; }
+std::vector<Command> command_list() { return {train_command(), lab_command()}; }
 
 }  // namespace rung::cli

@@ -1,0 +1,51 @@
+// rung lab: experiments that test the theory.
+#include "cli/lab.h"
+
+#include <memory>
+
+#include "cli/command.h"
+
+namespace rung::cli {
+
+Command lab_command() {
+  auto flags = std::make_shared<LabFlags>();
+  Command command{.name = "lab",
+                  .summary = "run an experiment that tests the theory, and decide its predictions"};
+  command.description =
+      "An experiment declares its configurations and its predictions before anything is run. Every "
+      "configuration is labelled by the bounds: C certified impossible, K constructible, "
+      "G gap. Then it is run, with a sweep of learning rates where it is trained, and every prediction is "
+      "held, failed or undecided. A configuration in the gap, or one that merely "
+      "failed to train, neither confirms nor refutes a theorem. A stopped run goes on with --resume. "
+      "docs/lab.md has the experiments and the form of a file. Exit code 1 when a "
+      "prediction that is a theorem failed.";
+  command.examples = {"rung lab --list",
+                      "rung lab constructions",
+                      "rung lab capacity --size small --seeds 3 --json",
+                      "rung lab depth --dry-run",
+                      "rung lab depth --resume",
+                      "rung lab --file my.toml --out runs/mine"};
+  const auto add = [&](const char* names, const char* help, OptionTarget target) {
+    command.options.push_back({.names = names, .help = help, .target = target});
+  };
+  add("NAME", "the experiment (--list)", &flags->name);
+  add("--file", "an experiment of your own, TOML or JSON", &flags->file);
+  command.options.push_back({.names = "--size",
+                             .help = "small: minutes on two cores; gpu (small)",
+                             .target = &flags->size,
+                             .choices = {"small", "gpu"}});
+  add("--seeds", "how many seeds (as the experiment says)", &flags->seeds);
+  add("--out", "its folder (rung-runs/lab/NAME-SIZE)", &flags->out);
+  add("--resume", "go on with what is in the folder", &flags->resume);
+  add("--list", "the experiments", &flags->list);
+  add("--dry-run", "label every configuration, and stop", &flags->dry_run);
+  add("--workers", "members at once on a CPU (its cores)", &flags->workers);
+  add("--store", "where records go ($RUNG_STORE, or rung-runs/runs.sqlite)", &flags->store);
+  add("--no-store", "keep no records", &flags->no_store);
+  add("--quiet", "no progress on standard error", &flags->quiet);
+  add("--json", "one JSON document", &flags->json);
+  command.run = [flags] { return run_lab(*flags); };
+  return command;
+}
+
+}  // namespace rung::cli

@@ -1,0 +1,192 @@
+// rung lab, in rung-learn: the experiment, its tables and its document.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/lab.h"
+#include "rung/lab/laboratory.h"
+#include "rung/spec/nearest_word.h"
+
+namespace rung::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+volatile std::sig_atomic_t interrupted = 0;
+
+int list(bool json) {
+  const auto words = lab::experiment_words();
+  if (json) {
+    ordered_json rows = ordered_json::array();
+    for (const auto& word : words)
+      rows.push_back({{"name", word.name}, {"tests", word.tests}, {"sizes", word.sizes}});
+    print_json({{"schema", "rung.lab/1"}, {"experiments", rows}});
+    return 0;
+  }
+  for (const auto& word : words) {
+    fmt::print("{:<14} {}\n", word.name, word.tests);
+  }
+  return 0;
+}
+
+std::string accuracy_text(const lab::Outcome& outcome) {
+  if (outcome.scores.empty()) return "-";
+  if (outcome.origin == lab::Origin::written)
+    return fmt::format("{} wrong of {}", outcome.scores.front().of - outcome.scores.front().right,
+                       outcome.scores.front().of);
+  const auto interval = outcome.interval();
+  return interval ? fmt::format("{:.3f} [{:.3f}, {:.3f}]", outcome.mean(), interval->low, interval->high)
+                  : fmt::format("{:.3f}", outcome.mean());
+}
+
+void print_outcomes(const std::vector<lab::Outcome>& outcomes) {
+  std::size_t width = 13;
+  for (const auto& outcome : outcomes) width = std::max(width, outcome.id.size());
+  fmt::print("{:<{}}  label  {:<22}  ceiling  {:>7}\n", "configuration", width, "accuracy", "seconds");
+  for (const auto& outcome : outcomes) {
+    fmt::print("{:<{}}  {:<5}  {:<22}  {:<7}  {:>7.1f}  {}{}{}\n", outcome.id, width, outcome.label.letter,
+               accuracy_text(outcome),
+               outcome.label.ceiling < 1 ? fmt::format("{:.4f}", outcome.label.ceiling) : "-",
+               outcome.seconds, outcome.note, outcome.note.empty() || outcome.trouble.empty() ? "" : "; ",
+               outcome.trouble);
+  }
+  bool header = false;
+  for (const auto& outcome : outcomes)
+    if (outcome.capacity && !outcome.scores.empty()) {
+      if (!header)
+        fmt::print("\n{:<{}}  {:>5} {:>9} {:>10} {:>10} {:>12}\n", "state", width, "n", "elements",
+                   "bits kept", "of", "bits/element");
+      header = true;
+      const auto& kept = *outcome.capacity;
+      fmt::print("{:<{}}  {:>5} {:>9} {:>10.1f} {:>10.1f} {:>12.3f}{}\n", outcome.id, width, kept.n,
+                 kept.elements, kept.kept_bits, kept.table_bits, kept.per_element(),
+                 kept.one_level ? "  of one level" : "");
+    }
+  for (const auto& outcome : outcomes) {
+    if (outcome.costs.empty()) continue;
+    fmt::print("\n{}\n{:>7} {:>5} {:>15} {:>9}\n", outcome.id, "layers", "bits", "lg evaluations", "seconds");
+    for (const auto& point : outcome.costs)
+      fmt::print("{:>7} {:>5} {:>15.2f} {:>9.2f}{}\n", point.layers, point.bits, point.lg_evaluations,
+                 point.seconds, point.found ? "" : "  nothing found");
+  }
+}
+
+void show(const std::string& configuration, const learn::EnsembleProgress& p) {
+  const double share =
+      static_cast<double>(p.steps_done) / static_cast<double>(std::max<std::int64_t>(1, p.steps_total));
+  fmt::print(stderr, "\r\033[K{}: {:3.0f} %  {}/{} members  loss {:.4f}  accuracy {:.3f}", configuration,
+             100 * share, p.members_done, p.members, p.loss, p.accuracy);
+  std::fflush(stderr);
+}
+
+ordered_json head(const lab::Experiment& experiment, const std::vector<lab::Outcome>& outcomes) {
+  ordered_json rows = ordered_json::array();
+  for (const auto& outcome : outcomes) rows.push_back(lab::outcome_json(outcome));
+  return {{"schema", "rung.lab/1"},  {"experiment", experiment.name}, {"tests", experiment.tests},
+          {"size", experiment.size}, {"seeds", experiment.seeds},     {"configurations", rows}};
+}
+
+ordered_json prediction_json(const lab::Prediction& prediction) {
+  return {{"id", prediction.id},
+          {"statement", prediction.statement},
+          {"kind", lab::kind_name(prediction.kind)},
+          {"scope", lab::scope_name(prediction.scope)},
+          {"configurations", prediction.configurations}};
+}
+
+int labels_alone(const lab::Experiment& experiment, const std::vector<lab::Outcome>& outcomes, bool json) {
+  if (json) {
+    ordered_json document = head(experiment, outcomes);
+    document["dry_run"] = true;
+    document["predictions"] = ordered_json::array();
+    for (const auto& prediction : experiment.predictions)
+      document["predictions"].push_back(prediction_json(prediction));
+    print_json(document);
+    return 0;
+  }
+  for (const auto& outcome : outcomes)
+    fmt::print("{:<20} {}  {}{}\n", outcome.id, outcome.label.letter, outcome.label.reason,
+               outcome.label.ceiling < 1 ? fmt::format("; ceiling {:.4f}", outcome.label.ceiling) : "");
+  for (const auto& prediction : experiment.predictions)
+    fmt::print("{} ({}): {}\n", prediction.id, lab::scope_name(prediction.scope), prediction.statement);
+  return 0;
+}
+
+}  // namespace
+
+Result<int> run_lab(const LabFlags& flags) {
+  if (flags.list) return list(flags.json);
+  if (flags.name.has_value() == flags.file.has_value())
+    return fail(ErrorCode::missing,
+                "[lab] the name of an experiment (rung lab --list) or --file expected, one of the two");
+  if (flags.seeds && (*flags.seeds < 1 || *flags.seeds > lab::kMostSeeds))
+    return fail(ErrorCode::range, "[lab] --seeds {}; 1 to {} expected", *flags.seeds, lab::kMostSeeds);
+  if (flags.workers && (*flags.workers < 1 || *flags.workers > 1024))
+    return fail(ErrorCode::range, "[lab] --workers {}; 1 to 1024 expected", *flags.workers);
+  RUNG_TRY(const lab::Experiment experiment,
+           flags.file ? lab::read_experiment(*flags.file, flags.size, flags.seeds.value_or(0))
+                      : lab::find_experiment(*flags.name, flags.size, flags.seeds.value_or(0)));
+  if (flags.dry_run) {
+    RUNG_TRY(const auto outcomes, lab::label_all(experiment));
+    return labels_alone(experiment, outcomes, flags.json);
+  }
+  lab::LabOptions options;
+  options.folder = flags.out.value_or(fmt::format("rung-runs/lab/{}-{}", experiment.name, experiment.size));
+  options.resume = flags.resume;
+  options.workers = static_cast<int>(flags.workers.value_or(0));
+  std::unique_ptr<Store> store;
+  if (!flags.no_store) {
+    RUNG_TRY(store, Store::open(store_path(flags.store)));
+    options.store = store.get();
+  }
+  std::signal(SIGINT, [](int) { interrupted = 1; });
+  std::signal(SIGTERM, [](int) { interrupted = 1; });
+  options.stop = [] { return interrupted != 0; };
+  const bool terminal = isatty(STDERR_FILENO) != 0 && !flags.quiet;
+  if (terminal) options.progress = show;
+  if (!flags.quiet)
+    options.finished = [&](const lab::Outcome& outcome) {
+      fmt::print(stderr, "{}{}  {}  {}  {:.1f} s\n", terminal ? "\r\033[K" : "", outcome.id,
+                 outcome.label.letter, accuracy_text(outcome), outcome.seconds);
+    };
+  RUNG_TRY(const lab::LabResult result, lab::run_experiment(experiment, options));
+  bool refuted = false;
+  for (std::size_t i = 0; i < result.findings.size(); ++i)
+    refuted = refuted || (experiment.predictions[i].scope == lab::Scope::theorem &&
+                          result.findings[i].decision == lab::Decision::failed);
+  if (flags.json) {
+    ordered_json document = head(experiment, result.outcomes);
+    document.update({{"folder", options.folder}, {"stopped", result.stopped}, {"seconds", result.seconds}});
+    document["verdicts"] = ordered_json::array();
+    for (std::size_t i = 0; i < result.findings.size(); ++i) {
+      ordered_json row = prediction_json(experiment.predictions[i]);
+      row.update({{"verdict", lab::decision_name(result.findings[i].decision)},
+                  {"reason", result.findings[i].reason},
+                  {"decides", result.findings[i].decides}});
+      document["verdicts"].push_back(row);
+    }
+    print_json(document);
+  } else {
+    fmt::print("{}: {}\n\n", experiment.name, experiment.tests);
+    print_outcomes(result.outcomes);
+    fmt::print("\n");
+    for (std::size_t i = 0; i < result.findings.size(); ++i) {
+      const auto& finding = result.findings[i];
+      fmt::print("{:<9}  {} ({}): {}\n           {}\n", lab::decision_name(finding.decision),
+                 experiment.predictions[i].id, lab::scope_name(experiment.predictions[i].scope),
+                 experiment.predictions[i].statement, finding.reason);
+      if (!finding.decides.empty()) fmt::print("           would decide it: {}\n", finding.decides);
+    }
+    fmt::print("\n{:.0f} s; {}\n", result.seconds, options.folder);
+  }
+  if (result.stopped) {
+    fmt::print(stderr, "stopped; the same command with --resume goes on\n");
+    return 130;
+  }
+  return refuted ? 1 : 0;
+}
+
+}  // namespace rung::cli

@@ -1,0 +1,33 @@
+#!/usr/bin/python3
+"""Writes rung/lab/experiments.json, what the program carries, from experiments/*.toml. `--check`: whether it is up to date."""
+import json
+import os
+import sys
+import tomllib
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TARGET = os.path.join(HERE, "..", "rung", "lab", "experiments.json")
+# The order of docs/lab.md.
+ORDER = ("constructions", "depth", "early-late", "capacity", "sparse", "ablation", "order", "gap", "variants", "headwise",
+         "cot", "shift", "sparse-depth", "attack", "khop", "mqar")
+
+
+def embedded():
+    names = [name[:-5] for name in os.listdir(HERE) if name.endswith(".toml")]
+    unknown = set(names) - set(ORDER)
+    if unknown:
+        sys.exit(f"not in the order of the list: {', '.join(sorted(unknown))}")
+    documents = []
+    for name in sorted(names, key=ORDER.index):
+        with open(os.path.join(HERE, name + ".toml"), "rb") as file:
+            documents.append(tomllib.load(file))
+    return json.dumps(documents, indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    text = embedded()
+    if "--check" in sys.argv:
+        with open(TARGET, encoding="utf-8") as file:
+            sys.exit(0 if file.read() == text else "rung/lab/experiments.json is out of date: run experiments/embed.py")
+    with open(TARGET, "w", encoding="utf-8") as file:
+        file.write(text)

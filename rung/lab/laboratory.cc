@@ -1,0 +1,154 @@
+#include "rung/lab/laboratory.h"
+
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "rung/lab/configuration_run.h"
+#include "rung/lab/record_book.h"
+#include "rung/spec/json_text.h"
+#include "rung/spec/staged_file.h"
+
+namespace rung::lab {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+Result<void> write_text(const std::string& path, const std::string& text) {
+  RUNG_TRY(StagedFile file, StagedFile::open(path, true));
+  RUNG_CHECK(file.write(text));
+  return file.commit();
+}
+
+Result<void> open_folder(const Experiment& experiment, const LabOptions& options) {
+  std::error_code code;
+  const std::string path = options.folder + "/experiment.json";
+  const bool existed = fs::exists(path, code);
+  if (existed && !options.resume)
+    return fail(ErrorCode::io,
+                "[lab] {} holds an experiment already; --resume goes on with it, --out names another folder",
+                options.folder);
+  if (!existed && options.resume)
+    return fail(ErrorCode::io, "[lab] {}: no experiment.json, so nothing to go on with", options.folder);
+  if (existed) {
+    RUNG_TRY(const std::string text, read_text_file(path, "lab"));
+    if (text != experiment.document + "\n")
+      return fail(
+          ErrorCode::unsupported,
+          "[lab] {} holds another experiment, size or number of seeds; --out with another folder expected",
+          options.folder);
+    return {};
+  }
+  fs::create_directories(options.folder, code);
+  if (code) return fail(ErrorCode::io, "[lab] cannot make the folder {}: {}", options.folder, code.message());
+  return write_text(path, experiment.document + "\n");
+}
+
+json record_fields(const Experiment& experiment) {
+  return {{"experiment", experiment.name}, {"size_word", experiment.size}, {"seeds", experiment.seeds}};
+}
+
+Record record_of(const char* kind, const std::string& parent, RecordState state, const json& body) {
+  Record record;
+  record.kind = kind;
+  record.parent = parent;
+  record.state = state;
+  record.body = body.dump();
+  return record;
+}
+
+std::vector<Outcome> named(const std::vector<std::string>& patterns, const std::vector<Outcome>& outcomes) {
+  std::vector<Outcome> out;
+  for (const std::string& pattern : patterns)
+    for (const Outcome& outcome : outcomes)
+      if (matches(pattern, outcome.id)) out.push_back(outcome);
+  return out;
+}
+
+}  // namespace
+
+Finding judge(const Prediction& prediction, const std::vector<Outcome>& outcomes) {
+  return decide(prediction, named(prediction.configurations, outcomes), named(prediction.than, outcomes),
+                named(prediction.given, outcomes));
+}
+
+Result<std::vector<Outcome>> label_all(const Experiment& experiment) {
+  std::vector<Outcome> out;
+  for (const Configuration& configuration : experiment.configurations) {
+    RUNG_TRY(Outcome one, labelled(configuration));
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+Result<LabResult> run_experiment(const Experiment& experiment, const LabOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  LabResult result;
+  // All labels first: a configuration that cannot be made costs nothing.
+  RUNG_TRY(result.outcomes, label_all(experiment));
+  RUNG_CHECK(open_folder(experiment, options));
+  RUNG_TRY(RecordBook book, RecordBook::open(options.store, options.folder + "/records.json"));
+  json fields = record_fields(experiment);
+  json whole = fields;
+  whole.update({{"tests", experiment.tests}, {"document", json::parse(experiment.document)}});
+  RUNG_TRY(const std::string run, book.put("run", record_of("run", "", RecordState::running, whole)));
+  for (std::size_t i = 0; i < experiment.configurations.size() && !result.stopped; ++i) {
+    const Configuration& configuration = experiment.configurations[i];
+    const std::string path = fmt::format("{}/{}.json", options.folder, configuration.id);
+    std::error_code code;
+    if (fs::exists(path, code)) {
+      RUNG_TRY(const std::string text, read_text_file(path, "lab"));
+      RUNG_TRY(result.outcomes[i], parse_outcome(text, path));
+    } else {
+      json body = fields;
+      body.update({{"configuration", configuration.id}, {"lab_run", run}});
+      RUNG_TRY(auto outcome, run_configuration(configuration, result.outcomes[i],
+                                               {.folder = options.folder + "/" + configuration.id,
+                                                .body = body.dump(),
+                                                .lab = &options}));
+      if (!outcome) {
+        result.stopped = true;
+        break;
+      }
+      if (outcome->origin != Origin::trained) {
+        body.update(json(outcome_json(*outcome)));
+        RUNG_TRY(
+            outcome->record,
+            book.put("configuration " + configuration.id,
+                     record_of("evaluation", run,
+                               outcome->trouble.empty() ? RecordState::done : RecordState::failed, body)));
+      }
+      RUNG_CHECK(write_text(path, outcome_json(*outcome).dump(1) + "\n"));
+      result.outcomes[i] = std::move(*outcome);
+    }
+    if (options.finished) options.finished(result.outcomes[i]);
+    result.stopped = options.stop && options.stop() && i + 1 < experiment.configurations.size();
+  }
+  ordered_json verdicts = ordered_json::array();
+  for (const Prediction& prediction : experiment.predictions) {
+    result.findings.push_back(judge(prediction, result.outcomes));
+    const Finding& finding = result.findings.back();
+    ordered_json row{{"prediction", prediction.id},
+                     {"statement", prediction.statement},
+                     {"kind", kind_name(prediction.kind)},
+                     {"scope", scope_name(prediction.scope)},
+                     {"verdict", decision_name(finding.decision)},
+                     {"reason", finding.reason},
+                     {"decides", finding.decides}};
+    verdicts.push_back(row);
+    if (result.stopped) continue;
+    json body = fields;
+    body.update(json(row));
+    RUNG_CHECK(book.put("verdict " + prediction.id, record_of("verdict", run, RecordState::done, body)));
+  }
+  if (!result.stopped) RUNG_CHECK(write_text(options.folder + "/verdicts.json", verdicts.dump(1) + "\n"));
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  json end{{"seconds", result.seconds}};
+  RUNG_CHECK(
+      book.put("run", record_of("run", "", result.stopped ? RecordState::stopped : RecordState::done, end)));
+  return result;
+}
+
+}  // namespace rung::lab

@@ -1,0 +1,46 @@
+// An experiment, run: every configuration labelled by the bounds before anything is trained, then run, then
+// every prediction decided.
+//
+// The folder: experiment.json (what is run; a folder belongs to one experiment, size and number of seeds);
+// ID/, the training run of a configuration with its checkpoints; ID.json, its outcome, once it is finished;
+// records.json, the ids of what the store holds of it; verdicts.json. A run that was stopped or killed goes
+// on: finished configurations are not run again, members go on from their checkpoints, records are written
+// once.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "rung/lab/experiment.h"
+#include "rung/learn/ensemble.h"
+#include "rung/store/store.h"
+
+namespace rung::lab {
+
+struct LabOptions {
+  std::string folder;
+  bool resume = false;
+  Store* store = nullptr;
+  int workers = 0;                  // of training on a CPU; 0: the cores of this machine
+  std::function<bool()> stop = {};  // asked between steps
+  std::function<void(const std::string& configuration, const learn::EnsembleProgress&)> progress = {};
+  std::function<void(const Outcome&)> finished = {};  // after each configuration
+};
+
+struct LabResult {
+  std::vector<Outcome> outcomes;  // in the order of the configurations; those not run have no scores
+  std::vector<Finding> findings;  // a prediction each
+  bool stopped = false;           // findings are then about what is there
+  double seconds = 0;
+};
+
+// What the bounds say of each configuration; nothing is run. Errors: a configuration that cannot be made.
+Result<std::vector<Outcome>> label_all(const Experiment& experiment);
+
+Result<LabResult> run_experiment(const Experiment& experiment, const LabOptions& options);
+
+// One prediction against the outcomes that it names.
+Finding judge(const Prediction& prediction, const std::vector<Outcome>& outcomes);
+
+}  // namespace rung::lab

@@ -1,0 +1,61 @@
+// The decision rule: what measured configurations say about a prediction. A pure function.
+//
+// A theorem is confirmed or refuted by its own classes alone. A configuration in the gap says nothing about
+// it, nor does a constructible one that merely failed to train. What would refute one: weights of class C
+// that answer every instance of an exhaustive check, or a construction that errs at the precision for which
+// it is proved. A sample, however good, refutes no theorem; it asks for an exhaustive check. An empirical
+// prediction is about the recipe as well: it fails where the interval over the seeds contradicts it, and
+// stays open where its controls (`given`) did not train, since then nothing in the experiment did.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rung/lab/outcome.h"
+
+namespace rung::lab {
+
+enum class PredictionKind {
+  reaches,      // accuracy at least x
+  stays_below,  // accuracy at most x; without x, at most the ceiling that the bounds give
+  ordered,      // as accurate as `than`, or better by the margin
+  errs,         // a construction gives a wrong answer
+  slope,        // lg(cost) against bits a layer (or layers) has a slope in [low, high]
+};
+enum class Scope { theorem, empirical };
+enum class Decision { held, failed, undecided };
+
+std::string_view kind_name(PredictionKind kind);
+std::string_view scope_name(Scope scope);
+std::string_view decision_name(Decision decision);
+
+struct Prediction {
+  std::string id, statement;
+  PredictionKind kind = PredictionKind::reaches;
+  Scope scope = Scope::empirical;
+  // Ids of configurations, each with `*` for any text.
+  std::vector<std::string> configurations, than, given;
+  std::optional<double> accuracy;  // x; of `given`: 0.99 unless `given_accuracy` says otherwise
+  double margin = 0;               // of `ordered`
+  double given_accuracy = 0.99;
+  double low = 0, high = 0;  // of `slope`
+  bool over_layers = false;  // slope against layers at equal bits a layer, not against bits
+};
+
+struct Finding {
+  Decision decision = Decision::undecided;
+  std::string reason;   // one line
+  std::string decides;  // undecided: what would decide it
+};
+
+// REQUIRES the outcomes are those that the prediction names; empty `about` (nothing of that name at this
+// size) is undecided.
+Finding decide(const Prediction& prediction, std::span<const Outcome> about, std::span<const Outcome> than,
+               std::span<const Outcome> given);
+
+// Whether an id matches a pattern with `*`.
+bool matches(std::string_view pattern, std::string_view id);
+
+}  // namespace rung::lab

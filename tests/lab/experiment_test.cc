@@ -1,0 +1,130 @@
+// Experiments as files: what is refused, in one line; and that the program carries what experiments/ says.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "rung/lab/laboratory.h"
+#include "rung/spec/toml_text.h"
+
+namespace rung::lab {
+namespace {
+
+using nlohmann::json;
+
+json good() {
+  return json::parse(R"({
+    "name": "mine", "tests": "Something.",
+    "small": {"seeds": 2, "base": {"arch": "full", "dimensions": {"width": 16}, "tasks": {"name": "eva", "size": {"n": 4}}, "steps": 7},
+              "configurations": [{"id": "one"}, {"id": "two", "arch": "linear", "dimensions": {"heads": 2}},
+                                 {"id": "three", "construction": {"name": "eva", "size": {"n": 4}, "options": {"by": "linear"}, "below": 1}},
+                                 {"id": "four", "attack": {"method": "hierarchical", "seconds": 2}}]},
+    "predictions": [{"id": "p", "statement": "It works.", "kind": "reaches", "accuracy": 0.9, "scope": "theorem", "configurations": ["o*"]}]})");
+}
+
+TEST(experiment, reads_configurations_over_their_base) {
+  const auto read = parse_experiment(good().dump(), "here", "small", 0);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  ASSERT_EQ(read->configurations.size(), 4u);
+  EXPECT_EQ(read->size, "small");
+  const auto& one = std::get<learn::TrainingPlan>(read->configurations[0].what);
+  const auto& two = std::get<learn::TrainingPlan>(read->configurations[1].what);
+  EXPECT_EQ(one.arch, "full");
+  EXPECT_EQ(two.arch, "linear");
+  EXPECT_EQ(two.dimensions.width, 16);
+  EXPECT_EQ(two.dimensions.heads, 2);
+  EXPECT_EQ(one.steps, 7);
+  EXPECT_EQ(one.seeds, (std::vector<std::uint64_t>{1, 2}));
+  const auto& three = std::get<WrittenModel>(read->configurations[2].what);
+  EXPECT_EQ(three.below, 1);
+  EXPECT_EQ(three.request.options.at("by"), "linear");
+  EXPECT_EQ(std::get<AttackSeries>(read->configurations[3].what).seconds, 2);
+  const auto more = parse_experiment(good().dump(), "here", "small", 5);
+  ASSERT_TRUE(more.ok());
+  EXPECT_EQ(std::get<learn::TrainingPlan>(more->configurations[0].what).seeds.size(), 5u);
+  EXPECT_NE(more->document, read->document);
+}
+
+TEST(experiment, refuses_bad_files_in_one_line) {
+  const std::vector<std::pair<const char*, const char*>> changes = {
+      {R"([{"op":"add","path":"/smal","value":{}}])", "small"},
+      {R"([{"op":"remove","path":"/name"}])", "name"},
+      {R"([{"op":"replace","path":"/name","value":"../x"}])", "name"},
+      {R"([{"op":"remove","path":"/predictions"}])", "predictions"},
+      {R"([{"op":"replace","path":"/predictions","value":[]}])", "predictions"},
+      {R"([{"op":"replace","path":"/predictions/0/kind","value":"reache"}])", "reaches"},
+      {R"([{"op":"replace","path":"/predictions/0/scope","value":"proved"}])", "theorem"},
+      {R"([{"op":"replace","path":"/predictions/0/kind","value":"ordered"}])", "empirical"},
+      {R"([{"op":"add","path":"/predictions/0/than","value":["two"]}])", "ordered"},
+      {R"([{"op":"remove","path":"/predictions/0/accuracy"}])", "accuracy"},
+      {R"([{"op":"replace","path":"/predictions/0/accuracy","value":1.5}])", "1.5"},
+      {R"([{"op":"add","path":"/predictions/0/margn","value":1}])", "margin"},
+      {R"([{"op":"replace","path":"/small/seeds","value":0}])", "seeds"},
+      {R"([{"op":"replace","path":"/small/seeds","value":1152921504606846976}])", "seeds"},
+      {R"([{"op":"replace","path":"/small/seeds","value":"two"}])", "seeds"},
+      {R"([{"op":"replace","path":"/small/base","value":3}])", "base"},
+      {R"([{"op":"replace","path":"/small/configurations","value":[]}])", "configurations"},
+      {R"([{"op":"replace","path":"/small/configurations/0/id","value":"a/b"}])", "id"},
+      {R"([{"op":"replace","path":"/small/configurations/0/id","value":"two"}])", "two configurations"},
+      {R"([{"op":"add","path":"/small/configurations/0/stps","value":4}])", "steps"},
+      {R"([{"op":"add","path":"/small/configurations/0/steps","value":-4}])", "steps"},
+      {R"([{"op":"add","path":"/small/configurations/0/seeds","value":[1]}])", "seeds"},
+      {R"([{"op":"add","path":"/small/configurations/2/arch","value":"full"}])", "construction"},
+      {R"([{"op":"add","path":"/small/configurations/2/construction/siz","value":{}}])", "size"},
+      {R"([{"op":"replace","path":"/small/configurations/2/construction/below","value":-1}])", "below"},
+      {R"([{"op":"replace","path":"/small/configurations/3/attack/seconds","value":"long"}])", "seconds"},
+  };
+  for (const auto& [change, word] : changes) {
+    const auto read = parse_experiment(good().patch(json::parse(change)).dump(), "here", "small", 0);
+    ASSERT_FALSE(read.ok()) << change;
+    EXPECT_NE(read.error().message.find(word), std::string::npos) << change << ": " << read.error().message;
+    EXPECT_EQ(read.error().message.find('\n'), std::string::npos);
+    EXPECT_EQ(read.error().message.front(), '[');
+  }
+  EXPECT_FALSE(parse_experiment("{", "here", "small", 0).ok());
+  EXPECT_FALSE(parse_experiment("[]", "here", "small", 0).ok());
+  EXPECT_FALSE(parse_experiment(good().dump(), "here", "gpu", 0).ok());
+  EXPECT_FALSE(parse_experiment(good().dump(), "here", "huge", 0).ok());
+  EXPECT_FALSE(parse_experiment(good().dump(), "here", "small", -1).ok());
+  EXPECT_FALSE(find_experiment("dept", "small", 0).ok());
+  EXPECT_NE(find_experiment("dept", "small", 0).error().message.find("depth"), std::string::npos);
+  EXPECT_FALSE(read_experiment("/nowhere/x.toml", "small", 0).ok());
+}
+
+TEST(experiment, carries_what_the_files_say) {
+  if (!reads_toml()) GTEST_SKIP() << "no TOML here";
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(RUNG_SOURCE_DIR "/experiments")) {
+    if (entry.path().extension() != ".toml") continue;
+    ++files;
+    std::ifstream file(entry.path());
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    const auto tree = parse_toml(text, entry.path().string());
+    ASSERT_TRUE(tree.ok()) << tree.error().message;
+    const std::string own = experiment_text(entry.path().stem().string());
+    ASSERT_FALSE(own.empty()) << entry.path() << ": run experiments/embed.py";
+    EXPECT_EQ(*tree, json::parse(own)) << entry.path() << ": run experiments/embed.py";
+  }
+  EXPECT_EQ(files, experiment_words().size());
+}
+
+// At every size that it declares.
+TEST(experiment, names_configurations_in_every_prediction) {
+  for (const ExperimentWord& word : experiment_words())
+    for (const std::string& size : word.sizes) {
+      const auto experiment = find_experiment(word.name, size, 0);
+      ASSERT_TRUE(experiment.ok()) << experiment.error().message;
+      for (const Prediction& prediction : experiment->predictions)
+        for (const auto& list : {prediction.configurations, prediction.than, prediction.given}) {
+          bool any = list.empty();
+          for (const std::string& pattern : list)
+            for (const Configuration& configuration : experiment->configurations)
+              any = any || matches(pattern, configuration.id);
+          EXPECT_TRUE(any) << word.name << " " << size << " " << prediction.id;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace rung::lab

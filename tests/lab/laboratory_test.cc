@@ -1,0 +1,146 @@
+// An experiment of seconds from its file to its verdicts: labels first, records once, and on after a stop.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "rung/lab/laboratory.h"
+#include "rung/theory/ceiling.h"
+
+namespace rung::lab {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Folder {
+ public:
+  Folder()
+      : path_(fs::temp_directory_path() /
+              ("rung-lab-" + std::to_string(::getpid()) + "-" + std::to_string(next_++))) {
+    fs::create_directories(path_);
+  }
+  ~Folder() { fs::remove_all(path_); }
+  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  fs::path path_;
+  static inline int next_ = 0;
+};
+
+Experiment tiny(std::int64_t seeds = 2) {
+  const auto read = parse_experiment(R"json({
+    "name": "tiny", "tests": "Everything at once.",
+    "small": {"base": {"arch": "full", "dimensions": {"width": 8}, "tasks": {"name": "eva", "size": {"n": 4}}, "steps": 20, "batch": 4, "warmup": 2, "rates": [0.001, 0.01],
+                       "evaluate_every": 10, "evaluate_count": 16, "final_count": 50, "checkpoint_every": 10, "device": "cpu"},
+              "configurations": [{"id": "written", "construction": {"name": "eva", "size": {"n": 4}}},
+                                 {"id": "full"},
+                                 {"id": "small-state", "arch": "linear(dim=1)", "tasks": {"name": "eva", "size": {"n": 64}}},
+                                 {"id": "rounded", "arch": "linear(dim=1)", "tasks": {"name": "eva", "size": {"n": 16}}, "round_bits": 4}]},
+    "predictions": [{"id": "no-error", "statement": "a", "kind": "reaches", "accuracy": 1, "scope": "theorem", "configurations": ["written"]},
+                    {"id": "ceiling", "statement": "b", "kind": "stays-below", "scope": "theorem", "configurations": ["small-state", "rounded"]},
+                    {"id": "full", "statement": "c", "kind": "reaches", "accuracy": 0.999, "scope": "theorem", "configurations": ["full"]}]})json",
+                                     "tiny", "small", seeds);
+  RUNG_REQUIRE(read.ok(), "{}", read.error().message);
+  return *read;
+}
+
+TEST(laboratory, runs_from_labels_to_verdicts_and_writes_records_once) {
+  Folder folder;
+  auto store = Store::open(folder / "runs.jsonl");
+  ASSERT_TRUE(store.ok());
+  LabOptions options{.folder = folder / "run", .store = store->get(), .workers = 2};
+  const auto result = run_experiment(tiny(), options);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_FALSE(result->stopped);
+  ASSERT_EQ(result->outcomes.size(), 4u);
+  EXPECT_EQ(result->outcomes[0].label.letter, 'K');
+  EXPECT_EQ(result->outcomes[1].label.letter, 'K') << result->outcomes[1].label.reason;
+  EXPECT_EQ(result->outcomes[2].label.letter, 'C') << result->outcomes[2].label.reason;
+  EXPECT_LT(result->outcomes[2].label.ceiling, 1);
+  EXPECT_EQ(result->outcomes[3].label.letter, 'C') << result->outcomes[3].label.reason;
+  EXPECT_EQ(result->outcomes[2].scores.size(), 2u);
+  ASSERT_TRUE(result->outcomes[2].capacity);
+  EXPECT_EQ(result->outcomes[2].capacity->elements, 2);  // one value and its normaliser
+  EXPECT_EQ(result->findings[0].decision, Decision::held) << result->findings[0].reason;
+  EXPECT_EQ(result->findings[1].decision, Decision::held) << result->findings[1].reason;
+  EXPECT_EQ(result->findings[2].decision, Decision::undecided) << result->findings[2].reason;
+
+  const auto count = [&](const char* kind) {
+    Filter filter;
+    filter.kind = kind;
+    return (*store)->query(filter)->size();
+  };
+  EXPECT_EQ(count("verdict"), 3u);
+  EXPECT_EQ(count("member"), 3u * 4u);
+  EXPECT_EQ(count("run"), 4u);
+  EXPECT_EQ(count("evaluation"), 1u);
+
+  // Once more: nothing is run, nothing is written twice, the same verdicts.
+  EXPECT_FALSE(run_experiment(tiny(), options).ok());
+  options.resume = true;
+  EXPECT_FALSE(run_experiment(tiny(3), options).ok());
+  const auto again = run_experiment(tiny(), options);
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_EQ(outcome_json(again->outcomes[i]), outcome_json(result->outcomes[i]));
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(again->findings[i].reason, result->findings[i].reason);
+  EXPECT_EQ(count("verdict"), 3u);
+  EXPECT_EQ(count("member"), 12u);
+  EXPECT_EQ(count("run"), 4u);
+}
+
+TEST(laboratory, goes_on_after_a_stop_to_the_same_scores) {
+  Folder folder;
+  const auto whole = run_experiment(tiny(), {.folder = folder / "whole", .workers = 2});
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  std::atomic<int> asked = 0;
+  LabOptions options{.folder = folder / "stopped", .workers = 1, .stop = [&] { return ++asked > 120; }};
+  const auto part = run_experiment(tiny(), options);
+  ASSERT_TRUE(part.ok()) << part.error().message;
+  ASSERT_TRUE(part->stopped);
+  EXPECT_FALSE(fs::exists(folder / "stopped/verdicts.json"));
+  EXPECT_TRUE(part->outcomes.back().scores.empty());
+  options.stop = {};
+  options.resume = true;
+  const auto rest = run_experiment(tiny(), options);
+  ASSERT_TRUE(rest.ok()) << rest.error().message;
+  EXPECT_FALSE(rest->stopped);
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_EQ(rest->outcomes[i].scores, whole->outcomes[i].scores) << rest->outcomes[i].id;
+}
+
+TEST(laboratory, leaves_nothing_behind_for_a_configuration_that_cannot_be_made) {
+  Folder folder;
+  Experiment broken = tiny();
+  std::get<learn::TrainingPlan>(broken.configurations[2].what).arch = "fool";
+  EXPECT_FALSE(run_experiment(broken, {.folder = folder / "run"}).ok());
+  EXPECT_FALSE(fs::exists(folder / "run"));
+}
+
+TEST(state_capacity, inverts_the_ceiling) {
+  for (const std::int64_t n : {4, 8, 31, 64, 100})
+    for (const std::int64_t bits : {1, 7, 20, 64, 150}) {
+      const double limit = static_cast<double>(n) * std::log2(static_cast<double>(n));
+      for (const bool one_level : {false, true}) {
+        const double ceiling =
+            one_level ? log_linear_ceiling(n, n, Integer(bits)).average : accuracy_ceiling(n, Integer(bits));
+        const double kept = kept_bits(n, n, ceiling, one_level);
+        if (ceiling < 1)
+          EXPECT_NEAR(kept, static_cast<double>(bits), one_level ? 1.01 : 0.05) << n << " " << bits;
+        EXPECT_LE(kept, limit + 1.01);
+      }
+    }
+  for (const bool one_level : {false, true}) {
+    EXPECT_EQ(kept_bits(16, 16, 0, one_level), 0);
+    EXPECT_EQ(kept_bits(16, 16, 1.0 / 16, one_level), 0);
+    EXPECT_NEAR(kept_bits(16, 16, 1, one_level), 64, 0.01);
+    for (double a = 0.1; a < 0.95; a += 0.1)
+      EXPECT_LE(kept_bits(16, 16, a, one_level), kept_bits(16, 16, a + 0.05, one_level));
+  }
+}
+
+}  // namespace
+}  // namespace rung::lab

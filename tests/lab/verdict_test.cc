@@ -1,0 +1,191 @@
+// The decision rule, over every label and outcome: what can confirm, what can refute, and what says nothing.
+#include <gtest/gtest.h>
+
+#include "rung/lab/verdict.h"
+
+namespace rung::lab {
+namespace {
+
+Outcome trained(char label, std::vector<double> accuracies, double ceiling = 1, bool exhaustive = false) {
+  Outcome out;
+  out.id = "model";
+  out.label.letter = label;
+  out.label.ceiling = ceiling;
+  std::uint64_t seed = 1;
+  for (const double accuracy : accuracies)
+    out.scores.push_back({.seed = seed++,
+                          .right = static_cast<std::uint64_t>(1000 * accuracy + 0.5),
+                          .of = 1000,
+                          .exhaustive = exhaustive});
+  return out;
+}
+
+Prediction about(PredictionKind kind, Scope scope, std::optional<double> accuracy = {}) {
+  Prediction out;
+  out.id = "prediction";
+  out.kind = kind;
+  out.scope = scope;
+  out.accuracy = accuracy;
+  return out;
+}
+
+Decision of(const Prediction& prediction, const Outcome& outcome, std::vector<Outcome> than = {},
+            std::vector<Outcome> given = {}) {
+  const std::vector<Outcome> one{outcome};
+  const Finding finding = decide(prediction, one, than, given);
+  EXPECT_FALSE(finding.reason.empty());
+  // An open question says what would close it, and nothing else does.
+  EXPECT_EQ(finding.decides.empty(), finding.decision != Decision::undecided) << finding.reason;
+  return finding.decision;
+}
+
+const std::vector<std::vector<double>> kOutcomes = {{0, 0, 0},          {0.3, 0.31, 0.3}, {0.1, 0.9, 1},
+                                                    {0.99, 0.99, 0.99}, {1, 1, 1},        {1}};
+
+TEST(verdict, never_lets_the_gap_touch_a_theorem) {
+  for (const auto& accuracies : kOutcomes)
+    for (const bool exhaustive : {false, true})
+      for (const double ceiling : {0.2, 1.0}) {
+        EXPECT_EQ(of(about(PredictionKind::reaches, Scope::theorem, 0.99),
+                     trained('G', accuracies, ceiling, exhaustive)),
+                  Decision::undecided);
+        EXPECT_EQ(of(about(PredictionKind::stays_below, Scope::theorem),
+                     trained('G', accuracies, ceiling, exhaustive)),
+                  Decision::undecided);
+        EXPECT_EQ(of(about(PredictionKind::stays_below, Scope::theorem, 0.5),
+                     trained('G', accuracies, ceiling, exhaustive)),
+                  Decision::undecided);
+      }
+}
+
+TEST(verdict, never_lets_a_failed_training_refute_what_is_constructible) {
+  for (const auto& accuracies : kOutcomes) {
+    double best = 0;
+    for (const double accuracy : accuracies) best = std::max(best, accuracy);
+    EXPECT_EQ(of(about(PredictionKind::reaches, Scope::theorem, 0.99), trained('K', accuracies)),
+              best >= 0.99 ? Decision::held : Decision::undecided);
+    EXPECT_EQ(of(about(PredictionKind::stays_below, Scope::theorem), trained('K', accuracies)),
+              Decision::undecided);
+    EXPECT_EQ(of(about(PredictionKind::reaches, Scope::theorem, 0.99), trained('C', accuracies)),
+              Decision::undecided);
+  }
+}
+
+TEST(verdict, refutes_class_C_by_an_exhaustive_check_alone) {
+  const Prediction fails = about(PredictionKind::stays_below, Scope::theorem);
+  EXPECT_EQ(of(fails, trained('C', {0.3, 0.4})), Decision::held);
+  EXPECT_EQ(of(fails, trained('C', {0.3, 0.999})), Decision::held);
+  EXPECT_EQ(of(fails, trained('C', {0.3, 1})), Decision::undecided);
+  EXPECT_EQ(of(fails, trained('C', {0.3, 1}, 1, true)), Decision::failed);
+  EXPECT_EQ(of(fails, trained('C', {0.3, 0.999}, 1, true)), Decision::held);
+  // Above a ceiling: a sample asks for the exhaustive check; noise does not.
+  EXPECT_EQ(of(fails, trained('C', {0.3, 0.29}, 0.295)), Decision::held);
+  EXPECT_EQ(of(fails, trained('C', {0.3, 0.29}, 0.1)), Decision::undecided);
+}
+
+TEST(verdict, judges_constructions_by_their_errors) {
+  for (const char label : {'K', 'G'})
+    for (const std::uint64_t errors : {0, 1})
+      for (const bool complete : {false, true}) {
+        Outcome written = trained(label, {1});
+        written.origin = Origin::written;
+        written.scores[0] = {.right = 1000 - errors, .of = 1000, .exhaustive = complete};
+        const Decision no_error = errors == 0 ? (complete ? Decision::held : Decision::undecided)
+                                              : (label == 'K' ? Decision::failed : Decision::undecided);
+        EXPECT_EQ(of(about(PredictionKind::reaches, Scope::theorem, 1.0), written), no_error)
+            << label << errors << complete;
+        const Decision errs = errors > 0 ? Decision::held : complete ? Decision::failed : Decision::undecided;
+        EXPECT_EQ(of(about(PredictionKind::errs, Scope::empirical), written), errs)
+            << label << errors << complete;
+      }
+}
+
+TEST(verdict, asks_empirical_predictions_of_the_interval_over_seeds) {
+  for (const char label : {'C', 'K', 'G'}) {
+    EXPECT_EQ(of(about(PredictionKind::reaches, Scope::empirical, 0.9), trained(label, {1, 1, 1})),
+              Decision::held);
+    EXPECT_EQ(of(about(PredictionKind::reaches, Scope::empirical, 0.9), trained(label, {0.3, 0.31, 0.3})),
+              Decision::failed);
+    EXPECT_EQ(of(about(PredictionKind::reaches, Scope::empirical, 0.9), trained(label, {0.1, 1, 1})),
+              Decision::undecided);
+    EXPECT_EQ(of(about(PredictionKind::reaches, Scope::empirical, 0.9), trained(label, {1})),
+              Decision::undecided);
+    EXPECT_EQ(of(about(PredictionKind::stays_below, Scope::empirical, 0.9), trained(label, {0.3, 0.31, 0.3})),
+              Decision::held);
+    EXPECT_EQ(of(about(PredictionKind::stays_below, Scope::empirical, 0.9), trained(label, {1, 1, 1})),
+              Decision::failed);
+    EXPECT_EQ(of(about(PredictionKind::stays_below, Scope::empirical, 0.9), trained(label, {0.1, 1, 1})),
+              Decision::undecided);
+  }
+}
+
+TEST(verdict, orders_by_intervals_and_margin) {
+  Prediction better = about(PredictionKind::ordered, Scope::empirical);
+  better.margin = 0.02;
+  const Outcome high = trained('G', {0.9, 0.9, 0.9}), low = trained('G', {0.3, 0.3, 0.3}),
+                wide = trained('G', {0.1, 0.9, 0.6});
+  EXPECT_EQ(of(better, high, {low}), Decision::held);
+  EXPECT_EQ(of(better, low, {high}), Decision::failed);
+  EXPECT_EQ(of(better, high, {high}), Decision::failed);
+  EXPECT_EQ(of(better, wide, {low}), Decision::undecided);
+  EXPECT_EQ(of(better, high, {}), Decision::undecided);
+  // Every one of several: one failure is a failure.
+  EXPECT_EQ(of(better, high, {low, high}), Decision::failed);
+}
+
+TEST(verdict, leaves_everything_open_while_the_controls_did_not_train) {
+  Prediction below = about(PredictionKind::stays_below, Scope::empirical, 0.9);
+  const Outcome low = trained('G', {0.3, 0.3, 0.3}), high = trained('K', {1, 1, 1});
+  EXPECT_EQ(of(below, low, {}, {low}), Decision::undecided);
+  EXPECT_EQ(of(below, low, {}, {high}), Decision::held);
+  EXPECT_EQ(of(below, high, {}, {high}), Decision::failed);
+}
+
+TEST(verdict, is_undecided_about_what_was_not_run) {
+  for (const auto kind : {PredictionKind::reaches, PredictionKind::stays_below, PredictionKind::ordered,
+                          PredictionKind::errs, PredictionKind::slope})
+    for (const char label : {'C', 'K', 'G'}) {
+      EXPECT_EQ(of(about(kind, Scope::empirical, 0.5), trained(label, {}), {trained(label, {})}),
+                Decision::undecided);
+      EXPECT_EQ(decide(about(kind, Scope::empirical, 0.5), {}, {}, {}).decision, Decision::undecided);
+    }
+}
+
+TEST(verdict, fits_slopes_of_searches_that_ended) {
+  Outcome search;
+  search.id = "search";
+  search.origin = Origin::attack;
+  for (const std::int64_t layers : {1, 2})
+    for (const std::int64_t bits : {8, 16, 24, 32})
+      search.costs.push_back(
+          {layers, bits, 0.5 * static_cast<double>(bits) + 3.0 * static_cast<double>(layers), 1, true});
+  search.costs.push_back({1, 40, 99, 1, false});  // gave up: no point of the line
+  Prediction half = about(PredictionKind::slope, Scope::empirical);
+  half.low = 0.45, half.high = 0.55;
+  EXPECT_EQ(of(half, search), Decision::held);
+  half.low = 0.6, half.high = 1;
+  EXPECT_EQ(of(half, search), Decision::failed);
+  Prediction layers = about(PredictionKind::slope, Scope::empirical);
+  layers.over_layers = true, layers.low = 2.9, layers.high = 3.1;
+  EXPECT_EQ(of(layers, search), Decision::held);
+  search.costs.resize(2);
+  EXPECT_EQ(of(half, search), Decision::undecided);
+}
+
+TEST(verdict, matches_stars_anywhere) {
+  for (const auto& [pattern, id, expected] :
+       std::vector<std::tuple<const char*, const char*, bool>>{{"a", "a", true},
+                                                               {"a", "ab", false},
+                                                               {"a*", "ab", true},
+                                                               {"*b", "ab", true},
+                                                               {"*", "", true},
+                                                               {"a*c*e", "abcde", true},
+                                                               {"a*c*e", "abcd", false},
+                                                               {"", "a", false},
+                                                               {"ab*ab", "abab", true},
+                                                               {"ab*ab", "aba", false}})
+    EXPECT_EQ(matches(pattern, id), expected) << pattern << " " << id;
+}
+
+}  // namespace
+}  // namespace rung::lab
