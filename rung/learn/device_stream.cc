@@ -58,7 +58,9 @@ RecordedStep::RecordedStep(const std::function<void()>& body, int rehearsals) : 
     side.synchronize();
     // What the rehearsals leave in the cache is no use to the graph, which keeps memory of its own.
     c10::cuda::CUDACachingAllocator::emptyCache();
-    graph_->graph.capture_begin();
+    // Steps are replayed one at a time and hand nothing over but through tensors made before: they share one memory.
+    static const at::cuda::MempoolId_t pool = at::cuda::graph_pool_handle();
+    graph_->graph.capture_begin(pool);
     body();
     graph_->graph.capture_end();
   }

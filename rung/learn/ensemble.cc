@@ -309,6 +309,8 @@ class Run {
       bool all = true;
       for (const std::size_t e : places) all = adopt_finished(results_[e]) && all;
       if (all) {
+        // The run may have ended between a member's file and its record.
+        for (const std::size_t e : places) RUNG_CHECK(close_member(results_[e]));
         const std::lock_guard lock(guard_);
         done_members_ += static_cast<std::int64_t>(places.size());
         skipped_steps_ += plan_.steps * static_cast<std::int64_t>(places.size());
@@ -338,12 +340,10 @@ class Run {
         report(trainer, tokens, static_cast<std::int64_t>(places.size()));
       }
       keep(trainer, places);
+      const std::vector<FinalScore> scores = trainer.final_scores();
       for (std::size_t i = 0; i < places.size(); ++i) {
         MemberResult& member = results_[places[i]];
-        if (member.state == MemberResult::State::done) {
-          const FinalScore score = trainer.final_score(static_cast<std::int64_t>(i));
-          member.right = score.right, member.of = score.of;
-        }
+        if (member.state == MemberResult::State::done) member.right = scores[i].right, member.of = scores[i].of;
         json training{{"state", member.state == MemberResult::State::done ? "done" : "failed"}, {"seed", member.plan.seed}, {"rate", member.plan.rate}, {"decay", member.plan.decay},
                       {"scale", member.plan.scale}, {"steps", member.steps}, {"right", member.right}, {"answers", member.of}, {"curve", curve_json(member.curve)}};
         if (!member.reason.empty()) training["reason"] = member.reason;

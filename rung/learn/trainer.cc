@@ -107,29 +107,33 @@ void Trainer::step() {
   ++summed_;
 }
 
-std::vector<std::vector<double>> Trainer::accuracies() {
+Trainer::Marks Trainer::marked(std::size_t stage, std::size_t which, std::int64_t first, std::int64_t count) const {
   const torch::NoGradGuard no_grad;
-  const std::size_t stage = stage_at(plan_, std::max<std::int64_t>(0, step_ - 1));
-  const std::int64_t first = step_ / plan_.evaluate_every * plan_.evaluate_count;
   std::vector<std::uint64_t> streams;
   for (const MemberProgress& member : members_) streams.push_back(evaluation_stream(member.plan.seed));
+  torch::Tensor right;
+  Marks marks;
+  for (std::int64_t done = 0; done < count; done += plan_.batch) {
+    Batch batch = lesson_.draw({stage, which, streams, first + done, std::min(plan_.batch, count - done), false, device_.is_cuda()});
+    for (torch::Tensor& field : batch.inputs.fields) field = field.to(device_);
+    batch.inputs.wanted = batch.inputs.wanted.to(device_);
+    batch.targets = batch.targets.to(device_);
+    const torch::Tensor some = grade(model_.forward(batch.inputs, parameters_.leaves, pass(false)), batch, 0, nullptr).right;
+    right = right.defined() ? right + some : some;
+    marks.answers += batch.targets.size(1);
+  }
+  const torch::Tensor counts = right.to(torch::kCPU).to(torch::kLong);
+  for (std::size_t e = 0; e < members_.size(); ++e) marks.right.push_back(counts[static_cast<std::int64_t>(e)].item<std::int64_t>());
+  return marks;
+}
+
+std::vector<std::vector<double>> Trainer::accuracies() {
+  const std::size_t stage = stage_at(plan_, std::max<std::int64_t>(0, step_ - 1));
+  const std::int64_t first = step_ / plan_.evaluate_every * plan_.evaluate_count;
   std::vector<std::vector<double>> out(members_.size());
   for (std::size_t which = 0; which < lesson_.tasks(); ++which) {
-    torch::Tensor right;
-    std::int64_t answers = 0;
-    for (std::int64_t done = 0; done < plan_.evaluate_count; done += plan_.batch) {
-      Batch batch = lesson_.draw({stage, which, streams, first + done, std::min(plan_.batch, plan_.evaluate_count - done), false, device_.is_cuda()});
-      for (torch::Tensor& field : batch.inputs.fields) field = field.to(device_);
-      batch.inputs.wanted = batch.inputs.wanted.to(device_);
-      batch.targets = batch.targets.to(device_);
-      const torch::Tensor z = model_.forward(batch.inputs, parameters_.leaves, pass(false));
-      const torch::Tensor some = grade(z, batch, 0, nullptr).right;
-      right = right.defined() ? right + some : some;
-      answers += batch.targets.size(1);
-    }
-    const torch::Tensor counts = right.to(torch::kCPU).to(torch::kLong);
-    for (std::size_t e = 0; e < members_.size(); ++e)
-      out[e].push_back(static_cast<double>(counts[static_cast<std::int64_t>(e)].item<std::int64_t>()) / static_cast<double>(answers));
+    const Marks marks = marked(stage, which, first, plan_.evaluate_count);
+    for (std::size_t e = 0; e < members_.size(); ++e) out[e].push_back(static_cast<double>(marks.right[e]) / static_cast<double>(marks.answers));
   }
   return out;
 }
@@ -171,35 +175,18 @@ void Trainer::evaluate() {
   summed_ = 0;
 }
 
-FinalScore Trainer::final_score(std::int64_t member) {
+std::vector<FinalScore> Trainer::final_scores() {
   const torch::NoGradGuard no_grad;
-  FinalScore score;
-  Leaves alone;
-  for (const torch::Tensor& leaf : parameters_.leaves.tensors) alone.tensors.push_back(leaf.narrow(0, member, 1));
-  std::optional<ActivationRounding> units;
-  Pass how = pass(false);
-  how.rounding = nullptr;
-  if (rounding_ && !rounding_->largest.empty()) {
-    units.emplace(rounding_->bits());
-    for (const auto& [name, seen] : rounding_->largest) units->largest[name] = seen.narrow(0, member, 1);
-    how.rounding = &*units;
-  }
-  const std::vector<std::uint64_t> stream{evaluation_stream(members_[static_cast<std::size_t>(member)].plan.seed)};
   const std::size_t stage = lesson_.stages() - 1;
+  std::vector<FinalScore> scores(members_.size());
   for (std::size_t which = 0; which < lesson_.tasks(); ++which) {
-    std::uint64_t right = 0, of = 0;
-    for (std::int64_t done = 0; done < plan_.final_count; done += plan_.batch) {
-      Batch batch = lesson_.draw({stage, which, stream, kFinalInstances + done, std::min(plan_.batch, plan_.final_count - done), false, device_.is_cuda()});
-      for (torch::Tensor& field : batch.inputs.fields) field = field.to(device_);
-      batch.inputs.wanted = batch.inputs.wanted.to(device_);
-      batch.targets = batch.targets.to(device_);
-      right += static_cast<std::uint64_t>(grade(model_.forward(batch.inputs, alone, how), batch, 0, nullptr).right.item<std::int64_t>());
-      of += static_cast<std::uint64_t>(batch.targets.size(1));
+    const Marks marks = marked(stage, which, kFinalInstances, plan_.final_count);
+    for (std::size_t e = 0; e < members_.size(); ++e) {
+      scores[e].right.push_back(static_cast<std::uint64_t>(marks.right[e]));
+      scores[e].of.push_back(static_cast<std::uint64_t>(marks.answers));
     }
-    score.right.push_back(right);
-    score.of.push_back(of);
   }
-  return score;
+  return scores;
 }
 
 std::int64_t Trainer::tokens_per_step() const {

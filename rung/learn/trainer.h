@@ -50,7 +50,8 @@ class Trainer {
   // Accuracy on fresh instances; adds a point to every running curve, ends members that reached their goal or whose loss
   // is no number, and moves a curriculum on. On a GPU this is where the host waits.
   void evaluate();
-  FinalScore final_score(std::int64_t member);
+  // Every member on fresh instances at the tasks' own sizes.
+  std::vector<FinalScore> final_scores();
 
   const std::vector<MemberProgress>& progress() const { return members_; }
   double recent_loss() const { return recent_loss_; }
@@ -66,6 +67,12 @@ class Trainer {
 
  private:
   void compute(std::size_t stage, std::size_t which);  // forward, backward, update: queued work only
+  struct Marks {
+    std::vector<std::int64_t> right;  // a member each
+    std::int64_t answers = 0;
+  };
+  // Instances first .. first + count - 1 of every member's evaluation stream.
+  Marks marked(std::size_t stage, std::size_t which, std::int64_t first, std::int64_t count) const;
   std::vector<std::vector<double>> accuracies();
   Pass pass(bool training) const;
   void freeze(std::size_t member);
