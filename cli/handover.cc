@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -26,6 +27,7 @@ Result<int> hand_over(const std::string& command) {
   namespace fs = std::filesystem;
   std::error_code code;
   const fs::path here = fs::read_symlink("/proc/self/exe", code).parent_path();
+  if (code) return fail(ErrorCode::io, "[{}] this program's own place is not known: {}", command, code.message());
   for (const fs::path& place : {here / "rung-learn", here / ".." / "libexec" / "rung" / "rung-learn"}) {
     if (!fs::exists(place, code)) continue;
     std::vector<std::string> words = own_arguments();

@@ -20,7 +20,7 @@ Command train_command() {
   flags->architecture.declare(command.options);
   // A trained model stores float32; widths of other formats belong to the commands that count bits.
   std::erase_if(command.options, [](const Option& option) {
-    for (const char* name : {"--precision", "--acc-bits", "--state-dtype", "--conv-dtype", "--cache-dtype", "--assume-defaults", "--config", "--vocabulary", "--outputs"})
+    for (const char* name : {"--precision", "--acc-bits", "--state-dtype", "--conv-dtype", "--cache-dtype", "--assume-defaults", "--config", "--vocab", "--outputs"})
       if (option.names.find(name) != std::string::npos) return true;
     return false;
   });

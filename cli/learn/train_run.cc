@@ -124,12 +124,21 @@ Result<TrainingPlan> plan_of(const TrainFlags& flags) {
   if (flags.seeds || flags.seed) {
     const std::int64_t count = flags.seeds.value_or(1), first = flags.seed.value_or(1);
     if (count < 1 || count > learn::kMaxMembers) return fail(ErrorCode::range, "[train] --seeds {}; 1 to {} expected", count, learn::kMaxMembers);
-    if (first < 0) return fail(ErrorCode::range, "[train] --seed {}; at least 0 expected", first);
+    if (first < 0 || first > (std::int64_t{1} << 62) - count) return fail(ErrorCode::range, "[train] --seed {}; 0 to 2^62 expected", first);
     plan.seeds.clear();
     for (std::int64_t i = 0; i < count; ++i) plan.seeds.push_back(static_cast<std::uint64_t>(first + i));
   }
   RUNG_CHECK(learn::check_plan(plan));
   return plan;
+}
+
+// Whether any flag says what to train, rather than where to keep it.
+bool says_plan(const TrainFlags& f) {
+  const ArchitectureFlags& a = f.architecture;
+  return !a.line.empty() || a.dims || a.width || a.heads || a.kv_heads || a.head_dim || a.value_dim || a.state || a.context || a.mlp || a.activation || a.norm || a.position || a.encoder ||
+         f.sizes.any() || f.plan || f.task || f.curriculum || f.variant || f.supervision || f.rates || f.decays || f.scales || f.precision || f.device || f.out || f.queries || f.steps || f.batch ||
+         f.seeds || f.seed || f.warmup || f.evaluate_every || f.evaluate_count || f.final_count || f.checkpoint_every || f.round_bits || f.round_after || f.stage_steps || f.floor || f.clip ||
+         f.beta1 || f.beta2 || f.dropout || f.smoothing || f.stop;
 }
 
 std::string default_folder() {
@@ -217,8 +226,7 @@ void say_expected(std::FILE* to, const Expected& expected) {
 Result<int> run_train(const TrainFlags& flags) {
   TrainingPlan plan;
   if (flags.resume) {
-    if (flags.plan || flags.task || !flags.architecture.line.empty() || flags.out)
-      return fail(ErrorCode::unsupported, "[train] --resume takes the plan of its folder; no architecture, task, plan or --out expected beside it");
+    if (says_plan(flags)) return fail(ErrorCode::unsupported, "[train] --resume takes the plan of its folder; of the flags, only --workers, --store, --no-store, --quiet and --json may stand beside it");
     RUNG_TRY(plan, learn::read_plan(*flags.resume + "/plan.json"));
   } else {
     RUNG_TRY(plan, plan_of(flags));
@@ -240,6 +248,7 @@ Result<int> run_train(const TrainFlags& flags) {
     say_expected(stdout, expected);
     return 0;
   }
+  RUNG_TRY(const learn::Forecast fits, learn::forecast(plan, workers));  // before anything large is made
   RUNG_TRY(const Expected expected, expected_of(plan));
   learn::EnsembleOptions options;
   options.body = label_json(expected).dump();
@@ -276,7 +285,8 @@ Result<int> run_train(const TrainFlags& flags) {
     fmt::print(stderr, "stopped; rung train --resume {} goes on\n", options.folder);
     return 130;
   }
-  return 0;
+  // Nothing was learned at all: a negative outcome.
+  return std::all_of(result.members.begin(), result.members.end(), [](const auto& member) { return member.state == learn::MemberResult::State::failed; }) ? 1 : 0;
 }
 
 }  // namespace rung::cli

@@ -13,7 +13,7 @@ Graded grade(const torch::Tensor& given, const Batch& batch, double smoothing, t
     const torch::Tensor error = z.to(torch::kFloat32) - batch.targets;  // [E, R, size]
     if (slope) *slope = (error * (2.0 / static_cast<double>(rows * z.size(2)))).to(z.dtype());
     const torch::Tensor right = error.round().abs().amax(-1) <= batch.tolerance;
-    return {error.square().mean({1, 2}), right.sum(1)};
+    return {error.square().mean({1, 2}), right.sum(1), right.to(torch::kLong)};
   }
   torch::Tensor loss = torch::empty({members, rows}, z.options().dtype(torch::kFloat32));
   torch::Tensor right = torch::empty({members, rows}, z.options().dtype(torch::kUInt8));
@@ -31,7 +31,7 @@ Graded grade(const torch::Tensor& given, const Batch& batch, double smoothing, t
     check_device(kernels::answer_loss_cuda(answers, loss.data_ptr<float>(), right.data_ptr<std::uint8_t>(), to, current_stream()), "answer_loss");
   else
     kernels::answer_loss(answers, loss.data_ptr<float>(), right.data_ptr<std::uint8_t>(), to);
-  return {loss.mean(1), right.sum(1, false, torch::kLong)};
+  return {loss.mean(1), right.sum(1, false, torch::kLong), slope ? torch::Tensor() : right.to(torch::kLong)};
 }
 
 }  // namespace rung::learn

@@ -8,6 +8,7 @@ namespace rung::learn {
 struct Graded {
   torch::Tensor loss;   // [E] float32: mean over the member's answers, without gradient
   torch::Tensor right;  // [E] int64: answers that are right
+  torch::Tensor each;   // [E, B * Q] int64: 1 where the answer is right
 };
 
 // z [E, B * Q, size]. With `slope` the gradient of the sum of all members' mean losses with respect to z is written to

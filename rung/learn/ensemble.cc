@@ -116,6 +116,8 @@ auto without_exceptions(const Body& body) -> decltype(body()) {
 class Run {
  public:
   Run(const TrainingPlan& plan, const EnsembleOptions& options, Prepared prepared) : plan_(plan), options_(options), prepared_(std::move(prepared)) {
+    // Where it runs belongs to the plan: a resumed run goes on where it began.
+    plan_.device = prepared_.device.is_cuda() ? "cuda" : "cpu";
     for (const MemberPlan& member : members(plan)) results_.push_back({.plan = member});
     record_ids_.resize(results_.size());
   }
@@ -145,17 +147,21 @@ class Run {
         }
       });
     for (std::thread& thread : threads) thread.join();
-    RUNG_CHECK(write_curves());
+    // Whatever went wrong, the records are closed, and the first error is the one that is told.
+    const auto note = [this](const Result<void>& done) {
+      if (!done && !error_) error_ = done.error();
+    };
+    note(write_curves());
     EnsembleResult result;
     result.run = run_id_;
     result.seconds = seconds_since(start_);
     result.tokens_per_second = static_cast<double>(tokens_) / std::max(1e-9, step_seconds());
     result.device = prepared_.forecast.device;
     result.predicted_bytes = prepared_.forecast.bytes;
-    result.peak_bytes = cuda ? cuda_memory().peak : host_memory().peak;
+    result.peak_bytes = cuda && !error_ ? cuda_memory().peak : host_memory().peak;
     result.stopped = std::any_of(results_.begin(), results_.end(), [](const MemberResult& member) { return member.state == MemberResult::State::stopped; });
     result.members = results_;
-    RUNG_CHECK(close_records(result));
+    note(close_records(result));
     if (error_) return *error_;
     return result;
   }
@@ -254,6 +260,7 @@ class Run {
     if (!member.curve.empty()) body["loss"] = member.curve.back().loss;
     if (!member.of.empty()) body.update({{"accuracy", member.accuracy()}, {"right", member.right}, {"answers", member.of}, {"file", member.file}});
     if (!member.reason.empty()) body["reason"] = member.reason;
+    if (member.state == MemberResult::State::stopped && error_) body["reason"] = error_->message;
     const RecordState state = member.state == MemberResult::State::done ? RecordState::done : member.state == MemberResult::State::failed ? RecordState::failed : RecordState::stopped;
     return options_.store->finish(record_ids_[static_cast<std::size_t>(member.plan.index)], state, body.dump());
   }
@@ -277,7 +284,7 @@ class Run {
     std::error_code code;
     if (!fs::exists(member_path(member.plan.index), code)) return false;
     const auto weights = read_weights(member_path(member.plan.index));
-    if (!weights || !weights->notes.contains("training")) return false;
+    if (!weights || !weights->notes.contains("training") || !weights->notes.contains("plan") || weights->notes.at("plan") != plan_text(plan_)) return false;
     const auto text = parse_json(weights->notes.at("training"), "train");
     if (!text || !text->is_object()) return false;
     try {
@@ -311,6 +318,8 @@ class Run {
       if (all) {
         // The run may have ended between a member's file and its record.
         for (const std::size_t e : places) RUNG_CHECK(close_member(results_[e]));
+        std::error_code code;
+        fs::remove(path(fmt::format("checkpoint-{}.safetensors", group)), code);
         const std::lock_guard lock(guard_);
         done_members_ += static_cast<std::int64_t>(places.size());
         skipped_steps_ += plan_.steps * static_cast<std::int64_t>(places.size());
@@ -340,6 +349,7 @@ class Run {
         report(trainer, tokens, static_cast<std::int64_t>(places.size()));
       }
       keep(trainer, places);
+      RUNG_CHECK(trainer.save(checkpoint));  // what was trained is not trained again, whatever happens from here on
       const std::vector<FinalScore> scores = trainer.final_scores();
       for (std::size_t i = 0; i < places.size(); ++i) {
         MemberResult& member = results_[places[i]];

@@ -66,7 +66,7 @@ InstanceSource::Place& InstanceSource::place(std::size_t stage, std::size_t whic
 
 void InstanceSource::fill(std::size_t stage, std::size_t which, std::int64_t step) {
   Place& to = place(stage, which);
-  Batch drawn = lesson_.draw({stage, which, seeds_, step * batch_, batch_, true});
+  Batch drawn = lesson_.draw({stage, which, seeds_, step * batch_, batch_, true, device_.is_cuda()});
   if (!device_.is_cuda()) {
     to.batch = std::move(drawn);
     return;

@@ -69,6 +69,7 @@ Result<Lesson> Lesson::make(const TrainingPlan& plan) {
       if (plan.supervision == Supervision::chain) {
         const std::int64_t length = lesson.chain_length(*task);
         if (length == 0) return fail(ErrorCode::unsupported, "[train] task {} has no chain of thought", task->name());
+        if (!plan.dimensions.causal) return fail(ErrorCode::unsupported, "[train] an encoder would see the chain of thought that it is to write; a decoder expected");
         if (plan.queries > 1) return fail(ErrorCode::unsupported, "[train] a chain of thought answers one question a prompt; queries = {}", plan.queries);
         lesson.chain_ = std::max(lesson.chain_, length);
         lesson.outputs_ = std::max(lesson.outputs_, task->fields()[0].size);

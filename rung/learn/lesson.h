@@ -1,7 +1,7 @@
 // What a model is taught: tasks, mixed or in stages, as batches of tensors, and the model that can be asked them.
 //
 // Determinism: row b of a batch is Task::generate(variant, seed of the member, first + b), whatever the ensemble, the
-// device or the number of threads. Training draws from the stream 2 * seed, evaluation from 2 * seed + 1.
+// device or the number of threads. Training and evaluation draw from streams of their own (below).
 #pragma once
 
 #include <memory>
@@ -62,7 +62,10 @@ class Lesson {
   std::int64_t outputs_ = 0, chain_ = 0;
 };
 
-inline std::uint64_t teaching_stream(std::uint64_t seed) { return 2 * seed; }
-inline std::uint64_t evaluation_stream(std::uint64_t seed) { return 2 * seed + 1; }
+// The top bit keeps them apart from every seed that a person gives to `rung eval` or `rung task`: what was taught, or
+// decided when to stop, is never met again as a fresh instance.
+inline constexpr std::uint64_t kLearningStreams = std::uint64_t{1} << 63;
+inline std::uint64_t teaching_stream(std::uint64_t seed) { return kLearningStreams | (2 * seed); }
+inline std::uint64_t evaluation_stream(std::uint64_t seed) { return kLearningStreams | (2 * seed + 1); }
 
 }  // namespace rung::learn

@@ -4,6 +4,7 @@
 #include <c10/util/ThreadLocalDebugInfo.h>
 
 #include <fstream>
+#include <functional>
 #include <sstream>
 
 #include "rung/learn/answer_loss.h"
@@ -76,11 +77,14 @@ MemoryNeed measure_step(const TrainingPlan& plan, const Lesson& lesson, const Mo
 
 std::int64_t prompt_bytes(const Model& model, std::int64_t length) {
   double bytes = 0;
-  for (const LayerShape& layer : model.layers()) {
-    const MixerShape& mixer = layer.mixer;
+  const std::function<void(const MixerShape&)> add = [&](const MixerShape& mixer) {
     const bool square = mixer.kind == MixerKind::full || mixer.kind == MixerKind::topk || mixer.kind == MixerKind::sparse || mixer.kind == MixerKind::loglinear;
     const double heads = static_cast<double>(std::max<std::int64_t>(1, mixer.heads));
     if (square) bytes += 4.0 * heads * static_cast<double>(length) * static_cast<double>(length);
+    for (const MixerShape& part : mixer.parts) add(part);
+  };
+  for (const LayerShape& layer : model.layers()) {
+    add(layer.mixer);
     bytes += 4.0 * static_cast<double>(length) * static_cast<double>(layer.width) * 4;
   }
   return bytes < 9e18 ? static_cast<std::int64_t>(bytes) : INT64_MAX;

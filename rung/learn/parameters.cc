@@ -99,6 +99,8 @@ Parameters::Parameters(const ParameterLayout& layout, const std::vector<std::uin
   }
 }
 
+Leaves Parameters::float_leaves(const ParameterLayout& layout) const { return {views(master, layout)}; }
+
 void Parameters::refresh() {
   if (compute.is_same(master)) return;
   const torch::NoGradGuard no_grad;

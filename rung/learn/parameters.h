@@ -78,6 +78,9 @@ class Parameters {
   torch::Tensor gradient;  // [E, P] of the compute type
   Leaves leaves;
 
+  // The master copy as leaves without gradients: what the weights file will hold.
+  Leaves float_leaves(const ParameterLayout& layout) const;
+
   void refresh();  // after the master changed
   std::int64_t members() const { return master.size(0); }
 };

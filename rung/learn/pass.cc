@@ -25,7 +25,7 @@ constexpr double kKept = 0.99;
 
 int ActivationRounding::width(const std::string& name) const {
   const std::string last = name.substr(name.rfind('.') + 1);
-  if (last == "gate") return std::max(bits_, 12);
+  if (last == "gate" || last == "beta") return std::max(bits_, 12);
   return bits_ + (last.starts_with("norm") || last == "key" ? 4 : 0);
 }
 
@@ -57,18 +57,32 @@ torch::Tensor ActivationRounding::apply(const std::string& name, const torch::Te
 
 std::map<std::string, int> ActivationRounding::fractions(std::int64_t member) const {
   std::map<std::string, int> out;
-  for (const auto& [name, seen] : largest) out[name] = -static_cast<int>(std::lround(std::log2(unit(seen, width(name))[member].item<double>())));
+  for (const auto& [name, seen] : largest) {
+    const double power = std::log2(unit(seen, width(name))[member].item<double>());
+    if (std::isfinite(power)) out[name] = -static_cast<int>(std::lround(power));  // a member that failed has none
+  }
   return out;
 }
 
 torch::Tensor Pass::drop(const torch::Tensor& x) const {
   if (!training || dropout <= 0) return x;
-  torch::Tensor kept = torch::empty_like(x, x.options().requires_grad(false));
-  if (generator.defined())
-    kept.bernoulli_(1 - dropout, generator);
-  else
-    kept.bernoulli_(1 - dropout);
-  return x * kept / (1 - dropout);
+  const torch::NoGradGuard no_grad;
+  // SplitMix64's mixing of a counter (int64 arithmetic wraps; right shifts carry the sign, which mixes as well).
+  constexpr auto kGamma = static_cast<std::int64_t>(0x9E3779B97F4A7C15ULL), kFirst = static_cast<std::int64_t>(0xBF58476D1CE4E5B9ULL),
+                 kSecond = static_cast<std::int64_t>(0x94D049BB133111EBULL);
+  const std::int64_t each = x.numel() / x.size(0), place = places++;
+  const auto mixed = [&](torch::Tensor z) {
+    z = z.bitwise_xor(z.bitwise_right_shift(30)) * kFirst;
+    z = z.bitwise_xor(z.bitwise_right_shift(27)) * kSecond;
+    return z.bitwise_xor(z.bitwise_right_shift(31));
+  };
+  const torch::Tensor key = mixed(mixed(seeds * kGamma) + (step + place * (std::int64_t{1} << 40)) * kGamma);  // [E]
+  const torch::Tensor drawn = mixed(key.unsqueeze(1) + torch::arange(each, key.options()).unsqueeze(0) * kGamma);
+  constexpr std::int64_t kSteps = std::int64_t{1} << 24;
+  const torch::Tensor kept = drawn.bitwise_and(kSteps - 1) < static_cast<std::int64_t>(std::llround((1 - dropout) * static_cast<double>(kSteps)));
+  const torch::Tensor factor = (kept.to(x.scalar_type()) / (1 - dropout)).view(x.sizes());
+  const torch::AutoGradMode with_gradients(true);
+  return x * factor;
 }
 
 torch::Tensor apply_map(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias) {

@@ -33,7 +33,9 @@ struct Pass {
   bool plain = false;  // the readable reference instead of the fast path
   bool training = false;
   double dropout = 0;
-  at::Generator generator;  // of dropout; undefined: the device's own
+  // What is dropped depends on the member's seed, the step and the place alone: [E] and [1] int64, on the device.
+  torch::Tensor seeds, step;
+  mutable std::int64_t places = 0;  // dropped so far in this pass
   ActivationRounding* rounding = nullptr;
 
   torch::Tensor round(const std::string& name, const torch::Tensor& x) const { return rounding ? rounding->apply(name, x, training) : x; }

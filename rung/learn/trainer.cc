@@ -1,6 +1,5 @@
 #include "rung/learn/trainer.h"
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
 
 #include <cmath>
@@ -40,8 +39,9 @@ Trainer::Trainer(const TrainingPlan& plan, const Lesson& lesson, const Model& mo
   if (plan.round_bits) rounding_.emplace(*plan.round_bits);
   if (device.is_cuda())
     at::globalContext().setAllowTF32CuBLAS(plan.precision != ComputeType::fp32);
-  else
-    generator_ = at::make_generator<at::CPUGeneratorImpl>(members_.front().plan.seed);
+  std::vector<std::int64_t> seeds;
+  for (const MemberProgress& member : members_) seeds.push_back(static_cast<std::int64_t>(member.plan.seed));
+  seeds_ = torch::tensor(seeds, torch::kLong).to(device);
 }
 
 bool Trainer::finished() const {
@@ -55,7 +55,7 @@ Pass Trainer::pass(bool training) const {
   Pass pass;
   pass.training = training;
   pass.dropout = plan_.dropout;
-  pass.generator = generator_;
+  pass.seeds = seeds_, pass.step = optimiser_.count;
   if (rounds_at(plan_, step_)) pass.rounding = const_cast<ActivationRounding*>(&*rounding_);
   return pass;
 }
@@ -74,8 +74,6 @@ void Trainer::compute(std::size_t stage, std::size_t which) {
 void Trainer::step() {
   const std::size_t stage = stage_at(plan_, step_), which = lesson_.task_at(step_);
   if (!device_.is_cuda()) {
-    // The dropout of a step depends on the seed and the step alone: a resumed run draws the same.
-    if (plan_.dropout > 0) generator_.set_current_seed(Random(members_.front().plan.seed, static_cast<std::uint64_t>(step_)).next());
     compute(stage, which);
   } else {
     const bool rounding = rounds_at(plan_, step_);
@@ -107,7 +105,7 @@ void Trainer::step() {
   ++summed_;
 }
 
-Trainer::Marks Trainer::marked(std::size_t stage, std::size_t which, std::int64_t first, std::int64_t count) const {
+Trainer::Marks Trainer::marked(std::size_t stage, std::size_t which, std::int64_t first, std::int64_t count, const Leaves& leaves) const {
   const torch::NoGradGuard no_grad;
   std::vector<std::uint64_t> streams;
   for (const MemberProgress& member : members_) streams.push_back(evaluation_stream(member.plan.seed));
@@ -118,9 +116,12 @@ Trainer::Marks Trainer::marked(std::size_t stage, std::size_t which, std::int64_
     for (torch::Tensor& field : batch.inputs.fields) field = field.to(device_);
     batch.inputs.wanted = batch.inputs.wanted.to(device_);
     batch.targets = batch.targets.to(device_);
-    const torch::Tensor some = grade(model_.forward(batch.inputs, parameters_.leaves, pass(false)), batch, 0, nullptr).right;
+    const Graded graded = grade(model_.forward(batch.inputs, leaves, pass(false)), batch, 0, nullptr);
+    // A chain of thought is right when all of it is: then, and only then, the model left to itself writes the same.
+    const bool chained = plan_.supervision == Supervision::chain;
+    const torch::Tensor some = chained ? graded.each.view({static_cast<std::int64_t>(members_.size()), -1, batch.answers}).amin(-1).sum(1) : graded.right;
     right = right.defined() ? right + some : some;
-    marks.answers += batch.targets.size(1);
+    marks.answers += batch.targets.size(1) / (chained ? batch.answers : 1);
   }
   const torch::Tensor counts = right.to(torch::kCPU).to(torch::kLong);
   for (std::size_t e = 0; e < members_.size(); ++e) marks.right.push_back(counts[static_cast<std::int64_t>(e)].item<std::int64_t>());
@@ -129,10 +130,11 @@ Trainer::Marks Trainer::marked(std::size_t stage, std::size_t which, std::int64_
 
 std::vector<std::vector<double>> Trainer::accuracies() {
   const std::size_t stage = stage_at(plan_, std::max<std::int64_t>(0, step_ - 1));
-  const std::int64_t first = step_ / plan_.evaluate_every * plan_.evaluate_count;
+  // The ordinal of the evaluation: the last one may come before its time, on instances of its own.
+  const std::int64_t first = (step_ + plan_.evaluate_every - 1) / plan_.evaluate_every * plan_.evaluate_count;
   std::vector<std::vector<double>> out(members_.size());
   for (std::size_t which = 0; which < lesson_.tasks(); ++which) {
-    const Marks marks = marked(stage, which, first, plan_.evaluate_count);
+    const Marks marks = marked(stage, which, first, plan_.evaluate_count, parameters_.leaves);
     for (std::size_t e = 0; e < members_.size(); ++e) out[e].push_back(static_cast<double>(marks.right[e]) / static_cast<double>(marks.answers));
   }
   return out;
@@ -180,7 +182,7 @@ std::vector<FinalScore> Trainer::final_scores() {
   const std::size_t stage = lesson_.stages() - 1;
   std::vector<FinalScore> scores(members_.size());
   for (std::size_t which = 0; which < lesson_.tasks(); ++which) {
-    const Marks marks = marked(stage, which, kFinalInstances, plan_.final_count);
+    const Marks marks = marked(stage, which, kFinalInstances, plan_.final_count, parameters_.float_leaves(model_.layout()));
     for (std::size_t e = 0; e < members_.size(); ++e) {
       scores[e].right.push_back(static_cast<std::uint64_t>(marks.right[e]));
       scores[e].of.push_back(static_cast<std::uint64_t>(marks.answers));

@@ -72,7 +72,7 @@ class Trainer {
     std::int64_t answers = 0;
   };
   // Instances first .. first + count - 1 of every member's evaluation stream.
-  Marks marked(std::size_t stage, std::size_t which, std::int64_t first, std::int64_t count) const;
+  Marks marked(std::size_t stage, std::size_t which, std::int64_t first, std::int64_t count, const Leaves& leaves) const;
   std::vector<std::vector<double>> accuracies();
   Pass pass(bool training) const;
   void freeze(std::size_t member);
@@ -85,7 +85,7 @@ class Trainer {
   Parameters parameters_;
   Optimiser optimiser_;
   std::optional<ActivationRounding> rounding_;
-  at::Generator generator_;
+  torch::Tensor seeds_;  // [E] int64
   InstanceSource source_;
   torch::Tensor loss_sum_;  // [E] float32 since the last evaluation
   std::int64_t step_ = 0, summed_ = 0;

@@ -244,6 +244,12 @@ Result<void> check_plan(const TrainingPlan& plan) {
   RUNG_CHECK(whole("round_after", plan.round_after, -1, kMany));
   if (plan.round_bits) RUNG_CHECK(whole("round_bits", *plan.round_bits, 2, 24));
   RUNG_CHECK(whole("stage_steps", plan.stage_steps, 0, kMany));
+  if (stage_at(plan, plan.steps - 1) != plan.curriculum.size())
+    return fail(ErrorCode::range, "[train] {} stages of {} steps leave none of the {} steps for the tasks' own sizes", plan.curriculum.size(), plan.stage_steps, plan.steps);
+  if (plan.round_bits && !rounds_at(plan, plan.steps - 1)) return fail(ErrorCode::range, "[train] round_after = {}: rounding would start after the last of {} steps", plan.round_after, plan.steps);
+  constexpr int kBf16Bits = 8;  // of a bfloat16's significand
+  if (plan.round_bits && *plan.round_bits > kBf16Bits && plan.precision == ComputeType::bf16)
+    return fail(ErrorCode::range, "[train] round_bits = {}: bf16 holds whole numbers of {} bits; fp32 expected", *plan.round_bits, kBf16Bits);
   RUNG_CHECK(real("floor", plan.floor, 0, 1));
   RUNG_CHECK(real("clip", plan.clip, 0, 1e6));
   RUNG_CHECK(real("beta1", plan.beta1, 0, 0.9999));

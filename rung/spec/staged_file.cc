@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <random>
 #include <utility>
 
 namespace rung {
@@ -14,7 +15,9 @@ Result<StagedFile> StagedFile::open(std::string path, bool replace) {
   staged.replace_ = replace;
   if (!replace && ::access(path.c_str(), F_OK) == 0)
     return fail(ErrorCode::io, "[write] {} exists; --force replaces it", path);
-  staged.temporary_ = fmt::format("{}.part-{}", path, ::getpid());
+  // A name of its own: process numbers repeat (in containers), and a killed writer's file must not stop the next.
+  std::random_device chance;
+  staged.temporary_ = fmt::format("{}.part-{}-{:08x}", path, ::getpid(), chance());
   const int descriptor = ::open(staged.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (descriptor >= 0) staged.file_ = ::fdopen(descriptor, "wb");
   if (!staged.file_) {
@@ -47,6 +50,8 @@ Result<void> StagedFile::write(std::string_view bytes) {
 
 Result<void> StagedFile::commit() {
   RUNG_REQUIRE(file_ != nullptr, "second commit of {}", path_);
+  if (std::fflush(file_) != 0 || (::fsync(::fileno(file_)) != 0 && errno != EINVAL && errno != EROFS))
+    return fail(ErrorCode::io, "[write] {}: {}", path_, std::strerror(errno));
   if (std::fclose(std::exchange(file_, nullptr)) != 0)
     return fail(ErrorCode::io, "[write] {}: {}", path_, std::strerror(errno));
   // link() refuses an existing name, so that two writers cannot both believe they were first; where the file system

@@ -59,14 +59,14 @@ struct Curves {
   std::vector<std::vector<CurvePoint>> members;
 };
 
-Curves curves_of(const TrainingPlan& plan, std::vector<MemberPlan> members) {
+Curves curves_of(const TrainingPlan& plan, std::vector<MemberPlan> members, torch::Device device = torch::Device(torch::kCUDA, 0)) {
   auto lesson = Lesson::make(plan);
   RUNG_REQUIRE(lesson.ok(), "{}", lesson.error().message);
   auto spec = lesson->model_spec();
   RUNG_REQUIRE(spec.ok(), "{}", spec.error().message);
   auto model = Model::make(*spec);
   RUNG_REQUIRE(model.ok(), "{}", model.error().message);
-  Trainer trainer(plan, *lesson, *model, std::move(members), torch::Device(torch::kCUDA, 0));
+  Trainer trainer(plan, *lesson, *model, std::move(members), device);
   while (!trainer.finished()) {
     trainer.step();
     if (trainer.step_count() % plan.evaluate_every == 0) trainer.evaluate();
@@ -74,6 +74,18 @@ Curves curves_of(const TrainingPlan& plan, std::vector<MemberPlan> members) {
   Curves curves;
   for (const MemberProgress& member : trainer.progress()) curves.members.push_back(member.curve);
   return curves;
+}
+
+// The same seeds, instances and dropped places on either device.
+TEST_P(DeviceMixer, is_recorded_and_has_the_curve_of_the_cpu) {
+  NEEDS_DEVICE();
+  TrainingPlan plan = small_plan(GetParam(), "eva", {{"n", 12}});
+  plan.steps = 6, plan.evaluate_every = 3, plan.warmup = 1;
+  plan.dropout = 0.1;
+  const MemberPlan member{0, 5, 1e-3, 0.01, 1};
+  const Curves there = curves_of(plan, {member}), here = curves_of(plan, {member}, torch::kCPU);
+  ASSERT_EQ(there.members[0].size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(there.members[0][i].loss, here.members[0][i].loss, 5e-3) << i;
 }
 
 TEST(device, gives_a_member_the_curve_that_it_has_alone) {

@@ -283,6 +283,32 @@ TEST(lesson, mixes_tasks_by_weight_and_moves_through_the_stages_of_a_curriculum)
   EXPECT_EQ(trainer.progress()[0].curve.back().accuracy.size(), 2u);
 }
 
+TEST(lesson, teaches_from_streams_that_no_seed_of_a_person_reaches) {
+  for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 62}) {
+    EXPECT_GT(teaching_stream(seed), static_cast<std::uint64_t>(INT64_MAX));
+    EXPECT_GT(evaluation_stream(seed), static_cast<std::uint64_t>(INT64_MAX));
+    EXPECT_NE(teaching_stream(seed), evaluation_stream(seed));
+  }
+}
+
+TEST(pass, drops_by_seed_step_and_place_alone) {
+  Pass pass;
+  pass.training = true;
+  pass.dropout = 0.25;
+  pass.seeds = torch::tensor(std::vector<std::int64_t>{4, 9}, torch::kLong);
+  pass.step = torch::tensor(std::vector<std::int64_t>{7}, torch::kLong);
+  const torch::Tensor x = torch::ones({2, 100, 20});
+  const torch::Tensor first = pass.drop(x), second = pass.drop(x);
+  EXPECT_NEAR(first.mean().item<double>(), 1, 0.05);
+  EXPECT_NEAR((first == 0).to(torch::kFloat32).mean().item<double>(), 0.25, 0.03);
+  EXPECT_FALSE(torch::equal(first, second));
+  EXPECT_FALSE(torch::equal(first[0], first[1]));
+  Pass alone = pass;
+  alone.places = 0;
+  alone.seeds = pass.seeds.narrow(0, 1, 1);
+  EXPECT_TRUE(torch::equal(alone.drop(x.narrow(0, 1, 1)), first.narrow(0, 1, 1)));
+}
+
 TEST(plan, comes_back_from_its_own_text) {
   TrainingPlan plan = small_plan();
   plan.stop = 0.99;
@@ -304,6 +330,9 @@ TEST(plan, refuses_what_it_does_not_know_in_one_line) {
            {R"({"arch":"full","tasks":"eva","rates":["a"]})", "number expected"},
            {R"({"arch":"full","tasks":"eva","seeds":[-1]})", "at least 0"},
            {R"({"arch":"full","tasks":[{"name":"eva","sizes":{}}]})", "unknown field"},
+           {R"({"arch":"full","tasks":"eva","steps":10,"curriculum":[{"n":3}],"stage_steps":10})", "leave none"},
+           {R"({"arch":"full","tasks":"eva","steps":10,"round_bits":4,"round_after":10})", "after the last"},
+           {R"({"arch":"full","tasks":"eva","round_bits":12,"precision":"bf16"})", "bf16"},
            {R"({"arch":"full"})", "no task"},
            {R"({"tasks":"eva"})", "no architecture"},
            {R"({"arch":"full","tasks":"eva","precision":"fp8"})", "fp32"},

@@ -32,9 +32,9 @@ class DeltaRule : public LearnedMixer {
     };
     const torch::Tensor q = unit_heads(0, "q"), k = unit_heads(1, "k");
     const torch::Tensor v = split_heads(pass.round(p + "v", rows[2]), shape_.heads);
-    const torch::Tensor beta = (rows[3] + leaves[beta_bias_].unsqueeze(1).unsqueeze(1)).to(torch::kFloat32).sigmoid();
+    const torch::Tensor beta = pass.round(p + "beta", rows[3] + leaves[beta_bias_].unsqueeze(1).unsqueeze(1)).to(torch::kFloat32).sigmoid();
     torch::Tensor decay;
-    if (gated_) decay = log_decay(rows[4] + leaves[gate_bias_].unsqueeze(1).unsqueeze(1));
+    if (gated_) decay = log_decay(pass.round(p + "gate", rows[4] + leaves[gate_bias_].unsqueeze(1).unsqueeze(1)));
     return pass.round(p + "y", join_heads(matrix_recurrence({q, k, v, decay, beta}, pass.plain)));
   }
 

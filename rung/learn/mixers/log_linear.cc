@@ -25,11 +25,12 @@ struct Rows {
 
 // [T, T]; above the diagonal 0.
 torch::Tensor bucket_levels(std::int64_t length, torch::Device device) {
-  torch::Tensor levels = torch::zeros({length, length}, torch::kLong);
-  auto at = levels.accessor<std::int64_t, 2>();
-  for (std::int64_t i = 0; i < length; ++i)
-    for (std::int64_t j = 0; j < i; ++j) at[i][j] = 64 - __builtin_clzll(static_cast<unsigned long long>(i ^ j));
-  return levels.to(device);
+  // Made where it is used: a recorded step may not wait for the host. The digits of i xor j, one comparison each.
+  const torch::Tensor place = torch::arange(length, torch::TensorOptions(torch::kLong).device(device));
+  const torch::Tensor differ = place.unsqueeze(1).bitwise_xor(place.unsqueeze(0)).tril();
+  torch::Tensor levels = torch::zeros_like(differ);
+  for (std::int64_t digit = 1; digit < length; digit *= 2) levels = levels + (differ >= digit);
+  return levels;
 }
 
 torch::Tensor plain_reading(const Rows& r) {
