@@ -48,19 +48,23 @@ struct RecordedStep::Graph {
   at::cuda::CUDAGraph graph;
 };
 
-RecordedStep::RecordedStep(const std::function<void()>& body, int rehearsals) : graph_(std::make_unique<Graph>()) {
+// libtorch makes handles and workspaces on first use, some on the second.
+constexpr int kRehearsals = 2;
+
+RecordedStep::RecordedStep(const std::function<void()>& body, const RecordedStep* beside) : graph_(std::make_unique<Graph>()) {
   // Capture needs a stream of its own, and everything that is made once (handles, workspaces) made before.
   const c10::cuda::CUDAStream side = c10::cuda::getStreamFromPool();
   synchronise();
   {
     const c10::cuda::CUDAStreamGuard guard(side);
-    for (int i = 0; i < rehearsals; ++i) body();
+    for (int i = 0; i < kRehearsals; ++i) body();
     side.synchronize();
     // What the rehearsals leave in the cache is no use to the graph, which keeps memory of its own.
     c10::cuda::CUDACachingAllocator::emptyCache();
-    // Steps are replayed one at a time and hand nothing over but through tensors made before: they share one memory.
-    static const at::cuda::MempoolId_t pool = at::cuda::graph_pool_handle();
-    graph_->graph.capture_begin(pool);
+    if (beside)
+      graph_->graph.capture_begin(beside->graph_->graph.pool());
+    else
+      graph_->graph.capture_begin();
     body();
     graph_->graph.capture_end();
   }
@@ -77,7 +81,7 @@ void synchronise() {}
 DeviceMemory cuda_memory() { return {}; }
 std::int64_t peak_of(const std::function<void()>& body) { return body(), 0; }
 struct RecordedStep::Graph {};
-RecordedStep::RecordedStep(const std::function<void()>& body, int) { body(); }
+RecordedStep::RecordedStep(const std::function<void()>& body, const RecordedStep*) { body(); }
 void RecordedStep::replay() {}
 
 #endif

@@ -31,7 +31,8 @@ std::int64_t peak_of(const std::function<void()>& body);
 // on the current stream alone, in memory that stays.
 class RecordedStep {
  public:
-  explicit RecordedStep(const std::function<void()>& body, int rehearsals = 2);
+  // `beside`: a step that lives at least as long and is never replayed at the same time; the two share one memory.
+  explicit RecordedStep(const std::function<void()>& body, const RecordedStep* beside = nullptr);
   ~RecordedStep();
   RecordedStep(RecordedStep&&) noexcept;
   void replay();

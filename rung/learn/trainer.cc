@@ -91,7 +91,7 @@ void Trainer::step() {
       found = recorded_.emplace(key, RecordedStep([&] {
                                   const torch::AutoGradMode with_gradients(true);
                                   compute(stage, which);
-                                })).first;
+                                }, recorded_.empty() ? nullptr : &recorded_.begin()->second)).first;
       for (std::size_t i = 0; i < state.size(); ++i) state[i].copy_(before[i]);
       if (rounding_)
         for (auto& [name, largest] : rounding_->largest)
