@@ -217,6 +217,7 @@ Shape resolve(const Mixer& m, const Architecture& a, std::optional<std::int64_t>
     key_and_value();
     s.window = given("window", 0);
     s.chunk = given("chunk", 0);
+    if (s.window > 0 && s.chunk > 0) throw Malformed("full has a window or chunks, not both");
     if (rule == "sparse") s.block = required("B");
     if (rule != "full") s.select = required("k");
     s.groups = divides(given("groups", s.kv), s.heads, "groups");

@@ -7,7 +7,8 @@ namespace rung_check {
 namespace {
 
 // The k largest entries' indices, ties to the smaller, increasing.
-Row largest(const std::vector<Int>& values, std::int64_t k) {
+Row largest(const std::vector<Int>& values, std::int64_t k, Budget& budget) {
+  budget.sorting(values.size());
   Row order(values.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
@@ -159,7 +160,7 @@ class TopK final : public Attention {
       }
       index.push_back(total);
     }
-    Row which = largest(index, s_.select);
+    Row which = largest(index, s_.select, source_.budget);
     for (auto& j : which) j = seen[static_cast<std::size_t>(j)];
     return all_heads(i, which);
   }
@@ -244,7 +245,7 @@ class Sparse final : public Attention, public SparseView {
       for (std::size_t r = 0; r < blocks; ++r)
         sums[static_cast<std::size_t>(group(h))][r] += score_.clip(score(h, queries_[static_cast<std::size_t>(i)], block_keys_[r]));
     std::vector<Row> chosen;
-    for (const auto& sum : sums) chosen.push_back(largest(sum, s_.select));
+    for (const auto& sum : sums) chosen.push_back(largest(sum, s_.select, source_.budget));
     return chosen;
   }
 

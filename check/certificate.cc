@@ -331,6 +331,11 @@ class Verification {
     if (count < 1) throw Malformed(text("the prompts of ", task_->name, " cannot be numbered; they can only be listed"));
     return count;
   }
+  static std::uint64_t numbers(const Prompt& prompt) {
+    std::uint64_t count = 0;
+    for (const auto& field : prompt.fields) count += field.size();
+    return count;
+  }
   Prompt empty() const { return {0, std::vector<Row>(task_->fields.size())}; }
 
   void add_instance(const Prompt& prompt) {
@@ -355,6 +360,7 @@ class Verification {
     if (prefix.positions == task_->length) return add_instance(prefix);
     const std::int64_t count = choices(prefix);
     for (std::int64_t choice = 0; choice < count; ++choice) {
+      budget_.work(numbers(prefix) + 1);
       Prompt longer = prefix;
       task_->extend(longer, choice);
       walk_all(longer);
@@ -382,6 +388,7 @@ class Verification {
           Prompt prompt = empty();
           while (prompt.positions < task_->length)
             task_->extend(prompt, static_cast<std::int64_t>(walk.next() % static_cast<std::uint64_t>(choices(prompt))));
+          budget_.work(numbers(prompt));
           add_instance(prompt);
         }
       } else if (mode == "listed") {
@@ -417,8 +424,8 @@ class Verification {
         whole.positions = task_->length;
         for (std::size_t f = 0; f < whole.fields.size(); ++f)
           whole.fields[f].insert(whole.fields[f].end(), suffixes[s].fields[f].begin(), suffixes[s].fields[f].end());
+        budget_.work(numbers(whole));
         rows.back().push_back(answers_after(whole, cut, by_model));
-        budget_.work(static_cast<std::uint64_t>(whole.positions));
         table += s ? " " : "";
         if (rows.back().back().empty()) table += "-";
         bool comma = false;
@@ -435,8 +442,8 @@ class Verification {
       for (std::size_t b = a + 1; b < rows.size(); ++b) {
         bool apart = false;
         for (std::size_t s = 0; s < suffixes.size() && !apart; ++s) {
-          budget_.work(1);
           const auto &first = rows[a][s], &second = rows[b][s];
+          budget_.work(1 + first.size() * (first.empty() ? 0 : first.front().size()));
           for (std::size_t i = 0; i < first.size() && i < second.size() && !apart; ++i)
             apart = by_model ? first[i] != second[i] : differ(*task_, first[i], second[i]);
         }

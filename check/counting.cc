@@ -49,14 +49,18 @@ bool binomial_exceeds(std::int64_t n, std::int64_t k, std::int64_t bits) {
 }
 
 bool images_spread(std::int64_t m, std::int64_t T, std::int64_t x0, Int bits) {
-  const Int calls = mul(T, x0);
-  if (mul(calls, 128) > kLongestPower) throw OutOfResources("a power of more than 2^20 bits to compare");
+  const Int calls = kept(mul(T, x0));
   constexpr std::int64_t kScale = 1'000'000'000, kScaledE = 2'718'281'829;  // e < kScaledE / kScale
+  // Times T and as powers of 2: a^calls >= b^calls 2^right. A number of length l is at least 2^(l-1) and below 2^l.
   const Int right = add(mul(mul(2, bits), T), 2);
-  if (right > kLongestPower) throw OutOfResources("a power of more than 2^20 bits to compare");
+  const cpp_int a = cpp_int(2) * m * kScale, b = cpp_int(kScaledE) * static_cast<std::int64_t>(calls);
+  const Int a_length = static_cast<Int>(msb(a)) + 1, b_length = static_cast<Int>(msb(b)) + 1;
+  if (mul(calls, a_length - 1) >= add(mul(calls, b_length), right)) return true;
+  if (mul(calls, a_length) <= add(mul(calls, b_length - 1), right)) return false;
+  if (mul(calls, a_length) > kLongestPower || add(mul(calls, b_length), right) > kLongestPower)
+    throw OutOfResources("a power of more than 2^20 bits to compare");
   const auto exponent = static_cast<unsigned>(calls);
-  const cpp_int left = boost::multiprecision::pow(cpp_int(2) * m * kScale, exponent);
-  return left >= boost::multiprecision::pow(cpp_int(kScaledE) * static_cast<std::int64_t>(calls), exponent) << static_cast<unsigned>(right);
+  return pow(a, exponent) >= pow(b, exponent) << static_cast<unsigned>(right);
 }
 
 }  // namespace rung_check

@@ -1,8 +1,11 @@
 // rung-check CERT.json [MODEL.safetensors]: reruns what a certificate claims (docs/check.md).
+#include <signal.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <new>
@@ -16,6 +19,8 @@ using namespace rung_check;
 
 constexpr std::uint64_t kLargestCertificate = std::uint64_t{1} << 26, kLargestModel = std::uint64_t{1} << 31;  // bytes
 constexpr rlim_t kMostMemory = rlim_t{12} << 30;                                                             // bytes
+constexpr std::uint64_t kSeconds = 600, kWorkPerSecond = 50'000'000;  // of processor time: kSeconds + limit / kWorkPerSecond
+constexpr std::size_t kLongestReason = 300;                            // bytes
 constexpr int kVerified = 0, kRejected = 1, kMalformed = 2, kOutOfResources = 3;
 
 constexpr const char* kHelp =
@@ -24,7 +29,7 @@ constexpr const char* kHelp =
     "Reruns what a rung certificate claims, with code of its own. Exit code 0: verified. 1: rejected. 2: malformed\n"
     "certificate, model or command line. 3: out of resources.\n"
     "\n"
-    "  --limit N   at most N multiply-adds (10^12 unless given)\n"
+    "  --limit N   at most N multiply-adds (10^12 unless given) and 600 + N/(5*10^7) seconds of processor time\n"
     "  --json      one JSON document, schema rung.check/1\n"
     "  --help, --version\n";
 
@@ -63,8 +68,34 @@ std::string read_file(const std::string& path, std::uint64_t most) {
   return bytes;
 }
 
+const char* out_of_time = "";
+void stop_for_time(int) {
+  [[maybe_unused]] const ssize_t written = write(STDOUT_FILENO, out_of_time, std::strlen(out_of_time));
+  _exit(kOutOfResources);
+}
+// Behind the multiply-adds, which are counted, stands the clock, which also sees what nobody thought of counting.
+void limit_time(const Arguments& arguments) {
+  out_of_time = arguments.json ? "{\"schema\":\"rung.check/1\",\"verdict\":\"out-of-resources\",\"exit_code\":3,\"reason\":\"no processor time is left\"}\n"
+                               : "OUT OF RESOURCES: no processor time is left\n";
+  signal(SIGXCPU, stop_for_time);
+  rlimit time{};
+  if (getrlimit(RLIMIT_CPU, &time) != 0) return;
+  time.rlim_cur = std::min<rlim_t>(time.rlim_cur, kSeconds + arguments.limit / kWorkPerSecond);  // RLIM_INFINITY is the largest
+  setrlimit(RLIMIT_CPU, &time);
+}
+
+// What a file or a path says reaches the terminal as one line of printable ASCII: no line of it can look like a verdict.
+std::string one_line(const std::string& said) {
+  std::string line = said.substr(0, kLongestReason);
+  for (auto& c : line)
+    if (c < ' ' || c > '~') c = '?';  // also where char is signed
+  return said.size() > kLongestReason ? line + "..." : line;
+}
+
 // Says what came out; the exit code is the caller's.
-int say(const Arguments& arguments, int code, const char* verdict, const std::string& reason, const Report& report) {
+int say(const Arguments& arguments, int code, const char* verdict, const std::string& why, Report report) {
+  const std::string reason = one_line(why);
+  for (auto& line : report.lines) line = one_line(line);
   if (arguments.json) {
     nlohmann::ordered_json out{{"schema", "rung.check/1"}, {"verdict", verdict}, {"exit_code", code}};
     if (!report.kind.empty()) out["kind"] = report.kind;
@@ -96,6 +127,7 @@ int run(int count, char** words, Arguments& arguments) {
   const std::string certificate = read_file(arguments.files[0], kLargestCertificate);
   std::string model;
   if (arguments.files.size() == 2) model = read_file(arguments.files[1], kLargestModel);
+  limit_time(arguments);
   Budget budget(arguments.limit);
   const Report report = verify(certificate, arguments.files.size() == 2 ? &model : nullptr, budget);
   return say(arguments, kVerified, "verified", "", report);

@@ -214,8 +214,10 @@ std::map<std::int64_t, Row> Model::feed(const Prompt& prompt, std::int64_t end, 
   if (!header_.architecture.causal && begin > 0) throw Malformed("an encoder has no steps");
   budget_.store(static_cast<std::uint64_t>(end - begin) * static_cast<std::uint64_t>(header_.architecture.width));
   Int numbers = 1;  // embedding a position, and visiting every layer, costs something even where nothing is multiplied
-  for (const auto& field : header_.fields) numbers += field.length;
-  budget_.work(static_cast<std::uint64_t>(mul(end - begin, add(mul(numbers, header_.architecture.width), static_cast<Int>(layers_.size())))));
+  const auto added = [](const Embedding& e) { return e.form == 'b' ? e.count : 1; };  // rows that a value is the sum of
+  if (position_) numbers = added(*position_);
+  for (std::size_t f = 0; f < header_.fields.size(); ++f) numbers = add(numbers, mul(header_.fields[f].length, added(embeddings_[f])));
+  budget_.work(static_cast<std::uint64_t>(kept(mul(end - begin, add(mul(numbers, header_.architecture.width), static_cast<Int>(layers_.size()))))));
   std::vector<Row> x;
   for (std::int64_t t = begin; t < end; ++t) x.push_back(embed(prompt, t));
   fed_ = end;

@@ -9,30 +9,6 @@ namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// The k largest, ties to the smaller index, increasing. Rejected where the intervals do not say which they
-// are.
-Row certainly_largest(const Reals& values, std::int64_t k) {
-  Row order(values.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) {
-    return values[at(a)].low + values[at(a)].high > values[at(b)].low + values[at(b)].high;
-  });
-  if (static_cast<std::int64_t>(order.size()) <= k) {
-    std::sort(order.begin(), order.end());
-    return order;
-  }
-  for (std::int64_t i = 0; i < k; ++i)
-    for (std::size_t j = at(k); j < order.size(); ++j) {
-      const Real &in = values[at(order[at(i)])], &out = values[at(order[j])];
-      const bool tie = in.low == in.high && out.is(in.low) && order[at(i)] < order[j];
-      if (!(in.low > out.high) && !tie)
-        throw Rejected("too close to call: which positions are selected depends on rounding");
-    }
-  order.resize(at(k));
-  std::sort(order.begin(), order.end());
-  return order;
-}
-
 Row from_to(std::int64_t begin, std::int64_t end) {
   Row all(at(std::max<std::int64_t>(end - begin, 0)));
   std::iota(all.begin(), all.end(), begin);
@@ -69,7 +45,7 @@ class RealAttention : public RealMixer {
   // changes nothing.
   Reals attend(const Real* query, const std::vector<const Real*>& keys,
                const std::vector<const Real*>& values) const {
-    source_.source.budget.work(keys.size() * static_cast<std::uint64_t>(s_.dk + s_.dv));
+    source_.work(keys.size() * static_cast<std::uint64_t>(s_.dk + s_.dv + 4));  // 4: the exponential
     Reals scores, y(at(s_.dv));
     double top = -kInfinity;
     for (const auto* key : keys) {
@@ -150,6 +126,7 @@ class RealTopK final : public RealAttention {
       const Reals query = query_(u[at(i)], source_.source.budget),
                   weight = weights_(u[at(i)], source_.source.budget);
       const Row seen = visible(i, static_cast<std::int64_t>(u.size()));
+      source_.work(seen.size() * static_cast<std::uint64_t>(s_.index_heads * (s_.index_dim + 1)));
       Reals index;
       for (const auto j : seen) {
         Real total;
@@ -160,7 +137,7 @@ class RealTopK final : public RealAttention {
                                    -index_shift_));
         index.push_back(total);
       }
-      Row which = certainly_largest(index, s_.select);
+      Row which = certainly_largest(index, s_.select, source_.source.budget);
       for (auto& j : which) j = seen[at(j)];
       y.push_back(all_heads(rows, i, which));
     }
@@ -205,17 +182,21 @@ class RealSparse final : public RealAttention {
     }
     for (std::int64_t i = 0; i < static_cast<std::int64_t>(u.size()); ++i) {
       const std::int64_t blocks = i / s_.block;
+      source_.work(at(blocks) * at(s_.heads * s_.dk));
       std::vector<Reals> sums(at(s_.groups), Reals(at(blocks)));
       for (std::int64_t h = 0; h < s_.heads; ++h)
         for (std::int64_t r = 0; r < blocks; ++r)
           sums[at(h * s_.groups / s_.heads)][at(r)] +=
               score(part(rows[at(i)], 0, h, s_.dk), keys[at(r)].data() + key_head(h) * s_.dk);
+      std::vector<Row> selected;
+      for (const auto& sum : sums)
+        selected.push_back(certainly_largest(sum, s_.select, source_.source.budget));
       const Reals weight = weights_(u[at(i)], source_.source.budget);
       const double one = std::ldexp(1.0, static_cast<int>(fraction_));
       Reals out;
       for (std::int64_t h = 0; h < s_.heads; ++h) {
         Row tokens;
-        for (const auto r : certainly_largest(sums[at(h * s_.groups / s_.heads)], s_.select))
+        for (const auto r : selected[at(h * s_.groups / s_.heads)])
           for (const auto j : from_to(r * s_.block, (r + 1) * s_.block)) tokens.push_back(j);
         for (const auto j : from_to(blocks * s_.block, i + 1)) tokens.push_back(j);
         std::vector<const Real*> block_keys, block_values;
@@ -267,6 +248,44 @@ class RealSideBySide final : public RealMixer {
 
 }  // namespace
 
+Row certainly_largest(const Reals& values, std::int64_t k, Budget& budget) {
+  budget.sorting(values.size());
+  const auto unsure = [] {
+    throw Rejected("too close to call: which positions are selected depends on rounding");
+  };
+  for (const auto& value : values)
+    if (std::isnan(value.low) || std::isnan(value.high)) unsure();
+  Row order(values.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (static_cast<std::int64_t>(order.size()) <= k) return order;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](auto a, auto b) { return values[at(a)].low > values[at(b)].low; });
+  const auto out = order.begin() + k;
+  double least = kInfinity, most = -kInfinity;  // the lowest bound of those in, the highest of those out
+  for (auto i = order.begin(); i != out; ++i) least = std::min(least, values[at(*i)].low);
+  for (auto j = out; j != order.end(); ++j) most = std::max(most, values[at(*j)].high);
+  if (least < most) unsure();
+  if (least == most) {
+    if (!std::isfinite(least)) unsure();
+    // Those that meet there must be this very number, and stand in order.
+    std::int64_t last_in = -1, first_out = static_cast<std::int64_t>(values.size());
+    for (auto i = order.begin(); i != out; ++i) {
+      if (values[at(*i)].low != least) continue;
+      if (values[at(*i)].high != least) unsure();
+      last_in = std::max(last_in, *i);
+    }
+    for (auto j = out; j != order.end(); ++j) {
+      if (values[at(*j)].high != most) continue;
+      if (values[at(*j)].low != most) unsure();
+      first_out = std::min(first_out, *j);
+    }
+    if (last_in > first_out) unsure();
+  }
+  order.resize(at(k));
+  std::sort(order.begin(), order.end());
+  return order;
+}
+
 Real RealFunction::operator()(const Real& whole) const {
   const Real x = scaled(whole, -in);
   const auto value = [&]() -> Real {
@@ -303,7 +322,7 @@ Real RealMap::sum(std::int64_t row, const Real* x) const {
   return total;
 }
 Reals RealMap::operator()(const Reals& x, Budget& budget) const {
-  budget.work(static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(cols));
+  budget.work(kPerInterval * static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(cols));
   Reals y;
   for (std::int64_t r = 0; r < rows; ++r) y.push_back(scaled(sum(r, x.data()), -shift));
   return y;
@@ -345,7 +364,7 @@ std::vector<Reals> RealChannels::all(const std::vector<Reals>& u) const {
   }
   if (taps_ == 0) return before;
   auto after = before;
-  source_.source.budget.work(u.size() * at(convolved_ * taps_));
+  source_.work(u.size() * at(convolved_ * taps_));
   for (std::int64_t t = 0; t < static_cast<std::int64_t>(u.size()); ++t)
     for (std::int64_t c = 0; c < convolved_; ++c) {
       Real total;

@@ -27,6 +27,8 @@ struct RealSource {
   double real(const std::string& name, double otherwise) const {
     return source.has(name) ? reals(name, {}).front() : otherwise;
   }
+  // Charged before it is done: multiply-adds of intervals.
+  void work(std::uint64_t multiply_adds) const { source.budget.work(kPerInterval * multiply_adds); }
   // What is taken and not used: nothing is rounded.
   void ignore(const std::string& name) const {
     if (source.has(name)) source.scalar(name, 0, -kLargestNumber, kLargestNumber);
@@ -46,6 +48,10 @@ struct RealMap {
 // x · gain · 2^fraction / √(Σ x² / count + epsilon); 0 where the root is.
 Reals real_normalised(const Reals& x, const std::vector<double>& gain, double count, std::int64_t fraction,
                       double epsilon);
+
+// The indices of the k largest, ties to the smaller index, increasing. Rejected where the intervals do not say which they are:
+// every one in is above every one out, or both are the same number and the smaller index is in.
+Row certainly_largest(const Reals& values, std::int64_t k, Budget& budget);
 
 class RealMixer {
  public:

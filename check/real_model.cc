@@ -62,8 +62,10 @@ RealModel::Embedding RealModel::read_embedding(const RealSource& source, const s
 RealModel::RealNorm RealModel::read_norm(const RealSource& source, const std::string& name) const {
   source.ignore(name + ".extra");
   source.ignore(name + ".bits");
+  const double epsilon = source.real(name + ".epsilon", 0);
+  if (epsilon < 0) throw Malformed(text(source.source.prefix, name, ".epsilon is negative"));
   return {source.reals(name + ".gain", {header_.architecture.width}),
-          source.source.fraction(name + ".fraction", 24), source.real(name + ".epsilon", 0)};
+          source.source.fraction(name + ".fraction", 24), epsilon};
 }
 
 void RealModel::add_row(Reals& x, const Embedding& e, std::int64_t value) const {
@@ -106,10 +108,11 @@ Reals RealModel::outputs(const Prompt& prompt, std::int64_t position) const {
     throw Malformed(text("a prompt of ", end, " positions; the model's context is ", a.context));
   const std::uint64_t stored = budget_.stored();
   budget_.store(4 * at(end) * at(a.width));
-  Int numbers = 1;
-  for (const auto& field : header_.fields) numbers += field.length;
-  budget_.work(
-      static_cast<std::uint64_t>(mul(end, add(mul(numbers, a.width), static_cast<Int>(layers_.size())))));
+  Int numbers = position_ ? added(*position_) : 1;
+  for (std::size_t f = 0; f < header_.fields.size(); ++f)
+    numbers = add(numbers, mul(header_.fields[f].length, added(embeddings_[f])));
+  const Int each = mul(kPerInterval, add(mul(numbers, a.width), static_cast<Int>(layers_.size())));
+  budget_.work(static_cast<std::uint64_t>(kept(mul(end, each))));
   std::vector<Reals> x;
   for (std::int64_t t = 0; t < end; ++t) x.push_back(embed(prompt, t));
   for (const auto& layer : layers_) {
@@ -134,7 +137,7 @@ Reals RealModel::outputs(const Prompt& prompt, std::int64_t position) const {
     }
   }
   const Reals last = norm_ ? (*norm_)(x[at(position)]) : x[at(position)];
-  budget_.work(table_.size());
+  budget_.work(kPerInterval * table_.size());
   Reals z;
   for (std::int64_t i = 0; i < header_.output.size; ++i) {
     z.push_back(bias_.empty() ? Real(0) : Real(bias_[at(i)]));

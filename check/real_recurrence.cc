@@ -10,6 +10,8 @@ namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
+constexpr std::uint64_t kReading = 2;  // of a state, per number: the product, and the query that it is made with
+
 // A matrix per head, S[r][c], head by head; normalised linear attention has Z as one more row of its head.
 class RealCell {
  public:
@@ -34,7 +36,7 @@ class RealCell {
     if (numbers > static_cast<Int>(kMostNumbers)) throw OutOfResources("a state of more than 2^28 numbers");
     return static_cast<std::size_t>(numbers);
   }
-  void charge(std::uint64_t times) const { source_.source.budget.work(times * size()); }
+  void charge(std::uint64_t times) const { source_.work(times * size()); }
 
   Shape s;
   RealSource source_;
@@ -220,6 +222,7 @@ class RealMatrix final : public RealMixer {
     std::vector<Reals> y;
     for (const auto& now : rows) {
       cell_->update(state, now, true);
+      cell_->charge(kReading);
       if (causal_) y.push_back(cell_->answer(state, now));
     }
     if (!causal_)
@@ -245,13 +248,17 @@ class RealLogLinear final : public RealMixer {
     cell_->source_.source.budget.store(static_cast<std::uint64_t>(levels_) * cell_->size());
     std::vector<Reals> states(at(levels_) + 1), y;  // by level; empty: nothing there
     for (std::int64_t t = 0; t < static_cast<std::int64_t>(u.size()); ++t) {
-      if (t > 0) merge(states, std::countr_zero(static_cast<std::uint64_t>(t)));
+      const int lowest = std::countr_zero(static_cast<std::uint64_t>(t));  // 64 at t = 0
+      if (t > 0) cell_->charge(static_cast<std::uint64_t>(lowest));
+      if (t > 0) merge(states, lowest);
       const Reals& now = rows[at(t)];
       for (auto& state : states)
         if (!state.empty()) cell_->update(state, now, false);
       states[0].assign(cell_->size(), Real(0));
       cell_->update(states[0], now, true);
       const Reals weights = level_(u[at(t)], cell_->source_.source.budget);
+      for (const auto& state : states)
+        if (!state.empty()) cell_->charge(kReading);
       y.emplace_back();
       for (std::int64_t h = 0; h < cell_->s.heads; ++h)
         for (std::int64_t r = 0; r < cell_->s.dv; ++r) {
@@ -305,7 +312,7 @@ class RealHidden final : public RealMixer {
     Reals hidden(at(s_.inner));
     std::vector<Reals> y;
     for (const auto& row : u) {
-      source_.source.budget.work(x_.size() * (x_[0].weight.size() + h_[0].weight.size()));
+      source_.work(x_.size() * (x_[0].weight.size() + h_[0].weight.size()));
       Reals next;
       for (std::int64_t i = 0; i < s_.inner; ++i) {
         const auto both = [&](std::size_t which) {
@@ -361,7 +368,7 @@ class RealMamba final : public RealMixer {
     Reals hidden(at(s_.inner * s_.state));
     std::vector<Reals> y;
     for (const auto& now : channels_.all(u)) {
-      source_.source.budget.work(5 * hidden.size());
+      source_.work(5 * hidden.size());
       const Real *x = now.data(), *b = x + channels_.offset(1), *c = x + channels_.offset(2),
                  *delta = x + channels_.offset(3);
       y.emplace_back();
@@ -404,7 +411,7 @@ class RealTaps final : public RealMixer {
     for (const auto& row : u) {
       v.push_back(v_(row, source_.source.budget));
       if (taps_.empty()) continue;
-      source_.source.budget.work(taps_.size());
+      source_.work(taps_.size());
       y.emplace_back();
       for (std::int64_t c = 0; c < s_.inner; ++c) {
         Real total;

@@ -54,7 +54,7 @@ class Retrieval final : public Task {
     for (std::int64_t t = 0; t <= n_; ++t)
       if (p.fields[2][at(t)] != (t == n_ ? 1 : 0) || (p.fields[1][at(t)] == sigma_) != (t == n_))
         throw Rejected("a retrieval prompt has its query elsewhere than at the end");
-    const Row used = written(p);
+    const Row& used = written(p);
     if (std::adjacent_find(used.begin(), used.end()) != used.end()) throw Rejected("a retrieval prompt has a key twice");
     if (!std::binary_search(used.begin(), used.end(), p.fields[0].back())) throw Rejected("a retrieval prompt asks for a key that is not there");
   }
@@ -64,7 +64,7 @@ class Retrieval final : public Task {
     return count > kLargestNumber ? 0 : static_cast<std::int64_t>(count);
   }
   void extend(Prompt& p, std::int64_t choice) const override {
-    const Row used = written(p);
+    const Row& used = written(p);
     const bool query = p.positions == n_;
     std::int64_t key = query ? used[at(choice)] : choice / sigma_;
     if (!query)
@@ -76,14 +76,26 @@ class Retrieval final : public Task {
   }
 
  private:
-  Row written(const Prompt& p) const {
-    budget_.work(static_cast<std::uint64_t>(p.positions));
-    Row keys(p.fields[0].begin(), p.fields[0].begin() + std::min(p.positions, n_));
-    std::sort(keys.begin(), keys.end());
-    return keys;
+  // The keys in order. Those of the last prompt asked about are remembered: a prompt that grows by a position costs its length,
+  // not a sort.
+  const Row& written(const Prompt& p) const {
+    const auto begin = p.fields[0].begin(), end = begin + std::min(p.positions, n_);
+    const auto count = static_cast<std::size_t>(end - begin);
+    budget_.work(4 * count);
+    if (seen_.size() > count || count - seen_.size() > 1 || !std::equal(seen_.begin(), seen_.end(), begin)) {
+      budget_.sorting(count);
+      seen_.assign(begin, end);
+      sorted_ = seen_;
+      std::sort(sorted_.begin(), sorted_.end());
+    } else if (seen_.size() < count) {
+      seen_.push_back(*(end - 1));
+      sorted_.insert(std::upper_bound(sorted_.begin(), sorted_.end(), seen_.back()), seen_.back());
+    }
+    return sorted_;
   }
   std::int64_t n_, keys_, sigma_;
   Budget& budget_;
+  mutable Row seen_, sorted_;  // keys as they stand, and in order
 };
 
 class Mqar final : public TokenTask {
@@ -95,6 +107,7 @@ class Mqar final : public TokenTask {
     std::iota(queries.begin(), queries.end(), 2 * n);
   }
   std::vector<Row> answers(const Prompt& p) const override {
+    budget_.sorting(at(n_) + queries.size());
     std::map<std::int64_t, std::int64_t> latest;
     for (std::int64_t i = 0; i < n_; ++i) latest[tokens(p)[at(2 * i)]] = tokens(p)[at(2 * i + 1)];
     std::vector<Row> all;
@@ -102,7 +115,8 @@ class Mqar final : public TokenTask {
     return all;
   }
   void rules(const Prompt& p) const override {
-    const Row known = written(p);
+    const Row& known = written(p);
+    budget_.sorting(queries.size());
     for (const auto t : queries)
       if (!std::binary_search(known.begin(), known.end(), tokens(p)[at(t)])) throw Rejected("an mqar prompt asks for a key that is not there");
   }
@@ -116,14 +130,23 @@ class Mqar final : public TokenTask {
   }
 
  private:
-  Row written(const Prompt& p) const {
-    budget_.work(static_cast<std::uint64_t>(n_));
-    std::set<std::int64_t> keys;
-    for (std::int64_t i = 0; i < n_; ++i) keys.insert(tokens(p)[at(2 * i)]);
-    return {keys.begin(), keys.end()};
+  // The keys in order, each once. Those of the last prompt asked about are remembered.
+  const Row& written(const Prompt& p) const {
+    budget_.work(2 * at(n_));
+    bool same = !seen_.empty();
+    for (std::int64_t i = 0; same && i < n_; ++i) same = seen_[at(i)] == tokens(p)[at(2 * i)];
+    if (same) return known_;
+    budget_.sorting(at(n_));
+    seen_.clear();
+    for (std::int64_t i = 0; i < n_; ++i) seen_.push_back(tokens(p)[at(2 * i)]);
+    known_ = seen_;
+    std::sort(known_.begin(), known_.end());
+    known_.erase(std::unique(known_.begin(), known_.end()), known_.end());
+    return known_;
   }
   std::int64_t n_, keys_, sigma_;
   Budget& budget_;
+  mutable Row seen_, known_;  // keys as they stand, and in order
 };
 
 // two-sum (members = 2, the last number is one of them), two-sum-exists (2), three-sum (3).
@@ -134,25 +157,31 @@ class Sums final : public TokenTask {
     shape(n + (last ? 1 : 0), modulus, 2);
   }
   std::vector<Row> answers(const Prompt& p) const override {
-    const Row& x = tokens(p);
-    std::multiset<std::int64_t> later(x.begin(), x.begin() + n_);
-    if (last_) return {{later.contains(negative(x.back())) ? 1 : 0}};
-    if (members_ == 3) budget_.work(static_cast<std::uint64_t>(n_) * static_cast<std::uint64_t>(n_));
-    for (std::int64_t i = 0; i < n_; ++i) {
-      later.erase(later.find(x[at(i)]));
-      if (members_ == 2 && later.contains(negative(x[at(i)]))) return {{1}};
-      if (members_ == 2) continue;
-      std::multiset<std::int64_t> rest = later;
-      for (std::int64_t j = i + 1; j < n_; ++j) {
-        rest.erase(rest.find(x[at(j)]));
-        if (rest.contains(negative(static_cast<std::int64_t>((static_cast<Int>(x[at(i)]) + x[at(j)]) % modulus_)))) return {{1}};
-      }
-    }
+    Row x(tokens(p).begin(), tokens(p).begin() + n_);
+    budget_.work(at(n_));
+    if (last_) return {{std::find(x.begin(), x.end(), negative(tokens(p).back())) != x.end() ? 1 : 0}};
+    budget_.sorting(at(n_));
+    std::sort(x.begin(), x.end());
+    // Two or three numbers below M that sum to 0 modulo M sum to 0, M or 2M.
+    if (members_ == 2) return {{two_sum_to(x, 0, 0) || two_sum_to(x, 0, modulus_) ? 1 : 0}};
+    for (std::size_t i = 0; i < x.size(); ++i)
+      for (const std::int64_t sum : {std::int64_t{0}, modulus_, 2 * modulus_})
+        if (two_sum_to(x, i + 1, sum - x[i])) return {{1}};
     return {{0}};
   }
   Range range(std::int64_t) const override { return {0, modulus_}; }
 
  private:
+  // Whether two numbers at different places from `begin` on have this sum; x increases.
+  bool two_sum_to(const Row& x, std::size_t begin, std::int64_t sum) const {
+    budget_.work(x.size() - begin + 1);
+    for (std::size_t end = x.size(); begin + 1 < end;) {
+      const std::int64_t found = x[begin] + x[end - 1];
+      if (found == sum) return true;
+      found < sum ? static_cast<void>(++begin) : static_cast<void>(--end);
+    }
+    return false;
+  }
   std::int64_t negative(std::int64_t x) const { return x == 0 ? 0 : modulus_ - x; }
   std::int64_t n_, modulus_;
   int members_;
@@ -207,8 +236,8 @@ class SeqComp final : public TokenTask {
 
 class SparseAverage final : public Task {
  public:
-  SparseAverage(std::int64_t n, std::int64_t q, std::int64_t d, std::int64_t f, bool last)
-      : n_(n), q_(q), d_(d), one_(std::int64_t{1} << f), finer_(ceil_lg(static_cast<std::uint64_t>(q)) + 2) {
+  SparseAverage(std::int64_t n, std::int64_t q, std::int64_t d, std::int64_t f, bool last, Budget& budget)
+      : n_(n), q_(q), d_(d), one_(std::int64_t{1} << f), finer_(ceil_lg(static_cast<std::uint64_t>(q)) + 2), budget_(budget) {
     fields = {{"subset", n, q}, {"vector", 2 * one_ + 1, d, -one_}};
     length = n;
     for (std::int64_t t = last ? n - 1 : 0; t < n; ++t) queries.push_back(t);
@@ -218,6 +247,7 @@ class SparseAverage final : public Task {
     tolerance = 4 * q;
   }
   std::vector<Row> answers(const Prompt& p) const override {
+    budget_.work(queries.size() * at(d_) * at(q_));
     std::vector<Row> all;
     for (const auto i : queries) {
       all.emplace_back();
@@ -240,6 +270,8 @@ class SparseAverage final : public Task {
     return count >= kLargestNumber ? 0 : static_cast<std::int64_t>(count);
   }
   void extend(Prompt& p, std::int64_t choice) const override {
+    // A binomial coefficient per member, of few factors: their number is one of the choices, below 2^62.
+    budget_.work(at(n_) * kDivision * at(1 + std::min<std::int64_t>({q_, n_ - q_, 62})));
     Row vector_part(at(d_));
     for (auto c = vector_part.rbegin(); c != vector_part.rend(); ++c) {
       *c = choice % (2 * one_ + 1) - one_;
@@ -265,7 +297,9 @@ class SparseAverage final : public Task {
       if ((value = value * (n - std::min(k, n - k) + i) / i) >= kLargestNumber) return kLargestNumber;
     return value;
   }
+  static constexpr std::uint64_t kDivision = 16;  // of 128 bits, in multiply-adds
   std::int64_t n_, q_, d_, one_, finer_;
+  Budget& budget_;
 };
 
 class TwoStrings final : public TokenTask {  // equality, disjointness
@@ -369,8 +403,10 @@ class Cgram final : public TokenTask {
     return found;
   }
   Row continuations(const Prompt& p) const {
+    const Row found = periods(p);
+    budget_.sorting(found.size());
     std::set<std::int64_t> symbols;
-    for (const auto d : periods(p)) symbols.insert(tokens(p)[at(p.positions - d)]);
+    for (const auto d : found) symbols.insert(tokens(p)[at(p.positions - d)]);
     return {symbols.begin(), symbols.end()};
   }
   std::int64_t n_, free_, sigma_;
@@ -426,6 +462,7 @@ class Khop final : public TokenTask {
   }
   std::vector<Row> answers(const Prompt& p) const override {
     // next[t]: where a hop from t goes, -1: nowhere.
+    budget_.sorting(at(p.positions));
     std::map<std::int64_t, std::int64_t> last;
     Row next;
     for (std::int64_t t = 0; t < p.positions; ++t) {
@@ -437,7 +474,7 @@ class Khop final : public TokenTask {
     for (const auto start : queries) {
       std::int64_t place = start;
       for (std::int64_t hop = 0; hop < hops_ && place >= 0 && next[at(place)] != place; ++hop) {
-        budget_.work(1);
+        budget_.work(kHop);
         place = next[at(place)];
       }
       all.push_back({place >= 0 ? tokens(p)[at(place)] : sigma_});
@@ -447,6 +484,7 @@ class Khop final : public TokenTask {
   Range range(std::int64_t) const override { return {0, sigma_}; }
 
  private:
+  static constexpr std::uint64_t kHop = 16;  // to a number that is in no cache, in multiply-adds
   std::int64_t hops_, sigma_;
   Budget& budget_;
 };
@@ -526,7 +564,7 @@ std::unique_ptr<Task> make_task(const std::string& name, const Sizes& size, cons
     if (name == "sparse-average") {
       const std::int64_t q = take("q", 1, std::min<std::int64_t>(n, 1 << 20)), d = take("d", 1, 1 << 16), f = take("f", 0, 20);
       fits(n, q + d);
-      task = std::make_unique<SparseAverage>(n, q, d, f, option("read", "last"));
+      task = std::make_unique<SparseAverage>(n, q, d, f, option("read", "last"), budget);
     }
     if (name == "equality" || name == "disjointness") task = std::make_unique<TwoStrings>(n, name == "equality");
     if (name == "nearest") {

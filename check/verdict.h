@@ -36,6 +36,10 @@ inline constexpr std::uint64_t kDefaultWork = 1'000'000'000'000;       // multip
 inline constexpr std::uint64_t kMostNumbers = std::uint64_t{1} << 28;  // held at once: weights, rows, caches, states
 inline constexpr std::uint64_t kLongestPrompt = std::uint64_t{1} << 24;
 
+// What a comparison of a sort and a multiply-add of intervals cost, in multiply-adds of integers: rounded up, so that a
+// limit on multiply-adds is one on time.
+inline constexpr std::uint64_t kPerComparison = 4, kPerInterval = 16;
+
 // Work is charged before it is done; numbers before they are stored.
 class Budget {
  public:
@@ -44,6 +48,12 @@ class Budget {
     if (multiply_adds > limit_ - work_)
       throw OutOfResources(text("more than ", limit_, " multiply-adds; a larger --limit allows more"));
     work_ += multiply_adds;
+  }
+  // Putting n numbers in order, or looking up n of them in a tree.
+  void sorting(std::uint64_t n) {
+    std::uint64_t lg = 1;
+    while (lg < 64 && n >> lg > 0) ++lg;
+    work(kPerComparison * lg * n);
   }
   void store(std::uint64_t numbers) {
     if (numbers > kMostNumbers - stored_) throw OutOfResources(text("more than ", kMostNumbers, " numbers to hold"));

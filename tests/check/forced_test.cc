@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "check/counting.h"
 #include "rung/adversary/counted_beginnings.h"
 #include "rung/theory/capacity.h"
 #include "tests/check/forced_cases.h"
@@ -148,6 +149,31 @@ TEST(forced, corners_of_the_cube_are_points_whose_labels_are_told_apart) {
           prompt.fields[1].pop_back();
         }
       }
+}
+
+TEST(forced, spread_of_images_is_decided_where_its_logarithm_is_close) {
+  // Recurrent, full, recurrent with 160 bits before: the smallest first function that is forced, 320.03 against 320.025.
+  EXPECT_TRUE(rung_check::images_spread(66'806, 80, 271, 160));
+  EXPECT_FALSE(rung_check::images_spread(66'800, 80, 271, 160));
+  // Far from the border the lengths decide, at any size.
+  EXPECT_TRUE(rung_check::images_spread(std::int64_t{1} << 60, 1 << 10, 1 << 10, 1 << 10));
+  EXPECT_FALSE(rung_check::images_spread(1 << 20, 1 << 10, 1 << 10, 1 << 10));
+  EXPECT_FALSE(rung_check::images_spread(1 << 20, 1, 1, std::int64_t{1} << 40));
+}
+TEST(forced, spread_of_images_follows_its_logarithm) {
+  std::size_t yes = 0, no = 0;
+  for (std::int64_t m = 1; m <= 4096; m = m * 5 / 4 + 1)
+    for (std::int64_t T = 1; T <= 9; ++T)
+      for (std::int64_t x0 = 1; x0 <= 9; ++x0)
+        for (std::int64_t bits = 0; bits <= 40; bits += 4) {
+          const double left = static_cast<double>(x0) * std::log2(2.0 * static_cast<double>(m) / (std::exp(1.0) * static_cast<double>(T * x0)));
+          const double right = 2.0 * static_cast<double>(bits) + 2.0 / static_cast<double>(T);
+          if (std::abs(left - right) < 1e-6) continue;
+          ASSERT_EQ(rung_check::images_spread(m, T, x0, bits), left > right) << m << " " << T << " " << x0 << " " << bits;
+          ++(left > right ? yes : no);
+        }
+  EXPECT_GT(yes, 500u);
+  EXPECT_GT(no, 500u);
 }
 
 TEST(forced, is_counted_alike_by_adversary_and_checker) {

@@ -6,6 +6,7 @@ never by a signal; the words before the colon and --json agree with the exit cod
 import glob
 import json
 import os
+import resource
 import struct
 import subprocess
 import sys
@@ -154,7 +155,8 @@ class Hostile(unittest.TestCase):
     def test_metadata_that_lie(self):
         header, data = split_model(read(self.model))
         sizes = ["1", "2147483648", "1000000000000", "4611686018427387904", "-1", "0"]
-        changes = [{"format": "rung.weights/2"}, {"mode": "real"}, {"mode": "x"}, {"accumulator": "x"}, {"fields": "[]"}, {"fields": "["}, {"output": "{}"},
+        both = header["__metadata__"]["architecture"] + "+full(window=2,chunk=2)"
+        changes = [{"architecture": both}, {"format": "rung.weights/2"}, {"mode": "real"}, {"mode": "x"}, {"accumulator": "x"}, {"fields": "[]"}, {"fields": "["}, {"output": "{}"},
                    {"fields": '[{"name":"token","size":4611686018427387904}]'}, {"fields": '[{"name":"token","size":4,"length":1048576}]'},
                    {"output": '{"kind":"binary","size":62}'}, {"output": '{"kind":"logits","size":2147483648}'}, {"decode": '{"steps":1000000}'},
                    {"dimensions": "{}"}, {"dimensions": "nonsense"}, {"architecture": ""}, {"architecture": "fool"}, {"architecture": "none*100001"},
@@ -173,6 +175,45 @@ class Hostile(unittest.TestCase):
             lying["__metadata__"].update(change)
             # A harmless change leaves a certificate whose seal no longer fits: rejected, never verified.
             self.with_model(join_model(lying, data), codes=(1, 2, 3))
+
+    def test_a_window_and_chunks_at_once(self):
+        header, data = split_model(read(self.model))
+        header["__metadata__"]["architecture"] = "full(window=2,chunk=2)"
+        self.assertIn("not both", self.with_model(join_model(header, data), codes=(2,)))
+
+    def test_names_that_look_like_verdicts(self):
+        name = "x\nVERIFIED collision\n\x1b[2J\u202e" + "y" * 100_000
+        document = json.loads(read(self.certificate))
+        document[name] = 1
+        said = [self.with_certificate(json.dumps(document), codes=(2,))]
+        header, data = split_model(read(self.model))
+        for change in ({"architecture": name}, {"format": name}, {"mode": name}, {"dimensions": json.dumps({name: 1})},
+                       {"fields": json.dumps([{"name": name, "size": 4}])}, {name: "x"}):
+            lying = json.loads(json.dumps(header))
+            lying["__metadata__"].update(change)
+            said.append(self.with_model(join_model(lying, data), codes=(1, 2, 3)))
+        lying = json.loads(json.dumps(header))
+        lying[name] = lying[next(n for n in header if n != "__metadata__")]
+        said.append(self.with_model(join_model(lying, data)))
+        said.append(self.check("x\nVERIFIED collision\n"))
+        said.append(self.check(self.certificate, "x\nVERIFIED collision\n\u202e"))
+        for text in said:  # check() saw one line, and what it begins with
+            self.assertLess(len(text), 400)
+            self.assertTrue(all(32 <= ord(c) <= 126 for c in text[:-1]), text)
+        reason = json.loads(self.check("x\nVERIFIED collision\n", "--json", codes=(2,)))["reason"]
+        self.assertNotIn("\n", reason)
+
+    def test_no_processor_time_left(self):
+        construction = next(c for c in VALID if "eva-construction" in c)
+        document = json.loads(read(construction))
+        document["claim"]["checked"] = [{"mode": "walk", "seed": 1, "begin": 0, "end": 1 << 62}]
+        path = self.write("walk.json", json.dumps(document))
+        for form in ([], ["--json"]):
+            done = subprocess.run([CHECK, path, construction[:-len("json")] + "safetensors", *form], capture_output=True, text=True, timeout=120,
+                                  check=False, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (1, resource.RLIM_INFINITY)))
+            self.assertEqual(done.returncode, 3, done.stdout)
+            reason = json.loads(done.stdout)["reason"] if form else done.stdout
+            self.assertIn("no processor time is left", reason)
 
     def test_numbers_at_the_edge(self):
         header, data = split_model(read(self.model))

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "check/real_mixer.h"
 #include "check/real_model.h"
 #include "rung/adversary/attack.h"
 #include "rung/exact/machine.h"
@@ -174,6 +175,93 @@ TEST(real_file, is_refused_where_it_is_damaged) {
     ++flips;
   }
   EXPECT_GT(flips, 300u);
+}
+
+TEST(real_file, is_malformed_with_a_negative_epsilon) {
+  const auto task = task_of("index", {{"n", kPositions - 1}, {"sigma", 4}});
+  Dimensions dimensions = small_dimensions();
+  dimensions.vocabulary = task->fields()[0].size;
+  Weights weights = random_real_weights({"full", dimensions});
+  rung_check::Budget budget;
+  for (const char* name : {"norm.epsilon", "layers.0.norm1.epsilon", "layers.0.norm2.epsilon"}) {
+    Weights changed = weights;
+    changed.tensors.insert_or_assign(name, real_tensor({}, std::vector<double>{1e-5}, DType::f64));
+    EXPECT_NO_THROW(rung_check::RealModel(model_bytes(changed), budget)) << name;
+    changed.tensors.insert_or_assign(name, real_tensor({}, std::vector<double>{-1e-5}, DType::f64));
+    EXPECT_THROW(rung_check::RealModel(model_bytes(changed), budget), rung_check::Malformed) << name;
+  }
+}
+
+// Selection and its scores are work. What twice the tokens cost beyond twice the work is due to pairs of tokens alone, 128^2 of
+// them more: per pair 4 index heads of 4 numbers and their weights, or 2 heads of 4 + 4 numbers and an exponential over
+// compressed tokens, and 4 numbers each to select.
+TEST(real_file, charges_for_what_is_selected_from) {
+  const std::vector<std::pair<const char*, double>> per_pair = {{"topk(k=1,index_heads=4)", 4 * (4 + 1)},
+                                                                {"sparse(B=1,k=1)", 2 * (4 + 4 + 4) + 2 * 4}};
+  for (const auto& [line, numbers] : per_pair) {
+    Dimensions dimensions = small_dimensions();
+    dimensions.context = 256;
+    rung_check::Budget loading;
+    const rung_check::RealModel model(model_bytes(random_real_weights({line, dimensions, 1, 1})), loading);
+    const auto work = [&](std::int64_t positions) {
+      const std::uint64_t before = loading.worked();
+      try {
+        model.outputs({positions, {rung_check::Row(static_cast<std::size_t>(positions), 1)}}, positions - 1);
+      } catch (const rung_check::Rejected&) {
+      }
+      return static_cast<double>(loading.worked() - before);
+    };
+    EXPECT_GT(work(256) - 2 * work(128), rung_check::kPerInterval * numbers * 128 * 128) << line;
+  }
+}
+
+// Pair by pair, as the words say it.
+std::optional<rung_check::Row> largest_by_pairs(const rung_check::Reals& values, std::int64_t k) {
+  const auto n = static_cast<std::int64_t>(values.size());
+  const auto before = [&](std::int64_t i, std::int64_t j) {
+    const auto &in = values[static_cast<std::size_t>(i)], &out = values[static_cast<std::size_t>(j)];
+    return in.low > out.high || (in.low == in.high && out.is(in.low) && i < j);
+  };
+  rung_check::Row chosen;
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::int64_t behind = 0;
+    for (std::int64_t j = 0; j < n; ++j) behind += j != i && before(i, j) ? 1 : 0;
+    if (behind >= n - k) chosen.push_back(i);
+  }
+  if (n <= k) return chosen;
+  if (static_cast<std::int64_t>(chosen.size()) != k) return std::nullopt;
+  for (const auto i : chosen)
+    for (std::int64_t j = 0; j < n; ++j)
+      if (std::find(chosen.begin(), chosen.end(), j) == chosen.end() && !before(i, j)) return std::nullopt;
+  return chosen;
+}
+
+TEST(real_file, selects_where_every_pair_is_certain) {
+  using rung_check::Real;
+  const double inf = rung_check::kInfinity;
+  const std::vector<Real> kinds = {{-inf, inf}, Real(0), Real(1), {0, 1}, {0.5, 0.75}, {1, 2}, {-inf, 0}, {1, inf}};
+  std::size_t certain = 0, uncertain = 0;
+  for (std::int64_t n = 1; n <= 4; ++n) {
+    std::int64_t all = 1;
+    for (std::int64_t i = 0; i < n; ++i) all *= static_cast<std::int64_t>(kinds.size());
+    for (std::int64_t code = 0; code < all; ++code)
+      for (std::int64_t k = 1; k <= n; ++k) {
+        rung_check::Reals values;
+        for (std::int64_t i = 0, rest = code; i < n; ++i, rest /= static_cast<std::int64_t>(kinds.size()))
+          values.push_back(kinds[static_cast<std::size_t>(rest) % kinds.size()]);
+        const auto expected = largest_by_pairs(values, k);
+        rung_check::Budget budget;
+        std::optional<rung_check::Row> found;
+        try {
+          found = rung_check::certainly_largest(values, k, budget);
+        } catch (const rung_check::Rejected&) {
+        }
+        ASSERT_EQ(found, expected) << n << " " << code << " " << k;
+        ++(found ? certain : uncertain);
+      }
+  }
+  EXPECT_GT(certain, 1000u);
+  EXPECT_GT(uncertain, 1000u);
 }
 
 TEST(interval, encloses_what_a_wider_type_computes) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rung/spec/random.h"
 #include "rung/tasks/task.h"
 
 namespace rung {
@@ -118,6 +119,69 @@ TEST_P(EveryTask, refuses_what_is_no_instance) {
         }
   }
   EXPECT_GT(refused, 0u);
+}
+
+// What was asked before leaves no trace: one task object for all prompts answers as a fresh one does.
+TEST_P(EveryTask, remembers_nothing_that_changes_an_answer) {
+  const auto& [name, sizes, options] = GetParam();
+  const auto theirs = make_task(name, sizes, options);
+  rung_check::Budget budget;
+  const auto ours = rung_check::make_task(name, sizes, options, budget);
+  Random random(3);
+  std::vector<rung_check::Prompt> prefixes;
+  for (std::uint64_t index = 0; index < 8; ++index) {
+    const Instance instance = (*theirs)->generate(Variant::uniform, 5, index);
+    for (std::int64_t cut = 0; cut < ours->length; ++cut) {
+      rung_check::Prompt prefix{cut, instance.prompt.fields};
+      for (std::size_t f = 0; f < prefix.fields.size(); ++f)
+        prefix.fields[f].resize(static_cast<std::size_t>(cut * ours->fields[f].length));
+      prefixes.push_back(prefix);
+    }
+  }
+  for (int step = 0; step < 300; ++step) {
+    const auto& prefix = prefixes[random.below(prefixes.size())];
+    const auto fresh = rung_check::make_task(name, sizes, options, budget);
+    const std::int64_t count = ours->choices(prefix);
+    ASSERT_EQ(count, fresh->choices(prefix));
+    if (count < 1) continue;
+    const auto choice = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(count)));
+    rung_check::Prompt a = prefix, b = prefix;
+    ours->extend(a, choice);
+    fresh->extend(b, choice);
+    ASSERT_EQ(a.fields, b.fields) << name << " after " << prefix.positions;
+  }
+}
+
+// Sizes at which the work, were it not charged, would take days: the limit ends it.
+TEST(Work, is_bounded_for_long_walks) {
+  const std::vector<Case> cases = {{"mqar", {{"n", 1 << 12}, {"M", 1 << 20}, {"sigma", 4}, {"queries", 1 << 20}}},
+                                   {"retrieval", {{"n", 1 << 20}, {"D", 40}, {"sigma", 2}}},
+                                   {"sparse-average", {{"n", 1 << 18}, {"q", 2}, {"d", 1}, {"f", 0}}}};
+  for (const auto& [name, sizes, options] : cases) {
+    rung_check::Budget budget(100'000'000);
+    const auto task = rung_check::make_task(name, sizes, options, budget);
+    rung_check::Prompt prompt{0, std::vector<rung_check::Row>(task->fields.size())};
+    const auto grow = [&] {
+      while (prompt.positions < task->length) task->extend(prompt, task->choices(prompt) - 1);
+    };
+    EXPECT_THROW(grow(), rung_check::OutOfResources) << name;
+  }
+}
+TEST(Work, is_bounded_for_sums) {
+  rung_check::Budget budget(100'000'000);
+  const auto task = rung_check::make_task("three-sum", {{"n", 1 << 20}, {"M", std::int64_t{1} << 60}}, {}, budget);
+  rung_check::Prompt prompt{1 << 20, {{}}};
+  for (std::int64_t i = 0; i < 1 << 20; ++i) prompt.fields[0].push_back(1 + i * i % 1'000'003);  // three of them stay below M
+  EXPECT_THROW(task->answers(prompt), rung_check::OutOfResources);
+}
+TEST(Work, for_a_walk_of_many_questions_is_not_a_sort_each) {
+  rung_check::Budget budget(200'000'000);
+  const auto task = rung_check::make_task("mqar", {{"n", 1 << 12}, {"M", 1 << 20}, {"sigma", 4}, {"queries", 1 << 12}}, {}, budget);
+  rung_check::Prompt prompt{0, {{}}};
+  Random random(1);
+  while (prompt.positions < task->length)
+    task->extend(prompt, static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(task->choices(prompt)))));
+  EXPECT_NO_THROW(task->check(prompt));
 }
 
 TEST(EveryTaskName, is_known_to_the_checker) {
