@@ -13,13 +13,14 @@
 #include "cli/model_task.h"
 #include "rung/adversary/attack.h"
 #include "rung/adversary/scaling.h"
+#include "rung/store/store.h"
 
 namespace rung::cli {
 namespace {
 
 struct Flags {
   std::optional<std::string> model;
-  std::optional<std::string> task, out, checkpoint;
+  std::optional<std::string> task, out, checkpoint, store;
   std::string method = "auto", budget = "10m", memory = "4G";
   std::int64_t seed = 1;
   bool scaling = false, list = false, json = false;
@@ -165,6 +166,23 @@ Result<int> scaling(const Flags& flags) {
   return 0;
 }
 
+// What was found, or that nothing was, as a record: a certificate, or the verdict of a search that ended without one.
+Result<void> keep_record(const Flags& flags, const nlohmann::ordered_json& document, bool certified) {
+  RUNG_TRY(const auto store, Store::open(store_path(flags.store)));
+  Record record;
+  record.kind = certified ? "certificate" : "verdict";
+  record.state = RecordState::done;
+  record.seed = flags.seed;
+  record.device = "cpu";
+  nlohmann::ordered_json body = document;
+  body.erase("schema");
+  body["arch"] = document["architecture"];
+  record.body = body.dump();
+  RUNG_TRY(const std::string id, store->append(std::move(record)));
+  if (!flags.json) fmt::print(stderr, "record {} in {}\n", id, store->path());
+  return {};
+}
+
 Result<int> run(const Flags& flags) {
   if (flags.seed < 0) return fail(ErrorCode::range, "[break] seed = {}; expected at least 0", flags.seed);
   std::signal(SIGINT, [](int) { interrupted = 1; });
@@ -210,34 +228,37 @@ Result<int> run(const Flags& flags) {
   if (!outcome.certificate && !options.checkpoint.empty())
     for (const auto& path : checkpoint_paths(options.checkpoint))
       if (resumable.empty() && std::filesystem::exists(path)) resumable = path;
+  nlohmann::ordered_json document;
+  document["schema"] = "rung.break/1";
+  document["model"] = *flags.model;
+  document["architecture"] = format_stack(target.weights.architecture.stack);
+  document["task"] = task->name();
+  document["size"] = task->size();
+  document["verdict"] = verdict_name(outcome.verdict);
+  document["method"] = outcome.method;
+  document["reason"] = outcome.reason;
+  document["nominal_bits"] = outcome.nominal_bits;
+  document["effective_bits"] = nullptr;
+  if (outcome.effective_bits) document["effective_bits"] = *outcome.effective_bits;
+  document["evaluations"] = outcome.evaluations;
+  document["seconds"] = outcome.seconds;
+  document["memory_bytes"] = outcome.memory_bytes;
+  document["details"] = nlohmann::ordered_json::object();
+  for (const auto& [name, text] : outcome.details) document["details"][name] = text;
+  document["kind"] = nullptr;
+  document["label"] = nullptr;
+  if (outcome.certificate) {
+    document["kind"] = claim_kind(outcome.certificate->claim);
+    document["label"] = label_text(*outcome.certificate);
+  }
+  document["certificate"] = nullptr;
+  if (outcome.certificate && flags.out) document["certificate"] = *flags.out;
+  document["checkpoint"] = nullptr;
+  if (!resumable.empty()) document["checkpoint"] = resumable;
+  if (flags.store) {
+    RUNG_CHECK(keep_record(flags, document, outcome.certificate.has_value()));
+  }
   if (flags.json) {
-    nlohmann::ordered_json document;
-    document["schema"] = "rung.break/1";
-    document["model"] = *flags.model;
-    document["architecture"] = format_stack(target.weights.architecture.stack);
-    document["task"] = task->name();
-    document["size"] = task->size();
-    document["verdict"] = verdict_name(outcome.verdict);
-    document["method"] = outcome.method;
-    document["reason"] = outcome.reason;
-    document["nominal_bits"] = outcome.nominal_bits;
-    document["effective_bits"] = nullptr;
-    if (outcome.effective_bits) document["effective_bits"] = *outcome.effective_bits;
-    document["evaluations"] = outcome.evaluations;
-    document["seconds"] = outcome.seconds;
-    document["memory_bytes"] = outcome.memory_bytes;
-    document["details"] = nlohmann::ordered_json::object();
-    for (const auto& [name, text] : outcome.details) document["details"][name] = text;
-    document["kind"] = nullptr;
-    document["label"] = nullptr;
-    if (outcome.certificate) {
-      document["kind"] = claim_kind(outcome.certificate->claim);
-      document["label"] = label_text(*outcome.certificate);
-    }
-    document["certificate"] = nullptr;
-    if (outcome.certificate && flags.out) document["certificate"] = *flags.out;
-    document["checkpoint"] = nullptr;
-    if (!resumable.empty()) document["checkpoint"] = resumable;
     print_json(document);
     return 0;
   }
@@ -278,6 +299,7 @@ Command break_command() {
       {.names = "--budget", .help = "wall clock: 90s, 10m, 2h (10m)", .target = &flags->budget},
       {.names = "--method", .help = "auto, or a name of --list (auto)", .target = &flags->method},
       {.names = "--out", .help = "where the certificate goes", .target = &flags->out},
+      {.names = "--store", .help = "append a record of the certificate or verdict to this store", .target = &flags->store},
       {.names = "--memory", .help = "at most this much: 512M, 4G (4G)", .target = &flags->memory},
       {.names = "--seed", .help = "seed (1)", .target = &flags->seed},
       {.names = "--checkpoint", .help = "where a search that was stopped is kept (OUT.checkpoint)", .target = &flags->checkpoint},
