@@ -24,8 +24,10 @@ Command train_command() {
       if (option.names.find(name) != std::string::npos) return true;
     return false;
   });
-  for (Option& option : command.options)
-    if (!option.names.starts_with("-")) option.required = false;
+  for (Option& option : command.options) {
+    if (option.names == "--norm") option.help = "none or rms (default: rms)";
+    if (!option.names.starts_with("-")) option.required = false, option.help = "architecture line";
+  }
   const auto add = [&](const char* names, const char* help, OptionTarget target, const char* group) {
     command.options.push_back({.names = names, .help = help, .target = target, .group = group});
   };

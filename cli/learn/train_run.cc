@@ -265,8 +265,11 @@ Result<int> run_train(const TrainFlags& flags) {
   options.stop = [] { return interrupted != 0; };
   const bool terminal = isatty(STDERR_FILENO) != 0 && !flags.quiet;
   if (terminal) options.progress = show;
-  if (!flags.quiet) options.say = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
-  if (!flags.quiet) say_expected(stderr, expected);
+  if (!flags.quiet)
+    options.say = [&expected](const std::string& line) {
+      say_expected(stderr, expected);
+      fmt::print(stderr, "{}\n", line);
+    };
   RUNG_TRY(const learn::EnsembleResult result, learn::train(plan, options));
   if (terminal) fmt::print(stderr, "\r\033[K");
   if (flags.json) {

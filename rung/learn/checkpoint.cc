@@ -66,7 +66,11 @@ Result<void> Trainer::restore(const std::string& path) {
   RUNG_TRY(const TensorFile file, read_safetensors(path));
   const auto text = [&](const char* key) { return file.metadata.contains(key) ? file.metadata.at(key) : std::string(); };
   if (text("format") != kFormat) return fail(ErrorCode::format, "[train] {}: no {} file", path, kFormat);
-  if (text("plan") != plan_text(plan_)) return fail(ErrorCode::format, "[train] {}: a checkpoint of another plan", path);
+  if (text("plan") != plan_text(plan_)) {
+    const auto other = parse_plan(text("plan"), path);
+    if (other && other->arch != plan_.arch) return fail(ErrorCode::format, "[train] {}: a checkpoint of another architecture, {}; {} expected", path, other->arch, plan_.arch);
+    return fail(ErrorCode::format, "[train] {}: a checkpoint of another plan", path);
+  }
   RUNG_TRY(const json progress, parse_json(text("progress"), "train"));
   RUNG_CHECK(fill(parameters_.master, file, "parameters", path));
   RUNG_CHECK(fill(optimiser_.first, file, "first", path));

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -151,7 +153,7 @@ class Run {
     const auto note = [this](const Result<void>& done) {
       if (!done && !error_) error_ = done.error();
     };
-    note(write_curves());
+    if (!error_) note(write_curves());  // a run that cannot go on leaves the folder as it is, for --resume
     EnsembleResult result;
     result.run = run_id_;
     result.seconds = seconds_since(start_);
@@ -180,12 +182,25 @@ class Run {
     if (!existed && options_.resume) return fail(ErrorCode::io, "[train] {}: no plan.json, so no run to go on with", options_.folder);
     fs::create_directories(options_.folder, code);
     if (code) return fail(ErrorCode::io, "[train] cannot make the folder {}: {}", options_.folder, code.message());
+    if (existed) remove_half_written();
     if (!existed) {
       RUNG_TRY(StagedFile file, StagedFile::open(path("plan.json"), false));
       RUNG_CHECK(file.write(plan_text(plan_) + "\n"));
       RUNG_CHECK(file.commit());
     }
     return {};
+  }
+
+  // What a killed program was writing (rung/spec/staged_file.h): NAME.part-PID-..., of a process that is no more.
+  void remove_half_written() const {
+    std::error_code code;
+    for (const fs::directory_entry& entry : fs::directory_iterator(options_.folder, code)) {
+      const std::string name = entry.path().filename().string();
+      const std::size_t mark = name.rfind(".part-");
+      if (mark == std::string::npos) continue;
+      const long process = std::strtol(name.c_str() + mark + 6, nullptr, 10);
+      if (process == getpid() || (process > 0 && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH)) fs::remove(entry.path(), code);
+    }
   }
 
   json record_body() const {
@@ -256,7 +271,9 @@ class Run {
 
   Result<void> close_member(const MemberResult& member) {
     if (!options_.store) return {};
-    json body{{"steps_done", member.steps}, {"curve", curve_json(member.curve)}};
+    json body = json::object();
+    // A member that was not reached keeps what an earlier run recorded of it.
+    if (member.steps > 0) body.update({{"steps_done", member.steps}, {"curve", curve_json(member.curve)}});
     if (!member.curve.empty()) body["loss"] = member.curve.back().loss;
     if (!member.of.empty()) body.update({{"accuracy", member.accuracy()}, {"right", member.right}, {"answers", member.of}, {"file", member.file}});
     if (!member.reason.empty()) body["reason"] = member.reason;
@@ -265,18 +282,26 @@ class Run {
     return options_.store->finish(record_ids_[static_cast<std::size_t>(member.plan.index)], state, body.dump());
   }
 
+  // Of a member that this run did not train to its end: an earlier run may have.
+  Result<void> close_if_open(const MemberResult& member) {
+    RUNG_TRY(const auto found, options_.store->find(record_ids_[static_cast<std::size_t>(member.plan.index)]));
+    if (found && (found->state == RecordState::done || found->state == RecordState::failed)) return {};
+    return close_member(member);
+  }
+
   Result<void> close_records(const EnsembleResult& result) {
     if (!options_.store) return {};
     double best = 0;
     std::int64_t done = 0, failed = 0;
     for (const MemberResult& member : results_) {
-      if (member.state == MemberResult::State::stopped) RUNG_CHECK(close_member(member));
+      if (member.state == MemberResult::State::stopped) RUNG_CHECK(close_if_open(member));
       done += member.state == MemberResult::State::done, failed += member.state == MemberResult::State::failed;
       best = std::max(best, member.accuracy());
     }
-    const json body{{"seconds", result.seconds}, {"tokens_per_second", result.tokens_per_second}, {"peak_bytes", result.peak_bytes}, {"predicted_bytes", result.predicted_bytes},
+    json body{{"seconds", result.seconds}, {"tokens_per_second", result.tokens_per_second}, {"peak_bytes", result.peak_bytes}, {"predicted_bytes", result.predicted_bytes},
                     {"members_done", done}, {"members_failed", failed}, {"accuracy", best}};
-    return options_.store->finish(run_id_, result.stopped ? RecordState::stopped : done == 0 && failed > 0 ? RecordState::failed : RecordState::done, body.dump());
+    if (error_) body["reason"] = error_->message;
+    return options_.store->finish(run_id_, result.stopped || error_ ? RecordState::stopped : done == 0 && failed > 0 ? RecordState::failed : RecordState::done, body.dump());
   }
 
   // A member that an earlier run of this folder finished: its results are in its file.

@@ -39,6 +39,7 @@ std::int64_t step_bytes(const TrainingPlan& plan, const Lesson& lesson, const Mo
   Pass pass;
   pass.training = true;
   pass.dropout = plan.dropout;
+  pass.seeds = pass.step = torch::zeros({1}, torch::TensorOptions(torch::kLong).device(device));
   if (plan.round_bits) pass.rounding = &rounding.emplace(*plan.round_bits);
   Batch batch = lesson.draw({stage, which, {1}, 0, prompts, true});
   for (torch::Tensor& field : batch.inputs.fields) field = field.to(device);

@@ -275,8 +275,9 @@ Result<void> check_plan(const TrainingPlan& plan) {
 }
 
 Result<TrainingPlan> parse_plan(const std::string& text, const std::string& where) {
-  RUNG_TRY(const json document, parse_json(text, "train"));
-  return plan_from(document, where);
+  const auto document = parse_json(text, "train");
+  if (!document) return fail(document.error().code, "{} (in {})", document.error().message, where);
+  return plan_from(*document, where);
 }
 
 Result<TrainingPlan> read_plan(const std::string& path) {

@@ -107,7 +107,13 @@ TEST(trainer, refuses_a_checkpoint_of_another_plan_or_a_broken_one) {
   ASSERT_TRUE(parts.trainer().save(folder / "checkpoint").ok());
   const auto refused = others.trainer().restore(folder / "checkpoint");
   ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.error().message.find("another plan"), std::string::npos) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("another architecture"), std::string::npos) << refused.error().message;
+  TrainingPlan longer = small_plan();
+  ++longer.steps;
+  const Parts longer_parts(longer);
+  const auto refused_too = longer_parts.trainer().restore(folder / "checkpoint");
+  ASSERT_FALSE(refused_too.ok());
+  EXPECT_NE(refused_too.error().message.find("another plan"), std::string::npos) << refused_too.error().message;
   const auto size = fs::file_size(folder / "checkpoint");
   for (const std::uintmax_t cut : {std::uintmax_t{0}, std::uintmax_t{7}, size / 2, size - 1}) {
     fs::copy_file(folder / "checkpoint", folder / "cut", fs::copy_options::overwrite_existing);
