@@ -21,7 +21,7 @@ def embedded():
     for name in sorted(names, key=ORDER.index):
         with open(os.path.join(HERE, name + ".toml"), "rb") as file:
             documents.append(tomllib.load(file))
-    return json.dumps(documents, indent=1, ensure_ascii=False) + "\n"
+    return "[\n" + ",\n".join(json.dumps(document, ensure_ascii=False) for document in documents) + "\n]\n"
 
 
 if __name__ == "__main__":

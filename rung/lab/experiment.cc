@@ -176,7 +176,7 @@ Result<Configuration> configuration(const json& value, const json& base, std::in
 Result<Prediction> prediction(const json& value, const std::string& where) {
   static constexpr std::string_view kKinds[] = {"reaches", "stays-below", "ordered", "errs", "slope"};
   static constexpr std::string_view kScopes[] = {"theorem", "empirical"};
-  static constexpr std::string_view kAxes[] = {"bits", "layers"};
+  static constexpr std::string_view kAxes[] = {"bits", "total-bits", "layers"};
   Fields fields(value, where);
   RUNG_CHECK(fields.is_object());
   Prediction out;
@@ -198,8 +198,7 @@ Result<Prediction> prediction(const json& value, const std::string& where) {
   RUNG_TRY(out.low, fields.number("low", 0, -1e9, 1e9));
   RUNG_TRY(out.high, fields.number("high", 0, -1e9, 1e9));
   RUNG_TRY(const std::string axis, fields.word("over", "bits"));
-  RUNG_TRY(const int over, word_of<int>(axis, kAxes, here + ".over"));
-  out.over_layers = over == 1;
+  RUNG_TRY(out.over, word_of<Axis>(axis, kAxes, here + ".over"));
   RUNG_CHECK(fields.no_others());
   if (out.configurations.empty())
     return fail(ErrorCode::missing, "[lab] {}: configurations expected, a list of ids", here);

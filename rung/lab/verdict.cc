@@ -136,7 +136,8 @@ Finding slope(const Prediction& prediction, std::span<const Outcome> about) {
   for (const Outcome& outcome : about)
     for (const CostPoint& point : outcome.costs) {
       if (!point.found) continue;
-      series[{outcome.id, point.layers}].emplace_back(static_cast<double>(point.bits), point.lg_evaluations);
+      const std::int64_t bits = prediction.over == Axis::total_bits ? point.bits * point.layers : point.bits;
+      series[{outcome.id, point.layers}].emplace_back(static_cast<double>(bits), point.lg_evaluations);
       by_bits[point.bits].emplace_back(static_cast<double>(point.layers), point.lg_evaluations);
     }
   constexpr std::size_t kLeast = 3;
@@ -151,7 +152,7 @@ Finding slope(const Prediction& prediction, std::span<const Outcome> about) {
     outside = outside || *value < prediction.low || *value > prediction.high;
     text += fmt::format("{}{} {:.3f}", text.empty() ? "" : ", ", name, *value);
   };
-  if (prediction.over_layers)
+  if (prediction.over == Axis::layers)
     for (const auto& [bits, points] : by_bits) judge(fmt::format("{} bits", bits), points, 2);
   else
     for (const auto& [key, points] : series)

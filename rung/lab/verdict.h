@@ -24,6 +24,8 @@ enum class PredictionKind {
   errs,         // a construction gives a wrong answer
   slope,        // lg(cost) against bits a layer (or layers) has a slope in [low, high]
 };
+// What a cost is plotted against: bits a layer, bits of all layers, or layers at equal bits a layer.
+enum class Axis { bits, total_bits, layers };
 enum class Scope { theorem, empirical };
 enum class Decision { held, failed, undecided };
 
@@ -41,7 +43,7 @@ struct Prediction {
   double margin = 0;               // of `ordered`
   double given_accuracy = 0.99;
   double low = 0, high = 0;  // of `slope`
-  bool over_layers = false;  // slope against layers at equal bits a layer, not against bits
+  Axis over = Axis::bits;    // of `slope`
 };
 
 struct Finding {

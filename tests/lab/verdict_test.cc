@@ -166,8 +166,13 @@ TEST(verdict, fits_slopes_of_searches_that_ended) {
   half.low = 0.6, half.high = 1;
   EXPECT_EQ(of(half, search), Decision::failed);
   Prediction layers = about(PredictionKind::slope, Scope::empirical);
-  layers.over_layers = true, layers.low = 2.9, layers.high = 3.1;
+  layers.over = Axis::layers, layers.low = 2.9, layers.high = 3.1;
   EXPECT_EQ(of(layers, search), Decision::held);
+  // Against the bits of all layers, two layers climb half as fast.
+  half.over = Axis::total_bits, half.low = 0.2, half.high = 0.6;
+  EXPECT_EQ(of(half, search), Decision::held);
+  half.low = 0.3;
+  EXPECT_EQ(of(half, search), Decision::failed);
   search.costs.resize(2);
   EXPECT_EQ(of(half, search), Decision::undecided);
 }
