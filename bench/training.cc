@@ -1,8 +1,9 @@
-// Training throughput: whole steps (instances, forward, backward, AdamW) of a 4-layer model, width 64, 2 heads, vocabulary
-// 256, loss at every position, in tokens a second over an ensemble.
+// Training throughput: whole steps (instances, forward, backward, AdamW) of a 4-layer model, width 64, 2
+// heads, vocabulary 256, loss at every position, in tokens a second over an ensemble.
 //
-//   bench_training cpu              context 128, ensemble of 2, against the same model written plainly in libtorch
-//   bench_training cuda [members]   context 256, every mixer, one recorded step (bench/training_peer.py is PyTorch's)
+//   bench_training cpu              context 128, ensemble of 2, against the same model written plainly in
+//   libtorch bench_training cuda [members]   context 256, every mixer, one recorded step
+//   (bench/training_peer.py is PyTorch's)
 //
 // The table is Markdown; bench/results/training.md holds it with the machine's description.
 #include <ATen/Parallel.h>
@@ -25,7 +26,9 @@ namespace rung::learn {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 constexpr std::int64_t kBatch = 64, kVocabulary = 256;
 
@@ -35,7 +38,8 @@ Model make_model(const std::string& line, std::int64_t context) {
   RUNG_REQUIRE(stack.ok(), "{}", line);
   spec.architecture.stack = *stack;
   Dimensions& dims = spec.architecture.dimensions;
-  dims.width = 64, dims.heads = 2, dims.context = context, dims.vocabulary = kVocabulary, dims.norm = Norm::rms, dims.state = 32;
+  dims.width = 64, dims.heads = 2, dims.context = context, dims.vocabulary = kVocabulary,
+  dims.norm = Norm::rms, dims.state = 32;
   spec.fields = {{"token", kVocabulary, 1, 0}};
   spec.output = {OutputSpec::Kind::logits, kVocabulary, 0};
   auto model = Model::make(spec);
@@ -45,7 +49,8 @@ Model make_model(const std::string& line, std::int64_t context) {
 
 // The whole step of an ensemble: fresh tokens, next-token loss everywhere.
 struct Step {
-  Step(const Model& model_, std::int64_t members, std::int64_t context, torch::Device device_, torch::ScalarType type)
+  Step(const Model& model_, std::int64_t members, std::int64_t context, torch::Device device_,
+       torch::ScalarType type)
       : model(model_),
         device(device_),
         length(context),
@@ -72,7 +77,8 @@ struct Step {
   }
   static std::vector<MemberPlan> member_plans(std::int64_t members) {
     std::vector<MemberPlan> out;
-    for (std::int64_t i = 0; i < members; ++i) out.push_back({i, static_cast<std::uint64_t>(i) + 1, 1e-3, 0.01, 1});
+    for (std::int64_t i = 0; i < members; ++i)
+      out.push_back({i, static_cast<std::uint64_t>(i) + 1, 1e-3, 0.01, 1});
     return out;
   }
   void operator()() {
@@ -116,20 +122,28 @@ class PlainTransformer {
   explicit PlainTransformer(std::int64_t context) : context_(context) {
     token_ = add({kVocabulary, 64}), place_ = add({context, 64});
     for (int l = 0; l < 4; ++l)
-      for (const auto& shape : std::vector<std::vector<std::int64_t>>{{64}, {64, 64}, {64, 64}, {64, 64}, {64, 64}, {64}, {256, 64}, {256}, {64, 256}, {64}}) layers_.push_back(add(shape));
+      for (const auto& shape : std::vector<std::vector<std::int64_t>>{
+               {64}, {64, 64}, {64, 64}, {64, 64}, {64, 64}, {64}, {256, 64}, {256}, {64, 256}, {64}})
+        layers_.push_back(add(shape));
     norm_ = add({64}), out_ = add({kVocabulary, 64}), bias_ = add({kVocabulary});
     mask_ = torch::full({context, context}, -INFINITY).triu(1);
   }
   void step(const torch::Tensor& tokens) {
     torch::Tensor x = torch::embedding(token_, tokens) + place_;
-    const auto norm = [](const torch::Tensor& v, const torch::Tensor& gain) { return v * (v.square().mean(-1, true) + 1e-6).rsqrt() * gain; };
+    const auto norm = [](const torch::Tensor& v, const torch::Tensor& gain) {
+      return v * (v.square().mean(-1, true) + 1e-6).rsqrt() * gain;
+    };
     for (int l = 0; l < 4; ++l) {
       const torch::Tensor* p = &layers_[static_cast<std::size_t>(10 * l)];
       const torch::Tensor u = norm(x, p[0]);
-      const auto heads = [&](const torch::Tensor& w) { return torch::matmul(u, w.t()).view({tokens.size(0), context_, 2, 32}).transpose(1, 2); };
+      const auto heads = [&](const torch::Tensor& w) {
+        return torch::matmul(u, w.t()).view({tokens.size(0), context_, 2, 32}).transpose(1, 2);
+      };
       const torch::Tensor q = heads(p[1]), k = heads(p[2]), v = heads(p[3]);
-      const torch::Tensor weight = (torch::matmul(q, k.transpose(-1, -2)) / std::sqrt(32.0) + mask_).softmax(-1);
-      x = x + torch::matmul(torch::matmul(weight, v).transpose(1, 2).reshape({tokens.size(0), context_, 64}), p[4].t());
+      const torch::Tensor weight =
+          (torch::matmul(q, k.transpose(-1, -2)) / std::sqrt(32.0) + mask_).softmax(-1);
+      x = x + torch::matmul(torch::matmul(weight, v).transpose(1, 2).reshape({tokens.size(0), context_, 64}),
+                            p[4].t());
       x = x + torch::linear(torch::linear(norm(x, p[5]), p[6], p[7]).relu(), p[8], p[9]);
     }
     const torch::Tensor z = torch::linear(norm(x, norm_), out_, bias_);
@@ -143,14 +157,18 @@ class PlainTransformer {
       const torch::Tensor g = all_[i].grad() * scale;
       first_[i].mul_(0.9).add_(g, 0.1);
       second_[i].mul_(0.98).addcmul_(g, g, 0.02);
-      all_[i].mul_(1 - 1e-3 * 0.01).addcdiv_(first_[i] / (1 - std::pow(0.9, count_)), (second_[i] / (1 - std::pow(0.98, count_))).sqrt_().add_(1e-8), -1e-3);
+      all_[i]
+          .mul_(1 - 1e-3 * 0.01)
+          .addcdiv_(first_[i] / (1 - std::pow(0.9, count_)),
+                    (second_[i] / (1 - std::pow(0.98, count_))).sqrt_().add_(1e-8), -1e-3);
       all_[i].mutable_grad().zero_();
     }
   }
 
  private:
   torch::Tensor add(const std::vector<std::int64_t>& shape) {
-    torch::Tensor p = shape.size() == 1 ? torch::ones(shape) : torch::randn(shape) / std::sqrt(static_cast<double>(shape.back()));
+    torch::Tensor p = shape.size() == 1 ? torch::ones(shape)
+                                        : torch::randn(shape) / std::sqrt(static_cast<double>(shape.back()));
     p.requires_grad_(true);
     all_.push_back(p), first_.push_back(torch::zeros(shape)), second_.push_back(torch::zeros(shape));
     return p;
@@ -161,13 +179,17 @@ class PlainTransformer {
   torch::Tensor token_, place_, norm_, out_, bias_, mask_;
 };
 
-const std::vector<std::pair<const char*, const char*>> kLines{{"full", "full*4"},     {"delta", "delta*4"},         {"3 delta : 1 full", "delta*3+full"}, {"gdelta", "gdelta*4"},
-                                                               {"mamba2", "mamba2*4"}, {"loglinear", "loglinear*4"}, {"linear", "linear*4"}};
+const std::vector<std::pair<const char*, const char*>> kLines{
+    {"full", "full*4"},     {"delta", "delta*4"},   {"3 delta : 1 full", "delta*3+full"},
+    {"gdelta", "gdelta*4"}, {"mamba2", "mamba2*4"}, {"loglinear", "loglinear*4"},
+    {"linear", "linear*4"}};
 
 void on_cpu() {
   constexpr std::int64_t kContext = 128;
   const double tokens = static_cast<double>(kBatch * kContext);
-  fmt::print("| model | members | tokens/s | to the plain peer | to full attention |\n| --- | --- | --- | --- | --- |\n");
+  fmt::print(
+      "| model | members | tokens/s | to the plain peer | to full attention |\n| --- | --- | --- | --- | --- "
+      "|\n");
   const auto peer = [&] {
     at::set_num_threads(2);
     PlainTransformer plain(kContext);
@@ -200,7 +222,8 @@ void on_cpu() {
   };
   // The peer is measured before and after: the machine is shared.
   const double before = peer(), full = ours("full*4"), after = peer(), plain = (before + after) / 2;
-  fmt::print("| plain libtorch, one process of two threads, full | 1 | {:.0f} | 1 | {:.2f} |\n", plain, plain / full);
+  fmt::print("| plain libtorch, one process of two threads, full | 1 | {:.0f} | 1 | {:.2f} |\n", plain,
+             plain / full);
   fmt::print("| full | 2 | {:.0f} | {:.2f} | 1 |\n", full, full / plain);
   for (const auto& [name, line] : kLines) {
     if (name == std::string("full") || name == std::string("3 delta : 1 full")) continue;
@@ -216,8 +239,10 @@ int on_cuda(std::int64_t members, torch::ScalarType type) {
     return 2;
   }
   constexpr std::int64_t kContext = 256;
-  fmt::print("{}, {} members, {}\n\n| model | ms a step | million tokens/s | seconds before the first step |\n| --- | --- | --- | --- |\n", cuda_name(), members,
-             type == torch::kBFloat16 ? "bf16" : "tf32");
+  fmt::print(
+      "{}, {} members, {}\n\n| model | ms a step | million tokens/s | seconds before the first step |\n| --- "
+      "| --- | --- | --- |\n",
+      cuda_name(), members, type == torch::kBFloat16 ? "bf16" : "tf32");
   at::globalContext().setAllowTF32CuBLAS(true);
   for (const auto& [name, line] : kLines) {
     const auto begin = Clock::now();
@@ -234,7 +259,8 @@ int on_cuda(std::int64_t members, torch::ScalarType type) {
     for (int i = 0; i < steps; ++i) recorded.replay();
     synchronise();
     const double each = seconds_since(start) / steps;
-    fmt::print("| {} | {:.2f} | {:.2f} | {:.1f} |\n", name, 1e3 * each, static_cast<double>(members * kBatch * kContext) / each / 1e6, first);
+    fmt::print("| {} | {:.2f} | {:.2f} | {:.1f} |\n", name, 1e3 * each,
+               static_cast<double>(members * kBatch * kContext) / each / 1e6, first);
     std::fflush(stdout);
   }
   return 0;
@@ -248,5 +274,6 @@ int main(int argc, char** argv) {
   const std::string where = argc > 1 ? argv[1] : "cpu";
   if (where == "cpu") return rung::learn::on_cpu(), 0;
   const std::int64_t members = argc > 2 ? std::atoll(argv[2]) : 32;
-  return rung::learn::on_cuda(members, argc > 3 && argv[3] == std::string("tf32") ? torch::kFloat32 : torch::kBFloat16);
+  return rung::learn::on_cuda(
+      members, argc > 3 && argv[3] == std::string("tf32") ? torch::kFloat32 : torch::kBFloat16);
 }

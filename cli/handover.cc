@@ -27,7 +27,8 @@ Result<int> hand_over(const std::string& command) {
   namespace fs = std::filesystem;
   std::error_code code;
   const fs::path here = fs::read_symlink("/proc/self/exe", code).parent_path();
-  if (code) return fail(ErrorCode::io, "[{}] this program's own place is not known: {}", command, code.message());
+  if (code)
+    return fail(ErrorCode::io, "[{}] this program's own place is not known: {}", command, code.message());
   for (const fs::path& place : {here / "rung-learn", here / ".." / "libexec" / "rung" / "rung-learn"}) {
     if (!fs::exists(place, code)) continue;
     std::vector<std::string> words = own_arguments();
@@ -36,9 +37,13 @@ Result<int> hand_over(const std::string& command) {
     argv.push_back(nullptr);
     std::fflush(nullptr);
     execv(place.c_str(), argv.data());
-    return fail(ErrorCode::io, "[{}] {} cannot be started: {}", command, place.string(), std::strerror(errno));
+    return fail(ErrorCode::io, "[{}] {} cannot be started: {}", command, place.string(),
+                std::strerror(errno));
   }
-  return fail(ErrorCode::unsupported, "[{}] rung-learn is missing beside {}: this rung was built without libtorch (Debian package libtorch-dev)", command, (here / "rung").string());
+  return fail(ErrorCode::unsupported,
+              "[{}] rung-learn is missing beside {}: this rung was built without libtorch (Debian package "
+              "libtorch-dev)",
+              command, (here / "rung").string());
 }
 
 }  // namespace

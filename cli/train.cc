@@ -9,18 +9,24 @@ namespace rung::cli {
 
 Command train_command() {
   auto flags = std::make_shared<TrainFlags>();
-  Command command{.name = "train", .summary = "train models of an architecture on a task, whole sweeps at once"};
+  Command command{.name = "train",
+                  .summary = "train models of an architecture on a task, whole sweeps at once"};
   command.description =
-      "Trains every combination of seeds, learning rates, weight decays and initial scales as one ensemble: on a CPU as one-thread workers pinned to cores, on a GPU as one "
-      "batched program. Members are written as weights files that rung eval, rung quantise and rung export read, and recorded in the store (rung runs). Ctrl-C finishes the step, "
-      "writes a checkpoint and says how to go on; a killed run goes on from its last checkpoint to the same curve. Everything can also be given in a TOML or JSON file "
+      "Trains every combination of seeds, learning rates, weight decays and initial scales as one ensemble: "
+      "on a CPU as one-thread workers pinned to cores, on a GPU as one "
+      "batched program. Members are written as weights files that rung eval, rung quantise and rung export "
+      "read, and recorded in the store (rung runs). Ctrl-C finishes the step, "
+      "writes a checkpoint and says how to go on; a killed run goes on from its last checkpoint to the same "
+      "curve. Everything can also be given in a TOML or JSON file "
       "(--plan; docs/train.md); flags replace what the file says.";
-  command.examples = {"rung train full --task eva --n 32 --width 32 --seeds 3 --stop-at 0.99", "rung train 'gdelta*2' --task mqar --n 16 --lr 1e-3,3e-3,1e-2 --out runs/gdelta",
+  command.examples = {"rung train full --task eva --n 32 --width 32 --seeds 3 --stop-at 0.99",
+                      "rung train 'gdelta*2' --task mqar --n 16 --lr 1e-3,3e-3,1e-2 --out runs/gdelta",
                       "rung train --plan sweep.toml --dry-run", "rung train --resume runs/gdelta"};
   flags->architecture.declare(command.options);
   // A trained model stores float32; widths of other formats belong to the commands that count bits.
   std::erase_if(command.options, [](const Option& option) {
-    for (const char* name : {"--precision", "--acc-bits", "--state-dtype", "--conv-dtype", "--cache-dtype", "--assume-defaults", "--config", "--vocab", "--outputs"})
+    for (const char* name : {"--precision", "--acc-bits", "--state-dtype", "--conv-dtype", "--cache-dtype",
+                             "--assume-defaults", "--config", "--vocab", "--outputs"})
       if (option.names.find(name) != std::string::npos) return true;
     return false;
   });
@@ -34,7 +40,8 @@ Command train_command() {
   add("--plan", "a TOML or JSON file with the plan", &flags->plan, "Plan");
   add("--task", "the task; its sizes are flags of their own (--n, --m, ...)", &flags->task, "Plan");
   add("--curriculum", "earlier stages with other sizes: \"n=8; n=16\"", &flags->curriculum, "Plan");
-  add("--stage-steps", "steps of each earlier stage (half of all, evenly split)", &flags->stage_steps, "Plan");
+  add("--stage-steps", "steps of each earlier stage (half of all, evenly split)", &flags->stage_steps,
+      "Plan");
   add("--variant", "uniform, permutation, zipf or adversarial (uniform)", &flags->variant, "Plan");
   add("--supervision", "answer, every-query or chain (every-query)", &flags->supervision, "Plan");
   add("--queries", "questions a prompt (1)", &flags->queries, "Plan");
@@ -55,7 +62,8 @@ Command train_command() {
   add("--stop-at", "end a member after two evaluations at this accuracy", &flags->stop, "Optimiser");
   add("--precision", "fp32, tf32 or bf16 (fp32)", &flags->precision, "Numbers");
   add("--qat", "quantisation-aware: round activations to this many bits", &flags->round_bits, "Numbers");
-  add("--qat-after", "steps in floats before rounding starts (the first half)", &flags->round_after, "Numbers");
+  add("--qat-after", "steps in floats before rounding starts (the first half)", &flags->round_after,
+      "Numbers");
   add("--device", "auto, cpu or cuda (auto)", &flags->device, "Machine");
   add("--workers", "members at once on a CPU (its cores)", &flags->workers, "Machine");
   add("--eval-every", "steps between evaluations (100)", &flags->evaluate_every, "Evaluation");

@@ -1,4 +1,5 @@
-// The flags of `rung train`, shared by rung, which knows them for --help and the man page, and rung-learn, which trains.
+// The flags of `rung train`, shared by rung, which knows them for --help and the man page, and rung-learn,
+// which trains.
 #pragma once
 
 #include <optional>
@@ -12,8 +13,10 @@ namespace rung::cli {
 struct TrainFlags {
   ArchitectureFlags architecture;
   TaskFlags sizes;
-  std::optional<std::string> plan, task, curriculum, variant, supervision, rates, decays, scales, precision, device, out, resume, store;
-  std::optional<std::int64_t> queries, steps, batch, seeds, seed, warmup, evaluate_every, evaluate_count, final_count, checkpoint_every, round_bits, round_after, stage_steps, workers;
+  std::optional<std::string> plan, task, curriculum, variant, supervision, rates, decays, scales, precision,
+      device, out, resume, store;
+  std::optional<std::int64_t> queries, steps, batch, seeds, seed, warmup, evaluate_every, evaluate_count,
+      final_count, checkpoint_every, round_bits, round_after, stage_steps, workers;
   std::optional<double> floor, clip, beta1, beta2, dropout, smoothing, stop;
   bool no_store = false, dry_run = false, quiet = false, json = false;
 };

@@ -1,5 +1,5 @@
-// rung-learn: the commands that stand on libtorch, in a program of their own, so that the others start without it. `rung`
-// hands them over.
+// rung-learn: the commands that stand on libtorch, in a program of their own, so that the others start
+// without it. `rung` hands them over.
 #include "cli/command.h"
 
 namespace rung::cli {

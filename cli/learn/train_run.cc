@@ -13,8 +13,8 @@
 #include "rung/evaluation/evaluation.h"
 #include "rung/evaluation/label.h"
 #include "rung/learn/ensemble.h"
-#include "rung/spec/quantisable.h"
 #include "rung/spec/nearest_word.h"
+#include "rung/spec/quantisable.h"
 
 namespace rung::cli {
 namespace {
@@ -42,7 +42,9 @@ Result<std::vector<double>> number_list(const std::string& text, const char* fla
   for (const std::string& piece : pieces(text, ',')) {
     double value = 0;
     const auto [end, code] = std::from_chars(piece.data(), piece.data() + piece.size(), value);
-    if (code != std::errc() || end != piece.data() + piece.size()) return fail(ErrorCode::parse, "[train] {} {}: numbers separated by commas expected", flag, rung::quoted(text));
+    if (code != std::errc() || end != piece.data() + piece.size())
+      return fail(ErrorCode::parse, "[train] {} {}: numbers separated by commas expected", flag,
+                  rung::quoted(text));
     out.push_back(value);
   }
   return out;
@@ -59,7 +61,8 @@ Result<std::vector<TaskSizes>> stage_list(const std::string& text) {
       const char* first = piece.data() + std::min(piece.size(), equals + 1);
       const auto [end, code] = std::from_chars(first, piece.data() + piece.size(), value);
       if (equals == std::string::npos || code != std::errc() || end != piece.data() + piece.size())
-        return fail(ErrorCode::parse, "[train] --curriculum {}: stages such as \"n=8; n=16\" expected", rung::quoted(text));
+        return fail(ErrorCode::parse, "[train] --curriculum {}: stages such as \"n=8; n=16\" expected",
+                    rung::quoted(text));
       sizes[piece.substr(0, equals)] = value;
     }
     stages.push_back(std::move(sizes));
@@ -77,17 +80,22 @@ Result<TrainingPlan> plan_of(const TrainFlags& flags) {
   {
     // Dimension flags over the file's, or over the defaults.
     const ArchitectureFlags& given = flags.architecture;
-    const bool any = given.dims || given.width || given.heads || given.kv_heads || given.head_dim || given.value_dim || given.state || given.context || given.mlp || given.activation ||
+    const bool any = given.dims || given.width || given.heads || given.kv_heads || given.head_dim ||
+                     given.value_dim || given.state || given.context || given.mlp || given.activation ||
                      given.norm || given.position || given.encoder;
     if (any) {
       RUNG_TRY(Dimensions dims, given.dimensions());
-      if (flags.plan) return fail(ErrorCode::unsupported, "[train] dimensions are given both in {} and by flags; one of the two expected", *flags.plan);
+      if (flags.plan)
+        return fail(ErrorCode::unsupported,
+                    "[train] dimensions are given both in {} and by flags; one of the two expected",
+                    *flags.plan);
       if (!given.norm && !given.dims) dims.norm = Norm::rms;
       plan.dimensions = dims;
     }
   }
   if (flags.task) plan.tasks = {{{*flags.task, flags.sizes.given_sizes(), flags.sizes.given_options()}, 1}};
-  if (!flags.task && flags.sizes.any()) return fail(ErrorCode::missing, "[train] sizes without a task: --task expected");
+  if (!flags.task && flags.sizes.any())
+    return fail(ErrorCode::missing, "[train] sizes without a task: --task expected");
   if (flags.curriculum) {
     RUNG_TRY(plan.curriculum, stage_list(*flags.curriculum));
   }
@@ -112,19 +120,26 @@ Result<TrainingPlan> plan_of(const TrainFlags& flags) {
   const auto set = [](auto& to, const auto& from) {
     if (from) to = *from;
   };
-  set(plan.stage_steps, flags.stage_steps), set(plan.queries, flags.queries), set(plan.steps, flags.steps), set(plan.batch, flags.batch), set(plan.warmup, flags.warmup);
-  set(plan.evaluate_every, flags.evaluate_every), set(plan.evaluate_count, flags.evaluate_count), set(plan.final_count, flags.final_count);
-  set(plan.checkpoint_every, flags.checkpoint_every), set(plan.round_after, flags.round_after), set(plan.floor, flags.floor), set(plan.clip, flags.clip);
-  set(plan.beta1, flags.beta1), set(plan.beta2, flags.beta2), set(plan.dropout, flags.dropout), set(plan.smoothing, flags.smoothing), set(plan.device, flags.device);
+  set(plan.stage_steps, flags.stage_steps), set(plan.queries, flags.queries), set(plan.steps, flags.steps),
+      set(plan.batch, flags.batch), set(plan.warmup, flags.warmup);
+  set(plan.evaluate_every, flags.evaluate_every), set(plan.evaluate_count, flags.evaluate_count),
+      set(plan.final_count, flags.final_count);
+  set(plan.checkpoint_every, flags.checkpoint_every), set(plan.round_after, flags.round_after),
+      set(plan.floor, flags.floor), set(plan.clip, flags.clip);
+  set(plan.beta1, flags.beta1), set(plan.beta2, flags.beta2), set(plan.dropout, flags.dropout),
+      set(plan.smoothing, flags.smoothing), set(plan.device, flags.device);
   if (flags.stop) plan.stop = *flags.stop;
   if (flags.round_bits) {
-    if (*flags.round_bits < 2 || *flags.round_bits > 24) return fail(ErrorCode::range, "[train] --qat {}; 2 to 24 bits expected", *flags.round_bits);
+    if (*flags.round_bits < 2 || *flags.round_bits > 24)
+      return fail(ErrorCode::range, "[train] --qat {}; 2 to 24 bits expected", *flags.round_bits);
     plan.round_bits = static_cast<int>(*flags.round_bits);
   }
   if (flags.seeds || flags.seed) {
     const std::int64_t count = flags.seeds.value_or(1), first = flags.seed.value_or(1);
-    if (count < 1 || count > learn::kMaxMembers) return fail(ErrorCode::range, "[train] --seeds {}; 1 to {} expected", count, learn::kMaxMembers);
-    if (first < 0 || first > (std::int64_t{1} << 62) - count) return fail(ErrorCode::range, "[train] --seed {}; 0 to 2^62 expected", first);
+    if (count < 1 || count > learn::kMaxMembers)
+      return fail(ErrorCode::range, "[train] --seeds {}; 1 to {} expected", count, learn::kMaxMembers);
+    if (first < 0 || first > (std::int64_t{1} << 62) - count)
+      return fail(ErrorCode::range, "[train] --seed {}; 0 to 2^62 expected", first);
     plan.seeds.clear();
     for (std::int64_t i = 0; i < count; ++i) plan.seeds.push_back(static_cast<std::uint64_t>(first + i));
   }
@@ -135,9 +150,12 @@ Result<TrainingPlan> plan_of(const TrainFlags& flags) {
 // Whether any flag says what to train, rather than where to keep it.
 bool says_plan(const TrainFlags& f) {
   const ArchitectureFlags& a = f.architecture;
-  return !a.line.empty() || a.dims || a.width || a.heads || a.kv_heads || a.head_dim || a.value_dim || a.state || a.context || a.mlp || a.activation || a.norm || a.position || a.encoder ||
-         f.sizes.any() || f.plan || f.task || f.curriculum || f.variant || f.supervision || f.rates || f.decays || f.scales || f.precision || f.device || f.out || f.queries || f.steps || f.batch ||
-         f.seeds || f.seed || f.warmup || f.evaluate_every || f.evaluate_count || f.final_count || f.checkpoint_every || f.round_bits || f.round_after || f.stage_steps || f.floor || f.clip ||
+  return !a.line.empty() || a.dims || a.width || a.heads || a.kv_heads || a.head_dim || a.value_dim ||
+         a.state || a.context || a.mlp || a.activation || a.norm || a.position || a.encoder ||
+         f.sizes.any() || f.plan || f.task || f.curriculum || f.variant || f.supervision || f.rates ||
+         f.decays || f.scales || f.precision || f.device || f.out || f.queries || f.steps || f.batch ||
+         f.seeds || f.seed || f.warmup || f.evaluate_every || f.evaluate_count || f.final_count ||
+         f.checkpoint_every || f.round_bits || f.round_after || f.stage_steps || f.floor || f.clip ||
          f.beta1 || f.beta2 || f.dropout || f.smoothing || f.stop;
 }
 
@@ -153,15 +171,20 @@ std::string duration(double seconds) {
 }
 
 void show(const learn::EnsembleProgress& p) {
-  const double share = static_cast<double>(p.steps_done) / static_cast<double>(std::max<std::int64_t>(1, p.steps_total));
+  const double share =
+      static_cast<double>(p.steps_done) / static_cast<double>(std::max<std::int64_t>(1, p.steps_total));
   const double left = share > 0 ? p.seconds * (1 - share) / share : 0;
-  fmt::print(stderr, "\r\033[K{:3.0f} %  {}/{} members  loss {:.4f}  accuracy {:.3f}  {:.0f} tokens/s  at most {} left", 100 * share, p.members_done, p.members, p.loss, p.accuracy,
-             p.tokens_per_second, duration(left));
+  fmt::print(
+      stderr,
+      "\r\033[K{:3.0f} %  {}/{} members  loss {:.4f}  accuracy {:.3f}  {:.0f} tokens/s  at most {} left",
+      100 * share, p.members_done, p.members, p.loss, p.accuracy, p.tokens_per_second, duration(left));
   std::fflush(stderr);
 }
 
 std::string_view state_word(learn::MemberResult::State state) {
-  return state == learn::MemberResult::State::done ? "done" : state == learn::MemberResult::State::failed ? "failed" : "stopped";
+  return state == learn::MemberResult::State::done     ? "done"
+         : state == learn::MemberResult::State::failed ? "failed"
+                                                       : "stopped";
 }
 
 // What the theory says of the plan's model on its task, before it is trained: of one task, at its own size.
@@ -187,27 +210,43 @@ ordered_json label_json(const Expected& expected) {
   ordered_json out{{"quantisable", expected.quantisable.empty()}};
   if (!expected.quantisable.empty()) out["quantisable_reason"] = expected.quantisable;
   if (expected.label)
-    out.update({{"label", std::string(1, expected.label->letter)}, {"label_reason", expected.label->reason}, {"ceiling", expected.label->ceiling}, {"ceiling_reason", expected.label->ceiling_reason}});
+    out.update({{"label", std::string(1, expected.label->letter)},
+                {"label_reason", expected.label->reason},
+                {"ceiling", expected.label->ceiling},
+                {"ceiling_reason", expected.label->ceiling_reason}});
   return out;
 }
 
-ordered_json document_of(const TrainingPlan& plan, const learn::EnsembleResult& result, const std::string& folder, const Expected& expected) {
+ordered_json document_of(const TrainingPlan& plan, const learn::EnsembleResult& result,
+                         const std::string& folder, const Expected& expected) {
   ordered_json members = ordered_json::array();
   for (const learn::MemberResult& member : result.members) {
-    ordered_json row{{"index", member.plan.index}, {"seed", member.plan.seed}, {"rate", member.plan.rate}, {"decay", member.plan.decay}, {"scale", member.plan.scale},
-                     {"state", state_word(member.state)}, {"steps", member.steps}};
+    ordered_json row{{"index", member.plan.index}, {"seed", member.plan.seed},
+                     {"rate", member.plan.rate},   {"decay", member.plan.decay},
+                     {"scale", member.plan.scale}, {"state", state_word(member.state)},
+                     {"steps", member.steps}};
     if (!member.reason.empty()) row["reason"] = member.reason;
-    if (!member.of.empty()) row.update({{"accuracy", member.accuracy()}, {"right", member.right}, {"answers", member.of}});
+    if (!member.of.empty())
+      row.update({{"accuracy", member.accuracy()}, {"right", member.right}, {"answers", member.of}});
     if (!member.curve.empty()) row["loss"] = member.curve.back().loss;
     row["file"] = member.file;
     ordered_json curve = ordered_json::array();
-    for (const learn::CurveRow& point : member.curve) curve.push_back({{"step", point.step}, {"stage", point.stage}, {"loss", point.loss}, {"accuracy", point.accuracy}});
+    for (const learn::CurveRow& point : member.curve)
+      curve.push_back(
+          {{"step", point.step}, {"stage", point.stage}, {"loss", point.loss}, {"accuracy", point.accuracy}});
     row["curve"] = curve;
     members.push_back(row);
   }
-  ordered_json document{{"schema", "rung.train/1"}, {"folder", folder}, {"run", result.run}, {"stopped", result.stopped}, {"device", result.device}, {"seconds", result.seconds},
-          {"tokens_per_second", result.tokens_per_second}, {"predicted_bytes", result.predicted_bytes}, {"peak_bytes", result.peak_bytes},
-          {"plan", ordered_json::parse(learn::plan_text(plan))}};
+  ordered_json document{{"schema", "rung.train/1"},
+                        {"folder", folder},
+                        {"run", result.run},
+                        {"stopped", result.stopped},
+                        {"device", result.device},
+                        {"seconds", result.seconds},
+                        {"tokens_per_second", result.tokens_per_second},
+                        {"predicted_bytes", result.predicted_bytes},
+                        {"peak_bytes", result.peak_bytes},
+                        {"plan", ordered_json::parse(learn::plan_text(plan))}};
   document.update(label_json(expected));
   document["members"] = members;
   return document;
@@ -216,7 +255,9 @@ ordered_json document_of(const TrainingPlan& plan, const learn::EnsembleResult& 
 void say_expected(std::FILE* to, const Expected& expected) {
   if (expected.label) {
     fmt::print(to, "label {}: {}\n", expected.label->letter, expected.label->reason);
-    if (expected.label->ceiling < 1) fmt::print(to, "no such model is right more often than {:.4f}: {}\n", expected.label->ceiling, expected.label->ceiling_reason);
+    if (expected.label->ceiling < 1)
+      fmt::print(to, "no such model is right more often than {:.4f}: {}\n", expected.label->ceiling,
+                 expected.label->ceiling_reason);
   }
   if (!expected.quantisable.empty()) fmt::print(to, "will not quantise: {}\n", expected.quantisable);
 }
@@ -226,25 +267,40 @@ void say_expected(std::FILE* to, const Expected& expected) {
 Result<int> run_train(const TrainFlags& flags) {
   TrainingPlan plan;
   if (flags.resume) {
-    if (says_plan(flags)) return fail(ErrorCode::unsupported, "[train] --resume takes the plan of its folder; of the flags, only --workers, --store, --no-store, --quiet and --json may stand beside it");
+    if (says_plan(flags))
+      return fail(ErrorCode::unsupported,
+                  "[train] --resume takes the plan of its folder; of the flags, only --workers, --store, "
+                  "--no-store, --quiet and --json may stand beside it");
     RUNG_TRY(plan, learn::read_plan(*flags.resume + "/plan.json"));
   } else {
     RUNG_TRY(plan, plan_of(flags));
   }
-  if (flags.workers && (*flags.workers < 1 || *flags.workers > 1024)) return fail(ErrorCode::range, "[train] --workers {}; 1 to 1024 expected", *flags.workers);
+  if (flags.workers && (*flags.workers < 1 || *flags.workers > 1024))
+    return fail(ErrorCode::range, "[train] --workers {}; 1 to 1024 expected", *flags.workers);
   const int workers = static_cast<int>(flags.workers.value_or(0));
   if (flags.dry_run) {
     RUNG_TRY(const learn::Forecast f, learn::forecast(plan, workers));
     RUNG_TRY(const Expected expected, expected_of(plan));
     if (flags.json) {
-      ordered_json document({{"schema", "rung.train/1"}, {"dry_run", true}, {"device", f.device}, {"members", f.members}, {"together", f.together}, {"parameters", f.parameters},
-                  {"longest_prompt", f.longest}, {"predicted_bytes", f.bytes}, {"available_bytes", f.available}, {"plan", ordered_json::parse(learn::plan_text(plan))}});
+      ordered_json document({{"schema", "rung.train/1"},
+                             {"dry_run", true},
+                             {"device", f.device},
+                             {"members", f.members},
+                             {"together", f.together},
+                             {"parameters", f.parameters},
+                             {"longest_prompt", f.longest},
+                             {"predicted_bytes", f.bytes},
+                             {"available_bytes", f.available},
+                             {"plan", ordered_json::parse(learn::plan_text(plan))}});
       document.update(label_json(expected));
       print_json(document);
       return 0;
     }
-    fmt::print("{} members of {} parameters on {}, {} at once\nprompts of up to {} tokens, {} steps of {} prompts\n{:.2f} GB expected, {:.2f} GB free\n", f.members, f.parameters, f.device,
-               f.together, f.longest, plan.steps, plan.batch, static_cast<double>(f.bytes) / 1e9, static_cast<double>(f.available) / 1e9);
+    fmt::print(
+        "{} members of {} parameters on {}, {} at once\nprompts of up to {} tokens, {} steps of {} "
+        "prompts\n{:.2f} GB expected, {:.2f} GB free\n",
+        f.members, f.parameters, f.device, f.together, f.longest, plan.steps, plan.batch,
+        static_cast<double>(f.bytes) / 1e9, static_cast<double>(f.available) / 1e9);
     say_expected(stdout, expected);
     return 0;
   }
@@ -275,13 +331,17 @@ Result<int> run_train(const TrainFlags& flags) {
   if (flags.json) {
     print_json(document_of(plan, result, options.folder, expected));
   } else {
-    fmt::print("{:>6} {:>6} {:>8} {:>8} {:>6} {:>8} {:>8} {:>9}  state\n", "member", "seed", "rate", "decay", "scale", "steps", "loss", "accuracy");
+    fmt::print("{:>6} {:>6} {:>8} {:>8} {:>6} {:>8} {:>8} {:>9}  state\n", "member", "seed", "rate", "decay",
+               "scale", "steps", "loss", "accuracy");
     for (const learn::MemberResult& member : result.members)
-      fmt::print("{:>6} {:>6} {:>8} {:>8} {:>6} {:>8} {:>8} {:>9}  {}{}\n", member.plan.index, member.plan.seed, member.plan.rate, member.plan.decay, member.plan.scale, member.steps,
-                 member.curve.empty() ? "-" : fmt::format("{:.4f}", member.curve.back().loss), member.of.empty() ? "-" : fmt::format("{:.4f}", member.accuracy()),
-                 state_word(member.state), member.reason.empty() ? "" : ": " + member.reason);
-    fmt::print("{} on {}: {:.0f} tokens/s; memory {:.2f} GB, {:.2f} GB expected\n", duration(result.seconds), result.device, result.tokens_per_second,
-               static_cast<double>(result.peak_bytes) / 1e9, static_cast<double>(result.predicted_bytes) / 1e9);
+      fmt::print("{:>6} {:>6} {:>8} {:>8} {:>6} {:>8} {:>8} {:>9}  {}{}\n", member.plan.index,
+                 member.plan.seed, member.plan.rate, member.plan.decay, member.plan.scale, member.steps,
+                 member.curve.empty() ? "-" : fmt::format("{:.4f}", member.curve.back().loss),
+                 member.of.empty() ? "-" : fmt::format("{:.4f}", member.accuracy()), state_word(member.state),
+                 member.reason.empty() ? "" : ": " + member.reason);
+    fmt::print("{} on {}: {:.0f} tokens/s; memory {:.2f} GB, {:.2f} GB expected\n", duration(result.seconds),
+               result.device, result.tokens_per_second, static_cast<double>(result.peak_bytes) / 1e9,
+               static_cast<double>(result.predicted_bytes) / 1e9);
     fmt::print("{}{}\n", options.folder, result.run.empty() ? "" : ", record " + result.run);
   }
   if (result.stopped) {
@@ -289,7 +349,10 @@ Result<int> run_train(const TrainFlags& flags) {
     return 130;
   }
   // Nothing was learned at all: a negative outcome.
-  return std::all_of(result.members.begin(), result.members.end(), [](const auto& member) { return member.state == learn::MemberResult::State::failed; }) ? 1 : 0;
+  return std::all_of(result.members.begin(), result.members.end(),
+                     [](const auto& member) { return member.state == learn::MemberResult::State::failed; })
+             ? 1
+             : 0;
 }
 
 }  // namespace rung::cli

@@ -28,7 +28,9 @@ Graded grade(const torch::Tensor& given, const Batch& batch, double smoothing, t
   answers.weight = 1.0f / static_cast<float>(rows);
   void* to = slope ? slope->data_ptr() : nullptr;
   if (z.is_cuda())
-    check_device(kernels::answer_loss_cuda(answers, loss.data_ptr<float>(), right.data_ptr<std::uint8_t>(), to, current_stream()), "answer_loss");
+    check_device(kernels::answer_loss_cuda(answers, loss.data_ptr<float>(), right.data_ptr<std::uint8_t>(),
+                                           to, current_stream()),
+                 "answer_loss");
   else
     kernels::answer_loss(answers, loss.data_ptr<float>(), right.data_ptr<std::uint8_t>(), to);
   return {loss.mean(1), right.sum(1, false, torch::kLong), slope ? torch::Tensor() : right.to(torch::kLong)};

@@ -1,4 +1,5 @@
-// The loss at the answers, a member at a time: cross-entropy with label smoothing, or squared error for vectors.
+// The loss at the answers, a member at a time: cross-entropy with label smoothing, or squared error for
+// vectors.
 #pragma once
 
 #include "rung/learn/lesson.h"
@@ -11,8 +12,8 @@ struct Graded {
   torch::Tensor each;   // [E, B * Q] int64: 1 where the answer is right
 };
 
-// z [E, B * Q, size]. With `slope` the gradient of the sum of all members' mean losses with respect to z is written to
-// it: z.backward(slope) trains every member as if it were alone.
+// z [E, B * Q, size]. With `slope` the gradient of the sum of all members' mean losses with respect to z is
+// written to it: z.backward(slope) trains every member as if it were alone.
 Graded grade(const torch::Tensor& z, const Batch& batch, double smoothing, torch::Tensor* slope);
 
 }  // namespace rung::learn

@@ -1,5 +1,5 @@
-// The state of a trainer on disk: parameters, moments, counters and curves, in one safetensors file that appears whole or
-// not at all (rung.checkpoint/1).
+// The state of a trainer on disk: parameters, moments, counters and curves, in one safetensors file that
+// appears whole or not at all (rung.checkpoint/1).
 #include <nlohmann/json.hpp>
 
 #include "rung/learn/trainer.h"
@@ -16,10 +16,17 @@ rung::Tensor as_bytes(const torch::Tensor& given) {
   const torch::Tensor host = given.detach().to(torch::kCPU).contiguous();
   rung::Tensor out;
   switch (host.scalar_type()) {
-    case torch::kFloat32: out.dtype = DType::f32; break;
-    case torch::kLong: out.dtype = DType::i64; break;
-    case torch::kUInt8: out.dtype = DType::u8; break;
-    default: RUNG_REQUIRE(false, "element type {}", c10::toString(host.scalar_type()));
+    case torch::kFloat32:
+      out.dtype = DType::f32;
+      break;
+    case torch::kLong:
+      out.dtype = DType::i64;
+      break;
+    case torch::kUInt8:
+      out.dtype = DType::u8;
+      break;
+    default:
+      RUNG_REQUIRE(false, "element type {}", c10::toString(host.scalar_type()));
   }
   out.shape = host.sizes().vec();
   out.owner = std::make_shared<torch::Tensor>(host);
@@ -27,13 +34,19 @@ rung::Tensor as_bytes(const torch::Tensor& given) {
   return out;
 }
 
-Result<void> fill(torch::Tensor& to, const TensorFile& file, const std::string& name, const std::string& path) {
+Result<void> fill(torch::Tensor& to, const TensorFile& file, const std::string& name,
+                  const std::string& path) {
   const auto found = file.tensors.find(name);
   const rung::Tensor expected = as_bytes(to);
-  if (found == file.tensors.end() || found->second.shape != expected.shape || found->second.dtype != expected.dtype)
-    return fail(ErrorCode::format, "[train] {}: tensor {} is missing or has another shape: a checkpoint of another architecture or ensemble", path, name);
+  if (found == file.tensors.end() || found->second.shape != expected.shape ||
+      found->second.dtype != expected.dtype)
+    return fail(ErrorCode::format,
+                "[train] {}: tensor {} is missing or has another shape: a checkpoint of another architecture "
+                "or ensemble",
+                path, name);
   const torch::NoGradGuard no_grad;
-  const torch::Tensor view = torch::from_blob(const_cast<std::byte*>(found->second.bytes), to.sizes(), to.options().device(torch::kCPU));
+  const torch::Tensor view = torch::from_blob(const_cast<std::byte*>(found->second.bytes), to.sizes(),
+                                              to.options().device(torch::kCPU));
   to.copy_(view);
   return {};
 }
@@ -52,11 +65,16 @@ Result<void> Trainer::save(const std::string& path) const {
   file.metadata["plan"] = plan_text(plan_);
   json members = json::array();
   for (const MemberProgress& member : members_)
-    members.push_back({{"index", member.plan.index}, {"state", static_cast<int>(member.state)}, {"reason", member.reason}, {"curve", curve_json(member.curve)},
-                       {"reached", member.reached}, {"steps", member.steps}});
+    members.push_back({{"index", member.plan.index},
+                       {"state", static_cast<int>(member.state)},
+                       {"reason", member.reason},
+                       {"curve", curve_json(member.curve)},
+                       {"reached", member.reached},
+                       {"steps", member.steps}});
   file.metadata["progress"] = json{{"step", step_}, {"summed", summed_}, {"members", members}}.dump();
-  file.tensors = {{"parameters", as_bytes(parameters_.master)}, {"first", as_bytes(optimiser_.first)}, {"second", as_bytes(optimiser_.second)},
-                  {"count", as_bytes(optimiser_.count)}, {"alive", as_bytes(optimiser_.alive)}, {"loss", as_bytes(loss_sum_)}};
+  file.tensors = {{"parameters", as_bytes(parameters_.master)}, {"first", as_bytes(optimiser_.first)},
+                  {"second", as_bytes(optimiser_.second)},      {"count", as_bytes(optimiser_.count)},
+                  {"alive", as_bytes(optimiser_.alive)},        {"loss", as_bytes(loss_sum_)}};
   if (rounding_)
     for (const auto& [name, seen] : rounding_->largest) file.tensors["largest." + name] = as_bytes(seen);
   return write_safetensors(path, file);
@@ -64,11 +82,15 @@ Result<void> Trainer::save(const std::string& path) const {
 
 Result<void> Trainer::restore(const std::string& path) {
   RUNG_TRY(const TensorFile file, read_safetensors(path));
-  const auto text = [&](const char* key) { return file.metadata.contains(key) ? file.metadata.at(key) : std::string(); };
+  const auto text = [&](const char* key) {
+    return file.metadata.contains(key) ? file.metadata.at(key) : std::string();
+  };
   if (text("format") != kFormat) return fail(ErrorCode::format, "[train] {}: no {} file", path, kFormat);
   if (text("plan") != plan_text(plan_)) {
     const auto other = parse_plan(text("plan"), path);
-    if (other && other->arch != plan_.arch) return fail(ErrorCode::format, "[train] {}: a checkpoint of another architecture, {}; {} expected", path, other->arch, plan_.arch);
+    if (other && other->arch != plan_.arch)
+      return fail(ErrorCode::format, "[train] {}: a checkpoint of another architecture, {}; {} expected",
+                  path, other->arch, plan_.arch);
     return fail(ErrorCode::format, "[train] {}: a checkpoint of another plan", path);
   }
   RUNG_TRY(const json progress, parse_json(text("progress"), "train"));
@@ -81,7 +103,8 @@ Result<void> Trainer::restore(const std::string& path) {
   if (rounding_)
     for (const auto& [name, tensor] : file.tensors)
       if (name.starts_with("largest.")) {
-        torch::Tensor seen = torch::zeros({parameters_.members()}, torch::TensorOptions(torch::kFloat32).device(device_));
+        torch::Tensor seen =
+            torch::zeros({parameters_.members()}, torch::TensorOptions(torch::kFloat32).device(device_));
         RUNG_CHECK(fill(seen, file, name, path));
         rounding_->largest[name.substr(8)] = seen;
       }
@@ -90,7 +113,9 @@ Result<void> Trainer::restore(const std::string& path) {
     step_ = progress.at("step").get<std::int64_t>();
     summed_ = progress.at("summed").get<std::int64_t>();
     const json& members = progress.at("members");
-    if (members.size() != members_.size()) return fail(ErrorCode::format, "[train] {}: {} members; {} expected", path, members.size(), members_.size());
+    if (members.size() != members_.size())
+      return fail(ErrorCode::format, "[train] {}: {} members; {} expected", path, members.size(),
+                  members_.size());
     for (std::size_t e = 0; e < members_.size(); ++e) {
       MemberProgress& member = members_[e];
       member.state = static_cast<MemberState>(members[e].at("state").get<int>());
@@ -99,7 +124,8 @@ Result<void> Trainer::restore(const std::string& path) {
       member.steps = members[e].at("steps").get<std::int64_t>();
       member.curve.clear();
       for (const json& point : members[e].at("curve"))
-        member.curve.push_back({point.at(0).get<std::int64_t>(), point.at(1).get<std::int64_t>(), point.at(2).get<double>(), point.at(3).get<std::vector<double>>()});
+        member.curve.push_back({point.at(0).get<std::int64_t>(), point.at(1).get<std::int64_t>(),
+                                point.at(2).get<double>(), point.at(3).get<std::vector<double>>()});
     }
   } catch (const json::exception&) {
     return fail(ErrorCode::format, "[train] {}: its progress is no {} document", path, kFormat);

@@ -20,7 +20,8 @@ void check_device(int code, const char* kernel) {
 #ifdef RUNG_HAS_CUDA
 
 Result<void> cuda_ready() {
-  if (!torch::cuda::is_available()) return fail(ErrorCode::unsupported, "[train] device cuda: this machine has no usable CUDA device");
+  if (!torch::cuda::is_available())
+    return fail(ErrorCode::unsupported, "[train] device cuda: this machine has no usable CUDA device");
   return {};
 }
 std::string cuda_name() { return at::cuda::getCurrentDeviceProperties()->name; }
@@ -33,12 +34,14 @@ DeviceMemory cuda_memory() {
   std::size_t free = 0, total = 0;
   C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
   const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(at::cuda::current_device());
-  return {static_cast<std::int64_t>(free), static_cast<std::int64_t>(total), stats.allocated_bytes[0].current, stats.allocated_bytes[0].peak};
+  return {static_cast<std::int64_t>(free), static_cast<std::int64_t>(total), stats.allocated_bytes[0].current,
+          stats.allocated_bytes[0].peak};
 }
 
 std::int64_t peak_of(const std::function<void()>& body) {
   const auto device = at::cuda::current_device();
-  const std::int64_t before = c10::cuda::CUDACachingAllocator::getDeviceStats(device).allocated_bytes[0].current;
+  const std::int64_t before =
+      c10::cuda::CUDACachingAllocator::getDeviceStats(device).allocated_bytes[0].current;
   c10::cuda::CUDACachingAllocator::resetPeakStats(device);
   body();
   return c10::cuda::CUDACachingAllocator::getDeviceStats(device).allocated_bytes[0].peak - before;
@@ -51,7 +54,8 @@ struct RecordedStep::Graph {
 // libtorch makes handles and workspaces on first use, some on the second.
 constexpr int kRehearsals = 2;
 
-RecordedStep::RecordedStep(const std::function<void()>& body, const RecordedStep* beside) : graph_(std::make_unique<Graph>()) {
+RecordedStep::RecordedStep(const std::function<void()>& body, const RecordedStep* beside)
+    : graph_(std::make_unique<Graph>()) {
   // Capture needs a stream of its own, and everything that is made once (handles, workspaces) made before.
   const c10::cuda::CUDAStream side = c10::cuda::getStreamFromPool();
   synchronise();
@@ -74,7 +78,9 @@ void RecordedStep::replay() { graph_->graph.replay(); }
 
 #else
 
-Result<void> cuda_ready() { return fail(ErrorCode::unsupported, "[train] device cuda: this rung was built without CUDA; cpu expected"); }
+Result<void> cuda_ready() {
+  return fail(ErrorCode::unsupported, "[train] device cuda: this rung was built without CUDA; cpu expected");
+}
 std::string cuda_name() { return ""; }
 void* current_stream() { return nullptr; }
 void synchronise() {}

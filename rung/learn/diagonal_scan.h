@@ -1,4 +1,5 @@
-// Mamba's recurrence: h_t[i][n] = exp(step_t[i] a[i][n]) h_{t-1}[i][n] + step_t[i] b_t[n] x_t[i], y_t[i] = sum_n c_t[n] h_t[i][n].
+// Mamba's recurrence: h_t[i][n] = exp(step_t[i] a[i][n]) h_{t-1}[i][n] + step_t[i] b_t[n] x_t[i], y_t[i] =
+// sum_n c_t[n] h_t[i][n].
 #pragma once
 
 #include "rung/learn/torch.h"

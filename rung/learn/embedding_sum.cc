@@ -9,9 +9,11 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-kernels::EmbeddingShape shape_of(const torch::Tensor& tokens, const torch::Tensor& table, std::size_t fields, const torch::Tensor& position) {
+kernels::EmbeddingShape shape_of(const torch::Tensor& tokens, const torch::Tensor& table, std::size_t fields,
+                                 const torch::Tensor& position) {
   kernels::EmbeddingShape shape;
-  shape.members = table.size(0), shape.sequences = tokens.size(0) * tokens.size(1), shape.positions = tokens.size(2), shape.width = table.size(2);
+  shape.members = table.size(0), shape.sequences = tokens.size(0) * tokens.size(1),
+  shape.positions = tokens.size(2), shape.width = table.size(2);
   shape.fields = static_cast<int>(fields);
   shape.wide_tokens = true;
   shape.element = element_of(table);
@@ -19,8 +21,8 @@ kernels::EmbeddingShape shape_of(const torch::Tensor& tokens, const torch::Tenso
   return shape;
 }
 
-// `all`: the position table or an empty tensor, the tables, the tokens. Tables are views of one buffer with a stride
-// between members; the kernel wants them whole.
+// `all`: the position table or an empty tensor, the tables, the tokens. Tables are views of one buffer with a
+// stride between members; the kernel wants them whole.
 class FastEmbedding : public torch::autograd::Function<FastEmbedding> {
  public:
   static torch::Tensor forward(AutogradContext* context, torch::TensorList all) {
@@ -35,10 +37,12 @@ class FastEmbedding : public torch::autograd::Function<FastEmbedding> {
       fields[f] = {kept.back().data_ptr(), tables[f].size(1), whole.back().data_ptr(), nullptr};
     }
     const auto shape = shape_of(tokens[0], tables[0], tokens.size(), position);
-    torch::Tensor x = torch::empty({tokens[0].size(0), tokens[0].size(1), tokens[0].size(2), shape.width}, tables[0].options());
+    torch::Tensor x = torch::empty({tokens[0].size(0), tokens[0].size(1), tokens[0].size(2), shape.width},
+                                   tables[0].options());
     const void* place = position.defined() ? position.data_ptr() : nullptr;
     if (x.is_cuda())
-      check_device(kernels::embedding_sum_forward_cuda(shape, fields, place, x.data_ptr(), current_stream()), "embedding_sum");
+      check_device(kernels::embedding_sum_forward_cuda(shape, fields, place, x.data_ptr(), current_stream()),
+                   "embedding_sum");
     else
       kernels::embedding_sum_forward(shape, fields, place, x.data_ptr());
     context->save_for_backward(kept);
@@ -67,8 +71,11 @@ class FastEmbedding : public torch::autograd::Function<FastEmbedding> {
     shape.element = element_of(dx);
     float* place = position.defined() ? dposition.data_ptr<float>() : nullptr;
     if (dx.is_cuda()) {
-      torch::Tensor scratch = torch::empty({std::max<std::int64_t>(1, kernels::embedding_sum_scratch(shape, fields))}, floats);
-      check_device(kernels::embedding_sum_backward_cuda(shape, fields, dx.data_ptr(), place, scratch.data_ptr<float>(), current_stream()), "embedding_sum backward");
+      torch::Tensor scratch =
+          torch::empty({std::max<std::int64_t>(1, kernels::embedding_sum_scratch(shape, fields))}, floats);
+      check_device(kernels::embedding_sum_backward_cuda(shape, fields, dx.data_ptr(), place,
+                                                        scratch.data_ptr<float>(), current_stream()),
+                   "embedding_sum backward");
     } else {
       kernels::embedding_sum_backward(shape, fields, dx.data_ptr(), place);
     }
@@ -81,7 +88,8 @@ class FastEmbedding : public torch::autograd::Function<FastEmbedding> {
 
 }  // namespace
 
-torch::Tensor embedding_sum(const std::vector<torch::Tensor>& tokens, const std::vector<torch::Tensor>& tables, const torch::Tensor& position) {
+torch::Tensor embedding_sum(const std::vector<torch::Tensor>& tokens,
+                            const std::vector<torch::Tensor>& tables, const torch::Tensor& position) {
   std::vector<torch::Tensor> all{or_empty(position, tables[0])};
   all.insert(all.end(), tables.begin(), tables.end());
   all.insert(all.end(), tokens.begin(), tokens.end());

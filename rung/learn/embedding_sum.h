@@ -1,4 +1,5 @@
-// The embedding of prompts as one operation (kernels/embedding_sum.h): rows of the fields' tables and of the position's.
+// The embedding of prompts as one operation (kernels/embedding_sum.h): rows of the fields' tables and of the
+// position's.
 #pragma once
 
 #include <vector>
@@ -7,8 +8,9 @@
 
 namespace rung::learn {
 
-// tokens: one [E, B, T] int64 tensor a field; tables [E, size, W]; position [E, rows, W] or undefined. [E, B, T, W]
-// REQUIRES at most 8 fields.
-torch::Tensor embedding_sum(const std::vector<torch::Tensor>& tokens, const std::vector<torch::Tensor>& tables, const torch::Tensor& position);
+// tokens: one [E, B, T] int64 tensor a field; tables [E, size, W]; position [E, rows, W] or undefined. [E, B,
+// T, W] REQUIRES at most 8 fields.
+torch::Tensor embedding_sum(const std::vector<torch::Tensor>& tokens,
+                            const std::vector<torch::Tensor>& tables, const torch::Tensor& position);
 
 }  // namespace rung::learn

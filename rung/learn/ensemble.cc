@@ -30,7 +30,9 @@ using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 struct Prepared {
   std::unique_ptr<Lesson> lesson;
@@ -45,7 +47,9 @@ Result<torch::Device> device_of(const TrainingPlan& plan) {
   return torch::Device(torch::kCUDA, 0);
 }
 
-std::string gigabytes(std::int64_t bytes) { return fmt::format("{:.2f} GB", static_cast<double>(bytes) / 1e9); }
+std::string gigabytes(std::int64_t bytes) {
+  return fmt::format("{:.2f} GB", static_cast<double>(bytes) / 1e9);
+}
 
 // The share of the machine's free memory that a run may plan with.
 constexpr double kUsable = 0.9;
@@ -70,20 +74,27 @@ Result<Prepared> prepare(const TrainingPlan& plan, int workers) {
   forecast.device = cuda ? cuda_name() : "cpu";
   forecast.available = cuda ? cuda_memory().free : host.available;
   const double room = kUsable * static_cast<double>(forecast.available);
-  const double trial = 2.0 * static_cast<double>(prompt_bytes(*out.model, forecast.longest)) + 20.0 * static_cast<double>(out.model->layout().size());
+  const double trial = 2.0 * static_cast<double>(prompt_bytes(*out.model, forecast.longest)) +
+                       20.0 * static_cast<double>(out.model->layout().size());
   if (trial > kTrialShare * std::min(room, kUsable * static_cast<double>(host.available)))
-    return fail(ErrorCode::resource, "[train] one prompt of {} tokens needs more than {}; this machine has {}", forecast.longest, gigabytes(static_cast<std::int64_t>(std::min(trial, 9e18))),
-                gigabytes(forecast.available));
+    return fail(ErrorCode::resource,
+                "[train] one prompt of {} tokens needs more than {}; this machine has {}", forecast.longest,
+                gigabytes(static_cast<std::int64_t>(std::min(trial, 9e18))), gigabytes(forecast.available));
   const MemoryNeed need = measure_step(plan, *out.lesson, *out.model, out.device);
-  forecast.together = cuda ? forecast.members : std::min<std::int64_t>(forecast.members, workers > 0 ? workers : worker_count());
+  forecast.together = cuda ? forecast.members
+                           : std::min<std::int64_t>(forecast.members, workers > 0 ? workers : worker_count());
   const double each = static_cast<double>(need.step) + static_cast<double>(need.parameters);
-  // What is there already: on a CPU libtorch itself, on a GPU the workspaces of its libraries, once for the default
-  // stream and once more for the one on which steps are recorded.
-  const double base = cuda ? 2.0 * static_cast<double>(cuda_memory().held) : static_cast<double>(host_memory().resident);
+  // What is there already: on a CPU libtorch itself, on a GPU the workspaces of its libraries, once for the
+  // default stream and once more for the one on which steps are recorded.
+  const double base =
+      cuda ? 2.0 * static_cast<double>(cuda_memory().held) : static_cast<double>(host_memory().resident);
   const double bytes = each * static_cast<double>(forecast.together) + base;
   if (bytes > room + (cuda ? 0.0 : static_cast<double>(host.resident)))
-    return fail(ErrorCode::resource, "[train] {} members at once need {} ({} each); this machine has {} free: fewer members, a smaller batch or shorter prompts expected", forecast.together,
-                gigabytes(static_cast<std::int64_t>(std::min(bytes, 9e18))), gigabytes(static_cast<std::int64_t>(std::min(each, 9e18))), gigabytes(forecast.available));
+    return fail(ErrorCode::resource,
+                "[train] {} members at once need {} ({} each); this machine has {} free: fewer members, a "
+                "smaller batch or shorter prompts expected",
+                forecast.together, gigabytes(static_cast<std::int64_t>(std::min(bytes, 9e18))),
+                gigabytes(static_cast<std::int64_t>(std::min(each, 9e18))), gigabytes(forecast.available));
   forecast.bytes = static_cast<std::int64_t>(bytes);
   return out;
 }
@@ -117,7 +128,8 @@ auto without_exceptions(const Body& body) -> decltype(body()) {
 
 class Run {
  public:
-  Run(const TrainingPlan& plan, const EnsembleOptions& options, Prepared prepared) : plan_(plan), options_(options), prepared_(std::move(prepared)) {
+  Run(const TrainingPlan& plan, const EnsembleOptions& options, Prepared prepared)
+      : plan_(plan), options_(options), prepared_(std::move(prepared)) {
     // Where it runs belongs to the plan: a resumed run goes on where it began.
     plan_.device = prepared_.device.is_cuda() ? "cuda" : "cpu";
     for (const MemberPlan& member : members(plan)) results_.push_back({.plan = member});
@@ -161,7 +173,9 @@ class Run {
     result.device = prepared_.forecast.device;
     result.predicted_bytes = prepared_.forecast.bytes;
     result.peak_bytes = cuda && !error_ ? cuda_memory().peak : host_memory().peak;
-    result.stopped = std::any_of(results_.begin(), results_.end(), [](const MemberResult& member) { return member.state == MemberResult::State::stopped; });
+    result.stopped = std::any_of(results_.begin(), results_.end(), [](const MemberResult& member) {
+      return member.state == MemberResult::State::stopped;
+    });
     result.members = results_;
     note(close_records(result));
     if (error_) return *error_;
@@ -170,18 +184,27 @@ class Run {
 
  private:
   bool stopping() const { return options_.stop && options_.stop(); }
-  double step_seconds() const { return first_step_ == Clock::time_point{} ? 0 : std::chrono::duration<double>(last_step_ - first_step_).count(); }
+  double step_seconds() const {
+    return first_step_ == Clock::time_point{}
+               ? 0
+               : std::chrono::duration<double>(last_step_ - first_step_).count();
+  }
   std::string path(const std::string& name) const { return (fs::path(options_.folder) / name).string(); }
-  std::string member_path(std::int64_t index) const { return path(fmt::format("member-{}.safetensors", index)); }
+  std::string member_path(std::int64_t index) const {
+    return path(fmt::format("member-{}.safetensors", index));
+  }
 
   Result<void> open_folder() {
     std::error_code code;
     const bool existed = fs::exists(path("plan.json"), code);
     if (existed && !options_.resume)
-      return fail(ErrorCode::io, "[train] {} holds a run already; rung train --resume {} goes on with it", options_.folder, options_.folder);
-    if (!existed && options_.resume) return fail(ErrorCode::io, "[train] {}: no plan.json, so no run to go on with", options_.folder);
+      return fail(ErrorCode::io, "[train] {} holds a run already; rung train --resume {} goes on with it",
+                  options_.folder, options_.folder);
+    if (!existed && options_.resume)
+      return fail(ErrorCode::io, "[train] {}: no plan.json, so no run to go on with", options_.folder);
     fs::create_directories(options_.folder, code);
-    if (code) return fail(ErrorCode::io, "[train] cannot make the folder {}: {}", options_.folder, code.message());
+    if (code)
+      return fail(ErrorCode::io, "[train] cannot make the folder {}: {}", options_.folder, code.message());
     if (existed) remove_half_written();
     if (!existed) {
       RUNG_TRY(StagedFile file, StagedFile::open(path("plan.json"), false));
@@ -191,7 +214,8 @@ class Run {
     return {};
   }
 
-  // What a killed program was writing (rung/spec/staged_file.h): NAME.part-PID-..., of a process that is no more.
+  // What a killed program was writing (rung/spec/staged_file.h): NAME.part-PID-..., of a process that is no
+  // more.
   void remove_half_written() const {
     std::error_code code;
     for (const fs::directory_entry& entry : fs::directory_iterator(options_.folder, code)) {
@@ -199,7 +223,9 @@ class Run {
       const std::size_t mark = name.rfind(".part-");
       if (mark == std::string::npos) continue;
       const long process = std::strtol(name.c_str() + mark + 6, nullptr, 10);
-      if (process == getpid() || (process > 0 && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH)) fs::remove(entry.path(), code);
+      if (process == getpid() ||
+          (process > 0 && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH))
+        fs::remove(entry.path(), code);
     }
   }
 
@@ -212,7 +238,8 @@ class Run {
     body["task"] = fmt::format("{}", fmt::join(names, "+"));
     body["size"] = json::object();
     if (names.size() == 1)
-      for (const auto& [name, value] : prepared_.lesson->task(prepared_.lesson->stages() - 1, 0).size()) body["size"][name] = value.value;
+      for (const auto& [name, value] : prepared_.lesson->task(prepared_.lesson->stages() - 1, 0).size())
+        body["size"][name] = value.value;
     body["folder"] = fs::absolute(options_.folder).string();
     body["parameters"] = prepared_.forecast.parameters;
     body.update(json::parse(options_.body));
@@ -222,7 +249,10 @@ class Run {
   Record member_record(const MemberResult& member) const {
     json body = record_body();
     for (const char* shared : {"seeds", "rates", "decays", "scales"}) body.erase(shared);
-    body.update({{"member", member.plan.index}, {"rate", member.plan.rate}, {"decay", member.plan.decay}, {"scale", member.plan.scale}});
+    body.update({{"member", member.plan.index},
+                 {"rate", member.plan.rate},
+                 {"decay", member.plan.decay},
+                 {"scale", member.plan.scale}});
     Record record;
     record.kind = "member";
     record.parent = run_id_;
@@ -239,7 +269,8 @@ class Run {
     if (fs::exists(path("records.json"), code)) {
       RUNG_TRY(const std::string text, read_text_file(path("records.json"), "train"));
       RUNG_TRY(const json ids, parse_json(text, "train"));
-      if (ids.is_object() && ids.contains("run") && ids["run"].is_string() && ids.contains("members") && ids["members"].is_array() && ids["members"].size() == results_.size()) {
+      if (ids.is_object() && ids.contains("run") && ids["run"].is_string() && ids.contains("members") &&
+          ids["members"].is_array() && ids["members"].size() == results_.size()) {
         RUNG_TRY(const auto found, options_.store->find(ids["run"].get<std::string>()));
         if (found) {
           run_id_ = ids["run"].get<std::string>();
@@ -265,7 +296,9 @@ class Run {
 
   static json curve_json(const std::vector<CurveRow>& curve) {
     json out = json::array();
-    for (const CurveRow& row : curve) out.push_back({{"step", row.step}, {"stage", row.stage}, {"loss", row.loss}, {"accuracy", row.accuracy}});
+    for (const CurveRow& row : curve)
+      out.push_back(
+          {{"step", row.step}, {"stage", row.stage}, {"loss", row.loss}, {"accuracy", row.accuracy}});
     return out;
   }
 
@@ -275,16 +308,24 @@ class Run {
     // A member that was not reached keeps what an earlier run recorded of it.
     if (member.steps > 0) body.update({{"steps_done", member.steps}, {"curve", curve_json(member.curve)}});
     if (!member.curve.empty()) body["loss"] = member.curve.back().loss;
-    if (!member.of.empty()) body.update({{"accuracy", member.accuracy()}, {"right", member.right}, {"answers", member.of}, {"file", member.file}});
+    if (!member.of.empty())
+      body.update({{"accuracy", member.accuracy()},
+                   {"right", member.right},
+                   {"answers", member.of},
+                   {"file", member.file}});
     if (!member.reason.empty()) body["reason"] = member.reason;
     if (member.state == MemberResult::State::stopped && error_) body["reason"] = error_->message;
-    const RecordState state = member.state == MemberResult::State::done ? RecordState::done : member.state == MemberResult::State::failed ? RecordState::failed : RecordState::stopped;
-    return options_.store->finish(record_ids_[static_cast<std::size_t>(member.plan.index)], state, body.dump());
+    const RecordState state = member.state == MemberResult::State::done     ? RecordState::done
+                              : member.state == MemberResult::State::failed ? RecordState::failed
+                                                                            : RecordState::stopped;
+    return options_.store->finish(record_ids_[static_cast<std::size_t>(member.plan.index)], state,
+                                  body.dump());
   }
 
   // Of a member that this run did not train to its end: an earlier run may have.
   Result<void> close_if_open(const MemberResult& member) {
-    RUNG_TRY(const auto found, options_.store->find(record_ids_[static_cast<std::size_t>(member.plan.index)]));
+    RUNG_TRY(const auto found,
+             options_.store->find(record_ids_[static_cast<std::size_t>(member.plan.index)]));
     if (found && (found->state == RecordState::done || found->state == RecordState::failed)) return {};
     return close_member(member);
   }
@@ -295,13 +336,23 @@ class Run {
     std::int64_t done = 0, failed = 0;
     for (const MemberResult& member : results_) {
       if (member.state == MemberResult::State::stopped) RUNG_CHECK(close_if_open(member));
-      done += member.state == MemberResult::State::done, failed += member.state == MemberResult::State::failed;
+      done += member.state == MemberResult::State::done,
+          failed += member.state == MemberResult::State::failed;
       best = std::max(best, member.accuracy());
     }
-    json body{{"seconds", result.seconds}, {"tokens_per_second", result.tokens_per_second}, {"peak_bytes", result.peak_bytes}, {"predicted_bytes", result.predicted_bytes},
-                    {"members_done", done}, {"members_failed", failed}, {"accuracy", best}};
+    json body{{"seconds", result.seconds},
+              {"tokens_per_second", result.tokens_per_second},
+              {"peak_bytes", result.peak_bytes},
+              {"predicted_bytes", result.predicted_bytes},
+              {"members_done", done},
+              {"members_failed", failed},
+              {"accuracy", best}};
     if (error_) body["reason"] = error_->message;
-    return options_.store->finish(run_id_, result.stopped || error_ ? RecordState::stopped : done == 0 && failed > 0 ? RecordState::failed : RecordState::done, body.dump());
+    return options_.store->finish(run_id_,
+                                  result.stopped || error_  ? RecordState::stopped
+                                  : done == 0 && failed > 0 ? RecordState::failed
+                                                            : RecordState::done,
+                                  body.dump());
   }
 
   // A member that an earlier run of this folder finished: its results are in its file.
@@ -309,7 +360,9 @@ class Run {
     std::error_code code;
     if (!fs::exists(member_path(member.plan.index), code)) return false;
     const auto weights = read_weights(member_path(member.plan.index));
-    if (!weights || !weights->notes.contains("training") || !weights->notes.contains("plan") || weights->notes.at("plan") != plan_text(plan_)) return false;
+    if (!weights || !weights->notes.contains("training") || !weights->notes.contains("plan") ||
+        weights->notes.at("plan") != plan_text(plan_))
+      return false;
     const auto text = parse_json(weights->notes.at("training"), "train");
     if (!text || !text->is_object()) return false;
     try {
@@ -320,7 +373,8 @@ class Run {
       member.state = saved.at("state") == "failed" ? MemberResult::State::failed : MemberResult::State::done;
       member.reason = saved.value("reason", "");
       for (const json& row : saved.at("curve"))
-        member.curve.push_back({row.at("step").get<std::int64_t>(), row.at("stage").get<std::int64_t>(), row.at("loss").get<double>(), row.at("accuracy").get<std::vector<double>>()});
+        member.curve.push_back({row.at("step").get<std::int64_t>(), row.at("stage").get<std::int64_t>(),
+                                row.at("loss").get<double>(), row.at("accuracy").get<std::vector<double>>()});
     } catch (const json::exception&) {
       return false;
     }
@@ -374,13 +428,22 @@ class Run {
         report(trainer, tokens, static_cast<std::int64_t>(places.size()));
       }
       keep(trainer, places);
-      RUNG_CHECK(trainer.save(checkpoint));  // what was trained is not trained again, whatever happens from here on
+      RUNG_CHECK(
+          trainer.save(checkpoint));  // what was trained is not trained again, whatever happens from here on
       const std::vector<FinalScore> scores = trainer.final_scores();
       for (std::size_t i = 0; i < places.size(); ++i) {
         MemberResult& member = results_[places[i]];
-        if (member.state == MemberResult::State::done) member.right = scores[i].right, member.of = scores[i].of;
-        json training{{"state", member.state == MemberResult::State::done ? "done" : "failed"}, {"seed", member.plan.seed}, {"rate", member.plan.rate}, {"decay", member.plan.decay},
-                      {"scale", member.plan.scale}, {"steps", member.steps}, {"right", member.right}, {"answers", member.of}, {"curve", curve_json(member.curve)}};
+        if (member.state == MemberResult::State::done)
+          member.right = scores[i].right, member.of = scores[i].of;
+        json training{{"state", member.state == MemberResult::State::done ? "done" : "failed"},
+                      {"seed", member.plan.seed},
+                      {"rate", member.plan.rate},
+                      {"decay", member.plan.decay},
+                      {"scale", member.plan.scale},
+                      {"steps", member.steps},
+                      {"right", member.right},
+                      {"answers", member.of},
+                      {"curve", curve_json(member.curve)}};
         if (!member.reason.empty()) training["reason"] = member.reason;
         std::map<std::string, std::string> notes = options_.notes;
         notes["training"] = training.dump();
@@ -400,11 +463,14 @@ class Run {
     for (std::size_t i = 0; i < places.size(); ++i) {
       const MemberProgress& from = trainer.progress()[i];
       MemberResult& to = results_[places[i]];
-      to.state = from.state == MemberState::done ? MemberResult::State::done : from.state == MemberState::failed ? MemberResult::State::failed : MemberResult::State::stopped;
+      to.state = from.state == MemberState::done     ? MemberResult::State::done
+                 : from.state == MemberState::failed ? MemberResult::State::failed
+                                                     : MemberResult::State::stopped;
       to.reason = from.reason;
       to.steps = from.steps;
       to.curve.clear();
-      for (const CurvePoint& point : from.curve) to.curve.push_back({point.step, point.stage, point.loss, point.accuracy});
+      for (const CurvePoint& point : from.curve)
+        to.curve.push_back({point.step, point.stage, point.loss, point.accuracy});
     }
   }
 
@@ -428,11 +494,13 @@ class Run {
 
   Result<void> write_curves() {
     std::string text = "member,seed,rate,decay,scale,step,stage,loss";
-    for (std::size_t which = 0; which < prepared_.lesson->tasks(); ++which) text += fmt::format(",accuracy_{}", which);
+    for (std::size_t which = 0; which < prepared_.lesson->tasks(); ++which)
+      text += fmt::format(",accuracy_{}", which);
     text += "\n";
     for (const MemberResult& member : results_)
       for (const CurveRow& row : member.curve) {
-        text += fmt::format("{},{},{},{},{},{},{},{}", member.plan.index, member.plan.seed, member.plan.rate, member.plan.decay, member.plan.scale, row.step, row.stage, row.loss);
+        text += fmt::format("{},{},{},{},{},{},{},{}", member.plan.index, member.plan.seed, member.plan.rate,
+                            member.plan.decay, member.plan.scale, row.step, row.stage, row.loss);
         for (const double accuracy : row.accuracy) text += fmt::format(",{}", accuracy);
         text += "\n";
       }
@@ -460,7 +528,9 @@ class Run {
 
 double MemberResult::accuracy() const {
   double lowest = of.empty() ? 0 : 1;
-  for (std::size_t i = 0; i < of.size(); ++i) lowest = std::min(lowest, static_cast<double>(right[i]) / static_cast<double>(std::max<std::uint64_t>(1, of[i])));
+  for (std::size_t i = 0; i < of.size(); ++i)
+    lowest = std::min(lowest,
+                      static_cast<double>(right[i]) / static_cast<double>(std::max<std::uint64_t>(1, of[i])));
   return lowest;
 }
 
@@ -477,7 +547,9 @@ Result<Weights> untrained_weights(const TrainingPlan& plan) {
   RUNG_TRY(Lesson lesson, Lesson::make(plan));
   RUNG_TRY(const ModelSpec spec, lesson.model_spec());
   RUNG_TRY(Model model, Model::make(spec));
-  return without_exceptions([&]() -> Result<Weights> { return model.weights(Parameters(model.layout(), {1}, {1.0}, torch::kCPU, torch::kFloat32), 0); });
+  return without_exceptions([&]() -> Result<Weights> {
+    return model.weights(Parameters(model.layout(), {1}, {1.0}, torch::kCPU, torch::kFloat32), 0);
+  });
 }
 
 Result<EnsembleResult> train(const TrainingPlan& plan, const EnsembleOptions& options) {
@@ -486,8 +558,10 @@ Result<EnsembleResult> train(const TrainingPlan& plan, const EnsembleOptions& op
     RUNG_TRY(Prepared prepared, prepare(plan, options.workers));
     if (options.say) {
       const Forecast& f = prepared.forecast;
-      options.say(fmt::format("{} members of {} parameters on {}, {} at once; prompts of {} tokens; {} expected of {} free", f.members, f.parameters, f.device, f.together, f.longest,
-                              gigabytes(f.bytes), gigabytes(f.available)));
+      options.say(fmt::format(
+          "{} members of {} parameters on {}, {} at once; prompts of {} tokens; {} expected of {} free",
+          f.members, f.parameters, f.device, f.together, f.longest, gigabytes(f.bytes),
+          gigabytes(f.available)));
     }
     return Run(plan, options, std::move(prepared)).go();
   });

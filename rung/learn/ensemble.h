@@ -1,10 +1,12 @@
 // A training run: all members of a plan, on this machine, into a folder and the store.
 //
-// On a CPU the members run as one-thread workers pinned to cores, each with its own checkpoint; on a GPU they are one
-// batched program. A member's curve does not depend on the others: bit for bit on a CPU, within rounding on a GPU.
+// On a CPU the members run as one-thread workers pinned to cores, each with its own checkpoint; on a GPU they
+// are one batched program. A member's curve does not depend on the others: bit for bit on a CPU, within
+// rounding on a GPU.
 //
-// The folder: plan.json; checkpoint-K.safetensors while members run; member-K.safetensors, a weights file each, when they
-// end; curves.csv. Finished members are never trained again: a stopped or killed run goes on from its checkpoints.
+// The folder: plan.json; checkpoint-K.safetensors while members run; member-K.safetensors, a weights file
+// each, when they end; curves.csv. Finished members are never trained again: a stopped or killed run goes on
+// from its checkpoints.
 #pragma once
 
 #include <functional>
@@ -33,7 +35,7 @@ struct MemberResult {
   std::vector<std::uint64_t> right, of;  // final answers, a task each
   std::string file;                      // the weights, where it is done
   std::int64_t steps = 0;
-  double accuracy() const;               // of the task that it does worst; 0 without a final score
+  double accuracy() const;  // of the task that it does worst; 0 without a final score
 };
 
 struct EnsembleResult {
@@ -47,7 +49,8 @@ struct EnsembleResult {
 
 struct EnsembleProgress {
   std::int64_t members = 0, members_done = 0;
-  std::int64_t steps_done = 0, steps_total = 0;  // over all members; an early stop makes the total an upper bound
+  std::int64_t steps_done = 0,
+               steps_total = 0;  // over all members; an early stop makes the total an upper bound
   double loss = 0, accuracy = 0, tokens_per_second = 0, seconds = 0;
 };
 
@@ -55,21 +58,21 @@ struct EnsembleOptions {
   std::string folder;
   bool resume = false;
   Store* store = nullptr;
-  int workers = 0;  // 0: the cores of this machine (worker_count())
-  std::function<bool()> stop = {};                                 // asked between steps
-  std::function<void(const EnsembleProgress&)> progress = {};      // a few times a second, one call at a time
-  std::function<void(const std::string&)> say = {};                // a line for a person: device, memory
-  std::map<std::string, std::string> notes = {};                   // added to every weights file
-  std::string body = "{}";                                         // JSON fields added to every record: the label
+  int workers = 0;                  // 0: the cores of this machine (worker_count())
+  std::function<bool()> stop = {};  // asked between steps
+  std::function<void(const EnsembleProgress&)> progress = {};  // a few times a second, one call at a time
+  std::function<void(const std::string&)> say = {};            // a line for a person: device, memory
+  std::map<std::string, std::string> notes = {};               // added to every weights file
+  std::string body = "{}";                                     // JSON fields added to every record: the label
 };
 
 // What a plan needs and where it would run, before anything is made.
 struct Forecast {
   std::string device;
-  std::int64_t parameters = 0;         // of one member
+  std::int64_t parameters = 0;             // of one member
   std::int64_t members = 0, together = 0;  // members, and how many of them run at once
   std::int64_t bytes = 0, available = 0;   // predicted peak; what the machine has
-  std::int64_t longest = 0;            // tokens of a prompt
+  std::int64_t longest = 0;                // tokens of a prompt
 };
 // Errors: whatever make finds wrong; a run that cannot fit.
 Result<Forecast> forecast(const TrainingPlan& plan, int workers = 0);

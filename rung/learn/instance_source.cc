@@ -21,7 +21,8 @@ std::optional<kernels::InstanceTask> kernel_task(const Task& task) {
     out.n = sizes.at("n"), out.modulus = sizes.at("M");
   } else if (name == "mqar") {
     out.kind = kernels::InstanceKind::mqar;
-    out.n = sizes.at("n"), out.keys = sizes.at("M"), out.queries = sizes.at("queries"), out.sigma = task.answer_spec().size;
+    out.n = sizes.at("n"), out.keys = sizes.at("M"), out.queries = sizes.at("queries"),
+    out.sigma = task.answer_spec().size;
   } else if (name == "seqcomp") {
     out.kind = kernels::InstanceKind::seqcomp;
     out.levels = sizes.at("L");
@@ -35,13 +36,15 @@ std::optional<kernels::InstanceTask> kernel_task(const Task& task) {
   } else {
     return std::nullopt;
   }
-  if (!kernels::instances_fit(out) || kernels::instance_length(out) != task.prompt_length()) return std::nullopt;
+  if (!kernels::instances_fit(out) || kernels::instance_length(out) != task.prompt_length())
+    return std::nullopt;
   return out;
 }
 
 }  // namespace
 
-InstanceSource::InstanceSource(const Lesson& lesson, std::vector<std::uint64_t> seeds, std::int64_t batch, torch::Device device)
+InstanceSource::InstanceSource(const Lesson& lesson, std::vector<std::uint64_t> seeds, std::int64_t batch,
+                               torch::Device device)
     : lesson_(lesson), batch_(batch), device_(device) {
   for (const std::uint64_t seed : seeds) seeds_.push_back(teaching_stream(seed));
   std::vector<std::int64_t> bits(seeds_.begin(), seeds_.end());
@@ -71,11 +74,13 @@ void InstanceSource::fill(std::size_t stage, std::size_t which, std::int64_t ste
     to.batch = std::move(drawn);
     return;
   }
-  for (std::size_t f = 0; f < drawn.inputs.fields.size(); ++f) to.batch.inputs.fields[f].copy_(drawn.inputs.fields[f].pin_memory(), true);
+  for (std::size_t f = 0; f < drawn.inputs.fields.size(); ++f)
+    to.batch.inputs.fields[f].copy_(drawn.inputs.fields[f].pin_memory(), true);
   to.batch.targets.copy_(drawn.targets.pin_memory(), true);
 }
 
-const Batch& InstanceSource::next(std::size_t stage, std::size_t which, std::int64_t step, const torch::Tensor& count) {
+const Batch& InstanceSource::next(std::size_t stage, std::size_t which, std::int64_t step,
+                                  const torch::Tensor& count) {
   if (!device_.is_cuda()) {
     fill(stage, which, step);
     return place(stage, which).batch;
@@ -87,7 +92,8 @@ const Batch& InstanceSource::next(std::size_t stage, std::size_t which, std::int
   const auto ints = torch::TensorOptions(torch::kInt32).device(device_);
   if (!to.tokens.defined()) {
     to.tokens = torch::empty({members, batch_, kernels::instance_length(task)}, ints);
-    to.scratch = torch::empty({std::max<std::int64_t>(1, kernels::task_instances_scratch(task, members, batch_))}, ints);
+    to.scratch = torch::empty(
+        {std::max<std::int64_t>(1, kernels::task_instances_scratch(task, members, batch_))}, ints);
   }
   kernels::InstanceBatch batch;
   batch.members = members, batch.batch = batch_;
@@ -95,7 +101,9 @@ const Batch& InstanceSource::next(std::size_t stage, std::size_t which, std::int
   batch.step = count.data_ptr<std::int64_t>();
   batch.tokens = to.tokens.data_ptr<std::int32_t>();
   batch.answers = to.batch.targets.data_ptr<std::int64_t>();
-  check_device(kernels::task_instances_cuda(task, batch, to.scratch.data_ptr<std::int32_t>(), current_stream()), "task_instances");
+  check_device(
+      kernels::task_instances_cuda(task, batch, to.scratch.data_ptr<std::int32_t>(), current_stream()),
+      "task_instances");
   to.batch.inputs.fields[0].copy_(to.tokens);
   return to.batch;
 }

@@ -1,6 +1,6 @@
-// Batches where the model is. On a CPU: drawn by the task itself. On a GPU: made by a kernel on the device where the task
-// has one (eva, index, mqar, two-sum, seqcomp: the same instances, bit for bit); else drawn on the host and sent from
-// pinned memory without waiting.
+// Batches where the model is. On a CPU: drawn by the task itself. On a GPU: made by a kernel on the device
+// where the task has one (eva, index, mqar, two-sum, seqcomp: the same instances, bit for bit); else drawn on
+// the host and sent from pinned memory without waiting.
 #pragma once
 
 #include <map>
@@ -11,7 +11,8 @@ namespace rung::learn {
 
 class InstanceSource {
  public:
-  InstanceSource(const Lesson& lesson, std::vector<std::uint64_t> seeds, std::int64_t batch, torch::Device device);
+  InstanceSource(const Lesson& lesson, std::vector<std::uint64_t> seeds, std::int64_t batch,
+                 torch::Device device);
 
   // Whether batches of this task are made on the device, inside a recorded step.
   bool on_device(std::size_t stage, std::size_t which) const;
@@ -24,7 +25,7 @@ class InstanceSource {
  private:
   struct Place {
     Batch batch;
-    torch::Tensor tokens;   // int32, as the kernel writes them
+    torch::Tensor tokens;  // int32, as the kernel writes them
     torch::Tensor scratch;
   };
   Place& place(std::size_t stage, std::size_t which);

@@ -5,12 +5,11 @@
 
 #include "rung/spec/parallel.h"
 
-
 namespace rung::learn {
 namespace {
 
-// Tokens that ask: the part of a prompt that may be asked again of the same beginning, because it is valid after any
-// beginning. 0: the task has no such part.
+// Tokens that ask: the part of a prompt that may be asked again of the same beginning, because it is valid
+// after any beginning. 0: the task has no such part.
 std::int64_t question_length(const Task& task) {
   const std::string_view name = task.name();
   if (!task.built_in()) return 0;
@@ -25,10 +24,16 @@ std::int64_t question_length(const Task& task) {
 Result<void> merge_fields(std::vector<FieldSpec>& fields, const Task& task) {
   const std::vector<FieldSpec> given = task.fields();
   if (fields.empty()) return fields = given, Result<void>();
-  if (given.size() != fields.size()) return fail(ErrorCode::unsupported, "[train] task {} has {} fields, the others {}: they do not fit one model", task.name(), given.size(), fields.size());
+  if (given.size() != fields.size())
+    return fail(ErrorCode::unsupported,
+                "[train] task {} has {} fields, the others {}: they do not fit one model", task.name(),
+                given.size(), fields.size());
   for (std::size_t f = 0; f < fields.size(); ++f) {
-    if (given[f].name != fields[f].name || given[f].length != fields[f].length || given[f].low != fields[f].low)
-      return fail(ErrorCode::unsupported, "[train] task {} has another field {}: the tasks do not fit one model", task.name(), given[f].name);
+    if (given[f].name != fields[f].name || given[f].length != fields[f].length ||
+        given[f].low != fields[f].low)
+      return fail(ErrorCode::unsupported,
+                  "[train] task {} has another field {}: the tasks do not fit one model", task.name(),
+                  given[f].name);
     fields[f].size = std::max(fields[f].size, given[f].size);
   }
   return {};
@@ -55,22 +60,35 @@ Result<Lesson> Lesson::make(const TrainingPlan& plan) {
       if (stage < plan.curriculum.size())
         for (const auto& [name, value] : plan.curriculum[stage]) sizes[name] = value;
       RUNG_TRY(std::unique_ptr<Task> task, make_task(share.task.name, sizes, share.task.options));
-      if (!task->supports(plan.variant)) return fail(ErrorCode::unsupported, "[train] {} at this size has no {} instances", task->name(), variant_name(plan.variant));
+      if (!task->supports(plan.variant))
+        return fail(ErrorCode::unsupported, "[train] {} at this size has no {} instances", task->name(),
+                    variant_name(plan.variant));
       RUNG_CHECK(merge_fields(lesson.fields_, *task));
       const AnswerSpec answer = task->answer_spec();
       const bool vector = answer.kind == AnswerSpec::Kind::vector;
       if (!first && vector != (lesson.answer_.kind == AnswerSpec::Kind::vector))
-        return fail(ErrorCode::unsupported, "[train] task {} answers with {}: the tasks do not fit one model", task->name(), vector ? "vectors" : "tokens");
-      if (!first && vector && !(answer == lesson.answer_)) return fail(ErrorCode::unsupported, "[train] the tasks answer with vectors of other sizes: they do not fit one model");
+        return fail(ErrorCode::unsupported, "[train] task {} answers with {}: the tasks do not fit one model",
+                    task->name(), vector ? "vectors" : "tokens");
+      if (!first && vector && !(answer == lesson.answer_))
+        return fail(ErrorCode::unsupported,
+                    "[train] the tasks answer with vectors of other sizes: they do not fit one model");
       if (first) lesson.answer_ = answer;
       lesson.outputs_ = std::max(lesson.outputs_, answer.kind == AnswerSpec::Kind::boolean ? 2 : answer.size);
       if (plan.queries > 1 && question_length(*task) == 0)
-        return fail(ErrorCode::unsupported, "[train] queries = {}: the question of {} cannot be asked again of the same beginning", plan.queries, task->name());
+        return fail(ErrorCode::unsupported,
+                    "[train] queries = {}: the question of {} cannot be asked again of the same beginning",
+                    plan.queries, task->name());
       if (plan.supervision == Supervision::chain) {
         const std::int64_t length = lesson.chain_length(*task);
-        if (length == 0) return fail(ErrorCode::unsupported, "[train] task {} has no chain of thought", task->name());
-        if (!plan.dimensions.causal) return fail(ErrorCode::unsupported, "[train] an encoder would see the chain of thought that it is to write; a decoder expected");
-        if (plan.queries > 1) return fail(ErrorCode::unsupported, "[train] a chain of thought answers one question a prompt; queries = {}", plan.queries);
+        if (length == 0)
+          return fail(ErrorCode::unsupported, "[train] task {} has no chain of thought", task->name());
+        if (!plan.dimensions.causal)
+          return fail(
+              ErrorCode::unsupported,
+              "[train] an encoder would see the chain of thought that it is to write; a decoder expected");
+        if (plan.queries > 1)
+          return fail(ErrorCode::unsupported,
+                      "[train] a chain of thought answers one question a prompt; queries = {}", plan.queries);
         lesson.chain_ = std::max(lesson.chain_, length);
         lesson.outputs_ = std::max(lesson.outputs_, task->fields()[0].size);
       }
@@ -80,7 +98,8 @@ Result<Lesson> Lesson::make(const TrainingPlan& plan) {
     lesson.stages_.push_back(std::move(tasks));
   }
   if (lesson.outputs_ > kLargestOutput)
-    return fail(ErrorCode::resource, "[train] {} possible answers; at most {} can be learned as logits", lesson.outputs_, kLargestOutput);
+    return fail(ErrorCode::resource, "[train] {} possible answers; at most {} can be learned as logits",
+                lesson.outputs_, kLargestOutput);
   return lesson;
 }
 
@@ -97,7 +116,8 @@ Result<ModelSpec> Lesson::model_spec() const {
   dims.precision.fraction = 0;
   spec.fields = fields_;
   const bool vector = answer_.kind == AnswerSpec::Kind::vector;
-  spec.output = {vector ? OutputSpec::Kind::vector : OutputSpec::Kind::logits, outputs_, vector ? answer_.fraction : 0};
+  spec.output = {vector ? OutputSpec::Kind::vector : OutputSpec::Kind::logits, outputs_,
+                 vector ? answer_.fraction : 0};
   if (plan_.supervision == Supervision::chain) spec.decode.steps = chain_;
   if (stages_.back().size() == 1) spec.task = task_record_text(*stages_.back().front());
   return spec;
@@ -108,7 +128,8 @@ std::size_t Lesson::task_at(std::int64_t step) const {
   // The golden-ratio sequence is spread evenly and needs no memory of earlier steps.
   double total = 0;
   for (const TaskShare& share : plan_.tasks) total += share.weight;
-  const double golden = 0.6180339887498949, place = std::fmod(static_cast<double>(step) * golden, 1.0) * total;
+  const double golden = 0.6180339887498949,
+               place = std::fmod(static_cast<double>(step) * golden, 1.0) * total;
   double sum = 0;
   for (std::size_t i = 0; i < plan_.tasks.size(); ++i)
     if ((sum += plan_.tasks[i].weight) > place) return i;
@@ -123,7 +144,8 @@ std::int64_t Lesson::length(std::size_t stage, std::size_t which) const {
 }
 
 bool Lesson::asks_plainly() const {
-  if (plan_.queries != 1 || plan_.variant != Variant::uniform || plan_.supervision == Supervision::chain) return false;
+  if (plan_.queries != 1 || plan_.variant != Variant::uniform || plan_.supervision == Supervision::chain)
+    return false;
   if (plan_.supervision == Supervision::every_query) return true;
   for (const auto& stage : stages_)
     for (const auto& task : stage)
@@ -134,15 +156,18 @@ bool Lesson::asks_plainly() const {
 std::int64_t Lesson::longest() const {
   std::int64_t most = 0;
   for (std::size_t stage = 0; stage < stages_.size(); ++stage)
-    for (std::size_t which = 0; which < stages_[stage].size(); ++which) most = std::max(most, length(stage, which));
+    for (std::size_t which = 0; which < stages_[stage].size(); ++which)
+      most = std::max(most, length(stage, which));
   // A chain of thought reads its own last token too when it is run.
   return most + (plan_.supervision == Supervision::chain ? 1 : 0);
 }
 
 Batch Lesson::draw(const Draw& draw) const {
   const Task& task = *stages_[draw.stage][draw.which];
-  const bool chained = plan_.supervision == Supervision::chain, vector = answer_.kind == AnswerSpec::Kind::vector;
-  const std::int64_t extra = draw.teaching && !chained ? plan_.queries - 1 : 0, question = question_length(task), base = task.prompt_length();
+  const bool chained = plan_.supervision == Supervision::chain,
+             vector = answer_.kind == AnswerSpec::Kind::vector;
+  const std::int64_t extra = draw.teaching && !chained ? plan_.queries - 1 : 0,
+                     question = question_length(task), base = task.prompt_length();
   const std::int64_t chain = chained ? chain_length(task) : 0;
   const std::int64_t length = base + extra * question + (chained ? chain - 1 : 0);
   const std::int64_t members = static_cast<std::int64_t>(draw.seeds.size()), rows = members * draw.count;
@@ -180,7 +205,8 @@ Batch Lesson::draw(const Draw& draw) const {
     for (std::int64_t i = 0; i < extra; ++i) {
       // The question of another instance, asked of this beginning: far along in the same stream.
       constexpr std::uint64_t kFar = std::uint64_t{1} << 40;
-      const Instance other = task.generate(plan_.variant, seed, index + kFar * static_cast<std::uint64_t>(i + 1));
+      const Instance other =
+          task.generate(plan_.variant, seed, index + kFar * static_cast<std::uint64_t>(i + 1));
       Prompt asked_again = instance.prompt;
       for (std::size_t f = 0; f < fields_.size(); ++f)
         for (std::int64_t t = base - question; t < base; ++t) {
@@ -195,14 +221,16 @@ Batch Lesson::draw(const Draw& draw) const {
       right = *task.chain_of_thought(instance.prompt);
       for (std::int64_t i = 0; i + 1 < chain; ++i)
         for (std::size_t f = 0; f < fields_.size(); ++f)
-          whole.fields[f].insert(whole.fields[f].end(), static_cast<std::size_t>(fields_[f].length), f == 0 ? right[static_cast<std::size_t>(i)] : fields_[f].low);
+          whole.fields[f].insert(whole.fields[f].end(), static_cast<std::size_t>(fields_[f].length),
+                                 f == 0 ? right[static_cast<std::size_t>(i)] : fields_[f].low);
     }
     for (std::size_t f = 0; f < fields_.size(); ++f) {
       const std::int64_t low = fields_[f].length == 1 ? fields_[f].low : 0;
       std::int64_t* to = starts[f] + row * length * fields_[f].length;
       for (const std::int64_t value : whole.fields[f]) *to++ = value - low;
     }
-    RUNG_REQUIRE(static_cast<std::int64_t>(right.size()) == answers * numbers, "{} answers of {}", right.size(), answers * numbers);
+    RUNG_REQUIRE(static_cast<std::int64_t>(right.size()) == answers * numbers, "{} answers of {}",
+                 right.size(), answers * numbers);
     std::copy(right.begin(), right.end(), first_target + row * answers * numbers);
   };
   if (draw.parallel)

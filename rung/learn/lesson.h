@@ -1,7 +1,9 @@
-// What a model is taught: tasks, mixed or in stages, as batches of tensors, and the model that can be asked them.
+// What a model is taught: tasks, mixed or in stages, as batches of tensors, and the model that can be asked
+// them.
 //
-// Determinism: row b of a batch is Task::generate(variant, seed of the member, first + b), whatever the ensemble, the
-// device or the number of threads. Training and evaluation draw from streams of their own (below).
+// Determinism: row b of a batch is Task::generate(variant, seed of the member, first + b), whatever the
+// ensemble, the device or the number of threads. Training and evaluation draw from streams of their own
+// (below).
 #pragma once
 
 #include <memory>
@@ -14,15 +16,15 @@ namespace rung::learn {
 
 struct Batch {
   Inputs inputs;
-  torch::Tensor targets;  // [E, B * Q] int64, or [E, B * Q, size] float32 for vectors
+  torch::Tensor targets;     // [E, B * Q] int64, or [E, B * Q, size] float32 for vectors
   std::int64_t answers = 0;  // Q
   double tolerance = 0;      // vectors: in units of the numbers
 };
 
 class Lesson {
  public:
-  // Errors: a task that cannot be made, tasks that do not fit one model (other fields, a vector beside tokens), a
-  // variant or a chain of thought that a task does not have.
+  // Errors: a task that cannot be made, tasks that do not fit one model (other fields, a vector beside
+  // tokens), a variant or a chain of thought that a task does not have.
   static Result<Lesson> make(const TrainingPlan& plan);
   Lesson(Lesson&&) = default;
 
@@ -41,10 +43,10 @@ class Lesson {
 
   struct Draw {
     std::size_t stage = 0, which = 0;
-    std::vector<std::uint64_t> seeds;  // one a member, already of the stream
-    std::int64_t first = 0, count = 1; // instances first .. first + count - 1
-    bool teaching = true;              // with the plan's extra questions and supervision; else every answer once
-    bool parallel = false;             // on all cores
+    std::vector<std::uint64_t> seeds;   // one a member, already of the stream
+    std::int64_t first = 0, count = 1;  // instances first .. first + count - 1
+    bool teaching = true;   // with the plan's extra questions and supervision; else every answer once
+    bool parallel = false;  // on all cores
   };
   // On the host.
   Batch draw(const Draw& draw) const;
@@ -62,8 +64,8 @@ class Lesson {
   std::int64_t outputs_ = 0, chain_ = 0;
 };
 
-// The top bit keeps them apart from every seed that a person gives to `rung eval` or `rung task`: what was taught, or
-// decided when to stop, is never met again as a fresh instance.
+// The top bit keeps them apart from every seed that a person gives to `rung eval` or `rung task`: what was
+// taught, or decided when to stop, is never met again as a fresh instance.
 inline constexpr std::uint64_t kLearningStreams = std::uint64_t{1} << 63;
 inline std::uint64_t teaching_stream(std::uint64_t seed) { return kLearningStreams | (2 * seed); }
 inline std::uint64_t evaluation_stream(std::uint64_t seed) { return kLearningStreams | (2 * seed + 1); }

@@ -17,15 +17,19 @@ kernels::LogLinearShape shape_of(const torch::Tensor& q, const torch::Tensor& v,
 
 class FastLogLinear : public torch::autograd::Function<FastLogLinear> {
  public:
-  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& given_q, const torch::Tensor& given_k, const torch::Tensor& given_v, const torch::Tensor& given_share,
-                               const torch::Tensor& given_decay) {
-    const torch::Tensor q = sliced(given_q), k = sliced(given_k), v = sliced(given_v), share = given_share.contiguous();
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& given_q,
+                               const torch::Tensor& given_k, const torch::Tensor& given_v,
+                               const torch::Tensor& given_share, const torch::Tensor& given_decay) {
+    const torch::Tensor q = sliced(given_q), k = sliced(given_k), v = sliced(given_v),
+                        share = given_share.contiguous();
     const torch::Tensor decay = is_given(given_decay) ? given_decay.contiguous() : torch::Tensor();
     const auto shape = shape_of(q, v, share);
     torch::Tensor y = torch::empty({q.size(0), q.size(1), q.size(2), q.size(3), v.size(4)}, v.options());
-    torch::Tensor scratch = torch::empty({std::max<std::int64_t>(1, kernels::log_linear_scratch(shape))}, share.options());
-    check_device(kernels::log_linear_forward_cuda(shape, {slice_of(q), slice_of(k), slice_of(v), floats_of(share), floats_of(decay)}, mutable_slice_of(y), scratch.data_ptr<float>(),
-                                                  current_stream()),
+    torch::Tensor scratch =
+        torch::empty({std::max<std::int64_t>(1, kernels::log_linear_scratch(shape))}, share.options());
+    check_device(kernels::log_linear_forward_cuda(
+                     shape, {slice_of(q), slice_of(k), slice_of(v), floats_of(share), floats_of(decay)},
+                     mutable_slice_of(y), scratch.data_ptr<float>(), current_stream()),
                  "log_linear_attention");
     context->save_for_backward({q, k, v, share, decay});
     return y;
@@ -36,13 +40,17 @@ class FastLogLinear : public torch::autograd::Function<FastLogLinear> {
     const torch::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &share = saved[3], &decay = saved[4];
     const torch::Tensor dy = sliced(gradients[0]);
     const auto shape = shape_of(q, v, share);
-    torch::Tensor dq = torch::empty(q.sizes(), q.options()), dk = torch::empty(k.sizes(), k.options()), dv = torch::empty(v.sizes(), v.options()), dshare = torch::empty_like(share), ddecay;
+    torch::Tensor dq = torch::empty(q.sizes(), q.options()), dk = torch::empty(k.sizes(), k.options()),
+                  dv = torch::empty(v.sizes(), v.options()), dshare = torch::empty_like(share), ddecay;
     if (decay.defined()) ddecay = torch::empty_like(decay);
-    const kernels::LogLinearGradients out{mutable_slice_of(dq), mutable_slice_of(dk), mutable_slice_of(dv), dshare.data_ptr<float>(),
+    const kernels::LogLinearGradients out{mutable_slice_of(dq), mutable_slice_of(dk), mutable_slice_of(dv),
+                                          dshare.data_ptr<float>(),
                                           ddecay.defined() ? ddecay.data_ptr<float>() : nullptr};
-    torch::Tensor scratch = torch::empty({std::max<std::int64_t>(1, kernels::log_linear_scratch(shape))}, share.options());
-    check_device(kernels::log_linear_backward_cuda(shape, {slice_of(q), slice_of(k), slice_of(v), floats_of(share), floats_of(decay)}, slice_of(dy), out, scratch.data_ptr<float>(),
-                                                   current_stream()),
+    torch::Tensor scratch =
+        torch::empty({std::max<std::int64_t>(1, kernels::log_linear_scratch(shape))}, share.options());
+    check_device(kernels::log_linear_backward_cuda(
+                     shape, {slice_of(q), slice_of(k), slice_of(v), floats_of(share), floats_of(decay)},
+                     slice_of(dy), out, scratch.data_ptr<float>(), current_stream()),
                  "log_linear_attention backward");
     return {dq, dk, dv, dshare, ddecay};
   }
@@ -51,9 +59,12 @@ class FastLogLinear : public torch::autograd::Function<FastLogLinear> {
 }  // namespace
 
 bool log_linear_fits_device(const LogLinearInputs& in) {
-  return in.q.is_cuda() && in.q.size(4) <= kWidestHead && in.v.size(4) <= kWidestHead && in.share.size(4) >= kernels::log_linear_levels(in.q.size(2));
+  return in.q.is_cuda() && in.q.size(4) <= kWidestHead && in.v.size(4) <= kWidestHead &&
+         in.share.size(4) >= kernels::log_linear_levels(in.q.size(2));
 }
 
-torch::Tensor log_linear_attention(const LogLinearInputs& in) { return FastLogLinear::apply(in.q, in.k, in.v, in.share, or_empty(in.log_decay, in.share)); }
+torch::Tensor log_linear_attention(const LogLinearInputs& in) {
+  return FastLogLinear::apply(in.q, in.k, in.v, in.share, or_empty(in.log_decay, in.share));
+}
 
 }  // namespace rung::learn

@@ -1,5 +1,5 @@
-// Log-linear attention on a device (kernels/log_linear_attention.h): y_i = sum_{j <= i} share[i, level(i, j)] exp(A_i - A_j)
-// (q_i.k_j) v_j with A the prefix sums of log_decay.
+// Log-linear attention on a device (kernels/log_linear_attention.h): y_i = sum_{j <= i} share[i, level(i, j)]
+// exp(A_i - A_j) (q_i.k_j) v_j with A the prefix sums of log_decay.
 #pragma once
 
 #include "rung/learn/torch.h"

@@ -1,6 +1,9 @@
-// The recurrence behind linear attention, Mamba-2 and the (gated) delta rule, a head with a state S of dv x dk:
-//   S' = a_t S_{t-1};  e = v_t - S' k_t, u_t = beta_t e (delta rule) or u_t = v_t;  S_t = S' + u_t k_t^T;  y_t = S_t q_t.
-// The plain form is that loop in tensor operations; the fast one calls the kernels (kernels/matrix_recurrence.h).
+// The recurrence behind linear attention, Mamba-2 and the (gated) delta rule, a head with a state S of dv x
+// dk:
+//   S' = a_t S_{t-1};  e = v_t - S' k_t, u_t = beta_t e (delta rule) or u_t = v_t;  S_t = S' + u_t k_t^T; y_t
+//   = S_t q_t.
+// The plain form is that loop in tensor operations; the fast one calls the kernels
+// (kernels/matrix_recurrence.h).
 #pragma once
 
 #include "rung/learn/torch.h"

@@ -17,9 +17,13 @@ namespace {
 class AllocationCount : public c10::MemoryReportingInfoBase {
  public:
 #if TORCH_VERSION_MAJOR >= 2
-  void reportMemoryUsage(void*, std::int64_t bytes, std::size_t, std::size_t, c10::Device) override { add(bytes); }
+  void reportMemoryUsage(void*, std::int64_t bytes, std::size_t, std::size_t, c10::Device) override {
+    add(bytes);
+  }
 #else
-  void reportMemoryUsage(void*, std::int64_t bytes, std::int64_t, std::int64_t, c10::Device) override { add(bytes); }
+  void reportMemoryUsage(void*, std::int64_t bytes, std::int64_t, std::int64_t, c10::Device) override {
+    add(bytes);
+  }
 #endif
   bool memoryProfilingEnabled() const override { return true; }
   std::int64_t peak() const { return peak_; }
@@ -32,7 +36,8 @@ class AllocationCount : public c10::MemoryReportingInfoBase {
   std::int64_t held_ = 0, peak_ = 0;
 };
 
-std::int64_t step_bytes(const TrainingPlan& plan, const Lesson& lesson, const Model& model, std::size_t stage, std::size_t which, std::int64_t prompts, torch::Device device) {
+std::int64_t step_bytes(const TrainingPlan& plan, const Lesson& lesson, const Model& model, std::size_t stage,
+                        std::size_t which, std::int64_t prompts, torch::Device device) {
   const torch::ScalarType type = plan.precision == ComputeType::bf16 ? torch::kBFloat16 : torch::kFloat32;
   Parameters parameters(model.layout(), {1}, {1.0}, device, type);
   std::optional<ActivationRounding> rounding;
@@ -63,14 +68,16 @@ std::int64_t step_bytes(const TrainingPlan& plan, const Lesson& lesson, const Mo
 
 }  // namespace
 
-MemoryNeed measure_step(const TrainingPlan& plan, const Lesson& lesson, const Model& model, torch::Device device) {
+MemoryNeed measure_step(const TrainingPlan& plan, const Lesson& lesson, const Model& model,
+                        torch::Device device) {
   MemoryNeed need;
   // Master, two moments and the gradient, the last two also in the compute type where that differs.
   const std::int64_t numbers = model.layout().size();
   need.parameters = numbers * (plan.precision == ComputeType::bf16 ? 4 + 8 + 2 + 2 : 4 + 8 + 4);
   for (std::size_t stage = 0; stage < lesson.stages(); ++stage)
     for (std::size_t which = 0; which < lesson.tasks(); ++which) {
-      const std::int64_t one = step_bytes(plan, lesson, model, stage, which, 1, device), two = step_bytes(plan, lesson, model, stage, which, 2, device);
+      const std::int64_t one = step_bytes(plan, lesson, model, stage, which, 1, device),
+                         two = step_bytes(plan, lesson, model, stage, which, 2, device);
       need.step = std::max(need.step, one + (two - one) * (plan.batch - 1));
     }
   return need;
@@ -79,7 +86,8 @@ MemoryNeed measure_step(const TrainingPlan& plan, const Lesson& lesson, const Mo
 std::int64_t prompt_bytes(const Model& model, std::int64_t length) {
   double bytes = 0;
   const std::function<void(const MixerShape&)> add = [&](const MixerShape& mixer) {
-    const bool square = mixer.kind == MixerKind::full || mixer.kind == MixerKind::topk || mixer.kind == MixerKind::sparse || mixer.kind == MixerKind::loglinear;
+    const bool square = mixer.kind == MixerKind::full || mixer.kind == MixerKind::topk ||
+                        mixer.kind == MixerKind::sparse || mixer.kind == MixerKind::loglinear;
     const double heads = static_cast<double>(std::max<std::int64_t>(1, mixer.heads));
     if (square) bytes += 4.0 * heads * static_cast<double>(length) * static_cast<double>(length);
     for (const MixerShape& part : mixer.parts) add(part);

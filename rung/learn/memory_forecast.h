@@ -1,5 +1,5 @@
-// The memory of a training run before it starts: one step with one prompt and one with two are run and their allocations
-// counted; the rest is a straight line in the number of prompts.
+// The memory of a training run before it starts: one step with one prompt and one with two are run and their
+// allocations counted; the rest is a straight line in the number of prompts.
 #pragma once
 
 #include "rung/learn/lesson.h"
@@ -12,7 +12,8 @@ struct MemoryNeed {
 };
 
 // REQUIRES that the scores of one prompt fit (prompt_bytes): the trial itself is small.
-MemoryNeed measure_step(const TrainingPlan& plan, const Lesson& lesson, const Model& model, torch::Device device);
+MemoryNeed measure_step(const TrainingPlan& plan, const Lesson& lesson, const Model& model,
+                        torch::Device device);
 // A lower bound on what one prompt needs, without running anything.
 std::int64_t prompt_bytes(const Model& model, std::int64_t length);
 

@@ -1,6 +1,7 @@
-// A mixer that learns: its parameters and its forward pass. One file a word of the language in mixers/, one line in
-// mixer_list.cc. Each has a plain form, tensor operations that follow docs/weights.md line by line (autograd gives its
-// gradient), and where it pays a fast one; pass.plain chooses, and a test compares them, forward and backward.
+// A mixer that learns: its parameters and its forward pass. One file a word of the language in mixers/, one
+// line in mixer_list.cc. Each has a plain form, tensor operations that follow docs/weights.md line by line
+// (autograd gives its gradient), and where it pays a fast one; pass.plain chooses, and a test compares them,
+// forward and backward.
 #pragma once
 
 #include <memory>
@@ -28,7 +29,8 @@ struct MixerPlace {
 };
 
 // Declares the mixer's parameters in `layout`. REQUIRES learnable(shape).
-std::unique_ptr<LearnedMixer> make_mixer(const MixerShape& shape, const MixerPlace& place, ParameterLayout& layout);
+std::unique_ptr<LearnedMixer> make_mixer(const MixerShape& shape, const MixerPlace& place,
+                                         ParameterLayout& layout);
 // One line on what has no gradient form (opaque mixers of released models).
 Result<void> learnable(const MixerShape& shape);
 
@@ -36,7 +38,8 @@ Result<void> learnable(const MixerShape& shape);
 double fan_in_deviation(std::int64_t inputs);
 
 // The rows of a stacked map's output, apart: one split, so that the gradients come back in one pass.
-inline std::vector<torch::Tensor> split_rows(const torch::Tensor& all, const std::vector<std::int64_t>& sizes) {
+inline std::vector<torch::Tensor> split_rows(const torch::Tensor& all,
+                                             const std::vector<std::int64_t>& sizes) {
   return all.split_with_sizes(sizes, -1);
 }
 // heads side by side: [E, B, T, H * d] -> [E, B, T, H, d]

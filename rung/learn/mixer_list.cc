@@ -11,11 +11,20 @@ struct Line {
 };
 
 constexpr Line kMixers[] = {
-    {MixerKind::full, &softmax_mixer},     {MixerKind::topk, &softmax_mixer},           {MixerKind::sparse, &sparse_mixer},
-    {MixerKind::linear, &linear_mixer},    {MixerKind::mamba, &mamba_mixer},            {MixerKind::mamba2, &mamba2_mixer},
-    {MixerKind::delta, &delta_mixer},      {MixerKind::gdelta, &delta_mixer},           {MixerKind::loglinear, &log_linear_mixer},
-    {MixerKind::rnn, &cell_mixer},         {MixerKind::gru, &cell_mixer},               {MixerKind::conv, &convolution_mixer},
-    {MixerKind::identity, &identity_mixer}, {MixerKind::heads, &heads_mixer},
+    {MixerKind::full, &softmax_mixer},
+    {MixerKind::topk, &softmax_mixer},
+    {MixerKind::sparse, &sparse_mixer},
+    {MixerKind::linear, &linear_mixer},
+    {MixerKind::mamba, &mamba_mixer},
+    {MixerKind::mamba2, &mamba2_mixer},
+    {MixerKind::delta, &delta_mixer},
+    {MixerKind::gdelta, &delta_mixer},
+    {MixerKind::loglinear, &log_linear_mixer},
+    {MixerKind::rnn, &cell_mixer},
+    {MixerKind::gru, &cell_mixer},
+    {MixerKind::conv, &convolution_mixer},
+    {MixerKind::identity, &identity_mixer},
+    {MixerKind::heads, &heads_mixer},
 };
 
 const Line* find(MixerKind kind) {
@@ -28,13 +37,16 @@ const Line* find(MixerKind kind) {
 
 Result<void> learnable(const MixerShape& shape) {
   if (shape.kind == MixerKind::none) return {};
-  if (!find(shape.kind)) return fail(ErrorCode::unsupported, "[train] {} is counted, not evaluated: it cannot be trained", mixer_word(shape.kind).name);
+  if (!find(shape.kind))
+    return fail(ErrorCode::unsupported, "[train] {} is counted, not evaluated: it cannot be trained",
+                mixer_word(shape.kind).name);
   for (const MixerShape& part : shape.parts)
     if (auto checked = learnable(part); !checked) return checked;
   return {};
 }
 
-std::unique_ptr<LearnedMixer> make_mixer(const MixerShape& shape, const MixerPlace& place, ParameterLayout& layout) {
+std::unique_ptr<LearnedMixer> make_mixer(const MixerShape& shape, const MixerPlace& place,
+                                         ParameterLayout& layout) {
   const Line* line = find(shape.kind);
   RUNG_REQUIRE(line, "mixer {}", mixer_word(shape.kind).name);
   return line->make(shape, place, layout);

@@ -14,7 +14,9 @@ using Index = ParameterLayout::Index;
 // Embedding rows start small beside the layers' outputs, which a norm brings to size.
 constexpr double kEmbeddingDeviation = 0.5;
 
-int code_bits(std::int64_t size) { return std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size - 1)))); }
+int code_bits(std::int64_t size) {
+  return std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size - 1))));
+}
 
 constexpr std::size_t kMostFields = 8;  // of the embedding kernel
 
@@ -49,10 +51,14 @@ Result<Model> Model::make(const ModelSpec& spec) {
   const Dimensions& dims = spec.architecture.dimensions;
   RUNG_TRY(model.shapes_, resolve(spec.architecture));
   for (const LayerShape& layer : model.shapes_) RUNG_CHECK(learnable(layer.mixer));
-  if (dims.position == PositionCode::rope) return fail(ErrorCode::unsupported, "[train] position rope has no form in the exact machine; table, binary or none expected");
-  if (dims.position != PositionCode::none && dims.context < 1) return fail(ErrorCode::missing, "[train] positions need a context");
+  if (dims.position == PositionCode::rope)
+    return fail(ErrorCode::unsupported,
+                "[train] position rope has no form in the exact machine; table, binary or none expected");
+  if (dims.position != PositionCode::none && dims.context < 1)
+    return fail(ErrorCode::missing, "[train] positions need a context");
   for (const LayerShape& layer : model.shapes_)
-    if (layer.mixer.kind == MixerKind::loglinear && layer.mixer.levels < 1) return fail(ErrorCode::missing, "[train] log-linear attention needs a context");
+    if (layer.mixer.kind == MixerKind::loglinear && layer.mixer.levels < 1)
+      return fail(ErrorCode::missing, "[train] log-linear attention needs a context");
   if (spec.output.kind != OutputSpec::Kind::logits && spec.output.kind != OutputSpec::Kind::vector)
     return fail(ErrorCode::unsupported, "[train] outputs are learned as logits or vectors");
   model.layout_ = std::make_unique<ParameterLayout>();
@@ -62,18 +68,23 @@ Result<Model> Model::make(const ModelSpec& spec) {
     const std::string name = "embed." + field.name;
     const Start start = Start::normal(kEmbeddingDeviation);
     if (field.length > 1)
-      model.embeddings_.push_back(layout.add(name + ".linear", {field.length, width}, Start::normal(fan_in_deviation(field.length)), true));
+      model.embeddings_.push_back(layout.add(name + ".linear", {field.length, width},
+                                             Start::normal(fan_in_deviation(field.length)), true));
     else if (by_table(field))
       model.embeddings_.push_back(layout.add(name + ".table", {field.size, width}, start, false));
     else
-      model.embeddings_.push_back(layout.add(name + ".binary", {code_bits(field.size) + 1, width}, start, false));
+      model.embeddings_.push_back(
+          layout.add(name + ".binary", {code_bits(field.size) + 1, width}, start, false));
   }
   if (dims.position == PositionCode::table)
-    model.position_ = layout.add("embed.position.table", {dims.context, width}, Start::normal(kEmbeddingDeviation), false);
+    model.position_ =
+        layout.add("embed.position.table", {dims.context, width}, Start::normal(kEmbeddingDeviation), false);
   else if (dims.position == PositionCode::binary)
-    model.position_ = layout.add("embed.position.binary", {code_bits(dims.context) + 1, width}, Start::normal(kEmbeddingDeviation), false);
+    model.position_ = layout.add("embed.position.binary", {code_bits(dims.context) + 1, width},
+                                 Start::normal(kEmbeddingDeviation), false);
   // Residual branches start smaller in deeper models, so that the stream's size does not depend on the depth.
-  const double branch = 1 / std::sqrt(2.0 * static_cast<double>(std::max<std::size_t>(model.shapes_.size(), 1)));
+  const double branch =
+      1 / std::sqrt(2.0 * static_cast<double>(std::max<std::size_t>(model.shapes_.size(), 1)));
   for (std::size_t i = 0; i < model.shapes_.size(); ++i) {
     const LayerShape& shape = model.shapes_[i];
     const std::string prefix = "layers." + std::to_string(i) + ".";
@@ -82,7 +93,8 @@ Result<Model> Model::make(const ModelSpec& spec) {
       if (model.normed()) layer.norm1 = layout.add(prefix + "norm1.gain", {width}, Start::constant(1), false);
       layer.mixer = make_mixer(shape.mixer, {prefix, width, dims.causal}, layout);
       const std::int64_t outputs = shape.mixer.output_width();
-      layer.output = layout.add(prefix + "o.weight", {width, outputs}, Start::normal(branch * fan_in_deviation(outputs)), true);
+      layer.output = layout.add(prefix + "o.weight", {width, outputs},
+                                Start::normal(branch * fan_in_deviation(outputs)), true);
     }
     if (!shape.mlp.empty()) {
       if (model.normed()) layer.norm2 = layout.add(prefix + "norm2.gain", {width}, Start::constant(1), false);
@@ -91,7 +103,9 @@ Result<Model> Model::make(const ModelSpec& spec) {
         const bool last = m == shape.mlp.size();
         const std::int64_t rows = last ? width : shape.mlp[m];
         const std::string name = prefix + "mlp." + std::to_string(m);
-        const Index weight = layout.add(name + ".weight", {rows, inputs}, Start::normal((last ? branch : std::sqrt(2.0)) * fan_in_deviation(inputs)), true);
+        const Index weight =
+            layout.add(name + ".weight", {rows, inputs},
+                       Start::normal((last ? branch : std::sqrt(2.0)) * fan_in_deviation(inputs)), true);
         layer.mlp.emplace_back(weight, layout.add(name + ".bias", {rows}, Start::constant(0), false));
         inputs = rows;
       }
@@ -99,18 +113,21 @@ Result<Model> Model::make(const ModelSpec& spec) {
     model.layers_.push_back(std::move(layer));
   }
   if (model.normed()) model.norm_ = layout.add("norm.gain", {width}, Start::constant(1), false);
-  model.output_ = layout.add("out.table", {spec.output.size, width}, Start::normal(fan_in_deviation(width)), true);
+  model.output_ =
+      layout.add("out.table", {spec.output.size, width}, Start::normal(fan_in_deviation(width)), true);
   model.output_bias_ = layout.add("out.bias", {spec.output.size}, Start::constant(0), false);
   return model;
 }
 
 torch::Tensor Model::embed(const Inputs& inputs, const Leaves& leaves, bool plain) const {
   const PositionCode code = spec_.architecture.dimensions.position;
-  const bool tables = std::all_of(spec_.fields.begin(), spec_.fields.end(), by_table) && code != PositionCode::binary && spec_.fields.size() <= kMostFields;
+  const bool tables = std::all_of(spec_.fields.begin(), spec_.fields.end(), by_table) &&
+                      code != PositionCode::binary && spec_.fields.size() <= kMostFields;
   if (!plain && tables) {
     std::vector<torch::Tensor> rows;
     for (const Index index : embeddings_) rows.push_back(leaves[index]);
-    return embedding_sum(inputs.fields, rows, code == PositionCode::table ? leaves[position_] : torch::Tensor());
+    return embedding_sum(inputs.fields, rows,
+                         code == PositionCode::table ? leaves[position_] : torch::Tensor());
   }
   torch::Tensor x;
   const auto add = [&](const torch::Tensor& part) { x = x.defined() ? x + part : part; };
@@ -122,24 +139,30 @@ torch::Tensor Model::embed(const Inputs& inputs, const Leaves& leaves, bool plai
     else if (by_table(spec_.fields[f]))
       add(look_up(table, values));
     else
-      add(apply_map(binary_code(values, code_bits(spec_.fields[f].size), table.scalar_type()), table.transpose(1, 2)));
+      add(apply_map(binary_code(values, code_bits(spec_.fields[f].size), table.scalar_type()),
+                    table.transpose(1, 2)));
   }
   const std::int64_t length = inputs.fields[0].size(2);
   const Dimensions& dims = spec_.architecture.dimensions;
   if (dims.position == PositionCode::table) {
     add(leaves[position_].narrow(1, 0, length).unsqueeze(1));
   } else if (dims.position == PositionCode::binary) {
-    const torch::Tensor place = torch::arange(length, inputs.fields[0].options()).view({1, 1, length}).expand({x.size(0), 1, length});
-    add(apply_map(binary_code(place, code_bits(dims.context), x.scalar_type()), leaves[position_].transpose(1, 2)));
+    const torch::Tensor place =
+        torch::arange(length, inputs.fields[0].options()).view({1, 1, length}).expand({x.size(0), 1, length});
+    add(apply_map(binary_code(place, code_bits(dims.context), x.scalar_type()),
+                  leaves[position_].transpose(1, 2)));
   }
   return x;
 }
 
 torch::Tensor Model::activation(const torch::Tensor& x) const {
   switch (spec_.architecture.dimensions.activation) {
-    case MlpActivation::relu: return x.relu();
-    case MlpActivation::gelu: return torch::gelu(x);
-    case MlpActivation::silu: return torch::silu(x);
+    case MlpActivation::relu:
+      return x.relu();
+    case MlpActivation::gelu:
+      return torch::gelu(x);
+    case MlpActivation::silu:
+      return torch::silu(x);
   }
   return x;
 }
@@ -150,14 +173,17 @@ torch::Tensor Model::forward(const Inputs& inputs, const Leaves& leaves, const P
     const Layer& layer = layers_[i];
     const std::string prefix = "layers." + std::to_string(i) + ".";
     if (layer.mixer) {
-      const torch::Tensor u = normed() ? pass.round(prefix + "norm1", rms_norm(x, leaves[layer.norm1], pass.plain)) : x;
+      const torch::Tensor u =
+          normed() ? pass.round(prefix + "norm1", rms_norm(x, leaves[layer.norm1], pass.plain)) : x;
       const torch::Tensor y = layer.mixer->forward(u, leaves, pass);
       x = pass.round("stream", x + pass.drop(pass.round(prefix + "o", apply_map(y, leaves[layer.output]))));
     }
     if (!layer.mlp.empty()) {
-      torch::Tensor h = normed() ? pass.round(prefix + "norm2", rms_norm(x, leaves[layer.norm2], pass.plain)) : x;
+      torch::Tensor h =
+          normed() ? pass.round(prefix + "norm2", rms_norm(x, leaves[layer.norm2], pass.plain)) : x;
       for (std::size_t m = 0; m < layer.mlp.size(); ++m) {
-        h = pass.round(prefix + "mlp." + std::to_string(m), apply_map(h, leaves[layer.mlp[m].first], leaves[layer.mlp[m].second]));
+        h = pass.round(prefix + "mlp." + std::to_string(m),
+                       apply_map(h, leaves[layer.mlp[m].first], leaves[layer.mlp[m].second]));
         if (m + 1 < layer.mlp.size()) h = activation(h);
       }
       x = pass.round("stream", x + pass.drop(h));
@@ -169,7 +195,8 @@ torch::Tensor Model::forward(const Inputs& inputs, const Leaves& leaves, const P
   return apply_map(x, leaves[output_], leaves[output_bias_]).flatten(1, 2);
 }
 
-Weights Model::weights(const Parameters& parameters, std::int64_t member, const std::map<std::string, std::string>& notes) const {
+Weights Model::weights(const Parameters& parameters, std::int64_t member,
+                       const std::map<std::string, std::string>& notes) const {
   Weights out;
   out.architecture = spec_.architecture;
   out.mode = WeightMode::real;
@@ -194,7 +221,9 @@ Weights Model::weights(const Parameters& parameters, std::int64_t member, const 
     if (layer.mixer) layer.mixer->describe(out);
   if (normed()) {
     const double epsilon = kNormEpsilon;
-    const auto add_epsilon = [&](const std::string& name) { out.tensors[name + ".epsilon"] = real_tensor({}, std::span(&epsilon, 1), DType::f64); };
+    const auto add_epsilon = [&](const std::string& name) {
+      out.tensors[name + ".epsilon"] = real_tensor({}, std::span(&epsilon, 1), DType::f64);
+    };
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       if (layers_[i].mixer) add_epsilon("layers." + std::to_string(i) + ".norm1");
       if (!layers_[i].mlp.empty()) add_epsilon("layers." + std::to_string(i) + ".norm2");
@@ -205,9 +234,12 @@ Weights Model::weights(const Parameters& parameters, std::int64_t member, const 
 }
 
 Result<void> Model::load(const Weights& weights, Parameters& parameters, std::int64_t member) const {
-  if (weights.mode != WeightMode::real) return fail(ErrorCode::unsupported, "[train] the file holds integers; a trained model of floats expected");
+  if (weights.mode != WeightMode::real)
+    return fail(ErrorCode::unsupported,
+                "[train] the file holds integers; a trained model of floats expected");
   if (!(weights.architecture.stack == spec_.architecture.stack))
-    return fail(ErrorCode::format, "[train] the file's architecture is {}; {} expected", format_stack(weights.architecture.stack), format_stack(spec_.architecture.stack));
+    return fail(ErrorCode::format, "[train] the file's architecture is {}; {} expected",
+                format_stack(weights.architecture.stack), format_stack(spec_.architecture.stack));
   torch::Tensor row = torch::zeros({layout_->size()}, torch::kFloat32);
   float* numbers = row.data_ptr<float>();
   for (const ParameterSpec& spec : layout_->specs())
@@ -216,9 +248,13 @@ Result<void> Model::load(const Weights& weights, Parameters& parameters, std::in
       const std::int64_t each = spec.size() / spec.shape.front();
       shape.front() = rows.count;
       const auto found = weights.tensors.find(rows.name);
-      if (found == weights.tensors.end()) return fail(ErrorCode::format, "[train] the file has no tensor {}", rows.name);
-      if (found->second.shape != shape) return fail(ErrorCode::format, "[train] tensor {} has another shape than the architecture gives it", rows.name);
-      for (std::int64_t i = 0; i < rows.count * each; ++i) numbers[spec.offset + rows.first * each + i] = static_cast<float>(found->second.real(i));
+      if (found == weights.tensors.end())
+        return fail(ErrorCode::format, "[train] the file has no tensor {}", rows.name);
+      if (found->second.shape != shape)
+        return fail(ErrorCode::format, "[train] tensor {} has another shape than the architecture gives it",
+                    rows.name);
+      for (std::int64_t i = 0; i < rows.count * each; ++i)
+        numbers[spec.offset + rows.first * each + i] = static_cast<float>(found->second.real(i));
     }
   const torch::NoGradGuard no_grad;
   parameters.master.select(0, member).copy_(row);

@@ -20,9 +20,9 @@ namespace rung::learn {
 struct ModelSpec {
   Architecture architecture;  // its context holds the longest prompt with its chain of thought
   std::vector<FieldSpec> fields;
-  OutputSpec output;          // logits, or vector (its numbers count units of 2^-fraction)
+  OutputSpec output;  // logits, or vector (its numbers count units of 2^-fraction)
   DecodeSpec decode;
-  std::string task;           // the weights file's note of the task
+  std::string task;  // the weights file's note of the task
 };
 
 // Scalar fields with more values than this are embedded by their binary code.
@@ -30,8 +30,9 @@ inline constexpr std::int64_t kLargestTable = 4096;
 
 // Prompts of one length, as tensors on the model's device.
 struct Inputs {
-  std::vector<torch::Tensor> fields;  // one a field: [E, B, T] int64, values from 0; vector fields [E, B, T, length] float32
-  torch::Tensor wanted;               // [Q] int64, increasing: the positions that are read; undefined: all
+  std::vector<torch::Tensor>
+      fields;  // one a field: [E, B, T] int64, values from 0; vector fields [E, B, T, length] float32
+  torch::Tensor wanted;  // [Q] int64, increasing: the positions that are read; undefined: all
 };
 
 class Model {
@@ -49,8 +50,10 @@ class Model {
   torch::Tensor forward(const Inputs& inputs, const Leaves& leaves, const Pass& pass) const;
 
   // Member e as a weights file; `notes` are added to its metadata.
-  Weights weights(const Parameters& parameters, std::int64_t member, const std::map<std::string, std::string>& notes = {}) const;
-  // The reverse: fills member e of the master copy. Errors: another architecture, a tensor missing or of another shape.
+  Weights weights(const Parameters& parameters, std::int64_t member,
+                  const std::map<std::string, std::string>& notes = {}) const;
+  // The reverse: fills member e of the master copy. Errors: another architecture, a tensor missing or of
+  // another shape.
   Result<void> load(const Weights& weights, Parameters& parameters, std::int64_t member) const;
 
  private:

@@ -5,7 +5,8 @@
 
 namespace rung::learn {
 
-Optimiser::Optimiser(const TrainingPlan& plan, const std::vector<MemberPlan>& members, const ParameterLayout& layout, const Parameters& parameters)
+Optimiser::Optimiser(const TrainingPlan& plan, const std::vector<MemberPlan>& members,
+                     const ParameterLayout& layout, const Parameters& parameters)
     : plan_(plan) {
   const torch::NoGradGuard no_grad;
   const torch::Device device = parameters.master.device();
@@ -16,7 +17,8 @@ Optimiser::Optimiser(const TrainingPlan& plan, const std::vector<MemberPlan>& me
   alive = torch::ones({size}, torch::TensorOptions(torch::kUInt8).device(device));
   norm = torch::zeros({size}, torch::TensorOptions(torch::kFloat32).device(device));
   std::vector<float> rates, shrinks;
-  for (const MemberPlan& member : members) rates.push_back(static_cast<float>(member.rate)), shrinks.push_back(static_cast<float>(member.decay));
+  for (const MemberPlan& member : members)
+    rates.push_back(static_cast<float>(member.rate)), shrinks.push_back(static_cast<float>(member.decay));
   peak_ = torch::tensor(rates).to(device);
   decay_ = torch::tensor(shrinks).to(device);
   torch::Tensor mask = torch::zeros({layout.size()}, torch::kUInt8);
@@ -24,12 +26,16 @@ Optimiser::Optimiser(const TrainingPlan& plan, const std::vector<MemberPlan>& me
     if (spec.decays) mask.narrow(0, spec.offset, spec.size()).fill_(1);
   decays_ = mask.to(device);
   if (device.is_cuda())
-    scratch_ = torch::zeros({kernels::adamw_scratch(size, layout.size())}, torch::TensorOptions(torch::kUInt8).device(device));
+    scratch_ = torch::zeros({kernels::adamw_scratch(size, layout.size())},
+                            torch::TensorOptions(torch::kUInt8).device(device));
 }
 
 void Optimiser::step(Parameters& parameters) {
   const torch::NoGradGuard no_grad;
-  kernels::AdamWSettings settings{static_cast<float>(plan_.beta1), static_cast<float>(plan_.beta2), 1e-8f, static_cast<float>(plan_.clip),
+  kernels::AdamWSettings settings{static_cast<float>(plan_.beta1),
+                                  static_cast<float>(plan_.beta2),
+                                  1e-8f,
+                                  static_cast<float>(plan_.clip),
                                   {plan_.warmup, plan_.steps, static_cast<float>(plan_.floor)}};
   const bool rounded = parameters.compute.scalar_type() == torch::kBFloat16;
   kernels::AdamWBuffers buffers;

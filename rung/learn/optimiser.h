@@ -1,5 +1,5 @@
-// AdamW on the rows of an ensemble: one kernel over the whole buffer (kernels/adamw.h). Rates, schedule and step counter
-// live beside the parameters, so that a step needs nothing from the host.
+// AdamW on the rows of an ensemble: one kernel over the whole buffer (kernels/adamw.h). Rates, schedule and
+// step counter live beside the parameters, so that a step needs nothing from the host.
 #pragma once
 
 #include "rung/learn/parameters.h"
@@ -9,9 +9,11 @@ namespace rung::learn {
 
 class Optimiser {
  public:
-  Optimiser(const TrainingPlan& plan, const std::vector<MemberPlan>& members, const ParameterLayout& layout, const Parameters& parameters);
+  Optimiser(const TrainingPlan& plan, const std::vector<MemberPlan>& members, const ParameterLayout& layout,
+            const Parameters& parameters);
 
-  // From parameters.gradient, which it leaves as it is; renews the compute copy. On a GPU queued on the current stream.
+  // From parameters.gradient, which it leaves as it is; renews the compute copy. On a GPU queued on the
+  // current stream.
   void step(Parameters& parameters);
 
   torch::Tensor first, second;  // moments [E, P] float32

@@ -27,10 +27,18 @@ void draw(const ParameterSpec& spec, std::uint64_t seed, double scale, float* to
   for (std::int64_t i = 0; i < size; ++i) {
     double value = 0;
     switch (spec.start.kind) {
-      case Start::Kind::constant: value = spec.start.value; break;
-      case Start::Kind::normal: value = spec.start.shift + scale * spec.start.value * standard_normal(random); break;
-      case Start::Kind::uniform: value = spec.start.shift + spec.start.value * (2 * random.unit() - 1); break;
-      case Start::Kind::log_spaced: value = -spec.start.value * static_cast<double>(i % spec.shape.back() + 1); break;
+      case Start::Kind::constant:
+        value = spec.start.value;
+        break;
+      case Start::Kind::normal:
+        value = spec.start.shift + scale * spec.start.value * standard_normal(random);
+        break;
+      case Start::Kind::uniform:
+        value = spec.start.shift + spec.start.value * (2 * random.unit() - 1);
+        break;
+      case Start::Kind::log_spaced:
+        value = -spec.start.value * static_cast<double>(i % spec.shape.back() + 1);
+        break;
     }
     to[i] = static_cast<float>(value);
   }
@@ -48,7 +56,8 @@ std::vector<torch::Tensor> views(const torch::Tensor& flat, const ParameterLayou
   return out;
 }
 
-// Every parameter starts at a multiple of this many numbers, so that rows of either type are aligned for wide loads.
+// Every parameter starts at a multiple of this many numbers, so that rows of either type are aligned for wide
+// loads.
 constexpr std::int64_t kAlignment = 64;
 std::int64_t aligned(std::int64_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -58,7 +67,8 @@ std::int64_t ParameterSpec::size() const {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-ParameterLayout::Index ParameterLayout::add(std::string name, std::vector<std::int64_t> shape, Start start, bool decays) {
+ParameterLayout::Index ParameterLayout::add(std::string name, std::vector<std::int64_t> shape, Start start,
+                                            bool decays) {
   const std::int64_t rows = shape.empty() ? 1 : shape.front();
   ParameterSpec spec{std::move(shape), {{std::move(name), 0, rows}}, start, decays, size_};
   size_ += aligned(spec.size());
@@ -66,7 +76,9 @@ ParameterLayout::Index ParameterLayout::add(std::string name, std::vector<std::i
   return specs_.size() - 1;
 }
 
-ParameterLayout::Index ParameterLayout::add_stacked(const std::vector<Part>& parts, std::vector<std::int64_t> rest, Start start, bool decays) {
+ParameterLayout::Index ParameterLayout::add_stacked(const std::vector<Part>& parts,
+                                                    std::vector<std::int64_t> rest, Start start,
+                                                    bool decays) {
   ParameterSpec spec{{0}, {}, start, decays, size_};
   for (const Part& part : parts) {
     if (part.rows == 0) continue;
@@ -79,15 +91,17 @@ ParameterLayout::Index ParameterLayout::add_stacked(const std::vector<Part>& par
   return specs_.size() - 1;
 }
 
-Parameters::Parameters(const ParameterLayout& layout, const std::vector<std::uint64_t>& seeds, const std::vector<double>& scales, torch::Device device,
-                       torch::ScalarType type) {
-  RUNG_REQUIRE(!seeds.empty() && seeds.size() == scales.size(), "seeds {} scales {}", seeds.size(), scales.size());
+Parameters::Parameters(const ParameterLayout& layout, const std::vector<std::uint64_t>& seeds,
+                       const std::vector<double>& scales, torch::Device device, torch::ScalarType type) {
+  RUNG_REQUIRE(!seeds.empty() && seeds.size() == scales.size(), "seeds {} scales {}", seeds.size(),
+               scales.size());
   const auto members = static_cast<std::int64_t>(seeds.size());
   const torch::NoGradGuard no_grad;
   torch::Tensor host = torch::zeros({members, layout.size()}, torch::kFloat32);
   for (std::int64_t e = 0; e < members; ++e)
     for (const ParameterSpec& spec : layout.specs())
-      draw(spec, seeds[static_cast<std::size_t>(e)], scales[static_cast<std::size_t>(e)], host.data_ptr<float>() + e * layout.size() + spec.offset);
+      draw(spec, seeds[static_cast<std::size_t>(e)], scales[static_cast<std::size_t>(e)],
+           host.data_ptr<float>() + e * layout.size() + spec.offset);
   master = host.to(device);
   compute = type == torch::kFloat32 ? master : master.to(type);
   gradient = torch::zeros_like(compute);

@@ -1,8 +1,9 @@
-// The parameters of an ensemble: E members of one architecture, all numbers of a member in one row of one buffer.
+// The parameters of an ensemble: E members of one architecture, all numbers of a member in one row of one
+// buffer.
 //
-// What is computed with one map of several names (q, k and v of one input) is declared as one parameter whose rows carry
-// the names, so that it is one matrix product; the weights file sees the names. One buffer makes the optimiser one
-// kernel, a checkpoint one write, and clipping one norm a row.
+// What is computed with one map of several names (q, k and v of one input) is declared as one parameter whose
+// rows carry the names, so that it is one matrix product; the weights file sees the names. One buffer makes
+// the optimiser one kernel, a checkpoint one write, and clipping one norm a row.
 //
 // Letters in rung/learn: E members, B prompts a member, T positions, W width, H heads, K key heads, dk, dv.
 #pragma once
@@ -19,14 +20,16 @@ namespace rung::learn {
 // How a parameter starts. Determinism: a function of the member's seed and the parameter's first name alone.
 struct Start {
   enum class Kind { constant, normal, uniform, log_spaced } kind = Kind::constant;
-  double value = 0;  // the constant; the standard deviation; the half-width; log_spaced: -1, -2, ... -size along the last dimension, times value
+  double value = 0;  // the constant; the standard deviation; the half-width; log_spaced: -1, -2, ... -size
+                     // along the last dimension, times value
   double shift = 0;  // added: the middle of a normal or uniform draw
   static Start constant(double value) { return {Kind::constant, value}; }
   static Start normal(double deviation) { return {Kind::normal, deviation}; }
   static Start uniform(double half_width, double middle) { return {Kind::uniform, half_width, middle}; }
 };
 
-// Rows [first, first + count) of a parameter under a name of docs/weights.md; count is along the first dimension.
+// Rows [first, first + count) of a parameter under a name of docs/weights.md; count is along the first
+// dimension.
 struct NamedRows {
   std::string name;
   std::int64_t first = 0, count = 0;
@@ -60,7 +63,8 @@ class ParameterLayout {
   std::int64_t size_ = 0;
 };
 
-// Leaves of autograd, one a ParameterSpec: [E, shape...], views of one buffer; their gradients are views of another.
+// Leaves of autograd, one a ParameterSpec: [E, shape...], views of one buffer; their gradients are views of
+// another.
 struct Leaves {
   std::vector<torch::Tensor> tensors;
   const torch::Tensor& operator[](ParameterLayout::Index index) const { return tensors[index]; }
@@ -68,10 +72,10 @@ struct Leaves {
 
 class Parameters {
  public:
-  // One member a seed; `scales` multiplies each member's random draws (initial scale). The compute type is float32 or
-  // bfloat16; the master copy is float32 always.
-  Parameters(const ParameterLayout& layout, const std::vector<std::uint64_t>& seeds, const std::vector<double>& scales, torch::Device device,
-             torch::ScalarType compute);
+  // One member a seed; `scales` multiplies each member's random draws (initial scale). The compute type is
+  // float32 or bfloat16; the master copy is float32 always.
+  Parameters(const ParameterLayout& layout, const std::vector<std::uint64_t>& seeds,
+             const std::vector<double>& scales, torch::Device device, torch::ScalarType compute);
 
   torch::Tensor master;    // [E, P] float32
   torch::Tensor compute;   // the same storage, or a bfloat16 copy that refresh() renews

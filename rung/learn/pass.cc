@@ -8,13 +8,16 @@ namespace {
 // The gradient of a rounded value is that of the value, 0 where it saturated.
 class RoundStraightThrough : public torch::autograd::Function<RoundStraightThrough> {
  public:
-  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x, const torch::Tensor& unit, double low, double high) {
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
+                               const torch::Tensor& unit, double low, double high) {
     const torch::Tensor scaled = x / unit;
     context->save_for_backward({scaled.ge(low).logical_and_(scaled.le(high))});
     return scaled.round().clamp(low, high) * unit;
   }
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context, torch::autograd::variable_list gradients) {
-    return {gradients[0] * context->get_saved_variables()[0], torch::Tensor(), torch::Tensor(), torch::Tensor()};
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    return {gradients[0] * context->get_saved_variables()[0], torch::Tensor(), torch::Tensor(),
+            torch::Tensor()};
   }
 };
 
@@ -29,7 +32,8 @@ int ActivationRounding::width(const std::string& name) const {
   return bits_ + (last.starts_with("norm") || last == "key" ? 4 : 0);
 }
 
-// The smallest power of two u with largest / u <= 2^(p-1) - 1/2: the largest value still rounds to a number of p bits.
+// The smallest power of two u with largest / u <= 2^(p-1) - 1/2: the largest value still rounds to a number
+// of p bits.
 torch::Tensor ActivationRounding::unit(const torch::Tensor& seen, int width) const {
   const double top = std::ldexp(1.0, width - 1) - 0.5;
   return torch::exp2((seen.clamp_min(1e-30) / top).log2().ceil());
@@ -59,7 +63,8 @@ std::map<std::string, int> ActivationRounding::fractions(std::int64_t member) co
   std::map<std::string, int> out;
   for (const auto& [name, seen] : largest) {
     const double power = std::log2(unit(seen, width(name))[member].item<double>());
-    if (std::isfinite(power)) out[name] = -static_cast<int>(std::lround(power));  // a member that failed has none
+    if (std::isfinite(power))
+      out[name] = -static_cast<int>(std::lround(power));  // a member that failed has none
   }
   return out;
 }
@@ -67,8 +72,10 @@ std::map<std::string, int> ActivationRounding::fractions(std::int64_t member) co
 torch::Tensor Pass::drop(const torch::Tensor& x) const {
   if (!training || dropout <= 0) return x;
   const torch::NoGradGuard no_grad;
-  // SplitMix64's mixing of a counter (int64 arithmetic wraps; right shifts carry the sign, which mixes as well).
-  constexpr auto kGamma = static_cast<std::int64_t>(0x9E3779B97F4A7C15ULL), kFirst = static_cast<std::int64_t>(0xBF58476D1CE4E5B9ULL),
+  // SplitMix64's mixing of a counter (int64 arithmetic wraps; right shifts carry the sign, which mixes as
+  // well).
+  constexpr auto kGamma = static_cast<std::int64_t>(0x9E3779B97F4A7C15ULL),
+                 kFirst = static_cast<std::int64_t>(0xBF58476D1CE4E5B9ULL),
                  kSecond = static_cast<std::int64_t>(0x94D049BB133111EBULL);
   const std::int64_t each = x.numel() / x.size(0), place = places++;
   const auto mixed = [&](torch::Tensor z) {
@@ -76,10 +83,14 @@ torch::Tensor Pass::drop(const torch::Tensor& x) const {
     z = z.bitwise_xor(z.bitwise_right_shift(27)) * kSecond;
     return z.bitwise_xor(z.bitwise_right_shift(31));
   };
-  const torch::Tensor key = mixed(mixed(seeds * kGamma) + (step + place * (std::int64_t{1} << 40)) * kGamma);  // [E]
-  const torch::Tensor drawn = mixed(key.unsqueeze(1) + torch::arange(each, key.options()).unsqueeze(0) * kGamma);
+  const torch::Tensor key =
+      mixed(mixed(seeds * kGamma) + (step + place * (std::int64_t{1} << 40)) * kGamma);  // [E]
+  const torch::Tensor drawn =
+      mixed(key.unsqueeze(1) + torch::arange(each, key.options()).unsqueeze(0) * kGamma);
   constexpr std::int64_t kSteps = std::int64_t{1} << 24;
-  const torch::Tensor kept = drawn.bitwise_and(kSteps - 1) < static_cast<std::int64_t>(std::llround((1 - dropout) * static_cast<double>(kSteps)));
+  const torch::Tensor kept =
+      drawn.bitwise_and(kSteps - 1) <
+      static_cast<std::int64_t>(std::llround((1 - dropout) * static_cast<double>(kSteps)));
   const torch::Tensor factor = (kept.to(x.scalar_type()) / (1 - dropout)).view(x.sizes());
   const torch::AutoGradMode with_gradients(true);
   return x * factor;
@@ -90,12 +101,14 @@ torch::Tensor apply_map(const torch::Tensor& x, const torch::Tensor& weight, con
   if (members == 1) {
     const torch::Tensor rows = x.reshape({prompts * length, x.size(3)});
     const torch::Tensor matrix = weight.select(0, 0).t();
-    const torch::Tensor out = bias.defined() ? torch::addmm(bias.select(0, 0), rows, matrix) : torch::mm(rows, matrix);
+    const torch::Tensor out =
+        bias.defined() ? torch::addmm(bias.select(0, 0), rows, matrix) : torch::mm(rows, matrix);
     return out.view({1, prompts, length, weight.size(1)});
   }
   const torch::Tensor rows = x.reshape({members, prompts * length, x.size(3)});
   const torch::Tensor matrix = weight.transpose(1, 2);
-  const torch::Tensor out = bias.defined() ? torch::baddbmm(bias.unsqueeze(1), rows, matrix) : torch::bmm(rows, matrix);
+  const torch::Tensor out =
+      bias.defined() ? torch::baddbmm(bias.unsqueeze(1), rows, matrix) : torch::bmm(rows, matrix);
   return out.view({members, prompts, length, weight.size(1)});
 }
 

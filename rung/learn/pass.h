@@ -1,5 +1,5 @@
-// What one forward pass is told beside inputs and parameters, and the two operations that every part of a model shares:
-// maps and rounding.
+// What one forward pass is told beside inputs and parameters, and the two operations that every part of a
+// model shares: maps and rounding.
 #pragma once
 
 #include <map>
@@ -9,9 +9,9 @@
 
 namespace rung::learn {
 
-// Quantisation-aware training: activations are rounded to p bits (half to even, saturating) with a power-of-two unit a
-// tensor and member; gradients pass straight through where nothing saturates. The unit follows the largest values of the
-// last steps, kept beside the parameters: nothing waits for the host.
+// Quantisation-aware training: activations are rounded to p bits (half to even, saturating) with a
+// power-of-two unit a tensor and member; gradients pass straight through where nothing saturates. The unit
+// follows the largest values of the last steps, kept beside the parameters: nothing waits for the host.
 class ActivationRounding {
  public:
   explicit ActivationRounding(int bits) : bits_(bits) {}
@@ -23,7 +23,8 @@ class ActivationRounding {
   std::map<std::string, torch::Tensor> largest;  // name -> [E] float32
 
  private:
-  // The width of a tensor, as `rung quantise` gives it: p; p + 4 for norms and unit keys; at least 12 for gates.
+  // The width of a tensor, as `rung quantise` gives it: p; p + 4 for norms and unit keys; at least 12 for
+  // gates.
   int width(const std::string& name) const;
   torch::Tensor unit(const torch::Tensor& seen, int width) const;
   int bits_;
@@ -33,12 +34,15 @@ struct Pass {
   bool plain = false;  // the readable reference instead of the fast path
   bool training = false;
   double dropout = 0;
-  // What is dropped depends on the member's seed, the step and the place alone: [E] and [1] int64, on the device.
+  // What is dropped depends on the member's seed, the step and the place alone: [E] and [1] int64, on the
+  // device.
   torch::Tensor seeds, step;
   mutable std::int64_t places = 0;  // dropped so far in this pass
   ActivationRounding* rounding = nullptr;
 
-  torch::Tensor round(const std::string& name, const torch::Tensor& x) const { return rounding ? rounding->apply(name, x, training) : x; }
+  torch::Tensor round(const std::string& name, const torch::Tensor& x) const {
+    return rounding ? rounding->apply(name, x, training) : x;
+  }
   torch::Tensor drop(const torch::Tensor& x) const;
 };
 

@@ -19,14 +19,17 @@ std::vector<double> scales_of(const std::vector<MemberPlan>& members) {
   for (const MemberPlan& member : members) scales.push_back(member.scale);
   return scales;
 }
-torch::ScalarType compute_type(const TrainingPlan& plan) { return plan.precision == ComputeType::bf16 ? torch::kBFloat16 : torch::kFloat32; }
+torch::ScalarType compute_type(const TrainingPlan& plan) {
+  return plan.precision == ComputeType::bf16 ? torch::kBFloat16 : torch::kFloat32;
+}
 
 // Final instances lie far beyond those of any evaluation during training.
 constexpr std::int64_t kFinalInstances = std::int64_t{1} << 41;
 
 }  // namespace
 
-Trainer::Trainer(const TrainingPlan& plan, const Lesson& lesson, const Model& model, std::vector<MemberPlan> members, torch::Device device)
+Trainer::Trainer(const TrainingPlan& plan, const Lesson& lesson, const Model& model,
+                 std::vector<MemberPlan> members, torch::Device device)
     : plan_(plan),
       lesson_(lesson),
       model_(model),
@@ -34,11 +37,11 @@ Trainer::Trainer(const TrainingPlan& plan, const Lesson& lesson, const Model& mo
       parameters_(model.layout(), seeds_of(members), scales_of(members), device, compute_type(plan)),
       optimiser_(plan, members, model.layout(), parameters_),
       source_(lesson, seeds_of(members), plan.batch, device),
-      loss_sum_(torch::zeros({static_cast<std::int64_t>(members.size())}, torch::TensorOptions(torch::kFloat32).device(device))) {
+      loss_sum_(torch::zeros({static_cast<std::int64_t>(members.size())},
+                             torch::TensorOptions(torch::kFloat32).device(device))) {
   for (MemberPlan& member : members) members_.push_back({.plan = member});
   if (plan.round_bits) rounding_.emplace(*plan.round_bits);
-  if (device.is_cuda())
-    at::globalContext().setAllowTF32CuBLAS(plan.precision != ComputeType::fp32);
+  if (device.is_cuda()) at::globalContext().setAllowTF32CuBLAS(plan.precision != ComputeType::fp32);
   std::vector<std::int64_t> seeds;
   for (const MemberProgress& member : members_) seeds.push_back(static_cast<std::int64_t>(member.plan.seed));
   seeds_ = torch::tensor(seeds, torch::kLong).to(device);
@@ -82,16 +85,21 @@ void Trainer::step() {
     if (found == recorded_.end()) {
       // Rehearsals train: everything that they change is put back.
       const torch::NoGradGuard no_grad;
-      const std::vector<torch::Tensor> state{parameters_.master, optimiser_.first, optimiser_.second, optimiser_.count, optimiser_.alive, loss_sum_};
+      const std::vector<torch::Tensor> state{parameters_.master, optimiser_.first, optimiser_.second,
+                                             optimiser_.count,   optimiser_.alive, loss_sum_};
       std::vector<torch::Tensor> before;
       for (const torch::Tensor& tensor : state) before.push_back(tensor.clone());
       std::map<std::string, torch::Tensor> seen;
       if (rounding_)
         for (const auto& [name, largest] : rounding_->largest) seen[name] = largest.clone();
-      found = recorded_.emplace(key, RecordedStep([&] {
-                                  const torch::AutoGradMode with_gradients(true);
-                                  compute(stage, which);
-                                }, recorded_.empty() ? nullptr : &recorded_.begin()->second)).first;
+      found = recorded_
+                  .emplace(key, RecordedStep(
+                                    [&] {
+                                      const torch::AutoGradMode with_gradients(true);
+                                      compute(stage, which);
+                                    },
+                                    recorded_.empty() ? nullptr : &recorded_.begin()->second))
+                  .first;
       for (std::size_t i = 0; i < state.size(); ++i) state[i].copy_(before[i]);
       if (rounding_)
         for (auto& [name, largest] : rounding_->largest)
@@ -105,26 +113,34 @@ void Trainer::step() {
   ++summed_;
 }
 
-Trainer::Marks Trainer::marked(std::size_t stage, std::size_t which, std::int64_t first, std::int64_t count, const Leaves& leaves) const {
+Trainer::Marks Trainer::marked(std::size_t stage, std::size_t which, std::int64_t first, std::int64_t count,
+                               const Leaves& leaves) const {
   const torch::NoGradGuard no_grad;
   std::vector<std::uint64_t> streams;
   for (const MemberProgress& member : members_) streams.push_back(evaluation_stream(member.plan.seed));
   torch::Tensor right;
   Marks marks;
   for (std::int64_t done = 0; done < count; done += plan_.batch) {
-    Batch batch = lesson_.draw({stage, which, streams, first + done, std::min(plan_.batch, count - done), false, device_.is_cuda()});
+    Batch batch = lesson_.draw(
+        {stage, which, streams, first + done, std::min(plan_.batch, count - done), false, device_.is_cuda()});
     for (torch::Tensor& field : batch.inputs.fields) field = field.to(device_);
     batch.inputs.wanted = batch.inputs.wanted.to(device_);
     batch.targets = batch.targets.to(device_);
     const Graded graded = grade(model_.forward(batch.inputs, leaves, pass(false)), batch, 0, nullptr);
-    // A chain of thought is right when all of it is: then, and only then, the model left to itself writes the same.
+    // A chain of thought is right when all of it is: then, and only then, the model left to itself writes the
+    // same.
     const bool chained = plan_.supervision == Supervision::chain;
-    const torch::Tensor some = chained ? graded.each.view({static_cast<std::int64_t>(members_.size()), -1, batch.answers}).amin(-1).sum(1) : graded.right;
+    const torch::Tensor some =
+        chained ? graded.each.view({static_cast<std::int64_t>(members_.size()), -1, batch.answers})
+                      .amin(-1)
+                      .sum(1)
+                : graded.right;
     right = right.defined() ? right + some : some;
     marks.answers += batch.targets.size(1) / (chained ? batch.answers : 1);
   }
   const torch::Tensor counts = right.to(torch::kCPU).to(torch::kLong);
-  for (std::size_t e = 0; e < members_.size(); ++e) marks.right.push_back(counts[static_cast<std::int64_t>(e)].item<std::int64_t>());
+  for (std::size_t e = 0; e < members_.size(); ++e)
+    marks.right.push_back(counts[static_cast<std::int64_t>(e)].item<std::int64_t>());
   return marks;
 }
 
@@ -135,7 +151,8 @@ std::vector<std::vector<double>> Trainer::accuracies() {
   std::vector<std::vector<double>> out(members_.size());
   for (std::size_t which = 0; which < lesson_.tasks(); ++which) {
     const Marks marks = marked(stage, which, first, plan_.evaluate_count, parameters_.leaves);
-    for (std::size_t e = 0; e < members_.size(); ++e) out[e].push_back(static_cast<double>(marks.right[e]) / static_cast<double>(marks.answers));
+    for (std::size_t e = 0; e < members_.size(); ++e)
+      out[e].push_back(static_cast<double>(marks.right[e]) / static_cast<double>(marks.answers));
   }
   return out;
 }
@@ -153,11 +170,13 @@ void Trainer::evaluate() {
   for (std::size_t e = 0; e < members_.size(); ++e) {
     MemberProgress& member = members_[e];
     if (member.state != MemberState::running) continue;
-    const double loss = losses[static_cast<std::int64_t>(e)].item<double>() / static_cast<double>(std::max<std::int64_t>(1, summed_));
+    const double loss = losses[static_cast<std::int64_t>(e)].item<double>() /
+                        static_cast<double>(std::max<std::int64_t>(1, summed_));
     member.steps = step_;
     if (!std::isfinite(loss) || alive[static_cast<std::int64_t>(e)].item<int>() == 0) {
       member.state = MemberState::failed;
-      member.reason = fmt::format("the loss or its gradient was no number between steps {} and {}", step_ - summed_, step_);
+      member.reason = fmt::format("the loss or its gradient was no number between steps {} and {}",
+                                  step_ - summed_, step_);
       freeze(e);
       continue;
     }
@@ -165,14 +184,17 @@ void Trainer::evaluate() {
     const double lowest = *std::min_element(accuracy[e].begin(), accuracy[e].end());
     loss_total += loss, accuracy_total += lowest, ++running;
     // A goal counts for the model that is asked for: at the tasks' own sizes, rounded if it is to be.
-    const bool last_stage = stage_at(plan_, step_ - 1) + 1 == lesson_.stages() && (!plan_.round_bits || rounds_at(plan_, step_ - 1));
+    const bool last_stage = stage_at(plan_, step_ - 1) + 1 == lesson_.stages() &&
+                            (!plan_.round_bits || rounds_at(plan_, step_ - 1));
     member.reached = plan_.stop && last_stage && lowest >= *plan_.stop ? member.reached + 1 : 0;
     if (member.reached >= 2 || step_ >= plan_.steps) {
       member.state = MemberState::done;
       freeze(e);
     }
   }
-  if (running > 0) recent_loss_ = loss_total / static_cast<double>(running), recent_accuracy_ = accuracy_total / static_cast<double>(running);
+  if (running > 0)
+    recent_loss_ = loss_total / static_cast<double>(running),
+    recent_accuracy_ = accuracy_total / static_cast<double>(running);
   loss_sum_.zero_();
   summed_ = 0;
 }
@@ -182,7 +204,8 @@ std::vector<FinalScore> Trainer::final_scores() {
   const std::size_t stage = lesson_.stages() - 1;
   std::vector<FinalScore> scores(members_.size());
   for (std::size_t which = 0; which < lesson_.tasks(); ++which) {
-    const Marks marks = marked(stage, which, kFinalInstances, plan_.final_count, parameters_.float_leaves(model_.layout()));
+    const Marks marks =
+        marked(stage, which, kFinalInstances, plan_.final_count, parameters_.float_leaves(model_.layout()));
     for (std::size_t e = 0; e < members_.size(); ++e) {
       scores[e].right.push_back(static_cast<std::uint64_t>(marks.right[e]));
       scores[e].of.push_back(static_cast<std::uint64_t>(marks.answers));
@@ -192,13 +215,15 @@ std::vector<FinalScore> Trainer::final_scores() {
 }
 
 std::int64_t Trainer::tokens_per_step() const {
-  return static_cast<std::int64_t>(members_.size()) * plan_.batch * lesson_.length(stage_at(plan_, step_), lesson_.task_at(step_));
+  return static_cast<std::int64_t>(members_.size()) * plan_.batch *
+         lesson_.length(stage_at(plan_, step_), lesson_.task_at(step_));
 }
 
 Weights Trainer::weights(std::int64_t member, const std::map<std::string, std::string>& notes) const {
   std::map<std::string, std::string> all = notes;
   if (rounding_)
-    for (const auto& [name, fraction] : rounding_->fractions(member)) all["fraction." + name] = std::to_string(fraction);
+    for (const auto& [name, fraction] : rounding_->fractions(member))
+      all["fraction." + name] = std::to_string(fraction);
   return model_.weights(parameters_, member, all);
 }
 

@@ -1,7 +1,7 @@
 // Members that are trained together on one device: the step, the evaluation, the checkpoint.
 //
-// On a CPU a trainer has one member and one thread (ensemble.h runs several side by side); on a GPU it has a whole
-// ensemble, its step is recorded once as a CUDA graph, and nothing of it waits for the host.
+// On a CPU a trainer has one member and one thread (ensemble.h runs several side by side); on a GPU it has a
+// whole ensemble, its step is recorded once as a CUDA graph, and nothing of it waits for the host.
 #pragma once
 
 #include <map>
@@ -19,8 +19,8 @@ namespace rung::learn {
 
 struct CurvePoint {
   std::int64_t step = 0, stage = 0;
-  double loss = 0;                 // mean of the training loss since the point before
-  std::vector<double> accuracy;    // a task each
+  double loss = 0;               // mean of the training loss since the point before
+  std::vector<double> accuracy;  // a task each
   bool operator==(const CurvePoint&) const = default;
 };
 
@@ -31,7 +31,7 @@ struct MemberProgress {
   MemberState state = MemberState::running;
   std::string reason;  // of failure
   std::vector<CurvePoint> curve;
-  int reached = 0;     // evaluations in a row at or above the accuracy to stop at
+  int reached = 0;  // evaluations in a row at or above the accuracy to stop at
   std::int64_t steps = 0;
 };
 
@@ -41,14 +41,15 @@ struct FinalScore {
 
 class Trainer {
  public:
-  Trainer(const TrainingPlan& plan, const Lesson& lesson, const Model& model, std::vector<MemberPlan> members, torch::Device device);
+  Trainer(const TrainingPlan& plan, const Lesson& lesson, const Model& model, std::vector<MemberPlan> members,
+          torch::Device device);
 
   std::int64_t step_count() const { return step_; }
   bool finished() const;  // no member runs on
   // One step of every running member.
   void step();
-  // Accuracy on fresh instances; adds a point to every running curve, ends members that reached their goal or whose loss
-  // is no number, and moves a curriculum on. On a GPU this is where the host waits.
+  // Accuracy on fresh instances; adds a point to every running curve, ends members that reached their goal or
+  // whose loss is no number, and moves a curriculum on. On a GPU this is where the host waits.
   void evaluate();
   // Every member on fresh instances at the tasks' own sizes.
   std::vector<FinalScore> final_scores();
@@ -72,7 +73,8 @@ class Trainer {
     std::int64_t answers = 0;
   };
   // Instances first .. first + count - 1 of every member's evaluation stream.
-  Marks marked(std::size_t stage, std::size_t which, std::int64_t first, std::int64_t count, const Leaves& leaves) const;
+  Marks marked(std::size_t stage, std::size_t which, std::int64_t first, std::int64_t count,
+               const Leaves& leaves) const;
   std::vector<std::vector<double>> accuracies();
   Pass pass(bool training) const;
   void freeze(std::size_t member);

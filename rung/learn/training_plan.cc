@@ -22,10 +22,12 @@ constexpr std::string_view kSupervisions[] = {"answer", "every-query", "chain"};
 constexpr std::string_view kComputeTypes[] = {"fp32", "tf32", "bf16"};
 
 template <class Word, std::size_t count>
-Result<Word> parse_word(std::string_view text, const std::string_view (&words)[count], std::string_view what) {
+Result<Word> parse_word(std::string_view text, const std::string_view (&words)[count],
+                        std::string_view what) {
   for (std::size_t i = 0; i < count; ++i)
     if (text == words[i]) return static_cast<Word>(i);
-  return fail(ErrorCode::parse, "[train] {} {}; {} expected", what, rung::quoted(text), fmt::join(words, ", "));
+  return fail(ErrorCode::parse, "[train] {} {}; {} expected", what, rung::quoted(text),
+              fmt::join(words, ", "));
 }
 
 Result<double> number_of(const json& value, const std::string& name) {
@@ -43,7 +45,8 @@ Result<std::string> word_of(const json& value, const std::string& name) {
 }
 
 template <class T>
-Result<std::vector<T>> list_of(const json& value, const std::string& name, Result<T> (*each)(const json&, const std::string&)) {
+Result<std::vector<T>> list_of(const json& value, const std::string& name,
+                               Result<T> (*each)(const json&, const std::string&)) {
   std::vector<T> out;
   if (!value.is_array()) {
     RUNG_TRY(T one, each(value, name));
@@ -77,7 +80,8 @@ Result<TaskShare> task_of(const json& value) {
     share.task.name = value.get<std::string>();
     return share;
   }
-  if (!value.is_object() || !value.contains("name")) return fail(ErrorCode::parse, "[train] tasks: a name, or an object with a name, expected");
+  if (!value.is_object() || !value.contains("name"))
+    return fail(ErrorCode::parse, "[train] tasks: a name, or an object with a name, expected");
   for (const auto& [key, item] : value.items()) {
     if (key == "name") {
       RUNG_TRY(share.task.name, word_of(item, "tasks.name"));
@@ -86,12 +90,14 @@ Result<TaskShare> task_of(const json& value) {
     } else if (key == "weight") {
       RUNG_TRY(share.weight, number_of(item, "tasks.weight"));
     } else if (key == "options") {
-      if (!item.is_object()) return fail(ErrorCode::parse, "[train] tasks.options: an object of words expected");
+      if (!item.is_object())
+        return fail(ErrorCode::parse, "[train] tasks.options: an object of words expected");
       for (const auto& [option, word] : item.items()) {
         RUNG_TRY(share.task.options[option], word_of(word, "tasks.options." + option));
       }
     } else {
-      return fail(ErrorCode::parse, "[train] tasks: unknown field {}; name, size, options or weight expected", rung::quoted(key));
+      return fail(ErrorCode::parse, "[train] tasks: unknown field {}; name, size, options or weight expected",
+                  rung::quoted(key));
     }
   }
   return share;
@@ -120,14 +126,20 @@ std::map<std::string, Reader> readers(TrainingPlan& plan) {
     };
   };
   return {
-      {"arch", [&](const json& value) -> Result<void> { RUNG_TRY(plan.arch, word_of(value, "arch")); return {}; }},
-      {"dimensions", [&](const json& value) -> Result<void> {
+      {"arch",
+       [&](const json& value) -> Result<void> {
+         RUNG_TRY(plan.arch, word_of(value, "arch"));
+         return {};
+       }},
+      {"dimensions",
+       [&](const json& value) -> Result<void> {
          RUNG_TRY(const ArchitectureFile file, read_architecture_text(value.dump(), "dimensions", false));
          plan.dimensions = file.dimensions;
          if (!value.contains("norm")) plan.dimensions.norm = Norm::rms;
          return {};
        }},
-      {"tasks", [&](const json& value) -> Result<void> {
+      {"tasks",
+       [&](const json& value) -> Result<void> {
          plan.tasks.clear();
          for (const json& item : value.is_array() ? value : json::array({value})) {
            RUNG_TRY(TaskShare share, task_of(item));
@@ -135,7 +147,8 @@ std::map<std::string, Reader> readers(TrainingPlan& plan) {
          }
          return {};
        }},
-      {"curriculum", [&](const json& value) -> Result<void> {
+      {"curriculum",
+       [&](const json& value) -> Result<void> {
          if (!value.is_array()) return fail(ErrorCode::parse, "[train] curriculum: a list of sizes expected");
          plan.curriculum.clear();
          for (const json& item : value) {
@@ -144,32 +157,46 @@ std::map<std::string, Reader> readers(TrainingPlan& plan) {
          }
          return {};
        }},
-      {"variant", [&](const json& value) -> Result<void> {
+      {"variant",
+       [&](const json& value) -> Result<void> {
          RUNG_TRY(const std::string word, word_of(value, "variant"));
          RUNG_TRY(plan.variant, parse_variant(word));
          return {};
        }},
-      {"supervision", [&](const json& value) -> Result<void> {
+      {"supervision",
+       [&](const json& value) -> Result<void> {
          RUNG_TRY(const std::string word, word_of(value, "supervision"));
          RUNG_TRY(plan.supervision, parse_supervision(word));
          return {};
        }},
-      {"precision", [&](const json& value) -> Result<void> {
+      {"precision",
+       [&](const json& value) -> Result<void> {
          RUNG_TRY(const std::string word, word_of(value, "precision"));
          RUNG_TRY(plan.precision, parse_compute(word));
          return {};
        }},
-      {"device", [&](const json& value) -> Result<void> { RUNG_TRY(plan.device, word_of(value, "device")); return {}; }},
-      {"seeds", [&](const json& value) -> Result<void> { RUNG_TRY(plan.seeds, list_of<std::uint64_t>(value, "seeds", &seed_of)); return {}; }},
-      {"stop", [&](const json& value) -> Result<void> {
+      {"device",
+       [&](const json& value) -> Result<void> {
+         RUNG_TRY(plan.device, word_of(value, "device"));
+         return {};
+       }},
+      {"seeds",
+       [&](const json& value) -> Result<void> {
+         RUNG_TRY(plan.seeds, list_of<std::uint64_t>(value, "seeds", &seed_of));
+         return {};
+       }},
+      {"stop",
+       [&](const json& value) -> Result<void> {
          if (value.is_null()) return plan.stop.reset(), Result<void>();
          RUNG_TRY(plan.stop, number_of(value, "stop"));
          return {};
        }},
-      {"round_bits", [&](const json& value) -> Result<void> {
+      {"round_bits",
+       [&](const json& value) -> Result<void> {
          if (value.is_null()) return plan.round_bits.reset(), Result<void>();
          RUNG_TRY(const std::int64_t bits, whole_of(value, "round_bits"));
-         if (bits < 2 || bits > 24) return fail(ErrorCode::range, "[train] round_bits = {}; 2 to 24 expected", bits);
+         if (bits < 2 || bits > 24)
+           return fail(ErrorCode::range, "[train] round_bits = {}; 2 to 24 expected", bits);
          plan.round_bits = static_cast<int>(bits);
          return {};
        }},
@@ -206,9 +233,11 @@ Result<TrainingPlan> plan_from(const json& document, const std::string& where) {
     if (found == fields.end()) {
       std::vector<std::string_view> names;
       for (const auto& [name, reader] : fields) names.push_back(name);
-      return fail(ErrorCode::parse, "[train] {}: unknown field {}; {}", where, rung::quoted(key), suggest(key, names));
+      return fail(ErrorCode::parse, "[train] {}: unknown field {}; {}", where, rung::quoted(key),
+                  suggest(key, names));
     }
-    if (auto read = found->second(value); !read) return fail(read.error().code, "{} (in {})", read.error().message, where);
+    if (auto read = found->second(value); !read)
+      return fail(read.error().code, "{} (in {})", read.error().message, where);
   }
   RUNG_CHECK(check_plan(plan));
   return plan;
@@ -216,23 +245,34 @@ Result<TrainingPlan> plan_from(const json& document, const std::string& where) {
 
 }  // namespace
 
-std::string_view supervision_name(Supervision supervision) { return kSupervisions[static_cast<std::size_t>(supervision)]; }
+std::string_view supervision_name(Supervision supervision) {
+  return kSupervisions[static_cast<std::size_t>(supervision)];
+}
 std::string_view compute_name(ComputeType type) { return kComputeTypes[static_cast<std::size_t>(type)]; }
-Result<Supervision> parse_supervision(std::string_view text) { return parse_word<Supervision>(text, kSupervisions, "supervision"); }
-Result<ComputeType> parse_compute(std::string_view text) { return parse_word<ComputeType>(text, kComputeTypes, "precision"); }
+Result<Supervision> parse_supervision(std::string_view text) {
+  return parse_word<Supervision>(text, kSupervisions, "supervision");
+}
+Result<ComputeType> parse_compute(std::string_view text) {
+  return parse_word<ComputeType>(text, kComputeTypes, "precision");
+}
 
 Result<void> check_plan(const TrainingPlan& plan) {
-  const auto whole = [](const char* name, std::int64_t value, std::int64_t low, std::int64_t high) -> Result<void> {
-    if (value < low || value > high) return fail(ErrorCode::range, "[train] {} = {}; {} to {} expected", name, value, low, high);
+  const auto whole = [](const char* name, std::int64_t value, std::int64_t low,
+                        std::int64_t high) -> Result<void> {
+    if (value < low || value > high)
+      return fail(ErrorCode::range, "[train] {} = {}; {} to {} expected", name, value, low, high);
     return {};
   };
   const auto real = [](const char* name, double value, double low, double high) -> Result<void> {
-    if (!(value >= low && value <= high)) return fail(ErrorCode::range, "[train] {} = {}; {} to {} expected", name, value, low, high);
+    if (!(value >= low && value <= high))
+      return fail(ErrorCode::range, "[train] {} = {}; {} to {} expected", name, value, low, high);
     return {};
   };
   constexpr std::int64_t kMany = 1'000'000'000;
-  if (plan.arch.empty()) return fail(ErrorCode::missing, "[train] no architecture: give a line such as full*2");
-  if (plan.tasks.empty()) return fail(ErrorCode::missing, "[train] no task: give --task, or tasks in the file");
+  if (plan.arch.empty())
+    return fail(ErrorCode::missing, "[train] no architecture: give a line such as full*2");
+  if (plan.tasks.empty())
+    return fail(ErrorCode::missing, "[train] no task: give --task, or tasks in the file");
   RUNG_CHECK(whole("steps", plan.steps, 1, kMany));
   RUNG_CHECK(whole("batch", plan.batch, 1, 1 << 20));
   RUNG_CHECK(whole("warmup", plan.warmup, 0, kMany));
@@ -245,11 +285,17 @@ Result<void> check_plan(const TrainingPlan& plan) {
   if (plan.round_bits) RUNG_CHECK(whole("round_bits", *plan.round_bits, 2, 24));
   RUNG_CHECK(whole("stage_steps", plan.stage_steps, 0, kMany));
   if (stage_at(plan, plan.steps - 1) != plan.curriculum.size())
-    return fail(ErrorCode::range, "[train] {} stages of {} steps leave none of the {} steps for the tasks' own sizes", plan.curriculum.size(), plan.stage_steps, plan.steps);
-  if (plan.round_bits && !rounds_at(plan, plan.steps - 1)) return fail(ErrorCode::range, "[train] round_after = {}: rounding would start after the last of {} steps", plan.round_after, plan.steps);
+    return fail(ErrorCode::range,
+                "[train] {} stages of {} steps leave none of the {} steps for the tasks' own sizes",
+                plan.curriculum.size(), plan.stage_steps, plan.steps);
+  if (plan.round_bits && !rounds_at(plan, plan.steps - 1))
+    return fail(ErrorCode::range, "[train] round_after = {}: rounding would start after the last of {} steps",
+                plan.round_after, plan.steps);
   constexpr int kBf16Bits = 8;  // of a bfloat16's significand
   if (plan.round_bits && *plan.round_bits > kBf16Bits && plan.precision == ComputeType::bf16)
-    return fail(ErrorCode::range, "[train] round_bits = {}: bf16 holds whole numbers of {} bits; fp32 expected", *plan.round_bits, kBf16Bits);
+    return fail(ErrorCode::range,
+                "[train] round_bits = {}: bf16 holds whole numbers of {} bits; fp32 expected",
+                *plan.round_bits, kBf16Bits);
   RUNG_CHECK(real("floor", plan.floor, 0, 1));
   RUNG_CHECK(real("clip", plan.clip, 0, 1e6));
   RUNG_CHECK(real("beta1", plan.beta1, 0, 0.9999));
@@ -268,9 +314,10 @@ Result<void> check_plan(const TrainingPlan& plan) {
   for (const double scale : plan.scales) RUNG_CHECK(real("scale", scale, 1e-6, 1e6));
   if (plan.device != "auto" && plan.device != "cpu" && plan.device != "cuda")
     return fail(ErrorCode::parse, "[train] device {}; auto, cpu or cuda expected", rung::quoted(plan.device));
-  const double count = static_cast<double>(plan.seeds.size()) * static_cast<double>(plan.rates.size()) * static_cast<double>(plan.decays.size()) *
-                       static_cast<double>(plan.scales.size());
-  if (count < 1 || count > static_cast<double>(kMaxMembers)) return fail(ErrorCode::range, "[train] {} members; 1 to {} expected", count, kMaxMembers);
+  const double count = static_cast<double>(plan.seeds.size()) * static_cast<double>(plan.rates.size()) *
+                       static_cast<double>(plan.decays.size()) * static_cast<double>(plan.scales.size());
+  if (count < 1 || count > static_cast<double>(kMaxMembers))
+    return fail(ErrorCode::range, "[train] {} members; 1 to {} expected", count, kMaxMembers);
   return {};
 }
 
@@ -290,7 +337,9 @@ Result<TrainingPlan> read_plan(const std::string& path) {
 }
 
 std::string plan_text(const TrainingPlan& plan) {
-  ordered_json out{{"schema", "rung.plan/1"}, {"arch", plan.arch}, {"dimensions", ordered_json::parse(dimensions_text(plan.dimensions))}};
+  ordered_json out{{"schema", "rung.plan/1"},
+                   {"arch", plan.arch},
+                   {"dimensions", ordered_json::parse(dimensions_text(plan.dimensions))}};
   ordered_json tasks = ordered_json::array();
   for (const TaskShare& share : plan.tasks) {
     ordered_json task{{"name", share.task.name}, {"size", share.task.sizes}, {"weight", share.weight}};
@@ -300,11 +349,30 @@ std::string plan_text(const TrainingPlan& plan) {
   out["tasks"] = tasks;
   out["curriculum"] = ordered_json::array();
   for (const TaskSizes& sizes : plan.curriculum) out["curriculum"].push_back(ordered_json(sizes));
-  out.update({{"stage_steps", plan.stage_steps}, {"variant", variant_name(plan.variant)}, {"supervision", supervision_name(plan.supervision)}, {"queries", plan.queries},
-              {"steps", plan.steps}, {"batch", plan.batch}, {"seeds", plan.seeds}, {"rates", plan.rates}, {"decays", plan.decays}, {"scales", plan.scales},
-              {"warmup", plan.warmup}, {"floor", plan.floor}, {"clip", plan.clip}, {"beta1", plan.beta1}, {"beta2", plan.beta2}, {"dropout", plan.dropout},
-              {"smoothing", plan.smoothing}, {"evaluate_every", plan.evaluate_every}, {"evaluate_count", plan.evaluate_count}, {"final_count", plan.final_count},
-              {"checkpoint_every", plan.checkpoint_every}, {"precision", compute_name(plan.precision)}, {"round_after", plan.round_after}, {"device", plan.device}});
+  out.update({{"stage_steps", plan.stage_steps},
+              {"variant", variant_name(plan.variant)},
+              {"supervision", supervision_name(plan.supervision)},
+              {"queries", plan.queries},
+              {"steps", plan.steps},
+              {"batch", plan.batch},
+              {"seeds", plan.seeds},
+              {"rates", plan.rates},
+              {"decays", plan.decays},
+              {"scales", plan.scales},
+              {"warmup", plan.warmup},
+              {"floor", plan.floor},
+              {"clip", plan.clip},
+              {"beta1", plan.beta1},
+              {"beta2", plan.beta2},
+              {"dropout", plan.dropout},
+              {"smoothing", plan.smoothing},
+              {"evaluate_every", plan.evaluate_every},
+              {"evaluate_count", plan.evaluate_count},
+              {"final_count", plan.final_count},
+              {"checkpoint_every", plan.checkpoint_every},
+              {"precision", compute_name(plan.precision)},
+              {"round_after", plan.round_after},
+              {"device", plan.device}});
   out["stop"] = plan.stop ? ordered_json(*plan.stop) : ordered_json(nullptr);
   out["round_bits"] = plan.round_bits ? ordered_json(*plan.round_bits) : ordered_json(nullptr);
   return out.dump(2);
@@ -313,7 +381,8 @@ std::string plan_text(const TrainingPlan& plan) {
 std::size_t stage_at(const TrainingPlan& plan, std::int64_t step) {
   if (plan.curriculum.empty()) return 0;
   const auto stages = static_cast<std::int64_t>(plan.curriculum.size());
-  const std::int64_t each = plan.stage_steps > 0 ? plan.stage_steps : std::max<std::int64_t>(1, plan.steps / (2 * stages));
+  const std::int64_t each =
+      plan.stage_steps > 0 ? plan.stage_steps : std::max<std::int64_t>(1, plan.steps / (2 * stages));
   return static_cast<std::size_t>(std::min(step / each, stages));
 }
 
@@ -326,7 +395,8 @@ std::vector<MemberPlan> members(const TrainingPlan& plan) {
   for (const double scale : plan.scales)
     for (const double decay : plan.decays)
       for (const double rate : plan.rates)
-        for (const std::uint64_t seed : plan.seeds) out.push_back({static_cast<std::int64_t>(out.size()), seed, rate, decay, scale});
+        for (const std::uint64_t seed : plan.seeds)
+          out.push_back({static_cast<std::int64_t>(out.size()), seed, rate, decay, scale});
   return out;
 }
 

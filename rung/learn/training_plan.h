@@ -1,5 +1,5 @@
-// What a training run is told: by flags, or by a TOML or JSON file with the same names (docs/train.md lists them).
-// Everything needed to repeat the run is here; plan_text gives it back as JSON.
+// What a training run is told: by flags, or by a TOML or JSON file with the same names (docs/train.md lists
+// them). Everything needed to repeat the run is here; plan_text gives it back as JSON.
 #pragma once
 
 #include <cstdint>
@@ -30,17 +30,20 @@ struct TrainingPlan {
   std::string arch;
   Dimensions dimensions;  // its context, vocabulary and outputs are made to fit the tasks
   std::vector<TaskShare> tasks;
-  // Earlier stages: sizes that replace those of the tasks, each for stage_steps steps (0: the first half of the run,
-  // evenly split). By steps and not by accuracy, so that a member's run does not depend on the others'.
+  // Earlier stages: sizes that replace those of the tasks, each for stage_steps steps (0: the first half of
+  // the run, evenly split). By steps and not by accuracy, so that a member's run does not depend on the
+  // others'.
   std::vector<TaskSizes> curriculum;
   std::int64_t stage_steps = 0;
   Variant variant = Variant::uniform;
   Supervision supervision = Supervision::every_query;
-  std::int64_t queries = 1;  // questions a prompt: the ending of further instances, asked of the same beginning
+  std::int64_t queries =
+      1;  // questions a prompt: the ending of further instances, asked of the same beginning
 
   std::int64_t steps = 5000, batch = 64;
   std::vector<std::uint64_t> seeds{1};
-  std::vector<double> rates{3e-3}, decays{0.01}, scales{1};  // learning rate, weight decay, initial scale: members are all combinations
+  std::vector<double> rates{3e-3}, decays{0.01},
+      scales{1};  // learning rate, weight decay, initial scale: members are all combinations
   std::int64_t warmup = 100;
   double floor = 0.05, clip = 1, beta1 = 0.9, beta2 = 0.98;
   double dropout = 0, smoothing = 0;

@@ -1,5 +1,5 @@
-// On a GPU: every mixer against its plain form on the CPU; a recorded step against the same step alone; instances made on
-// the device against the tasks'. Skipped, saying so, where there is no device.
+// On a GPU: every mixer against its plain form on the CPU; a recorded step against the same step alone;
+// instances made on the device against the tasks'. Skipped, saying so, where there is no device.
 #include <gtest/gtest.h>
 
 #include "rung/learn/device_stream.h"
@@ -35,8 +35,10 @@ TEST_P(DeviceMixer, has_the_outputs_and_gradients_of_the_plain_form) {
     outputs.push_back(z.detach().cpu());
     gradients.push_back(parameters.gradient.cpu());
   }
-  EXPECT_LT((outputs[0] - outputs[1]).abs().max().item<double>(), 1e-3 * std::max(1.0, outputs[0].abs().max().item<double>()));
-  EXPECT_LT((gradients[0] - gradients[1]).abs().max().item<double>(), 2e-3 * gradients[0].abs().max().item<double>());
+  EXPECT_LT((outputs[0] - outputs[1]).abs().max().item<double>(),
+            1e-3 * std::max(1.0, outputs[0].abs().max().item<double>()));
+  EXPECT_LT((gradients[0] - gradients[1]).abs().max().item<double>(),
+            2e-3 * gradients[0].abs().max().item<double>());
 }
 
 TrainingPlan small_plan(const std::string& line, const std::string& task, const TaskSizes& sizes) {
@@ -59,7 +61,8 @@ struct Curves {
   std::vector<std::vector<CurvePoint>> members;
 };
 
-Curves curves_of(const TrainingPlan& plan, std::vector<MemberPlan> members, torch::Device device = torch::Device(torch::kCUDA, 0)) {
+Curves curves_of(const TrainingPlan& plan, std::vector<MemberPlan> members,
+                 torch::Device device = torch::Device(torch::kCUDA, 0)) {
   auto lesson = Lesson::make(plan);
   RUNG_REQUIRE(lesson.ok(), "{}", lesson.error().message);
   auto spec = lesson->model_spec();
@@ -85,25 +88,32 @@ TEST_P(DeviceMixer, is_recorded_and_has_the_curve_of_the_cpu) {
   const MemberPlan member{0, 5, 1e-3, 0.01, 1};
   const Curves there = curves_of(plan, {member}), here = curves_of(plan, {member}, torch::kCPU);
   ASSERT_EQ(there.members[0].size(), 2u);
-  for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(there.members[0][i].loss, here.members[0][i].loss, 5e-3) << i;
+  for (std::size_t i = 0; i < 2; ++i)
+    EXPECT_NEAR(there.members[0][i].loss, here.members[0][i].loss, 5e-3) << i;
 }
 
 TEST(device, gives_a_member_the_curve_that_it_has_alone) {
   NEEDS_DEVICE();
   for (const char* task : {"eva", "dyck"}) {  // made on the device; drawn on the host
-    const TrainingPlan plan = small_plan("gdelta+full", task, task == std::string("eva") ? TaskSizes{{"n", 12}} : TaskSizes{{"n", 12}});
+    const TrainingPlan plan = small_plan(
+        "gdelta+full", task, task == std::string("eva") ? TaskSizes{{"n", 12}} : TaskSizes{{"n", 12}});
     const std::vector<MemberPlan> all{{0, 1, 3e-3, 0.01, 1}, {1, 2, 1e-3, 0.1, 1}, {2, 3, 3e-3, 0.01, 0.5}};
     const Curves together = curves_of(plan, all);
     const Curves alone = curves_of(plan, {all[1]});
     ASSERT_EQ(together.members[1].size(), 3u);
-    for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(together.members[1][i].loss, alone.members[0][i].loss, 2e-3) << task << " point " << i;
+    for (std::size_t i = 0; i < 3; ++i)
+      EXPECT_NEAR(together.members[1][i].loss, alone.members[0][i].loss, 2e-3) << task << " point " << i;
     EXPECT_GT(std::abs(together.members[0][0].loss - together.members[1][0].loss), 1e-4);
   }
 }
 
 TEST(device, makes_the_instances_that_the_tasks_make) {
   NEEDS_DEVICE();
-  const std::vector<std::pair<std::string, TaskSizes>> tasks{{"eva", {{"n", 9}}}, {"index", {{"n", 9}}}, {"mqar", {{"n", 5}}}, {"two-sum", {{"n", 9}}}, {"seqcomp", {{"L", 2}, {"m", 3}, {"n1", 4}}}};
+  const std::vector<std::pair<std::string, TaskSizes>> tasks{{"eva", {{"n", 9}}},
+                                                             {"index", {{"n", 9}}},
+                                                             {"mqar", {{"n", 5}}},
+                                                             {"two-sum", {{"n", 9}}},
+                                                             {"seqcomp", {{"L", 2}, {"m", 3}, {"n1", 4}}}};
   for (const auto& [name, sizes] : tasks) {
     const TrainingPlan plan = small_plan("full", name, sizes);
     auto lesson = Lesson::make(plan);

@@ -1,4 +1,5 @@
-// The worked example of docs/mixers.md: a mixer in one file, and the three tests that every mixer has to pass.
+// The worked example of docs/mixers.md: a mixer in one file, and the three tests that every mixer has to
+// pass.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -14,11 +15,13 @@ namespace {
 class Average : public LearnedMixer {
  public:
   Average(const MixerPlace& place, std::int64_t inner, ParameterLayout& layout) : place_(place) {
-    value_ = layout.add(place.prefix + "v.weight", {inner, place.width}, Start::normal(fan_in_deviation(place.width)), true);
+    value_ = layout.add(place.prefix + "v.weight", {inner, place.width},
+                        Start::normal(fan_in_deviation(place.width)), true);
   }
 
   torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
-    const torch::Tensor v = pass.round(place_.prefix + "v", apply_map(u, leaves[value_]));  // [E, B, T, inner]
+    const torch::Tensor v =
+        pass.round(place_.prefix + "v", apply_map(u, leaves[value_]));  // [E, B, T, inner]
     return pass.round(place_.prefix + "y", pass.plain ? plain(v) : fast(v));
   }
 
@@ -36,7 +39,8 @@ class Average : public LearnedMixer {
 
   // All positions at once.
   static torch::Tensor fast(const torch::Tensor& v) {
-    const torch::Tensor counts = torch::arange(1, v.size(2) + 1, v.options().requires_grad(false)).unsqueeze(-1);
+    const torch::Tensor counts =
+        torch::arange(1, v.size(2) + 1, v.options().requires_grad(false)).unsqueeze(-1);
     return v.cumsum(2) / counts;
   }
 
@@ -50,7 +54,8 @@ struct Outcome {
   torch::Tensor y, gradient, input_gradient;
 };
 
-Outcome outcome(const std::vector<std::uint64_t>& seeds, const torch::Tensor& input, const torch::Tensor& direction, bool plain) {
+Outcome outcome(const std::vector<std::uint64_t>& seeds, const torch::Tensor& input,
+                const torch::Tensor& direction, bool plain) {
   ParameterLayout layout;
   const Average mixer({"layers.0.", kWidth, true}, kInner, layout);
   Parameters parameters(layout, seeds, std::vector<double>(seeds.size(), 1.0), torch::kCPU, torch::kFloat32);
@@ -65,14 +70,16 @@ Outcome outcome(const std::vector<std::uint64_t>& seeds, const torch::Tensor& in
 torch::Tensor random_tensor(std::vector<std::int64_t> shape, std::uint64_t seed) {
   torch::Tensor out = torch::empty(shape);
   Random random(seed);
-  for (std::int64_t i = 0; i < out.numel(); ++i) out.data_ptr<float>()[i] = static_cast<float>(2 * random.unit() - 1);
+  for (std::int64_t i = 0; i < out.numel(); ++i)
+    out.data_ptr<float>()[i] = static_cast<float>(2 * random.unit() - 1);
   return out;
 }
 
 double furthest(const torch::Tensor& a, const torch::Tensor& b) { return (a - b).abs().max().item<double>(); }
 
 TEST(example_mixer, is_the_same_plain_and_fast_forward_and_backward) {
-  const torch::Tensor u = random_tensor({2, kPrompts, kLength, kWidth}, 1), direction = random_tensor({2, kPrompts, kLength, kInner}, 2);
+  const torch::Tensor u = random_tensor({2, kPrompts, kLength, kWidth}, 1),
+                      direction = random_tensor({2, kPrompts, kLength, kInner}, 2);
   const Outcome plain = outcome({7, 8}, u, direction, true), fast = outcome({7, 8}, u, direction, false);
   EXPECT_GT(plain.y.abs().max().item<double>(), 0.1);
   EXPECT_GT(plain.gradient.abs().max().item<double>(), 0.1);
@@ -95,14 +102,16 @@ TEST(example_mixer, is_what_its_formula_says_in_double_arithmetic) {
       for (std::int64_t c = 0; c < kInner; ++c) {
         double sum = 0;
         for (std::int64_t s = 0; s <= t; ++s)
-          for (std::int64_t w = 0; w < kWidth; ++w) sum += static_cast<double>(weight[c * kWidth + w]) * u[0][b][s][w].item<double>();
+          for (std::int64_t w = 0; w < kWidth; ++w)
+            sum += static_cast<double>(weight[c * kWidth + w]) * u[0][b][s][w].item<double>();
         worst = std::max(worst, std::abs(sum / static_cast<double>(t + 1) - y[0][b][t][c].item<double>()));
       }
   EXPECT_LT(worst, 1e-5);
 }
 
 TEST(example_mixer, gives_a_member_the_outputs_that_it_has_alone) {
-  const torch::Tensor u = random_tensor({2, kPrompts, kLength, kWidth}, 4), direction = torch::ones({2, kPrompts, kLength, kInner});
+  const torch::Tensor u = random_tensor({2, kPrompts, kLength, kWidth}, 4),
+                      direction = torch::ones({2, kPrompts, kLength, kInner});
   const torch::Tensor together = outcome({7, 8}, u, direction, false).y;
   const torch::Tensor alone = outcome({8}, u.narrow(0, 1, 1), direction.narrow(0, 1, 1), false).y;
   EXPECT_LT(furthest(together.narrow(0, 1, 1), alone), 1e-6);

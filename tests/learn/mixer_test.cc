@@ -1,4 +1,5 @@
-// Every mixer in three meanings: plain tensor operations, the fast path, and the exact machine on the written file.
+// Every mixer in three meanings: plain tensor operations, the fast path, and the exact machine on the written
+// file.
 #include <gtest/gtest.h>
 
 #include "rung/exact/machine.h"
@@ -21,7 +22,8 @@ void stir(Parameters& parameters, std::uint64_t seed) {
   const torch::NoGradGuard no_grad;
   Random random(seed);
   auto* at = parameters.master.data_ptr<float>();
-  for (std::int64_t i = 0; i < parameters.master.numel(); ++i) at[i] += static_cast<float>(0.2 * (random.unit() - 0.5));
+  for (std::int64_t i = 0; i < parameters.master.numel(); ++i)
+    at[i] += static_cast<float>(0.2 * (random.unit() - 0.5));
 }
 
 TEST_P(EveryMixer, agrees_with_the_exact_machine_on_the_file_it_writes) {
@@ -41,7 +43,8 @@ TEST_P(EveryMixer, agrees_with_the_exact_machine_on_the_file_it_writes) {
   for (const bool plain : {true, false}) {
     Pass pass;
     pass.plain = plain;
-    const torch::Tensor z = model->forward(inputs, parameters.leaves, pass).view({prompts, length, spec.output.size});
+    const torch::Tensor z =
+        model->forward(inputs, parameters.leaves, pass).view({prompts, length, spec.output.size});
     double worst = 0, largest = 0;
     for (std::int64_t b = 0; b < prompts; ++b) {
       const auto* token = inputs.fields[0].data_ptr<std::int64_t>() + b * length;
@@ -80,7 +83,8 @@ TEST_P(EveryMixer, has_the_same_gradients_plain_and_fast_in_an_ensemble) {
   }
   const double scale = gradients[0].abs().max().item<double>();
   EXPECT_GT(scale, 0.01);
-  EXPECT_LT((outputs[0] - outputs[1]).abs().max().item<double>(), 1e-4 * std::max(1.0, outputs[0].abs().max().item<double>()));
+  EXPECT_LT((outputs[0] - outputs[1]).abs().max().item<double>(),
+            1e-4 * std::max(1.0, outputs[0].abs().max().item<double>()));
   EXPECT_LT((gradients[0] - gradients[1]).abs().max().item<double>(), 3e-4 * scale);
 }
 
@@ -89,7 +93,8 @@ TEST_P(EveryMixer, gives_a_member_the_outputs_that_it_has_alone) {
   auto model = Model::make(spec);
   ASSERT_TRUE(model.ok()) << model.error().message;
   const Inputs inputs = random_inputs(spec, 2, 2, 21, 13);
-  Parameters both(model->layout(), {7, 8}, {1.0, 1.0}, torch::kCPU, torch::kFloat32), second(model->layout(), {8}, {1.0}, torch::kCPU, torch::kFloat32);
+  Parameters both(model->layout(), {7, 8}, {1.0, 1.0}, torch::kCPU, torch::kFloat32),
+      second(model->layout(), {8}, {1.0}, torch::kCPU, torch::kFloat32);
   const torch::NoGradGuard no_grad;
   const torch::Tensor together = model->forward(inputs, both.leaves, {});
   Inputs alone_inputs;

@@ -28,16 +28,42 @@ inline ModelSpec small_model(const std::string& line, std::int64_t context = 21,
 }
 
 inline const std::vector<std::string>& causal_lines() {
-  static const std::vector<std::string> lines{
-      "full", "full(kv=1)", "full(window=4)", "full(chunk=5)", "full(conv=3)", "linear", "linear(feature=taylor2)", "linear(feature=relu)",
-      "linear(feature=identity,normalised=no)", "rnn", "rnn(cell=relu)", "gru", "mamba", "mamba(conv=3)", "mamba2", "mamba2(groups=1,conv=2)", "delta", "delta(conv=2)",
-      "gdelta", "loglinear", "loglinear(base=mamba2)", "loglinear(base=gdelta)", "sparse(B=4,k=2)", "sparse(B=3,k=1,window=4)", "topk(k=3)", "conv(width=3)",
-      "identity", "none", "heads(full:1,linear:1)", "full+gdelta*2"};
+  static const std::vector<std::string> lines{"full",
+                                              "full(kv=1)",
+                                              "full(window=4)",
+                                              "full(chunk=5)",
+                                              "full(conv=3)",
+                                              "linear",
+                                              "linear(feature=taylor2)",
+                                              "linear(feature=relu)",
+                                              "linear(feature=identity,normalised=no)",
+                                              "rnn",
+                                              "rnn(cell=relu)",
+                                              "gru",
+                                              "mamba",
+                                              "mamba(conv=3)",
+                                              "mamba2",
+                                              "mamba2(groups=1,conv=2)",
+                                              "delta",
+                                              "delta(conv=2)",
+                                              "gdelta",
+                                              "loglinear",
+                                              "loglinear(base=mamba2)",
+                                              "loglinear(base=gdelta)",
+                                              "sparse(B=4,k=2)",
+                                              "sparse(B=3,k=1,window=4)",
+                                              "topk(k=3)",
+                                              "conv(width=3)",
+                                              "identity",
+                                              "none",
+                                              "heads(full:1,linear:1)",
+                                              "full+gdelta*2"};
   return lines;
 }
 
 // Field values [1, prompts, length].
-inline Inputs random_inputs(const ModelSpec& spec, std::int64_t members, std::int64_t prompts, std::int64_t length, std::uint64_t seed) {
+inline Inputs random_inputs(const ModelSpec& spec, std::int64_t members, std::int64_t prompts,
+                            std::int64_t length, std::uint64_t seed) {
   Inputs inputs;
   Random random(seed);
   for (const FieldSpec& field : spec.fields) {

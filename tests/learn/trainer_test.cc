@@ -1,11 +1,11 @@
-// Training on a CPU: curves that depend on nothing but the member's own plan, checkpoints that go on where they stopped,
-// lessons whose every answer the task itself confirms.
-#include <gtest/gtest.h>
+// Training on a CPU: curves that depend on nothing but the member's own plan, checkpoints that go on where
+// they stopped, lessons whose every answer the task itself confirms.
 #include <ftw.h>
+#include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <atomic>
+#include <filesystem>
 #include <set>
 #include <tuple>
 
@@ -64,10 +64,16 @@ void run_to(Trainer& trainer, const TrainingPlan& plan, std::int64_t step) {
 
 class Folder {
  public:
-  Folder() : path_(fs::temp_directory_path() / ("rung-learn-" + std::to_string(::getpid()) + "-" + std::to_string(next_++))) { fs::create_directories(path_); }
+  Folder()
+      : path_(fs::temp_directory_path() /
+              ("rung-learn-" + std::to_string(::getpid()) + "-" + std::to_string(next_++))) {
+    fs::create_directories(path_);
+  }
   // Not remove_all of the standard library: PyTorch's wheel exports a broken one of its own.
   ~Folder() {
-    nftw(path_.c_str(), [](const char* path, const struct stat*, int, struct FTW*) { return ::remove(path); }, 16, FTW_DEPTH | FTW_PHYS);
+    nftw(
+        path_.c_str(), [](const char* path, const struct stat*, int, struct FTW*) { return ::remove(path); },
+        16, FTW_DEPTH | FTW_PHYS);
   }
   std::string operator/(const std::string& name) const { return (path_ / name).string(); }
 
@@ -97,7 +103,8 @@ TEST(trainer, goes_on_from_a_checkpoint_to_the_same_bits) {
     const Weights a = whole.weights(0, {}), b = second.weights(0, {});
     EXPECT_EQ(a.notes, b.notes);
     for (const auto& [name, tensor] : a.tensors)
-      for (std::int64_t i = 0; i < tensor.size(); ++i) ASSERT_EQ(tensor.real(i), b.tensors.at(name).real(i)) << name;
+      for (std::int64_t i = 0; i < tensor.size(); ++i)
+        ASSERT_EQ(tensor.real(i), b.tensors.at(name).real(i)) << name;
   }
 }
 
@@ -107,13 +114,15 @@ TEST(trainer, refuses_a_checkpoint_of_another_plan_or_a_broken_one) {
   ASSERT_TRUE(parts.trainer().save(folder / "checkpoint").ok());
   const auto refused = others.trainer().restore(folder / "checkpoint");
   ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.error().message.find("another architecture"), std::string::npos) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("another architecture"), std::string::npos)
+      << refused.error().message;
   TrainingPlan longer = small_plan();
   ++longer.steps;
   const Parts longer_parts(longer);
   const auto refused_too = longer_parts.trainer().restore(folder / "checkpoint");
   ASSERT_FALSE(refused_too.ok());
-  EXPECT_NE(refused_too.error().message.find("another plan"), std::string::npos) << refused_too.error().message;
+  EXPECT_NE(refused_too.error().message.find("another plan"), std::string::npos)
+      << refused_too.error().message;
   const auto size = fs::file_size(folder / "checkpoint");
   for (const std::uintmax_t cut : {std::uintmax_t{0}, std::uintmax_t{7}, size / 2, size - 1}) {
     fs::copy_file(folder / "checkpoint", folder / "cut", fs::copy_options::overwrite_existing);
@@ -122,7 +131,8 @@ TEST(trainer, refuses_a_checkpoint_of_another_plan_or_a_broken_one) {
   }
 }
 
-Result<EnsembleResult> train_in(const TrainingPlan& plan, const std::string& folder, int workers, bool resume = false, std::function<bool()> stop = {}) {
+Result<EnsembleResult> train_in(const TrainingPlan& plan, const std::string& folder, int workers,
+                                bool resume = false, std::function<bool()> stop = {}) {
   EnsembleOptions options;
   options.folder = folder;
   options.workers = workers;
@@ -210,7 +220,8 @@ TEST(ensemble, writes_a_file_that_the_exact_machine_finds_as_accurate) {
   ASSERT_TRUE(weights.ok()) << weights.error().message;
   const auto task = make_task("eva", {{"n", 6}});
   ASSERT_TRUE(check_fit(*weights, **task).ok());
-  const auto machine = Machine::load(*weights, {.positions = positions_needed(*weights, **task), .unrounded = true});
+  const auto machine =
+      Machine::load(*weights, {.positions = positions_needed(*weights, **task), .unrounded = true});
   ASSERT_TRUE(machine.ok()) << machine.error().message;
   const auto exact = evaluate(**machine, *weights, **task, {.seed = 77, .count = 400});
   ASSERT_TRUE(exact.ok());
@@ -219,7 +230,10 @@ TEST(ensemble, writes_a_file_that_the_exact_machine_finds_as_accurate) {
 
 TEST(lesson, asks_further_questions_whose_answers_the_task_confirms) {
   for (const auto& [name, sizes, question] : std::vector<std::tuple<std::string, TaskSizes, std::int64_t>>{
-           {"eva", {{"n", 5}}, 1}, {"index", {{"n", 5}}, 1}, {"two-sum", {{"n", 5}}, 1}, {"seqcomp", {{"L", 2}, {"m", 2}, {"n1", 3}}, 3}}) {
+           {"eva", {{"n", 5}}, 1},
+           {"index", {{"n", 5}}, 1},
+           {"two-sum", {{"n", 5}}, 1},
+           {"seqcomp", {{"L", 2}, {"m", 2}, {"n1", 3}}, 3}}) {
     TrainingPlan plan = small_plan("full");
     plan.tasks = {{{name, sizes, {}}, 1}};
     plan.queries = 3;
@@ -237,7 +251,8 @@ TEST(lesson, asks_further_questions_whose_answers_the_task_confirms) {
         const auto* asked = token + base - question + q * question;
         prompt.fields[0].insert(prompt.fields[0].end(), asked, asked + question);
         ASSERT_TRUE(task.validate(prompt).ok()) << name;
-        EXPECT_EQ(batch.targets.view({-1})[row * 3 + q].item<std::int64_t>(), task.answer(prompt).back()) << name;
+        EXPECT_EQ(batch.targets.view({-1})[row * 3 + q].item<std::int64_t>(), task.answer(prompt).back())
+            << name;
         different.insert(*asked);
       }
       EXPECT_EQ(batch.inputs.wanted[2].item<std::int64_t>(), length - 1);
@@ -261,7 +276,9 @@ TEST(lesson, teaches_the_chain_of_thought_token_by_token) {
     ASSERT_TRUE(chain);
     ASSERT_EQ(batch.answers, static_cast<std::int64_t>(chain->size()));
     for (std::size_t i = 0; i < chain->size(); ++i) {
-      EXPECT_EQ(batch.targets.view({-1})[row * batch.answers + static_cast<std::int64_t>(i)].item<std::int64_t>(), (*chain)[i]);
+      EXPECT_EQ(
+          batch.targets.view({-1})[row * batch.answers + static_cast<std::int64_t>(i)].item<std::int64_t>(),
+          (*chain)[i]);
       if (i + 1 < chain->size()) EXPECT_EQ(token[base + static_cast<std::int64_t>(i)], (*chain)[i]);
     }
   }
@@ -336,7 +353,8 @@ TEST(plan, refuses_what_it_does_not_know_in_one_line) {
            {R"({"arch":"full","tasks":"eva","rates":["a"]})", "number expected"},
            {R"({"arch":"full","tasks":"eva","seeds":[-1]})", "at least 0"},
            {R"({"arch":"full","tasks":[{"name":"eva","sizes":{}}]})", "unknown field"},
-           {R"({"arch":"full","tasks":"eva","steps":10,"curriculum":[{"n":3}],"stage_steps":10})", "leave none"},
+           {R"({"arch":"full","tasks":"eva","steps":10,"curriculum":[{"n":3}],"stage_steps":10})",
+            "leave none"},
            {R"({"arch":"full","tasks":"eva","steps":10,"round_bits":4,"round_after":10})", "after the last"},
            {R"({"arch":"full","tasks":"eva","round_bits":12,"precision":"bf16"})", "bf16"},
            {R"({"arch":"full"})", "no task"},
@@ -366,11 +384,13 @@ TEST(forecast, refuses_a_run_that_cannot_fit_before_it_starts) {
 
 TEST(rounding, keeps_p_bits_and_passes_gradients_where_nothing_saturates) {
   ActivationRounding rounding(4);
-  torch::Tensor x = torch::tensor({{-3.0f, 0.26f, 1.0f, 6.9f}, {0.1f, -0.2f, 0.3f, 0.7f}}).requires_grad_(true);
+  torch::Tensor x =
+      torch::tensor({{-3.0f, 0.26f, 1.0f, 6.9f}, {0.1f, -0.2f, 0.3f, 0.7f}}).requires_grad_(true);
   const torch::Tensor y = rounding.apply("x", x, true);
   const auto fractions = std::vector<int>{rounding.fractions(0).at("x"), rounding.fractions(1).at("x")};
   EXPECT_EQ(fractions, (std::vector<int>{0, 3}));  // units 1 and 1/8: 6.9 and 0.7 stay below 7.5 units
-  EXPECT_TRUE(torch::equal(y.detach(), torch::tensor({{-3.0f, 0.0f, 1.0f, 7.0f}, {0.125f, -0.25f, 0.25f, 0.75f}})));
+  EXPECT_TRUE(
+      torch::equal(y.detach(), torch::tensor({{-3.0f, 0.0f, 1.0f, 7.0f}, {0.125f, -0.25f, 0.25f, 0.75f}})));
   y.sum().backward();
   EXPECT_TRUE(torch::equal(x.grad(), torch::ones_like(x)));
   const torch::Tensor large = torch::full({2, 1}, 100.0f).requires_grad_(true);

@@ -1,5 +1,6 @@
-// rnn: h_t = tanh(W x_t + U h_{t-1} + b) (or relu); gru: z, r gates, h = z h + (1 - z) n. The input's share of the sums is
-// one product over all positions; the recurrence itself is a loop, since the cell is not linear in its state.
+// rnn: h_t = tanh(W x_t + U h_{t-1} + b) (or relu); gru: z, r gates, h = z h + (1 - z) n. The input's share
+// of the sums is one product over all positions; the recurrence itself is a loop, since the cell is not
+// linear in its state.
 #include "rung/learn/mixers/mixers.h"
 
 namespace rung::learn {
@@ -7,9 +8,11 @@ namespace {
 
 class Cell : public LearnedMixer {
  public:
-  Cell(const MixerShape& shape, const MixerPlace& place, ParameterLayout& layout) : shape_(shape), place_(place) {
+  Cell(const MixerShape& shape, const MixerPlace& place, ParameterLayout& layout)
+      : shape_(shape), place_(place) {
     const std::string& p = place.prefix;
-    const std::vector<std::string> gates = shape.kind == MixerKind::gru ? std::vector<std::string>{"z", "r", "n"} : std::vector<std::string>{""};
+    const std::vector<std::string> gates =
+        shape.kind == MixerKind::gru ? std::vector<std::string>{"z", "r", "n"} : std::vector<std::string>{""};
     std::vector<ParameterLayout::Part> input, state, input_bias, state_bias;
     for (const std::string& gate : gates) {
       input.push_back({p + "x" + gate + ".weight", shape.inner});
@@ -20,7 +23,8 @@ class Cell : public LearnedMixer {
     input_ = layout.add_stacked(input, {place.width}, Start::normal(fan_in_deviation(place.width)), true);
     state_ = layout.add_stacked(state, {shape.inner}, Start::normal(fan_in_deviation(shape.inner)), true);
     input_bias_ = layout.add_stacked(input_bias, {}, Start::constant(0), false);
-    if (shape.kind == MixerKind::gru) state_bias_ = layout.add_stacked(state_bias, {}, Start::constant(0), false);
+    if (shape.kind == MixerKind::gru)
+      state_bias_ = layout.add_stacked(state_bias, {}, Start::constant(0), false);
   }
 
   torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
@@ -56,7 +60,8 @@ class Cell : public LearnedMixer {
 
 }  // namespace
 
-std::unique_ptr<LearnedMixer> cell_mixer(const MixerShape& shape, const MixerPlace& place, ParameterLayout& layout) {
+std::unique_ptr<LearnedMixer> cell_mixer(const MixerShape& shape, const MixerPlace& place,
+                                         ParameterLayout& layout) {
   return std::make_unique<Cell>(shape, place, layout);
 }
 

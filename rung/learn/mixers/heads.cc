@@ -29,7 +29,9 @@ class Heads : public LearnedMixer {
 class Identity : public LearnedMixer {
  public:
   Identity(const MixerShape& shape, const MixerPlace& place, ParameterLayout& layout)
-      : prefix_(place.prefix), value_(layout.add(place.prefix + "v.weight", {shape.output_width(), place.width}, Start::normal(fan_in_deviation(place.width)), true)) {}
+      : prefix_(place.prefix),
+        value_(layout.add(place.prefix + "v.weight", {shape.output_width(), place.width},
+                          Start::normal(fan_in_deviation(place.width)), true)) {}
   torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
     return pass.round(prefix_ + "y", apply_map(u, leaves[value_]));
   }
@@ -41,10 +43,12 @@ class Identity : public LearnedMixer {
 
 }  // namespace
 
-std::unique_ptr<LearnedMixer> heads_mixer(const MixerShape& shape, const MixerPlace& place, ParameterLayout& layout) {
+std::unique_ptr<LearnedMixer> heads_mixer(const MixerShape& shape, const MixerPlace& place,
+                                          ParameterLayout& layout) {
   return std::make_unique<Heads>(shape, place, layout);
 }
-std::unique_ptr<LearnedMixer> identity_mixer(const MixerShape& shape, const MixerPlace& place, ParameterLayout& layout) {
+std::unique_ptr<LearnedMixer> identity_mixer(const MixerShape& shape, const MixerPlace& place,
+                                             ParameterLayout& layout) {
   return std::make_unique<Identity>(shape, place, layout);
 }
 

@@ -1,4 +1,5 @@
-// linear: S_t = S_{t-1} + v_t phi(k_t)^T, y_t = S_t phi(q_t), divided by Z_t.phi(q_t) with Z_t = sum phi(k) when normalised.
+// linear: S_t = S_{t-1} + v_t phi(k_t)^T, y_t = S_t phi(q_t), divided by Z_t.phi(q_t) with Z_t = sum phi(k)
+// when normalised.
 #include "rung/learn/matrix_recurrence.h"
 #include "rung/learn/mixers/features.h"
 #include "rung/learn/mixers/mixers.h"
@@ -8,10 +9,14 @@ namespace rung::learn {
 
 torch::Tensor feature_map(FeatureMap feature, const torch::Tensor& x, bool query) {
   switch (feature) {
-    case FeatureMap::identity: return x;
-    case FeatureMap::relu: return x.relu();
-    case FeatureMap::elu1: return torch::elu(x) + 1;
-    case FeatureMap::exp: return x.exp();
+    case FeatureMap::identity:
+      return x;
+    case FeatureMap::relu:
+      return x.relu();
+    case FeatureMap::elu1:
+      return torch::elu(x) + 1;
+    case FeatureMap::exp:
+      return x.exp();
     case FeatureMap::taylor2: {
       const double low = query ? 2 : 1;
       const torch::Tensor squares = (x.unsqueeze(-1) * x.unsqueeze(-2)).flatten(-2);
@@ -26,19 +31,24 @@ namespace {
 
 class LinearAttention : public LearnedMixer {
  public:
-  LinearAttention(const MixerShape& shape, const MixerPlace& place, ParameterLayout& layout) : shape_(shape), place_(place) {
+  LinearAttention(const MixerShape& shape, const MixerPlace& place, ParameterLayout& layout)
+      : shape_(shape), place_(place) {
     const std::string& p = place.prefix;
     keys_ = shape.heads * shape.key_dim, values_ = shape.heads * shape.value_dim;
-    weight_ = layout.add_stacked({{p + "q.weight", keys_}, {p + "k.weight", keys_}, {p + "v.weight", values_}}, {place.width},
-                                 Start::normal(fan_in_deviation(place.width)), true);
+    weight_ =
+        layout.add_stacked({{p + "q.weight", keys_}, {p + "k.weight", keys_}, {p + "v.weight", values_}},
+                           {place.width}, Start::normal(fan_in_deviation(place.width)), true);
     if (shape.conv > 0) conv_.emplace(p, 2 * keys_ + values_, shape.conv, layout);
   }
 
   torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
     const std::string& p = place_.prefix;
-    const std::vector<torch::Tensor> rows = convolved_rows(apply_map(u, leaves[weight_]), conv_, 3, {keys_, keys_, values_}, leaves);
-    const torch::Tensor q = feature_map(shape_.feature, split_heads(pass.round(p + "q", rows[0]), shape_.heads), true);
-    const torch::Tensor k = feature_map(shape_.feature, split_heads(pass.round(p + "k", rows[1]), shape_.heads), false);
+    const std::vector<torch::Tensor> rows =
+        convolved_rows(apply_map(u, leaves[weight_]), conv_, 3, {keys_, keys_, values_}, leaves);
+    const torch::Tensor q =
+        feature_map(shape_.feature, split_heads(pass.round(p + "q", rows[0]), shape_.heads), true);
+    const torch::Tensor k =
+        feature_map(shape_.feature, split_heads(pass.round(p + "k", rows[1]), shape_.heads), false);
     const torch::Tensor v = split_heads(pass.round(p + "v", rows[2]), shape_.heads);
     torch::Tensor y, total;
     if (place_.causal) {
@@ -49,7 +59,9 @@ class LinearAttention : public LearnedMixer {
       y = torch::einsum("ebhvk,ebthk->ebthv", {state, q});
       if (shape_.normalised) total = (k.sum(2, true) * q).sum(-1, true);
     }
-    if (shape_.normalised) y = torch::where(total == 0, torch::zeros_like(y), y / torch::where(total == 0, torch::ones_like(total), total));
+    if (shape_.normalised)
+      y = torch::where(total == 0, torch::zeros_like(y),
+                       y / torch::where(total == 0, torch::ones_like(total), total));
     return pass.round(p + "y", join_heads(y));
   }
 
@@ -63,7 +75,8 @@ class LinearAttention : public LearnedMixer {
 
 }  // namespace
 
-std::unique_ptr<LearnedMixer> linear_mixer(const MixerShape& shape, const MixerPlace& place, ParameterLayout& layout) {
+std::unique_ptr<LearnedMixer> linear_mixer(const MixerShape& shape, const MixerPlace& place,
+                                           ParameterLayout& layout) {
   return std::make_unique<LinearAttention>(shape, place, layout);
 }
 

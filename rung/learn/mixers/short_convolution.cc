@@ -6,8 +6,10 @@
 
 namespace rung::learn {
 
-ShortConvolution::ShortConvolution(const std::string& prefix, std::int64_t channels, std::int64_t taps, ParameterLayout& layout, const char* name)
-    : weight_(layout.add(prefix + name, {channels, taps}, Start{Start::Kind::normal, fan_in_deviation(taps)}, true)) {}
+ShortConvolution::ShortConvolution(const std::string& prefix, std::int64_t channels, std::int64_t taps,
+                                   ParameterLayout& layout, const char* name)
+    : weight_(layout.add(prefix + name, {channels, taps}, Start{Start::Kind::normal, fan_in_deviation(taps)},
+                         true)) {}
 
 torch::Tensor ShortConvolution::forward(const torch::Tensor& x, const Leaves& leaves) const {
   const torch::Tensor& weight = leaves[weight_];  // [E, C, w]
@@ -15,14 +17,16 @@ torch::Tensor ShortConvolution::forward(const torch::Tensor& x, const Leaves& le
   torch::Tensor out;
   for (std::int64_t j = 0; j < taps && j < length; ++j) {
     const torch::Tensor tap = weight.select(2, j).unsqueeze(1).unsqueeze(1);  // [E, 1, 1, C]
-    const torch::Tensor shifted = j == 0 ? x : torch::constant_pad_nd(x.narrow(2, 0, length - j), {0, 0, j, 0});
+    const torch::Tensor shifted =
+        j == 0 ? x : torch::constant_pad_nd(x.narrow(2, 0, length - j), {0, 0, j, 0});
     out = j == 0 ? shifted * tap : torch::addcmul(out, shifted, tap);
   }
   return out;
 }
 
-std::vector<torch::Tensor> convolved_rows(const torch::Tensor& all, const std::optional<ShortConvolution>& conv, std::size_t convolved, const std::vector<std::int64_t>& sizes,
-                                          const Leaves& leaves) {
+std::vector<torch::Tensor> convolved_rows(const torch::Tensor& all,
+                                          const std::optional<ShortConvolution>& conv, std::size_t convolved,
+                                          const std::vector<std::int64_t>& sizes, const Leaves& leaves) {
   if (!conv) return split_rows(all, sizes);
   const std::vector<std::int64_t> head(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(convolved));
   std::vector<std::int64_t> outer{std::accumulate(head.begin(), head.end(), std::int64_t{0})};
@@ -39,10 +43,12 @@ class Convolution : public LearnedMixer {
  public:
   Convolution(const MixerShape& shape, const MixerPlace& place, ParameterLayout& layout)
       : prefix_(place.prefix),
-        value_(layout.add(place.prefix + "v.weight", {shape.inner, place.width}, Start::normal(fan_in_deviation(place.width)), true)),
+        value_(layout.add(place.prefix + "v.weight", {shape.inner, place.width},
+                          Start::normal(fan_in_deviation(place.width)), true)),
         taps_(place.prefix, shape.inner, shape.conv, layout, "taps.weight") {}
   torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
-    return pass.round(prefix_ + "y", taps_.forward(pass.round(prefix_ + "v", apply_map(u, leaves[value_])), leaves));
+    return pass.round(prefix_ + "y",
+                      taps_.forward(pass.round(prefix_ + "v", apply_map(u, leaves[value_])), leaves));
   }
 
  private:
@@ -53,7 +59,8 @@ class Convolution : public LearnedMixer {
 
 }  // namespace
 
-std::unique_ptr<LearnedMixer> convolution_mixer(const MixerShape& shape, const MixerPlace& place, ParameterLayout& layout) {
+std::unique_ptr<LearnedMixer> convolution_mixer(const MixerShape& shape, const MixerPlace& place,
+                                                ParameterLayout& layout) {
   return std::make_unique<Convolution>(shape, place, layout);
 }
 

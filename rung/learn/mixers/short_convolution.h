@@ -1,4 +1,5 @@
-// The short convolution inside a mixer (conv=w) and the mixer `conv`: channel c at t becomes sum_j weight[c][j] x_{t-j}[c].
+// The short convolution inside a mixer (conv=w) and the mixer `conv`: channel c at t becomes sum_j
+// weight[c][j] x_{t-j}[c].
 #pragma once
 
 #include <optional>
@@ -10,7 +11,8 @@ namespace rung::learn {
 class ShortConvolution {
  public:
   // Tensor `prefix`conv.weight [channels, taps].
-  ShortConvolution(const std::string& prefix, std::int64_t channels, std::int64_t taps, ParameterLayout& layout, const char* name = "conv.weight");
+  ShortConvolution(const std::string& prefix, std::int64_t channels, std::int64_t taps,
+                   ParameterLayout& layout, const char* name = "conv.weight");
   torch::Tensor forward(const torch::Tensor& x, const Leaves& leaves) const;  // [E, B, T, C] -> the same
 
  private:
@@ -18,7 +20,8 @@ class ShortConvolution {
 };
 
 // The rows of a stacked map, the first `convolved` of them through the convolution where there is one.
-std::vector<torch::Tensor> convolved_rows(const torch::Tensor& all, const std::optional<ShortConvolution>& conv, std::size_t convolved, const std::vector<std::int64_t>& sizes,
-                                          const Leaves& leaves);
+std::vector<torch::Tensor> convolved_rows(const torch::Tensor& all,
+                                          const std::optional<ShortConvolution>& conv, std::size_t convolved,
+                                          const std::vector<std::int64_t>& sizes, const Leaves& leaves);
 
 }  // namespace rung::learn

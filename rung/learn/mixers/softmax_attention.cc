@@ -1,5 +1,5 @@
-// full: causal softmax attention, with a window or chunks, and over all positions in an encoder; topk: the same over the
-// k positions that an index scores highest.
+// full: causal softmax attention, with a window or chunks, and over all positions in an encoder; topk: the
+// same over the k positions that an index scores highest.
 //
 // y_i = sum_j exp(tau q_i.k_j) v_j / sum_j exp(tau q_i.k_j), tau = 1/sqrt(dk) (the file's score.tau).
 #include <cmath>
@@ -17,7 +17,8 @@ class SoftmaxAttention : public LearnedMixer {
       : shape_(shape), place_(place), tau_(1 / std::sqrt(static_cast<double>(shape.key_dim))) {
     const std::string& p = place.prefix;
     rows_ = {shape.heads * shape.key_dim, shape.kv_heads * shape.key_dim, shape.kv_heads * shape.value_dim};
-    std::vector<ParameterLayout::Part> parts{{p + "q.weight", rows_[0]}, {p + "k.weight", rows_[1]}, {p + "v.weight", rows_[2]}};
+    std::vector<ParameterLayout::Part> parts{
+        {p + "q.weight", rows_[0]}, {p + "k.weight", rows_[1]}, {p + "v.weight", rows_[2]}};
     if (shape.kind == MixerKind::topk) {
       parts.push_back({p + "index_q.weight", shape.index_heads * shape.index_dim});
       parts.push_back({p + "index_k.weight", shape.index_dim});
@@ -37,10 +38,13 @@ class SoftmaxAttention : public LearnedMixer {
     const std::vector<torch::Tensor> rows = convolved_rows(all, conv_, 3, sizes, leaves);
     // [E, B, H, T, d]
     const auto heads_first = [&](std::size_t which, std::int64_t heads, const char* name) {
-      return spread_heads(split_heads(pass.round(p + name, rows[which]), heads), shape_.heads).transpose(2, 3);
+      return spread_heads(split_heads(pass.round(p + name, rows[which]), heads), shape_.heads)
+          .transpose(2, 3);
     };
-    const torch::Tensor q = heads_first(0, shape_.heads, "q"), k = heads_first(1, shape_.kv_heads, "k"), v = heads_first(2, shape_.kv_heads, "v");
-    torch::Tensor hidden = hidden_positions(shape_, place_.causal, length, u.device());  // [T, T], true: not seen
+    const torch::Tensor q = heads_first(0, shape_.heads, "q"), k = heads_first(1, shape_.kv_heads, "k"),
+                        v = heads_first(2, shape_.kv_heads, "v");
+    torch::Tensor hidden =
+        hidden_positions(shape_, place_.causal, length, u.device());  // [T, T], true: not seen
     torch::Tensor y;
     if (shape_.kind == MixerKind::topk)
       y = selected(q, k, v, rows[3], leaves[index_bias_], hidden);
@@ -54,21 +58,28 @@ class SoftmaxAttention : public LearnedMixer {
   }
 
  private:
-  // I(i, j) = sum_h relu(mix_i[h]) relu(index_q_i[h].index_k_j). The choice has no gradient; the index learns as if its
-  // score were added to the attention's (straight through: the added term is zero in value).
-  torch::Tensor selected(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, const torch::Tensor& index, const torch::Tensor& mix_bias,
+  // I(i, j) = sum_h relu(mix_i[h]) relu(index_q_i[h].index_k_j). The choice has no gradient; the index learns
+  // as if its score were added to the attention's (straight through: the added term is zero in value).
+  torch::Tensor selected(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
+                         const torch::Tensor& index, const torch::Tensor& mix_bias,
                          const torch::Tensor& hidden) const {
     const std::int64_t length = index.size(2), hi = shape_.index_heads, di = shape_.index_dim;
-    const torch::Tensor index_q = index.narrow(-1, 0, hi * di).unflatten(-1, std::vector<std::int64_t>{hi, di}).transpose(2, 3);  // [E, B, Hi, T, di]
-    const torch::Tensor index_k = index.narrow(-1, hi * di, di).unsqueeze(2);                                                        // [E, B, 1, T, di]
-    const torch::Tensor mix = (index.narrow(-1, hi * di + di, hi) + mix_bias.view({mix_bias.size(0), 1, 1, hi})).relu();            // [E, B, T, Hi]
-    const torch::Tensor each = torch::matmul(index_q, index_k.transpose(-1, -2)).relu();                                             // [E, B, Hi, T, T]
-    const torch::Tensor score = (mix.transpose(2, 3).unsqueeze(-1) * each).sum(2);                                                   // [E, B, T, T]
+    const torch::Tensor index_q = index.narrow(-1, 0, hi * di)
+                                      .unflatten(-1, std::vector<std::int64_t>{hi, di})
+                                      .transpose(2, 3);                        // [E, B, Hi, T, di]
+    const torch::Tensor index_k = index.narrow(-1, hi * di, di).unsqueeze(2);  // [E, B, 1, T, di]
+    const torch::Tensor mix =
+        (index.narrow(-1, hi * di + di, hi) + mix_bias.view({mix_bias.size(0), 1, 1, hi}))
+            .relu();                                                                      // [E, B, T, Hi]
+    const torch::Tensor each = torch::matmul(index_q, index_k.transpose(-1, -2)).relu();  // [E, B, Hi, T, T]
+    const torch::Tensor score = (mix.transpose(2, 3).unsqueeze(-1) * each).sum(2);        // [E, B, T, T]
     // Ties go to the smaller position: a stable descending sort keeps them in order.
     const torch::Tensor ranked = std::get<1>(score.detach().masked_fill(hidden, -1).sort(true, -1, true));
     const torch::Tensor chosen = ranked.narrow(-1, 0, std::min(shape_.select, length));
-    const torch::Tensor unseen = torch::ones_like(score, torch::kBool).scatter_(-1, chosen, false).logical_or_(hidden);
-    torch::Tensor logits = torch::matmul(q, k.transpose(-1, -2)) * tau_ + (score - score.detach()).unsqueeze(2);
+    const torch::Tensor unseen =
+        torch::ones_like(score, torch::kBool).scatter_(-1, chosen, false).logical_or_(hidden);
+    torch::Tensor logits =
+        torch::matmul(q, k.transpose(-1, -2)) * tau_ + (score - score.detach()).unsqueeze(2);
     return torch::matmul(logits.masked_fill(unseen.unsqueeze(2), -INFINITY).softmax(-1), v);
   }
 
@@ -82,7 +93,8 @@ class SoftmaxAttention : public LearnedMixer {
 
 }  // namespace
 
-std::unique_ptr<LearnedMixer> softmax_mixer(const MixerShape& shape, const MixerPlace& place, ParameterLayout& layout) {
+std::unique_ptr<LearnedMixer> softmax_mixer(const MixerShape& shape, const MixerPlace& place,
+                                            ParameterLayout& layout) {
   return std::make_unique<SoftmaxAttention>(shape, place, layout);
 }
 
