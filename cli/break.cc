@@ -3,13 +3,13 @@
 
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/interruption.h"
 #include "cli/model_task.h"
 #include "rung/adversary/attack.h"
 #include "rung/adversary/scaling.h"
@@ -27,8 +27,6 @@ struct Flags {
   TaskFlags sizes;
 };
 
-volatile std::sig_atomic_t interrupted = 0;
-
 // "90", "90s", "10m", "2h", "500ms" in seconds.
 Result<double> parse_duration(const std::string& text) {
   std::size_t used = 0;
@@ -39,7 +37,11 @@ Result<double> parse_duration(const std::string& text) {
     used = 0;
   }
   const std::string unit = text.substr(used);
-  const double scale = unit.empty() || unit == "s" ? 1 : unit == "ms" ? 1e-3 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+  const double scale = unit.empty() || unit == "s" ? 1
+                       : unit == "ms"              ? 1e-3
+                       : unit == "m"               ? 60
+                       : unit == "h"               ? 3600
+                                                   : 0;
   if (used == 0 || scale == 0 || !(value >= 0) || value * scale > 1e7)
     return fail(ErrorCode::parse, "[break] budget \"{}\"; a time such as 90s, 10m or 2h expected", text);
   return value * scale;
@@ -65,10 +67,13 @@ Result<std::uint64_t> parse_bytes(const std::string& text) {
 void show_progress(const SearchProgress& progress, double seconds) {
   if (!isatty(STDERR_FILENO) || seconds < 1) return;
   const double rate = static_cast<double>(progress.evaluations) / seconds;
-  std::string line = fmt::format("{:.3g} evaluations ({:.3g}/s), {:.0f} s", static_cast<double>(progress.evaluations), rate, seconds);
+  std::string line = fmt::format("{:.3g} evaluations ({:.3g}/s), {:.0f} s",
+                                 static_cast<double>(progress.evaluations), rate, seconds);
   if (progress.expected_evaluations)
-    line += fmt::format(", about {:.2g} expected, {:.0f} s left", *progress.expected_evaluations,
-                        std::max(0.0, (*progress.expected_evaluations - static_cast<double>(progress.evaluations)) / std::max(rate, 1.0)));
+    line += fmt::format(
+        ", about {:.2g} expected, {:.0f} s left", *progress.expected_evaluations,
+        std::max(0.0, (*progress.expected_evaluations - static_cast<double>(progress.evaluations)) /
+                          std::max(rate, 1.0)));
   line += fmt::format(", {:.0f} MB", static_cast<double>(progress.memory_bytes) / 1e6);
   if (!progress.stage.empty()) line += "; " + progress.stage;
   fmt::print(stderr, "\r\033[K{}", line);
@@ -76,7 +81,9 @@ void show_progress(const SearchProgress& progress, double seconds) {
 }
 
 std::string label_text(const Certificate& certificate) {
-  const auto label = [](const EndAlike& pair) { return pair.label == ClaimLabel::forced ? "forced by theorem" : "found"; };
+  const auto label = [](const EndAlike& pair) {
+    return pair.label == ClaimLabel::forced ? "forced by theorem" : "found";
+  };
   if (const auto* c = std::get_if<CollisionClaim>(&certificate.claim)) return label(c->pair);
   if (const auto* c = std::get_if<SparsePairClaim>(&certificate.claim)) return label(c->pair);
   if (const auto* c = std::get_if<FoolingPairClaim>(&certificate.claim)) return label(c->pair);
@@ -93,20 +100,26 @@ const EndAlike* pair_of(const Claim& claim) {
 // Long prompts are cut in the middle, around what matters least.
 std::string shorten(const std::string& text) {
   constexpr std::size_t kMost = 150;
-  return text.size() <= kMost ? text : text.substr(0, kMost / 2) + " ... " + text.substr(text.size() - kMost / 2);
+  return text.size() <= kMost ? text
+                              : text.substr(0, kMost / 2) + " ... " + text.substr(text.size() - kMost / 2);
 }
 
 void print_claim(const Target& target, const Certificate& certificate) {
   const Task& task = *target.task;
   if (const auto* pair = pair_of(certificate.claim)) {
-    fmt::print("  first       {} -> {}\n", shorten(task.text(pair->first)), task.answer_text(pair->first_answer));
-    fmt::print("  second      {} -> {}\n", shorten(task.text(pair->second)), task.answer_text(pair->second_answer));
+    fmt::print("  first       {} -> {}\n", shorten(task.text(pair->first)),
+               task.answer_text(pair->first_answer));
+    fmt::print("  second      {} -> {}\n", shorten(task.text(pair->second)),
+               task.answer_text(pair->second_answer));
     std::int64_t differing = 0;
     const auto fields = task.fields();
-    for (std::int64_t t = 0; t < pair->first.positions; ++t) differing += prompt_row(pair->first, fields, t) != prompt_row(pair->second, fields, t);
-    fmt::print("  they differ at {} of {} positions; the model answers {} to both\n", differing, pair->first.positions, task.answer_text(pair->answer));
+    for (std::int64_t t = 0; t < pair->first.positions; ++t)
+      differing += prompt_row(pair->first, fields, t) != prompt_row(pair->second, fields, t);
+    fmt::print("  they differ at {} of {} positions; the model answers {} to both\n", differing,
+               pair->first.positions, task.answer_text(pair->answer));
   } else if (const auto* wrong = std::get_if<WrongAnswerClaim>(&certificate.claim)) {
-    fmt::print("  prompt      {} -> {}\n  the model answers {}\n", shorten(task.text(wrong->prompt)), task.answer_text(wrong->expected), task.answer_text(wrong->answer));
+    fmt::print("  prompt      {} -> {}\n  the model answers {}\n", shorten(task.text(wrong->prompt)),
+               task.answer_text(wrong->expected), task.answer_text(wrong->answer));
   }
 }
 
@@ -130,13 +143,17 @@ int list_methods(bool json) {
 
 Result<int> scaling(const Flags& flags) {
   RUNG_TRY(const double seconds, parse_duration(flags.budget));
-  ScalingOptions options{.method = flags.method, .seconds = seconds, .seed = static_cast<std::uint64_t>(flags.seed)};
-  options.stop = [] { return interrupted != 0; };
+  ScalingOptions options{
+      .method = flags.method, .seconds = seconds, .seed = static_cast<std::uint64_t>(flags.seed)};
+  options.stop = interrupted;
   if (!flags.json) {
-    fmt::print("method,architecture,layers,bits_per_layer,nominal_bits,n,seed,verdict,evaluations,lg_evaluations,effective_bits,seconds,tokens\n");
+    fmt::print(
+        "method,architecture,layers,bits_per_layer,nominal_bits,n,seed,verdict,evaluations,lg_evaluations,"
+        "effective_bits,seconds,tokens\n");
     options.point = [](const ScalingPoint& p) {
-      fmt::print("{},\"{}\",{},{},{},{},{},{},{},{:.2f},{},{:.3f},{}\n", p.method, p.architecture, p.layers, p.bits_per_layer, p.nominal_bits, p.n, p.seed,
-                 verdict_name(p.verdict), p.evaluations, std::log2(static_cast<double>(std::max<std::uint64_t>(1, p.evaluations))),
+      fmt::print("{},\"{}\",{},{},{},{},{},{},{},{:.2f},{},{:.3f},{}\n", p.method, p.architecture, p.layers,
+                 p.bits_per_layer, p.nominal_bits, p.n, p.seed, verdict_name(p.verdict), p.evaluations,
+                 std::log2(static_cast<double>(std::max<std::uint64_t>(1, p.evaluations))),
                  p.effective_bits ? fmt::format("{:.2f}", *p.effective_bits) : "", p.seconds, p.tokens);
       std::fflush(stdout);
     };
@@ -166,7 +183,8 @@ Result<int> scaling(const Flags& flags) {
   return 0;
 }
 
-// What was found, or that nothing was, as a record: a certificate, or the verdict of a search that ended without one.
+// What was found, or that nothing was, as a record: a certificate, or the verdict of a search that ended
+// without one.
 Result<void> keep_record(const Flags& flags, const nlohmann::ordered_json& document, bool certified) {
   RUNG_TRY(const auto store, Store::open(store_path(flags.store)));
   Record record;
@@ -185,10 +203,11 @@ Result<void> keep_record(const Flags& flags, const nlohmann::ordered_json& docum
 
 Result<int> run(const Flags& flags) {
   if (flags.seed < 0) return fail(ErrorCode::range, "[break] seed = {}; expected at least 0", flags.seed);
-  std::signal(SIGINT, [](int) { interrupted = 1; });
+  listen_for_interruption();
   if (flags.list) return list_methods(flags.json);
   if (flags.scaling) return scaling(flags);
-  if (!flags.model) return fail(ErrorCode::missing, "[break] no model; a weights file expected (or --scaling, --list)");
+  if (!flags.model)
+    return fail(ErrorCode::missing, "[break] no model; a weights file expected (or --scaling, --list)");
   SearchOptions options;
   RUNG_TRY(options.seconds, parse_duration(flags.budget));
   RUNG_TRY(options.memory_bytes, parse_bytes(flags.memory));
@@ -197,8 +216,10 @@ Result<int> run(const Flags& flags) {
   if (flags.out) {  // found out before hours of search, not after
     const auto folder = std::filesystem::path(*flags.out).parent_path();
     std::error_code error;
-    if (!folder.empty() && !std::filesystem::is_directory(folder, error)) return fail(ErrorCode::io, "[break] no folder {} for --out", folder.string());
-    if (std::filesystem::is_directory(*flags.out, error)) return fail(ErrorCode::io, "[break] --out {} is a folder; a file expected", *flags.out);
+    if (!folder.empty() && !std::filesystem::is_directory(folder, error))
+      return fail(ErrorCode::io, "[break] no folder {} for --out", folder.string());
+    if (std::filesystem::is_directory(*flags.out, error))
+      return fail(ErrorCode::io, "[break] --out {} is a folder; a file expected", *flags.out);
   }
   std::shared_ptr<const Task> task;
   {
@@ -207,11 +228,15 @@ Result<int> run(const Flags& flags) {
   }
   RUNG_TRY(const Target target, open_target(*flags.model, task));
   if (!target.exact() && !flags.json)
-    fmt::print(stderr, "a float model: only wrong answers are searched; `rung quantise` gives it integers, whose states can collide\n");
+    fmt::print(stderr,
+               "a float model: only wrong answers are searched; `rung quantise` gives it integers, whose "
+               "states can collide\n");
   const auto start = std::chrono::steady_clock::now();
-  const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  const auto elapsed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
   options.progress = [&](const SearchProgress& progress) { show_progress(progress, elapsed()); };
-  options.stop = [] { return interrupted != 0; };
+  options.stop = interrupted;
   RUNG_TRY(AttackOutcome outcome, attack(target, flags.method, options));
   if (isatty(STDERR_FILENO) && elapsed() >= 1) fmt::print(stderr, "\r\033[K");
 
@@ -221,7 +246,8 @@ Result<int> run(const Flags& flags) {
     if (flags.out) {
       RUNG_CHECK(write_certificate(*flags.out, *outcome.certificate));
       if (!flags.checkpoint)
-        for (const auto& path : checkpoint_paths(options.checkpoint)) std::remove(path.c_str());  // the search is over
+        for (const auto& path : checkpoint_paths(options.checkpoint))
+          std::remove(path.c_str());  // the search is over
     }
   }
   std::string resumable;  // what the same command would go on with
@@ -262,22 +288,29 @@ Result<int> run(const Flags& flags) {
     print_json(document);
     return 0;
   }
-  fmt::print("{} on {} {}: {}\n", *flags.model, task->name(), task->size().dump(), verdict_name(outcome.verdict));
+  fmt::print("{} on {} {}: {}\n", *flags.model, task->name(), task->size().dump(),
+             verdict_name(outcome.verdict));
   fmt::print("  why         {}\n", outcome.reason);
   if (outcome.nominal_bits > 0)
-    fmt::print("  state       {} bits on paper{}\n", outcome.nominal_bits, outcome.effective_bits ? fmt::format(", {:.1f} effective", *outcome.effective_bits) : "");
+    fmt::print("  state       {} bits on paper{}\n", outcome.nominal_bits,
+               outcome.effective_bits ? fmt::format(", {:.1f} effective", *outcome.effective_bits) : "");
   fmt::print("  cost        {} evaluations, {:.2f} s\n", outcome.evaluations, outcome.seconds);
   if (outcome.certificate) {
     print_claim(target, *outcome.certificate);
-    fmt::print("  certificate {} ({})\n", claim_kind(outcome.certificate->claim), label_text(*outcome.certificate));
+    fmt::print("  certificate {} ({})\n", claim_kind(outcome.certificate->claim),
+               label_text(*outcome.certificate));
     if (flags.out && (target.exact() || target.weights.output.kind != OutputSpec::Kind::vector))
       fmt::print("  verify      rung-check {} {}\n", *flags.out, *flags.model);
     else if (flags.out)
-      fmt::print("  written to {}; rung-check does not evaluate vectors of float weights, rung eval shows the same answer\n", *flags.out);
+      fmt::print(
+          "  written to {}; rung-check does not evaluate vectors of float weights, rung eval shows the same "
+          "answer\n",
+          *flags.out);
     else
       fmt::print("  not written: say --out cert.json\n");
   }
-  if (!resumable.empty()) fmt::print("  to go on, run the same command again; the search is kept in {}\n", resumable);
+  if (!resumable.empty())
+    fmt::print("  to go on, run the same command again; the search is kept in {}\n", resumable);
   return 0;
 }
 
@@ -285,25 +318,38 @@ Result<int> run(const Flags& flags) {
 
 Command break_command() {
   auto flags = std::make_shared<Flags>();
-  Command command{.name = "break", .summary = "two inputs that a model cannot tell apart though their answers differ"};
+  Command command{.name = "break",
+                  .summary = "two inputs that a model cannot tell apart though their answers differ"};
   command.description =
-      "Searches a weights file for two inputs that end in the same state or activations although the task's answers differ, and writes a certificate that "
-      "rung-check verifies with code of its own (docs/break.md, docs/certificate_v1.md). --method auto chooses by the model's structure and size and says why; "
-      "every method can be named. The verdict is refuted, inconclusive (the budget ended, or nothing applies) or holds (every instance is right). A model with "
-      "float weights is only searched for wrong answers. Ctrl-C and a spent budget keep the search in a checkpoint beside --out; the same command goes on.";
-  command.examples = {"rung break model.safetensors --task eva --n 16 --out cert.json", "rung break model.safetensors --method distinguished-points --budget 2m",
-                      "rung break --scaling --method hierarchical --budget 1m > scaling.csv", "rung break --list"};
+      "Searches a weights file for two inputs that end in the same state or activations although the task's "
+      "answers differ, and writes a certificate that "
+      "rung-check verifies with code of its own (docs/break.md, docs/certificate_v1.md). --method auto "
+      "chooses by the model's structure and size and says why; "
+      "every method can be named. The verdict is refuted, inconclusive (the budget ended, or nothing "
+      "applies) or holds (every instance is right). A model with "
+      "float weights is only searched for wrong answers. Ctrl-C and a spent budget keep the search in a "
+      "checkpoint beside --out; the same command goes on.";
+  command.examples = {"rung break model.safetensors --task eva --n 16 --out cert.json",
+                      "rung break model.safetensors --method distinguished-points --budget 2m",
+                      "rung break --scaling --method hierarchical --budget 1m > scaling.csv",
+                      "rung break --list"};
   command.options = {
       {.names = "MODEL", .help = "the weights file", .target = &flags->model},
       {.names = "--task", .help = "the task (the file's own)", .target = &flags->task},
       {.names = "--budget", .help = "wall clock: 90s, 10m, 2h (10m)", .target = &flags->budget},
       {.names = "--method", .help = "auto, or a name of --list (auto)", .target = &flags->method},
       {.names = "--out", .help = "where the certificate goes", .target = &flags->out},
-      {.names = "--store", .help = "append a record of the certificate or verdict to this store", .target = &flags->store},
+      {.names = "--store",
+       .help = "append a record of the certificate or verdict to this store",
+       .target = &flags->store},
       {.names = "--memory", .help = "at most this much: 512M, 4G (4G)", .target = &flags->memory},
       {.names = "--seed", .help = "seed (1)", .target = &flags->seed},
-      {.names = "--checkpoint", .help = "where a search that was stopped is kept (OUT.checkpoint)", .target = &flags->checkpoint},
-      {.names = "--scaling", .help = "no model: measure cost against bits and layers, as CSV", .target = &flags->scaling},
+      {.names = "--checkpoint",
+       .help = "where a search that was stopped is kept (OUT.checkpoint)",
+       .target = &flags->checkpoint},
+      {.names = "--scaling",
+       .help = "no model: measure cost against bits and layers, as CSV",
+       .target = &flags->scaling},
       {.names = "--list", .help = "the methods", .target = &flags->list},
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };

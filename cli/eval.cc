@@ -1,10 +1,10 @@
 // rung eval: models on fresh instances of a task, beside what the theory said beforehand.
 #include <charconv>
-#include <csignal>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/interruption.h"
 #include "cli/model_task.h"
 #include "cli/progress.h"
 #include "rung/evaluation/evaluation.h"
@@ -26,8 +26,6 @@ struct Flags {
   bool exhaustive = false, json = false;
   TaskFlags sizes;
 };
-
-volatile std::sig_atomic_t interrupted = 0;
 
 // One model at one size and variant.
 struct Member {
@@ -120,7 +118,7 @@ Result<Member> measure(const Flags& flags, const std::string& model, const Weigh
                             .keep_wrong = static_cast<std::size_t>(flags.wrong)};
   Progress progress("instances", flags.exhaustive ? 0 : options.count);
   options.progress = [&](std::uint64_t done) { progress.at(done); };
-  options.stop = [] { return interrupted != 0; };
+  options.stop = interrupted;
   Member member{model, format_stack(weights.architecture.stack), machine->exact() ? "X" : "Q",
                 std::string(machine->arithmetic())};
   member.precision = machine->exact() ? format_precision(weights.architecture.dimensions.precision)
@@ -257,7 +255,7 @@ void print_rows_json(const Flags& flags, const std::vector<Row>& rows,
     document["exhaustive"] = true;
   else
     document["seed"] = flags.seed;
-  document["stopped"] = interrupted != 0;
+  document["stopped"] = interrupted();
   document["rows"] = list;
   if (flags.store) document["records"] = records;
   print_json(document);
@@ -341,11 +339,11 @@ Result<int> run(const Flags& flags) {
                     row.task->name());
       rows.push_back(std::move(row));
     }
-  std::signal(SIGINT, [](int) { interrupted = 1; });
+  listen_for_interruption();
   std::size_t done = 0;
   for (auto& row : rows) {
     RUNG_TRY(const Variant variant, parse_variant(row.variant));
-    for (std::size_t i = 0; i < weights.size() && (done == 0 || !interrupted); ++i) {
+    for (std::size_t i = 0; i < weights.size() && (done == 0 || !interrupted()); ++i) {
       RUNG_TRY(Member member, measure(flags, flags.models[i], weights[i], *row.task, variant));
       row.members.push_back(std::move(member));
     }

@@ -40,7 +40,7 @@ function(rung_use_torch)
   target_link_libraries(rung_learn PUBLIC ${TORCH_LIBRARIES} rung_learn_kernels)
   # PyTorch's wheel brings headers of its own fmt, which come before the system's and have no library to go with them.
   foreach(folder ${TORCH_INCLUDE_DIRS})
-    if(EXISTS ${folder}/fmt/format-inl.h)
+    if(NOT folder STREQUAL /usr/include AND EXISTS ${folder}/fmt/format-inl.h)
       target_compile_definitions(rung_learn PUBLIC FMT_HEADER_ONLY)
     endif()
   endforeach()

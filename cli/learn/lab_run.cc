@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/interruption.h"
 #include "cli/lab.h"
 #include "rung/lab/laboratory.h"
 #include "rung/spec/nearest_word.h"
@@ -14,8 +14,6 @@ namespace rung::cli {
 namespace {
 
 using nlohmann::ordered_json;
-
-volatile std::sig_atomic_t interrupted = 0;
 
 int list(bool json) {
   const auto words = lab::experiment_words();
@@ -142,9 +140,8 @@ Result<int> run_lab(const LabFlags& flags) {
     RUNG_TRY(store, Store::open(store_path(flags.store)));
     options.store = store.get();
   }
-  std::signal(SIGINT, [](int) { interrupted = 1; });
-  std::signal(SIGTERM, [](int) { interrupted = 1; });
-  options.stop = [] { return interrupted != 0; };
+  listen_for_interruption();
+  options.stop = interrupted;
   const bool terminal = isatty(STDERR_FILENO) != 0 && !flags.quiet;
   if (terminal) options.progress = show;
   if (!flags.quiet)

@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <csignal>
 #include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/interruption.h"
 #include "cli/train.h"
 #include "rung/evaluation/evaluation.h"
 #include "rung/evaluation/label.h"
@@ -21,8 +21,6 @@ namespace {
 
 using learn::TrainingPlan;
 using nlohmann::ordered_json;
-
-volatile std::sig_atomic_t interrupted = 0;
 
 std::vector<std::string> pieces(const std::string& text, char separator) {
   std::vector<std::string> out;
@@ -230,11 +228,7 @@ ordered_json document_of(const TrainingPlan& plan, const learn::EnsembleResult& 
       row.update({{"accuracy", member.accuracy()}, {"right", member.right}, {"answers", member.of}});
     if (!member.curve.empty()) row["loss"] = member.curve.back().loss;
     row["file"] = member.file;
-    ordered_json curve = ordered_json::array();
-    for (const learn::CurveRow& point : member.curve)
-      curve.push_back(
-          {{"step", point.step}, {"stage", point.stage}, {"loss", point.loss}, {"accuracy", point.accuracy}});
-    row["curve"] = curve;
+    row["curve"] = learn::curve_json(member.curve);
     members.push_back(row);
   }
   ordered_json document{{"schema", "rung.train/1"},
@@ -316,9 +310,8 @@ Result<int> run_train(const TrainFlags& flags) {
     RUNG_TRY(store, Store::open(store_path(flags.store)));
     options.store = store.get();
   }
-  std::signal(SIGINT, [](int) { interrupted = 1; });
-  std::signal(SIGTERM, [](int) { interrupted = 1; });
-  options.stop = [] { return interrupted != 0; };
+  listen_for_interruption();
+  options.stop = interrupted;
   const bool terminal = isatty(STDERR_FILENO) != 0 && !flags.quiet;
   if (terminal) options.progress = show;
   if (!flags.quiet)

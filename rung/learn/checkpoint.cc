@@ -51,12 +51,6 @@ Result<void> fill(torch::Tensor& to, const TensorFile& file, const std::string& 
   return {};
 }
 
-json curve_json(const std::vector<CurvePoint>& curve) {
-  json out = json::array();
-  for (const CurvePoint& point : curve) out.push_back({point.step, point.stage, point.loss, point.accuracy});
-  return out;
-}
-
 }  // namespace
 
 Result<void> Trainer::save(const std::string& path) const {
@@ -122,10 +116,7 @@ Result<void> Trainer::restore(const std::string& path) {
       member.reason = members[e].at("reason").get<std::string>();
       member.reached = members[e].at("reached").get<int>();
       member.steps = members[e].at("steps").get<std::int64_t>();
-      member.curve.clear();
-      for (const json& point : members[e].at("curve"))
-        member.curve.push_back({point.at(0).get<std::int64_t>(), point.at(1).get<std::int64_t>(),
-                                point.at(2).get<double>(), point.at(3).get<std::vector<double>>()});
+      member.curve = curve_of(members[e].at("curve"));
     }
   } catch (const json::exception&) {
     return fail(ErrorCode::format, "[train] {}: its progress is no {} document", path, kFormat);

@@ -16,6 +16,7 @@ torch::Tensor plain_scan(const ScanInputs& in) {
     const torch::Tensor b = in.b.select(2, t).unsqueeze(2), c = in.c.select(2, t).unsqueeze(2),
                         x = in.x.select(2, t).unsqueeze(-1);  // [E, B, 1, N]
     h = (step * a).exp() * h + step * b * x;
+    if (in.settle) h = in.settle(h, t + 1 == in.x.size(2));
     y.push_back((h * c).sum(-1));
   }
   return torch::stack(y, 2).to(in.x.dtype());
@@ -78,7 +79,7 @@ class FastScan : public torch::autograd::Function<FastScan> {
 }  // namespace
 
 torch::Tensor diagonal_scan(const ScanInputs& inputs, bool plain) {
-  if (plain) return plain_scan(inputs);
+  if (plain || inputs.settle) return plain_scan(inputs);
   if (inputs.x.is_cuda() && !kernels::scan_fits_device(shape_of(inputs.x, inputs.b)))
     return plain_scan(inputs);
   return FastScan::apply(inputs.x, inputs.b, inputs.c, inputs.step, inputs.a);

@@ -2,15 +2,16 @@
 // sum_n c_t[n] h_t[i][n].
 #pragma once
 
-#include "rung/learn/torch.h"
+#include "rung/learn/pass.h"
 
 namespace rung::learn {
 
 struct ScanInputs {
-  torch::Tensor x;     // [E, B, T, I]
-  torch::Tensor b, c;  // [E, B, T, N]
-  torch::Tensor step;  // [E, B, T, I] float32, positive
-  torch::Tensor a;     // [E, I, N] float32, negative
+  torch::Tensor x;       // [E, B, T, I]
+  torch::Tensor b, c;    // [E, B, T, N]
+  torch::Tensor step;    // [E, B, T, I] float32, positive
+  torch::Tensor a;       // [E, I, N] float32, negative
+  StateRounding settle;  // of h_t; where it is given, the plain form is taken
 };
 
 // [E, B, T, I]

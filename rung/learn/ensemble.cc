@@ -294,14 +294,6 @@ class Run {
     return file.commit();
   }
 
-  static json curve_json(const std::vector<CurveRow>& curve) {
-    json out = json::array();
-    for (const CurveRow& row : curve)
-      out.push_back(
-          {{"step", row.step}, {"stage", row.stage}, {"loss", row.loss}, {"accuracy", row.accuracy}});
-    return out;
-  }
-
   Result<void> close_member(const MemberResult& member) {
     if (!options_.store) return {};
     json body = json::object();
@@ -372,9 +364,7 @@ class Run {
       member.steps = saved.at("steps").get<std::int64_t>();
       member.state = saved.at("state") == "failed" ? MemberResult::State::failed : MemberResult::State::done;
       member.reason = saved.value("reason", "");
-      for (const json& row : saved.at("curve"))
-        member.curve.push_back({row.at("step").get<std::int64_t>(), row.at("stage").get<std::int64_t>(),
-                                row.at("loss").get<double>(), row.at("accuracy").get<std::vector<double>>()});
+      member.curve = curve_of(saved.at("curve"));
     } catch (const json::exception&) {
       return false;
     }
@@ -468,9 +458,7 @@ class Run {
                                                      : MemberResult::State::stopped;
       to.reason = from.reason;
       to.steps = from.steps;
-      to.curve.clear();
-      for (const CurvePoint& point : from.curve)
-        to.curve.push_back({point.step, point.stage, point.loss, point.accuracy});
+      to.curve = from.curve;
     }
   }
 
@@ -498,7 +486,7 @@ class Run {
       text += fmt::format(",accuracy_{}", which);
     text += "\n";
     for (const MemberResult& member : results_)
-      for (const CurveRow& row : member.curve) {
+      for (const CurvePoint& row : member.curve) {
         text += fmt::format("{},{},{},{},{},{},{},{}", member.plan.index, member.plan.seed, member.plan.rate,
                             member.plan.decay, member.plan.scale, row.step, row.stage, row.loss);
         for (const double accuracy : row.accuracy) text += fmt::format(",{}", accuracy);

@@ -15,23 +15,18 @@
 #include <string>
 #include <vector>
 
+#include "rung/learn/curve.h"
 #include "rung/learn/training_plan.h"
 #include "rung/spec/weights.h"
 #include "rung/store/store.h"
 
 namespace rung::learn {
 
-struct CurveRow {
-  std::int64_t step = 0, stage = 0;
-  double loss = 0;
-  std::vector<double> accuracy;
-};
-
 struct MemberResult {
   MemberPlan plan;
   enum class State { done, failed, stopped } state = State::stopped;
   std::string reason;
-  std::vector<CurveRow> curve;
+  std::vector<CurvePoint> curve;
   std::vector<std::uint64_t> right, of;  // final answers, a task each
   std::string file;                      // the weights, where it is done
   std::int64_t steps = 0;

@@ -61,9 +61,7 @@ InstanceSource::Place& InstanceSource::place(std::size_t stage, std::size_t whic
   Place made;
   // The first batch, drawn on the host, has every shape that the later ones have.
   made.batch = lesson_.draw({stage, which, seeds_, 0, batch_, true});
-  for (torch::Tensor& field : made.batch.inputs.fields) field = field.to(device_);
-  made.batch.inputs.wanted = made.batch.inputs.wanted.to(device_);
-  made.batch.targets = made.batch.targets.to(device_);
+  made.batch.move_to(device_);
   return places_.emplace(std::make_pair(stage, which), std::move(made)).first->second;
 }
 

@@ -43,6 +43,12 @@ constexpr std::int64_t kLargestOutput = 65536;  // logits
 
 }  // namespace
 
+void Batch::move_to(torch::Device device) {
+  for (torch::Tensor& field : inputs.fields) field = field.to(device);
+  inputs.wanted = inputs.wanted.to(device);
+  targets = targets.to(device);
+}
+
 std::int64_t Lesson::chain_length(const Task& task) const {
   const Instance instance = task.generate(plan_.variant, 1, 0);
   const auto chain = task.chain_of_thought(instance.prompt);

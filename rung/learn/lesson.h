@@ -14,11 +14,18 @@
 
 namespace rung::learn {
 
+// The element type of a plan's compute copy.
+inline torch::ScalarType element_type(const TrainingPlan& plan) {
+  return plan.precision == ComputeType::bf16 ? torch::kBFloat16 : torch::kFloat32;
+}
+
 struct Batch {
   Inputs inputs;
   torch::Tensor targets;     // [E, B * Q] int64, or [E, B * Q, size] float32 for vectors
   std::int64_t answers = 0;  // Q
   double tolerance = 0;      // vectors: in units of the numbers
+
+  void move_to(torch::Device device);
 };
 
 class Lesson {

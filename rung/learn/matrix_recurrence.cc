@@ -20,6 +20,7 @@ torch::Tensor plain_recurrence(const RecurrenceInputs& in) {
     if (in.beta.defined())
       u = in.beta.select(2, t).to(u.dtype()).unsqueeze(-1).unsqueeze(-1) * (u - torch::matmul(state, k));
     state = state + torch::matmul(u, k.transpose(-1, -2));
+    if (in.settle) state = in.settle(state, t + 1 == length);
     y.push_back(torch::matmul(state, q).squeeze(-1));
   }
   return torch::stack(y, 2);
@@ -88,7 +89,7 @@ class FastRecurrence : public torch::autograd::Function<FastRecurrence> {
 }  // namespace
 
 torch::Tensor matrix_recurrence(const RecurrenceInputs& inputs, bool plain) {
-  if (plain) return plain_recurrence(inputs);
+  if (plain || inputs.settle) return plain_recurrence(inputs);
   const auto shape = shape_of(inputs.q, inputs.v, inputs.beta.defined());
   if (!(inputs.q.is_cuda() ? kernels::recurrence_fits_device(shape) : kernels::recurrence_fits_host(shape)))
     return plain_recurrence(inputs);

@@ -6,7 +6,7 @@
 // (kernels/matrix_recurrence.h).
 #pragma once
 
-#include "rung/learn/torch.h"
+#include "rung/learn/pass.h"
 
 namespace rung::learn {
 
@@ -15,6 +15,7 @@ struct RecurrenceInputs {
   torch::Tensor v;          // [E, B, T, H, dv]
   torch::Tensor log_decay;  // [E, B, T, H] float32, ln a_t; undefined: a_t = 1
   torch::Tensor beta;       // [E, B, T, H] float32; undefined: no delta rule
+  StateRounding settle;     // of S_t; where it is given, the plain form is taken: no kernel rounds its state
 };
 
 // [E, B, T, H, dv]

@@ -38,8 +38,7 @@ class AllocationCount : public c10::MemoryReportingInfoBase {
 
 std::int64_t step_bytes(const TrainingPlan& plan, const Lesson& lesson, const Model& model, std::size_t stage,
                         std::size_t which, std::int64_t prompts, torch::Device device) {
-  const torch::ScalarType type = plan.precision == ComputeType::bf16 ? torch::kBFloat16 : torch::kFloat32;
-  Parameters parameters(model.layout(), {1}, {1.0}, device, type);
+  Parameters parameters(model.layout(), {1}, {1.0}, device, element_type(plan));
   std::optional<ActivationRounding> rounding;
   Pass pass;
   pass.training = true;
@@ -47,9 +46,7 @@ std::int64_t step_bytes(const TrainingPlan& plan, const Lesson& lesson, const Mo
   pass.seeds = pass.step = torch::zeros({1}, torch::TensorOptions(torch::kLong).device(device));
   if (plan.round_bits) pass.rounding = &rounding.emplace(*plan.round_bits);
   Batch batch = lesson.draw({stage, which, {1}, 0, prompts, true});
-  for (torch::Tensor& field : batch.inputs.fields) field = field.to(device);
-  batch.inputs.wanted = batch.inputs.wanted.to(device);
-  batch.targets = batch.targets.to(device);
+  batch.move_to(device);
   const auto step = [&] {
     const torch::Tensor z = model.forward(batch.inputs, parameters.leaves, pass);
     torch::Tensor slope;

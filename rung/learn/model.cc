@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "rung/learn/embedding_sum.h"
+#include "rung/learn/kernels/embedding_sum.h"
 #include "rung/learn/row_norm.h"
 
 namespace rung::learn {
@@ -17,8 +18,6 @@ constexpr double kEmbeddingDeviation = 0.5;
 int code_bits(std::int64_t size) {
   return std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size - 1))));
 }
-
-constexpr std::size_t kMostFields = 8;  // of the embedding kernel
 
 bool by_table(const FieldSpec& field) { return field.length == 1 && field.size <= kLargestTable; }
 
@@ -122,7 +121,7 @@ Result<Model> Model::make(const ModelSpec& spec) {
 torch::Tensor Model::embed(const Inputs& inputs, const Leaves& leaves, bool plain) const {
   const PositionCode code = spec_.architecture.dimensions.position;
   const bool tables = std::all_of(spec_.fields.begin(), spec_.fields.end(), by_table) &&
-                      code != PositionCode::binary && spec_.fields.size() <= kMostFields;
+                      code != PositionCode::binary && spec_.fields.size() <= kernels::kMaxEmbeddingFields;
   if (!plain && tables) {
     std::vector<torch::Tensor> rows;
     for (const Index index : embeddings_) rows.push_back(leaves[index]);

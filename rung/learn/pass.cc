@@ -69,6 +69,13 @@ std::map<std::string, int> ActivationRounding::fractions(std::int64_t member) co
   return out;
 }
 
+StateRounding Pass::state_rounding(const std::string& name) const {
+  if (!rounding) return {};
+  return [this, name](const torch::Tensor& state, bool last) {
+    return rounding->apply(name, state, training && last);
+  };
+}
+
 torch::Tensor Pass::drop(const torch::Tensor& x) const {
   if (!training || dropout <= 0) return x;
   const torch::NoGradGuard no_grad;

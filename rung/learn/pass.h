@@ -2,6 +2,7 @@
 // model shares: maps and rounding.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 
@@ -30,6 +31,10 @@ class ActivationRounding {
   int bits_;
 };
 
+// What a recurrent state becomes after every token when it is rounded; `last`: the sequence's last token.
+// Empty: nothing.
+using StateRounding = std::function<torch::Tensor(const torch::Tensor& state, bool last)>;
+
 struct Pass {
   bool plain = false;  // the readable reference instead of the fast path
   bool training = false;
@@ -43,6 +48,8 @@ struct Pass {
   torch::Tensor round(const std::string& name, const torch::Tensor& x) const {
     return rounding ? rounding->apply(name, x, training) : x;
   }
+  // States are as wide as activations. Their unit follows the last token's state, the largest, once a pass.
+  StateRounding state_rounding(const std::string& name) const;
   torch::Tensor drop(const torch::Tensor& x) const;
 };
 

@@ -19,10 +19,6 @@ std::vector<double> scales_of(const std::vector<MemberPlan>& members) {
   for (const MemberPlan& member : members) scales.push_back(member.scale);
   return scales;
 }
-torch::ScalarType compute_type(const TrainingPlan& plan) {
-  return plan.precision == ComputeType::bf16 ? torch::kBFloat16 : torch::kFloat32;
-}
-
 // Final instances lie far beyond those of any evaluation during training.
 constexpr std::int64_t kFinalInstances = std::int64_t{1} << 41;
 
@@ -34,7 +30,7 @@ Trainer::Trainer(const TrainingPlan& plan, const Lesson& lesson, const Model& mo
       lesson_(lesson),
       model_(model),
       device_(device),
-      parameters_(model.layout(), seeds_of(members), scales_of(members), device, compute_type(plan)),
+      parameters_(model.layout(), seeds_of(members), scales_of(members), device, element_type(plan)),
       optimiser_(plan, members, model.layout(), parameters_),
       source_(lesson, seeds_of(members), plan.batch, device),
       loss_sum_(torch::zeros({static_cast<std::int64_t>(members.size())},
@@ -123,9 +119,7 @@ Trainer::Marks Trainer::marked(std::size_t stage, std::size_t which, std::int64_
   for (std::int64_t done = 0; done < count; done += plan_.batch) {
     Batch batch = lesson_.draw(
         {stage, which, streams, first + done, std::min(plan_.batch, count - done), false, device_.is_cuda()});
-    for (torch::Tensor& field : batch.inputs.fields) field = field.to(device_);
-    batch.inputs.wanted = batch.inputs.wanted.to(device_);
-    batch.targets = batch.targets.to(device_);
+    batch.move_to(device_);
     const Graded graded = grade(model_.forward(batch.inputs, leaves, pass(false)), batch, 0, nullptr);
     // A chain of thought is right when all of it is: then, and only then, the model left to itself writes the
     // same.

@@ -10,19 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "rung/learn/curve.h"
 #include "rung/learn/device_stream.h"
 #include "rung/learn/instance_source.h"
 #include "rung/learn/lesson.h"
 #include "rung/learn/optimiser.h"
 
 namespace rung::learn {
-
-struct CurvePoint {
-  std::int64_t step = 0, stage = 0;
-  double loss = 0;               // mean of the training loss since the point before
-  std::vector<double> accuracy;  // a task each
-  bool operator==(const CurvePoint&) const = default;
-};
 
 enum class MemberState { running, done, failed };
 

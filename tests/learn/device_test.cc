@@ -41,18 +41,11 @@ TEST_P(DeviceMixer, has_the_outputs_and_gradients_of_the_plain_form) {
             2e-3 * gradients[0].abs().max().item<double>());
 }
 
-TrainingPlan small_plan(const std::string& line, const std::string& task, const TaskSizes& sizes) {
-  TrainingPlan plan;
-  plan.arch = line;
+TrainingPlan device_plan(const std::string& line, const std::string& task, const TaskSizes& sizes) {
+  TrainingPlan plan = small_plan(line, task, sizes);
   plan.dimensions.width = 32;
-  plan.dimensions.heads = 2;
-  plan.dimensions.norm = Norm::rms;
-  plan.tasks = {{{task, sizes, {}}, 1}};
   plan.steps = 60;
-  plan.warmup = 10;
   plan.evaluate_every = 20;
-  plan.evaluate_count = 64;
-  plan.batch = 16;
   plan.device = "cuda";
   return plan;
 }
@@ -82,7 +75,7 @@ Curves curves_of(const TrainingPlan& plan, std::vector<MemberPlan> members,
 // The same seeds, instances and dropped places on either device.
 TEST_P(DeviceMixer, is_recorded_and_has_the_curve_of_the_cpu) {
   NEEDS_DEVICE();
-  TrainingPlan plan = small_plan(GetParam(), "eva", {{"n", 12}});
+  TrainingPlan plan = device_plan(GetParam(), "eva", {{"n", 12}});
   plan.steps = 6, plan.evaluate_every = 3, plan.warmup = 1;
   plan.dropout = 0.1;
   const MemberPlan member{0, 5, 1e-3, 0.01, 1};
@@ -95,7 +88,7 @@ TEST_P(DeviceMixer, is_recorded_and_has_the_curve_of_the_cpu) {
 TEST(device, gives_a_member_the_curve_that_it_has_alone) {
   NEEDS_DEVICE();
   for (const char* task : {"eva", "dyck"}) {  // made on the device; drawn on the host
-    const TrainingPlan plan = small_plan(
+    const TrainingPlan plan = device_plan(
         "gdelta+full", task, task == std::string("eva") ? TaskSizes{{"n", 12}} : TaskSizes{{"n", 12}});
     const std::vector<MemberPlan> all{{0, 1, 3e-3, 0.01, 1}, {1, 2, 1e-3, 0.1, 1}, {2, 3, 3e-3, 0.01, 0.5}};
     const Curves together = curves_of(plan, all);
@@ -115,7 +108,7 @@ TEST(device, makes_the_instances_that_the_tasks_make) {
                                                              {"two-sum", {{"n", 9}}},
                                                              {"seqcomp", {{"L", 2}, {"m", 3}, {"n1", 4}}}};
   for (const auto& [name, sizes] : tasks) {
-    const TrainingPlan plan = small_plan("full", name, sizes);
+    const TrainingPlan plan = device_plan("full", name, sizes);
     auto lesson = Lesson::make(plan);
     ASSERT_TRUE(lesson.ok()) << lesson.error().message;
     InstanceSource source(*lesson, {3, 4}, 8, torch::Device(torch::kCUDA, 0));

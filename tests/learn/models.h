@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "rung/learn/model.h"
+#include "rung/learn/training_plan.h"
 #include "rung/spec/random.h"
 
 namespace rung::learn {
@@ -59,6 +60,25 @@ inline const std::vector<std::string>& causal_lines() {
                                               "heads(full:1,linear:1)",
                                               "full+gdelta*2"};
   return lines;
+}
+
+// A plan of seconds: one small task, an evaluation now and then.
+inline TrainingPlan small_plan(const std::string& line, const std::string& task, const TaskSizes& sizes) {
+  TrainingPlan plan;
+  plan.arch = line;
+  plan.dimensions.width = 16;
+  plan.dimensions.heads = 2;
+  plan.dimensions.norm = Norm::rms;
+  plan.tasks = {{{task, sizes, {}}, 1}};
+  plan.steps = 40;
+  plan.warmup = 5;
+  plan.batch = 8;
+  plan.evaluate_every = 10;
+  plan.evaluate_count = 24;
+  plan.final_count = 40;
+  plan.checkpoint_every = 20;
+  plan.device = "cpu";
+  return plan;
 }
 
 // Field values [1, prompts, length].

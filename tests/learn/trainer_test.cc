@@ -21,21 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 TrainingPlan small_plan(const std::string& line = "gdelta+full") {
-  TrainingPlan plan;
-  plan.arch = line;
-  plan.dimensions.width = 16;
-  plan.dimensions.heads = 2;
-  plan.dimensions.norm = Norm::rms;
-  plan.tasks = {{{"eva", {{"n", 6}}, {}}, 1}};
-  plan.steps = 40;
-  plan.warmup = 5;
-  plan.batch = 8;
-  plan.evaluate_every = 10;
-  plan.evaluate_count = 24;
-  plan.final_count = 40;
-  plan.checkpoint_every = 20;
-  plan.device = "cpu";
-  return plan;
+  return small_plan(line, "eva", {{"n", 6}});
 }
 
 struct Parts {
@@ -311,6 +297,29 @@ TEST(lesson, teaches_from_streams_that_no_seed_of_a_person_reaches) {
     EXPECT_GT(teaching_stream(seed), static_cast<std::uint64_t>(INT64_MAX));
     EXPECT_GT(evaluation_stream(seed), static_cast<std::uint64_t>(INT64_MAX));
     EXPECT_NE(teaching_stream(seed), evaluation_stream(seed));
+  }
+}
+
+TEST(rounding, keeps_the_states_of_recurrences_on_p_bits) {
+  for (const char* line : {"mamba2", "gdelta", "delta", "mamba", "loglinear(base=mamba2)"}) {
+    const ModelSpec spec = small_model(line);
+    auto model = Model::make(spec);
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    Parameters parameters(model->layout(), {7}, {1.0}, torch::kCPU, torch::kFloat32);
+    const Inputs inputs = random_inputs(spec, 1, 2, 21, 5);
+    ActivationRounding coarse(3), fine(16);
+    Pass pass;
+    pass.training = true;
+    const torch::Tensor exact = model->forward(inputs, parameters.leaves, pass).detach();
+    pass.rounding = &fine;
+    const torch::Tensor near = model->forward(inputs, parameters.leaves, pass).detach();
+    pass.rounding = &coarse;
+    const torch::Tensor far = model->forward(inputs, parameters.leaves, pass);
+    far.sum().backward();
+    EXPECT_TRUE(coarse.largest.contains("layers.0.state")) << line;
+    EXPECT_LT((near - exact).abs().max().item<double>(), 0.05) << line;
+    EXPECT_GT((far.detach() - exact).abs().max().item<double>(), 0.05) << line;
+    EXPECT_GT(parameters.gradient.abs().max().item<double>(), 0) << line;
   }
 }
 

@@ -46,7 +46,8 @@ class DeltaRule : public LearnedMixer {
     torch::Tensor decay;
     if (gated_)
       decay = log_decay(pass.round(p + "gate", rows[4] + leaves[gate_bias_].unsqueeze(1).unsqueeze(1)));
-    return pass.round(p + "y", join_heads(matrix_recurrence({q, k, v, decay, beta}, pass.plain)));
+    return pass.round(p + "y", join_heads(matrix_recurrence(
+                                   {q, k, v, decay, beta, pass.state_rounding(p + "state")}, pass.plain)));
   }
 
   void describe(Weights& weights) const override {

@@ -52,16 +52,19 @@ class LinearAttention : public LearnedMixer {
     const torch::Tensor v = split_heads(pass.round(p + "v", rows[2]), shape_.heads);
     torch::Tensor y, total;
     if (place_.causal) {
-      y = matrix_recurrence({q, k, v, {}, {}}, pass.plain);
+      y = matrix_recurrence({q, k, v, {}, {}, {}}, pass.plain);
       if (shape_.normalised) total = (k.cumsum(2) * q).sum(-1, true);
     } else {
       const torch::Tensor state = torch::einsum("ebthv,ebthk->ebhvk", {v, k});
       y = torch::einsum("ebhvk,ebthk->ebthv", {state, q});
       if (shape_.normalised) total = (k.sum(2, true) * q).sum(-1, true);
     }
-    if (shape_.normalised)
-      y = torch::where(total == 0, torch::zeros_like(y),
-                       y / torch::where(total == 0, torch::ones_like(total), total));
+    if (shape_.normalised) {
+      // Nothing seen, nothing read: where the total is 0 the output is. One pass over y; the rest is a number
+      // a head.
+      const torch::Tensor none = total == 0;
+      y = y * total.masked_fill(none, 1).reciprocal().masked_fill(none, 0);
+    }
     return pass.round(p + "y", join_heads(y));
   }
 

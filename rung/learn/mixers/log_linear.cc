@@ -36,7 +36,7 @@ torch::Tensor bucket_levels(std::int64_t length, torch::Device device) {
   return levels;
 }
 
-torch::Tensor plain_reading(const Rows& r) {
+torch::Tensor plain_reading(const Rows& r, const StateRounding& settle) {
   const std::int64_t length = r.q.size(3), levels = r.share.size(-1);
   std::vector<torch::Tensor> states(static_cast<std::size_t>(levels)), y;
   const auto update = [&](torch::Tensor state, std::int64_t t, bool with_value) {  // [E, B, H, dv, dk]
@@ -47,7 +47,8 @@ torch::Tensor plain_reading(const Rows& r) {
       state = state * r.log_decay.select(3, t).exp().to(state.dtype()).unsqueeze(-1).unsqueeze(-1);
     if (r.beta.defined())
       u = r.beta.select(3, t).to(u.dtype()).unsqueeze(-1).unsqueeze(-1) * (u - torch::matmul(state, k));
-    return state + torch::matmul(u, k.transpose(-1, -2));
+    state = state + torch::matmul(u, k.transpose(-1, -2));
+    return settle ? settle(state, t + 1 == length && !with_value) : state;
   };
   const torch::Tensor zero = torch::zeros({r.q.size(0), r.q.size(1), r.q.size(2), r.v.size(-1), r.q.size(-1)},
                                           r.q.options().requires_grad(false));
@@ -155,13 +156,15 @@ class LogLinear : public LearnedMixer {
                                  heads_of(mamba ? 0 : 2, shape_.heads, mamba ? "x" : "v"),
                                  split_heads(torch::softplus(biased(3, level_bias_)), shape_.heads),
                                  gated_ ? log_decay(biased(4, gate_bias_)) : torch::Tensor()};
-    if (!pass.plain && !delta_ && log_linear_fits_device(inputs))
+    if (!pass.plain && !delta_ && !(gated_ && pass.rounding) && log_linear_fits_device(inputs))
       return pass.round(p + "y", join_heads(log_linear_attention(inputs)));
     Rows r{inputs.q.transpose(2, 3),    inputs.k.transpose(2, 3), inputs.v.transpose(2, 3), {}, {},
            inputs.share.transpose(2, 3)};
     if (gated_) r.log_decay = inputs.log_decay.transpose(2, 3);
     if (delta_) r.beta = biased(5, beta_bias_).sigmoid().transpose(2, 3);
-    const torch::Tensor y = pass.plain ? plain_reading(r) : fast_reading(r);
+    // Linear attention's sums are exact in the integer model; the others' states are as wide as its numbers.
+    const StateRounding settle = gated_ ? pass.state_rounding(p + "state") : StateRounding();
+    const torch::Tensor y = pass.plain || settle ? plain_reading(r, settle) : fast_reading(r);
     return pass.round(p + "y", join_heads(y.transpose(2, 3)).to(u.dtype()));
   }
 

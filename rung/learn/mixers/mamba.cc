@@ -37,7 +37,8 @@ class Mamba : public LearnedMixer {
                         c = pass.round(p + "c", rows[2]);
     const torch::Tensor step =
         torch::softplus((rows[3] + leaves[delta_bias_].unsqueeze(1).unsqueeze(1)).to(torch::kFloat32));
-    const torch::Tensor y = diagonal_scan({x, b, c, step, leaves[decay_].to(torch::kFloat32)}, pass.plain);
+    const torch::Tensor y = diagonal_scan(
+        {x, b, c, step, leaves[decay_].to(torch::kFloat32), pass.state_rounding(p + "state")}, pass.plain);
     return pass.round(p + "y", y + leaves[skip_].unsqueeze(1).unsqueeze(1) * x);
   }
 

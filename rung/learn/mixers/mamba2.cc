@@ -33,7 +33,9 @@ class Mamba2 : public LearnedMixer {
     const torch::Tensor c =
         spread_heads(split_heads(pass.round(p + "c", rows[2]), shape_.kv_heads), shape_.heads);
     const torch::Tensor gate = pass.round(p + "gate", rows[3] + leaves[gate_bias_].unsqueeze(1).unsqueeze(1));
-    return pass.round(p + "y", join_heads(matrix_recurrence({c, b, x, log_decay(gate), {}}, pass.plain)));
+    return pass.round(p + "y",
+                      join_heads(matrix_recurrence(
+                          {c, b, x, log_decay(gate), {}, pass.state_rounding(p + "state")}, pass.plain)));
   }
 
  private:

@@ -67,6 +67,18 @@ double distance(const A& a, const B& b, std::int64_t count) {
   return std::sqrt(difference) / (size > 1e-12 ? std::sqrt(size) : 1.0);
 }
 
+// The slope of loss() along one number, by the difference of its values a little above and below.
+template <class Loss>
+double difference_slope(Buffer& buffer, std::int64_t i, const Loss& loss) {
+  const double before = buffer[i], h = 1.0 / 1024;
+  buffer.set(i, before + h);
+  const double up = loss(), high = buffer[i];
+  buffer.set(i, before - h);
+  const double slope = (up - loss()) / (high - buffer[i]);
+  buffer.set(i, before);
+  return slope;
+}
+
 // What rounding of the elements allows.
 inline double tolerance(Element element) { return element == Element::f32 ? 3e-5 : 8e-3; }
 

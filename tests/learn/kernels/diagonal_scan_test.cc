@@ -18,12 +18,7 @@ TEST(DiagonalScan, the_reference_has_the_gradient_of_its_differences) {
     return sum;
   };
   const auto check = [&](Buffer& buffer, std::int64_t i, double slope) {
-    const double before = buffer[i], h = 1.0 / 1024;
-    buffer.set(i, before + h);
-    const double up = loss(), high = buffer[i];
-    buffer.set(i, before - h);
-    EXPECT_NEAR((up - loss()) / (high - buffer[i]), slope, 1e-3) << i;
-    buffer.set(i, before);
+    EXPECT_NEAR(difference_slope(buffer, i, loss), slope, 1e-3) << i;
   };
   for (std::int64_t i = 0; i < given.a.count(); ++i) check(given.a, i, expected.da[i]);
   for (std::int64_t i = 0; i < given.fused.count(); ++i) check(given.fused, i, expected.gradient[i]);
