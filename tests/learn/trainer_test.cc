@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TrainingPlan small_plan(const std::string& line = "gdelta+full") {
+TrainingPlan trainee(const std::string& line = "gdelta+full") {
   return small_plan(line, "eva", {{"n", 6}});
 }
 
@@ -70,7 +70,7 @@ class Folder {
 
 TEST(trainer, goes_on_from_a_checkpoint_to_the_same_bits) {
   for (const bool rounded : {false, true}) {
-    TrainingPlan plan = small_plan();
+    TrainingPlan plan = trainee();
     plan.dropout = 0.1;
     if (rounded) plan.round_bits = 8, plan.round_after = 7;
     const Parts parts(plan);
@@ -95,14 +95,14 @@ TEST(trainer, goes_on_from_a_checkpoint_to_the_same_bits) {
 }
 
 TEST(trainer, refuses_a_checkpoint_of_another_plan_or_a_broken_one) {
-  const Parts parts(small_plan()), others(small_plan("full*2"));
+  const Parts parts(trainee()), others(trainee("full*2"));
   Folder folder;
   ASSERT_TRUE(parts.trainer().save(folder / "checkpoint").ok());
   const auto refused = others.trainer().restore(folder / "checkpoint");
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("another architecture"), std::string::npos)
       << refused.error().message;
-  TrainingPlan longer = small_plan();
+  TrainingPlan longer = trainee();
   ++longer.steps;
   const Parts longer_parts(longer);
   const auto refused_too = longer_parts.trainer().restore(folder / "checkpoint");
@@ -138,7 +138,7 @@ void expect_same_curve(const MemberResult& a, const MemberResult& b) {
 }
 
 TEST(ensemble, gives_every_member_the_curve_that_it_has_alone_bit_for_bit) {
-  TrainingPlan plan = small_plan("mamba2+full");
+  TrainingPlan plan = trainee("mamba2+full");
   plan.seeds = {3, 4};
   plan.rates = {1e-3, 3e-3};
   Folder folder;
@@ -157,7 +157,7 @@ TEST(ensemble, gives_every_member_the_curve_that_it_has_alone_bit_for_bit) {
 }
 
 TEST(ensemble, stops_writes_checkpoints_and_goes_on_to_the_same_curves) {
-  TrainingPlan plan = small_plan();
+  TrainingPlan plan = trainee();
   plan.seeds = {1, 2, 3};
   Folder folder;
   const auto whole = train_in(plan, folder / "whole", 2);
@@ -176,7 +176,7 @@ TEST(ensemble, stops_writes_checkpoints_and_goes_on_to_the_same_curves) {
 }
 
 TEST(ensemble, marks_a_member_whose_loss_is_no_number_and_goes_on_with_the_others) {
-  TrainingPlan plan = small_plan("full");
+  TrainingPlan plan = trainee("full");
   plan.rates = {3e-3};
   plan.scales = {1, 1e6};
   plan.dimensions.norm = Norm::none;
@@ -191,7 +191,7 @@ TEST(ensemble, marks_a_member_whose_loss_is_no_number_and_goes_on_with_the_other
 }
 
 TEST(ensemble, writes_a_file_that_the_exact_machine_finds_as_accurate) {
-  TrainingPlan plan = small_plan("full");
+  TrainingPlan plan = trainee("full");
   plan.steps = 400;
   plan.batch = 32;
   plan.rates = {1e-2};
@@ -220,7 +220,7 @@ TEST(lesson, asks_further_questions_whose_answers_the_task_confirms) {
            {"index", {{"n", 5}}, 1},
            {"two-sum", {{"n", 5}}, 1},
            {"seqcomp", {{"L", 2}, {"m", 2}, {"n1", 3}}, 3}}) {
-    TrainingPlan plan = small_plan("full");
+    TrainingPlan plan = trainee("full");
     plan.tasks = {{{name, sizes, {}}, 1}};
     plan.queries = 3;
     const Parts parts(plan);
@@ -248,7 +248,7 @@ TEST(lesson, asks_further_questions_whose_answers_the_task_confirms) {
 }
 
 TEST(lesson, teaches_the_chain_of_thought_token_by_token) {
-  TrainingPlan plan = small_plan("full");
+  TrainingPlan plan = trainee("full");
   plan.tasks = {{{"seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}}, {}}, 1}};
   plan.supervision = Supervision::chain;
   const Parts parts(plan);
@@ -271,7 +271,7 @@ TEST(lesson, teaches_the_chain_of_thought_token_by_token) {
 }
 
 TEST(lesson, mixes_tasks_by_weight_and_moves_through_the_stages_of_a_curriculum) {
-  TrainingPlan plan = small_plan("full");
+  TrainingPlan plan = trainee("full");
   plan.tasks = {{{"eva", {{"n", 8}}, {}}, 3}, {{"two-sum", {{"n", 8}}, {}}, 1}};
   plan.curriculum = {{{"n", 3}}, {{"n", 5}}};
   plan.stage_steps = 10;
@@ -342,7 +342,7 @@ TEST(pass, drops_by_seed_step_and_place_alone) {
 }
 
 TEST(plan, comes_back_from_its_own_text) {
-  TrainingPlan plan = small_plan();
+  TrainingPlan plan = trainee();
   plan.stop = 0.99;
   plan.round_bits = 6;
   plan.rates = {1e-3, 0.1};
@@ -380,12 +380,12 @@ TEST(plan, refuses_what_it_does_not_know_in_one_line) {
 }
 
 TEST(forecast, refuses_a_run_that_cannot_fit_before_it_starts) {
-  TrainingPlan plan = small_plan("full");
+  TrainingPlan plan = trainee("full");
   plan.tasks = {{{"two-sum", {{"n", 2000000}, {"M", 50}}, {}}, 1}};
   const auto refused = forecast(plan);
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("needs"), std::string::npos) << refused.error().message;
-  plan = small_plan("full");
+  plan = trainee("full");
   plan.batch = 1 << 20;
   plan.tasks = {{{"eva", {{"n", 500}}, {}}, 1}};
   EXPECT_FALSE(forecast(plan).ok());
