@@ -8,6 +8,7 @@
 #include "cli/interruption.h"
 #include "cli/lab.h"
 #include "rung/lab/laboratory.h"
+#include "rung/lab/results.h"
 #include "rung/spec/nearest_word.h"
 
 namespace rung::cli {
@@ -80,28 +81,13 @@ void show(const std::string& configuration, const learn::EnsembleProgress& p) {
   std::fflush(stderr);
 }
 
-ordered_json head(const lab::Experiment& experiment, const std::vector<lab::Outcome>& outcomes) {
-  ordered_json rows = ordered_json::array();
-  for (const auto& outcome : outcomes) rows.push_back(lab::outcome_json(outcome));
-  return {{"schema", "rung.lab/1"},  {"experiment", experiment.name}, {"tests", experiment.tests},
-          {"size", experiment.size}, {"seeds", experiment.seeds},     {"configurations", rows}};
-}
-
-ordered_json prediction_json(const lab::Prediction& prediction) {
-  return {{"id", prediction.id},
-          {"statement", prediction.statement},
-          {"kind", lab::kind_name(prediction.kind)},
-          {"scope", lab::scope_name(prediction.scope)},
-          {"configurations", prediction.configurations}};
-}
-
 int labels_alone(const lab::Experiment& experiment, const std::vector<lab::Outcome>& outcomes, bool json) {
   if (json) {
-    ordered_json document = head(experiment, outcomes);
+    ordered_json document = lab::labels_document(experiment, outcomes);
     document["dry_run"] = true;
     document["predictions"] = ordered_json::array();
     for (const auto& prediction : experiment.predictions)
-      document["predictions"].push_back(prediction_json(prediction));
+      document["predictions"].push_back(lab::prediction_json(prediction));
     print_json(document);
     return 0;
   }
@@ -155,16 +141,8 @@ Result<int> run_lab(const LabFlags& flags) {
     refuted = refuted || (experiment.predictions[i].scope == lab::Scope::theorem &&
                           result.findings[i].decision == lab::Decision::failed);
   if (flags.json) {
-    ordered_json document = head(experiment, result.outcomes);
-    document.update({{"folder", options.folder}, {"stopped", result.stopped}, {"seconds", result.seconds}});
-    document["verdicts"] = ordered_json::array();
-    for (std::size_t i = 0; i < result.findings.size(); ++i) {
-      ordered_json row = prediction_json(experiment.predictions[i]);
-      row.update({{"verdict", lab::decision_name(result.findings[i].decision)},
-                  {"reason", result.findings[i].reason},
-                  {"decides", result.findings[i].decides}});
-      document["verdicts"].push_back(row);
-    }
+    ordered_json document = lab::lab_document(experiment, result);
+    document["folder"] = options.folder;
     print_json(document);
   } else {
     fmt::print("{}: {}\n\n", experiment.name, experiment.tests);

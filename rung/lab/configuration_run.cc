@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rung/adversary/scaling.h"
-#include "rung/constructions/verification.h"
+#include "rung/constructions/precision_search.h"
 #include "rung/evaluation/evaluation.h"
 #include "rung/exact/quantise.h"
 #include "rung/spec/quantisable.h"
@@ -59,6 +59,7 @@ Result<Label> label_weights(const Weights& weights, const Task& task, const lear
 
 Result<Outcome> labelled_plan(const learn::TrainingPlan& plan) {
   Outcome out;
+  out.subject = {plan.arch, plan.tasks.front().task.name, plan.tasks.front().task.sizes};
   RUNG_TRY(const auto task, asked(plan));
   RUNG_TRY(const Weights untrained, learn::untrained_weights(plan));
   RUNG_TRY(const Weights scored, as_scored(untrained, *task, plan));
@@ -89,6 +90,7 @@ Result<Construction> built(const WrittenModel& model) {
 Outcome labelled_model(const WrittenModel& model) {
   Outcome out;
   out.origin = Origin::written;
+  out.subject = {"", model.request.name, model.request.sizes};
   const auto construction = built(model);
   if (!construction) {
     out.label.reason = out.trouble = construction.error().message;
@@ -98,6 +100,8 @@ Outcome labelled_model(const WrittenModel& model) {
   const bool proved = model.below == 0 && construction->p_proved.has_value();
   out.label.letter = proved ? 'K' : 'G';
   out.label.reason = proved ? construction->lemma : "below the precision that the lemma proves";
+  out.subject.arch = format_stack(construction->weights.architecture.stack);
+  out.precision = WrittenPrecision{p, construction->p_proved, {}};
   out.note = fmt::format("p = {}", p);
   return out;
 }
@@ -134,6 +138,14 @@ Result<void> score(Outcome& outcome, const learn::MemberResult& member, const Ta
   return {};
 }
 
+MemberCurve curve_of(const learn::MemberResult& member, bool chosen) {
+  MemberCurve out{member.plan.seed, member.plan.rate, chosen, {}};
+  for (const learn::CurvePoint& point : member.curve)
+    out.points.emplace_back(point.step, point.accuracy.at(0));
+  out.points = thinned(out.points);
+  return out;
+}
+
 Result<std::optional<Outcome>> run_plan(const learn::TrainingPlan& plan, Outcome outcome,
                                         const RunOptions& options) {
   learn::EnsembleOptions ensemble;
@@ -154,6 +166,7 @@ Result<std::optional<Outcome>> run_plan(const learn::TrainingPlan& plan, Outcome
   ensemble.body = body.dump();
   RUNG_TRY(const learn::EnsembleResult result, learn::train(plan, ensemble));
   outcome.record = result.run;
+  outcome.device = result.device;
   if (result.stopped) return std::optional<Outcome>();
   RUNG_TRY(const auto task, asked(plan));
   std::string failure;
@@ -169,6 +182,8 @@ Result<std::optional<Outcome>> run_plan(const learn::TrainingPlan& plan, Outcome
         chosen = &member;
     }
     if (chosen) RUNG_CHECK(score(outcome, *chosen, *task, plan));
+    for (const learn::MemberResult& member : result.members)
+      if (member.plan.seed == seed) outcome.curves.push_back(curve_of(member, &member == chosen));
   }
   if (outcome.scores.size() < plan.seeds.size())
     outcome.note += fmt::format("{}{} seeds without a score: {}", outcome.note.empty() ? "" : "; ",
@@ -190,6 +205,14 @@ Result<std::optional<Outcome>> run_model(const WrittenModel& model, Outcome outc
                      .of = verified.instances,
                      .exhaustive = verified.mode != VerificationMode::sampled}};
   outcome.note += fmt::format(", {}", mode_name(verified.mode));
+  if (model.smallest && construction->p_proved) {
+    constexpr int kFewest = 2;
+    RUNG_TRY(const PrecisionSearch found,
+             search_precision(model.request, {.budget = model.budget, .stop_at_first_error = true}, kFewest,
+                              *construction->p_proved));
+    outcome.precision->measured = found.p_measured;
+    if (found.p_measured) outcome.note += fmt::format("; {} bits suffice", *found.p_measured);
+  }
   return std::optional(std::move(outcome));
 }
 

@@ -104,6 +104,11 @@ Result<WrittenModel> written_model(const json& value, const std::string& where) 
   RUNG_TRY(const std::int64_t below, fields.whole("below", 0, 0, 40));
   RUNG_TRY(out.budget, fields.whole("budget", out.budget, 1, 1'000'000'000));
   out.below = static_cast<int>(below);
+  if (const json* smallest = fields.find("smallest")) {
+    if (!smallest->is_boolean())
+      return fail(ErrorCode::parse, "[lab] {}.smallest: true or false expected", where);
+    out.smallest = smallest->get<bool>();
+  }
   for (const char* name : {"size", "options"}) {
     const json* object = fields.find(name);
     if (!object) continue;
@@ -174,7 +179,8 @@ Result<Configuration> configuration(const json& value, const json& base, std::in
 }
 
 Result<Prediction> prediction(const json& value, const std::string& where) {
-  static constexpr std::string_view kKinds[] = {"reaches", "stays-below", "ordered", "errs", "slope"};
+  static constexpr std::string_view kKinds[] = {"reaches", "stays-below", "ordered",
+                                                "errs",    "slope",       "serves"};
   static constexpr std::string_view kScopes[] = {"theorem", "empirical"};
   static constexpr std::string_view kAxes[] = {"bits", "total-bits", "layers"};
   Fields fields(value, where);
@@ -202,13 +208,14 @@ Result<Prediction> prediction(const json& value, const std::string& where) {
   RUNG_CHECK(fields.no_others());
   if (out.configurations.empty())
     return fail(ErrorCode::missing, "[lab] {}: configurations expected, a list of ids", here);
-  const bool measured = out.kind == PredictionKind::ordered || out.kind == PredictionKind::errs ||
-                        out.kind == PredictionKind::slope;
+  const bool compares = out.kind == PredictionKind::ordered || out.kind == PredictionKind::serves;
+  const bool measured = compares || out.kind == PredictionKind::errs || out.kind == PredictionKind::slope;
   if (measured && out.scope == Scope::theorem)
     return fail(ErrorCode::unsupported, "[lab] {}: {} is about what was measured; scope empirical expected",
                 here, kind);
-  if ((out.kind == PredictionKind::ordered) != !out.than.empty())
-    return fail(ErrorCode::missing, "[lab] {}: `than` belongs to kind ordered, and it needs one", here);
+  if (compares != !out.than.empty())
+    return fail(ErrorCode::missing, "[lab] {}: `than` belongs to kinds ordered and serves, and they need one",
+                here);
   if (out.kind == PredictionKind::reaches && !out.accuracy)
     return fail(ErrorCode::missing, "[lab] {}: accuracy expected", here);
   if (out.kind == PredictionKind::slope && !(out.low < out.high))

@@ -17,6 +17,7 @@ namespace rung::lab {
 struct WrittenModel {
   ConstructionRequest request;
   int below = 0;
+  bool smallest = false;            // and the smallest precision that passes is searched for
   std::int64_t budget = 2'000'000;  // instances up to which all are run
 };
 

@@ -6,6 +6,7 @@
 
 #include "rung/lab/configuration_run.h"
 #include "rung/lab/record_book.h"
+#include "rung/lab/results.h"
 #include "rung/spec/json_text.h"
 #include "rung/spec/staged_file.h"
 
@@ -120,7 +121,7 @@ Result<LabResult> run_experiment(const Experiment& experiment, const LabOptions&
                      record_of("evaluation", run,
                                outcome->trouble.empty() ? RecordState::done : RecordState::failed, body)));
       }
-      RUNG_CHECK(write_text(path, outcome_json(*outcome).dump(1) + "\n"));
+      RUNG_CHECK(write_text(path, saved_outcome(*outcome).dump(1) + "\n"));
       result.outcomes[i] = std::move(*outcome);
     }
     if (options.finished) options.finished(result.outcomes[i]);
@@ -145,6 +146,8 @@ Result<LabResult> run_experiment(const Experiment& experiment, const LabOptions&
   }
   if (!result.stopped) RUNG_CHECK(write_text(options.folder + "/verdicts.json", verdicts.dump(1) + "\n"));
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  RUNG_CHECK(
+      write_text(options.folder + "/results.json", results_document(experiment, result).dump() + "\n"));
   json end{{"seconds", result.seconds}};
   RUNG_CHECK(
       book.put("run", record_of("run", "", result.stopped ? RecordState::stopped : RecordState::done, end)));

@@ -28,6 +28,9 @@ nlohmann::ordered_json outcome_json(const Outcome& outcome) {
   using nlohmann::ordered_json;
   ordered_json out{{"id", outcome.id},
                    {"origin", kOrigins[static_cast<std::size_t>(outcome.origin)]},
+                   {"arch", outcome.subject.arch},
+                   {"task", outcome.subject.task},
+                   {"size", outcome.subject.size},
                    {"label", std::string(1, outcome.label.letter)},
                    {"label_reason", outcome.label.reason},
                    {"ceiling", outcome.label.ceiling},
@@ -59,10 +62,42 @@ nlohmann::ordered_json outcome_json(const Outcome& outcome) {
                        {"table_bits", kept->table_bits},
                        {"kept_bits", kept->kept_bits},
                        {"bits_per_element", kept->per_element()}};
-  out.update({{"note", outcome.note},
+  if (const auto& bits = outcome.precision) {
+    out["precision"] = {{"used", bits->used}};
+    if (bits->proved) out["precision"]["proved"] = *bits->proved;
+    if (bits->measured) out["precision"]["measured"] = *bits->measured;
+  }
+  out.update({{"device", outcome.device},
+              {"note", outcome.note},
               {"trouble", outcome.trouble},
               {"record", outcome.record},
               {"seconds", outcome.seconds}});
+  return out;
+}
+
+std::vector<std::pair<std::int64_t, double>> thinned(
+    const std::vector<std::pair<std::int64_t, double>>& points) {
+  if (points.size() <= kCurvePoints) return points;
+  std::vector<std::pair<std::int64_t, double>> out;
+  for (std::size_t i = 0; i < kCurvePoints; ++i)
+    out.push_back(points[i * (points.size() - 1) / (kCurvePoints - 1)]);
+  return out;
+}
+
+nlohmann::ordered_json curves_json(const Outcome& outcome) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const MemberCurve& member : outcome.curves) {
+    nlohmann::ordered_json points = nlohmann::ordered_json::array();
+    for (const auto& [step, accuracy] : member.points) points.push_back({step, accuracy});
+    out.push_back(
+        {{"seed", member.seed}, {"rate", member.rate}, {"chosen", member.chosen}, {"curve", points}});
+  }
+  return out;
+}
+
+nlohmann::ordered_json saved_outcome(const Outcome& outcome) {
+  nlohmann::ordered_json out = outcome_json(outcome);
+  out["curves"] = curves_json(outcome);
   return out;
 }
 
@@ -76,6 +111,8 @@ Result<Outcome> parse_outcome(const std::string& text, const std::string& where)
       if (origin == kOrigins[i]) out.origin = static_cast<Origin>(i);
     out.label = {saved.at("label").get<std::string>().at(0), saved.at("label_reason").get<std::string>(),
                  saved.at("ceiling").get<double>(), saved.at("ceiling_reason").get<std::string>()};
+    out.subject = {saved.at("arch").get<std::string>(), saved.at("task").get<std::string>(),
+                   saved.at("size").get<std::map<std::string, std::int64_t>>()};
     for (const auto& row : saved.at("scores"))
       out.scores.push_back({row.at("seed").get<std::uint64_t>(), row.at("rate").get<double>(),
                             row.at("right").get<std::uint64_t>(), row.at("answers").get<std::uint64_t>(),
@@ -92,6 +129,17 @@ Result<Outcome> parse_outcome(const std::string& text, const std::string& where)
                         row.at("elements").get<std::int64_t>(), row.at("one_level").get<bool>(),
                         row.at("table_bits").get<double>(),     row.at("kept_bits").get<double>()};
     }
+    if (saved.contains("precision")) {
+      const auto& row = saved.at("precision");
+      out.precision = WrittenPrecision{row.at("used").get<int>(), {}, {}};
+      if (row.contains("proved")) out.precision->proved = row.at("proved").get<int>();
+      if (row.contains("measured")) out.precision->measured = row.at("measured").get<int>();
+    }
+    for (const auto& row : saved.at("curves"))
+      out.curves.push_back({row.at("seed").get<std::uint64_t>(), row.at("rate").get<double>(),
+                            row.at("chosen").get<bool>(),
+                            row.at("curve").get<std::vector<std::pair<std::int64_t, double>>>()});
+    out.device = saved.at("device").get<std::string>();
     out.note = saved.at("note").get<std::string>();
     out.trouble = saved.at("trouble").get<std::string>();
     out.record = saved.at("record").get<std::string>();

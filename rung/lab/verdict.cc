@@ -118,6 +118,23 @@ Finding ordered(const Prediction& prediction, const Outcome& first, const Outcom
   return undecided("the intervals leave it open: " + both, "more seeds");
 }
 
+Finding serves(const Prediction& prediction, const Outcome& skewed, const Outcome& uniform) {
+  const auto interval = skewed.interval();
+  if (!interval) return undecided(shown(skewed) + ": one seed gives no interval", "two seeds or more");
+  if (!uniform.capacity)
+    return undecided(uniform.id + " has no state whose bits could be counted",
+                     "a recurrent stack on eva or index");
+  const double entry = std::log2(static_cast<double>(uniform.capacity->alphabet));
+  const auto kept = static_cast<std::int64_t>(uniform.capacity->kept_bits / entry);
+  const double mass = zipf_mass(kept, uniform.capacity->n);
+  const std::string line = fmt::format(
+      "{} against {:.3f}, the mass of the {} most frequent arguments ({:.0f} bits kept of uniform ones)",
+      shown(skewed), mass, kept, uniform.capacity->kept_bits);
+  if (interval->low - prediction.margin <= mass && mass <= interval->high + prediction.margin)
+    return held(line);
+  return failed(line);
+}
+
 // Least squares.
 std::optional<double> slope_of(const std::vector<std::pair<double, double>>& points) {
   if (points.size() < 2) return {};
@@ -165,8 +182,18 @@ Finding slope(const Prediction& prediction, std::span<const Outcome> about) {
 
 }  // namespace
 
+double zipf_mass(std::int64_t kept, std::int64_t n) {
+  double first = 0, all = 0;
+  for (std::int64_t rank = 1; rank <= n; ++rank) {
+    all += 1.0 / static_cast<double>(rank);
+    if (rank <= kept) first = all;
+  }
+  return first / all;
+}
+
 std::string_view kind_name(PredictionKind kind) {
-  return std::array{"reaches", "stays-below", "ordered", "errs", "slope"}[static_cast<std::size_t>(kind)];
+  return std::array{
+      "reaches", "stays-below", "ordered", "errs", "slope", "serves"}[static_cast<std::size_t>(kind)];
 }
 std::string_view scope_name(Scope scope) { return scope == Scope::theorem ? "theorem" : "empirical"; }
 std::string_view decision_name(Decision decision) {
@@ -192,7 +219,9 @@ bool matches(std::string_view pattern, std::string_view id) {
 
 Finding decide(const Prediction& prediction, std::span<const Outcome> about, std::span<const Outcome> than,
                std::span<const Outcome> given) {
-  if (about.empty() || (prediction.kind == PredictionKind::ordered && than.empty()))
+  const bool compares =
+      prediction.kind == PredictionKind::ordered || prediction.kind == PredictionKind::serves;
+  if (about.empty() || (compares && than.empty()))
     return undecided("no such configuration at this size", "a size that has it");
   for (const auto& group : {about, than, given})
     for (const Outcome& outcome : group)
@@ -215,10 +244,12 @@ Finding decide(const Prediction& prediction, std::span<const Outcome> about, std
     if (prediction.kind == PredictionKind::reaches) parts.push_back(reaches(prediction, about[i]));
     if (prediction.kind == PredictionKind::stays_below) parts.push_back(stays_below(prediction, about[i]));
     if (prediction.kind == PredictionKind::errs) parts.push_back(errs(about[i]));
-    if (prediction.kind == PredictionKind::ordered) {
+    if (compares) {
       const bool paired = than.size() == about.size();
       for (std::size_t k = 0; k < than.size(); ++k)
-        if (!paired || k == i) parts.push_back(ordered(prediction, about[i], than[k]));
+        if (!paired || k == i)
+          parts.push_back(prediction.kind == PredictionKind::ordered ? ordered(prediction, about[i], than[k])
+                                                                     : serves(prediction, about[i], than[k]));
     }
   }
   for (const Decision decision : {Decision::failed, Decision::undecided, Decision::held}) {

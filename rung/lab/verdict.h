@@ -23,6 +23,8 @@ enum class PredictionKind {
   ordered,      // as accurate as `than`, or better by the margin
   errs,         // a construction gives a wrong answer
   slope,        // lg(cost) against bits a layer (or layers) has a slope in [low, high]
+  serves,       // Zipf questions: accuracy within the margin of the mass of the arguments that the state of
+           // `than`, measured on uniform questions, has room for
 };
 // What a cost is plotted against: bits a layer, bits of all layers, or layers at equal bits a layer.
 enum class Axis { bits, total_bits, layers };
@@ -40,7 +42,7 @@ struct Prediction {
   // Ids of configurations, each with `*` for any text.
   std::vector<std::string> configurations, than, given;
   std::optional<double> accuracy;  // x; of `given`: 0.99 unless `given_accuracy` says otherwise
-  double margin = 0;               // of `ordered`
+  double margin = 0;               // of `ordered` and `serves`
   double given_accuracy = 0.99;
   double low = 0, high = 0;  // of `slope`
   Axis over = Axis::bits;    // of `slope`
@@ -56,6 +58,10 @@ struct Finding {
 // size) is undecided.
 Finding decide(const Prediction& prediction, std::span<const Outcome> about, std::span<const Outcome> than,
                std::span<const Outcome> given);
+
+// The share of questions about the `kept` most frequent of n arguments, the r-th having weight 1/r. REQUIRES
+// n >= 1.
+double zipf_mass(std::int64_t kept, std::int64_t n);
 
 // Whether an id matches a pattern with `*`.
 bool matches(std::string_view pattern, std::string_view id);

@@ -4,45 +4,6 @@
 #include "rung/learn/kernels/task_instances.h"
 
 namespace rung::learn {
-namespace {
-
-// What the kernel must know of a task; nothing for tasks that it does not draw.
-std::optional<kernels::InstanceTask> kernel_task(const Task& task) {
-  if (!task.built_in() || !task.options().empty()) return std::nullopt;
-  const SizeList sizes = task.size();
-  const std::string_view name = task.name();
-  kernels::InstanceTask out;
-  if (name == "eva" || name == "index") {
-    out.kind = kernels::InstanceKind::evaluation;
-    out.n = sizes.at("n");
-    out.sigma = task.answer_spec().size;
-  } else if (name == "two-sum") {
-    out.kind = kernels::InstanceKind::two_sum;
-    out.n = sizes.at("n"), out.modulus = sizes.at("M");
-  } else if (name == "mqar") {
-    out.kind = kernels::InstanceKind::mqar;
-    out.n = sizes.at("n"), out.keys = sizes.at("M"), out.queries = sizes.at("queries"),
-    out.sigma = task.answer_spec().size;
-  } else if (name == "seqcomp") {
-    out.kind = kernels::InstanceKind::seqcomp;
-    out.levels = sizes.at("L");
-    if (out.levels > kernels::kMaxInstanceLevels) return std::nullopt;
-    std::int64_t domain = sizes.at("m");
-    for (std::int64_t l = 0; l < out.levels; ++l) {
-      out.domain[l] = domain;
-      const std::string factor = "n" + std::to_string(l + 1);
-      if (l + 1 < out.levels) domain *= sizes.at(factor);
-    }
-  } else {
-    return std::nullopt;
-  }
-  if (!kernels::instances_fit(out) || kernels::instance_length(out) != task.prompt_length())
-    return std::nullopt;
-  return out;
-}
-
-}  // namespace
-
 InstanceSource::InstanceSource(const Lesson& lesson, std::vector<std::uint64_t> seeds, std::int64_t batch,
                                torch::Device device)
     : lesson_(lesson), batch_(batch), device_(device) {
@@ -52,7 +13,7 @@ InstanceSource::InstanceSource(const Lesson& lesson, std::vector<std::uint64_t> 
 }
 
 bool InstanceSource::on_device(std::size_t stage, std::size_t which) const {
-  return device_.is_cuda() && lesson_.asks_plainly() && kernel_task(lesson_.task(stage, which)).has_value();
+  return device_.is_cuda() && lesson_.asks_plainly() && lesson_.instance_task(stage, which).has_value();
 }
 
 InstanceSource::Place& InstanceSource::place(std::size_t stage, std::size_t which) {
@@ -85,7 +46,7 @@ const Batch& InstanceSource::next(std::size_t stage, std::size_t which, std::int
   }
   Place& to = place(stage, which);
   if (!on_device(stage, which)) return to.batch;
-  const kernels::InstanceTask task = *kernel_task(lesson_.task(stage, which));
+  const kernels::InstanceTask task = *lesson_.instance_task(stage, which);
   const auto members = static_cast<std::int64_t>(seeds_.size());
   const auto ints = torch::TensorOptions(torch::kInt32).device(device_);
   if (!to.tokens.defined()) {

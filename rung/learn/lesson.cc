@@ -39,6 +39,25 @@ Result<void> merge_fields(std::vector<FieldSpec>& fields, const Task& task) {
   return {};
 }
 
+// Appends the question of another instance, far along in the same stream, asked of this row's own beginning
+// (the first prompt_length() tokens of `whole`).
+void append_other_question(const Task& task, Variant variant, std::uint64_t seed, std::uint64_t index,
+                           Prompt& whole, std::vector<std::int64_t>& right) {
+  const std::int64_t base = task.prompt_length(), question = question_length(task);
+  const Instance other = task.generate(variant, seed, index);
+  Prompt asked_again = whole;
+  for (std::size_t f = 0; f < whole.fields.size(); ++f) {
+    asked_again.fields[f].resize(static_cast<std::size_t>(base));
+    for (std::int64_t t = base - question; t < base; ++t) {
+      const std::int64_t value = other.prompt.fields[f][static_cast<std::size_t>(t)];
+      asked_again.fields[f][static_cast<std::size_t>(t)] = value;
+      whole.fields[f].push_back(value);
+    }
+  }
+  right.push_back(task.answer(asked_again).back());
+}
+constexpr std::uint64_t kFar = std::uint64_t{1} << 40;
+
 constexpr std::int64_t kLargestOutput = 65536;  // logits
 
 }  // namespace
@@ -150,13 +169,18 @@ std::int64_t Lesson::length(std::size_t stage, std::size_t which) const {
 }
 
 bool Lesson::asks_plainly() const {
-  if (plan_.queries != 1 || plan_.variant != Variant::uniform || plan_.supervision == Supervision::chain)
-    return false;
+  if (plan_.variant != Variant::uniform || plan_.supervision == Supervision::chain) return false;
   if (plan_.supervision == Supervision::every_query) return true;
   for (const auto& stage : stages_)
     for (const auto& task : stage)
       if (task->query_positions().size() != 1) return false;
   return true;
+}
+
+std::optional<kernels::InstanceTask> Lesson::instance_task(std::size_t stage, std::size_t which) const {
+  auto out = learn::instance_task(*stages_[stage][which]);
+  if (out) out->questions = plan_.queries - 1;
+  return out;
 }
 
 std::int64_t Lesson::longest() const {
@@ -201,6 +225,8 @@ Batch Lesson::draw(const Draw& draw) const {
   }
   torch::Tensor targets = torch::empty({rows * answers * numbers}, torch::kLong);
   auto* const first_target = targets.data_ptr<std::int64_t>();
+  const auto drawn =
+      plan_.variant == Variant::uniform ? learn::instance_task(task) : std::optional<kernels::InstanceTask>();
   const auto draw_row = [&](std::int64_t row) {
     const std::uint64_t seed = draw.seeds[static_cast<std::size_t>(row / draw.count)];
     const auto index = static_cast<std::uint64_t>(draw.first + row % draw.count);
@@ -208,20 +234,19 @@ Batch Lesson::draw(const Draw& draw) const {
     std::vector<std::int64_t> right = instance.answer;
     if (last_only) right.erase(right.begin(), right.begin() + (asked - 1) * numbers);
     Prompt whole = instance.prompt;
-    for (std::int64_t i = 0; i < extra; ++i) {
-      // The question of another instance, asked of this beginning: far along in the same stream.
-      constexpr std::uint64_t kFar = std::uint64_t{1} << 40;
-      const Instance other =
-          task.generate(plan_.variant, seed, index + kFar * static_cast<std::uint64_t>(i + 1));
-      Prompt asked_again = instance.prompt;
-      for (std::size_t f = 0; f < fields_.size(); ++f)
-        for (std::int64_t t = base - question; t < base; ++t) {
-          const std::int64_t value = other.prompt.fields[f][static_cast<std::size_t>(t)];
-          asked_again.fields[f][static_cast<std::size_t>(t)] = value;
-          whole.fields[f].push_back(value);
-        }
-      const std::vector<std::int64_t> answer = task.answer(asked_again);
-      right.push_back(answer.back());
+    if (extra > 0 && drawn) {
+      // Asked about this row's own tables, in the one field of such tasks.
+      std::vector<std::int32_t> tables(whole.fields[0].begin(), whole.fields[0].end() - question),
+          asked_next(static_cast<std::size_t>(question));
+      kernels::InstanceRandom random = kernels::question_stream(seed, index);
+      for (std::int64_t i = 0; i < extra; ++i) {
+        right.push_back(kernels::draw_question(*drawn, random, tables.data(), asked_next.data()));
+        whole.fields[0].insert(whole.fields[0].end(), asked_next.begin(), asked_next.end());
+      }
+    } else {
+      for (std::int64_t i = 0; i < extra; ++i)
+        append_other_question(task, plan_.variant, seed, index + kFar * static_cast<std::uint64_t>(i + 1),
+                              whole, right);
     }
     if (chained) {
       right = *task.chain_of_thought(instance.prompt);

@@ -1,14 +1,15 @@
 // What a model is taught: tasks, mixed or in stages, as batches of tensors, and the model that can be asked
 // them.
 //
-// Determinism: row b of a batch is Task::generate(variant, seed of the member, first + b), whatever the
-// ensemble, the device or the number of threads. Training and evaluation draw from streams of their own
+// Determinism: row b of a batch is Task::generate(variant, seed of the member, first + b) and the further
+// questions of that row, whatever the ensemble, the device or the number of threads. Training and evaluation draw from streams of their own
 // (below).
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "rung/learn/instance_task.h"
 #include "rung/learn/model.h"
 #include "rung/learn/training_plan.h"
 
@@ -58,8 +59,10 @@ class Lesson {
   // On the host.
   Batch draw(const Draw& draw) const;
 
-  // Prompts are the task's own, every answer is taught, uniformly drawn: what a kernel can draw too.
+  // Every answer is taught, uniformly drawn: what a kernel can draw too.
   bool asks_plainly() const;
+  // A task with the plan's further questions, for the kernels; nothing where they do not draw it.
+  std::optional<kernels::InstanceTask> instance_task(std::size_t stage, std::size_t which) const;
 
  private:
   Lesson() = default;

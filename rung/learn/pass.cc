@@ -39,17 +39,19 @@ torch::Tensor ActivationRounding::unit(const torch::Tensor& seen, int width) con
   return torch::exp2((seen.clamp_min(1e-30) / top).log2().ceil());
 }
 
-torch::Tensor ActivationRounding::apply(const std::string& name, const torch::Tensor& x, bool observe) {
+torch::Tensor ActivationRounding::apply(const std::string& name, const torch::Tensor& x, Unit change) {
   torch::Tensor units;
   {
     const torch::NoGradGuard no_grad;
     const auto found = largest.find(name);
-    if (observe || found == largest.end()) {
+    if (change != Unit::stays || found == largest.end()) {
       const torch::Tensor now = x.detach().flatten(1).abs().amax(1).to(torch::kFloat32);
-      if (found == largest.end())
+      if (found == largest.end()) {
         largest[name] = now.clone();
-      else
-        found->second.mul_(kKept).copy_(torch::maximum(found->second, now));
+      } else {
+        if (change == Unit::follows) found->second.mul_(kKept);
+        found->second.copy_(torch::maximum(found->second, now));
+      }
     }
     std::vector<std::int64_t> shape(static_cast<std::size_t>(x.dim()), 1);
     shape[0] = x.size(0);
@@ -72,7 +74,8 @@ std::map<std::string, int> ActivationRounding::fractions(std::int64_t member) co
 StateRounding Pass::state_rounding(const std::string& name) const {
   if (!rounding) return {};
   return [this, name](const torch::Tensor& state, bool last) {
-    return rounding->apply(name, state, training && last);
+    using Unit = ActivationRounding::Unit;
+    return rounding->apply(name, state, !training ? Unit::stays : last ? Unit::follows : Unit::makes_room);
   };
 }
 

@@ -16,8 +16,11 @@ namespace rung::learn {
 class ActivationRounding {
  public:
   explicit ActivationRounding(int bits) : bits_(bits) {}
-  // x [E, ...]. `observe`: let the unit follow x.
-  torch::Tensor apply(const std::string& name, const torch::Tensor& x, bool observe);
+  // Whether the unit stays, makes room for x, or follows it: grows at once, shrinks slowly. The first x ever seen
+  // sets it.
+  enum class Unit { stays, makes_room, follows };
+  // x [E, ...].
+  torch::Tensor apply(const std::string& name, const torch::Tensor& x, Unit unit);
   int bits() const { return bits_; }
   // Units of a member as the quantiser takes them: name -> fraction f, the unit being 2^-f.
   std::map<std::string, int> fractions(std::int64_t member) const;
@@ -46,9 +49,10 @@ struct Pass {
   ActivationRounding* rounding = nullptr;
 
   torch::Tensor round(const std::string& name, const torch::Tensor& x) const {
-    return rounding ? rounding->apply(name, x, training) : x;
+    using Unit = ActivationRounding::Unit;
+    return rounding ? rounding->apply(name, x, training ? Unit::follows : Unit::stays) : x;
   }
-  // States are as wide as activations. Their unit follows the last token's state, the largest, once a pass.
+  // States are as wide as activations. Their unit makes room for every token's state and shrinks once a pass.
   StateRounding state_rounding(const std::string& name) const;
   torch::Tensor drop(const torch::Tensor& x) const;
 };

@@ -5,9 +5,11 @@
 #include <atomic>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "rung/lab/laboratory.h"
+#include "rung/lab/results.h"
 #include "rung/theory/ceiling.h"
 
 namespace rung::lab {
@@ -78,6 +80,25 @@ TEST(laboratory, runs_from_labels_to_verdicts_and_writes_records_once) {
   EXPECT_EQ(count("run"), 4u);
   EXPECT_EQ(count("evaluation"), 1u);
 
+  // The file that is kept: the verdicts, the curves, and where they come from.
+  std::ifstream file(folder / "run/results.json");
+  const auto kept = nlohmann::json::parse(file);
+  EXPECT_EQ(kept.at("schema"), "rung.results/1");
+  EXPECT_EQ(kept.at("lab"), nlohmann::json(lab_document(tiny(), *result)));
+  EXPECT_EQ(kept.at("lab").at("configurations").at(1).at("arch"), "full");
+  EXPECT_EQ(kept.at("lab").at("configurations").at(2).at("size").at("n"), 64);
+  EXPECT_EQ(kept.at("lab").at("configurations").at(0).at("precision").at("proved"),
+            result->outcomes[0].precision->used);
+  ASSERT_EQ(kept.at("curves").size(), 3u * 4u);
+  int chosen = 0;
+  for (const auto& curve : kept.at("curves")) {
+    ASSERT_EQ(curve.at("curve").size(), 2u);
+    EXPECT_EQ(curve.at("curve").at(1).at(0), 20);
+    chosen += curve.at("chosen").get<bool>() ? 1 : 0;
+  }
+  EXPECT_EQ(chosen, 3 * 2) << "one learning rate for each seed";
+  EXPECT_FALSE(kept.at("provenance").at("version").get<std::string>().empty());
+
   // Once more: nothing is run, nothing is written twice, the same verdicts.
   EXPECT_FALSE(run_experiment(tiny(), options).ok());
   options.resume = true;
@@ -85,7 +106,7 @@ TEST(laboratory, runs_from_labels_to_verdicts_and_writes_records_once) {
   const auto again = run_experiment(tiny(), options);
   ASSERT_TRUE(again.ok()) << again.error().message;
   for (std::size_t i = 0; i < 4; ++i)
-    EXPECT_EQ(outcome_json(again->outcomes[i]), outcome_json(result->outcomes[i]));
+    EXPECT_EQ(saved_outcome(again->outcomes[i]), saved_outcome(result->outcomes[i]));
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(again->findings[i].reason, result->findings[i].reason);
   EXPECT_EQ(count("verdict"), 3u);
   EXPECT_EQ(count("member"), 12u);
@@ -118,6 +139,18 @@ TEST(laboratory, leaves_nothing_behind_for_a_configuration_that_cannot_be_made) 
   std::get<learn::TrainingPlan>(broken.configurations[2].what).arch = "fool";
   EXPECT_FALSE(run_experiment(broken, {.folder = folder / "run"}).ok());
   EXPECT_FALSE(fs::exists(folder / "run"));
+}
+
+TEST(outcome, thins_curves_and_keeps_their_ends) {
+  std::vector<std::pair<std::int64_t, double>> points;
+  for (int i = 0; i < 1000; ++i) points.emplace_back(10 * i, 0.001 * i);
+  const auto few = thinned(points);
+  ASSERT_EQ(few.size(), kCurvePoints);
+  EXPECT_EQ(few.front(), points.front());
+  EXPECT_EQ(few.back(), points.back());
+  EXPECT_TRUE(std::is_sorted(few.begin(), few.end()));
+  points.resize(kCurvePoints);
+  EXPECT_EQ(thinned(points), points);
 }
 
 TEST(state_capacity, inverts_the_ceiling) {

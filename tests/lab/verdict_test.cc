@@ -143,12 +143,27 @@ TEST(verdict, leaves_everything_open_while_the_controls_did_not_train) {
 
 TEST(verdict, is_undecided_about_what_was_not_run) {
   for (const auto kind : {PredictionKind::reaches, PredictionKind::stays_below, PredictionKind::ordered,
-                          PredictionKind::errs, PredictionKind::slope})
+                          PredictionKind::errs, PredictionKind::slope, PredictionKind::serves})
     for (const char label : {'C', 'K', 'G'}) {
       EXPECT_EQ(of(about(kind, Scope::empirical, 0.5), trained(label, {}), {trained(label, {})}),
                 Decision::undecided);
       EXPECT_EQ(decide(about(kind, Scope::empirical, 0.5), {}, {}, {}).decision, Decision::undecided);
     }
+}
+
+TEST(verdict, compares_zipf_questions_with_the_mass_that_the_state_has_room_for) {
+  EXPECT_DOUBLE_EQ(zipf_mass(0, 4), 0);
+  EXPECT_DOUBLE_EQ(zipf_mass(4, 4), 1);
+  EXPECT_DOUBLE_EQ(zipf_mass(2, 4), 1.5 / (1 + 0.5 + 1.0 / 3 + 0.25));
+  Outcome uniform = trained('G', {0.3, 0.3});
+  Prediction mass = about(PredictionKind::serves, Scope::empirical);
+  mass.margin = 0.02;
+  EXPECT_EQ(of(mass, trained('G', {0.72, 0.72}), {uniform}), Decision::undecided) << "no state was counted";
+  uniform.capacity = StateCapacity{.n = 4, .alphabet = 4, .elements = 3, .table_bits = 8, .kept_bits = 5.5};
+  EXPECT_EQ(of(mass, trained('G', {0.72, 0.72}), {uniform}), Decision::held);
+  EXPECT_EQ(of(mass, trained('G', {0.65, 0.65}), {uniform}), Decision::failed);
+  EXPECT_EQ(of(mass, trained('G', {0.80, 0.80}), {uniform}), Decision::failed);
+  EXPECT_EQ(of(mass, trained('G', {0.72}), {uniform}), Decision::undecided) << "one seed";
 }
 
 TEST(verdict, fits_slopes_of_searches_that_ended) {

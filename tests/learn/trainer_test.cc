@@ -215,12 +215,21 @@ TEST(ensemble, writes_a_file_that_the_exact_machine_finds_as_accurate) {
 }
 
 TEST(lesson, asks_further_questions_whose_answers_the_task_confirms) {
-  for (const auto& [name, sizes, question] : std::vector<std::tuple<std::string, TaskSizes, std::int64_t>>{
-           {"eva", {{"n", 5}}, 1},
-           {"index", {{"n", 5}}, 1},
-           {"two-sum", {{"n", 5}}, 1},
-           {"seqcomp", {{"L", 2}, {"m", 2}, {"n1", 3}}, 3}}) {
+  struct Asked {
+    std::string name;
+    TaskSizes sizes;
+    std::int64_t question;
+    Variant variant = Variant::uniform;
+  };
+  for (const auto& [name, sizes, question, variant] :
+       std::vector<Asked>{{"eva", {{"n", 5}}, 1},
+                          {"eva", {{"n", 5}}, 1, Variant::zipf},
+                          {"eva", {{"n", 5}}, 1, Variant::permutation},
+                          {"index", {{"n", 5}}, 1},
+                          {"two-sum", {{"n", 5}}, 1},
+                          {"seqcomp", {{"L", 2}, {"m", 2}, {"n1", 3}}, 3}}) {
     TrainingPlan plan = trainee("full");
+    plan.variant = variant;
     plan.tasks = {{{name, sizes, {}}, 1}};
     plan.queries = 3;
     const Parts parts(plan);

@@ -1,6 +1,9 @@
 // Uniform instances of eva, index, mqar, two-sum and seqcomp (hard order), number by number as Task::generate
 // draws them: the same source runs on the host, where a test compares it with the tasks bit for bit, and on a
 // device, one thread an instance. SplitMix64 and Lemire's rejection as in rung/spec/random.h.
+//
+// Behind an instance of eva, index, two-sum or seqcomp may stand further questions about the same tables,
+// drawn from a stream of their own.
 #pragma once
 
 #include <cstdint>
@@ -58,24 +61,27 @@ struct InstanceTask {
   std::int64_t modulus = 1;                      // two_sum: M
   std::int64_t levels = 1;                       // seqcomp: L <= kMaxInstanceLevels
   std::int64_t domain[kMaxInstanceLevels] = {};  // seqcomp: N_0 … N_{L-1}
+  std::int64_t questions = 0;                    // behind the instance's own; 0 for mqar
 };
 
+// Tokens of the tables, and of one question about them.
+RUNG_HOST_DEVICE inline std::int64_t table_length(const InstanceTask& task) {
+  if (task.kind == InstanceKind::mqar) return 2 * task.n;
+  if (task.kind != InstanceKind::seqcomp) return task.n;
+  std::int64_t length = 0;
+  for (std::int64_t l = 0; l < task.levels; ++l) length += task.domain[l];
+  return length;
+}
+RUNG_HOST_DEVICE inline std::int64_t question_length(const InstanceTask& task) {
+  return task.kind == InstanceKind::seqcomp ? task.levels + 1 : 1;
+}
 // Tokens of a prompt, and answers of an instance.
 RUNG_HOST_DEVICE inline std::int64_t instance_length(const InstanceTask& task) {
-  switch (task.kind) {
-    case InstanceKind::mqar:
-      return 2 * task.n + task.queries;
-    case InstanceKind::seqcomp: {
-      std::int64_t length = task.levels + 1;
-      for (std::int64_t l = 0; l < task.levels; ++l) length += task.domain[l];
-      return length;
-    }
-    default:
-      return task.n + 1;
-  }
+  const std::int64_t asked = task.kind == InstanceKind::mqar ? task.queries : 1 + task.questions;
+  return table_length(task) + asked * question_length(task);
 }
 RUNG_HOST_DEVICE inline std::int64_t instance_answers(const InstanceTask& task) {
-  return task.kind == InstanceKind::mqar ? task.queries : 1;
+  return task.kind == InstanceKind::mqar ? task.queries : 1 + task.questions;
 }
 // int32 numbers of scratch that one instance needs: mqar shuffles its keys where they are dense.
 RUNG_HOST_DEVICE inline std::int64_t instance_scratch(const InstanceTask& task) {
@@ -138,24 +144,60 @@ RUNG_HOST_DEVICE inline void draw_two_sum(const InstanceTask& task, InstanceRand
   answers[0] = yes ? 1 : 0;
 }
 
+// A start and its choices, and the end token; the tables stand in front of tokens.
+RUNG_HOST_DEVICE inline std::int64_t draw_composition(const InstanceTask& task, InstanceRandom& random,
+                                                      const std::int32_t* tables, std::int32_t* question) {
+  question[0] = static_cast<std::int32_t>(random.below(task.domain[0]));
+  for (std::int64_t l = 1; l < task.levels; ++l)
+    question[l] = static_cast<std::int32_t>(random.below(task.domain[l] / task.domain[l - 1]));
+  question[task.levels] = static_cast<std::int32_t>(task.domain[task.levels - 1]);
+  // i_0 = z_0, i_l = z_l(w_{l-1} N_{l-2} + i_{l-1}); the table of z_1 is the last one.
+  std::int64_t table = table_length(task) - task.domain[0], argument = question[0];
+  for (std::int64_t l = 1; l < task.levels; ++l) {
+    argument = question[l] * task.domain[l - 1] + tables[table + argument];
+    table -= task.domain[l];
+  }
+  return tables[table + argument];
+}
+
 RUNG_HOST_DEVICE inline void draw_seqcomp(const InstanceTask& task, InstanceRandom& random,
                                           std::int32_t* tokens, std::int64_t* answers) {
   std::int64_t at = 0;
   for (std::int64_t l = task.levels; l >= 1; --l)
     for (std::int64_t j = 0; j < task.domain[l - 1]; ++j)
       tokens[at++] = static_cast<std::int32_t>(random.below(task.domain[l - 1]));
-  const std::int64_t start = at;
-  tokens[at++] = static_cast<std::int32_t>(random.below(task.domain[0]));
-  for (std::int64_t l = 1; l < task.levels; ++l)
-    tokens[at++] = static_cast<std::int32_t>(random.below(task.domain[l] / task.domain[l - 1]));
-  tokens[at] = static_cast<std::int32_t>(task.domain[task.levels - 1]);
-  // i_0 = z_0, i_l = z_l(w_{l-1} N_{l-2} + i_{l-1}); the table of z_1 ends where z_0 stands.
-  std::int64_t table = start - task.domain[0], argument = tokens[start];
-  for (std::int64_t l = 1; l < task.levels; ++l) {
-    argument = tokens[start + l] * task.domain[l - 1] + tokens[table + argument];
-    table -= task.domain[l];
+  answers[0] = draw_composition(task, random, tokens, tokens + at);
+}
+
+// Half of the questions, as far as chance finds any, have the answer no.
+RUNG_HOST_DEVICE inline std::int64_t draw_sum_question(const InstanceTask& task, InstanceRandom& random,
+                                                       const std::int32_t* table, std::int32_t* question) {
+  constexpr int kTries = 32;
+  const bool yes = random.coin();
+  std::int64_t found = 1, last = (task.modulus - table[random.below(task.n)]) % task.modulus;
+  for (int i = 0; i < kTries && !yes && found == 1; ++i) {
+    last = static_cast<std::int64_t>(random.below(task.modulus));
+    const std::int64_t match = last == 0 ? 0 : task.modulus - last;
+    found = 0;
+    for (std::int64_t j = 0; j < task.n; ++j) found |= table[j] == match;
   }
-  answers[0] = tokens[table + argument];
+  question[0] = static_cast<std::int32_t>(last);
+  return found;
+}
+
+// One more question about the tables: its tokens [question_length]; its answer. REQUIRES kind != mqar.
+RUNG_HOST_DEVICE inline std::int64_t draw_question(const InstanceTask& task, InstanceRandom& random,
+                                                   const std::int32_t* tables, std::int32_t* question) {
+  if (task.kind == InstanceKind::seqcomp) return draw_composition(task, random, tables, question);
+  if (task.kind == InstanceKind::two_sum) return draw_sum_question(task, random, tables, question);
+  const std::uint64_t x = random.below(task.n);
+  question[0] = static_cast<std::int32_t>(x);
+  return tables[x];
+}
+
+// Far along in the same seed's streams: no instance is drawn from these.
+RUNG_HOST_DEVICE inline InstanceRandom question_stream(std::uint64_t seed, std::uint64_t index) {
+  return InstanceRandom(seed, index + (std::uint64_t{1} << 40));
 }
 
 // Instance (seed, index): tokens [instance_length], answers [instance_answers], scratch [instance_scratch].
@@ -165,14 +207,22 @@ RUNG_HOST_DEVICE inline void draw_instance(const InstanceTask& task, std::uint64
   InstanceRandom random(seed, index);
   switch (task.kind) {
     case InstanceKind::evaluation:
-      return draw_evaluation(task, random, tokens, answers);
+      draw_evaluation(task, random, tokens, answers);
+      break;
     case InstanceKind::mqar:
-      return draw_mqar(task, random, tokens, answers, scratch);
+      draw_mqar(task, random, tokens, answers, scratch);
+      break;
     case InstanceKind::two_sum:
-      return draw_two_sum(task, random, tokens, answers);
+      draw_two_sum(task, random, tokens, answers);
+      break;
     case InstanceKind::seqcomp:
-      return draw_seqcomp(task, random, tokens, answers);
+      draw_seqcomp(task, random, tokens, answers);
+      break;
   }
+  InstanceRandom further = question_stream(seed, index);
+  std::int32_t* question = tokens + table_length(task);
+  for (std::int64_t i = 1; i <= task.questions; ++i)
+    answers[i] = draw_question(task, further, tokens, question += question_length(task));
 }
 
 }  // namespace rung::kernels

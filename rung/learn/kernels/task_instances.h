@@ -1,6 +1,6 @@
 // Batches of task instances made where they are used. Row e * batch + b of the output is
 // Task::generate(Variant::uniform, seed[e], *step * batch + b), bit for bit (instance_draw.h says which
-// tasks).
+// tasks), and the further questions about it.
 #pragma once
 
 #include <cstdint>

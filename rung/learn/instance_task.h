@@ -1,0 +1,14 @@
+// What the kernels must know of a task to draw its uniform instances.
+#pragma once
+
+#include <optional>
+
+#include "rung/learn/kernels/task_instances.h"
+#include "rung/tasks/task.h"
+
+namespace rung::learn {
+
+// Nothing for tasks that they do not draw. ENSURES no further questions.
+std::optional<kernels::InstanceTask> instance_task(const Task& task);
+
+}  // namespace rung::learn
