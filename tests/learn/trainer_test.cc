@@ -404,7 +404,7 @@ TEST(rounding, keeps_p_bits_and_passes_gradients_where_nothing_saturates) {
   ActivationRounding rounding(4);
   torch::Tensor x =
       torch::tensor({{-3.0f, 0.26f, 1.0f, 6.9f}, {0.1f, -0.2f, 0.3f, 0.7f}}).requires_grad_(true);
-  const torch::Tensor y = rounding.apply("x", x, true);
+  const torch::Tensor y = rounding.apply("x", x, ActivationRounding::Unit::follows);
   const auto fractions = std::vector<int>{rounding.fractions(0).at("x"), rounding.fractions(1).at("x")};
   EXPECT_EQ(fractions, (std::vector<int>{0, 3}));  // units 1 and 1/8: 6.9 and 0.7 stay below 7.5 units
   EXPECT_TRUE(
@@ -412,7 +412,7 @@ TEST(rounding, keeps_p_bits_and_passes_gradients_where_nothing_saturates) {
   y.sum().backward();
   EXPECT_TRUE(torch::equal(x.grad(), torch::ones_like(x)));
   const torch::Tensor large = torch::full({2, 1}, 100.0f).requires_grad_(true);
-  const torch::Tensor clipped = rounding.apply("x", large, false);
+  const torch::Tensor clipped = rounding.apply("x", large, ActivationRounding::Unit::stays);
   EXPECT_TRUE(torch::equal(clipped.detach(), torch::tensor({{7.0f}, {0.875f}})));
   clipped.sum().backward();
   EXPECT_TRUE(torch::equal(large.grad(), torch::zeros_like(large)));

@@ -1,0 +1,97 @@
+#!/usr/bin/python3
+"""Runs experiments, several at once, within a time limit, and gathers what they found.
+
+  experiments/run.py --program build/release/rung --size small --out DIR [--seconds 500] [--parallel 1] [--cores 2] [NAME ...]
+
+DIR/lab/NAME-SIZE is the folder of each experiment (an unfinished one goes on when this is run again), DIR/results/NAME-SIZE.json its
+results.json, to be copied to results/. At the limit the experiments are interrupted, which keeps their finished steps. --cores
+pins each experiment to that many cores of its own and hides the GPU.
+"""
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from embed import ORDER  # noqa: E402
+
+GRACE = 45  # seconds that an interrupted experiment has to save itself
+
+
+class Run:
+    def __init__(self, name, options, slot):
+        self.name, self.slot, self.start = name, slot, time.monotonic()
+        self.folder = os.path.join(options.out, "lab", f"{name}-{options.size}")
+        command = [options.program, "lab", name, "--size", options.size, "--out", self.folder, "--no-store"]
+        if options.seeds:
+            command += ["--seeds", str(options.seeds)]
+        if os.path.exists(os.path.join(self.folder, "experiment.json")):
+            command.append("--resume")
+        environment = dict(os.environ)
+        if options.cores:
+            first = options.first_core + slot * options.cores
+            command = ["taskset", "-c", f"{first}-{first + options.cores - 1}"] + command + ["--workers", str(options.cores)]
+            environment["CUDA_VISIBLE_DEVICES"] = ""
+        os.makedirs(os.path.dirname(self.folder), exist_ok=True)
+        self.log = open(self.folder + ".log", "a")
+        self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT, env=environment)
+
+    def finish(self, options):
+        self.log.close()
+        found = os.path.join(self.folder, "results.json")
+        if os.path.exists(found):
+            os.makedirs(os.path.join(options.out, "results"), exist_ok=True)
+            shutil.copy(found, os.path.join(options.out, "results", f"{self.name}-{options.size}.json"))
+        said = {0: "done", 1: "done, a theorem's prediction failed", 130: "interrupted"}.get(self.process.returncode, "FAILED")
+        print(f"{self.name:<14} {options.size}  {said} (exit {self.process.returncode})  {time.monotonic() - self.start:.0f} s", flush=True)
+        return self.process.returncode in (0, 1, 130)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="all experiments if none is named")
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--size", default="small", choices=("small", "gpu"))
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--seconds", type=float, default=0, help="0: no limit")
+    parser.add_argument("--parallel", type=int, default=1)
+    parser.add_argument("--cores", type=int, default=0)
+    parser.add_argument("--first-core", type=int, default=0)
+    parser.add_argument("--seeds", type=int, default=0)
+    options = parser.parse_args()
+    unknown = set(options.names) - set(ORDER)
+    if unknown:
+        sys.exit(f"no experiment {', '.join(sorted(unknown))}; expected one of {', '.join(ORDER)}")
+    waiting = list(options.names or ORDER)
+    limit = time.monotonic() + options.seconds if options.seconds else float("inf")
+    running, well = [], True
+    while waiting or running:
+        for run in [run for run in running if run.process.poll() is not None]:
+            well = run.finish(options) and well
+            running.remove(run)
+        if time.monotonic() >= limit:
+            for run in running:
+                run.process.send_signal(signal.SIGINT)
+            for run in running:
+                try:
+                    run.process.wait(GRACE)
+                except subprocess.TimeoutExpired:
+                    run.process.kill()
+                    run.process.wait()
+                well = run.finish(options) and well
+            for name in waiting:
+                print(f"{name:<14} {options.size}  not started")
+            break
+        if waiting and len(running) < options.parallel:
+            free = set(range(options.parallel)) - {run.slot for run in running}
+            running.append(Run(waiting.pop(0), options, min(free)))
+        else:
+            time.sleep(0.1)
+    sys.exit(0 if well else 1)
+
+
+if __name__ == "__main__":
+    main()
