@@ -10,9 +10,8 @@
 #include "cli/architecture_flags.h"
 #include "cli/command.h"
 #include "cli/task_flags.h"
-#include "rung/theory/pattern.h"
+#include "rung/theory/inquiry.h"
 #include "rung/theory/result_table.h"
-#include "rung/theory/theorem.h"
 
 namespace rung::cli {
 namespace {
@@ -137,70 +136,25 @@ Result<int> run_bound(const Flags& flags) {
   if (flags.table) return run_table(flags);
   if (!flags.architecture.names_something())
     return fail(ErrorCode::missing, "[bound] no architecture; expected a line such as \"linear+full*2\", a config.json, or --table");
-  // Here --acc-bits is the width of partial softmax sums; recurrent entries keep their own width.
-  ArchitectureFlags shape = flags.architecture;
-  shape.acc_bits.reset();
-  RUNG_TRY(const ChosenArchitecture chosen, shape.choose());
-  SettingOptions options;
-  options.context = flags.architecture.context;
-  options.accumulator = flags.architecture.acc_bits;
-  options.chain_of_thought = flags.thought;
-  options.assume_exact = flags.assume_exact;
-  options.storage = chosen.bits;
-  options.count = [&chosen](const StorageBits& bits) {
-    ChosenArchitecture copy = chosen;
-    copy.bits = bits;
-    return copy.count();
-  };
-  RUNG_TRY(Setting setting, make_setting(chosen.architecture, options));
-  std::vector<Verdict> verdicts;
-  bool composed = false;
-  const bool all = flags.task == "all";
-  const TaskSizes given = flags.task_sizes.given_sizes();
-  for (const auto& word : task_words()) {
-    if (!all && word.name != flags.task) continue;
-    RUNG_TRY(const Question question, make_question(word.name, given, setting.context, all));
-    if (question.prompt > setting.context && options.context)
-      return fail(ErrorCode::range, "[bound] {} of these sizes has a prompt of {} tokens; --context {} is shorter", word.name,
-                  question.prompt, setting.context);
-    verdicts.push_back(decide(setting, question));
-    composed = composed || (word.name == "seqcomp" && !question.fixed && !given.contains("L"));
-  }
-  if (verdicts.empty()) {
-    RUNG_TRY(const auto unknown, find_task_word(flags.task));
-    return fail(ErrorCode::parse, "[bound] no task {}", unknown->name);
-  }
-  std::optional<PatternSummary> pattern;
-  if (composed) pattern = summarise_pattern(setting);
-  const Dimensions& d = setting.architecture.dimensions;
-  const Integer state = setting.word.total().after(setting.context);
+  Inquiry inquiry{.architecture = flags.architecture, .task = flags.task, .sizes = flags.task_sizes.given_sizes(),
+                  .chain_of_thought = flags.thought, .assume_exact = flags.assume_exact};
+  RUNG_TRY(const ChosenArchitecture chosen, inquiry.shape().choose());
+  RUNG_TRY(const Findings findings, inquire(inquiry, chosen));
   if (flags.json) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const auto& v : verdicts) list.push_back(verdict_json(v));
-    nlohmann::ordered_json document = {{"schema", "rung.bound/1"},
-                                       {"architecture", format_stack(setting.architecture.stack)},
-                                       {"word", setting.word.text},
-                                       {"layers", setting.layers.size()},
-                                       {"state_bits", json_number(state)},
-                                       {"precision", format_precision(d.precision)},
-                                       {"acc_bits", setting.accumulator},
-                                       {"context", setting.context},
-                                       {"causal", setting.causal()},
-                                       {"chain_of_thought", setting.chain_of_thought},
-                                       {"verdicts", list}};
-    if (pattern) document["pattern"] = pattern_json(setting, *pattern);
-    print_json(document);
+    print_json(findings_document(findings));
     return 0;
   }
+  const Setting& setting = findings.setting;
+  const Integer state = setting.word.total().after(setting.context);
   const std::string word = setting.word.folded.empty() ? "(no mixing layer)" : setting.word.folded;
   print_wrapped("word ", "     ", word);
   fmt::print("{} layers, {} F, {} state bits, precision {}, context {}{}{}\n\n", setting.layers.size(), setting.word.full_letters(),
-             state.str(), format_precision(d.precision), setting.context, setting.causal() ? "" : ", encoder",
+             state.str(), format_precision(setting.architecture.dimensions.precision), setting.context, setting.causal() ? "" : ", encoder",
              setting.chain_of_thought ? ", chain of thought" : "");
-  print_verdicts(verdicts);
-  if (pattern) print_pattern(setting, *pattern);
+  print_verdicts(findings.verdicts);
+  if (findings.pattern) print_pattern(setting, *findings.pattern);
   if (flags.explain)
-    for (const auto& v : verdicts) print_explanation(v);
+    for (const auto& v : findings.verdicts) print_explanation(v);
   return 0;
 }
 

@@ -1,0 +1,194 @@
+#include "rung/spec/architecture_choice.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "rung/spec/dimensions_file.h"
+#include "rung/spec/json_text.h"
+#include "rung/spec/nearest_word.h"
+
+namespace rung {
+namespace {
+
+bool names_a_file(const std::string& text) { return text.ends_with(".json") || text.ends_with(".toml"); }
+
+// A document with "arch" is ours; every other one is taken for a model's configuration.
+Result<bool> is_architecture_document(const std::string& text) {
+  RUNG_TRY(const nlohmann::json document, parse_json(text, "arch"));
+  return document.is_object() && document.contains("arch");
+}
+
+Result<bool> is_architecture_file(const std::string& path) {
+  if (path.ends_with(".toml")) return true;
+  RUNG_TRY(const std::string text, read_text_file(path, "arch"));
+  return is_architecture_document(text);
+}
+
+}  // namespace
+
+Account ChosenArchitecture::count() const {
+  if (released) {
+    ReleasedModel model = *released;
+    model.architecture = architecture;
+    return account_released(model, layers, bits);
+  }
+  return account(architecture, layers, bits);
+}
+
+Result<void> ArchitectureChoice::override_dimensions(Dimensions& d) const {
+  const std::pair<const std::optional<std::int64_t>*, std::int64_t*> sizes[] = {
+      {&width, &d.width},           {&heads, &d.heads},         {&kv_heads, &d.kv_heads},
+      {&head_dim, &d.head_dim},     {&value_dim, &d.value_dim}, {&state, &d.state},
+      {&vocabulary, &d.vocabulary}, {&outputs, &d.outputs},     {&context, &d.context}};
+  const char* names[] = {"--width", "--heads", "--kv-heads", "--head-dim", "--value-dim",
+                         "--state", "--vocab", "--outputs",  "--context"};
+  for (std::size_t i = 0; i < std::size(sizes); ++i) {
+    const auto& given = *sizes[i].first;
+    if (!given) continue;
+    if (*given < 1 || *given > kMaxSize)
+      return fail(ErrorCode::range, "[arguments] {} {} is outside 1..{}", names[i], *given, kMaxSize);
+    *sizes[i].second = *given;
+  }
+  if (mlp) {
+    RUNG_TRY(d.mlp, parse_mlp(*mlp));
+    d.mlp_given = true;
+  }
+  if (activation) {
+    RUNG_TRY(d.activation, parse_activation(*activation));
+  }
+  if (norm) {
+    RUNG_TRY(d.norm, parse_norm(*norm));
+  }
+  if (position) {
+    RUNG_TRY(d.position, parse_position(*position));
+  }
+  if (encoder) d.causal = false;
+  if (precision) {
+    RUNG_TRY(d.precision, parse_precision(*precision));
+  }
+  if (acc_bits) d.accumulator_bits = *acc_bits;
+  return check_dimensions(d);
+}
+
+Result<Dimensions> ArchitectureChoice::dimensions() const {
+  Dimensions d;
+  if (dims) {
+    RUNG_TRY(d, read_dimensions(*dims));
+  }
+  RUNG_CHECK(override_dimensions(d));
+  return d;
+}
+
+Result<void> ArchitectureChoice::set_storage(ChosenArchitecture& chosen) const {
+  const std::pair<const std::optional<std::string>*, std::optional<int>*> types[] = {
+      {&state_dtype, &chosen.bits.state},
+      {&conv_dtype, &chosen.bits.conv},
+      {&cache_dtype, &chosen.bits.cache}};
+  for (const auto& [given, target] : types) {
+    if (!*given) continue;
+    RUNG_TRY(*target, parse_dtype(**given));
+  }
+  return {};
+}
+
+Result<void> ArchitectureChoice::refuse_sizes() const {
+  const std::pair<bool, const char*> sizes[] = {{width.has_value(), "--width"},
+                                                {heads.has_value(), "--heads"},
+                                                {kv_heads.has_value(), "--kv-heads"},
+                                                {head_dim.has_value(), "--head-dim"},
+                                                {value_dim.has_value(), "--value-dim"},
+                                                {state.has_value(), "--state"},
+                                                {mlp.has_value(), "--mlp"},
+                                                {activation.has_value(), "--activation"},
+                                                {norm.has_value(), "--norm"},
+                                                {position.has_value(), "--position"},
+                                                {vocabulary.has_value(), "--vocab"},
+                                                {outputs.has_value(), "--outputs"},
+                                                {encoder, "--encoder"},
+                                                {dims.has_value(), "--dims"}};
+  for (const auto& [given, name] : sizes)
+    if (given)
+      return fail(ErrorCode::parse,
+                  "[arguments] {} beside a configuration; the file gives the sizes (--context, "
+                  "--precision, --acc-bits and the dtypes may be given)",
+                  name);
+  return {};
+}
+
+Result<ChosenArchitecture> ArchitectureChoice::choose_released(ReleasedModel released) const {
+  ChosenArchitecture chosen;
+  chosen.released = std::move(released);
+  chosen.architecture = chosen.released->architecture;
+  chosen.bits = chosen.released->bits;
+  RUNG_CHECK(override_dimensions(chosen.architecture.dimensions));
+  auto& unknown = chosen.released->unknown;
+  if (context) unknown.erase(std::remove(unknown.begin(), unknown.end(), "context"), unknown.end());
+  if (precision) chosen.bits = {};
+  if (acc_bits) chosen.bits.state = static_cast<int>(*acc_bits);
+  RUNG_CHECK(set_storage(chosen));
+  RUNG_TRY(chosen.layers, resolve(chosen.architecture));
+  return chosen;
+}
+
+Result<ChosenArchitecture> ArchitectureChoice::choose_released_file(const std::string& path) const {
+  RUNG_CHECK(refuse_sizes());
+  RUNG_TRY(ReleasedModel released, read_config_file(path, {.assume_defaults = assume_defaults}));
+  return choose_released(std::move(released));
+}
+
+Result<ChosenArchitecture> ArchitectureChoice::choose_stack(const std::string& text, const Dimensions& base) const {
+  if (assume_defaults)
+    return fail(ErrorCode::parse,
+                "[arguments] --assume-defaults speaks of a configuration; expected --config FILE");
+  ChosenArchitecture chosen;
+  chosen.architecture.dimensions = base;
+  RUNG_TRY(chosen.architecture.stack, parse_stack(text));
+  RUNG_CHECK(override_dimensions(chosen.architecture.dimensions));
+  RUNG_CHECK(set_storage(chosen));
+  RUNG_TRY(chosen.layers, resolve(chosen.architecture));
+  return chosen;
+}
+
+Result<ChosenArchitecture> ArchitectureChoice::choose_line() const { return choose_stack(line, Dimensions{}); }
+
+Result<ChosenArchitecture> ArchitectureChoice::choose_document(const std::string& text) const {
+  RUNG_TRY(const bool ours, is_architecture_document(text));
+  if (ours) {
+    RUNG_TRY(const ArchitectureFile file, read_architecture_text(text, "the document", false));
+    return choose_stack(*file.arch, file.dimensions);
+  }
+  RUNG_CHECK(refuse_sizes());
+  RUNG_TRY(ReleasedModel released, read_config(text, {.assume_defaults = assume_defaults}));
+  return choose_released(std::move(released));
+}
+
+Result<ChosenArchitecture> ArchitectureChoice::choose() const {
+  if (config && !line.empty())
+    return fail(ErrorCode::parse, "[arguments] both ARCH and --config; expected one of them");
+  if (config) return choose_released_file(*config);
+  if (line.empty() && !dims)
+    return fail(ErrorCode::parse,
+                "[arguments] ARCH is missing; expected a line such as (gdelta*3+full)*12, or --config FILE");
+
+  Dimensions base;
+  std::string text = line;
+  if (names_a_file(line)) {
+    RUNG_TRY(const bool ours, is_architecture_file(line));
+    if (!ours) return choose_released_file(line);
+    RUNG_TRY(const ArchitectureFile file, read_architecture_file(line));
+    if (!file.arch) return fail(ErrorCode::missing, "[arch] {} has no field \"arch\"", rung::quoted(line));
+    text = *file.arch;
+    base = file.dimensions;
+  }
+  if (dims) {
+    RUNG_TRY(const ArchitectureFile file, read_architecture_file(*dims));
+    base = file.dimensions;
+    if (text.empty() && !file.arch)
+      return fail(ErrorCode::missing, "[arguments] ARCH is missing, and {} has no field \"arch\"",
+                  rung::quoted(*dims));
+    if (text.empty()) text = *file.arch;
+  }
+  return choose_stack(text, base);
+}
+
+}  // namespace rung

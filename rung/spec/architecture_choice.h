@@ -1,0 +1,61 @@
+// How a user names an architecture, whoever carries the words (flags, a query, a file that was dropped on a page): a line
+// or a document, dimensions that override it, and widths of what is stored.
+//
+//   ArchitectureChoice choice{.line = "linear+full*2"};
+//   choice.width = 64;
+//   RUNG_TRY(ChosenArchitecture chosen, choice.choose());
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rung/spec/accounting.h"
+#include "rung/spec/architecture.h"
+#include "rung/spec/released/released.h"
+
+namespace rung {
+
+struct ChosenArchitecture {
+  Architecture architecture;
+  std::vector<LayerShape> layers;         // resolve(architecture)
+  StorageBits bits;                       // for account()
+  std::optional<ReleasedModel> released;  // where a configuration was read
+  Account count() const;
+};
+
+struct ArchitectureChoice {
+  std::string line;  // an architecture line, the path of a config.json, or of a dimensions file with "arch"
+  std::optional<std::string> config, dims;
+  std::optional<std::int64_t> width, heads, kv_heads, head_dim, value_dim, state, vocabulary, outputs,
+      context, acc_bits;
+  std::optional<std::string> mlp, activation, norm, position, precision;
+  std::optional<std::string> state_dtype, conv_dtype, cache_dtype;
+  bool encoder = false, assume_defaults = false;
+
+  bool names_something() const { return !line.empty() || config || dims; }
+
+  // ENSURES: resolved and checked; one-line errors. Sizes override the dimensions file; sizes beside a
+  // released configuration are refused, because the file gives them.
+  Result<ChosenArchitecture> choose() const;
+
+  // The same with no file touched: `line` is a line whatever it looks like; config and dims do not count.
+  Result<ChosenArchitecture> choose_line() const;
+  // The same for the text of a JSON document: with "arch" it is ours, every other one a configuration. `line`, config and
+  // dims do not count.
+  Result<ChosenArchitecture> choose_document(const std::string& text) const;
+
+  // Dimensions alone, for commands that take the stack elsewhere: file, then sizes.
+  Result<Dimensions> dimensions() const;
+
+ private:
+  Result<void> override_dimensions(Dimensions& dimensions) const;
+  Result<ChosenArchitecture> choose_released(ReleasedModel released) const;
+  Result<ChosenArchitecture> choose_released_file(const std::string& path) const;
+  Result<void> refuse_sizes() const;
+  Result<ChosenArchitecture> choose_stack(const std::string& text, const Dimensions& base) const;
+  Result<void> set_storage(ChosenArchitecture& chosen) const;
+};
+
+}  // namespace rung

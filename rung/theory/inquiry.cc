@@ -1,0 +1,66 @@
+#include "rung/theory/inquiry.h"
+
+#include <nlohmann/json.hpp>
+
+namespace rung {
+
+ArchitectureChoice Inquiry::shape() const {
+  ArchitectureChoice choice = architecture;
+  choice.acc_bits.reset();
+  return choice;
+}
+
+Result<Findings> inquire(const Inquiry& inquiry, const ChosenArchitecture& chosen) {
+  SettingOptions options;
+  options.context = inquiry.architecture.context;
+  options.accumulator = inquiry.architecture.acc_bits;
+  options.chain_of_thought = inquiry.chain_of_thought;
+  options.assume_exact = inquiry.assume_exact;
+  options.storage = chosen.bits;
+  options.count = [&chosen](const StorageBits& bits) {
+    ChosenArchitecture copy = chosen;
+    copy.bits = bits;
+    return copy.count();
+  };
+  Findings findings;
+  RUNG_TRY(findings.setting, make_setting(chosen.architecture, options));
+  const Setting& setting = findings.setting;
+  bool composed = false;
+  const bool all = inquiry.task == "all";
+  for (const auto& word : task_words()) {
+    if (!all && word.name != inquiry.task) continue;
+    RUNG_TRY(const Question question, make_question(word.name, inquiry.sizes, setting.context, all));
+    if (question.prompt > setting.context && options.context)
+      return fail(ErrorCode::range, "[bound] {} of these sizes has a prompt of {} tokens; --context {} is shorter", word.name,
+                  question.prompt, setting.context);
+    findings.verdicts.push_back(decide(setting, question));
+    composed = composed || (word.name == "seqcomp" && !question.fixed && !inquiry.sizes.contains("L"));
+  }
+  if (findings.verdicts.empty()) {
+    RUNG_TRY(const auto unknown, find_task_word(inquiry.task));
+    return fail(ErrorCode::parse, "[bound] no task {}", unknown->name);
+  }
+  if (composed) findings.pattern = summarise_pattern(setting);
+  return findings;
+}
+
+nlohmann::ordered_json findings_document(const Findings& findings) {
+  const Setting& setting = findings.setting;
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const auto& verdict : findings.verdicts) list.push_back(verdict_json(verdict));
+  nlohmann::ordered_json document = {{"schema", "rung.bound/1"},
+                                     {"architecture", format_stack(setting.architecture.stack)},
+                                     {"word", setting.word.text},
+                                     {"layers", setting.layers.size()},
+                                     {"state_bits", json_number(setting.word.total().after(setting.context))},
+                                     {"precision", format_precision(setting.architecture.dimensions.precision)},
+                                     {"acc_bits", setting.accumulator},
+                                     {"context", setting.context},
+                                     {"causal", setting.causal()},
+                                     {"chain_of_thought", setting.chain_of_thought},
+                                     {"verdicts", list}};
+  if (findings.pattern) document["pattern"] = pattern_json(setting, *findings.pattern);
+  return document;
+}
+
+}  // namespace rung

@@ -1,0 +1,40 @@
+// An inquiry: one architecture, at one context and precision, asked about one task or all of them; and its document,
+// schema rung.bound/1 (docs/bound.md). `rung bound` and the live page ask through here, so they say the same.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rung/spec/architecture_choice.h"
+#include "rung/tasks/task.h"
+#include "rung/theory/pattern.h"
+#include "rung/theory/theorem.h"
+
+namespace rung {
+
+struct Inquiry {
+  ArchitectureChoice architecture;  // acc_bits is the width of a partial softmax sum; recurrent entries keep their own
+  std::string task = "all";
+  TaskSizes sizes;
+  bool chain_of_thought = false, assume_exact = false;
+
+  // What to choose: without acc_bits, which mean something else to ArchitectureChoice.
+  ArchitectureChoice shape() const;
+};
+
+struct Findings {
+  Setting setting;
+  std::vector<Verdict> verdicts;          // one a task, in the order of task_words()
+  std::optional<PatternSummary> pattern;  // seqcomp asked, no sizes given
+};
+
+// REQUIRES: chosen is what inquiry.shape() chose. ENSURES: one-line errors for unknown tasks, sizes out of range and prompts
+// longer than a context that was given.
+Result<Findings> inquire(const Inquiry& inquiry, const ChosenArchitecture& chosen);
+
+nlohmann::ordered_json findings_document(const Findings& findings);
+
+}  // namespace rung
