@@ -115,10 +115,17 @@ Result<void> ArchitectureChoice::refuse_sizes() const {
   return {};
 }
 
+Result<void> ArchitectureChoice::refuse_depth(const Stack& stack) const {
+  if (static_cast<std::int64_t>(stack.layers.size()) > most_layers)
+    return fail(ErrorCode::resource, "[arch] {} layers; expected at most {} here", stack.layers.size(), most_layers);
+  return {};
+}
+
 Result<ChosenArchitecture> ArchitectureChoice::choose_released(ReleasedModel released) const {
   ChosenArchitecture chosen;
   chosen.released = std::move(released);
   chosen.architecture = chosen.released->architecture;
+  RUNG_CHECK(refuse_depth(chosen.architecture.stack));
   chosen.bits = chosen.released->bits;
   RUNG_CHECK(override_dimensions(chosen.architecture.dimensions));
   auto& unknown = chosen.released->unknown;
@@ -143,6 +150,7 @@ Result<ChosenArchitecture> ArchitectureChoice::choose_stack(const std::string& t
   ChosenArchitecture chosen;
   chosen.architecture.dimensions = base;
   RUNG_TRY(chosen.architecture.stack, parse_stack(text));
+  RUNG_CHECK(refuse_depth(chosen.architecture.stack));
   RUNG_CHECK(override_dimensions(chosen.architecture.dimensions));
   RUNG_CHECK(set_storage(chosen));
   RUNG_TRY(chosen.layers, resolve(chosen.architecture));

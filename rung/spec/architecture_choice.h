@@ -33,6 +33,7 @@ struct ArchitectureChoice {
   std::optional<std::string> mlp, activation, norm, position, precision;
   std::optional<std::string> state_dtype, conv_dtype, cache_dtype;
   bool encoder = false, assume_defaults = false;
+  std::int64_t most_layers = kMaxLayers;  // deeper stacks are refused
 
   bool names_something() const { return !line.empty() || config || dims; }
 
@@ -54,6 +55,7 @@ struct ArchitectureChoice {
   Result<ChosenArchitecture> choose_released(ReleasedModel released) const;
   Result<ChosenArchitecture> choose_released_file(const std::string& path) const;
   Result<void> refuse_sizes() const;
+  Result<void> refuse_depth(const Stack& stack) const;
   Result<ChosenArchitecture> choose_stack(const std::string& text, const Dimensions& base) const;
   Result<void> set_storage(ChosenArchitecture& chosen) const;
 };

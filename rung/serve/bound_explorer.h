@@ -1,0 +1,35 @@
+// The bound explorer's other half: a query (and a document that was dropped on the page) is an Inquiry, and its answer is
+// byte for byte what `rung bound --json` prints. Parameters are the command's flags without their dashes, ARCH is `arch`;
+// what names a file there (--config, --dims) is no parameter here, and `arch` is a line whatever it looks like.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "rung/serve/answer_memory.h"
+#include "rung/serve/parameters.h"
+#include "rung/spec/result.h"
+#include "rung/theory/inquiry.h"
+
+namespace rung::serve {
+
+// A deeper stack is a matter for the command line: one query must not take seconds.
+inline constexpr std::int64_t kMostLayersServed = 1024;
+
+// Errors: unknown parameters with the nearest one, values that are no numbers.
+Result<Inquiry> read_inquiry(const Parameters& parameters);
+
+class BoundExplorer {
+ public:
+  explicit BoundExplorer(std::size_t memory_bytes = std::size_t{32} << 20) : memory_(memory_bytes) {}
+
+  // What is known already; null otherwise. `document`: the body of a POST, empty for a GET.
+  AnswerMemory::Text recall(const Parameters& parameters, const std::string& document);
+  // REQUIRES nothing. Threads may ask at once.
+  Result<AnswerMemory::Text> find_out(const Parameters& parameters, const std::string& document);
+
+ private:
+  AnswerMemory memory_;
+};
+
+}  // namespace rung::serve

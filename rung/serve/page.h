@@ -1,0 +1,17 @@
+// The page and its document, from the report where this build has one.
+#pragma once
+
+#include <string>
+
+#include "rung/spec/result.h"
+
+namespace rung::serve {
+
+struct PageSources {
+  std::string hierarchy, store, results;  // paths
+};
+
+Result<std::string> live_page(const PageSources& sources);      // HTML
+Result<std::string> live_document(const PageSources& sources);  // rung.report/1 with live = true
+
+}  // namespace rung::serve

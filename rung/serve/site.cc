@@ -1,0 +1,61 @@
+#include "rung/serve/site.h"
+
+#include <nlohmann/json.hpp>
+
+#include "rung/serve/content_policy.h"
+
+namespace rung::serve {
+namespace {
+
+Answer json_answer(AnswerMemory::Text text) { return {.body = std::move(text)}; }
+Answer json_answer(std::string text) { return json_answer(std::make_shared<const std::string>(std::move(text))); }
+Answer json_answer(Result<std::string> text) { return text ? json_answer(std::move(*text)) : refusal(text.error()); }
+
+}  // namespace
+
+Answer refusal(int status, std::string_view message) {
+  const nlohmann::ordered_json document = {{"schema", "rung.error/1"}, {"status", status}, {"message", message}};
+  using Handler = nlohmann::ordered_json::error_handler_t;
+  Answer answer = json_answer(document.dump(-1, ' ', false, Handler::replace) + "\n");
+  answer.status = status;
+  return answer;
+}
+
+Answer refusal(const Error& error) { return refusal(error.code == ErrorCode::io ? 500 : 400, error.message); }
+
+std::optional<Answer> Site::at_hand(const Request& request) {
+  const auto target = parse_target(request.target);
+  if (!target) return refusal(target.error());
+  if (target->path == "/api/bound") {
+    if (auto known = explorer_.recall(target->parameters, request.body)) return json_answer(std::move(known));
+    return std::nullopt;
+  }
+  const bool known = target->path == "/" || target->path == "/api/report.json" || target->path == "/api/runs" || target->path == "/api/health";
+  if (!known) return refusal(404, "[serve] nothing here; expected /, /api/bound, /api/report.json, /api/runs or /api/health");
+  if (request.posted) {
+    Answer answer = refusal(405, "[serve] POST speaks to /api/bound alone");
+    answer.headers.push_back({"Allow", "GET, HEAD"});
+    return answer;
+  }
+  if (target->path == "/api/health") return json_answer(std::string("{\"schema\": \"rung.health/1\", \"alive\": true}\n"));
+  return std::nullopt;
+}
+
+Answer Site::work_out(const Request& request) {
+  auto target = parse_target(request.target);
+  if (!target) return refusal(target.error());
+  if (target->path == "/api/bound") {
+    auto text = explorer_.find_out(target->parameters, request.body);
+    return text ? json_answer(std::move(*text)) : refusal(text.error());
+  }
+  if (target->path == "/api/report.json") return json_answer(pages_.document());
+  if (target->path == "/api/runs") return json_answer(pages_.runs(target->parameters["seen"]));
+  auto page = pages_.page();
+  if (!page) return refusal(page.error());
+  Answer answer{.type = "text/html; charset=utf-8"};
+  answer.headers.push_back({"Content-Security-Policy", content_policy(*page)});
+  answer.body = std::make_shared<const std::string>(std::move(*page));
+  return answer;
+}
+
+}  // namespace rung::serve
