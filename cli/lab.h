@@ -2,6 +2,7 @@
 // which runs experiments.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
