@@ -14,6 +14,7 @@ constexpr std::string_view kExitCodes[][2] = {
     {"0", "done"},
     {"1", "a negative mathematical outcome: a refuted claim, a failed verification"},
     {"2", "bad input or a failure of the outside world; one line on standard error says which"},
+    {"130", "stopped by Ctrl-C, where the work can be resumed"},
 };
 
 // A text line of roff: backslashes and hyphens keep their meaning, a leading dot or quote is no request.
@@ -176,6 +177,7 @@ std::string man_page(const std::vector<Command>& commands, const std::string& ve
   out += ".SH EXIT STATUS\n";
   for (const auto& [code, meaning] : kExitCodes) out += fmt::format(".TP\n.B {}\n{}\n", code, roff(meaning));
   out += ".SH ENVIRONMENT\n.TP\n.B RUNG_THREADS\nhow many threads long work uses; results do not depend on it\n";
+  out += ".TP\n.B RUNG_STORE\nthe store of records, in place of rung\\-runs/runs.sqlite\n";
   return out;
 }
 

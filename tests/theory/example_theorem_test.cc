@@ -1,0 +1,120 @@
+// The worked example of docs/adding_a_theorem.md: a bound as data and a function, its hypotheses broken in
+// turn, and its count compared with the exact number of classes.
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include "rung/theory/capacity.h"
+#include "rung/theory/recurrent_cut.h"
+#include "tests/theory/asked.h"
+
+namespace rung {
+namespace {
+
+// Dyck-(k,D) against recurrent stacks: after t = min(D, n/2) opening brackets the state must determine their
+// types.
+//
+// Claim. s >= min(D, ⌊n/2⌋) lg k for even n. Two different strings of t opening brackets differ at some
+// place; the closing brackets of the first, filled up with pairs to n, make the first a well-nested word and
+// the second none. So all k^t beginnings are told apart. Status: proved; any chain of thought; every
+// arithmetic.
+std::optional<Verdict> recurrent_dyck(const Theorem& theorem, const Setting& setting,
+                                      const Question& question) {
+  const std::int64_t types = question.size("k"), depth = question.size("depth");
+  const bool odd = question.fixed && question.size("n") % 2 != 0;  // an odd number of brackets never nests
+  auto v = cut_verdict(theorem, setting, question,
+                       {.prefix = "min(D, n/2) opening brackets",
+                        .symbolic = "min(D, n/2) lg k",
+                        .classes = [=](std::int64_t n) -> std::optional<Count> {
+                          if (odd) return std::nullopt;
+                          return Count::power(types, std::min(depth, n / 2));
+                        },
+                        .n = question.size("n")});
+  v.parameters["k"] = types;
+  v.parameters["depth"] = depth;
+  return v;
+}
+
+std::vector<Theorem> recurrent_bracket_theorems() {
+  return {
+      {.id = "recurrent-dyck",
+       .title = "Brackets store the stack of open types",
+       .statement = "Dyck-(k,D) on an even number n of brackets: s >= min(D, n/2) lg k.",
+       .source = Source::ours,
+       .reference = "cut after the opening brackets",
+       .status = Status::proved,
+       .file = "rung/theory/recurrent_dyck.cc",
+       .test = "tests/theory/recurrent_test.cc",
+       .tasks = {"dyck"},
+       .evaluate = recurrent_dyck},
+  };
+}
+
+Verdict asked(const Asked& asked, const std::string& line, const TaskSizes& sizes) {
+  static const auto theorem = recurrent_bracket_theorems().front();
+  const Setting setting = asked.setting(line);
+  const auto question = make_question("dyck", sizes, setting.context, false);
+  EXPECT_TRUE(question);
+  return *theorem.evaluate(theorem, setting, *question);
+}
+
+// An Elman layer of 3 numbers, 4 bits each: 12 state bits.
+Asked small() { return Asked().width(3).heads(1).bits(4); }
+
+TEST(example_theorem, says_nothing_where_a_hypothesis_fails) {
+  const TaskSizes deep{{"n", 64}, {"k", 4}, {"depth", 7}};
+  EXPECT_EQ(asked(small(), "rnn", deep).outcome, Outcome::impossible);
+  EXPECT_NE(asked(small(), "rnn+full", deep).outcome, Outcome::impossible);
+  EXPECT_NE(asked(small().encoder(), "linear", deep).outcome, Outcome::impossible);
+  EXPECT_NE(asked(small(), "rnn", {{"n", 63}, {"k", 4}, {"depth", 7}}).outcome, Outcome::impossible);
+}
+
+TEST(example_theorem, bites_exactly_where_the_stacks_outnumber_the_states) {
+  const auto fits = asked(small(), "rnn", {{"n", 64}, {"k", 4}, {"depth", 6}});
+  EXPECT_EQ(fits.outcome, Outcome::vacuous_here);
+  EXPECT_EQ(*fits.left, 12);
+  EXPECT_EQ(*fits.right, 12);
+  EXPECT_EQ(*asked(small(), "rnn", {{"n", 64}, {"k", 4}, {"depth", 7}}).left, 14);
+  EXPECT_EQ(asked(small(), "rnn", {{"n", 12}, {"k", 4}, {"depth", 7}}).outcome,
+            Outcome::vacuous_here);  // 6 brackets at most
+  EXPECT_EQ(asked(small().bf16().thought(), "rnn", {{"n", 128}, {"k", 4}, {"depth", 25}}).outcome,
+            Outcome::impossible);
+}
+
+TEST(example_theorem, asks_for_no_more_than_the_classes_that_there_are) {
+  for (const std::int64_t n : {2, 4, 6})
+    for (const std::int64_t types : {1, 2, 3})
+      for (const std::int64_t depth : {1, 2, 3}) {
+        auto task = make_task("dyck", {{"n", n}, {"k", types}, {"depth", depth}});
+        ASSERT_TRUE(task);
+        const auto counted = count_capacity(**task, {});
+        ASSERT_TRUE(counted);
+        const auto v = asked(small(), "rnn", {{"n", n}, {"k", types}, {"depth", depth}});
+        const auto& most = counted->cuts[counted->largest];
+        EXPECT_TRUE(most.exact());
+        EXPECT_LE(*v.left, std::log2(static_cast<double>(most.classes)) + 1e-9)
+            << n << " " << types << " " << depth;
+      }
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(std::string(RUNG_SOURCE_DIR) + path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST(example_theorem, stands_in_the_page_word_for_word) {
+  const std::string page = text_of("/docs/adding_a_theorem.md"),
+                    here = text_of("/tests/theory/example_theorem_test.cc");
+  const std::size_t start = page.find("```cpp\n// Dyck"), end = page.find("```\n", start + 3);
+  ASSERT_NE(start, std::string::npos);
+  ASSERT_NE(end, std::string::npos);
+  const std::string code = page.substr(start + 7, end - start - 7);
+  EXPECT_GT(code.size(), 1000u);
+  EXPECT_NE(here.find(code), std::string::npos) << code;
+}
+
+}  // namespace
+}  // namespace rung
