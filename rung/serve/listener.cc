@@ -6,7 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -356,6 +357,8 @@ class BeastListener final : public Listener {
   }
 
   asio::io_context context_;
+  // A request that a worker has is no work of the context: without this its threads would leave.
+  asio::executor_work_guard<asio::io_context::executor_type> open_ = asio::make_work_guard(context_);
   asio::thread_pool workers_;
   std::shared_ptr<Shared> shared_;
   tcp::acceptor acceptor_;
