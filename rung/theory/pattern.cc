@@ -11,6 +11,7 @@
 
 #include "rung/theory/decomposition.h"
 #include "rung/theory/one_full_layer.h"
+#include "rung/theory/proof_memory.h"
 #include "rung/theory/theorem_groups.h"
 #include "rung/theory/two_full_layers.h"
 
@@ -70,11 +71,23 @@ SeqcompProof proof_at(const PatternBits& bits, const Chosen& chosen, int L, cons
   return best_proof(decomposition(bits, chosen, spare), sizes);
 }
 
+// All that a search looks at.
+std::string search_key(const PatternBits& bits, const Chosen& chosen, int L) {
+  std::string key = fmt::format("{} {} {} {} {}", static_cast<int>(chosen.rule), chosen.L, L, bits.partial.str(), bits.outputs.str());
+  for (const Integer& gap : bits.gaps) key += " " + gap.str();
+  for (const Integer& beside : bits.beside) key += "," + beside.str();
+  return key;
+}
+
 std::optional<SeqcompProof> smallest_at(const PatternBits& bits, const Chosen& chosen, int L) {
-  const auto objective = L == chosen.L ? Objective::prompt : Objective::arguments;
-  if (chosen.rule == Rule::two) return smallest_proof(two_full(bits), objective);
-  if (chosen.rule == Rule::late || chosen.rule == Rule::early) return smallest_proof(one_full(bits, L - chosen.L), objective);
-  return smallest_proof(decomposition(bits, chosen, L - chosen.L));
+  static ProofMemory memory;
+  if (chosen.L > kLongestSearch) return std::nullopt;
+  return memory.recall(search_key(bits, chosen, L), [&]() -> std::optional<SeqcompProof> {
+    const auto objective = L == chosen.L ? Objective::prompt : Objective::arguments;
+    if (chosen.rule == Rule::two) return smallest_proof(two_full(bits), objective);
+    if (chosen.rule == Rule::late || chosen.rule == Rule::early) return smallest_proof(one_full(bits, L - chosen.L), objective);
+    return smallest_proof(decomposition(bits, chosen, L - chosen.L));
+  });
 }
 
 // The smallest certified prompt. Log-linear states grow with the prompt: each power of two is tried with the states live then.
