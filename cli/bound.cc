@@ -38,7 +38,8 @@ std::string number(const std::optional<double>& value) {
 }
 std::string factor(const std::optional<double>& value) {
   if (!value || !std::isfinite(*value)) return "-";
-  return fmt::format("{:.4g}", *value);
+  // Four digits where they fit into seven columns, two where they do not.
+  return *value < 0.01 || *value >= 1e4 ? fmt::format("{:.2g}", *value) : fmt::format("{:.4g}", *value);
 }
 
 void print_wrapped(const std::string& first, const std::string& rest, const std::string& text) {
