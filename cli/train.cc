@@ -45,6 +45,7 @@ Command train_command() {
   add("--variant", "uniform, permutation, zipf or adversarial (uniform)", &flags->variant, "Plan");
   add("--supervision", "answer, every-query or chain (every-query)", &flags->supervision, "Plan");
   add("--queries", "questions a prompt (1)", &flags->queries, "Plan");
+  add("--parts", "seqcomp: ask for parts of the chain too, in turn", &flags->parts, "Plan");
   add("--steps", "steps (5000)", &flags->steps, "Plan");
   add("--batch", "prompts a step and member (64)", &flags->batch, "Plan");
   add("--seeds", "how many seeds (1)", &flags->seeds, "Members");

@@ -2,6 +2,7 @@
 // which trains.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -18,7 +19,7 @@ struct TrainFlags {
   std::optional<std::int64_t> queries, steps, batch, seeds, seed, warmup, evaluate_every, evaluate_count,
       final_count, checkpoint_every, round_bits, round_after, stage_steps, workers;
   std::optional<double> floor, clip, beta1, beta2, dropout, smoothing, stop;
-  bool no_store = false, dry_run = false, quiet = false, json = false;
+  bool parts = false, no_store = false, dry_run = false, quiet = false, json = false;
 };
 
 // In rung: hands over to rung-learn, which stands beside it. In rung-learn: trains.

@@ -25,7 +25,8 @@ class Run:
     def __init__(self, name, options, slot):
         self.name, self.slot, self.start = name, slot, time.monotonic()
         self.folder = os.path.join(options.out, "lab", f"{name}-{options.size}")
-        command = [options.program, "lab", name, "--size", options.size, "--out", self.folder, "--no-store"]
+        which = ["--file", os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".toml")] if options.files else [name]
+        command = [options.program, "lab", *which, "--size", options.size, "--out", self.folder, "--no-store"]
         if options.seeds:
             command += ["--seeds", str(options.seeds)]
         if os.path.exists(os.path.join(self.folder, "experiment.json")):
@@ -61,6 +62,7 @@ def main():
     parser.add_argument("--cores", type=int, default=0)
     parser.add_argument("--first-core", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=0)
+    parser.add_argument("--files", action="store_true", help="the files beside this one, not those that the program carries")
     options = parser.parse_args()
     unknown = set(options.names) - set(ORDER)
     if unknown:

@@ -127,6 +127,7 @@ Result<TrainingPlan> plan_of(const TrainFlags& flags) {
   set(plan.beta1, flags.beta1), set(plan.beta2, flags.beta2), set(plan.dropout, flags.dropout),
       set(plan.smoothing, flags.smoothing), set(plan.device, flags.device);
   if (flags.stop) plan.stop = *flags.stop;
+  if (flags.parts) plan.parts = true;
   if (flags.round_bits) {
     if (*flags.round_bits < 2 || *flags.round_bits > 24)
       return fail(ErrorCode::range, "[train] --qat {}; 2 to 24 bits expected", *flags.round_bits);
@@ -151,7 +152,7 @@ bool says_plan(const TrainFlags& f) {
   return !a.line.empty() || a.dims || a.width || a.heads || a.kv_heads || a.head_dim || a.value_dim ||
          a.state || a.context || a.mlp || a.activation || a.norm || a.position || a.encoder ||
          f.sizes.any() || f.plan || f.task || f.curriculum || f.variant || f.supervision || f.rates ||
-         f.decays || f.scales || f.precision || f.device || f.out || f.queries || f.steps || f.batch ||
+         f.decays || f.scales || f.precision || f.device || f.out || f.queries || f.parts || f.steps || f.batch ||
          f.seeds || f.seed || f.warmup || f.evaluate_every || f.evaluate_count || f.final_count ||
          f.checkpoint_every || f.round_bits || f.round_after || f.stage_steps || f.floor || f.clip ||
          f.beta1 || f.beta2 || f.dropout || f.smoothing || f.stop;

@@ -223,6 +223,17 @@ Result<Prediction> prediction(const json& value, const std::string& where) {
   return out;
 }
 
+// Whether a size has a configuration that one of the patterns names.
+bool names_any(const json* section, const std::vector<std::string>& patterns) {
+  if (!section || !section->is_object() || !section->contains("configurations")) return false;
+  for (const json& item : (*section)["configurations"])
+    for (const std::string& pattern : patterns)
+      if (item.is_object() && item.contains("id") && item["id"].is_string() &&
+          matches(pattern, item["id"].get_ref<const std::string&>()))
+        return true;
+  return false;
+}
+
 Result<Experiment> experiment_of(const json& document, const std::string& where, const std::string& size,
                                  std::int64_t seeds) {
   Fields fields(document, where);
@@ -269,8 +280,19 @@ Result<Experiment> experiment_of(const json& document, const std::string& where,
     RUNG_TRY(Prediction one, prediction(item, where + ": prediction"));
     if (!named.insert(one.id).second)
       return fail(ErrorCode::parse, "[lab] {}: two predictions are called {}", where, one.id);
-    out.predictions.push_back(std::move(one));
+    // About configurations of the other size alone: not asked at this one.
+    const auto names = [&](const json* section, const std::vector<std::string>& patterns) {
+      return patterns.empty() || names_any(section, patterns);
+    };
+    if (names(chosen, one.configurations) && names(chosen, one.than) && names(chosen, one.given))
+      out.predictions.push_back(std::move(one));
+    else if (const json* other = sizes[size != "gpu"]; !other || !names(other, one.configurations) ||
+                                                       !names(other, one.than) || !names(other, one.given))
+      return fail(ErrorCode::missing, "[lab] {}: prediction {} names configurations that no size has", where,
+                  one.id);
   }
+  if (out.predictions.empty())
+    return fail(ErrorCode::missing, "[lab] {}: no prediction is about the size {}", where, size);
   json whole = document;
   for (const char* other : {"small", "gpu"})
     if (other != size) whole.erase(other);

@@ -126,6 +126,9 @@ Finding serves(const Prediction& prediction, const Outcome& skewed, const Outcom
                      "a recurrent stack on eva or index");
   const double entry = std::log2(static_cast<double>(uniform.capacity->alphabet));
   const auto kept = static_cast<std::int64_t>(uniform.capacity->kept_bits / entry);
+  if (kept == 0)
+    return undecided(fmt::format("{} kept no whole entry of uniform questions", uniform.id),
+                     "a recipe with which it keeps some");
   const double mass = zipf_mass(kept, uniform.capacity->n);
   const std::string line = fmt::format(
       "{} against {:.3f}, the mass of the {} most frequent arguments ({:.0f} bits kept of uniform ones)",

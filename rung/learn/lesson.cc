@@ -103,6 +103,19 @@ Result<Lesson> Lesson::make(const TrainingPlan& plan) {
         return fail(ErrorCode::unsupported,
                     "[train] queries = {}: the question of {} cannot be asked again of the same beginning",
                     plan.queries, task->name());
+      if (plan.parts) {
+        const auto drawn = learn::instance_task(*task);
+        if (!drawn || drawn->kind != kernels::InstanceKind::seqcomp || plan.variant != Variant::uniform ||
+            plan.supervision == Supervision::chain)
+          return fail(ErrorCode::unsupported,
+                      "[train] parts: uniform questions of seqcomp in the hard order, without a chain of "
+                      "thought, expected; {} has no parts",
+                      task->name());
+        kernels::InstanceTask asked = *drawn;
+        asked.parts = true;
+        lesson.fields_[0].size =
+            std::max(lesson.fields_[0].size, task->fields()[0].size + kernels::question_kinds(asked) - 1);
+      }
       if (plan.supervision == Supervision::chain) {
         const std::int64_t length = lesson.chain_length(*task);
         if (length == 0)
@@ -179,7 +192,7 @@ bool Lesson::asks_plainly() const {
 
 std::optional<kernels::InstanceTask> Lesson::instance_task(std::size_t stage, std::size_t which) const {
   auto out = learn::instance_task(*stages_[stage][which]);
-  if (out) out->questions = plan_.queries - 1;
+  if (out) out->questions = plan_.queries - 1, out->parts = plan_.parts;
   return out;
 }
 
@@ -225,8 +238,8 @@ Batch Lesson::draw(const Draw& draw) const {
   }
   torch::Tensor targets = torch::empty({rows * answers * numbers}, torch::kLong);
   auto* const first_target = targets.data_ptr<std::int64_t>();
-  const auto drawn =
-      plan_.variant == Variant::uniform ? learn::instance_task(task) : std::optional<kernels::InstanceTask>();
+  const auto drawn = plan_.variant == Variant::uniform ? instance_task(draw.stage, draw.which)
+                                                       : std::optional<kernels::InstanceTask>();
   const auto draw_row = [&](std::int64_t row) {
     const std::uint64_t seed = draw.seeds[static_cast<std::size_t>(row / draw.count)];
     const auto index = static_cast<std::uint64_t>(draw.first + row % draw.count);
@@ -234,14 +247,18 @@ Batch Lesson::draw(const Draw& draw) const {
     std::vector<std::int64_t> right = instance.answer;
     if (last_only) right.erase(right.begin(), right.begin() + (asked - 1) * numbers);
     Prompt whole = instance.prompt;
-    if (extra > 0 && drawn) {
-      // Asked about this row's own tables, in the one field of such tasks.
-      std::vector<std::int32_t> tables(whole.fields[0].begin(), whole.fields[0].end() - question),
-          asked_next(static_cast<std::size_t>(question));
+    if (drawn && (extra > 0 || drawn->parts) && draw.teaching) {
+      // In the one field of such tasks.
+      std::vector<std::int64_t>& tokens = whole.fields[0];
+      const std::vector<std::int32_t> tables(tokens.begin(), tokens.end() - question);
+      std::vector<std::int32_t> asked_next(static_cast<std::size_t>(question));
       kernels::InstanceRandom random = kernels::question_stream(seed, index);
-      for (std::int64_t i = 0; i < extra; ++i) {
-        right.push_back(kernels::draw_question(*drawn, random, tables.data(), asked_next.data()));
-        whole.fields[0].insert(whole.fields[0].end(), asked_next.begin(), asked_next.end());
+      for (std::int64_t i = 0; i <= extra; ++i) {
+        const std::int64_t kind = kernels::question_kind(*drawn, index, i);
+        if (i == 0 && kind == 0) continue;
+        if (i == 0) tokens.resize(tables.size()), right.clear();
+        right.push_back(kernels::draw_question(*drawn, random, tables.data(), kind, asked_next.data()));
+        tokens.insert(tokens.end(), asked_next.begin(), asked_next.end());
       }
     } else {
       for (std::int64_t i = 0; i < extra; ++i)

@@ -61,7 +61,7 @@ class Lesson {
 
   // Every answer is taught, uniformly drawn: what a kernel can draw too.
   bool asks_plainly() const;
-  // A task with the plan's further questions, for the kernels; nothing where they do not draw it.
+  // A task with the plan's questions, for the kernels; nothing where they do not draw it.
   std::optional<kernels::InstanceTask> instance_task(std::size_t stage, std::size_t which) const;
 
  private:

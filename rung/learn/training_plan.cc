@@ -211,6 +211,12 @@ std::map<std::string, Reader> readers(TrainingPlan& plan) {
       {"dropout", number(plan.dropout, "dropout")},
       {"smoothing", number(plan.smoothing, "smoothing")},
       {"queries", whole(plan.queries, "queries")},
+      {"parts",
+       [&](const json& value) -> Result<void> {
+         if (!value.is_boolean()) return fail(ErrorCode::parse, "[train] parts: true or false expected");
+         plan.parts = value.get<bool>();
+         return {};
+       }},
       {"steps", whole(plan.steps, "steps")},
       {"batch", whole(plan.batch, "batch")},
       {"warmup", whole(plan.warmup, "warmup")},
@@ -353,6 +359,7 @@ std::string plan_text(const TrainingPlan& plan) {
               {"variant", variant_name(plan.variant)},
               {"supervision", supervision_name(plan.supervision)},
               {"queries", plan.queries},
+              {"parts", plan.parts},
               {"steps", plan.steps},
               {"batch", plan.batch},
               {"seeds", plan.seeds},

@@ -37,8 +37,8 @@ struct TrainingPlan {
   std::int64_t stage_steps = 0;
   Variant variant = Variant::uniform;
   Supervision supervision = Supervision::every_query;
-  std::int64_t queries =
-      1;  // questions a prompt: the ending of further instances, asked of the same beginning
+  std::int64_t queries = 1;  // questions a prompt, about the same tables
+  bool parts = false;        // seqcomp: the questions ask for parts of the chain in turn
 
   std::int64_t steps = 5000, batch = 64;
   std::vector<std::uint64_t> seeds{1};

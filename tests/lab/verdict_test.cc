@@ -164,6 +164,8 @@ TEST(verdict, compares_zipf_questions_with_the_mass_that_the_state_has_room_for)
   EXPECT_EQ(of(mass, trained('G', {0.65, 0.65}), {uniform}), Decision::failed);
   EXPECT_EQ(of(mass, trained('G', {0.80, 0.80}), {uniform}), Decision::failed);
   EXPECT_EQ(of(mass, trained('G', {0.72}), {uniform}), Decision::undecided) << "one seed";
+  uniform.capacity->kept_bits = 1.5;
+  EXPECT_EQ(of(mass, trained('G', {0.1, 0.1}), {uniform}), Decision::undecided) << "nothing was kept";
 }
 
 TEST(verdict, fits_slopes_of_searches_that_ended) {

@@ -20,9 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TrainingPlan trainee(const std::string& line = "gdelta+full") {
-  return small_plan(line, "eva", {{"n", 6}});
-}
+TrainingPlan trainee(const std::string& line = "gdelta+full") { return small_plan(line, "eva", {{"n", 6}}); }
 
 struct Parts {
   explicit Parts(const TrainingPlan& given) : plan(given) {
@@ -256,6 +254,31 @@ TEST(lesson, asks_further_questions_whose_answers_the_task_confirms) {
   }
 }
 
+TEST(lesson, asks_for_parts_of_a_chain_and_measures_the_whole) {
+  TrainingPlan plan = trainee("full");
+  plan.tasks = {{{"seqcomp", {{"L", 2}, {"m", 2}, {"n1", 3}}, {}}, 1}};
+  plan.queries = 3;
+  plan.parts = true;
+  const Parts parts(plan);
+  const std::int64_t ends = 6;  // N_1 = 6 values, then the end tokens of three kinds
+  EXPECT_EQ(parts.lesson->model_spec()->fields[0].size, ends + 3);
+  const Batch taught = parts.lesson->draw({0, 0, {5}, 0, 6, true});
+  const Batch asked = parts.lesson->draw({0, 0, {5}, 0, 6, false});
+  const std::int64_t length = parts.lesson->length(0, 0);
+  std::set<std::int64_t> kinds;
+  for (std::int64_t row = 0; row < 6; ++row) {
+    const auto* token = taught.inputs.fields[0].data_ptr<std::int64_t>() + row * length;
+    for (std::int64_t q = 1; q <= 3; ++q) kinds.insert(token[length - 1 - (q - 1) * 3]);
+    // Evaluation asks for the whole chain alone.
+    EXPECT_EQ(asked.inputs.fields[0].data_ptr<std::int64_t>()[(row + 1) * (length - 6) - 1], ends);
+  }
+  EXPECT_EQ(kinds, (std::set<std::int64_t>{6, 7, 8}));
+  for (const char* name : {"eva", "two-sum"}) {
+    plan.tasks = {{{name, {{"n", 4}}, {}}, 1}};
+    EXPECT_FALSE(Lesson::make(plan).ok()) << name;
+  }
+}
+
 TEST(lesson, teaches_the_chain_of_thought_token_by_token) {
   TrainingPlan plan = trainee("full");
   plan.tasks = {{{"seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}}, {}}, 1}};
@@ -353,6 +376,7 @@ TEST(pass, drops_by_seed_step_and_place_alone) {
 TEST(plan, comes_back_from_its_own_text) {
   TrainingPlan plan = trainee();
   plan.stop = 0.99;
+  plan.parts = true;
   plan.round_bits = 6;
   plan.rates = {1e-3, 0.1};
   plan.curriculum = {{{"n", 3}}};

@@ -62,7 +62,13 @@ struct InstanceTask {
   std::int64_t levels = 1;                       // seqcomp: L <= kMaxInstanceLevels
   std::int64_t domain[kMaxInstanceLevels] = {};  // seqcomp: N_0 … N_{L-1}
   std::int64_t questions = 0;                    // behind the instance's own; 0 for mqar
+  bool parts = false;                            // seqcomp: questions ask for parts of the chain in turn
 };
+
+// The kinds of question, number 0 being the task's own. seqcomp in parts: levels a to b for all a <= b.
+RUNG_HOST_DEVICE inline std::int64_t question_kinds(const InstanceTask& task) {
+  return task.parts ? task.levels * (task.levels + 1) / 2 : 1;
+}
 
 // Tokens of the tables, and of one question about them.
 RUNG_HOST_DEVICE inline std::int64_t table_length(const InstanceTask& task) {
@@ -144,20 +150,31 @@ RUNG_HOST_DEVICE inline void draw_two_sum(const InstanceTask& task, InstanceRand
   answers[0] = yes ? 1 : 0;
 }
 
-// A start and its choices, and the end token; the tables stand in front of tokens.
+// A start and its choices, and the end token, which says the kind; the tables stand in front of tokens.
+// i_0 = z_0, i_l = z_l(w_{l-1} N_{l-2} + i_{l-1}). Kind 0 asks for i_L; a part, levels a to b, gives i_{a-1}
+// in the place of the start and asks for i_b.
 RUNG_HOST_DEVICE inline std::int64_t draw_composition(const InstanceTask& task, InstanceRandom& random,
-                                                      const std::int32_t* tables, std::int32_t* question) {
-  question[0] = static_cast<std::int32_t>(random.below(task.domain[0]));
+                                                      const std::int32_t* tables, std::int64_t kind,
+                                                      std::int32_t* question) {
+  std::int64_t first = 1, last = task.levels;
+  for (std::int64_t other = kind; other > 0; --other) {  // in the order (1,1) … (1,L-1), (2,2) … (L,L)
+    if (other == kind)
+      last = 1;
+    else if (++last == task.levels + 1 || (first == 1 && last == task.levels))
+      last = ++first;
+  }
+  question[0] = static_cast<std::int32_t>(random.below(task.domain[first == 1 ? 0 : first - 2]));
   for (std::int64_t l = 1; l < task.levels; ++l)
     question[l] = static_cast<std::int32_t>(random.below(task.domain[l] / task.domain[l - 1]));
-  question[task.levels] = static_cast<std::int32_t>(task.domain[task.levels - 1]);
-  // i_0 = z_0, i_l = z_l(w_{l-1} N_{l-2} + i_{l-1}); the table of z_1 is the last one.
-  std::int64_t table = table_length(task) - task.domain[0], argument = question[0];
-  for (std::int64_t l = 1; l < task.levels; ++l) {
-    argument = question[l] * task.domain[l - 1] + tables[table + argument];
-    table -= task.domain[l];
+  question[task.levels] = static_cast<std::int32_t>(task.domain[task.levels - 1] + kind);
+  std::int64_t table = table_length(task), value = question[0];
+  for (std::int64_t l = 1; l <= last; ++l) {
+    table -= task.domain[l - 1];
+    if (l < first) continue;
+    const std::int64_t argument = l == 1 ? value : question[l - 1] * task.domain[l - 2] + value;
+    value = tables[table + argument];
   }
-  return tables[table + argument];
+  return value;
 }
 
 RUNG_HOST_DEVICE inline void draw_seqcomp(const InstanceTask& task, InstanceRandom& random,
@@ -166,7 +183,7 @@ RUNG_HOST_DEVICE inline void draw_seqcomp(const InstanceTask& task, InstanceRand
   for (std::int64_t l = task.levels; l >= 1; --l)
     for (std::int64_t j = 0; j < task.domain[l - 1]; ++j)
       tokens[at++] = static_cast<std::int32_t>(random.below(task.domain[l - 1]));
-  answers[0] = draw_composition(task, random, tokens, tokens + at);
+  answers[0] = draw_composition(task, random, tokens, 0, tokens + at);
 }
 
 // Half of the questions, as far as chance finds any, have the answer no.
@@ -185,14 +202,24 @@ RUNG_HOST_DEVICE inline std::int64_t draw_sum_question(const InstanceTask& task,
   return found;
 }
 
-// One more question about the tables: its tokens [question_length]; its answer. REQUIRES kind != mqar.
+// A question about the tables: its tokens [question_length]; its answer. REQUIRES task.kind != mqar,
+// 0 <= kind < question_kinds(task).
 RUNG_HOST_DEVICE inline std::int64_t draw_question(const InstanceTask& task, InstanceRandom& random,
-                                                   const std::int32_t* tables, std::int32_t* question) {
-  if (task.kind == InstanceKind::seqcomp) return draw_composition(task, random, tables, question);
+                                                   const std::int32_t* tables, std::int64_t kind,
+                                                   std::int32_t* question) {
+  if (task.kind == InstanceKind::seqcomp) return draw_composition(task, random, tables, kind, question);
   if (task.kind == InstanceKind::two_sum) return draw_sum_question(task, random, tables, question);
   const std::uint64_t x = random.below(task.n);
   question[0] = static_cast<std::int32_t>(x);
   return tables[x];
+}
+
+// The kind of question i of an instance: in turn over both, so that every place meets every kind. The
+// instance's own question stays where its kind is 0.
+RUNG_HOST_DEVICE inline std::int64_t question_kind(const InstanceTask& task, std::uint64_t index,
+                                                   std::int64_t i) {
+  return static_cast<std::int64_t>((index + static_cast<std::uint64_t>(i)) %
+                                   static_cast<std::uint64_t>(question_kinds(task)));
 }
 
 // Far along in the same seed's streams: no instance is drawn from these.
@@ -220,9 +247,10 @@ RUNG_HOST_DEVICE inline void draw_instance(const InstanceTask& task, std::uint64
       break;
   }
   InstanceRandom further = question_stream(seed, index);
-  std::int32_t* question = tokens + table_length(task);
-  for (std::int64_t i = 1; i <= task.questions; ++i)
-    answers[i] = draw_question(task, further, tokens, question += question_length(task));
+  for (std::int64_t i = 0; i <= task.questions; ++i)
+    if (const std::int64_t kind = question_kind(task, index, i); i > 0 || kind > 0)
+      answers[i] =
+          draw_question(task, further, tokens, kind, tokens + table_length(task) + i * question_length(task));
 }
 
 }  // namespace rung::kernels

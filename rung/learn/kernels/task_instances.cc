@@ -11,6 +11,7 @@ bool instances_fit(const InstanceTask& task) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   const auto fits = [](std::int64_t size) { return size >= 1 && size <= most; };
   if (task.questions < 0 || (task.questions > 0 && task.kind == InstanceKind::mqar)) return false;
+  if (task.parts && task.kind != InstanceKind::seqcomp) return false;
   switch (task.kind) {
     case InstanceKind::evaluation:
       return fits(task.n) && fits(task.sigma);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "rung/tasks/task.h"
 #include "tests/learn/kernels/instance_case.h"
 
@@ -75,6 +77,53 @@ TEST(TaskInstances, further_questions_are_about_the_same_tables_and_rightly_answ
   }
 }
 
+TEST(TaskInstances, parts_of_a_chain_are_asked_in_turn_and_rightly_answered) {
+  for (InstanceCase given : instance_cases()) {
+    if (given.task.kind != InstanceKind::seqcomp) continue;
+    const auto task = make_task(given.name, given.sizes);
+    ASSERT_TRUE(task.ok());
+    given.task.questions = 3, given.task.parts = true;
+    const std::int64_t L = given.task.levels, question = L + 1, length = instance_length(given.task);
+    std::vector<std::pair<std::int64_t, std::int64_t>> kinds{{1, L}};  // levels from, to
+    for (std::int64_t a = 1; a <= L; ++a)
+      for (std::int64_t b = a; b <= L; ++b)
+        if (a > 1 || b < L) kinds.emplace_back(a, b);
+    ASSERT_EQ(question_kinds(given.task), static_cast<std::int64_t>(kinds.size()));
+    const std::int64_t batch = 60, step = 1;
+    const std::uint64_t seed = 5;
+    std::vector<std::int32_t> tokens(batch * length);
+    std::vector<std::int64_t> targets(batch * 4);
+    task_instances(given.task, {1, batch, &seed, &step, tokens.data(), targets.data()});
+    std::set<std::pair<std::int64_t, std::int64_t>> met;  // place, kind
+    for (std::int64_t row = 0; row < batch; ++row) {
+      const Instance plain = (*task)->generate(Variant::uniform, seed, step * batch + row);
+      const std::int32_t* start = tokens.data() + row * length;
+      const std::int64_t tables = length - 4 * question;
+      for (std::int64_t t = 0; t < tables; ++t) ASSERT_EQ(start[t], plain.prompt.fields[0][t]);
+      for (std::int64_t i = 0; i < 4; ++i) {
+        const std::int32_t* asked = start + tables + i * question;
+        const std::int64_t kind = asked[L] - given.task.domain[L - 1];
+        ASSERT_GE(kind, 0);
+        ASSERT_LT(kind, static_cast<std::int64_t>(kinds.size()));
+        met.emplace(i, kind);
+        if (i == 0 && kind == 0) {
+          for (std::int64_t t = 0; t < question; ++t)
+            ASSERT_EQ(asked[t], plain.prompt.fields[0][static_cast<std::size_t>(tables + t)]);
+        }
+        std::int64_t value = asked[0];
+        for (std::int64_t l = kinds[kind].first; l <= kinds[kind].second; ++l) {
+          std::int64_t begin = tables;  // of the table of z_l: those of lower levels stand behind it
+          for (std::int64_t j = 0; j < l; ++j) begin -= given.task.domain[j];
+          value = start[begin + (l == 1 ? value : asked[l - 1] * given.task.domain[l - 2] + value)];
+        }
+        ASSERT_EQ(targets[row * 4 + i], value)
+            << "levels " << kinds[kind].first << " to " << kinds[kind].second;
+      }
+    }
+    EXPECT_EQ(met.size(), 4 * kinds.size()) << "every place meets every kind";
+  }
+}
+
 TEST(TaskInstances, sizes_that_no_int32_holds_are_refused) {
   EXPECT_FALSE(instances_fit({.kind = InstanceKind::evaluation, .n = 4, .sigma = std::int64_t{1} << 40}));
   EXPECT_FALSE(instances_fit({.kind = InstanceKind::two_sum, .n = 0, .modulus = 5}));
@@ -84,6 +133,7 @@ TEST(TaskInstances, sizes_that_no_int32_holds_are_refused) {
   EXPECT_FALSE(instances_fit({.kind = InstanceKind::seqcomp, .levels = 9}));
   EXPECT_FALSE(instances_fit({.kind = InstanceKind::mqar, .n = 4, .sigma = 4, .keys = 8, .questions = 1}));
   EXPECT_FALSE(instances_fit({.kind = InstanceKind::evaluation, .n = 4, .sigma = 4, .questions = -1}));
+  EXPECT_FALSE(instances_fit({.kind = InstanceKind::evaluation, .n = 4, .sigma = 4, .parts = true}));
 }
 
 TEST(TaskInstances, a_bound_that_rejects_half_of_its_draws_is_still_the_tasks_own) {
