@@ -1,0 +1,34 @@
+// The theorem behind a cell: what it says, with its numbers, and where it is from.
+import { commandLine, el, facts } from "../dom.js";
+import { formula, theoremFormula } from "../formula.js";
+import { short } from "../numbers.js";
+import { boundWord, chip, sides } from "../verdicts.js";
+
+const SILENT = "The theorem is about this architecture, but its count does not exceed the bits at this size. That is not evidence that the task can be done: the theorem has nothing to say here.";
+
+// Two bars on one scale: bits that are needed, bits there are.
+export function balance(left, right, names = ["needed", "there are"]) {
+  const largest = Math.max(left, right);
+  const bar = (name, value, kind) => el("div", { class: `balance-row ${kind}` }, el("span", { class: "name" }, name),
+    el("span", { class: "track" }, el("span", { class: "fill", style: { width: `${Math.max(1, (100 * value) / largest)}%` } })), el("span", { class: "bits" }, `${short(value)} bits`));
+  return el("div", { class: "balance", role: "img", "aria-label": `${names[0]} ${short(left)} bits, ${names[1]} ${short(right)} bits` },
+    bar(names[0], left, left > right ? "no" : "quiet"), bar(names[1], right, "yes"));
+}
+
+const NAMES = { left: "bits needed", right: "bits there are", state_bits: "bits of state", prompt: "tokens in the prompt", bites_at: "bites from", margin: "needed / there are", M_part: "bits of partial sums a token (M_part)", M_out: "bits of an output (M_out)", s_before: "state bits before the full layer", s_after: "state bits after the full layer" };
+
+export function theoremPart(bound, theorems) {
+  if (!bound || !bound.state) return null;
+  const theorem = theorems?.[bound.theorem];
+  const { left, right } = sides(bound);
+  const numbers = Object.entries(bound.numbers ?? {}).filter(([, value]) => value !== null && typeof value !== "object");
+  return el("section", { class: "part" }, el("h3", {}, "Theorem"), el("p", {}, chip(bound.state, boundWord(bound)), " ", theorem?.title ?? bound.theorem),
+    bound.theorem && theoremFormula(bound.theorem) ? el("div", { class: "formula" }, formula(theoremFormula(bound.theorem), true)) : null,
+    bound.statement ?? theorem?.statement ? el("p", {}, bound.statement ?? theorem.statement) : null,
+    left !== undefined && right !== undefined && bound.state !== "possible" ? balance(left, right) : null,
+    bound.inequality ? el("p", { class: "inequality" }, bound.inequality) : null,
+    bound.state === "silent" ? el("p", { class: "muted" }, SILENT) : null,
+    numbers.length ? el("details", {}, el("summary", {}, "Its numbers"), facts(numbers.map(([name, value]) => [NAMES[name] ?? name, typeof value === "number" ? short(value, 2) : String(value)]))) : null,
+    facts([["status", bound.tag ?? theorem?.status], ["source", bound.reference || theorem?.reference || theorem?.source], ["implemented in", theorem?.file && el("code", {}, theorem.file)], ["tested by", theorem?.test && el("code", {}, theorem.test)]]),
+    commandLine(bound.command));
+}

@@ -1,0 +1,58 @@
+// The words of a cell and their marks: one colour and one shape each, so that neither is needed alone.
+import { el, svg } from "./dom.js";
+import { percent, short } from "./numbers.js";
+
+const SHAPES = {
+  no: "M4.5 4.5l7 7M11.5 4.5l-7 7", // a cross
+  yes: "M3.5 8.5l3 3 6-7", // a tick
+  seal: "M8 1.8l1.7 1.3 2.1-.1.6 2 1.7 1.3-.7 2 .7 2-1.7 1.3-.6 2-2.1-.1L8 14.8l-1.7-1.3-2.1.1-.6-2-1.7-1.3.7-2-.7-2 1.7-1.3.6-2 2.1.1zM5.6 8.4l1.7 1.7 3-3.4",
+  quiet: "M4 8h8", // a dash
+  pending: "M8 4v4l2.5 2M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2z",
+};
+
+export function icon(kind) {
+  return svg("svg", { viewBox: "0 0 16 16", width: 14, height: 14, class: "icon", "aria-hidden": "true" },
+    svg("path", { d: SHAPES[kind] ?? SHAPES.quiet, fill: "none", stroke: "currentColor", "stroke-width": kind === "seal" ? 1.3 : 2, "stroke-linecap": "round", "stroke-linejoin": "round" }));
+}
+
+const KINDS = {
+  impossible: "no", refuted: "no", failed: "no",
+  possible: "yes", verified: "yes", held: "yes", trained: "yes",
+  VERIFIED: "seal",
+  pending: "pending", stopped: "pending",
+};
+export const kindOf = (word) => KINDS[word] ?? "quiet";
+
+export function chip(word, shown = word) {
+  return el("span", { class: `chip ${kindOf(word)}` }, icon(kindOf(word)), el("span", {}, shown));
+}
+
+export const boundWord = (bound) => (bound?.state === "silent" ? "silent here" : (bound?.state ?? "none"));
+
+// "9,510.6 > 8,748 bits": what a bound compares, in short; empty where it compares nothing.
+export function comparison(bound) {
+  const { left, right } = sides(bound);
+  if (left === undefined || right === undefined || bound.state === "possible") return "";
+  return `${short(left)} ${left > right ? ">" : "≤"} ${short(right)} bits`;
+}
+
+// Bits needed and bits there are, wherever the record keeps them.
+export function sides(bound) {
+  const numbers = bound?.numbers ?? {};
+  const number = (value) => (typeof value === "number" ? value : undefined);
+  return { left: number(numbers.left) ?? number(bound?.left), right: number(numbers.right) ?? number(bound?.right) };
+}
+
+export function constructionLine(construction) {
+  if (!construction || construction.state === "none" || !construction.state) return null;
+  if (construction.state !== "verified") return { word: "failed", text: "built, and it errs" };
+  const bits = construction.precision_smallest ?? construction.precision_proved;
+  const how = construction.mode === "exhaustive" && construction.instances ? `all ${short(construction.instances)} inputs` : construction.instances ? `${short(construction.instances)} inputs` : "";
+  return { word: "verified", text: [bits ? `${bits} bits` : "", how].filter(Boolean).join(", ") || "verified" };
+}
+
+export function trainingLine(training) {
+  if (!training || training.accuracy === undefined || training.accuracy === null || training.state === "none") return null;
+  const ceiling = typeof training.ceiling === "number" && training.ceiling < 1 ? `, ceiling ${percent(training.ceiling)}` : "";
+  return { text: `${percent(training.accuracy)}${ceiling}`, shipped: training.state === "shipped" };
+}
