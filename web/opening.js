@@ -4,7 +4,7 @@ import { balance } from "./evidence/theorem.js";
 import { outcomeLines, sideBySide } from "./evidence/certificate.js";
 import { formula } from "./formula.js";
 import { highlightKey } from "./evidence.js";
-import { cutPicture, EXAMPLE, looksPicture } from "./pictures.js";
+import { cutPicture, EXAMPLE, looksPicture, taskPicture } from "./pictures.js";
 import { short, sizeText } from "./numbers.js";
 import { cellButton } from "./table.js";
 import { chip } from "./verdicts.js";
@@ -35,7 +35,8 @@ function brokenPair(data) {
   return (data.hierarchy?.cells ?? []).find((cell) => cell.column === "seqcomp" && cell.certificate?.state === "VERIFIED" && cell.certificate.first?.length)?.certificate ?? null;
 }
 
-const step = (number, title, ...children) => el("section", { class: "step" }, el("h3", {}, el("span", { class: "number", "aria-hidden": "true" }, number), title), children);
+// Words beside what they speak of; what is wide goes below both.
+const step = (number, title, words, show, below) => el("section", { class: "step" }, el("div", { class: "words" }, el("h3", {}, el("span", { class: "number", "aria-hidden": "true" }, number), title), words), show ? el("div", { class: "show" }, show) : null, below ? el("div", { class: "below" }, below) : null);
 const strong = (text) => el("strong", {}, text);
 
 function highlights(data) {
@@ -52,14 +53,15 @@ export function opening(data) {
     el("h1", {}, "Why one full layer and a hundred linear ones cannot do what three full layers do"),
     el("p", { class: "lead" }, "A language model reads its prompt through layers of two kinds. In a ", strong("full attention"), " layer every token looks back, once, at all earlier tokens. A ", strong("linear attention"), " layer never looks back: it carries a summary of fixed size along the prompt. Summaries are cheap, so it is tempting to trade looks for many summaries. For some tasks no number of summaries pays for a missing look, and this page counts why."),
     el("div", { class: "steps" },
-      step(1, "The task: follow two pointers", el("p", {}, `The prompt lists a long table, then a short one, and only then the question: a start and a relation. Look the start up in the short table (entry ${e.start} holds ${e.first}); together with the relation ${e.relation} that names entry ${e.entry} of the long table, which holds ${e.answer}. That is the answer. The catch: the long table goes by before anyone knows which entry will matter.`)),
-      step(2, "Three full layers: three looks", looksPicture(), el("p", {}, "The last token first looks at the question (1), then at the right entry of the short table (2), then at the right entry of the long table (3). Each look knows where to go because of the one before. Weights that do exactly this are written down and checked in the table below.")),
-      count ? step(3, `One look and ${short(count.layers)} summaries`, cutPicture(count), el("p", {}, `With one full layer, every token looks back when it knows nothing but itself: the last token cannot yet know which entry it needs. What it hears of the long table is at most ${short(count.lookBits)} bits. The ${short(count.layers)} linear layers behind it pass on their summaries, ${short(count.stateBits)} bits in all; but these were written before the question was read, and must do for every question that might come.`)) : null,
-      count ? step(4, "Count the bits that pass the cut", el("p", {}, `Take ${short(count.T)} short tables, ${short(count.starts)} starts and ${short(count.relations)} relations. Together they ask for ${short(count.T * count.starts * count.relations)} different entries of the long table, each one of ${short(count.entries)} values. Right answers to all of them need more bits than there is room for:`),
-        el("div", { class: "formula" }, formula(String.raw`\underbrace{T\,x_0\,y\,\lg N_1}_{\text{answers}} \;>\; \underbrace{(x_0+y+1)\,M_{\mathrm{part}}}_{\text{looks}} + \underbrace{T\,s}_{\text{summaries}}`, true)),
-        el("div", { class: "formula numbers" }, formula(String.raw`${count.T}\cdot${count.starts}\cdot${count.relations}\cdot\lg ${count.entries} \;>\; ${count.starts + count.relations + 1}\cdot${count.lookBits} + ${count.T}\cdot${count.stateBits}`, true)),
-        balance(count.left, count.right, ["answers need", "can pass"]), commandLine(count.command)) : null,
-      step(5, "So two prompts look the same", el("p", {}, "More long tables than messages: two different long tables must leave exactly the same looks and the same summaries. Ask for an entry where they differ. The model gives both prompts the same answer, and one of the two is wrong. No weights escape this, so no training does; and another linear layer only adds its few bits to the right-hand side."),
-        pair ? [el("p", { class: "muted" }, "Here are two such prompts for a concrete model, found by search and checked by a separate program:"), sideBySide(pair.first, pair.second ?? [], pair.differ), outcomeLines(pair), el("p", {}, chip("VERIFIED"), " ", pair.equal ? `Equal: ${pair.equal}.` : "")] : null)),
+      step(1, "The task: follow two pointers", [el("p", {}, `The prompt lists a long table, then a short one, and only then the question: a start and a relation. Look the start up in the short table: entry ${e.start} holds ${e.first}. Together with the relation ${e.relation} that names entry ${e.entry} of the long table, which holds ${e.answer}. That is the answer.`), el("p", {}, "The catch: the long table goes by before anyone knows which entry will matter.")], taskPicture()),
+      step(2, "Three full layers: three looks", el("p", {}, "The last token first looks at the question (1), then at the right entry of the short table (2), then at the right entry of the long table (3). Each look knows where to go because of the one before. Weights that do exactly this are written down and checked in the table below."), looksPicture()),
+      count ? step(3, `One look and ${short(count.layers)} summaries`, [el("p", {}, `With one full layer, every token looks back when it knows nothing but itself: the last token cannot yet know which entry it needs. What a token hears of the long table in that look is at most ${short(count.lookBits)} bits.`), el("p", {}, `The ${short(count.layers)} linear layers behind it pass on their summaries, ${short(count.stateBits)} bits in all. But of the long table they hold what was written before the question was read, and that must do for every question that might come.`)], cutPicture(count)) : null,
+      count ? step(4, "Count the bits that pass the cut", [el("p", {}, `Take ${short(count.T)} short tables, ${short(count.starts)} starts and ${short(count.relations)} relations. Together they ask for ${short(count.T * count.starts * count.relations)} different entries of the long table, each one of ${short(count.entries)} values. Right answers to all of them need more bits than can pass.`), el("p", { class: "muted" }, "lg is the logarithm to base 2: a choice among N is worth lg N bits.")],
+        [el("div", { class: "formula" }, formula(String.raw`\underbrace{T\,x_0\,y\,\lg N_1}_{\text{answers}} \;>\; \underbrace{(x_0+y+1)\,M_{\mathrm{part}}}_{\text{looks}} + \underbrace{T\,s}_{\text{summaries}}`, true)),
+          el("div", { class: "formula numbers" }, formula(String.raw`${count.T}\cdot${count.starts}\cdot${count.relations}\cdot\lg ${count.entries} \;>\; ${count.starts + count.relations + 1}\cdot${count.lookBits} + ${count.T}\cdot${count.stateBits}`, true)),
+          balance(count.left, count.right, ["answers need", "can pass"]), commandLine(count.command)]) : null,
+      step(5, "So two prompts look the same", [el("p", {}, "There are more long tables than ways to pass the cut: two different long tables must leave exactly the same looks and the same summaries. Ask for an entry where they differ. The model gives both prompts one answer, and it is wrong for one of them."), el("p", {}, "No weights escape this count, so no training does. Another linear layer adds a few bits to what can pass; a longer prompt asks for more than that again. A second look, taken when the first has told where to go, is what is missing.")],
+        pair ? el("div", { class: "outcome" }, el("p", {}, "Below are two such prompts for a concrete model, found by search and checked by a separate program."), outcomeLines(pair), el("p", {}, chip("VERIFIED"), " ", pair.equal ? `Equal: ${pair.equal}.` : "")) : null,
+        pair ? sideBySide(pair.first, pair.second ?? [], pair.differ) : null)),
     highlights(data));
 }

@@ -9,7 +9,7 @@ import { depthFigure } from "./figures/depth.js";
 import { figureFrame } from "./figures/frame.js";
 import { horizonFigure } from "./figures/horizons.js";
 import { precisionFigure } from "./figures/precision.js";
-import { short } from "./numbers.js";
+import { plural, short } from "./numbers.js";
 import { opening } from "./opening.js";
 import { protocolPlayer } from "./player.js";
 import { predictionsSection } from "./predictions.js";
@@ -26,7 +26,7 @@ function hierarchySection() {
   if (!hierarchy) return section("hierarchy", "The hierarchy", null, el("p", { class: "empty" }, "Nothing has been run yet. This command fills the table in about three minutes: ", commandLine("rung hierarchy")));
   const unfinished = (hierarchy.cells ?? []).filter((cell) => cell.state && cell.state !== "done").length;
   return section("hierarchy", "The hierarchy", "Every cell is something that ran: a bound with its number at this size, weights that a proof writes down, an instance that breaks a model, a trained model beside its ceiling. Open a cell to see the evidence.",
-    unfinished ? el("p", { class: "notice" }, `${short(unfinished)} cells are not done yet; running `, el("code", {}, "rung hierarchy"), " again goes on where it stopped.") : null, hierarchyTable(hierarchy));
+    unfinished ? el("p", { class: "notice" }, `${plural(unfinished, "cell")} not done yet; running `, el("code", {}, "rung hierarchy"), " again goes on where it stopped.") : null, hierarchyTable(hierarchy));
 }
 
 function figuresSection() {
@@ -72,6 +72,8 @@ function mount() {
   nav.append(el("a", { href: "#why" }, "Why"), ...[...main.querySelectorAll(".chapter:not([hidden])")].map((chapter) => el("a", { href: `#${chapter.id}` }, chapter.dataset.title)));
   mountTheme(document.getElementById("theme"));
   mountEvidence(document.getElementById("evidence"), evidenceIndex(data.hierarchy), data.theorems);
+  // The browser looked for the place before it was made.
+  if (location.hash.length > 1) document.getElementById(location.hash.slice(1))?.scrollIntoView();
   document.documentElement.dataset.ready = String(Math.round(performance.now()));
 }
 

@@ -42,6 +42,16 @@ function tokenLine(width, top) {
   return { nodes, centres, size, bottom: top + size + 24, cut: centres[EXAMPLE.long.length - 1] + box / 2 + gap / 2 };
 }
 
+// The task alone: what points where.
+export function taskPicture() {
+  return responsive(`A prompt: the long table ${EXAMPLE.long.join(" ")}, the short table ${EXAMPLE.short.join(" ")}, the start ${EXAMPLE.start}, the relation ${EXAMPLE.relation}. The start points into the short table, and its entry with the relation into the long one`, (width) => {
+    const top = width < 480 ? 62 : 76, { nodes, centres, bottom } = tokenLine(width, top);
+    const hop = (from, to, high) => svg("path", { d: `M ${centres[from]} ${top - 2} C ${centres[from]} ${top - high}, ${centres[to]} ${top - high}, ${centres[to]} ${top - 5}`, class: "look hop", "marker-end": "url(#tip-hop)" });
+    return svg("svg", { viewBox: `0 0 ${width} ${bottom}`, width, height: bottom }, svg("defs", {}, svg("marker", { id: "tip-hop", viewBox: "0 0 8 8", refX: 5, refY: 4, markerWidth: 6, markerHeight: 6, orient: "auto" }, svg("path", { d: "M0 0 L8 4 L0 8 z", class: "tip hop" }))),
+      hop(6, 4 + EXAMPLE.start, 40), hop(4 + EXAMPLE.start, EXAMPLE.entry, 40), svg("path", { d: `M ${centres[7]} ${top - 2} C ${centres[7]} ${top - 84}, ${centres[EXAMPLE.entry]} ${top - 84}, ${centres[EXAMPLE.entry]} ${top - 5}`, class: "look hop aside" }), nodes);
+  });
+}
+
 // Three looks: each knows where to go because of the one before.
 export function looksPicture() {
   return responsive("Three looks back from the last token: the first at the start and the relation, the second at an entry of the short table, the third at an entry of the long table", (width) => {
@@ -49,7 +59,7 @@ export function looksPicture() {
     const looks = [[[6, 7], 30], [[4 + EXAMPLE.start], 72], [[EXAMPLE.entry], top - 22]];
     const arcs = looks.flatMap(([targets, height], i) => targets.map((target) => svg("path", { d: `M ${last} ${top - 2} C ${last} ${top - height}, ${centres[target]} ${top - height}, ${centres[target]} ${top - 5}`, class: `look look-${i + 1}`, "marker-end": `url(#tip-${i + 1})` })));
     const badges = looks.map(([targets, height], i) => {
-      const target = centres[targets[0]], x = (last + target) / 2 + (i === 0 ? -4 : 0), y = top - height * 0.75;
+      const target = centres[targets[0]], x = i === 0 ? (centres[6] + centres[7]) / 2 : (last + target) / 2, y = top - height * 0.75;
       return svg("g", {}, svg("circle", { cx: x, cy: y, r: 11, class: `badge look-${i + 1}` }), svg("text", { x, y: y + 0.5, class: "badge-text", "text-anchor": "middle", "dominant-baseline": "central" }, i + 1));
     });
     const tips = [1, 2, 3].map((i) => svg("marker", { id: `tip-${i}`, viewBox: "0 0 8 8", refX: 5, refY: 4, markerWidth: 6, markerHeight: 6, orient: "auto" }, svg("path", { d: "M0 0 L8 4 L0 8 z", class: `tip look-${i}` })));

@@ -4,6 +4,11 @@ import { plural, short } from "./numbers.js";
 
 const SHOWN_TOKENS = 6;
 
+// "w_1, =" with its index below the line.
+const ownsText = (owns) => String(owns ?? "").split(/(_-?\w+)/).map((piece) => (piece.startsWith("_") ? el("sub", {}, piece.slice(1)) : piece));
+const ICONS = { first: "M12 3v10l-7-5zM4 3v10", back: "M11 3v10L4 8z", forward: "M5 3v10l7-5z", last: "M4 3v10l7-5zM12 3v10" };
+const stepIcon = (name) => svg("svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" }, svg("path", { d: ICONS[name], fill: "currentColor", stroke: "currentColor", "stroke-width": 1.5, "stroke-linejoin": "round", "stroke-linecap": "round" }));
+
 // Steps: the beginning, then every message of every epoch, and the end of each epoch.
 export function stepsOf(trace) {
   const steps = [{ epoch: -1, kind: "begin" }];
@@ -18,7 +23,7 @@ function playerBox(player, place, knowledge, most) {
   const tokens = player.tokens ?? [];
   const shown = tokens.slice(0, SHOWN_TOKENS).join(" ") + (tokens.length > SHOWN_TOKENS ? " …" : "");
   return el("div", { class: `player-box${place.active ? " active" : ""}`, "data-player": player.name },
-    el("span", { class: "owns" }, player.owns), el("span", { class: "tokens", title: tokens.join(" ") }, shown), el("span", { class: "received" }, `${short(knowledge)} bits heard`),
+    el("span", { class: "owns" }, ownsText(player.owns)), el("span", { class: "tokens", title: tokens.join(" ") }, shown), el("span", { class: "received" }, `${short(knowledge)} bits heard`),
     el("span", { class: "meter", "aria-hidden": "true" }, el("span", { style: { width: `${most ? (100 * knowledge) / most : 0}%` } })));
 }
 
@@ -44,12 +49,12 @@ export function protocolPlayer(protocols) {
     const line = el("div", { class: "players" }), wires = el("div", { class: "wires" }), words = el("p", { class: "saying", "aria-live": "polite" }), knows = el("ul", { class: "knows" });
     const slider = el("input", { type: "range", min: 0, max: steps.length - 1, value: 0, "aria-label": "Step of the protocol", oninput: () => go(Number(slider.value)) });
     const place = el("span", { class: "place" });
-    const button = (text, name, act) => el("button", { type: "button", class: "step-button", "aria-label": name, title: name, onclick: act }, text);
+    const button = (icon, name, act) => el("button", { type: "button", class: "step-button", "aria-label": name, title: name, onclick: act }, stepIcon(icon));
     const nextEpoch = (by) => {
       const ends = steps.map((step, i) => (step.kind !== "message" ? i : -1)).filter((i) => i >= 0);
       return by > 0 ? ends.find((i) => i > at) ?? at : [...ends].reverse().find((i) => i < at) ?? at;
     };
-    const controls = el("div", { class: "controls" }, button("⏮", "Back one layer", () => go(nextEpoch(-1))), button("◀", "Back one message", () => go(at - 1)), button("▶", "Forward one message", () => go(at + 1)), button("⏭", "Forward one layer", () => go(nextEpoch(1))), slider, place);
+    const controls = el("div", { class: "controls" }, button("first", "Back one layer", () => go(nextEpoch(-1))), button("back", "Back one message", () => go(at - 1)), button("forward", "Forward one message", () => go(at + 1)), button("last", "Forward one layer", () => go(nextEpoch(1))), slider, place);
 
     const heard = () => {
       const bits = new Map(players.map((player) => [player.name, 0]));
@@ -84,7 +89,7 @@ export function protocolPlayer(protocols) {
       else if (step.kind === "end") words.textContent = `After layer ${step.epoch + 1} (${epoch.mixer}): ${short(epoch.charged_bits)} bits were sent in it; the formula says ${short(epoch.formula_bits)}.`;
       else words.textContent = `Layer ${step.epoch + 1}: ${ownerOf(step.message.from)} sends ${step.message.kind} to ${ownerOf(step.message.to)}: ${short(step.message.numbers)} numbers, ${short(step.message.bits)} bits${step.message.charged ? "" : " (not charged: the earlier player answers and forgets)"}.`;
       const known = step.kind === "end" ? epoch.knowledge : step.kind === "begin" ? trace.knowledge : null;
-      if (known) knows.replaceChildren(...known.map((entry) => el("li", {}, el("strong", {}, ownerOf(entry.player)), " knows ", entry.line)));
+      if (known) knows.replaceChildren(...known.map((entry) => el("li", {}, el("strong", {}, ownsText(ownerOf(entry.player))), " knows ", entry.line)));
       else if (step.index === 0) knows.replaceChildren();
       slider.value = String(at);
       slider.setAttribute("aria-valuetext", words.textContent);
@@ -100,7 +105,7 @@ export function protocolPlayer(protocols) {
       event.preventDefault();
       go(to);
     };
-    const theatre = el("div", { class: "theatre", tabindex: "0", role: "group", "aria-label": "Protocol; arrow keys step forward and back", onkeydown: keys }, el("div", { class: "scroll", }, el("div", { class: "line-box", style: { minWidth: `${players.length * 76}px` } }, wires, line)), words, controls, knows);
+    const theatre = el("div", { class: "theatre", tabindex: "0", role: "group", "aria-label": "Protocol; arrow keys step forward and back", onkeydown: keys }, words, el("div", { class: "scroll" }, el("div", { class: "line-box", style: { minWidth: `${players.length * 76}px` } }, wires, line)), controls, knows);
     const right = trace.reference?.join(" "), said = trace.answer?.join(" ");
     stage.replaceChildren(el("p", { class: "muted" }, el("code", {}, trace.architecture), ` on ${trace.task}. The protocol's activations ${trace.equal_rows ? "equal" : "differ from"} the model's, bit for bit${trace.rows_compared ? `, in ${short(trace.rows_compared)} rows` : ""}; ${short(trace.charged_bits)} bits were charged and the formula says ${short(trace.formula_bits)}.`,
       said !== undefined ? ` It answers ${said}; right is ${right}.` : ""), theatre);

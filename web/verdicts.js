@@ -27,7 +27,7 @@ export function chip(word, shown = word) {
   return el("span", { class: `chip ${kindOf(word)}` }, icon(kindOf(word)), el("span", {}, shown));
 }
 
-export const boundWord = (bound) => (bound?.state === "silent" ? "silent here" : (bound?.state ?? "none"));
+export const boundWord = (bound) => ({ silent: "silent here", inapplicable: "no theorem" })[bound?.state] ?? bound?.state ?? "none";
 
 // "9,510.6 > 8,748 bits": what a bound compares, in short; empty where it compares nothing.
 export function comparison(bound) {

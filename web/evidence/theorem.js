@@ -24,7 +24,7 @@ export function theoremPart(bound, theorems) {
   const numbers = Object.entries(bound.numbers ?? {}).filter(([, value]) => value !== null && typeof value !== "object");
   return el("section", { class: "part" }, el("h3", {}, "Theorem"), el("p", {}, chip(bound.state, boundWord(bound)), " ", theorem?.title ?? bound.theorem),
     bound.theorem && theoremFormula(bound.theorem) ? el("div", { class: "formula" }, formula(theoremFormula(bound.theorem), true)) : null,
-    bound.statement ?? theorem?.statement ? el("p", {}, bound.statement ?? theorem.statement) : null,
+    bound.statement || theorem?.statement ? el("p", {}, bound.statement || theorem.statement) : null,
     left !== undefined && right !== undefined && bound.state !== "possible" ? balance(left, right) : null,
     bound.inequality ? el("p", { class: "inequality" }, bound.inequality) : null,
     bound.state === "silent" ? el("p", { class: "muted" }, SILENT) : null,

@@ -6,6 +6,8 @@ import { calm, token } from "../theme.js";
 
 Chart.register(CategoryScale, Filler, Legend, LinearScale, LineController, LineElement, LogarithmicScale, PointElement, ScatterController, Tooltip);
 
+Chart.defaults.font.family = token("--sans");
+
 const SHAPES = ["circle", "rect", "triangle", "rectRot", "star", "crossRot"];
 export const SERIES = 6;
 export const noPoints = { pointRadius: 0, pointHitRadius: 8 };
@@ -16,7 +18,7 @@ export const dots = (label, data, tone = 0, more = {}) => ({ label, data, tone: 
 
 function dressed(set) {
   const colour = token(`--series-${set.tone}`);
-  return { borderColor: colour, backgroundColor: set.faint ? `${colour}26` : set.hollow ? "transparent" : colour, pointStyle: SHAPES[set.tone], pointRadius: 4.5, pointHoverRadius: 7, pointBorderWidth: 1.75, borderWidth: 2, tension: 0, ...set };
+  return { borderColor: colour, backgroundColor: set.faint ? `${colour}26` : set.hollow ? "transparent" : colour, pointStyle: SHAPES[set.tone], pointRadius: 4.5, pointHoverRadius: 7, pointBorderWidth: 1.75, borderWidth: 2, tension: 0, clip: 12, ...set };
 }
 
 const powers = (value) => {
@@ -34,7 +36,7 @@ function axis(want, vertical) {
   else ticks.callback = (value) => short(value, 2);
   if (want.whole) ticks.precision = 0;
   if (want.step) ticks.stepSize = want.step;
-  const scale = { type: want.log ? "logarithmic" : "linear", min: want.min, max: want.max, reverse: want.reverse, ticks, offset: false,
+  const scale = { type: want.log ? "logarithmic" : "linear", min: want.min, max: want.max, suggestedMax: want.suggestedMax, reverse: want.reverse, ticks, offset: false,
     title: { display: Boolean(want.title), text: want.title, color: token("--muted"), font: { size: 12.5 } },
     grid: { color: token("--line"), borderColor: token("--line"), drawTicks: false }, beginAtZero: want.beginAtZero };
   if (want.base === 2) scale.afterBuildTicks = (built) => {

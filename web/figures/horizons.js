@@ -3,6 +3,7 @@ import { short } from "../numbers.js";
 import { dots } from "./chart.js";
 
 const TASKS = [["eva", "remember a table (Eva)"], ["two-sum", "2-Sum"], ["seqcomp", "compose two functions"]];
+const SPREAD = 0.17; // of a row: marks of one model that fall together are drawn one above the other
 const FARTHEST = 1e18; // beyond this a number of tokens says nothing
 
 export function horizonRows(data) {
@@ -23,16 +24,16 @@ export function horizonFigure(data) {
   const models = [...lowest.keys()].sort((a, b) => lowest.get(a) - lowest.get(b));
   const names = models.map((model) => model.model);
   const place = (model) => models.indexOf(model);
-  const sets = [dots("its own context", models.map((model) => ({ x: model.context, y: place(model), model: model.model })), 0, { pointStyle: "line", rotation: 90, pointRadius: 8, borderWidth: 3 })];
+  const sets = [dots("its own context", models.filter((model) => model.context).map((model) => ({ x: model.context, y: place(model), model: model.model })), 0, { pointStyle: "line", rotation: 90, pointRadius: 8, borderWidth: 3 })];
   TASKS.forEach(([task, title], i) => {
-    const points = drawn.filter((row) => row.task === task).map((row) => ({ x: row.tokens, y: place(row.model), model: row.model.model, verdict: row.verdict }));
+    const points = drawn.filter((row) => row.task === task).map((row) => ({ x: row.tokens, y: place(row.model) + (i - 1) * SPREAD, model: row.model.model, verdict: row.verdict }));
     if (points.length) sets.push(dots(title, points, i + 1));
   });
   const deeper = drawn.filter((row) => row.task.startsWith("compose "));
   if (deeper.length) sets.push(dots("compose more functions", deeper.map((row) => ({ x: row.tokens, y: place(row.model), model: row.model.model, task: row.task })), 4));
   return {
     id: "horizons", wide: true, title: "Horizons of released models", say: "From how many tokens on a task is certified impossible, whatever the weights. The bar is the context that the model is used with.",
-    height: 90 + 25 * models.length,
+    height: 90 + 30 * models.length,
     chart: { x: { title: "tokens", log: true }, y: { names, min: -0.6, max: names.length - 0.4, reverse: true }, sets, tooltip: (raw, set) => `${raw.model}, ${raw.task ?? set.label}: ${short(raw.x)} tokens` },
     columns: ["model", "layers", "full layers", "state bits", "context", "task", "verdict", "from tokens", "theorem", "status"],
     rows: all.map(({ model, task, verdict, theorem, status, tokens }) => [model.model, model.layers, model.full, model.state_bits, model.context, task, verdict, tokens, theorem, status]),

@@ -19,7 +19,7 @@ export function precisionFigure(data) {
   for (const { construction } of built) rows.push(["in the table", construction.size.n, construction.precision_smallest, "hierarchy"]);
   return {
     id: "precision", title: "Smallest precision against n", say: "One full layer finds one entry among n with remarkably few bits a number: they grow like log log n, because distinct addresses are mostly far apart.",
-    chart: { x: { title: "n, entries of the table", log: true, base: 2 }, y: { title: "bits p", min: 0, whole: true }, sets, tooltip: (raw, set) => `${set.label}: n = ${short(raw.x)}, p = ${raw.y}` },
-    columns: ["what", "n", "p", "record"], rows, commands: [...new Set(["rung build eva --sweep n=2..8192", ...sweeps.map((sweep) => sweep.command).filter(Boolean)])],
+    chart: { x: { title: "n, entries of the table", log: true, base: 2 }, y: { title: "bits p", min: 0, suggestedMax: 6, whole: true }, sets, tooltip: (raw, set) => `${set.label}: n = ${short(raw.x)}, p = ${raw.y}` },
+    columns: ["what", "n", "p", "record"], rows, commands: ["rung build eva --sweep n=2..8192 --json"],
   };
 }
