@@ -132,7 +132,8 @@ TEST(document, a_thousand_members_make_a_page_below_five_megabytes) {
   const Folder folder;
   const std::string path = folder / "runs.jsonl";
   {
-    const auto store = Store::open(path).value();
+    auto opened = Store::open(path);
+    const auto store = std::move(*opened);
     std::vector<Record> records;
     for (int i = 0; i < 1000; ++i) {
       nlohmann::json curve = nlohmann::json::array();

@@ -16,11 +16,13 @@ from browser import Browser, keep
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-RUNG, CASES, SHOTS = sys.argv[1:4]
+RUNG, CASES, SHOTS = (os.path.abspath(path) for path in sys.argv[1:4])
 FIGURES = ("accuracy", "precision", "capacity", "depth", "attack", "horizons")
-# Pixels of a canvas that differ from its corner.
-INK = """const c = document.querySelector(arguments[0]); if (!c || !c.width) return 0;
-const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let n = 0;
+# Pixels of a canvas that differ from its corner; read from a copy, so that the page's own stays as it was.
+INK = """const o = document.querySelector(arguments[0]); if (!o || !o.width) return 0;
+const c = document.createElement('canvas'); c.width = o.width; c.height = o.height;
+const x = c.getContext('2d', {willReadFrequently: true}); x.drawImage(o, 0, 0);
+const d = x.getImageData(0, 0, c.width, c.height).data; let n = 0;
 for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 0 && (d[i] !== d[0] || d[i+1] !== d[1] || d[i+2] !== d[2] || d[3] === 0)) ++n; return n;"""
 OVERFLOW = """return [...document.querySelectorAll('body *')].filter(e => { const r = e.getBoundingClientRect();
 if (!r.width || r.right <= innerWidth + 1) return false; for (let p = e.parentElement; p; p = p.parentElement) { const o = getComputedStyle(p).overflowX;
