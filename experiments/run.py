@@ -8,12 +8,14 @@ results.json, to be copied to results/. At the limit the experiments are interru
 pins each experiment to that many cores of its own and hides the GPU.
 """
 import argparse
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+import tomllib
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from embed import ORDER  # noqa: E402
@@ -21,11 +23,20 @@ from embed import ORDER  # noqa: E402
 GRACE = 45  # seconds that an interrupted experiment has to save itself
 
 
+def as_json(name, out):
+    """The experiment's file as JSON, which every build reads."""
+    os.makedirs(out, exist_ok=True)
+    path = os.path.join(out, name + ".json")
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".toml"), "rb") as source, open(path, "w") as target:
+        json.dump(tomllib.load(source), target)
+    return path
+
+
 class Run:
     def __init__(self, name, options, slot):
         self.name, self.slot, self.start = name, slot, time.monotonic()
         self.folder = os.path.join(options.out, "lab", f"{name}-{options.size}")
-        which = ["--file", os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".toml")] if options.files else [name]
+        which = ["--file", as_json(name, options.out)] if options.files else [name]
         command = [options.program, "lab", *which, "--size", options.size, "--out", self.folder, "--no-store"]
         if options.seeds:
             command += ["--seeds", str(options.seeds)]
