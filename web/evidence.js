@@ -37,13 +37,13 @@ export function mountEvidence(dialog, index, theorems) {
     const step = (by, name, sign) => el("a", { class: "quiet", href: PREFIX + keys[(at + by + keys.length) % keys.length], "aria-label": `${name} cell`, title: `${name} cell` }, sign);
     closing.forEach((finish) => finish());
     closing = [];
-    const parts = [theoremPart(cell.bound, theorems), constructionPart(cell.construction), certificatePart(cell.certificate), trainingPart(cell.training, closing)];
+    const parts = [theoremPart(cell.bound, theorems, cell.further_bounds), constructionPart(cell.construction), certificatePart(cell.certificate), trainingPart(cell.training, closing)];
     dialog.replaceChildren(
       el("div", { class: "panel-head" }, step(-1, "Previous", "←"), step(1, "Next", "→"), el("span", { class: "spacer" }),
         el("button", { type: "button", class: "quiet close", "aria-label": "Close", onclick: () => dialog.close() }, "✕")),
       el("div", { class: "panel" }, el("h2", { id: "evidence-title", tabindex: "-1" }, title),
         el("p", { class: "subject" }, el("code", {}, cell.arch ?? row?.arch), " on ", cell.task ?? column?.task, cell.size ? ` with ${sizeText(cell.size)}` : ""),
-        row?.what || column?.what ? el("p", { class: "muted" }, column?.what) : null, parts));
+        cell.what || column?.what ? el("p", { class: "muted" }, cell.what ?? column.what) : null, parts));
     dialog.dispatchEvent(new Event("shown"));
   };
 

@@ -26,7 +26,7 @@ function hierarchySection() {
   if (!hierarchy) return section("hierarchy", "The hierarchy", null, el("p", { class: "empty" }, "Nothing has been run yet. This command fills the table in about three minutes: ", commandLine("rung hierarchy")));
   const unfinished = (hierarchy.cells ?? []).filter((cell) => cell.state && cell.state !== "done").length;
   return section("hierarchy", "The hierarchy", "Every cell is something that ran: a bound with its number at this size, weights that a proof writes down, an instance that breaks a model, a trained model beside its ceiling. Open a cell to see the evidence.",
-    unfinished ? el("p", { class: "notice" }, `${plural(unfinished, "cell")} not done yet; running `, el("code", {}, "rung hierarchy"), " again goes on where it stopped.") : null, hierarchyTable(hierarchy));
+    unfinished ? el("p", { class: "notice" }, `${plural(unfinished, "cell")} not done yet; running `, el("code", {}, "rung hierarchy"), " again goes on where it stopped.") : null, hierarchyTable(hierarchy), hierarchy.precision ? el("p", { class: "muted" }, `Arithmetic: ${hierarchy.precision}. `, hierarchy.seconds ? `The table took ${short(Math.round(hierarchy.seconds))} s.` : "") : null);
 }
 
 function figuresSection() {
@@ -48,7 +48,7 @@ function horizonsSection() {
 
 function footer() {
   const made = (data.made ?? "").replace("T", " ").replace(/\..*$/, " UTC");
-  return [el("div", { class: "foot" }, el("p", {}, `rung ${data.version ?? ""}. This page was made on ${made}`, data.hierarchy?.machine ? `; the table ran on ${typeof data.hierarchy.machine === "string" ? data.hierarchy.machine : Object.values(data.hierarchy.machine).join(", ")}` : "", ". It loads nothing from anywhere; its data is inside, and every figure gives it back as CSV."),
+  return [el("div", { class: "foot" }, el("p", {}, `rung ${data.version ?? ""}. This page was made on ${made}`, data.hierarchy?.machine ? `; the table ran on ${typeof data.hierarchy.machine === "string" ? data.hierarchy.machine : Object.entries(data.hierarchy.machine).map(([name, value]) => `${name} ${value}`).join(", ")}` : "", ". It loads nothing from anywhere; its data is inside, and every figure gives it back as CSV."),
     el("p", {}, "Verdicts speak of worst-case inputs and the best possible weights. They say nothing about what training finds: where weights exist, training may still miss them, and a model that fails refutes nothing."),
     (data.absent ?? []).length ? el("p", {}, "Not here yet: ", data.absent.map(({ what, command }, i) => [i ? "; " : "", `${what} (`, el("code", {}, command), ")"]), ".") : null,
     el("p", {}, "Drawn with Chart.js 3.9 (MIT licence, Chart.js contributors) and KaTeX 0.16 (MIT licence, Khan Academy and contributors; fonts under the SIL Open Font License). rung is under the Apache License 2.0."))];

@@ -87,10 +87,10 @@ export function protocolPlayer(protocols) {
       const ownerOf = (name) => (name === "later" ? "everybody later" : (players.find((player) => player.name === name)?.owns ?? name));
       if (step.kind === "begin") words.textContent = `Before the first layer. ${plural(players.length, "player")} own the prompt, from left to right; each knows its own tokens and nothing else.`;
       else if (step.kind === "end") words.textContent = `After layer ${step.epoch + 1} (${epoch.mixer}): ${short(epoch.charged_bits)} bits were sent in it; the formula says ${short(epoch.formula_bits)}.`;
-      else words.textContent = `Layer ${step.epoch + 1}: ${ownerOf(step.message.from)} sends ${step.message.kind} to ${ownerOf(step.message.to)}: ${short(step.message.numbers)} numbers, ${short(step.message.bits)} bits${step.message.charged ? "" : " (not charged: the earlier player answers and forgets)"}.`;
-      const known = step.kind === "end" ? epoch.knowledge : step.kind === "begin" ? trace.knowledge : null;
-      if (known) knows.replaceChildren(...known.map((entry) => el("li", {}, el("strong", {}, ownsText(ownerOf(entry.player))), " knows ", entry.line)));
-      else if (step.index === 0) knows.replaceChildren();
+      else words.replaceChildren(`Layer ${step.epoch + 1}: `, ...ownsText(ownerOf(step.message.from)), ` sends ${step.message.kind} to `, ...ownsText(ownerOf(step.message.to)), `: ${plural(step.message.numbers, "number")}, ${short(step.message.bits)} bits${step.message.charged ? "" : " (not charged: the earlier player answers and forgets)"}.`);
+      const finished = step.kind === "end" ? step.epoch : step.epoch - 1;
+      const known = (finished < 0 ? trace.knowledge : trace.epochs[finished].knowledge) ?? [];
+      knows.replaceChildren(...known.map((entry) => el("li", {}, el("strong", {}, ownsText(ownerOf(entry.player))), step.kind === "message" ? " so far knows " : " knows ", entry.line)));
       slider.value = String(at);
       slider.setAttribute("aria-valuetext", words.textContent);
       place.textContent = `${at} / ${steps.length - 1}`;

@@ -14,14 +14,14 @@ export function cellButton(cell, key, label) {
   if (cell.state === "pending" || cell.state === "stopped")
     return el("a", { class: "cell waiting", href: `#evidence/${key}`, "aria-label": `${label}: ${cell.state}` }, chip(cell.state), el("span", { class: "note" }, cell.state === "stopped" ? "stopped before it was done" : "not run yet"));
   const bound = cell.bound ?? {};
-  const built = constructionLine(cell.construction);
+  const built = constructionLine(cell.construction, bound);
   const trained = trainingLine(cell.training);
   const broken = cell.certificate?.state;
   const words = [boundWord(bound), comparison(bound), built && `built ${built.text}`, broken === "VERIFIED" && "broken, VERIFIED", trained && `trained ${trained.text}`].filter(Boolean).join(", ");
   return el("a", { class: `cell ${bound.state ?? "none"}`, href: `#evidence/${key}`, "aria-label": `${label}: ${words}. Open the evidence` },
     el("span", { class: "head" }, chip(bound.state ?? "none", boundWord(bound)), comparison(bound) && el("span", { class: "count" }, comparison(bound))),
     built && line("built", built.text, built.word === "verified" ? "yes" : "no"),
-    broken === "VERIFIED" && line("broken", [icon("seal"), " VERIFIED"], "seal"),
+    broken === "VERIFIED" && line("broken", [cell.certificate.brief ? `${cell.certificate.brief}, ` : "", icon("seal"), " VERIFIED"], "seal"),
     broken === "unverified" && line("broken", "not verified"),
     trained && line("trained", [trained.text, trained.shipped && el("span", { class: "shipped", title: "a record that came with the program" }, "shipped")]));
 }

@@ -43,12 +43,21 @@ export function sides(bound) {
   return { left: number(numbers.left) ?? number(bound?.left), right: number(numbers.right) ?? number(bound?.right) };
 }
 
-export function constructionLine(construction) {
+// What was checked, in short: every input, run or by an argument about all of them, or so many.
+function checked(construction) {
+  if (construction.mode === "exhaustive" && construction.instances) return `all ${short(construction.instances)} inputs`;
+  if (construction.all_inputs?.holds || construction.mode === "interval") return "all inputs, by bounds";
+  return construction.instances ? `${short(construction.instances)} inputs` : "";
+}
+
+// `bound` may speak of a smaller model than the one that is built: the line then says so.
+export function constructionLine(construction, bound) {
   if (!construction || construction.state === "none" || !construction.state) return null;
   if (construction.state !== "verified") return { word: "failed", text: "built, and it errs" };
   const bits = construction.precision_smallest ?? construction.precision_proved;
-  const how = construction.mode === "exhaustive" && construction.instances ? `all ${short(construction.instances)} inputs` : construction.instances ? `${short(construction.instances)} inputs` : "";
-  return { word: "verified", text: [bits ? `${bits} bits` : "", how].filter(Boolean).join(", ") || "verified" };
+  const larger = bound?.state === "impossible" && construction.arch && construction.arch !== bound.arch;
+  const which = construction.brief || (larger ? "a larger one" : "");
+  return { word: "verified", text: [which, bits ? `${bits} bits` : "", checked(construction)].filter(Boolean).join(", ") || "verified" };
 }
 
 export function trainingLine(training) {

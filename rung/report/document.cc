@@ -78,7 +78,7 @@ Result<ordered_json> gather(const Sources& sources) {
                            {"lab", std::move(records.results)},
                            {"sweeps", std::move(records.sweeps)},
                            {"runs", std::move(runs)},
-                           {"horizons", released_horizons(kReleasedConfigs)},
+                           {"horizons", released_horizons()},
                            {"protocols", std::move(protocols)},
                            {"opening", opening_counts()},
                            {"precision", proved_precision()},

@@ -100,4 +100,9 @@ ordered_json released_horizons(std::span<const EmbeddedFile> configs) {
   return out;
 }
 
+const ordered_json& released_horizons() {
+  static const ordered_json once = released_horizons(kReleasedConfigs);
+  return once;
+}
+
 }  // namespace rung::report

@@ -15,5 +15,7 @@ namespace rung::report {
 // the file does not say), "tasks": [{"task", "verdict" (at that context), "theorem", "status", "horizon" (tokens, or null)}],
 // "composition": {"solvable", "impossible", "first_bite": {"L", "tokens", "theorem", "status"}}}.
 nlohmann::ordered_json released_horizons(std::span<const EmbeddedFile> configs);
+// The same for the configurations that the program carries, worked out once.
+const nlohmann::ordered_json& released_horizons();
 
 }  // namespace rung::report

@@ -38,8 +38,8 @@ function coordinates(list) {
   if (!list?.length) return null;
   const last = Math.max(...list.map((entry) => entry.to ?? entry.from));
   return el("div", { class: "coordinates" }, el("h4", {}, "What each coordinate holds"),
-    el("div", { class: "strip", "aria-hidden": "true" }, list.map((entry, i) => el("span", { class: `piece tone-${i % 6}`, style: { flexGrow: (entry.to ?? entry.from) - entry.from + 1 }, title: entry.holds }))),
-    el("ol", { class: "holds" }, list.map((entry, i) => el("li", {}, el("span", { class: `swatch tone-${i % 6}`, "aria-hidden": "true" }), el("span", { class: "range" }, entry.from === (entry.to ?? entry.from) ? `${entry.from}` : `${entry.from}–${entry.to}`), el("span", {}, entry.holds)))),
+    el("div", { class: "strip", "aria-hidden": "true" }, list.map((entry, i) => el("span", { class: `piece tone-${i % 6}`, style: { flexGrow: (entry.to ?? entry.from) - entry.from + 1 }, title: entry.name ? `${entry.name}: ${entry.holds}` : entry.holds }))),
+    el("ol", { class: "holds" }, list.map((entry, i) => el("li", {}, el("span", { class: `swatch tone-${i % 6}`, "aria-hidden": "true" }), el("span", { class: "range" }, entry.from === (entry.to ?? entry.from) ? `${entry.from}` : `${entry.from}–${entry.to}`), el("span", {}, entry.name ? el("strong", {}, entry.name, " ") : null, entry.holds)))),
     el("p", { class: "muted" }, `${last + 1} coordinates in all.`));
 }
 
@@ -50,8 +50,8 @@ export function constructionPart(construction) {
   return el("section", { class: "part" }, head,
     el("p", {}, chip(construction.state, construction.state === "verified" ? "built and verified" : construction.state), " ", construction.name ?? ""),
     construction.reason ? el("p", {}, construction.reason) : null,
-    facts([["architecture", construction.arch && el("code", {}, construction.arch)], ["size", sizeText(construction.size)], ["lemma", construction.lemma],
+    facts([["architecture", construction.arch && el("code", {}, construction.arch)], ["size", sizeText(construction.size)], ["lemma", construction.lemma], ["source", construction.reference],
       ["precision proved enough", construction.precision_proved && `${construction.precision_proved} bits`], ["smallest that passed", construction.precision_smallest && `${construction.precision_smallest} bits (measured)`],
-      ["checked", construction.instances && `${short(construction.instances)} inputs, ${construction.mode ?? ""}; ${short(construction.errors ?? 0)} errors`], ["weights", construction.model && el("code", {}, construction.model)]]),
+      ["claim", construction.claim], ["why all inputs", construction.all_inputs?.holds && construction.all_inputs.reason], ["checked", construction.instances && `${short(construction.instances)} inputs, ${construction.mode ?? ""}; ${short(construction.errors ?? 0)} errors`], ["weights", construction.model && el("code", {}, construction.model)]]),
     construction.attention ? attention(construction.attention) : null, coordinates(construction.coordinates), commandLine(construction.command));
 }
