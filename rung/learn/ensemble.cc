@@ -12,6 +12,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -22,6 +23,7 @@
 #include "rung/spec/json_text.h"
 #include "rung/spec/parallel.h"
 #include "rung/spec/staged_file.h"
+#include "rung/store/provenance.h"
 
 namespace rung::learn {
 namespace {
@@ -413,7 +415,10 @@ class Run {
         const std::int64_t tokens = trainer.tokens_per_step();
         trainer.step();
         const std::int64_t step = trainer.step_count();
-        if (step % plan_.evaluate_every == 0 || step == plan_.steps) trainer.evaluate();
+        if (step % plan_.evaluate_every == 0 || step == plan_.steps) {
+          trainer.evaluate();
+          tell_news(trainer, places);
+        }
         if (step % plan_.checkpoint_every == 0 && !trainer.finished()) RUNG_CHECK(trainer.save(checkpoint));
         report(trainer, tokens, static_cast<std::int64_t>(places.size()));
       }
@@ -462,6 +467,27 @@ class Run {
     }
   }
 
+  // For those who watch the store. Rarer as the run grows older, so that a store of JSON lines stays small; one that cannot be
+  // written now is reported when the member ends.
+  void tell_news(const Trainer& trainer, const std::vector<std::size_t>& places) {
+    if (!options_.store) return;
+    constexpr double kSecondsBetween = 2, kShareOfTheRun = 0.01;
+    {
+      const std::lock_guard lock(guard_);
+      auto& last = last_news_[places.front()];
+      if (last != Clock::time_point{} && seconds_since(last) < std::max(kSecondsBetween, kShareOfTheRun * seconds_since(start_))) return;
+      last = Clock::now();
+    }
+    std::vector<RecordUpdate> updates;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const MemberProgress& member = trainer.progress()[i];
+      json body{{"steps_done", member.steps}, {"curve", curve_json(member.curve)}, {"news", utc_now()}};
+      if (!member.curve.empty()) body["loss"] = member.curve.back().loss;
+      updates.push_back({record_ids_[places[i]], RecordState::running, body.dump()});
+    }
+    static_cast<void>(options_.store->update(std::move(updates)).ok());
+  }
+
   void report(const Trainer& trainer, std::int64_t tokens, std::int64_t size) {
     const auto now = Clock::now();
     const std::lock_guard lock(guard_);
@@ -508,6 +534,7 @@ class Run {
   std::mutex guard_;
   std::optional<Error> error_;
   Clock::time_point start_ = Clock::now(), first_step_{}, last_step_{}, last_report_{};
+  std::map<std::size_t, Clock::time_point> last_news_;
   std::atomic<std::int64_t> skipped_steps_{0};
   std::int64_t tokens_ = 0, steps_ = 0, done_members_ = 0;
 };
