@@ -2,7 +2,7 @@
 //
 //   /                 the page                        /api/bound    what an architecture can do, as `rung bound --json`
 //   /api/report.json  the page's document             /api/runs     sweeps that are running, from the store
-//   /api/health       alive
+//   /api/health       alive                           /favicon.ico  a ladder
 #pragma once
 
 #include <functional>

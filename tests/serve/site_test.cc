@@ -147,6 +147,18 @@ TEST(Site, errors_are_the_lines_of_the_command_line) {
   }
 }
 
+TEST(Site, somebody_who_types_asks_for_errors_that_are_no_failures) {
+  LiveSite live;
+  Wire wire(live.port());
+  const auto strict = wire.get("/api/bound?arch=fool"), lenient = wire.get("/api/bound?arch=fool&lenient=1");
+  ASSERT_TRUE(strict && lenient);
+  EXPECT_EQ(strict->status, 400);
+  EXPECT_EQ(lenient->status, 200);
+  EXPECT_EQ(strict->body, lenient->body);
+  EXPECT_EQ(wire.get("/api/bound?arch=full&lenient=1")->body, wire.get("/api/bound?arch=full")->body);
+  EXPECT_EQ(wire.get("/favicon.ico")->fields.at("content-type"), "image/svg+xml");
+}
+
 TEST(Site, an_architecture_that_looks_like_a_file_is_read_as_a_line) {
   LiveSite live;
   Wire wire(live.port());

@@ -1,0 +1,106 @@
+// One card a task: the verdict, the theorem behind it, its numbers and where they turn. Cards stay where they are while their
+// contents change, so that focus and open details survive a slider.
+import { el } from "../dom.js";
+import { short } from "../numbers.js";
+import { chip } from "../verdicts.js";
+
+const WORDS = { "vacuous here": "silent here" };
+const ORDER = ["impossible", "possible", "vacuous here", "open"];
+const MEANING = {
+  impossible: "no weights exist at this size",
+  possible: "weights exist",
+  "vacuous here": "a theorem applies, its numbers do not reach this size",
+  open: "no theorem speaks",
+};
+const word = (verdict) => WORDS[verdict] ?? verdict;
+
+function bar(name, bits, most, tone) {
+  return el("div", { class: `balance-row ${tone}` }, el("span", { class: "name" }, name), el("span", { class: "track" }, el("span", { class: "fill", style: { width: `${Math.max(1, (100 * bits) / most)}%` } })), el("span", { class: "bits" }, short(bits)));
+}
+
+function numbers(verdict) {
+  const { left, right } = verdict;
+  if (typeof left !== "number" || typeof right !== "number") return null;
+  const most = Math.max(left, right, 1e-9);
+  if (verdict.verdict === "possible") {
+    const scarcest = verdict.parameters?.scarcest;
+    return el("p", { class: "card-line" }, `${scarcest ? `${scarcest}: ` : ""}${short(left)} there, ${short(right)} needed`);
+  }
+  return el("div", { class: "balance" }, bar("bits needed", left, most, left > right ? "no" : ""), bar("bits there are", right, most, ""));
+}
+
+function horizon(verdict) {
+  const bites = verdict.parameters?.bites_at, size = verdict.parameters?.n !== undefined ? "n" : "a prompt";
+  if (verdict.verdict === "vacuous here" && (typeof bites === "number" || typeof verdict.horizon === "number"))
+    return el("p", { class: "card-line" }, "Bites from ", el("strong", {}, size === "n" ? `n = ${short(bites ?? verdict.horizon)}` : `${short(bites ?? verdict.horizon)} tokens`), " on.");
+  if (verdict.verdict === "impossible" && typeof verdict.horizon === "number")
+    return el("p", { class: "card-line" }, size === "n" ? `Impossible from n = ${short(bites ?? verdict.horizon + 1)} on` : `Certified from ${short(verdict.horizon)} tokens on`, typeof verdict.parameters?.n === "number" ? `; here n = ${short(verdict.parameters.n)}.` : ".");
+  return null;
+}
+
+function details(verdict, theorem) {
+  const holds = (hypothesis) => el("li", { class: hypothesis.holds ? "holds-yes" : "holds-no" }, el("span", { class: "mark-word" }, hypothesis.holds ? "holds" : "fails"), el("span", {}, hypothesis.text, hypothesis.numbers ? el("span", { class: "muted" }, `: ${hypothesis.numbers}`) : null));
+  const sizes = Object.entries(verdict.parameters ?? {}).filter(([, value]) => value !== null && typeof value !== "object");
+  return [theorem?.statement ? el("p", {}, theorem.statement) : null, verdict.hypotheses.length ? el("ul", { class: "hypotheses" }, verdict.hypotheses.map(holds)) : null,
+    verdict.assumes ? el("p", { class: "muted" }, `Assumes ${verdict.assumes}.`) : null,
+    sizes.length ? el("p", { class: "muted parameters" }, sizes.map(([name, value]) => `${name} = ${typeof value === "number" ? short(value) : value}`).join(", ")) : null,
+    verdict.source ? el("p", { class: "muted" }, `From ${verdict.source}.`) : null];
+}
+
+class Card {
+  constructor(task) {
+    this.head = el("div", { class: "head" });
+    this.body = el("div", {});
+    this.inside = el("div", { class: "card-details" });
+    this.more = el("details", {}, el("summary", {}, "Why"), this.inside);
+    this.root = el("article", { class: "verdict-card", "data-task": task, "aria-label": task }, this.head, this.body, this.more);
+  }
+
+  show(verdict, theorem, summary) {
+    const changed = this.verdict !== undefined && this.verdict !== verdict.verdict;
+    this.verdict = verdict.verdict;
+    this.root.dataset.verdict = verdict.verdict;
+    this.head.replaceChildren(el("h4", {}, verdict.task), chip(verdict.verdict, word(verdict.verdict)));
+    const failing = verdict.verdict === "open" ? verdict.hypotheses.find((hypothesis) => !hypothesis.holds) : null;
+    this.body.replaceChildren(...[
+      summary ? el("p", { class: "card-line muted" }, summary) : null,
+      verdict.theorem ? el("p", { class: "card-line theorem" }, el("code", {}, verdict.theorem), verdict.status === "proved" ? null : el("span", { class: "shipped" }, verdict.status)) : el("p", { class: "card-line muted" }, "No theorem speaks of this."),
+      failing ? el("p", { class: "card-line muted" }, `Fails: ${failing.text}${failing.numbers ? `: ${failing.numbers}` : ""}`) : null, numbers(verdict), horizon(verdict)].filter(Boolean));
+    this.inside.replaceChildren(...details(verdict, theorem).filter(Boolean));
+    if (!changed) return;
+    this.root.classList.remove("changed");
+    requestAnimationFrame(() => this.root.classList.add("changed"));
+  }
+}
+
+export class VerdictCards {
+  #cards = new Map();
+  #theorems;
+  #tasks;
+
+  // theorems: by id, with their statements; tasks: {name: summary}.
+  constructor(theorems, tasks) {
+    this.#tasks = tasks ?? {};
+    this.#theorems = theorems ?? {};
+    this.word = el("p", { class: "explorer-word" });
+    this.counts = el("p", { class: "explorer-counts", role: "status" });
+    this.depth = el("p", { class: "explorer-depth" });
+    this.list = el("div", { class: "verdict-cards" });
+    this.root = el("div", { class: "explorer-verdicts" }, this.word, this.counts, this.depth, this.list);
+  }
+
+  show(answer) {
+    this.word.replaceChildren(el("code", {}, answer.architecture), ` ${short(answer.layers)} layer${answer.layers === 1 ? "" : "s"}, ${typeof answer.state_bits === "number" ? short(answer.state_bits) : answer.state_bits} state bits, ${short(answer.context)} tokens, precision ${answer.precision}`);
+    this.counts.replaceChildren(...ORDER.map((verdict) => [verdict, answer.verdicts.filter((one) => one.verdict === verdict).length]).filter(([, count]) => count).map(([verdict, count]) => el("span", { class: "count", title: MEANING[verdict] }, chip(verdict, `${count} ${word(verdict)}`))));
+    const pattern = answer.pattern;
+    this.depth.hidden = !pattern;
+    if (pattern) this.depth.textContent = `Composing functions one after another: ${pattern.largest_L_solvable ? `${short(pattern.largest_L_solvable)} can be done` : "none provably can"}; ${pattern.smallest_L_impossible ? `${short(pattern.smallest_L_impossible)} cannot` : pattern.horizon ? `a bound bites from ${short(pattern.horizon)} tokens on` : "no bound bites here"}.`;
+    const wanted = answer.verdicts.map((verdict) => {
+      if (!this.#cards.has(verdict.task)) this.#cards.set(verdict.task, new Card(verdict.task));
+      const card = this.#cards.get(verdict.task);
+      card.show(verdict, this.#theorems[verdict.theorem], this.#tasks[verdict.task]);
+      return card.root;
+    });
+    if (wanted.length !== this.list.children.length || wanted.some((card, i) => this.list.children[i] !== card)) this.list.replaceChildren(...wanted);
+  }
+}
