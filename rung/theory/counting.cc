@@ -151,12 +151,13 @@ std::optional<bool> Count::closed_form(const Integer& bits) const {
     if (is_power_of_two(a_)) return b_ * (bit_length(a_) - 1) <= bits;
     return std::nullopt;
   }
+  if (form_ != Form::binomial && a_ >= 3) {
+    // 2n = M - 1 (M odd): half of all subsets, 2^(M-1), perhaps less the empty one; above 2^(M-2) either way.
+    if (2 * b_ == a_ - 1) return a_ - 1 <= bits;
+    // 2n >= M: above 2^(M-1), even without the empty set (C(M, ⌈M/2⌉) >= 3), and at most 2^M.
+    if (2 * b_ >= a_) return a_ <= bits;
+  }
   if (small(kMultiplyOut)) return bit_length(multiplied_out() - 1) <= bits;
-  if (form_ == Form::binomial) return std::nullopt;
-  // Not small, so M > kMultiplyOut. 2n = M - 1 (M odd): half of all subsets, 2^(M-1), less the empty one.
-  if (2 * b_ == a_ - 1) return a_ - 1 <= bits;
-  // 2n >= M: above 2^(M-1), even without the empty set, and at most 2^M.
-  if (2 * b_ >= a_) return a_ <= bits;
   return std::nullopt;
 }
 

@@ -28,7 +28,8 @@ struct Bits {
 bool late_holds(const Bits& b, Real T, Real x, Real y, Real N) {
   return T * x * y * std::log2(N) > ((x + y + 1 + b.spare) * b.M + T * b.s1) * kSafety;
 }
-Real early_left(Real T, Real x, Real y, Real N) { return std::ceil(T * x / 2) * y * std::log2(N); }
+Real early_left_of(Real T, Real x, Real y, Real lg_N) { return std::ceil(T * x / 2) * y * lg_N; }
+Real early_left(Real T, Real x, Real y, Real N) { return early_left_of(T, x, y, std::log2(N)); }
 Real early_right(const Bits& b, Real T, Real x, Real y) {
   return T * (b.s0 + b.s1) + b.s0 + 1 + b.M * x * (2 * y + 1 + b.spare * y);
 }
@@ -173,7 +174,7 @@ bool certify(const OneFullLayer& layer, const SeqcompProof& proof) {
 SeqcompProof best_proof(const OneFullLayer& layer, const SeqcompSizes& sizes) {
   RUNG_REQUIRE(sizes.L() == 2 && sizes.m >= 1 && sizes.n[0] >= 1, "L={}", sizes.L());
   const Bits b = bits_of(layer);
-  const Real m = real(sizes.m), n = real(sizes.n[0]), N = m * n;
+  const Real m = real(sizes.m), n = real(sizes.n[0]), lg_N = std::log2(m * n);
   const bool early = layer.before > 0;
   Real ratio = -1, best_T = 1, best_x = 1, best_y = n;
   // All small T, all T with a small quotient m / T, and a grid between: both sides are linear in x_0 and in y, so
@@ -190,7 +191,7 @@ SeqcompProof best_proof(const OneFullLayer& layer, const SeqcompSizes& sizes) {
     }
     for (const Real x : {widest, Real{1}})
       for (const Real y : {n, Real{1}}) {
-        const Real left = early ? early_left(T, x, y, N) : T * x * y * std::log2(N);
+        const Real left = early ? early_left_of(T, x, y, lg_N) : T * x * y * lg_N;
         const Real right = early ? early_right(b, T, x, y) : (x + y + 1 + b.spare) * b.M + T * b.s1;
         if (right > 0 && left / right > ratio) ratio = left / right, best_T = T, best_x = x, best_y = y;
         if (early) break;  // x = 1 need not spread

@@ -74,15 +74,19 @@ SeqcompProof proof_at(const PatternBits& bits, const Chosen& chosen, int L, cons
 // All that a search looks at.
 std::string search_key(const PatternBits& bits, const Chosen& chosen, int L) {
   std::string key = fmt::format("{} {} {} {} {}", static_cast<int>(chosen.rule), chosen.L, L, bits.partial.str(), bits.outputs.str());
-  for (const Integer& gap : bits.gaps) key += " " + gap.str();
-  for (const Integer& beside : bits.beside) key += "," + beside.str();
+  for (const Integer& gap : bits.gaps) key += fmt::format(" {}", gap.str());
+  for (const Integer& beside : bits.beside) key += fmt::format(",{}", beside.str());
   return key;
 }
 
-std::optional<SeqcompProof> smallest_at(const PatternBits& bits, const Chosen& chosen, int L) {
+ProofMemory& proof_memory() {
   static ProofMemory memory;
+  return memory;
+}
+
+std::optional<SeqcompProof> smallest_at(const PatternBits& bits, const Chosen& chosen, int L) {
   if (chosen.L > kLongestSearch) return std::nullopt;
-  return memory.recall(search_key(bits, chosen, L), [&]() -> std::optional<SeqcompProof> {
+  return proof_memory().recall(search_key(bits, chosen, L), [&]() -> std::optional<SeqcompProof> {
     const auto objective = L == chosen.L ? Objective::prompt : Objective::arguments;
     if (chosen.rule == Rule::two) return smallest_proof(two_full(bits), objective);
     if (chosen.rule == Rule::late || chosen.rule == Rule::early) return smallest_proof(one_full(bits, L - chosen.L), objective);
@@ -161,14 +165,16 @@ void note_proof(Verdict& v, const SeqcompProof& proof, int L) {
 // The best margin among prompts that fill the context (L' = 2): what the bound falls short by.
 std::optional<SeqcompProof> nearest_within(const PatternBits& bits, const Chosen& chosen, int L, std::int64_t context) {
   if (chosen.L != 2) return std::nullopt;
-  std::optional<SeqcompProof> best;
-  for (std::int64_t n = 1; n < context; n *= 4) {
-    const std::int64_t m = (context - L - 1) / (1 + (L - 1) * n);
-    if (m < 1) break;
-    const auto proof = proof_at(bits, chosen, L, {m, {n}});
-    if (!best || proof.margin() > best->margin()) best = proof;
-  }
-  return best;
+  return proof_memory().recall(fmt::format("{} within {}", search_key(bits, chosen, L), context), [&] {
+    std::optional<SeqcompProof> best;
+    for (std::int64_t n = 1; n < context; n *= 4) {
+      const std::int64_t m = (context - L - 1) / (1 + (L - 1) * n);
+      if (m < 1) break;
+      const auto proof = proof_at(bits, chosen, L, {m, {n}});
+      if (!best || proof.margin() > best->margin()) best = proof;
+    }
+    return best;
+  });
 }
 
 std::optional<Verdict> evaluate(const Theorem& theorem, const Setting& setting, const Question& question, Rule rule) {
@@ -280,7 +286,21 @@ PatternSummary summarise_pattern(const Setting& setting) {
   };
   // Constructions are monotone in L: the largest by bisection below the word's own limit (encoders and chains of thought aside).
   std::int64_t low = 0, high = std::min<std::int64_t>(setting.context / 2, std::int64_t{1} << 20);
+  // Whether anything but a refutation of this file says so: those cost most, and they never say "possible".
+  const auto constructed = [&](std::int64_t L) {
+    const auto question = make_question("seqcomp", {{"L", L}}, setting.context, false);
+    if (!question) return false;
+    for (const Theorem& theorem : theorems()) {
+      const bool refutes = theorem.evaluate == late || theorem.evaluate == early || theorem.evaluate == two || theorem.evaluate == fewer ||
+                           theorem.evaluate == equal || theorem.evaluate == head_wise;
+      if (!theorem.evaluate || refutes || std::find(theorem.tasks.begin(), theorem.tasks.end(), "seqcomp") == theorem.tasks.end()) continue;
+      if (const auto v = theorem.evaluate(theorem, setting, *question); v && v->outcome == Outcome::possible) return true;
+    }
+    return false;
+  };
   const auto solves = [&](std::int64_t L) {
+    const bool costly = L >= 1 && choose(bits, static_cast<int>(L)).rule != Rule::none;
+    if (costly && !constructed(L)) return false;
     auto v = ask(L);
     if (!v || v->outcome != Outcome::possible) return false;
     if (!summary.solvable || L > *summary.solvable) summary.solvable = static_cast<int>(L), summary.solvable_by = v;

@@ -57,8 +57,7 @@ export function makeControls({ changed }) {
     bits.classList.toggle("idle", own || format.value !== "fixed");
     const floating = own ? dropped.precision && !/^\d/.test(dropped.precision) : format.value !== "fixed";
     exact.row.hidden = !floating;
-    for (const input of [width, heads, encoder.box]) input.disabled = Boolean(dropped);
-    sizes.title = dropped ? "The file gives the sizes." : "";
+    sizes.hidden = encoder.row.hidden = Boolean(dropped); // the file gives them
   }
 
   function drop(next) {
@@ -94,7 +93,11 @@ export function makeControls({ changed }) {
   function learn(answer) {
     if (dropped) {
       if (!contextSet) { dropped.context = answer.context; context.value = Math.round(Math.log2(answer.context)); }
-      if (!precisionSet) dropped.precision = answer.precision;
+      if (!precisionSet) {
+        dropped.precision = answer.precision;
+        format.value = FORMATS.includes(answer.precision) ? answer.precision : "fixed";
+        if (/^\d+$/.test(answer.precision)) bits.value = answer.precision;
+      }
     }
     if (task.options.length === 1 && answer.verdicts.length > 1) task.append(...answer.verdicts.map((verdict) => el("option", { value: verdict.task }, verdict.task)));
     label();

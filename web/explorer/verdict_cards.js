@@ -1,5 +1,5 @@
-// One card a task: the verdict, the theorem behind it, its numbers and where they turn. Cards stay where they are while their
-// contents change, so that focus and open details survive a slider.
+// One card a task: the verdict, the theorem behind it, its numbers and where they turn; what is impossible first. A task keeps its
+// card while its contents change, so that open details survive a slider.
 import { el } from "../dom.js";
 import { short } from "../numbers.js";
 import { chip } from "../verdicts.js";
@@ -26,7 +26,7 @@ function numbers(verdict) {
     const scarcest = verdict.parameters?.scarcest;
     return el("p", { class: "card-line" }, `${scarcest ? `${scarcest}: ` : ""}${short(left)} there, ${short(right)} needed`);
   }
-  return el("div", { class: "balance" }, bar("bits needed", left, most, left > right ? "no" : ""), bar("bits there are", right, most, ""));
+  return el("div", { class: "balance" }, bar("bits needed", left, most, left > right ? "no" : ""), bar("bits at hand", right, most, ""));
 }
 
 function horizon(verdict) {
@@ -95,7 +95,8 @@ export class VerdictCards {
     const pattern = answer.pattern;
     this.depth.hidden = !pattern;
     if (pattern) this.depth.textContent = `Composing functions one after another: ${pattern.largest_L_solvable ? `${short(pattern.largest_L_solvable)} can be done` : "none provably can"}; ${pattern.smallest_L_impossible ? `${short(pattern.smallest_L_impossible)} cannot` : pattern.horizon ? `a bound bites from ${short(pattern.horizon)} tokens on` : "no bound bites here"}.`;
-    const wanted = answer.verdicts.map((verdict) => {
+    const rank = (verdict) => ORDER.indexOf(verdict.verdict);
+    const wanted = [...answer.verdicts].sort((a, b) => rank(a) - rank(b)).map((verdict) => {
       if (!this.#cards.has(verdict.task)) this.#cards.set(verdict.task, new Card(verdict.task));
       const card = this.#cards.get(verdict.task);
       card.show(verdict, this.#theorems[verdict.theorem], this.#tasks[verdict.task]);
