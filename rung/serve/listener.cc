@@ -2,7 +2,6 @@
 
 #define BOOST_ASIO_NO_DEPRECATED
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -171,9 +170,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
     stream_.expires_never();
     if (auto answer = shared_->responder.at_hand(request)) return write(std::move(*answer));
     asio::post(shared_->workers, [self = shared_from_this(), request = std::move(request)] {
-      // Of this thread alone (Linux): easy answers come before hard ones.
-      thread_local const int lowered = ::setpriority(PRIO_PROCESS, 0, 5);
-      static_cast<void>(lowered);
       Answer answer;
       try {
         answer = self->shared_->responder.work_out(request);

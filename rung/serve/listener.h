@@ -6,7 +6,7 @@
 //   listener->stop();
 //
 // Requests that are whole are handed to the Responder: at_hand on the threads that carry connections, work_out on as
-// many workers as there are cores, of lower priority, so that a hard question does not delay easy ones.
+// many workers as there are cores, so that a hard question does not stand in the way of easy ones.
 #pragma once
 
 #include <chrono>

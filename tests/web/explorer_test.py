@@ -9,10 +9,11 @@ import sys
 import tempfile
 import unittest
 
-from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
+
+from browser import Browser, keep
 
 RUNG, CONFIGS, SHOTS = os.path.join(os.path.abspath(sys.argv[1]), "rung"), os.path.abspath(sys.argv[2]), os.path.abspath(sys.argv[3])
 del sys.argv[1:4]
@@ -36,16 +37,12 @@ class Explorer(unittest.TestCase):
         cls.write_store([RUN, member(0, "running", 300, 0.5), member(1, "done", 1000, 0.9)])
         cls.server = subprocess.Popen([RUNG, "serve", "--port", "0", "--store", cls.store], stdout=subprocess.PIPE, text=True, cwd=cls.folder.name)
         cls.url = cls.server.stdout.readline().strip()
-        options = webdriver.ChromeOptions()
-        for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={cls.folder.name}/profile"):
-            options.add_argument(flag)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        cls.browser = webdriver.Chrome(options=options)
-        os.makedirs(SHOTS, exist_ok=True)
+        cls.window = Browser()
+        cls.browser = cls.window.driver
 
     @classmethod
     def tearDownClass(cls):
-        cls.browser.quit()
+        cls.window.__exit__()
         cls.server.send_signal(signal.SIGINT)
         code = cls.server.wait(timeout=20)
         cls.server.stdout.close()
@@ -66,8 +63,7 @@ class Explorer(unittest.TestCase):
         self.assertEqual([entry["message"] for entry in self.browser.get_log("browser")], [])
 
     def open(self, width, height, dark=False):
-        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
-        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
+        self.window.wear(width, height, dark)
         self.browser.get(self.url)
         self.wait(lambda: self.cards())
         self.browser.execute_script("document.documentElement.style.scrollBehavior = 'auto'; document.getElementById('explorer').scrollIntoView()")
@@ -119,7 +115,7 @@ class Explorer(unittest.TestCase):
         self.wait(lambda: "unknown mixer" in self.text("#explorer-trouble"))
         self.assertIn("column 6", self.text(".caret"))
         self.assertEqual(self.browser.find_element(By.ID, "explorer-line").get_attribute("aria-invalid"), "true")
-        self.browser.save_screenshot(os.path.join(SHOTS, "explorer_typo.png"))
+        keep(self.browser, SHOTS, "explorer_typo")
         self.browser.find_element(By.CSS_SELECTOR, "#explorer-trouble button").click()
         self.wait(lambda: self.text(".explorer-word code") == "full+linear*3")
         self.assertEqual(self.text("#explorer-trouble"), "")
@@ -137,7 +133,7 @@ class Explorer(unittest.TestCase):
         self.assertEqual(self.cards(), self.bound(config))
         self.assertIn("config.json", self.text(".dropped"))
         self.assertFalse(self.browser.find_element(By.ID, "explorer-width").is_displayed())
-        self.browser.save_screenshot(os.path.join(SHOTS, "explorer_config.png"))
+        keep(self.browser, SHOTS, "explorer_config")
         self.slide("explorer-context", 14)
         self.wait(lambda: "16,384 tokens" in self.text(".explorer-word"))
         self.assertEqual(self.cards(), self.bound(config, "--context", "16384"))
@@ -161,12 +157,12 @@ class Explorer(unittest.TestCase):
         self.write_store([RUN, member(0, "running", 700, 0.8), member(1, "done", 1000, 0.9)])
         self.wait(lambda: "700 of 1,000" in self.text("#sweeps"))
         self.browser.execute_script("document.getElementById('sweeps').scrollIntoView()")
-        self.browser.save_screenshot(os.path.join(SHOTS, "sweeps.png"))
+        keep(self.browser, SHOTS, "sweeps")
 
     def test_dark_and_a_phone_fit(self):
         for name, width, height, dark in (("light", 1280, 1000, False), ("dark", 1280, 1000, True), ("phone", 360, 1600, False), ("phone_dark", 360, 1600, True)):
             self.open(width, height, dark)
-            self.browser.save_screenshot(os.path.join(SHOTS, f"explorer_{name}.png"))
+            keep(self.browser, SHOTS, f"explorer_{name}")
             self.assertEqual(self.browser.execute_script("return document.documentElement.scrollWidth"), self.browser.execute_script("return document.documentElement.clientWidth"), name)
         paper = self.browser.execute_script("return getComputedStyle(document.body).backgroundColor")
         self.assertLess(sum(int(part) for part in paper[4:-1].split(",")[:3]), 200, paper)
