@@ -37,6 +37,9 @@ install(FILES README.md CHANGELOG.md CONTRIBUTING.md CITATION.cff LICENSE packag
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 file(GLOB experiments CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/experiments/*.toml)
 install(FILES ${experiments} DESTINATION ${CMAKE_INSTALL_DOCDIR}/experiments)
+# Records that came with the program: rung report shows them beside the user's own.
+file(GLOB results CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/results/*.json)
+install(FILES ${results} DESTINATION ${CMAKE_INSTALL_DATADIR}/rung/results)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME rung)

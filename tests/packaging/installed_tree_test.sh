@@ -17,6 +17,13 @@ for file in bin/rung bin/rung-check include/rung/spec/result.h share/man/man1/ru
   [ -s "$tree/$file" ] || fail "$file is not in the installed tree"
 done
 "$tree/bin/rung" --version | grep -q '^rung [0-9]' || fail "the installed program does not say its version"
+# The report carries its page; its records come from the tree. Where the page was left out, it says what is missing.
+if (cd "$scratch" && "$tree/bin/rung" report --out page.html > report.log 2>&1); then
+  grep -q 'rung-data' "$scratch/page.html" || fail "the report has no data"
+else
+  grep -q 'missing Debian packages' "$scratch/report.log" || { cat "$scratch/report.log"; fail "the installed program makes no report"; }
+fi
+[ -s "$tree/share/rung/results/precision-eva.json" ] || fail "the records are not in the installed tree"
 # Nothing that CMake reads may point back to where the tree was made.
 if grep -rnF -e "$source_folder" -e "$build_folder" -e "$scratch/first" "$tree/lib" --include='*.cmake'; then
   fail "the package names a folder of the machine that built it"

@@ -20,6 +20,6 @@ export function precisionFigure(data) {
   return {
     id: "precision", title: "Smallest precision against n", say: "One full layer finds one entry among n with remarkably few bits a number: they grow like log log n, because distinct addresses are mostly far apart.",
     chart: { x: { title: "n, entries of the table", log: true, base: 2 }, y: { title: "bits p", min: 0, suggestedMax: 6, whole: true }, sets, tooltip: (raw, set) => `${set.label}: n = ${short(raw.x)}, p = ${raw.y}` },
-    columns: ["what", "n", "p", "record"], rows, commands: ["rung build eva --sweep n=2..8192 --json"],
+    columns: ["what", "n", "p", "record"], rows, commands: sweeps.length ? [...new Set(sweeps.map((sweep) => sweep.command ?? "rung build eva --sweep n=2..1024 --json"))] : ["rung build eva --sweep n=2..1024 --json"],
   };
 }
