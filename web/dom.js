@@ -17,12 +17,17 @@ function fill(node, attributes, children) {
 }
 
 export const el = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
-export const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+export const svg = (tag, attributes = {}, ...children) => fill(
+  document.createElementNS(SVG, tag),
+  attributes,
+  children);
 
 // A command line with a button that copies it.
 export function commandLine(text) {
   if (!text) return null;
-  const copy = el("button", { type: "button", class: "copy", "aria-label": `Copy the command ${text}`, title: "Copy" }, "copy");
+  const copy = el("button",
+    { type: "button", class: "copy", "aria-label": `Copy the command ${text}`, title: "Copy" },
+    "copy");
   copy.addEventListener("click", async () => {
     try {
       await navigator.clipboard.writeText(text);
@@ -42,12 +47,15 @@ export function commandLine(text) {
 // Definition rows: [[name, value], ...]; values may be nodes; empty ones are left out.
 export function facts(rows) {
   const kept = rows.filter(([, value]) => value !== undefined && value !== null && value !== "");
-  return kept.length === 0 ? null : el("dl", { class: "facts" }, kept.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+  return kept.length === 0 ? null : el("dl", { class: "facts" },
+    kept.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
 }
 
 export function dataTable(columns, rows, caption) {
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     el("table", { class: "data" }, el("caption", { class: "hidden" }, caption),
       el("thead", {}, el("tr", {}, columns.map((name) => el("th", { scope: "col" }, name)))),
-      el("tbody", {}, rows.map((row) => el("tr", {}, row.map((value) => el("td", {}, value === null || value === undefined ? "–" : String(value))))))));
+      el("tbody", {},
+        rows.map((row) => el("tr", {},
+          row.map((value) => el("td", {}, value === null || value === undefined ? "–" : String(value))))))));
 }

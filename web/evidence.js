@@ -20,7 +20,9 @@ export function evidenceIndex(hierarchy) {
     }
   (hierarchy?.highlights ?? []).forEach((highlight, h) => (highlight.cells ?? []).forEach((cell, c) => {
     const column = named(hierarchy.columns, cell.column);
-    index.set(highlightKey(h, c), { cell, title: cell.title ?? `${cell.arch} on ${column?.title ?? cell.task}`, column });
+    index.set(
+      highlightKey(h, c),
+      { cell, title: cell.title ?? `${cell.arch} on ${column?.title ?? cell.task}`, column });
   }));
   return index;
 }
@@ -34,15 +36,30 @@ export function mountEvidence(dialog, index, theorems) {
   const render = (key) => {
     const { cell, title, row, column } = index.get(key);
     const at = keys.indexOf(key);
-    const step = (by, name, sign) => el("a", { class: "quiet", href: PREFIX + keys[(at + by + keys.length) % keys.length], "aria-label": `${name} cell`, title: `${name} cell` }, sign);
+    const step = (by, name, sign) => el("a",
+      {
+        class: "quiet", href: PREFIX + keys[(at + by + keys.length) % keys.length], "aria-label": `${name} cell`,
+        title: `${name} cell`,
+      },
+      sign);
     closing.forEach((finish) => finish());
     closing = [];
-    const parts = [theoremPart(cell.bound, theorems, cell.further_bounds), constructionPart(cell.construction), certificatePart(cell.certificate), trainingPart(cell.training, closing)];
+    const parts = [
+      theoremPart(cell.bound, theorems, cell.further_bounds),
+      constructionPart(cell.construction),
+      certificatePart(cell.certificate),
+      trainingPart(cell.training, closing)];
     dialog.replaceChildren(
-      el("div", { class: "panel-head" }, step(-1, "Previous", "←"), step(1, "Next", "→"), el("span", { class: "spacer" }),
-        el("button", { type: "button", class: "quiet close", "aria-label": "Close", onclick: () => dialog.close() }, "✕")),
+      el("div", { class: "panel-head" }, step(-1, "Previous", "←"), step(1, "Next", "→"), el("span",
+        { class: "spacer" }),
+        el("button", { type: "button", class: "quiet close", "aria-label": "Close", onclick: () => dialog.close() },
+          "✕")),
       el("div", { class: "panel" }, el("h2", { id: "evidence-title", tabindex: "-1" }, title),
-        el("p", { class: "subject" }, el("code", {}, cell.arch ?? row?.arch), " on ", cell.task ?? column?.task, cell.size ? ` with ${sizeText(cell.size)}` : ""),
+        el("p", { class: "subject" },
+          el("code", {}, cell.arch ?? row?.arch),
+          " on ",
+          cell.task ?? column?.task,
+          cell.size ? ` with ${sizeText(cell.size)}` : ""),
         cell.what || column?.what ? el("p", { class: "muted" }, cell.what ?? column.what) : null, parts));
     dialog.dispatchEvent(new Event("shown"));
   };

@@ -19,8 +19,11 @@ export function short(value, digits = 1) {
   return value.toLocaleString("en-US", { maximumFractionDigits: places });
 }
 
-export const percent = (share) => (share === null || share === undefined ? "–" : `${(100 * share).toLocaleString("en-US", { maximumFractionDigits: share > 0.995 && share < 1 ? 2 : 1 })} %`);
-export const sizeText = (size) => (!size || typeof size !== "object" ? "" : Object.entries(size).map(([name, value]) => `${name} = ${value}`).join(", "));
+export const percent = (share) => (
+  share === null || share === undefined ? "–" : `${(100 * share).toLocaleString("en-US", { maximumFractionDigits: share > 0.995 && share < 1 ? 2 : 1 })} %`);
+export const sizeText = (size) => (
+  !size || typeof size !== "object" ? "" : Object.entries(size).map(
+    ([name, value]) => `${name} = ${value}`).join(", "));
 export const log2 = Math.log2;
 // 1 -> "one full layer"
 export const plural = (n, word) => `${short(n)} ${word}${n === 1 ? "" : "s"}`;

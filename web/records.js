@@ -7,7 +7,8 @@ export function configurationsOf(data, experiment) {
   return (data.lab ?? []).flatMap((record) => {
     const lab = record.lab ?? {};
     if (lab.experiment !== experiment) return [];
-    return (lab.configurations ?? []).map((configuration) => ({ record, origin: originName(record), size: lab.size, configuration }));
+    return (lab.configurations ?? []).map(
+      (configuration) => ({ record, origin: originName(record), size: lab.size, configuration }));
   });
 }
 
@@ -16,7 +17,8 @@ export const hasOwn = (entries) => entries.some(({ origin }) => origin === "your
 
 // "certified-linear-64" -> "linear"
 export const mechanismOf = (configuration) => configuration.mechanism ?? configuration.id.replace(/^certified-/, "").replace(/-\d+$/, "");
-export const sizeOf = (configuration) => configuration.capacity?.n ?? configuration.task_size?.n ?? configuration.tasks?.[0]?.size?.n ?? (Number(/-(\d+)$/.exec(configuration.id)?.[1]) || null);
+export const sizeOf = (configuration) => configuration.capacity?.n ?? configuration.task_size?.n ?? configuration.tasks?.[0]?.size?.n ?? (
+  Number(/-(\d+)$/.exec(configuration.id)?.[1]) || null);
 
 // Groups in order of first appearance.
 export function grouped(entries, key) {

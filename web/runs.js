@@ -14,9 +14,11 @@ const median = (values) => {
 };
 
 function groupRow(name, members) {
-  const [first] = members, accuracies = members.map((member) => member.accuracy).filter((value) => typeof value === "number");
+  const [first] = members, accuracies = members.map((member) => member.accuracy).filter(
+    (value) => typeof value === "number");
   const curves = members.filter((member) => member.curve?.length > 1);
-  const states = [...grouped(members, (member) => member.state)].map(([state, list]) => `${list.length} ${state}`).join(", ");
+  const states = [
+    ...grouped(members, (member) => member.state)].map(([state, list]) => `${list.length} ${state}`).join(", ");
   const details = el("tr", { class: "run-curves", hidden: true }, el("td", { colspan: 6 }));
   let finish = null;
   const open = el("button", { type: "button", class: "quiet small", "aria-expanded": "false", onclick: () => {
@@ -25,16 +27,30 @@ function groupRow(name, members) {
     if (details.hidden) { finish?.(); finish = null; return; }
     const box = el("div", { class: "chart small" });
     details.firstChild.replaceChildren(box);
-    finish = drawChart(box, { label: `Training curves of ${name}`, legend: false, x: { title: "training step" }, y: { title: "accuracy", min: 0, max: 1, percent: true }, tooltip: (raw, set) => `${set.label}: step ${short(raw.x)}, ${percent(raw.y)}`,
-      sets: curves.slice(0, CURVES).map((member, i) => line(`seed ${member.seed ?? "?"}`, member.curve.map(([x, y]) => ({ x, y })), i, { ...noPoints, borderWidth: 1.25 })) });
+    finish = drawChart(box, { label: `Training curves of ${name}`, legend: false, x: { title: "training step" }, y: {
+      title: "accuracy", min: 0, max: 1, percent: true,
+    }, tooltip: (raw, set) => `${set.label}: step ${short(raw.x)}, ${percent(raw.y)}`,
+      sets: curves.slice(0, CURVES).map((member, i) => line(`seed ${member.seed ?? "?"}`,
+        member.curve.map(([x, y]) => ({ x, y })),
+        i,
+        { ...noPoints, borderWidth: 1.25 })) });
   } }, "curves");
-  return [el("tr", {}, el("td", {}, first.task ?? "–"), el("td", {}, sizeText(first.size)), el("td", {}, el("code", {}, first.arch ?? "–")), el("td", { class: "right" }, short(members.length), el("span", { class: "muted" }, ` ${states}`)),
-    el("td", { class: "right" }, accuracies.length ? [percent(median(accuracies)), el("span", { class: "muted" }, `, best ${percent(Math.max(...accuracies))}`)] : "–"), el("td", {}, curves.length ? open : null)), details];
+  return [el("tr", {}, el("td", {}, first.task ?? "–"), el("td", {}, sizeText(first.size)), el("td", {}, el("code", {}, first.arch ?? "–")), el(
+    "td",
+    { class: "right" },
+    short(members.length),
+    el("span", { class: "muted" }, ` ${states}`)),
+    el("td", { class: "right" },
+      accuracies.length ? [
+        percent(median(accuracies)),
+        el("span", { class: "muted" }, `, best ${percent(Math.max(...accuracies))}`)] : "–"),
+      el("td", {}, curves.length ? open : null)), details];
 }
 
 export function runsSection(runs) {
   const members = runs.members ?? [];
-  const groups = [...grouped(members, (member) => `${member.task ?? ""} ${sizeText(member.size)} ${member.arch ?? ""}`)];
+  const groups = [
+    ...grouped(members, (member) => `${member.task ?? ""} ${sizeText(member.size)} ${member.arch ?? ""}`)];
   const body = el("tbody");
   let shown = 0;
   const more = el("button", { type: "button", class: "quiet", onclick: () => add() });
@@ -48,7 +64,16 @@ export function runsSection(runs) {
   const columns = ["id", "run", "state", "task", "size", "arch", "label", "seed", "rate", "accuracy", "loss"];
   const link = el("a", { class: "csv", download: "runs.csv", href: "#" }, "CSV");
   // Made when it is asked for: a thousand rows need not be in the page twice.
-  link.addEventListener("click", () => (link.href = `data:text/csv;charset=utf-8,${encodeURIComponent(csv(columns, members.map((member) => columns.map((name) => (name === "size" ? sizeText(member.size) : member[name])))))}`));
-  return el("div", { class: "runs" }, el("p", { class: "muted" }, `${short(runs.total)} trained models in ${runs.store}, in ${short(groups.length)} configurations.`),
-    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Runs" }, el("table", { class: "data" }, el("thead", {}, el("tr", {}, ["task", "size", "architecture", "members", "accuracy (median)", ""].map((name) => el("th", { scope: "col" }, name)))), body)), el("div", { class: "figure-foot" }, more, link));
+  link.addEventListener("click",
+    () => (
+      link.href = `data:text/csv;charset=utf-8,${encodeURIComponent(csv(columns, members.map((member) => columns.map((name) => (name === "size" ? sizeText(member.size) : member[name])))))}`));
+  return el("div", { class: "runs" }, el("p", { class: "muted" },
+    `${short(runs.total)} trained models in ${runs.store}, in ${short(groups.length)} configurations.`),
+    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Runs" },
+      el("table", { class: "data" },
+        el("thead", {},
+          el("tr", {},
+            ["task", "size", "architecture", "members", "accuracy (median)",
+              ""].map((name) => el("th", { scope: "col" }, name)))),
+        body)), el("div", { class: "figure-foot" }, more, link));
 }

@@ -36,7 +36,8 @@ export function mountTheme(button) {
     applyTheme(choice);
     show();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => document.dispatchEvent(new Event("themechange")));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change",
+    () => document.dispatchEvent(new Event("themechange")));
   // Paper is white.
   addEventListener("beforeprint", () => applyTheme("light"));
   addEventListener("afterprint", () => applyTheme(choice));

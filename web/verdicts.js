@@ -12,7 +12,11 @@ const SHAPES = {
 
 export function icon(kind) {
   return svg("svg", { viewBox: "0 0 16 16", width: 14, height: 14, class: "icon", "aria-hidden": "true" },
-    svg("path", { d: SHAPES[kind] ?? SHAPES.quiet, fill: "none", stroke: "currentColor", "stroke-width": kind === "seal" ? 1.3 : 2, "stroke-linecap": "round", "stroke-linejoin": "round" }));
+    svg("path",
+      {
+        d: SHAPES[kind] ?? SHAPES.quiet, fill: "none", stroke: "currentColor",
+        "stroke-width": kind === "seal" ? 1.3 : 2, "stroke-linecap": "round", "stroke-linejoin": "round",
+      }));
 }
 
 const KINDS = {
@@ -27,7 +31,8 @@ export function chip(word, shown = word) {
   return el("span", { class: `chip ${kindOf(word)}` }, icon(kindOf(word)), el("span", {}, shown));
 }
 
-export const boundWord = (bound) => ({ silent: "silent here", inapplicable: "no theorem" })[bound?.state] ?? bound?.state ?? "none";
+export const boundWord = (bound) => (
+  { silent: "silent here", inapplicable: "no theorem" })[bound?.state] ?? bound?.state ?? "none";
 
 // "9,510.6 > 8,748 bits": what a bound compares, in short; empty where it compares nothing.
 export function comparison(bound) {
@@ -45,7 +50,8 @@ export function sides(bound) {
 
 // What was checked, in short: every input, run or by an argument about all of them, or so many.
 function checked(construction) {
-  if (construction.mode === "exhaustive" && construction.instances) return `all ${short(construction.instances)} inputs`;
+  if (
+    construction.mode === "exhaustive" && construction.instances) return `all ${short(construction.instances)} inputs`;
   if (construction.all_inputs?.holds || construction.mode === "interval") return "all inputs, by bounds";
   return construction.instances ? `${short(construction.instances)} inputs` : "";
 }
@@ -57,11 +63,15 @@ export function constructionLine(construction, bound) {
   const bits = construction.precision_smallest ?? construction.precision_proved;
   const larger = bound?.state === "impossible" && construction.arch && construction.arch !== bound.arch;
   const which = construction.brief || (larger ? "a larger one" : "");
-  return { word: "verified", text: [which, bits ? `${bits} bits` : "", checked(construction)].filter(Boolean).join(", ") || "verified" };
+  return {
+    word: "verified",
+    text: [which, bits ? `${bits} bits` : "", checked(construction)].filter(Boolean).join(", ") || "verified",
+  };
 }
 
 export function trainingLine(training) {
-  if (!training || training.accuracy === undefined || training.accuracy === null || training.state === "none") return null;
+  if (
+    !training || training.accuracy === undefined || training.accuracy === null || training.state === "none") return null;
   const ceiling = typeof training.ceiling === "number" && training.ceiling < 1 ? `, ceiling ${percent(training.ceiling)}` : "";
   return { text: `${percent(training.accuracy)}${ceiling}`, shipped: training.state === "shipped" };
 }

@@ -10,37 +10,73 @@ const SILENT = "The theorem is about this architecture, but its count does not e
 export function balance(left, right, names = ["needed", "there are"]) {
   const largest = Math.max(left, right);
   const bar = (name, value, kind) => el("div", { class: `balance-row ${kind}` }, el("span", { class: "name" }, name),
-    el("span", { class: "track" }, el("span", { class: "fill", style: { width: `${Math.max(1, (100 * value) / largest)}%` } })), el("span", { class: "bits" }, `${short(value)} bits`));
-  return el("div", { class: "balance", role: "img", "aria-label": `${names[0]} ${short(left)} bits, ${names[1]} ${short(right)} bits` },
+    el("span", { class: "track" },
+      el("span", { class: "fill", style: { width: `${Math.max(1, (100 * value) / largest)}%` } })),
+      el("span", { class: "bits" }, `${short(value)} bits`));
+  return el("div", {
+    class: "balance", role: "img", "aria-label": `${names[0]} ${short(left)} bits, ${names[1]} ${short(right)} bits`,
+  },
     bar(names[0], left, left > right ? "no" : "quiet"), bar(names[1], right, "yes"));
 }
 
 // A source that quotes its reference is not said twice.
-const sourceText = (source, reference) => (source.includes(reference) ? source : [source, reference].filter(Boolean).join("; "));
+const sourceText = (source, reference) => (
+  source.includes(reference) ? source : [source, reference].filter(Boolean).join("; "));
 
-const NAMES = { left: "bits needed", right: "bits there are", state_bits: "bits of state", prompt: "tokens in the prompt", bites_at: "bites from", margin: "needed / there are", M_part: "bits of partial sums a token (M_part)", M_out: "bits of an output (M_out)", s_before: "state bits before the full layer", s_after: "state bits after the full layer" };
+const NAMES = {
+  left: "bits needed", right: "bits there are", state_bits: "bits of state", prompt: "tokens in the prompt",
+  bites_at: "bites from", margin: "needed / there are", M_part: "bits of partial sums a token (M_part)",
+  M_out: "bits of an output (M_out)", s_before: "state bits before the full layer",
+  s_after: "state bits after the full layer",
+};
 
 // The same question about another model of the cell, in one line.
 function furtherLine(bound) {
   const { left, right } = sides(bound);
-  return el("li", {}, chip(bound.state, boundWord(bound)), " ", el("code", {}, bound.arch), left !== undefined && bound.state !== "possible" ? `: ${short(left)} bits needed, ${short(right)} there are` : "", commandLine(bound.command));
+  return el("li", {},
+    chip(bound.state, boundWord(bound)),
+    " ",
+    el("code", {}, bound.arch),
+    left !== undefined && bound.state !== "possible" ? `: ${short(left)} bits needed, ${short(right)} there are` : "",
+    commandLine(bound.command));
 }
 
 export function theoremPart(bound, theorems, further = []) {
   if (!bound || !bound.state) return null;
-  if (!bound.theorem) return el("section", { class: "part" }, el("h3", {}, "Theorem"), el("p", { class: "muted" }, bound.reason || "No theorem speaks about this architecture and task."), commandLine(bound.command));
+  if (!bound.theorem) return el("section", { class: "part" },
+    el("h3", {}, "Theorem"),
+    el("p", { class: "muted" }, bound.reason || "No theorem speaks about this architecture and task."),
+    commandLine(bound.command));
   const theorem = theorems?.[bound.theorem];
   const { left, right } = sides(bound);
-  const numbers = Object.entries(bound.numbers ?? {}).filter(([, value]) => value !== null && typeof value !== "object");
-  return el("section", { class: "part" }, el("h3", {}, "Theorem"), el("p", {}, chip(bound.state, boundWord(bound)), " ", bound.title ?? theorem?.title ?? bound.theorem),
-    bound.theorem && theoremFormula(bound.theorem) ? el("div", { class: "formula" }, formula(theoremFormula(bound.theorem), true)) : null,
+  const numbers = Object.entries(bound.numbers ?? {}).filter(
+    ([, value]) => value !== null && typeof value !== "object");
+  return el("section", { class: "part" }, el("h3", {}, "Theorem"), el("p", {},
+    chip(bound.state, boundWord(bound)),
+    " ",
+    bound.title ?? theorem?.title ?? bound.theorem),
+    bound.theorem && theoremFormula(bound.theorem) ? el("div", { class: "formula" },
+      formula(theoremFormula(bound.theorem), true)) : null,
     bound.statement || theorem?.statement ? el("p", {}, bound.statement || theorem.statement) : null,
     left !== undefined && right !== undefined && bound.state !== "possible" ? balance(left, right) : null,
-    bound.inequality && (bound.state === "possible" || left === undefined) ? el("p", { class: "inequality" }, bound.inequality) : null,
+    bound.inequality && (
+      bound.state === "possible" || left === undefined) ? el("p", { class: "inequality" }, bound.inequality) : null,
     bound.argument?.length ? el("ol", { class: "argument" }, bound.argument.map((line) => el("li", {}, line))) : null,
     bound.state === "silent" ? el("p", { class: "muted" }, SILENT) : null,
-    numbers.length ? el("details", {}, el("summary", {}, "Its numbers"), facts(numbers.map(([name, value]) => [NAMES[name] ?? name, typeof value === "number" ? short(value, 2) : String(value)]))) : null,
-    facts([["about", bound.arch && el("code", {}, bound.arch)], ["status", bound.tag ?? theorem?.status], ["source", sourceText(bound.source ?? theorem?.source ?? "", bound.reference ?? theorem?.reference ?? "")], ["takes for granted", bound.assumes], ["implemented in", theorem?.file && el("code", {}, theorem.file)], ["tested by", theorem?.test && el("code", {}, theorem.test)]]),
+    numbers.length ? el("details", {},
+      el("summary", {}, "Its numbers"),
+      facts(numbers.map(
+        ([name, value]) => [NAMES[name] ?? name, typeof value === "number" ? short(value, 2) : String(value)])))
+      : null,
+    facts([
+      ["about", bound.arch && el("code", {}, bound.arch)],
+      ["status", bound.tag ?? theorem?.status],
+      ["source", sourceText(bound.source ?? theorem?.source ?? "", bound.reference ?? theorem?.reference ?? "")],
+      ["takes for granted", bound.assumes],
+      ["implemented in", theorem?.file && el("code", {}, theorem.file)],
+      ["tested by", theorem?.test && el("code", {}, theorem.test)]]),
     commandLine(bound.command),
-    further.length ? el("div", { class: "further" }, el("h4", {}, "And for other models of this cell"), el("ul", {}, further.map(furtherLine))) : null);
+    further.length ? el("div", { class: "further" },
+      el("h4", {}, "And for other models of this cell"),
+      el("ul", {}, further.map(furtherLine))) : null);
 }

@@ -1,10 +1,14 @@
 // Chart.js, with the page's colours: series differ in colour, in point shape and in dash, so that no one of these is needed alone.
-import { CategoryScale, Chart, Filler, Legend, LinearScale, LineController, LineElement, LogarithmicScale, PointElement, ScatterController, Tooltip } from "chart.js";
+import {
+  CategoryScale, Chart, Filler, Legend, LinearScale, LineController, LineElement, LogarithmicScale, PointElement,
+  ScatterController, Tooltip,
+} from "chart.js";
 import { el } from "../dom.js";
 import { percent, short } from "../numbers.js";
 import { calm, token } from "../theme.js";
 
-Chart.register(CategoryScale, Filler, Legend, LinearScale, LineController, LineElement, LogarithmicScale, PointElement, ScatterController, Tooltip);
+Chart.register(CategoryScale, Filler, Legend, LinearScale, LineController, LineElement, LogarithmicScale, PointElement,
+  ScatterController, Tooltip);
 
 Chart.defaults.font.family = token("--sans");
 
@@ -13,12 +17,18 @@ export const SERIES = 6;
 export const noPoints = { pointRadius: 0, pointHitRadius: 8 };
 
 // A series: `tone` 0..5 picks colour and shape.
-export const line = (label, data, tone = 0, more = {}) => ({ label, data, tone: tone % SERIES, showLine: true, ...more });
-export const dots = (label, data, tone = 0, more = {}) => ({ label, data, tone: tone % SERIES, showLine: false, ...more });
+export const line = (label, data, tone = 0, more = {}) => (
+  { label, data, tone: tone % SERIES, showLine: true, ...more });
+export const dots = (label, data, tone = 0, more = {}) => (
+  { label, data, tone: tone % SERIES, showLine: false, ...more });
 
 function dressed(set) {
   const colour = token(`--series-${set.tone}`);
-  return { borderColor: colour, backgroundColor: set.faint ? `${colour}26` : set.hollow ? "transparent" : colour, pointStyle: SHAPES[set.tone], pointRadius: 4.5, pointHoverRadius: 7, pointBorderWidth: 1.75, borderWidth: 2, tension: 0, clip: 12, ...set };
+  return {
+    borderColor: colour, backgroundColor: set.faint ? `${colour}26` : set.hollow ? "transparent" : colour,
+    pointStyle: SHAPES[set.tone], pointRadius: 4.5, pointHoverRadius: 7, pointBorderWidth: 1.75, borderWidth: 2,
+    tension: 0, clip: 12, ...set,
+  };
 }
 
 const powers = (value) => {
@@ -40,13 +50,22 @@ function axis(want, vertical) {
     title: { display: Boolean(want.title), text: want.title, color: token("--muted"), font: { size: 12.5 } },
     grid: { color: token("--line"), borderColor: token("--line"), drawTicks: false }, beginAtZero: want.beginAtZero };
   if (want.base === 2) scale.afterBuildTicks = (built) => {
-    const low = Math.ceil(Math.log2(built.min)), high = Math.floor(Math.log2(built.max)), step = Math.max(1, Math.ceil((high - low) / 8));
-    built.ticks = Array.from({ length: Math.floor((high - low) / step) + 1 }, (_, i) => ({ value: 2 ** (low + i * step) }));
+    const low = Math.ceil(Math.log2(built.min)), high = Math.floor(Math.log2(built.max)), step = Math.max(1,
+      Math.ceil((high - low) / 8));
+    built.ticks = Array.from({ length: Math.floor((high - low) / step) + 1 },
+      (_, i) => ({ value: 2 ** (low + i * step) }));
   };
-  if (want.names) { scale.afterBuildTicks = (built) => (built.ticks = want.names.map((_, value) => ({ value }))); ticks.autoSkip = false; if (vertical) ticks.color = token("--ink"); }
+  if (want.names) {
+    scale.afterBuildTicks = (built) => (built.ticks = want.names.map((_, value) => ({ value })));
+    ticks.autoSkip = false;
+    if (vertical) ticks.color = token("--ink");
+  }
   if (want.log && want.base !== 2) scale.afterBuildTicks = (built) => {
-    const low = Math.ceil(Math.log10(built.min) - 1e-9), high = Math.floor(Math.log10(built.max) + 1e-9), step = Math.max(1, Math.ceil((high - low) / 7));
-    built.ticks = Array.from({ length: Math.floor((high - low) / step) + 1 }, (_, i) => ({ value: 10 ** (low + i * step) }));
+    const low = Math.ceil(Math.log10(built.min) - 1e-9), high = Math.floor(Math.log10(built.max) + 1e-9), step = Math.max(
+      1,
+      Math.ceil((high - low) / 7));
+    built.ticks = Array.from({ length: Math.floor((high - low) / step) + 1 },
+      (_, i) => ({ value: 10 ** (low + i * step) }));
   };
   return scale;
 }
@@ -62,12 +81,27 @@ export function drawChart(box, want) {
       type: "scatter",
       data: { datasets: want.sets.map(dressed) },
       options: {
-        responsive: true, maintainAspectRatio: false, animation: false, parsing: false, normalized: true, devicePixelRatio: Math.max(2, devicePixelRatio || 1),
+        responsive: true, maintainAspectRatio: false, animation: false, parsing: false, normalized: true, devicePixelRatio: Math.max(
+          2,
+          devicePixelRatio || 1),
         interaction: { mode: "nearest", intersect: false, axis: "xy" }, layout: { padding: { right: 8 } },
         scales: { x: axis(want.x, false), y: axis(want.y, true) },
         plugins: {
-          legend: { display: want.legend !== false, position: "bottom", align: "start", labels: { usePointStyle: true, color: token("--ink"), boxHeight: 7, padding: 14, font: { size: 12.5 }, filter: (item) => !want.legendFilter || want.legendFilter(item.text) } },
-          tooltip: { backgroundColor: token("--ink"), titleColor: token("--paper"), bodyColor: token("--paper"), padding: 10, cornerRadius: 6, displayColors: false, callbacks: { label: (item) => (want.tooltip ? want.tooltip(item.raw, item.dataset) : `${item.dataset.label}: ${short(item.raw.x, 2)}, ${want.y.percent ? percent(item.raw.y) : short(item.raw.y, 2)}`) } },
+          legend: {
+            display: want.legend !== false, position: "bottom", align: "start",
+            labels: {
+              usePointStyle: true, color: token("--ink"), boxHeight: 7, padding: 14, font: { size: 12.5 },
+              filter: (item) => !want.legendFilter || want.legendFilter(item.text),
+            },
+          },
+          tooltip: {
+            backgroundColor: token("--ink"), titleColor: token("--paper"), bodyColor: token("--paper"), padding: 10,
+            cornerRadius: 6, displayColors: false,
+            callbacks: {
+              label: (item) => (
+                want.tooltip ? want.tooltip(item.raw, item.dataset) : `${item.dataset.label}: ${short(item.raw.x, 2)}, ${want.y.percent ? percent(item.raw.y) : short(item.raw.y, 2)}`),
+            },
+          },
         },
       },
       plugins: [whiskers],

@@ -8,9 +8,16 @@ const FARTHEST = 1e18; // beyond this a number of tokens says nothing
 
 export function horizonRows(data) {
   return (data.horizons ?? []).flatMap((model) => {
-    const rows = (model.tasks ?? []).map((entry) => ({ model, task: entry.task, verdict: entry.verdict, theorem: entry.theorem, status: entry.status, tokens: entry.horizon }));
+    const rows = (model.tasks ?? []).map((entry) => ({
+      model, task: entry.task, verdict: entry.verdict, theorem: entry.theorem, status: entry.status,
+      tokens: entry.horizon,
+    }));
     const bite = model.composition?.first_bite;
-    if (bite && typeof bite.tokens === "number" && bite.L > 2) rows.push({ model, task: `compose ${bite.L} functions`, verdict: model.composition.impossible ? "impossible" : "vacuous here", theorem: bite.theorem, status: bite.status, tokens: bite.tokens });
+    if (bite && typeof bite.tokens === "number" && bite.L > 2) rows.push({
+      model, task: `compose ${bite.L} functions`,
+      verdict: model.composition.impossible ? "impossible" : "vacuous here", theorem: bite.theorem,
+      status: bite.status, tokens: bite.tokens,
+    });
     return rows;
   });
 }
@@ -24,19 +31,42 @@ export function horizonFigure(data) {
   const models = [...lowest.keys()].sort((a, b) => lowest.get(a) - lowest.get(b));
   const names = models.map((model) => model.model);
   const place = (model) => models.indexOf(model);
-  const sets = [dots("its own context", models.filter((model) => model.context).map((model) => ({ x: model.context, y: place(model), model: model.model })), 0, { pointStyle: "line", rotation: 90, pointRadius: 8, borderWidth: 3 })];
+  const sets = [dots("its own context",
+    models.filter((model) => model.context).map(
+      (model) => ({ x: model.context, y: place(model), model: model.model })),
+    0,
+    { pointStyle: "line", rotation: 90, pointRadius: 8, borderWidth: 3 })];
   TASKS.forEach(([task, title], i) => {
-    const points = drawn.filter((row) => row.task === task).map((row) => ({ x: row.tokens, y: place(row.model) + (i - 1) * SPREAD, model: row.model.model, verdict: row.verdict }));
+    const points = drawn.filter((row) => row.task === task).map(
+      (row) => (
+        { x: row.tokens, y: place(row.model) + (i - 1) * SPREAD, model: row.model.model, verdict: row.verdict }));
     if (points.length) sets.push(dots(title, points, i + 1));
   });
   const deeper = drawn.filter((row) => row.task.startsWith("compose "));
-  if (deeper.length) sets.push(dots("compose more functions", deeper.map((row) => ({ x: row.tokens, y: place(row.model), model: row.model.model, task: row.task })), 4));
+  if (deeper.length) sets.push(dots("compose more functions",
+    deeper.map((row) => ({ x: row.tokens, y: place(row.model), model: row.model.model, task: row.task })),
+    4));
   return {
     id: "horizons", wide: true, title: "Horizons of released models", say: "From how many tokens on a task is certified impossible, whatever the weights. The bar is the context that the model is used with.",
     height: 90 + 30 * models.length,
-    chart: { x: { title: "tokens", log: true }, y: { names, min: -0.6, max: names.length - 0.4, reverse: true }, sets, tooltip: (raw, set) => `${raw.model}, ${raw.task ?? set.label}: ${short(raw.x)} tokens` },
-    columns: ["model", "layers", "full layers", "state bits", "context", "task", "verdict", "from tokens", "theorem", "status"],
-    rows: all.map(({ model, task, verdict, theorem, status, tokens }) => [model.model, model.layers, model.full, model.state_bits, model.context, task, verdict, tokens, theorem, status]),
+    chart: {
+      x: { title: "tokens", log: true }, y: { names, min: -0.6, max: names.length - 0.4, reverse: true }, sets,
+      tooltip: (raw, set) => `${raw.model}, ${raw.task ?? set.label}: ${short(raw.x)} tokens`,
+    },
+    columns: ["model", "layers", "full layers", "state bits", "context", "task", "verdict", "from tokens",
+      "theorem",
+      "status"],
+    rows: all.map(({ model, task, verdict, theorem, status, tokens }) => [
+      model.model,
+      model.layers,
+      model.full,
+      model.state_bits,
+      model.context,
+      task,
+      verdict,
+      tokens,
+      theorem,
+      status]),
     commands: ["rung bound config.json --assume-exact"],
   };
 }
