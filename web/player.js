@@ -171,7 +171,7 @@ export function protocolPlayer(protocols) {
       },
       words,
       el("div", { class: "scroll" },
-        el("div", { class: "line-box", style: { minWidth: `${players.length * 76}px` } }, wires, line)),
+        el("div", { class: "line-box", style: { minWidth: `${players.length * 68}px` } }, wires, line)),
       controls,
       knows);
     const right = trace.reference?.join(" "), said = trace.answer?.join(" ");

@@ -17,8 +17,8 @@ function groupRow(name, members) {
   const [first] = members, accuracies = members.map((member) => member.accuracy).filter(
     (value) => typeof value === "number");
   const curves = members.filter((member) => member.curve?.length > 1);
-  const states = [
-    ...grouped(members, (member) => member.state)].map(([state, list]) => `${list.length} ${state}`).join(", ");
+  const byState = [...grouped(members, (member) => member.state)];
+  const states = byState.length === 1 ? byState[0][0] : byState.map(([state, list]) => `${list.length} ${state}`).join(", ");
   const details = el("tr", { class: "run-curves", hidden: true }, el("td", { colspan: 6 }));
   let finish = null;
   const open = el("button", { type: "button", class: "quiet small", "aria-expanded": "false", onclick: () => {

@@ -24,7 +24,7 @@ function heatMap(tokens, entry) {
   return svg("svg",
     {
       viewBox: `0 0 ${side} ${side}`, class: "heat", role: "img",
-      "aria-label": `Attention of layer ${entry.layer}, head ${entry.head}: each row is a token that looks, each column a token that is looked at`,
+      "aria-label": `Attention of layer ${entry.layer + 1}, head ${entry.head + 1}: each row is a token that looks, each column a token that is looked at`,
     },
     squares,
     labels);
@@ -32,7 +32,8 @@ function heatMap(tokens, entry) {
 
 function strongest(tokens, entry) {
   return (entry.weights ?? []).flatMap(
-    (row, i) => (row ?? []).map((weight, j) => [i, tokens[i], j, tokens[j], weight])).filter(([, , , , weight]) => weight >= 0.01);
+    (row, i) => (row ?? []).map(
+      (weight, j) => [i, tokens[i], j, tokens[j], weight])).filter(([, , , , weight]) => weight >= 0.01);
 }
 
 function attention(pattern) {
@@ -41,8 +42,8 @@ function attention(pattern) {
   const picture = el("div", { class: "heat-box" });
   const tabs = layers.map(
     (entry, i) => el("button", { type: "button", class: "tab", onclick: () => show(i) },
-      `layer ${entry.layer}`,
-      entry.head !== undefined ? `, head ${entry.head}` : ""));
+      `layer ${entry.layer + 1}`,
+      entry.head !== undefined ? `, head ${entry.head + 1}` : ""));
   const show = (at) => {
     tabs.forEach((tab, i) => tab.setAttribute("aria-pressed", i === at ? "true" : "false"));
     picture.replaceChildren(heatMap(pattern.tokens, layers[at]),
@@ -56,7 +57,10 @@ function attention(pattern) {
   show(0);
   return el("div", { class: "attention" },
     el("h4", {}, "Where it looks"),
-    el("p", { class: "muted" }, "Rows look, columns are looked at; darker is more. One small input."),
+    el("p", { class: "muted" }, "Rows look, columns are looked at; darker is more. One small input",
+      pattern.size ? ` (${sizeText(pattern.size)})` : "",
+      pattern.answer !== undefined ? `; the answer is ${[pattern.answer].flat().join(" ")}` : "",
+      "."),
     el("div", { class: "tabs", role: "group", "aria-label": "Layers and heads" }, tabs),
     picture);
 }
@@ -97,7 +101,8 @@ export function constructionPart(construction) {
       ["precision proved enough", construction.precision_proved && `${construction.precision_proved} bits`], [
         "smallest that passed",
         construction.precision_smallest && `${construction.precision_smallest} bits (measured)`],
-      ["claim", construction.claim], ["why all inputs", construction.all_inputs?.holds && construction.all_inputs.reason], [
+      ["claim", construction.claim], ["why all inputs",
+        construction.all_inputs?.holds && construction.all_inputs.reason], [
         "checked",
         construction.instances && `${short(construction.instances)} inputs, ${construction.mode ?? ""}; ${short(construction.errors ?? 0)} errors`],
         ["weights", construction.model && el("code", {}, construction.model)]]),

@@ -37,10 +37,13 @@ const powers = (value) => {
 };
 const powersOfTwo = (value) => (Math.abs(Math.log2(value) - Math.round(Math.log2(value))) < 1e-9 ? short(value) : "");
 
+// On a phone a long name would push the drawing aside.
+const fitted = (name, width) => (width < 480 && name.length > 16 ? `${name.slice(0, 15)}…` : name);
+
 function axis(want, vertical) {
   const ticks = { color: token("--muted"), font: { size: 12 }, maxRotation: 0, autoSkipPadding: 12 };
   if (want.percent) ticks.callback = (value) => percent(value);
-  else if (want.names) ticks.callback = (value) => want.names[value] ?? "";
+  else if (want.names) ticks.callback = function (value) { return fitted(want.names[value] ?? "", this.chart.width); };
   else if (want.base === 2) ticks.callback = powersOfTwo;
   else if (want.log) ticks.callback = powers;
   else ticks.callback = (value) => short(value, 2);

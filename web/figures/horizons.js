@@ -12,14 +12,23 @@ export function horizonRows(data) {
       model, task: entry.task, verdict: entry.verdict, theorem: entry.theorem, status: entry.status,
       tokens: entry.horizon,
     }));
-    const bite = model.composition?.first_bite;
-    if (bite && typeof bite.tokens === "number" && bite.L > 2) rows.push({
-      model, task: `compose ${bite.L} functions`,
-      verdict: model.composition.impossible ? "impossible" : "vacuous here", theorem: bite.theorem,
-      status: bite.status, tokens: bite.tokens,
-    });
+    // With f full layers the first depth that a theorem rules out is f + 1 functions, where the record does not say.
+    const bite = model.composition?.first_bite, L = bite?.L ?? model.full + 1;
+    if (bite && typeof bite.tokens === "number" && L > 2)
+      rows.push({
+        model, task: `compose ${L} functions`, verdict: model.composition.impossible ? "impossible" : "vacuous here",
+        theorem: bite.theorem, status: bite.status, tokens: bite.tokens,
+      });
     return rows;
   });
+}
+
+// What no axis can show.
+function beyond(rows) {
+  const far = rows.filter(({ tokens }) => typeof tokens === "number" && tokens > FARTHEST);
+  if (!far.length) return null;
+  const list = far.map(({ model, task, tokens }) => `${model.model} (${task}) from ${short(tokens)} tokens on`);
+  return `Beyond the axis: ${list.join("; ")}.`;
 }
 
 export function horizonFigure(data) {
@@ -30,6 +39,8 @@ export function horizonFigure(data) {
   for (const { model, tokens } of drawn) lowest.set(model, Math.min(tokens, lowest.get(model) ?? Infinity));
   const models = [...lowest.keys()].sort((a, b) => lowest.get(a) - lowest.get(b));
   const names = models.map((model) => model.model);
+  const marks = [...drawn.map(({ tokens }) => tokens), ...models.map((model) => model.context).filter(Boolean)];
+  const smallest = Math.min(...marks), largest = Math.max(...marks);
   const place = (model) => models.indexOf(model);
   const sets = [dots("its own context",
     models.filter((model) => model.context).map(
@@ -48,9 +59,13 @@ export function horizonFigure(data) {
     4));
   return {
     id: "horizons", wide: true, title: "Horizons of released models", say: "From how many tokens on a task is certified impossible, whatever the weights. The bar is the context that the model is used with.",
+    note: beyond(all),
     height: 90 + 30 * models.length,
     chart: {
-      x: { title: "tokens", log: true }, y: { names, min: -0.6, max: names.length - 0.4, reverse: true }, sets,
+      x: {
+        title: "tokens", log: true, min: 10 ** Math.floor(Math.log10(smallest)),
+        max: 10 ** Math.ceil(Math.log10(largest)),
+      }, y: { names, min: -0.6, max: names.length - 0.4, reverse: true }, sets,
       tooltip: (raw, set) => `${raw.model}, ${raw.task ?? set.label}: ${short(raw.x)} tokens`,
     },
     columns: ["model", "layers", "full layers", "state bits", "context", "task", "verdict", "from tokens",
