@@ -4,9 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "rung/report/document.h"
-#include "rung/report/page.h"
-#include "rung/spec/staged_file.h"
+#include "rung/report/report_file.h"
+#include "rung/spec/nearest_word.h"
 #include "rung/store/store.h"
 
 namespace rung::cli {
@@ -15,36 +14,32 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Flags {
-  std::string hierarchy = "rung-runs/hierarchy", out = "rung-runs/report.html";
-  std::optional<std::string> store, results;
+  std::string out = report::kReportFile;
+  std::optional<std::string> hierarchy, store, results;
   bool json = false;
 };
 
 Result<int> run_report(const Flags& flags) {
   std::error_code code;
-  report::Sources sources{.hierarchy = flags.hierarchy,
+  report::Sources sources{.hierarchy = flags.hierarchy.value_or("rung-runs/hierarchy"),
                           .labs = report::kLabs,
                           .shipped = report::shipped_results(),
                           .store = store_path(flags.store)};
-  if (flags.results) {
-    if (!fs::is_directory(*flags.results, code))
-      return fail(ErrorCode::io, "[report] --results {}: no such folder", *flags.results);
-    sources.shipped = {*flags.results};
-  }
-  if (flags.store && !fs::exists(*flags.store, code)) return fail(ErrorCode::io, "[report] --store {}: no such file", *flags.store);
-  RUNG_TRY(const nlohmann::ordered_json document, report::gather(sources));
+  // What is named must be there; what is usual may be absent.
+  if (flags.hierarchy && !fs::is_directory(*flags.hierarchy, code))
+    return fail(ErrorCode::io, "[report] --hierarchy {}: no such folder", rung::quoted(*flags.hierarchy));
+  if (flags.results && !fs::is_directory(*flags.results, code))
+    return fail(ErrorCode::io, "[report] --results {}: no such folder", rung::quoted(*flags.results));
+  if (flags.store && !fs::exists(*flags.store, code))
+    return fail(ErrorCode::io, "[report] --store {}: no such file", rung::quoted(*flags.store));
+  if (flags.results) sources.shipped = {*flags.results};
   if (flags.json) {
-    print_json(document);
+    RUNG_TRY(const nlohmann::ordered_json document, report::gather(sources));
+    // A path may hold bytes that are no UTF-8.
+    print_json(nlohmann::ordered_json::parse(document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)));
     return 0;
   }
-  // Text of records may hold bytes that are no UTF-8; the page shows a mark in their place.
-  RUNG_TRY(const std::string page, report::page_with(document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace), {}));
-  const fs::path folder = fs::path(flags.out).parent_path();
-  if (!folder.empty() && !fs::create_directories(folder, code) && code)
-    return fail(ErrorCode::io, "[report] folder {}: {}", folder.string(), code.message());
-  RUNG_TRY(StagedFile file, StagedFile::open(flags.out, true));
-  RUNG_CHECK(file.write(page));
-  RUNG_CHECK(file.commit());
+  RUNG_CHECK(report::write_report(sources, flags.out));
   fmt::print("{}\n", flags.out);
   return 0;
 }

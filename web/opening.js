@@ -107,6 +107,8 @@ export function opening(data) {
       count ? step(4, "Count the bits that pass the cut", [
         el("p", {},
           `Take ${plural(count.T, "short table")}, ${plural(count.starts, "start")} and ${plural(count.relations, "relation")}. Together they ask for ${short(count.T * count.starts * count.relations)} different entries of the long table, each one of ${short(count.entries)} values. Right answers to all of them need more bits than can pass.`),
+        el("p", {},
+          `What can pass: the looks of ${short(count.starts + count.relations + 1)} different tokens (the starts, the relations and the last one), ${short(count.lookBits)} bits each, and ${short(count.stateBits)} bits of summaries${count.T > 1 ? " for each short table" : ""}.`),
         el("p", { class: "muted" }, "lg is the logarithm to base 2: a choice among N is worth lg N bits.")],
         [el("div", { class: "formula" },
           formula(

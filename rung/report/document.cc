@@ -69,7 +69,7 @@ Result<ordered_json> gather(const Sources& sources) {
   RUNG_CHECK(read_own(sources.labs, records));
   if (records.results.empty()) missing.push_back(absent("experiments", sources.labs, "rung lab constructions"));
   RUNG_TRY(ordered_json runs, read_runs(sources.store));
-  if (runs.is_null()) missing.push_back(absent("runs", sources.store, "rung train eva --n 16 --arch linear"));
+  if (runs.is_null()) missing.push_back(absent("runs", sources.store, "rung train linear --task eva --n 16"));
   ordered_json document = {{"schema", "rung.report/1"},
                            {"version", program_version()},
                            {"made", utc_now()},

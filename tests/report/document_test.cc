@@ -10,6 +10,7 @@
 #include "rung/report/horizons.h"
 #include "rung/report/opening.h"
 #include "rung/report/page.h"
+#include "rung/report/report_file.h"
 #include "rung/store/store.h"
 
 namespace rung::report {
@@ -153,6 +154,20 @@ TEST(document, a_thousand_members_make_a_page_below_five_megabytes) {
   const auto page = page_with(document.dump(), {});
   if (!page.ok()) GTEST_SKIP() << page.error().message;
   EXPECT_LT(page->size(), std::size_t{5} << 20);
+}
+
+TEST(report_file, is_written_whole_into_a_new_folder_and_replaced) {
+  const Folder folder;
+  const std::string path = folder / "below/report.html";
+  if (!kPageShell.missing.empty()) GTEST_SKIP() << kPageShell.missing;
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(write_report(sample(), path).ok());
+    std::ifstream file(path);
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    EXPECT_TRUE(text.starts_with("<!doctype html>"));
+    EXPECT_TRUE(text.ends_with("</html>\n"));
+  }
+  EXPECT_FALSE(write_report(sample(), folder / "below/report.html/x.html").ok());  // a file is no folder
 }
 
 TEST(horizons, are_those_of_the_bounds) {
