@@ -46,7 +46,7 @@ export function commandLine(text) {
 
 // Definition rows: [[name, value], ...]; values may be nodes; empty ones are left out.
 export function facts(rows) {
-  const kept = rows.filter(([, value]) => value !== undefined && value !== null && value !== "");
+  const kept = rows.filter(([, value]) => value !== undefined && value !== null && value !== false && value !== "");
   return kept.length === 0 ? null : el("dl", { class: "facts" },
     kept.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
 }

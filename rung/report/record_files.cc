@@ -43,7 +43,11 @@ void round_numbers(nlohmann::json& node) {
 // A cell as the page wants it. Fields of other shapes than the format's are left to the page, which shows what it knows.
 void lighten_cell(nlohmann::json& cell) {
   if (!cell.is_object()) return;
-  if (const auto training = cell.find("training"); training != cell.end() && training->is_object()) thin(*training, "curve");
+  if (const auto training = cell.find("training"); training != cell.end() && training->is_object()) {
+    thin(*training, "curve");
+    if (const auto curves = training->find("curves"); curves != training->end() && curves->is_array())
+      for (auto& curve : *curves) curve = curve_document(thinned(read_curve(curve), kCurvePoints));
+  }
   const auto construction = cell.find("construction");
   if (construction == cell.end() || !construction->is_object()) return;
   const auto attention = construction->find("attention");

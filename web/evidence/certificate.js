@@ -103,7 +103,9 @@ export function certificatePart(certificate) {
           el("strong", {}, "Equal all the same: "),
           certificate.equal || "everything that the model keeps of the two beginnings")),
         equalNumbers(certificate), outcomeLines(certificate)] : null,
-    facts([["label", certificate.label], ["kind", certificate.kind], ["found by", certificate.why || certificate.method], [
+    facts([["label", certificate.label], ["kind", certificate.kind], ["block",
+      certificate.block !== undefined && certificate.block !== null && `${certificate.block}; the query selects ${[certificate.selected].flat().join(", ")}`],
+      ["found by", certificate.why || certificate.method], [
       "model",
       certificate.arch && el("code", {}, certificate.arch)], ["size", sizeText(certificate.size)],
       ["file", certificate.file && el("code", {}, certificate.file)], ["checked by",

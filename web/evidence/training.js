@@ -1,52 +1,84 @@
-// What training found: the curve, the interval over the seeds, and the ceiling that no model of this size can pass.
+// What training found: the curves of the seeds with their spread, and the ceiling that no model of this size can pass.
 import { commandLine, el, facts } from "../dom.js";
 import { drawChart, line, noPoints } from "../figures/chart.js";
-import { percent } from "../numbers.js";
+import { percent, sizeText } from "../numbers.js";
 
 const LABELS = {
   C: "C, certified impossible: no training can reach 100 %",
-  K: "K, constructible: weights exist, training may or may not find them", G: "G, gap: no theorem decides",
+  K: "K, constructible: weights exist, training may or may not find them",
+  G: "G, gap: no theorem decides",
 };
+const BELOW = "lowest"; // the lower edge of the band: drawn, not named
+
+// Mean, lowest and highest of the seeds at every step; a seed that stopped early keeps its last value.
+function spread(curves) {
+  const steps = [...new Set(curves.flatMap((curve) => curve.map(([step]) => step)))].sort((a, b) => a - b);
+  const at = (curve, step) => {
+    const reached = curve.filter(([own]) => own <= step);
+    return (reached.length ? reached[reached.length - 1] : curve[0])[1];
+  };
+  return steps.map((step) => {
+    const values = curves.map((curve) => at(curve, step));
+    const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+    return { step, mean, low: Math.min(...values), high: Math.max(...values) };
+  });
+}
+
+function curveSets(training, curves) {
+  const points = spread(curves), ends = [points[0].step, points[points.length - 1].step];
+  const sets = [line(
+    curves.length > 1 ? "mean of the seeds" : "accuracy",
+    points.map(({ step, mean }) => ({ x: step, y: mean })),
+    0,
+    noPoints)];
+  // With one curve the interval of the last score is all that is known of the spread.
+  const edges = curves.length > 1 ? points
+    : typeof training.low === "number" ? ends.map((step) => ({ step, low: training.low, high: training.high })) : [];
+  const edge = { ...noPoints, borderWidth: 0 };
+  if (edges.length)
+    sets.push(line(BELOW, edges.map(({ step, low }) => ({ x: step, y: low })), 0, edge),
+      line(
+        curves.length > 1 ? "lowest to highest seed" : "95 % interval of the score",
+        edges.map(({ step, high }) => ({ x: step, y: high })),
+        0,
+        { ...edge, fill: "-1", faint: true }));
+  if (typeof training.ceiling === "number" && training.ceiling < 1)
+    sets.push(line("ceiling", ends.map((x) => ({ x, y: training.ceiling })), 1, { ...noPoints, borderDash: [6, 4] }));
+  return sets;
+}
+
+const recordText = (record) => (
+  record && typeof record === "object" ? (record.file ?? JSON.stringify(record)) : record);
 
 export function trainingPart(training, closing) {
   if (!training || !training.state) return null;
   const head = el("h3", {}, "Training");
   if (training.state === "none") return el("section", { class: "part" }, head,
     el("p", { class: "muted" }, training.reason || "Nothing was trained here."));
-  const curve = training.curve ?? [];
+  const curves = (
+    training.curves?.length ? training.curves : [training.curve ?? []]).filter((curve) => curve.length > 1);
   const box = el("div", { class: "chart small" });
-  if (curve.length > 1) {
-    const steps = [curve[0][0], curve[curve.length - 1][0]];
-    const sets = [line("accuracy", curve.map(([x, y]) => ({ x, y })), 0, noPoints)];
-    if (typeof training.ceiling === "number" && training.ceiling < 1) sets.push(
-      line("ceiling", steps.map((x) => ({ x, y: training.ceiling })), 3, { ...noPoints, borderDash: [6, 4] }));
-    if (typeof training.low === "number" && typeof training.high === "number")
-      sets.push(
-        line("interval, low",
-          steps.map((x) => ({ x, y: training.low })),
-          0,
-          { ...noPoints, borderWidth: 0, hidden: false }),
-        line("95 % interval over the seeds",
-          steps.map((x) => ({ x, y: training.high })),
-          0,
-          { ...noPoints, borderWidth: 0, fill: "-1", faint: true }));
-    closing.push(drawChart(box,
-      {
-        label: "Accuracy against training steps", x: { title: "training step" },
-        y: { title: "accuracy", min: 0, max: 1, percent: true }, sets,
-        legendFilter: (name) => name !== "interval, low",
-      }));
-  }
+  if (curves.length)
+    closing.push(drawChart(box, {
+      label: "Accuracy against training steps", x: { title: "training step" }, y: {
+        title: "accuracy", min: 0, max: 1, percent: true,
+      },
+      sets: curveSets(training, curves), legendFilter: (name) => name !== BELOW,
+    }));
+  const interval = typeof training.low === "number" ? ` (${percent(training.low)} to ${percent(training.high)}, ${training.seeds} seeds)` : training.seeds ? ` over ${training.seeds} seeds` : "";
   return el("section", { class: "part" }, head,
     el("p", {},
       el("strong", { class: "figure-number" }, percent(training.accuracy)),
-      typeof training.low === "number" ? ` (${percent(training.low)} to ${percent(training.high)} over ${training.seeds} seeds)` : training.seeds ? ` over ${training.seeds} seeds` : "",
+      interval,
       training.state === "shipped" ? el("span", { class: "shipped" }, "shipped record") : null),
-    curve.length > 1 ? box : null,
-    facts([
-      ["class", LABELS[training.label] ?? training.label],
-      ["ceiling", typeof training.ceiling === "number" ? percent(training.ceiling) : null],
-      ["record", training.record && el("code", {}, training.record)],
-      ["note", training.reason]]),
+    curves.length ? box : null,
+    facts([["architecture", training.arch && el("code", {}, training.arch)], ["size", sizeText(training.size)],
+      ["class", LABELS[training.label] ?? training.label], ["because", training.label_reason],
+      ["ceiling",
+        typeof training.ceiling === "number" ? [
+          percent(training.ceiling),
+          training.ceiling_reason ? `: ${training.ceiling_reason}` : ""] : null],
+      ["record",
+        recordText(training.record) && el("code", {}, recordText(training.record))], ["note", training.reason]]),
     commandLine(training.command));
 }
