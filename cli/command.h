@@ -40,6 +40,9 @@ struct Command {
   std::vector<std::string> examples = {};  // whole command lines
   std::vector<Option> options = {};
   std::function<Result<int>()> run = {};
+  // Its work is shared by the ranks that mpirun or srun starts (docs/cluster.md): `run` is called on all of them and
+  // joins them. Any other command runs on rank 0 alone.
+  bool spreads = false;
 };
 
 // One file a command; each returns a fresh Command that owns its option values through shared state.

@@ -8,6 +8,8 @@
 
 #include "cli/command.h"
 #include "cli/manual.h"
+#include "rung/ranks/launch.h"
+#include "rung/ranks/ranks.h"
 #include "rung/spec/nearest_word.h"
 
 namespace rung::cli {
@@ -32,17 +34,30 @@ void declare(CLI::App& app, Option& option) {
 // A result that never reached its file is a failure of the outside world, whatever the command says.
 bool output_was_written() { return std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }
 
+// One line on standard error, from rank 0; where another fails alone, rank 0 is told.
+void complain(const std::string& message) {
+  Ranks* ranks = joined_ranks();
+  if (launch().rank == 0)
+    std::cerr << "rung: " << message << "\n";
+  else if (ranks && !ranks->leads())
+    ranks->take_no_part(message);
+}
+
 int run(const Command& command) {
+  if (launch().count > 1 && !command.spreads) {
+    if (launch().rank != 0) return 0;
+    std::cerr << "rung: [ranks] " << command.name << " runs on one rank; the others have nothing to do\n";
+  }
   try {
     const Result<int> result = command.run();
-    if (!result) {
-      std::cerr << "rung: " << result.error().message << "\n";
-      return 2;
-    }
-    if (output_was_written()) return *result;
-    std::cerr << "rung: [output] standard output could not be written\n";
+    if (!result)
+      complain(result.error().message);
+    else if (output_was_written())
+      return *result;
+    else
+      complain("[output] standard output could not be written");
   } catch (const std::bad_alloc&) {
-    std::cerr << "rung: [memory] " << command.name << " needs more memory than there is\n";
+    complain("[memory] " + command.name + " needs more memory than there is");
   }
   return 2;
 }
@@ -56,7 +71,7 @@ int main_with(int argc, char** argv) {
   std::vector<std::string_view> names;
   for (const Command& command : list) names.push_back(command.name);
   if (argc > 1 && argv[1][0] != '-' && std::find(names.begin(), names.end(), argv[1]) == names.end()) {
-    std::cerr << fmt::format("rung: [arguments] no command {}; {}\n", rung::quoted(argv[1]), suggest(argv[1], names));
+    complain(fmt::format("[arguments] no command {}; {}", rung::quoted(argv[1]), suggest(argv[1], names)));
     return 2;
   }
   std::vector<CLI::App*> apps;
@@ -70,9 +85,9 @@ int main_with(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
-    return app.exit(success);
+    return launch().rank == 0 ? app.exit(success) : 0;
   } catch (const CLI::ParseError& error) {
-    std::cerr << "rung: [arguments] " << error.what() << "; see rung --help\n";
+    complain(fmt::format("[arguments] {}; see rung --help", error.what()));
     return 2;
   }
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -91,4 +106,5 @@ void print_json(const nlohmann::ordered_json& document) {
 
 }  // namespace rung::cli
 
-int main(int argc, char** argv) { return rung::cli::main_with(argc, argv); }
+// Every rank ends with rank 0's exit code.
+int main(int argc, char** argv) { return rung::leave_ranks(rung::cli::main_with(argc, argv)); }

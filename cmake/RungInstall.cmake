@@ -21,6 +21,10 @@ if(TARGET rung-learn)
   # Started by rung, not by a person.
   install(TARGETS rung-learn RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/rung)
 endif()
+if(TARGET rung-mpi)
+  # Loaded by rung and rung-learn where mpirun or srun started several ranks.
+  install(TARGETS rung-mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/rung)
+endif()
 if(TARGET rung)
   install(TARGETS rung RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/rung.1 DEPENDS rung VERBATIM

@@ -1,0 +1,294 @@
+// Invariant, under guard_: a piece that was posted and not collected is waiting, held by one living rank, or its result
+// lies in the inbox. Mail is touched by the postman's thread alone.
+#include "rung/ranks/ranks.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "rung/spec/require.h"
+
+namespace rung {
+namespace {
+
+// The postman sleeps so long between two looks: short after a letter, longer when nothing happens.
+constexpr std::chrono::microseconds kShortest{50}, kLongest{1000};
+constexpr double kBeatsPerSilence = 10;
+constexpr const char* kSomebodyDied = "somebody died";
+
+double seconds_between(std::chrono::steady_clock::time_point a, std::chrono::steady_clock::time_point b) {
+  return std::chrono::duration<double>(b - a).count();
+}
+
+}  // namespace
+
+Ranks::Ranks() : dead_(1), gone_(1), heard_(1) {}
+
+Result<std::unique_ptr<Ranks>> Ranks::make(const OpenMail& open, double silence) {
+  auto ranks = std::make_unique<Ranks>();
+  ranks->silence_ = silence;
+  ranks->postman_ = std::thread([&ranks = *ranks, open] { ranks.carry(open); });
+  std::unique_lock lock(ranks->guard_);
+  ranks->changed_.wait(lock, [&] { return ranks->ready_; });
+  if (ranks->unready_) {
+    const Error error = *ranks->unready_;
+    lock.unlock();
+    return error;
+  }
+  lock.unlock();
+  return ranks;
+}
+
+Ranks::~Ranks() {
+  {
+    const std::lock_guard lock(guard_);
+    ending_ = true;
+    outgoing_.notify_all();
+  }
+  if (postman_.joinable()) postman_.join();
+}
+
+int Ranks::living() const {
+  RUNG_REQUIRE(leads(), "rank {}", rank_);
+  const std::lock_guard lock(guard_);
+  return count_ - static_cast<int>(std::count(dead_.begin(), dead_.end(), true));
+}
+
+void Ranks::take_no_part(const std::string& why) {
+  RUNG_REQUIRE(!leads(), "rank 0 always takes part: {}", why);
+  const std::lock_guard lock(guard_);
+  post(0, {.kind = Letter::Kind::trouble, .text = why});
+}
+
+int Ranks::leave(int code) {
+  std::unique_lock lock(guard_);
+  if (leads()) {
+    close_board("");
+    const auto others_are_done = [&] {
+      for (int other = 1; other < count_; ++other)
+        if (!gone_[static_cast<std::size_t>(other)] && !dead_[static_cast<std::size_t>(other)]) return false;
+      return true;
+    };
+    changed_.wait(lock, others_are_done);
+    orderly_ = std::find(dead_.begin(), dead_.end(), true) == dead_.end();
+    for (int other = 1; other < count_; ++other)
+      post(other, {.kind = Letter::Kind::leave, .number = static_cast<std::uint64_t>(code), .text = orderly_ ? "" : kSomebodyDied});
+    code_ = code;
+    if (code != 2)
+      for (const std::string& trouble : troubles_) std::fprintf(stderr, "rung: [ranks] %s\n", trouble.c_str());
+  } else {
+    post(0, {.kind = Letter::Kind::gone});
+    changed_.wait(lock, [&] { return code_.has_value(); });
+  }
+  ending_ = true;
+  outgoing_.notify_all();
+  lock.unlock();
+  if (postman_.joinable()) postman_.join();
+  return *code_;
+}
+
+void Ranks::carry(const OpenMail& open) {
+  auto mail = open();
+  {
+    const std::lock_guard lock(guard_);
+    if (mail) {
+      rank_ = (*mail)->rank();
+      count_ = (*mail)->count();
+      dead_.assign(static_cast<std::size_t>(count_), false);
+      gone_ = dead_;
+      heard_.assign(static_cast<std::size_t>(count_), Clock::now());
+    } else {
+      unready_ = mail.error();
+    }
+    ready_ = true;
+    changed_.notify_all();
+  }
+  if (!mail) return;
+  auto beaten = Clock::now();
+  auto pause = kShortest;
+  for (;;) {
+    bool moved = false;
+    {
+      std::unique_lock lock(guard_);
+      if (out_.empty() && !ending_) outgoing_.wait_for(lock, pause);
+      for (; !out_.empty(); moved = true) {
+        auto [to, letter] = std::move(out_.front());
+        out_.pop_front();
+        const bool reachable = !dead_[static_cast<std::size_t>(to)];
+        lock.unlock();
+        if (reachable) (*mail)->send(to, pack(letter));
+        lock.lock();
+      }
+      if (ending_) break;
+    }
+    while (auto incoming = (*mail)->poll()) {
+      moved = true;
+      handle(incoming->from, unpack(incoming->bytes));
+    }
+    const auto now = Clock::now();
+    if (seconds_between(beaten, now) > silence_ / kBeatsPerSilence) {
+      beaten = now;
+      if (rank_ != 0) (*mail)->send(0, pack({.kind = Letter::Kind::beat}));
+      for (int other = 1; rank_ == 0 && other < count_; ++other)
+        if (!dead_[static_cast<std::size_t>(other)]) (*mail)->send(other, pack({.kind = Letter::Kind::beat}));
+      watch();
+    }
+    pause = moved ? kShortest : std::min(2 * pause, kLongest);
+  }
+  (*mail)->close(orderly_ && code_.has_value());
+}
+
+void Ranks::handle(int from, Letter letter) {
+  const std::lock_guard lock(guard_);
+  heard_[static_cast<std::size_t>(from)] = Clock::now();
+  if (leads()) return handle_as_lead(from, std::move(letter));
+  switch (letter.kind) {
+    case Letter::Kind::leave:
+      code_ = static_cast<int>(letter.number);
+      orderly_ = letter.text != kSomebodyDied;
+      break;
+    case Letter::Kind::piece:
+    case Letter::Kind::closed:
+    case Letter::Kind::answer:
+    case Letter::Kind::lost:
+      if (letter.ticket == 0) {
+        if (letter.board.empty()) all_closed_ = true;
+        closed_.insert(letter.board);
+      } else if (const auto waiting = calls_.find(letter.ticket); waiting != calls_.end()) {
+        waiting->second = std::move(letter);
+      }
+      break;
+    default:
+      break;
+  }
+  changed_.notify_all();
+}
+
+void Ranks::handle_as_lead(int from, Letter letter) {
+  const auto board = boards_.find(letter.board);
+  switch (letter.kind) {
+    case Letter::Kind::draw:
+      draws_.push_back({from, letter.ticket, letter.board});
+      serve_draws();
+      break;
+    case Letter::Kind::result: {
+      if (board == boards_.end()) break;
+      BoardState& state = board->second;
+      const auto waiting = std::find_if(state.waiting.begin(), state.waiting.end(),
+                                        [&](const Piece& piece) { return piece.number == letter.number; });
+      if (waiting != state.waiting.end())
+        state.waiting.erase(waiting);  // thought dead, and done all the same
+      else if (state.under_way.erase(letter.number) == 0)
+        break;  // somebody else's result was collected
+      state.inbox.push_back({from, std::move(letter)});
+      break;
+    }
+    case Letter::Kind::question: {
+      const bool holds = board != boards_.end() && board->second.under_way.contains(letter.number) &&
+                         board->second.under_way.at(letter.number).rank == from;
+      if (holds)
+        board->second.inbox.push_back({from, std::move(letter)});
+      else
+        post(from, {.kind = Letter::Kind::lost, .ticket = letter.ticket});
+      break;
+    }
+    case Letter::Kind::trouble:
+      troubles_.push_back(fmt::format("rank {} took no part: {}", from, letter.text));
+      break;
+    case Letter::Kind::gone:
+      gone_[static_cast<std::size_t>(from)] = true;
+      break;
+    default:
+      break;
+  }
+  changed_.notify_all();
+}
+
+void Ranks::watch() {
+  const std::lock_guard lock(guard_);
+  const auto now = Clock::now();
+  if (!leads()) {
+    if (seconds_between(heard_[0], now) <= silence_ || code_) return;
+    std::fprintf(stderr, "rung: [ranks] rank %d has not heard from rank 0 for %.0f s, and ends\n", rank_, silence_);
+    std::_Exit(1);
+  }
+  for (int other = 1; other < count_; ++other)
+    if (!dead_[static_cast<std::size_t>(other)] && seconds_between(heard_[static_cast<std::size_t>(other)], now) > silence_)
+      give_up(other);
+}
+
+void Ranks::give_up(int rank) {
+  dead_[static_cast<std::size_t>(rank)] = true;
+  std::fprintf(stderr, "rung: [ranks] rank %d has not been heard for %.0f s; its work is handed out again\n", rank, silence_);
+  std::erase_if(draws_, [&](const HeldDraw& draw) { return draw.rank == rank; });
+  for (auto& [name, state] : boards_) {
+    std::erase_if(state.inbox, [&](const Event& event) {
+      return event.rank == rank && event.letter.kind == Letter::Kind::question;
+    });
+    for (auto held = state.under_way.begin(); held != state.under_way.end();) {
+      if (held->second.rank != rank) {
+        ++held;
+        continue;
+      }
+      if (!is_closed(name)) state.waiting.push_front(std::move(held->second.piece));
+      held = state.under_way.erase(held);
+    }
+  }
+  serve_draws();
+  changed_.notify_all();
+}
+
+void Ranks::post(int to, Letter letter) {
+  if (to != rank_) {
+    out_.emplace_back(to, std::move(letter));
+    outgoing_.notify_all();
+    return;
+  }
+  if (letter.ticket != 0 && letter.kind != Letter::Kind::draw && letter.kind != Letter::Kind::question) {
+    if (const auto waiting = calls_.find(letter.ticket); waiting != calls_.end()) waiting->second = std::move(letter);
+    changed_.notify_all();
+    return;
+  }
+  handle_as_lead(to, std::move(letter));
+}
+
+void Ranks::serve_draws() {
+  for (std::size_t i = 0; i < draws_.size();) {
+    const HeldDraw draw = draws_[i];
+    const auto board = boards_.find(draw.board);
+    Letter reply{.kind = Letter::Kind::closed, .ticket = draw.ticket};
+    if (!is_closed(draw.board)) {
+      if (board == boards_.end() || board->second.waiting.empty()) {
+        ++i;
+        continue;
+      }
+      BoardState& state = board->second;
+      Piece piece = std::move(state.waiting.front());
+      state.waiting.pop_front();
+      reply = {.kind = Letter::Kind::piece, .ticket = draw.ticket, .number = piece.number, .text = piece.order};
+      state.under_way[piece.number] = {draw.rank, std::move(piece)};
+    }
+    draws_.erase(draws_.begin() + static_cast<std::ptrdiff_t>(i));
+    post(draw.rank, std::move(reply));
+  }
+}
+
+void Ranks::close_board(const std::string& name) {
+  if (name.empty() ? all_closed_ : !closed_.insert(name).second) return;
+  if (name.empty()) all_closed_ = true;
+  for (int other = 1; other < count_; ++other) post(other, {.kind = Letter::Kind::closed, .board = name});
+  serve_draws();
+  changed_.notify_all();
+}
+
+Letter Ranks::call(Letter letter, std::unique_lock<std::mutex>& lock) {
+  const std::uint64_t ticket = letter.ticket = ++tickets_;
+  calls_[ticket];
+  post(0, std::move(letter));
+  changed_.wait(lock, [&] { return calls_.at(ticket).has_value() || code_.has_value(); });
+  Letter reply = calls_.at(ticket) ? std::move(*calls_.at(ticket)) : Letter{.kind = Letter::Kind::closed};
+  calls_.erase(ticket);
+  return reply;
+}
+
+}  // namespace rung
