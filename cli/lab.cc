@@ -17,6 +17,7 @@ Command lab_command() {
       "G gap. Then it is run, with a sweep of learning rates where it is trained, and every prediction is "
       "held, failed or undecided. A configuration in the gap, or one that merely "
       "failed to train, neither confirms nor refutes a theorem. A stopped run goes on with --resume. "
+      "Under mpirun or srun the configurations are handed out to all ranks (docs/cluster.md). "
       "docs/lab.md has the experiments and the form of a file. Exit code 1 when a "
       "prediction that is a theorem failed.";
   command.examples = {"rung lab --list",
@@ -24,7 +25,8 @@ Command lab_command() {
                       "rung lab capacity --size small --seeds 3 --json",
                       "rung lab depth --dry-run",
                       "rung lab depth --resume",
-                      "rung lab --file my.toml --out runs/mine"};
+                      "rung lab --file my.toml --out runs/mine",
+                      "mpirun -n 4 rung lab capacity --out runs/capacity"};
   const auto add = [&](const char* names, const char* help, OptionTarget target) {
     command.options.push_back({.names = names, .help = help, .target = target});
   };
@@ -45,6 +47,7 @@ Command lab_command() {
   add("--quiet", "no progress on standard error", &flags->quiet);
   add("--json", "one JSON document", &flags->json);
   command.run = [flags] { return run_lab(*flags); };
+  command.spreads = true;
   return command;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/lab.h"
 #include "rung/lab/laboratory.h"
 #include "rung/lab/results.h"
+#include "rung/ranks/launch.h"
 #include "rung/spec/nearest_word.h"
 
 namespace rung::cli {
@@ -102,6 +103,7 @@ int labels_alone(const lab::Experiment& experiment, const std::vector<lab::Outco
 }  // namespace
 
 Result<int> run_lab(const LabFlags& flags) {
+  if ((flags.list || flags.dry_run) && launch().rank != 0) return 0;
   if (flags.list) return list(flags.json);
   if (flags.name.has_value() == flags.file.has_value())
     return fail(ErrorCode::missing,
@@ -110,6 +112,11 @@ Result<int> run_lab(const LabFlags& flags) {
     return fail(ErrorCode::range, "[lab] --seeds {}; 1 to {} expected", *flags.seeds, lab::kMostSeeds);
   if (flags.workers && (*flags.workers < 1 || *flags.workers > 1024))
     return fail(ErrorCode::range, "[lab] --workers {}; 1 to 1024 expected", *flags.workers);
+  // Before anything that may differ from machine to machine: the others wait for this one.
+  Ranks* ranks = nullptr;
+  if (!flags.dry_run) {
+    RUNG_TRY(ranks, join_ranks());
+  }
   RUNG_TRY(const lab::Experiment experiment,
            flags.file ? lab::read_experiment(*flags.file, flags.size, flags.seeds.value_or(0))
                       : lab::find_experiment(*flags.name, flags.size, flags.seeds.value_or(0)));
@@ -121,6 +128,13 @@ Result<int> run_lab(const LabFlags& flags) {
   options.folder = flags.out.value_or(fmt::format("rung-runs/lab/{}-{}", experiment.name, experiment.size));
   options.resume = flags.resume;
   options.workers = static_cast<int>(flags.workers.value_or(0));
+  options.ranks = ranks;
+  if (!ranks->leads()) {
+    listen_for_interruption();
+    options.stop = interrupted;
+    RUNG_CHECK(lab::help_experiment(experiment, options));
+    return 0;
+  }
   std::unique_ptr<Store> store;
   if (!flags.no_store) {
     RUNG_TRY(store, Store::open(store_path(flags.store)));

@@ -7,6 +7,7 @@
 #include "rung/lab/configuration_run.h"
 #include "rung/lab/record_book.h"
 #include "rung/lab/results.h"
+#include "rung/lab/sweep.h"
 #include "rung/spec/json_text.h"
 #include "rung/spec/staged_file.h"
 
@@ -95,38 +96,40 @@ Result<LabResult> run_experiment(const Experiment& experiment, const LabOptions&
   json whole = fields;
   whole.update({{"tests", experiment.tests}, {"document", json::parse(experiment.document)}});
   RUNG_TRY(const std::string run, book.put("run", record_of("run", "", RecordState::running, whole)));
-  for (std::size_t i = 0; i < experiment.configurations.size() && !result.stopped; ++i) {
-    const Configuration& configuration = experiment.configurations[i];
-    const std::string path = fmt::format("{}/{}.json", options.folder, configuration.id);
-    std::error_code code;
-    if (fs::exists(path, code)) {
-      RUNG_TRY(const std::string text, read_text_file(path, "lab"));
-      RUNG_TRY(result.outcomes[i], parse_outcome(text, path));
-    } else {
-      json body = fields;
-      body.update({{"configuration", configuration.id}, {"lab_run", run}});
-      RUNG_TRY(auto outcome, run_configuration(configuration, result.outcomes[i],
-                                               {.folder = options.folder + "/" + configuration.id,
-                                                .body = body.dump(),
-                                                .lab = &options}));
-      if (!outcome) {
-        result.stopped = true;
-        break;
-      }
-      if (outcome->origin != Origin::trained) {
-        body.update(json(outcome_json(*outcome)));
-        RUNG_TRY(
-            outcome->record,
-            book.put("configuration " + configuration.id,
-                     record_of("evaluation", run,
-                               outcome->trouble.empty() ? RecordState::done : RecordState::failed, body)));
-      }
-      RUNG_CHECK(write_text(path, saved_outcome(*outcome).dump(1) + "\n"));
-      result.outcomes[i] = std::move(*outcome);
+  const auto body_of = [&](std::size_t i) {
+    json body = fields;
+    body.update({{"configuration", experiment.configurations[i].id}, {"lab_run", run}});
+    return body;
+  };
+  const auto path_of = [&](std::size_t i) {
+    return fmt::format("{}/{}.json", options.folder, experiment.configurations[i].id);
+  };
+  Sweep sweep{experiment, options, result.outcomes, {}, [&](std::size_t i) { return body_of(i).dump(); }, {}};
+  sweep.keep = [&](std::size_t i, Outcome outcome) -> Result<void> {
+    if (outcome.origin != Origin::trained) {
+      json body = body_of(i);
+      body.update(json(outcome_json(outcome)));
+      RUNG_TRY(outcome.record,
+               book.put("configuration " + outcome.id,
+                        record_of("evaluation", run,
+                                  outcome.trouble.empty() ? RecordState::done : RecordState::failed, body)));
     }
+    RUNG_CHECK(write_text(path_of(i), saved_outcome(outcome).dump(1) + "\n"));
+    result.outcomes[i] = std::move(outcome);
     if (options.finished) options.finished(result.outcomes[i]);
-    result.stopped = options.stop && options.stop() && i + 1 < experiment.configurations.size();
+    return {};
+  };
+  for (std::size_t i = 0; i < experiment.configurations.size(); ++i) {
+    std::error_code code;
+    if (!fs::exists(path_of(i), code)) {
+      sweep.left.push_back(i);
+      continue;
+    }
+    RUNG_TRY(const std::string text, read_text_file(path_of(i), "lab"));
+    RUNG_TRY(result.outcomes[i], parse_outcome(text, path_of(i)));
+    if (options.finished) options.finished(result.outcomes[i]);
   }
+  RUNG_TRY(result.stopped, run_sweep(sweep));
   ordered_json verdicts = ordered_json::array();
   for (const Prediction& prediction : experiment.predictions) {
     result.findings.push_back(judge(prediction, result.outcomes));

@@ -14,6 +14,7 @@
 
 #include "rung/lab/experiment.h"
 #include "rung/learn/ensemble.h"
+#include "rung/ranks/ranks.h"
 #include "rung/store/store.h"
 
 namespace rung::lab {
@@ -22,6 +23,7 @@ struct LabOptions {
   std::string folder;
   bool resume = false;
   Store* store = nullptr;
+  Ranks* ranks = nullptr;           // those who share the work; rank 0 alone writes records and results
   int workers = 0;                  // of training on a CPU; 0: the cores of this machine
   std::function<bool()> stop = {};  // asked between steps
   std::function<void(const std::string& configuration, const learn::EnsembleProgress&)> progress = {};
@@ -38,7 +40,11 @@ struct LabResult {
 // What the bounds say of each configuration; nothing is run. Errors: a configuration that cannot be made.
 Result<std::vector<Outcome>> label_all(const Experiment& experiment);
 
+// REQUIRES no ranks, or ranks->leads().
 Result<LabResult> run_experiment(const Experiment& experiment, const LabOptions& options);
+// What the other ranks do meanwhile: configurations that rank 0 hands out, until it has no more. The folder is one that
+// all ranks see; options.store is not used. REQUIRES options.ranks, !options.ranks->leads().
+Result<void> help_experiment(const Experiment& experiment, const LabOptions& options);
 
 // One prediction against the outcomes that it names.
 Finding judge(const Prediction& prediction, const std::vector<Outcome>& outcomes);

@@ -5,6 +5,7 @@
 
 #include "rung/spec/json_text.h"
 #include "rung/spec/staged_file.h"
+#include "rung/store/provenance.h"
 
 namespace rung::lab {
 
@@ -30,13 +31,15 @@ Result<std::string> RecordBook::put(const std::string& name, Record record) {
       RUNG_CHECK(store_->update({{known->second, record.state, record.body}}));
       return known->second;
     }
+    record.id = known->second;  // the run was killed before the store had it
+    return store_->append(std::move(record));
   }
-  RUNG_TRY(const std::string id, store_->append(std::move(record)));
-  ids_[name] = id;
+  // The id first, then the record: killed between the two, a run that goes on does not write it twice.
+  ids_[name] = record.id = fresh_id();
   RUNG_TRY(StagedFile file, StagedFile::open(path_, true));
   RUNG_CHECK(file.write(nlohmann::json(ids_).dump(1) + "\n"));
   RUNG_CHECK(file.commit());
-  return id;
+  return store_->append(std::move(record));
 }
 
 }  // namespace rung::lab

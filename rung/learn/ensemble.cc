@@ -268,32 +268,41 @@ class Run {
   Result<void> open_records() {
     if (!options_.store) return {};
     std::error_code code;
+    bool known = false;
     if (fs::exists(path("records.json"), code)) {
       RUNG_TRY(const std::string text, read_text_file(path("records.json"), "train"));
       RUNG_TRY(const json ids, parse_json(text, "train"));
-      if (ids.is_object() && ids.contains("run") && ids["run"].is_string() && ids.contains("members") &&
-          ids["members"].is_array() && ids["members"].size() == results_.size()) {
-        RUNG_TRY(const auto found, options_.store->find(ids["run"].get<std::string>()));
-        if (found) {
-          run_id_ = ids["run"].get<std::string>();
-          for (std::size_t e = 0; e < results_.size(); ++e)
-            if (ids["members"][e].is_string()) record_ids_[e] = ids["members"][e].get<std::string>();
-          return options_.store->update({{run_id_, RecordState::running, "{}"}});
-        }
+      known = ids.is_object() && ids.contains("run") && ids["run"].is_string() && ids.contains("members") &&
+              ids["members"].is_array() && ids["members"].size() == results_.size() &&
+              std::all_of(ids["members"].begin(), ids["members"].end(), [](const json& id) { return id.is_string(); });
+      if (known) {
+        run_id_ = ids["run"].get<std::string>();
+        record_ids_ = ids["members"].get<std::vector<std::string>>();
+        RUNG_TRY(const auto found, options_.store->find(run_id_));
+        if (found) return options_.store->update({{run_id_, RecordState::running, "{}"}});
       }
     }
-    Record run;
+    if (!known) {
+      // The ids first, then the records: killed between the two, a run that goes on does not write them twice.
+      run_id_ = fresh_id();
+      for (std::string& id : record_ids_) id = fresh_id();
+      RUNG_TRY(StagedFile file, StagedFile::open(path("records.json"), true));
+      RUNG_CHECK(file.write(json{{"run", run_id_}, {"members", record_ids_}}.dump() + "\n"));
+      RUNG_CHECK(file.commit());
+    }
+    std::vector<Record> records(1);
+    Record& run = records.front();
+    run.id = run_id_;
     run.kind = "run";
     run.device = prepared_.forecast.device;
     run.libraries = torch_libraries();
     run.body = record_body().dump();
-    RUNG_TRY(run_id_, options_.store->append(run));
-    std::vector<Record> records;
-    for (const MemberResult& member : results_) records.push_back(member_record(member));
-    RUNG_TRY(record_ids_, options_.store->append(std::move(records)));
-    RUNG_TRY(StagedFile file, StagedFile::open(path("records.json"), true));
-    RUNG_CHECK(file.write(json{{"run", run_id_}, {"members", record_ids_}}.dump() + "\n"));
-    return file.commit();
+    for (std::size_t e = 0; e < results_.size(); ++e) {
+      records.push_back(member_record(results_[e]));
+      records.back().id = record_ids_[e];
+    }
+    RUNG_CHECK(options_.store->append(std::move(records)));
+    return {};
   }
 
   Result<void> close_member(const MemberResult& member) {

@@ -53,15 +53,15 @@ class Store {
   // that exists, a body that is no JSON object, the file system.
   Result<std::string> append(Record record);
   // All of them with one synchronisation of the disk: a whole ensemble at once. An error appends none.
-  Result<std::vector<std::string>> append(std::vector<Record> records);
+  virtual Result<std::vector<std::string>> append(std::vector<Record> records);
 
   // Errors: no such record. Of several updates, one error means none.
-  Result<void> update(std::vector<RecordUpdate> updates);
+  virtual Result<void> update(std::vector<RecordUpdate> updates);
   Result<void> finish(const std::string& id, RecordState state, const std::string& body = "{}");
 
   Result<std::vector<Record>> query(const Filter& filter);
   // Nothing when there is no such record. `id` in full.
-  Result<std::optional<Record>> find(const std::string& id);
+  virtual Result<std::optional<Record>> find(const std::string& id);
 
   // Adds records that were made elsewhere, as they are. Twice is as good as once.
   Result<ImportCount> merge(const std::vector<Record>& records);

@@ -1,0 +1,137 @@
+// A piece is {"index": configuration, "body": fields of its records}; its result {"outcome": ...}, {"stopped": true} or
+// {"error": message, "code": its number}. Rank 0 runs configurations on a thread of its own, and keeps what comes in on
+// the caller's.
+#include "rung/lab/sweep.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <thread>
+
+#include "rung/lab/configuration_run.h"
+#include "rung/lab/mailed_store.h"
+
+namespace rung::lab {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kBoard = "configurations";
+constexpr double kSecondsBetweenLooks = 0.2;
+// What a second of an attack and an instance of a verification cost, in trained tokens.
+constexpr double kTokensPerSecond = 1e5, kTokensPerInstance = 0.1;
+
+Result<bool> run_one_by_one(const Sweep& sweep) {
+  for (const std::size_t i : sweep.left) {
+    if (sweep.options.stop && sweep.options.stop()) return true;
+    const Configuration& configuration = sweep.experiment.configurations[i];
+    RUNG_TRY(auto outcome, run_configuration(configuration, sweep.labels[i],
+                                             {.folder = sweep.options.folder + "/" + configuration.id,
+                                              .body = sweep.body(i),
+                                              .lab = &sweep.options}));
+    if (!outcome) return true;
+    RUNG_CHECK(sweep.keep(i, std::move(*outcome)));
+  }
+  return false;
+}
+
+std::string error_text(const Error& error) {
+  return json{{"error", error.message}, {"code", static_cast<int>(error.code)}}.dump();
+}
+
+// Draws configurations until there are none. `own`: rank 0's store; others write through rank 0.
+void work(const Experiment& experiment, const LabOptions& given, Store* own) {
+  Bench bench(*given.ranks, kBoard);
+  while (const auto piece = bench.draw()) {
+    const json order = json::parse(piece->order);
+    const Configuration& configuration = experiment.configurations.at(order.at("index").get<std::size_t>());
+    MailedStore mailed(bench, *piece);
+    LabOptions options = given;
+    options.store = own ? own : order.at("recorded").get<bool>() ? &mailed : nullptr;
+    options.stop = [&] { return bench.closed() || (given.stop && given.stop()); };
+    auto label = labelled(configuration);
+    if (!label) {
+      bench.hand_in(*piece, error_text(label.error()));
+      continue;
+    }
+    const auto outcome = run_configuration(configuration, std::move(*label),
+                                           {.folder = options.folder + "/" + configuration.id,
+                                            .body = order.at("body").get<std::string>(),
+                                            .lab = &options});
+    if (!outcome)
+      bench.hand_in(*piece, error_text(outcome.error()));
+    else if (!*outcome)
+      bench.hand_in(*piece, json{{"stopped", true}}.dump());
+    else
+      bench.hand_in(*piece, json{{"outcome", json(saved_outcome(**outcome))}}.dump());
+  }
+}
+
+Result<bool> hand_out(const Sweep& sweep) {
+  std::vector<std::size_t> order = sweep.left;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return expected_cost(sweep.experiment.configurations[a]) > expected_cost(sweep.experiment.configurations[b]);
+  });
+  Board board(*sweep.options.ranks, kBoard);
+  for (const std::size_t i : order)
+    board.post(json{{"index", i}, {"body", sweep.body(i)}, {"recorded", sweep.options.store != nullptr}}.dump());
+  std::jthread own([&] { work(sweep.experiment, sweep.options, sweep.options.store); });
+  bool stopped = false;
+  std::optional<Error> trouble;
+  const auto take = [&](const Board::Event& event) -> Result<void> {
+    const json result = json::parse(event.text);
+    if (result.contains("error"))
+      return Error{static_cast<ErrorCode>(result.at("code").get<int>()), result.at("error").get<std::string>()};
+    if (result.contains("stopped")) {
+      stopped = true;
+      return {};
+    }
+    RUNG_TRY(Outcome outcome, parse_outcome(result.at("outcome").dump(), fmt::format("the outcome of rank {}", event.rank)));
+    return sweep.keep(order[event.number], std::move(outcome));
+  };
+  while (board.open() > 0) {
+    if (sweep.options.stop && sweep.options.stop()) stopped = true;
+    if (stopped || trouble) board.close();  // what is in hand is saved where it stands, and handed in
+    const auto event = board.collect(kSecondsBetweenLooks);
+    if (!event) continue;
+    if (event->question) {
+      board.answer(*event, serve_mailed_store(sweep.options.store, event->text));
+    } else if (auto taken = take(*event); !taken && !trouble) {
+      trouble = taken.error();
+    }
+  }
+  board.close();
+  own.join();
+  if (trouble) return *trouble;
+  return stopped;
+}
+
+}  // namespace
+
+double expected_cost(const Configuration& configuration) {
+  if (const auto* model = std::get_if<WrittenModel>(&configuration.what))
+    return kTokensPerInstance * static_cast<double>(model->budget);
+  if (const auto* series = std::get_if<AttackSeries>(&configuration.what)) return kTokensPerSecond * series->seconds;
+  const auto& plan = std::get<learn::TrainingPlan>(configuration.what);
+  double tokens = 0, share = 0;
+  for (const auto& lesson : plan.tasks) {
+    const auto task = make_task(lesson.task.name, lesson.task.sizes, lesson.task.options);
+    tokens += lesson.weight * (task ? static_cast<double>((*task)->prompt_length()) : 1.0);
+    share += lesson.weight;
+  }
+  const auto layers = parse_stack(plan.arch);
+  return tokens / std::max(share, 1e-9) * static_cast<double>(plan.steps) * static_cast<double>(plan.batch) *
+         static_cast<double>(learn::members(plan).size()) * (layers ? static_cast<double>(layers->layers.size()) : 1.0);
+}
+
+Result<bool> run_sweep(const Sweep& sweep) {
+  return sweep.options.ranks && !sweep.options.ranks->alone() ? hand_out(sweep) : run_one_by_one(sweep);
+}
+
+Result<void> help_experiment(const Experiment& experiment, const LabOptions& options) {
+  RUNG_REQUIRE(options.ranks && !options.ranks->leads(), "rank 0 runs the experiment itself");
+  work(experiment, options, nullptr);
+  return {};
+}
+
+}  // namespace rung::lab
