@@ -13,6 +13,7 @@
 #include "cli/model_task.h"
 #include "rung/adversary/attack.h"
 #include "rung/adversary/scaling.h"
+#include "rung/ranks/launch.h"
 #include "rung/store/store.h"
 
 namespace rung::cli {
@@ -204,6 +205,7 @@ Result<void> keep_record(const Flags& flags, const nlohmann::ordered_json& docum
 Result<int> run(const Flags& flags) {
   if (flags.seed < 0) return fail(ErrorCode::range, "[break] seed = {}; expected at least 0", flags.seed);
   listen_for_interruption();
+  if ((flags.list || flags.scaling) && launch().rank != 0) return 0;  // rank 0 alone
   if (flags.list) return list_methods(flags.json);
   if (flags.scaling) return scaling(flags);
   if (!flags.model)
@@ -212,8 +214,10 @@ Result<int> run(const Flags& flags) {
   RUNG_TRY(options.seconds, parse_duration(flags.budget));
   RUNG_TRY(options.memory_bytes, parse_bytes(flags.memory));
   options.seed = static_cast<std::uint64_t>(flags.seed);
+  // Before anything that may differ from machine to machine: the others wait for this one.
+  RUNG_TRY(options.ranks, join_ranks());
   options.checkpoint = flags.checkpoint ? *flags.checkpoint : flags.out ? *flags.out + ".checkpoint" : "";
-  if (flags.out) {  // found out before hours of search, not after
+  if (flags.out && options.ranks->leads()) {  // found out before hours of search, not after
     const auto folder = std::filesystem::path(*flags.out).parent_path();
     std::error_code error;
     if (!folder.empty() && !std::filesystem::is_directory(folder, error))
@@ -227,6 +231,12 @@ Result<int> run(const Flags& flags) {
     RUNG_TRY(task, model_task(weights, *flags.model, flags.task, flags.sizes, "break"));
   }
   RUNG_TRY(const Target target, open_target(*flags.model, task));
+  options.stop = interrupted;
+  if (!options.ranks->leads()) {
+    help_attack(target, options);
+    return 0;
+  }
+  options.say = [](const std::string& line) { fmt::print(stderr, "rung: [ranks] {}\n", line); };
   if (!target.exact() && !flags.json)
     fmt::print(stderr,
                "a float model: only wrong answers are searched; `rung quantise` gives it integers, whose "
@@ -236,7 +246,6 @@ Result<int> run(const Flags& flags) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
   options.progress = [&](const SearchProgress& progress) { show_progress(progress, elapsed()); };
-  options.stop = interrupted;
   RUNG_TRY(AttackOutcome outcome, attack(target, flags.method, options));
   if (isatty(STDERR_FILENO) && elapsed() >= 1) fmt::print(stderr, "\r\033[K");
 
@@ -327,7 +336,8 @@ Command break_command() {
       "chooses by the model's structure and size and says why; "
       "every method can be named. The verdict is refuted, inconclusive (the budget ended, or nothing "
       "applies) or holds (every instance is right). A model with "
-      "float weights is only searched for wrong answers. Ctrl-C and a spent budget keep the search in a "
+      "float weights is only searched for wrong answers. Under mpirun or srun the ranks share a search "
+      "(docs/cluster.md). Ctrl-C and a spent budget keep the search in a "
       "checkpoint beside --out; the same command goes on.";
   command.examples = {"rung break model.safetensors --task eva --n 16 --out cert.json",
                       "rung break model.safetensors --method distinguished-points --budget 2m",
@@ -355,6 +365,7 @@ Command break_command() {
   };
   flags->sizes.declare(command);
   command.run = [flags] { return run(*flags); };
+  command.spreads = true;
   return command;
 }
 

@@ -107,11 +107,14 @@ void print_table(const Task& task, const Capacity& capacity) {
 }
 
 Result<int> run(const Flags& flags) {
-  RUNG_TRY(const CapacityLimits limits, limits_of(flags));
+  RUNG_TRY(CapacityLimits limits, limits_of(flags));
+  // Before anything that may differ from machine to machine: the others wait for this one.
+  RUNG_TRY(limits.ranks, join_ranks());
   RUNG_TRY(const auto task, flags.sizes.make(flags.name));
   constexpr std::uint64_t kSteps = 1000;
-  Progress progress("per mille", kSteps);
+  Progress progress("per mille", kSteps, !limits.ranks->leads());
   RUNG_TRY(const Capacity capacity, count_capacity(*task, limits, [&](double share) { progress.at(static_cast<std::uint64_t>(share * kSteps)); }));
+  if (!limits.ranks->leads()) return 0;
   if (flags.json)
     print_json(document(*task, capacity));
   else
@@ -127,6 +130,7 @@ Command capacity_command() {
   command.description =
       "Counts the prefixes that some continuation tells apart, at every cut of the prompt: the exact number of states of "
       "any machine that reads once. Where the prompts are too many, a sampled fooling set gives a certified lower bound. "
+      "Under mpirun or srun all ranks count (docs/cluster.md). "
       "TASK is a word of rung task --list, or the path of a task of your own (docs/counting.md).";
   command.examples = {"rung capacity eva --n 4", "rung capacity two-sum --n 4 --M 9 --json",
                       "rung capacity seqcomp --L 2 --m 2 --n1 2 --cut 4"};
@@ -140,6 +144,7 @@ Command capacity_command() {
   };
   flags->sizes.declare(command);
   command.run = [flags] { return run(*flags); };
+  command.spreads = true;
   return command;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "rung/adversary/target.h"
+#include "rung/ranks/ranks.h"
 
 namespace rung {
 
@@ -38,6 +39,9 @@ struct SearchOptions {
   std::string checkpoint = {};                      // a file to resume from and to save to; empty: none
   std::function<void(const SearchProgress&)> progress = {};  // now and then, one call at a time
   std::function<bool()> stop = {};                  // true: end early (Ctrl-C), saving the checkpoint
+  std::function<void(const std::string&)> say = {}; // a line for a person
+  Ranks* ranks = nullptr;                           // those who share the search; null: this process alone
+  std::string board = {};                           // what they call it, once a job
 };
 
 struct AttackOutcome {
@@ -67,6 +71,7 @@ struct AttackMethod {
   // REQUIRES fitness(target).applies. Errors: the outside world only (a checkpoint of another search, a full disk).
   Result<AttackOutcome> (*run)(const Target& target, const SearchOptions& options);
   bool seeks_collision = false;  // of states behind two beginnings: pointless once none is known to exist
+  bool spreads = false;          // run() may be called on all ranks at once; those that do not lead only help
 };
 // Where attack() may keep searches, given options.checkpoint.
 std::vector<std::string> checkpoint_paths(const std::string& checkpoint);
@@ -77,6 +82,10 @@ Result<const AttackMethod*> find_attack_method(std::string_view name);
 // ENSURES: `method` by name or "auto"; auto tries applicable methods from cheap to dear, each within half of what is left of the
 // budget (the last: all of it), each with a checkpoint of its own (the path and the method's name), and `reason` says why each was
 // taken. A real model is only searched for wrong answers.
+// With several ranks, those methods that spread are run by all of them; the others by this one, which says so.
+// REQUIRES no ranks, or options.ranks->leads(); one call a job then.
 Result<AttackOutcome> attack(const Target& target, std::string_view method, const SearchOptions& options);
+// What the other ranks do meanwhile. REQUIRES options.ranks, !options.ranks->leads().
+void help_attack(const Target& target, const SearchOptions& options);
 
 }  // namespace rung

@@ -3,10 +3,16 @@
 #include "rung/adversary/birthday.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
+#include <map>
+#include <thread>
 #include <unordered_map>
 
+#include "rung/adversary/checkpoint.h"
+#include "rung/ranks/board.h"
 #include "rung/spec/parallel.h"
 #include "rung/spec/random.h"
 
@@ -30,26 +36,162 @@ std::uint64_t hash_numbers(std::uint64_t start, const std::vector<std::int64_t>&
   return hash;
 }
 
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Endings = std::vector<Ending>;
+
+// Where the endings of prompts come from, a batch at a time and in order.
+class EndingSource {
+ public:
+  virtual ~EndingSource() = default;
+  // Those of the prompts first, first + 1, ...: as many as it pleases, at least one. REQUIRES limit - first >= 1; `first` is where the
+  // last batch ended.
+  virtual Result<std::vector<Endings>> next(std::uint64_t first, std::uint64_t limit) = 0;
+};
+
+Result<std::vector<Endings>> evaluate_all(const Birthday& birthday, std::uint64_t first, std::uint64_t count) {
+  std::vector<std::optional<Result<Endings>>> found(count);
+  parallel_for(static_cast<std::int64_t>(count), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      found[static_cast<std::size_t>(i)] = birthday.evaluate(first + static_cast<std::uint64_t>(i));
+  });
+  std::vector<Endings> endings;
+  endings.reserve(count);
+  for (auto& one : found) {
+    if (!one->ok()) return one->error();
+    endings.push_back(std::move(**one));
+  }
+  return endings;
+}
+
+// Batches grow until one takes about kBatchSeconds.
+class GrowingBatch {
+ public:
+  std::uint64_t size() const { return size_; }
+  void took(double seconds) {
+    if (seconds < kBatchSeconds) size_ = std::min(2 * size_, kLargestBatch);
+  }
+
+ private:
+  std::uint64_t size_ = static_cast<std::uint64_t>(worker_count());
+};
+
+class OwnEndings : public EndingSource {
+ public:
+  explicit OwnEndings(const Birthday& birthday) : birthday_(birthday) {}
+  Result<std::vector<Endings>> next(std::uint64_t first, std::uint64_t limit) override {
+    const auto began = Clock::now();
+    auto endings = evaluate_all(birthday_, first, std::min(batch_.size(), limit - first));
+    batch_.took(std::chrono::duration<double>(Clock::now() - began).count());
+    return endings;
+  }
+
+ private:
+  const Birthday& birthday_;
+  GrowingBatch batch_;
+};
+
+// A piece is "first count"; its result the seconds that it took, then for each prompt the number of its endings, keys and tags.
+void evaluate_pieces(const Birthday& birthday, Bench& bench) {
+  while (const auto piece = bench.draw()) {
+    const auto began = Clock::now();
+    char* end = nullptr;
+    const std::uint64_t first = std::strtoull(piece->order.c_str(), &end, 10), count = std::strtoull(end, nullptr, 10);
+    const auto all = evaluate_all(birthday, first, count);
+    CheckpointWriter writer;
+    writer.put(std::bit_cast<std::uint64_t>(std::chrono::duration<double>(Clock::now() - began).count()));
+    if (all)
+      for (const Endings& endings : *all) {
+        writer.put(endings.size());
+        for (const Ending& ending : endings) writer.put(ending.key), writer.put(ending.tag);
+      }
+    bench.hand_in(*piece, all ? writer.bytes() : all.error().message);
+  }
+}
+
+// Batches evaluated by all ranks; results wait until those before them are there, so that the search finds the pair that one rank
+// finds.
+class SharedEndings : public EndingSource {
+ public:
+  SharedEndings(const Birthday& birthday, Ranks& ranks, const std::string& name)
+      : ranks_(ranks), board_(ranks, name), own_([this, &birthday, name] {
+          Bench bench(ranks_, name);
+          evaluate_pieces(birthday, bench);
+        }) {}
+  ~SharedEndings() override { board_.close(); }  // then the own thread ends, too
+
+  Result<std::vector<Endings>> next(std::uint64_t first, std::uint64_t limit) override {
+    for (;;) {
+      while (posted_ - taken_ < kPiecesARank * static_cast<std::uint64_t>(ranks_.living()) && planned_ < limit) {
+        const std::uint64_t count = std::min(batch_.size(), limit - planned_);
+        RUNG_REQUIRE(planned_ >= first, "planned {} before {}", planned_, first);
+        counts_[board_.post(fmt::format("{} {}", planned_, count))] = count;
+        planned_ += count;
+        ++posted_;
+      }
+      if (const auto ready = results_.find(taken_); ready != results_.end()) {
+        ++taken_;
+        return read(ready->first, ready->second);
+      }
+      if (auto event = board_.collect(1.0)) results_[event->number] = std::move(event->text);
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t kPiecesARank = 3;  // in hand, waiting for it, and waiting for those before it
+
+  Result<std::vector<Endings>> read(std::uint64_t number, const std::string& text) {
+    CheckpointReader reader(text);
+    std::uint64_t seconds = 0, size = 0;
+    std::vector<Endings> all(counts_.at(number));
+    bool good = reader.take(seconds);
+    for (Endings& endings : all) {
+      good = good && reader.take(size) && size <= text.size();
+      endings.resize(good ? size : 0);
+      for (Ending& ending : endings) good = good && reader.take(ending.key) && reader.take(ending.tag);
+    }
+    if (!good || !reader.done()) return fail(ErrorCode::resource, "{}", text);  // the error of the rank that evaluated it
+    batch_.took(std::bit_cast<double>(seconds));
+    counts_.erase(number);
+    results_.erase(number);
+    return all;
+  }
+
+  Ranks& ranks_;
+  Board board_;
+  GrowingBatch batch_;
+  std::map<std::uint64_t, std::uint64_t> counts_;  // prompts, by piece
+  std::map<std::uint64_t, std::string> results_;
+  std::uint64_t planned_ = 0, posted_ = 0, taken_ = 0;
+  std::jthread own_;  // ends first
+};
+
+}  // namespace
+
 Result<void> search_birthday(const Birthday& birthday, const SearchOptions& options, AttackOutcome& outcome) {
-  using Clock = std::chrono::steady_clock;
+  const std::string name = options.board + "/" + birthday.stage;
+  if (options.ranks && !options.ranks->leads()) {
+    Bench bench(*options.ranks, name);
+    evaluate_pieces(birthday, bench);
+    return {};
+  }
   const auto start = Clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  std::unique_ptr<EndingSource> source;
+  if (options.ranks)
+    source = std::make_unique<SharedEndings>(birthday, *options.ranks, name);
+  else
+    source = std::make_unique<OwnEndings>(birthday);
   std::unordered_map<std::uint64_t, Seen> table;
-  std::uint64_t next = 0, last_new = 0, batch = static_cast<std::uint64_t>(worker_count());
+  std::uint64_t next = 0, last_new = 0;
   const double before = outcome.seconds;
   outcome.reason = "the budget ended before two prompts met";
   while (elapsed() < options.seconds && !(options.stop && options.stop())) {
-    batch = std::min(batch, birthday.limit - next);
-    std::vector<std::optional<Result<std::vector<Ending>>>> endings(batch);
-    const double began = elapsed();
-    parallel_for(static_cast<std::int64_t>(batch), 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i)
-        endings[static_cast<std::size_t>(i)] = birthday.evaluate(next + static_cast<std::uint64_t>(i));
-    });
-    for (std::uint64_t i = 0; i < batch && outcome.verdict != AttackVerdict::refuted; ++i) {
-      if (!endings[i]->ok()) return endings[i]->error();
+    RUNG_TRY(const std::vector<Endings> endings, source->next(next, birthday.limit));
+    for (std::uint64_t i = 0; i < endings.size() && outcome.verdict != AttackVerdict::refuted; ++i) {
       ++outcome.evaluations;
-      for (const Ending& ending : **endings[i]) {
+      for (const Ending& ending : endings[i]) {
         const auto [entry, fresh] = table.try_emplace(ending.key, Seen{ending.tag, next + i});
         if (fresh) last_new = next + i;
         if (fresh || entry->second.tag == ending.tag) continue;
@@ -61,7 +203,7 @@ Result<void> search_birthday(const Birthday& birthday, const SearchOptions& opti
         break;
       }
     }
-    next += batch;
+    next += endings.size();
     outcome.memory_bytes = std::max(outcome.memory_bytes, table.size() * kEntryBytes);
     outcome.seconds = before + elapsed();
     if (options.progress)
@@ -76,7 +218,6 @@ Result<void> search_birthday(const Birthday& birthday, const SearchOptions& opti
       outcome.reason = "the table of endings reached the memory limit";
       break;
     }
-    if (elapsed() - began < kBatchSeconds) batch = std::min(2 * batch, kLargestBatch);
   }
   outcome.details["endings"] = std::to_string(table.size());
   outcome.seconds = before + elapsed();

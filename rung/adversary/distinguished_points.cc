@@ -5,6 +5,9 @@
 // leading zeros); equal end points of different starts mean that the walks met, and re-walking finds where. What met are the
 // choices, not the numbers they were drawn from: equal choices are no collision.
 //
+// Several ranks: each walks from starts of its own and hands in the ends that it reached, a slice of time a piece; rank 0
+// keeps the table and finds the pair.
+//
 // Invariant: the table holds for every distinguished end one start and its distance; both are replayable at any time.
 #include "rung/adversary/distinguished_points.h"
 
@@ -14,6 +17,7 @@
 #include "rung/adversary/checkpoint.h"
 #include "rung/adversary/search_clock.h"
 #include "rung/adversary/state_collision.h"
+#include "rung/ranks/board.h"
 #include "rung/spec/parallel.h"
 #include "rung/spec/random.h"
 
@@ -27,6 +31,10 @@ constexpr int kSpareBits = 2;                // choices beyond the state's bits,
 constexpr std::uint64_t kEntryBytes = 64;    // of the table, with its overhead
 constexpr double kSecondsBetweenSaves = 3;
 constexpr std::size_t kMostRows = 256;       // rows a slot that are varied
+constexpr double kSliceSeconds = 0.1;        // of walking, by a rank that helps, before it hands in
+constexpr std::size_t kSliceBytes = 1 << 18;  // of ends, after which it hands in earlier
+constexpr const char* kWalks = "/walks";
+constexpr int kSlicesARank = 2;              // one in hand, one on its way: what waits here finds nothing
 
 struct Trail {
   std::uint64_t start = 0, length = 0;
@@ -55,7 +63,12 @@ class Search {
   }
 
   Result<AttackOutcome> run() {
+    if (options_.ranks && !options_.ranks->leads()) return help();
     RUNG_CHECK(resume());
+    if (options_.ranks) {
+      slices_.emplace(*options_.ranks, options_.board + kWalks);
+      for (int i = kSlicesARank * options_.ranks->count(); i > 0; --i) slices_->post(std::to_string(resumed_from_));
+    }
     std::optional<Error> trouble;
     parallel_for(worker_count(), 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t worker = begin; worker < end; ++worker)
@@ -65,6 +78,7 @@ class Search {
           done_ = true;
         }
     });
+    if (slices_) slices_->close();
     if (trouble) return *trouble;
     if (!certificate_) RUNG_CHECK(save());
     AttackOutcome outcome{.method = "distinguished-points", .nominal_bits = target_.nominal_bits};
@@ -89,39 +103,107 @@ class Search {
  private:
   bool distinguished(std::uint64_t x) const { return zeros_ == 0 || spread(x + kGoldenGamma) >> (64 - zeros_) == 0; }
 
+  // Walks side by side, each from a start of its own to a distinguished point and then from a new one.
+  class Walkers {
+   public:
+    Walkers(const Search& search, Random random) : search_(search), random_(random), x_(kBatch), next_(kBatch), trails_(kBatch) {
+      for (std::size_t i = 0; i < x_.size(); ++i) restart(i);
+    }
+    // One step of all; arrive(end, trail) for those that end.
+    template <class Arrive>
+    Result<void> step(const Arrive& arrive) {
+      search_.kernel_->keys(search_.walk_, x_.data(), kBatch, next_.data());
+      const std::uint64_t patience = kPatience << search_.zeros_;
+      for (std::size_t i = 0; i < x_.size(); ++i) {
+        Trail& trail = trails_[i];
+        x_[i] = next_[i];
+        ++trail.length;
+        if (search_.distinguished(x_[i])) {
+          RUNG_CHECK(arrive(x_[i], trail));
+          restart(i);
+        } else if (trail.length > patience) {
+          restart(i);
+        }
+      }
+      return {};
+    }
+
+   private:
+    void restart(std::size_t i) {
+      trails_[i] = {random_.next(), 0};
+      x_[i] = trails_[i].start;
+    }
+    const Search& search_;
+    Random random_;
+    std::vector<std::uint64_t> x_, next_;
+    std::vector<Trail> trails_;
+  };
+
   Result<void> work(std::uint64_t worker) {
-    Random random(options_.seed, (worker + 1) + (resumed_from_ << 16));
-    std::vector<std::uint64_t> x(kBatch), next(kBatch);
-    std::vector<Trail> trails(kBatch);
-    const auto restart = [&](std::int64_t i) {
-      trails[static_cast<std::size_t>(i)] = {random.next(), 0};
-      x[static_cast<std::size_t>(i)] = trails[static_cast<std::size_t>(i)].start;
-    };
-    for (std::int64_t i = 0; i < kBatch; ++i) restart(i);
-    const std::uint64_t patience = kPatience << zeros_;
+    Walkers walkers(*this, Random(options_.seed, (worker + 1) + (resumed_from_ << 16)));
     // A walk takes 2^zeros steps on average; the clock is asked every few of them.
     while (!done_) {
       for (int step = 0; step < 64 && !done_; ++step) {
-        kernel_->keys(walk_, x.data(), kBatch, next.data());
         evaluations_ += kBatch;
-        for (std::int64_t i = 0; i < kBatch; ++i) {
-          auto& trail = trails[static_cast<std::size_t>(i)];
-          x[static_cast<std::size_t>(i)] = next[static_cast<std::size_t>(i)];
-          ++trail.length;
-          if (distinguished(x[static_cast<std::size_t>(i)])) {
-            RUNG_CHECK(meet(x[static_cast<std::size_t>(i)], trail));
-            restart(i);
-          } else if (trail.length > patience) {
-            restart(i);
-          }
-        }
+        RUNG_CHECK(walkers.step([&](std::uint64_t end, const Trail& trail) { return meet(end, trail); }));
       }
+      RUNG_CHECK(take_slices());
       const double expected = std::sqrt(1.57) * std::exp2(static_cast<double>(std::min<std::int64_t>(kernel_->bits(walk_.depth), 128)) / 2);
       clock_.report({evaluations_, expected, table_size_ * kEntryBytes, fmt::format("{} end points", table_size_.load())});
       if (clock_.over()) done_ = true;
       RUNG_CHECK(save_now_and_then());
     }
     return {};
+  }
+
+  // What other ranks walked since the last look: a number of evaluations, then ends and trails.
+  Result<void> take_slices() {
+    const std::unique_lock lock(taking_, std::try_to_lock);
+    if (!slices_ || !lock) return {};
+    // A look takes in what was there when it began: others may walk faster than this rank can look up.
+    for (std::size_t left = slices_->open(); left > 0 && !done_ && !clock_.over(); --left) {
+      const auto event = slices_->collect(0);
+      if (!event) break;
+      slices_->post(std::to_string(resumed_from_));
+      CheckpointReader reader(event->text);
+      std::uint64_t evaluations = 0, end = 0;
+      Trail trail;
+      reader.take(evaluations);
+      evaluations_ += evaluations;
+      while (!done_ && reader.take(end) && reader.take(trail.start) && reader.take(trail.length)) RUNG_CHECK(meet(end, trail));
+    }
+    return {};
+  }
+
+  // On the other ranks.
+  Result<AttackOutcome> help() {
+    Bench bench(*options_.ranks, options_.board + kWalks);
+    const auto rank = static_cast<std::uint64_t>(options_.ranks->rank());
+    std::vector<Walkers> hands;  // a thread each
+    while (const auto slice = bench.draw()) {
+      // Starts that no other rank and no earlier run has: by rank, and by how far the search was when it was resumed.
+      for (const auto count = static_cast<std::size_t>(worker_count()); hands.size() < count;)
+        hands.emplace_back(*this, Random(spread(options_.seed + rank * kGoldenGamma), (hands.size() + 1) + (std::stoull(slice->order) << 16)));
+      std::vector<CheckpointWriter> ends(hands.size());
+      std::atomic<std::uint64_t> evaluations{0};
+      const double until = clock_.seconds() + kSliceSeconds;
+      parallel_for(static_cast<std::int64_t>(hands.size()), 1, [&](std::int64_t begin, std::int64_t) {
+        const auto hand = static_cast<std::size_t>(begin);
+        for (; clock_.seconds() < until && ends[hand].bytes().size() < kSliceBytes && !bench.closed(); evaluations += kBatch) {
+          const auto walked = hands[hand].step([&](std::uint64_t end, const Trail& trail) -> Result<void> {
+            ends[hand].put(end), ends[hand].put(trail.start), ends[hand].put(trail.length);
+            return {};
+          });
+          RUNG_REQUIRE(walked.ok(), "a step on {}", kernel_->name());
+        }
+      });
+      CheckpointWriter whole;
+      whole.put(evaluations);
+      std::string text = whole.bytes();
+      for (const CheckpointWriter& part : ends) text += part.bytes();
+      bench.hand_in(*slice, std::move(text));
+    }
+    return AttackOutcome{.method = "distinguished-points"};
   }
 
   // A walk ended: another one may have ended here before.
@@ -213,7 +295,8 @@ class Search {
   std::atomic<std::uint64_t> evaluations_{0}, table_size_{0};
   std::atomic<bool> done_{false};
   std::atomic<double> saved_at_{0};
-  std::mutex guard_, saving_;
+  std::mutex guard_, saving_, taking_;
+  std::optional<Board> slices_;  // of other ranks
   std::unordered_map<std::uint64_t, Trail> table_;
   std::optional<Certificate> certificate_;
   std::uint64_t first_collision_ = 0, resumed_from_ = 0;
@@ -242,7 +325,7 @@ std::optional<std::string> not_purely_recurrent(const Target& target) {
 }
 
 AttackMethod distinguished_points_method() {
-  return {"distinguished-points", "two beginnings with the same state, by walks to distinguished points", &fitness, &run, /*seeks_collision=*/true};
+  return {"distinguished-points", "two beginnings with the same state, by walks to distinguished points", &fitness, &run, /*seeks_collision=*/true, /*spreads=*/true};
 }
 
 }  // namespace rung

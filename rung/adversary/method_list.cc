@@ -14,6 +14,7 @@
 #include "rung/adversary/flip.h"
 #include "rung/adversary/partial_sums.h"
 #include "rung/adversary/reachable_states.h"
+#include "rung/adversary/shared_search.h"
 #include "rung/adversary/sparse_blocks.h"
 #include "rung/adversary/state_collision.h"
 #include "rung/adversary/wrong_answer.h"
@@ -71,7 +72,8 @@ Result<AttackOutcome> attack(const Target& target, std::string_view name, const 
       return fail(ErrorCode::unsupported, "[break] {} needs integer weights: `rung quantise` makes them; a float model is only searched for wrong answers", name);
     const Fitness fitness = method->fitness(target);
     if (!fitness.applies) return fail(ErrorCode::unsupported, "[break] {} does not apply: {}", name, fitness.reason);
-    RUNG_TRY(auto outcome, method->run(target, options));
+    SharedSearches searches(options);
+    RUNG_TRY(auto outcome, searches.run(target, *method, options));
     outcome.reason = fmt::format("{}: {}; {}", method->name, fitness.reason, outcome.reason);
     return outcome;
   }
@@ -91,6 +93,7 @@ Result<AttackOutcome> attack(const Target& target, std::string_view name, const 
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   AttackOutcome total{.method = "auto", .reason = "", .nominal_bits = target.nominal_bits};
   bool no_collision = false;
+  SharedSearches searches(options);
   for (const auto& candidate : candidates) {
     if (no_collision && candidate.method->seeks_collision) continue;
     SearchOptions rest = options;
@@ -98,7 +101,7 @@ Result<AttackOutcome> attack(const Target& target, std::string_view name, const 
     if (&candidate != &candidates.back()) rest.seconds /= 2;
     if (!options.checkpoint.empty()) rest.checkpoint = fmt::format("{}.{}", options.checkpoint, candidate.method->name);
     if (rest.seconds <= 0 || (options.stop && options.stop())) break;
-    RUNG_TRY(auto outcome, candidate.method->run(target, rest));
+    RUNG_TRY(auto outcome, searches.run(target, *candidate.method, rest));
     const std::string line = fmt::format("{}: {}; {}", candidate.method->name, candidate.fitness.reason, outcome.reason);
     total.reason += (total.reason.empty() ? "" : ". ") + line;
     total.evaluations += outcome.evaluations;

@@ -146,7 +146,7 @@ Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
 
 AttackMethod partial_sums_method() {
   return {"partial-sums", "two contents of a part of the prompt with equal sums in one full layer", &fitness,
-          &run};
+          &run, false, /*spreads=*/true};
 }
 
 }  // namespace rung

@@ -123,7 +123,7 @@ Result<void> collide_states(const Target& target, std::int64_t cut, const Search
 }
 
 AttackMethod state_collision_method() {
-  return {"states", "two beginnings with the same state, any task", &fitness, &run};
+  return {"states", "two beginnings with the same state, any task", &fitness, &run, false, /*spreads=*/true};
 }
 
 }  // namespace rung

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "rung/ranks/board.h"
 #include "rung/spec/require.h"
 #include "rung/theory/fooling_set.h"
 #include "rung/theory/horizon.h"
@@ -41,12 +42,19 @@ std::vector<std::int64_t> sampled_cuts(std::int64_t length, const std::optional<
 Result<Capacity> sample_capacity(const Task& task, const CapacityLimits& limits, Capacity capacity,
                                  const std::function<void(double)>& progress) {
   const std::int64_t length = task.prompt_length();
+  std::optional<Board> call;  // the others wait for it, or for the end of the job
+  if (limits.ranks && !limits.ranks->alone()) {
+    constexpr const char* kCall = "sampling";
+    if (!limits.ranks->leads() && !Bench(*limits.ranks, kCall).draw()) return capacity;
+    if (limits.ranks->leads()) call.emplace(*limits.ranks, kCall);
+    for (int other = 1; call && other < limits.ranks->count(); ++other) call->post("");
+  }
   if (length > kLongestSample)
     return fail(ErrorCode::resource, "[capacity] prompts of {} tokens; expected at most {}", length, kLongestSample);
   const auto cuts = limits.cut ? std::vector{*limits.cut} : sampled_cuts(length, capacity.theorem);
   const auto count = static_cast<std::int64_t>(cuts.size());
   const std::int64_t work = length / kTokensPerPrompt + 1;
-  FoolingSample sample{.prefixes = kMostPrefixes, .seed = limits.seed};
+  FoolingSample sample{.prefixes = kMostPrefixes, .seed = limits.seed, .ranks = limits.ranks};
   sample.answers = std::min(kMostAnswers, limits.prompts / (kSamplingShare * count * work));
   sample.suffixes = kFewestSuffixes;  // about the square root of the prefixes
   while (sample.suffixes < kMostSuffixes && 8 * sample.suffixes * sample.suffixes <= sample.answers) sample.suffixes *= 2;
@@ -105,7 +113,7 @@ Result<Capacity> count_capacity(const Task& task, const CapacityLimits& limits,
   capacity.theorem = theorem_figure(task);
   if (length > kLongestTree || estimated_prompts(task) > limits.prompts)
     return sample_capacity(task, limits, std::move(capacity), progress);
-  RUNG_TRY(const FoldedTree tree, fold_prefix_tree(task, {.prompts = limits.prompts, .bytes = limits.bytes}, progress));
+  RUNG_TRY(const FoldedTree tree, fold_prefix_tree(task, {.prompts = limits.prompts, .bytes = limits.bytes, .ranks = limits.ranks}, progress));
   capacity.prompts = tree.prompts;
   if (!tree.complete) return sample_capacity(task, limits, std::move(capacity), progress);
   for (const RowCount& cut : tree.cuts)

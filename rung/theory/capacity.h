@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rung/ranks/ranks.h"
 #include "rung/spec/result.h"
 #include "rung/tasks/task.h"
 #include "rung/theory/counting.h"
@@ -27,6 +28,7 @@ struct CapacityLimits {
   std::int64_t prompts = 400'000'000;                  // complete prompts looked at; some two minutes on one core
   std::int64_t bytes = std::int64_t{1} << 30;          // held by the table of rows
   std::uint64_t seed = 1;                              // of the sampled fooling set
+  Ranks* ranks = nullptr;                              // those who share the work; null: this process alone
 };
 
 struct CutCapacity {
@@ -56,7 +58,8 @@ struct Capacity {
 };
 
 // Errors: unsupported (cannot be enumerated; an answer depends on later tokens), range (no such cut), resource (a prompt
-// too long even to sample). Deterministic for given limits.
+// too long even to sample). Deterministic for given limits, whatever the number of ranks; on a rank that does not lead it
+// only helps, and what it returns says nothing. One call a job with several ranks.
 Result<Capacity> count_capacity(const Task& task, const CapacityLimits& limits,
                                 const std::function<void(double)>& progress = {});
 

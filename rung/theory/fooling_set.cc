@@ -4,10 +4,13 @@
 #include "rung/theory/fooling_set.h"
 
 #include <algorithm>
-#include <atomic>
+#include <cstdlib>
+#include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "rung/ranks/board.h"
 #include "rung/spec/parallel.h"
 #include "rung/theory/prefix_tree.h"
 #include "rung/theory/row_table.h"
@@ -131,6 +134,60 @@ std::vector<Suffix> choose_suffixes(const Task& task, const Walker& walker, cons
   return suffixes;
 }
 
+constexpr std::int64_t kPieces = 256;  // that the prefixes are handed out in, at most
+
+std::vector<std::string> rows_between(std::int64_t first, std::int64_t last, const std::function<std::string(std::int64_t)>& row_of) {
+  std::vector<std::string> rows(static_cast<std::size_t>(last - first));
+  parallel_for(last - first, 16, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) rows[static_cast<std::size_t>(i)] = row_of(first + i);
+  });
+  return rows;
+}
+
+// A piece is "first last", its result the rows, each behind its length.
+void answer_pieces(Bench& bench, const std::function<std::string(std::int64_t)>& row_of) {
+  while (const auto piece = bench.draw()) {
+    char* end = nullptr;
+    const std::int64_t first = std::strtoll(piece->order.c_str(), &end, 10), last = std::strtoll(end, nullptr, 10);
+    std::string text;
+    for (const std::string& row : rows_between(first, last, row_of)) {
+      std::vector<std::uint8_t> length;
+      append_varint(length, row.size());
+      text.append(length.begin(), length.end());
+      text += row;
+    }
+    bench.hand_in(*piece, std::move(text));
+  }
+}
+
+// The rows of all prefixes, in any order; none on a rank that does not lead.
+std::vector<std::string> all_rows(const FoolingSample& sample, std::int64_t count,
+                                  const std::function<std::string(std::int64_t)>& row_of) {
+  if (!sample.ranks || sample.ranks->alone()) return rows_between(0, count, row_of);
+  const std::string name = fmt::format("rows at cut {}", sample.cut);
+  Bench bench(*sample.ranks, name);
+  if (!sample.ranks->leads()) {
+    answer_pieces(bench, row_of);
+    return {};
+  }
+  Board board(*sample.ranks, name);
+  const std::int64_t pieces = std::min(count, kPieces);
+  for (std::int64_t i = 0; i < pieces; ++i) board.post(fmt::format("{} {}", count * i / pieces, count * (i + 1) / pieces));
+  std::jthread own([&] { answer_pieces(bench, row_of); });
+  std::vector<std::string> rows;
+  while (board.open() > 0)
+    if (const auto event = board.collect(0.2)) {
+      const std::span<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(event->text.data()), event->text.size());
+      for (std::size_t at = 0; at < bytes.size();) {
+        const std::size_t length = read_varint(bytes, at);
+        rows.push_back(event->text.substr(at, length));
+        at += length;
+      }
+    }
+  board.close();
+  return rows;
+}
+
 }  // namespace
 
 Result<FoolingSet> find_fooling_set(const Task& task, const FoolingSample& sample) {
@@ -149,31 +206,27 @@ Result<FoolingSet> find_fooling_set(const Task& task, const FoolingSample& sampl
   const auto first = static_cast<std::size_t>(std::lower_bound(queries.begin(), queries.end(), sample.cut) - queries.begin());
   const AnswerSpec spec = task.answer_spec();
   const std::size_t group = spec.kind == AnswerSpec::Kind::vector ? static_cast<std::size_t>(spec.size) : 1;
-  std::vector<std::string> rows(static_cast<std::size_t>(best.prefixes));  // which suffixes are legal, then answers
-  std::atomic<bool> stuck{false};
-  parallel_for(best.prefixes, 16, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end && !stuck; ++i) {
-      Random random(sample.seed, static_cast<std::uint64_t>(sample.suffixes + i));
-      Prompt prefix = task.empty_prompt();
-      if (!walker.extend_at_random(prefix, sample.cut, random)) {
-        stuck = true;
-        return;
+  // Which suffixes are legal after prefix number i, then answers; empty where a position cannot be enumerated.
+  const auto row_of = [&](std::int64_t i) -> std::string {
+    Random random(sample.seed, static_cast<std::uint64_t>(sample.suffixes + i));
+    Prompt prefix = task.empty_prompt();
+    if (!walker.extend_at_random(prefix, sample.cut, random)) return {};
+    std::string legal;
+    std::vector<std::uint8_t> answers;
+    for (const Suffix& suffix : suffixes) {
+      const bool followed = walker.follow(prefix, suffix);
+      legal += followed ? '1' : '0';
+      if (followed) {
+        const auto answer = task.answer(prefix);
+        for (std::size_t a = first * group; a < answer.size(); ++a) append_varint(answers, zigzag(answer[a]));
       }
-      std::string legal;
-      std::vector<std::uint8_t> answers;
-      for (const Suffix& suffix : suffixes) {
-        const bool followed = walker.follow(prefix, suffix);
-        legal += followed ? '1' : '0';
-        if (followed) {
-          const auto answer = task.answer(prefix);
-          for (std::size_t a = first * group; a < answer.size(); ++a) append_varint(answers, zigzag(answer[a]));
-        }
-        walker.retract_to(prefix, sample.cut);
-      }
-      rows[static_cast<std::size_t>(i)] = legal + std::string(answers.begin(), answers.end());
+      walker.retract_to(prefix, sample.cut);
     }
-  });
-  if (stuck) return endless();
+    return legal + std::string(answers.begin(), answers.end());
+  };
+  std::vector<std::string> rows = all_rows(sample, best.prefixes, row_of);
+  if (sample.ranks && !sample.ranks->leads()) return FoolingSet{};
+  if (std::find(rows.begin(), rows.end(), std::string()) != rows.end()) return endless();
 
   std::sort(rows.begin(), rows.end());
   rows.erase(std::unique(rows.begin(), rows.end()), rows.end());

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "rung/ranks/ranks.h"
 #include "rung/spec/result.h"
 #include "rung/tasks/task.h"
 
@@ -16,6 +17,7 @@ struct FoolingSample {
   std::int64_t suffixes = 0;   // at most; all of them where one prefix has no more
   std::int64_t answers = std::int64_t{1} << 60;  // prefixes times suffixes, at most (but one prefix at least)
   std::uint64_t seed = 1;
+  Ranks* ranks = nullptr;      // those who share the work; null: this process alone
 };
 
 struct FoolingSet {
@@ -24,7 +26,8 @@ struct FoolingSet {
   std::int64_t suffixes = 0;   // continuations tried on each
 };
 
-// Depends on the sample alone, not on the number of workers. REQUIRES 0 <= cut <= prompt_length, prefixes >= 1,
+// Depends on the sample alone, not on the number of workers or ranks; on a rank that does not lead the set is empty (it
+// answers what rank 0 hands out). One call a cut and job with several ranks. REQUIRES 0 <= cut <= prompt_length, prefixes >= 1,
 // suffixes >= 1. Error (unsupported): a position that cannot be enumerated.
 Result<FoolingSet> find_fooling_set(const Task& task, const FoolingSample& sample);
 

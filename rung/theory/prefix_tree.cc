@@ -5,12 +5,16 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <mutex>
 #include <optional>
+#include <thread>
 
+#include "rung/ranks/board.h"
 #include "rung/spec/parallel.h"
 #include "rung/spec/require.h"
 #include "rung/theory/prefix_nodes.h"
+#include "rung/theory/shared_fold.h"
 
 namespace rung {
 namespace {
@@ -32,19 +36,13 @@ struct Shared {
   std::atomic<bool> stop{false};
   std::atomic<std::int64_t> acausal{-1};  // a query position whose answer depends on later tokens
   std::atomic<bool> endless{false};       // a position that cannot be enumerated
+  FreshRows* fresh = nullptr;             // told of every new row; one thread then
 
   Shared(const Task& t, const TreeLimits& l) : task(t), limits(l) {}
 };
 
-struct Node {
-  std::uint64_t id = 0;
-  std::uint64_t shape = 0;
-};
-// A folded subtree, with the answers of one prompt in it.
-struct Folded {
-  Node node;
-  std::vector<std::int64_t> answers;
-};
+using Node = FoldedNode;
+using Folded = FoldedSubtree;
 
 class Walk {
  public:
@@ -132,13 +130,19 @@ class Walk {
       if (!tree_.is_last(at)) append_varint(level.row, level.children[choice].id);
     }
     const RowTable::Entry entry = tree_.nodes[at]->intern(level.row);
-    if (usual) return {entry.id, 0};
+    if (usual) {
+      if (entry.fresh && shared_.fresh) shared_.fresh->add_node(at, {entry.id, 0}, level.row);
+      return {entry.id, 0};
+    }
     std::vector<std::uint8_t> shape;
     for (std::size_t choice = 0; choice < choices; ++choice) {
       append_token_of(shape, level, choice);
       if (!tree_.is_last(at)) append_varint(shape, level.children[choice].shape);
     }
-    const std::uint64_t shape_id = tree_.shapes[at]->intern(shape).id + 1;
+    const RowTable::Entry shape_entry = tree_.shapes[at]->intern(shape);
+    const std::uint64_t shape_id = shape_entry.id + 1;
+    if (shape_entry.fresh && shared_.fresh) shared_.fresh->add_shape(at, shape_id, shape);
+    if (entry.fresh && shared_.fresh) shared_.fresh->add_node(at, {entry.id, shape_id}, level.row);
     if (entry.fresh) {
       const std::scoped_lock lock(shared_.shapes_mutex);
       ++tree_.nodes_of_shape[at][shape_id];
@@ -271,6 +275,75 @@ void lay_out(Shared& shared) {
   }
 }
 
+constexpr const char* kSubtreeBoard = "subtrees";
+constexpr std::int64_t kPieces = 512;  // that the subtrees are handed out in, at most
+
+// On a rank that does not lead: subtrees as they are handed out, each thread into tables of its own.
+void help_fold(const Task& task, const TreeLimits& limits, const std::vector<Prompt>& tops) {
+  Bench bench(*limits.ranks, kSubtreeBoard);
+  parallel_for(worker_count(), 1, [&](std::int64_t hand, std::int64_t) {
+    Shared shared(task, limits);
+    lay_out(shared);
+    FreshRows fresh;
+    shared.fresh = &fresh;
+    std::int64_t told = 0;
+    while (const auto piece = bench.draw()) {
+      FoldReport report;
+      report.hand = static_cast<std::uint64_t>(hand);
+      char* end = nullptr;
+      const std::size_t first = std::strtoull(piece->order.c_str(), &end, 10), last = std::strtoull(end, nullptr, 10);
+      for (std::size_t i = first; i < last && !shared.stop && !bench.closed(); ++i)
+        report.subtrees.push_back(Walk(shared, tops[i]).fold_subtree());
+      report.prompts = shared.prompts - told;
+      told = shared.prompts;
+      report.stopped = shared.stop || report.subtrees.size() < last - first;
+      report.endless = shared.endless;
+      report.acausal = shared.acausal;
+      if (!report.stopped) report.rows = fresh.take();
+      bench.hand_in(*piece, pack_report(report));
+    }
+  });
+}
+
+// On rank 0: hands out, folds on a thread of its own, and merges what comes in.
+void lead_fold(Shared& shared, const std::vector<Prompt>& tops, std::int64_t depth, std::vector<Folded>& folded,
+               const std::function<void(double)>& progress) {
+  Ranks& ranks = *shared.limits.ranks;
+  Board board(ranks, kSubtreeBoard);
+  const auto count = static_cast<std::int64_t>(tops.size()), pieces = std::min(count, kPieces);
+  for (std::int64_t i = 0; i < pieces; ++i) board.post(fmt::format("{} {}", count * i / pieces, count * (i + 1) / pieces));
+  std::jthread own([&] {
+    Bench bench(ranks, kSubtreeBoard);
+    parallel_for(worker_count(), 1, [&](std::int64_t, std::int64_t) {
+      while (const auto piece = bench.draw()) {
+        char* end = nullptr;
+        const std::size_t first = std::strtoull(piece->order.c_str(), &end, 10), last = std::strtoull(end, nullptr, 10);
+        for (std::size_t i = first; i < last && !shared.stop; ++i) folded[i] = Walk(shared, tops[i]).fold_subtree();
+        bench.hand_in(*piece, "");
+      }
+    });
+  });
+  RowMerge merge(shared.tree, shared.shapes_mutex);
+  std::int64_t done = 0;
+  while (board.open() > 0) {
+    if (shared.stop) board.close();
+    const auto event = board.collect(0.2);
+    if (!event) continue;
+    if (progress) progress(static_cast<double>(++done) / static_cast<double>(pieces));
+    if (event->rank == 0) continue;
+    FoldReport report = unpack_report(event->text);
+    if (report.endless) shared.endless = true;
+    if (report.acausal >= 0) shared.acausal = report.acausal;
+    shared.prompts += report.prompts;
+    if (report.stopped || shared.prompts > shared.limits.prompts || shared.tree.memory.exceeded()) shared.stop = true;
+    if (shared.stop) continue;
+    merge.merge(event->rank, report, static_cast<std::size_t>(depth));
+    const std::int64_t first = count * static_cast<std::int64_t>(event->number) / pieces;
+    std::move(report.subtrees.begin(), report.subtrees.end(), folded.begin() + first);
+  }
+  board.close();
+}
+
 std::vector<RowCount> count_rows(const PrefixNodes& tree, bool fixed_order) {
   std::vector<RowCount> cuts;
   for (std::size_t at = 0; at < tree.nodes.size(); ++at) {
@@ -311,9 +384,10 @@ Result<FoldedTree> fold_prefix_tree(const Task& task, const TreeLimits& limits,
                task.prompt_length(), estimate, limits.prompts);
   const auto choices = first_path(task);
   if (*std::max_element(choices.begin(), choices.end()) > limits.bytes / kBytesPerChoice) return FoldedTree{};
+  const bool sequential = estimate <= kSequentialPrompts;
+  if (sequential && limits.ranks && !limits.ranks->leads()) return FoldedTree{};
   Shared shared(task, limits);
   lay_out(shared);
-  const bool sequential = estimate <= kSequentialPrompts;
 
   std::int64_t depth = 0;
   for (std::int64_t subtrees = 1; !sequential && depth < shared.tree.length && subtrees < kSubtrees; ++depth)
@@ -321,14 +395,22 @@ Result<FoldedTree> fold_prefix_tree(const Task& task, const TreeLimits& limits,
   const std::vector<Prompt> tops = Walk(shared, task.empty_prompt()).collect(depth);
   std::vector<Folded> folded(tops.size());
   std::atomic<std::int64_t> done{0};
-  parallel_for(static_cast<std::int64_t>(tops.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      if (shared.stop) return;
-      const auto at = static_cast<std::size_t>(i);
-      folded[at] = Walk(shared, tops[at]).fold_subtree();
-      if (progress) progress(static_cast<double>(++done) / static_cast<double>(tops.size()));
-    }
-  });
+  const bool several = limits.ranks && !limits.ranks->alone() && !sequential;
+  if (several && !limits.ranks->leads()) {
+    help_fold(task, limits, tops);
+    return FoldedTree{};
+  }
+  if (several)
+    lead_fold(shared, tops, depth, folded, progress);
+  else
+    parallel_for(static_cast<std::int64_t>(tops.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        if (shared.stop) return;
+        const auto at = static_cast<std::size_t>(i);
+        folded[at] = Walk(shared, tops[at]).fold_subtree();
+        if (progress) progress(static_cast<double>(++done) / static_cast<double>(tops.size()));
+      }
+    });
   if (!shared.stop) Walk(shared, task.empty_prompt()).fold_top(depth, folded);
 
   if (shared.endless)

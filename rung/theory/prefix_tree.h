@@ -17,6 +17,7 @@
 #include <memory>
 #include <vector>
 
+#include "rung/ranks/ranks.h"
 #include "rung/spec/result.h"
 #include "rung/tasks/task.h"
 #include "rung/theory/row_table.h"
@@ -25,7 +26,8 @@ namespace rung {
 
 struct TreeLimits {
   std::int64_t prompts = 0;  // complete prompts looked at
-  std::int64_t bytes = 0;    // held by the nodes
+  std::int64_t bytes = 0;    // held by the nodes, on each rank
+  Ranks* ranks = nullptr;    // those who share the work; null: this process alone
 };
 
 // Nodes at one depth. REQUIRES nothing; lower <= upper, equal when the number is exact.
@@ -45,7 +47,8 @@ struct FoldedTree {
 // estimate else. Saturates at 2^62.
 std::int64_t estimated_prompts(const Task& task);
 
-// Results do not depend on the number of workers. `progress` gets shares in [0, 1], from any worker.
+// Results do not depend on the number of workers or ranks; on a rank that does not lead there are none (it folds what rank
+// 0 hands out). `progress` gets shares in [0, 1], from any worker.
 // Errors (unsupported): a task that cannot be enumerated; an answer that depends on later tokens.
 // REQUIRES estimated_prompts(task) <= limits.prompts and prompt_length() <= kLongestTree.
 inline constexpr std::int64_t kLongestTree = 1024;
