@@ -1,0 +1,123 @@
+#!/usr/bin/python3
+"""Writes results/README.md, the verdicts of results/*.json as tables. `--check`: whether it is up to date."""
+import json
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from embed import ORDER  # noqa: E402
+
+RESULTS = os.path.join(HERE, "..", "results")
+TARGET = os.path.join(RESULTS, "README.md")
+OPENING = """# What the experiments found
+
+Every file here is the `results.json` that `rung lab NAME --size SIZE` leaves in its folder (`docs/lab.md` has the format), as one machine made it:
+labels from the bounds, scores of every seed, thinned curves, verdicts. `rung report` shows them beside your own. This page is made from
+them by `experiments/verdicts.py`; they were made by
+
+```
+experiments/run.py --files --program build/release/rung --size gpu --parallel 6 --out DIR    # an H200, six experiments at once
+experiments/run.py --files --program build/release/rung --size small --cores 2 --out DIR     # two cores each
+```
+
+`held` and `failed` of scope *theorem* are about the theorem; of scope *empirical* about this recipe, size and number of seeds alone. `undecided`
+says why, and the file what would decide it. Nothing in the gap, and nothing that failed to train, counts for or against a theorem.
+"""
+
+
+def cell(text):
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def read(name, size):
+    path = os.path.join(RESULTS, f"{name}-{size}.json")
+    if not os.path.exists(path):
+        return None
+    with open(path) as file:
+        return json.load(file)
+
+
+def count(documents):
+    totals = {}
+    for document in documents:
+        for verdict in document["lab"]["verdicts"]:
+            key = (verdict["scope"], verdict["verdict"])
+            totals[key] = totals.get(key, 0) + 1
+    return totals
+
+
+def capacity_table(document):
+    rows, columns = {}, []
+    for outcome in document["lab"]["configurations"]:
+        kept = outcome.get("capacity")
+        if not kept or not outcome["scores"]:
+            continue
+        mechanism = outcome["arch"]
+        rows.setdefault(mechanism, {})[kept["n"]] = (kept, outcome)
+        if kept["n"] not in columns:
+            columns.append(kept["n"])
+    columns.sort()
+    out = ["", "## Bits kept per state element", "",
+           "At least this many, by the mean accuracy over the seeds: the ceiling of Eva inverted (`capacity`, size gpu). In brackets the information limit, the",
+           "bits of the table for each element: no model can keep more than that. For log-linear attention both are those of one level.", "",
+           "| mechanism | elements | " + " | ".join(f"n = {n}" for n in columns) + " |", "| --- | --- |" + " --- |" * len(columns)]
+    for mechanism, found in rows.items():
+        elements = next(iter(found.values()))[0]["elements"]
+        texts = []
+        for n in columns:
+            if n not in found:
+                texts.append("")
+                continue
+            kept = found[n][0]
+            texts.append(f"{kept['bits_per_element']:.2f} ({kept['table_bits'] / kept['elements']:.2f})")
+        out.append(f"| `{mechanism}` | {elements} | " + " | ".join(texts) + " |")
+    return out
+
+
+def page():
+    documents = {(name, size): read(name, size) for name in ORDER for size in ("gpu", "small")}
+    present = [document for document in documents.values() if document]
+    totals = count(present)
+    lines = [OPENING]
+    lines.append("| scope | held | failed | undecided |\n| --- | --- | --- | --- |")
+    for scope in ("theorem", "empirical"):
+        lines.append(f"| {scope} | " + " | ".join(str(totals.get((scope, word), 0)) for word in ("held", "failed", "undecided")) + " |")
+    if documents[("capacity", "gpu")]:
+        lines += capacity_table(documents[("capacity", "gpu")])
+    for name in ORDER:
+        some = documents[(name, "gpu")] or documents[(name, "small")]
+        if not some:
+            continue
+        lines += ["", f"## {name}", "", some["lab"]["tests"], ""]
+        lines.append("| size | prediction | scope | verdict | why |\n| --- | --- | --- | --- | --- |")
+        for size in ("gpu", "small"):
+            document = documents[(name, size)]
+            if not document:
+                continue
+            for verdict in document["lab"]["verdicts"]:
+                lines.append(f"| {size} | {cell(verdict['statement'])} | {verdict['scope']} | **{verdict['verdict']}** | {cell(verdict['reason'])} |")
+        ran = []
+        for size in ("gpu", "small"):
+            document = documents[(name, size)]
+            if document:
+                source = document["provenance"]
+                device = source["device"] or "cpu"
+                ran.append(f"{size}: {device}, {document['lab']['seeds']} seeds, {source['seconds']:.0f} s, {source['date'][:10]}, rung {source['version']}")
+        lines += ["", "; ".join(ran) + "."]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    text = page()
+    if "--check" in sys.argv[1:]:
+        with open(TARGET) as file:
+            if file.read() != text:
+                sys.exit("results/README.md is not what experiments/verdicts.py writes from results/*.json")
+        return
+    with open(TARGET, "w") as file:
+        file.write(text)
+
+
+if __name__ == "__main__":
+    main()
