@@ -40,8 +40,7 @@ function hierarchySection() {
 }
 
 function figuresSection() {
-  const figures = [accuracyFigure, precisionFigure, capacityFigure, depthFigure,
-    attackFigure].map((make) => make(data)).filter(Boolean);
+  const figures = [accuracyFigure, capacityFigure, depthFigure, attackFigure, precisionFigure].map((make) => make(data)).filter(Boolean);
   const shipped = (data.lab ?? []).filter(
     (record) => record.origin !== "own").length, own = (data.lab ?? []).length - shipped;
   const where = data.lab?.length ? `${short(shipped)} shipped records${own ? ` beside ${short(own)} of your own` : ""}.` : "Experiments add figures here once they have run: rung lab --list names them.";

@@ -2,18 +2,17 @@
 
 export const originName = (record) => (record.origin === "own" ? "yours" : "shipped");
 
-// Every configuration of the named experiment, in all records that have it.
-export function configurationsOf(data, experiment) {
-  return (data.lab ?? []).flatMap((record) => {
-    const lab = record.lab ?? {};
-    if (lab.experiment !== experiment) return [];
-    return (lab.configurations ?? []).map(
-      (configuration) => ({ record, origin: originName(record), size: lab.size, configuration }));
-  });
+// The records of the named experiment that have configurations to show, each with the words that tell it from the others.
+export function recordsOf(data, experiment, shows) {
+  return (data.lab ?? []).filter((record) => record.lab?.experiment === experiment).map((record) => ({
+    record, origin: originName(record), size: record.lab.size,
+    name: [`size ${record.lab.size}`, record.provenance?.device].filter(Boolean).join(", "),
+    configurations: (record.lab.configurations ?? []).filter(shows),
+  })).filter(({ configurations }) => configurations.length > 0)
+    .sort((a, b) => b.configurations.length - a.configurations.length);
 }
 
 export const commandsOf = (entries) => [...new Set(entries.map(({ record }) => record.command).filter(Boolean))];
-export const hasOwn = (entries) => entries.some(({ origin }) => origin === "yours");
 
 // "certified-linear-64" -> "linear"
 export const mechanismOf = (configuration) => configuration.mechanism ?? configuration.id.replace(/^certified-/, "").replace(/-\d+$/, "");

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "rung/report/ceilings.h"
 #include "rung/report/horizons.h"
 #include "rung/report/opening.h"
 #include "rung/report/record_files.h"
@@ -70,6 +71,7 @@ Result<ordered_json> gather(const Sources& sources) {
   if (records.results.empty()) missing.push_back(absent("experiments", sources.labs, "rung lab constructions"));
   RUNG_TRY(ordered_json runs, read_runs(sources.store));
   if (runs.is_null()) missing.push_back(absent("runs", sources.store, "rung train linear --task eva --n 16"));
+  ordered_json ceilings = ceiling_curves(records.results);
   ordered_json document = {{"schema", "rung.report/1"},
                            {"version", program_version()},
                            {"made", utc_now()},
@@ -82,6 +84,7 @@ Result<ordered_json> gather(const Sources& sources) {
                            {"protocols", std::move(protocols)},
                            {"opening", opening_counts()},
                            {"precision", proved_precision()},
+                           {"ceilings", std::move(ceilings)},
                            {"absent", std::move(missing)}};
   std::set<std::string> cited;
   collect_theorems(document, cited);

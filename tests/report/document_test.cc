@@ -51,6 +51,24 @@ TEST(document, gathers_the_sample_folders) {
   EXPECT_TRUE(document["runs"].is_null());
 }
 
+TEST(document, draws_the_ceiling_of_every_state_among_the_records) {
+  const Folder folder;
+  folder.write("a.json", R"({"schema": "rung.results/1", "lab": {"experiment": "capacity", "configurations": [{"ceiling_reason": "1024 bits of state"}, {"ceiling_reason": 3}, 4,
+      {"ceiling_reason": "1024 bits of state"}, {"ceiling_reason": "-1 bits of state"}, {"ceiling_reason": "99999999999999999999 bits of state"}, {"ceiling_reason": "attention"}]}})");
+  folder.write("b.json", R"({"schema": "rung.results/1", "lab": {"experiment": "depth", "configurations": [{"ceiling_reason": "7 bits of state"}]}})");
+  folder.write("c.json", R"({"schema": "rung.results/1", "lab": 5})");
+  const auto ceilings = gather({.shipped = {folder.path.string()}}).value()["ceilings"];
+  ASSERT_EQ(ceilings.size(), 1u);
+  double before = 1;
+  bool seen = false;
+  for (const auto& point : ceilings["1024 bits of state"]) {
+    EXPECT_LE(point[1].get<double>(), before);
+    before = point[1].get<double>();
+    if (point[0] == 256) seen = std::abs(before - 0.620) < 0.001;  // the value of docs/counting.md
+  }
+  EXPECT_TRUE(seen);
+}
+
 TEST(document, names_the_theorems_that_it_cites) {
   const auto document = gather(sample()).value();
   ASSERT_TRUE(document["theorems"].contains("one-full-layer-late"));

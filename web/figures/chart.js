@@ -75,6 +75,10 @@ function axis(want, vertical) {
 
 // want: {label, x, y, sets, tooltip(raw, set)?, legendFilter(name)?, legend?}. Returns a function that takes the chart away.
 export function drawChart(box, want) {
+  if (want.x.base === 2 && want.x.min === undefined) {
+    const xs = want.sets.flatMap((set) => set.data.map((point) => point.x));
+    want = { ...want, x: { ...want.x, min: Math.min(...xs) / 1.15, max: Math.max(...xs) * 1.15 } };
+  }
   const canvas = el("canvas", { role: "img", "aria-label": want.label });
   box.replaceChildren(canvas);
   let chart = null;

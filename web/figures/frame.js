@@ -10,6 +10,8 @@ const quoted = (value) => {
 export const csv = (columns, rows) => [columns, ...rows].map(
   (row) => row.map(quoted).join(",")).join("\r\n") + "\r\n";
 
+const MOST_ROWS = 500;
+
 // Draws when the figure comes near the window; printing draws what is left.
 const waiting = new Map();
 const nearby = new IntersectionObserver((entries) => {
@@ -23,27 +25,42 @@ function drawNow(box) {
 }
 addEventListener("beforeprint", () => [...waiting.keys()].forEach(drawNow));
 
-// figure: {id, title, say, chart, height?, columns, rows, commands: [text], note?}
-export function figureFrame(figure) {
+// A drawing, with the words that tell it from those beside it. Own records stand beside shipped ones.
+function panelBox(figure, { name, origin, chart }, several) {
   const box = el("div", { class: "chart", style: { height: `${figure.height ?? 320}px` } });
-  const table = el("details", { class: "figure-data" },
-    el("summary", {}, `Data (${short(figure.rows.length)} rows)`));
-  table.addEventListener("toggle", () => {
-    if (table.open && table.children.length === 1) table.append(
-      dataTable(
-        figure.columns,
-        figure.rows.slice(0, 500).map(
-          (row) => row.map((value) => (typeof value === "number" ? short(value, 3) : value))),
-        `Data of the figure ${figure.title}`),
-      figure.rows.length > 500 ? el("p", { class: "muted" }, "The first 500 rows; the CSV has all.") : "");
-  });
-  waiting.set(box, () => drawChart(box, { label: `${figure.title}. ${figure.say}`, ...figure.chart }));
+  waiting.set(box,
+    () => drawChart(box, { label: `${figure.title}. ${figure.say}${name ? ` ${name}.` : ""}`, ...chart }));
   nearby.observe(box);
-  return el("figure", { id: `figure-${figure.id}`, class: figure.wide ? "wide" : "" }, el("figcaption", {},
-    el("h3", {}, figure.title),
-    el("p", {}, figure.say)), box,
+  return el("div", { class: "panel-box" },
+    several ? el("h4", {}, name, el("span", { class: "shipped" }, origin)) : null,
+    box);
+}
+
+// The table is made when it is asked for.
+function dataDetails(figure) {
+  const details = el("details", { class: "figure-data" },
+    el("summary", {}, `Data (${short(figure.rows.length)} rows)`));
+  details.addEventListener("toggle", () => {
+    if (!details.open || details.children.length > 1) return;
+    const shown = figure.rows.slice(0, MOST_ROWS).map(
+      (row) => row.map((value) => (typeof value === "number" ? short(value, 3) : value)));
+    details.append(
+      dataTable(figure.columns, shown, `Data of the figure ${figure.title}`),
+      figure.rows.length > MOST_ROWS ? el("p", { class: "muted" },
+        `The first ${MOST_ROWS} rows; the CSV has all.`) : "");
+  });
+  return details;
+}
+
+// figure: {id, title, say, note?, height?, wide?, panels: [{name, origin, chart}] or chart, columns, rows, commands: [text]}
+export function figureFrame(figure) {
+  const panels = figure.panels ?? [{ chart: figure.chart }], several = panels.length > 1;
+  return el("figure", { id: `figure-${figure.id}`, class: figure.wide || several ? "wide" : "" },
+    el("figcaption", {}, el("h3", {}, figure.title), el("p", {}, figure.say)),
+    el("div", { class: "panels" }, panels.map((panel) => panelBox(figure, panel, several))),
     figure.note ? el("p", { class: "muted note" }, figure.note) : null,
-    el("div", { class: "figure-foot" }, table,
+    el("div", { class: "figure-foot" },
+      dataDetails(figure),
       el("a",
         {
           class: "csv", download: `${figure.id}.csv`,

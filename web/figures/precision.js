@@ -32,6 +32,7 @@ export function precisionFigure(data) {
       tooltip: (raw, set) => `${set.label}: n = ${short(raw.x)}, p = ${raw.y}`,
     },
     columns: ["what", "n", "p", "record"], rows, commands: sweeps.length ? [
-      ...new Set(sweeps.map((sweep) => sweep.command ?? "rung build eva --sweep n=2..1024 --json"))] : ["rung build eva --sweep n=2..1024 --json"],
+      ...new Set(
+        sweeps.map((sweep) => sweep.command ?? "rung build eva --sweep n=2..1024 --json"))] : ["rung build eva --sweep n=2..1024 --json"],
   };
 }
