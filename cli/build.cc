@@ -9,9 +9,10 @@
 #include "cli/command.h"
 #include "cli/task_flags.h"
 #include "rung/constructions/certification.h"
+#include "rung/constructions/idle_parts.h"
 #include "rung/constructions/precision_search.h"
 #include "rung/constructions/reduction.h"
-#include "rung/exact/random_model.h"
+#include "rung/adversary/random_weights.h"
 #include "rung/spec/nearest_word.h"
 
 namespace rung::cli {
@@ -21,7 +22,7 @@ using nlohmann::ordered_json;
 
 struct Flags {
   std::string name, precision = "auto";
-  std::optional<std::string> out, certificate, sweep, arch, task;
+  std::optional<std::string> out, certificate, sweep, arch, task, beside;
   std::int64_t budget = VerificationOptions{}.budget, seed = 1, width = 16, heads = 1;
   std::optional<std::int64_t> samples;
   bool encoder = false, cot = false, csv = false, formats = false, list = false, explain = false, json = false;
@@ -123,13 +124,17 @@ Result<int> build_one(const Flags& flags) {
   RUNG_TRY(request.precision, precision_of(flags));
   const bool automatic = !request.precision;
   RUNG_TRY(Construction made, build_construction(request));
+  if (flags.beside) {
+    RUNG_TRY(const IdlePart part, parse_idle_part(*flags.beside));
+    RUNG_TRY(made, beside_idle(std::move(made), part));
+  }
   std::optional<PrecisionSearch> search;
   std::optional<Verification> found;
   std::vector<FailedReduction> reduced;
   if (automatic) {
     const int top = made.weights.architecture.dimensions.precision.bits;
     RUNG_TRY(search, search_precision(request, options, 2, top));
-    if (search->p_measured == top) found = search->passed;
+    if (search->p_measured == top && !flags.beside) found = search->passed;
   }
   if (!found) {
     RUNG_TRY(found, verify(made, options));
@@ -290,41 +295,16 @@ Result<int> formats(const Flags& flags) {
 Result<int> build_random(const Flags& flags) {
   if (!flags.arch) return fail(ErrorCode::missing, "[build] random needs an architecture; expected --arch LINE");
   if (!flags.out) return fail(ErrorCode::missing, "[build] random weights go to a file; expected --out FILE");
-  RandomModel model;
-  model.seed = static_cast<std::uint64_t>(flags.seed);
-  RUNG_TRY(model.architecture.stack, parse_stack(*flags.arch));
-  RUNG_TRY(const auto task, flags.task_flags.make(flags.task.value_or("eva")));
-  auto& dimensions = model.architecture.dimensions;
-  dimensions.width = flags.width;
-  dimensions.heads = flags.heads;
-  dimensions.context = task->prompt_length();
-  constexpr int kUsualBits = 8;
-  dimensions.precision = Precision{NumberFormat::fixed, kUsualBits, 0};
+  RandomRequest target{.architecture = *flags.arch, .width = flags.width, .heads = flags.heads, .seed = static_cast<std::uint64_t>(flags.seed)};
   if (flags.precision != "auto") {
-    RUNG_TRY(dimensions.precision, parse_precision(flags.precision));
+    RUNG_TRY(target.precision, parse_precision(flags.precision));
   }
-  model.fields = task->fields();
-  dimensions.vocabulary = std::min(model.fields.front().size, kMaxSize);
-  const AnswerSpec answer = task->answer_spec();
-  constexpr std::int64_t kMostLogits = 4096;
-  switch (answer.kind) {
-    case AnswerSpec::Kind::boolean:
-      model.output = {OutputSpec::Kind::threshold, 1, 0};
-      break;
-    case AnswerSpec::Kind::vector:
-      model.output = {OutputSpec::Kind::vector, answer.size, answer.fraction};
-      break;
-    case AnswerSpec::Kind::token:
-      model.output = answer.size <= kMostLogits ? OutputSpec{OutputSpec::Kind::logits, answer.size, 0}
-                                                : OutputSpec{OutputSpec::Kind::binary, 64 - __builtin_clzll(static_cast<unsigned long long>(answer.size - 1)), 0};
-  }
-  dimensions.outputs = model.output.size;
-  RUNG_TRY(Weights weights, random_weights(model));
-  weights.task = ordered_json{{"name", task->name()}, {"size", task->size()}}.dump();
+  RUNG_TRY(const auto task, flags.task_flags.make(flags.task.value_or("eva")));
+  RUNG_TRY(const Weights weights, random_weights_for(*task, target));
   RUNG_CHECK(write_weights(*flags.out, weights));
   if (flags.json) {
-    print_json({{"schema", "rung.build-random/1"}, {"architecture", format_stack(model.architecture.stack)}, {"seed", flags.seed},
-                {"precision", format_precision(dimensions.precision)}, {"parameters", parameter_count(weights)}, {"out", *flags.out}});
+    print_json({{"schema", "rung.build-random/1"}, {"architecture", format_stack(weights.architecture.stack)}, {"seed", flags.seed},
+                {"precision", format_precision(target.precision)}, {"parameters", parameter_count(weights)}, {"out", *flags.out}});
   } else {
     fmt::print("{}\n", *flags.out);
   }
@@ -383,6 +363,7 @@ Command build_command() {
       {.names = "--formats", .help = "up to which size it works in bf16, fp16, e4m3, e5m2", .target = &flags->formats},
       {.names = "--encoder", .help = "seqcomp: bidirectional layers", .target = &flags->encoder},
       {.names = "--cot", .help = "one layer and a chain of thought", .target = &flags->cot},
+      {.names = "--beside", .help = "inside a hybrid: an idle linear layer in front, or an idle linear head in every full layer", .target = &flags->beside, .choices = {"layer", "head"}},
       {.names = "--arch", .help = "random: the architecture line", .target = &flags->arch},
       {.names = "--task", .help = "random: the task whose prompts it reads (eva)", .target = &flags->task},
       {.names = "--width", .help = "random: residual width (16)", .target = &flags->width},

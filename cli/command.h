@@ -61,6 +61,7 @@ Command bound_command();
 Command break_command();
 Command train_command();
 Command lab_command();
+Command hierarchy_command();
 Command report_command();
 // All of a program's commands but `help`: command_list.cc for rung, learn/command_list.cc for rung-learn.
 std::vector<Command> command_list();

@@ -83,6 +83,9 @@ int main_with(int argc, char** argv) {
     apps.push_back(sub);
   }
   try {
+    // rung alone is the main job; rung-learn has none.
+    const auto whole = std::find_if(list.begin(), list.end(), [](const Command& command) { return command.name == "hierarchy"; });
+    if (argc == 1 && whole != list.end()) return run(*whole);
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
     return launch().rank == 0 ? app.exit(success) : 0;

@@ -42,6 +42,7 @@ struct Construction {
   Weights weights;
   std::shared_ptr<const Task> task;
   std::string claim, reference;
+  std::vector<Slot> slots;                // what every coordinate of the residual row holds
   std::optional<int> p_proved;            // smallest precision for which the lemma holds at this size; absent: none proves it
   std::string lemma;                      // one line: where p_proved comes from
   MlpCost mlp;

@@ -68,6 +68,7 @@ Result<Construction> finish_construction(ModelWriter& model, std::shared_ptr<con
   RUNG_TRY(made.weights, model.finish());
   made.weights.notes["claim"] = claim;
   made.weights.notes["reference"] = reference;
+  made.slots = model.layout().slots();
   made.task = std::move(task);
   made.claim = std::move(claim);
   made.reference = std::move(reference);

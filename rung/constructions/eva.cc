@@ -57,10 +57,11 @@ ConstructionWord eva_construction() {
   return {.name = "eva",
           .summary = "f(x) by one retrieval head, or at n lg n bits of state",
           .task = "eva",
-          .options = {{"by", "the mechanism", {"full", "linear", "loglinear", "sparse"}}},
+          .options = {{"by", "the mechanism", {"full", "linear", "delta", "mamba2", "loglinear", "sparse"}}},
           .build = [](const ConstructionRequest& request) {
             const std::string by = request.option("by", "full");
-            return by == "full" ? build_full(request) : by == "sparse" ? build_eva_sparse(request) : build_eva_linear(request);
+            return by == "full" ? build_full(request) : by == "sparse" ? build_eva_sparse(request)
+                   : by == "delta" || by == "mamba2" ? build_eva_written(request) : build_eva_linear(request);
           }};
 }
 

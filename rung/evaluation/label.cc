@@ -23,8 +23,9 @@ bool stored_width(const std::string& name) {
   return false;
 }
 
-// The architecture at the file's true widths.
-Result<Setting> setting_of(const Weights& weights, const Machine& machine, std::int64_t positions) {
+}  // namespace
+
+Result<Setting> model_setting(const Weights& weights, const Machine& machine, std::int64_t positions) {
   Architecture architecture = weights.architecture;
   auto& dimensions = architecture.dimensions;
   SettingOptions options{.context = std::max<std::int64_t>(2, positions),
@@ -56,6 +57,8 @@ Result<Setting> setting_of(const Weights& weights, const Machine& machine, std::
   if (sums > 0) options.accumulator = sums;
   return make_setting(architecture, options);
 }
+
+namespace {
 
 void set_ceiling(Label& label, const Setting& setting, const Task& task, Variant variant) {
   const bool table = task.built_in() && (task.name() == "eva" || task.name() == "index");
@@ -89,7 +92,7 @@ void set_ceiling(Label& label, const Setting& setting, const Task& task, Variant
 Label label_of(const Weights& weights, const Machine& machine, const Task& task, Variant variant) {
   Label label;
   const std::int64_t positions = positions_needed(weights, task);
-  const auto setting = setting_of(weights, machine, positions);
+  const auto setting = model_setting(weights, machine, positions);
   if (!setting) {
     label.reason = setting.error().message;
     return label;

@@ -14,6 +14,7 @@
 
 #include "rung/exact/machine.h"
 #include "rung/tasks/task.h"
+#include "rung/theory/setting.h"
 
 namespace rung {
 
@@ -23,6 +24,10 @@ struct Label {
   double ceiling = 1;  // best average accuracy of any such model on uniform instances; 1: no bound
   std::string ceiling_reason;
 };
+
+// The model's architecture at the file's true widths, for prompts of so many positions: what theory is asked about.
+// REQUIRES the machine loaded from `weights`.
+Result<Setting> model_setting(const Weights& weights, const Machine& machine, std::int64_t positions);
 
 // REQUIRES check_fit passed and the machine loaded from `weights`.
 Label label_of(const Weights& weights, const Machine& machine, const Task& task, Variant variant);
