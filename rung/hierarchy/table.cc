@@ -112,7 +112,8 @@ Line training_line(const ordered_json& evidence) {
   const std::string state = word(evidence, "state");
   if (state == "none") return {"- " + word(evidence, "brief"), Tone::faint};
   const std::string ceiling = evidence.contains("ceiling") && evidence["ceiling"].is_number() ? fmt::format(" of {:.2f}", evidence["ceiling"].get<double>()) : "";
-  return {fmt::format("{} {:.2f}{}", state, evidence["accuracy"].get<double>(), ceiling), Tone::plain};
+  const std::string said = evidence.value("retry", false) ? "cut short at" : state;
+  return {fmt::format("{} {:.2f}{}", said, evidence["accuracy"].get<double>(), ceiling), Tone::plain};
 }
 
 std::vector<Line> cell_lines(const ordered_json& cell) {

@@ -10,6 +10,7 @@
 namespace rung {
 namespace {
 
+constexpr double kEnough = 0.995;    // a member that reaches this twice in a row has learned the task
 constexpr int kEvaluateEvery = 50;  // steps between points of the curve
 
 using nlohmann::ordered_json;
@@ -44,7 +45,7 @@ Result<ordered_json> training_evidence(const TrainingRecipe& recipe, const Task&
   std::vector<std::string> asked{"train", recipe.arch, "--task", std::string(task.name())};
   for (auto& flag : size_flags(sizes_of(task))) asked.push_back(std::move(flag));
   asked.insert(asked.end(), {"--width", std::to_string(recipe.width), "--steps", std::to_string(recipe.steps), "--batch", std::to_string(recipe.batch),
-                             "--seeds", std::to_string(recipe.seeds), "--lr", fmt::format("{}", recipe.rate), "--eval-every", std::to_string(kEvaluateEvery), "--device", "cpu"});
+                             "--seeds", std::to_string(recipe.seeds), "--lr", fmt::format("{}", recipe.rate), "--eval-every", std::to_string(kEvaluateEvery), "--stop-at", fmt::format("{}", kEnough), "--device", "cpu"});
   std::vector<std::string> words{context.trainer}, told{"rung"};
   words.insert(words.end(), asked.begin(), asked.end());
   told.insert(told.end(), asked.begin(), asked.end());
