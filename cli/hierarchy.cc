@@ -12,14 +12,16 @@
 #include "rung/hierarchy/child_process.h"
 #include "rung/hierarchy/hierarchy.h"
 #include "rung/hierarchy/table.h"
+#include "rung/report/document.h"
 
 namespace rung::cli {
 namespace {
 
 constexpr int kInterrupted = 130;
+const std::string kFolder = "rung-runs/hierarchy";
 
 struct Flags {
-  std::string out = "rung-runs/hierarchy";
+  std::string out = kFolder;
   std::vector<std::string> only;
   bool fresh = false, no_train = false, json = false;
 };
@@ -31,7 +33,7 @@ void show_progress(const CellProgress& cell) {
 
 Result<int> run(const Flags& flags) {
   listen_for_interruption();
-  HierarchyOptions options{.folder = flags.out, .checker = find_program("rung-check"), .trainer = find_program("rung-learn"), .fresh = flags.fresh,
+  HierarchyOptions options{.folder = flags.out, .checker = find_program("rung-check"), .trainer = find_program("rung-learn"), .results = report::shipped_results(), .fresh = flags.fresh,
                            .train = !flags.no_train, .only = flags.only, .progress = show_progress, .stop = interrupted};
   RUNG_TRY(const HierarchyOutcome outcome, run_hierarchy(hierarchy_plan(), options));
   if (flags.json) {
@@ -41,6 +43,7 @@ Result<int> run(const Flags& flags) {
     fmt::print("{}\n", hierarchy_table(*outcome.document, {.colour = colour}));
     fmt::print("{} of {} cells{}, in {}\n", outcome.done, outcome.of,
                outcome.reused > 0 ? fmt::format(", {} of them reused", outcome.reused) : "", flags.out);
+    fmt::print("the same as a page, every cell opening its evidence: rung report{}\n", flags.out == kFolder ? "" : " --hierarchy " + flags.out);
   }
   for (const auto& trouble : outcome.troubles) fmt::print(stderr, "rung: [hierarchy] {}\n", trouble);
   if (outcome.stopped) {

@@ -1,6 +1,8 @@
 #include "rung/constructions/precision_search.h"
+#include "rung/exact/attention_pattern.h"
 #include "rung/hierarchy/child_process.h"
 #include "rung/hierarchy/evidence.h"
+#include "rung/protocol/transcript_json.h"
 
 namespace rung {
 namespace {
@@ -17,16 +19,37 @@ std::string command_of(const ConstructionRequest& request, const std::optional<I
   return shell_line(words);
 }
 
+Result<Construction> construct(const ConstructionRecipe& recipe, const ConstructionRequest& request) {
+  RUNG_TRY(Construction made, build_construction(request));
+  if (recipe.beside) return beside_idle(std::move(made), *recipe.beside);
+  return made;
+}
+
+// Where the heads look on one instance; null where no head looks at the whole past, or the prompt is too long for a picture.
+Result<nlohmann::ordered_json> attention_of(const ConstructionRecipe& recipe, ConstructionRequest request) {
+  constexpr std::int64_t kMostTokens = 40;
+  if (!recipe.pictured.empty()) request.sizes = recipe.pictured;
+  RUNG_TRY(const Construction made, construct(recipe, request));
+  if (made.task->prompt_length() > kMostTokens || !made.weights.architecture.dimensions.causal) return nlohmann::ordered_json();
+  const Instance instance = made.task->generate(Variant::uniform, 1, 0);
+  RUNG_TRY(const auto patterns, attention_patterns(made.weights, instance.prompt));
+  if (patterns.empty()) return nlohmann::ordered_json();
+  nlohmann::ordered_json json{{"size", made.task->size()},
+                              {"arch", format_stack(made.weights.architecture.stack)},
+                              {"tokens", token_symbols(*made.task, instance.prompt, 0, instance.prompt.positions)},
+                              {"answer", made.task->answer_text(instance.answer)},
+                              {"layers", nlohmann::ordered_json::array()}};
+  for (const auto& pattern : patterns) json["layers"].push_back({{"layer", pattern.layer}, {"head", pattern.head}, {"weights", pattern.weights}});
+  return json;
+}
+
 }  // namespace
 
 Result<nlohmann::ordered_json> construction_evidence(const ConstructionRecipe& recipe, const TaskSizes& size, const std::string& name,
                                                      const EvidenceContext& context, std::optional<Weights>& built) {
   ConstructionRequest request = recipe.request;
   if (request.sizes.empty()) request.sizes = size;
-  RUNG_TRY(Construction made, build_construction(request));
-  if (recipe.beside) {
-    RUNG_TRY(made, beside_idle(std::move(made), *recipe.beside));
-  }
+  RUNG_TRY(const Construction made, construct(recipe, request));
   const VerificationOptions options{.budget = 2048, .samples = recipe.samples};
   RUNG_TRY(const Verification found, verify(made, options));
   const int precision = made.weights.architecture.dimensions.precision.bits;
@@ -72,6 +95,7 @@ Result<nlohmann::ordered_json> construction_evidence(const ConstructionRecipe& r
     json["coordinates"].push_back({{"from", slot.first}, {"to", slot.first + slot.size - 1}, {"name", slot.name}, {"holds", slot.holds}});
   const auto invariant = made.weights.notes.find("invariant");
   json["invariant"] = invariant == made.weights.notes.end() ? "" : invariant->second;
+  RUNG_TRY(json["attention"], attention_of(recipe, request));
   json["command"] = command_of(request, recipe.beside, name + "-built.safetensors");
   if (found.passed()) built = made.weights;
   return json;

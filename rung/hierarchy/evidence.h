@@ -12,7 +12,7 @@ namespace rung {
 struct EvidenceContext {
   std::string folder;               // models/, certificates/ and training/ are below it
   std::string checker, trainer;     // rung-check and rung-learn; empty: missing
-  std::string results;              // the folder of shipped records; empty: none
+  std::vector<std::string> results; // the folders of shipped records
   double training_seconds = 15;     // of one training
   double attack_seconds = 30;       // of one search
   std::function<bool()> stop = {};  // asked often; true: end early
@@ -45,8 +45,10 @@ Result<void> check_certificate(nlohmann::ordered_json& evidence, const EvidenceC
 // Trains by a child process within the context's seconds.
 Result<nlohmann::ordered_json> training_evidence(const TrainingRecipe& recipe, const Task& task, const std::string& name,
                                                  const EvidenceContext& context);
-// A shipped record of the row on the column's task, or nothing.
-std::optional<nlohmann::ordered_json> shipped_evidence(const std::string& row, const std::string& task, const EvidenceContext& context);
+// Of the shipped records (rung.results/1) the best accuracy that a trained stack of the row's kind reached on the task (seqcomp: with as many
+// functions), or nothing.
+std::optional<nlohmann::ordered_json> shipped_evidence(const std::string& row, const std::string& task, const TaskSizes& size,
+                                                       const EvidenceContext& context);
 
 // "--n 16 --M 33": the task's sizes as flags.
 std::vector<std::string> size_flags(const TaskSizes& sizes);

@@ -10,6 +10,7 @@
 
 #include "rung/certificate/certificate.h"
 #include "rung/hierarchy/evidence.h"
+#include "rung/hierarchy/protocol_pair.h"
 #include "rung/hierarchy/table.h"
 #include "rung/spec/nearest_word.h"
 #include "rung/spec/parallel.h"
@@ -67,6 +68,14 @@ ordered_json blank_cell(const HierarchyPlan& plan, const CellRecipe& recipe, con
   return cell;
 }
 
+// What is known of a cell for which nothing is trained here. Highlights are about weights that exist or do not.
+ordered_json record_of(const HierarchyPlan& plan, const CellRecipe& recipe, const EvidenceContext& context) {
+  const HierarchyColumn& column = plan.column(recipe.column);
+  if (plan.in_table(recipe.row))
+    if (auto shipped = shipped_evidence(recipe.row, column.task, column.size, context)) return *shipped;
+  return absent(recipe.no_training);
+}
+
 // All of a cell but what is trained for it.
 Result<ordered_json> make_cell(const HierarchyPlan& plan, const CellRecipe& recipe, const EvidenceContext& context) {
   const HierarchyColumn& column = plan.column(recipe.column);
@@ -98,9 +107,7 @@ Result<ordered_json> make_cell(const HierarchyPlan& plan, const CellRecipe& reci
   RUNG_REQUIRE(!bounds.empty(), "{}: a cell is about some model", name);
   cell["bound"] = bounds.front();
   for (std::size_t i = 1; i < bounds.size(); ++i) cell["further_bounds"].push_back(bounds[i]);
-  cell["training"] = recipe.training ? absent({"Training was left out (--no-train).", "left out"}) : absent(recipe.no_training);
-  if (!recipe.training)
-    if (auto shipped = shipped_evidence(recipe.row, column.task, context)) cell["training"] = *shipped;
+  cell["training"] = recipe.training ? absent({"Training was left out (--no-train).", "left out"}) : record_of(plan, recipe, context);
   return cell;
 }
 
@@ -177,6 +184,7 @@ class Run {
     outcome_.of = order.size();
     start_ = std::chrono::steady_clock::now();
     RUNG_CHECK(write_document());
+    if (options_.only.empty()) RUNG_CHECK(write_protocols(options_.folder, options_.stop));
     parallel_for(static_cast<std::int64_t>(order.size()), 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) run_job(*order[static_cast<std::size_t>(i)]);
     });
@@ -202,6 +210,8 @@ class Run {
     std::optional<ordered_json> kept;
     if (!options_.fresh) kept = reusable_cell(path_of(job), definition_of(plan_, *job.recipe, options_.train, provenance_.version), context_);
     job.reused = kept.has_value();
+    // A record may have come or gone meanwhile.
+    if (kept && !job.recipe->training) (*kept)["training"] = record_of(plan_, *job.recipe, context_);
     Result<ordered_json> made = kept ? Result<ordered_json>(std::move(*kept)) : make_cell(plan_, *job.recipe, context_);
     const std::lock_guard lock(guard_);
     job.seconds = seconds_since(job.start);

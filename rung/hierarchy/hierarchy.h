@@ -27,7 +27,8 @@ struct CellProgress {
 
 struct HierarchyOptions {
   std::string folder;
-  std::string checker, trainer, results;    // rung-check, rung-learn, the folder of shipped records; empty: missing
+  std::string checker, trainer;             // rung-check, rung-learn; empty: missing
+  std::vector<std::string> results = {};    // folders of shipped records; those that are not there are passed over
   bool fresh = false;                       // reuse nothing
   bool train = true;
   double training_seconds = 60;             // of all trainings together, wall clock

@@ -37,6 +37,7 @@ struct ConstructionRecipe {
   std::int64_t samples = 256;   // instances of each kind, where not all are run
   std::string shown = {};       // for the table, where the arrangement is not the row's own: "3 layers"
   std::optional<IdlePart> beside = {};  // the construction inside a hybrid
+  TaskSizes pictured = {};              // a size small enough to show where its heads look; empty: its own
 };
 
 // Random weights of an architecture, which an adversary is given.

@@ -45,7 +45,7 @@ HierarchyPlan make_plan() {
   const auto two_sum = [](Options options) { return ConstructionRecipe{.request = {.name = "two-sum", .options = std::move(options)}}; };
   const auto beside = [](ConstructionRecipe recipe, IdlePart part) { recipe.beside = part; return recipe; };
   const auto seqcomp = [](Options options, std::int64_t samples, std::string shown) {
-    return ConstructionRecipe{.request = {.name = "seqcomp", .options = std::move(options)}, .samples = samples, .shown = std::move(shown)};
+    return ConstructionRecipe{.request = {.name = "seqcomp", .options = std::move(options)}, .samples = samples, .shown = std::move(shown), .pictured = {{"L", 2}, {"m", 4}, {"n1", 2}}};
   };
   plan.cells = {
       // row, column, construction | none, attack | none, training | none
@@ -127,7 +127,7 @@ std::string recipe_text(const HierarchyPlan& plan, const CellRecipe& recipe) {
   if (const auto& c = recipe.construction) {
     text += fmt::format("build {}{}", c->request.name, sizes_text(c->request.sizes));
     for (const auto& [name, word] : c->request.options) text += fmt::format(" {}={}", name, word);
-    text += fmt::format(" samples={} shown={} beside={}\n", c->samples, c->shown, c->beside ? static_cast<int>(*c->beside) : -1);
+    text += fmt::format(" samples={} shown={} beside={} pictured{}\n", c->samples, c->shown, c->beside ? static_cast<int>(*c->beside) : -1, sizes_text(c->pictured));
   }
   text += recipe.no_construction.reason + "\n";
   if (const auto& a = recipe.attack)

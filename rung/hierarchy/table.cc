@@ -116,9 +116,18 @@ Line training_line(const ordered_json& evidence) {
   return {fmt::format("{} {:.2f}{}", said, evidence["accuracy"].get<double>(), ceiling), Tone::plain};
 }
 
+// Sizes of evidence that was taken elsewhere than at the column's: "m=64, n1=4".
+std::string size_text(const ordered_json& size);
+
 std::vector<Line> cell_lines(const ordered_json& cell) {
   if (word(cell, "state") != "done") return {{"- not run yet", Tone::faint}, {}, {}, {}};
-  return {bound_line(cell["bound"]), construction_line(cell["construction"]), certificate_line(cell["certificate"]), training_line(cell["training"])};
+  std::vector<Line> lines{bound_line(cell["bound"]), construction_line(cell["construction"]), certificate_line(cell["certificate"]), training_line(cell["training"])};
+  const char* parts[] = {"bound", "construction", "certificate", "training"};
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const auto& part = cell[parts[i]];
+    if (part.contains("size") && part["size"] != cell["size"]) lines[i].text += " at " + size_text(part["size"]);
+  }
+  return lines;
 }
 
 std::string size_text(const ordered_json& size) {

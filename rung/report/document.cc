@@ -56,8 +56,9 @@ std::vector<std::string> shipped_results() {
   std::error_code code;
   const fs::path here = fs::read_symlink("/proc/self/exe", code).parent_path();
   if (code) return {};
-  // Installed, and in a build tree below the sources.
-  return {(here / ".." / "share" / "rung" / "results").lexically_normal().string(), (here / ".." / "results").lexically_normal().string()};
+  // Installed, and in a build tree below the sources: build/ or build/PRESET/.
+  return {(here / ".." / "share" / "rung" / "results").lexically_normal().string(), (here / ".." / "results").lexically_normal().string(),
+          (here / ".." / ".." / "results").lexically_normal().string()};
 }
 
 Result<ordered_json> gather(const Sources& sources) {
