@@ -59,3 +59,13 @@ export function dataTable(columns, rows, caption) {
         rows.map((row) => el("tr", {},
           row.map((value) => el("td", {}, value === null || value === undefined ? "–" : String(value))))))));
 }
+
+// A record that one part of the page does not understand must not take the others away.
+export function guarded(make, kind) {
+  try {
+    return make();
+  } catch (error) {
+    return el("section", { class: kind },
+      el("p", { class: "notice" }, `A part of this page could not be shown: ${error.message}.`));
+  }
+}

@@ -1,5 +1,5 @@
 // The evidence behind a cell, in a panel that has an address of its own (#evidence/ROW-COLUMN).
-import { el } from "./dom.js";
+import { el, guarded } from "./dom.js";
 import { sizeText } from "./numbers.js";
 import { cellKey } from "./table.js";
 import { theoremPart } from "./evidence/theorem.js";
@@ -45,10 +45,10 @@ export function mountEvidence(dialog, index, theorems) {
     closing.forEach((finish) => finish());
     closing = [];
     const parts = [
-      theoremPart(cell.bound, theorems, cell.further_bounds),
-      constructionPart(cell.construction),
-      certificatePart(cell.certificate),
-      trainingPart(cell.training, closing)];
+      () => theoremPart(cell.bound, theorems, cell.further_bounds),
+      () => constructionPart(cell.construction),
+      () => certificatePart(cell.certificate),
+      () => trainingPart(cell.training, closing)].map((make) => guarded(make, "part"));
     dialog.replaceChildren(
       el("div", { class: "panel-head" }, step(-1, "Previous", "←"), step(1, "Next", "→"), el("span",
         { class: "spacer" }),

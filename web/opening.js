@@ -64,7 +64,7 @@ const strong = (text) => el("strong", {}, text);
 function rival(cell, key) {
   const name = cell.title ?? cell.arch;
   return el("div", { class: "rival" }, el("h4", {}, cell.title ?? el("code", {}, cell.arch)),
-    cell.title ? el("code", {}, cell.arch) : null, el("span", { class: "sizes" }, sizeText(cell.size)),
+    cell.title ? el("code", {}, cell.arch) : null, el("span", { class: "sizes" }, cell.what ? `${cell.what} ` : "", sizeText(cell.size)),
     cellButton(cell, key, name));
 }
 

@@ -1,5 +1,6 @@
 // The page: reads its data, and puts the sections that have something to show one below the other.
-import { commandLine, el } from "./dom.js";
+import { readDocument } from "./document.js";
+import { commandLine, el, guarded } from "./dom.js";
 import { evidenceIndex, mountEvidence } from "./evidence.js";
 import { mountExplorer } from "./explorer.js";
 import { accuracyFigure } from "./figures/accuracy.js";
@@ -17,7 +18,7 @@ import { runsSection } from "./runs.js";
 import { hierarchyTable } from "./table.js";
 import { mountTheme } from "./theme.js";
 
-const data = JSON.parse(document.getElementById("rung-data").textContent);
+const data = readDocument(document.getElementById("rung-data").textContent);
 
 const section = (id, title, lead, ...children) => el("section", { id, class: "chapter", "data-title": title },
   el("h2", {}, title),
@@ -40,7 +41,8 @@ function hierarchySection() {
 }
 
 function figuresSection() {
-  const figures = [accuracyFigure, capacityFigure, depthFigure, attackFigure, precisionFigure].map((make) => make(data)).filter(Boolean);
+  const figures = [accuracyFigure, capacityFigure, depthFigure, attackFigure,
+    precisionFigure].map((make) => make(data)).filter(Boolean);
   const shipped = (data.lab ?? []).filter(
     (record) => record.origin !== "own").length, own = (data.lab ?? []).length - shipped;
   const where = data.lab?.length ? `${short(shipped)} shipped records${own ? ` beside ${short(own)} of your own` : ""}.` : "Experiments add figures here once they have run: rung lab --list names them.";
@@ -75,18 +77,31 @@ function footer() {
       "Drawn with Chart.js 3.9 (MIT licence, Chart.js contributors) and KaTeX 0.16 (MIT licence, Khan Academy and contributors; fonts under the SIL Open Font License). rung is under the Apache License 2.0."))];
 }
 
+function protocolSection() {
+  return data.protocols.length ? section("protocol", "A model as a protocol",
+    "Lower bounds argue about players: each owns a stretch of the prompt, and a layer lets those behind hear a counted number of bits from those in front. Step through a model that was built and one that was broken.",
+    protocolPlayer(data.protocols)) : null;
+}
+
+function predictionsChapter() {
+  const predictions = predictionsSection(data);
+  return predictions ? section("predictions", "Predictions and verdicts",
+    "Written down before anything ran. A model that merely failed to train decides nothing.", predictions) : null;
+}
+
+const runsChapter = () => (data.runs?.members.length ? section("runs", "Runs", null, runsSection(data.runs)) : null);
+
 function mount() {
   const main = document.getElementById("top");
-  const predictions = predictionsSection(data);
-  main.append(opening(data));
-  main.append(...[hierarchySection(),
-    data.protocols?.length ? section("protocol", "A model as a protocol",
-      "Lower bounds argue about players: each owns a stretch of the prompt, and a layer lets those behind hear a counted number of bits from those in front. Step through a model that was built and one that was broken.",
-      protocolPlayer(data.protocols)) : null,
-    figuresSection(), predictions ? section("predictions", "Predictions and verdicts",
-      "Written down before anything ran. A model that merely failed to train decides nothing.",
-      predictions) : null, horizonsSection(),
-    data.runs?.members?.length ? section("runs", "Runs", null, runsSection(data.runs)) : null].filter(Boolean));
+  const chapters = [
+    () => opening(data),
+    hierarchySection,
+    protocolSection,
+    figuresSection,
+    predictionsChapter,
+    horizonsSection,
+    runsChapter];
+  main.append(...chapters.map((make) => guarded(make, "chapter")).filter(Boolean));
   const explorer = el("section", { id: "explorer", class: "chapter", "data-title": "Explorer", hidden: !data.live });
   if (data.live) {
     main.append(explorer);
@@ -96,7 +111,7 @@ function mount() {
   const nav = document.getElementById("sections");
   nav.append(
     el("a", { href: "#why" }, "Why"),
-    ...[...main.querySelectorAll(".chapter:not([hidden])")].map(
+    ...[...main.querySelectorAll(".chapter[id]:not([hidden])")].map(
       (chapter) => el("a", { href: `#${chapter.id}` }, chapter.dataset.title)));
   mountTheme(document.getElementById("theme"));
   mountEvidence(document.getElementById("evidence"), evidenceIndex(data.hierarchy), data.theorems);

@@ -241,6 +241,46 @@ class ReportPage(unittest.TestCase):
             small = self.script("return [...document.querySelectorAll('button, a.cell, a.csv, summary')].filter(e => { const r = e.getBoundingClientRect(); return r.width && Math.min(r.width, r.height) < 22 }).map(e => e.outerHTML.slice(0, 80))")
             self.assertEqual(small, [])
 
+    def open_other(self, files):
+        """The page of a folder with these files, beside which there is nothing else."""
+        folder = tempfile.mkdtemp(dir=self.folder.name)
+        os.makedirs(os.path.join(folder, "hierarchy/protocols"))
+        os.makedirs(os.path.join(folder, "results"))
+        for name, document in files.items():
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                json.dump(document, file)
+        subprocess.run([RUNG, "report", "--hierarchy", "hierarchy", "--results", "results", "--out", "page.html"], cwd=folder, check=True, capture_output=True)
+        self.driver.get("file://" + os.path.join(folder, "page.html"))
+        self.until(lambda: self.script("return document.documentElement.dataset.ready"))
+
+    def test_an_empty_report_tells_the_story_and_what_to_run(self):
+        self.open_other({})
+        text = self.driver.find_element(By.TAG_NAME, "body").text
+        for words in ("9,510.6 bits", "rung hierarchy", "rung lab constructions", "Horizons of released models"):
+            self.assertIn(words, text)
+        self.assertEqual(self.driver.find_elements(By.ID, "protocol"), [])
+
+    def test_records_of_any_shape_leave_a_page(self):
+        hostile = "</script><img src=x onerror=alert(1)>"
+        self.open_other({
+            "hierarchy/hierarchy.json": {"schema": "rung.hierarchy/1", "rows": [{"id": "a", "title": hostile}, None, 3], "columns": [{"id": "b", "size": [1]}, "x"],
+                                         "cells": [None, 7, {"row": "a", "column": "b", "state": "done", "bound": {"state": hostile, "numbers": {"left": "x", "right": None}, "argument": "no list"},
+                                                             "construction": {"state": "verified", "coordinates": 4, "attention": {"tokens": [1, 2], "layers": [{"weights": [[1], [None, "x"]]}]}},
+                                                             "certificate": {"state": "VERIFIED", "first": [1, [2, 3]], "second": None, "states": 5}, "training": {"state": "trained", "curve": [[0, 0.5]], "record": {}}}],
+                                         "highlights": [None, {"cells": [{}, 5]}], "machine": 3},
+            "hierarchy/protocols/built.json": {"schema": "rung.protocol/1", "players": [{}], "epochs": [{"messages": [{"from": "x", "to": "later", "bits": 1}]}]},
+            "results/a.json": {"schema": "rung.results/1", "lab": {"experiment": "depth", "configurations": [{"id": 3}, {"id": "L1-F", "accuracy": 0.5}, {"id": "L2-x", "accuracy": "high"}], "verdicts": [{}, 1]}},
+            "results/b.json": {"schema": "rung.results/1", "lab": {"experiment": "attack", "configurations": [{"id": "m", "costs": [{"found": True}, {"found": True, "lg_evaluations": 3, "layers": 1, "bits": 2}]}]}},
+            "results/c.json": {"schema": "rung.results/1", "lab": {"experiment": "capacity", "configurations": [{"id": "linear-8", "accuracy": 0.5, "interval": 3, "capacity": {"bits_per_element": 1}}]}},
+            "results/d.json": {"schema": "rung.build-sweep/1", "name": "eva", "rows": [{"n": 2, "p_measured": 3}]}})
+        self.assertEqual(self.script("return document.querySelectorAll('img').length"), 0)
+        self.assertEqual(self.script("return document.querySelectorAll('.notice').length"), 0)
+        self.script("location.hash = '#evidence/a-b'")
+        self.until(self.open_dialog)
+        for name in ("accuracy", "depth", "attack", "precision"):
+            self.script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", self.driver.find_element(By.ID, f"figure-{name}"))
+            self.until(lambda: self.script(INK, f"#figure-{name} canvas") > 100)
+
     def test_prints_on_paper(self):
         printed = self.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True, "preferCSSPageSize": True})
         pdf = base64.b64decode(printed["data"])

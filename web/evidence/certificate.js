@@ -69,7 +69,7 @@ export function outcomeLines(certificate) {
 
 // The numbers that are equal: the state of every layer after the cut, or the activation at the answer.
 function equalNumbers(certificate) {
-  const states = (certificate.states ?? []).map((numbers, layer) => [`state of layer ${layer + 1}`, numbers]);
+  const states = (Array.isArray(certificate.states) ? certificate.states : []).map((numbers, layer) => [`state of layer ${layer + 1}`, numbers]);
   const rows = states.length ? states : certificate.activation?.length ? [
     ["activation at the answer", certificate.activation]] : [];
   if (!rows.length) return null;

@@ -61,7 +61,7 @@ export function theoremPart(bound, theorems, further = []) {
     left !== undefined && right !== undefined && bound.state !== "possible" ? balance(left, right) : null,
     bound.inequality && (
       bound.state === "possible" || left === undefined) ? el("p", { class: "inequality" }, bound.inequality) : null,
-    bound.argument?.length ? el("ol", { class: "argument" }, bound.argument.map((line) => el("li", {}, line))) : null,
+    Array.isArray(bound.argument) && bound.argument.length ? el("ol", { class: "argument" }, bound.argument.map((line) => el("li", {}, line))) : null,
     bound.state === "silent" ? el("p", { class: "muted" }, SILENT) : null,
     numbers.length ? el("details", {},
       el("summary", {}, "Its numbers"),
