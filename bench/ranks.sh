@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Two ranks of one thread beside one rank of one thread, in the same run: bench/ranks.sh [BUILD]
-# Efficiency is the time of one rank over twice that of two; 1 is the best there can be. The searches that end by luck are measured by their rate.
+# Efficiency is what one rank takes over what two take together: by the clock (time of one over twice that of two), and by the processor (seconds that it was
+# busy), which a loaded machine changes less. Searches that end by luck are compared by evaluations: in equal time, and for a busy second.
 set -euo pipefail
 build=$(realpath "${1:-build}")
 here=$(realpath "$(dirname "$0")")
@@ -12,29 +13,39 @@ grep -m1 'model name' /proc/cpuinfo
 uptime
 mpirun --version | head -1
 
-now() { date +%s.%N; }
-one() { taskset -c 0 "$@"; }
 two() { mpirun --bind-to none -n 2 "$@"; }
-timed() { local start; start=$(now); "$@" > out.json 2> errors.txt || { cat errors.txt >&2; exit 1; }; echo "$(now) - $start" | bc -l; }
-compare() {  # NAME ONE TWO, in seconds
-  printf '%-10s one rank %7.2f s, two ranks %7.2f s, efficiency %.2f\n' "$1" "$2" "$3" "$(echo "$2 / (2 * $3)" | bc -l)"
+timed() {  # clock and busy seconds
+  TIMEFORMAT='%R %U %S'
+  local spent
+  spent=$({ time "$@" > out.json 2> errors.txt; } 2>&1) || { cat errors.txt >&2; exit 1; }
+  awk '{ print $1, $2 + $3 }' <<< "$spent"
+}
+compare() {  # NAME "CLOCK BUSY" of one, of two
+  awk -v name="$1" '{ printf "%-10s one rank %6.2f s (%6.2f busy), two ranks %6.2f s (%6.2f busy), efficiency %.2f by the clock, %.2f by the processor\n",
+                      name, $1, $2, $3, $4, $1 / (2 * $3), $2 / $4 }' <<< "$2 $3"
 }
 
-a=$(timed one "$build/rung" capacity two-sum --n 5 --M 26 --json)
+a=$(timed "$build/rung" capacity two-sum --n 5 --M 26 --json)
 b=$(timed two "$build/rung" capacity two-sum --n 5 --M 26 --json)
-compare capacity "$a" "$b"
+compare two-sum "$a" "$b"
+a=$(timed "$build/rung" capacity eva --n 7 --json)
+b=$(timed two "$build/rung" capacity eva --n 7 --json)
+compare eva "$a" "$b"
 
 if [ -x "$build/rung-learn" ]; then
-  a=$(timed one "$build/rung" lab --file "$here/ranks.toml" --out one --no-store --workers 1 --json)
+  a=$(timed "$build/rung" lab --file "$here/ranks.toml" --out one --no-store --workers 1 --json)
   b=$(timed two "$build/rung" lab --file "$here/ranks.toml" --out two --no-store --workers 1 --json)
   compare lab "$a" "$b"
 fi
 
-"$build/rung" build random --arch 'linear(heads=1,dim=2,feature=identity,normalised=no)' --task eva --n 32 --precision 20 --width 8 --seed 1 --out model.safetensors > /dev/null
-rate() { python3 -c 'import json; d = json.load(open("out.json")); print(d["evaluations"] / d["seconds"])'; }
+# 80 bits of state: no search of seconds ends.
+"$build/rung" build random --arch 'linear(heads=1,dim=2,feature=identity,normalised=no)' --task eva --n 32 --precision 20 --width 8 --seed 1 \
+  --out model.safetensors > /dev/null
+evaluations() { python3 -c 'import json; print(json.load(open("out.json"))["evaluations"])'; }
 for method in distinguished-points states; do
-  timed one "$build/rung" break model.safetensors --method $method --budget 15s --json > /dev/null; a=$(rate)
-  timed two "$build/rung" break model.safetensors --method $method --budget 15s --json > /dev/null; b=$(rate)
-  printf '%-10s %s: one rank %.3g evaluations/s, two ranks %.3g/s, efficiency %.2f\n' break $method "$a" "$b" "$(python3 -c "print($b / (2 * $a))")"
+  a=$(timed "$build/rung" break model.safetensors --method $method --budget 12s --json); x=$(evaluations)
+  b=$(timed two "$build/rung" break model.safetensors --method $method --budget 12s --json); y=$(evaluations)
+  awk -v name=$method -v x="$x" -v y="$y" '{ printf "%s: one rank %.3g evaluations (%.3g a busy second), two ranks %.3g (%.3g), efficiency %.2f by the clock, %.2f by the processor\n",
+      name, x, x / $2, y, y / $4, y / (2 * x), (y / $4) / (x / $2) }' <<< "$a $b"
 done
 uptime

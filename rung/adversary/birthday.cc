@@ -45,16 +45,20 @@ using Endings = std::vector<Ending>;
 class EndingSource {
  public:
   virtual ~EndingSource() = default;
-  // Those of the prompts first, first + 1, ...: as many as it pleases, at least one. REQUIRES limit - first >= 1; `first` is where the
-  // last batch ended.
+  // Those of the prompts first, first + 1, ...: as many as it pleases, at least one. REQUIRES limit - first
+  // >= 1; `first` is where the last batch ended.
   virtual Result<std::vector<Endings>> next(std::uint64_t first, std::uint64_t limit) = 0;
 };
 
-Result<std::vector<Endings>> evaluate_all(const Birthday& birthday, std::uint64_t first, std::uint64_t count) {
+// `wanted` false: what is left is not evaluated, and the endings are worth nothing.
+Result<std::vector<Endings>> evaluate_all(
+    const Birthday& birthday, std::uint64_t first, std::uint64_t count,
+    const std::function<bool()>& wanted = [] { return true; }) {
   std::vector<std::optional<Result<Endings>>> found(count);
   parallel_for(static_cast<std::int64_t>(count), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
-      found[static_cast<std::size_t>(i)] = birthday.evaluate(first + static_cast<std::uint64_t>(i));
+      found[static_cast<std::size_t>(i)] =
+          wanted() ? birthday.evaluate(first + static_cast<std::uint64_t>(i)) : Result<Endings>(Endings{});
   });
   std::vector<Endings> endings;
   endings.reserve(count);
@@ -92,13 +96,15 @@ class OwnEndings : public EndingSource {
   GrowingBatch batch_;
 };
 
-// A piece is "first count"; its result the seconds that it took, then for each prompt the number of its endings, keys and tags.
+// A piece is "first count"; its result the seconds that it took, then for each prompt the number of its
+// endings, keys and tags.
 void evaluate_pieces(const Birthday& birthday, Bench& bench) {
   while (const auto piece = bench.draw()) {
     const auto began = Clock::now();
     char* end = nullptr;
-    const std::uint64_t first = std::strtoull(piece->order.c_str(), &end, 10), count = std::strtoull(end, nullptr, 10);
-    const auto all = evaluate_all(birthday, first, count);
+    const std::uint64_t first = std::strtoull(piece->order.c_str(), &end, 10),
+                        count = std::strtoull(end, nullptr, 10);
+    const auto all = evaluate_all(birthday, first, count, [&] { return !bench.closed(); });
     CheckpointWriter writer;
     writer.put(std::bit_cast<std::uint64_t>(std::chrono::duration<double>(Clock::now() - began).count()));
     if (all)
@@ -110,8 +116,8 @@ void evaluate_pieces(const Birthday& birthday, Bench& bench) {
   }
 }
 
-// Batches evaluated by all ranks; results wait until those before them are there, so that the search finds the pair that one rank
-// finds.
+// Batches evaluated by all ranks; results wait until those before them are there, so that the search finds
+// the pair that one rank finds.
 class SharedEndings : public EndingSource {
  public:
   SharedEndings(const Birthday& birthday, Ranks& ranks, const std::string& name)
@@ -123,7 +129,8 @@ class SharedEndings : public EndingSource {
 
   Result<std::vector<Endings>> next(std::uint64_t first, std::uint64_t limit) override {
     for (;;) {
-      while (posted_ - taken_ < kPiecesARank * static_cast<std::uint64_t>(ranks_.living()) && planned_ < limit) {
+      while (posted_ - taken_ < kPiecesARank * static_cast<std::uint64_t>(ranks_.living()) &&
+             planned_ < limit) {
         const std::uint64_t count = std::min(batch_.size(), limit - planned_);
         RUNG_REQUIRE(planned_ >= first, "planned {} before {}", planned_, first);
         counts_[board_.post(fmt::format("{} {}", planned_, count))] = count;
@@ -139,7 +146,8 @@ class SharedEndings : public EndingSource {
   }
 
  private:
-  static constexpr std::uint64_t kPiecesARank = 3;  // in hand, waiting for it, and waiting for those before it
+  static constexpr std::uint64_t kPiecesARank =
+      3;  // in hand, waiting for it, and waiting for those before it
 
   Result<std::vector<Endings>> read(std::uint64_t number, const std::string& text) {
     CheckpointReader reader(text);
@@ -151,7 +159,8 @@ class SharedEndings : public EndingSource {
       endings.resize(good ? size : 0);
       for (Ending& ending : endings) good = good && reader.take(ending.key) && reader.take(ending.tag);
     }
-    if (!good || !reader.done()) return fail(ErrorCode::resource, "{}", text);  // the error of the rank that evaluated it
+    if (!good || !reader.done())
+      return fail(ErrorCode::resource, "{}", text);  // the error of the rank that evaluated it
     batch_.took(std::bit_cast<double>(seconds));
     counts_.erase(number);
     results_.erase(number);

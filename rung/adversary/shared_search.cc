@@ -18,10 +18,12 @@ SharedSearches::SharedSearches(const SearchOptions& options) {
   if (shared(options)) calls_.emplace(*options.ranks, kCalls);
 }
 
-Result<AttackOutcome> SharedSearches::run(const Target& target, const AttackMethod& method, const SearchOptions& options) {
+Result<AttackOutcome> SharedSearches::run(const Target& target, const AttackMethod& method,
+                                          const SearchOptions& options) {
   SearchOptions own = options;
   if (!calls_ || !method.spreads) {
-    if (calls_ && options.say) options.say(fmt::format("{} is not split: it runs on rank 0 alone", method.name));
+    if (calls_ && options.say)
+      options.say(fmt::format("{} is not split: it runs on rank 0 alone", method.name));
     own.ranks = nullptr;
     return method.run(target, own);
   }

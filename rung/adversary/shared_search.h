@@ -1,6 +1,6 @@
-// One search on several ranks. Rank 0 calls the others to it; they run the same method with the same options on their
-// own copy of the target, and inside it the two engines (distinguished points, birthday) share their work on boards
-// below the search's name. What is found is found on rank 0.
+// One search on several ranks. Rank 0 calls the others to it; they run the same method with the same options
+// on their own copy of the target, and inside it the two engines (distinguished points, birthday) share their
+// work on boards below the search's name. What is found is found on rank 0.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// A question is a JSON object: {"append": [record lines]}, {"update": [[id, state, body]]} or {"find": id}; an answer
+// A question is a JSON object: {"append": [record lines]}, {"update": [[id, state, body]]} or {"find": id};
+// an answer
 // {"record": line or null} or {"error": message, "code": its number}.
 #include "rung/lab/mailed_store.h"
 
@@ -60,7 +61,8 @@ Result<std::vector<std::string>> MailedStore::append(std::vector<Record> records
 
 Result<void> MailedStore::update(std::vector<RecordUpdate> updates) {
   json rows = json::array();
-  for (const RecordUpdate& update : updates) rows.push_back({update.id, state_name(update.state), update.body});
+  for (const RecordUpdate& update : updates)
+    rows.push_back({update.id, state_name(update.state), update.body});
   RUNG_CHECK(asked(bench_, piece_, {{"update", rows}}));
   return {};
 }
@@ -73,10 +75,12 @@ Result<std::optional<Record>> MailedStore::find(const std::string& id) {
 }
 
 Result<void> MailedStore::transact(const Change&) {
-  return fail(ErrorCode::unsupported, "[lab] a rank's store appends, updates and finds; nothing else expected");
+  return fail(ErrorCode::unsupported,
+              "[lab] a rank's store appends, updates and finds; nothing else expected");
 }
 Result<std::vector<Record>> MailedStore::scan(const Filter&) {
-  return fail(ErrorCode::unsupported, "[lab] a rank's store appends, updates and finds; nothing else expected");
+  return fail(ErrorCode::unsupported,
+              "[lab] a rank's store appends, updates and finds; nothing else expected");
 }
 
 std::string serve_mailed_store(Store* store, const std::string& question) {

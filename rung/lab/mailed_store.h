@@ -1,5 +1,5 @@
-// The store of a rank that is not rank 0: records are stamped here, where the work is done, and written by rank 0, so
-// that one process alone touches the file.
+// The store of a rank that is not rank 0: records are stamped here, where the work is done, and written by
+// rank 0, so that one process alone touches the file.
 #pragma once
 
 #include "rung/ranks/board.h"
@@ -25,8 +25,8 @@ class MailedStore : public Store {
   const Piece& piece_;
 };
 
-// On rank 0: what a mailed store asked, done. `store` may be null: then nothing is kept. Never fails: errors travel in
-// the answer.
+// On rank 0: what a mailed store asked, done. `store` may be null: then nothing is kept. Never fails: errors
+// travel in the answer.
 std::string serve_mailed_store(Store* store, const std::string& question);
 
 }  // namespace rung::lab

@@ -1,6 +1,7 @@
-// A piece is {"index": configuration, "body": fields of its records}; its result {"outcome": ...}, {"stopped": true} or
-// {"error": message, "code": its number}. Rank 0 runs configurations on a thread of its own, and keeps what comes in on
-// the caller's.
+// A piece is {"index": configuration, "body": fields of its records}; its result {"outcome": ...},
+// {"stopped": true} or
+// {"error": message, "code": its number}. Rank 0 runs configurations on a thread of its own, and keeps what
+// comes in on the caller's.
 #include "rung/lab/sweep.h"
 
 #include <algorithm>
@@ -70,23 +71,27 @@ void work(const Experiment& experiment, const LabOptions& given, Store* own) {
 Result<bool> hand_out(const Sweep& sweep) {
   std::vector<std::size_t> order = sweep.left;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return expected_cost(sweep.experiment.configurations[a]) > expected_cost(sweep.experiment.configurations[b]);
+    return expected_cost(sweep.experiment.configurations[a]) >
+           expected_cost(sweep.experiment.configurations[b]);
   });
   Board board(*sweep.options.ranks, kBoard);
   for (const std::size_t i : order)
-    board.post(json{{"index", i}, {"body", sweep.body(i)}, {"recorded", sweep.options.store != nullptr}}.dump());
+    board.post(
+        json{{"index", i}, {"body", sweep.body(i)}, {"recorded", sweep.options.store != nullptr}}.dump());
   std::jthread own([&] { work(sweep.experiment, sweep.options, sweep.options.store); });
   bool stopped = false;
   std::optional<Error> trouble;
   const auto take = [&](const Board::Event& event) -> Result<void> {
     const json result = json::parse(event.text);
     if (result.contains("error"))
-      return Error{static_cast<ErrorCode>(result.at("code").get<int>()), result.at("error").get<std::string>()};
+      return Error{static_cast<ErrorCode>(result.at("code").get<int>()),
+                   result.at("error").get<std::string>()};
     if (result.contains("stopped")) {
       stopped = true;
       return {};
     }
-    RUNG_TRY(Outcome outcome, parse_outcome(result.at("outcome").dump(), fmt::format("the outcome of rank {}", event.rank)));
+    RUNG_TRY(Outcome outcome,
+             parse_outcome(result.at("outcome").dump(), fmt::format("the outcome of rank {}", event.rank)));
     return sweep.keep(order[event.number], std::move(outcome));
   };
   while (board.open() > 0) {
@@ -111,7 +116,8 @@ Result<bool> hand_out(const Sweep& sweep) {
 double expected_cost(const Configuration& configuration) {
   if (const auto* model = std::get_if<WrittenModel>(&configuration.what))
     return kTokensPerInstance * static_cast<double>(model->budget);
-  if (const auto* series = std::get_if<AttackSeries>(&configuration.what)) return kTokensPerSecond * series->seconds;
+  if (const auto* series = std::get_if<AttackSeries>(&configuration.what))
+    return kTokensPerSecond * series->seconds;
   const auto& plan = std::get<learn::TrainingPlan>(configuration.what);
   double tokens = 0, share = 0;
   for (const auto& lesson : plan.tasks) {
@@ -121,7 +127,8 @@ double expected_cost(const Configuration& configuration) {
   }
   const auto layers = parse_stack(plan.arch);
   return tokens / std::max(share, 1e-9) * static_cast<double>(plan.steps) * static_cast<double>(plan.batch) *
-         static_cast<double>(learn::members(plan).size()) * (layers ? static_cast<double>(layers->layers.size()) : 1.0);
+         static_cast<double>(learn::members(plan).size()) *
+         (layers ? static_cast<double>(layers->layers.size()) : 1.0);
 }
 
 Result<bool> run_sweep(const Sweep& sweep) {

@@ -1,5 +1,5 @@
-// The configurations of an experiment that are still to be run: one after the other on one rank, or handed out to all
-// of them, the dear ones first.
+// The configurations of an experiment that are still to be run: one after the other on one rank, or handed
+// out to all of them, the dear ones first.
 #pragma once
 
 #include <functional>
@@ -11,17 +11,18 @@ namespace rung::lab {
 struct Sweep {
   const Experiment& experiment;
   const LabOptions& options;
-  const std::vector<Outcome>& labels;         // of every configuration, as labelled() says
-  std::vector<std::size_t> left;              // configurations to run
-  std::function<std::string(std::size_t)> body;                   // JSON fields of every record of a configuration
-  std::function<Result<void>(std::size_t, Outcome)> keep;         // its outcome; one call at a time, on the caller's thread
+  const std::vector<Outcome>& labels;            // of every configuration, as labelled() says
+  std::vector<std::size_t> left;                 // configurations to run
+  std::function<std::string(std::size_t)> body;  // JSON fields of every record of a configuration
+  std::function<Result<void>(std::size_t, Outcome)>
+      keep;  // its outcome; one call at a time, on the caller's thread
 };
 
 // True where it was stopped before all were run. An error of one configuration ends the sweep.
 Result<bool> run_sweep(const Sweep& sweep);
 
-// By which the order is chosen: tokens that are trained on times layers, or what costs about as much. Only the order
-// depends on it.
+// By which the order is chosen: tokens that are trained on times layers, or what costs about as much. Only
+// the order depends on it.
 double expected_cost(const Configuration& configuration);
 
 }  // namespace rung::lab

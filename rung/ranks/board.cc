@@ -9,7 +9,8 @@ namespace rung {
 Board::Board(Ranks& ranks, std::string name) : ranks_(ranks), name_(std::move(name)) {
   RUNG_REQUIRE(ranks.leads(), "rank {} opens the board {}", ranks.rank(), name_);
   const std::lock_guard lock(ranks.guard_);
-  RUNG_REQUIRE(!name_.empty() && !ranks.boards_.contains(name_) && !ranks.closed_.contains(name_), "the board {} again", name_);
+  RUNG_REQUIRE(!name_.empty() && !ranks.boards_.contains(name_) && !ranks.closed_.contains(name_),
+               "the board {} again", name_);
   ranks.boards_[name_];
 }
 
@@ -34,12 +35,13 @@ std::uint64_t Board::post(std::string order) {
 std::optional<Board::Event> Board::collect(double seconds) {
   std::unique_lock lock(ranks_.guard_);
   auto& state = ranks_.boards_.at(name_);
-  ranks_.changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return !state.inbox.empty(); });
+  ranks_.changed_.wait_for(lock, std::chrono::duration<double>(seconds),
+                           [&] { return !state.inbox.empty(); });
   if (state.inbox.empty()) return std::nullopt;
   auto event = std::move(state.inbox.front());
   state.inbox.pop_front();
-  return Event{event.letter.kind == Letter::Kind::question, event.rank, event.letter.number, std::move(event.letter.text),
-               event.letter.ticket};
+  return Event{event.letter.kind == Letter::Kind::question, event.rank, event.letter.number,
+               std::move(event.letter.text), event.letter.ticket};
 }
 
 void Board::answer(const Event& event, std::string text) {
@@ -70,13 +72,15 @@ std::optional<Piece> Bench::draw() {
 
 void Bench::hand_in(const Piece& piece, std::string result) {
   const std::lock_guard lock(ranks_.guard_);
-  ranks_.post(0, {.kind = Letter::Kind::result, .number = piece.number, .board = name_, .text = std::move(result)});
+  ranks_.post(
+      0, {.kind = Letter::Kind::result, .number = piece.number, .board = name_, .text = std::move(result)});
 }
 
 std::optional<std::string> Bench::ask(const Piece& piece, std::string question) {
   std::unique_lock lock(ranks_.guard_);
   Letter reply = ranks_.call(
-      {.kind = Letter::Kind::question, .number = piece.number, .board = name_, .text = std::move(question)}, lock);
+      {.kind = Letter::Kind::question, .number = piece.number, .board = name_, .text = std::move(question)},
+      lock);
   if (reply.kind != Letter::Kind::answer) return std::nullopt;
   return std::move(reply.text);
 }

@@ -1,12 +1,14 @@
-// Work that ranks share: rank 0 posts pieces on a board, every rank (rank 0 too) takes them from a bench of the same
-// name, and rank 0 collects what came of them. Each piece's result is collected once, whoever did it and however often
-// it was handed out.
+// Work that ranks share: rank 0 posts pieces on a board, every rank (rank 0 too) takes them from a bench of
+// the same name, and rank 0 collects what came of them. Each piece's result is collected once, whoever did it
+// and however often it was handed out.
 //
 //   rank 0:  Board board(ranks, "squares");  for (...) board.post("7");
 //            while (board.open() > 0) if (auto event = board.collect(1.0)) keep(event->number, event->text);
-//   all:     Bench bench(ranks, "squares");  while (auto piece = bench.draw()) bench.hand_in(*piece, square(piece->order));
+//   all:     Bench bench(ranks, "squares");  while (auto piece = bench.draw()) bench.hand_in(*piece,
+//   square(piece->order));
 //
-// Rank 0 works too, on a thread of its own: its main thread collects. A board "a/b" is closed with the board "a".
+// Rank 0 works too, on a thread of its own: its main thread collects. A board "a/b" is closed with the board
+// "a".
 #pragma once
 
 #include "rung/ranks/ranks.h"
@@ -50,7 +52,8 @@ class Bench {
  public:
   Bench(Ranks& ranks, std::string name) : ranks_(ranks), name_(std::move(name)) {}
 
-  // Waits for a piece, also for the board's being opened; nothing once it is closed. From any thread, as all below.
+  // Waits for a piece, also for the board's being opened; nothing once it is closed. From any thread, as all
+  // below.
   std::optional<Piece> draw();
   void hand_in(const Piece& piece, std::string result);
   // Rank 0's answer; nothing where the piece has become another's, or the job is over.

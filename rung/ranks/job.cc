@@ -19,7 +19,8 @@ double silence() {
   return value >= 0.5 && value <= 1e6 ? value : kSilence;
 }
 
-// The module stands beside the programs: beside rung in a build folder, beside rung-learn where they are installed.
+// The module stands beside the programs: beside rung in a build folder, beside rung-learn where they are
+// installed.
 Result<std::unique_ptr<Mail>> open_mpi(const Launch& launch) {
   namespace fs = std::filesystem;
   std::error_code code;
@@ -33,15 +34,17 @@ Result<std::unique_ptr<Mail>> open_mpi(const Launch& launch) {
     if (!open) return fail(ErrorCode::io, "[ranks] {} is no module of rung: {}", place.string(), dlerror());
     std::unique_ptr<Mail> mail(open());
     if (mail->count() != launch.count)
-      return fail(ErrorCode::unsupported,
-                  "[ranks] {} started {} ranks, but MPI sees {}: its launcher is not this MPI's (srun --mpi=pmix or "
-                  "pmi2, or OpenMPI's mpirun expected)",
-                  launch.by, launch.count, mail->count());
+      return fail(
+          ErrorCode::unsupported,
+          "[ranks] {} started {} ranks, but MPI sees {}: its launcher is not this MPI's (srun --mpi=pmix or "
+          "pmi2, or OpenMPI's mpirun expected)",
+          launch.by, launch.count, mail->count());
     return mail;
   }
-  return fail(ErrorCode::unsupported,
-              "[ranks] {} started {} ranks, but this rung was built without MPI (Debian package libopenmpi-dev)", launch.by,
-              launch.count);
+  return fail(
+      ErrorCode::unsupported,
+      "[ranks] {} started {} ranks, but this rung was built without MPI (Debian package libopenmpi-dev)",
+      launch.by, launch.count);
 }
 
 std::unique_ptr<Ranks>& job() {

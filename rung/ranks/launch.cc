@@ -32,7 +32,8 @@ int most_tasks_a_node(const char* text) {
     if (*c == '(') counting = false;
     if (*c == ')') counting = true;
     if (*c == ',') value = 0;
-    if (counting && *c >= '0' && *c <= '9' && value < kMostRanks) most = std::max(most, value = 10 * value + (*c - '0'));
+    if (counting && *c >= '0' && *c <= '9' && value < kMostRanks)
+      most = std::max(most, value = 10 * value + (*c - '0'));
   }
   return most;
 }
@@ -47,7 +48,8 @@ Launch read_launch(const Environment& environment) {
     found.count = number(environment, "OMPI_COMM_WORLD_SIZE").value_or(1);
     found.local_rank = number(environment, "OMPI_COMM_WORLD_LOCAL_RANK").value_or(0);
     found.local_count = number(environment, "OMPI_COMM_WORLD_LOCAL_SIZE").value_or(1);
-  } else if (const auto task = number(environment, "SLURM_PROCID"); task && environment("SLURM_STEP_NUM_TASKS")) {
+  } else if (const auto task = number(environment, "SLURM_PROCID");
+             task && environment("SLURM_STEP_NUM_TASKS")) {
     found.by = "srun";
     found.rank = *task;
     found.count = number(environment, "SLURM_STEP_NUM_TASKS").value_or(1);
@@ -69,11 +71,14 @@ std::vector<int> share_of_cores(const Launch& launch, const std::vector<int>& al
   const int cores = static_cast<int>(allowed.size());
   if (launch.local_count < 2 || cores < 2 || cores < online) return allowed;
   if (launch.local_count >= cores) return {allowed[static_cast<std::size_t>(launch.local_rank % cores)]};
-  const auto place = [&](int rank) { return allowed.begin() + static_cast<long>(cores) * rank / launch.local_count; };
+  const auto place = [&](int rank) {
+    return allowed.begin() + static_cast<long>(cores) * rank / launch.local_count;
+  };
   return {place(launch.local_rank), place(launch.local_rank + 1)};
 }
 
-std::optional<std::string> own_device(const Launch& launch, const std::optional<std::string>& visible, int devices) {
+std::optional<std::string> own_device(const Launch& launch, const std::optional<std::string>& visible,
+                                      int devices) {
   if (launch.local_count < 2) return std::nullopt;
   if (!visible) {
     if (devices < 2) return std::nullopt;
@@ -98,13 +103,16 @@ void settle_on_this_machine(const Launch& launch) {
       if (CPU_ISSET(core, &set)) allowed.push_back(core);
     if (!allowed.empty()) {
       CPU_ZERO(&set);
-      for (const int core : share_of_cores(launch, allowed, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)))) CPU_SET(core, &set);
+      for (const int core : share_of_cores(launch, allowed, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN))))
+        CPU_SET(core, &set);
       sched_setaffinity(0, sizeof set, &set);
     }
   }
   int devices = 0;
   std::error_code code;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", code)) ++devices;
+  for ([[maybe_unused]] const auto& entry :
+       std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", code))
+    ++devices;
   const char* now = std::getenv("CUDA_VISIBLE_DEVICES");
   if (const auto own = own_device(launch, now ? std::optional<std::string>(now) : std::nullopt, devices))
     setenv("CUDA_VISIBLE_DEVICES", own->c_str(), 1);

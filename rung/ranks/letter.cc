@@ -15,7 +15,8 @@ constexpr std::size_t kHead = 1 + 3 * sizeof(std::uint64_t);
 std::string pack(const Letter& letter) {
   std::string bytes(1, static_cast<char>(letter.kind));
   bytes.reserve(kHead + letter.board.size() + letter.text.size());
-  for (const std::uint64_t value : {letter.ticket, letter.number, static_cast<std::uint64_t>(letter.board.size())})
+  for (const std::uint64_t value :
+       {letter.ticket, letter.number, static_cast<std::uint64_t>(letter.board.size())})
     bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
   return bytes += letter.board, bytes += letter.text;
 }

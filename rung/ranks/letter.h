@@ -16,10 +16,10 @@ struct Letter {
     result,    // to rank 0: what came of a piece
     question,  // to rank 0, about a piece that I hold               -> answer or lost
     answer,
-    lost,    // the piece is another's by now
-    trouble, // to rank 0: why I take no part
-    gone,    // to rank 0: I have nothing left to do
-    leave,   // to all: the job is over; `number` is its exit code
+    lost,     // the piece is another's by now
+    trouble,  // to rank 0: why I take no part
+    gone,     // to rank 0: I have nothing left to do
+    leave,    // to all: the job is over; `number` is its exit code
   };
   Kind kind = Kind::beat;
   std::uint64_t ticket = 0;  // of a draw or a question; its answer has the same

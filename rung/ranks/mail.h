@@ -1,5 +1,5 @@
-// Bytes between ranks, in order between any two of them. One implementation stands on MPI, in a module that is
-// loaded only where a launcher started several ranks; tests pass letters between threads.
+// Bytes between ranks, in order between any two of them. One implementation stands on MPI, in a module that
+// is loaded only where a launcher started several ranks; tests pass letters between threads.
 #pragma once
 
 #include <optional>
@@ -25,8 +25,8 @@ class Mail {
   // Never waits for the other side. To a rank that is no more: into the void.
   virtual void send(int to, std::string bytes) = 0;
   virtual std::optional<Incoming> poll() = 0;
-  // Nothing is sent or polled afterwards. `orderly`: every rank is there and closes too; waits until what was sent
-  // has left.
+  // Nothing is sent or polled afterwards. `orderly`: every rank is there and closes too; waits until what was
+  // sent has left.
   virtual void close(bool orderly) = 0;
 };
 

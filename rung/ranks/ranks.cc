@@ -1,5 +1,5 @@
-// Invariant, under guard_: a piece that was posted and not collected is waiting, held by one living rank, or its result
-// lies in the inbox. Mail is touched by the postman's thread alone.
+// Invariant, under guard_: a piece that was posted and not collected is waiting, held by one living rank, or
+// its result lies in the inbox. Mail is touched by the postman's thread alone.
 #include "rung/ranks/ranks.h"
 
 #include <algorithm>
@@ -72,10 +72,13 @@ int Ranks::leave(int code) {
     changed_.wait(lock, others_are_done);
     orderly_ = std::find(dead_.begin(), dead_.end(), true) == dead_.end();
     for (int other = 1; other < count_; ++other)
-      post(other, {.kind = Letter::Kind::leave, .number = static_cast<std::uint64_t>(code), .text = orderly_ ? "" : kSomebodyDied});
+      post(other, {.kind = Letter::Kind::leave,
+                   .number = static_cast<std::uint64_t>(code),
+                   .text = orderly_ ? "" : kSomebodyDied});
     code_ = code;
     if (code != 2)
-      for (const std::string& trouble : troubles_) std::fprintf(stderr, "rung: [ranks] %s\n", trouble.c_str());
+      for (const std::string& trouble : troubles_)
+        std::fprintf(stderr, "rung: [ranks] %s\n", trouble.c_str());
   } else {
     post(0, {.kind = Letter::Kind::gone});
     changed_.wait(lock, [&] { return code_.has_value(); });
@@ -209,17 +212,20 @@ void Ranks::watch() {
   const auto now = Clock::now();
   if (!leads()) {
     if (seconds_between(heard_[0], now) <= silence_ || code_) return;
-    std::fprintf(stderr, "rung: [ranks] rank %d has not heard from rank 0 for %.0f s, and ends\n", rank_, silence_);
+    std::fprintf(stderr, "rung: [ranks] rank %d has not heard from rank 0 for %.0f s, and ends\n", rank_,
+                 silence_);
     std::_Exit(1);
   }
   for (int other = 1; other < count_; ++other)
-    if (!dead_[static_cast<std::size_t>(other)] && seconds_between(heard_[static_cast<std::size_t>(other)], now) > silence_)
+    if (!dead_[static_cast<std::size_t>(other)] &&
+        seconds_between(heard_[static_cast<std::size_t>(other)], now) > silence_)
       give_up(other);
 }
 
 void Ranks::give_up(int rank) {
   dead_[static_cast<std::size_t>(rank)] = true;
-  std::fprintf(stderr, "rung: [ranks] rank %d has not been heard for %.0f s; its work is handed out again\n", rank, silence_);
+  std::fprintf(stderr, "rung: [ranks] rank %d has not been heard for %.0f s; its work is handed out again\n",
+               rank, silence_);
   std::erase_if(draws_, [&](const HeldDraw& draw) { return draw.rank == rank; });
   for (auto& [name, state] : boards_) {
     std::erase_if(state.inbox, [&](const Event& event) {
@@ -245,7 +251,8 @@ void Ranks::post(int to, Letter letter) {
     return;
   }
   if (letter.ticket != 0 && letter.kind != Letter::Kind::draw && letter.kind != Letter::Kind::question) {
-    if (const auto waiting = calls_.find(letter.ticket); waiting != calls_.end()) waiting->second = std::move(letter);
+    if (const auto waiting = calls_.find(letter.ticket); waiting != calls_.end())
+      waiting->second = std::move(letter);
     changed_.notify_all();
     return;
   }
@@ -265,7 +272,8 @@ void Ranks::serve_draws() {
       BoardState& state = board->second;
       Piece piece = std::move(state.waiting.front());
       state.waiting.pop_front();
-      reply = {.kind = Letter::Kind::piece, .ticket = draw.ticket, .number = piece.number, .text = piece.order};
+      reply = {
+          .kind = Letter::Kind::piece, .ticket = draw.ticket, .number = piece.number, .text = piece.order};
       state.under_way[piece.number] = {draw.rank, std::move(piece)};
     }
     draws_.erase(draws_.begin() + static_cast<std::ptrdiff_t>(i));

@@ -1,14 +1,14 @@
-// The ranks of a job: K processes of one program with one command line, started by mpirun or srun. Rank 0 leads: it
-// runs the command, hands out work (board.h), prints and writes; the others help. A process that nobody launched so
-// is rank 0 of 1, and loads no MPI.
+// The ranks of a job: K processes of one program with one command line, started by mpirun or srun. Rank 0
+// leads: it runs the command, hands out work (board.h), prints and writes; the others help. A process that
+// nobody launched so is rank 0 of 1, and loads no MPI.
 //
 //   RUNG_TRY(Ranks* ranks, join_ranks());
 //   if (!ranks->leads()) return help(*ranks);      // draws pieces until the boards are closed
 //   ...                                            // posts pieces, collects what came of them
 //   return leave_ranks(code);                      // the same exit code everywhere
 //
-// A rank that is not heard for a while counts as dead, and its pieces are handed out again. (A launcher may end the
-// whole job first: mpirun does, unless --enable-recovery is given.)
+// A rank that is not heard for a while counts as dead, and its pieces are handed out again. (A launcher may
+// end the whole job first: mpirun does, unless --enable-recovery is given.)
 #pragma once
 
 #include <chrono>
@@ -39,7 +39,8 @@ class Ranks {
   // One rank.
   Ranks();
   using OpenMail = std::function<Result<std::unique_ptr<Mail>>()>;
-  // `open` is called by the thread that will use the mail. `silence`: seconds after which a rank counts as dead.
+  // `open` is called by the thread that will use the mail. `silence`: seconds after which a rank counts as
+  // dead.
   static Result<std::unique_ptr<Ranks>> make(const OpenMail& open, double silence);
   ~Ranks();
   Ranks(const Ranks&) = delete;
@@ -55,10 +56,12 @@ class Ranks {
   // Why this rank takes no part; rank 0 tells it at the end, unless it failed itself. REQUIRES !leads().
   void take_no_part(const std::string& why);
 
-  // The last word. Rank 0: closes every board, waits for the others to be done with what they have in hand, and tells
-  // them the code. Others: waits for it. Returns rank 0's code on every rank. Afterwards nothing but destruction.
+  // The last word. Rank 0: closes every board, waits for the others to be done with what they have in hand,
+  // and tells them the code. Others: waits for it. Returns rank 0's code on every rank. Afterwards nothing
+  // but destruction.
   int leave(int code);
-  // After leave(): whether every rank took leave. Else MPI was left open, and the process had better end at once.
+  // After leave(): whether every rank took leave. Else MPI was left open, and the process had better end at
+  // once.
   bool orderly() const { return orderly_; }
 
  private:
@@ -121,12 +124,13 @@ class Ranks {
   std::thread postman_;
 };
 
-// The ranks of this process's job. The first call joins it; the errors are those of the outside world: MPI missing, a
-// launcher that MPI does not know.
+// The ranks of this process's job. The first call joins it; the errors are those of the outside world: MPI
+// missing, a launcher that MPI does not know.
 Result<Ranks*> join_ranks();
 // Nothing before join_ranks().
 Ranks* joined_ranks();
-// leave(code) where they were joined; else the code, but 0 for those who are not rank 0 by their launcher's word.
+// leave(code) where they were joined; else the code, but 0 for those who are not rank 0 by their launcher's
+// word.
 int leave_ranks(int code);
 
 }  // namespace rung

@@ -59,9 +59,11 @@ FoldReport unpack_report(const std::string& text) {
   return report;
 }
 
-std::vector<std::uint8_t> RowMerge::node_row(const Ids& ids, std::size_t depth, std::span<const std::uint8_t> row) const {
+std::vector<std::uint8_t> RowMerge::node_row(const Ids& ids, std::size_t depth,
+                                             std::span<const std::uint8_t> row) const {
   std::vector<std::uint8_t> out{row[0]};
-  const std::size_t copied = (row[0] != 0 ? tree_.width : 0) + (tree_.reads_answer(depth) ? tree_.answer_group : 0);
+  const std::size_t copied =
+      (row[0] != 0 ? tree_.width : 0) + (tree_.reads_answer(depth) ? tree_.answer_group : 0);
   for (std::size_t at = 1; at < row.size();) {
     for (std::size_t i = 0; i < copied; ++i) append_varint(out, read_varint(row, at));
     if (!tree_.is_last(depth)) append_varint(out, ids.nodes[depth + 1].at(read_varint(row, at)));
@@ -69,7 +71,8 @@ std::vector<std::uint8_t> RowMerge::node_row(const Ids& ids, std::size_t depth, 
   return out;
 }
 
-std::vector<std::uint8_t> RowMerge::shape_row(const Ids& ids, std::size_t depth, std::span<const std::uint8_t> row) const {
+std::vector<std::uint8_t> RowMerge::shape_row(const Ids& ids, std::size_t depth,
+                                              std::span<const std::uint8_t> row) const {
   std::vector<std::uint8_t> out;
   for (std::size_t at = 0; at < row.size();) {
     for (std::size_t i = 0; i < tree_.width; ++i) append_varint(out, read_varint(row, at));

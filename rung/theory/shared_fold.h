@@ -1,8 +1,9 @@
-// The prefix tree of prefix_tree.h folded by several ranks: each folds subtrees into tables of its own, and hands in the
-// rows that it had not handed in before; rank 0 interns them in its tables, where children have their ids of rank 0.
+// The prefix tree of prefix_tree.h folded by several ranks: each folds subtrees into tables of its own, and
+// hands in the rows that it had not handed in before; rank 0 interns them in its tables, where children have
+// their ids of rank 0.
 //
-// Invariant: a row is handed in before any row that has it as a child, by the same hand (a thread of a rank, with tables
-// of its own), in one stream; so every child's id is known when it is needed.
+// Invariant: a row is handed in before any row that has it as a child, by the same hand (a thread of a rank,
+// with tables of its own), in one stream; so every child's id is known when it is needed.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +30,18 @@ struct FoldedSubtree {
 // The rows and shapes that one hand has interned anew, in that order.
 class FreshRows {
  public:
-  void add_shape(std::size_t depth, std::uint64_t shape, std::span<const std::uint8_t> row) { add(depth, 1, shape, 0, row); }
-  void add_node(std::size_t depth, FoldedNode node, std::span<const std::uint8_t> row) { add(depth, 0, node.id, node.shape, row); }
+  void add_shape(std::size_t depth, std::uint64_t shape, std::span<const std::uint8_t> row) {
+    add(depth, 1, shape, 0, row);
+  }
+  void add_node(std::size_t depth, FoldedNode node, std::span<const std::uint8_t> row) {
+    add(depth, 0, node.id, node.shape, row);
+  }
   // All since the last call.
   std::vector<std::uint8_t> take() { return std::exchange(bytes_, {}); }
 
  private:
-  void add(std::size_t depth, std::uint64_t is_shape, std::uint64_t id, std::uint64_t shape, std::span<const std::uint8_t> row);
+  void add(std::size_t depth, std::uint64_t is_shape, std::uint64_t id, std::uint64_t shape,
+           std::span<const std::uint8_t> row);
   std::vector<std::uint8_t> bytes_;
 };
 
@@ -63,8 +69,10 @@ class RowMerge {
   struct Ids {
     std::vector<std::map<std::uint64_t, std::uint64_t>> nodes, shapes;  // by depth
   };
-  std::vector<std::uint8_t> node_row(const Ids& ids, std::size_t depth, std::span<const std::uint8_t> row) const;
-  std::vector<std::uint8_t> shape_row(const Ids& ids, std::size_t depth, std::span<const std::uint8_t> row) const;
+  std::vector<std::uint8_t> node_row(const Ids& ids, std::size_t depth,
+                                     std::span<const std::uint8_t> row) const;
+  std::vector<std::uint8_t> shape_row(const Ids& ids, std::size_t depth,
+                                      std::span<const std::uint8_t> row) const;
 
   PrefixNodes& tree_;
   std::mutex& shapes_;

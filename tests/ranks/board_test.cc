@@ -31,7 +31,8 @@ std::map<std::uint64_t, std::string> lead(Ranks& ranks, const std::string& name,
   while (board.open() > 0)
     if (const auto event = board.collect(0.1)) {
       EXPECT_FALSE(event->question);
-      EXPECT_TRUE(results.emplace(event->number, event->text).second) << "piece " << event->number << " twice";
+      EXPECT_TRUE(results.emplace(event->number, event->text).second)
+          << "piece " << event->number << " twice";
     }
   board.close();
   return results;
@@ -80,7 +81,8 @@ TEST_P(SeveralRanks, questions_are_answered_by_rank_0) {
     others.emplace_back([&, rank] {
       const auto ranks = rank_of(office, rank);
       Bench bench(*ranks, "asked");
-      while (const auto piece = bench.draw()) bench.hand_in(*piece, bench.ask(*piece, "twice " + piece->order).value_or("lost"));
+      while (const auto piece = bench.draw())
+        bench.hand_in(*piece, bench.ask(*piece, "twice " + piece->order).value_or("lost"));
       EXPECT_FALSE(bench.ask({0, ""}, "after the end").has_value());
       ranks->leave(0);
     });

@@ -13,7 +13,8 @@
 namespace rung {
 
 struct PostOffice {
-  explicit PostOffice(int count) : boxes(static_cast<std::size_t>(count)), silent(static_cast<std::size_t>(count)) {}
+  explicit PostOffice(int count)
+      : boxes(static_cast<std::size_t>(count)), silent(static_cast<std::size_t>(count)) {}
   std::mutex guard;
   std::vector<std::deque<Mail::Incoming>> boxes;
   std::vector<std::atomic<bool>> silent;  // sends and receives nothing any more
@@ -46,7 +47,9 @@ class ThreadMail : public Mail {
 
 inline std::unique_ptr<Ranks> rank_of(PostOffice& office, int rank, double silence = 30) {
   return std::move(*Ranks::make(
-      [&office, rank]() -> Result<std::unique_ptr<Mail>> { return std::unique_ptr<Mail>(new ThreadMail(office, rank)); },
+      [&office, rank]() -> Result<std::unique_ptr<Mail>> {
+        return std::unique_ptr<Mail>(new ThreadMail(office, rank));
+      },
       silence));
 }
 

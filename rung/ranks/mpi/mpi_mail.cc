@@ -1,5 +1,5 @@
-// Mail over MPI. Sends are never waited for while the job runs, and errors of one peer are no error of the job: with
-// mpirun --enable-recovery the others go on when a rank dies.
+// Mail over MPI. Sends are never waited for while the job runs, and errors of one peer are no error of the
+// job: with mpirun --enable-recovery the others go on when a rank dies.
 #include <mpi.h>
 
 #include <limits>
