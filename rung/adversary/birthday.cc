@@ -146,8 +146,7 @@ class SharedEndings : public EndingSource {
   }
 
  private:
-  static constexpr std::uint64_t kPiecesARank =
-      3;  // in hand, waiting for it, and waiting for those before it
+  static constexpr std::uint64_t kPiecesARank = 2;  // in hand, and waiting for it or for those before it
 
   Result<std::vector<Endings>> read(std::uint64_t number, const std::string& text) {
     CheckpointReader reader(text);
