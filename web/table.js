@@ -20,7 +20,7 @@ export function cellButton(cell, key, label) {
       el("span", { class: "note" }, cell.state === "stopped" ? "stopped before it was done" : "not run yet"));
   const bound = cell.bound ?? {};
   const built = constructionLine(cell.construction, bound);
-  const trained = trainingLine(cell.training);
+  const trained = trainingLine(cell.training, cell.size);
   const broken = cell.certificate?.state;
   const words = [
     boundWord(bound),

@@ -1,6 +1,6 @@
 // The words of a cell and their marks: one colour and one shape each, so that neither is needed alone.
 import { el, svg } from "./dom.js";
-import { percent, short } from "./numbers.js";
+import { percent, short, sizeText } from "./numbers.js";
 
 const SHAPES = {
   no: "M4.5 4.5l7 7M11.5 4.5l-7 7", // a cross
@@ -52,7 +52,7 @@ export function sides(bound) {
 function checked(construction) {
   if (
     construction.mode === "exhaustive" && construction.instances) return `all ${short(construction.instances)} inputs`;
-  if (construction.all_inputs?.holds || construction.mode === "interval") return "all inputs, by bounds";
+  if (construction.all_inputs?.holds || construction.mode === "interval") return "all inputs";
   return construction.instances ? `${short(construction.instances)} inputs` : "";
 }
 
@@ -69,9 +69,12 @@ export function constructionLine(construction, bound) {
   };
 }
 
-export function trainingLine(training) {
+// `size` is the cell's: a record of another one says so.
+export function trainingLine(training, size) {
   if (
     !training || training.accuracy === undefined || training.accuracy === null || training.state === "none") return null;
   const ceiling = typeof training.ceiling === "number" && training.ceiling < 1 ? `, ceiling ${percent(training.ceiling)}` : "";
-  return { text: `${percent(training.accuracy)}${ceiling}`, shipped: training.state === "shipped" };
+  const elsewhere = training.size && size && sizeText(training.size) !== sizeText(size) ? ` at ${sizeText(training.size)}` : "";
+  const cut = training.retry ? ", cut short" : "";
+  return { text: `${percent(training.accuracy)}${ceiling}${elsewhere}${cut}`, shipped: training.state === "shipped" };
 }

@@ -10,6 +10,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
+// The rows answer at once, and read the prompt in the hard order: records of other ways to do the task are no evidence for them.
+constexpr std::string_view kThoughtExperiment = "cot", kEasyOrder = "easy-";
+
 // The row that a stack belongs to; empty: none of them.
 std::string row_of(const std::string& arch) {
   const auto stack = parse_stack(arch);
@@ -80,7 +83,9 @@ std::optional<ordered_json> shipped_evidence(const std::string& row, const std::
     const ordered_json document = ordered_json::parse(in, nullptr, false);
     try {  // records are read as they are: one that lacks something shows nothing
       if (!document.is_object() || document.value("schema", "") != "rung.results/1") continue;
+      if (document.at("lab").value("experiment", "") == kThoughtExperiment) continue;
       for (const auto& configuration : document.at("lab").at("configurations")) {
+        if (configuration.value("id", "").starts_with(kEasyOrder)) continue;
         if (configuration.value("origin", "") != "trained" || configuration.value("task", "") != task || !configuration.at("accuracy").is_number() ||
             row_of(configuration.at("arch").get<std::string>()) != row || !same_levels(configuration.at("size"), size))
           continue;

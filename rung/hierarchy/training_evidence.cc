@@ -66,6 +66,7 @@ Result<ordered_json> training_evidence(const TrainingRecipe& recipe, const Task&
 
   std::vector<double> reached;
   std::uint64_t right = 0, answers = 0;
+  std::size_t answered = 0;
   ordered_json curves = ordered_json::array();
   for (const auto& member : said["members"]) {
     curves.push_back(curve_of(member));
@@ -73,6 +74,7 @@ Result<ordered_json> training_evidence(const TrainingRecipe& recipe, const Task&
     if (member.contains("right") && member["right"].is_array() && !member["right"].empty()) {
       right += member["right"][0].get<std::uint64_t>();
       answers += member["answers"][0].get<std::uint64_t>();
+      ++answered;
     }
   }
   if (reached.empty()) {
@@ -92,8 +94,10 @@ Result<ordered_json> training_evidence(const TrainingRecipe& recipe, const Task&
   json["task"] = task.name();
   json["size"] = task.size();
   json["accuracy"] = accuracy;
-  json["low"] = answers > 0 ? interval.low : *std::min_element(reached.begin(), reached.end());
-  json["high"] = answers > 0 ? interval.high : *std::max_element(reached.begin(), reached.end());
+  // The last answers of a part of the seeds say nothing about the mean of all of them.
+  const bool all_answered = answered == reached.size();
+  json["low"] = all_answered ? interval.low : *std::min_element(reached.begin(), reached.end());
+  json["high"] = all_answered ? interval.high : *std::max_element(reached.begin(), reached.end());
   json["accuracies"] = reached;
   json["seeds"] = reached.size();
   json["steps"] = recipe.steps;

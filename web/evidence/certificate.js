@@ -33,7 +33,7 @@ export function sideBySide(first, second, differ, cut) {
     if (gap > 0) pieces.push(el("span", { class: "gap" }, `${short(gap)} more`));
     if (at === cut) pieces.push(
       el("span", { class: "cut-mark", title: "Here every layer's state is the same for both" },
-        el("span", {}, "equal states")));
+        el("span", {}, "equal")));
     const isDifferent = marked.has(at);
     pieces.push(el("span",
       { class: `pair${isDifferent ? " differs" : ""}`, title: `position ${at}` },
