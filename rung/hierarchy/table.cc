@@ -111,13 +111,19 @@ Line certificate_line(const ordered_json& evidence) {
 Line training_line(const ordered_json& evidence) {
   const std::string state = word(evidence, "state");
   if (state == "none") return {"- " + word(evidence, "brief"), Tone::faint};
-  const std::string ceiling = evidence.contains("ceiling") && evidence["ceiling"].is_number() ? fmt::format(" of {:.2f}", evidence["ceiling"].get<double>()) : "";
+  const std::string ceiling = evidence.contains("ceiling") && evidence["ceiling"].is_number() ? fmt::format("/{:.2f}", evidence["ceiling"].get<double>()) : "";
   const std::string said = evidence.value("retry", false) ? "cut short at" : state;
   return {fmt::format("{} {:.2f}{}", said, evidence["accuracy"].get<double>(), ceiling), Tone::plain};
 }
 
-// Sizes of evidence that was taken elsewhere than at the column's: "m=64, n1=4".
-std::string size_text(const ordered_json& size);
+// Sizes of evidence that was taken elsewhere than at the column's: "m=64,n1=4". What follows from them is left out.
+std::string elsewhere(const ordered_json& size) {
+  std::string text;
+  for (const auto& [name, value] : size.items())
+    if (name != "L" && name != "M") text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, value.dump());
+  return text;
+}
+bool same_size(const ordered_json& a, const ordered_json& b) { return nlohmann::json(a) == nlohmann::json(b); }
 
 std::vector<Line> cell_lines(const ordered_json& cell) {
   if (word(cell, "state") != "done") return {{"- not run yet", Tone::faint}, {}, {}, {}};
@@ -125,7 +131,7 @@ std::vector<Line> cell_lines(const ordered_json& cell) {
   const char* parts[] = {"bound", "construction", "certificate", "training"};
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const auto& part = cell[parts[i]];
-    if (part.contains("size") && part["size"] != cell["size"]) lines[i].text += " at " + size_text(part["size"]);
+    if (part.contains("size") && !same_size(part["size"], cell["size"])) lines[i].text += " " + elsewhere(part["size"]);
   }
   return lines;
 }
@@ -210,7 +216,7 @@ std::string hierarchy_table(const ordered_json& document, const TableOptions& op
   out += "\n";
   out += wrapped("In each cell: what no weights can do (bits needed > bits there are) or some can; the weights that a proof writes down, verified, "
                  "with the smallest precision p that passed; two inputs that a model cannot tell apart, VERIFIED by rung-check (forced: by a theorem, for all weights of this size); what training "
-                 "reached, of the most that the state allows. A dash gives the reason.", "");
+                 "reached / the most that the state allows. A dash gives the reason.", "");
   for (const auto& highlight : document["highlights"]) out += "\n" + highlight_text(highlight, options.colour);
   return out;
 }

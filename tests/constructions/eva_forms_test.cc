@@ -33,6 +33,22 @@ TEST(EvaByLinear, holds_exactly_n_lg_n_bits_at_powers_of_four) {
   }
 }
 
+TEST(EvaByWriting, fails_with_one_bit_less_of_state) {
+  for (const char* by : {"delta", "mamba2"}) {
+    Construction made = built(eva(8, by));
+    --*made.weights.architecture.dimensions.accumulator_bits;
+    expect_failure(made, {.budget = 5000});
+  }
+}
+
+TEST(EvaByWriting, answers_every_function_and_argument_with_n_lg_n_bits) {
+  for (const char* by : {"delta", "mamba2"}) {
+    for (std::int64_t n = 1; n <= 6; ++n) expect_exhaustive(built(eva(n, by)));
+    expect_interval(built(eva(50, by)), 200);
+    for (int k = 1; k <= 5; ++k) EXPECT_EQ(state_bits(built(eva(std::int64_t{1} << k, by))), (std::int64_t{1} << k) * k) << by;
+  }
+}
+
 TEST(EvaByLogLinear, answers_every_function_and_argument) {
   for (std::int64_t n = 1; n <= 6; ++n) expect_exhaustive(built(eva(n, "loglinear")));
   expect_interval(built(eva(100, "loglinear")), 200);

@@ -45,6 +45,8 @@ inline const std::vector<Form>& forms() {
       {"eva", {"eva --n 3", "eva --n 8", "eva --n 64", "eva --n 1000"}},
       {"eva_linear", {"eva --n 4 --by linear", "eva --n 10 --by linear", "eva --n 64 --by linear"}},
       {"eva_loglinear", {"eva --n 4 --by loglinear", "eva --n 10 --by loglinear", "eva --n 64 --by loglinear"}},
+      {"eva_delta", {"eva --n 4 --by delta", "eva --n 10 --by delta", "eva --n 64 --by delta"}},
+      {"eva_mamba2", {"eva --n 4 --by mamba2", "eva --n 10 --by mamba2", "eva --n 64 --by mamba2"}},
       {"eva_sparse", {"eva --n 5 --by sparse", "eva --n 64 --by sparse", "eva --n 200 --by sparse"}},
       {"retrieval", {"retrieval --n 2", "retrieval --n 20 --D 9 --sigma 5", "retrieval --n 100 --D 20 --sigma 1000"}},
       {"two_sum_threshold", {"two-sum --n 3 --M 5", "two-sum --n 16", "two-sum --n 64 --M 300"}},
