@@ -40,6 +40,15 @@ const powersOfTwo = (value) => (Math.abs(Math.log2(value) - Math.round(Math.log2
 // On a phone a long name would push the drawing aside.
 const fitted = (name, width) => (width < 480 && name.length > 16 ? `${name.slice(0, 15)}…` : name);
 
+// Whole powers of the base between the ends of a scale, at most about `most` of them.
+function powerTicks(base, { min, max }, most) {
+  const exponent = (value) => Math.log(value) / Math.log(base);
+  const low = Math.ceil(exponent(min) - 1e-9), high = Math.floor(exponent(max) + 1e-9);
+  const step = Math.max(1, Math.ceil((high - low) / most));
+  return Array.from({ length: Math.max(0, Math.floor((high - low) / step) + 1) },
+    (_, i) => ({ value: base ** (low + i * step) }));
+}
+
 function axis(want, vertical) {
   const ticks = { color: token("--muted"), font: { size: 12 }, maxRotation: 0, autoSkipPadding: 12 };
   if (want.percent) ticks.callback = (value) => percent(value);
@@ -52,24 +61,14 @@ function axis(want, vertical) {
   const scale = { type: want.log ? "logarithmic" : "linear", min: want.min, max: want.max, suggestedMax: want.suggestedMax, reverse: want.reverse, ticks, offset: false,
     title: { display: Boolean(want.title), text: want.title, color: token("--muted"), font: { size: 12.5 } },
     grid: { color: token("--line"), borderColor: token("--line"), drawTicks: false }, beginAtZero: want.beginAtZero };
-  if (want.base === 2) scale.afterBuildTicks = (built) => {
-    const low = Math.ceil(Math.log2(built.min)), high = Math.floor(Math.log2(built.max)), step = Math.max(1,
-      Math.ceil((high - low) / 8));
-    built.ticks = Array.from({ length: Math.floor((high - low) / step) + 1 },
-      (_, i) => ({ value: 2 ** (low + i * step) }));
-  };
+  if (want.base === 2) scale.afterBuildTicks = (built) => (built.ticks = powerTicks(2, built, 8));
+  else if (want.log) scale.afterBuildTicks = (built) => (built.ticks = powerTicks(10, built, 7));
   if (want.names) {
     scale.afterBuildTicks = (built) => (built.ticks = want.names.map((_, value) => ({ value })));
     ticks.autoSkip = false;
     if (vertical) ticks.color = token("--ink");
+    else ticks.maxRotation = 90;
   }
-  if (want.log && want.base !== 2) scale.afterBuildTicks = (built) => {
-    const low = Math.ceil(Math.log10(built.min) - 1e-9), high = Math.floor(Math.log10(built.max) + 1e-9), step = Math.max(
-      1,
-      Math.ceil((high - low) / 7));
-    built.ticks = Array.from({ length: Math.floor((high - low) / step) + 1 },
-      (_, i) => ({ value: 10 ** (low + i * step) }));
-  };
   return scale;
 }
 
