@@ -37,7 +37,7 @@ export function accuracyFigure(data) {
   return {
     id: "accuracy", title: "Accuracy against n",
     say: "Remembering a table of n entries. A recurrent state of fixed size cannot be right more often than its ceiling (dashed), whatever its weights; full attention has no such ceiling.",
-    note: "What training found lies far below what the bits would allow: the ceiling is a theorem about the best weights, the curves are what was learned.",
+    note: "The ceiling is a theorem about the best weights with that state; the curves are what training found.",
     panels, columns: ["mechanism", "n", "accuracy", "low", "high", "ceiling", "class", "record", "size"],
     rows: records.flatMap(({ origin, size, configurations }) => configurations.map(
       (c) => [

@@ -16,7 +16,7 @@ export function capacityFigure(data) {
   } }));
   return {
     id: "capacity", title: "Bits kept for each number of the state",
-    say: "The ceiling read backwards: an accuracy on n entries proves how many bits the state must have held. Trained models keep far fewer than the bits their numbers have.",
+    say: "The ceiling read backwards: an accuracy on n entries proves how many bits the state must have held at least, here for each of its numbers. What training reaches, not what the state could hold.",
     panels, columns: ["mechanism", "n", "elements", "kept bits", "table bits", "bits per element", "of", "record",
       "size"],
     rows: records.flatMap(({ origin, size, configurations }) => configurations.map((c) => [
