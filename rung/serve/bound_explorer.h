@@ -21,7 +21,7 @@ Result<Inquiry> read_inquiry(const Parameters& parameters);
 
 class BoundExplorer {
  public:
-  explicit BoundExplorer(std::size_t memory_bytes = std::size_t{32} << 20) : memory_(memory_bytes) {}
+  explicit BoundExplorer(std::size_t memory_bytes = std::size_t{64} << 20) : memory_(memory_bytes) {}
 
   // What is known already; null otherwise. `document`: the body of a POST, empty for a GET.
   AnswerMemory::Text recall(const Parameters& parameters, const std::string& document);

@@ -1,5 +1,7 @@
 #include "rung/serve/page.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "rung/report/document.h"
@@ -22,6 +24,11 @@ Result<std::string> live_document(const PageSources& sources) {
 }
 
 Result<std::string> live_page(const PageSources& sources) {
+  // The routes below /api work without a page.
+  if (!report::kPageShell.missing.empty())
+    return fmt::format("<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>rung</title>\n<h1>rung</h1>\n<p>This rung was built without its page; "
+                       "missing Debian packages: {}.</p></html>\n",
+                       report::kPageShell.missing);
   RUNG_TRY(const std::string document, live_document(sources));
   return report::page_with(document, {.live = true});
 }

@@ -1,4 +1,4 @@
-// The page and its document, from the report where this build has one.
+// The page and its document, from the report; a page that says what is missing where rung was built without it.
 #pragma once
 
 #include <string>

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
 #include <numbers>
+#include <tuple>
 
 #include "rung/spec/require.h"
 
@@ -76,7 +78,9 @@ int retrieval_reach(int p, int beta) {
   return D;
 }
 
-std::optional<RetrievalFit> retrieval_fit(const Precision& precision, int D) {
+namespace {
+
+std::optional<RetrievalFit> search_retrieval_fit(const Precision& precision, int D) {
   if (precision.format != NumberFormat::fixed) {
     constexpr double kRoom = 0.25;  // y stays above 1/2 after relative errors of 1/8 in numerator and denominator
     for (int beta = 1; beta <= kMostBeta; ++beta)
@@ -92,6 +96,18 @@ std::optional<RetrievalFit> retrieval_fit(const Precision& precision, int D) {
     if (delta < most && (!best || delta < best->delta)) best = RetrievalFit{beta, delta};
   }
   return best;
+}
+
+}  // namespace
+
+// Every layer of a stack asks for the same few fits.
+std::optional<RetrievalFit> retrieval_fit(const Precision& precision, int D) {
+  constexpr std::size_t kMost = 4096;
+  thread_local std::map<std::tuple<NumberFormat, int, int, int>, std::optional<RetrievalFit>> known;
+  if (known.size() >= kMost) known.clear();
+  const auto [place, fresh] = known.try_emplace({precision.format, precision.bits, precision.fraction, D});
+  if (fresh) place->second = search_retrieval_fit(precision, D);
+  return place->second;
 }
 
 ConstructionCost eva_full_cost(std::int64_t n) { return lookups("eva-full", "F", 1, 1, n + 1, n); }

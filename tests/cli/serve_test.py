@@ -76,6 +76,20 @@ class Serve(unittest.TestCase):
         self.assertEqual((server.stdout.read(), server.stderr.read()), ("", ""))
         connection.close()
 
+    @unittest.skipUnless(os.path.exists(os.path.join(BIN, "rung-learn")), "rung was built without training")
+    def test_members_of_a_sweep_tell_how_far_they_are(self):
+        with tempfile.TemporaryDirectory() as folder:
+            store = os.path.join(folder, "runs.jsonl")
+            _, url = self.start("--store", store)
+            self.assertEqual(json.loads(self.get(url, "/api/runs")[1])["runs"], [])
+            subprocess.run([RUNG, "train", "full", "--task", "eva", "--n", "4", "--width", "8", "--steps", "60", "--batch", "8", "--eval-every", "20", "--seeds", "2", "--final-count", "50",
+                            "--out", "sweep", "--store", store, "--device", "cpu", "--quiet"], cwd=folder, check=True, capture_output=True, timeout=300)
+            live = json.loads(self.get(url, "/api/runs")[1])
+            self.assertEqual([(m["state"], m["step"], m["steps"], len(m["curve"])) for m in live["runs"][0]["members"]], [("done", 60, 60, 3)] * 2)
+            self.assertTrue(all(m["news"] for m in live["runs"][0]["members"]))
+            seen = json.loads(self.get(url, "/api/runs?" + urlencode({"seen": live["version"]}))[1])
+            self.assertEqual(seen, {"schema": "rung.live/1", "version": live["version"], "unchanged": True})
+
     def test_other_addresses_are_spelt_out_and_warned_of(self):
         server, url = self.start("--host", "0.0.0.0")
         self.assertTrue(url.startswith("http://0.0.0.0:"))
