@@ -27,7 +27,7 @@ std::optional<Verdict> alone(const Theorem& theorem, const Setting& setting, con
   const Word& word = setting.word;
   if (word.full_letters() != 1 || word.letters.size() != 1) return std::nullopt;
   Verdict v = verdict_of(theorem, question);
-  const Letter& letter = word.full(0);
+  const WordLetter& letter = word.full(0);
   const std::int64_t n = question.size("n");
   v.parameters["n"] = n;
   v.require("one full layer and nothing else that mixes positions", !letter.selects, "word " + word.folded);
@@ -92,7 +92,7 @@ std::optional<Verdict> three_sum(const Theorem& t, const Setting& s, const Quest
 std::optional<Verdict> seqcomp(const Theorem& theorem, const Setting& setting, const Question& question) {
   const Word& word = setting.word;
   if (question.L != 1 || word.full_letters() != 1 || word.letters.size() != 1) return std::nullopt;
-  const Letter& letter = word.full(0);
+  const WordLetter& letter = word.full(0);
   Verdict v = verdict_of(theorem, question);
   v.require("one full layer and nothing else that mixes positions", true, "word " + word.folded);
   v.require("exact integer sums (mode X)", setting.exact_sums(), setting.mode_x());

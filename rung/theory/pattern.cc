@@ -261,7 +261,7 @@ PatternBits pattern_bits(const Word& word, const Integer& tokens) {
   std::size_t seen = 0;
   for (const auto& letter : word.letters) {
     const Integer state = letter.state.after(tokens);
-    if (letter.kind == Letter::Kind::full) {
+    if (letter.kind == WordLetter::Kind::full) {
       bits.beside.push_back(state);
       ++seen;
     } else {

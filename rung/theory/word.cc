@@ -77,18 +77,18 @@ Word make_word(const Architecture& architecture, const std::vector<LayerShape>& 
     Sums sums;
     add_sums(layers[i].mixer, layers[i].width, p, accumulator, sums);
     if (sums.uncovered) {
-      word.letters.push_back({.kind = Letter::Kind::uncovered, .layer = i, .state = state});
+      word.letters.push_back({.kind = WordLetter::Kind::uncovered, .layer = i, .state = state});
     } else if (sums.full) {
       // A convolution in front of full heads is an R before the F; what else has state stands beside.
       const bool alone = layers[i].mixer.kind != MixerKind::heads;
-      if (sums.early_convolution) word.letters.push_back({.kind = Letter::Kind::recurrent, .layer = i, .state = state});
-      Letter full{.kind = Letter::Kind::full, .layer = i, .selects = sums.selects, .partial = sums.partial,
+      if (sums.early_convolution) word.letters.push_back({.kind = WordLetter::Kind::recurrent, .layer = i, .state = state});
+      WordLetter full{.kind = WordLetter::Kind::full, .layer = i, .selects = sums.selects, .partial = sums.partial,
                   .outputs = sums.outputs};
       if (!(alone && sums.early_convolution)) full.state = state;
       full.state.fixed += sums.straddling;
       word.letters.push_back(std::move(full));
     } else if (!at_two.layers[i].letters.empty()) {
-      word.letters.push_back({.kind = Letter::Kind::recurrent, .layer = i, .state = state});
+      word.letters.push_back({.kind = WordLetter::Kind::recurrent, .layer = i, .state = state});
     }
   }
   return word;
@@ -96,17 +96,17 @@ Word make_word(const Architecture& architecture, const std::vector<LayerShape>& 
 
 std::size_t Word::full_letters() const {
   return static_cast<std::size_t>(std::count_if(letters.begin(), letters.end(),
-                                                [](const Letter& l) { return l.kind == Letter::Kind::full; }));
+                                                [](const WordLetter& l) { return l.kind == WordLetter::Kind::full; }));
 }
 bool Word::uncovered() const {
-  return std::any_of(letters.begin(), letters.end(), [](const Letter& l) { return l.kind == Letter::Kind::uncovered; });
+  return std::any_of(letters.begin(), letters.end(), [](const WordLetter& l) { return l.kind == WordLetter::Kind::uncovered; });
 }
 bool Word::selects() const {
-  return std::any_of(letters.begin(), letters.end(), [](const Letter& l) { return l.selects; });
+  return std::any_of(letters.begin(), letters.end(), [](const WordLetter& l) { return l.selects; });
 }
 bool Word::head_wise() const {
-  return std::any_of(letters.begin(), letters.end(), [](const Letter& l) {
-    return l.kind == Letter::Kind::full && (l.state.fixed > 0 || l.state.per_level > 0);
+  return std::any_of(letters.begin(), letters.end(), [](const WordLetter& l) {
+    return l.kind == WordLetter::Kind::full && (l.state.fixed > 0 || l.state.per_level > 0);
   });
 }
 
@@ -114,7 +114,7 @@ StateBits Word::gap(std::size_t k, bool beside) const {
   StateBits bits;
   std::size_t seen = 0;
   for (const auto& letter : letters) {
-    if (letter.kind == Letter::Kind::full) {
+    if (letter.kind == WordLetter::Kind::full) {
       ++seen;
       if (beside && seen == k) bits += letter.state;
     } else if (seen == k) {
@@ -124,9 +124,9 @@ StateBits Word::gap(std::size_t k, bool beside) const {
   return bits;
 }
 
-const Letter& Word::full(std::size_t k) const {
+const WordLetter& Word::full(std::size_t k) const {
   for (const auto& letter : letters)
-    if (letter.kind == Letter::Kind::full && k-- == 0) return letter;
+    if (letter.kind == WordLetter::Kind::full && k-- == 0) return letter;
   RUNG_REQUIRE(false, "fewer full layers than asked for");
   return letters.front();
 }

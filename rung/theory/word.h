@@ -29,7 +29,7 @@ struct StateBits {
   StateBits& operator+=(const StateBits& other);
 };
 
-struct Letter {
+struct WordLetter {
   enum class Kind {
     full,       // F
     recurrent,  // R
@@ -44,7 +44,7 @@ struct Letter {
 };
 
 struct Word {
-  std::vector<Letter> letters;
+  std::vector<WordLetter> letters;
   std::string text;           // one letter or more a layer, as `rung show --json` gives it
   std::string folded;         // the same with repetitions folded, for people
 
@@ -55,7 +55,7 @@ struct Word {
   // State bits of the R letters in the gap before F number k + 1 (k = full_letters(): after the last); with `beside` those
   // of heads beside F number k count too, as if they stood right behind it.
   StateBits gap(std::size_t k, bool beside) const;
-  const Letter& full(std::size_t k) const;  // the k-th F, from 0
+  const WordLetter& full(std::size_t k) const;  // the k-th F, from 0
   StateBits total() const;
   Integer partial() const;    // the largest over the F letters
   Integer outputs() const;
