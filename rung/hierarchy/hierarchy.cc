@@ -112,11 +112,12 @@ Result<ordered_json> make_cell(const HierarchyPlan& plan, const CellRecipe& reci
 }
 
 // The cell as an earlier run left it, its certificate checked once more; nothing where it does not serve.
-std::optional<ordered_json> reusable_cell(const std::string& path, const std::string& definition, const EvidenceContext& context) {
+std::optional<ordered_json> reusable_cell(const std::string& path, const std::vector<std::string>& definitions, const EvidenceContext& context) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
   ordered_json kept = ordered_json::parse(file, nullptr, false);
-  if (!kept.is_object() || kept.value("definition", "") != definition || !kept.contains("cell")) return std::nullopt;
+  if (!kept.is_object() || !kept.contains("cell")) return std::nullopt;
+  if (std::find(definitions.begin(), definitions.end(), kept.value("definition", "")) == definitions.end()) return std::nullopt;
   ordered_json cell = kept["cell"];
   try {
     if (cell.at("state") != "done" || cell.at("construction").at("state") == "failed" || cell.at("training").value("retry", false)) return std::nullopt;
@@ -183,6 +184,7 @@ class Run {
     std::stable_partition(order.begin(), order.end(), [&](const Job* job) { return !plan_.in_table(job->recipe->row); });
     outcome_.of = order.size();
     start_ = std::chrono::steady_clock::now();
+    keep_others();
     RUNG_CHECK(write_document());
     if (options_.only.empty()) RUNG_CHECK(write_protocols(options_.folder, options_.stop));
     parallel_for(static_cast<std::int64_t>(order.size()), 1, [&](std::int64_t begin, std::int64_t end) {
@@ -208,10 +210,8 @@ class Run {
     if (stopping()) return;
     job.start = std::chrono::steady_clock::now();
     std::optional<ordered_json> kept;
-    if (!options_.fresh) kept = reusable_cell(path_of(job), definition_of(plan_, *job.recipe, options_.train, provenance_.version), context_);
+    if (!options_.fresh) kept = kept_cell(job);
     job.reused = kept.has_value();
-    // A record may have come or gone meanwhile.
-    if (kept && !job.recipe->training) (*kept)["training"] = record_of(plan_, *job.recipe, context_);
     Result<ordered_json> made = kept ? Result<ordered_json>(std::move(*kept)) : make_cell(plan_, *job.recipe, context_);
     const std::lock_guard lock(guard_);
     job.seconds = seconds_since(job.start);
@@ -225,6 +225,27 @@ class Run {
     }
     job.evidence = std::move(*made);
     if (job.reused || !trained(job)) finish(job);
+  }
+
+  // What an earlier run left of the cell; one that was trained serves where training is left out, too.
+  std::optional<ordered_json> kept_cell(const Job& job) const {
+    std::vector<std::string> definitions{definition_of(plan_, *job.recipe, true, provenance_.version)};
+    if (!trained(job)) definitions.push_back(definition_of(plan_, *job.recipe, false, provenance_.version));
+    auto kept = reusable_cell(path_of(job), definitions, context_);
+    // A record may have come or gone meanwhile.
+    if (kept && !job.recipe->training) (*kept)["training"] = record_of(plan_, *job.recipe, context_);
+    return kept;
+  }
+
+  // Cells that --only passes over stay in the document as they are.
+  void keep_others() {
+    parallel_for(static_cast<std::int64_t>(jobs_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        Job& job = jobs_[static_cast<std::size_t>(i)];
+        if (job.wanted || stopping()) continue;
+        if (auto kept = kept_cell(job)) job.cell = std::move(*kept);
+      }
+    });
   }
 
   // One after the other, each on all cores; time that one does not use is there for the next.

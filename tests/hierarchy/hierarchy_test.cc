@@ -167,6 +167,17 @@ TEST(hierarchy, runs_a_cell_again_when_its_recipe_changed_or_a_file_is_gone) {
   EXPECT_EQ(run_hierarchy(plan, fresh)->reused, 0u);
 }
 
+TEST(hierarchy, keeps_the_cells_that_only_passes_over) {
+  const HierarchyPlan plan = small_plan();
+  HierarchyOptions options = untrained(fresh_folder("only"));
+  const auto whole = run_hierarchy(plan, options);
+  options.only = {"linear/eva", "sparse"};
+  const auto some = run_hierarchy(plan, options);
+  ASSERT_TRUE(some) << some.error().message;
+  EXPECT_EQ(some->of, 3u);
+  EXPECT_EQ(without_times(*some->document), without_times(*whole->document));
+}
+
 // One evidence, checked as it is, with another answer, and with another model.
 TEST(certificate_evidence, is_never_called_verified_when_the_checker_rejects_it) {
   const std::string folder = fresh_folder("rejected");
