@@ -19,8 +19,8 @@ Board::~Board() {
   const std::lock_guard lock(ranks_.guard_);
   auto& state = ranks_.boards_.at(name_);
   for (auto& event : state.inbox)  // nobody will answer any more
-    if (event.letter.kind == Letter::Kind::question)
-      ranks_.post(event.rank, {.kind = Letter::Kind::lost, .ticket = event.letter.ticket});
+    if (event.letter.kind == Dispatch::Kind::question)
+      ranks_.post(event.rank, {.kind = Dispatch::Kind::lost, .ticket = event.letter.ticket});
   ranks_.boards_.erase(name_);
 }
 
@@ -40,14 +40,14 @@ std::optional<Board::Event> Board::collect(double seconds) {
   if (state.inbox.empty()) return std::nullopt;
   auto event = std::move(state.inbox.front());
   state.inbox.pop_front();
-  return Event{event.letter.kind == Letter::Kind::question, event.rank, event.letter.number,
+  return Event{event.letter.kind == Dispatch::Kind::question, event.rank, event.letter.number,
                std::move(event.letter.text), event.letter.ticket};
 }
 
 void Board::answer(const Event& event, std::string text) {
   RUNG_REQUIRE(event.question, "an answer to the result of piece {}", event.number);
   const std::lock_guard lock(ranks_.guard_);
-  ranks_.post(event.rank, {.kind = Letter::Kind::answer, .ticket = event.ticket, .text = std::move(text)});
+  ranks_.post(event.rank, {.kind = Dispatch::Kind::answer, .ticket = event.ticket, .text = std::move(text)});
 }
 
 std::size_t Board::open() const {
@@ -65,23 +65,23 @@ void Board::close() {
 std::optional<Piece> Bench::draw() {
   std::unique_lock lock(ranks_.guard_);
   if (ranks_.is_closed(name_)) return std::nullopt;
-  Letter reply = ranks_.call({.kind = Letter::Kind::draw, .board = name_}, lock);
-  if (reply.kind != Letter::Kind::piece) return std::nullopt;
+  Dispatch reply = ranks_.call({.kind = Dispatch::Kind::draw, .board = name_}, lock);
+  if (reply.kind != Dispatch::Kind::piece) return std::nullopt;
   return Piece{reply.number, std::move(reply.text)};
 }
 
 void Bench::hand_in(const Piece& piece, std::string result) {
   const std::lock_guard lock(ranks_.guard_);
   ranks_.post(
-      0, {.kind = Letter::Kind::result, .number = piece.number, .board = name_, .text = std::move(result)});
+      0, {.kind = Dispatch::Kind::result, .number = piece.number, .board = name_, .text = std::move(result)});
 }
 
 std::optional<std::string> Bench::ask(const Piece& piece, std::string question) {
   std::unique_lock lock(ranks_.guard_);
-  Letter reply = ranks_.call(
-      {.kind = Letter::Kind::question, .number = piece.number, .board = name_, .text = std::move(question)},
+  Dispatch reply = ranks_.call(
+      {.kind = Dispatch::Kind::question, .number = piece.number, .board = name_, .text = std::move(question)},
       lock);
-  if (reply.kind != Letter::Kind::answer) return std::nullopt;
+  if (reply.kind != Dispatch::Kind::answer) return std::nullopt;
   return std::move(reply.text);
 }
 

@@ -57,7 +57,7 @@ int Ranks::living() const {
 void Ranks::take_no_part(const std::string& why) {
   RUNG_REQUIRE(!leads(), "rank 0 always takes part: {}", why);
   const std::lock_guard lock(guard_);
-  post(0, {.kind = Letter::Kind::trouble, .text = why});
+  post(0, {.kind = Dispatch::Kind::trouble, .text = why});
 }
 
 int Ranks::leave(int code) {
@@ -72,7 +72,7 @@ int Ranks::leave(int code) {
     changed_.wait(lock, others_are_done);
     orderly_ = std::find(dead_.begin(), dead_.end(), true) == dead_.end();
     for (int other = 1; other < count_; ++other)
-      post(other, {.kind = Letter::Kind::leave,
+      post(other, {.kind = Dispatch::Kind::leave,
                    .number = static_cast<std::uint64_t>(code),
                    .text = orderly_ ? "" : kSomebodyDied});
     code_ = code;
@@ -80,7 +80,7 @@ int Ranks::leave(int code) {
       for (const std::string& trouble : troubles_)
         std::fprintf(stderr, "rung: [ranks] %s\n", trouble.c_str());
   } else {
-    post(0, {.kind = Letter::Kind::gone});
+    post(0, {.kind = Dispatch::Kind::gone});
     changed_.wait(lock, [&] { return code_.has_value(); });
   }
   ending_ = true;
@@ -131,9 +131,10 @@ void Ranks::carry(const OpenMail& open) {
     const auto now = Clock::now();
     if (seconds_between(beaten, now) > silence_ / kBeatsPerSilence) {
       beaten = now;
-      if (rank_ != 0) (*mail)->send(0, pack({.kind = Letter::Kind::beat}));
+      if (rank_ != 0) (*mail)->send(0, pack({.kind = Dispatch::Kind::beat}));
       for (int other = 1; rank_ == 0 && other < count_; ++other)
-        if (!dead_[static_cast<std::size_t>(other)]) (*mail)->send(other, pack({.kind = Letter::Kind::beat}));
+        if (!dead_[static_cast<std::size_t>(other)])
+          (*mail)->send(other, pack({.kind = Dispatch::Kind::beat}));
       watch();
     }
     pause = moved ? kShortest : std::min(2 * pause, kLongest);
@@ -141,19 +142,19 @@ void Ranks::carry(const OpenMail& open) {
   (*mail)->close(orderly_ && code_.has_value());
 }
 
-void Ranks::handle(int from, Letter letter) {
+void Ranks::handle(int from, Dispatch letter) {
   const std::lock_guard lock(guard_);
   heard_[static_cast<std::size_t>(from)] = Clock::now();
   if (leads()) return handle_as_lead(from, std::move(letter));
   switch (letter.kind) {
-    case Letter::Kind::leave:
+    case Dispatch::Kind::leave:
       code_ = static_cast<int>(letter.number);
       orderly_ = letter.text != kSomebodyDied;
       break;
-    case Letter::Kind::piece:
-    case Letter::Kind::closed:
-    case Letter::Kind::answer:
-    case Letter::Kind::lost:
+    case Dispatch::Kind::piece:
+    case Dispatch::Kind::closed:
+    case Dispatch::Kind::answer:
+    case Dispatch::Kind::lost:
       if (letter.ticket == 0) {
         if (letter.board.empty()) all_closed_ = true;
         closed_.insert(letter.board);
@@ -167,14 +168,14 @@ void Ranks::handle(int from, Letter letter) {
   changed_.notify_all();
 }
 
-void Ranks::handle_as_lead(int from, Letter letter) {
+void Ranks::handle_as_lead(int from, Dispatch letter) {
   const auto board = boards_.find(letter.board);
   switch (letter.kind) {
-    case Letter::Kind::draw:
+    case Dispatch::Kind::draw:
       draws_.push_back({from, letter.ticket, letter.board});
       serve_draws();
       break;
-    case Letter::Kind::result: {
+    case Dispatch::Kind::result: {
       if (board == boards_.end()) break;
       BoardState& state = board->second;
       const auto waiting = std::find_if(state.waiting.begin(), state.waiting.end(),
@@ -186,19 +187,19 @@ void Ranks::handle_as_lead(int from, Letter letter) {
       state.inbox.push_back({from, std::move(letter)});
       break;
     }
-    case Letter::Kind::question: {
+    case Dispatch::Kind::question: {
       const bool holds = board != boards_.end() && board->second.under_way.contains(letter.number) &&
                          board->second.under_way.at(letter.number).rank == from;
       if (holds)
         board->second.inbox.push_back({from, std::move(letter)});
       else
-        post(from, {.kind = Letter::Kind::lost, .ticket = letter.ticket});
+        post(from, {.kind = Dispatch::Kind::lost, .ticket = letter.ticket});
       break;
     }
-    case Letter::Kind::trouble:
+    case Dispatch::Kind::trouble:
       troubles_.push_back(fmt::format("rank {} took no part: {}", from, letter.text));
       break;
-    case Letter::Kind::gone:
+    case Dispatch::Kind::gone:
       gone_[static_cast<std::size_t>(from)] = true;
       break;
     default:
@@ -229,7 +230,7 @@ void Ranks::give_up(int rank) {
   std::erase_if(draws_, [&](const HeldDraw& draw) { return draw.rank == rank; });
   for (auto& [name, state] : boards_) {
     std::erase_if(state.inbox, [&](const Event& event) {
-      return event.rank == rank && event.letter.kind == Letter::Kind::question;
+      return event.rank == rank && event.letter.kind == Dispatch::Kind::question;
     });
     for (auto held = state.under_way.begin(); held != state.under_way.end();) {
       if (held->second.rank != rank) {
@@ -244,13 +245,13 @@ void Ranks::give_up(int rank) {
   changed_.notify_all();
 }
 
-void Ranks::post(int to, Letter letter) {
+void Ranks::post(int to, Dispatch letter) {
   if (to != rank_) {
     out_.emplace_back(to, std::move(letter));
     outgoing_.notify_all();
     return;
   }
-  if (letter.ticket != 0 && letter.kind != Letter::Kind::draw && letter.kind != Letter::Kind::question) {
+  if (letter.ticket != 0 && letter.kind != Dispatch::Kind::draw && letter.kind != Dispatch::Kind::question) {
     if (const auto waiting = calls_.find(letter.ticket); waiting != calls_.end())
       waiting->second = std::move(letter);
     changed_.notify_all();
@@ -263,7 +264,7 @@ void Ranks::serve_draws() {
   for (std::size_t i = 0; i < draws_.size();) {
     const HeldDraw draw = draws_[i];
     const auto board = boards_.find(draw.board);
-    Letter reply{.kind = Letter::Kind::closed, .ticket = draw.ticket};
+    Dispatch reply{.kind = Dispatch::Kind::closed, .ticket = draw.ticket};
     if (!is_closed(draw.board)) {
       if (board == boards_.end() || board->second.waiting.empty()) {
         ++i;
@@ -273,7 +274,7 @@ void Ranks::serve_draws() {
       Piece piece = std::move(state.waiting.front());
       state.waiting.pop_front();
       reply = {
-          .kind = Letter::Kind::piece, .ticket = draw.ticket, .number = piece.number, .text = piece.order};
+          .kind = Dispatch::Kind::piece, .ticket = draw.ticket, .number = piece.number, .text = piece.order};
       state.under_way[piece.number] = {draw.rank, std::move(piece)};
     }
     draws_.erase(draws_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -284,17 +285,18 @@ void Ranks::serve_draws() {
 void Ranks::close_board(const std::string& name) {
   if (name.empty() ? all_closed_ : !closed_.insert(name).second) return;
   if (name.empty()) all_closed_ = true;
-  for (int other = 1; other < count_; ++other) post(other, {.kind = Letter::Kind::closed, .board = name});
+  for (int other = 1; other < count_; ++other) post(other, {.kind = Dispatch::Kind::closed, .board = name});
   serve_draws();
   changed_.notify_all();
 }
 
-Letter Ranks::call(Letter letter, std::unique_lock<std::mutex>& lock) {
+Dispatch Ranks::call(Dispatch letter, std::unique_lock<std::mutex>& lock) {
   const std::uint64_t ticket = letter.ticket = ++tickets_;
   calls_[ticket];
   post(0, std::move(letter));
   changed_.wait(lock, [&] { return calls_.at(ticket).has_value() || code_.has_value(); });
-  Letter reply = calls_.at(ticket) ? std::move(*calls_.at(ticket)) : Letter{.kind = Letter::Kind::closed};
+  Dispatch reply =
+      calls_.at(ticket) ? std::move(*calls_.at(ticket)) : Dispatch{.kind = Dispatch::Kind::closed};
   calls_.erase(ticket);
   return reply;
 }

@@ -23,7 +23,7 @@
 #include <thread>
 #include <vector>
 
-#include "rung/ranks/letter.h"
+#include "rung/ranks/dispatch.h"
 #include "rung/ranks/mail.h"
 #include "rung/spec/result.h"
 
@@ -70,7 +70,7 @@ class Ranks {
   using Clock = std::chrono::steady_clock;
   struct Event {
     int rank = 0;
-    Letter letter;  // a result or a question
+    Dispatch letter;  // a result or a question
   };
   struct Held {
     int rank = 0;
@@ -89,11 +89,11 @@ class Ranks {
   };
 
   void carry(const OpenMail& open);  // the postman's thread
-  void handle(int from, Letter letter);
-  void handle_as_lead(int from, Letter letter);
+  void handle(int from, Dispatch letter);
+  void handle_as_lead(int from, Dispatch letter);
   void watch();
   // All below: under guard_.
-  void post(int to, Letter letter);  // to itself: at once
+  void post(int to, Dispatch letter);  // to itself: at once
   void serve_draws();
   void close_board(const std::string& name);
   void give_up(int rank);
@@ -102,14 +102,14 @@ class Ranks {
     return all_closed_ || closed_.contains(board) || closed_.contains(board.substr(0, board.find('/')));
   }
   // Sends and waits for the answer; a letter `closed` where the job ends first.
-  Letter call(Letter letter, std::unique_lock<std::mutex>& lock);
+  Dispatch call(Dispatch letter, std::unique_lock<std::mutex>& lock);
 
   int rank_ = 0, count_ = 1;
   double silence_ = 0;
   mutable std::mutex guard_;
   std::condition_variable changed_, outgoing_;
-  std::deque<std::pair<int, Letter>> out_;
-  std::map<std::uint64_t, std::optional<Letter>> calls_;
+  std::deque<std::pair<int, Dispatch>> out_;
+  std::map<std::uint64_t, std::optional<Dispatch>> calls_;
   std::uint64_t tickets_ = 0;
   std::set<std::string> closed_;
   bool all_closed_ = false, ending_ = false, ready_ = false, orderly_ = true;

@@ -7,7 +7,7 @@
 
 namespace rung {
 
-struct Letter {
+struct Dispatch {
   enum class Kind : std::uint8_t {
     beat,      // I am alive
     draw,      // to rank 0: a piece of this board, please           -> piece or closed
@@ -27,8 +27,8 @@ struct Letter {
   std::string board = {}, text = {};
 };
 
-std::string pack(const Letter& letter);
+std::string pack(const Dispatch& letter);
 // REQUIRES bytes that pack() made: ranks of one job run one program.
-Letter unpack(std::string_view bytes);
+Dispatch unpack(std::string_view bytes);
 
 }  // namespace rung

@@ -1,5 +1,5 @@
 // kind (1 byte), ticket, number, length of the board's name (8 bytes each, this machine's order), name, text.
-#include "rung/ranks/letter.h"
+#include "rung/ranks/dispatch.h"
 
 #include <cstring>
 
@@ -12,7 +12,7 @@ constexpr std::size_t kHead = 1 + 3 * sizeof(std::uint64_t);
 
 }  // namespace
 
-std::string pack(const Letter& letter) {
+std::string pack(const Dispatch& letter) {
   std::string bytes(1, static_cast<char>(letter.kind));
   bytes.reserve(kHead + letter.board.size() + letter.text.size());
   for (const std::uint64_t value :
@@ -21,11 +21,11 @@ std::string pack(const Letter& letter) {
   return bytes += letter.board, bytes += letter.text;
 }
 
-Letter unpack(std::string_view bytes) {
+Dispatch unpack(std::string_view bytes) {
   RUNG_REQUIRE(bytes.size() >= kHead, "a letter of {} bytes", bytes.size());
-  Letter letter;
-  letter.kind = static_cast<Letter::Kind>(bytes[0]);
-  RUNG_REQUIRE(letter.kind <= Letter::Kind::leave, "a letter of kind {}", static_cast<int>(letter.kind));
+  Dispatch letter;
+  letter.kind = static_cast<Dispatch::Kind>(bytes[0]);
+  RUNG_REQUIRE(letter.kind <= Dispatch::Kind::leave, "a letter of kind {}", static_cast<int>(letter.kind));
   std::uint64_t name = 0;
   std::memcpy(&letter.ticket, bytes.data() + 1, sizeof name);
   std::memcpy(&letter.number, bytes.data() + 1 + sizeof name, sizeof name);
