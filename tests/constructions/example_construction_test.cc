@@ -1,10 +1,9 @@
 // The worked example of docs/adding_a_construction.md: weights that a proof writes down, verified on every
 // input of small sizes and by the argument about all inputs above; one bit less fails.
-#include <fstream>
-#include <sstream>
 
 #include "rung/constructions/retrieval_head.h"
 #include "tests/constructions/verified.h"
+#include "tests/docs/page_code.h"
 
 namespace rung {
 namespace {
@@ -92,22 +91,8 @@ TEST(ExampleConstruction, is_covered_by_the_argument_about_all_inputs_at_larger_
   expect_interval(lookup({{"n", 200}, {"sigma", 17}}), 50);
 }
 
-std::string text_of(const std::string& path) {
-  std::ifstream file(std::string(RUNG_SOURCE_DIR) + path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 TEST(ExampleConstruction, stands_in_the_page_word_for_word) {
-  const std::string page = text_of("/docs/adding_a_construction.md"),
-                    here = text_of("/tests/constructions/example_construction_test.cc");
-  const std::size_t start = page.find("```cpp\n// Index"), end = page.find("```\n", start + 3);
-  ASSERT_NE(start, std::string::npos);
-  ASSERT_NE(end, std::string::npos);
-  const std::string code = page.substr(start + 7, end - start - 7);
-  EXPECT_GT(code.size(), 1000u);
-  EXPECT_NE(here.find(code), std::string::npos) << code;
+  expect_shown("docs/adding_a_construction.md", "tests/constructions/example_construction_test.cc", "// Index");
 }
 
 }  // namespace

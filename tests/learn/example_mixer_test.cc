@@ -2,11 +2,10 @@
 // pass.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
 
 #include "rung/learn/mixer.h"
 #include "rung/spec/random.h"
+#include "tests/docs/page_code.h"
 
 namespace rung::learn {
 namespace {
@@ -118,22 +117,8 @@ TEST(example_mixer, gives_a_member_the_outputs_that_it_has_alone) {
   EXPECT_GT(furthest(together.narrow(0, 0, 1), alone), 1e-2);
 }
 
-std::string text_of(const std::string& path) {
-  std::ifstream file(std::string(RUNG_SOURCE_DIR) + path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 TEST(example_mixer, stands_in_the_page_word_for_word) {
-  const std::string page = text_of("/docs/mixers.md"), here = text_of("/tests/learn/example_mixer_test.cc");
-  const std::string open = "```cpp\n// average";
-  const std::size_t start = page.find(open), end = page.find("```\n", start + 3);
-  ASSERT_NE(start, std::string::npos);
-  ASSERT_NE(end, std::string::npos);
-  const std::string code = page.substr(start + 7, end - start - 7);
-  EXPECT_GT(code.size(), 1000U);
-  EXPECT_NE(here.find(code), std::string::npos) << code;
+  expect_shown("docs/mixers.md", "tests/learn/example_mixer_test.cc", "// average");
 }
 
 }  // namespace

@@ -3,12 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 #include "rung/tasks/sampling.h"
 #include "rung/tasks/task_list.h"
 #include "rung/tasks/token_task.h"
+#include "tests/docs/page_code.h"
 
 namespace rung {
 namespace {
@@ -117,22 +116,8 @@ TEST(ExampleTask, draws_what_its_variants_promise) {
   EXPECT_FALSE(maximum(5, 1)->supports(Variant::adversarial));
 }
 
-std::string text_of(const std::string& path) {
-  std::ifstream file(std::string(RUNG_SOURCE_DIR) + path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 TEST(ExampleTask, stands_in_the_page_word_for_word) {
-  const std::string page = text_of("/docs/adding_a_task.md"),
-                    here = text_of("/tests/tasks/example_task_test.cc");
-  const std::size_t start = page.find("```cpp\n// Maximum"), end = page.find("```\n", start + 3);
-  ASSERT_NE(start, std::string::npos);
-  ASSERT_NE(end, std::string::npos);
-  const std::string code = page.substr(start + 7, end - start - 7);
-  EXPECT_GT(code.size(), 1000u);
-  EXPECT_NE(here.find(code), std::string::npos) << code;
+  expect_shown("docs/adding_a_task.md", "tests/tasks/example_task_test.cc", "// Maximum");
 }
 
 }  // namespace

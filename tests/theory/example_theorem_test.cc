@@ -2,11 +2,10 @@
 // turn, and its count compared with the exact number of classes.
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <sstream>
 
 #include "rung/theory/capacity.h"
 #include "rung/theory/recurrent_cut.h"
+#include "tests/docs/page_code.h"
 #include "tests/theory/asked.h"
 
 namespace rung {
@@ -98,22 +97,8 @@ TEST(example_theorem, asks_for_no_more_than_the_classes_that_there_are) {
       }
 }
 
-std::string text_of(const std::string& path) {
-  std::ifstream file(std::string(RUNG_SOURCE_DIR) + path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 TEST(example_theorem, stands_in_the_page_word_for_word) {
-  const std::string page = text_of("/docs/adding_a_theorem.md"),
-                    here = text_of("/tests/theory/example_theorem_test.cc");
-  const std::size_t start = page.find("```cpp\n// Dyck"), end = page.find("```\n", start + 3);
-  ASSERT_NE(start, std::string::npos);
-  ASSERT_NE(end, std::string::npos);
-  const std::string code = page.substr(start + 7, end - start - 7);
-  EXPECT_GT(code.size(), 1000u);
-  EXPECT_NE(here.find(code), std::string::npos) << code;
+  expect_shown("docs/adding_a_theorem.md", "tests/theory/example_theorem_test.cc", "// Dyck");
 }
 
 }  // namespace
