@@ -86,7 +86,7 @@ function protocolSection() {
 function predictionsChapter() {
   const predictions = predictionsSection(data);
   return predictions ? section("predictions", "Predictions and verdicts",
-    "Written down before anything ran. A model that merely failed to train decides nothing.", predictions) : null;
+    "Stated before the runs that decide them. A model that merely failed to train decides nothing.", predictions) : null;
 }
 
 const runsChapter = () => (data.runs?.members.length ? section("runs", "Runs", null, runsSection(data.runs)) : null);

@@ -81,11 +81,7 @@ Result<Construction> build_eva_linear(const ConstructionRequest& request) {
   layer.after("read: at the last position, f(c d + r) - 2^(a-1) at coordinate r, c = x div d");
   layer.after(picked.holds);
 
-  model.output({OutputSpec::Kind::logits, n, 0});
-  for (std::int64_t v = 0; v < n; ++v) {
-    model.output_map().set(v, picked.at(0), 2 * (v - middle));
-    model.output_map().bias(v, -(v - middle) * (v - middle));
-  }
+  model.output_nearest(picked.at(0), n, middle);
 
   RUNG_TRY(Construction made,
            finish_construction(model, task,

@@ -48,11 +48,7 @@ Result<Construction> build_eva_written(const ConstructionRequest& request) {
   layer.table(delta ? "beta" : "gate", 0, {1});  // beta = 1, decay = 1, whatever the token
   layer.after("read: at the last position, f(x) - 2^(a-1)");
 
-  model.output({OutputSpec::Kind::logits, n, 0});
-  for (std::int64_t v = 0; v < n; ++v) {
-    model.output_map().set(v, read.at(0), 2 * (v - middle));
-    model.output_map().bias(v, -(v - middle) * (v - middle));
-  }
+  model.output_nearest(read.at(0), n, middle);
   RUNG_TRY(Construction made,
            finish_construction(model, task,
                                fmt::format("{} with {} state bits solves Eva; n lg n = {:.1f} are needed.", delta ? "The delta rule" : "A state space", n * entry,

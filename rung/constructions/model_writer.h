@@ -128,6 +128,15 @@ class ModelWriter {
   void output_yes(const Slot& slot, std::int64_t factor, std::int64_t threshold);
   void output(OutputSpec spec) { output_ = spec; }
   MapWriter& output_map() { return output_map_; }
+  // Logits 2 c_v x - c_v^2 with c_v = v - middle: the largest is that of the v whose c_v is nearest to x, the number
+  // at the coordinate.
+  void output_nearest(std::int64_t coordinate, std::int64_t values, std::int64_t middle) {
+    output({OutputSpec::Kind::logits, values, 0});
+    for (std::int64_t v = 0; v < values; ++v) {
+      output_map_.set(v, coordinate, 2 * (v - middle));
+      output_map_.bias(v, -(v - middle) * (v - middle));
+    }
+  }
   void output_threshold(std::vector<std::int64_t> threshold) { threshold_ = std::move(threshold); }
 
   void context(std::int64_t positions) { context_ = positions; }  // longer than the prompt: chain of thought

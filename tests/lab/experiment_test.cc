@@ -126,5 +126,44 @@ TEST(experiment, names_configurations_in_every_prediction) {
     }
 }
 
+// What is shipped belongs to the experiments as they stand, and their outcomes give the verdicts that it
+// states.
+TEST(experiment, decides_the_shipped_results_as_they_say) {
+  for (const ExperimentWord& word : experiment_words())
+    for (const std::string& size : word.sizes) {
+      const std::string name = word.name + "-" + size;
+      std::ifstream file(RUNG_SOURCE_DIR "/results/" + name + ".json");
+      ASSERT_TRUE(file) << name;
+      json lab = json::parse(file).at("lab");
+      const auto experiment = find_experiment(word.name, size, 0);
+      ASSERT_TRUE(experiment.ok()) << experiment.error().message;
+      EXPECT_FALSE(lab.at("stopped").get<bool>()) << name;
+      ASSERT_EQ(lab.at("configurations").size(), experiment->configurations.size()) << name;
+      std::vector<Outcome> outcomes;
+      for (std::size_t i = 0; i < experiment->configurations.size(); ++i) {
+        json& row = lab.at("configurations").at(i);
+        row["curves"] = json::array();  // they stand apart in that form
+        auto outcome = parse_outcome(row.dump(), name);
+        ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+        const Configuration& configuration = experiment->configurations[i];
+        EXPECT_EQ(outcome->id, configuration.id) << name;
+        if (const auto* plan = std::get_if<learn::TrainingPlan>(&configuration.what)) {
+          EXPECT_EQ(outcome->subject.arch, plan->arch) << name << " " << outcome->id;
+          EXPECT_EQ(outcome->subject.task, plan->tasks.front().task.name) << name << " " << outcome->id;
+          EXPECT_EQ(outcome->subject.size, plan->tasks.front().task.sizes) << name << " " << outcome->id;
+          EXPECT_EQ(outcome->scores.size(), plan->seeds.size()) << name << " " << outcome->id;
+        }
+        outcomes.push_back(std::move(*outcome));
+      }
+      ASSERT_EQ(lab.at("verdicts").size(), experiment->predictions.size()) << name;
+      for (std::size_t i = 0; i < experiment->predictions.size(); ++i) {
+        const Finding finding = judge(experiment->predictions[i], outcomes);
+        EXPECT_EQ(lab.at("verdicts").at(i).at("id"), experiment->predictions[i].id) << name;
+        EXPECT_EQ(lab.at("verdicts").at(i).at("verdict"), decision_name(finding.decision)) << name;
+        EXPECT_EQ(lab.at("verdicts").at(i).at("reason"), finding.reason) << name;
+      }
+    }
+}
+
 }  // namespace
 }  // namespace rung::lab
