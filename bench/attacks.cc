@@ -1,7 +1,8 @@
 // What attacks cost, each beside a straightforward baseline in the same run, on models read from a file.
 //   bench_attacks [points | break | stack | lists | lattice | reachable]...     (all, when none is named)
-// Baselines: the exact machine token by token on as many workers (points, reachable: a std::unordered_set of its states), and for
-// searches the evaluations that a plain birthday would need, at the rate that was just measured.
+// Baselines: the exact machine token by token on as many workers (points, reachable: a std::unordered_set of
+// its states), and for searches the evaluations that a plain birthday would need, at the rate that was just
+// measured.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -54,7 +55,8 @@ double evaluation_rate(const StateKernel& kernel, std::int64_t tokens, std::int6
       constexpr std::int64_t kBatch = 256;
       std::vector<std::uint64_t> x(kBatch), next(kBatch);
       for (std::int64_t i = begin; i < end; i += kBatch) {
-        for (std::int64_t j = 0; j < kBatch; ++j) x[static_cast<std::size_t>(j)] = static_cast<std::uint64_t>(i + j);
+        for (std::int64_t j = 0; j < kBatch; ++j)
+          x[static_cast<std::size_t>(j)] = static_cast<std::uint64_t>(i + j);
         kernel.keys(walk, x.data(), std::min(kBatch, end - i), next.data());
       }
     });
@@ -67,25 +69,32 @@ void points() {
   const Target target = from_file("mamba2", 1, 64, 32);
   auto kernel = make_state_kernel(target, *beginnings(*target.task, 256));
   const auto session = make_session_kernel(target, (*kernel)->space());
-  const double lanes = evaluation_rate(**kernel, kTokens, 1 << 24), machine = evaluation_rate(*session, kTokens, 1 << 16);
-  fmt::print("points     2-head gated state of {} bits, {} tokens, {} workers: {} {:.3g} evaluations/s, exact machine {:.3g}/s, ratio {:.0f}\n", target.nominal_bits,
-             kTokens, worker_count(), (*kernel)->name(), lanes, machine, lanes / machine);
+  const double lanes = evaluation_rate(**kernel, kTokens, 1 << 24),
+               machine = evaluation_rate(*session, kTokens, 1 << 16);
+  fmt::print(
+      "points     2-head gated state of {} bits, {} tokens, {} workers: {} {:.3g} evaluations/s, exact "
+      "machine {:.3g}/s, ratio {:.0f}\n",
+      target.nominal_bits, kTokens, worker_count(), (*kernel)->name(), lanes, machine, lanes / machine);
 }
 
-void search(const std::string& label, const Target& target, const std::string& method, double lg_baseline, double rate, double limit) {
+void search(const std::string& label, const Target& target, const std::string& method, double lg_baseline,
+            double rate, double limit) {
   const auto outcome = attack(target, method, {.seconds = limit});
   RUNG_REQUIRE(outcome.ok(), "{}", outcome.error().message);
   std::string baseline = fmt::format("a birthday on all of it: 2^{:.0f} evaluations", lg_baseline);
   if (rate > 0) baseline += fmt::format(", {:.2g} s at the rate above", std::exp2(lg_baseline) / rate);
-  fmt::print("{:<10} {} bits, n={}: {} in {:.2f} s, {} evaluations{}; {}\n", label, target.nominal_bits, target.length() - 1, verdict_name(outcome->verdict), outcome->seconds,
-             outcome->evaluations, outcome->effective_bits ? fmt::format(", effective bits {:.1f}", *outcome->effective_bits) : "", baseline);
+  fmt::print("{:<10} {} bits, n={}: {} in {:.2f} s, {} evaluations{}; {}\n", label, target.nominal_bits,
+             target.length() - 1, verdict_name(outcome->verdict), outcome->seconds, outcome->evaluations,
+             outcome->effective_bits ? fmt::format(", effective bits {:.1f}", *outcome->effective_bits) : "",
+             baseline);
 }
 
 void reachable() {
   const Target target = from_file("mamba2", 1, 28, 12);
   const auto outcome = attack(target, "reachable", {.seconds = 900});
   RUNG_REQUIRE(outcome.ok(), "{}", outcome.error().message);
-  // The baseline: the same levels with the exact machine's successors in a hash set, on a state small enough for it.
+  // The baseline: the same levels with the exact machine's successors in a hash set, on a state small enough
+  // for it.
   const Target small = from_file("mamba2", 1, 16, 12);
   auto kernel = make_state_kernel(small, *beginnings(*small.task, 256));
   std::uint64_t steps = 0;
@@ -103,10 +112,14 @@ void reachable() {
       now = std::move(next);
     }
   });
-  const double fast = static_cast<double>(outcome->evaluations) / outcome->seconds, slow = static_cast<double>(steps) / time;
-  fmt::print("reachable  {} bits, n={}: {} states of 2^28, {:.1f} s, peak memory {:.0f} MB, {:.3g} steps/s; one thread with a hash set {:.3g} steps/s, ratio {:.1f}\n",
-             target.nominal_bits, target.length() - 1, outcome->details.count("states") ? outcome->details.at("states") : "not all", outcome->seconds, peak_megabytes(), fast,
-             slow, fast / slow);
+  const double fast = static_cast<double>(outcome->evaluations) / outcome->seconds,
+               slow = static_cast<double>(steps) / time;
+  fmt::print(
+      "reachable  {} bits, n={}: {} states of 2^28, {:.1f} s, peak memory {:.0f} MB, {:.3g} steps/s; one "
+      "thread with a hash set {:.3g} steps/s, ratio {:.1f}\n",
+      target.nominal_bits, target.length() - 1,
+      outcome->details.count("states") ? outcome->details.at("states") : "not all", outcome->seconds,
+      peak_megabytes(), fast, slow, fast / slow);
 }
 
 int run(const std::set<std::string>& wanted) {
@@ -120,7 +133,8 @@ int run(const std::set<std::string>& wanted) {
   }
   if (asked("break")) search("break", from_file("mamba2", 1, 56, 32), "distinguished-points", 28, rate, 300);
   if (asked("stack")) search("stack", from_file("mamba2", 3, 32, 4096), "hierarchical", 48, rate, 120);
-  if (asked("lists")) search("lists", from_file("linear", 1, 128, 256), "generalised-birthday", 64, rate, 120);
+  if (asked("lists"))
+    search("lists", from_file("linear", 1, 128, 256), "generalised-birthday", 64, rate, 120);
   if (asked("lattice")) search("lattice", from_file("linear-values", 1, 640, 256), "lattice", 320, 0, 300);
   if (asked("reachable")) reachable();
   return 0;

@@ -21,11 +21,14 @@ struct Clock {
   static double processor() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
-    const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
+    const auto seconds = [](const timeval& t) {
+      return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+    };
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
   }
   std::string text() const {
-    return fmt::format("{:.2f} s ({:.2f} s of processor)", std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
+    return fmt::format("{:.2f} s ({:.2f} s of processor)",
+                       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
                        processor() - processor_begin);
   }
 };
@@ -47,8 +50,10 @@ void verified(const char* name, const ConstructionRequest& request) {
   const Construction made = built(request);
   const auto found = verify(made, {});
   RUNG_REQUIRE(bool(found), "{}", found ? "" : found.error().message);
-  fmt::print("{:<9} T={}: built and verified ({}) on {} instances, {} errors, in {}, {:.0f} instances a second\n", name, made.task->prompt_length(),
-             mode_name(found->mode), found->instances, found->errors, clock.text(), found->instances_per_second());
+  fmt::print(
+      "{:<9} T={}: built and verified ({}) on {} instances, {} errors, in {}, {:.0f} instances a second\n",
+      name, made.task->prompt_length(), mode_name(found->mode), found->instances, found->errors, clock.text(),
+      found->instances_per_second());
 }
 
 // `functions` prefixes with `queries` last positions each; one forward() a query when not shared.
@@ -66,7 +71,8 @@ void lookups(const char* name, const ConstructionRequest& request, int functions
     Random random(7, static_cast<std::uint64_t>(f));
     std::vector<std::vector<std::int64_t>> rows, expected;
     for (int i = 0; i < queries; ++i) {
-      task.extend(prompt, static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(task.choices(prompt)))));
+      task.extend(prompt,
+                  static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(task.choices(prompt)))));
       rows.push_back(prompt_row(prompt, made.weights.fields, last));
       expected.push_back(task.answer(prompt));
       if (!shared) wrong += (*(*machine)->forward(prompt, std::span(&last, 1)))[0].answer != expected.back();
@@ -76,8 +82,8 @@ void lookups(const char* name, const ConstructionRequest& request, int functions
     const auto readouts = (*machine)->forward_variants(prompt, rows);
     for (std::size_t i = 0; i < rows.size(); ++i) wrong += (*readouts)[i].answer != expected[i];
   }
-  fmt::print("{:<9} T={}: {} functions, {} queries each, {} wrong, in {}, peak memory so far {:.0f} MB\n", name, task.prompt_length(), functions, queries, wrong,
-             clock.text(), peak_megabytes());
+  fmt::print("{:<9} T={}: {} functions, {} queries each, {} wrong, in {}, peak memory so far {:.0f} MB\n",
+             name, task.prompt_length(), functions, queries, wrong, clock.text(), peak_megabytes());
 }
 
 }  // namespace
@@ -89,7 +95,8 @@ int main(int argc, char** argv) {
   const auto asked = [&](std::string_view name) { return argc < 2 || name == argv[1]; };
   if (asked("million")) lookups("million", {.name = "retrieval", .sizes = {{"n", 1'048'576}}}, 3, 1000, true);
   if (asked("smallest")) verified("smallest", {.name = "seqcomp", .sizes = {{"L", 2}, {"m", 2}, {"n1", 2}}});
-  if (asked("seqcomp")) verified("seqcomp", {.name = "seqcomp", .sizes = {{"L", 3}, {"m", 100}, {"n1", 4}, {"n2", 4}}});
+  if (asked("seqcomp"))
+    verified("seqcomp", {.name = "seqcomp", .sizes = {{"L", 3}, {"m", 100}, {"n1", 4}, {"n2", 4}}});
   if (asked("peer")) {
     lookups("shared", {.name = "retrieval", .sizes = {{"n", 16'384}}}, 1, 200, true);
     lookups("peer", {.name = "retrieval", .sizes = {{"n", 16'384}}}, 1, 200, false);

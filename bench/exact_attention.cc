@@ -21,7 +21,9 @@
 namespace rung {
 namespace {
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 double peak_megabytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -38,8 +40,10 @@ double best_of(int rounds, Body body) {
   return best;
 }
 
-// The peer: scores, exp, weighted sum and division in double, one thread, causal. Same loops as the definition.
-RUNG_VECTOR_CLONES void plain_attention(const double* q, const double* k, const double* v, std::int64_t n, std::int64_t d, double* y) {
+// The peer: scores, exp, weighted sum and division in double, one thread, causal. Same loops as the
+// definition.
+RUNG_VECTOR_CLONES void plain_attention(const double* q, const double* k, const double* v, std::int64_t n,
+                                        std::int64_t d, double* y) {
   std::vector<double> num(static_cast<std::size_t>(d));
   for (std::int64_t i = 0; i < n; ++i) {
     std::fill(num.begin(), num.end(), 0.0);
@@ -65,7 +69,9 @@ void attention_kernel() {
   ScoreRule rule;
   rule.shift = 12;
   rule.weights.low = -15;
-  for (int s = -15; s <= 15; ++s) rule.weights.values.push_back(std::max<std::int64_t>(1, std::llround(std::ldexp(std::exp(s * 0.25), 10))));
+  for (int s = -15; s <= 15; ++s)
+    rule.weights.values.push_back(
+        std::max<std::int64_t>(1, std::llround(std::ldexp(std::exp(s * 0.25), 10))));
   std::vector<double> qd(q.begin(), q.end()), kd(k.begin(), k.end()), vd(v.begin(), v.end()), yd(n * d);
   for (auto& value : qd) value *= 0.25 / 4096;
   const double peer = best_of(3, [&] { plain_attention(qd.data(), kd.data(), vd.data(), n, d, yd.data()); });
@@ -78,11 +84,18 @@ void attention_kernel() {
       for (std::int64_t i = 0; i < n; ++i) {
         SoftmaxSums sums(d);
         store->add(q.data() + i * d, 0, i + 1, sums);
-        for (std::int64_t c = 0; c < d; ++c) y[static_cast<std::size_t>(i * d + c)] = static_cast<std::int64_t>(rounded_quotient<Int128>(sums.num[static_cast<std::size_t>(c)], sums.den, 1));
+        for (std::int64_t c = 0; c < d; ++c)
+          y[static_cast<std::size_t>(i * d + c)] = static_cast<std::int64_t>(
+              rounded_quotient<Int128>(sums.num[static_cast<std::size_t>(c)], sums.den, 1));
       }
     });
-    const char* name = number == KernelNumber::automatic ? "exact, automatic" : number == KernelNumber::int64 ? "exact, int64" : "exact, int128";
-    fmt::print("kernel   n={} d={} p={} all positions, one thread: {:<17} {:7.3f} s, plain double {:7.3f} s, ratio {:.2f}\n", n, d, p, name, mine, peer, mine / peer);
+    const char* name = number == KernelNumber::automatic ? "exact, automatic"
+                       : number == KernelNumber::int64   ? "exact, int64"
+                                                         : "exact, int128";
+    fmt::print(
+        "kernel   n={} d={} p={} all positions, one thread: {:<17} {:7.3f} s, plain double {:7.3f} s, ratio "
+        "{:.2f}\n",
+        n, d, p, name, mine, peer, mine / peer);
   }
 }
 
@@ -120,7 +133,8 @@ void whole_layer() {
     for (std::int64_t t = 0; t < n; ++t)
       for (std::int64_t r = 0; r < d; ++r) {
         double sum = 0;
-        for (std::int64_t c = 0; c < d; ++c) sum += w[static_cast<std::size_t>(r * d + c)] * in[static_cast<std::size_t>(t * d + c)];
+        for (std::int64_t c = 0; c < d; ++c)
+          sum += w[static_cast<std::size_t>(r * d + c)] * in[static_cast<std::size_t>(t * d + c)];
         out[static_cast<std::size_t>(t * d + r)] = sum;
       }
   };
@@ -131,8 +145,10 @@ void whole_layer() {
     plain_attention(q.data(), k.data(), v.data(), n, d, y.data());
     project(y, o);
   });
-  fmt::print("layer    n={} d={} p=8 all positions: exact machine on {} threads {:7.3f} s, plain double on one {:7.3f} s, ratio {:.2f}\n", n, d, worker_count(), mine, peer,
-             mine / peer);
+  fmt::print(
+      "layer    n={} d={} p=8 all positions: exact machine on {} threads {:7.3f} s, plain double on one "
+      "{:7.3f} s, ratio {:.2f}\n",
+      n, d, worker_count(), mine, peer, mine / peer);
 }
 
 void last_position() {
@@ -142,11 +158,13 @@ void last_position() {
     const Prompt prompt = tokens(n, 256);
     const std::int64_t last = n - 1;
     const double seconds = best_of(2, [&] { (void)(*machine)->forward(prompt, std::span(&last, 1)); });
-    fmt::print("last     n={:<8} one query: {:7.3f} s, {:.0f} ns a token, peak memory so far {:.0f} MB\n", n, seconds, seconds / static_cast<double>(n) * 1e9, peak_megabytes());
+    fmt::print("last     n={:<8} one query: {:7.3f} s, {:.0f} ns a token, peak memory so far {:.0f} MB\n", n,
+               seconds, seconds / static_cast<double>(n) * 1e9, peak_megabytes());
   }
 }
 
-// Eva by the retrieval gadget at D = ⌈lg(n+1)⌉ = 21: keys (c(t), 1), query (β c(x), -β 1), score -2β·distance, value bits.
+// Eva by the retrieval gadget at D = ⌈lg(n+1)⌉ = 21: keys (c(t), 1), query (β c(x), -β 1), score
+// -2β·distance, value bits.
 void million() {
   constexpr std::int64_t n = 1 << 20, digits = 21, beta = 2;
   Weights weights;
@@ -161,12 +179,14 @@ void million() {
   weights.fields = {FieldSpec{"token", n, 1, 0}};
   weights.output = {OutputSpec::Kind::binary, digits - 1, 0};
   const std::int64_t width = dimensions.width;
-  auto put = [&](const std::string& name, std::int64_t rows, std::int64_t cols, const std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>>& entries) {
+  auto put = [&](const std::string& name, std::int64_t rows, std::int64_t cols,
+                 const std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>>& entries) {
     std::vector<std::int64_t> values(static_cast<std::size_t>(rows * cols), 0);
     for (const auto& [r, c, value] : entries) values[static_cast<std::size_t>(r * cols + c)] = value;
     weights.tensors[name] = integer_tensor({rows, cols}, values);
   };
-  std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>> position, token, key, query, value, output, out;
+  std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>> position, token, key, query, value,
+      output, out;
   for (std::int64_t b = 0; b < digits; ++b) {
     position.insert(position.end(), {{b, b, 2}, {digits, b, -1}});
     key.push_back({b, b, 1});
@@ -190,7 +210,8 @@ void million() {
   weights.tensors["layers.0.value.scale"] = integer_scalar(16);
   std::vector<std::int64_t> threshold(static_cast<std::size_t>(digits - 1), 0), table;
   weights.tensors["out.threshold"] = integer_tensor({digits - 1}, threshold);
-  for (std::int64_t s = -63; s <= 0; ++s) table.push_back(std::llround(std::ldexp(std::exp(static_cast<double>(s)), 20)));
+  for (std::int64_t s = -63; s <= 0; ++s)
+    table.push_back(std::llround(std::ldexp(std::exp(static_cast<double>(s)), 20)));
   weights.tensors["layers.0.score.table"] = integer_tensor({64}, table);
   weights.tensors["layers.0.score.low"] = integer_scalar(-63);
   const auto machine = Machine::load(weights, {.positions = n + 1});
@@ -203,8 +224,10 @@ void million() {
   const double start = now();
   const auto readout = (*machine)->forward(prompt, std::span(&last, 1));
   const double seconds = now() - start;
-  fmt::print("million  Eva n={} one query: {:.2f} s, peak memory {:.0f} MB, answer {}\n", n, seconds, peak_megabytes(),
-             readout && (*readout)[0].answer[0] == prompt.fields[0][static_cast<std::size_t>(x)] ? "right" : "WRONG");
+  fmt::print("million  Eva n={} one query: {:.2f} s, peak memory {:.0f} MB, answer {}\n", n, seconds,
+             peak_megabytes(),
+             readout && (*readout)[0].answer[0] == prompt.fields[0][static_cast<std::size_t>(x)] ? "right"
+                                                                                                 : "WRONG");
 }
 
 }  // namespace

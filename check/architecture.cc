@@ -14,7 +14,8 @@ constexpr std::size_t kMostLayers = 100'000;
 constexpr std::size_t kMostGroups = 1'000'000;
 constexpr int kDeepest = 64;
 
-// The options of every word that can be evaluated; those that are words and not numbers come with their choices.
+// The options of every word that can be evaluated; those that are words and not numbers come with their
+// choices.
 const std::map<std::string, std::vector<std::string>> kOptions = {
     {"full", {"window", "chunk", "heads", "kv", "dim", "vdim", "conv", "cache"}},
     {"linear", {"feature", "normalised", "heads", "dim", "vdim", "conv"}},
@@ -78,7 +79,8 @@ class LineReader {
   }
   std::string word() {
     std::string out;
-    for (char c = peek(); at_ < line_.size() && (std::isalnum(static_cast<unsigned char>(c)) || c == '_'); c = line_[at_]) {
+    for (char c = peek(); at_ < line_.size() && (std::isalnum(static_cast<unsigned char>(c)) || c == '_');
+         c = line_[at_]) {
       out += c;
       if (++at_ == line_.size()) break;
     }
@@ -113,7 +115,8 @@ class LineReader {
         if (times > kMostLayers / product.size()) fail("at most 100000 layers");
         std::size_t groups = 0;  // a line of a few bytes must not become gigabytes
         for (const auto& layer : product) groups += 1 + layer.parts.size();
-        if (times > kMostGroups / groups) throw OutOfResources("the architecture has more than 10^6 groups of heads");
+        if (times > kMostGroups / groups)
+          throw OutOfResources("the architecture has more than 10^6 groups of heads");
         const auto once = product;
         product.reserve(once.size() * times);
         for (std::size_t i = 1; i < times; ++i) product.insert(product.end(), once.begin(), once.end());
@@ -137,12 +140,14 @@ class LineReader {
       return out;
     }
     const auto known = kOptions.find(out.kind);
-    if (known == kOptions.end()) fail("a mixer that can be evaluated, not \"" + out.kind.substr(0, 40) + "\",");
+    if (known == kOptions.end())
+      fail("a mixer that can be evaluated, not \"" + out.kind.substr(0, 40) + "\",");
     if (inside_heads && !among(known->second, "heads")) fail("a mixer made of heads");
     if (!take('(') || take(')')) return out;
     do {
       const std::string name = word();
-      if (!among(known->second, name) || (inside_heads && name == "heads") || out.numbers.contains(name) || out.words.contains(name))
+      if (!among(known->second, name) || (inside_heads && name == "heads") || out.numbers.contains(name) ||
+          out.words.contains(name))
         fail("an option of " + out.kind + " that was not given yet");
       need('=');
       if (const auto words = kWords.find(name); words != kWords.end()) {
@@ -160,8 +165,10 @@ class LineReader {
   std::size_t at_ = 0;
 };
 
-// Fills in what the line leaves open. `all_heads` is what the width is divided by; `group` the heads of a group in heads(...).
-Shape resolve(const Mixer& m, const Architecture& a, std::optional<std::int64_t> group, std::int64_t all_heads) {
+// Fills in what the line leaves open. `all_heads` is what the width is divided by; `group` the heads of a
+// group in heads(...).
+Shape resolve(const Mixer& m, const Architecture& a, std::optional<std::int64_t> group,
+              std::int64_t all_heads) {
   const auto given = [&](const char* name, std::int64_t otherwise) {
     const auto found = m.numbers.find(name);
     return found == m.numbers.end() ? otherwise : found->second;
@@ -190,7 +197,9 @@ Shape resolve(const Mixer& m, const Architecture& a, std::optional<std::int64_t>
     const std::int64_t shares = all_heads > 0 ? all_heads : s.heads;
     return a.width / divides(shares, a.width, "heads");
   };
-  const auto dim = [&](const char* name) { return m.numbers.contains(name) ? m.numbers.at(name) : head_dim(); };
+  const auto dim = [&](const char* name) {
+    return m.numbers.contains(name) ? m.numbers.at(name) : head_dim();
+  };
   const auto single_dim = [&](const char* name) {
     return m.numbers.contains(name) ? m.numbers.at(name) : a.value_dim > 0 ? a.value_dim : head_dim();
   };
@@ -246,9 +255,11 @@ Shape resolve(const Mixer& m, const Architecture& a, std::optional<std::int64_t>
   } else if (rule == "identity") {
     s.dv = single_dim("vdim");
   }
-  if (!a.causal && (!among({"full", "linear", "topk", "identity", "none"}, m.kind) || s.conv > 0 || s.chunk > 0))
+  if (!a.causal &&
+      (!among({"full", "linear", "topk", "identity", "none"}, m.kind) || s.conv > 0 || s.chunk > 0))
     throw Malformed(text(m.kind, " has no meaning in an encoder"));
-  if (static_cast<Int>(s.heads) * std::max(s.dk, s.dv) > kLargestSize || static_cast<Int>(s.block) * a.width > kLargestSize)
+  if (static_cast<Int>(s.heads) * std::max(s.dk, s.dv) > kLargestSize ||
+      static_cast<Int>(s.block) * a.width > kLargestSize)
     throw OutOfResources(text(m.kind, " has sizes beyond 2^31"));
   s.features();
   return s;
@@ -322,7 +333,8 @@ Architecture read_architecture(const std::string& line, const std::string& dimen
     a.has_mlp = mlp != "none";
     std::istringstream widths(mlp);
     for (std::string width; a.has_mlp && std::getline(widths, width, ',');) {
-      if (width.empty() || width.size() > 9 || width.find_first_not_of("0123456789") != std::string::npos || std::stoll(width) < 1)
+      if (width.empty() || width.size() > 9 || width.find_first_not_of("0123456789") != std::string::npos ||
+          std::stoll(width) < 1)
         throw Malformed("the model's mlp is no list of widths");
       a.mlp.push_back(std::stoll(width));
     }

@@ -9,7 +9,8 @@
 
 namespace rung_check {
 
-// One mixer. Letters as in docs/weights.md: H heads, K key/value heads, dk, dv dimensions of a key and a value.
+// One mixer. Letters as in docs/weights.md: H heads, K key/value heads, dk, dv dimensions of a key and a
+// value.
 struct Shape {
   std::string kind;
   std::int64_t heads = 1, kv = 1, dk = 0, dv = 0;
@@ -36,7 +37,8 @@ struct Architecture {
   std::int64_t precision = 16, accumulator_bits = 16;
 };
 
-// `dimensions` is the JSON text of the metadata. `real`: the precision may be a float's name, and is not used.
+// `dimensions` is the JSON text of the metadata. `real`: the precision may be a float's name, and is not
+// used.
 Architecture read_architecture(const std::string& line, const std::string& dimensions, bool real);
 
 }  // namespace rung_check

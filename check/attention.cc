@@ -11,8 +11,9 @@ Row largest(const std::vector<Int>& values, std::int64_t k, Budget& budget) {
   budget.sorting(values.size());
   Row order(values.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](auto a, auto b) { return values[static_cast<std::size_t>(a)] > values[static_cast<std::size_t>(b)]; });
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) {
+    return values[static_cast<std::size_t>(a)] > values[static_cast<std::size_t>(b)];
+  });
   if (static_cast<std::int64_t>(order.size()) > k) order.resize(static_cast<std::size_t>(k));
   std::sort(order.begin(), order.end());
   return order;
@@ -32,7 +33,11 @@ Int dot(const std::int64_t* a, const std::int64_t* b, std::int64_t n) {
 class Attention : public Mixer {
  public:
   Attention(const Shape& shape, const Context& context, const Source& source)
-      : s_(shape), causal_(context.architecture.causal), source_(source), channels_(source, shape.conv), score_(source, "score") {
+      : s_(shape),
+        causal_(context.architecture.causal),
+        source_(source),
+        channels_(source, shape.conv),
+        score_(source, "score") {
     channels_.add("q", s_.heads * s_.dk, context.width);
     channels_.add("k", s_.kv * s_.dk, context.width);
     channels_.add("v", s_.kv * s_.dv, context.width);
@@ -45,7 +50,8 @@ class Attention : public Mixer {
     source.bits("score");  // this and tau are for mode Q
     if (source.has("score.tau")) {
       const Tensor& tau = source.file.take(source.prefix + "score.tau");
-      if (tau.dtype != "F64" || !tau.shape.empty()) throw Malformed(text(source.prefix, "score.tau is no F64 scalar"));
+      if (tau.dtype != "F64" || !tau.shape.empty())
+        throw Malformed(text(source.prefix, "score.tau is no F64 scalar"));
     }
   }
   void reset() override {
@@ -71,7 +77,8 @@ class Attention : public Mixer {
     return rsh(dot(query.data() + head * s_.dk, key.data() + key_head(head) * s_.dk, s_.dk), score_shift_);
   }
   // Attention of one head over some of the keys, rounded to y.bits.
-  Row attend(std::int64_t head, const Row& query, const std::vector<Row>& keys, const std::vector<Row>& values, const Row& which) const {
+  Row attend(std::int64_t head, const Row& query, const std::vector<Row>& keys,
+             const std::vector<Row>& values, const Row& which) const {
     source_.budget.work(which.size() * static_cast<std::uint64_t>(s_.dk + s_.dv));
     std::vector<Int> sums(static_cast<std::size_t>(s_.dv), 0);
     Int total = 0;
@@ -121,7 +128,8 @@ class Full final : public Attention, public FullView {
   Row answer(std::int64_t i) override { return all_heads(i, visible(i)); }
   Int partial_sum_bits(std::int64_t tokens) const override {
     const std::int64_t largest_weight = *std::max_element(score_.entries.begin(), score_.entries.end());
-    const std::int64_t den = bit_length(static_cast<std::uint64_t>(largest_weight)) + ceil_lg(static_cast<std::uint64_t>(tokens));
+    const std::int64_t den =
+        bit_length(static_cast<std::uint64_t>(largest_weight)) + ceil_lg(static_cast<std::uint64_t>(tokens));
     return mul(s_.heads, add(mul(s_.dv, den + channels_.bits(2) + 1), den));
   }
 };
@@ -150,13 +158,17 @@ class TopK final : public Attention {
   Row answer(std::int64_t i) override {
     const Row seen = visible(i);
     source_.budget.work(seen.size() * static_cast<std::uint64_t>(s_.index_heads * s_.index_dim));
-    const Row &query = index_queries_[static_cast<std::size_t>(i)], &mix = mixes_[static_cast<std::size_t>(i)];
+    const Row &query = index_queries_[static_cast<std::size_t>(i)],
+              &mix = mixes_[static_cast<std::size_t>(i)];
     std::vector<Int> index;
     for (const auto j : seen) {
       Int total = 0;
       for (std::int64_t h = 0; h < s_.index_heads; ++h) {
-        const Int match = rsh(dot(query.data() + h * s_.index_dim, index_keys_[static_cast<std::size_t>(j)].data(), s_.index_dim), shift_);
-        total = add(total, mul(std::max<std::int64_t>(0, mix[static_cast<std::size_t>(h)]), std::max<Int>(0, match)));
+        const Int match = rsh(dot(query.data() + h * s_.index_dim,
+                                  index_keys_[static_cast<std::size_t>(j)].data(), s_.index_dim),
+                              shift_);
+        total = add(
+            total, mul(std::max<std::int64_t>(0, mix[static_cast<std::size_t>(h)]), std::max<Int>(0, match)));
       }
       index.push_back(total);
     }
@@ -173,11 +185,13 @@ class TopK final : public Attention {
 
 class Sparse final : public Attention, public SparseView {
  public:
-  Sparse(const Shape& shape, const Context& context, const Source& source) : Attention(shape, context, source) {
+  Sparse(const Shape& shape, const Context& context, const Source& source)
+      : Attention(shape, context, source) {
     std::int64_t content = s_.block * context.width;
     if (source.has("compress_hidden.weight")) {
       const Tensor& weight = source.file.take(source.prefix + "compress_hidden.weight");
-      if (weight.shape.size() != 2) throw Malformed(text(source.prefix, "compress_hidden.weight has no two axes"));
+      if (weight.shape.size() != 2)
+        throw Malformed(text(source.prefix, "compress_hidden.weight has no two axes"));
       hidden_.emplace(source, "compress_hidden", weight.shape[0], content);
       content = hidden_->rows;
     }
@@ -220,13 +234,18 @@ class Sparse final : public Attention, public SparseView {
       for (const auto j : from_to(blocks * s_.block, i + 1)) tokens.push_back(j);
       const Row cmp = attend(h, query, block_keys_, block_values_, from_to(0, blocks));
       const Row sel = attend(h, query, keys_, values_, tokens);
-      const auto weight = [&](std::int64_t at) { return std::clamp<std::int64_t>(mixes_[static_cast<std::size_t>(i)][static_cast<std::size_t>(at)], 0, one); };
+      const auto weight = [&](std::int64_t at) {
+        return std::clamp<std::int64_t>(mixes_[static_cast<std::size_t>(i)][static_cast<std::size_t>(at)], 0,
+                                        one);
+      };
       Row win;
-      if (s_.window > 0) win = attend(h, query, keys_, values_, from_to(std::max<std::int64_t>(0, i - s_.window + 1), i + 1));
+      if (s_.window > 0)
+        win = attend(h, query, keys_, values_, from_to(std::max<std::int64_t>(0, i - s_.window + 1), i + 1));
       for (std::size_t r = 0; r < cmp.size(); ++r) {
         Int total;
         if (s_.window > 0)
-          total = static_cast<Int>(weight(3 * h)) * cmp[r] + static_cast<Int>(weight(3 * h + 1)) * sel[r] + static_cast<Int>(weight(3 * h + 2)) * win[r];
+          total = static_cast<Int>(weight(3 * h)) * cmp[r] + static_cast<Int>(weight(3 * h + 1)) * sel[r] +
+                  static_cast<Int>(weight(3 * h + 2)) * win[r];
         else
           total = static_cast<Int>(weight(h)) * cmp[r] + static_cast<Int>(one - weight(h)) * sel[r];
         y.push_back(sat(rsh(total, fraction_), y_bits_));
@@ -234,16 +253,23 @@ class Sparse final : public Attention, public SparseView {
     }
     return y;
   }
-  const Row& compressed_key(std::int64_t block) const override { return block_keys_.at(static_cast<std::size_t>(block)); }
-  const Row& compressed_value(std::int64_t block) const override { return block_values_.at(static_cast<std::size_t>(block)); }
-  std::int64_t message_bits() const override { return s_.kv * (s_.dk * compress_key_.bits + s_.dv * compress_value_.bits); }
+  const Row& compressed_key(std::int64_t block) const override {
+    return block_keys_.at(static_cast<std::size_t>(block));
+  }
+  const Row& compressed_value(std::int64_t block) const override {
+    return block_values_.at(static_cast<std::size_t>(block));
+  }
+  std::int64_t message_bits() const override {
+    return s_.kv * (s_.dk * compress_key_.bits + s_.dv * compress_value_.bits);
+  }
   std::vector<Row> selected(std::int64_t i) const override {
     const auto blocks = static_cast<std::size_t>(i / s_.block);
     source_.budget.work(blocks * static_cast<std::uint64_t>(s_.heads * s_.dk));
     std::vector<std::vector<Int>> sums(static_cast<std::size_t>(s_.groups), std::vector<Int>(blocks, 0));
     for (std::int64_t h = 0; h < s_.heads; ++h)
       for (std::size_t r = 0; r < blocks; ++r)
-        sums[static_cast<std::size_t>(group(h))][r] += score_.clip(score(h, queries_[static_cast<std::size_t>(i)], block_keys_[r]));
+        sums[static_cast<std::size_t>(group(h))][r] +=
+            score_.clip(score(h, queries_[static_cast<std::size_t>(i)], block_keys_[r]));
     std::vector<Row> chosen;
     for (const auto& sum : sums) chosen.push_back(largest(sum, s_.select, source_.budget));
     return chosen;

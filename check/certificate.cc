@@ -1,7 +1,7 @@
 #include "check/certificate.h"
 
-#include <nlohmann/json.hpp>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "check/document.h"
@@ -28,20 +28,27 @@ class Verification {
     report_.kind = frame.word("kind");
     read_task(frame.object("task"));
     const bool by_task = report_.kind == "capacity" && claim_.has("by") && claim_.word("by") == "task";
-    if (by_task != !frame.has("model")) throw Malformed(by_task ? "the certificate speaks of no model, and names one" : "the certificate names no model");
+    if (by_task != !frame.has("model"))
+      throw Malformed(by_task ? "the certificate speaks of no model, and names one"
+                              : "the certificate names no model");
     if (by_task) {
       if (model) throw Malformed("the certificate speaks of no model; none is expected on the command line");
       return;
     }
-    if (!model) throw Malformed("the certificate speaks of a model; its file is expected on the command line");
+    if (!model)
+      throw Malformed("the certificate speaks of a model; its file is expected on the command line");
     Members named = frame.object("model");
     const std::string hash = named.word("sha256");
     named.done();
-    if (hash.size() != 64 || hash.find_first_not_of("0123456789abcdef") != std::string::npos) throw Malformed("model.sha256 is no SHA-256 in lower case");
+    if (hash.size() != 64 || hash.find_first_not_of("0123456789abcdef") != std::string::npos)
+      throw Malformed("model.sha256 is no SHA-256 in lower case");
     holds(hash == sha256(*model), "the model file is another one: its SHA-256 differs");
     TensorFile file(*model);
     if (read_header(file).mode == "real") {
-      if (report_.kind != "wrong-answer") throw Malformed("the model is in mode real; only wrong answers of it are certified, nothing that must be rerun bit for bit");
+      if (report_.kind != "wrong-answer")
+        throw Malformed(
+            "the model is in mode real; only wrong answers of it are certified, nothing that must be rerun "
+            "bit for bit");
       real_ = std::make_unique<RealModel>(*model, budget);
     } else {
       model_ = std::make_unique<Model>(*model, budget);
@@ -51,13 +58,20 @@ class Verification {
 
   Report run() {
     const std::string& kind = report_.kind;
-    if (kind == "collision") collision();
-    else if (kind == "sparse-pair") sparse_pair();
-    else if (kind == "fooling-pair") fooling_pair();
-    else if (kind == "wrong-answer") wrong_answer();
-    else if (kind == "construction") construction();
-    else if (kind == "capacity") capacity();
-    else throw Malformed("the certificate is of an unknown kind");
+    if (kind == "collision")
+      collision();
+    else if (kind == "sparse-pair")
+      sparse_pair();
+    else if (kind == "fooling-pair")
+      fooling_pair();
+    else if (kind == "wrong-answer")
+      wrong_answer();
+    else if (kind == "construction")
+      construction();
+    else if (kind == "capacity")
+      capacity();
+    else
+      throw Malformed("the certificate is of an unknown kind");
     claim_.done();
     return report_;
   }
@@ -89,12 +103,18 @@ class Verification {
                 want[f].low + want[f].size <= have[f].low + have[f].size,
             text("the model cannot read the task's field ", want[f].name));
     const Output& output = model.output;
-    const std::int64_t sayable = output.kind == "binary" ? std::int64_t{1} << output.size : output.kind == "threshold" ? 2 : output.size;
-    holds(task_->vector == (output.kind == "vector") && (task_->vector ? sayable == task_->answer_size : sayable >= task_->answer_size),
+    const std::int64_t sayable = output.kind == "binary"      ? std::int64_t{1} << output.size
+                                 : output.kind == "threshold" ? 2
+                                                              : output.size;
+    holds(task_->vector == (output.kind == "vector") &&
+              (task_->vector ? sayable == task_->answer_size : sayable >= task_->answer_size),
           "the model's output cannot say the task's answers");
-    holds(model.steps == 0 || task_->queries == Row{task_->length - 1}, "a chain of thought answers once, after the prompt");
-    const std::int64_t positions = task_->length + std::max<std::int64_t>(0, model.steps - 1), context = model.architecture.context;
-    holds(context == 0 || positions <= context, text("the task needs ", positions, " positions; the model's context is ", context));
+    holds(model.steps == 0 || task_->queries == Row{task_->length - 1},
+          "a chain of thought answers once, after the prompt");
+    const std::int64_t positions = task_->length + std::max<std::int64_t>(0, model.steps - 1),
+                       context = model.architecture.context;
+    holds(context == 0 || positions <= context,
+          text("the task needs ", positions, " positions; the model's context is ", context));
   }
 
   Prompt prompt_of(const Json& json, const std::string& where, std::int64_t positions) const {
@@ -103,7 +123,8 @@ class Verification {
     for (const auto& field : task_->fields) {
       prompt.fields.push_back(m.numbers(field.name));
       if (static_cast<Int>(prompt.fields.back().size()) != static_cast<Int>(positions) * field.length)
-        throw Malformed(text(where, ": field ", field.name, " has ", prompt.fields.back().size(), " numbers; ", positions, " positions of ", field.length, " are expected"));
+        throw Malformed(text(where, ": field ", field.name, " has ", prompt.fields.back().size(),
+                             " numbers; ", positions, " positions of ", field.length, " are expected"));
     }
     m.done();
     return prompt;
@@ -121,7 +142,8 @@ class Verification {
   }
   std::size_t query_index(std::int64_t position) const {
     const auto found = std::lower_bound(task_->queries.begin(), task_->queries.end(), position);
-    holds(found != task_->queries.end() && *found == position, text("the task has no answer at position ", position));
+    holds(found != task_->queries.end() && *found == position,
+          text("the task has no answer at position ", position));
     return static_cast<std::size_t>(found - task_->queries.begin());
   }
   Row reference(const Prompt& prompt, std::int64_t position) {
@@ -130,7 +152,8 @@ class Verification {
   }
   // The rest of the prompt, up to what `positions` need.
   std::vector<Reading> read(const Prompt& prompt, const Row& positions) {
-    auto rows = model_->feed(prompt, model_->architecture().causal ? positions.back() + 1 : prompt.positions, positions);
+    auto rows = model_->feed(prompt, model_->architecture().causal ? positions.back() + 1 : prompt.positions,
+                             positions);
     std::vector<Reading> all;
     for (const auto position : positions) {
       Reading reading{rows.at(position), {}};
@@ -160,10 +183,13 @@ class Verification {
     pair.activation = claim_.numbers("activation");
     pair.answer = claim_.numbers("answer");
     const Row first = claim_.numbers("first_answer"), second = claim_.numbers("second_answer");
-    holds(reference(pair.first, pair.position) == first, "first_answer is not the reference answer of the first prompt");
-    holds(reference(pair.second, pair.position) == second, "second_answer is not the reference answer of the second prompt");
+    holds(reference(pair.first, pair.position) == first,
+          "first_answer is not the reference answer of the first prompt");
+    holds(reference(pair.second, pair.position) == second,
+          "second_answer is not the reference answer of the second prompt");
     holds(first != second, "the two reference answers do not differ");
-    say(text("position ", pair.position, ": reference answers ", shown(first), " and ", shown(second), ", the model's answer ", shown(pair.answer), " for both; label ", label));
+    say(text("position ", pair.position, ": reference answers ", shown(first), " and ", shown(second),
+             ", the model's answer ", shown(pair.answer), " for both; label ", label));
     return pair;
   }
   // REQUIRES both readings compared with the claim.
@@ -174,8 +200,10 @@ class Verification {
           "the model's answer is right for both prompts, within the tolerance");
   }
   void same_end(const Pair& pair, const Reading& reading, const char* which) {
-    holds(reading.activation == pair.activation, text("the activation of the ", which, " prompt is another one"));
-    holds(reading.answer == pair.answer, text("the model's answer to the ", which, " prompt is ", shown(reading.answer)));
+    holds(reading.activation == pair.activation,
+          text("the activation of the ", which, " prompt is another one"));
+    holds(reading.answer == pair.answer,
+          text("the model's answer to the ", which, " prompt is ", shown(reading.answer)));
   }
   static std::string shown(const Row& numbers) {
     std::string out;
@@ -189,7 +217,8 @@ class Verification {
     holds(model_->architecture().causal, "an encoder has no memory");
     holds(pair.position >= cut - 1, "position lies before the cut");
     for (std::int64_t t = cut; t < task_->length; ++t)
-      holds(row_at(*task_, pair.first, t) == row_at(*task_, pair.second, t), text("the prompts differ at position ", t, ", after the cut"));
+      holds(row_at(*task_, pair.first, t) == row_at(*task_, pair.second, t),
+            text("the prompts differ at position ", t, ", after the cut"));
     const Json& claimed = claim_.take("states");
     if (!claimed.is_array()) throw Malformed("states is no array");
     std::int64_t counted = 0, numbers = 0;
@@ -203,7 +232,8 @@ class Verification {
       holds(claimed.size() == states.size(), "states has another number of layers than the model");
       counted = numbers = 0;
       for (std::size_t l = 0; l < states.size(); ++l) {
-        holds(states[l].numbers == numbers_of(claimed[l], "states"), text("the state of layer ", l, " after the cut of the ", which, " prompt is another one"));
+        holds(states[l].numbers == numbers_of(claimed[l], "states"),
+              text("the state of layer ", l, " after the cut of the ", which, " prompt is another one"));
         counted += states[l].bits;
         numbers += static_cast<std::int64_t>(states[l].numbers.size());
       }
@@ -217,11 +247,14 @@ class Verification {
     }
     one_is_wrong(pair);
     holds(bits == counted, text("nominal_bits is ", bits, "; the state has ", counted));
-    say(text("after ", cut, " positions both prompts leave the same ", numbers, " numbers, ", counted, " bits, in ", claimed.size(), " layers"));
+    say(text("after ", cut, " positions both prompts leave the same ", numbers, " numbers, ", counted,
+             " bits, in ", claimed.size(), " layers"));
     if (!pair.forced) return;
     const Beginnings family(*task_, claim_.number("alphabet", 1));
     for (const std::int64_t c : {cut, cut - 1}) {
-      if (c < 1 || c > family.most_positions() || row_at(*task_, pair.first, c) != row_at(*task_, pair.second, c)) continue;
+      if (c < 1 || c > family.most_positions() ||
+          row_at(*task_, pair.first, c) != row_at(*task_, pair.second, c))
+        continue;
       model_->reset();
       model_->feed(pair.first, c, {});
       std::int64_t states = 0;
@@ -248,7 +281,8 @@ class Verification {
     std::optional<std::size_t> found;
     for (std::size_t l = 0; l < layers.size(); ++l) {
       if (!layers[l].sees_other_tokens()) continue;
-      holds(!found && layers[l].kind == "sparse" && layers[l].window == 0, "the model is not one sparse layer without a window branch");
+      holds(!found && layers[l].kind == "sparse" && layers[l].window == 0,
+            "the model is not one sparse layer without a window branch");
       found = l;
     }
     holds(found.has_value(), "the model has no sparse layer");
@@ -262,21 +296,27 @@ class Verification {
     }
     holds(!same, "the prompts do not differ");
     for (const auto& group : selected)
-      holds(!std::binary_search(group.begin(), group.end(), r) && std::find(group.begin(), group.end(), r) == group.end(), "the block is selected");
+      holds(!std::binary_search(group.begin(), group.end(), r) &&
+                std::find(group.begin(), group.end(), r) == group.end(),
+            "the block is selected");
     const auto* sparse = dynamic_cast<const SparseView*>(model_->mixer(*found));
     for (const bool first : {true, false}) {
       const char* which = first ? "first" : "second";
       same_end(pair, read_afresh(first ? pair.first : pair.second, {pair.position}).front(), which);
-      holds(sparse->compressed_key(r) == key && sparse->compressed_value(r) == value, text("the message of the ", which, " prompt's block is another one"));
+      holds(sparse->compressed_key(r) == key && sparse->compressed_value(r) == value,
+            text("the message of the ", which, " prompt's block is another one"));
       holds(sparse->selected(pair.position) == selected, text("the ", which, " prompt selects other blocks"));
     }
     one_is_wrong(pair);
-    say(text("block ", r, " of ", shape.block, " tokens has one message in both prompts, and no group selects it"));
+    say(text("block ", r, " of ", shape.block,
+             " tokens has one message in both prompts, and no group selects it"));
     if (!pair.forced) return;
     const std::int64_t bits = claim_.number("message_bits", 0);
-    holds(bits == sparse->message_bits(), text("message_bits is ", bits, "; the message has ", sparse->message_bits()));
+    holds(bits == sparse->message_bits(),
+          text("message_bits is ", bits, "; the message has ", sparse->message_bits()));
     const bool positions = model_->architecture().position != "none";
-    say(forced_by_messages(*model_, *task_, shape, bits, positions ? std::optional(claim_.number("values", 1)) : std::nullopt));
+    say(forced_by_messages(*model_, *task_, shape, bits,
+                           positions ? std::optional(claim_.number("values", 1)) : std::nullopt));
   }
 
   void fooling_pair() {
@@ -288,7 +328,8 @@ class Verification {
     if (!pair.forced) return;
     Members proof = claim_.object("proof");
     if (proof.has("partial_bits")) {
-      say(forced_by_partial_sums(*model_, *task_, {pair.first, pair.second}, proof.number("partial_bits", 1)));
+      say(forced_by_partial_sums(*model_, *task_, {pair.first, pair.second},
+                                 proof.number("partial_bits", 1)));
     } else {
       const std::int64_t T = proof.number("T", 1), x0 = proof.number("x0", 1), y = proof.number("y", 1);
       say(forced_by_transcripts(*model_, *task_, {pair.first, pair.second}, T, x0, y));
@@ -302,10 +343,12 @@ class Verification {
     const Row answer = claim_.numbers("answer"), expected = claim_.numbers("expected");
     holds(reference(prompt, position) == expected, "expected is not the reference answer");
     double margin = std::numeric_limits<double>::infinity();
-    const Row given = real_ ? Row{real_->answer(prompt, position, margin)} : read_afresh(prompt, {position}).front().answer;
+    const Row given =
+        real_ ? Row{real_->answer(prompt, position, margin)} : read_afresh(prompt, {position}).front().answer;
     if (real_) ++report_.prompts;
     holds(given == answer, text("the model answers ", shown(given)));
-    holds(wrong(*task_, (real_ ? real_->header() : model_->header()).output, given, expected), "the model's answer is right");
+    holds(wrong(*task_, (real_ ? real_->header() : model_->header()).output, given, expected),
+          "the model's answer is right");
     if (real_) say(text("in intervals of doubles: every decision is certain, the closest by ", margin));
     say(text("position ", position, ": the model answers ", shown(given), ", the task ", shown(expected)));
   }
@@ -328,7 +371,8 @@ class Verification {
 
   std::int64_t choices(const Prompt& prefix) const {
     const std::int64_t count = task_->choices(prefix);
-    if (count < 1) throw Malformed(text("the prompts of ", task_->name, " cannot be numbered; they can only be listed"));
+    if (count < 1)
+      throw Malformed(text("the prompts of ", task_->name, " cannot be numbered; they can only be listed"));
     return count;
   }
   static std::uint64_t numbers(const Prompt& prompt) {
@@ -349,12 +393,14 @@ class Verification {
     line += "->";
     for (std::size_t i = 0; i < expected.size(); ++i) {
       holds(!wrong(*task_, model_->output(), readings[i].answer, expected[i]),
-            text("instance ", instances_, " is answered ", shown(readings[i].answer), " at position ", task_->queries[i], "; ", shown(expected[i]), " is right"));
+            text("instance ", instances_, " is answered ", shown(readings[i].answer), " at position ",
+                 task_->queries[i], "; ", shown(expected[i]), " is right"));
       for (const auto value : expected[i]) line += text(" ", value);
     }
     ++instances_;
     digest_ += line + "\n";
-    if (digest_.size() > (std::size_t{1} << 28)) throw OutOfResources("the instances of the certificate need more than 2^28 bytes");
+    if (digest_.size() > (std::size_t{1} << 28))
+      throw OutOfResources("the instances of the certificate need more than 2^28 bytes");
   }
   void walk_all(Prompt& prefix) {
     if (prefix.positions == task_->length) return add_instance(prefix);
@@ -381,13 +427,15 @@ class Verification {
         Prompt prefix = empty();
         walk_all(prefix);
       } else if (mode == "walk") {
-        const std::int64_t seed = set.number("seed", 0), begin = set.number("begin", 0), end = set.number("end", 0);
+        const std::int64_t seed = set.number("seed", 0), begin = set.number("begin", 0),
+                           end = set.number("end", 0);
         if (begin >= end) throw Malformed("a walk has no instances");
         for (std::int64_t i = begin; i < end; ++i) {
           Walk walk(static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(i));
           Prompt prompt = empty();
           while (prompt.positions < task_->length)
-            task_->extend(prompt, static_cast<std::int64_t>(walk.next() % static_cast<std::uint64_t>(choices(prompt))));
+            task_->extend(
+                prompt, static_cast<std::int64_t>(walk.next() % static_cast<std::uint64_t>(choices(prompt))));
           budget_.work(numbers(prompt));
           add_instance(prompt);
         }
@@ -401,7 +449,8 @@ class Verification {
       set.done();
       say(text(mode, ": ", instances_ - before, " instances, every answer right"));
     }
-    holds(static_cast<std::uint64_t>(claimed) == instances_, text("instances is ", claimed, "; there are ", instances_));
+    holds(static_cast<std::uint64_t>(claimed) == instances_,
+          text("instances is ", claimed, "; there are ", instances_));
     holds(digest == sha256(digest_), "the digest is that of other instances");
   }
 
@@ -413,17 +462,20 @@ class Verification {
     const auto prefixes = prompts_of(claim_.take("prefixes"), "prefixes", cut);
     const auto suffixes = prompts_of(claim_.take("suffixes"), "suffixes", task_->length - cut);
     const std::string digest = claim_.word("digest");
-    holds(static_cast<std::uint64_t>(classes) == prefixes.size(), text("classes is ", classes, "; there are ", prefixes.size(), " prefixes"));
+    holds(static_cast<std::uint64_t>(classes) == prefixes.size(),
+          text("classes is ", classes, "; there are ", prefixes.size(), " prefixes"));
     holds(!by_model || model_->architecture().causal, "an encoder has no memory");
     std::string table;
-    std::vector<std::vector<std::vector<Row>>> rows;  // answers after the cut, per prefix and suffix; none: no instance
+    std::vector<std::vector<std::vector<Row>>>
+        rows;  // answers after the cut, per prefix and suffix; none: no instance
     for (const auto& prefix : prefixes) {
       rows.emplace_back();
       for (std::size_t s = 0; s < suffixes.size(); ++s) {
         Prompt whole = prefix;
         whole.positions = task_->length;
         for (std::size_t f = 0; f < whole.fields.size(); ++f)
-          whole.fields[f].insert(whole.fields[f].end(), suffixes[s].fields[f].begin(), suffixes[s].fields[f].end());
+          whole.fields[f].insert(whole.fields[f].end(), suffixes[s].fields[f].begin(),
+                                 suffixes[s].fields[f].end());
         budget_.work(numbers(whole));
         rows.back().push_back(answers_after(whole, cut, by_model));
         table += s ? " " : "";
@@ -436,7 +488,8 @@ class Verification {
           }
       }
       table += "\n";
-      if (table.size() > (std::size_t{1} << 28)) throw OutOfResources("the table of answers needs more than 2^28 bytes");
+      if (table.size() > (std::size_t{1} << 28))
+        throw OutOfResources("the table of answers needs more than 2^28 bytes");
     }
     for (std::size_t a = 0; a < rows.size(); ++a)
       for (std::size_t b = a + 1; b < rows.size(); ++b) {
@@ -450,8 +503,8 @@ class Verification {
         holds(apart, text("no suffix keeps the prefixes ", a, " and ", b, " apart"));
       }
     holds(digest == sha256(table), "the digest is that of another table of answers");
-    say(text(prefixes.size(), " prefixes of ", cut, " positions are kept apart by ", suffixes.size(), " suffixes: ",
-             ceil_lg(prefixes.size()), " bits are ", by_model ? "in use" : "necessary"));
+    say(text(prefixes.size(), " prefixes of ", cut, " positions are kept apart by ", suffixes.size(),
+             " suffixes: ", ceil_lg(prefixes.size()), " bits are ", by_model ? "in use" : "necessary"));
   }
   std::vector<Row> answers_after(const Prompt& prompt, std::int64_t cut, bool by_model) {
     try {
@@ -490,7 +543,8 @@ class Verification {
 Report verify(const std::string& certificate, const std::string* model, Budget& budget) {
   Json document = parse_json(certificate, "the certificate");
   Members frame(document, "the certificate");
-  if (frame.word("schema") != "rung.certificate/1") throw Malformed("the certificate's schema is not rung.certificate/1");
+  if (frame.word("schema") != "rung.certificate/1")
+    throw Malformed("the certificate's schema is not rung.certificate/1");
   Members notes = frame.object("notes");
   for (const auto& [name, value] : frame.take("notes").items()) notes.word(name);
   const std::string seal = frame.word("seal");

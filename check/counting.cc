@@ -9,7 +9,8 @@ using boost::multiprecision::cpp_int;
 // value > 2^bits, value >= 1.
 bool above_power(const cpp_int& value, std::int64_t bits) {
   const auto highest = static_cast<std::int64_t>(boost::multiprecision::msb(value));
-  return highest > bits || (highest == bits && static_cast<std::int64_t>(boost::multiprecision::lsb(value)) != bits);
+  return highest > bits ||
+         (highest == bits && static_cast<std::int64_t>(boost::multiprecision::lsb(value)) != bits);
 }
 
 constexpr std::int64_t kLongestPower = std::int64_t{1} << 20, kMostFactors = std::int64_t{1} << 16;
@@ -17,11 +18,13 @@ constexpr std::int64_t kLongestPower = std::int64_t{1} << 20, kMostFactors = std
 }  // namespace
 
 bool power_exceeds(std::int64_t base, Int exponent, Int bits) {
-  const std::int64_t above = ceil_lg(static_cast<std::uint64_t>(base)), below = bit_length(static_cast<std::uint64_t>(base)) - 1;
-  if (mul(exponent, below) > bits) return true;     // base >= 2^below
-  if (mul(exponent, above) <= bits) return false;   // base <= 2^above
+  const std::int64_t above = ceil_lg(static_cast<std::uint64_t>(base)),
+                     below = bit_length(static_cast<std::uint64_t>(base)) - 1;
+  if (mul(exponent, below) > bits) return true;    // base >= 2^below
+  if (mul(exponent, above) <= bits) return false;  // base <= 2^above
   if (mul(exponent, above) > kLongestPower) throw OutOfResources("a power of more than 2^20 bits to compare");
-  return above_power(boost::multiprecision::pow(cpp_int(base), static_cast<unsigned>(exponent)), static_cast<std::int64_t>(bits));
+  return above_power(boost::multiprecision::pow(cpp_int(base), static_cast<unsigned>(exponent)),
+                     static_cast<std::int64_t>(bits));
 }
 
 bool subsets_exceed(std::int64_t n, std::int64_t least, std::int64_t most, std::int64_t bits) {
@@ -51,7 +54,8 @@ bool binomial_exceeds(std::int64_t n, std::int64_t k, std::int64_t bits) {
 bool images_spread(std::int64_t m, std::int64_t T, std::int64_t x0, Int bits) {
   const Int calls = kept(mul(T, x0));
   constexpr std::int64_t kScale = 1'000'000'000, kScaledE = 2'718'281'829;  // e < kScaledE / kScale
-  // Times T and as powers of 2: a^calls >= b^calls 2^right. A number of length l is at least 2^(l-1) and below 2^l.
+  // Times T and as powers of 2: a^calls >= b^calls 2^right. A number of length l is at least 2^(l-1) and
+  // below 2^l.
   const Int right = add(mul(mul(2, bits), T), 2);
   const cpp_int a = cpp_int(2) * m * kScale, b = cpp_int(kScaledE) * static_cast<std::int64_t>(calls);
   const Int a_length = static_cast<Int>(msb(a)) + 1, b_length = static_cast<Int>(msb(b)) + 1;

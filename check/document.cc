@@ -21,9 +21,11 @@ Json parse_json(const std::string& content, const std::string& where) {
     if (event == Event::key && !open.back().insert(value.get<std::string>()).second)
       throw Malformed(text(where, " has the member \"", value.get<std::string>(), "\" twice"));
     if (event == Event::value && value.is_number()) {
-      if (!value.is_number_integer()) throw Malformed(text(where, " has the number ", value.dump(), "; whole ones are expected"));
-      const bool large = value.is_number_unsigned() ? value.get<std::uint64_t>() > static_cast<std::uint64_t>(kLargestNumber)
-                                                    : value.get<std::int64_t>() < -kLargestNumber;
+      if (!value.is_number_integer())
+        throw Malformed(text(where, " has the number ", value.dump(), "; whole ones are expected"));
+      const bool large = value.is_number_unsigned()
+                             ? value.get<std::uint64_t>() > static_cast<std::uint64_t>(kLargestNumber)
+                             : value.get<std::int64_t>() < -kLargestNumber;
       if (large) throw Malformed(text(where, " has the number ", value.dump(), ", beyond 2^62"));
     }
     return true;
@@ -62,7 +64,9 @@ std::string Members::word(const std::string& name) {
   if (!value.is_string()) throw Malformed(text(where_, ": \"", name, "\" is no string"));
   return value.get<std::string>();
 }
-Row Members::numbers(const std::string& name) { return numbers_of(take(name), text(where_, ": \"", name, "\"")); }
+Row Members::numbers(const std::string& name) {
+  return numbers_of(take(name), text(where_, ": \"", name, "\""));
+}
 Members Members::object(const std::string& name) { return Members(take(name), text(where_, ".", name)); }
 void Members::done() const {
   for (const auto& [name, value] : object_.items())

@@ -1,5 +1,5 @@
-// Strict JSON: a name that comes twice, a number with a fraction or an exponent, a number outside ±2^62, nesting deeper
-// than 16 and a member that nobody asked for are all malformed.
+// Strict JSON: a name that comes twice, a number with a fraction or an exponent, a number outside ±2^62,
+// nesting deeper than 16 and a member that nobody asked for are all malformed.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -21,7 +21,8 @@ class Members {
   Members(const Json& object, std::string where);
   bool has(const std::string& name) const;
   const Json& take(const std::string& name);
-  std::int64_t number(const std::string& name, std::int64_t low = -kLargestNumber, std::int64_t high = kLargestNumber);
+  std::int64_t number(const std::string& name, std::int64_t low = -kLargestNumber,
+                      std::int64_t high = kLargestNumber);
   std::string word(const std::string& name);
   Row numbers(const std::string& name);
   Members object(const std::string& name);

@@ -1,5 +1,5 @@
-// The integers of docs/weights.md, "Numbers": rsh, sat, wrap, quot, isqrt. Sums and products are 128 bits wide and
-// checked: one that does not fit ends the run, it never wraps.
+// The integers of docs/weights.md, "Numbers": rsh, sat, wrap, quot, isqrt. Sums and products are 128 bits
+// wide and checked: one that does not fit ends the run, it never wraps.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,9 @@ namespace rung_check {
 
 __extension__ using Int = __int128;
 
-[[noreturn]] inline void too_wide() { throw OutOfResources("a number of the forward pass needs more than 127 bits"); }
+[[noreturn]] inline void too_wide() {
+  throw OutOfResources("a number of the forward pass needs more than 127 bits");
+}
 
 inline Int add(Int a, Int b) {
   Int sum;
@@ -24,7 +26,8 @@ inline Int mul(Int a, Int b) {
 }
 // A number that is kept: at most 2^62 in absolute value.
 inline std::int64_t kept(Int x) {
-  if (x > kLargestNumber || x < -kLargestNumber) throw OutOfResources("a stored number needs more than 62 bits");
+  if (x > kLargestNumber || x < -kLargestNumber)
+    throw OutOfResources("a stored number needs more than 62 bits");
   return static_cast<std::int64_t>(x);
 }
 

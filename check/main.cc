@@ -17,19 +17,23 @@ namespace {
 
 using namespace rung_check;
 
-constexpr std::uint64_t kLargestCertificate = std::uint64_t{1} << 26, kLargestModel = std::uint64_t{1} << 31;  // bytes
-constexpr rlim_t kMostMemory = rlim_t{12} << 30;                                                             // bytes
-constexpr std::uint64_t kSeconds = 600, kWorkPerSecond = 50'000'000;  // of processor time: kSeconds + limit / kWorkPerSecond
-constexpr std::size_t kLongestReason = 300;                            // bytes
+constexpr std::uint64_t kLargestCertificate = std::uint64_t{1} << 26,
+                        kLargestModel = std::uint64_t{1} << 31;  // bytes
+constexpr rlim_t kMostMemory = rlim_t{12} << 30;                 // bytes
+constexpr std::uint64_t kSeconds = 600,
+                        kWorkPerSecond = 50'000'000;  // of processor time: kSeconds + limit / kWorkPerSecond
+constexpr std::size_t kLongestReason = 300;           // bytes
 constexpr int kVerified = 0, kRejected = 1, kMalformed = 2, kOutOfResources = 3;
 
 constexpr const char* kHelp =
     "rung-check CERT.json [MODEL.safetensors] [--limit N] [--json]\n"
     "\n"
-    "Reruns what a rung certificate claims, with code of its own. Exit code 0: verified. 1: rejected. 2: malformed\n"
+    "Reruns what a rung certificate claims, with code of its own. Exit code 0: verified. 1: rejected. 2: "
+    "malformed\n"
     "certificate, model or command line. 3: out of resources.\n"
     "\n"
-    "  --limit N   at most N multiply-adds (10^12 unless given) and 600 + N/(5*10^7) seconds of processor time\n"
+    "  --limit N   at most N multiply-adds (10^12 unless given) and 600 + N/(5*10^7) seconds of processor "
+    "time\n"
     "  --json      one JSON document, schema rung.check/1\n"
     "  --help, --version\n";
 
@@ -42,15 +46,21 @@ struct Arguments {
 void read_arguments(int count, char** words, Arguments& arguments) {
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
-    if (word == "--json") arguments.json = true;
-    else if (word == "--help" || word == "-h") arguments.help = true;
-    else if (word == "--version") arguments.version = true;
+    if (word == "--json")
+      arguments.json = true;
+    else if (word == "--help" || word == "-h")
+      arguments.help = true;
+    else if (word == "--version")
+      arguments.version = true;
     else if (word == "--limit" && i + 1 < count) {
       const std::string number = words[++i];
-      if (number.empty() || number.size() > 18 || number.find_first_not_of("0123456789") != std::string::npos) throw Malformed("--limit needs a whole number below 10^18");
+      if (number.empty() || number.size() > 18 || number.find_first_not_of("0123456789") != std::string::npos)
+        throw Malformed("--limit needs a whole number below 10^18");
       arguments.limit = std::stoull(number);
-    } else if (word.empty() || word[0] == '-') throw Malformed(text("unknown option ", word.substr(0, 40), "; see rung-check --help"));
-    else arguments.files.push_back(word);
+    } else if (word.empty() || word[0] == '-')
+      throw Malformed(text("unknown option ", word.substr(0, 40), "; see rung-check --help"));
+    else
+      arguments.files.push_back(word);
   }
   if (!arguments.help && !arguments.version && (arguments.files.empty() || arguments.files.size() > 2))
     throw Malformed("a certificate and at most one model are expected; see rung-check --help");
@@ -61,7 +71,8 @@ std::string read_file(const std::string& path, std::uint64_t most) {
   if (!file) throw Malformed(text("cannot read ", path));
   const std::streamoff size = file.tellg();
   if (size < 0) throw Malformed(text("cannot read ", path));
-  if (static_cast<std::uint64_t>(size) > most) throw OutOfResources(text(path, " has more than ", most, " bytes"));
+  if (static_cast<std::uint64_t>(size) > most)
+    throw OutOfResources(text(path, " has more than ", most, " bytes"));
   std::string bytes(static_cast<std::size_t>(size), '\0');
   file.seekg(0);
   if (!file.read(bytes.data(), size)) throw Malformed(text("reading ", path, " failed"));
@@ -73,18 +84,24 @@ void stop_for_time(int) {
   [[maybe_unused]] const ssize_t written = write(STDOUT_FILENO, out_of_time, std::strlen(out_of_time));
   _exit(kOutOfResources);
 }
-// Behind the multiply-adds, which are counted, stands the clock, which also sees what nobody thought of counting.
+// Behind the multiply-adds, which are counted, stands the clock, which also sees what nobody thought of
+// counting.
 void limit_time(const Arguments& arguments) {
-  out_of_time = arguments.json ? "{\"schema\":\"rung.check/1\",\"verdict\":\"out-of-resources\",\"exit_code\":3,\"reason\":\"no processor time is left\"}\n"
-                               : "OUT OF RESOURCES: no processor time is left\n";
+  out_of_time =
+      arguments.json
+          ? "{\"schema\":\"rung.check/1\",\"verdict\":\"out-of-resources\",\"exit_code\":3,\"reason\":\"no "
+            "processor time is left\"}\n"
+          : "OUT OF RESOURCES: no processor time is left\n";
   signal(SIGXCPU, stop_for_time);
   rlimit time{};
   if (getrlimit(RLIMIT_CPU, &time) != 0) return;
-  time.rlim_cur = std::min<rlim_t>(time.rlim_cur, kSeconds + arguments.limit / kWorkPerSecond);  // RLIM_INFINITY is the largest
+  time.rlim_cur = std::min<rlim_t>(
+      time.rlim_cur, kSeconds + arguments.limit / kWorkPerSecond);  // RLIM_INFINITY is the largest
   setrlimit(RLIMIT_CPU, &time);
 }
 
-// What a file or a path says reaches the terminal as one line of printable ASCII: no line of it can look like a verdict.
+// What a file or a path says reaches the terminal as one line of printable ASCII: no line of it can look like
+// a verdict.
 std::string one_line(const std::string& said) {
   std::string line = said.substr(0, kLongestReason);
   for (auto& c : line)
@@ -101,7 +118,10 @@ int say(const Arguments& arguments, int code, const char* verdict, const std::st
     if (!report.kind.empty()) out["kind"] = report.kind;
     if (!reason.empty()) out["reason"] = reason;
     if (code == kVerified)
-      out["reran"] = {{"prompts", report.prompts}, {"reference_answers", report.answers}, {"multiply_adds", report.multiply_adds}, {"lines", report.lines}};
+      out["reran"] = {{"prompts", report.prompts},
+                      {"reference_answers", report.answers},
+                      {"multiply_adds", report.multiply_adds},
+                      {"lines", report.lines}};
     std::cout << out.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace) << "\n";
     return code;
   }
@@ -113,7 +133,8 @@ int say(const Arguments& arguments, int code, const char* verdict, const std::st
   }
   std::cout << word << " " << report.kind << "\n";
   for (const auto& line : report.lines) std::cout << "  " << line << "\n";
-  std::cout << "  reran " << report.prompts << " prompts, " << report.answers << " reference answers, " << report.multiply_adds << " multiply-adds\n";
+  std::cout << "  reran " << report.prompts << " prompts, " << report.answers << " reference answers, "
+            << report.multiply_adds << " multiply-adds\n";
   return code;
 }
 

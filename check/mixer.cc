@@ -38,8 +38,13 @@ class SideBySide final : public Mixer {
 }  // namespace
 
 Map::Map(const Source& source, const std::string& name, std::int64_t r, std::int64_t c)
-    : rows(r), cols(c), shift(source.shift(name)), bits(source.bits(name)), weight(source.numbers(name + ".weight", {r, c})) {
-  bias = source.has(name + ".bias") ? source.numbers(name + ".bias", {r}) : Row(static_cast<std::size_t>(r), 0);
+    : rows(r),
+      cols(c),
+      shift(source.shift(name)),
+      bits(source.bits(name)),
+      weight(source.numbers(name + ".weight", {r, c})) {
+  bias =
+      source.has(name + ".bias") ? source.numbers(name + ".bias", {r}) : Row(static_cast<std::size_t>(r), 0);
 }
 Int Map::sum(std::int64_t row, const Row& x) const {
   // |weight| <= 2^46 and |x| < 2^48 (every row is saturated): the sum of 2^31 products stays below 2^126.
@@ -55,14 +60,16 @@ Row Map::operator()(const Row& x, Budget& budget) const {
   return y;
 }
 
-Table::Table(const Source& source, const std::string& name) : low(source.scalar(name + ".low", 0, -kTableLow, kTableLow)) {
+Table::Table(const Source& source, const std::string& name)
+    : low(source.scalar(name + ".low", 0, -kTableLow, kTableLow)) {
   const Tensor& tensor = source.file.take(source.prefix + name + ".table");
   if (tensor.shape.size() != 1 || tensor.shape[0] < 1 || tensor.shape[0] > kLargestTable)
     throw Malformed(text("the table ", source.prefix, name, " has no 1 to 2^24 entries"));
   entries = source.numbers(name + ".table", tensor.shape);
 }
 std::int64_t Table::clip(Int x) const {
-  return static_cast<std::int64_t>(std::clamp<Int>(x, low, low + static_cast<std::int64_t>(entries.size()) - 1));
+  return static_cast<std::int64_t>(
+      std::clamp<Int>(x, low, low + static_cast<std::int64_t>(entries.size()) - 1));
 }
 
 void State::append(const Row& more, std::int64_t width) {
@@ -88,7 +95,8 @@ void Channels::finish() {
   if (source_.has("conv.table")) table_.emplace(source_, "conv");
 }
 void Channels::reset() {
-  earlier_.assign(taps_ > 1 ? static_cast<std::size_t>(convolved_) : 0, Row(static_cast<std::size_t>(std::max<std::int64_t>(taps_ - 1, 0)), 0));
+  earlier_.assign(taps_ > 1 ? static_cast<std::size_t>(convolved_) : 0,
+                  Row(static_cast<std::size_t>(std::max<std::int64_t>(taps_ - 1, 0)), 0));
 }
 Row Channels::next(const Row& u) {
   Row all;
@@ -117,10 +125,12 @@ Row Channels::next(const Row& u) {
 void Channels::state(State& out) const {
   if (taps_ < 2) return;
   for (std::size_t m = 0; m < convolved_maps_; ++m)
-    for (std::int64_t r = 0; r < maps_[m].rows; ++r) out.append(earlier_[static_cast<std::size_t>(offsets_[m] + r)], maps_[m].bits);
+    for (std::int64_t r = 0; r < maps_[m].rows; ++r)
+      out.append(earlier_[static_cast<std::size_t>(offsets_[m] + r)], maps_[m].bits);
 }
 
-Row normalised(const Row& x, const Row& gain, std::int64_t count, std::int64_t fraction, std::int64_t extra, std::int64_t bits) {
+Row normalised(const Row& x, const Row& gain, std::int64_t count, std::int64_t fraction, std::int64_t extra,
+               std::int64_t bits) {
   Int squares = 0;
   for (const auto value : x) squares = add(squares, mul(value, value));
   const Int root = isqrt(mul(squares, Int{1} << (2 * extra)) / count);
@@ -131,7 +141,9 @@ Row normalised(const Row& x, const Row& gain, std::int64_t count, std::int64_t f
   return y;
 }
 
-void Mixer::state(State&, std::int64_t) const { throw Rejected("the model has a layer whose memory grows with the prompt"); }
+void Mixer::state(State&, std::int64_t) const {
+  throw Rejected("the model has a layer whose memory grows with the prompt");
+}
 
 std::unique_ptr<Mixer> make_mixer(const Shape& shape, const Context& context, const Source& source) {
   if (shape.kind == "none") return nullptr;

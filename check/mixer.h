@@ -1,7 +1,7 @@
 // What a layer's mixer is to the checker, and the pieces that several mixers are made of.
 //
-// A mixer sees rows one after another and answers for a position that it has seen. In a decoder see(u_t) and answer(t)
-// alternate; in an encoder all rows are seen before the first answer.
+// A mixer sees rows one after another and answers for a position that it has seen. In a decoder see(u_t) and
+// answer(t) alternate; in an encoder all rows are seen before the first answer.
 #pragma once
 
 #include <memory>
@@ -34,7 +34,8 @@ struct Table {
   std::int64_t operator()(Int x) const { return entries[static_cast<std::size_t>(clip(x) - low)]; }
 };
 
-// What a later token can depend on: the numbers in the order of docs/certificate_v1.md, and how many bits they have.
+// What a later token can depend on: the numbers in the order of docs/certificate_v1.md, and how many bits
+// they have.
 struct State {
   Row numbers;
   std::int64_t bits = 0;
@@ -51,7 +52,9 @@ class Channels {
   void reset();
   Row next(const Row& u);
   std::int64_t offset(std::size_t map) const { return offsets_[map]; }
-  std::int64_t bits(std::size_t map) const { return taps_ > 0 && map < convolved_maps_ ? bits_ : maps_[map].bits; }
+  std::int64_t bits(std::size_t map) const {
+    return taps_ > 0 && map < convolved_maps_ ? bits_ : maps_[map].bits;
+  }
   // Channel after channel, the newest first.
   void state(State& out) const;
 
@@ -66,7 +69,8 @@ class Channels {
 };
 
 // Brings x to length 2^fraction · gain: isqrt(floor(4^extra · Σ x² / count)) is the length.
-Row normalised(const Row& x, const Row& gain, std::int64_t count, std::int64_t fraction, std::int64_t extra, std::int64_t bits);
+Row normalised(const Row& x, const Row& gain, std::int64_t count, std::int64_t fraction, std::int64_t extra,
+               std::int64_t bits);
 
 // What every mixer is made from.
 struct Context {
@@ -75,7 +79,8 @@ struct Context {
   std::int64_t width = 0;
 
   std::int64_t settle(Int x) const {
-    return accumulator == "wrap" ? wrap(x, architecture.accumulator_bits) : sat(x, architecture.accumulator_bits);
+    return accumulator == "wrap" ? wrap(x, architecture.accumulator_bits)
+                                 : sat(x, architecture.accumulator_bits);
   }
 };
 

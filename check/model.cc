@@ -17,7 +17,8 @@ std::string metadata(const TensorFile& file, const std::string& key) {
 
 std::vector<Field> read_fields(const std::string& content) {
   const Json json = parse_json(content, "the model's fields");
-  if (!json.is_array() || json.empty() || json.size() > kMostFields) throw Malformed("the model has no 1 to 64 fields");
+  if (!json.is_array() || json.empty() || json.size() > kMostFields)
+    throw Malformed("the model has no 1 to 64 fields");
   std::vector<Field> fields;
   for (const auto& entry : json) {
     Members m(entry, "a field of the model");
@@ -26,7 +27,8 @@ std::vector<Field> read_fields(const std::string& content) {
     if (m.has("low")) field.low = m.number("low");
     m.done();
     const auto letter = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; };
-    if (field.name.empty() || field.name.size() > 64 || field.name == "position" || !std::all_of(field.name.begin(), field.name.end(), letter))
+    if (field.name.empty() || field.name.size() > 64 || field.name == "position" ||
+        !std::all_of(field.name.begin(), field.name.end(), letter))
       throw Malformed("a field of the model has a name that is not allowed");
     if (field.low > kLargestNumber - field.size) throw Malformed("a field of the model goes beyond 2^62");
     for (const auto& other : fields)
@@ -39,11 +41,14 @@ std::vector<Field> read_fields(const std::string& content) {
 }  // namespace
 
 ModelHeader read_header(const TensorFile& file) {
-  if (metadata(file, "format") != "rung.weights/1") throw Malformed("the model's format is not rung.weights/1");
+  if (metadata(file, "format") != "rung.weights/1")
+    throw Malformed("the model's format is not rung.weights/1");
   ModelHeader header;
   header.mode = metadata(file, "mode");
-  if (header.mode != "integer" && header.mode != "real") throw Malformed("the model's mode is neither integer nor real");
-  header.architecture = read_architecture(metadata(file, "architecture"), metadata(file, "dimensions"), header.mode == "real");
+  if (header.mode != "integer" && header.mode != "real")
+    throw Malformed("the model's mode is neither integer nor real");
+  header.architecture =
+      read_architecture(metadata(file, "architecture"), metadata(file, "dimensions"), header.mode == "real");
   if (file.metadata().contains("accumulator")) header.accumulator = metadata(file, "accumulator");
   if (header.accumulator != "exact" && header.accumulator != "wrap" && header.accumulator != "round")
     throw Malformed("the model's accumulator is neither exact nor wrap nor round");
@@ -54,8 +59,10 @@ ModelHeader read_header(const TensorFile& file) {
     Output& output = header.output;
     output.kind = m.word("kind");
     const bool threshold = output.kind == "threshold", binary = output.kind == "binary";
-    if (!threshold && !binary && output.kind != "logits" && output.kind != "vector") throw Malformed("the model's output is of an unknown kind");
-    if (!threshold || m.has("size")) output.size = m.number("size", 1, threshold ? 1 : binary ? kMostDigits : std::int64_t{1} << 31);
+    if (!threshold && !binary && output.kind != "logits" && output.kind != "vector")
+      throw Malformed("the model's output is of an unknown kind");
+    if (!threshold || m.has("size"))
+      output.size = m.number("size", 1, threshold ? 1 : binary ? kMostDigits : std::int64_t{1} << 31);
     if (m.has("fraction")) output.fraction = m.number("fraction", 0, 62);
     m.done();
   }
@@ -65,7 +72,8 @@ ModelHeader read_header(const TensorFile& file) {
     if (m.has("steps")) header.steps = m.number("steps", 0, kMostSteps);
     if (m.has("stop")) header.stop = m.number("stop", 0, std::int64_t{1} << 31);
     m.done();
-    if (header.steps > 0 && header.output.kind == "vector") throw Malformed("a vector output has no chain of thought");
+    if (header.steps > 0 && header.output.kind == "vector")
+      throw Malformed("a vector output has no chain of thought");
   }
   if (header.mode == "real" && file.metadata().contains("tables")) {
     const Json json = parse_json(metadata(file, "tables"), "the model's tables");
@@ -82,7 +90,8 @@ ModelHeader read_header(const TensorFile& file) {
   return header;
 }
 
-EmbeddingForm read_embedding_form(const Source& source, const std::string& name, std::int64_t values, std::int64_t length, char only) {
+EmbeddingForm read_embedding_form(const Source& source, const std::string& name, std::int64_t values,
+                                  std::int64_t length, char only) {
   const std::string base = "embed." + name;
   EmbeddingForm e;
   int forms = 0;
@@ -91,16 +100,20 @@ EmbeddingForm read_embedding_form(const Source& source, const std::string& name,
       e.form = form[0];
       ++forms;
     }
-  if (forms != 1) throw Malformed(text(base, " has ", forms, " forms; exactly one of table, binary, linear is expected"));
-  if (only != '?' && e.form != only) throw Malformed(text(base, " is not of the form that the dimensions say"));
+  if (forms != 1)
+    throw Malformed(text(base, " has ", forms, " forms; exactly one of table, binary, linear is expected"));
+  if (only != '?' && e.form != only)
+    throw Malformed(text(base, " is not of the form that the dimensions say"));
   if (e.form != 'l' && length != 1) throw Malformed(text(base, ": a vector has the form linear only"));
   e.tensor = base + (e.form == 't' ? ".table" : e.form == 'b' ? ".binary" : ".linear");
   e.rows = e.form == 't' ? values : length;
   if (e.form == 'b') {
     const Row& shape = source.file.take(e.tensor).shape;
-    if (shape.empty() || shape[0] < 1 || shape[0] > 64) throw Malformed(text(e.tensor, " has no 1 to 64 rows"));
+    if (shape.empty() || shape[0] < 1 || shape[0] > 64)
+      throw Malformed(text(e.tensor, " has no 1 to 64 rows"));
     e.rows = shape[0];
-    if (shape[0] - 1 < bit_length(static_cast<std::uint64_t>(values - 1))) throw Malformed(text(e.tensor, " has too few bits"));
+    if (shape[0] - 1 < bit_length(static_cast<std::uint64_t>(values - 1)))
+      throw Malformed(text(e.tensor, " has too few bits"));
   }
   return e;
 }
@@ -108,15 +121,18 @@ EmbeddingForm read_embedding_form(const Source& source, const std::string& name,
 Model::Model(const std::string& bytes, Budget& budget) : budget_(budget) {
   TensorFile file(bytes);
   header_ = read_header(file);
-  if (header_.mode == "real") throw Malformed("the model is in mode real; only integer models can be rerun bit for bit");
+  if (header_.mode == "real")
+    throw Malformed("the model is in mode real; only integer models can be rerun bit for bit");
   const Context context{header_.architecture, header_.accumulator, header_.architecture.width};
 
   const Source root{file, "", header_.architecture.precision, budget_};
   const std::int64_t width = header_.architecture.width;
-  for (const auto& field : header_.fields) embeddings_.push_back(read_embedding(root, field.name, field.size, field.length, '?'));
+  for (const auto& field : header_.fields)
+    embeddings_.push_back(read_embedding(root, field.name, field.size, field.length, '?'));
   if (header_.architecture.position != "none") {
     if (header_.architecture.context == 0) throw Malformed("a position code needs a context");
-    position_ = read_embedding(root, "position", header_.architecture.context, 1, header_.architecture.position[0]);
+    position_ =
+        read_embedding(root, "position", header_.architecture.context, 1, header_.architecture.position[0]);
   }
   embed_shift_ = root.shift("embed");
   stream_bits_ = root.bits("stream");
@@ -135,7 +151,8 @@ Model::Model(const std::string& bytes, Budget& budget) : budget_(budget) {
       widths.push_back(width);
       for (std::size_t k = 0; k < widths.size(); ++k) {
         layer.mlp.emplace_back(source, text("mlp.", k), widths[k], k == 0 ? width : widths[k - 1]);
-        if (header_.architecture.activation != "relu" && k + 1 < widths.size()) layer.activations.emplace_back(source, text("mlp.", k));
+        if (header_.architecture.activation != "relu" && k + 1 < widths.size())
+          layer.activations.emplace_back(source, text("mlp.", k));
       }
     }
     layers_.push_back(std::move(layer));
@@ -143,19 +160,21 @@ Model::Model(const std::string& bytes, Budget& budget) : budget_(budget) {
   if (header_.architecture.rms) norm_ = read_norm(root, "norm");
   table_ = root.numbers("out.table", {header_.output.size, width});
   if (root.has("out.bias")) bias_ = root.numbers("out.bias", {header_.output.size});
-  if (header_.output.kind == "binary" || header_.output.kind == "threshold") threshold_ = root.numbers("out.threshold", {header_.output.size});
+  if (header_.output.kind == "binary" || header_.output.kind == "threshold")
+    threshold_ = root.numbers("out.threshold", {header_.output.size});
   file.all_taken();
   loaded_ = budget_.stored();
 }
 
-Model::Embedding Model::read_embedding(const Source& source, const std::string& name, std::int64_t values, std::int64_t length, char only) const {
+Model::Embedding Model::read_embedding(const Source& source, const std::string& name, std::int64_t values,
+                                       std::int64_t length, char only) const {
   const EmbeddingForm form = read_embedding_form(source, name, values, length, only);
   return {form.form, source.numbers(form.tensor, {form.rows, header_.architecture.width}), form.rows};
 }
 
 Model::Norm Model::read_norm(const Source& source, const std::string& name) const {
-  return {source.numbers(name + ".gain", {header_.architecture.width}), source.fraction(name + ".fraction", 24),
-          source.fraction(name + ".extra", 24), source.bits(name)};
+  return {source.numbers(name + ".gain", {header_.architecture.width}),
+          source.fraction(name + ".fraction", 24), source.fraction(name + ".extra", 24), source.bits(name)};
 }
 
 void Model::reset() {
@@ -167,7 +186,8 @@ void Model::reset() {
 
 void Model::add_row(std::vector<Int>& x, const Embedding& e, std::int64_t value) const {
   const auto row = [&](std::int64_t r) {
-    for (std::size_t c = 0; c < x.size(); ++c) x[c] = add(x[c], e.rows[static_cast<std::size_t>(r) * x.size() + c]);
+    for (std::size_t c = 0; c < x.size(); ++c)
+      x[c] = add(x[c], e.rows[static_cast<std::size_t>(r) * x.size() + c]);
   };
   if (e.form == 't') return row(value);
   for (std::int64_t d = 0; d + 1 < e.count; ++d)
@@ -181,13 +201,15 @@ Row Model::embed(const Prompt& prompt, std::int64_t position) const {
     const Field& field = header_.fields[f];
     for (std::int64_t i = 0; i < field.length; ++i) {
       const std::int64_t value = prompt.fields[f][static_cast<std::size_t>(position * field.length + i)];
-      if (value < field.low || value - field.low >= field.size) throw Malformed(text("field ", field.name, ": ", value, " is outside the model's domain"));
+      if (value < field.low || value - field.low >= field.size)
+        throw Malformed(text("field ", field.name, ": ", value, " is outside the model's domain"));
       if (embeddings_[f].form != 'l') {
         add_row(x, embeddings_[f], value - field.low);
         continue;
       }
       for (std::size_t c = 0; c < x.size(); ++c)
-        x[c] = add(x[c], static_cast<Int>(value) * embeddings_[f].rows[static_cast<std::size_t>(i) * x.size() + c]);
+        x[c] = add(x[c],
+                   static_cast<Int>(value) * embeddings_[f].rows[static_cast<std::size_t>(i) * x.size() + c]);
     }
   }
   if (position_) add_row(x, *position_, position);
@@ -202,7 +224,9 @@ void Model::add_mlp(const Layer& layer, Row& x) const {
   for (std::size_t k = 0; k < layer.mlp.size(); ++k) {
     h = layer.mlp[k](h, budget_);
     if (k + 1 == layer.mlp.size()) break;
-    for (auto& value : h) value = layer.activations.empty() ? std::max<std::int64_t>(0, value) : sat(layer.activations[k](value), layer.mlp[k].bits);
+    for (auto& value : h)
+      value = layer.activations.empty() ? std::max<std::int64_t>(0, value)
+                                        : sat(layer.activations[k](value), layer.mlp[k].bits);
   }
   for (std::size_t c = 0; c < x.size(); ++c) x[c] = sat(static_cast<Int>(x[c]) + h[c], stream_bits_);
 }
@@ -210,14 +234,21 @@ void Model::add_mlp(const Layer& layer, Row& x) const {
 std::map<std::int64_t, Row> Model::feed(const Prompt& prompt, std::int64_t end, const Row& wanted) {
   const std::int64_t begin = fed_;
   if (header_.architecture.context > 0 && end > header_.architecture.context)
-    throw Malformed(text("a prompt of ", end, " positions; the model's context is ", header_.architecture.context));
+    throw Malformed(
+        text("a prompt of ", end, " positions; the model's context is ", header_.architecture.context));
   if (!header_.architecture.causal && begin > 0) throw Malformed("an encoder has no steps");
-  budget_.store(static_cast<std::uint64_t>(end - begin) * static_cast<std::uint64_t>(header_.architecture.width));
-  Int numbers = 1;  // embedding a position, and visiting every layer, costs something even where nothing is multiplied
-  const auto added = [](const Embedding& e) { return e.form == 'b' ? e.count : 1; };  // rows that a value is the sum of
+  budget_.store(static_cast<std::uint64_t>(end - begin) *
+                static_cast<std::uint64_t>(header_.architecture.width));
+  Int numbers =
+      1;  // embedding a position, and visiting every layer, costs something even where nothing is multiplied
+  const auto added = [](const Embedding& e) {
+    return e.form == 'b' ? e.count : 1;
+  };  // rows that a value is the sum of
   if (position_) numbers = added(*position_);
-  for (std::size_t f = 0; f < header_.fields.size(); ++f) numbers = add(numbers, mul(header_.fields[f].length, added(embeddings_[f])));
-  budget_.work(static_cast<std::uint64_t>(kept(mul(end - begin, add(mul(numbers, header_.architecture.width), static_cast<Int>(layers_.size()))))));
+  for (std::size_t f = 0; f < header_.fields.size(); ++f)
+    numbers = add(numbers, mul(header_.fields[f].length, added(embeddings_[f])));
+  budget_.work(static_cast<std::uint64_t>(kept(
+      mul(end - begin, add(mul(numbers, header_.architecture.width), static_cast<Int>(layers_.size()))))));
   std::vector<Row> x;
   for (std::int64_t t = begin; t < end; ++t) x.push_back(embed(prompt, t));
   fed_ = end;
@@ -235,7 +266,8 @@ std::map<std::int64_t, Row> Model::feed(const Prompt& prompt, std::int64_t end, 
       if (last && !asked[t]) continue;
       if (layer.mixer) {
         const Row y = layer.out(layer.mixer->answer(begin + static_cast<std::int64_t>(t)), budget_);
-        for (std::size_t c = 0; c < y.size(); ++c) x[t][c] = sat(static_cast<Int>(x[t][c]) + y[c], stream_bits_);
+        for (std::size_t c = 0; c < y.size(); ++c)
+          x[t][c] = sat(static_cast<Int>(x[t][c]) + y[c], stream_bits_);
       }
       add_mlp(layer, x[t]);
     }
@@ -260,7 +292,8 @@ Row Model::decode(const Row& activation) const {
   std::vector<Int> z(static_cast<std::size_t>(header_.output.size), 0);
   for (std::size_t i = 0; i < z.size(); ++i) {
     if (!bias_.empty()) z[i] = bias_[i];
-    for (std::size_t c = 0; c < activation.size(); ++c) z[i] += static_cast<Int>(table_[i * activation.size() + c]) * activation[c];
+    for (std::size_t c = 0; c < activation.size(); ++c)
+      z[i] += static_cast<Int>(table_[i * activation.size() + c]) * activation[c];
     kept(z[i]);
   }
   if (header_.output.kind == "vector") return Row(z.begin(), z.end());
@@ -278,8 +311,11 @@ Row Model::answer(const Prompt& prompt, const Row& activation) {
   for (std::int64_t step = 1; step < header_.steps && token.front() != header_.stop; ++step) {
     ++longer.positions;
     for (std::size_t f = 0; f < longer.fields.size(); ++f) {
-      longer.fields[f].resize(longer.fields[f].size() + static_cast<std::size_t>(header_.fields[f].length), 0);
-      if (f == 0) longer.fields[0][longer.fields[0].size() - static_cast<std::size_t>(header_.fields[0].length)] = token.front();
+      longer.fields[f].resize(longer.fields[f].size() + static_cast<std::size_t>(header_.fields[f].length),
+                              0);
+      if (f == 0)
+        longer.fields[0][longer.fields[0].size() - static_cast<std::size_t>(header_.fields[0].length)] =
+            token.front();
     }
     if (!header_.architecture.causal) reset();
     token = decode(feed(longer, longer.positions, {longer.positions - 1}).begin()->second);

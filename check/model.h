@@ -41,7 +41,8 @@ struct EmbeddingForm {
   std::int64_t rows = 0;
   std::string tensor;
 };
-EmbeddingForm read_embedding_form(const Source& source, const std::string& name, std::int64_t values, std::int64_t length, char only);
+EmbeddingForm read_embedding_form(const Source& source, const std::string& name, std::int64_t values,
+                                  std::int64_t length, char only);
 
 class Model {
  public:
@@ -56,12 +57,13 @@ class Model {
 
   // Forgets everything that was fed.
   void reset();
-  // The next positions of the prompt, up to `end`. Residual rows after the last layer and norm at those that are wanted.
-  // An encoder is fed once.
+  // The next positions of the prompt, up to `end`. Residual rows after the last layer and norm at those that
+  // are wanted. An encoder is fed once.
   std::map<std::int64_t, Row> feed(const Prompt& prompt, std::int64_t end, const Row& wanted);
   // Per layer, after the positions fed so far.
   std::vector<State> states() const;
-  // The answer that a residual row stands for; with a chain of thought the prompt must have been fed, and its last row given.
+  // The answer that a residual row stands for; with a chain of thought the prompt must have been fed, and its
+  // last row given.
   Row answer(const Prompt& prompt, const Row& activation);
 
  private:
@@ -73,7 +75,9 @@ class Model {
   struct Norm {
     Row gain;
     std::int64_t fraction = 0, extra = 0, bits = 0;
-    Row operator()(const Row& x) const { return normalised(x, gain, static_cast<std::int64_t>(x.size()), fraction, extra, bits); }
+    Row operator()(const Row& x) const {
+      return normalised(x, gain, static_cast<std::int64_t>(x.size()), fraction, extra, bits);
+    }
   };
   struct Layer {
     std::unique_ptr<Mixer> mixer;
@@ -82,7 +86,8 @@ class Model {
     std::vector<Map> mlp;
     std::vector<Table> activations;
   };
-  Embedding read_embedding(const Source& source, const std::string& name, std::int64_t values, std::int64_t length, char only) const;
+  Embedding read_embedding(const Source& source, const std::string& name, std::int64_t values,
+                           std::int64_t length, char only) const;
   Norm read_norm(const Source& source, const std::string& name) const;
   void add_row(std::vector<Int>& x, const Embedding& embedding, std::int64_t value) const;
   Row embed(const Prompt& prompt, std::int64_t position) const;

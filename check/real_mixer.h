@@ -49,7 +49,8 @@ struct RealMap {
 Reals real_normalised(const Reals& x, const std::vector<double>& gain, double count, std::int64_t fraction,
                       double epsilon);
 
-// The indices of the k largest, ties to the smaller index, increasing. Rejected where the intervals do not say which they are:
+// The indices of the k largest, ties to the smaller index, increasing. Rejected where the intervals do not
+// say which they are:
 // every one in is above every one out, or both are the same number and the smaller index is in.
 Row certainly_largest(const Reals& values, std::int64_t k, Budget& budget);
 

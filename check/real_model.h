@@ -44,7 +44,9 @@ class RealModel {
                            std::int64_t length, char only) const;
   RealNorm read_norm(const RealSource& source, const std::string& name) const;
   // How many rows a value is the sum of, at most.
-  static std::int64_t added(const Embedding& embedding) { return embedding.form == 'b' ? embedding.count : 1; }
+  static std::int64_t added(const Embedding& embedding) {
+    return embedding.form == 'b' ? embedding.count : 1;
+  }
   void add_row(Reals& x, const Embedding& embedding, std::int64_t value) const;
   Reals embed(const Prompt& prompt, std::int64_t position) const;
   std::int64_t decided(const Reals& z, double& margin) const;

@@ -10,7 +10,8 @@ namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-constexpr std::uint64_t kReading = 2;  // of a state, per number: the product, and the query that it is made with
+constexpr std::uint64_t kReading =
+    2;  // of a state, per number: the product, and the query that it is made with
 
 // A matrix per head, S[r][c], head by head; normalised linear attention has Z as one more row of its head.
 class RealCell {

@@ -1,5 +1,5 @@
-// The mixers whose memory does not grow with the prompt (docs/weights.md, "Mixers"): linear, mamba2, delta, gdelta, and
-// log-linear buckets over them; mamba, rnn, gru; conv and identity.
+// The mixers whose memory does not grow with the prompt (docs/weights.md, "Mixers"): linear, mamba2, delta,
+// gdelta, and log-linear buckets over them; mamba, rnn, gru; conv and identity.
 #include <bit>
 
 #include "check/mixer.h"
@@ -7,12 +7,16 @@
 namespace rung_check {
 namespace {
 
-// A recurrence with a matrix per head. S is kept head by head, row by row; linear attention that is normalised has Z as one
-// more row of its head.
+// A recurrence with a matrix per head. S is kept head by head, row by row; linear attention that is
+// normalised has Z as one more row of its head.
 class Cell {
  public:
   Cell(const Shape& shape, const Context& context, const Source& source)
-      : s(shape), context_(context), source_(source), channels(source, shape.conv), y_bits(source.bits("y")) {}
+      : s(shape),
+        context_(context),
+        source_(source),
+        channels(source, shape.conv),
+        y_bits(source.bits("y")) {}
   virtual ~Cell() = default;
 
   virtual std::int64_t columns() const { return s.dk; }
@@ -24,7 +28,8 @@ class Cell {
   virtual Row answer(const Row& state, const Row& now) const {
     Row y;
     for (std::int64_t h = 0; h < s.heads; ++h)
-      for (std::int64_t r = 0; r < s.dv; ++r) y.push_back(sat(rsh(read(state, now, h, r), read_shift), y_bits));
+      for (std::int64_t r = 0; r < s.dv; ++r)
+        y.push_back(sat(rsh(read(state, now, h, r), read_shift), y_bits));
     return y;
   }
   // Entry by entry, where two buckets become one.
@@ -39,8 +44,12 @@ class Cell {
     if (numbers > static_cast<Int>(kMostNumbers)) throw OutOfResources("a state of more than 2^28 numbers");
     return static_cast<std::size_t>(numbers);
   }
-  std::int64_t* row_of(Row& state, std::int64_t head, std::int64_t row) const { return state.data() + (head * rows() + row) * columns(); }
-  const std::int64_t* row_of(const Row& state, std::int64_t head, std::int64_t row) const { return state.data() + (head * rows() + row) * columns(); }
+  std::int64_t* row_of(Row& state, std::int64_t head, std::int64_t row) const {
+    return state.data() + (head * rows() + row) * columns();
+  }
+  const std::int64_t* row_of(const Row& state, std::int64_t head, std::int64_t row) const {
+    return state.data() + (head * rows() + row) * columns();
+  }
   std::int64_t shared(std::int64_t head) const { return head * s.kv / s.heads; }
   Int dot(const std::int64_t* a, const std::int64_t* b) const {
     source_.budget.work(static_cast<std::uint64_t>(columns()));
@@ -58,7 +67,8 @@ class Cell {
 
 class LinearCell final : public Cell {
  public:
-  LinearCell(const Shape& shape, const Context& context, const Source& source) : Cell(shape, context, source) {
+  LinearCell(const Shape& shape, const Context& context, const Source& source)
+      : Cell(shape, context, source) {
     channels.add("q", s.heads * s.dk, context.width);
     channels.add("k", s.heads * s.dk, context.width);
     channels.add("v", s.heads * s.dv, context.width);
@@ -84,7 +94,8 @@ class LinearCell final : public Cell {
       for (std::int64_t r = 0; r < rows(); ++r) {
         std::int64_t* entries = row_of(state, h, r);
         const bool weights = r == s.dv;  // the row Z
-        const std::int64_t value = weights ? 1 : now[static_cast<std::size_t>(channels.offset(2) + h * s.dv + r)];
+        const std::int64_t value =
+            weights ? 1 : now[static_cast<std::size_t>(channels.offset(2) + h * s.dv + r)];
         for (std::size_t c = 0; c < key.size(); ++c)
           entries[c] = accumulated(entries[c], static_cast<Int>(value) * key[c], weights ? 0 : update_shift_);
       }
@@ -98,18 +109,22 @@ class LinearCell final : public Cell {
     Row y;
     for (std::int64_t h = 0; h < s.heads; ++h) {
       const Int weights = read(state, now, h, s.dv);
-      for (std::int64_t r = 0; r < s.dv; ++r) y.push_back(sat(quot(read(state, now, h, r), weights, scale_), y_bits));
+      for (std::int64_t r = 0; r < s.dv; ++r)
+        y.push_back(sat(quot(read(state, now, h, r), weights, scale_), y_bits));
     }
     return y;
   }
-  std::int64_t merged(Int sum) const override { return context_.accumulator == "exact" ? kept(sum) : context_.settle(sum); }
+  std::int64_t merged(Int sum) const override {
+    return context_.accumulator == "exact" ? kept(sum) : context_.settle(sum);
+  }
   void state(State& out, const Row& numbers, std::int64_t positions) const override {
     if (context_.accumulator != "exact") return Cell::state(out, numbers, positions);
     const std::int64_t grown = ceil_lg(static_cast<std::uint64_t>(positions));
     for (std::int64_t h = 0; h < s.heads; ++h)
       for (std::int64_t r = 0; r < rows(); ++r) {
         const std::int64_t* entries = row_of(numbers, h, r);
-        out.append(Row(entries, entries + columns()), (r < s.dv ? channels.bits(2) : 0) + feature_bits_ + grown);
+        out.append(Row(entries, entries + columns()),
+                   (r < s.dv ? channels.bits(2) : 0) + feature_bits_ + grown);
       }
   }
 
@@ -130,7 +145,8 @@ class LinearCell final : public Cell {
     phi.clear();
     const auto push = [&](Int z) { phi.push_back(sat(rsh(z, shift_), feature_bits_)); };
     push(Int{1} << (2 * fraction_ + (query ? 1 : 0)));
-    for (std::int64_t i = 0; i < s.dk; ++i) push(static_cast<Int>(x[i]) * (std::int64_t{1} << (fraction_ + (query ? 1 : 0))));
+    for (std::int64_t i = 0; i < s.dk; ++i)
+      push(static_cast<Int>(x[i]) * (std::int64_t{1} << (fraction_ + (query ? 1 : 0))));
     for (std::int64_t i = 0; i < s.dk; ++i)
       for (std::int64_t j = 0; j < s.dk; ++j) push(static_cast<Int>(x[i]) * x[j]);
     return phi;
@@ -142,7 +158,8 @@ class LinearCell final : public Cell {
 
 class Mamba2Cell final : public Cell {
  public:
-  Mamba2Cell(const Shape& shape, const Context& context, const Source& source) : Cell(shape, context, source), decay_(source, "gate") {
+  Mamba2Cell(const Shape& shape, const Context& context, const Source& source)
+      : Cell(shape, context, source), decay_(source, "gate") {
     channels.add("x", s.heads * s.dv, context.width);
     channels.add("b", s.kv * s.dk, context.width);
     channels.add("c", s.kv * s.dk, context.width);
@@ -160,7 +177,8 @@ class Mamba2Cell final : public Cell {
         const std::int64_t x = write ? now[static_cast<std::size_t>(channels.offset(0) + h * s.dv + r)] : 0;
         std::int64_t* entries = row_of(state, h, r);
         for (std::int64_t n = 0; n < s.dk; ++n)
-          entries[n] = context_.settle(add(rsh(static_cast<Int>(decay) * entries[n], decay_shift_), static_cast<Int>(x) * b[n]));
+          entries[n] = context_.settle(
+              add(rsh(static_cast<Int>(decay) * entries[n], decay_shift_), static_cast<Int>(x) * b[n]));
       }
     }
   }
@@ -175,7 +193,8 @@ class Mamba2Cell final : public Cell {
 
 class DeltaCell final : public Cell {
  public:
-  DeltaCell(const Shape& shape, const Context& context, const Source& source, bool gated) : Cell(shape, context, source), beta_(source, "beta") {
+  DeltaCell(const Shape& shape, const Context& context, const Source& source, bool gated)
+      : Cell(shape, context, source), beta_(source, "beta") {
     channels.add("q", s.kv * s.dk, context.width);
     channels.add("k", s.kv * s.dk, context.width);
     channels.add("v", s.heads * s.dv, context.width);
@@ -205,12 +224,14 @@ class DeltaCell final : public Cell {
         std::int64_t* entries = row_of(state, h, r);
         if (gate_) {
           const std::int64_t decay = (*gate_)(now[static_cast<std::size_t>(channels.offset(4) + h)]);
-          for (std::int64_t c = 0; c < s.dk; ++c) entries[c] = context_.settle(rsh(static_cast<Int>(decay) * entries[c], decay_shift_));
+          for (std::int64_t c = 0; c < s.dk; ++c)
+            entries[c] = context_.settle(rsh(static_cast<Int>(decay) * entries[c], decay_shift_));
         }
         const std::int64_t v = write ? now[static_cast<std::size_t>(channels.offset(2) + h * s.dv + r)] : 0;
         const std::int64_t error = context_.settle(add(v, -rsh(dot(entries, k.data()), predict_shift_)));
         for (std::size_t c = 0; c < k.size(); ++c)
-          entries[c] = context_.settle(add(entries[c], rsh(mul(static_cast<Int>(beta) * error, k[c]), write_shift_)));
+          entries[c] =
+              context_.settle(add(entries[c], rsh(mul(static_cast<Int>(beta) * error, k[c]), write_shift_)));
       }
     }
   }
@@ -229,10 +250,12 @@ class DeltaCell final : public Cell {
   Table beta_;
   std::optional<Table> gate_;
   bool unit_ = false;
-  std::int64_t decay_shift_ = 0, predict_shift_ = 0, write_shift_ = 0, fraction_ = 0, extra_ = 0, key_bits_ = 0;
+  std::int64_t decay_shift_ = 0, predict_shift_ = 0, write_shift_ = 0, fraction_ = 0, extra_ = 0,
+               key_bits_ = 0;
 };
 
-// One state, updated token by token. An encoder keeps the channels of every token, because it is asked after the last.
+// One state, updated token by token. An encoder keeps the channels of every token, because it is asked after
+// the last.
 class MatrixRecurrence final : public Mixer {
  public:
   MatrixRecurrence(std::unique_ptr<Cell> cell, bool causal) : cell_(std::move(cell)), causal_(causal) {}
@@ -266,7 +289,8 @@ class MatrixRecurrence final : public Mixer {
 class LogLinear final : public Mixer {
  public:
   LogLinear(std::unique_ptr<Cell> cell, const Context& context, const Source& source)
-      : cell_(std::move(cell)), levels_(bit_length(static_cast<std::uint64_t>(context.architecture.context)) + 1),
+      : cell_(std::move(cell)),
+        levels_(bit_length(static_cast<std::uint64_t>(context.architecture.context)) + 1),
         level_(source, "level", cell_->s.heads * levels_, context.width) {
     if (source.has("level.table")) table_.emplace(source, "level");
   }
@@ -317,7 +341,8 @@ class LogLinear final : public Mixer {
     const auto l = static_cast<std::size_t>(std::countr_zero(static_cast<std::uint64_t>(t)));
     Row sum = states[0];
     for (std::size_t k = 1; k <= l; ++k)
-      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = cell_->merged(static_cast<Int>(sum[i]) + states[k][i]);
+      for (std::size_t i = 0; i < sum.size(); ++i)
+        sum[i] = cell_->merged(static_cast<Int>(sum[i]) + states[k][i]);
     for (std::size_t k = 0; k <= l; ++k) states[k].clear();
     states.at(l + 1) = std::move(sum);
   }
@@ -331,14 +356,17 @@ class LogLinear final : public Mixer {
   std::int64_t t_ = 0;
 };
 
-// A row of numbers that is updated: mamba's channels, the hidden rows of rnn and gru, the taps of conv, nothing (identity).
+// A row of numbers that is updated: mamba's channels, the hidden rows of rnn and gru, the taps of conv,
+// nothing (identity).
 class RowRecurrence : public Mixer {
  public:
   RowRecurrence(const Shape& shape, const Context& context, const Source& source)
       : s_(shape), context_(context), source_(source), y_bits_(source.bits("y")) {}
   Row answer(std::int64_t) override { return y_; }
   void reset() override { hidden_.assign(static_cast<std::size_t>(s_.inner), 0); }
-  void state(State& out, std::int64_t) const override { out.append(hidden_, context_.architecture.accumulator_bits); }
+  void state(State& out, std::int64_t) const override {
+    out.append(hidden_, context_.architecture.accumulator_bits);
+  }
 
  protected:
   // A map of rnn and gru, whose own shift and bits are not used.
@@ -358,7 +386,10 @@ class RowRecurrence : public Mixer {
 class Rnn final : public RowRecurrence {
  public:
   Rnn(const Shape& shape, const Context& context, const Source& source)
-      : RowRecurrence(shape, context, source), x_(plain("x", context.width)), h_(plain("h", s_.inner)), shift_(source.shift("cell")) {
+      : RowRecurrence(shape, context, source),
+        x_(plain("x", context.width)),
+        h_(plain("h", s_.inner)),
+        shift_(source.shift("cell")) {
     if (!s_.relu_cell) cell_.emplace(source, "cell");
   }
   void see(const Row& u) override {
@@ -375,7 +406,8 @@ class Rnn final : public RowRecurrence {
   static Int wide_sum(const Map& map, std::int64_t row, const Row& hidden) {
     Int total = map.bias[static_cast<std::size_t>(row)];
     for (std::size_t c = 0; c < hidden.size(); ++c)
-      total = add(total, static_cast<Int>(map.weight[static_cast<std::size_t>(row * map.cols) + c]) * hidden[c]);
+      total =
+          add(total, static_cast<Int>(map.weight[static_cast<std::size_t>(row * map.cols) + c]) * hidden[c]);
     return total;
   }
 
@@ -388,9 +420,17 @@ class Rnn final : public RowRecurrence {
 class Gru final : public RowRecurrence {
  public:
   Gru(const Shape& shape, const Context& context, const Source& source)
-      : RowRecurrence(shape, context, source), xz_(plain("xz", context.width)), xr_(plain("xr", context.width)),
-        xn_(plain("xn", context.width)), hz_(plain("hz", s_.inner)), hr_(plain("hr", s_.inner)), hn_(plain("hn", s_.inner)),
-        gate_(source, "gate"), cell_(source, "cell"), gate_shift_(source.shift("gate")), cell_shift_(source.shift("cell")),
+      : RowRecurrence(shape, context, source),
+        xz_(plain("xz", context.width)),
+        xr_(plain("xr", context.width)),
+        xn_(plain("xn", context.width)),
+        hz_(plain("hz", s_.inner)),
+        hr_(plain("hr", s_.inner)),
+        hn_(plain("hn", s_.inner)),
+        gate_(source, "gate"),
+        cell_(source, "cell"),
+        gate_shift_(source.shift("gate")),
+        cell_shift_(source.shift("cell")),
         fraction_(source.fraction("gate.fraction", 30)) {}
   void see(const Row& u) override {
     source_.budget.work(3 * (xz_.weight.size() + hz_.weight.size()));
@@ -401,7 +441,8 @@ class Gru final : public RowRecurrence {
       const Int reset_part = rsh(mul(r, Rnn::wide_sum(hn_, i, hidden_)), fraction_);
       const std::int64_t n = cell_(rsh(add(xn_.sum(i, u), reset_part), cell_shift_));
       const Int kept_part = static_cast<Int>(z) * hidden_[static_cast<std::size_t>(i)];
-      next.push_back(context_.settle(rsh(add(kept_part, static_cast<Int>((std::int64_t{1} << fraction_) - z) * n), fraction_)));
+      next.push_back(context_.settle(
+          rsh(add(kept_part, static_cast<Int>((std::int64_t{1} << fraction_) - z) * n), fraction_)));
     }
     hidden_ = std::move(next);
     give_hidden();
@@ -416,8 +457,12 @@ class Gru final : public RowRecurrence {
 class Mamba final : public RowRecurrence {
  public:
   Mamba(const Shape& shape, const Context& context, const Source& source)
-      : RowRecurrence(shape, context, source), channels_(source, shape.conv), delta_(source, "delta"), decay_(source, "decay"),
-        a_(source.numbers("a.weight", {s_.inner, s_.state})), skip_(source.numbers("skip.weight", {s_.inner})) {
+      : RowRecurrence(shape, context, source),
+        channels_(source, shape.conv),
+        delta_(source, "delta"),
+        decay_(source, "decay"),
+        a_(source.numbers("a.weight", {s_.inner, s_.state})),
+        skip_(source.numbers("skip.weight", {s_.inner})) {
     channels_.add("x", s_.inner, context.width);
     channels_.add("b", s_.state, context.width, /*convolved=*/false);
     channels_.add("c", s_.state, context.width, /*convolved=*/false);
@@ -436,18 +481,23 @@ class Mamba final : public RowRecurrence {
   void see(const Row& u) override {
     source_.budget.work(5 * hidden_.size());
     const Row now = channels_.next(u);
-    const std::int64_t *x = now.data(), *b = x + channels_.offset(1), *c = x + channels_.offset(2), *delta = x + channels_.offset(3);
+    const std::int64_t *x = now.data(), *b = x + channels_.offset(1), *c = x + channels_.offset(2),
+                       *delta = x + channels_.offset(3);
     y_.clear();
     for (std::int64_t i = 0; i < s_.inner; ++i) {
       const std::int64_t step = delta_(delta[i]);
       Int total = 0;
       for (std::int64_t n = 0; n < s_.state; ++n) {
         std::int64_t& h = hidden_[static_cast<std::size_t>(i * s_.state + n)];
-        const std::int64_t decay = decay_(rsh(static_cast<Int>(step) * a_[static_cast<std::size_t>(i * s_.state + n)], index_shift_));
-        h = context_.settle(add(rsh(static_cast<Int>(decay) * h, decay_shift_), rsh(mul(static_cast<Int>(step) * b[n], x[i]), update_shift_)));
+        const std::int64_t decay = decay_(
+            rsh(static_cast<Int>(step) * a_[static_cast<std::size_t>(i * s_.state + n)], index_shift_));
+        h = context_.settle(add(rsh(static_cast<Int>(decay) * h, decay_shift_),
+                                rsh(mul(static_cast<Int>(step) * b[n], x[i]), update_shift_)));
         total = add(total, static_cast<Int>(c[n]) * h);
       }
-      y_.push_back(sat(add(rsh(total, read_shift_), rsh(static_cast<Int>(skip_[static_cast<std::size_t>(i)]) * x[i], skip_shift_)), y_bits_));
+      y_.push_back(sat(add(rsh(total, read_shift_),
+                           rsh(static_cast<Int>(skip_[static_cast<std::size_t>(i)]) * x[i], skip_shift_)),
+                       y_bits_));
     }
   }
   void state(State& out, std::int64_t positions) const override {
@@ -465,8 +515,10 @@ class Mamba final : public RowRecurrence {
 class Convolution final : public RowRecurrence {
  public:
   Convolution(const Shape& shape, const Context& context, const Source& source)
-      : RowRecurrence(shape, context, source), v_(source, "v", s_.inner, context.width),
-        taps_(source.numbers("taps.weight", {s_.inner, s_.conv})), shift_(source.shift("taps")) {}
+      : RowRecurrence(shape, context, source),
+        v_(source, "v", s_.inner, context.width),
+        taps_(source.numbers("taps.weight", {s_.inner, s_.conv})),
+        shift_(source.shift("taps")) {}
   void reset() override { hidden_.assign(static_cast<std::size_t>((s_.conv - 1) * s_.inner), 0); }
   void see(const Row& u) override {
     source_.budget.work(taps_.size());
@@ -476,7 +528,8 @@ class Convolution final : public RowRecurrence {
     for (std::int64_t c = 0; c < s_.inner; ++c) {
       Int total = 0;
       for (std::int64_t j = 0; j < s_.conv; ++j)
-        total += static_cast<Int>(taps_[static_cast<std::size_t>(c * s_.conv + j)]) * rows[static_cast<std::size_t>(j * s_.inner + c)];
+        total += static_cast<Int>(taps_[static_cast<std::size_t>(c * s_.conv + j)]) *
+                 rows[static_cast<std::size_t>(j * s_.inner + c)];
       y_.push_back(sat(rsh(total, shift_), y_bits_));
     }
     rows.resize(hidden_.size());
@@ -511,17 +564,20 @@ class Identity final : public RowRecurrence {
   std::vector<Row> seen_;
 };
 
-std::unique_ptr<Cell> make_cell(const std::string& kind, const Shape& shape, const Context& context, const Source& source) {
+std::unique_ptr<Cell> make_cell(const std::string& kind, const Shape& shape, const Context& context,
+                                const Source& source) {
   if (kind == "linear") return std::make_unique<LinearCell>(shape, context, source);
   if (kind == "mamba2") return std::make_unique<Mamba2Cell>(shape, context, source);
-  if (kind == "delta" || kind == "gdelta") return std::make_unique<DeltaCell>(shape, context, source, kind == "gdelta");
+  if (kind == "delta" || kind == "gdelta")
+    return std::make_unique<DeltaCell>(shape, context, source, kind == "gdelta");
   return nullptr;
 }
 
 }  // namespace
 
 std::unique_ptr<Mixer> make_recurrence(const Shape& shape, const Context& context, const Source& source) {
-  if (shape.kind == "loglinear") return std::make_unique<LogLinear>(make_cell(shape.base, shape, context, source), context, source);
+  if (shape.kind == "loglinear")
+    return std::make_unique<LogLinear>(make_cell(shape.base, shape, context, source), context, source);
   if (auto cell = make_cell(shape.kind, shape, context, source))
     return std::make_unique<MatrixRecurrence>(std::move(cell), context.architecture.causal);
   if (shape.kind == "rnn") return std::make_unique<Rnn>(shape, context, source);

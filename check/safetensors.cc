@@ -27,7 +27,8 @@ std::int64_t bytes_of(const std::string& dtype) {
 template <class T>
 T little_endian(const char* bytes) {
   std::uint64_t value = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i) value |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+  for (std::size_t i = 0; i < sizeof(T); ++i)
+    value |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
   return static_cast<T>(value);
 }
 
@@ -45,11 +46,14 @@ double real_at(const Tensor& tensor, std::int64_t index) {
   const char* at = tensor.bytes + index * bytes_of(tensor.dtype);
   if (tensor.dtype == "F64") return std::bit_cast<double>(little_endian<std::uint64_t>(at));
   if (tensor.dtype == "F32") return std::bit_cast<float>(little_endian<std::uint32_t>(at));
-  if (tensor.dtype == "BF16") return std::bit_cast<float>(static_cast<std::uint32_t>(little_endian<std::uint16_t>(at)) << 16);
+  if (tensor.dtype == "BF16")
+    return std::bit_cast<float>(static_cast<std::uint32_t>(little_endian<std::uint16_t>(at)) << 16);
   if (tensor.dtype == "F16") {
     const auto bits = little_endian<std::uint16_t>(at);
     const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-    const double size = exponent == 31 ? HUGE_VAL : exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+    const double size = exponent == 31  ? HUGE_VAL
+                        : exponent == 0 ? std::ldexp(fraction, -24)
+                                        : std::ldexp(1024 + fraction, exponent - 25);
     return bits >> 15 ? -size : size;
   }
   return static_cast<double>(integer_at(tensor, index));
@@ -87,7 +91,8 @@ TensorFile::TensorFile(const std::string& bytes) {
     members.done();
     if (offsets.size() != 2 || offsets[0] < 0 || offsets[1] < offsets[0] || offsets[1] > data)
       throw Malformed(text(members.where(), " lies outside the file"));
-    if (tensor.shape.size() > kMostAxes) throw Malformed(text(members.where(), " has more than ", kMostAxes, " axes"));
+    if (tensor.shape.size() > kMostAxes)
+      throw Malformed(text(members.where(), " has more than ", kMostAxes, " axes"));
     Int count = 1;
     for (const auto axis : tensor.shape) {
       if (axis < 0) throw Malformed(text(members.where(), " has a negative size"));
@@ -119,14 +124,17 @@ const Tensor& TensorFile::take(const std::string& name) {
 
 Row TensorFile::integers(const std::string& name, const Row& shape, Budget& budget) {
   const Tensor& tensor = take(name);
-  if (tensor.dtype[0] == 'F' || tensor.dtype == "BF16") throw Malformed(text("tensor ", name, " holds no integers"));
+  if (tensor.dtype[0] == 'F' || tensor.dtype == "BF16")
+    throw Malformed(text("tensor ", name, " holds no integers"));
   if (tensor.shape != shape)
-    throw Malformed(text("tensor ", name, " has the shape ", listed(tensor.shape), "; ", listed(shape), " expected"));
+    throw Malformed(
+        text("tensor ", name, " has the shape ", listed(tensor.shape), "; ", listed(shape), " expected"));
   budget.store(static_cast<std::uint64_t>(tensor.count));
   Row numbers(static_cast<std::size_t>(tensor.count));
   for (std::int64_t i = 0; i < tensor.count; ++i) {
     const std::int64_t number = integer_at(tensor, i);
-    if (number > kLargestWeight || number < -kLargestWeight) throw Malformed(text("tensor ", name, " has a number beyond 2^46"));
+    if (number > kLargestWeight || number < -kLargestWeight)
+      throw Malformed(text("tensor ", name, " has a number beyond 2^46"));
     numbers[static_cast<std::size_t>(i)] = number;
   }
   return numbers;
@@ -135,13 +143,15 @@ Row TensorFile::integers(const std::string& name, const Row& shape, Budget& budg
 std::vector<double> TensorFile::reals(const std::string& name, const Row& shape, Budget& budget) {
   const Tensor& tensor = take(name);
   if (tensor.shape != shape)
-    throw Malformed(text("tensor ", name, " has the shape ", listed(tensor.shape), "; ", listed(shape), " expected"));
+    throw Malformed(
+        text("tensor ", name, " has the shape ", listed(tensor.shape), "; ", listed(shape), " expected"));
   budget.store(static_cast<std::uint64_t>(tensor.count));
   std::vector<double> numbers(static_cast<std::size_t>(tensor.count));
   for (std::int64_t i = 0; i < tensor.count; ++i) {
     const double number = numbers[static_cast<std::size_t>(i)] = real_at(tensor, i);
     const bool whole = tensor.dtype[0] != 'F' && tensor.dtype != "BF16";
-    if (!std::isfinite(number) || (whole && std::abs(number) > static_cast<double>(kLargestWeight))) throw Malformed(text("tensor ", name, " has a number beyond its range"));
+    if (!std::isfinite(number) || (whole && std::abs(number) > static_cast<double>(kLargestWeight)))
+      throw Malformed(text("tensor ", name, " has a number beyond its range"));
   }
   return numbers;
 }
@@ -151,7 +161,8 @@ void TensorFile::all_taken() const {
     if (!taken_.contains(name)) throw Malformed(text("nothing reads the tensor ", name.substr(0, 80)));
 }
 
-std::int64_t Source::scalar(const std::string& name, std::int64_t otherwise, std::int64_t low, std::int64_t high) const {
+std::int64_t Source::scalar(const std::string& name, std::int64_t otherwise, std::int64_t low,
+                            std::int64_t high) const {
   if (!has(name)) return otherwise;
   const std::int64_t number = numbers(name, {}).front();
   if (number < low || number > high)

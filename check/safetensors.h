@@ -1,5 +1,5 @@
-// The container of docs/weights.md: 8 bytes of header length, a JSON header, the data. A claimed size is believed only after
-// the file has been seen to hold it.
+// The container of docs/weights.md: 8 bytes of header length, a JSON header, the data. A claimed size is
+// believed only after the file has been seen to hold it.
 #pragma once
 
 #include <map>
@@ -45,8 +45,11 @@ struct Source {
 
   Source under(const std::string& part) const { return {file, prefix + part + ".", precision, budget}; }
   bool has(const std::string& name) const { return file.has(prefix + name); }
-  Row numbers(const std::string& name, const Row& shape) const { return file.integers(prefix + name, shape, budget); }
-  std::int64_t scalar(const std::string& name, std::int64_t otherwise, std::int64_t low, std::int64_t high) const;
+  Row numbers(const std::string& name, const Row& shape) const {
+    return file.integers(prefix + name, shape, budget);
+  }
+  std::int64_t scalar(const std::string& name, std::int64_t otherwise, std::int64_t low,
+                      std::int64_t high) const;
   std::int64_t shift(const std::string& name) const { return scalar(name + ".shift", 0, -40, 100); }
   std::int64_t bits(const std::string& name) const { return scalar(name + ".bits", precision, 1, 48); }
   std::int64_t fraction(const std::string& name, std::int64_t high) const { return scalar(name, 0, 0, high); }

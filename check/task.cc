@@ -59,9 +59,12 @@ class Mqar final : public TokenTask {
     const Row& known = written(p);
     budget_.sorting(queries.size());
     for (const auto t : queries)
-      if (!std::binary_search(known.begin(), known.end(), tokens(p)[at(t)])) throw Rejected("an mqar prompt asks for a key that is not there");
+      if (!std::binary_search(known.begin(), known.end(), tokens(p)[at(t)]))
+        throw Rejected("an mqar prompt asks for a key that is not there");
   }
-  Range range(std::int64_t t) const override { return t < 2 * n_ && t % 2 == 1 ? Range{0, sigma_} : Range{sigma_, keys_}; }
+  Range range(std::int64_t t) const override {
+    return t < 2 * n_ && t % 2 == 1 ? Range{0, sigma_} : Range{sigma_, keys_};
+  }
   std::int64_t choices(const Prompt& p) const override {
     return p.positions < 2 * n_ ? Task::choices(p) : static_cast<std::int64_t>(written(p).size());
   }
@@ -132,7 +135,8 @@ class Sums final : public TokenTask {
 
 class SeqComp final : public TokenTask {
  public:
-  SeqComp(const std::vector<std::int64_t>& domains, const std::vector<std::int64_t>& branching, bool easy) : domain_(domains), branching_(branching) {
+  SeqComp(const std::vector<std::int64_t>& domains, const std::vector<std::int64_t>& branching, bool easy)
+      : domain_(domains), branching_(branching) {
     const auto levels = static_cast<std::int64_t>(domains.size());
     table_.resize(domains.size());
     std::int64_t t = 0;
@@ -164,7 +168,8 @@ class SeqComp final : public TokenTask {
   Range range(std::int64_t t) const override {
     if (t == length - 1) return {domain_.back(), 1};
     if (t == start_) return {0, domain_[0]};
-    if (t >= branch_ && t < branch_ + static_cast<std::int64_t>(branching_.size())) return {0, branching_[at(t - branch_)]};
+    if (t >= branch_ && t < branch_ + static_cast<std::int64_t>(branching_.size()))
+      return {0, branching_[at(t - branch_)]};
     for (std::size_t l = 0; l < domain_.size(); ++l)
       if (t >= table_[l] && t < table_[l] + domain_[l]) return {0, domain_[l]};
     return {0, 0};
@@ -185,7 +190,9 @@ class TwoStrings final : public TokenTask {  // equality, disjointness
     }
     return {{1}};
   }
-  Range range(std::int64_t t) const override { return t == n_ || t == 2 * n_ + 1 ? Range{2, 1} : Range{0, 2}; }
+  Range range(std::int64_t t) const override {
+    return t == n_ || t == 2 * n_ + 1 ? Range{2, 1} : Range{0, 2};
+  }
 
  private:
   std::int64_t n_;
@@ -194,7 +201,9 @@ class TwoStrings final : public TokenTask {  // equality, disjointness
 
 class Dyck final : public TokenTask {
  public:
-  Dyck(std::int64_t n, std::int64_t types, std::int64_t depth) : types_(types), depth_(depth) { shape(n, 2 * types, 2); }
+  Dyck(std::int64_t n, std::int64_t types, std::int64_t depth) : types_(types), depth_(depth) {
+    shape(n, 2 * types, 2);
+  }
   std::vector<Row> answers(const Prompt& p) const override {
     Row open;
     for (const auto bracket : tokens(p)) {
@@ -216,10 +225,13 @@ class Dyck final : public TokenTask {
 
 class Cgram final : public TokenTask {
  public:
-  Cgram(std::int64_t n, std::int64_t c, std::int64_t sigma, Budget& budget) : n_(n), free_(n - (c - 1)), sigma_(sigma), budget_(budget) {
+  Cgram(std::int64_t n, std::int64_t c, std::int64_t sigma, Budget& budget)
+      : n_(n), free_(n - (c - 1)), sigma_(sigma), budget_(budget) {
     shape(n, sigma, sigma);
   }
-  std::vector<Row> answers(const Prompt& p) const override { return {{tokens(p)[at(n_ - periods(p).front())]}}; }
+  std::vector<Row> answers(const Prompt& p) const override {
+    return {{tokens(p)[at(n_ - periods(p).front())]}};
+  }
   void rules(const Prompt& p) const override {
     if (periods(p).empty()) throw Rejected("the last symbols of a cgram prompt did not stand before");
   }
@@ -227,16 +239,20 @@ class Cgram final : public TokenTask {
   std::int64_t choices(const Prompt& p) const override {
     return p.positions < free_ ? sigma_ : static_cast<std::int64_t>(continuations(p).size());
   }
-  void extend(Prompt& p, std::int64_t choice) const override { push(p, p.positions < free_ ? choice : continuations(p)[at(choice)]); }
+  void extend(Prompt& p, std::int64_t choice) const override {
+    push(p, p.positions < free_ ? choice : continuations(p)[at(choice)]);
+  }
 
  private:
   // The distances at which the symbols after the free ones repeat, as far as they are written, increasing.
   Row periods(const Prompt& p) const {
-    budget_.work(static_cast<std::uint64_t>(free_) * static_cast<std::uint64_t>(std::max<std::int64_t>(1, p.positions - free_)));
+    budget_.work(static_cast<std::uint64_t>(free_) *
+                 static_cast<std::uint64_t>(std::max<std::int64_t>(1, p.positions - free_)));
     Row found;
     for (std::int64_t d = 1; d <= free_; ++d) {
       bool fits = true;
-      for (std::int64_t t = free_; fits && t < p.positions; ++t) fits = tokens(p)[at(t)] == tokens(p)[at(t - d)];
+      for (std::int64_t t = free_; fits && t < p.positions; ++t)
+        fits = tokens(p)[at(t)] == tokens(p)[at(t - d)];
       if (fits) found.push_back(d);
     }
     return found;
@@ -254,7 +270,9 @@ class Cgram final : public TokenTask {
 
 class Counting final : public TokenTask {
  public:
-  Counting(std::int64_t n, std::int64_t sigma, std::int64_t k) : n_(n), sigma_(sigma), k_(k) { shape(n + 2, sigma + n, 2); }
+  Counting(std::int64_t n, std::int64_t sigma, std::int64_t k) : n_(n), sigma_(sigma), k_(k) {
+    shape(n + 2, sigma + n, 2);
+  }
   std::vector<Row> answers(const Prompt& p) const override {
     const auto count = std::count(tokens(p).begin(), tokens(p).begin() + n_, tokens(p)[at(n_)]);
     return {{count >= tokens(p)[at(n_ + 1)] - sigma_ + 1 ? 1 : 0}};
@@ -293,7 +311,8 @@ class IsTree final : public TokenTask {
 
 class Khop final : public TokenTask {
  public:
-  Khop(std::int64_t n, std::int64_t hops, std::int64_t sigma, bool everywhere, Budget& budget) : hops_(hops), sigma_(sigma), budget_(budget) {
+  Khop(std::int64_t n, std::int64_t hops, std::int64_t sigma, bool everywhere, Budget& budget)
+      : hops_(hops), sigma_(sigma), budget_(budget) {
     shape(n, sigma, sigma + 1);
     if (!everywhere) return;
     queries.resize(at(n));
@@ -333,10 +352,13 @@ class Khop final : public TokenTask {
 Task::Range Task::range(std::int64_t) const { return {0, 0}; }
 void Task::rules(const Prompt&) const {}
 std::int64_t Task::choices(const Prompt& prefix) const { return range(prefix.positions).count; }
-void Task::extend(Prompt& prefix, std::int64_t choice) const { push(prefix, range(prefix.positions).low + choice); }
+void Task::extend(Prompt& prefix, std::int64_t choice) const {
+  push(prefix, range(prefix.positions).low + choice);
+}
 
 void Task::check(const Prompt& prompt) const {
-  if (prompt.positions != length) throw Rejected(text("a ", name, " prompt of ", prompt.positions, " positions; ", length, " expected"));
+  if (prompt.positions != length)
+    throw Rejected(text("a ", name, " prompt of ", prompt.positions, " positions; ", length, " expected"));
   for (std::size_t f = 0; f < fields.size(); ++f)
     for (const auto value : prompt.fields[f])
       if (value < fields[f].low || value - fields[f].low >= fields[f].size)
@@ -345,30 +367,37 @@ void Task::check(const Prompt& prompt) const {
     for (std::int64_t t = 0; t < length; ++t) {
       const Range allowed = range(t);
       const std::int64_t token = prompt.fields[0][at(t)];
-      if (token < allowed.low || token - allowed.low >= allowed.count) throw Rejected(text("a ", name, " prompt has the token ", token, " at position ", t));
+      if (token < allowed.low || token - allowed.low >= allowed.count)
+        throw Rejected(text("a ", name, " prompt has the token ", token, " at position ", t));
     }
   rules(prompt);
 }
 
-std::unique_ptr<Task> make_task(const std::string& name, const Sizes& size, const std::map<std::string, std::string>& options, Budget& budget) {
+std::unique_ptr<Task> make_task(const std::string& name, const Sizes& size,
+                                const std::map<std::string, std::string>& options, Budget& budget) {
   constexpr std::int64_t kLength = std::int64_t{1} << 31, kAlphabet = std::int64_t{1} << 60;
   std::set<std::string> used;
   const auto take = [&](const std::string& key, std::int64_t low, std::int64_t high) {
     const auto found = size.find(key);
     if (found == size.end()) throw Malformed(text("task ", name, " needs the size ", key));
-    if (found->second < low || found->second > high) throw Malformed(text(key, " = ", found->second, " of task ", name, "; ", low, " to ", high, " expected"));
+    if (found->second < low || found->second > high)
+      throw Malformed(
+          text(key, " = ", found->second, " of task ", name, "; ", low, " to ", high, " expected"));
     used.insert(key);
     return found->second;
   };
-  const auto option = [&](const std::string& key, const std::string& word) {  // whether the one word that is no default is given
+  const auto option = [&](const std::string& key,
+                          const std::string& word) {  // whether the one word that is no default is given
     if (!options.contains(key)) return false;
-    if (options.at(key) != word) throw Malformed(text("task ", name, " has no ", key, " of that name, or it is the default"));
+    if (options.at(key) != word)
+      throw Malformed(text("task ", name, " has no ", key, " of that name, or it is the default"));
     used.insert("option " + key);
     return true;
   };
   // Before anything is as long as a prompt.
   const auto fits = [&](Int positions, Int numbers = 1) {
-    if (positions < 1 || positions * numbers > static_cast<Int>(kLongestPrompt)) throw OutOfResources(text("a ", name, " prompt of more than 2^24 numbers"));
+    if (positions < 1 || positions * numbers > static_cast<Int>(kLongestPrompt))
+      throw OutOfResources(text("a ", name, " prompt of more than 2^24 numbers"));
   };
   std::unique_ptr<Task> task;
   if (name == "seqcomp") {
@@ -390,26 +419,33 @@ std::unique_ptr<Task> make_task(const std::string& name, const Sizes& size, cons
     if (name == "index") task = std::make_unique<Eva>(n, take("sigma", 1, kAlphabet));
     if (name == "retrieval") {
       fits(static_cast<Int>(n) + 1, 3);
-      const std::int64_t bits = take("D", std::max<std::int64_t>(1, ceil_lg(static_cast<std::uint64_t>(n))), 60);
+      const std::int64_t bits =
+          take("D", std::max<std::int64_t>(1, ceil_lg(static_cast<std::uint64_t>(n))), 60);
       task = make_retrieval(n, bits, take("sigma", 1, kAlphabet - 1), budget);
     }
     if (name == "mqar") {
-      const std::int64_t keys = take("M", 1, kAlphabet / 2), sigma = take("sigma", 1, kAlphabet / 2), asked = take("queries", 1, kLength);
+      const std::int64_t keys = take("M", 1, kAlphabet / 2), sigma = take("sigma", 1, kAlphabet / 2),
+                         asked = take("queries", 1, kLength);
       fits(static_cast<Int>(2) * n + asked);
       task = std::make_unique<Mqar>(n, keys, sigma, asked, budget);
     }
-    if (name == "two-sum" || name == "two-sum-exists") task = std::make_unique<Sums>(n, take("M", 1, kAlphabet), 2, name == "two-sum", budget);
+    if (name == "two-sum" || name == "two-sum-exists")
+      task = std::make_unique<Sums>(n, take("M", 1, kAlphabet), 2, name == "two-sum", budget);
     if (name == "three-sum") task = std::make_unique<Sums>(n, take("M", 4, kAlphabet), 3, false, budget);
     if (name == "sparse-average") {
-      const std::int64_t q = take("q", 1, std::min<std::int64_t>(n, 1 << 20)), d = take("d", 1, 1 << 16), f = take("f", 0, 20);
+      const std::int64_t q = take("q", 1, std::min<std::int64_t>(n, 1 << 20)), d = take("d", 1, 1 << 16),
+                         f = take("f", 0, 20);
       fits(n, q + d);
       task = make_sparse_average(n, q, d, f, option("read", "last"), budget);
     }
-    if (name == "equality" || name == "disjointness") task = std::make_unique<TwoStrings>(n, name == "equality");
+    if (name == "equality" || name == "disjointness")
+      task = std::make_unique<TwoStrings>(n, name == "equality");
     if (name == "nearest") {
-      const std::int64_t d = take("d", 1, 1 << 16), sigma = take("sigma", 1, kAlphabet - 1), f = take("f", 1, 20);
+      const std::int64_t d = take("d", 1, 1 << 16), sigma = take("sigma", 1, kAlphabet - 1),
+                         f = take("f", 1, 20);
       take("margin", 0, std::int64_t{1} << (f - 1));  // of drawn instances; a prompt need not keep it
-      if (d > std::int64_t{1} << (2 * f - 2)) throw Malformed("nearest has too many components for its fraction");
+      if (d > std::int64_t{1} << (2 * f - 2))
+        throw Malformed("nearest has too many components for its fraction");
       fits(static_cast<Int>(2) * n + 1, d + 1);
       task = make_nearest(n, d, sigma, f);
     }
@@ -433,7 +469,8 @@ std::unique_ptr<Task> make_task(const std::string& name, const Sizes& size, cons
     if (!task) throw Malformed(text("unknown task ", name.substr(0, 40)));
     fits(task->length);
   }
-  if (used.size() != size.size() + options.size()) throw Malformed(text("task ", name, " has a size or option that it does not know"));
+  if (used.size() != size.size() + options.size())
+    throw Malformed(text("task ", name, " has a size or option that it does not know"));
   task->name = name;
   task->size = size;
   task->options = options;
@@ -459,7 +496,8 @@ bool differ(const Task& task, const Row& a, const Row& b) {
 bool wrong(const Task& task, const Output& output, const Row& given, const Row& reference) {
   if (!task.vector) return given != reference;
   for (std::size_t c = 0; c < given.size(); ++c) {
-    const Int off = add(mul(given[c], Int{1} << task.fraction), -mul(reference[c], Int{1} << output.fraction));
+    const Int off =
+        add(mul(given[c], Int{1} << task.fraction), -mul(reference[c], Int{1} << output.fraction));
     if (mul(off < 0 ? -off : off, task.tolerance) > Int{1} << (task.fraction + output.fraction)) return true;
   }
   return false;

@@ -1,4 +1,5 @@
-// The tasks of docs/tasks.md: fields, rules, reference answers, and the tree of prompts of docs/certificate_v1.md.
+// The tasks of docs/tasks.md: fields, rules, reference answers, and the tree of prompts of
+// docs/certificate_v1.md.
 #pragma once
 
 #include <map>
@@ -18,8 +19,8 @@ class Task {
   std::vector<Field> fields;
   std::int64_t length = 0;  // T, positions
   Row queries;              // answer positions, increasing
-  // What is asked for: a number below answer_size; or, where vector is set, answer_size numbers over 2^fraction, of which an
-  // answer within 1/tolerance counts as right.
+  // What is asked for: a number below answer_size; or, where vector is set, answer_size numbers over
+  // 2^fraction, of which an answer within 1/tolerance counts as right.
   std::int64_t answer_size = 0, fraction = 0, tolerance = 0;
   bool vector = false;
 
@@ -42,8 +43,8 @@ class Task {
 };
 
 // Malformed: unknown names, sizes out of range. OutOfResources: prompts of more than 2^24 numbers.
-std::unique_ptr<Task> make_task(const std::string& name, const Task::Sizes& size, const std::map<std::string, std::string>& options,
-                                Budget& budget);
+std::unique_ptr<Task> make_task(const std::string& name, const Task::Sizes& size,
+                                const std::map<std::string, std::string>& options, Budget& budget);
 
 // Every field's numbers at one position.
 Row row_at(const Task& task, const Prompt& prompt, std::int64_t position);

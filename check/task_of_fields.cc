@@ -25,8 +25,10 @@ class Retrieval final : public Task {
       if (p.fields[2][at(t)] != (t == n_ ? 1 : 0) || (p.fields[1][at(t)] == sigma_) != (t == n_))
         throw Rejected("a retrieval prompt has its query elsewhere than at the end");
     const Row& used = written(p);
-    if (std::adjacent_find(used.begin(), used.end()) != used.end()) throw Rejected("a retrieval prompt has a key twice");
-    if (!std::binary_search(used.begin(), used.end(), p.fields[0].back())) throw Rejected("a retrieval prompt asks for a key that is not there");
+    if (std::adjacent_find(used.begin(), used.end()) != used.end())
+      throw Rejected("a retrieval prompt has a key twice");
+    if (!std::binary_search(used.begin(), used.end(), p.fields[0].back()))
+      throw Rejected("a retrieval prompt asks for a key that is not there");
   }
   std::int64_t choices(const Prompt& p) const override {
     if (p.positions == n_) return n_;
@@ -46,8 +48,8 @@ class Retrieval final : public Task {
   }
 
  private:
-  // The keys in order. Those of the last prompt asked about are remembered: a prompt that grows by a position costs its length,
-  // not a sort.
+  // The keys in order. Those of the last prompt asked about are remembered: a prompt that grows by a position
+  // costs its length, not a sort.
   const Row& written(const Prompt& p) const {
     const auto begin = p.fields[0].begin(), end = begin + std::min(p.positions, n_);
     const auto count = static_cast<std::size_t>(end - begin);
@@ -71,7 +73,12 @@ class Retrieval final : public Task {
 class SparseAverage final : public Task {
  public:
   SparseAverage(std::int64_t n, std::int64_t q, std::int64_t d, std::int64_t f, bool last, Budget& budget)
-      : n_(n), q_(q), d_(d), one_(std::int64_t{1} << f), finer_(ceil_lg(static_cast<std::uint64_t>(q)) + 2), budget_(budget) {
+      : n_(n),
+        q_(q),
+        d_(d),
+        one_(std::int64_t{1} << f),
+        finer_(ceil_lg(static_cast<std::uint64_t>(q)) + 2),
+        budget_(budget) {
     fields = {{"subset", n, q}, {"vector", 2 * one_ + 1, d, -one_}};
     length = n;
     for (std::int64_t t = last ? n - 1 : 0; t < n; ++t) queries.push_back(t);
@@ -96,7 +103,8 @@ class SparseAverage final : public Task {
   void rules(const Prompt& p) const override {
     for (std::int64_t i = 0; i < n_; ++i)
       for (std::int64_t j = 1; j < q_; ++j)
-        if (p.fields[0][at(i * q_ + j - 1)] >= p.fields[0][at(i * q_ + j)]) throw Rejected("a subset of a sparse-average prompt does not increase");
+        if (p.fields[0][at(i * q_ + j - 1)] >= p.fields[0][at(i * q_ + j)])
+          throw Rejected("a subset of a sparse-average prompt does not increase");
   }
   std::int64_t choices(const Prompt&) const override {
     Int count = binomial(n_, q_);
@@ -138,7 +146,8 @@ class SparseAverage final : public Task {
 
 class Nearest final : public Task {
  public:
-  Nearest(std::int64_t n, std::int64_t d, std::int64_t sigma, std::int64_t f) : n_(n), d_(d), sigma_(sigma), one_(std::int64_t{1} << f) {
+  Nearest(std::int64_t n, std::int64_t d, std::int64_t sigma, std::int64_t f)
+      : n_(n), d_(d), sigma_(sigma), one_(std::int64_t{1} << f) {
     fields = {{"vector", 2 * one_ + 1, d, -one_}, {"label", sigma + 1}};
     length = 2 * n + 1;
     queries = {2 * n};
@@ -153,10 +162,12 @@ class Nearest final : public Task {
   void rules(const Prompt& p) const override {
     for (std::int64_t t = 0; t < length; ++t) {
       const bool point = t % 2 == 0;
-      if ((p.fields[1][at(t)] == sigma_) != point) throw Rejected("a nearest prompt has a label where a point is expected, or the other way round");
+      if ((p.fields[1][at(t)] == sigma_) != point)
+        throw Rejected("a nearest prompt has a label where a point is expected, or the other way round");
       const Int off = product(p, t, t) - (point ? static_cast<Int>(one_) * one_ : 0);
       const Int slack = point ? static_cast<Int>(one_) * (isqrt(d_) + 1) + d_ : 0;
-      if (off > slack || off < -slack) throw Rejected("a nearest prompt has a point off the sphere, or a vector at a label");
+      if (off > slack || off < -slack)
+        throw Rejected("a nearest prompt has a point off the sphere, or a vector at a label");
     }
   }
   std::int64_t choices(const Prompt&) const override { return 0; }
@@ -164,7 +175,8 @@ class Nearest final : public Task {
  private:
   Int product(const Prompt& p, std::int64_t s, std::int64_t t) const {
     Int sum = 0;
-    for (std::int64_t c = 0; c < d_; ++c) sum += static_cast<Int>(p.fields[0][at(s * d_ + c)]) * p.fields[0][at(t * d_ + c)];
+    for (std::int64_t c = 0; c < d_; ++c)
+      sum += static_cast<Int>(p.fields[0][at(s * d_ + c)]) * p.fields[0][at(t * d_ + c)];
     return sum;
   }
   std::int64_t n_, d_, sigma_, one_;
@@ -175,7 +187,8 @@ class Nearest final : public Task {
 std::unique_ptr<Task> make_retrieval(std::int64_t n, std::int64_t bits, std::int64_t sigma, Budget& budget) {
   return std::make_unique<Retrieval>(n, bits, sigma, budget);
 }
-std::unique_ptr<Task> make_sparse_average(std::int64_t n, std::int64_t q, std::int64_t d, std::int64_t f, bool last, Budget& budget) {
+std::unique_ptr<Task> make_sparse_average(std::int64_t n, std::int64_t q, std::int64_t d, std::int64_t f,
+                                          bool last, Budget& budget) {
   return std::make_unique<SparseAverage>(n, q, d, f, last, budget);
 }
 std::unique_ptr<Task> make_nearest(std::int64_t n, std::int64_t d, std::int64_t sigma, std::int64_t f) {

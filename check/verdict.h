@@ -1,7 +1,7 @@
 // The four ways out of the checker, and what a run may cost.
 //
-// Nothing returns "verified": a check that fails throws, and only main() prints the word, after verify() has come to its
-// end. Every exception has its own exit code.
+// Nothing returns "verified": a check that fails throws, and only main() prints the word, after verify() has
+// come to its end. Every exception has its own exit code.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ using Row = std::vector<std::int64_t>;
 struct Rejected : std::runtime_error {  // exit 1: the claim does not hold
   using std::runtime_error::runtime_error;
 };
-struct Malformed : std::runtime_error {  // exit 2: certificate, model or command line are not what the pages say
+struct Malformed
+    : std::runtime_error {  // exit 2: certificate, model or command line are not what the pages say
   using std::runtime_error::runtime_error;
 };
 struct OutOfResources : std::runtime_error {  // exit 3: beyond the limits of the page
@@ -33,11 +34,12 @@ std::string text(const Parts&... parts) {
 
 inline constexpr std::int64_t kLargestNumber = std::int64_t{1} << 62;  // of a certificate, in absolute value
 inline constexpr std::uint64_t kDefaultWork = 1'000'000'000'000;       // multiply-adds
-inline constexpr std::uint64_t kMostNumbers = std::uint64_t{1} << 28;  // held at once: weights, rows, caches, states
+inline constexpr std::uint64_t kMostNumbers = std::uint64_t{1}
+                                              << 28;  // held at once: weights, rows, caches, states
 inline constexpr std::uint64_t kLongestPrompt = std::uint64_t{1} << 24;
 
-// What a comparison of a sort and a multiply-add of intervals cost, in multiply-adds of integers: rounded up, so that a
-// limit on multiply-adds is one on time.
+// What a comparison of a sort and a multiply-add of intervals cost, in multiply-adds of integers: rounded up,
+// so that a limit on multiply-adds is one on time.
 inline constexpr std::uint64_t kPerComparison = 4, kPerInterval = 16;
 
 // Work is charged before it is done; numbers before they are stored.
@@ -56,7 +58,8 @@ class Budget {
     work(kPerComparison * lg * n);
   }
   void store(std::uint64_t numbers) {
-    if (numbers > kMostNumbers - stored_) throw OutOfResources(text("more than ", kMostNumbers, " numbers to hold"));
+    if (numbers > kMostNumbers - stored_)
+      throw OutOfResources(text("more than ", kMostNumbers, " numbers to hold"));
     stored_ += numbers;
   }
   void release_to(std::uint64_t stored) { stored_ = stored; }

@@ -25,7 +25,8 @@ struct Flags {
 
 // Characters, not bytes: the forms contain ⌈, ⌊ and the like.
 std::size_t columns(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 std::string padded(std::string text, std::size_t width) {
   const std::size_t have = columns(text);
@@ -61,19 +62,21 @@ void print_wrapped(const std::string& first, const std::string& rest, const std:
 }
 
 void print_verdicts(const std::vector<Verdict>& verdicts) {
-  fmt::print("{:<15}{:<13}{:<25}{:<9}{:>11}{:>11}{:>8}{:>8}\n", "task", "verdict", "theorem", "status", "left", "right",
-             "margin", "horizon");
+  fmt::print("{:<15}{:<13}{:<25}{:<9}{:>11}{:>11}{:>8}{:>8}\n", "task", "verdict", "theorem", "status",
+             "left", "right", "margin", "horizon");
   for (const auto& v : verdicts) {
     std::optional<double> horizon;
     if (v.horizon && bit_length(*v.horizon) <= 1000) horizon = v.horizon->convert_to<double>();
     std::string shown = number(horizon);
     if (horizon && *horizon >= 1e7) shown = fmt::format("{:.2g}", *horizon);
     fmt::print("{:<15}{:<13}{:<25}{:<9}{:>11}{:>11}{:>8}{:>8}\n", v.task, outcome_name(v.outcome),
-               v.theorem.empty() ? "-" : v.theorem, status_name(v.status), number(v.left), number(v.right), factor(v.margin), shown);
+               v.theorem.empty() ? "-" : v.theorem, status_name(v.status), number(v.left), number(v.right),
+               factor(v.margin), shown);
     if (v.outcome != Outcome::open) continue;
     for (const auto& h : v.hypotheses)
       if (!h.holds) {
-        print_wrapped("               fails: ", "                      ", h.numbers.empty() ? h.text : h.text + ": " + h.numbers);
+        print_wrapped("               fails: ", "                      ",
+                      h.numbers.empty() ? h.text : h.text + ": " + h.numbers);
         break;
       }
   }
@@ -89,7 +92,8 @@ void print_explanation(const Verdict& v) {
     print_wrapped("  ", "  ", std::string(t.statement));
   }
   for (const auto& h : v.hypotheses)
-    print_wrapped(h.holds ? "  [holds] " : "  [fails] ", "          ", h.numbers.empty() ? h.text : h.text + ": " + h.numbers);
+    print_wrapped(h.holds ? "  [holds] " : "  [fails] ", "          ",
+                  h.numbers.empty() ? h.text : h.text + ": " + h.numbers);
   for (std::size_t i = 0; i < v.argument.size(); ++i)
     print_wrapped(fmt::format("  {}. ", i + 1), "     ", v.argument[i]);
   for (const auto& text : v.assumes) print_wrapped("  assumes ", "          ", text);
@@ -98,13 +102,20 @@ void print_explanation(const Verdict& v) {
 
 void print_pattern(const Setting& setting, const PatternSummary& s) {
   fmt::print("\nL-SeqComp at up to {} tokens: ", setting.context);
-  if (s.solvable) fmt::print("solvable to L = {} ({}, {})", *s.solvable, s.solvable_by->theorem, status_name(s.solvable_by->status));
-  else fmt::print("no L provably solvable");
+  if (s.solvable)
+    fmt::print("solvable to L = {} ({}, {})", *s.solvable, s.solvable_by->theorem,
+               status_name(s.solvable_by->status));
+  else
+    fmt::print("no L provably solvable");
   fmt::print(";\n  ");
-  if (s.impossible) fmt::print("impossible from L = {} ({}, {})\n", *s.impossible, s.impossible_by->theorem, status_name(s.impossible_by->status));
+  if (s.impossible)
+    fmt::print("impossible from L = {} ({}, {})\n", *s.impossible, s.impossible_by->theorem,
+               status_name(s.impossible_by->status));
   else if (s.first_bite && s.first_bite->horizon && bit_length(*s.first_bite->horizon) <= 1000)
-    fmt::print("no L provably impossible here: {} first bites at {:.3g} tokens\n", s.first_bite->theorem, s.first_bite->horizon->convert_to<double>());
-  else fmt::print("no L provably impossible here\n");
+    fmt::print("no L provably impossible here: {} first bites at {:.3g} tokens\n", s.first_bite->theorem,
+               s.first_bite->horizon->convert_to<double>());
+  else
+    fmt::print("no L provably impossible here\n");
 }
 
 Result<int> run_table(const Flags& flags) {
@@ -117,28 +128,48 @@ Result<int> run_table(const Flags& flags) {
       const Theorem& t = theorem(row.theorem);
       std::string source(source_name(t.source));
       if (t.source == Source::literature) source += ": " + std::string(t.reference);
-      list.push_back({{"mechanism", row.mechanism}, {"task", row.task}, {"form", row.form},
-                      {"number", row.number && std::isfinite(*row.number) ? nlohmann::ordered_json(*row.number) : nullptr},
-                      {"unit", row.unit}, {"theorem", row.theorem}, {"source", source}, {"status", status_name(t.status)}});
+      list.push_back(
+          {{"mechanism", row.mechanism},
+           {"task", row.task},
+           {"form", row.form},
+           {"number",
+            row.number && std::isfinite(*row.number) ? nlohmann::ordered_json(*row.number) : nullptr},
+           {"unit", row.unit},
+           {"theorem", row.theorem},
+           {"source", source},
+           {"status", status_name(t.status)}});
     }
-    print_json({{"schema", "rung.bound-table/1"}, {"context", context}, {"width", dimensions.width}, {"heads", dimensions.heads},
-                {"precision", format_precision(dimensions.precision)}, {"rows", list}});
+    print_json({{"schema", "rung.bound-table/1"},
+                {"context", context},
+                {"width", dimensions.width},
+                {"heads", dimensions.heads},
+                {"precision", format_precision(dimensions.precision)},
+                {"rows", list}});
     return 0;
   }
   fmt::print("{} tokens, width {}, {} head{}, precision {}\n", context, dimensions.width, dimensions.heads,
              dimensions.heads == 1 ? "" : "s", format_precision(dimensions.precision));
   for (const auto& row : rows)
-    fmt::print("{}{}{}{:>10} {}{}\n", padded(row.mechanism, 22), padded(row.task, 15), padded(row.form, 37), number(row.number), row.unit,
-               theorem(row.theorem).status == Status::proved ? "" : fmt::format("{}[{}]", row.unit.empty() ? "" : " ", status_name(theorem(row.theorem).status)));
+    fmt::print(
+        "{}{}{}{:>10} {}{}\n", padded(row.mechanism, 22), padded(row.task, 15), padded(row.form, 37),
+        number(row.number), row.unit,
+        theorem(row.theorem).status == Status::proved
+            ? ""
+            : fmt::format("{}[{}]", row.unit.empty() ? "" : " ", status_name(theorem(row.theorem).status)));
   return 0;
 }
 
 Result<int> run_bound(const Flags& flags) {
   if (flags.table) return run_table(flags);
   if (!flags.architecture.names_something())
-    return fail(ErrorCode::missing, "[bound] no architecture; expected a line such as \"linear+full*2\", a config.json, or --table");
-  Inquiry inquiry{.architecture = flags.architecture, .task = flags.task, .sizes = flags.task_sizes.given_sizes(),
-                  .chain_of_thought = flags.thought, .assume_exact = flags.assume_exact};
+    return fail(
+        ErrorCode::missing,
+        "[bound] no architecture; expected a line such as \"linear+full*2\", a config.json, or --table");
+  Inquiry inquiry{.architecture = flags.architecture,
+                  .task = flags.task,
+                  .sizes = flags.task_sizes.given_sizes(),
+                  .chain_of_thought = flags.thought,
+                  .assume_exact = flags.assume_exact};
   RUNG_TRY(const ChosenArchitecture chosen, inquiry.shape().choose());
   RUNG_TRY(const Findings findings, inquire(inquiry, chosen));
   if (flags.json) {
@@ -149,9 +180,10 @@ Result<int> run_bound(const Flags& flags) {
   const Integer state = setting.word.total().after(setting.context);
   const std::string word = setting.word.folded.empty() ? "(no mixing layer)" : setting.word.folded;
   print_wrapped("word ", "     ", word);
-  fmt::print("{} layers, {} F, {} state bits, precision {}, context {}{}{}\n\n", setting.layers.size(), setting.word.full_letters(),
-             state.str(), format_precision(setting.architecture.dimensions.precision), setting.context, setting.causal() ? "" : ", encoder",
-             setting.chain_of_thought ? ", chain of thought" : "");
+  fmt::print("{} layers, {} F, {} state bits, precision {}, context {}{}{}\n\n", setting.layers.size(),
+             setting.word.full_letters(), state.str(),
+             format_precision(setting.architecture.dimensions.precision), setting.context,
+             setting.causal() ? "" : ", encoder", setting.chain_of_thought ? ", chain of thought" : "");
   print_verdicts(findings.verdicts);
   if (findings.pattern) print_pattern(setting, *findings.pattern);
   if (flags.explain)
@@ -165,24 +197,41 @@ Command bound_command() {
   auto flags = std::make_shared<Flags>();
   Command command{.name = "bound", .summary = "what an architecture provably can and cannot do"};
   command.description =
-      "For every task: impossible (no weights exist at these sizes), possible (weights exist for all of them), vacuous here (a theorem "
-      "applies, its numbers do not reach this size; horizon says where it bites), or open. Worst-case inputs, best weights, arbitrary "
-      "position-wise MLPs; nothing about training. With sizes (--n, --m --n1 ...) the verdict is about them; with a context alone, impossible means "
-      "some sizes that fit it and possible means all of them. Theorems that split a softmax need exact integer sums: fixed-point "
+      "For every task: impossible (no weights exist at these sizes), possible (weights exist for all of "
+      "them), vacuous here (a theorem "
+      "applies, its numbers do not reach this size; horizon says where it bites), or open. Worst-case "
+      "inputs, best weights, arbitrary "
+      "position-wise MLPs; nothing about training. With sizes (--n, --m --n1 ...) the verdict is about them; "
+      "with a context alone, impossible means "
+      "some sizes that fit it and possible means all of them. Theorems that split a softmax need exact "
+      "integer sums: fixed-point "
       "precision, or --assume-exact for a float model.";
-  command.examples = {"rung bound \"full+linear\" --width 2 --precision 4 --task seqcomp --m 45 --n1 3 --explain",
-                      "rung bound config.json --context 131072", "rung bound --table --context 4096 --width 64 --precision 16"};
+  command.examples = {
+      "rung bound \"full+linear\" --width 2 --precision 4 --task seqcomp --m 45 --n1 3 --explain",
+      "rung bound config.json --context 131072",
+      "rung bound --table --context 4096 --width 64 --precision 16"};
   flags->architecture.declare(command.options);
   for (auto& option : command.options) {
-    if (option.names == "--acc-bits") option.help = "bits of a numerator or denominator of a partial softmax sum (default: 2p+20)";
-    if (option.names == "--context") option.help = "prompts of up to this many tokens (default: the architecture's own, or 4096)";
+    if (option.names == "--acc-bits")
+      option.help = "bits of a numerator or denominator of a partial softmax sum (default: 2p+20)";
+    if (option.names == "--context")
+      option.help = "prompts of up to this many tokens (default: the architecture's own, or 4096)";
   }
-  command.options.push_back({.names = "--task", .help = "one task, or all (default)", .target = &flags->task});
+  command.options.push_back(
+      {.names = "--task", .help = "one task, or all (default)", .target = &flags->task});
   command.options.push_back({.names = "--cot", .help = "with chain of thought", .target = &flags->thought});
-  command.options.push_back({.names = "--assume-exact", .help = "read a float model as exact integers of its p bits (mode X)", .target = &flags->assume_exact});
-  command.options.push_back({.names = "--explain", .help = "print each argument step by step with its numbers", .target = &flags->explain});
-  command.options.push_back({.names = "--table", .help = "the table of results at --context, --width, --heads, --precision", .target = &flags->table});
-  command.options.push_back({.names = "--json", .help = "one JSON document, schema rung.bound/1 (rung.bound-table/1)", .target = &flags->json});
+  command.options.push_back({.names = "--assume-exact",
+                             .help = "read a float model as exact integers of its p bits (mode X)",
+                             .target = &flags->assume_exact});
+  command.options.push_back({.names = "--explain",
+                             .help = "print each argument step by step with its numbers",
+                             .target = &flags->explain});
+  command.options.push_back({.names = "--table",
+                             .help = "the table of results at --context, --width, --heads, --precision",
+                             .target = &flags->table});
+  command.options.push_back({.names = "--json",
+                             .help = "one JSON document, schema rung.bound/1 (rung.bound-table/1)",
+                             .target = &flags->json});
   flags->task_sizes.declare(command);
   command.run = [flags]() -> Result<int> { return run_bound(*flags); };
   return command;

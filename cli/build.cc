@@ -8,11 +8,11 @@
 
 #include "cli/command.h"
 #include "cli/task_flags.h"
+#include "rung/adversary/random_weights.h"
 #include "rung/constructions/certification.h"
 #include "rung/constructions/idle_parts.h"
 #include "rung/constructions/precision_search.h"
 #include "rung/constructions/reduction.h"
-#include "rung/adversary/random_weights.h"
 #include "rung/spec/nearest_word.h"
 
 namespace rung::cli {
@@ -25,13 +25,16 @@ struct Flags {
   std::optional<std::string> out, certificate, sweep, arch, task, beside;
   std::int64_t budget = VerificationOptions{}.budget, seed = 1, width = 16, heads = 1;
   std::optional<std::int64_t> samples;
-  bool encoder = false, cot = false, csv = false, formats = false, list = false, explain = false, json = false;
+  bool encoder = false, cot = false, csv = false, formats = false, list = false, explain = false,
+       json = false;
   TaskFlags task_flags;
   std::map<std::string, std::optional<std::string>> options;
 };
 
 ConstructionRequest request_of(const Flags& flags) {
-  ConstructionRequest request{.name = flags.name, .sizes = flags.task_flags.given_sizes(), .options = flags.task_flags.given_options()};
+  ConstructionRequest request{.name = flags.name,
+                              .sizes = flags.task_flags.given_sizes(),
+                              .options = flags.task_flags.given_options()};
   for (const auto& [name, value] : flags.options)
     if (value) request.options[name] = *value;
   if (flags.encoder) request.options["encoder"] = "yes";
@@ -48,7 +51,8 @@ Result<std::optional<int>> precision_of(const Flags& flags) {
   if (flags.precision == "auto") return std::optional<int>();
   RUNG_TRY(const Precision precision, parse_precision(flags.precision));
   if (precision.format != NumberFormat::fixed || precision.fraction != 0)
-    return fail(ErrorCode::range, "[build] precision {}; a number of bits, or auto, expected", rung::quoted(flags.precision));
+    return fail(ErrorCode::range, "[build] precision {}; a number of bits, or auto, expected",
+                rung::quoted(flags.precision));
   return std::optional<int>(precision.bits);
 }
 
@@ -56,7 +60,8 @@ Result<std::optional<int>> precision_of(const Flags& flags) {
 std::int64_t parameter_count(const Weights& weights) {
   std::int64_t count = 0;
   for (const auto& [name, tensor] : weights.tensors)
-    if (!tensor.shape.empty() && !(name.starts_with("layers.") && name.ends_with(".table"))) count += tensor.size();
+    if (!tensor.shape.empty() && !(name.starts_with("layers.") && name.ends_with(".table")))
+      count += tensor.size();
   return count;
 }
 
@@ -66,16 +71,21 @@ const MixerShape* attention_of(const MixerShape& mixer) {
 }
 
 ordered_json failure_json(const Task& task, const FailedInstance& failure) {
-  ordered_json json{{"shown", show_failure(task, failure)}, {"expected", failure.expected}, {"answered", failure.answered}};
+  ordered_json json{
+      {"shown", show_failure(task, failure)}, {"expected", failure.expected}, {"answered", failure.answered}};
   constexpr std::int64_t kLongestWhole = 4096;
   if (failure.prompt.positions <= kLongestWhole) json["fields"] = failure.prompt.fields;
   return json;
 }
 
 ordered_json verification_json(const Verification& found) {
-  ordered_json json{{"mode", mode_name(found.mode)}, {"instances", found.instances}, {"errors", found.errors}};
+  ordered_json json{
+      {"mode", mode_name(found.mode)}, {"instances", found.instances}, {"errors", found.errors}};
   if (found.interval)
-    json["interval"] = {{"holds", found.interval->holds}, {"leak", found.interval->leak}, {"gap", found.interval->gap}, {"reason", found.interval->reason}};
+    json["interval"] = {{"holds", found.interval->holds},
+                        {"leak", found.interval->leak},
+                        {"gap", found.interval->gap},
+                        {"reason", found.interval->reason}};
   return json;
 }
 
@@ -101,24 +111,33 @@ Result<ordered_json> document_of(const Flags& flags, const Construction& made) {
                     {"parameters", parameter_count(made.weights)},
                     {"p_proved", made.p_proved ? ordered_json(*made.p_proved) : ordered_json()},
                     {"p_measured", nullptr},
-                    {"mlp", {{"depth", made.mlp.depth}, {"width", made.mlp.width}, {"units", made.mlp.units}, {"paper", made.paper_mlp}}}};
+                    {"mlp",
+                     {{"depth", made.mlp.depth},
+                      {"width", made.mlp.width},
+                      {"units", made.mlp.units},
+                      {"paper", made.paper_mlp}}}};
   return json;
 }
 
 ordered_json certificate_json(const std::string& path, const ConstructionClaim& claim) {
   ordered_json sets = ordered_json::array();
   for (const auto& set : claim.checked)
-    sets.push_back(std::holds_alternative<ConstructionClaim::All>(set) ? "all" : std::holds_alternative<ConstructionClaim::Walk>(set) ? "walk" : "listed");
+    sets.push_back(std::holds_alternative<ConstructionClaim::All>(set)    ? "all"
+                   : std::holds_alternative<ConstructionClaim::Walk>(set) ? "walk"
+                                                                          : "listed");
   return {{"file", path}, {"checked", sets}, {"instances", claim.instances}, {"digest", claim.digest}};
 }
 
 std::string mlp_line(const Construction& made) {
   if (made.mlp.depth == 0) return "none";
-  return fmt::format("{} hidden layers of at most {} units (paper: {})", made.mlp.depth, made.mlp.width, made.paper_mlp);
+  return fmt::format("{} hidden layers of at most {} units (paper: {})", made.mlp.depth, made.mlp.width,
+                     made.paper_mlp);
 }
 
 Result<int> build_one(const Flags& flags) {
-  if (flags.certificate && !flags.out) return fail(ErrorCode::missing, "[build] a certificate speaks of a file; expected --out FILE beside --certificate");
+  if (flags.certificate && !flags.out)
+    return fail(ErrorCode::missing,
+                "[build] a certificate speaks of a file; expected --out FILE beside --certificate");
   ConstructionRequest request = request_of(flags);
   const VerificationOptions options = verification_of(flags);
   RUNG_TRY(request.precision, precision_of(flags));
@@ -149,7 +168,8 @@ Result<int> build_one(const Flags& flags) {
   if (flags.out && found->passed()) RUNG_CHECK(write_weights(*flags.out, made.weights));
   if (claim) {
     RUNG_TRY(std::string digest, file_sha256(*flags.out));
-    RUNG_CHECK(write_certificate(*flags.certificate, construction_certificate(made, *claim, std::move(digest))));
+    RUNG_CHECK(
+        write_certificate(*flags.certificate, construction_certificate(made, *claim, std::move(digest))));
   }
 
   const Task& task = *made.task;
@@ -159,33 +179,42 @@ Result<int> build_one(const Flags& flags) {
     json["verified"] = verification_json(*found);
     if (found->failure) json["failure"] = failure_json(task, *found->failure);
     if (search && search->failure) {
-      json["fails_at"] = {{"precision", *search->failed_at}, {"instance", failure_json(task, *search->failure)}};
+      json["fails_at"] = {{"precision", *search->failed_at},
+                          {"instance", failure_json(task, *search->failure)}};
     }
     json["fails_without"] = ordered_json::array();
     for (const auto& less : reduced)
-      json["fails_without"].push_back({{"part", part_name(less.part)}, {"what", less.what}, {"instance", failure_json(task, less.failure)}});
+      json["fails_without"].push_back({{"part", part_name(less.part)},
+                                       {"what", less.what},
+                                       {"instance", failure_json(task, less.failure)}});
     json["instances_per_second"] = found->instances_per_second();
     json["claim"] = made.claim;
     json["reference"] = made.reference;
     json["lemma"] = made.lemma;
     json["layout"] = made.weights.notes["layout"];
     json["invariant"] = made.weights.notes["invariant"];
-    if (flags.certificate) json["certificate"] = claim ? certificate_json(*flags.certificate, *claim) : ordered_json();
+    if (flags.certificate)
+      json["certificate"] = claim ? certificate_json(*flags.certificate, *claim) : ordered_json();
     if (flags.out) json["out"] = found->passed() ? ordered_json(*flags.out) : ordered_json();
     print_json(json);
     return found->passed() ? 0 : 1;
   }
   fmt::print("{}\n{}\n", made.claim, made.reference);
   fmt::print("architecture  {}\n", format_stack(made.weights.architecture.stack));
-  fmt::print("width {}, precision {}, {} parameters\n", made.weights.architecture.dimensions.width, made.weights.architecture.dimensions.precision.bits,
-             parameter_count(made.weights));
+  fmt::print("width {}, precision {}, {} parameters\n", made.weights.architecture.dimensions.width,
+             made.weights.architecture.dimensions.precision.bits, parameter_count(made.weights));
   fmt::print("mlp           {}\n", mlp_line(made));
   if (made.p_proved) fmt::print("p_proved      {} ({})\n", *made.p_proved, made.lemma);
-  if (search && search->p_measured) fmt::print("p_measured    {} ({})\n", *search->p_measured, mode_name(search->passed->mode));
-  if (search && search->failure) fmt::print("p = {} fails   {}\n", *search->failed_at, show_failure(task, *search->failure));
-  for (const auto& less : reduced) fmt::print("fails         {}: {}\n", less.what, show_failure(task, less.failure));
-  fmt::print("verified      {}: {} instances, {} errors\n", mode_name(found->mode), found->instances, found->errors);
-  if (found->interval) fmt::print("all inputs    {}: {}\n", found->interval->holds ? "holds" : "open", found->interval->reason);
+  if (search && search->p_measured)
+    fmt::print("p_measured    {} ({})\n", *search->p_measured, mode_name(search->passed->mode));
+  if (search && search->failure)
+    fmt::print("p = {} fails   {}\n", *search->failed_at, show_failure(task, *search->failure));
+  for (const auto& less : reduced)
+    fmt::print("fails         {}: {}\n", less.what, show_failure(task, less.failure));
+  fmt::print("verified      {}: {} instances, {} errors\n", mode_name(found->mode), found->instances,
+             found->errors);
+  if (found->interval)
+    fmt::print("all inputs    {}: {}\n", found->interval->holds ? "holds" : "open", found->interval->reason);
   if (found->failure) fmt::print("fails on      {}\n", show_failure(task, *found->failure));
   if (claim) fmt::print("certificate   {}: {} instances\n", *flags.certificate, claim->instances);
   if (flags.out && found->passed()) fmt::print("{}\n", *flags.out);
@@ -202,12 +231,15 @@ Result<int> explain(const Flags& flags) {
     RUNG_TRY(ordered_json json, document_of(flags, made));
     json["schema"] = "rung.build-explanation/1";
     json.erase("p_measured");
-    for (const char* note : {"claim", "reference", "layout", "invariant"}) json[note] = made.weights.notes[note];
+    for (const char* note : {"claim", "reference", "layout", "invariant"})
+      json[note] = made.weights.notes[note];
     print_json(json);
     return 0;
   }
-  fmt::print("{}\nreference: {}\n{}, precision {}; MLP: {}\n\n{}\n{}", made.claim, made.reference, format_stack(made.weights.architecture.stack),
-             made.weights.architecture.dimensions.precision.bits, mlp_line(made), made.weights.notes["layout"], made.weights.notes["invariant"]);
+  fmt::print("{}\nreference: {}\n{}, precision {}; MLP: {}\n\n{}\n{}", made.claim, made.reference,
+             format_stack(made.weights.architecture.stack),
+             made.weights.architecture.dimensions.precision.bits, mlp_line(made),
+             made.weights.notes["layout"], made.weights.notes["invariant"]);
   return 0;
 }
 
@@ -219,7 +251,8 @@ Result<Range> parse_range(const std::string& text) {
   const auto equals = text.find('='), dots = text.find("..");
   Range range;
   const auto number = [](const std::string& digits) -> std::optional<std::int64_t> {
-    if (digits.empty() || digits.size() > 18 || digits.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+    if (digits.empty() || digits.size() > 18 || digits.find_first_not_of("0123456789") != std::string::npos)
+      return std::nullopt;
     return std::stoll(digits);
   };
   if (equals != std::string::npos && dots != std::string::npos && equals < dots) {
@@ -238,7 +271,8 @@ Result<Range> parse_range(const std::string& text) {
 Result<int> sweep(const Flags& flags) {
   RUNG_TRY(const Range range, parse_range(*flags.sweep));
   ordered_json rows = ordered_json::array();
-  if (flags.csv && !flags.json) fmt::print("{},positions,p_proved,p_measured,mode,instances,p_measured_quantised\n", range.size);
+  if (flags.csv && !flags.json)
+    fmt::print("{},positions,p_proved,p_measured,mode,instances,p_measured_quantised\n", range.size);
   for (std::int64_t n = range.from; n <= range.to; n *= 2) {
     ConstructionRequest request = request_of(flags);
     request.sizes[range.size] = n;
@@ -252,22 +286,30 @@ Result<int> sweep(const Flags& flags) {
     const std::string mode = exact.passed ? std::string(mode_name(exact.passed->mode)) : "-";
     const std::uint64_t instances = exact.passed ? exact.passed->instances : 0;
     if (flags.json) {
-      ordered_json row{{range.size, n}, {"positions", made.task->prompt_length()}, {"p_proved", nullptr}, {"p_measured", nullptr}, {"mode", mode},
-                       {"instances", instances}, {"p_measured_quantised", nullptr}};
+      ordered_json row{{range.size, n},
+                       {"positions", made.task->prompt_length()},
+                       {"p_proved", nullptr},
+                       {"p_measured", nullptr},
+                       {"mode", mode},
+                       {"instances", instances},
+                       {"p_measured_quantised", nullptr}};
       if (made.p_proved) row["p_proved"] = *made.p_proved;
       if (exact.p_measured) row["p_measured"] = *exact.p_measured;
       if (real.p_measured) row["p_measured_quantised"] = *real.p_measured;
       rows.push_back(row);
     } else if (flags.csv) {
-      fmt::print("{},{},{},{},{},{},{}\n", n, made.task->prompt_length(), number(made.p_proved), number(exact.p_measured), mode, instances,
-                 number(real.p_measured));
-    } else {
-      fmt::print("{} = {:<8} p_proved {:<3} p_measured {:<3} ({}, {} instances), quantised reals {}\n", range.size, n, number(made.p_proved),
+      fmt::print("{},{},{},{},{},{},{}\n", n, made.task->prompt_length(), number(made.p_proved),
                  number(exact.p_measured), mode, instances, number(real.p_measured));
+    } else {
+      fmt::print("{} = {:<8} p_proved {:<3} p_measured {:<3} ({}, {} instances), quantised reals {}\n",
+                 range.size, n, number(made.p_proved), number(exact.p_measured), mode, instances,
+                 number(real.p_measured));
     }
     std::fflush(stdout);
   }
-  if (flags.json) print_json({{"schema", "rung.build-sweep/1"}, {"name", flags.name}, {"size", range.size}, {"rows", rows}});
+  if (flags.json)
+    print_json(
+        {{"schema", "rung.build-sweep/1"}, {"name", flags.name}, {"size", range.size}, {"rows", rows}});
   return 0;
 }
 
@@ -279,23 +321,36 @@ Result<int> formats(const Flags& flags) {
   ordered_json rows = ordered_json::array();
   for (const char* name : {"bf16", "fp16", "e4m3", "e5m2"}) {
     RUNG_TRY(const Precision format, parse_precision(name));
-    RUNG_TRY(const FormatReach reach, search_format(request, verification_of(flags), size, kFirst, last, format));
-    const auto number = [](const std::optional<std::int64_t>& n) { return n ? ordered_json(*n) : ordered_json(); };
-    rows.push_back({{"format", name}, {"works_up_to", number(reach.works_up_to)}, {"fails_at", number(reach.fails_at)}, {"tried_up_to", last}});
+    RUNG_TRY(const FormatReach reach,
+             search_format(request, verification_of(flags), size, kFirst, last, format));
+    const auto number = [](const std::optional<std::int64_t>& n) {
+      return n ? ordered_json(*n) : ordered_json();
+    };
+    rows.push_back({{"format", name},
+                    {"works_up_to", number(reach.works_up_to)},
+                    {"fails_at", number(reach.fails_at)},
+                    {"tried_up_to", last}});
     if (flags.json) continue;
-    fmt::print("{:<5} {}\n", name,
-               !reach.works_up_to ? fmt::format("fails at {} = {}", size, *reach.fails_at)
-               : reach.fails_at   ? fmt::format("works up to {} = {}, fails at {}", size, *reach.works_up_to, *reach.fails_at)
-                                  : fmt::format("works up to {} = {}, the largest tried", size, *reach.works_up_to));
+    fmt::print(
+        "{:<5} {}\n", name,
+        !reach.works_up_to ? fmt::format("fails at {} = {}", size, *reach.fails_at)
+        : reach.fails_at
+            ? fmt::format("works up to {} = {}, fails at {}", size, *reach.works_up_to, *reach.fails_at)
+            : fmt::format("works up to {} = {}, the largest tried", size, *reach.works_up_to));
   }
-  if (flags.json) print_json({{"schema", "rung.build-formats/1"}, {"name", flags.name}, {"size", size}, {"formats", rows}});
+  if (flags.json)
+    print_json({{"schema", "rung.build-formats/1"}, {"name", flags.name}, {"size", size}, {"formats", rows}});
   return 0;
 }
 
 Result<int> build_random(const Flags& flags) {
-  if (!flags.arch) return fail(ErrorCode::missing, "[build] random needs an architecture; expected --arch LINE");
+  if (!flags.arch)
+    return fail(ErrorCode::missing, "[build] random needs an architecture; expected --arch LINE");
   if (!flags.out) return fail(ErrorCode::missing, "[build] random weights go to a file; expected --out FILE");
-  RandomRequest target{.architecture = *flags.arch, .width = flags.width, .heads = flags.heads, .seed = static_cast<std::uint64_t>(flags.seed)};
+  RandomRequest target{.architecture = *flags.arch,
+                       .width = flags.width,
+                       .heads = flags.heads,
+                       .seed = static_cast<std::uint64_t>(flags.seed)};
   if (flags.precision != "auto") {
     RUNG_TRY(target.precision, parse_precision(flags.precision));
   }
@@ -303,8 +358,12 @@ Result<int> build_random(const Flags& flags) {
   RUNG_TRY(const Weights weights, random_weights_for(*task, target));
   RUNG_CHECK(write_weights(*flags.out, weights));
   if (flags.json) {
-    print_json({{"schema", "rung.build-random/1"}, {"architecture", format_stack(weights.architecture.stack)}, {"seed", flags.seed},
-                {"precision", format_precision(target.precision)}, {"parameters", parameter_count(weights)}, {"out", *flags.out}});
+    print_json({{"schema", "rung.build-random/1"},
+                {"architecture", format_stack(weights.architecture.stack)},
+                {"seed", flags.seed},
+                {"precision", format_precision(target.precision)},
+                {"parameters", parameter_count(weights)},
+                {"out", *flags.out}});
   } else {
     fmt::print("{}\n", *flags.out);
   }
@@ -321,8 +380,11 @@ Result<int> list(const Flags& flags) {
       said += fmt::format(" --{}", option.name);
       if (option.words.size() > 1) said += "=" + fmt::format("{}", fmt::join(option.words, "|"));
     }
-    words.push_back({{"name", word.name}, {"task", word.task}, {"summary", word.summary}, {"options", options}});
-    if (!flags.json) fmt::print("{:<16}{}\n{}", word.name, word.summary, said.empty() ? "" : fmt::format("{:16}{}\n", "", said.substr(1)));
+    words.push_back(
+        {{"name", word.name}, {"task", word.task}, {"summary", word.summary}, {"options", options}});
+    if (!flags.json)
+      fmt::print("{:<16}{}\n{}", word.name, word.summary,
+                 said.empty() ? "" : fmt::format("{:16}{}\n", "", said.substr(1)));
   }
   if (flags.json) print_json({{"schema", "rung.build-list/1"}, {"constructions", words}});
   return 0;
@@ -331,7 +393,8 @@ Result<int> list(const Flags& flags) {
 Result<int> run(const Flags& flags) {
   if (flags.seed < 0) return fail(ErrorCode::range, "[build] seed = {}; expected at least 0", flags.seed);
   if (flags.list) return list(flags);
-  if (flags.name.empty()) return fail(ErrorCode::missing, "[build] no construction named; rung build --list shows them");
+  if (flags.name.empty())
+    return fail(ErrorCode::missing, "[build] no construction named; rung build --list shows them");
   if (flags.name == "random") return build_random(flags);
   if (flags.explain) return explain(flags);
   if (flags.sweep) return sweep(flags);
@@ -345,30 +408,49 @@ Command build_command() {
   auto flags = std::make_shared<Flags>();
   Command command{.name = "build", .summary = "weights that a proof writes down, verified"};
   command.description =
-      "NAME is a word of rung build --list, or random. The weights are checked against the task before they are written: on every "
-      "instance while those are within the budget, else on adversarial and random ones beside an argument about all inputs where "
-      "there is one. Exit code 1 when the verification finds an error; the instance is shown and nothing is written.";
-  command.examples = {"rung build eva --n 64 --out eva.safetensors", "rung build eva --sweep n=2..8192 --csv",
-                      "rung build random --arch 'gdelta*2' --task eva --n 8 --precision 6 --out random.safetensors"};
+      "NAME is a word of rung build --list, or random. The weights are checked against the task before they "
+      "are written: on every "
+      "instance while those are within the budget, else on adversarial and random ones beside an argument "
+      "about all inputs where "
+      "there is one. Exit code 1 when the verification finds an error; the instance is shown and nothing is "
+      "written.";
+  command.examples = {
+      "rung build eva --n 64 --out eva.safetensors", "rung build eva --sweep n=2..8192 --csv",
+      "rung build random --arch 'gdelta*2' --task eva --n 8 --precision 6 --out random.safetensors"};
   command.options = {
       {.names = "NAME", .help = "the construction, or random", .target = &flags->name},
       {.names = "--out", .help = "the weights file to write", .target = &flags->out},
-      {.names = "--certificate", .help = "a certificate of the file that rung-check reruns", .target = &flags->certificate},
-      {.names = "--precision", .help = "bits, or auto: what the lemma proves, beside the smallest that passed (auto)", .target = &flags->precision},
-      {.names = "--verify-budget", .help = "instances up to which all are run (20000000)", .target = &flags->budget},
-      {.names = "--samples", .help = "instances a kind where not all are run (by size)", .target = &flags->samples},
+      {.names = "--certificate",
+       .help = "a certificate of the file that rung-check reruns",
+       .target = &flags->certificate},
+      {.names = "--precision",
+       .help = "bits, or auto: what the lemma proves, beside the smallest that passed (auto)",
+       .target = &flags->precision},
+      {.names = "--verify-budget",
+       .help = "instances up to which all are run (20000000)",
+       .target = &flags->budget},
+      {.names = "--samples",
+       .help = "instances a kind where not all are run (by size)",
+       .target = &flags->samples},
       {.names = "--seed", .help = "seed of samples and random weights (1)", .target = &flags->seed},
       {.names = "--sweep", .help = "p against a size, doubling: n=2..8192", .target = &flags->sweep},
       {.names = "--csv", .help = "the sweep as comma-separated values", .target = &flags->csv},
-      {.names = "--formats", .help = "up to which size it works in bf16, fp16, e4m3, e5m2", .target = &flags->formats},
+      {.names = "--formats",
+       .help = "up to which size it works in bf16, fp16, e4m3, e5m2",
+       .target = &flags->formats},
       {.names = "--encoder", .help = "seqcomp: bidirectional layers", .target = &flags->encoder},
       {.names = "--cot", .help = "one layer and a chain of thought", .target = &flags->cot},
-      {.names = "--beside", .help = "inside a hybrid: an idle linear layer in front, or an idle linear head in every full layer", .target = &flags->beside, .choices = {"layer", "head"}},
+      {.names = "--beside",
+       .help = "inside a hybrid: an idle linear layer in front, or an idle linear head in every full layer",
+       .target = &flags->beside,
+       .choices = {"layer", "head"}},
       {.names = "--arch", .help = "random: the architecture line", .target = &flags->arch},
       {.names = "--task", .help = "random: the task whose prompts it reads (eva)", .target = &flags->task},
       {.names = "--width", .help = "random: residual width (16)", .target = &flags->width},
       {.names = "--heads", .help = "random: heads where the line says none (1)", .target = &flags->heads},
-      {.names = "--explain", .help = "what every residual coordinate holds after every layer; nothing is run", .target = &flags->explain},
+      {.names = "--explain",
+       .help = "what every residual coordinate holds after every layer; nothing is run",
+       .target = &flags->explain},
       {.names = "--list", .help = "the constructions and their options", .target = &flags->list},
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };
@@ -377,7 +459,9 @@ Command build_command() {
       if (option.name == "encoder" || option.name == "cot") continue;
       const auto [place, added] = flags->options.try_emplace(std::string(option.name));
       if (added)
-        command.options.push_back({.names = fmt::format("--{}", option.name), .help = std::string(option.help), .target = &place->second,
+        command.options.push_back({.names = fmt::format("--{}", option.name),
+                                   .help = std::string(option.help),
+                                   .target = &place->second,
                                    .group = "Forms (rung build --list: which construction has which)"});
     }
   flags->task_flags.declare(command);

@@ -28,13 +28,17 @@ Result<CapacityLimits> limits_of(const Flags& flags) {
   if (flags.cut != "all") {
     std::int64_t cut = 0;
     const char* end = flags.cut.data() + flags.cut.size();
-    if (const auto [stop, error] = std::from_chars(flags.cut.data(), end, cut); error != std::errc() || stop != end)
-      return fail(ErrorCode::parse, "[capacity] cut = \"{}\"; expected a number of tokens, or all", flags.cut);
+    if (const auto [stop, error] = std::from_chars(flags.cut.data(), end, cut);
+        error != std::errc() || stop != end)
+      return fail(ErrorCode::parse, "[capacity] cut = \"{}\"; expected a number of tokens, or all",
+                  flags.cut);
     limits.cut = cut;
   }
-  if (flags.budget < 1) return fail(ErrorCode::range, "[capacity] budget = {}; expected at least 1 prompt", flags.budget);
+  if (flags.budget < 1)
+    return fail(ErrorCode::range, "[capacity] budget = {}; expected at least 1 prompt", flags.budget);
   if (flags.memory < 1 || flags.memory > kMostMegabytes)
-    return fail(ErrorCode::range, "[capacity] memory = {}; expected 1 to {} MiB", flags.memory, kMostMegabytes);
+    return fail(ErrorCode::range, "[capacity] memory = {}; expected 1 to {} MiB", flags.memory,
+                kMostMegabytes);
   if (flags.seed < 0) return fail(ErrorCode::range, "[capacity] seed = {}; expected at least 0", flags.seed);
   limits.prompts = flags.budget;
   limits.bytes = flags.memory * kMegabyte;
@@ -56,8 +60,10 @@ bool contradicts(const Capacity& capacity) {
 }
 
 nlohmann::ordered_json cut_document(const CutCapacity& cut) {
-  nlohmann::ordered_json entry = {{"position", cut.position},   {"classes", std::to_string(cut.classes)},
-                                  {"bits", class_bits(cut.classes)}, {"lg_classes", lg(cut.classes)},
+  nlohmann::ordered_json entry = {{"position", cut.position},
+                                  {"classes", std::to_string(cut.classes)},
+                                  {"bits", class_bits(cut.classes)},
+                                  {"lg_classes", lg(cut.classes)},
                                   {"exact", cut.exact()}};
   if (cut.upper && !cut.exact()) entry["upper"] = std::to_string(*cut.upper);
   return entry;
@@ -75,7 +81,8 @@ nlohmann::ordered_json document(const Task& task, const Capacity& capacity) {
     theorem["source"] = figure->source;
     theorem["status"] = "proved";
   }
-  nlohmann::ordered_json result = {{"schema", "rung.capacity/1"}, {"task", task.name()}, {"size", task.size()}};
+  nlohmann::ordered_json result = {
+      {"schema", "rung.capacity/1"}, {"task", task.name()}, {"size", task.size()}};
   if (const auto options = task.options(); !options.empty()) result["options"] = options;
   result["method"] = capacity.method == CapacityMethod::enumeration ? "enumeration" : "fooling set";
   result["exact"] = most.exact();
@@ -113,7 +120,9 @@ Result<int> run(const Flags& flags) {
   RUNG_TRY(const auto task, flags.sizes.make(flags.name));
   constexpr std::uint64_t kSteps = 1000;
   Progress progress("per mille", kSteps, !limits.ranks->leads());
-  RUNG_TRY(const Capacity capacity, count_capacity(*task, limits, [&](double share) { progress.at(static_cast<std::uint64_t>(share * kSteps)); }));
+  RUNG_TRY(const Capacity capacity, count_capacity(*task, limits, [&](double share) {
+             progress.at(static_cast<std::uint64_t>(share * kSteps));
+           }));
   if (!limits.ranks->leads()) return 0;
   if (flags.json)
     print_json(document(*task, capacity));
@@ -126,16 +135,22 @@ Result<int> run(const Flags& flags) {
 
 Command capacity_command() {
   auto flags = std::make_shared<Flags>();
-  Command command{.name = "capacity", .summary = "state bits that any recurrent model needs for a task, counted"};
+  Command command{.name = "capacity",
+                  .summary = "state bits that any recurrent model needs for a task, counted"};
   command.description =
-      "Counts the prefixes that some continuation tells apart, at every cut of the prompt: the exact number of states of "
-      "any machine that reads once. Where the prompts are too many, a sampled fooling set gives a certified lower bound. "
+      "Counts the prefixes that some continuation tells apart, at every cut of the prompt: the exact number "
+      "of states of "
+      "any machine that reads once. Where the prompts are too many, a sampled fooling set gives a certified "
+      "lower bound. "
       "Under mpirun or srun all ranks count (docs/cluster.md). "
       "TASK is a word of rung task --list, or the path of a task of your own (docs/counting.md).";
   command.examples = {"rung capacity eva --n 4", "rung capacity two-sum --n 4 --M 9 --json",
                       "rung capacity seqcomp --L 2 --m 2 --n1 2 --cut 4"};
   command.options = {
-      {.names = "TASK", .help = "the task: a word, or the path of a task file", .target = &flags->name, .required = true},
+      {.names = "TASK",
+       .help = "the task: a word, or the path of a task file",
+       .target = &flags->name,
+       .required = true},
       {.names = "--cut", .help = "tokens read, or all (all)", .target = &flags->cut},
       {.names = "--budget", .help = "complete prompts to look at (400000000)", .target = &flags->budget},
       {.names = "--memory", .help = "MiB that the table of rows may hold (1024)", .target = &flags->memory},

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::int64_t kMostRows = 65'536;
 constexpr std::int64_t kLargest = std::int64_t{1} << 60;
-constexpr std::int64_t kMostQueried = std::int64_t{1} << 20;  // arguments of a query distribution that is not uniform
+constexpr std::int64_t kMostQueried = std::int64_t{1}
+                                      << 20;  // arguments of a query distribution that is not uniform
 
 struct Flags {
   std::string bits, n, queries = "uniform";
@@ -23,9 +24,11 @@ struct Flags {
 };
 
 // "64", "16..1024" (doubling, the end included), "16..1024:16" (steps of 16), and lists of these with commas.
-Result<std::vector<std::int64_t>> parse_range(std::string_view name, std::string_view text, std::int64_t low) {
+Result<std::vector<std::int64_t>> parse_range(std::string_view name, std::string_view text,
+                                              std::int64_t low) {
   const auto bad = [&] {
-    return fail(ErrorCode::parse, "[ceiling] {} = \"{}\"; expected a number, a..b (doubling), a..b:step, or a list of these",
+    return fail(ErrorCode::parse,
+                "[ceiling] {} = \"{}\"; expected a number, a..b (doubling), a..b:step, or a list of these",
                 name, text);
   };
   const auto number = [](std::string_view part, std::int64_t& value) {
@@ -44,13 +47,17 @@ Result<std::vector<std::int64_t>> parse_range(std::string_view name, std::string
       to = from;
     } else {
       const std::size_t end = colon == std::string_view::npos ? item.size() : colon;
-      if (end < dots + 2 || !number(item.substr(0, dots), from) || !number(item.substr(dots + 2, end - dots - 2), to))
+      if (end < dots + 2 || !number(item.substr(0, dots), from) ||
+          !number(item.substr(dots + 2, end - dots - 2), to))
         return bad();
-      if (colon != std::string_view::npos && (!number(item.substr(colon + 1), step) || step < 1)) return bad();
+      if (colon != std::string_view::npos && (!number(item.substr(colon + 1), step) || step < 1))
+        return bad();
     }
     if (from < low || to < from || to > kLargest)
-      return fail(ErrorCode::range, "[ceiling] {} = {} to {}; expected {} to 2^60, in order", name, from, to, low);
-    if (step == 0 && from == 0 && to > 0) return fail(ErrorCode::range, "[ceiling] {} doubles from 0; expected a..b:step", name);
+      return fail(ErrorCode::range, "[ceiling] {} = {} to {}; expected {} to 2^60, in order", name, from, to,
+                  low);
+    if (step == 0 && from == 0 && to > 0)
+      return fail(ErrorCode::range, "[ceiling] {} doubles from 0; expected a..b:step", name);
     for (std::int64_t value = from;; value = step > 0 ? value + step : 2 * value) {
       if (static_cast<std::int64_t>(values.size()) == kMostRows)
         return fail(ErrorCode::resource, "[ceiling] {} has more than {} values", name, kMostRows);
@@ -63,13 +70,14 @@ Result<std::vector<std::int64_t>> parse_range(std::string_view name, std::string
 
 struct Row {
   std::int64_t n = 0, alphabet = 0, bits = 0;
-  double needed = 0;               // bits for accuracy 1
+  double needed = 0;  // bits for accuracy 1
   double ceiling = 1;
   std::optional<double> attained;  // queries that are not uniform
   std::vector<BucketCeiling> buckets;
 };
 
-Result<Row> row_of(const Flags& flags, const std::vector<double>& weights, std::int64_t n, std::int64_t bits) {
+Result<Row> row_of(const Flags& flags, const std::vector<double>& weights, std::int64_t n,
+                   std::int64_t bits) {
   Row row{.n = n, .alphabet = flags.alphabet.value_or(n), .bits = bits};
   row.needed = index_count(n, row.alphabet).lg();
   if (flags.log_linear) {
@@ -80,12 +88,13 @@ Result<Row> row_of(const Flags& flags, const std::vector<double>& weights, std::
     row.ceiling = accuracy_ceiling(n, row.alphabet, bits);
   } else {
     if (n > kMostQueried)
-      return fail(ErrorCode::resource, "[ceiling] n = {} with queries that are not uniform; expected at most {}", n,
-                  kMostQueried);
+      return fail(ErrorCode::resource,
+                  "[ceiling] n = {} with queries that are not uniform; expected at most {}", n, kMostQueried);
     if (flags.queries != "zipf" && n != static_cast<std::int64_t>(weights.size()))
-      return fail(ErrorCode::range, "[ceiling] {} has {} weights; expected n = {}", flags.queries, weights.size(), n);
-    const QueryCeiling ceiling = query_ceiling(flags.queries == "zipf" ? zipf_queries(n) : weights, row.alphabet,
-                                               static_cast<double>(bits));
+      return fail(ErrorCode::range, "[ceiling] {} has {} weights; expected n = {}", flags.queries,
+                  weights.size(), n);
+    const QueryCeiling ceiling = query_ceiling(flags.queries == "zipf" ? zipf_queries(n) : weights,
+                                               row.alphabet, static_cast<double>(bits));
     row.ceiling = ceiling.upper;
     row.attained = ceiling.attained;
   }
@@ -95,35 +104,46 @@ Result<Row> row_of(const Flags& flags, const std::vector<double>& weights, std::
 nlohmann::ordered_json document(const Flags& flags, const std::vector<Row>& rows) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Row& row : rows) {
-    nlohmann::ordered_json entry = {{"n", row.n}, {"alphabet", row.alphabet}, {"state_bits", row.bits},
-                                    {"bits_for_certainty", row.needed}, {"ceiling", row.ceiling}};
+    nlohmann::ordered_json entry = {{"n", row.n},
+                                    {"alphabet", row.alphabet},
+                                    {"state_bits", row.bits},
+                                    {"bits_for_certainty", row.needed},
+                                    {"ceiling", row.ceiling}};
     if (row.attained) entry["attained"] = *row.attained;
     if (flags.log_linear) {
       entry["buckets"] = nlohmann::ordered_json::array();
       for (const BucketCeiling& bucket : row.buckets)
-        entry["buckets"].push_back({{"size", bucket.size}, {"ungated", bucket.ungated}, {"gated", bucket.gated}});
+        entry["buckets"].push_back(
+            {{"size", bucket.size}, {"ungated", bucket.ungated}, {"gated", bucket.gated}});
     }
     list.push_back(entry);
   }
-  return {{"schema", "rung.ceiling/1"}, {"queries", flags.queries}, {"form", flags.log_linear ? "loglinear" : "recurrent"},
-          {"source", "ours"},           {"status", "proved"},       {"rows", list}};
+  return {{"schema", "rung.ceiling/1"},
+          {"queries", flags.queries},
+          {"form", flags.log_linear ? "loglinear" : "recurrent"},
+          {"source", "ours"},
+          {"status", "proved"},
+          {"rows", list}};
 }
 
 void print_csv(const std::vector<Row>& rows) {
   fmt::print("n,alphabet,state_bits,bits_for_certainty,ceiling\n");
   for (const Row& row : rows)
-    fmt::print("{},{},{},{:.6f},{}\n", row.n, row.alphabet, row.bits, row.needed, format_ceiling(row.ceiling, 6));
+    fmt::print("{},{},{},{:.6f},{}\n", row.n, row.alphabet, row.bits, row.needed,
+               format_ceiling(row.ceiling, 6));
 }
 
 void print_table(const Flags& flags, const std::vector<Row>& rows) {
   fmt::print("{:>12}  {:>12}  {:>14}  {:>8}\n", "state bits", "n", "n lg alphabet", "ceiling");
   for (const Row& row : rows) {
-    fmt::print("{:>12}  {:>12}  {:>14.1f}  {:>8}\n", row.bits, row.n, row.needed, format_ceiling(row.ceiling));
+    fmt::print("{:>12}  {:>12}  {:>14.1f}  {:>8}\n", row.bits, row.n, row.needed,
+               format_ceiling(row.ceiling));
     for (const BucketCeiling& bucket : row.buckets)
-      fmt::print("{:>12}  {:>12}  {:>14}  {:>8}  gated {}\n", "bucket", bucket.size, "", format_ceiling(bucket.ungated),
-                 format_ceiling(bucket.gated));
+      fmt::print("{:>12}  {:>12}  {:>14}  {:>8}  gated {}\n", "bucket", bucket.size, "",
+                 format_ceiling(bucket.ungated), format_ceiling(bucket.gated));
   }
-  if (flags.log_linear) fmt::print("state bits: of one level, summed over the layers; the query stands at position n\n");
+  if (flags.log_linear)
+    fmt::print("state bits: of one level, summed over the layers; the query stands at position n\n");
 }
 
 Result<int> run(const Flags& flags) {
@@ -131,11 +151,13 @@ Result<int> run(const Flags& flags) {
   if (flags.alphabet && (*flags.alphabet < 1 || *flags.alphabet > kLargest))
     return fail(ErrorCode::range, "[ceiling] alphabet = {}; expected 1 to 2^60", *flags.alphabet);
   if (flags.log_linear && flags.queries != "uniform")
-    return fail(ErrorCode::unsupported, "[ceiling] --loglinear with --queries {}; expected uniform", flags.queries);
+    return fail(ErrorCode::unsupported, "[ceiling] --loglinear with --queries {}; expected uniform",
+                flags.queries);
   RUNG_TRY(const auto bits, parse_range("state-bits", flags.bits, 0));
   RUNG_TRY(const auto sizes, parse_range("n", flags.n, 1));
   if (static_cast<std::int64_t>(bits.size() * sizes.size()) > kMostRows)
-    return fail(ErrorCode::resource, "[ceiling] {} rows; expected at most {}", bits.size() * sizes.size(), kMostRows);
+    return fail(ErrorCode::resource, "[ceiling] {} rows; expected at most {}", bits.size() * sizes.size(),
+                kMostRows);
   std::vector<double> weights;
   if (flags.queries != "uniform" && flags.queries != "zipf") {
     RUNG_TRY(weights, read_queries(flags.queries));
@@ -161,17 +183,29 @@ Command ceiling_command() {
   auto flags = std::make_shared<Flags>();
   Command command{.name = "ceiling", .summary = "best average accuracy that so many state bits allow"};
   command.description =
-      "A table f of n random values is read once, then one value is asked for. The ceiling is an upper bound for every "
-      "model that keeps that many bits, however it was trained; printed numbers are rounded up (docs/counting.md).";
-  command.examples = {"rung ceiling --state-bits 1024 --n 128..1024", "rung ceiling --state-bits 256,1024 --n 16..1024 --csv",
+      "A table f of n random values is read once, then one value is asked for. The ceiling is an upper bound "
+      "for every "
+      "model that keeps that many bits, however it was trained; printed numbers are rounded up "
+      "(docs/counting.md).";
+  command.examples = {"rung ceiling --state-bits 1024 --n 128..1024",
+                      "rung ceiling --state-bits 256,1024 --n 16..1024 --csv",
                       "rung ceiling --state-bits 1024 --n 1023 --loglinear"};
   command.options = {
-      {.names = "--state-bits", .help = "bits of state over all layers: a number, a..b, a..b:step, or a list",
-       .target = &flags->bits, .required = true},
-      {.names = "--n", .help = "values before the query, written the same way", .target = &flags->n, .required = true},
+      {.names = "--state-bits",
+       .help = "bits of state over all layers: a number, a..b, a..b:step, or a list",
+       .target = &flags->bits,
+       .required = true},
+      {.names = "--n",
+       .help = "values before the query, written the same way",
+       .target = &flags->n,
+       .required = true},
       {.names = "--alphabet", .help = "number of different values (n)", .target = &flags->alphabet},
-      {.names = "--queries", .help = "uniform, zipf, or a file with one weight a line (uniform)", .target = &flags->queries},
-      {.names = "--loglinear", .help = "a log-linear stack: bits are those of one level", .target = &flags->log_linear},
+      {.names = "--queries",
+       .help = "uniform, zipf, or a file with one weight a line (uniform)",
+       .target = &flags->queries},
+      {.names = "--loglinear",
+       .help = "a log-linear stack: bits are those of one level",
+       .target = &flags->log_linear},
       {.names = "--csv", .help = "comma-separated, for plots", .target = &flags->csv},
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };

@@ -1,10 +1,11 @@
-// A command of `rung`: one file in cli/, one line in the list of main.cc. A command declares its options in this
-// light vocabulary; main.cc alone turns it into CLI11 (whose header is heavy), man pages and shell completion.
+// A command of `rung`: one file in cli/, one line in the list of main.cc. A command declares its options in
+// this light vocabulary; main.cc alone turns it into CLI11 (whose header is heavy), man pages and shell
+// completion.
 //
-// Conventions: results go to standard output; with --json exactly one document with a "schema" field and nothing
-// else; everything meant for a person waiting (progress, notes) goes to standard error. Exit codes: 0 done,
-// 1 a negative mathematical outcome (a refuted claim, a failed verification), 2 bad input or a failure of the
-// outside world; the message is one line on standard error.
+// Conventions: results go to standard output; with --json exactly one document with a "schema" field and
+// nothing else; everything meant for a person waiting (progress, notes) goes to standard error. Exit codes: 0
+// done, 1 a negative mathematical outcome (a refuted claim, a failed verification), 2 bad input or a failure
+// of the outside world; the message is one line on standard error.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ using OptionTarget =
                  std::optional<std::int64_t>*, std::optional<double>*, std::vector<std::string>*>;
 
 struct Option {
-  std::string names;   // "--count,-c", or a bare NAME for a positional argument
+  std::string names;  // "--count,-c", or a bare NAME for a positional argument
   std::string help;
   OptionTarget target;
   bool required = false;
@@ -32,16 +33,17 @@ struct Option {
   std::string group = {};                 // heading in --help; empty: "Options"
 };
 
-// REQUIRES: targets outlive the run. `run` returns an exit code, or an error that main prints with exit code 2.
+// REQUIRES: targets outlive the run. `run` returns an exit code, or an error that main prints with exit code
+// 2.
 struct Command {
   std::string name;
-  std::string summary;       // one line, shown in the list
-  std::string description = {};   // paragraphs, shown by --help and the man page
+  std::string summary;                     // one line, shown in the list
+  std::string description = {};            // paragraphs, shown by --help and the man page
   std::vector<std::string> examples = {};  // whole command lines
   std::vector<Option> options = {};
   std::function<Result<int>()> run = {};
-  // Its work is shared by the ranks that mpirun or srun starts (docs/cluster.md): `run` is called on all of them and
-  // joins them. Any other command runs on rank 0 alone.
+  // Its work is shared by the ranks that mpirun or srun starts (docs/cluster.md): `run` is called on all of
+  // them and joins them. Any other command runs on rank 0 alone.
   bool spreads = false;
 };
 

@@ -8,8 +8,8 @@
 namespace rung::cli {
 namespace {
 
-// `    --format) words='text jsonl' ;;` for every option that has a closed list, and an empty list (files follow)
-// for every other option with a value.
+// `    --format) words='text jsonl' ;;` for every option that has a closed list, and an empty list (files
+// follow) for every other option with a value.
 std::string value_cases(const Command& command) {
   std::string out;
   for (const Option& option : command.options) {

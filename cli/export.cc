@@ -25,12 +25,14 @@ Result<int> run(const Flags& flags) {
   const auto& dimensions = weights.architecture.dimensions;
   const std::int64_t positions = dimensions.context > 0 ? dimensions.context : kPositionsOfOpenContext;
   // Loading checks every tensor, so that the exported file is not the first to find a broken model.
-  RUNG_TRY(const auto machine, Machine::load(weights, {.positions = positions, .unrounded = weights.mode == WeightMode::real}));
+  RUNG_TRY(const auto machine,
+           Machine::load(weights, {.positions = positions, .unrounded = weights.mode == WeightMode::real}));
   const auto parent = std::filesystem::path(flags.model).parent_path();
   const std::string folder = flags.out.value_or(parent.empty() ? "." : parent.string());
   RUNG_TRY(const auto files, export_to_torch(flags.model, folder, flags.force));
 
-  const std::string arithmetic = weights.mode == WeightMode::real ? "float64" : std::string(machine->arithmetic());
+  const std::string arithmetic =
+      weights.mode == WeightMode::real ? "float64" : std::string(machine->arithmetic());
   const bool may_refuse = arithmetic == "int128";
   if (flags.json) {
     print_json({{"schema", "rung.export/1"},
@@ -45,7 +47,10 @@ Result<int> run(const Flags& flags) {
   }
   fmt::print("{}\n{}\n", files[0], files[1]);
   if (may_refuse)
-    fmt::print(stderr, "Some sums over {} positions can pass 2^63; {} refuses the prompts where they could, by name.\n", positions, kTorchFileName);
+    fmt::print(
+        stderr,
+        "Some sums over {} positions can pass 2^63; {} refuses the prompts where they could, by name.\n",
+        positions, kTorchFileName);
   return 0;
 }
 
@@ -55,11 +60,16 @@ Command export_command() {
   auto flags = std::make_shared<Flags>();
   Command command{.name = "export", .summary = "a model as one Python file that needs only torch"};
   command.description =
-      "Writes model.py beside the weights. It reads the weights file and runs any rung model: integers in int64, bit for bit as the exact "
+      "Writes model.py beside the weights. It reads the weights file and runs any rung model: integers in "
+      "int64, bit for bit as the exact "
       "machine does, trained reals in float64 (docs/export.md).";
-  command.examples = {"rung export eva.safetensors --to torch --out DIR", "python3 DIR/model.py DIR/eva.safetensors --prompts prompts.jsonl"};
+  command.examples = {"rung export eva.safetensors --to torch --out DIR",
+                      "python3 DIR/model.py DIR/eva.safetensors --prompts prompts.jsonl"};
   command.options = {
-      {.names = "MODEL", .help = "a weights file (docs/weights.md)", .target = &flags->model, .required = true},
+      {.names = "MODEL",
+       .help = "a weights file (docs/weights.md)",
+       .target = &flags->model,
+       .required = true},
       {.names = "--to", .help = "torch (torch)", .target = &flags->to, .choices = {"torch"}},
       {.names = "--out", .help = "folder to write into (the model's own)", .target = &flags->out},
       {.names = "--force", .help = "replace files that exist", .target = &flags->force},

@@ -28,15 +28,20 @@ Command help_command(std::vector<Command> commands) {
   auto flags = std::make_shared<Flags>();
   Command command{.name = "help", .summary = "explain a command, the mixers or the tasks"};
   command.description =
-      "Also prints the manual page and the shell completion that an installation holds; both are made from the same "
+      "Also prints the manual page and the shell completion that an installation holds; both are made from "
+      "the same "
       "list of commands as this text.";
   std::vector<std::string> topics;
   for (const Command& other : commands) topics.push_back(other.name);
   topics.insert(topics.end(), {command.name, "mixers", "tasks"});
   command.options = {
-      {.names = "TOPIC", .help = "a command, mixers or tasks; without one, the list", .target = &flags->topic},
+      {.names = "TOPIC",
+       .help = "a command, mixers or tasks; without one, the list",
+       .target = &flags->topic},
       {.names = "--man", .help = "the manual page as roff", .target = &flags->man},
-      {.names = "--completion", .help = "the completion script of a shell", .target = &flags->completion,
+      {.names = "--completion",
+       .help = "the completion script of a shell",
+       .target = &flags->completion,
        .choices = {"bash"}},
   };
   command.examples = {"rung help show", "rung help mixers",
@@ -48,9 +53,11 @@ Command help_command(std::vector<Command> commands) {
     } else if (flags->completion) {
       std::cout << bash_completion(commands);
     } else if (!flags->topic) {
-      std::cout << "rung: the expressiveness theory of attention, executable\n\n" << help_list(commands)
-                << "\n`rung help COMMAND` explains one of them, `rung help mixers` the architecture language,\n"
-                   "`rung help tasks` names the tasks.\n";
+      std::cout
+          << "rung: the expressiveness theory of attention, executable\n\n"
+          << help_list(commands)
+          << "\n`rung help COMMAND` explains one of them, `rung help mixers` the architecture language,\n"
+             "`rung help tasks` names the tasks.\n";
     } else if (*flags->topic == "mixers") {
       std::cout << mixer_list_text();
     } else if (*flags->topic == "tasks") {
@@ -62,7 +69,8 @@ Command help_command(std::vector<Command> commands) {
         return 0;
       }
       const std::vector<std::string_view> known(topics.begin(), topics.end());
-      return fail(ErrorCode::parse, "[help] no topic {}; {}", rung::quoted(*flags->topic), suggest(*flags->topic, known));
+      return fail(ErrorCode::parse, "[help] no topic {}; {}", rung::quoted(*flags->topic),
+                  suggest(*flags->topic, known));
     }
     return 0;
   };

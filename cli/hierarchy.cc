@@ -33,8 +33,15 @@ void show_progress(const CellProgress& cell) {
 
 Result<int> run(const Flags& flags) {
   listen_for_interruption();
-  HierarchyOptions options{.folder = flags.out, .checker = find_program("rung-check"), .trainer = find_program("rung-learn"), .results = report::shipped_results(), .fresh = flags.fresh,
-                           .train = !flags.no_train, .only = flags.only, .progress = show_progress, .stop = interrupted};
+  HierarchyOptions options{.folder = flags.out,
+                           .checker = find_program("rung-check"),
+                           .trainer = find_program("rung-learn"),
+                           .results = report::shipped_results(),
+                           .fresh = flags.fresh,
+                           .train = !flags.no_train,
+                           .only = flags.only,
+                           .progress = show_progress,
+                           .stop = interrupted};
   RUNG_TRY(const HierarchyOutcome outcome, run_hierarchy(hierarchy_plan(), options));
   if (flags.json) {
     print_json(*outcome.document);
@@ -43,11 +50,14 @@ Result<int> run(const Flags& flags) {
     fmt::print("{}\n", hierarchy_table(*outcome.document, {.colour = colour}));
     fmt::print("{} of {} cells{}, in {}\n", outcome.done, outcome.of,
                outcome.reused > 0 ? fmt::format(", {} of them reused", outcome.reused) : "", flags.out);
-    fmt::print("the same as a page, every cell opening its evidence: rung report{}\n", flags.out == kFolder ? "" : " --hierarchy " + flags.out);
+    fmt::print("the same as a page, every cell opening its evidence: rung report{}\n",
+               flags.out == kFolder ? "" : " --hierarchy " + flags.out);
   }
   for (const auto& trouble : outcome.troubles) fmt::print(stderr, "rung: [hierarchy] {}\n", trouble);
   if (outcome.stopped) {
-    fmt::print(stderr, "stopped: {} of {} cells are done and kept in {}; the same command goes on from there\n", outcome.done, outcome.of, flags.out);
+    fmt::print(stderr,
+               "stopped: {} of {} cells are done and kept in {}; the same command goes on from there\n",
+               outcome.done, outcome.of, flags.out);
     return kInterrupted;
   }
   return outcome.troubles.empty() ? 0 : 1;
@@ -57,16 +67,23 @@ Result<int> run(const Flags& flags) {
 
 Command hierarchy_command() {
   auto flags = std::make_shared<Flags>();
-  Command command{.name = "hierarchy", .summary = "every mechanism against every task: bound, built, broken, trained"};
+  Command command{.name = "hierarchy",
+                  .summary = "every mechanism against every task: bound, built, broken, trained"};
   command.description =
-      "For full, linear, delta, mamba2, log-linear and sparse attention and for layer-wise and head-wise hybrids, against Eva, 2-Sum and L-SeqComp: "
-      "the bound with its numbers, the construction, built and verified, two inputs that a model cannot tell apart, verified by rung-check, and what "
-      "training reaches (docs/hierarchy.md). A finished cell is kept and reused; Ctrl-C leaves what is done. rung without arguments is this command. Exit "
+      "For full, linear, delta, mamba2, log-linear and sparse attention and for layer-wise and head-wise "
+      "hybrids, against Eva, 2-Sum and L-SeqComp: "
+      "the bound with its numbers, the construction, built and verified, two inputs that a model cannot tell "
+      "apart, verified by rung-check, and what "
+      "training reaches (docs/hierarchy.md). A finished cell is kept and reused; Ctrl-C leaves what is done. "
+      "rung without arguments is this command. Exit "
       "code 1 when a construction failed its verification or a certificate was rejected, 130 after Ctrl-C.";
-  command.examples = {"rung hierarchy", "rung hierarchy --only linear --only seqcomp", "rung hierarchy --fresh --no-train --json"};
+  command.examples = {"rung hierarchy", "rung hierarchy --only linear --only seqcomp",
+                      "rung hierarchy --fresh --no-train --json"};
   command.options = {
       {.names = "--out", .help = "the folder (rung-runs/hierarchy)", .target = &flags->out},
-      {.names = "--only", .help = "a row, a column, ROW/COLUMN or a highlight; may be repeated", .target = &flags->only},
+      {.names = "--only",
+       .help = "a row, a column, ROW/COLUMN or a highlight; may be repeated",
+       .target = &flags->only},
       {.names = "--fresh", .help = "run every cell again", .target = &flags->fresh},
       {.names = "--no-train", .help = "leave training out", .target = &flags->no_train},
       {.names = "--json", .help = "one JSON document, schema rung.hierarchy/1", .target = &flags->json},

@@ -1,5 +1,5 @@
-#include <initializer_list>
 #include "cli/interruption.h"
+#include <initializer_list>
 
 #include <csignal>
 

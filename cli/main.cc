@@ -26,13 +26,16 @@ void declare(CLI::App& app, Option& option) {
       option.target);
   if (option.required) added->required();
   // --sweep a --sweep b MODEL: a repeated flag takes one word each time.
-  if (std::holds_alternative<std::vector<std::string>*>(option.target) && option.names.starts_with("-")) added->allow_extra_args(false);
+  if (std::holds_alternative<std::vector<std::string>*>(option.target) && option.names.starts_with("-"))
+    added->allow_extra_args(false);
   if (!option.choices.empty()) added->check(CLI::IsMember(option.choices));
   if (!option.group.empty()) added->group(option.group);
 }
 
 // A result that never reached its file is a failure of the outside world, whatever the command says.
-bool output_was_written() { return std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }
+bool output_was_written() {
+  return std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+}
 
 // One line on standard error, from rank 0; where another fails alone, rank 0 is told.
 void complain(const std::string& message) {
@@ -78,13 +81,15 @@ int main_with(int argc, char** argv) {
   for (auto& command : list) {
     CLI::App* sub = app.add_subcommand(command.name, command.summary);
     // --help, `rung help` and the man page are one text.
-    sub->formatter_fn([&command](const CLI::App*, std::string, CLI::AppFormatMode) { return help_text(command); });
+    sub->formatter_fn(
+        [&command](const CLI::App*, std::string, CLI::AppFormatMode) { return help_text(command); });
     for (auto& option : command.options) declare(*sub, option);
     apps.push_back(sub);
   }
   try {
     // rung alone is the main job; rung-learn has none.
-    const auto whole = std::find_if(list.begin(), list.end(), [](const Command& command) { return command.name == "hierarchy"; });
+    const auto whole = std::find_if(list.begin(), list.end(),
+                                    [](const Command& command) { return command.name == "hierarchy"; });
     if (argc == 1 && whole != list.end()) return run(*whole);
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version

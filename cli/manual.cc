@@ -71,7 +71,8 @@ std::vector<std::pair<std::string, std::vector<const Option*>>> option_groups(co
   std::vector<std::pair<std::string, std::vector<const Option*>>> groups = {{std::string(kPlainGroup), {}}};
   for (const Option& option : command.options) {
     const std::string title = option.group.empty() ? std::string(kPlainGroup) : option.group;
-    auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& one) { return one.first == title; });
+    auto group =
+        std::find_if(groups.begin(), groups.end(), [&](const auto& one) { return one.first == title; });
     if (group == groups.end()) group = groups.insert(groups.end(), {title, {}});
     group->second.push_back(&option);
   }
@@ -157,8 +158,10 @@ std::string man_page(const std::vector<Command>& commands, const std::string& ve
   out += ".SH NAME\nrung \\- the expressiveness theory of attention, executable\n.SH SYNOPSIS\n.B rung\n";
   out += ".I COMMAND\n[\\fIOPTION\\fR]...\n.SH DESCRIPTION\n";
   out += roff(
-      "Says what a stack of full, linear, recurrent and sparse attention layers means bit for bit, how much it can "
-      "remember, and what it provably cannot do. Results go to standard output; every command that has --json writes "
+      "Says what a stack of full, linear, recurrent and sparse attention layers means bit for bit, how much "
+      "it can "
+      "remember, and what it provably cannot do. Results go to standard output; every command that has "
+      "--json writes "
       "one document with a \"schema\" field there and nothing else.\n");
   out += ".SH COMMANDS\n";
   for (const Command& command : commands) {
@@ -176,7 +179,8 @@ std::string man_page(const std::vector<Command>& commands, const std::string& ve
   }
   out += ".SH EXIT STATUS\n";
   for (const auto& [code, meaning] : kExitCodes) out += fmt::format(".TP\n.B {}\n{}\n", code, roff(meaning));
-  out += ".SH ENVIRONMENT\n.TP\n.B RUNG_THREADS\nhow many threads long work uses; results do not depend on it\n";
+  out +=
+      ".SH ENVIRONMENT\n.TP\n.B RUNG_THREADS\nhow many threads long work uses; results do not depend on it\n";
   out += ".TP\n.B RUNG_STORE\nthe store of records, in place of rung\\-runs/runs.sqlite\n";
   return out;
 }

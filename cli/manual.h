@@ -1,5 +1,6 @@
 // The list of commands as a person reads it: text for `rung help`, roff for the man page, a script for bash.
-// All three are functions of the list alone (no date, no width of a terminal), so an installation can be reproduced.
+// All three are functions of the list alone (no date, no width of a terminal), so an installation can be
+// reproduced.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@ namespace rung::cli {
 // The parts of Option::names: {"--count", "-c"}; a positional argument is one word without dashes.
 std::vector<std::string> option_names(const Option& option);
 bool is_positional(const Option& option);
-bool is_flag(const Option& option);      // takes no value
+bool is_flag(const Option& option);  // takes no value
 // What stands for the value: "text|jsonl", "N", "TEXT"; empty for a flag and for a positional argument.
 std::string value_word(const Option& option);
 // "rung show [OPTION]... ARCH"

@@ -8,13 +8,19 @@
 namespace rung::cli {
 
 Progress::Progress(std::string what, std::uint64_t total, bool quiet)
-    : what_(std::move(what)), total_(total), shown_(!quiet && isatty(STDERR_FILENO)), start_(std::chrono::steady_clock::now()), last_(start_) {}
+    : what_(std::move(what)),
+      total_(total),
+      shown_(!quiet && isatty(STDERR_FILENO)),
+      start_(std::chrono::steady_clock::now()),
+      last_(start_) {}
 
 Progress::~Progress() {
   if (shown_ && last_ != start_) fmt::print(stderr, "\r\033[K");
 }
 
-double Progress::seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+double Progress::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
 
 void Progress::at(std::uint64_t done) {
   if (!shown_) return;
@@ -28,7 +34,8 @@ void Progress::at(std::uint64_t done) {
   } else {
     constexpr int kBar = 24;
     const auto filled = static_cast<int>(kBar * done / total_);
-    fmt::print(stderr, "\r\033[K{} [{:#<{}}{:.<{}}] {} of {} ({:.0f}/s, {:.0f} s left)", what_, "", filled, "", kBar - filled, done, total_, rate,
+    fmt::print(stderr, "\r\033[K{} [{:#<{}}{:.<{}}] {} of {} ({:.0f}/s, {:.0f} s left)", what_, "", filled,
+               "", kBar - filled, done, total_, rate,
                rate > 0 ? static_cast<double>(total_ - done) / rate : 0.0);
   }
   std::fflush(stderr);

@@ -36,7 +36,8 @@ Result<int> run_report(const Flags& flags) {
   if (flags.json) {
     RUNG_TRY(const nlohmann::ordered_json document, report::gather(sources));
     // A path may hold bytes that are no UTF-8.
-    print_json(nlohmann::ordered_json::parse(document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)));
+    print_json(nlohmann::ordered_json::parse(
+        document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)));
     return 0;
   }
   RUNG_CHECK(report::write_report(sources, flags.out));
@@ -48,19 +49,31 @@ Result<int> run_report(const Flags& flags) {
 
 Command report_command() {
   auto flags = std::make_shared<Flags>();
-  Command command{.name = "report", .summary = "one page with the hierarchy, its evidence, plots and protocols"};
+  Command command{.name = "report",
+                  .summary = "one page with the hierarchy, its evidence, plots and protocols"};
   command.description =
-      "Writes one HTML file that opens from disk and loads nothing: why one full layer and a hundred linear ones cannot do what three full "
-      "layers do, the hierarchy's table with the evidence behind every cell, plots of all records with their data, the protocol step by "
-      "step, and the horizons of released models. What is not there is left out, and the page names the command that makes it. Shipped "
+      "Writes one HTML file that opens from disk and loads nothing: why one full layer and a hundred linear "
+      "ones cannot do what three full "
+      "layers do, the hierarchy's table with the evidence behind every cell, plots of all records with their "
+      "data, the protocol step by "
+      "step, and the horizons of released models. What is not there is left out, and the page names the "
+      "command that makes it. Shipped "
       "records stand beside those of rung-runs/lab and of the store.";
   command.examples = {"rung report", "rung report --hierarchy rung-runs/hierarchy --out report.html"};
   command.options = {
-      {.names = "--hierarchy", .help = "folder of rung hierarchy (default: rung-runs/hierarchy)", .target = &flags->hierarchy},
-      {.names = "--store", .help = "store of runs (default: $RUNG_STORE, or rung-runs/runs.sqlite)", .target = &flags->store},
-      {.names = "--results", .help = "folder of shipped records (default: those of this program)", .target = &flags->results},
+      {.names = "--hierarchy",
+       .help = "folder of rung hierarchy (default: rung-runs/hierarchy)",
+       .target = &flags->hierarchy},
+      {.names = "--store",
+       .help = "store of runs (default: $RUNG_STORE, or rung-runs/runs.sqlite)",
+       .target = &flags->store},
+      {.names = "--results",
+       .help = "folder of shipped records (default: those of this program)",
+       .target = &flags->results},
       {.names = "--out", .help = "the page (default: rung-runs/report.html)", .target = &flags->out},
-      {.names = "--json", .help = "the page's data instead: one JSON document, schema rung.report/1", .target = &flags->json}};
+      {.names = "--json",
+       .help = "the page's data instead: one JSON document, schema rung.report/1",
+       .target = &flags->json}};
   command.run = [flags]() -> Result<int> { return run_report(*flags); };
   return command;
 }

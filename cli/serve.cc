@@ -35,16 +35,23 @@ Result<int> run_serve(const Flags& flags) {
                     .document = [&] { return serve::live_document(sources); },
                     .runs = [&](const std::string& seen) { return sweeps.document(seen); }});
   listen_for_interruption();
-  RUNG_TRY(const auto listener, serve::Listener::open({.host = flags.host, .port = flags.port, .verbose = flags.verbose}, site));
+  RUNG_TRY(const auto listener,
+           serve::Listener::open({.host = flags.host, .port = flags.port, .verbose = flags.verbose}, site));
   if (!listener->loopback())
-    fmt::print(stderr, "rung: [serve] {} can be reached by other machines, and nothing asks them for a password\n", flags.host);
+    fmt::print(stderr,
+               "rung: [serve] {} can be reached by other machines, and nothing asks them for a password\n",
+               flags.host);
   if (flags.json)
-    fmt::print("{}\n", nlohmann::ordered_json{{"schema", "rung.serve/1"}, {"url", listener->url()}, {"port", listener->port()}}.dump());
+    fmt::print("{}\n",
+               nlohmann::ordered_json{
+                   {"schema", "rung.serve/1"}, {"url", listener->url()}, {"port", listener->port()}}
+                   .dump());
   else
     fmt::print("{}\n", listener->url());
   std::fflush(stdout);
   while (!interrupted()) std::this_thread::sleep_for(20ms);
-  if (!listener->stop() && flags.verbose) fmt::print(stderr, "rung: [serve] requests under way were cut off\n");
+  if (!listener->stop() && flags.verbose)
+    fmt::print(stderr, "rung: [serve] requests under way were cut off\n");
   return 0;
 }
 
@@ -54,18 +61,31 @@ Command serve_command() {
   auto flags = std::make_shared<Flags>();
   Command command{.name = "serve", .summary = "the report live in a browser, with a bound explorer"};
   command.description =
-      "Serves the page of `rung report` on this machine: the same tables and figures, the sweeps that are running, and a bound "
-      "explorer that asks the library behind `rung bound`. Prints the address when it listens; Ctrl-C ends it. It answers this machine "
-      "alone unless --host names another address, and then anybody who reaches it: there is no password. Nothing is written.";
+      "Serves the page of `rung report` on this machine: the same tables and figures, the sweeps that are "
+      "running, and a bound "
+      "explorer that asks the library behind `rung bound`. Prints the address when it listens; Ctrl-C ends "
+      "it. It answers this machine "
+      "alone unless --host names another address, and then anybody who reaches it: there is no password. "
+      "Nothing is written.";
   command.examples = {"rung serve", "rung serve --port 0 --store rung-runs/runs.sqlite"};
   command.options = {
       {.names = "--port", .help = "port (default: 8017; 0: any that is free)", .target = &flags->port},
-      {.names = "--host", .help = "address to listen at, in digits (default: 127.0.0.1, this machine alone)", .target = &flags->host},
-      {.names = "--hierarchy", .help = "folder of rung hierarchy (default: rung-runs/hierarchy)", .target = &flags->hierarchy},
-      {.names = "--store", .help = "store of runs (default: $RUNG_STORE, or rung-runs/runs.sqlite)", .target = &flags->store},
-      {.names = "--results", .help = "folder of results of rung lab (default: those that are installed)", .target = &flags->results},
+      {.names = "--host",
+       .help = "address to listen at, in digits (default: 127.0.0.1, this machine alone)",
+       .target = &flags->host},
+      {.names = "--hierarchy",
+       .help = "folder of rung hierarchy (default: rung-runs/hierarchy)",
+       .target = &flags->hierarchy},
+      {.names = "--store",
+       .help = "store of runs (default: $RUNG_STORE, or rung-runs/runs.sqlite)",
+       .target = &flags->store},
+      {.names = "--results",
+       .help = "folder of results of rung lab (default: those that are installed)",
+       .target = &flags->results},
       {.names = "--verbose", .help = "a line a request on standard error", .target = &flags->verbose},
-      {.names = "--json", .help = "the address as one JSON document, schema rung.serve/1", .target = &flags->json}};
+      {.names = "--json",
+       .help = "the address as one JSON document, schema rung.serve/1",
+       .target = &flags->json}};
   command.run = [flags]() -> Result<int> { return run_serve(*flags); };
   return command;
 }

@@ -152,8 +152,8 @@ bool says_plan(const TrainFlags& f) {
   return !a.line.empty() || a.dims || a.width || a.heads || a.kv_heads || a.head_dim || a.value_dim ||
          a.state || a.context || a.mlp || a.activation || a.norm || a.position || a.encoder ||
          f.sizes.any() || f.plan || f.task || f.curriculum || f.variant || f.supervision || f.rates ||
-         f.decays || f.scales || f.precision || f.device || f.out || f.queries || f.parts || f.steps || f.batch ||
-         f.seeds || f.seed || f.warmup || f.evaluate_every || f.evaluate_count || f.final_count ||
+         f.decays || f.scales || f.precision || f.device || f.out || f.queries || f.parts || f.steps ||
+         f.batch || f.seeds || f.seed || f.warmup || f.evaluate_every || f.evaluate_count || f.final_count ||
          f.checkpoint_every || f.round_bits || f.round_after || f.stage_steps || f.floor || f.clip ||
          f.beta1 || f.beta2 || f.dropout || f.smoothing || f.stop;
 }

@@ -1,5 +1,5 @@
-// A state that is a sum: S = Σ_i u(i, row at slot i), entry by entry, modulo 2^bits (wrap) or without end (exact). One layer of
-// linear attention has it; every attack on sums starts from this table.
+// A state that is a sum: S = Σ_i u(i, row at slot i), entry by entry, modulo 2^bits (wrap) or without end
+// (exact). One layer of linear attention has it; every attack on sums starts from this table.
 #pragma once
 
 #include "rung/adversary/state_kernel.h"
@@ -8,10 +8,14 @@ namespace rung {
 
 struct AdditiveState {
   std::int64_t numbers = 0;
-  int bits = 0;        // of an entry; exact sums: enough that a difference of two states is 0 iff it is 0 modulo 2^bits
+  int bits =
+      0;  // of an entry; exact sums: enough that a difference of two states is 0 iff it is 0 modulo 2^bits
   bool wraps = false;
-  std::vector<std::vector<std::int64_t>> terms;  // by slot: rows x numbers; a constant common to all rows is left in
-  const std::int64_t* term(std::size_t slot, std::size_t row) const { return terms[slot].data() + static_cast<std::int64_t>(row) * numbers; }
+  std::vector<std::vector<std::int64_t>>
+      terms;  // by slot: rows x numbers; a constant common to all rows is left in
+  const std::int64_t* term(std::size_t slot, std::size_t row) const {
+    return terms[slot].data() + static_cast<std::int64_t>(row) * numbers;
+  }
 };
 
 // The reason why the state is no sum, or nothing.

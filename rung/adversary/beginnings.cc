@@ -29,14 +29,18 @@ std::vector<std::int64_t> range(std::int64_t begin, std::int64_t end, std::size_
   return values;
 }
 
-// A prefix of `cut` positions whose slots hold their first row and whose other positions hold `fixed` (position, token).
-Prompt base_of(const Task& task, std::int64_t cut, const std::vector<Slot>& slots, const std::vector<std::pair<std::int64_t, std::int64_t>>& fixed) {
+// A prefix of `cut` positions whose slots hold their first row and whose other positions hold `fixed`
+// (position, token).
+Prompt base_of(const Task& task, std::int64_t cut, const std::vector<Slot>& slots,
+               const std::vector<std::pair<std::int64_t, std::int64_t>>& fixed) {
   const auto fields = task.fields();
   Prompt base{cut, {}};
-  for (const auto& field : fields) base.fields.emplace_back(static_cast<std::size_t>(cut * field.length), field.low);
+  for (const auto& field : fields)
+    base.fields.emplace_back(static_cast<std::size_t>(cut * field.length), field.low);
   for (const auto& [position, token] : fixed) base.fields[0][static_cast<std::size_t>(position)] = token;
   for (const auto& slot : slots)
-    for (std::size_t f = 0; f < fields.size(); ++f) base.fields[f][static_cast<std::size_t>(slot.position)] = slot.rows[0][f];
+    for (std::size_t f = 0; f < fields.size(); ++f)
+      base.fields[f][static_cast<std::size_t>(slot.position)] = slot.rows[0][f];
   return base;
 }
 
@@ -46,7 +50,8 @@ Prompt BeginningSpace::prefix(std::span<const std::uint16_t> choices, std::size_
   Prompt prompt = base;
   for (std::size_t j = 0; j < choices.size(); ++j) {
     const Slot& slot = slots[first + j];
-    for (std::size_t f = 0; f < prompt.fields.size(); ++f) prompt.fields[f][static_cast<std::size_t>(slot.position)] = slot.rows[choices[j]][f];
+    for (std::size_t f = 0; f < prompt.fields.size(); ++f)
+      prompt.fields[f][static_cast<std::size_t>(slot.position)] = slot.rows[choices[j]][f];
   }
   return prompt;
 }
@@ -83,11 +88,13 @@ std::optional<BeginningSpace> beginnings(const Task& task, std::size_t most_rows
     cut = 2 * n;
   } else if (name == "two-sum") {
     const std::int64_t n = size_of(task, "n"), modulus = size_of(task, "M"), each = modulus / n;
-    space.slots = token_slots(n, 1, 0, [&](std::int64_t i) { return range(i * each, (i + 1) * each, most_rows); });
+    space.slots =
+        token_slots(n, 1, 0, [&](std::int64_t i) { return range(i * each, (i + 1) * each, most_rows); });
     cut = n;
   } else if (name == "seqcomp" && task.options().empty()) {
     std::int64_t functions = size_of(task, "m");
-    for (std::int64_t l = 1; l < size_of(task, "L"); ++l) functions *= size_of(task, fmt::format("n{}", l).c_str());
+    for (std::int64_t l = 1; l < size_of(task, "L"); ++l)
+      functions *= size_of(task, fmt::format("n{}", l).c_str());
     space.slots = token_slots(functions, 1, 0, [&](std::int64_t) { return range(0, functions, most_rows); });
     cut = functions;
   } else {

@@ -40,7 +40,9 @@ Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
 }  // namespace
 
 AttackMethod big_bucket_method() {
-  return {"big-bucket", "two beginnings with equal states once they form one bucket", &fitness, &run, false, /*spreads=*/true};
+  return {"big-bucket", "two beginnings with equal states once they form one bucket",
+          &fitness,     &run,
+          false,        /*spreads=*/true};
 }
 
 }  // namespace rung

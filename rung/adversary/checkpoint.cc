@@ -14,13 +14,16 @@ constexpr std::string_view kMagic = "rung.search/1\n";
 
 }  // namespace
 
-std::string search_fingerprint(const Target& target, std::string_view method, std::uint64_t seed, std::string_view parameters) {
+std::string search_fingerprint(const Target& target, std::string_view method, std::uint64_t seed,
+                               std::string_view parameters) {
   std::string words;
   for (const auto& [name, word] : target.task->options()) words += fmt::format(" {}={}", name, word);
-  return sha256(fmt::format("{}\n{}\n{}{}\n{}\n{}\n{}", method, target.model_sha256, target.task->name(), words, target.task->size().dump(), seed, parameters));
+  return sha256(fmt::format("{}\n{}\n{}{}\n{}\n{}\n{}", method, target.model_sha256, target.task->name(),
+                            words, target.task->size().dump(), seed, parameters));
 }
 
-Result<void> save_checkpoint(const std::string& path, const std::string& fingerprint, std::string_view bytes) {
+Result<void> save_checkpoint(const std::string& path, const std::string& fingerprint,
+                             std::string_view bytes) {
   RUNG_TRY(auto file, StagedFile::open(path, /*replace=*/true));
   RUNG_CHECK(file.write(kMagic));
   RUNG_CHECK(file.write(fingerprint));
@@ -37,12 +40,16 @@ Result<std::optional<std::string>> load_checkpoint(const std::string& path, cons
   if (!file) return fail(ErrorCode::io, "[break] cannot read the checkpoint {}", path);
   const std::size_t header = kMagic.size() + 2 * fingerprint.size();
   if (bytes.size() < header || !bytes.starts_with(kMagic))
-    return fail(ErrorCode::format, "[break] {} is no checkpoint of a search; remove it or name another file", path);
+    return fail(ErrorCode::format, "[break] {} is no checkpoint of a search; remove it or name another file",
+                path);
   const std::string_view body = std::string_view(bytes).substr(header);
   if (bytes.substr(kMagic.size() + fingerprint.size(), fingerprint.size()) != sha256(body))
     return fail(ErrorCode::format, "[break] the checkpoint {} is damaged; remove it to start again", path);
   if (bytes.substr(kMagic.size(), fingerprint.size()) != fingerprint)
-    return fail(ErrorCode::format, "[break] the checkpoint {} belongs to another search (model, task, method or seed differ); remove it or name another file", path);
+    return fail(ErrorCode::format,
+                "[break] the checkpoint {} belongs to another search (model, task, method or seed differ); "
+                "remove it or name another file",
+                path);
   return std::optional(std::string(body));
 }
 

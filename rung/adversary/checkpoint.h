@@ -9,9 +9,10 @@
 
 namespace rung {
 
-// What the search is: method, model, task, seed and the method's parameters. Two searches with equal fingerprints continue each
-// other.
-std::string search_fingerprint(const Target& target, std::string_view method, std::uint64_t seed, std::string_view parameters);
+// What the search is: method, model, task, seed and the method's parameters. Two searches with equal
+// fingerprints continue each other.
+std::string search_fingerprint(const Target& target, std::string_view method, std::uint64_t seed,
+                               std::string_view parameters);
 
 // Errors: the file system.
 Result<void> save_checkpoint(const std::string& path, const std::string& fingerprint, std::string_view bytes);

@@ -1,14 +1,17 @@
-// Claim: two beginnings after which all layers of a recurrent stack hold the same numbers. s bits of state collide after about
-// 2^(s/2) evaluations, fewer when rounding and saturation waste bits: 2 lg(evaluations) is the effective size of the state.
+// Claim: two beginnings after which all layers of a recurrent stack hold the same numbers. s bits of state
+// collide after about 2^(s/2) evaluations, fewer when rounding and saturation waste bits: 2 lg(evaluations)
+// is the effective size of the state.
 //
-// A walk x -> choices drawn from x -> state -> key is a function on 64-bit numbers. Walks run until a distinguished point (lg θ
-// leading zeros); equal end points of different starts mean that the walks met, and re-walking finds where. What met are the
-// choices, not the numbers they were drawn from: equal choices are no collision.
+// A walk x -> choices drawn from x -> state -> key is a function on 64-bit numbers. Walks run until a
+// distinguished point (lg θ leading zeros); equal end points of different starts mean that the walks met, and
+// re-walking finds where. What met are the choices, not the numbers they were drawn from: equal choices are
+// no collision.
 //
-// Several ranks: each walks from starts of its own and hands in the ends that it reached, a slice of time a piece; rank 0
-// keeps the table and finds the pair.
+// Several ranks: each walks from starts of its own and hands in the ends that it reached, a slice of time a
+// piece; rank 0 keeps the table and finds the pair.
 //
-// Invariant: the table holds for every distinguished end one start and its distance; both are replayable at any time.
+// Invariant: the table holds for every distinguished end one start and its distance; both are replayable at
+// any time.
 #include "rung/adversary/distinguished_points.h"
 
 #include <cmath>
@@ -24,17 +27,17 @@
 namespace rung {
 namespace {
 
-constexpr std::int64_t kBatch = 256;         // walks side by side in one worker
-constexpr int kTableBits = 18;               // about 2^18 end points are stored by the time of the first collision
-constexpr std::uint64_t kPatience = 20;      // a walk 20 times longer than expected runs in a cycle
-constexpr int kSpareBits = 2;                // choices beyond the state's bits, so that collisions are of states
-constexpr std::uint64_t kEntryBytes = 64;    // of the table, with its overhead
+constexpr std::int64_t kBatch = 256;  // walks side by side in one worker
+constexpr int kTableBits = 18;        // about 2^18 end points are stored by the time of the first collision
+constexpr std::uint64_t kPatience = 20;  // a walk 20 times longer than expected runs in a cycle
+constexpr int kSpareBits = 2;            // choices beyond the state's bits, so that collisions are of states
+constexpr std::uint64_t kEntryBytes = 64;  // of the table, with its overhead
 constexpr double kSecondsBetweenSaves = 3;
-constexpr std::size_t kMostRows = 256;       // rows a slot that are varied
-constexpr double kSliceSeconds = 0.1;        // of walking, by a rank that helps, before it hands in
+constexpr std::size_t kMostRows = 256;        // rows a slot that are varied
+constexpr double kSliceSeconds = 0.1;         // of walking, by a rank that helps, before it hands in
 constexpr std::size_t kSliceBytes = 1 << 18;  // of ends, after which it hands in earlier
 constexpr const char* kWalks = "/walks";
-constexpr int kSlicesARank = 2;              // one in hand, one on its way: what waits here finds nothing
+constexpr int kSlicesARank = 2;  // one in hand, one on its way: what waits here finds nothing
 
 struct Trail {
   std::uint64_t start = 0, length = 0;
@@ -57,9 +60,13 @@ class Search {
   Search(const Target& target, const SearchOptions& options, std::unique_ptr<StateKernel> kernel)
       : target_(target), options_(options), clock_(options), kernel_(std::move(kernel)) {
     const std::int64_t depth = kernel_->layers(), bits = kernel_->bits(depth);
-    walk_ = {.salt = spread(options.seed), .depth = depth, .first = 0, .length = slots_for(kernel_->space(), static_cast<double>(std::min<std::int64_t>(bits, 64)))};
+    walk_ = {.salt = spread(options.seed),
+             .depth = depth,
+             .first = 0,
+             .length = slots_for(kernel_->space(), static_cast<double>(std::min<std::int64_t>(bits, 64)))};
     zeros_ = std::clamp<int>(static_cast<int>(std::min<std::int64_t>(bits, 64)) / 2 - kTableBits, 0, 40);
-    fingerprint_ = search_fingerprint(target, "distinguished-points", options.seed, fmt::format("{} {} {}", walk_.length, zeros_, depth));
+    fingerprint_ = search_fingerprint(target, "distinguished-points", options.seed,
+                                      fmt::format("{} {} {}", walk_.length, zeros_, depth));
   }
 
   Result<AttackOutcome> run() {
@@ -67,7 +74,8 @@ class Search {
     RUNG_CHECK(resume());
     if (options_.ranks) {
       slices_.emplace(*options_.ranks, options_.board + kWalks);
-      for (int i = kSlicesARank * options_.ranks->count(); i > 0; --i) slices_->post(std::to_string(resumed_from_));
+      for (int i = kSlicesARank * options_.ranks->count(); i > 0; --i)
+        slices_->post(std::to_string(resumed_from_));
     }
     std::optional<Error> trouble;
     parallel_for(worker_count(), 1, [&](std::int64_t begin, std::int64_t end) {
@@ -91,22 +99,29 @@ class Search {
     if (certificate_) {
       outcome.verdict = AttackVerdict::refuted;
       outcome.effective_bits = 2 * std::log2(static_cast<double>(first_collision_));
-      outcome.reason = fmt::format("two beginnings leave the same state, found after 2^{:.1f} evaluations", std::log2(static_cast<double>(first_collision_)));
+      outcome.reason = fmt::format("two beginnings leave the same state, found after 2^{:.1f} evaluations",
+                                   std::log2(static_cast<double>(first_collision_)));
       outcome.certificate = std::move(certificate_);
     } else {
-      outcome.reason = fmt::format("no collision in 2^{:.1f} evaluations", std::log2(static_cast<double>(std::max<std::uint64_t>(1, evaluations_))));
-      if (evaluations_ > 0) outcome.details["effective_bits_at_least"] = fmt::format("{:.1f}", 2 * std::log2(static_cast<double>(evaluations_)) - 2);
+      outcome.reason = fmt::format("no collision in 2^{:.1f} evaluations",
+                                   std::log2(static_cast<double>(std::max<std::uint64_t>(1, evaluations_))));
+      if (evaluations_ > 0)
+        outcome.details["effective_bits_at_least"] =
+            fmt::format("{:.1f}", 2 * std::log2(static_cast<double>(evaluations_)) - 2);
     }
     return outcome;
   }
 
  private:
-  bool distinguished(std::uint64_t x) const { return zeros_ == 0 || spread(x + kGoldenGamma) >> (64 - zeros_) == 0; }
+  bool distinguished(std::uint64_t x) const {
+    return zeros_ == 0 || spread(x + kGoldenGamma) >> (64 - zeros_) == 0;
+  }
 
   // Walks side by side, each from a start of its own to a distinguished point and then from a new one.
   class Walkers {
    public:
-    Walkers(const Search& search, Random random) : search_(search), random_(random), x_(kBatch), next_(kBatch), trails_(kBatch) {
+    Walkers(const Search& search, Random random)
+        : search_(search), random_(random), x_(kBatch), next_(kBatch), trails_(kBatch) {
       for (std::size_t i = 0; i < x_.size(); ++i) restart(i);
     }
     // One step of all; arrive(end, trail) for those that end.
@@ -148,8 +163,11 @@ class Search {
         RUNG_CHECK(walkers.step([&](std::uint64_t end, const Trail& trail) { return meet(end, trail); }));
       }
       RUNG_CHECK(take_slices());
-      const double expected = std::sqrt(1.57) * std::exp2(static_cast<double>(std::min<std::int64_t>(kernel_->bits(walk_.depth), 128)) / 2);
-      clock_.report({evaluations_, expected, table_size_ * kEntryBytes, fmt::format("{} end points", table_size_.load())});
+      const double expected =
+          std::sqrt(1.57) *
+          std::exp2(static_cast<double>(std::min<std::int64_t>(kernel_->bits(walk_.depth), 128)) / 2);
+      clock_.report({evaluations_, expected, table_size_ * kEntryBytes,
+                     fmt::format("{} end points", table_size_.load())});
       if (clock_.over()) done_ = true;
       RUNG_CHECK(save_now_and_then());
     }
@@ -170,7 +188,8 @@ class Search {
       Trail trail;
       reader.take(evaluations);
       evaluations_ += evaluations;
-      while (!done_ && reader.take(end) && reader.take(trail.start) && reader.take(trail.length)) RUNG_CHECK(meet(end, trail));
+      while (!done_ && reader.take(end) && reader.take(trail.start) && reader.take(trail.length))
+        RUNG_CHECK(meet(end, trail));
     }
     return {};
   }
@@ -181,15 +200,18 @@ class Search {
     const auto rank = static_cast<std::uint64_t>(options_.ranks->rank());
     std::vector<Walkers> hands;  // a thread each
     while (const auto slice = bench.draw()) {
-      // Starts that no other rank and no earlier run has: by rank, and by how far the search was when it was resumed.
+      // Starts that no other rank and no earlier run has: by rank, and by how far the search was when it was
+      // resumed.
       for (const auto count = static_cast<std::size_t>(worker_count()); hands.size() < count;)
-        hands.emplace_back(*this, Random(spread(options_.seed + rank * kGoldenGamma), (hands.size() + 1) + (std::stoull(slice->order) << 16)));
+        hands.emplace_back(*this, Random(spread(options_.seed + rank * kGoldenGamma),
+                                         (hands.size() + 1) + (std::stoull(slice->order) << 16)));
       std::vector<CheckpointWriter> ends(hands.size());
       std::atomic<std::uint64_t> evaluations{0};
       const double until = clock_.seconds() + kSliceSeconds;
       parallel_for(static_cast<std::int64_t>(hands.size()), 1, [&](std::int64_t begin, std::int64_t) {
         const auto hand = static_cast<std::size_t>(begin);
-        for (; clock_.seconds() < until && ends[hand].bytes().size() < kSliceBytes && !bench.closed(); evaluations += kBatch) {
+        for (; clock_.seconds() < until && ends[hand].bytes().size() < kSliceBytes && !bench.closed();
+             evaluations += kBatch) {
           const auto walked = hands[hand].step([&](std::uint64_t end, const Trail& trail) -> Result<void> {
             ends[hand].put(end), ends[hand].put(trail.start), ends[hand].put(trail.length);
             return {};
@@ -212,7 +234,8 @@ class Search {
     {
       const std::lock_guard lock(guard_);
       const auto [place, fresh] = table_.try_emplace(end, trail);
-      if (fresh && table_.size() * kEntryBytes > options_.memory_bytes) table_.erase(place);  // full: old end points still catch new walks
+      if (fresh && table_.size() * kEntryBytes > options_.memory_bytes)
+        table_.erase(place);  // full: old end points still catch new walks
       table_size_ = table_.size();
       if (fresh || place->second.start == trail.start || done_) return {};
       other = place->second;
@@ -221,7 +244,8 @@ class Search {
     for (std::uint64_t left = trail.length, right = other.length; left > right; --left) a = step(a);
     for (std::uint64_t left = trail.length, right = other.length; right > left; --right) b = step(b);
     if (a == b) return {};  // one start lies on the other's walk
-    for (std::uint64_t next_a = step(a), next_b = step(b); next_a != next_b; next_a = step(a), next_b = step(b)) {
+    for (std::uint64_t next_a = step(a), next_b = step(b); next_a != next_b;
+         next_a = step(a), next_b = step(b)) {
       a = next_a;
       b = next_b;
     }
@@ -230,7 +254,8 @@ class Search {
     kernel_->draw(walk_, b, two.data());
     if (one == two) return {};  // the same choices, drawn from two numbers
     const std::uint64_t spent = evaluations_;
-    RUNG_TRY(auto certificate, certify_beginnings(target_, kernel_->space().prefix(one), kernel_->space().prefix(two)));
+    RUNG_TRY(auto certificate,
+             certify_beginnings(target_, kernel_->space().prefix(one), kernel_->space().prefix(two)));
     if (!certificate) return {};  // equal keys of different states (more than 64 bits), or an equivalent pair
     const std::lock_guard lock(guard_);
     if (!certificate_) {
@@ -253,9 +278,11 @@ class Search {
     CheckpointReader reader(*bytes);
     std::uint64_t evaluations = 0, end = 0;
     Trail trail;
-    if (!reader.take(evaluations)) return fail(ErrorCode::format, "[break] the checkpoint {} is cut short", options_.checkpoint);
+    if (!reader.take(evaluations))
+      return fail(ErrorCode::format, "[break] the checkpoint {} is cut short", options_.checkpoint);
     while (!reader.done()) {
-      if (!reader.take(end) || !reader.take(trail.start) || !reader.take(trail.length)) return fail(ErrorCode::format, "[break] the checkpoint {} is cut short", options_.checkpoint);
+      if (!reader.take(end) || !reader.take(trail.start) || !reader.take(trail.length))
+        return fail(ErrorCode::format, "[break] the checkpoint {} is cut short", options_.checkpoint);
       table_.emplace(end, trail);
     }
     evaluations_ = resumed_from_ = evaluations;
@@ -320,12 +347,18 @@ std::optional<std::string> not_purely_recurrent(const Target& target) {
   for (const auto& layer : target.layers)  // their states depend on where the cut falls: big-bucket, states
     if (layer.mixer.kind == MixerKind::loglinear || layer.mixer.kind == MixerKind::heads)
       return fmt::format("a layer is {}; another method takes it", mixer_word(layer.mixer.kind).name);
-  if (!beginnings(*target.task, 2)) return fmt::format("{} has no family of beginnings that must be kept apart", target.task->name());
+  if (!beginnings(*target.task, 2))
+    return fmt::format("{} has no family of beginnings that must be kept apart", target.task->name());
   return std::nullopt;
 }
 
 AttackMethod distinguished_points_method() {
-  return {"distinguished-points", "two beginnings with the same state, by walks to distinguished points", &fitness, &run, /*seeks_collision=*/true, /*spreads=*/true};
+  return {"distinguished-points",
+          "two beginnings with the same state, by walks to distinguished points",
+          &fitness,
+          &run,
+          /*seeks_collision=*/true,
+          /*spreads=*/true};
 }
 
 }  // namespace rung

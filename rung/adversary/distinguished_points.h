@@ -8,7 +8,8 @@ namespace rung {
 
 AttackMethod distinguished_points_method();
 
-// Whether the model is a stack of recurrent layers only, on a task whose beginnings are known; else the reason why not.
+// Whether the model is a stack of recurrent layers only, on a task whose beginnings are known; else the
+// reason why not.
 std::optional<std::string> not_purely_recurrent(const Target& target);
 
 }  // namespace rung

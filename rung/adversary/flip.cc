@@ -76,7 +76,9 @@ Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
 }  // namespace
 
 AttackMethod flip_method() {
-  return {"flip", "two prompts that differ in what is asked about end in one activation", &fitness, &run, false, /*spreads=*/true};
+  return {"flip",   "two prompts that differ in what is asked about end in one activation",
+          &fitness, &run,
+          false,    /*spreads=*/true};
 }
 
 }  // namespace rung

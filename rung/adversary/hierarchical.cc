@@ -1,11 +1,13 @@
-// Claim: a stack of L recurrent layers with s bits each collides after about r K^(L-1) 2^(s/2) token steps, K = s/2 + O(1), not
-// 2^(Ls/2), on prompts of r K^(L-1) tokens.
+// Claim: a stack of L recurrent layers with s bits each collides after about r K^(L-1) 2^(s/2) token steps, K
+// = s/2 + O(1), not 2^(Ls/2), on prompts of r K^(L-1) tokens.
 //
-// collide(1) is a birthday on layer 1 over one segment of r tokens. collide(l) lines up segments, each a pair from collide(l-1)
-// started where the one before ended: all 2^K mixtures of their sides agree on the layers below l, and among them two agree
-// on layer l. The segments are added one by one, the leaves doubling each time, until two leaves are equal.
+// collide(1) is a birthday on layer 1 over one segment of r tokens. collide(l) lines up segments, each a pair
+// from collide(l-1) started where the one before ended: all 2^K mixtures of their sides agree on the layers
+// below l, and among them two agree on layer l. The segments are added one by one, the leaves doubling each
+// time, until two leaves are equal.
 //
-// Invariant: both sides of a segment lead from one common state of the layers 1..l to one common state of them.
+// Invariant: both sides of a segment lead from one common state of the layers 1..l to one common state of
+// them.
 #include "rung/adversary/hierarchical.h"
 
 #include <algorithm>
@@ -20,13 +22,13 @@
 namespace rung {
 namespace {
 
-constexpr std::size_t kMostRows = 64;        // rows a slot that are varied
-constexpr double kSpareBits = 4;             // strings a birthday may draw: 2^(s/2 + kSpareBits)
-constexpr std::int64_t kBatch = 1 << 14;     // evaluations between two looks at the table
-constexpr std::int64_t kAhead = 12;          // keys whose place in the table is fetched in advance
-constexpr std::int64_t kChunk = 1 << 11;     // leaves that one worker advances at a time
-constexpr std::int64_t kFirstLook = 6;       // lg of the number of leaves from which on equal ones are looked for,
-constexpr std::int64_t kLookEvery = 3;       // at first at every third doubling
+constexpr std::size_t kMostRows = 64;     // rows a slot that are varied
+constexpr double kSpareBits = 4;          // strings a birthday may draw: 2^(s/2 + kSpareBits)
+constexpr std::int64_t kBatch = 1 << 14;  // evaluations between two looks at the table
+constexpr std::int64_t kAhead = 12;       // keys whose place in the table is fetched in advance
+constexpr std::int64_t kChunk = 1 << 11;  // leaves that one worker advances at a time
+constexpr std::int64_t kFirstLook = 6;  // lg of the number of leaves from which on equal ones are looked for,
+constexpr std::int64_t kLookEvery = 3;  // at first at every third doubling
 
 using Choices = std::vector<std::uint16_t>;
 struct Segment {
@@ -70,7 +72,12 @@ class BirthdayTable {
 class Search {
  public:
   Search(const Target& target, const SearchOptions& options, std::unique_ptr<StateKernel> kernel)
-      : target_(target), options_(options), clock_(options), kernel_(std::move(kernel)), table_(table_bits()), leaf_table_(table_bits()) {
+      : target_(target),
+        options_(options),
+        clock_(options),
+        kernel_(std::move(kernel)),
+        table_(table_bits()),
+        leaf_table_(table_bits()) {
     memory_ = tables_ = std::uint64_t{2 * 16} << table_bits();
   }
 
@@ -82,7 +89,8 @@ class Search {
       salt_ = spread(options_.seed + attempt * kGoldenGamma);
       const auto segment = collide(depth, empty, 0);
       if (!segment) break;
-      RUNG_TRY(outcome.certificate, certify_beginnings(target_, kernel_->space().prefix(segment->one), kernel_->space().prefix(segment->two)));
+      RUNG_TRY(outcome.certificate, certify_beginnings(target_, kernel_->space().prefix(segment->one),
+                                                       kernel_->space().prefix(segment->two)));
       if (!outcome.certificate) continue;
       outcome.verdict = AttackVerdict::refuted;
       outcome.details["tokens"] = std::to_string(segment->one.size());
@@ -93,29 +101,39 @@ class Search {
     outcome.memory_bytes = memory_;
     outcome.details["kernel"] = kernel_->name();
     std::string bits;
-    for (std::int64_t l = 1; l <= depth; ++l) bits += fmt::format("{}{}", l > 1 ? " " : "", kernel_->bits(l) - kernel_->bits(l - 1));
+    for (std::int64_t l = 1; l <= depth; ++l)
+      bits += fmt::format("{}{}", l > 1 ? " " : "", kernel_->bits(l) - kernel_->bits(l - 1));
     outcome.details["bits_by_layer"] = bits;
-    outcome.reason = outcome.certificate ? fmt::format("layers collide one after the other, 2^{:.1f} segments evaluated", std::log2(static_cast<double>(std::max<std::uint64_t>(1, evaluations_))))
-                                         : trouble_.empty() ? "the budget ended first" : trouble_;
+    outcome.reason =
+        outcome.certificate
+            ? fmt::format("layers collide one after the other, 2^{:.1f} segments evaluated",
+                          std::log2(static_cast<double>(std::max<std::uint64_t>(1, evaluations_))))
+        : trouble_.empty() ? "the budget ended first"
+                           : trouble_;
     return outcome;
   }
 
  private:
   int table_bits() const {
     std::int64_t most = 0;
-    for (std::int64_t l = 1; l <= kernel_->layers(); ++l) most = std::max(most, kernel_->bits(l) - kernel_->bits(l - 1));
-    const int fits = static_cast<int>(std::bit_width(options_.memory_bytes / 64)) - 1;  // two tables of 16 bytes in half of the memory
+    for (std::int64_t l = 1; l <= kernel_->layers(); ++l)
+      most = std::max(most, kernel_->bits(l) - kernel_->bits(l - 1));
+    const int fits = static_cast<int>(std::bit_width(options_.memory_bytes / 64)) -
+                     1;  // two tables of 16 bytes in half of the memory
     return static_cast<int>(std::clamp<std::int64_t>(most / 2 + 3, 10, std::clamp(fits, 10, 30)));
   }
   std::int64_t slots() const { return static_cast<std::int64_t>(kernel_->space().slots.size()); }
 
   // Both sides over slots from `first` on, from the common state `start` (numbers(depth) values).
-  std::optional<Segment> collide(std::int64_t depth, const std::vector<std::int64_t>& start, std::int64_t first) {
+  std::optional<Segment> collide(std::int64_t depth, const std::vector<std::int64_t>& start,
+                                 std::int64_t first) {
     if (depth == 1) return birthday(start, first);
-    const std::int64_t below = kernel_->numbers(depth - 1), size = kernel_->numbers(depth), own = size - below;
+    const std::int64_t below = kernel_->numbers(depth - 1), size = kernel_->numbers(depth),
+                       own = size - below;
     if (own == 0) return collide(depth - 1, start, first);
-    std::vector<std::int64_t> common(start.begin(), start.begin() + below);   // layers below, after the segments so far
-    std::vector<std::int64_t> leaves(start.begin() + below, start.end());     // layer `depth`, one row a mixture
+    std::vector<std::int64_t> common(start.begin(),
+                                     start.begin() + below);  // layers below, after the segments so far
+    std::vector<std::int64_t> leaves(start.begin() + below, start.end());  // layer `depth`, one row a mixture
     std::vector<Segment> segments;
     std::int64_t slot = first;
     for (std::int64_t lg = 1;; ++lg) {
@@ -125,9 +143,11 @@ class Search {
       slot += length;
       const std::int64_t count = static_cast<std::int64_t>(leaves.size()) / own;
       std::vector<std::int64_t> grown(static_cast<std::size_t>(2 * count * own));
-      memory_ = std::max<std::uint64_t>(memory_, tables_ + (leaves.size() + grown.size()) * sizeof(std::int64_t));
+      memory_ =
+          std::max<std::uint64_t>(memory_, tables_ + (leaves.size() + grown.size()) * sizeof(std::int64_t));
       if (memory_ > options_.memory_bytes) {
-        trouble_ = fmt::format("layer {} would need more than {} bytes for its leaves", depth, options_.memory_bytes);
+        trouble_ = fmt::format("layer {} would need more than {} bytes for its leaves", depth,
+                               options_.memory_bytes);
         return std::nullopt;
       }
       std::vector<std::int64_t> end(static_cast<std::size_t>(below));
@@ -143,7 +163,8 @@ class Search {
             std::copy_n(leaves.begin() + (from + i - (second ? count : 0)) * own, own, row + below);
           }
           kernel_->run_alike(depth, segment->first, length, many, side.data(), before.data(), after.data());
-          for (std::int64_t i = 0; i < many; ++i) std::copy_n(after.begin() + i * size + below, own, grown.begin() + (from + i) * own);
+          for (std::int64_t i = 0; i < many; ++i)
+            std::copy_n(after.begin() + i * size + below, own, grown.begin() + (from + i) * own);
           if (from == 0) std::copy_n(after.begin(), below, end.begin());
           from = to;
         }
@@ -152,30 +173,39 @@ class Search {
       leaves = std::move(grown);
       common = std::move(end);
       segments.push_back(std::move(*segment));
-      clock_.report({evaluations_, {}, memory_, fmt::format("layer {} of {}, segment {}", depth, kernel_->layers(), lg)});
+      clock_.report({evaluations_,
+                     {},
+                     memory_,
+                     fmt::format("layer {} of {}, segment {}", depth, kernel_->layers(), lg)});
       if (clock_.over()) return std::nullopt;
-      // Equal leaves are expected at half the layer's bits, and looked for now and then before: rounding may waste bits.
+      // Equal leaves are expected at half the layer's bits, and looked for now and then before: rounding may
+      // waste bits.
       const std::int64_t expected = (kernel_->bits(depth) - kernel_->bits(depth - 1)) / 2 - 1;
       if (lg < expected && (lg < kFirstLook || lg % kLookEvery != 0)) continue;
-      if (const auto pair = equal_leaves(leaves, own)) return mixture(segments, first, pair->first, pair->second);
+      if (const auto pair = equal_leaves(leaves, own))
+        return mixture(segments, first, pair->first, pair->second);
     }
   }
 
-  std::optional<std::pair<std::int64_t, std::int64_t>> equal_leaves(const std::vector<std::int64_t>& leaves, std::int64_t own) {
+  std::optional<std::pair<std::int64_t, std::int64_t>> equal_leaves(const std::vector<std::int64_t>& leaves,
+                                                                    std::int64_t own) {
     const std::int64_t count = static_cast<std::int64_t>(leaves.size()) / own;
     leaf_table_.empty();
     for (std::int64_t i = 0; i < count; ++i) {
       const auto* leaf = leaves.data() + i * own;
       std::uint64_t key = 0;
-      for (std::int64_t e = 0; e < own; ++e) key = spread(key * kKeyMultiplier + static_cast<std::uint64_t>(leaf[e]));
+      for (std::int64_t e = 0; e < own; ++e)
+        key = spread(key * kKeyMultiplier + static_cast<std::uint64_t>(leaf[e]));
       if (leaf_table_.full()) leaf_table_.empty();
-      if (const auto earlier = leaf_table_.meet(key, static_cast<std::uint32_t>(i)); earlier && std::equal(leaf, leaf + own, leaves.data() + *earlier * own))
+      if (const auto earlier = leaf_table_.meet(key, static_cast<std::uint32_t>(i));
+          earlier && std::equal(leaf, leaf + own, leaves.data() + *earlier * own))
         return std::pair(static_cast<std::int64_t>(*earlier), i);
     }
     return std::nullopt;
   }
   // Leaf number i took the second side of segment k where bit k of i is set.
-  static Segment mixture(const std::vector<Segment>& segments, std::int64_t first, std::int64_t one, std::int64_t two) {
+  static Segment mixture(const std::vector<Segment>& segments, std::int64_t first, std::int64_t one,
+                         std::int64_t two) {
     Segment mixed{first, {}, {}};
     for (std::size_t k = 0; k < segments.size(); ++k) {
       const auto& a = one >> k & 1 ? segments[k].two : segments[k].one;
@@ -189,18 +219,26 @@ class Search {
   std::optional<Segment> birthday(const std::vector<std::int64_t>& start, std::int64_t first) {
     const double wanted = static_cast<double>(kernel_->bits(1)) / 2 + kSpareBits;
     std::int64_t length = 0;
-    for (double have = 0; have < wanted && first + length < slots(); ++length) have += std::log2(static_cast<double>(kernel_->space().slots[static_cast<std::size_t>(first + length)].rows.size()));
+    for (double have = 0; have < wanted && first + length < slots(); ++length)
+      have += std::log2(
+          static_cast<double>(kernel_->space().slots[static_cast<std::size_t>(first + length)].rows.size()));
     if (first + length >= slots() && first > 0) {
       trouble_ = fmt::format("the prompt of {} tokens is too short for segments at every layer", slots());
       return std::nullopt;
     }
-    const Walk walk{.salt = salt_ + static_cast<std::uint64_t>(first) * kGoldenGamma, .depth = 1, .first = first, .length = length, .start = first == 0 ? nullptr : start.data()};
+    const Walk walk{.salt = salt_ + static_cast<std::uint64_t>(first) * kGoldenGamma,
+                    .depth = 1,
+                    .first = first,
+                    .length = length,
+                    .start = first == 0 ? nullptr : start.data()};
     table_.empty();
     std::vector<std::uint64_t> x(static_cast<std::size_t>(kBatch)), keys(x.size());
     Choices one(static_cast<std::size_t>(length)), two(one.size());
     for (std::uint32_t base = 0; !table_.full(); base += kBatch) {
       std::iota(x.begin(), x.end(), std::uint64_t{base});
-      parallel_for(kBatch, kBatch / 4, [&](std::int64_t begin, std::int64_t end) { kernel_->keys(walk, x.data() + begin, end - begin, keys.data() + begin); });
+      parallel_for(kBatch, kBatch / 4, [&](std::int64_t begin, std::int64_t end) {
+        kernel_->keys(walk, x.data() + begin, end - begin, keys.data() + begin);
+      });
       evaluations_ += static_cast<std::uint64_t>(kBatch);
       for (std::int64_t i = 0; i < kBatch; ++i) {
         const auto number = base + static_cast<std::uint32_t>(i);
@@ -242,13 +280,20 @@ Fitness fitness(const Target& target) {
   }
   if (stateful < 2) return {false, "a single layer has no layers to take one after the other", 0};
   if ((*kernel)->bits(1) == 0) return {false, "the first layer has no state", 0};
-  if (most > 62) return {false, fmt::format("a layer of {} bits is too large for a birthday in memory", most), 0};
+  if (most > 62)
+    return {false, fmt::format("a layer of {} bits is too large for a birthday in memory", most), 0};
   // r tokens a birthday, K segments a layer: both as the theory counts them.
-  const double half = static_cast<double>(most) / 2, choices = std::log2(static_cast<double>(space->slots[0].rows.size()));
-  const double tokens = std::ceil((half + kSpareBits) / choices) * std::pow(half + 3, static_cast<double>(stateful - 1));
+  const double half = static_cast<double>(most) / 2,
+               choices = std::log2(static_cast<double>(space->slots[0].rows.size()));
+  const double tokens =
+      std::ceil((half + kSpareBits) / choices) * std::pow(half + 3, static_cast<double>(stateful - 1));
   if (tokens > static_cast<double>(space->slots.size()))
-    return {false, fmt::format("{} layers of up to {} bits need about {:.0f} tokens; the prompt has {}", stateful, most, tokens, space->slots.size()), 0};
-  return {true, fmt::format("{} layers of up to {} bits, one after the other", stateful, most), half + std::log2(1.25 * tokens)};
+    return {false,
+            fmt::format("{} layers of up to {} bits need about {:.0f} tokens; the prompt has {}", stateful,
+                        most, tokens, space->slots.size()),
+            0};
+  return {true, fmt::format("{} layers of up to {} bits, one after the other", stateful, most),
+          half + std::log2(1.25 * tokens)};
 }
 
 Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
@@ -258,6 +303,8 @@ Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
 
 }  // namespace
 
-AttackMethod hierarchical_method() { return {"hierarchical", "collisions of a stack, layer by layer", &fitness, &run, /*seeks_collision=*/true}; }
+AttackMethod hierarchical_method() {
+  return {"hierarchical", "collisions of a stack, layer by layer", &fitness, &run, /*seeks_collision=*/true};
+}
 
 }  // namespace rung

@@ -1,8 +1,9 @@
 #pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed to inlined functions only
-// Invariant: after every slot, lane l of the state vectors holds the state of prompt l, as the exact machine has it.
+// Invariant: after every slot, lane l of the state vectors holds the state of prompt l, as the exact machine
+// has it.
 //
-// The first layer's channels depend on (position, row) alone and are computed once, when the kernel is made; a slot then costs a
-// gather per channel and lane. Deeper layers work on vectors throughout.
+// The first layer's channels depend on (position, row) alone and are computed once, when the kernel is made;
+// a slot then costs a gather per channel and lane. Deeper layers work on vectors throughout.
 #include "rung/adversary/lane_kernel.h"
 
 #include <algorithm>
@@ -31,7 +32,8 @@ template <class V>
 struct Program {
   LanePlan plan;
   std::vector<Place<V>> places;
-  std::vector<std::size_t> begins;  // by slot: the first place of it (fixed tokens before it included); one more at the end
+  std::vector<std::size_t>
+      begins;  // by slot: the first place of it (fixed tokens before it included); one more at the end
   std::int64_t update_stride = 0, full_stride = 0;
   std::int64_t scratch = 0;  // numbers in one scratch row
 };
@@ -40,7 +42,9 @@ struct Program {
 template <class N>
 class Row {
  public:
-  explicit Row(std::int64_t size) : size_(static_cast<std::size_t>(size)), data_(new (std::align_val_t{lanes::kVectorBytes}) N[size_ + 1]()) {}
+  explicit Row(std::int64_t size)
+      : size_(static_cast<std::size_t>(size)),
+        data_(new (std::align_val_t{lanes::kVectorBytes}) N[size_ + 1]()) {}
   ~Row() { ::operator delete[](data_, std::align_val_t{lanes::kVectorBytes}); }
   Row(const Row&) = delete;
   Row& operator=(const Row&) = delete;
@@ -58,12 +62,18 @@ template <class N>
 struct Bench {
   Row<N> state, channels, reads, x, scratch, other;
   Bench(const LanePlan& plan, std::int64_t numbers, std::int64_t scratch_row)
-      : state(numbers), channels(scratch_row), reads(scratch_row), x(plan.width), scratch(scratch_row), other(scratch_row) {}
+      : state(numbers),
+        channels(scratch_row),
+        reads(scratch_row),
+        x(plan.width),
+        scratch(scratch_row),
+        other(scratch_row) {}
 };
 
 // `same`: all lanes take row choice[0].
 template <class N, class V>
-RUNG_INLINE void feed(const Program<V>& program, std::int64_t depth, const Place<V>& place, const std::uint32_t* choice, bool same, Bench<N>& bench) {
+RUNG_INLINE void feed(const Program<V>& program, std::int64_t depth, const Place<V>& place,
+                      const std::uint32_t* choice, bool same, Bench<N>& bench) {
   constexpr int kLanes = Element<N>::kLanes;
   const LanePlan& plan = program.plan;
   const LaneLayer& first = plan.layers[0];
@@ -83,7 +93,8 @@ RUNG_INLINE void feed(const Program<V>& program, std::int64_t depth, const Place
   if (depth == 1) return;
   const std::int64_t reads = first.read_channels();
   for (std::int64_t c = 0; c < reads; ++c) bench.reads[static_cast<std::size_t>(c)] = gather(updates + c);
-  for (std::int64_t w = 0; w < plan.width; ++w) bench.x[static_cast<std::size_t>(w)] = gather(updates + reads + w);
+  for (std::int64_t w = 0; w < plan.width; ++w)
+    bench.x[static_cast<std::size_t>(w)] = gather(updates + reads + w);
   for (std::int64_t i = 0; i < depth; ++i) {
     const LaneLayer& layer = plan.layers[static_cast<std::size_t>(i)];
     if (i > 0) {
@@ -92,16 +103,19 @@ RUNG_INLINE void feed(const Program<V>& program, std::int64_t depth, const Place
     }
     if (i + 1 < depth) {
       if (i > 0) lanes::read_channels(layer, bench.x.data(), bench.reads.data());
-      lanes::read(layer, bench.reads.data(), state, plan.stream_bits, plan.width, bench.x.data(), bench.scratch.data(), bench.other.data());
+      lanes::read(layer, bench.reads.data(), state, plan.stream_bits, plan.width, bench.x.data(),
+                  bench.scratch.data(), bench.other.data());
     }
     state += layer.numbers;
   }
 }
 
-// Prompts [0, kLanes): slots [first, first + length), choices[j * kLanes + l], or choices[j] for all when `same`.
+// Prompts [0, kLanes): slots [first, first + length), choices[j * kLanes + l], or choices[j] for all when
+// `same`.
 template <class N, class V>
-RUNG_INLINE void feed_slots(const Program<V>& program, std::int64_t depth, std::int64_t first, std::int64_t length, bool from_start,
-                            const std::uint32_t* choices, bool same, Bench<N>& bench) {
+RUNG_INLINE void feed_slots(const Program<V>& program, std::int64_t depth, std::int64_t first,
+                            std::int64_t length, bool from_start, const std::uint32_t* choices, bool same,
+                            Bench<N>& bench) {
   static constexpr std::uint32_t kFirstRows[Element<N>::kLanes] = {};
   const auto begin = from_start ? 0 : program.begins[static_cast<std::size_t>(first)];
   const auto end = program.begins[static_cast<std::size_t>(first + length)];
@@ -109,41 +123,46 @@ RUNG_INLINE void feed_slots(const Program<V>& program, std::int64_t depth, std::
   std::int64_t j = 0;
   for (std::size_t p = begin; p < end; ++p) {
     const bool varies = p >= varying && program.places[p].slot;
-    feed<N, V>(program, depth, program.places[p], varies ? choices + (same ? j : j * Element<N>::kLanes) : kFirstRows, same || !varies, bench);
+    feed<N, V>(program, depth, program.places[p],
+               varies ? choices + (same ? j : j * Element<N>::kLanes) : kFirstRows, same || !varies, bench);
     j += varies;
   }
 }
 
 using N32 = lanes::Vector<std::int32_t>;
 using N64 = lanes::Vector<std::int64_t>;
-RUNG_VECTOR_CLONES void feed_block(const Program<std::int32_t>& program, std::int64_t depth, std::int64_t first, std::int64_t length, bool from_start,
+RUNG_VECTOR_CLONES void feed_block(const Program<std::int32_t>& program, std::int64_t depth,
+                                   std::int64_t first, std::int64_t length, bool from_start,
                                    const std::uint32_t* choices, bool same, Bench<N32>& bench) {
   feed_slots<N32, std::int32_t>(program, depth, first, length, from_start, choices, same, bench);
 }
-RUNG_VECTOR_CLONES void feed_block(const Program<std::int64_t>& program, std::int64_t depth, std::int64_t first, std::int64_t length, bool from_start,
+RUNG_VECTOR_CLONES void feed_block(const Program<std::int64_t>& program, std::int64_t depth,
+                                   std::int64_t first, std::int64_t length, bool from_start,
                                    const std::uint32_t* choices, bool same, Bench<N64>& bench) {
   feed_slots<N64, std::int64_t>(program, depth, first, length, from_start, choices, same, bench);
 }
 
-// The first layer alone, where every entry of the state lives by itself: s <- settle(rsh(a s) + u), with a and u known per
-// (position, row). All entries of one prompt lie in one vector, and several prompts are interleaved to hide the multiplier's
-// latency; nothing is gathered. mamba2 and linear attention have this form.
+// The first layer alone, where every entry of the state lives by itself: s <- settle(rsh(a s) + u), with a
+// and u known per (position, row). All entries of one prompt lie in one vector, and several prompts are
+// interleaved to hide the multiplier's latency; nothing is gathered. mamba2 and linear attention have this
+// form.
 struct EntryTable {
-  static constexpr int kEntries = 16;    // padded
+  static constexpr int kEntries = 16;  // padded
   static constexpr int kTogether = 4;
   bool gated = false, wraps = false, saturates = false;
   int shift = 0, bits = 0;
-  std::vector<std::size_t> begins;       // by slot, as Program::begins
+  std::vector<std::size_t> begins;  // by slot, as Program::begins
   struct Position {
     bool slot = false;
-    std::size_t offset = 0;              // of its first row, in vectors of kEntries
+    std::size_t offset = 0;  // of its first row, in vectors of kEntries
   };
   std::vector<Position> positions;
   std::vector<std::int32_t> terms, decays;  // rows of kEntries
 };
 
 template <class N, bool kGated>
-RUNG_INLINE void feed_entries(const EntryTable& table, std::size_t begin, std::size_t end, std::size_t varying, const std::uint32_t* choices, int lanes, N* state) {
+RUNG_INLINE void feed_entries(const EntryTable& table, std::size_t begin, std::size_t end,
+                              std::size_t varying, const std::uint32_t* choices, int lanes, N* state) {
   std::int64_t j = 0;
   for (std::size_t p = begin; p < end; ++p) {
     const auto& position = table.positions[p];
@@ -165,7 +184,8 @@ RUNG_INLINE void feed_entries(const EntryTable& table, std::size_t begin, std::s
     j += varies;
   }
 }
-RUNG_VECTOR_CLONES void feed_entry_block(const EntryTable& table, std::size_t begin, std::size_t end, std::size_t varying, const std::uint32_t* choices, int lanes,
+RUNG_VECTOR_CLONES void feed_entry_block(const EntryTable& table, std::size_t begin, std::size_t end,
+                                         std::size_t varying, const std::uint32_t* choices, int lanes,
                                          const std::int32_t* start, std::int32_t* out) {
   using N = lanes::Vector<std::int32_t>;
   N state[EntryTable::kTogether];
@@ -178,17 +198,20 @@ RUNG_VECTOR_CLONES void feed_entry_block(const EntryTable& table, std::size_t be
 }
 
 // choices[j * lanes + l] from x[l], as StateKernel::draw.
-RUNG_VECTOR_CLONES void draw_block(const std::uint64_t* x, int lanes_used, std::uint64_t salt, std::int64_t length, const std::uint32_t* rows,
-                                   int lanes, std::uint32_t* choices) {
+RUNG_VECTOR_CLONES void draw_block(const std::uint64_t* x, int lanes_used, std::uint64_t salt,
+                                   std::int64_t length, const std::uint32_t* rows, int lanes,
+                                   std::uint32_t* choices) {
   std::uint64_t y[16];
   for (int l = 0; l < 16; ++l) y[l] = l < lanes_used ? spread(x[l] ^ salt) : 0;
   for (std::int64_t begin = 0; begin < length; begin += kChoicesPerDraw) {
     std::uint64_t bits[16];
-    for (int l = 0; l < 16; ++l) bits[l] = spread(y[l] + static_cast<std::uint64_t>(begin / kChoicesPerDraw + 1) * kGoldenGamma);
+    for (int l = 0; l < 16; ++l)
+      bits[l] = spread(y[l] + static_cast<std::uint64_t>(begin / kChoicesPerDraw + 1) * kGoldenGamma);
     for (std::int64_t j = begin; j < std::min<std::int64_t>(length, begin + kChoicesPerDraw); ++j) {
       const std::uint32_t count = rows[j];
       for (int l = 0; l < lanes; ++l)
-        choices[j * lanes + l] = static_cast<std::uint32_t>(bits[l] >> (16 * (j - begin)) & 0xffff) * count >> 16;
+        choices[j * lanes + l] =
+            static_cast<std::uint32_t>(bits[l] >> (16 * (j - begin)) & 0xffff) * count >> 16;
     }
   }
 }
@@ -199,31 +222,36 @@ class LaneKernel final : public StateKernel {
   using N = lanes::Vector<V>;
   static constexpr int kLanes = Element<N>::kLanes;
 
-  LaneKernel(const Target& target, BeginningSpace space, Program<V> program) : StateKernel(target, std::move(space)), program_(std::move(program)) {
+  LaneKernel(const Target& target, BeginningSpace space, Program<V> program)
+      : StateKernel(target, std::move(space)), program_(std::move(program)) {
     for (const auto& slot : space_.slots) rows_.push_back(static_cast<std::uint32_t>(slot.rows.size()));
     if constexpr (sizeof(V) == 4) make_entries();
   }
   std::string_view name() const override { return sizeof(V) == 4 ? "lanes of int32" : "lanes of int64"; }
   bool restarts() const override { return true; }
 
-  void run(std::int64_t depth, std::int64_t first, std::int64_t length, std::int64_t count, const std::uint16_t* choices, const std::int64_t* start,
-           bool common, std::int64_t* out) const override {
+  void run(std::int64_t depth, std::int64_t first, std::int64_t length, std::int64_t count,
+           const std::uint16_t* choices, const std::int64_t* start, bool common,
+           std::int64_t* out) const override {
     std::vector<std::uint32_t> block(static_cast<std::size_t>(length * kLanes));
-    run_blocks(depth, first, length, count, start, common, false, block.data(), out, [&](std::int64_t base, int used) {
-      for (std::int64_t j = 0; j < length; ++j)
-        for (int l = 0; l < used; ++l) block[static_cast<std::size_t>(j * kLanes + l)] = choices[(base + l) * length + j];
-    });
+    run_blocks(depth, first, length, count, start, common, false, block.data(), out,
+               [&](std::int64_t base, int used) {
+                 for (std::int64_t j = 0; j < length; ++j)
+                   for (int l = 0; l < used; ++l)
+                     block[static_cast<std::size_t>(j * kLanes + l)] = choices[(base + l) * length + j];
+               });
   }
-  void run_alike(std::int64_t depth, std::int64_t first, std::int64_t length, std::int64_t count, const std::uint16_t* choices,
-                 const std::int64_t* start, std::int64_t* out) const override {
+  void run_alike(std::int64_t depth, std::int64_t first, std::int64_t length, std::int64_t count,
+                 const std::uint16_t* choices, const std::int64_t* start, std::int64_t* out) const override {
     const std::vector<std::uint32_t> row(choices, choices + length);
     run_blocks(depth, first, length, count, start, false, true, row.data(), out, [](std::int64_t, int) {});
   }
 
  private:
   template <class Prepare>
-  void run_blocks(std::int64_t depth, std::int64_t first, std::int64_t length, std::int64_t count, const std::int64_t* start, bool common, bool same,
-                  const std::uint32_t* block, std::int64_t* out, Prepare prepare) const {
+  void run_blocks(std::int64_t depth, std::int64_t first, std::int64_t length, std::int64_t count,
+                  const std::int64_t* start, bool common, bool same, const std::uint32_t* block,
+                  std::int64_t* out, Prepare prepare) const {
     const std::int64_t size = numbers(depth);
     Bench<N> bench(program_.plan, size, program_.scratch);
     for (std::int64_t base = 0; base < count; base += kLanes) {
@@ -232,7 +260,8 @@ class LaneKernel final : public StateKernel {
       begin(bench, size, start ? (common ? start : start + base * size) : nullptr, common, used);
       feed_block(program_, depth, first, length, start == nullptr, block, same, bench);
       for (std::int64_t e = 0; e < size; ++e)
-        for (int l = 0; l < used; ++l) out[(base + l) * size + e] = bench.state[static_cast<std::size_t>(e)][l];
+        for (int l = 0; l < used; ++l)
+          out[(base + l) * size + e] = bench.state[static_cast<std::size_t>(e)][l];
     }
   }
 
@@ -248,14 +277,16 @@ class LaneKernel final : public StateKernel {
       const int used = static_cast<int>(std::min<std::int64_t>(kLanes, count - base));
       draw_block(x + base, used, walk.salt, walk.length, rows_.data() + walk.first, kLanes, block.data());
       begin(bench, size, walk.start, true, used);
-      feed_block(program_, walk.depth, walk.first, walk.length, walk.start == nullptr, block.data(), false, bench);
+      feed_block(program_, walk.depth, walk.first, walk.length, walk.start == nullptr, block.data(), false,
+                 bench);
       std::uint64_t keys[kLanes];
       pack_lanes(walk.depth, bench.state, keys);
       std::copy_n(keys, used, out + base);
     }
   }
 
-  void successors(std::int64_t depth, std::int64_t slot, const std::uint64_t* keys, std::int64_t count, std::uint64_t* out) const override {
+  void successors(std::int64_t depth, std::int64_t slot, const std::uint64_t* keys, std::int64_t count,
+                  std::uint64_t* out) const override {
     const std::int64_t size = numbers(depth), rows = rows_[static_cast<std::size_t>(slot)];
     Bench<N> bench(program_.plan, size, program_.scratch);
     Row<N> before(size);
@@ -266,7 +297,8 @@ class LaneKernel final : public StateKernel {
       unpack_lanes(depth, block, before);
       for (std::int64_t v = 0; v < rows; ++v) {
         const auto choice = static_cast<std::uint32_t>(v);
-        for (std::int64_t e = 0; e < size; ++e) bench.state[static_cast<std::size_t>(e)] = before[static_cast<std::size_t>(e)];
+        for (std::int64_t e = 0; e < size; ++e)
+          bench.state[static_cast<std::size_t>(e)] = before[static_cast<std::size_t>(e)];
         feed_block(program_, depth, slot, 1, false, &choice, true, bench);
         pack_lanes(depth, bench.state, after);
         for (int l = 0; l < used; ++l) out[(base + l) * rows + v] = after[l];
@@ -302,7 +334,9 @@ class LaneKernel final : public StateKernel {
           for (std::int64_t r = 0; r < dv; ++r)
             for (std::int64_t c = 0; c < dk; ++c, ++e) {
               const std::int64_t product = std::int64_t{value[r]} * key[c];
-              terms[e] = static_cast<std::int32_t>(layer.accumulator == Accumulator::round && !gated ? lanes::rsh<std::int64_t>(product, layer.update_shift) : product);
+              terms[e] = static_cast<std::int32_t>(layer.accumulator == Accumulator::round && !gated
+                                                       ? lanes::rsh<std::int64_t>(product, layer.update_shift)
+                                                       : product);
               decays[e] = decay;
             }
           if (!gated && m.normalised)
@@ -318,8 +352,10 @@ class LaneKernel final : public StateKernel {
     constexpr int kTogether = EntryTable::kTogether, kEntries = EntryTable::kEntries;
     std::vector<std::uint32_t> block(static_cast<std::size_t>(walk.length * kLanes));
     alignas(64) std::int32_t start[kEntries] = {}, after[kTogether * kEntries];
-    for (std::int64_t e = 0; walk.start && e < numbers(1); ++e) start[e] = static_cast<std::int32_t>(walk.start[e]);
-    const std::size_t varying = entries_->begins[static_cast<std::size_t>(walk.first)], begin = walk.start ? varying : 0;
+    for (std::int64_t e = 0; walk.start && e < numbers(1); ++e)
+      start[e] = static_cast<std::int32_t>(walk.start[e]);
+    const std::size_t varying = entries_->begins[static_cast<std::size_t>(walk.first)],
+                      begin = walk.start ? varying : 0;
     const std::size_t end = entries_->begins[static_cast<std::size_t>(walk.first + walk.length)];
     const auto& widths = widths_[0];
     const bool packs = key_is_injective(1);
@@ -331,8 +367,11 @@ class LaneKernel final : public StateKernel {
         for (int i = 0; i < std::min(kTogether, used - group); ++i) {
           std::uint64_t key = 0;
           for (std::size_t e = 0; e < widths.size(); ++e) {
-            const auto number = static_cast<std::uint64_t>(static_cast<std::int64_t>(after[i * kEntries + static_cast<int>(e)]));
-            key = packs && widths[e] < 64 ? key << widths[e] | (number & ((std::uint64_t{1} << widths[e]) - 1)) : key * kKeyMultiplier + number;
+            const auto number = static_cast<std::uint64_t>(
+                static_cast<std::int64_t>(after[i * kEntries + static_cast<int>(e)]));
+            key = packs && widths[e] < 64
+                      ? key << widths[e] | (number & ((std::uint64_t{1} << widths[e]) - 1))
+                      : key * kKeyMultiplier + number;
           }
           out[base + group + i] = key;
         }
@@ -350,9 +389,13 @@ class LaneKernel final : public StateKernel {
         const N number = state[e++];
         if (packs && width < 64) {
           const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
-          for (int l = 0; l < kLanes; ++l) keys[l] = keys[l] << width | (static_cast<std::uint64_t>(static_cast<std::int64_t>(number[l])) & mask);
+          for (int l = 0; l < kLanes; ++l)
+            keys[l] =
+                keys[l] << width | (static_cast<std::uint64_t>(static_cast<std::int64_t>(number[l])) & mask);
         } else {
-          for (int l = 0; l < kLanes; ++l) keys[l] = keys[l] * kKeyMultiplier + static_cast<std::uint64_t>(static_cast<std::int64_t>(number[l]));
+          for (int l = 0; l < kLanes; ++l)
+            keys[l] =
+                keys[l] * kKeyMultiplier + static_cast<std::uint64_t>(static_cast<std::int64_t>(number[l]));
         }
       }
   }
@@ -376,7 +419,8 @@ class LaneKernel final : public StateKernel {
       return;
     }
     for (std::int64_t e = 0; e < size; ++e)
-      for (int l = 0; l < used; ++l) bench.state[static_cast<std::size_t>(e)][l] = static_cast<V>(common ? start[e] : start[l * size + e]);
+      for (int l = 0; l < used; ++l)
+        bench.state[static_cast<std::size_t>(e)][l] = static_cast<V>(common ? start[e] : start[l * size + e]);
   }
 
   Program<V> program_;
@@ -391,23 +435,29 @@ Result<std::unique_ptr<StateKernel>> make(const Target& target, BeginningSpace s
   const auto& layers = program.plan.layers;
   const LaneLayer& first = layers[0];
   program.update_stride = first.update_channels();
-  program.full_stride = layers.size() > 1 ? program.update_stride + first.read_channels() + program.plan.width : 0;
+  program.full_stride =
+      layers.size() > 1 ? program.update_stride + first.read_channels() + program.plan.width : 0;
   program.scratch = program.plan.width;
   for (const auto& layer : layers) {
-    program.scratch = std::max({program.scratch, layer.update_channels(), layer.read_channels(), layer.shape.output_width(), layer.numbers});
+    program.scratch = std::max({program.scratch, layer.update_channels(), layer.read_channels(),
+                                layer.shape.output_width(), layer.numbers});
     for (const auto& map : layer.mlp) program.scratch = std::max(program.scratch, map.rows);
   }
   std::int64_t total = 0;
   for (const auto& slot : space.slots) total += static_cast<std::int64_t>(slot.rows.size());
-  if ((total + space.cut()) * (program.update_stride + program.full_stride) * static_cast<std::int64_t>(sizeof(V)) > kMostLaneBytes)
-    return fail(ErrorCode::resource, "the table of first-layer channels would exceed {} bytes", kMostLaneBytes);
+  if ((total + space.cut()) * (program.update_stride + program.full_stride) *
+          static_cast<std::int64_t>(sizeof(V)) >
+      kMostLaneBytes)
+    return fail(ErrorCode::resource, "the table of first-layer channels would exceed {} bytes",
+                kMostLaneBytes);
 
   TensorSource source(target.weights);
   const Embedding<Exact64> embedding(target.weights, Exact64{}, source, source.width("stream"));
   RUNG_REQUIRE(!source.error(), "{}", source.error()->message);
   const auto fields = target.task->fields();
   std::vector<std::int64_t> x(static_cast<std::size_t>(program.plan.width));
-  std::vector<std::int64_t> updates(static_cast<std::size_t>(std::max<std::int64_t>(1, program.update_stride)));
+  std::vector<std::int64_t> updates(
+      static_cast<std::size_t>(std::max<std::int64_t>(1, program.update_stride)));
   std::vector<std::int64_t> reads(static_cast<std::size_t>(std::max<std::int64_t>(1, first.read_channels())));
   const auto add_row = [&](Place<V>& place, const std::vector<std::int64_t>& row) {
     embedding.embed(row.data(), place.position, x.data());
@@ -435,12 +485,14 @@ Result<std::unique_ptr<StateKernel>> make(const Target& target, BeginningSpace s
     program.places.push_back(std::move(place));
     if (program.places.back().slot) program.begins.push_back(program.places.size());
   }
-  return std::unique_ptr<StateKernel>(std::make_unique<LaneKernel<V>>(target, std::move(space), std::move(program)));
+  return std::unique_ptr<StateKernel>(
+      std::make_unique<LaneKernel<V>>(target, std::move(space), std::move(program)));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<StateKernel>> make_lane_kernel(const Target& target, BeginningSpace space, LanePlan plan, bool wide) {
+Result<std::unique_ptr<StateKernel>> make_lane_kernel(const Target& target, BeginningSpace space,
+                                                      LanePlan plan, bool wide) {
   if (plan.layers.empty()) return fail(ErrorCode::unsupported, "no layers");
   if (plan.sum_bits > 62) return fail(ErrorCode::unsupported, "sums of {} bits", plan.sum_bits);
   if (plan.sum_bits <= 31 && !wide) return make<std::int32_t>(target, std::move(space), std::move(plan));

@@ -41,14 +41,18 @@ class Planner {
     layer.shape = m;
     layer.accumulator = target_.weights.accumulator;
     const auto& dimensions = target_.weights.architecture.dimensions;
-    layer.accumulator_bits = static_cast<int>(dimensions.accumulator_bits.value_or(dimensions.precision.bits));
+    layer.accumulator_bits =
+        static_cast<int>(dimensions.accumulator_bits.value_or(dimensions.precision.bits));
     if (m.conv > 0) return fail(ErrorCode::unsupported, "layer {}: a short convolution", index);
     layer.output_bits = source.width("y").bits;
-    const auto map = [&](const char* name, std::int64_t rows) { return read_map(source, name, rows, plan.width, plan.stream_bits); };
+    const auto map = [&](const char* name, std::int64_t rows) {
+      return read_map(source, name, rows, plan.width, plan.stream_bits);
+    };
     int state = layer.accumulator_bits;
     switch (m.kind) {
       case linear: {
-        if (m.feature == FeatureMap::taylor2) return fail(ErrorCode::unsupported, "layer {}: taylor2 features", index);
+        if (m.feature == FeatureMap::taylor2)
+          return fail(ErrorCode::unsupported, "layer {}: taylor2 features", index);
         layer.query = map("q", m.heads * m.key_dim);
         layer.key = map("k", m.heads * m.key_dim);
         layer.value = map("v", m.heads * m.value_dim);
@@ -60,10 +64,12 @@ class Planner {
         layer.read_shift = source.shift("read.shift");
         layer.scale = source.scalar("value.scale", 1, 1, std::int64_t{1} << 32);
         layer.numbers = m.heads * (m.value_dim + (m.normalised ? 1 : 0)) * m.key_dim;
-        if (layer.accumulator == Accumulator::exact) state = feature + layer.value.bits + ceil_lg(static_cast<std::uint64_t>(target_.length()) + 1);
+        if (layer.accumulator == Accumulator::exact)
+          state = feature + layer.value.bits + ceil_lg(static_cast<std::uint64_t>(target_.length()) + 1);
         note(feature + layer.value.bits + 1 + shift_growth(layer.update_shift));
         note(state + 2);
-        note(state + feature + ceil_lg(static_cast<std::uint64_t>(m.key_dim)) + 1 + shift_growth(layer.read_shift));
+        note(state + feature + ceil_lg(static_cast<std::uint64_t>(m.key_dim)) + 1 +
+             shift_growth(layer.read_shift));
         break;
       }
       case mamba2:
@@ -78,7 +84,8 @@ class Planner {
         note(state + table_bits(layer.gate_table) + shift_growth(layer.decay_shift) + 1);
         note(layer.value.bits + layer.key.bits + 1);
         note(std::max(state, layer.value.bits + layer.key.bits) + 2);
-        note(state + layer.query.bits + ceil_lg(static_cast<std::uint64_t>(m.key_dim)) + 1 + shift_growth(layer.read_shift));
+        note(state + layer.query.bits + ceil_lg(static_cast<std::uint64_t>(m.key_dim)) + 1 +
+             shift_growth(layer.read_shift));
         break;
       case delta:
       case gdelta: {
@@ -95,8 +102,9 @@ class Planner {
         }
         int channel = std::max(layer.query.bits, layer.key.bits);
         if (source.has("key.fraction")) {
-          layer.unit = NormRule{static_cast<int>(source.scalar("key.fraction", 0, 0, 24)), static_cast<int>(source.scalar("key.extra", 8, 0, 24)),
-                                source.width("key"), 0};
+          layer.unit =
+              NormRule{static_cast<int>(source.scalar("key.fraction", 0, 0, 24)),
+                       static_cast<int>(source.scalar("key.extra", 8, 0, 24)), source.width("key"), 0};
           channel = layer.unit->width.bits;
         }
         layer.predict_shift = source.shift("predict.shift");
@@ -133,7 +141,8 @@ class Planner {
       layer.mlp.push_back(read_map(source, fmt::format("mlp.{}", k), to, from, from_bits));
       if (k < shape.mlp.size()) {
         layer.activation.emplace_back();
-        if (dimensions.activation != MlpActivation::relu) layer.activation.back() = read_table(source, fmt::format("mlp.{}", k));
+        if (dimensions.activation != MlpActivation::relu)
+          layer.activation.back() = read_table(source, fmt::format("mlp.{}", k));
       }
       from = to;
       from_bits = layer.mlp.back().bits;
@@ -141,15 +150,26 @@ class Planner {
     return layer;
   }
 
-  LaneMap read_map(TensorSource& source, const std::string& name, std::int64_t rows, std::int64_t cols, int input_bits) {
-    LaneMap map{rows, cols, source.numbers<std::int64_t>(name + ".weight", {rows, cols}), {}, {}, source.shift(name + ".shift"), source.width(name).bits};
-    if (std::all_of(map.weight.begin(), map.weight.end(), [](std::int64_t w) { return std::abs(w) < (std::int64_t{1} << 31); }))
+  LaneMap read_map(TensorSource& source, const std::string& name, std::int64_t rows, std::int64_t cols,
+                   int input_bits) {
+    LaneMap map{rows,
+                cols,
+                source.numbers<std::int64_t>(name + ".weight", {rows, cols}),
+                {},
+                {},
+                source.shift(name + ".shift"),
+                source.width(name).bits};
+    if (std::all_of(map.weight.begin(), map.weight.end(),
+                    [](std::int64_t w) { return std::abs(w) < (std::int64_t{1} << 31); }))
       map.narrow.assign(map.weight.begin(), map.weight.end());
     if (source.has(name + ".bias")) map.bias = source.numbers<std::int64_t>(name + ".bias", {rows});
     double largest = 0;
     for (std::int64_t r = 0; r < rows; ++r) {
-      double sum = map.bias.empty() ? 0 : std::abs(static_cast<double>(map.bias[static_cast<std::size_t>(r)]));
-      for (std::int64_t c = 0; c < cols; ++c) sum += std::ldexp(std::abs(static_cast<double>(map.weight[static_cast<std::size_t>(r * cols + c)])), input_bits - 1);
+      double sum =
+          map.bias.empty() ? 0 : std::abs(static_cast<double>(map.bias[static_cast<std::size_t>(r)]));
+      for (std::int64_t c = 0; c < cols; ++c)
+        sum += std::ldexp(std::abs(static_cast<double>(map.weight[static_cast<std::size_t>(r * cols + c)])),
+                          input_bits - 1);
       largest = std::max(largest, sum);
     }
     note(static_cast<int>(std::ceil(std::log2(largest + 1))) + 2 + shift_growth(map.shift));
@@ -174,24 +194,34 @@ class Planner {
 std::int64_t LaneLayer::update_channels() const {
   using enum MixerKind;
   switch (shape.kind) {
-    case linear: return shape.heads * (shape.key_dim + shape.value_dim);
-    case mamba2: return shape.kv_heads * shape.key_dim + shape.heads * (shape.value_dim + 1);
-    case delta: return shape.kv_heads * shape.key_dim + shape.heads * (shape.value_dim + 1);
-    case gdelta: return shape.kv_heads * shape.key_dim + shape.heads * (shape.value_dim + 2);
-    case rnn: return shape.inner;
-    default: return 0;
+    case linear:
+      return shape.heads * (shape.key_dim + shape.value_dim);
+    case mamba2:
+      return shape.kv_heads * shape.key_dim + shape.heads * (shape.value_dim + 1);
+    case delta:
+      return shape.kv_heads * shape.key_dim + shape.heads * (shape.value_dim + 1);
+    case gdelta:
+      return shape.kv_heads * shape.key_dim + shape.heads * (shape.value_dim + 2);
+    case rnn:
+      return shape.inner;
+    default:
+      return 0;
   }
 }
 
 std::int64_t LaneLayer::read_channels() const {
   using enum MixerKind;
   switch (shape.kind) {
-    case linear: return shape.heads * shape.key_dim;
+    case linear:
+      return shape.heads * shape.key_dim;
     case mamba2:
     case delta:
-    case gdelta: return shape.kv_heads * shape.key_dim;
-    case identity: return value.rows;
-    default: return 0;
+    case gdelta:
+      return shape.kv_heads * shape.key_dim;
+    case identity:
+      return value.rows;
+    default:
+      return 0;
   }
 }
 

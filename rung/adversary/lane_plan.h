@@ -1,6 +1,7 @@
-// A recurrent stack's weights, laid out for the lane kernel: plain integers, every shift and width beside them, and the bits
-// that the largest sum needs. Which mixers: linear (identity, relu, elu1, exp features), rnn, mamba2, delta, gdelta, identity
-// and none, without short convolutions; no norms before maps (unit keys of delta are known).
+// A recurrent stack's weights, laid out for the lane kernel: plain integers, every shift and width beside
+// them, and the bits that the largest sum needs. Which mixers: linear (identity, relu, elu1, exp features),
+// rnn, mamba2, delta, gdelta, identity and none, without short convolutions; no norms before maps (unit keys
+// of delta are known).
 #pragma once
 
 #include <optional>
@@ -29,7 +30,8 @@ struct LaneLayer {
   int update_shift = 0, read_shift = 0, decay_shift = 0, predict_shift = 0, write_shift = 0, cell_shift = 0;
   std::int64_t scale = 1;
   std::optional<NormRule> unit;  // of keys
-  // Maps by role: key k | b, value v | x, query q | c; rnn: value = input map, key = hidden map; identity: value.
+  // Maps by role: key k | b, value v | x, query q | c; rnn: value = input map, key = hidden map; identity:
+  // value.
   LaneMap key, value, query, beta, gate;
   LaneTable beta_table, gate_table, feature_table, cell_table;
   LaneMap output;

@@ -1,6 +1,6 @@
-// One token through one layer, written once for a plain int64 and for vectors of lanes: what a token brings (channels), what
-// it does to the state (update), what the layer hands on (read). The same rules as rung/exact/mechanisms, which a test
-// compares; kept apart from them because there a number is one number.
+// One token through one layer, written once for a plain int64 and for vectors of lanes: what a token brings
+// (channels), what it does to the state (update), what the layer hands on (read). The same rules as
+// rung/exact/mechanisms, which a test compares; kept apart from them because there a number is one number.
 #pragma once
 
 #include <cstring>
@@ -79,7 +79,8 @@ RUNG_INLINE N wrap_to(N x, int bits) {
 }
 template <class N>
 RUNG_INLINE N settle(const LaneLayer& layer, N x) {
-  return layer.accumulator == Accumulator::wrap ? wrap_to(x, layer.accumulator_bits) : sat(x, layer.accumulator_bits);
+  return layer.accumulator == Accumulator::wrap ? wrap_to(x, layer.accumulator_bits)
+                                                : sat(x, layer.accumulator_bits);
 }
 template <class N>
 RUNG_INLINE N relu(N x) {
@@ -122,14 +123,17 @@ RUNG_INLINE void dress(const LaneLayer& layer, N* channels, std::int64_t heads) 
     if (m.feature == FeatureMap::relu)
       for (std::int64_t c = 0; c < count; ++c) channels[c] = relu(channels[c]);
     if (m.feature == FeatureMap::elu1 || m.feature == FeatureMap::exp)
-      for (std::int64_t c = 0; c < count; ++c) channels[c] = sat(look(layer.feature_table, channels[c]), layer.feature_bits);
+      for (std::int64_t c = 0; c < count; ++c)
+        channels[c] = sat(look(layer.feature_table, channels[c]), layer.feature_bits);
   } else if (layer.unit) {
     std::vector<std::int64_t> row(static_cast<std::size_t>(m.key_dim));
     for (std::int64_t h = 0; h < heads; ++h)
       for (int i = 0; i < Element<N>::kLanes; ++i) {
-        for (std::int64_t c = 0; c < m.key_dim; ++c) row[static_cast<std::size_t>(c)] = lane(channels[h * m.key_dim + c], i);
+        for (std::int64_t c = 0; c < m.key_dim; ++c)
+          row[static_cast<std::size_t>(c)] = lane(channels[h * m.key_dim + c], i);
         normalise<Exact64>(Exact64{}, row.data(), nullptr, m.key_dim, 1, *layer.unit, row.data());
-        for (std::int64_t c = 0; c < m.key_dim; ++c) set_lane(channels[h * m.key_dim + c], i, row[static_cast<std::size_t>(c)]);
+        for (std::int64_t c = 0; c < m.key_dim; ++c)
+          set_lane(channels[h * m.key_dim + c], i, row[static_cast<std::size_t>(c)]);
       }
   }
 }
@@ -184,7 +188,7 @@ RUNG_INLINE void update(const LaneLayer& layer, const N* channels, N* state, N* 
   switch (m.kind) {
     case linear: {
       const N* value = channels + m.heads * dk;
-      const auto add = [&](N& s, N d, int shift) __attribute__((always_inline)) {
+      const auto add = [&](N & s, N d, int shift) __attribute__((always_inline)) {
         if (layer.accumulator == Accumulator::exact)
           s += d;
         else if (layer.accumulator == Accumulator::wrap)
@@ -226,7 +230,8 @@ RUNG_INLINE void update(const LaneLayer& layer, const N* channels, N* state, N* 
             seen += state[c] * key[c];
           }
           const N error = settle(layer, value[h * dv + r] - rsh(seen, layer.predict_shift));
-          for (std::int64_t c = 0; c < dk; ++c) state[c] = settle(layer, state[c] + rsh(beta[h] * error * key[c], layer.write_shift));
+          for (std::int64_t c = 0; c < dk; ++c)
+            state[c] = settle(layer, state[c] + rsh(beta[h] * error * key[c], layer.write_shift));
         }
       }
       return;
@@ -243,9 +248,11 @@ RUNG_INLINE void update(const LaneLayer& layer, const N* channels, N* state, N* 
   }
 }
 
-// The layer's output row x from its state, in place: mixer, W_O, residual, MLP. `scratch` holds two rows of the widest width.
+// The layer's output row x from its state, in place: mixer, W_O, residual, MLP. `scratch` holds two rows of
+// the widest width.
 template <class N>
-RUNG_INLINE void read(const LaneLayer& layer, const N* channels, const N* state, int stream_bits, std::int64_t width, N* x, N* scratch, N* other) {
+RUNG_INLINE void read(const LaneLayer& layer, const N* channels, const N* state, int stream_bits,
+                      std::int64_t width, N* x, N* scratch, N* other) {
   using enum MixerKind;
   const MixerShape& m = layer.shape;
   const std::int64_t dk = m.key_dim, dv = m.value_dim;
@@ -272,12 +279,15 @@ RUNG_INLINE void read(const LaneLayer& layer, const N* channels, const N* state,
           continue;
         }
         for (int i = 0; i < Element<N>::kLanes; ++i)
-          set_lane(y[h * dv + r], i, saturate(rounded_quotient<Int128>(lane(num, i), lane(den, i), layer.scale), layer.output_bits));
+          set_lane(
+              y[h * dv + r], i,
+              saturate(rounded_quotient<Int128>(lane(num, i), lane(den, i), layer.scale), layer.output_bits));
       }
     }
   if (m.kind != none)
     for (std::int64_t w = 0; w < width; ++w)
-      other[w] = sat(x[w] + sat(rsh(row_sum(layer.output, w, y), layer.output.shift), layer.output.bits), stream_bits);
+      other[w] = sat(x[w] + sat(rsh(row_sum(layer.output, w, y), layer.output.shift), layer.output.bits),
+                     stream_bits);
   if (m.kind != none)
     for (std::int64_t w = 0; w < width; ++w) x[w] = other[w];
   if (layer.mlp.empty()) return;

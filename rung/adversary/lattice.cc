@@ -1,10 +1,11 @@
-// Claim: where the state is Σ_i (u_i + f(i) κ_i), a vector c with Σ c_i κ_i = 0 and |c_i| <= σ-1 gives f = max(c, 0) and
-// g = max(-c, 0) with equal states. Such c are short vectors of the kernel lattice of κ, which LLL or BKZ finds up to about
-// (lg σ)² / (4 lg δ) key bits, δ the reduction's root Hermite factor: far beyond any birthday.
+// Claim: where the state is Σ_i (u_i + f(i) κ_i), a vector c with Σ c_i κ_i = 0 and |c_i| <= σ-1 gives f =
+// max(c, 0) and g = max(-c, 0) with equal states. Such c are short vectors of the kernel lattice of κ, which
+// LLL or BKZ finds up to about (lg σ)² / (4 lg δ) key bits, δ the reduction's root Hermite factor: far beyond
+// any birthday.
 //
-// The basis has rows (e_i, W κ_i), and for sums modulo 2^b also (0, W 2^b e_j); W is so large that a reduced vector is zero there.
-// About sqrt(D b / lg δ) positions are best for D entries of b bits. fplll reduces; its output is taken as a guess and verified
-// by the exact machine.
+// The basis has rows (e_i, W κ_i), and for sums modulo 2^b also (0, W 2^b e_j); W is so large that a reduced
+// vector is zero there. About sqrt(D b / lg δ) positions are best for D entries of b bits. fplll reduces; its
+// output is taken as a guess and verified by the exact machine.
 #include "rung/adversary/lattice.h"
 
 #include <algorithm>
@@ -22,19 +23,19 @@ namespace rung {
 namespace {
 
 #ifdef RUNG_HAS_FPLLL
-constexpr double kLgHermiteLll = 0.031;   // lg of LLL's root Hermite factor, measured on such lattices
+constexpr double kLgHermiteLll = 0.031;     // lg of LLL's root Hermite factor, measured on such lattices
 constexpr int kBlockSizes[] = {0, 10, 20};  // 0: LLL alone
-constexpr double kScaleBits = 24;         // W = 2^kScaleBits: entries of short vectors stay far below it
+constexpr double kScaleBits = 24;           // W = 2^kScaleBits: entries of short vectors stay far below it
 #endif
 constexpr std::size_t kMostRows = 4096;
 
 // κ_i, entry after entry, where every row v of slot i adds v times the same vector to the slot's row 0.
 struct LinearValues {
   std::int64_t numbers = 0;
-  std::int64_t rows = 0;                     // σ, of every slot
+  std::int64_t rows = 0;                        // σ, of every slot
   std::vector<std::vector<std::int64_t>> keys;  // by slot
-  int key_bits = 0;                          // of the largest entry, sign included
-  std::vector<std::int64_t> live;            // entries that are not zero everywhere
+  int key_bits = 0;                             // of the largest entry, sign included
+  std::vector<std::int64_t> live;               // entries that are not zero everywhere
 };
 
 std::optional<LinearValues> linear_values(const AdditiveState& state, std::string& reason) {
@@ -57,8 +58,10 @@ std::optional<LinearValues> linear_values(const AdditiveState& state, std::strin
     }
     for (std::int64_t v = 2; v < rows; ++v)
       for (std::int64_t i = 0; i < state.numbers; ++i)
-        if (reduce(state.term(slot, static_cast<std::size_t>(v))[i] - state.term(slot, 0)[i] - v * key[static_cast<std::size_t>(i)]) != 0) {
-          reason = fmt::format("what value {} brings at token {} is not {} times what value 1 brings", v, slot, v);
+        if (reduce(state.term(slot, static_cast<std::size_t>(v))[i] - state.term(slot, 0)[i] -
+                   v * key[static_cast<std::size_t>(i)]) != 0) {
+          reason =
+              fmt::format("what value {} brings at token {} is not {} times what value 1 brings", v, slot, v);
           return std::nullopt;
         }
     values.keys.push_back(std::move(key));
@@ -76,15 +79,22 @@ Fitness fitness(const Target& target) {
 #else
   if (const auto reason = not_additive(target)) return {false, *reason, 0};
   auto kernel = make_state_kernel(target, *beginnings(*target.task, kMostRows));
-  if (!kernel || !(*kernel)->restarts()) return {false, "this layer has no kernel that restarts from a state", 0};
+  if (!kernel || !(*kernel)->restarts())
+    return {false, "this layer has no kernel that restarts from a state", 0};
   std::string reason;
   const auto values = linear_values(additive_state(target, **kernel), reason);
   if (!values) return {false, reason, 0};
-  const double bits = static_cast<double>(values->live.size()) * values->key_bits, lg_sigma = std::log2(static_cast<double>(values->rows));
+  const double bits = static_cast<double>(values->live.size()) * values->key_bits,
+               lg_sigma = std::log2(static_cast<double>(values->rows));
   const double reach = lg_sigma * lg_sigma / (4 * kLgHermiteLll);
-  // A reduction costs as much as some 2^24 evaluations of a short prompt; out of LLL's reach it gets dear quickly.
-  return {true, fmt::format("an additive state with linear values, {:.0f} key bits (LLL reaches about {:.0f} with {} values)", bits, reach, values->rows),
-          bits <= reach ? 24 : 24 + (bits - reach) / 16};
+  // A reduction costs as much as some 2^24 evaluations of a short prompt; out of LLL's reach it gets dear
+  // quickly.
+  return {
+      true,
+      fmt::format(
+          "an additive state with linear values, {:.0f} key bits (LLL reaches about {:.0f} with {} values)",
+          bits, reach, values->rows),
+      bits <= reach ? 24 : 24 + (bits - reach) / 16};
 #endif
 }
 
@@ -92,7 +102,10 @@ Fitness fitness(const Target& target) {
 class Search {
  public:
   Search(const Target& target, const SearchOptions& options, std::unique_ptr<StateKernel> kernel)
-      : target_(target), clock_(options), kernel_(std::move(kernel)), state_(additive_state(target, *kernel_)) {
+      : target_(target),
+        clock_(options),
+        kernel_(std::move(kernel)),
+        state_(additive_state(target, *kernel_)) {
     std::string reason;
     auto values = linear_values(state_, reason);
     RUNG_REQUIRE(values.has_value(), "{}", reason);
@@ -103,9 +116,11 @@ class Search {
     AttackOutcome outcome{.method = "lattice", .nominal_bits = target_.nominal_bits};
     const auto slots = static_cast<std::int64_t>(values_.keys.size());
     const auto entries = static_cast<std::int64_t>(values_.live.size());
-    const double bits = static_cast<double>(entries) * (state_.wraps ? std::min(values_.key_bits, state_.bits) : values_.key_bits);
+    const double bits = static_cast<double>(entries) *
+                        (state_.wraps ? std::min(values_.key_bits, state_.bits) : values_.key_bits);
     outcome.details["key_bits"] = fmt::format("{:.0f}", bits);
-    const std::int64_t wanted = std::max<std::int64_t>(entries + 2, std::llround(std::sqrt(bits / kLgHermiteLll)));
+    const std::int64_t wanted =
+        std::max<std::int64_t>(entries + 2, std::llround(std::sqrt(bits / kLgHermiteLll)));
     positions_ = std::min(slots, wanted);
     outcome.details["positions"] = std::to_string(positions_);
     std::int64_t smallest = 0;
@@ -113,9 +128,12 @@ class Search {
     for (const int block : kBlockSizes) {
       if (clock_.over()) break;
       clock_.report({reductions_, {}, 0, block == 0 ? "LLL" : fmt::format("BKZ-{}", block)});
-      const int status = block == 0 ? fplll::lll_reduction(basis, fplll::LLL_DEF_DELTA, fplll::LLL_DEF_ETA, fplll::LM_FAST, fplll::FT_DEFAULT)
-                                    : fplll::bkz_reduction(basis, block, fplll::BKZ_DEFAULT, fplll::FT_DOUBLE);
-      if (status != fplll::RED_SUCCESS && block == 0 && fplll::lll_reduction(basis) != fplll::RED_SUCCESS) break;
+      const int status = block == 0
+                             ? fplll::lll_reduction(basis, fplll::LLL_DEF_DELTA, fplll::LLL_DEF_ETA,
+                                                    fplll::LM_FAST, fplll::FT_DEFAULT)
+                             : fplll::bkz_reduction(basis, block, fplll::BKZ_DEFAULT, fplll::FT_DOUBLE);
+      if (status != fplll::RED_SUCCESS && block == 0 && fplll::lll_reduction(basis) != fplll::RED_SUCCESS)
+        break;
       ++reductions_;
       RUNG_CHECK(read(basis, smallest, outcome));
       if (outcome.certificate) {
@@ -126,8 +144,12 @@ class Search {
     outcome.evaluations = reductions_;
     outcome.seconds = clock_.seconds();
     if (outcome.certificate) outcome.verdict = AttackVerdict::refuted;
-    outcome.reason = outcome.certificate ? fmt::format("a vector of {} positions with entries up to {} leaves the state unchanged", positions_, smallest)
-                                         : fmt::format("the shortest vector found has an entry of {}; at most {} is a value", smallest, values_.rows - 1);
+    outcome.reason =
+        outcome.certificate
+            ? fmt::format("a vector of {} positions with entries up to {} leaves the state unchanged",
+                          positions_, smallest)
+            : fmt::format("the shortest vector found has an entry of {}; at most {} is a value", smallest,
+                          values_.rows - 1);
     return outcome;
   }
 
@@ -144,7 +166,10 @@ class Search {
     for (std::int64_t i = 0; i < positions_; ++i) {
       put(i, i, 1, 0);
       for (std::int64_t j = 0; j < entries; ++j)
-        put(i, positions_ + j, values_.keys[static_cast<std::size_t>(i)][static_cast<std::size_t>(values_.live[static_cast<std::size_t>(j)])], kScaleBits);
+        put(i, positions_ + j,
+            values_.keys[static_cast<std::size_t>(i)]
+                        [static_cast<std::size_t>(values_.live[static_cast<std::size_t>(j)])],
+            kScaleBits);
     }
     for (std::int64_t j = 0; j < extra; ++j) put(positions_ + j, positions_ + j, 1, kScaleBits + state_.bits);
     return basis;
@@ -154,7 +179,8 @@ class Search {
   Result<void> read(const fplll::ZZ_mat<mpz_t>& basis, std::int64_t& smallest, AttackOutcome& outcome) {
     for (int row = 0; row < basis.get_rows() && !outcome.certificate; ++row) {
       bool kernel = true;
-      for (int col = static_cast<int>(positions_); col < basis.get_cols(); ++col) kernel = kernel && mpz_sgn(basis[row][col].get_data()) == 0;
+      for (int col = static_cast<int>(positions_); col < basis.get_cols(); ++col)
+        kernel = kernel && mpz_sgn(basis[row][col].get_data()) == 0;
       if (!kernel) continue;
       std::int64_t largest = 0;
       std::vector<std::uint16_t> one(static_cast<std::size_t>(positions_), 0), two(one.size(), 0);
@@ -165,12 +191,14 @@ class Search {
         }
         const long c = mpz_get_si(basis[row][static_cast<int>(i)].get_data());
         largest = std::max<std::int64_t>(largest, std::abs(c));
-        if (std::abs(c) < values_.rows) (c > 0 ? one : two)[static_cast<std::size_t>(i)] = static_cast<std::uint16_t>(std::abs(c));
+        if (std::abs(c) < values_.rows)
+          (c > 0 ? one : two)[static_cast<std::size_t>(i)] = static_cast<std::uint16_t>(std::abs(c));
       }
       if (largest == 0) continue;
       smallest = smallest == 0 ? largest : std::min(smallest, largest);
       if (largest >= values_.rows) continue;
-      RUNG_TRY(outcome.certificate, certify_beginnings(target_, kernel_->space().prefix(one), kernel_->space().prefix(two)));
+      RUNG_TRY(outcome.certificate,
+               certify_beginnings(target_, kernel_->space().prefix(one), kernel_->space().prefix(two)));
     }
     return {};
   }
@@ -185,7 +213,8 @@ class Search {
 };
 #endif
 
-Result<AttackOutcome> run([[maybe_unused]] const Target& target, [[maybe_unused]] const SearchOptions& options) {
+Result<AttackOutcome> run([[maybe_unused]] const Target& target,
+                          [[maybe_unused]] const SearchOptions& options) {
 #ifdef RUNG_HAS_FPLLL
   RUNG_TRY(auto kernel, make_state_kernel(target, *beginnings(*target.task, kMostRows)));
   return Search(target, options, std::move(kernel)).run();
@@ -196,6 +225,9 @@ Result<AttackOutcome> run([[maybe_unused]] const Target& target, [[maybe_unused]
 
 }  // namespace
 
-AttackMethod lattice_method() { return {"lattice", "collisions of an additive state with linear values, by lattice reduction", &fitness, &run, /*seeks_collision=*/true}; }
+AttackMethod lattice_method() {
+  return {"lattice", "collisions of an additive state with linear values, by lattice reduction", &fitness,
+          &run, /*seeks_collision=*/true};
+}
 
 }  // namespace rung

@@ -1,4 +1,5 @@
-// Collisions of additive states with linear values, by lattice reduction (the short-integer-solution problem).
+// Collisions of additive states with linear values, by lattice reduction (the short-integer-solution
+// problem).
 #pragma once
 
 #include "rung/adversary/attack.h"

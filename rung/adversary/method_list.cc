@@ -8,10 +8,10 @@
 #include "rung/adversary/big_bucket.h"
 #include "rung/adversary/class_refinement.h"
 #include "rung/adversary/distinguished_points.h"
+#include "rung/adversary/flip.h"
 #include "rung/adversary/generalised_birthday.h"
 #include "rung/adversary/hierarchical.h"
 #include "rung/adversary/lattice.h"
-#include "rung/adversary/flip.h"
 #include "rung/adversary/partial_sums.h"
 #include "rung/adversary/reachable_states.h"
 #include "rung/adversary/shared_search.h"
@@ -24,9 +24,12 @@ namespace rung {
 
 std::string_view verdict_name(AttackVerdict verdict) {
   switch (verdict) {
-    case AttackVerdict::refuted: return "refuted";
-    case AttackVerdict::inconclusive: return "inconclusive";
-    case AttackVerdict::holds: return "holds";
+    case AttackVerdict::refuted:
+      return "refuted";
+    case AttackVerdict::inconclusive:
+      return "inconclusive";
+    case AttackVerdict::holds:
+      return "holds";
   }
   return "?";
 }
@@ -69,9 +72,13 @@ Result<AttackOutcome> attack(const Target& target, std::string_view name, const 
   if (name != "auto") {
     RUNG_TRY(const AttackMethod* method, find_attack_method(name));
     if (!target.exact() && method->name != "wrong-answer")
-      return fail(ErrorCode::unsupported, "[break] {} needs integer weights: `rung quantise` makes them; a float model is only searched for wrong answers", name);
+      return fail(ErrorCode::unsupported,
+                  "[break] {} needs integer weights: `rung quantise` makes them; a float model is only "
+                  "searched for wrong answers",
+                  name);
     const Fitness fitness = method->fitness(target);
-    if (!fitness.applies) return fail(ErrorCode::unsupported, "[break] {} does not apply: {}", name, fitness.reason);
+    if (!fitness.applies)
+      return fail(ErrorCode::unsupported, "[break] {} does not apply: {}", name, fitness.reason);
     SharedSearches searches(options);
     RUNG_TRY(auto outcome, searches.run(target, *method, options));
     outcome.reason = fmt::format("{}: {}; {}", method->name, fitness.reason, outcome.reason);
@@ -84,9 +91,12 @@ Result<AttackOutcome> attack(const Target& target, std::string_view name, const 
   std::vector<Candidate> candidates;
   for (const auto& method : attack_methods()) {
     if (!target.exact() && method.name != "wrong-answer") continue;
-    if (Fitness fitness = method.fitness(target); fitness.applies) candidates.push_back({&method, std::move(fitness)});
+    if (Fitness fitness = method.fitness(target); fitness.applies)
+      candidates.push_back({&method, std::move(fitness)});
   }
-  std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.fitness.lg_evaluations < b.fitness.lg_evaluations; });
+  std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
+    return a.fitness.lg_evaluations < b.fitness.lg_evaluations;
+  });
 
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
@@ -99,10 +109,12 @@ Result<AttackOutcome> attack(const Target& target, std::string_view name, const 
     SearchOptions rest = options;
     rest.seconds = options.seconds - elapsed();
     if (&candidate != &candidates.back()) rest.seconds /= 2;
-    if (!options.checkpoint.empty()) rest.checkpoint = fmt::format("{}.{}", options.checkpoint, candidate.method->name);
+    if (!options.checkpoint.empty())
+      rest.checkpoint = fmt::format("{}.{}", options.checkpoint, candidate.method->name);
     if (rest.seconds <= 0 || (options.stop && options.stop())) break;
     RUNG_TRY(auto outcome, searches.run(target, *candidate.method, rest));
-    const std::string line = fmt::format("{}: {}; {}", candidate.method->name, candidate.fitness.reason, outcome.reason);
+    const std::string line =
+        fmt::format("{}: {}; {}", candidate.method->name, candidate.fitness.reason, outcome.reason);
     total.reason += (total.reason.empty() ? "" : ". ") + line;
     total.evaluations += outcome.evaluations;
     total.memory_bytes = std::max(total.memory_bytes, outcome.memory_bytes);

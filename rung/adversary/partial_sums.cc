@@ -145,8 +145,9 @@ Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
 }  // namespace
 
 AttackMethod partial_sums_method() {
-  return {"partial-sums", "two contents of a part of the prompt with equal sums in one full layer", &fitness,
-          &run, false, /*spreads=*/true};
+  return {"partial-sums", "two contents of a part of the prompt with equal sums in one full layer",
+          &fitness,       &run,
+          false,          /*spreads=*/true};
 }
 
 }  // namespace rung

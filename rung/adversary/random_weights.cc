@@ -30,7 +30,8 @@ Result<Weights> random_weights_for(const Task& task, const RandomRequest& target
     case AnswerSpec::Kind::token:
       model.output = answer.size <= kMostLogits
                          ? OutputSpec{OutputSpec::Kind::logits, answer.size, 0}
-                         : OutputSpec{OutputSpec::Kind::binary, std::bit_width(static_cast<std::uint64_t>(answer.size - 1)), 0};
+                         : OutputSpec{OutputSpec::Kind::binary,
+                                      std::bit_width(static_cast<std::uint64_t>(answer.size - 1)), 0};
   }
   dimensions.outputs = model.output.size;
   RUNG_TRY(Weights weights, random_weights(model));

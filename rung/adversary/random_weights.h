@@ -1,4 +1,5 @@
-// Random weights that read a task's prompts and write its answers: what an attack is tried on where nobody trained anything.
+// Random weights that read a task's prompts and write its answers: what an attack is tried on where nobody
+// trained anything.
 #pragma once
 
 #include "rung/exact/random_model.h"
@@ -7,14 +8,14 @@
 namespace rung {
 
 struct RandomRequest {
-  std::string architecture;        // a line of the language
+  std::string architecture;  // a line of the language
   std::int64_t width = 16, heads = 1;
   Precision precision = {NumberFormat::fixed, 8, 0};
   std::uint64_t seed = 1;
 };
 
-// The context is the task's prompt, the output its answers: a threshold for yes or no, logits up to 4096 tokens, bits beyond.
-// Errors: lines that do not parse, and those of random_weights().
+// The context is the task's prompt, the output its answers: a threshold for yes or no, logits up to 4096
+// tokens, bits beyond. Errors: lines that do not parse, and those of random_weights().
 Result<Weights> random_weights_for(const Task& task, const RandomRequest& target);
 
 }  // namespace rung

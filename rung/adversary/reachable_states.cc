@@ -1,9 +1,9 @@
-// Claim: the number of different states after the values of a function is exactly |A_n|, A_0 = {empty}, A_{i+1} = all successors of
-// A_i. Where it is smaller than the number of functions, two functions share a state (pigeonhole), and the first level with
-// fewer states than paths shows such a pair.
+// Claim: the number of different states after the values of a function is exactly |A_n|, A_0 = {empty},
+// A_{i+1} = all successors of A_i. Where it is smaller than the number of functions, two functions share a
+// state (pigeonhole), and the first level with fewer states than paths shows such a pair.
 //
-// Invariant: A_i is one bit a state (2^s bits, s the state's bits on paper). Until the first collision every state has one path,
-// kept as parent and row, so the pair can be read off.
+// Invariant: A_i is one bit a state (2^s bits, s the state's bits on paper). Until the first collision every
+// state has one path, kept as parent and row, so the pair can be read off.
 #include "rung/adversary/reachable_states.h"
 
 #include <atomic>
@@ -20,12 +20,13 @@
 namespace rung {
 namespace {
 
-constexpr std::int64_t kMostBits = 34;           // two bit sets of 2^34 bits are 4 GiB
-constexpr std::size_t kMostPaths = std::size_t{1} << 25;  // paths that are kept while looking for the first collision
-constexpr std::uint64_t kPathBytes = 96;         // of a path, with its place in the table of states
-constexpr std::int64_t kChunk = 1024;            // states whose successors are computed together
-constexpr std::int64_t kGrainWords = 1 << 12;    // words of a bit set that one worker scans at a time
-constexpr double kSecondsWorthSaving = 5;        // a level that took longer is saved
+constexpr std::int64_t kMostBits = 34;  // two bit sets of 2^34 bits are 4 GiB
+constexpr std::size_t kMostPaths = std::size_t{1}
+                                   << 25;      // paths that are kept while looking for the first collision
+constexpr std::uint64_t kPathBytes = 96;       // of a path, with its place in the table of states
+constexpr std::int64_t kChunk = 1024;          // states whose successors are computed together
+constexpr std::int64_t kGrainWords = 1 << 12;  // words of a bit set that one worker scans at a time
+constexpr double kSecondsWorthSaving = 5;      // a level that took longer is saved
 
 class StateSet {
  public:
@@ -42,9 +43,11 @@ class StateSet {
   void set_word(std::size_t i, std::uint64_t value) { words_[i].store(value, std::memory_order_relaxed); }
   std::size_t words() const { return words_.size(); }
   void clear() {
-    parallel_for(static_cast<std::int64_t>(words_.size()), 1 << 16, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) words_[static_cast<std::size_t>(i)].store(0, std::memory_order_relaxed);
-    });
+    parallel_for(static_cast<std::int64_t>(words_.size()), 1 << 16,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t i = begin; i < end; ++i)
+                     words_[static_cast<std::size_t>(i)].store(0, std::memory_order_relaxed);
+                 });
   }
 
  private:
@@ -54,8 +57,14 @@ class StateSet {
 class Search {
  public:
   Search(const Target& target, const SearchOptions& options, std::unique_ptr<StateKernel> kernel)
-      : target_(target), options_(options), clock_(options), kernel_(std::move(kernel)), depth_(kernel_->layers()),
-        bits_(static_cast<int>(kernel_->bits(depth_))), now_(bits_), next_(bits_),
+      : target_(target),
+        options_(options),
+        clock_(options),
+        kernel_(std::move(kernel)),
+        depth_(kernel_->layers()),
+        bits_(static_cast<int>(kernel_->bits(depth_))),
+        now_(bits_),
+        next_(bits_),
         fingerprint_(search_fingerprint(target, "reachable", 0, std::to_string(bits_))) {}
 
   Result<AttackOutcome> run() {
@@ -75,20 +84,26 @@ class Search {
       outcome.details["beginnings_lg"] = fmt::format("{:.2f}", all);
     }
     outcome.certificate = std::move(certificate_);
-    const std::string counted = complete ? fmt::format("exactly {} states (2^{:.2f}) are reachable by 2^{:.2f} beginnings", levels_.back(), *outcome.effective_bits, all)
-                                         : fmt::format("{} states after {} of {} tokens when the budget ended", levels_.back(), levels_.size() - 1, kernel_->space().slots.size());
+    const std::string counted =
+        complete ? fmt::format("exactly {} states (2^{:.2f}) are reachable by 2^{:.2f} beginnings",
+                               levels_.back(), *outcome.effective_bits, all)
+                 : fmt::format("{} states after {} of {} tokens when the budget ended", levels_.back(),
+                               levels_.size() - 1, kernel_->space().slots.size());
     if (outcome.certificate) {
       outcome.verdict = AttackVerdict::refuted;
       outcome.reason = counted;
     } else {
       outcome.no_collision = complete && std::abs(*outcome.effective_bits - all) < 1e-9;
-      outcome.reason = outcome.no_collision ? "all beginnings reach different states: there is no collision" : counted;
+      outcome.reason =
+          outcome.no_collision ? "all beginnings reach different states: there is no collision" : counted;
     }
     return outcome;
   }
 
  private:
-  std::int64_t rows(std::int64_t slot) const { return static_cast<std::int64_t>(kernel_->space().slots[static_cast<std::size_t>(slot)].rows.size()); }
+  std::int64_t rows(std::int64_t slot) const {
+    return static_cast<std::int64_t>(kernel_->space().slots[static_cast<std::size_t>(slot)].rows.size());
+  }
 
   // Levels with one path a state, until two paths meet.
   Result<void> find_pair() {
@@ -111,7 +126,9 @@ class Search {
     const auto slots = static_cast<std::int64_t>(kernel_->space().slots.size());
     for (std::int64_t slot = 0; slot < slots && !certificate_ && !clock_.over(); ++slot) {
       const std::int64_t count = rows(slot);
-      if (kept + levels.back().size() * static_cast<std::size_t>(count) > std::min<std::uint64_t>(kMostPaths, options_.memory_bytes / kPathBytes)) break;
+      if (kept + levels.back().size() * static_cast<std::size_t>(count) >
+          std::min<std::uint64_t>(kMostPaths, options_.memory_bytes / kPathBytes))
+        break;
       std::unordered_map<std::uint64_t, std::uint32_t> seen;
       levels.emplace_back();
       const auto level = static_cast<std::size_t>(slot) + 1;
@@ -125,7 +142,9 @@ class Search {
           levels[level].push_back({key, i, static_cast<std::uint16_t>(v)});
           const auto [place, fresh] = seen.try_emplace(key, index);
           if (fresh) continue;
-          RUNG_TRY(certificate_, certify_beginnings(target_, kernel_->space().prefix(path(level, place->second)), kernel_->space().prefix(path(level, index))));
+          RUNG_TRY(certificate_,
+                   certify_beginnings(target_, kernel_->space().prefix(path(level, place->second)),
+                                      kernel_->space().prefix(path(level, index))));
           if (certificate_) first_meeting_ = slot + 1;
         }
       }
@@ -146,36 +165,42 @@ class Search {
       next_.clear();
       std::atomic<std::uint64_t> found{0};
       std::atomic<bool> late{false};
-      parallel_for(static_cast<std::int64_t>(now_.words()), kGrainWords, [&](std::int64_t begin, std::int64_t end) {
-        if (late) return;
-        std::vector<std::uint64_t> keys, after(static_cast<std::size_t>(kChunk * rows(slot)));
-        keys.reserve(kChunk + 64);
-        std::uint64_t fresh = 0;
-        const auto flush = [&] {
-          if (keys.empty()) return;
-          for (std::size_t from = 0; from < keys.size(); from += kChunk) {
-            const auto count = static_cast<std::int64_t>(std::min<std::size_t>(kChunk, keys.size() - from));
-            kernel_->successors(depth_, slot, keys.data() + from, count, after.data());
-            const std::int64_t total = count * rows(slot);
-            constexpr std::int64_t kAhead = 16;
-            for (std::int64_t i = 0; i < total; ++i) {
-              if (i + kAhead < total) next_.prefetch(after[static_cast<std::size_t>(i + kAhead)]);
-              fresh += next_.insert(after[static_cast<std::size_t>(i)]);
+      parallel_for(
+          static_cast<std::int64_t>(now_.words()), kGrainWords, [&](std::int64_t begin, std::int64_t end) {
+            if (late) return;
+            std::vector<std::uint64_t> keys, after(static_cast<std::size_t>(kChunk * rows(slot)));
+            keys.reserve(kChunk + 64);
+            std::uint64_t fresh = 0;
+            const auto flush = [&] {
+              if (keys.empty()) return;
+              for (std::size_t from = 0; from < keys.size(); from += kChunk) {
+                const auto count =
+                    static_cast<std::int64_t>(std::min<std::size_t>(kChunk, keys.size() - from));
+                kernel_->successors(depth_, slot, keys.data() + from, count, after.data());
+                const std::int64_t total = count * rows(slot);
+                constexpr std::int64_t kAhead = 16;
+                for (std::int64_t i = 0; i < total; ++i) {
+                  if (i + kAhead < total) next_.prefetch(after[static_cast<std::size_t>(i + kAhead)]);
+                  fresh += next_.insert(after[static_cast<std::size_t>(i)]);
+                }
+              }
+              evaluations_ += keys.size() * static_cast<std::uint64_t>(rows(slot));
+              keys.clear();
+            };
+            for (std::int64_t w = begin; w < end; ++w) {
+              for (std::uint64_t word = now_.word(static_cast<std::size_t>(w)); word != 0; word &= word - 1)
+                keys.push_back(static_cast<std::uint64_t>(w) * 64 +
+                               static_cast<std::uint64_t>(std::countr_zero(word)));
+              if (keys.size() >= static_cast<std::size_t>(kChunk)) flush();
             }
-          }
-          evaluations_ += keys.size() * static_cast<std::uint64_t>(rows(slot));
-          keys.clear();
-        };
-        for (std::int64_t w = begin; w < end; ++w) {
-          for (std::uint64_t word = now_.word(static_cast<std::size_t>(w)); word != 0; word &= word - 1)
-            keys.push_back(static_cast<std::uint64_t>(w) * 64 + static_cast<std::uint64_t>(std::countr_zero(word)));
-          if (keys.size() >= static_cast<std::size_t>(kChunk)) flush();
-        }
-        flush();
-        found += fresh;
-        clock_.report({evaluations_, {}, 2 * now_.words() * 8, fmt::format("token {} of {}, {} states", slot + 1, slots, levels_.back())});
-        if (clock_.over()) late = true;
-      });
+            flush();
+            found += fresh;
+            clock_.report({evaluations_,
+                           {},
+                           2 * now_.words() * 8,
+                           fmt::format("token {} of {}, {} states", slot + 1, slots, levels_.back())});
+            if (clock_.over()) late = true;
+          });
       if (late) return false;
       std::swap(now_, next_);
       levels_.push_back(found);
@@ -200,7 +225,8 @@ class Search {
       good = reader.take(value);
       now_.set_word(w, value);
     }
-    if (!good || !reader.done()) return fail(ErrorCode::format, "[break] the checkpoint {} is cut short", options_.checkpoint);
+    if (!good || !reader.done())
+      return fail(ErrorCode::format, "[break] the checkpoint {} is cut short", options_.checkpoint);
     slot = static_cast<std::int64_t>(done);
     return {};
   }
@@ -229,26 +255,38 @@ class Search {
 
 Fitness fitness(const Target& target) {
   if (const auto reason = not_purely_recurrent(target)) return {false, *reason, 0};
-  if (target.nominal_bits > kMostBits) return {false, fmt::format("{} bits of state are too many to list; at most {}", target.nominal_bits, kMostBits), 0};
+  if (target.nominal_bits > kMostBits)
+    return {false,
+            fmt::format("{} bits of state are too many to list; at most {}", target.nominal_bits, kMostBits),
+            0};
   if (target.nominal_bits < 1) return {false, "no state", 0};
   const auto space = beginnings(*target.task, kMostChoices);
   const auto kernel = make_state_kernel(target, *space);
-  if (!kernel || !(*kernel)->restarts()) return {false, "these mixers have no kernel that restarts from a state", 0};
-  if ((*kernel)->bits((*kernel)->layers()) > kMostBits) return {false, "states of exact accumulators are too wide to list", 0};
+  if (!kernel || !(*kernel)->restarts())
+    return {false, "these mixers have no kernel that restarts from a state", 0};
+  if ((*kernel)->bits((*kernel)->layers()) > kMostBits)
+    return {false, "states of exact accumulators are too wide to list", 0};
   const double work = std::min(space->lg_size(), static_cast<double>(target.nominal_bits));
-  return {true, fmt::format("a state of {} bits can be listed", target.nominal_bits), work + std::log2(static_cast<double>(space->slots[0].rows.size()))};
+  return {true, fmt::format("a state of {} bits can be listed", target.nominal_bits),
+          work + std::log2(static_cast<double>(space->slots[0].rows.size()))};
 }
 
 Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
   RUNG_TRY(auto kernel, make_state_kernel(target, *beginnings(*target.task, kMostChoices)));
   const std::uint64_t needed = (std::uint64_t{2} << kernel->bits(kernel->layers())) / 8 + 16;
   if (needed > options.memory_bytes)
-    return AttackOutcome{.method = "reachable", .reason = fmt::format("two sets of states need {} bytes; --memory allows {}", needed, options.memory_bytes), .nominal_bits = target.nominal_bits};
+    return AttackOutcome{.method = "reachable",
+                         .reason = fmt::format("two sets of states need {} bytes; --memory allows {}", needed,
+                                               options.memory_bytes),
+                         .nominal_bits = target.nominal_bits};
   return Search(target, options, std::move(kernel)).run();
 }
 
 }  // namespace
 
-AttackMethod reachable_states_method() { return {"reachable", "all states that can be reached: the exact capacity", &fitness, &run, /*seeks_collision=*/true}; }
+AttackMethod reachable_states_method() {
+  return {"reachable", "all states that can be reached: the exact capacity", &fitness, &run,
+          /*seeks_collision=*/true};
+}
 
 }  // namespace rung

@@ -37,10 +37,12 @@ void retain(Weights& weights, std::size_t layer) {
 // The value is the token, the key the position's.
 void linear_values(Weights& weights) {
   const auto token_rows = weights.tensors.at("embed.token.table").shape[0];
-  auto token = numbers_of(weights, "embed.token.table"), position = numbers_of(weights, "embed.position.table");
+  auto token = numbers_of(weights, "embed.token.table"),
+       position = numbers_of(weights, "embed.position.table");
   auto key = numbers_of(weights, "layers.0.k.weight"), value = numbers_of(weights, "layers.0.v.weight");
   for (std::int64_t r = 0; r < token_rows; ++r)
-    for (std::int64_t c = 0; c < kWidth; ++c) token[static_cast<std::size_t>(r * kWidth + c)] = c == 0 ? r : 0;
+    for (std::int64_t c = 0; c < kWidth; ++c)
+      token[static_cast<std::size_t>(r * kWidth + c)] = c == 0 ? r : 0;
   for (std::size_t i = 0; i < position.size(); i += kWidth) position[i] = 0;
   for (std::size_t i = 0; i < key.size(); i += kWidth) key[i] = 0;
   for (std::size_t i = 0; i < value.size(); ++i) value[i] = i == 0;
@@ -79,8 +81,10 @@ const std::vector<Series>& all_series() {
 
 }  // namespace
 
-Result<Target> retentive_target(const std::string& mixer, std::int64_t layers, std::int64_t bits, std::int64_t n, std::uint64_t seed) {
-  RUNG_REQUIRE(layers >= 1 && bits >= 4 && bits % 4 == 0 && n >= 2, "layers={} bits={} n={}", layers, bits, n);
+Result<Target> retentive_target(const std::string& mixer, std::int64_t layers, std::int64_t bits,
+                                std::int64_t n, std::uint64_t seed) {
+  RUNG_REQUIRE(layers >= 1 && bits >= 4 && bits % 4 == 0 && n >= 2, "layers={} bits={} n={}", layers, bits,
+               n);
   const bool sparse = mixer == "sparse", hybrid = mixer == "hybrid";
   RUNG_TRY(auto task, sparse   ? make_task("two-sum", {{"n", n}, {"M", n * n}})
                       : hybrid ? make_task("seqcomp", {{"L", 2}, {"m", n / 4}, {"n1", 4}})
@@ -100,7 +104,8 @@ Result<Target> retentive_target(const std::string& mixer, std::int64_t layers, s
     d.accumulator_bits = bits / (4 * rows);
   } else if (mixer == "linear") {
     const std::int64_t entries = bits >= 64 ? 8 : 4;
-    line = fmt::format("linear(heads=1,dim=2,vdim={},feature=identity,normalised=no)*{}", entries / 2, layers);
+    line =
+        fmt::format("linear(heads=1,dim=2,vdim={},feature=identity,normalised=no)*{}", entries / 2, layers);
     d.accumulator_bits = bits / entries;
   } else if (mixer == "loglinear") {
     line = fmt::format("loglinear(base=linear,heads=1,dim=2)*{}", layers);
@@ -117,7 +122,8 @@ Result<Target> retentive_target(const std::string& mixer, std::int64_t layers, s
     d.precision.bits = static_cast<int>(bits / 4);
   } else {
     constexpr int kKeyBits = 10;
-    line = fmt::format("linear(heads=1,dim={},vdim=1,feature=identity,normalised=no)", (bits + kKeyBits - 1) / kKeyBits);
+    line = fmt::format("linear(heads=1,dim={},vdim=1,feature=identity,normalised=no)",
+                       (bits + kKeyBits - 1) / kKeyBits);
     model.accumulator = Accumulator::exact;
   }
   RUNG_TRY(model.architecture.stack, parse_stack(line));
@@ -137,10 +143,13 @@ Result<std::vector<ScalingPoint>> attack_scaling(const ScalingOptions& options) 
     std::vector<std::string_view> names{"auto"};
     for (const auto& series : all_series()) names.push_back(series.method);
     if (std::find(names.begin(), names.end(), options.method) == names.end())
-      return fail(ErrorCode::parse, "[break] no scaling series for {}; {}", rung::quoted(options.method), suggest(options.method, names));
+      return fail(ErrorCode::parse, "[break] no scaling series for {}; {}", rung::quoted(options.method),
+                  suggest(options.method, names));
   }
   const auto start = std::chrono::steady_clock::now();
-  const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  const auto elapsed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
   std::vector<ScalingPoint> points;
   for (const auto& series : all_series()) {
     if (options.method != "auto" && options.method != series.method) continue;
@@ -149,15 +158,28 @@ Result<std::vector<ScalingPoint>> attack_scaling(const ScalingOptions& options) 
       RUNG_TRY(auto target, retentive_target(series.mixer, series.layers, bits, series.n, options.seed));
       RUNG_TRY(const AttackMethod* method, find_attack_method(series.method));
       if (!method->fitness(target).applies) continue;
-      SearchOptions search{.seconds = std::min(options.seconds_per_point, options.seconds - elapsed()), .seed = options.seed};
+      SearchOptions search{.seconds = std::min(options.seconds_per_point, options.seconds - elapsed()),
+                           .seed = options.seed};
       search.stop = options.stop;
       RUNG_TRY(const auto outcome, method->run(target, search));
-      ScalingPoint point{series.method, format_stack(target.weights.architecture.stack), series.layers, bits, series.n, target.nominal_bits, options.seed,
-                         outcome.verdict, outcome.evaluations, outcome.seconds, outcome.effective_bits, {}};
-      if (const auto tokens = outcome.details.find("tokens"); tokens != outcome.details.end()) point.tokens = tokens->second;
+      ScalingPoint point{series.method,
+                         format_stack(target.weights.architecture.stack),
+                         series.layers,
+                         bits,
+                         series.n,
+                         target.nominal_bits,
+                         options.seed,
+                         outcome.verdict,
+                         outcome.evaluations,
+                         outcome.seconds,
+                         outcome.effective_bits,
+                         {}};
+      if (const auto tokens = outcome.details.find("tokens"); tokens != outcome.details.end())
+        point.tokens = tokens->second;
       if (options.point) options.point(point);
       points.push_back(std::move(point));
-      if (points.back().verdict == AttackVerdict::inconclusive && series.method != "reachable") break;  // larger ones cost more
+      if (points.back().verdict == AttackVerdict::inconclusive && series.method != "reachable")
+        break;  // larger ones cost more
     }
   }
   return points;

@@ -73,8 +73,7 @@ class Search {
     const auto size = target_.task->size();
     const std::int64_t n = size.at("n").get<std::int64_t>(), M = size.at("M").get<std::int64_t>(),
                        B = view_.shape().block;
-    const bool lower_half =
-        (M - 1) / 2 > B;  // values 1 .. ⌊(M-1)/2⌋ where they suffice
+    const bool lower_half = (M - 1) / 2 > B;  // values 1 .. ⌊(M-1)/2⌋ where they suffice
     const std::int64_t low = lower_half ? 1 : 0, high = lower_half ? (M - 1) / 2 : M - 1;
     if (high - low < B) {
       outcome_.reason = fmt::format("blocks of {} different values need a larger modulus than {}", B, M);

@@ -51,8 +51,8 @@ Result<std::optional<Certificate>> certify_sparse_pair(const Target& target, con
                                                        const Prompt& first, const Prompt& second,
                                                        std::int64_t block);
 
-// Why two-sum forces a pair: `values` as docs/certificate_v1.md has it ("sparse-pair"), 0 without a position code. Nothing where
-// no theorem does.
+// Why two-sum forces a pair: `values` as docs/certificate_v1.md has it ("sparse-pair"), 0 without a position
+// code. Nothing where no theorem does.
 std::optional<std::int64_t> forcing_values(const Target& target, const SparseView& view);
 
 }  // namespace rung

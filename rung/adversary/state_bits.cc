@@ -6,7 +6,9 @@
 namespace rung {
 namespace {
 
-int ceil_lg_of(std::int64_t x) { return x <= 1 ? 0 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(x - 1))); }
+int ceil_lg_of(std::int64_t x) {
+  return x <= 1 ? 0 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(x - 1)));
+}
 
 }  // namespace
 
@@ -37,10 +39,13 @@ std::int64_t stored_number(const Weights& weights, const std::string& name, std:
   return found == weights.tensors.end() || !found->second.is_integer() ? fallback : found->second.integer(0);
 }
 
-std::int64_t layer_state_bits(const Weights& weights, const MixerShape& m, const std::string& prefix, std::int64_t positions) {
+std::int64_t layer_state_bits(const Weights& weights, const MixerShape& m, const std::string& prefix,
+                              std::int64_t positions) {
   const auto& dimensions = weights.architecture.dimensions;
   const std::int64_t p = dimensions.precision.bits, entry = dimensions.accumulator_bits.value_or(p);
-  const auto bits = [&](const std::string& name) { return stored_number(weights, prefix + name + ".bits", p); };
+  const auto bits = [&](const std::string& name) {
+    return stored_number(weights, prefix + name + ".bits", p);
+  };
   using enum MixerKind;
   const MixerKind kind = m.kind == loglinear ? m.base : m.kind;
   std::int64_t state = 0, buffer = 0;
@@ -78,19 +83,23 @@ std::int64_t layer_state_bits(const Weights& weights, const MixerShape& m, const
       return std::max<std::int64_t>(m.conv - 1, 0) * m.inner * bits("v");
     case heads: {
       std::int64_t total = 0;
-      for (std::size_t j = 0; j < m.parts.size(); ++j) total += layer_state_bits(weights, m.parts[j], fmt::format("{}part.{}.", prefix, j), positions);
+      for (std::size_t j = 0; j < m.parts.size(); ++j)
+        total += layer_state_bits(weights, m.parts[j], fmt::format("{}part.{}.", prefix, j), positions);
       return total;
     }
     default:
       return 0;
   }
-  if (m.kind == loglinear) state *= std::popcount(static_cast<std::uint64_t>(positions));  // levels as the next token finds them
+  if (m.kind == loglinear)
+    state *= std::popcount(static_cast<std::uint64_t>(positions));  // levels as the next token finds them
   return state + std::max<std::int64_t>(m.conv - 1, 0) * buffer;
 }
 
-std::int64_t nominal_state_bits(const Weights& weights, const std::vector<LayerShape>& layers, std::int64_t positions) {
+std::int64_t nominal_state_bits(const Weights& weights, const std::vector<LayerShape>& layers,
+                                std::int64_t positions) {
   std::int64_t total = 0;
-  for (std::size_t i = 0; i < layers.size(); ++i) total += layer_state_bits(weights, layers[i].mixer, fmt::format("layers.{}.", i), positions);
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    total += layer_state_bits(weights, layers[i].mixer, fmt::format("layers.{}.", i), positions);
   return total;
 }
 

@@ -4,9 +4,9 @@
 //
 // Search: the stack is a black box. Only the last entries before the cut vary, just enough of them to have
 // more beginnings than states; what stands before is computed once (resumed_run.h). Where no place of the
-// prompt is named as the cut, that of the theorem, the one before the first answer and a few earlier ones are tried: of two
-// strings to be compared, say, only the first must be remembered. Invariant: a collision counts only when the
-// task tells the two beginnings apart (separate) and both prompts are rerun.
+// prompt is named as the cut, that of the theorem, the one before the first answer and a few earlier ones are
+// tried: of two strings to be compared, say, only the first must be remembered. Invariant: a collision counts
+// only when the task tells the two beginnings apart (separate) and both prompts are rerun.
 #include "rung/adversary/state_collision.h"
 
 #include <algorithm>

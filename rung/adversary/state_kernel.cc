@@ -9,8 +9,9 @@ namespace {
 
 constexpr int kWidestNumber = 62;  // of any state, in bits
 
-// The width of every stored number, by giving each layer's bits evenly to its numbers where they are equal (all mixers but
-// normalised linear attention with exact sums, whose Z is narrower; there the larger width serves both).
+// The width of every stored number, by giving each layer's bits evenly to its numbers where they are equal
+// (all mixers but normalised linear attention with exact sums, whose Z is narrower; there the larger width
+// serves both).
 std::vector<std::vector<int>> number_widths(const Target& target, std::int64_t positions) {
   std::vector<std::vector<int>> widths;
   auto session = target.machine->start();
@@ -18,13 +19,17 @@ std::vector<std::vector<int>> number_widths(const Target& target, std::int64_t p
   const auto state = (*session)->state();
   for (std::size_t i = 0; i < state.size(); ++i) {
     const auto count = static_cast<std::int64_t>(state[i].size());
-    const std::int64_t bits = layer_state_bits(target.weights, target.layers[i].mixer, fmt::format("layers.{}.", i), positions);
-    widths.emplace_back(static_cast<std::size_t>(count), count == 0 ? 0 : static_cast<int>((bits + count - 1) / count));
+    const std::int64_t bits =
+        layer_state_bits(target.weights, target.layers[i].mixer, fmt::format("layers.{}.", i), positions);
+    widths.emplace_back(static_cast<std::size_t>(count),
+                        count == 0 ? 0 : static_cast<int>((bits + count - 1) / count));
   }
-  // Exact sums, and buffers of a convolution beside the state, have widths of their own: the widest serves all.
+  // Exact sums, and buffers of a convolution beside the state, have widths of their own: the widest serves
+  // all.
   for (std::size_t i = 0; i < widths.size(); ++i) {
     const MixerShape& mixer = target.layers[i].mixer;
-    const bool exact_sums = mixer.kind == MixerKind::linear && target.weights.accumulator == Accumulator::exact;
+    const bool exact_sums =
+        mixer.kind == MixerKind::linear && target.weights.accumulator == Accumulator::exact;
     if (exact_sums || mixer.conv > 0) std::fill(widths[i].begin(), widths[i].end(), kWidestNumber);
   }
   return widths;
@@ -32,17 +37,19 @@ std::vector<std::vector<int>> number_widths(const Target& target, std::int64_t p
 
 class SessionKernel final : public StateKernel {
  public:
-  SessionKernel(const Target& target, BeginningSpace space) : StateKernel(target, std::move(space)), target_(target) {}
+  SessionKernel(const Target& target, BeginningSpace space)
+      : StateKernel(target, std::move(space)), target_(target) {}
   std::string_view name() const override { return "session"; }
   bool restarts() const override { return false; }
 
-  void run(std::int64_t depth, std::int64_t first, std::int64_t length, std::int64_t count, const std::uint16_t* choices, const std::int64_t* start,
-           bool, std::int64_t* out) const override {
+  void run(std::int64_t depth, std::int64_t first, std::int64_t length, std::int64_t count,
+           const std::uint16_t* choices, const std::int64_t* start, bool, std::int64_t* out) const override {
     RUNG_REQUIRE(start == nullptr, "the session kernel starts at the beginning");
     const auto fields = target_.task->fields();
     const std::int64_t end = space_.slots[static_cast<std::size_t>(first + length - 1)].position + 1;
     for (std::int64_t i = 0; i < count; ++i) {
-      const Prompt prompt = space_.prefix({choices + i * length, static_cast<std::size_t>(length)}, static_cast<std::size_t>(first));
+      const Prompt prompt = space_.prefix({choices + i * length, static_cast<std::size_t>(length)},
+                                          static_cast<std::size_t>(first));
       auto session = target_.machine->start();
       for (std::int64_t t = 0; t < end; ++t) {
         const auto readout = (*session)->append(prompt_row(prompt, fields, t), false);
@@ -50,7 +57,9 @@ class SessionKernel final : public StateKernel {
       }
       const auto state = (*session)->state();
       std::int64_t* to = out + i * numbers(depth);
-      for (std::int64_t layer = 0; layer < depth; ++layer) to = std::copy(state[static_cast<std::size_t>(layer)].begin(), state[static_cast<std::size_t>(layer)].end(), to);
+      for (std::int64_t layer = 0; layer < depth; ++layer)
+        to = std::copy(state[static_cast<std::size_t>(layer)].begin(),
+                       state[static_cast<std::size_t>(layer)].end(), to);
     }
   }
 
@@ -60,8 +69,11 @@ class SessionKernel final : public StateKernel {
 
 }  // namespace
 
-StateKernel::StateKernel(const Target& target, BeginningSpace space) : space_(std::move(space)), widths_(number_widths(target, space_.cut())) {
-  for (const auto& slot : space_.slots) RUNG_REQUIRE(slot.rows.size() <= kMostChoices, "{} rows in a slot; at most {}", slot.rows.size(), kMostChoices);
+StateKernel::StateKernel(const Target& target, BeginningSpace space)
+    : space_(std::move(space)), widths_(number_widths(target, space_.cut())) {
+  for (const auto& slot : space_.slots)
+    RUNG_REQUIRE(slot.rows.size() <= kMostChoices, "{} rows in a slot; at most {}", slot.rows.size(),
+                 kMostChoices);
   numbers_ = {0};
   bits_ = {0};
   for (const auto& layer : widths_) {
@@ -77,7 +89,8 @@ void StateKernel::draw(const Walk& walk, std::uint64_t x, std::uint16_t* choices
   for (std::int64_t j = 0; j < walk.length; ++j) {
     const auto block = static_cast<std::uint64_t>(j / kChoicesPerDraw) + 1;
     const std::uint64_t bits = spread(y + block * kGoldenGamma) >> (16 * (j % kChoicesPerDraw)) & 0xffff;
-    choices[j] = static_cast<std::uint16_t>(bits * space_.slots[static_cast<std::size_t>(walk.first + j)].rows.size() >> 16);
+    choices[j] = static_cast<std::uint16_t>(
+        bits * space_.slots[static_cast<std::size_t>(walk.first + j)].rows.size() >> 16);
   }
 }
 
@@ -87,12 +100,15 @@ std::uint64_t StateKernel::key(std::int64_t depth, const std::int64_t* state) co
   for (std::int64_t layer = 0; layer < depth; ++layer)
     for (const int width : widths_[static_cast<std::size_t>(layer)]) {
       const auto number = static_cast<std::uint64_t>(*state++);
-      key = packs ? (width == 64 ? 0 : key << width) | (number & ((width == 64 ? 0 : std::uint64_t{1} << width) - 1)) : key * kKeyMultiplier + number;
+      key = packs ? (width == 64 ? 0 : key << width) |
+                        (number & ((width == 64 ? 0 : std::uint64_t{1} << width) - 1))
+                  : key * kKeyMultiplier + number;
     }
   return key;
 }
 
-void StateKernel::keys(const Walk& walk, const std::uint64_t* x, std::int64_t count, std::uint64_t* out) const {
+void StateKernel::keys(const Walk& walk, const std::uint64_t* x, std::int64_t count,
+                       std::uint64_t* out) const {
   std::vector<std::uint16_t> choices(static_cast<std::size_t>(count * walk.length));
   for (std::int64_t i = 0; i < count; ++i) draw(walk, x[i], choices.data() + i * walk.length);
   const std::int64_t size = numbers(walk.depth);
@@ -101,8 +117,9 @@ void StateKernel::keys(const Walk& walk, const std::uint64_t* x, std::int64_t co
   for (std::int64_t i = 0; i < count; ++i) out[i] = key(walk.depth, states.data() + i * size);
 }
 
-void StateKernel::run_alike(std::int64_t depth, std::int64_t first, std::int64_t length, std::int64_t count, const std::uint16_t* choices,
-                            const std::int64_t* start, std::int64_t* out) const {
+void StateKernel::run_alike(std::int64_t depth, std::int64_t first, std::int64_t length, std::int64_t count,
+                            const std::uint16_t* choices, const std::int64_t* start,
+                            std::int64_t* out) const {
   std::vector<std::uint16_t> repeated;
   for (std::int64_t i = 0; i < count; ++i) repeated.insert(repeated.end(), choices, choices + length);
   run(depth, first, length, count, repeated.data(), start, false, out);
@@ -120,12 +137,15 @@ void StateKernel::unpack(std::int64_t depth, std::uint64_t key, std::int64_t* st
   }
 }
 
-void StateKernel::successors(std::int64_t depth, std::int64_t slot, const std::uint64_t* keys, std::int64_t count, std::uint64_t* out) const {
+void StateKernel::successors(std::int64_t depth, std::int64_t slot, const std::uint64_t* keys,
+                             std::int64_t count, std::uint64_t* out) const {
   const auto rows = static_cast<std::int64_t>(space_.slots[static_cast<std::size_t>(slot)].rows.size());
   const std::int64_t size = numbers(depth);
-  std::vector<std::int64_t> before(static_cast<std::size_t>(size)), after(static_cast<std::size_t>(rows * size));
+  std::vector<std::int64_t> before(static_cast<std::size_t>(size)),
+      after(static_cast<std::size_t>(rows * size));
   std::vector<std::uint16_t> choices(static_cast<std::size_t>(rows));
-  for (std::int64_t v = 0; v < rows; ++v) choices[static_cast<std::size_t>(v)] = static_cast<std::uint16_t>(v);
+  for (std::int64_t v = 0; v < rows; ++v)
+    choices[static_cast<std::size_t>(v)] = static_cast<std::uint16_t>(v);
   for (std::int64_t i = 0; i < count; ++i) {
     unpack(depth, keys[i], before.data());
     run(depth, slot, 1, rows, choices.data(), before.data(), true, after.data());
@@ -137,7 +157,8 @@ std::unique_ptr<StateKernel> make_session_kernel(const Target& target, Beginning
   return std::make_unique<SessionKernel>(target, std::move(space));
 }
 
-Result<std::unique_ptr<StateKernel>> make_state_kernel(const Target& target, BeginningSpace space, std::string* why_not) {
+Result<std::unique_ptr<StateKernel>> make_state_kernel(const Target& target, BeginningSpace space,
+                                                       std::string* why_not) {
   auto plan = plan_lanes(target);
   std::string reason = plan ? "" : plan.error().message;
   if (plan) {

@@ -1,5 +1,6 @@
-// Claim: the model answers some instance wrongly. Every instance is tried where there are few, so that a model that is right
-// on all of them `holds`; else adversarial and uniform ones alternate until one is wrong or the budget ends.
+// Claim: the model answers some instance wrongly. Every instance is tried where there are few, so that a
+// model that is right on all of them `holds`; else adversarial and uniform ones alternate until one is wrong
+// or the budget ends.
 #include "rung/adversary/wrong_answer.h"
 
 #include <chrono>
@@ -12,8 +13,8 @@ namespace {
 constexpr std::uint64_t kAllInstances = 20'000'000;  // up to this many, every instance is run
 constexpr std::uint64_t kBatch = 512;
 
-// At most `limit` + 1: the product of the choices along the first path, which is the number of instances wherever the number of
-// choices depends on the position alone, and a guide elsewhere.
+// At most `limit` + 1: the product of the choices along the first path, which is the number of instances
+// wherever the number of choices depends on the position alone, and a guide elsewhere.
 std::uint64_t instances_on_first_path(const Task& task, std::uint64_t limit) {
   Prompt prefix = task.empty_prompt();
   std::uint64_t count = 1;
@@ -28,7 +29,11 @@ std::uint64_t instances_on_first_path(const Task& task, std::uint64_t limit) {
 }
 
 Fitness fitness(const Target& target) {
-  return {true, target.exact() ? "any model may be wrong somewhere" : "a float model is only searched for wrong answers; rung quantise leads to collisions", 64};
+  return {true,
+          target.exact()
+              ? "any model may be wrong somewhere"
+              : "a float model is only searched for wrong answers; rung quantise leads to collisions",
+          64};
 }
 
 Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
@@ -50,7 +55,8 @@ Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
     RUNG_TRY(outcome.certificate, certify_wrong_answer(target, result.wrong.front().instance.prompt));
     RUNG_REQUIRE(outcome.certificate.has_value(), "a wrong instance was answered rightly the second time");
     outcome.verdict = AttackVerdict::refuted;
-    outcome.reason = "an instance is answered wrongly; a weaker certificate than two inputs that cannot be told apart";
+    outcome.reason =
+        "an instance is answered wrongly; a weaker certificate than two inputs that cannot be told apart";
     return true;
   };
 
@@ -61,7 +67,8 @@ Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
     RUNG_TRY(const bool wrong, refute(all));
     if (!wrong) {
       outcome.verdict = all.stopped ? AttackVerdict::inconclusive : AttackVerdict::holds;
-      outcome.reason = all.stopped ? "the budget ended before every instance was run" : fmt::format("all {} instances are answered rightly", all.instances);
+      outcome.reason = all.stopped ? "the budget ended before every instance was run"
+                                   : fmt::format("all {} instances are answered rightly", all.instances);
     }
   } else {
     outcome.reason = "no instance that was tried is answered wrongly";
@@ -80,6 +87,8 @@ Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
 
 }  // namespace
 
-AttackMethod wrong_answer_method() { return {"wrong-answer", "an instance that is answered wrongly", &fitness, &run}; }
+AttackMethod wrong_answer_method() {
+  return {"wrong-answer", "an instance that is answered wrongly", &fitness, &run};
+}
 
 }  // namespace rung

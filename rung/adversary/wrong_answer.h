@@ -1,4 +1,5 @@
-// The weakest attack: an instance that the model gets wrong. It refutes this model, and says nothing about other weights.
+// The weakest attack: an instance that the model gets wrong. It refutes this model, and says nothing about
+// other weights.
 #pragma once
 
 #include "rung/adversary/attack.h"

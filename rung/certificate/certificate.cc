@@ -19,7 +19,8 @@ using Json = nlohmann::ordered_json;
 class Sha256 {
  public:
   Sha256() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
-    RUNG_REQUIRE(context_ && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1, "SHA-256 is not available");
+    RUNG_REQUIRE(context_ && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1,
+                 "SHA-256 is not available");
   }
   void add(std::string_view bytes) {
     RUNG_REQUIRE(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1, "bytes={}", bytes.size());
@@ -38,7 +39,8 @@ class Sha256 {
 };
 
 Json prompt_json(const Prompt& prompt, const std::vector<std::string>& names) {
-  RUNG_REQUIRE(prompt.fields.size() == names.size(), "fields={} names={}", prompt.fields.size(), names.size());
+  RUNG_REQUIRE(prompt.fields.size() == names.size(), "fields={} names={}", prompt.fields.size(),
+               names.size());
   Json object = Json::object();
   for (std::size_t f = 0; f < names.size(); ++f) object[names[f]] = prompt.fields[f];
   return object;
@@ -76,7 +78,8 @@ struct ClaimWriter {
     return claim;
   }
   Json operator()(const SparsePairClaim& c) const {
-    RUNG_REQUIRE(c.message_bits.has_value() == (c.pair.label == ClaimLabel::forced), "message_bits goes with forced");
+    RUNG_REQUIRE(c.message_bits.has_value() == (c.pair.label == ClaimLabel::forced),
+                 "message_bits goes with forced");
     Json claim = Json::object();
     add_pair(claim, c.pair, names);
     claim["block"] = c.block;
@@ -172,8 +175,8 @@ void print(const Json& value, int depth, std::string& out) {
 }  // namespace
 
 std::string_view claim_kind(const Claim& claim) {
-  constexpr std::array<std::string_view, std::variant_size_v<Claim>> kNames = {"collision",    "sparse-pair",  "fooling-pair",
-                                                                               "wrong-answer", "construction", "capacity"};
+  constexpr std::array<std::string_view, std::variant_size_v<Claim>> kNames = {
+      "collision", "sparse-pair", "fooling-pair", "wrong-answer", "construction", "capacity"};
   return kNames[claim.index()];
 }
 
@@ -234,7 +237,8 @@ Result<std::string> file_sha256(const std::string& path) {
   if (!file) return fail(ErrorCode::io, "[certificate] cannot read {}", path);
   Sha256 hash;
   std::vector<char> block(std::size_t{1} << 20);
-  while (const std::size_t got = std::fread(block.data(), 1, block.size(), file.get())) hash.add({block.data(), got});
+  while (const std::size_t got = std::fread(block.data(), 1, block.size(), file.get()))
+    hash.add({block.data(), got});
   if (std::ferror(file.get())) return fail(ErrorCode::io, "[certificate] reading {} failed", path);
   return hash.hexadecimal();
 }

@@ -1,6 +1,6 @@
-// What an adversary or a construction hands over: a claim about one model file with everything that a stranger needs to
-// verify it. docs/certificate_v1.md is the format; rung-check verifies it with code of its own, so nothing here decides
-// whether a claim is true.
+// What an adversary or a construction hands over: a claim about one model file with everything that a
+// stranger needs to verify it. docs/certificate_v1.md is the format; rung-check verifies it with code of its
+// own, so nothing here decides whether a claim is true.
 //
 //   Certificate c{.model_sha256 = *file_sha256(path), .task = ..., .claim = FoolingPairClaim{...}};
 //   write_certificate("cert.json", c);
@@ -22,10 +22,12 @@ namespace rung {
 
 inline constexpr std::string_view kCertificateSchema = "rung.certificate/1";
 
-// Whether a theorem forces such a certificate to exist for all weights of this size, or it was only found for these.
+// Whether a theorem forces such a certificate to exist for all weights of this size, or it was only found for
+// these.
 enum class ClaimLabel { found, forced };
 
-// Two prompts that end alike: what every pair says. The reference answers differ, so one of the two is answered wrongly.
+// Two prompts that end alike: what every pair says. The reference answers differ, so one of the two is
+// answered wrongly.
 struct EndAlike {
   Prompt first, second;
   std::int64_t position = 0;             // the answer position
@@ -40,15 +42,16 @@ struct CollisionClaim {
   std::int64_t cut = 0;                           // positions
   std::vector<std::vector<std::int64_t>> states;  // per layer, after `cut` positions
   std::int64_t nominal_bits = 0;
-  std::optional<std::int64_t> alphabet = {};      // present iff forced: the values of one entry of the beginnings counted
+  std::optional<std::int64_t> alphabet =
+      {};  // present iff forced: the values of one entry of the beginnings counted
 };
 struct SparsePairClaim {
   EndAlike pair;
   std::int64_t block = 0;
-  std::vector<std::int64_t> key, value;               // the block's message
-  std::vector<std::vector<std::int64_t>> selected;    // per group, increasing
-  std::optional<std::int64_t> message_bits = {};      // present iff forced
-  std::optional<std::int64_t> values = {};            // present iff forced and the model has a position code
+  std::vector<std::int64_t> key, value;             // the block's message
+  std::vector<std::vector<std::int64_t>> selected;  // per group, increasing
+  std::optional<std::int64_t> message_bits = {};    // present iff forced
+  std::optional<std::int64_t> values = {};          // present iff forced and the model has a position code
 };
 struct FoolingPairClaim {
   EndAlike pair;
@@ -82,13 +85,14 @@ struct CapacityClaim {
   std::string digest;
 };
 
-using Claim = std::variant<CollisionClaim, SparsePairClaim, FoolingPairClaim, WrongAnswerClaim, ConstructionClaim, CapacityClaim>;
+using Claim = std::variant<CollisionClaim, SparsePairClaim, FoolingPairClaim, WrongAnswerClaim,
+                           ConstructionClaim, CapacityClaim>;
 
 struct CertifiedTask {
   std::string name;
-  std::map<std::string, std::int64_t> size;         // every size, defaults filled in
-  std::map<std::string, std::string> options;       // those that differ from their default
-  std::vector<std::string> field_names;             // of its prompts, in field order
+  std::map<std::string, std::int64_t> size;    // every size, defaults filled in
+  std::map<std::string, std::string> options;  // those that differ from their default
+  std::vector<std::string> field_names;        // of its prompts, in field order
 };
 
 // The task as certificates name it. REQUIRES a built-in task.
@@ -108,10 +112,11 @@ std::string certificate_text(const Certificate& certificate);
 // Whole or not at all. Errors: the file system.
 Result<void> write_certificate(const std::string& path, const Certificate& certificate);
 
-// The text whose SHA-256 is the digest of a construction claim: append every instance, in the order of its sets.
+// The text whose SHA-256 is the digest of a construction claim: append every instance, in the order of its
+// sets.
 std::string instance_line(const Prompt& prompt, const std::vector<std::int64_t>& answers);
-// The digest of a capacity claim. table[i][j]: the answers at all answer positions after the cut to prefix i followed by
-// suffix j, empty where that is no instance of the task.
+// The digest of a capacity claim. table[i][j]: the answers at all answer positions after the cut to prefix i
+// followed by suffix j, empty where that is no instance of the task.
 std::string capacity_digest(const std::vector<std::vector<std::vector<std::int64_t>>>& table);
 
 // Lower-case hexadecimal SHA-256.

@@ -5,11 +5,11 @@
 namespace rung {
 namespace {
 
-constexpr double kCheckedWork = 3e9;                  // multiply-adds that a checker is asked for
-constexpr double kCheckedNumbers = 1e7;               // numbers of all prompts together
-constexpr std::int64_t kLongestTree = 4096;           // positions of a prompt that is written choice by choice
+constexpr double kCheckedWork = 3e9;         // multiply-adds that a checker is asked for
+constexpr double kCheckedNumbers = 1e7;      // numbers of all prompts together
+constexpr std::int64_t kLongestTree = 4096;  // positions of a prompt that is written choice by choice
 constexpr std::uint64_t kMostWalked = 1000, kMostListed = 32;
-constexpr double kListedNumbers = 4e6;                // numbers of the prompts that stand in the certificate itself
+constexpr double kListedNumbers = 4e6;  // numbers of the prompts that stand in the certificate itself
 
 // Multiply-adds of one instance: every map at every position, and the scores of every pair.
 Result<double> work_of_one(const Construction& construction) {
@@ -18,8 +18,10 @@ Result<double> work_of_one(const Construction& construction) {
   const double T = static_cast<double>(construction.task->prompt_length() + weights.decode.steps);
   double entries = 0, pairs = 0;
   for (const auto& [name, tensor] : weights.tensors)
-    if (name.starts_with("layers.") && tensor.shape.size() == 2) entries += static_cast<double>(tensor.size());
-  for (const auto& shape : shapes) pairs += static_cast<double>(shape.mixer.heads * (shape.mixer.key_dim + shape.mixer.value_dim));
+    if (name.starts_with("layers.") && tensor.shape.size() == 2)
+      entries += static_cast<double>(tensor.size());
+  for (const auto& shape : shapes)
+    pairs += static_cast<double>(shape.mixer.heads * (shape.mixer.key_dim + shape.mixer.value_dim));
   const bool rerun = weights.decode.steps > 0;  // a plain checker begins anew for every token that is written
   return (T * entries + T * T * pairs) * (rerun ? static_cast<double>(weights.decode.steps) : 1);
 }
@@ -49,7 +51,8 @@ Result<ConstructionClaim> certified_claim(const Construction& construction, std:
   const Task& task = *construction.task;
   RUNG_TRY(const double work, work_of_one(construction));
   const double numbers = numbers_of_one(construction);
-  const auto allowed = static_cast<std::uint64_t>(std::max(1.0, std::min(kCheckedWork / work, kCheckedNumbers / numbers)));
+  const auto allowed =
+      static_cast<std::uint64_t>(std::max(1.0, std::min(kCheckedWork / work, kCheckedNumbers / numbers)));
   const bool tree = task.prompt_length() <= kLongestTree && task.choices(task.empty_prompt()) > 0;
   ConstructionClaim claim;
   std::vector<Instance> instances;
@@ -71,7 +74,8 @@ Result<ConstructionClaim> certified_claim(const Construction& construction, std:
       instances.push_back(std::move(*instance));
     }
     if (!instances.empty()) claim.checked.emplace_back(ConstructionClaim::Walk{seed, 0, instances.size()});
-    const auto most = static_cast<std::uint64_t>(std::max(1.0, std::min(kListedNumbers / numbers, static_cast<double>(std::min(kMostListed, allowed)))));
+    const auto most = static_cast<std::uint64_t>(std::max(
+        1.0, std::min(kListedNumbers / numbers, static_cast<double>(std::min(kMostListed, allowed)))));
     std::vector<Instance> listed;
     if (construction.worst) listed = construction.worst(static_cast<std::int64_t>(most));
     const Variant kind = task.supports(Variant::adversarial) ? Variant::adversarial : Variant::uniform;
@@ -83,7 +87,8 @@ Result<ConstructionClaim> certified_claim(const Construction& construction, std:
   }
   RUNG_TRY(const Verification found, verify_on(construction, instances));
   if (found.failure)
-    return fail(ErrorCode::format, "[build] no certificate: {}; expected right answers on all {} instances", show_failure(task, *found.failure), instances.size());
+    return fail(ErrorCode::format, "[build] no certificate: {}; expected right answers on all {} instances",
+                show_failure(task, *found.failure), instances.size());
   std::string lines;
   for (const auto& instance : instances) lines += instance_line(instance.prompt, instance.answer);
   claim.instances = instances.size();
@@ -91,8 +96,12 @@ Result<ConstructionClaim> certified_claim(const Construction& construction, std:
   return claim;
 }
 
-Certificate construction_certificate(const Construction& construction, ConstructionClaim claim, std::string model_sha256) {
-  Certificate certificate{.model_sha256 = std::move(model_sha256), .task = certified_task(*construction.task), .claim = std::move(claim), .notes = {}};
+Certificate construction_certificate(const Construction& construction, ConstructionClaim claim,
+                                     std::string model_sha256) {
+  Certificate certificate{.model_sha256 = std::move(model_sha256),
+                          .task = certified_task(*construction.task),
+                          .claim = std::move(claim),
+                          .notes = {}};
   certificate.notes["claim"] = construction.claim;
   certificate.notes["reference"] = construction.reference;
   return certificate;

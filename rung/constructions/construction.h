@@ -4,8 +4,8 @@
 //   made->weights                                     // run by the exact machine like any trained model
 //   verify(*made, {})                                 // verification.h
 //
-// A construction is added by adding its file, which defines ConstructionWord NAME_construction(), and one line in
-// construction_list.cc. Determinism: the weights depend on the request alone.
+// A construction is added by adding its file, which defines ConstructionWord NAME_construction(), and one
+// line in construction_list.cc. Determinism: the weights depend on the request alone.
 #pragma once
 
 #include <functional>
@@ -23,8 +23,9 @@ namespace rung {
 struct ConstructionRequest {
   std::string name;
   TaskSizes sizes;
-  std::map<std::string, std::string> options;  // by=linear, pattern=RFF, encoder=yes, cot=yes, blank=counting, ...
-  std::optional<int> precision;                // absent: the smallest that the lemma proves
+  std::map<std::string, std::string>
+      options;                   // by=linear, pattern=RFF, encoder=yes, cot=yes, blank=counting, ...
+  std::optional<int> precision;  // absent: the smallest that the lemma proves
 
   // The option's word, or `fallback`.
   std::string option(const std::string& name, const std::string& fallback) const;
@@ -33,30 +34,31 @@ struct ConstructionRequest {
 // An argument about all inputs of this size at once: the worst leak and the gap that remains.
 struct IntervalArgument {
   bool holds = false;
-  double leak = 0;      // largest weight of everything but the target, in units of the target's
-  double gap = 0;       // distance to the nearest decision, > 0 iff holds; in the same units
-  std::string reason;   // one line
+  double leak = 0;     // largest weight of everything but the target, in units of the target's
+  double gap = 0;      // distance to the nearest decision, > 0 iff holds; in the same units
+  std::string reason;  // one line
 };
 
 struct Construction {
   Weights weights;
   std::shared_ptr<const Task> task;
   std::string claim, reference;
-  std::vector<Slot> slots;                // what every coordinate of the residual row holds
-  std::optional<int> p_proved;            // smallest precision for which the lemma holds at this size; absent: none proves it
-  std::string lemma;                      // one line: where p_proved comes from
+  std::vector<Slot> slots;  // what every coordinate of the residual row holds
+  std::optional<int>
+      p_proved;       // smallest precision for which the lemma holds at this size; absent: none proves it
+  std::string lemma;  // one line: where p_proved comes from
   MlpCost mlp;
-  std::string paper_mlp;                  // what the paper counts instead
+  std::string paper_mlp;                       // what the paper counts instead
   std::function<IntervalArgument()> interval;  // empty: no argument about all inputs
-  // The inputs that come closest to a wrong answer at these very weights, at most `count`; run first when not all are. Empty: the
-  // task's adversarial ones are the worst that is known.
+  // The inputs that come closest to a wrong answer at these very weights, at most `count`; run first when not
+  // all are. Empty: the task's adversarial ones are the worst that is known.
   std::function<std::vector<Instance>(std::int64_t count)> worst;
 };
 
 struct ConstructionWord {
   std::string_view name;
   std::string_view summary;
-  std::string_view task;                  // whose sizes it takes
+  std::string_view task;  // whose sizes it takes
   struct Option {
     std::string_view name, help;
     std::vector<std::string_view> words;  // the first is the default; empty: any text
@@ -70,11 +72,12 @@ struct ConstructionWord {
 std::span<const ConstructionWord> construction_words();
 Result<const ConstructionWord*> find_construction_word(std::string_view name);
 
-// ENSURES: unknown names, options and sizes are one-line errors with the nearest word; weights carry claim, reference,
-// layout and invariant as notes.
+// ENSURES: unknown names, options and sizes are one-line errors with the nearest word; weights carry claim,
+// reference, layout and invariant as notes.
 Result<Construction> build_construction(const ConstructionRequest& request);
 
 // The last steps that every construction shares: weights, notes and costs from the writer.
-Result<Construction> finish_construction(ModelWriter& model, std::shared_ptr<const Task> task, std::string claim, std::string reference);
+Result<Construction> finish_construction(ModelWriter& model, std::shared_ptr<const Task> task,
+                                         std::string claim, std::string reference);
 
 }  // namespace rung

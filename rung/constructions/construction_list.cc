@@ -3,8 +3,8 @@
 #include "rung/constructions/construction.h"
 #include "rung/spec/nearest_word.h"
 
-// The explicit list: a construction is added by adding its file, which defines ConstructionWord NAME_construction(), and
-// its line here.
+// The explicit list: a construction is added by adding its file, which defines ConstructionWord
+// NAME_construction(), and its line here.
 #define RUNG_CONSTRUCTION_LIST(CONSTRUCTION) \
   CONSTRUCTION(eva)                          \
   CONSTRUCTION(retrieval)                    \
@@ -38,7 +38,8 @@ Result<const ConstructionWord*> find_construction_word(std::string_view name) {
     if (word.name == name) return &word;
     names.push_back(word.name);
   }
-  return fail(ErrorCode::parse, "[build] unknown construction {}; {}", rung::quoted(name), suggest(name, names));
+  return fail(ErrorCode::parse, "[build] unknown construction {}; {}", rung::quoted(name),
+              suggest(name, names));
 }
 
 std::string ConstructionRequest::option(const std::string& wanted, const std::string& fallback) const {
@@ -51,19 +52,24 @@ Result<Construction> build_construction(const ConstructionRequest& request) {
   std::vector<std::string_view> names;
   for (const auto& option : word->options) names.push_back(option.name);
   for (const auto& [name, value] : request.options) {
-    const auto option = std::find_if(word->options.begin(), word->options.end(), [&](const auto& known) { return known.name == name; });
+    const auto option = std::find_if(word->options.begin(), word->options.end(),
+                                     [&](const auto& known) { return known.name == name; });
     if (option == word->options.end())
-      return fail(ErrorCode::parse, "[build] {} has no option --{}{}{}", word->name, name, names.empty() ? "" : "; ",
-                  names.empty() ? std::string() : suggest(name, names));
-    if (!option->words.empty() && std::find(option->words.begin(), option->words.end(), value) == option->words.end())
-      return fail(ErrorCode::parse, "[build] unknown --{} {} of {}; {}", name, rung::quoted(value), word->name, suggest(value, option->words));
+      return fail(ErrorCode::parse, "[build] {} has no option --{}{}{}", word->name, name,
+                  names.empty() ? "" : "; ", names.empty() ? std::string() : suggest(name, names));
+    if (!option->words.empty() &&
+        std::find(option->words.begin(), option->words.end(), value) == option->words.end())
+      return fail(ErrorCode::parse, "[build] unknown --{} {} of {}; {}", name, rung::quoted(value),
+                  word->name, suggest(value, option->words));
   }
   if (request.precision && (*request.precision < 2 || *request.precision > 48))
-    return fail(ErrorCode::range, "[build] precision {}; 2 to 48 bits, or auto, expected", *request.precision);
+    return fail(ErrorCode::range, "[build] precision {}; 2 to 48 bits, or auto, expected",
+                *request.precision);
   return word->build(request);
 }
 
-Result<Construction> finish_construction(ModelWriter& model, std::shared_ptr<const Task> task, std::string claim, std::string reference) {
+Result<Construction> finish_construction(ModelWriter& model, std::shared_ptr<const Task> task,
+                                         std::string claim, std::string reference) {
   Construction made;
   RUNG_TRY(made.weights, model.finish());
   made.weights.notes["claim"] = claim;

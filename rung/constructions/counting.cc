@@ -1,11 +1,12 @@
 // Counting by two full layers.
 //
-// Claim: two full layers with one head decide whether the symbol a comes at least k times among n, at p = 2 lg n + O(1) bits.
-// Reference: counting_head.h (ours), presence_head.h.
+// Claim: two full layers with one head decide whether the symbol a comes at least k times among n, at p = 2
+// lg n + O(1) bits. Reference: counting_head.h (ours), presence_head.h.
 //
-// Input: the row of a token holds its code and its number; the position says whether it is one of the n symbols, or a.
-// Layer 1: the token a counts the symbols equal to it; it is its own blank (score 0, value 0). MLP: the bits of the count.
-// Layer 2: the last token (k) reads these bits at a, the only token flagged. MLP: yes = [count >= k].
+// Input: the row of a token holds its code and its number; the position says whether it is one of the n
+// symbols, or a. Layer 1: the token a counts the symbols equal to it; it is its own blank (score 0, value 0).
+// MLP: the bits of the count. Layer 2: the last token (k) reads these bits at a, the only token flagged. MLP:
+// yes = [count >= k].
 #include "rung/constructions/construction.h"
 #include "rung/constructions/counting_head.h"
 #include "rung/constructions/presence_head.h"
@@ -20,10 +21,13 @@ int number_precision(std::int64_t n, std::int64_t sigma) { return digits_for(std
 Result<Construction> build(const ConstructionRequest& request) {
   RUNG_TRY(auto made_task, make_task("counting", request.sizes));
   const std::shared_ptr<const Task> task = std::move(made_task);
-  const std::int64_t n = task->size()["n"].get<std::int64_t>(), sigma = task->size()["sigma"].get<std::int64_t>(), T = task->prompt_length();
+  const std::int64_t n = task->size()["n"].get<std::int64_t>(),
+                     sigma = task->size()["sigma"].get<std::int64_t>(), T = task->prompt_length();
   const int S = digits_for(sigma + n), C = digits_for(n + 1);
   const auto counted = counting_precision_proved(n, T);
-  if (!counted) return fail(ErrorCode::resource, "[build] counting n = {} symbols needs more than 48 bits; expected a smaller n", n);
+  if (!counted)
+    return fail(ErrorCode::resource,
+                "[build] counting n = {} symbols needs more than 48 bits; expected a smaller n", n);
   const int proved = std::max({*counted, presence_precision_proved(T), number_precision(n, sigma)});
   const int p = request.precision.value_or(proved);
   const CountingGadget gadget = counting_gadget(n, T, p);
@@ -73,14 +77,19 @@ Result<Construction> build(const ConstructionRequest& request) {
   last.after(yes.holds);
   model.output_yes(yes, 2, 1);
 
-  RUNG_TRY(Construction made, finish_construction(model, task, "Two full layers with one head count the occurrences of a symbol among n at p = 2 lg n + O(1) bits.",
-                                                  "counting head with the asked symbol as its own blank (ours)"));
+  RUNG_TRY(Construction made,
+           finish_construction(model, task,
+                               "Two full layers with one head count the occurrences of a symbol among n at p "
+                               "= 2 lg n + O(1) bits.",
+                               "counting head with the asked symbol as its own blank (ours)"));
   made.p_proved = proved;
-  made.lemma = fmt::format("counts up to {} are told apart at V = {}, leak = {:.2g}", n, gadget.scale, gadget.leak);
+  made.lemma =
+      fmt::format("counts up to {} are told apart at V = {}, leak = {:.2g}", n, gadget.scale, gadget.leak);
   made.interval = [gadget, presence] {
     const bool holds = gadget.holds && presence.leak < 1;
-    return IntervalArgument{holds, std::max(gadget.leak, presence.leak), holds ? 1 - presence.leak : 0,
-                            "the outputs of neighbouring counts do not overlap, whatever the other symbols are"};
+    return IntervalArgument{
+        holds, std::max(gadget.leak, presence.leak), holds ? 1 - presence.leak : 0,
+        "the outputs of neighbouring counts do not overlap, whatever the other symbols are"};
   };
   return made;
 }
@@ -88,7 +97,11 @@ Result<Construction> build(const ConstructionRequest& request) {
 }  // namespace
 
 ConstructionWord counting_construction() {
-  return {.name = "counting", .summary = "at least k occurrences, by two full layers", .task = "counting", .options = {}, .build = build};
+  return {.name = "counting",
+          .summary = "at least k occurrences, by two full layers",
+          .task = "counting",
+          .options = {},
+          .build = build};
 }
 
 }  // namespace rung

@@ -14,7 +14,8 @@ int counting_fraction(std::int64_t most, std::int64_t keys) {
 }  // namespace
 
 CountingGadget counting_gadget(std::int64_t most, std::int64_t keys, int precision) {
-  RUNG_REQUIRE(most >= 1 && keys >= 1 && precision >= 2 && precision <= 48, "most={} keys={} p={}", most, keys, precision);
+  RUNG_REQUIRE(most >= 1 && keys >= 1 && precision >= 2 && precision <= 48, "most={} keys={} p={}", most,
+               keys, precision);
   CountingGadget gadget;
   const int fraction = counting_fraction(most, keys);
   const std::int64_t widest = std::int64_t{1} << (precision - 1);
@@ -22,13 +23,16 @@ CountingGadget counting_gadget(std::int64_t most, std::int64_t keys, int precisi
   gadget.beta = static_cast<int>((gadget.saturation + 1) / 2);
   gadget.scores = score_table(gadget.saturation, 1, fraction);
   gadget.scale = widest - 1;
-  gadget.leak = static_cast<double>(keys) * static_cast<double>(gadget.scores.at(-gadget.saturation)) / static_cast<double>(gadget.scores.at(0));
+  gadget.leak = static_cast<double>(keys) * static_cast<double>(gadget.scores.at(-gadget.saturation)) /
+                static_cast<double>(gadget.scores.at(0));
   gadget.holds = true;
   const auto V = static_cast<double>(gadget.scale);
   for (std::int64_t count = 1; count <= most; ++count) {
     const auto c = static_cast<double>(count);
-    const std::int64_t lowest = static_cast<std::int64_t>(std::floor(V * c / (c + 1 + gadget.leak) + 0.5 - 1e-9));
-    const std::int64_t highest_below = static_cast<std::int64_t>(std::floor(V * (c - 1 + gadget.leak) / (c + gadget.leak) + 0.5 + 1e-9));
+    const std::int64_t lowest =
+        static_cast<std::int64_t>(std::floor(V * c / (c + 1 + gadget.leak) + 0.5 - 1e-9));
+    const std::int64_t highest_below =
+        static_cast<std::int64_t>(std::floor(V * (c - 1 + gadget.leak) / (c + gadget.leak) + 0.5 + 1e-9));
     gadget.at_least.push_back((lowest + highest_below + 1) / 2);
     gadget.holds = gadget.holds && lowest > highest_below;
   }
@@ -49,7 +53,8 @@ Bits count_bits(ReluCircuit& circuit, const CountingGadget& gadget, const Number
       bits[d] = bits[d] + ((c >> d) % 2 == 1 ? 1 : -1) * reached;
   }
   for (auto& bit : bits)
-    if (bit.low() <= 0 && bit.high() >= 1) bit = bit.within(0, 1);  // a constant is none where the thresholds are out of reach
+    if (bit.low() <= 0 && bit.high() >= 1)
+      bit = bit.within(0, 1);  // a constant is none where the thresholds are out of reach
   return bits;
 }
 

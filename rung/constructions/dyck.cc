@@ -1,11 +1,13 @@
 // Dyck-(k, D) by one recurrent layer that holds a stack.
 //
-// Claim: an Elman cell with one number of D⌈lg k⌉ + ⌈lg(D+1)⌉ + 1 bits decides Dyck-(k, D): a stack of D types, its depth, and
-// whether a mistake was made. Reference: the bounded stack (ours; Hewitt et al. 2010.07515 give O(D lg k) for the same language).
+// Claim: an Elman cell with one number of D⌈lg k⌉ + ⌈lg(D+1)⌉ + 1 bits decides Dyck-(k, D): a stack of D
+// types, its depth, and whether a mistake was made. Reference: the bounded stack (ours; Hewitt et al.
+// 2010.07515 give O(D lg k) for the same language).
 //
-// The state is packed: bit 0.. the D types (the top of the stack first), then the depth, then "dead"; the start is 0. The cell's
-// table maps 2k·state + bracket to the next state: push, pop, or dead for good. Dead states are negative (the highest bit).
-// Layer 1: y = the state after the bracket. MLP: yes = [state = 0]: nothing open, no mistake.
+// The state is packed: bit 0.. the D types (the top of the stack first), then the depth, then "dead"; the
+// start is 0. The cell's table maps 2k·state + bracket to the next state: push, pop, or dead for good. Dead
+// states are negative (the highest bit). Layer 1: y = the state after the bracket. MLP: yes = [state = 0]:
+// nothing open, no mistake.
 #include "rung/constructions/construction.h"
 #include "rung/constructions/relu_gadgets.h"
 #include "rung/constructions/retrieval_head.h"
@@ -24,10 +26,13 @@ struct PackedStack {
 
   // The next packed state. REQUIRES 0 <= state < 2^bits().
   std::int64_t next(std::int64_t state, std::int64_t bracket) const {
-    const std::int64_t stack = state & ((std::int64_t{1} << stack_bits()) - 1), open = (state % dead()) >> stack_bits();
+    const std::int64_t stack = state & ((std::int64_t{1} << stack_bits()) - 1),
+                       open = (state % dead()) >> stack_bits();
     if (state >= dead() || open > depth) return dead();
     if (bracket < k)
-      return open == depth ? dead() : ((open + 1) << stack_bits()) | (((stack << type_bits()) | bracket) & ((std::int64_t{1} << stack_bits()) - 1));
+      return open == depth ? dead()
+                           : ((open + 1) << stack_bits()) | (((stack << type_bits()) | bracket) &
+                                                             ((std::int64_t{1} << stack_bits()) - 1));
     const std::int64_t top = stack & ((std::int64_t{1} << type_bits()) - 1);
     if (open == 0 || top != bracket - k) return dead();
     return ((open - 1) << stack_bits()) | (stack >> type_bits());
@@ -40,9 +45,12 @@ Result<Construction> build(const ConstructionRequest& request) {
   const PackedStack packed{task->size()["k"].get<std::int64_t>(), task->size()["depth"].get<std::int64_t>()};
   const std::int64_t brackets = 2 * packed.k;
   constexpr std::int64_t kDeepest = 24;
-  if (packed.depth > kDeepest || packed.k > kMaxCellTable || packed.bits() > 24 || (std::int64_t{1} << packed.bits()) > kMaxCellTable / brackets)
-    return fail(ErrorCode::resource, "[build] dyck with k = {}, depth = {}: its table would have more than {} entries; expected a smaller depth", packed.k,
-                packed.depth, kMaxCellTable);
+  if (packed.depth > kDeepest || packed.k > kMaxCellTable || packed.bits() > 24 ||
+      (std::int64_t{1} << packed.bits()) > kMaxCellTable / brackets)
+    return fail(ErrorCode::resource,
+                "[build] dyck with k = {}, depth = {}: its table would have more than {} entries; expected a "
+                "smaller depth",
+                packed.k, packed.depth, kMaxCellTable);
   const int S = digits_for(brackets), a = packed.bits();
   const int proved = std::max({2, a, S + 1});
   const int p = request.precision.value_or(proved);
@@ -65,20 +73,27 @@ Result<Construction> build(const ConstructionRequest& request) {
   for (std::int64_t h = -states / 2; h < states / 2; ++h)  // a signed number of a bits stands for h mod 2^a
     for (std::int64_t b = 0; b < brackets; ++b) {
       const std::int64_t next = packed.next((h + states) % states, b);
-      table[static_cast<std::size_t>((h + states / 2) * brackets + b)] = next >= states / 2 ? next - states : next;
+      table[static_cast<std::size_t>((h + states / 2) * brackets + b)] =
+          next >= states / 2 ? next - states : next;
     }
   layer.table("cell", -states / 2 * brackets, std::move(table));
-  layer.mlp().add(yes.at(0), equals(layer.mlp(), layer.mlp().input(state.at(0), -states / 2, states / 2 - 1), 0));
+  layer.mlp().add(yes.at(0),
+                  equals(layer.mlp(), layer.mlp().input(state.at(0), -states / 2, states / 2 - 1), 0));
   layer.after(state.holds);
   layer.after(yes.holds);
   model.output_yes(yes, 2, 1);
 
-  RUNG_TRY(Construction made, finish_construction(model, task, fmt::format("One recurrent layer with {} state bits decides Dyck-({}, {}).", a, packed.k, packed.depth),
-                                                  "bounded stack: D⌈lg k⌉ + ⌈lg(D+1)⌉ + 1 bits"));
+  RUNG_TRY(Construction made,
+           finish_construction(model, task,
+                               fmt::format("One recurrent layer with {} state bits decides Dyck-({}, {}).", a,
+                                           packed.k, packed.depth),
+                               "bounded stack: D⌈lg k⌉ + ⌈lg(D+1)⌉ + 1 bits"));
   made.p_proved = proved;
-  made.lemma = fmt::format("{} types of {} bits, depth of {} bits, one bit for a mistake", packed.depth, packed.type_bits(), digits_for(packed.depth + 1));
+  made.lemma = fmt::format("{} types of {} bits, depth of {} bits, one bit for a mistake", packed.depth,
+                           packed.type_bits(), digits_for(packed.depth + 1));
   made.interval = [p, proved] {
-    return IntervalArgument{p >= proved, 0, p >= proved ? 1.0 : 0.0, "the table is the stack's transition, entry by entry, and no state is lost"};
+    return IntervalArgument{p >= proved, 0, p >= proved ? 1.0 : 0.0,
+                            "the table is the stack's transition, entry by entry, and no state is lost"};
   };
   return made;
 }
@@ -86,7 +101,11 @@ Result<Construction> build(const ConstructionRequest& request) {
 }  // namespace
 
 ConstructionWord dyck_construction() {
-  return {.name = "dyck", .summary = "well-nested brackets by a recurrent stack", .task = "dyck", .options = {}, .build = build};
+  return {.name = "dyck",
+          .summary = "well-nested brackets by a recurrent stack",
+          .task = "dyck",
+          .options = {},
+          .build = build};
 }
 
 }  // namespace rung

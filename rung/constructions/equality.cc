@@ -1,11 +1,12 @@
 // Equality and disjointness of two strings by two full layers.
 //
-// Claim: two full layers with one head decide a#b# at p = O(log log n) bits; one full layer or a recurrence needs linear size.
-// Reference: Bhattamishra et al. 2406.09347; retrieval_head.h, presence_head.h.
+// Claim: two full layers with one head decide a#b# at p = O(log log n) bits; one full layer or a recurrence
+// needs linear size. Reference: Bhattamishra et al. 2406.09347; retrieval_head.h, presence_head.h.
 //
-// Input: the row of position t holds the code of t, its bit, and, where it holds b_i, the code of a_i's position as a target.
-// Layer 1: b_i fetches a_i; MLP: flag = [a_i != b_i] (equality) or [a_i and b_i] (disjointness), 0 outside b.
-// Layer 2: the last token reads 1 iff some token is flagged. The answer is yes iff it reads 0.
+// Input: the row of position t holds the code of t, its bit, and, where it holds b_i, the code of a_i's
+// position as a target. Layer 1: b_i fetches a_i; MLP: flag = [a_i != b_i] (equality) or [a_i and b_i]
+// (disjointness), 0 outside b. Layer 2: the last token reads 1 iff some token is flagged. The answer is yes
+// iff it reads 0.
 #include "rung/constructions/construction.h"
 #include "rung/constructions/presence_head.h"
 #include "rung/constructions/relu_gadgets.h"
@@ -31,7 +32,9 @@ Result<Construction> build_two_strings(const ConstructionRequest& request, bool 
   const Slot second = model.slot("second", 1, "1 at the bits of b");
   const Slot bit = model.slot("bit", 1, "the token's bit; 0 at #");
   const Slot fetched = model.slot("fetched", 1, "0 at first; after layer 1, at b_i: a_i");
-  const Slot flag = model.slot("flag", 1, equal ? "after layer 1: [a_i != b_i] at b_i, 0 elsewhere" : "after layer 1: [a_i and b_i] at b_i, 0 elsewhere");
+  const Slot flag = model.slot("flag", 1,
+                               equal ? "after layer 1: [a_i != b_i] at b_i, 0 elsewhere"
+                                     : "after layer 1: [a_i and b_i] at b_i, 0 elsewhere");
   const Slot found = model.slot("found", 1, "after layer 2, at the last token: 1 iff some flag is set");
   model.field_table("token", 3).set(1, bit.at(0), 1);
   auto& position = model.position_table();
@@ -50,7 +53,8 @@ Result<Construction> build_two_strings(const ConstructionRequest& request, bool 
   LayerWriter& first = model.layer(retrieval_mixer(lookup, heads), "b_i fetches a_i");
   write_retrieval(first, lookup, heads);
   ReluCircuit& mlp = first.mlp();
-  const Number a = restored(mlp, mlp.input(fetched.at(0), 0, 1)), b = mlp.input(bit.at(0), 0, 1), s = mlp.input(second.at(0), 0, 1);
+  const Number a = restored(mlp, mlp.input(fetched.at(0), 0, 1)), b = mlp.input(bit.at(0), 0, 1),
+               s = mlp.input(second.at(0), 0, 1);
   mlp.add(flag.at(0), equal ? mlp.relu(a - b + s - 1) + mlp.relu(b - a + s - 1) : all_of(mlp, {a, b, s}));
   first.after("fetched: a_i at b_i, something else at other tokens");
   first.after(flag.holds);
@@ -61,14 +65,21 @@ Result<Construction> build_two_strings(const ConstructionRequest& request, bool 
   last.after(found.holds);
   model.output_yes(found, -2, -1);
 
-  RUNG_TRY(Construction made,
-           finish_construction(model, task, fmt::format("Two full layers with one head decide {} of two strings of n bits.", equal ? "equality" : "disjointness"),
-                               "Bhattamishra et al. 2406.09347; retrieval gadget, presence head"));
+  RUNG_TRY(
+      Construction made,
+      finish_construction(model, task,
+                          fmt::format("Two full layers with one head decide {} of two strings of n bits.",
+                                      equal ? "equality" : "disjointness"),
+                          "Bhattamishra et al. 2406.09347; retrieval gadget, presence head"));
   made.p_proved = proved;
-  made.lemma = fmt::format("retrieval: delta = {:.4f} < 1 over {} digits; presence: leak = {:.4f} < 1 over {} tokens", lookup.delta, D, presence.leak, T);
+  made.lemma =
+      fmt::format("retrieval: delta = {:.4f} < 1 over {} digits; presence: leak = {:.4f} < 1 over {} tokens",
+                  lookup.delta, D, presence.leak, T);
   made.interval = [lookup, presence, T] {
     const double leak = std::max(retrieval_leak(lookup, T), presence.leak);
-    return IntervalArgument{leak < 1, leak, 1 - leak, "in both layers the other tokens weigh less than the one that counts, whatever they hold"};
+    return IntervalArgument{
+        leak < 1, leak, 1 - leak,
+        "in both layers the other tokens weigh less than the one that counts, whatever they hold"};
   };
   return made;
 }
@@ -76,11 +87,17 @@ Result<Construction> build_two_strings(const ConstructionRequest& request, bool 
 }  // namespace
 
 ConstructionWord equality_construction() {
-  return {.name = "equality", .summary = "a = b by two full layers", .task = "equality", .options = {},
+  return {.name = "equality",
+          .summary = "a = b by two full layers",
+          .task = "equality",
+          .options = {},
           .build = [](const ConstructionRequest& request) { return build_two_strings(request, true); }};
 }
 ConstructionWord disjointness_construction() {
-  return {.name = "disjointness", .summary = "no common element of two sets, by two full layers", .task = "disjointness", .options = {},
+  return {.name = "disjointness",
+          .summary = "no common element of two sets, by two full layers",
+          .task = "disjointness",
+          .options = {},
           .build = [](const ConstructionRequest& request) { return build_two_strings(request, false); }};
 }
 

@@ -1,7 +1,7 @@
 // Eva by one full layer.
 //
-// Claim: one softmax head of dimension 2⌈lg(n+1)⌉ evaluates every f: [n] → [n] written out in its prompt, at p = O(log log n)
-// bits. Reference: the retrieval gadget (retrieval_head.h); Chen, Peng, Wu 2412.02975.
+// Claim: one softmax head of dimension 2⌈lg(n+1)⌉ evaluates every f: [n] → [n] written out in its prompt, at
+// p = O(log log n) bits. Reference: the retrieval gadget (retrieval_head.h); Chen, Peng, Wu 2412.02975.
 //
 // Input: the row of position t holds the code of t, and of its token v: the bits, and the code as a target.
 // Layer 1: the last token's target is its own token x; it fetches the bits of f(x). No MLP.
@@ -23,7 +23,8 @@ Result<Construction> build_full(const ConstructionRequest& request) {
 
   ModelWriter model(*task, p);
   const Slot code = model.slot("code", D, "code of the position, -1 or 1");
-  const Slot target = model.slot("target", D, "code of the token, -1 or 1: at the last position, of the argument x");
+  const Slot target =
+      model.slot("target", D, "code of the token, -1 or 1: at the last position, of the argument x");
   const Slot bits = model.slot("bits", value_digits, "bits of the token: at position t < n, of f(t)");
   const Slot one = model.slot("one", 1, "1");
   const Slot fetched = model.slot("fetched", value_digits, "0 at first, then the bits that the head read");
@@ -39,14 +40,19 @@ Result<Construction> build_full(const ConstructionRequest& request) {
   layer.after("fetched: at the last position, the bits of f(x)");
   model.output_bits(fetched);
 
-  RUNG_TRY(Construction made, finish_construction(model, task, "One full layer with one head of dimension 2⌈lg(n+1)⌉ solves Eva.",
-                                                  "retrieval gadget; Chen, Peng, Wu 2412.02975"));
+  RUNG_TRY(
+      Construction made,
+      finish_construction(model, task, "One full layer with one head of dimension 2⌈lg(n+1)⌉ solves Eva.",
+                          "retrieval gadget; Chen, Peng, Wu 2412.02975"));
   made.p_proved = proved;
-  made.lemma = fmt::format("retrieval: beta = {}, delta = {:.4f} < 1 needed over all codes of {} digits", gadget.beta, gadget.delta, D);
+  made.lemma = fmt::format("retrieval: beta = {}, delta = {:.4f} < 1 needed over all codes of {} digits",
+                           gadget.beta, gadget.delta, D);
   made.interval = [gadget, positions] {
     const double leak = retrieval_leak(gadget, positions);
-    return IntervalArgument{leak < 1, leak, 1 - leak,
-                            fmt::format("the {} other tokens weigh at most {:.4f} of the target, whatever they hold", positions - 1, leak)};
+    return IntervalArgument{
+        leak < 1, leak, 1 - leak,
+        fmt::format("the {} other tokens weigh at most {:.4f} of the target, whatever they hold",
+                    positions - 1, leak)};
   };
   return made;
 }
@@ -60,8 +66,10 @@ ConstructionWord eva_construction() {
           .options = {{"by", "the mechanism", {"full", "linear", "delta", "mamba2", "loglinear", "sparse"}}},
           .build = [](const ConstructionRequest& request) {
             const std::string by = request.option("by", "full");
-            return by == "full" ? build_full(request) : by == "sparse" ? build_eva_sparse(request)
-                   : by == "delta" || by == "mamba2" ? build_eva_written(request) : build_eva_linear(request);
+            return by == "full"                      ? build_full(request)
+                   : by == "sparse"                  ? build_eva_sparse(request)
+                   : by == "delta" || by == "mamba2" ? build_eva_written(request)
+                                                     : build_eva_linear(request);
           }};
 }
 

@@ -5,8 +5,8 @@
 
 namespace rung {
 
-Result<Construction> build_eva_linear(const ConstructionRequest& request);     // by=linear and by=loglinear
-Result<Construction> build_eva_written(const ConstructionRequest& request);    // by=delta and by=mamba2
+Result<Construction> build_eva_linear(const ConstructionRequest& request);   // by=linear and by=loglinear
+Result<Construction> build_eva_written(const ConstructionRequest& request);  // by=delta and by=mamba2
 Result<Construction> build_eva_sparse(const ConstructionRequest& request);
 Result<Construction> build_two_sum_sparse(const ConstructionRequest& request);
 

@@ -1,13 +1,15 @@
 // Eva by linear attention at n lg n bits, and by log-linear attention with the same state in every bucket.
 //
-// Claim (tight): unnormalised linear attention with a d × d state, d = ⌈√n⌉, of ⌈lg n⌉-bit entries solves Eva; that is d²⌈lg n⌉ bits, and
-// exactly n lg n for n = 4^k. No recurrence with fewer than n lg n bits does (pigeonhole: the state must tell all n^n functions apart).
-// Log-linear attention with λ = 1 adds its buckets up to the same read; its largest bucket holds 2^⌊lg n⌋ tokens and cannot be smaller.
-// Reference: ours; Katharopoulos et al. 2006.16236 for the recurrence.
+// Claim (tight): unnormalised linear attention with a d × d state, d = ⌈√n⌉, of ⌈lg n⌉-bit entries solves
+// Eva; that is d²⌈lg n⌉ bits, and exactly n lg n for n = 4^k. No recurrence with fewer than n lg n bits does
+// (pigeonhole: the state must tell all n^n functions apart). Log-linear attention with λ = 1 adds its buckets
+// up to the same read; its largest bucket holds 2^⌊lg n⌋ tokens and cannot be smaller. Reference: ours;
+// Katharopoulos et al. 2006.16236 for the recurrence.
 //
-// Input: the row of position i < n holds e_{i mod d} and e_{i div d}; of the token v: the number v - 2^(a-1), e_{v mod d}, e_{v div d}.
-// Layer 1 (no mixer): MLP: spread = (f(i) - 2^(a-1)) e_{i mod d}, one product of a number and a bit a coordinate; 0 at position n.
-// Layer 2 (linear): S[r][c] = f(c d + r) - 2^(a-1), written once each; the last token reads the column x div d: column[r] = S[r][x div d].
+// Input: the row of position i < n holds e_{i mod d} and e_{i div d}; of the token v: the number v - 2^(a-1),
+// e_{v mod d}, e_{v div d}. Layer 1 (no mixer): MLP: spread = (f(i) - 2^(a-1)) e_{i mod d}, one product of a
+// number and a bit a coordinate; 0 at position n. Layer 2 (linear): S[r][c] = f(c d + r) - 2^(a-1), written
+// once each; the last token reads the column x div d: column[r] = S[r][x div d].
 //   MLP: picked = column[x mod d]. The logit of v is 2 v' picked - v'², v' = v - 2^(a-1): largest at v = f(x).
 #include <cmath>
 
@@ -45,7 +47,8 @@ Result<Construction> build_eva_linear(const ConstructionRequest& request) {
   const Slot column = model.slot("column", d, "e of (position div d); 0 at the last position");
   const Slot wanted_row = model.slot("wanted_row", d, "e of (token mod d)");
   const Slot wanted_column = model.slot("wanted_column", d, "e of (token div d)");
-  const Slot spread = model.slot("spread", d, "after layer 1: number at coordinate position mod d, 0 elsewhere");
+  const Slot spread =
+      model.slot("spread", d, "after layer 1: number at coordinate position mod d, 0 elsewhere");
   const Slot read = model.slot("read", d, "after layer 2: the column x div d of the state");
   const Slot picked = model.slot("picked", 1, "after layer 2, at the last position: f(x) - 2^(a-1)");
   auto& token = model.field_table("token", n);
@@ -63,36 +66,44 @@ Result<Construction> build_eva_linear(const ConstructionRequest& request) {
 
   LayerWriter& first = model.layer("none", "products");
   const Number value = first.mlp().input(number.at(0), -middle, middle - 1);
-  for (std::int64_t r = 0; r < d; ++r) first.mlp().add(spread.at(r), gated(first.mlp(), first.mlp().input(row.at(r), 0, 1), value));
+  for (std::int64_t r = 0; r < d; ++r)
+    first.mlp().add(spread.at(r), gated(first.mlp(), first.mlp().input(row.at(r), 0, 1), value));
   first.after(spread.holds);
 
   const std::string size = fmt::format("heads=1,dim={},vdim={}", d, d);
-  LayerWriter& layer = model.layer(buckets ? fmt::format("loglinear({})", size) : fmt::format("linear(feature=identity,normalised=no,{})", size), "the state is the table of f");
+  LayerWriter& layer = model.layer(buckets ? fmt::format("loglinear({})", size)
+                                           : fmt::format("linear(feature=identity,normalised=no,{})", size),
+                                   "the state is the table of f");
   layer.map("k").select(0, column, 1);
   layer.map("q").select(0, wanted_column, 1);
   layer.map("v").select(0, spread, 1);
   layer.map("o").write(read, 0, 1);
   if (buckets)
-    for (std::int64_t level = 0; level < loglinear_levels(task->prompt_length()); ++level) layer.map("level").bias(level, 1);
+    for (std::int64_t level = 0; level < loglinear_levels(task->prompt_length()); ++level)
+      layer.map("level").bias(level, 1);
   Number sum;
   for (std::int64_t r = 0; r < d; ++r)
-    sum = sum + gated(layer.mlp(), layer.mlp().input(wanted_row.at(r), 0, 1), layer.mlp().input(read.at(r), -middle, middle - 1));
+    sum = sum + gated(layer.mlp(), layer.mlp().input(wanted_row.at(r), 0, 1),
+                      layer.mlp().input(read.at(r), -middle, middle - 1));
   layer.mlp().add(picked.at(0), sum);
   layer.after("read: at the last position, f(c d + r) - 2^(a-1) at coordinate r, c = x div d");
   layer.after(picked.holds);
 
   model.output_nearest(picked.at(0), n, middle);
 
-  RUNG_TRY(Construction made,
-           finish_construction(model, task,
-                               buckets ? "Log-linear attention with n lg n bits a bucket solves Eva."
-                                       : fmt::format("Linear attention with {} state bits solves Eva; n lg n = {:.1f} are needed.", d * d * entry,
-                                                     static_cast<double>(n) * std::log2(static_cast<double>(n))),
-                               "tight: pigeonhole on the n^n functions"));
+  RUNG_TRY(
+      Construction made,
+      finish_construction(
+          model, task,
+          buckets ? "Log-linear attention with n lg n bits a bucket solves Eva."
+                  : fmt::format("Linear attention with {} state bits solves Eva; n lg n = {:.1f} are needed.",
+                                d * d * entry, static_cast<double>(n) * std::log2(static_cast<double>(n))),
+          "tight: pigeonhole on the n^n functions"));
   made.p_proved = proved;
   made.lemma = fmt::format("{} x {} entries of {} bits, each written once", d, d, entry);
   made.interval = [p, proved] {
-    return IntervalArgument{p >= proved, 0, p >= proved ? 1.0 : 0.0, "every entry of the state holds one value of f exactly"};
+    return IntervalArgument{p >= proved, 0, p >= proved ? 1.0 : 0.0,
+                            "every entry of the state holds one value of f exactly"};
   };
   return made;
 }

@@ -1,14 +1,15 @@
 // Eva by (B, 1)-sparse attention.
 //
-// Claim: one sparse layer that selects a single block solves Eva with one head of dimension 2⌈lg(n+1)⌉ at p = O(log log n) bits: a
-// block's compressed key is the code of its number, the block of x wins, and the retrieval gadget works inside it.
-// Reference: ours; block compression and selection as in NSA 2502.11089; retrieval_head.h.
+// Claim: one sparse layer that selects a single block solves Eva with one head of dimension 2⌈lg(n+1)⌉ at p =
+// O(log log n) bits: a block's compressed key is the code of its number, the block of x wins, and the
+// retrieval gadget works inside it. Reference: ours; block compression and selection as in NSA 2502.11089;
+// retrieval_head.h.
 //
-// Input: as for the full layer: the code of the position, the bits of the token, the token's code as a target.
-// Layer 1: the compressed key of block r is the code of r (the high digits of its first position) in the coordinates of the high
-// digits, so the score of block r is -2β (distance of r and x div B): 0 for one block alone, which is selected (unless x lies in the
-// unfinished block, which is always read). Inside, the scores are those of the gadget; at most 2B tokens take part. mix = 0: only
-// the selected tokens count.
+// Input: as for the full layer: the code of the position, the bits of the token, the token's code as a
+// target. Layer 1: the compressed key of block r is the code of r (the high digits of its first position) in
+// the coordinates of the high digits, so the score of block r is -2β (distance of r and x div B): 0 for one
+// block alone, which is selected (unless x lies in the unfinished block, which is always read). Inside, the
+// scores are those of the gadget; at most 2B tokens take part. mix = 0: only the selected tokens count.
 #include "rung/constructions/eva_forms.h"
 #include "rung/constructions/retrieval_head.h"
 
@@ -43,7 +44,8 @@ Result<Construction> build_eva_sparse(const ConstructionRequest& request) {
 
   ModelWriter model(*task, p);
   const Slot code = model.slot("code", D, "code of the position, -1 or 1");
-  const Slot target = model.slot("target", D, "code of the token, -1 or 1: at the last position, of the argument x");
+  const Slot target =
+      model.slot("target", D, "code of the token, -1 or 1: at the last position, of the argument x");
   const Slot bits = model.slot("bits", V, "bits of the token: at position t < n, of f(t)");
   const Slot one = model.slot("one", 1, "1");
   const Slot fetched = model.slot("fetched", V, "0 at first, then the bits that the head read");
@@ -53,7 +55,8 @@ Result<Construction> build_eva_sparse(const ConstructionRequest& request) {
   token.constant(one, {1});
   model.position_bits(D).code(code, -1, 1);
 
-  LayerWriter& layer = model.layer(fmt::format("sparse(B={},k=1,heads=1,dim={},vdim={})", B, 2 * D, V), "one block, one lookup in it");
+  LayerWriter& layer = model.layer(fmt::format("sparse(B={},k=1,heads=1,dim={},vdim={})", B, 2 * D, V),
+                                   "one block, one lookup in it");
   const std::vector<RetrievalHead> heads{{code, target, one, coordinates(bits), coordinates(fetched)}};
   write_retrieval(layer, gadget, heads);
   for (int d = low; d < D; ++d) {  // the first token of the block stands for all
@@ -63,13 +66,19 @@ Result<Construction> build_eva_sparse(const ConstructionRequest& request) {
   layer.after("fetched: at the last position, the bits of f(x)");
   model.output_bits(fetched);
 
-  RUNG_TRY(Construction made, finish_construction(model, task, fmt::format("One sparse layer with blocks of {} that selects one block solves Eva.", B),
-                                                  "block selection by the block's code, then the retrieval gadget (ours)"));
+  RUNG_TRY(Construction made,
+           finish_construction(
+               model, task,
+               fmt::format("One sparse layer with blocks of {} that selects one block solves Eva.", B),
+               "block selection by the block's code, then the retrieval gadget (ours)"));
   made.p_proved = proved;
-  made.lemma = fmt::format("retrieval among at most {} tokens: beta = {}, leak = {:.4f} < 1", keys, gadget.beta, retrieval_leak(gadget, keys));
+  made.lemma = fmt::format("retrieval among at most {} tokens: beta = {}, leak = {:.4f} < 1", keys,
+                           gadget.beta, retrieval_leak(gadget, keys));
   made.interval = [gadget, keys] {
     const double leak = retrieval_leak(gadget, keys);
-    return IntervalArgument{leak < 1, leak, 1 - leak, "the right block has the only score of 0, and its other tokens weigh less than the target, whatever they hold"};
+    return IntervalArgument{leak < 1, leak, 1 - leak,
+                            "the right block has the only score of 0, and its other tokens weigh less than "
+                            "the target, whatever they hold"};
   };
   return made;
 }

@@ -1,13 +1,14 @@
 // Eva by a state that is written entry by entry: the delta rule, and a state space without decay.
 //
-// Claim (tight up to rounding): a state of n entries of ⌈lg n⌉ bits solves Eva, n⌈lg n⌉ bits, where no recurrence with fewer than n lg n
-// does (pigeonhole). Reference: ours; the delta rule is that of Schlag, Irie, Schmidhuber 2102.11174, the state space that of
-// Dao, Gu 2405.21060.
+// Claim (tight up to rounding): a state of n entries of ⌈lg n⌉ bits solves Eva, n⌈lg n⌉ bits, where no
+// recurrence with fewer than n lg n does (pigeonhole). Reference: ours; the delta rule is that of Schlag,
+// Irie, Schmidhuber 2102.11174, the state space that of Dao, Gu 2405.21060.
 //
-// Input: the row of position i < n holds e_i as its key, 0 at the last one; of the token v: the number v - 2^(a-1) and e_v as the query.
-// Layer 1: keys are orthonormal and each is written once. Delta rule with beta = 1: S e_i = 0 before the write, so S ← S + f(i) e_iᵀ; the last
-// token's key is 0 and changes nothing. State space with decay 1: h ← h + f(i) e_iᵀ. The last token reads entry x. No MLP. The logit of v
-// is 2 v' read - v'², v' = v - 2^(a-1): largest at v = f(x).
+// Input: the row of position i < n holds e_i as its key, 0 at the last one; of the token v: the number v -
+// 2^(a-1) and e_v as the query. Layer 1: keys are orthonormal and each is written once. Delta rule with beta
+// = 1: S e_i = 0 before the write, so S ← S + f(i) e_iᵀ; the last token's key is 0 and changes nothing. State
+// space with decay 1: h ← h + f(i) e_iᵀ. The last token reads entry x. No MLP. The logit of v is 2 v' read -
+// v'², v' = v - 2^(a-1): largest at v = f(x).
 #include <cmath>
 
 #include "rung/constructions/eva_forms.h"
@@ -39,7 +40,8 @@ Result<Construction> build_eva_written(const ConstructionRequest& request) {
   for (std::int64_t t = 0; t < n; ++t) position.set(t, place.at(t), 1);
   model.accumulator(Accumulator::wrap, std::min(p, entry));
 
-  LayerWriter& layer = model.layer(delta ? fmt::format("delta(heads=1,dim={},vdim=1)", n) : fmt::format("mamba2(heads=1,dim=1,state={})", n),
+  LayerWriter& layer = model.layer(delta ? fmt::format("delta(heads=1,dim={},vdim=1)", n)
+                                         : fmt::format("mamba2(heads=1,dim=1,state={})", n),
                                    "the state is the table of f");
   layer.map(delta ? "q" : "c").select(0, wanted, 1);
   layer.map(delta ? "k" : "b").select(0, place, 1);
@@ -51,13 +53,16 @@ Result<Construction> build_eva_written(const ConstructionRequest& request) {
   model.output_nearest(read.at(0), n, middle);
   RUNG_TRY(Construction made,
            finish_construction(model, task,
-                               fmt::format("{} with {} state bits solves Eva; n lg n = {:.1f} are needed.", delta ? "The delta rule" : "A state space", n * entry,
+                               fmt::format("{} with {} state bits solves Eva; n lg n = {:.1f} are needed.",
+                                           delta ? "The delta rule" : "A state space", n * entry,
                                            static_cast<double>(n) * std::log2(static_cast<double>(n))),
-                               delta ? "orthonormal keys; Schlag, Irie, Schmidhuber 2102.11174" : "no decay; Dao, Gu 2405.21060"));
+                               delta ? "orthonormal keys; Schlag, Irie, Schmidhuber 2102.11174"
+                                     : "no decay; Dao, Gu 2405.21060"));
   made.p_proved = proved;
   made.lemma = fmt::format("{} entries of {} bits, each written once", n, entry);
   made.interval = [p, proved] {
-    return IntervalArgument{p >= proved, 0, p >= proved ? 1.0 : 0.0, "every entry of the state holds one value of f exactly"};
+    return IntervalArgument{p >= proved, 0, p >= proved ? 1.0 : 0.0,
+                            "every entry of the state holds one value of f exactly"};
   };
   return made;
 }

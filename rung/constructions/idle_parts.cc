@@ -20,7 +20,8 @@ std::optional<std::pair<std::size_t, std::string>> layer_of(const std::string& n
   constexpr std::string_view kPrefix = "layers.";
   if (!name.starts_with(kPrefix)) return std::nullopt;
   const auto dot = name.find('.', kPrefix.size());
-  return std::pair{static_cast<std::size_t>(std::stoul(name.substr(kPrefix.size(), dot - kPrefix.size()))), name.substr(dot + 1)};
+  return std::pair{static_cast<std::size_t>(std::stoul(name.substr(kPrefix.size(), dot - kPrefix.size()))),
+                   name.substr(dot + 1)};
 }
 
 template <class Value, class Rename>
@@ -31,7 +32,9 @@ void rename_all(std::map<std::string, Value>& named, const Rename& rename) {
 }
 
 // W_O and the MLP are the layer's, the rest is the mixer's.
-bool belongs_to_layer(const std::string& own) { return own.starts_with("o.") || own.starts_with("mlp.") || own.starts_with("norm"); }
+bool belongs_to_layer(const std::string& own) {
+  return own.starts_with("o.") || own.starts_with("mlp.") || own.starts_with("norm");
+}
 
 Result<void> put_layer_in_front(Weights& weights) {
   const auto rename = [](const std::string& name) {
@@ -56,11 +59,13 @@ Result<void> put_head_beside(Weights& weights) {
     if (!changed.back()) continue;
     Mixer own = mixer;
     std::erase_if(own.options, [](const MixerOption& option) { return option.name == "heads"; });
-    RUNG_TRY(const Stack both, parse_stack(fmt::format("heads({}:{},linear({}):1)", format_mixer(own), *mixer.number("heads"), kIdleOptions)));
+    RUNG_TRY(const Stack both, parse_stack(fmt::format("heads({}:{},linear({}):1)", format_mixer(own),
+                                                       *mixer.number("heads"), kIdleOptions)));
     mixer = both.layers.front();
   }
   if (std::find(changed.begin(), changed.end(), true) == changed.end())
-    return fail(ErrorCode::unsupported, "[build] {} has no full layer to stand beside", format_stack(weights.architecture.stack));
+    return fail(ErrorCode::unsupported, "[build] {} has no full layer to stand beside",
+                format_stack(weights.architecture.stack));
   const auto rename = [&](const std::string& name) {
     const auto place = layer_of(name);
     if (!place || !changed[place->first] || belongs_to_layer(place->second)) return name;
@@ -75,14 +80,17 @@ Result<void> put_head_beside(Weights& weights) {
     for (const auto& tensor : tensors) {
       const auto found = weights.tensors.find(tensor.name);
       if (found == weights.tensors.end()) {
-        if (tensor.name.find(".part.1.") != std::string::npos) weights.tensors[tensor.name] = zeros(tensor.shape);
+        if (tensor.name.find(".part.1.") != std::string::npos)
+          weights.tensors[tensor.name] = zeros(tensor.shape);
         continue;
       }
       if (!tensor.name.ends_with(".o.weight")) continue;
-      const std::int64_t rows = tensor.shape.at(0), cols = tensor.shape.at(1), old = found->second.shape.at(1);
+      const std::int64_t rows = tensor.shape.at(0), cols = tensor.shape.at(1),
+                         old = found->second.shape.at(1);
       std::vector<std::int64_t> wider(static_cast<std::size_t>(rows * cols), 0);
       for (std::int64_t r = 0; r < rows; ++r)
-        for (std::int64_t c = 0; c < old; ++c) wider[static_cast<std::size_t>(r * cols + c)] = found->second.integer(r * old + c);
+        for (std::int64_t c = 0; c < old; ++c)
+          wider[static_cast<std::size_t>(r * cols + c)] = found->second.integer(r * old + c);
       found->second = integer_tensor({rows, cols}, wider);
     }
   }
@@ -94,12 +102,15 @@ Result<void> put_head_beside(Weights& weights) {
 Result<IdlePart> parse_idle_part(std::string_view word) {
   if (word == "layer") return IdlePart::layer;
   if (word == "head") return IdlePart::head;
-  return fail(ErrorCode::parse, "[build] --beside {}; layer or head expected", rung::quoted(std::string(word)));
+  return fail(ErrorCode::parse, "[build] --beside {}; layer or head expected",
+              rung::quoted(std::string(word)));
 }
 
 Result<Construction> beside_idle(Construction made, IdlePart part) {
   RUNG_CHECK(part == IdlePart::layer ? put_layer_in_front(made.weights) : put_head_beside(made.weights));
-  const std::string said = part == IdlePart::layer ? " A linear layer in front of it is idle." : " A linear head beside those of every full layer is idle.";
+  const std::string said = part == IdlePart::layer
+                               ? " A linear layer in front of it is idle."
+                               : " A linear head beside those of every full layer is idle.";
   made.claim += said;
   made.weights.notes["claim"] = made.claim;
   made.weights.notes["idle"] = part == IdlePart::layer ? "layer 1" : "the last head of every full layer";

@@ -1,9 +1,9 @@
-// A construction inside a hybrid: the same weights, with a linear layer in front of them or a linear head beside those of every full
-// layer, whose outputs are multiplied by 0.
+// A construction inside a hybrid: the same weights, with a linear layer in front of them or a linear head
+// beside those of every full layer, whose outputs are multiplied by 0.
 //
-// Claim: what full attention solves, a hybrid that contains it solves. The added parts are idle and the construction's own numbers are
-// untouched, so every activation of its coordinates is the same, bit for bit; the claim, the precision and the argument about all
-// inputs carry over.
+// Claim: what full attention solves, a hybrid that contains it solves. The added parts are idle and the
+// construction's own numbers are untouched, so every activation of its coordinates is the same, bit for bit;
+// the claim, the precision and the argument about all inputs carry over.
 #pragma once
 
 #include "rung/constructions/construction.h"

@@ -1,13 +1,15 @@
 // Index by a recurrent stack with one full layer, and with a retrieval step in its chain of thought.
 //
-// Claim: a recurrence alone needs n lg σ bits of state; a counter of ⌈lg(n+2)⌉ + 1 bits and one full layer on top solve Index without
-// any position code (form "full"). With a chain of thought (form "cot") the recurrence writes the address it wants as a token, and
-// the full layer answers that token: retrieval as a step of the chain.
-// Reference: Wen, Dang, Lyu 2402.18510 (recurrent networks with one attention layer, or with retrieval in the chain of thought).
+// Claim: a recurrence alone needs n lg σ bits of state; a counter of ⌈lg(n+2)⌉ + 1 bits and one full layer on
+// top solve Index without any position code (form "full"). With a chain of thought (form "cot") the
+// recurrence writes the address it wants as a token, and the full layer answers that token: retrieval as a
+// step of the chain. Reference: Wen, Dang, Lyu 2402.18510 (recurrent networks with one attention layer, or
+// with retrieval in the chain of thought).
 //
 // Input: the row of a token holds its bits, and its code as an address. No positions.
-// Layer 1 (recurrent): count = t + 1. MLP: the code of t, and the target: the token's code; in form "cot" position n targets itself.
-// Layer 2 (full): fetched = the bits of the token at the target. The answer is read at x (full), or: x writes x, then x answers f(x) (cot).
+// Layer 1 (recurrent): count = t + 1. MLP: the code of t, and the target: the token's code; in form "cot"
+// position n targets itself. Layer 2 (full): fetched = the bits of the token at the target. The answer is
+// read at x (full), or: x writes x, then x answers f(x) (cot).
 #include "rung/constructions/construction.h"
 #include "rung/constructions/relu_gadgets.h"
 #include "rung/constructions/retrieval_head.h"
@@ -22,9 +24,12 @@ Result<Construction> build(const ConstructionRequest& request) {
   RUNG_TRY(auto made_task, make_task("index", request.sizes));
   const std::shared_ptr<const Task> task = std::move(made_task);
   const bool chain = request.option("by", "full") == "cot";
-  const std::int64_t n = task->size()["n"].get<std::int64_t>(), sigma = task->size()["sigma"].get<std::int64_t>();
-  const std::int64_t positions = n + (chain ? 2 : 1);  // the chain writes x and f(x); the last is never read again
-  const int D = digits_for(positions), S = std::max(digits_for(std::max(n, sigma)), 1), V = chain ? S : digits_for(sigma);
+  const std::int64_t n = task->size()["n"].get<std::int64_t>(),
+                     sigma = task->size()["sigma"].get<std::int64_t>();
+  const std::int64_t positions =
+      n + (chain ? 2 : 1);  // the chain writes x and f(x); the last is never read again
+  const int D = digits_for(positions), S = std::max(digits_for(std::max(n, sigma)), 1),
+            V = chain ? S : digits_for(sigma);
   const int proved = std::max(retrieval_precision_proved(D, positions), counter_precision(positions));
   const int p = request.precision.value_or(proved);
   const RetrievalGadget gadget = retrieval_gadget(D, positions, p);
@@ -35,7 +40,9 @@ Result<Construction> build(const ConstructionRequest& request) {
   const Slot one = model.slot("one", 1, "1");
   const Slot count = model.slot("count", 1, "after layer 1: the number of tokens so far");
   const Slot code = model.slot("code", D, "after layer 1: code of the position, -1 or 1");
-  const Slot target = model.slot("target", D, chain ? "after layer 1: the address; at position n the code of n" : "after layer 1: the address");
+  const Slot target = model.slot(
+      "target", D,
+      chain ? "after layer 1: the address; at position n the code of n" : "after layer 1: the address");
   const Slot fetched = model.slot("fetched", V, "after layer 2: bits of the token at the target");
   auto& token = model.field_bits("token", std::max(D, S));
   token.code(address, -1, 1);
@@ -64,7 +71,8 @@ Result<Construction> build(const ConstructionRequest& request) {
   const std::vector<RetrievalHead> heads{{code, target, one, coordinates(bits), coordinates(fetched)}};
   LayerWriter& lookup = model.layer(retrieval_mixer(gadget, heads), "one lookup");
   write_retrieval(lookup, gadget, heads);
-  lookup.after(chain ? "fetched: at position n, x itself; at the token that the chain wrote, f(x)" : "fetched: at the last position, f(x)");
+  lookup.after(chain ? "fetched: at position n, x itself; at the token that the chain wrote, f(x)"
+                     : "fetched: at the last position, f(x)");
   model.output_bits(fetched);
   if (chain) {
     constexpr std::int64_t kSteps = 2;
@@ -73,16 +81,20 @@ Result<Construction> build(const ConstructionRequest& request) {
   }
 
   RUNG_TRY(Construction made,
-           finish_construction(model, task,
-                               chain ? "A recurrent counter with a retrieval step in its chain of thought solves Index."
-                                     : "A recurrent counter of lg n + O(1) bits and one full layer solve Index.",
-                               "Wen, Dang, Lyu 2402.18510; retrieval gadget"));
+           finish_construction(
+               model, task,
+               chain ? "A recurrent counter with a retrieval step in its chain of thought solves Index."
+                     : "A recurrent counter of lg n + O(1) bits and one full layer solve Index.",
+               "Wen, Dang, Lyu 2402.18510; retrieval gadget"));
   made.p_proved = proved;
-  made.lemma = fmt::format("a counter to {} and retrieval: delta = {:.4f} < 1 over {} digits", positions, gadget.delta, D);
+  made.lemma = fmt::format("a counter to {} and retrieval: delta = {:.4f} < 1 over {} digits", positions,
+                           gadget.delta, D);
   made.interval = [gadget, positions, p] {
     const double leak = retrieval_leak(gadget, positions);
     const bool holds = leak < 1 && p >= counter_precision(positions);
-    return IntervalArgument{holds, leak, holds ? 1 - leak : 0, "positions are counted exactly, and the other tokens weigh less than the target, whatever they hold"};
+    return IntervalArgument{
+        holds, leak, holds ? 1 - leak : 0,
+        "positions are counted exactly, and the other tokens weigh less than the target, whatever they hold"};
   };
   return made;
 }
@@ -93,7 +105,9 @@ ConstructionWord index_construction() {
   return {.name = "index",
           .summary = "f(x) by a recurrent counter and one full layer",
           .task = "index",
-          .options = {{"by", "one full layer on top, or a retrieval step in the chain of thought", {"full", "cot"}}},
+          .options = {{"by",
+                       "one full layer on top, or a retrieval step in the chain of thought",
+                       {"full", "cot"}}},
           .build = build};
 }
 

@@ -1,10 +1,11 @@
 // The last of several matches, by two full layers: count, then look up key and count together.
 //
-// Claim. Candidates carry keys of K digits, possibly equal ones. In the first layer every candidate counts the candidates up to itself
-// with its own key, and every asking token counts those with the key it seeks (counting_head.h; one token is the blank). The pair
-// (key, count) belongs to one candidate alone, and the last match is the one whose count is the total: in the second layer one
-// retrieval head finds it. p = 2 lg n + O(1). Reference: ours. (A single layer would have to prefer later positions, which takes weights
-// of n bits.)
+// Claim. Candidates carry keys of K digits, possibly equal ones. In the first layer every candidate counts
+// the candidates up to itself with its own key, and every asking token counts those with the key it seeks
+// (counting_head.h; one token is the blank). The pair (key, count) belongs to one candidate alone, and the
+// last match is the one whose count is the total: in the second layer one retrieval head finds it. p = 2 lg n
+// + O(1). Reference: ours. (A single layer would have to prefer later positions, which takes weights of n
+// bits.)
 #pragma once
 
 #include "rung/constructions/construction.h"
@@ -25,13 +26,14 @@ struct LastMatchSlots {
 struct LastMatchGadget {
   CountingGadget counting;
   RetrievalGadget lookup;
-  double others = 0;   // weight of tokens that are no candidates, in the second layer
+  double others = 0;  // weight of tokens that are no candidates, in the second layer
   int rank_digits = 0;
   bool holds() const { return counting.holds && lookup.delta + others < 1; }
 };
 
 // REQUIRES candidates >= 1, tokens >= candidates.
-LastMatchGadget last_match_gadget(int key_digits, std::int64_t candidates, std::int64_t tokens, int precision);
+LastMatchGadget last_match_gadget(int key_digits, std::int64_t candidates, std::int64_t tokens,
+                                  int precision);
 // Errors: more candidates than 48 bits can count.
 Result<int> last_match_precision_proved(int key_digits, std::int64_t candidates, std::int64_t tokens);
 

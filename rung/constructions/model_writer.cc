@@ -13,8 +13,9 @@ constexpr std::int64_t kMaxTensorNumbers = std::int64_t{1} << 28;
 
 Result<std::vector<std::int64_t>> zeros(std::int64_t rows, std::int64_t cols, const std::string& name) {
   if (rows > kMaxTensorNumbers / std::max<std::int64_t>(1, cols))
-    return fail(ErrorCode::resource, "[build] \"{}\" would hold {} x {} numbers; at most {} expected: choose a smaller size", name, rows, cols,
-                kMaxTensorNumbers);
+    return fail(ErrorCode::resource,
+                "[build] \"{}\" would hold {} x {} numbers; at most {} expected: choose a smaller size", name,
+                rows, cols, kMaxTensorNumbers);
   return std::vector<std::int64_t>(static_cast<std::size_t>(rows * cols), 0);
 }
 
@@ -33,14 +34,16 @@ void MapWriter::write(const Slot& slot, std::int64_t first_column, std::int64_t 
 }
 
 void EmbeddingWriter::code(const Slot& slot, std::int64_t zero, std::int64_t one) {
-  RUNG_REQUIRE(form_ == "binary" && slot.size <= digits(), "{} digits of a {} code into {}", digits(), form_, slot.size);
+  RUNG_REQUIRE(form_ == "binary" && slot.size <= digits(), "{} digits of a {} code into {}", digits(), form_,
+               slot.size);
   for (std::int64_t d = 0; d < slot.size; ++d) {
     set(d, slot.at(d), one - zero);
     set(digits(), slot.at(d), zero);
   }
 }
 void EmbeddingWriter::constant(const Slot& slot, const std::vector<std::int64_t>& values) {
-  RUNG_REQUIRE(form_ == "binary" && static_cast<std::int64_t>(values.size()) == slot.size, "{} values into {}", values.size(), slot.size);
+  RUNG_REQUIRE(form_ == "binary" && static_cast<std::int64_t>(values.size()) == slot.size,
+               "{} values into {}", values.size(), slot.size);
   for (std::int64_t i = 0; i < slot.size; ++i) set(digits(), slot.at(i), values[static_cast<std::size_t>(i)]);
 }
 
@@ -50,13 +53,15 @@ void LayerWriter::scores(const ScoreTable& scores) {
   tensor("score.tau", real_tensor({}, std::span(&tau, 1), DType::f64));
 }
 
-ModelWriter::ModelWriter(const Task& task, int precision) : task_(task), precision_(precision), context_(task.prompt_length()) {
+ModelWriter::ModelWriter(const Task& task, int precision)
+    : task_(task), precision_(precision), context_(task.prompt_length()) {
   RUNG_REQUIRE(precision >= 2 && precision <= 48, "precision={}", precision);
 }
 
 EmbeddingWriter& ModelWriter::embedding(const std::string& name, const std::string& form, std::int64_t rows) {
   auto& writer = embeddings_[name];
-  RUNG_REQUIRE(writer.form_.empty() || (writer.form_ == form && writer.rows_ == rows), "{} embedded as {} and as {}", name, writer.form_, form);
+  RUNG_REQUIRE(writer.form_.empty() || (writer.form_ == form && writer.rows_ == rows),
+               "{} embedded as {} and as {}", name, writer.form_, form);
   writer.form_ = form;
   writer.rows_ = rows;
   return writer;
@@ -86,7 +91,8 @@ MlpCost ModelWriter::mlp_cost() const { return cost_; }
 Result<Weights> ModelWriter::finish() {
   Weights weights;
   const std::int64_t width = layout_.width();
-  auto put_map = [&](const std::string& name, const MapWriter& map, std::int64_t rows, std::int64_t cols) -> Result<void> {
+  auto put_map = [&](const std::string& name, const MapWriter& map, std::int64_t rows,
+                     std::int64_t cols) -> Result<void> {
     RUNG_TRY(auto numbers, zeros(rows, cols, name));
     for (const auto& [row, column, weight] : map.entries_) {
       RUNG_REQUIRE(row < rows && column < cols, "{}[{}][{}] of {} x {}", name, row, column, rows, cols);
@@ -104,7 +110,8 @@ Result<Weights> ModelWriter::finish() {
     return {};
   };
 
-  // The one MLP shape: the deepest circuit decides the depth, and each hidden layer is as wide as the widest needs.
+  // The one MLP shape: the deepest circuit decides the depth, and each hidden layer is as wide as the widest
+  // needs.
   int depth = 0;
   for (const LayerWriter& layer : layers_) depth = std::max(depth, layer.mlp_.depth());
   std::vector<std::vector<ReluMap>> circuits;
@@ -132,7 +139,7 @@ Result<Weights> ModelWriter::finish() {
   dimensions.causal = causal_;
   dimensions.accumulator_bits = accumulator_bits_;
   const auto position = embeddings_.find("position");
-  dimensions.position = position == embeddings_.end() ? PositionCode::none
+  dimensions.position = position == embeddings_.end()       ? PositionCode::none
                         : position->second.form_ == "table" ? PositionCode::table
                                                             : PositionCode::binary;
   weights.fields = task_.fields();
@@ -146,10 +153,12 @@ Result<Weights> ModelWriter::finish() {
   for (const auto& [name, embedding] : embeddings_) {
     RUNG_TRY(auto numbers, zeros(embedding.rows_, width, "embed." + name));
     for (const auto& [row, column, weight] : embedding.entries_) {
-      RUNG_REQUIRE(row >= 0 && row < embedding.rows_ && column < width, "embed.{}[{}][{}]", name, row, column);
+      RUNG_REQUIRE(row >= 0 && row < embedding.rows_ && column < width, "embed.{}[{}][{}]", name, row,
+                   column);
       numbers[static_cast<std::size_t>(row * width + column)] += weight;
     }
-    weights.tensors["embed." + name + "." + embedding.form_] = integer_tensor({embedding.rows_, width}, numbers);
+    weights.tensors["embed." + name + "." + embedding.form_] =
+        integer_tensor({embedding.rows_, width}, numbers);
   }
   for (const auto& field : weights.fields)
     if (!embeddings_.contains(field.name)) {  // a field that the construction does not read
@@ -173,7 +182,8 @@ Result<Weights> ModelWriter::finish() {
       const std::string name = tensor.name.substr(0, tensor.name.size() - std::string_view(".weight").size());
       const std::string own = name.substr(prefix.size());
       const auto found = unplaced.find(own);
-      RUNG_CHECK(put_map(name, found == unplaced.end() ? MapWriter() : found->second, tensor.shape.at(0), tensor.shape.at(1)));
+      RUNG_CHECK(put_map(name, found == unplaced.end() ? MapWriter() : found->second, tensor.shape.at(0),
+                         tensor.shape.at(1)));
       unplaced.erase(own);
     }
     for (const auto& [name, map] : unplaced) {
@@ -183,7 +193,8 @@ Result<Weights> ModelWriter::finish() {
     for (const auto& [name, value] : layer.scalars_) weights.tensors[prefix + name] = integer_scalar(value);
     for (const auto& [name, tensor] : layer.tensors_) weights.tensors[prefix + name] = tensor;
     for (const auto& [name, table] : layer.tables_) {
-      weights.tensors[prefix + name + ".table"] = integer_tensor({static_cast<std::int64_t>(table.second.size())}, table.second);
+      weights.tensors[prefix + name + ".table"] =
+          integer_tensor({static_cast<std::int64_t>(table.second.size())}, table.second);
       weights.tensors[prefix + name + ".low"] = integer_scalar(table.first);
     }
     for (std::size_t k = 0; depth > 0 && k <= hidden.size(); ++k) {
@@ -209,7 +220,9 @@ Result<Weights> ModelWriter::finish() {
 
   std::string rows;
   for (const Slot& slot : layout_.slots())
-    rows += fmt::format("{}{}: {}\n", slot.name, slot.size == 1 ? fmt::format("[{}]", slot.first) : fmt::format("[{}..{}]", slot.first, slot.first + slot.size - 1),
+    rows += fmt::format("{}{}: {}\n", slot.name,
+                        slot.size == 1 ? fmt::format("[{}]", slot.first)
+                                       : fmt::format("[{}..{}]", slot.first, slot.first + slot.size - 1),
                         slot.holds);
   weights.notes = notes_;
   weights.notes["layout"] = rows;

@@ -10,8 +10,9 @@
 //   model.output_bits(fetched);
 //   Weights weights = model.finish();
 //
-// Every map is a list of (row, column, weight); whatever is not said is 0. The MLPs of all layers are compiled from
-// their circuits and padded to one shape, because the language has one MLP shape for all layers.
+// Every map is a list of (row, column, weight); whatever is not said is 0. The MLPs of all layers are
+// compiled from their circuits and padded to one shape, because the language has one MLP shape for all
+// layers.
 #pragma once
 
 #include <deque>
@@ -38,7 +39,8 @@ class MapWriter {
   void write(const Slot& slot, std::int64_t first_column, std::int64_t weight);
   void shift(int bits) { shift_ = bits; }
   void bits(int width) { bits_ = width; }
-  // For a map that the mixer need not have (compress_hidden); the others take their shape from the architecture.
+  // For a map that the mixer need not have (compress_hidden); the others take their shape from the
+  // architecture.
   void shape(std::int64_t rows, std::int64_t cols) { rows_ = rows, cols_ = cols; }
 
  private:
@@ -53,11 +55,14 @@ class MapWriter {
   std::optional<int> bits_;
 };
 
-// How one field, or the position, enters the row: rows of its table, or of its binary code (row `digits`: the constant).
+// How one field, or the position, enters the row: rows of its table, or of its binary code (row `digits`: the
+// constant).
 class EmbeddingWriter {
  public:
   // Table: row `value`. Binary: row `digit`, or digits() for the constant. Linear: row `component`.
-  void set(std::int64_t row, std::int64_t coordinate, std::int64_t weight) { entries_.push_back({row, coordinate, weight}); }
+  void set(std::int64_t row, std::int64_t coordinate, std::int64_t weight) {
+    entries_.push_back({row, coordinate, weight});
+  }
   // Binary only: slot coordinate d becomes `one` or `zero` by bit d of the value, for d < slot.size.
   void code(const Slot& slot, std::int64_t zero, std::int64_t one);
   // Binary only: coordinate i of the slot holds values[i], whatever the value.
@@ -78,7 +83,9 @@ class LayerWriter {
  public:
   MapWriter& map(const std::string& name) { return maps_[name]; }
   void scalar(const std::string& name, std::int64_t value) { scalars_[name] = value; }
-  void table(const std::string& name, std::int64_t low, std::vector<std::int64_t> values) { tables_[name] = {low, std::move(values)}; }
+  void table(const std::string& name, std::int64_t low, std::vector<std::int64_t> values) {
+    tables_[name] = {low, std::move(values)};
+  }
   // The softmax's weights, with tau for mode Q.
   void scores(const ScoreTable& table);
   void tensor(const std::string& name, Tensor tensor) { tensors_[name] = std::move(tensor); }
@@ -106,16 +113,25 @@ struct MlpCost {
 
 class ModelWriter {
  public:
-  // Fields, prompt length and answers are the task's. REQUIRES 2 <= precision <= 48; the task outlives the writer.
+  // Fields, prompt length and answers are the task's. REQUIRES 2 <= precision <= 48; the task outlives the
+  // writer.
   ModelWriter(const Task& task, int precision);
 
-  Slot slot(std::string name, std::int64_t size, std::string holds) { return layout_.add(std::move(name), size, std::move(holds)); }
+  Slot slot(std::string name, std::int64_t size, std::string holds) {
+    return layout_.add(std::move(name), size, std::move(holds));
+  }
   const ResidualLayout& layout() const { return layout_; }
   int precision() const { return precision_; }
 
-  EmbeddingWriter& field_bits(const std::string& field, std::int64_t digits) { return embedding(field, "binary", digits + 1); }
-  EmbeddingWriter& field_table(const std::string& field, std::int64_t size) { return embedding(field, "table", size); }
-  EmbeddingWriter& field_linear(const std::string& field, std::int64_t length) { return embedding(field, "linear", length); }
+  EmbeddingWriter& field_bits(const std::string& field, std::int64_t digits) {
+    return embedding(field, "binary", digits + 1);
+  }
+  EmbeddingWriter& field_table(const std::string& field, std::int64_t size) {
+    return embedding(field, "table", size);
+  }
+  EmbeddingWriter& field_linear(const std::string& field, std::int64_t length) {
+    return embedding(field, "linear", length);
+  }
   EmbeddingWriter& position_bits(std::int64_t digits) { return embedding("position", "binary", digits + 1); }
   EmbeddingWriter& position_table() { return embedding("position", "table", context_); }
 
@@ -128,8 +144,8 @@ class ModelWriter {
   void output_yes(const Slot& slot, std::int64_t factor, std::int64_t threshold);
   void output(OutputSpec spec) { output_ = spec; }
   MapWriter& output_map() { return output_map_; }
-  // Logits 2 c_v x - c_v^2 with c_v = v - middle: the largest is that of the v whose c_v is nearest to x, the number
-  // at the coordinate.
+  // Logits 2 c_v x - c_v^2 with c_v = v - middle: the largest is that of the v whose c_v is nearest to x, the
+  // number at the coordinate.
   void output_nearest(std::int64_t coordinate, std::int64_t values, std::int64_t middle) {
     output({OutputSpec::Kind::logits, values, 0});
     for (std::int64_t v = 0; v < values; ++v) {
@@ -143,7 +159,9 @@ class ModelWriter {
   void decode(DecodeSpec decode) { decode_ = decode; }
   void encoder() { causal_ = false; }
   void stream_bits(int bits) { stream_bits_ = bits; }
-  void accumulator(Accumulator kind, std::optional<std::int64_t> bits) { accumulator_ = kind, accumulator_bits_ = bits; }
+  void accumulator(Accumulator kind, std::optional<std::int64_t> bits) {
+    accumulator_ = kind, accumulator_bits_ = bits;
+  }
   void note(const std::string& key, std::string text) { notes_[key] = std::move(text); }
 
   // ENSURES on success: resolve() accepts the architecture and Machine::load the tensors' shapes.

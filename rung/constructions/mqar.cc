@@ -1,11 +1,13 @@
 // MQAR by three full layers; the last value wins where a key repeats.
 //
-// Claim: three full layers answer every query of k_1 v_1 ... k_n v_n at p = 2 lg n + O(1) bits; with different keys the counts are all 1.
-// Reference: Arora et al. 2312.04927 (two layers, different keys); last_match.h for repeated ones (ours).
+// Claim: three full layers answer every query of k_1 v_1 ... k_n v_n at p = 2 lg n + O(1) bits; with
+// different keys the counts are all 1. Reference: Arora et al. 2312.04927 (two layers, different keys);
+// last_match.h for repeated ones (ours).
 //
 // Input: the row of position t holds the code of t, of t-1 as a target at values, and the bits of the token.
-// Layer 1: a value fetches the bits of its key. MLP: own = the key's code at values; sought = the token's own code at queries, own at values.
-// Layers 2, 3: the last match (last_match.h): candidates are the values, the blank is position 0, queries seek their own token.
+// Layer 1: a value fetches the bits of its key. MLP: own = the key's code at values; sought = the token's own
+// code at queries, own at values. Layers 2, 3: the last match (last_match.h): candidates are the values, the
+// blank is position 0, queries seek their own token.
 #include "rung/constructions/construction.h"
 #include "rung/constructions/last_match.h"
 
@@ -16,7 +18,8 @@ Result<Construction> build(const ConstructionRequest& request) {
   RUNG_TRY(auto made_task, make_task("mqar", request.sizes));
   const std::shared_ptr<const Task> task = std::move(made_task);
   const auto size = task->size();
-  const std::int64_t n = size["n"].get<std::int64_t>(), M = size["M"].get<std::int64_t>(), sigma = size["sigma"].get<std::int64_t>(), T = task->prompt_length();
+  const std::int64_t n = size["n"].get<std::int64_t>(), M = size["M"].get<std::int64_t>(),
+                     sigma = size["sigma"].get<std::int64_t>(), T = task->prompt_length();
   const int D = digits_for(T), K = digits_for(sigma + M), V = digits_for(sigma);
   RUNG_TRY(const int last_proved, last_match_precision_proved(K, n, T));
   const int proved = std::max(last_proved, retrieval_precision_proved(D, T));
@@ -34,7 +37,8 @@ Result<Construction> build(const ConstructionRequest& request) {
   const Slot other = model.slot("other", 1, "1 at keys (but the first, which is the blank) and queries");
   const Slot previous = model.slot("previous", K, "after layer 1, at values: bits of the key");
   const Slot own = model.slot("own", K, "after layer 1: code of the key at values, 0 elsewhere");
-  const Slot sought = model.slot("sought", K, "after layer 1: code of the key at values, of the token at queries, 0 elsewhere");
+  const Slot sought = model.slot(
+      "sought", K, "after layer 1: code of the key at values, of the token at queries, 0 elsewhere");
   const Slot fetched = model.slot("fetched", V, "after layer 3, at queries: bits of the answer");
   auto& token = model.field_bits("token", K);
   token.code(bits, 0, 1);
@@ -58,7 +62,8 @@ Result<Construction> build(const ConstructionRequest& request) {
   for (int d = 0; d < K; ++d) {
     const Number key = gated(mlp, mlp.input(value.at(0), 0, 1), 2 * mlp.input(previous.at(d), 0, 1) - 1);
     mlp.add(own.at(d), key);
-    mlp.add(sought.at(d), key + gated(mlp, mlp.input(query.at(0), 0, 1), 2 * mlp.input(bits.at(d), 0, 1) - 1));
+    mlp.add(sought.at(d),
+            key + gated(mlp, mlp.input(query.at(0), 0, 1), 2 * mlp.input(bits.at(d), 0, 1) - 1));
   }
   first.after(own.holds);
   first.after(sought.holds);
@@ -67,10 +72,14 @@ Result<Construction> build(const ConstructionRequest& request) {
   write_last_match(model, gadget, {own, value, other, sought, one, answer_bits, coordinates(fetched)});
   model.output_bits(fetched);
 
-  RUNG_TRY(Construction made, finish_construction(model, task, "Three full layers answer every query of MQAR, the last value where a key repeats.",
-                                                  "Arora et al. 2312.04927; count and look up (ours)"));
+  RUNG_TRY(
+      Construction made,
+      finish_construction(model, task,
+                          "Three full layers answer every query of MQAR, the last value where a key repeats.",
+                          "Arora et al. 2312.04927; count and look up (ours)"));
   made.p_proved = proved;
-  made.lemma = fmt::format("counts up to {} at V = {}; retrieval of key and count: delta = {:.4f} < 1", n, gadget.counting.scale, gadget.lookup.delta + gadget.others);
+  made.lemma = fmt::format("counts up to {} at V = {}; retrieval of key and count: delta = {:.4f} < 1", n,
+                           gadget.counting.scale, gadget.lookup.delta + gadget.others);
   made.interval = [before, gadget] { return last_match_argument(before, gadget); };
   return made;
 }
@@ -78,7 +87,11 @@ Result<Construction> build(const ConstructionRequest& request) {
 }  // namespace
 
 ConstructionWord mqar_construction() {
-  return {.name = "mqar", .summary = "associative recall by three full layers, the last value wins", .task = "mqar", .options = {}, .build = build};
+  return {.name = "mqar",
+          .summary = "associative recall by three full layers, the last value wins",
+          .task = "mqar",
+          .options = {},
+          .build = build};
 }
 
 }  // namespace rung

@@ -1,16 +1,19 @@
 // Nearest neighbour by two full layers, or by three and thresholds.
 //
-// Claim (softmax): two full layers with one head find the label of the nearest of n unit vectors when the best dot product leads by a margin
-// γ: the softmax of C⟨x, x_i⟩ with C = log(4n)/γ puts more than half of its weight on it. Reference: Bhattamishra et al. 2406.09347.
-// Deviation: weights are integers of at most 2^46, so scores more than 46 log 2 below the top are all alike. The argument about all inputs
-// needs C (1 - γ) to fit into that, since the best product may be as small as γ; beyond it only what was run is known.
+// Claim (softmax): two full layers with one head find the label of the nearest of n unit vectors when the
+// best dot product leads by a margin γ: the softmax of C⟨x, x_i⟩ with C = log(4n)/γ puts more than half of
+// its weight on it. Reference: Bhattamishra et al. 2406.09347. Deviation: weights are integers of at most
+// 2^46, so scores more than 46 log 2 below the top are all alike. The argument about all inputs needs C (1 -
+// γ) to fit into that, since the best product may be as small as γ; beyond it only what was run is known.
 //
-// Claim (thresholds, ours): with 2/γ + O(1) heads in a layer between, the same holds for every n and γ: head k asks whether some product
-// reaches θ_k, the thresholds stand γ apart, so the highest one reached lies above every product but the best.
+// Claim (thresholds, ours): with 2/γ + O(1) heads in a layer between, the same holds for every n and γ: head
+// k asks whether some product reaches θ_k, the thresholds stand γ apart, so the highest one reached lies
+// above every product but the best.
 //
-// Input: the vector, the bits of the label, the code of the position, and at labels the code of the position before as a target.
-// Layer 1: a label fetches the vector before it, exactly: the leak times the vector's range stays below 1/2. MLP: key = that vector at labels.
-// Last layer: the last token scores ⟨x, key⟩ at labels (less the highest threshold reached); every other token is pushed below.
+// Input: the vector, the bits of the label, the code of the position, and at labels the code of the position
+// before as a target. Layer 1: a label fetches the vector before it, exactly: the leak times the vector's
+// range stays below 1/2. MLP: key = that vector at labels. Last layer: the last token scores ⟨x, key⟩ at
+// labels (less the highest threshold reached); every other token is pushed below.
 //   fetched = the label's bits of the best.
 #include <cmath>
 
@@ -21,11 +24,13 @@
 namespace rung {
 namespace {
 
-// Retrieval of integers of size up to 2^f: δ 2^(f+1) < 1/2, so that rounding gives the target's number itself.
+// Retrieval of integers of size up to 2^f: δ 2^(f+1) < 1/2, so that rounding gives the target's number
+// itself.
 RetrievalGadget exact_retrieval(int digits, std::int64_t keys, int f, int precision) {
   const std::int64_t widest = std::int64_t{1} << (precision - 1);
   const int fraction = weight_fraction(keys, f + 4);
-  const std::int64_t saturation = std::min(widest, static_cast<std::int64_t>(std::ceil(fraction * std::log(2.0))));
+  const std::int64_t saturation =
+      std::min(widest, static_cast<std::int64_t>(std::ceil(fraction * std::log(2.0))));
   RetrievalGadget best{digits, 0, score_table(saturation, 1, fraction), 0};
   for (int beta = 1; beta < widest && beta <= saturation; ++beta) {
     best.beta = beta;
@@ -42,8 +47,8 @@ constexpr int kWidestWeight = 46;
 struct SimilarityScores {
   int shift = 0;
   ScoreTable table;
-  double reach = 0;      // the best product may be this far (in units of 2^shift) below the top
-  double needed = 0;     // ... and is at most this far below it when it is at least γ
+  double reach = 0;   // the best product may be this far (in units of 2^shift) below the top
+  double needed = 0;  // ... and is at most this far below it when it is at least γ
 };
 
 SimilarityScores similarity_scores(std::int64_t n, std::int64_t d, std::int64_t f, std::int64_t margin) {
@@ -52,33 +57,45 @@ SimilarityScores similarity_scores(std::int64_t n, std::int64_t d, std::int64_t 
   while ((gap >> (scores.shift + 1)) >= kGapUnits) ++scores.shift;
   const double units = std::max(1.0, static_cast<double>(gap >> scores.shift) - 1);
   const double tau = std::log(4.0 * static_cast<double>(n)) / units;
-  const auto slack = static_cast<std::int64_t>(std::ldexp(std::sqrt(static_cast<double>(d)) + 1, static_cast<int>(f))) + d;  // rounded unit vectors
+  const auto slack =
+      static_cast<std::int64_t>(std::ldexp(std::sqrt(static_cast<double>(d)) + 1, static_cast<int>(f))) +
+      d;  // rounded unit vectors
   const std::int64_t top = ((one + slack) >> scores.shift) + 1;
   scores.reach = (kWidestWeight * std::log(2.0) - std::log(16.0 * static_cast<double>(n))) / tau - units;
   scores.needed = static_cast<double>(top - (gap >> scores.shift));
-  const auto low = std::max<std::int64_t>(-top, top - static_cast<std::int64_t>(std::ceil(kWidestWeight * std::log(2.0) / tau)) - 1);
+  const auto low = std::max<std::int64_t>(
+      -top, top - static_cast<std::int64_t>(std::ceil(kWidestWeight * std::log(2.0) / tau)) - 1);
   scores.table.low = low;
   scores.table.tau = tau;
   for (std::int64_t s = low; s <= top; ++s)
-    scores.table.values.push_back(std::max<std::int64_t>(1, std::llround(std::ldexp(std::exp(tau * static_cast<double>(s - top)), kWidestWeight))));
+    scores.table.values.push_back(std::max<std::int64_t>(
+        1, std::llround(std::ldexp(std::exp(tau * static_cast<double>(s - top)), kWidestWeight))));
   return scores;
 }
 
-// Thresholds θ_k = -R + k·gap over all products |⟨x, x_i⟩| <= R. Scores are doubled, so that the blank (the last token, score -1) stands
-// between what reaches a threshold (0 and more) and what does not (-2 and less).
+// Thresholds θ_k = -R + k·gap over all products |⟨x, x_i⟩| <= R. Scores are doubled, so that the blank (the
+// last token, score -1) stands between what reaches a threshold (0 and more) and what does not (-2 and less).
 struct Thresholds {
   std::int64_t range = 0, gap = 0, count = 0;
 };
-constexpr int kReachedBits = 40, kBlankBits = 20;  // one token that reaches outweighs the blank, which outweighs up to 2^19 that do not
+constexpr int kReachedBits = 40,
+              kBlankBits =
+                  20;  // one token that reaches outweighs the blank, which outweighs up to 2^19 that do not
 
 Thresholds thresholds(std::int64_t d, std::int64_t f, std::int64_t margin) {
-  Thresholds t{(std::int64_t{1} << (2 * f)) + static_cast<std::int64_t>(std::ldexp(std::sqrt(static_cast<double>(d)) + 1, static_cast<int>(f))) + d, margin << f, 0};
+  Thresholds t{
+      (std::int64_t{1} << (2 * f)) +
+          static_cast<std::int64_t>(std::ldexp(std::sqrt(static_cast<double>(d)) + 1, static_cast<int>(f))) +
+          d,
+      margin << f, 0};
   t.count = 2 * t.range / t.gap + 1;
   return t;
 }
 
 ScoreTable step_scores() {
-  return {-2, (kReachedBits - kBlankBits) * std::log(2.0), {1, std::int64_t{1} << kBlankBits, std::int64_t{1} << kReachedBits}};
+  return {-2,
+          (kReachedBits - kBlankBits) * std::log(2.0),
+          {1, std::int64_t{1} << kBlankBits, std::int64_t{1} << kReachedBits}};
 }
 
 struct Sizes {
@@ -103,7 +120,9 @@ Points write_points(ModelWriter& model, const Sizes& s, const RetrievalGadget& b
   points.asking = model.slot("asking", 1, "1 at the last token");
   const Slot copied = model.slot("copied", s.d, "after layer 1, at labels: the vector before");
   points.key = model.slot("key", s.d, "after layer 1: the vector before at labels, 0 elsewhere");
-  points.fetched = model.slot("fetched", digits_for(s.sigma), "after the last layer, at the last token: bits of the label of the nearest point");
+  points.fetched =
+      model.slot("fetched", digits_for(s.sigma),
+                 "after the last layer, at the last token: bits of the label of the nearest point");
   auto& components = model.field_linear("vector", s.d);
   for (std::int64_t c = 0; c < s.d; ++c) components.set(c, points.vector.at(c), 1);
   model.field_bits("label", L).code(points.label, 0, 1);
@@ -119,11 +138,13 @@ Points write_points(ModelWriter& model, const Sizes& s, const RetrievalGadget& b
   }
   position.set(s.T - 1, points.asking.at(0), 1);
 
-  const std::vector<RetrievalHead> heads{{code, target, points.one, coordinates(points.vector), coordinates(copied)}};
+  const std::vector<RetrievalHead> heads{
+      {code, target, points.one, coordinates(points.vector), coordinates(copied)}};
   LayerWriter& first = model.layer(retrieval_mixer(before, heads), "a label fetches its vector");
   write_retrieval(first, before, heads);
   for (std::int64_t c = 0; c < s.d; ++c)
-    first.mlp().add(points.key.at(c), gated(first.mlp(), first.mlp().input(points.labelled.at(0), 0, 1), first.mlp().input(copied.at(c), -unit, unit)));
+    first.mlp().add(points.key.at(c), gated(first.mlp(), first.mlp().input(points.labelled.at(0), 0, 1),
+                                            first.mlp().input(copied.at(c), -unit, unit)));
   first.after(points.key.holds);
   return points;
 }
@@ -135,9 +156,12 @@ void write_values(LayerWriter& layer, const Points& points) {
 }
 
 void write_softmax(ModelWriter& model, const Sizes& s, const Points& points, const SimilarityScores& scores) {
-  constexpr std::int64_t kPushes = 3;  // -3 · 2^2f: below every product of two unit vectors by more than the margin
-  const std::int64_t push = std::min(std::int64_t{1} << s.f, (std::int64_t{1} << (model.precision() - 1)) - 1);
-  LayerWriter& last = model.layer(fmt::format("full(heads=1,dim={},vdim={})", s.d + kPushes, points.fetched.size), "the nearest label");
+  constexpr std::int64_t kPushes =
+      3;  // -3 · 2^2f: below every product of two unit vectors by more than the margin
+  const std::int64_t push =
+      std::min(std::int64_t{1} << s.f, (std::int64_t{1} << (model.precision() - 1)) - 1);
+  LayerWriter& last = model.layer(
+      fmt::format("full(heads=1,dim={},vdim={})", s.d + kPushes, points.fetched.size), "the nearest label");
   last.map("q").select(0, points.vector, 1);
   last.map("k").select(0, points.key, 1);
   for (std::int64_t i = 0; i < kPushes; ++i) {
@@ -150,10 +174,13 @@ void write_softmax(ModelWriter& model, const Sizes& s, const Points& points, con
   write_values(last, points);
 }
 
-// One head: score 2⟨x, key⟩ - 2θ at labels, -1 at the last token, -2 at points. θ = -offset/2 + (what `less` adds).
-void write_step_head(LayerWriter& layer, const Sizes& s, const Points& points, std::int64_t first, std::int64_t offset) {
+// One head: score 2⟨x, key⟩ - 2θ at labels, -1 at the last token, -2 at points. θ = -offset/2 + (what `less`
+// adds).
+void write_step_head(LayerWriter& layer, const Sizes& s, const Points& points, std::int64_t first,
+                     std::int64_t offset) {
   const std::int64_t unit = std::int64_t{1} << s.f;
-  const std::int64_t high = offset >= 0 ? offset / unit : -((-offset + unit - 1) / unit), low = offset - high * unit;
+  const std::int64_t high = offset >= 0 ? offset / unit : -((-offset + unit - 1) / unit),
+                     low = offset - high * unit;
   layer.map("q").select(first, points.vector, 2);
   layer.map("k").select(first, points.key, 1);
   layer.map("q").set(first + s.d, points.one.at(0), high);
@@ -167,9 +194,11 @@ void write_step_head(LayerWriter& layer, const Sizes& s, const Points& points, s
 }
 
 void write_thresholds(ModelWriter& model, const Sizes& s, const Points& points, const Thresholds& t) {
-  const Slot reached = model.slot("reached", 1, "after layer 2, at the last token: how many thresholds some product reaches");
+  const Slot reached =
+      model.slot("reached", 1, "after layer 2, at the last token: how many thresholds some product reaches");
   const std::int64_t unit = std::int64_t{1} << s.f;
-  LayerWriter& test = model.layer(fmt::format("full(heads={},dim={},vdim=1)", t.count, s.d + 3), "which thresholds are reached");
+  LayerWriter& test = model.layer(fmt::format("full(heads={},dim={},vdim=1)", t.count, s.d + 3),
+                                  "which thresholds are reached");
   for (std::int64_t k = 0; k < t.count; ++k) {
     write_step_head(test, s, points, k * (s.d + 3), 2 * t.range - 2 * k * t.gap);
     test.map("v").set(k, points.labelled.at(0), 1);
@@ -177,8 +206,10 @@ void write_thresholds(ModelWriter& model, const Sizes& s, const Points& points, 
   }
   test.scores(step_scores());
   test.after(reached.holds);
-  LayerWriter& last = model.layer(fmt::format("full(heads=1,dim={},vdim={})", s.d + 4, points.fetched.size), "the label above the highest of them");
-  write_step_head(last, s, points, 0, 2 * t.range + 2 * t.gap);  // 2θ of the last one reached: -2R + 2 (reached - 1) gap
+  LayerWriter& last = model.layer(fmt::format("full(heads=1,dim={},vdim={})", s.d + 4, points.fetched.size),
+                                  "the label above the highest of them");
+  write_step_head(last, s, points, 0,
+                  2 * t.range + 2 * t.gap);  // 2θ of the last one reached: -2R + 2 (reached - 1) gap
   last.map("q").set(s.d + 3, reached.at(0), 2 * s.margin);
   last.map("k").set(s.d + 3, points.labelled.at(0), -unit);
   last.scores(step_scores());
@@ -189,16 +220,20 @@ Result<Construction> build(const ConstructionRequest& request) {
   RUNG_TRY(auto made_task, make_task("nearest", request.sizes));
   const std::shared_ptr<const Task> task = std::move(made_task);
   const auto size = task->size();
-  const Sizes s{size["n"].get<std::int64_t>(), size["d"].get<std::int64_t>(), size["sigma"].get<std::int64_t>(), size["f"].get<std::int64_t>(),
+  const Sizes s{size["n"].get<std::int64_t>(),      size["d"].get<std::int64_t>(),
+                size["sigma"].get<std::int64_t>(),  size["f"].get<std::int64_t>(),
                 size["margin"].get<std::int64_t>(), task->prompt_length()};
-  if (s.margin < 1) return fail(ErrorCode::range, "[build] nearest needs a margin; expected --margin of at least 1");
+  if (s.margin < 1)
+    return fail(ErrorCode::range, "[build] nearest needs a margin; expected --margin of at least 1");
   const SimilarityScores scores = similarity_scores(s.n, s.d, s.f, s.margin);
   const Thresholds steps = thresholds(s.d, s.f, s.margin);
   const std::string by = request.option("by", "auto");
   const bool by_softmax = by == "softmax" || (by == "auto" && scores.needed <= scores.reach);
   constexpr std::int64_t kMostHeads = 1 << 14;
   if (!by_softmax && steps.count > kMostHeads)
-    return fail(ErrorCode::resource, "[build] nearest by thresholds needs {} heads; at most {} expected: choose a larger margin", steps.count, kMostHeads);
+    return fail(ErrorCode::resource,
+                "[build] nearest by thresholds needs {} heads; at most {} expected: choose a larger margin",
+                steps.count, kMostHeads);
   const int f = static_cast<int>(s.f), D = digits_for(s.T);
   int proved = f + (by_softmax ? 2 : 4);
   while (proved < 48 && std::ldexp(exact_retrieval(D, s.T, f, proved).delta, f + 2) >= 1) ++proved;
@@ -214,21 +249,30 @@ Result<Construction> build(const ConstructionRequest& request) {
   model.output_bits(points.fetched);
 
   RUNG_TRY(Construction made,
-           finish_construction(model, task,
-                               by_softmax ? "Two full layers with one head find the label of the nearest of n points with a margin."
-                                          : fmt::format("Three full layers, the second with {} threshold heads, find the label of the nearest of n points with a margin.", steps.count),
-                               "Bhattamishra et al. 2406.09347; exact retrieval of vectors, thresholds (ours)"));
+           finish_construction(
+               model, task,
+               by_softmax
+                   ? "Two full layers with one head find the label of the nearest of n points with a margin."
+                   : fmt::format("Three full layers, the second with {} threshold heads, find the label of "
+                                 "the nearest of n points with a margin.",
+                                 steps.count),
+               "Bhattamishra et al. 2406.09347; exact retrieval of vectors, thresholds (ours)"));
   made.p_proved = proved;
-  made.lemma = fmt::format("vectors of {} bits; copied exactly: delta = {:.2g} < 2^-{}", f + 2, before.delta, f + 2);
+  made.lemma =
+      fmt::format("vectors of {} bits; copied exactly: delta = {:.2g} < 2^-{}", f + 2, before.delta, f + 2);
   made.interval = [=] {
     const bool copied = p >= proved;
     if (!by_softmax) {
       const bool holds = copied && s.n < (std::int64_t{1} << (kBlankBits - 1));
-      return IntervalArgument{holds, before.delta, holds ? 1.0 : 0, "with the margin kept, one threshold lies above every product but the best, and exactly those below it are reached"};
+      return IntervalArgument{holds, before.delta, holds ? 1.0 : 0,
+                              "with the margin kept, one threshold lies above every product but the best, "
+                              "and exactly those below it are reached"};
     }
     const bool holds = copied && scores.needed <= scores.reach;
     return IntervalArgument{holds, before.delta, holds ? scores.reach - scores.needed : 0,
-                            fmt::format("with the margin kept the best product is at most {:.0f} steps below the top; weights reach {:.0f}", scores.needed, scores.reach)};
+                            fmt::format("with the margin kept the best product is at most {:.0f} steps below "
+                                        "the top; weights reach {:.0f}",
+                                        scores.needed, scores.reach)};
   };
   return made;
 }
@@ -239,7 +283,9 @@ ConstructionWord nearest_construction() {
   return {.name = "nearest",
           .summary = "the label of the nearest point, by two full layers, or three with thresholds",
           .task = "nearest",
-          .options = {{"by", "one softmax, or thresholds where its weights do not reach (auto)", {"auto", "softmax", "thresholds"}}},
+          .options = {{"by",
+                       "one softmax, or thresholds where its weights do not reach (auto)",
+                       {"auto", "softmax", "thresholds"}}},
           .build = build};
 }
 

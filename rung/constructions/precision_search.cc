@@ -10,7 +10,8 @@ constexpr int kIntegerBitsForFloats = 12;
 
 }  // namespace
 
-Result<PrecisionSearch> search_precision(ConstructionRequest request, VerificationOptions options, int from, int to) {
+Result<PrecisionSearch> search_precision(ConstructionRequest request, VerificationOptions options, int from,
+                                         int to) {
   RUNG_REQUIRE(2 <= from && from <= to && to <= 48, "from={} to={}", from, to);
   options.stop_at_first_error = true;
   PrecisionSearch search;
@@ -34,7 +35,8 @@ Result<PrecisionSearch> search_precision(ConstructionRequest request, Verificati
   return search;
 }
 
-Result<FormatReach> search_format(ConstructionRequest request, VerificationOptions options, const std::string& size, std::int64_t from, std::int64_t to,
+Result<FormatReach> search_format(ConstructionRequest request, VerificationOptions options,
+                                  const std::string& size, std::int64_t from, std::int64_t to,
                                   const Precision& format) {
   FormatReach reach{.format = format};
   options.stop_at_first_error = true;
@@ -45,7 +47,8 @@ Result<FormatReach> search_format(ConstructionRequest request, VerificationOptio
     RUNG_TRY(const Construction proved, build_construction(request));
     // Wide integers overflow a small exponent, narrow ones waste a long mantissa: any width will do.
     bool works = false;
-    for (int p = std::max(proved.weights.architecture.dimensions.precision.bits, kIntegerBitsForFloats); p >= 2 && !works; --p) {
+    for (int p = std::max(proved.weights.architecture.dimensions.precision.bits, kIntegerBitsForFloats);
+         p >= 2 && !works; --p) {
       request.precision = p;
       const auto made = build_construction(request);
       if (!made) continue;

@@ -9,7 +9,8 @@ PresenceGadget presence_gadget(std::int64_t keys, int precision) {
   PresenceGadget gadget{0, score_table(saturation, 1, weight_fraction(keys, kWeightGuard)), 0};
   do {
     ++gadget.gap;
-    gadget.leak = static_cast<double>(keys - 1) * static_cast<double>(gadget.scores.at(-gadget.gap)) / static_cast<double>(gadget.scores.at(0));
+    gadget.leak = static_cast<double>(keys - 1) * static_cast<double>(gadget.scores.at(-gadget.gap)) /
+                  static_cast<double>(gadget.scores.at(0));
   } while (gadget.leak >= 1 && gadget.gap < saturation);
   return gadget;
 }
@@ -20,10 +21,13 @@ int presence_precision_proved(std::int64_t keys) {
   return p;
 }
 
-std::string presence_mixer(const PresenceHead& head) { return fmt::format("full(heads=1,dim=1,vdim={})", head.values.size()); }
+std::string presence_mixer(const PresenceHead& head) {
+  return fmt::format("full(heads=1,dim=1,vdim={})", head.values.size());
+}
 
 void write_presence(LayerWriter& layer, const PresenceGadget& gadget, const PresenceHead& head) {
-  RUNG_REQUIRE(head.values.size() == head.fetched.size(), "{} values into {}", head.values.size(), head.fetched.size());
+  RUNG_REQUIRE(head.values.size() == head.fetched.size(), "{} values into {}", head.values.size(),
+               head.fetched.size());
   layer.map("q").set(0, head.one.at(0), -gadget.gap);
   layer.map("k").set(0, head.one.at(0), 1);
   layer.map("k").set(0, head.flag.at(0), -1);

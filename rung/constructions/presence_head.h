@@ -1,9 +1,11 @@
-// Presence: one softmax head tells whether any visible token carries a flag, and reads it where exactly one does.
+// Presence: one softmax head tells whether any visible token carries a flag, and reads it where exactly one
+// does.
 //
-// Claim. Scores 0 at flagged tokens and -g at the others, values those of the flagged tokens. With `keys` visible tokens the
-// unflagged ones weigh at most (keys-1) E[-g] of one flagged token. Below 1, a bit that every flagged token has set is read as 1
-// when some token is flagged; a bit that only flagged tokens set is read as 0 when none is (all values are 0 then).
-// So g > log(keys-1) and p = O(log log keys). Reference: Bhattamishra et al. 2406.09347 (equality, disjointness by two layers).
+// Claim. Scores 0 at flagged tokens and -g at the others, values those of the flagged tokens. With `keys`
+// visible tokens the unflagged ones weigh at most (keys-1) E[-g] of one flagged token. Below 1, a bit that
+// every flagged token has set is read as 1 when some token is flagged; a bit that only flagged tokens set is
+// read as 0 when none is (all values are 0 then). So g > log(keys-1) and p = O(log log keys). Reference:
+// Bhattamishra et al. 2406.09347 (equality, disjointness by two layers).
 #pragma once
 
 #include "rung/constructions/model_writer.h"
@@ -11,9 +13,9 @@
 namespace rung {
 
 struct PresenceGadget {
-  int gap = 0;         // g
+  int gap = 0;  // g
   ScoreTable scores;
-  double leak = 0;     // (keys-1) E[-g] / E[0]
+  double leak = 0;  // (keys-1) E[-g] / E[0]
 };
 
 // The smallest gap with leak < 1 that p bits hold, else the widest. REQUIRES 2 <= precision <= 48, keys >= 1.

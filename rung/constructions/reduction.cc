@@ -43,9 +43,12 @@ Weights without_columns(Weights weights, std::size_t layer, std::int64_t first, 
 
 std::string_view part_name(Reduction::Part part) {
   switch (part) {
-    case Reduction::Part::layer: return "layer";
-    case Reduction::Part::head: return "head";
-    case Reduction::Part::state: return "state";
+    case Reduction::Part::layer:
+      return "layer";
+    case Reduction::Part::head:
+      return "head";
+    case Reduction::Part::state:
+      return "state";
   }
   return "?";
 }
@@ -57,25 +60,32 @@ Result<std::vector<Reduction>> reductions(const Construction& construction) {
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     if (shapes[i].mixer.kind == MixerKind::none) continue;
     last = i;
-    const bool softmax = shapes[i].mixer.heads > 0 && shapes[i].mixer.value_dim > 0 && shapes[i].mixer.parts.empty();
+    const bool softmax =
+        shapes[i].mixer.heads > 0 && shapes[i].mixer.value_dim > 0 && shapes[i].mixer.parts.empty();
     if (softmax && (!widest || shapes[i].mixer.heads > shapes[*widest].mixer.heads)) widest = i;
   }
   std::vector<Reduction> all;
-  if (last && shapes.size() > 1) all.push_back({Reduction::Part::layer, fmt::format("without layer {}", *last + 1), without_layer(weights, *last)});
+  if (last && shapes.size() > 1)
+    all.push_back(
+        {Reduction::Part::layer, fmt::format("without layer {}", *last + 1), without_layer(weights, *last)});
   if (widest) {
     const auto& mixer = shapes[*widest].mixer;
-    all.push_back({Reduction::Part::head, fmt::format("without head {} of layer {}", mixer.heads, *widest + 1),
-                   without_columns(weights, *widest, (mixer.heads - 1) * mixer.value_dim, mixer.heads * mixer.value_dim)});
+    all.push_back({Reduction::Part::head,
+                   fmt::format("without head {} of layer {}", mixer.heads, *widest + 1),
+                   without_columns(weights, *widest, (mixer.heads - 1) * mixer.value_dim,
+                                   mixer.heads * mixer.value_dim)});
   }
   if (const auto bits = weights.architecture.dimensions.accumulator_bits; bits && *bits > 1) {
     Weights narrow = weights;
     narrow.architecture.dimensions.accumulator_bits = *bits - 1;
-    all.push_back({Reduction::Part::state, fmt::format("with {} bits a state", *bits - 1), std::move(narrow)});
+    all.push_back(
+        {Reduction::Part::state, fmt::format("with {} bits a state", *bits - 1), std::move(narrow)});
   }
   return all;
 }
 
-Result<std::vector<FailedReduction>> failing_reductions(const Construction& construction, VerificationOptions options) {
+Result<std::vector<FailedReduction>> failing_reductions(const Construction& construction,
+                                                        VerificationOptions options) {
   options.stop_at_first_error = true;
   RUNG_TRY(auto all, reductions(construction));
   std::vector<FailedReduction> failing;
@@ -84,7 +94,8 @@ Result<std::vector<FailedReduction>> failing_reductions(const Construction& cons
     reduced.weights = std::move(reduction.weights);
     reduced.interval = nullptr;  // speaks of the whole
     RUNG_TRY(auto found, verify(reduced, options));
-    if (found.failure) failing.push_back({reduction.part, std::move(reduction.what), std::move(*found.failure)});
+    if (found.failure)
+      failing.push_back({reduction.part, std::move(reduction.what), std::move(*found.failure)});
   }
   return failing;
 }

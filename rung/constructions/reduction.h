@@ -1,6 +1,6 @@
-// One thing less: the same weights without their last mixing layer, without one head, or with a state one bit narrower. A
-// construction that needs what it has errs then, and the instance is shown. This says that these weights use the part, not
-// that no other weights could do without it; that is what the bounds say.
+// One thing less: the same weights without their last mixing layer, without one head, or with a state one bit
+// narrower. A construction that needs what it has errs then, and the instance is shown. This says that these
+// weights use the part, not that no other weights could do without it; that is what the bounds say.
 //
 // One bit less of precision is the business of precision_search.h.
 #pragma once
@@ -29,8 +29,10 @@ struct FailedReduction {
   FailedInstance failure;  // the first that the verification came to
 };
 
-// Those reductions that err, each with an instance; stops at the first error of each. Errors: those of verify().
-Result<std::vector<FailedReduction>> failing_reductions(const Construction& construction, VerificationOptions options);
+// Those reductions that err, each with an instance; stops at the first error of each. Errors: those of
+// verify().
+Result<std::vector<FailedReduction>> failing_reductions(const Construction& construction,
+                                                        VerificationOptions options);
 
 std::string_view part_name(Reduction::Part part);
 

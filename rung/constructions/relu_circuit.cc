@@ -8,7 +8,8 @@
 namespace rung {
 
 Number Number::within(std::int64_t low, std::int64_t high) const {
-  RUNG_REQUIRE(low <= high && low >= low_ && high <= high_, "[{}, {}] inside [{}, {}]", low, high, low_, high_);
+  RUNG_REQUIRE(low <= high && low >= low_ && high <= high_, "[{}, {}] inside [{}, {}]", low, high, low_,
+               high_);
   Number x = *this;
   x.low_ = low;
   x.high_ = high;
@@ -50,13 +51,15 @@ Number ReluCircuit::input(std::int64_t coordinate, std::int64_t low, std::int64_
   const auto [place, fresh] = inputs_.try_emplace(coordinate, static_cast<int>(units_.size()));
   if (fresh) units_.push_back({0, coordinate, low, high, {}});
   const Unit& u = units_[static_cast<std::size_t>(place->second)];
-  RUNG_REQUIRE(u.low == low && u.high == high, "coordinate {} in [{}, {}] and in [{}, {}]", coordinate, low, high, u.low, u.high);
+  RUNG_REQUIRE(u.low == low && u.high == high, "coordinate {} in [{}, {}] and in [{}, {}]", coordinate, low,
+               high, u.low, u.high);
   return unit(place->second);
 }
 
 int ReluCircuit::layer_of(const Number& x) const {
   int layer = 0;
-  for (const auto& [index, weight] : x.terms_) layer = std::max(layer, units_[static_cast<std::size_t>(index)].layer);
+  for (const auto& [index, weight] : x.terms_)
+    layer = std::max(layer, units_[static_cast<std::size_t>(index)].layer);
   return layer;
 }
 
@@ -71,7 +74,8 @@ Number ReluCircuit::carried(int index, int layer) {
   const auto key = std::pair(index, layer);
   if (const auto found = carried_.find(key); found != carried_.end()) return found->second;
   Number value;
-  if (u.layer == 0 && layer == 1) {  // the sign is open: x = max(0, x) - max(0, -x), then each part goes up alone
+  if (u.layer == 0 &&
+      layer == 1) {  // the sign is open: x = max(0, x) - max(0, -x), then each part goes up alone
     if (u.high > 0) value = value + unit(new_unit(unit(index), 1));
     if (u.low < 0) value = value - unit(new_unit(-unit(index), 1));
   } else if (u.layer == 0) {
@@ -125,7 +129,8 @@ std::vector<ReluMap> ReluCircuit::compile(std::int64_t width, int depth) const {
     for (const auto& [index, weight] : x.terms_) needed[static_cast<std::size_t>(index)] = true;
   for (std::size_t i = whole.units_.size(); i-- > 0;)  // a unit reads only earlier ones
     if (needed[i])
-      for (const auto& [index, weight] : whole.units_[i].reads.terms_) needed[static_cast<std::size_t>(index)] = true;
+      for (const auto& [index, weight] : whole.units_[i].reads.terms_)
+        needed[static_cast<std::size_t>(index)] = true;
   std::vector<std::int64_t> row(whole.units_.size(), 0), rows(static_cast<std::size_t>(depth) + 1, 0);
   for (std::size_t i = 0; i < whole.units_.size(); ++i) {
     const Unit& u = whole.units_[i];
@@ -150,7 +155,8 @@ std::vector<ReluMap> ReluCircuit::compile(std::int64_t width, int depth) const {
     const auto write = [&](std::int64_t r, const Number& x) {
       map.bias[static_cast<std::size_t>(r)] = x.constant_;
       for (const auto& [index, weight] : x.terms_) {
-        RUNG_REQUIRE(whole.units_[static_cast<std::size_t>(index)].layer == layer - 1, "a unit of layer {} reads layer {}", layer,
+        RUNG_REQUIRE(whole.units_[static_cast<std::size_t>(index)].layer == layer - 1,
+                     "a unit of layer {} reads layer {}", layer,
                      whole.units_[static_cast<std::size_t>(index)].layer);
         map.weight[static_cast<std::size_t>(r * map.cols + row[static_cast<std::size_t>(index)])] = weight;
       }

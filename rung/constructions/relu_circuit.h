@@ -5,13 +5,13 @@
 //   c.add(7, at_least(c, x, 9));                   // residual coordinate 7 += [x >= 9]   (relu_gadgets.h)
 //   c.compile(width, c.depth());                   // mlp.0, mlp.1, ...
 //
-// A Number is an affine form Σ weight · unit + constant over hidden units (and residual coordinates), with the interval
-// that it can take. A hidden unit is max(0, Number) and stands one layer above the highest unit that it reads; what it
-// reads from further below is carried up (a unit per layer for what is never negative, two where the sign is open).
-// Affine arithmetic costs no units.
+// A Number is an affine form Σ weight · unit + constant over hidden units (and residual coordinates), with
+// the interval that it can take. A hidden unit is max(0, Number) and stands one layer above the highest unit
+// that it reads; what it reads from further below is carried up (a unit per layer for what is never negative,
+// two where the sign is open). Affine arithmetic costs no units.
 //
-// Invariant: a unit of layer k reads only units of layer k-1; the interval of every unit is known, so the width of each
-// layer's numbers is chosen to hold them and nothing saturates.
+// Invariant: a unit of layer k reads only units of layer k-1; the interval of every unit is known, so the
+// width of each layer's numbers is chosen to hold them and nothing saturates.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,8 @@ class Number {
   std::int64_t low() const { return low_; }
   std::int64_t high() const { return high_; }
   bool is_constant() const { return terms_.empty(); }
-  // States a tighter interval than the one derived. REQUIRES that it is true of every input, and inside the derived one.
+  // States a tighter interval than the one derived. REQUIRES that it is true of every input, and inside the
+  // derived one.
   Number within(std::int64_t low, std::int64_t high) const;
 
   friend Number operator+(const Number& a, const Number& b);
@@ -64,16 +65,16 @@ class ReluCircuit {
   bool empty() const { return outputs_.empty(); }
   // Hidden layers needed; at least 1 for a circuit that adds anything.
   int depth() const;
-  // The maps of an MLP with `depth` hidden layers over residual rows of `width` numbers; the last has `width` rows.
-  // REQUIRES depth >= this->depth(). Hidden layer k has exactly the rows it needs (at least 1).
+  // The maps of an MLP with `depth` hidden layers over residual rows of `width` numbers; the last has `width`
+  // rows. REQUIRES depth >= this->depth(). Hidden layer k has exactly the rows it needs (at least 1).
   std::vector<ReluMap> compile(std::int64_t width, int depth) const;
 
  private:
   struct Unit {
-    int layer = 0;                    // 0: a residual coordinate
-    std::int64_t coordinate = 0;      // of layer 0
+    int layer = 0;                // 0: a residual coordinate
+    std::int64_t coordinate = 0;  // of layer 0
     std::int64_t low = 0, high = 0;
-    Number reads;                     // layers above 0
+    Number reads;  // layers above 0
   };
   Number unit(int index, std::int64_t weight = 1) const;
   int layer_of(const Number& x) const;
@@ -83,9 +84,9 @@ class ReluCircuit {
   Number carried(int index, int layer);
 
   std::vector<Unit> units_;
-  std::map<std::int64_t, int> inputs_;                       // coordinate -> unit
-  std::map<std::pair<int, int>, Number> carried_;            // (unit, layer) -> the same value there
-  std::map<std::int64_t, Number> outputs_;                   // coordinate -> what is added
+  std::map<std::int64_t, int> inputs_;             // coordinate -> unit
+  std::map<std::pair<int, int>, Number> carried_;  // (unit, layer) -> the same value there
+  std::map<std::int64_t, Number> outputs_;         // coordinate -> what is added
 };
 
 }  // namespace rung

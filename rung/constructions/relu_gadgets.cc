@@ -7,7 +7,9 @@
 namespace rung {
 namespace {
 
-void require_bit(const Number& b) { RUNG_REQUIRE(b.low() >= 0 && b.high() <= 1, "a bit in [{}, {}]", b.low(), b.high()); }
+void require_bit(const Number& b) {
+  RUNG_REQUIRE(b.low() >= 0 && b.high() <= 1, "a bit in [{}, {}]", b.low(), b.high());
+}
 
 Number sum_of(const Bits& bits) {
   Number sum;
@@ -19,7 +21,10 @@ Number sum_of(const Bits& bits) {
 }
 
 // Gadgets prove more about their value than independent intervals can see.
-Number bit(const Number& x) { return x.is_constant() ? x : x.within(std::max<std::int64_t>(0, x.low()), std::min<std::int64_t>(1, x.high())); }
+Number bit(const Number& x) {
+  return x.is_constant() ? x
+                         : x.within(std::max<std::int64_t>(0, x.low()), std::min<std::int64_t>(1, x.high()));
+}
 
 }  // namespace
 
@@ -74,12 +79,14 @@ Number gated(ReluCircuit& circuit, const Number& flag, const Number& x) {
   if (flag.is_constant()) return flag.low() * x;
   Number value = circuit.relu(x - std::max<std::int64_t>(0, x.high()) * (1 - flag));
   if (x.low() < 0) value = value - circuit.relu(-x + x.low() * (1 - flag));
-  return value.within(std::max(value.low(), std::min<std::int64_t>(0, x.low())), std::min(value.high(), std::max<std::int64_t>(0, x.high())));
+  return value.within(std::max(value.low(), std::min<std::int64_t>(0, x.low())),
+                      std::min(value.high(), std::max<std::int64_t>(0, x.high())));
 }
 
 Number chosen(ReluCircuit& circuit, const Number& flag, const Number& a, const Number& b) {
   const Number value = gated(circuit, flag, a) + gated(circuit, 1 - flag, b);
-  return value.within(std::max(value.low(), std::min(a.low(), b.low())), std::min(value.high(), std::max(a.high(), b.high())));
+  return value.within(std::max(value.low(), std::min(a.low(), b.low())),
+                      std::min(value.high(), std::max(a.high(), b.high())));
 }
 
 Number clamped(ReluCircuit& circuit, const Number& x, std::int64_t high) {
@@ -95,7 +102,8 @@ Number recombined(const Bits& bits) {
 }
 
 Bits decoded(ReluCircuit& circuit, const Number& x, int digits) {
-  RUNG_REQUIRE(digits >= 0 && digits < 62 && x.low() >= 0 && x.high() < std::int64_t{1} << digits, "[{}, {}] in {} bits", x.low(), x.high(), digits);
+  RUNG_REQUIRE(digits >= 0 && digits < 62 && x.low() >= 0 && x.high() < std::int64_t{1} << digits,
+               "[{}, {}] in {} bits", x.low(), x.high(), digits);
   Bits bits(static_cast<std::size_t>(digits));
   Number rest = x;
   for (int d = digits - 1; d >= 0; --d) {
@@ -104,13 +112,16 @@ Bits decoded(ReluCircuit& circuit, const Number& x, int digits) {
     bits[static_cast<std::size_t>(d)] = b;
     if (d == 0) break;
     const Number left = rest - place * b;
-    rest = left.is_constant() ? left : left.within(std::max<std::int64_t>(0, left.low()), std::min(place - 1, left.high()));
+    rest = left.is_constant()
+               ? left
+               : left.within(std::max<std::int64_t>(0, left.low()), std::min(place - 1, left.high()));
   }
   return bits;
 }
 
 Bits decoded_wide(ReluCircuit& circuit, const Number& x, int digits) {
-  RUNG_REQUIRE(digits >= 0 && digits < 24 && x.low() >= 0 && x.high() < std::int64_t{1} << digits, "[{}, {}] in {} bits", x.low(), x.high(), digits);
+  RUNG_REQUIRE(digits >= 0 && digits < 24 && x.low() >= 0 && x.high() < std::int64_t{1} << digits,
+               "[{}, {}] in {} bits", x.low(), x.high(), digits);
   // above[k] = [x >= k], made once for all bits.
   std::vector<Number> above;
   for (std::int64_t k = 0; k <= x.high(); ++k) above.push_back(at_least(circuit, x, k));
@@ -118,14 +129,17 @@ Bits decoded_wide(ReluCircuit& circuit, const Number& x, int digits) {
   for (int d = 0; d < digits; ++d) {
     Number b;
     std::int64_t sign = 1;
-    for (std::int64_t k = std::int64_t{1} << d; k <= x.high(); k += std::int64_t{1} << d, sign = -sign) b = b + sign * above[static_cast<std::size_t>(k)];
+    for (std::int64_t k = std::int64_t{1} << d; k <= x.high(); k += std::int64_t{1} << d, sign = -sign)
+      b = b + sign * above[static_cast<std::size_t>(k)];
     bits.push_back(bit(b));
   }
   return bits;
 }
 
-void overwrite(ReluCircuit& circuit, const Slot& slot, const Bits& numbers, std::int64_t low, std::int64_t high) {
-  RUNG_REQUIRE(static_cast<std::int64_t>(numbers.size()) == slot.size, "{} numbers into {} coordinates of {}", numbers.size(), slot.size, slot.name);
+void overwrite(ReluCircuit& circuit, const Slot& slot, const Bits& numbers, std::int64_t low,
+               std::int64_t high) {
+  RUNG_REQUIRE(static_cast<std::int64_t>(numbers.size()) == slot.size, "{} numbers into {} coordinates of {}",
+               numbers.size(), slot.size, slot.name);
   for (std::int64_t i = 0; i < slot.size; ++i)
     circuit.add(slot.at(i), numbers[static_cast<std::size_t>(i)] - circuit.input(slot.at(i), low, high));
 }

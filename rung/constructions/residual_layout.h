@@ -1,5 +1,5 @@
-// The residual row of a construction, coordinate by coordinate: named slots, each with one line on what it holds. The
-// same lines are the documentation of the built model (its notes, docs/constructions.md).
+// The residual row of a construction, coordinate by coordinate: named slots, each with one line on what it
+// holds. The same lines are the documentation of the built model (its notes, docs/constructions.md).
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,13 @@
 // Retrieval of pairs by one full layer.
 //
-// Claim: one softmax head of dimension 2D reads the value of the pair with the asked key, among n pairs with distinct keys of D bits, at
-// p = O(log D) bits. Reference: the retrieval gadget (retrieval_head.h); Chen, Peng, Wu 2412.02975.
+// Claim: one softmax head of dimension 2D reads the value of the pair with the asked key, among n pairs with
+// distinct keys of D bits, at p = O(log D) bits. Reference: the retrieval gadget (retrieval_head.h); Chen,
+// Peng, Wu 2412.02975.
 //
-// The query carries the asked key itself, so its own key must not match: codes are kept as differences of two coordinates, the role `query` adds
-// more than any number to both, the embedding saturates both at the same number, and the query's own key is (0^D, 1^D) at score -βD.
-// Input: digits of the key and bits of the value. Layer 1: fetched, at the query, holds the bits of the asked value. No MLP.
+// The query carries the asked key itself, so its own key must not match: codes are kept as differences of two
+// coordinates, the role `query` adds more than any number to both, the embedding saturates both at the same
+// number, and the query's own key is (0^D, 1^D) at score -βD. Input: digits of the key and bits of the value.
+// Layer 1: fetched, at the query, holds the bits of the asked value. No MLP.
 #include "rung/constructions/construction.h"
 #include "rung/constructions/retrieval_head.h"
 
@@ -32,8 +34,10 @@ Result<Construction> build_retrieval(const ConstructionRequest& request) {
   ModelWriter model(*task, p);
   constexpr int kBlankBits = 16;  // 2^16 blanks every number of a row of at most 16 bits
   model.stream_bits(std::min(p, kBlankBits));
-  const Slot high = model.slot("digit 1", D, "1 where a digit of the key is 1; at the query the largest number");
-  const Slot low = model.slot("digit 0", D, "1 where a digit of the key is 0; at the query the largest number");
+  const Slot high =
+      model.slot("digit 1", D, "1 where a digit of the key is 1; at the query the largest number");
+  const Slot low =
+      model.slot("digit 0", D, "1 where a digit of the key is 0; at the query the largest number");
   const Slot target = model.slot("target", D, "code of the key, -1 or 1: at the query, of the asked one");
   const Slot bits = model.slot("bits", value_digits, "bits of the value");
   const Slot one = model.slot("one", 1, "1");
@@ -51,7 +55,8 @@ Result<Construction> build_retrieval(const ConstructionRequest& request) {
     role.set(kQuery, low.at(d), std::int64_t{1} << kBlankBits);
   }
 
-  LayerWriter& layer = model.layer(fmt::format("full(heads=1,dim={},vdim={})", 2 * D, value_digits), "one lookup by key");
+  LayerWriter& layer =
+      model.layer(fmt::format("full(heads=1,dim={},vdim={})", 2 * D, value_digits), "one lookup by key");
   layer.map("k").select(0, high, 1);
   layer.map("k").select(0, low, -1);
   layer.map("q").select(0, target, gadget.beta);
@@ -64,14 +69,20 @@ Result<Construction> build_retrieval(const ConstructionRequest& request) {
   layer.scores(gadget.scores);
   layer.after("fetched: at the query, the bits of the value of the asked key");
   model.output_bits(fetched);
-  RUNG_TRY(Construction made, finish_construction(model, task, "One full layer with one head of dimension 2D retrieves the value of a key of D bits.",
-                                                  "retrieval gadget; Chen, Peng, Wu 2412.02975"));
+  RUNG_TRY(
+      Construction made,
+      finish_construction(
+          model, task, "One full layer with one head of dimension 2D retrieves the value of a key of D bits.",
+          "retrieval gadget; Chen, Peng, Wu 2412.02975"));
   made.p_proved = proved;
-  made.lemma = fmt::format("retrieval: beta = {}, {:.4f} < 1 needed over the {} nearest keys of {} bits and the query itself", gadget.beta,
-                           leak_with_query(gadget, n), n - 1, D);
+  made.lemma = fmt::format(
+      "retrieval: beta = {}, {:.4f} < 1 needed over the {} nearest keys of {} bits and the query itself",
+      gadget.beta, leak_with_query(gadget, n), n - 1, D);
   made.interval = [gadget, n] {
     const double leak = leak_with_query(gadget, n);
-    return IntervalArgument{leak < 1, leak, 1 - leak, fmt::format("the {} other tokens weigh at most {:.4f} of the target, whatever they hold", n, leak)};
+    return IntervalArgument{
+        leak < 1, leak, 1 - leak,
+        fmt::format("the {} other tokens weigh at most {:.4f} of the target, whatever they hold", n, leak)};
   };
   return made;
 }
@@ -79,7 +90,11 @@ Result<Construction> build_retrieval(const ConstructionRequest& request) {
 }  // namespace
 
 ConstructionWord retrieval_construction() {
-  return {.name = "retrieval", .summary = "the value of a key by one retrieval head", .task = "retrieval", .options = {}, .build = build_retrieval};
+  return {.name = "retrieval",
+          .summary = "the value of a key by one retrieval head",
+          .task = "retrieval",
+          .options = {},
+          .build = build_retrieval};
 }
 
 }  // namespace rung

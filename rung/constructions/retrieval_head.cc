@@ -7,7 +7,8 @@
 namespace rung {
 namespace {
 
-// With so little beside the target every bit lies below 1/3 or above 2/3 before it is rounded, where restored() (relu_gadgets.h) decodes it:
+// With so little beside the target every bit lies below 1/3 or above 2/3 before it is rounded, where
+// restored() (relu_gadgets.h) decodes it:
 // what floats need, whose outputs keep a fraction. Integers are content with less than 1.
 constexpr double kRestoredLeak = 0.5;
 
@@ -17,7 +18,8 @@ double weight_of_others(int digits, int beta, const ScoreTable& scores, double o
   for (int h = 1; h <= digits && others > 0; ++h) {
     choose = choose * (digits - h + 1) / h;
     const double count = std::min(choose, others);
-    weight += count * static_cast<double>(scores.at(-2 * std::int64_t{beta} * h)) / static_cast<double>(scores.at(0));
+    weight += count * static_cast<double>(scores.at(-2 * std::int64_t{beta} * h)) /
+              static_cast<double>(scores.at(0));
     others -= count;
   }
   return weight;
@@ -31,7 +33,8 @@ int digits_for(std::int64_t count) {
 }
 
 RetrievalGadget retrieval_gadget(int digits, std::int64_t keys, int precision) {
-  RUNG_REQUIRE(digits >= 1 && digits <= 62 && precision >= 2 && precision <= 48, "D={} p={}", digits, precision);
+  RUNG_REQUIRE(digits >= 1 && digits <= 62 && precision >= 2 && precision <= 48, "D={} p={}", digits,
+               precision);
   const std::int64_t widest = std::int64_t{1} << (precision - 1);  // -2^(p-1) is the lowest score
   const std::int64_t saturation = std::min(widest, useful_saturation(keys, 1));
   RetrievalGadget best{digits, 0, score_table(saturation, 1, weight_fraction(keys, kWeightGuard)), 0};
@@ -59,14 +62,16 @@ std::string retrieval_mixer(const RetrievalGadget& gadget, const std::vector<Ret
   return fmt::format("full(heads={},dim={},vdim={})", heads.size(), 2 * gadget.digits, values);
 }
 
-void write_retrieval(LayerWriter& layer, const RetrievalGadget& gadget, const std::vector<RetrievalHead>& heads) {
+void write_retrieval(LayerWriter& layer, const RetrievalGadget& gadget,
+                     const std::vector<RetrievalHead>& heads) {
   const std::int64_t D = gadget.digits;
   std::size_t values = 1;
   for (const auto& head : heads) values = std::max(values, head.values.size());
   for (std::size_t h = 0; h < heads.size(); ++h) {
     const RetrievalHead& head = heads[h];
-    RUNG_REQUIRE(head.code.size == D && (head.constant || head.target.size == D) && head.values.size() == head.fetched.size(), "head {} of {} digits",
-                 h, D);
+    RUNG_REQUIRE(head.code.size == D && (head.constant || head.target.size == D) &&
+                     head.values.size() == head.fetched.size(),
+                 "head {} of {} digits", h, D);
     const auto first = static_cast<std::int64_t>(h) * 2 * D;
     const auto output = static_cast<std::int64_t>(h * values);
     layer.map("k").select(first, head.code, 1);
@@ -74,7 +79,8 @@ void write_retrieval(LayerWriter& layer, const RetrievalGadget& gadget, const st
     for (std::int64_t d = 0; d < D; ++d) {
       layer.map("k").set(first + D + d, head.one.at(0), 1);
       layer.map("q").set(first + D + d, head.one.at(0), -gadget.beta);
-      if (head.constant) layer.map("q").set(first + d, head.one.at(0), *head.constant >> d & 1 ? gadget.beta : -gadget.beta);
+      if (head.constant)
+        layer.map("q").set(first + d, head.one.at(0), *head.constant >> d & 1 ? gadget.beta : -gadget.beta);
     }
     for (std::size_t i = 0; i < head.values.size(); ++i) {
       layer.map("v").set(output + static_cast<std::int64_t>(i), head.values[i], 1);
@@ -84,7 +90,8 @@ void write_retrieval(LayerWriter& layer, const RetrievalGadget& gadget, const st
   layer.scores(gadget.scores);
 }
 
-RetrievalHead read_at(const Slot& code, const Slot& one, std::int64_t position, const Slot& values, const Slot& fetched) {
+RetrievalHead read_at(const Slot& code, const Slot& one, std::int64_t position, const Slot& values,
+                      const Slot& fetched) {
   RetrievalHead head{code, {}, one, coordinates(values), coordinates(fetched), position};
   const std::size_t size = std::min(head.values.size(), head.fetched.size());
   head.values.resize(size);

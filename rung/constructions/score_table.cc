@@ -15,11 +15,13 @@ std::int64_t ScoreTable::at(std::int64_t score) const {
 }
 
 ScoreTable score_table(std::int64_t saturation, double tau, int fraction) {
-  RUNG_REQUIRE(saturation >= 1 && saturation <= kMaxSaturation && tau > 0, "saturation={} tau={}", saturation, tau);
+  RUNG_REQUIRE(saturation >= 1 && saturation <= kMaxSaturation && tau > 0, "saturation={} tau={}", saturation,
+               tau);
   RUNG_REQUIRE(fraction >= 0 && std::int64_t{1} << fraction <= kMaxWeight, "fraction={}", fraction);
   ScoreTable table{-saturation, tau, {}};
   for (std::int64_t s = -saturation; s <= 0; ++s)
-    table.values.push_back(std::max<std::int64_t>(1, std::llrint(std::ldexp(std::exp(tau * static_cast<double>(s)), fraction))));
+    table.values.push_back(
+        std::max<std::int64_t>(1, std::llrint(std::ldexp(std::exp(tau * static_cast<double>(s)), fraction))));
   return table;
 }
 
@@ -29,7 +31,8 @@ int weight_fraction(std::int64_t keys, int guard) {
 }
 
 std::int64_t useful_saturation(std::int64_t keys, double tau) {
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(weight_fraction(keys, kWeightGuard) * std::numbers::ln2 / tau)));
+  return std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(std::ceil(weight_fraction(keys, kWeightGuard) * std::numbers::ln2 / tau)));
 }
 
 }  // namespace rung

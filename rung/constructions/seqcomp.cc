@@ -10,26 +10,34 @@ namespace {
 Result<Construction> build_seqcomp(const ConstructionRequest& request) {
   RUNG_TRY(const SeqCompRows rows, SeqCompRows::make(request));
   const auto L = static_cast<std::size_t>(rows.levels());
-  const bool encoder = request.option("encoder", "no") == "yes", thought = request.option("cot", "no") == "yes";
+  const bool encoder = request.option("encoder", "no") == "yes",
+             thought = request.option("cot", "no") == "yes";
   const std::string word = request.option("pattern", "");
   if (encoder + thought + !word.empty() > 1)
-    return fail(ErrorCode::range, "[build] --encoder, --cot and --pattern name three forms of seqcomp; expected at most one of them");
+    return fail(
+        ErrorCode::range,
+        "[build] --encoder, --cot and --pattern name three forms of seqcomp; expected at most one of them");
   if (encoder) return build_seqcomp_encoder(rows, request);
   if (thought) return build_seqcomp_thought(rows, request);
-  const std::size_t full = static_cast<std::size_t>(std::count(word.begin(), word.end(), 'F')), recurrent = word.size() - full;
+  const std::size_t full = static_cast<std::size_t>(std::count(word.begin(), word.end(), 'F')),
+                    recurrent = word.size() - full;
   if (word.find_first_not_of("FR") != std::string::npos)
-    return fail(ErrorCode::parse, "[build] pattern {}; a word over F and R expected, such as RFF", rung::quoted(word));
+    return fail(ErrorCode::parse, "[build] pattern {}; a word over F and R expected, such as RFF",
+                rung::quoted(word));
   const std::string repeated(full, 'F');
   if (word.empty() || word == std::string(L + 1, 'F')) return build_seqcomp_full(rows, request);
   if (word == fmt::format("R{}", std::string(L, 'F'))) return build_seqcomp_collected(rows, request, false);
-  if (word == fmt::format("FR{}", std::string(L - 1, 'F'))) return build_seqcomp_collected(rows, request, true);
+  if (word == fmt::format("FR{}", std::string(L - 1, 'F')))
+    return build_seqcomp_collected(rows, request, true);
   if (L >= 2 && word == std::string(L, 'F')) return build_seqcomp_precomposed(rows, request, false);
-  if (L >= 3 && word == fmt::format("R{}", std::string(L - 1, 'F'))) return build_seqcomp_precomposed(rows, request, true);
+  if (L >= 3 && word == fmt::format("R{}", std::string(L - 1, 'F')))
+    return build_seqcomp_precomposed(rows, request, true);
   if (recurrent >= 2 && word == std::string(recurrent, 'R') + repeated && recurrent - 1 + full == L)
     return build_seqcomp_absorbed(rows, request, static_cast<std::int64_t>(recurrent) - 1);
   return fail(ErrorCode::unsupported,
-              "[build] no construction for pattern {} at L = {}; expected F^{}, RF^{}, FRF^{}, pre-composed F^{}{}, or absorbed RRF^{}", word, L, L + 1, L,
-              L - 1, L, L >= 3 ? fmt::format(" or RF^{}", L - 1) : "", L - 1);
+              "[build] no construction for pattern {} at L = {}; expected F^{}, RF^{}, FRF^{}, pre-composed "
+              "F^{}{}, or absorbed RRF^{}",
+              word, L, L + 1, L, L - 1, L, L >= 3 ? fmt::format(" or RF^{}", L - 1) : "", L - 1);
 }
 
 }  // namespace

@@ -1,16 +1,19 @@
 // L-SeqComp with one recurrent layer: R F^L, and F R F^{L-1}.
 //
-// Claim: a linear-attention layer in front of, or right behind, the first full layer replaces one full layer: it hands z_0 (or
-// i_1) and all w to `=` at once. State: L numbers of ⌈lg N_{L-1}⌉ bits, one bit a stored bit. Reference: possible side of the pattern theorem (ours).
+// Claim: a linear-attention layer in front of, or right behind, the first full layer replaces one full layer:
+// it hands z_0 (or i_1) and all w to `=` at once. State: L numbers of ⌈lg N_{L-1}⌉ bits, one bit a stored
+// bit. Reference: possible side of the pattern theorem (ours).
 //
-// R F^L: invariant at `=` after R: value and w_1 .. w_{L-1} hold z_0 and the w; target the address of i_1. After the l-th F: target
-// the address of i_{l+1}; after the last, fetched holds the bits of i_L.
-// F R F^{L-1}: the token of z_0 itself targets base_1 + z_0 (from its embedding) and fetches i_1; R carries i_1 in place of z_0.
+// R F^L: invariant at `=` after R: value and w_1 .. w_{L-1} hold z_0 and the w; target the address of i_1.
+// After the l-th F: target the address of i_{l+1}; after the last, fetched holds the bits of i_L.
+// F R F^{L-1}: the token of z_0 itself targets base_1 + z_0 (from its embedding) and fetches i_1; R carries
+// i_1 in place of z_0.
 #include "rung/constructions/seqcomp_rows.h"
 
 namespace rung {
 
-Result<Construction> build_seqcomp_collected(const SeqCompRows& rows, const ConstructionRequest& request, bool late) {
+Result<Construction> build_seqcomp_collected(const SeqCompRows& rows, const ConstructionRequest& request,
+                                             bool late) {
   const SeqCompLayout& layout = rows.layout();
   const std::int64_t L = rows.levels(), T = rows.positions();
   const int D = rows.address_digits();
@@ -21,12 +24,17 @@ Result<Construction> build_seqcomp_collected(const SeqCompRows& rows, const Cons
   const Slot code = model.slot("code", D, "code of the position, -1 or 1");
   const Slot bits = model.slot("bits", rows.value_digits(), "bits of the token");
   const Slot one = model.slot("one", 1, "1");
-  const Slot target = model.slot("target", D, late ? "code of the position that a lookup reads, -1 or 1; at first base_1 + the token"
-                                                   : "code of the position that a lookup reads, -1 or 1; 0 at first");
+  const Slot target =
+      model.slot("target", D,
+                 late ? "code of the position that a lookup reads, -1 or 1; at first base_1 + the token"
+                      : "code of the position that a lookup reads, -1 or 1; 0 at first");
   const Slot fetched = model.slot("fetched", rows.value_digits(), "what a lookup read, then 0 again");
-  const Slot value = model.slot("value", rows.value_digits(), late ? "from R on: the bits of i_1" : "from R on: the bits of z_0");
+  const Slot value = model.slot("value", rows.value_digits(),
+                                late ? "from R on: the bits of i_1" : "from R on: the bits of z_0");
   std::vector<Slot> w(1);  // w[l] is w_l
-  for (std::int64_t l = 1; l < L; ++l) w.push_back(model.slot(fmt::format("w_{}", l), digits_for(layout.branching(l)), fmt::format("from R on: the bits of w_{}", l)));
+  for (std::int64_t l = 1; l < L; ++l)
+    w.push_back(model.slot(fmt::format("w_{}", l), digits_for(layout.branching(l)),
+                           fmt::format("from R on: the bits of w_{}", l)));
   model.position_bits(D).code(code, -1, 1);
   if (late) {  // base_1 + v is no affine function of v's bits: a table
     auto& token = model.field_table("token", layout.equals_token() + 1);
@@ -68,8 +76,10 @@ Result<Construction> build_seqcomp_collected(const SeqCompRows& rows, const Cons
     low_bits.size = w[static_cast<std::size_t>(l)].size;
     numbers.push_back({low_bits, layout.branch_position(l), w[static_cast<std::size_t>(l)]});
   }
-  LayerWriter& collect = write_collection(model, code, one, numbers, late ? "hand i_1 and w to =" : "hand z_0 and w to =");
-  collect.after(late ? "value: at `=`, the bits of i_1; w_l: those of w_l" : "value: at `=`, the bits of z_0; w_l: those of w_l");
+  LayerWriter& collect =
+      write_collection(model, code, one, numbers, late ? "hand i_1 and w to =" : "hand z_0 and w to =");
+  collect.after(late ? "value: at `=`, the bits of i_1; w_l: those of w_l"
+                     : "value: at `=`, the bits of z_0; w_l: those of w_l");
   if (done < L) {
     aim(collect, done + 1, slot_inputs(collect.mlp(), value), -1);
     if (late) clear(collect.mlp(), fetched);
@@ -84,10 +94,11 @@ Result<Construction> build_seqcomp_collected(const SeqCompRows& rows, const Cons
     clear(layer.mlp(), fetched);
   }
   model.output_bits(done == L ? value : fetched);
-  return rows.finish(model, gadget, T,
-                     late ? "F R F^{L-1} solves L-SeqComp: z_0 reads i_1, a recurrence hands it and all w to =."
-                          : "R F^L solves L-SeqComp: a recurrence hands z_0 and all w to =, then L lookups.",
-                     "possible side of the pattern theorem");
+  return rows.finish(
+      model, gadget, T,
+      late ? "F R F^{L-1} solves L-SeqComp: z_0 reads i_1, a recurrence hands it and all w to =."
+           : "R F^L solves L-SeqComp: a recurrence hands z_0 and all w to =, then L lookups.",
+      "possible side of the pattern theorem");
 }
 
 }  // namespace rung

@@ -1,12 +1,13 @@
 // L-SeqComp by an encoder with ⌈lg(L+1)⌉ + 1 layers.
 //
-// Claim: where every token sees every other, chains double: ⌈lg(L+1)⌉ + 1 full layers solve L-SeqComp. Reference: Chen, Peng, Wu
-// 2412.02975 (statement); the weights are ours.
+// Claim: where every token sees every other, chains double: ⌈lg(L+1)⌉ + 1 full layers solve L-SeqComp.
+// Reference: Chen, Peng, Wu 2412.02975 (statement); the weights are ours.
 //
-// Layer 1: every token reads z_0 and all w (L heads). Every token stores (cur, next): a token of z_l its value and l+1, `=` z_0 and 1,
-// the rest L+1 (nothing to do). A doubling layer reads (cur, next) at the address of z_next(w_{next-1}, cur), one head; whoever is done
-// points at itself. Invariant after k doublings: (cur, next) of a row that began with next = j is i_{j'-1} of its own chain and
-// j' = min(j + 2^k - 1, L+1) at `=`, min(j + 2^k - 1, L+1) elsewhere; `=` has next = min(2^k, L+1).
+// Layer 1: every token reads z_0 and all w (L heads). Every token stores (cur, next): a token of z_l its
+// value and l+1, `=` z_0 and 1, the rest L+1 (nothing to do). A doubling layer reads (cur, next) at the
+// address of z_next(w_{next-1}, cur), one head; whoever is done points at itself. Invariant after k
+// doublings: (cur, next) of a row that began with next = j is i_{j'-1} of its own chain and j' = min(j + 2^k
+// - 1, L+1) at `=`, min(j + 2^k - 1, L+1) elsewhere; `=` has next = min(2^k, L+1).
 #include <algorithm>
 
 #include "rung/constructions/seqcomp_rows.h"
@@ -25,10 +26,13 @@ Result<Construction> build_seqcomp_encoder(const SeqCompRows& rows, const Constr
   const Slot code = model.slot("code", D, "code of the position, -1 or 1");
   const Slot bits = model.slot("bits", rows.value_digits(), "bits of the token");
   const Slot one = model.slot("one", 1, "1");
-  const Slot next = model.slot("next", L + 1, "unit vector: the function that cur is to be put into, 1 .. L; the last: nothing to do");
+  const Slot next = model.slot(
+      "next", L + 1, "unit vector: the function that cur is to be put into, 1 .. L; the last: nothing to do");
   const Slot start = model.slot("z_0", rows.value_digits(), "0, from layer 1 on the bits of z_0");
   std::vector<Slot> w(1);
-  for (std::int64_t l = 1; l < L; ++l) w.push_back(model.slot(fmt::format("w_{}", l), digits_for(layout.branching(l)), fmt::format("from layer 1 on: the bits of w_{}", l)));
+  for (std::int64_t l = 1; l < L; ++l)
+    w.push_back(model.slot(fmt::format("w_{}", l), digits_for(layout.branching(l)),
+                           fmt::format("from layer 1 on: the bits of w_{}", l)));
   const Slot cur = model.slot("cur", rows.value_digits(), "from layer 1 on: the value reached so far");
   const Slot target = model.slot("target", D, "code of the position to read next, -1 or 1; 0 at first");
   const Slot read_cur = model.slot("read cur", rows.value_digits(), "cur of the target, then 0 again");
@@ -47,16 +51,20 @@ Result<Construction> build_seqcomp_encoder(const SeqCompRows& rows, const Constr
   }
 
   // target ← the address of z_next(w_{next-1}, cur), or the row's own code when there is nothing to do.
-  const auto aim = [&](ReluCircuit& mlp, const Bits& now, const Bits& step, const std::vector<Bits>& branches) {
+  const auto aim = [&](ReluCircuit& mlp, const Bits& now, const Bits& step,
+                       const std::vector<Bits>& branches) {
     Number address;
     for (std::int64_t l = 1; l <= L; ++l) {
       Number place = layout.table_position(l) + recombined(now);
-      if (l >= 2) place = place + layout.domain(l - 2) * recombined(branches[static_cast<std::size_t>(l - 1)]);
+      if (l >= 2)
+        place = place + layout.domain(l - 2) * recombined(branches[static_cast<std::size_t>(l - 1)]);
       address = address + gated(mlp, step[static_cast<std::size_t>(l - 1)], place);
     }
-    const Bits to = rows.code_of(mlp, clamped(mlp, address, (std::int64_t{1} << D) - 1)), own = slot_inputs(mlp, code, -1, 1);
+    const Bits to = rows.code_of(mlp, clamped(mlp, address, (std::int64_t{1} << D) - 1)),
+               own = slot_inputs(mlp, code, -1, 1);
     Bits chosen_code;
-    for (std::size_t d = 0; d < to.size(); ++d) chosen_code.push_back(chosen(mlp, step.back(), own[d], to[d]));
+    for (std::size_t d = 0; d < to.size(); ++d)
+      chosen_code.push_back(chosen(mlp, step.back(), own[d], to[d]));
     overwrite(mlp, target, chosen_code, -1, 1);
   };
   const auto branches_of = [&](ReluCircuit& mlp, bool fresh) {
@@ -70,7 +78,8 @@ Result<Construction> build_seqcomp_encoder(const SeqCompRows& rows, const Constr
   };
 
   std::vector<RetrievalHead> collect{read_at(code, one, layout.start_position(), bits, start)};
-  for (std::int64_t l = 1; l < L; ++l) collect.push_back(read_at(code, one, layout.branch_position(l), bits, w[static_cast<std::size_t>(l)]));
+  for (std::int64_t l = 1; l < L; ++l)
+    collect.push_back(read_at(code, one, layout.branch_position(l), bits, w[static_cast<std::size_t>(l)]));
   LayerWriter& first = model.layer(retrieval_mixer(gadget, collect), "everybody reads z_0 and the w");
   write_retrieval(first, gadget, collect);
   {
@@ -80,14 +89,17 @@ Result<Construction> build_seqcomp_encoder(const SeqCompRows& rows, const Constr
     for (std::size_t d = 0; d < own.size(); ++d) now.push_back(chosen(mlp, step.front(), begin[d], own[d]));
     for (std::int64_t d = 0; d < cur.size; ++d) mlp.add(cur.at(d), now[static_cast<std::size_t>(d)]);
     aim(mlp, now, step, branches_of(mlp, true));
-    first.after("w_l: the bits of w_l; cur: z_0 at `=`, the own value elsewhere; target: the address of z_next at (w_{next-1}, cur)");
+    first.after(
+        "w_l: the bits of w_l; cur: z_0 at `=`, the own value elsewhere; target: the address of z_next at "
+        "(w_{next-1}, cur)");
   }
   for (int k = 1; k <= doublings; ++k) {
     std::vector<std::int64_t> values = coordinates(cur), into = coordinates(read_cur);
     for (const auto c : coordinates(next)) values.push_back(c);
     for (const auto c : coordinates(read_next)) into.push_back(c);
     const std::vector<RetrievalHead> heads{{code, target, one, values, into}};
-    LayerWriter& layer = model.layer(retrieval_mixer(gadget, heads), fmt::format("double: chains of {} functions", std::int64_t{1} << k));
+    LayerWriter& layer = model.layer(retrieval_mixer(gadget, heads),
+                                     fmt::format("double: chains of {} functions", std::int64_t{1} << k));
     write_retrieval(layer, gadget, heads);
     if (k == doublings) {
       layer.after(fmt::format("read cur: at `=`, the bits of i_{}", L));
@@ -100,10 +112,13 @@ Result<Construction> build_seqcomp_encoder(const SeqCompRows& rows, const Constr
     clear(mlp, read_cur);
     clear(mlp, read_next);
     aim(mlp, now, step, branches_of(mlp, false));
-    layer.after(fmt::format("cur, next: at `=`, the bits of i_{} and {}", std::min<std::int64_t>((std::int64_t{1} << k) - 1, L), std::min<std::int64_t>(std::int64_t{1} << k, L + 1)));
+    layer.after(fmt::format("cur, next: at `=`, the bits of i_{} and {}",
+                            std::min<std::int64_t>((std::int64_t{1} << k) - 1, L),
+                            std::min<std::int64_t>(std::int64_t{1} << k, L + 1)));
   }
   model.output_bits(read_cur);
-  return rows.finish(model, gadget, T, "An encoder with ⌈lg(L+1)⌉ + 1 full layers solves L-SeqComp.", "Chen, Peng, Wu 2412.02975; weights ours");
+  return rows.finish(model, gadget, T, "An encoder with ⌈lg(L+1)⌉ + 1 full layers solves L-SeqComp.",
+                     "Chen, Peng, Wu 2412.02975; weights ours");
 }
 
 }  // namespace rung

@@ -1,11 +1,12 @@
 // L-SeqComp by L+1 full layers.
 //
-// Claim: L+1 full layers with two heads of dimension 2⌈lg T⌉ solve L-SeqComp at every size. Reference: Chen, Peng, Wu
-// 2412.02975 (statement); the weights are ours. Only `=` does work.
+// Claim: L+1 full layers with two heads of dimension 2⌈lg T⌉ solve L-SeqComp at every size. Reference: Chen,
+// Peng, Wu 2412.02975 (statement); the weights are ours. Only `=` does work.
 //
-// Layer 1: head A reads z_0, head B reads w_1. Layer l+1, l = 1..L: head A reads i_l at base_l + w_{l-1} N_{l-2} + i_{l-1}, head B
-// reads w_{l+1} (constant positions stand in W_Q). Invariant at `=` after the MLP of layer l <= L: target is the address of i_l, held is
-// w_l; after layer L+1: A holds the bits of i_L. (w_l comes one layer before it is needed, hence `held`.)
+// Layer 1: head A reads z_0, head B reads w_1. Layer l+1, l = 1..L: head A reads i_l at base_l + w_{l-1}
+// N_{l-2} + i_{l-1}, head B reads w_{l+1} (constant positions stand in W_Q). Invariant at `=` after the MLP
+// of layer l <= L: target is the address of i_l, held is w_l; after layer L+1: A holds the bits of i_L. (w_l
+// comes one layer before it is needed, hence `held`.)
 #include "rung/constructions/seqcomp_rows.h"
 
 namespace rung {
@@ -22,7 +23,8 @@ Result<Construction> build_seqcomp_full(const SeqCompRows& rows, const Construct
   const Slot code = model.slot("code", D, "code of the position, -1 or 1");
   const Slot bits = model.slot("bits", rows.value_digits(), "bits of the token");
   const Slot one = model.slot("one", 1, "1");
-  const Slot target = model.slot("target", D, "from layer 1 on: code of the position that head A reads, -1 or 1");
+  const Slot target =
+      model.slot("target", D, "from layer 1 on: code of the position that head A reads, -1 or 1");
   const Slot a = model.slot("A", rows.value_digits(), "what head A read, then 0 again");
   Slot b, held;
   if (branches) {
@@ -38,7 +40,8 @@ Result<Construction> build_seqcomp_full(const SeqCompRows& rows, const Construct
     std::vector<RetrievalHead> heads{{code, target, one, coordinates(bits), coordinates(a)}};
     if (l == 1) heads[0] = read_at(code, one, layout.start_position(), bits, a);
     if (l < L) heads.push_back(read_at(code, one, layout.branch_position(l), bits, b));
-    LayerWriter& layer = model.layer(retrieval_mixer(gadget, heads), l == 1 ? "read z_0 and w_1" : fmt::format("read i_{}", l - 1));
+    LayerWriter& layer = model.layer(retrieval_mixer(gadget, heads),
+                                     l == 1 ? "read z_0 and w_1" : fmt::format("read i_{}", l - 1));
     write_retrieval(layer, gadget, heads);
     if (l == L + 1) {
       layer.after(fmt::format("A: at `=`, the bits of i_{}", L));
@@ -56,7 +59,8 @@ Result<Construction> build_seqcomp_full(const SeqCompRows& rows, const Construct
     }
   }
   model.output_bits(a);
-  return rows.finish(model, gadget, T, "L+1 full layers with two heads of dimension 2⌈lg T⌉ solve L-SeqComp.", "Chen, Peng, Wu 2412.02975; weights ours");
+  return rows.finish(model, gadget, T, "L+1 full layers with two heads of dimension 2⌈lg T⌉ solve L-SeqComp.",
+                     "Chen, Peng, Wu 2412.02975; weights ours");
 }
 
 }  // namespace rung

@@ -1,9 +1,9 @@
 // What the forms of sequential composition share: the rows of a hard-order prompt, and the address step.
 //
-// N_0 = m, N_l = n_l N_{l-1}; i_0 = z_0, i_1 = z_1(i_0), i_l = z_l(w_{l-1} N_{l-2} + i_{l-1}); the answer i_L is read at `=`
-// (rung/tasks/seqcomp_layout.h). Every row holds the code of its position and the bits of its token, so a lookup of z_l at an
-// argument is a retrieval of position base_l + argument, and base_l + w N_{l-2} + i is affine in the bits of w and i: only its
-// bits cost units (relu_gadgets.h: decoded).
+// N_0 = m, N_l = n_l N_{l-1}; i_0 = z_0, i_1 = z_1(i_0), i_l = z_l(w_{l-1} N_{l-2} + i_{l-1}); the answer i_L
+// is read at `=` (rung/tasks/seqcomp_layout.h). Every row holds the code of its position and the bits of its
+// token, so a lookup of z_l at an argument is a retrieval of position base_l + argument, and base_l + w
+// N_{l-2} + i is affine in the bits of w and i: only its bits cost units (relu_gadgets.h: decoded).
 #pragma once
 
 #include "rung/constructions/construction.h"
@@ -19,25 +19,27 @@ class SeqCompRows {
   static Result<SeqCompRows> make(const ConstructionRequest& request);
 
   const SeqCompLayout& layout() const { return layout_; }
-  std::int64_t levels() const { return layout_.levels(); }                     // L
-  std::int64_t positions() const { return layout_.length(); }                  // T
+  std::int64_t levels() const { return layout_.levels(); }     // L
+  std::int64_t positions() const { return layout_.length(); }  // T
   const std::shared_ptr<const Task>& task() const { return task_; }
-  int address_digits() const { return digits_for(positions()); }               // D = ⌈lg T⌉
+  int address_digits() const { return digits_for(positions()); }                 // D = ⌈lg T⌉
   int value_digits() const { return digits_for(layout_.domain(levels() - 1)); }  // of z_l's values
   int token_digits() const { return digits_for(layout_.equals_token() + 1); }
-  int branch_digits() const;                                                   // of the largest w
+  int branch_digits() const;  // of the largest w
 
-  // base_l + w N_{l-2} + i as a number below 2^D, for l = 1..L (w is not read at l = 1). Exact wherever the bits are those of a
-  // valid w and i; rows where they are not hold some position.
+  // base_l + w N_{l-2} + i as a number below 2^D, for l = 1..L (w is not read at l = 1). Exact wherever the
+  // bits are those of a valid w and i; rows where they are not hold some position.
   Number address(ReluCircuit& circuit, std::int64_t level, const Bits& w, const Bits& i) const;
   // The ±1 digits of a number below 2^D.
   Bits code_of(ReluCircuit& circuit, const Number& address) const;
 
   // Construction with the retrieval lemma's precision and its argument about all inputs.
-  Result<Construction> finish(ModelWriter& model, const RetrievalGadget& gadget, std::int64_t keys, std::string claim, std::string reference) const;
+  Result<Construction> finish(ModelWriter& model, const RetrievalGadget& gadget, std::int64_t keys,
+                              std::string claim, std::string reference) const;
 
  private:
-  SeqCompRows(SeqCompLayout layout, std::shared_ptr<const Task> task) : layout_(std::move(layout)), task_(std::move(task)) {}
+  SeqCompRows(SeqCompLayout layout, std::shared_ptr<const Task> task)
+      : layout_(std::move(layout)), task_(std::move(task)) {}
   SeqCompLayout layout_;
   std::shared_ptr<const Task> task_;
 };
@@ -46,22 +48,28 @@ class SeqCompRows {
 Bits restored_slot(ReluCircuit& circuit, const Slot& slot);
 
 // The forms, each in its own file.
-Result<Construction> build_seqcomp_full(const SeqCompRows& rows, const ConstructionRequest& request);         // F^{L+1}
-Result<Construction> build_seqcomp_collected(const SeqCompRows& rows, const ConstructionRequest& request, bool late);  // R F^L, F R F^{L-1}
-Result<Construction> build_seqcomp_absorbed(const SeqCompRows& rows, const ConstructionRequest& request, std::int64_t absorbed);  // R^{1+j} F^{L-j}
-Result<Construction> build_seqcomp_precomposed(const SeqCompRows& rows, const ConstructionRequest& request, bool early);  // F^L, R F^{L-1}
+Result<Construction> build_seqcomp_full(const SeqCompRows& rows,
+                                        const ConstructionRequest& request);  // F^{L+1}
+Result<Construction> build_seqcomp_collected(const SeqCompRows& rows, const ConstructionRequest& request,
+                                             bool late);  // R F^L, F R F^{L-1}
+Result<Construction> build_seqcomp_absorbed(const SeqCompRows& rows, const ConstructionRequest& request,
+                                            std::int64_t absorbed);  // R^{1+j} F^{L-j}
+Result<Construction> build_seqcomp_precomposed(const SeqCompRows& rows, const ConstructionRequest& request,
+                                               bool early);  // F^L, R F^{L-1}
 Result<Construction> build_seqcomp_encoder(const SeqCompRows& rows, const ConstructionRequest& request);
 Result<Construction> build_seqcomp_thought(const SeqCompRows& rows, const ConstructionRequest& request);
 
-// The recurrent layer that hands the L numbers z_0, w_1 .. w_{L-1} to `=`: linear attention with one head a number, whose key is
-// max(0, code · c(position) - (D-1)) = [the token stands there], so that the state is the number's bits from then on. A stored bit b is
-// the number -b: the one-bit numbers are -1 and 0, so a state of B bits holds B bits.
+// The recurrent layer that hands the L numbers z_0, w_1 .. w_{L-1} to `=`: linear attention with one head a
+// number, whose key is max(0, code · c(position) - (D-1)) = [the token stands there], so that the state is
+// the number's bits from then on. A stored bit b is the number -b: the one-bit numbers are -1 and 0, so a
+// state of B bits holds B bits.
 inline constexpr std::int64_t kStoredBit = 1;  // bits of a state entry
 struct Collected {
-  Slot value;                          // coordinates of the row that the head carries
-  std::int64_t position = 0;           // of the token whose value it is
-  Slot into;                           // receives the value in every row from then on (0 before)
+  Slot value;                 // coordinates of the row that the head carries
+  std::int64_t position = 0;  // of the token whose value it is
+  Slot into;                  // receives the value in every row from then on (0 before)
 };
-LayerWriter& write_collection(ModelWriter& model, const Slot& code, const Slot& one, const std::vector<Collected>& numbers, std::string title);
+LayerWriter& write_collection(ModelWriter& model, const Slot& code, const Slot& one,
+                              const std::vector<Collected>& numbers, std::string title);
 
 }  // namespace rung

@@ -1,12 +1,14 @@
 // Matching x + y ≡ 0 (mod M) with three numbers: cosines of angles, in integers.
 //
-// Claim. Token x has θ = 2πx/M, query (cos θ, sin θ, 1), key (cos θ, -sin θ, -1): c times the product is c(cos(θ_i + θ_j) - 1), which is 0 on a
-// match and at most -8c/M² otherwise, because 1 - cos φ >= 2φ²/π². A blank token has key (0, 0, κ - 1) and value 0, the others value 1.
+// Claim. Token x has θ = 2πx/M, query (cos θ, sin θ, 1), key (cos θ, -sin θ, -1): c times the product is
+// c(cos(θ_i + θ_j) - 1), which is 0 on a match and at most -8c/M² otherwise, because 1 - cos φ >= 2φ²/π². A
+// blank token has key (0, 0, κ - 1) and value 0, the others value 1.
 //   threshold blank, κ = 1 - 4/M², c = (M²/4) log 4n:   a match gives y > 1/2 (it outweighs the blank), none gives y <= 1/4
 //   counting blank,  κ = 1,        c = (M²/8) log 16n:  y is within 1/16 of cnt/(cnt+1)
 // Reference: Sanford, Hsu, Telgarsky 2306.02896 (the idea); blank, constants and integers are ours.
 //
-// Integers. cos and sin are round(2^f ·), so with u = 2^-(f+1) a product is off by at most (2√2 u + 2u²), and c enters through the table:
+// Integers. cos and sin are round(2^f ·), so with u = 2^-(f+1) a product is off by at most (2√2 u + 2u²), and
+// c enters through the table:
 // scores are rsh(q·k, r), weights exp(tau s) with tau = c 2^(r-2f). All numbers have f + 2 bits.
 #pragma once
 
@@ -19,17 +21,18 @@ enum class Blank { threshold, counting };
 struct TrigonometricMatch {
   std::int64_t n = 0, modulus = 0;  // keys that may match; M
   Blank blank = Blank::threshold;
-  int fraction = 0;                 // f
-  double scale = 0;                 // c
-  int shift = 0;                    // r
+  int fraction = 0;  // f
+  double scale = 0;  // c
+  int shift = 0;     // r
   ScoreTable scores;
-  std::int64_t blank_key = 0;       // (κ - 1) 2^f, rounded
+  std::int64_t blank_key = 0;  // (κ - 1) 2^f, rounded
 
   std::int64_t one() const { return std::int64_t{1} << fraction; }
   std::int64_t cosine(std::int64_t x) const;
   std::int64_t sine(std::int64_t x) const;
 
-  // rsh(q·k, r) of the query x and the key y, or of any query and the blank, as the machine computes it before clipping.
+  // rsh(q·k, r) of the query x and the key y, or of any query and the blank, as the machine computes it
+  // before clipping.
   std::int64_t score(std::int64_t x, std::int64_t y) const;
   std::int64_t blank_score() const;
 

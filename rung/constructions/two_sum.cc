@@ -1,13 +1,14 @@
 // 2-Sum-last by one full layer: cosines with three numbers a head, or binary codes.
 //
-// Claim (trigonometric): one head of dimension 3 decides whether some x_j ≡ -x_{n+1} (mod M), with f ≈ 2 lg M + lg log n fraction bits; see
-// trigonometric_match.h. Claim (binary): one head of dimension 2⌈lg M⌉ at 4 to 5 bits: query the code of (M - x) mod M, a match scores 0, the
-// blank -β, everything else at most -2β; up to n tokens may stand at distance 1, so β > log n. References: Sanford, Hsu, Telgarsky 2306.02896;
-// Chen, Peng, Wu 2412.02975; blank and constants ours.
+// Claim (trigonometric): one head of dimension 3 decides whether some x_j ≡ -x_{n+1} (mod M), with f ≈ 2 lg M
+// + lg log n fraction bits; see trigonometric_match.h. Claim (binary): one head of dimension 2⌈lg M⌉ at 4 to
+// 5 bits: query the code of (M - x) mod M, a match scores 0, the blank -β, everything else at most -2β; up to
+// n tokens may stand at distance 1, so β > log n. References: Sanford, Hsu, Telgarsky 2306.02896; Chen, Peng,
+// Wu 2412.02975; blank and constants ours.
 //
-// The blank is the last token itself. Its own key must not depend on its number: keys are kept as differences of two coordinates that are never
-// negative, the position of the last token adds more than any number to both, the embedding saturates both at the same largest number, and the
-// difference is 0. Its value is 0.
+// The blank is the last token itself. Its own key must not depend on its number: keys are kept as differences
+// of two coordinates that are never negative, the position of the last token adds more than any number to
+// both, the embedding saturates both at the same largest number, and the difference is 0. Its value is 0.
 #include <algorithm>
 #include <cmath>
 
@@ -25,11 +26,14 @@ constexpr std::int64_t kCountingSteps = 16;  // y is read in steps of 1/16 with 
 struct Sizes {
   std::int64_t n = 0, modulus = 0;
 };
-Sizes sizes_of(const Task& task) { return {task.size()["n"].get<std::int64_t>(), task.size()["M"].get<std::int64_t>()}; }
+Sizes sizes_of(const Task& task) {
+  return {task.size()["n"].get<std::int64_t>(), task.size()["M"].get<std::int64_t>()};
+}
 
 // Yes iff y is above 1/2 (threshold blank), or above 1/4 (counting blank, where one match gives 1/2).
 IntervalArgument match_argument(const TrigonometricMatch& match) {
-  const auto matched = static_cast<double>(match.match_weight()), blank = static_cast<double>(match.blank_weight());
+  const auto matched = static_cast<double>(match.match_weight()),
+             blank = static_cast<double>(match.blank_weight());
   const double others = static_cast<double>(match.other_weight()) * static_cast<double>(match.n);
   IntervalArgument argument;
   // Half a step of rounding in the counting form.
@@ -40,18 +44,22 @@ IntervalArgument match_argument(const TrigonometricMatch& match) {
   // The decision itself, kCountingSteps/4 + 1, must be a number of f + 2 bits.
   const bool readable = match.blank == Blank::threshold || kCountingSteps / 4 + 1 < 2 * match.one();
   argument.holds = yes >= bar && no < bar && readable;
-  argument.reason = fmt::format("over all pairs a match gives y >= {:.4f}, none y <= {:.4f}; decided at {}", yes, no, bar);
+  argument.reason =
+      fmt::format("over all pairs a match gives y >= {:.4f}, none y <= {:.4f}; decided at {}", yes, no, bar);
   return argument;
 }
 
-// For queries spread over [M]: n copies of the number that looks most like the match, and the match among numbers that weigh least.
+// For queries spread over [M]: n copies of the number that looks most like the match, and the match among
+// numbers that weigh least.
 std::vector<Instance> worst_instances(const TrigonometricMatch& match, std::int64_t count) {
   std::vector<Instance> worst;
-  const std::int64_t M = match.modulus, queries = std::min<std::int64_t>(M, std::max<std::int64_t>(1, count / 2));
+  const std::int64_t M = match.modulus,
+                     queries = std::min<std::int64_t>(M, std::max<std::int64_t>(1, count / 2));
   for (std::int64_t i = 0; i < queries; ++i) {
     const auto x = static_cast<std::int64_t>(static_cast<__int128>(i) * M / queries), partner = (M - x) % M;
     std::optional<std::int64_t> nearest, farthest;
-    for (const std::int64_t step : {std::int64_t{1}, M - 1, M / 2}) {  // only neighbours come near; half a turn is farthest
+    for (const std::int64_t step :
+         {std::int64_t{1}, M - 1, M / 2}) {  // only neighbours come near; half a turn is farthest
       const std::int64_t y = (partner + step) % M;
       if (y == partner) continue;
       if (!nearest || match.score(x, y) > match.score(x, *nearest)) nearest = y;
@@ -68,7 +76,8 @@ std::vector<Instance> worst_instances(const TrigonometricMatch& match, std::int6
   return worst;
 }
 
-Result<Construction> build_trigonometric(std::shared_ptr<const Task> task, const ConstructionRequest& request) {
+Result<Construction> build_trigonometric(std::shared_ptr<const Task> task,
+                                         const ConstructionRequest& request) {
   const auto [n, M] = sizes_of(*task);
   const Blank blank = request.option("blank", "threshold") == "counting" ? Blank::counting : Blank::threshold;
   constexpr int kSignAndOne = 2;  // bits beside the fraction: 2^f itself is a number
@@ -77,17 +86,22 @@ Result<Construction> build_trigonometric(std::shared_ptr<const Task> task, const
   for (int f = 1; f <= std::min(kMaxTrigonometricFraction, trigonometric_fraction(n, M) + 4) && !proved; ++f)
     if (match_argument(trigonometric_match(n, M, blank, f)).holds) proved = f + kSignAndOne;
   if (!proved && !request.precision)
-    return fail(ErrorCode::resource, "[build] two-sum at n = {}, M = {} needs more than {} bits; expected a smaller modulus, or --by binary", n, M,
-                kMaxTrigonometricFraction + kSignAndOne);
+    return fail(ErrorCode::resource,
+                "[build] two-sum at n = {}, M = {} needs more than {} bits; expected a smaller modulus, or "
+                "--by binary",
+                n, M, kMaxTrigonometricFraction + kSignAndOne);
   const int p = request.precision.value_or(proved.value_or(2)), f = p - kSignAndOne;
   if (f > kMaxTrigonometricFraction)
-    return fail(ErrorCode::range, "[build] two-sum by cosines at {} bits; at most {} expected", p, kMaxTrigonometricFraction + kSignAndOne);
+    return fail(ErrorCode::range, "[build] two-sum by cosines at {} bits; at most {} expected", p,
+                kMaxTrigonometricFraction + kSignAndOne);
   const TrigonometricMatch match = trigonometric_match(n, M, blank, f);
   const std::int64_t one = match.one();
 
   ModelWriter model(*task, p);
   const Slot ask = model.slot("cos sin", 2, "cos and sin of 2πx/M, times 2^f: the query");
-  const Slot key = model.slot("cos+ cos- sin+ sin-", 4, "positive and negative parts of the same; at the last position all 2^(f+1)-1, so that their differences are 0");
+  const Slot key = model.slot("cos+ cos- sin+ sin-", 4,
+                              "positive and negative parts of the same; at the last position all 2^(f+1)-1, "
+                              "so that their differences are 0");
   const Slot base = model.slot("scale", 1, "2^f");
   const Slot third = model.slot("third", 1, "-2^f; at the last position (κ-1) 2^f: the blank's key");
   const Slot real = model.slot("value", 1, "1; at the last position 0");
@@ -131,9 +145,12 @@ Result<Construction> build_trigonometric(std::shared_ptr<const Task> task, const
     layer.after("y: at the last position, 1 iff some x_j + x_{n+1} ≡ 0 (mod M)");
     model.output_yes(y, 2, 1);
   }
-  RUNG_TRY(Construction made, finish_construction(model, task, "One full layer with one head of dimension 3 solves 2-Sum-last.", kReference));
+  RUNG_TRY(Construction made,
+           finish_construction(model, task, "One full layer with one head of dimension 3 solves 2-Sum-last.",
+                               kReference));
   made.p_proved = proved;
-  made.lemma = fmt::format("cosines with f = {} fraction bits (closed rule: {}), c = {:.1f}, p = f + 2", f, trigonometric_fraction(n, M), match.scale);
+  made.lemma = fmt::format("cosines with f = {} fraction bits (closed rule: {}), c = {:.1f}, p = f + 2", f,
+                           trigonometric_fraction(n, M), match.scale);
   made.interval = [match] { return match_argument(match); };
   made.worst = [match](std::int64_t count) { return worst_instances(match, count); };
   return made;
@@ -148,9 +165,13 @@ struct BinaryMatch {
 BinaryMatch binary_match(std::int64_t n, int p) {
   const std::int64_t widest = std::int64_t{1} << (p - 1);
   const std::int64_t count = std::min<std::int64_t>(n, std::int64_t{1} << 18);
-  BinaryMatch best{0, score_table(std::min(widest, useful_saturation(4 * count * count, 1)), 1, weight_fraction(4 * count * count, kWeightGuard)), 0};
+  BinaryMatch best{0,
+                   score_table(std::min(widest, useful_saturation(4 * count * count, 1)), 1,
+                               weight_fraction(4 * count * count, kWeightGuard)),
+                   0};
   for (std::int64_t beta = 1; beta < widest && beta <= -best.scores.low; ++beta) {
-    const double leak = static_cast<double>(n) * static_cast<double>(best.scores.at(-2 * beta)) / static_cast<double>(best.scores.at(-beta));
+    const double leak = static_cast<double>(n) * static_cast<double>(best.scores.at(-2 * beta)) /
+                        static_cast<double>(best.scores.at(-beta));
     if (best.beta == 0 || leak < best.leak) best.beta = static_cast<int>(beta), best.leak = leak;
     if (leak < 1) break;
   }
@@ -169,10 +190,13 @@ Result<Construction> build_binary(std::shared_ptr<const Task> task, const Constr
   constexpr int kBlankBits = 16;  // 2^16 blanks every number of a row of at most 16 bits
   model.stream_bits(std::min(p, kBlankBits));
   const Slot ask = model.slot("partner", D, "code of (M - x) mod M, -1 or 1: the query");
-  const Slot high = model.slot("digit 1", D, "1 where a digit of x is 1; at the last position the largest number");
-  const Slot low = model.slot("digit 0", D, "1 where a digit of x is 0; at the last position the largest number");
+  const Slot high =
+      model.slot("digit 1", D, "1 where a digit of x is 1; at the last position the largest number");
+  const Slot low =
+      model.slot("digit 0", D, "1 where a digit of x is 0; at the last position the largest number");
   const Slot one = model.slot("one", 1, "1");
-  const Slot ones = model.slot("ones", D, "1; at the last position 1, 0, ..., 0, so that the blank scores -beta");
+  const Slot ones =
+      model.slot("ones", D, "1; at the last position 1, 0, ..., 0, so that the blank scores -beta");
   const Slot real = model.slot("value", 1, "1; at the last position 0");
   const Slot y = model.slot("y", 1, "0, then the share of the weight that is not the blank's, rounded");
   auto& token = model.field_table("token", M);
@@ -195,7 +219,8 @@ Result<Construction> build_binary(std::shared_ptr<const Task> task, const Constr
   }
   position.set(n, real.at(0), -1);
 
-  LayerWriter& layer = model.layer(fmt::format("full(heads=1,dim={},vdim=1)", 2 * D), "match against a blank");
+  LayerWriter& layer =
+      model.layer(fmt::format("full(heads=1,dim={},vdim=1)", 2 * D), "match against a blank");
   layer.map("q").select(0, ask, match.beta);
   layer.map("k").select(0, high, 1);
   layer.map("k").select(0, low, -1);
@@ -206,13 +231,19 @@ Result<Construction> build_binary(std::shared_ptr<const Task> task, const Constr
   layer.scores(match.scores);
   layer.after("y: at the last position, 1 iff some x_j + x_{n+1} ≡ 0 (mod M)");
   model.output_yes(y, 2, 1);
-  RUNG_TRY(Construction made, finish_construction(model, task, "One full layer with one head of dimension 2⌈lg M⌉ solves 2-Sum-last.",
-                                                  "retrieval gadget; Chen, Peng, Wu 2412.02975; blank ours"));
+  RUNG_TRY(
+      Construction made,
+      finish_construction(model, task, "One full layer with one head of dimension 2⌈lg M⌉ solves 2-Sum-last.",
+                          "retrieval gadget; Chen, Peng, Wu 2412.02975; blank ours"));
   made.p_proved = proved;
-  made.lemma = fmt::format("beta = {} > log n at this clip: n tokens at distance 1 weigh {:.4f} < 1 of the blank", match.beta, match.leak);
+  made.lemma =
+      fmt::format("beta = {} > log n at this clip: n tokens at distance 1 weigh {:.4f} < 1 of the blank",
+                  match.beta, match.leak);
   made.interval = [match, n = n] {
-    return IntervalArgument{match.leak < 1, match.leak, 1 - match.leak,
-                            fmt::format("{} tokens at distance 1 weigh at most {:.4f} of the blank, a match more than it", n, match.leak)};
+    return IntervalArgument{
+        match.leak < 1, match.leak, 1 - match.leak,
+        fmt::format("{} tokens at distance 1 weigh at most {:.4f} of the blank, a match more than it", n,
+                    match.leak)};
   };
   return made;
 }
@@ -222,8 +253,10 @@ Result<Construction> build_two_sum(const ConstructionRequest& request) {
   const std::shared_ptr<const Task> task = std::move(made);
   const std::string by = request.option("by", "cosines");
   if (by != "cosines" && request.options.contains("blank"))
-    return fail(ErrorCode::range, "[build] --blank belongs to --by cosines; {} has {}", by, by == "binary" ? "one blank" : "none");
-  if (by != "sparse" && request.options.contains("block")) return fail(ErrorCode::range, "[build] --block belongs to --by sparse; {} has no blocks", by);
+    return fail(ErrorCode::range, "[build] --blank belongs to --by cosines; {} has {}", by,
+                by == "binary" ? "one blank" : "none");
+  if (by != "sparse" && request.options.contains("block"))
+    return fail(ErrorCode::range, "[build] --block belongs to --by sparse; {} has no blocks", by);
   if (by == "sparse") return build_two_sum_sparse(request);
   if (by == "binary") return build_binary(task, request);
   return build_trigonometric(task, request);
@@ -232,13 +265,16 @@ Result<Construction> build_two_sum(const ConstructionRequest& request) {
 }  // namespace
 
 ConstructionWord two_sum_construction() {
-  return {.name = "two-sum",
-          .summary = "is -x among the numbers before: one head of dimension 3, binary codes, or sparse attention",
-          .task = "two-sum",
-          .options = {{"by", "the mechanism", {"cosines", "binary", "sparse"}},
-                      {"block", "two-sum by sparse: tokens a block, a head each (the largest divisor of n up to its root)", {}},
-                      {"blank", "two-sum: what a match is weighed against", {"threshold", "counting"}}},
-          .build = build_two_sum};
+  return {
+      .name = "two-sum",
+      .summary = "is -x among the numbers before: one head of dimension 3, binary codes, or sparse attention",
+      .task = "two-sum",
+      .options = {{"by", "the mechanism", {"cosines", "binary", "sparse"}},
+                  {"block",
+                   "two-sum by sparse: tokens a block, a head each (the largest divisor of n up to its root)",
+                   {}},
+                  {"blank", "two-sum: what a match is weighed against", {"threshold", "counting"}}},
+      .build = build_two_sum};
 }
 
 }  // namespace rung

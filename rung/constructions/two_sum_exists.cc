@@ -1,13 +1,14 @@
 // 2-Sum-exists by two full layers.
 //
-// Claim: two full layers with two heads of dimension 3 decide whether x_i + x_j ≡ 0 (mod M) for some i ≠ j. Reference: Sanford, Hsu, Telgarsky
-// 2306.02896 (one query token); the second layer and the blank are ours.
+// Claim: two full layers with two heads of dimension 3 decide whether x_i + x_j ≡ 0 (mod M) for some i ≠ j.
+// Reference: Sanford, Hsu, Telgarsky 2306.02896 (one query token); the second layer and the blank are ours.
 //
-// Layer 1, head A: every token matches the earlier ones by cosines with the counting blank (trigonometric_match.h); the blank is the first
-// position, whose key is 0 as in two_sum.cc. y_A = 16 cnt/(cnt+1). A token with 2x ≡ 0 matches itself, so it asks for y > 7/12, the others for
-// y > 1/4. Head B: every token reads the bits of x_1, which the blank hides from head A, and the MLP compares them with its own partner.
-// Invariant after layer 1: flag is 1 at token j iff x_j pairs with an earlier token. Layer 2: the last token weighs flagged tokens by e^g,
-// g = ⌈log 4n⌉: y >= 4/5 if there is one, 0 if not.
+// Layer 1, head A: every token matches the earlier ones by cosines with the counting blank
+// (trigonometric_match.h); the blank is the first position, whose key is 0 as in two_sum.cc. y_A = 16
+// cnt/(cnt+1). A token with 2x ≡ 0 matches itself, so it asks for y > 7/12, the others for y > 1/4. Head B:
+// every token reads the bits of x_1, which the blank hides from head A, and the MLP compares them with its
+// own partner. Invariant after layer 1: flag is 1 at token j iff x_j pairs with an earlier token. Layer 2:
+// the last token weighs flagged tokens by e^g, g = ⌈log 4n⌉: y >= 4/5 if there is one, 0 if not.
 #include <algorithm>
 #include <cmath>
 
@@ -19,26 +20,34 @@
 namespace rung {
 namespace {
 
-constexpr std::int64_t kSteps = 16;           // y is read in steps of 1/16
-constexpr std::int64_t kAnyMatch = 5;         // above 1/4 by one step: one match gives 8/16, none at most 1/16
+constexpr std::int64_t kSteps = 16;    // y is read in steps of 1/16
+constexpr std::int64_t kAnyMatch = 5;  // above 1/4 by one step: one match gives 8/16, none at most 1/16
 constexpr std::int64_t kMoreThanItself = 10;  // above 7/12: itself alone gives 8/16, one more 10.7/16
 
 // ⌈log 4n⌉: flagged tokens outweigh n others four times.
-std::int64_t presence_gain(std::int64_t n) { return static_cast<std::int64_t>(std::ceil(std::log(4 * static_cast<double>(n)))); }
+std::int64_t presence_gain(std::int64_t n) {
+  return static_cast<std::int64_t>(std::ceil(std::log(4 * static_cast<double>(n))));
+}
 
 IntervalArgument counting_argument(const TrigonometricMatch& match, double steps) {
-  const auto matched = static_cast<double>(match.match_weight()), blank = static_cast<double>(match.blank_weight()),
-             others = static_cast<double>(match.other_weight()) * static_cast<double>(match.n), top = static_cast<double>(match.scores.at(0));
-  // No match: others alone. One match, at least; itself alone, at most (with every other leaking); itself and one more, at least.
-  const double none = others / (others + blank), one = matched / (matched + blank), alone = (top + others) / (top + others + blank),
-               two = 2 * matched / (2 * matched + blank), half_step = 0.5 / steps;
+  const auto matched = static_cast<double>(match.match_weight()),
+             blank = static_cast<double>(match.blank_weight()),
+             others = static_cast<double>(match.other_weight()) * static_cast<double>(match.n),
+             top = static_cast<double>(match.scores.at(0));
+  // No match: others alone. One match, at least; itself alone, at most (with every other leaking); itself and
+  // one more, at least.
+  const double none = others / (others + blank), one = matched / (matched + blank),
+               alone = (top + others) / (top + others + blank), two = 2 * matched / (2 * matched + blank),
+               half_step = 0.5 / steps;
   const double any = (kAnyMatch - 0.5) / steps, more = (kMoreThanItself - 0.5) / steps;
   IntervalArgument argument;
   argument.leak = others / blank;
   argument.gap = std::min({any - none, one - any, more - alone, two - more});
   argument.holds = none < any && one >= any && alone < more && two >= more;
-  argument.reason = fmt::format("over all pairs: none <= {:.4f} < {:.4f} <= one match; itself <= {:.4f} < {:.4f} <= {:.4f} with one more (steps of {:.4f})", none, any,
-                                alone, more, two, 2 * half_step);
+  argument.reason = fmt::format(
+      "over all pairs: none <= {:.4f} < {:.4f} <= one match; itself <= {:.4f} < {:.4f} <= {:.4f} with one "
+      "more (steps of {:.4f})",
+      none, any, alone, more, two, 2 * half_step);
   return argument;
 }
 
@@ -52,19 +61,26 @@ Result<Construction> build_exists(const ConstructionRequest& request) {
   const int least = std::max(6, digits_for(gain + 1) + 1);  // y in 0..16, and g, are numbers of p bits
   std::optional<int> proved;
   for (int f = 1; f <= std::min(kMaxTrigonometricFraction, trigonometric_fraction(n, M) + 6) && !proved; ++f)
-    if (f + kSignAndOne >= least && counting_argument(trigonometric_match(n, M, Blank::counting, f), kSteps).holds) proved = f + kSignAndOne;
+    if (f + kSignAndOne >= least &&
+        counting_argument(trigonometric_match(n, M, Blank::counting, f), kSteps).holds)
+      proved = f + kSignAndOne;
   if (!proved && !request.precision)
-    return fail(ErrorCode::resource, "[build] two-sum-exists at n = {}, M = {} needs more than {} bits; expected a smaller modulus", n, M,
-                kMaxTrigonometricFraction + kSignAndOne);
+    return fail(
+        ErrorCode::resource,
+        "[build] two-sum-exists at n = {}, M = {} needs more than {} bits; expected a smaller modulus", n, M,
+        kMaxTrigonometricFraction + kSignAndOne);
   const int p = request.precision.value_or(proved.value_or(2)), f = p - kSignAndOne;
   if (f > kMaxTrigonometricFraction)
-    return fail(ErrorCode::range, "[build] two-sum-exists at {} bits; at most {} expected", p, kMaxTrigonometricFraction + kSignAndOne);
+    return fail(ErrorCode::range, "[build] two-sum-exists at {} bits; at most {} expected", p,
+                kMaxTrigonometricFraction + kSignAndOne);
   const TrigonometricMatch match = trigonometric_match(n, M, Blank::counting, f);
   const std::int64_t one = match.one();
 
   ModelWriter model(*task, p);
   const Slot ask = model.slot("cos sin", 2, "cos and sin of 2πx/M, times 2^f: head A's query");
-  const Slot key = model.slot("cos+ cos- sin+ sin-", 4, "positive and negative parts of the same; at the first position all 2^(f+1)-1, so that their differences are 0");
+  const Slot key = model.slot("cos+ cos- sin+ sin-", 4,
+                              "positive and negative parts of the same; at the first position all 2^(f+1)-1, "
+                              "so that their differences are 0");
   const Slot base = model.slot("scale", 1, "2^f");
   const Slot third = model.slot("third", 1, "-2^f; at the first position 0: the counting blank");
   const Slot other = model.slot("other", 1, "-2^f; at the first position 0: head B's key");
@@ -103,7 +119,8 @@ Result<Construction> build_exists(const ConstructionRequest& request) {
   position.set(0, other.at(0), one);
   position.set(0, real.at(0), -1);
 
-  LayerWriter& layer = model.layer(fmt::format("full(heads=2,dim=3,vdim={})", digits), "match earlier numbers; read x_1");
+  LayerWriter& layer =
+      model.layer(fmt::format("full(heads=2,dim=3,vdim={})", digits), "match earlier numbers; read x_1");
   layer.map("q").select(0, ask, 1);
   layer.map("q").set(2, base.at(0), 1);
   layer.map("k").set(0, key.at(0), 1);
@@ -122,14 +139,18 @@ Result<Construction> build_exists(const ConstructionRequest& request) {
   layer.scalar("score.bits", digits_for(-match.scores.low + 1) + 2);
   layer.scalar("value.scale", kSteps);
   ReluCircuit& mlp = layer.mlp();
-  const Number share = mlp.input(y.at(0), 0, kSteps), itself = mlp.input(self.at(0), 0, 1), later = mlp.input(real.at(0), 0, 1);
+  const Number share = mlp.input(y.at(0), 0, kSteps), itself = mlp.input(self.at(0), 0, 1),
+               later = mlp.input(real.at(0), 0, 1);
   // [y >= bar] with bar raised for tokens that match themselves: y + (raise)(1 - self) >= kMoreThanItself.
   const Number matched = at_least(mlp, share + (kMoreThanItself - kAnyMatch) * (1 - itself), kMoreThanItself);
   Bits read;
-  for (std::int64_t d = 0; d < digits; ++d) read.push_back(at_least(mlp, mlp.input(first.at(d), 0, kSteps), kSteps / 2));
+  for (std::int64_t d = 0; d < digits; ++d)
+    read.push_back(at_least(mlp, mlp.input(first.at(d), 0, kSteps), kSteps / 2));
   const Number with_first = same_bits(mlp, read, slot_inputs(mlp, partner));
   mlp.add(flag.at(0), all_of(mlp, {later, any_of(mlp, {matched, with_first})}));
-  layer.after("y: 16 cnt/(cnt+1), cnt the matches after x_1 (itself too if 2x ≡ 0); first: 16 times the bits of x_1; flag: 1 iff an earlier token pairs with this one");
+  layer.after(
+      "y: 16 cnt/(cnt+1), cnt the matches after x_1 (itself too if 2x ≡ 0); first: 16 times the bits of x_1; "
+      "flag: 1 iff an earlier token pairs with this one");
 
   LayerWriter& last = model.layer("full(heads=1,dim=1,vdim=1)", "is any token flagged");
   last.map("q").set(0, unit.at(0), gain);
@@ -140,10 +161,13 @@ Result<Construction> build_exists(const ConstructionRequest& request) {
   last.scores(score_table(gain, 1, weight_fraction(n, kWeightGuard)));
   last.after("found: at the last position, 1 iff some token is flagged");
   model.output_yes(found, 2, 1);
-  RUNG_TRY(Construction made, finish_construction(model, task, "Two full layers with two heads of dimension 3 solve 2-Sum-exists.",
-                                                  "Sanford, Hsu, Telgarsky 2306.02896; second layer and blank ours"));
+  RUNG_TRY(
+      Construction made,
+      finish_construction(model, task, "Two full layers with two heads of dimension 3 solve 2-Sum-exists.",
+                          "Sanford, Hsu, Telgarsky 2306.02896; second layer and blank ours"));
   made.p_proved = proved;
-  made.lemma = fmt::format("cosines with f = {} fraction bits (closed rule: {}), c = {:.1f}, p = f + 2", f, trigonometric_fraction(n, M), match.scale);
+  made.lemma = fmt::format("cosines with f = {} fraction bits (closed rule: {}), c = {:.1f}, p = f + 2", f,
+                           trigonometric_fraction(n, M), match.scale);
   made.interval = [match] { return counting_argument(match, kSteps); };
   return made;
 }
@@ -151,7 +175,11 @@ Result<Construction> build_exists(const ConstructionRequest& request) {
 }  // namespace
 
 ConstructionWord two_sum_exists_construction() {
-  return {.name = "two-sum-exists", .summary = "two numbers that sum to 0 mod M: two layers, heads of dimension 3", .task = "two-sum-exists", .options = {}, .build = build_exists};
+  return {.name = "two-sum-exists",
+          .summary = "two numbers that sum to 0 mod M: two layers, heads of dimension 3",
+          .task = "two-sum-exists",
+          .options = {},
+          .build = build_exists};
 }
 
 }  // namespace rung

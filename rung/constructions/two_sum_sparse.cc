@@ -1,17 +1,20 @@
 // 2-Sum-last by (B, 1)-sparse attention with B slot heads.
 //
-// Claim (tight): one sparse layer with H = B heads of dimension 2⌈lg M⌉ and p = O(log log n) bits solves 2-Sum-last when B divides n (B + 1
-// heads otherwise): b_cmp = O(B lg M log log n) bits a block. No sparse layer with b_cmp < lg C(M', B) does. Reference: ours.
+// Claim (tight): one sparse layer with H = B heads of dimension 2⌈lg M⌉ and p = O(log log n) bits solves
+// 2-Sum-last when B divides n (B + 1 heads otherwise): b_cmp = O(B lg M log log n) bits a block. No sparse
+// layer with b_cmp < lg C(M', B) does. Reference: ours.
 //
-// Head h's compression keeps the h-th token of each block: key and value are its code c(x_j) in {±1}^D. The last token asks for the code of
-// -x mod M. With weights w_j the output is V Σ w_j c(x_j), and Σ_d (V - c_d(target) output_d) = 2V Σ w_j distance_j: at most
-// 2V R max_h h E[-2βh]/E[0] if a block holds the match in slot h (R blocks), at least 2V if none does (every distance is at least 1).
-// V lies between, so no blank is needed. Rounding the D coordinates moves the sum by at most D/2.
-// Deviation from the usual form: distances decide in place of a blank token, which a compression shared by all blocks cannot provide.
+// Head h's compression keeps the h-th token of each block: key and value are its code c(x_j) in {±1}^D. The
+// last token asks for the code of -x mod M. With weights w_j the output is V Σ w_j c(x_j), and Σ_d (V -
+// c_d(target) output_d) = 2V Σ w_j distance_j: at most 2V R max_h h E[-2βh]/E[0] if a block holds the match
+// in slot h (R blocks), at least 2V if none does (every distance is at least 1). V lies between, so no blank
+// is needed. Rounding the D coordinates moves the sum by at most D/2. Deviation from the usual form:
+// distances decide in place of a blank token, which a compression shared by all blocks cannot provide.
 //
-// Input: c(x) at the first n positions, the target c(-x mod M) at the last; the last token itself has key and value 0.
-// Layer 1: head h: near_h = V Σ w_j c(x_j) over slot h of all blocks; the last head (B does not divide n): over the unfinished block and the
-// selected one. MLP: yes = [Σ_d (V - target_d near_h,d) <= V for some h].
+// Input: c(x) at the first n positions, the target c(-x mod M) at the last; the last token itself has key and
+// value 0. Layer 1: head h: near_h = V Σ w_j c(x_j) over slot h of all blocks; the last head (B does not
+// divide n): over the unfinished block and the selected one. MLP: yes = [Σ_d (V - target_d near_h,d) <= V for
+// some h].
 #include <cmath>
 
 #include "rung/constructions/eva_forms.h"
@@ -26,18 +29,23 @@ struct SlotGadget {
   int digits = 0, beta = 0;
   std::int64_t scale = 0;  // V
   ScoreTable scores;
-  double leak = 0;         // the largest Σ w_j distance_j beside a match; the lemma asks for 2 V leak + D/2 < V and 2V - D/2 > V
-  bool holds() const { return 2 * leak + digits / (2.0 * static_cast<double>(scale)) < 1 && 2 * scale > digits; }
+  double leak =
+      0;  // the largest Σ w_j distance_j beside a match; the lemma asks for 2 V leak + D/2 < V and 2V - D/2 > V
+  bool holds() const {
+    return 2 * leak + digits / (2.0 * static_cast<double>(scale)) < 1 && 2 * scale > digits;
+  }
 };
 
 // The best β at p bits over `keys` tokens of one head.
 SlotGadget slot_gadget(int digits, std::int64_t keys, int precision) {
   const std::int64_t widest = std::int64_t{1} << (precision - 1);
   const std::int64_t saturation = std::min(widest, useful_saturation(keys * digits, 1));
-  SlotGadget best{digits, 0, widest - 1, score_table(saturation, 1, weight_fraction(keys * digits, kWeightGuard)), 0};
+  SlotGadget best{digits, 0, widest - 1,
+                  score_table(saturation, 1, weight_fraction(keys * digits, kWeightGuard)), 0};
   for (int beta = 1; beta < widest && beta <= saturation; ++beta) {
     double worst = 0;
-    for (int h = 1; h <= digits; ++h) worst = std::max(worst, h * static_cast<double>(best.scores.at(-2 * std::int64_t{beta} * h)));
+    for (int h = 1; h <= digits; ++h)
+      worst = std::max(worst, h * static_cast<double>(best.scores.at(-2 * std::int64_t{beta} * h)));
     const double leak = static_cast<double>(keys) * worst / static_cast<double>(best.scores.at(0));
     if (best.beta == 0 || leak < best.leak) best.beta = beta, best.leak = leak;
   }
@@ -57,16 +65,23 @@ Result<Construction> build_two_sum_sparse(const ConstructionRequest& request) {
   const std::shared_ptr<const Task> task = std::move(made_task);
   const std::int64_t n = task->size()["n"].get<std::int64_t>(), M = task->size()["M"].get<std::int64_t>();
   constexpr std::int64_t kMaxTableRows = std::int64_t{1} << 24, kMaxBlock = std::int64_t{1} << 16;
-  if (M > kMaxTableRows) return fail(ErrorCode::resource, "[build] two-sum by sparse keeps a table of M = {} codes; expected at most {}", M, kMaxTableRows);
+  if (M > kMaxTableRows)
+    return fail(ErrorCode::resource,
+                "[build] two-sum by sparse keeps a table of M = {} codes; expected at most {}", M,
+                kMaxTableRows);
   const std::string asked = request.option("block", "");
-  std::int64_t B = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::llround(std::sqrt(static_cast<double>(n)))));
+  std::int64_t B =
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(std::llround(std::sqrt(static_cast<double>(n)))));
   while (asked.empty() && n % B != 0) --B;  // the largest divisor of n up to √n
   if (!asked.empty()) {
-    if (asked.size() > 9 || asked.find_first_not_of("0123456789") != std::string::npos || (B = std::stoll(asked)) < 1 || B > std::min(n, kMaxBlock))
-      return fail(ErrorCode::range, "[build] block {}; a number in 1..{} expected", rung::quoted(asked), std::min(n, kMaxBlock));
+    if (asked.size() > 9 || asked.find_first_not_of("0123456789") != std::string::npos ||
+        (B = std::stoll(asked)) < 1 || B > std::min(n, kMaxBlock))
+      return fail(ErrorCode::range, "[build] block {}; a number in 1..{} expected", rung::quoted(asked),
+                  std::min(n, kMaxBlock));
   }
   const std::int64_t rest = n % B, heads = B + (rest > 0 ? 1 : 0), blocks = n / B;
-  const int D = std::max(2, digits_for(M));  // two digits at least: a token of value 0 counts as distance D/2 >= 1
+  const int D =
+      std::max(2, digits_for(M));  // two digits at least: a token of value 0 counts as distance D/2 >= 1
   const std::int64_t keys = std::max(blocks, rest + B + 1);
   const int proved = slot_precision_proved(D, keys);
   const int p = request.precision.value_or(proved);
@@ -78,8 +93,10 @@ Result<Construction> build_two_sum_sparse(const ConstructionRequest& request) {
   const Slot negative = model.slot("negative", D, "bits of -x mod M");
   const Slot data = model.slot("data", 1, "1 at the first n tokens, 0 at the last");
   const Slot one = model.slot("one", 1, "1");
-  const Slot near = model.slot("near", heads * D, "after layer 1, at the last token: V Σ w_j c(x_j) of every head");
-  const Slot yes = model.slot("yes", 1, "after layer 1, at the last token: 1 iff some head is near its target");
+  const Slot near =
+      model.slot("near", heads * D, "after layer 1, at the last token: V Σ w_j c(x_j) of every head");
+  const Slot yes =
+      model.slot("yes", 1, "after layer 1, at the last token: 1 iff some head is near its target");
   auto& token = model.field_table("token", M);
   for (std::int64_t x = 0; x < M; ++x)
     for (int d = 0; d < D; ++d) {
@@ -95,11 +112,13 @@ Result<Construction> build_two_sum_sparse(const ConstructionRequest& request) {
   // code = 2 number - 1 at data tokens, 0 at the last: a product, so it takes a layer without a mixer.
   LayerWriter& coded = model.layer("none", "codes of the data");
   for (int d = 0; d < D; ++d)
-    coded.mlp().add(code.at(d), gated(coded.mlp(), coded.mlp().input(data.at(0), 0, 1), 2 * coded.mlp().input(number.at(d), 0, 1) - 1));
+    coded.mlp().add(code.at(d), gated(coded.mlp(), coded.mlp().input(data.at(0), 0, 1),
+                                      2 * coded.mlp().input(number.at(d), 0, 1) - 1));
   coded.after(code.holds);
 
   const std::int64_t width = model.layout().width();
-  LayerWriter& layer = model.layer(fmt::format("sparse(B={},k=1,heads={},dim={},vdim={})", B, heads, 2 * D, D), "slot heads");
+  LayerWriter& layer =
+      model.layer(fmt::format("sparse(B={},k=1,heads={},dim={},vdim={})", B, heads, 2 * D, D), "slot heads");
   for (std::int64_t h = 0; h < heads; ++h)
     for (int d = 0; d < D; ++d) {
       const std::int64_t key = h * 2 * D + d, value = h * D + d;
@@ -116,7 +135,8 @@ Result<Construction> build_two_sum_sparse(const ConstructionRequest& request) {
       }
       layer.map("o").set(near.at(value), value, 1);
     }
-  for (std::int64_t h = 0; h < B; ++h) layer.map("mix").bias(h, 1);  // slot heads read compressed blocks, the last head tokens
+  for (std::int64_t h = 0; h < B; ++h)
+    layer.map("mix").bias(h, 1);  // slot heads read compressed blocks, the last head tokens
   layer.scores(gadget.scores);
   layer.scalar("value.scale", gadget.scale);
   ReluCircuit& mlp = layer.mlp();
@@ -134,13 +154,20 @@ Result<Construction> build_two_sum_sparse(const ConstructionRequest& request) {
   layer.after(yes.holds);
   model.output_yes(yes, 2, 1);
 
-  RUNG_TRY(Construction made, finish_construction(model, task, fmt::format("One sparse layer with blocks of {} and {} slot heads solves 2-Sum-last.", B, heads),
-                                                  "tight up to lg lg n: b_cmp >= lg C(M', B) (ours)"));
+  RUNG_TRY(
+      Construction made,
+      finish_construction(
+          model, task,
+          fmt::format("One sparse layer with blocks of {} and {} slot heads solves 2-Sum-last.", B, heads),
+          "tight up to lg lg n: b_cmp >= lg C(M', B) (ours)"));
   made.p_proved = proved;
-  made.lemma = fmt::format("slots: beta = {}, leak = {:.4f}, V = {}, {} digits, {} keys a head", gadget.beta, gadget.leak, gadget.scale, D, keys);
+  made.lemma = fmt::format("slots: beta = {}, leak = {:.4f}, V = {}, {} digits, {} keys a head", gadget.beta,
+                           gadget.leak, gadget.scale, D, keys);
   made.interval = [gadget] {
     const double gap = 1 - 2 * gadget.leak - gadget.digits / (2.0 * static_cast<double>(gadget.scale));
-    return IntervalArgument{gadget.holds(), gadget.leak, gadget.holds() ? gap : 0, "a match stays below the threshold and every other slot above it, whatever the tokens are"};
+    return IntervalArgument{
+        gadget.holds(), gadget.leak, gadget.holds() ? gap : 0,
+        "a match stays below the threshold and every other slot above it, whatever the tokens are"};
   };
   return made;
 }

@@ -20,11 +20,13 @@ constexpr std::int64_t kQueriesPerPrefix = 1000;
 constexpr std::int64_t kMostPrefixes = 64;
 constexpr std::size_t kBatch = 4096;  // instances in memory at a time
 
-bool right(const AnswerSpec& spec, const std::vector<std::int64_t>& expected, const std::vector<std::int64_t>& answered, int fraction) {
+bool right(const AnswerSpec& spec, const std::vector<std::int64_t>& expected,
+           const std::vector<std::int64_t>& answered, int fraction) {
   if (expected.size() != answered.size()) return false;
   if (spec.kind != AnswerSpec::Kind::vector) return expected == answered;
   for (std::size_t i = 0; i < expected.size(); ++i)
-    if (std::abs(std::ldexp(static_cast<double>(expected[i]), -spec.fraction) - std::ldexp(static_cast<double>(answered[i]), -fraction)) > spec.tolerance)
+    if (std::abs(std::ldexp(static_cast<double>(expected[i]), -spec.fraction) -
+                 std::ldexp(static_cast<double>(answered[i]), -fraction)) > spec.tolerance)
       return false;
   return true;
 }
@@ -32,8 +34,13 @@ bool right(const AnswerSpec& spec, const std::vector<std::int64_t>& expected, co
 class Verifier {
  public:
   Verifier(const Construction& construction, const VerificationOptions& options, const Machine& machine)
-      : construction_(construction), task_(*construction.task), options_(options), machine_(machine), spec_(task_.answer_spec()),
-        wanted_(task_.query_positions()), length_(task_.prompt_length()) {}
+      : construction_(construction),
+        task_(*construction.task),
+        options_(options),
+        machine_(machine),
+        spec_(task_.answer_spec()),
+        wanted_(task_.query_positions()),
+        length_(task_.prompt_length()) {}
 
   Result<void> exhaustive() {
     std::vector<Instance> batch;
@@ -84,7 +91,8 @@ class Verifier {
   bool done() const { return error_ || (options_.stop_at_first_error && found_.errors > 0); }
 
   bool shares_prefix() const {
-    if (!construction_.weights.architecture.dimensions.causal || construction_.weights.decode.steps > 0) return false;
+    if (!construction_.weights.architecture.dimensions.causal || construction_.weights.decode.steps > 0)
+      return false;
     if (wanted_.size() != 1 || wanted_[0] != length_ - 1 || length_ < 2) return false;
     Prompt prefix = task_.generate(Variant::uniform, options_.seed, 0).prompt;
     task_.retract(prefix);
@@ -120,7 +128,9 @@ class Verifier {
     const std::int64_t queries_wanted = options_.samples ? *options_.samples : kQueriesPerPrefix;
     std::int64_t prefixes = 1;
     if (!options_.samples)
-      prefixes = std::clamp(static_cast<std::int64_t>(kSampleWork / (work_of_one() * static_cast<double>(queries_wanted))), std::int64_t{1}, kMostPrefixes);
+      prefixes = std::clamp(
+          static_cast<std::int64_t>(kSampleWork / (work_of_one() * static_cast<double>(queries_wanted))),
+          std::int64_t{1}, kMostPrefixes);
     for (std::int64_t index = 0; index < prefixes && !done(); ++index) {
       Instance instance = task_.generate(variant, options_.seed, static_cast<std::uint64_t>(index));
       Prompt& prompt = instance.prompt;
@@ -129,7 +139,9 @@ class Verifier {
       Random random(options_.seed, static_cast<std::uint64_t>(index) + 1);
       std::vector<std::vector<std::int64_t>> rows, expected;
       for (std::int64_t i = 0; i < queries; ++i) {
-        task_.extend(prompt, queries == choices ? i : static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(choices))));
+        task_.extend(prompt, queries == choices ? i
+                                                : static_cast<std::int64_t>(
+                                                      random.below(static_cast<std::uint64_t>(choices))));
         rows.push_back(prompt_row(prompt, construction_.weights.fields, length_ - 1));
         expected.push_back(task_.answer(prompt));
         task_.retract(prompt);
@@ -147,7 +159,8 @@ class Verifier {
         Prompt whole = prompt;
         std::size_t number = 0;
         for (std::size_t f = 0; f < whole.fields.size(); ++f)
-          for (std::int64_t c = 0; c < construction_.weights.fields[f].length; ++c) whole.fields[f].push_back(rows[i][number++]);
+          for (std::int64_t c = 0; c < construction_.weights.fields[f].length; ++c)
+            whole.fields[f].push_back(rows[i][number++]);
         ++whole.positions;
         found_.failure = FailedInstance{std::move(whole), expected[i], (*readouts)[i].answer};
       }
@@ -162,7 +175,8 @@ class Verifier {
     return all;
   }
 
-  // The chain of thought's last token. A token that the model itself could not read breaks the chain off and is its (wrong) answer.
+  // The chain of thought's last token. A token that the model itself could not read breaks the chain off and
+  // is its (wrong) answer.
   Result<std::vector<std::int64_t>> last_written(const Prompt& prompt) const {
     const auto& weights = construction_.weights;
     const FieldSpec& token = weights.fields.front();
@@ -175,7 +189,8 @@ class Verifier {
     for (std::int64_t step = 1;; ++step) {
       row[0] = readout->answer.front();
       const bool readable = row[0] >= token.low && row[0] - token.low < token.size;
-      if (step == weights.decode.steps || row[0] == weights.decode.stop || !readable) return std::vector<std::int64_t>{row[0]};
+      if (step == weights.decode.steps || row[0] == weights.decode.stop || !readable)
+        return std::vector<std::int64_t>{row[0]};
       RUNG_TRY(readout, session->append(row, true));
     }
   }
@@ -202,9 +217,10 @@ class Verifier {
     if (length_ >= kLongPrompt)
       for (std::size_t i = 0; i < instances.size(); ++i) check(i);
     else
-      parallel_for(static_cast<std::int64_t>(instances.size()), 16, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) check(static_cast<std::size_t>(i));
-      });
+      parallel_for(static_cast<std::int64_t>(instances.size()), 16,
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t i = begin; i < end; ++i) check(static_cast<std::size_t>(i));
+                   });
     failed_before_ = found_.failure.has_value();
   }
 
@@ -224,9 +240,12 @@ class Verifier {
 
 std::string_view mode_name(VerificationMode mode) {
   switch (mode) {
-    case VerificationMode::exhaustive: return "exhaustive";
-    case VerificationMode::sampled: return "sampled";
-    case VerificationMode::interval: return "interval";
+    case VerificationMode::exhaustive:
+      return "exhaustive";
+    case VerificationMode::sampled:
+      return "sampled";
+    case VerificationMode::interval:
+      return "interval";
   }
   return "?";
 }
@@ -237,17 +256,22 @@ std::optional<std::uint64_t> count_instances(const Task& task, std::uint64_t lim
   const std::int64_t length = task.prompt_length();
   for (std::int64_t t = 0; t < length; ++t) {
     const std::int64_t choices = task.choices(prefix);
-    if (choices < 1 || __builtin_mul_overflow(count, static_cast<std::uint64_t>(choices), &count) || count > limit) return std::nullopt;
+    if (choices < 1 || __builtin_mul_overflow(count, static_cast<std::uint64_t>(choices), &count) ||
+        count > limit)
+      return std::nullopt;
     task.extend(prefix, 0);
   }
   return count;
 }
 
 Result<Verification> verify(const Construction& construction, const VerificationOptions& options) {
-  if (options.budget < 1) return fail(ErrorCode::range, "[build] a verification budget of {}; at least 1 expected", options.budget);
-  if (options.samples && *options.samples < 1) return fail(ErrorCode::range, "[build] {} samples; at least 1 expected", *options.samples);
+  if (options.budget < 1)
+    return fail(ErrorCode::range, "[build] a verification budget of {}; at least 1 expected", options.budget);
+  if (options.samples && *options.samples < 1)
+    return fail(ErrorCode::range, "[build] {} samples; at least 1 expected", *options.samples);
   const Task& task = *construction.task;
-  MachineOptions machine_options{.positions = task.prompt_length() + construction.weights.decode.steps, .quantised = options.quantised};
+  MachineOptions machine_options{.positions = task.prompt_length() + construction.weights.decode.steps,
+                                 .quantised = options.quantised};
   RUNG_TRY(const auto machine, Machine::load(construction.weights, machine_options));
   const auto begin = std::chrono::steady_clock::now();
   Verifier verifier(construction, options, *machine);
@@ -259,14 +283,16 @@ Result<Verification> verify(const Construction& construction, const Verification
   found.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (construction.interval && !options.quantised) {
     found.interval = construction.interval();
-    if (found.mode == VerificationMode::sampled && found.interval->holds && found.errors == 0) found.mode = VerificationMode::interval;
+    if (found.mode == VerificationMode::sampled && found.interval->holds && found.errors == 0)
+      found.mode = VerificationMode::interval;
   }
   return found;
 }
 
 Result<Verification> verify_on(const Construction& construction, const std::vector<Instance>& instances) {
   const VerificationOptions options;
-  const MachineOptions machine_options{.positions = construction.task->prompt_length() + construction.weights.decode.steps};
+  const MachineOptions machine_options{.positions = construction.task->prompt_length() +
+                                                    construction.weights.decode.steps};
   RUNG_TRY(const auto machine, Machine::load(construction.weights, machine_options));
   Verifier verifier(construction, options, *machine);
   RUNG_CHECK(verifier.listed(instances));
@@ -286,8 +312,10 @@ std::string show_failure(const Task& task, const FailedInstance& failure) {
     }
     prompt = fmt::format("({} positions) ... {}", failure.prompt.positions, task.Task::text(last));
   }
-  if (prompt.size() > kLongest) prompt = prompt.substr(0, kLongest / 2) + " ... " + prompt.substr(prompt.size() - kLongest / 2);
-  return fmt::format("{} -> {} expected, {} answered", prompt, task.answer_text(failure.expected), task.answer_text(failure.answered));
+  if (prompt.size() > kLongest)
+    prompt = prompt.substr(0, kLongest / 2) + " ... " + prompt.substr(prompt.size() - kLongest / 2);
+  return fmt::format("{} -> {} expected, {} answered", prompt, task.answer_text(failure.expected),
+                     task.answer_text(failure.answered));
 }
 
 }  // namespace rung

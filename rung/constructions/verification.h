@@ -1,8 +1,9 @@
-// Checking a construction against its task: exhaustively while the number of instances is within a budget, else on
-// adversarial and random instances, beside the argument about all inputs where the construction has one. The report says
-// which of these was done, and shows the first instance that failed.
+// Checking a construction against its task: exhaustively while the number of instances is within a budget,
+// else on adversarial and random instances, beside the argument about all inputs where the construction has
+// one. The report says which of these was done, and shows the first instance that failed.
 //
-// Determinism: the instances, and which failure is shown, depend on (construction, options) alone; only times differ.
+// Determinism: the instances, and which failure is shown, depend on (construction, options) alone; only times
+// differ.
 #pragma once
 
 #include <optional>
@@ -21,11 +22,12 @@ enum class VerificationMode {
 std::string_view mode_name(VerificationMode mode);
 
 struct VerificationOptions {
-  std::int64_t budget = 20'000'000;           // evaluations: up to this many instances all are run
-  std::optional<std::int64_t> samples;        // instances a kind (adversarial, uniform, ...); absent: as many as a fixed amount of work allows
+  std::int64_t budget = 20'000'000;  // evaluations: up to this many instances all are run
+  std::optional<std::int64_t>
+      samples;  // instances a kind (adversarial, uniform, ...); absent: as many as a fixed amount of work allows
   std::uint64_t seed = 1;
-  std::optional<Precision> quantised;         // mode Q in this format in place of mode X
-  bool stop_at_first_error = false;           // precision searches need no count
+  std::optional<Precision> quantised;  // mode Q in this format in place of mode X
+  bool stop_at_first_error = false;    // precision searches need no count
 };
 
 struct FailedInstance {
@@ -50,8 +52,8 @@ Result<Verification> verify(const Construction& construction, const Verification
 // These instances and no others; mode `sampled`. Errors: weights that the machine refuses.
 Result<Verification> verify_on(const Construction& construction, const std::vector<Instance>& instances);
 
-// Instances of the task, if at most `limit`; nothing when there are more or they cannot be enumerated. Exact where the
-// number of choices depends on the position alone, else an estimate that enumeration corrects.
+// Instances of the task, if at most `limit`; nothing when there are more or they cannot be enumerated. Exact
+// where the number of choices depends on the position alone, else an estimate that enumeration corrects.
 std::optional<std::uint64_t> count_instances(const Task& task, std::uint64_t limit);
 
 // "f(0) ... -> expected 3, answered 1": one line, long prompts cut in the middle.

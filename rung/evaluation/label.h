@@ -25,8 +25,8 @@ struct Label {
   std::string ceiling_reason;
 };
 
-// The model's architecture at the file's true widths, for prompts of so many positions: what theory is asked about.
-// REQUIRES the machine loaded from `weights`.
+// The model's architecture at the file's true widths, for prompts of so many positions: what theory is asked
+// about. REQUIRES the machine loaded from `weights`.
 Result<Setting> model_setting(const Weights& weights, const Machine& machine, std::int64_t positions);
 
 // REQUIRES check_fit passed and the machine loaded from `weights`.

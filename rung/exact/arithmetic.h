@@ -5,8 +5,8 @@
 //                          format at the points R1..R6 (embeddings; q, k, v; scores; none in the softmax; attention
 //                          output; MLP output)
 //
-// Wide is int64 where a range analysis at load time shows that no sum can leave 62 bits, else Int128. The results
-// are equal (a test compares them); only the speed differs.
+// Wide is int64 where a range analysis at load time shows that no sum can leave 62 bits, else Int128. The
+// results are equal (a test compares them); only the speed differs.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@
 
 namespace rung {
 
-// A declared width. `own` marks one that the file states for this very tensor: mode Q then keeps it, where otherwise
-// the precision of the run decides.
+// A declared width. `own` marks one that the file states for this very tensor: mode Q then keeps it, where
+// otherwise the precision of the run decides.
 struct Width {
   int bits = 16;
   bool own = false;
@@ -59,7 +59,8 @@ struct Table {
 double apply_function(const std::string& name, double x);
 bool known_function(const std::string& name);
 // round(2^out f(x / 2^in)) for x in [low, high], ties to even.
-Table make_table(const std::string& function, std::int64_t low, std::int64_t high, int in_fraction, int out_fraction);
+Table make_table(const std::string& function, std::int64_t low, std::int64_t high, int in_fraction,
+                 int out_fraction);
 
 template <class W>
 struct ExactArithmetic {
@@ -70,7 +71,9 @@ struct ExactArithmetic {
   Accumulator accumulator = Accumulator::exact;
   int accumulator_bits = 16;
 
-  Value narrow(Wide x, int shift, Width width) const { return saturate(shift_half_even(x, shift), width.bits); }
+  Value narrow(Wide x, int shift, Width width) const {
+    return saturate(shift_half_even(x, shift), width.bits);
+  }
   Wide rescale(Wide x, int shift) const { return shift_half_even(x, shift); }
   Value unrounded(Wide x, int shift, Width width) const { return narrow(x, shift, width); }
   Wide table(const Table& t, Wide x) const { return t.at(x); }
@@ -128,8 +131,10 @@ struct RealArithmetic {
   Wide table(const Table& t, Wide x) const {
     if (!t.function) return static_cast<double>(t.at_real(x));
     if (t.values.size() > 1)  // the table's clipping is part of the model
-      x = std::clamp(x, static_cast<double>(t.low), static_cast<double>(t.low) + static_cast<double>(t.values.size()) - 1);
-    return std::ldexp(apply_function(t.function->function, std::ldexp(x, -t.function->in_fraction)), t.function->out_fraction);
+      x = std::clamp(x, static_cast<double>(t.low),
+                     static_cast<double>(t.low) + static_cast<double>(t.values.size()) - 1);
+    return std::ldexp(apply_function(t.function->function, std::ldexp(x, -t.function->in_fraction)),
+                      t.function->out_fraction);
   }
   Value quotient(Wide num, Wide den, std::int64_t scale, Width width) const {
     return den == 0 ? 0.0 : round(static_cast<double>(scale) * num / den, width);
@@ -138,7 +143,9 @@ struct RealArithmetic {
     if (accumulator != Accumulator::round) return s + delta;
     return round(s + std::ldexp(delta, -update_shift), Width{accumulator_bits, false});
   }
-  Value settle(Wide s) const { return accumulator == Accumulator::round ? round(s, Width{accumulator_bits, false}) : s; }
+  Value settle(Wide s) const {
+    return accumulator == Accumulator::round ? round(s, Width{accumulator_bits, false}) : s;
+  }
   static Value relu(Value x) { return x > 0 ? x : 0; }
 };
 

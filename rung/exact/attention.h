@@ -23,7 +23,7 @@ struct SoftmaxRule {
   Width score_width;       // mode Q
   std::int64_t scale = 1;  // c
   Width output;
-  int top_site = -1;       // mode Q: the largest score of a query
+  int top_site = -1;  // mode Q: the largest score of a query
 
   static SoftmaxRule read(const MechanismContext<A>& context) {
     auto& source = context.source;
@@ -32,7 +32,9 @@ struct SoftmaxRule {
     if (source.integer()) {
       rule.score.weights = source.table("score", "exp");
       for (const auto weight : rule.score.weights.values)
-        if (weight < 0) source.refuse(fail(ErrorCode::range, "[weights] \"{}score.table\" holds a negative weight", source.prefix()));
+        if (weight < 0)
+          source.refuse(
+              fail(ErrorCode::range, "[weights] \"{}score.table\" holds a negative weight", source.prefix()));
       rule.tau = source.real_scalar("score.tau", 0);
     } else {
       rule.tau = source.real_scalar("score.tau", 1);
@@ -46,11 +48,13 @@ struct SoftmaxRule {
   // Refuses sizes at which a score or 2 c num + den could leave 127 bits.
   void check(const MechanismContext<A>& context, const HeadWidths& widths) const {
     if constexpr (A::kExact) {
-      const int bits = std::max(score_bits(context.shape.key_dim, score, widths),
-                                partial_sum_bits(score, widths) + bit_length(static_cast<std::uint64_t>(scale)) + 2);
+      const int bits =
+          std::max(score_bits(context.shape.key_dim, score, widths),
+                   partial_sum_bits(score, widths) + bit_length(static_cast<std::uint64_t>(scale)) + 2);
       if (bits > 126)
-        context.source.refuse(fail(ErrorCode::resource, "[exact] \"{}\": sums over {} keys need {} bits; at most 126 are exact here",
-                                   context.source.prefix(), widths.keys, bits));
+        context.source.refuse(fail(
+            ErrorCode::resource, "[exact] \"{}\": sums over {} keys need {} bits; at most 126 are exact here",
+            context.source.prefix(), widths.keys, bits));
     }
   }
 };
@@ -61,22 +65,29 @@ class KeyValues {
  public:
   using Value = std::int64_t;
   using Sums = SoftmaxSums;
-  KeyValues(std::int64_t key_dim, std::int64_t value_dim, const SoftmaxRule<A>& rule, const HeadWidths& widths)
-      : value_dim_(value_dim), rule_(&rule), store_(make_head_store(key_dim, value_dim, rule.score, widths)) {}
+  KeyValues(std::int64_t key_dim, std::int64_t value_dim, const SoftmaxRule<A>& rule,
+            const HeadWidths& widths)
+      : value_dim_(value_dim),
+        rule_(&rule),
+        store_(make_head_store(key_dim, value_dim, rule.score, widths)) {}
   Sums sums() const { return SoftmaxSums(value_dim_); }
   std::int64_t size() const { return store_->size(); }
   void resize(std::int64_t count) { store_->resize(count); }
   void put(std::int64_t t, const Value* key, const Value* value) { store_->put(t, key, value); }
   void get(std::int64_t t, Value* key, Value* value) const { store_->get(t, key, value); }
-  void add(const A&, const Value* query, std::int64_t begin, std::int64_t end, Sums& sums) const { store_->add(query, begin, end, sums); }
+  void add(const A&, const Value* query, std::int64_t begin, std::int64_t end, Sums& sums) const {
+    store_->add(query, begin, end, sums);
+  }
   void finish(const A&, const Sums& sums, Value* y) const {
     for (std::int64_t c = 0; c < value_dim_; ++c)
-      y[c] = saturate(rounded_quotient<Int128>(sums.num[static_cast<std::size_t>(c)], sums.den, rule_->scale), rule_->output.bits);
+      y[c] = saturate(rounded_quotient<Int128>(sums.num[static_cast<std::size_t>(c)], sums.den, rule_->scale),
+                      rule_->output.bits);
   }
   // The clipped score, as selection by score uses it.
   Value score(const A&, const Value* query, std::int64_t j) const {
     const Int128 raw = store_->score(query, j);
-    const Int128 low = rule_->score.weights.low, high = low + static_cast<Int128>(rule_->score.weights.values.size()) - 1;
+    const Int128 low = rule_->score.weights.low,
+                 high = low + static_cast<Int128>(rule_->score.weights.values.size()) - 1;
     return static_cast<Value>(raw < low ? low : raw > high ? high : raw);
   }
   void append_numbers(std::vector<Value>& out) const { store_->append_numbers(out); }
@@ -116,11 +127,13 @@ class KeyValues<RealArithmetic> {
   }
   Value score(const A& arithmetic, const Value* query, std::int64_t j) const {
     double dot = 0;
-    for (std::int64_t c = 0; c < key_dim_; ++c) dot += query[c] * keys_[static_cast<std::size_t>(j * key_dim_ + c)];
+    for (std::int64_t c = 0; c < key_dim_; ++c)
+      dot += query[c] * keys_[static_cast<std::size_t>(j * key_dim_ + c)];
     const double score = arithmetic.narrow(dot, rule_->score.shift, rule_->score_width);
     const Table& table = rule_->score.weights;  // the clipping of an integer model is part of the model
     if (table.values.empty()) return score;
-    return std::clamp(score, static_cast<double>(table.low), static_cast<double>(table.low) + static_cast<double>(table.values.size()) - 1);
+    return std::clamp(score, static_cast<double>(table.low),
+                      static_cast<double>(table.low) + static_cast<double>(table.values.size()) - 1);
   }
   void add(const A& arithmetic, const Value* query, std::int64_t begin, std::int64_t end, Sums& sums) const {
     for (std::int64_t j = begin; j < end; ++j) sums.emplace_back(score(arithmetic, query, j), j);
@@ -134,9 +147,11 @@ class KeyValues<RealArithmetic> {
       const double weight = rule_->tau != 0 ? std::exp(rule_->tau * (score - top))
                                             : static_cast<double>(rule_->score.weights.at_real(score));
       den += weight;
-      for (std::int64_t c = 0; c < value_dim_; ++c) num[static_cast<std::size_t>(c)] += weight * values_[static_cast<std::size_t>(j * value_dim_ + c)];
+      for (std::int64_t c = 0; c < value_dim_; ++c)
+        num[static_cast<std::size_t>(c)] += weight * values_[static_cast<std::size_t>(j * value_dim_ + c)];
     }
-    for (std::int64_t c = 0; c < value_dim_; ++c) y[c] = arithmetic.quotient(num[static_cast<std::size_t>(c)], den, rule_->scale, rule_->output);
+    for (std::int64_t c = 0; c < value_dim_; ++c)
+      y[c] = arithmetic.quotient(num[static_cast<std::size_t>(c)], den, rule_->scale, rule_->output);
   }
   void append_numbers(std::vector<Value>& out) const {
     for (std::int64_t t = 0; t < size_; ++t) {

@@ -16,17 +16,22 @@ Embedding<A>::Embedding(const Weights& weights, const A& arithmetic, TensorSourc
   }
   const auto& dimensions = weights.architecture.dimensions;
   if (dimensions.position == PositionCode::rope) {
-    source.refuse(fail(ErrorCode::unsupported, "[exact] rotary positions have no integer form; use a position table or binary codes"));
+    source.refuse(
+        fail(ErrorCode::unsupported,
+             "[exact] rotary positions have no integer form; use a position table or binary codes"));
   } else if (dimensions.position != PositionCode::none) {
     auto own = embed.under("position");
     position_ = read_part(own, FieldSpec{"position", dimensions.context, 1, 0}, true);
     if ((dimensions.position == PositionCode::table) != (position_->kind == Kind::table))
-      source.refuse(fail(ErrorCode::format, "[weights] the position code in the metadata and the tensor under embed.position differ"));
+      source.refuse(
+          fail(ErrorCode::format,
+               "[weights] the position code in the metadata and the tensor under embed.position differ"));
   }
 }
 
 template <class A>
-typename Embedding<A>::Part Embedding<A>::read_part(TensorSource& source, const FieldSpec& field, bool position) {
+typename Embedding<A>::Part Embedding<A>::read_part(TensorSource& source, const FieldSpec& field,
+                                                    bool position) {
   Part part{field.name, Kind::table, field.low, field.size, field.length, 0, {}};
   std::int64_t rows = field.size;
   std::string name = "table";
@@ -35,14 +40,18 @@ typename Embedding<A>::Part Embedding<A>::read_part(TensorSource& source, const 
     name = "binary";
     const auto& shape = source.weights().tensors.at(source.prefix() + "binary").shape;
     if (shape.empty() || shape[0] < 1 || shape[0] > 63) {
-      source.refuse(fail(ErrorCode::format, "[weights] \"{}binary\" needs 1 to 63 rows (one a bit, and the constant)", source.prefix()));
+      source.refuse(fail(ErrorCode::format,
+                         "[weights] \"{}binary\" needs 1 to 63 rows (one a bit, and the constant)",
+                         source.prefix()));
       return part;
     }
     rows = shape[0];
     part.bits = static_cast<int>(rows) - 1;
-    // A field's code must tell all its values apart; a position is bounded by its code where the context is open.
+    // A field's code must tell all its values apart; a position is bounded by its code where the context is
+    // open.
     if (field.size > std::int64_t{1} << part.bits) {
-      source.refuse(fail(ErrorCode::format, "[weights] \"{}binary\" codes {} bits; {} values expected to fit", source.prefix(), part.bits, field.size));
+      source.refuse(fail(ErrorCode::format, "[weights] \"{}binary\" codes {} bits; {} values expected to fit",
+                         source.prefix(), part.bits, field.size));
       return part;
     }
     if (position && field.size < 1) part.size = std::int64_t{1} << part.bits;
@@ -52,7 +61,8 @@ typename Embedding<A>::Part Embedding<A>::read_part(TensorSource& source, const 
     rows = field.length;
   }
   if (part.kind != Kind::linear && field.length != 1) {
-    source.refuse(fail(ErrorCode::format, "[weights] vector field \"{}\" needs \"{}linear\"", field.name, source.prefix()));
+    source.refuse(fail(ErrorCode::format, "[weights] vector field \"{}\" needs \"{}linear\"", field.name,
+                       source.prefix()));
     return part;
   }
   if (position && part.kind == Kind::table && field.size < 1) {
@@ -95,7 +105,8 @@ Result<void> Embedding<A>::check_part(const Part& part, const std::int64_t* valu
   for (std::int64_t i = 0; i < part.length; ++i) {
     const std::int64_t value = values[i];
     if (value < part.low || value >= part.low + part.size)
-      return fail(ErrorCode::range, "[exact] {} = {} is outside [{}, {})", part.name, value, part.low, part.low + part.size);
+      return fail(ErrorCode::range, "[exact] {} = {} is outside [{}, {})", part.name, value, part.low,
+                  part.low + part.size);
   }
   return {};
 }
@@ -120,7 +131,8 @@ void Embedding<A>::embed(const std::int64_t* row, std::int64_t position, Value* 
     row += part.length;
   }
   if (position_) add(*position_, &position, sum);
-  for (std::int64_t c = 0; c < width_; ++c) x[c] = arithmetic_.narrow(sum[static_cast<std::size_t>(c)], shift_, stream_);
+  for (std::int64_t c = 0; c < width_; ++c)
+    x[c] = arithmetic_.narrow(sum[static_cast<std::size_t>(c)], shift_, stream_);
 }
 
 template <class A>
@@ -134,7 +146,10 @@ int Embedding<A>::sum_bits() const {
       top = std::max(top, widest);
       all += widest;
     }
-    const double factor = part.kind == Kind::linear ? std::max(std::abs(static_cast<double>(part.low)), std::abs(static_cast<double>(part.low + part.size))) : 1;
+    const double factor = part.kind == Kind::linear
+                              ? std::max(std::abs(static_cast<double>(part.low)),
+                                         std::abs(static_cast<double>(part.low + part.size)))
+                              : 1;
     return (part.kind == Kind::table ? top : all) * factor;
   };
   for (const auto& part : parts_) total += largest(part);

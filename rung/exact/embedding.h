@@ -37,7 +37,7 @@ class Embedding {
     std::string name;
     Kind kind = Kind::table;
     std::int64_t low = 0, size = 0, length = 1;
-    int bits = 0;                                                 // binary: D
+    int bits = 0;                                                   // binary: D
     std::vector<std::vector<std::pair<std::int32_t, Value>>> rows;  // sparse rows
   };
   Part read_part(TensorSource& source, const FieldSpec& field, bool position);

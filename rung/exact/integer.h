@@ -1,5 +1,5 @@
-// The integer operations of mode X, each defined once. Every evaluator that claims to run a rung model must agree
-// with these functions bit for bit (docs/weights.md restates them for other languages).
+// The integer operations of mode X, each defined once. Every evaluator that claims to run a rung model must
+// agree with these functions bit for bit (docs/weights.md restates them for other languages).
 #pragma once
 
 #include <bit>
@@ -12,8 +12,8 @@ namespace rung {
 
 using Int128 = __int128;
 
-// x / 2^shift, rounded to nearest, ties to even. A negative shift multiplies. REQUIRES -62 <= shift <= 120 and no
-// overflow in the multiplication.
+// x / 2^shift, rounded to nearest, ties to even. A negative shift multiplies. REQUIRES -62 <= shift <= 120
+// and no overflow in the multiplication.
 template <class Wide>
 constexpr Wide shift_half_even(Wide x, int shift) {
   if (shift == 0) return x;
@@ -56,8 +56,8 @@ constexpr Wide floor_divide(Wide a, Wide b) {  // REQUIRES b > 0
   return (a % b < 0) ? quotient - 1 : quotient;
 }
 
-// The rounded quotient of an attention head: floor((2 c num + den) / (2 den)), and 0 when den = 0. A negative den
-// (features that may be negative) is moved into num first.
+// The rounded quotient of an attention head: floor((2 c num + den) / (2 den)), and 0 when den = 0. A negative
+// den (features that may be negative) is moved into num first.
 template <class Wide>
 constexpr Wide rounded_quotient(Wide num, Wide den, Wide c) {
   if (den == 0) return 0;

@@ -1,7 +1,7 @@
 // y = rsh(W x + b, shift) at a declared width, the position-wise map of every layer. Selection matrices of
-// constructions are sparse, so rows are kept as (column, weight) lists when fewer than a third of the entries are
-// non-zero; a dense matrix lies transposed, so that all rows advance together in vector code. The result does not
-// depend on it.
+// constructions are sparse, so rows are kept as (column, weight) lists when fewer than a third of the entries
+// are non-zero; a dense matrix lies transposed, so that all rows advance together in vector code. The result
+// does not depend on it.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,12 @@
 namespace rung {
 
 // sums[r] += Σ_c transposed[c][r] x[c] for all rows (linear_map.cc).
-void add_columns(const std::int64_t* transposed, const std::int64_t* x, std::int64_t rows, std::int64_t cols, std::int64_t* sums);
-void add_columns(const std::int64_t* transposed, const std::int64_t* x, std::int64_t rows, std::int64_t cols, Int128* sums);
-void add_columns(const double* transposed, const double* x, std::int64_t rows, std::int64_t cols, double* sums);
+void add_columns(const std::int64_t* transposed, const std::int64_t* x, std::int64_t rows, std::int64_t cols,
+                 std::int64_t* sums);
+void add_columns(const std::int64_t* transposed, const std::int64_t* x, std::int64_t rows, std::int64_t cols,
+                 Int128* sums);
+void add_columns(const double* transposed, const double* x, std::int64_t rows, std::int64_t cols,
+                 double* sums);
 
 template <class A>
 class LinearMap {
@@ -25,14 +28,16 @@ class LinearMap {
 
   LinearMap() = default;
   // REQUIRES weight.size() == rows * cols, bias empty or of size rows.
-  LinearMap(std::int64_t rows, std::int64_t cols, std::vector<Value> weight, std::vector<Value> bias, int shift, Width width)
+  LinearMap(std::int64_t rows, std::int64_t cols, std::vector<Value> weight, std::vector<Value> bias,
+            int shift, Width width)
       : rows_(rows), cols_(cols), bias_(std::move(bias)), shift_(shift), width_(width) {
     std::int64_t nonzero = 0;
     for (const Value w : weight) nonzero += w != 0;
     if (nonzero * 3 >= rows * cols) {
       dense_.resize(weight.size());
       for (std::int64_t r = 0; r < rows; ++r)
-        for (std::int64_t c = 0; c < cols; ++c) dense_[static_cast<std::size_t>(c * rows + r)] = weight[static_cast<std::size_t>(r * cols + c)];
+        for (std::int64_t c = 0; c < cols; ++c)
+          dense_[static_cast<std::size_t>(c * rows + r)] = weight[static_cast<std::size_t>(r * cols + c)];
     } else {
       starts_.reserve(static_cast<std::size_t>(rows) + 1);
       for (std::int64_t r = 0; r < rows; ++r) {
@@ -56,10 +61,13 @@ class LinearMap {
   Wide sum(std::int64_t r, const Value* x) const {
     Wide total = bias_.empty() ? Wide{0} : Wide{bias_[static_cast<std::size_t>(r)]};
     if (!dense_.empty()) {
-      for (std::int64_t c = 0; c < cols_; ++c) total += static_cast<Wide>(dense_[static_cast<std::size_t>(c * rows_ + r)]) * x[c];
+      for (std::int64_t c = 0; c < cols_; ++c)
+        total += static_cast<Wide>(dense_[static_cast<std::size_t>(c * rows_ + r)]) * x[c];
     } else if (!starts_.empty()) {
-      for (std::int64_t i = starts_[static_cast<std::size_t>(r)]; i < starts_[static_cast<std::size_t>(r) + 1]; ++i)
-        total += static_cast<Wide>(values_[static_cast<std::size_t>(i)]) * x[columns_[static_cast<std::size_t>(i)]];
+      for (std::int64_t i = starts_[static_cast<std::size_t>(r)];
+           i < starts_[static_cast<std::size_t>(r) + 1]; ++i)
+        total += static_cast<Wide>(values_[static_cast<std::size_t>(i)]) *
+                 x[columns_[static_cast<std::size_t>(i)]];
     }
     return total;
   }
@@ -77,9 +85,11 @@ class LinearMap {
     for (std::int64_t r = 0; r < rows_; ++r) {
       double total = 0;
       if (!dense_.empty())
-        for (std::int64_t c = 0; c < cols_; ++c) total += std::abs(static_cast<double>(dense_[static_cast<std::size_t>(c * rows_ + r)]));
+        for (std::int64_t c = 0; c < cols_; ++c)
+          total += std::abs(static_cast<double>(dense_[static_cast<std::size_t>(c * rows_ + r)]));
       else if (!starts_.empty())
-        for (std::int64_t i = starts_[static_cast<std::size_t>(r)]; i < starts_[static_cast<std::size_t>(r) + 1]; ++i)
+        for (std::int64_t i = starts_[static_cast<std::size_t>(r)];
+             i < starts_[static_cast<std::size_t>(r) + 1]; ++i)
           total += std::abs(static_cast<double>(values_[static_cast<std::size_t>(i)]));
       largest = std::max(largest, total);
     }
@@ -111,8 +121,8 @@ class LinearMap {
   }
 
   std::int64_t rows_ = 0, cols_ = 0;
-  std::vector<Value> dense_;            // transposed, or
-  std::vector<std::int64_t> starts_;    // rows as lists
+  std::vector<Value> dense_;          // transposed, or
+  std::vector<std::int64_t> starts_;  // rows as lists
   std::vector<std::int32_t> columns_;
   std::vector<Value> values_;
   std::vector<Value> bias_;

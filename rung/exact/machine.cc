@@ -26,12 +26,14 @@ struct RowNorm {
 
   static RowNorm read(TensorSource& source, const std::string& name, std::int64_t width, int input_bits) {
     RowNorm norm{source.template numbers<typename A::Value>(name + ".gain", {width}),
-                   NormRule{static_cast<int>(source.scalar(name + ".fraction", 0, 0, 24)), static_cast<int>(source.scalar(name + ".extra", 0, 0, 24)),
-                            source.width(name), source.real_scalar(name + ".epsilon", 0)}};
+                 NormRule{static_cast<int>(source.scalar(name + ".fraction", 0, 0, 24)),
+                          static_cast<int>(source.scalar(name + ".extra", 0, 0, 24)), source.width(name),
+                          source.real_scalar(name + ".epsilon", 0)}};
     if constexpr (A::kExact) {
       const int bits = norm_bits(norm.rule, input_bits, Table{0, norm.gain, {}}.bits(), width);
       if (bits > kMostNormBits)
-        source.refuse(fail(ErrorCode::range, "[exact] \"{}{}\" could need {} bits; at most {} expected", source.prefix(), name, bits, kMostNormBits));
+        source.refuse(fail(ErrorCode::range, "[exact] \"{}{}\" could need {} bits; at most {} expected",
+                           source.prefix(), name, bits, kMostNormBits));
     }
     return norm;
   }
@@ -56,7 +58,8 @@ template <class A>
 class LayerInput final : public Rows<typename A::Value> {
  public:
   using Value = typename A::Value;
-  LayerInput(std::int64_t count, std::int64_t width, std::function<void(std::int64_t, Value*)> row, const A& arithmetic, const RowNorm<A>* norm)
+  LayerInput(std::int64_t count, std::int64_t width, std::function<void(std::int64_t, Value*)> row,
+             const A& arithmetic, const RowNorm<A>* norm)
       : count_(count), width_(width), row_(std::move(row)), arithmetic_(arithmetic), norm_(norm) {}
   std::int64_t count() const override { return count_; }
   std::int64_t width() const override { return width_; }
@@ -83,9 +86,17 @@ class MachineOf final : public Machine {
   using Value = typename A::Value;
   using Wide = typename A::Wide;
 
-  MachineOf(const Weights& weights, const std::vector<LayerShape>& shapes, const A& arithmetic, std::int64_t positions, TensorSource source)
-      : fields_(weights.fields), output_spec_(weights.output), decode_(weights.decode), causal_(weights.architecture.dimensions.causal),
-        width_(weights.architecture.dimensions.width), positions_(positions), context_(weights.architecture.dimensions.context), arithmetic_(arithmetic), stream_(source.width("stream")),
+  MachineOf(const Weights& weights, const std::vector<LayerShape>& shapes, const A& arithmetic,
+            std::int64_t positions, TensorSource source)
+      : fields_(weights.fields),
+        output_spec_(weights.output),
+        decode_(weights.decode),
+        causal_(weights.architecture.dimensions.causal),
+        width_(weights.architecture.dimensions.width),
+        positions_(positions),
+        context_(weights.architecture.dimensions.context),
+        arithmetic_(arithmetic),
+        stream_(source.width("stream")),
         embedding_(weights, arithmetic, source, stream_) {
     const auto& dimensions = weights.architecture.dimensions;
     sum_bits_ = embedding_.sum_bits();
@@ -104,7 +115,9 @@ class MachineOf final : public Machine {
     output_ = LinearMap<A>(output_spec_.size, width_, std::move(table), std::move(bias), 0, Width{62, false});
     const int logit_bits = output_.sum_bits(final_norm_ ? final_norm_->rule.width.bits : stream_.bits);
     if (A::kExact && logit_bits > 62)
-      source.refuse(fail(ErrorCode::range, "[weights] \"out.table\": logits could need {} bits; at most 62 expected", logit_bits));
+      source.refuse(fail(ErrorCode::range,
+                         "[weights] \"out.table\": logits could need {} bits; at most 62 expected",
+                         logit_bits));
     note(logit_bits);
     if constexpr (A::kExact) parts_ = std::make_unique<PartsOf<A>>(*this);
   }
@@ -112,12 +125,16 @@ class MachineOf final : public Machine {
   const ModelParts* parts() const override { return parts_.get(); }
   int sum_bits() const { return sum_bits_; }
   bool exact() const override { return A::kExact; }
-  std::string_view arithmetic() const override { return !A::kExact ? "real" : sizeof(Wide) == 8 ? "int64" : "int128"; }
+  std::string_view arithmetic() const override {
+    return !A::kExact ? "real" : sizeof(Wide) == 8 ? "int64" : "int128";
+  }
 
-  Result<std::vector<Readout>> forward(const Prompt& prompt, std::span<const std::int64_t> wanted, const LayerObserver& observer) const override {
+  Result<std::vector<Readout>> forward(const Prompt& prompt, std::span<const std::int64_t> wanted,
+                                       const LayerObserver& observer) const override {
     RUNG_CHECK(check(prompt));
     for (std::size_t i = 0; i < wanted.size(); ++i)
-      RUNG_REQUIRE(wanted[i] >= 0 && wanted[i] < prompt.positions && (i == 0 || wanted[i - 1] < wanted[i]), "wanted[{}]={}", i, wanted[i]);
+      RUNG_REQUIRE(wanted[i] >= 0 && wanted[i] < prompt.positions && (i == 0 || wanted[i - 1] < wanted[i]),
+                   "wanted[{}]={}", i, wanted[i]);
     if (wanted.empty()) return std::vector<Readout>{};
     const std::int64_t end = causal_ ? wanted.back() + 1 : prompt.positions;
     std::vector<std::int64_t> all(observer || layers_.size() > 1 ? static_cast<std::size_t>(end) : 0);
@@ -134,25 +151,31 @@ class MachineOf final : public Machine {
           std::copy_n(x.begin() + t * width_, width_, out);
       };
       const Layer<A>& layer = layers_[i];
-      const LayerInput<A> input(end, width_, row, arithmetic_, layer.mixer_norm ? &*layer.mixer_norm : nullptr);
+      const LayerInput<A> input(end, width_, row, arithmetic_,
+                                layer.mixer_norm ? &*layer.mixer_norm : nullptr);
       x = layer_rows(layer, input, row, targets);
       if (observer) observe(observer, static_cast<std::int64_t>(i), x);
     }
     std::vector<Readout> readouts;
     for (std::size_t j = 0; j < wanted.size(); ++j)
-      readouts.push_back(read(wanted[j], x.data() + (observer ? wanted[j] : static_cast<std::int64_t>(j)) * width_));
+      readouts.push_back(
+          read(wanted[j], x.data() + (observer ? wanted[j] : static_cast<std::int64_t>(j)) * width_));
     return readouts;
   }
 
-  Result<std::vector<Readout>> forward_variants(const Prompt& prefix, std::span<const std::vector<std::int64_t>> rows) const override {
-    if (!causal_) return fail(ErrorCode::unsupported, "[exact] an encoder's positions all see the last one; there is no prefix to share");
+  Result<std::vector<Readout>> forward_variants(
+      const Prompt& prefix, std::span<const std::vector<std::int64_t>> rows) const override {
+    if (!causal_)
+      return fail(ErrorCode::unsupported,
+                  "[exact] an encoder's positions all see the last one; there is no prefix to share");
     RUNG_CHECK(check(prefix));
     RUNG_CHECK(check_length(prefix.positions + 1));
     const auto count = static_cast<std::int64_t>(rows.size());
     std::vector<Value> last(static_cast<std::size_t>(count * width_));
     for (std::int64_t i = 0; i < count; ++i) {
       const auto& row = rows[static_cast<std::size_t>(i)];
-      RUNG_REQUIRE(static_cast<std::int64_t>(row.size()) == embedding_.row_width(), "row of {} numbers, {} expected", row.size(), embedding_.row_width());
+      RUNG_REQUIRE(static_cast<std::int64_t>(row.size()) == embedding_.row_width(),
+                   "row of {} numbers, {} expected", row.size(), embedding_.row_width());
       RUNG_CHECK(embedding_.check(row, prefix.positions));
       embedding_.embed(row.data(), prefix.positions, last.data() + i * width_);
     }
@@ -174,21 +197,26 @@ class MachineOf final : public Machine {
       if (layer.mechanism) {
         std::vector<Value> normed = last;
         if (norm)
-          for (std::int64_t v = 0; v < count; ++v) norm->apply(arithmetic_, normed.data() + v * width_, normed.data() + v * width_);
+          for (std::int64_t v = 0; v < count; ++v)
+            norm->apply(arithmetic_, normed.data() + v * width_, normed.data() + v * width_);
         layer.mechanism->forward_variants(input, normed.data(), count, mixed.data());
       }
       if (i + 1 < layers_.size()) x = layer_rows(layer, input, row, all);
       parallel_for(count, 64, [&](std::int64_t begin, std::int64_t stop) {
-        for (std::int64_t v = begin; v < stop; ++v) finish_layer(layer, mixed.data() + v * mixed_width, last.data() + v * width_);
+        for (std::int64_t v = begin; v < stop; ++v)
+          finish_layer(layer, mixed.data() + v * mixed_width, last.data() + v * width_);
       });
     }
     std::vector<Readout> readouts;
-    for (std::int64_t v = 0; v < count; ++v) readouts.push_back(read(prefix.positions, last.data() + v * width_));
+    for (std::int64_t v = 0; v < count; ++v)
+      readouts.push_back(read(prefix.positions, last.data() + v * width_));
     return readouts;
   }
 
   Result<std::unique_ptr<Session>> start() const override {
-    if (!causal_) return fail(ErrorCode::unsupported, "[exact] an encoder reads its whole prompt at once and has no steps");
+    if (!causal_)
+      return fail(ErrorCode::unsupported,
+                  "[exact] an encoder reads its whole prompt at once and has no steps");
     return std::unique_ptr<Session>(std::make_unique<Running>(*this));
   }
 
@@ -217,11 +245,13 @@ class MachineOf final : public Machine {
   class Running final : public Session {
    public:
     explicit Running(const MachineOf& machine) : machine_(machine) {
-      for (const auto& layer : machine.layers_) states_.push_back(layer.mechanism ? layer.mechanism->start() : nullptr);
+      for (const auto& layer : machine.layers_)
+        states_.push_back(layer.mechanism ? layer.mechanism->start() : nullptr);
     }
     Result<std::optional<Readout>> append(std::span<const std::int64_t> row, bool wanted) override {
       const auto& m = machine_;
-      RUNG_REQUIRE(static_cast<std::int64_t>(row.size()) == m.embedding_.row_width(), "row of {} numbers, {} expected", row.size(), m.embedding_.row_width());
+      RUNG_REQUIRE(static_cast<std::int64_t>(row.size()) == m.embedding_.row_width(),
+                   "row of {} numbers, {} expected", row.size(), m.embedding_.row_width());
       RUNG_CHECK(m.check_length(t_ + 1));
       RUNG_CHECK(m.embedding_.check(row, t_));
       std::vector<Value> x(static_cast<std::size_t>(m.width_)), input(x);
@@ -295,7 +325,8 @@ class MachineOf final : public Machine {
       if (k < shape.mlp.size()) {
         layer.activation.emplace_back();
         if (dimensions.activation != MlpActivation::relu)
-          layer.activation.back() = source.table(name, dimensions.activation == MlpActivation::gelu ? "gelu" : "silu");
+          layer.activation.back() =
+              source.table(name, dimensions.activation == MlpActivation::gelu ? "gelu" : "silu");
         layer.activated.push_back(layer.mlp.back().width());
         layer.activated.back().site = source.site(name + ".act");
       }
@@ -306,7 +337,8 @@ class MachineOf final : public Machine {
 
   // The layer's output rows at `targets`.
   template <class Row>
-  std::vector<Value> layer_rows(const Layer<A>& layer, const LayerInput<A>& input, const Row& row, std::span<const std::int64_t> targets) const {
+  std::vector<Value> layer_rows(const Layer<A>& layer, const LayerInput<A>& input, const Row& row,
+                                std::span<const std::int64_t> targets) const {
     const std::int64_t mixed_width = layer.mechanism ? layer.mechanism->output_width() : 0;
     std::vector<Value> mixed(targets.size() * static_cast<std::size_t>(mixed_width));
     if (layer.mechanism) layer.mechanism->forward(input, targets, mixed.data());
@@ -326,7 +358,8 @@ class MachineOf final : public Machine {
     std::vector<Value> row(static_cast<std::size_t>(width_));
     if (layer.mechanism) {
       layer.output.apply(arithmetic_, mixed, row.data());
-      for (std::int64_t c = 0; c < width_; ++c) x[c] = arithmetic_.narrow(Wide(x[c]) + row[static_cast<std::size_t>(c)], 0, stream_);
+      for (std::int64_t c = 0; c < width_; ++c)
+        x[c] = arithmetic_.narrow(Wide(x[c]) + row[static_cast<std::size_t>(c)], 0, stream_);
     }
     if (layer.mlp.empty()) return;
     row.assign(x, x + width_);
@@ -346,37 +379,44 @@ class MachineOf final : public Machine {
       }
       row = std::move(next);
     }
-    for (std::int64_t c = 0; c < width_; ++c) x[c] = arithmetic_.narrow(Wide(x[c]) + row[static_cast<std::size_t>(c)], 0, stream_);
+    for (std::int64_t c = 0; c < width_; ++c)
+      x[c] = arithmetic_.narrow(Wide(x[c]) + row[static_cast<std::size_t>(c)], 0, stream_);
   }
 
   void embed(const Prompt& prompt, std::int64_t t, Value* out) const {
     thread_local std::vector<std::int64_t> row;
     row.clear();
     for (std::size_t f = 0; f < fields_.size(); ++f)
-      for (std::int64_t i = 0; i < fields_[f].length; ++i) row.push_back(prompt.fields[f][static_cast<std::size_t>(t * fields_[f].length + i)]);
+      for (std::int64_t i = 0; i < fields_[f].length; ++i)
+        row.push_back(prompt.fields[f][static_cast<std::size_t>(t * fields_[f].length + i)]);
     embedding_.embed(row.data(), t, out);
   }
 
   Result<void> check_length(std::int64_t positions) const {
     if (positions > positions_)
-      return fail(ErrorCode::range, "[exact] a prompt of {} positions; the machine was loaded for {}", positions, positions_);
+      return fail(ErrorCode::range, "[exact] a prompt of {} positions; the machine was loaded for {}",
+                  positions, positions_);
     if (context_ > 0 && positions > context_)
-      return fail(ErrorCode::range, "[exact] a prompt of {} positions; the model's context is {}", positions, context_);
+      return fail(ErrorCode::range, "[exact] a prompt of {} positions; the model's context is {}", positions,
+                  context_);
     return {};
   }
 
   Result<void> check(const Prompt& prompt) const {
     if (prompt.fields.size() != fields_.size())
-      return fail(ErrorCode::range, "[exact] the prompt has {} fields; the model reads {}", prompt.fields.size(), fields_.size());
+      return fail(ErrorCode::range, "[exact] the prompt has {} fields; the model reads {}",
+                  prompt.fields.size(), fields_.size());
     for (std::size_t f = 0; f < fields_.size(); ++f)
       if (static_cast<std::int64_t>(prompt.fields[f].size()) != prompt.positions * fields_[f].length)
-        return fail(ErrorCode::range, "[exact] field \"{}\" holds {} numbers for {} positions", fields_[f].name, prompt.fields[f].size(), prompt.positions);
+        return fail(ErrorCode::range, "[exact] field \"{}\" holds {} numbers for {} positions",
+                    fields_[f].name, prompt.fields[f].size(), prompt.positions);
     RUNG_CHECK(check_length(prompt.positions));
     std::vector<std::int64_t> row;
     for (std::int64_t t = 0; t < prompt.positions; ++t) {
       row.clear();
       for (std::size_t f = 0; f < fields_.size(); ++f)
-        for (std::int64_t i = 0; i < fields_[f].length; ++i) row.push_back(prompt.fields[f][static_cast<std::size_t>(t * fields_[f].length + i)]);
+        for (std::int64_t i = 0; i < fields_[f].length; ++i)
+          row.push_back(prompt.fields[f][static_cast<std::size_t>(t * fields_[f].length + i)]);
       if (auto good = embedding_.check(row, t); !good)
         return fail(good.error().code, "{} at position {}", good.error().message, t);
     }
@@ -385,7 +425,8 @@ class MachineOf final : public Machine {
 
   void observe(const LayerObserver& observer, std::int64_t layer, const std::vector<Value>& x) const {
     if constexpr (A::kExact)
-      for (std::int64_t t = 0; t * width_ < static_cast<std::int64_t>(x.size()); ++t) observer(layer, t, std::span(x.data() + t * width_, static_cast<std::size_t>(width_)));
+      for (std::int64_t t = 0; t * width_ < static_cast<std::int64_t>(x.size()); ++t)
+        observer(layer, t, std::span(x.data() + t * width_, static_cast<std::size_t>(width_)));
   }
 
   Readout read(std::int64_t position, const Value* x) const {
@@ -407,7 +448,8 @@ class MachineOf final : public Machine {
         break;
       }
       case OutputSpec::Kind::vector:
-        for (const Value logit : logits) readout.answer.push_back(nearest_integer(static_cast<double>(logit)));
+        for (const Value logit : logits)
+          readout.answer.push_back(nearest_integer(static_cast<double>(logit)));
         if constexpr (A::kExact) readout.answer.assign(logits.begin(), logits.end());
     }
     if constexpr (A::kExact) {
@@ -443,7 +485,9 @@ class PartsOf final : public ModelParts {
   std::int64_t layers() const override { return static_cast<std::int64_t>(machine_.layers_.size()); }
   std::int64_t width() const override { return machine_.width_; }
   Result<void> check(const Prompt& prompt) const override { return machine_.check(prompt); }
-  void embed(const std::int64_t* row, std::int64_t position, std::int64_t* x) const override { machine_.embedding_.embed(row, position, x); }
+  void embed(const std::int64_t* row, std::int64_t position, std::int64_t* x) const override {
+    machine_.embedding_.embed(row, position, x);
+  }
   std::vector<const ExactMixer*> mixers(std::int64_t layer) const override {
     const auto& mechanism = at(layer).mechanism;
     return mechanism ? mechanism->parts() : std::vector<const ExactMixer*>{};
@@ -452,31 +496,41 @@ class PartsOf final : public ModelParts {
     std::copy_n(x, machine_.width_, u);
     if (const auto& norm = at(layer).mixer_norm) norm->apply(machine_.arithmetic_, u, u);
   }
-  void finish(std::int64_t layer, const std::int64_t* mixed, std::int64_t* x) const override { machine_.finish_layer(at(layer), mixed, x); }
-  Readout read(std::int64_t position, const std::int64_t* x) const override { return machine_.read(position, x); }
+  void finish(std::int64_t layer, const std::int64_t* mixed, std::int64_t* x) const override {
+    machine_.finish_layer(at(layer), mixed, x);
+  }
+  Readout read(std::int64_t position, const std::int64_t* x) const override {
+    return machine_.read(position, x);
+  }
 
  private:
-  const Layer<A>& at(std::int64_t layer) const { return machine_.layers_.at(static_cast<std::size_t>(layer)); }
+  const Layer<A>& at(std::int64_t layer) const {
+    return machine_.layers_.at(static_cast<std::size_t>(layer));
+  }
   const MachineOf<A>& machine_;
 };
 
 template <class A>
-Result<std::unique_ptr<MachineOf<A>>> build(const Weights& weights, const std::vector<LayerShape>& shapes, const A& arithmetic, std::int64_t positions,
+Result<std::unique_ptr<MachineOf<A>>> build(const Weights& weights, const std::vector<LayerShape>& shapes,
+                                            const A& arithmetic, std::int64_t positions,
                                             ValueObserver* observer = nullptr) {
   TensorSource source(weights, observer);
   auto machine = std::make_unique<MachineOf<A>>(weights, shapes, arithmetic, positions, source);
   if (source.error()) return *source.error();
   if (const auto stray = source.stray())
-    return fail(ErrorCode::format, "[weights] tensor {} belongs to nothing in the architecture {}", rung::quoted(*stray), format_stack(weights.architecture.stack));
+    return fail(ErrorCode::format, "[weights] tensor {} belongs to nothing in the architecture {}",
+                rung::quoted(*stray), format_stack(weights.architecture.stack));
   return machine;
 }
 
 }  // namespace
 
-std::vector<std::int64_t> prompt_row(const Prompt& prompt, const std::vector<FieldSpec>& fields, std::int64_t position) {
+std::vector<std::int64_t> prompt_row(const Prompt& prompt, const std::vector<FieldSpec>& fields,
+                                     std::int64_t position) {
   std::vector<std::int64_t> row;
   for (std::size_t f = 0; f < fields.size(); ++f)
-    for (std::int64_t i = 0; i < fields[f].length; ++i) row.push_back(prompt.fields[f].at(static_cast<std::size_t>(position * fields[f].length + i)));
+    for (std::int64_t i = 0; i < fields[f].length; ++i)
+      row.push_back(prompt.fields[f].at(static_cast<std::size_t>(position * fields[f].length + i)));
   return row;
 }
 
@@ -486,22 +540,27 @@ Result<std::unique_ptr<Machine>> Machine::load(const Weights& weights, const Mac
   RUNG_TRY(const auto shapes, resolve(weights.architecture));
   const auto& dimensions = weights.architecture.dimensions;
   const int state_bits = static_cast<int>(dimensions.accumulator_bits.value_or(dimensions.precision.bits));
-  if (state_bits < 1 || state_bits > 62) return fail(ErrorCode::range, "[exact] accumulators of {} bits; 1 to 62 expected", state_bits);
+  if (state_bits < 1 || state_bits > 62)
+    return fail(ErrorCode::range, "[exact] accumulators of {} bits; 1 to 62 expected", state_bits);
   if (options.quantised || options.unrounded || weights.mode == WeightMode::real) {
     RealArithmetic arithmetic{weights.accumulator, state_bits, options.quantised, options.observer};
     RUNG_TRY(auto machine, build(weights, shapes, arithmetic, options.positions, options.observer));
     return std::unique_ptr<Machine>(std::move(machine));
   }
   if (dimensions.precision.format != NumberFormat::fixed)
-    return fail(ErrorCode::unsupported, "[exact] integer weights with precision {}; a fixed-point precision expected", format_precision(dimensions.precision));
+    return fail(ErrorCode::unsupported,
+                "[exact] integer weights with precision {}; a fixed-point precision expected",
+                format_precision(dimensions.precision));
   if (!options.force_wide) {
     auto machine = build(weights, shapes, Exact64{weights.accumulator, state_bits}, options.positions);
     if (!machine) return machine.error();
     if ((*machine)->sum_bits() <= 62) return std::unique_ptr<Machine>(std::move(*machine));
   }
-  RUNG_TRY(auto machine, build(weights, shapes, Exact128{weights.accumulator, state_bits}, options.positions));
+  RUNG_TRY(auto machine,
+           build(weights, shapes, Exact128{weights.accumulator, state_bits}, options.positions));
   if (machine->sum_bits() > 126)
-    return fail(ErrorCode::range, "[exact] a product-sum could need {} bits; at most 126 expected", machine->sum_bits());
+    return fail(ErrorCode::range, "[exact] a product-sum could need {} bits; at most 126 expected",
+                machine->sum_bits());
   return std::unique_ptr<Machine>(std::move(machine));
 }
 

@@ -1,12 +1,13 @@
-// Recurrences whose state is a matrix per head: linear attention, SSD (mamba2), delta and gated delta. A cell knows how
-// one token changes a state and how a state is read; MatrixRecurrence runs one state, LogLinear a bucket of them.
+// Recurrences whose state is a matrix per head: linear attention, SSD (mamba2), delta and gated delta. A cell
+// knows how one token changes a state and how a state is read; MatrixRecurrence runs one state, LogLinear a
+// bucket of them.
 //
 //   update(S, token, true)   the recurrence itself
 //   update(S, token, false)  what the token does to a state it does not write to (decay, erasure): v = 0
 //   read(S, token, sums)     the exact product-sums Σ_c S[r][c] q[c], before shift and rounding
 //
-// Log-linear attention builds on the identity update(S, token, true) = update(S, token, false) + fresh state, which
-// holds without rounding; with rounding the bucket rule itself is the definition.
+// Log-linear attention builds on the identity update(S, token, true) = update(S, token, false) + fresh state,
+// which holds without rounding; with rounding the bucket rule itself is the definition.
 #pragma once
 
 #include <memory>
@@ -23,7 +24,10 @@ class MatrixCell {
   using Wide = typename A::Wide;
 
   explicit MatrixCell(const MechanismContext<A>& context)
-      : shape(context.shape), arithmetic(context.arithmetic), projection(context.arithmetic), input_bits(context.input_bits) {
+      : shape(context.shape),
+        arithmetic(context.arithmetic),
+        projection(context.arithmetic),
+        input_bits(context.input_bits) {
     read_shift = context.source.shift("read.shift");
     output = context.source.width("y");
     state_site = context.source.site("state");
@@ -71,7 +75,9 @@ class MatrixRecurrence final : public RecurrentMechanism<A> {
     }
   };
   std::int64_t output_width() const override { return cell_->shape.heads * cell_->shape.value_dim; }
-  int sum_bits() const override { return std::max(cell_->projection.sum_bits(cell_->input_bits), cell_->sum_bits()); }
+  int sum_bits() const override {
+    return std::max(cell_->projection.sum_bits(cell_->input_bits), cell_->sum_bits());
+  }
   std::unique_ptr<MechanismState<A>> start() const override {
     auto state = std::make_unique<State>();
     state->buffer = cell_->projection.start();
@@ -93,7 +99,8 @@ class MatrixRecurrence final : public RecurrentMechanism<A> {
     return widths;
   }
   std::unique_ptr<MechanismState<A>> restore(std::span<const Value> numbers, std::int64_t t) const override {
-    RUNG_REQUIRE(numbers.size() == state_widths(t).size(), "{} numbers of a state of {}", numbers.size(), state_widths(t).size());
+    RUNG_REQUIRE(numbers.size() == state_widths(t).size(), "{} numbers of a state of {}", numbers.size(),
+                 state_widths(t).size());
     auto state = std::make_unique<State>();
     state->matrix.assign(numbers.begin(), numbers.begin() + cell_->state_size());
     state->buffer.earlier.assign(numbers.begin() + cell_->state_size(), numbers.end());
@@ -116,7 +123,8 @@ std::unique_ptr<MatrixCell<A>> make_delta_cell(const MechanismContext<A>& contex
 
 }  // namespace rung
 
-#define RUNG_INSTANTIATE_CELL(make, ...)                                                                  \
-  template std::unique_ptr<MatrixCell<Exact64>> make(const MechanismContext<Exact64>&, ##__VA_ARGS__);    \
-  template std::unique_ptr<MatrixCell<Exact128>> make(const MechanismContext<Exact128>&, ##__VA_ARGS__);  \
-  template std::unique_ptr<MatrixCell<RealArithmetic>> make(const MechanismContext<RealArithmetic>&, ##__VA_ARGS__)
+#define RUNG_INSTANTIATE_CELL(make, ...)                                                                 \
+  template std::unique_ptr<MatrixCell<Exact64>> make(const MechanismContext<Exact64>&, ##__VA_ARGS__);   \
+  template std::unique_ptr<MatrixCell<Exact128>> make(const MechanismContext<Exact128>&, ##__VA_ARGS__); \
+  template std::unique_ptr<MatrixCell<RealArithmetic>> make(const MechanismContext<RealArithmetic>&,     \
+                                                            ##__VA_ARGS__)

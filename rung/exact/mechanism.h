@@ -1,7 +1,7 @@
 // What every mechanism must offer: outputs for a whole prompt, and the same numbers token by token.
 //
-// Invariant (tested for every causal mixer): forward() over a prompt and step() over its positions give the same
-// numbers, bit for bit in mode X. The state of step() is everything that a later token can depend on.
+// Invariant (tested for every causal mixer): forward() over a prompt and step() over its positions give the
+// same numbers, bit for bit in mode X. The state of step() is everything that a later token can depend on.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,8 @@
 
 namespace rung {
 
-// The input rows of a layer, produced on demand, so that one layer over a million tokens needs no copy of them.
+// The input rows of a layer, produced on demand, so that one layer over a million tokens needs no copy of
+// them.
 template <class Value>
 class Rows {
  public:
@@ -45,8 +46,8 @@ class ExtendedRows final : public Rows<Value> {
   const Value* last_;
 };
 
-// What a mixer stores and offers depends on its arithmetic through the stored numbers alone, so both widths of exact sums
-// share one type: MixerOf<std::int64_t>.
+// What a mixer stores and offers depends on its arithmetic through the stored numbers alone, so both widths
+// of exact sums share one type: MixerOf<std::int64_t>.
 template <class Number>
 struct StateOf {
   virtual ~StateOf() = default;
@@ -56,8 +57,9 @@ struct StateOf {
 template <class A>
 using MechanismState = StateOf<typename A::Value>;
 
-class SplitSoftmax;                            // split_mixer.h: a mixer whose tokens are spread over players
-template <class Number> class SplitSelection;
+class SplitSoftmax;  // split_mixer.h: a mixer whose tokens are spread over players
+template <class Number>
+class SplitSelection;
 
 template <class Number>
 class MixerOf {
@@ -69,23 +71,30 @@ class MixerOf {
   virtual std::int64_t output_width() const = 0;
   // y row i is the output at position wanted[i]; wanted is increasing.
   virtual void forward(const Rows<Value>& x, std::span<const std::int64_t> wanted, Value* y) const = 0;
-  // Many continuations of one prefix: output row i is the output at position prefix.count() when row i of `last` stands
-  // there. The plain composition, one forward a row; a mixer that can share the prefix overrides it.
-  virtual void forward_variants(const Rows<Value>& prefix, const Value* last, std::int64_t count, Value* y) const {
+  // Many continuations of one prefix: output row i is the output at position prefix.count() when row i of
+  // `last` stands there. The plain composition, one forward a row; a mixer that can share the prefix
+  // overrides it.
+  virtual void forward_variants(const Rows<Value>& prefix, const Value* last, std::int64_t count,
+                                Value* y) const {
     const std::int64_t position = prefix.count();
     for (std::int64_t i = 0; i < count; ++i)
-      forward(ExtendedRows<Value>(prefix, last + i * prefix.width()), std::span(&position, 1), y + i * output_width());
+      forward(ExtendedRows<Value>(prefix, last + i * prefix.width()), std::span(&position, 1),
+              y + i * output_width());
   }
   virtual std::unique_ptr<State> start() const = 0;
   // Consumes one position. y may be null when the output is not wanted.
   virtual void step(State& state, const Value* x, Value* y) const = 0;
-  // Bits (sign included) of the largest product-sum that this mixer forms in A::Wide; above 62 the model needs Int128.
+  // Bits (sign included) of the largest product-sum that this mixer forms in A::Wide; above 62 the model
+  // needs Int128.
   virtual int sum_bits() const = 0;
 
-  // Handing a state over (mode X). The widths in bits, sign included, of what append_numbers() writes after t positions;
-  // and the state that wrote these numbers then. ENSURES restore(numbers of a state after t, t) continues as that state.
-  // Mixers that select among all tokens have no state to hand over (selection() is their way).
-  virtual std::vector<int> state_widths(std::int64_t) const { RUNG_REQUIRE(false, "this mixer's state is not handed over"); }
+  // Handing a state over (mode X). The widths in bits, sign included, of what append_numbers() writes after t
+  // positions; and the state that wrote these numbers then. ENSURES restore(numbers of a state after t, t)
+  // continues as that state. Mixers that select among all tokens have no state to hand over (selection() is
+  // their way).
+  virtual std::vector<int> state_widths(std::int64_t) const {
+    RUNG_REQUIRE(false, "this mixer's state is not handed over");
+  }
   virtual std::unique_ptr<State> restore(std::span<const Value>, std::int64_t) const {
     RUNG_REQUIRE(false, "this mixer's state is not handed over");
   }
@@ -118,7 +127,8 @@ class RecurrentMechanism : public Mechanism<A> {
       x.read(begin, stop, tile.data());
       for (std::int64_t t = begin; t < stop; ++t) {
         const bool want = wanted[next] == t;
-        this->step(*state, tile.data() + (t - begin) * x.width(), want ? y + static_cast<std::int64_t>(next) * this->output_width() : nullptr);
+        this->step(*state, tile.data() + (t - begin) * x.width(),
+                   want ? y + static_cast<std::int64_t>(next) * this->output_width() : nullptr);
         next += want;
       }
     }
@@ -129,11 +139,11 @@ class RecurrentMechanism : public Mechanism<A> {
 template <class A>
 struct MechanismContext {
   const MixerShape& shape;
-  std::int64_t width = 0;       // of the layer's input
-  bool causal = true;           // false: encoder
+  std::int64_t width = 0;  // of the layer's input
+  bool causal = true;      // false: encoder
   A arithmetic;
-  std::int64_t positions = 0;   // the longest prompt that will be run
-  int input_bits = 16;          // of the layer's input
+  std::int64_t positions = 0;  // the longest prompt that will be run
+  int input_bits = 16;         // of the layer's input
   mutable TensorSource source;
 };
 
@@ -144,7 +154,7 @@ std::unique_ptr<Mechanism<A>> make_mechanism(const MechanismContext<A>& context)
 }  // namespace rung
 
 // In each mixer's file: the three arithmetics that exist.
-#define RUNG_INSTANTIATE_MECHANISM(make)                                                    \
-  template std::unique_ptr<Mechanism<Exact64>> make(const MechanismContext<Exact64>&);          \
-  template std::unique_ptr<Mechanism<Exact128>> make(const MechanismContext<Exact128>&);        \
+#define RUNG_INSTANTIATE_MECHANISM(make)                                                 \
+  template std::unique_ptr<Mechanism<Exact64>> make(const MechanismContext<Exact64>&);   \
+  template std::unique_ptr<Mechanism<Exact128>> make(const MechanismContext<Exact128>&); \
   template std::unique_ptr<Mechanism<RealArithmetic>> make(const MechanismContext<RealArithmetic>&)

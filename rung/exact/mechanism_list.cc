@@ -3,18 +3,30 @@
 
 namespace rung {
 
-template <class A> std::unique_ptr<Mechanism<A>> make_full(const MechanismContext<A>&);
-template <class A> std::unique_ptr<Mechanism<A>> make_linear(const MechanismContext<A>&);
-template <class A> std::unique_ptr<Mechanism<A>> make_rnn(const MechanismContext<A>&);
-template <class A> std::unique_ptr<Mechanism<A>> make_gru(const MechanismContext<A>&);
-template <class A> std::unique_ptr<Mechanism<A>> make_mamba(const MechanismContext<A>&);
-template <class A> std::unique_ptr<Mechanism<A>> make_mamba2(const MechanismContext<A>&);
-template <class A> std::unique_ptr<Mechanism<A>> make_delta(const MechanismContext<A>&);
-template <class A> std::unique_ptr<Mechanism<A>> make_log_linear(const MechanismContext<A>&);
-template <class A> std::unique_ptr<Mechanism<A>> make_sparse(const MechanismContext<A>&);
-template <class A> std::unique_ptr<Mechanism<A>> make_topk(const MechanismContext<A>&);
-template <class A> std::unique_ptr<Mechanism<A>> make_conv(const MechanismContext<A>&);
-template <class A> std::unique_ptr<Mechanism<A>> make_identity(const MechanismContext<A>&);
+template <class A>
+std::unique_ptr<Mechanism<A>> make_full(const MechanismContext<A>&);
+template <class A>
+std::unique_ptr<Mechanism<A>> make_linear(const MechanismContext<A>&);
+template <class A>
+std::unique_ptr<Mechanism<A>> make_rnn(const MechanismContext<A>&);
+template <class A>
+std::unique_ptr<Mechanism<A>> make_gru(const MechanismContext<A>&);
+template <class A>
+std::unique_ptr<Mechanism<A>> make_mamba(const MechanismContext<A>&);
+template <class A>
+std::unique_ptr<Mechanism<A>> make_mamba2(const MechanismContext<A>&);
+template <class A>
+std::unique_ptr<Mechanism<A>> make_delta(const MechanismContext<A>&);
+template <class A>
+std::unique_ptr<Mechanism<A>> make_log_linear(const MechanismContext<A>&);
+template <class A>
+std::unique_ptr<Mechanism<A>> make_sparse(const MechanismContext<A>&);
+template <class A>
+std::unique_ptr<Mechanism<A>> make_topk(const MechanismContext<A>&);
+template <class A>
+std::unique_ptr<Mechanism<A>> make_conv(const MechanismContext<A>&);
+template <class A>
+std::unique_ptr<Mechanism<A>> make_identity(const MechanismContext<A>&);
 
 namespace {
 
@@ -25,8 +37,13 @@ class SideBySide final : public Mechanism<A> {
   using Value = typename A::Value;
   explicit SideBySide(const MechanismContext<A>& context) {
     for (std::size_t i = 0; i < context.shape.parts.size(); ++i) {
-      const MechanismContext<A> part{context.shape.parts[i], context.width, context.causal, context.arithmetic, context.positions,
-                                     context.input_bits, context.source.under("part." + std::to_string(i))};
+      const MechanismContext<A> part{context.shape.parts[i],
+                                     context.width,
+                                     context.causal,
+                                     context.arithmetic,
+                                     context.positions,
+                                     context.input_bits,
+                                     context.source.under("part." + std::to_string(i))};
       parts_.push_back(make_mechanism(part));
       if (context.source.error()) return;
     }
@@ -85,26 +102,43 @@ class SideBySide final : public Mechanism<A> {
 template <class A>
 std::unique_ptr<Mechanism<A>> make_mechanism(const MechanismContext<A>& context) {
   switch (context.shape.kind) {
-    case MixerKind::full: return make_full(context);
-    case MixerKind::linear: return make_linear(context);
-    case MixerKind::rnn: return make_rnn(context);
-    case MixerKind::gru: return make_gru(context);
-    case MixerKind::mamba: return make_mamba(context);
-    case MixerKind::mamba2: return make_mamba2(context);
+    case MixerKind::full:
+      return make_full(context);
+    case MixerKind::linear:
+      return make_linear(context);
+    case MixerKind::rnn:
+      return make_rnn(context);
+    case MixerKind::gru:
+      return make_gru(context);
+    case MixerKind::mamba:
+      return make_mamba(context);
+    case MixerKind::mamba2:
+      return make_mamba2(context);
     case MixerKind::delta:
-    case MixerKind::gdelta: return make_delta(context);
-    case MixerKind::loglinear: return make_log_linear(context);
-    case MixerKind::sparse: return make_sparse(context);
-    case MixerKind::topk: return make_topk(context);
-    case MixerKind::heads: return std::make_unique<SideBySide<A>>(context);
-    case MixerKind::conv: return make_conv(context);
-    case MixerKind::identity: return make_identity(context);
-    case MixerKind::none: return nullptr;
+    case MixerKind::gdelta:
+      return make_delta(context);
+    case MixerKind::loglinear:
+      return make_log_linear(context);
+    case MixerKind::sparse:
+      return make_sparse(context);
+    case MixerKind::topk:
+      return make_topk(context);
+    case MixerKind::heads:
+      return std::make_unique<SideBySide<A>>(context);
+    case MixerKind::conv:
+      return make_conv(context);
+    case MixerKind::identity:
+      return make_identity(context);
+    case MixerKind::none:
+      return nullptr;
     case MixerKind::recurrent:
-    case MixerKind::compressed: break;
+    case MixerKind::compressed:
+      break;
   }
-  context.source.refuse(fail(ErrorCode::unsupported, "[exact] \"{}\" holds the mixer {}({}), which is counted and bounded but has no weights to run",
-                             context.source.prefix(), mixer_word(context.shape.kind).name, context.shape.released));
+  context.source.refuse(
+      fail(ErrorCode::unsupported,
+           "[exact] \"{}\" holds the mixer {}({}), which is counted and bounded but has no weights to run",
+           context.source.prefix(), mixer_word(context.shape.kind).name, context.shape.released));
   return nullptr;
 }
 RUNG_INSTANTIATE_MECHANISM(make_mechanism);

@@ -37,7 +37,8 @@ double round_to_format(double x, const Precision& precision) {
   if (std::isinf(x)) return layout.saturates ? std::copysign(layout.largest, x) : x;
   if (x == 0) return x;
   int exponent = std::ilogb(x);
-  if (exponent < layout.min_exponent) exponent = layout.min_exponent;  // subnormals keep the smallest exponent's step
+  if (exponent < layout.min_exponent)
+    exponent = layout.min_exponent;  // subnormals keep the smallest exponent's step
   const int step = exponent - (layout.significand - 1);
   const double rounded = std::ldexp(std::nearbyint(std::ldexp(x, -step)), step);
   if (std::fabs(rounded) > layout.largest)

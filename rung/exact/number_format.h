@@ -5,9 +5,9 @@
 
 namespace rung {
 
-// The number of `precision` nearest to x, ties to even. Fixed point saturates. fp8 e4m3 (no infinities, largest 448)
-// and e5m2 saturate to their largest finite number, as inference hardware does; bf16, fp16 and fp32 overflow to
-// infinity as IEEE 754 says. NaN stays NaN.
+// The number of `precision` nearest to x, ties to even. Fixed point saturates. fp8 e4m3 (no infinities,
+// largest 448) and e5m2 saturate to their largest finite number, as inference hardware does; bf16, fp16 and
+// fp32 overflow to infinity as IEEE 754 says. NaN stays NaN.
 double round_to_format(double x, const Precision& precision);
 
 // Significand bits (with the hidden one), smallest and largest exponent of a float format.

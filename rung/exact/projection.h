@@ -1,6 +1,6 @@
-// The position-wise front of a mixer: one or more linear maps of x_t, written side by side into channels, followed by
-// an optional causal depthwise convolution over the leading channels (a short convolution inside a layer is itself a
-// recurrence; its buffer is part of the state).
+// The position-wise front of a mixer: one or more linear maps of x_t, written side by side into channels,
+// followed by an optional causal depthwise convolution over the leading channels (a short convolution inside
+// a layer is itself a recurrence; its buffer is part of the state).
 //   convolved_t[c] = act(rsh(Σ_j taps[c][j] * channel_{t-j}[c], shift)), channels before the start are 0
 #pragma once
 
@@ -33,7 +33,8 @@ class Projection {
     if (shape.conv < 1) return;
     auto taps = context.source.template numbers<Value>("conv.weight", {shape.conv_channels, shape.conv});
     if (context.source.error()) return;
-    RUNG_REQUIRE(first_row + channels_ <= shape.conv_channels, "rows {}+{} of {}", first_row, channels_, shape.conv_channels);
+    RUNG_REQUIRE(first_row + channels_ <= shape.conv_channels, "rows {}+{} of {}", first_row, channels_,
+                 shape.conv_channels);
     taps_ = shape.conv;
     convolved_ = channels_;
     conv_.assign(taps.begin() + first_row * taps_, taps.begin() + (first_row + channels_) * taps_);
@@ -42,7 +43,8 @@ class Projection {
     // What comes out is told apart by the map it came from: "conv.16" begins at row 16 of conv.weight.
     std::int64_t row = first_row;
     for (const auto& map : maps_) {
-      sites_.insert(sites_.end(), static_cast<std::size_t>(map.rows()), context.source.site("conv." + std::to_string(row)));
+      sites_.insert(sites_.end(), static_cast<std::size_t>(map.rows()),
+                    context.source.site("conv." + std::to_string(row)));
       row += map.rows();
     }
     if (context.source.has_table("conv")) conv_table_ = context.source.table("conv", "silu");
@@ -58,16 +60,23 @@ class Projection {
     std::vector<Value> input(static_cast<std::size_t>((end - first) * x.width()));
     x.read(first, end, input.data());
     if (taps_ == 0) {
-      for (std::int64_t t = begin; t < end; ++t) apply_maps(input.data() + (t - first) * x.width(), out + (t - begin) * channels_);
+      for (std::int64_t t = begin; t < end; ++t)
+        apply_maps(input.data() + (t - first) * x.width(), out + (t - begin) * channels_);
       return;
     }
     std::vector<Value> raw(static_cast<std::size_t>((end - first) * channels_));
-    for (std::int64_t t = first; t < end; ++t) apply_maps(input.data() + (t - first) * x.width(), raw.data() + (t - first) * channels_);
+    for (std::int64_t t = first; t < end; ++t)
+      apply_maps(input.data() + (t - first) * x.width(), raw.data() + (t - first) * channels_);
     for (std::int64_t t = begin; t < end; ++t) {
       Value* row = out + (t - begin) * channels_;
       for (std::int64_t c = 0; c < channels_; ++c)
-        row[c] = c < convolved_ ? tap(c, t, [&](std::int64_t s) { return s < 0 ? Value{0} : raw[static_cast<std::size_t>((s - first) * channels_ + c)]; })
-                                : raw[static_cast<std::size_t>((t - first) * channels_ + c)];
+        row[c] =
+            c < convolved_
+                ? tap(c, t,
+                      [&](std::int64_t s) {
+                        return s < 0 ? Value{0} : raw[static_cast<std::size_t>((s - first) * channels_ + c)];
+                      })
+                : raw[static_cast<std::size_t>((t - first) * channels_ + c)];
     }
   }
 
@@ -76,7 +85,8 @@ class Projection {
     std::vector<int> widths;
     std::int64_t first = 0;
     for (const auto& map : maps_) {
-      for (std::int64_t c = first; c < std::min(first + map.rows(), convolved_); ++c) widths.insert(widths.end(), static_cast<std::size_t>(reach()), map.width().bits);
+      for (std::int64_t c = first; c < std::min(first + map.rows(), convolved_); ++c)
+        widths.insert(widths.end(), static_cast<std::size_t>(reach()), map.width().bits);
       first += map.rows();
     }
     return widths;
@@ -102,12 +112,14 @@ class Projection {
       double norm = 0;
       for (std::int64_t c = 0; c < convolved_; ++c) {
         double row = 0;
-        for (std::int64_t j = 0; j < taps_; ++j) row += std::abs(static_cast<double>(conv_[static_cast<std::size_t>(c * taps_ + j)]));
+        for (std::int64_t j = 0; j < taps_; ++j)
+          row += std::abs(static_cast<double>(conv_[static_cast<std::size_t>(c * taps_ + j)]));
         norm = std::max(norm, row);
       }
       int channel_bits = 0;
       for (const auto& map : maps_) channel_bits = std::max(channel_bits, map.width().bits);
-      largest = std::max(largest, channel_bits + static_cast<int>(std::ceil(std::log2(norm + 1))) + 1 + shift_growth(conv_shift_));
+      largest = std::max(largest, channel_bits + static_cast<int>(std::ceil(std::log2(norm + 1))) + 1 +
+                                      shift_growth(conv_shift_));
     }
     return largest;
   }
@@ -122,7 +134,8 @@ class Projection {
   template <class Past>
   Value tap(std::int64_t c, std::int64_t t, Past past) const {
     typename A::Wide sum = 0;
-    for (std::int64_t j = 0; j < taps_; ++j) sum += static_cast<typename A::Wide>(conv_[static_cast<std::size_t>(c * taps_ + j)]) * past(t - j);
+    for (std::int64_t j = 0; j < taps_; ++j)
+      sum += static_cast<typename A::Wide>(conv_[static_cast<std::size_t>(c * taps_ + j)]) * past(t - j);
     Width width = conv_width_;
     width.site = sites_[static_cast<std::size_t>(c)];
     if (!conv_table_) return arithmetic_.narrow(sum, conv_shift_, width);

@@ -10,16 +10,21 @@
 namespace rung {
 namespace {
 
-constexpr std::int64_t kTableRows = std::int64_t{1} << 16;  // larger alphabets are embedded by their binary code
+constexpr std::int64_t kTableRows = std::int64_t{1}
+                                    << 16;  // larger alphabets are embedded by their binary code
 constexpr std::int64_t kLargestWeight = 3;
 
 // Half the bits of the spread of Σ w x over `fan_in` independent terms with |w| <= kLargestWeight.
-int spread_shift(std::int64_t fan_in) { return static_cast<int>(std::lround(std::log2(2.0 * std::sqrt(static_cast<double>(fan_in))))); }
+int spread_shift(std::int64_t fan_in) {
+  return static_cast<int>(std::lround(std::log2(2.0 * std::sqrt(static_cast<double>(fan_in)))));
+}
 
-// Maps of a whole row come back to p bits by a shift of their own; recurrent matrices, taps and decay rates do not.
+// Maps of a whole row come back to p bits by a shift of their own; recurrent matrices, taps and decay rates
+// do not.
 bool is_map_of_row(const std::string& tensor) {
-  static const std::set<std::string> kMaps{"q",    "k",    "v",     "o",          "x",          "b",   "c",       "gate",    "delta",
-                                           "beta", "level", "compress_k", "compress_v", "mix", "index_q", "index_k", "index_mix"};
+  static const std::set<std::string> kMaps{
+      "q",    "k",     "v",          "o",          "x",   "b",       "c",       "gate",     "delta",
+      "beta", "level", "compress_k", "compress_v", "mix", "index_q", "index_k", "index_mix"};
   if (!tensor.ends_with(".weight")) return false;
   const std::string stem = tensor.substr(0, tensor.size() - 7);
   const std::string last = stem.substr(stem.rfind('.') + 1);
@@ -28,9 +33,11 @@ bool is_map_of_row(const std::string& tensor) {
 
 class Drawer {
  public:
-  Drawer(Weights& weights, std::uint64_t seed) : weights_(weights), random_(seed), bits_(weights.architecture.dimensions.precision.bits) {}
+  Drawer(Weights& weights, std::uint64_t seed)
+      : weights_(weights), random_(seed), bits_(weights.architecture.dimensions.precision.bits) {}
 
-  void draw(const std::string& name, const std::vector<std::int64_t>& shape, std::int64_t low, std::int64_t high) {
+  void draw(const std::string& name, const std::vector<std::int64_t>& shape, std::int64_t low,
+            std::int64_t high) {
     std::int64_t count = 1;
     for (const auto extent : shape) count *= extent;
     std::vector<std::int64_t> values(static_cast<std::size_t>(count));
@@ -39,28 +46,35 @@ class Drawer {
   }
   void scalar(const std::string& name, std::int64_t value) { weights_.tensors[name] = integer_scalar(value); }
   void table(const std::string& name, const Table& table) {
-    weights_.tensors[name + ".table"] = integer_tensor({static_cast<std::int64_t>(table.values.size())}, table.values);
+    weights_.tensors[name + ".table"] =
+        integer_tensor({static_cast<std::int64_t>(table.values.size())}, table.values);
     scalar(name + ".low", table.low);
     if (table.function) weights_.tables[name] = *table.function;
   }
 
-  // A gate's table over the whole range of its channel (at most 2^16 entries), with values in [0, 2^gate_fraction_].
+  // A gate's table over the whole range of its channel (at most 2^16 entries), with values in [0,
+  // 2^gate_fraction_].
   Table gate(const char* function) const {
     const int range = std::min(bits_ - 1, 15);
-    return make_table(function, -(std::int64_t{1} << range), (std::int64_t{1} << range) - 1, std::max(0, range - 2), gate_fraction_);
+    return make_table(function, -(std::int64_t{1} << range), (std::int64_t{1} << range) - 1,
+                      std::max(0, range - 2), gate_fraction_);
   }
 
   void mixer(const MixerShape& m, const std::string& prefix) {
     using enum MixerKind;
     const MixerKind kind = m.kind == loglinear ? m.base : m.kind;
-    const int dot = 2 * (bits_ - 2) + static_cast<int>(std::lround(0.5 * std::log2(static_cast<double>(std::max<std::int64_t>(m.key_dim, 1)))));
+    const int dot =
+        2 * (bits_ - 2) + static_cast<int>(std::lround(
+                              0.5 * std::log2(static_cast<double>(std::max<std::int64_t>(m.key_dim, 1)))));
     const int state = static_cast<int>(weights_.architecture.dimensions.accumulator_bits.value_or(bits_));
-    // A read multiplies entries of about `entry` bits with p-bit queries, over key_dim terms, and comes back to p bits.
-    // Entries are sums of products (linear, mamba2) or of values (delta, mamba), cut to the accumulator's width.
+    // A read multiplies entries of about `entry` bits with p-bit queries, over key_dim terms, and comes back
+    // to p bits. Entries are sums of products (linear, mamba2) or of values (delta, mamba), cut to the
+    // accumulator's width.
     const bool products = kind == linear || kind == mamba2;
     const int entry = std::min(state - 2, products ? 2 * (bits_ - 2) + 1 : bits_ - 2);
     const std::int64_t terms = kind == mamba ? m.state : std::max<std::int64_t>(m.key_dim, 1);
-    const int read = std::max(0, entry + static_cast<int>(std::lround(0.5 * std::log2(static_cast<double>(terms)))));
+    const int read =
+        std::max(0, entry + static_cast<int>(std::lround(0.5 * std::log2(static_cast<double>(terms)))));
     switch (kind) {
       case full:
       case sparse:
@@ -71,7 +85,8 @@ class Drawer {
         weights.values.clear();
         weights.function.reset();
         for (std::int64_t s = -kRandomScore; s <= kRandomScore; ++s)
-          weights.values.push_back(std::max<std::int64_t>(1, std::llround(std::ldexp(std::exp(kRandomTau * static_cast<double>(s)), kRandomExpBits))));
+          weights.values.push_back(std::max<std::int64_t>(
+              1, std::llround(std::ldexp(std::exp(kRandomTau * static_cast<double>(s)), kRandomExpBits))));
         table(prefix + "score", weights);
         const double tau = kRandomTau;
         weights_.tensors[prefix + "score.tau"] = real_tensor({}, std::span(&tau, 1), DType::f64);
@@ -82,8 +97,9 @@ class Drawer {
       case linear:
         if (m.feature == FeatureMap::elu1 || m.feature == FeatureMap::exp) {
           const int range = std::min(bits_ - 1, 15);
-          Table phi = make_table(m.feature == FeatureMap::exp ? "exp" : "elu1", -(std::int64_t{1} << range), (std::int64_t{1} << range) - 1,
-                                 std::max(0, range - 1), std::max(0, bits_ - 3));
+          Table phi =
+              make_table(m.feature == FeatureMap::exp ? "exp" : "elu1", -(std::int64_t{1} << range),
+                         (std::int64_t{1} << range) - 1, std::max(0, range - 1), std::max(0, bits_ - 3));
           table(prefix + "feature", phi);
         }
         if (m.feature == FeatureMap::taylor2) {
@@ -134,7 +150,8 @@ class Drawer {
         scalar(prefix + "taps.shift", spread_shift(m.conv));
         return;
       case heads:
-        for (std::size_t j = 0; j < m.parts.size(); ++j) mixer(m.parts[j], fmt::format("{}part.{}.", prefix, j));
+        for (std::size_t j = 0; j < m.parts.size(); ++j)
+          mixer(m.parts[j], fmt::format("{}part.{}.", prefix, j));
         break;
       default:
         break;
@@ -146,7 +163,8 @@ class Drawer {
  private:
   Table squash(const char* function) const {
     const int range = std::min(bits_, 16);
-    return make_table(function, -(std::int64_t{1} << range), std::int64_t{1} << range, std::max(0, bits_ - 2), bits_ - 2);
+    return make_table(function, -(std::int64_t{1} << range), std::int64_t{1} << range, std::max(0, bits_ - 2),
+                      bits_ - 2);
   }
 
   Weights& weights_;
@@ -166,9 +184,12 @@ Result<Weights> random_weights(const RandomModel& model) {
   weights.accumulator = model.accumulator;
   auto& dimensions = weights.architecture.dimensions;
   if (dimensions.precision.format != NumberFormat::fixed)
-    return fail(ErrorCode::unsupported, "[build] random weights are integers; a precision in bits expected, not {}", format_precision(dimensions.precision));
+    return fail(ErrorCode::unsupported,
+                "[build] random weights are integers; a precision in bits expected, not {}",
+                format_precision(dimensions.precision));
   if (dimensions.position == PositionCode::rope)
-    return fail(ErrorCode::unsupported, "[build] rotary positions have no integer form; position table, binary or none expected");
+    return fail(ErrorCode::unsupported,
+                "[build] rotary positions have no integer form; position table, binary or none expected");
   RUNG_TRY(const auto layers, resolve(weights.architecture));
   Drawer drawer(weights, model.seed);
   const int bits = dimensions.precision.bits;
@@ -189,8 +210,8 @@ Result<Weights> random_weights(const RandomModel& model) {
     else if (field.size <= kTableRows)
       drawer.draw(name + ".table", {field.size, dimensions.width}, -top, top);
     else
-      drawer.draw(name + ".binary", {ceil_lg(static_cast<std::uint64_t>(field.size)) + 1, dimensions.width}, -std::max<std::int64_t>(1, top / 8),
-                  std::max<std::int64_t>(1, top / 8));
+      drawer.draw(name + ".binary", {ceil_lg(static_cast<std::uint64_t>(field.size)) + 1, dimensions.width},
+                  -std::max<std::int64_t>(1, top / 8), std::max<std::int64_t>(1, top / 8));
   }
   for (std::size_t i = 0; i < layers.size(); ++i) {
     RUNG_TRY(const auto tensors, layer_tensors(layers[i], i, dimensions.norm));
@@ -201,7 +222,8 @@ Result<Weights> random_weights(const RandomModel& model) {
       } else {
         drawer.draw(tensor.name, tensor.shape, -kLargestWeight, kLargestWeight);
         if (is_map_of_row(tensor.name))
-          drawer.scalar(tensor.name.substr(0, tensor.name.size() - 6) + "shift", spread_shift(tensor.shape[1]));
+          drawer.scalar(tensor.name.substr(0, tensor.name.size() - 6) + "shift",
+                        spread_shift(tensor.shape[1]));
       }
     }
     drawer.mixer(layers[i].mixer, fmt::format("layers.{}.", i));
@@ -211,8 +233,9 @@ Result<Weights> random_weights(const RandomModel& model) {
       for (std::size_t k = 0; k < layers[i].mlp.size(); ++k) {
         const int range = std::min(bits, 16);
         drawer.table(fmt::format("layers.{}.mlp.{}", i, k),
-                     make_table(dimensions.activation == MlpActivation::gelu ? "gelu" : "silu", -(std::int64_t{1} << range), std::int64_t{1} << range,
-                                std::max(0, bits - 3), std::max(0, bits - 3)));
+                     make_table(dimensions.activation == MlpActivation::gelu ? "gelu" : "silu",
+                                -(std::int64_t{1} << range), std::int64_t{1} << range, std::max(0, bits - 3),
+                                std::max(0, bits - 3)));
       }
   drawer.draw("out.table", {model.output.size, dimensions.width}, -kLargestWeight, kLargestWeight);
   if (model.output.kind == OutputSpec::Kind::binary || model.output.kind == OutputSpec::Kind::threshold)

@@ -1,6 +1,6 @@
-// Weights drawn at random for any architecture that the exact machine runs: targets for attacks, and inputs for tests.
-// The scales keep activations inside their widths without saturating all of them, so that a random model depends on its
-// input. Determinism: a function of (architecture, fields, output, seed) alone.
+// Weights drawn at random for any architecture that the exact machine runs: targets for attacks, and inputs
+// for tests. The scales keep activations inside their widths without saturating all of them, so that a random
+// model depends on its input. Determinism: a function of (architecture, fields, output, seed) alone.
 #pragma once
 
 #include "rung/spec/weights.h"
@@ -9,7 +9,8 @@ namespace rung {
 
 struct RandomModel {
   Architecture architecture;
-  std::vector<FieldSpec> fields;  // scalar fields get tables (binary codes above kTableRows values), vectors linear maps
+  std::vector<FieldSpec>
+      fields;  // scalar fields get tables (binary codes above kTableRows values), vectors linear maps
   OutputSpec output;
   DecodeSpec decode;
   Accumulator accumulator = Accumulator::wrap;

@@ -10,12 +10,14 @@ namespace rung {
 namespace {
 
 constexpr std::int64_t kTile = 64;
-// Partial sums go over to the 128-bit ones after this many keys, so that a million keys need no wider numbers than these.
+// Partial sums go over to the 128-bit ones after this many keys, so that a million keys need no wider numbers
+// than these.
 constexpr std::int64_t kKeysPerSum = 64 * kTile;
 
-// Four coordinates, or four tokens, at a time: the sums are read and written once for all four (integers below 2^53 add
-// exactly in any order).
-RUNG_VECTOR_CLONES void tile_scores(const double* query, const double* keys, std::int64_t key_dim, double* scores) {
+// Four coordinates, or four tokens, at a time: the sums are read and written once for all four (integers
+// below 2^53 add exactly in any order).
+RUNG_VECTOR_CLONES void tile_scores(const double* query, const double* keys, std::int64_t key_dim,
+                                    double* scores) {
   for (std::int64_t j = 0; j < kTile; ++j) scores[j] = 0;
   std::int64_t c = 0;
   for (; c + 4 <= key_dim; c += 4) {
@@ -27,7 +29,8 @@ RUNG_VECTOR_CLONES void tile_scores(const double* query, const double* keys, std
   for (; c < key_dim; ++c)
     for (std::int64_t j = 0; j < kTile; ++j) scores[j] += query[c] * keys[c * kTile + j];
 }
-RUNG_VECTOR_CLONES void tile_scores(const std::int64_t* query, const std::int64_t* keys, std::int64_t key_dim, std::int64_t* scores) {
+RUNG_VECTOR_CLONES void tile_scores(const std::int64_t* query, const std::int64_t* keys, std::int64_t key_dim,
+                                    std::int64_t* scores) {
   for (std::int64_t j = 0; j < kTile; ++j) scores[j] = 0;
   for (std::int64_t c = 0; c < key_dim; ++c)
     for (std::int64_t j = 0; j < kTile; ++j) scores[j] += query[c] * keys[c * kTile + j];
@@ -38,8 +41,8 @@ void tile_scores(const std::int64_t* query, const std::int64_t* keys, std::int64
     for (std::int64_t j = 0; j < kTile; ++j) scores[j] += static_cast<Int128>(query[c]) * keys[c * kTile + j];
 }
 
-RUNG_VECTOR_CLONES void add_values(const double* weights, const double* values, std::int64_t begin, std::int64_t end,
-                                   std::int64_t value_dim, double* num, double& den) {
+RUNG_VECTOR_CLONES void add_values(const double* weights, const double* values, std::int64_t begin,
+                                   std::int64_t end, std::int64_t value_dim, double* num, double& den) {
   double total = 0;
   std::int64_t j = begin;
   for (; j + 4 <= end; j += 4) {
@@ -47,7 +50,8 @@ RUNG_VECTOR_CLONES void add_values(const double* weights, const double* values, 
     const double* value = values + j * value_dim;
     total += (w0 + w1) + (w2 + w3);
     for (std::int64_t c = 0; c < value_dim; ++c)
-      num[c] += (w0 * value[c] + w1 * value[value_dim + c]) + (w2 * value[2 * value_dim + c] + w3 * value[3 * value_dim + c]);
+      num[c] += (w0 * value[c] + w1 * value[value_dim + c]) +
+                (w2 * value[2 * value_dim + c] + w3 * value[3 * value_dim + c]);
   }
   for (; j < end; ++j) {
     const double weight = weights[j];
@@ -56,8 +60,9 @@ RUNG_VECTOR_CLONES void add_values(const double* weights, const double* values, 
   }
   den += total;
 }
-RUNG_VECTOR_CLONES void add_values(const std::int64_t* weights, const std::int64_t* values, std::int64_t begin, std::int64_t end,
-                                   std::int64_t value_dim, std::int64_t* num, std::int64_t& den) {
+RUNG_VECTOR_CLONES void add_values(const std::int64_t* weights, const std::int64_t* values,
+                                   std::int64_t begin, std::int64_t end, std::int64_t value_dim,
+                                   std::int64_t* num, std::int64_t& den) {
   for (std::int64_t j = begin; j < end; ++j) {
     den += weights[j];
     for (std::int64_t c = 0; c < value_dim; ++c) num[c] += weights[j] * values[j * value_dim + c];
@@ -67,7 +72,8 @@ void add_values(const std::int64_t* weights, const std::int64_t* values, std::in
                 std::int64_t value_dim, Int128* num, Int128& den) {
   for (std::int64_t j = begin; j < end; ++j) {
     den += weights[j];
-    for (std::int64_t c = 0; c < value_dim; ++c) num[c] += static_cast<Int128>(weights[j]) * values[j * value_dim + c];
+    for (std::int64_t c = 0; c < value_dim; ++c)
+      num[c] += static_cast<Int128>(weights[j]) * values[j * value_dim + c];
   }
 }
 
@@ -89,10 +95,12 @@ class TiledStore final : public HeadStore {
   void put(std::int64_t t, const std::int64_t* key, const std::int64_t* value) override {
     Number* column = keys_.data() + (t / kTile) * kTile * key_dim_ + t % kTile;
     for (std::int64_t c = 0; c < key_dim_; ++c) column[c * kTile] = static_cast<Number>(key[c]);
-    for (std::int64_t c = 0; c < value_dim_; ++c) values_[static_cast<std::size_t>(t * value_dim_ + c)] = static_cast<Number>(value[c]);
+    for (std::int64_t c = 0; c < value_dim_; ++c)
+      values_[static_cast<std::size_t>(t * value_dim_ + c)] = static_cast<Number>(value[c]);
   }
 
-  void add(const std::int64_t* query, std::int64_t begin, std::int64_t end, SoftmaxSums& sums) const override {
+  void add(const std::int64_t* query, std::int64_t begin, std::int64_t end,
+           SoftmaxSums& sums) const override {
     if (begin >= end) return;
     std::vector<Number> wide_query(query, query + key_dim_);
     std::vector<Sum> num(static_cast<std::size_t>(value_dim_), Sum{0});
@@ -115,7 +123,8 @@ class TiledStore final : public HeadStore {
         tile_scores(wide_query.data(), keys_.data() + tile * kTile * key_dim_, key_dim_, scores);
       }
       for (std::int64_t j = first; j < last; ++j) weights[j] = weight(scores[j]);
-      add_values(weights, values_.data() + tile * kTile * value_dim_, first, last, value_dim_, num.data(), den);
+      add_values(weights, values_.data() + tile * kTile * value_dim_, first, last, value_dim_, num.data(),
+                 den);
     }
     hand_over();
   }
@@ -128,7 +137,8 @@ class TiledStore final : public HeadStore {
   void get(std::int64_t t, std::int64_t* key, std::int64_t* value) const override {
     const Number* column = keys_.data() + (t / kTile) * kTile * key_dim_ + t % kTile;
     for (std::int64_t c = 0; c < key_dim_; ++c) key[c] = static_cast<std::int64_t>(column[c * kTile]);
-    for (std::int64_t c = 0; c < value_dim_; ++c) value[c] = static_cast<std::int64_t>(values_[static_cast<std::size_t>(t * value_dim_ + c)]);
+    for (std::int64_t c = 0; c < value_dim_; ++c)
+      value[c] = static_cast<std::int64_t>(values_[static_cast<std::size_t>(t * value_dim_ + c)]);
   }
 
   void append_numbers(std::vector<std::int64_t>& out) const override {
@@ -144,7 +154,8 @@ class TiledStore final : public HeadStore {
   Sum dot(const Number* query, std::int64_t t) const {
     const Number* column = keys_.data() + (t / kTile) * kTile * key_dim_ + t % kTile;
     Sum total{0};
-    for (std::int64_t c = 0; c < key_dim_; ++c) total += static_cast<Sum>(query[c]) * static_cast<Sum>(column[c * kTile]);
+    for (std::int64_t c = 0; c < key_dim_; ++c)
+      total += static_cast<Sum>(query[c]) * static_cast<Sum>(column[c * kTile]);
     return total;
   }
   Number weight(Sum score) const {
@@ -162,11 +173,13 @@ class TiledStore final : public HeadStore {
 }  // namespace
 
 int score_bits(std::int64_t key_dim, const ScoreRule& rule, const HeadWidths& widths) {
-  return widths.query_bits + widths.key_bits - 1 + ceil_lg(static_cast<std::uint64_t>(key_dim)) + shift_growth(rule.shift);
+  return widths.query_bits + widths.key_bits - 1 + ceil_lg(static_cast<std::uint64_t>(key_dim)) +
+         shift_growth(rule.shift);
 }
 
 int partial_sum_bits(const ScoreRule& rule, const HeadWidths& widths) {
-  return rule.weights.bits() + widths.value_bits - 1 + ceil_lg(static_cast<std::uint64_t>(std::max<std::int64_t>(widths.keys, 1)));
+  return rule.weights.bits() + widths.value_bits - 1 +
+         ceil_lg(static_cast<std::uint64_t>(std::max<std::int64_t>(widths.keys, 1)));
 }
 
 KernelNumber narrowest_kernel(std::int64_t key_dim, const ScoreRule& rule, const HeadWidths& widths) {
@@ -179,8 +192,9 @@ KernelNumber narrowest_kernel(std::int64_t key_dim, const ScoreRule& rule, const
   return KernelNumber::int128;
 }
 
-std::unique_ptr<HeadStore> make_head_store(std::int64_t key_dim, std::int64_t value_dim, const ScoreRule& rule,
-                                           const HeadWidths& widths, KernelNumber number) {
+std::unique_ptr<HeadStore> make_head_store(std::int64_t key_dim, std::int64_t value_dim,
+                                           const ScoreRule& rule, const HeadWidths& widths,
+                                           KernelNumber number) {
   if (number == KernelNumber::automatic) number = narrowest_kernel(key_dim, rule, widths);
   switch (number) {
     case KernelNumber::float64:

@@ -2,9 +2,10 @@
 //   num += Σ_j E[clip(rsh(q·k_j, r))] v_j,   den += Σ_j E[...]
 // The sums are integers, so they may be split over blocks, threads and players and added in any order.
 //
-// Keys lie transposed in tiles of kTile, so that scores vectorise over keys. Three number types, chosen from the
-// declared widths: double while every partial sum stays below 2^53 (a double then adds integers exactly), int64 below
-// 2^62, Int128 otherwise. All three give the same numbers; tests compare them with the plain formula.
+// Keys lie transposed in tiles of kTile, so that scores vectorise over keys. Three number types, chosen from
+// the declared widths: double while every partial sum stays below 2^53 (a double then adds integers exactly),
+// int64 below 2^62, Int128 otherwise. All three give the same numbers; tests compare them with the plain
+// formula.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ namespace rung {
 
 // How scores become weights in mode X.
 struct ScoreRule {
-  int shift = 0;   // r
-  Table weights;   // E over the clipped score
+  int shift = 0;  // r
+  Table weights;  // E over the clipped score
 };
 
 struct SoftmaxSums {
@@ -37,7 +38,8 @@ class HeadStore {
   // REQUIRES t < size(). Distinct t may be put from distinct threads.
   virtual void put(std::int64_t t, const std::int64_t* key, const std::int64_t* value) = 0;
   // Adds keys begin <= j < end to the sums.
-  virtual void add(const std::int64_t* query, std::int64_t begin, std::int64_t end, SoftmaxSums& sums) const = 0;
+  virtual void add(const std::int64_t* query, std::int64_t begin, std::int64_t end,
+                   SoftmaxSums& sums) const = 0;
   // rsh(q·k_j, r) before clipping (used where blocks or tokens are selected by score).
   virtual Int128 score(const std::int64_t* query, std::int64_t j) const = 0;
   // Reads back what put() stored.
@@ -52,8 +54,9 @@ struct HeadWidths {
   std::int64_t keys = 0;  // most keys that will be summed
 };
 // REQUIRES rule outlives the store. `number` other than automatic is for tests; it must be wide enough.
-std::unique_ptr<HeadStore> make_head_store(std::int64_t key_dim, std::int64_t value_dim, const ScoreRule& rule,
-                                           const HeadWidths& widths, KernelNumber number = KernelNumber::automatic);
+std::unique_ptr<HeadStore> make_head_store(std::int64_t key_dim, std::int64_t value_dim,
+                                           const ScoreRule& rule, const HeadWidths& widths,
+                                           KernelNumber number = KernelNumber::automatic);
 // Bits, sign included, that rsh(q·k, r) and the partial sums need.
 int score_bits(std::int64_t key_dim, const ScoreRule& rule, const HeadWidths& widths);
 int partial_sum_bits(const ScoreRule& rule, const HeadWidths& widths);

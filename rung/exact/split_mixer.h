@@ -81,7 +81,9 @@ class SplitSelection {
   // The units, increasing, that the next token reads when its input row is u. REQUIRES every summary known.
   virtual std::vector<std::int64_t> wanted(const State& state, const Number* u) const = 0;
   // The same, one list for every group of heads that selects on its own.
-  virtual std::vector<std::vector<std::int64_t>> wanted_by_group(const State& state, const Number* u) const { return {wanted(state, u)}; }
+  virtual std::vector<std::vector<std::int64_t>> wanted_by_group(const State& state, const Number* u) const {
+    return {wanted(state, u)};
+  }
 };
 
 }  // namespace rung

@@ -43,14 +43,16 @@ bool known_function(const std::string& name) {
 
 double apply_function(const std::string& name, double x) { return function_row(name).apply(x); }
 
-Table make_table(const std::string& function, std::int64_t low, std::int64_t high, int in_fraction, int out_fraction) {
+Table make_table(const std::string& function, std::int64_t low, std::int64_t high, int in_fraction,
+                 int out_fraction) {
   RUNG_REQUIRE(low <= high && high - low < (1 << 24), "low={} high={}", low, high);
   Table table{low, {}, TableFunction{function, in_fraction, out_fraction}};
   const FunctionRow& row = function_row(function);
   const double in = std::ldexp(1.0, -in_fraction), out = std::ldexp(1.0, out_fraction);
   table.values.reserve(static_cast<std::size_t>(high - low) + 1);
   for (std::int64_t x = low; x <= high; ++x)
-    table.values.push_back(static_cast<std::int64_t>(std::nearbyint(out * row.apply(in * static_cast<double>(x)))));
+    table.values.push_back(
+        static_cast<std::int64_t>(std::nearbyint(out * row.apply(in * static_cast<double>(x)))));
   return table;
 }
 

@@ -11,7 +11,8 @@ namespace rung {
 const Tensor* TensorSource::tensor(const std::string& name, const std::vector<std::int64_t>& shape) {
   const auto found = weights_->tensors.find(prefix_ + name);
   if (found == weights_->tensors.end()) {
-    refuse(fail(ErrorCode::format, "[weights] tensor \"{}{}\" is missing; shape [{}] expected", prefix_, name, fmt::join(shape, ", ")));
+    refuse(fail(ErrorCode::format, "[weights] tensor \"{}{}\" is missing; shape [{}] expected", prefix_, name,
+                fmt::join(shape, ", ")));
     return nullptr;
   }
   log_->read.insert(found->first);
@@ -21,14 +22,15 @@ const Tensor* TensorSource::tensor(const std::string& name, const std::vector<st
     return nullptr;
   }
   if (integer() && !found->second.is_integer()) {
-    refuse(fail(ErrorCode::format, "[weights] tensor \"{}\" has dtype {}; an integer model needs integers", found->first,
-                dtype_name(found->second.dtype)));
+    refuse(fail(ErrorCode::format, "[weights] tensor \"{}\" has dtype {}; an integer model needs integers",
+                found->first, dtype_name(found->second.dtype)));
     return nullptr;
   }
   return &found->second;
 }
 
-std::int64_t TensorSource::scalar(const std::string& name, std::int64_t fallback, std::int64_t low, std::int64_t high) {
+std::int64_t TensorSource::scalar(const std::string& name, std::int64_t fallback, std::int64_t low,
+                                  std::int64_t high) {
   if (!has(name)) return fallback;
   const auto& stored = weights_->tensors.at(prefix_ + name);
   log_->read.insert(prefix_ + name);
@@ -38,7 +40,8 @@ std::int64_t TensorSource::scalar(const std::string& name, std::int64_t fallback
   }
   const std::int64_t value = stored.integer(0);
   if (value < low || value > high) {
-    refuse(fail(ErrorCode::range, "[weights] \"{}{}\" is {}; {} to {} expected", prefix_, name, value, low, high));
+    refuse(fail(ErrorCode::range, "[weights] \"{}{}\" is {}; {} to {} expected", prefix_, name, value, low,
+                high));
     return fallback;
   }
   return value;
@@ -66,18 +69,21 @@ Width TensorSource::width(const std::string& name) {
 }
 
 template <>
-std::vector<std::int64_t> TensorSource::numbers(const std::string& name, const std::vector<std::int64_t>& shape) {
+std::vector<std::int64_t> TensorSource::numbers(const std::string& name,
+                                                const std::vector<std::int64_t>& shape) {
   const Tensor* stored = tensor(name, shape);
   if (!stored) return {};
   if (!stored->is_integer()) {
-    refuse(fail(ErrorCode::format, "[weights] tensor \"{}{}\" is real; quantise the model first", prefix_, name));
+    refuse(fail(ErrorCode::format, "[weights] tensor \"{}{}\" is real; quantise the model first", prefix_,
+                name));
     return {};
   }
   std::vector<std::int64_t> values(static_cast<std::size_t>(stored->size()));
   for (std::int64_t i = 0; i < stored->size(); ++i) {
     const std::int64_t value = stored->integer(i);
     if (value < -kMaxWeight || value > kMaxWeight) {
-      refuse(fail(ErrorCode::range, "[weights] tensor \"{}{}\" holds {}; at most 2^46 in size expected", prefix_, name, value));
+      refuse(fail(ErrorCode::range, "[weights] tensor \"{}{}\" holds {}; at most 2^46 in size expected",
+                  prefix_, name, value));
       return {};
     }
     values[static_cast<std::size_t>(i)] = value;
@@ -93,7 +99,8 @@ std::vector<double> TensorSource::numbers(const std::string& name, const std::ve
   for (std::int64_t i = 0; i < stored->size(); ++i) {
     const double value = stored->real(i);
     if (!std::isfinite(value)) {
-      refuse(fail(ErrorCode::range, "[weights] tensor \"{}{}\" holds a number that is not finite", prefix_, name));
+      refuse(fail(ErrorCode::range, "[weights] tensor \"{}{}\" holds a number that is not finite", prefix_,
+                  name));
       return {};
     }
     values[static_cast<std::size_t>(i)] = value;
@@ -122,8 +129,8 @@ Table TensorSource::table(const std::string& name, const char* default_function)
   if (const auto known = weights_->tables.find(prefix_ + name); known != weights_->tables.end()) {
     result.function = known->second;
     if (!known_function(known->second.function)) {
-      refuse(fail(ErrorCode::unsupported, "[weights] table \"{}{}\" stands for {}, which rung does not know", prefix_, name,
-                  rung::quoted(known->second.function)));
+      refuse(fail(ErrorCode::unsupported, "[weights] table \"{}{}\" stands for {}, which rung does not know",
+                  prefix_, name, rung::quoted(known->second.function)));
       result.function.reset();
     }
   }
@@ -139,8 +146,10 @@ Table TensorSource::table(const std::string& name, const char* default_function)
     return result;
   }
   log_->read.insert(found->first);
-  if (found->second.shape.size() != 1 || found->second.shape[0] < 1 || found->second.shape[0] > kMaxTable || !found->second.is_integer()) {
-    refuse(fail(ErrorCode::format, "[weights] table \"{}\" must be 1-d, integer, of 1 to 2^24 entries", found->first));
+  if (found->second.shape.size() != 1 || found->second.shape[0] < 1 || found->second.shape[0] > kMaxTable ||
+      !found->second.is_integer()) {
+    refuse(fail(ErrorCode::format, "[weights] table \"{}\" must be 1-d, integer, of 1 to 2^24 entries",
+                found->first));
     result.values = {0};
     return result;
   }
@@ -149,7 +158,8 @@ Table TensorSource::table(const std::string& name, const char* default_function)
   for (std::size_t i = 0; i < result.values.size(); ++i) {
     result.values[i] = found->second.integer(static_cast<std::int64_t>(i));
     if (result.values[i] < -kMaxWeight || result.values[i] > kMaxWeight) {
-      refuse(fail(ErrorCode::range, "[weights] table \"{}\" holds {}; at most 2^46 in size expected", found->first, result.values[i]));
+      refuse(fail(ErrorCode::range, "[weights] table \"{}\" holds {}; at most 2^46 in size expected",
+                  found->first, result.values[i]));
       break;
     }
   }

@@ -1,6 +1,6 @@
-// Named tensors under a prefix, read with a sticky error: the first thing that is missing, of the wrong shape or out
-// of range is kept, later reads return empty values, and the caller asks once at the end. Also remembers which
-// tensors were read, so that a stray one is an error and not a silent no-op.
+// Named tensors under a prefix, read with a sticky error: the first thing that is missing, of the wrong shape
+// or out of range is kept, later reads return empty values, and the caller asks once at the end. Also
+// remembers which tensors were read, so that a stray one is an error and not a silent no-op.
 #pragma once
 
 #include <memory>

@@ -12,10 +12,14 @@ namespace {
 
 std::string_view state_of(const Verdict& verdict) {
   switch (verdict.outcome) {
-    case Outcome::impossible: return "impossible";
-    case Outcome::possible: return "possible";
-    case Outcome::vacuous_here: return "silent";
-    case Outcome::open: return verdict.theorem.empty() || verdict.elsewhere ? "inapplicable" : "silent";
+    case Outcome::impossible:
+      return "impossible";
+    case Outcome::possible:
+      return "possible";
+    case Outcome::vacuous_here:
+      return "silent";
+    case Outcome::open:
+      return verdict.theorem.empty() || verdict.elsewhere ? "inapplicable" : "silent";
   }
   return "inapplicable";
 }
@@ -29,9 +33,12 @@ std::string inequality_of(const Verdict& verdict) {
   if (!verdict.left || !verdict.right) return "";
   const std::string left = shown(*verdict.left), right = shown(*verdict.right);
   switch (verdict.outcome) {
-    case Outcome::impossible: return fmt::format("{} bits needed > {} bits there are", left, right);
-    case Outcome::vacuous_here: return fmt::format("{} bits needed <= {} bits there are", left, right);
-    default: break;
+    case Outcome::impossible:
+      return fmt::format("{} bits needed > {} bits there are", left, right);
+    case Outcome::vacuous_here:
+      return fmt::format("{} bits needed <= {} bits there are", left, right);
+    default:
+      break;
   }
   const bool named = verdict.parameters.contains("scarcest");
   std::string scarcest = named ? verdict.parameters["scarcest"].text() + ": " : "";
@@ -42,9 +49,15 @@ std::string inequality_of(const Verdict& verdict) {
 // The line that asks rung bound the same.
 std::string command_of(const Setting& setting, const Task& task) {
   const Dimensions& d = setting.architecture.dimensions;
-  std::vector<std::string> words{"rung", "bound", format_stack(setting.architecture.stack), "--width", std::to_string(d.width), "--precision",
+  std::vector<std::string> words{"rung",
+                                 "bound",
+                                 format_stack(setting.architecture.stack),
+                                 "--width",
+                                 std::to_string(d.width),
+                                 "--precision",
                                  format_precision(d.precision)};
-  if (setting.word.full_letters() > 0) words.insert(words.end(), {"--acc-bits", std::to_string(setting.accumulator)});
+  if (setting.word.full_letters() > 0)
+    words.insert(words.end(), {"--acc-bits", std::to_string(setting.accumulator)});
   if (!d.causal) words.push_back("--encoder");
   if (setting.chain_of_thought) words.push_back("--cot");
   words.insert(words.end(), {"--task", std::string(task.name())});
@@ -70,7 +83,9 @@ std::vector<std::string> size_flags(const TaskSizes& sizes) {
   return flags;
 }
 
-nlohmann::ordered_json absent(const Absence& absence) { return {{"state", "none"}, {"reason", absence.reason}, {"brief", absence.brief}}; }
+nlohmann::ordered_json absent(const Absence& absence) {
+  return {{"state", "none"}, {"reason", absence.reason}, {"brief", absence.brief}};
+}
 
 namespace {
 
@@ -87,7 +102,10 @@ Result<nlohmann::ordered_json> evidence_of(const Setting& setting, const Task& t
   json["statement"] = verdict.theorem.empty() ? "" : theorem(verdict.theorem).statement;
   json["source"] = verdict.source;
   json["reference"] = verdict.theorem.empty() ? "" : theorem(verdict.theorem).reference;
-  json["numbers"] = {{"left", full["left"]}, {"right", full["right"]}, {"margin", full["margin"]}, {"horizon", full["horizon"]}};
+  json["numbers"] = {{"left", full["left"]},
+                     {"right", full["right"]},
+                     {"margin", full["margin"]},
+                     {"horizon", full["horizon"]}};
   for (const auto& [name, value] : full["parameters"].items()) {
     if (value.is_number()) json["numbers"][name] = value;
     if (name != "construction") continue;

@@ -20,9 +20,15 @@ const EndAlike* pair_of(const Claim& claim) {
 // What is the same for both inputs, in a sentence.
 std::string equal_text(const Claim& claim) {
   if (const auto* c = std::get_if<CollisionClaim>(&claim))
-    return fmt::format("After {} tokens every number of every layer's state is the same, {} bits in all; so is everything that follows.", c->cut, c->nominal_bits);
+    return fmt::format(
+        "After {} tokens every number of every layer's state is the same, {} bits in all; so is everything "
+        "that follows.",
+        c->cut, c->nominal_bits);
   if (const auto* c = std::get_if<SparsePairClaim>(&claim))
-    return fmt::format("Block {} hands over the same compressed key and value, and the query does not select it; the activation at the answer is the same.", c->block);
+    return fmt::format(
+        "Block {} hands over the same compressed key and value, and the query does not select it; the "
+        "activation at the answer is the same.",
+        c->block);
   return "The activation at the answer position is the same, number by number.";
 }
 
@@ -34,7 +40,8 @@ void add_claim(nlohmann::ordered_json& json, const Task& task, const Claim& clai
   json["differ"] = nlohmann::ordered_json::array();
   const auto fields = task.fields();
   for (std::int64_t t = 0; t < pair->first.positions; ++t)
-    if (prompt_row(pair->first, fields, t) != prompt_row(pair->second, fields, t)) json["differ"].push_back(t);
+    if (prompt_row(pair->first, fields, t) != prompt_row(pair->second, fields, t))
+      json["differ"].push_back(t);
   json["position"] = pair->position;
   json["answers"] = {task.answer_text(pair->first_answer), task.answer_text(pair->second_answer)};
   json["model_answers"] = {task.answer_text(pair->answer), task.answer_text(pair->answer)};
@@ -64,7 +71,8 @@ std::string first_line(const std::string& path) {
 }  // namespace
 
 Result<void> check_certificate(nlohmann::ordered_json& evidence, const EvidenceContext& context) {
-  const std::string file = evidence.at("file").get<std::string>(), model = evidence.at("model").get<std::string>();
+  const std::string file = evidence.at("file").get<std::string>(),
+                    model = evidence.at("model").get<std::string>();
   evidence["state"] = "unverified";
   if (context.checker.empty()) {
     evidence["reason"] = "rung-check is missing";
@@ -72,11 +80,16 @@ Result<void> check_certificate(nlohmann::ordered_json& evidence, const EvidenceC
     return {};
   }
   const std::string said = context.folder + "/" + file + ".said";
-  RUNG_TRY(const ChildRun run, run_child({context.checker, context.folder + "/" + file, context.folder + "/" + model}, {.output = said, .stop = context.stop}));
+  RUNG_TRY(const ChildRun run,
+           run_child({context.checker, context.folder + "/" + file, context.folder + "/" + model},
+                     {.output = said, .stop = context.stop}));
   const std::string line = first_line(said);
   std::error_code ignored;
   std::filesystem::remove(said, ignored);
-  evidence["checker"] = {{"command", shell_line({"rung-check", file, model})}, {"exit", run.exit}, {"seconds", run.seconds}, {"said", line}};
+  evidence["checker"] = {{"command", shell_line({"rung-check", file, model})},
+                         {"exit", run.exit},
+                         {"seconds", run.seconds},
+                         {"said", line}};
   // The one place where the word is written.
   if (run.exit == 0) {
     evidence["state"] = "VERIFIED";
@@ -87,14 +100,20 @@ Result<void> check_certificate(nlohmann::ordered_json& evidence, const EvidenceC
   return {};
 }
 
-Result<nlohmann::ordered_json> certificate_evidence(const AttackRecipe& recipe, std::shared_ptr<const Task> task, const std::string& name,
-                                                    const EvidenceContext& context, std::optional<Weights>& broken) {
-  RUNG_TRY(Weights weights, random_weights_for(*task, {.architecture = recipe.arch, .width = recipe.width, .precision = {NumberFormat::fixed, recipe.precision, 0}}));
+Result<nlohmann::ordered_json> certificate_evidence(const AttackRecipe& recipe,
+                                                    std::shared_ptr<const Task> task, const std::string& name,
+                                                    const EvidenceContext& context,
+                                                    std::optional<Weights>& broken) {
+  RUNG_TRY(Weights weights,
+           random_weights_for(*task, {.architecture = recipe.arch,
+                                      .width = recipe.width,
+                                      .precision = {NumberFormat::fixed, recipe.precision, 0}}));
   broken = weights;
   const std::string model = "models/" + name + "-broken.safetensors", file = "certificates/" + name + ".json";
   RUNG_CHECK(write_weights(context.folder + "/" + model, weights));
   RUNG_TRY(const Target target, open_target(context.folder + "/" + model, task));
-  RUNG_TRY(AttackOutcome outcome, attack(target, "auto", {.seconds = context.attack_seconds, .stop = context.stop}));
+  RUNG_TRY(AttackOutcome outcome,
+           attack(target, "auto", {.seconds = context.attack_seconds, .stop = context.stop}));
 
   nlohmann::ordered_json json;
   json["state"] = "none";
@@ -110,14 +129,25 @@ Result<nlohmann::ordered_json> certificate_evidence(const AttackRecipe& recipe, 
   json["evaluations"] = outcome.evaluations;
   json["seconds"] = outcome.seconds;
   json["model"] = model;
-  std::vector<std::string> build{"rung", "build", "random", "--arch", recipe.arch, "--width", std::to_string(recipe.width), "--precision",
-                                 std::to_string(recipe.precision), "--task", std::string(task->name())};
+  std::vector<std::string> build{"rung",
+                                 "build",
+                                 "random",
+                                 "--arch",
+                                 recipe.arch,
+                                 "--width",
+                                 std::to_string(recipe.width),
+                                 "--precision",
+                                 std::to_string(recipe.precision),
+                                 "--task",
+                                 std::string(task->name())};
   for (auto& flag : size_flags(sizes_of(*task))) build.push_back(std::move(flag));
   build.insert(build.end(), {"--out", name + "-broken.safetensors"});
-  json["command"] = shell_line(build) + " && " + shell_line({"rung", "break", name + "-broken.safetensors", "--out", name + ".json"});
+  json["command"] = shell_line(build) + " && " +
+                    shell_line({"rung", "break", name + "-broken.safetensors", "--out", name + ".json"});
   if (!outcome.certificate) {
     json["reason"] = fmt::format("the search ended without a pair: {}", outcome.reason);
-    json["brief"] = outcome.verdict == AttackVerdict::holds ? "every instance is right" : "no pair found in time";
+    json["brief"] =
+        outcome.verdict == AttackVerdict::holds ? "every instance is right" : "no pair found in time";
     return json;
   }
   Certificate& certificate = *outcome.certificate;

@@ -46,15 +46,18 @@ Result<ChildRun> run_child(const std::vector<std::string>& words, const ChildOpt
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, options.output.empty() ? "/dev/null" : options.output.c_str(),
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO,
+                                   options.output.empty() ? "/dev/null" : options.output.c_str(),
                                    O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, options.errors.empty() ? "/dev/null" : options.errors.c_str(),
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO,
+                                   options.errors.empty() ? "/dev/null" : options.errors.c_str(),
                                    O_WRONLY | O_CREAT | O_TRUNC, 0644);
   pid_t child = 0;
   const auto start = std::chrono::steady_clock::now();
   const int refused = posix_spawn(&child, words[0].c_str(), &actions, nullptr, argv.data(), env.data());
   posix_spawn_file_actions_destroy(&actions);
-  if (refused != 0) return fail(ErrorCode::io, "[hierarchy] {} cannot be started: {}", words[0], std::strerror(refused));
+  if (refused != 0)
+    return fail(ErrorCode::io, "[hierarchy] {} cannot be started: {}", words[0], std::strerror(refused));
 
   ChildRun run;
   double asked = 0;
@@ -65,7 +68,8 @@ Result<ChildRun> run_child(const std::vector<std::string>& words, const ChildOpt
       run.exit = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + (WIFSIGNALED(status) ? WTERMSIG(status) : 0);
       return run;
     }
-    if (ended < 0 && errno != EINTR) return fail(ErrorCode::io, "[hierarchy] {} was lost: {}", words[0], std::strerror(errno));
+    if (ended < 0 && errno != EINTR)
+      return fail(ErrorCode::io, "[hierarchy] {} was lost: {}", words[0], std::strerror(errno));
     if (!run.interrupted && (run.seconds > options.seconds || (options.stop && options.stop()))) {
       run.interrupted = true;
       asked = run.seconds;
@@ -94,7 +98,10 @@ std::string shell_line(const std::vector<std::string>& words) {
   std::string line;
   for (const auto& word : words) {
     if (!line.empty()) line += ' ';
-    const bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+") == std::string::npos;
+    const bool plain =
+        !word.empty() &&
+        word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+") ==
+            std::string::npos;
     line += plain ? word : "'" + word + "'";
   }
   return line;

@@ -10,15 +10,15 @@
 namespace rung {
 
 struct ChildRun {
-  int exit = -1;           // its exit code; 128 + the signal that ended it
+  int exit = -1;  // its exit code; 128 + the signal that ended it
   double seconds = 0;
   bool interrupted = false;  // it was asked to end (SIGINT), by `stop` or by the limit
 };
 
 struct ChildOptions {
-  std::string output;                   // the file that receives its standard output
-  std::string errors;                   // likewise; empty: nowhere
-  double seconds = 600;                 // then SIGINT, and SIGKILL a while later
+  std::string output;    // the file that receives its standard output
+  std::string errors;    // likewise; empty: nowhere
+  double seconds = 600;  // then SIGINT, and SIGKILL a while later
   std::function<bool()> stop = {};
   std::vector<std::string> environment = {};  // added: "RUNG_THREADS=1"
 };
@@ -26,7 +26,8 @@ struct ChildOptions {
 // Errors: a program that cannot be started, an output file that cannot be made.
 Result<ChildRun> run_child(const std::vector<std::string>& words, const ChildOptions& options);
 
-// A program of this name beside this one, in ../libexec/rung from there, or in PATH; empty where there is none.
+// A program of this name beside this one, in ../libexec/rung from there, or in PATH; empty where there is
+// none.
 std::string find_program(const std::string& name);
 
 // The words as a shell would take them.

@@ -7,7 +7,8 @@
 namespace rung {
 namespace {
 
-std::string command_of(const ConstructionRequest& request, const std::optional<IdlePart>& beside, const std::string& out) {
+std::string command_of(const ConstructionRequest& request, const std::optional<IdlePart>& beside,
+                       const std::string& out) {
   std::vector<std::string> words{"rung", "build", request.name};
   for (auto& flag : size_flags(request.sizes)) words.push_back(std::move(flag));
   for (const auto& [name, word] : request.options) {
@@ -25,28 +26,34 @@ Result<Construction> construct(const ConstructionRecipe& recipe, const Construct
   return made;
 }
 
-// Where the heads look on one instance; null where no head looks at the whole past, or the prompt is too long for a picture.
+// Where the heads look on one instance; null where no head looks at the whole past, or the prompt is too long
+// for a picture.
 Result<nlohmann::ordered_json> attention_of(const ConstructionRecipe& recipe, ConstructionRequest request) {
   constexpr std::int64_t kMostTokens = 40;
   if (!recipe.pictured.empty()) request.sizes = recipe.pictured;
   RUNG_TRY(const Construction made, construct(recipe, request));
-  if (made.task->prompt_length() > kMostTokens || !made.weights.architecture.dimensions.causal) return nlohmann::ordered_json();
+  if (made.task->prompt_length() > kMostTokens || !made.weights.architecture.dimensions.causal)
+    return nlohmann::ordered_json();
   const Instance instance = made.task->generate(Variant::uniform, 1, 0);
   RUNG_TRY(const auto patterns, attention_patterns(made.weights, instance.prompt));
   if (patterns.empty()) return nlohmann::ordered_json();
-  nlohmann::ordered_json json{{"size", made.task->size()},
-                              {"arch", format_stack(made.weights.architecture.stack)},
-                              {"tokens", token_symbols(*made.task, instance.prompt, 0, instance.prompt.positions)},
-                              {"answer", made.task->answer_text(instance.answer)},
-                              {"layers", nlohmann::ordered_json::array()}};
-  for (const auto& pattern : patterns) json["layers"].push_back({{"layer", pattern.layer}, {"head", pattern.head}, {"weights", pattern.weights}});
+  nlohmann::ordered_json json{
+      {"size", made.task->size()},
+      {"arch", format_stack(made.weights.architecture.stack)},
+      {"tokens", token_symbols(*made.task, instance.prompt, 0, instance.prompt.positions)},
+      {"answer", made.task->answer_text(instance.answer)},
+      {"layers", nlohmann::ordered_json::array()}};
+  for (const auto& pattern : patterns)
+    json["layers"].push_back(
+        {{"layer", pattern.layer}, {"head", pattern.head}, {"weights", pattern.weights}});
   return json;
 }
 
 }  // namespace
 
-Result<nlohmann::ordered_json> construction_evidence(const ConstructionRecipe& recipe, const TaskSizes& size, const std::string& name,
-                                                     const EvidenceContext& context, std::optional<Weights>& built) {
+Result<nlohmann::ordered_json> construction_evidence(const ConstructionRecipe& recipe, const TaskSizes& size,
+                                                     const std::string& name, const EvidenceContext& context,
+                                                     std::optional<Weights>& built) {
   ConstructionRequest request = recipe.request;
   if (request.sizes.empty()) request.sizes = size;
   RUNG_TRY(const Construction made, construct(recipe, request));
@@ -88,11 +95,17 @@ Result<nlohmann::ordered_json> construction_evidence(const ConstructionRecipe& r
   json["seconds"] = found.seconds;
   json["all_inputs"] = nullptr;
   if (found.interval)
-    json["all_inputs"] = {{"holds", found.interval->holds}, {"leak", found.interval->leak}, {"gap", found.interval->gap}, {"reason", found.interval->reason}};
+    json["all_inputs"] = {{"holds", found.interval->holds},
+                          {"leak", found.interval->leak},
+                          {"gap", found.interval->gap},
+                          {"reason", found.interval->reason}};
   json["model"] = found.passed() ? nlohmann::ordered_json(model) : nlohmann::ordered_json();
   json["coordinates"] = nlohmann::ordered_json::array();
   for (const Slot& slot : made.slots)
-    json["coordinates"].push_back({{"from", slot.first}, {"to", slot.first + slot.size - 1}, {"name", slot.name}, {"holds", slot.holds}});
+    json["coordinates"].push_back({{"from", slot.first},
+                                   {"to", slot.first + slot.size - 1},
+                                   {"name", slot.name},
+                                   {"holds", slot.holds}});
   const auto invariant = made.weights.notes.find("invariant");
   json["invariant"] = invariant == made.weights.notes.end() ? "" : invariant->second;
   RUNG_TRY(json["attention"], attention_of(recipe, request));

@@ -51,24 +51,32 @@ Result<std::shared_ptr<const Task>> task_of(const HierarchyColumn& column, const
   return std::shared_ptr<const Task>(std::move(task));
 }
 
-std::string definition_of(const HierarchyPlan& plan, const CellRecipe& recipe, bool train, const std::string& version) {
-  return sha256(fmt::format("{}\nedition {} of rung {}{}", recipe_text(plan, recipe), kEdition, version, train ? "" : ", not trained"));
+std::string definition_of(const HierarchyPlan& plan, const CellRecipe& recipe, bool train,
+                          const std::string& version) {
+  return sha256(fmt::format("{}\nedition {} of rung {}{}", recipe_text(plan, recipe), kEdition, version,
+                            train ? "" : ", not trained"));
 }
 
 ordered_json blank_cell(const HierarchyPlan& plan, const CellRecipe& recipe, const std::string& state) {
   const HierarchyColumn& column = plan.column(recipe.column);
-  ordered_json cell{{"row", recipe.row}, {"column", recipe.column}, {"arch", plan.row(recipe.row).arch}, {"task", column.task}};
+  ordered_json cell{{"row", recipe.row},
+                    {"column", recipe.column},
+                    {"arch", plan.row(recipe.row).arch},
+                    {"task", column.task}};
   const auto task = task_of(column, column.size);
   if (task) cell["size"] = (*task)->size();
   cell["state"] = state;
-  const ordered_json pending{{"state", "none"}, {"reason", "This cell has not been run yet."}, {"brief", "not run yet"}};
-  cell["bound"] = {{"state", "inapplicable"}, {"reason", "This cell has not been run yet."}, {"brief", "not run yet"}};
+  const ordered_json pending{
+      {"state", "none"}, {"reason", "This cell has not been run yet."}, {"brief", "not run yet"}};
+  cell["bound"] = {
+      {"state", "inapplicable"}, {"reason", "This cell has not been run yet."}, {"brief", "not run yet"}};
   cell["further_bounds"] = ordered_json::array();
   for (const char* kind : {"construction", "certificate", "training"}) cell[kind] = pending;
   return cell;
 }
 
-// What is known of a cell for which nothing is trained here. Highlights are about weights that exist or do not.
+// What is known of a cell for which nothing is trained here. Highlights are about weights that exist or do
+// not.
 ordered_json record_of(const HierarchyPlan& plan, const CellRecipe& recipe, const EvidenceContext& context) {
   const HierarchyColumn& column = plan.column(recipe.column);
   if (plan.in_table(recipe.row))
@@ -77,7 +85,8 @@ ordered_json record_of(const HierarchyPlan& plan, const CellRecipe& recipe, cons
 }
 
 // All of a cell but what is trained for it.
-Result<ordered_json> make_cell(const HierarchyPlan& plan, const CellRecipe& recipe, const EvidenceContext& context) {
+Result<ordered_json> make_cell(const HierarchyPlan& plan, const CellRecipe& recipe,
+                               const EvidenceContext& context) {
   const HierarchyColumn& column = plan.column(recipe.column);
   ordered_json cell = blank_cell(plan, recipe, "done");
   const std::string name = name_of(recipe);
@@ -85,7 +94,8 @@ Result<ordered_json> make_cell(const HierarchyPlan& plan, const CellRecipe& reci
   std::optional<Weights> built, broken;
   cell["construction"] = absent(recipe.no_construction);
   if (recipe.construction) {
-    RUNG_TRY(cell["construction"], construction_evidence(*recipe.construction, column.size, name, context, built));
+    RUNG_TRY(cell["construction"],
+             construction_evidence(*recipe.construction, column.size, name, context, built));
   }
   cell["certificate"] = absent(recipe.no_certificate);
   std::shared_ptr<const Task> attacked = task;
@@ -101,27 +111,35 @@ Result<ordered_json> make_cell(const HierarchyPlan& plan, const CellRecipe& reci
     bounds.push_back(std::move(bound));
   }
   if (built) {
-    RUNG_TRY(ordered_json bound, recipe.asked ? bound_evidence(*recipe.asked, *task) : bound_evidence(*built, *task));
+    RUNG_TRY(ordered_json bound,
+             recipe.asked ? bound_evidence(*recipe.asked, *task) : bound_evidence(*built, *task));
     bounds.insert(recipe.bound_of_broken ? bounds.end() : bounds.begin(), std::move(bound));
   }
   RUNG_REQUIRE(!bounds.empty(), "{}: a cell is about some model", name);
   cell["bound"] = bounds.front();
   for (std::size_t i = 1; i < bounds.size(); ++i) cell["further_bounds"].push_back(bounds[i]);
-  cell["training"] = recipe.training ? absent({"Training was left out (--no-train).", "left out"}) : record_of(plan, recipe, context);
+  cell["training"] = recipe.training ? absent({"Training was left out (--no-train).", "left out"})
+                                     : record_of(plan, recipe, context);
   return cell;
 }
 
 // The cell as an earlier run left it, its certificate checked once more; nothing where it does not serve.
-std::optional<ordered_json> reusable_cell(const std::string& path, const std::vector<std::string>& definitions, const EvidenceContext& context) {
+std::optional<ordered_json> reusable_cell(const std::string& path,
+                                          const std::vector<std::string>& definitions,
+                                          const EvidenceContext& context) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
   ordered_json kept = ordered_json::parse(file, nullptr, false);
   if (!kept.is_object() || !kept.contains("cell")) return std::nullopt;
-  if (std::find(definitions.begin(), definitions.end(), kept.value("definition", "")) == definitions.end()) return std::nullopt;
+  if (std::find(definitions.begin(), definitions.end(), kept.value("definition", "")) == definitions.end())
+    return std::nullopt;
   ordered_json cell = kept["cell"];
   try {
-    if (cell.at("state") != "done" || cell.at("construction").at("state") == "failed" || cell.at("training").value("retry", false)) return std::nullopt;
-    for (const auto& [part, field] : {std::pair{"construction", "model"}, {"certificate", "model"}, {"certificate", "file"}})
+    if (cell.at("state") != "done" || cell.at("construction").at("state") == "failed" ||
+        cell.at("training").value("retry", false))
+      return std::nullopt;
+    for (const auto& [part, field] :
+         {std::pair{"construction", "model"}, {"certificate", "model"}, {"certificate", "file"}})
       if (cell.at(part).contains(field) && cell[part][field].is_string() &&
           !std::filesystem::exists(context.folder + "/" + cell[part][field].get<std::string>()))
         return std::nullopt;
@@ -136,18 +154,23 @@ std::optional<ordered_json> reusable_cell(const std::string& path, const std::ve
   }
 }
 
-Result<std::set<std::string>> wanted_cells(const HierarchyPlan& plan, const std::vector<std::string>& only, const std::vector<Job>& jobs) {
+Result<std::set<std::string>> wanted_cells(const HierarchyPlan& plan, const std::vector<std::string>& only,
+                                           const std::vector<Job>& jobs) {
   std::set<std::string> wanted;
   std::set<std::string> words;
   for (const auto& job : jobs)
-    for (const auto& word : {job.recipe->row, job.recipe->column, job.recipe->row + "/" + job.recipe->column}) words.insert(word);
+    for (const auto& word : {job.recipe->row, job.recipe->column, job.recipe->row + "/" + job.recipe->column})
+      words.insert(word);
   for (const auto& highlight : plan.highlights) words.insert(highlight.id);
   for (const auto& asked : only) {
     const std::vector<std::string_view> known(words.begin(), words.end());
     if (!words.contains(asked))
-      return fail(ErrorCode::parse, "[hierarchy] no row, column or cell {}; {}", rung::quoted(asked), suggest(asked, known));
+      return fail(ErrorCode::parse, "[hierarchy] no row, column or cell {}; {}", rung::quoted(asked),
+                  suggest(asked, known));
     for (const auto& job : jobs)
-      if (asked == job.recipe->row || asked == job.recipe->column || asked == job.recipe->row + "/" + job.recipe->column) wanted.insert(name_of(*job.recipe));
+      if (asked == job.recipe->row || asked == job.recipe->column ||
+          asked == job.recipe->row + "/" + job.recipe->column)
+        wanted.insert(name_of(*job.recipe));
     for (const auto& highlight : plan.highlights)
       for (const auto& cell : highlight.cells)
         if (asked == highlight.id) wanted.insert(name_of(cell));
@@ -174,14 +197,21 @@ class Run {
     std::error_code code;
     for (const char* folder : {"cells", "models", "certificates", "training"}) {
       std::filesystem::create_directories(options_.folder + "/" + folder, code);
-      if (code) return fail(ErrorCode::io, "[hierarchy] {}/{} cannot be made: {}", options_.folder, folder, code.message());
+      if (code)
+        return fail(ErrorCode::io, "[hierarchy] {}/{} cannot be made: {}", options_.folder, folder,
+                    code.message());
     }
-    context_ = {.folder = options_.folder, .checker = options_.checker, .trainer = options_.trainer, .results = options_.results, .stop = options_.stop};
+    context_ = {.folder = options_.folder,
+                .checker = options_.checker,
+                .trainer = options_.trainer,
+                .results = options_.results,
+                .stop = options_.stop};
     std::vector<Job*> order;
     for (auto& job : jobs_)
       if (job.wanted) order.push_back(&job);
     // The long ones first: highlights.
-    std::stable_partition(order.begin(), order.end(), [&](const Job* job) { return !plan_.in_table(job->recipe->row); });
+    std::stable_partition(order.begin(), order.end(),
+                          [&](const Job* job) { return !plan_.in_table(job->recipe->row); });
     outcome_.of = order.size();
     start_ = std::chrono::steady_clock::now();
     keep_others();
@@ -212,7 +242,8 @@ class Run {
     std::optional<ordered_json> kept;
     if (!options_.fresh) kept = kept_cell(job);
     job.reused = kept.has_value();
-    Result<ordered_json> made = kept ? Result<ordered_json>(std::move(*kept)) : make_cell(plan_, *job.recipe, context_);
+    Result<ordered_json> made =
+        kept ? Result<ordered_json>(std::move(*kept)) : make_cell(plan_, *job.recipe, context_);
     const std::lock_guard lock(guard_);
     job.seconds = seconds_since(job.start);
     if (stopping()) {  // what a stopped search says is no evidence
@@ -261,7 +292,8 @@ class Run {
       const HierarchyColumn& column = plan_.column(job.recipe->column);
       context_.training_seconds = std::max(0.0, left) / static_cast<double>(waiting.size() - i);
       const auto task = task_of(column, column.size);
-      auto made = task ? training_evidence(*job.recipe->training, **task, name_of(*job.recipe), context_) : Result<ordered_json>(task.error());
+      auto made = task ? training_evidence(*job.recipe->training, **task, name_of(*job.recipe), context_)
+                       : Result<ordered_json>(task.error());
       left -= seconds_since(start);
       job.seconds += seconds_since(start);
       if (stopping()) {
@@ -285,22 +317,32 @@ class Run {
     note_troubles(job);
     Result<void> written;
     if (!job.reused)
-      written = write_whole(path_of(job), ordered_json{{"definition", definition_of(plan_, *job.recipe, options_.train, provenance_.version)}, {"cell", job.cell}}.dump(1) + "\n");
+      written = write_whole(
+          path_of(job),
+          ordered_json{{"definition", definition_of(plan_, *job.recipe, options_.train, provenance_.version)},
+                       {"cell", job.cell}}
+                  .dump(1) +
+              "\n");
     if (written) written = write_document();
     if (!written && !error_) error_ = written.error();
     if (options_.progress)
-      options_.progress({outcome_.done, outcome_.of, job.recipe->row, job.recipe->column, job.reused, job.seconds, cell_summary(job.cell)});
+      options_.progress({outcome_.done, outcome_.of, job.recipe->row, job.recipe->column, job.reused,
+                         job.seconds, cell_summary(job.cell)});
   }
 
-  std::string path_of(const Job& job) const { return options_.folder + "/cells/" + name_of(*job.recipe) + ".json"; }
+  std::string path_of(const Job& job) const {
+    return options_.folder + "/cells/" + name_of(*job.recipe) + ".json";
+  }
 
   void note_troubles(const Job& job) {
     const auto& construction = job.cell["construction"];
     const auto& certificate = job.cell["certificate"];
     if (construction["state"] == "failed")
-      outcome_.troubles.push_back(fmt::format("{} on {}: the construction failed: {}", job.recipe->row, job.recipe->column, construction["reason"].get<std::string>()));
+      outcome_.troubles.push_back(fmt::format("{} on {}: the construction failed: {}", job.recipe->row,
+                                              job.recipe->column, construction["reason"].get<std::string>()));
     if (certificate["state"] == "unverified" && !context_.checker.empty())
-      outcome_.troubles.push_back(fmt::format("{} on {}: {}", job.recipe->row, job.recipe->column, certificate["reason"].get<std::string>()));
+      outcome_.troubles.push_back(fmt::format("{} on {}: {}", job.recipe->row, job.recipe->column,
+                                              certificate["reason"].get<std::string>()));
   }
 
   ordered_json document() const {
@@ -320,11 +362,17 @@ class Run {
       if (!columns.contains(column.id)) continue;
       const auto task = task_of(column, column.size);
       RUNG_REQUIRE(task.ok(), "{}", task.error().message);
-      json["columns"].push_back({{"id", column.id}, {"title", column.title}, {"task", column.task}, {"size", (*task)->size()},
-                                 {"prompt_tokens", (*task)->prompt_length()}, {"what", column.what}});
+      json["columns"].push_back({{"id", column.id},
+                                 {"title", column.title},
+                                 {"task", column.task},
+                                 {"size", (*task)->size()},
+                                 {"prompt_tokens", (*task)->prompt_length()},
+                                 {"what", column.what}});
     }
     for (const auto& row : plan_.rows)
-      if (plan_.in_table(row.id)) json["rows"].push_back({{"id", row.id}, {"title", row.title}, {"arch", row.arch}, {"what", row.what}});
+      if (plan_.in_table(row.id))
+        json["rows"].push_back(
+            {{"id", row.id}, {"title", row.title}, {"arch", row.arch}, {"what", row.what}});
     std::size_t next = 0;
     for (; next < plan_.cells.size(); ++next) json["cells"].push_back(jobs_[next].cell);
     for (const auto& highlight : plan_.highlights) {
@@ -334,11 +382,14 @@ class Run {
         cells.back()["title"] = plan_.row(highlight.cells[i].row).title;
         cells.back()["what"] = plan_.row(highlight.cells[i].row).what;
       }
-      json["highlights"].push_back({{"id", highlight.id}, {"title", highlight.title}, {"what", highlight.what}, {"cells", cells}});
+      json["highlights"].push_back(
+          {{"id", highlight.id}, {"title", highlight.title}, {"what", highlight.what}, {"cells", cells}});
     }
     return json;
   }
-  Result<void> write_document() const { return write_whole(options_.folder + "/hierarchy.json", document().dump(1) + "\n"); }
+  Result<void> write_document() const {
+    return write_whole(options_.folder + "/hierarchy.json", document().dump(1) + "\n");
+  }
 
   const HierarchyPlan& plan_;
   const HierarchyOptions& options_;

@@ -1,8 +1,9 @@
 // What each cell of the hierarchy is made from: an explicit table, data and no control flow (recipe_list.cc).
 //
-// A row is a mechanism, a column a task at a nominal size. A cell asks four questions, each with an answer or the reason why there is
-// none: what does theory say at this size, which weights does a proof write down, which two inputs can a model not tell apart, what
-// does training reach. Evidence taken at another size or of another arrangement of the row's layers says so.
+// A row is a mechanism, a column a task at a nominal size. A cell asks four questions, each with an answer or
+// the reason why there is none: what does theory say at this size, which weights does a proof write down,
+// which two inputs can a model not tell apart, what does training reach. Evidence taken at another size or of
+// another arrangement of the row's layers says so.
 #pragma once
 
 #include <optional>
@@ -71,8 +72,8 @@ struct CellRecipe {
   Absence no_training = {};
   // Which model the cell's first bound is about; the other one's stands beside it.
   bool bound_of_broken = true;
-  // An architecture that theory is asked about in place of the built model's, where the theorem's own constants ask for a little more than
-  // the weights need.
+  // An architecture that theory is asked about in place of the built model's, where the theorem's own
+  // constants ask for a little more than the weights need.
   std::optional<AskedRecipe> asked = {};
 };
 
@@ -83,9 +84,9 @@ struct HighlightRecipe {
 
 // The whole of what `rung hierarchy` shows.
 struct HierarchyPlan {
-  std::vector<HierarchyColumn> columns;      // the table's, and those of highlights alone
-  std::vector<HierarchyRow> rows;            // likewise
-  std::vector<CellRecipe> cells;             // every row of the table on every column of it
+  std::vector<HierarchyColumn> columns;  // the table's, and those of highlights alone
+  std::vector<HierarchyRow> rows;        // likewise
+  std::vector<CellRecipe> cells;         // every row of the table on every column of it
   std::vector<HighlightRecipe> highlights;
 
   const HierarchyColumn& column(const std::string& id) const;  // REQUIRES a known id

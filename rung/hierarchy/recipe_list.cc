@@ -6,13 +6,20 @@ namespace rung {
 namespace {
 
 const Absence kSolves{"This mechanism solves the task at this size: there is nothing to break.", "solves it"};
-const Absence kSetOnly{"The theory counts the sets that a state must tell apart and gives no weights that meet the count.", "none in the theory"};
-const Absence kTableOnly{"The state would have to hold the whole table of z_2; the theory gives no weights that do so by recurrence alone.",
-                         "none in the theory"};
-const Absence kSparseSketch{"That L+1 sparse layers suffice is a sketch; no weights are written down.", "a sketch, no weights"};
+const Absence kSetOnly{
+    "The theory counts the sets that a state must tell apart and gives no weights that meet the count.",
+    "none in the theory"};
+const Absence kTableOnly{
+    "The state would have to hold the whole table of z_2; the theory gives no weights that do so by "
+    "recurrence alone.",
+    "none in the theory"};
+const Absence kSparseSketch{"That L+1 sparse layers suffice is a sketch; no weights are written down.",
+                            "a sketch, no weights"};
 const Absence kRefuted{"No weights exist at this size, so none are built.", "none exist"};
-const Absence kElsewhere{"Only Eva is trained on the spot, and no record of this cell is shipped.", "no shipped record"};
-const Absence kNoTraining{"The row is about what weights can exist; nothing is trained for it.", "not trained"};
+const Absence kElsewhere{"Only Eva is trained on the spot, and no record of this cell is shipped.",
+                         "no shipped record"};
+const Absence kNoTraining{"The row is about what weights can exist; nothing is trained for it.",
+                          "not trained"};
 
 // A state of one number: 32 bits in the trainer's arithmetic, half of what Eva with n = 16 needs.
 const std::string kOneNumber = "heads=1,dim=1,vdim=1";
@@ -99,7 +106,8 @@ HierarchyPlan make_plan() {
 
 template <class Entry>
 const Entry& entry_of(const std::vector<Entry>& entries, const std::string& id) {
-  const auto found = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.id == id; });
+  const auto found =
+      std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.id == id; });
   RUNG_REQUIRE(found != entries.end(), "the plan has no {}", id);
   return *found;
 }
@@ -125,20 +133,25 @@ bool HierarchyPlan::in_table(const std::string& id) const {
 
 std::string recipe_text(const HierarchyPlan& plan, const CellRecipe& recipe) {
   const HierarchyColumn& column = plan.column(recipe.column);
-  std::string text = fmt::format("{} {} {}{}\n", recipe.row, recipe.column, column.task, sizes_text(column.size));
+  std::string text =
+      fmt::format("{} {} {}{}\n", recipe.row, recipe.column, column.task, sizes_text(column.size));
   if (const auto& c = recipe.construction) {
     text += fmt::format("build {}{}", c->request.name, sizes_text(c->request.sizes));
     for (const auto& [name, word] : c->request.options) text += fmt::format(" {}={}", name, word);
-    text += fmt::format(" samples={} shown={} beside={} pictured{}\n", c->samples, c->shown, c->beside ? static_cast<int>(*c->beside) : -1, sizes_text(c->pictured));
+    text += fmt::format(" samples={} shown={} beside={} pictured{}\n", c->samples, c->shown,
+                        c->beside ? static_cast<int>(*c->beside) : -1, sizes_text(c->pictured));
   }
   text += recipe.no_construction.reason + "\n";
   if (const auto& a = recipe.attack)
-    text += fmt::format("break {} width={} precision={} shown={}{}\n", a->arch, a->width, a->precision, a->shown, sizes_text(a->size));
+    text += fmt::format("break {} width={} precision={} shown={}{}\n", a->arch, a->width, a->precision,
+                        a->shown, sizes_text(a->size));
   text += recipe.no_certificate.reason + "\n";
   if (const auto& t = recipe.training)
-    text += fmt::format("train {} width={} steps={} batch={} seeds={} rate={}\n", t->arch, t->width, t->steps, t->batch, t->seeds, t->rate);
+    text += fmt::format("train {} width={} steps={} batch={} seeds={} rate={}\n", t->arch, t->width, t->steps,
+                        t->batch, t->seeds, t->rate);
   text += fmt::format("{}\nbound_of_broken={}\n", recipe.no_training.reason, recipe.bound_of_broken);
-  if (const auto& a = recipe.asked) text += fmt::format("ask {} width={} precision={}\n", a->arch, a->width, a->precision);
+  if (const auto& a = recipe.asked)
+    text += fmt::format("ask {} width={} precision={}\n", a->arch, a->width, a->precision);
   return text;
 }
 

@@ -25,7 +25,8 @@ struct Line {
 
 // Terminal columns: bytes that do not continue a UTF-8 sequence.
 std::size_t columns(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
 // At most `width` columns, the last one an ellipsis where something was left out.
@@ -68,7 +69,9 @@ std::string number(const ordered_json& value) {
   return fmt::format("{:.4g}", x);
 }
 
-std::string with_shown(const std::string& shown, const std::string& text) { return shown.empty() ? text : shown + ": " + text; }
+std::string with_shown(const std::string& shown, const std::string& text) {
+  return shown.empty() ? text : shown + ": " + text;
+}
 
 Line bound_line(const ordered_json& bound) {
   const std::string state = word(bound, "state"), tag = word(bound, "tag");
@@ -77,61 +80,84 @@ Line bound_line(const ordered_json& bound) {
   const auto value = [&](const char* name) -> const ordered_json& {
     return bound.contains("numbers") && bound["numbers"].contains(name) ? bound["numbers"][name] : none;
   };
-  if (state == "impossible") return {fmt::format("impossible {} > {} bits{}", number(value("left")), number(value("right")), mark), Tone::bad};
-  if (state == "possible" && value("key_dim").is_number() && value("heads").is_number() && value("precision").is_number())
-    return {fmt::format("possible H d p={}{}", number(value("heads").get<double>() * value("key_dim").get<double>() * value("precision").get<double>()), mark), Tone::good};
+  if (state == "impossible")
+    return {fmt::format("impossible {} > {} bits{}", number(value("left")), number(value("right")), mark),
+            Tone::bad};
+  if (state == "possible" && value("key_dim").is_number() && value("heads").is_number() &&
+      value("precision").is_number())
+    return {fmt::format("possible H d p={}{}",
+                        number(value("heads").get<double>() * value("key_dim").get<double>() *
+                               value("precision").get<double>()),
+                        mark),
+            Tone::good};
   if (state == "possible" && value("generated").is_number())
     return {fmt::format("possible {} tokens written{}", number(value("generated")), mark), Tone::good};
   if (state == "possible" && value("left").is_number())
-    return {fmt::format("possible {} ≥ {}{}", number(value("left")), number(value("right")), mark), Tone::good};
+    return {fmt::format("possible {} ≥ {}{}", number(value("left")), number(value("right")), mark),
+            Tone::good};
   if (state == "possible") return {fmt::format("possible{}", mark), Tone::good};
   if (state == "silent" && value("left").is_number())
-    return {fmt::format("silent {} ≤ {}{}", number(value("left")), number(value("right")), mark), Tone::faint};
+    return {fmt::format("silent {} ≤ {}{}", number(value("left")), number(value("right")), mark),
+            Tone::faint};
   if (state == "silent") return {"silent" + mark, Tone::faint};
-  return {"- " + (word(bound, "brief").empty() ? std::string("no theorem speaks") : word(bound, "brief")), Tone::faint};
+  return {"- " + (word(bound, "brief").empty() ? std::string("no theorem speaks") : word(bound, "brief")),
+          Tone::faint};
 }
 
 Line construction_line(const ordered_json& evidence) {
   const std::string state = word(evidence, "state");
   if (state == "none") return {"- " + word(evidence, "brief"), Tone::faint};
   if (state != "verified") return {with_shown(word(evidence, "brief"), "FAILED its verification"), Tone::bad};
-  const std::string wrong = fmt::format("{} of {} wrong", number(evidence["errors"]), number(evidence["instances"]));
+  const std::string wrong =
+      fmt::format("{} of {} wrong", number(evidence["errors"]), number(evidence["instances"]));
   const std::string shown = word(evidence, "brief");
-  return {shown.empty() ? fmt::format("built p={}, {}", number(evidence["precision_smallest"]), wrong) : fmt::format("{}: {}", shown, wrong), Tone::good};
+  return {shown.empty() ? fmt::format("built p={}, {}", number(evidence["precision_smallest"]), wrong)
+                        : fmt::format("{}: {}", shown, wrong),
+          Tone::good};
 }
 
 Line certificate_line(const ordered_json& evidence) {
   const std::string state = word(evidence, "state");
   if (state == "none") return {"- " + word(evidence, "brief"), Tone::faint};
-  if (state != "VERIFIED") return {with_shown(word(evidence, "brief"), "unverified: " + word(evidence, "reason")), Tone::bad};
+  if (state != "VERIFIED")
+    return {with_shown(word(evidence, "brief"), "unverified: " + word(evidence, "reason")), Tone::bad};
   const bool forced = word(evidence, "label") == "forced by theorem";
-  return {with_shown(word(evidence, "brief"), fmt::format("VERIFIED {}", forced ? "forced" : "found")), Tone::proved};
+  return {with_shown(word(evidence, "brief"), fmt::format("VERIFIED {}", forced ? "forced" : "found")),
+          Tone::proved};
 }
 
 Line training_line(const ordered_json& evidence) {
   const std::string state = word(evidence, "state");
   if (state == "none") return {"- " + word(evidence, "brief"), Tone::faint};
-  const std::string ceiling = evidence.contains("ceiling") && evidence["ceiling"].is_number() ? fmt::format("/{:.2f}", evidence["ceiling"].get<double>()) : "";
+  const std::string ceiling = evidence.contains("ceiling") && evidence["ceiling"].is_number()
+                                  ? fmt::format("/{:.2f}", evidence["ceiling"].get<double>())
+                                  : "";
   const std::string said = evidence.value("retry", false) ? "cut short at" : state;
   return {fmt::format("{} {:.2f}{}", said, evidence["accuracy"].get<double>(), ceiling), Tone::plain};
 }
 
-// Sizes of evidence that was taken elsewhere than at the column's: "m=64,n1=4". What follows from them is left out.
+// Sizes of evidence that was taken elsewhere than at the column's: "m=64,n1=4". What follows from them is
+// left out.
 std::string elsewhere(const ordered_json& size) {
   std::string text;
   for (const auto& [name, value] : size.items())
-    if (name != "L" && name != "M") text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, value.dump());
+    if (name != "L" && name != "M")
+      text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, value.dump());
   return text;
 }
-bool same_size(const ordered_json& a, const ordered_json& b) { return nlohmann::json(a) == nlohmann::json(b); }
+bool same_size(const ordered_json& a, const ordered_json& b) {
+  return nlohmann::json(a) == nlohmann::json(b);
+}
 
 std::vector<Line> cell_lines(const ordered_json& cell) {
   if (word(cell, "state") != "done") return {{"- not run yet", Tone::faint}, {}, {}, {}};
-  std::vector<Line> lines{bound_line(cell["bound"]), construction_line(cell["construction"]), certificate_line(cell["certificate"]), training_line(cell["training"])};
+  std::vector<Line> lines{bound_line(cell["bound"]), construction_line(cell["construction"]),
+                          certificate_line(cell["certificate"]), training_line(cell["training"])};
   const char* parts[] = {"bound", "construction", "certificate", "training"};
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const auto& part = cell[parts[i]];
-    if (part.contains("size") && !same_size(part["size"], cell["size"])) lines[i].text += " " + elsewhere(part["size"]);
+    if (part.contains("size") && !same_size(part["size"], cell["size"]))
+      lines[i].text += " " + elsewhere(part["size"]);
   }
   return lines;
 }
@@ -166,7 +192,8 @@ std::string wrapped(const std::string& text, const std::string& indent) {
 }
 
 std::string highlight_text(const ordered_json& highlight, bool colour) {
-  std::string out = painted(cut(word(highlight, "title"), kTableColumns), Tone::bold, colour) + "\n" + wrapped(word(highlight, "what"), "  ");
+  std::string out = painted(cut(word(highlight, "title"), kTableColumns), Tone::bold, colour) + "\n" +
+                    wrapped(word(highlight, "what"), "  ");
   for (const auto& cell : highlight["cells"]) {
     constexpr std::size_t kTitle = 22;
     std::string title = word(cell, "title");
@@ -175,9 +202,12 @@ std::string highlight_text(const ordered_json& highlight, bool colour) {
       continue;
     }
     const std::string at = fmt::format("{} {}", word(cell, "task"), size_text(cell["size"]));
-    for (const Line& line : {Line{word(cell["certificate"], "arch") + word(cell["construction"], "arch"), Tone::faint}, Line{at, Tone::faint}, bound_line(cell["bound"]),
-                             construction_line(cell["construction"]), certificate_line(cell["certificate"])}) {
-      out += trimmed("  " + padded({title, Tone::bold}, kTitle, colour) + padded(line, kTableColumns - 2 - kTitle, colour));
+    for (const Line& line :
+         {Line{word(cell["certificate"], "arch") + word(cell["construction"], "arch"), Tone::faint},
+          Line{at, Tone::faint}, bound_line(cell["bound"]), construction_line(cell["construction"]),
+          certificate_line(cell["certificate"])}) {
+      out += trimmed("  " + padded({title, Tone::bold}, kTitle, colour) +
+                     padded(line, kTableColumns - 2 - kTitle, colour));
       title.clear();
     }
   }
@@ -188,7 +218,8 @@ std::string highlight_text(const ordered_json& highlight, bool colour) {
 
 std::string hierarchy_table(const ordered_json& document, const TableOptions& options) {
   const auto& heads = document["columns"];
-  const std::size_t width = (kTableColumns - kRowColumns - heads.size()) / std::max<std::size_t>(1, heads.size());
+  const std::size_t width =
+      (kTableColumns - kRowColumns - heads.size()) / std::max<std::size_t>(1, heads.size());
   const auto line_of = [&](const Line& first, const std::vector<Line>& rest) {
     std::string line = padded(first, kRowColumns, options.colour);
     for (const Line& part : rest) line += " " + padded(part, width, options.colour);
@@ -198,7 +229,8 @@ std::string hierarchy_table(const ordered_json& document, const TableOptions& op
   std::vector<Line> titles, sizes;
   for (const auto& column : heads) {
     titles.push_back({word(column, "title"), Tone::bold});
-    sizes.push_back({fmt::format("{}, {} tokens", size_text(column["size"]), column["prompt_tokens"].dump()), Tone::faint});
+    sizes.push_back({fmt::format("{}, {} tokens", size_text(column["size"]), column["prompt_tokens"].dump()),
+                     Tone::faint});
   }
   std::string out = line_of({}, titles) + line_of({}, sizes);
   for (const auto& row : document["rows"]) {
@@ -214,10 +246,15 @@ std::string hierarchy_table(const ordered_json& document, const TableOptions& op
     }
   }
   out += "\n";
-  out += wrapped("In each cell: what no weights can do (bits needed > bits there are) or some can; the weights that a proof writes down, verified, "
-                 "with the smallest precision p that passed; two inputs that a model cannot tell apart, VERIFIED by rung-check (forced: by a theorem, for all weights of this size); what training "
-                 "reached / the most that the state allows. A dash gives the reason.", "");
-  for (const auto& highlight : document["highlights"]) out += "\n" + highlight_text(highlight, options.colour);
+  out += wrapped(
+      "In each cell: what no weights can do (bits needed > bits there are) or some can; the weights that a "
+      "proof writes down, verified, "
+      "with the smallest precision p that passed; two inputs that a model cannot tell apart, VERIFIED by "
+      "rung-check (forced: by a theorem, for all weights of this size); what training "
+      "reached / the most that the state allows. A dash gives the reason.",
+      "");
+  for (const auto& highlight : document["highlights"])
+    out += "\n" + highlight_text(highlight, options.colour);
   return out;
 }
 

@@ -42,8 +42,8 @@ Result<std::vector<Outcome>> label_all(const Experiment& experiment);
 
 // REQUIRES no ranks, or ranks->leads().
 Result<LabResult> run_experiment(const Experiment& experiment, const LabOptions& options);
-// What the other ranks do meanwhile: configurations that rank 0 hands out, until it has no more. The folder is one that
-// all ranks see; options.store is not used. REQUIRES options.ranks, !options.ranks->leads().
+// What the other ranks do meanwhile: configurations that rank 0 hands out, until it has no more. The folder
+// is one that all ranks see; options.store is not used. REQUIRES options.ranks, !options.ranks->leads().
 Result<void> help_experiment(const Experiment& experiment, const LabOptions& options);
 
 // One prediction against the outcomes that it names.

@@ -24,7 +24,7 @@ enum class PredictionKind {
   errs,         // a construction gives a wrong answer
   slope,        // lg(cost) against bits a layer (or layers) has a slope in [low, high]
   serves,       // Zipf questions: accuracy within the margin of the mass of the arguments that the state of
-           // `than`, measured on uniform questions, has room for
+                // `than`, measured on uniform questions, has room for
 };
 // What a cost is plotted against: bits a layer, bits of all layers, or layers at equal bits a layer.
 enum class Axis { bits, total_bits, layers };

@@ -274,7 +274,8 @@ class Run {
       RUNG_TRY(const json ids, parse_json(text, "train"));
       known = ids.is_object() && ids.contains("run") && ids["run"].is_string() && ids.contains("members") &&
               ids["members"].is_array() && ids["members"].size() == results_.size() &&
-              std::all_of(ids["members"].begin(), ids["members"].end(), [](const json& id) { return id.is_string(); });
+              std::all_of(ids["members"].begin(), ids["members"].end(),
+                          [](const json& id) { return id.is_string(); });
       if (known) {
         run_id_ = ids["run"].get<std::string>();
         record_ids_ = ids["members"].get<std::vector<std::string>>();
@@ -283,7 +284,8 @@ class Run {
       }
     }
     if (!known) {
-      // The ids first, then the records: killed between the two, a run that goes on does not write them twice.
+      // The ids first, then the records: killed between the two, a run that goes on does not write them
+      // twice.
       run_id_ = fresh_id();
       for (std::string& id : record_ids_) id = fresh_id();
       RUNG_TRY(StagedFile file, StagedFile::open(path("records.json"), true));
@@ -476,15 +478,17 @@ class Run {
     }
   }
 
-  // For those who watch the store. Rarer as the run grows older, so that a store of JSON lines stays small; one that cannot be
-  // written now is reported when the member ends.
+  // For those who watch the store. Rarer as the run grows older, so that a store of JSON lines stays small;
+  // one that cannot be written now is reported when the member ends.
   void tell_news(const Trainer& trainer, const std::vector<std::size_t>& places) {
     if (!options_.store) return;
     constexpr double kSecondsBetween = 2, kShareOfTheRun = 0.01;
     {
       const std::lock_guard lock(guard_);
       auto& last = last_news_[places.front()];
-      if (last != Clock::time_point{} && seconds_since(last) < std::max(kSecondsBetween, kShareOfTheRun * seconds_since(start_))) return;
+      if (last != Clock::time_point{} &&
+          seconds_since(last) < std::max(kSecondsBetween, kShareOfTheRun * seconds_since(start_)))
+        return;
       last = Clock::now();
     }
     std::vector<RecordUpdate> updates;

@@ -2,8 +2,8 @@
 // them.
 //
 // Determinism: row b of a batch is Task::generate(variant, seed of the member, first + b) and the further
-// questions of that row, whatever the ensemble, the device or the number of threads. Training and evaluation draw from streams of their own
-// (below).
+// questions of that row, whatever the ensemble, the device or the number of threads. Training and evaluation
+// draw from streams of their own (below).
 #pragma once
 
 #include <memory>

@@ -16,8 +16,8 @@ namespace rung::learn {
 class ActivationRounding {
  public:
   explicit ActivationRounding(int bits) : bits_(bits) {}
-  // Whether the unit stays, makes room for x, or follows it: grows at once, shrinks slowly. The first x ever seen
-  // sets it.
+  // Whether the unit stays, makes room for x, or follows it: grows at once, shrinks slowly. The first x ever
+  // seen sets it.
   enum class Unit { stays, makes_room, follows };
   // x [E, ...].
   torch::Tensor apply(const std::string& name, const torch::Tensor& x, Unit unit);

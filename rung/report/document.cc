@@ -33,8 +33,12 @@ ordered_json theorem_entries(const std::set<std::string>& ids) {
   ordered_json out = ordered_json::object();
   for (const Theorem& t : theorems()) {
     if (!ids.contains(std::string(t.id))) continue;
-    out[std::string(t.id)] = {{"title", t.title},          {"statement", t.statement},           {"source", source_name(t.source)},
-                              {"reference", t.reference}, {"status", status_name(t.status)}, {"file", t.file},
+    out[std::string(t.id)] = {{"title", t.title},
+                              {"statement", t.statement},
+                              {"source", source_name(t.source)},
+                              {"reference", t.reference},
+                              {"status", status_name(t.status)},
+                              {"file", t.file},
                               {"test", t.test}};
   }
   return out;
@@ -57,7 +61,8 @@ std::vector<std::string> shipped_results() {
   const fs::path here = fs::read_symlink("/proc/self/exe", code).parent_path();
   if (code) return {};
   // Installed, and in a build tree below the sources: build/ or build/PRESET/.
-  return {(here / ".." / "share" / "rung" / "results").lexically_normal().string(), (here / ".." / "results").lexically_normal().string(),
+  return {(here / ".." / "share" / "rung" / "results").lexically_normal().string(),
+          (here / ".." / "results").lexically_normal().string(),
           (here / ".." / ".." / "results").lexically_normal().string()};
 }
 
@@ -69,7 +74,8 @@ Result<ordered_json> gather(const Sources& sources) {
   ExperimentRecords records;
   for (const std::string& folder : sources.shipped) RUNG_CHECK(read_shipped(folder, records));
   RUNG_CHECK(read_own(sources.labs, records));
-  if (records.results.empty()) missing.push_back(absent("experiments", sources.labs, "rung lab constructions"));
+  if (records.results.empty())
+    missing.push_back(absent("experiments", sources.labs, "rung lab constructions"));
   RUNG_TRY(ordered_json runs, read_runs(sources.store));
   if (runs.is_null()) missing.push_back(absent("runs", sources.store, "rung train linear --task eva --n 16"));
   ordered_json ceilings = ceiling_curves(records.results);

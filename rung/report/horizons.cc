@@ -21,11 +21,12 @@ constexpr std::string_view kPartial = ".partial.json";
 
 std::string model_name(std::string_view file) {
   const bool partial = file.ends_with(kPartial);
-  return std::string(file.substr(0, file.size() - (partial ? kPartial.size() : std::string_view(".json").size())));
+  return std::string(
+      file.substr(0, file.size() - (partial ? kPartial.size() : std::string_view(".json").size())));
 }
 
-// The verdict at the model's own context, and where the first impossibility theorem turns: a task may be possible here and
-// impossible later. A bound over n says n, and the prompt is about as long.
+// The verdict at the model's own context, and where the first impossibility theorem turns: a task may be
+// possible here and impossible later. A bound over n says n, and the prompt is about as long.
 ordered_json task_entry(const std::vector<Verdict>& verdicts) {
   const Verdict& strongest = verdicts.front();
   const Verdict* bite = nullptr;
@@ -46,7 +47,9 @@ ordered_json composition_entry(const Setting& setting) {
   ordered_json bite = nullptr;
   const auto& first = summary.impossible ? summary.impossible_by : summary.first_bite;
   if (first && first->horizon) {
-    bite = {{"tokens", json_number(*first->horizon)}, {"theorem", first->theorem}, {"status", status_name(first->status)}};
+    bite = {{"tokens", json_number(*first->horizon)},
+            {"theorem", first->theorem},
+            {"status", status_name(first->status)}};
     if (first->parameters.contains("L")) bite["L"] = first->parameters["L"];
   }
   return {{"solvable", summary.solvable ? ordered_json(*summary.solvable) : nullptr},
@@ -70,9 +73,11 @@ ordered_json model_entry(const EmbeddedFile& file) {
   for (const std::string_view task : kTasks) {
     const auto question = make_question(task, {}, setting->context, true);
     if (!question) continue;
-    if (const auto verdicts = consider(*setting, *question); !verdicts.empty()) tasks.push_back(task_entry(verdicts));
+    if (const auto verdicts = consider(*setting, *question); !verdicts.empty())
+      tasks.push_back(task_entry(verdicts));
   }
-  const bool stated = std::find(model->unknown.begin(), model->unknown.end(), "context") == model->unknown.end();
+  const bool stated =
+      std::find(model->unknown.begin(), model->unknown.end(), "context") == model->unknown.end();
   return {{"model", model_name(file.name)},
           {"partial", partial},
           {"word", setting->word.folded},
@@ -92,7 +97,8 @@ ordered_json released_horizons(std::span<const EmbeddedFile> configs) {
     if (!file.name.ends_with(kClassDefaults)) models.push_back(&file);
   std::vector<ordered_json> entries(models.size());
   parallel_for(static_cast<std::int64_t>(models.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) entries[static_cast<std::size_t>(i)] = model_entry(*models[static_cast<std::size_t>(i)]);
+    for (std::int64_t i = begin; i < end; ++i)
+      entries[static_cast<std::size_t>(i)] = model_entry(*models[static_cast<std::size_t>(i)]);
   });
   ordered_json out = ordered_json::array();
   for (ordered_json& entry : entries)

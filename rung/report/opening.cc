@@ -10,7 +10,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// The smallest machine that tells the story: heads of two numbers of four bits, and tables large enough for the count to bite.
+// The smallest machine that tells the story: heads of two numbers of four bits, and tables large enough for
+// the count to bite.
 constexpr std::int64_t kWidth = 2;
 constexpr const char* kPrecision = "4";
 constexpr std::int64_t kFirstTable = 60, kRelations = 16;  // m, n_1
@@ -25,7 +26,9 @@ ordered_json verdict_on(const char* line, std::int64_t width, std::int64_t heads
   architecture.dimensions.heads = heads;
   architecture.dimensions.precision = parse_precision(precision).value();
   const Setting setting = make_setting(architecture, {}).value();
-  const Question question = make_question("seqcomp", {{"L", 2}, {"m", kFirstTable}, {"n1", kRelations}}, setting.context, false).value();
+  const Question question =
+      make_question("seqcomp", {{"L", 2}, {"m", kFirstTable}, {"n1", kRelations}}, setting.context, false)
+          .value();
   ordered_json out = verdict_json(decide(setting, question));
   out["architecture"] = line;
   out["state_bits"] = json_number(setting.word.total().after(setting.context));
@@ -39,7 +42,8 @@ ordered_json opening_counts() {
   return {{"size", {{"L", 2}, {"m", kFirstTable}, {"n1", kRelations}}},
           {"impossible", verdict_on("full+linear*100", kWidth, 1, kPrecision)},
           {"possible", verdict_on("full*3", kBuiltWidth, kBuiltHeads, kBuiltPrecision)},
-          {"command", fmt::format("rung bound \"full+linear*100\" --width {} --precision {} {} --explain", kWidth, kPrecision, sizes)}};
+          {"command", fmt::format("rung bound \"full+linear*100\" --width {} --precision {} {} --explain",
+                                  kWidth, kPrecision, sizes)}};
 }
 
 ordered_json proved_precision() {

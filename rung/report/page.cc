@@ -15,7 +15,8 @@ constexpr std::string_view kScriptMark = "RUNG_SCRIPT";
 std::string policy(bool live) {
   // KaTeX and Chart.js set style attributes; fonts and the pictures of canvases are data.
   return "default-src 'none'; script-src " + script_hash(kPageShell.script) +
-         "; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'" +
+         "; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; base-uri 'none'; form-action "
+         "'none'" +
          (live ? "; connect-src 'self'" : "");
 }
 
@@ -46,12 +47,14 @@ std::string as_script_data(std::string_view json) {
 Result<std::string> page_with(std::string_view document, const PageOptions& options) {
   if (!kPageShell.missing.empty())
     return fail(ErrorCode::unsupported,
-                "[report] this rung was built without its page; missing Debian packages: {} (install them and build again)",
+                "[report] this rung was built without its page; missing Debian packages: {} (install them "
+                "and build again)",
                 kPageShell.missing);
   const std::string_view html = kPageShell.html;
-  const std::size_t at_policy = html.find(kPolicyMark), at_data = html.find(kDataMark), at_script = html.find(kScriptMark);
-  RUNG_REQUIRE(at_policy < at_data && at_data < at_script && at_script < html.size(), "the marks of the page at {}, {}, {}",
-               at_policy, at_data, at_script);
+  const std::size_t at_policy = html.find(kPolicyMark), at_data = html.find(kDataMark),
+                    at_script = html.find(kScriptMark);
+  RUNG_REQUIRE(at_policy < at_data && at_data < at_script && at_script < html.size(),
+               "the marks of the page at {}, {}, {}", at_policy, at_data, at_script);
   const std::string data = as_script_data(document);
   std::string out;
   out.reserve(html.size() + data.size() + kPageShell.script.size() + 512);

@@ -40,7 +40,8 @@ void round_numbers(nlohmann::json& node) {
     for (auto& child : node) round_numbers(child);
 }
 
-// A cell as the page wants it. Fields of other shapes than the format's are left to the page, which shows what it knows.
+// A cell as the page wants it. Fields of other shapes than the format's are left to the page, which shows
+// what it knows.
 void lighten_cell(nlohmann::json& cell) {
   if (!cell.is_object()) return;
   if (const auto training = cell.find("training"); training != cell.end() && training->is_object()) {
@@ -88,7 +89,8 @@ Result<void> take(const std::string& path, const char* origin, ExperimentRecords
 std::vector<fs::path> sorted(const std::string& folder) {
   std::vector<fs::path> out;
   std::error_code code;
-  for (fs::directory_iterator at(folder, code), end; !code && at != end; at.increment(code)) out.push_back(at->path());
+  for (fs::directory_iterator at(folder, code), end; !code && at != end; at.increment(code))
+    out.push_back(at->path());
   std::sort(out.begin(), out.end());
   return out;
 }
@@ -103,7 +105,8 @@ Result<ordered_json> read_hierarchy(const std::string& folder) {
   if (schema_of(document) != "rung.hierarchy/1")
     return fail(ErrorCode::format, "[report] {}: expected schema rung.hierarchy/1", path.string());
   lighten_cells(document);
-  if (const auto highlights = document.find("highlights"); highlights != document.end() && highlights->is_array())
+  if (const auto highlights = document.find("highlights");
+      highlights != document.end() && highlights->is_array())
     for (auto& highlight : *highlights)
       if (highlight.is_object()) lighten_cells(highlight);
   return ordered_json(std::move(document));

@@ -1,4 +1,5 @@
-// Records in files: the hierarchy's folder, the results of experiments, sweeps of precision. Curves are thinned, attention patterns rounded.
+// Records in files: the hierarchy's folder, the results of experiments, sweeps of precision. Curves are
+// thinned, attention patterns rounded.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,8 +10,8 @@
 
 namespace rung::report {
 
-inline constexpr std::size_t kCurvePoints = 32;        // of one curve on the page
-inline constexpr std::size_t kAttentionTokens = 64;    // larger patterns are left out: nobody can read them
+inline constexpr std::size_t kCurvePoints = 32;      // of one curve on the page
+inline constexpr std::size_t kAttentionTokens = 64;  // larger patterns are left out: nobody can read them
 
 // The document of FOLDER/hierarchy.json, or null where there is none.
 Result<nlohmann::ordered_json> read_hierarchy(const std::string& folder);

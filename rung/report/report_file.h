@@ -9,8 +9,8 @@ namespace rung::report {
 
 inline constexpr const char* kReportFile = "rung-runs/report.html";  // where it goes unless told otherwise
 
-// Makes the folder of `path` where it is missing, and replaces a file that is there. Errors: those of gather() and page_with(), and the file
-// system's.
+// Makes the folder of `path` where it is missing, and replaces a file that is there. Errors: those of
+// gather() and page_with(), and the file system's.
 Result<void> write_report(const Sources& sources, const std::string& path);
 
 }  // namespace rung::report

@@ -12,11 +12,15 @@ namespace {
 using nlohmann::ordered_json;
 
 // Fields of a member's body that the page shows; the rest stays in the store.
-constexpr const char* kBodyFields[] = {"task", "size",  "arch",      "label",   "accuracy",   "loss",
-                                       "rate", "steps", "steps_done", "ceiling", "experiment", "configuration"};
+constexpr const char* kBodyFields[] = {"task",       "size",    "arch",       "label",
+                                       "accuracy",   "loss",    "rate",       "steps",
+                                       "steps_done", "ceiling", "experiment", "configuration"};
 
 ordered_json member_document(const Record& record) {
-  ordered_json out = {{"id", record.id}, {"run", record.parent}, {"state", state_name(record.state)}, {"created", record.created}};
+  ordered_json out = {{"id", record.id},
+                      {"run", record.parent},
+                      {"state", state_name(record.state)},
+                      {"created", record.created}};
   if (record.seed) out["seed"] = *record.seed;
   // A normalised body is JSON; should a store hold anything else, the member is shown without it.
   const auto body = nlohmann::json::parse(record.body, nullptr, false);

@@ -31,7 +31,8 @@ std::vector<CurvePoint> thinned(const std::vector<CurvePoint>& curve, std::size_
   std::vector<CurvePoint> out = {curve.front()};
   for (std::size_t stretch = 0; stretch < stretches; ++stretch) {
     const std::size_t first = start_of(stretch), end = start_of(stretch + 1);
-    const CurvePoint ahead = stretch + 1 < stretches ? mean_of(curve, end, start_of(stretch + 2)) : curve.back();
+    const CurvePoint ahead =
+        stretch + 1 < stretches ? mean_of(curve, end, start_of(stretch + 2)) : curve.back();
     std::size_t best = first;
     for (std::size_t i = first; i < end; ++i)
       if (triangle(out.back(), curve[i], ahead) > triangle(out.back(), curve[best], ahead)) best = i;
@@ -55,7 +56,8 @@ std::vector<CurvePoint> read_curve(const nlohmann::json& document) {
       value = &row["accuracy"];
     }
     if (value && value->is_array() && !value->empty()) value = &value->front();
-    if (step && step->is_number() && value && value->is_number()) out.push_back({step->get<double>(), value->get<double>()});
+    if (step && step->is_number() && value && value->is_number())
+      out.push_back({step->get<double>(), value->get<double>()});
   }
   return out;
 }
@@ -64,7 +66,8 @@ nlohmann::ordered_json curve_document(const std::vector<CurvePoint>& curve) {
   auto out = nlohmann::ordered_json::array();
   for (const CurvePoint& point : curve) {
     nlohmann::ordered_json step = point.step;
-    if (point.step == std::floor(point.step) && std::abs(point.step) < 1e15) step = static_cast<std::int64_t>(point.step);
+    if (point.step == std::floor(point.step) && std::abs(point.step) < 1e15)
+      step = static_cast<std::int64_t>(point.step);
     out.push_back({step, std::round(point.value * 1e4) / 1e4});
   }
   return out;

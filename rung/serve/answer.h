@@ -1,4 +1,5 @@
-// What a client asks and what it gets, apart from sockets: the site answers requests, the listener carries them.
+// What a client asks and what it gets, apart from sockets: the site answers requests, the listener carries
+// them.
 #pragma once
 
 #include <memory>
@@ -25,7 +26,8 @@ struct Answer {
   std::vector<std::pair<std::string, std::string>> headers = {};  // beside those that every answer has
 };
 
-// {"schema": "rung.error/1", "status", "code", "message"}: the message is the one line that the command line would print.
+// {"schema": "rung.error/1", "status", "code", "message"}: the message is the one line that the command line
+// would print.
 Answer refusal(int status, std::string_view message);
 Answer refusal(const Error& error);  // 400, and 500 for the file system's trouble
 

@@ -15,7 +15,8 @@ class AnswerMemory {
  public:
   using Text = std::shared_ptr<const std::string>;
 
-  // Keys and texts together take at most `bytes`, bookkeeping aside; one that takes more than a quarter is not kept.
+  // Keys and texts together take at most `bytes`, bookkeeping aside; one that takes more than a quarter is
+  // not kept.
   explicit AnswerMemory(std::size_t bytes) : limit_(bytes) {}
 
   Text find(std::string_view key);  // null where it is not known
@@ -32,7 +33,7 @@ class AnswerMemory {
   mutable std::mutex guard_;
   const std::size_t limit_;
   std::size_t bytes_ = 0;
-  std::list<Entry> entries_;  // the most recently used first
+  std::list<Entry> entries_;                                                 // the most recently used first
   std::unordered_map<std::string_view, std::list<Entry>::iterator> places_;  // keys live in entries_
 };
 

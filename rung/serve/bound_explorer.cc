@@ -23,7 +23,8 @@ Result<bool> yes_or_no(const std::string& name, const std::string& text) {
   return fail(ErrorCode::parse, "[serve] {} = {}; expected 1 or 0", name, rung::quoted(text));
 }
 
-// One string for one question: parameters are sorted by name, and neither a name nor a value holds a control character.
+// One string for one question: parameters are sorted by name, and neither a name nor a value holds a control
+// character.
 std::string key_of(const Parameters& parameters, const std::string& document) {
   std::string key;
   for (const auto& [name, value] : parameters) key += name + '\x1f' + value + '\x1e';
@@ -37,12 +38,19 @@ Result<Inquiry> read_inquiry(const Parameters& parameters) {
   ArchitectureChoice& a = inquiry.architecture;
   a.most_layers = kMostLayersServed;
   const std::pair<std::string_view, std::string*> words[] = {{"arch", &a.line}, {"task", &inquiry.task}};
-  const std::pair<std::string_view, std::optional<std::string>*> texts[] = {
-      {"mlp", &a.mlp}, {"activation", &a.activation}, {"norm", &a.norm}, {"position", &a.position}, {"precision", &a.precision},
-      {"state-dtype", &a.state_dtype}, {"conv-dtype", &a.conv_dtype}, {"cache-dtype", &a.cache_dtype}};
+  const std::pair<std::string_view, std::optional<std::string>*> texts[] = {{"mlp", &a.mlp},
+                                                                            {"activation", &a.activation},
+                                                                            {"norm", &a.norm},
+                                                                            {"position", &a.position},
+                                                                            {"precision", &a.precision},
+                                                                            {"state-dtype", &a.state_dtype},
+                                                                            {"conv-dtype", &a.conv_dtype},
+                                                                            {"cache-dtype", &a.cache_dtype}};
   const std::pair<std::string_view, std::optional<std::int64_t>*> numbers[] = {
-      {"width", &a.width}, {"heads", &a.heads}, {"kv-heads", &a.kv_heads}, {"head-dim", &a.head_dim}, {"value-dim", &a.value_dim},
-      {"state", &a.state}, {"vocab", &a.vocabulary}, {"outputs", &a.outputs}, {"context", &a.context}, {"acc-bits", &a.acc_bits}};
+      {"width", &a.width},       {"heads", &a.heads},         {"kv-heads", &a.kv_heads},
+      {"head-dim", &a.head_dim}, {"value-dim", &a.value_dim}, {"state", &a.state},
+      {"vocab", &a.vocabulary},  {"outputs", &a.outputs},     {"context", &a.context},
+      {"acc-bits", &a.acc_bits}};
   const std::pair<std::string_view, bool*> switches[] = {{"encoder", &a.encoder},
                                                          {"assume-defaults", &a.assume_defaults},
                                                          {"cot", &inquiry.chain_of_thought},
@@ -75,7 +83,8 @@ Result<Inquiry> read_inquiry(const Parameters& parameters) {
       for (const auto& [n, place] : texts) known.push_back(n);
       for (const auto& [n, place] : numbers) known.push_back(n);
       for (const auto& [n, place] : switches) known.push_back(n);
-      return fail(ErrorCode::parse, "[serve] unknown parameter {}; {}", rung::quoted(name), suggest(name, known));
+      return fail(ErrorCode::parse, "[serve] unknown parameter {}; {}", rung::quoted(name),
+                  suggest(name, known));
     }
   }
   return inquiry;
@@ -85,16 +94,19 @@ AnswerMemory::Text BoundExplorer::recall(const Parameters& parameters, const std
   return memory_.find(key_of(parameters, document));
 }
 
-Result<AnswerMemory::Text> BoundExplorer::find_out(const Parameters& parameters, const std::string& document) {
+Result<AnswerMemory::Text> BoundExplorer::find_out(const Parameters& parameters,
+                                                   const std::string& document) {
   const std::string key = key_of(parameters, document);
   if (auto known = memory_.find(key)) return known;  // somebody else asked meanwhile
   RUNG_TRY(const Inquiry inquiry, read_inquiry(parameters));
   if (inquiry.architecture.line.empty() && document.empty())
-    return fail(ErrorCode::missing, "[bound] no architecture; expected arch=linear+full*2, or a config.json as the body");
+    return fail(ErrorCode::missing,
+                "[bound] no architecture; expected arch=linear+full*2, or a config.json as the body");
   if (!inquiry.architecture.line.empty() && !document.empty())
     return fail(ErrorCode::parse, "[bound] both arch and a document; expected one of them");
   const ArchitectureChoice shape = inquiry.shape();
-  RUNG_TRY(const ChosenArchitecture chosen, document.empty() ? shape.choose_line() : shape.choose_document(document));
+  RUNG_TRY(const ChosenArchitecture chosen,
+           document.empty() ? shape.choose_line() : shape.choose_document(document));
   RUNG_TRY(const Findings findings, inquire(inquiry, chosen));
   auto text = std::make_shared<const std::string>(findings_document(findings).dump(2) + "\n");
   memory_.keep(key, text);

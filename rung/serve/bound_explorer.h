@@ -1,6 +1,7 @@
-// The bound explorer's other half: a query (and a document that was dropped on the page) is an Inquiry, and its answer is
-// byte for byte what `rung bound --json` prints. Parameters are the command's flags without their dashes, ARCH is `arch`;
-// what names a file there (--config, --dims) is no parameter here, and `arch` is a line whatever it looks like.
+// The bound explorer's other half: a query (and a document that was dropped on the page) is an Inquiry, and
+// its answer is byte for byte what `rung bound --json` prints. Parameters are the command's flags without
+// their dashes, ARCH is `arch`; what names a file there (--config, --dims) is no parameter here, and `arch`
+// is a line whatever it looks like.
 #pragma once
 
 #include <cstdint>

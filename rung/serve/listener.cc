@@ -59,7 +59,8 @@ struct Shared {
   }
 };
 
-// One connection. Everything runs on its strand; the parts: read a header, judge it, read the body, answer, again.
+// One connection. Everything runs on its strand; the parts: read a header, judge it, read the body, answer,
+// again.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(tcp::socket socket, std::shared_ptr<Shared> shared, bool crowded)
@@ -82,7 +83,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void start() {
     asio::dispatch(stream_.get_executor(), [self = shared_from_this()] { self->read_header(); });
   }
-  // The server ends: a connection between requests closes, one with a request under way does so after its answer.
+  // The server ends: a connection between requests closes, one with a request under way does so after its
+  // answer.
   void end() {
     asio::post(stream_.get_executor(), [self = shared_from_this()] {
       if (!self->busy_) self->close();
@@ -99,9 +101,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
     parser_->body_limit(limits().body_bytes);
     // One deadline for the whole request: a client that sends a byte now and then does not stay.
     stream_.expires_after(crowded_ ? limits().refusal_time : limits().request_time);
-    http::async_read_header(stream_, buffer_, *parser_, [self = shared_from_this()](beast::error_code trouble, std::size_t) {
-      self->on_header(trouble);
-    });
+    http::async_read_header(
+        stream_, buffer_, *parser_,
+        [self = shared_from_this()](beast::error_code trouble, std::size_t) { self->on_header(trouble); });
   }
 
   void on_header(beast::error_code trouble) {
@@ -117,24 +119,30 @@ class Connection : public std::enable_shared_from_this<Connection> {
     if (beast::iequals(header[http::field::expect], "100-continue")) {
       continue_.version(11);
       continue_.result(http::status::continue_);
-      return http::async_write(stream_, continue_, [self = shared_from_this()](beast::error_code problem, std::size_t) {
-        if (!problem) self->read_body();
-      });
+      return http::async_write(stream_, continue_,
+                               [self = shared_from_this()](beast::error_code problem, std::size_t) {
+                                 if (!problem) self->read_body();
+                               });
     }
     read_body();
   }
 
   // Everything that can be said before the body is read.
   std::optional<Answer> judge(const http::request<http::string_body>& header) {
-    if (const auto fields = std::distance(header.begin(), header.end()); static_cast<std::size_t>(fields) > limits().header_fields)
+    if (const auto fields = std::distance(header.begin(), header.end());
+        static_cast<std::size_t>(fields) > limits().header_fields)
       return refusal(431, fmt::format("[serve] more than {} header fields", limits().header_fields));
     if (header.target().size() > limits().target_bytes)
-      return refusal(414, fmt::format("[serve] more than {} bytes of path and query; POST takes a document", limits().target_bytes));
+      return refusal(414, fmt::format("[serve] more than {} bytes of path and query; POST takes a document",
+                                      limits().target_bytes));
     if (header.count(http::field::host) != 1) return refusal(400, "[serve] expected one Host field");
-    const auto text = [&](auto field) { return std::string_view(header[field].data(), header[field].size()); };
+    const auto text = [&](auto field) {
+      return std::string_view(header[field].data(), header[field].size());
+    };
     const SameSite same{.bound = shared_->options.host, .local = local_, .port = shared_->port};
     if (!same.is_host(text(http::field::host)))
-      return refusal(421, fmt::format("[serve] this is not {}; expected {}", rung::quoted(text(http::field::host)), same.expected()));
+      return refusal(421, fmt::format("[serve] this is not {}; expected {}",
+                                      rung::quoted(text(http::field::host)), same.expected()));
     if (header.count(http::field::origin) > 0 && !same.is_origin(text(http::field::origin)))
       return refusal(403, "[serve] a page of another site asks; its answers are for this one's alone");
     if (const auto site = header["Sec-Fetch-Site"]; site == "cross-site" && header.target() != "/")
@@ -154,10 +162,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   void read_body() {
-    http::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](beast::error_code trouble, std::size_t) {
-      if (trouble) return self->on_trouble(trouble);
-      self->on_request();
-    });
+    http::async_read(stream_, buffer_, *parser_,
+                     [self = shared_from_this()](beast::error_code trouble, std::size_t) {
+                       if (trouble) return self->on_trouble(trouble);
+                       self->on_request();
+                     });
   }
 
   void on_request() {
@@ -166,7 +175,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     keep_alive_ = message.keep_alive() && ++requests_ < limits().requests_per_connection;
     target_ = std::string(message.target());
     busy_ = true;
-    Request request{.posted = message.method() == http::verb::post, .target = target_, .body = std::move(message.body())};
+    Request request{
+        .posted = message.method() == http::verb::post, .target = target_, .body = std::move(message.body())};
     stream_.expires_never();
     if (auto answer = shared_->responder.at_hand(request)) return write(std::move(*answer));
     asio::post(shared_->workers, [self = shared_from_this(), request = std::move(request)] {
@@ -178,19 +188,22 @@ class Connection : public std::enable_shared_from_this<Connection> {
       } catch (const std::exception& exception) {
         answer = refusal(500, fmt::format("[serve] {}", exception.what()));
       }
-      asio::post(self->stream_.get_executor(), [self, answer = std::move(answer)]() mutable { self->write(std::move(answer)); });
+      asio::post(self->stream_.get_executor(),
+                 [self, answer = std::move(answer)]() mutable { self->write(std::move(answer)); });
     });
   }
 
   void on_trouble(beast::error_code trouble) {
     busy_ = false;
     const bool ours = trouble.category() == make_error_code(http::error::end_of_stream).category();
-    if (!ours || trouble == http::error::end_of_stream || trouble == http::error::partial_message) return close();
+    if (!ours || trouble == http::error::end_of_stream || trouble == http::error::partial_message)
+      return close();
     began_ = Clock::now();
     if (trouble == http::error::body_limit)
       return refuse(refusal(413, fmt::format("[serve] a body of more than {} bytes", limits().body_bytes)));
     if (trouble == http::error::header_limit || trouble == http::error::buffer_overflow)
-      return refuse(refusal(431, fmt::format("[serve] a header of more than {} bytes", limits().header_bytes)));
+      return refuse(
+          refusal(431, fmt::format("[serve] a header of more than {} bytes", limits().header_bytes)));
     refuse(refusal(400, fmt::format("[serve] no HTTP request: {}", trouble.message())));
   }
 
@@ -221,13 +234,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
     response_.content_length(answer_.body->size());
     if (!head_) response_.body() = {answer_.body->data(), answer_.body->size()};
     stream_.expires_after(limits().write_time);
-    http::async_write(stream_, response_, [self = shared_from_this()](beast::error_code trouble, std::size_t) { self->on_written(trouble); });
+    http::async_write(
+        stream_, response_,
+        [self = shared_from_this()](beast::error_code trouble, std::size_t) { self->on_written(trouble); });
   }
 
   void on_written(beast::error_code trouble) {
     busy_ = false;
     if (shared_->options.verbose)
-      fmt::print(stderr, "{} {} {} {:.1f} ms\n", remote_, answer_.status, target_.empty() ? "-" : rung::quoted(target_),
+      fmt::print(stderr, "{} {} {} {:.1f} ms\n", remote_, answer_.status,
+                 target_.empty() ? "-" : rung::quoted(target_),
                  std::chrono::duration<double, std::milli>(Clock::now() - began_).count());
     answer_ = {};
     if (trouble) return close();
@@ -241,11 +257,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Bytes that came and were not read would make the kernel reset the connection before the answer is read.
   void drain() {
     buffer_.clear();
-    stream_.async_read_some(buffer_.prepare(4096), [self = shared_from_this()](beast::error_code trouble, std::size_t bytes) {
-      self->drained_ += bytes;
-      if (trouble || self->drained_ > 4 * self->limits().body_bytes) return self->close();
-      self->drain();
-    });
+    stream_.async_read_some(buffer_.prepare(4096),
+                            [self = shared_from_this()](beast::error_code trouble, std::size_t bytes) {
+                              self->drained_ += bytes;
+                              if (trouble || self->drained_ > 4 * self->limits().body_bytes)
+                                return self->close();
+                              self->drain();
+                            });
   }
 
   void close() {
@@ -272,18 +290,24 @@ class BeastListener final : public Listener {
  public:
   BeastListener(const ListenOptions& options, Responder& responder)
       : workers_(static_cast<std::size_t>(worker_count())),
-        shared_(std::make_shared<Shared>(options, responder, workers_, RequestRate(options.limits.requests_per_second, options.limits.burst))),
+        shared_(
+            std::make_shared<Shared>(options, responder, workers_,
+                                     RequestRate(options.limits.requests_per_second, options.limits.burst))),
         acceptor_(asio::make_strand(context_)),
         pause_(acceptor_.get_executor()) {}
   ~BeastListener() override { stop(); }
 
   Result<void> start() {
     const ListenOptions& options = shared_->options;
-    if (options.port < 0 || options.port > 65535) return fail(ErrorCode::range, "[serve] --port {}; expected 0 to 65535", options.port);
+    if (options.port < 0 || options.port > 65535)
+      return fail(ErrorCode::range, "[serve] --port {}; expected 0 to 65535", options.port);
     boost::system::error_code trouble;
-    const auto address = asio::ip::make_address(options.host == "localhost" ? "127.0.0.1" : options.host, trouble);
+    const auto address =
+        asio::ip::make_address(options.host == "localhost" ? "127.0.0.1" : options.host, trouble);
     if (trouble)
-      return fail(ErrorCode::parse, "[serve] --host {} is no address; expected digits such as 127.0.0.1, ::1 or 0.0.0.0", rung::quoted(options.host));
+      return fail(ErrorCode::parse,
+                  "[serve] --host {} is no address; expected digits such as 127.0.0.1, ::1 or 0.0.0.0",
+                  rung::quoted(options.host));
     const tcp::endpoint endpoint(address, static_cast<std::uint16_t>(options.port));
     const auto listen = [&] {
       acceptor_.open(endpoint.protocol(), trouble);
@@ -293,12 +317,16 @@ class BeastListener final : public Listener {
     };
     listen();
     if (trouble == asio::error::address_in_use)
-      return fail(ErrorCode::io, "[serve] port {} of {} is in use; --port 0 takes any that is free", options.port, options.host);
-    if (trouble) return fail(ErrorCode::io, "[serve] cannot listen at {} port {}: {}", options.host, options.port, trouble.message());
+      return fail(ErrorCode::io, "[serve] port {} of {} is in use; --port 0 takes any that is free",
+                  options.port, options.host);
+    if (trouble)
+      return fail(ErrorCode::io, "[serve] cannot listen at {} port {}: {}", options.host, options.port,
+                  trouble.message());
     const auto here = acceptor_.local_endpoint(trouble);
     shared_->port = here.port();
     loopback_ = address.is_loopback();
-    const std::string shown = address.is_v6() ? fmt::format("[{}]", address.to_string()) : address.to_string();
+    const std::string shown =
+        address.is_v6() ? fmt::format("[{}]", address.to_string()) : address.to_string();
     url_ = fmt::format("http://{}:{}/", shown, shared_->port);
     asio::dispatch(acceptor_.get_executor(), [this] { accept(); });
     for (int k = 0; k < std::max(2, worker_count()); ++k) threads_.emplace_back([this] { context_.run(); });
@@ -325,7 +353,8 @@ class BeastListener final : public Listener {
       for (const auto& connection : kept_) connection->end();
       kept_.clear();
       lock.lock();
-      finished = shared_->emptied.wait_for(lock, shared_->options.limits.grace, [&] { return shared_->connections.empty(); });
+      finished = shared_->emptied.wait_for(lock, shared_->options.limits.grace,
+                                           [&] { return shared_->connections.empty(); });
       lock.unlock();
     }
     context_.stop();
@@ -337,19 +366,21 @@ class BeastListener final : public Listener {
 
  private:
   void accept() {
-    acceptor_.async_accept(asio::make_strand(context_), [this](boost::system::error_code trouble, tcp::socket socket) {
-      if (shared_->stopping) return;
-      if (trouble) {  // no descriptors left, or a client that is gone already
-        pause_.expires_after(std::chrono::milliseconds(20));
-        pause_.async_wait([this](boost::system::error_code) {
-          if (!shared_->stopping) accept();
+    acceptor_.async_accept(
+        asio::make_strand(context_), [this](boost::system::error_code trouble, tcp::socket socket) {
+          if (shared_->stopping) return;
+          if (trouble) {  // no descriptors left, or a client that is gone already
+            pause_.expires_after(std::chrono::milliseconds(20));
+            pause_.async_wait([this](boost::system::error_code) {
+              if (!shared_->stopping) accept();
+            });
+            return;
+          }
+          const std::size_t others = shared_->count(), most = shared_->options.limits.connections;
+          if (others < 2 * most)
+            std::make_shared<Connection>(std::move(socket), shared_, others >= most)->start();
+          accept();
         });
-        return;
-      }
-      const std::size_t others = shared_->count(), most = shared_->options.limits.connections;
-      if (others < 2 * most) std::make_shared<Connection>(std::move(socket), shared_, others >= most)->start();
-      accept();
-    });
   }
 
   asio::io_context context_;

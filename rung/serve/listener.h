@@ -1,12 +1,13 @@
-// The socket side of the live page: HTTP/1.1 on one address (Boost.Beast), with everything that a stranger sends bounded
-// before it is believed. docs/serve.md is the contract.
+// The socket side of the live page: HTTP/1.1 on one address (Boost.Beast), with everything that a stranger
+// sends bounded before it is believed. docs/serve.md is the contract.
 //
 //   RUNG_TRY(auto listener, Listener::open({.port = 0}, site));
 //   ... listener->url() ...
 //   listener->stop();
 //
-// Requests that are whole are handed to the Responder: at_hand on the threads that carry connections, work_out on as
-// many workers as there are cores, so that a hard question does not stand in the way of easy ones.
+// Requests that are whole are handed to the Responder: at_hand on the threads that carry connections,
+// work_out on as many workers as there are cores, so that a hard question does not stand in the way of easy
+// ones.
 #pragma once
 
 #include <chrono>
@@ -24,7 +25,7 @@ struct Limits {
   std::uint32_t header_bytes = 16384;  // request line and fields together
   std::size_t header_fields = 64;
   std::size_t target_bytes = 8192;
-  std::size_t connections = 128;                  // more are answered 503 and closed; twice as many are closed at once
+  std::size_t connections = 128;  // more are answered 503 and closed; twice as many are closed at once
   std::size_t requests_per_connection = 100'000;  // then the connection closes
   double requests_per_second = 50'000;            // of one address, over `burst`
   double burst = 1'000'000;
@@ -51,8 +52,8 @@ class Listener {
   virtual bool loopback() const = 0;
   std::string url() const { return url_; }  // "http://127.0.0.1:8017/"
 
-  // Accepts no more, closes idle connections, lets requests under way finish within limits.grace. ENSURES: all threads
-  // have ended. Returns whether nothing was cut off. A second call does nothing.
+  // Accepts no more, closes idle connections, lets requests under way finish within limits.grace. ENSURES:
+  // all threads have ended. Returns whether nothing was cut off. A second call does nothing.
   virtual bool stop() = 0;
   virtual std::size_t connections() const = 0;
 

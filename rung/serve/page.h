@@ -1,4 +1,5 @@
-// The page and its document, from the report; a page that says what is missing where rung was built without it.
+// The page and its document, from the report; a page that says what is missing where rung was built without
+// it.
 #pragma once
 
 #include <string>

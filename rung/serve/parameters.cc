@@ -15,7 +15,11 @@ int hex(char c) {
 bool is_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto lead = static_cast<unsigned char>(text[i]);
-    const std::size_t length = lead < 0x80 ? 1 : lead >= 0xC2 && lead < 0xE0 ? 2 : lead >= 0xE0 && lead < 0xF0 ? 3 : lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
+    const std::size_t length = lead < 0x80                   ? 1
+                               : lead >= 0xC2 && lead < 0xE0 ? 2
+                               : lead >= 0xE0 && lead < 0xF0 ? 3
+                               : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                             : 0;
     if (length == 0 || i + length > text.size()) return false;
     char32_t point = length == 1 ? lead : lead & (0x7F >> length);
     for (std::size_t k = 1; k < length; ++k) {
@@ -23,7 +27,8 @@ bool is_utf8(std::string_view text) {
       if ((byte & 0xC0) != 0x80) return false;
       point = point << 6 | (byte & 0x3F);
     }
-    if ((length == 3 && point < 0x800) || (length == 4 && (point < 0x10000 || point > 0x10FFFF)) || (point >= 0xD800 && point < 0xE000))
+    if ((length == 3 && point < 0x800) || (length == 4 && (point < 0x10000 || point > 0x10FFFF)) ||
+        (point >= 0xD800 && point < 0xE000))
       return false;
     i += length;
   }
@@ -40,7 +45,8 @@ Result<std::string> decode(std::string_view text) {
       c = static_cast<char>(high * 16 + low);
       i += 2;
     }
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) return fail(ErrorCode::parse, "[serve] a control character in the query");
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F)
+      return fail(ErrorCode::parse, "[serve] a control character in the query");
     out += c;
   }
   if (!is_utf8(out)) return fail(ErrorCode::parse, "[serve] the query is not UTF-8");
@@ -62,9 +68,11 @@ Result<Target> parse_target(std::string_view target) {
     const std::size_t equals = std::min(pair.find('='), pair.size());
     RUNG_TRY(std::string name, decode(pair.substr(0, equals)));
     RUNG_TRY(std::string value, decode(equals < pair.size() ? pair.substr(equals + 1) : std::string_view()));
-    if (parsed.parameters.size() == kMostParameters) return fail(ErrorCode::resource, "[serve] more than {} parameters", kMostParameters);
+    if (parsed.parameters.size() == kMostParameters)
+      return fail(ErrorCode::resource, "[serve] more than {} parameters", kMostParameters);
     if (!parsed.parameters.emplace(std::move(name), std::move(value)).second)
-      return fail(ErrorCode::parse, "[serve] parameter {} is given twice", rung::quoted(pair.substr(0, equals)));
+      return fail(ErrorCode::parse, "[serve] parameter {} is given twice",
+                  rung::quoted(pair.substr(0, equals)));
   }
   return parsed;
 }

@@ -25,7 +25,8 @@ std::string files_version(const std::string& path) {
   for (const std::string& name : {path, path + "-wal"}) {
     struct stat found {};
     if (::stat(name.c_str(), &found) == 0)
-      version += fmt::format("{:x}.{:x}.{:x}.{:x}-", found.st_ino, found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec);
+      version += fmt::format("{:x}.{:x}.{:x}.{:x}-", found.st_ino, found.st_size, found.st_mtim.tv_sec,
+                             found.st_mtim.tv_nsec);
     else
       version += "0-";
   }
@@ -34,10 +35,12 @@ std::string files_version(const std::string& path) {
 
 OrderedJson field(const nlohmann::json& body, const char* name) {
   const auto found = body.find(name);
-  return found != body.end() && (found->is_number() || found->is_string()) ? OrderedJson(*found) : OrderedJson();
+  return found != body.end() && (found->is_number() || found->is_string()) ? OrderedJson(*found)
+                                                                           : OrderedJson();
 }
 
-// [[step, accuracy], ...]: of several tasks the lowest, no more than kPointsShown points, the last among them.
+// [[step, accuracy], ...]: of several tasks the lowest, no more than kPointsShown points, the last among
+// them.
 OrderedJson curve_of(const nlohmann::json& body) {
   OrderedJson curve = OrderedJson::array();
   const auto found = body.find("curve");
@@ -81,20 +84,23 @@ OrderedJson member_document(const Record& record) {
 Result<OrderedJson> run_document(Store& store, const Record& run) {
   const auto parsed = parse_json(run.body, "store");
   const nlohmann::json body = parsed && parsed->is_object() ? *parsed : nlohmann::json::object();
-  RUNG_TRY(auto members, store.query({.kind = "member", .parent = run.id, .sort = "created", .descending = false}));
-  OrderedJson document = {{"id", run.id},
-                          {"state", state_name(run.state)},
-                          {"created", run.created},
-                          {"finished", run.finished},
-                          {"task", field(body, "task")},
-                          {"size", body.contains("size") && body["size"].is_object() ? OrderedJson(body["size"]) : OrderedJson::object()},
-                          {"arch", field(body, "arch")},
-                          {"label", field(body, "label")},
-                          {"device", run.device},
-                          {"host", run.host},
-                          {"steps", field(body, "steps")},
-                          {"count", members.size()},
-                          {"members", OrderedJson::array()}};
+  RUNG_TRY(auto members,
+           store.query({.kind = "member", .parent = run.id, .sort = "created", .descending = false}));
+  OrderedJson document = {
+      {"id", run.id},
+      {"state", state_name(run.state)},
+      {"created", run.created},
+      {"finished", run.finished},
+      {"task", field(body, "task")},
+      {"size",
+       body.contains("size") && body["size"].is_object() ? OrderedJson(body["size"]) : OrderedJson::object()},
+      {"arch", field(body, "arch")},
+      {"label", field(body, "label")},
+      {"device", run.device},
+      {"host", run.host},
+      {"steps", field(body, "steps")},
+      {"count", members.size()},
+      {"members", OrderedJson::array()}};
   if (members.size() > kMembersShown) members.resize(kMembersShown);
   for (const Record& member : members) document["members"].push_back(member_document(member));
   return document;
@@ -106,7 +112,11 @@ Result<std::string> RunningSweeps::document(const std::string& seen) {
   const std::lock_guard lock(guard_);
   const std::string version = files_version(path_);
   if (version != version_ || text_.empty()) {
-    OrderedJson document = {{"schema", "rung.live/1"}, {"version", version}, {"made", utc_now()}, {"store", path_}, {"runs", OrderedJson::array()}};
+    OrderedJson document = {{"schema", "rung.live/1"},
+                            {"version", version},
+                            {"made", utc_now()},
+                            {"store", path_},
+                            {"runs", OrderedJson::array()}};
     struct stat found {};
     if (::stat(path_.c_str(), &found) == 0) {
       RUNG_TRY(const auto store, Store::open(path_, Store::Access::read));
@@ -121,7 +131,8 @@ Result<std::string> RunningSweeps::document(const std::string& seen) {
     text_ = document.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
     version_ = version;
   }
-  if (seen == version_) return OrderedJson{{"schema", "rung.live/1"}, {"version", version_}, {"unchanged", true}}.dump() + "\n";
+  if (seen == version_)
+    return OrderedJson{{"schema", "rung.live/1"}, {"version", version_}, {"unchanged", true}}.dump() + "\n";
   return text_;
 }
 

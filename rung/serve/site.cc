@@ -8,21 +8,29 @@ namespace rung::serve {
 namespace {
 
 Answer json_answer(AnswerMemory::Text text) { return {.body = std::move(text)}; }
-Answer json_answer(std::string text) { return json_answer(std::make_shared<const std::string>(std::move(text))); }
-// While somebody types, most lines are wrong: a page asks for status 200, because browsers report every other one as a failure.
+Answer json_answer(std::string text) {
+  return json_answer(std::make_shared<const std::string>(std::move(text)));
+}
+// While somebody types, most lines are wrong: a page asks for status 200, because browsers report every other
+// one as a failure.
 bool take_lenient(Parameters& parameters) { return parameters.erase("lenient") > 0; }
 
 // A ladder.
 constexpr std::string_view kIcon =
-    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 24 24\"><rect width=\"24\" height=\"24\" rx=\"5\" fill=\"#0a5f96\"/><path d=\"M8 4v16M16 "
-    "4v16M8 8h8M8 12h8M8 16h8\" fill=\"none\" stroke=\"#fff\" stroke-width=\"2\" stroke-linecap=\"round\"/></svg>\n";
+    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 24 24\"><rect width=\"24\" height=\"24\" "
+    "rx=\"5\" fill=\"#0a5f96\"/><path d=\"M8 4v16M16 "
+    "4v16M8 8h8M8 12h8M8 16h8\" fill=\"none\" stroke=\"#fff\" stroke-width=\"2\" "
+    "stroke-linecap=\"round\"/></svg>\n";
 
-Answer json_answer(Result<std::string> text) { return text ? json_answer(std::move(*text)) : refusal(text.error()); }
+Answer json_answer(Result<std::string> text) {
+  return text ? json_answer(std::move(*text)) : refusal(text.error());
+}
 
 }  // namespace
 
 Answer refusal(int status, std::string_view message) {
-  const nlohmann::ordered_json document = {{"schema", "rung.error/1"}, {"status", status}, {"message", message}};
+  const nlohmann::ordered_json document = {
+      {"schema", "rung.error/1"}, {"status", status}, {"message", message}};
   using Handler = nlohmann::ordered_json::error_handler_t;
   Answer answer = json_answer(document.dump(-1, ' ', false, Handler::replace) + "\n");
   answer.status = status;
@@ -39,15 +47,21 @@ std::optional<Answer> Site::at_hand(const Request& request) {
     if (auto known = explorer_.recall(target->parameters, request.body)) return json_answer(std::move(known));
     return std::nullopt;
   }
-  const bool known = target->path == "/" || target->path == "/api/report.json" || target->path == "/api/runs" || target->path == "/api/health" || target->path == "/favicon.ico";
-  if (!known) return refusal(404, "[serve] nothing here; expected /, /api/bound, /api/report.json, /api/runs or /api/health");
+  const bool known = target->path == "/" || target->path == "/api/report.json" ||
+                     target->path == "/api/runs" || target->path == "/api/health" ||
+                     target->path == "/favicon.ico";
+  if (!known)
+    return refusal(
+        404, "[serve] nothing here; expected /, /api/bound, /api/report.json, /api/runs or /api/health");
   if (request.posted) {
     Answer answer = refusal(405, "[serve] POST speaks to /api/bound alone");
     answer.headers.push_back({"Allow", "GET, HEAD"});
     return answer;
   }
-  if (target->path == "/api/health") return json_answer(std::string("{\"schema\": \"rung.health/1\", \"alive\": true}\n"));
-  if (target->path == "/favicon.ico") return Answer{.type = "image/svg+xml", .body = std::make_shared<const std::string>(kIcon)};
+  if (target->path == "/api/health")
+    return json_answer(std::string("{\"schema\": \"rung.health/1\", \"alive\": true}\n"));
+  if (target->path == "/favicon.ico")
+    return Answer{.type = "image/svg+xml", .body = std::make_shared<const std::string>(kIcon)};
   return std::nullopt;
 }
 

@@ -1,4 +1,5 @@
-// The routes of the live page: one function a route, no file among them, so that no path can lead out of the report.
+// The routes of the live page: one function a route, no file among them, so that no path can lead out of the
+// report.
 //
 //   /                 the page                        /api/bound    what an architecture can do, as `rung bound --json`
 //   /api/report.json  the page's document             /api/runs     sweeps that are running, from the store

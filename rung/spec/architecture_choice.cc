@@ -117,7 +117,8 @@ Result<void> ArchitectureChoice::refuse_sizes() const {
 
 Result<void> ArchitectureChoice::refuse_depth(const Stack& stack) const {
   if (static_cast<std::int64_t>(stack.layers.size()) > most_layers)
-    return fail(ErrorCode::resource, "[arch] {} layers; expected at most {} here", stack.layers.size(), most_layers);
+    return fail(ErrorCode::resource, "[arch] {} layers; expected at most {} here", stack.layers.size(),
+                most_layers);
   return {};
 }
 
@@ -143,7 +144,8 @@ Result<ChosenArchitecture> ArchitectureChoice::choose_released_file(const std::s
   return choose_released(std::move(released));
 }
 
-Result<ChosenArchitecture> ArchitectureChoice::choose_stack(const std::string& text, const Dimensions& base) const {
+Result<ChosenArchitecture> ArchitectureChoice::choose_stack(const std::string& text,
+                                                            const Dimensions& base) const {
   if (assume_defaults)
     return fail(ErrorCode::parse,
                 "[arguments] --assume-defaults speaks of a configuration; expected --config FILE");
@@ -157,7 +159,9 @@ Result<ChosenArchitecture> ArchitectureChoice::choose_stack(const std::string& t
   return chosen;
 }
 
-Result<ChosenArchitecture> ArchitectureChoice::choose_line() const { return choose_stack(line, Dimensions{}); }
+Result<ChosenArchitecture> ArchitectureChoice::choose_line() const {
+  return choose_stack(line, Dimensions{});
+}
 
 Result<ChosenArchitecture> ArchitectureChoice::choose_document(const std::string& text) const {
   RUNG_TRY(const bool ours, is_architecture_document(text));

@@ -1,5 +1,5 @@
-// How a user names an architecture, whoever carries the words (flags, a query, a file that was dropped on a page): a line
-// or a document, dimensions that override it, and widths of what is stored.
+// How a user names an architecture, whoever carries the words (flags, a query, a file that was dropped on a
+// page): a line or a document, dimensions that override it, and widths of what is stored.
 //
 //   ArchitectureChoice choice{.line = "linear+full*2"};
 //   choice.width = 64;
@@ -43,8 +43,8 @@ struct ArchitectureChoice {
 
   // The same with no file touched: `line` is a line whatever it looks like; config and dims do not count.
   Result<ChosenArchitecture> choose_line() const;
-  // The same for the text of a JSON document: with "arch" it is ours, every other one a configuration. `line`, config and
-  // dims do not count.
+  // The same for the text of a JSON document: with "arch" it is ours, every other one a configuration.
+  // `line`, config and dims do not count.
   Result<ChosenArchitecture> choose_document(const std::string& text) const;
 
   // Dimensions alone, for commands that take the stack elsewhere: file, then sizes.

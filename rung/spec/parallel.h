@@ -11,8 +11,9 @@ namespace rung {
 int worker_count();
 
 // Calls body(begin, end) over disjoint ranges that cover [0, count), in chunks of at most `grain`, handed out
-// dynamically to worker_count() threads (the calling thread is one). Returns when all are done. Called from inside a body
-// it runs in place, on that body's thread: one level of work is split, never two. REQUIRES grain >= 1.
+// dynamically to worker_count() threads (the calling thread is one). Returns when all are done. Called from
+// inside a body it runs in place, on that body's thread: one level of work is split, never two. REQUIRES
+// grain >= 1.
 void parallel_for(std::int64_t count, std::int64_t grain,
                   const std::function<void(std::int64_t begin, std::int64_t end)>& body);
 

@@ -211,7 +211,8 @@ Result<TensorFile> read_safetensors(const std::string& path) {
     if (name == "__metadata__") {
       if (!entry.is_object()) return corrupt(path, "__metadata__ is no object");
       for (const auto& [key, value] : entry.items()) {
-        if (!value.is_string()) return corrupt(path, fmt::format("metadata {} is no string", rung::quoted(key)));
+        if (!value.is_string())
+          return corrupt(path, fmt::format("metadata {} is no string", rung::quoted(key)));
         file.metadata[key] = value.get<std::string>();
       }
       continue;
@@ -219,35 +220,39 @@ Result<TensorFile> read_safetensors(const std::string& path) {
     if (!entry.is_object() || !entry.contains("dtype") || !entry.contains("shape") ||
         !entry.contains("data_offsets") || !entry["dtype"].is_string() || !entry["shape"].is_array() ||
         !entry["data_offsets"].is_array() || entry["data_offsets"].size() != 2)
-      return corrupt(path, fmt::format("tensor {} needs dtype, shape and two data_offsets", rung::quoted(name)));
+      return corrupt(path,
+                     fmt::format("tensor {} needs dtype, shape and two data_offsets", rung::quoted(name)));
     Tensor tensor;
     const auto dtype_text = entry["dtype"].get<std::string>();
     const auto* row =
         std::find_if(kDTypes.begin(), kDTypes.end(), [&](const auto& r) { return r.name == dtype_text; });
     if (row == kDTypes.end())
-      return corrupt(
-          path, fmt::format("tensor {} has dtype {}, which rung does not read", rung::quoted(name), rung::quoted(dtype_text)));
+      return corrupt(path, fmt::format("tensor {} has dtype {}, which rung does not read", rung::quoted(name),
+                                       rung::quoted(dtype_text)));
     tensor.dtype = row->dtype;
     if (entry["shape"].size() > kMaxDimensions)
       return corrupt(path, fmt::format("tensor {} has too many dimensions", rung::quoted(name)));
     std::uint64_t elements = 1;
     for (const auto& extent : entry["shape"]) {
       if (!extent.is_number_unsigned())
-        return corrupt(path, fmt::format("tensor {} has a shape entry that is no whole number", rung::quoted(name)));
+        return corrupt(
+            path, fmt::format("tensor {} has a shape entry that is no whole number", rung::quoted(name)));
       const auto value = extent.get<std::uint64_t>();
       // Bounding every extent by the data keeps products small and refuses [0, 2^60] tricks.
       if (value > data_size || __builtin_mul_overflow(elements, value, &elements) || elements > data_size)
-        return corrupt(path, fmt::format("tensor {} claims more elements than the file has bytes", rung::quoted(name)));
+        return corrupt(
+            path, fmt::format("tensor {} claims more elements than the file has bytes", rung::quoted(name)));
       tensor.shape.push_back(static_cast<std::int64_t>(value));
     }
     if (!entry["data_offsets"][0].is_number_unsigned() || !entry["data_offsets"][1].is_number_unsigned())
-      return corrupt(path, fmt::format("tensor {} has data_offsets that are no whole numbers", rung::quoted(name)));
+      return corrupt(path,
+                     fmt::format("tensor {} has data_offsets that are no whole numbers", rung::quoted(name)));
     const auto begin = entry["data_offsets"][0].get<std::uint64_t>();
     const auto end = entry["data_offsets"][1].get<std::uint64_t>();
     if (begin > end || end > data_size || end - begin != elements * static_cast<std::uint64_t>(row->size))
-      return corrupt(
-          path, fmt::format("tensor {} has data_offsets [{}, {}] for {} elements of {} in {} data bytes",
-                                       rung::quoted(name), begin, end, elements, row->name, data_size));
+      return corrupt(path,
+                     fmt::format("tensor {} has data_offsets [{}, {}] for {} elements of {} in {} data bytes",
+                                 rung::quoted(name), begin, end, elements, row->name, data_size));
     tensor.owner = map;
     tensor.bytes = base + 8 + header_size + begin;
     if (end > begin) ranges.emplace_back(begin, end);

@@ -15,7 +15,8 @@ Result<StagedFile> StagedFile::open(std::string path, bool replace) {
   staged.replace_ = replace;
   if (!replace && ::access(path.c_str(), F_OK) == 0)
     return fail(ErrorCode::io, "[write] {} exists; --force replaces it", path);
-  // A name of its own: process numbers repeat (in containers), and a killed writer's file must not stop the next.
+  // A name of its own: process numbers repeat (in containers), and a killed writer's file must not stop the
+  // next.
   std::random_device chance;
   staged.temporary_ = fmt::format("{}.part-{}-{:08x}", path, ::getpid(), chance());
   const int descriptor = ::open(staged.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -54,8 +55,8 @@ Result<void> StagedFile::commit() {
     return fail(ErrorCode::io, "[write] {}: {}", path_, std::strerror(errno));
   if (std::fclose(std::exchange(file_, nullptr)) != 0)
     return fail(ErrorCode::io, "[write] {}: {}", path_, std::strerror(errno));
-  // link() refuses an existing name, so that two writers cannot both believe they were first; where the file system
-  // has no links, the look that open() took must do.
+  // link() refuses an existing name, so that two writers cannot both believe they were first; where the file
+  // system has no links, the look that open() took must do.
   const bool linked = !replace_ && ::link(temporary_.c_str(), path_.c_str()) == 0;
   if (!replace_ && !linked && errno == EEXIST)
     return fail(ErrorCode::io, "[write] {} exists; --force replaces it", path_);

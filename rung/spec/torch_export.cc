@@ -26,13 +26,15 @@ bool same_text(const fs::path& path, std::string_view text) {
 
 bool same_file_content(const fs::path& a, const fs::path& b) {
   std::error_code ignored;
-  if (!fs::is_regular_file(b, ignored) || fs::file_size(a, ignored) != fs::file_size(b, ignored)) return false;
+  if (!fs::is_regular_file(b, ignored) || fs::file_size(a, ignored) != fs::file_size(b, ignored))
+    return false;
   std::ifstream one(a, std::ios::binary), two(b, std::ios::binary);
   std::vector<char> left(kCopyBlock), right(kCopyBlock);
   while (one && two) {
     one.read(left.data(), static_cast<std::streamsize>(left.size()));
     two.read(right.data(), static_cast<std::streamsize>(right.size()));
-    if (one.gcount() != two.gcount() || !std::equal(left.begin(), left.begin() + one.gcount(), right.begin())) return false;
+    if (one.gcount() != two.gcount() || !std::equal(left.begin(), left.begin() + one.gcount(), right.begin()))
+      return false;
   }
   return true;
 }
@@ -41,13 +43,16 @@ bool same_file_content(const fs::path& a, const fs::path& b) {
 
 std::string_view torch_model_text() { return kTorchModel; }
 
-Result<std::vector<std::string>> export_to_torch(const std::string& model_path, const std::string& folder, bool replace) {
+Result<std::vector<std::string>> export_to_torch(const std::string& model_path, const std::string& folder,
+                                                 bool replace) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return fail(ErrorCode::io, "[export] {}: {}", folder, error.message());
-  const fs::path script = fs::path(folder) / kTorchFileName, copy = fs::path(folder) / fs::path(model_path).filename();
+  const fs::path script = fs::path(folder) / kTorchFileName,
+                 copy = fs::path(folder) / fs::path(model_path).filename();
   std::vector<std::string> written = {script.string(), copy.string()};
-  const bool copied = !fs::equivalent(fs::path(model_path), copy, error) && !same_file_content(model_path, copy);
+  const bool copied =
+      !fs::equivalent(fs::path(model_path), copy, error) && !same_file_content(model_path, copy);
 
   std::optional<StagedFile> weights;
   if (copied) {

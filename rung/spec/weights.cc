@@ -39,7 +39,8 @@ Result<std::int64_t> number(const nlohmann::json& object, const char* key, std::
   if (!value.is_number_integer() ||
       (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(high)) ||
       value.get<std::int64_t>() < low || value.get<std::int64_t>() > high)
-    return fail(ErrorCode::range, "[weights] metadata \"{}\" = {}; a whole number in {}..{} expected", key, rung::quoted(value.dump()), low, high);
+    return fail(ErrorCode::range, "[weights] metadata \"{}\" = {}; a whole number in {}..{} expected", key,
+                rung::quoted(value.dump()), low, high);
   return value.get<std::int64_t>();
 }
 
@@ -59,7 +60,8 @@ Result<std::vector<FieldSpec>> read_fields(const nlohmann::json& json) {
       return fail(ErrorCode::format, "[weights] metadata \"fields\": each needs a name");
     FieldSpec field{.name = entry["name"].get<std::string>()};
     if (!is_field_name(field.name))
-      return fail(ErrorCode::format, "[weights] field {}: 1 to 64 letters, digits, - or _ expected", rung::quoted(field.name));
+      return fail(ErrorCode::format, "[weights] field {}: 1 to 64 letters, digits, - or _ expected",
+                  rung::quoted(field.name));
     if (field.name == "position")
       return fail(ErrorCode::format, "[weights] a field cannot be called \"position\"");
     for (const auto& other : fields)
@@ -69,7 +71,9 @@ Result<std::vector<FieldSpec>> read_fields(const nlohmann::json& json) {
     RUNG_TRY(field.length, number(entry, "length", 1, std::int64_t{1} << 20, 1));
     RUNG_TRY(field.low, number(entry, "low", -(std::int64_t{1} << 62), std::int64_t{1} << 62, 0));
     if (field.low > (std::int64_t{1} << 62) - field.size)
-      return fail(ErrorCode::range, "[weights] field \"{}\": values to 2^62 expected, not {} of them from {} on", field.name, field.size, field.low);
+      return fail(ErrorCode::range,
+                  "[weights] field \"{}\": values to 2^62 expected, not {} of them from {} on", field.name,
+                  field.size, field.low);
     fields.push_back(std::move(field));
   }
   return fields;
@@ -87,7 +91,8 @@ Result<OutputSpec> read_output(const nlohmann::json& json) {
       known = true;
     }
   if (!known)
-    return fail(ErrorCode::format, "[weights] output kind {}; logits, binary, threshold or vector expected", rung::quoted(json["kind"].get<std::string>()));
+    return fail(ErrorCode::format, "[weights] output kind {}; logits, binary, threshold or vector expected",
+                rung::quoted(json["kind"].get<std::string>()));
   const bool digits = output.kind == OutputSpec::Kind::binary;
   RUNG_TRY(output.size, number(json, "size", 1, digits ? kMaxBinaryDigits : kMaxSize,
                                output.kind == OutputSpec::Kind::threshold ? std::optional<std::int64_t>(1)
@@ -121,7 +126,8 @@ Result<Weights> weights_from_tensors(TensorFile file, const std::string& where) 
   };
   RUNG_TRY(const std::string format, text("format"));
   if (format != kWeightsFormat)
-    return fail(ErrorCode::format, "[weights] {}: format {}; \"{}\" expected", where, rung::quoted(format), kWeightsFormat);
+    return fail(ErrorCode::format, "[weights] {}: format {}; \"{}\" expected", where, rung::quoted(format),
+                kWeightsFormat);
   Weights weights;
   RUNG_TRY(const std::string line, text("architecture"));
   RUNG_TRY(weights.architecture.stack, parse_stack(line));
@@ -130,7 +136,8 @@ Result<Weights> weights_from_tensors(TensorFile file, const std::string& where) 
   weights.architecture.dimensions = sizes.dimensions;
   RUNG_TRY(const std::string mode, text("mode"));
   if (mode != "integer" && mode != "real")
-    return fail(ErrorCode::format, "[weights] {}: mode {}; integer or real expected", where, rung::quoted(mode));
+    return fail(ErrorCode::format, "[weights] {}: mode {}; integer or real expected", where,
+                rung::quoted(mode));
   weights.mode = mode == "integer" ? WeightMode::integer : WeightMode::real;
   if (file.metadata.count("accumulator")) {
     bool known = false;
@@ -140,7 +147,8 @@ Result<Weights> weights_from_tensors(TensorFile file, const std::string& where) 
         known = true;
       }
     if (!known)
-      return fail(ErrorCode::format, "[weights] {}: accumulator {}; exact, wrap or round expected", where, rung::quoted(file.metadata["accumulator"]));
+      return fail(ErrorCode::format, "[weights] {}: accumulator {}; exact, wrap or round expected", where,
+                  rung::quoted(file.metadata["accumulator"]));
   }
   RUNG_TRY(const auto fields, object("fields"));
   RUNG_TRY(weights.fields, read_fields(fields));

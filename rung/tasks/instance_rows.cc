@@ -1,7 +1,7 @@
 #include "rung/tasks/instance_rows.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <vector>
 

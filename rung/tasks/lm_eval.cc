@@ -25,11 +25,14 @@ std::string lm_eval_config(const Task& task, Variant variant, const std::string&
                   yaml_string(data_file));
   out += "test_split: test\n";
   if (choice) {
-    out += "output_type: multiple_choice\ndoc_to_text: \"{{prompt}}\\nAnswer:\"\ndoc_to_choice: [\"0\", \"1\"]\n";
+    out +=
+        "output_type: multiple_choice\ndoc_to_text: \"{{prompt}}\\nAnswer:\"\ndoc_to_choice: [\"0\", "
+        "\"1\"]\n";
     out += "doc_to_target: answer\ntarget_delimiter: \" \"\n";
     out += "metric_list:\n  - metric: acc\n    aggregation: mean\n    higher_is_better: true\n";
   } else {
-    out += "output_type: generate_until\ndoc_to_text: \"{{prompt}}\\nAnswer:\"\ndoc_to_target: \"{{target}}\"\n";
+    out +=
+        "output_type: generate_until\ndoc_to_text: \"{{prompt}}\\nAnswer:\"\ndoc_to_target: \"{{target}}\"\n";
     out += "target_delimiter: \" \"\ngeneration_kwargs:\n  until:\n    - \"\\n\"\n  do_sample: false\n";
     out += "metric_list:\n  - metric: exact_match\n    aggregation: mean\n    higher_is_better: true\n";
     out += "    ignore_case: true\n    ignore_punctuation: false\n";

@@ -151,14 +151,19 @@ class RetrievalTask final : public Task {
     return sorted;
   }
 
-  // The key with `rank` smaller ones among the pairs, digit by digit from the top: a million pairs are asked a thousand times.
+  // The key with `rank` smaller ones among the pairs, digit by digit from the top: a million pairs are asked
+  // a thousand times.
   std::int64_t ranked_key(const Prompt& prompt, std::int64_t rank) const {
     constexpr int kDigit = 11;
-    std::span<const std::int64_t> left(prompt.fields[0].data(), static_cast<std::size_t>(std::min(prompt.positions, n_)));
+    std::span<const std::int64_t> left(prompt.fields[0].data(),
+                                       static_cast<std::size_t>(std::min(prompt.positions, n_)));
     std::vector<std::int64_t> kept;
-    for (std::int64_t low = std::max<std::int64_t>(0, key_bits_ - kDigit);; low = std::max<std::int64_t>(0, low - kDigit)) {
+    for (std::int64_t low = std::max<std::int64_t>(0, key_bits_ - kDigit);;
+         low = std::max<std::int64_t>(0, low - kDigit)) {
       std::array<std::int64_t, std::size_t{1} << kDigit> count{};
-      const auto digit = [low](std::int64_t key) { return static_cast<std::size_t>(key >> low) % (std::size_t{1} << kDigit); };
+      const auto digit = [low](std::int64_t key) {
+        return static_cast<std::size_t>(key >> low) % (std::size_t{1} << kDigit);
+      };
       for (const auto key : left) ++count[digit(key)];
       std::size_t at = 0;
       while (rank >= count[at]) rank -= count[at++];

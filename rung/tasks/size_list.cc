@@ -17,7 +17,8 @@ void SizeList::add(std::string name, std::int64_t value) {
 }
 
 bool SizeList::contains(std::string_view name) const {
-  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.first == name; });
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [&](const Entry& entry) { return entry.first == name; });
 }
 
 Size SizeList::at(std::string_view name) const {

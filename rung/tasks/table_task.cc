@@ -32,9 +32,7 @@ class TableTask final : public TokenTask {
 
   std::string_view name() const override { return name_; }
   bool built_in() const override { return false; }
-  SizeList size() const override {
-    return {{"length", prompt_length()}, {"rows", rows_.size()}};
-  }
+  SizeList size() const override { return {{"length", prompt_length()}, {"rows", rows_.size()}}; }
   AnswerSpec answer_spec() const override { return boolean_ ? boolean_answer() : token_answer(answers_); }
   std::int64_t prompt_length() const override {
     return static_cast<std::int64_t>(rows_.front().tokens.size());

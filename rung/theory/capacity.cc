@@ -17,9 +17,9 @@ constexpr std::int64_t kLongestSample = std::int64_t{1} << 16;  // tokens of a p
 constexpr std::int64_t kMostPrefixes = std::int64_t{1} << 16;
 constexpr std::int64_t kFewestSuffixes = 4, kMostSuffixes = 256;
 constexpr std::int64_t kSampledCuts = 8;
-constexpr std::int64_t kMostAnswers = std::int64_t{1} << 25;    // held at a time
-constexpr std::int64_t kTokensPerPrompt = 16;                   // sampling walks every continuation anew
-constexpr std::int64_t kSamplingShare = 4;                      // and costs so much more per prompt than enumeration
+constexpr std::int64_t kMostAnswers = std::int64_t{1} << 25;  // held at a time
+constexpr std::int64_t kTokensPerPrompt = 16;                 // sampling walks every continuation anew
+constexpr std::int64_t kSamplingShare = 4;  // and costs so much more per prompt than enumeration
 
 std::size_t largest_of(const std::vector<CutCapacity>& cuts) {
   const auto most = std::max_element(cuts.begin(), cuts.end(),
@@ -50,14 +50,16 @@ Result<Capacity> sample_capacity(const Task& task, const CapacityLimits& limits,
     for (int other = 1; call && other < limits.ranks->count(); ++other) call->post("");
   }
   if (length > kLongestSample)
-    return fail(ErrorCode::resource, "[capacity] prompts of {} tokens; expected at most {}", length, kLongestSample);
+    return fail(ErrorCode::resource, "[capacity] prompts of {} tokens; expected at most {}", length,
+                kLongestSample);
   const auto cuts = limits.cut ? std::vector{*limits.cut} : sampled_cuts(length, capacity.theorem);
   const auto count = static_cast<std::int64_t>(cuts.size());
   const std::int64_t work = length / kTokensPerPrompt + 1;
   FoolingSample sample{.prefixes = kMostPrefixes, .seed = limits.seed, .ranks = limits.ranks};
   sample.answers = std::min(kMostAnswers, limits.prompts / (kSamplingShare * count * work));
   sample.suffixes = kFewestSuffixes;  // about the square root of the prefixes
-  while (sample.suffixes < kMostSuffixes && 8 * sample.suffixes * sample.suffixes <= sample.answers) sample.suffixes *= 2;
+  while (sample.suffixes < kMostSuffixes && 8 * sample.suffixes * sample.suffixes <= sample.answers)
+    sample.suffixes *= 2;
   capacity.method = CapacityMethod::fooling_set;
   for (std::int64_t i = 0; i < count; ++i) {
     sample.cut = cuts[static_cast<std::size_t>(i)];
@@ -82,8 +84,8 @@ std::optional<TheoremFigure> theorem_figure(const Task& task) {
   const auto at = [&](std::string_view name) -> std::int64_t { return size[name]; };
   const std::string_view name = task.name();
   if (name == "eva") return TheoremFigure{"s >= n lg n", eva_count(at("n")), at("n"), "literature"};
-  if (name == "index") return TheoremFigure{"s >= n lg sigma", index_count(at("n"), at("sigma")), at("n"),
-                         "literature"};
+  if (name == "index")
+    return TheoremFigure{"s >= n lg sigma", index_count(at("n"), at("sigma")), at("n"), "literature"};
   if (name == "retrieval")
     return TheoremFigure{"s >= n lg sigma, for any fixed keys", index_count(at("n"), at("sigma")), at("n"),
                          "literature"};
@@ -91,8 +93,8 @@ std::optional<TheoremFigure> theorem_figure(const Task& task) {
     return TheoremFigure{"s >= min(n, M) lg sigma, for any fixed keys",
                          index_count(std::min(at("n"), at("M")), at("sigma")), 2 * at("n"), "literature"};
   if (name == "two-sum")
-    return TheoremFigure{"s >= lg of the sum of C(M,j), 1 <= j <= n", two_sum_count(at("n"), at("M")), at("n"),
-                         "ours"};
+    return TheoremFigure{"s >= lg of the sum of C(M,j), 1 <= j <= n", two_sum_count(at("n"), at("M")),
+                         at("n"), "ours"};
   if (name == "equality" || name == "disjointness")
     return TheoremFigure{"s >= n", Count::power(2, at("n")), at("n"), "literature"};
   if (name == "seqcomp" && task.options().empty()) {
@@ -108,12 +110,15 @@ Result<Capacity> count_capacity(const Task& task, const CapacityLimits& limits,
                                 const std::function<void(double)>& progress) {
   const std::int64_t length = task.prompt_length();
   if (limits.cut && (*limits.cut < 0 || *limits.cut > length))
-    return fail(ErrorCode::range, "[capacity] cut = {}; expected 0 to {}, the tokens of a prompt", *limits.cut, length);
+    return fail(ErrorCode::range, "[capacity] cut = {}; expected 0 to {}, the tokens of a prompt",
+                *limits.cut, length);
   Capacity capacity;
   capacity.theorem = theorem_figure(task);
   if (length > kLongestTree || estimated_prompts(task) > limits.prompts)
     return sample_capacity(task, limits, std::move(capacity), progress);
-  RUNG_TRY(const FoldedTree tree, fold_prefix_tree(task, {.prompts = limits.prompts, .bytes = limits.bytes, .ranks = limits.ranks}, progress));
+  RUNG_TRY(const FoldedTree tree,
+           fold_prefix_tree(task, {.prompts = limits.prompts, .bytes = limits.bytes, .ranks = limits.ranks},
+                            progress));
   capacity.prompts = tree.prompts;
   if (!tree.complete) return sample_capacity(task, limits, std::move(capacity), progress);
   for (const RowCount& cut : tree.cuts)

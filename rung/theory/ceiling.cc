@@ -1,6 +1,6 @@
-// Invariant: a returned ceiling is never below the true one. R and the dual are evaluated in long double as sums of
-// few terms of bounded size; kSlack (bits per answer) is many times their rounding error and is always spent on the
-// safe side. Reference: docs/counting.md, "Accuracy ceilings".
+// Invariant: a returned ceiling is never below the true one. R and the dual are evaluated in long double as
+// sums of few terms of bounded size; kSlack (bits per answer) is many times their rounding error and is
+// always spent on the safe side. Reference: docs/counting.md, "Accuracy ceilings".
 #include "rung/theory/ceiling.h"
 
 #include <fmt/format.h>
@@ -87,8 +87,8 @@ double accuracy_ceiling(std::int64_t n, std::int64_t alphabet, const Integer& bi
 }
 
 double effective_bits(std::int64_t n, std::int64_t alphabet, double accuracy) {
-  RUNG_REQUIRE(n >= 1 && alphabet >= 1 && accuracy >= 0 && accuracy <= 1, "n={} alphabet={} accuracy={}", n, alphabet,
-               accuracy);
+  RUNG_REQUIRE(n >= 1 && alphabet >= 1 && accuracy >= 0 && accuracy <= 1, "n={} alphabet={} accuracy={}", n,
+               alphabet, accuracy);
   if (alphabet == 1 || accuracy <= 1 / static_cast<double>(alphabet)) return 0;
   const long double bits = static_cast<long double>(n) * (divergence(alphabet, accuracy) - kSlack);
   return std::max(0.0, std::nextafter(static_cast<double>(bits), 0.0));
@@ -115,7 +115,8 @@ LogLinearCeiling log_linear_ceiling(std::int64_t n, std::int64_t alphabet, const
 }
 
 QueryCeiling query_ceiling(const std::vector<double>& q, std::int64_t alphabet, double bits) {
-  RUNG_REQUIRE(!q.empty() && alphabet >= 2 && bits >= 0, "queries={} alphabet={} bits={}", q.size(), alphabet, bits);
+  RUNG_REQUIRE(!q.empty() && alphabet >= 2 && bits >= 0, "queries={} alphabet={} bits={}", q.size(), alphabet,
+               bits);
   const long double sigma = static_cast<long double>(alphabet);
   const auto asked = std::count_if(q.begin(), q.end(), [](double share) { return share > 0; });
   if (bits >= static_cast<double>(asked) * std::log2(static_cast<double>(alphabet)) * (1 + 1e-12))
@@ -146,7 +147,8 @@ std::vector<double> zipf_queries(std::int64_t n) {
   std::vector<double> q(static_cast<std::size_t>(n));
   long double sum = 0;
   for (std::int64_t x = n; x-- > 0;) sum += 1 / static_cast<long double>(x + 1);
-  for (std::size_t x = 0; x < q.size(); ++x) q[x] = static_cast<double>(1 / (static_cast<long double>(x + 1) * sum));
+  for (std::size_t x = 0; x < q.size(); ++x)
+    q[x] = static_cast<double>(1 / (static_cast<long double>(x + 1) * sum));
   return q;
 }
 
@@ -165,7 +167,8 @@ Result<std::vector<double>> read_queries(const std::string& path) {
     if (end == line.c_str() + begin || rest.find_first_not_of(" \t\r") != std::string_view::npos)
       return fail(ErrorCode::parse, "[ceiling] {} line {}: expected one number", path, number);
     if (!(weight >= 0) || !std::isfinite(weight))
-      return fail(ErrorCode::range, "[ceiling] {} line {}: a weight is finite and not negative", path, number);
+      return fail(ErrorCode::range, "[ceiling] {} line {}: a weight is finite and not negative", path,
+                  number);
     if (q.size() == kMostQueries)
       return fail(ErrorCode::resource, "[ceiling] {}: more than {} weights", path, kMostQueries);
     q.push_back(weight);
@@ -182,7 +185,8 @@ std::string format_ceiling(double value, int digits) {
   RUNG_REQUIRE(value >= 0 && value <= 1 && digits >= 1 && digits <= 15, "value={} digits={}", value, digits);
   std::int64_t unit = 1;
   for (int i = 0; i < digits; ++i) unit *= 10;
-  auto steps = static_cast<std::int64_t>(std::floor(static_cast<long double>(value) * static_cast<long double>(unit)));
+  auto steps =
+      static_cast<std::int64_t>(std::floor(static_cast<long double>(value) * static_cast<long double>(unit)));
   while (static_cast<double>(steps) / static_cast<double>(unit) < value) ++steps;
   return fmt::format("{}.{:0{}}", steps / unit, steps % unit, digits);
 }

@@ -39,8 +39,13 @@ int lookup_precision(int D) {
 ConstructionCost lookups(std::string_view id, std::string_view word, std::int64_t layers, std::int64_t heads,
                          std::int64_t prompt, std::int64_t values) {
   const int D = address_bits(prompt);
-  return {.id = id, .word = word, .full_layers = layers, .heads = heads, .key_dim = 2 * D,
-          .value_dim = std::max(1, ceil_lg(values)), .precision = lookup_precision(D)};
+  return {.id = id,
+          .word = word,
+          .full_layers = layers,
+          .heads = heads,
+          .key_dim = 2 * D,
+          .value_dim = std::max(1, ceil_lg(values)),
+          .precision = lookup_precision(D)};
 }
 
 }  // namespace
@@ -82,7 +87,8 @@ namespace {
 
 std::optional<RetrievalFit> search_retrieval_fit(const Precision& precision, int D) {
   if (precision.format != NumberFormat::fixed) {
-    constexpr double kRoom = 0.25;  // y stays above 1/2 after relative errors of 1/8 in numerator and denominator
+    constexpr double kRoom =
+        0.25;  // y stays above 1/2 after relative errors of 1/8 in numerator and denominator
     for (int beta = 1; beta <= kMostBeta; ++beta)
       if (const double delta = delta_unsaturated(D, beta); delta <= kRoom) return RetrievalFit{beta, delta};
     return std::nullopt;
@@ -117,8 +123,14 @@ ConstructionCost eva_linear_cost(std::int64_t n) {
   while (d * d < n) ++d;
   while (d > 1 && (d - 1) * (d - 1) >= n) --d;
   const int bits = std::max(1, ceil_lg(n));
-  return {.id = "eva-linear", .word = "R", .recurrent_layers = 1, .heads = 1, .key_dim = d, .value_dim = d,
-          .precision = bits + 1, .state_bits = d * d * bits};
+  return {.id = "eva-linear",
+          .word = "R",
+          .recurrent_layers = 1,
+          .heads = 1,
+          .key_dim = d,
+          .value_dim = d,
+          .precision = bits + 1,
+          .state_bits = d * d * bits};
 }
 
 ConstructionCost eva_sparse_cost(std::int64_t n, std::int64_t block) {
@@ -141,13 +153,18 @@ double two_sum_scale(std::int64_t n, std::int64_t M, bool counting_blank) {
 }
 
 int two_sum_fraction_bits(std::int64_t n, std::int64_t M) {
-  return static_cast<int>(std::ceil(2 * std::log2(static_cast<double>(M)) +
-                                    std::log2(std::log(16 * static_cast<double>(n)))));
+  return static_cast<int>(
+      std::ceil(2 * std::log2(static_cast<double>(M)) + std::log2(std::log(16 * static_cast<double>(n)))));
 }
 
 ConstructionCost two_sum_trigonometric_cost(std::int64_t n, std::int64_t M, bool counting_blank) {
   const int whole = std::max(1, static_cast<int>(std::ceil(std::log2(two_sum_scale(n, M, counting_blank)))));
-  return {.id = "two-sum-trigonometric", .word = "F", .full_layers = 1, .heads = 1, .key_dim = 3, .value_dim = 1,
+  return {.id = "two-sum-trigonometric",
+          .word = "F",
+          .full_layers = 1,
+          .heads = 1,
+          .key_dim = 3,
+          .value_dim = 1,
           .precision = two_sum_fraction_bits(n, M) + whole + 2};
 }
 
@@ -155,8 +172,13 @@ ConstructionCost two_sum_binary_cost(std::int64_t n, std::int64_t M) {
   // No match: n e^{-2β} against the blank's e^{-β}; β > log 2n. A match: 1 against e^{-β} + n e^{-2β}.
   const int beta = static_cast<int>(std::floor(std::log(2 * static_cast<double>(n)))) + 1;
   const int p = 1 + ceil_lg(2 * beta);
-  return {.id = "two-sum-binary", .word = "F", .full_layers = 1, .heads = 1,
-          .key_dim = 2 * std::int64_t{std::max(1, ceil_lg(M))} + 1, .value_dim = 1, .precision = p};
+  return {.id = "two-sum-binary",
+          .word = "F",
+          .full_layers = 1,
+          .heads = 1,
+          .key_dim = 2 * std::int64_t{std::max(1, ceil_lg(M))} + 1,
+          .value_dim = 1,
+          .precision = p};
 }
 
 ConstructionCost two_sum_exists_cost(std::int64_t n, std::int64_t M) {
@@ -193,7 +215,8 @@ ConstructionCost seqcomp_middle_cost(int L, std::int64_t prompt) {
   return cost;
 }
 
-ConstructionCost seqcomp_precomposed_cost(int L, std::int64_t prompt, std::int64_t n_last, std::int64_t alphabet, bool early) {
+ConstructionCost seqcomp_precomposed_cost(int L, std::int64_t prompt, std::int64_t n_last,
+                                          std::int64_t alphabet, bool early) {
   auto cost = lookups("seqcomp-precomposed", early ? "R F^{L-1}" : "F^L", early ? L - 1 : L,
                       std::max<std::int64_t>(early ? 1 : 2, n_last), prompt, alphabet);
   cost.recurrent_layers = early ? 1 : 0;
@@ -212,9 +235,14 @@ ConstructionCost seqcomp_thought_cost(int L, std::int64_t prompt) {
 
 ConstructionCost sparse_average_cost(std::int64_t n, std::int64_t q) {
   constexpr double kMeasuredFactor = 10;  // m' between 8 and 10 q log n, n = 64..4096, q = 1..16
-  const auto width = static_cast<std::int64_t>(
-      std::ceil(kMeasuredFactor * static_cast<double>(q) * std::log(std::max<double>(2, static_cast<double>(n)))));
-  return {.id = "sparse-average-full", .word = "F", .full_layers = 1, .heads = 1, .key_dim = width, .value_dim = 1,
+  const auto width = static_cast<std::int64_t>(std::ceil(
+      kMeasuredFactor * static_cast<double>(q) * std::log(std::max<double>(2, static_cast<double>(n)))));
+  return {.id = "sparse-average-full",
+          .word = "F",
+          .full_layers = 1,
+          .heads = 1,
+          .key_dim = width,
+          .value_dim = 1,
           .precision = 11};
 }
 
@@ -222,8 +250,12 @@ ConstructionCost equality_cost(std::int64_t n) { return lookups("equality-full",
 
 ConstructionCost nearest_cost(std::int64_t n, std::int64_t d, double gap) {
   const double scale = std::log(4 * static_cast<double>(n)) / gap;
-  return {.id = "nearest-full", .word = "F F", .full_layers = 2, .heads = 1,
-          .key_dim = std::max<std::int64_t>(d, 2 * address_bits(2 * n + 1)), .value_dim = d,
+  return {.id = "nearest-full",
+          .word = "F F",
+          .full_layers = 2,
+          .heads = 1,
+          .key_dim = std::max<std::int64_t>(d, 2 * address_bits(2 * n + 1)),
+          .value_dim = d,
           .precision = 2 * static_cast<int>(std::ceil(std::log2(std::max(2.0, scale)))) + 2};
 }
 
@@ -236,9 +268,11 @@ ConstructionCost recall_cost(std::int64_t tokens, std::int64_t context_symbols, 
 
 ConstructionCost counting_cost(std::int64_t n, std::int64_t alphabet) {
   auto cost = lookups("counting-full", "F F", 2, 1, n + 2, alphabet);
-  cost.key_dim = std::max<std::int64_t>(cost.key_dim, 2 * std::int64_t{ceil_lg(alphabet + n)});  // tokens are symbols and numbers k <= n
-  cost.value_dim = address_bits(n + 1);                                    // the bits of the count
-  cost.precision = std::max(cost.precision, 2 * address_bits(n + 1) + 1);  // cnt/(cnt+1) apart by 1/n², and a sign
+  cost.key_dim = std::max<std::int64_t>(
+      cost.key_dim, 2 * std::int64_t{ceil_lg(alphabet + n)});  // tokens are symbols and numbers k <= n
+  cost.value_dim = address_bits(n + 1);                        // the bits of the count
+  cost.precision =
+      std::max(cost.precision, 2 * address_bits(n + 1) + 1);  // cnt/(cnt+1) apart by 1/n², and a sign
   return cost;
 }
 

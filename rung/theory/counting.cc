@@ -17,13 +17,14 @@ namespace rung {
 namespace {
 
 constexpr unsigned kFirstScale = 64;
-constexpr unsigned kLastScale = 512;             // Stirling's series is sharp to here
-constexpr unsigned kMultiplyOut = 1 << 12;       // binary digits below which the exact value is the fast way
-constexpr std::int64_t kFirstTerms = 2048;       // of the tail of a sum of binomials
+constexpr unsigned kLastScale = 512;        // Stirling's series is sharp to here
+constexpr unsigned kMultiplyOut = 1 << 12;  // binary digits below which the exact value is the fast way
+constexpr std::int64_t kFirstTerms = 2048;  // of the tail of a sum of binomials
 constexpr std::int64_t kPrintTerms = 1 << 20;
-// First look: long double logarithms are trusted to 2^-50 of the largest term, some ten thousand times their error.
+// First look: long double logarithms are trusted to 2^-50 of the largest term, some ten thousand times their
+// error.
 constexpr long double kTrust = 0x1p-50L;
-constexpr unsigned kLookDigits = 1000;           // binary digits of a and b up to which a long double holds them
+constexpr unsigned kLookDigits = 1000;  // binary digits of a and b up to which a long double holds them
 
 bool is_power_of_two(const Integer& b) { return b == Integer(1) << (bit_length(b) - 1); }
 
@@ -40,8 +41,8 @@ Enclosure binomial_enclosure(const Integer& M, const Integer& j, unsigned scale)
   return {all.low - in.high - out.high, all.high - in.low - out.low, scale};
 }
 
-// lg(1 + n/(M-n+1) + n(n-1)/((M-n+1)(M-n+2)) + ...): what the smaller subsets add to lg C(M, n). `last` is the number
-// of ratios until the smallest subset. REQUIRES 2n < M, so the ratios fall and stay below 1.
+// lg(1 + n/(M-n+1) + n(n-1)/((M-n+1)(M-n+2)) + ...): what the smaller subsets add to lg C(M, n). `last` is
+// the number of ratios until the smallest subset. REQUIRES 2n < M, so the ratios fall and stay below 1.
 Enclosure tail_enclosure(const Integer& M, const Integer& n, const Integer& last, std::int64_t terms,
                          unsigned scale) {
   const unsigned fine = scale + 32;
@@ -98,9 +99,12 @@ Count Count::subsets_or_empty(Integer M, Integer n) {
 bool Count::small(unsigned digits) const {
   const Integer limit = digits;
   switch (form_) {
-    case Form::power: return b_ == 0 || a_ == 1 || b_ * bit_length(a_) <= limit;
-    case Form::binomial: return b_ * bit_length(a_) <= limit;
-    default: return a_ <= limit || (b_ + 1) * bit_length(a_) <= limit;
+    case Form::power:
+      return b_ == 0 || a_ == 1 || b_ * bit_length(a_) <= limit;
+    case Form::binomial:
+      return b_ * bit_length(a_) <= limit;
+    default:
+      return a_ <= limit || (b_ + 1) * bit_length(a_) <= limit;
   }
 }
 
@@ -110,7 +114,8 @@ Integer Count::multiplied_out() const {
       if (a_ == 1 || b_ == 0) return 1;
       return boost::multiprecision::pow(a_, b_.convert_to<unsigned>());
     }
-    case Form::binomial: return binomial_value(a_, b_);
+    case Form::binomial:
+      return binomial_value(a_, b_);
     default: {
       Integer term = 1, sum = form_ == Form::subsets ? 0 : 1;
       for (Integer j = 1; j <= b_; ++j) {
@@ -134,7 +139,8 @@ Enclosure Count::enclosure(unsigned scale, std::int64_t terms) const {
       const Enclosure lg_base = lg_enclosure(a_, fine);
       return {b_ * lg_base.low, b_ * lg_base.high, fine};
     }
-    case Form::binomial: return binomial_enclosure(a_, b_, scale);
+    case Form::binomial:
+      return binomial_enclosure(a_, b_, scale);
     default: {
       const Integer last = form_ == Form::subsets ? Integer(b_ - 1) : b_;
       const Enclosure largest = binomial_enclosure(a_, b_, scale);
@@ -165,14 +171,16 @@ std::optional<bool> Count::closed_form(const Integer& bits) const {
 std::optional<bool> Count::first_look(const Integer& bits) const {
   if (bit_length(a_) > kLookDigits || bit_length(b_) > kLookDigits || bit_length(bits) > kLookDigits)
     return std::nullopt;
-  const auto a = a_.convert_to<long double>(), b = b_.convert_to<long double>(), s = bits.convert_to<long double>();
+  const auto a = a_.convert_to<long double>(), b = b_.convert_to<long double>(),
+             s = bits.convert_to<long double>();
   long double low, high, largest;
   if (form_ == Form::power) {
     low = high = largest = b * std::log2(a);
   } else {
     largest = rough_lg_factorial(a);
     low = high = largest - rough_lg_factorial(b) - rough_lg_factorial(a - b);
-    if (form_ != Form::binomial) high += std::log2((a - b + 1) / (a - 2 * b + 1));  // geometric series; 2n < M - 1
+    if (form_ != Form::binomial)
+      high += std::log2((a - b + 1) / (a - 2 * b + 1));  // geometric series; 2n < M - 1
   }
   const long double error = 0.1L + kTrust * (largest + s);
   if (high + error < s) return true;
@@ -225,10 +233,14 @@ double Count::lg() const {
 std::string Count::formula() const {
   const std::string a = a_.str(), b = b_.str();
   switch (form_) {
-    case Form::power: return a + "^" + b;
-    case Form::binomial: return "C(" + a + "," + b + ")";
-    case Form::subsets: return "sum of C(" + a + ",1.." + b + ")";
-    case Form::subsets_or_empty: return "sum of C(" + a + ",0.." + b + ")";
+    case Form::power:
+      return a + "^" + b;
+    case Form::binomial:
+      return "C(" + a + "," + b + ")";
+    case Form::subsets:
+      return "sum of C(" + a + ",1.." + b + ")";
+    case Form::subsets_or_empty:
+      return "sum of C(" + a + ",0.." + b + ")";
   }
   return {};
 }

@@ -1,12 +1,14 @@
-// Counting quantities, and the one question asked about them: do s bits suffice to tell that many things apart?
+// Counting quantities, and the one question asked about them: do s bits suffice to tell that many things
+// apart?
 //
 //   Count functions = Count::power(143, 143);     // the functions of Eva at n = 143
 //   bits_suffice(1024, functions)                 // true: 143^143 <= 2^1024, decided exactly
 //   functions.lg()                                // 1023.866..., for printing only
 //
-// Decisions never rest on a floating-point logarithm, save where the two sides are visibly far apart. A Count is enclosed between two integers (logarithm.h) whose
-// precision doubles until the answer is clear; where it could be a tie (a power of two; a sum of binomials) the case
-// is closed by arithmetic instead. Numbers of 10^9 tokens and 10^12 bits answer in well under a millisecond.
+// Decisions never rest on a floating-point logarithm, save where the two sides are visibly far apart. A Count
+// is enclosed between two integers (logarithm.h) whose precision doubles until the answer is clear; where it
+// could be a tie (a power of two; a sum of binomials) the case is closed by arithmetic instead. Numbers of
+// 10^9 tokens and 10^12 bits answer in well under a millisecond.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +26,8 @@ class Count {
   static Count power(Integer base, Integer exponent);
   // C(M, j). REQUIRES 0 <= j <= M.
   static Count binomial(Integer M, Integer j);
-  // The nonempty subsets with at most n of M elements: sum of C(M, j) over 1 <= j <= n. REQUIRES M >= 1, n >= 1.
+  // The nonempty subsets with at most n of M elements: sum of C(M, j) over 1 <= j <= n. REQUIRES M >= 1, n >=
+  // 1.
   static Count subsets(Integer M, Integer n);
   // The same with the empty set. REQUIRES M >= 0, n >= 0.
   static Count subsets_or_empty(Integer M, Integer n);

@@ -17,8 +17,8 @@ namespace {
 using Real = long double;  // steers, never decides; exponents up to 2^16383
 constexpr Real kE = std::numbers::e_v<Real>;
 Real real(const Integer& v) { return v.convert_to<Real>(); }
-constexpr Real kMostBits = 8000;  // of lg N: no search goes beyond
-constexpr Real kFine = 1e-3L;     // bits
+constexpr Real kMostBits = 8000;               // of lg N: no search goes beyond
+constexpr Real kFine = 1e-3L;                  // bits
 Real half_up(const Real& v) { return v / 2; }  // relaxed: the integers round up
 Integer half_up(const Integer& v) { return ceil_ratio(v, 2); }
 
@@ -46,8 +46,9 @@ struct Constants {
   int L, spare;
   bool one_more;
   N M, O;
-  std::vector<N> before;  // before[k]: state bits of all R before the k-th F, k = 1 .. full_layers (index k-1)
-  N after_last;           // after (or beside) the last F
+  std::vector<N>
+      before;    // before[k]: state bits of all R before the k-th F, k = 1 .. full_layers (index k-1)
+  N after_last;  // after (or beside) the last F
   N beside_first;
 };
 
@@ -59,8 +60,10 @@ Constants<N> constants(const Decomposition& d, const Convert& convert) {
     sum += convert(d.gaps[k]);
     c.before.push_back(sum);
     if (d.one_more_full) {
-      if (k + 1 < d.full_layers()) sum += convert(d.beside[k]);
-      else c.after_last += convert(d.beside[k]);
+      if (k + 1 < d.full_layers())
+        sum += convert(d.beside[k]);
+      else
+        c.after_last += convert(d.beside[k]);
     }
   }
   c.after_last += convert(d.gaps.back());
@@ -86,7 +89,8 @@ Recursion<N> unroll(const Constants<N>& c, const Choice<N>& v) {
     const N first = sum_n * c.M + c.beside_first;
     r.steps.push_back({J, v.m, v.T[0], first, Step<N>::Form::strict});
     J = v.n[0] * half_up(N(v.T[0] * J));
-    D = c.M * (sum_n + v.x0 + N(L + c.spare) * v.x0 * words + v.x0 * v.T[0]) + N(2) * c.O * v.m * v.T[0] + c.before[2];
+    D = c.M * (sum_n + v.x0 + N(L + c.spare) * v.x0 * words + v.x0 * v.T[0]) + N(2) * c.O * v.m * v.T[0] +
+        c.before[2];
     l = 2;
   }
   N product(1);  // T_1 .. T_{l-1}
@@ -103,8 +107,8 @@ Recursion<N> unroll(const Constants<N>& c, const Choice<N>& v) {
     }
     const N states = last ? N(c.before[index(l + shift)] + T * c.after_last) : c.before[index(l + 1 + shift)];
     const N layers(last ? l + shift - 1 : l + shift);
-    D = T * D + N(explicit_images ? 0 : 1) + states + c.M * (N(L + 1 + c.spare) * v.x0 * words * product + lower) +
-        c.O * layers * arguments[index(l)] * T;
+    D = T * D + N(explicit_images ? 0 : 1) + states +
+        c.M * (N(L + 1 + c.spare) * v.x0 * words * product + lower) + c.O * layers * arguments[index(l)] * T;
     J = v.n[index(l)] * (explicit_images ? N(T * J) : half_up(N(T * J)));
     product *= T;
   }
@@ -125,7 +129,8 @@ Real violation(const Recursion<Real>& r) {
     }
     const Real gain = std::log2(2 * s.N_before / (kE * s.T * s.J));
     const Real need = 2 * s.D + (s.form == Step<Real>::Form::union_bound ? 2 / s.T : 0);
-    worst = std::max(worst, gain <= 0 ? 64 - gain : std::log2(std::max<Real>(need, 1e-30L) / (s.J * gain)) + kTiny);
+    worst = std::max(worst,
+                     gain <= 0 ? 64 - gain : std::log2(std::max<Real>(need, 1e-30L) / (s.J * gain)) + kTiny);
   }
   return worst;
 }
@@ -143,8 +148,8 @@ SeqcompProof make_proof(const Decomposition& d, const Choice<Integer>& v) {
   return proof;
 }
 
-// The descent: coordinates are lg of T_1 .. T_{L-1}, n_2 .. n_{L-1}, then the surplus of m and of x_0 over what the first
-// condition asks for; n_1 is solved for (once feasible, more of it stays feasible).
+// The descent: coordinates are lg of T_1 .. T_{L-1}, n_2 .. n_{L-1}, then the surplus of m and of x_0 over
+// what the first condition asks for; n_1 is solved for (once feasible, more of it stays feasible).
 struct Descent {
   const Decomposition& d;
   Constants<Real> c = constants<Real>(d, real);
@@ -158,8 +163,9 @@ struct Descent {
     choice.n.push_back(std::exp2(lg_n1));
     for (std::size_t k = 1; k < top; ++k) choice.n.push_back(std::exp2(v[top + k - 1]));
     const Real surplus_m = std::exp2(v[2 * top - 1]), surplus_x = std::exp2(v[2 * top]);
-    const Real need = c.one_more ? 2 * ((std::accumulate(choice.n.begin(), choice.n.end(), Real{1})) * c.M + c.beside_first)
-                                 : 2 * c.before[0];
+    const Real need =
+        c.one_more ? 2 * ((std::accumulate(choice.n.begin(), choice.n.end(), Real{1})) * c.M + c.beside_first)
+                   : 2 * c.before[0];
     choice.x0 = std::max<Real>(1, need) * surplus_x;
     choice.m = choice.T[0] * choice.x0 * surplus_m;
     return choice;
@@ -175,11 +181,13 @@ struct Descent {
     constexpr Real kNone = std::numeric_limits<Real>::infinity();
     for (const Real x : v)
       if (x < 0 || x > kMostBits) return kNone;
-    // The largest n_1 that stays below the bound (lg N rises at least as fast as lg n_1), and whether it is enough.
+    // The largest n_1 that stays below the bound (lg N rises at least as fast as lg n_1), and whether it is
+    // enough.
     Real low = 0, high = bound - lg_arguments(v, 0);
     if (high < 0) return kNone;
     if (c.one_more) {  // there x_0, and with it m, follows n_1
-      for (Real a = 0; high - a > kFine;) (lg_arguments(v, (a + high) / 2) > bound ? high : a) = (a + high) / 2, low = a;
+      for (Real a = 0; high - a > kFine;)
+        (lg_arguments(v, (a + high) / 2) > bound ? high : a) = (a + high) / 2, low = a;
       high = low;
       low = 0;
     }
@@ -195,8 +203,8 @@ struct Descent {
   }
 };
 
-// T_l ~ (cM)^F_{2(L-l)}, n_l ~ (cM)^F_{2(L-l)+1}, m ~ x_0 ΠT: the exponents of the linear program over the recursion,
-// with c doubled until the start is feasible.
+// T_l ~ (cM)^F_{2(L-l)}, n_l ~ (cM)^F_{2(L-l)+1}, m ~ x_0 ΠT: the exponents of the linear program over the
+// recursion, with c doubled until the start is feasible.
 std::optional<std::pair<std::vector<Real>, Real>> feasible_start(const Descent& descent) {
   const int L = descent.d.L;
   const Real lg_M = std::log2(std::max<Real>(2, std::max(descent.c.M, descent.c.O)));
@@ -250,7 +258,8 @@ std::optional<Optimum> descend(const Descent& descent) {
   return best;
 }
 
-// Integers near the relaxed optimum: T and n_2.. rounded either way (small ones matter), m and x_0 up, n_1 solved again.
+// Integers near the relaxed optimum: T and n_2.. rounded either way (small ones matter), m and x_0 up, n_1
+// solved again.
 std::optional<SeqcompProof> round(const Descent& descent, const Optimum& optimum) {
   constexpr Real kSmall = 16;
   const std::size_t rounded = optimum.v.size() - 2;
@@ -277,7 +286,8 @@ std::optional<SeqcompProof> round(const Descent& descent, const Optimum& optimum
       chosen.n[0] = up(relaxed.n[0]);
       chosen.m = up(relaxed.m / relaxed.x0 * std::ceil(relaxed.x0));
       const auto proof = make_proof(descent.d, chosen);
-      if (proof.certified && (!best || proof.sizes.prompt_length() < best->sizes.prompt_length())) best = proof;
+      if (proof.certified && (!best || proof.sizes.prompt_length() < best->sizes.prompt_length()))
+        best = proof;
     }
   }
   return best;
@@ -335,7 +345,8 @@ SeqcompProof best_proof(const Decomposition& d, const SeqcompSizes& sizes) {
       const bool single = random.below(2) == 0;
       const std::size_t chosen = random.below(lg.size());
       for (std::size_t k = 0; k < lg.size(); ++k)
-        if (!single || k == chosen) moved[k] = std::clamp<Real>(moved[k] + step * (2 * random.unit() - 1), 0, top);
+        if (!single || k == chosen)
+          moved[k] = std::clamp<Real>(moved[k] + step * (2 * random.unit() - 1), 0, top);
       if (const Real there = violation(unroll(c, at(moved))); there < now) {
         now = there;
         lg = moved;

@@ -1,6 +1,7 @@
-// Claim: `separated` prefixes are pairwise told apart. They are drawn at random, answered on the same continuations
-// (compared by token, since the numbering of choices may depend on the prefix), and counted by different answers among
-// those with the same set of legal continuations; two such rows differ at a continuation that both allow.
+// Claim: `separated` prefixes are pairwise told apart. They are drawn at random, answered on the same
+// continuations (compared by token, since the numbering of choices may depend on the prefix), and counted by
+// different answers among those with the same set of legal continuations; two such rows differ at a
+// continuation that both allow.
 #include "rung/theory/fooling_set.h"
 
 #include <algorithm>
@@ -28,7 +29,8 @@ using Suffix = std::vector<Step>;
 class Walker {
  public:
   explicit Walker(const Task& task) : task_(task), length_(task.prompt_length()) {
-    for (const FieldSpec& field : task.fields()) field_length_.push_back(static_cast<std::size_t>(field.length));
+    for (const FieldSpec& field : task.fields())
+      field_length_.push_back(static_cast<std::size_t>(field.length));
   }
 
   // Extends at random up to `length` tokens; false where a position cannot be enumerated.
@@ -61,15 +63,16 @@ class Walker {
     return true;
   }
 
-  // Follows the suffix token by token; false where it is not legal after this prefix. The place of the token among
-  // the choices is nearly always the recorded one; a shifted numbering is searched nearby. A token missed further
-  // away costs a column of the row, never the certainty of the bound.
+  // Follows the suffix token by token; false where it is not legal after this prefix. The place of the token
+  // among the choices is nearly always the recorded one; a shifted numbering is searched nearby. A token
+  // missed further away costs a column of the row, never the certainty of the bound.
   bool follow(Prompt& prefix, const Suffix& suffix) const {
     for (const Step& step : suffix) {
       const std::int64_t choices = task_.choices(prefix);
       bool found = take(prefix, step, step.choice, choices);
       for (std::int64_t shift = 1; shift <= kNearby && !found; ++shift)
-        found = take(prefix, step, step.choice - shift, choices) || take(prefix, step, step.choice + shift, choices);
+        found = take(prefix, step, step.choice - shift, choices) ||
+                take(prefix, step, step.choice + shift, choices);
       if (!found) return false;
     }
     return true;
@@ -110,8 +113,8 @@ class Walker {
   std::vector<std::size_t> field_length_;
 };
 
-// The continuations to try: all of those of one random prefix, or else random ones, each from a prefix of its own.
-// Empty where a position cannot be enumerated.
+// The continuations to try: all of those of one random prefix, or else random ones, each from a prefix of its
+// own. Empty where a position cannot be enumerated.
 std::vector<Suffix> choose_suffixes(const Task& task, const Walker& walker, const FoolingSample& sample) {
   std::vector<Suffix> suffixes;
   Random random(sample.seed, 0);
@@ -136,7 +139,8 @@ std::vector<Suffix> choose_suffixes(const Task& task, const Walker& walker, cons
 
 constexpr std::int64_t kPieces = 256;  // that the prefixes are handed out in, at most
 
-std::vector<std::string> rows_between(std::int64_t first, std::int64_t last, const std::function<std::string(std::int64_t)>& row_of) {
+std::vector<std::string> rows_between(std::int64_t first, std::int64_t last,
+                                      const std::function<std::string(std::int64_t)>& row_of) {
   std::vector<std::string> rows(static_cast<std::size_t>(last - first));
   parallel_for(last - first, 16, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) rows[static_cast<std::size_t>(i)] = row_of(first + i);
@@ -148,7 +152,8 @@ std::vector<std::string> rows_between(std::int64_t first, std::int64_t last, con
 void answer_pieces(Bench& bench, const std::function<std::string(std::int64_t)>& row_of) {
   while (const auto piece = bench.draw()) {
     char* end = nullptr;
-    const std::int64_t first = std::strtoll(piece->order.c_str(), &end, 10), last = std::strtoll(end, nullptr, 10);
+    const std::int64_t first = std::strtoll(piece->order.c_str(), &end, 10),
+                       last = std::strtoll(end, nullptr, 10);
     std::string text;
     for (const std::string& row : rows_between(first, last, row_of)) {
       std::vector<std::uint8_t> length;
@@ -172,12 +177,14 @@ std::vector<std::string> all_rows(const FoolingSample& sample, std::int64_t coun
   }
   Board board(*sample.ranks, name);
   const std::int64_t pieces = std::min(count, kPieces);
-  for (std::int64_t i = 0; i < pieces; ++i) board.post(fmt::format("{} {}", count * i / pieces, count * (i + 1) / pieces));
+  for (std::int64_t i = 0; i < pieces; ++i)
+    board.post(fmt::format("{} {}", count * i / pieces, count * (i + 1) / pieces));
   std::jthread own([&] { answer_pieces(bench, row_of); });
   std::vector<std::string> rows;
   while (board.open() > 0)
     if (const auto event = board.collect(0.2)) {
-      const std::span<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(event->text.data()), event->text.size());
+      const std::span<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(event->text.data()),
+                                                event->text.size());
       for (std::size_t at = 0; at < bytes.size();) {
         const std::size_t length = read_varint(bytes, at);
         rows.push_back(event->text.substr(at, length));
@@ -191,22 +198,26 @@ std::vector<std::string> all_rows(const FoolingSample& sample, std::int64_t coun
 }  // namespace
 
 Result<FoolingSet> find_fooling_set(const Task& task, const FoolingSample& sample) {
-  RUNG_REQUIRE(sample.cut >= 0 && sample.cut <= task.prompt_length() && sample.prefixes >= 1 && sample.suffixes >= 1,
-               "cut={} prefixes={} suffixes={}", sample.cut, sample.prefixes, sample.suffixes);
+  RUNG_REQUIRE(
+      sample.cut >= 0 && sample.cut <= task.prompt_length() && sample.prefixes >= 1 && sample.suffixes >= 1,
+      "cut={} prefixes={} suffixes={}", sample.cut, sample.prefixes, sample.suffixes);
   const auto endless = [&] {
     return fail(ErrorCode::unsupported, "[capacity] the prompts of {} cannot be enumerated", task.name());
   };
   const Walker walker(task);
   const std::vector<Suffix> suffixes = choose_suffixes(task, walker, sample);
   if (suffixes.empty()) return endless();
-  FoolingSet best{.separated = 1, .prefixes = sample.prefixes, .suffixes = static_cast<std::int64_t>(suffixes.size())};
+  FoolingSet best{
+      .separated = 1, .prefixes = sample.prefixes, .suffixes = static_cast<std::int64_t>(suffixes.size())};
   best.prefixes = std::clamp<std::int64_t>(sample.answers / best.suffixes, 1, sample.prefixes);
 
   const auto queries = task.query_positions();
-  const auto first = static_cast<std::size_t>(std::lower_bound(queries.begin(), queries.end(), sample.cut) - queries.begin());
+  const auto first = static_cast<std::size_t>(std::lower_bound(queries.begin(), queries.end(), sample.cut) -
+                                              queries.begin());
   const AnswerSpec spec = task.answer_spec();
   const std::size_t group = spec.kind == AnswerSpec::Kind::vector ? static_cast<std::size_t>(spec.size) : 1;
-  // Which suffixes are legal after prefix number i, then answers; empty where a position cannot be enumerated.
+  // Which suffixes are legal after prefix number i, then answers; empty where a position cannot be
+  // enumerated.
   const auto row_of = [&](std::int64_t i) -> std::string {
     Random random(sample.seed, static_cast<std::uint64_t>(sample.suffixes + i));
     Prompt prefix = task.empty_prompt();

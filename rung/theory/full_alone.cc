@@ -1,12 +1,15 @@
-// One full layer and nothing else: the query token's own value fixes its query, so what it learns of any part of the prompt is
-// that part's partial sums, M_part bits (and, from recurrent heads in the layer, the state that leaves the part).
+// One full layer and nothing else: the query token's own value fixes its query, so what it learns of any part
+// of the prompt is that part's partial sums, M_part bits (and, from recurrent heads in the layer, the state
+// that leaves the part).
 //
-// Claim. If fixing the query token, the contents of one part of the other positions fall into more classes than 2^(M_part + s),
-// one full layer does not solve the task: equality and disjointness n > M_part + s; Dyck-(k, D) with k types (pairs: openings to
-// one player, closings to the other, all but the last pair) (n/2 - 1) lg k > M_part, no recurrent heads (the parts interleave);
-// 3-Sum with last number 0: lg of the sum of C(M', 1..n-2) > M_part + s. L-SeqComp at L = 1: m lg m > M_part + s.
-// Literature's Ω (Bhattamishra et al. 2406.09347; Sanford, Hsu, Telgarsky 2306.02896) with its constant for exact integer sums (mode X).
-// Status: proved. No chain of thought. Smallest case by exhaustion: m = 3, weights {1,2}, values {0,1} leave 16 sums for 27 functions.
+// Claim. If fixing the query token, the contents of one part of the other positions fall into more classes
+// than 2^(M_part + s), one full layer does not solve the task: equality and disjointness n > M_part + s;
+// Dyck-(k, D) with k types (pairs: openings to one player, closings to the other, all but the last pair) (n/2
+// - 1) lg k > M_part, no recurrent heads (the parts interleave); 3-Sum with last number 0: lg of the sum of
+// C(M', 1..n-2) > M_part + s. L-SeqComp at L = 1: m lg m > M_part + s. Literature's Ω (Bhattamishra et al.
+// 2406.09347; Sanford, Hsu, Telgarsky 2306.02896) with its constant for exact integer sums (mode X). Status:
+// proved. No chain of thought. Smallest case by exhaustion: m = 3, weights {1,2}, values {0,1} leave 16 sums
+// for 27 functions.
 #include <functional>
 
 #include "rung/theory/horizon.h"
@@ -23,7 +26,8 @@ struct Part {
   bool interleaved = false;
 };
 
-std::optional<Verdict> alone(const Theorem& theorem, const Setting& setting, const Question& question, const Part& part) {
+std::optional<Verdict> alone(const Theorem& theorem, const Setting& setting, const Question& question,
+                             const Part& part) {
   const Word& word = setting.word;
   if (word.full_letters() != 1 || word.letters.size() != 1) return std::nullopt;
   Verdict v = verdict_of(theorem, question);
@@ -47,7 +51,8 @@ std::optional<Verdict> alone(const Theorem& theorem, const Setting& setting, con
   v.right = bits.convert_to<double>();
   v.margin = *v.left / *v.right;
   v.outcome = bites(n) ? Outcome::impossible : Outcome::vacuous_here;
-  v.require(part.symbolic + " > M_part + s", bites(n), fmt::format("{:.6g} against {} bits", *v.left, bits.str()));
+  v.require(part.symbolic + " > M_part + s", bites(n),
+            fmt::format("{:.6g} against {} bits", *v.left, bits.str()));
   std::int64_t high = 1;
   while (high < kHorizonLimit && !bites(high)) high *= 2;
   if (bites(high)) {
@@ -59,10 +64,12 @@ std::optional<Verdict> alone(const Theorem& theorem, const Setting& setting, con
     v.horizon = high - 1;
     v.parameters["bites_at"] = high;
   }
-  v.argument = {fmt::format("Two players: one holds {}, the other the rest with the query token.", part.name),
-                fmt::format("The query token's query is its own: the first player sends partial sums, {} bits.", bits.str()),
-                fmt::format("{} = {:.6g} bits are needed to tell the first parts apart.", part.symbolic, *v.left),
-                bites(n) ? "Pigeonhole: two of them send one message." : "The message is long enough: silent here."};
+  v.argument = {
+      fmt::format("Two players: one holds {}, the other the rest with the query token.", part.name),
+      fmt::format("The query token's query is its own: the first player sends partial sums, {} bits.",
+                  bits.str()),
+      fmt::format("{} = {:.6g} bits are needed to tell the first parts apart.", part.symbolic, *v.left),
+      bites(n) ? "Pigeonhole: two of them send one message." : "The message is long enough: silent here."};
   return v;
 }
 
@@ -72,21 +79,23 @@ std::optional<Verdict> strings(const Theorem& t, const Setting& s, const Questio
 std::optional<Verdict> dyck(const Theorem& t, const Setting& s, const Question& q) {
   const std::int64_t types = q.size("k"), own = q.size("n");
   const bool odd = q.fixed && own % 2 != 0;  // an odd number of brackets never nests: nothing to ask
-  return alone(t, s, q, {"the opening brackets", "(n/2 - 1) lg k",
-                         [=](std::int64_t n) -> std::optional<Count> {
-                           if (n < 4 || (odd && n == own)) return std::nullopt;
-                           return Count::power(types, n / 2 - 1);
-                         },
-                         true});
+  return alone(t, s, q,
+               {"the opening brackets", "(n/2 - 1) lg k",
+                [=](std::int64_t n) -> std::optional<Count> {
+                  if (n < 4 || (odd && n == own)) return std::nullopt;
+                  return Count::power(types, n / 2 - 1);
+                },
+                true});
 }
 std::optional<Verdict> three_sum(const Theorem& t, const Setting& s, const Question& q) {
   const Integer given = q.size("M"), own = q.size("n");
   const bool square = given == own * own + 1;
-  return alone(t, s, q, {"x_1 .. x_(n-2)", "lg sum C(M',1..n-2)", [=](std::int64_t n) -> std::optional<Count> {
-                           const Integer M = square ? Integer(n) * n + 1 : given, values = three_sum_values(M);
-                           if (n < 3 || values < 1) return std::nullopt;
-                           return two_sum_count(n - 2, values);
-                         }});
+  return alone(t, s, q,
+               {"x_1 .. x_(n-2)", "lg sum C(M',1..n-2)", [=](std::int64_t n) -> std::optional<Count> {
+                  const Integer M = square ? Integer(n) * n + 1 : given, values = three_sum_values(M);
+                  if (n < 3 || values < 1) return std::nullopt;
+                  return two_sum_count(n - 2, values);
+                }});
 }
 
 std::optional<Verdict> seqcomp(const Theorem& theorem, const Setting& setting, const Question& question) {
@@ -112,10 +121,13 @@ std::optional<Verdict> seqcomp(const Theorem& theorem, const Setting& setting, c
   v.parameters["m"] = m.convert_to<std::int64_t>();
   v.parameters["bites_at"] = json_number(*v.horizon);
   v.outcome = proof.certified ? Outcome::impossible : Outcome::vacuous_here;
-  v.require("m lg m > M_part + s", proof.certified, fmt::format("{:.6g} against {:.0f} bits", proof.left, proof.right));
-  v.argument = {"Players: z_1 holds its m values; z_0 and `=` follow.",
-                fmt::format("`=` queries with its own token: z_1 reaches it through {:.0f} bits of partial sums.", proof.right),
-                fmt::format("All m^m functions must be told apart: {:.6g} bits.", proof.left)};
+  v.require("m lg m > M_part + s", proof.certified,
+            fmt::format("{:.6g} against {:.0f} bits", proof.left, proof.right));
+  v.argument = {
+      "Players: z_1 holds its m values; z_0 and `=` follow.",
+      fmt::format("`=` queries with its own token: z_1 reaches it through {:.0f} bits of partial sums.",
+                  proof.right),
+      fmt::format("All m^m functions must be told apart: {:.6g} bits.", proof.left)};
   return v;
 }
 
@@ -123,26 +135,53 @@ std::optional<Verdict> seqcomp(const Theorem& theorem, const Setting& setting, c
 
 std::vector<Theorem> full_alone_theorems() {
   constexpr auto file = "rung/theory/full_alone.cc", test = "tests/theory/full_alone_test.cc";
-  constexpr auto bhbk = "Bhattamishra et al. 2406.09347; constant ours", sht = "Sanford, Hsu, Telgarsky 2306.02896; constant ours";
+  constexpr auto bhbk = "Bhattamishra et al. 2406.09347; constant ours",
+                 sht = "Sanford, Hsu, Telgarsky 2306.02896; constant ours";
   using enum Source;
   using enum Status;
   return {
-      {.id = "full-alone-strings", .title = "One full layer does not compare strings",
-       .statement = "Equality and disjointness of n bits by one full layer need M_part + s >= n.", .source = literature,
-       .reference = bhbk, .status = proved, .file = file, .test = test, .tasks = {"equality", "disjointness"},
+      {.id = "full-alone-strings",
+       .title = "One full layer does not compare strings",
+       .statement = "Equality and disjointness of n bits by one full layer need M_part + s >= n.",
+       .source = literature,
+       .reference = bhbk,
+       .status = proved,
+       .file = file,
+       .test = test,
+       .tasks = {"equality", "disjointness"},
        .evaluate = strings},
-      {.id = "full-alone-dyck", .title = "One full layer does not match brackets",
-       .statement = "Dyck-(k,D), k >= 2, by one full layer needs M_part >= (n/2 - 1) lg k, already at depth 1.",
-       .source = literature, .reference = bhbk, .status = proved, .file = file, .test = test, .tasks = {"dyck"},
+      {.id = "full-alone-dyck",
+       .title = "One full layer does not match brackets",
+       .statement =
+           "Dyck-(k,D), k >= 2, by one full layer needs M_part >= (n/2 - 1) lg k, already at depth 1.",
+       .source = literature,
+       .reference = bhbk,
+       .status = proved,
+       .file = file,
+       .test = test,
+       .tasks = {"dyck"},
        .evaluate = dyck},
-      {.id = "full-alone-three-sum", .title = "One full layer does not find triples",
+      {.id = "full-alone-three-sum",
+       .title = "One full layer does not find triples",
        .statement = "3-Sum by one full layer needs M_part + s >= lg of the sum of C(M', j), 1 <= j <= n-2.",
-       .source = literature, .reference = sht, .status = proved, .file = file, .test = test, .tasks = {"three-sum"},
+       .source = literature,
+       .reference = sht,
+       .status = proved,
+       .file = file,
+       .test = test,
+       .tasks = {"three-sum"},
        .evaluate = three_sum},
-      {.id = "full-alone-seqcomp", .title = "One full layer alone does not compose",
-       .statement = "1-SeqComp by one full layer (recurrent heads of s bits beside) needs M_part + s >= m lg m.",
-       .source = ours, .reference = "pattern theorem, L = 1", .status = proved, .file = file, .test = test,
-       .tasks = {"seqcomp"}, .evaluate = seqcomp},
+      {.id = "full-alone-seqcomp",
+       .title = "One full layer alone does not compose",
+       .statement =
+           "1-SeqComp by one full layer (recurrent heads of s bits beside) needs M_part + s >= m lg m.",
+       .source = ours,
+       .reference = "pattern theorem, L = 1",
+       .status = proved,
+       .file = file,
+       .test = test,
+       .tasks = {"seqcomp"},
+       .evaluate = seqcomp},
   };
 }
 

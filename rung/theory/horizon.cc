@@ -1,6 +1,6 @@
-// Claim: each function returns the first n whose count exceeds 2^bits. Monotone counts are searched by galloping and
-// bisection; log-linear 2-Sum is not monotone from one dyadic block to the next (a bucket twice as large may have
-// fewer subsets of a fixed alphabet), so its blocks are searched one after the other.
+// Claim: each function returns the first n whose count exceeds 2^bits. Monotone counts are searched by
+// galloping and bisection; log-linear 2-Sum is not monotone from one dyadic block to the next (a bucket twice
+// as large may have fewer subsets of a fixed alphabet), so its blocks are searched one after the other.
 // References: Eva and 2-Sum against recurrences, log-linear stacks and sparse blocks, docs/counting.md.
 #include "rung/theory/horizon.h"
 
@@ -38,9 +38,12 @@ std::int64_t oldest_bucket(std::int64_t n) {  // 2^⌊lg n⌋
 
 Integer Modulus::at(std::int64_t n) const {
   switch (rule) {
-    case Rule::twice_plus_one: return 2 * Integer(n) + 1;
-    case Rule::square: return Integer(n) * n;
-    case Rule::fixed: return value;
+    case Rule::twice_plus_one:
+      return 2 * Integer(n) + 1;
+    case Rule::square:
+      return Integer(n) * n;
+    case Rule::fixed:
+      return value;
   }
   return value;
 }
@@ -53,7 +56,9 @@ Integer lower_half(const Integer& M) {
 Count eva_count(std::int64_t n) { return Count::power(n, n); }
 Count index_count(std::int64_t n, std::int64_t alphabet) { return Count::power(alphabet, n); }
 Count log_linear_count(std::int64_t n) { return Count::power(n, oldest_bucket(n)); }
-Count log_linear_index_count(std::int64_t n, std::int64_t alphabet) { return Count::power(alphabet, oldest_bucket(n)); }
+Count log_linear_index_count(std::int64_t n, std::int64_t alphabet) {
+  return Count::power(alphabet, oldest_bucket(n));
+}
 Count two_sum_count(std::int64_t n, const Integer& M) { return Count::subsets(M, n); }
 Count log_linear_two_sum_count(std::int64_t n, const Integer& M) {
   const std::int64_t bucket = oldest_bucket(n);
@@ -74,7 +79,8 @@ std::int64_t horizon(const Integer& bits) {
 }
 
 std::optional<std::int64_t> index_bites(const Integer& bits, std::int64_t alphabet) {
-  return first_in(1, kHorizonLimit, [&](std::int64_t n) { return !bits_suffice(bits, index_count(n, alphabet)); });
+  return first_in(1, kHorizonLimit,
+                  [&](std::int64_t n) { return !bits_suffice(bits, index_count(n, alphabet)); });
 }
 
 std::optional<std::int64_t> log_linear_bites(const Integer& bits) {
@@ -87,7 +93,9 @@ std::optional<std::int64_t> two_sum_bites(const Integer& bits, const Modulus& mo
 }
 
 std::optional<std::int64_t> log_linear_two_sum_bites(const Integer& bits, const Modulus& modulus) {
-  const auto bites = [&](std::int64_t n) { return !bits_suffice(bits, log_linear_two_sum_count(n, modulus.at(n))); };
+  const auto bites = [&](std::int64_t n) {
+    return !bits_suffice(bits, log_linear_two_sum_count(n, modulus.at(n)));
+  };
   for (std::int64_t bucket = 1; bucket < kHorizonLimit; bucket *= 2) {
     if (bites(bucket)) return bucket;
     if (const auto inside = first_in(bucket + 1, 2 * bucket - 1, bites)) return inside;
@@ -110,7 +118,8 @@ Integer determined_values(const Integer& message_bits, std::int64_t block) {
 
 namespace {
 
-bool sparse_impossible(const SparseLayer& layer, std::int64_t n, const Integer& values, const Integer& determined) {
+bool sparse_impossible(const SparseLayer& layer, std::int64_t n, const Integer& values,
+                       const Integer& determined) {
   const std::int64_t blocks = n / layer.block;
   if (!layer.position_dependent)
     return blocks > layer.selected && values >= layer.block &&

@@ -1,9 +1,9 @@
 // Horizons: the sizes at which a counting bound begins to bite.
 //
-// Convention. A bound says "s >= lg count(n)". The horizon of s bits is the LARGEST n at which count(n) <= 2^s, so the
-// bound is silent up to it and proves impossibility from horizon + 1 on: horizon(1024) = 143, since
-// 143 lg 143 = 1023.87 and 144 lg 144 = 1032.5. Each function returns the FIRST n that bites (horizon + 1), or nothing
-// where no n <= kHorizonLimit does. All searches are on exact integers (counting.h).
+// Convention. A bound says "s >= lg count(n)". The horizon of s bits is the LARGEST n at which count(n) <=
+// 2^s, so the bound is silent up to it and proves impossibility from horizon + 1 on: horizon(1024) = 143,
+// since 143 lg 143 = 1023.87 and 144 lg 144 = 1032.5. Each function returns the FIRST n that bites (horizon +
+// 1), or nothing where no n <= kHorizonLimit does. All searches are on exact integers (counting.h).
 #pragma once
 
 #include <cstdint>
@@ -27,13 +27,15 @@ struct Modulus {
 Integer lower_half(const Integer& M);
 
 // The sides of the bounds, for one n: what the stated number of bits is compared with.
-Count eva_count(std::int64_t n);                                   // n^n
-Count index_count(std::int64_t n, std::int64_t alphabet);          // alphabet^n; MQAR, Retrieval with that many values
-Count log_linear_count(std::int64_t n);                            // n^(2^⌊lg n⌋), against one level's bits
+Count eva_count(std::int64_t n);  // n^n
+Count index_count(std::int64_t n,
+                  std::int64_t alphabet);  // alphabet^n; MQAR, Retrieval with that many values
+Count log_linear_count(std::int64_t n);    // n^(2^⌊lg n⌋), against one level's bits
 Count log_linear_index_count(std::int64_t n, std::int64_t alphabet);
-Count two_sum_count(std::int64_t n, const Integer& M);             // sets of 1..n of M values
-Count log_linear_two_sum_count(std::int64_t n, const Integer& M);  // C(M or M-1, 2^⌊lg n⌋); 1 where that is too few
-Count seqcomp_count(const Integer& arguments);                     // N^N, N = N_{L-1}
+Count two_sum_count(std::int64_t n, const Integer& M);  // sets of 1..n of M values
+Count log_linear_two_sum_count(std::int64_t n,
+                               const Integer& M);  // C(M or M-1, 2^⌊lg n⌋); 1 where that is too few
+Count seqcomp_count(const Integer& arguments);     // N^N, N = N_{L-1}
 
 // Eva, Retrieval on n values, against a recurrent stack whose states hold `bits` in all.
 std::optional<std::int64_t> eva_bites(const Integer& bits);
@@ -50,20 +52,22 @@ std::optional<std::int64_t> log_linear_bites(const Integer& bits);
 std::optional<std::int64_t> two_sum_bites(const Integer& bits, const Modulus& modulus);
 std::optional<std::int64_t> log_linear_two_sum_bites(const Integer& bits, const Modulus& modulus);
 
-// One (B, k)-sparse layer on 2-Sum-last. `selected` counts every block that the query can read in full: k, plus
-// window_blocks for a sliding branch, plus always-selected blocks.
+// One (B, k)-sparse layer on 2-Sum-last. `selected` counts every block that the query can read in full: k,
+// plus window_blocks for a sliding branch, plus always-selected blocks.
 struct SparseLayer {
-  std::int64_t block = 1;     // B, tokens
-  std::int64_t selected = 1;  // k, blocks
-  Integer message_bits;       // b_cmp, bits per block
+  std::int64_t block = 1;           // B, tokens
+  std::int64_t selected = 1;        // k, blocks
+  Integer message_bits;             // b_cmp, bits per block
   bool position_dependent = false;  // compression may differ from block to block
 };
 // ⌈w/B⌉ + 1: what a window of w tokens adds to `selected`.
 std::int64_t window_blocks(std::int64_t window, std::int64_t block);
 // d*: the largest d with sum of C(d, j), j <= B, at most 2^message_bits. At most kHorizonLimit.
 Integer determined_values(const Integer& message_bits, std::int64_t block);
-// Does the bound prove 2-Sum-last with n tokens and M' = `values` allowed values impossible? Common compression:
-// C(M', B) > 2^b_cmp and more than k complete blocks. Position-dependent: d* < M' - B and (1 - d*/M') ⌊n/B⌋ > k.
+// Does the bound prove 2-Sum-last with n tokens and M' = `values` allowed values impossible? Common
+// compression:
+// C(M', B) > 2^b_cmp and more than k complete blocks. Position-dependent: d* < M' - B and (1 - d*/M') ⌊n/B⌋ >
+// k.
 bool sparse_two_sum_impossible(const SparseLayer& layer, std::int64_t n, const Integer& values);
 // With M' = modulus.at(n) (2-Sum-last allows all values).
 std::optional<std::int64_t> sparse_two_sum_bites(const SparseLayer& layer, const Modulus& modulus);

@@ -31,12 +31,14 @@ bool exceeds(const Integer& a, const Integer& b, const Integer& c) {
 }
 
 bool spreads(const Integer& J, const Integer& N, const Integer& T, const Integer& D) {
-  RUNG_REQUIRE(J >= 1 && N >= 1 && T >= 1 && D >= 0, "J={} N={} T={} D={}", J.str(), N.str(), T.str(), D.str());
+  RUNG_REQUIRE(J >= 1 && N >= 1 && T >= 1 && D >= 0, "J={} N={} T={} D={}", J.str(), N.str(), T.str(),
+               D.str());
   return spread_below(J, N, T) >= ((2 * T * D + 2) << kScale);
 }
 
 bool spreads_strictly(const Integer& J, const Integer& N, const Integer& T, const Integer& D) {
-  RUNG_REQUIRE(J >= 1 && N >= 1 && T >= 1 && D >= 0, "J={} N={} T={} D={}", J.str(), N.str(), T.str(), D.str());
+  RUNG_REQUIRE(J >= 1 && N >= 1 && T >= 1 && D >= 0, "J={} N={} T={} D={}", J.str(), N.str(), T.str(),
+               D.str());
   return spread_below(J, N, T) > ((2 * T * D) << kScale);
 }
 

@@ -31,7 +31,8 @@ Result<Findings> inquire(const Inquiry& inquiry, const ChosenArchitecture& chose
     if (!all && word.name != inquiry.task) continue;
     RUNG_TRY(const Question question, make_question(word.name, inquiry.sizes, setting.context, all));
     if (question.prompt > setting.context && options.context)
-      return fail(ErrorCode::range, "[bound] {} of these sizes has a prompt of {} tokens; --context {} is shorter", word.name,
+      return fail(ErrorCode::range,
+                  "[bound] {} of these sizes has a prompt of {} tokens; --context {} is shorter", word.name,
                   question.prompt, setting.context);
     findings.verdicts.push_back(decide(setting, question));
     composed = composed || (word.name == "seqcomp" && !question.fixed && !inquiry.sizes.contains("L"));
@@ -48,17 +49,18 @@ nlohmann::ordered_json findings_document(const Findings& findings) {
   const Setting& setting = findings.setting;
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const auto& verdict : findings.verdicts) list.push_back(verdict_json(verdict));
-  nlohmann::ordered_json document = {{"schema", "rung.bound/1"},
-                                     {"architecture", format_stack(setting.architecture.stack)},
-                                     {"word", setting.word.text},
-                                     {"layers", setting.layers.size()},
-                                     {"state_bits", json_number(setting.word.total().after(setting.context))},
-                                     {"precision", format_precision(setting.architecture.dimensions.precision)},
-                                     {"acc_bits", setting.accumulator},
-                                     {"context", setting.context},
-                                     {"causal", setting.causal()},
-                                     {"chain_of_thought", setting.chain_of_thought},
-                                     {"verdicts", list}};
+  nlohmann::ordered_json document = {
+      {"schema", "rung.bound/1"},
+      {"architecture", format_stack(setting.architecture.stack)},
+      {"word", setting.word.text},
+      {"layers", setting.layers.size()},
+      {"state_bits", json_number(setting.word.total().after(setting.context))},
+      {"precision", format_precision(setting.architecture.dimensions.precision)},
+      {"acc_bits", setting.accumulator},
+      {"context", setting.context},
+      {"causal", setting.causal()},
+      {"chain_of_thought", setting.chain_of_thought},
+      {"verdicts", list}};
   if (findings.pattern) document["pattern"] = pattern_json(setting, *findings.pattern);
   return document;
 }

@@ -1,5 +1,6 @@
-// An inquiry: one architecture, at one context and precision, asked about one task or all of them; and its document,
-// schema rung.bound/1 (docs/bound.md). `rung bound` and the live page ask through here, so they say the same.
+// An inquiry: one architecture, at one context and precision, asked about one task or all of them; and its
+// document, schema rung.bound/1 (docs/bound.md). `rung bound` and the live page ask through here, so they say
+// the same.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@
 namespace rung {
 
 struct Inquiry {
-  ArchitectureChoice architecture;  // acc_bits is the width of a partial softmax sum; recurrent entries keep their own
+  ArchitectureChoice
+      architecture;  // acc_bits is the width of a partial softmax sum; recurrent entries keep their own
   std::string task = "all";
   TaskSizes sizes;
   bool chain_of_thought = false, assume_exact = false;
@@ -31,8 +33,8 @@ struct Findings {
   std::optional<PatternSummary> pattern;  // seqcomp asked, no sizes given
 };
 
-// REQUIRES: chosen is what inquiry.shape() chose. ENSURES: one-line errors for unknown tasks, sizes out of range and prompts
-// longer than a context that was given.
+// REQUIRES: chosen is what inquiry.shape() chose. ENSURES: one-line errors for unknown tasks, sizes out of
+// range and prompts longer than a context that was given.
 Result<Findings> inquire(const Inquiry& inquiry, const ChosenArchitecture& chosen);
 
 nlohmann::ordered_json findings_document(const Findings& findings);

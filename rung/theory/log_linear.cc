@@ -1,8 +1,9 @@
 // Log-linear attention: the oldest bucket alone must hold its share of the table.
 //
-// Claim. At query position n the first 2^k tokens, k = ⌊lg n⌋, form one bucket in every log-linear layer until position
-// 2^(k+1), and nothing else remembers them but the states of other recurrent layers at that cut. Later merges and gates are
-// functions of those states. So with s_1 bits of one level (summed over layers, other recurrences in full)
+// Claim. At query position n the first 2^k tokens, k = ⌊lg n⌋, form one bucket in every log-linear layer
+// until position 2^(k+1), and nothing else remembers them but the states of other recurrent layers at that
+// cut. Later merges and gates are functions of those states. So with s_1 bits of one level (summed over
+// layers, other recurrences in full)
 //   Eva: s_1 >= 2^k lg n,   2-Sum-last: s_1 >= lg C(M or M-1, 2^k) (one filler value if n > 2^k),
 //   L-SeqComp: s_1 >= 2^⌊lg N⌋ lg N with N = N_{L-1}.
 // The count of all ~lg n states gives only Ω(n). Status: proved; any chain of thought; every arithmetic.
@@ -18,7 +19,8 @@ bool log_linear(const Setting& setting) { return setting.word.total().per_level 
 std::optional<Verdict> eva(const Theorem& theorem, const Setting& setting, const Question& question) {
   if (!log_linear(setting)) return std::nullopt;
   return cut_verdict(theorem, setting, question,
-                     {.prefix = "f(0) .. f(2^k - 1), k = ⌊lg n⌋", .symbolic = "2^⌊lg n⌋ lg n",
+                     {.prefix = "f(0) .. f(2^k - 1), k = ⌊lg n⌋",
+                      .symbolic = "2^⌊lg n⌋ lg n",
                       .classes = [](std::int64_t n) { return std::optional(log_linear_count(n)); },
                       .n = question.size("n")},
                      Crossing::oldest_bucket);
@@ -27,37 +29,44 @@ std::optional<Verdict> eva(const Theorem& theorem, const Setting& setting, const
 std::optional<Verdict> index(const Theorem& theorem, const Setting& setting, const Question& question) {
   if (!log_linear(setting)) return std::nullopt;
   const std::int64_t sigma = question.size("sigma");
-  return cut_verdict(theorem, setting, question,
-                     {.prefix = "f(0) .. f(2^k - 1), k = ⌊lg n⌋", .symbolic = "2^⌊lg n⌋ lg sigma",
-                      .classes = [=](std::int64_t n) { return std::optional(log_linear_index_count(n, sigma)); },
-                      .n = question.size("n")},
-                     Crossing::oldest_bucket);
+  return cut_verdict(
+      theorem, setting, question,
+      {.prefix = "f(0) .. f(2^k - 1), k = ⌊lg n⌋",
+       .symbolic = "2^⌊lg n⌋ lg sigma",
+       .classes = [=](std::int64_t n) { return std::optional(log_linear_index_count(n, sigma)); },
+       .n = question.size("n")},
+      Crossing::oldest_bucket);
 }
 
 std::optional<Verdict> two_sum(const Theorem& theorem, const Setting& setting, const Question& question) {
   if (!log_linear(setting)) return std::nullopt;
   const Integer given = question.size("M");
   const bool follows = given == 2 * Integer(question.size("n")) + 1;
-  auto v = cut_verdict(theorem, setting, question,
-                       {.prefix = "x_1 .. x_{2^k}, k = ⌊lg n⌋", .symbolic = "lg C(M',2^⌊lg n⌋)",
-                        .classes = [=](std::int64_t n) {
-                          return std::optional(log_linear_two_sum_count(n, follows ? 2 * Integer(n) + 1 : given));
-                        },
-                        .n = question.size("n")},
-                       Crossing::oldest_bucket);
+  auto v = cut_verdict(
+      theorem, setting, question,
+      {.prefix = "x_1 .. x_{2^k}, k = ⌊lg n⌋",
+       .symbolic = "lg C(M',2^⌊lg n⌋)",
+       .classes =
+           [=](std::int64_t n) {
+             return std::optional(log_linear_two_sum_count(n, follows ? 2 * Integer(n) + 1 : given));
+           },
+       .n = question.size("n")},
+      Crossing::oldest_bucket);
   v.parameters["M"] = question.size("M");
   return v;
 }
 
 std::optional<Verdict> seqcomp(const Theorem& theorem, const Setting& setting, const Question& question) {
   if (!log_linear(setting)) return std::nullopt;
-  const Integer N = question.fixed ? question.seqcomp.arguments(question.L - 1)
-                                   : Integer(question.prompt) - 2 * question.L;
+  const Integer N =
+      question.fixed ? question.seqcomp.arguments(question.L - 1) : Integer(question.prompt) - 2 * question.L;
   if (N < 1) return std::nullopt;
   auto v = cut_verdict(theorem, setting, question,
-                       {.prefix = "the first 2^k values of z_L, k = ⌊lg N⌋", .symbolic = "2^⌊lg N⌋ lg N",
+                       {.prefix = "the first 2^k values of z_L, k = ⌊lg N⌋",
+                        .symbolic = "2^⌊lg N⌋ lg N",
                         .classes = [](std::int64_t k) { return std::optional(log_linear_count(k)); },
-                        .n = N.convert_to<std::int64_t>(), .size_name = "N"},
+                        .n = N.convert_to<std::int64_t>(),
+                        .size_name = "N"},
                        Crossing::oldest_bucket);
   v.parameters["L"] = question.L;
   if (v.horizon) {
@@ -72,21 +81,47 @@ std::optional<Verdict> seqcomp(const Theorem& theorem, const Setting& setting, c
 std::vector<Theorem> log_linear_theorems() {
   constexpr auto file = "rung/theory/log_linear.cc", test = "tests/theory/recurrent_test.cc";
   return {
-      {.id = "log-linear-eva", .title = "The oldest bucket stores its half of the function",
-       .statement = "A log-linear stack with s_1 bits per level answers Eva on [n] only if s_1 >= 2^⌊lg n⌋ lg n >= "
-                    "(n/2) lg n.",
-       .source = Source::ours, .reference = "sharpens the paper's Ω(n)", .status = Status::proved, .file = file,
-       .test = test, .tasks = {"eva"}, .evaluate = eva},
-      {.id = "log-linear-index", .title = "The same over an alphabet",
-       .statement = "Index needs s_1 >= 2^⌊lg n⌋ lg sigma.", .source = Source::ours, .reference = "as log-linear-eva",
-       .status = Status::proved, .file = file, .test = test, .tasks = {"index"}, .evaluate = index},
-      {.id = "log-linear-two-sum", .title = "The oldest bucket stores its set",
+      {.id = "log-linear-eva",
+       .title = "The oldest bucket stores its half of the function",
+       .statement =
+           "A log-linear stack with s_1 bits per level answers Eva on [n] only if s_1 >= 2^⌊lg n⌋ lg n >= "
+           "(n/2) lg n.",
+       .source = Source::ours,
+       .reference = "sharpens the paper's Ω(n)",
+       .status = Status::proved,
+       .file = file,
+       .test = test,
+       .tasks = {"eva"},
+       .evaluate = eva},
+      {.id = "log-linear-index",
+       .title = "The same over an alphabet",
+       .statement = "Index needs s_1 >= 2^⌊lg n⌋ lg sigma.",
+       .source = Source::ours,
+       .reference = "as log-linear-eva",
+       .status = Status::proved,
+       .file = file,
+       .test = test,
+       .tasks = {"index"},
+       .evaluate = index},
+      {.id = "log-linear-two-sum",
+       .title = "The oldest bucket stores its set",
        .statement = "2-Sum-last needs s_1 >= lg C(M', 2^⌊lg n⌋), M' = M, or M-1 when n is no power of two.",
-       .source = Source::ours, .reference = "as log-linear-eva", .status = Status::proved, .file = file, .test = test,
-       .tasks = {"two-sum"}, .evaluate = two_sum},
-      {.id = "log-linear-seqcomp", .title = "The oldest bucket of z_L",
-       .statement = "L-SeqComp needs s_1 >= 2^⌊lg N⌋ lg N, N = N_{L-1}.", .source = Source::ours,
-       .reference = "as log-linear-eva", .status = Status::proved, .file = file, .test = test, .tasks = {"seqcomp"},
+       .source = Source::ours,
+       .reference = "as log-linear-eva",
+       .status = Status::proved,
+       .file = file,
+       .test = test,
+       .tasks = {"two-sum"},
+       .evaluate = two_sum},
+      {.id = "log-linear-seqcomp",
+       .title = "The oldest bucket of z_L",
+       .statement = "L-SeqComp needs s_1 >= 2^⌊lg N⌋ lg N, N = N_{L-1}.",
+       .source = Source::ours,
+       .reference = "as log-linear-eva",
+       .status = Status::proved,
+       .file = file,
+       .test = test,
+       .tasks = {"seqcomp"},
        .evaluate = seqcomp},
   };
 }

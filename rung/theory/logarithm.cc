@@ -12,8 +12,8 @@ namespace {
 
 using Rational = boost::multiprecision::cpp_rational;
 
-constexpr unsigned kGuardBits = 24;       // truncation errors below stay under 2^20 u
-constexpr unsigned kSmallFactorial = 256; // multiplied out below this
+constexpr unsigned kGuardBits = 24;        // truncation errors below stay under 2^20 u
+constexpr unsigned kSmallFactorial = 256;  // multiplied out below this
 constexpr std::size_t kStirlingTerms = 64;
 
 Integer floor_div(const Integer& a, const Integer& b) {  // b > 0
@@ -33,8 +33,8 @@ Enclosure coarser(const Enclosure& e, unsigned scale) {
 }
 
 // 2 artanh(numerator / denominator) for 0 <= numerator / denominator <= 1/3.
-// Error: z is low by at most 1u, z^2 by 2u, each power by 2u (e' <= e/9 + 2/3 + 1), each quotient by 1u more; once
-// the computed power is 0 the true rest is below 3u. So the sum is low by at most 3 (terms + 2) u.
+// Error: z is low by at most 1u, z^2 by 2u, each power by 2u (e' <= e/9 + 2/3 + 1), each quotient by 1u more;
+// once the computed power is 0 the true rest is below 3u. So the sum is low by at most 3 (terms + 2) u.
 Enclosure twice_artanh(const Integer& numerator, const Integer& denominator, unsigned scale) {
   const Integer z = (numerator << scale) / denominator;
   const Integer square = (z * z) >> scale;
@@ -54,13 +54,17 @@ Enclosure divide(const Enclosure& a, const Enclosure& b) {  // a >= 0, b > 0, sa
   return {(a.low << a.scale) / b.high, (a.high << a.scale) / b.low + 1, a.scale};
 }
 
-// atan(1/k) by its alternating series; each of the `terms` quotients is off by less than 1u, and so is the rest.
+// atan(1/k) by its alternating series; each of the `terms` quotients is off by less than 1u, and so is the
+// rest.
 Enclosure arctan_inverse(unsigned k, unsigned scale) {
   Integer power = (Integer(1) << scale) / k, sum = 0;
   unsigned terms = 0;
   for (; power > 0; ++terms) {
     const Integer term = power / (2 * terms + 1);
-    if (terms % 2 == 0) sum += term; else sum -= term;
+    if (terms % 2 == 0)
+      sum += term;
+    else
+      sum -= term;
     power /= k * k;
   }
   const Integer error = 2 * (terms + 2);
@@ -87,7 +91,8 @@ const std::vector<Rational>& stirling_coefficients() {
       bernoulli.push_back(-sum / Rational(m + 1));
     }
     std::vector<Rational> result;
-    for (unsigned k = 1; 2 * k <= last; ++k) result.push_back(bernoulli[2 * k] / Rational(2 * k * (2 * k - 1)));
+    for (unsigned k = 1; 2 * k <= last; ++k)
+      result.push_back(bernoulli[2 * k] / Rational(2 * k * (2 * k - 1)));
     return result;
   }();
   return coefficients;
@@ -153,12 +158,13 @@ Enclosure lg_factorial_enclosure(const Integer& n, unsigned scale) {
   const Enclosure lg_e = divide({one, one, fine}, ln_two(fine));
   const Enclosure circle = pi(fine);  // lg 2pi = lg(integer pi * 2^fine) + 1 - fine
   const Integer shift = (Integer(1) - Integer(fine)) << fine;
-  const Enclosure lg_two_pi{lg_enclosure(circle.low, fine).low + shift, lg_enclosure(circle.high, fine).high + shift,
-                            fine};
+  const Enclosure lg_two_pi{lg_enclosure(circle.low, fine).low + shift,
+                            lg_enclosure(circle.high, fine).high + shift, fine};
   const Enclosure series = stirling_series(n, fine);
-  const Integer minus_low = series.low - (n << fine), minus_high = series.high - (n << fine);  // both negative
-  const Enclosure linear{shift_down_floor(minus_low * lg_e.high, fine), shift_down_ceil(minus_high * lg_e.low, fine),
-                         fine};
+  const Integer minus_low = series.low - (n << fine),
+                minus_high = series.high - (n << fine);  // both negative
+  const Enclosure linear{shift_down_floor(minus_low * lg_e.high, fine),
+                         shift_down_ceil(minus_high * lg_e.low, fine), fine};
   const Integer low = floor_div((2 * n + 1) * lg_n.low + lg_two_pi.low, 2) + linear.low;
   const Integer high = ceil_div((2 * n + 1) * lg_n.high + lg_two_pi.high, 2) + linear.high;
   return coarser({low, high, fine}, scale);

@@ -14,9 +14,9 @@ namespace {
 
 using Real = long double;  // steers, never decides; sizes below 2^64 are exact in it
 
-constexpr Real kTop = 0x1p100L;           // no search goes beyond
-constexpr Real kExhaustiveBelow = 2e7L;   // up to here every (T, x_0) is visited
-constexpr Real kSafety = 1 + 1e-15L;      // the right side is raised by this before floating point compares
+constexpr Real kTop = 0x1p100L;          // no search goes beyond
+constexpr Real kExhaustiveBelow = 2e7L;  // up to here every (T, x_0) is visited
+constexpr Real kSafety = 1 + 1e-15L;     // the right side is raised by this before floating point compares
 
 Real real(const Integer& v) { return v.convert_to<Real>(); }
 Integer integer(Real v) { return Integer(std::floor(v)); }
@@ -65,7 +65,8 @@ Real room(Real m, Real best, Objective objective) {
   return objective == Objective::arguments ? std::floor((best - 1) / m) : std::floor((best - 4) / m) - 1;
 }
 
-// For fixed T and x_0 (m = T x_0) the slack is convex in n_1 and negative at 0: the predicate turns true once.
+// For fixed T and x_0 (m = T x_0) the slack is convex in n_1 and negative at 0: the predicate turns true
+// once.
 void try_late(const Bits& b, Real T, Real x, Objective objective, Found& best) {
   const Real m = T * x, most = room(m, best.value, objective);
   if (most < 1 || !late_holds(b, T, x, most, m * most)) return;
@@ -74,7 +75,9 @@ void try_late(const Bits& b, Real T, Real x, Objective objective, Found& best) {
 }
 
 // x_0 + n_1 >= 2 sqrt(N / T): no T outside the interval where this function stays below N lg N can do better.
-Real late_floor(const Bits& b, Real T, Real N) { return (2 * std::sqrt(N / T) + 1 + b.spare) * b.M + T * b.s1; }
+Real late_floor(const Bits& b, Real T, Real N) {
+  return (2 * std::sqrt(N / T) + 1 + b.spare) * b.M + T * b.s1;
+}
 
 std::optional<SeqcompProof> smallest_late(const OneFullLayer& layer, Objective objective) {
   const Bits b = bits_of(layer);
@@ -116,15 +119,19 @@ std::optional<SeqcompProof> smallest_late(const OneFullLayer& layer, Objective o
         if (x > from && x <= to) try_late(b, T, x, objective, best);
     }
   }
-  auto proof = make_proof(layer, integer(best.m), integer(best.n), integer(best.T), integer(best.x), integer(best.n));
+  auto proof =
+      make_proof(layer, integer(best.m), integer(best.n), integer(best.T), integer(best.x), integer(best.n));
   return proof.certified ? std::optional(proof) : std::nullopt;
 }
 
-// For fixed T and x_0 the first condition gives the least m; the second the least n_1 at that m, or one n_1 less with a
-// larger m (the product then only depends on n_1 through the second condition, and falls with it).
+// For fixed T and x_0 the first condition gives the least m; the second the least n_1 at that m, or one n_1
+// less with a larger m (the product then only depends on n_1 through the second condition, and falls with
+// it).
 void try_early(const Bits& b, Real T, Real x, Real base, Objective objective, Found& best) {
   const Real least_m = std::ceil(T * base * std::exp2(2 / (T * x)) * kSafety);
-  const auto holds = [&](Real n, Real m) { return early_left(T, x, n, m * n) > early_right(b, T, x, n) * kSafety; };
+  const auto holds = [&](Real n, Real m) {
+    return early_left(T, x, n, m * n) > early_right(b, T, x, n) * kSafety;
+  };
   const Real most = room(least_m, best.value, objective);
   if (most < 1 || !holds(most, least_m)) return;
   const Real n = least_where(0, most, [&](Real v) { return holds(v, least_m); });
@@ -137,7 +144,8 @@ void try_early(const Bits& b, Real T, Real x, Real base, Objective objective, Fo
 
 std::optional<SeqcompProof> smallest_early(const OneFullLayer& layer, Objective objective) {
   const Bits b = bits_of(layer);
-  const auto Ts = size_grid(128, 1.03L, kTop), coarse = size_grid(8, 1.3L, kTop), xs = size_grid(64, 1.01L, kTop);
+  const auto Ts = size_grid(128, 1.03L, kTop), coarse = size_grid(8, 1.3L, kTop),
+             xs = size_grid(64, 1.01L, kTop);
   Found best;
   const auto sweep = [&](const std::vector<Real>& grid_x, const std::vector<Real>& grid_T) {
     for (const Real x : grid_x) {
@@ -146,14 +154,16 @@ std::optional<SeqcompProof> smallest_early(const OneFullLayer& layer, Objective 
       if (base >= best.value) continue;
       // ⌈T x/2⌉ y lg N > M x (2y + 1) needs T lg N > 4 M up to the rounding of T x / 2.
       const Real least_T = 4 * b.M / std::log2(best.value) - 2;
-      for (auto T = std::lower_bound(grid_T.begin(), grid_T.end(), least_T); T != grid_T.end() && *T * base < best.value; ++T)
+      for (auto T = std::lower_bound(grid_T.begin(), grid_T.end(), least_T);
+           T != grid_T.end() && *T * base < best.value; ++T)
         try_early(b, *T, x, base, objective, best);
     }
   };
   sweep(coarse, coarse);
   sweep(xs, Ts);
   if (best.T == 0) return std::nullopt;
-  auto proof = make_proof(layer, integer(best.m), integer(best.n), integer(best.T), integer(best.x), integer(best.n));
+  auto proof =
+      make_proof(layer, integer(best.m), integer(best.n), integer(best.T), integer(best.x), integer(best.n));
   return proof.certified ? std::optional(proof) : std::nullopt;
 }
 
@@ -166,9 +176,9 @@ bool certify(const OneFullLayer& layer, const SeqcompProof& proof) {
   if (T < 1 || x < 1 || y < 1 || y > proof.sizes.n[0] || x > m) return false;
   if (layer.before == 0)
     return T * x <= m && exceeds(T * x * y, N, (x + y + 1 + layer.spare) * layer.partial + T * layer.after);
-  return spreads(x, m, T, layer.before) &&
-         exceeds(ceil_ratio(T * x, 2) * y, N,
-                 T * (layer.before + layer.after) + layer.before + 1 + layer.partial * x * (2 * y + 1 + layer.spare * y));
+  return spreads(x, m, T, layer.before) && exceeds(ceil_ratio(T * x, 2) * y, N,
+                                                   T * (layer.before + layer.after) + layer.before + 1 +
+                                                       layer.partial * x * (2 * y + 1 + layer.spare * y));
 }
 
 SeqcompProof best_proof(const OneFullLayer& layer, const SeqcompSizes& sizes) {
@@ -177,14 +187,17 @@ SeqcompProof best_proof(const OneFullLayer& layer, const SeqcompSizes& sizes) {
   const Real m = real(sizes.m), n = real(sizes.n[0]), lg_N = std::log2(m * n);
   const bool early = layer.before > 0;
   Real ratio = -1, best_T = 1, best_x = 1, best_y = n;
-  // All small T, all T with a small quotient m / T, and a grid between: both sides are linear in x_0 and in y, so
-  // those sit at an end of their range.
+  // All small T, all T with a small quotient m / T, and a grid between: both sides are linear in x_0 and in
+  // y, so those sit at an end of their range.
   const auto visit = [&](Real T) {
     if (T < 1 || T > m) return;
     Real widest = std::floor(m / T);
     if (early) {  // the largest x with x lg(2m/(eTx)) >= 2 s_0 + 2/T; the left side rises up to x = 2m/(e^2 T)
-      const Real need = 2 * b.s0 + 2 / T, peak = 2 * m / (std::numbers::e_v<Real> * std::numbers::e_v<Real> * T);
-      const auto enough = [&](Real x) { return x * std::log2(2 * m / (std::numbers::e_v<Real> * T * x)) >= need; };
+      const Real need = 2 * b.s0 + 2 / T,
+                 peak = 2 * m / (std::numbers::e_v<Real> * std::numbers::e_v<Real> * T);
+      const auto enough = [&](Real x) {
+        return x * std::log2(2 * m / (std::numbers::e_v<Real> * T * x)) >= need;
+      };
       const Real top = std::max<Real>(1, std::floor(peak));
       if (!enough(top)) return;
       widest = least_where(top, 2 * m / T + 2, [&](Real x) { return !enough(x); }) - 1;

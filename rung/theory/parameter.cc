@@ -9,7 +9,8 @@ namespace rung {
 namespace {
 
 const Parameter::Entry* find(const std::vector<Parameter::Entry>& entries, std::string_view name) {
-  const auto found = std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return entry.name == name; });
+  const auto found =
+      std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return entry.name == name; });
   return found == entries.end() ? nullptr : &*found;
 }
 

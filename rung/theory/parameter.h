@@ -1,5 +1,6 @@
-// What a verdict notes beside its numbers: sizes, searched proof parameters, the cost of a construction. A parameter is
-// nothing, an integer, a real, a text, or named parameters in the order in which they were noted.
+// What a verdict notes beside its numbers: sizes, searched proof parameters, the cost of a construction. A
+// parameter is nothing, an integer, a real, a text, or named parameters in the order in which they were
+// noted.
 //
 //   v.parameters["n"] = 64;
 //   v.parameters["construction"] = {{"word", "F"}, {"heads", 1}};

@@ -1,6 +1,7 @@
-// L-SeqComp, the impossible side of the pattern theorem, evaluated with constants (one_full_layer.h, two_full_layers.h,
-// decomposition.h). A theorem for L' functions also refutes L > L': z_L, z_{L-1}, .. are the identity on the smaller domain and
-// w_{L'}, .. are 0; those constant bottom tokens are charged as spare ones.
+// L-SeqComp, the impossible side of the pattern theorem, evaluated with constants (one_full_layer.h,
+// two_full_layers.h, decomposition.h). A theorem for L' functions also refutes L > L': z_L, z_{L-1}, .. are
+// the identity on the smaller domain and w_{L'}, .. are 0; those constant bottom tokens are charged as spare
+// ones.
 #include "rung/theory/pattern.h"
 
 #include <fmt/format.h>
@@ -24,7 +25,9 @@ struct Chosen {
   Rule rule = Rule::none;
   int L = 0;  // L'
 };
-bool early_state(const PatternBits& bits) { return bits.gaps[0] > 0 || (bits.gaps.size() > 2 && bits.gaps[1] > 0); }
+bool early_state(const PatternBits& bits) {
+  return bits.gaps[0] > 0 || (bits.gaps.size() > 2 && bits.gaps[1] > 0);
+}
 
 Chosen choose(const PatternBits& bits, int L) {
   const int f = static_cast<int>(bits.gaps.size()) - 1;
@@ -41,12 +44,21 @@ OneFullLayer one_full(const PatternBits& b, int spare) {
   return {b.partial, b.gaps[0], b.gaps[1] + b.beside[0], spare};
 }
 TwoFullLayers two_full(const PatternBits& b) {
-  return {.partial = b.partial, .outputs = b.outputs, .recurrence_follows = b.gaps[2] > 0, .after = b.gaps[2],
-          .beside_first = b.beside[0], .beside_second = b.beside[1]};
+  return {.partial = b.partial,
+          .outputs = b.outputs,
+          .recurrence_follows = b.gaps[2] > 0,
+          .after = b.gaps[2],
+          .beside_first = b.beside[0],
+          .beside_second = b.beside[1]};
 }
 Decomposition decomposition(const PatternBits& b, const Chosen& chosen, int spare) {
-  Decomposition d{.L = chosen.L, .one_more_full = chosen.rule == Rule::equal, .partial = b.partial, .outputs = b.outputs,
-                  .gaps = b.gaps, .beside = b.beside, .spare = spare};
+  Decomposition d{.L = chosen.L,
+                  .one_more_full = chosen.rule == Rule::equal,
+                  .partial = b.partial,
+                  .outputs = b.outputs,
+                  .gaps = b.gaps,
+                  .beside = b.beside,
+                  .spare = spare};
   if (chosen.rule == Rule::fewer) {  // heads beside an F read no more than an R right behind it
     for (std::size_t k = 0; k < b.beside.size(); ++k) d.gaps[k + 1] += b.beside[k];
     d.beside.clear();
@@ -67,13 +79,15 @@ SeqcompSizes restricted(SeqcompSizes sizes, int L) {
 SeqcompProof proof_at(const PatternBits& bits, const Chosen& chosen, int L, const SeqcompSizes& sizes) {
   const int spare = L - chosen.L;
   if (chosen.rule == Rule::two) return best_proof(two_full(bits), sizes);
-  if (chosen.rule == Rule::late || chosen.rule == Rule::early) return best_proof(one_full(bits, spare), sizes);
+  if (chosen.rule == Rule::late || chosen.rule == Rule::early)
+    return best_proof(one_full(bits, spare), sizes);
   return best_proof(decomposition(bits, chosen, spare), sizes);
 }
 
 // All that a search looks at.
 std::string search_key(const PatternBits& bits, const Chosen& chosen, int L) {
-  std::string key = fmt::format("{} {} {} {} {}", static_cast<int>(chosen.rule), chosen.L, L, bits.partial.str(), bits.outputs.str());
+  std::string key = fmt::format("{} {} {} {} {}", static_cast<int>(chosen.rule), chosen.L, L,
+                                bits.partial.str(), bits.outputs.str());
   for (const Integer& gap : bits.gaps) key += fmt::format(" {}", gap.str());
   for (const Integer& beside : bits.beside) key += fmt::format(",{}", beside.str());
   return key;
@@ -89,12 +103,14 @@ std::optional<SeqcompProof> smallest_at(const PatternBits& bits, const Chosen& c
   return proof_memory().recall(search_key(bits, chosen, L), [&]() -> std::optional<SeqcompProof> {
     const auto objective = L == chosen.L ? Objective::prompt : Objective::arguments;
     if (chosen.rule == Rule::two) return smallest_proof(two_full(bits), objective);
-    if (chosen.rule == Rule::late || chosen.rule == Rule::early) return smallest_proof(one_full(bits, L - chosen.L), objective);
+    if (chosen.rule == Rule::late || chosen.rule == Rule::early)
+      return smallest_proof(one_full(bits, L - chosen.L), objective);
     return smallest_proof(decomposition(bits, chosen, L - chosen.L));
   });
 }
 
-// The smallest certified prompt. Log-linear states grow with the prompt: each power of two is tried with the states live then.
+// The smallest certified prompt. Log-linear states grow with the prompt: each power of two is tried with the
+// states live then.
 std::optional<SeqcompProof> smallest(const Word& word, const Chosen& chosen, int L) {
   if (word.total().per_level == 0) return smallest_at(pattern_bits(word, 1), chosen, L);
   for (unsigned k = 4; k <= 100; k += 2) {
@@ -108,40 +124,52 @@ std::optional<SeqcompProof> smallest(const Word& word, const Chosen& chosen, int
 std::string text(const Integer& value) { return value.str(); }
 
 std::vector<std::string> explain(const PatternBits& b, const Chosen& chosen, const SeqcompProof& p, int L) {
-  std::vector<std::string> steps{
-      fmt::format("Players: z_{} .. z_1 own their tables, z_0 its token, (w, =) the last {} tokens; the prompt has {} tokens.",
-                  L, L, extended(p.sizes, L).prompt_length().str()),
-      fmt::format("Messages: partial softmax sums of {} bits a token and layer; recurrent states are handed down once.",
-                  b.partial.str())};
+  std::vector<std::string> steps{fmt::format("Players: z_{} .. z_1 own their tables, z_0 its token, (w, =) "
+                                             "the last {} tokens; the prompt has {} tokens.",
+                                             L, L, extended(p.sizes, L).prompt_length().str()),
+                                 fmt::format("Messages: partial softmax sums of {} bits a token and layer; "
+                                             "recurrent states are handed down once.",
+                                             b.partial.str())};
   const std::string T = p.T.empty() ? "1" : p.T[0].str();
   switch (chosen.rule) {
     case Rule::late:
-      steps.push_back(fmt::format("Take T = {} functions z_1 with disjoint images on x_0 = {} arguments: T x_0 y = {} arguments of "
-                                  "z_2 are asked for, y = {}.",
-                                  T, p.x0.str(), text(p.T[0] * p.x0 * p.y), p.y.str()));
-      steps.push_back(fmt::format("Bottom tokens query with their own token: z_2 sends sums to x_0 + y + 1 = {} states, and for each of the T "
-                                  "functions {} state bits leave the z_1 segment.",
-                                  text(p.x0 + p.y + 1), text(b.gaps[1] + b.beside[0])));
+      steps.push_back(fmt::format(
+          "Take T = {} functions z_1 with disjoint images on x_0 = {} arguments: T x_0 y = {} arguments of "
+          "z_2 are asked for, y = {}.",
+          T, p.x0.str(), text(p.T[0] * p.x0 * p.y), p.y.str()));
+      steps.push_back(
+          fmt::format("Bottom tokens query with their own token: z_2 sends sums to x_0 + y + 1 = {} states, "
+                      "and for each of the T "
+                      "functions {} state bits leave the z_1 segment.",
+                      text(p.x0 + p.y + 1), text(b.gaps[1] + b.beside[0])));
       break;
     case Rule::early:
-      steps.push_back(fmt::format("{} state bits stand before the F: T = {} functions z_1 are drawn from one class of crossing states, "
-                                  "spread over {} values.",
-                                  b.gaps[0].str(), T, text((p.T[0] * p.x0 + 1) / 2)));
+      steps.push_back(
+          fmt::format("{} state bits stand before the F: T = {} functions z_1 are drawn from one class of "
+                      "crossing states, "
+                      "spread over {} values.",
+                      b.gaps[0].str(), T, text((p.T[0] * p.x0 + 1) / 2)));
       break;
     case Rule::two:
-      steps.push_back(fmt::format("First F: z_1 reaches w_1 and = through {} states, so T = {} functions z_1 of one class spread "
-                                  "x_0 = {} arguments over at least {} values.",
-                                  text(p.y + 1), T, p.x0.str(), text((p.T[0] * p.x0 + 1) / 2)));
-      steps.push_back("On that class = does not depend on z_1 before the second F: the sums of z_2 there are fixed once.");
+      steps.push_back(fmt::format(
+          "First F: z_1 reaches w_1 and = through {} states, so T = {} functions z_1 of one class spread "
+          "x_0 = {} arguments over at least {} values.",
+          text(p.y + 1), T, p.x0.str(), text((p.T[0] * p.x0 + 1) / 2)));
+      steps.push_back(
+          "On that class = does not depend on z_1 before the second F: the sums of z_2 there are fixed "
+          "once.");
       break;
     default:
       for (std::size_t l = 0; l < p.T.size(); ++l)
-        steps.push_back(fmt::format("Step {}: keep T_{} = {} functions z_{} and the largest class of all messages above.", l + 1, l + 1,
-                                    p.T[l].str(), l + 1));
+        steps.push_back(
+            fmt::format("Step {}: keep T_{} = {} functions z_{} and the largest class of all messages above.",
+                        l + 1, l + 1, p.T[l].str(), l + 1));
   }
-  steps.push_back(fmt::format("Answers on these arguments: {:.6g} bits; messages and states fixed: {:.6g} bits.", p.left, p.right));
-  steps.push_back(p.certified ? "Pigeonhole: two tables z_L with one transcript differ on an argument that is asked for."
-                              : "No pigeonhole at these sizes: silent here.");
+  steps.push_back(fmt::format(
+      "Answers on these arguments: {:.6g} bits; messages and states fixed: {:.6g} bits.", p.left, p.right));
+  steps.push_back(
+      p.certified ? "Pigeonhole: two tables z_L with one transcript differ on an argument that is asked for."
+                  : "No pigeonhole at these sizes: silent here.");
   return steps;
 }
 
@@ -153,17 +181,21 @@ void note_proof(Verdict& v, const SeqcompProof& proof, int L) {
   const SeqcompSizes sizes = extended(proof.sizes, L);
   v.parameters["L"] = L;
   v.parameters["m"] = number(sizes.m);
-  for (std::size_t l = 0; l < sizes.n.size(); ++l) v.parameters[fmt::format("n{}", l + 1)] = number(sizes.n[l]);
+  for (std::size_t l = 0; l < sizes.n.size(); ++l)
+    v.parameters[fmt::format("n{}", l + 1)] = number(sizes.n[l]);
   v.parameters["x_0"] = number(proof.x0);
-  if (proof.T.size() == 1) v.parameters["T"] = number(proof.T[0]);
+  if (proof.T.size() == 1)
+    v.parameters["T"] = number(proof.T[0]);
   else
-    for (std::size_t l = 0; l < proof.T.size(); ++l) v.parameters[fmt::format("T_{}", l + 1)] = number(proof.T[l]);
+    for (std::size_t l = 0; l < proof.T.size(); ++l)
+      v.parameters[fmt::format("T_{}", l + 1)] = number(proof.T[l]);
   if (proof.T.size() == 1) v.parameters["y"] = number(proof.y);
   v.parameters["prompt"] = number(sizes.prompt_length());
 }
 
 // The best margin among prompts that fill the context (L' = 2): what the bound falls short by.
-std::optional<SeqcompProof> nearest_within(const PatternBits& bits, const Chosen& chosen, int L, std::int64_t context) {
+std::optional<SeqcompProof> nearest_within(const PatternBits& bits, const Chosen& chosen, int L,
+                                           std::int64_t context) {
   if (chosen.L != 2) return std::nullopt;
   return proof_memory().recall(fmt::format("{} within {}", search_key(bits, chosen, L), context), [&] {
     std::optional<SeqcompProof> best;
@@ -177,17 +209,20 @@ std::optional<SeqcompProof> nearest_within(const PatternBits& bits, const Chosen
   });
 }
 
-std::optional<Verdict> evaluate(const Theorem& theorem, const Setting& setting, const Question& question, Rule rule) {
+std::optional<Verdict> evaluate(const Theorem& theorem, const Setting& setting, const Question& question,
+                                Rule rule) {
   const Word& word = setting.word;
   const PatternBits bits = pattern_bits(word, question.prompt);
   const Chosen chosen = choose(bits, question.L);
   if (chosen.rule != rule || word.uncovered()) return std::nullopt;
   Verdict v = verdict_of(theorem, question);
   if (word.selects()) v.status = Status::sketch;
-  v.require(rule == Rule::two || rule == Rule::equal ? "#F = L and no recurrent state before the second F" : "#F <= L-1", true,
-            fmt::format("word {}, #F = {}, L = {}", word.folded, word.full_letters(), question.L));
+  v.require(rule == Rule::two || rule == Rule::equal ? "#F = L and no recurrent state before the second F"
+                                                     : "#F <= L-1",
+            true, fmt::format("word {}, #F = {}, L = {}", word.folded, word.full_letters(), question.L));
   v.require("exact integer sums (mode X)", setting.exact_sums(),
-            setting.floating() ? fmt::format("{} sums are rounded{}", format_precision(setting.architecture.dimensions.precision),
+            setting.floating() ? fmt::format("{} sums are rounded{}",
+                                             format_precision(setting.architecture.dimensions.precision),
                                              setting.assume_exact ? ", assumed exact" : "")
                                : setting.mode_x());
   v.require("causal", setting.causal());
@@ -200,7 +235,8 @@ std::optional<Verdict> evaluate(const Theorem& theorem, const Setting& setting, 
   for (const auto& b : bits.beside) after += b;
   v.parameters["s_after"] = json_number(after);
   if (!v.all_hold()) return v;
-  v.assumes = {setting.mode_x(), fmt::format("accumulators of {} bits", setting.accumulator), "layers position-wise but for the mixer"};
+  v.assumes = {setting.mode_x(), fmt::format("accumulators of {} bits", setting.accumulator),
+               "layers position-wise but for the mixer"};
   const auto least = smallest(word, chosen, question.L);
   if (least) v.horizon = extended(least->sizes, question.L).prompt_length();
   std::optional<SeqcompProof> proof;
@@ -232,17 +268,24 @@ std::optional<Verdict> evaluate(const Theorem& theorem, const Setting& setting, 
   if (!least && chosen.L >= 3)
     v.parameters["growth"] = fmt::format("N ~ M^{}", size_exponent(chosen.L, rule == Rule::equal));
   v.require("the counts of the proof exceed the bits", impossible,
-            proof ? fmt::format("{:.6g} against {:.6g} bits", proof->left, proof->right) : "no sizes within the context");
+            proof ? fmt::format("{:.6g} against {:.6g} bits", proof->left, proof->right)
+                  : "no sizes within the context");
   v.outcome = impossible ? Outcome::impossible : Outcome::vacuous_here;
   return v;
 }
 
-std::optional<Verdict> late(const Theorem& t, const Setting& s, const Question& q) { return evaluate(t, s, q, Rule::late); }
-std::optional<Verdict> early(const Theorem& t, const Setting& s, const Question& q) { return evaluate(t, s, q, Rule::early); }
+std::optional<Verdict> late(const Theorem& t, const Setting& s, const Question& q) {
+  return evaluate(t, s, q, Rule::late);
+}
+std::optional<Verdict> early(const Theorem& t, const Setting& s, const Question& q) {
+  return evaluate(t, s, q, Rule::early);
+}
 std::optional<Verdict> two(const Theorem& t, const Setting& s, const Question& q) {
   return s.word.head_wise() ? std::nullopt : evaluate(t, s, q, Rule::two);
 }
-std::optional<Verdict> fewer(const Theorem& t, const Setting& s, const Question& q) { return evaluate(t, s, q, Rule::fewer); }
+std::optional<Verdict> fewer(const Theorem& t, const Setting& s, const Question& q) {
+  return evaluate(t, s, q, Rule::fewer);
+}
 std::optional<Verdict> equal(const Theorem& t, const Setting& s, const Question& q) {
   return s.word.head_wise() ? std::nullopt : evaluate(t, s, q, Rule::equal);
 }
@@ -277,24 +320,30 @@ PatternSummary summarise_pattern(const Setting& setting) {
   summary.full = setting.word.full_letters();
   const bool anywhere = summary.full == 1 && (bits.gaps[0] > 0 || bits.gaps[1] > 0);
   summary.early = summary.full > 0 && (early_state(bits) || anywhere);
-  summary.asymptotic = summary.full == 0 ? 0 : static_cast<std::int64_t>(summary.full) - (summary.early ? 0 : 1);
+  summary.asymptotic =
+      summary.full == 0 ? 0 : static_cast<std::int64_t>(summary.full) - (summary.early ? 0 : 1);
   const auto ask = [&](std::int64_t L) -> std::optional<Verdict> {
     if (L < 1 || 2 * L + 1 > setting.context) return std::nullopt;
     const auto question = make_question("seqcomp", {{"L", L}}, setting.context, false);
     if (!question) return std::nullopt;
     return decide(setting, *question);
   };
-  // Constructions are monotone in L: the largest by bisection below the word's own limit (encoders and chains of thought aside).
+  // Constructions are monotone in L: the largest by bisection below the word's own limit (encoders and chains
+  // of thought aside).
   std::int64_t low = 0, high = std::min<std::int64_t>(setting.context / 2, std::int64_t{1} << 20);
   // Whether anything but a refutation of this file says so: those cost most, and they never say "possible".
   const auto constructed = [&](std::int64_t L) {
     const auto question = make_question("seqcomp", {{"L", L}}, setting.context, false);
     if (!question) return false;
     for (const Theorem& theorem : theorems()) {
-      const bool refutes = theorem.evaluate == late || theorem.evaluate == early || theorem.evaluate == two || theorem.evaluate == fewer ||
-                           theorem.evaluate == equal || theorem.evaluate == head_wise;
-      if (!theorem.evaluate || refutes || std::find(theorem.tasks.begin(), theorem.tasks.end(), "seqcomp") == theorem.tasks.end()) continue;
-      if (const auto v = theorem.evaluate(theorem, setting, *question); v && v->outcome == Outcome::possible) return true;
+      const bool refutes = theorem.evaluate == late || theorem.evaluate == early || theorem.evaluate == two ||
+                           theorem.evaluate == fewer || theorem.evaluate == equal ||
+                           theorem.evaluate == head_wise;
+      if (!theorem.evaluate || refutes ||
+          std::find(theorem.tasks.begin(), theorem.tasks.end(), "seqcomp") == theorem.tasks.end())
+        continue;
+      if (const auto v = theorem.evaluate(theorem, setting, *question); v && v->outcome == Outcome::possible)
+        return true;
     }
     return false;
   };
@@ -303,7 +352,8 @@ PatternSummary summarise_pattern(const Setting& setting) {
     if (costly && !constructed(L)) return false;
     auto v = ask(L);
     if (!v || v->outcome != Outcome::possible) return false;
-    if (!summary.solvable || L > *summary.solvable) summary.solvable = static_cast<int>(L), summary.solvable_by = v;
+    if (!summary.solvable || L > *summary.solvable)
+      summary.solvable = static_cast<int>(L), summary.solvable_by = v;
     return true;
   };
   if (solves(1)) {
@@ -326,7 +376,8 @@ PatternSummary summarise_pattern(const Setting& setting) {
       summary.impossible_by = v;
       break;
     }
-    if (v->outcome == Outcome::vacuous_here && (!summary.first_bite || !summary.first_bite->horizon)) summary.first_bite = v;
+    if (v->outcome == Outcome::vacuous_here && (!summary.first_bite || !summary.first_bite->horizon))
+      summary.first_bite = v;
   }
   return summary;
 }
@@ -361,34 +412,76 @@ std::vector<Theorem> pattern_theorems() {
   using enum Source;
   using enum Status;
   return {
-      {.id = "one-full-layer-late", .title = "One full layer, recurrence behind it, 2-SeqComp",
-       .statement = "F R^a: impossible when T x_0 y lg N_1 > (x_0+y+1) M_part + T s_1 for some T x_0 <= m, y <= n_1.",
-       .source = ours, .reference = "explicit constant for the hybrid theorem", .status = proved,
-       .file = "rung/theory/one_full_layer.cc", .test = pattern, .tasks = {"seqcomp"}, .evaluate = late},
-      {.id = "one-full-layer-early", .title = "One full layer, recurrence before it, 2-SeqComp",
-       .statement = "R F R^a: impossible when x_0 lg(2m/(e T x_0)) >= 2 s_0 + 2/T and ⌈T x_0/2⌉ y lg N_1 > T(s_0+s_1)+s_0+1+M_part "
+      {.id = "one-full-layer-late",
+       .title = "One full layer, recurrence behind it, 2-SeqComp",
+       .statement =
+           "F R^a: impossible when T x_0 y lg N_1 > (x_0+y+1) M_part + T s_1 for some T x_0 <= m, y <= n_1.",
+       .source = ours,
+       .reference = "explicit constant for the hybrid theorem",
+       .status = proved,
+       .file = "rung/theory/one_full_layer.cc",
+       .test = pattern,
+       .tasks = {"seqcomp"},
+       .evaluate = late},
+      {.id = "one-full-layer-early",
+       .title = "One full layer, recurrence before it, 2-SeqComp",
+       .statement = "R F R^a: impossible when x_0 lg(2m/(e T x_0)) >= 2 s_0 + 2/T and ⌈T x_0/2⌉ y lg N_1 > "
+                    "T(s_0+s_1)+s_0+1+M_part "
                     "x_0(2y+1).",
-       .source = ours, .reference = "explicit constant for the hybrid theorem", .status = proved,
-       .file = "rung/theory/one_full_layer.cc", .test = pattern, .tasks = {"seqcomp"}, .evaluate = early},
-      {.id = "two-full-layers", .title = "Two full layers, no recurrence before the second, 2-SeqComp",
-       .statement = "F F R^a: impossible when x_0 lg(2m/(e T x_0)) > 2(y+1) M_part and ⌈T x_0/2⌉ y lg N_1 > M_part(x_0 y+x_0+y+1) + "
+       .source = ours,
+       .reference = "explicit constant for the hybrid theorem",
+       .status = proved,
+       .file = "rung/theory/one_full_layer.cc",
+       .test = pattern,
+       .tasks = {"seqcomp"},
+       .evaluate = early},
+      {.id = "two-full-layers",
+       .title = "Two full layers, no recurrence before the second, 2-SeqComp",
+       .statement = "F F R^a: impossible when x_0 lg(2m/(e T x_0)) > 2(y+1) M_part and ⌈T x_0/2⌉ y lg N_1 > "
+                    "M_part(x_0 y+x_0+y+1) + "
                     "M_out T m [+ M_part x_0(y+T) + T s].",
-       .source = ours, .reference = "tightness of the hybrid theorem", .status = proved,
-       .file = "rung/theory/two_full_layers.cc", .test = pattern, .tasks = {"seqcomp"}, .evaluate = two},
-      {.id = "decomposition-fewer", .title = "L-1 full layers do not compose L functions",
-       .statement = "Any word with L-1 full layers, L >= 3: impossible at sizes where the recursion for the deficiencies ends below J_L lg "
+       .source = ours,
+       .reference = "tightness of the hybrid theorem",
+       .status = proved,
+       .file = "rung/theory/two_full_layers.cc",
+       .test = pattern,
+       .tasks = {"seqcomp"},
+       .evaluate = two},
+      {.id = "decomposition-fewer",
+       .title = "L-1 full layers do not compose L functions",
+       .statement = "Any word with L-1 full layers, L >= 3: impossible at sizes where the recursion for the "
+                    "deficiencies ends below J_L lg "
                     "N_{L-1}; N ~ M^(F_{2L+1}-2).",
-       .source = paper, .reference = "Hdp <= n^(2^(-4L)) replaced by a direct count", .status = proved,
-       .file = "rung/theory/decomposition.cc", .test = pattern, .tasks = {"seqcomp"}, .evaluate = fewer},
-      {.id = "decomposition-equal", .title = "L full layers without early recurrence do not compose L functions",
-       .statement = "L full layers, no R before the second, L >= 3: the same recursion shifted by one; N ~ M^(F_{2L+1}+F_{2L-1}-1).",
-       .source = ours, .reference = "pattern theorem, impossible side", .status = proved,
-       .file = "rung/theory/decomposition.cc", .test = pattern, .tasks = {"seqcomp"}, .evaluate = equal},
-      {.id = "head-wise", .title = "Recurrent heads beside full ones gain nothing on L-SeqComp",
-       .statement = "L layers of full and recurrent heads: impossible under the counts of two-full-layers and decomposition-equal with the "
+       .source = paper,
+       .reference = "Hdp <= n^(2^(-4L)) replaced by a direct count",
+       .status = proved,
+       .file = "rung/theory/decomposition.cc",
+       .test = pattern,
+       .tasks = {"seqcomp"},
+       .evaluate = fewer},
+      {.id = "decomposition-equal",
+       .title = "L full layers without early recurrence do not compose L functions",
+       .statement = "L full layers, no R before the second, L >= 3: the same recursion shifted by one; N ~ "
+                    "M^(F_{2L+1}+F_{2L-1}-1).",
+       .source = ours,
+       .reference = "pattern theorem, impossible side",
+       .status = proved,
+       .file = "rung/theory/decomposition.cc",
+       .test = pattern,
+       .tasks = {"seqcomp"},
+       .evaluate = equal},
+      {.id = "head-wise",
+       .title = "Recurrent heads beside full ones gain nothing on L-SeqComp",
+       .statement = "L layers of full and recurrent heads: impossible under the counts of two-full-layers "
+                    "and decomposition-equal with the "
                     "heads' states added (L = 1: full-alone-seqcomp).",
-       .source = ours, .reference = "open problem of the paper, for this task", .status = proved,
-       .file = "rung/theory/pattern.cc", .test = pattern, .tasks = {"seqcomp"}, .evaluate = head_wise},
+       .source = ours,
+       .reference = "open problem of the paper, for this task",
+       .status = proved,
+       .file = "rung/theory/pattern.cc",
+       .test = pattern,
+       .tasks = {"seqcomp"},
+       .evaluate = head_wise},
   };
 }
 

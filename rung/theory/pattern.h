@@ -1,8 +1,10 @@
-// The pattern theorem on one architecture: how deep a composition it provably does, and from where on it provably does not.
+// The pattern theorem on one architecture: how deep a composition it provably does, and from where on it
+// provably does not.
 //
-// For suitable sizes (m, n_l powers of the length) a word of polylogarithmic size solves L-SeqComp iff #F >= L+1, or #F = L and
-// some R stands before the second F (anywhere, if L = 1). The word alone decides nothing here: every verdict is evaluated at the
-// architecture's own bits and at actual task sizes, since small n_l (pre-composition) and small m (absorption) are easy.
+// For suitable sizes (m, n_l powers of the length) a word of polylogarithmic size solves L-SeqComp iff #F >=
+// L+1, or #F = L and some R stands before the second F (anywhere, if L = 1). The word alone decides nothing
+// here: every verdict is evaluated at the architecture's own bits and at actual task sizes, since small n_l
+// (pre-composition) and small m (absorption) are easy.
 #pragma once
 
 #include <optional>
@@ -12,11 +14,11 @@
 namespace rung {
 
 struct PatternSummary {
-  std::size_t full = 0;                    // #F
-  bool early = false;                      // an R with state before the second F
-  std::int64_t asymptotic = 0;             // the largest L that the word solves in the theorem's size family
-  std::optional<int> solvable;             // largest L with a construction for all prompts up to the context
-  std::optional<int> impossible;           // smallest L with certified sizes within the context
+  std::size_t full = 0;           // #F
+  bool early = false;             // an R with state before the second F
+  std::int64_t asymptotic = 0;    // the largest L that the word solves in the theorem's size family
+  std::optional<int> solvable;    // largest L with a construction for all prompts up to the context
+  std::optional<int> impossible;  // smallest L with certified sizes within the context
   std::optional<Verdict> solvable_by, impossible_by, first_bite;  // first_bite: vacuous, with its horizon
 };
 

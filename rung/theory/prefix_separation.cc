@@ -1,5 +1,5 @@
-// Claim: two prefixes must reach different states if a common continuation has different answers. separated_nodes
-// returns the size of a set in which every pair has one.
+// Claim: two prefixes must reach different states if a common continuation has different answers.
+// separated_nodes returns the size of a set in which every pair has one.
 #include <map>
 #include <utility>
 
@@ -15,7 +15,8 @@ std::int64_t unzigzag(std::uint64_t value) {
 
 class Separation {
  public:
-  explicit Separation(const PrefixNodes& tree) : tree_(tree), decided_(static_cast<std::size_t>(tree.length)) {}
+  explicit Separation(const PrefixNodes& tree)
+      : tree_(tree), decided_(static_cast<std::size_t>(tree.length)) {}
 
   bool separated(std::size_t depth, std::uint64_t a, std::uint64_t b) {
     if (a == b) return false;
@@ -35,7 +36,8 @@ class Separation {
       const auto common = after_a.find(continuation.token);
       if (common == after_a.end()) continue;
       if (common->second->answer != continuation.answer) return true;
-      if (!tree_.is_last(depth) && separated(depth + 1, common->second->child, continuation.child)) return true;
+      if (!tree_.is_last(depth) && separated(depth + 1, common->second->child, continuation.child))
+        return true;
     }
     return false;
   }

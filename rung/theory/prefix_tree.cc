@@ -1,6 +1,7 @@
 // Claim: after a complete walk the nodes at depth t are exactly the different rows at cut t (prefix_tree.h).
-// Invariant: fold(depth) returns the node of `prefix_` and leaves `prefix_` as it found it. The top of the tree is cut
-// into subtrees which the workers fold into shared tables; the top is folded last, from their results in order.
+// Invariant: fold(depth) returns the node of `prefix_` and leaves `prefix_` as it found it. The top of the
+// tree is cut into subtrees which the workers fold into shared tables; the top is folded last, from their
+// results in order.
 #include "rung/theory/prefix_tree.h"
 
 #include <algorithm>
@@ -19,12 +20,13 @@
 namespace rung {
 namespace {
 
-constexpr std::int64_t kSequentialPrompts = std::int64_t{1} << 16;  // below: one worker, so the node order is fixed
-constexpr std::int64_t kSubtrees = 512;                             // at least so many are handed to workers
-constexpr std::size_t kMostSubtrees = std::size_t{1} << 18;         // where later paths branch more than the first
+constexpr std::int64_t kSequentialPrompts = std::int64_t{1}
+                                            << 16;           // below: one worker, so the node order is fixed
+constexpr std::int64_t kSubtrees = 512;                      // at least so many are handed to workers
+constexpr std::size_t kMostSubtrees = std::size_t{1} << 18;  // where later paths branch more than the first
 constexpr std::int64_t kPromptsPerReport = 4096;
-constexpr std::int64_t kBytesPerChoice = 64;                        // of a node while it is being folded
-constexpr std::int64_t kSeparableNodes = 512;                       // shapes are compared pair by pair up to here
+constexpr std::int64_t kBytesPerChoice = 64;   // of a node while it is being folded
+constexpr std::int64_t kSeparableNodes = 512;  // shapes are compared pair by pair up to here
 
 struct Shared {
   const Task& task;
@@ -47,9 +49,13 @@ using Folded = FoldedSubtree;
 class Walk {
  public:
   Walk(Shared& shared, Prompt prefix)
-      : shared_(shared), tree_(shared.tree), prefix_(std::move(prefix)), levels_(static_cast<std::size_t>(tree_.length)) {
+      : shared_(shared),
+        tree_(shared.tree),
+        prefix_(std::move(prefix)),
+        levels_(static_cast<std::size_t>(tree_.length)) {
     for (const std::int64_t position : shared.queries)
-      early_.push_back(position + 1 < tree_.length ? std::optional<std::vector<std::int64_t>>() : std::nullopt);
+      early_.push_back(position + 1 < tree_.length ? std::optional<std::vector<std::int64_t>>()
+                                                   : std::nullopt);
     has_early_ = shared.queries.size() > 1 || shared.queries.front() + 1 < tree_.length;
   }
   ~Walk() { report(); }
@@ -92,7 +98,8 @@ class Walk {
     level.answers.clear();
     level.children.clear();
     const std::int64_t query = tree_.query_at[at];
-    if (tree_.is_last(at) && stop_depth_ < 0 && !has_early_) {  // the innermost loop, without what it does not need
+    if (tree_.is_last(at) && stop_depth_ < 0 &&
+        !has_early_) {  // the innermost loop, without what it does not need
       for (std::int64_t choice = 0; choice < choices; ++choice) {
         if (shared_.stop.load(std::memory_order_relaxed)) return {};
         shared_.task.extend(prefix_, choice);
@@ -118,15 +125,17 @@ class Walk {
 
   Node intern(std::size_t at) {
     Level& level = levels_[at];
-    const bool usual = level.tokens == tree_.usual[at] &&
-                       std::all_of(level.children.begin(), level.children.end(), [](Node n) { return n.shape == 0; });
+    const bool usual =
+        level.tokens == tree_.usual[at] &&
+        std::all_of(level.children.begin(), level.children.end(), [](Node n) { return n.shape == 0; });
     const std::size_t choices = level.tokens.size() / tree_.width;
     level.row.assign(1, usual ? 0 : 1);
     std::size_t answer = 0;
     for (std::size_t choice = 0; choice < choices; ++choice) {
       if (!usual) append_token_of(level.row, level, choice);
       if (tree_.reads_answer(at))
-        for (std::size_t i = 0; i < tree_.answer_group; ++i) append_varint(level.row, zigzag(level.answers[answer++]));
+        for (std::size_t i = 0; i < tree_.answer_group; ++i)
+          append_varint(level.row, zigzag(level.answers[answer++]));
       if (!tree_.is_last(at)) append_varint(level.row, level.children[choice].id);
     }
     const RowTable::Entry entry = tree_.nodes[at]->intern(level.row);
@@ -195,7 +204,8 @@ class Walk {
     }
   }
   void append_token_of(std::vector<std::uint8_t>& row, const Level& level, std::size_t choice) const {
-    for (std::size_t i = 0; i < tree_.width; ++i) append_varint(row, zigzag(level.tokens[choice * tree_.width + i]));
+    for (std::size_t i = 0; i < tree_.width; ++i)
+      append_varint(row, zigzag(level.tokens[choice * tree_.width + i]));
   }
   void append_answer(std::vector<std::int64_t>& answers, std::size_t query) const {
     if (answers_.empty()) return;  // stopped before a prompt was complete
@@ -219,8 +229,9 @@ class Walk {
   PrefixNodes& tree_;
   Prompt prefix_;
   std::vector<Level> levels_;
-  std::vector<std::int64_t> answers_;                            // of the last complete prompt
-  std::vector<std::optional<std::vector<std::int64_t>>> early_;  // by query: its answer since its token was set
+  std::vector<std::int64_t> answers_;  // of the last complete prompt
+  std::vector<std::optional<std::vector<std::int64_t>>>
+      early_;  // by query: its answer since its token was set
   bool has_early_ = false;
   std::int64_t unreported_ = 0;
   std::int64_t stop_depth_ = -1;
@@ -291,7 +302,8 @@ void help_fold(const Task& task, const TreeLimits& limits, const std::vector<Pro
       FoldReport report;
       report.hand = static_cast<std::uint64_t>(hand);
       char* end = nullptr;
-      const std::size_t first = std::strtoull(piece->order.c_str(), &end, 10), last = std::strtoull(end, nullptr, 10);
+      const std::size_t first = std::strtoull(piece->order.c_str(), &end, 10),
+                        last = std::strtoull(end, nullptr, 10);
       for (std::size_t i = first; i < last && !shared.stop && !bench.closed(); ++i)
         report.subtrees.push_back(Walk(shared, tops[i]).fold_subtree());
       report.prompts = shared.prompts - told;
@@ -306,19 +318,22 @@ void help_fold(const Task& task, const TreeLimits& limits, const std::vector<Pro
 }
 
 // On rank 0: hands out, folds on a thread of its own, and merges what comes in.
-void lead_fold(Shared& shared, const std::vector<Prompt>& tops, std::int64_t depth, std::vector<Folded>& folded,
-               const std::function<void(double)>& progress) {
+void lead_fold(Shared& shared, const std::vector<Prompt>& tops, std::int64_t depth,
+               std::vector<Folded>& folded, const std::function<void(double)>& progress) {
   Ranks& ranks = *shared.limits.ranks;
   Board board(ranks, kSubtreeBoard);
   const auto count = static_cast<std::int64_t>(tops.size()), pieces = std::min(count, kPieces);
-  for (std::int64_t i = 0; i < pieces; ++i) board.post(fmt::format("{} {}", count * i / pieces, count * (i + 1) / pieces));
+  for (std::int64_t i = 0; i < pieces; ++i)
+    board.post(fmt::format("{} {}", count * i / pieces, count * (i + 1) / pieces));
   std::jthread own([&] {
     Bench bench(ranks, kSubtreeBoard);
     parallel_for(worker_count(), 1, [&](std::int64_t, std::int64_t) {
       while (const auto piece = bench.draw()) {
         char* end = nullptr;
-        const std::size_t first = std::strtoull(piece->order.c_str(), &end, 10), last = std::strtoull(end, nullptr, 10);
-        for (std::size_t i = first; i < last && !shared.stop; ++i) folded[i] = Walk(shared, tops[i]).fold_subtree();
+        const std::size_t first = std::strtoull(piece->order.c_str(), &end, 10),
+                          last = std::strtoull(end, nullptr, 10);
+        for (std::size_t i = first; i < last && !shared.stop; ++i)
+          folded[i] = Walk(shared, tops[i]).fold_subtree();
         bench.hand_in(*piece, "");
       }
     });
@@ -335,7 +350,8 @@ void lead_fold(Shared& shared, const std::vector<Prompt>& tops, std::int64_t dep
     if (report.endless) shared.endless = true;
     if (report.acausal >= 0) shared.acausal = report.acausal;
     shared.prompts += report.prompts;
-    if (report.stopped || shared.prompts > shared.limits.prompts || shared.tree.memory.exceeded()) shared.stop = true;
+    if (report.stopped || shared.prompts > shared.limits.prompts || shared.tree.memory.exceeded())
+      shared.stop = true;
     if (shared.stop) continue;
     merge.merge(event->rank, report, static_cast<std::size_t>(depth));
     const std::int64_t first = count * static_cast<std::int64_t>(event->number) / pieces;
@@ -380,8 +396,8 @@ std::int64_t estimated_prompts(const Task& task) {
 Result<FoldedTree> fold_prefix_tree(const Task& task, const TreeLimits& limits,
                                     const std::function<void(double)>& progress) {
   const std::int64_t estimate = estimated_prompts(task);
-  RUNG_REQUIRE(task.prompt_length() <= kLongestTree && estimate <= limits.prompts, "length={} prompts={} limit={}",
-               task.prompt_length(), estimate, limits.prompts);
+  RUNG_REQUIRE(task.prompt_length() <= kLongestTree && estimate <= limits.prompts,
+               "length={} prompts={} limit={}", task.prompt_length(), estimate, limits.prompts);
   const auto choices = first_path(task);
   if (*std::max_element(choices.begin(), choices.end()) > limits.bytes / kBytesPerChoice) return FoldedTree{};
   const bool sequential = estimate <= kSequentialPrompts;
@@ -417,7 +433,8 @@ Result<FoldedTree> fold_prefix_tree(const Task& task, const TreeLimits& limits,
     return fail(ErrorCode::unsupported, "[capacity] the prompts of {} cannot be enumerated", task.name());
   if (shared.acausal >= 0)
     return fail(ErrorCode::unsupported,
-                "[capacity] the answer of {} at position {} depends on later tokens; no machine that reads once gives it",
+                "[capacity] the answer of {} at position {} depends on later tokens; no machine that reads "
+                "once gives it",
                 task.name(), shared.acausal.load());
   FoldedTree result{.complete = !shared.stop, .prompts = shared.prompts, .cuts = {}};
   if (result.complete) result.cuts = count_rows(shared.tree, sequential);

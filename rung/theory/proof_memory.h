@@ -1,6 +1,7 @@
-// Smallest proofs that were searched for already. A search depends on a handful of bit counts and on nothing else, and takes
-// milliseconds; the same one is asked for by a verdict, by the summary of its pattern, and again at every other context.
-// Thread-safe; bounded. Invariant: what is remembered equals what a search would find.
+// Smallest proofs that were searched for already. A search depends on a handful of bit counts and on nothing
+// else, and takes milliseconds; the same one is asked for by a verdict, by the summary of its pattern, and
+// again at every other context. Thread-safe; bounded. Invariant: what is remembered equals what a search
+// would find.
 #pragma once
 
 #include <functional>

@@ -30,8 +30,8 @@ std::optional<std::int64_t> first_bite(const CutBound& bound, const StateBits& s
 
 }  // namespace
 
-Verdict cut_verdict(const Theorem& theorem, const Setting& setting, const Question& question, const CutBound& bound,
-                    Crossing crossing) {
+Verdict cut_verdict(const Theorem& theorem, const Setting& setting, const Question& question,
+                    const CutBound& bound, Crossing crossing) {
   Verdict v = verdict_of(theorem, question);
   const Word& word = setting.word;
   const bool recurrent = word.full_letters() == 0 && !word.uncovered();
@@ -55,15 +55,19 @@ Verdict cut_verdict(const Theorem& theorem, const Setting& setting, const Questi
     v.horizon = *first - 1;
     v.parameters["bites_at"] = *first;
   }
-  const std::string remembers = crossing == Crossing::all_states
-                                    ? fmt::format("the states of all layers, {} bits in all", bits.str())
-                                    : fmt::format("the oldest bucket's states of all layers, {} bits in all", bits.str());
+  const std::string remembers =
+      crossing == Crossing::all_states
+          ? fmt::format("the states of all layers, {} bits in all", bits.str())
+          : fmt::format("the oldest bucket's states of all layers, {} bits in all", bits.str());
   v.argument = {
       fmt::format("Two players: the first holds {}, the second the rest of the prompt.", bound.prefix),
       fmt::format("Message: whatever comes later depends on the first part only through {}.", remembers),
-      fmt::format("Classes: {} = {:.6g} bits are needed to tell all first parts apart.", bound.symbolic, *v.left),
-      impossible ? "Pigeonhole: two first parts leave equal states and some question parts them; both get one answer."
-                 : "No pigeonhole: there are at least as many states as classes, so the bound is silent here.",
+      fmt::format("Classes: {} = {:.6g} bits are needed to tell all first parts apart.", bound.symbolic,
+                  *v.left),
+      impossible
+          ? "Pigeonhole: two first parts leave equal states and some question parts them; both get one "
+            "answer."
+          : "No pigeonhole: there are at least as many states as classes, so the bound is silent here.",
       "Chain of thought changes nothing: what is written later is a function of the state."};
   return v;
 }

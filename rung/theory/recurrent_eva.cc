@@ -1,8 +1,10 @@
-// Tables read through a recurrent state: Eva, Index, Retrieval, associative recall (MQAR), and the last table of L-SeqComp.
+// Tables read through a recurrent state: Eva, Index, Retrieval, associative recall (MQAR), and the last table
+// of L-SeqComp.
 //
-// Claim. After the table everything later depends on it through the tuple of layer states, s bits in all; two tables with
-// equal states and an argument where they differ give one answer. So s >= (entries) lg(values), tight: linear attention
-// with d = ⌈√n⌉ reaches n lg n at n = 4^k. Status: proved; any chain of thought; every arithmetic.
+// Claim. After the table everything later depends on it through the tuple of layer states, s bits in all; two
+// tables with equal states and an argument where they differ give one answer. So s >= (entries) lg(values),
+// tight: linear attention with d = ⌈√n⌉ reaches n lg n at n = 4^k. Status: proved; any chain of thought;
+// every arithmetic.
 #include <algorithm>
 
 #include "rung/theory/horizon.h"
@@ -14,14 +16,17 @@ namespace {
 
 std::optional<Verdict> eva(const Theorem& theorem, const Setting& setting, const Question& question) {
   return cut_verdict(theorem, setting, question,
-                     {.prefix = "f(0) .. f(n-1)", .symbolic = "n lg n",
-                      .classes = [](std::int64_t n) { return std::optional(eva_count(n)); }, .n = question.size("n")});
+                     {.prefix = "f(0) .. f(n-1)",
+                      .symbolic = "n lg n",
+                      .classes = [](std::int64_t n) { return std::optional(eva_count(n)); },
+                      .n = question.size("n")});
 }
 
 std::optional<Verdict> index(const Theorem& theorem, const Setting& setting, const Question& question) {
   const std::int64_t sigma = question.size("sigma");
   return cut_verdict(theorem, setting, question,
-                     {.prefix = "f(0) .. f(n-1)", .symbolic = "n lg sigma",
+                     {.prefix = "f(0) .. f(n-1)",
+                      .symbolic = "n lg sigma",
                       .classes = [=](std::int64_t n) { return std::optional(index_count(n, sigma)); },
                       .n = question.size("n")});
 }
@@ -30,23 +35,30 @@ std::optional<Verdict> index(const Theorem& theorem, const Setting& setting, con
 std::optional<Verdict> pairs(const Theorem& theorem, const Setting& setting, const Question& question) {
   const std::int64_t n = question.size("n"), sigma = question.size("sigma");
   const bool follows = sigma == n;  // the default: as many values as pairs
-  const bool drawn = question.task == "mqar" && question.size("M") != 2 * n;  // keys given: no more entries than keys
+  const bool drawn =
+      question.task == "mqar" && question.size("M") != 2 * n;  // keys given: no more entries than keys
   const std::int64_t keys = drawn ? question.size("M") : std::int64_t{1} << 62;
-  return cut_verdict(theorem, setting, question,
-                     {.prefix = "the n pairs, keys fixed", .symbolic = follows ? "n lg n" : "n lg sigma",
-                      .classes = [=](std::int64_t k) { return std::optional(index_count(std::min(k, keys), follows ? k : sigma)); },
-                      .n = n});
+  return cut_verdict(
+      theorem, setting, question,
+      {.prefix = "the n pairs, keys fixed",
+       .symbolic = follows ? "n lg n" : "n lg sigma",
+       .classes =
+           [=](std::int64_t k) { return std::optional(index_count(std::min(k, keys), follows ? k : sigma)); },
+       .n = n});
 }
 
-// The cut after z_L: (w, i) can ask for each of the N_{L-1} values. Without sizes: m = n_1 = .. = 1, all in z_L.
+// The cut after z_L: (w, i) can ask for each of the N_{L-1} values. Without sizes: m = n_1 = .. = 1, all in
+// z_L.
 std::optional<Verdict> seqcomp(const Theorem& theorem, const Setting& setting, const Question& question) {
-  const Integer N = question.fixed ? question.seqcomp.arguments(question.L - 1)
-                                   : Integer(question.prompt) - 2 * question.L;
+  const Integer N =
+      question.fixed ? question.seqcomp.arguments(question.L - 1) : Integer(question.prompt) - 2 * question.L;
   if (N < 1) return std::nullopt;
   auto v = cut_verdict(theorem, setting, question,
-                       {.prefix = "the values of z_L", .symbolic = "N lg N",
+                       {.prefix = "the values of z_L",
+                        .symbolic = "N lg N",
                         .classes = [](std::int64_t k) { return std::optional(seqcomp_count(k)); },
-                        .n = N.convert_to<std::int64_t>(), .size_name = "N"});
+                        .n = N.convert_to<std::int64_t>(),
+                        .size_name = "N"});
   v.parameters["L"] = question.L;
   if (v.horizon) {  // for L-SeqComp sizes are prompts: the smallest one that is certified
     v.horizon = *v.horizon + 1 + 2 * question.L;
@@ -60,25 +72,52 @@ std::optional<Verdict> seqcomp(const Theorem& theorem, const Setting& setting, c
 std::vector<Theorem> recurrent_table_theorems() {
   constexpr auto file = "rung/theory/recurrent_eva.cc", test = "tests/theory/recurrent_test.cc";
   return {
-      {.id = "recurrent-eva", .title = "Recurrent stacks must store the function",
-       .statement = "A causal stack of recurrent and position-wise layers with s state bits answers Eva on [n] for all "
+      {.id = "recurrent-eva",
+       .title = "Recurrent stacks must store the function",
+       .statement = "A causal stack of recurrent and position-wise layers with s state bits answers Eva on "
+                    "[n] for all "
                     "functions and arguments only if s >= n lg n, with any chain of thought.",
-       .source = Source::paper, .reference = "one-way communication of Index", .status = Status::proved, .file = file,
-       .test = test, .tasks = {"eva"}, .evaluate = eva},
-      {.id = "recurrent-index", .title = "The same over an alphabet of sigma values",
-       .statement = "Index on n entries of sigma values needs s >= n lg sigma.", .source = Source::literature,
-       .reference = "Wen, Dang, Lyu 2402.18510", .status = Status::proved, .file = file, .test = test,
-       .tasks = {"index"}, .evaluate = index},
-      {.id = "recurrent-recall", .title = "Associative recall stores every pair",
-       .statement = "n key-value pairs with different keys and sigma values, asked for any key, need s >= n lg sigma "
-                    "(Retrieval, MQAR).",
-       .source = Source::literature, .reference = "Wen, Dang, Lyu 2402.18510", .status = Status::proved, .file = file,
-       .test = test, .tasks = {"retrieval", "mqar"}, .evaluate = pairs},
-      {.id = "recurrent-seqcomp", .title = "Recurrent stacks must store the last table of L-SeqComp",
-       .statement = "At the cut after z_L the state must determine z_L: s >= N lg N with N = N_{L-1}, for every L >= 1 "
+       .source = Source::paper,
+       .reference = "one-way communication of Index",
+       .status = Status::proved,
+       .file = file,
+       .test = test,
+       .tasks = {"eva"},
+       .evaluate = eva},
+      {.id = "recurrent-index",
+       .title = "The same over an alphabet of sigma values",
+       .statement = "Index on n entries of sigma values needs s >= n lg sigma.",
+       .source = Source::literature,
+       .reference = "Wen, Dang, Lyu 2402.18510",
+       .status = Status::proved,
+       .file = file,
+       .test = test,
+       .tasks = {"index"},
+       .evaluate = index},
+      {.id = "recurrent-recall",
+       .title = "Associative recall stores every pair",
+       .statement =
+           "n key-value pairs with different keys and sigma values, asked for any key, need s >= n lg sigma "
+           "(Retrieval, MQAR).",
+       .source = Source::literature,
+       .reference = "Wen, Dang, Lyu 2402.18510",
+       .status = Status::proved,
+       .file = file,
+       .test = test,
+       .tasks = {"retrieval", "mqar"},
+       .evaluate = pairs},
+      {.id = "recurrent-seqcomp",
+       .title = "Recurrent stacks must store the last table of L-SeqComp",
+       .statement = "At the cut after z_L the state must determine z_L: s >= N lg N with N = N_{L-1}, for "
+                    "every L >= 1 "
                     "and any chain of thought.",
-       .source = Source::paper, .reference = "cut after z_L", .status = Status::proved, .file = file, .test = test,
-       .tasks = {"seqcomp"}, .evaluate = seqcomp},
+       .source = Source::paper,
+       .reference = "cut after z_L",
+       .status = Status::proved,
+       .file = file,
+       .test = test,
+       .tasks = {"seqcomp"},
+       .evaluate = seqcomp},
   };
 }
 

@@ -1,18 +1,24 @@
-// The cited rows against recurrent stacks, each with an explicit count in place of the literature's Ω: a family of prefixes
-// that some continuation tells apart, pair by pair.
+// The cited rows against recurrent stacks, each with an explicit count in place of the literature's Ω: a
+// family of prefixes that some continuation tells apart, pair by pair.
 //
 // - Equality, disjointness: all 2^n strings a (b = a, or the complement of another string, parts them).
-// - Nearest neighbour: the corners of a cube as points, one label of sigma each; the query is one of the points.
-// - c-gram: u b for every context u of c-1 symbols from one part of the alphabet, b from the other; the query repeats u. The
+// - Nearest neighbour: the corners of a cube as points, one label of sigma each; the query is one of the
+// points.
+// - c-gram: u b for every context u of c-1 symbols from one part of the alphabet, b from the other; the query
+// repeats u. The
 //   separator b keeps contexts from overlapping.
-// - k-hop: pairs a b with different a; the continuation walks k-1 hops through k-1 further symbols and lands on a.
+// - k-hop: pairs a b with different a; the continuation walks k-1 hops through k-1 further symbols and lands
+// on a.
 // - Counting: the vector of counts, C(n+σ-1, σ-1) of them; with k fixed, the set of symbols that reached k.
-// - IsTree: c centres, every other vertex hangs on one of them: c^(n-c) forests with different partitions; if u, v lie in one
+// - IsTree: c centres, every other vertex hangs on one of them: c^(n-c) forests with different partitions; if
+// u, v lie in one
 //   block of the second but not of the first, a spanning tree of the first's blocks through the edge uv closes a cycle in the second.
-// - q-sparse average, read at the last position: vectors with entries ±1; two that differ have a q-subset whose means differ by
+// - q-sparse average, read at the last position: vectors with entries ±1; two that differ have a q-subset
+// whose means differ by
 //   2/q, above twice the tolerance 1/4q, as soon as n-1 >= 2q.
-// Literature: Bhattamishra et al. 2406.09347 (equality, disjointness, nearest neighbour), Wen, Dang, Lyu 2402.18510 (c-gram, counting,
-// IsTree), Sanford, Hsu, Telgarsky 2306.02896 (q-sparse average). Status: proved; any chain of thought; every arithmetic.
+// Literature: Bhattamishra et al. 2406.09347 (equality, disjointness, nearest neighbour), Wen, Dang, Lyu
+// 2402.18510 (c-gram, counting, IsTree), Sanford, Hsu, Telgarsky 2306.02896 (q-sparse average). Status:
+// proved; any chain of thought; every arithmetic.
 #include <algorithm>
 #include <cmath>
 
@@ -24,20 +30,24 @@ namespace {
 
 std::optional<Verdict> strings(const Theorem& theorem, const Setting& setting, const Question& question) {
   return cut_verdict(theorem, setting, question,
-                     {.prefix = "a", .symbolic = "n",
-                      .classes = [](std::int64_t n) { return std::optional(Count::power(2, n)); }, .n = question.size("n")});
+                     {.prefix = "a",
+                      .symbolic = "n",
+                      .classes = [](std::int64_t n) { return std::optional(Count::power(2, n)); },
+                      .n = question.size("n")});
 }
 
 std::optional<Verdict> nearest(const Theorem& theorem, const Setting& setting, const Question& question) {
   const std::int64_t d = question.size("d"), sigma = question.size("sigma"), f = question.size("f");
   const double gap = std::ldexp(static_cast<double>(question.size("margin")), -static_cast<int>(f));
-  // Corners (±1, .., ±1)/√d differ in their products with a corner by at least 2/d; rounding to the grid moves a product by
-  // less than 4 √d 2^-f.
-  const double room = 2.0 / static_cast<double>(d) - 4 * std::sqrt(static_cast<double>(d)) * std::ldexp(1.0, -static_cast<int>(f));
+  // Corners (±1, .., ±1)/√d differ in their products with a corner by at least 2/d; rounding to the grid
+  // moves a product by less than 4 √d 2^-f.
+  const double room = 2.0 / static_cast<double>(d) -
+                      4 * std::sqrt(static_cast<double>(d)) * std::ldexp(1.0, -static_cast<int>(f));
   const bool cube = room >= gap && room > 0;
   const std::int64_t corners = d >= 62 ? std::int64_t{1} << 62 : std::int64_t{1} << d;
   auto v = cut_verdict(theorem, setting, question,
-                       {.prefix = "the n labelled points", .symbolic = "min(n, 2^d - 1) lg sigma",
+                       {.prefix = "the n labelled points",
+                        .symbolic = "min(n, 2^d - 1) lg sigma",
                         .classes = [=](std::int64_t n) -> std::optional<Count> {
                           if (!cube) return std::nullopt;
                           return Count::power(sigma, std::min(n, n > corners ? corners - 1 : corners));
@@ -59,7 +69,8 @@ Split best_split(std::int64_t alphabet, const Places& places) {
   const auto visit = [&](std::int64_t a) {
     if (a < 1 || alphabet - a < 2) return;
     const std::int64_t p = places(a);
-    if (const double bits = static_cast<double>(p) * std::log2(static_cast<double>(alphabet - a)); bits > most)
+    if (const double bits = static_cast<double>(p) * std::log2(static_cast<double>(alphabet - a));
+        bits > most)
       most = bits, best = {p, alphabet - a};
   };
   for (std::int64_t a = 1; a <= 64; ++a) visit(a);
@@ -74,15 +85,18 @@ std::optional<Count> split_count(const Split& split) {
 std::optional<Verdict> cgram(const Theorem& theorem, const Setting& setting, const Question& question) {
   const std::int64_t c = question.size("c"), sigma = question.size("sigma");
   auto v = cut_verdict(theorem, setting, question,
-                       {.prefix = "u b for every context u", .symbolic = "(contexts) lg(symbols left)",
-                        .classes = [=](std::int64_t n) {
-                          const std::int64_t room = (n - (c - 1)) / c;
-                          return split_count(best_split(sigma, [&](std::int64_t a) {
-                            std::int64_t contexts = 1;
-                            for (std::int64_t k = 1; k < c && contexts < room && a > 1; ++k) contexts *= std::min(a, room);
-                            return std::min(contexts, room);
-                          }));
-                        },
+                       {.prefix = "u b for every context u",
+                        .symbolic = "(contexts) lg(symbols left)",
+                        .classes =
+                            [=](std::int64_t n) {
+                              const std::int64_t room = (n - (c - 1)) / c;
+                              return split_count(best_split(sigma, [&](std::int64_t a) {
+                                std::int64_t contexts = 1;
+                                for (std::int64_t k = 1; k < c && contexts < room && a > 1; ++k)
+                                  contexts *= std::min(a, room);
+                                return std::min(contexts, room);
+                              }));
+                            },
                         .n = question.size("n")});
   v.parameters["c"] = c;
   v.parameters["sigma"] = sigma;
@@ -92,11 +106,14 @@ std::optional<Verdict> cgram(const Theorem& theorem, const Setting& setting, con
 std::optional<Verdict> khop(const Theorem& theorem, const Setting& setting, const Question& question) {
   const std::int64_t k = question.size("k"), sigma = question.size("sigma");
   auto v = cut_verdict(theorem, setting, question,
-                       {.prefix = "pairs a b with different a", .symbolic = "(pairs) lg(symbols left)",
-                        .classes = [=](std::int64_t n) {
-                          const std::int64_t room = (n - (2 * k - 1)) / 2;
-                          return split_count(best_split(sigma - (k - 1), [&](std::int64_t a) { return std::min(a, room); }));
-                        },
+                       {.prefix = "pairs a b with different a",
+                        .symbolic = "(pairs) lg(symbols left)",
+                        .classes =
+                            [=](std::int64_t n) {
+                              const std::int64_t room = (n - (2 * k - 1)) / 2;
+                              return split_count(best_split(
+                                  sigma - (k - 1), [&](std::int64_t a) { return std::min(a, room); }));
+                            },
                         .n = question.size("n")});
   v.parameters["k"] = k;
   v.parameters["sigma"] = sigma;
@@ -105,13 +122,16 @@ std::optional<Verdict> khop(const Theorem& theorem, const Setting& setting, cons
 
 std::optional<Verdict> counting(const Theorem& theorem, const Setting& setting, const Question& question) {
   const std::int64_t sigma = question.size("sigma"), k = question.size("k");
-  auto v = cut_verdict(theorem, setting, question,
-                       {.prefix = "the string", .symbolic = k == 0 ? "lg C(n+sigma-1,sigma-1)" : "lg sum C(sigma-1,0..n/k)",
-                        .classes = [=](std::int64_t n) {
-                          if (k == 0) return std::optional(Count::binomial(Integer(n) + sigma - 1, Integer(sigma) - 1));
-                          return std::optional(Count::subsets_or_empty(Integer(sigma) - 1, std::min(n / k, sigma - 1)));
-                        },
-                        .n = question.size("n")});
+  auto v = cut_verdict(
+      theorem, setting, question,
+      {.prefix = "the string",
+       .symbolic = k == 0 ? "lg C(n+sigma-1,sigma-1)" : "lg sum C(sigma-1,0..n/k)",
+       .classes =
+           [=](std::int64_t n) {
+             if (k == 0) return std::optional(Count::binomial(Integer(n) + sigma - 1, Integer(sigma) - 1));
+             return std::optional(Count::subsets_or_empty(Integer(sigma) - 1, std::min(n / k, sigma - 1)));
+           },
+       .n = question.size("n")});
   v.parameters["sigma"] = sigma;
   return v;
 }
@@ -121,7 +141,8 @@ std::int64_t best_centres(std::int64_t n) {  // maximises (n-c) lg c: c (1 + ln 
   double most = 0;
   for (double c = 2; c < static_cast<double>(n); c = std::max(c + 1, c * 1.02)) {
     const auto whole = static_cast<std::int64_t>(c);
-    if (const double bits = static_cast<double>(n - whole) * std::log2(static_cast<double>(whole)); bits > most)
+    if (const double bits = static_cast<double>(n - whole) * std::log2(static_cast<double>(whole));
+        bits > most)
       most = bits, best = whole;
     else if (whole > 64)
       break;  // unimodal
@@ -131,20 +152,24 @@ std::int64_t best_centres(std::int64_t n) {  // maximises (n-c) lg c: c (1 + ln 
 
 std::optional<Verdict> istree(const Theorem& theorem, const Setting& setting, const Question& question) {
   auto v = cut_verdict(theorem, setting, question,
-                       {.prefix = "n - c edges, each vertex to one of c centres", .symbolic = "(n-c) lg c",
-                        .classes = [](std::int64_t n) {
-                          const std::int64_t c = best_centres(n);
-                          return std::optional(Count::power(c, n - c));
-                        },
+                       {.prefix = "n - c edges, each vertex to one of c centres",
+                        .symbolic = "(n-c) lg c",
+                        .classes =
+                            [](std::int64_t n) {
+                              const std::int64_t c = best_centres(n);
+                              return std::optional(Count::power(c, n - c));
+                            },
                         .n = question.size("n")});
   v.parameters["c"] = best_centres(question.size("n"));
   return v;
 }
 
-std::optional<Verdict> sparse_average(const Theorem& theorem, const Setting& setting, const Question& question) {
+std::optional<Verdict> sparse_average(const Theorem& theorem, const Setting& setting,
+                                      const Question& question) {
   const std::int64_t q = question.size("q"), d = question.size("d");
   auto v = cut_verdict(theorem, setting, question,
-                       {.prefix = "the first n-1 positions", .symbolic = "(n-1) d",
+                       {.prefix = "the first n-1 positions",
+                        .symbolic = "(n-1) d",
                         .classes = [=](std::int64_t n) -> std::optional<Count> {
                           if (n - 1 < 2 * q) return std::nullopt;
                           return Count::power(2, Integer(n - 1) * d);
@@ -165,30 +190,77 @@ std::vector<Theorem> recurrent_literature_theorems() {
   using enum Source;
   using enum Status;
   return {
-      {.id = "recurrent-strings", .title = "Equality and disjointness store a string",
-       .statement = "a#b# with n bits each: s >= n.", .source = literature, .reference = bhbk, .status = proved,
-       .file = file, .test = test, .tasks = {"equality", "disjointness"}, .evaluate = strings},
-      {.id = "recurrent-nearest", .title = "Nearest neighbour stores the labels",
-       .statement = "n corners of the d-cube with sigma labels: s >= min(n, 2^d - 1) lg sigma, where the margin allows corners.",
-       .source = literature, .reference = bhbk, .status = proved, .file = file, .test = test, .tasks = {"nearest"},
+      {.id = "recurrent-strings",
+       .title = "Equality and disjointness store a string",
+       .statement = "a#b# with n bits each: s >= n.",
+       .source = literature,
+       .reference = bhbk,
+       .status = proved,
+       .file = file,
+       .test = test,
+       .tasks = {"equality", "disjointness"},
+       .evaluate = strings},
+      {.id = "recurrent-nearest",
+       .title = "Nearest neighbour stores the labels",
+       .statement = "n corners of the d-cube with sigma labels: s >= min(n, 2^d - 1) lg sigma, where the "
+                    "margin allows corners.",
+       .source = literature,
+       .reference = bhbk,
+       .status = proved,
+       .file = file,
+       .test = test,
+       .tasks = {"nearest"},
        .evaluate = nearest},
-      {.id = "recurrent-cgram", .title = "c-gram retrieval stores what followed every context",
-       .statement = "s >= P lg b, P = min(a^(c-1), ⌊(n-c+1)/c⌋), a + b = sigma, best a.", .source = literature,
-       .reference = wdl, .status = proved, .file = file, .test = test, .tasks = {"cgram"}, .evaluate = cgram},
-      {.id = "recurrent-khop", .title = "k-hop induction stores what followed every symbol",
-       .statement = "s >= P lg b, P = min(a, ⌊(n-2k+1)/2⌋), a + b = sigma - k + 1, best a.", .source = ours,
-       .reference = "task of Sanford, Hsu, Telgarsky 2402.09268", .status = proved, .file = file, .test = test,
-       .tasks = {"khop"}, .evaluate = khop},
-      {.id = "recurrent-counting", .title = "Counting stores the counts",
-       .statement = "s >= lg C(n+sigma-1, sigma-1), tight; with k fixed lg of the sum of C(sigma-1, j), j <= n/k.",
-       .source = literature, .reference = wdl, .status = proved, .file = file, .test = test, .tasks = {"counting"},
+      {.id = "recurrent-cgram",
+       .title = "c-gram retrieval stores what followed every context",
+       .statement = "s >= P lg b, P = min(a^(c-1), ⌊(n-c+1)/c⌋), a + b = sigma, best a.",
+       .source = literature,
+       .reference = wdl,
+       .status = proved,
+       .file = file,
+       .test = test,
+       .tasks = {"cgram"},
+       .evaluate = cgram},
+      {.id = "recurrent-khop",
+       .title = "k-hop induction stores what followed every symbol",
+       .statement = "s >= P lg b, P = min(a, ⌊(n-2k+1)/2⌋), a + b = sigma - k + 1, best a.",
+       .source = ours,
+       .reference = "task of Sanford, Hsu, Telgarsky 2402.09268",
+       .status = proved,
+       .file = file,
+       .test = test,
+       .tasks = {"khop"},
+       .evaluate = khop},
+      {.id = "recurrent-counting",
+       .title = "Counting stores the counts",
+       .statement =
+           "s >= lg C(n+sigma-1, sigma-1), tight; with k fixed lg of the sum of C(sigma-1, j), j <= n/k.",
+       .source = literature,
+       .reference = wdl,
+       .status = proved,
+       .file = file,
+       .test = test,
+       .tasks = {"counting"},
        .evaluate = counting},
-      {.id = "recurrent-istree", .title = "IsTree stores a partition",
-       .statement = "s >= (n-c) lg c for every c: about n lg n.", .source = literature, .reference = wdl, .status = proved,
-       .file = file, .test = test, .tasks = {"istree"}, .evaluate = istree},
-      {.id = "recurrent-sparse-average", .title = "Sparse averages store the vectors",
-       .statement = "q-sparse average read at the last position, n-1 >= 2q: s >= (n-1) d.", .source = literature,
-       .reference = sht, .status = proved, .file = file, .test = test, .tasks = {"sparse-average"},
+      {.id = "recurrent-istree",
+       .title = "IsTree stores a partition",
+       .statement = "s >= (n-c) lg c for every c: about n lg n.",
+       .source = literature,
+       .reference = wdl,
+       .status = proved,
+       .file = file,
+       .test = test,
+       .tasks = {"istree"},
+       .evaluate = istree},
+      {.id = "recurrent-sparse-average",
+       .title = "Sparse averages store the vectors",
+       .statement = "q-sparse average read at the last position, n-1 >= 2q: s >= (n-1) d.",
+       .source = literature,
+       .reference = sht,
+       .status = proved,
+       .file = file,
+       .test = test,
+       .tasks = {"sparse-average"},
        .evaluate = sparse_average},
   };
 }

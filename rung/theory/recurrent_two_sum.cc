@@ -1,11 +1,11 @@
 // Sums against recurrent stacks: the state must determine the set of values seen.
 //
-// Claim, 2-Sum-last. The answers to all x_{n+1} determine the set of x_1 .. x_n: s >= lg of the sum of C(M, j) over
-// 1 <= j <= n. (About n lg n + 1.44 n at M = n^2, only Θ(n) at M = O(n): a bitmap of M bits suffices.)
-// Claim, 2-Sum-exists. With n-1 values in 1..⌊(M-1)/2⌋ no pair sums to 0; the last value -v asks whether v was seen.
-// Claim, 3-Sum. n-2 values strictly between M/6 and M/3, then b = -v, then 0: triples that avoid (a, b, 0) never sum to 0
-// mod M (two of the values sum to more than M/3 and less than 2M/3, three to less than M), and (a, b, 0) does iff a = v.
-// Status: proved; any chain of thought; every arithmetic.
+// Claim, 2-Sum-last. The answers to all x_{n+1} determine the set of x_1 .. x_n: s >= lg of the sum of C(M,
+// j) over 1 <= j <= n. (About n lg n + 1.44 n at M = n^2, only Θ(n) at M = O(n): a bitmap of M bits
+// suffices.) Claim, 2-Sum-exists. With n-1 values in 1..⌊(M-1)/2⌋ no pair sums to 0; the last value -v asks
+// whether v was seen. Claim, 3-Sum. n-2 values strictly between M/6 and M/3, then b = -v, then 0: triples
+// that avoid (a, b, 0) never sum to 0 mod M (two of the values sum to more than M/3 and less than 2M/3, three
+// to less than M), and (a, b, 0) does iff a = v. Status: proved; any chain of thought; every arithmetic.
 #include <algorithm>
 
 #include "rung/theory/horizon.h"
@@ -24,18 +24,23 @@ Integer modulus_at(const Question& question, std::int64_t n, const Modulus& rule
 
 std::optional<Verdict> two_sum(const Theorem& theorem, const Setting& setting, const Question& question) {
   const Modulus rule{Modulus::Rule::twice_plus_one};
-  auto v = cut_verdict(theorem, setting, question,
-                       {.prefix = "x_1 .. x_n", .symbolic = "lg sum C(M,1..n)",
-                        .classes = [&](std::int64_t n) { return std::optional(two_sum_count(n, modulus_at(question, n, rule))); },
-                        .n = question.size("n")});
+  auto v = cut_verdict(
+      theorem, setting, question,
+      {.prefix = "x_1 .. x_n",
+       .symbolic = "lg sum C(M,1..n)",
+       .classes =
+           [&](std::int64_t n) { return std::optional(two_sum_count(n, modulus_at(question, n, rule))); },
+       .n = question.size("n")});
   v.parameters["M"] = question.size("M");
   return v;
 }
 
-std::optional<Verdict> two_sum_exists(const Theorem& theorem, const Setting& setting, const Question& question) {
+std::optional<Verdict> two_sum_exists(const Theorem& theorem, const Setting& setting,
+                                      const Question& question) {
   const Modulus rule{Modulus::Rule::twice_plus_one};
   auto v = cut_verdict(theorem, setting, question,
-                       {.prefix = "x_1 .. x_{n-1}", .symbolic = "lg sum C(M',1..n-1)",
+                       {.prefix = "x_1 .. x_{n-1}",
+                        .symbolic = "lg sum C(M',1..n-1)",
                         .classes = [&](std::int64_t n) -> std::optional<Count> {
                           const Integer values = lower_half(modulus_at(question, n, rule));
                           if (n < 2 || values < 1) return std::nullopt;
@@ -50,7 +55,8 @@ std::optional<Verdict> three_sum(const Theorem& theorem, const Setting& setting,
   const Integer given = question.size("M"), own = question.size("n");
   const bool square = given == own * own + 1;
   auto v = cut_verdict(theorem, setting, question,
-                       {.prefix = "x_1 .. x_{n-2}", .symbolic = "lg sum C(M',1..n-2)",
+                       {.prefix = "x_1 .. x_{n-2}",
+                        .symbolic = "lg sum C(M',1..n-2)",
                         .classes = [&](std::int64_t n) -> std::optional<Count> {
                           const Integer M = square ? Integer(n) * n + 1 : given, values = three_sum_values(M);
                           if (n < 3 || values < 1) return std::nullopt;
@@ -66,19 +72,38 @@ std::optional<Verdict> three_sum(const Theorem& theorem, const Setting& setting,
 std::vector<Theorem> recurrent_sum_theorems() {
   constexpr auto file = "rung/theory/recurrent_two_sum.cc", test = "tests/theory/recurrent_test.cc";
   return {
-      {.id = "recurrent-two-sum", .title = "Recurrent stacks must store the set of values",
+      {.id = "recurrent-two-sum",
+       .title = "Recurrent stacks must store the set of values",
        .statement = "2-Sum-last with n numbers mod M needs s >= lg of the sum of C(M, j), 1 <= j <= n.",
-       .source = Source::ours, .reference = "sharpens the paper's n lg n, which needs M >= n^(1+eps)",
-       .status = Status::proved, .file = file, .test = test, .tasks = {"two-sum"}, .evaluate = two_sum},
-      {.id = "recurrent-two-sum-exists", .title = "2-Sum over all pairs is no easier",
+       .source = Source::ours,
+       .reference = "sharpens the paper's n lg n, which needs M >= n^(1+eps)",
+       .status = Status::proved,
+       .file = file,
+       .test = test,
+       .tasks = {"two-sum"},
+       .evaluate = two_sum},
+      {.id = "recurrent-two-sum-exists",
+       .title = "2-Sum over all pairs is no easier",
        .statement = "2-Sum-exists needs s >= lg of the sum of C(M', j), 1 <= j <= n-1, M' = ⌊(M-1)/2⌋.",
-       .source = Source::ours, .reference = "reduction from 2-Sum-last", .status = Status::proved, .file = file,
-       .test = test, .tasks = {"two-sum-exists"}, .evaluate = two_sum_exists},
-      {.id = "recurrent-three-sum", .title = "3-Sum stores a set as well",
-       .statement = "3-Sum needs s >= lg of the sum of C(M', j), 1 <= j <= n-2, M' the integers strictly between M/6 and "
+       .source = Source::ours,
+       .reference = "reduction from 2-Sum-last",
+       .status = Status::proved,
+       .file = file,
+       .test = test,
+       .tasks = {"two-sum-exists"},
+       .evaluate = two_sum_exists},
+      {.id = "recurrent-three-sum",
+       .title = "3-Sum stores a set as well",
+       .statement = "3-Sum needs s >= lg of the sum of C(M', j), 1 <= j <= n-2, M' the integers strictly "
+                    "between M/6 and "
                     "M/3.",
-       .source = Source::ours, .reference = "reduction from membership", .status = Status::proved, .file = file,
-       .test = test, .tasks = {"three-sum"}, .evaluate = three_sum},
+       .source = Source::ours,
+       .reference = "reduction from membership",
+       .status = Status::proved,
+       .file = file,
+       .test = test,
+       .tasks = {"three-sum"},
+       .evaluate = three_sum},
   };
 }
 

@@ -10,12 +10,12 @@
 namespace rung {
 
 struct ResultRow {
-  std::string mechanism;          // "linear, RNN (any CoT)"
+  std::string mechanism;  // "linear, RNN (any CoT)"
   std::string task;
-  std::string form;               // "s >= n lg n"
-  std::optional<double> number;   // at the asked size
-  std::string unit;               // "state bits", "bits a head (d p)", "tokens"
-  std::string theorem;            // id
+  std::string form;              // "s >= n lg n"
+  std::optional<double> number;  // at the asked size
+  std::string unit;              // "state bits", "bits a head (d p)", "tokens"
+  std::string theorem;           // id
 };
 
 // dimensions: width, heads and precision of the hybrid rows; context: the prompt length of all rows.

@@ -1,5 +1,5 @@
-// Invariant of a shard: every stored row is in exactly one slot, reachable by linear probing from its hash, and the
-// slots are at most three quarters full.
+// Invariant of a shard: every stored row is in exactly one slot, reachable by linear probing from its hash,
+// and the slots are at most three quarters full.
 #include "rung/theory/row_table.h"
 
 #include <algorithm>
@@ -67,7 +67,8 @@ void RowTable::grow(Shard& shard) {
 void RowTable::store(Shard& shard, std::span<const std::uint8_t> row) {
   auto& arena = shard.arena;
   const std::size_t needed = arena.size() + row.size() + 10;
-  if (needed > arena.capacity()) {  // by a quarter: a doubling of all shards at once would be the peak of memory
+  if (needed >
+      arena.capacity()) {  // by a quarter: a doubling of all shards at once would be the peak of memory
     const std::size_t before = arena.capacity();
     arena.reserve(std::max(needed, before + before / 4 + 64));
     limit_.held += static_cast<std::int64_t>(arena.capacity() - before);

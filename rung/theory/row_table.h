@@ -1,5 +1,6 @@
-// The set of different rows met so far, each a byte string with an identity: hash-consing, shared by all workers.
-// Rows are compared byte by byte, so two rows share an identity exactly if they are equal; the hash only finds them.
+// The set of different rows met so far, each a byte string with an identity: hash-consing, shared by all
+// workers. Rows are compared byte by byte, so two rows share an identity exactly if they are equal; the hash
+// only finds them.
 #pragma once
 
 #include <array>

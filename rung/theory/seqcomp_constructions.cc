@@ -1,13 +1,16 @@
-// L-SeqComp, the possible side of the pattern theorem: #F >= L+1, or #F = L with an R before the second F (anywhere, L = 1).
+// L-SeqComp, the possible side of the pattern theorem: #F >= L+1, or #F = L with an R before the second F
+// (anywhere, L = 1).
 //
-// A schedule at the final token `=`. It needs z_0, then i_1, .., i_L in order; i_l (l >= 2) also needs w_{l-1}. Each full layer
-// fetches as many targets as it has heads for: one step of the chain if its address is known by then, and w's with the rest.
-// Two heads: F^{L+1}. One head: F^{2L}. A recurrent layer that reaches L tokens back hands z_0 and all w to `=` at once (R F^L);
-// and if a full layer stands before it, z_0's own token has fetched i_1 there already (F R F^{L-1}).
-// Pre-composition: the tokens of z_{L-1} see z_L, so in one full layer each fetches z_L(w', value) for all n_{L-1} values w'
-// (a head each, or value slots), which saves one F: F^L (L >= 2), R F^{L-1} (L >= 3). Absorption: linear states before the first
-// F that hold z_1 save a lookup. Encoders double: ⌈lg(L+1)⌉ + 1 layers. With chain of thought one F writes L+1 tokens.
-// Status: proved (all inputs checked at m = n_1 = 2); carriers other than linear attention, windows and convolutions: sketch.
+// A schedule at the final token `=`. It needs z_0, then i_1, .., i_L in order; i_l (l >= 2) also needs
+// w_{l-1}. Each full layer fetches as many targets as it has heads for: one step of the chain if its address
+// is known by then, and w's with the rest. Two heads: F^{L+1}. One head: F^{2L}. A recurrent layer that
+// reaches L tokens back hands z_0 and all w to `=` at once (R F^L); and if a full layer stands before it,
+// z_0's own token has fetched i_1 there already (F R F^{L-1}). Pre-composition: the tokens of z_{L-1} see
+// z_L, so in one full layer each fetches z_L(w', value) for all n_{L-1} values w' (a head each, or value
+// slots), which saves one F: F^L (L >= 2), R F^{L-1} (L >= 3). Absorption: linear states before the first F
+// that hold z_1 save a lookup. Encoders double: ⌈lg(L+1)⌉ + 1 layers. With chain of thought one F writes L+1
+// tokens. Status: proved (all inputs checked at m = n_1 = 2); carriers other than linear attention, windows
+// and convolutions: sketch.
 #include <algorithm>
 #include <bit>
 
@@ -18,15 +21,18 @@
 namespace rung {
 namespace {
 
-int ceil_lg(std::int64_t v) { return v <= 1 ? 1 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(v - 1))); }
+int ceil_lg(std::int64_t v) {
+  return v <= 1 ? 1 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(v - 1)));
+}
 
 struct Scale {
   std::int64_t prompt;
   int address, values;  // bits of a position, and of a token
 };
 Scale scale_of(const Question& question) {
-  const std::int64_t alphabet =
-      question.fixed ? question.seqcomp.arguments(question.L - 1).convert_to<std::int64_t>() : question.prompt;
+  const std::int64_t alphabet = question.fixed
+                                    ? question.seqcomp.arguments(question.L - 1).convert_to<std::int64_t>()
+                                    : question.prompt;
   return {question.prompt, address_bits(question.prompt), ceil_lg(alphabet)};
 }
 
@@ -49,12 +55,13 @@ struct Plan {
   std::int64_t lookups = 0;            // full layers used
   Status status = Status::proved;
   Scarcest scarcest;
-  std::int64_t chain = 0;              // how far it gets
+  std::int64_t chain = 0;  // how far it gets
 };
 
 class Planner {
  public:
-  Planner(const Setting& setting, std::int64_t L, const Scale& scale) : setting_(setting), L_(L), scale_(scale) {
+  Planner(const Setting& setting, std::int64_t L, const Scale& scale)
+      : setting_(setting), L_(L), scale_(scale) {
     const Precision& precision = setting.architecture.dimensions.precision;
     const LookupNeed need{scale.address, scale.values, 2};
     for (std::size_t i = 0; i < setting.layers.size(); ++i) {
@@ -64,7 +71,8 @@ class Planner {
         continue;
       }
       lookups_.push_back(lookup_service(setting.layers[i].mixer, precision, need));
-      carries_.push_back(L <= kMostCarried ? carry_service(setting.layers[i], precision, L, scale.values) : std::nullopt);
+      carries_.push_back(L <= kMostCarried ? carry_service(setting.layers[i], precision, L, scale.values)
+                                           : std::nullopt);
     }
   }
 
@@ -91,7 +99,8 @@ class Planner {
     return plan;
   }
 
-  // No carrier; or the best of: the first carrier, the first proved one, the first ones behind the first lookup.
+  // No carrier; or the best of: the first carrier, the first proved one, the first ones behind the first
+  // lookup.
   Plan best(bool with_carrier) const {
     if (!with_carrier) return run(std::nullopt);
     Plan best;
@@ -104,7 +113,8 @@ class Planner {
       if (done) continue;
       done = true;
       const Plan plan = run(i);
-      if (plan.reaches > best.reaches || (plan.reaches == best.reaches && plan.status < best.status)) best = plan;
+      if (plan.reaches > best.reaches || (plan.reaches == best.reaches && plan.status < best.status))
+        best = plan;
       if (lookups_[i]) behind = true;
     }
     return best;
@@ -143,34 +153,45 @@ void note_sizes(Verdict& v, const Question& question, const Scale& scale) {
     for (const auto& [name, value] : question.sizes) v.parameters[name] = value;
 }
 
-std::optional<Verdict> by_schedule(const Theorem& theorem, const Setting& setting, const Question& question, bool carrier) {
+std::optional<Verdict> by_schedule(const Theorem& theorem, const Setting& setting, const Question& question,
+                                   bool carrier) {
   const Scale scale = scale_of(question);
   const Plan plan = Planner(setting, question.L, scale).best(carrier);
   if (carrier && !plan.carrier) return std::nullopt;
   Verdict v = verdict_of(theorem, question);
   note_sizes(v, question, scale);
-  const auto cost = carrier ? seqcomp_early_cost(question.L, scale.prompt) : seqcomp_full_cost(question.L, scale.prompt);
-  v.parameters["construction"] = {{"word", cost.word}, {"full_layers", cost.full_layers}, {"heads", cost.heads},
-                                  {"key_dim", cost.key_dim}, {"value_dim", cost.value_dim}, {"precision", cost.precision}};
+  const auto cost =
+      carrier ? seqcomp_early_cost(question.L, scale.prompt) : seqcomp_full_cost(question.L, scale.prompt);
+  v.parameters["construction"] = {{"word", cost.word},           {"full_layers", cost.full_layers},
+                                  {"heads", cost.heads},         {"key_dim", cost.key_dim},
+                                  {"value_dim", cost.value_dim}, {"precision", cost.precision}};
   v.parameters["lookups"] = plan.lookups;
   if (plan.carrier) v.parameters["carrier_layer"] = *plan.carrier;
   v.require(carrier ? "a recurrence hands z_0 and all w to `=`, and the full layers left look up the chain"
                     : "the full layers look up z_0, the w and the chain",
             plan.reaches,
-            fmt::format("{} of {} chain steps with {} lookups of dimension {}", plan.chain, question.L + 1, plan.lookups,
-                        cost.key_dim));
+            fmt::format("{} of {} chain steps with {} lookups of dimension {}", plan.chain, question.L + 1,
+                        plan.lookups, cost.key_dim));
   settle(v, plan, setting);
-  v.argument = {fmt::format("Positions have codes of {} bits, so the MLP at `=` computes every target.", scale.address),
-                carrier ? fmt::format("Layer {} (recurrent) hands z_0, w_1 .. w_{} to `=`.", *plan.carrier, question.L - 1)
-                        : std::string("The first lookups fetch z_0 and the w."),
-                fmt::format("Each further full layer looks up one i_l: {} of {} steps done.", plan.chain, question.L + 1)};
+  v.argument = {
+      fmt::format("Positions have codes of {} bits, so the MLP at `=` computes every target.", scale.address),
+      carrier
+          ? fmt::format("Layer {} (recurrent) hands z_0, w_1 .. w_{} to `=`.", *plan.carrier, question.L - 1)
+          : std::string("The first lookups fetch z_0 and the w."),
+      fmt::format("Each further full layer looks up one i_l: {} of {} steps done.", plan.chain,
+                  question.L + 1)};
   return v;
 }
 
-std::optional<Verdict> full(const Theorem& t, const Setting& s, const Question& q) { return by_schedule(t, s, q, false); }
-std::optional<Verdict> recurrence(const Theorem& t, const Setting& s, const Question& q) { return by_schedule(t, s, q, true); }
+std::optional<Verdict> full(const Theorem& t, const Setting& s, const Question& q) {
+  return by_schedule(t, s, q, false);
+}
+std::optional<Verdict> recurrence(const Theorem& t, const Setting& s, const Question& q) {
+  return by_schedule(t, s, q, true);
+}
 
-// The layers that look up with n_{L-1} targets at once, or hold that many value slots: two of them, then the usual rest.
+// The layers that look up with n_{L-1} targets at once, or hold that many value slots: two of them, then the
+// usual rest.
 std::optional<Verdict> precomposed(const Theorem& theorem, const Setting& setting, const Question& question) {
   const int L = question.L;
   if (L < 2 || !question.fixed) return std::nullopt;
@@ -179,8 +200,8 @@ std::optional<Verdict> precomposed(const Theorem& theorem, const Setting& settin
   if (n > (1 << 20)) return std::nullopt;
   const std::int64_t targets = n.convert_to<std::int64_t>();
   const Precision& precision = setting.architecture.dimensions.precision;
-  // First full layer: z_{L-1} tokens fetch n_{L-1} values each while `=` collects (or starts its chain, behind a carrier).
-  // The last lookup brings all those values at once; in between the chain runs to i_{L-2}.
+  // First full layer: z_{L-1} tokens fetch n_{L-1} values each while `=` collects (or starts its chain,
+  // behind a carrier). The last lookup brings all those values at once; in between the chain runs to i_{L-2}.
   const auto attempt = [&](bool early) {
     Plan plan;
     std::size_t i = 0;
@@ -194,13 +215,16 @@ std::optional<Verdict> precomposed(const Theorem& theorem, const Setting& settin
     Knowledge known{.chain = early ? 1 : 0, .w = early ? L - 1 : 0};
     bool composed = false;
     for (; i < setting.layers.size() && !plan.reaches; ++i) {
-      const auto wide = lookup_service(setting.layers[i].mixer, precision, {scale.address, scale.values, std::max<std::int64_t>(targets, 2)});
+      const auto wide = lookup_service(setting.layers[i].mixer, precision,
+                                       {scale.address, scale.values, std::max<std::int64_t>(targets, 2)});
       if (!wide) continue;
       const bool fetches_all = wide->capacity >= targets;
       ++plan.lookups;
       plan.status = std::max(plan.status, wide->status);
-      if (!wide->scarcest.name.empty()) plan.scarcest.meet(wide->scarcest.name, wide->scarcest.have, wide->scarcest.need);
-      // i_{L-1} and i_L come together once z_{L-1} is composed, i_{L-2} and w_{L-1} are there (w_{L-2} for the address).
+      if (!wide->scarcest.name.empty())
+        plan.scarcest.meet(wide->scarcest.name, wide->scarcest.have, wide->scarcest.need);
+      // i_{L-1} and i_L come together once z_{L-1} is composed, i_{L-2} and w_{L-1} are there (w_{L-2} for
+      // the address).
       if (composed && fetches_all && known.chain == L - 1 && known.w >= std::max(0, L - 2)) {
         plan.reaches = known.w >= L - 1 || wide->capacity > targets;
         if (plan.reaches) break;
@@ -212,19 +236,25 @@ std::optional<Verdict> precomposed(const Theorem& theorem, const Setting& settin
   };
   Plan plan = attempt(false);
   if (!plan.reaches && L >= 3) plan = attempt(true);
-  const Integer room = Integer(setting.architecture.dimensions.width) * setting.p(), stored = n * scale.values;
+  const Integer room = Integer(setting.architecture.dimensions.width) * setting.p(),
+                stored = n * scale.values;
   const bool wide_enough = room >= stored;  // the composed values wait in the token's activation
   plan.reaches = plan.reaches && wide_enough;
   Verdict v = verdict_of(theorem, question);
   note_sizes(v, question, scale);
-  const auto cost = seqcomp_precomposed_cost(L, scale.prompt, targets, std::int64_t{1} << scale.values, plan.carrier.has_value());
-  v.parameters["construction"] = {{"word", cost.word}, {"full_layers", cost.full_layers}, {"heads", cost.heads},
-                                  {"key_dim", cost.key_dim}, {"value_dim", cost.value_dim}, {"precision", cost.precision}};
-  v.require("heads for all n_{L-1} continuations of a z_{L-1} token", plan.reaches, fmt::format("n_{{L-1}} = {}", targets));
+  const auto cost = seqcomp_precomposed_cost(L, scale.prompt, targets, std::int64_t{1} << scale.values,
+                                             plan.carrier.has_value());
+  v.parameters["construction"] = {{"word", cost.word},           {"full_layers", cost.full_layers},
+                                  {"heads", cost.heads},         {"key_dim", cost.key_dim},
+                                  {"value_dim", cost.value_dim}, {"precision", cost.precision}};
+  v.require("heads for all n_{L-1} continuations of a z_{L-1} token", plan.reaches,
+            fmt::format("n_{{L-1}} = {}", targets));
   v.require("an activation holds them", wide_enough, fmt::format("{} of {} bits", room.str(), stored.str()));
   settle(v, plan, setting);
-  v.argument = {fmt::format("In one full layer every z_{} token fetches z_{}(w', its value) for all {} values w'.", L - 1, L, targets),
-                "Its own lookup then brings the answers for all w' at once; the MLP picks the right one: one F saved."};
+  v.argument = {
+      fmt::format("In one full layer every z_{} token fetches z_{}(w', its value) for all {} values w'.",
+                  L - 1, L, targets),
+      "Its own lookup then brings the answers for all w' at once; the MLP picks the right one: one F saved."};
   return v;
 }
 
@@ -236,7 +266,9 @@ std::optional<Verdict> absorbed(const Theorem& theorem, const Setting& setting, 
   const Precision& precision = setting.architecture.dimensions.precision;
   Plan plan;
   std::size_t i = 0;
-  const auto carried = [&](std::size_t k) { return carry_service(setting.layers[k], precision, L, scale.values); };
+  const auto carried = [&](std::size_t k) {
+    return carry_service(setting.layers[k], precision, L, scale.values);
+  };
   const auto table = [&](std::size_t k) {
     return table_service(setting.layers[k].mixer, setting.architecture.dimensions, m, ceil_lg(m));
   };
@@ -249,7 +281,8 @@ std::optional<Verdict> absorbed(const Theorem& theorem, const Setting& setting, 
   plan.scarcest = table(held)->scarcest;
   Knowledge known{.chain = 2, .w = L - 1};
   for (std::size_t k = held + 1; k < setting.layers.size() && known.chain <= L; ++k)
-    if (const auto service = lookup_service(setting.layers[k].mixer, precision, {scale.address, scale.values, 1})) {
+    if (const auto service =
+            lookup_service(setting.layers[k].mixer, precision, {scale.address, scale.values, 1})) {
       known.fetch(L, 1);
       ++plan.lookups;
       plan.status = std::max(plan.status, service->status);
@@ -277,14 +310,16 @@ std::optional<Verdict> encoder(const Theorem& theorem, const Setting& setting, c
     if (!service || service->capacity < targets) continue;
     ++plan.lookups;
     plan.status = std::max(plan.status, service->status);
-    if (!service->scarcest.name.empty()) plan.scarcest.meet(service->scarcest.name, service->scarcest.have, service->scarcest.need);
+    if (!service->scarcest.name.empty())
+      plan.scarcest.meet(service->scarcest.name, service->scarcest.have, service->scarcest.need);
   }
   plan.reaches = plan.lookups == layers;
   Verdict v = verdict_of(theorem, question);
   note_sizes(v, question, scale);
   v.require("⌈lg(L+1)⌉ + 1 full layers", plan.reaches, fmt::format("{} of {}", plan.lookups, layers));
   settle(v, plan, setting);
-  v.argument = {"Every token of z_l points to the token of z_{l+1} that continues it; each layer doubles the reach."};
+  v.argument = {
+      "Every token of z_l points to the token of z_{l+1} that continues it; each layer doubles the reach."};
   return v;
 }
 
@@ -312,7 +347,8 @@ std::optional<Verdict> thought(const Theorem& theorem, const Setting& setting, c
   if (!setting.causal()) plan.reaches = false;
   settle(v, plan, setting);
   v.assumes.push_back("an output vocabulary of N_{L-1} words");
-  v.argument = {fmt::format("Write u_0 = z_0, u_t = w_t N_(t-1) + i_t, u_L = i_L: {} tokens, one lookup each.", question.L + 1)};
+  v.argument = {fmt::format(
+      "Write u_0 = z_0, u_t = w_t N_(t-1) + i_t, u_L = i_L: {} tokens, one lookup each.", question.L + 1)};
   return v;
 }
 
@@ -323,29 +359,67 @@ std::vector<Theorem> seqcomp_constructions() {
   using enum Source;
   using enum Status;
   return {
-      {.id = "seqcomp-full", .title = "L+1 full layers compose L functions",
-       .statement = "F^{L+1} with two heads of dimension 2⌈lg T⌉ (F^{2L} with one) solves L-SeqComp at all sizes.",
-       .source = literature, .reference = "Chen, Peng, Wu 2412.02975; weights ours", .status = proved, .file = file,
-       .test = test, .tasks = {"seqcomp"}, .evaluate = full},
-      {.id = "seqcomp-recurrence", .title = "A recurrence before the second full layer saves one",
-       .statement = "R F^L and F R F^{L-1} solve L-SeqComp when R reaches L tokens back.", .source = ours,
-       .reference = "possible side of the pattern theorem", .status = proved, .file = file, .test = test,
-       .tasks = {"seqcomp"}, .evaluate = recurrence},
-      {.id = "seqcomp-precomposed", .title = "Pre-composition saves one full layer at small n_{L-1}",
-       .statement = "F^L (L >= 2) and R F^{L-1} (L >= 3) solve L-SeqComp when n_{L-1} heads, or that many value slots, are there.",
-       .source = ours, .reference = "size caveat of the pattern theorem", .status = proved, .file = file, .test = test,
-       .tasks = {"seqcomp"}, .evaluate = precomposed},
-      {.id = "seqcomp-absorbed", .title = "A state that holds z_1 saves one full layer at small m",
-       .statement = "Linear states before the first F with m entries of ⌈lg m⌉ bits absorb z_1.", .source = ours,
-       .reference = "size caveat of the pattern theorem", .status = proved, .file = file, .test = test,
-       .tasks = {"seqcomp"}, .evaluate = absorbed},
-      {.id = "seqcomp-encoder", .title = "Encoders double",
-       .statement = "⌈lg(L+1)⌉+1 bidirectional full layers solve L-SeqComp.", .source = literature,
-       .reference = "Chen, Peng, Wu 2412.02975; weights ours", .status = proved, .file = file, .test = test,
-       .tasks = {"seqcomp"}, .evaluate = encoder},
-      {.id = "seqcomp-thought", .title = "One full layer and L+1 written tokens",
-       .statement = "With chain of thought one full layer with two heads solves L-SeqComp in L+1 tokens.", .source = paper,
-       .reference = "L+1 tokens for this prompt order", .status = proved, .file = file, .test = test, .tasks = {"seqcomp"},
+      {.id = "seqcomp-full",
+       .title = "L+1 full layers compose L functions",
+       .statement =
+           "F^{L+1} with two heads of dimension 2⌈lg T⌉ (F^{2L} with one) solves L-SeqComp at all sizes.",
+       .source = literature,
+       .reference = "Chen, Peng, Wu 2412.02975; weights ours",
+       .status = proved,
+       .file = file,
+       .test = test,
+       .tasks = {"seqcomp"},
+       .evaluate = full},
+      {.id = "seqcomp-recurrence",
+       .title = "A recurrence before the second full layer saves one",
+       .statement = "R F^L and F R F^{L-1} solve L-SeqComp when R reaches L tokens back.",
+       .source = ours,
+       .reference = "possible side of the pattern theorem",
+       .status = proved,
+       .file = file,
+       .test = test,
+       .tasks = {"seqcomp"},
+       .evaluate = recurrence},
+      {.id = "seqcomp-precomposed",
+       .title = "Pre-composition saves one full layer at small n_{L-1}",
+       .statement = "F^L (L >= 2) and R F^{L-1} (L >= 3) solve L-SeqComp when n_{L-1} heads, or that many "
+                    "value slots, are there.",
+       .source = ours,
+       .reference = "size caveat of the pattern theorem",
+       .status = proved,
+       .file = file,
+       .test = test,
+       .tasks = {"seqcomp"},
+       .evaluate = precomposed},
+      {.id = "seqcomp-absorbed",
+       .title = "A state that holds z_1 saves one full layer at small m",
+       .statement = "Linear states before the first F with m entries of ⌈lg m⌉ bits absorb z_1.",
+       .source = ours,
+       .reference = "size caveat of the pattern theorem",
+       .status = proved,
+       .file = file,
+       .test = test,
+       .tasks = {"seqcomp"},
+       .evaluate = absorbed},
+      {.id = "seqcomp-encoder",
+       .title = "Encoders double",
+       .statement = "⌈lg(L+1)⌉+1 bidirectional full layers solve L-SeqComp.",
+       .source = literature,
+       .reference = "Chen, Peng, Wu 2412.02975; weights ours",
+       .status = proved,
+       .file = file,
+       .test = test,
+       .tasks = {"seqcomp"},
+       .evaluate = encoder},
+      {.id = "seqcomp-thought",
+       .title = "One full layer and L+1 written tokens",
+       .statement = "With chain of thought one full layer with two heads solves L-SeqComp in L+1 tokens.",
+       .source = paper,
+       .reference = "L+1 tokens for this prompt order",
+       .status = proved,
+       .file = file,
+       .test = test,
+       .tasks = {"seqcomp"},
        .evaluate = thought},
   };
 }

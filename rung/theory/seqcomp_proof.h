@@ -1,6 +1,7 @@
-// What an impossibility proof for L-SeqComp consists of, once its inequalities are counted: sizes of the task, the
-// proof's own parameters, and the two sides of the last inequality. Letters: N_0 = m, N_l = n_l N_{l-1}; x_0 values of
-// z_0; T_l functions in place of all z_l; y values of w_1 (a sub-range of n_1; the alphabet N_1 = m n_1 is unchanged).
+// What an impossibility proof for L-SeqComp consists of, once its inequalities are counted: sizes of the
+// task, the proof's own parameters, and the two sides of the last inequality. Letters: N_0 = m, N_l = n_l
+// N_{l-1}; x_0 values of z_0; T_l functions in place of all z_l; y values of w_1 (a sub-range of n_1; the
+// alphabet N_1 = m n_1 is unchanged).
 #pragma once
 
 #include <vector>

@@ -27,16 +27,22 @@ int whole_bits(const Precision& precision, std::optional<std::int64_t> width) {
   switch (precision.format) {
     case NumberFormat::fixed:
       return static_cast<int>(width.value_or(precision.bits)) - 1 - precision.fraction;
-    case NumberFormat::bf16: return 8;
-    case NumberFormat::fp16: return 11;
-    case NumberFormat::fp8_e4m3: return 4;
-    case NumberFormat::fp8_e5m2: return 3;
-    case NumberFormat::fp32: return 24;
+    case NumberFormat::bf16:
+      return 8;
+    case NumberFormat::fp16:
+      return 11;
+    case NumberFormat::fp8_e4m3:
+      return 4;
+    case NumberFormat::fp8_e5m2:
+      return 3;
+    case NumberFormat::fp32:
+      return 24;
   }
   return 0;
 }
 
-std::optional<Service> lookup_service(const MixerShape& m, const Precision& precision, const LookupNeed& need) {
+std::optional<Service> lookup_service(const MixerShape& m, const Precision& precision,
+                                      const LookupNeed& need) {
   if (m.kind == MixerKind::heads) {
     std::optional<Service> best;
     for (const auto& part : m.parts) merge(best, lookup_service(part, precision, need));
@@ -63,8 +69,10 @@ std::optional<Service> lookup_service(const MixerShape& m, const Precision& prec
   Service service;
   service.capacity = std::min(capacity, need.targets);
   service.status = full ? Status::proved : Status::sketch;
-  service.scarcest.meet("head dimension", static_cast<double>(m.key_dim), half ? need.address : 2.0 * need.address);
-  service.scarcest.meet("heads", static_cast<double>(m.heads), static_cast<double>(heads_each * service.capacity));
+  service.scarcest.meet("head dimension", static_cast<double>(m.key_dim),
+                        half ? need.address : 2.0 * need.address);
+  service.scarcest.meet("heads", static_cast<double>(m.heads),
+                        static_cast<double>(heads_each * service.capacity));
   if (precision.format == NumberFormat::fixed && precision.fraction == 0)
     if (const auto p = retrieval_precision(need.address, retrieval_beta(need.address)))
       service.scarcest.meet("precision bits", std::max<double>(precision.bits, *p + half), *p + half);
@@ -76,7 +84,8 @@ std::optional<Service> carry_service(const LayerShape& layer, const Precision& p
   const MixerShape& m = layer.mixer;
   if (m.kind == MixerKind::heads) {
     std::optional<Service> best;
-    for (const auto& part : m.parts) merge(best, carry_service({part, layer.width, {}}, precision, tokens, bits));
+    for (const auto& part : m.parts)
+      merge(best, carry_service({part, layer.width, {}}, precision, tokens, bits));
     return best;
   }
   if (whole_bits(precision, std::nullopt) < 1) return std::nullopt;
@@ -91,7 +100,8 @@ std::optional<Service> carry_service(const LayerShape& layer, const Precision& p
   switch (m.kind) {
     case full:  // a window: one head for each token, addressed by position
       if (!m.window || *m.window < tokens + 1 || m.key_dim < address_bits(tokens + 1)) return std::nullopt;
-      if (!retrieval_fit(precision, address_bits(tokens + 1)) || m.heads / per(bits, m.value_dim) < tokens) return std::nullopt;
+      if (!retrieval_fit(precision, address_bits(tokens + 1)) || m.heads / per(bits, m.value_dim) < tokens)
+        return std::nullopt;
       service.scarcest.meet("window", static_cast<double>(*m.window), static_cast<double>(tokens + 1));
       return slot_fit(m.heads * m.value_dim);
     case conv:

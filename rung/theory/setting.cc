@@ -11,7 +11,8 @@ namespace {
 constexpr std::int64_t kMaxAccumulator = 4096;  // bits
 
 bool knows(const TaskWord& word, std::string_view name) {
-  return std::any_of(word.sizes.begin(), word.sizes.end(), [&](const auto& size) { return size.name == name; });
+  return std::any_of(word.sizes.begin(), word.sizes.end(),
+                     [&](const auto& size) { return size.name == name; });
 }
 
 TaskSizes complete(const Task& task) {
@@ -32,7 +33,8 @@ Result<std::int64_t> largest_n(const TaskWord& word, const TaskSizes& given, std
   std::int64_t low = 1;
   while (low < context && !fits(low)) low *= 2;
   if (low >= context && !fits(low))
-    return fail(ErrorCode::range, "[bound] no instance of {} has a prompt of at most {} tokens", word.name, context);
+    return fail(ErrorCode::range, "[bound] no instance of {} has a prompt of at most {} tokens", word.name,
+                context);
   std::int64_t high = 2 * context + 2;
   while (high - low > 1) {
     const std::int64_t middle = low + (high - low) / 2;
@@ -51,7 +53,8 @@ Result<Question> seqcomp_question(const TaskWord& word, TaskSizes given, std::in
   if (!question.fixed) {
     const std::int64_t L = given.contains("L") ? given["L"] : 2;
     if (L < 1 || 2 * L + 1 > context)
-      return fail(ErrorCode::range, "[bound] L = {}; expected 1 to {} at {} tokens", L, (context - 1) / 2, context);
+      return fail(ErrorCode::range, "[bound] L = {}; expected 1 to {} at {} tokens", L, (context - 1) / 2,
+                  context);
     question.L = static_cast<int>(L);
     question.sizes = {{"L", L}};
     question.prompt = context;
@@ -83,10 +86,12 @@ Result<Setting> make_setting(const Architecture& architecture, const SettingOpti
   const std::int64_t own = architecture.dimensions.context;
   setting.context = options.context.value_or(own > 0 ? std::min(own, kMaxContext) : kDefaultContext);
   if (setting.context < 2 || setting.context > kMaxContext)
-    return fail(ErrorCode::range, "[bound] --context {}; expected 2 to {} tokens", setting.context, kMaxContext);
+    return fail(ErrorCode::range, "[bound] --context {}; expected 2 to {} tokens", setting.context,
+                kMaxContext);
   setting.accumulator = options.accumulator.value_or(default_accumulator(architecture.dimensions.precision));
   if (setting.accumulator < 1 || setting.accumulator > kMaxAccumulator)
-    return fail(ErrorCode::range, "[bound] --acc-bits {}; expected 1 to {}", setting.accumulator, kMaxAccumulator);
+    return fail(ErrorCode::range, "[bound] --acc-bits {}; expected 1 to {}", setting.accumulator,
+                kMaxAccumulator);
   setting.chain_of_thought = options.chain_of_thought;
   setting.assume_exact = options.assume_exact;
   const auto count = options.count ? options.count : [&](const StorageBits& bits) {
@@ -96,7 +101,8 @@ Result<Setting> make_setting(const Architecture& architecture, const SettingOpti
   return setting;
 }
 
-Result<Question> make_question(std::string_view task, const TaskSizes& given, std::int64_t context, bool lenient) {
+Result<Question> make_question(std::string_view task, const TaskSizes& given, std::int64_t context,
+                               bool lenient) {
   RUNG_TRY(const TaskWord* word, find_task_word(task));
   TaskSizes own;
   for (const auto& [name, value] : given) {

@@ -1,4 +1,5 @@
-// The two things a theorem is evaluated on: an architecture with all its numbers, and a question about one task.
+// The two things a theorem is evaluated on: an architecture with all its numbers, and a question about one
+// task.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ struct SettingOptions {
   std::optional<std::int64_t> context;      // tokens; default: the architecture's own, or kDefaultContext
   std::optional<std::int64_t> accumulator;  // --acc-bits; default 2p + 20
   bool chain_of_thought = false;
-  bool assume_exact = false;                // read a float model as exact integers of its p bits (mode X)
+  bool assume_exact = false;  // read a float model as exact integers of its p bits (mode X)
   StorageBits storage;
   // How state is counted; by default account(). Released models bring their own dtypes.
   std::function<Account(const StorageBits&)> count = {};
@@ -52,17 +53,18 @@ Result<Setting> make_setting(const Architecture& architecture, const SettingOpti
 // What is asked: a task, with its sizes given, or all sizes whose prompt fits into the context.
 struct Question {
   std::string task;
-  bool fixed = false;              // sizes given: the verdict is about exactly these
-  TaskSizes sizes;                 // complete; with !fixed the largest that fit
-  std::int64_t prompt = 0;         // tokens, of those sizes
-  SeqcompSizes seqcomp;            // task == "seqcomp", fixed
-  int L = 0;                       // task == "seqcomp"
+  bool fixed = false;       // sizes given: the verdict is about exactly these
+  TaskSizes sizes;          // complete; with !fixed the largest that fit
+  std::int64_t prompt = 0;  // tokens, of those sizes
+  SeqcompSizes seqcomp;     // task == "seqcomp", fixed
+  int L = 0;                // task == "seqcomp"
 
   std::int64_t size(const std::string& name) const;  // REQUIRES the task to have it
 };
 
-// ENSURES: unknown tasks and sizes, and prompts longer than the context, are refused; `given` may hold sizes of other
-// tasks when `lenient` (for --task all).
-Result<Question> make_question(std::string_view task, const TaskSizes& given, std::int64_t context, bool lenient);
+// ENSURES: unknown tasks and sizes, and prompts longer than the context, are refused; `given` may hold sizes
+// of other tasks when `lenient` (for --task all).
+Result<Question> make_question(std::string_view task, const TaskSizes& given, std::int64_t context,
+                               bool lenient);
 
 }  // namespace rung

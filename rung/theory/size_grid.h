@@ -1,5 +1,5 @@
-// Fixed grids of integers for searches over proof parameters. A minimum over a set that does not depend on the
-// model is monotone in everything in which each of its members is; a hill climb would not be.
+// Fixed grids of integers for searches over proof parameters. A minimum over a set that does not depend on
+// the model is monotone in everything in which each of its members is; a hill climb would not be.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 
 namespace rung {
 
-// All integers from 1 to `dense`, then rounded powers with the given ratio, up to `top`. REQUIRES dense, ratio > 1.
+// All integers from 1 to `dense`, then rounded powers with the given ratio, up to `top`. REQUIRES dense,
+// ratio > 1.
 inline std::vector<long double> size_grid(long double dense, long double ratio, long double top) {
   std::vector<long double> grid;
   for (long double v = 1; v <= std::min(dense, top); v += 1) grid.push_back(v);
@@ -17,7 +18,8 @@ inline std::vector<long double> size_grid(long double dense, long double ratio, 
   return grid;
 }
 
-// The least integer v in (low, high] with holds(v), for a predicate that stays true once true. REQUIRES holds(high).
+// The least integer v in (low, high] with holds(v), for a predicate that stays true once true. REQUIRES
+// holds(high).
 template <class Predicate>
 long double least_where(long double low, long double high, const Predicate& holds) {
   while (high - low > 1) {

@@ -1,13 +1,14 @@
 // 2-Sum-last against one (B,k)-sparse layer.
 //
-// Claim, common compression (no positions in the tokens). More than k complete blocks and b_cmp < lg C(M, B): two B-sets A, A'
-// have one message; v in A but not A', query -v, all blocks A'. Replace a block that is not selected by A: messages, selection
-// and read tokens stay, the answer flips.
-// Claim, position-dependent compression. Let d* be the largest d with Σ_{j<=B} C(d,j) <= 2^b_cmp. If d* < M - B, impossible as
-// soon as (1 - d*/M) n/B > k: some value is undetermined in more than k blocks.
-// b_cmp counts what a block hands over: key and value of all heads. A window of w tokens adds ⌈w/B⌉+1 blocks to k, groups that
-// select separately multiply it. Overlapping compression windows are not covered; two sparse layers are open.
-// Holds in every arithmetic with the bits stored. Status: proved. No chain of thought.
+// Claim, common compression (no positions in the tokens). More than k complete blocks and b_cmp < lg C(M, B):
+// two B-sets A, A' have one message; v in A but not A', query -v, all blocks A'. Replace a block that is not
+// selected by A: messages, selection and read tokens stay, the answer flips.
+// Claim, position-dependent compression. Let d* be the largest d with Σ_{j<=B} C(d,j) <= 2^b_cmp. If d* < M -
+// B, impossible as soon as (1 - d*/M) n/B > k: some value is undetermined in more than k blocks.
+// b_cmp counts what a block hands over: key and value of all heads. A window of w tokens adds ⌈w/B⌉+1 blocks
+// to k, groups that select separately multiply it. Overlapping compression windows are not covered; two
+// sparse layers are open. Holds in every arithmetic with the bits stored. Status: proved. No chain of
+// thought.
 #include <fmt/format.h>
 
 #include "rung/theory/horizon.h"
@@ -16,30 +17,35 @@
 namespace rung {
 namespace {
 
-std::optional<Verdict> two_sum(const Theorem& theorem, const Setting& setting, const Question& question, bool positions) {
+std::optional<Verdict> two_sum(const Theorem& theorem, const Setting& setting, const Question& question,
+                               bool positions) {
   const Word& word = setting.word;
-  if (word.letters.empty() || setting.layers[word.letters.front().layer].mixer.kind != MixerKind::sparse) return std::nullopt;
+  if (word.letters.empty() || setting.layers[word.letters.front().layer].mixer.kind != MixerKind::sparse)
+    return std::nullopt;
   const bool own = setting.architecture.dimensions.position != PositionCode::none;
   if (own != positions) return std::nullopt;
   const MixerShape& m = setting.layers[word.letters.front().layer].mixer;
   Verdict v = verdict_of(theorem, question);
-  v.require("one sparse layer, nothing else mixes positions", word.letters.size() == 1, "word " + word.folded);
+  v.require("one sparse layer, nothing else mixes positions", word.letters.size() == 1,
+            "word " + word.folded);
   v.require("no chain of thought", !setting.chain_of_thought);
   if (!v.all_hold()) return v;
   const std::int64_t n = question.size("n"), M = question.size("M");
   SparseLayer layer{.block = m.block,
-                    .selected = m.select * std::max<std::int64_t>(1, m.groups) + (m.window ? window_blocks(*m.window, m.block) : 0),
+                    .selected = m.select * std::max<std::int64_t>(1, m.groups) +
+                                (m.window ? window_blocks(*m.window, m.block) : 0),
                     .message_bits = Integer(m.kv_heads) * (m.key_dim + m.value_dim) * setting.p(),
                     .position_dependent = positions};
   const Integer sets = positions ? Integer(M) - m.block : Integer(M);
   std::optional<Count> classes;
-  if (sets >= m.block) classes = positions ? Count::subsets_or_empty(sets, m.block) : Count::binomial(sets, m.block);
+  if (sets >= m.block)
+    classes = positions ? Count::subsets_or_empty(sets, m.block) : Count::binomial(sets, m.block);
   v.left = classes ? classes->lg() : 0.0;
   v.right = layer.message_bits.convert_to<double>();
   v.margin = *v.left / *v.right;
   const bool impossible = sparse_two_sum_impossible(layer, n, M);
-  v.require(fmt::format("more than {} complete blocks left undetermined", layer.selected), n / m.block > layer.selected,
-            fmt::format("{} blocks of {}", n / m.block, m.block));
+  v.require(fmt::format("more than {} complete blocks left undetermined", layer.selected),
+            n / m.block > layer.selected, fmt::format("{} blocks of {}", n / m.block, m.block));
   v.require(positions ? "d* < M - B and (1 - d*/M) n/B > k" : "lg C(M,B) > b_cmp", impossible,
             fmt::format("{:.6g} against {} bits a block", *v.left, layer.message_bits.str()));
   v.outcome = impossible ? Outcome::impossible : Outcome::vacuous_here;
@@ -54,16 +60,21 @@ std::optional<Verdict> two_sum(const Theorem& theorem, const Setting& setting, c
   v.parameters["B"] = m.block;
   v.parameters["k"] = layer.selected;
   v.parameters["b_cmp"] = json_number(layer.message_bits);
-  v.argument = {fmt::format("Every block of {} tokens hands over {} bits; {} blocks are read in full.", m.block,
-                            layer.message_bits.str(), layer.selected),
+  v.argument = {fmt::format("Every block of {} tokens hands over {} bits; {} blocks are read in full.",
+                            m.block, layer.message_bits.str(), layer.selected),
                 fmt::format("Sets that a block can hold: {:.6g} bits.", *v.left),
-                impossible ? "Two sets with one message; an unselected block changes from one to the other and the answer flips."
+                impossible ? "Two sets with one message; an unselected block changes from one to the other "
+                             "and the answer flips."
                            : "The message is long enough, or too few blocks are left unread: silent here."};
   return v;
 }
 
-std::optional<Verdict> common(const Theorem& t, const Setting& s, const Question& q) { return two_sum(t, s, q, false); }
-std::optional<Verdict> positional(const Theorem& t, const Setting& s, const Question& q) { return two_sum(t, s, q, true); }
+std::optional<Verdict> common(const Theorem& t, const Setting& s, const Question& q) {
+  return two_sum(t, s, q, false);
+}
+std::optional<Verdict> positional(const Theorem& t, const Setting& s, const Question& q) {
+  return two_sum(t, s, q, true);
+}
 
 }  // namespace
 
@@ -72,15 +83,29 @@ std::vector<Theorem> sparse_theorems() {
   using enum Source;
   using enum Status;
   return {
-      {.id = "sparse-two-sum", .title = "One block-sparse layer must hand over its blocks' sets",
-       .statement = "(B,k)-sparse, one layer, one compression map for all blocks, more than k complete blocks: 2-Sum-last needs "
+      {.id = "sparse-two-sum",
+       .title = "One block-sparse layer must hand over its blocks' sets",
+       .statement = "(B,k)-sparse, one layer, one compression map for all blocks, more than k complete "
+                    "blocks: 2-Sum-last needs "
                     "b_cmp >= lg C(M,B).",
-       .source = paper, .reference = "C(M,B) in place of C(n,B)", .status = proved, .file = file, .test = test,
-       .tasks = {"two-sum"}, .evaluate = common},
-      {.id = "sparse-two-sum-positions", .title = "The same with compression that sees positions",
-       .statement = "Impossible if d* < M - B and (1 - d*/M) n/B > k, d* the largest d with Σ_{j<=B} C(d,j) <= 2^b_cmp.",
-       .source = ours, .reference = "undetermined values, averaged over blocks", .status = proved, .file = file, .test = test,
-       .tasks = {"two-sum"}, .evaluate = positional},
+       .source = paper,
+       .reference = "C(M,B) in place of C(n,B)",
+       .status = proved,
+       .file = file,
+       .test = test,
+       .tasks = {"two-sum"},
+       .evaluate = common},
+      {.id = "sparse-two-sum-positions",
+       .title = "The same with compression that sees positions",
+       .statement = "Impossible if d* < M - B and (1 - d*/M) n/B > k, d* the largest d with Σ_{j<=B} C(d,j) "
+                    "<= 2^b_cmp.",
+       .source = ours,
+       .reference = "undetermined values, averaged over blocks",
+       .status = proved,
+       .file = file,
+       .test = test,
+       .tasks = {"two-sum"},
+       .evaluate = positional},
   };
 }
 

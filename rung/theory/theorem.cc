@@ -10,28 +10,40 @@ namespace rung {
 
 std::string_view source_name(Source source) {
   switch (source) {
-    case Source::paper: return "paper 2602.01763";
-    case Source::literature: return "literature";
-    case Source::ours: return "ours";
+    case Source::paper:
+      return "paper 2602.01763";
+    case Source::literature:
+      return "literature";
+    case Source::ours:
+      return "ours";
   }
   return "";
 }
 std::string_view status_name(Status status) {
   switch (status) {
-    case Status::proved: return "proved";
-    case Status::sketch: return "sketch";
-    case Status::heuristic: return "heuristic";
-    case Status::measured: return "measured";
-    case Status::conjecture: return "conjecture";
+    case Status::proved:
+      return "proved";
+    case Status::sketch:
+      return "sketch";
+    case Status::heuristic:
+      return "heuristic";
+    case Status::measured:
+      return "measured";
+    case Status::conjecture:
+      return "conjecture";
   }
   return "";
 }
 std::string_view outcome_name(Outcome outcome) {
   switch (outcome) {
-    case Outcome::impossible: return "impossible";
-    case Outcome::possible: return "possible";
-    case Outcome::vacuous_here: return "vacuous here";
-    case Outcome::open: return "open";
+    case Outcome::impossible:
+      return "impossible";
+    case Outcome::possible:
+      return "possible";
+    case Outcome::vacuous_here:
+      return "vacuous here";
+    case Outcome::open:
+      return "open";
   }
   return "";
 }
@@ -70,7 +82,8 @@ std::vector<Verdict> consider(const Setting& setting, const Question& question) 
     if (a.status != b.status) return a.status < b.status;
     if (a.outcome == Outcome::open) {  // the one that fails in the fewest places says most
       const auto failing = [](const Verdict& v) {
-        return std::count_if(v.hypotheses.begin(), v.hypotheses.end(), [](const auto& h) { return !h.holds; });
+        return std::count_if(v.hypotheses.begin(), v.hypotheses.end(),
+                             [](const auto& h) { return !h.holds; });
       };
       return failing(a) < failing(b);
     }
@@ -89,11 +102,13 @@ Verdict decide(const Setting& setting, const Question& question) {
     none.require("some theorem or construction speaks about this task", false);
     return none;
   }
-  const auto proved = [](const Verdict& v, Outcome outcome) { return v.outcome == outcome && v.status == Status::proved; };
+  const auto proved = [](const Verdict& v, Outcome outcome) {
+    return v.outcome == outcome && v.status == Status::proved;
+  };
   const bool refuted = proved(verdicts.front(), Outcome::impossible);
   for (const auto& verdict : verdicts)
-    RUNG_REQUIRE(!refuted || !proved(verdict, Outcome::possible), "{} against {} on {}", verdicts.front().theorem,
-                 verdict.theorem, question.task);
+    RUNG_REQUIRE(!refuted || !proved(verdict, Outcome::possible), "{} against {} on {}",
+                 verdicts.front().theorem, verdict.theorem, question.task);
   return verdicts.front();
 }
 
@@ -115,7 +130,8 @@ Parameter json_number(const Integer& value) {
 
 nlohmann::ordered_json verdict_json(const Verdict& v) {
   nlohmann::ordered_json hypotheses = nlohmann::ordered_json::array();
-  for (const auto& h : v.hypotheses) hypotheses.push_back({{"text", h.text}, {"holds", h.holds}, {"numbers", h.numbers}});
+  for (const auto& h : v.hypotheses)
+    hypotheses.push_back({{"text", h.text}, {"holds", h.holds}, {"numbers", h.numbers}});
   std::string assumes;
   for (const auto& text : v.assumes) assumes += (assumes.empty() ? "" : "; ") + text;
   nlohmann::ordered_json json;

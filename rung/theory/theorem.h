@@ -4,8 +4,9 @@
 //   for (const Theorem& theorem : theorems()) ...     // the explicit list, theorem_list.cc
 //   Verdict v = decide(setting, question);            // the strongest statement about the task
 //
-// A verdict speaks about worst-case inputs and the best possible weights with an arbitrary position-wise MLP. It says
-// nothing about training: no failure to learn is a bound, and `possible` promises weights, not that training finds them.
+// A verdict speaks about worst-case inputs and the best possible weights with an arbitrary position-wise MLP.
+// It says nothing about training: no failure to learn is a bound, and `possible` promises weights, not that
+// training finds them.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ enum class Outcome {
   vacuous_here,  // the theorem applies, its numbers do not reach this size
   open,          // some hypothesis fails, or no theorem speaks
 };
-std::string_view source_name(Source source);    // "paper 2602.01763", "literature", "ours"
+std::string_view source_name(Source source);  // "paper 2602.01763", "literature", "ours"
 std::string_view status_name(Status status);
 std::string_view outcome_name(Outcome outcome);  // "vacuous here" with a space
 
@@ -43,18 +44,18 @@ struct Hypothesis {
 struct Verdict {
   std::string task;
   Outcome outcome = Outcome::open;
-  std::string theorem;                      // id; empty when no theorem speaks about the task
-  std::string source;                       // source_name, and for literature which
+  std::string theorem;  // id; empty when no theorem speaks about the task
+  std::string source;   // source_name, and for literature which
   Status status = Status::proved;
   std::vector<Hypothesis> hypotheses;
-  std::vector<std::string> assumes;         // what the verdict takes for granted about the model
-  std::optional<double> left, right;        // impossible, vacuous here: bits needed against bits there are;
-                                            // possible: the scarcest resource against what the construction asks for
-  std::optional<double> margin;             // left / right
-  std::optional<Integer> horizon;           // size at which the bound turns (docs/bound.md)
+  std::vector<std::string> assumes;   // what the verdict takes for granted about the model
+  std::optional<double> left, right;  // impossible, vacuous here: bits needed against bits there are;
+      // possible: the scarcest resource against what the construction asks for
+  std::optional<double> margin;                // left / right
+  std::optional<Integer> horizon;              // size at which the bound turns (docs/bound.md)
   Parameter parameters = Parameter::object();  // sizes and searched proof parameters
-  std::vector<std::string> argument;        // --explain: the steps with this architecture's numbers
-  bool elsewhere = false;                   // open, because the theorem is about other architectures: the last to be shown
+  std::vector<std::string> argument;           // --explain: the steps with this architecture's numbers
+  bool elsewhere = false;  // open, because the theorem is about other architectures: the last to be shown
 
   bool all_hold() const;
   void require(std::string text, bool holds, std::string numbers = {}) {
@@ -63,14 +64,14 @@ struct Verdict {
 };
 
 struct Theorem {
-  std::string_view id;         // "recurrent-eva"
+  std::string_view id;  // "recurrent-eva"
   std::string_view title;
   std::string_view statement;  // with symbols, one paragraph
   Source source = Source::ours;
   std::string_view reference;  // literature: which; ours and paper: where the argument is from
   Status status = Status::proved;
-  std::string_view file;       // where it is implemented, "rung/theory/recurrent_eva.cc"
-  std::string_view test;       // which test program and case exercises it
+  std::string_view file;                // where it is implemented, "rung/theory/recurrent_eva.cc"
+  std::string_view test;                // which test program and case exercises it
   std::vector<std::string_view> tasks;  // the words it speaks about; empty: quoted in the table only
   // Nothing where the theorem has nothing to say about this architecture at all.
   std::optional<Verdict> (*evaluate)(const Theorem&, const Setting&, const Question&) = nullptr;
@@ -82,8 +83,8 @@ Verdict verdict_of(const Theorem& theorem, const Question& question);
 std::span<const Theorem> theorems();
 const Theorem& theorem(std::string_view id);  // REQUIRES a known id
 
-// The strongest verdict: impossible before possible before vacuous here before open; among equals proved first, then the
-// larger margin. ENSURES: never a proved impossible beside a proved possible (checked).
+// The strongest verdict: impossible before possible before vacuous here before open; among equals proved
+// first, then the larger margin. ENSURES: never a proved impossible beside a proved possible (checked).
 Verdict decide(const Setting& setting, const Question& question);
 // All verdicts on the task, strongest first.
 std::vector<Verdict> consider(const Setting& setting, const Question& question);

@@ -1,4 +1,5 @@
-// One function a group of theorems: its file is where they are stated and evaluated. theorem_list.cc strings them together.
+// One function a group of theorems: its file is where they are stated and evaluated. theorem_list.cc strings
+// them together.
 #pragma once
 
 #include <vector>

@@ -34,14 +34,16 @@ struct Sides {
   }
 };
 Sides<Real> real_sides(const TwoFullLayers& l) {
-  return {real(l.partial), real(l.outputs), real(l.after), real(l.beside_first), real(l.beside_second), l.recurrence_follows};
+  return {real(l.partial),      real(l.outputs),       real(l.after),
+          real(l.beside_first), real(l.beside_second), l.recurrence_follows};
 }
 Sides<Integer> integer_sides(const TwoFullLayers& l) {
   return {l.partial, l.outputs, l.after, l.beside_first, l.beside_second, l.recurrence_follows};
 }
 Real left(Real T, Real x, Real y, Real N) { return std::ceil(T * x / 2) * y * std::log2(N); }
 
-SeqcompProof make_proof(const TwoFullLayers& layers, Integer m, Integer n1, Integer T, Integer x0, Integer y) {
+SeqcompProof make_proof(const TwoFullLayers& layers, Integer m, Integer n1, Integer T, Integer x0,
+                        Integer y) {
   SeqcompProof proof;
   proof.sizes = {std::move(m), {std::move(n1)}};
   proof.T = {std::move(T)};
@@ -61,16 +63,19 @@ Real value_of(Real m, Real n, Objective objective) {
   return objective == Objective::arguments ? m * n : m * n + m + 3;
 }
 
-// For fixed T and n_1: the least m of the first condition is (e T x / 2) 2^(2 D_1 / x), least at x = 2 D_1 ln 2; the
-// second condition only gets easier as x grows (m / x falls). So x is the larger of the two.
+// For fixed T and n_1: the least m of the first condition is (e T x / 2) 2^(2 D_1 / x), least at x = 2 D_1 ln
+// 2; the second condition only gets easier as x grows (m / x falls). So x is the larger of the two.
 void try_sizes(const Sides<Real>& sides, Real T, Real n, Objective objective, Found& best) {
   const Real D = sides.first(n);
-  const auto least_m = [&](Real x) { return std::floor(kE * T * x / 2 * std::exp2(2 * D / x) * kSafety) + 1; };
+  const auto least_m = [&](Real x) {
+    return std::floor(kE * T * x / 2 * std::exp2(2 * D / x) * kSafety) + 1;
+  };
   const auto holds = [&](Real x) {
     const Real m = least_m(x);
     return left(T, x, n, m * n) > sides.right(T, x, n, m) * kSafety;
   };
-  // x 2^(2D/x) <= X for every x that can still improve, and then x <= X / 2^(2D/x') for every upper bound x' of x.
+  // x 2^(2D/x) <= X for every x that can still improve, and then x <= X / 2^(2D/x') for every upper bound x'
+  // of x.
   const Real X = 2 * best.value / (kE * T * n);
   Real last = X;
   for (int k = 0; k < 3; ++k) last = X / std::exp2(2 * D / last);
@@ -134,11 +139,14 @@ std::optional<SeqcompProof> smallest_proof(const TwoFullLayers& layers, Objectiv
       const Real lg = std::log2(best.value);
       if (T < 2 * sides.M / lg - 2) continue;
       // The least m over all x is e^2 ln 2 T D_1, at x = 2 D_1 ln 2.
-      const auto floor_of = [&](Real n) { return kE * kE * std::numbers::ln2_v<Real> * T * sides.first(n) * n * 0.99L; };
+      const auto floor_of = [&](Real n) {
+        return kE * kE * std::numbers::ln2_v<Real> * T * sides.first(n) * n * 0.99L;
+      };
       if (floor_of(1) >= best.value) break;
       // And n_1 ((T/2 + 1) lg N - M) > M_out T m / x >= M_out T^2 e / 2.
       const Real least_n = sides.O * T * T * kE / 2 / ((T / 2 + 1) * lg - sides.M) * 0.99L;
-      for (auto n = std::lower_bound(ns.begin(), ns.end(), least_n); n != ns.end() && floor_of(*n) < best.value; ++n)
+      for (auto n = std::lower_bound(ns.begin(), ns.end(), least_n);
+           n != ns.end() && floor_of(*n) < best.value; ++n)
         try_sizes(sides, T, *n, objective, best);
     }
   };
@@ -148,7 +156,8 @@ std::optional<SeqcompProof> smallest_proof(const TwoFullLayers& layers, Objectiv
   }
   sweep(size_grid(64, 1.04L, kTop), size_grid(128, 1.01L, kTop));
   if (best.T == 0) return std::nullopt;
-  auto proof = make_proof(layers, integer(best.m), integer(best.n), integer(best.T), integer(best.x), integer(best.n));
+  auto proof =
+      make_proof(layers, integer(best.m), integer(best.n), integer(best.T), integer(best.x), integer(best.n));
   return proof.certified ? std::optional(proof) : std::nullopt;
 }
 

@@ -27,7 +27,8 @@ void add_sums(const MixerShape& m, std::int64_t width, std::int64_t p, std::int6
       sums.outputs += heads * values * p;
       return;
     case MixerKind::sparse: {
-      // Compression sums, and the k best blocks with their scores and sums; a block across a cut travels whole.
+      // Compression sums, and the k best blocks with their scores and sums; a block across a cut travels
+      // whole.
       sums.full = sums.selects = true;
       const Integer plain = heads * (values + 1) * accumulator;
       sums.partial += (m.select + 1) * plain + Integer(m.select) * p;
@@ -60,8 +61,9 @@ StateBits& StateBits::operator+=(const StateBits& other) {
 
 std::int64_t default_accumulator(const Precision& precision) { return 2 * std::int64_t{precision.bits} + 20; }
 
-Word make_word(const Architecture& architecture, const std::vector<LayerShape>& layers, const StorageBits& storage,
-               const std::function<Account(const StorageBits&)>& count, std::int64_t accumulator) {
+Word make_word(const Architecture& architecture, const std::vector<LayerShape>& layers,
+               const StorageBits& storage, const std::function<Account(const StorageBits&)>& count,
+               std::int64_t accumulator) {
   // Two contexts, two and three live levels: the difference is one level.
   StorageBits two = storage, three = storage;
   two.context = 1;
@@ -81,9 +83,13 @@ Word make_word(const Architecture& architecture, const std::vector<LayerShape>& 
     } else if (sums.full) {
       // A convolution in front of full heads is an R before the F; what else has state stands beside.
       const bool alone = layers[i].mixer.kind != MixerKind::heads;
-      if (sums.early_convolution) word.letters.push_back({.kind = WordLetter::Kind::recurrent, .layer = i, .state = state});
-      WordLetter full{.kind = WordLetter::Kind::full, .layer = i, .selects = sums.selects, .partial = sums.partial,
-                  .outputs = sums.outputs};
+      if (sums.early_convolution)
+        word.letters.push_back({.kind = WordLetter::Kind::recurrent, .layer = i, .state = state});
+      WordLetter full{.kind = WordLetter::Kind::full,
+                      .layer = i,
+                      .selects = sums.selects,
+                      .partial = sums.partial,
+                      .outputs = sums.outputs};
       if (!(alone && sums.early_convolution)) full.state = state;
       full.state.fixed += sums.straddling;
       word.letters.push_back(std::move(full));
@@ -95,11 +101,12 @@ Word make_word(const Architecture& architecture, const std::vector<LayerShape>& 
 }
 
 std::size_t Word::full_letters() const {
-  return static_cast<std::size_t>(std::count_if(letters.begin(), letters.end(),
-                                                [](const WordLetter& l) { return l.kind == WordLetter::Kind::full; }));
+  return static_cast<std::size_t>(std::count_if(
+      letters.begin(), letters.end(), [](const WordLetter& l) { return l.kind == WordLetter::Kind::full; }));
 }
 bool Word::uncovered() const {
-  return std::any_of(letters.begin(), letters.end(), [](const WordLetter& l) { return l.kind == WordLetter::Kind::uncovered; });
+  return std::any_of(letters.begin(), letters.end(),
+                     [](const WordLetter& l) { return l.kind == WordLetter::Kind::uncovered; });
 }
 bool Word::selects() const {
   return std::any_of(letters.begin(), letters.end(), [](const WordLetter& l) { return l.selects; });

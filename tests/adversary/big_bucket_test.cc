@@ -6,7 +6,8 @@
 namespace rung {
 namespace {
 
-void expect_collision(const Target& target, const AttackOutcome& outcome, std::int64_t cut, ClaimLabel label) {
+void expect_collision(const Target& target, const AttackOutcome& outcome, std::int64_t cut,
+                      ClaimLabel label) {
   ASSERT_EQ(outcome.verdict, AttackVerdict::refuted) << outcome.reason;
   const auto& claim = std::get<CollisionClaim>(outcome.certificate->claim);
   EXPECT_EQ(claim.cut, cut);

@@ -23,7 +23,9 @@ void expect_collision(const Target& target, const AttackOutcome& outcome) {
 }
 
 TEST(reachable_states, are_counted_exactly) {
-  const auto target = random_target({.architecture = "mamba2(heads=1,dim=1,state=2)*2", .width = 3, .precision = 4}, task_of("eva", {{"n", 6}}));
+  const auto target =
+      random_target({.architecture = "mamba2(heads=1,dim=1,state=2)*2", .width = 3, .precision = 4},
+                    task_of("eva", {{"n", 6}}));
   const auto outcome = attack(target, "reachable", {});
   ASSERT_TRUE(outcome) << outcome.error().message;
   expect_collision(target, *outcome);
@@ -50,30 +52,38 @@ TEST(reachable_states, are_all_different_in_a_model_that_stores_the_function) {
 
 TEST(reachable_states, resumes_where_the_checkpoint_stands) {
   // A checkpoint is written for slow levels only; a budget that ends at once writes none and says so.
-  const auto target = random_target({.architecture = "mamba2(heads=1,dim=1,state=2)*2", .width = 3, .precision = 4}, task_of("eva", {{"n", 6}}));
+  const auto target =
+      random_target({.architecture = "mamba2(heads=1,dim=1,state=2)*2", .width = 3, .precision = 4},
+                    task_of("eva", {{"n", 6}}));
   const auto outcome = attack(target, "reachable", {.seconds = 0});
   ASSERT_TRUE(outcome);
   EXPECT_EQ(outcome->verdict, AttackVerdict::inconclusive);
 }
 
 TEST(distinguished_points, find_a_collision_of_forty_bits) {
-  const auto target = random_target({.architecture = "mamba2(heads=1,dim=2,state=2)", .precision = 10}, task_of("eva", {{"n", 16}}));
+  const auto target = random_target({.architecture = "mamba2(heads=1,dim=2,state=2)", .precision = 10},
+                                    task_of("eva", {{"n", 16}}));
   const auto outcome = attack(target, "distinguished-points", {.seconds = 60});
   ASSERT_TRUE(outcome);
   expect_collision(target, *outcome);
   EXPECT_LE(*outcome->effective_bits, 46);
   EXPECT_GE(*outcome->effective_bits, 10);
   EXPECT_EQ(std::get<CollisionClaim>(outcome->certificate->claim).nominal_bits, 40);
-  EXPECT_EQ(std::get<CollisionClaim>(outcome->certificate->claim).pair.label, ClaimLabel::forced);  // 16^16 > 2^40
+  EXPECT_EQ(std::get<CollisionClaim>(outcome->certificate->claim).pair.label,
+            ClaimLabel::forced);  // 16^16 > 2^40
 }
 
 TEST(distinguished_points, find_collisions_of_stacks_and_of_every_task) {
-  for (const auto& [name, sizes] : std::map<std::string, TaskSizes>{{"index", {{"n", 24}, {"sigma", 3}}},
-                                                                    {"retrieval", {{"n", 8}}},
-                                                                    {"mqar", {{"n", 8}, {"queries", 2}}},
-                                                                    {"two-sum", {{"n", 10}, {"M", 64}}},
-                                                                    {"seqcomp", {{"L", 2}, {"m", 3}, {"n1", 3}}}}) {
-    const auto target = random_target({.architecture = "gdelta(heads=1,dim=2)+rnn(size=2)", .precision = 4, .accumulator = Accumulator::round}, task_of(name, sizes));
+  for (const auto& [name, sizes] :
+       std::map<std::string, TaskSizes>{{"index", {{"n", 24}, {"sigma", 3}}},
+                                        {"retrieval", {{"n", 8}}},
+                                        {"mqar", {{"n", 8}, {"queries", 2}}},
+                                        {"two-sum", {{"n", 10}, {"M", 64}}},
+                                        {"seqcomp", {{"L", 2}, {"m", 3}, {"n1", 3}}}}) {
+    const auto target = random_target({.architecture = "gdelta(heads=1,dim=2)+rnn(size=2)",
+                                       .precision = 4,
+                                       .accumulator = Accumulator::round},
+                                      task_of(name, sizes));
     const auto outcome = attack(target, "distinguished-points", {.seconds = 60});
     ASSERT_TRUE(outcome) << name;
     expect_collision(target, *outcome);
@@ -81,7 +91,8 @@ TEST(distinguished_points, find_collisions_of_stacks_and_of_every_task) {
 }
 
 TEST(distinguished_points, work_as_a_black_box_on_mixers_without_lanes) {
-  const auto target = random_target({.architecture = "mamba(inner=2,state=2)", .width = 2, .precision = 5}, task_of("eva", {{"n", 12}}));
+  const auto target = random_target({.architecture = "mamba(inner=2,state=2)", .width = 2, .precision = 5},
+                                    task_of("eva", {{"n", 12}}));
   const auto outcome = attack(target, "distinguished-points", {.seconds = 60});
   ASSERT_TRUE(outcome) << outcome.error().message;
   expect_collision(target, *outcome);
@@ -93,7 +104,9 @@ TEST(distinguished_points, resume_from_a_checkpoint_and_refuse_a_foreign_one) {
   std::remove(path.c_str());
   const auto task = task_of("eva", {{"n", 32}});
   // Sums modulo 2^20 keep what they get: about 80 bits, far beyond this budget.
-  const RandomTarget retentive{.architecture = "linear(heads=1,dim=2,feature=identity,normalised=no)", .precision = 12, .accumulator_bits = 20};
+  const RandomTarget retentive{.architecture = "linear(heads=1,dim=2,feature=identity,normalised=no)",
+                               .precision = 12,
+                               .accumulator_bits = 20};
   const auto large = random_target(retentive, task);
   SearchOptions options{.seconds = 0.3, .checkpoint = path};
   const auto first = attack(large, "distinguished-points", options);
@@ -110,7 +123,8 @@ TEST(distinguished_points, resume_from_a_checkpoint_and_refuse_a_foreign_one) {
 }
 
 TEST(hierarchical, collides_three_layers_one_after_the_other) {
-  const auto target = random_target({.architecture = "mamba2(heads=1,dim=2,state=2)*3", .precision = 5}, task_of("eva", {{"n", 600}}));
+  const auto target = random_target({.architecture = "mamba2(heads=1,dim=2,state=2)*3", .precision = 5},
+                                    task_of("eva", {{"n", 600}}));
   ASSERT_EQ(target.nominal_bits, 60);
   const auto outcome = attack(target, "hierarchical", {.seconds = 60});
   ASSERT_TRUE(outcome) << outcome.error().message;
@@ -118,7 +132,8 @@ TEST(hierarchical, collides_three_layers_one_after_the_other) {
 }
 
 TEST(hierarchical, says_when_the_prompt_is_too_short) {
-  const auto target = random_target({.architecture = "mamba2(heads=1,dim=2,state=2)*3", .precision = 5}, task_of("eva", {{"n", 16}}));
+  const auto target = random_target({.architecture = "mamba2(heads=1,dim=2,state=2)*3", .precision = 5},
+                                    task_of("eva", {{"n", 16}}));
   const auto outcome = attack(target, "hierarchical", {});
   ASSERT_FALSE(outcome);
   EXPECT_NE(outcome.error().message.find("tokens"), std::string::npos) << outcome.error().message;
@@ -126,7 +141,10 @@ TEST(hierarchical, says_when_the_prompt_is_too_short) {
 
 TEST(generalised_birthday, finds_a_collision_of_an_additive_state) {
   for (const auto accumulator : {Accumulator::wrap, Accumulator::exact}) {
-    const auto target = random_target({.architecture = "linear(heads=1,dim=2,feature=identity,normalised=no)", .precision = 6, .accumulator_bits = 12, .accumulator = accumulator},
+    const auto target = random_target({.architecture = "linear(heads=1,dim=2,feature=identity,normalised=no)",
+                                       .precision = 6,
+                                       .accumulator_bits = 12,
+                                       .accumulator = accumulator},
                                       task_of("eva", {{"n", 64}}));
     const auto outcome = attack(target, "generalised-birthday", {.seconds = 60});
     ASSERT_TRUE(outcome) << outcome.error().message;
@@ -135,9 +153,12 @@ TEST(generalised_birthday, finds_a_collision_of_an_additive_state) {
 }
 
 TEST(generalised_birthday, needs_a_sum) {
-  const auto gated = random_target({.architecture = "mamba2(heads=1,dim=2,state=2)"}, task_of("eva", {{"n", 64}}));
+  const auto gated =
+      random_target({.architecture = "mamba2(heads=1,dim=2,state=2)"}, task_of("eva", {{"n", 64}}));
   EXPECT_FALSE(attack(gated, "generalised-birthday", {}));
-  const auto rounded = random_target({.architecture = "linear(heads=1,dim=2)", .accumulator = Accumulator::round}, task_of("eva", {{"n", 64}}));
+  const auto rounded =
+      random_target({.architecture = "linear(heads=1,dim=2)", .accumulator = Accumulator::round},
+                    task_of("eva", {{"n", 64}}));
   EXPECT_FALSE(attack(rounded, "generalised-birthday", {}));
 }
 
@@ -154,14 +175,16 @@ TEST(lattice, finds_a_collision_far_beyond_any_birthday) {
 }
 
 TEST(lattice, needs_values_that_are_linear_in_the_token) {
-  const auto target = random_target({.architecture = "linear(heads=1,dim=2,feature=identity,normalised=no)"}, task_of("eva", {{"n", 8}}));
+  const auto target = random_target({.architecture = "linear(heads=1,dim=2,feature=identity,normalised=no)"},
+                                    task_of("eva", {{"n", 8}}));
   EXPECT_FALSE(attack(target, "lattice", {}));
 }
 
 TEST(attack, goes_on_to_wrong_answers_once_no_collision_exists_and_resumes_its_own_checkpoints) {
   // 256 functions, 2^16 states, all different; the random output map is wrong on most of them.
   auto target = constructed_target("eva", {{"n", 4}}, {{"by", "linear"}});
-  auto table = std::vector<std::int64_t>(static_cast<std::size_t>(target.weights.tensors.at("out.table").size()), 0);
+  auto table =
+      std::vector<std::int64_t>(static_cast<std::size_t>(target.weights.tensors.at("out.table").size()), 0);
   target = with_tensors(std::move(target), {{"out.table", table}});
   const std::string path = testing::TempDir() + "/auto.checkpoint";
   SearchOptions options{.seconds = 20, .checkpoint = path};
@@ -189,7 +212,9 @@ TEST(attack, refuses_a_task_of_the_users_own_file) {
 }
 
 TEST(reachable_states, need_no_more_memory_than_allowed) {
-  const auto target = random_target({.architecture = "mamba2(heads=1,dim=1,state=2)*2", .width = 3, .precision = 4}, task_of("eva", {{"n", 6}}));
+  const auto target =
+      random_target({.architecture = "mamba2(heads=1,dim=1,state=2)*2", .width = 3, .precision = 4},
+                    task_of("eva", {{"n", 6}}));
   const auto outcome = attack(target, "reachable", {.memory_bytes = 1000});
   ASSERT_TRUE(outcome);
   EXPECT_EQ(outcome->verdict, AttackVerdict::inconclusive);

@@ -81,8 +81,10 @@ TEST(sparse_blocks, are_confused_with_positions_and_on_other_tasks) {
   };
   using enum ClaimLabel;
   for (const auto& [architecture, task, label] : std::vector<Case>{
-           {"sparse(B=8,k=2,groups=2,heads=2,dim=2)", task_of("two-sum", {{"n", 64}}), forced},  // 129 - 62 of 129 values in 8 blocks
-           {"sparse(B=8,k=2,groups=2,heads=2,dim=2)", task_of("two-sum", {{"n", 48}}), found},   // of 97 in 6: not above 4
+           {"sparse(B=8,k=2,groups=2,heads=2,dim=2)", task_of("two-sum", {{"n", 64}}),
+            forced},  // 129 - 62 of 129 values in 8 blocks
+           {"sparse(B=8,k=2,groups=2,heads=2,dim=2)", task_of("two-sum", {{"n", 48}}),
+            found},  // of 97 in 6: not above 4
            {"sparse(B=4,k=1,heads=1,dim=2)", task_of("eva", {{"n", 32}}), found},
            {"sparse(B=4,k=1,heads=1,dim=2)+none", task_of("index", {{"n", 30}, {"sigma", 7}}), found}}) {
     const auto target = random_target({.architecture = architecture, .width = 4, .precision = 4}, task);

@@ -21,9 +21,11 @@ TEST(state_collision, cannot_break_a_model_that_keeps_everything) {
 
 TEST(state_collision, stays_one_at_a_later_cut_where_it_is_forced) {
   const auto task = task_of("eva", {{"n", 6}});
-  const auto target = random_target({.architecture = "linear(heads=1,dim=1)", .width = 2, .precision = 3}, task);
+  const auto target =
+      random_target({.architecture = "linear(heads=1,dim=1)", .width = 2, .precision = 3}, task);
   AttackOutcome outcome;
-  ASSERT_TRUE(collide_states(target, 2, {.seconds = 30}, outcome));  // 6^2 functions, 2^6 states; 6^6 after six
+  ASSERT_TRUE(
+      collide_states(target, 2, {.seconds = 30}, outcome));  // 6^2 functions, 2^6 states; 6^6 after six
   ASSERT_TRUE(outcome.certificate) << outcome.reason;
   const auto& claim = std::get<CollisionClaim>(outcome.certificate->claim);
   EXPECT_EQ(claim.cut, 6);

@@ -26,8 +26,10 @@ void compare(const Target& target, const StateKernel& kernel, std::int64_t promp
     std::vector<std::uint16_t> choices(static_cast<std::size_t>(count * length));
     for (std::int64_t i = 0; i < count; ++i)
       for (std::int64_t j = 0; j < length; ++j)
-        choices[static_cast<std::size_t>(i * length + j)] = static_cast<std::uint16_t>(random.below(kernel.space().slots[static_cast<std::size_t>(j)].rows.size()));
-    std::vector<std::int64_t> fast(static_cast<std::size_t>(count * kernel.numbers(depth))), slow(fast.size());
+        choices[static_cast<std::size_t>(i * length + j)] = static_cast<std::uint16_t>(
+            random.below(kernel.space().slots[static_cast<std::size_t>(j)].rows.size()));
+    std::vector<std::int64_t> fast(static_cast<std::size_t>(count * kernel.numbers(depth))),
+        slow(fast.size());
     kernel.run(depth, 0, length, count, choices.data(), nullptr, false, fast.data());
     session->run(depth, 0, length, count, choices.data(), nullptr, false, slow.data());
     ASSERT_EQ(fast, slow) << "depth " << depth;
@@ -44,7 +46,8 @@ void compare(const Target& target, const StateKernel& kernel, std::int64_t promp
     ASSERT_EQ(end, fast) << "restarted, depth " << depth;
     std::vector<std::int64_t> alike(fast.size()), plain_alike(fast.size());
     kernel.run_alike(depth, half, length - half, count, back.data(), middle.data(), alike.data());
-    kernel.StateKernel::run_alike(depth, half, length - half, count, back.data(), middle.data(), plain_alike.data());
+    kernel.StateKernel::run_alike(depth, half, length - half, count, back.data(), middle.data(),
+                                  plain_alike.data());
     ASSERT_EQ(alike, plain_alike);
     const Walk walk{.salt = 3, .depth = depth, .first = 0, .length = half};
     std::vector<std::uint64_t> x(37), quick(37), plain(37);
@@ -52,7 +55,8 @@ void compare(const Target& target, const StateKernel& kernel, std::int64_t promp
     kernel.keys(walk, x.data(), 37, quick.data());
     kernel.StateKernel::keys(walk, x.data(), 37, plain.data());
     ASSERT_EQ(quick, plain);
-    const Walk onwards{.salt = 4, .depth = depth, .first = half, .length = length - half, .start = middle.data()};
+    const Walk onwards{
+        .salt = 4, .depth = depth, .first = half, .length = length - half, .start = middle.data()};
     std::vector<std::uint64_t> quick_onwards(37), plain_onwards(37);
     kernel.keys(onwards, x.data(), 37, quick_onwards.data());
     kernel.StateKernel::keys(onwards, x.data(), 37, plain_onwards.data());
@@ -82,21 +86,28 @@ TEST_P(state_kernel, has_the_states_of_the_exact_machine) {
 
 INSTANTIATE_TEST_SUITE_P(
     every_mixer, state_kernel,
-    testing::Values(Case{"linear_wrap", {"linear(heads=2,dim=2,feature=relu,normalised=no)*2"}}, Case{"linear_normalised", {"linear(heads=1,dim=3)*2"}},
-                    Case{"linear_round", {.architecture = "linear(heads=1,dim=2)*2", .accumulator = Accumulator::round}},
-                    Case{"linear_exact", {.architecture = "linear(heads=1,dim=2)*2", .accumulator = Accumulator::exact}},
-                    Case{"mamba2", {.architecture = "mamba2(heads=2,dim=2,state=2)*3", .precision = 8}},
-                    Case{"mamba2_saturating", {.architecture = "mamba2(heads=2,dim=2,state=2)*2", .accumulator = Accumulator::round}},
-                    Case{"delta", {.architecture = "delta(heads=2,dim=2)*2", .accumulator = Accumulator::round}},
-                    Case{"gdelta", {.architecture = "gdelta(heads=2,dim=2)*2", .precision = 8, .accumulator = Accumulator::round}},
-                    Case{"rnn", {.architecture = "rnn(size=3)*2", .accumulator = Accumulator::round}},
-                    Case{"mlp", {.architecture = "gdelta(heads=1,dim=2)+identity+rnn(size=2)+none+mamba2(heads=1,dim=2,state=2)", .mlp = {5, 3}}},
-                    Case{"mqar", {.architecture = "mamba2(heads=1,dim=2,state=2)*2"}, "mqar", {{"n", 4}, {"queries", 1}}},
-                    Case{"retrieval", {.architecture = "delta(heads=1,dim=2)"}, "retrieval", {{"n", 6}}}),
+    testing::Values(
+        Case{"linear_wrap", {"linear(heads=2,dim=2,feature=relu,normalised=no)*2"}},
+        Case{"linear_normalised", {"linear(heads=1,dim=3)*2"}},
+        Case{"linear_round", {.architecture = "linear(heads=1,dim=2)*2", .accumulator = Accumulator::round}},
+        Case{"linear_exact", {.architecture = "linear(heads=1,dim=2)*2", .accumulator = Accumulator::exact}},
+        Case{"mamba2", {.architecture = "mamba2(heads=2,dim=2,state=2)*3", .precision = 8}},
+        Case{"mamba2_saturating",
+             {.architecture = "mamba2(heads=2,dim=2,state=2)*2", .accumulator = Accumulator::round}},
+        Case{"delta", {.architecture = "delta(heads=2,dim=2)*2", .accumulator = Accumulator::round}},
+        Case{"gdelta",
+             {.architecture = "gdelta(heads=2,dim=2)*2", .precision = 8, .accumulator = Accumulator::round}},
+        Case{"rnn", {.architecture = "rnn(size=3)*2", .accumulator = Accumulator::round}},
+        Case{"mlp",
+             {.architecture = "gdelta(heads=1,dim=2)+identity+rnn(size=2)+none+mamba2(heads=1,dim=2,state=2)",
+              .mlp = {5, 3}}},
+        Case{"mqar", {.architecture = "mamba2(heads=1,dim=2,state=2)*2"}, "mqar", {{"n", 4}, {"queries", 1}}},
+        Case{"retrieval", {.architecture = "delta(heads=1,dim=2)"}, "retrieval", {{"n", 6}}}),
     [](const auto& info) { return info.param.label; });
 
 TEST(state_kernel, has_the_states_of_the_exact_machine_on_a_hundred_thousand_prompts) {
-  const auto target = random_target({.architecture = "mamba2(heads=2,dim=2,state=2)", .precision = 8}, task_of("eva", {{"n", 12}}));
+  const auto target = random_target({.architecture = "mamba2(heads=2,dim=2,state=2)", .precision = 8},
+                                    task_of("eva", {{"n", 12}}));
   std::string why;
   auto kernel = make_state_kernel(target, *beginnings(*target.task, 64), &why);
   ASSERT_TRUE(kernel);

@@ -10,7 +10,8 @@
 
 namespace rung {
 
-inline std::shared_ptr<const Task> task_of(const std::string& name, const TaskSizes& sizes, const std::map<std::string, std::string>& options = {}) {
+inline std::shared_ptr<const Task> task_of(const std::string& name, const TaskSizes& sizes,
+                                           const std::map<std::string, std::string>& options = {}) {
   auto task = make_task(name, sizes, options);
   RUNG_REQUIRE(task.ok(), "{}", task.error().message);
   return std::shared_ptr<const Task>(std::move(*task));
@@ -43,7 +44,8 @@ inline Target random_target(const RandomTarget& wanted, std::shared_ptr<const Ta
   d.vocabulary = model.fields[0].size;
   const auto answer = task->answer_spec();
   model.output = {OutputSpec::Kind::logits, answer.kind == AnswerSpec::Kind::boolean ? 2 : answer.size, 0};
-  if (answer.kind == AnswerSpec::Kind::vector) model.output = {OutputSpec::Kind::vector, answer.size, answer.fraction};
+  if (answer.kind == AnswerSpec::Kind::vector)
+    model.output = {OutputSpec::Kind::vector, answer.size, answer.fraction};
   auto weights = random_weights(model);
   RUNG_REQUIRE(weights.ok(), "{}", weights.error().message);
   auto target = make_target(std::move(*weights), std::move(task));
@@ -64,28 +66,40 @@ inline Target with_tensors(Target target, const std::map<std::string, std::vecto
   return std::move(*changed);
 }
 
-// One layer of linear attention, unnormalised, whose value is the token itself and whose key depends on the position alone:
+// One layer of linear attention, unnormalised, whose value is the token itself and whose key depends on the
+// position alone:
 // f adds f(i) times a key of `entries` numbers of `bits` bits.
-inline Target linear_values_target(std::int64_t n, std::int64_t entries, int bits, Accumulator accumulator, std::optional<std::int64_t> accumulator_bits) {
-  auto target = random_target({.architecture = fmt::format("linear(heads=1,dim={},vdim=1,feature=identity,normalised=no)", entries),
-                               .width = 16, .precision = bits, .accumulator_bits = accumulator_bits, .accumulator = accumulator},
-                              task_of("eva", {{"n", n}}));
+inline Target linear_values_target(std::int64_t n, std::int64_t entries, int bits, Accumulator accumulator,
+                                   std::optional<std::int64_t> accumulator_bits) {
+  auto target = random_target(
+      {.architecture = fmt::format("linear(heads=1,dim={},vdim=1,feature=identity,normalised=no)", entries),
+       .width = 16,
+       .precision = bits,
+       .accumulator_bits = accumulator_bits,
+       .accumulator = accumulator},
+      task_of("eva", {{"n", n}}));
   const auto numbers = [&](const std::string& name) {
     std::vector<std::int64_t> values;
     const auto& tensor = target.weights.tensors.at(name);
     for (std::int64_t i = 0; i < tensor.size(); ++i) values.push_back(tensor.integer(i));
     return values;
   };
-  auto token = numbers("embed.token.table"), position = numbers("embed.position.table"), key = numbers("layers.0.k.weight"), value = numbers("layers.0.v.weight");
-  for (std::size_t i = 0; i < token.size(); ++i) token[i] = i % 16 == 0 ? static_cast<std::int64_t>(i / 16) : 0;
+  auto token = numbers("embed.token.table"), position = numbers("embed.position.table"),
+       key = numbers("layers.0.k.weight"), value = numbers("layers.0.v.weight");
+  for (std::size_t i = 0; i < token.size(); ++i)
+    token[i] = i % 16 == 0 ? static_cast<std::int64_t>(i / 16) : 0;
   for (std::size_t i = 0; i < position.size(); i += 16) position[i] = 0;
   for (std::size_t i = 0; i < key.size(); i += 16) key[i] = 0;
   for (std::size_t i = 0; i < value.size(); ++i) value[i] = i == 0;
-  return with_tensors(std::move(target), {{"embed.token.table", token}, {"embed.position.table", position}, {"layers.0.k.weight", key},
-                                          {"layers.0.v.weight", value}, {"layers.0.v.shift", {0}}});
+  return with_tensors(std::move(target), {{"embed.token.table", token},
+                                          {"embed.position.table", position},
+                                          {"layers.0.k.weight", key},
+                                          {"layers.0.v.weight", value},
+                                          {"layers.0.v.shift", {0}}});
 }
 
-inline Target constructed_target(const std::string& name, const TaskSizes& sizes, const std::map<std::string, std::string>& options = {}) {
+inline Target constructed_target(const std::string& name, const TaskSizes& sizes,
+                                 const std::map<std::string, std::string>& options = {}) {
   auto built = build_construction({.name = name, .sizes = sizes, .options = options});
   RUNG_REQUIRE(built.ok(), "{}", built.error().message);
   auto target = make_target(std::move(built->weights), built->task);
@@ -100,7 +114,8 @@ inline void expect_fooling_pair(const Target& target, const Result<AttackOutcome
   ASSERT_EQ(outcome->verdict, AttackVerdict::refuted) << outcome->reason;
   const auto& claim = std::get<FoolingPairClaim>(outcome->certificate->claim);
   const std::vector<std::int64_t> wanted{claim.pair.position};
-  const auto one = target.machine->forward(claim.pair.first, wanted), two = target.machine->forward(claim.pair.second, wanted);
+  const auto one = target.machine->forward(claim.pair.first, wanted),
+             two = target.machine->forward(claim.pair.second, wanted);
   ASSERT_TRUE(one && two);
   EXPECT_EQ((*one)[0].activation, (*two)[0].activation);
   EXPECT_NE(target.task->answer(claim.pair.first), target.task->answer(claim.pair.second));

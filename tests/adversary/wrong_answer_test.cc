@@ -33,7 +33,8 @@ TEST(attack, names_the_nearest_method) {
   const auto target = constructed_target("eva", {{"n", 4}});
   const auto outcome = attack(target, "wrong-anwser", {});
   ASSERT_FALSE(outcome);
-  EXPECT_NE(outcome.error().message.find("did you mean \"wrong-answer\"?"), std::string::npos) << outcome.error().message;
+  EXPECT_NE(outcome.error().message.find("did you mean \"wrong-answer\"?"), std::string::npos)
+      << outcome.error().message;
 }
 
 TEST(separation, finds_the_query_where_two_functions_differ) {

@@ -21,13 +21,17 @@ TEST(certificate, hashes_a_file_as_its_bytes) {
 }
 
 TEST(certificate, writes_every_member_in_the_order_of_the_format_page) {
-  Certificate certificate{.model_sha256 = sha256("model"),
-                          .task = {"eva", {{"n", 2}}, {}, {"token"}},
-                          .claim = WrongAnswerClaim{.prompt = {3, {{1, 0, 1}}}, .position = 2, .answer = {1}, .expected = {0}},
-                          .notes = {{"method", "wrong-answer"}}};
-  const std::string sealed = R"({"claim":{"answer":[1],"expected":[0],"position":2,"prompt":{"token":[1,0,1]}},"kind":"wrong-answer",)"
-                             R"("model":{"sha256":")" + sha256("model") + R"("},"schema":"rung.certificate/1",)"
-                             R"("task":{"name":"eva","options":{},"size":{"n":2}}})";
+  Certificate certificate{
+      .model_sha256 = sha256("model"),
+      .task = {"eva", {{"n", 2}}, {}, {"token"}},
+      .claim = WrongAnswerClaim{.prompt = {3, {{1, 0, 1}}}, .position = 2, .answer = {1}, .expected = {0}},
+      .notes = {{"method", "wrong-answer"}}};
+  const std::string sealed =
+      R"({"claim":{"answer":[1],"expected":[0],"position":2,"prompt":{"token":[1,0,1]}},"kind":"wrong-answer",)"
+      R"("model":{"sha256":")" +
+      sha256("model") +
+      R"("},"schema":"rung.certificate/1",)"
+      R"("task":{"name":"eva","options":{},"size":{"n":2}}})";
   EXPECT_EQ(certificate_text(certificate), R"({
   "schema": "rung.certificate/1",
   "kind": "wrong-answer",

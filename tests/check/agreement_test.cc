@@ -1,5 +1,6 @@
-// The checker's forward pass, written from docs/weights.md, against the exact machine: every mixer, strained in every
-// direction that the page allows, bit for bit at every position; and the states after every number of positions.
+// The checker's forward pass, written from docs/weights.md, against the exact machine: every mixer, strained
+// in every direction that the page allows, bit for bit at every position; and the states after every number
+// of positions.
 #include <gtest/gtest.h>
 
 #include "check/model.h"
@@ -11,24 +12,74 @@ namespace rung {
 namespace {
 
 const std::vector<std::string> kDecoders = {
-    "full", "full(kv=1,vdim=1)", "full(window=3)", "full(chunk=4)", "full(conv=3)", "full(kv=1,conv=2,window=4)", "full(conv=1)",
-    "linear", "linear(normalised=no,feature=identity)", "linear(normalised=no,feature=elu1,vdim=1)", "linear(feature=identity)",
-    "linear(feature=relu)", "linear(feature=exp)", "linear(feature=taylor2)", "linear(normalised=no,feature=taylor2,dim=2)",
-    "linear(conv=2)", "rnn", "rnn(cell=relu,size=3)", "gru", "gru(size=2)", "mamba", "mamba(conv=3,inner=3)", "mamba2",
-    "mamba2(groups=1,conv=2)", "delta", "delta(kv=1,vdim=3)", "gdelta", "gdelta(kv=1,conv=3)", "loglinear",
-    "loglinear(feature=elu1,conv=2)", "loglinear(feature=taylor2,dim=1)", "loglinear(base=mamba2)",
-    "loglinear(base=mamba2,groups=1,conv=2)", "loglinear(base=gdelta)", "loglinear(base=gdelta,kv=1)", "sparse(B=4,k=2)",
-    "sparse(B=1,k=2,groups=1)", "sparse(B=3,k=1,window=2,groups=2)", "sparse(B=2,k=9,heads=4,kv=2,groups=1,dim=2)", "topk(k=3)",
-    "topk(k=1,kv=1)", "topk(k=2,index_heads=2,index_dim=3)", "heads(full:1,delta:1)",
+    "full",
+    "full(kv=1,vdim=1)",
+    "full(window=3)",
+    "full(chunk=4)",
+    "full(conv=3)",
+    "full(kv=1,conv=2,window=4)",
+    "full(conv=1)",
+    "linear",
+    "linear(normalised=no,feature=identity)",
+    "linear(normalised=no,feature=elu1,vdim=1)",
+    "linear(feature=identity)",
+    "linear(feature=relu)",
+    "linear(feature=exp)",
+    "linear(feature=taylor2)",
+    "linear(normalised=no,feature=taylor2,dim=2)",
+    "linear(conv=2)",
+    "rnn",
+    "rnn(cell=relu,size=3)",
+    "gru",
+    "gru(size=2)",
+    "mamba",
+    "mamba(conv=3,inner=3)",
+    "mamba2",
+    "mamba2(groups=1,conv=2)",
+    "delta",
+    "delta(kv=1,vdim=3)",
+    "gdelta",
+    "gdelta(kv=1,conv=3)",
+    "loglinear",
+    "loglinear(feature=elu1,conv=2)",
+    "loglinear(feature=taylor2,dim=1)",
+    "loglinear(base=mamba2)",
+    "loglinear(base=mamba2,groups=1,conv=2)",
+    "loglinear(base=gdelta)",
+    "loglinear(base=gdelta,kv=1)",
+    "sparse(B=4,k=2)",
+    "sparse(B=1,k=2,groups=1)",
+    "sparse(B=3,k=1,window=2,groups=2)",
+    "sparse(B=2,k=9,heads=4,kv=2,groups=1,dim=2)",
+    "topk(k=3)",
+    "topk(k=1,kv=1)",
+    "topk(k=2,index_heads=2,index_dim=3)",
+    "heads(full:1,delta:1)",
     "heads(linear(dim=2):1,loglinear(dim=2):2,full(window=2,dim=1):1,gdelta(dim=3):1)",
     "heads(mamba2(dim=2):1,identity(vdim=3):1,sparse(B=2,k=1,dim=2):2,topk(k=2,dim=2):1)",
-    "heads(linear(dim=2):1,gdelta(dim=3):1)", "conv(width=3)", "conv(width=2,channels=3)", "conv(width=1)", "identity", "none",
-    "full+delta+none+mamba2+full", "gdelta+rnn+conv(width=2)+linear*2",
+    "heads(linear(dim=2):1,gdelta(dim=3):1)",
+    "conv(width=3)",
+    "conv(width=2,channels=3)",
+    "conv(width=1)",
+    "identity",
+    "none",
+    "full+delta+none+mamba2+full",
+    "gdelta+rnn+conv(width=2)+linear*2",
 };
 const std::vector<std::string> kEncoders = {
-    "full", "full(window=2)", "full(kv=1)", "linear", "linear(normalised=no,feature=relu)", "linear(feature=taylor2)", "topk(k=2)",
-    "topk(k=3,index_heads=2)", "identity", "none", "heads(full:1,linear:1)",
-    "heads(topk(k=2,dim=2):1,identity(vdim=2):1,full(window=3,dim=2):1)", "full+linear+full(window=3)",
+    "full",
+    "full(window=2)",
+    "full(kv=1)",
+    "linear",
+    "linear(normalised=no,feature=relu)",
+    "linear(feature=taylor2)",
+    "topk(k=2)",
+    "topk(k=3,index_heads=2)",
+    "identity",
+    "none",
+    "heads(full:1,linear:1)",
+    "heads(topk(k=2,dim=2):1,identity(vdim=2):1,full(window=3,dim=2):1)",
+    "full+linear+full(window=3)",
 };
 constexpr std::uint64_t kModels = 16;  // per line; every third is strained to the edge of the page's domains
 
@@ -74,7 +125,8 @@ void compare(const std::string& line, bool causal, std::uint64_t seed, Tally& ta
   model.reset();
   for (std::int64_t t = 0; t < positions; ++t) {
     ASSERT_TRUE((*session)->append(prompt_row(prompt, weights.fields, t), false));
-    ASSERT_EQ(model.feed(same, t + 1, {t}).at(t), (*readouts)[static_cast<std::size_t>(t)].activation) << "token by token, position " << t;
+    ASSERT_EQ(model.feed(same, t + 1, {t}).at(t), (*readouts)[static_cast<std::size_t>(t)].activation)
+        << "token by token, position " << t;
     std::vector<rung_check::State> states;
     try {
       states = model.states();
@@ -84,7 +136,8 @@ void compare(const std::string& line, bool causal, std::uint64_t seed, Tally& ta
     ++tally.states;
     const auto expected = (*session)->state();
     ASSERT_EQ(states.size(), expected.size());
-    for (std::size_t l = 0; l < states.size(); ++l) ASSERT_EQ(states[l].numbers, expected[l]) << "state of layer " << l << " after " << t + 1;
+    for (std::size_t l = 0; l < states.size(); ++l)
+      ASSERT_EQ(states[l].numbers, expected[l]) << "state of layer " << l << " after " << t + 1;
   }
 }
 
@@ -94,7 +147,9 @@ TEST_P(CheckedDecoder, runs_as_the_exact_machine_does) {
   Tally tally;
   for (std::uint64_t seed = 0; seed < kModels; ++seed) compare(GetParam(), true, seed, tally);
   EXPECT_GE(tally.ran, 8) << tally.refused << " refused";
-  const bool caches = GetParam().find("full") != std::string::npos || GetParam().find("sparse") != std::string::npos || GetParam().find("topk") != std::string::npos;
+  const bool caches = GetParam().find("full") != std::string::npos ||
+                      GetParam().find("sparse") != std::string::npos ||
+                      GetParam().find("topk") != std::string::npos;
   EXPECT_EQ(tally.states > 0, !caches);
 }
 

@@ -1,4 +1,5 @@
-// What the attacks hand over is what the checker verifies: every method that finishes in a moment on a toy model.
+// What the attacks hand over is what the checker verifies: every method that finishes in a moment on a toy
+// model.
 #include <gtest/gtest.h>
 
 #include "rung/adversary/attack.h"
@@ -21,17 +22,29 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.method << " on " << c
 class Attacked : public testing::TestWithParam<Case> {};
 INSTANTIATE_TEST_SUITE_P(
     Models, Attacked,
-    testing::Values(Case{"auto", "linear(heads=1,dim=2,normalised=no,feature=identity)", "eva", {{"n", 12}}},
-                    Case{"auto", "gdelta(heads=1,dim=2)", "eva", {{"n", 10}}}, Case{"auto", "rnn(size=3)+gru(size=2)", "index", {{"n", 24}, {"sigma", 2}}},
-                    Case{"auto", "mamba(inner=2,state=2,conv=2)", "retrieval", {{"n", 6}, {"D", 3}, {"sigma", 4}}},
-                    Case{"auto", "mamba2(heads=1,dim=1,state=2)+conv(width=2,channels=1)", "mqar", {{"n", 6}, {"M", 8}, {"sigma", 4}, {"queries", 2}}},
-                    Case{"reachable", "delta(heads=1,dim=1)", "eva", {{"n", 6}}},
-                    Case{"distinguished-points", "delta(heads=1,dim=2)", "eva", {{"n", 10}}},
-                    Case{"hierarchical", "linear(heads=1,dim=1,normalised=no,feature=identity)*2", "eva", {{"n", 40}}},
-                    Case{"big-bucket", "loglinear(heads=1,dim=2)", "eva", {{"n", 16}}}, Case{"big-bucket", "loglinear(heads=1,dim=2,base=gdelta)", "eva", {{"n", 19}}},
-                    Case{"sparse-blocks", "sparse(B=2,k=1,heads=1,dim=1)", "two-sum", {{"n", 8}, {"M", 64}}, 3, PositionCode::none},
-                    Case{"flip", "full(heads=1,dim=2)+linear(heads=1,dim=2)", "seqcomp", {{"L", 2}, {"m", 4}, {"n1", 2}}},
-                    Case{"wrong-answer", "full(heads=2)", "counting", {{"n", 4}, {"sigma", 2}, {"k", 0}}}, Case{"wrong-answer", "topk(k=2)", "dyck", {{"n", 6}, {"k", 2}, {"depth", 2}}}));
+    testing::Values(
+        Case{"auto", "linear(heads=1,dim=2,normalised=no,feature=identity)", "eva", {{"n", 12}}},
+        Case{"auto", "gdelta(heads=1,dim=2)", "eva", {{"n", 10}}},
+        Case{"auto", "rnn(size=3)+gru(size=2)", "index", {{"n", 24}, {"sigma", 2}}},
+        Case{"auto", "mamba(inner=2,state=2,conv=2)", "retrieval", {{"n", 6}, {"D", 3}, {"sigma", 4}}},
+        Case{"auto",
+             "mamba2(heads=1,dim=1,state=2)+conv(width=2,channels=1)",
+             "mqar",
+             {{"n", 6}, {"M", 8}, {"sigma", 4}, {"queries", 2}}},
+        Case{"reachable", "delta(heads=1,dim=1)", "eva", {{"n", 6}}},
+        Case{"distinguished-points", "delta(heads=1,dim=2)", "eva", {{"n", 10}}},
+        Case{"hierarchical", "linear(heads=1,dim=1,normalised=no,feature=identity)*2", "eva", {{"n", 40}}},
+        Case{"big-bucket", "loglinear(heads=1,dim=2)", "eva", {{"n", 16}}},
+        Case{"big-bucket", "loglinear(heads=1,dim=2,base=gdelta)", "eva", {{"n", 19}}},
+        Case{"sparse-blocks",
+             "sparse(B=2,k=1,heads=1,dim=1)",
+             "two-sum",
+             {{"n", 8}, {"M", 64}},
+             3,
+             PositionCode::none},
+        Case{"flip", "full(heads=1,dim=2)+linear(heads=1,dim=2)", "seqcomp", {{"L", 2}, {"m", 4}, {"n1", 2}}},
+        Case{"wrong-answer", "full(heads=2)", "counting", {{"n", 4}, {"sigma", 2}, {"k", 0}}},
+        Case{"wrong-answer", "topk(k=2)", "dyck", {{"n", 6}, {"k", 2}, {"depth", 2}}}));
 
 TEST_P(Attacked, is_verified) {
   const Case& c = GetParam();
@@ -46,7 +59,8 @@ TEST_P(Attacked, is_verified) {
   ASSERT_TRUE(outcome->certificate) << c.method << " on " << c.line << ": " << outcome->reason;
   const std::string text = certificate_text(*outcome->certificate);
   std::string reason;
-  EXPECT_EQ(verdict_of(text, model, &reason), CheckVerdict::verified) << reason << "\n" << text.substr(0, 3000);
+  EXPECT_EQ(verdict_of(text, model, &reason), CheckVerdict::verified) << reason << "\n"
+                                                                      << text.substr(0, 3000);
 }
 
 }  // namespace

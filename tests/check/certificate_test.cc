@@ -16,31 +16,48 @@ namespace {
 TEST(certificate_check, verifies_every_kind_and_label) {
   for (const auto& issued : issued_certificates()) {
     std::string reason;
-    EXPECT_EQ(verdict_of(issued.certificate, issued.model, &reason), CheckVerdict::verified) << issued.name << ": " << reason << "\n" << issued.certificate.substr(0, 3000);
+    EXPECT_EQ(verdict_of(issued.certificate, issued.model, &reason), CheckVerdict::verified)
+        << issued.name << ": " << reason << "\n"
+        << issued.certificate.substr(0, 3000);
   }
 }
 
-// Chains of thought, encoders, vector answers, several answer positions, every mechanism that a construction uses.
+// Chains of thought, encoders, vector answers, several answer positions, every mechanism that a construction
+// uses.
 TEST(certificate_check, verifies_constructions_of_every_kind) {
   struct Built {
     std::string name;
     TaskSizes sizes;
     std::map<std::string, std::string> options = {};
   };
-  for (const auto& [name, sizes, options] : std::vector<Built>{
-           {"eva", {{"n", 6}}, {{"by", "loglinear"}}}, {"eva", {{"n", 8}}, {{"by", "sparse"}}}, {"eva", {{"n", 5}}, {{"by", "linear"}}},
-           {"index", {{"n", 5}, {"sigma", 3}}, {{"by", "cot"}}}, {"retrieval", {{"n", 4}, {"D", 3}, {"sigma", 4}}}, {"mqar", {{"n", 3}}},
-           {"two-sum", {{"n", 4}, {"M", 9}}}, {"two-sum", {{"n", 4}, {"M", 9}}, {{"by", "sparse"}}}, {"two-sum-exists", {{"n", 4}, {"M", 9}}},
-           {"seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}}, {{"cot", "yes"}}}, {"seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}}, {{"encoder", "yes"}}},
-           {"seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}}, {{"pattern", "RFF"}}}, {"sparse-average", {{"n", 4}, {"q", 2}, {"d", 1}, {"f", 2}}},
-           {"equality", {{"n", 3}}}, {"disjointness", {{"n", 3}}}, {"nearest", {{"n", 4}, {"d", 3}}}, {"dyck", {{"n", 6}, {"k", 2}, {"depth", 2}}},
-           {"cgram", {{"n", 6}, {"c", 3}, {"sigma", 3}}}, {"counting", {{"n", 5}}}}) {
+  for (const auto& [name, sizes, options] :
+       std::vector<Built>{{"eva", {{"n", 6}}, {{"by", "loglinear"}}},
+                          {"eva", {{"n", 8}}, {{"by", "sparse"}}},
+                          {"eva", {{"n", 5}}, {{"by", "linear"}}},
+                          {"index", {{"n", 5}, {"sigma", 3}}, {{"by", "cot"}}},
+                          {"retrieval", {{"n", 4}, {"D", 3}, {"sigma", 4}}},
+                          {"mqar", {{"n", 3}}},
+                          {"two-sum", {{"n", 4}, {"M", 9}}},
+                          {"two-sum", {{"n", 4}, {"M", 9}}, {{"by", "sparse"}}},
+                          {"two-sum-exists", {{"n", 4}, {"M", 9}}},
+                          {"seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}}, {{"cot", "yes"}}},
+                          {"seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}}, {{"encoder", "yes"}}},
+                          {"seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}}, {{"pattern", "RFF"}}},
+                          {"sparse-average", {{"n", 4}, {"q", 2}, {"d", 1}, {"f", 2}}},
+                          {"equality", {{"n", 3}}},
+                          {"disjointness", {{"n", 3}}},
+                          {"nearest", {{"n", 4}, {"d", 3}}},
+                          {"dyck", {{"n", 6}, {"k", 2}, {"depth", 2}}},
+                          {"cgram", {{"n", 6}, {"c", 3}, {"sigma", 3}}},
+                          {"counting", {{"n", 5}}}}) {
     const Issued issued = certified_construction(name, sizes, options, false);
     std::string reason;
-    EXPECT_EQ(verdict_of(issued.certificate, issued.model, &reason, 1'000'000'000), CheckVerdict::verified) << issued.name << ": " << reason;
+    EXPECT_EQ(verdict_of(issued.certificate, issued.model, &reason, 1'000'000'000), CheckVerdict::verified)
+        << issued.name << ": " << reason;
     auto document = nlohmann::json::parse(issued.certificate);
     document["claim"]["instances"] = document["claim"]["instances"].get<int>() + 1;
-    EXPECT_EQ(verdict_of(document.dump(), issued.model, nullptr, 1'000'000'000), CheckVerdict::rejected) << issued.name;
+    EXPECT_EQ(verdict_of(document.dump(), issued.model, nullptr, 1'000'000'000), CheckVerdict::rejected)
+        << issued.name;
   }
 }
 
@@ -63,7 +80,8 @@ std::string twin(const Issued& issued) {
 }
 
 TEST(certificate_check, rejects_every_kind_off_by_one) {
-  for (const auto& issued : issued_certificates()) EXPECT_EQ(verdict_of(twin(issued), issued.model), CheckVerdict::rejected) << issued.name;
+  for (const auto& issued : issued_certificates())
+    EXPECT_EQ(verdict_of(twin(issued), issued.model), CheckVerdict::rejected) << issued.name;
 }
 
 TEST(certificate_check, DISABLED_writes_the_examples) {
@@ -72,7 +90,8 @@ TEST(certificate_check, DISABLED_writes_the_examples) {
   std::filesystem::create_directories(folder / "invalid");
   for (const auto& issued : issued_certificates()) {
     std::ofstream(folder / "valid" / (issued.name + ".json")) << issued.certificate;
-    if (!issued.model.empty()) std::ofstream(folder / "valid" / (issued.name + ".safetensors"), std::ios::binary) << issued.model;
+    if (!issued.model.empty())
+      std::ofstream(folder / "valid" / (issued.name + ".safetensors"), std::ios::binary) << issued.model;
     std::ofstream(folder / "invalid" / (issued.name + ".rejected.json")) << twin(issued);
     if (issued.name != "eva-wrong-answer") continue;
     auto document = nlohmann::json::parse(issued.certificate);
@@ -87,7 +106,8 @@ TEST(certificate_check, DISABLED_writes_the_examples) {
     std::ofstream(folder / "valid" / (bites.name + ".safetensors"), std::ios::binary) << bites.model;
     std::ofstream(folder / "invalid" / (bites.name + ".rejected.json")) << twin(bites);
     std::ofstream(folder / "invalid" / (below.name + ".rejected.json")) << below.certificate;
-    std::ofstream(folder / "invalid" / (below.name + ".rejected.safetensors"), std::ios::binary) << below.model;
+    std::ofstream(folder / "invalid" / (below.name + ".rejected.safetensors"), std::ios::binary)
+        << below.model;
   }
 }
 

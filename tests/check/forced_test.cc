@@ -152,7 +152,8 @@ TEST(forced, corners_of_the_cube_are_points_whose_labels_are_told_apart) {
 }
 
 TEST(forced, spread_of_images_is_decided_where_its_logarithm_is_close) {
-  // Recurrent, full, recurrent with 160 bits before: the smallest first function that is forced, 320.03 against 320.025.
+  // Recurrent, full, recurrent with 160 bits before: the smallest first function that is forced, 320.03
+  // against 320.025.
   EXPECT_TRUE(rung_check::images_spread(66'806, 80, 271, 160));
   EXPECT_FALSE(rung_check::images_spread(66'800, 80, 271, 160));
   // Far from the border the lengths decide, at any size.
@@ -166,10 +167,13 @@ TEST(forced, spread_of_images_follows_its_logarithm) {
     for (std::int64_t T = 1; T <= 9; ++T)
       for (std::int64_t x0 = 1; x0 <= 9; ++x0)
         for (std::int64_t bits = 0; bits <= 40; bits += 4) {
-          const double left = static_cast<double>(x0) * std::log2(2.0 * static_cast<double>(m) / (std::exp(1.0) * static_cast<double>(T * x0)));
+          const double left =
+              static_cast<double>(x0) *
+              std::log2(2.0 * static_cast<double>(m) / (std::exp(1.0) * static_cast<double>(T * x0)));
           const double right = 2.0 * static_cast<double>(bits) + 2.0 / static_cast<double>(T);
           if (std::abs(left - right) < 1e-6) continue;
-          ASSERT_EQ(rung_check::images_spread(m, T, x0, bits), left > right) << m << " " << T << " " << x0 << " " << bits;
+          ASSERT_EQ(rung_check::images_spread(m, T, x0, bits), left > right)
+              << m << " " << T << " " << x0 << " " << bits;
           ++(left > right ? yes : no);
         }
   EXPECT_GT(yes, 500u);

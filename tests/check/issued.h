@@ -9,6 +9,7 @@ namespace rung {
 const std::vector<Issued>& issued_certificates();
 
 // A built model, right on a walk, on listed prompts and, where `all`, on every instance.
-Issued certified_construction(const std::string& name, const TaskSizes& sizes, const std::map<std::string, std::string>& options, bool all);
+Issued certified_construction(const std::string& name, const TaskSizes& sizes,
+                              const std::map<std::string, std::string>& options, bool all);
 
 }  // namespace rung

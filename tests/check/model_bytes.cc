@@ -11,8 +11,10 @@ std::string model_bytes(const Weights& weights) {
   std::string data;
   for (const auto& [name, tensor] : file.tensors) {
     const std::size_t begin = data.size();
-    data.append(reinterpret_cast<const char*>(tensor.bytes), static_cast<std::size_t>(tensor.size() * dtype_size(tensor.dtype)));
-    header[name] = {{"dtype", dtype_name(tensor.dtype)}, {"shape", tensor.shape}, {"data_offsets", {begin, data.size()}}};
+    data.append(reinterpret_cast<const char*>(tensor.bytes),
+                static_cast<std::size_t>(tensor.size() * dtype_size(tensor.dtype)));
+    header[name] = {
+        {"dtype", dtype_name(tensor.dtype)}, {"shape", tensor.shape}, {"data_offsets", {begin, data.size()}}};
   }
   const std::string text = header.dump();
   std::string bytes;

@@ -1,6 +1,6 @@
-// Every field of every valid certificate changed in turn: numbers moved by one and to extremes, strings altered, members and
-// entries dropped, doubled and added, types exchanged. None is accepted as it stands. The same mutants with a fresh seal are
-// accepted only where the changed claim is true by the exact machine.
+// Every field of every valid certificate changed in turn: numbers moved by one and to extremes, strings
+// altered, members and entries dropped, doubled and added, types exchanged. None is accepted as it stands.
+// The same mutants with a fresh seal are accepted only where the changed claim is true by the exact machine.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,17 +29,20 @@ bool holds_by_the_exact_machine(const Json& document, const Weights& weights) {
   const auto& claim = document["claim"];
   const std::string kind = document["kind"];
   if (kind == "construction" || kind == "capacity") return false;
-  const auto task = make_task(document["task"]["name"].get<std::string>(), document["task"]["size"].get<TaskSizes>(),
-                              document["task"]["options"].get<std::map<std::string, std::string>>());
+  const auto task =
+      make_task(document["task"]["name"].get<std::string>(), document["task"]["size"].get<TaskSizes>(),
+                document["task"]["options"].get<std::map<std::string, std::string>>());
   if (!task) return false;
-  const auto machine = Machine::load(weights, {.positions = (*task)->prompt_length(), .unrounded = weights.mode == WeightMode::real});
+  const auto machine = Machine::load(
+      weights, {.positions = (*task)->prompt_length(), .unrounded = weights.mode == WeightMode::real});
   if (!machine) return false;
   const std::int64_t position = claim["position"];
   const auto queries = (*task)->query_positions();
   const auto query = std::find(queries.begin(), queries.end(), position) - queries.begin();
   const auto prompt_of = [&](const char* name) {
     Prompt prompt{(*task)->prompt_length(), {}};
-    for (const auto& field : (*task)->fields()) prompt.fields.push_back(claim[name][field.name].get<std::vector<std::int64_t>>());
+    for (const auto& field : (*task)->fields())
+      prompt.fields.push_back(claim[name][field.name].get<std::vector<std::int64_t>>());
     return prompt;
   };
   const auto one = [&](const char* name, const char* reference, bool activation) {
@@ -48,11 +51,16 @@ bool holds_by_the_exact_machine(const Json& document, const Weights& weights) {
     const std::vector<std::int64_t> wanted{position};
     const auto readout = (*machine)->forward(prompt, wanted);
     if (!readout || readout->front().answer != claim["answer"].get<std::vector<std::int64_t>>()) return false;
-    if (activation && readout->front().activation != claim["activation"].get<std::vector<std::int64_t>>()) return false;
-    return (*task)->answer(prompt).at(static_cast<std::size_t>(query)) == claim[reference][0].get<std::int64_t>() && claim[reference].size() == 1;
+    if (activation && readout->front().activation != claim["activation"].get<std::vector<std::int64_t>>())
+      return false;
+    return (*task)->answer(prompt).at(static_cast<std::size_t>(query)) ==
+               claim[reference][0].get<std::int64_t>() &&
+           claim[reference].size() == 1;
   };
   if (kind == "wrong-answer") return one("prompt", "expected", false) && claim["answer"] != claim["expected"];
-  if (!one("first", "first_answer", true) || !one("second", "second_answer", true) || claim["first_answer"] == claim["second_answer"]) return false;
+  if (!one("first", "first_answer", true) || !one("second", "second_answer", true) ||
+      claim["first_answer"] == claim["second_answer"])
+    return false;
   if (kind != "collision") return true;
   for (const char* name : {"first", "second"}) {
     const Prompt prompt = prompt_of(name);
@@ -69,7 +77,10 @@ class Mutator {
   explicit Mutator(const Issued& issued) : issued_(issued), original_(Json::parse(issued.certificate)) {
     // A mutant that asks for more than twice the work, say an endless walk, ends soon.
     rung_check::Budget budget;
-    limit_ = 2 * rung_check::verify(issued.certificate, issued.model.empty() ? nullptr : &issued.model, budget).multiply_adds + 1000;
+    limit_ =
+        2 * rung_check::verify(issued.certificate, issued.model.empty() ? nullptr : &issued.model, budget)
+                .multiply_adds +
+        1000;
   }
 
   struct Tally {
@@ -91,7 +102,8 @@ class Mutator {
   void visit(const Json::json_pointer& at, const Json& value) {
     if (value.is_number()) {
       const auto number = value.get<std::int64_t>();
-      for (const std::int64_t other : {number - 1, number + 1, kLargest, -kLargest, std::int64_t{0}, -number - 1})
+      for (const std::int64_t other :
+           {number - 1, number + 1, kLargest, -kLargest, std::int64_t{0}, -number - 1})
         if (other != number) put(at, other);
       put(at, kLargest + 1);
       put(at, static_cast<double>(number) + 0.5);
@@ -108,8 +120,9 @@ class Mutator {
         other[i] = static_cast<char>(other[i] == 'a' ? 'b' : 'a');
         put(at, other);
       }
-      for (const char* word : {"found", "forced", "task", "model", "collision", "fooling-pair", "wrong-answer", "sparse-pair", "construction", "capacity",
-                               "all", "walk", "listed", "eva", "index", "two-sum", "rung.certificate/2"})
+      for (const char* word : {"found", "forced", "task", "model", "collision", "fooling-pair",
+                               "wrong-answer", "sparse-pair", "construction", "capacity", "all", "walk",
+                               "listed", "eva", "index", "two-sum", "rung.certificate/2"})
         if (text != word) put(at, word);
     } else if (value.is_array()) {
       put(at, Json::object());
@@ -161,9 +174,12 @@ class Mutator {
       const std::size_t name = issued_.certificate.find_first_not_of(" \n", i + 1);
       if (issued_.certificate[name] != '"') continue;
       const std::size_t end = issued_.certificate.find('"', name + 1);
-      const std::string doubled = issued_.certificate.substr(0, i + 1) + issued_.certificate.substr(name, end + 1 - name) + ": 0," + issued_.certificate.substr(i + 1);
+      const std::string doubled = issued_.certificate.substr(0, i + 1) +
+                                  issued_.certificate.substr(name, end + 1 - name) + ": 0," +
+                                  issued_.certificate.substr(i + 1);
       ++tally_.mutants;
-      EXPECT_EQ(judged(doubled), CheckVerdict::malformed) << issued_.name << " with " << issued_.certificate.substr(name, end + 1 - name) << " twice";
+      EXPECT_EQ(judged(doubled), CheckVerdict::malformed)
+          << issued_.name << " with " << issued_.certificate.substr(name, end + 1 - name) << " twice";
     }
   }
   void judge(const Json& mutant, const std::string& what) {
@@ -173,10 +189,13 @@ class Mutator {
     ++tally_.mutants;
     if (judged(reseal(mutant)) != CheckVerdict::verified) return;
     ++tally_.still_true;
-    EXPECT_TRUE(issued_.weights && holds_by_the_exact_machine(mutant, *issued_.weights)) << issued_.name << ", sealed afresh: " << what;
+    EXPECT_TRUE(issued_.weights && holds_by_the_exact_machine(mutant, *issued_.weights))
+        << issued_.name << ", sealed afresh: " << what;
   }
 
-  CheckVerdict judged(const std::string& certificate) const { return verdict_of(certificate, issued_.model, nullptr, limit_); }
+  CheckVerdict judged(const std::string& certificate) const {
+    return verdict_of(certificate, issued_.model, nullptr, limit_);
+  }
 
   const Issued& issued_;
   Json original_;
@@ -204,7 +223,8 @@ TEST(mutation, no_certificate_is_accepted_for_another_model_file) {
       std::string other = issued.model;
       other[i] = static_cast<char>(other[i] ^ (1 << (i % 8)));
       ++flips;
-      EXPECT_NE(verdict_of(issued.certificate, other), CheckVerdict::verified) << issued.name << " byte " << i;
+      EXPECT_NE(verdict_of(issued.certificate, other), CheckVerdict::verified)
+          << issued.name << " byte " << i;
       // The claim made of the altered file: any verdict may be right, but there is one.
       Json document = Json::parse(issued.certificate);
       document["model"]["sha256"] = sha256(other);

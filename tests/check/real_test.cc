@@ -192,9 +192,9 @@ TEST(real_file, is_malformed_with_a_negative_epsilon) {
   }
 }
 
-// Selection and its scores are work. What twice the tokens cost beyond twice the work is due to pairs of tokens alone, 128^2 of
-// them more: per pair 4 index heads of 4 numbers and their weights, or 2 heads of 4 + 4 numbers and an exponential over
-// compressed tokens, and 4 numbers each to select.
+// Selection and its scores are work. What twice the tokens cost beyond twice the work is due to pairs of
+// tokens alone, 128^2 of them more: per pair 4 index heads of 4 numbers and their weights, or 2 heads of 4 +
+// 4 numbers and an exponential over compressed tokens, and 4 numbers each to select.
 TEST(real_file, charges_for_what_is_selected_from) {
   const std::vector<std::pair<const char*, double>> per_pair = {{"topk(k=1,index_heads=4)", 4 * (4 + 1)},
                                                                 {"sparse(B=1,k=1)", 2 * (4 + 4 + 4) + 2 * 4}};
@@ -239,7 +239,8 @@ std::optional<rung_check::Row> largest_by_pairs(const rung_check::Reals& values,
 TEST(real_file, selects_where_every_pair_is_certain) {
   using rung_check::Real;
   const double inf = rung_check::kInfinity;
-  const std::vector<Real> kinds = {{-inf, inf}, Real(0), Real(1), {0, 1}, {0.5, 0.75}, {1, 2}, {-inf, 0}, {1, inf}};
+  const std::vector<Real> kinds = {{-inf, inf}, Real(0), Real(1),   {0, 1},
+                                   {0.5, 0.75}, {1, 2},  {-inf, 0}, {1, inf}};
   std::size_t certain = 0, uncertain = 0;
   for (std::int64_t n = 1; n <= 4; ++n) {
     std::int64_t all = 1;

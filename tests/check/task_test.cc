@@ -1,5 +1,5 @@
-// The checker's tasks against rung/tasks: every prompt of the tree at small sizes, in the same order, with the same answers;
-// and prompts that are no instance.
+// The checker's tasks against rung/tasks: every prompt of the tree at small sizes, in the same order, with
+// the same answers; and prompts that are no instance.
 #include "check/task.h"
 
 #include <gtest/gtest.h>
@@ -17,16 +17,36 @@ struct Case {
 };
 
 const std::vector<Case> kCases = {
-    {"eva", {{"n", 1}}}, {"eva", {{"n", 4}}}, {"index", {{"n", 3}, {"sigma", 2}}}, {"index", {{"n", 2}, {"sigma", 5}}},
-    {"retrieval", {{"n", 2}, {"D", 2}, {"sigma", 3}}}, {"retrieval", {{"n", 3}, {"D", 2}, {"sigma", 2}}},
-    {"mqar", {{"n", 2}, {"M", 3}, {"sigma", 2}, {"queries", 2}}}, {"two-sum", {{"n", 3}, {"M", 5}}}, {"two-sum", {{"n", 2}, {"M", 1}}},
-    {"two-sum-exists", {{"n", 4}, {"M", 6}}}, {"three-sum", {{"n", 4}, {"M", 5}}}, {"three-sum", {{"n", 5}, {"M", 4}}},
-    {"seqcomp", {{"L", 1}, {"m", 3}}}, {"seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}}}, {"seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}}, {{"order", "easy"}}},
-    {"seqcomp", {{"L", 3}, {"m", 1}, {"n1", 2}, {"n2", 1}}}, {"seqcomp", {{"L", 3}, {"m", 1}, {"n1", 2}, {"n2", 2}}, {{"order", "easy"}}},
-    {"sparse-average", {{"n", 3}, {"q", 2}, {"d", 1}, {"f", 1}}}, {"sparse-average", {{"n", 2}, {"q", 1}, {"d", 2}, {"f", 0}}, {{"read", "last"}}},
-    {"equality", {{"n", 3}}}, {"disjointness", {{"n", 3}}}, {"dyck", {{"n", 5}, {"k", 2}, {"depth", 2}}}, {"dyck", {{"n", 6}, {"k", 1}, {"depth", 2}}},
-    {"cgram", {{"n", 5}, {"c", 3}, {"sigma", 3}}}, {"cgram", {{"n", 6}, {"c", 4}, {"sigma", 2}}}, {"counting", {{"n", 4}, {"sigma", 2}, {"k", 0}}},
-    {"counting", {{"n", 4}, {"sigma", 3}, {"k", 2}}}, {"istree", {{"n", 4}}}, {"istree", {{"n", 2}}}, {"khop", {{"n", 6}, {"k", 2}, {"sigma", 3}}},
+    {"eva", {{"n", 1}}},
+    {"eva", {{"n", 4}}},
+    {"index", {{"n", 3}, {"sigma", 2}}},
+    {"index", {{"n", 2}, {"sigma", 5}}},
+    {"retrieval", {{"n", 2}, {"D", 2}, {"sigma", 3}}},
+    {"retrieval", {{"n", 3}, {"D", 2}, {"sigma", 2}}},
+    {"mqar", {{"n", 2}, {"M", 3}, {"sigma", 2}, {"queries", 2}}},
+    {"two-sum", {{"n", 3}, {"M", 5}}},
+    {"two-sum", {{"n", 2}, {"M", 1}}},
+    {"two-sum-exists", {{"n", 4}, {"M", 6}}},
+    {"three-sum", {{"n", 4}, {"M", 5}}},
+    {"three-sum", {{"n", 5}, {"M", 4}}},
+    {"seqcomp", {{"L", 1}, {"m", 3}}},
+    {"seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}}},
+    {"seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}}, {{"order", "easy"}}},
+    {"seqcomp", {{"L", 3}, {"m", 1}, {"n1", 2}, {"n2", 1}}},
+    {"seqcomp", {{"L", 3}, {"m", 1}, {"n1", 2}, {"n2", 2}}, {{"order", "easy"}}},
+    {"sparse-average", {{"n", 3}, {"q", 2}, {"d", 1}, {"f", 1}}},
+    {"sparse-average", {{"n", 2}, {"q", 1}, {"d", 2}, {"f", 0}}, {{"read", "last"}}},
+    {"equality", {{"n", 3}}},
+    {"disjointness", {{"n", 3}}},
+    {"dyck", {{"n", 5}, {"k", 2}, {"depth", 2}}},
+    {"dyck", {{"n", 6}, {"k", 1}, {"depth", 2}}},
+    {"cgram", {{"n", 5}, {"c", 3}, {"sigma", 3}}},
+    {"cgram", {{"n", 6}, {"c", 4}, {"sigma", 2}}},
+    {"counting", {{"n", 4}, {"sigma", 2}, {"k", 0}}},
+    {"counting", {{"n", 4}, {"sigma", 3}, {"k", 2}}},
+    {"istree", {{"n", 4}}},
+    {"istree", {{"n", 2}}},
+    {"khop", {{"n", 6}, {"k", 2}, {"sigma", 3}}},
     {"khop", {{"n", 5}, {"k", 3}, {"sigma", 2}}, {{"read", "all"}}},
 };
 
@@ -95,7 +115,8 @@ TEST_P(EveryTask, refuses_what_is_no_instance) {
   const auto theirs = make_task(name, sizes, options);
   rung_check::Budget budget;
   const auto ours = rung_check::make_task(name, sizes, options, budget);
-  // Every number of some instances moved by one, up and down: the two programs agree on what is left of an instance.
+  // Every number of some instances moved by one, up and down: the two programs agree on what is left of an
+  // instance.
   std::size_t refused = 0;
   for (std::uint64_t index = 0; index < 20; ++index) {
     const Instance instance = (*theirs)->generate(Variant::uniform, 1, index);
@@ -111,10 +132,12 @@ TEST_P(EveryTask, refuses_what_is_no_instance) {
             valid = false;
             ++refused;
           }
-          ASSERT_EQ(valid, static_cast<bool>((*theirs)->validate(moved))) << name << " " << (*theirs)->text(instance.prompt) << " field " << f << " at " << i;
+          ASSERT_EQ(valid, static_cast<bool>((*theirs)->validate(moved)))
+              << name << " " << (*theirs)->text(instance.prompt) << " field " << f << " at " << i;
           if (!valid) continue;
           rung_check::Row flat;
-          for (const auto& answer : ours->answers({moved.positions, moved.fields})) flat.insert(flat.end(), answer.begin(), answer.end());
+          for (const auto& answer : ours->answers({moved.positions, moved.fields}))
+            flat.insert(flat.end(), answer.begin(), answer.end());
           ASSERT_EQ(flat, (*theirs)->answer(moved));
         }
   }
@@ -154,9 +177,10 @@ TEST_P(EveryTask, remembers_nothing_that_changes_an_answer) {
 
 // Sizes at which the work, were it not charged, would take days: the limit ends it.
 TEST(Work, is_bounded_for_long_walks) {
-  const std::vector<Case> cases = {{"mqar", {{"n", 1 << 12}, {"M", 1 << 20}, {"sigma", 4}, {"queries", 1 << 20}}},
-                                   {"retrieval", {{"n", 1 << 20}, {"D", 40}, {"sigma", 2}}},
-                                   {"sparse-average", {{"n", 1 << 18}, {"q", 2}, {"d", 1}, {"f", 0}}}};
+  const std::vector<Case> cases = {
+      {"mqar", {{"n", 1 << 12}, {"M", 1 << 20}, {"sigma", 4}, {"queries", 1 << 20}}},
+      {"retrieval", {{"n", 1 << 20}, {"D", 40}, {"sigma", 2}}},
+      {"sparse-average", {{"n", 1 << 18}, {"q", 2}, {"d", 1}, {"f", 0}}}};
   for (const auto& [name, sizes, options] : cases) {
     rung_check::Budget budget(100'000'000);
     const auto task = rung_check::make_task(name, sizes, options, budget);
@@ -169,18 +193,22 @@ TEST(Work, is_bounded_for_long_walks) {
 }
 TEST(Work, is_bounded_for_sums) {
   rung_check::Budget budget(100'000'000);
-  const auto task = rung_check::make_task("three-sum", {{"n", 1 << 20}, {"M", std::int64_t{1} << 60}}, {}, budget);
+  const auto task =
+      rung_check::make_task("three-sum", {{"n", 1 << 20}, {"M", std::int64_t{1} << 60}}, {}, budget);
   rung_check::Prompt prompt{1 << 20, {{}}};
-  for (std::int64_t i = 0; i < 1 << 20; ++i) prompt.fields[0].push_back(1 + i * i % 1'000'003);  // three of them stay below M
+  for (std::int64_t i = 0; i < 1 << 20; ++i)
+    prompt.fields[0].push_back(1 + i * i % 1'000'003);  // three of them stay below M
   EXPECT_THROW(task->answers(prompt), rung_check::OutOfResources);
 }
 TEST(Work, for_a_walk_of_many_questions_is_not_a_sort_each) {
   rung_check::Budget budget(200'000'000);
-  const auto task = rung_check::make_task("mqar", {{"n", 1 << 12}, {"M", 1 << 20}, {"sigma", 4}, {"queries", 1 << 12}}, {}, budget);
+  const auto task = rung_check::make_task(
+      "mqar", {{"n", 1 << 12}, {"M", 1 << 20}, {"sigma", 4}, {"queries", 1 << 12}}, {}, budget);
   rung_check::Prompt prompt{0, {{}}};
   Random random(1);
   while (prompt.positions < task->length)
-    task->extend(prompt, static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(task->choices(prompt)))));
+    task->extend(prompt,
+                 static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(task->choices(prompt)))));
   EXPECT_NO_THROW(task->check(prompt));
 }
 
@@ -195,7 +223,8 @@ TEST(EveryTaskName, is_known_to_the_checker) {
       const Instance instance = (*theirs)->generate(Variant::uniform, 7, i);
       EXPECT_NO_THROW(ours->check({instance.prompt.positions, instance.prompt.fields}));
       rung_check::Row flat;
-      for (const auto& answer : ours->answers({instance.prompt.positions, instance.prompt.fields})) flat.insert(flat.end(), answer.begin(), answer.end());
+      for (const auto& answer : ours->answers({instance.prompt.positions, instance.prompt.fields}))
+        flat.insert(flat.end(), answer.begin(), answer.end());
       EXPECT_EQ(flat, instance.answer) << word.name;
     }
     sizes["nonsense"] = 1;
@@ -207,7 +236,8 @@ TEST(EveryTaskName, is_not_taken_with_huge_or_negative_sizes) {
   for (const auto& word : task_words()) {
     const auto theirs = make_task(word.name, {});
     for (const auto& [name, value] : sizes_of(**theirs))
-      for (const std::int64_t size : {std::int64_t{-1}, std::int64_t{1} << 31, std::int64_t{1} << 60, std::int64_t{1} << 62}) {
+      for (const std::int64_t size :
+           {std::int64_t{-1}, std::int64_t{1} << 31, std::int64_t{1} << 60, std::int64_t{1} << 62}) {
         auto sizes = sizes_of(**theirs);
         sizes[name] = size;
         rung_check::Budget budget;

@@ -8,8 +8,8 @@ namespace rung {
 enum class CheckVerdict { verified, rejected, malformed, out_of_resources };
 
 // An empty model: none on the command line.
-inline CheckVerdict verdict_of(const std::string& certificate, const std::string& model, std::string* reason = nullptr,
-                               std::uint64_t limit = 20'000'000) {
+inline CheckVerdict verdict_of(const std::string& certificate, const std::string& model,
+                               std::string* reason = nullptr, std::uint64_t limit = 20'000'000) {
   rung_check::Budget budget(limit);
   std::string unused;
   std::string& said = reason ? *reason : unused;

@@ -16,8 +16,12 @@ std::size_t strongest(const std::vector<double>& row) {
 }
 
 TEST(AttentionPattern, refuses_encoders_and_long_prompts) {
-  const auto encoder = build_construction({.name = "seqcomp", .sizes = {{"L", 2}, {"m", 2}, {"n1", 2}}, .options = {{"encoder", "yes"}}}).value();
-  EXPECT_FALSE(attention_patterns(encoder.weights, encoder.task->generate(Variant::uniform, 1, 0).prompt).ok());
+  const auto encoder =
+      build_construction(
+          {.name = "seqcomp", .sizes = {{"L", 2}, {"m", 2}, {"n1", 2}}, .options = {{"encoder", "yes"}}})
+          .value();
+  EXPECT_FALSE(
+      attention_patterns(encoder.weights, encoder.task->generate(Variant::uniform, 1, 0).prompt).ok());
   const auto eva = build_construction({.name = "eva", .sizes = {{"n", 600}}}).value();
   EXPECT_FALSE(attention_patterns(eva.weights, eva.task->generate(Variant::uniform, 1, 0).prompt).ok());
 }
@@ -31,7 +35,8 @@ TEST(AttentionPattern, eva_looks_at_its_argument_with_more_than_half) {
     ASSERT_EQ(patterns[0].weights.size(), 8u);
     for (std::size_t i = 0; i < 8; ++i) {
       EXPECT_EQ(patterns[0].weights[i].size(), i + 1);
-      EXPECT_NEAR(std::accumulate(patterns[0].weights[i].begin(), patterns[0].weights[i].end(), 0.0), 1, 1e-12);
+      EXPECT_NEAR(std::accumulate(patterns[0].weights[i].begin(), patterns[0].weights[i].end(), 0.0), 1,
+                  1e-12);
     }
     const auto& last = patterns[0].weights.back();
     const auto argument = static_cast<std::size_t>(instance.prompt.token(7));
@@ -40,7 +45,8 @@ TEST(AttentionPattern, eva_looks_at_its_argument_with_more_than_half) {
   }
 }
 
-// F F F on 2-SeqComp: `=` looks at z_0, then at z_1(z_0), then at the entry of z_2 that w_1 and z_1(z_0) name.
+// F F F on 2-SeqComp: `=` looks at z_0, then at z_1(z_0), then at the entry of z_2 that w_1 and z_1(z_0)
+// name.
 TEST(AttentionPattern, three_full_layers_follow_the_pointers) {
   const auto made = build_construction({.name = "seqcomp", .sizes = {{"L", 2}, {"m", 2}, {"n1", 2}}}).value();
   for (std::uint64_t index = 0; index < 50; ++index) {
@@ -60,8 +66,12 @@ TEST(AttentionPattern, three_full_layers_follow_the_pointers) {
 }
 
 TEST(AttentionPattern, recurrent_layers_have_none) {
-  const auto made = build_construction({.name = "seqcomp", .sizes = {{"L", 2}, {"m", 2}, {"n1", 2}}, .options = {{"pattern", "RFF"}}}).value();
-  const auto patterns = attention_patterns(made.weights, made.task->generate(Variant::uniform, 1, 0).prompt).value();
+  const auto made =
+      build_construction(
+          {.name = "seqcomp", .sizes = {{"L", 2}, {"m", 2}, {"n1", 2}}, .options = {{"pattern", "RFF"}}})
+          .value();
+  const auto patterns =
+      attention_patterns(made.weights, made.task->generate(Variant::uniform, 1, 0).prompt).value();
   ASSERT_EQ(patterns.size(), 2u);
   EXPECT_EQ(patterns[0].layer, 1);
   EXPECT_EQ(patterns[1].layer, 2);

@@ -13,7 +13,8 @@ TEST(SparseAverage, averages_every_subset_of_a_few_vectors) {
 TEST(SparseAverage, covers_all_inputs_at_larger_sizes) {
   for (const auto& [n, q] : {std::pair(8, 2), {32, 3}, {64, 2}, {16, 7}, {9, 9}}) {
     expect_interval(built({.name = "sparse-average", .sizes = {{"n", n}, {"q", q}, {"d", 2}}}), 30);
-    expect_interval(built({.name = "sparse-average", .sizes = {{"n", n}, {"q", q}}, .options = {{"read", "last"}}}), 30);
+    expect_interval(
+        built({.name = "sparse-average", .sizes = {{"n", n}, {"q", q}}, .options = {{"read", "last"}}}), 30);
   }
 }
 
@@ -21,7 +22,8 @@ TEST(SparseAverage, fails_with_fewer_signs) {
   Construction made = built({.name = "sparse-average", .sizes = {{"n", 32}, {"q", 3}}});
   Tensor& keys = made.weights.tensors["layers.1.k.weight"];
   std::vector<std::int64_t> weights;
-  for (std::int64_t i = 0; i < keys.size(); ++i) weights.push_back(i / keys.shape[1] < keys.shape[0] / 2 ? keys.integer(i) : 0);
+  for (std::int64_t i = 0; i < keys.size(); ++i)
+    weights.push_back(i / keys.shape[1] < keys.shape[0] / 2 ? keys.integer(i) : 0);
   keys = integer_tensor(keys.shape, weights);
   expect_failure(made, {.budget = 1000, .samples = 20});
 }
@@ -36,7 +38,9 @@ TEST(SparseAverage, fails_below_some_precision) {
 
 TEST(NearestNeighbour, finds_the_label_with_one_softmax_where_its_weights_reach) {
   for (const auto& [n, margin] : {std::pair(1, 64), {2, 128}, {8, 128}, {16, 128}})
-    expect_interval(built({.name = "nearest", .sizes = {{"n", n}, {"margin", margin}}, .options = {{"by", "softmax"}}}), 100);
+    expect_interval(
+        built({.name = "nearest", .sizes = {{"n", n}, {"margin", margin}}, .options = {{"by", "softmax"}}}),
+        100);
 }
 
 TEST(NearestNeighbour, loses_the_label_with_one_softmax_where_they_do_not) {
@@ -46,8 +50,12 @@ TEST(NearestNeighbour, loses_the_label_with_one_softmax_where_they_do_not) {
 }
 
 TEST(NearestNeighbour, finds_the_label_by_thresholds) {
-  for (const auto& [n, d, margin] : {std::tuple(1, 4, 64), {2, 2, 16}, {8, 4, 32}, {16, 4, 16}, {16, 3, 5}, {64, 4, 4}})
-    expect_interval(built({.name = "nearest", .sizes = {{"n", n}, {"d", d}, {"sigma", 3}, {"margin", margin}}, .options = {{"by", "thresholds"}}}), 50);
+  for (const auto& [n, d, margin] :
+       {std::tuple(1, 4, 64), {2, 2, 16}, {8, 4, 32}, {16, 4, 16}, {16, 3, 5}, {64, 4, 4}})
+    expect_interval(built({.name = "nearest",
+                           .sizes = {{"n", n}, {"d", d}, {"sigma", 3}, {"margin", margin}},
+                           .options = {{"by", "thresholds"}}}),
+                    50);
 }
 
 TEST(NearestNeighbour, fails_with_half_of_the_thresholds) {
@@ -62,7 +70,8 @@ TEST(NearestNeighbour, fails_with_half_of_the_thresholds) {
 TEST(NearestNeighbour, fails_when_vectors_lose_bits) {
   expect_failure(built({.name = "nearest", .sizes = {{"n", 8}}, .precision = 7}), {.samples = 200});
   EXPECT_FALSE(build_construction({.name = "nearest", .sizes = {{"n", 8}, {"margin", 0}}}));
-  EXPECT_FALSE(build_construction({.name = "nearest", .sizes = {{"n", 8}, {"f", 20}, {"margin", 1}}, .options = {{"by", "thresholds"}}}));
+  EXPECT_FALSE(build_construction(
+      {.name = "nearest", .sizes = {{"n", 8}, {"f", 20}, {"margin", 1}}, .options = {{"by", "thresholds"}}}));
 }
 
 }  // namespace

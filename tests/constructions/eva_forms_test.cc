@@ -1,5 +1,5 @@
-// Eva by linear, log-linear and sparse attention, and 2-Sum-last by slot heads: tightness, every instance at small sizes, and what
-// fails one bit below.
+// Eva by linear, log-linear and sparse attention, and 2-Sum-last by slot heads: tightness, every instance at
+// small sizes, and what fails one bit below.
 #include "rung/constructions/eva_forms.h"
 
 #include <cmath>
@@ -9,7 +9,9 @@
 namespace rung {
 namespace {
 
-ConstructionRequest eva(std::int64_t n, const std::string& by) { return {.name = "eva", .sizes = {{"n", n}}, .options = {{"by", by}}}; }
+ConstructionRequest eva(std::int64_t n, const std::string& by) {
+  return {.name = "eva", .sizes = {{"n", n}}, .options = {{"by", by}}};
+}
 
 TEST(EvaByLinear, fails_with_one_bit_less_of_state) {
   for (const std::int64_t n : {4, 5, 8}) {
@@ -45,7 +47,8 @@ TEST(EvaByWriting, answers_every_function_and_argument_with_n_lg_n_bits) {
   for (const char* by : {"delta", "mamba2"}) {
     for (std::int64_t n = 1; n <= 6; ++n) expect_exhaustive(built(eva(n, by)));
     expect_interval(built(eva(50, by)), 200);
-    for (int k = 1; k <= 5; ++k) EXPECT_EQ(state_bits(built(eva(std::int64_t{1} << k, by))), (std::int64_t{1} << k) * k) << by;
+    for (int k = 1; k <= 5; ++k)
+      EXPECT_EQ(state_bits(built(eva(std::int64_t{1} << k, by))), (std::int64_t{1} << k) * k) << by;
   }
 }
 
@@ -76,8 +79,10 @@ TEST(EvaBySparse, fails_when_blocks_look_alike) {
   expect_failure(made, {.budget = 1000, .samples = 100});
 }
 
-Construction two_sum(std::int64_t n, std::int64_t M, const std::string& block, std::optional<int> p = std::nullopt) {
-  ConstructionRequest request{.name = "two-sum", .sizes = {{"n", n}, {"M", M}}, .options = {{"by", "sparse"}}, .precision = p};
+Construction two_sum(std::int64_t n, std::int64_t M, const std::string& block,
+                     std::optional<int> p = std::nullopt) {
+  ConstructionRequest request{
+      .name = "two-sum", .sizes = {{"n", n}, {"M", M}}, .options = {{"by", "sparse"}}, .precision = p};
   if (!block.empty()) request.options["block"] = block;
   auto made = build_two_sum_sparse(request);
   EXPECT_TRUE(made) << made.error().message;
@@ -85,7 +90,8 @@ Construction two_sum(std::int64_t n, std::int64_t M, const std::string& block, s
 }
 
 TEST(TwoSumBySparse, answers_every_instance_at_small_sizes) {
-  for (const auto& [n, M, block] : {std::tuple(4, 5, "2"), {4, 4, "4"}, {5, 4, "2"}, {3, 9, "1"}, {6, 3, "4"}, {2, 1, "1"}, {3, 2, "2"}})
+  for (const auto& [n, M, block] :
+       {std::tuple(4, 5, "2"), {4, 4, "4"}, {5, 4, "2"}, {3, 9, "1"}, {6, 3, "4"}, {2, 1, "1"}, {3, 2, "2"}})
     expect_exhaustive(two_sum(n, M, block));
 }
 
@@ -104,7 +110,8 @@ TEST(TwoSumBySparse, fails_with_one_slot_head_less) {
   Tensor& output = made.weights.tensors["layers.1.o.weight"];
   std::vector<std::int64_t> kept(static_cast<std::size_t>(output.size()));
   const std::int64_t columns = output.shape[1];
-  for (std::int64_t i = 0; i < output.size(); ++i) kept[static_cast<std::size_t>(i)] = i % columns < columns / 2 ? output.integer(i) : 0;
+  for (std::int64_t i = 0; i < output.size(); ++i)
+    kept[static_cast<std::size_t>(i)] = i % columns < columns / 2 ? output.integer(i) : 0;
   output = integer_tensor(output.shape, kept);
   expect_failure(made);
 }

@@ -13,7 +13,8 @@ namespace {
 double delta(int D, int beta, double saturation) {
   double sum = 0;
   for (int h = 1; h <= D; ++h)
-    sum += std::exp(std::lgamma(D + 1) - std::lgamma(h + 1) - std::lgamma(D - h + 1) - std::min(2.0 * beta * h, saturation));
+    sum += std::exp(std::lgamma(D + 1) - std::lgamma(h + 1) - std::lgamma(D - h + 1) -
+                    std::min(2.0 * beta * h, saturation));
   return sum;
 }
 
@@ -35,7 +36,9 @@ TEST(RetrievalLemma, integer_tables_follow_the_real_lemma) {
       const auto gadget = retrieval_gadget(D, std::int64_t{1} << std::min(D, 30), p);
       const double real = delta(D, gadget.beta, std::ldexp(1.0, p - 1));
       // The table's own clip and rounding move all weights together by less than two guards.
-      EXPECT_NEAR(gadget.delta, real, real * 0.01 + 2 * std::ldexp(1.0, -kWeightGuard) * std::max(1.0, std::ldexp(1.0, D - 30))) << "p=" << p << " D=" << D;
+      EXPECT_NEAR(gadget.delta, real,
+                  real * 0.01 + 2 * std::ldexp(1.0, -kWeightGuard) * std::max(1.0, std::ldexp(1.0, D - 30)))
+          << "p=" << p << " D=" << D;
     }
 }
 
@@ -56,8 +59,10 @@ TEST(RetrievalLemma, reaches_one_digit_further_at_five_bits_with_a_larger_beta) 
 
 TEST(EvaConstruction, is_caught_when_a_weight_is_wrong) {
   Construction made = eva(4);
-  made.weights.tensors["embed.token.binary"] = integer_tensor(made.weights.tensors["embed.token.binary"].shape,
-                                                              std::vector<std::int64_t>(static_cast<std::size_t>(made.weights.tensors["embed.token.binary"].size()), 0));
+  made.weights.tensors["embed.token.binary"] =
+      integer_tensor(made.weights.tensors["embed.token.binary"].shape,
+                     std::vector<std::int64_t>(
+                         static_cast<std::size_t>(made.weights.tensors["embed.token.binary"].size()), 0));
   const auto found = verify(made, {});
   ASSERT_TRUE(found);
   EXPECT_FALSE(found->passed());
@@ -89,8 +94,9 @@ TEST(EvaConstruction, has_one_head_of_twice_the_digits) {
 
 class SmallestPrecision : public testing::TestWithParam<std::pair<std::int64_t, int>> {};
 INSTANTIATE_TEST_SUITE_P(Sizes, SmallestPrecision,
-                         testing::Values(std::pair(2, 2), std::pair(4, 2), std::pair(8, 3), std::pair(32, 3), std::pair(64, 4), std::pair(256, 4),
-                                         std::pair(2048, 4), std::pair(4096, 5), std::pair(8192, 5)));
+                         testing::Values(std::pair(2, 2), std::pair(4, 2), std::pair(8, 3), std::pair(32, 3),
+                                         std::pair(64, 4), std::pair(256, 4), std::pair(2048, 4),
+                                         std::pair(4096, 5), std::pair(8192, 5)));
 
 TEST_P(SmallestPrecision, is_the_known_one_in_integers_and_in_quantised_reals) {
   const auto [n, p] = GetParam();
@@ -108,7 +114,8 @@ TEST_P(SmallestPrecision, is_the_known_one_in_integers_and_in_quantised_reals) {
 }
 
 TEST(EvaConstruction, is_covered_by_the_argument_about_all_inputs_exactly_where_it_passes) {
-  for (const auto& [n, p] : {std::pair(4, 2), std::pair(32, 3), std::pair(64, 4), std::pair(2048, 4), std::pair(8192, 5)}) {
+  for (const auto& [n, p] :
+       {std::pair(4, 2), std::pair(32, 3), std::pair(64, 4), std::pair(2048, 4), std::pair(8192, 5)}) {
     EXPECT_TRUE(eva(n, p).interval().holds) << n;
     if (p > 2) {
       EXPECT_FALSE(eva(n, p - 1).interval().holds) << n;
@@ -118,12 +125,14 @@ TEST(EvaConstruction, is_covered_by_the_argument_about_all_inputs_exactly_where_
 
 TEST(EvaConstruction, keeps_its_notes_in_the_file) {
   const auto made = eva(8);
-  for (const char* note : {"claim", "reference", "layout", "invariant"}) EXPECT_FALSE(made.weights.notes.at(note).empty()) << note;
+  for (const char* note : {"claim", "reference", "layout", "invariant"})
+    EXPECT_FALSE(made.weights.notes.at(note).empty()) << note;
   EXPECT_NE(made.weights.notes.at("layout").find("code[0..3]"), std::string::npos);
 }
 
 TEST(Constructions, refuse_unknown_words_in_one_line) {
-  EXPECT_NE(build_construction({.name = "evaa"}).error().message.find("did you mean \"eva\""), std::string::npos);
+  EXPECT_NE(build_construction({.name = "evaa"}).error().message.find("did you mean \"eva\""),
+            std::string::npos);
   EXPECT_FALSE(build_construction({.name = "eva", .options = {{"blank", "counting"}}}));
   EXPECT_FALSE(build_construction({.name = "eva", .sizes = {{"n", -3}}}));
   EXPECT_FALSE(build_construction({.name = "eva", .sizes = {{"n", std::int64_t{1} << 60}}}));

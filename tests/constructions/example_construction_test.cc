@@ -92,7 +92,8 @@ TEST(ExampleConstruction, is_covered_by_the_argument_about_all_inputs_at_larger_
 }
 
 TEST(ExampleConstruction, stands_in_the_page_word_for_word) {
-  expect_shown("docs/adding_a_construction.md", "tests/constructions/example_construction_test.cc", "// Index");
+  expect_shown("docs/adding_a_construction.md", "tests/constructions/example_construction_test.cc",
+               "// Index");
 }
 
 }  // namespace

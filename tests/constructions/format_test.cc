@@ -5,14 +5,17 @@
 namespace rung {
 namespace {
 
-std::optional<std::int64_t> reach(const std::string& line, const std::string& size, std::int64_t to, NumberFormat format) {
-  const auto found = search_format(request_of_line(line), {.budget = 5000, .samples = 20}, size, 2, to, Precision{format, 16, 0});
+std::optional<std::int64_t> reach(const std::string& line, const std::string& size, std::int64_t to,
+                                  NumberFormat format) {
+  const auto found = search_format(request_of_line(line), {.budget = 5000, .samples = 20}, size, 2, to,
+                                   Precision{format, 16, 0});
   EXPECT_TRUE(found) << found.error().message;
   return found->works_up_to;
 }
 
 TEST(FloatFormats, are_enough_for_lookups_and_what_stands_on_them) {
-  for (const auto format : {NumberFormat::bf16, NumberFormat::fp16, NumberFormat::fp8_e4m3, NumberFormat::fp8_e5m2}) {
+  for (const auto format :
+       {NumberFormat::bf16, NumberFormat::fp16, NumberFormat::fp8_e4m3, NumberFormat::fp8_e5m2}) {
     EXPECT_EQ(reach("eva", "n", 256, format), 256);
     EXPECT_EQ(reach("seqcomp --L 2 --n1 2", "m", 8, format), 8);
     EXPECT_EQ(reach("equality", "n", 16, format), 16);

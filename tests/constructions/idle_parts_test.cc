@@ -17,7 +17,8 @@ TEST(IdleParts, are_caught_when_they_are_not_idle) {
   Construction made = beside("eva --n 4", IdlePart::layer);
   const auto fill = [&](const std::string& name, std::int64_t value) {
     auto& tensor = made.weights.tensors.at(name);
-    tensor = integer_tensor(tensor.shape, std::vector<std::int64_t>(static_cast<std::size_t>(tensor.size()), value));
+    tensor = integer_tensor(tensor.shape,
+                            std::vector<std::int64_t>(static_cast<std::size_t>(tensor.size()), value));
   };
   fill("layers.0.o.weight", 1);
   fill("layers.0.q.weight", 1);
@@ -50,8 +51,11 @@ TEST(IdleParts, leave_every_row_as_it_was) {
 }
 
 TEST(IdleParts, name_the_hybrid_and_refuse_what_has_no_full_layer) {
-  EXPECT_EQ(format_stack(beside("eva --n 4", IdlePart::layer).weights.architecture.stack).find("linear(feature=relu"), 0u);
-  EXPECT_EQ(format_stack(beside("eva --n 4", IdlePart::head).weights.architecture.stack).find("heads(full("), 0u);
+  EXPECT_EQ(format_stack(beside("eva --n 4", IdlePart::layer).weights.architecture.stack)
+                .find("linear(feature=relu"),
+            0u);
+  EXPECT_EQ(format_stack(beside("eva --n 4", IdlePart::head).weights.architecture.stack).find("heads(full("),
+            0u);
   EXPECT_FALSE(beside_idle(built(request_of_line("eva --n 4 --by linear")), IdlePart::head));
   EXPECT_FALSE(parse_idle_part("heads"));
 }

@@ -1,5 +1,6 @@
-// The matrix construction × size × p: every form passes at the precision that its lemma proves, at the smallest that was found and
-// one bit above; one bit, one layer, one head or one bit of state less fails, with an instance that the task confirms.
+// The matrix construction × size × p: every form passes at the precision that its lemma proves, at the
+// smallest that was found and one bit above; one bit, one layer, one head or one bit of state less fails,
+// with an instance that the task confirms.
 #include "rung/constructions/reduction.h"
 #include "tests/constructions/forms.h"
 #include "tests/constructions/verified.h"
@@ -16,7 +17,8 @@ void expect_shown(const Construction& made, const FailedInstance& failure, const
 }
 
 class Matrix : public testing::TestWithParam<Form> {};
-INSTANTIATE_TEST_SUITE_P(Constructions, Matrix, testing::ValuesIn(forms()), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Constructions, Matrix, testing::ValuesIn(forms()),
+                         [](const auto& info) { return info.param.name; });
 
 TEST_P(Matrix, passes_at_every_size_and_precision_and_fails_one_bit_below) {
   for (const auto& line : GetParam().lines) {
@@ -31,7 +33,8 @@ TEST_P(Matrix, passes_at_every_size_and_precision_and_fails_one_bit_below) {
       request.precision = p;
       const Construction made = built(request);
       const Verification found = verified(made, kMatrix);
-      EXPECT_EQ(found.errors, 0u) << line << " p=" << p << " " << (found.failure ? show_failure(*made.task, *found.failure) : "");
+      EXPECT_EQ(found.errors, 0u) << line << " p=" << p << " "
+                                  << (found.failure ? show_failure(*made.task, *found.failure) : "");
       EXPECT_GT(found.instances, 0u);
       if (p < *proved.p_proved) continue;
       ASSERT_TRUE(found.interval) << line;

@@ -1,5 +1,6 @@
-// docs/constructions.md shows every construction in every form: its console blocks are run by another test, this one asks that none is
-// missing, and that the lines of the page speak of every coordinate of the row and of every layer.
+// docs/constructions.md shows every construction in every form: its console blocks are run by another test,
+// this one asks that none is missing, and that the lines of the page speak of every coordinate of the row and
+// of every layer.
 #include <algorithm>
 #include <fstream>
 
@@ -15,7 +16,8 @@ std::vector<std::string> explained_lines() {
   std::ifstream page(std::string(RUNG_SOURCE_DIR) + "/docs/constructions.md");
   std::vector<std::string> lines;
   for (std::string line; std::getline(page, line);)
-    if (line.starts_with(kPrompt) && line.ends_with(kFlag)) lines.push_back(line.substr(kPrompt.size(), line.size() - kPrompt.size() - kFlag.size()));
+    if (line.starts_with(kPrompt) && line.ends_with(kFlag))
+      lines.push_back(line.substr(kPrompt.size(), line.size() - kPrompt.size() - kFlag.size()));
   return lines;
 }
 
@@ -32,7 +34,9 @@ TEST(ConstructionsPage, shows_every_form) {
       const auto wanted = request_of_line(own);
       return std::any_of(lines.begin(), lines.end(), [&](const auto& line) {
         const auto shown = request_of_line(line);
-        const auto L = [](const ConstructionRequest& request) { return request.sizes.contains("L") ? request.sizes.at("L") : 0; };
+        const auto L = [](const ConstructionRequest& request) {
+          return request.sizes.contains("L") ? request.sizes.at("L") : 0;
+        };
         return shown.name == wanted.name && said(shown) == said(wanted) && L(shown) == L(wanted);
       });
     })) << form.name;
@@ -44,14 +48,16 @@ TEST(ConstructionsPage, shows_every_word_and_option_of_the_list) {
     return std::any_of(lines.begin(), lines.end(), [&](const auto& line) {
       const auto request = request_of_line(line);
       const auto found = request.options.find(std::string(option));
-      return request.name == name && (option.empty() || (found != request.options.end() && found->second == word));
+      return request.name == name &&
+             (option.empty() || (found != request.options.end() && found->second == word));
     });
   };
   for (const auto& word : construction_words()) {
     EXPECT_TRUE(shown(word.name, "", "")) << word.name;
     for (const auto& option : word.options)
       for (std::size_t i = 1; i < option.words.size(); ++i)  // the first is the default
-        EXPECT_TRUE(shown(word.name, option.name, option.words[i])) << word.name << " --" << option.name << " " << option.words[i];
+        EXPECT_TRUE(shown(word.name, option.name, option.words[i]))
+            << word.name << " --" << option.name << " " << option.words[i];
   }
 }
 

@@ -4,7 +4,9 @@
 namespace rung {
 namespace {
 
-ConstructionRequest dyck(std::int64_t n, std::int64_t k, std::int64_t depth) { return {.name = "dyck", .sizes = {{"n", n}, {"k", k}, {"depth", depth}}}; }
+ConstructionRequest dyck(std::int64_t n, std::int64_t k, std::int64_t depth) {
+  return {.name = "dyck", .sizes = {{"n", n}, {"k", k}, {"depth", depth}}};
+}
 
 TEST(DyckByStack, fails_with_one_bit_less_of_state) {
   for (const auto& [k, depth] : {std::pair(2, 2), {1, 3}, {3, 2}}) {
@@ -16,7 +18,8 @@ TEST(DyckByStack, fails_with_one_bit_less_of_state) {
 
 TEST(DyckByStack, decides_every_word_to_length_eight) {
   for (std::int64_t n = 1; n <= 8; ++n) expect_exhaustive(built(dyck(n, 2, 2)));
-  for (const auto& [k, depth] : {std::pair(1, 1), {1, 4}, {2, 1}, {2, 3}, {3, 2}, {3, 3}, {4, 2}}) expect_exhaustive(built(dyck(6, k, depth)));
+  for (const auto& [k, depth] : {std::pair(1, 1), {1, 4}, {2, 1}, {2, 3}, {3, 2}, {3, 3}, {4, 2}})
+    expect_exhaustive(built(dyck(6, k, depth)));
   expect_interval(built(dyck(200, 3, 5)), 100);
 }
 
@@ -29,7 +32,10 @@ TEST(DyckByStack, holds_the_bits_of_the_claim) {
 }
 
 TEST(DyckByStack, refuses_stacks_that_no_table_holds) {
-  for (const auto& [k, depth] : {std::pair<std::int64_t, std::int64_t>(2, 30), {2, 1'000'000'000}, {std::int64_t{1} << 40, 2}, {1000, 3}})
+  for (const auto& [k, depth] : {std::pair<std::int64_t, std::int64_t>(2, 30),
+                                 {2, 1'000'000'000},
+                                 {std::int64_t{1} << 40, 2},
+                                 {1000, 3}})
     EXPECT_FALSE(build_construction(dyck(8, k, depth)));
 }
 
@@ -49,7 +55,8 @@ TEST(IndexByCounter, answers_every_instance) {
 TEST(IndexByCounter, has_no_positions_and_little_state) {
   const Construction made = built(index(100, 7, "full"));
   EXPECT_EQ(made.weights.architecture.dimensions.position, PositionCode::none);
-  EXPECT_EQ(*made.weights.architecture.dimensions.accumulator_bits, 8);  // against 100 lg 7 = 281 bits without the full layer
+  EXPECT_EQ(*made.weights.architecture.dimensions.accumulator_bits,
+            8);  // against 100 lg 7 = 281 bits without the full layer
 }
 
 TEST(IndexByCounter, fails_with_one_bit_less) {

@@ -1,4 +1,5 @@
-// Every form of sequential composition: all inputs at the smallest sizes, samples above, and failures one layer, one head or one bit below.
+// Every form of sequential composition: all inputs at the smallest sizes, samples above, and failures one
+// layer, one head or one bit below.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,8 +20,10 @@ struct Case {
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
-Construction build(const TaskSizes& sizes, const Options& options, std::optional<int> precision = std::nullopt) {
-  auto made = build_construction({.name = "seqcomp", .sizes = sizes, .options = options, .precision = precision});
+Construction build(const TaskSizes& sizes, const Options& options,
+                   std::optional<int> precision = std::nullopt) {
+  auto made =
+      build_construction({.name = "seqcomp", .sizes = sizes, .options = options, .precision = precision});
   EXPECT_TRUE(made) << made.error().message;
   return std::move(*made);
 }
@@ -28,16 +31,23 @@ Construction build(const TaskSizes& sizes, const Options& options, std::optional
 const TaskSizes kSmallest2 = {{"L", 2}, {"m", 2}, {"n1", 2}};
 
 class EveryForm : public testing::TestWithParam<Case> {};
-INSTANTIATE_TEST_SUITE_P(
-    Seqcomp, EveryForm,
-    testing::Values(Case{"full_L1", {{"L", 1}, {"m", 3}}, {}, 2}, Case{"full", kSmallest2, {}, 3}, Case{"full_named", kSmallest2, {{"pattern", "FFF"}}, 3},
-                    Case{"early_L1", {{"L", 1}, {"m", 3}}, {{"pattern", "RF"}}, 2}, Case{"late_L1", {{"L", 1}, {"m", 3}}, {{"pattern", "FR"}}, 2},
-                    Case{"early", kSmallest2, {{"pattern", "RFF"}}, 3}, Case{"late", kSmallest2, {{"pattern", "FRF"}}, 3},
-                    Case{"precomposed", kSmallest2, {{"pattern", "FF"}}, 2}, Case{"absorbed_L1", {{"L", 1}, {"m", 4}}, {{"pattern", "RR"}}, 2},
-                    Case{"absorbed", kSmallest2, {{"pattern", "RRF"}}, 3}, Case{"absorbed_all", kSmallest2, {{"pattern", "RRR"}}, 3},
-                    Case{"encoder_L1", {{"L", 1}, {"m", 4}}, {{"encoder", "yes"}}, 2}, Case{"encoder", kSmallest2, {{"encoder", "yes"}}, 3},
-                    Case{"thought_L1", {{"L", 1}, {"m", 4}}, {{"cot", "yes"}}, 1}, Case{"thought", kSmallest2, {{"cot", "yes"}}, 1}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Seqcomp, EveryForm,
+                         testing::Values(Case{"full_L1", {{"L", 1}, {"m", 3}}, {}, 2},
+                                         Case{"full", kSmallest2, {}, 3},
+                                         Case{"full_named", kSmallest2, {{"pattern", "FFF"}}, 3},
+                                         Case{"early_L1", {{"L", 1}, {"m", 3}}, {{"pattern", "RF"}}, 2},
+                                         Case{"late_L1", {{"L", 1}, {"m", 3}}, {{"pattern", "FR"}}, 2},
+                                         Case{"early", kSmallest2, {{"pattern", "RFF"}}, 3},
+                                         Case{"late", kSmallest2, {{"pattern", "FRF"}}, 3},
+                                         Case{"precomposed", kSmallest2, {{"pattern", "FF"}}, 2},
+                                         Case{"absorbed_L1", {{"L", 1}, {"m", 4}}, {{"pattern", "RR"}}, 2},
+                                         Case{"absorbed", kSmallest2, {{"pattern", "RRF"}}, 3},
+                                         Case{"absorbed_all", kSmallest2, {{"pattern", "RRR"}}, 3},
+                                         Case{"encoder_L1", {{"L", 1}, {"m", 4}}, {{"encoder", "yes"}}, 2},
+                                         Case{"encoder", kSmallest2, {{"encoder", "yes"}}, 3},
+                                         Case{"thought_L1", {{"L", 1}, {"m", 4}}, {{"cot", "yes"}}, 1},
+                                         Case{"thought", kSmallest2, {{"cot", "yes"}}, 1}),
+                         [](const auto& info) { return info.param.name; });
 
 TEST_P(EveryForm, answers_every_input_of_its_smallest_size) {
   const Construction made = build(GetParam().sizes, GetParam().options);
@@ -56,31 +66,46 @@ TEST_P(EveryForm, answers_every_input_of_its_smallest_size) {
 TEST_P(EveryForm, reports_the_invariant_of_every_layer) {
   const Construction made = build(GetParam().sizes, GetParam().options);
   const std::string& invariant = made.weights.notes.at("invariant");
-  for (std::size_t layer = 1; layer <= GetParam().layers; ++layer) EXPECT_NE(invariant.find(fmt::format("after layer {} ", layer)), std::string::npos);
+  for (std::size_t layer = 1; layer <= GetParam().layers; ++layer)
+    EXPECT_NE(invariant.find(fmt::format("after layer {} ", layer)), std::string::npos);
 }
 
 // Larger sizes, with odd alphabets so that no power of two helps.
 class LargerForm : public testing::TestWithParam<Case> {};
 INSTANTIATE_TEST_SUITE_P(
     Seqcomp, LargerForm,
-    testing::Values(Case{"full_L2", {{"L", 2}, {"m", 11}, {"n1", 3}}, {}, 3}, Case{"full_L3", {{"L", 3}, {"m", 5}, {"n1", 3}, {"n2", 2}}, {}, 4},
-                    Case{"full_L5", {{"L", 5}, {"m", 3}, {"n1", 2}, {"n2", 1}, {"n3", 3}, {"n4", 2}}, {}, 6},
-                    Case{"early_L3", {{"L", 3}, {"m", 5}, {"n1", 3}, {"n2", 2}}, {{"pattern", "RFFF"}}, 4},
-                    Case{"late_L3", {{"L", 3}, {"m", 5}, {"n1", 3}, {"n2", 2}}, {{"pattern", "FRFF"}}, 4},
-                    Case{"precomposed_L2", {{"L", 2}, {"m", 7}, {"n1", 5}}, {{"pattern", "FF"}}, 2},
-                    Case{"precomposed_L2_one", {{"L", 2}, {"m", 7}, {"n1", 1}}, {{"pattern", "FF"}}, 2},
-                    Case{"precomposed_L3", {{"L", 3}, {"m", 5}, {"n1", 2}, {"n2", 3}}, {{"pattern", "FFF"}}, 3},
-                    Case{"precomposed_L4", {{"L", 4}, {"m", 3}, {"n1", 2}, {"n2", 2}, {"n3", 2}}, {{"pattern", "FFFF"}}, 4},
-                    Case{"precomposed_early_L3", {{"L", 3}, {"m", 5}, {"n1", 2}, {"n2", 3}}, {{"pattern", "RFF"}}, 3},
-                    Case{"precomposed_early_L4", {{"L", 4}, {"m", 3}, {"n1", 2}, {"n2", 2}, {"n3", 2}}, {{"pattern", "RFFF"}}, 4},
-                    Case{"absorbed_L2", {{"L", 2}, {"m", 11}, {"n1", 3}}, {{"pattern", "RRF"}}, 3},
-                    Case{"absorbed_L3", {{"L", 3}, {"m", 5}, {"n1", 3}, {"n2", 2}}, {{"pattern", "RRRF"}}, 4},
-                    Case{"encoder_L2", {{"L", 2}, {"m", 7}, {"n1", 3}}, {{"encoder", "yes"}}, 3},
-                    Case{"encoder_L3", {{"L", 3}, {"m", 5}, {"n1", 2}, {"n2", 2}}, {{"encoder", "yes"}}, 3},
-                    Case{"encoder_L4", {{"L", 4}, {"m", 3}, {"n1", 2}, {"n2", 2}, {"n3", 1}}, {{"encoder", "yes"}}, 4},
-                    Case{"encoder_L5", {{"L", 5}, {"m", 2}, {"n1", 2}, {"n2", 2}, {"n3", 1}, {"n4", 2}}, {{"encoder", "yes"}}, 4},
-                    Case{"thought_L3", {{"L", 3}, {"m", 5}, {"n1", 3}, {"n2", 2}}, {{"cot", "yes"}}, 1},
-                    Case{"thought_L5", {{"L", 5}, {"m", 3}, {"n1", 2}, {"n2", 1}, {"n3", 3}, {"n4", 2}}, {{"cot", "yes"}}, 1}),
+    testing::Values(
+        Case{"full_L2", {{"L", 2}, {"m", 11}, {"n1", 3}}, {}, 3},
+        Case{"full_L3", {{"L", 3}, {"m", 5}, {"n1", 3}, {"n2", 2}}, {}, 4},
+        Case{"full_L5", {{"L", 5}, {"m", 3}, {"n1", 2}, {"n2", 1}, {"n3", 3}, {"n4", 2}}, {}, 6},
+        Case{"early_L3", {{"L", 3}, {"m", 5}, {"n1", 3}, {"n2", 2}}, {{"pattern", "RFFF"}}, 4},
+        Case{"late_L3", {{"L", 3}, {"m", 5}, {"n1", 3}, {"n2", 2}}, {{"pattern", "FRFF"}}, 4},
+        Case{"precomposed_L2", {{"L", 2}, {"m", 7}, {"n1", 5}}, {{"pattern", "FF"}}, 2},
+        Case{"precomposed_L2_one", {{"L", 2}, {"m", 7}, {"n1", 1}}, {{"pattern", "FF"}}, 2},
+        Case{"precomposed_L3", {{"L", 3}, {"m", 5}, {"n1", 2}, {"n2", 3}}, {{"pattern", "FFF"}}, 3},
+        Case{"precomposed_L4",
+             {{"L", 4}, {"m", 3}, {"n1", 2}, {"n2", 2}, {"n3", 2}},
+             {{"pattern", "FFFF"}},
+             4},
+        Case{"precomposed_early_L3", {{"L", 3}, {"m", 5}, {"n1", 2}, {"n2", 3}}, {{"pattern", "RFF"}}, 3},
+        Case{"precomposed_early_L4",
+             {{"L", 4}, {"m", 3}, {"n1", 2}, {"n2", 2}, {"n3", 2}},
+             {{"pattern", "RFFF"}},
+             4},
+        Case{"absorbed_L2", {{"L", 2}, {"m", 11}, {"n1", 3}}, {{"pattern", "RRF"}}, 3},
+        Case{"absorbed_L3", {{"L", 3}, {"m", 5}, {"n1", 3}, {"n2", 2}}, {{"pattern", "RRRF"}}, 4},
+        Case{"encoder_L2", {{"L", 2}, {"m", 7}, {"n1", 3}}, {{"encoder", "yes"}}, 3},
+        Case{"encoder_L3", {{"L", 3}, {"m", 5}, {"n1", 2}, {"n2", 2}}, {{"encoder", "yes"}}, 3},
+        Case{"encoder_L4", {{"L", 4}, {"m", 3}, {"n1", 2}, {"n2", 2}, {"n3", 1}}, {{"encoder", "yes"}}, 4},
+        Case{"encoder_L5",
+             {{"L", 5}, {"m", 2}, {"n1", 2}, {"n2", 2}, {"n3", 1}, {"n4", 2}},
+             {{"encoder", "yes"}},
+             4},
+        Case{"thought_L3", {{"L", 3}, {"m", 5}, {"n1", 3}, {"n2", 2}}, {{"cot", "yes"}}, 1},
+        Case{"thought_L5",
+             {{"L", 5}, {"m", 3}, {"n1", 2}, {"n2", 1}, {"n3", 3}, {"n4", 2}},
+             {{"cot", "yes"}},
+             1}),
     [](const auto& info) { return info.param.name; });
 
 TEST_P(LargerForm, answers_adversarial_and_random_inputs) {
@@ -168,10 +193,16 @@ TEST(SeqcompForms, cost_what_the_theory_says) {
     const std::int64_t T = build(sizes, {}).task->prompt_length();
     const int levels = static_cast<int>(L);
     check({}, seqcomp_full_cost(levels, T));
-    check({{"pattern", fmt::format("R{}", std::string(static_cast<std::size_t>(L), 'F'))}}, seqcomp_early_cost(levels, T));
-    check({{"pattern", fmt::format("FR{}", std::string(static_cast<std::size_t>(L - 1), 'F'))}}, seqcomp_middle_cost(levels, T));
-    if (L >= 2) check({{"pattern", std::string(static_cast<std::size_t>(L), 'F')}}, seqcomp_precomposed_cost(levels, T, 3, 6, false));
-    if (L >= 3) check({{"pattern", fmt::format("R{}", std::string(static_cast<std::size_t>(L - 1), 'F'))}}, seqcomp_precomposed_cost(levels, T, 3, 6, true));
+    check({{"pattern", fmt::format("R{}", std::string(static_cast<std::size_t>(L), 'F'))}},
+          seqcomp_early_cost(levels, T));
+    check({{"pattern", fmt::format("FR{}", std::string(static_cast<std::size_t>(L - 1), 'F'))}},
+          seqcomp_middle_cost(levels, T));
+    if (L >= 2)
+      check({{"pattern", std::string(static_cast<std::size_t>(L), 'F')}},
+            seqcomp_precomposed_cost(levels, T, 3, 6, false));
+    if (L >= 3)
+      check({{"pattern", fmt::format("R{}", std::string(static_cast<std::size_t>(L - 1), 'F'))}},
+            seqcomp_precomposed_cost(levels, T, 3, 6, true));
     check({{"encoder", "yes"}}, seqcomp_encoder_cost(levels, T));
     check({{"cot", "yes"}}, seqcomp_thought_cost(levels, T));
   }
@@ -179,8 +210,10 @@ TEST(SeqcompForms, cost_what_the_theory_says) {
 
 TEST(SeqcompForms, refuse_words_that_nothing_is_known_for) {
   for (const char* word : {"F", "FRR", "RFR", "FFFF", "X", "rff"})
-    EXPECT_FALSE(build_construction({.name = "seqcomp", .sizes = kSmallest2, .options = {{"pattern", word}}})) << word;
-  EXPECT_FALSE(build_construction({.name = "seqcomp", .sizes = kSmallest2, .options = {{"pattern", "RFF"}, {"cot", "yes"}}}));
+    EXPECT_FALSE(build_construction({.name = "seqcomp", .sizes = kSmallest2, .options = {{"pattern", word}}}))
+        << word;
+  EXPECT_FALSE(build_construction(
+      {.name = "seqcomp", .sizes = kSmallest2, .options = {{"pattern", "RFF"}, {"cot", "yes"}}}));
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ namespace {
 
 using Options = std::map<std::string, std::string>;
 
-Construction build(const std::string& name, const TaskSizes& sizes, const Options& options = {}, std::optional<int> precision = std::nullopt) {
+Construction build(const std::string& name, const TaskSizes& sizes, const Options& options = {},
+                   std::optional<int> precision = std::nullopt) {
   auto made = build_construction({.name = name, .sizes = sizes, .options = options, .precision = precision});
   EXPECT_TRUE(made) << made.error().message;
   return std::move(*made);
@@ -85,7 +86,8 @@ TEST(TwoSum, answers_adversarial_and_random_inputs_at_larger_sizes) {
 
 TEST(TwoSum, fails_at_one_bit_less_than_measured) {
   for (const auto& form : kForms) {
-    const auto search = search_precision({.name = "two-sum", .sizes = {{"n", 16}}, .options = form}, {.samples = 200}, 2, 24);
+    const auto search =
+        search_precision({.name = "two-sum", .sizes = {{"n", 16}}, .options = form}, {.samples = 200}, 2, 24);
     ASSERT_TRUE(search) << search.error().message;
     ASSERT_TRUE(search->p_measured);
     EXPECT_LE(*search->p_measured, *build("two-sum", {{"n", 16}}, form).p_proved);
@@ -94,13 +96,16 @@ TEST(TwoSum, fails_at_one_bit_less_than_measured) {
   }
 }
 
-// Known fraction bits at M = 2n+1: 4, 9, 13, 17, 21 with the threshold blank and 5, 10, 14, 19, 23 with the counting one. All are met but
-// one: at n = 64 the threshold needs 12 here, and the worst instances of all 129 numbers x are among those run.
+// Known fraction bits at M = 2n+1: 4, 9, 13, 17, 21 with the threshold blank and 5, 10, 14, 19, 23 with the
+// counting one. All are met but one: at n = 64 the threshold needs 12 here, and the worst instances of all
+// 129 numbers x are among those run.
 TEST(TwoSum, cosines_need_the_known_fraction_bits) {
-  for (const auto& [n, threshold, counting] : {std::tuple(4, 4, 5), {16, 9, 10}, {64, 12, 14}, {256, 17, 19}, {1024, 21, 23}})
+  for (const auto& [n, threshold, counting] :
+       {std::tuple(4, 4, 5), {16, 9, 10}, {64, 12, 14}, {256, 17, 19}, {1024, 21, 23}})
     for (const auto& [blank, fraction] : {std::pair("threshold", threshold), {"counting", counting}}) {
-      const auto search = search_precision({.name = "two-sum", .sizes = {{"n", n}}, .options = {{"blank", blank}}},
-                                           {.budget = 100'000, .samples = n <= 64 ? 300 : 60}, 2, 40);
+      const auto search =
+          search_precision({.name = "two-sum", .sizes = {{"n", n}}, .options = {{"blank", blank}}},
+                           {.budget = 100'000, .samples = n <= 64 ? 300 : 60}, 2, 40);
       ASSERT_TRUE(search) << search.error().message;
       EXPECT_EQ(*search->p_measured, fraction + 2) << n << " " << blank;
       EXPECT_TRUE(search->failure) << n << " " << blank;
@@ -108,7 +113,8 @@ TEST(TwoSum, cosines_need_the_known_fraction_bits) {
 }
 
 TEST(TwoSum, binary_codes_need_four_to_five_bits) {
-  for (const auto& [n, p] : {std::pair(16, 4), std::pair(50, 4), std::pair(64, 5), std::pair(1024, 5), std::pair(2048, 5)})
+  for (const auto& [n, p] :
+       {std::pair(16, 4), std::pair(50, 4), std::pair(64, 5), std::pair(1024, 5), std::pair(2048, 5)})
     EXPECT_EQ(build("two-sum", {{"n", n}}, {{"by", "binary"}}).p_proved, p) << n;
 }
 
@@ -135,7 +141,8 @@ TEST(TwoSumExists, answers_adversarial_and_random_inputs_at_larger_sizes) {
 }
 
 TEST(Retrieval, answers_every_input_at_small_sizes) {
-  for (const auto& sizes : {TaskSizes{{"n", 1}}, TaskSizes{{"n", 2}}, TaskSizes{{"n", 3}}, TaskSizes{{"n", 2}, {"D", 3}, {"sigma", 3}}}) {
+  for (const auto& sizes : {TaskSizes{{"n", 1}}, TaskSizes{{"n", 2}}, TaskSizes{{"n", 3}},
+                            TaskSizes{{"n", 2}, {"D", 3}, {"sigma", 3}}}) {
     const Construction made = build("retrieval", sizes);
     const auto found = verify(made, {});
     ASSERT_TRUE(found) << found.error().message;

@@ -32,14 +32,16 @@ inline void expect_exhaustive(const Construction& made) {
   const Verification found = verified(made);
   EXPECT_EQ(found.mode, VerificationMode::exhaustive) << made.claim;
   EXPECT_GT(found.instances, 0u);
-  EXPECT_EQ(found.errors, 0u) << made.claim << " " << (found.failure ? show_failure(*made.task, *found.failure) : "");
+  EXPECT_EQ(found.errors, 0u) << made.claim << " "
+                              << (found.failure ? show_failure(*made.task, *found.failure) : "");
 }
 
 // Samples were answered, and the argument covers the rest.
 inline void expect_interval(const Construction& made, std::int64_t samples) {
   const Verification found = verified(made, {.budget = 1000, .samples = samples});
   EXPECT_EQ(found.mode, VerificationMode::interval) << made.claim;
-  EXPECT_EQ(found.errors, 0u) << made.claim << " " << (found.failure ? show_failure(*made.task, *found.failure) : "");
+  EXPECT_EQ(found.errors, 0u) << made.claim << " "
+                              << (found.failure ? show_failure(*made.task, *found.failure) : "");
 }
 
 // Errs, and shows an instance that the task itself confirms.
@@ -52,7 +54,8 @@ inline void expect_failure(const Construction& made, const VerificationOptions& 
 }
 
 // The smallest precision that passes, from 2 up, and an instance that fails one bit below.
-inline void expect_smallest_precision(const ConstructionRequest& request, int p, const VerificationOptions& options = {}) {
+inline void expect_smallest_precision(const ConstructionRequest& request, int p,
+                                      const VerificationOptions& options = {}) {
   const auto search = search_precision(request, options, 2, 48);
   ASSERT_TRUE(search) << search.error().message;
   ASSERT_TRUE(search->p_measured);

@@ -9,8 +9,8 @@
 
 namespace rung {
 
-// The block of `page` that begins with `opening` stands in `file`. Both are paths from the root of the repository.
-// REQUIRES RUNG_SOURCE_DIR, a macro.
+// The block of `page` that begins with `opening` stands in `file`. Both are paths from the root of the
+// repository. REQUIRES RUNG_SOURCE_DIR, a macro.
 inline void expect_shown(const std::string& page, const std::string& file, const std::string& opening) {
   const auto text_of = [](const std::string& path) {
     std::ifstream from(std::string(RUNG_SOURCE_DIR) + "/" + path);

@@ -7,8 +7,9 @@
 namespace rung {
 namespace {
 
-// tests/cases/models/first_token.safetensors answers with the first token of its prompt (docs/weights.md writes it). On Eva at
-// n = 4 it is right exactly when f(x) = f(0): for x = 0 always, else for a quarter of the functions.
+// tests/cases/models/first_token.safetensors answers with the first token of its prompt (docs/weights.md
+// writes it). On Eva at n = 4 it is right exactly when f(x) = f(0): for x = 0 always, else for a quarter of
+// the functions.
 Weights first_token() {
   auto weights = read_weights(RUNG_SOURCE_DIR "/tests/cases/models/first_token.safetensors");
   EXPECT_TRUE(weights) << weights.error().message;
@@ -48,7 +49,8 @@ TEST(Evaluation, does_not_depend_on_the_number_of_workers) {
   for (const auto& result : results) {
     EXPECT_EQ(result.right_answers, results[0].right_answers);
     ASSERT_EQ(result.wrong.size(), results[0].wrong.size());
-    for (std::size_t i = 0; i < result.wrong.size(); ++i) EXPECT_EQ(result.wrong[i].index, results[0].wrong[i].index);
+    for (std::size_t i = 0; i < result.wrong.size(); ++i)
+      EXPECT_EQ(result.wrong[i].index, results[0].wrong[i].index);
   }
 }
 

@@ -4,9 +4,10 @@
 //   layer.table("score", 0, {1, 2, 4});
 //   layer.outputs({{1, 0, 10}, {1, 1, -7}})      // rows (q, k, v)  ->  rows y
 //
-// A position carries one vector that is embedded as it is; every named map copies its own coordinates; W_O copies the
-// mixer's outputs to the first coordinates, and the residual is taken off again. So y is the mixer's output, bit for bit.
-// Every run is made twice, by the machine and by the evaluator written from the page.
+// A position carries one vector that is embedded as it is; every named map copies its own coordinates; W_O
+// copies the mixer's outputs to the first coordinates, and the residual is taken off again. So y is the
+// mixer's output, bit for bit. Every run is made twice, by the machine and by the evaluator written from the
+// page.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,16 +30,20 @@ class HandMade {
   Weights weights;
 
   // `channels`: map names with their rows, in the order of the input's coordinates.
-  explicit HandMade(const std::string& line, const std::vector<std::pair<std::string, std::int64_t>>& channels = {}, std::int64_t context = 64) {
+  explicit HandMade(const std::string& line,
+                    const std::vector<std::pair<std::string, std::int64_t>>& channels = {},
+                    std::int64_t context = 64) {
     auto stack = parse_stack(line);
     RUNG_REQUIRE(stack.ok(), "{}", stack.error().message);
     weights.architecture.stack = *stack;
     auto& d = weights.architecture.dimensions;
-    for (const auto& [name, rows] : channels) d.width = name == channels.front().first ? rows : d.width + rows;
+    for (const auto& [name, rows] : channels)
+      d.width = name == channels.front().first ? rows : d.width + rows;
     d.mlp_given = true;
     d.position = PositionCode::none;
     d.context = context;
-    // The mixer's own sizes do not depend on the width when the line gives them; outputs need room in the stream.
+    // The mixer's own sizes do not depend on the width when the line gives them; outputs need room in the
+    // stream.
     auto shapes = resolve(weights.architecture);
     RUNG_REQUIRE(shapes.ok(), "{}", shapes.error().message);
     const std::int64_t outputs = (*shapes)[0].mixer.output_width();
@@ -94,7 +99,8 @@ class HandMade {
     std::vector<Numbers> out;
     for (const auto& readout : *readouts) out.push_back(readout.activation);
     const auto again = plain::evaluate(weights, prompt);
-    for (std::size_t t = 0; t < out.size(); ++t) EXPECT_EQ(plain::Row(out[t].begin(), out[t].end()), again[t].activation) << "position " << t;
+    for (std::size_t t = 0; t < out.size(); ++t)
+      EXPECT_EQ(plain::Row(out[t].begin(), out[t].end()), again[t].activation) << "position " << t;
     return out;
   }
   std::unique_ptr<Machine> load(std::int64_t positions) const {

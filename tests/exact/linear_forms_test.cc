@@ -1,9 +1,10 @@
-// The linear family has two forms. The recurrent one carries a state; the parallel one weighs every earlier token:
+// The linear family has two forms. The recurrent one carries a state; the parallel one weighs every earlier
+// token:
 //   linear attention   y_i ∝ Σ_j (φ(q_i)·φ(k_j)) v_j
 //   mamba2             y_i = Σ_j (C_i·B_j) Π_{s=j+1..i} a_s x_j
 //   delta              a segment of tokens acts as S ↦ S A + B, and segments compose
-// Without rounding they are the same numbers: as integers with exact sums, modulo 2^a with wrapping ones. With rounding
-// after every step they are not, and the recurrence alone is the model.
+// Without rounding they are the same numbers: as integers with exact sums, modulo 2^a with wrapping ones.
+// With rounding after every step they are not, and the recurrence alone is the model.
 #include <gtest/gtest.h>
 
 #include "rung/spec/random.h"
@@ -25,7 +26,8 @@ Table random_rows(Random& random, int count, int width, std::int64_t size) {
 constexpr int kTokens = 17, kKeys = 3, kValues = 2;
 
 HandMade linear_layer(const std::string& options) {
-  HandMade layer("linear(heads=1,dim=3,vdim=2," + options + ")", {{"q", kKeys}, {"k", kKeys}, {"v", kValues}});
+  HandMade layer("linear(heads=1,dim=3,vdim=2," + options + ")",
+                 {{"q", kKeys}, {"k", kKeys}, {"v", kValues}});
   layer.scalar("y.bits", 48);
   return layer;
 }
@@ -45,14 +47,16 @@ Big weighted(const Table& rows, std::size_t i, std::size_t r) {
 
 TEST(LinearForms, agree_as_integers_with_exact_sums) {
   Random random(1);
-  const auto unnormalised = linear_layer("feature=identity,normalised=no"), normalised = linear_layer("feature=identity");
+  const auto unnormalised = linear_layer("feature=identity,normalised=no"),
+             normalised = linear_layer("feature=identity");
   for (int trial = 0; trial < 40; ++trial) {
     const Table rows = random_rows(random, kTokens, 2 * kKeys + kValues, 1 << random.below(12));
     const auto sums = unnormalised.outputs(rows), quotients = normalised.outputs(rows);
     for (std::size_t i = 0; i < kTokens; ++i)
       for (std::size_t r = 0; r < kValues; ++r) {
         ASSERT_EQ(weighted(rows, i, r), sums[i][r]);
-        ASSERT_EQ(plain::sat(plain::quot(weighted(rows, i, r), weighted(rows, i, kValues), 1), 48), quotients[i][r]);
+        ASSERT_EQ(plain::sat(plain::quot(weighted(rows, i, r), weighted(rows, i, kValues), 1), 48),
+                  quotients[i][r]);
       }
   }
 }
@@ -76,9 +80,9 @@ TEST(LinearForms, agree_modulo_two_to_the_a_with_wrapping_sums) {
   EXPECT_GT(wrapped, 100) << "the sums must leave their width for this to say anything";
 }
 
-// What agrees with wrapping sums is the number modulo 2^a. The read multiplies a wrapped state and is not wrapped again,
-// so a reader that divides or shifts sees the state's representative: a = 4, S = 5 + 5 = 10 -> -6, q = 3: -18, where the
-// weighted sum is 30. Both are 14 modulo 16.
+// What agrees with wrapping sums is the number modulo 2^a. The read multiplies a wrapped state and is not
+// wrapped again, so a reader that divides or shifts sees the state's representative: a = 4, S = 5 + 5 = 10 ->
+// -6, q = 3: -18, where the weighted sum is 30. Both are 14 modulo 16.
 TEST(LinearForms, a_wrapped_state_is_read_by_its_representative) {
   auto layer = linear_layer("feature=identity,normalised=no");
   layer.weights.accumulator = Accumulator::wrap;
@@ -90,8 +94,8 @@ TEST(LinearForms, a_wrapped_state_is_read_by_its_representative) {
 }
 
 TEST(LinearForms, differ_when_the_state_is_rounded_at_every_step) {
-  // update.shift = 1, k = q = 1, v = 1 three times. Recurrence: 1/2 -> 0 every time, the state stays 0. The parallel form
-  // rounds Σ_j (q·k_j) v_j = 3 once: 3/2 -> 2.
+  // update.shift = 1, k = q = 1, v = 1 three times. Recurrence: 1/2 -> 0 every time, the state stays 0. The
+  // parallel form rounds Σ_j (q·k_j) v_j = 3 once: 3/2 -> 2.
   auto layer = linear_layer("feature=identity,normalised=no");
   layer.weights.accumulator = Accumulator::round;
   layer.scalar("update.shift", 1);
@@ -122,7 +126,8 @@ Big decayed_sum(const Table& rows, std::size_t i, std::size_t r) {
   Big sum = 0;
   for (std::size_t j = 0; j <= i; ++j) {
     Big weight = 0;
-    for (std::size_t c = 0; c < kKeys; ++c) weight += Big(rows[i][kValues + kKeys + c]) * rows[j][kValues + c];
+    for (std::size_t c = 0; c < kKeys; ++c)
+      weight += Big(rows[i][kValues + kKeys + c]) * rows[j][kValues + c];
     for (std::size_t s = j + 1; s <= i; ++s) weight *= plain::clip(rows[s][kValues + 2 * kKeys], -2, 2);
     sum += weight * rows[j][r];
   }
@@ -150,7 +155,8 @@ TEST(Mamba2Forms, agree_modulo_two_to_the_a_with_wrapping_states) {
     const Table rows = random_rows(random, kTokens, kValues + 2 * kKeys + 1, 1 << random.below(8));
     const auto y = layer.outputs(rows);
     for (std::size_t i = 0; i < kTokens; ++i)
-      for (std::size_t r = 0; r < kValues; ++r) ASSERT_EQ(plain::wrap(decayed_sum(rows, i, r), 6), plain::wrap(y[i][r], 6));
+      for (std::size_t r = 0; r < kValues; ++r)
+        ASSERT_EQ(plain::wrap(decayed_sum(rows, i, r), 6), plain::wrap(y[i][r], 6));
   }
 }
 
@@ -165,7 +171,8 @@ TEST(Mamba2Forms, differ_when_decays_are_rounded) {
   EXPECT_EQ(plain::rsh(1 * 1 + 5 * 2, 2), 3);
 }
 
-// The delta rule without shifts, β a whole number: S ← S (I - β k kᵀ) + β v kᵀ. Rows: q, k (kKeys), v (kValues), beta.
+// The delta rule without shifts, β a whole number: S ← S (I - β k kᵀ) + β v kᵀ. Rows: q, k (kKeys), v
+// (kValues), beta.
 struct Segment {
   std::vector<plain::Row> a, b;  // kKeys x kKeys, kValues x kKeys
 };
@@ -179,10 +186,12 @@ std::vector<plain::Row> product(const std::vector<plain::Row>& x, const std::vec
 }
 
 Segment token_segment(const Numbers& row) {
-  Segment s{std::vector<plain::Row>(kKeys, plain::Row(kKeys, 0)), std::vector<plain::Row>(kValues, plain::Row(kKeys, 0))};
+  Segment s{std::vector<plain::Row>(kKeys, plain::Row(kKeys, 0)),
+            std::vector<plain::Row>(kValues, plain::Row(kKeys, 0))};
   const Big beta = plain::clip(row[2 * kKeys + kValues], -1, 1);
   for (std::size_t i = 0; i < kKeys; ++i)
-    for (std::size_t j = 0; j < kKeys; ++j) s.a[i][j] = Big(i == j ? 1 : 0) - beta * row[kKeys + i] * row[kKeys + j];
+    for (std::size_t j = 0; j < kKeys; ++j)
+      s.a[i][j] = Big(i == j ? 1 : 0) - beta * row[kKeys + i] * row[kKeys + j];
   for (std::size_t r = 0; r < kValues; ++r)
     for (std::size_t j = 0; j < kKeys; ++j) s.b[r][j] = beta * row[2 * kKeys + r] * row[kKeys + j];
   return s;
@@ -203,7 +212,8 @@ TEST(DeltaForms, segments_compose_in_any_grouping) {
   layer.scalar("y.bits", 48);
   layer.dimensions().accumulator_bits = 46;
   for (int trial = 0; trial < 40; ++trial) {
-    const Table rows = random_rows(random, 12, 2 * kKeys + kValues + 1, 1);  // |1 - β kᵀk| <= 4: at most 4^12 · 12
+    const Table rows =
+        random_rows(random, 12, 2 * kKeys + kValues + 1, 1);  // |1 - β kᵀk| <= 4: at most 4^12 · 12
     const auto y = layer.outputs(rows);
     std::vector<Segment> segments;
     for (const auto& row : rows) segments.push_back(token_segment(row));
@@ -232,9 +242,10 @@ TEST(DeltaForms, segments_compose_in_any_grouping) {
 }
 
 TEST(DeltaForms, segments_do_not_compose_when_writes_are_rounded) {
-  // β = 1/2, k = 1, v = 1 then 0: e = 1, S = rsh(1, 1) = 0 (half to even); e = 0: S = 0. The composed segment in rationals:
-  // S = 1/2, then 1/2 - 1/4 = 1/4. With v = 3, 0: S = 1.5 -> 2, e = -2: S = 2 - 1 = 1; rationals: 3/2 - 3/4 = 3/4. Scaled up by 4
-  // (v = 12, 0) nothing is rounded: 6, then 3 = 4 · 3/4, not 4 · 1.
+  // β = 1/2, k = 1, v = 1 then 0: e = 1, S = rsh(1, 1) = 0 (half to even); e = 0: S = 0. The composed segment
+  // in rationals:
+  // S = 1/2, then 1/2 - 1/4 = 1/4. With v = 3, 0: S = 1.5 -> 2, e = -2: S = 2 - 1 = 1; rationals: 3/2 - 3/4 =
+  // 3/4. Scaled up by 4 (v = 12, 0) nothing is rounded: 6, then 3 = 4 · 3/4, not 4 · 1.
   HandMade layer("delta(heads=1,dim=1,vdim=1)", {{"q", 1}, {"k", 1}, {"v", 1}, {"beta", 1}});
   layer.table("beta", 0, {1});
   layer.scalar("write.shift", 1);

@@ -1,5 +1,5 @@
-// Agreements that hold for every mixer: the two widths of exact sums, a whole prompt and its tokens one by one, the file
-// and the memory, the integers and the same integers read as reals.
+// Agreements that hold for every mixer: the two widths of exact sums, a whole prompt and its tokens one by
+// one, the file and the memory, the integers and the same integers read as reals.
 #include "rung/exact/machine.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,8 @@ Prompt random_prompt(const std::vector<FieldSpec>& fields, std::int64_t position
   Prompt prompt{positions, {}};
   for (const auto& field : fields) {
     prompt.fields.emplace_back();
-    for (std::int64_t i = 0; i < positions * field.length; ++i) prompt.fields.back().push_back(random.between(field.low, field.low + field.size - 1));
+    for (std::int64_t i = 0; i < positions * field.length; ++i)
+      prompt.fields.back().push_back(random.between(field.low, field.low + field.size - 1));
   }
   return prompt;
 }
@@ -171,7 +172,9 @@ TEST_P(EveryMixer, depends_on_its_input_and_not_on_the_future) {
 
 TEST_P(EveryMixer, remembers_as_far_as_it_should) {
   const bool forgets = GetParam() == "identity" || GetParam() == "none";
-  const std::int64_t reach = GetParam() == "full(window=3)" || GetParam() == "conv(width=3)" ? 3 : GetParam() == "full(chunk=4)" ? 4 : 1 << 20;
+  const std::int64_t reach = GetParam() == "full(window=3)" || GetParam() == "conv(width=3)" ? 3
+                             : GetParam() == "full(chunk=4)"                                 ? 4
+                                                                                             : 1 << 20;
   bool seen = false;
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     const auto weights = random_weights(model_of(GetParam(), seed));
@@ -179,12 +182,14 @@ TEST_P(EveryMixer, remembers_as_far_as_it_should) {
     Prompt prompt = random_prompt(weights->fields, 16, seed);
     const auto before = (*machine)->forward(prompt, all_positions(16));
     const std::int64_t changed = 16 - std::min<std::int64_t>(reach, 8);
-    prompt.fields[0][static_cast<std::size_t>(changed)] = (prompt.fields[0][static_cast<std::size_t>(changed)] + 1) % 5;
+    prompt.fields[0][static_cast<std::size_t>(changed)] =
+        (prompt.fields[0][static_cast<std::size_t>(changed)] + 1) % 5;
     const auto after = (*machine)->forward(prompt, all_positions(16));
     seen |= (*before)[15].activation != (*after)[15].activation;
     if (reach < 16) {  // one token further back is out of sight
       prompt = random_prompt(weights->fields, 16, seed);
-      prompt.fields[0][static_cast<std::size_t>(changed - 1)] = (prompt.fields[0][static_cast<std::size_t>(changed - 1)] + 1) % 5;
+      prompt.fields[0][static_cast<std::size_t>(changed - 1)] =
+          (prompt.fields[0][static_cast<std::size_t>(changed - 1)] + 1) % 5;
       const auto far = (*machine)->forward(prompt, all_positions(16));
       EXPECT_EQ((*before)[15].activation, (*far)[15].activation);
     }
@@ -207,7 +212,8 @@ TEST_P(EveryMixer, comes_back_from_a_file_as_it_was) {
   const auto one = Machine::load(*weights, {.positions = 40}), two = Machine::load(*again, {.positions = 40});
   ASSERT_TRUE(one && two);
   const Prompt prompt = random_prompt(weights->fields, 12, 5);
-  EXPECT_EQ((*(*one)->forward(prompt, all_positions(12)))[11].logits, (*(*two)->forward(prompt, all_positions(12)))[11].logits);
+  EXPECT_EQ((*(*one)->forward(prompt, all_positions(12)))[11].logits,
+            (*(*two)->forward(prompt, all_positions(12)))[11].logits);
 }
 
 TEST_P(EveryMixer, stays_near_its_integers_when_they_are_read_as_reals) {
@@ -219,17 +225,20 @@ TEST_P(EveryMixer, stays_near_its_integers_when_they_are_read_as_reals) {
   ASSERT_TRUE(weights);
   const auto exact = Machine::load(*weights, {.positions = 40});
   ASSERT_TRUE(exact) << exact.error().message;
-  const auto real = Machine::load(*weights, {.positions = 40, .quantised = Precision{NumberFormat::fixed, 16, 0}});
+  const auto real =
+      Machine::load(*weights, {.positions = 40, .quantised = Precision{NumberFormat::fixed, 16, 0}});
   ASSERT_TRUE(real) << real.error().message;
   EXPECT_FALSE((*real)->exact());
   const Prompt prompt = random_prompt(weights->fields, 12, 2);
-  const auto x = (*exact)->forward(prompt, all_positions(12)), q = (*real)->forward(prompt, all_positions(12));
+  const auto x = (*exact)->forward(prompt, all_positions(12)),
+             q = (*real)->forward(prompt, all_positions(12));
   ASSERT_TRUE(x && q);
   double scale = 1, worst = 0;
   for (std::size_t t = 0; t < 12; ++t)
     for (std::size_t c = 0; c < 8; ++c) {
       scale = std::max(scale, std::abs(static_cast<double>((*x)[t].activation[c])));
-      worst = std::max(worst, std::abs(static_cast<double>((*x)[t].activation[c]) - (*q)[t].real_activation[c]));
+      worst =
+          std::max(worst, std::abs(static_cast<double>((*x)[t].activation[c]) - (*q)[t].real_activation[c]));
     }
   EXPECT_LT(worst / scale, 0.02) << "largest difference " << worst << " at scale " << scale;
 }

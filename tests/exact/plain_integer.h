@@ -1,5 +1,5 @@
-// The arithmetic of docs/weights.md, "Numbers", on integers that cannot overflow. Slow, plain, and sharing nothing with
-// rung/exact: every function is its sentence on the page.
+// The arithmetic of docs/weights.md, "Numbers", on integers that cannot overflow. Slow, plain, and sharing
+// nothing with rung/exact: every function is its sentence on the page.
 #pragma once
 
 #include <boost/multiprecision/cpp_int.hpp>
@@ -29,11 +29,15 @@ inline Big round_quotient(const Big& n, const Big& d) {
   return below % 2 == 0 ? below : Big(below + 1);
 }
 
-inline Big rsh(const Big& x, std::int64_t r) { return r <= 0 ? Big(x * power_of_two(-r)) : round_quotient(x, power_of_two(r)); }
+inline Big rsh(const Big& x, std::int64_t r) {
+  return r <= 0 ? Big(x * power_of_two(-r)) : round_quotient(x, power_of_two(r));
+}
 
 inline Big clip(const Big& x, const Big& low, const Big& high) { return x < low ? low : x > high ? high : x; }
 
-inline Big sat(const Big& x, std::int64_t bits) { return clip(x, -power_of_two(bits - 1), power_of_two(bits - 1) - 1); }
+inline Big sat(const Big& x, std::int64_t bits) {
+  return clip(x, -power_of_two(bits - 1), power_of_two(bits - 1) - 1);
+}
 
 inline Big wrap(const Big& x, std::int64_t bits) {
   const Big modulus = power_of_two(bits), rest = x - floor_quotient(x, modulus) * modulus;

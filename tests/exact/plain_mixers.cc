@@ -25,7 +25,8 @@ Row TensorReader::sums(const std::string& map, const Row& x) const {
   Row out;
   for (std::int64_t r = 0; r < weight.shape[0]; ++r) {
     Big sum = has(map + ".bias") ? at(map + ".bias", r) : Big(0);
-    for (std::int64_t c = 0; c < cols; ++c) sum += x[static_cast<std::size_t>(c)] * weight.integer(r * cols + c);
+    for (std::int64_t c = 0; c < cols; ++c)
+      sum += x[static_cast<std::size_t>(c)] * weight.integer(r * cols + c);
     out.push_back(std::move(sum));
   }
   return out;
@@ -96,7 +97,9 @@ class Layer {
   }
 
  private:
-  std::int64_t scalar(const char* name, std::int64_t absent = 0) const { return read_.scalar(prefix_ + name, absent); }
+  std::int64_t scalar(const char* name, std::int64_t absent = 0) const {
+    return read_.scalar(prefix_ + name, absent);
+  }
   std::int64_t bits(const char* name) const { return read_.bits(prefix_ + name); }
   bool has(const char* name) const { return read_.has(prefix_ + name); }
   Big table(const char* name, const Big& x) const { return read_.table(prefix_ + name, x); }
@@ -129,7 +132,8 @@ class Layer {
         for (std::size_t c = 0; c < width; ++c) {
           Big sum = 0;
           for (std::size_t j = 0; j < static_cast<std::size_t>(m_.conv) && j <= t; ++j)
-            sum += read_.at(prefix_ + "conv.weight", (first + static_cast<std::int64_t>(c)) * m_.conv + static_cast<std::int64_t>(j)) *
+            sum += read_.at(prefix_ + "conv.weight",
+                            (first + static_cast<std::int64_t>(c)) * m_.conv + static_cast<std::int64_t>(j)) *
                    channels[which][t - j][c];
           Big shifted = rsh(sum, scalar("conv.shift"));
           if (has("conv.table")) shifted = table("conv", shifted);
@@ -140,7 +144,8 @@ class Layer {
     return out;
   }
 
-  // Softmax family -----------------------------------------------------------------------------------------------------
+  // Softmax family
+  // -----------------------------------------------------------------------------------------------------
 
   Big score(const Row& q, const Row& k) const { return rsh(dot(q, k), scalar("score.shift")); }
 
@@ -163,7 +168,8 @@ class Layer {
       const auto distance = static_cast<std::int64_t>(i) - static_cast<std::int64_t>(j);
       if (causal_ && distance < 0) continue;
       if (m_.window && std::abs(distance) >= *m_.window) continue;
-      if (m_.chunk && static_cast<std::int64_t>(i) / *m_.chunk != static_cast<std::int64_t>(j) / *m_.chunk) continue;
+      if (m_.chunk && static_cast<std::int64_t>(i) / *m_.chunk != static_cast<std::int64_t>(j) / *m_.chunk)
+        continue;
       seen.push_back(j);
     }
     return seen;
@@ -176,7 +182,8 @@ class Layer {
   }
 
   // The `k` members of `candidates` with the largest merit, ties to the smaller, in increasing order.
-  static std::vector<std::size_t> largest(std::vector<std::size_t> candidates, std::int64_t k, const std::function<Big(std::size_t)>& merit) {
+  static std::vector<std::size_t> largest(std::vector<std::size_t> candidates, std::int64_t k,
+                                          const std::function<Big(std::size_t)>& merit) {
     std::vector<std::size_t> chosen;
     while (!candidates.empty() && static_cast<std::int64_t>(chosen.size()) < k) {
       std::size_t best = 0;
@@ -211,8 +218,9 @@ class Layer {
           return sum;
         });
       for (std::int64_t h = 0; h < m_.heads; ++h) {
-        const Row out = attend(slice(channels[0][i], h, m_.key_dim), head_rows(channels[1], key_head(h), m_.key_dim),
-                               head_rows(channels[2], key_head(h), m_.value_dim), seen);
+        const Row out =
+            attend(slice(channels[0][i], h, m_.key_dim), head_rows(channels[1], key_head(h), m_.key_dim),
+                   head_rows(channels[2], key_head(h), m_.value_dim), seen);
         y[i].insert(y[i].end(), out.begin(), out.end());
       }
     }
@@ -225,7 +233,8 @@ class Layer {
     Rows block_k, block_v;
     for (std::size_t r = 0; (r + 1) * block <= count(); ++r) {
       Row content;
-      for (std::size_t t = r * block; t < (r + 1) * block; ++t) content.insert(content.end(), u_[t].begin(), u_[t].end());
+      for (std::size_t t = r * block; t < (r + 1) * block; ++t)
+        content.insert(content.end(), u_[t].begin(), u_[t].end());
       if (has("compress_hidden.weight")) {
         content = read_.map(prefix_ + "compress_hidden", content);
         for (auto& number : content) number = relu(number);
@@ -234,7 +243,8 @@ class Layer {
       block_v.push_back(read_.map(prefix_ + "compress_v", content));
     }
     const std::int64_t fraction = scalar("mix.fraction"), group_size = m_.heads / m_.groups;
-    const std::int64_t score_low = scalar("score.low"), score_high = score_low + read_.extent(prefix_ + "score.table", 0) - 1;
+    const std::int64_t score_low = scalar("score.low"),
+                       score_high = score_low + read_.extent(prefix_ + "score.table", 0) - 1;
     Rows y(count());
     for (std::size_t i = 0; i < count(); ++i) {
       std::vector<std::size_t> blocks(i / block);
@@ -244,22 +254,30 @@ class Layer {
         const auto selected = largest(blocks, m_.select, [&](std::size_t r) {
           Big sum = 0;
           for (std::int64_t other = group * group_size; other < (group + 1) * group_size; ++other)
-            sum += clip(score(slice(q[i], other, m_.key_dim), slice(block_k[r], key_head(other), m_.key_dim)), score_low, score_high);
+            sum += clip(score(slice(q[i], other, m_.key_dim), slice(block_k[r], key_head(other), m_.key_dim)),
+                        score_low, score_high);
           return sum;
         });
         std::vector<std::size_t> tokens, recent;
         for (std::size_t t = 0; t <= i; ++t) {
-          if (t / block == i / block || std::count(selected.begin(), selected.end(), t / block) > 0) tokens.push_back(t);
+          if (t / block == i / block || std::count(selected.begin(), selected.end(), t / block) > 0)
+            tokens.push_back(t);
           if (m_.window && static_cast<std::int64_t>(i - t) < *m_.window) recent.push_back(t);
         }
         const Row query = slice(q[i], h, m_.key_dim);
-        const Rows keys = head_rows(k, key_head(h), m_.key_dim), values = head_rows(v, key_head(h), m_.value_dim);
-        const Row compressed = attend(query, head_rows(block_k, key_head(h), m_.key_dim), head_rows(block_v, key_head(h), m_.value_dim), blocks);
+        const Rows keys = head_rows(k, key_head(h), m_.key_dim),
+                   values = head_rows(v, key_head(h), m_.value_dim);
+        const Row compressed = attend(query, head_rows(block_k, key_head(h), m_.key_dim),
+                                      head_rows(block_v, key_head(h), m_.value_dim), blocks);
         const Row chosen = attend(query, keys, values, tokens), window = attend(query, keys, values, recent);
-        const auto lambda = [&](std::int64_t index) { return clip(mixes[i][static_cast<std::size_t>(index)], 0, power_of_two(fraction)); };
+        const auto lambda = [&](std::int64_t index) {
+          return clip(mixes[i][static_cast<std::size_t>(index)], 0, power_of_two(fraction));
+        };
         for (std::size_t c = 0; c < compressed.size(); ++c) {
-          const Big sum = m_.window ? Big(lambda(3 * h) * compressed[c] + lambda(3 * h + 1) * chosen[c] + lambda(3 * h + 2) * window[c])
-                                    : Big(lambda(h) * compressed[c] + (power_of_two(fraction) - lambda(h)) * chosen[c]);
+          const Big sum =
+              m_.window ? Big(lambda(3 * h) * compressed[c] + lambda(3 * h + 1) * chosen[c] +
+                              lambda(3 * h + 2) * window[c])
+                        : Big(lambda(h) * compressed[c] + (power_of_two(fraction) - lambda(h)) * chosen[c]);
           y[i].push_back(sat(rsh(sum, fraction), bits("y.bits")));
         }
       }
@@ -267,7 +285,8 @@ class Layer {
     return y;
   }
 
-  // Linear family ------------------------------------------------------------------------------------------------------
+  // Linear family
+  // ------------------------------------------------------------------------------------------------------
 
   Row feature(const Row& x, bool is_key) const {
     Row out;
@@ -318,7 +337,9 @@ class Layer {
               den += sum_entry(key, c, end) * query[i][c];
             }
           }
-          y[i].push_back(sat(m_.normalised ? quot(num, den, scalar("value.scale", 1)) : rsh(num, scalar("read.shift")), bits("y.bits")));
+          y[i].push_back(
+              sat(m_.normalised ? quot(num, den, scalar("value.scale", 1)) : rsh(num, scalar("read.shift")),
+                  bits("y.bits")));
         }
       }
     }
@@ -328,18 +349,21 @@ class Layer {
   Big state_entry(const Rows& value, const Rows& key, std::size_t r, std::size_t c, std::size_t end) const {
     Big s = 0;
     for (std::size_t j = 0; j < end; ++j)
-      s = read_.accumulator() == Accumulator::wrap ? Big(s + value[j][r] * key[j][c])
-                                                   : sat(s + rsh(value[j][r] * key[j][c], scalar("update.shift")), read_.state_bits());
+      s = read_.accumulator() == Accumulator::wrap
+              ? Big(s + value[j][r] * key[j][c])
+              : sat(s + rsh(value[j][r] * key[j][c], scalar("update.shift")), read_.state_bits());
     return read_.settle(s);
   }
   Big sum_entry(const Rows& key, std::size_t c, std::size_t end) const {
     Big z = 0;
     for (std::size_t j = 0; j < end; ++j)
-      z = read_.accumulator() == Accumulator::wrap ? Big(z + key[j][c]) : sat(z + key[j][c], read_.state_bits());
+      z = read_.accumulator() == Accumulator::wrap ? Big(z + key[j][c])
+                                                   : sat(z + key[j][c], read_.state_bits());
     return read_.settle(z);
   }
 
-  // Matrix states: what one token does to a state, for linear (inside log-linear), mamba2, delta, gdelta -------------------
+  // Matrix states: what one token does to a state, for linear (inside log-linear), mamba2, delta, gdelta
+  // -------------------
 
   struct Token {
     Row q, k, v;  // features for linear; c, b, x for mamba2
@@ -372,7 +396,8 @@ class Layer {
     for (std::int64_t h = 0; h < m_.heads; ++h)
       for (std::size_t t = 0; t < count(); ++t) {
         const std::int64_t from = is_linear ? h : key_head(h);
-        Token token{slice(q[t], from, m_.key_dim), slice(k[t], from, m_.key_dim), slice(v[t], h, m_.value_dim), 0, 0};
+        Token token{slice(q[t], from, m_.key_dim), slice(k[t], from, m_.key_dim),
+                    slice(v[t], h, m_.value_dim), 0, 0};
         if (is_linear) {
           token.q = feature(token.q, false);
           token.k = feature(token.k, true);
@@ -420,7 +445,8 @@ class Layer {
   }
 
   Matrix zero_state() const {
-    const auto columns = static_cast<std::size_t>(base() == MixerKind::linear ? m_.feature_dim() : m_.key_dim);
+    const auto columns =
+        static_cast<std::size_t>(base() == MixerKind::linear ? m_.feature_dim() : m_.key_dim);
     return Matrix(static_cast<std::size_t>(m_.value_dim), Row(columns, 0));
   }
 
@@ -430,18 +456,20 @@ class Layer {
       Matrix s = zero_state();
       for (std::size_t t = 0; t < count(); ++t) {
         s = updated(std::move(s), head[t], true);
-        for (const auto& row : s) y[t].push_back(sat(rsh(dot(row, head[t].q), scalar("read.shift")), bits("y.bits")));
+        for (const auto& row : s)
+          y[t].push_back(sat(rsh(dot(row, head[t].q), scalar("read.shift")), bits("y.bits")));
       }
     }
     return y;
   }
 
-  // Log-linear: no running levels. The bucket of level l + 1 at time t holds the 2^l tokens that the set bit l of t says;
-  // it was put together when its last token had passed, from the states that were live then.
+  // Log-linear: no running levels. The bucket of level l + 1 at time t holds the 2^l tokens that the set bit
+  // l of t says; it was put together when its last token had passed, from the states that were live then.
   struct Bucket {
     std::size_t first = 0, size = 0;
   };
-  static std::vector<std::pair<std::int64_t, Bucket>> buckets(std::size_t t) {  // (level, tokens) at time t, without level 0
+  static std::vector<std::pair<std::int64_t, Bucket>> buckets(
+      std::size_t t) {  // (level, tokens) at time t, without level 0
     std::vector<std::pair<std::int64_t, Bucket>> out;
     std::size_t first = 0;
     for (int l = 62; l >= 0; --l)
@@ -454,7 +482,8 @@ class Layer {
   Matrix added(Matrix a, const Matrix& b) const {
     const bool plain_sum = base() == MixerKind::linear && read_.accumulator() == Accumulator::exact;
     for (std::size_t r = 0; r < a.size(); ++r)
-      for (std::size_t c = 0; c < a[r].size(); ++c) a[r][c] = plain_sum ? Big(a[r][c] + b[r][c]) : read_.settle(a[r][c] + b[r][c]);
+      for (std::size_t c = 0; c < a[r].size(); ++c)
+        a[r][c] = plain_sum ? Big(a[r][c] + b[r][c]) : read_.settle(a[r][c] + b[r][c]);
     return a;
   }
   // The state of `bucket` after the update of time t. REQUIRES t >= first + size.
@@ -476,7 +505,8 @@ class Layer {
     for (std::size_t h = 0; h < heads.size(); ++h)
       for (std::size_t t = 0; t < count(); ++t) {
         const auto lambda = [&](std::int64_t level) {
-          const Big& raw = levels[t][h * static_cast<std::size_t>(m_.levels) + static_cast<std::size_t>(level)];
+          const Big& raw =
+              levels[t][h * static_cast<std::size_t>(m_.levels) + static_cast<std::size_t>(level)];
           return has("level.table") ? table("level", raw) : relu(raw);
         };
         Row sum(static_cast<std::size_t>(m_.value_dim), 0);
@@ -490,7 +520,8 @@ class Layer {
     return y;
   }
 
-  // Vector states ------------------------------------------------------------------------------------------------------
+  // Vector states
+  // ------------------------------------------------------------------------------------------------------
 
   Rows selective() const {
     const Rows x = convolved({"x"})[0], b = maps("b"), c = maps("c"), delta = maps("delta");
@@ -500,12 +531,15 @@ class Layer {
       for (std::size_t t = 0; t < count(); ++t) {
         const Big step = table("delta", delta[t][i]);
         for (std::size_t n = 0; n < h.size(); ++n) {
-          const Big rate = read_.at(prefix_ + "a.weight", static_cast<std::int64_t>(i) * m_.state + static_cast<std::int64_t>(n));
+          const Big rate = read_.at(prefix_ + "a.weight",
+                                    static_cast<std::int64_t>(i) * m_.state + static_cast<std::int64_t>(n));
           const Big decay = table("decay", rsh(step * rate, scalar("decay.index_shift")));
-          h[n] = read_.settle(rsh(decay * h[n], scalar("decay.shift")) + rsh(step * b[t][n] * x[t][i], scalar("update.shift")));
+          h[n] = read_.settle(rsh(decay * h[n], scalar("decay.shift")) +
+                              rsh(step * b[t][n] * x[t][i], scalar("update.shift")));
         }
         const Big skip = read_.at(prefix_ + "skip.weight", static_cast<std::int64_t>(i));
-        y[t][i] = sat(rsh(dot(c[t], h), scalar("read.shift")) + rsh(skip * x[t][i], scalar("skip.shift")), bits("y.bits"));
+        y[t][i] = sat(rsh(dot(c[t], h), scalar("read.shift")) + rsh(skip * x[t][i], scalar("skip.shift")),
+                      bits("y.bits"));
       }
     }
     return y;
@@ -531,9 +565,11 @@ class Layer {
     const std::int64_t fraction = scalar("gate.fraction");
     for (const auto& u : u_) {
       const auto of = [&](const char* name, const Row& row) { return read_.sums(prefix_ + name, row); };
-      const Row xz = of("xz", u), hz = of("hz", h), xr = of("xr", u), hr = of("hr", h), xn = of("xn", u), hn = of("hn", h);
+      const Row xz = of("xz", u), hz = of("hz", h), xr = of("xr", u), hr = of("hr", h), xn = of("xn", u),
+                hn = of("hn", h);
       for (std::size_t i = 0; i < h.size(); ++i) {
-        const Big z = table("gate", rsh(xz[i] + hz[i], scalar("gate.shift"))), r = table("gate", rsh(xr[i] + hr[i], scalar("gate.shift")));
+        const Big z = table("gate", rsh(xz[i] + hz[i], scalar("gate.shift"))),
+                  r = table("gate", rsh(xr[i] + hr[i], scalar("gate.shift")));
         const Big n = table("cell", rsh(xn[i] + rsh(r * hn[i], fraction), scalar("cell.shift")));
         h[i] = read_.settle(rsh(z * h[i] + (power_of_two(fraction) - z) * n, fraction));
       }
@@ -549,7 +585,9 @@ class Layer {
       for (std::size_t c = 0; c < y[t].size(); ++c) {
         Big sum = 0;
         for (std::size_t j = 0; j < static_cast<std::size_t>(m_.conv) && j <= t; ++j)
-          sum += read_.at(prefix_ + "taps.weight", static_cast<std::int64_t>(c) * m_.conv + static_cast<std::int64_t>(j)) * v[t - j][c];
+          sum += read_.at(prefix_ + "taps.weight",
+                          static_cast<std::int64_t>(c) * m_.conv + static_cast<std::int64_t>(j)) *
+                 v[t - j][c];
         y[t][c] = sat(rsh(sum, scalar("taps.shift")), bits("y.bits"));
       }
     return y;
@@ -564,7 +602,8 @@ class Layer {
 
 }  // namespace
 
-Rows mix(const TensorReader& read, const MixerShape& shape, const std::string& prefix, bool causal, const Rows& u) {
+Rows mix(const TensorReader& read, const MixerShape& shape, const std::string& prefix, bool causal,
+         const Rows& u) {
   return Layer(read, shape, prefix, causal, u).run();
 }
 

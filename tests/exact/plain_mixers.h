@@ -1,4 +1,5 @@
-// The mixers of docs/weights.md as functions of the whole sequence, and the reader of tensors that they share.
+// The mixers of docs/weights.md as functions of the whole sequence, and the reader of tensors that they
+// share.
 #pragma once
 
 #include <string>
@@ -16,8 +17,12 @@ class TensorReader {
   Big at(const std::string& name, std::int64_t index) const { return tensor(name).integer(index); }
   std::int64_t extent(const std::string& name, std::size_t axis) const { return tensor(name).shape.at(axis); }
   Row row(const std::string& name, std::int64_t index) const;
-  std::int64_t scalar(const std::string& name, std::int64_t absent = 0) const { return has(name) ? tensor(name).integer(0) : absent; }
-  std::int64_t bits(const std::string& name) const { return scalar(name, weights_.architecture.dimensions.precision.bits); }
+  std::int64_t scalar(const std::string& name, std::int64_t absent = 0) const {
+    return has(name) ? tensor(name).integer(0) : absent;
+  }
+  std::int64_t bits(const std::string& name) const {
+    return scalar(name, weights_.architecture.dimensions.precision.bits);
+  }
   std::int64_t state_bits() const;  // a
   Accumulator accumulator() const { return weights_.accumulator; }
 
@@ -36,6 +41,7 @@ class TensorReader {
 };
 
 // y_t for every t, heads side by side.
-Rows mix(const TensorReader& read, const MixerShape& shape, const std::string& prefix, bool causal, const Rows& u);
+Rows mix(const TensorReader& read, const MixerShape& shape, const std::string& prefix, bool causal,
+         const Rows& u);
 
 }  // namespace rung::plain

@@ -40,13 +40,15 @@ Rows embed(const Weights& weights, const TensorReader& read, const Prompt& promp
       } else {
         for (std::int64_t i = 0; i < field.length; ++i) {
           Row scaled = read.row(name + ".linear", i);
-          for (auto& number : scaled) number *= prompt.fields[f][static_cast<std::size_t>(t * field.length + i)];
+          for (auto& number : scaled)
+            number *= prompt.fields[f][static_cast<std::size_t>(t * field.length + i)];
           add_to(sum, scaled);
         }
       }
     }
     if (dimensions.position == PositionCode::table) add_to(sum, read.row("embed.position.table", t));
-    if (dimensions.position == PositionCode::binary) add_to(sum, binary_code(read, "embed.position.binary", t, width));
+    if (dimensions.position == PositionCode::binary)
+      add_to(sum, binary_code(read, "embed.position.binary", t, width));
     for (auto& number : sum) number = sat(rsh(number, read.scalar("embed.shift")), read.bits("stream.bits"));
     x.push_back(std::move(sum));
   }
@@ -55,22 +57,27 @@ Rows embed(const Weights& weights, const TensorReader& read, const Prompt& promp
 
 Row norm(const TensorReader& read, const std::string& name, const Row& x) {
   const std::int64_t extra = read.scalar(name + ".extra"), fraction = read.scalar(name + ".fraction");
-  const Big root = isqrt(floor_quotient(power_of_two(2 * extra) * dot(x, x), static_cast<std::int64_t>(x.size())));
+  const Big root =
+      isqrt(floor_quotient(power_of_two(2 * extra) * dot(x, x), static_cast<std::int64_t>(x.size())));
   Row y(x.size(), 0);
   if (root == 0) return y;
   for (std::size_t i = 0; i < x.size(); ++i)
-    y[i] = sat(round_quotient(x[i] * read.at(name + ".gain", static_cast<std::int64_t>(i)) * power_of_two(fraction + extra), root),
+    y[i] = sat(round_quotient(x[i] * read.at(name + ".gain", static_cast<std::int64_t>(i)) *
+                                  power_of_two(fraction + extra),
+                              root),
                read.bits(name + ".bits"));
   return y;
 }
 
-Row mlp(const TensorReader& read, const std::string& prefix, std::size_t hidden_layers, MlpActivation activation, Row h) {
+Row mlp(const TensorReader& read, const std::string& prefix, std::size_t hidden_layers,
+        MlpActivation activation, Row h) {
   for (std::size_t k = 0; k <= hidden_layers; ++k) {
     const std::string name = prefix + "mlp." + std::to_string(k);
     h = read.map(name, h);
     if (k == hidden_layers) break;
     for (auto& number : h)
-      number = activation == MlpActivation::relu ? relu(number) : sat(read.table(name, number), read.bits(name + ".bits"));
+      number = activation == MlpActivation::relu ? relu(number)
+                                                 : sat(read.table(name, number), read.bits(name + ".bits"));
   }
   return h;
 }
@@ -89,7 +96,8 @@ Row decode(const OutputSpec& output, const TensorReader& read, const Row& z) {
   }
   Big token = 0;
   for (std::size_t d = 0; d < z.size(); ++d)
-    if (z[d] > read.at("out.threshold", static_cast<std::int64_t>(d))) token += power_of_two(static_cast<std::int64_t>(d));
+    if (z[d] > read.at("out.threshold", static_cast<std::int64_t>(d)))
+      token += power_of_two(static_cast<std::int64_t>(d));
   return {token};
 }
 
@@ -110,18 +118,22 @@ std::vector<Reading> evaluate(const Weights& weights, const Prompt& prompt) {
       if (norms)
         for (auto& row : u) row = norm(read, prefix + "norm1", row);
       const Rows y = mix(read, layer.mixer, prefix, dimensions.causal, u);
-      for (std::size_t t = 0; t < x.size(); ++t) add_saturated(x[t], read.map(prefix + "o", y[t]), read.bits("stream.bits"));
+      for (std::size_t t = 0; t < x.size(); ++t)
+        add_saturated(x[t], read.map(prefix + "o", y[t]), read.bits("stream.bits"));
     }
     if (!layer.mlp.empty())
       for (auto& row : x)
-        add_saturated(row, mlp(read, prefix, layer.mlp.size(), dimensions.activation, norms ? norm(read, prefix + "norm2", row) : row),
+        add_saturated(row,
+                      mlp(read, prefix, layer.mlp.size(), dimensions.activation,
+                          norms ? norm(read, prefix + "norm2", row) : row),
                       read.bits("stream.bits"));
   }
   std::vector<Reading> readings;
   for (auto& row : x) {
     Reading reading{norms ? norm(read, "norm", row) : row, {}, {}};
     for (std::int64_t r = 0; r < weights.output.size; ++r)
-      reading.logits.push_back(dot(read.row("out.table", r), reading.activation) + (read.has("out.bias") ? read.at("out.bias", r) : Big(0)));
+      reading.logits.push_back(dot(read.row("out.table", r), reading.activation) +
+                               (read.has("out.bias") ? read.at("out.bias", r) : Big(0)));
     reading.answer = decode(weights.output, read, reading.logits);
     readings.push_back(std::move(reading));
   }
@@ -135,7 +147,8 @@ std::vector<std::int64_t> think(const Weights& weights, Prompt prompt) {
     tokens.push_back(token);
     if (weights.decode.stop == token) break;
     for (std::size_t f = 0; f < prompt.fields.size(); ++f)
-      for (std::int64_t i = 0; i < weights.fields[f].length; ++i) prompt.fields[f].push_back(f == 0 ? token : 0);
+      for (std::int64_t i = 0; i < weights.fields[f].length; ++i)
+        prompt.fields[f].push_back(f == 0 ? token : 0);
     ++prompt.positions;
   }
   return tokens;

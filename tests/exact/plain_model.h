@@ -1,6 +1,6 @@
-// A second evaluator of integer models, written from docs/weights.md alone: unbounded integers, whole-sequence formulas,
-// every position from scratch. Its only debts are to rung/spec: the file's structure and the resolved shapes.
-// Cost: polynomial in everything; meant for a handful of numbers.
+// A second evaluator of integer models, written from docs/weights.md alone: unbounded integers,
+// whole-sequence formulas, every position from scratch. Its only debts are to rung/spec: the file's structure
+// and the resolved shapes. Cost: polynomial in everything; meant for a handful of numbers.
 #pragma once
 
 #include "rung/spec/weights.h"

@@ -1,5 +1,5 @@
-// The exact machine against the slow evaluator written from docs/weights.md: every mixer, strained in every direction
-// that the page allows, bit for bit at every position.
+// The exact machine against the slow evaluator written from docs/weights.md: every mixer, strained in every
+// direction that the page allows, bit for bit at every position.
 #include "tests/exact/plain_model.h"
 
 #include <gtest/gtest.h>
@@ -63,8 +63,18 @@ const std::vector<std::string> kDecoders = {
 };
 
 const std::vector<std::string> kEncoders = {
-    "full", "full(window=2)", "full(kv=1)", "linear", "linear(normalised=no,feature=relu)", "linear(feature=taylor2)",
-    "topk(k=2)", "topk(k=3,index_heads=2)", "identity", "none", "heads(full:1,linear:1)", "heads(topk(k=2,dim=2):1,identity(vdim=2):1,full(window=3,dim=2):1)",
+    "full",
+    "full(window=2)",
+    "full(kv=1)",
+    "linear",
+    "linear(normalised=no,feature=relu)",
+    "linear(feature=taylor2)",
+    "topk(k=2)",
+    "topk(k=3,index_heads=2)",
+    "identity",
+    "none",
+    "heads(full:1,linear:1)",
+    "heads(topk(k=2,dim=2):1,identity(vdim=2):1,full(window=3,dim=2):1)",
     "full+linear+full(window=3)",
 };
 
@@ -90,7 +100,8 @@ void compare(const std::string& line, bool causal, std::uint64_t seed, Strain ho
   const std::int64_t positions = 5 + static_cast<std::int64_t>(seed % 4) * 4;
   const auto machine = Machine::load(weights, {.positions = positions, .force_wide = seed % 5 == 0});
   if (!machine) {
-    EXPECT_TRUE(machine.error().message.find(" bits; at most ") != std::string::npos) << machine.error().message;
+    EXPECT_TRUE(machine.error().message.find(" bits; at most ") != std::string::npos)
+        << machine.error().message;
     ++tally.refused;
     return;
   }
@@ -113,14 +124,16 @@ INSTANTIATE_TEST_SUITE_P(Lines, Decoder, testing::ValuesIn(kDecoders));
 
 TEST_P(Decoder, means_what_the_page_says) {
   Tally tally;
-  for (int seed = 0; seed < kModels; ++seed) compare(GetParam(), true, static_cast<std::uint64_t>(seed), Strain::mild, tally);
+  for (int seed = 0; seed < kModels; ++seed)
+    compare(GetParam(), true, static_cast<std::uint64_t>(seed), Strain::mild, tally);
   EXPECT_GE(tally.ran, kModels * 3 / 4) << tally.refused << " refused";
   EXPECT_GE(tally.lively, kModels / 2);
 }
 
 TEST_P(Decoder, is_exact_or_refused_at_the_edge_of_every_domain) {
   Tally tally;
-  for (int seed = 0; seed < kModels; ++seed) compare(GetParam(), true, static_cast<std::uint64_t>(seed), Strain::edge, tally);
+  for (int seed = 0; seed < kModels; ++seed)
+    compare(GetParam(), true, static_cast<std::uint64_t>(seed), Strain::edge, tally);
   EXPECT_GE(tally.ran, kModels / 4) << tally.refused << " refused";
 }
 
@@ -129,14 +142,16 @@ INSTANTIATE_TEST_SUITE_P(Lines, Encoder, testing::ValuesIn(kEncoders));
 
 TEST_P(Encoder, means_what_the_page_says) {
   Tally tally;
-  for (int seed = 0; seed < kModels; ++seed) compare(GetParam(), false, static_cast<std::uint64_t>(seed), Strain::mild, tally);
+  for (int seed = 0; seed < kModels; ++seed)
+    compare(GetParam(), false, static_cast<std::uint64_t>(seed), Strain::mild, tally);
   EXPECT_GE(tally.ran, kModels * 3 / 4) << tally.refused << " refused";
   EXPECT_GE(tally.lively, kModels / 2);
 }
 
 TEST_P(Encoder, is_exact_or_refused_at_the_edge_of_every_domain) {
   Tally tally;
-  for (int seed = 0; seed < kModels; ++seed) compare(GetParam(), false, static_cast<std::uint64_t>(seed), Strain::edge, tally);
+  for (int seed = 0; seed < kModels; ++seed)
+    compare(GetParam(), false, static_cast<std::uint64_t>(seed), Strain::edge, tally);
   EXPECT_GE(tally.ran, kModels / 4) << tally.refused << " refused";
 }
 

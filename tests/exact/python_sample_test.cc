@@ -32,7 +32,8 @@ TEST(PythonSample, writes_a_model_that_answers_with_the_first_token) {
   const auto folder = std::filesystem::path(testing::TempDir()) / fmt::format("rung-python-{}", getpid());
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "sample.py") << program;
-  const int status = std::system(fmt::format("cd '{}' && '{}' -I sample.py", folder.string(), python.string()).c_str());
+  const int status =
+      std::system(fmt::format("cd '{}' && '{}' -I sample.py", folder.string(), python.string()).c_str());
   const auto weights = read_weights((folder / "first.safetensors").string());
   std::filesystem::remove_all(folder);
   ASSERT_EQ(status, 0);

@@ -7,7 +7,8 @@ namespace {
 
 class Strainer {
  public:
-  Strainer(Weights& weights, std::uint64_t seed) : weights_(weights), random_(seed, 1), p_(weights.architecture.dimensions.precision.bits) {}
+  Strainer(Weights& weights, std::uint64_t seed)
+      : weights_(weights), random_(seed, 1), p_(weights.architecture.dimensions.precision.bits) {}
 
   void run() {
     const auto before = weights_.tensors;  // what is changed or added below is not changed again
@@ -18,7 +19,8 @@ class Strainer {
       if (ends(name, ".gain")) norm(stem(name));
     }
     const auto layers = resolve(weights_.architecture);
-    for (std::size_t i = 0; i < layers->size(); ++i) mixer((*layers)[i].mixer, "layers." + std::to_string(i) + ".");
+    for (std::size_t i = 0; i < layers->size(); ++i)
+      mixer((*layers)[i].mixer, "layers." + std::to_string(i) + ".");
     if (chance(3)) set("stream.bits", {}, {random_.between(std::max(2, p_ - 2), p_ + 3)});
     if (chance(3)) set("embed.shift", {}, {random_.between(-1, 2)});
     if (chance(2)) fill("out.bias", {weights_.output.size}, -100, 100);
@@ -32,7 +34,8 @@ class Strainer {
   void set(const std::string& name, std::vector<std::int64_t> shape, std::vector<std::int64_t> values) {
     weights_.tensors[name] = integer_tensor(std::move(shape), values);
   }
-  void fill(const std::string& name, const std::vector<std::int64_t>& shape, std::int64_t low, std::int64_t high) {
+  void fill(const std::string& name, const std::vector<std::int64_t>& shape, std::int64_t low,
+            std::int64_t high) {
     std::int64_t count = 1;
     for (const auto extent : shape) count *= extent;
     std::vector<std::int64_t> values(static_cast<std::size_t>(count));
@@ -48,13 +51,19 @@ class Strainer {
     if (last == "conv" || last == "taps" || last == "a") return;
     const std::int64_t large = std::int64_t{1} << std::min(p_, 12);
     if (chance(2)) fill(name + ".bias", {rows}, -large, large);
-    if (last == "h" || (last.size() == 2 && (last[0] == 'x' || last[0] == 'h')) || (last == "x" && weights_.tensors.count(stem(name) + ".h.weight"))) return;
+    if (last == "h" || (last.size() == 2 && (last[0] == 'x' || last[0] == 'h')) ||
+        (last == "x" && weights_.tensors.count(stem(name) + ".h.weight")))
+      return;
     some_bits(name + ".bits");
   }
 
   void table(const std::string& name) {
     const bool score = ends(name, "score");
-    fill(name + ".table", {random_.between(1, 40)}, score ? 0 : chance(2) ? 0 : -200, score && chance(2) ? 3 : 300);
+    fill(name + ".table", {random_.between(1, 40)},
+         score       ? 0
+         : chance(2) ? 0
+                     : -200,
+         score && chance(2) ? 3 : 300);
     set(name + ".low", {}, {random_.between(-25, 10)});
     weights_.tables.erase(name);
   }
@@ -68,7 +77,8 @@ class Strainer {
 
   void mixer(const MixerShape& m, const std::string& prefix) {
     using enum MixerKind;
-    for (std::size_t j = 0; j < m.parts.size(); ++j) mixer(m.parts[j], prefix + "part." + std::to_string(j) + ".");
+    for (std::size_t j = 0; j < m.parts.size(); ++j)
+      mixer(m.parts[j], prefix + "part." + std::to_string(j) + ".");
     if (m.kind == none || m.kind == heads) return;
     const MixerKind kind = m.kind == loglinear ? m.base : m.kind;
     some_bits(prefix + "y.bits");
@@ -80,7 +90,8 @@ class Strainer {
       if (chance(2)) table(prefix + "conv");
     }
     if (kind == linear) {
-      if (m.feature == FeatureMap::elu1 || m.feature == FeatureMap::exp || m.feature == FeatureMap::taylor2) some_bits(prefix + "feature.bits");
+      if (m.feature == FeatureMap::elu1 || m.feature == FeatureMap::exp || m.feature == FeatureMap::taylor2)
+        some_bits(prefix + "feature.bits");
       if (m.feature == FeatureMap::taylor2) set(prefix + "feature.fraction", {}, {random_.between(0, 5)});
     }
     if (kind == sparse) {
@@ -94,7 +105,8 @@ class Strainer {
       }
     }
     if (kind == delta || kind == gdelta) {
-      if (chance(3)) weights_.tensors.erase(prefix + "key.fraction");
+      if (chance(3))
+        weights_.tensors.erase(prefix + "key.fraction");
       else {
         if (chance(2)) set(prefix + "key.extra", {}, {random_.between(0, 10)});
         some_bits(prefix + "key.bits");
@@ -118,7 +130,9 @@ class Strainer {
 
 RandomModel varied_model(const std::string& line, bool causal, std::uint64_t seed) {
   Random random(seed, 2);
-  const auto pick = [&](std::initializer_list<std::int64_t> words) { return words.begin()[random.below(words.size())]; };
+  const auto pick = [&](std::initializer_list<std::int64_t> words) {
+    return words.begin()[random.below(words.size())];
+  };
   RandomModel model;
   model.architecture.stack = *parse_stack(line);
   auto& d = model.architecture.dimensions;
@@ -127,10 +141,16 @@ RandomModel varied_model(const std::string& line, bool causal, std::uint64_t see
   d.state = pick({1, 3});
   if (random.below(4) == 0) d.value_dim = 3;
   d.mlp_given = true;
-  d.mlp = random.below(3) == 0 ? std::vector<std::int64_t>{} : random.below(2) == 0 ? std::vector<std::int64_t>{5} : std::vector<std::int64_t>{3, 4};
-  d.activation = random.below(2) == 0 ? MlpActivation::relu : random.below(2) == 0 ? MlpActivation::gelu : MlpActivation::silu;
+  d.mlp = random.below(3) == 0   ? std::vector<std::int64_t>{}
+          : random.below(2) == 0 ? std::vector<std::int64_t>{5}
+                                 : std::vector<std::int64_t>{3, 4};
+  d.activation = random.below(2) == 0   ? MlpActivation::relu
+                 : random.below(2) == 0 ? MlpActivation::gelu
+                                        : MlpActivation::silu;
   d.norm = random.below(3) == 0 ? Norm::rms : Norm::none;
-  d.position = random.below(3) == 0 ? PositionCode::binary : random.below(3) == 0 ? PositionCode::none : PositionCode::table;
+  d.position = random.below(3) == 0   ? PositionCode::binary
+               : random.below(3) == 0 ? PositionCode::none
+                                      : PositionCode::table;
   d.vocabulary = 5;
   d.context = 24;
   d.causal = causal;
@@ -140,9 +160,11 @@ RandomModel varied_model(const std::string& line, bool causal, std::uint64_t see
   model.accumulator = std::array{Accumulator::exact, Accumulator::wrap, Accumulator::round}[seed % 3];
   model.fields = {FieldSpec{"token", 5, 1, 0}};
   if (random.below(3) == 0) model.fields.push_back(FieldSpec{"vector", 7, 2, -3});
-  if (random.below(3) == 0) model.fields.push_back(FieldSpec{"wide", 70'000, 1, -5});  // embedded by its binary code
+  if (random.below(3) == 0)
+    model.fields.push_back(FieldSpec{"wide", 70'000, 1, -5});  // embedded by its binary code
   using enum OutputSpec::Kind;
-  model.output = std::array<OutputSpec, 4>{{{logits, 5, 0}, {binary, 2, 0}, {threshold, 1, 0}, {vector, 3, 2}}}[random.below(4)];
+  model.output = std::array<OutputSpec, 4>{
+      {{logits, 5, 0}, {binary, 2, 0}, {threshold, 1, 0}, {vector, 3, 2}}}[random.below(4)];
   model.seed = seed;
   return model;
 }
@@ -152,7 +174,9 @@ void strain(Weights& weights, std::uint64_t seed) { Strainer(weights, seed).run(
 void strain_to_the_edge(Weights& weights, std::uint64_t seed) {
   strain(weights, seed);
   Random random(seed, 3);
-  const auto some_size = [&](int most_bits) { return (std::int64_t{1} << random.below(static_cast<std::uint64_t>(most_bits) + 1)) - 1; };
+  const auto some_size = [&](int most_bits) {
+    return (std::int64_t{1} << random.below(static_cast<std::uint64_t>(most_bits) + 1)) - 1;
+  };
   const auto any_below = [&](std::int64_t size) { return random.between(-size, size); };
   auto& dimensions = weights.architecture.dimensions;
   if (random.below(2) == 0) dimensions.accumulator_bits = random.between(2, 62);
@@ -165,7 +189,8 @@ void strain_to_the_edge(Weights& weights, std::uint64_t seed) {
       scalar(random.between(1, 48));
     } else if (name.ends_with("value.scale")) {
       scalar(1 + some_size(32));
-    } else if (name.ends_with("extra") || name.ends_with("key.fraction") || (name.ends_with("fraction") && name.find("norm") != std::string::npos)) {
+    } else if (name.ends_with("extra") || name.ends_with("key.fraction") ||
+               (name.ends_with("fraction") && name.find("norm") != std::string::npos)) {
       scalar(random.between(0, 24));
     } else if (name.ends_with(".fraction") || tensor.shape.empty()) {
       continue;

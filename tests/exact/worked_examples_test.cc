@@ -10,14 +10,17 @@ namespace {
 
 using Table = std::vector<Numbers>;
 
-// Numbers ----------------------------------------------------------------------------------------------------------
+// Numbers
+// ----------------------------------------------------------------------------------------------------------
 
 TEST(NumbersByHand, shifts_round_halves_to_even) {
   HandMade layer("identity(heads=1,vdim=1)", {{"v", 1}});
   layer.scalar("v.shift", 1);
   // -5/2 = -2.5 -> -2, -3/2 = -1.5 -> -2, -1/2 -> 0, 1/2 -> 0, 3/2 -> 2, 5/2 -> 2, 7/2 -> 4.
-  EXPECT_EQ(layer.outputs({{-5}, {-3}, {-1}, {1}, {3}, {5}, {7}}), (Table{{-2}, {-2}, {0}, {0}, {2}, {2}, {4}}));
-  layer.scalar("v.shift", 2);  // -7/4 = -1.75 -> -2, -6/4 = -1.5 -> -2, -5/4 -> -1, 6/4 = 1.5 -> 2, 10/4 = 2.5 -> 2
+  EXPECT_EQ(layer.outputs({{-5}, {-3}, {-1}, {1}, {3}, {5}, {7}}),
+            (Table{{-2}, {-2}, {0}, {0}, {2}, {2}, {4}}));
+  layer.scalar("v.shift",
+               2);  // -7/4 = -1.75 -> -2, -6/4 = -1.5 -> -2, -5/4 -> -1, 6/4 = 1.5 -> 2, 10/4 = 2.5 -> 2
   EXPECT_EQ(layer.outputs({{-7}, {-6}, {-5}, {6}, {10}}), (Table{{-2}, {-2}, {-1}, {2}, {2}}));
 }
 
@@ -40,7 +43,8 @@ TEST(NumbersByHand, the_residual_stream_saturates) {
   EXPECT_EQ(layer.activations({{10}, {-10}, {7}}), (Table{{15}, {-16}, {14}}));
 }
 
-// Softmax attention ------------------------------------------------------------------------------------------------
+// Softmax attention
+// ------------------------------------------------------------------------------------------------
 
 // Rows are (q, k, v); weights E(0) = 1, E(1) = 2, E(2) = 4; scores outside 0..2 are clipped.
 HandMade small_full(const std::string& options = "") {
@@ -60,7 +64,8 @@ TEST(FullByHand, divides_weighted_values_by_weights_and_floors) {
 TEST(FullByHand, value_scale_keeps_fractions) {
   auto layer = small_full();
   layer.scalar("value.scale", 100);
-  // 1000; -400/3 = -133.3: floor((2·100·-4 + 3)/6) = floor(-797/6) = -133; 800/7 = 114.3: floor(1607/14) = 114.
+  // 1000; -400/3 = -133.3: floor((2·100·-4 + 3)/6) = floor(-797/6) = -133; 800/7 = 114.3: floor(1607/14) =
+  // 114.
   EXPECT_EQ(layer.outputs(kThree), (Table{{1000}, {-133}, {114}}));
 }
 
@@ -122,25 +127,29 @@ TEST(FullByHand, a_short_convolution_comes_before_the_scores) {
 
 // topk: rows are (q, k, v, index_q, index_k, index_mix).
 TEST(TopKByHand, the_largest_index_scores_win_and_ties_go_to_the_smaller_position) {
-  HandMade layer("topk(k=2,heads=1,dim=1,vdim=1,index_dim=1)", {{"q", 1}, {"k", 1}, {"v", 1}, {"index_q", 1}, {"index_k", 1}, {"index_mix", 1}});
+  HandMade layer("topk(k=2,heads=1,dim=1,vdim=1,index_dim=1)",
+                 {{"q", 1}, {"k", 1}, {"v", 1}, {"index_q", 1}, {"index_k", 1}, {"index_mix", 1}});
   layer.table("score", 0, {1});
-  // t=2: I = 1·(0, 3, 3): tokens 1, 2: (20 + 40)/2 = 30. t=3: I = (0, 3, 3, 3): the smaller two: tokens 1, 2: 30 again.
+  // t=2: I = 1·(0, 3, 3): tokens 1, 2: (20 + 40)/2 = 30. t=3: I = (0, 3, 3, 3): the smaller two: tokens 1, 2:
+  // 30 again.
   const Table rows{{0, 0, 10, 1, 0, 1}, {0, 0, 20, 1, 3, 1}, {0, 0, 40, 1, 3, 1}, {0, 0, 80, 1, 3, 1}};
   EXPECT_EQ(layer.outputs(rows), (Table{{10}, {15}, {30}, {30}}));
   // A mix of -1 is cut to 0: all scores are 0, positions 0 and 1 win.
   auto mute = rows;
   mute[3][5] = -1;
   EXPECT_EQ(layer.outputs(mute)[3], Numbers{15});
-  // A negative index score is cut to 0 as well, and then position decides: I = (0, 0, 0, 4·1) with index_q = -1 at t=3.
+  // A negative index score is cut to 0 as well, and then position decides: I = (0, 0, 0, 4·1) with index_q =
+  // -1 at t=3.
   auto negative = rows;
   negative[3] = {0, 0, 80, -1, -4, 1};
   EXPECT_EQ(layer.outputs(negative)[3], Numbers{45});  // tokens 0 and 3
 }
 
-// sparse: rows are (q, k, v, mix); blocks of two, one selected; the compressed key and value of a block are the sums of
-// its two tokens' k and v.
+// sparse: rows are (q, k, v, mix); blocks of two, one selected; the compressed key and value of a block are
+// the sums of its two tokens' k and v.
 HandMade small_sparse(const std::string& options = "", std::int64_t mixes = 1) {
-  HandMade layer("sparse(B=2,k=1,heads=1,dim=1,vdim=1" + options + ")", {{"q", 1}, {"k", 1}, {"v", 1}, {"mix", mixes}});
+  HandMade layer("sparse(B=2,k=1,heads=1,dim=1,vdim=1" + options + ")",
+                 {{"q", 1}, {"k", 1}, {"v", 1}, {"mix", mixes}});
   const std::int64_t w = layer.width();
   Numbers k(static_cast<std::size_t>(2 * w), 0), v = k;
   k[1] = k[static_cast<std::size_t>(w + 1)] = v[2] = v[static_cast<std::size_t>(w + 2)] = 1;
@@ -154,7 +163,8 @@ HandMade small_sparse(const std::string& options = "", std::int64_t mixes = 1) {
 TEST(SparseByHand, a_query_reads_its_own_block_the_best_complete_block_and_the_summaries) {
   const auto layer = small_sparse();
   const Table selected{{1, 0, 10, 0}, {1, 0, 20, 0}, {1, 1, 30, 0}, {1, 0, 40, 0}, {1, 0, 50, 0}};
-  // λ = 0, y = y_sel. t=0: 10. t=1: own block: 15. t=2: block 0 (the only complete one) and token 2: weights 1, 1, 2:
+  // λ = 0, y = y_sel. t=0: 10. t=1: own block: 15. t=2: block 0 (the only complete one) and token 2: weights
+  // 1, 1, 2:
   // (10 + 20 + 60)/4 = 22.5 -> 23. t=3: block 1 is not complete: (10 + 20 + 60 + 40)/5 = 26.
   // t=4: block scores k̃ = 0, 1: block 1: tokens 2, 3 and 4: (60 + 40 + 50)/4 = 37.5 -> 38.
   EXPECT_EQ(layer.outputs(selected), (Table{{10}, {15}, {23}, {26}, {38}}));
@@ -164,7 +174,8 @@ TEST(SparseByHand, a_query_reads_its_own_block_the_best_complete_block_and_the_s
   EXPECT_EQ(layer.outputs(compressed), (Table{{0}, {0}, {30}, {30}, {57}}));
   auto half = selected;
   for (auto& row : half) row[3] = 1;
-  // Halves to even: (0 + 10)/2 = 5, 15/2 = 7.5 -> 8, (30 + 23)/2 = 26.5 -> 26, (30 + 26)/2 = 28, (57 + 38)/2 = 47.5 -> 48.
+  // Halves to even: (0 + 10)/2 = 5, 15/2 = 7.5 -> 8, (30 + 23)/2 = 26.5 -> 26, (30 + 26)/2 = 28, (57 + 38)/2
+  // = 47.5 -> 48.
   EXPECT_EQ(layer.outputs(half), (Table{{5}, {8}, {26}, {28}, {48}}));
   auto beyond = selected;
   for (auto& row : beyond) row[3] = 9;  // clipped to 2
@@ -173,15 +184,16 @@ TEST(SparseByHand, a_query_reads_its_own_block_the_best_complete_block_and_the_s
 
 TEST(SparseByHand, equal_blocks_go_to_the_smaller_one) {
   const auto layer = small_sparse();
-  // k̃ = 7 and 9 are both clipped to score 2: a tie, block 0 is read: scores 2 (E = 4) for k = 7, 0 for k = 0, own token 0.
-  // (4·8 + 1·16 + 1·0) / 6 = 8.
-  EXPECT_EQ(layer.outputs({{1, 7, 8, 0}, {1, 0, 16, 0}, {1, 9, 99, 0}, {1, 0, 99, 0}, {1, 0, 0, 0}})[4], Numbers{8});
+  // k̃ = 7 and 9 are both clipped to score 2: a tie, block 0 is read: scores 2 (E = 4) for k = 7, 0 for k =
+  // 0, own token 0. (4·8 + 1·16 + 1·0) / 6 = 8.
+  EXPECT_EQ(layer.outputs({{1, 7, 8, 0}, {1, 0, 16, 0}, {1, 9, 99, 0}, {1, 0, 99, 0}, {1, 0, 0, 0}})[4],
+            Numbers{8});
 }
 
 TEST(SparseByHand, three_branches_add_with_their_own_weights) {
   const auto layer = small_sparse(",window=1", 3);
-  // t=2, rows (q, k, v, λ0, λ1, λ2): y_cmp = 30, y_sel = (10 + 20 + 30)/3 = 20, y_win = 30 (the last token alone).
-  // (1·30 + 2·20 + 1·30) / 2 = 50.
+  // t=2, rows (q, k, v, λ0, λ1, λ2): y_cmp = 30, y_sel = (10 + 20 + 30)/3 = 20, y_win = 30 (the last token
+  // alone). (1·30 + 2·20 + 1·30) / 2 = 50.
   EXPECT_EQ(layer.outputs({{0, 0, 10, 0, 0, 0}, {0, 0, 20, 0, 0, 0}, {0, 0, 30, 1, 2, 1}})[2], Numbers{50});
 }
 
@@ -198,7 +210,8 @@ TEST(SparseByHand, compression_may_have_a_hidden_relu_layer) {
   EXPECT_EQ(layer.outputs({{0, 0, 4, 0}, {0, 0, 10, 0}, {0, 0, 0, 2}})[2], Numbers{0});
 }
 
-// Linear attention: rows are (q, k, v). -----------------------------------------------------------------------------
+// Linear attention: rows are (q, k, v).
+// -----------------------------------------------------------------------------
 
 HandMade small_linear(const std::string& options) {
   return HandMade("linear(heads=1,dim=1,vdim=1," + options + ")", {{"q", 1}, {"k", 1}, {"v", 1}});
@@ -251,7 +264,8 @@ TEST(LinearByHand, a_table_is_the_feature_map) {
 
 TEST(LinearByHand, taylor2_weighs_by_two_plus_two_dots_plus_their_square) {
   auto layer = small_linear("feature=taylor2,normalised=no");
-  // g = 0, no shift: φ_k(x) = (1, x, x²), φ_q(x) = (2, 2x, x²): weight 2 + 2qk + (qk)². q = 3, k = -1: 2 - 6 + 9 = 5.
+  // g = 0, no shift: φ_k(x) = (1, x, x²), φ_q(x) = (2, 2x, x²): weight 2 + 2qk + (qk)². q = 3, k = -1: 2 - 6
+  // + 9 = 5.
   EXPECT_EQ(layer.outputs({{3, -1, 7}}), (Table{{35}}));
   // g = 1, s = 1: φ_k = rsh((4, 2x, x²), 1) = (2, x, x²/2), φ_q = rsh((8, 4x, x²), 1) = (4, 2x, x²/2).
   // q = 3: (4, 6, 9/2 -> 4); k = -1: (2, -1, 1/2 -> 0): 8 - 6 + 0 = 2, times 7.
@@ -267,7 +281,8 @@ TEST(LinearByHand, an_encoder_adds_everything_first) {
   EXPECT_EQ(layer.outputs({{1, 2, 5}, {10, 1, -3}}), (Table{{7}, {70}}));
 }
 
-// Gated recurrences ------------------------------------------------------------------------------------------------
+// Gated recurrences
+// ------------------------------------------------------------------------------------------------
 
 TEST(Mamba2ByHand, decays_then_adds_then_reads) {
   HandMade layer("mamba2(heads=1,dim=1,state=1)", {{"x", 1}, {"b", 1}, {"c", 1}, {"gate", 1}});
@@ -276,22 +291,25 @@ TEST(Mamba2ByHand, decays_then_adds_then_reads) {
   layer.scalar("read.shift", 1);
   // Rows (x, b, c, gate). S = 3·4 = 12: 12·1/2 = 6. a = 2: 12·2/4 = 6, + 5 = 11: 11·3/2 = 16.5 -> 16.
   // a = 1: 11/4 = 2.75 -> 3, + 0: 3/2 = 1.5 -> 2. a = 0: forgets.
-  EXPECT_EQ(layer.outputs({{3, 4, 1, 0}, {5, 1, 3, 2}, {0, 0, 1, 1}, {0, 0, 1, 0}}), (Table{{6}, {16}, {2}, {0}}));
+  EXPECT_EQ(layer.outputs({{3, 4, 1, 0}, {5, 1, 3, 2}, {0, 0, 1, 1}, {0, 0, 1, 0}}),
+            (Table{{6}, {16}, {2}, {0}}));
 }
 
 TEST(MambaByHand, steps_per_channel_and_entry) {
   HandMade layer("mamba(inner=1,state=1)", {{"x", 1}, {"b", 1}, {"c", 1}, {"delta", 1}});
   layer.table("delta", 0, {1, 2});
   layer.set("a.weight", {1, 1}, {-3});
-  layer.table("decay", -3, {1, 2, 3, 4});  // quarters: decay(-3) = 1, decay(-2) = 2, decay(-1) = 3, decay(0) = 4
+  layer.table("decay", -3,
+              {1, 2, 3, 4});  // quarters: decay(-3) = 1, decay(-2) = 2, decay(-1) = 3, decay(0) = 4
   layer.scalar("decay.index_shift", 1);
   layer.scalar("decay.shift", 2);
   layer.scalar("update.shift", 1);
   layer.set("skip.weight", {1}, {5});
   layer.scalar("skip.shift", 1);
   // Rows (x, b, c, delta).
-  // t=0: Δ = 1; index -3/2 = -1.5 -> -2; h = 0 + rsh(1·3·5, 1) = 7.5 -> 8; y = 2·8 + rsh(5·5, 1) = 16 + 12.5 -> 12 = 28.
-  // t=1: Δ = 2; index -6/2 = -3: a = 1; h = rsh(8, 2) + rsh(2·1·-1, 1) = 2 - 1 = 1; y = 4·1 + rsh(-5, 1) = 4 - 2 = 2.
+  // t=0: Δ = 1; index -3/2 = -1.5 -> -2; h = 0 + rsh(1·3·5, 1) = 7.5 -> 8; y = 2·8 + rsh(5·5, 1) = 16 + 12.5
+  // -> 12 = 28. t=1: Δ = 2; index -6/2 = -3: a = 1; h = rsh(8, 2) + rsh(2·1·-1, 1) = 2 - 1 = 1; y = 4·1 +
+  // rsh(-5, 1) = 4 - 2 = 2.
   EXPECT_EQ(layer.outputs({{5, 3, 2, 0}, {-1, 1, 4, 1}}), (Table{{28}, {2}}));
 }
 
@@ -299,8 +317,8 @@ TEST(DeltaByHand, writes_what_it_did_not_predict) {
   HandMade layer("delta(heads=1,dim=1,vdim=1)", {{"q", 1}, {"k", 1}, {"v", 1}, {"beta", 1}});
   layer.table("beta", 0, {1, 2});  // halves
   layer.scalar("write.shift", 1);
-  // Rows (q, k, v, beta). e = 9 - 0, S = rsh(2·9·1, 1) = 9, y = 9. e = 3 - 9 = -6, S = 9 + rsh(1·-6·1, 1) = 6, y = 12.
-  // k = -1: e = 0 - (-6) = 6: S = 6 + rsh(2·6·-1, 1) = 0.
+  // Rows (q, k, v, beta). e = 9 - 0, S = rsh(2·9·1, 1) = 9, y = 9. e = 3 - 9 = -6, S = 9 + rsh(1·-6·1, 1) =
+  // 6, y = 12. k = -1: e = 0 - (-6) = 6: S = 6 + rsh(2·6·-1, 1) = 0.
   EXPECT_EQ(layer.outputs({{1, 1, 9, 1}, {2, 1, 3, 0}, {1, -1, 0, 1}}), (Table{{9}, {12}, {0}}));
 }
 
@@ -316,10 +334,12 @@ TEST(DeltaByHand, the_gate_comes_first_and_keys_have_length_one) {
   layer.scalar("read.shift", 2);
   // Key (3, 4): root = isqrt(25) = 5: (3·4/5, 4·4/5) = (2.4, 3.2) -> (2, 3). Query (0, 7): (0, 4).
   // t=0: S = 0; e = 20; S = (rsh(20·2, 2), rsh(20·3, 2)) = (10, 15); y = rsh(15·4, 2) = 15.
-  // t=1: gate 1 of 2: (5, 7.5 -> 8). Key (1, 0) -> (4, 0): e = 1 - rsh(5·4, 2) = -4; S = (5 + rsh(-16, 2), 8) = (1, 8).
+  // t=1: gate 1 of 2: (5, 7.5 -> 8). Key (1, 0) -> (4, 0): e = 1 - rsh(5·4, 2) = -4; S = (5 + rsh(-16, 2), 8)
+  // = (1, 8).
   //      Query (-2, 0) -> (-4, 0): y = rsh(-4, 2) = -1.
   // t=2: gate 2: unchanged. Key (0, 0) stays 0: e = 9, nothing is written. Query (0, 1): rsh(8·4, 2) = 8.
-  EXPECT_EQ(layer.outputs({{0, 7, 3, 4, 20, 0, 1}, {-2, 0, 1, 0, 1, 0, 0}, {0, 1, 0, 0, 9, 0, 1}}), (Table{{15}, {-1}, {8}}));
+  EXPECT_EQ(layer.outputs({{0, 7, 3, 4, 20, 0, 1}, {-2, 0, 1, 0, 1, 0, 0}, {0, 1, 0, 0, 9, 0, 1}}),
+            (Table{{15}, {-1}, {8}}));
 }
 
 TEST(RnnByHand, looks_its_state_up_in_a_table) {
@@ -327,7 +347,8 @@ TEST(RnnByHand, looks_its_state_up_in_a_table) {
   layer.set("h.weight", {1, 1}, {2});
   layer.scalar("cell.shift", 1);
   layer.table("cell", -2, {-10, -5, 0, 5, 10});
-  // (1 + 0)/2 -> 0: h = 0. (3 + 0)/2 = 1.5 -> 2: h = 10. (-23 + 20)/2 = -1.5 -> -2: h = -10. (20 - 20)/2 = 0: h = 0.
+  // (1 + 0)/2 -> 0: h = 0. (3 + 0)/2 = 1.5 -> 2: h = 10. (-23 + 20)/2 = -1.5 -> -2: h = -10. (20 - 20)/2 = 0:
+  // h = 0.
   EXPECT_EQ(layer.outputs({{1}, {3}, {-23}, {20}}), (Table{{0}, {10}, {-10}, {0}}));
 }
 
@@ -370,11 +391,13 @@ TEST(HeadsByHand, parts_read_the_same_row_and_stand_side_by_side) {
   EXPECT_EQ(layer.outputs({{9, 1, 1, 5}, {8, 2, 1, 5}}), (Table{{9, 5}, {8, 20}}));
 }
 
-// Log-linear: rows are (q, k, v...). ---------------------------------------------------------------------------------
+// Log-linear: rows are (q, k, v...).
+// ---------------------------------------------------------------------------------
 
 // The level's weight is the bias alone: 1 for `seen`, 0 for the others. context 64: levels 0..7.
 HandMade one_level(std::int64_t seen, std::int64_t values) {
-  HandMade layer("loglinear(heads=1,dim=1,vdim=" + std::to_string(values) + ")", {{"q", 1}, {"k", 1}, {"v", values}}, 64);
+  HandMade layer("loglinear(heads=1,dim=1,vdim=" + std::to_string(values) + ")",
+                 {{"q", 1}, {"k", 1}, {"v", values}}, 64);
   layer.set("level.weight", {8, layer.width()}, Numbers(static_cast<std::size_t>(8 * layer.width()), 0));
   Numbers bias(8, 0);
   bias[static_cast<std::size_t>(seen)] = 1;
@@ -429,7 +452,8 @@ TEST(LogLinearByHand, levels_are_weighed_and_negative_weights_are_nothing) {
   auto layer = one_level(0, 1);
   layer.set("level.bias", {8}, {3, -5, 7, 0, 0, 0, 0, 0});
   layer.scalar("read.shift", 1);
-  // t=0: 3·4/2 = 6. t=1: level 0: 5, level 1 counts nothing: 15/2 = 7.5 -> 8. t=2: level 0: 1, level 2: 4 + 5: (3 + 63)/2 = 33.
+  // t=0: 3·4/2 = 6. t=1: level 0: 5, level 1 counts nothing: 15/2 = 7.5 -> 8. t=2: level 0: 1, level 2: 4 +
+  // 5: (3 + 63)/2 = 33.
   EXPECT_EQ(layer.outputs({{1, 1, 4}, {1, 1, 5}, {1, 1, 1}}), (Table{{6}, {8}, {33}}));
   layer.table("level", -5, {1, 2});  // λ(-5) = 1, all larger ones 2
   // t=1: 2·5 + 1·4 = 14 -> 7. t=2: level 0: 2·1, level 2: 2·9: 20 -> 10.
@@ -437,7 +461,8 @@ TEST(LogLinearByHand, levels_are_weighed_and_negative_weights_are_nothing) {
 }
 
 TEST(LogLinearByHand, gated_states_decay_before_the_token_that_passes) {
-  HandMade layer("loglinear(base=mamba2,heads=1,dim=1,state=1)", {{"x", 1}, {"b", 1}, {"c", 1}, {"gate", 1}}, 4);
+  HandMade layer("loglinear(base=mamba2,heads=1,dim=1,state=1)", {{"x", 1}, {"b", 1}, {"c", 1}, {"gate", 1}},
+                 4);
   layer.set("level.weight", {4, 4}, Numbers(16, 0));
   layer.set("level.bias", {4}, {1, 10, 100, 1000});
   layer.table("gate", 0, {1, 2, 4});  // quarters
@@ -446,18 +471,21 @@ TEST(LogLinearByHand, gated_states_decay_before_the_token_that_passes) {
   // t=1: level 1 = 8 decays by 2/4: 4; level 0 = 3: 3 + 40.
   // t=2: level 2 = 3 + 4 = 7 decays by 1/4: 1.75 -> 2; level 0 = 5: 5 + 200.
   // t=3: level 1 = 5, level 2 = 2, gate 1: unchanged; level 0 = 1: 1 + 50 + 200.
-  EXPECT_EQ(layer.outputs({{8, 1, 1, 2}, {3, 1, 1, 1}, {5, 1, 1, 0}, {1, 1, 1, 2}}), (Table{{8}, {43}, {205}, {251}}));
+  EXPECT_EQ(layer.outputs({{8, 1, 1, 2}, {3, 1, 1, 1}, {5, 1, 1, 0}, {1, 1, 1, 2}}),
+            (Table{{8}, {43}, {205}, {251}}));
 }
 
 TEST(LogLinearByHand, a_passing_token_erases_its_key_from_older_states) {
-  HandMade layer("loglinear(base=gdelta,heads=1,dim=1,vdim=1)", {{"q", 1}, {"k", 1}, {"v", 1}, {"beta", 1}, {"gate", 1}}, 4);
+  HandMade layer("loglinear(base=gdelta,heads=1,dim=1,vdim=1)",
+                 {{"q", 1}, {"k", 1}, {"v", 1}, {"beta", 1}, {"gate", 1}}, 4);
   layer.set("level.weight", {4, 5}, Numbers(20, 0));
   layer.set("level.bias", {4}, {1, 10, 100, 1000});
   layer.table("beta", 0, {1, 2});  // halves
   layer.scalar("write.shift", 1);
   layer.table("gate", 0, {1});
-  // Rows (q, k, v, beta, gate). t=0: S = rsh(2·8, 1) = 8. t=1: level 1 = 8: e = 0 - 8, S = 8 + rsh(1·-8, 1) = 4;
-  // level 0: rsh(1·6, 1) = 3. y = 3 + 10·4. t=2: level 2 = 3 + 4 = 7: e = -7, S = 7 + rsh(2·-7, 1) = 0; level 0: 5.
+  // Rows (q, k, v, beta, gate). t=0: S = rsh(2·8, 1) = 8. t=1: level 1 = 8: e = 0 - 8, S = 8 + rsh(1·-8, 1) =
+  // 4; level 0: rsh(1·6, 1) = 3. y = 3 + 10·4. t=2: level 2 = 3 + 4 = 7: e = -7, S = 7 + rsh(2·-7, 1) = 0;
+  // level 0: 5.
   EXPECT_EQ(layer.outputs({{1, 1, 8, 1, 0}, {1, 1, 6, 0, 0}, {1, 1, 5, 1, 0}}), (Table{{8}, {43}, {5}}));
 }
 

@@ -76,10 +76,12 @@ TEST(NormByHand, divides_by_the_integer_root_of_the_mean_square) {
   put(weights, "embed.token.table", {3, 2}, {3, 4, 0, 0, 1, 0});
   put(weights, "norm.gain", {2}, {2, -1});
   put(weights, "norm.fraction", {}, {3});
-  // (3, 4): 25/2 = 12 -> root 3: 3·2·8/3 = 16, 4·-1·8/3 = -10.67 -> -11. (0, 0): 0. (1, 0): 1/2 -> 0, root 0: 0.
+  // (3, 4): 25/2 = 12 -> root 3: 3·2·8/3 = 16, 4·-1·8/3 = -10.67 -> -11. (0, 0): 0. (1, 0): 1/2 -> 0, root 0:
+  // 0.
   EXPECT_EQ(answers(weights, {{0, 1, 2}}, 3), (Table{{16, -11}, {0, 0}, {0, 0}}));
   put(weights, "norm.extra", {}, {1});
-  // e = 1: (3, 4): 4·25/2 = 50 -> root 7: 3·2·16/7 = 13.7 -> 14, -4·16/7 = -9.14 -> -9. (1, 0): 4/2 = 2 -> root 1: 32, 0.
+  // e = 1: (3, 4): 4·25/2 = 50 -> root 7: 3·2·16/7 = 13.7 -> 14, -4·16/7 = -9.14 -> -9. (1, 0): 4/2 = 2 ->
+  // root 1: 32, 0.
   EXPECT_EQ(answers(weights, {{0, 1, 2}}, 3), (Table{{14, -9}, {0, 0}, {32, 0}}));
   put(weights, "norm.bits", {}, {4});
   EXPECT_EQ(answers(weights, {{0, 1, 2}}, 3), (Table{{7, -8}, {0, 0}, {7, 0}}));
@@ -118,7 +120,8 @@ TEST(MlpByHand, relu_or_a_table_stands_between_the_maps) {
   put(weights, "layers.0.mlp.0.table", {3}, {-1, 0, 9});
   put(weights, "layers.0.mlp.0.low", {}, {-1});
   // Hidden before the table: (4, -6), (-6, 4), (1, -3); after: (9, -1), (-1, 9), (9, -1).
-  EXPECT_EQ(answers(weights, {{0, 1, 2}}, 3), (Table{{90 - 3 + 100 + 5}, {-10 + 27 + 100 - 5}, {90 - 3 + 100 + 2}}));
+  EXPECT_EQ(answers(weights, {{0, 1, 2}}, 3),
+            (Table{{90 - 3 + 100 + 5}, {-10 + 27 + 100 - 5}, {90 - 3 + 100 + 2}}));
 }
 
 TEST(OutputByHand, logits_binary_and_threshold_decode_as_they_say) {
@@ -141,7 +144,8 @@ TEST(OutputByHand, logits_binary_and_threshold_decode_as_they_say) {
 }
 
 TEST(ChainOfThoughtByHand, appends_its_own_answers_until_the_stop) {
-  // The answer is the token plus one: z_i = -(token + 1 - i)² up to what does not depend on i: 2 i (token + 1) - i².
+  // The answer is the token plus one: z_i = -(token + 1 - i)² up to what does not depend on i: 2 i (token +
+  // 1) - i².
   Weights weights = bare(6, 1);
   put(weights, "embed.token.table", {6, 1}, {0, 1, 2, 3, 4, 5});
   weights.fields.push_back(FieldSpec{"other", 50, 1, -25});

@@ -32,7 +32,9 @@ HierarchyPlan small_plan() {
   return plan;
 }
 
-HierarchyOptions untrained(const std::string& folder) { return {.folder = folder, .checker = RUNG_CHECKER, .train = false}; }
+HierarchyOptions untrained(const std::string& folder) {
+  return {.folder = folder, .checker = RUNG_CHECKER, .train = false};
+}
 
 ordered_json without_times(ordered_json json) {
   if (json.is_object()) {
@@ -45,7 +47,8 @@ ordered_json without_times(ordered_json json) {
 }
 
 std::size_t columns(const std::string& line) {
-  return static_cast<std::size_t>(std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  return static_cast<std::size_t>(
+      std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
 TEST(hierarchy_plan, has_every_mechanism_on_every_task_once) {
@@ -53,19 +56,23 @@ TEST(hierarchy_plan, has_every_mechanism_on_every_task_once) {
   std::multiset<std::string> cells;
   for (const auto& cell : plan.cells) cells.insert(cell.row + "/" + cell.column);
   for (const char* row : {"full", "linear", "delta", "mamba2", "loglinear", "sparse", "hybrid", "headwise"})
-    for (const char* column : {"eva", "two-sum", "seqcomp"}) EXPECT_EQ(cells.count(std::string(row) + "/" + column), 1u) << row << " " << column;
+    for (const char* column : {"eva", "two-sum", "seqcomp"})
+      EXPECT_EQ(cells.count(std::string(row) + "/" + column), 1u) << row << " " << column;
   EXPECT_EQ(cells.size(), 24u);
 }
 
 TEST(hierarchy_plan, answers_every_question_or_says_why_not) {
   const HierarchyPlan& plan = hierarchy_plan();
   std::vector<CellRecipe> all = plan.cells;
-  for (const auto& highlight : plan.highlights) all.insert(all.end(), highlight.cells.begin(), highlight.cells.end());
+  for (const auto& highlight : plan.highlights)
+    all.insert(all.end(), highlight.cells.begin(), highlight.cells.end());
   for (const auto& cell : all) {
-    EXPECT_TRUE(cell.construction || cell.attack) << cell.row << " on " << cell.column << " is about no model";
-    for (const auto& [answered, absence] : {std::pair<bool, const Absence&>{cell.construction.has_value(), cell.no_construction},
-                                            {cell.attack.has_value(), cell.no_certificate},
-                                            {cell.training.has_value(), cell.no_training}}) {
+    EXPECT_TRUE(cell.construction || cell.attack)
+        << cell.row << " on " << cell.column << " is about no model";
+    for (const auto& [answered, absence] :
+         {std::pair<bool, const Absence&>{cell.construction.has_value(), cell.no_construction},
+          {cell.attack.has_value(), cell.no_certificate},
+          {cell.training.has_value(), cell.no_training}}) {
       EXPECT_EQ(answered, absence.reason.empty()) << cell.row << " on " << cell.column;
       EXPECT_LE(absence.brief.size(), kBriefColumns);
       if (!answered) EXPECT_FALSE(absence.brief.empty());
@@ -74,7 +81,8 @@ TEST(hierarchy_plan, answers_every_question_or_says_why_not) {
 }
 
 TEST(hierarchy_plan, trains_eva_with_16_entries_in_every_row) {
-  for (const auto& cell : hierarchy_plan().cells) EXPECT_EQ(cell.training.has_value(), cell.column == "eva") << cell.row;
+  for (const auto& cell : hierarchy_plan().cells)
+    EXPECT_EQ(cell.training.has_value(), cell.column == "eva") << cell.row;
   EXPECT_EQ(hierarchy_plan().column("eva").size.at("n"), 16);
 }
 
@@ -104,7 +112,8 @@ TEST(hierarchy, fills_cells_with_evidence_and_keeps_them) {
     const std::string where = cell["row"].get<std::string>() + " on " + cell["column"].get<std::string>();
     EXPECT_EQ(cell["state"], "done");
     for (const char* part : {"construction", "certificate", "training"})
-      if (cell[part]["state"] == "none") EXPECT_FALSE(cell[part]["reason"].get<std::string>().empty()) << where;
+      if (cell[part]["state"] == "none")
+        EXPECT_FALSE(cell[part]["reason"].get<std::string>().empty()) << where;
     EXPECT_NE(cell["bound"]["state"], "inapplicable") << where;
     if (cell["construction"]["state"] != "none") {
       EXPECT_EQ(cell["construction"]["state"], "verified") << where;
@@ -119,7 +128,8 @@ TEST(hierarchy, fills_cells_with_evidence_and_keeps_them) {
       EXPECT_FALSE(cell["certificate"]["differ"].empty());
       EXPECT_NE(cell["certificate"]["answers"][0], cell["certificate"]["answers"][1]);
     }
-    EXPECT_TRUE(std::filesystem::exists(folder + "/cells/" + cell["row"].get<std::string>() + "-" + cell["column"].get<std::string>() + ".json"));
+    EXPECT_TRUE(std::filesystem::exists(folder + "/cells/" + cell["row"].get<std::string>() + "-" +
+                                        cell["column"].get<std::string>() + ".json"));
   }
   std::ifstream file(folder + "/hierarchy.json");
   EXPECT_EQ(without_times(ordered_json::parse(file)), without_times(document));
@@ -154,7 +164,9 @@ TEST(hierarchy, runs_a_cell_again_when_its_recipe_changed_or_a_file_is_gone) {
   ASSERT_TRUE(run_hierarchy(plan, untrained(folder)));
   auto again = run_hierarchy(plan, untrained(folder));
   EXPECT_EQ(again->reused, plan.cells.size());
-  auto& linear = *std::find_if(plan.cells.begin(), plan.cells.end(), [](const CellRecipe& cell) { return cell.row == "linear" && cell.column == "eva"; });
+  auto& linear = *std::find_if(plan.cells.begin(), plan.cells.end(), [](const CellRecipe& cell) {
+    return cell.row == "linear" && cell.column == "eva";
+  });
   linear.attack->precision = 5;
   again = run_hierarchy(plan, untrained(folder));
   EXPECT_EQ(again->reused, plan.cells.size() - 1);
@@ -208,7 +220,8 @@ TEST(certificate_evidence, is_never_called_verified_when_the_checker_rejects_it)
   ordered_json certificate = ordered_json::parse(text);
   ordered_json swapped = certificate;
   const std::string dumped = swapped.dump();
-  for (const std::string& changed : {std::string("{}"), std::string(""), dumped.substr(0, dumped.size() / 2)}) {
+  for (const std::string& changed :
+       {std::string("{}"), std::string(""), dumped.substr(0, dumped.size() / 2)}) {
     const ordered_json checked = corrupt(changed);
     EXPECT_EQ(checked["state"], "unverified") << changed.substr(0, 40);
     EXPECT_NE(checked["checker"]["exit"], 0);
@@ -216,7 +229,8 @@ TEST(certificate_evidence, is_never_called_verified_when_the_checker_rejects_it)
   }
   corrupt(text);
   // Another model under the same certificate.
-  std::filesystem::copy_file(folder + "/models/linear-eva-built.safetensors", folder + "/models/linear-eva-broken.safetensors",
+  std::filesystem::copy_file(folder + "/models/linear-eva-built.safetensors",
+                             folder + "/models/linear-eva-broken.safetensors",
                              std::filesystem::copy_options::overwrite_existing);
   ASSERT_TRUE(check_certificate(evidence, context));
   EXPECT_EQ(evidence["state"], "unverified");
@@ -247,7 +261,8 @@ TEST(hierarchy, refuses_words_that_name_no_cell) {
   options.only = {"linaer"};
   const auto outcome = run_hierarchy(small_plan(), options);
   ASSERT_FALSE(outcome);
-  EXPECT_NE(outcome.error().message.find("did you mean \"linear\""), std::string::npos) << outcome.error().message;
+  EXPECT_NE(outcome.error().message.find("did you mean \"linear\""), std::string::npos)
+      << outcome.error().message;
 }
 
 // The same document with every text replaced by a long one.
@@ -258,7 +273,8 @@ ordered_json swollen(ordered_json json, const std::string& name = "") {
   else if (json.is_array())
     for (auto& value : json) value = swollen(value, name);
   else if (json.is_string() && !kept.contains(name))
-    return "größere Wörter, " + std::string(150, 'x') + " " + json.get<std::string>() + json.get<std::string>();
+    return "größere Wörter, " + std::string(150, 'x') + " " + json.get<std::string>() +
+           json.get<std::string>();
   else if (json.is_number())
     return -123456789.123456789;
   return json;
@@ -283,7 +299,8 @@ TEST(hierarchy_table, fits_a_hundred_columns_whatever_the_cells_say) {
     EXPECT_EQ(begin, table.size());
     EXPECT_GT(lines, 40u);
   }
-  const std::string plain = hierarchy_table(*outcome->document, {.colour = false}), painted = hierarchy_table(*outcome->document, {.colour = true});
+  const std::string plain = hierarchy_table(*outcome->document, {.colour = false}),
+                    painted = hierarchy_table(*outcome->document, {.colour = true});
   EXPECT_NE(painted.find("\033["), std::string::npos);
   EXPECT_NE(plain.find("VERIFIED forced"), std::string::npos);
   EXPECT_NE(plain.find("impossible 64 > 36 bits"), std::string::npos);

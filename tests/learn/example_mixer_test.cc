@@ -2,7 +2,6 @@
 // pass.
 #include <gtest/gtest.h>
 
-
 #include "rung/learn/mixer.h"
 #include "rung/spec/random.h"
 #include "tests/docs/page_code.h"

@@ -22,7 +22,10 @@ const std::string kCases = std::string(RUNG_SOURCE_DIR) + "/tests/cases/report";
 
 // A folder of one test.
 struct Folder {
-  Folder() : path(fs::temp_directory_path() / fs::path("rung-report-" + std::to_string(::getpid()) + "-" + ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
+  Folder()
+      : path(fs::temp_directory_path() /
+             fs::path("rung-report-" + std::to_string(::getpid()) + "-" +
+                      ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
     fs::remove_all(path);
     fs::create_directories(path);
   }
@@ -35,7 +38,9 @@ struct Folder {
   fs::path path;
 };
 
-Sources sample() { return {.hierarchy = kCases + "/hierarchy", .labs = "", .shipped = {kCases + "/results"}, .store = ""}; }
+Sources sample() {
+  return {.hierarchy = kCases + "/hierarchy", .labs = "", .shipped = {kCases + "/results"}, .store = ""};
+}
 
 TEST(document, gathers_the_sample_folders) {
   const auto document = gather(sample()).value();
@@ -53,9 +58,13 @@ TEST(document, gathers_the_sample_folders) {
 
 TEST(document, draws_the_ceiling_of_every_state_among_the_records) {
   const Folder folder;
-  folder.write("a.json", R"({"schema": "rung.results/1", "lab": {"experiment": "capacity", "configurations": [{"ceiling_reason": "1024 bits of state"}, {"ceiling_reason": 3}, 4,
+  folder.write(
+      "a.json",
+      R"({"schema": "rung.results/1", "lab": {"experiment": "capacity", "configurations": [{"ceiling_reason": "1024 bits of state"}, {"ceiling_reason": 3}, 4,
       {"ceiling_reason": "1024 bits of state"}, {"ceiling_reason": "-1 bits of state"}, {"ceiling_reason": "99999999999999999999 bits of state"}, {"ceiling_reason": "attention"}]}})");
-  folder.write("b.json", R"({"schema": "rung.results/1", "lab": {"experiment": "depth", "configurations": [{"ceiling_reason": "7 bits of state"}]}})");
+  folder.write(
+      "b.json",
+      R"({"schema": "rung.results/1", "lab": {"experiment": "depth", "configurations": [{"ceiling_reason": "7 bits of state"}]}})");
   folder.write("c.json", R"({"schema": "rung.results/1", "lab": 5})");
   const auto ceilings = gather({.shipped = {folder.path.string()}}).value()["ceilings"];
   ASSERT_EQ(ceilings.size(), 1u);
@@ -75,12 +84,17 @@ TEST(document, names_the_theorems_that_it_cites) {
   EXPECT_EQ(document["theorems"]["one-full-layer-late"]["status"], "proved");
   for (const auto& cell : document["hierarchy"]["cells"])
     if (cell.contains("bound") && !cell["bound"]["theorem"].get<std::string>().empty())
-      EXPECT_TRUE(document["theorems"].contains(cell["bound"]["theorem"].get<std::string>())) << cell["bound"]["theorem"];
+      EXPECT_TRUE(document["theorems"].contains(cell["bound"]["theorem"].get<std::string>()))
+          << cell["bound"]["theorem"];
 }
 
 TEST(document, leaves_out_what_is_absent_and_says_what_makes_it) {
   const Folder folder;
-  const auto document = gather({.hierarchy = folder / "none", .labs = folder / "labs", .shipped = {folder / "nowhere"}, .store = folder / "none.sqlite"}).value();
+  const auto document = gather({.hierarchy = folder / "none",
+                                .labs = folder / "labs",
+                                .shipped = {folder / "nowhere"},
+                                .store = folder / "none.sqlite"})
+                            .value();
   EXPECT_TRUE(document["hierarchy"].is_null());
   EXPECT_TRUE(document["runs"].is_null());
   EXPECT_TRUE(document["lab"].empty());
@@ -111,9 +125,13 @@ TEST(document, refuses_torn_files_in_one_line) {
 
 TEST(document, takes_records_of_unexpected_shapes_as_they_are) {
   const Folder folder;
-  folder.write("hierarchy.json", R"({"schema": "rung.hierarchy/1", "cells": [7, {"training": {"curve": 3}}, {"construction": {"attention": []}}, {"construction": 4}],
+  folder.write(
+      "hierarchy.json",
+      R"({"schema": "rung.hierarchy/1", "cells": [7, {"training": {"curve": 3}}, {"construction": {"attention": []}}, {"construction": 4}],
                                      "highlights": [null, {"cells": 5}]})");
-  folder.write("results/a.json", R"({"schema": "rung.results/1", "curves": [1, {"curve": [[1], "x", [0, 0.5], {"step": 3}]}]})");
+  folder.write(
+      "results/a.json",
+      R"({"schema": "rung.results/1", "curves": [1, {"curve": [[1], "x", [0, 0.5], {"step": 3}]}]})");
   folder.write("results/b.json", R"({"schema": "something/1"})");
   folder.write("results/c.txt", "no JSON");
   const auto document = gather({.hierarchy = folder.path.string(), .shipped = {folder / "results"}}).value();
@@ -124,7 +142,8 @@ TEST(document, takes_records_of_unexpected_shapes_as_they_are) {
 
 TEST(document, shows_own_experiments_beside_shipped_ones) {
   const Folder folder;
-  folder.write("labs/depth-small/results.json", R"({"schema": "rung.results/1", "lab": {"experiment": "depth"}})");
+  folder.write("labs/depth-small/results.json",
+               R"({"schema": "rung.results/1", "lab": {"experiment": "depth"}})");
   folder.write("labs/unfinished/experiment.json", "{}");
   const auto document = gather({.labs = folder / "labs", .shipped = {kCases + "/results"}}).value();
   ASSERT_EQ(document["lab"].size(), 4u);
@@ -137,7 +156,11 @@ TEST(document, thins_curves_and_leaves_out_attention_that_nobody_can_read) {
   nlohmann::json curve = nlohmann::json::array(), tokens = nlohmann::json::array();
   for (int i = 0; i <= 1000; ++i) curve.push_back({i, i / 1000.0});
   for (int i = 0; i < 200; ++i) tokens.push_back("0");
-  const nlohmann::json hierarchy = {{"schema", "rung.hierarchy/1"}, {"cells", {{{"training", {{"curve", curve}}}, {"construction", {{"attention", {{"tokens", tokens}, {"layers", nlohmann::json::array()}}}}}}}}};
+  const nlohmann::json hierarchy = {
+      {"schema", "rung.hierarchy/1"},
+      {"cells",
+       {{{"training", {{"curve", curve}}},
+         {"construction", {{"attention", {{"tokens", tokens}, {"layers", nlohmann::json::array()}}}}}}}}};
   folder.write("hierarchy.json", hierarchy.dump());
   const auto document = gather({.hierarchy = folder.path.string()}).value();
   const auto& cell = document["hierarchy"]["cells"][0];
@@ -156,9 +179,20 @@ TEST(document, a_thousand_members_make_a_page_below_five_megabytes) {
     std::vector<Record> records;
     for (int i = 0; i < 1000; ++i) {
       nlohmann::json curve = nlohmann::json::array();
-      for (int step = 0; step <= 60; ++step) curve.push_back({{"step", step * 25}, {"stage", 0}, {"loss", 2.3456789 / (step + 1)}, {"accuracy", {0.123456789 * step / 25}}});
-      const nlohmann::json body = {{"task", "eva"}, {"arch", "linear(dim=8)"}, {"size", {{"n", 16 << (i % 4)}}}, {"accuracy", 0.987654321}, {"loss", 0.1234}, {"curve", curve}, {"plan", std::string(500, 'x')}};
-      records.push_back({.kind = "member", .parent = "run", .state = RecordState::done, .seed = i, .body = body.dump()});
+      for (int step = 0; step <= 60; ++step)
+        curve.push_back({{"step", step * 25},
+                         {"stage", 0},
+                         {"loss", 2.3456789 / (step + 1)},
+                         {"accuracy", {0.123456789 * step / 25}}});
+      const nlohmann::json body = {{"task", "eva"},
+                                   {"arch", "linear(dim=8)"},
+                                   {"size", {{"n", 16 << (i % 4)}}},
+                                   {"accuracy", 0.987654321},
+                                   {"loss", 0.1234},
+                                   {"curve", curve},
+                                   {"plan", std::string(500, 'x')}};
+      records.push_back(
+          {.kind = "member", .parent = "run", .state = RecordState::done, .seed = i, .body = body.dump()});
     }
     ASSERT_TRUE(store->append(std::move(records)).ok());
   }
@@ -203,7 +237,8 @@ TEST(horizons, are_those_of_the_bounds) {
 }
 
 TEST(horizons, skip_what_is_no_configuration) {
-  const EmbeddedFile files[] = {{"broken.json", "{"}, {"x-defaults.json", "{}"}, {"unknown.json", R"({"model_type": "none"})"}};
+  const EmbeddedFile files[] = {
+      {"broken.json", "{"}, {"x-defaults.json", "{}"}, {"unknown.json", R"({"model_type": "none"})"}};
   EXPECT_TRUE(released_horizons(files).empty());
 }
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <rapidcheck/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace rung::report {
 namespace {
@@ -30,7 +30,9 @@ class Page : public ::testing::Test {
 };
 
 TEST_F(Page, a_record_that_ends_the_script_stays_text) {
-  const nlohmann::json hostile = {{"schema", "rung.report/1"}, {"name", "</script><script>alert(1)</script><!--<script>"}, {"other", "]]>&\u2028\u2029RUNG_SCRIPT RUNG_DATA"}};
+  const nlohmann::json hostile = {{"schema", "rung.report/1"},
+                                  {"name", "</script><script>alert(1)</script><!--<script>"},
+                                  {"other", "]]>&\u2028\u2029RUNG_SCRIPT RUNG_DATA"}};
   const std::string page = page_with(hostile.dump(), {}).value();
   EXPECT_EQ(count(page, "<script"), count(page_with("{}", {}).value(), "<script"));
   EXPECT_EQ(page.find("alert(1)</script>"), std::string::npos);
@@ -49,7 +51,8 @@ TEST_F(Page, the_policy_lets_its_own_script_run_and_nothing_be_fetched) {
 
 TEST_F(Page, loads_nothing_from_anywhere) {
   const std::string page = page_with("{}", {}).value();
-  for (const char* word : {"src=\"http", "href=\"http", "@import", "url(http", "url(//", "url(fonts"}) EXPECT_EQ(page.find(word), std::string::npos) << word;
+  for (const char* word : {"src=\"http", "href=\"http", "@import", "url(http", "url(//", "url(fonts"})
+    EXPECT_EQ(page.find(word), std::string::npos) << word;
   EXPECT_NE(page.find("MIT"), std::string::npos);  // licences of what is bundled
 }
 

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <rapidcheck/gtest.h>
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <rapidcheck/gtest.h>
 
 namespace rung::report {
 namespace {
@@ -28,7 +28,8 @@ TEST(thinned, leaves_short_curves_alone) {
 }
 
 TEST(thinned, knows_limits_below_two) {
-  for (std::size_t limit : {0u, 1u, 2u}) EXPECT_EQ(thinned(flat(50), limit), (std::vector<CurvePoint>{{0, 0.5}, {49, 0.5}}));
+  for (std::size_t limit : {0u, 1u, 2u})
+    EXPECT_EQ(thinned(flat(50), limit), (std::vector<CurvePoint>{{0, 0.5}, {49, 0.5}}));
 }
 
 RC_GTEST_PROP(thinned, keeps_ends_order_and_points, (const std::vector<double>& values)) {
@@ -45,7 +46,8 @@ RC_GTEST_PROP(thinned, keeps_ends_order_and_points, (const std::vector<double>& 
 }
 
 TEST(read_curve, takes_both_forms_and_passes_over_the_rest) {
-  const auto curve = read_curve(nlohmann::json::parse(R"([[0, 0.1], {"step": 5, "accuracy": [0.2, 0.9]}, {"step": 6, "accuracy": 0.3}, [1], "x", {"step": 7}, [8, null], {"step": 9, "accuracy": []}])"));
+  const auto curve = read_curve(nlohmann::json::parse(
+      R"([[0, 0.1], {"step": 5, "accuracy": [0.2, 0.9]}, {"step": 6, "accuracy": 0.3}, [1], "x", {"step": 7}, [8, null], {"step": 9, "accuracy": []}])"));
   EXPECT_EQ(curve, (std::vector<CurvePoint>{{0, 0.1}, {5, 0.2}, {6, 0.3}}));
   EXPECT_TRUE(read_curve(nlohmann::json::parse("{}")).empty());
   EXPECT_EQ(curve_document(curve).dump(), "[[0,0.1],[5,0.2],[6,0.3]]");

@@ -27,7 +27,8 @@ TEST(Listener, refuses_every_host_but_itself) {
     Wire wire(live.port());
     return ask(wire, "GET /api/health HTTP/1.1\r\n" + fields + "\r\n");
   };
-  for (const std::string& host : {std::string("evil.example"), fmt::format("evil.example:{}", live.port()), std::string("127.0.0.1"), std::string("localhost:1"), std::string("")}) {
+  for (const std::string& host : {std::string("evil.example"), fmt::format("evil.example:{}", live.port()),
+                                  std::string("127.0.0.1"), std::string("localhost:1"), std::string("")}) {
     const auto reply = with_host("Host: " + host + "\r\n");
     ASSERT_TRUE(reply) << host;
     EXPECT_EQ(reply->status, 421) << host;
@@ -74,12 +75,17 @@ TEST(Listener, refuses_what_is_too_large_before_it_has_come) {
   };
   const std::string host = fmt::format("Host: 127.0.0.1:{}\r\n", live.port());
   for (const char* claimed : {"1048577", "1152921504606846976", "18446744073709551615"})
-    EXPECT_EQ(reply_to("POST /api/bound HTTP/1.1\r\n" + host + "Content-Length: " + claimed + "\r\n\r\n"), 413) << claimed;
+    EXPECT_EQ(reply_to("POST /api/bound HTTP/1.1\r\n" + host + "Content-Length: " + claimed + "\r\n\r\n"),
+              413)
+        << claimed;
   for (const char* nonsense : {"-1", "18446744073709551616", "1e3", "1, 2", ""})
-    EXPECT_EQ(reply_to("POST /api/bound HTTP/1.1\r\n" + host + "Content-Length: " + nonsense + "\r\n\r\n"), 400) << nonsense;
+    EXPECT_EQ(reply_to("POST /api/bound HTTP/1.1\r\n" + host + "Content-Length: " + nonsense + "\r\n\r\n"),
+              400)
+        << nonsense;
   std::string chunks;
   for (int k = 0; k < 20; ++k) chunks += "10000\r\n" + std::string(0x10000, ' ') + "\r\n";
-  EXPECT_EQ(reply_to("POST /api/bound HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n" + chunks), 413);
+  EXPECT_EQ(reply_to("POST /api/bound HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n" + chunks),
+            413);
   EXPECT_EQ(reply_to("GET /api/bound?arch=" + std::string(9000, 'x') + " HTTP/1.1\r\n" + host + "\r\n"), 414);
   EXPECT_EQ(reply_to("GET /" + std::string(20'000, 'x') + " HTTP/1.1\r\n" + host + "\r\n"), 431);
   EXPECT_EQ(reply_to("GET / HTTP/1.1\r\n" + host + "X: " + std::string(20'000, 'x') + "\r\n\r\n"), 431);
@@ -95,11 +101,16 @@ TEST(Listener, refuses_what_is_too_large_before_it_has_come) {
 TEST(Listener, takes_a_body_in_chunks_and_one_that_waits_to_be_asked_for) {
   LiveSite live;
   Wire chunked(live.port());
-  const auto whole = ask(chunked, chunked.head("POST", "/api/bound?task=eva") + "Transfer-Encoding: chunked\r\n\r\n8\r\n{\"arch\":\r\n8\r\n \"full\"}\r\n0\r\n\r\n");
+  const auto whole =
+      ask(chunked, chunked.head("POST", "/api/bound?task=eva") +
+                       "Transfer-Encoding: chunked\r\n\r\n8\r\n{\"arch\":\r\n8\r\n \"full\"}\r\n0\r\n\r\n");
   ASSERT_TRUE(whole);
   EXPECT_EQ(whole->status, 200) << whole->body;
   Wire patient(live.port());
-  EXPECT_EQ(ask(patient, patient.head("POST", "/api/bound?task=eva") + "Content-Length: 16\r\nExpect: 100-continue\r\n\r\n")->status, 100);
+  EXPECT_EQ(ask(patient, patient.head("POST", "/api/bound?task=eva") +
+                             "Content-Length: 16\r\nExpect: 100-continue\r\n\r\n")
+                ->status,
+            100);
   const auto after = ask(patient, "{\"arch\": \"full\"}");
   ASSERT_TRUE(after);
   EXPECT_EQ(after->body, whole->body);
@@ -109,7 +120,8 @@ TEST(Listener, answers_pipelined_requests_in_order) {
   LiveSite live;
   Wire wire(live.port());
   std::string text;
-  for (const char* target : {"/api/bound?arch=full*2", "/api/health", "/no", "/api/bound?arch=fool"}) text += wire.head("GET", target) + "\r\n";
+  for (const char* target : {"/api/bound?arch=full*2", "/api/health", "/no", "/api/bound?arch=fool"})
+    text += wire.head("GET", target) + "\r\n";
   wire.send(text);
   for (const int status : {200, 200, 404, 400}) EXPECT_EQ(wire.receive()->status, status);
 }
@@ -211,7 +223,8 @@ TEST(Listener, fifty_clients_at_once_get_their_own_answers) {
       for (int k = 0; k < kRounds; ++k) {
         const int context = 64 + (c * 7 + k) % 16;
         const auto reply = wire.get(fmt::format("/api/bound?arch=full&task=eva&context={}", context));
-        if (reply && reply->status == 200 && nlohmann::json::parse(reply->body)["context"] == context) ++right;
+        if (reply && reply->status == 200 && nlohmann::json::parse(reply->body)["context"] == context)
+          ++right;
       }
     });
   for (auto& client : clients) client.join();
@@ -266,8 +279,10 @@ TEST(Listener, ends_under_load) {
         while (wire.connected() && !done) {
           const auto reply = wire.get("/api/bound?arch=full&task=eva");
           if (!reply) break;
-          if (reply->status == 200 && reply->body.ends_with("}\n")) ++whole;
-          else ++torn;
+          if (reply->status == 200 && reply->body.ends_with("}\n"))
+            ++whole;
+          else
+            ++torn;
         }
       }
     });
@@ -283,7 +298,9 @@ TEST(Listener, a_port_in_use_is_an_error_and_so_is_no_address) {
   LiveSite live;
   const auto second = Listener::open({.port = live.port()}, gate);
   ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().message, fmt::format("[serve] port {} of 127.0.0.1 is in use; --port 0 takes any that is free", live.port()));
+  EXPECT_EQ(
+      second.error().message,
+      fmt::format("[serve] port {} of 127.0.0.1 is in use; --port 0 takes any that is free", live.port()));
   EXPECT_FALSE(Listener::open({.host = "example.org", .port = 0}, gate));
   EXPECT_FALSE(Listener::open({.port = 65536}, gate));
 }

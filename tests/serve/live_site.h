@@ -16,9 +16,14 @@ namespace rung::serve::test {
 struct LiveSite {
   explicit LiveSite(const Limits& limits = {}, const std::string& store = "no-such-store.sqlite")
       : sweeps(store),
-        site({.page = [] { return Result<std::string>(std::string("<!doctype html><script>1</script><script type=\"application/json\">{}</script>")); },
-              .document = [] { return Result<std::string>(std::string("{\"schema\": \"rung.report/1\"}\n")); },
-              .runs = [this](const std::string& seen) { return sweeps.document(seen); }}) {
+        site(
+            {.page =
+                 [] {
+                   return Result<std::string>(std::string(
+                       "<!doctype html><script>1</script><script type=\"application/json\">{}</script>"));
+                 },
+             .document = [] { return Result<std::string>(std::string("{\"schema\": \"rung.report/1\"}\n")); },
+             .runs = [this](const std::string& seen) { return sweeps.document(seen); }}) {
     auto opened = Listener::open({.port = 0, .limits = limits}, site);
     if (!opened) ADD_FAILURE() << opened.error().message;
     listener = std::move(*opened);

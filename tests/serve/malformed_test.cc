@@ -1,5 +1,5 @@
-// Ten thousand requests that are none: good ones with a few bytes changed, cut, doubled or torn, and noise. The server answers or
-// closes, is as large afterwards as before, and still answers.
+// Ten thousand requests that are none: good ones with a few bytes changed, cut, doubled or torn, and noise.
+// The server answers or closes, is as large afterwards as before, and still answers.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -20,27 +20,71 @@ constexpr int kRequests = 10'000;
 std::vector<std::string> good_requests(int port) {
   const std::string host = fmt::format("Host: 127.0.0.1:{}\r\n", port);
   return {"GET / HTTP/1.1\r\n" + host + "\r\n",
-          "GET /api/bound?arch=full%2Blinear*2&task=eva&context=256&precision=8 HTTP/1.1\r\n" + host + "Accept: */*\r\n\r\n",
+          "GET /api/bound?arch=full%2Blinear*2&task=eva&context=256&precision=8 HTTP/1.1\r\n" + host +
+              "Accept: */*\r\n\r\n",
           "HEAD /api/health HTTP/1.1\r\n" + host + "Connection: keep-alive\r\n\r\n",
           "GET /api/runs?seen=1 HTTP/1.0\r\n" + host + "\r\n",
-          "POST /api/bound?task=eva HTTP/1.1\r\n" + host + "Content-Type: application/json\r\nContent-Length: 35\r\n\r\n{\"arch\": \"full+linear\", \"width\": 32}",
-          "POST /api/bound?task=eva HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n10\r\n{\"arch\": \"full\"}\r\n0\r\n\r\n"};
+          "POST /api/bound?task=eva HTTP/1.1\r\n" + host +
+              "Content-Type: application/json\r\nContent-Length: 35\r\n\r\n{\"arch\": \"full+linear\", "
+              "\"width\": 32}",
+          "POST /api/bound?task=eva HTTP/1.1\r\n" + host +
+              "Transfer-Encoding: chunked\r\n\r\n10\r\n{\"arch\": \"full\"}\r\n0\r\n\r\n"};
 }
 
 std::string spoiled(std::string text, Random& random) {
-  static const std::vector<std::string> kTokens = {"\r\n", "\n", "\r", std::string(1, '\0'), "%", "%00", "%2e%2e/", "../", ":", " ", "\t", "Content-Length: 5\r\n", "Content-Length: -1\r\n",
-                                                   "Content-Length: 99999999999999999999\r\n", "Transfer-Encoding: chunked\r\n", "Transfer-Encoding: gzip, chunked\r\n", "Host: x\r\n", "Expect: 100-continue\r\n",
-                                                   "Upgrade: websocket\r\nConnection: Upgrade\r\n", "HTTP/2.0", "FFFFFFFFFFFFFFFF\r\n", "\xff\xfe", "((((((((", "full*99999", "&", "=", "?", "#", "{", "\"", std::string(300, 'A')};
+  static const std::vector<std::string> kTokens = {"\r\n",
+                                                   "\n",
+                                                   "\r",
+                                                   std::string(1, '\0'),
+                                                   "%",
+                                                   "%00",
+                                                   "%2e%2e/",
+                                                   "../",
+                                                   ":",
+                                                   " ",
+                                                   "\t",
+                                                   "Content-Length: 5\r\n",
+                                                   "Content-Length: -1\r\n",
+                                                   "Content-Length: 99999999999999999999\r\n",
+                                                   "Transfer-Encoding: chunked\r\n",
+                                                   "Transfer-Encoding: gzip, chunked\r\n",
+                                                   "Host: x\r\n",
+                                                   "Expect: 100-continue\r\n",
+                                                   "Upgrade: websocket\r\nConnection: Upgrade\r\n",
+                                                   "HTTP/2.0",
+                                                   "FFFFFFFFFFFFFFFF\r\n",
+                                                   "\xff\xfe",
+                                                   "((((((((",
+                                                   "full*99999",
+                                                   "&",
+                                                   "=",
+                                                   "?",
+                                                   "#",
+                                                   "{",
+                                                   "\"",
+                                                   std::string(300, 'A')};
   const std::uint64_t changes = 1 + random.below(4);
   for (std::uint64_t k = 0; k < changes && !text.empty(); ++k) {
     const std::size_t at = random.below(text.size());
     switch (random.below(6)) {
-      case 0: text[at] = static_cast<char>(random.below(256)); break;
-      case 1: text.erase(at, 1 + random.below(8)); break;
-      case 2: text.insert(at, kTokens[random.below(kTokens.size())]); break;
-      case 3: text.resize(at); break;
-      case 4: text.insert(at, text.substr(0, random.below(text.size()) + 1)); break;
-      default: text.insert(at, 1, static_cast<char>(random.below(32))); break;
+      case 0:
+        text[at] = static_cast<char>(random.below(256));
+        break;
+      case 1:
+        text.erase(at, 1 + random.below(8));
+        break;
+      case 2:
+        text.insert(at, kTokens[random.below(kTokens.size())]);
+        break;
+      case 3:
+        text.resize(at);
+        break;
+      case 4:
+        text.insert(at, text.substr(0, random.below(text.size()) + 1));
+        break;
+      default:
+        text.insert(at, 1, static_cast<char>(random.below(32)));
+        break;
     }
   }
   return text;
@@ -88,7 +132,9 @@ TEST(Malformed, ten_thousand_requests_leave_the_server_as_it_was) {
   EXPECT_GT(closed, 0);
   // What is remembered of bounds may have grown; nothing else.
   const std::size_t after = resident_bytes();
-  RecordProperty("grown_kilobytes", static_cast<int>((static_cast<std::int64_t>(after) - static_cast<std::int64_t>(before)) / 1024));
+  RecordProperty(
+      "grown_kilobytes",
+      static_cast<int>((static_cast<std::int64_t>(after) - static_cast<std::int64_t>(before)) / 1024));
   EXPECT_LT(after, before + (std::size_t{16} << 20));
   const auto reply = Wire(live.port()).get("/api/bound?arch=full");
   ASSERT_TRUE(reply);
@@ -101,15 +147,20 @@ TEST(Malformed, ten_thousand_requests_leave_the_server_as_it_was) {
 TEST(Malformed, spoiled_architectures_and_configurations_are_answered_in_one_line) {
   Site site({});
   Random random(7);
-  const std::vector<std::string> lines = {"(gdelta*3+full)*2", "heads(full:2,delta(vdim=8):2)", "loglinear(base=mamba2)+sparse(B=16,k=4,window=8)", "linear(phi=taylor2)*2+topk(k=4)"};
-  const std::string document = R"({"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 256, "num_attention_heads": 8, "num_key_value_heads": 2, "intermediate_size": 512, "vocab_size": 1000, "max_position_embeddings": 2048, "torch_dtype": "bfloat16"})";
+  const std::vector<std::string> lines = {"(gdelta*3+full)*2", "heads(full:2,delta(vdim=8):2)",
+                                          "loglinear(base=mamba2)+sparse(B=16,k=4,window=8)",
+                                          "linear(phi=taylor2)*2+topk(k=4)"};
+  const std::string document =
+      R"({"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 256, "num_attention_heads": 8, "num_key_value_heads": 2, "intermediate_size": 512, "vocab_size": 1000, "max_position_embeddings": 2048, "torch_dtype": "bfloat16"})";
   const std::string letters = "abdefghilmnorstux0123456789()*+=:,.-^\"{}[] ";
   int refused = 0;
   for (int k = 0; k < 3000; ++k) {
     const bool posted = k % 3 == 2;
     std::string text = posted ? document : lines[static_cast<std::size_t>(k) % lines.size()];
-    for (std::uint64_t change = random.below(4); change > 0; --change) text[random.below(text.size())] = letters[random.below(letters.size())];
-    std::string target = fmt::format("/api/bound?task={}&context={}", k % 2 ? "eva" : "two-sum", random.below(1 << 20));
+    for (std::uint64_t change = random.below(4); change > 0; --change)
+      text[random.below(text.size())] = letters[random.below(letters.size())];
+    std::string target =
+        fmt::format("/api/bound?task={}&context={}", k % 2 ? "eva" : "two-sum", random.below(1 << 20));
     if (!posted) {
       target += "&arch=";
       for (const char c : text) target += fmt::format("%{:02X}", static_cast<unsigned char>(c));

@@ -32,11 +32,17 @@ class Sweeps : public testing::Test {
   }
   // A run with one member whose curve has `points` points.
   static std::string add_run(Store& store, RecordState state, int points) {
-    const auto run = store.append(Record{.kind = "run", .state = state, .body = R"({"task": "eva", "arch": "full", "steps": 1000})"});
+    const auto run = store.append(
+        Record{.kind = "run", .state = state, .body = R"({"task": "eva", "arch": "full", "steps": 1000})"});
     EXPECT_TRUE(run);
     json curve = json::array();
-    for (int k = 1; k <= points; ++k) curve.push_back({{"step", 10 * k}, {"stage", 0}, {"loss", 1.0}, {"accuracy", {0.9, k * 0.001}}});
-    EXPECT_TRUE(store.append(Record{.kind = "member", .parent = *run, .state = state, .seed = 3, .body = json{{"member", 0}, {"curve", curve}, {"steps", 1000}}.dump()}));
+    for (int k = 1; k <= points; ++k)
+      curve.push_back({{"step", 10 * k}, {"stage", 0}, {"loss", 1.0}, {"accuracy", {0.9, k * 0.001}}});
+    EXPECT_TRUE(store.append(Record{.kind = "member",
+                                    .parent = *run,
+                                    .state = state,
+                                    .seed = 3,
+                                    .body = json{{"member", 0}, {"curve", curve}, {"steps", 1000}}.dump()}));
     return *run;
   }
   std::string folder_;
@@ -60,7 +66,8 @@ TEST_F(Sweeps, what_was_seen_is_not_sent_again_until_somebody_writes) {
     const json first = document(sweeps);
     ASSERT_EQ(first["runs"].size(), 1u);
     EXPECT_EQ(first["runs"][0]["id"], run);
-    EXPECT_EQ(document(sweeps, first["version"]), (json{{"schema", "rung.live/1"}, {"version", first["version"]}, {"unchanged", true}}));
+    EXPECT_EQ(document(sweeps, first["version"]),
+              (json{{"schema", "rung.live/1"}, {"version", first["version"]}, {"unchanged", true}}));
     EXPECT_EQ(document(sweeps, "other")["runs"], first["runs"]);
     ASSERT_TRUE((*store)->finish(run, RecordState::done));
     const json second = document(sweeps, first["version"]);
@@ -91,7 +98,8 @@ TEST_F(Sweeps, all_that_run_and_the_latest_that_do_not) {
   RunningSweeps sweeps(path());
   const json runs = document(sweeps)["runs"];
   EXPECT_EQ(runs.size(), 9u);
-  EXPECT_EQ(std::count_if(runs.begin(), runs.end(), [](const json& run) { return run["state"] == "running"; }), 1);
+  EXPECT_EQ(
+      std::count_if(runs.begin(), runs.end(), [](const json& run) { return run["state"] == "running"; }), 1);
 }
 
 }  // namespace

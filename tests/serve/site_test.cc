@@ -31,8 +31,9 @@ std::string message_of(const std::optional<Reply>& reply) {
 TEST(Site, refuses_what_is_no_route) {
   LiveSite live;
   Wire wire(live.port());
-  for (const char* target : {"/x", "/index.html", "/..", "/../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/api", "/api/", "/api/bound/", "//api/bound",
-                             "/api/../api/health", "/%61pi/health", "/api/health%00", "/./", "/api\\health", "*"}) {
+  for (const char* target : {"/x", "/index.html", "/..", "/../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd",
+                             "/api", "/api/", "/api/bound/", "//api/bound", "/api/../api/health",
+                             "/%61pi/health", "/api/health%00", "/./", "/api\\health", "*"}) {
     const auto reply = wire.get(target);
     ASSERT_TRUE(reply) << target;
     EXPECT_EQ(reply->status, 404) << target;
@@ -44,8 +45,10 @@ TEST(Site, refuses_what_is_no_route) {
 TEST(Site, answers_its_routes_with_documents_that_name_their_schema) {
   LiveSite live;
   Wire wire(live.port());
-  for (const auto& [target, schema] : {std::pair{"/api/health", "rung.health/1"}, {"/api/report.json", "rung.report/1"},
-                                       {"/api/runs", "rung.live/1"}, {"/api/bound?arch=full", "rung.bound/1"}}) {
+  for (const auto& [target, schema] : {std::pair{"/api/health", "rung.health/1"},
+                                       {"/api/report.json", "rung.report/1"},
+                                       {"/api/runs", "rung.live/1"},
+                                       {"/api/bound?arch=full", "rung.bound/1"}}) {
     const auto reply = wire.get(target);
     ASSERT_TRUE(reply) << target;
     EXPECT_EQ(reply->status, 200) << target;
@@ -60,7 +63,9 @@ TEST(Site, answers_its_routes_with_documents_that_name_their_schema) {
   const auto page = wire.get("/");
   ASSERT_TRUE(page);
   EXPECT_EQ(page->fields.at("content-type"), "text/html; charset=utf-8");
-  EXPECT_NE(page->fields.at("content-security-policy").find("script-src 'sha256-a4ayc/80/OGda4BO/1o/V0etpOqiLx1JwB5S3beHW0s='"), std::string::npos)
+  EXPECT_NE(page->fields.at("content-security-policy")
+                .find("script-src 'sha256-a4ayc/80/OGda4BO/1o/V0etpOqiLx1JwB5S3beHW0s='"),
+            std::string::npos)
       << page->fields.at("content-security-policy");
 }
 
@@ -79,8 +84,16 @@ TEST(Site, answers_head_with_the_header_of_get) {
 TEST(Site, bounds_are_those_of_the_library_byte_for_byte) {
   LiveSite live;
   Wire wire(live.port());
-  const char* lines[] = {"full", "linear", "full+linear", "linear+full", "(gdelta*3+full)*2", "mamba2*4", "loglinear",
-                         "sparse(B=16,k=4)", "heads(full:1,linear:1)", "full*3"};
+  const char* lines[] = {"full",
+                         "linear",
+                         "full+linear",
+                         "linear+full",
+                         "(gdelta*3+full)*2",
+                         "mamba2*4",
+                         "loglinear",
+                         "sparse(B=16,k=4)",
+                         "heads(full:1,linear:1)",
+                         "full*3"};
   for (const std::string line : lines)
     for (const std::string task : {"all", "eva", "two-sum", "seqcomp", "mqar"}) {
       Inquiry inquiry{.task = task};
@@ -91,7 +104,8 @@ TEST(Site, bounds_are_those_of_the_library_byte_for_byte) {
       ASSERT_TRUE(chosen) << line << ": " << chosen.error().message;
       const auto findings = inquire(inquiry, *chosen);
       ASSERT_TRUE(findings) << findings.error().message;
-      const auto target = fmt::format("/api/bound?arch={}&task={}&context=512&precision=8", escaped(line), task);
+      const auto target =
+          fmt::format("/api/bound?arch={}&task={}&context=512&precision=8", escaped(line), task);
       for (int again = 0; again < 2; ++again) {  // worked out, then remembered
         const auto reply = wire.get(target);
         ASSERT_TRUE(reply);
@@ -107,11 +121,13 @@ TEST(Site, takes_a_configuration_or_an_architecture_document_as_the_body) {
   ASSERT_TRUE(released);
   EXPECT_EQ(released->status, 200) << released->body;
   EXPECT_EQ(nlohmann::json::parse(released->body)["layers"], 64);
-  const auto ours = wire.post("/api/bound?width=32", R"({"arch": "full+linear", "heads": 2, "precision": "8"})");
+  const auto ours =
+      wire.post("/api/bound?width=32", R"({"arch": "full+linear", "heads": 2, "precision": "8"})");
   const auto line = wire.get("/api/bound?arch=full%2Blinear&width=32&heads=2&precision=8");
   ASSERT_TRUE(ours && line);
   EXPECT_EQ(ours->body, line->body);
-  EXPECT_EQ(message_of(wire.post("/api/bound?width=32", configuration("qwen3.5-27b.json"))).substr(0, 37), "[arguments] --width beside a configur");
+  EXPECT_EQ(message_of(wire.post("/api/bound?width=32", configuration("qwen3.5-27b.json"))).substr(0, 37),
+            "[arguments] --width beside a configur");
   EXPECT_EQ(wire.post("/api/bound?arch=full", "{}")->status, 400);
   EXPECT_EQ(wire.post("/api/bound", "{\"arch\": 7")->status, 400);
   EXPECT_EQ(wire.post("/api/bound", std::string(100'000, '['))->status, 400);
@@ -126,9 +142,11 @@ TEST(Site, errors_are_the_lines_of_the_command_line) {
       {"/api/bound", "[bound] no architecture; expected arch=linear+full*2, or a config.json as the body"},
       {"/api/bound?arch=full&contxt=4", "[serve] unknown parameter \"contxt\"; did you mean \"context\"?"},
       {"/api/bound?arch=full&context=4k", "[serve] context = \"4k\"; expected a whole number"},
-      {"/api/bound?arch=full&context=99999999999999999999", "[serve] context = \"99999999999999999999\"; expected a whole number"},
+      {"/api/bound?arch=full&context=99999999999999999999",
+       "[serve] context = \"99999999999999999999\"; expected a whole number"},
       {"/api/bound?arch=full&context=-1", "[arguments] --context -1 is outside 1..2147483648"},
-      {"/api/bound?arch=full&context=1152921504606846976", "[arguments] --context 1152921504606846976 is outside 1..2147483648"},
+      {"/api/bound?arch=full&context=1152921504606846976",
+       "[arguments] --context 1152921504606846976 is outside 1..2147483648"},
       {"/api/bound?arch=full&task=evil", "[task] unknown task \"evil\"; did you mean \"eva\"?"},
       {"/api/bound?arch=full&arch=linear", "[serve] parameter \"arch\" is given twice"},
       {"/api/bound?arch=%zz", "[serve] a percent sign without two digits in the query"},
@@ -142,8 +160,10 @@ TEST(Site, errors_are_the_lines_of_the_command_line) {
     const auto reply = wire.get(target);
     ASSERT_TRUE(reply) << target;
     EXPECT_EQ(reply->status, 400) << target;
-    if (message) EXPECT_EQ(message_of(reply), message) << target;
-    else EXPECT_TRUE(message_of(reply).starts_with("[serve] unknown parameter")) << message_of(reply);
+    if (message)
+      EXPECT_EQ(message_of(reply), message) << target;
+    else
+      EXPECT_TRUE(message_of(reply).starts_with("[serve] unknown parameter")) << message_of(reply);
   }
 }
 
@@ -162,7 +182,8 @@ TEST(Site, somebody_who_types_asks_for_errors_that_are_no_failures) {
 TEST(Site, an_architecture_that_looks_like_a_file_is_read_as_a_line) {
   LiveSite live;
   Wire wire(live.port());
-  for (const std::string& name : {std::string(RUNG_SOURCE_DIR) + "/tests/cases/configs/qwen3.5-27b.json", std::string("../plan.toml")}) {
+  for (const std::string& name : {std::string(RUNG_SOURCE_DIR) + "/tests/cases/configs/qwen3.5-27b.json",
+                                  std::string("../plan.toml")}) {
     const auto reply = wire.get("/api/bound?arch=" + escaped(name));
     ASSERT_TRUE(reply);
     EXPECT_EQ(reply->status, 400);
@@ -172,18 +193,25 @@ TEST(Site, an_architecture_that_looks_like_a_file_is_read_as_a_line) {
 
 TEST(SameSite, knows_itself_by_address_and_port_and_nobody_else) {
   const SameSite same{.bound = "0.0.0.0", .local = "192.168.1.7", .port = 8017};
-  for (const char* host : {"localhost:8017", "LOCALHOST:8017", "127.0.0.1:8017", "[::1]:8017", "192.168.1.7:8017"}) EXPECT_TRUE(same.is_host(host)) << host;
-  for (const char* host : {"", "localhost", "127.0.0.1", "localhost:8018", "evil.example:8017", "localhost.evil.example:8017", "127.0.0.1:8017.evil.example",
-                           "127.0.0.1:08017", "localhost:8017 ", "user@localhost:8017", "[::1]", "192.168.1.8:8017"})
+  for (const char* host :
+       {"localhost:8017", "LOCALHOST:8017", "127.0.0.1:8017", "[::1]:8017", "192.168.1.7:8017"})
+    EXPECT_TRUE(same.is_host(host)) << host;
+  for (const char* host : {"", "localhost", "127.0.0.1", "localhost:8018", "evil.example:8017",
+                           "localhost.evil.example:8017", "127.0.0.1:8017.evil.example", "127.0.0.1:08017",
+                           "localhost:8017 ", "user@localhost:8017", "[::1]", "192.168.1.8:8017"})
     EXPECT_FALSE(same.is_host(host)) << host;
   EXPECT_TRUE(same.is_origin("http://localhost:8017"));
-  for (const char* origin : {"null", "", "https://localhost:8017", "http://localhost:8017/", "http://evil.example", "http://localhost:1"}) EXPECT_FALSE(same.is_origin(origin)) << origin;
+  for (const char* origin : {"null", "", "https://localhost:8017", "http://localhost:8017/",
+                             "http://evil.example", "http://localhost:1"})
+    EXPECT_FALSE(same.is_origin(origin)) << origin;
   EXPECT_TRUE((SameSite{.bound = "::1", .local = "::1", .port = 80}.is_host("[::1]")));
 }
 
 TEST(ContentPolicy, names_the_digest_of_every_script_that_runs) {
   EXPECT_NE(content_policy("<p>").find("script-src 'none'"), std::string::npos);
-  const std::string two = content_policy("<script>1</script><script type=\"module\">1</script><script type=\"application/json\" id=\"d\">{\"a\":1}</script>");
+  const std::string two = content_policy(
+      "<script>1</script><script type=\"module\">1</script><script type=\"application/json\" "
+      "id=\"d\">{\"a\":1}</script>");
   EXPECT_EQ(std::count(two.begin(), two.end(), '='), 2) << two;
   EXPECT_EQ(two.find("unsafe-eval"), std::string::npos);
 }

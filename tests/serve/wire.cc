@@ -40,7 +40,8 @@ bool Wire::send(std::string_view bytes) {
 void Wire::half_close() { ::shutdown(socket_, SHUT_WR); }
 
 bool Wire::wait(std::chrono::steady_clock::time_point until) const {
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
+  const auto left =
+      std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
   pollfd watched{socket_, POLLIN, 0};
   return left > 0 && ::poll(&watched, 1, static_cast<int>(left)) > 0;
 }
@@ -57,11 +58,13 @@ std::optional<Reply> Wire::receive(bool bodiless, std::chrono::milliseconds pati
       for (std::size_t at = pending_.find("\r\n") + 2; at + 2 < end;) {
         const std::size_t line_end = pending_.find("\r\n", at), colon = pending_.find(':', at);
         std::string name = pending_.substr(at, colon - at);
-        std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        std::transform(name.begin(), name.end(), name.begin(),
+                       [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
         reply.fields[name] = pending_.substr(colon + 2, line_end - colon - 2);
         at = line_end + 2;
       }
-      if (!bodiless && reply.fields.contains("content-length")) length = std::stoul(reply.fields["content-length"]);
+      if (!bodiless && reply.fields.contains("content-length"))
+        length = std::stoul(reply.fields["content-length"]);
     }
     if (end != std::string::npos && pending_.size() >= end + length) {
       reply.body = pending_.substr(end, length);
@@ -90,8 +93,11 @@ std::optional<Reply> Wire::get(const std::string& target) {
   if (!send(head("GET", target) + "\r\n")) return std::nullopt;
   return receive();
 }
-std::optional<Reply> Wire::post(const std::string& target, const std::string& body, const std::string& more_fields) {
-  if (!send(fmt::format("{}Content-Length: {}\r\n{}\r\n{}", head("POST", target), body.size(), more_fields, body))) return std::nullopt;
+std::optional<Reply> Wire::post(const std::string& target, const std::string& body,
+                                const std::string& more_fields) {
+  if (!send(fmt::format("{}Content-Length: {}\r\n{}\r\n{}", head("POST", target), body.size(), more_fields,
+                        body)))
+    return std::nullopt;
   return receive();
 }
 

@@ -23,16 +23,20 @@ class Wire {
 
   bool connected() const { return socket_ >= 0; }
   bool send(std::string_view bytes);
-  // A whole reply, or nothing if the other side closes or `patience` passes first. `bodiless`: a reply to HEAD.
-  std::optional<Reply> receive(bool bodiless = false, std::chrono::milliseconds patience = std::chrono::seconds(20));
+  // A whole reply, or nothing if the other side closes or `patience` passes first. `bodiless`: a reply to
+  // HEAD.
+  std::optional<Reply> receive(bool bodiless = false,
+                               std::chrono::milliseconds patience = std::chrono::seconds(20));
   // Whether the other side closes within this time; what it sends until then is thrown away.
   bool closed_within(std::chrono::milliseconds patience);
   void half_close();
 
   // One request and its reply on this connection.
   std::optional<Reply> get(const std::string& target);
-  std::optional<Reply> post(const std::string& target, const std::string& body, const std::string& more_fields = "");
-  std::string head(const std::string& method, const std::string& target) const;  // request line and Host, open-ended
+  std::optional<Reply> post(const std::string& target, const std::string& body,
+                            const std::string& more_fields = "");
+  std::string head(const std::string& method,
+                   const std::string& target) const;  // request line and Host, open-ended
 
  private:
   bool wait(std::chrono::steady_clock::time_point until) const;

@@ -1,5 +1,5 @@
-// The container against a hostile world: nothing that a file claims is believed before it is checked, and every refusal
-// is one line.
+// The container against a hostile world: nothing that a file claims is believed before it is checked, and
+// every refusal is one line.
 #include "rung/spec/safetensors.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,8 @@ class Safetensors : public testing::Test {
     EXPECT_LT(message.size(), 1000u);
     EXPECT_NE(message.find(word), std::string::npos) << message;
   }
-  void refused_header(const std::string& header, const std::string& word = "", const std::string& data = "01234567") const {
+  void refused_header(const std::string& header, const std::string& word = "",
+                      const std::string& data = "01234567") const {
     refused(container(header, data), word);
   }
   static std::string entry(const std::string& dtype, const std::string& shape, const std::string& offsets) {
@@ -70,8 +71,10 @@ TEST_F(Safetensors, truncated_anywhere_it_is_refused) {
 TEST_F(Safetensors, comes_back_as_it_was_written) {
   TensorFile file;
   file.metadata["note"] = "line\nbreak \" and \xc3\xa9";
-  const std::vector<std::vector<std::int64_t>> rows{{0, 127, -128}, {128, 0, -129}, {1 << 20, 0, 1}, {std::int64_t{1} << 40, -1, 0}};
-  for (std::size_t i = 0; i < rows.size(); ++i) file.tensors["t" + std::to_string(i)] = integer_tensor({3}, rows[i]);
+  const std::vector<std::vector<std::int64_t>> rows{
+      {0, 127, -128}, {128, 0, -129}, {1 << 20, 0, 1}, {std::int64_t{1} << 40, -1, 0}};
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    file.tensors["t" + std::to_string(i)] = integer_tensor({3}, rows[i]);
   const double reals[] = {0.1, -1e300, 0};
   file.tensors["real"] = real_tensor({3}, reals, DType::f64);
   file.tensors["scalar"] = integer_scalar(-7);
@@ -96,7 +99,8 @@ TEST_F(Safetensors, every_dtype_is_decoded) {
   // 16 bytes each, one tensor a file.
   const std::string data("\x01\x80\xff\x3f\x00\x00\x80\xbf\x00\x3c\x80\x3f\x00\x7c\x01\x00", 16);
   const auto tensor = [&](const std::string& dtype, int count) {
-    auto file = read(container("{\"t\":" + entry(dtype, "[" + std::to_string(count) + "]", "[0,16]") + "}", data));
+    auto file =
+        read(container("{\"t\":" + entry(dtype, "[" + std::to_string(count) + "]", "[0,16]") + "}", data));
     EXPECT_TRUE(file) << file.error().message;
     return file->tensors.at("t");
   };
@@ -106,16 +110,19 @@ TEST_F(Safetensors, every_dtype_is_decoded) {
   EXPECT_EQ(tensor("I32", 4).integer(1), -1082130432);  // 0xbf800000
   EXPECT_EQ(tensor("I64", 2).integer(1), 0x00017c003f803c00);
   EXPECT_EQ(tensor("F32", 4).real(1), -1.0);
-  EXPECT_EQ(tensor("F16", 8).real(4), 1.0);                        // 0x3c00
-  EXPECT_TRUE(std::isinf(tensor("F16", 8).real(6)));               // 0x7c00
-  EXPECT_EQ(tensor("F16", 8).real(7), std::ldexp(1.0, -24));       // 0x0001, subnormal
-  EXPECT_EQ(tensor("BF16", 8).real(5), 1.0);                       // 0x3f80
+  EXPECT_EQ(tensor("F16", 8).real(4), 1.0);                   // 0x3c00
+  EXPECT_TRUE(std::isinf(tensor("F16", 8).real(6)));          // 0x7c00
+  EXPECT_EQ(tensor("F16", 8).real(7), std::ldexp(1.0, -24));  // 0x0001, subnormal
+  EXPECT_EQ(tensor("BF16", 8).real(5), 1.0);                  // 0x3f80
 }
 
 TEST_F(Safetensors, offsets_must_tile_the_data) {
-  refused_header("{\"a\":" + entry("I8", "[4]", "[0,4]") + ",\"b\":" + entry("I8", "[4]", "[2,6]") + "}", "overlap", "012345");
-  refused_header("{\"a\":" + entry("I8", "[4]", "[0,4]") + ",\"b\":" + entry("I8", "[4]", "[0,4]") + "}", "overlap", "0123");
-  refused_header("{\"a\":" + entry("I8", "[2]", "[0,2]") + ",\"b\":" + entry("I8", "[2]", "[4,6]") + "}", "hole", "012345");
+  refused_header("{\"a\":" + entry("I8", "[4]", "[0,4]") + ",\"b\":" + entry("I8", "[4]", "[2,6]") + "}",
+                 "overlap", "012345");
+  refused_header("{\"a\":" + entry("I8", "[4]", "[0,4]") + ",\"b\":" + entry("I8", "[4]", "[0,4]") + "}",
+                 "overlap", "0123");
+  refused_header("{\"a\":" + entry("I8", "[2]", "[0,2]") + ",\"b\":" + entry("I8", "[2]", "[4,6]") + "}",
+                 "hole", "012345");
   refused_header("{\"a\":" + entry("I8", "[4]", "[4,8]") + "}", "hole");
   refused_header("{\"a\":" + entry("I8", "[4]", "[0,4]") + "}", "no tensor");
   refused_header("{\"a\":" + entry("I8", "[8]", "[8,0]") + "}", "data_offsets");
@@ -130,16 +137,20 @@ TEST_F(Safetensors, offsets_must_tile_the_data) {
 }
 
 TEST_F(Safetensors, shapes_must_be_small_whole_numbers) {
-  for (const char* shape : {"[-8]", "[8.0]", "[\"8\"]", "[null]", "[[8]]", "8", "null", "[1152921504606846976]", "[4294967296,4294967296]",
-                            "[0,1152921504606846976]", "[1152921504606846976,0]", "[18446744073709551615]", "[18446744073709551616]", "[1e3]",
-                            "[2,2,2,1,1,1,1,1,1,1,1,1,1,1,1,1,1]"})
+  for (const char* shape :
+       {"[-8]", "[8.0]", "[\"8\"]", "[null]", "[[8]]", "8", "null", "[1152921504606846976]",
+        "[4294967296,4294967296]", "[0,1152921504606846976]", "[1152921504606846976,0]",
+        "[18446744073709551615]", "[18446744073709551616]", "[1e3]", "[2,2,2,1,1,1,1,1,1,1,1,1,1,1,1,1,1]"})
     refused_header(std::string("{\"a\":") + entry("I8", shape, "[0,8]") + "}");
   EXPECT_TRUE(read(container("{\"a\":" + entry("I8", "[2,2,2]", "[0,8]") + "}", "01234567")));
-  EXPECT_TRUE(read(container("{\"a\":" + entry("I8", "[8]", "[0,8]") + ",\"none\":" + entry("I8", "[0]", "[8,8]") + "}", "01234567")));
+  EXPECT_TRUE(read(
+      container("{\"a\":" + entry("I8", "[8]", "[0,8]") + ",\"none\":" + entry("I8", "[0]", "[8,8]") + "}",
+                "01234567")));
 }
 
 TEST_F(Safetensors, dtypes_must_be_known) {
-  for (const char* dtype : {"F8_E4M3", "U64", "i8", "", "C64"}) refused_header(std::string("{\"a\":") + entry(dtype, "[8]", "[0,8]") + "}", "dtype");
+  for (const char* dtype : {"F8_E4M3", "U64", "i8", "", "C64"})
+    refused_header(std::string("{\"a\":") + entry(dtype, "[8]", "[0,8]") + "}", "dtype");
   refused_header(R"({"a":{"dtype":8,"shape":[8],"data_offsets":[0,8]}})");
   refused_header(R"({"a":{"shape":[8],"data_offsets":[0,8]}})");
   refused_header(R"({"a":[1]})");
@@ -149,8 +160,10 @@ TEST_F(Safetensors, dtypes_must_be_known) {
 TEST_F(Safetensors, the_header_length_is_not_believed) {
   const std::string good = container("{\"a\":" + entry("I8", "[8]", "[0,8]") + "}", "01234567");
   ASSERT_TRUE(read(good));
-  for (const std::uint64_t claim : {std::uint64_t{1} << 60, ~std::uint64_t{0}, std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{good.size()},
-                                    std::uint64_t{good.size() - 7}, std::uint64_t{1} << 63, std::uint64_t{100'000'001}}) {
+  for (const std::uint64_t claim :
+       {std::uint64_t{1} << 60, ~std::uint64_t{0}, std::uint64_t{0}, std::uint64_t{1},
+        std::uint64_t{good.size()}, std::uint64_t{good.size() - 7}, std::uint64_t{1} << 63,
+        std::uint64_t{100'000'001}}) {
     std::string bytes = good;
     std::memcpy(bytes.data(), &claim, 8);
     refused(bytes);
@@ -160,7 +173,8 @@ TEST_F(Safetensors, the_header_length_is_not_believed) {
 TEST_F(Safetensors, names_may_stand_once) {
   const std::string a = entry("I8", "[4]", "[0,4]"), b = entry("I8", "[4]", "[4,8]");
   refused_header("{\"a\":" + a + ",\"a\":" + b + "}", "duplicate");
-  refused_header("{\"__metadata__\":{\"k\":\"1\",\"k\":\"2\"},\"a\":" + entry("I8", "[8]", "[0,8]") + "}", "duplicate");
+  refused_header("{\"__metadata__\":{\"k\":\"1\",\"k\":\"2\"},\"a\":" + entry("I8", "[8]", "[0,8]") + "}",
+                 "duplicate");
   refused_header(R"({"a":{"dtype":"I8","shape":[8],"shape":[8],"data_offsets":[0,8]}})", "duplicate");
   refused_header("{\"a\\u0061\":" + a + ",\"aa\":" + b + "}", "duplicate");  // two spellings of one name
 }
@@ -176,14 +190,16 @@ TEST_F(Safetensors, nesting_bombs_are_defused) {
 
 TEST_F(Safetensors, metadata_hold_strings_alone) {
   const std::string tensor = ",\"a\":" + entry("I8", "[8]", "[0,8]") + "}";
-  for (const char* metadata : {"[]", "\"text\"", "1", "null", "{\"k\":1}", "{\"k\":null}", "{\"k\":[\"v\"]}", "{\"k\":{\"v\":\"w\"}}"})
+  for (const char* metadata : {"[]", "\"text\"", "1", "null", "{\"k\":1}", "{\"k\":null}", "{\"k\":[\"v\"]}",
+                               "{\"k\":{\"v\":\"w\"}}"})
     refused_header(std::string("{\"__metadata__\":") + metadata + tensor, "metadata");
   EXPECT_TRUE(read(container("{\"__metadata__\":{}" + tensor, "01234567")));
 }
 
 TEST_F(Safetensors, the_header_must_be_one_json_object) {
-  for (const std::string header : {"", " ", "[]", "\"a\"", "1", "null", "{", "{}x", "{} {}", "{\"a\":NaN}", "{'a':1}", "{\"a\":1e999}", "\xff\xfe", "{\"\xff\":1}",
-                                   "{\"a\":1,}", "{\"\\ud800\":1}"})
+  for (const std::string header :
+       {"", " ", "[]", "\"a\"", "1", "null", "{", "{}x", "{} {}", "{\"a\":NaN}", "{'a':1}", "{\"a\":1e999}",
+        "\xff\xfe", "{\"\xff\":1}", "{\"a\":1,}", "{\"\\ud800\":1}"})
     refused_header(header);
   refused_header(std::string("{\"a\0b\":1}", 9));
   EXPECT_TRUE(read(container("{}", "")));

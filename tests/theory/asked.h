@@ -16,7 +16,9 @@ struct Asked {
   Asked() { dimensions.precision.bits = 8; }
   Asked& width(std::int64_t w) { return dimensions.width = w, *this; }
   Asked& heads(std::int64_t h) { return dimensions.heads = h, *this; }
-  Asked& bits(int p, int f = 0) { return dimensions.precision.bits = p, dimensions.precision.fraction = f, *this; }
+  Asked& bits(int p, int f = 0) {
+    return dimensions.precision.bits = p, dimensions.precision.fraction = f, *this;
+  }
   Asked& bf16() { return dimensions.precision = {NumberFormat::bf16, 16, 0}, *this; }
   Asked& encoder() { return dimensions.causal = false, *this; }
   Asked& thought() { return options.chain_of_thought = true, *this; }

@@ -54,7 +54,8 @@ TEST(Capacity, sequential_composition_meets_its_theorem_at_the_cut_after_the_las
   EXPECT_TRUE(capacity->cuts[4].exact());
 }
 
-// Which stacks can be told apart after t of n brackets: those that can still be closed in time, and one dead state.
+// Which stacks can be told apart after t of n brackets: those that can still be closed in time, and one dead
+// state.
 std::int64_t stack_count(std::int64_t n, std::int64_t types, std::int64_t depth, std::int64_t t) {
   std::int64_t stacks = 0;
   for (std::int64_t height = t % 2; height <= std::min({t, n - t, depth}); height += 2) {
@@ -125,8 +126,9 @@ TEST(Capacity, one_cut_alone_gives_the_same_number) {
 }
 
 TEST(Capacity, a_fooling_set_never_exceeds_the_exact_count_and_finds_it_when_small) {
-  for (const auto& made : {task("eva", {{"n", 3}}), task("index", {{"n", 4}, {"sigma", 2}}),
-                           task("two-sum", {{"n", 3}, {"M", 5}}), task("seqcomp", {{"L", 2}, {"m", 2}, {"n1", 1}})}) {
+  for (const auto& made :
+       {task("eva", {{"n", 3}}), task("index", {{"n", 4}, {"sigma", 2}}),
+        task("two-sum", {{"n", 3}, {"M", 5}}), task("seqcomp", {{"L", 2}, {"m", 2}, {"n1", 1}})}) {
     const auto exact = count_capacity(*made, {});
     ASSERT_TRUE(exact);
     for (const CutCapacity& cut : exact->cuts) {

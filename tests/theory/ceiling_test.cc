@@ -25,9 +25,12 @@ TEST(Ceiling, too_few_bits_never_allow_full_accuracy) {
 }
 
 TEST(Ceiling, golden_values) {
-  struct Row { int n, bits; double ceiling; };
-  for (const Row& row : {Row{128, 1024, 1.00}, Row{256, 1024, 0.620}, Row{512, 1024, 0.323}, Row{1024, 1024, 0.164},
-                         Row{64, 256, 0.790}, Row{128, 256, 0.425}})
+  struct Row {
+    int n, bits;
+    double ceiling;
+  };
+  for (const Row& row : {Row{128, 1024, 1.00}, Row{256, 1024, 0.620}, Row{512, 1024, 0.323},
+                         Row{1024, 1024, 0.164}, Row{64, 256, 0.790}, Row{128, 256, 0.425}})
     EXPECT_NEAR(accuracy_ceiling(row.n, row.bits), row.ceiling, 5e-4) << row.n;
   EXPECT_EQ(format_ceiling(accuracy_ceiling(256, 1024), 3), "0.620");
   EXPECT_EQ(format_ceiling(accuracy_ceiling(1024, 1024), 3), "0.165");  // 0.16434, never printed below

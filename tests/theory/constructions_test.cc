@@ -1,4 +1,5 @@
-// Costs of constructions: goldens of the retrieval gadget, and the verdict on exactly the architecture that a cost describes.
+// Costs of constructions: goldens of the retrieval gadget, and the verdict on exactly the architecture that a
+// cost describes.
 #include "rung/theory/constructions_cost.h"
 
 #include <gtest/gtest.h>
@@ -58,10 +59,12 @@ Asked exactly(const ConstructionCost& cost) {
   return asked;
 }
 
-void is_possible(const Asked& asked, const std::string& line, const std::string& task, const TaskSizes& sizes) {
+void is_possible(const Asked& asked, const std::string& line, const std::string& task,
+                 const TaskSizes& sizes) {
   const auto v = asked.on(line, task, sizes);
-  EXPECT_EQ(v.outcome, Outcome::possible) << line << " on " << task << " " << v.theorem << " "
-                                          << (v.hypotheses.empty() ? "" : v.hypotheses.back().text + v.hypotheses.back().numbers);
+  EXPECT_EQ(v.outcome, Outcome::possible)
+      << line << " on " << task << " " << v.theorem << " "
+      << (v.hypotheses.empty() ? "" : v.hypotheses.back().text + v.hypotheses.back().numbers);
 }
 
 TEST(constructions, fit_their_own_cost_at_fifty_sizes) {
@@ -83,11 +86,15 @@ TEST(constructions, fit_their_own_cost_at_fifty_sizes) {
       }
       is_possible(exactly(seqcomp_full_cost(L, prompt)), "full*" + std::to_string(L + 1), "seqcomp", sizes);
       auto early = exactly(seqcomp_early_cost(L, prompt));
-      const std::string carrier = "linear(heads=" + std::to_string(L) + ",dim=4,vdim=" + std::to_string(early.dimensions.value_dim) + ")";
+      const std::string carrier = "linear(heads=" + std::to_string(L) +
+                                  ",dim=4,vdim=" + std::to_string(early.dimensions.value_dim) + ")";
       is_possible(early, carrier + "+full*" + std::to_string(L), "seqcomp", sizes);
-      is_possible(early, "full+" + carrier + (L > 1 ? "+full*" + std::to_string(L - 1) : ""), "seqcomp", sizes);
+      is_possible(early, "full+" + carrier + (L > 1 ? "+full*" + std::to_string(L - 1) : ""), "seqcomp",
+                  sizes);
       is_possible(exactly(seqcomp_thought_cost(L, prompt)).thought(), "full", "seqcomp", sizes);
-      if (L > 1) is_possible(exactly(seqcomp_precomposed_cost(L, prompt, 3 + k % 5, N, false)), "full*" + std::to_string(L), "seqcomp", sizes);
+      if (L > 1)
+        is_possible(exactly(seqcomp_precomposed_cost(L, prompt, 3 + k % 5, N, false)),
+                    "full*" + std::to_string(L), "seqcomp", sizes);
       auto encoder = exactly(seqcomp_encoder_cost(L, prompt)).encoder();
       encoder.dimensions.value_dim += 3;  // the pointer's level travels along
       is_possible(encoder, "full*" + std::to_string(encoder_layers(L)), "seqcomp", sizes);
@@ -109,17 +116,23 @@ TEST(constructions, do_not_fit_when_one_resource_is_missing) {
   EXPECT_NE(half.outcome("full", "eva", {{"n", 1000}}), Outcome::possible);
   half.dimensions.precision.bits += 1;
   EXPECT_EQ(half.outcome("full", "eva", {{"n", 1000}}), Outcome::possible);
-  EXPECT_NE(exactly(seqcomp_full_cost(2, 200)).outcome("full*2", "seqcomp", {{"m", 16}, {"n1", 9}}), Outcome::possible);
+  EXPECT_NE(exactly(seqcomp_full_cost(2, 200)).outcome("full*2", "seqcomp", {{"m", 16}, {"n1", 9}}),
+            Outcome::possible);
   EXPECT_NE(exactly(equality_cost(64)).outcome("full", "equality", {{"n", 64}}), Outcome::possible);
-  EXPECT_NE(exactly(seqcomp_thought_cost(2, 200)).outcome("full", "seqcomp", {{"m", 16}, {"n1", 9}}), Outcome::possible);
-  EXPECT_NE(exactly(eva_linear_cost(100)).outcome("linear(normalised=no,feature=identity)", "eva", {{"n", 101}}), Outcome::possible);
-  EXPECT_NE(exactly(eva_linear_cost(100)).outcome("linear(normalised=no,feature=exp)", "eva", {{"n", 100}}), Outcome::possible);
+  EXPECT_NE(exactly(seqcomp_thought_cost(2, 200)).outcome("full", "seqcomp", {{"m", 16}, {"n1", 9}}),
+            Outcome::possible);
+  EXPECT_NE(
+      exactly(eva_linear_cost(100)).outcome("linear(normalised=no,feature=identity)", "eva", {{"n", 101}}),
+      Outcome::possible);
+  EXPECT_NE(exactly(eva_linear_cost(100)).outcome("linear(normalised=no,feature=exp)", "eva", {{"n", 100}}),
+            Outcome::possible);
 }
 
 TEST(constructions, for_other_tasks_fit_and_fail) {
   auto wide = Asked().width(512).heads(4).bits(40, 30);
   is_possible(wide, "full*2", "counting", {{"n", 1000}});
-  EXPECT_NE(Asked().width(512).heads(4).bits(16).outcome("full*2", "counting", {{"n", 1000}}), Outcome::possible);
+  EXPECT_NE(Asked().width(512).heads(4).bits(16).outcome("full*2", "counting", {{"n", 1000}}),
+            Outcome::possible);
   is_possible(wide, "full*2", "two-sum-exists", {{"n", 100}});
   EXPECT_NE(wide.outcome("full", "two-sum-exists", {{"n", 100}}), Outcome::possible);
   is_possible(wide, "full*2", "mqar", {{"n", 100}});
@@ -129,12 +142,15 @@ TEST(constructions, for_other_tasks_fit_and_fail) {
   EXPECT_EQ(wide.on("full*2", "nearest", {{"n", 64}}).status, Status::measured);
   is_possible(wide, "full", "index", {{"n", 100}});
   is_possible(Asked().width(1024).heads(1).bits(16), "full", "sparse-average", {{"n", 64}});
-  EXPECT_EQ(Asked().width(1024).heads(1).bits(16).on("full", "sparse-average", {{"n", 64}}).status, Status::measured);
-  EXPECT_NE(Asked().width(64).heads(1).bits(16).outcome("full", "sparse-average", {{"n", 64}}), Outcome::possible);
+  EXPECT_EQ(Asked().width(1024).heads(1).bits(16).on("full", "sparse-average", {{"n", 64}}).status,
+            Status::measured);
+  EXPECT_NE(Asked().width(64).heads(1).bits(16).outcome("full", "sparse-average", {{"n", 64}}),
+            Outcome::possible);
   is_possible(Asked().width(64).bits(8), "rnn", "dyck", {{"n", 100}});
   EXPECT_NE(Asked().width(16).bits(8).outcome("rnn", "dyck", {{"n", 100}}), Outcome::possible);
   // Cosines: three dimensions, many bits.
-  EXPECT_EQ(Asked().width(3).heads(1).bits(30, 15).outcome("full", "two-sum", {{"n", 16}}), Outcome::possible);
+  EXPECT_EQ(Asked().width(3).heads(1).bits(30, 15).outcome("full", "two-sum", {{"n", 16}}),
+            Outcome::possible);
   EXPECT_NE(Asked().width(3).heads(1).bits(20, 5).outcome("full", "two-sum", {{"n", 16}}), Outcome::possible);
   // Sparse and token-selecting layers look up as well, as sketches.
   EXPECT_EQ(wide.on("sparse(B=8,k=2)", "eva", {{"n", 64}}).status, Status::sketch);

@@ -54,17 +54,19 @@ TEST(Counting, powers_agree_with_multiplication) {
 
 // 3^e and 2^s agree to many digits for the convergents of lg 3: a double cannot tell them apart.
 TEST(Counting, near_ties_of_the_continued_fraction_of_lg_3_are_decided) {
-  struct Row { std::int64_t exponent, bits; bool fits; };
-  for (const Row& row : {Row{12, 19, false}, Row{41, 65, true}, Row{53, 84, false}, Row{306, 485, true},
-                         Row{665, 1054, false}, Row{15601, 24727, true}, Row{31867, 50508, false},
-                         Row{79335, 125743, true}})
-  {
+  struct Row {
+    std::int64_t exponent, bits;
+    bool fits;
+  };
+  for (const Row& row :
+       {Row{12, 19, false}, Row{41, 65, true}, Row{53, 84, false}, Row{306, 485, true}, Row{665, 1054, false},
+        Row{15601, 24727, true}, Row{31867, 50508, false}, Row{79335, 125743, true}}) {
     const Integer value = boost::multiprecision::pow(Integer(3), static_cast<unsigned>(row.exponent));
     ASSERT_EQ(fits(row.bits, value), row.fits);
     EXPECT_EQ(bits_suffice(row.bits, Count::power(3, row.exponent)), row.fits);
   }
-  // Later convergents p/q of lg 3, by the same continued fraction run on the enclosure itself: neighbours lie on
-  // opposite sides, and |q lg 3 - p| falls below 1e-30, far out of reach of floating point.
+  // Later convergents p/q of lg 3, by the same continued fraction run on the enclosure itself: neighbours lie
+  // on opposite sides, and |q lg 3 - p| falls below 1e-30, far out of reach of floating point.
   constexpr unsigned kScale = 600;
   Integer top = lg_enclosure(3, kScale).low, bottom = Integer(1) << kScale;
   Integer p_before = 0, p = 1, q_before = 1, q = 0;
@@ -82,8 +84,9 @@ TEST(Counting, near_ties_of_the_continued_fraction_of_lg_3_are_decided) {
 TEST(Counting, binomials_agree_with_multiplication) {
   for (int M = 0; M <= 60; ++M)
     for (int j = 0; j <= M; ++j)
-      for (const Integer value = choose(M, j); int bits : {0, 1, 2, 5, 10, 20, 40, static_cast<int>(bit_length(value - 1)) - 1,
-                                                           static_cast<int>(bit_length(value - 1))})
+      for (const Integer value = choose(M, j);
+           int bits : {0, 1, 2, 5, 10, 20, 40, static_cast<int>(bit_length(value - 1)) - 1,
+                       static_cast<int>(bit_length(value - 1))})
         ASSERT_EQ(bits_suffice(bits, Count::binomial(M, j)), bits >= 0 && fits(std::max(bits, 0), value))
             << M << " " << j << " " << bits;
   EXPECT_NEAR(Count::binomial(64, 8).lg(), 32.0, 0.05);
@@ -94,7 +97,8 @@ TEST(Counting, sums_of_binomials_agree_with_multiplication) {
     for (int n = 1; n <= M + 2; ++n) {
       const Integer without = sum_choose(M, 1, n), with = without + 1;
       for (int bits = 0; bits <= 42; ++bits) {
-        ASSERT_EQ(bits_suffice(bits, Count::subsets(M, n)), fits(bits, without)) << M << " " << n << " " << bits;
+        ASSERT_EQ(bits_suffice(bits, Count::subsets(M, n)), fits(bits, without))
+            << M << " " << n << " " << bits;
         ASSERT_EQ(bits_suffice(bits, Count::subsets_or_empty(M, n)), fits(bits, with));
       }
       ASSERT_NEAR(Count::subsets(M, n).lg(), std::log2(without.convert_to<double>()), 1e-12);
@@ -106,9 +110,9 @@ TEST(Counting, large_forms_agree_with_multiplication) {
   for (std::int64_t M : {4201, 5000, 5001, 9001})
     for (std::int64_t n : {M / 5, M / 3, M / 2 - 20, M / 2 - 1, M / 2, M / 2 + 1, M - 2, M - 1, M}) {
       const Integer binomial = choose(M, n), sum = sum_choose(M, 1, n);
-      for (const auto& [count, value] : {std::pair{Count::binomial(M, n), binomial},
-                                         std::pair{Count::subsets(M, n), sum},
-                                         std::pair{Count::subsets_or_empty(M, n), Integer(sum + 1)}}) {
+      for (const auto& [count, value] :
+           {std::pair{Count::binomial(M, n), binomial}, std::pair{Count::subsets(M, n), sum},
+            std::pair{Count::subsets_or_empty(M, n), Integer(sum + 1)}}) {
         const std::int64_t around = value <= 1 ? 0 : static_cast<std::int64_t>(bit_length(value));
         for (std::int64_t bits = std::max<std::int64_t>(0, around - 2); bits <= around + 2; ++bits)
           ASSERT_EQ(bits_suffice(bits, count), fits(bits, value)) << count.formula() << " " << bits;

@@ -1,4 +1,5 @@
-// The general-L recursion: its printed sizes are real-valued upper bounds, reproduced here; integers are certified.
+// The general-L recursion: its printed sizes are real-valued upper bounds, reproduced here; integers are
+// certified.
 #include "rung/theory/decomposition.h"
 
 #include <gtest/gtest.h>
@@ -12,13 +13,17 @@ Decomposition one_fewer(int L, const Integer& M) {
   return {.L = L, .partial = M, .outputs = M, .gaps = std::vector<Integer>(static_cast<std::size_t>(L), 0)};
 }
 Decomposition as_many(int L, const Integer& M) {
-  return {.L = L, .one_more_full = true, .partial = M, .outputs = M,
+  return {.L = L,
+          .one_more_full = true,
+          .partial = M,
+          .outputs = M,
           .gaps = std::vector<Integer>(static_cast<std::size_t>(L) + 1, 0),
           .beside = std::vector<Integer>(static_cast<std::size_t>(L), 0)};
 }
 
 TEST(decomposition, reproduces_the_printed_sizes_for_three_functions_and_two_full_layers) {
-  const std::pair<int, double> rows[] = {{1, 13.5}, {2, 19.6}, {4, 26.8}, {8, 34.7}, {16, 43.1}, {64, 61.1}, {84, 64.8}, {180, 75.1}};
+  const std::pair<int, double> rows[] = {{1, 13.5},  {2, 19.6},  {4, 26.8},  {8, 34.7},
+                                         {16, 43.1}, {64, 61.1}, {84, 64.8}, {180, 75.1}};
   for (const auto& [M, lg] : rows) {
     const auto found = smallest_lg_arguments(one_fewer(3, M));
     ASSERT_TRUE(found) << M;
@@ -34,7 +39,8 @@ TEST(decomposition, reproduces_the_printed_sizes_for_four_functions_and_three_fu
   }
 }
 
-TEST(decomposition, costs_twenty_one_bits_for_a_million_state_bits_before_the_first_full_layer_and_none_after_the_last) {
+TEST(decomposition,
+     costs_twenty_one_bits_for_a_million_state_bits_before_the_first_full_layer_and_none_after_the_last) {
   const double plain = *smallest_lg_arguments(one_fewer(3, 16));
   auto early = one_fewer(3, 16), late = one_fewer(3, 16);
   early.gaps[0] = 1'000'000;
@@ -61,7 +67,8 @@ TEST(decomposition, grows_with_the_exponents_of_the_linear_program) {
 }
 
 TEST(decomposition, certifies_integers_near_the_relaxed_optimum) {
-  for (const auto& d : {one_fewer(3, 1), one_fewer(3, 84), one_fewer(4, 2), as_many(3, 2), as_many(3, 180), one_fewer(3, 27040)}) {
+  for (const auto& d : {one_fewer(3, 1), one_fewer(3, 84), one_fewer(4, 2), as_many(3, 2), as_many(3, 180),
+                        one_fewer(3, 27040)}) {
     const auto proof = smallest_proof(d);
     ASSERT_TRUE(proof) << d.partial;
     EXPECT_TRUE(certify(d, *proof));

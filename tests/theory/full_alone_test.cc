@@ -27,7 +27,8 @@ TEST(full_alone, falls_silent_when_any_hypothesis_fails) {
   EXPECT_EQ(narrow().bf16().outcome("full", "equality", sizes), Outcome::open);
   EXPECT_EQ(narrow().bf16().exact().outcome("full", "equality", {{"n", 300}}), Outcome::impossible);
   EXPECT_NE(narrow().accumulator(29).outcome("full", "equality", sizes), Outcome::impossible);
-  EXPECT_NE(narrow().width(4).heads(2).outcome("heads(full:1,linear:1)", "equality", sizes), Outcome::impossible);  // state beside
+  EXPECT_NE(narrow().width(4).heads(2).outcome("heads(full:1,linear:1)", "equality", sizes),
+            Outcome::impossible);  // state beside
   EXPECT_NE(narrow().outcome("sparse(B=2,k=1)", "equality", sizes), Outcome::impossible);
 }
 
@@ -36,7 +37,8 @@ TEST(full_alone, matches_no_brackets_and_finds_no_triples) {
   EXPECT_NE(narrow().outcome("full", "dyck", {{"n", 170}}), Outcome::impossible);
   EXPECT_NE(narrow().outcome("full", "dyck", {{"n", 173}}), Outcome::impossible);  // odd: never well nested
   EXPECT_NE(narrow().outcome("full", "dyck", {{"n", 172}, {"k", 1}}), Outcome::impossible);
-  EXPECT_NE(narrow().width(4).heads(2).outcome("heads(full:1,linear:1)", "dyck", {{"n", 172}}), Outcome::impossible);
+  EXPECT_NE(narrow().width(4).heads(2).outcome("heads(full:1,linear:1)", "dyck", {{"n", 172}}),
+            Outcome::impossible);
   EXPECT_EQ(narrow().outcome("full", "three-sum", {{"n", 40}}), Outcome::impossible);
   EXPECT_NE(narrow().outcome("full*2", "three-sum", {{"n", 40}}), Outcome::impossible);
 }

@@ -39,7 +39,8 @@ std::int64_t slow(const Integer& bits, std::int64_t limit, Count&& count) {
 }
 
 TEST(Horizon, every_search_agrees_with_a_walk_from_one) {
-  const Modulus linear{}, square{.rule = Modulus::Rule::square}, fixed{.rule = Modulus::Rule::fixed, .value = 40};
+  const Modulus linear{}, square{.rule = Modulus::Rule::square},
+      fixed{.rule = Modulus::Rule::fixed, .value = 40};
   for (int bits = 0; bits <= 120; ++bits) {
     EXPECT_EQ(eva_bites(bits).value_or(-1), slow(bits, 200, eva_count));
     EXPECT_EQ(log_linear_bites(bits).value_or(-1), slow(bits, 200, log_linear_count));
@@ -105,7 +106,9 @@ TEST(Horizon, position_dependent_compression_is_never_easier_to_refute) {
 RC_GTEST_PROP(Horizon, more_state_bits_never_lower_a_horizon, ()) {
   const auto fewer = *rc::gen::inRange<std::int64_t>(0, 1'000'000'000'000);
   const auto more = fewer + *rc::gen::inRange<std::int64_t>(0, 1'000'000);
-  const auto at_most = [](std::optional<std::int64_t> a, std::optional<std::int64_t> b) { return !b || (a && *a <= *b); };
+  const auto at_most = [](std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
+    return !b || (a && *a <= *b);
+  };
   const Modulus modulus{.rule = *rc::gen::element(Modulus::Rule::twice_plus_one, Modulus::Rule::square)};
   RC_ASSERT(at_most(eva_bites(fewer), eva_bites(more)));
   RC_ASSERT(at_most(log_linear_bites(fewer), log_linear_bites(more)));

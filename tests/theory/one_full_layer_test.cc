@@ -42,8 +42,9 @@ struct Row {
 };
 
 TEST(one_full_layer, finds_the_smallest_late_sizes_of_the_table) {
-  for (const auto& row : {Row{84, 24, 135, 15, 3, 3}, Row{180, 160, 486, 9, 6, 9}, Row{324, 2 * 576, 1700, 5, 17, 20},
-                          Row{1768, 4 * 8704, 30176, 4, 82, 92}, Row{3536, 4 * 17408, 74970, 6, 105, 119}}) {
+  for (const auto& row :
+       {Row{84, 24, 135, 15, 3, 3}, Row{180, 160, 486, 9, 6, 9}, Row{324, 2 * 576, 1700, 5, 17, 20},
+        Row{1768, 4 * 8704, 30176, 4, 82, 92}, Row{3536, 4 * 17408, 74970, 6, 105, 119}}) {
     const auto proof = smallest_proof({row.partial, 0, row.after}, Objective::arguments);
     ASSERT_TRUE(proof);
     EXPECT_EQ(proof->sizes.arguments(1), row.N);
@@ -69,7 +70,8 @@ TEST(one_full_layer, agrees_with_exhaustion_over_all_sizes_and_parameters) {
         for (std::int64_t T = 1; N % m == 0 && T <= m && least == 0; ++T)
           for (std::int64_t x = 1; T * x <= m && least == 0; ++x)
             for (std::int64_t y = 1; y <= N / m && least == 0; ++y)
-              if (static_cast<double>(T * x * y) * std::log2(N) > static_cast<double>((x + y + 1) * partial + T * after))
+              if (static_cast<double>(T * x * y) * std::log2(N) >
+                  static_cast<double>((x + y + 1) * partial + T * after))
                 least = N;
     const auto proof = smallest_proof({partial, 0, after}, Objective::arguments);
     ASSERT_TRUE(proof);
@@ -96,7 +98,8 @@ TEST(one_full_layer, searches_early_sizes_no_larger_than_the_table) {
 }
 
 TEST(one_full_layer, proves_at_the_sizes_that_its_search_returns) {
-  for (const OneFullLayer& layer : {OneFullLayer{84, 0, 24}, {180, 160, 160}, {27040, 0, 532480}, {27040, 532480, 1000}}) {
+  for (const OneFullLayer& layer :
+       {OneFullLayer{84, 0, 24}, {180, 160, 160}, {27040, 0, 532480}, {27040, 532480, 1000}}) {
     const auto found = smallest_proof(layer, Objective::prompt);
     ASSERT_TRUE(found);
     EXPECT_TRUE(best_proof(layer, found->sizes).certified);
@@ -119,14 +122,16 @@ RC_GTEST_PROP(one_full_layer, more_state_bits_never_lower_the_smallest_size, ())
   }
 }
 
-// One full layer, one head, m = 3, weights {1, 2} and values {0, 1} free at every position and token: denominators 3..6
-// and numerators up to them bound the partial sums by 22, and no table of weights tells the 27 functions apart.
+// One full layer, one head, m = 3, weights {1, 2} and values {0, 1} free at every position and token:
+// denominators 3..6 and numerators up to them bound the partial sums by 22, and no table of weights tells the
+// 27 functions apart.
 TEST(one_full_layer, leaves_fewer_partial_sums_than_functions_in_the_smallest_toy) {
   int bound = 0;
   for (int den = 3; den <= 6; ++den) bound += den + 1;
   EXPECT_EQ(bound, 22);
   int most = 0;
-  for (int model = 0; model < 1 << 18; ++model) {  // two bits (weight, value) for each of 3 positions and 3 tokens
+  for (int model = 0; model < 1 << 18;
+       ++model) {  // two bits (weight, value) for each of 3 positions and 3 tokens
     std::uint64_t seen = 0;
     for (int f = 0; f < 27; ++f) {
       int num = 0, den = 0;

@@ -32,9 +32,10 @@ TEST(pattern, falls_silent_when_any_hypothesis_of_one_full_layer_fails) {
   EXPECT_EQ(golden().outcome("full+linear*2", "seqcomp", kGolden), Outcome::vacuous_here);  // 48 state bits
   EXPECT_NE(golden().thought().outcome("full+linear", "seqcomp", kGolden), Outcome::impossible);
   EXPECT_NE(golden().encoder().outcome("full+linear", "seqcomp", kGolden), Outcome::impossible);
-  EXPECT_EQ(golden().bf16().outcome("full+linear", "seqcomp", kGolden), Outcome::open);     // rounded sums
-  EXPECT_EQ(golden().outcome("topk(k=2)+linear", "seqcomp", kGolden), Outcome::open);       // no theorem covers it
-  EXPECT_NE(golden().outcome("linear+full", "seqcomp", kGolden), Outcome::impossible);      // early recurrence asks for more
+  EXPECT_EQ(golden().bf16().outcome("full+linear", "seqcomp", kGolden), Outcome::open);  // rounded sums
+  EXPECT_EQ(golden().outcome("topk(k=2)+linear", "seqcomp", kGolden), Outcome::open);  // no theorem covers it
+  EXPECT_NE(golden().outcome("linear+full", "seqcomp", kGolden),
+            Outcome::impossible);  // early recurrence asks for more
 }
 
 TEST(pattern, speaks_about_floats_only_when_told_to_assume_exact_sums) {
@@ -84,7 +85,8 @@ TEST(pattern, tells_late_recurrence_from_early_with_two_full_layers) {
   EXPECT_EQ(late.outcome, Outcome::impossible);
   EXPECT_EQ(late.theorem, "two-full-layers");
   for (const char* line : {"linear+full*2", "full+linear+full"})
-    EXPECT_EQ(asked.outcome(line, "seqcomp", {{"L", 2}}), Outcome::open) << line;  // too narrow to be built, but not refuted
+    EXPECT_EQ(asked.outcome(line, "seqcomp", {{"L", 2}}), Outcome::open)
+        << line;  // too narrow to be built, but not refuted
   auto wide = Asked().width(64).heads(2).bits(16).context(4096);
   for (const char* line : {"linear+full*2", "full+linear+full", "full*3"})
     EXPECT_EQ(wide.outcome(line, "seqcomp", {{"L", 2}}), Outcome::possible) << line;
@@ -100,7 +102,8 @@ TEST(pattern, counts_recurrent_heads_beside_full_ones) {
   const auto one = asked.on("heads(full:1,linear:1)", "seqcomp", {{"L", 1}});
   EXPECT_EQ(one.outcome, Outcome::impossible);
   EXPECT_EQ(one.theorem, "full-alone-seqcomp");
-  EXPECT_EQ(Asked().width(64).heads(4).bits(16).outcome("heads(full:2,linear:2)*2", "seqcomp", {{"L", 1}}), Outcome::possible);
+  EXPECT_EQ(Asked().width(64).heads(4).bits(16).outcome("heads(full:2,linear:2)*2", "seqcomp", {{"L", 1}}),
+            Outcome::possible);
 }
 
 TEST(pattern, answers_general_L_with_honest_vacuity) {
@@ -127,8 +130,12 @@ TEST(pattern, never_refutes_from_the_word_alone) {
   EXPECT_EQ(asked.outcome("full*2", "seqcomp", {{"m", 16}, {"n1", 4}}), Outcome::possible);
   EXPECT_EQ(asked.outcome("full*2", "seqcomp", {{"m", 16}, {"n1", 5}}), Outcome::vacuous_here);
   // R R F with a state that holds z_1: absorption.
-  EXPECT_EQ(asked.on("linear+linear(normalised=no,feature=identity)+full", "seqcomp", {{"m", 16}, {"n1", 50}}).theorem, "seqcomp-absorbed");
-  EXPECT_NE(asked.outcome("linear+linear(normalised=no,feature=identity)+full", "seqcomp", {{"m", 5000}, {"n1", 50}}), Outcome::possible);
+  EXPECT_EQ(asked.on("linear+linear(normalised=no,feature=identity)+full", "seqcomp", {{"m", 16}, {"n1", 50}})
+                .theorem,
+            "seqcomp-absorbed");
+  EXPECT_NE(asked.outcome("linear+linear(normalised=no,feature=identity)+full", "seqcomp",
+                          {{"m", 5000}, {"n1", 50}}),
+            Outcome::possible);
 }
 
 TEST(pattern, summarises_what_the_word_does_at_this_context) {
@@ -153,7 +160,8 @@ TEST(pattern, counts_windows_convolutions_and_shifts_as_recurrence) {
   auto asked = Asked().width(64).heads(4).bits(16).context(4096);
   for (const char* line : {"full(window=8)+full*2", "conv(width=8,channels=128)+full*2"})
     EXPECT_EQ(asked.on(line, "seqcomp", {{"L", 2}}).theorem, "seqcomp-recurrence") << line;
-  EXPECT_EQ(asked.outcome("full(window=2)+full*2", "seqcomp", {{"L", 2}}), Outcome::open);  // reaches too little, state early
+  EXPECT_EQ(asked.outcome("full(window=2)+full*2", "seqcomp", {{"L", 2}}),
+            Outcome::open);  // reaches too little, state early
   EXPECT_TRUE(summarise_pattern(asked.setting("full(conv=4)*2")).early);
   EXPECT_FALSE(summarise_pattern(asked.setting("full*2+full(window=8)")).early);
 }

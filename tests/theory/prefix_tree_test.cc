@@ -24,7 +24,11 @@ class AutomatonTask final : public TokenTask {
  public:
   AutomatonTask(int length, int letters, std::vector<std::vector<int>> step, std::vector<int> output,
                 std::vector<std::int64_t> queries)
-      : length_(length), letters_(letters), step_(std::move(step)), output_(std::move(output)), queries_(std::move(queries)) {}
+      : length_(length),
+        letters_(letters),
+        step_(std::move(step)),
+        output_(std::move(output)),
+        queries_(std::move(queries)) {}
   std::string_view name() const override { return "automaton"; }
   SizeList size() const override { return {{"n", length_}}; }
   AnswerSpec answer_spec() const override { return token_answer(8); }
@@ -69,7 +73,8 @@ void complete(const Task& task, Prompt& prefix, std::int64_t cut, std::vector<st
     task.retract(prefix);
   }
 }
-void slow_rows(const Task& task, Prompt& prefix, std::int64_t cut, std::set<std::vector<std::int64_t>>& rows) {
+void slow_rows(const Task& task, Prompt& prefix, std::int64_t cut,
+               std::set<std::vector<std::int64_t>>& rows) {
   if (prefix.positions == cut) {
     std::vector<std::int64_t> row;
     complete(task, prefix, cut, row);
@@ -110,7 +115,8 @@ TEST(PrefixTree, a_task_that_forgets_its_first_token_has_one_class_there) {
 }
 
 RC_GTEST_PROP(PrefixTree, random_automata_agree_with_comparing_all_rows, ()) {
-  const int states = *rc::gen::inRange(1, 6), letters = *rc::gen::inRange(1, 4), length = *rc::gen::inRange(1, 6);
+  const int states = *rc::gen::inRange(1, 6), letters = *rc::gen::inRange(1, 4),
+            length = *rc::gen::inRange(1, 6);
   std::vector<std::vector<int>> step;
   for (int s = 0; s < states; ++s)
     step.push_back(*rc::gen::container<std::vector<int>>(letters, rc::gen::inRange(0, states)));

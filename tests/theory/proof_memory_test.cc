@@ -15,7 +15,8 @@ TEST(ProofMemory, searches_once_and_says_the_same_again) {
     ++searches;
     return smallest_proof(layer, Objective::prompt);
   };
-  const auto first = memory.recall("a", search), again = memory.recall("a", search), plain = smallest_proof(layer, Objective::prompt);
+  const auto first = memory.recall("a", search), again = memory.recall("a", search),
+             plain = smallest_proof(layer, Objective::prompt);
   ASSERT_TRUE(first && again && plain);
   EXPECT_EQ(searches, 1);
   EXPECT_EQ(first->sizes, plain->sizes);

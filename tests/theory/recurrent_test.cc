@@ -1,4 +1,5 @@
-// The cut argument: what a recurrent state must hold, task by task, with goldens, and every hypothesis broken in turn.
+// The cut argument: what a recurrent state must hold, task by task, with goldens, and every hypothesis broken
+// in turn.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -16,7 +17,8 @@ const char* const kState1024 = "linear(normalised=no)";
 Asked linear() { return Asked().width(8).heads(1).bits(16); }
 
 TEST(recurrent, refutes_eva_from_the_size_after_the_horizon) {
-  const auto below = linear().on(kState1024, "eva", {{"n", 143}}), above = linear().on(kState1024, "eva", {{"n", 144}});
+  const auto below = linear().on(kState1024, "eva", {{"n", 143}}),
+             above = linear().on(kState1024, "eva", {{"n", 144}});
   EXPECT_NE(below.outcome, Outcome::impossible);
   EXPECT_EQ(above.outcome, Outcome::impossible);
   EXPECT_EQ(above.theorem, "recurrent-eva");
@@ -31,7 +33,8 @@ TEST(recurrent, holds_in_every_arithmetic_and_with_any_chain_of_thought) {
 }
 
 TEST(recurrent, says_nothing_once_attention_sees_the_whole_past_or_the_stack_is_an_encoder) {
-  for (const char* line : {"linear(normalised=no)+full", "topk(k=1)+linear", "compressed(kind=hca,ratio=8,entry=4)"})
+  for (const char* line :
+       {"linear(normalised=no)+full", "topk(k=1)+linear", "compressed(kind=hca,ratio=8,entry=4)"})
     EXPECT_NE(linear().outcome(line, "eva", {{"n", 100000}}), Outcome::impossible) << line;
   EXPECT_NE(linear().encoder().outcome("linear(normalised=no)", "eva", {{"n", 144}}), Outcome::impossible);
 }
@@ -45,8 +48,9 @@ TEST(recurrent, counts_windows_convolutions_and_opaque_recurrences) {
 }
 
 TEST(recurrent, refutes_every_task_that_a_stack_without_mixers_is_asked) {
-  for (const char* task : {"eva", "index", "retrieval", "mqar", "two-sum", "two-sum-exists", "three-sum", "seqcomp", "equality",
-                           "disjointness", "counting", "istree", "sparse-average", "cgram", "khop", "nearest"})
+  for (const char* task :
+       {"eva", "index", "retrieval", "mqar", "two-sum", "two-sum-exists", "three-sum", "seqcomp", "equality",
+        "disjointness", "counting", "istree", "sparse-average", "cgram", "khop", "nearest"})
     EXPECT_EQ(linear().context(64).outcome("identity*3+none", task), Outcome::impossible) << task;
 }
 
@@ -65,7 +69,8 @@ TEST(recurrent, needs_less_from_a_small_alphabet) {
   EXPECT_EQ(linear().outcome(kState1024, "index", {{"n", 1025}}), Outcome::impossible);
   EXPECT_EQ(linear().outcome(kState1024, "index", {{"n", 1025}, {"sigma", 1}}), Outcome::vacuous_here);
   EXPECT_EQ(linear().outcome(kState1024, "mqar", {{"n", 144}}), Outcome::impossible);
-  EXPECT_NE(linear().outcome(kState1024, "mqar", {{"n", 144}, {"M", 10}}), Outcome::impossible);  // ten keys, ten entries
+  EXPECT_NE(linear().outcome(kState1024, "mqar", {{"n", 144}, {"M", 10}}),
+            Outcome::impossible);  // ten keys, ten entries
   EXPECT_EQ(linear().outcome(kState1024, "retrieval", {{"n", 144}}), Outcome::impossible);
 }
 
@@ -77,11 +82,13 @@ TEST(recurrent, stores_strings_counts_partitions_and_contexts) {
   EXPECT_EQ(linear().outcome(kState1024, "istree", {{"n", 100}}), Outcome::vacuous_here);
   EXPECT_EQ(linear().outcome(kState1024, "counting", {{"n", 5000}, {"sigma", 1000}}), Outcome::impossible);
   EXPECT_EQ(linear().outcome(kState1024, "counting", {{"n", 5000}, {"sigma", 4}}), Outcome::vacuous_here);
-  EXPECT_EQ(linear().outcome(kState1024, "cgram", {{"n", 20000}, {"sigma", 100}, {"c", 3}}), Outcome::impossible);
+  EXPECT_EQ(linear().outcome(kState1024, "cgram", {{"n", 20000}, {"sigma", 100}, {"c", 3}}),
+            Outcome::impossible);
   EXPECT_EQ(linear().outcome(kState1024, "cgram", {{"n", 20000}, {"sigma", 4}}), Outcome::vacuous_here);
   EXPECT_EQ(linear().outcome(kState1024, "khop", {{"n", 20000}, {"sigma", 1000}}), Outcome::impossible);
   EXPECT_EQ(linear().outcome(kState1024, "khop", {{"n", 20000}, {"sigma", 4}}), Outcome::vacuous_here);
-  EXPECT_EQ(linear().outcome(kState1024, "nearest", {{"n", 4000}, {"d", 12}, {"f", 16}}), Outcome::impossible);
+  EXPECT_EQ(linear().outcome(kState1024, "nearest", {{"n", 4000}, {"d", 12}, {"f", 16}}),
+            Outcome::impossible);
   EXPECT_EQ(linear().outcome(kState1024, "nearest", {{"n", 4000}, {"d", 4}}), Outcome::vacuous_here);
   EXPECT_EQ(linear().outcome(kState1024, "sparse-average", {{"n", 1026}}), Outcome::impossible);
   EXPECT_EQ(linear().outcome(kState1024, "sparse-average", {{"n", 1025}}), Outcome::vacuous_here);
@@ -89,11 +96,13 @@ TEST(recurrent, stores_strings_counts_partitions_and_contexts) {
   EXPECT_EQ(linear().outcome(kState1024, "two-sum-exists", {{"n", 3000}}), Outcome::impossible);
 }
 
-// The families behind the counts, by brute force on the tasks themselves: prefixes that some continuation tells apart.
+// The families behind the counts, by brute force on the tasks themselves: prefixes that some continuation
+// tells apart.
 std::size_t classes_by_exhaustion(const std::string& name, const TaskSizes& sizes, std::int64_t cut) {
   const auto task = make_task(name, sizes);
   EXPECT_TRUE(task);
-  std::map<std::vector<std::int64_t>, std::vector<std::int64_t>> rows;  // prefix -> answers of all continuations in order
+  std::map<std::vector<std::int64_t>, std::vector<std::int64_t>>
+      rows;  // prefix -> answers of all continuations in order
   enumerate(**task, [&](const Instance& instance) {
     const auto& tokens = instance.prompt.fields[0];
     rows[{tokens.begin(), tokens.begin() + cut}].push_back(instance.answer.back());
@@ -104,7 +113,9 @@ std::size_t classes_by_exhaustion(const std::string& name, const TaskSizes& size
   return distinct.size();
 }
 
-double claimed(const std::string& task, const TaskSizes& sizes) { return *Asked().on("identity", task, sizes).left; }
+double claimed(const std::string& task, const TaskSizes& sizes) {
+  return *Asked().on("identity", task, sizes).left;
+}
 
 TEST(recurrent, never_claims_more_classes_than_exhaustion_finds) {
   const struct {
@@ -130,11 +141,16 @@ TEST(recurrent, never_claims_more_classes_than_exhaustion_finds) {
     EXPECT_LE(claimed(c.task, c.sizes), found + 1e-9) << c.task;
     if (c.tight) EXPECT_NEAR(claimed(c.task, c.sizes), found, 1e-9) << c.task;
   }
-  // Strings without repeats of a context have no answer to enumerate over: the families of c-gram and k-hop by their answers.
-  EXPECT_LE(claimed("khop", {{"n", 5}, {"k", 1}, {"sigma", 4}}),
-            std::log2(static_cast<double>(classes_by_exhaustion("khop", {{"n", 5}, {"k", 1}, {"sigma", 4}}, 4))) + 1e-9);
-  EXPECT_LE(claimed("khop", {{"n", 7}, {"k", 2}, {"sigma", 4}}),
-            std::log2(static_cast<double>(classes_by_exhaustion("khop", {{"n", 7}, {"k", 2}, {"sigma", 4}}, 4))) + 1e-9);
+  // Strings without repeats of a context have no answer to enumerate over: the families of c-gram and k-hop
+  // by their answers.
+  EXPECT_LE(
+      claimed("khop", {{"n", 5}, {"k", 1}, {"sigma", 4}}),
+      std::log2(static_cast<double>(classes_by_exhaustion("khop", {{"n", 5}, {"k", 1}, {"sigma", 4}}, 4))) +
+          1e-9);
+  EXPECT_LE(
+      claimed("khop", {{"n", 7}, {"k", 2}, {"sigma", 4}}),
+      std::log2(static_cast<double>(classes_by_exhaustion("khop", {{"n", 7}, {"k", 2}, {"sigma", 4}}, 4))) +
+          1e-9);
 }
 
 TEST(recurrent, three_sum_values_lie_strictly_between_a_sixth_and_a_third) {
@@ -154,7 +170,8 @@ TEST(log_linear, charges_the_oldest_bucket_alone) {
   EXPECT_EQ(later.outcome, Outcome::impossible);
   EXPECT_EQ(later.theorem, "log-linear-eva");
   EXPECT_EQ(*later.right, 1024);  // one level
-  EXPECT_EQ(asked.outcome("linear(normalised=no)+loglinear(base=linear)", "eva", {{"n", 256}}), Outcome::vacuous_here);
+  EXPECT_EQ(asked.outcome("linear(normalised=no)+loglinear(base=linear)", "eva", {{"n", 256}}),
+            Outcome::vacuous_here);
   EXPECT_EQ(asked.on("loglinear(base=linear)", "two-sum", {{"n", 1024}}).theorem, "log-linear-two-sum");
   EXPECT_EQ(asked.outcome("loglinear(base=linear)", "index", {{"n", 2048}}), Outcome::impossible);
   EXPECT_EQ(asked.on("loglinear(base=linear)", "seqcomp", {{"m", 256}}).theorem, "log-linear-seqcomp");

@@ -25,7 +25,8 @@ TEST(theorem_list, has_unique_ids_known_tasks_and_existing_files) {
     EXPECT_TRUE(ids.insert(t.id).second) << t.id;
     EXPECT_FALSE(t.statement.empty() || t.title.empty() || t.reference.empty()) << t.id;
     for (const auto path : {t.file, t.test})
-      EXPECT_TRUE(std::filesystem::exists(std::string(RUNG_SOURCE_DIR) + "/" + std::string(path))) << t.id << " " << path;
+      EXPECT_TRUE(std::filesystem::exists(std::string(RUNG_SOURCE_DIR) + "/" + std::string(path)))
+          << t.id << " " << path;
     EXPECT_EQ(t.tasks.empty(), t.evaluate == nullptr) << t.id;
     for (const auto task : t.tasks) EXPECT_TRUE(find_task_word(task)) << task;
   }
@@ -48,8 +49,9 @@ TEST(theorem_list, agrees_with_the_page_on_statement_source_status_file_and_test
     const std::size_t from = text.find("\n### `" + std::string(t.id) + "`");
     ASSERT_NE(from, std::string::npos) << t.id;
     const std::string entry = text.substr(from, text.find("\n### ", from + 1) - from);
-    for (const std::string& part : {std::string(t.statement), std::string(source_name(t.source)), std::string(t.file), std::string(t.test),
-                                    "status: " + std::string(status_name(t.status))})
+    for (const std::string& part :
+         {std::string(t.statement), std::string(source_name(t.source)), std::string(t.file),
+          std::string(t.test), "status: " + std::string(status_name(t.status))})
       EXPECT_NE(entry.find(part), std::string::npos) << t.id << ": " << part;
   }
 }

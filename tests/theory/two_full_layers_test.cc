@@ -6,7 +6,9 @@
 namespace rung {
 namespace {
 
-TwoFullLayers plain(std::int64_t partial, std::int64_t outputs) { return {.partial = partial, .outputs = outputs}; }
+TwoFullLayers plain(std::int64_t partial, std::int64_t outputs) {
+  return {.partial = partial, .outputs = outputs};
+}
 
 SeqcompProof golden() {
   SeqcompProof proof;
@@ -35,7 +37,8 @@ TEST(two_full_layers, refuse_the_golden_row_when_one_number_moves) {
 }
 
 TEST(two_full_layers, find_sizes_no_larger_than_the_table) {
-  // The table's own figures come from a coarser grid: at M = 4, 8 and 64 a little less is certified (1 910, 17 568).
+  // The table's own figures come from a coarser grid: at M = 4, 8 and 64 a little less is certified (1 910,
+  // 17 568).
   const std::pair<int, double> rows[] = {{2, 213}, {4, 1910}, {8, 17568}, {16, 2.7e5}, {64, 1.3e8}};
   for (const auto& [M, N] : rows) {
     const auto proof = smallest_proof(plain(M, M), Objective::arguments);

@@ -11,12 +11,42 @@ namespace rung {
 namespace {
 
 const std::vector<std::string>& lines() {
-  static const std::vector<std::string> all = {
-      "full", "full*3", "full(window=16)", "full(chunk=16)", "full(conv=4)", "linear", "linear(feature=taylor2)", "rnn", "rnn(cell=relu)",
-      "gru", "mamba", "mamba(conv=4)", "mamba2", "delta", "gdelta", "loglinear", "loglinear(base=mamba2)", "loglinear(base=gdelta)",
-      "sparse(B=4,k=2)", "sparse(B=4,k=2,window=8)", "topk(k=4)", "heads(full:1,linear:1)", "heads(full:1,delta:1)*2", "conv(width=4)",
-      "identity", "none", "recurrent(kind=rwkv7,elements=4096)", "compressed(kind=hca,ratio=8,entry=64)", "linear+full", "full+linear",
-      "linear+full*2", "full+linear+full", "full*2+linear", "(gdelta*3+full)*4", "sparse(B=4,k=2)+linear", "topk(k=4)+full"};
+  static const std::vector<std::string> all = {"full",
+                                               "full*3",
+                                               "full(window=16)",
+                                               "full(chunk=16)",
+                                               "full(conv=4)",
+                                               "linear",
+                                               "linear(feature=taylor2)",
+                                               "rnn",
+                                               "rnn(cell=relu)",
+                                               "gru",
+                                               "mamba",
+                                               "mamba(conv=4)",
+                                               "mamba2",
+                                               "delta",
+                                               "gdelta",
+                                               "loglinear",
+                                               "loglinear(base=mamba2)",
+                                               "loglinear(base=gdelta)",
+                                               "sparse(B=4,k=2)",
+                                               "sparse(B=4,k=2,window=8)",
+                                               "topk(k=4)",
+                                               "heads(full:1,linear:1)",
+                                               "heads(full:1,delta:1)*2",
+                                               "conv(width=4)",
+                                               "identity",
+                                               "none",
+                                               "recurrent(kind=rwkv7,elements=4096)",
+                                               "compressed(kind=hca,ratio=8,entry=64)",
+                                               "linear+full",
+                                               "full+linear",
+                                               "linear+full*2",
+                                               "full+linear+full",
+                                               "full*2+linear",
+                                               "(gdelta*3+full)*4",
+                                               "sparse(B=4,k=2)+linear",
+                                               "topk(k=4)+full"};
   return all;
 }
 
@@ -32,7 +62,8 @@ TEST(verdict, exists_for_every_task_and_every_mixer) {
         EXPECT_FALSE(v.source.empty());
         if (v.outcome != Outcome::open) EXPECT_FALSE(v.theorem.empty()) << line << " " << word.name;
         if (v.outcome == Outcome::impossible) EXPECT_TRUE(v.all_hold()) << line << " " << word.name;
-        if (v.outcome == Outcome::possible) EXPECT_TRUE(v.all_hold()) << line << " " << word.name << " " << v.theorem;
+        if (v.outcome == Outcome::possible)
+          EXPECT_TRUE(v.all_hold()) << line << " " << word.name << " " << v.theorem;
         const auto json = verdict_json(v);
         EXPECT_EQ(json.size(), 12u);
       }
@@ -52,10 +83,12 @@ RC_GTEST_PROP(verdict, a_larger_context_never_turns_impossible_into_possible, ()
   const auto line = *rc::gen::elementOf(lines());
   const auto words = task_words();
   const auto task = std::string(words[*rc::gen::inRange<std::size_t>(0, words.size())].name);
-  auto asked = Asked().width(*rc::gen::element<std::int64_t>(4, 16, 64)).heads(2).bits(*rc::gen::element(4, 8, 16));
+  auto asked =
+      Asked().width(*rc::gen::element<std::int64_t>(4, 16, 64)).heads(2).bits(*rc::gen::element(4, 8, 16));
   const auto context = *rc::gen::inRange<std::int64_t>(24, 3000);
   const auto larger = context + *rc::gen::inRange<std::int64_t>(1, 100000);
-  const auto before = asked.context(context).outcome(line, task), after = asked.context(larger).outcome(line, task);
+  const auto before = asked.context(context).outcome(line, task),
+             after = asked.context(larger).outcome(line, task);
   if (before == Outcome::impossible) RC_ASSERT(after == Outcome::impossible);
   if (after == Outcome::possible) RC_ASSERT(before == Outcome::possible);
 }
@@ -64,7 +97,11 @@ RC_GTEST_PROP(verdict, adding_a_layer_never_removes_a_possible, ()) {
   const auto line = *rc::gen::elementOf(lines()), extra = *rc::gen::elementOf(lines());
   const auto words = task_words();
   const auto task = std::string(words[*rc::gen::inRange<std::size_t>(0, words.size())].name);
-  auto asked = Asked().width(*rc::gen::element<std::int64_t>(16, 64, 256)).heads(2).bits(*rc::gen::element(4, 8, 16)).context(200);
+  auto asked = Asked()
+                   .width(*rc::gen::element<std::int64_t>(16, 64, 256))
+                   .heads(2)
+                   .bits(*rc::gen::element(4, 8, 16))
+                   .context(200);
   const TaskSizes sizes = task == "seqcomp" ? TaskSizes{{"L", *rc::gen::inRange(1, 4)}} : TaskSizes{};
   if (asked.outcome(line, task, sizes) != Outcome::possible) return;
   RC_ASSERT(asked.outcome(line + "+" + extra, task, sizes) == Outcome::possible);
@@ -75,7 +112,8 @@ RC_GTEST_PROP(verdict, more_state_bits_never_lower_a_horizon, ()) {
   const auto words = task_words();
   const auto task = std::string(words[*rc::gen::inRange<std::size_t>(0, words.size())].name);
   const auto pattern = *rc::gen::element<std::string>("{}", "full+{}", "{}+full", "full*2+{}");
-  const auto elements = *rc::gen::inRange<std::int64_t>(1, 5000), more = *rc::gen::inRange<std::int64_t>(0, 5000);
+  const auto elements = *rc::gen::inRange<std::int64_t>(1, 5000),
+             more = *rc::gen::inRange<std::int64_t>(0, 5000);
   const auto ask = [&](std::int64_t size) {
     return Asked().width(8).heads(1).bits(8).context(300).on(
         fmt::format(fmt::runtime(pattern), fmt::format("recurrent(kind=x,elements={})", size)), task);

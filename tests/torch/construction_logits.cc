@@ -1,5 +1,6 @@
-// construction_logits DIR: every form of every construction at its smallest size, a few instances of each kind, and what the exact
-// machine says (logit_rows.h). The notes of a file keep its line, so that a difference can be named.
+// construction_logits DIR: every form of every construction at its smallest size, a few instances of each
+// kind, and what the exact machine says (logit_rows.h). The notes of a file keep its line, so that a
+// difference can be named.
 #include <fmt/format.h>
 
 #include "tests/constructions/forms.h"
@@ -16,7 +17,8 @@ std::vector<Prompt> instances(const Task& task) {
   for (const auto kind : {Variant::adversarial, Variant::uniform, Variant::permutation, Variant::zipf})
     if (task.supports(kind)) kinds.push_back(kind);
   std::vector<Prompt> prompts;
-  for (std::uint64_t i = 0; i < kInstances; ++i) prompts.push_back(task.generate(kinds[i % kinds.size()], 5, i / kinds.size()).prompt);
+  for (std::uint64_t i = 0; i < kInstances; ++i)
+    prompts.push_back(task.generate(kinds[i % kinds.size()], 5, i / kinds.size()).prompt);
   return prompts;
 }
 
@@ -27,7 +29,8 @@ Result<void> write_all(const std::string& folder) {
       RUNG_TRY(Construction made, build_construction(request_of_line(line)));
       if (number > 1 || made.task->prompt_length() > kLongest) break;
       made.weights.notes["line"] = line;
-      RUNG_CHECK(write_logits(fmt::format("{}/{}_{}", folder, form.name, number++), made.weights, instances(*made.task), false));
+      RUNG_CHECK(write_logits(fmt::format("{}/{}_{}", folder, form.name, number++), made.weights,
+                              instances(*made.task), false));
     }
   }
   return {};

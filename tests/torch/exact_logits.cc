@@ -1,7 +1,8 @@
-// exact_logits DIR: models over every mixer, prompts for each, and what the exact machine says, as files that another
-// evaluator can be compared with. DIR/NAME.safetensors and DIR/NAME.jsonl; a row holds the prompt as `rung task` writes it,
-// "logits" for every position, and "generated" where the model has a chain of thought. Names with
-// "real-" in front have the logits of mode Q in double, without rounding; "trained-" are real files.
+// exact_logits DIR: models over every mixer, prompts for each, and what the exact machine says, as files that
+// another evaluator can be compared with. DIR/NAME.safetensors and DIR/NAME.jsonl; a row holds the prompt as
+// `rung task` writes it, "logits" for every position, and "generated" where the model has a chain of thought.
+// Names with "real-" in front have the logits of mode Q in double, without rounding; "trained-" are real
+// files.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -40,16 +41,49 @@ RandomModel small_model(const std::string& line, std::uint64_t seed) {
   return model;
 }
 
-const std::vector<std::string> kDecoders = {
-    "full", "full(kv=1)", "full(window=3)", "full(chunk=4)", "full(conv=3)", "full(dim=3,vdim=5)", "linear",
-    "linear(normalised=no,feature=identity)", "linear(feature=relu)", "linear(feature=exp)", "linear(feature=taylor2)", "linear(conv=2,vdim=3)",
-    "rnn", "rnn(cell=relu,size=5)", "gru", "gru(size=3)", "mamba", "mamba(conv=3,inner=5)", "mamba2", "mamba2(groups=1,conv=2,dim=3)", "delta",
-    "delta(kv=1,dim=3,vdim=2)", "gdelta", "gdelta(kv=1,conv=3)", "loglinear", "loglinear(feature=taylor2,conv=2)", "loglinear(base=mamba2)",
-    "loglinear(base=gdelta)", "sparse(B=4,k=2)", "sparse(B=3,k=1,window=2,groups=2)", "sparse(B=2,k=3,kv=1)", "topk(k=3)",
-    "topk(k=2,index_heads=2,index_dim=3)", "heads(full:1,delta:1)", "heads(linear(feature=relu):2,full(window=2):1,identity:1)", "conv(width=3)",
-    "conv(width=40,channels=3)", "identity", "none", "(full+delta)*2+none+mamba2"};
-const std::vector<std::string> kEncoders = {"full", "full(window=3)", "linear", "linear(feature=taylor2)", "topk(k=3)", "identity+full", "none",
-                                            "heads(full:1,linear:1)"};
+const std::vector<std::string> kDecoders = {"full",
+                                            "full(kv=1)",
+                                            "full(window=3)",
+                                            "full(chunk=4)",
+                                            "full(conv=3)",
+                                            "full(dim=3,vdim=5)",
+                                            "linear",
+                                            "linear(normalised=no,feature=identity)",
+                                            "linear(feature=relu)",
+                                            "linear(feature=exp)",
+                                            "linear(feature=taylor2)",
+                                            "linear(conv=2,vdim=3)",
+                                            "rnn",
+                                            "rnn(cell=relu,size=5)",
+                                            "gru",
+                                            "gru(size=3)",
+                                            "mamba",
+                                            "mamba(conv=3,inner=5)",
+                                            "mamba2",
+                                            "mamba2(groups=1,conv=2,dim=3)",
+                                            "delta",
+                                            "delta(kv=1,dim=3,vdim=2)",
+                                            "gdelta",
+                                            "gdelta(kv=1,conv=3)",
+                                            "loglinear",
+                                            "loglinear(feature=taylor2,conv=2)",
+                                            "loglinear(base=mamba2)",
+                                            "loglinear(base=gdelta)",
+                                            "sparse(B=4,k=2)",
+                                            "sparse(B=3,k=1,window=2,groups=2)",
+                                            "sparse(B=2,k=3,kv=1)",
+                                            "topk(k=3)",
+                                            "topk(k=2,index_heads=2,index_dim=3)",
+                                            "heads(full:1,delta:1)",
+                                            "heads(linear(feature=relu):2,full(window=2):1,identity:1)",
+                                            "conv(width=3)",
+                                            "conv(width=40,channels=3)",
+                                            "identity",
+                                            "none",
+                                            "(full+delta)*2+none+mamba2"};
+const std::vector<std::string> kEncoders = {
+    "full",      "full(window=3)", "linear", "linear(feature=taylor2)",
+    "topk(k=3)", "identity+full",  "none",   "heads(full:1,linear:1)"};
 
 // Every mixer once plainly, and once in each of a few variations that change how its numbers are made.
 std::vector<Case> cases() {
@@ -69,7 +103,8 @@ std::vector<Case> cases() {
       }
       if (variation == 2) {  // states rounded at every step, further fields, tables for activations, a vector
         c.model.accumulator = Accumulator::round;
-        c.model.fields = {FieldSpec{"token", 5, 1, 0}, FieldSpec{"wide", 1 << 20, 1, -7}, FieldSpec{"vector", 9, 3, -4}};
+        c.model.fields = {FieldSpec{"token", 5, 1, 0}, FieldSpec{"wide", 1 << 20, 1, -7},
+                          FieldSpec{"vector", 9, 3, -4}};
         c.model.output = {OutputSpec::Kind::vector, 3, 2};
         d.activation = seed % 2 ? MlpActivation::gelu : MlpActivation::silu;
         d.position = PositionCode::none;
@@ -78,7 +113,8 @@ std::vector<Case> cases() {
       if (variation == 3) {  // a chain of thought, wider numbers, no MLP
         d.precision.bits = 12;
         d.mlp.clear();
-        c.model.output = {seed % 2 ? OutputSpec::Kind::binary : OutputSpec::Kind::logits, seed % 2 ? 2 : 5, 0};
+        c.model.output = {seed % 2 ? OutputSpec::Kind::binary : OutputSpec::Kind::logits, seed % 2 ? 2 : 5,
+                          0};
         c.model.decode = {.steps = 4, .stop = 3};
       }
       all.push_back(c);
@@ -106,7 +142,9 @@ Prompt random_prompt(const std::vector<FieldSpec>& fields, std::int64_t position
 Result<void> write_case(const std::string& stem, const Weights& weights, std::uint64_t seed, bool real) {
   Random random(seed, 7);
   std::vector<Prompt> prompts;
-  for (int i = 0; i < kInstances; ++i) prompts.push_back(random_prompt(weights.fields, random.between(1, kContext - weights.decode.steps), random));
+  for (int i = 0; i < kInstances; ++i)
+    prompts.push_back(
+        random_prompt(weights.fields, random.between(1, kContext - weights.decode.steps), random));
   return write_logits(stem, weights, prompts, real);
 }
 
@@ -119,8 +157,10 @@ Weights as_trained(Weights weights) {
     const bool table = name.ends_with(".table") && !name.starts_with("embed.") && name != "out.table";
     if (table || (tensor.shape.empty() && !name.ends_with("key.fraction"))) continue;
     std::vector<double> values;
-    for (std::int64_t i = 0; i < tensor.size(); ++i) values.push_back(static_cast<double>(tensor.integer(i)) * 0.0625);
-    kept[name] = name.ends_with("key.fraction") ? integer_scalar(0) : real_tensor(tensor.shape, values, DType::f32);
+    for (std::int64_t i = 0; i < tensor.size(); ++i)
+      values.push_back(static_cast<double>(tensor.integer(i)) * 0.0625);
+    kept[name] =
+        name.ends_with("key.fraction") ? integer_scalar(0) : real_tensor(tensor.shape, values, DType::f32);
   }
   weights.tensors = std::move(kept);
   return weights;
@@ -135,7 +175,8 @@ Result<void> write_all(const std::string& folder) {
     RUNG_CHECK(write_case(fmt::format("{}/{}", folder, name), weights, c.model.seed, false));
     if (number % 4 != 1) continue;
     RUNG_CHECK(write_case(fmt::format("{}/real-{}", folder, name), weights, c.model.seed, true));
-    RUNG_CHECK(write_case(fmt::format("{}/trained-{}", folder, name), as_trained(weights), c.model.seed, true));
+    RUNG_CHECK(
+        write_case(fmt::format("{}/trained-{}", folder, name), as_trained(weights), c.model.seed, true));
   }
   return {};
 }

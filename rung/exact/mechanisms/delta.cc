@@ -1,8 +1,9 @@
-// The delta rule: e = v - rsh(S k, predict.shift); S ← S + rsh(β e kᵀ, write.shift); y = rsh(S q, read.shift), with β from
-// a table over the beta channel. Gated: first S ← rsh(α S, decay.shift), α from a table over the gate channel.
-// Keys and queries are scaled to length 2^key.fraction when the file has key.fraction (vector_norm.h), else used as they are.
-// Channels: q, k [key heads * key_dim], v [heads * value_dim] (convolved when the layer has a short convolution),
-// beta [heads], gate [heads] (gated). State of head h: value_dim rows of key_dim entries.
+// The delta rule: e = v - rsh(S k, predict.shift); S ← S + rsh(β e kᵀ, write.shift); y = rsh(S q,
+// read.shift), with β from a table over the beta channel. Gated: first S ← rsh(α S, decay.shift), α from a
+// table over the gate channel. Keys and queries are scaled to length 2^key.fraction when the file has
+// key.fraction (vector_norm.h), else used as they are. Channels: q, k [key heads * key_dim], v [heads *
+// value_dim] (convolved when the layer has a short convolution), beta [heads], gate [heads] (gated). State of
+// head h: value_dim rows of key_dim entries.
 #include "rung/exact/matrix_cell.h"
 #include "rung/exact/vector_norm.h"
 
@@ -34,16 +35,21 @@ class DeltaCell final : public MatrixCell<A> {
     key_width_ = source.width("key");
     error_site_ = source.site("error");
     unit_ = source.has("key.fraction");
-    norm_ = NormRule{static_cast<int>(source.scalar("key.fraction", 0, 0, 24)), static_cast<int>(source.scalar("key.extra", 8, 0, 24)), key_width_};
+    norm_ = NormRule{static_cast<int>(source.scalar("key.fraction", 0, 0, 24)),
+                     static_cast<int>(source.scalar("key.extra", 8, 0, 24)), key_width_};
     channel_bits_ = key_width_.bits;
-    for (const char* name : {"q", "k", "v", "conv"}) channel_bits_ = std::max(channel_bits_, source.width(name).bits);
+    for (const char* name : {"q", "k", "v", "conv"})
+      channel_bits_ = std::max(channel_bits_, source.width(name).bits);
     if constexpr (A::kExact) {
       const int bits = unit_ ? norm_bits(norm_, channel_bits_, 1, s.key_dim) : 0;
       if (bits > kMostNormBits)
-        source.refuse(fail(ErrorCode::range, "[exact] \"{}key\" could need {} bits; at most {} expected", source.prefix(), bits, kMostNormBits));
+        source.refuse(fail(ErrorCode::range, "[exact] \"{}key\" could need {} bits; at most {} expected",
+                           source.prefix(), bits, kMostNormBits));
     }
   }
-  std::int64_t state_size() const override { return this->shape.heads * this->shape.value_dim * this->shape.key_dim; }
+  std::int64_t state_size() const override {
+    return this->shape.heads * this->shape.value_dim * this->shape.key_dim;
+  }
 
   void update(Value* state, const Value* channels, bool with_value) const override {
     const auto& s = this->shape;
@@ -57,14 +63,17 @@ class DeltaCell final : public MatrixCell<A> {
         Value* row = state + (h * s.value_dim + r) * s.key_dim;
         if (gated_) {
           const Wide alpha = a.table(gate_, channels[beta_offset() + s.heads + h]);
-          for (std::int64_t c = 0; c < s.key_dim; ++c) row[c] = a.settle(a.rescale(alpha * row[c], decay_shift_));
+          for (std::int64_t c = 0; c < s.key_dim; ++c)
+            row[c] = a.settle(a.rescale(alpha * row[c], decay_shift_));
         }
         Wide seen{0};
         for (std::int64_t c = 0; c < s.key_dim; ++c) seen += Wide(row[c]) * key[static_cast<std::size_t>(c)];
-        const Wide error = a.settle((with_value ? Wide(value[r]) : Wide{0}) - a.rescale(seen, predict_shift_));
+        const Wide error =
+            a.settle((with_value ? Wide(value[r]) : Wide{0}) - a.rescale(seen, predict_shift_));
         a.watch(error_site_, error);
         for (std::int64_t c = 0; c < s.key_dim; ++c)
-          row[c] = a.settle(row[c] + a.rescale(beta * error * key[static_cast<std::size_t>(c)], write_shift_));
+          row[c] =
+              a.settle(row[c] + a.rescale(beta * error * key[static_cast<std::size_t>(c)], write_shift_));
       }
     }
   }
@@ -75,7 +84,8 @@ class DeltaCell final : public MatrixCell<A> {
       unit(channels + key_head(h) * s.key_dim, query.data());
       for (std::int64_t r = 0; r < s.value_dim; ++r) {
         Wide sum{0};
-        for (std::int64_t c = 0; c < s.key_dim; ++c) sum += Wide(state[(h * s.value_dim + r) * s.key_dim + c]) * query[static_cast<std::size_t>(c)];
+        for (std::int64_t c = 0; c < s.key_dim; ++c)
+          sum += Wide(state[(h * s.value_dim + r) * s.key_dim + c]) * query[static_cast<std::size_t>(c)];
         sums[h * s.value_dim + r] = sum;
       }
     }
@@ -90,7 +100,9 @@ class DeltaCell final : public MatrixCell<A> {
 
  private:
   std::int64_t key_head(std::int64_t head) const { return head / (this->shape.heads / this->shape.kv_heads); }
-  std::int64_t beta_offset() const { return 2 * this->shape.kv_heads * this->shape.key_dim + this->shape.heads * this->shape.value_dim; }
+  std::int64_t beta_offset() const {
+    return 2 * this->shape.kv_heads * this->shape.key_dim + this->shape.heads * this->shape.value_dim;
+  }
   void unit(const Value* x, Value* y) const {
     if (unit_)
       normalise<A>(this->arithmetic, x, nullptr, this->shape.key_dim, 1, norm_, y);
@@ -115,7 +127,8 @@ RUNG_INSTANTIATE_CELL(make_delta_cell, bool);
 
 template <class A>
 std::unique_ptr<Mechanism<A>> make_delta(const MechanismContext<A>& context) {
-  return std::make_unique<MatrixRecurrence<A>>(make_delta_cell(context, context.shape.kind == MixerKind::gdelta));
+  return std::make_unique<MatrixRecurrence<A>>(
+      make_delta_cell(context, context.shape.kind == MixerKind::gdelta));
 }
 RUNG_INSTANTIATE_MECHANISM(make_delta);
 

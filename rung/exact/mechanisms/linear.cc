@@ -1,8 +1,8 @@
 // Linear attention: S_t = S_{t-1} + v_t φ(k_t)ᵀ, Z_t = Z_{t-1} + φ(k_t),
 //   normalised    y_t = round(c S_t φ(q_t) / Z_t·φ(q_t)), 0 if the denominator is 0
 //   unnormalised  y_t = rsh(S_t φ(q_t), read.shift)
-// in the declared accumulator (exact | wrap | round). With exact or wrap sums the recurrence equals the parallel form
-// Σ_j (φ(q_t)·φ(k_j)) v_j; with round only the recurrence defines the model.
+// in the declared accumulator (exact | wrap | round). With exact or wrap sums the recurrence equals the
+// parallel form Σ_j (φ(q_t)·φ(k_j)) v_j; with round only the recurrence defines the model.
 //
 // Features: identity, relu, elu1 and exp (tables), taylor2: φ_k = rsh((2^2g, 2^g x, x xᵀ), s),
 // φ_q = rsh((2^(2g+1), 2^(g+1) x, x xᵀ), s), so that φ_q·φ_k is 2 + 2 q·k + (q·k)² in units of 2^(4g-2s).
@@ -19,7 +19,8 @@ class LinearCell final : public MatrixCell<A> {
   using Value = typename A::Value;
   using Wide = typename A::Wide;
 
-  LinearCell(const MechanismContext<A>& context, bool normalised) : MatrixCell<A>(context), normalised_(normalised) {
+  LinearCell(const MechanismContext<A>& context, bool normalised)
+      : MatrixCell<A>(context), normalised_(normalised) {
     auto& source = context.source;
     const auto& s = this->shape;
     auto q = source.template map<A>("q", s.heads * s.key_dim, context.width);
@@ -44,16 +45,21 @@ class LinearCell final : public MatrixCell<A> {
     scale_ = source.scalar("value.scale", 1, 1, std::int64_t{1} << 32);
     update_shift_ = source.shift("update.shift");
     if constexpr (A::kExact) {
-      state_bits_ = this->arithmetic.accumulator == Accumulator::exact
-                        ? feature_bits() + value_bits_ + ceil_lg(static_cast<std::uint64_t>(context.positions) + 1)
-                        : this->arithmetic.accumulator_bits;
+      state_bits_ =
+          this->arithmetic.accumulator == Accumulator::exact
+              ? feature_bits() + value_bits_ + ceil_lg(static_cast<std::uint64_t>(context.positions) + 1)
+              : this->arithmetic.accumulator_bits;
       if (state_bits_ > 62)
-        source.refuse(fail(ErrorCode::resource, "[exact] \"{}\": exact accumulators over {} tokens need {} bits; at most 62 here, or wrap | round",
+        source.refuse(fail(ErrorCode::resource,
+                           "[exact] \"{}\": exact accumulators over {} tokens need {} bits; at most 62 here, "
+                           "or wrap | round",
                            source.prefix(), context.positions, state_bits_));
       const int quotient = read_bits() + bit_length(static_cast<std::uint64_t>(scale_)) + 2;
       if (normalised && quotient > 126)
-        source.refuse(fail(ErrorCode::resource, "[exact] \"{}\": value.scale times a numerator needs {} bits; at most 126 are exact here",
-                           source.prefix(), quotient));
+        source.refuse(
+            fail(ErrorCode::resource,
+                 "[exact] \"{}\": value.scale times a numerator needs {} bits; at most 126 are exact here",
+                 source.prefix(), quotient));
     }
   }
 
@@ -70,12 +76,15 @@ class LinearCell final : public MatrixCell<A> {
         const Wide v = r < s.value_dim ? Wide(value[r]) : Wide{1};
         Value* row = state + (h * rows_ + r) * features_;
         for (std::int64_t c = 0; c < features_; ++c)
-          row[c] = this->arithmetic.add_linear(row[c], v * phi[static_cast<std::size_t>(c)], r < s.value_dim ? update_shift_ : 0);
+          row[c] = this->arithmetic.add_linear(row[c], v * phi[static_cast<std::size_t>(c)],
+                                               r < s.value_dim ? update_shift_ : 0);
       }
     }
   }
 
-  void read(const Value* state, const Value* channels, Wide* sums) const override { read_rows(state, channels, this->shape.value_dim, sums); }
+  void read(const Value* state, const Value* channels, Wide* sums) const override {
+    read_rows(state, channels, this->shape.value_dim, sums);
+  }
 
   void finish(const Value* state, const Value* channels, Value* y) const override {
     if (!normalised_) return MatrixCell<A>::finish(state, channels, y);
@@ -84,20 +93,25 @@ class LinearCell final : public MatrixCell<A> {
     read_rows(state, channels, rows_, sums.data());
     for (std::int64_t h = 0; h < s.heads; ++h)
       for (std::int64_t r = 0; r < s.value_dim; ++r)
-        y[h * s.value_dim + r] = this->arithmetic.quotient(sums[static_cast<std::size_t>(h * rows_ + r)],
-                                                           sums[static_cast<std::size_t>(h * rows_ + s.value_dim)], scale_, this->output);
+        y[h * s.value_dim + r] = this->arithmetic.quotient(
+            sums[static_cast<std::size_t>(h * rows_ + r)],
+            sums[static_cast<std::size_t>(h * rows_ + s.value_dim)], scale_, this->output);
   }
 
   // Sums of values and sums of keys have scales of their own.
   void watch(const Value* state) const override {
     if (this->state_site < 0) return;
     const std::int64_t values = this->shape.value_dim * features_, head = rows_ * features_;
-    for (std::int64_t i = 0; i < state_size(); ++i) this->arithmetic.watch(i % head < values ? this->state_site : count_site_, state[i]);
+    for (std::int64_t i = 0; i < state_size(); ++i)
+      this->arithmetic.watch(i % head < values ? this->state_site : count_site_, state[i]);
   }
   int entry_bits() const override { return state_bits_; }
   int sum_bits() const override {
-    const int taylor = std::max({2 * channel_bits_, channel_bits_ + feature_fraction_ + 2, 2 * feature_fraction_ + 3}) + shift_growth(feature_shift_);
-    return std::max({read_bits() + shift_growth(this->read_shift), feature_bits() + value_bits_ + shift_growth(update_shift_) + 1, state_bits_ + 1,
+    const int taylor =
+        std::max({2 * channel_bits_, channel_bits_ + feature_fraction_ + 2, 2 * feature_fraction_ + 3}) +
+        shift_growth(feature_shift_);
+    return std::max({read_bits() + shift_growth(this->read_shift),
+                     feature_bits() + value_bits_ + shift_growth(update_shift_) + 1, state_bits_ + 1,
                      this->shape.feature == FeatureMap::taylor2 ? taylor : 0});
   }
 
@@ -107,7 +121,9 @@ class LinearCell final : public MatrixCell<A> {
     const auto map = this->shape.feature;
     return map == FeatureMap::identity || map == FeatureMap::relu ? channel_bits_ : feature_width_.bits;
   }
-  int read_bits() const { return state_bits_ + feature_bits() + ceil_lg(static_cast<std::uint64_t>(features_)) + 1; }
+  int read_bits() const {
+    return state_bits_ + feature_bits() + ceil_lg(static_cast<std::uint64_t>(features_)) + 1;
+  }
 
   void feature(const Value* x, Value* phi, bool query) const {
     const auto& s = this->shape;
@@ -121,7 +137,8 @@ class LinearCell final : public MatrixCell<A> {
         return;
       case FeatureMap::elu1:
       case FeatureMap::exp:
-        for (std::int64_t c = 0; c < s.key_dim; ++c) phi[c] = a.narrow(a.table(table_, x[c]), 0, feature_width_);
+        for (std::int64_t c = 0; c < s.key_dim; ++c)
+          phi[c] = a.narrow(a.table(table_, x[c]), 0, feature_width_);
         return;
       case FeatureMap::taylor2: {
         const Wide one = Wide(std::int64_t{1} << feature_fraction_), twice = query ? Wide{2} : Wide{1};
@@ -129,7 +146,8 @@ class LinearCell final : public MatrixCell<A> {
         for (std::int64_t c = 0; c < s.key_dim; ++c) {
           phi[1 + c] = a.narrow(twice * one * x[c], feature_shift_, feature_width_);
           for (std::int64_t b = 0; b < s.key_dim; ++b)
-            phi[1 + s.key_dim + c * s.key_dim + b] = a.narrow(Wide(x[c]) * x[b], feature_shift_, feature_width_);
+            phi[1 + s.key_dim + c * s.key_dim + b] =
+                a.narrow(Wide(x[c]) * x[b], feature_shift_, feature_width_);
         }
         return;
       }
@@ -152,7 +170,8 @@ class LinearCell final : public MatrixCell<A> {
 
   bool normalised_;
   std::int64_t features_ = 0, rows_ = 0, scale_ = 1;
-  int value_bits_ = 16, channel_bits_ = 16, state_bits_ = 0, update_shift_ = 0, feature_fraction_ = 0, feature_shift_ = 0, count_site_ = -1;
+  int value_bits_ = 16, channel_bits_ = 16, state_bits_ = 0, update_shift_ = 0, feature_fraction_ = 0,
+      feature_shift_ = 0, count_site_ = -1;
   Width feature_width_;
   Table table_;
 };
@@ -179,8 +198,12 @@ class BidirectionalLinear final : public Mechanism<A> {
       cell.finish(state.data(), channels.data(), y + static_cast<std::int64_t>(i) * output_width());
     }
   }
-  std::unique_ptr<MechanismState<A>> start() const override { RUNG_REQUIRE(false, "an encoder has no steps"); }
-  void step(MechanismState<A>&, const Value*, Value*) const override { RUNG_REQUIRE(false, "an encoder has no steps"); }
+  std::unique_ptr<MechanismState<A>> start() const override {
+    RUNG_REQUIRE(false, "an encoder has no steps");
+  }
+  void step(MechanismState<A>&, const Value*, Value*) const override {
+    RUNG_REQUIRE(false, "an encoder has no steps");
+  }
 
  private:
   MatrixRecurrence<A> recurrence_;

@@ -1,7 +1,7 @@
 // Log-linear attention (Guo et al. 2506.04761): one state per level of a Fenwick tree.
-// Before token t > 0 enters, let l be the index of the lowest set bit of t: the states of levels 0..l add up into level
-// l+1 (always empty then) and are cleared. Then every live state meets the token without its value (decay, erasure), and
-// level 0 becomes the fresh state of token t alone.
+// Before token t > 0 enters, let l be the index of the lowest set bit of t: the states of levels 0..l add up
+// into level l+1 (always empty then) and are cleared. Then every live state meets the token without its value
+// (decay, erasure), and level 0 becomes the fresh state of token t alone.
 //   y_t = rsh(Σ_level λ_t^(level) (S^(level) q_t), read.shift),  λ_t = table or relu of the level channel
 // Invariant: at t the live levels are 0 and l+1 for every set bit l of t; level l+1 holds exactly 2^l tokens.
 #include "rung/exact/matrix_cell.h"
@@ -15,13 +15,16 @@ class LogLinear final : public RecurrentMechanism<A> {
   using Value = typename A::Value;
   using Wide = typename A::Wide;
 
-  LogLinear(const MechanismContext<A>& context, std::unique_ptr<MatrixCell<A>> cell) : cell_(std::move(cell)) {
+  LogLinear(const MechanismContext<A>& context, std::unique_ptr<MatrixCell<A>> cell)
+      : cell_(std::move(cell)) {
     auto& source = context.source;
     // One λ per level: a longer prompt would have more levels than the file has weights.
     levels_ = cell_->shape.levels;
     if (levels_ < 1 || loglinear_levels(context.positions) > levels_) {
-      source.refuse(fail(ErrorCode::range, "[exact] \"{}\": {} positions need {} log-linear levels; context = {} gives {}", source.prefix(),
-                         context.positions, loglinear_levels(context.positions), source.weights().architecture.dimensions.context, levels_));
+      source.refuse(fail(ErrorCode::range,
+                         "[exact] \"{}\": {} positions need {} log-linear levels; context = {} gives {}",
+                         source.prefix(), context.positions, loglinear_levels(context.positions),
+                         source.weights().architecture.dimensions.context, levels_));
       return;
     }
     level_ = source.template map<A>("level", cell_->shape.heads * levels_, context.width);
@@ -44,7 +47,8 @@ class LogLinear final : public RecurrentMechanism<A> {
   std::int64_t output_width() const override { return cell_->shape.heads * cell_->shape.value_dim; }
   int sum_bits() const override {
     const int extra = level_bits_ + ceil_lg(static_cast<std::uint64_t>(levels_)) + 1;
-    return std::max({cell_->projection.sum_bits(input_bits_), level_.sum_bits(input_bits_), cell_->sum_bits() + extra});
+    return std::max(
+        {cell_->projection.sum_bits(input_bits_), level_.sum_bits(input_bits_), cell_->sum_bits() + extra});
   }
   std::unique_ptr<MechanismState<A>> start() const override {
     auto state = std::make_unique<State>();
@@ -64,18 +68,21 @@ class LogLinear final : public RecurrentMechanism<A> {
       if (!level.empty()) cell_->watch(level.data());
     if (y) read(state, x, channels.data(), y);
     ++state.t;
-    merge(state);  // what position t begins with: done now, so that the state is what a later token depends on, and no more
+    merge(
+        state);  // what position t begins with: done now, so that the state is what a later token depends on, and no more
   }
   std::vector<int> state_widths(std::int64_t t) const override {
     std::vector<int> widths;
     for (std::size_t level = 0; level <= static_cast<std::size_t>(levels_); ++level)
-      if (live(level, t)) widths.insert(widths.end(), static_cast<std::size_t>(cell_->state_size()), cell_->entry_bits());
+      if (live(level, t))
+        widths.insert(widths.end(), static_cast<std::size_t>(cell_->state_size()), cell_->entry_bits());
     const auto buffer = cell_->projection.buffer_widths();
     widths.insert(widths.end(), buffer.begin(), buffer.end());
     return widths;
   }
   std::unique_ptr<MechanismState<A>> restore(std::span<const Value> numbers, std::int64_t t) const override {
-    RUNG_REQUIRE(numbers.size() == state_widths(t).size(), "{} numbers of a state of {}", numbers.size(), state_widths(t).size());
+    RUNG_REQUIRE(numbers.size() == state_widths(t).size(), "{} numbers of a state of {}", numbers.size(),
+                 state_widths(t).size());
     auto state = std::make_unique<State>();
     state->t = t;
     state->levels.resize(static_cast<std::size_t>(levels_) + 1);
@@ -105,7 +112,9 @@ class LogLinear final : public RecurrentMechanism<A> {
     state.levels[0].clear();
   }
   // Whether a level holds a state after t tokens, merged: one bucket for each set bit of t.
-  static bool live(std::size_t level, std::int64_t t) { return level >= 1 && level <= 62 && (t >> (level - 1) & 1) != 0; }
+  static bool live(std::size_t level, std::int64_t t) {
+    return level >= 1 && level <= 62 && (t >> (level - 1) & 1) != 0;
+  }
   bool linear() const { return cell_->shape.base == MixerKind::linear; }
 
   void read(const State& state, const Value* x, const Value* channels, Value* y) const {
@@ -121,10 +130,12 @@ class LogLinear final : public RecurrentMechanism<A> {
         const Wide weight = table_ ? cell_->arithmetic.table(*table_, raw) : Wide(A::relu(raw));
         cell_->arithmetic.watch(weight_site_, weight);
         for (std::int64_t r = 0; r < s.value_dim; ++r)
-          total[static_cast<std::size_t>(h * s.value_dim + r)] += weight * sums[static_cast<std::size_t>(h * s.value_dim + r)];
+          total[static_cast<std::size_t>(h * s.value_dim + r)] +=
+              weight * sums[static_cast<std::size_t>(h * s.value_dim + r)];
       }
     }
-    for (std::size_t i = 0; i < total.size(); ++i) y[i] = cell_->arithmetic.narrow(total[i], cell_->read_shift, cell_->output);
+    for (std::size_t i = 0; i < total.size(); ++i)
+      y[i] = cell_->arithmetic.narrow(total[i], cell_->read_shift, cell_->output);
   }
 
   std::unique_ptr<MatrixCell<A>> cell_;

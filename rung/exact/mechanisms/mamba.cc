@@ -15,7 +15,10 @@ class Mamba final : public RecurrentMechanism<A> {
   using Wide = typename A::Wide;
 
   explicit Mamba(const MechanismContext<A>& context)
-      : inner_(context.shape.inner), entries_(context.shape.state), arithmetic_(context.arithmetic), projection_(context.arithmetic),
+      : inner_(context.shape.inner),
+        entries_(context.shape.state),
+        arithmetic_(context.arithmetic),
+        projection_(context.arithmetic),
         input_bits_(context.input_bits) {
     auto& source = context.source;
     projection_.add(source.template map<A>("x", inner_, context.width));
@@ -37,7 +40,8 @@ class Mamba final : public RecurrentMechanism<A> {
     index_site_ = source.site("decay");
     state_site_ = source.site("state");
     channel_bits_ = source.bits();
-    for (const char* name : {"x", "b", "c", "conv"}) channel_bits_ = std::max(channel_bits_, source.width(name).bits);
+    for (const char* name : {"x", "b", "c", "conv"})
+      channel_bits_ = std::max(channel_bits_, source.width(name).bits);
   }
 
   struct State final : MechanismState<A> {
@@ -66,16 +70,23 @@ class Mamba final : public RecurrentMechanism<A> {
       arithmetic_.watch(step_site_, delta);
       Wide sum{0};
       for (std::int64_t n = 0; n < entries_; ++n) {
-        const Wide index = arithmetic_.rescale(delta * a_[static_cast<std::size_t>(i * entries_ + n)], index_shift_);
+        const Wide index =
+            arithmetic_.rescale(delta * a_[static_cast<std::size_t>(i * entries_ + n)], index_shift_);
         arithmetic_.watch(index_site_, index);
         const Wide decay = arithmetic_.table(decay_, index);
         Value& h = state.entries[static_cast<std::size_t>(i * entries_ + n)];
-        h = arithmetic_.settle(arithmetic_.rescale(decay * h, decay_shift_) + arithmetic_.rescale(delta * b[n] * channels[static_cast<std::size_t>(i)], update_shift_));
+        h = arithmetic_.settle(
+            arithmetic_.rescale(decay * h, decay_shift_) +
+            arithmetic_.rescale(delta * b[n] * channels[static_cast<std::size_t>(i)], update_shift_));
         arithmetic_.watch(state_site_, h);
         sum += Wide(c[n]) * h;
       }
       if (y)
-        y[i] = arithmetic_.narrow(arithmetic_.rescale(sum, read_shift_) + arithmetic_.rescale(Wide(skip_[static_cast<std::size_t>(i)]) * channels[static_cast<std::size_t>(i)], skip_shift_), 0, output_);
+        y[i] = arithmetic_.narrow(arithmetic_.rescale(sum, read_shift_) +
+                                      arithmetic_.rescale(Wide(skip_[static_cast<std::size_t>(i)]) *
+                                                              channels[static_cast<std::size_t>(i)],
+                                                          skip_shift_),
+                                  0, output_);
     }
   }
   std::vector<int> state_widths(std::int64_t) const override {
@@ -85,7 +96,8 @@ class Mamba final : public RecurrentMechanism<A> {
     return widths;
   }
   std::unique_ptr<MechanismState<A>> restore(std::span<const Value> numbers, std::int64_t t) const override {
-    RUNG_REQUIRE(numbers.size() == state_widths(t).size(), "{} numbers of a state of {}", numbers.size(), state_widths(t).size());
+    RUNG_REQUIRE(numbers.size() == state_widths(t).size(), "{} numbers of a state of {}", numbers.size(),
+                 state_widths(t).size());
     auto state = std::make_unique<State>();
     state->entries.assign(numbers.begin(), numbers.begin() + inner_ * entries_);
     state->buffer.earlier.assign(numbers.begin() + inner_ * entries_, numbers.end());
@@ -98,10 +110,13 @@ class Mamba final : public RecurrentMechanism<A> {
       return static_cast<int>(std::ceil(std::log2(top))) + 2;
     };
     const int state = arithmetic_.accumulator_bits, delta = largest(delta_.values);
-    const int decayed = state + largest(decay_.values) + shift_growth(decay_shift_), written = delta + 2 * channel_bits_ + shift_growth(update_shift_);
-    const int read = channel_bits_ + state + ceil_lg(static_cast<std::uint64_t>(entries_)) + 1 + shift_growth(read_shift_);
+    const int decayed = state + largest(decay_.values) + shift_growth(decay_shift_),
+              written = delta + 2 * channel_bits_ + shift_growth(update_shift_);
+    const int read =
+        channel_bits_ + state + ceil_lg(static_cast<std::uint64_t>(entries_)) + 1 + shift_growth(read_shift_);
     const int skipped = largest(skip_) + channel_bits_ + shift_growth(skip_shift_);
-    return std::max({projection_.sum_bits(input_bits_), delta + largest(a_) + shift_growth(index_shift_), decayed + 1, written + 1, read + 1, skipped + 1});
+    return std::max({projection_.sum_bits(input_bits_), delta + largest(a_) + shift_growth(index_shift_),
+                     decayed + 1, written + 1, read + 1, skipped + 1});
   }
 
  private:
@@ -111,7 +126,8 @@ class Mamba final : public RecurrentMechanism<A> {
   int input_bits_;
   Table delta_, decay_;
   std::vector<Value> a_, skip_;
-  int index_shift_ = 0, decay_shift_ = 0, update_shift_ = 0, read_shift_ = 0, skip_shift_ = 0, channel_bits_ = 16;
+  int index_shift_ = 0, decay_shift_ = 0, update_shift_ = 0, read_shift_ = 0, skip_shift_ = 0,
+      channel_bits_ = 16;
   int step_site_ = -1, index_site_ = -1, state_site_ = -1;
   Width output_;
 };

@@ -1,7 +1,7 @@
-// Mamba-2 / SSD: h_t = rsh(a_t h_{t-1}, decay.shift) + x_t B_tᵀ, y_t = rsh(h_t C_t, read.shift), one scalar a_t per head
-// from a table over the gate channel, 0 <= a_t <= 2^decay.shift. B and C are shared by the heads of a group.
-// Channels: x [heads*value_dim], b [groups*key_dim], c [groups*key_dim] (convolved when the layer has a short
-// convolution), gate [heads]. State of head h: value_dim rows of key_dim entries.
+// Mamba-2 / SSD: h_t = rsh(a_t h_{t-1}, decay.shift) + x_t B_tᵀ, y_t = rsh(h_t C_t, read.shift), one scalar
+// a_t per head from a table over the gate channel, 0 <= a_t <= 2^decay.shift. B and C are shared by the heads
+// of a group. Channels: x [heads*value_dim], b [groups*key_dim], c [groups*key_dim] (convolved when the layer
+// has a short convolution), gate [heads]. State of head h: value_dim rows of key_dim entries.
 #include "rung/exact/matrix_cell.h"
 
 namespace rung {
@@ -26,7 +26,9 @@ class Mamba2Cell final : public MatrixCell<A> {
     if (s.conv > 0) channel_bits_ = source.width("conv").bits;
     for (const char* name : {"x", "b", "c"}) channel_bits_ = std::max(channel_bits_, source.width(name).bits);
   }
-  std::int64_t state_size() const override { return this->shape.heads * this->shape.value_dim * this->shape.key_dim; }
+  std::int64_t state_size() const override {
+    return this->shape.heads * this->shape.value_dim * this->shape.key_dim;
+  }
 
   void update(Value* state, const Value* channels, bool with_value) const override {
     const auto& s = this->shape;
@@ -38,7 +40,8 @@ class Mamba2Cell final : public MatrixCell<A> {
       for (std::int64_t r = 0; r < s.value_dim; ++r) {
         Value* row = state + (h * s.value_dim + r) * s.key_dim;
         for (std::int64_t c = 0; c < s.key_dim; ++c)
-          row[c] = a.settle(a.rescale(decay * row[c], decay_shift_) + (with_value ? Wide(x[r]) * b[c] : Wide{0}));
+          row[c] =
+              a.settle(a.rescale(decay * row[c], decay_shift_) + (with_value ? Wide(x[r]) * b[c] : Wide{0}));
       }
     }
   }
@@ -48,7 +51,8 @@ class Mamba2Cell final : public MatrixCell<A> {
       const Value* query = channels + s.heads * s.value_dim + (s.kv_heads + group(h)) * s.key_dim;
       for (std::int64_t r = 0; r < s.value_dim; ++r) {
         Wide sum{0};
-        for (std::int64_t c = 0; c < s.key_dim; ++c) sum += Wide(state[(h * s.value_dim + r) * s.key_dim + c]) * query[c];
+        for (std::int64_t c = 0; c < s.key_dim; ++c)
+          sum += Wide(state[(h * s.value_dim + r) * s.key_dim + c]) * query[c];
         sums[h * s.value_dim + r] = sum;
       }
     }
@@ -56,12 +60,15 @@ class Mamba2Cell final : public MatrixCell<A> {
   int sum_bits() const override {
     const int state = this->arithmetic.accumulator_bits;
     return std::max({state + gate_.bits() + shift_growth(decay_shift_) + 1, 2 * channel_bits_ + 1,
-                     state + channel_bits_ + ceil_lg(static_cast<std::uint64_t>(this->shape.key_dim)) + 1 + shift_growth(this->read_shift)});
+                     state + channel_bits_ + ceil_lg(static_cast<std::uint64_t>(this->shape.key_dim)) + 1 +
+                         shift_growth(this->read_shift)});
   }
 
  private:
   std::int64_t group(std::int64_t head) const { return head / (this->shape.heads / this->shape.kv_heads); }
-  std::int64_t gate_offset() const { return this->shape.heads * this->shape.value_dim + 2 * this->shape.kv_heads * this->shape.key_dim; }
+  std::int64_t gate_offset() const {
+    return this->shape.heads * this->shape.value_dim + 2 * this->shape.kv_heads * this->shape.key_dim;
+  }
 
   Table gate_;
   int decay_shift_ = 0, channel_bits_ = 0;

@@ -21,12 +21,15 @@ class Convolution final : public RecurrentMechanism<A> {
   }
   struct State final : MechanismState<A> {
     std::vector<Value> earlier;  // newest row first
-    void append_numbers(std::vector<Value>& out) const override { out.insert(out.end(), earlier.begin(), earlier.end()); }
+    void append_numbers(std::vector<Value>& out) const override {
+      out.insert(out.end(), earlier.begin(), earlier.end());
+    }
   };
   std::int64_t output_width() const override { return channels_; }
   std::unique_ptr<MechanismState<A>> start() const override {
     auto state = std::make_unique<State>();
-    state->earlier.assign(static_cast<std::size_t>(std::max<std::int64_t>(taps_ - 1, 0) * channels_), Value{0});
+    state->earlier.assign(static_cast<std::size_t>(std::max<std::int64_t>(taps_ - 1, 0) * channels_),
+                          Value{0});
     return state;
   }
   void step(MechanismState<A>& generic, const Value* x, Value* y) const override {
@@ -39,9 +42,11 @@ class Convolution final : public RecurrentMechanism<A> {
           y[c] = arithmetic_.narrow(now[static_cast<std::size_t>(c)], 0, output_);
           continue;
         }
-        typename A::Wide sum = typename A::Wide(weight_[static_cast<std::size_t>(c * taps_)]) * now[static_cast<std::size_t>(c)];
+        typename A::Wide sum =
+            typename A::Wide(weight_[static_cast<std::size_t>(c * taps_)]) * now[static_cast<std::size_t>(c)];
         for (std::int64_t j = 1; j < taps_; ++j)
-          sum += typename A::Wide(weight_[static_cast<std::size_t>(c * taps_ + j)]) * state.earlier[static_cast<std::size_t>((j - 1) * channels_ + c)];
+          sum += typename A::Wide(weight_[static_cast<std::size_t>(c * taps_ + j)]) *
+                 state.earlier[static_cast<std::size_t>((j - 1) * channels_ + c)];
         y[c] = arithmetic_.narrow(sum, shift_, output_);
       }
     if (taps_ > 1) {
@@ -50,10 +55,12 @@ class Convolution final : public RecurrentMechanism<A> {
     }
   }
   std::vector<int> state_widths(std::int64_t) const override {
-    return std::vector<int>(static_cast<std::size_t>(std::max<std::int64_t>(taps_ - 1, 0) * channels_), value_.width().bits);
+    return std::vector<int>(static_cast<std::size_t>(std::max<std::int64_t>(taps_ - 1, 0) * channels_),
+                            value_.width().bits);
   }
   std::unique_ptr<MechanismState<A>> restore(std::span<const Value> numbers, std::int64_t t) const override {
-    RUNG_REQUIRE(numbers.size() == state_widths(t).size(), "{} numbers of a state of {}", numbers.size(), state_widths(t).size());
+    RUNG_REQUIRE(numbers.size() == state_widths(t).size(), "{} numbers of a state of {}", numbers.size(),
+                 state_widths(t).size());
     auto state = std::make_unique<State>();
     state->earlier.assign(numbers.begin(), numbers.end());
     return state;
@@ -62,10 +69,13 @@ class Convolution final : public RecurrentMechanism<A> {
     double norm = 1;
     for (std::int64_t c = 0; c < channels_ && taps_ > 0; ++c) {
       double row = 0;
-      for (std::int64_t j = 0; j < taps_; ++j) row += std::abs(static_cast<double>(weight_[static_cast<std::size_t>(c * taps_ + j)]));
+      for (std::int64_t j = 0; j < taps_; ++j)
+        row += std::abs(static_cast<double>(weight_[static_cast<std::size_t>(c * taps_ + j)]));
       norm = std::max(norm, row);
     }
-    return std::max(value_.sum_bits(input_bits_), value_.width().bits + static_cast<int>(std::ceil(std::log2(norm))) + 1 + shift_growth(shift_));
+    return std::max(
+        value_.sum_bits(input_bits_),
+        value_.width().bits + static_cast<int>(std::ceil(std::log2(norm))) + 1 + shift_growth(shift_));
   }
 
  private:

@@ -12,7 +12,9 @@ namespace {
 template <class A>
 struct HiddenState final : MechanismState<A> {
   std::vector<typename A::Value> hidden;
-  void append_numbers(std::vector<typename A::Value>& out) const override { out.insert(out.end(), hidden.begin(), hidden.end()); }
+  void append_numbers(std::vector<typename A::Value>& out) const override {
+    out.insert(out.end(), hidden.begin(), hidden.end());
+  }
 };
 
 template <class A>
@@ -21,7 +23,10 @@ class HiddenVector : public RecurrentMechanism<A> {
   using Value = typename A::Value;
   using Wide = typename A::Wide;
   explicit HiddenVector(const MechanismContext<A>& context)
-      : size_(context.shape.inner), arithmetic_(context.arithmetic), input_bits_(context.input_bits), output_(context.source.width("y")),
+      : size_(context.shape.inner),
+        arithmetic_(context.arithmetic),
+        input_bits_(context.input_bits),
+        output_(context.source.width("y")),
         state_site_(context.source.site("state")) {}
   std::int64_t output_width() const override { return size_; }
   std::unique_ptr<MechanismState<A>> start() const override {
@@ -29,9 +34,12 @@ class HiddenVector : public RecurrentMechanism<A> {
     state->hidden.assign(static_cast<std::size_t>(size_), Value{0});
     return state;
   }
-  std::vector<int> state_widths(std::int64_t) const override { return std::vector<int>(static_cast<std::size_t>(size_), arithmetic_.accumulator_bits); }
+  std::vector<int> state_widths(std::int64_t) const override {
+    return std::vector<int>(static_cast<std::size_t>(size_), arithmetic_.accumulator_bits);
+  }
   std::unique_ptr<MechanismState<A>> restore(std::span<const Value> numbers, std::int64_t) const override {
-    RUNG_REQUIRE(static_cast<std::int64_t>(numbers.size()) == size_, "{} numbers of a state of {}", numbers.size(), size_);
+    RUNG_REQUIRE(static_cast<std::int64_t>(numbers.size()) == size_, "{} numbers of a state of {}",
+                 numbers.size(), size_);
     auto state = std::make_unique<HiddenState<A>>();
     state->hidden.assign(numbers.begin(), numbers.end());
     return state;
@@ -41,7 +49,8 @@ class HiddenVector : public RecurrentMechanism<A> {
   void emit(const std::vector<Value>& hidden, Value* y) const {
     for (const Value value : hidden) arithmetic_.watch(state_site_, value);
     if (y)
-      for (std::int64_t i = 0; i < size_; ++i) y[i] = arithmetic_.narrow(hidden[static_cast<std::size_t>(i)], 0, output_);
+      for (std::int64_t i = 0; i < size_; ++i)
+        y[i] = arithmetic_.narrow(hidden[static_cast<std::size_t>(i)], 0, output_);
   }
   std::int64_t size_;
   A arithmetic_;
@@ -55,7 +64,8 @@ class Elman final : public HiddenVector<A> {
  public:
   using typename HiddenVector<A>::Value;
   using typename HiddenVector<A>::Wide;
-  explicit Elman(const MechanismContext<A>& context) : HiddenVector<A>(context), relu_(context.shape.relu_cell) {
+  explicit Elman(const MechanismContext<A>& context)
+      : HiddenVector<A>(context), relu_(context.shape.relu_cell) {
     auto& source = context.source;
     input_ = source.template map<A>("x", this->size_, context.width);
     hidden_ = source.template map<A>("h", this->size_, this->size_);
@@ -66,13 +76,19 @@ class Elman final : public HiddenVector<A> {
     auto& state = static_cast<HiddenState<A>&>(generic);
     std::vector<Value> next(state.hidden.size());
     for (std::int64_t i = 0; i < this->size_; ++i) {
-      const Wide sum = this->arithmetic_.rescale(input_.sum(i, x) + hidden_.sum(i, state.hidden.data()), shift_);
-      next[static_cast<std::size_t>(i)] = this->arithmetic_.settle(relu_ ? (sum > 0 ? sum : Wide{0}) : this->arithmetic_.table(table_, sum));
+      const Wide sum =
+          this->arithmetic_.rescale(input_.sum(i, x) + hidden_.sum(i, state.hidden.data()), shift_);
+      next[static_cast<std::size_t>(i)] =
+          this->arithmetic_.settle(relu_ ? (sum > 0 ? sum : Wide{0}) : this->arithmetic_.table(table_, sum));
     }
     state.hidden = std::move(next);
     this->emit(state.hidden, y);
   }
-  int sum_bits() const override { return std::max(input_.sum_bits(this->input_bits_), hidden_.sum_bits(this->arithmetic_.accumulator_bits)) + 1 + shift_growth(shift_); }
+  int sum_bits() const override {
+    return std::max(input_.sum_bits(this->input_bits_),
+                    hidden_.sum_bits(this->arithmetic_.accumulator_bits)) +
+           1 + shift_growth(shift_);
+  }
 
  private:
   bool relu_;
@@ -108,7 +124,9 @@ class Gru final : public HiddenVector<A> {
     for (std::int64_t i = 0; i < this->size_; ++i) {
       const Wide z = a.table(gate_, a.rescale(input_[0].sum(i, x) + hidden_[0].sum(i, h), gate_shift_));
       const Wide r = a.table(gate_, a.rescale(input_[1].sum(i, x) + hidden_[1].sum(i, h), gate_shift_));
-      const Wide n = a.table(cell_, a.rescale(input_[2].sum(i, x) + a.rescale(r * hidden_[2].sum(i, h), fraction_), cell_shift_));
+      const Wide n = a.table(
+          cell_,
+          a.rescale(input_[2].sum(i, x) + a.rescale(r * hidden_[2].sum(i, h), fraction_), cell_shift_));
       next[static_cast<std::size_t>(i)] = a.settle(a.rescale(z * h[i] + (one - z) * n, fraction_));
     }
     state.hidden = std::move(next);
@@ -117,9 +135,11 @@ class Gru final : public HiddenVector<A> {
   int sum_bits() const override {
     const int state = this->arithmetic_.accumulator_bits;
     int sums = 0;
-    for (int i = 0; i < 3; ++i) sums = std::max({sums, input_[i].sum_bits(this->input_bits_), hidden_[i].sum_bits(state)});
+    for (int i = 0; i < 3; ++i)
+      sums = std::max({sums, input_[i].sum_bits(this->input_bits_), hidden_[i].sum_bits(state)});
     const int gate = std::max(gate_.bits(), fraction_ + 2) + 1;  // z, r, 2^f - z
-    return std::max({sums + 1 + shift_growth(gate_shift_), sums + gate + 1 + shift_growth(cell_shift_), gate + std::max(state, cell_.bits()) + 1});
+    return std::max({sums + 1 + shift_growth(gate_shift_), sums + gate + 1 + shift_growth(cell_shift_),
+                     gate + std::max(state, cell_.bits()) + 1});
   }
 
  private:

@@ -1,8 +1,10 @@
 // Attention over selected tokens.
 //
-// topk: index score I(t, j) = Σ_h relu(m_t[h]) relu(rsh(iq_t[h]·ik_j, index.shift)) over index heads h; the k largest
+// topk: index score I(t, j) = Σ_h relu(m_t[h]) relu(rsh(iq_t[h]·ik_j, index.shift)) over index heads h; the k
+// largest
 //   among j <= t (all j in an encoder) win, ties to the smaller position; then softmax attention over the winners.
-// sparse: blocks of B tokens. A block is compressed to one key and one value per key/value head by a map of its B input
+// sparse: blocks of B tokens. A block is compressed to one key and one value per key/value head by a map of
+// its B input
 //   rows (compress_k, compress_v; with compress_hidden, of the ReLU of that map). A query at i sees the compressed
 //   blocks r < i / B: y_cmp = softmax attention over them; the k blocks with the largest score, summed over the heads of
 //   a group, ties to the smaller block, are selected (k blocks or all, if there are fewer); y_sel = softmax attention
@@ -29,7 +31,10 @@ class SelectingAttention : public RecurrentMechanism<A>, public SplitSelection<t
   using Store = KeyValues<A>;
 
   explicit SelectingAttention(const MechanismContext<A>& context)
-      : shape_(context.shape), arithmetic_(context.arithmetic), rule_(SoftmaxRule<A>::read(context)), input_bits_(context.input_bits) {
+      : shape_(context.shape),
+        arithmetic_(context.arithmetic),
+        rule_(SoftmaxRule<A>::read(context)),
+        input_bits_(context.input_bits) {
     auto& source = context.source;
     query_ = source.template map<A>("q", shape_.heads * shape_.key_dim, context.width);
     key_ = source.template map<A>("k", shape_.kv_heads * shape_.key_dim, context.width);
@@ -38,10 +43,14 @@ class SelectingAttention : public RecurrentMechanism<A>, public SplitSelection<t
     rule_.check(context, widths_);
   }
   std::int64_t output_width() const override { return shape_.heads * shape_.value_dim; }
-  int sum_bits() const override { return std::max({query_.sum_bits(input_bits_), key_.sum_bits(input_bits_), value_.sum_bits(input_bits_)}); }
+  int sum_bits() const override {
+    return std::max({query_.sum_bits(input_bits_), key_.sum_bits(input_bits_), value_.sum_bits(input_bits_)});
+  }
 
   const SplitSelection<Value>* selection() const override { return this; }
-  std::vector<int> token_widths() const override { return entry_widths(key_.width().bits, value_.width().bits); }
+  std::vector<int> token_widths() const override {
+    return entry_widths(key_.width().bits, value_.width().bits);
+  }
 
  protected:
   // A key and a value of every key/value head, head after head.
@@ -65,8 +74,8 @@ class SelectingAttention : public RecurrentMechanism<A>, public SplitSelection<t
     return numbers;
   }
   void put_entry(std::vector<Store>& stores, std::int64_t t, std::span<const Value> numbers) const {
-    RUNG_REQUIRE(t >= 0 && t < stores[0].size() && static_cast<std::int64_t>(numbers.size()) == entry_size(), "entry {} of {}, {} numbers of {}", t,
-                 stores[0].size(), numbers.size(), entry_size());
+    RUNG_REQUIRE(t >= 0 && t < stores[0].size() && static_cast<std::int64_t>(numbers.size()) == entry_size(),
+                 "entry {} of {}, {} numbers of {}", t, stores[0].size(), numbers.size(), entry_size());
     const Value* at = numbers.data();
     for (auto& store : stores) {
       store.put(t, at, at + shape_.key_dim);
@@ -75,7 +84,8 @@ class SelectingAttention : public RecurrentMechanism<A>, public SplitSelection<t
   }
   std::vector<Store> make_stores() const {
     std::vector<Store> stores;
-    for (std::int64_t h = 0; h < shape_.kv_heads; ++h) stores.emplace_back(shape_.key_dim, shape_.value_dim, rule_, widths_);
+    for (std::int64_t h = 0; h < shape_.kv_heads; ++h)
+      stores.emplace_back(shape_.key_dim, shape_.value_dim, rule_, widths_);
     return stores;
   }
   void append(std::vector<Store>& stores, std::int64_t t, const Value* key, const Value* value) const {
@@ -86,7 +96,8 @@ class SelectingAttention : public RecurrentMechanism<A>, public SplitSelection<t
     }
   }
   void append_token(std::vector<Store>& stores, std::int64_t t, const Value* x) const {
-    std::vector<Value> key(static_cast<std::size_t>(key_.rows())), value(static_cast<std::size_t>(value_.rows()));
+    std::vector<Value> key(static_cast<std::size_t>(key_.rows())),
+        value(static_cast<std::size_t>(value_.rows()));
     key_.apply(arithmetic_, x, key.data());
     value_.apply(arithmetic_, x, value.data());
     append(stores, t, key.data(), value.data());
@@ -95,7 +106,8 @@ class SelectingAttention : public RecurrentMechanism<A>, public SplitSelection<t
     return stores[static_cast<std::size_t>(head / (shape_.heads / shape_.kv_heads))];
   }
   // One head's attention over half-open ranges.
-  void attend(const Store& store, const Value* query, const std::vector<std::pair<std::int64_t, std::int64_t>>& ranges, Value* y) const {
+  void attend(const Store& store, const Value* query,
+              const std::vector<std::pair<std::int64_t, std::int64_t>>& ranges, Value* y) const {
     auto sums = store.sums();
     for (const auto& [begin, end] : ranges) store.add(arithmetic_, query, begin, end, sums);
     store.finish(arithmetic_, sums, y);
@@ -116,9 +128,11 @@ class TopK final : public SelectingAttention<A> {
   using typename SelectingAttention<A>::Wide;
   using typename SelectingAttention<A>::Store;
 
-  explicit TopK(const MechanismContext<A>& context) : SelectingAttention<A>(context), causal_(context.causal) {
+  explicit TopK(const MechanismContext<A>& context)
+      : SelectingAttention<A>(context), causal_(context.causal) {
     auto& source = context.source;
-    index_query_ = source.template map<A>("index_q", this->shape_.index_heads * this->shape_.index_dim, context.width);
+    index_query_ =
+        source.template map<A>("index_q", this->shape_.index_heads * this->shape_.index_dim, context.width);
     index_key_ = source.template map<A>("index_k", this->shape_.index_dim, context.width);
     index_mix_ = source.template map<A>("index_mix", this->shape_.index_heads, context.width);
     index_shift_ = source.shift("index.shift");
@@ -145,7 +159,9 @@ class TopK final : public SelectingAttention<A> {
 
   // Split: a unit is a token, its summary the index key; nothing is told about the tokens right before.
   std::int64_t unit() const override { return 1; }
-  std::vector<int> summary_widths() const override { return std::vector<int>(static_cast<std::size_t>(this->shape_.index_dim), index_key_.width().bits); }
+  std::vector<int> summary_widths() const override {
+    return std::vector<int>(static_cast<std::size_t>(this->shape_.index_dim), index_key_.width().bits);
+  }
   std::vector<int> front_widths(std::int64_t) const override { return {}; }
   std::int64_t front_tokens(std::int64_t) const override { return 0; }
   std::vector<Value> front(const MechanismState<A>&) const override { return {}; }
@@ -162,10 +178,14 @@ class TopK final : public SelectingAttention<A> {
     const auto first = keys.begin() + unit * this->shape_.index_dim;
     return {first, first + this->shape_.index_dim};
   }
-  void put_summary(MechanismState<A>& generic, std::int64_t unit, std::span<const Value> numbers) const override {
-    std::copy(numbers.begin(), numbers.end(), static_cast<State&>(generic).index_keys.begin() + unit * this->shape_.index_dim);
+  void put_summary(MechanismState<A>& generic, std::int64_t unit,
+                   std::span<const Value> numbers) const override {
+    std::copy(numbers.begin(), numbers.end(),
+              static_cast<State&>(generic).index_keys.begin() + unit * this->shape_.index_dim);
   }
-  std::vector<Value> token(const MechanismState<A>& generic, std::int64_t t) const override { return this->entry(static_cast<const State&>(generic).stores, t); }
+  std::vector<Value> token(const MechanismState<A>& generic, std::int64_t t) const override {
+    return this->entry(static_cast<const State&>(generic).stores, t);
+  }
   void put_token(MechanismState<A>& generic, std::int64_t t, std::span<const Value> numbers) const override {
     this->put_entry(static_cast<State&>(generic).stores, t, numbers);
   }
@@ -193,10 +213,12 @@ class TopK final : public SelectingAttention<A> {
     }
   }
   int sum_bits() const override {
-    const int index = index_query_.width().bits + index_key_.width().bits + ceil_lg(static_cast<std::uint64_t>(this->shape_.index_dim)) +
-                      index_mix_.width().bits + ceil_lg(static_cast<std::uint64_t>(this->shape_.index_heads)) + 2 + shift_growth(index_shift_);
-    return std::max({SelectingAttention<A>::sum_bits(), index, index_query_.sum_bits(this->input_bits_), index_key_.sum_bits(this->input_bits_),
-                     index_mix_.sum_bits(this->input_bits_)});
+    const int index = index_query_.width().bits + index_key_.width().bits +
+                      ceil_lg(static_cast<std::uint64_t>(this->shape_.index_dim)) + index_mix_.width().bits +
+                      ceil_lg(static_cast<std::uint64_t>(this->shape_.index_heads)) + 2 +
+                      shift_growth(index_shift_);
+    return std::max({SelectingAttention<A>::sum_bits(), index, index_query_.sum_bits(this->input_bits_),
+                     index_key_.sum_bits(this->input_bits_), index_mix_.sum_bits(this->input_bits_)});
   }
 
  private:
@@ -207,9 +229,11 @@ class TopK final : public SelectingAttention<A> {
     ++state.t;
   }
   // The positions among the first `count`, increasing, that the query of row x reads.
-  std::vector<std::int64_t> selected(const std::vector<Value>& index_keys, std::int64_t count, const Value* x) const {
+  std::vector<std::int64_t> selected(const std::vector<Value>& index_keys, std::int64_t count,
+                                     const Value* x) const {
     const auto& s = this->shape_;
-    std::vector<Value> iq(static_cast<std::size_t>(index_query_.rows())), mix(static_cast<std::size_t>(s.index_heads));
+    std::vector<Value> iq(static_cast<std::size_t>(index_query_.rows())),
+        mix(static_cast<std::size_t>(s.index_heads));
     index_query_.apply(this->arithmetic_, x, iq.data());
     index_mix_.apply(this->arithmetic_, x, mix.data());
     std::vector<Wide> score(static_cast<std::size_t>(count), Wide{0});
@@ -217,13 +241,17 @@ class TopK final : public SelectingAttention<A> {
       for (std::int64_t h = 0; h < s.index_heads; ++h) {
         Wide dot{0};
         for (std::int64_t c = 0; c < s.index_dim; ++c)
-          dot += Wide(iq[static_cast<std::size_t>(h * s.index_dim + c)]) * index_keys[static_cast<std::size_t>(j * s.index_dim + c)];
+          dot += Wide(iq[static_cast<std::size_t>(h * s.index_dim + c)]) *
+                 index_keys[static_cast<std::size_t>(j * s.index_dim + c)];
         dot = this->arithmetic_.rescale(dot, index_shift_);
-        if (dot > 0) score[static_cast<std::size_t>(j)] += Wide(A::relu(mix[static_cast<std::size_t>(h)])) * dot;
+        if (dot > 0)
+          score[static_cast<std::size_t>(j)] += Wide(A::relu(mix[static_cast<std::size_t>(h)])) * dot;
       }
     std::vector<std::int64_t> order(static_cast<std::size_t>(count));
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return score[static_cast<std::size_t>(a)] > score[static_cast<std::size_t>(b)]; });
+    std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+      return score[static_cast<std::size_t>(a)] > score[static_cast<std::size_t>(b)];
+    });
     order.resize(static_cast<std::size_t>(std::min(count, s.select)));
     std::sort(order.begin(), order.end());
     return order;
@@ -236,7 +264,8 @@ class TopK final : public SelectingAttention<A> {
     std::vector<Value> query(static_cast<std::size_t>(this->query_.rows()));
     this->query_.apply(this->arithmetic_, x, query.data());
     for (std::int64_t h = 0; h < s.heads; ++h)
-      this->attend(this->store_of(state.stores, h), query.data() + h * s.key_dim, ranges, y + h * s.value_dim);
+      this->attend(this->store_of(state.stores, h), query.data() + h * s.key_dim, ranges,
+                   y + h * s.value_dim);
   }
 
   bool causal_;
@@ -251,14 +280,17 @@ class Sparse final : public SelectingAttention<A> {
   using typename SelectingAttention<A>::Wide;
   using typename SelectingAttention<A>::Store;
 
-  explicit Sparse(const MechanismContext<A>& context) : SelectingAttention<A>(context), width_(context.width) {
+  explicit Sparse(const MechanismContext<A>& context)
+      : SelectingAttention<A>(context), width_(context.width) {
     auto& source = context.source;
     const auto& s = this->shape_;
     std::int64_t block_width = s.block * context.width;
     if (source.has("compress_hidden.weight")) {
       const auto& shape = source.weights().tensors.at(source.prefix() + "compress_hidden.weight").shape;
       if (shape.size() != 2) {
-        source.refuse(fail(ErrorCode::format, "[weights] \"{}compress_hidden.weight\" must have two dimensions", source.prefix()));
+        source.refuse(fail(ErrorCode::format,
+                           "[weights] \"{}compress_hidden.weight\" must have two dimensions",
+                           source.prefix()));
         return;
       }
       hidden_ = source.template map<A>("compress_hidden", shape[0], block_width);
@@ -299,14 +331,18 @@ class Sparse final : public SelectingAttention<A> {
 
   // Split: a unit is a block, its summary the compressed key and value.
   std::int64_t unit() const override { return this->shape_.block; }
-  std::vector<int> summary_widths() const override { return this->entry_widths(compress_key_.width().bits, compress_value_.width().bits); }
+  std::vector<int> summary_widths() const override {
+    return this->entry_widths(compress_key_.width().bits, compress_value_.width().bits);
+  }
   std::int64_t front_tokens(std::int64_t t) const override {
-    return std::max(t % this->shape_.block, this->shape_.window ? std::min(t, *this->shape_.window - 1) : std::int64_t{0});
+    return std::max(t % this->shape_.block,
+                    this->shape_.window ? std::min(t, *this->shape_.window - 1) : std::int64_t{0});
   }
   std::vector<int> front_widths(std::int64_t t) const override {
     std::vector<int> widths(static_cast<std::size_t>(t % this->shape_.block * width_), this->input_bits_);
     const auto token = this->token_widths();
-    for (std::int64_t i = 0; i < front_tokens(t); ++i) widths.insert(widths.end(), token.begin(), token.end());
+    for (std::int64_t i = 0; i < front_tokens(t); ++i)
+      widths.insert(widths.end(), token.begin(), token.end());
     return widths;
   }
   std::vector<Value> front(const MechanismState<A>& generic) const override {
@@ -319,22 +355,30 @@ class Sparse final : public SelectingAttention<A> {
     return numbers;
   }
   std::unique_ptr<MechanismState<A>> open(std::span<const Value> front, std::int64_t t) const override {
-    RUNG_REQUIRE(front.size() == front_widths(t).size(), "{} numbers of a front of {}", front.size(), front_widths(t).size());
+    RUNG_REQUIRE(front.size() == front_widths(t).size(), "{} numbers of a front of {}", front.size(),
+                 front_widths(t).size());
     auto generic = start();
     auto& state = static_cast<State&>(*generic);
     state.t = t;
     state.complete = t / this->shape_.block;
     for (auto& store : state.tokens) store.resize(t);
     for (auto& store : state.blocks) store.resize(state.complete);
-    const auto rows = static_cast<std::size_t>(t % this->shape_.block * width_), entry = static_cast<std::size_t>(this->entry_size());
+    const auto rows = static_cast<std::size_t>(t % this->shape_.block * width_),
+               entry = static_cast<std::size_t>(this->entry_size());
     state.open.assign(front.begin(), front.begin() + static_cast<std::ptrdiff_t>(rows));
     for (std::int64_t i = 0; i < front_tokens(t); ++i)
-      this->put_entry(state.tokens, t - front_tokens(t) + i, front.subspan(rows + static_cast<std::size_t>(i) * entry, entry));
+      this->put_entry(state.tokens, t - front_tokens(t) + i,
+                      front.subspan(rows + static_cast<std::size_t>(i) * entry, entry));
     return generic;
   }
-  std::vector<Value> summary(const MechanismState<A>& generic, std::int64_t unit) const override { return this->entry(static_cast<const State&>(generic).blocks, unit); }
-  std::vector<Value> token(const MechanismState<A>& generic, std::int64_t t) const override { return this->entry(static_cast<const State&>(generic).tokens, t); }
-  void put_summary(MechanismState<A>& generic, std::int64_t unit, std::span<const Value> numbers) const override {
+  std::vector<Value> summary(const MechanismState<A>& generic, std::int64_t unit) const override {
+    return this->entry(static_cast<const State&>(generic).blocks, unit);
+  }
+  std::vector<Value> token(const MechanismState<A>& generic, std::int64_t t) const override {
+    return this->entry(static_cast<const State&>(generic).tokens, t);
+  }
+  void put_summary(MechanismState<A>& generic, std::int64_t unit,
+                   std::span<const Value> numbers) const override {
     this->put_entry(static_cast<State&>(generic).blocks, unit, numbers);
   }
   void put_token(MechanismState<A>& generic, std::int64_t t, std::span<const Value> numbers) const override {
@@ -347,15 +391,17 @@ class Sparse final : public SelectingAttention<A> {
     all.erase(std::unique(all.begin(), all.end()), all.end());
     return all;
   }
-  std::vector<std::vector<std::int64_t>> wanted_by_group(const MechanismState<A>& generic, const Value* u) const override {
+  std::vector<std::vector<std::int64_t>> wanted_by_group(const MechanismState<A>& generic,
+                                                         const Value* u) const override {
     std::vector<Value> query(static_cast<std::size_t>(this->query_.rows()));
     this->query_.apply(this->arithmetic_, u, query.data());
     return selected(static_cast<const State&>(generic), query.data());
   }
   int sum_bits() const override {
     const int compressed = hidden_ ? hidden_->width().bits : this->input_bits_;
-    return std::max({SelectingAttention<A>::sum_bits(), compress_key_.sum_bits(compressed), compress_value_.sum_bits(compressed),
-                     hidden_ ? hidden_->sum_bits(this->input_bits_) : 0, mix_.sum_bits(this->input_bits_), this->rule_.output.bits + fraction_ + 3,
+    return std::max({SelectingAttention<A>::sum_bits(), compress_key_.sum_bits(compressed),
+                     compress_value_.sum_bits(compressed), hidden_ ? hidden_->sum_bits(this->input_bits_) : 0,
+                     mix_.sum_bits(this->input_bits_), this->rule_.output.bits + fraction_ + 3,
                      48 + ceil_lg(static_cast<std::uint64_t>(this->shape_.heads))});
   }
 
@@ -369,7 +415,8 @@ class Sparse final : public SelectingAttention<A> {
       for (auto& h : hidden) h = A::relu(h);
       row = std::move(hidden);
     }
-    std::vector<Value> key(static_cast<std::size_t>(compress_key_.rows())), value(static_cast<std::size_t>(compress_value_.rows()));
+    std::vector<Value> key(static_cast<std::size_t>(compress_key_.rows())),
+        value(static_cast<std::size_t>(compress_value_.rows()));
     compress_key_.apply(this->arithmetic_, row.data(), key.data());
     compress_value_.apply(this->arithmetic_, row.data(), value.data());
     this->append(state.blocks, state.complete++, key.data(), value.data());
@@ -383,11 +430,14 @@ class Sparse final : public SelectingAttention<A> {
       std::vector<Wide> score(static_cast<std::size_t>(state.complete), Wide{0});
       for (std::int64_t r = 0; r < state.complete; ++r)
         for (std::int64_t h = g * per_group; h < (g + 1) * per_group; ++h)
-          score[static_cast<std::size_t>(r)] += this->store_of(state.blocks, h).score(this->arithmetic_, query + h * s.key_dim, r);
+          score[static_cast<std::size_t>(r)] +=
+              this->store_of(state.blocks, h).score(this->arithmetic_, query + h * s.key_dim, r);
       auto& order = chosen[static_cast<std::size_t>(g)];
       order.resize(static_cast<std::size_t>(state.complete));
       std::iota(order.begin(), order.end(), 0);
-      std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return score[static_cast<std::size_t>(a)] > score[static_cast<std::size_t>(b)]; });
+      std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+        return score[static_cast<std::size_t>(a)] > score[static_cast<std::size_t>(b)];
+      });
       order.resize(static_cast<std::size_t>(std::min(state.complete, s.select)));
       std::sort(order.begin(), order.end());
     }
@@ -395,22 +445,29 @@ class Sparse final : public SelectingAttention<A> {
   }
   void read(const State& state, const Value* x, Value* y) const {
     const auto& s = this->shape_;
-    std::vector<Value> query(static_cast<std::size_t>(this->query_.rows())), mix(static_cast<std::size_t>(mix_.rows()));
+    std::vector<Value> query(static_cast<std::size_t>(this->query_.rows())),
+        mix(static_cast<std::size_t>(mix_.rows()));
     this->query_.apply(this->arithmetic_, x, query.data());
     mix_.apply(this->arithmetic_, x, mix.data());
     const auto chosen = selected(state, query.data());
     const Value one = Value(std::int64_t{1} << fraction_);
-    std::vector<Value> compressed(static_cast<std::size_t>(s.value_dim)), picked(compressed), windowed(compressed);
+    std::vector<Value> compressed(static_cast<std::size_t>(s.value_dim)), picked(compressed),
+        windowed(compressed);
     for (std::int64_t h = 0; h < s.heads; ++h) {
       const Value* q = query.data() + h * s.key_dim;
       this->attend(this->store_of(state.blocks, h), q, {{0, state.complete}}, compressed.data());
       std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
-      for (const auto r : chosen[static_cast<std::size_t>(h / (s.heads / s.groups))]) ranges.emplace_back(r * s.block, (r + 1) * s.block);
+      for (const auto r : chosen[static_cast<std::size_t>(h / (s.heads / s.groups))])
+        ranges.emplace_back(r * s.block, (r + 1) * s.block);
       ranges.emplace_back(state.t / s.block * s.block, state.t + 1);
       this->attend(this->store_of(state.tokens, h), q, ranges, picked.data());
-      auto gate = [&](std::int64_t branch) { return std::clamp<Value>(mix[static_cast<std::size_t>(h * (s.window ? 3 : 1) + branch)], Value{0}, one); };
+      auto gate = [&](std::int64_t branch) {
+        return std::clamp<Value>(mix[static_cast<std::size_t>(h * (s.window ? 3 : 1) + branch)], Value{0},
+                                 one);
+      };
       if (s.window)
-        this->attend(this->store_of(state.tokens, h), q, {{std::max<std::int64_t>(0, state.t - *s.window + 1), state.t + 1}}, windowed.data());
+        this->attend(this->store_of(state.tokens, h), q,
+                     {{std::max<std::int64_t>(0, state.t - *s.window + 1), state.t + 1}}, windowed.data());
       for (std::int64_t c = 0; c < s.value_dim; ++c) {
         const auto i = static_cast<std::size_t>(c);
         Wide sum = Wide(gate(0)) * compressed[i];

@@ -20,20 +20,48 @@ int adamw_step_cuda(const AdamWSettings&, const AdamWBuffers&, void*, void*) { r
 int answer_loss_cuda(const AnswerRows&, float*, std::uint8_t*, void*, void*) { return kNoDevice; }
 std::int64_t scan_checkpoints(const ScanShape&) { return 0; }
 std::int64_t diagonal_scan_scratch(const ScanShape&) { return 0; }
-int diagonal_scan_forward_cuda(const ScanShape&, const ScanInputs&, const MutableSlice&, float*, void*) { return kNoDevice; }
-int diagonal_scan_backward_cuda(const ScanShape&, const ScanInputs&, const Slice&, const float*, const ScanGradients&, float*, void*) { return kNoDevice; }
+int diagonal_scan_forward_cuda(const ScanShape&, const ScanInputs&, const MutableSlice&, float*, void*) {
+  return kNoDevice;
+}
+int diagonal_scan_backward_cuda(const ScanShape&, const ScanInputs&, const Slice&, const float*,
+                                const ScanGradients&, float*, void*) {
+  return kNoDevice;
+}
 std::int64_t embedding_sum_scratch(const EmbeddingShape&, const EmbeddingField*) { return 0; }
-int embedding_sum_forward_cuda(const EmbeddingShape&, const EmbeddingField*, const void*, void*, void*) { return kNoDevice; }
-int embedding_sum_backward_cuda(const EmbeddingShape&, const EmbeddingField*, const void*, float*, float*, void*) { return kNoDevice; }
+int embedding_sum_forward_cuda(const EmbeddingShape&, const EmbeddingField*, const void*, void*, void*) {
+  return kNoDevice;
+}
+int embedding_sum_backward_cuda(const EmbeddingShape&, const EmbeddingField*, const void*, float*, float*,
+                                void*) {
+  return kNoDevice;
+}
 std::int64_t log_linear_scratch(const LogLinearShape&) { return 0; }
-int log_linear_forward_cuda(const LogLinearShape&, const LogLinearInputs&, const MutableSlice&, float*, void*) { return kNoDevice; }
-int log_linear_backward_cuda(const LogLinearShape&, const LogLinearInputs&, const Slice&, const LogLinearGradients&, float*, void*) { return kNoDevice; }
+int log_linear_forward_cuda(const LogLinearShape&, const LogLinearInputs&, const MutableSlice&, float*,
+                            void*) {
+  return kNoDevice;
+}
+int log_linear_backward_cuda(const LogLinearShape&, const LogLinearInputs&, const Slice&,
+                             const LogLinearGradients&, float*, void*) {
+  return kNoDevice;
+}
 std::int64_t matrix_recurrence_scratch(const RecurrenceShape&) { return 0; }
-int matrix_recurrence_forward_cuda(const RecurrenceShape&, const RecurrenceInputs&, const MutableSlice&, float*, void*) { return kNoDevice; }
-int matrix_recurrence_backward_cuda(const RecurrenceShape&, const RecurrenceInputs&, const float*, const Slice&, const RecurrenceGradients&, float*, void*) { return kNoDevice; }
+int matrix_recurrence_forward_cuda(const RecurrenceShape&, const RecurrenceInputs&, const MutableSlice&,
+                                   float*, void*) {
+  return kNoDevice;
+}
+int matrix_recurrence_backward_cuda(const RecurrenceShape&, const RecurrenceInputs&, const float*,
+                                    const Slice&, const RecurrenceGradients&, float*, void*) {
+  return kNoDevice;
+}
 std::int64_t row_norm_scratch(const NormShape&) { return 0; }
-int row_norm_forward_cuda(const NormShape&, const NormRows&, const float*, const MutableNormRows&, float*, void*) { return kNoDevice; }
-int row_norm_backward_cuda(const NormShape&, const NormRows&, const float*, const float*, const NormRows&, const MutableNormRows&, float*, float*, void*) { return kNoDevice; }
+int row_norm_forward_cuda(const NormShape&, const NormRows&, const float*, const MutableNormRows&, float*,
+                          void*) {
+  return kNoDevice;
+}
+int row_norm_backward_cuda(const NormShape&, const NormRows&, const float*, const float*, const NormRows&,
+                           const MutableNormRows&, float*, float*, void*) {
+  return kNoDevice;
+}
 std::int64_t task_instances_scratch(const InstanceTask&, std::int64_t, std::int64_t) { return 0; }
 int task_instances_cuda(const InstanceTask&, const InstanceBatch&, std::int32_t*, void*) { return kNoDevice; }
 
