@@ -43,18 +43,18 @@ bool among(const std::vector<std::string>& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-struct Mixer {
+struct ArchitectureMixer {
   std::string kind;
   std::map<std::string, std::int64_t> numbers;
   std::map<std::string, std::string> words;
-  std::vector<std::pair<Mixer, std::int64_t>> parts;
+  std::vector<std::pair<ArchitectureMixer, std::int64_t>> parts;
 };
 
 class LineReader {
  public:
   explicit LineReader(const std::string& line) : line_(line) {}
 
-  std::vector<Mixer> all() {
+  std::vector<ArchitectureMixer> all() {
     auto layers = stack(0);
     if (!end()) fail("the end of the line");
     return layers;
@@ -99,10 +99,10 @@ class LineReader {
     return value;
   }
 
-  std::vector<Mixer> stack(int depth) {
-    std::vector<Mixer> layers;
+  std::vector<ArchitectureMixer> stack(int depth) {
+    std::vector<ArchitectureMixer> layers;
     do {
-      std::vector<Mixer> product;
+      std::vector<ArchitectureMixer> product;
       if (take('(')) {
         if (depth >= kDeepest) fail("at most 64 open parentheses");
         product = stack(depth + 1);
@@ -127,12 +127,12 @@ class LineReader {
     return layers;
   }
 
-  Mixer mixer(bool inside_heads) {
-    Mixer out{word()};
+  ArchitectureMixer mixer(bool inside_heads) {
+    ArchitectureMixer out{word()};
     if (out.kind == "heads" && !inside_heads) {
       need('(');
       do {
-        Mixer part = mixer(true);
+        ArchitectureMixer part = mixer(true);
         need(':');
         out.parts.emplace_back(std::move(part), number(1));
       } while (take(','));
@@ -167,7 +167,7 @@ class LineReader {
 
 // Fills in what the line leaves open. `all_heads` is what the width is divided by; `group` the heads of a
 // group in heads(...).
-Shape resolve(const Mixer& m, const Architecture& a, std::optional<std::int64_t> group,
+Shape resolve(const ArchitectureMixer& m, const Architecture& a, std::optional<std::int64_t> group,
               std::int64_t all_heads) {
   const auto given = [&](const char* name, std::int64_t otherwise) {
     const auto found = m.numbers.find(name);

@@ -18,11 +18,6 @@ Row largest(const std::vector<Int>& values, std::int64_t k, Budget& budget) {
   std::sort(order.begin(), order.end());
   return order;
 }
-Row from_to(std::int64_t begin, std::int64_t end) {  // begin .. end - 1
-  Row all(static_cast<std::size_t>(std::max<std::int64_t>(end - begin, 0)));
-  std::iota(all.begin(), all.end(), begin);
-  return all;
-}
 Int dot(const std::int64_t* a, const std::int64_t* b, std::int64_t n) {
   Int total = 0;  // both below 2^48: 2^31 products stay below 2^126
   for (std::int64_t i = 0; i < n; ++i) total += static_cast<Int>(a[i]) * b[i];

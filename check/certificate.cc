@@ -12,10 +12,6 @@
 namespace rung_check {
 namespace {
 
-void holds(bool condition, const std::string& otherwise) {
-  if (!condition) throw Rejected(otherwise);
-}
-
 // The model's row and answer at one position.
 struct Reading {
   Row activation, answer;

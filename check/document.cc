@@ -7,7 +7,7 @@
 namespace rung_check {
 namespace {
 
-constexpr int kDeepest = 16;
+constexpr int kDeepestDocument = 16;
 
 }  // namespace
 
@@ -15,7 +15,7 @@ Json parse_json(const std::string& content, const std::string& where) {
   std::vector<std::set<std::string>> open;  // the names seen so far in every object that is still open
   const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
     using Event = Json::parse_event_t;
-    if (depth > kDeepest) throw Malformed(text(where, " nests deeper than ", kDeepest));
+    if (depth > kDeepestDocument) throw Malformed(text(where, " nests deeper than ", kDeepestDocument));
     if (event == Event::object_start) open.emplace_back();
     if (event == Event::object_end) open.pop_back();
     if (event == Event::key && !open.back().insert(value.get<std::string>()).second)

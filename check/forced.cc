@@ -5,10 +5,6 @@
 namespace rung_check {
 namespace {
 
-void holds(bool condition, const std::string& otherwise) {
-  if (!condition) throw Rejected(otherwise);
-}
-
 // Integers strictly between M/6 and M/3: no two or three of them sum to 0 modulo M.
 std::int64_t three_sum_values(std::int64_t M) { return std::max<std::int64_t>(0, (M - 1) / 3 - M / 6); }
 

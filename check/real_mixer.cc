@@ -7,14 +7,6 @@
 namespace rung_check {
 namespace {
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-Row from_to(std::int64_t begin, std::int64_t end) {
-  Row all(at(std::max<std::int64_t>(end - begin, 0)));
-  std::iota(all.begin(), all.end(), begin);
-  return all;
-}
-
 Real dot(const Real* a, const Real* b, std::int64_t n) {
   Real total;
   for (std::int64_t i = 0; i < n; ++i) total += a[i] * b[i];

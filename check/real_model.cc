@@ -1,12 +1,6 @@
 #include "check/real_model.h"
 
 namespace rung_check {
-namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 RealModel::RealModel(const std::string& bytes, Budget& budget) : budget_(budget) {
   TensorFile file(bytes);
   header_ = read_header(file);

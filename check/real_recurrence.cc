@@ -8,8 +8,6 @@
 namespace rung_check {
 namespace {
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 constexpr std::uint64_t kReading =
     2;  // of a state, per number: the product, and the query that it is made with
 

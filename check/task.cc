@@ -12,7 +12,6 @@ namespace {
 using Sizes = Task::Sizes;
 
 const Row& tokens(const Prompt& prompt) { return prompt.fields[0]; }
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 void push(Prompt& prompt, std::int64_t token) {
   prompt.fields[0].push_back(token);
   ++prompt.positions;

@@ -5,8 +5,6 @@
 namespace rung_check {
 namespace {
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 class Retrieval final : public Task {
  public:
   Retrieval(std::int64_t n, std::int64_t bits, std::int64_t sigma, Budget& budget)

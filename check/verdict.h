@@ -4,7 +4,9 @@
 // come to its end. Every exception has its own exit code.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -24,6 +26,20 @@ struct Malformed
 struct OutOfResources : std::runtime_error {  // exit 3: beyond the limits of the page
   using std::runtime_error::runtime_error;
 };
+
+// The one way in which a claim fails.
+inline void holds(bool condition, const std::string& otherwise) {
+  if (!condition) throw Rejected(otherwise);
+}
+
+inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// begin .. end - 1
+inline Row from_to(std::int64_t begin, std::int64_t end) {
+  Row all(at(std::max<std::int64_t>(end - begin, 0)));
+  std::iota(all.begin(), all.end(), begin);
+  return all;
+}
 
 template <class... Parts>
 std::string text(const Parts&... parts) {

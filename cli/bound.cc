@@ -10,13 +10,14 @@
 #include "cli/architecture_flags.h"
 #include "cli/command.h"
 #include "cli/task_flags.h"
+#include "rung/spec/text_columns.h"
 #include "rung/theory/inquiry.h"
 #include "rung/theory/result_table.h"
 
 namespace rung::cli {
 namespace {
 
-struct Flags {
+struct BoundFlags {
   ArchitectureFlags architecture;
   TaskFlags task_sizes;
   std::string task = "all";
@@ -24,14 +25,6 @@ struct Flags {
 };
 
 // Characters, not bytes: the forms contain ⌈, ⌊ and the like.
-std::size_t columns(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-std::string padded(std::string text, std::size_t width) {
-  const std::size_t have = columns(text);
-  return have < width ? text + std::string(width - have, ' ') : text;
-}
 std::string number(const std::optional<double>& value) {
   if (!value || !std::isfinite(*value)) return "-";
   if (*value == std::floor(*value) && std::abs(*value) < 1e9) return fmt::format("{:.0f}", *value);
@@ -51,7 +44,7 @@ void print_wrapped(const std::string& first, const std::string& rest, const std:
     std::size_t end = text.find(' ', at);
     if (end == std::string::npos) end = text.size();
     const std::string word = text.substr(at, end - at);
-    if (columns(line) + 1 + columns(word) > kWidth && columns(line) > columns(rest)) {
+    if (text_columns(line) + 1 + text_columns(word) > kWidth && text_columns(line) > text_columns(rest)) {
       fmt::print("{}\n", line);
       line = rest;
     }
@@ -118,7 +111,7 @@ void print_pattern(const Setting& setting, const PatternSummary& s) {
     fmt::print("no L provably impossible here\n");
 }
 
-Result<int> run_table(const Flags& flags) {
+Result<int> run_table(const BoundFlags& flags) {
   RUNG_TRY(const Dimensions dimensions, flags.architecture.dimensions());
   const std::int64_t context = flags.architecture.context.value_or(kDefaultContext);
   RUNG_TRY(const auto rows, result_table(dimensions, context));
@@ -151,15 +144,15 @@ Result<int> run_table(const Flags& flags) {
              dimensions.heads == 1 ? "" : "s", format_precision(dimensions.precision));
   for (const auto& row : rows)
     fmt::print(
-        "{}{}{}{:>10} {}{}\n", padded(row.mechanism, 22), padded(row.task, 15), padded(row.form, 37),
-        number(row.number), row.unit,
+        "{}{}{}{:>10} {}{}\n", padded_text(row.mechanism, 22), padded_text(row.task, 15),
+        padded_text(row.form, 37), number(row.number), row.unit,
         theorem(row.theorem).status == Status::proved
             ? ""
             : fmt::format("{}[{}]", row.unit.empty() ? "" : " ", status_name(theorem(row.theorem).status)));
   return 0;
 }
 
-Result<int> run_bound(const Flags& flags) {
+Result<int> run_bound(const BoundFlags& flags) {
   if (flags.table) return run_table(flags);
   if (!flags.architecture.names_something())
     return fail(
@@ -194,7 +187,7 @@ Result<int> run_bound(const Flags& flags) {
 }  // namespace
 
 Command bound_command() {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<BoundFlags>();
   Command command{.name = "bound", .summary = "what an architecture provably can and cannot do"};
   command.description =
       "For every task: impossible (no weights exist at these sizes), possible (weights exist for all of "

@@ -19,7 +19,7 @@
 namespace rung::cli {
 namespace {
 
-struct Flags {
+struct BreakFlags {
   std::optional<std::string> model;
   std::optional<std::string> task, out, checkpoint, store;
   std::string method = "auto", budget = "10m", memory = "4G";
@@ -65,7 +65,7 @@ Result<std::uint64_t> parse_bytes(const std::string& text) {
 }
 
 // One line on standard error, on a terminal.
-void show_progress(const SearchProgress& progress, double seconds) {
+void break_show_progress(const SearchProgress& progress, double seconds) {
   if (!isatty(STDERR_FILENO) || seconds < 1) return;
   const double rate = static_cast<double>(progress.evaluations) / seconds;
   std::string line = fmt::format("{:.3g} evaluations ({:.3g}/s), {:.0f} s",
@@ -142,7 +142,7 @@ int list_methods(bool json) {
   return 0;
 }
 
-Result<int> scaling(const Flags& flags) {
+Result<int> scaling(const BreakFlags& flags) {
   RUNG_TRY(const double seconds, parse_duration(flags.budget));
   ScalingOptions options{
       .method = flags.method, .seconds = seconds, .seed = static_cast<std::uint64_t>(flags.seed)};
@@ -186,7 +186,7 @@ Result<int> scaling(const Flags& flags) {
 
 // What was found, or that nothing was, as a record: a certificate, or the verdict of a search that ended
 // without one.
-Result<void> keep_record(const Flags& flags, const nlohmann::ordered_json& document, bool certified) {
+Result<void> keep_record(const BreakFlags& flags, const nlohmann::ordered_json& document, bool certified) {
   RUNG_TRY(const auto store, Store::open(store_path(flags.store)));
   Record record;
   record.kind = certified ? "certificate" : "verdict";
@@ -202,7 +202,7 @@ Result<void> keep_record(const Flags& flags, const nlohmann::ordered_json& docum
   return {};
 }
 
-Result<int> run(const Flags& flags) {
+Result<int> run_break(const BreakFlags& flags) {
   if (flags.seed < 0) return fail(ErrorCode::range, "[break] seed = {}; expected at least 0", flags.seed);
   listen_for_interruption();
   if ((flags.list || flags.scaling) && launch().rank != 0) return 0;  // rank 0 alone
@@ -245,7 +245,7 @@ Result<int> run(const Flags& flags) {
   const auto elapsed = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
-  options.progress = [&](const SearchProgress& progress) { show_progress(progress, elapsed()); };
+  options.progress = [&](const SearchProgress& progress) { break_show_progress(progress, elapsed()); };
   RUNG_TRY(AttackOutcome outcome, attack(target, flags.method, options));
   if (isatty(STDERR_FILENO) && elapsed() >= 1) fmt::print(stderr, "\r\033[K");
 
@@ -326,7 +326,7 @@ Result<int> run(const Flags& flags) {
 }  // namespace
 
 Command break_command() {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<BreakFlags>();
   Command command{.name = "break",
                   .summary = "two inputs that a model cannot tell apart though their answers differ"};
   command.description =
@@ -364,7 +364,7 @@ Command break_command() {
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };
   flags->sizes.declare(command);
-  command.run = [flags] { return run(*flags); };
+  command.run = [flags] { return run_break(*flags); };
   command.spreads = true;
   return command;
 }

@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Flags {
+struct BuildFlags {
   std::string name, precision = "auto";
   std::optional<std::string> out, certificate, sweep, arch, task, beside;
   std::int64_t budget = VerificationOptions{}.budget, seed = 1, width = 16, heads = 1;
@@ -31,7 +31,7 @@ struct Flags {
   std::map<std::string, std::optional<std::string>> options;
 };
 
-ConstructionRequest request_of(const Flags& flags) {
+ConstructionRequest request_of(const BuildFlags& flags) {
   ConstructionRequest request{.name = flags.name,
                               .sizes = flags.task_flags.given_sizes(),
                               .options = flags.task_flags.given_options()};
@@ -42,12 +42,12 @@ ConstructionRequest request_of(const Flags& flags) {
   return request;
 }
 
-VerificationOptions verification_of(const Flags& flags) {
+VerificationOptions verification_of(const BuildFlags& flags) {
   return {.budget = flags.budget, .samples = flags.samples, .seed = static_cast<std::uint64_t>(flags.seed)};
 }
 
 // Absent: auto.
-Result<std::optional<int>> precision_of(const Flags& flags) {
+Result<std::optional<int>> precision_of(const BuildFlags& flags) {
   if (flags.precision == "auto") return std::optional<int>();
   RUNG_TRY(const Precision precision, parse_precision(flags.precision));
   if (precision.format != NumberFormat::fixed || precision.fraction != 0)
@@ -89,7 +89,7 @@ ordered_json verification_json(const Verification& found) {
   return json;
 }
 
-Result<ordered_json> document_of(const Flags& flags, const Construction& made) {
+Result<ordered_json> document_of(const BuildFlags& flags, const Construction& made) {
   const auto& architecture = made.weights.architecture;
   RUNG_TRY(const auto shapes, resolve(architecture));
   std::int64_t heads = 0, head_dim = 0, attention = 0;
@@ -134,7 +134,7 @@ std::string mlp_line(const Construction& made) {
                      made.paper_mlp);
 }
 
-Result<int> build_one(const Flags& flags) {
+Result<int> build_one(const BuildFlags& flags) {
   if (flags.certificate && !flags.out)
     return fail(ErrorCode::missing,
                 "[build] a certificate speaks of a file; expected --out FILE beside --certificate");
@@ -223,7 +223,7 @@ Result<int> build_one(const Flags& flags) {
 }
 
 // What every coordinate of the row holds, layer by layer: the notes that the file carries.
-Result<int> explain(const Flags& flags) {
+Result<int> explain(const BuildFlags& flags) {
   ConstructionRequest request = request_of(flags);
   RUNG_TRY(request.precision, precision_of(flags));
   RUNG_TRY(Construction made, build_construction(request));
@@ -268,7 +268,7 @@ Result<Range> parse_range(const std::string& text) {
 }
 
 // p against n: doubling from the first size to the last.
-Result<int> sweep(const Flags& flags) {
+Result<int> sweep(const BuildFlags& flags) {
   RUNG_TRY(const Range range, parse_range(*flags.sweep));
   ordered_json rows = ordered_json::array();
   if (flags.csv && !flags.json)
@@ -313,7 +313,7 @@ Result<int> sweep(const Flags& flags) {
   return 0;
 }
 
-Result<int> formats(const Flags& flags) {
+Result<int> formats(const BuildFlags& flags) {
   const ConstructionRequest request = request_of(flags);
   const std::string size = request.sizes.contains("m") ? "m" : "n";
   constexpr std::int64_t kFirst = 2, kUsualLast = 4096;
@@ -343,7 +343,7 @@ Result<int> formats(const Flags& flags) {
   return 0;
 }
 
-Result<int> build_random(const Flags& flags) {
+Result<int> build_random(const BuildFlags& flags) {
   if (!flags.arch)
     return fail(ErrorCode::missing, "[build] random needs an architecture; expected --arch LINE");
   if (!flags.out) return fail(ErrorCode::missing, "[build] random weights go to a file; expected --out FILE");
@@ -370,7 +370,7 @@ Result<int> build_random(const Flags& flags) {
   return 0;
 }
 
-Result<int> list(const Flags& flags) {
+Result<int> list(const BuildFlags& flags) {
   ordered_json words = ordered_json::array();
   for (const auto& word : construction_words()) {
     ordered_json options = ordered_json::array();
@@ -390,7 +390,7 @@ Result<int> list(const Flags& flags) {
   return 0;
 }
 
-Result<int> run(const Flags& flags) {
+Result<int> run_build(const BuildFlags& flags) {
   if (flags.seed < 0) return fail(ErrorCode::range, "[build] seed = {}; expected at least 0", flags.seed);
   if (flags.list) return list(flags);
   if (flags.name.empty())
@@ -405,7 +405,7 @@ Result<int> run(const Flags& flags) {
 }  // namespace
 
 Command build_command() {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<BuildFlags>();
   Command command{.name = "build", .summary = "weights that a proof writes down, verified"};
   command.description =
       "NAME is a word of rung build --list, or random. The weights are checked against the task before they "
@@ -465,7 +465,7 @@ Command build_command() {
                                    .group = "Forms (rung build --list: which construction has which)"});
     }
   flags->task_flags.declare(command);
-  command.run = [flags] { return run(*flags); };
+  command.run = [flags] { return run_build(*flags); };
   return command;
 }
 

@@ -16,14 +16,14 @@ namespace {
 constexpr std::int64_t kMegabyte = std::int64_t{1} << 20;
 constexpr std::int64_t kMostMegabytes = std::int64_t{1} << 17;
 
-struct Flags {
+struct CapacityFlags {
   std::string name, cut = "all";
   std::int64_t budget = CapacityLimits{}.prompts, memory = CapacityLimits{}.bytes / kMegabyte, seed = 1;
   bool json = false;
   TaskFlags sizes;
 };
 
-Result<CapacityLimits> limits_of(const Flags& flags) {
+Result<CapacityLimits> limits_of(const CapacityFlags& flags) {
   CapacityLimits limits;
   if (flags.cut != "all") {
     std::int64_t cut = 0;
@@ -113,7 +113,7 @@ void print_table(const Task& task, const Capacity& capacity) {
                figure->count.formula(), figure->count.lg(), figure->cut, bits_needed(figure->count).str());
 }
 
-Result<int> run(const Flags& flags) {
+Result<int> run_capacity(const CapacityFlags& flags) {
   RUNG_TRY(CapacityLimits limits, limits_of(flags));
   // Before anything that may differ from machine to machine: the others wait for this one.
   RUNG_TRY(limits.ranks, join_ranks());
@@ -134,7 +134,7 @@ Result<int> run(const Flags& flags) {
 }  // namespace
 
 Command capacity_command() {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<CapacityFlags>();
   Command command{.name = "capacity",
                   .summary = "state bits that any recurrent model needs for a task, counted"};
   command.description =
@@ -158,7 +158,7 @@ Command capacity_command() {
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };
   flags->sizes.declare(command);
-  command.run = [flags] { return run(*flags); };
+  command.run = [flags] { return run_capacity(*flags); };
   command.spreads = true;
   return command;
 }

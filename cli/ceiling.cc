@@ -17,7 +17,7 @@ constexpr std::int64_t kLargest = std::int64_t{1} << 60;
 constexpr std::int64_t kMostQueried = std::int64_t{1}
                                       << 20;  // arguments of a query distribution that is not uniform
 
-struct Flags {
+struct CeilingFlags {
   std::string bits, n, queries = "uniform";
   std::optional<std::int64_t> alphabet;
   bool log_linear = false, csv = false, json = false;
@@ -76,7 +76,7 @@ struct Row {
   std::vector<BucketCeiling> buckets;
 };
 
-Result<Row> row_of(const Flags& flags, const std::vector<double>& weights, std::int64_t n,
+Result<Row> row_of(const CeilingFlags& flags, const std::vector<double>& weights, std::int64_t n,
                    std::int64_t bits) {
   Row row{.n = n, .alphabet = flags.alphabet.value_or(n), .bits = bits};
   row.needed = index_count(n, row.alphabet).lg();
@@ -101,7 +101,7 @@ Result<Row> row_of(const Flags& flags, const std::vector<double>& weights, std::
   return row;
 }
 
-nlohmann::ordered_json document(const Flags& flags, const std::vector<Row>& rows) {
+nlohmann::ordered_json document(const CeilingFlags& flags, const std::vector<Row>& rows) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Row& row : rows) {
     nlohmann::ordered_json entry = {{"n", row.n},
@@ -133,7 +133,7 @@ void print_csv(const std::vector<Row>& rows) {
                format_ceiling(row.ceiling, 6));
 }
 
-void print_table(const Flags& flags, const std::vector<Row>& rows) {
+void print_table(const CeilingFlags& flags, const std::vector<Row>& rows) {
   fmt::print("{:>12}  {:>12}  {:>14}  {:>8}\n", "state bits", "n", "n lg alphabet", "ceiling");
   for (const Row& row : rows) {
     fmt::print("{:>12}  {:>12}  {:>14.1f}  {:>8}\n", row.bits, row.n, row.needed,
@@ -146,7 +146,7 @@ void print_table(const Flags& flags, const std::vector<Row>& rows) {
     fmt::print("state bits: of one level, summed over the layers; the query stands at position n\n");
 }
 
-Result<int> run(const Flags& flags) {
+Result<int> run_ceiling(const CeilingFlags& flags) {
   if (flags.csv && flags.json) return fail(ErrorCode::parse, "[ceiling] --csv and --json exclude each other");
   if (flags.alphabet && (*flags.alphabet < 1 || *flags.alphabet > kLargest))
     return fail(ErrorCode::range, "[ceiling] alphabet = {}; expected 1 to 2^60", *flags.alphabet);
@@ -180,7 +180,7 @@ Result<int> run(const Flags& flags) {
 }  // namespace
 
 Command ceiling_command() {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<CeilingFlags>();
   Command command{.name = "ceiling", .summary = "best average accuracy that so many state bits allow"};
   command.description =
       "A table f of n random values is read once, then one value is asked for. The ceiling is an upper bound "
@@ -209,7 +209,7 @@ Command ceiling_command() {
       {.names = "--csv", .help = "comma-separated, for plots", .target = &flags->csv},
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };
-  command.run = [flags] { return run(*flags); };
+  command.run = [flags] { return run_ceiling(*flags); };
   return command;
 }
 

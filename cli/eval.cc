@@ -15,9 +15,9 @@
 namespace rung::cli {
 namespace {
 
-constexpr std::size_t kMostRows = 4096;
+constexpr std::size_t kEvalMostRows = 4096;
 
-struct Flags {
+struct EvalFlags {
   std::vector<std::string> models, sweep;
   std::optional<std::string> task, variants;
   std::int64_t count = 1000, seed = 1, wrong = 0;
@@ -40,7 +40,7 @@ struct Member {
 };
 
 // All models at one size and variant.
-struct Row {
+struct EvalRow {
   std::unique_ptr<Task> task;
   std::string variant;
   std::vector<Member> members;
@@ -67,7 +67,7 @@ std::vector<std::string> split(const std::string& text) {
   return words;
 }
 
-Result<std::vector<std::string>> variants_of(const Flags& flags) {
+Result<std::vector<std::string>> variants_of(const EvalFlags& flags) {
   const auto words = flags.variants ? split(*flags.variants) : std::vector<std::string>{flags.variant};
   for (const auto& word : words) {
     RUNG_TRY([[maybe_unused]] const auto known, parse_variant(word));
@@ -79,7 +79,7 @@ Result<std::vector<std::string>> variants_of(const Flags& flags) {
 }
 
 // The flags' sizes with every combination of the sweeps: "n=16,32" and "L=1,2" make four.
-Result<std::vector<TaskFlags>> sizes_of(const Flags& flags) {
+Result<std::vector<TaskFlags>> sizes_of(const EvalFlags& flags) {
   std::vector<TaskFlags> all{flags.sizes};
   for (const auto& sweep : flags.sweep) {
     const std::size_t equals = sweep.find('=');
@@ -96,16 +96,16 @@ Result<std::vector<TaskFlags>> sizes_of(const Flags& flags) {
         next.push_back(one);
         next.back().sizes[sweep.substr(0, equals)] = value;
       }
-      if (next.size() > kMostRows)
-        return fail(ErrorCode::resource, "[eval] the sweep has more than {} sizes", kMostRows);
+      if (next.size() > kEvalMostRows)
+        return fail(ErrorCode::resource, "[eval] the sweep has more than {} sizes", kEvalMostRows);
     }
     all = std::move(next);
   }
   return all;
 }
 
-Result<Member> measure(const Flags& flags, const std::string& model, const Weights& weights, const Task& task,
-                       Variant variant) {
+Result<Member> measure(const EvalFlags& flags, const std::string& model, const Weights& weights,
+                       const Task& task, Variant variant) {
   MachineOptions machine_options{.positions = positions_needed(weights, task)};
   if (flags.quantised) {
     RUNG_TRY(machine_options.quantised, parse_precision(*flags.quantised));
@@ -151,7 +151,7 @@ void add_label(nlohmann::ordered_json& document, const Label& label) {
 }
 
 // One record a member and row; their ids.
-Result<std::vector<std::string>> keep(const Flags& flags, const std::vector<Row>& rows) {
+Result<std::vector<std::string>> keep(const EvalFlags& flags, const std::vector<EvalRow>& rows) {
   RUNG_TRY(const auto store, Store::open(store_path(flags.store)));
   std::vector<Record> records;
   for (const auto& row : rows)
@@ -176,7 +176,7 @@ Result<std::vector<std::string>> keep(const Flags& flags, const std::vector<Row>
   return store->append(std::move(records));
 }
 
-void print_single_json(const Flags& flags, const Row& row, const std::vector<std::string>& records) {
+void print_single_json(const EvalFlags& flags, const EvalRow& row, const std::vector<std::string>& records) {
   const Member& member = row.members[0];
   nlohmann::ordered_json wrong = nlohmann::ordered_json::array();
   for (const auto& instance : member.result.wrong) wrong.push_back(wrong_json(instance, *row.task));
@@ -203,7 +203,7 @@ struct Summary {
   std::optional<ShareInterval> members;
   bool one_label = true;
 };
-Summary summarise(const Row& row) {
+Summary summarise(const EvalRow& row) {
   Summary summary;
   std::vector<double> accuracies;
   std::uint64_t right = 0, of = 0;
@@ -219,7 +219,7 @@ Summary summarise(const Row& row) {
   return summary;
 }
 
-void print_rows_json(const Flags& flags, const std::vector<Row>& rows,
+void print_rows_json(const EvalFlags& flags, const std::vector<EvalRow>& rows,
                      const std::vector<std::string>& records) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const auto& row : rows) {
@@ -261,14 +261,14 @@ void print_rows_json(const Flags& flags, const std::vector<Row>& rows,
   print_json(document);
 }
 
-void print_wrong(const Row& row, const Member& member) {
+void print_wrong(const EvalRow& row, const Member& member) {
   for (const auto& wrong : member.result.wrong)
     fmt::print("wrong: instance {}: {} -> {}, expected {}\n", wrong.index,
                row.task->text(wrong.instance.prompt), nlohmann::json(wrong.given).dump(),
                nlohmann::json(wrong.instance.answer).dump());
 }
 
-void print_single(const Flags& flags, const Row& row) {
+void print_single(const EvalFlags& flags, const EvalRow& row) {
   const Member& member = row.members[0];
   const Evaluation& result = member.result;
   fmt::print("{} on {} {}, mode {}{}\n", member.model, row.task->name(), row.task->size().dump(), member.mode,
@@ -286,7 +286,7 @@ void print_single(const Flags& flags, const Row& row) {
   fmt::print("{:.0f} instances/s\n", static_cast<double>(result.instances) / std::max(member.seconds, 1e-9));
 }
 
-void print_rows(const std::vector<Row>& rows) {
+void print_rows(const std::vector<EvalRow>& rows) {
   const bool ensemble = rows[0].members.size() > 1;
   fmt::print("{:<28} {:<12} {:>8}  {:<17}{}  {:<5} {:>7}\n", "task", "variant", "accuracy", "95 % instances",
              ensemble ? "  95 % members     " : "", "label", "ceiling");
@@ -303,7 +303,7 @@ void print_rows(const std::vector<Row>& rows) {
   }
 }
 
-Result<int> run(const Flags& flags) {
+Result<int> run_eval(const EvalFlags& flags) {
   if (flags.count < 1) return fail(ErrorCode::range, "[eval] count = {}; expected at least 1", flags.count);
   if (flags.seed < 0) return fail(ErrorCode::range, "[eval] seed = {}; expected at least 0", flags.seed);
   if (flags.wrong < 0 || flags.wrong > 1'000'000)
@@ -316,11 +316,11 @@ Result<int> run(const Flags& flags) {
     weights.push_back(std::move(one));
   }
   // Everything is checked before anything runs.
-  std::vector<Row> rows;
+  std::vector<EvalRow> rows;
   for (const auto& size : sizes)
     for (const auto& word : variants) {
       RUNG_TRY(const Variant variant, parse_variant(word));
-      Row row{nullptr, word, {}};
+      EvalRow row{nullptr, word, {}};
       for (std::size_t i = 0; i < weights.size(); ++i) {
         RUNG_TRY(auto task, model_task(weights[i], flags.models[i], flags.task, size, "eval"));
         RUNG_CHECK(check_fit(weights[i], *task));
@@ -369,7 +369,7 @@ Result<int> run(const Flags& flags) {
 }  // namespace
 
 Command eval_command() {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<EvalFlags>();
   Command command{.name = "eval", .summary = "a model's accuracy on a task, exactly"};
   command.description =
       "Runs weights files (docs/weights.md) on instances of a task: integer weights bit for bit (mode X), "
@@ -410,7 +410,7 @@ Command eval_command() {
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };
   flags->sizes.declare(command);
-  command.run = [flags] { return run(*flags); };
+  command.run = [flags] { return run_eval(*flags); };
   return command;
 }
 

@@ -14,13 +14,13 @@ namespace {
 // The prompt length that sums are measured at where a model does not fix its context.
 constexpr std::int64_t kPositionsOfOpenContext = 4096;
 
-struct Flags {
+struct ExportFlags {
   std::string model, to = "torch";
   std::optional<std::string> out;
   bool force = false, json = false;
 };
 
-Result<int> run(const Flags& flags) {
+Result<int> run_export(const ExportFlags& flags) {
   RUNG_TRY(const Weights weights, read_weights(flags.model));
   const auto& dimensions = weights.architecture.dimensions;
   const std::int64_t positions = dimensions.context > 0 ? dimensions.context : kPositionsOfOpenContext;
@@ -57,7 +57,7 @@ Result<int> run(const Flags& flags) {
 }  // namespace
 
 Command export_command() {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ExportFlags>();
   Command command{.name = "export", .summary = "a model as one Python file that needs only torch"};
   command.description =
       "Writes model.py beside the weights. It reads the weights file and runs any rung model: integers in "
@@ -75,7 +75,7 @@ Command export_command() {
       {.names = "--force", .help = "replace files that exist", .target = &flags->force},
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };
-  command.run = [flags] { return run(*flags); };
+  command.run = [flags] { return run_export(*flags); };
   return command;
 }
 

@@ -20,18 +20,18 @@ namespace {
 constexpr int kInterrupted = 130;
 const std::string kFolder = "rung-runs/hierarchy";
 
-struct Flags {
+struct HierarchyFlags {
   std::string out = kFolder;
   std::vector<std::string> only;
   bool fresh = false, no_train = false, json = false;
 };
 
-void show_progress(const CellProgress& cell) {
+void hierarchy_show_progress(const CellProgress& cell) {
   fmt::print(stderr, "[{:>2}/{}] {} on {}: {}{}\n", cell.done, cell.of, cell.row, cell.column, cell.line,
              cell.reused ? " (reused)" : fmt::format(" ({:.1f} s)", cell.seconds));
 }
 
-Result<int> run(const Flags& flags) {
+Result<int> run_hierarchy(const HierarchyFlags& flags) {
   listen_for_interruption();
   HierarchyOptions options{.folder = flags.out,
                            .checker = find_program("rung-check"),
@@ -40,7 +40,7 @@ Result<int> run(const Flags& flags) {
                            .fresh = flags.fresh,
                            .train = !flags.no_train,
                            .only = flags.only,
-                           .progress = show_progress,
+                           .progress = hierarchy_show_progress,
                            .stop = interrupted};
   RUNG_TRY(const HierarchyOutcome outcome, run_hierarchy(hierarchy_plan(), options));
   if (flags.json) {
@@ -66,7 +66,7 @@ Result<int> run(const Flags& flags) {
 }  // namespace
 
 Command hierarchy_command() {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<HierarchyFlags>();
   Command command{.name = "hierarchy",
                   .summary = "every mechanism against every task: bound, built, broken, trained"};
   command.description =
@@ -88,7 +88,7 @@ Command hierarchy_command() {
       {.names = "--no-train", .help = "leave training out", .target = &flags->no_train},
       {.names = "--json", .help = "one JSON document, schema rung.hierarchy/1", .target = &flags->json},
   };
-  command.run = [flags] { return run(*flags); };
+  command.run = [flags] { return run_hierarchy(*flags); };
   return command;
 }
 

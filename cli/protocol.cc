@@ -22,7 +22,7 @@ constexpr std::size_t kShownMessages = 40;
 constexpr std::size_t kShownPlayers = 40;
 constexpr std::size_t kShownTokens = 16;
 
-struct Flags {
+struct ProtocolFlags {
   std::string model, form = "auto", variant = "uniform";
   std::optional<std::string> task, input, trace;
   std::optional<std::int64_t> cut, sum_bits;
@@ -139,7 +139,7 @@ void print_transcript(const Transcript& transcript, const TranscriptSubject& sub
              fmt::join(transcript.reference, " "));
 }
 
-Result<Prompt> prompt_of(const Flags& flags, const Task& task) {
+Result<Prompt> prompt_of(const ProtocolFlags& flags, const Task& task) {
   if (flags.seed < 0) return fail(ErrorCode::range, "[protocol] seed = {}; expected at least 0", flags.seed);
   if (flags.index < 0)
     return fail(ErrorCode::range, "[protocol] index = {}; expected at least 0", flags.index);
@@ -153,7 +153,7 @@ Result<Prompt> prompt_of(const Flags& flags, const Task& task) {
       .prompt;
 }
 
-Result<int> run(const Flags& flags) {
+Result<int> run_protocol(const ProtocolFlags& flags) {
   RUNG_TRY(const ProtocolForm form, parse_protocol_form(flags.form));
   RUNG_TRY(const Weights weights, read_weights(flags.model));
   RUNG_TRY(const auto task, model_task(weights, flags.model, flags.task, flags.sizes, "protocol"));
@@ -187,7 +187,7 @@ Result<int> run(const Flags& flags) {
 }  // namespace
 
 Command protocol_command() {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ProtocolFlags>();
   Command command{.name = "protocol",
                   .summary = "a model as a communication protocol: who sends how many bits"};
   command.description =
@@ -232,7 +232,7 @@ Command protocol_command() {
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };
   flags->sizes.declare(command);
-  command.run = [flags] { return run(*flags); };
+  command.run = [flags] { return run_protocol(*flags); };
   return command;
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kFloatBits = 32;  // of a stored number before
 
-struct Flags {
+struct QuantiseFlags {
   std::string model;
   std::int64_t precision = 8, count = 64, instances = 1000, seed = 1, refine = 2;
   std::optional<std::int64_t> accumulator_bits, weight_bits;
@@ -51,7 +51,7 @@ nlohmann::ordered_json accuracy_json(const Accuracy& measured, const char* mode)
           {"interval", {measured.interval.low, measured.interval.high}}};
 }
 
-Result<QuantiseOptions> options_of(const Flags& flags) {
+Result<QuantiseOptions> options_of(const QuantiseFlags& flags) {
   auto small = [](std::string_view what, std::int64_t value) -> Result<int> {
     if (value < 0 || value > 1'000'000)
       return fail(ErrorCode::range, "[quantise] {} = {} is no number of bits", what, value);
@@ -72,7 +72,7 @@ Result<QuantiseOptions> options_of(const Flags& flags) {
   return options;
 }
 
-Result<int> run(const Flags& flags) {
+Result<int> run_quantise(const QuantiseFlags& flags) {
   constexpr std::int64_t kMostPrompts = 100'000;
   if (flags.count < 1 || flags.count > kMostPrompts)
     return fail(ErrorCode::range, "[quantise] count = {}; 1 to {} expected", flags.count, kMostPrompts);
@@ -187,7 +187,7 @@ Result<int> run(const Flags& flags) {
 }  // namespace
 
 Command quantise_command() {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<QuantiseFlags>();
   Command command{.name = "quantise", .summary = "a trained model as p-bit integers"};
   command.description =
       "Turns a real weights file (mode real, docs/weights.md) into integers of the exact machine: what a "
@@ -232,7 +232,7 @@ Command quantise_command() {
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };
   flags->sizes.declare(command);
-  command.run = [flags] { return run(*flags); };
+  command.run = [flags] { return run_quantise(*flags); };
   return command;
 }
 

@@ -13,13 +13,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Flags {
+struct ReportFlags {
   std::string out = report::kReportFile;
   std::optional<std::string> hierarchy, store, results;
   bool json = false;
 };
 
-Result<int> run_report(const Flags& flags) {
+Result<int> run_report(const ReportFlags& flags) {
   std::error_code code;
   report::Sources sources{.hierarchy = flags.hierarchy.value_or("rung-runs/hierarchy"),
                           .labs = report::kLabs,
@@ -48,7 +48,7 @@ Result<int> run_report(const Flags& flags) {
 }  // namespace
 
 Command report_command() {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ReportFlags>();
   Command command{.name = "report",
                   .summary = "one page with the hierarchy, its evidence, plots and protocols"};
   command.description =

@@ -20,7 +20,7 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 4> kActions = {"list", "show", "export", "import"};
 
-struct Flags {
+struct RunsFlags {
   std::string action = "list";
   std::vector<std::string> names;
   std::optional<std::string> store, kind, state, task, arch, label, since, host, text, parent, sort, out;
@@ -28,7 +28,7 @@ struct Flags {
   bool reverse = false, csv = false, jsonl = false, force = false, json = false;
 };
 
-Result<Filter> filter_of(const Flags& flags) {
+Result<Filter> filter_of(const RunsFlags& flags) {
   Filter filter{.kind = flags.kind,
                 .parent = flags.parent,
                 .task = flags.task,
@@ -98,7 +98,7 @@ void print_table(const std::vector<Record>& records) {
   }
 }
 
-Result<int> list(const Flags& flags) {
+Result<int> list(const RunsFlags& flags) {
   if (!flags.names.empty())
     return fail(ErrorCode::parse, "[runs] list takes no name, got {}; flags such as --task filter",
                 rung::quoted(flags.names[0]));
@@ -149,7 +149,7 @@ void print_body(const std::string& text) {
   }
 }
 
-Result<int> show(const Flags& flags) {
+Result<int> show(const RunsFlags& flags) {
   if (flags.names.size() != 1)
     return fail(ErrorCode::missing, "[runs] show takes one ID, got {}", flags.names.size());
   RUNG_TRY(const auto store, Store::open(store_path(flags.store), Store::Access::read));
@@ -187,7 +187,7 @@ Result<int> show(const Flags& flags) {
   return 0;
 }
 
-Result<int> export_records(const Flags& flags) {
+Result<int> export_records(const RunsFlags& flags) {
   if (!flags.names.empty())
     return fail(ErrorCode::parse, "[runs] export takes no name, got {}; --out names the file",
                 rung::quoted(flags.names[0]));
@@ -223,7 +223,7 @@ Result<int> export_records(const Flags& flags) {
   return 0;
 }
 
-Result<int> import(const Flags& flags) {
+Result<int> import(const RunsFlags& flags) {
   if (flags.names.empty())
     return fail(ErrorCode::missing,
                 "[runs] import takes files: stores, JSON lines, results of the lm-evaluation-harness");
@@ -262,7 +262,7 @@ Result<int> import(const Flags& flags) {
   return 0;
 }
 
-Result<int> run(const Flags& flags) {
+Result<int> run_runs(const RunsFlags& flags) {
   if (flags.action == "list") return list(flags);
   if (flags.action == "show") return show(flags);
   if (flags.action == "export") return export_records(flags);
@@ -274,7 +274,7 @@ Result<int> run(const Flags& flags) {
 }  // namespace
 
 Command runs_command() {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<RunsFlags>();
   Command command{.name = "runs", .summary = "records of what was trained, evaluated and certified"};
   command.description =
       "ACTION is list (the default), show ID (a beginning of it is enough), export (--csv or --jsonl), or "
@@ -316,7 +316,7 @@ Command runs_command() {
       {.names = "--force", .help = "replace a file that exists", .target = &flags->force},
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };
-  command.run = [flags] { return run(*flags); };
+  command.run = [flags] { return run_runs(*flags); };
   return command;
 }
 

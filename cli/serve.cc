@@ -18,14 +18,14 @@
 namespace rung::cli {
 namespace {
 
-struct Flags {
+struct ServeFlags {
   std::int64_t port = 8017;
   std::string host = "127.0.0.1";
   std::optional<std::string> hierarchy, store, results;
   bool verbose = false, json = false;
 };
 
-Result<int> run_serve(const Flags& flags) {
+Result<int> run_serve(const ServeFlags& flags) {
   using namespace std::chrono_literals;
   const serve::PageSources sources{.hierarchy = flags.hierarchy.value_or("rung-runs/hierarchy"),
                                    .store = store_path(flags.store),
@@ -58,7 +58,7 @@ Result<int> run_serve(const Flags& flags) {
 }  // namespace
 
 Command serve_command() {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ServeFlags>();
   Command command{.name = "serve", .summary = "the report live in a browser, with a bound explorer"};
   command.description =
       "Serves the page of `rung report` on this machine: the same tables and figures, the sweeps that are "

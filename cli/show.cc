@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/mixer_list.h"
 #include "rung/spec/repetition.h"
+#include "rung/spec/text_columns.h"
 
 namespace rung::cli {
 namespace {
@@ -30,22 +31,17 @@ std::string bytes(std::int64_t bits) {
   return fmt::format("{:.{}f} {}", amount, unit == 0 ? 0 : 2, kUnits[unit]);
 }
 
-std::size_t columns(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 // Broken after "+", "," or a space so that it fits the page; an architecture line stays an architecture line.
 void print_wrapped(const std::string& label, const std::string& text) {
-  const std::size_t room = kPageWidth - columns(label);
+  const std::size_t room = kPageWidth - text_columns(label);
   std::string rest = text, lead = label;
-  while (columns(rest) > room) {
+  while (text_columns(rest) > room) {
     std::size_t cut = rest.find_last_of("+, ", room - 1);
     if (cut == std::string::npos || cut == 0) cut = rest.find_first_of("+, ", room);
     if (cut == std::string::npos) break;
     std::cout << lead << rest.substr(0, rest[cut] == ' ' ? cut : cut + 1) << "\n";
     rest.erase(0, cut + 1);
-    lead.assign(columns(label), ' ');
+    lead.assign(text_columns(label), ' ');
   }
   std::cout << lead << rest << "\n";
 }
@@ -60,15 +56,15 @@ void print_table(const std::vector<Column>& table) {
   const std::size_t rows = table.front().cells.size();
   std::vector<std::size_t> widths;
   for (const auto& column : table) {
-    std::size_t width = columns(column.title);
-    for (const auto& cell : column.cells) width = std::max(width, columns(cell));
+    std::size_t width = text_columns(column.title);
+    for (const auto& cell : column.cells) width = std::max(width, text_columns(cell));
     widths.push_back(width);
   }
   for (std::size_t row = 0; row <= rows; ++row) {
     std::string line;
     for (std::size_t i = 0; i < table.size(); ++i) {
       const std::string& cell = row == 0 ? table[i].title : table[i].cells[row - 1];
-      const std::string padding(widths[i] - columns(cell), ' ');
+      const std::string padding(widths[i] - text_columns(cell), ' ');
       if (i > 0) line += "  ";
       if (!table[i].left) line += padding;
       line += cell;
@@ -99,19 +95,19 @@ std::vector<Run> runs_of(const Account& account) {
 
 // The runs that a table shows: of a repeated group of runs the first time alone, then how often it stands
 // there.
-struct Row {
+struct ShowRow {
   Run run;
   std::string repeats;  // not empty: no run, but this remark
 };
 
-std::vector<Row> rows_of(const Account& account) {
+std::vector<ShowRow> rows_of(const Account& account) {
   const auto runs = runs_of(account);
   std::map<std::pair<std::string, std::size_t>, int> kinds;
   std::vector<int> letters;
   for (const auto& run : runs)
     letters.push_back(
         kinds.try_emplace({run.layer->text, run.length}, static_cast<int>(kinds.size())).first->second);
-  std::vector<Row> rows;
+  std::vector<ShowRow> rows;
   std::size_t next = 0;
   for (const auto& piece : fold(letters)) {
     const std::vector<Repetition> once =

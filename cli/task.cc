@@ -22,7 +22,7 @@ namespace {
 // kMaxPromptLength.
 constexpr std::int64_t kMaxNumbersPerInstance = std::int64_t{1} << 28;
 
-struct Flags {
+struct TaskCommandFlags {
   std::string name;
   std::int64_t count = 10, seed = 1;
   std::string variant = "uniform", format = "text";
@@ -62,7 +62,7 @@ void print_list() {
 }
 
 // Everything about the instances but the instances.
-nlohmann::ordered_json summary(const Task& task, Variant variant, const Flags& flags) {
+nlohmann::ordered_json summary(const Task& task, Variant variant, const TaskCommandFlags& flags) {
   nlohmann::ordered_json fields = nlohmann::ordered_json::array();
   for (const auto& field : task.fields())
     fields.push_back(
@@ -113,7 +113,7 @@ Result<void> print_document(const nlohmann::ordered_json& head, const InstanceRo
   return print_bytes("\n  ]\n}\n");
 }
 
-Result<std::vector<std::string>> write_files(const Task& task, Variant variant, const Flags& flags,
+Result<std::vector<std::string>> write_files(const Task& task, Variant variant, const TaskCommandFlags& flags,
                                              const InstanceRows& rows) {
   std::error_code error;
   std::filesystem::create_directories(*flags.out, error);
@@ -139,7 +139,7 @@ Result<std::vector<std::string>> write_files(const Task& task, Variant variant, 
   return written;
 }
 
-Result<std::unique_ptr<Task>> task_of(const Flags& flags) {
+Result<std::unique_ptr<Task>> task_of(const TaskCommandFlags& flags) {
   RUNG_TRY(auto task, flags.sizes.make(flags.name));
   std::int64_t numbers = 0;
   for (const auto& field : task->fields()) {
@@ -153,7 +153,7 @@ Result<std::unique_ptr<Task>> task_of(const Flags& flags) {
   return task;
 }
 
-Result<int> run(const Flags& flags) {
+Result<int> run_task(const TaskCommandFlags& flags) {
   if (flags.list) {
     if (flags.json)
       print_json(list_document());
@@ -208,7 +208,7 @@ Result<int> run(const Flags& flags) {
 }  // namespace
 
 Command task_command() {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TaskCommandFlags>();
   Command command{.name = "task", .summary = "instances of a task: prompts and their answers"};
   command.description =
       "Instance i depends on the task, its sizes, the variant, the seed and i alone. NAME is a word of rung "
@@ -237,7 +237,7 @@ Command task_command() {
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };
   flags->sizes.declare(command);
-  command.run = [flags] { return run(*flags); };
+  command.run = [flags] { return run_task(*flags); };
   return command;
 }
 

@@ -74,7 +74,7 @@ void print_outcomes(const std::vector<lab::Outcome>& outcomes) {
   }
 }
 
-void show(const std::string& configuration, const learn::EnsembleProgress& p) {
+void show_lab_run(const std::string& configuration, const learn::EnsembleProgress& p) {
   const double share =
       static_cast<double>(p.steps_done) / static_cast<double>(std::max<std::int64_t>(1, p.steps_total));
   fmt::print(stderr, "\r\033[K{}: {:3.0f} %  {}/{} members  loss {:.4f}  accuracy {:.3f}", configuration,
@@ -143,7 +143,7 @@ Result<int> run_lab(const LabFlags& flags) {
   listen_for_interruption();
   options.stop = interrupted;
   const bool terminal = isatty(STDERR_FILENO) != 0 && !flags.quiet;
-  if (terminal) options.progress = show;
+  if (terminal) options.progress = show_lab_run;
   if (!flags.quiet)
     options.finished = [&](const lab::Outcome& outcome) {
       fmt::print(stderr, "{}{}  {}  {}  {:.1f} s\n", terminal ? "\r\033[K" : "", outcome.id,

@@ -169,7 +169,7 @@ std::string duration(double seconds) {
   return fmt::format("{:.1f} h", seconds / 3600);
 }
 
-void show(const learn::EnsembleProgress& p) {
+void show_train_run(const learn::EnsembleProgress& p) {
   const double share =
       static_cast<double>(p.steps_done) / static_cast<double>(std::max<std::int64_t>(1, p.steps_total));
   const double left = share > 0 ? p.seconds * (1 - share) / share : 0;
@@ -314,7 +314,7 @@ Result<int> run_train(const TrainFlags& flags) {
   listen_for_interruption();
   options.stop = interrupted;
   const bool terminal = isatty(STDERR_FILENO) != 0 && !flags.quiet;
-  if (terminal) options.progress = show;
+  if (terminal) options.progress = show_train_run;
   if (!flags.quiet)
     options.say = [&expected](const std::string& line) {
       say_expected(stderr, expected);

@@ -112,9 +112,9 @@ std::optional<Move> find_move(Shares& shares, const std::vector<std::int64_t>& p
   return std::nullopt;
 }
 
-class Search {
+class AdditiveSumsSearch {
  public:
-  Search(const Target& target, const SearchOptions& options)
+  AdditiveSumsSearch(const Target& target, const SearchOptions& options)
       : target_(target),
         options_(options),
         view_(*FullLayerView::make(target)),
@@ -287,7 +287,7 @@ class Search {
   AttackOutcome outcome_;
 };
 
-Fitness fitness(const Target& target) {
+Fitness additive_sums_fitness(const Target& target) {
   const auto layout = seqcomp_layout(*target.task);
   if (!layout || layout->order() != SeqCompLayout::Order::hard)
     return {false, "SeqComp in the hard order alone", 0};
@@ -302,14 +302,15 @@ Fitness fitness(const Target& target) {
           std::min(activation, static_cast<double>(target.nominal_bits)) / 2 + 18};
 }
 
-Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
-  return Search(target, options).run();
+Result<AttackOutcome> run_additive_sums(const Target& target, const SearchOptions& options) {
+  return AdditiveSumsSearch(target, options).run();
 }
 
 }  // namespace
 
 AttackMethod additive_sums_method() {
-  return {"additive", "functions z_L with equal sums in a first full layer", &fitness, &run};
+  return {"additive", "functions z_L with equal sums in a first full layer", &additive_sums_fitness,
+          &run_additive_sums};
 }
 
 }  // namespace rung

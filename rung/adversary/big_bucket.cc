@@ -19,7 +19,7 @@ std::int64_t bucket(const Task& task) {
       std::bit_floor(static_cast<std::uint64_t>(task.query_positions().front())));
 }
 
-Fitness fitness(const Target& target) {
+Fitness big_bucket_fitness(const Target& target) {
   const bool log_linear = std::any_of(target.layers.begin(), target.layers.end(),
                                       [](const auto& l) { return l.mixer.kind == MixerKind::loglinear; });
   if (!log_linear) return {false, "no log-linear layer", 0};
@@ -31,7 +31,7 @@ Fitness fitness(const Target& target) {
   return {true, fmt::format("{} bits hold the first {} tokens", bits, cut), static_cast<double>(bits) / 2};
 }
 
-Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
+Result<AttackOutcome> run_big_bucket(const Target& target, const SearchOptions& options) {
   AttackOutcome outcome{.method = "big-bucket"};
   RUNG_CHECK(collide_states(target, bucket(*target.task), options, outcome));
   return outcome;
@@ -40,9 +40,12 @@ Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
 }  // namespace
 
 AttackMethod big_bucket_method() {
-  return {"big-bucket", "two beginnings with equal states once they form one bucket",
-          &fitness,     &run,
-          false,        /*spreads=*/true};
+  return {"big-bucket",
+          "two beginnings with equal states once they form one bucket",
+          &big_bucket_fitness,
+          &run_big_bucket,
+          false,
+          /*spreads=*/true};
 }
 
 }  // namespace rung

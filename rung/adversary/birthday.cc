@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::uint64_t kNothingNew = 4096;  // evaluations without a new ending: there are no others
 constexpr std::uint64_t kLargestBatch = 1 << 16;
-constexpr double kBatchSeconds = 0.25;     // batches grow until one takes about this long
-constexpr std::uint64_t kEntryBytes = 64;  // of the table, with its overhead
+constexpr double kBatchSeconds = 0.25;             // batches grow until one takes about this long
+constexpr std::uint64_t kBirthdayEntryBytes = 64;  // of the table, with its overhead
 
 struct Seen {
   std::uint64_t tag = 0, index = 0;
@@ -212,7 +212,7 @@ Result<void> search_birthday(const Birthday& birthday, const SearchOptions& opti
       }
     }
     next += endings.size();
-    outcome.memory_bytes = std::max(outcome.memory_bytes, table.size() * kEntryBytes);
+    outcome.memory_bytes = std::max(outcome.memory_bytes, table.size() * kBirthdayEntryBytes);
     outcome.seconds = before + elapsed();
     if (options.progress)
       options.progress(
@@ -222,7 +222,7 @@ Result<void> search_birthday(const Birthday& birthday, const SearchOptions& opti
       outcome.reason = "no further ending appears among these prompts, and none of those seen is shared";
       break;
     }
-    if (table.size() * kEntryBytes > options.memory_bytes) {
+    if (table.size() * kBirthdayEntryBytes > options.memory_bytes) {
       outcome.reason = "the table of endings reached the memory limit";
       break;
     }

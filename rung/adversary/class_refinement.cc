@@ -37,7 +37,7 @@ constexpr std::uint64_t kAll = std::uint64_t{1} << 24;      // up to this many f
 constexpr std::size_t kClasses = std::size_t{1} << 22;      // classes kept while counting
 constexpr std::size_t kRefined = std::size_t{1} << 16;      // members whose states are computed
 constexpr std::uint64_t kSampled = std::uint64_t{1} << 16;  // functions drawn where not all are counted
-constexpr std::int64_t kChunk = 256;
+constexpr std::int64_t kClassRefinementChunk = 256;
 constexpr std::int64_t kQuestions = 4096;  // (t, z_0, w) that are asked
 
 using Row = FullLayerView::Row;
@@ -83,10 +83,11 @@ class Refinement {
     const auto classes =
         keep_largest("states that leave z_1, for every t", std::move(members), [&](const Function& z) {
           std::uint64_t hash = 0;
-          const auto run =
+          const auto run_class_refinement =
               ResumedRun::make(*target_.machine, target_.task->fields(), prompt(z, 0, 0, 0), domain_);
           for (std::int64_t t = 0; t < T_; ++t)
-            for (const auto& layer : run->states(prompt(z, t, 0, 0), layout_.start_position()))
+            for (const auto& layer :
+                 run_class_refinement->states(prompt(z, t, 0, 0), layout_.start_position()))
               hash = hash_numbers(hash, layer);
           return hash;
         });
@@ -213,13 +214,14 @@ class Refinement {
                                                   const Key& key) {
     std::vector<std::uint64_t> keys(members.size());
     std::size_t done = 0;
-    for (; done < members.size() && (done == 0 || !late()); done += kChunk) {
+    for (; done < members.size() && (done == 0 || !late()); done += kClassRefinementChunk) {
       const auto begin = static_cast<std::int64_t>(done);
-      parallel_for(std::min<std::int64_t>(kChunk, static_cast<std::int64_t>(members.size()) - begin), 8,
-                   [&](std::int64_t from, std::int64_t to) {
-                     for (std::int64_t i = begin + from; i < begin + to; ++i)
-                       keys[static_cast<std::size_t>(i)] = key(members[static_cast<std::size_t>(i)]);
-                   });
+      parallel_for(
+          std::min<std::int64_t>(kClassRefinementChunk, static_cast<std::int64_t>(members.size()) - begin), 8,
+          [&](std::int64_t from, std::int64_t to) {
+            for (std::int64_t i = begin + from; i < begin + to; ++i)
+              keys[static_cast<std::size_t>(i)] = key(members[static_cast<std::size_t>(i)]);
+          });
       if (options_.progress)
         options_.progress({outcome_.evaluations + done, {}, outcome_.memory_bytes, stage});
     }
@@ -273,7 +275,7 @@ class Refinement {
   int stages_ = 0;
 };
 
-Fitness fitness(const Target& target) {
+Fitness class_refinement_fitness(const Target& target) {
   const auto layout = seqcomp_layout(*target.task);
   if (!layout || layout->levels() != 2 || layout->order() != SeqCompLayout::Order::hard)
     return {false, "2-SeqComp in the hard order alone", 0};
@@ -292,7 +294,7 @@ Fitness fitness(const Target& target) {
       std::max(std::min(all, 24.0), static_cast<double>(target.nominal_bits) / 2)};
 }
 
-Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
+Result<AttackOutcome> run_class_refinement(const Target& target, const SearchOptions& options) {
   return Refinement(target, options).run();
 }
 
@@ -302,7 +304,7 @@ AttackMethod class_refinement_method() {
   return {"decomposition",
           "functions z_2 with one transcript, class by class: 2-SeqComp against one full layer among "
           "recurrent ones",
-          &fitness, &run};
+          &class_refinement_fitness, &run_class_refinement};
 }
 
 }  // namespace rung

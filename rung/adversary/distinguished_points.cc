@@ -27,13 +27,14 @@
 namespace rung {
 namespace {
 
-constexpr std::int64_t kBatch = 256;  // walks side by side in one worker
-constexpr int kTableBits = 18;        // about 2^18 end points are stored by the time of the first collision
+constexpr std::int64_t kDistinguishedPointsBatch = 256;  // walks side by side in one worker
+constexpr int kTableBits = 18;  // about 2^18 end points are stored by the time of the first collision
 constexpr std::uint64_t kPatience = 20;  // a walk 20 times longer than expected runs in a cycle
-constexpr int kSpareBits = 2;            // choices beyond the state's bits, so that collisions are of states
-constexpr std::uint64_t kEntryBytes = 64;  // of the table, with its overhead
+constexpr int kDistinguishedPointsSpareBits =
+    2;  // choices beyond the state's bits, so that collisions are of states
+constexpr std::uint64_t kDistinguishedPointsEntryBytes = 64;  // of the table, with its overhead
 constexpr double kSecondsBetweenSaves = 3;
-constexpr std::size_t kMostRows = 256;        // rows a slot that are varied
+constexpr std::size_t kDistinguishedPointsMostRows = 256;  // rows a slot that are varied
 constexpr double kSliceSeconds = 0.1;         // of walking, by a rank that helps, before it hands in
 constexpr std::size_t kSliceBytes = 1 << 18;  // of ends, after which it hands in earlier
 constexpr const char* kWalks = "/walks";
@@ -48,16 +49,17 @@ std::int64_t slots_for(const BeginningSpace& space, double bits) {
   double have = 0;
   std::int64_t count = 0;
   for (const auto& slot : space.slots) {
-    if (have >= bits + kSpareBits) break;
+    if (have >= bits + kDistinguishedPointsSpareBits) break;
     have += std::log2(static_cast<double>(slot.rows.size()));
     ++count;
   }
   return count;
 }
 
-class Search {
+class DistinguishedPointsSearch {
  public:
-  Search(const Target& target, const SearchOptions& options, std::unique_ptr<StateKernel> kernel)
+  DistinguishedPointsSearch(const Target& target, const SearchOptions& options,
+                            std::unique_ptr<StateKernel> kernel)
       : target_(target), options_(options), clock_(options), kernel_(std::move(kernel)) {
     const std::int64_t depth = kernel_->layers(), bits = kernel_->bits(depth);
     walk_ = {.salt = spread(options.seed),
@@ -92,7 +94,7 @@ class Search {
     AttackOutcome outcome{.method = "distinguished-points", .nominal_bits = target_.nominal_bits};
     outcome.evaluations = evaluations_;
     outcome.seconds = clock_.seconds();
-    outcome.memory_bytes = table_.size() * kEntryBytes;
+    outcome.memory_bytes = table_.size() * kDistinguishedPointsEntryBytes;
     outcome.details["kernel"] = kernel_->name();
     outcome.details["tokens_per_evaluation"] = std::to_string(walk_.length);
     outcome.details["distinguished_points"] = std::to_string(table_.size());
@@ -120,14 +122,18 @@ class Search {
   // Walks side by side, each from a start of its own to a distinguished point and then from a new one.
   class Walkers {
    public:
-    Walkers(const Search& search, Random random)
-        : search_(search), random_(random), x_(kBatch), next_(kBatch), trails_(kBatch) {
+    Walkers(const DistinguishedPointsSearch& search, Random random)
+        : search_(search),
+          random_(random),
+          x_(kDistinguishedPointsBatch),
+          next_(kDistinguishedPointsBatch),
+          trails_(kDistinguishedPointsBatch) {
       for (std::size_t i = 0; i < x_.size(); ++i) restart(i);
     }
     // One step of all; arrive(end, trail) for those that end.
     template <class Arrive>
     Result<void> step(const Arrive& arrive) {
-      search_.kernel_->keys(search_.walk_, x_.data(), kBatch, next_.data());
+      search_.kernel_->keys(search_.walk_, x_.data(), kDistinguishedPointsBatch, next_.data());
       const std::uint64_t patience = kPatience << search_.zeros_;
       for (std::size_t i = 0; i < x_.size(); ++i) {
         Trail& trail = trails_[i];
@@ -148,7 +154,7 @@ class Search {
       trails_[i] = {random_.next(), 0};
       x_[i] = trails_[i].start;
     }
-    const Search& search_;
+    const DistinguishedPointsSearch& search_;
     Random random_;
     std::vector<std::uint64_t> x_, next_;
     std::vector<Trail> trails_;
@@ -159,14 +165,14 @@ class Search {
     // A walk takes 2^zeros steps on average; the clock is asked every few of them.
     while (!done_) {
       for (int step = 0; step < 64 && !done_; ++step) {
-        evaluations_ += kBatch;
+        evaluations_ += kDistinguishedPointsBatch;
         RUNG_CHECK(walkers.step([&](std::uint64_t end, const Trail& trail) { return meet(end, trail); }));
       }
       RUNG_CHECK(take_slices());
       const double expected =
           std::sqrt(1.57) *
           std::exp2(static_cast<double>(std::min<std::int64_t>(kernel_->bits(walk_.depth), 128)) / 2);
-      clock_.report({evaluations_, expected, table_size_ * kEntryBytes,
+      clock_.report({evaluations_, expected, table_size_ * kDistinguishedPointsEntryBytes,
                      fmt::format("{} end points", table_size_.load())});
       if (clock_.over()) done_ = true;
       RUNG_CHECK(save_now_and_then());
@@ -211,7 +217,7 @@ class Search {
       parallel_for(static_cast<std::int64_t>(hands.size()), 1, [&](std::int64_t begin, std::int64_t) {
         const auto hand = static_cast<std::size_t>(begin);
         for (; clock_.seconds() < until && ends[hand].bytes().size() < kSliceBytes && !bench.closed();
-             evaluations += kBatch) {
+             evaluations += kDistinguishedPointsBatch) {
           const auto walked = hands[hand].step([&](std::uint64_t end, const Trail& trail) -> Result<void> {
             ends[hand].put(end), ends[hand].put(trail.start), ends[hand].put(trail.length);
             return {};
@@ -234,7 +240,7 @@ class Search {
     {
       const std::lock_guard lock(guard_);
       const auto [place, fresh] = table_.try_emplace(end, trail);
-      if (fresh && table_.size() * kEntryBytes > options_.memory_bytes)
+      if (fresh && table_.size() * kDistinguishedPointsEntryBytes > options_.memory_bytes)
         table_.erase(place);  // full: old end points still catch new walks
       table_size_ = table_.size();
       if (fresh || place->second.start == trail.start || done_) return {};
@@ -329,15 +335,15 @@ class Search {
   std::uint64_t first_collision_ = 0, resumed_from_ = 0;
 };
 
-Fitness fitness(const Target& target) {
+Fitness distinguished_points_fitness(const Target& target) {
   if (const auto reason = not_purely_recurrent(target)) return {false, *reason, 0};
   const double bits = static_cast<double>(target.nominal_bits);
   return {true, fmt::format("a recurrent state of {} bits, as a black box", target.nominal_bits), bits / 2};
 }
 
-Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
-  RUNG_TRY(auto kernel, make_state_kernel(target, *beginnings(*target.task, kMostRows)));
-  return Search(target, options, std::move(kernel)).run();
+Result<AttackOutcome> run_distinguished_points(const Target& target, const SearchOptions& options) {
+  RUNG_TRY(auto kernel, make_state_kernel(target, *beginnings(*target.task, kDistinguishedPointsMostRows)));
+  return DistinguishedPointsSearch(target, options, std::move(kernel)).run();
 }
 
 }  // namespace
@@ -355,8 +361,8 @@ std::optional<std::string> not_purely_recurrent(const Target& target) {
 AttackMethod distinguished_points_method() {
   return {"distinguished-points",
           "two beginnings with the same state, by walks to distinguished points",
-          &fitness,
-          &run,
+          &distinguished_points_fitness,
+          &run_distinguished_points,
           /*seeks_collision=*/true,
           /*spreads=*/true};
 }

@@ -28,7 +28,7 @@ double activation_bits(const Target& target) {
                                                      d.precision.bits));
 }
 
-Fitness fitness(const Target& target) {
+Fitness flip_fitness(const Target& target) {
   if (target.weights.decode.steps > 0) return {false, "a chain of thought reads more than one activation", 0};
   const double bits = activation_bits(target);
   const bool cached = !std::all_of(target.layers.begin(), target.layers.end(),
@@ -37,7 +37,7 @@ Fitness fitness(const Target& target) {
           cached ? bits / 2 : std::max(bits / 2, kAfterCollisions)};
 }
 
-Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
+Result<AttackOutcome> run_flip(const Target& target, const SearchOptions& options) {
   AttackOutcome outcome{.method = "flip", .nominal_bits = target.nominal_bits};
   const PromptFamily family(*target.task, options.seed);
   const auto queries = target.task->query_positions();
@@ -76,9 +76,9 @@ Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
 }  // namespace
 
 AttackMethod flip_method() {
-  return {"flip",   "two prompts that differ in what is asked about end in one activation",
-          &fitness, &run,
-          false,    /*spreads=*/true};
+  return {"flip",        "two prompts that differ in what is asked about end in one activation",
+          &flip_fitness, &run_flip,
+          false,         /*spreads=*/true};
 }
 
 }  // namespace rung

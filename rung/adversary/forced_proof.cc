@@ -11,6 +11,7 @@
 
 #include "rung/adversary/prompt_family.h"
 #include "rung/adversary/state_bits.h"
+#include "rung/spec/ceil_lg.h"
 #include "rung/theory/horizon.h"
 #include "rung/theory/one_full_layer.h"
 #include "rung/theory/three_sum_values.h"
@@ -18,24 +19,16 @@
 namespace rung {
 namespace {
 
-int ceil_lg_of(std::int64_t x) {
-  return x <= 1 ? 0 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(x - 1)));
-}
-
 bool is_whole_full_layer(const MixerShape& m) {
   return m.kind == MixerKind::full && !m.window && !m.chunk && m.conv == 0;
 }
-bool is_position_wise(const MixerShape& m) {
-  return m.kind == MixerKind::identity || m.kind == MixerKind::none;
-}
-
 std::int64_t partial_sum_bits(const Target& target, std::size_t layer) {
   const MixerShape& full = target.layers[layer].mixer;
   const Tensor& table = target.weights.tensors.at(fmt::format("layers.{}.score.table", layer));
   std::int64_t largest = 0;
   for (std::int64_t i = 0; i < table.size(); ++i) largest = std::max(largest, table.integer(i));
   const std::int64_t weight = std::bit_width(static_cast<std::uint64_t>(largest)),
-                     tokens = ceil_lg_of(target.length());
+                     tokens = ceil_lg(target.length());
   const std::int64_t value = stored_number(target.weights, fmt::format("layers.{}.v.bits", layer),
                                            target.weights.architecture.dimensions.precision.bits);
   return full.heads * (full.value_dim * (weight + value + tokens + 1) + weight + tokens);

@@ -22,7 +22,7 @@
 namespace rung {
 namespace {
 
-constexpr std::size_t kMostRows = 256;
+constexpr std::size_t kGeneralisedBirthdayMostRows = 256;
 constexpr double kSlack = 1.5;   // list length over 2^(window bits)
 constexpr int kMostWindow = 24;  // lists of 2^24 elements
 constexpr int kMostLevels = 12;
@@ -48,9 +48,10 @@ std::optional<Tree> choose_tree(std::int64_t bits, std::int64_t slots, double lg
   return best;
 }
 
-class Search {
+class GeneralisedBirthdaySearch {
  public:
-  Search(const Target& target, const SearchOptions& options, std::unique_ptr<StateKernel> kernel)
+  GeneralisedBirthdaySearch(const Target& target, const SearchOptions& options,
+                            std::unique_ptr<StateKernel> kernel)
       : target_(target),
         options_(options),
         clock_(options),
@@ -225,9 +226,9 @@ class Search {
   std::uint64_t seed_ = 0, evaluations_ = 0, memory_ = 0;
 };
 
-Fitness fitness(const Target& target) {
+Fitness generalised_birthday_fitness(const Target& target) {
   if (const auto reason = not_additive(target)) return {false, *reason, 0};
-  auto kernel = make_state_kernel(target, *beginnings(*target.task, kMostRows));
+  auto kernel = make_state_kernel(target, *beginnings(*target.task, kGeneralisedBirthdayMostRows));
   if (!kernel || !(*kernel)->restarts())
     return {false, "this layer has no kernel that restarts from a state", 0};
   const AdditiveState state = additive_state(target, **kernel);
@@ -242,16 +243,16 @@ Fitness fitness(const Target& target) {
   return {true, fmt::format("an additive state of {} bits, 2^{} lists", bits, tree->levels), tree->lg_work()};
 }
 
-Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
-  RUNG_TRY(auto kernel, make_state_kernel(target, *beginnings(*target.task, kMostRows)));
-  return Search(target, options, std::move(kernel)).run();
+Result<AttackOutcome> run_generalised_birthday(const Target& target, const SearchOptions& options) {
+  RUNG_TRY(auto kernel, make_state_kernel(target, *beginnings(*target.task, kGeneralisedBirthdayMostRows)));
+  return GeneralisedBirthdaySearch(target, options, std::move(kernel)).run();
 }
 
 }  // namespace
 
 AttackMethod generalised_birthday_method() {
   return {"generalised-birthday", "collisions of an additive state, by joining lists of differences",
-          &fitness, &run, /*seeks_collision=*/true};
+          &generalised_birthday_fitness, &run_generalised_birthday, /*seeks_collision=*/true};
 }
 
 }  // namespace rung

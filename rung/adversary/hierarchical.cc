@@ -22,11 +22,11 @@
 namespace rung {
 namespace {
 
-constexpr std::size_t kMostRows = 64;     // rows a slot that are varied
-constexpr double kSpareBits = 4;          // strings a birthday may draw: 2^(s/2 + kSpareBits)
-constexpr std::int64_t kBatch = 1 << 14;  // evaluations between two looks at the table
-constexpr std::int64_t kAhead = 12;       // keys whose place in the table is fetched in advance
-constexpr std::int64_t kChunk = 1 << 11;  // leaves that one worker advances at a time
+constexpr std::size_t kHierarchicalMostRows = 64;     // rows a slot that are varied
+constexpr double kHierarchicalSpareBits = 4;          // strings a birthday may draw: 2^(s/2 + kSpareBits)
+constexpr std::int64_t kHierarchicalBatch = 1 << 14;  // evaluations between two looks at the table
+constexpr std::int64_t kAhead = 12;                   // keys whose place in the table is fetched in advance
+constexpr std::int64_t kHierarchicalChunk = 1 << 11;  // leaves that one worker advances at a time
 constexpr std::int64_t kFirstLook = 6;  // lg of the number of leaves from which on equal ones are looked for,
 constexpr std::int64_t kLookEvery = 3;  // at first at every third doubling
 
@@ -69,9 +69,9 @@ class BirthdayTable {
   std::uint32_t stamp_ = 0;
 };
 
-class Search {
+class HierarchicalSearch {
  public:
-  Search(const Target& target, const SearchOptions& options, std::unique_ptr<StateKernel> kernel)
+  HierarchicalSearch(const Target& target, const SearchOptions& options, std::unique_ptr<StateKernel> kernel)
       : target_(target),
         options_(options),
         clock_(options),
@@ -151,7 +151,7 @@ class Search {
         return std::nullopt;
       }
       std::vector<std::int64_t> end(static_cast<std::size_t>(below));
-      parallel_for(2 * count, kChunk, [&](std::int64_t begin, std::int64_t stop) {
+      parallel_for(2 * count, kHierarchicalChunk, [&](std::int64_t begin, std::int64_t stop) {
         for (std::int64_t from = begin; from < stop;) {
           const bool second = from >= count;
           const std::int64_t to = second ? stop : std::min(stop, count), many = to - from;
@@ -217,7 +217,7 @@ class Search {
   }
 
   std::optional<Segment> birthday(const std::vector<std::int64_t>& start, std::int64_t first) {
-    const double wanted = static_cast<double>(kernel_->bits(1)) / 2 + kSpareBits;
+    const double wanted = static_cast<double>(kernel_->bits(1)) / 2 + kHierarchicalSpareBits;
     std::int64_t length = 0;
     for (double have = 0; have < wanted && first + length < slots(); ++length)
       have += std::log2(
@@ -232,17 +232,17 @@ class Search {
                     .length = length,
                     .start = first == 0 ? nullptr : start.data()};
     table_.empty();
-    std::vector<std::uint64_t> x(static_cast<std::size_t>(kBatch)), keys(x.size());
+    std::vector<std::uint64_t> x(static_cast<std::size_t>(kHierarchicalBatch)), keys(x.size());
     Choices one(static_cast<std::size_t>(length)), two(one.size());
-    for (std::uint32_t base = 0; !table_.full(); base += kBatch) {
+    for (std::uint32_t base = 0; !table_.full(); base += kHierarchicalBatch) {
       std::iota(x.begin(), x.end(), std::uint64_t{base});
-      parallel_for(kBatch, kBatch / 4, [&](std::int64_t begin, std::int64_t end) {
+      parallel_for(kHierarchicalBatch, kHierarchicalBatch / 4, [&](std::int64_t begin, std::int64_t end) {
         kernel_->keys(walk, x.data() + begin, end - begin, keys.data() + begin);
       });
-      evaluations_ += static_cast<std::uint64_t>(kBatch);
-      for (std::int64_t i = 0; i < kBatch; ++i) {
+      evaluations_ += static_cast<std::uint64_t>(kHierarchicalBatch);
+      for (std::int64_t i = 0; i < kHierarchicalBatch; ++i) {
         const auto number = base + static_cast<std::uint32_t>(i);
-        if (i + kAhead < kBatch) table_.prefetch(keys[static_cast<std::size_t>(i + kAhead)]);
+        if (i + kAhead < kHierarchicalBatch) table_.prefetch(keys[static_cast<std::size_t>(i + kAhead)]);
         const auto earlier = table_.meet(keys[static_cast<std::size_t>(i)], number);
         if (!earlier) continue;
         kernel_->draw(walk, *earlier, one.data());
@@ -265,9 +265,9 @@ class Search {
   std::string trouble_;
 };
 
-Fitness fitness(const Target& target) {
+Fitness hierarchical_fitness(const Target& target) {
   if (const auto reason = not_purely_recurrent(target)) return {false, *reason, 0};
-  const auto space = beginnings(*target.task, kMostRows);
+  const auto space = beginnings(*target.task, kHierarchicalMostRows);
   auto kernel = make_state_kernel(target, *space);
   if (!kernel) return {false, kernel.error().message, 0};
   if (!(*kernel)->restarts()) return {false, "these mixers have no kernel that restarts from a state", 0};
@@ -285,8 +285,8 @@ Fitness fitness(const Target& target) {
   // r tokens a birthday, K segments a layer: both as the theory counts them.
   const double half = static_cast<double>(most) / 2,
                choices = std::log2(static_cast<double>(space->slots[0].rows.size()));
-  const double tokens =
-      std::ceil((half + kSpareBits) / choices) * std::pow(half + 3, static_cast<double>(stateful - 1));
+  const double tokens = std::ceil((half + kHierarchicalSpareBits) / choices) *
+                        std::pow(half + 3, static_cast<double>(stateful - 1));
   if (tokens > static_cast<double>(space->slots.size()))
     return {false,
             fmt::format("{} layers of up to {} bits need about {:.0f} tokens; the prompt has {}", stateful,
@@ -296,15 +296,16 @@ Fitness fitness(const Target& target) {
           half + std::log2(1.25 * tokens)};
 }
 
-Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
-  RUNG_TRY(auto kernel, make_state_kernel(target, *beginnings(*target.task, kMostRows)));
-  return Search(target, options, std::move(kernel)).run();
+Result<AttackOutcome> run_hierarchical(const Target& target, const SearchOptions& options) {
+  RUNG_TRY(auto kernel, make_state_kernel(target, *beginnings(*target.task, kHierarchicalMostRows)));
+  return HierarchicalSearch(target, options, std::move(kernel)).run();
 }
 
 }  // namespace
 
 AttackMethod hierarchical_method() {
-  return {"hierarchical", "collisions of a stack, layer by layer", &fitness, &run, /*seeks_collision=*/true};
+  return {"hierarchical", "collisions of a stack, layer by layer", &hierarchical_fitness, &run_hierarchical,
+          /*seeks_collision=*/true};
 }
 
 }  // namespace rung

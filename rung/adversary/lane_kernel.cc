@@ -40,14 +40,14 @@ struct Program {
 
 // Vectors on their natural boundary (std::allocator forgets it for vector types), zero at first.
 template <class N>
-class Row {
+class LaneRow {
  public:
-  explicit Row(std::int64_t size)
+  explicit LaneRow(std::int64_t size)
       : size_(static_cast<std::size_t>(size)),
         data_(new (std::align_val_t{lanes::kVectorBytes}) N[size_ + 1]()) {}
-  ~Row() { ::operator delete[](data_, std::align_val_t{lanes::kVectorBytes}); }
-  Row(const Row&) = delete;
-  Row& operator=(const Row&) = delete;
+  ~LaneRow() { ::operator delete[](data_, std::align_val_t{lanes::kVectorBytes}); }
+  LaneRow(const LaneRow&) = delete;
+  LaneRow& operator=(const LaneRow&) = delete;
   N* data() { return data_; }
   N& operator[](std::size_t i) { return data_[i]; }
   void clear() { std::fill_n(data_, size_, N{}); }
@@ -59,9 +59,9 @@ class Row {
 
 // Working memory of one block of lanes.
 template <class N>
-struct Bench {
-  Row<N> state, channels, reads, x, scratch, other;
-  Bench(const LanePlan& plan, std::int64_t numbers, std::int64_t scratch_row)
+struct LaneMemory {
+  LaneRow<N> state, channels, reads, x, scratch, other;
+  LaneMemory(const LanePlan& plan, std::int64_t numbers, std::int64_t scratch_row)
       : state(numbers),
         channels(scratch_row),
         reads(scratch_row),
@@ -73,7 +73,7 @@ struct Bench {
 // `same`: all lanes take row choice[0].
 template <class N, class V>
 RUNG_INLINE void feed(const Program<V>& program, std::int64_t depth, const Place<V>& place,
-                      const std::uint32_t* choice, bool same, Bench<N>& bench) {
+                      const std::uint32_t* choice, bool same, LaneMemory<N>& bench) {
   constexpr int kLanes = Element<N>::kLanes;
   const LanePlan& plan = program.plan;
   const LaneLayer& first = plan.layers[0];
@@ -115,7 +115,7 @@ RUNG_INLINE void feed(const Program<V>& program, std::int64_t depth, const Place
 template <class N, class V>
 RUNG_INLINE void feed_slots(const Program<V>& program, std::int64_t depth, std::int64_t first,
                             std::int64_t length, bool from_start, const std::uint32_t* choices, bool same,
-                            Bench<N>& bench) {
+                            LaneMemory<N>& bench) {
   static constexpr std::uint32_t kFirstRows[Element<N>::kLanes] = {};
   const auto begin = from_start ? 0 : program.begins[static_cast<std::size_t>(first)];
   const auto end = program.begins[static_cast<std::size_t>(first + length)];
@@ -133,12 +133,12 @@ using N32 = lanes::Vector<std::int32_t>;
 using N64 = lanes::Vector<std::int64_t>;
 RUNG_VECTOR_CLONES void feed_block(const Program<std::int32_t>& program, std::int64_t depth,
                                    std::int64_t first, std::int64_t length, bool from_start,
-                                   const std::uint32_t* choices, bool same, Bench<N32>& bench) {
+                                   const std::uint32_t* choices, bool same, LaneMemory<N32>& bench) {
   feed_slots<N32, std::int32_t>(program, depth, first, length, from_start, choices, same, bench);
 }
 RUNG_VECTOR_CLONES void feed_block(const Program<std::int64_t>& program, std::int64_t depth,
                                    std::int64_t first, std::int64_t length, bool from_start,
-                                   const std::uint32_t* choices, bool same, Bench<N64>& bench) {
+                                   const std::uint32_t* choices, bool same, LaneMemory<N64>& bench) {
   feed_slots<N64, std::int64_t>(program, depth, first, length, from_start, choices, same, bench);
 }
 
@@ -253,7 +253,7 @@ class LaneKernel final : public StateKernel {
                   const std::int64_t* start, bool common, bool same, const std::uint32_t* block,
                   std::int64_t* out, Prepare prepare) const {
     const std::int64_t size = numbers(depth);
-    Bench<N> bench(program_.plan, size, program_.scratch);
+    LaneMemory<N> bench(program_.plan, size, program_.scratch);
     for (std::int64_t base = 0; base < count; base += kLanes) {
       const int used = static_cast<int>(std::min<std::int64_t>(kLanes, count - base));
       prepare(base, used);
@@ -271,7 +271,7 @@ class LaneKernel final : public StateKernel {
       if (walk.depth == 1 && entries_) return entry_keys(walk, x, count, out);
     }
     const std::int64_t size = numbers(walk.depth);
-    Bench<N> bench(program_.plan, size, program_.scratch);
+    LaneMemory<N> bench(program_.plan, size, program_.scratch);
     std::vector<std::uint32_t> block(static_cast<std::size_t>(walk.length * kLanes));
     for (std::int64_t base = 0; base < count; base += kLanes) {
       const int used = static_cast<int>(std::min<std::int64_t>(kLanes, count - base));
@@ -288,8 +288,8 @@ class LaneKernel final : public StateKernel {
   void successors(std::int64_t depth, std::int64_t slot, const std::uint64_t* keys, std::int64_t count,
                   std::uint64_t* out) const override {
     const std::int64_t size = numbers(depth), rows = rows_[static_cast<std::size_t>(slot)];
-    Bench<N> bench(program_.plan, size, program_.scratch);
-    Row<N> before(size);
+    LaneMemory<N> bench(program_.plan, size, program_.scratch);
+    LaneRow<N> before(size);
     std::uint64_t block[kLanes], after[kLanes];
     for (std::int64_t base = 0; base < count; base += kLanes) {
       const int used = static_cast<int>(std::min<std::int64_t>(kLanes, count - base));
@@ -380,7 +380,7 @@ class LaneKernel final : public StateKernel {
   }
 
   // keys of the lanes' states, and the states of injective keys.
-  void pack_lanes(std::int64_t depth, Row<N>& state, std::uint64_t* keys) const {
+  void pack_lanes(std::int64_t depth, LaneRow<N>& state, std::uint64_t* keys) const {
     std::fill_n(keys, kLanes, 0);
     const bool packs = key_is_injective(depth);
     std::size_t e = 0;
@@ -399,7 +399,7 @@ class LaneKernel final : public StateKernel {
         }
       }
   }
-  void unpack_lanes(std::int64_t depth, std::uint64_t* keys, Row<N>& state) const {
+  void unpack_lanes(std::int64_t depth, std::uint64_t* keys, LaneRow<N>& state) const {
     auto e = static_cast<std::size_t>(numbers(depth));
     for (std::int64_t layer = depth - 1; layer >= 0; --layer) {
       const auto& widths = widths_[static_cast<std::size_t>(layer)];
@@ -413,7 +413,8 @@ class LaneKernel final : public StateKernel {
       }
     }
   }
-  void begin(Bench<N>& bench, std::int64_t size, const std::int64_t* start, bool common, int used) const {
+  void begin(LaneMemory<N>& bench, std::int64_t size, const std::int64_t* start, bool common,
+             int used) const {
     if (!start) {
       bench.state.clear();
       return;

@@ -27,7 +27,7 @@ constexpr double kLgHermiteLll = 0.031;     // lg of LLL's root Hermite factor, 
 constexpr int kBlockSizes[] = {0, 10, 20};  // 0: LLL alone
 constexpr double kScaleBits = 24;           // W = 2^kScaleBits: entries of short vectors stay far below it
 #endif
-constexpr std::size_t kMostRows = 4096;
+constexpr std::size_t kLatticeMostRows = 4096;
 
 // κ_i, entry after entry, where every row v of slot i adds v times the same vector to the slot's row 0.
 struct LinearValues {
@@ -78,7 +78,7 @@ Fitness fitness(const Target& target) {
   return {false, "this build has no fplll (Debian package libfplll-dev)", 0};
 #else
   if (const auto reason = not_additive(target)) return {false, *reason, 0};
-  auto kernel = make_state_kernel(target, *beginnings(*target.task, kMostRows));
+  auto kernel = make_state_kernel(target, *beginnings(*target.task, kLatticeMostRows));
   if (!kernel || !(*kernel)->restarts())
     return {false, "this layer has no kernel that restarts from a state", 0};
   std::string reason;
@@ -99,9 +99,9 @@ Fitness fitness(const Target& target) {
 }
 
 #ifdef RUNG_HAS_FPLLL
-class Search {
+class LatticeSearch {
  public:
-  Search(const Target& target, const SearchOptions& options, std::unique_ptr<StateKernel> kernel)
+  LatticeSearch(const Target& target, const SearchOptions& options, std::unique_ptr<StateKernel> kernel)
       : target_(target),
         clock_(options),
         kernel_(std::move(kernel)),
@@ -216,8 +216,8 @@ class Search {
 Result<AttackOutcome> run([[maybe_unused]] const Target& target,
                           [[maybe_unused]] const SearchOptions& options) {
 #ifdef RUNG_HAS_FPLLL
-  RUNG_TRY(auto kernel, make_state_kernel(target, *beginnings(*target.task, kMostRows)));
-  return Search(target, options, std::move(kernel)).run();
+  RUNG_TRY(auto kernel, make_state_kernel(target, *beginnings(*target.task, kLatticeMostRows)));
+  return LatticeSearch(target, options, std::move(kernel)).run();
 #else
   return fail(ErrorCode::unsupported, "[break] this build has no fplll (Debian package libfplll-dev)");
 #endif

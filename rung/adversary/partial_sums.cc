@@ -96,7 +96,7 @@ class PartedTask {
   std::int64_t low_ = 0, high_ = 0, last_ = 0, modulus_ = 0, types_ = 0;
 };
 
-Fitness fitness(const Target& target) {
+Fitness partial_sums_fitness(const Target& target) {
   const auto bits = full_alone_bits(target);
   if (!bits || !FullLayerView::make(target))
     return {false, "not one whole full layer, alone among position-wise ones", 0};
@@ -112,7 +112,7 @@ Fitness fitness(const Target& target) {
           static_cast<double>(std::min(*bits, activation)) / 2};
 }
 
-Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
+Result<AttackOutcome> run_partial_sums(const Target& target, const SearchOptions& options) {
   AttackOutcome outcome{.method = "partial-sums", .nominal_bits = *full_alone_bits(target)};
   const auto view = *FullLayerView::make(target);
   const auto parted = *PartedTask::make(*target.task);
@@ -145,9 +145,12 @@ Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
 }  // namespace
 
 AttackMethod partial_sums_method() {
-  return {"partial-sums", "two contents of a part of the prompt with equal sums in one full layer",
-          &fitness,       &run,
-          false,          /*spreads=*/true};
+  return {"partial-sums",
+          "two contents of a part of the prompt with equal sums in one full layer",
+          &partial_sums_fitness,
+          &run_partial_sums,
+          false,
+          /*spreads=*/true};
 }
 
 }  // namespace rung

@@ -11,9 +11,9 @@
 namespace rung {
 namespace {
 
-constexpr double kFamilyBits = 62;       // members, where the task has that many
-constexpr std::uint64_t kBases = 64;     // questions tried
-constexpr std::uint64_t kCompared = 16;  // members whose answers are compared
+constexpr double kFamilyBits = 62;                   // members, where the task has that many
+constexpr std::uint64_t kPromptFamilyBases = 64;     // questions tried
+constexpr std::uint64_t kPromptFamilyCompared = 16;  // members whose answers are compared
 
 }  // namespace
 
@@ -37,7 +37,7 @@ PromptFamily::PromptFamily(const Task& task, std::uint64_t seed)
   if (!layout_) {
     // A question whose answer depends on what varies; where none is found, the question varies too.
     const std::int64_t asked = task.query_positions().back();
-    for (std::uint64_t index = 0; index < kBases; ++index) {
+    for (std::uint64_t index = 0; index < kPromptFamilyBases; ++index) {
       base_ = task.generate(Variant::uniform, seed, index).prompt;
       end_varying_ = asked;
       if (answers_differ()) return;
@@ -71,7 +71,7 @@ Prompt PromptFamily::seqcomp_member(Random& random) const {
 
 bool PromptFamily::answers_differ() const {
   const auto answer = task_.answer(member(0));
-  for (std::uint64_t i = 1; i < kCompared; ++i)
+  for (std::uint64_t i = 1; i < kPromptFamilyCompared; ++i)
     if (task_.answer(member(i)) != answer) return true;
   return false;
 }

@@ -22,11 +22,11 @@ namespace {
 
 constexpr std::int64_t kMostBits = 34;  // two bit sets of 2^34 bits are 4 GiB
 constexpr std::size_t kMostPaths = std::size_t{1}
-                                   << 25;      // paths that are kept while looking for the first collision
-constexpr std::uint64_t kPathBytes = 96;       // of a path, with its place in the table of states
-constexpr std::int64_t kChunk = 1024;          // states whose successors are computed together
-constexpr std::int64_t kGrainWords = 1 << 12;  // words of a bit set that one worker scans at a time
-constexpr double kSecondsWorthSaving = 5;      // a level that took longer is saved
+                                   << 25;  // paths that are kept while looking for the first collision
+constexpr std::uint64_t kPathBytes = 96;   // of a path, with its place in the table of states
+constexpr std::int64_t kReachableStatesChunk = 1024;  // states whose successors are computed together
+constexpr std::int64_t kGrainWords = 1 << 12;         // words of a bit set that one worker scans at a time
+constexpr double kSecondsWorthSaving = 5;             // a level that took longer is saved
 
 class StateSet {
  public:
@@ -54,9 +54,10 @@ class StateSet {
   std::vector<std::atomic<std::uint64_t>> words_;
 };
 
-class Search {
+class ReachableStatesSearch {
  public:
-  Search(const Target& target, const SearchOptions& options, std::unique_ptr<StateKernel> kernel)
+  ReachableStatesSearch(const Target& target, const SearchOptions& options,
+                        std::unique_ptr<StateKernel> kernel)
       : target_(target),
         options_(options),
         clock_(options),
@@ -168,14 +169,15 @@ class Search {
       parallel_for(
           static_cast<std::int64_t>(now_.words()), kGrainWords, [&](std::int64_t begin, std::int64_t end) {
             if (late) return;
-            std::vector<std::uint64_t> keys, after(static_cast<std::size_t>(kChunk * rows(slot)));
-            keys.reserve(kChunk + 64);
+            std::vector<std::uint64_t> keys,
+                after(static_cast<std::size_t>(kReachableStatesChunk * rows(slot)));
+            keys.reserve(kReachableStatesChunk + 64);
             std::uint64_t fresh = 0;
             const auto flush = [&] {
               if (keys.empty()) return;
-              for (std::size_t from = 0; from < keys.size(); from += kChunk) {
-                const auto count =
-                    static_cast<std::int64_t>(std::min<std::size_t>(kChunk, keys.size() - from));
+              for (std::size_t from = 0; from < keys.size(); from += kReachableStatesChunk) {
+                const auto count = static_cast<std::int64_t>(
+                    std::min<std::size_t>(kReachableStatesChunk, keys.size() - from));
                 kernel_->successors(depth_, slot, keys.data() + from, count, after.data());
                 const std::int64_t total = count * rows(slot);
                 constexpr std::int64_t kAhead = 16;
@@ -191,7 +193,7 @@ class Search {
               for (std::uint64_t word = now_.word(static_cast<std::size_t>(w)); word != 0; word &= word - 1)
                 keys.push_back(static_cast<std::uint64_t>(w) * 64 +
                                static_cast<std::uint64_t>(std::countr_zero(word)));
-              if (keys.size() >= static_cast<std::size_t>(kChunk)) flush();
+              if (keys.size() >= static_cast<std::size_t>(kReachableStatesChunk)) flush();
             }
             flush();
             found += fresh;
@@ -253,7 +255,7 @@ class Search {
   std::int64_t first_meeting_ = 0;
 };
 
-Fitness fitness(const Target& target) {
+Fitness reachable_states_fitness(const Target& target) {
   if (const auto reason = not_purely_recurrent(target)) return {false, *reason, 0};
   if (target.nominal_bits > kMostBits)
     return {false,
@@ -271,7 +273,7 @@ Fitness fitness(const Target& target) {
           work + std::log2(static_cast<double>(space->slots[0].rows.size()))};
 }
 
-Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
+Result<AttackOutcome> run_reachable_states(const Target& target, const SearchOptions& options) {
   RUNG_TRY(auto kernel, make_state_kernel(target, *beginnings(*target.task, kMostChoices)));
   const std::uint64_t needed = (std::uint64_t{2} << kernel->bits(kernel->layers())) / 8 + 16;
   if (needed > options.memory_bytes)
@@ -279,13 +281,14 @@ Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
                          .reason = fmt::format("two sets of states need {} bytes; --memory allows {}", needed,
                                                options.memory_bytes),
                          .nominal_bits = target.nominal_bits};
-  return Search(target, options, std::move(kernel)).run();
+  return ReachableStatesSearch(target, options, std::move(kernel)).run();
 }
 
 }  // namespace
 
 AttackMethod reachable_states_method() {
-  return {"reachable", "all states that can be reached: the exact capacity", &fitness, &run,
+  return {"reachable", "all states that can be reached: the exact capacity", &reachable_states_fitness,
+          &run_reachable_states,
           /*seeks_collision=*/true};
 }
 

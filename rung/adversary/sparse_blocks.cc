@@ -22,8 +22,8 @@
 namespace rung {
 namespace {
 
-constexpr double kSpareBits = 12;        // contents beyond the number of messages, in bits
-constexpr std::uint64_t kContexts = 64;  // values asked for, or instances, before the search gives up
+constexpr double kSparseBlocksSpareBits = 12;  // contents beyond the number of messages, in bits
+constexpr std::uint64_t kContexts = 64;        // values asked for, or instances, before the search gives up
 
 std::int64_t query_of(const Target& target) { return target.task->query_positions().back(); }
 
@@ -61,9 +61,9 @@ struct OneBlock {
   std::int64_t block = 0;
 };
 
-class Search {
+class SparseBlocksSearch {
  public:
-  Search(const Target& target, const SparseView& view, const SearchOptions& options)
+  SparseBlocksSearch(const Target& target, const SparseView& view, const SearchOptions& options)
       : target_(target), view_(view), options_(options) {
     outcome_ = {.method = "sparse-blocks", .nominal_bits = view.message_bits()};
     outcome_.reason = "the budget ended before two blocks met";
@@ -129,9 +129,10 @@ class Search {
     bool reads = false;
     for (std::uint64_t context = 0; context < kContexts && !late(); ++context)
       for (std::int64_t block = view_.blocks(query_of(target_)) - 1; block >= 0 && !late(); --block) {
-        const auto varied = VariedPrompts::find(*target_.task, block * B, (block + 1) * B,
-                                                static_cast<double>(view_.message_bits()) + kSpareBits, true,
-                                                options_.seed + context);
+        const auto varied =
+            VariedPrompts::find(*target_.task, block * B, (block + 1) * B,
+                                static_cast<double>(view_.message_bits()) + kSparseBlocksSpareBits, true,
+                                options_.seed + context);
         if (!varied) continue;
         reads = true;
         const auto member = [&](std::uint64_t index) { return varied->member(index); };
@@ -180,7 +181,7 @@ class Search {
   AttackOutcome outcome_;
 };
 
-Fitness fitness(const Target& target) {
+Fitness sparse_blocks_fitness(const Target& target) {
   const auto view = SparseView::make(target);
   if (!view) return {false, "not one block-sparse layer without a window, alone among position-wise ones", 0};
   if (target.weights.decode.steps > 0) return {false, "a chain of thought may select again", 0};
@@ -191,9 +192,9 @@ Fitness fitness(const Target& target) {
           static_cast<double>(view->message_bits()) / 2};
 }
 
-Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
+Result<AttackOutcome> run_sparse_blocks(const Target& target, const SearchOptions& options) {
   const auto view = SparseView::make(target);
-  Search search(target, *view, options);
+  SparseBlocksSearch search(target, *view, options);
   RUNG_TRY(auto outcome, target.task->name() == "two-sum" ? search.two_sum() : search.any_task());
   outcome.details["message_bits"] = std::to_string(view->message_bits());
   return outcome;
@@ -202,7 +203,8 @@ Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
 }  // namespace
 
 AttackMethod sparse_blocks_method() {
-  return {"sparse-blocks", "two contents of an unselected block with equal messages", &fitness, &run};
+  return {"sparse-blocks", "two contents of an unselected block with equal messages", &sparse_blocks_fitness,
+          &run_sparse_blocks};
 }
 
 }  // namespace rung

@@ -6,17 +6,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "rung/adversary/state_bits.h"
 #include "rung/theory/horizon.h"
 
 namespace rung {
-namespace {
-
-bool is_position_wise(const MixerShape& m) {
-  return m.kind == MixerKind::identity || m.kind == MixerKind::none;
-}
-
-}  // namespace
-
 std::optional<SparseView> SparseView::make(const Target& target) {
   if (!target.exact() || !target.machine->parts() || !target.weights.architecture.dimensions.causal)
     return std::nullopt;

@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <bit>
 
+#include "rung/spec/ceil_lg.h"
+
 namespace rung {
-namespace {
-
-int ceil_lg_of(std::int64_t x) {
-  return x <= 1 ? 0 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(x - 1)));
+bool is_position_wise(const MixerShape& m) {
+  return m.kind == MixerKind::identity || m.kind == MixerKind::none;
 }
-
-}  // namespace
 
 bool has_bounded_state(const MixerShape& m) {
   using enum MixerKind;
@@ -56,8 +54,8 @@ std::int64_t layer_state_bits(const Weights& weights, const MixerShape& m, const
       const std::int64_t feature = own_width ? (m.conv > 0 ? bits("conv") : bits("k")) : bits("feature");
       const std::int64_t value = m.conv > 0 ? bits("conv") : bits("v");
       const bool exact = weights.accumulator == Accumulator::exact;
-      const std::int64_t sum = exact ? feature + value + ceil_lg_of(positions) : entry;
-      const std::int64_t count = exact ? feature + ceil_lg_of(positions) : entry;
+      const std::int64_t sum = exact ? feature + value + ceil_lg(positions) : entry;
+      const std::int64_t count = exact ? feature + ceil_lg(positions) : entry;
       state = features * m.value_dim * sum + (m.normalised && m.kind != loglinear ? features * count : 0);
       buffer = m.heads * (m.key_dim * (bits("q") + bits("k")) + m.value_dim * bits("v"));
       break;

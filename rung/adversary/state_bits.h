@@ -15,6 +15,8 @@ std::int64_t nominal_state_bits(const Weights& weights, const std::vector<LayerS
 std::int64_t layer_state_bits(const Weights& weights, const MixerShape& mixer, const std::string& prefix,
                               std::int64_t positions);
 
+// Identity and none: no other position enters.
+bool is_position_wise(const MixerShape& m);
 // Whether a later token depends on earlier ones through a state that does not grow with a cache: the layers
 // that a collision certificate may speak of.
 bool has_bounded_state(const MixerShape& mixer);

@@ -21,8 +21,8 @@
 namespace rung {
 namespace {
 
-constexpr double kSpareBits = 12;               // beginnings beyond the number of states, in bits
-constexpr std::int64_t kSeparations = 1 << 12;  // completions tried until one tells two beginnings apart
+constexpr double kStateCollisionSpareBits = 12;  // beginnings beyond the number of states, in bits
+constexpr std::int64_t kSeparations = 1 << 12;   // completions tried until one tells two beginnings apart
 constexpr int kEquivalent = 64;     // pairs that the task does not tell apart before the cut is given up
 constexpr double kAfterOthers = 6;  // bits of cost added, so that methods made for the task come first
 
@@ -39,7 +39,7 @@ std::vector<std::int64_t> cuts(const Target& target) {
   return all;
 }
 
-Fitness fitness(const Target& target) {
+Fitness state_collision_fitness(const Target& target) {
   if (const auto reason = unbounded_state(target)) return {false, *reason, 0};
   if (target.length() < 2) return {false, "prompts of one token", 0};
   if (target.nominal_bits < 1) return {false, "no state", 0};
@@ -47,7 +47,7 @@ Fitness fitness(const Target& target) {
           static_cast<double>(target.nominal_bits) / 2 + kAfterOthers};
 }
 
-Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
+Result<AttackOutcome> run_state_collision(const Target& target, const SearchOptions& options) {
   AttackOutcome outcome{.method = "states", .nominal_bits = target.nominal_bits};
   const auto places = cuts(target);
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -77,11 +77,11 @@ Result<void> collide_states(const Target& target, std::int64_t cut, const Search
   outcome.nominal_bits = bits;
   // Preferably an instance whose own question reads what varies; else one is looked for when two beginnings
   // have met.
-  auto beginnings =
-      VariedPrompts::find(task, 0, cut, static_cast<double>(bits) + kSpareBits, true, options.seed);
+  auto beginnings = VariedPrompts::find(task, 0, cut, static_cast<double>(bits) + kStateCollisionSpareBits,
+                                        true, options.seed);
   if (!beginnings)
-    beginnings =
-        VariedPrompts::find(task, 0, cut, static_cast<double>(bits) + kSpareBits, false, options.seed);
+    beginnings = VariedPrompts::find(task, 0, cut, static_cast<double>(bits) + kStateCollisionSpareBits,
+                                     false, options.seed);
   if (!beginnings) {
     outcome.reason = fmt::format("no entry before position {} can vary", cut);
     return {};
@@ -123,7 +123,12 @@ Result<void> collide_states(const Target& target, std::int64_t cut, const Search
 }
 
 AttackMethod state_collision_method() {
-  return {"states", "two beginnings with the same state, any task", &fitness, &run, false, /*spreads=*/true};
+  return {"states",
+          "two beginnings with the same state, any task",
+          &state_collision_fitness,
+          &run_state_collision,
+          false,
+          /*spreads=*/true};
 }
 
 }  // namespace rung

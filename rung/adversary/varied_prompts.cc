@@ -11,10 +11,11 @@
 namespace rung {
 namespace {
 
-constexpr int kDraws = 256;              // of one member, until the task accepts it
-constexpr std::int64_t kRows = 64;       // values of one entry that are looked at, of each kind
-constexpr std::uint64_t kBases = 256;    // instances tried until the answer reads an entry that varies
-constexpr std::uint64_t kCompared = 16;  // members whose answers are compared
+constexpr int kDraws = 256;         // of one member, until the task accepts it
+constexpr std::int64_t kRows = 64;  // values of one entry that are looked at, of each kind
+constexpr std::uint64_t kVariedPromptsBases =
+    256;  // instances tried until the answer reads an entry that varies
+constexpr std::uint64_t kVariedPromptsCompared = 16;  // members whose answers are compared
 
 }  // namespace
 
@@ -31,7 +32,7 @@ std::optional<VariedPrompts> VariedPrompts::find(const Task& task, std::int64_t 
                                                  double bits, bool asked, std::uint64_t seed) {
   RUNG_REQUIRE(begin >= 0 && begin <= end && end <= task.prompt_length(), "[{}, {})", begin, end);
   VariedPrompts varied(task, seed);
-  for (std::uint64_t index = 0; index < kBases; ++index) {
+  for (std::uint64_t index = 0; index < kVariedPromptsBases; ++index) {
     varied.base_ = task.generate(Variant::uniform, seed, index).prompt;
     varied.entries_.clear();
     varied.first_ = end;
@@ -99,7 +100,7 @@ std::vector<VariedPrompts::Row> VariedPrompts::rows_for(std::int64_t position) c
 
 bool VariedPrompts::answers_differ() const {
   const auto answer = task_->answer(member(0));
-  for (std::uint64_t i = 1; i < kCompared; ++i)
+  for (std::uint64_t i = 1; i < kVariedPromptsCompared; ++i)
     if (task_->answer(member(i)) != answer) return true;
   return false;
 }

@@ -11,7 +11,7 @@ namespace rung {
 namespace {
 
 constexpr std::uint64_t kAllInstances = 20'000'000;  // up to this many, every instance is run
-constexpr std::uint64_t kBatch = 512;
+constexpr std::uint64_t kWrongAnswerBatch = 512;
 
 // At most `limit` + 1: the product of the choices along the first path, which is the number of instances
 // wherever the number of choices depends on the position alone, and a guide elsewhere.
@@ -28,7 +28,7 @@ std::uint64_t instances_on_first_path(const Task& task, std::uint64_t limit) {
   return count;
 }
 
-Fitness fitness(const Target& target) {
+Fitness wrong_answer_fitness(const Target& target) {
   return {true,
           target.exact()
               ? "any model may be wrong somewhere"
@@ -36,7 +36,7 @@ Fitness fitness(const Target& target) {
           64};
 }
 
-Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
+Result<AttackOutcome> run_wrong_answer(const Target& target, const SearchOptions& options) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
@@ -44,7 +44,8 @@ Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
   AttackOutcome outcome{.method = "wrong-answer", .nominal_bits = target.nominal_bits};
   const Task& task = *target.task;
 
-  EvaluationOptions evaluation{.seed = options.seed, .count = kBatch, .keep_wrong = 1, .stop = late};
+  EvaluationOptions evaluation{
+      .seed = options.seed, .count = kWrongAnswerBatch, .keep_wrong = 1, .stop = late};
   const auto report = [&](std::uint64_t done) {
     if (options.progress) options.progress({.evaluations = outcome.evaluations + done});
   };
@@ -88,7 +89,7 @@ Result<AttackOutcome> run(const Target& target, const SearchOptions& options) {
 }  // namespace
 
 AttackMethod wrong_answer_method() {
-  return {"wrong-answer", "an instance that is answered wrongly", &fitness, &run};
+  return {"wrong-answer", "an instance that is answered wrongly", &wrong_answer_fitness, &run_wrong_answer};
 }
 
 }  // namespace rung

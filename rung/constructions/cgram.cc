@@ -15,7 +15,7 @@
 namespace rung {
 namespace {
 
-Result<Construction> build(const ConstructionRequest& request) {
+Result<Construction> build_cgram(const ConstructionRequest& request) {
   RUNG_TRY(auto made_task, make_task("cgram", request.sizes));
   const std::shared_ptr<const Task> task = std::move(made_task);
   const auto size = task->size();
@@ -107,7 +107,7 @@ ConstructionWord cgram_construction() {
           .summary = "what followed the last such context, by three full layers",
           .task = "cgram",
           .options = {},
-          .build = build};
+          .build = build_cgram};
 }
 
 }  // namespace rung

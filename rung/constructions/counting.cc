@@ -18,7 +18,7 @@ namespace {
 // Bits that hold the numbers 1-σ .. n.
 int number_precision(std::int64_t n, std::int64_t sigma) { return digits_for(std::max(n + 1, sigma)) + 1; }
 
-Result<Construction> build(const ConstructionRequest& request) {
+Result<Construction> build_counting(const ConstructionRequest& request) {
   RUNG_TRY(auto made_task, make_task("counting", request.sizes));
   const std::shared_ptr<const Task> task = std::move(made_task);
   const std::int64_t n = task->size()["n"].get<std::int64_t>(),
@@ -101,7 +101,7 @@ ConstructionWord counting_construction() {
           .summary = "at least k occurrences, by two full layers",
           .task = "counting",
           .options = {},
-          .build = build};
+          .build = build_counting};
 }
 
 }  // namespace rung

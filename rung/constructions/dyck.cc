@@ -39,7 +39,7 @@ struct PackedStack {
   }
 };
 
-Result<Construction> build(const ConstructionRequest& request) {
+Result<Construction> build_dyck(const ConstructionRequest& request) {
   RUNG_TRY(auto made_task, make_task("dyck", request.sizes));
   const std::shared_ptr<const Task> task = std::move(made_task);
   const PackedStack packed{task->size()["k"].get<std::int64_t>(), task->size()["depth"].get<std::int64_t>()};
@@ -105,7 +105,7 @@ ConstructionWord dyck_construction() {
           .summary = "well-nested brackets by a recurrent stack",
           .task = "dyck",
           .options = {},
-          .build = build};
+          .build = build_dyck};
 }
 
 }  // namespace rung

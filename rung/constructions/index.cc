@@ -20,7 +20,7 @@ namespace {
 // A counter up to `positions`, as a signed number.
 int counter_precision(std::int64_t positions) { return digits_for(positions + 1) + 1; }
 
-Result<Construction> build(const ConstructionRequest& request) {
+Result<Construction> build_index(const ConstructionRequest& request) {
   RUNG_TRY(auto made_task, make_task("index", request.sizes));
   const std::shared_ptr<const Task> task = std::move(made_task);
   const bool chain = request.option("by", "full") == "cot";
@@ -108,7 +108,7 @@ ConstructionWord index_construction() {
           .options = {{"by",
                        "one full layer on top, or a retrieval step in the chain of thought",
                        {"full", "cot"}}},
-          .build = build};
+          .build = build_index};
 }
 
 }  // namespace rung

@@ -14,7 +14,7 @@
 namespace rung {
 namespace {
 
-Result<Construction> build(const ConstructionRequest& request) {
+Result<Construction> build_mqar(const ConstructionRequest& request) {
   RUNG_TRY(auto made_task, make_task("mqar", request.sizes));
   const std::shared_ptr<const Task> task = std::move(made_task);
   const auto size = task->size();
@@ -91,7 +91,7 @@ ConstructionWord mqar_construction() {
           .summary = "associative recall by three full layers, the last value wins",
           .task = "mqar",
           .options = {},
-          .build = build};
+          .build = build_mqar};
 }
 
 }  // namespace rung

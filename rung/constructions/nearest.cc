@@ -216,7 +216,7 @@ void write_thresholds(ModelWriter& model, const Sizes& s, const Points& points, 
   write_values(last, points);
 }
 
-Result<Construction> build(const ConstructionRequest& request) {
+Result<Construction> build_nearest(const ConstructionRequest& request) {
   RUNG_TRY(auto made_task, make_task("nearest", request.sizes));
   const std::shared_ptr<const Task> task = std::move(made_task);
   const auto size = task->size();
@@ -286,7 +286,7 @@ ConstructionWord nearest_construction() {
           .options = {{"by",
                        "one softmax, or thresholds where its weights do not reach (auto)",
                        {"auto", "softmax", "thresholds"}}},
-          .build = build};
+          .build = build_nearest};
 }
 
 }  // namespace rung

@@ -72,7 +72,7 @@ Signs separating_signs(std::int64_t n, std::int64_t q) {
 // room that two roundings to 1/(4 · 2^⌈lg q⌉) leave below 1/(4q).
 int member_weight_bits(std::int64_t n, std::int64_t q) { return digits_for(16 * n * (q + 1)) + 2; }
 
-Result<Construction> build(const ConstructionRequest& request) {
+Result<Construction> build_sparse_average(const ConstructionRequest& request) {
   const std::string read = request.option("read", "all");
   RUNG_TRY(auto made_task, make_task("sparse-average", request.sizes,
                                      read == "last" ? std::map<std::string, std::string>{{"read", "last"}}
@@ -175,7 +175,7 @@ ConstructionWord sparse_average_construction() {
           .options = {{"read",
                        "where answers are read: everywhere (an encoder) or at the last position",
                        {"all", "last"}}},
-          .build = build};
+          .build = build_sparse_average};
 }
 
 }  // namespace rung

@@ -23,10 +23,10 @@ namespace {
 constexpr const char* kReference = "Sanford, Hsu, Telgarsky 2306.02896; blank and constants ours";
 constexpr std::int64_t kCountingSteps = 16;  // y is read in steps of 1/16 with the counting blank
 
-struct Sizes {
+struct TwoSumSizes {
   std::int64_t n = 0, modulus = 0;
 };
-Sizes sizes_of(const Task& task) {
+TwoSumSizes sizes_of(const Task& task) {
   return {task.size()["n"].get<std::int64_t>(), task.size()["M"].get<std::int64_t>()};
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "rung/spec/require.h"
+#include "rung/spec/ceil_lg.h"
 
 namespace rung {
 
@@ -90,8 +91,5 @@ constexpr Int128 integer_sqrt(Int128 x) {
 
 // Bits of a non-negative number: 0 for 0, else floor(lg x) + 1.
 constexpr int bit_length(std::uint64_t x) { return 64 - std::countl_zero(x); }
-
-// Smallest k with 2^k >= x. REQUIRES x >= 1.
-constexpr int ceil_lg(std::uint64_t x) { return bit_length(x - 1); }
 
 }  // namespace rung

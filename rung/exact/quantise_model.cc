@@ -7,7 +7,7 @@ namespace rung {
 namespace {
 
 constexpr int kLowestShift = -40, kHighestShift = 100;  // docs/weights.md
-constexpr int kMostWeightBits = 46;
+constexpr int kQuantiseModelMostWeightBits = 46;
 
 std::int64_t nearest(double x) { return static_cast<std::int64_t>(std::nearbyint(x)); }
 
@@ -120,7 +120,7 @@ std::vector<double> IntegerModel::columns(const Summand& map, std::int64_t rows)
 }
 
 int IntegerModel::product_fraction(const std::vector<Summand>& maps, std::int64_t rows) {
-  const double limit = std::ldexp(1.0, weight_bits_ - 1) - 1, bias_limit = std::ldexp(1.0, kMostWeightBits);
+  const double limit = std::ldexp(1.0, weight_bits_ - 1) - 1, bias_limit = std::ldexp(1.0, kQuantiseModelMostWeightBits);
   int product = kHighestFraction + weight_bits_;
   for (const auto& map : maps) {
     const auto weight = columns(map, rows);

@@ -14,7 +14,7 @@ constexpr double kNeverClip = 1e12;
 constexpr int kStepBits = 20;        // Δ of mamba
 constexpr int kMostFactorBits = 40;  // of a table whose values are multiplied
 constexpr int kKeyExtra = 8;         // docs/weights.md: key.extra
-constexpr int kMostScaleBits = 32;
+constexpr int kQuantiseRecurrenceMostScaleBits = 32;
 
 // Beyond this argument sigmoid, tanh and exp(-x) are within 2^-17 of their limits.
 constexpr double kFlat = 12;
@@ -182,7 +182,7 @@ int MixerQuantiser::linear_cell(int y, bool normalised) {
   if (normalised) {
     model_.record(at("state.count"), sums == Accumulator::exact ? 48 : a, feature);
     const int scale = y - (state - feature);
-    if (scale < 0 || scale > kMostScaleBits)
+    if (scale < 0 || scale > kQuantiseRecurrenceMostScaleBits)
       model_.refuse(fail(ErrorCode::range, "[quantise] \"{}\" would be 2^{}; 1 to 2^32 expected",
                          at("value.scale"), scale));
     else if (const auto c = static_cast<std::int64_t>(model_.number(at("value.scale"), 1)) << scale; c != 1)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rung/hierarchy/recipe.h"
+#include "rung/spec/text_columns.h"
 
 namespace rung {
 namespace {
@@ -24,14 +25,9 @@ struct Line {
 };
 
 // Terminal columns: bytes that do not continue a UTF-8 sequence.
-std::size_t columns(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 // At most `width` columns, the last one an ellipsis where something was left out.
 std::string cut(const std::string& text, std::size_t width) {
-  if (columns(text) <= width) return text;
+  if (text_columns(text) <= width) return text;
   std::string out;
   std::size_t used = 0;
   for (std::size_t i = 0; i < text.size() && used + 1 < width + ((text[i] & 0xC0) == 0x80); ++i) {
@@ -54,7 +50,7 @@ std::string painted(const std::string& text, Tone tone, bool colour) {
 
 std::string padded(const Line& line, std::size_t width, bool colour) {
   const std::string text = cut(line.text, width);
-  return painted(text, line.tone, colour) + std::string(width - columns(text), ' ');
+  return painted(text, line.tone, colour) + std::string(width - text_columns(text), ' ');
 }
 
 std::string word(const ordered_json& json, const char* name) {
@@ -180,8 +176,8 @@ std::string wrapped(const std::string& text, const std::string& indent) {
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = text.find(' ', at);
     if (end == std::string::npos) end = text.size();
-    const std::string next = cut(text.substr(at, end - at), kTableColumns - columns(indent));
-    if (line != indent && columns(line) + 1 + columns(next) > kTableColumns) {
+    const std::string next = cut(text.substr(at, end - at), kTableColumns - text_columns(indent));
+    if (line != indent && text_columns(line) + 1 + text_columns(next) > kTableColumns) {
       out += trimmed(line);
       line = indent;
     }

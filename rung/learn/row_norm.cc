@@ -11,12 +11,12 @@ using torch::autograd::variable_list;
 
 // Rows: the last dimension; groups of rows: everything before the dimensions whose rows stand side by side. x
 // [E, B, T, W] has one row a group, x [E, B, T, H, d] has H.
-struct Rows {
+struct RowNormRows {
   kernels::NormShape shape;
   std::int64_t stride;
 };
 
-Rows rows_of(const torch::Tensor& x, bool unit) {
+RowNormRows rows_of(const torch::Tensor& x, bool unit) {
   const std::int64_t inner = x.dim() == 5 ? x.size(3) : 1;
   kernels::NormShape shape;
   shape.outer = x.size(0) * x.size(1) * x.size(2), shape.inner = inner, shape.width = x.size(-1),
@@ -40,7 +40,7 @@ class FastNorm : public torch::autograd::Function<FastNorm> {
     const torch::Tensor x = even(given), gain = is_given(given_gain)
                                                     ? given_gain.to(torch::kFloat32).contiguous()
                                                     : torch::Tensor();
-    const Rows rows = rows_of(x, !gain.defined());
+    const RowNormRows rows = rows_of(x, !gain.defined());
     torch::Tensor y = torch::empty(x.sizes(), x.options());
     torch::Tensor inverse =
         torch::empty({rows.shape.outer * rows.shape.inner}, x.options().dtype(torch::kFloat32));
@@ -62,7 +62,7 @@ class FastNorm : public torch::autograd::Function<FastNorm> {
     const auto saved = context->get_saved_variables();
     const torch::Tensor &x = saved[0], &gain = saved[1], &inverse = saved[2];
     const torch::Tensor dy = even(gradients[0]);
-    const Rows rows = rows_of(x, !gain.defined());
+    const RowNormRows rows = rows_of(x, !gain.defined());
     torch::Tensor dx = torch::empty(x.sizes(), x.options()), dgain;
     if (gain.defined()) dgain = torch::empty_like(gain);
     float* to = gain.defined() ? dgain.data_ptr<float>() : nullptr;

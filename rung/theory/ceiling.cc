@@ -50,16 +50,16 @@ double bucket_ceiling(std::int64_t tokens, std::int64_t alphabet, const Integer&
 }
 
 // lg((2^u + σ - 1)/σ), the bits that price pressure u >= 0 is worth; all terms positive.
-template <class Real>
-Real pressure_bits(Real u, Real sigma) {
-  const Real ln2 = static_cast<Real>(kLn2);
+template <class Float>
+Float pressure_bits(Float u, Float sigma) {
+  const Float ln2 = static_cast<Float>(kLn2);
   if (u <= 60) return std::log1p(std::expm1(u * ln2) / sigma) / ln2;
   return u - std::log2(sigma) + std::log1p((sigma - 1) * std::exp2(-u)) / ln2;
 }
 
 // The accuracy that maximises q a - λ R(a): R'(a) = q/λ.
-template <class Real>
-Real priced_accuracy(Real u, Real sigma) {
+template <class Float>
+Float priced_accuracy(Float u, Float sigma) {
   return 1 / (1 + (sigma - 1) * std::exp2(-u));
 }
 

@@ -14,10 +14,6 @@ namespace {
 
 constexpr int kMostBeta = 64;
 
-int ceil_lg(std::int64_t v) {  // ⌈lg v⌉, 0 for 1
-  return v <= 1 ? 0 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(v - 1)));
-}
-
 double delta_unsaturated(int D, double beta) { return std::expm1(D * std::log1p(std::exp(-2 * beta))); }
 
 // The least p over β: what one lookup among 2^D addresses costs.

@@ -18,8 +18,12 @@
 #include <string_view>
 
 #include "rung/spec/architecture.h"
+#include "rung/spec/ceil_lg.h"
 
 namespace rung {
+
+// Bits that a code of `values` values takes: at least one.
+constexpr int code_bits(std::int64_t values) { return values <= 1 ? 1 : ceil_lg(values); }
 
 // ⌈lg T⌉, at least 1: the bits of a position's code. REQUIRES tokens >= 1.
 int address_bits(std::int64_t tokens);

@@ -14,9 +14,6 @@
 namespace rung {
 namespace {
 
-using Real = long double;  // steers, never decides; exponents up to 2^16383
-constexpr Real kE = std::numbers::e_v<Real>;
-Real real(const Integer& v) { return v.convert_to<Real>(); }
 constexpr Real kMostBits = 8000;               // of lg N: no search goes beyond
 constexpr Real kFine = 1e-3L;                  // bits
 Real half_up(const Real& v) { return v / 2; }  // relaxed: the integers round up
@@ -127,7 +124,7 @@ Real violation(const Recursion<Real>& r) {
       worst = std::max(worst, std::log2(s.T * s.J / s.N_before));
       continue;
     }
-    const Real gain = std::log2(2 * s.N_before / (kE * s.T * s.J));
+    const Real gain = std::log2(2 * s.N_before / (std::numbers::e_v<Real> * s.T * s.J));
     const Real need = 2 * s.D + (s.form == Step<Real>::Form::union_bound ? 2 / s.T : 0);
     worst = std::max(worst,
                      gain <= 0 ? 64 - gain : std::log2(std::max<Real>(need, 1e-30L) / (s.J * gain)) + kTiny);
@@ -142,8 +139,8 @@ SeqcompProof make_proof(const Decomposition& d, const Choice<Integer>& v) {
   proof.T = v.T;
   proof.y = v.n.front();
   const auto r = unroll(constants<Integer>(d, [](const Integer& x) { return x; }), v);
-  proof.left = static_cast<double>(real(r.J) * std::log2(real(r.arguments)));
-  proof.right = static_cast<double>(real(r.D));
+  proof.left = static_cast<double>(real_of(r.J) * std::log2(real_of(r.arguments)));
+  proof.right = static_cast<double>(real_of(r.D));
   proof.certified = certify(d, proof);
   return proof;
 }
@@ -152,7 +149,7 @@ SeqcompProof make_proof(const Decomposition& d, const Choice<Integer>& v) {
 // what the first condition asks for; n_1 is solved for (once feasible, more of it stays feasible).
 struct Descent {
   const Decomposition& d;
-  Constants<Real> c = constants<Real>(d, real);
+  Constants<Real> c = constants<Real>(d, real_of);
 
   std::size_t dimensions() const { return static_cast<std::size_t>(2 * d.L - 1); }
 
@@ -317,10 +314,10 @@ bool certify(const Decomposition& d, const SeqcompProof& proof) {
 
 SeqcompProof best_proof(const Decomposition& d, const SeqcompSizes& sizes) {
   RUNG_REQUIRE(d.L >= 3 && sizes.L() == d.L, "L={} sizes={}", d.L, sizes.L());
-  const auto c = constants<Real>(d, real);
+  const auto c = constants<Real>(d, real_of);
   Choice<Real> v;
-  v.m = real(sizes.m);
-  for (const auto& n : sizes.n) v.n.push_back(real(n));
+  v.m = real_of(sizes.m);
+  for (const auto& n : sizes.n) v.n.push_back(real_of(n));
   // Descents on the violation over lg x_0 and lg T_l, integers at every evaluation, from several starts.
   constexpr std::uint64_t kSeed = 2;
   constexpr int kStarts = 12, kPatience = 24;

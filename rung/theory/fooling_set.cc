@@ -19,11 +19,11 @@
 namespace rung {
 namespace {
 
-struct Step {
+struct SuffixStep {
   std::int64_t choice = 0;
   std::vector<std::int64_t> token;  // one position's numbers over all fields
 };
-using Suffix = std::vector<Step>;
+using Suffix = std::vector<SuffixStep>;
 
 // Walks on the tree of prompts, with the sizes of a position at hand.
 class Walker {
@@ -67,7 +67,7 @@ class Walker {
   // among the choices is nearly always the recorded one; a shifted numbering is searched nearby. A token
   // missed further away costs a column of the row, never the certainty of the bound.
   bool follow(Prompt& prefix, const Suffix& suffix) const {
-    for (const Step& step : suffix) {
+    for (const SuffixStep& step : suffix) {
       const std::int64_t choices = task_.choices(prefix);
       bool found = take(prefix, step, step.choice, choices);
       for (std::int64_t shift = 1; shift <= kNearby && !found; ++shift)
@@ -87,7 +87,7 @@ class Walker {
  private:
   static constexpr std::int64_t kNearby = 16;
 
-  bool take(Prompt& prefix, const Step& step, std::int64_t choice, std::int64_t choices) const {
+  bool take(Prompt& prefix, const SuffixStep& step, std::int64_t choice, std::int64_t choices) const {
     if (choice < 0 || choice >= choices) return false;
     task_.extend(prefix, choice);
     const std::int64_t* expected = step.token.data();
@@ -137,7 +137,7 @@ std::vector<Suffix> choose_suffixes(const Task& task, const Walker& walker, cons
   return suffixes;
 }
 
-constexpr std::int64_t kPieces = 256;  // that the prefixes are handed out in, at most
+constexpr std::int64_t kFoolingSetPieces = 256;  // that the prefixes are handed out in, at most
 
 std::vector<std::string> rows_between(std::int64_t first, std::int64_t last,
                                       const std::function<std::string(std::int64_t)>& row_of) {
@@ -176,7 +176,7 @@ std::vector<std::string> all_rows(const FoolingSample& sample, std::int64_t coun
     return {};
   }
   Board board(*sample.ranks, name);
-  const std::int64_t pieces = std::min(count, kPieces);
+  const std::int64_t pieces = std::min(count, kFoolingSetPieces);
   for (std::int64_t i = 0; i < pieces; ++i)
     board.post(fmt::format("{} {}", count * i / pieces, count * (i + 1) / pieces));
   std::jthread own([&] { answer_pieces(bench, row_of); });

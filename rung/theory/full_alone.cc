@@ -73,10 +73,10 @@ std::optional<Verdict> alone(const Theorem& theorem, const Setting& setting, con
   return v;
 }
 
-std::optional<Verdict> strings(const Theorem& t, const Setting& s, const Question& q) {
+std::optional<Verdict> full_alone_strings(const Theorem& t, const Setting& s, const Question& q) {
   return alone(t, s, q, {"a", "n", [](std::int64_t n) { return std::optional(Count::power(2, n)); }});
 }
-std::optional<Verdict> dyck(const Theorem& t, const Setting& s, const Question& q) {
+std::optional<Verdict> full_alone_dyck(const Theorem& t, const Setting& s, const Question& q) {
   const std::int64_t types = q.size("k"), own = q.size("n");
   const bool odd = q.fixed && own % 2 != 0;  // an odd number of brackets never nests: nothing to ask
   return alone(t, s, q,
@@ -87,7 +87,7 @@ std::optional<Verdict> dyck(const Theorem& t, const Setting& s, const Question& 
                 },
                 true});
 }
-std::optional<Verdict> three_sum(const Theorem& t, const Setting& s, const Question& q) {
+std::optional<Verdict> full_alone_three_sum(const Theorem& t, const Setting& s, const Question& q) {
   const Integer given = q.size("M"), own = q.size("n");
   const bool square = given == own * own + 1;
   return alone(t, s, q,
@@ -98,7 +98,8 @@ std::optional<Verdict> three_sum(const Theorem& t, const Setting& s, const Quest
                 }});
 }
 
-std::optional<Verdict> seqcomp(const Theorem& theorem, const Setting& setting, const Question& question) {
+std::optional<Verdict> full_alone_seqcomp(const Theorem& theorem, const Setting& setting,
+                                          const Question& question) {
   const Word& word = setting.word;
   if (question.L != 1 || word.full_letters() != 1 || word.letters.size() != 1) return std::nullopt;
   const WordLetter& letter = word.full(0);
@@ -149,7 +150,7 @@ std::vector<Theorem> full_alone_theorems() {
        .file = file,
        .test = test,
        .tasks = {"equality", "disjointness"},
-       .evaluate = strings},
+       .evaluate = full_alone_strings},
       {.id = "full-alone-dyck",
        .title = "One full layer does not match brackets",
        .statement =
@@ -160,7 +161,7 @@ std::vector<Theorem> full_alone_theorems() {
        .file = file,
        .test = test,
        .tasks = {"dyck"},
-       .evaluate = dyck},
+       .evaluate = full_alone_dyck},
       {.id = "full-alone-three-sum",
        .title = "One full layer does not find triples",
        .statement = "3-Sum by one full layer needs M_part + s >= lg of the sum of C(M', j), 1 <= j <= n-2.",
@@ -170,7 +171,7 @@ std::vector<Theorem> full_alone_theorems() {
        .file = file,
        .test = test,
        .tasks = {"three-sum"},
-       .evaluate = three_sum},
+       .evaluate = full_alone_three_sum},
       {.id = "full-alone-seqcomp",
        .title = "One full layer alone does not compose",
        .statement =
@@ -181,7 +182,7 @@ std::vector<Theorem> full_alone_theorems() {
        .file = file,
        .test = test,
        .tasks = {"seqcomp"},
-       .evaluate = seqcomp},
+       .evaluate = full_alone_seqcomp},
   };
 }
 

@@ -16,7 +16,8 @@ namespace {
 
 bool log_linear(const Setting& setting) { return setting.word.total().per_level > 0; }
 
-std::optional<Verdict> eva(const Theorem& theorem, const Setting& setting, const Question& question) {
+std::optional<Verdict> log_linear_eva(const Theorem& theorem, const Setting& setting,
+                                      const Question& question) {
   if (!log_linear(setting)) return std::nullopt;
   return cut_verdict(theorem, setting, question,
                      {.prefix = "f(0) .. f(2^k - 1), k = ⌊lg n⌋",
@@ -26,7 +27,8 @@ std::optional<Verdict> eva(const Theorem& theorem, const Setting& setting, const
                      Crossing::oldest_bucket);
 }
 
-std::optional<Verdict> index(const Theorem& theorem, const Setting& setting, const Question& question) {
+std::optional<Verdict> log_linear_index(const Theorem& theorem, const Setting& setting,
+                                        const Question& question) {
   if (!log_linear(setting)) return std::nullopt;
   const std::int64_t sigma = question.size("sigma");
   return cut_verdict(
@@ -38,7 +40,8 @@ std::optional<Verdict> index(const Theorem& theorem, const Setting& setting, con
       Crossing::oldest_bucket);
 }
 
-std::optional<Verdict> two_sum(const Theorem& theorem, const Setting& setting, const Question& question) {
+std::optional<Verdict> log_linear_two_sum(const Theorem& theorem, const Setting& setting,
+                                          const Question& question) {
   if (!log_linear(setting)) return std::nullopt;
   const Integer given = question.size("M");
   const bool follows = given == 2 * Integer(question.size("n")) + 1;
@@ -56,7 +59,8 @@ std::optional<Verdict> two_sum(const Theorem& theorem, const Setting& setting, c
   return v;
 }
 
-std::optional<Verdict> seqcomp(const Theorem& theorem, const Setting& setting, const Question& question) {
+std::optional<Verdict> log_linear_seqcomp(const Theorem& theorem, const Setting& setting,
+                                          const Question& question) {
   if (!log_linear(setting)) return std::nullopt;
   const Integer N =
       question.fixed ? question.seqcomp.arguments(question.L - 1) : Integer(question.prompt) - 2 * question.L;
@@ -92,7 +96,7 @@ std::vector<Theorem> log_linear_theorems() {
        .file = file,
        .test = test,
        .tasks = {"eva"},
-       .evaluate = eva},
+       .evaluate = log_linear_eva},
       {.id = "log-linear-index",
        .title = "The same over an alphabet",
        .statement = "Index needs s_1 >= 2^⌊lg n⌋ lg sigma.",
@@ -102,7 +106,7 @@ std::vector<Theorem> log_linear_theorems() {
        .file = file,
        .test = test,
        .tasks = {"index"},
-       .evaluate = index},
+       .evaluate = log_linear_index},
       {.id = "log-linear-two-sum",
        .title = "The oldest bucket stores its set",
        .statement = "2-Sum-last needs s_1 >= lg C(M', 2^⌊lg n⌋), M' = M, or M-1 when n is no power of two.",
@@ -112,7 +116,7 @@ std::vector<Theorem> log_linear_theorems() {
        .file = file,
        .test = test,
        .tasks = {"two-sum"},
-       .evaluate = two_sum},
+       .evaluate = log_linear_two_sum},
       {.id = "log-linear-seqcomp",
        .title = "The oldest bucket of z_L",
        .statement = "L-SeqComp needs s_1 >= 2^⌊lg N⌋ lg N, N = N_{L-1}.",
@@ -122,7 +126,7 @@ std::vector<Theorem> log_linear_theorems() {
        .file = file,
        .test = test,
        .tasks = {"seqcomp"},
-       .evaluate = seqcomp},
+       .evaluate = log_linear_seqcomp},
   };
 }
 

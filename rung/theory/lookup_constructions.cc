@@ -18,10 +18,6 @@
 namespace rung {
 namespace {
 
-int ceil_lg(std::int64_t v) {
-  return v <= 1 ? 1 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(v - 1)));
-}
-
 void note_cost(Verdict& v, const ConstructionCost& cost) {
   v.parameters["construction"] = {{"word", cost.word},           {"full_layers", cost.full_layers},
                                   {"heads", cost.heads},         {"key_dim", cost.key_dim},
@@ -89,25 +85,25 @@ std::optional<Verdict> lookups(const Theorem& theorem, const Setting& setting, c
 
 std::optional<Verdict> eva(const Theorem& t, const Setting& s, const Question& q) {
   const std::int64_t n = q.size("n");
-  return lookups(t, s, q, eva_full_cost(n), {{address_bits(n + 1), ceil_lg(n), 1}});
+  return lookups(t, s, q, eva_full_cost(n), {{address_bits(n + 1), code_bits(n), 1}});
 }
 std::optional<Verdict> index(const Theorem& t, const Setting& s, const Question& q) {
   const std::int64_t n = q.size("n");
-  return lookups(t, s, q, eva_full_cost(n), {{address_bits(n + 1), ceil_lg(q.size("sigma")), 1}});
+  return lookups(t, s, q, eva_full_cost(n), {{address_bits(n + 1), code_bits(q.size("sigma")), 1}});
 }
 std::optional<Verdict> retrieval(const Theorem& t, const Setting& s, const Question& q) {
   const int D = static_cast<int>(q.size("D"));
   return lookups(t, s, q, retrieval_cost(q.size("n"), D, q.size("sigma")),
-                 {{D, ceil_lg(q.size("sigma")), 1}});
+                 {{D, code_bits(q.size("sigma")), 1}});
 }
 std::optional<Verdict> recall(const Theorem& t, const Setting& s, const Question& q) {
   const bool gram = q.task == "cgram";
   const std::int64_t symbols = gram ? q.size("c") - 1 : 1, alphabet = gram ? q.size("sigma") : q.size("M");
-  const std::int64_t bits = symbols * ceil_lg(alphabet);
+  const std::int64_t bits = symbols * code_bits(alphabet);
   if (bits > 4096) return std::nullopt;
   auto v = lookups(t, s, q, recall_cost(q.prompt, symbols, alphabet),
-                   {{address_bits(q.prompt), ceil_lg(alphabet), symbols},
-                    {static_cast<int>(bits), ceil_lg(q.size("sigma")), 1}});
+                   {{address_bits(q.prompt), code_bits(alphabet), symbols},
+                    {static_cast<int>(bits), code_bits(q.size("sigma")), 1}});
   v->assumes.push_back(gram ? "the context stood only once before" : "no key repeats");
   return v;
 }
@@ -119,7 +115,7 @@ std::optional<Verdict> compare(const Theorem& t, const Setting& s, const Questio
 std::optional<Verdict> counting(const Theorem& theorem, const Setting& setting, const Question& question) {
   const std::int64_t n = question.size("n");
   const auto cost = counting_cost(n, question.size("sigma"));
-  const int D = address_bits(question.prompt), symbol = ceil_lg(question.size("sigma"));
+  const int D = address_bits(question.prompt), symbol = code_bits(question.size("sigma"));
   auto v = lookups(theorem, setting, question, cost, {{D, symbol, 1}, {std::max(symbol, 1), 1, 1}});
   const Precision& precision = setting.architecture.dimensions.precision;
   const int fine =
@@ -216,11 +212,12 @@ std::optional<Verdict> table(const Theorem& theorem, const Setting& setting, con
   std::optional<Service> service;
   for (const auto& layer : setting.layers)
     if (!service || service->status != Status::proved)
-      if (const auto found = table_service(layer.mixer, setting.architecture.dimensions, n, ceil_lg(values)))
+      if (const auto found =
+              table_service(layer.mixer, setting.architecture.dimensions, n, code_bits(values)))
         service = found;
   v.require("causal", setting.causal());
   v.require("a linear state with an entry for every argument", service.has_value(),
-            fmt::format("n = {} entries of {} bits", n, ceil_lg(values)));
+            fmt::format("n = {} entries of {} bits", n, code_bits(values)));
   if (!v.all_hold()) service.reset();
   settle(v, service, setting);
   return v;

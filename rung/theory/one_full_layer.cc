@@ -12,21 +12,14 @@
 namespace rung {
 namespace {
 
-using Real = long double;  // steers, never decides; sizes below 2^64 are exact in it
-
-constexpr Real kTop = 0x1p100L;          // no search goes beyond
 constexpr Real kExhaustiveBelow = 2e7L;  // up to here every (T, x_0) is visited
-constexpr Real kSafety = 1 + 1e-15L;     // the right side is raised by this before floating point compares
-
-Real real(const Integer& v) { return v.convert_to<Real>(); }
-Integer integer(Real v) { return Integer(std::floor(v)); }
 
 struct Bits {
   Real M, s0, s1, spare;
 };
 
 bool late_holds(const Bits& b, Real T, Real x, Real y, Real N) {
-  return T * x * y * std::log2(N) > ((x + y + 1 + b.spare) * b.M + T * b.s1) * kSafety;
+  return T * x * y * std::log2(N) > ((x + y + 1 + b.spare) * b.M + T * b.s1) * kSearchSafety;
 }
 Real early_left_of(Real T, Real x, Real y, Real lg_N) { return std::ceil(T * x / 2) * y * lg_N; }
 Real early_left(Real T, Real x, Real y, Real N) { return early_left_of(T, x, y, std::log2(N)); }
@@ -34,7 +27,7 @@ Real early_right(const Bits& b, Real T, Real x, Real y) {
   return T * (b.s0 + b.s1) + b.s0 + 1 + b.M * x * (2 * y + 1 + b.spare * y);
 }
 Bits bits_of(const OneFullLayer& layer) {
-  return {real(layer.partial), real(layer.before), real(layer.after), real(layer.spare)};
+  return {real_of(layer.partial), real_of(layer.before), real_of(layer.after), real_of(layer.spare)};
 }
 
 SeqcompProof make_proof(const OneFullLayer& layer, Integer m, Integer n1, Integer T, Integer x0, Integer y) {
@@ -44,7 +37,8 @@ SeqcompProof make_proof(const OneFullLayer& layer, Integer m, Integer n1, Intege
   proof.x0 = std::move(x0);
   proof.y = std::move(y);
   const Bits b = bits_of(layer);
-  const Real t = real(proof.T[0]), x = real(proof.x0), w = real(proof.y), N = real(proof.sizes.arguments(1));
+  const Real t = real_of(proof.T[0]), x = real_of(proof.x0), w = real_of(proof.y),
+             N = real_of(proof.sizes.arguments(1));
   const bool early = layer.before > 0;
   proof.left = static_cast<double>(early ? early_left(t, x, w, N) : t * x * w * std::log2(N));
   proof.right = static_cast<double>(early ? early_right(b, t, x, w) : (x + w + 1 + b.spare) * b.M + t * b.s1);
@@ -53,13 +47,6 @@ SeqcompProof make_proof(const OneFullLayer& layer, Integer m, Integer n1, Intege
 }
 
 // What one (T, x_0) gives: the smallest sizes at which the parameters certify.
-struct Found {
-  Real value = kTop, T = 0, x = 0, n = 0, m = 0;
-};
-Real value_of(Real m, Real n, Objective objective) {
-  return objective == Objective::arguments ? m * n : m * n + m + 3;
-}
-
 // The largest n_1 whose value stays below `best` at m.
 Real room(Real m, Real best, Objective objective) {
   return objective == Objective::arguments ? std::floor((best - 1) / m) : std::floor((best - 4) / m) - 1;
@@ -67,11 +54,11 @@ Real room(Real m, Real best, Objective objective) {
 
 // For fixed T and x_0 (m = T x_0) the slack is convex in n_1 and negative at 0: the predicate turns true
 // once.
-void try_late(const Bits& b, Real T, Real x, Objective objective, Found& best) {
+void try_late(const Bits& b, Real T, Real x, Objective objective, SmallestSizes& best) {
   const Real m = T * x, most = room(m, best.value, objective);
   if (most < 1 || !late_holds(b, T, x, most, m * most)) return;
   const Real n = least_where(0, most, [&](Real v) { return late_holds(b, T, x, v, m * v); });
-  best = {value_of(m, n, objective), T, x, n, m};
+  best = {value_of_sizes(m, n, objective), T, x, n, m};
 }
 
 // x_0 + n_1 >= 2 sqrt(N / T): no T outside the interval where this function stays below N lg N can do better.
@@ -81,22 +68,22 @@ Real late_floor(const Bits& b, Real T, Real N) {
 
 std::optional<SeqcompProof> smallest_late(const OneFullLayer& layer, Objective objective) {
   const Bits b = bits_of(layer);
-  Found best;
-  const auto coarse = size_grid(16, 1.25L, kTop);
+  SmallestSizes best;
+  const auto coarse = size_grid(16, 1.25L, kSearchTop);
   for (const Real T : coarse) {
-    const Real N = first_where(2, kTop, [&](Real v) { return v * std::log2(v) > late_floor(b, T, v); });
+    const Real N = first_where(2, kSearchTop, [&](Real v) { return v * std::log2(v) > late_floor(b, T, v); });
     if (N == 0 || N >= best.value || T > 2 * N) continue;
     const Real x = std::max<Real>(1, std::floor(std::sqrt(N / T)));
     for (const Real candidate : {x, x + 1}) try_late(b, T, candidate, objective, best);
   }
   if (best.T == 0) return std::nullopt;
   const bool exhaustive = best.value <= kExhaustiveBelow;
-  const auto grid = size_grid(64, 1.02L, kTop);
+  const auto grid = size_grid(64, 1.02L, kSearchTop);
   std::size_t at = 0;
   const auto next = [&](Real v) {
     if (exhaustive) return v + 1;
     while (at < grid.size() && grid[at] <= v) ++at;
-    return at < grid.size() ? grid[at] : 2 * kTop;
+    return at < grid.size() ? grid[at] : 2 * kSearchTop;
   };
   const auto feasible = [&](Real T) {
     return best.value * std::log2(best.value) > late_floor(b, T, best.value) && T < best.value;
@@ -119,34 +106,34 @@ std::optional<SeqcompProof> smallest_late(const OneFullLayer& layer, Objective o
         if (x > from && x <= to) try_late(b, T, x, objective, best);
     }
   }
-  auto proof =
-      make_proof(layer, integer(best.m), integer(best.n), integer(best.T), integer(best.x), integer(best.n));
+  auto proof = make_proof(layer, floor_of(best.m), floor_of(best.n), floor_of(best.T), floor_of(best.x),
+                          floor_of(best.n));
   return proof.certified ? std::optional(proof) : std::nullopt;
 }
 
 // For fixed T and x_0 the first condition gives the least m; the second the least n_1 at that m, or one n_1
 // less with a larger m (the product then only depends on n_1 through the second condition, and falls with
 // it).
-void try_early(const Bits& b, Real T, Real x, Real base, Objective objective, Found& best) {
-  const Real least_m = std::ceil(T * base * std::exp2(2 / (T * x)) * kSafety);
+void try_early(const Bits& b, Real T, Real x, Real base, Objective objective, SmallestSizes& best) {
+  const Real least_m = std::ceil(T * base * std::exp2(2 / (T * x)) * kSearchSafety);
   const auto holds = [&](Real n, Real m) {
-    return early_left(T, x, n, m * n) > early_right(b, T, x, n) * kSafety;
+    return early_left(T, x, n, m * n) > early_right(b, T, x, n) * kSearchSafety;
   };
   const Real most = room(least_m, best.value, objective);
   if (most < 1 || !holds(most, least_m)) return;
   const Real n = least_where(0, most, [&](Real v) { return holds(v, least_m); });
-  best = {value_of(least_m, n, objective), T, x, n, least_m};
+  best = {value_of_sizes(least_m, n, objective), T, x, n, least_m};
   if (n < 2) return;
   const Real fewer = n - 1, m = first_where(least_m, best.value, [&](Real v) { return holds(fewer, v); });
-  if (m >= least_m && value_of(m, fewer, objective) < best.value)
-    best = {value_of(m, fewer, objective), T, x, fewer, m};
+  if (m >= least_m && value_of_sizes(m, fewer, objective) < best.value)
+    best = {value_of_sizes(m, fewer, objective), T, x, fewer, m};
 }
 
 std::optional<SeqcompProof> smallest_early(const OneFullLayer& layer, Objective objective) {
   const Bits b = bits_of(layer);
-  const auto Ts = size_grid(128, 1.03L, kTop), coarse = size_grid(8, 1.3L, kTop),
-             xs = size_grid(64, 1.01L, kTop);
-  Found best;
+  const auto Ts = size_grid(128, 1.03L, kSearchTop), coarse = size_grid(8, 1.3L, kSearchTop),
+             xs = size_grid(64, 1.01L, kSearchTop);
+  SmallestSizes best;
   const auto sweep = [&](const std::vector<Real>& grid_x, const std::vector<Real>& grid_T) {
     for (const Real x : grid_x) {
       if (2 * b.s0 / x > 200) continue;  // m would exceed the top
@@ -162,8 +149,8 @@ std::optional<SeqcompProof> smallest_early(const OneFullLayer& layer, Objective 
   sweep(coarse, coarse);
   sweep(xs, Ts);
   if (best.T == 0) return std::nullopt;
-  auto proof =
-      make_proof(layer, integer(best.m), integer(best.n), integer(best.T), integer(best.x), integer(best.n));
+  auto proof = make_proof(layer, floor_of(best.m), floor_of(best.n), floor_of(best.T), floor_of(best.x),
+                          floor_of(best.n));
   return proof.certified ? std::optional(proof) : std::nullopt;
 }
 
@@ -184,7 +171,7 @@ bool certify(const OneFullLayer& layer, const SeqcompProof& proof) {
 SeqcompProof best_proof(const OneFullLayer& layer, const SeqcompSizes& sizes) {
   RUNG_REQUIRE(sizes.L() == 2 && sizes.m >= 1 && sizes.n[0] >= 1, "L={}", sizes.L());
   const Bits b = bits_of(layer);
-  const Real m = real(sizes.m), n = real(sizes.n[0]), lg_N = std::log2(m * n);
+  const Real m = real_of(sizes.m), n = real_of(sizes.n[0]), lg_N = std::log2(m * n);
   const bool early = layer.before > 0;
   Real ratio = -1, best_T = 1, best_x = 1, best_y = n;
   // All small T, all T with a small quotient m / T, and a grid between: both sides are linear in x_0 and in
@@ -218,7 +205,7 @@ SeqcompProof best_proof(const OneFullLayer& layer, const SeqcompSizes& sizes) {
   constexpr int kSteps = 256;  // either side of the best T, between its neighbours on the grid
   const Real centre = best_T, step = std::max<Real>(1, centre * 0.02L / kSteps);
   for (int k = -kSteps; k <= kSteps; ++k) visit(std::floor(centre + step * k));
-  return make_proof(layer, sizes.m, sizes.n[0], integer(best_T), integer(best_x), integer(best_y));
+  return make_proof(layer, sizes.m, sizes.n[0], floor_of(best_T), floor_of(best_x), floor_of(best_y));
 }
 
 std::optional<SeqcompProof> smallest_proof(const OneFullLayer& layer, Objective objective) {

@@ -9,10 +9,6 @@
 namespace rung {
 namespace {
 
-std::int64_t unzigzag(std::uint64_t value) {
-  return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
-}
-
 class Separation {
  public:
   explicit Separation(const PrefixNodes& tree)

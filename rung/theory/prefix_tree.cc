@@ -287,7 +287,7 @@ void lay_out(Shared& shared) {
 }
 
 constexpr const char* kSubtreeBoard = "subtrees";
-constexpr std::int64_t kPieces = 512;  // that the subtrees are handed out in, at most
+constexpr std::int64_t kPrefixTreePieces = 512;  // that the subtrees are handed out in, at most
 
 // On a rank that does not lead: subtrees as they are handed out, each thread into tables of its own.
 void help_fold(const Task& task, const TreeLimits& limits, const std::vector<Prompt>& tops) {
@@ -322,7 +322,7 @@ void lead_fold(Shared& shared, const std::vector<Prompt>& tops, std::int64_t dep
                std::vector<Folded>& folded, const std::function<void(double)>& progress) {
   Ranks& ranks = *shared.limits.ranks;
   Board board(ranks, kSubtreeBoard);
-  const auto count = static_cast<std::int64_t>(tops.size()), pieces = std::min(count, kPieces);
+  const auto count = static_cast<std::int64_t>(tops.size()), pieces = std::min(count, kPrefixTreePieces);
   for (std::int64_t i = 0; i < pieces; ++i)
     board.post(fmt::format("{} {}", count * i / pieces, count * (i + 1) / pieces));
   std::jthread own([&] {

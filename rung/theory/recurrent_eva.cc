@@ -14,7 +14,8 @@
 namespace rung {
 namespace {
 
-std::optional<Verdict> eva(const Theorem& theorem, const Setting& setting, const Question& question) {
+std::optional<Verdict> recurrent_eva(const Theorem& theorem, const Setting& setting,
+                                     const Question& question) {
   return cut_verdict(theorem, setting, question,
                      {.prefix = "f(0) .. f(n-1)",
                       .symbolic = "n lg n",
@@ -22,7 +23,8 @@ std::optional<Verdict> eva(const Theorem& theorem, const Setting& setting, const
                       .n = question.size("n")});
 }
 
-std::optional<Verdict> index(const Theorem& theorem, const Setting& setting, const Question& question) {
+std::optional<Verdict> recurrent_index(const Theorem& theorem, const Setting& setting,
+                                       const Question& question) {
   const std::int64_t sigma = question.size("sigma");
   return cut_verdict(theorem, setting, question,
                      {.prefix = "f(0) .. f(n-1)",
@@ -49,7 +51,8 @@ std::optional<Verdict> pairs(const Theorem& theorem, const Setting& setting, con
 
 // The cut after z_L: (w, i) can ask for each of the N_{L-1} values. Without sizes: m = n_1 = .. = 1, all in
 // z_L.
-std::optional<Verdict> seqcomp(const Theorem& theorem, const Setting& setting, const Question& question) {
+std::optional<Verdict> recurrent_seqcomp(const Theorem& theorem, const Setting& setting,
+                                         const Question& question) {
   const Integer N =
       question.fixed ? question.seqcomp.arguments(question.L - 1) : Integer(question.prompt) - 2 * question.L;
   if (N < 1) return std::nullopt;
@@ -83,7 +86,7 @@ std::vector<Theorem> recurrent_table_theorems() {
        .file = file,
        .test = test,
        .tasks = {"eva"},
-       .evaluate = eva},
+       .evaluate = recurrent_eva},
       {.id = "recurrent-index",
        .title = "The same over an alphabet of sigma values",
        .statement = "Index on n entries of sigma values needs s >= n lg sigma.",
@@ -93,7 +96,7 @@ std::vector<Theorem> recurrent_table_theorems() {
        .file = file,
        .test = test,
        .tasks = {"index"},
-       .evaluate = index},
+       .evaluate = recurrent_index},
       {.id = "recurrent-recall",
        .title = "Associative recall stores every pair",
        .statement =
@@ -117,7 +120,7 @@ std::vector<Theorem> recurrent_table_theorems() {
        .file = file,
        .test = test,
        .tasks = {"seqcomp"},
-       .evaluate = seqcomp},
+       .evaluate = recurrent_seqcomp},
   };
 }
 

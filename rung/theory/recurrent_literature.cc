@@ -28,7 +28,8 @@
 namespace rung {
 namespace {
 
-std::optional<Verdict> strings(const Theorem& theorem, const Setting& setting, const Question& question) {
+std::optional<Verdict> recurrent_strings(const Theorem& theorem, const Setting& setting,
+                                         const Question& question) {
   return cut_verdict(theorem, setting, question,
                      {.prefix = "a",
                       .symbolic = "n",
@@ -36,7 +37,8 @@ std::optional<Verdict> strings(const Theorem& theorem, const Setting& setting, c
                       .n = question.size("n")});
 }
 
-std::optional<Verdict> nearest(const Theorem& theorem, const Setting& setting, const Question& question) {
+std::optional<Verdict> recurrent_nearest(const Theorem& theorem, const Setting& setting,
+                                         const Question& question) {
   const std::int64_t d = question.size("d"), sigma = question.size("sigma"), f = question.size("f");
   const double gap = std::ldexp(static_cast<double>(question.size("margin")), -static_cast<int>(f));
   // Corners (±1, .., ±1)/√d differ in their products with a corner by at least 2/d; rounding to the grid
@@ -120,7 +122,8 @@ std::optional<Verdict> khop(const Theorem& theorem, const Setting& setting, cons
   return v;
 }
 
-std::optional<Verdict> counting(const Theorem& theorem, const Setting& setting, const Question& question) {
+std::optional<Verdict> recurrent_counting(const Theorem& theorem, const Setting& setting,
+                                          const Question& question) {
   const std::int64_t sigma = question.size("sigma"), k = question.size("k");
   auto v = cut_verdict(
       theorem, setting, question,
@@ -164,8 +167,8 @@ std::optional<Verdict> istree(const Theorem& theorem, const Setting& setting, co
   return v;
 }
 
-std::optional<Verdict> sparse_average(const Theorem& theorem, const Setting& setting,
-                                      const Question& question) {
+std::optional<Verdict> recurrent_sparse_average(const Theorem& theorem, const Setting& setting,
+                                                const Question& question) {
   const std::int64_t q = question.size("q"), d = question.size("d");
   auto v = cut_verdict(theorem, setting, question,
                        {.prefix = "the first n-1 positions",
@@ -199,7 +202,7 @@ std::vector<Theorem> recurrent_literature_theorems() {
        .file = file,
        .test = test,
        .tasks = {"equality", "disjointness"},
-       .evaluate = strings},
+       .evaluate = recurrent_strings},
       {.id = "recurrent-nearest",
        .title = "Nearest neighbour stores the labels",
        .statement = "n corners of the d-cube with sigma labels: s >= min(n, 2^d - 1) lg sigma, where the "
@@ -210,7 +213,7 @@ std::vector<Theorem> recurrent_literature_theorems() {
        .file = file,
        .test = test,
        .tasks = {"nearest"},
-       .evaluate = nearest},
+       .evaluate = recurrent_nearest},
       {.id = "recurrent-cgram",
        .title = "c-gram retrieval stores what followed every context",
        .statement = "s >= P lg b, P = min(a^(c-1), ⌊(n-c+1)/c⌋), a + b = sigma, best a.",
@@ -241,7 +244,7 @@ std::vector<Theorem> recurrent_literature_theorems() {
        .file = file,
        .test = test,
        .tasks = {"counting"},
-       .evaluate = counting},
+       .evaluate = recurrent_counting},
       {.id = "recurrent-istree",
        .title = "IsTree stores a partition",
        .statement = "s >= (n-c) lg c for every c: about n lg n.",
@@ -261,7 +264,7 @@ std::vector<Theorem> recurrent_literature_theorems() {
        .file = file,
        .test = test,
        .tasks = {"sparse-average"},
-       .evaluate = sparse_average},
+       .evaluate = recurrent_sparse_average},
   };
 }
 

@@ -22,7 +22,8 @@ Integer modulus_at(const Question& question, std::int64_t n, const Modulus& rule
   return given == rule.at(question.size("n")) ? rule.at(n) : given;
 }
 
-std::optional<Verdict> two_sum(const Theorem& theorem, const Setting& setting, const Question& question) {
+std::optional<Verdict> recurrent_two_sum(const Theorem& theorem, const Setting& setting,
+                                         const Question& question) {
   const Modulus rule{Modulus::Rule::twice_plus_one};
   auto v = cut_verdict(
       theorem, setting, question,
@@ -51,7 +52,8 @@ std::optional<Verdict> two_sum_exists(const Theorem& theorem, const Setting& set
   return v;
 }
 
-std::optional<Verdict> three_sum(const Theorem& theorem, const Setting& setting, const Question& question) {
+std::optional<Verdict> recurrent_three_sum(const Theorem& theorem, const Setting& setting,
+                                           const Question& question) {
   const Integer given = question.size("M"), own = question.size("n");
   const bool square = given == own * own + 1;
   auto v = cut_verdict(theorem, setting, question,
@@ -81,7 +83,7 @@ std::vector<Theorem> recurrent_sum_theorems() {
        .file = file,
        .test = test,
        .tasks = {"two-sum"},
-       .evaluate = two_sum},
+       .evaluate = recurrent_two_sum},
       {.id = "recurrent-two-sum-exists",
        .title = "2-Sum over all pairs is no easier",
        .statement = "2-Sum-exists needs s >= lg of the sum of C(M', j), 1 <= j <= n-1, M' = ⌊(M-1)/2⌋.",
@@ -103,7 +105,7 @@ std::vector<Theorem> recurrent_sum_theorems() {
        .file = file,
        .test = test,
        .tasks = {"three-sum"},
-       .evaluate = three_sum},
+       .evaluate = recurrent_three_sum},
   };
 }
 

@@ -72,5 +72,8 @@ std::uint64_t read_varint(std::span<const std::uint8_t> row, std::size_t& at);
 inline std::uint64_t zigzag(std::int64_t value) {
   return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
 }
+inline std::int64_t unzigzag(std::uint64_t value) {
+  return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
+}
 
 }  // namespace rung

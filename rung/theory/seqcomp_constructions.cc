@@ -21,10 +21,6 @@
 namespace rung {
 namespace {
 
-int ceil_lg(std::int64_t v) {
-  return v <= 1 ? 1 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(v - 1)));
-}
-
 struct Scale {
   std::int64_t prompt;
   int address, values;  // bits of a position, and of a token
@@ -33,7 +29,7 @@ Scale scale_of(const Question& question) {
   const std::int64_t alphabet = question.fixed
                                     ? question.seqcomp.arguments(question.L - 1).convert_to<std::int64_t>()
                                     : question.prompt;
-  return {question.prompt, address_bits(question.prompt), ceil_lg(alphabet)};
+  return {question.prompt, address_bits(question.prompt), code_bits(alphabet)};
 }
 
 // What `=` knows between layers.
@@ -270,7 +266,7 @@ std::optional<Verdict> absorbed(const Theorem& theorem, const Setting& setting, 
     return carry_service(setting.layers[k], precision, L, scale.values);
   };
   const auto table = [&](std::size_t k) {
-    return table_service(setting.layers[k].mixer, setting.architecture.dimensions, m, ceil_lg(m));
+    return table_service(setting.layers[k].mixer, setting.architecture.dimensions, m, code_bits(m));
   };
   while (i < setting.layers.size() && !carried(i)) ++i;
   if (i < setting.layers.size()) plan.carrier = i, plan.status = carried(i)->status;
@@ -306,7 +302,7 @@ std::optional<Verdict> encoder(const Theorem& theorem, const Setting& setting, c
   for (std::size_t i = 0; i < setting.layers.size() && plan.lookups < layers; ++i) {
     const std::int64_t targets = plan.lookups == 0 ? std::max(1, L) : 2;
     const auto service = lookup_service(setting.layers[i].mixer, precision,
-                                        {scale.address, scale.values + ceil_lg(L + 2), targets});
+                                        {scale.address, scale.values + code_bits(L + 2), targets});
     if (!service || service->capacity < targets) continue;
     ++plan.lookups;
     plan.status = std::max(plan.status, service->status);

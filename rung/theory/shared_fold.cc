@@ -3,14 +3,6 @@
 #include "rung/spec/require.h"
 
 namespace rung {
-namespace {
-
-std::int64_t unzigzag(std::uint64_t value) {
-  return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
-}
-
-}  // namespace
-
 // is_shape + 2 * depth, id, shape (of nodes), length, bytes.
 void FreshRows::add(std::size_t depth, std::uint64_t is_shape, std::uint64_t id, std::uint64_t shape,
                     std::span<const std::uint8_t> row) {

@@ -4,9 +4,27 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
+#include "rung/theory/seqcomp_proof.h"
+
 namespace rung {
+
+using Real = long double;              // steers a search, never decides; sizes below 2^64 are exact in it
+constexpr Real kSearchTop = 0x1p100L;  // no search over sizes goes beyond
+constexpr Real kSearchSafety = 1 + 1e-15L;  // the right side is raised by this before floating point compares
+
+inline Real real_of(const Integer& v) { return v.convert_to<Real>(); }
+inline Integer floor_of(Real v) { return Integer(std::floor(v)); }
+
+// The smallest sizes found so far of a count on 2-SeqComp.
+struct SmallestSizes {
+  Real value = kSearchTop, T = 0, x = 0, n = 0, m = 0;
+};
+inline Real value_of_sizes(Real m, Real n, Objective objective) {
+  return objective == Objective::arguments ? m * n : m * n + m + 3;
+}
 
 // All integers from 1 to `dense`, then rounded powers with the given ratio, up to `top`. REQUIRES dense,
 // ratio > 1.

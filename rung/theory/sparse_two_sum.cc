@@ -17,8 +17,8 @@
 namespace rung {
 namespace {
 
-std::optional<Verdict> two_sum(const Theorem& theorem, const Setting& setting, const Question& question,
-                               bool positions) {
+std::optional<Verdict> sparse_two_sum(const Theorem& theorem, const Setting& setting,
+                                      const Question& question, bool positions) {
   const Word& word = setting.word;
   if (word.letters.empty() || setting.layers[word.letters.front().layer].mixer.kind != MixerKind::sparse)
     return std::nullopt;
@@ -70,10 +70,10 @@ std::optional<Verdict> two_sum(const Theorem& theorem, const Setting& setting, c
 }
 
 std::optional<Verdict> common(const Theorem& t, const Setting& s, const Question& q) {
-  return two_sum(t, s, q, false);
+  return sparse_two_sum(t, s, q, false);
 }
 std::optional<Verdict> positional(const Theorem& t, const Setting& s, const Question& q) {
-  return two_sum(t, s, q, true);
+  return sparse_two_sum(t, s, q, true);
 }
 
 }  // namespace

@@ -11,15 +11,6 @@
 namespace rung {
 namespace {
 
-using Real = long double;  // steers, never decides
-
-constexpr Real kTop = 0x1p100L;
-constexpr Real kSafety = 1 + 1e-15L;
-constexpr Real kE = std::numbers::e_v<Real>;
-
-Real real(const Integer& v) { return v.convert_to<Real>(); }
-Integer integer(Real v) { return Integer(std::floor(v)); }
-
 // The two sides, for integers and for reals alike.
 template <class N>
 struct Sides {
@@ -34,8 +25,8 @@ struct Sides {
   }
 };
 Sides<Real> real_sides(const TwoFullLayers& l) {
-  return {real(l.partial),      real(l.outputs),       real(l.after),
-          real(l.beside_first), real(l.beside_second), l.recurrence_follows};
+  return {real_of(l.partial),      real_of(l.outputs),       real_of(l.after),
+          real_of(l.beside_first), real_of(l.beside_second), l.recurrence_follows};
 }
 Sides<Integer> integer_sides(const TwoFullLayers& l) {
   return {l.partial, l.outputs, l.after, l.beside_first, l.beside_second, l.recurrence_follows};
@@ -49,41 +40,34 @@ SeqcompProof make_proof(const TwoFullLayers& layers, Integer m, Integer n1, Inte
   proof.T = {std::move(T)};
   proof.x0 = std::move(x0);
   proof.y = std::move(y);
-  const Real t = real(proof.T[0]), x = real(proof.x0), w = real(proof.y);
-  proof.left = static_cast<double>(left(t, x, w, real(proof.sizes.arguments(1))));
-  proof.right = static_cast<double>(real_sides(layers).right(t, x, w, real(proof.sizes.m)));
+  const Real t = real_of(proof.T[0]), x = real_of(proof.x0), w = real_of(proof.y);
+  proof.left = static_cast<double>(left(t, x, w, real_of(proof.sizes.arguments(1))));
+  proof.right = static_cast<double>(real_sides(layers).right(t, x, w, real_of(proof.sizes.m)));
   proof.certified = certify(layers, proof);
   return proof;
 }
 
-struct Found {
-  Real value = kTop, T = 0, x = 0, n = 0, m = 0;
-};
-Real value_of(Real m, Real n, Objective objective) {
-  return objective == Objective::arguments ? m * n : m * n + m + 3;
-}
-
 // For fixed T and n_1: the least m of the first condition is (e T x / 2) 2^(2 D_1 / x), least at x = 2 D_1 ln
 // 2; the second condition only gets easier as x grows (m / x falls). So x is the larger of the two.
-void try_sizes(const Sides<Real>& sides, Real T, Real n, Objective objective, Found& best) {
+void try_sizes(const Sides<Real>& sides, Real T, Real n, Objective objective, SmallestSizes& best) {
   const Real D = sides.first(n);
   const auto least_m = [&](Real x) {
-    return std::floor(kE * T * x / 2 * std::exp2(2 * D / x) * kSafety) + 1;
+    return std::floor(std::numbers::e_v<Real> * T * x / 2 * std::exp2(2 * D / x) * kSearchSafety) + 1;
   };
   const auto holds = [&](Real x) {
     const Real m = least_m(x);
-    return left(T, x, n, m * n) > sides.right(T, x, n, m) * kSafety;
+    return left(T, x, n, m * n) > sides.right(T, x, n, m) * kSearchSafety;
   };
   // x 2^(2D/x) <= X for every x that can still improve, and then x <= X / 2^(2D/x') for every upper bound x'
   // of x.
-  const Real X = 2 * best.value / (kE * T * n);
+  const Real X = 2 * best.value / (std::numbers::e_v<Real> * T * n);
   Real last = X;
   for (int k = 0; k < 3; ++k) last = X / std::exp2(2 * D / last);
   last = std::ceil(last);
   const Real lightest = std::max<Real>(1, std::floor(2 * D * std::numbers::ln2_v<Real>));
   if (!(last >= lightest) || !holds(last)) return;
   const Real x = holds(lightest) ? lightest : least_where(lightest, last, holds);
-  const Real m = least_m(x), value = value_of(m, n, objective);
+  const Real m = least_m(x), value = value_of_sizes(m, n, objective);
   if (value < best.value) best = {value, T, x, n, m};
 }
 
@@ -101,12 +85,15 @@ bool certify(const TwoFullLayers& layers, const SeqcompProof& proof) {
 SeqcompProof best_proof(const TwoFullLayers& layers, const SeqcompSizes& sizes) {
   RUNG_REQUIRE(sizes.L() == 2 && sizes.m >= 1 && sizes.n[0] >= 1, "L={}", sizes.L());
   const auto sides = real_sides(layers);
-  const Real m = real(sizes.m), n = real(sizes.n[0]), N = m * n;
+  const Real m = real_of(sizes.m), n = real_of(sizes.n[0]), N = m * n;
   Real ratio = -1, best_T = 1, best_x = 1, best_y = 1;
   const auto visit = [&](Real T, Real y) {
-    const Real need = 2 * sides.first(y) * kSafety;
-    const auto enough = [&](Real x) { return x * std::log2(2 * m / (kE * T * x)) > need; };
-    const Real peak = std::max<Real>(1, std::floor(2 * m / (kE * kE * T)));
+    const Real need = 2 * sides.first(y) * kSearchSafety;
+    const auto enough = [&](Real x) {
+      return x * std::log2(2 * m / (std::numbers::e_v<Real> * T * x)) > need;
+    };
+    const Real peak =
+        std::max<Real>(1, std::floor(2 * m / (std::numbers::e_v<Real> * std::numbers::e_v<Real> * T)));
     if (!enough(peak)) return false;
     const Real x = std::min(m, least_where(peak, 2 * m / T + 2, [&](Real v) { return !enough(v); }) - 1);
     const Real l = left(T, x, y, N), r = sides.right(T, x, y, m);
@@ -127,12 +114,12 @@ SeqcompProof best_proof(const TwoFullLayers& layers, const SeqcompSizes& sizes) 
         if (T >= 1 && y >= 1 && y <= n) visit(T, y);
       }
   }
-  return make_proof(layers, sizes.m, sizes.n[0], integer(best_T), integer(best_x), integer(best_y));
+  return make_proof(layers, sizes.m, sizes.n[0], floor_of(best_T), floor_of(best_x), floor_of(best_y));
 }
 
 std::optional<SeqcompProof> smallest_proof(const TwoFullLayers& layers, Objective objective) {
   const auto sides = real_sides(layers);
-  Found best;
+  SmallestSizes best;
   const auto sweep = [&](const std::vector<Real>& Ts, const std::vector<Real>& ns) {
     for (const Real T : Ts) {
       // ⌈T x/2⌉ y lg N > M x y needs T lg N > 2 M up to the rounding of T x / 2.
@@ -140,24 +127,26 @@ std::optional<SeqcompProof> smallest_proof(const TwoFullLayers& layers, Objectiv
       if (T < 2 * sides.M / lg - 2) continue;
       // The least m over all x is e^2 ln 2 T D_1, at x = 2 D_1 ln 2.
       const auto floor_of = [&](Real n) {
-        return kE * kE * std::numbers::ln2_v<Real> * T * sides.first(n) * n * 0.99L;
+        return std::numbers::e_v<Real> * std::numbers::e_v<Real> * std::numbers::ln2_v<Real> * T *
+               sides.first(n) * n * 0.99L;
       };
       if (floor_of(1) >= best.value) break;
       // And n_1 ((T/2 + 1) lg N - M) > M_out T m / x >= M_out T^2 e / 2.
-      const Real least_n = sides.O * T * T * kE / 2 / ((T / 2 + 1) * lg - sides.M) * 0.99L;
+      const Real least_n =
+          sides.O * T * T * std::numbers::e_v<Real> / 2 / ((T / 2 + 1) * lg - sides.M) * 0.99L;
       for (auto n = std::lower_bound(ns.begin(), ns.end(), least_n);
            n != ns.end() && floor_of(*n) < best.value; ++n)
         try_sizes(sides, T, *n, objective, best);
     }
   };
   for (const Real ratio : {1.5L, 1.15L}) {
-    const auto coarse = size_grid(4, ratio, kTop);
+    const auto coarse = size_grid(4, ratio, kSearchTop);
     sweep(coarse, coarse);
   }
-  sweep(size_grid(64, 1.04L, kTop), size_grid(128, 1.01L, kTop));
+  sweep(size_grid(64, 1.04L, kSearchTop), size_grid(128, 1.01L, kSearchTop));
   if (best.T == 0) return std::nullopt;
-  auto proof =
-      make_proof(layers, integer(best.m), integer(best.n), integer(best.T), integer(best.x), integer(best.n));
+  auto proof = make_proof(layers, floor_of(best.m), floor_of(best.n), floor_of(best.T), floor_of(best.x),
+                          floor_of(best.n));
   return proof.certified ? std::optional(proof) : std::nullopt;
 }
 
