@@ -17,7 +17,7 @@
 namespace rung {
 namespace {
 
-constexpr std::int64_t kPositions = 13, kVocabulary = 7;
+constexpr std::int64_t kRealPositions = 13, kRealVocabulary = 7;
 constexpr double kClose =
     1e-9;  // wider than the doubles' errors here, far narrower than any other meaning of a line of the page
 
@@ -30,16 +30,16 @@ Dimensions small_dimensions(MlpActivation activation = MlpActivation::gelu) {
   dimensions.mlp_given = true;
   dimensions.norm = Norm::rms;
   dimensions.activation = activation;
-  dimensions.vocabulary = kVocabulary;
-  dimensions.context = kPositions;
+  dimensions.vocabulary = kRealVocabulary;
+  dimensions.context = kRealPositions;
   dimensions.precision = {NumberFormat::fp32, 32, 0};
   return dimensions;
 }
 
 Prompt random_prompt(Random& random) {
-  Prompt prompt{kPositions, {{}}};
-  for (std::int64_t t = 0; t < kPositions; ++t)
-    prompt.fields[0].push_back(static_cast<std::int64_t>(random.below(kVocabulary)));
+  Prompt prompt{kRealPositions, {{}}};
+  for (std::int64_t t = 0; t < kRealPositions; ++t)
+    prompt.fields[0].push_back(static_cast<std::int64_t>(random.below(kRealVocabulary)));
   return prompt;
 }
 
@@ -58,12 +58,12 @@ TEST_P(RealFile, is_enclosed_where_the_machine_computes_it) {
   Random random(5);
   for (const auto activation : {MlpActivation::gelu, MlpActivation::silu, MlpActivation::relu}) {
     const Weights weights = random_real_weights({GetParam(), small_dimensions(activation)});
-    const auto machine = Machine::load(weights, {.positions = kPositions, .unrounded = true});
+    const auto machine = Machine::load(weights, {.positions = kRealPositions, .unrounded = true});
     ASSERT_TRUE(machine) << machine.error().message;
     rung_check::Budget budget;
     const rung_check::RealModel model(model_bytes(weights), budget);
     const Prompt prompt = random_prompt(random);
-    const std::vector<std::int64_t> wanted{0, 3, 7, 8, kPositions - 1};
+    const std::vector<std::int64_t> wanted{0, 3, 7, 8, kRealPositions - 1};
     const auto readouts = (*machine)->forward(prompt, wanted);
     ASSERT_TRUE(readouts) << readouts.error().message;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -88,7 +88,7 @@ struct Wrong {
 };
 Wrong wrong_answer_of(const std::string& line, double spread = 1) {
   Dimensions dimensions = small_dimensions();
-  const auto task = task_of("index", {{"n", kPositions - 1}, {"sigma", 4}});
+  const auto task = task_of("index", {{"n", kRealPositions - 1}, {"sigma", 4}});
   dimensions.vocabulary = task->fields()[0].size;
   const Weights weights = random_real_weights({line, dimensions, 1, spread});
   Wrong wrong{"", model_bytes(weights)};
@@ -134,7 +134,7 @@ TEST(real_file, rejects_every_other_answer) {
 }
 
 TEST(real_file, is_too_close_to_call_where_two_logits_are_equal) {
-  const auto task = task_of("index", {{"n", kPositions - 1}, {"sigma", 4}});
+  const auto task = task_of("index", {{"n", kRealPositions - 1}, {"sigma", 4}});
   Dimensions dimensions = small_dimensions();
   dimensions.vocabulary = task->fields()[0].size;
   Weights weights = random_real_weights({"full", dimensions});
@@ -146,7 +146,8 @@ TEST(real_file, is_too_close_to_call_where_two_logits_are_equal) {
   const Certificate certificate{
       sha256(model),
       certified_task(*task),
-      WrongAnswerClaim{prompt, kPositions - 1, {task->answer(prompt)[0] == 0 ? 1 : 0}, task->answer(prompt)},
+      WrongAnswerClaim{
+          prompt, kRealPositions - 1, {task->answer(prompt)[0] == 0 ? 1 : 0}, task->answer(prompt)},
       {}};
   std::string reason;
   EXPECT_EQ(verdict_of(certificate_text(certificate), model, &reason), CheckVerdict::rejected);
@@ -178,7 +179,7 @@ TEST(real_file, is_refused_where_it_is_damaged) {
 }
 
 TEST(real_file, is_malformed_with_a_negative_epsilon) {
-  const auto task = task_of("index", {{"n", kPositions - 1}, {"sigma", 4}});
+  const auto task = task_of("index", {{"n", kRealPositions - 1}, {"sigma", 4}});
   Dimensions dimensions = small_dimensions();
   dimensions.vocabulary = task->fields()[0].size;
   Weights weights = random_real_weights({"full", dimensions});

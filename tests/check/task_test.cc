@@ -10,13 +10,13 @@
 namespace rung {
 namespace {
 
-struct Case {
+struct TaskCase {
   std::string name;
   TaskSizes sizes;
   std::map<std::string, std::string> options = {};
 };
 
-const std::vector<Case> kCases = {
+const std::vector<TaskCase> kCases = {
     {"eva", {{"n", 1}}},
     {"eva", {{"n", 4}}},
     {"index", {{"n", 3}, {"sigma", 2}}},
@@ -57,7 +57,7 @@ rung_check::Task::Sizes sizes_of(const Task& task) {
   return sizes;
 }
 
-class EveryTask : public testing::TestWithParam<Case> {};
+class EveryTask : public testing::TestWithParam<TaskCase> {};
 INSTANTIATE_TEST_SUITE_P(Cases, EveryTask, testing::ValuesIn(kCases));
 
 TEST_P(EveryTask, has_the_same_prompts_in_the_same_order_with_the_same_answers) {
@@ -177,7 +177,7 @@ TEST_P(EveryTask, remembers_nothing_that_changes_an_answer) {
 
 // Sizes at which the work, were it not charged, would take days: the limit ends it.
 TEST(Work, is_bounded_for_long_walks) {
-  const std::vector<Case> cases = {
+  const std::vector<TaskCase> cases = {
       {"mqar", {{"n", 1 << 12}, {"M", 1 << 20}, {"sigma", 4}, {"queries", 1 << 20}}},
       {"retrieval", {{"n", 1 << 20}, {"D", 40}, {"sigma", 2}}},
       {"sparse-average", {{"n", 1 << 18}, {"q", 2}, {"d", 1}, {"f", 0}}}};

@@ -9,6 +9,7 @@
 
 #include "rung/exact/random_model.h"
 #include "rung/spec/random.h"
+#include "tests/exact/strained_model.h"
 
 namespace rung {
 namespace {
@@ -29,17 +30,6 @@ RandomModel model_of(const std::string& line, std::uint64_t seed) {
   model.output = {OutputSpec::Kind::logits, 5, 0};
   model.seed = seed;
   return model;
-}
-
-Prompt random_prompt(const std::vector<FieldSpec>& fields, std::int64_t positions, std::uint64_t seed) {
-  Random random(seed, 99);
-  Prompt prompt{positions, {}};
-  for (const auto& field : fields) {
-    prompt.fields.emplace_back();
-    for (std::int64_t i = 0; i < positions * field.length; ++i)
-      prompt.fields.back().push_back(random.between(field.low, field.low + field.size - 1));
-  }
-  return prompt;
 }
 
 std::vector<std::int64_t> all_positions(std::int64_t count) {

@@ -8,7 +8,7 @@
 namespace rung {
 namespace {
 
-std::unique_ptr<Task> task_of(const std::string& name, const TaskSizes& sizes) {
+std::unique_ptr<Task> equality_task(const std::string& name, const TaskSizes& sizes) {
   auto task = make_task(name, sizes);
   RUNG_REQUIRE(task, "{}", task.error().message);
   return std::move(*task);
@@ -40,7 +40,7 @@ void expect_equal(const std::string& line, const Task& task, const ProtocolOptio
 // Negative controls first.
 
 TEST(protocol_equality, one_wrong_number_in_any_kind_of_message_is_seen) {
-  const auto task = task_of("seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}});
+  const auto task = equality_task("seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}});
   const std::string line = "full(conv=3)+linear+sparse(B=2,k=1)";
   const auto weights = random_model(line, *task, 4);
   ASSERT_TRUE(run(weights, *task, 0).equal_rows);
@@ -68,7 +68,7 @@ TEST(protocol_equality, one_wrong_number_in_any_kind_of_message_is_seen) {
 }
 
 TEST(protocol_equality, a_player_denied_a_message_cannot_go_on) {
-  const auto task = task_of("seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}});
+  const auto task = equality_task("seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}});
   const auto weights = random_model("full(conv=3)+linear+sparse(B=2,k=1)", *task, 4);
   for (const auto kind : {MessageKind::query, MessageKind::partial_sums, MessageKind::state,
                           MessageKind::summary, MessageKind::selection, MessageKind::tokens}) {
@@ -84,7 +84,7 @@ TEST(protocol_equality, a_player_denied_a_message_cannot_go_on) {
 
 TEST(protocol_equality, every_pattern_of_full_and_recurrent_layers_on_seqcomp) {
   for (std::int64_t L = 1; L <= 3; ++L) {
-    const auto task = task_of("seqcomp", {{"L", L}, {"m", 3}});
+    const auto task = equality_task("seqcomp", {{"L", L}, {"m", 3}});
     for (const char* line : {"full", "full*2", "full+linear", "linear+full", "full+linear+full",
                              "linear+full+linear+full+linear", "full*3", "linear"})
       expect_equal(line, *task);
@@ -128,7 +128,7 @@ const std::vector<std::string> kMixers = {"full",
                                           "heads(full:1,gdelta:1)"};
 
 TEST(protocol_equality, every_mixer_alone_and_around_a_full_layer_on_seqcomp) {
-  const auto task = task_of("seqcomp", {{"L", 2}, {"m", 4}, {"n1", 3}});
+  const auto task = equality_task("seqcomp", {{"L", 2}, {"m", 4}, {"n1", 3}});
   for (const auto& line : kMixers) {
     expect_equal(line, *task);
     expect_equal(line + "+full+" + line, *task);
@@ -136,7 +136,7 @@ TEST(protocol_equality, every_mixer_alone_and_around_a_full_layer_on_seqcomp) {
 }
 
 TEST(protocol_equality, every_mixer_with_two_parties_at_every_cut) {
-  const auto task = task_of("eva", {{"n", 9}});
+  const auto task = equality_task("eva", {{"n", 9}});
   for (const auto& line : kMixers) {
     const auto weights = random_model(line + "*2", *task, 6);
     for (std::int64_t cut = 1; cut < task->prompt_length(); ++cut) {
@@ -148,7 +148,7 @@ TEST(protocol_equality, every_mixer_with_two_parties_at_every_cut) {
 }
 
 TEST(protocol_equality, accumulators_norms_and_activations_do_not_matter) {
-  const auto task = task_of("seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}});
+  const auto task = equality_task("seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}});
   for (const auto accumulator : {Accumulator::exact, Accumulator::wrap, Accumulator::round}) {
     expect_equal("linear+full+linear", *task, {}, {.accumulator = accumulator, .norm = Norm::rms});
     expect_equal("loglinear+full+gdelta", *task, {}, {.mlp = 0, .accumulator = accumulator});
@@ -157,7 +157,7 @@ TEST(protocol_equality, accumulators_norms_and_activations_do_not_matter) {
 }
 
 TEST(protocol_equality, head_wise_mixtures_send_both_kinds_of_messages) {
-  const auto task = task_of("seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}});
+  const auto task = equality_task("seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}});
   const std::string line = "heads(full:2,linear:2)+heads(gdelta:1,full(window=3):2,sparse(B=2,k=1):1)";
   expect_equal(line, *task);
   const auto transcript = run(random_model(line, *task, 1), *task, 0);
@@ -169,7 +169,7 @@ TEST(protocol_equality, head_wise_mixtures_send_both_kinds_of_messages) {
 }
 
 TEST(protocol_equality, blocks_are_players_of_sparse_attention) {
-  const auto task = task_of("two-sum", {{"n", 12}});
+  const auto task = equality_task("two-sum", {{"n", 12}});
   for (const char* line :
        {"sparse(B=4,k=1)", "sparse(B=3,k=2,window=5)", "sparse(B=2,k=2)+full", "full+sparse(B=4,k=1)"}) {
     const auto weights = random_model(line, *task, 2);
@@ -179,7 +179,7 @@ TEST(protocol_equality, blocks_are_players_of_sparse_attention) {
 }
 
 TEST(protocol_equality, what_a_player_is_told_does_not_depend_on_later_players_tokens) {
-  const auto task = task_of("seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}});
+  const auto task = equality_task("seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}});
   const auto weights = random_model("full+sparse(B=2,k=1)+gdelta+full", *task, 9);
   const auto told = [&](const Prompt& prompt) {  // per player, every number that counts
     std::vector<std::vector<Int128>> heard(4);
@@ -211,9 +211,9 @@ TEST(protocol_equality, what_a_player_is_told_does_not_depend_on_later_players_t
 }
 
 TEST(protocol_equality, tasks_with_several_fields_and_answer_positions) {
-  expect_equal("full+mamba2", *task_of("retrieval", {{"n", 6}}));
-  expect_equal("gdelta+full", *task_of("mqar", {{"n", 6}}));
-  expect_equal("linear+full", *task_of("equality", {{"n", 4}}));
+  expect_equal("full+mamba2", *equality_task("retrieval", {{"n", 6}}));
+  expect_equal("gdelta+full", *equality_task("mqar", {{"n", 6}}));
+  expect_equal("linear+full", *equality_task("equality", {{"n", 4}}));
 }
 
 }  // namespace

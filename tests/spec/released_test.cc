@@ -251,7 +251,7 @@ TEST(Released, gives_a_partial_file_class_defaults_only_on_request) {
       << model.notes[0];
 }
 
-std::string message(const std::string& json) {
+std::string refusal(const std::string& json) {
   auto model = read_config(json, {});
   return model ? "accepted" : model.error().message;
 }
@@ -261,33 +261,33 @@ TEST(Released, refuses_hostile_fields_in_one_line) {
     return "{\"model_type\":\"llama\",\"hidden_size\":64,\"num_attention_heads\":4,\"num_hidden_layers\":" +
            layers + "}";
   };
-  EXPECT_EQ(message(llama("2")), "accepted");
-  EXPECT_EQ(message(llama("1152921504606846976")),
+  EXPECT_EQ(refusal(llama("2")), "accepted");
+  EXPECT_EQ(refusal(llama("1152921504606846976")),
             "[config] llama: field \"num_hidden_layers\" is \"1152921504606846976\"; expected a number in "
             "1..2147483648");
-  EXPECT_EQ(message(llama("100001")),
+  EXPECT_EQ(refusal(llama("100001")),
             "[config] llama: field \"num_hidden_layers\" is \"100001\"; expected at most 100000");
-  EXPECT_EQ(message(llama("-3")),
+  EXPECT_EQ(refusal(llama("-3")),
             "[config] llama: field \"num_hidden_layers\" is \"-3\"; expected a number in 1..2147483648");
-  EXPECT_EQ(message(llama("\"4\"")),
+  EXPECT_EQ(refusal(llama("\"4\"")),
             "[config] llama: field \"num_hidden_layers\" is \"4\"; expected a number in 1..2147483648");
-  EXPECT_EQ(message(llama("18446744073709551615")).substr(0, 49),
+  EXPECT_EQ(refusal(llama("18446744073709551615")).substr(0, 49),
             "[config] llama: field \"num_hidden_layers\" is \"184");
-  EXPECT_EQ(message(llama("[4]")),
+  EXPECT_EQ(refusal(llama("[4]")),
             "[config] llama: field \"num_hidden_layers\" is a list; expected a number in 1..2147483648");
   EXPECT_EQ(
-      message(llama("null")),
+      refusal(llama("null")),
       "[config] llama: field \"num_hidden_layers\" is missing; it has no class default that could stand in");
-  EXPECT_EQ(message(llama("1e999")).substr(0, 8), "[config]");
-  EXPECT_EQ(message("{\"model_type\":\"lama\"}"),
+  EXPECT_EQ(refusal(llama("1e999")).substr(0, 8), "[config]");
+  EXPECT_EQ(refusal("{\"model_type\":\"lama\"}"),
             "[config] unknown model_type \"lama\"; did you mean \"llama\"?");
-  EXPECT_EQ(message("{\"model_type\":7}"), "[config] model_type is number; expected a text");
-  EXPECT_EQ(message("[1,2]"), "[config] the file holds array; expected an object of fields");
-  EXPECT_EQ(message(""), "[config] not JSON at byte 1; expected one complete document");
-  EXPECT_EQ(message("{\"model_type\":\"llama\","),
+  EXPECT_EQ(refusal("{\"model_type\":7}"), "[config] model_type is number; expected a text");
+  EXPECT_EQ(refusal("[1,2]"), "[config] the file holds array; expected an object of fields");
+  EXPECT_EQ(refusal(""), "[config] not JSON at byte 1; expected one complete document");
+  EXPECT_EQ(refusal("{\"model_type\":\"llama\","),
             "[config] not JSON at byte 23; expected one complete document");
-  EXPECT_EQ(message(std::string(100000, '[')), "[config] JSON nested deeper than 64 at byte 65");
-  EXPECT_EQ(message("{\"model_type\":\"jamba\",\"num_hidden_layers\":2,\"hidden_size\":2147483648,\"mamba_d_"
+  EXPECT_EQ(refusal(std::string(100000, '[')), "[config] JSON nested deeper than 64 at byte 65");
+  EXPECT_EQ(refusal("{\"model_type\":\"jamba\",\"num_hidden_layers\":2,\"hidden_size\":2147483648,\"mamba_d_"
                     "state\":2147483648}")
                 .substr(0, 14),
             "[config] jamba");
@@ -295,14 +295,14 @@ TEST(Released, refuses_hostile_fields_in_one_line) {
 
 TEST(Released, checks_that_lists_agree_with_the_number_of_layers) {
   EXPECT_EQ(
-      message(R"({"model_type":"nemotron_h","num_hidden_layers":3,"hybrid_override_pattern":"M*"})"),
+      refusal(R"({"model_type":"nemotron_h","num_hidden_layers":3,"hybrid_override_pattern":"M*"})"),
       "[config] nemotron_h: field \"hybrid_override_pattern\" describes 2 layers; num_hidden_layers is 3");
-  EXPECT_EQ(message(R"({"model_type":"nemotron_h","num_hidden_layers":2,"hybrid_override_pattern":"MX"})"),
+  EXPECT_EQ(refusal(R"({"model_type":"nemotron_h","num_hidden_layers":2,"hybrid_override_pattern":"MX"})"),
             "[config] nemotron_h: letter 2 of hybrid_override_pattern is none of M, *, -, E");
-  EXPECT_EQ(message(R"({"model_type":"qwen3_next","num_hidden_layers":1,"layer_types":["linear_atention"]})"),
+  EXPECT_EQ(refusal(R"({"model_type":"qwen3_next","num_hidden_layers":1,"layer_types":["linear_atention"]})"),
             "[config] qwen3_next: field \"layer_types\" holds \"linear_atention\"; did you mean "
             "\"linear_attention\"?");
-  EXPECT_EQ(message(R"({"model_type":"bamba","num_hidden_layers":4,"attn_layer_indices":[4]})"),
+  EXPECT_EQ(refusal(R"({"model_type":"bamba","num_hidden_layers":4,"attn_layer_indices":[4]})"),
             "[config] bamba: field \"attn_layer_indices\" holds \"4\"; expected numbers in 0..3");
 }
 

@@ -9,7 +9,7 @@
 namespace rung {
 namespace {
 
-std::string message(std::string_view text) {
+std::string parse_error(std::string_view text) {
   auto stack = parse_stack(text);
   return stack ? "accepted " + format_stack(*stack) : stack.error().message;
 }
@@ -19,58 +19,59 @@ std::string canonical(std::string_view text) {
 }
 
 TEST(StackLanguage, refuses_unknown_words_with_column_and_nearest_word) {
-  EXPECT_EQ(message("delta+fool"), "[arch] unknown mixer \"fool\" at column 7; did you mean \"full\"?");
-  EXPECT_EQ(message("gdleta*3"), "[arch] unknown mixer \"gdleta\" at column 1; did you mean \"gdelta\"?");
-  EXPECT_EQ(message("full(windw=8)"),
+  EXPECT_EQ(parse_error("delta+fool"), "[arch] unknown mixer \"fool\" at column 7; did you mean \"full\"?");
+  EXPECT_EQ(parse_error("gdleta*3"), "[arch] unknown mixer \"gdleta\" at column 1; did you mean \"gdelta\"?");
+  EXPECT_EQ(parse_error("full(windw=8)"),
             "[arch] unknown option \"windw\" of full at column 6; did you mean \"window\"?");
-  EXPECT_EQ(message("linear( feature = rulu )"),
+  EXPECT_EQ(parse_error("linear( feature = rulu )"),
             "[arch] unknown feature \"rulu\" at column 19; did you mean \"relu\"?");
-  EXPECT_EQ(message("none(x=1)"), "[arch] unknown option \"x\" of none at column 6; it has none");
-  EXPECT_EQ(message("heads(full:2,rnn:2)").substr(0, 64),
+  EXPECT_EQ(parse_error("none(x=1)"), "[arch] unknown option \"x\" of none at column 6; it has none");
+  EXPECT_EQ(parse_error("heads(full:2,rnn:2)").substr(0, 64),
             "[arch] \"rnn\" at column 14 is not made of heads; heads(...) takes");
-  EXPECT_EQ(message("heads(full(heads=2):2)"),
+  EXPECT_EQ(parse_error("heads(full(heads=2):2)"),
             "[arch] option \"heads\" at column 12; inside heads(...) write full:count");
-  EXPECT_EQ(message("zzzzzzzzz").substr(0, 66),
+  EXPECT_EQ(parse_error("zzzzzzzzz").substr(0, 66),
             "[arch] unknown mixer \"zzzzzzzzz\" at column 1; expected one of full");
 }
 
 TEST(StackLanguage, refuses_malformed_lines_at_their_column) {
-  EXPECT_EQ(message(""), "[arch] line ends at column 1; expected a mixer or \"(\"");
-  EXPECT_EQ(message("full+"), "[arch] line ends at column 6; expected a mixer or \"(\"");
-  EXPECT_EQ(message("full)"), "[arch] unexpected \")\" at column 5; expected \"+\", \"*\" or the end");
-  EXPECT_EQ(message("(full"), "[arch] line ends at column 6; expected \")\"");
-  EXPECT_EQ(message("full*"), "[arch] line ends at column 6; expected how many times");
-  EXPECT_EQ(message("full*x"), "[arch] unexpected \"x\" at column 6; expected how many times");
-  EXPECT_EQ(message("é+full"), "[arch] unexpected \"é\" at column 1; expected a mixer or \"(\"");
-  EXPECT_EQ(message("full + é"), "[arch] unexpected \"é\" at column 8; expected a mixer or \"(\"");
-  EXPECT_EQ(message("full(window)"), "[arch] unexpected \")\" at column 12; expected \"=\"");
-  EXPECT_EQ(message("full(window=)"), "[arch] unexpected \")\" at column 13; expected a number");
-  EXPECT_EQ(message("full(window=2,window=3)"), "[arch] option \"window\" of full given twice at column 15");
-  EXPECT_EQ(message("full(window=2,chunk=3)"),
+  EXPECT_EQ(parse_error(""), "[arch] line ends at column 1; expected a mixer or \"(\"");
+  EXPECT_EQ(parse_error("full+"), "[arch] line ends at column 6; expected a mixer or \"(\"");
+  EXPECT_EQ(parse_error("full)"), "[arch] unexpected \")\" at column 5; expected \"+\", \"*\" or the end");
+  EXPECT_EQ(parse_error("(full"), "[arch] line ends at column 6; expected \")\"");
+  EXPECT_EQ(parse_error("full*"), "[arch] line ends at column 6; expected how many times");
+  EXPECT_EQ(parse_error("full*x"), "[arch] unexpected \"x\" at column 6; expected how many times");
+  EXPECT_EQ(parse_error("é+full"), "[arch] unexpected \"é\" at column 1; expected a mixer or \"(\"");
+  EXPECT_EQ(parse_error("full + é"), "[arch] unexpected \"é\" at column 8; expected a mixer or \"(\"");
+  EXPECT_EQ(parse_error("full(window)"), "[arch] unexpected \")\" at column 12; expected \"=\"");
+  EXPECT_EQ(parse_error("full(window=)"), "[arch] unexpected \")\" at column 13; expected a number");
+  EXPECT_EQ(parse_error("full(window=2,window=3)"),
+            "[arch] option \"window\" of full given twice at column 15");
+  EXPECT_EQ(parse_error("full(window=2,chunk=3)"),
             "[arch] \"full\" at column 1 has both window and chunk; expected one of them");
-  EXPECT_EQ(message("sparse(B=4)"), "[arch] \"sparse\" at column 1 needs k= (selected blocks)");
+  EXPECT_EQ(parse_error("sparse(B=4)"), "[arch] \"sparse\" at column 1 needs k= (selected blocks)");
   EXPECT_EQ(
-      message("heads"),
+      parse_error("heads"),
       "[arch] line ends at column 6; expected \"(\" and the groups of heads, as in heads(full:2,delta:2)");
-  EXPECT_EQ(message("heads(full)"),
+  EXPECT_EQ(parse_error("heads(full)"),
             "[arch] unexpected \")\" at column 11; expected \":\" and the number of heads");
-  EXPECT_EQ(message(std::string_view("full\0", 5)),
+  EXPECT_EQ(parse_error(std::string_view("full\0", 5)),
             "[arch] unexpected \"?\" at column 5; expected \"+\", \"*\" or the end");
 }
 
 TEST(StackLanguage, refuses_sizes_before_it_unrolls_them) {
-  EXPECT_EQ(message("full*1000000000"), "[arch] more than 100000 layers at column 6");
-  EXPECT_EQ(message("full*99999999999999999999999"),
+  EXPECT_EQ(parse_error("full*1000000000"), "[arch] more than 100000 layers at column 6");
+  EXPECT_EQ(parse_error("full*99999999999999999999999"),
             "[arch] repetition = 99999999999999999999999 at column 6 is outside 1..1152921504606846976");
-  EXPECT_EQ(message("((full*1000)*1000)*1000"), "[arch] more than 100000 layers at column 14");
-  EXPECT_EQ(message("full*100000+full"), "[arch] more than 100000 layers at column 12");
-  EXPECT_EQ(message("full*0"), "[arch] repetition = 0 at column 6 is outside 1..1152921504606846976");
-  EXPECT_EQ(message("full*-3"), "[arch] repetition = -3 at column 6 is outside 1..1152921504606846976");
-  EXPECT_EQ(message("full(window=1152921504606846976)"),
+  EXPECT_EQ(parse_error("((full*1000)*1000)*1000"), "[arch] more than 100000 layers at column 14");
+  EXPECT_EQ(parse_error("full*100000+full"), "[arch] more than 100000 layers at column 12");
+  EXPECT_EQ(parse_error("full*0"), "[arch] repetition = 0 at column 6 is outside 1..1152921504606846976");
+  EXPECT_EQ(parse_error("full*-3"), "[arch] repetition = -3 at column 6 is outside 1..1152921504606846976");
+  EXPECT_EQ(parse_error("full(window=1152921504606846976)"),
             "[arch] window = 1152921504606846976 at column 13 is outside 1..2147483648");
-  EXPECT_EQ(message("full(window=-1)"), "[arch] window = -1 at column 13 is outside 1..2147483648");
-  EXPECT_EQ(message(std::string(1000, '(')), "[arch] more than 64 open parentheses at column 65");
-  EXPECT_EQ(message(std::string(kMaxStackText + 1, ' ')),
+  EXPECT_EQ(parse_error("full(window=-1)"), "[arch] window = -1 at column 13 is outside 1..2147483648");
+  EXPECT_EQ(parse_error(std::string(1000, '(')), "[arch] more than 64 open parentheses at column 65");
+  EXPECT_EQ(parse_error(std::string(kMaxStackText + 1, ' ')),
             "[arch] line of 16777217 bytes; at most 16777216 are read");
 }
 

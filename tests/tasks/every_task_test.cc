@@ -11,14 +11,14 @@
 namespace rung {
 namespace {
 
-struct Case {
+struct EveryTaskCase {
   std::string name;
   TaskSizes sizes;
   std::uint64_t prompts;  // how many prompts there are, counted by hand; 0: cannot be enumerated
   std::map<std::string, std::string> options = {};
 };
 
-std::string describe(const Case& c) {
+std::string describe(const EveryTaskCase& c) {
   std::string text = c.name;
   for (const auto& [name, value] : c.sizes) text += "_" + name + std::to_string(value);
   for (const auto& [name, value] : c.options) text += "_" + value;
@@ -26,7 +26,7 @@ std::string describe(const Case& c) {
   return text;
 }
 
-std::vector<Case> cases() {
+std::vector<EveryTaskCase> every_task_cases() {
   return {
       {"eva", {{"n", 1}}, 1},
       {"eva", {{"n", 3}}, 27 * 3},
@@ -94,7 +94,7 @@ constexpr Variant kVariants[] = {Variant::uniform, Variant::permutation, Variant
 
 using Key = std::vector<std::vector<std::int64_t>>;
 
-class EveryTask : public testing::TestWithParam<Case> {
+class EveryTask : public testing::TestWithParam<EveryTaskCase> {
  protected:
   std::unique_ptr<Task> task_ = [] {
     auto made = make_task(GetParam().name, GetParam().sizes, GetParam().options);
@@ -225,7 +225,7 @@ TEST_P(EveryTask, ends_its_chain_of_thought_with_the_answer) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(small, EveryTask, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(small, EveryTask, testing::ValuesIn(every_task_cases()),
                          [](const auto& info) { return describe(info.param); });
 
 TEST(EveryTask, has_a_word_a_summary_and_works_with_its_defaults) {

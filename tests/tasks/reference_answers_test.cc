@@ -16,7 +16,7 @@ namespace {
 using Numbers = std::vector<std::int64_t>;
 using Formula = std::function<Numbers(const Prompt&, const SizeList& size)>;
 
-struct Case {
+struct ReferenceAnswersCase {
   std::string name;
   TaskSizes small, large;
   Formula formula;
@@ -225,7 +225,7 @@ Numbers hop(const Prompt& p, const SizeList& size) {
 }
 Numbers last_hop(const Prompt& p, const SizeList& size) { return {hop(p, size).back()}; }
 
-std::vector<Case> cases() {
+std::vector<ReferenceAnswersCase> reference_answers_cases() {
   return {
       {"eva", {{"n", 4}}, {{"n", 64}}, evaluate},
       {"index", {{"n", 5}}, {{"n", 50}, {"sigma", 7}}, evaluate},
@@ -256,12 +256,12 @@ std::vector<Case> cases() {
 
 TEST(ReferenceAnswers, have_a_second_formula_for_every_task) {
   std::set<std::string> covered;
-  for (const auto& c : cases()) covered.insert(c.name);
+  for (const auto& c : reference_answers_cases()) covered.insert(c.name);
   for (const auto& word : task_words()) EXPECT_TRUE(covered.contains(std::string(word.name))) << word.name;
 }
 
 TEST(ReferenceAnswers, agree_with_the_second_formula_on_every_small_prompt) {
-  for (const auto& c : cases()) {
+  for (const auto& c : reference_answers_cases()) {
     const auto task = std::move(*make_task(c.name, c.small, c.options));
     if (task->choices(task->empty_prompt()) == 0) continue;
     const auto size = task->size();
@@ -275,7 +275,7 @@ TEST(ReferenceAnswers, agree_with_the_second_formula_on_every_small_prompt) {
 }
 
 TEST(ReferenceAnswers, agree_with_the_second_formula_on_drawn_prompts) {
-  for (const auto& c : cases()) {
+  for (const auto& c : reference_answers_cases()) {
     const auto task = std::move(*make_task(c.name, c.large, c.options));
     const auto size = task->size();
     for (const Variant variant :

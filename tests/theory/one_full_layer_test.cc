@@ -29,7 +29,7 @@ TEST(one_full_layer, refuses_the_golden_row_with_one_function_less) {
 }
 
 TEST(one_full_layer, prints_both_sides_of_the_golden_row) {
-  const auto proof = best_proof({84, 0, 24}, {45, {3}});
+  const auto proof = best_proof(OneFullLayer{84, 0, 24}, {45, {3}});
   EXPECT_TRUE(proof.certified);
   EXPECT_EQ(proof.T[0], 15);
   EXPECT_EQ(proof.x0, 3);
@@ -83,7 +83,7 @@ TEST(one_full_layer, holds_the_early_golden_row_and_refuses_it_without_the_enter
   const OneFullLayer layer{180, 160, 160};
   EXPECT_TRUE(certify(layer, parameters(66806, 1, 80, 271, 1)));
   EXPECT_FALSE(certify(layer, parameters(66805, 1, 80, 271, 1)));  // 320.03 >= 320.025 turns
-  EXPECT_FALSE(certify({180, 162, 160}, parameters(66806, 1, 80, 271, 1)));
+  EXPECT_FALSE(certify(OneFullLayer{180, 162, 160}, parameters(66806, 1, 80, 271, 1)));
 }
 
 TEST(one_full_layer, searches_early_sizes_no_larger_than_the_table) {

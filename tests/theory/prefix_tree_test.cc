@@ -13,7 +13,7 @@ namespace {
 
 constexpr TreeLimits kRoomy{.prompts = 10'000'000, .bytes = std::int64_t{1} << 30};
 
-std::unique_ptr<Task> task(const char* name, const TaskSizes& sizes) {
+std::unique_ptr<Task> small_task(const char* name, const TaskSizes& sizes) {
   auto made = make_task(name, sizes);
   RUNG_REQUIRE(made.ok(), "{}", made.ok() ? "" : made.error().message);
   return std::move(*made);
@@ -132,7 +132,7 @@ RC_GTEST_PROP(PrefixTree, random_automata_agree_with_comparing_all_rows, ()) {
 TEST(PrefixTree, eva_needs_every_function) {
   std::int64_t functions[] = {0, 1, 4, 27, 256, 3125, 46656};
   for (int n = 1; n <= 6; ++n) {
-    const auto eva = task("eva", {{"n", n}});
+    const auto eva = small_task("eva", {{"n", n}});
     const auto tree = fold_prefix_tree(*eva, kRoomy);
     ASSERT_TRUE(tree && tree->complete);
     EXPECT_EQ(tree->cuts[static_cast<std::size_t>(n)].upper, functions[n]);
@@ -144,7 +144,7 @@ TEST(PrefixTree, eva_needs_every_function) {
 TEST(PrefixTree, index_needs_every_word) {
   for (int sigma : {1, 2, 3})
     for (int n : {1, 3, 5}) {
-      const auto tree = fold_prefix_tree(*task("index", {{"n", n}, {"sigma", sigma}}), kRoomy);
+      const auto tree = fold_prefix_tree(*small_task("index", {{"n", n}, {"sigma", sigma}}), kRoomy);
       ASSERT_TRUE(tree && tree->complete);
       EXPECT_EQ(tree->cuts[static_cast<std::size_t>(n)].upper, static_cast<std::int64_t>(std::pow(sigma, n)));
     }
@@ -155,7 +155,7 @@ TEST(PrefixTree, two_sum_needs_every_set_of_seen_values) {
     for (int M = 1; M <= 6; ++M) {
       std::int64_t sets = 0, choose = 1;
       for (int j = 1; j <= std::min(n, M); ++j) sets += choose = choose * (M - j + 1) / j;
-      const auto two_sum = task("two-sum", {{"n", n}, {"M", M}});
+      const auto two_sum = small_task("two-sum", {{"n", n}, {"M", M}});
       const auto tree = fold_prefix_tree(*two_sum, kRoomy);
       ASSERT_TRUE(tree && tree->complete);
       EXPECT_EQ(tree->cuts[static_cast<std::size_t>(n)].upper, sets) << n << " " << M;
@@ -164,7 +164,7 @@ TEST(PrefixTree, two_sum_needs_every_set_of_seen_values) {
 }
 
 TEST(PrefixTree, several_workers_count_what_one_counts) {
-  const auto eva = task("eva", {{"n", 6}});  // above the sequential limit
+  const auto eva = small_task("eva", {{"n", 6}});  // above the sequential limit
   setenv("RUNG_THREADS", "1", 1);
   const auto one = fold_prefix_tree(*eva, kRoomy);
   setenv("RUNG_THREADS", "3", 1);
@@ -219,7 +219,7 @@ TEST(PrefixTree, an_answer_that_needs_later_tokens_is_refused) {
 }
 
 TEST(PrefixTree, limits_end_the_count_and_say_so) {
-  const auto eva = task("eva", {{"n", 6}});
+  const auto eva = small_task("eva", {{"n", 6}});
   const auto tree = fold_prefix_tree(*eva, {.prompts = 10'000'000, .bytes = 1000});
   ASSERT_TRUE(tree);
   EXPECT_FALSE(tree->complete);

@@ -10,7 +10,7 @@ TwoFullLayers plain(std::int64_t partial, std::int64_t outputs) {
   return {.partial = partial, .outputs = outputs};
 }
 
-SeqcompProof golden() {
+SeqcompProof golden_pair() {
   SeqcompProof proof;
   proof.sizes = {734590, {181}};
   proof.T = {8};
@@ -20,20 +20,20 @@ SeqcompProof golden() {
 }
 
 TEST(two_full_layers, refuse_the_golden_row_when_one_number_moves) {
-  auto proof = golden();
+  auto proof = golden_pair();
   EXPECT_TRUE(certify(plain(64, 64), proof));
   EXPECT_FALSE(certify(plain(65, 64), proof));
   proof.sizes.m -= 10;
   EXPECT_FALSE(certify(plain(64, 64), proof));  // 23296.09 > 23296 turns
-  proof = golden();
+  proof = golden_pair();
   proof.T = {7};
   EXPECT_FALSE(certify(plain(64, 64), proof));
   auto followed = plain(64, 64);
   followed.recurrence_follows = true;
-  EXPECT_FALSE(certify(followed, golden()));
+  EXPECT_FALSE(certify(followed, golden_pair()));
   auto head_wise = plain(64, 64);
   head_wise.beside_first = 1;
-  EXPECT_FALSE(certify(head_wise, golden()));
+  EXPECT_FALSE(certify(head_wise, golden_pair()));
 }
 
 TEST(two_full_layers, find_sizes_no_larger_than_the_table) {
