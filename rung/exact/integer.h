@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "rung/spec/require.h"
 #include "rung/spec/ceil_lg.h"
+#include "rung/spec/require.h"
 
 namespace rung {
 

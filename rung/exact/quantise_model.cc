@@ -120,7 +120,8 @@ std::vector<double> IntegerModel::columns(const Summand& map, std::int64_t rows)
 }
 
 int IntegerModel::product_fraction(const std::vector<Summand>& maps, std::int64_t rows) {
-  const double limit = std::ldexp(1.0, weight_bits_ - 1) - 1, bias_limit = std::ldexp(1.0, kQuantiseModelMostWeightBits);
+  const double limit = std::ldexp(1.0, weight_bits_ - 1) - 1,
+               bias_limit = std::ldexp(1.0, kQuantiseModelMostWeightBits);
   int product = kHighestFraction + weight_bits_;
   for (const auto& map : maps) {
     const auto weight = columns(map, rows);

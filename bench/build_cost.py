@@ -1,0 +1,54 @@
+#!/usr/bin/python3
+"""What a build costs, by folder: job-seconds and jobs from a build tree's .ninja_log.
+
+    bench/build_cost.py build/release [build/dev ...]
+
+Job-seconds are wall-clock seconds of single jobs, so they mean something only for a build from nothing on a machine that
+does nothing else, without a compiler cache. The clock's total runs from the first job's start to the last job's end.
+"""
+import collections
+import os
+import re
+import sys
+
+FOLDER = re.compile(r"CMakeFiles/(?P<target>[\w-]+)\.dir/")
+
+
+def jobs(log):
+    """{output: (start, end)} in seconds; the last run of an output counts."""
+    found = {}
+    with open(log, encoding="utf-8") as lines:
+        for line in lines:
+            parts = line.rstrip("\n").split("\t")
+            if len(parts) == 5:
+                found[parts[3]] = (int(parts[0]) / 1000, int(parts[1]) / 1000)
+    return found
+
+
+def part_of(output):
+    target = FOLDER.search(output)
+    if not target:
+        return "links and pages"
+    name = target.group("target")
+    return name + (" (precompiled header)" if output.endswith(".gch") else "")
+
+
+def table(tree):
+    found = jobs(os.path.join(tree, ".ninja_log"))
+    if not found:
+        sys.exit(f"{tree}: an empty .ninja_log")
+    seconds, counts = collections.Counter(), collections.Counter()
+    for output, (start, end) in found.items():
+        seconds[part_of(output)] += end - start
+        counts[part_of(output)] += 1
+    clock = max(end for _, end in found.values()) - min(start for start, _ in found.values())
+    lines = [f"| part of {os.path.basename(os.path.normpath(tree))} | jobs | job-seconds |", "| --- | ---: | ---: |"]
+    lines += [f"| {part} | {counts[part]} | {seconds[part]:.0f} |" for part, _ in seconds.most_common()]
+    lines.append(f"| all, {clock:.0f} s by the clock | {sum(counts.values())} | {sum(seconds.values()):.0f} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
+        sys.exit(__doc__)
+    print("\n\n".join(table(tree) for tree in sys.argv[1:]))
