@@ -2,7 +2,8 @@
 # Everything said here goes to standard error, so that `./run show full --json` keeps its standard output clean.
 #
 #   rung_packages build test     installs what packages.txt lists under these purposes and is missing
-#   rung_build release           configures and builds the preset
+#   rung_configure release       configures the preset
+#   rung_build release TEXT [TARGET...]   builds it, or only these targets; TEXT says how long that takes
 #
 # RUNG_NO_INSTALL=1 leaves packages alone: for machines whose libraries come from elsewhere.
 
@@ -70,7 +71,7 @@ rung_packages() {
   rm -f "$log"
 }
 
-rung_build() {
+rung_configure() {
   local preset=$1 tree="$rung_root/build/$1"
   # A build tree that was configured elsewhere (a moved or copied clone) starts again.
   if [ -f "$tree/CMakeCache.txt" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$rung_root" "$tree/CMakeCache.txt"; then
@@ -85,6 +86,11 @@ rung_build() {
     cat "$rung_root/build/$preset.log" >&2
     exit 4
   }
-  rung_say "Building build/$preset ($2; seconds when nothing changed)"
-  (cd "$rung_root" && cmake --build --preset "$preset" --parallel "$(nproc)" >&2) || exit 4
+}
+
+rung_build() {
+  local preset=$1 takes=$2
+  shift 2
+  rung_say "Building build/$preset${*:+: $*} ($takes; seconds when nothing changed)"
+  (cd "$rung_root" && cmake --build --preset "$preset" --parallel "$(nproc)" ${*:+--target "$@"} >&2) || exit 4
 }
