@@ -10,6 +10,15 @@ function(rung_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${RUNG_UNITY} UNITY_BUILD_BATCH_SIZE ${RUNG_UNITY_BATCH})
 endfunction()
 
+# rung_cold(NAME...): folders in which no time is spent; they had better compile quickly.
+function(rung_cold)
+  foreach(name ${ARGN})
+    if(TARGET rung_${name})
+      target_compile_options(rung_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+    endif()
+  endforeach()
+endfunction()
+
 function(rung_library name)
   cmake_parse_arguments(ARG "INTERNAL" "" "DEPENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/rung/${name}/*.cc)
