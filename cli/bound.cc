@@ -21,6 +21,8 @@ struct BoundFlags {
   ArchitectureFlags architecture;
   TaskFlags task_sizes;
   std::string task = "all";
+  std::optional<std::int64_t> sum_bits;
+  std::optional<std::string> variant;
   bool thought = false, assume_exact = false, explain = false, table = false, json = false;
 };
 
@@ -161,9 +163,14 @@ Result<int> run_bound(const BoundFlags& flags) {
   Inquiry inquiry{.architecture = flags.architecture,
                   .task = flags.task,
                   .sizes = flags.task_sizes.given_sizes(),
+                  .form = {.options = flags.task_sizes.given_options()},
+                  .sum_bits = flags.sum_bits,
                   .chain_of_thought = flags.thought,
                   .assume_exact = flags.assume_exact};
-  RUNG_TRY(const ChosenArchitecture chosen, inquiry.shape().choose());
+  if (flags.variant) {
+    RUNG_TRY(inquiry.form.variant, parse_variant(*flags.variant));
+  }
+  RUNG_TRY(const ChosenArchitecture chosen, inquiry.architecture.choose());
   RUNG_TRY(const Findings findings, inquire(inquiry, chosen));
   if (flags.json) {
     print_json(findings_document(findings));
@@ -173,10 +180,13 @@ Result<int> run_bound(const BoundFlags& flags) {
   const Integer state = setting.word.total().after(setting.context);
   const std::string word = setting.word.folded.empty() ? "(no mixing layer)" : setting.word.folded;
   print_wrapped("word ", "     ", word);
-  fmt::print("{} layers, {} F, {} state bits, precision {}, context {}{}{}\n\n", setting.layers.size(),
+  std::string form;
+  for (const auto& [name, value] : findings.form.options) form += fmt::format(", {} = {}", name, value);
+  if (findings.form.variant) form += fmt::format(", variant {}", variant_name(*findings.form.variant));
+  fmt::print("{} layers, {} F, {} state bits, precision {}, context {}{}{}{}\n\n", setting.layers.size(),
              setting.word.full_letters(), state.str(),
              format_precision(setting.architecture.dimensions.precision), setting.context,
-             setting.causal() ? "" : ", encoder", setting.chain_of_thought ? ", chain of thought" : "");
+             setting.causal() ? "" : ", encoder", setting.chain_of_thought ? ", chain of thought" : "", form);
   print_verdicts(findings.verdicts);
   if (findings.pattern) print_pattern(setting, *findings.pattern);
   if (flags.explain)
@@ -205,13 +215,20 @@ Command bound_command() {
       "rung bound --table --context 4096 --width 64 --precision 16"};
   flags->architecture.declare(command.options);
   for (auto& option : command.options) {
-    if (option.names == "--acc-bits")
-      option.help = "bits of a numerator or denominator of a partial softmax sum (default: 2p+20)";
     if (option.names == "--context")
       option.help = "prompts of up to this many tokens (default: the architecture's own, or 4096)";
   }
   command.options.push_back(
       {.names = "--task", .help = "one task, or all (default)", .target = &flags->task});
+  command.options.push_back(
+      {.names = "--sum-bits",
+       .help =
+           "bits of a numerator or denominator of a partial softmax sum (default: what exact sums over the "
+           "prompt need with an exponent table of 16 bits)",
+       .target = &flags->sum_bits});
+  command.options.push_back({.names = "--variant",
+                             .help = "about the prompts of one variant alone (default: about every prompt)",
+                             .target = &flags->variant});
   command.options.push_back({.names = "--cot", .help = "with chain of thought", .target = &flags->thought});
   command.options.push_back({.names = "--assume-exact",
                              .help = "read a float model as exact integers of its p bits (mode X)",

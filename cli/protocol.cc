@@ -222,7 +222,7 @@ Command protocol_command() {
       {.names = "--cut",
        .help = "two-party: Bob's first position (before the query; seqcomp: after z_L)",
        .target = &flags->cut},
-      {.names = "--acc-bits",
+      {.names = "--sum-bits",
        .help = "bits of every numerator and denominator (the true widths)",
        .target = &flags->sum_bits},
       {.names = "--trace",

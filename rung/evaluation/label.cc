@@ -54,7 +54,7 @@ Result<Setting> model_setting(const Weights& weights, const Machine& machine, st
     }
   dimensions.precision.bits = widest;
   options.storage.state = state;
-  if (sums > 0) options.accumulator = sums;
+  if (sums > 0) options.sum_bits = sums;
   return make_setting(architecture, options);
 }
 
@@ -78,12 +78,14 @@ void set_ceiling(Label& label, const Setting& setting, const Task& task, Variant
   const std::int64_t n = task.size().at("n"),
                      alphabet = task.name() == "eva" ? n : task.size().at("sigma").value;
   const StateBits bits = setting.word.total();
-  if (bits.per_level > 0) {
-    label.ceiling = log_linear_ceiling(n, alphabet, bits.one_level()).average;
-    label.ceiling_reason = fmt::format("{} bits a level of log-linear state", bits.one_level().str());
+  if (bits.levels()) {
+    const Integer level = bits.one_level(n);
+    label.ceiling = log_linear_ceiling(n, alphabet, level).average;
+    label.ceiling_reason = fmt::format("{} bits a level of log-linear state", level.str());
   } else {
-    label.ceiling = accuracy_ceiling(n, alphabet, bits.fixed);
-    label.ceiling_reason = fmt::format("{} bits of state", bits.fixed.str());
+    const Integer state = bits.after(n);
+    label.ceiling = accuracy_ceiling(n, alphabet, state);
+    label.ceiling_reason = fmt::format("{} bits of state", state.str());
   }
 }
 
@@ -100,13 +102,14 @@ Label label_of(const Weights& weights, const Machine& machine, const Task& task,
   set_ceiling(label, *setting, task, variant);
   const std::string floats =
       machine.exact() ? "" : fmt::format("; read as fp32, {} bits a stored number", kFloatBits);
-  if (!task.built_in() || !task.options().empty()) {
+  if (!task.built_in()) {
     label.reason = "no theorem speaks about this form of the task";
     return label;
   }
   TaskSizes sizes;
   for (const auto& [name, size] : task.size()) sizes[name] = size.value;
-  const auto question = make_question(task.name(), sizes, setting->context, false);
+  const auto question = make_question(task.name(), sizes, setting->context, false,
+                                      {.options = task.options(), .variant = variant});
   if (!question) {
     label.reason = question.error().message;
     return label;

@@ -182,6 +182,7 @@ Result<Weights> random_weights(const RandomModel& model) {
   weights.output = model.output;
   weights.decode = model.decode;
   weights.accumulator = model.accumulator;
+  RUNG_CHECK(separate_accumulator(weights));
   auto& dimensions = weights.architecture.dimensions;
   if (dimensions.precision.format != NumberFormat::fixed)
     return fail(ErrorCode::unsupported,

@@ -13,7 +13,7 @@ struct RandomModel {
       fields;  // scalar fields get tables (binary codes above kTableRows values), vectors linear maps
   OutputSpec output;
   DecodeSpec decode;
-  Accumulator accumulator = Accumulator::wrap;
+  Accumulator accumulator = Accumulator::wrap;  // unless the line has `acc`
   std::uint64_t seed = 0;
 };
 

@@ -56,12 +56,14 @@ std::string command_of(const Setting& setting, const Task& task) {
                                  std::to_string(d.width),
                                  "--precision",
                                  format_precision(d.precision)};
-  if (setting.word.full_letters() > 0)
-    words.insert(words.end(), {"--acc-bits", std::to_string(setting.accumulator)});
+  if (setting.word.given_entries)
+    words.insert(words.end(), {"--acc-bits", std::to_string(setting.entry_bits)});
+  if (setting.sum_bits) words.insert(words.end(), {"--sum-bits", std::to_string(*setting.sum_bits)});
   if (!d.causal) words.push_back("--encoder");
   if (setting.chain_of_thought) words.push_back("--cot");
   words.insert(words.end(), {"--task", std::string(task.name())});
   for (auto& flag : size_flags(sizes_of(task))) words.push_back(std::move(flag));
+  for (const auto& [name, value] : task.options()) words.insert(words.end(), {"--" + name, value});
   words.push_back("--explain");
   return shell_line(words);
 }
@@ -90,7 +92,8 @@ nlohmann::ordered_json absent(const Absence& absence) {
 namespace {
 
 Result<nlohmann::ordered_json> evidence_of(const Setting& setting, const Task& task) {
-  RUNG_TRY(const Question question, make_question(task.name(), sizes_of(task), setting.context, false));
+  RUNG_TRY(const Question question,
+           make_question(task.name(), sizes_of(task), setting.context, false, {.options = task.options()}));
   const Verdict verdict = decide(setting, question);
   nlohmann::ordered_json full = verdict_json(verdict), json;
   json["state"] = state_of(verdict);

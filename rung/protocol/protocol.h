@@ -27,7 +27,7 @@ namespace rung {
 struct ProtocolOptions {
   ProtocolForm form = ProtocolForm::automatic;
   std::optional<std::int64_t> cut;  // two-party: Bob's first position
-  std::optional<int> sum_bits;      // --acc-bits: width of every num and den
+  std::optional<int> sum_bits;      // --sum-bits: width of every num and den
   Channel::Tamper tamper = {};      // tests
 };
 

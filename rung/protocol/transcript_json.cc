@@ -96,7 +96,7 @@ Json transcript_json(const Transcript& transcript, const TranscriptSubject& subj
                 {"size", subject.task.size()}};
   if (const auto options = subject.task.options(); !options.empty()) document["options"] = options;
   document["form"] = protocol_form_name(transcript.form);
-  document["acc_bits"] = subject.sum_bits ? Json(*subject.sum_bits) : Json(nullptr);
+  document["sum_bits"] = subject.sum_bits ? Json(*subject.sum_bits) : Json(nullptr);
   Json players = Json::array();
   for (const auto& player : transcript.players)
     players.push_back({{"name", player.name},

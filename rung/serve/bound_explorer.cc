@@ -47,10 +47,17 @@ Result<Inquiry> read_inquiry(const Parameters& parameters) {
                                                                             {"conv-dtype", &a.conv_dtype},
                                                                             {"cache-dtype", &a.cache_dtype}};
   const std::pair<std::string_view, std::optional<std::int64_t>*> numbers[] = {
-      {"width", &a.width},       {"heads", &a.heads},         {"kv-heads", &a.kv_heads},
-      {"head-dim", &a.head_dim}, {"value-dim", &a.value_dim}, {"state", &a.state},
-      {"vocab", &a.vocabulary},  {"outputs", &a.outputs},     {"context", &a.context},
-      {"acc-bits", &a.acc_bits}};
+      {"width", &a.width},
+      {"heads", &a.heads},
+      {"kv-heads", &a.kv_heads},
+      {"head-dim", &a.head_dim},
+      {"value-dim", &a.value_dim},
+      {"state", &a.state},
+      {"vocab", &a.vocabulary},
+      {"outputs", &a.outputs},
+      {"context", &a.context},
+      {"acc-bits", &a.acc_bits},
+      {"sum-bits", &inquiry.sum_bits}};
   const std::pair<std::string_view, bool*> switches[] = {{"encoder", &a.encoder},
                                                          {"assume-defaults", &a.assume_defaults},
                                                          {"cot", &inquiry.chain_of_thought},
@@ -59,6 +66,12 @@ Result<Inquiry> read_inquiry(const Parameters& parameters) {
     for (const auto& word : task_words())
       for (const auto& size : word.sizes)
         if (size.name == name) return true;
+    return false;
+  };
+  const auto is_option = [](std::string_view name) {
+    for (const auto& word : task_words())
+      for (const auto& option : word.options)
+        if (option.name == name) return true;
     return false;
   };
   const auto place_of = [](auto& list, std::string_view name) {
@@ -77,6 +90,10 @@ Result<Inquiry> read_inquiry(const Parameters& parameters) {
       RUNG_TRY(*flag, yes_or_no(name, value));
     } else if (is_size(name)) {
       RUNG_TRY(inquiry.sizes[name], whole_number(name, value));
+    } else if (is_option(name)) {
+      inquiry.form.options[name] = value;
+    } else if (name == "variant") {
+      RUNG_TRY(inquiry.form.variant, parse_variant(value));
     } else {
       std::vector<std::string_view> known;
       for (const auto& [n, place] : words) known.push_back(n);
@@ -104,9 +121,9 @@ Result<AnswerMemory::Text> BoundExplorer::find_out(const Parameters& parameters,
                 "[bound] no architecture; expected arch=linear+full*2, or a config.json as the body");
   if (!inquiry.architecture.line.empty() && !document.empty())
     return fail(ErrorCode::parse, "[bound] both arch and a document; expected one of them");
-  const ArchitectureChoice shape = inquiry.shape();
+  const ArchitectureChoice& choice = inquiry.architecture;
   RUNG_TRY(const ChosenArchitecture chosen,
-           document.empty() ? shape.choose_line() : shape.choose_document(document));
+           document.empty() ? choice.choose_line() : choice.choose_document(document));
   RUNG_TRY(const Findings findings, inquire(inquiry, chosen));
   auto text = std::make_shared<const std::string>(findings_document(findings).dump(2) + "\n");
   memory_.keep(key, text);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 
 #include "rung/spec/nearest_word.h"
@@ -12,10 +13,18 @@
 namespace rung {
 namespace {
 
-// Elements of one mixer, before dtypes.
+// Elements of one mixer, and the bits of its recurrent state.
 struct Elements {
   std::int64_t state = 0, levels = 1, conv = 0, window = 0, cache = 0;
+  StateWidths widths;
 };
+
+// Exact sums grow: only fixed point has them, and only where nobody gave the entries a width.
+bool grows(const MixerShape& m, const Dimensions& d, const StorageBits& bits) {
+  const MixerKind kind = m.kind == MixerKind::loglinear ? m.base : m.kind;
+  return kind == MixerKind::linear && m.accumulator == Accumulator::exact &&
+         d.precision.format == NumberFormat::fixed && !d.accumulator_bits && !bits.state;
+}
 
 std::int64_t recurrent_state(const MixerShape& m) {
   using enum MixerKind;
@@ -38,12 +47,34 @@ std::int64_t recurrent_state(const MixerShape& m) {
   }
 }
 
-Elements count(const MixerShape& m, std::optional<std::int64_t> context) {
+StateWidths recurrent_widths(const MixerShape& m, const Dimensions& d, const StorageBits& bits) {
+  const std::int64_t p = d.precision.bits, entries = recurrent_state(m);
+  std::int64_t fixed = entries * bits.state.value_or(static_cast<int>(d.accumulator_bits.value_or(p)));
+  std::int64_t sums = 0, given = entries;
+  if (grows(m, d, bits)) {
+    const std::int64_t counts = m.normalised && m.kind == MixerKind::linear ? m.heads * m.feature_dim() : 0;
+    const std::int64_t count_width = m.feature == FeatureMap::relu ? p - 1 : p;
+    fixed = (entries - counts) * (2 * p - 1) + counts * count_width;
+    sums = entries;
+    given = 0;
+  }
+  if (m.kind == MixerKind::loglinear)
+    return {.level_fixed = fixed, .level_sums = sums, .entries = given};
+  return {.fixed = fixed, .sums = sums, .entries = given};
+}
+
+Elements count(const MixerShape& m, const Dimensions& d, const StorageBits& bits,
+               std::optional<std::int64_t> context) {
   using enum MixerKind;
   Elements e;
   if (m.kind == heads) {
     for (const auto& part : m.parts) {
-      const Elements inner = count(part, context);
+      const Elements inner = count(part, d, bits, context);
+      e.widths.fixed += inner.widths.fixed;
+      e.widths.sums += inner.widths.sums;
+      e.widths.level_fixed += inner.widths.level_fixed;
+      e.widths.level_sums += inner.widths.level_sums;
+      e.widths.entries += inner.widths.entries;
       // Levels of a group are inside its state here: groups of one layer may differ in them.
       e.state += inner.state * inner.levels;
       e.conv += inner.conv;
@@ -53,8 +84,9 @@ Elements count(const MixerShape& m, std::optional<std::int64_t> context) {
     return e;
   }
   e.state = recurrent_state(m);
+  e.widths = recurrent_widths(m, d, bits);
   if (m.conv > 0) e.conv = (m.conv - 1) * m.conv_channels;
-  if (m.kind == loglinear && context) e.levels = loglinear_levels(*context);
+  if (m.kind == loglinear && context) e.levels = loglinear_live_states(*context);
   const std::int64_t token = m.cache > 0 ? m.cache : m.kv_heads * (m.key_dim + m.value_dim);
   switch (m.kind) {
     case full:
@@ -76,6 +108,8 @@ Elements count(const MixerShape& m, std::optional<std::int64_t> context) {
     default:
       break;
   }
+  e.widths.fixed +=
+      e.conv * bits.conv.value_or(d.precision.bits) + e.window * bits.cache.value_or(d.precision.bits);
   return e;
 }
 
@@ -137,6 +171,9 @@ std::int64_t total_size(const std::vector<ParameterTensor>& tensors) {
 }
 
 void add_notes(const std::vector<LayerShape>& layers, std::optional<std::int64_t> context, Account& out) {
+  const bool growing = std::any_of(out.layers.begin(), out.layers.end(), [](const LayerAccount& layer) {
+    return layer.widths.sums > 0 || layer.widths.level_sums > 0;
+  });
   const auto any = [&](MixerKind kind) {
     return std::any_of(layers.begin(), layers.end(),
                        [&](const LayerShape& l) { return contains(l.mixer, kind); });
@@ -149,6 +186,10 @@ void add_notes(const std::vector<LayerShape>& layers, std::optional<std::int64_t
     out.pattern_notes.push_back("compressed layers are written F: no theorem covers them");
   if (any(MixerKind::loglinear) && !context)
     out.notes.push_back("loglinear: one level is counted, because no context was given (--context)");
+  if (growing && !context)
+    out.notes.push_back(
+        "linear: exact sums are counted for one token, because no context was given (--context); an entry "
+        "gains a bit whenever the tokens double");
 }
 
 }  // namespace
@@ -216,14 +257,17 @@ std::string fold_pattern(const std::vector<LayerAccount>& layers) {
   return write(write, fold(letters));
 }
 
+std::int64_t StateWidths::after(std::int64_t tokens) const {
+  const std::int64_t doublings =
+      tokens == 1 ? 0 : std::bit_width(static_cast<std::uint64_t>(tokens - 1));  // ⌈lg t⌉
+  return fixed + sums * doublings + loglinear_live_states(tokens) * (level_fixed + level_sums * doublings);
+}
+
 Account account(const Architecture& architecture, const std::vector<LayerShape>& layers,
                 const StorageBits& bits) {
   RUNG_REQUIRE(architecture.stack.layers.size() == layers.size(), "{} layers, {} shapes",
                architecture.stack.layers.size(), layers.size());
   const Dimensions& d = architecture.dimensions;
-  const std::int64_t state_width =
-      bits.state.value_or(static_cast<int>(d.accumulator_bits.value_or(d.precision.bits)));
-  const std::int64_t conv_width = bits.conv.value_or(d.precision.bits);
   const std::int64_t cache_width = bits.cache.value_or(d.precision.bits);
   std::optional<std::int64_t> context = bits.context;
   if (!context && d.context > 0) context = d.context;
@@ -235,7 +279,7 @@ Account account(const Architecture& architecture, const std::vector<LayerShape>&
     if (i > 0 && architecture.stack.layers[i] == architecture.stack.layers[i - 1]) {
       out.layers.push_back(out.layers.back());  // long runs are counted once
     } else {
-      const Elements e = count(m, context);
+      const Elements e = count(m, d, bits, context);
       LayerAccount layer;
       layer.mixer = count_word(m);
       layer.text = format_mixer(architecture.stack.layers[i]);
@@ -243,7 +287,8 @@ Account account(const Architecture& architecture, const std::vector<LayerShape>&
       layer.levels = e.levels;
       layer.conv_elements = e.conv;
       layer.window_elements = e.window;
-      layer.state_bits = e.state * e.levels * state_width + e.conv * conv_width + e.window * cache_width;
+      layer.widths = e.widths;
+      layer.state_bits = e.widths.after(context.value_or(1));
       layer.cache_elements = e.cache;
       layer.cache_bits = e.cache * cache_width;
       layer.letters = letters_of(m);

@@ -150,7 +150,8 @@ struct Dimensions {
   std::int64_t context = 0;  // longest prompt for a position table; 0: not fixed
   bool causal = true;
   Precision precision;
-  std::optional<std::int64_t> accumulator_bits;  // width of recurrent state entries; absent: precision.bits
+  // Width of recurrent state entries; absent: precision.bits, and what the exact sums of linear attention need.
+  std::optional<std::int64_t> accumulator_bits;
   bool operator==(const Dimensions&) const = default;
 };
 // From a TOML or JSON document with the field names above (`mlp` is a number, a list, or "none"; `precision`
@@ -186,6 +187,8 @@ struct ArchitectureFile {
 Result<ArchitectureFile> read_architecture_file(const std::string& path);
 
 enum class FeatureMap { identity, relu, elu1, exp, taylor2 };
+// How linear attention keeps its sums: as wide as they grow, or in entries of a fixed width.
+enum class Accumulator { exact, wrap, round };
 
 // A mixer with every size known. Which fields mean something depends on the kind; the rest are 0.
 struct MixerShape {
@@ -205,11 +208,12 @@ struct MixerShape {
   std::int64_t cache =
       0;  // KV-cache elements per token where it is not 2-sided (latent attention); 0: derive
   FeatureMap feature = FeatureMap::identity;
-  bool normalised = true;              // linear
-  bool relu_cell = false;              // rnn: relu instead of tanh
-  MixerKind base = MixerKind::linear;  // loglinear; the other fields are the base's
-  std::int64_t levels = 0;             // loglinear: live states at dimensions.context; 0: context not fixed
-  std::string released;                // recurrent/compressed: the kind
+  bool normalised = true;                        // linear
+  Accumulator accumulator = Accumulator::exact;  // linear, and loglinear over linear
+  bool relu_cell = false;                        // rnn: relu instead of tanh
+  MixerKind base = MixerKind::linear;            // loglinear; the other fields are the base's
+  std::int64_t levels = 0;  // loglinear: levels of dimensions.context; 0: context not fixed
+  std::string released;     // recurrent/compressed: the kind
   std::int64_t elements =
       0;  // recurrent: state elements; compressed: cached elements per entry (block = ratio)
   std::vector<MixerShape> parts;  // heads
@@ -224,8 +228,12 @@ struct LayerShape {
   std::vector<std::int64_t> mlp;  // hidden widths; empty: no MLP
 };
 
-// Live states of log-linear attention after `context` tokens: ⌊lg context⌋ + 2. REQUIRES context >= 1.
+// Levels that log-linear attention distinguishes within `context` tokens (one weight each): ⌊lg context⌋ + 2.
+// REQUIRES context >= 1.
 std::int64_t loglinear_levels(std::int64_t context);
+// The most that hold a state at once: after t tokens the set bits of t - 1, and the last token's own, so at
+// most ⌊lg context⌋ + 1 within a context. REQUIRES context >= 1.
+std::int64_t loglinear_live_states(std::int64_t context);
 
 // ENSURES on success: sizes positive, divisible where they must be, products below 2^62; encoder stacks hold
 // only mixers that have a bidirectional meaning (full, windowed full, linear, topk, identity, none, and heads

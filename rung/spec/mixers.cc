@@ -48,6 +48,10 @@ const auto kGroups = [] {
 const auto kFeature = [] {
   return choice("feature", "feature map of q and k", {"elu1", "identity", "relu", "exp", "taylor2"});
 };
+const auto kAcc = [] {
+  return choice("acc", "how its sums are kept: exact, or rounded or wrapped to the width of a state entry",
+                {"exact", "round", "wrap"});
+};
 const auto kNormalised = [] { return choice("normalised", "divide by the sum of weights", {"yes", "no"}); };
 
 std::vector<MixerWord> make_words() {
@@ -59,7 +63,10 @@ std::vector<MixerWord> make_words() {
        {size("window", "a token sees itself and the window-1 tokens before it"),
         size("chunk", "a token sees the tokens of its own block of this many, up to itself"), kHeads(),
         kKvHeads(), kDim(), kVdim(), kConv(), kCache()}},
-      {linear, "linear", "linear attention", {kFeature(), kNormalised(), kHeads(), kDim(), kVdim(), kConv()}},
+      {linear,
+       "linear",
+       "linear attention",
+       {kFeature(), kNormalised(), kAcc(), kHeads(), kDim(), kVdim(), kConv()}},
       {rnn,
        "rnn",
        "Elman network",
@@ -82,7 +89,7 @@ std::vector<MixerWord> make_words() {
        {choice("base", "recurrence of the buckets", {"linear", "mamba2", "gdelta"}),
         choice("feature", "feature map of q and k (base=linear)",
                {"identity", "relu", "elu1", "exp", "taylor2"}),
-        kHeads(), size("kv", "key heads (base=gdelta; default: heads)"), kDim(), kVdim(),
+        kAcc(), kHeads(), size("kv", "key heads (base=gdelta; default: heads)"), kDim(), kVdim(),
         size("state", "state size N (base=mamba2; default: --state)"),
         size("groups", "groups of heads that share B and C (base=mamba2; default: heads)"), kConv()}},
       {sparse,

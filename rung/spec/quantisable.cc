@@ -11,6 +11,12 @@ Result<void> check_mixer(const MixerShape& mixer, const std::string& where) {
   if (mixer.kind == MixerKind::loglinear && mixer.levels < 1)
     return fail(ErrorCode::missing,
                 "[quantise] {} is loglinear, which has one weight per level; expected a context", where);
+  if (mixer.accumulator != Accumulator::exact)
+    return fail(
+        ErrorCode::unsupported,
+        "[quantise] {} says how integer sums are kept (acc); a model of real numbers chooses that when "
+        "it is quantised",
+        where);
   for (std::size_t j = 0; j < mixer.parts.size(); ++j)
     RUNG_CHECK(check_mixer(mixer.parts[j], fmt::format("{}.part.{}", where, j)));
   return {};

@@ -171,6 +171,10 @@ class Resolver {
     const bool in_buckets = given.kind == MixerKind::loglinear;
     shape.feature = feature_map(given.word("feature").value_or(in_buckets ? "identity" : "elu1"));
     shape.normalised = !in_buckets && given.word("normalised").value_or("yes") == "yes";
+    const std::string sums = given.word("acc").value_or("exact");
+    shape.accumulator = sums == "wrap"    ? Accumulator::wrap
+                        : sums == "round" ? Accumulator::round
+                                          : Accumulator::exact;
     shape.conv = given.number("conv").value_or(0);
     shape.conv_channels =
         (CheckedSize(shape.heads) * (CheckedSize(shape.key_dim) + shape.key_dim + shape.value_dim)).or_zero();
@@ -212,11 +216,11 @@ class Resolver {
       RUNG_CHECK(linear_attention(given, place, shape));
     } else if (base == "gdelta") {
       shape.base = MixerKind::gdelta;
-      for (const char* option : {"feature", "state", "groups"}) RUNG_CHECK(refuse(option));
+      for (const char* option : {"feature", "acc", "state", "groups"}) RUNG_CHECK(refuse(option));
       RUNG_CHECK(delta_rule(given, place, shape));
     } else {
       shape.base = MixerKind::mamba2;
-      for (const char* option : {"feature", "kv", "vdim"}) RUNG_CHECK(refuse(option));
+      for (const char* option : {"feature", "acc", "kv", "vdim"}) RUNG_CHECK(refuse(option));
       RUNG_CHECK(state_space(given, place, shape));
     }
     shape.normalised = false;
@@ -261,7 +265,7 @@ class Resolver {
   const Dimensions& dimensions_;
 
  public:
-  static constexpr std::int64_t kWidestNumber = 64;  // bits
+  static constexpr std::int64_t kWidestNumber = 160;  // bits: an exact sum of products of 48-bit numbers
 
   // An upper bound on every number that accounting or a tensor shape will derive from this mixer.
   static CheckedSize largest_count(const MixerShape& shape, std::int64_t width) {
@@ -291,6 +295,11 @@ class Resolver {
 std::int64_t loglinear_levels(std::int64_t context) {
   RUNG_REQUIRE(context >= 1, "context={}", context);
   return std::bit_width(static_cast<std::uint64_t>(context)) + 1;  // ⌊lg t⌋ + 2
+}
+
+std::int64_t loglinear_live_states(std::int64_t context) {
+  RUNG_REQUIRE(context >= 1, "context={}", context);
+  return std::bit_width(static_cast<std::uint64_t>(context));  // ⌊lg t⌋ + 1
 }
 
 std::int64_t MixerShape::feature_dim() const {

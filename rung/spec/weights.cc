@@ -112,6 +112,40 @@ std::string_view accumulator_name(Accumulator accumulator) {
   return "?";
 }
 
+namespace {
+
+// Visits the options of a mixer and of its head groups.
+template <class Visit>
+void visit_mixers(Mixer& mixer, const Visit& visit) {
+  visit(mixer);
+  for (auto& part : mixer.parts) visit_mixers(part.mixer, visit);
+}
+
+}  // namespace
+
+Result<void> separate_accumulator(Weights& weights) {
+  std::optional<std::string> common;
+  bool agree = true, some = false;
+  for (auto& layer : weights.architecture.stack.layers)
+    visit_mixers(layer, [&](Mixer& mixer) {
+      const bool sums =
+          mixer.kind == MixerKind::linear ||
+          (mixer.kind == MixerKind::loglinear && mixer.word("base").value_or("linear") == "linear");
+      if (!sums) return;
+      const std::string own = mixer.word("acc").value_or("exact");
+      some = some || mixer.word("acc").has_value();
+      agree = agree && (!common || *common == own);
+      common = own;
+      std::erase_if(mixer.options, [](const MixerOption& option) { return option.name == "acc"; });
+    });
+  if (!agree)
+    return fail(ErrorCode::unsupported,
+                "[weights] linear layers with different acc; a file has one accumulator for all of them");
+  for (const auto& [name, value] : kAccumulators)
+    if (some && *common == name) weights.accumulator = value;
+  return {};
+}
+
 Result<Weights> weights_from_tensors(TensorFile file, const std::string& where) {
   auto text = [&](const char* key) -> Result<std::string> {
     const auto found = file.metadata.find(key);
@@ -131,6 +165,12 @@ Result<Weights> weights_from_tensors(TensorFile file, const std::string& where) 
   Weights weights;
   RUNG_TRY(const std::string line, text("architecture"));
   RUNG_TRY(weights.architecture.stack, parse_stack(line));
+  bool sums_named = false;
+  for (auto& layer : weights.architecture.stack.layers)
+    visit_mixers(layer, [&](Mixer& mixer) { sums_named = sums_named || mixer.word("acc").has_value(); });
+  if (sums_named)
+    return fail(ErrorCode::format, "[weights] {}: option acc in the architecture; \"accumulator\" says it",
+                where);
   RUNG_TRY(const std::string dimensions, text("dimensions"));
   RUNG_TRY(const ArchitectureFile sizes, read_architecture_text(dimensions, where, false));
   weights.architecture.dimensions = sizes.dimensions;

@@ -19,9 +19,6 @@ enum class WeightMode {
   real,     // mode T: trained floats; evaluated in mode Q only
 };
 
-// How recurrent states add up (linear attention; gated recurrences saturate unless `wrap`).
-enum class Accumulator { exact, wrap, round };
-
 struct OutputSpec {
   enum class Kind {
     logits,     // out.table [size, width]: argmax, ties to the smaller token
@@ -53,6 +50,8 @@ struct TableFunction {
 struct Weights {
   Architecture architecture;
   WeightMode mode = WeightMode::integer;
+  // How recurrent states add up, in all layers (linear attention; gated recurrences saturate unless `wrap`).
+  // The lines of the stack have no `acc`: separate_accumulator takes it out.
   Accumulator accumulator = Accumulator::exact;
   std::vector<FieldSpec> fields;
   OutputSpec output;
@@ -75,5 +74,8 @@ Result<void> write_weights(const std::string& path, const Weights& weights);
 TensorFile tensors_from_weights(const Weights& weights);
 
 std::string_view accumulator_name(Accumulator accumulator);
+// Takes the option `acc` out of the layers' words, into weights.accumulator (kept where no layer has it).
+// Errors: layers that disagree, for a file has one accumulator.
+Result<void> separate_accumulator(Weights& weights);
 
 }  // namespace rung

@@ -56,8 +56,9 @@ std::vector<Theorem> cited_theorems() {
        .test = test},
       {.id = "cited-thought",
        .title = "Recurrent networks with chain of thought",
-       .statement = "o(n) state bits fail at associative recall, Index, c-gram retrieval, counting and "
-                    "IsTree, with any chain of thought.",
+       .statement = "o(n) state bits fail at associative recall, Index and IsTree, and at c-gram retrieval "
+                    "and counting over an alphabet of n symbols, with any chain of thought. (Over a fixed "
+                    "alphabet c-gram retrieval and counting need O(1) and O(log n) bits.)",
        .source = literature,
        .reference = wdl,
        .status = proved,

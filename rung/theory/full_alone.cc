@@ -3,7 +3,7 @@
 // that leaves the part).
 //
 // Claim. If fixing the query token, the contents of one part of the other positions fall into more classes
-// than 2^(M_part + s), one full layer does not solve the task: equality and disjointness n > M_part + s;
+// than 2^(M_part + s), one full layer does not solve the task (M_part: sums over the whole prompt): equality and disjointness n > M_part + s;
 // Dyck-(k, D) with k types (pairs: openings to one player, closings to the other, all but the last pair) (n/2
 // - 1) lg k > M_part, no recurrent heads (the parts interleave); 3-Sum with last number 0: lg of the sum of
 // C(M', 1..n-2) > M_part + s. L-SeqComp at L = 1: m lg m > M_part + s. Literature's Ω (Bhattamishra et al.
@@ -23,8 +23,15 @@ namespace {
 struct Part {
   std::string name, symbolic;
   std::function<std::optional<Count>(std::int64_t n)> classes;
+  std::function<std::int64_t(std::int64_t n)> prompt;  // tokens at size n, as many as a sum can run over
   bool interleaved = false;
 };
+
+std::vector<std::string> counted_widths(const Setting& setting) {
+  std::vector<std::string> assumes{setting.mode_x()};
+  for (auto& width : setting.widths()) assumes.push_back(std::move(width));
+  return assumes;
+}
 
 std::optional<Verdict> alone(const Theorem& theorem, const Setting& setting, const Question& question,
                              const Part& part) {
@@ -32,20 +39,30 @@ std::optional<Verdict> alone(const Theorem& theorem, const Setting& setting, con
   if (word.full_letters() != 1 || word.letters.size() != 1) return std::nullopt;
   Verdict v = verdict_of(theorem, question);
   const WordLetter& letter = word.full(0);
-  const std::int64_t n = question.size("n");
+  std::int64_t n = question.size("n");
   v.parameters["n"] = n;
   v.require("one full layer and nothing else that mixes positions", !letter.selects, "word " + word.folded);
   v.require("exact integer sums (mode X)", setting.exact_sums(), setting.mode_x());
   v.require("no chain of thought", !setting.chain_of_thought);
-  const Integer beside = letter.state.after(question.prompt);
-  if (part.interleaved) v.require("no recurrent heads in the layer", beside == 0, beside.str() + " bits");
+  v.require("causal, or no recurrent heads in the layer", setting.causal() || letter.state.empty());
+  if (part.interleaved)
+    v.require("no recurrent heads in the layer", letter.state.empty(),
+              letter.state.after(question.prompt).str() + " bits");
   if (!v.all_hold()) return v;
-  v.assumes = {setting.mode_x()};
-  const Integer bits = letter.partial + beside;
+  v.assumes = counted_widths(setting);
+  const auto bits_at = [&](std::int64_t k) {
+    const Integer tokens = part.prompt(k);
+    return Integer(letter.partial.after(tokens) + letter.state.after(tokens));
+  };
   const auto bites = [&](std::int64_t k) {
     const auto classes = part.classes(k);
-    return classes && !bits_suffice(bits, *classes);
+    return classes && !bits_suffice(bits_at(k), *classes);
   };
+  const auto first = first_bite(part.prompt, bites);
+  // Asked about all sizes that fit, a bound that bites at some of them has answered.
+  if (!question.fixed && first && *first < n && !bites(n)) n = *first;
+  v.parameters["n"] = n;
+  const Integer bits = bits_at(n);
   const auto classes = part.classes(n);
   v.left = classes ? classes->lg() : 0.0;
   v.right = bits.convert_to<double>();
@@ -53,16 +70,9 @@ std::optional<Verdict> alone(const Theorem& theorem, const Setting& setting, con
   v.outcome = bites(n) ? Outcome::impossible : Outcome::vacuous_here;
   v.require(part.symbolic + " > M_part + s", bites(n),
             fmt::format("{:.6g} against {} bits", *v.left, bits.str()));
-  std::int64_t high = 1;
-  while (high < kHorizonLimit && !bites(high)) high *= 2;
-  if (bites(high)) {
-    std::int64_t low = high / 2;
-    while (high - low > 1) {
-      const std::int64_t middle = low + (high - low) / 2;
-      (bites(middle) ? high : low) = middle;
-    }
-    v.horizon = high - 1;
-    v.parameters["bites_at"] = high;
+  if (first) {
+    v.horizon = *first - 1;
+    v.parameters["bites_at"] = *first;
   }
   v.argument = {
       fmt::format("Two players: one holds {}, the other the rest with the query token.", part.name),
@@ -74,28 +84,37 @@ std::optional<Verdict> alone(const Theorem& theorem, const Setting& setting, con
 }
 
 std::optional<Verdict> full_alone_strings(const Theorem& t, const Setting& s, const Question& q) {
-  return alone(t, s, q, {"a", "n", [](std::int64_t n) { return std::optional(Count::power(2, n)); }});
+  return alone(t, s, q,
+               {.name = "a",
+                .symbolic = "n",
+                .classes = [](std::int64_t n) { return std::optional(Count::power(2, n)); },
+                .prompt = [](std::int64_t n) { return 2 * n + 2; }});
 }
 std::optional<Verdict> full_alone_dyck(const Theorem& t, const Setting& s, const Question& q) {
   const std::int64_t types = q.size("k"), own = q.size("n");
   const bool odd = q.fixed && own % 2 != 0;  // an odd number of brackets never nests: nothing to ask
   return alone(t, s, q,
-               {"the opening brackets", "(n/2 - 1) lg k",
-                [=](std::int64_t n) -> std::optional<Count> {
+               {.name = "the opening brackets",
+                .symbolic = "(n/2 - 1) lg k",
+                .classes = [=](std::int64_t n) -> std::optional<Count> {
                   if (n < 4 || (odd && n == own)) return std::nullopt;
                   return Count::power(types, n / 2 - 1);
                 },
-                true});
+                .prompt = [](std::int64_t n) { return n; },
+                .interleaved = true});
 }
 std::optional<Verdict> full_alone_three_sum(const Theorem& t, const Setting& s, const Question& q) {
   const Integer given = q.size("M"), own = q.size("n");
   const bool square = given == own * own + 1;
   return alone(t, s, q,
-               {"x_1 .. x_(n-2)", "lg sum C(M',1..n-2)", [=](std::int64_t n) -> std::optional<Count> {
+               {.name = "x_1 .. x_(n-2)",
+                .symbolic = "lg sum C(M',1..n-2)",
+                .classes = [=](std::int64_t n) -> std::optional<Count> {
                   const Integer M = square ? Integer(n) * n + 1 : given, values = three_sum_values(M);
                   if (n < 3 || values < 1) return std::nullopt;
                   return two_sum_count(n - 2, values);
-                }});
+                },
+                .prompt = [](std::int64_t n) { return n; }});
 }
 
 std::optional<Verdict> full_alone_seqcomp(const Theorem& theorem, const Setting& setting,
@@ -110,17 +129,24 @@ std::optional<Verdict> full_alone_seqcomp(const Theorem& theorem, const Setting&
   v.require("no chain of thought", !setting.chain_of_thought);
   if (letter.selects) v.status = Status::sketch;
   if (!v.all_hold()) return v;
-  v.assumes = {setting.mode_x()};
-  const Integer m = question.fixed ? question.seqcomp.m : Integer(question.prompt - 2);
-  const Integer beside = letter.state.after(question.prompt);
-  const auto proof = full_alone_proof(letter.partial, beside, m);
+  v.assumes = counted_widths(setting);
+  Integer m = question.fixed ? question.seqcomp.m : Integer(question.prompt - 2);
+  const auto proof_at = [&](const Integer& size) {
+    return full_alone_proof(letter.partial.after(size + 2), letter.state.after(size + 2), size);
+  };
+  const auto first =
+      first_bite([](std::int64_t k) { return k + 2; }, [&](std::int64_t k) { return proof_at(k).certified; });
+  if (!question.fixed && first && *first < m && !proof_at(m).certified) m = *first;
+  const auto proof = proof_at(m);
   v.left = proof.left;
   v.right = proof.right;
   v.margin = proof.margin();
-  v.horizon = full_alone_bites(letter.partial, beside) + 2;
   v.parameters["L"] = 1;
   v.parameters["m"] = m.convert_to<std::int64_t>();
-  v.parameters["bites_at"] = json_number(*v.horizon);
+  if (first) {
+    v.horizon = *first + 2;
+    v.parameters["bites_at"] = json_number(*v.horizon);
+  }
   v.outcome = proof.certified ? Outcome::impossible : Outcome::vacuous_here;
   v.require("m lg m > M_part + s", proof.certified,
             fmt::format("{:.6g} against {:.0f} bits", proof.left, proof.right));
@@ -150,6 +176,7 @@ std::vector<Theorem> full_alone_theorems() {
        .file = file,
        .test = test,
        .tasks = {"equality", "disjointness"},
+       .variants = kEveryPrompt,
        .evaluate = full_alone_strings},
       {.id = "full-alone-dyck",
        .title = "One full layer does not match brackets",
@@ -161,6 +188,7 @@ std::vector<Theorem> full_alone_theorems() {
        .file = file,
        .test = test,
        .tasks = {"dyck"},
+       .variants = kEveryPrompt,
        .evaluate = full_alone_dyck},
       {.id = "full-alone-three-sum",
        .title = "One full layer does not find triples",
@@ -182,6 +210,8 @@ std::vector<Theorem> full_alone_theorems() {
        .file = file,
        .test = test,
        .tasks = {"seqcomp"},
+       .options = {{"order", {"hard"}}},
+       .variants = kEveryPrompt,
        .evaluate = full_alone_seqcomp},
   };
 }

@@ -30,11 +30,33 @@ std::optional<std::int64_t> first_in(std::int64_t low, std::int64_t high,
   return probe;
 }
 
+// The first n at which a function that never decreases reaches a value; kHorizonLimit + 1 where none does.
+std::int64_t first_reaching(const std::function<std::int64_t(std::int64_t)>& tokens, std::int64_t value) {
+  std::int64_t below = 0, high = kHorizonLimit + 1;
+  while (high - below > 1) {
+    const std::int64_t middle = below + (high - below) / 2;
+    (tokens(middle) >= value ? high : below) = middle;
+  }
+  return high;
+}
+
 std::int64_t oldest_bucket(std::int64_t n) {  // 2^⌊lg n⌋
   return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n)));
 }
 
 }  // namespace
+
+std::optional<std::int64_t> first_bite(const std::function<std::int64_t(std::int64_t n)>& tokens,
+                                       const std::function<bool(std::int64_t n)>& bites) {
+  std::int64_t from = 1;
+  for (int k = 0; k <= 62 && from <= kHorizonLimit; ++k)
+    for (const std::int64_t more : {0, 1}) {  // up to 2^k - 1 tokens, then 2^k itself
+      const std::int64_t next = first_reaching(tokens, (std::int64_t{1} << k) + more);
+      if (next > from && bites(next - 1)) return first_in(from, next - 1, bites);
+      from = std::max(from, next);
+    }
+  return std::nullopt;
+}
 
 Integer Modulus::at(std::int64_t n) const {
   switch (rule) {

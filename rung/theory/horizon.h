@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "rung/theory/counting.h"
@@ -14,6 +15,13 @@
 namespace rung {
 
 inline constexpr std::int64_t kHorizonLimit = std::int64_t{1} << 60;  // tokens
+
+// The first n in 1..kHorizonLimit at which `bites` holds. What is counted may jump where the tokens pass a power
+// of two (widths of sums, buckets); in between, `bites` may only turn from false to true. `tokens`: how many
+// there are at n, never decreasing. Past the first n the bound may fall silent again for a few sizes, right
+// above a power of two.
+std::optional<std::int64_t> first_bite(const std::function<std::int64_t(std::int64_t n)>& tokens,
+                                       const std::function<bool(std::int64_t n)>& bites);
 
 // The modulus M of the 2-Sum tasks as a function of n.
 struct Modulus {

@@ -1,19 +1,14 @@
 #include "rung/theory/inquiry.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace rung {
 
-ArchitectureChoice Inquiry::shape() const {
-  ArchitectureChoice choice = architecture;
-  choice.acc_bits.reset();
-  return choice;
-}
-
 Result<Findings> inquire(const Inquiry& inquiry, const ChosenArchitecture& chosen) {
   SettingOptions options;
   options.context = inquiry.architecture.context;
-  options.accumulator = inquiry.architecture.acc_bits;
+  options.sum_bits = inquiry.sum_bits;
   options.chain_of_thought = inquiry.chain_of_thought;
   options.assume_exact = inquiry.assume_exact;
   options.storage = chosen.bits;
@@ -22,20 +17,26 @@ Result<Findings> inquire(const Inquiry& inquiry, const ChosenArchitecture& chose
     copy.bits = bits;
     return copy.count();
   };
-  Findings findings;
+  Findings findings{.form = inquiry.form};
   RUNG_TRY(findings.setting, make_setting(chosen.architecture, options));
   const Setting& setting = findings.setting;
   bool composed = false;
   const bool all = inquiry.task == "all";
   for (const auto& word : task_words()) {
     if (!all && word.name != inquiry.task) continue;
-    RUNG_TRY(const Question question, make_question(word.name, inquiry.sizes, setting.context, all));
+    RUNG_TRY(const Question question,
+             make_question(word.name, inquiry.sizes, setting.context, all, inquiry.form));
     if (question.prompt > setting.context && options.context)
       return fail(ErrorCode::range,
                   "[bound] {} of these sizes has a prompt of {} tokens; --context {} is shorter", word.name,
                   question.prompt, setting.context);
     findings.verdicts.push_back(decide(setting, question));
-    composed = composed || (word.name == "seqcomp" && !question.fixed && !inquiry.sizes.contains("L"));
+    const bool usual =
+        !question.variant && std::all_of(word.options.begin(), word.options.end(), [&](const auto& o) {
+          return question.options.at(std::string(o.name)) == o.words.front();
+        });
+    composed =
+        composed || (word.name == "seqcomp" && !question.fixed && !inquiry.sizes.contains("L") && usual);
   }
   if (findings.verdicts.empty()) {
     RUNG_TRY(const auto unknown, find_task_word(inquiry.task));
@@ -56,10 +57,14 @@ nlohmann::ordered_json findings_document(const Findings& findings) {
       {"layers", setting.layers.size()},
       {"state_bits", json_number(setting.word.total().after(setting.context))},
       {"precision", format_precision(setting.architecture.dimensions.precision)},
-      {"acc_bits", setting.accumulator},
+      {"acc_bits", setting.word.given_entries ? nlohmann::ordered_json(setting.entry_bits) : nullptr},
+      {"sum_bits", setting.sum_bits ? nlohmann::ordered_json(*setting.sum_bits) : nullptr},
       {"context", setting.context},
       {"causal", setting.causal()},
       {"chain_of_thought", setting.chain_of_thought},
+      {"options", findings.form.options},
+      {"variant",
+       findings.form.variant ? nlohmann::ordered_json(variant_name(*findings.form.variant)) : nullptr},
       {"verdicts", list}};
   if (findings.pattern) document["pattern"] = pattern_json(setting, *findings.pattern);
   return document;

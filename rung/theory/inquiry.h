@@ -17,23 +17,22 @@
 namespace rung {
 
 struct Inquiry {
-  ArchitectureChoice
-      architecture;  // acc_bits is the width of a partial softmax sum; recurrent entries keep their own
+  ArchitectureChoice architecture;
   std::string task = "all";
   TaskSizes sizes;
+  QuestionForm form;                     // the tasks' options, and a variant
+  std::optional<std::int64_t> sum_bits;  // of a partial softmax sum
   bool chain_of_thought = false, assume_exact = false;
-
-  // What to choose: without acc_bits, which mean something else to ArchitectureChoice.
-  ArchitectureChoice shape() const;
 };
 
 struct Findings {
   Setting setting;
   std::vector<Verdict> verdicts;          // one a task, in the order of task_words()
-  std::optional<PatternSummary> pattern;  // seqcomp asked, no sizes given
+  std::optional<PatternSummary> pattern;  // seqcomp asked in its usual form, no sizes given
+  QuestionForm form;                      // what was asked for; options left out have their default
 };
 
-// REQUIRES: chosen is what inquiry.shape() chose. ENSURES: one-line errors for unknown tasks, sizes out of
+// REQUIRES: chosen is what inquiry.architecture chose. ENSURES: one-line errors for unknown tasks, sizes out of
 // range and prompts longer than a context that was given.
 Result<Findings> inquire(const Inquiry& inquiry, const ChosenArchitecture& chosen);
 

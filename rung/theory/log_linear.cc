@@ -14,7 +14,7 @@
 namespace rung {
 namespace {
 
-bool log_linear(const Setting& setting) { return setting.word.total().per_level > 0; }
+bool log_linear(const Setting& setting) { return setting.word.total().levels(); }
 
 std::optional<Verdict> log_linear_eva(const Theorem& theorem, const Setting& setting,
                                       const Question& question) {
@@ -55,7 +55,8 @@ std::optional<Verdict> log_linear_two_sum(const Theorem& theorem, const Setting&
            },
        .n = question.size("n")},
       Crossing::oldest_bucket);
-  v.parameters["M"] = question.size("M");
+  const Integer n = v.parameters["n"].integer();
+  v.parameters["M"] = json_number(follows ? Integer(2 * n + 1) : given);
   return v;
 }
 
@@ -96,6 +97,7 @@ std::vector<Theorem> log_linear_theorems() {
        .file = file,
        .test = test,
        .tasks = {"eva"},
+       .variants = kEveryPrompt,
        .evaluate = log_linear_eva},
       {.id = "log-linear-index",
        .title = "The same over an alphabet",
@@ -106,6 +108,7 @@ std::vector<Theorem> log_linear_theorems() {
        .file = file,
        .test = test,
        .tasks = {"index"},
+       .variants = kEveryPrompt,
        .evaluate = log_linear_index},
       {.id = "log-linear-two-sum",
        .title = "The oldest bucket stores its set",
@@ -116,6 +119,7 @@ std::vector<Theorem> log_linear_theorems() {
        .file = file,
        .test = test,
        .tasks = {"two-sum"},
+       .variants = kEveryPrompt,
        .evaluate = log_linear_two_sum},
       {.id = "log-linear-seqcomp",
        .title = "The oldest bucket of z_L",
@@ -126,6 +130,8 @@ std::vector<Theorem> log_linear_theorems() {
        .file = file,
        .test = test,
        .tasks = {"seqcomp"},
+       .options = {{"order", {"hard"}}},
+       .variants = kEveryPrompt,
        .evaluate = log_linear_seqcomp},
   };
 }

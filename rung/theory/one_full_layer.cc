@@ -223,15 +223,4 @@ SeqcompProof full_alone_proof(const Integer& partial, const Integer& beside, con
   return proof;
 }
 
-Integer full_alone_bites(const Integer& partial, const Integer& beside) {
-  Integer high = 2;
-  while (!exceeds(high, high, partial + beside)) high *= 2;
-  Integer low = high / 2;
-  while (high - low > 1) {
-    const Integer middle = (low + high) / 2;
-    (exceeds(middle, middle, partial + beside) ? high : low) = middle;
-  }
-  return high;
-}
-
 }  // namespace rung

@@ -51,7 +51,5 @@ std::optional<SeqcompProof> smallest_proof(const OneFullLayer& layer, Objective 
 
 // L = 1. `beside`: state bits of recurrent heads in the same layer.
 SeqcompProof full_alone_proof(const Integer& partial, const Integer& beside, const Integer& m);
-// The first m that it refutes.
-Integer full_alone_bites(const Integer& partial, const Integer& beside);
 
 }  // namespace rung

@@ -109,14 +109,20 @@ std::optional<SeqcompProof> smallest_at(const PatternBits& bits, const Chosen& c
   });
 }
 
-// The smallest certified prompt. Log-linear states grow with the prompt: each power of two is tried with the
-// states live then.
+// The smallest certified prompt. Widths of sums and live states grow with the prompt, so the search is one for
+// the least P with P >= F(P), F(P) the smallest prompt that the bits of a prompt of P tokens certify. F never
+// falls (more bits certify no less), so climbing from below, P <- F(P), never passes the least P: it is there
+// when F(P) <= P. Bits only change at powers of two, so a few rounds suffice; a prompt within P tokens has no
+// more bits than P has, so what is returned is certified at its own length.
 std::optional<SeqcompProof> smallest(const Word& word, const Chosen& chosen, int L) {
-  if (word.total().per_level == 0) return smallest_at(pattern_bits(word, 1), chosen, L);
-  for (unsigned k = 4; k <= 100; k += 2) {
-    const Integer tokens = Integer(1) << k;
-    const auto found = smallest_at(pattern_bits(word, tokens), chosen, L);
-    if (found && extended(found->sizes, L).prompt_length() <= tokens) return found;
+  constexpr int kRounds = 200;  // more than there are powers of two below the top of every search
+  Integer prompt = 1;
+  for (int round = 0; round < kRounds; ++round) {
+    auto found = smallest_at(pattern_bits(word, prompt), chosen, L);
+    if (!found) return std::nullopt;
+    const Integer next = extended(found->sizes, L).prompt_length();
+    if (next <= prompt || pattern_bits(word, next) == pattern_bits(word, prompt)) return found;
+    prompt = next;
   }
   return std::nullopt;
 }
@@ -193,6 +199,16 @@ void note_proof(Verdict& v, const SeqcompProof& proof, int L) {
   v.parameters["prompt"] = number(sizes.prompt_length());
 }
 
+void note_bits(Verdict& v, const PatternBits& bits) {
+  v.parameters["M_part"] = json_number(bits.partial);
+  v.parameters["M_out"] = json_number(bits.outputs);
+  v.parameters["s_before"] = json_number(bits.gaps[0]);
+  Integer after = 0;
+  for (std::size_t k = 1; k < bits.gaps.size(); ++k) after += bits.gaps[k];
+  for (const auto& b : bits.beside) after += b;
+  v.parameters["s_after"] = json_number(after);
+}
+
 // The best margin among prompts that fill the context (L' = 2): what the bound falls short by.
 std::optional<SeqcompProof> nearest_within(const PatternBits& bits, const Chosen& chosen, int L,
                                            std::int64_t context) {
@@ -212,7 +228,7 @@ std::optional<SeqcompProof> nearest_within(const PatternBits& bits, const Chosen
 std::optional<Verdict> evaluate(const Theorem& theorem, const Setting& setting, const Question& question,
                                 Rule rule) {
   const Word& word = setting.word;
-  const PatternBits bits = pattern_bits(word, question.prompt);
+  PatternBits bits = pattern_bits(word, question.prompt);
   const Chosen chosen = choose(bits, question.L);
   if (chosen.rule != rule || word.uncovered()) return std::nullopt;
   Verdict v = verdict_of(theorem, question);
@@ -227,16 +243,10 @@ std::optional<Verdict> evaluate(const Theorem& theorem, const Setting& setting, 
                                : setting.mode_x());
   v.require("causal", setting.causal());
   v.require("no chain of thought", !setting.chain_of_thought);
-  v.parameters["M_part"] = json_number(bits.partial);
-  v.parameters["M_out"] = json_number(bits.outputs);
-  v.parameters["s_before"] = json_number(bits.gaps[0]);
-  Integer after = 0;
-  for (std::size_t k = 1; k < bits.gaps.size(); ++k) after += bits.gaps[k];
-  for (const auto& b : bits.beside) after += b;
-  v.parameters["s_after"] = json_number(after);
+  note_bits(v, bits);
   if (!v.all_hold()) return v;
-  v.assumes = {setting.mode_x(), fmt::format("accumulators of {} bits", setting.accumulator),
-               "layers position-wise but for the mixer"};
+  v.assumes = {setting.mode_x(), "layers position-wise but for the mixer"};
+  for (auto& width : setting.widths()) v.assumes.push_back(std::move(width));
   const auto least = smallest(word, chosen, question.L);
   if (least) v.horizon = extended(least->sizes, question.L).prompt_length();
   std::optional<SeqcompProof> proof;
@@ -245,6 +255,8 @@ std::optional<Verdict> evaluate(const Theorem& theorem, const Setting& setting, 
     if (!proof->certified && least && least->sizes == proof->sizes) proof = least;
   } else if (least && *v.horizon <= question.prompt) {
     proof = least;
+    bits = pattern_bits(word, *v.horizon);  // its own, not those of the whole context
+    note_bits(v, bits);
   } else {
     proof = nearest_within(bits, chosen, question.L, question.prompt);
     if (proof) proof->certified = false;
@@ -298,7 +310,7 @@ std::optional<Verdict> head_wise(const Theorem& t, const Setting& s, const Quest
 }  // namespace
 
 PatternBits pattern_bits(const Word& word, const Integer& tokens) {
-  PatternBits bits{word.partial(), word.outputs(), {}, {}};
+  PatternBits bits{word.partial(tokens), word.outputs(), {}, {}};
   const std::size_t f = word.full_letters();
   bits.gaps.assign(f + 1, 0);
   std::size_t seen = 0;
@@ -320,8 +332,11 @@ PatternSummary summarise_pattern(const Setting& setting) {
   summary.full = setting.word.full_letters();
   const bool anywhere = summary.full == 1 && (bits.gaps[0] > 0 || bits.gaps[1] > 0);
   summary.early = summary.full > 0 && (early_state(bits) || anywhere);
-  summary.asymptotic =
-      summary.full == 0 ? 0 : static_cast<std::int64_t>(summary.full) - (summary.early ? 0 : 1);
+  if (summary.full > 0) {
+    const auto fulls = static_cast<std::int64_t>(summary.full);
+    const bool carries = std::max(setting.word.reach(0), setting.word.reach(1)) >= fulls + 1;
+    summary.asymptotic = fulls - (summary.early && carries ? 0 : 1);
+  }
   const auto ask = [&](std::int64_t L) -> std::optional<Verdict> {
     if (L < 1 || 2 * L + 1 > setting.context) return std::nullopt;
     const auto question = make_question("seqcomp", {{"L", L}}, setting.context, false);
@@ -342,7 +357,7 @@ PatternSummary summarise_pattern(const Setting& setting) {
       if (!theorem.evaluate || refutes ||
           std::find(theorem.tasks.begin(), theorem.tasks.end(), "seqcomp") == theorem.tasks.end())
         continue;
-      if (const auto v = theorem.evaluate(theorem, setting, *question); v && v->outcome == Outcome::possible)
+      if (const auto v = apply(theorem, setting, *question); v && v->outcome == Outcome::possible)
         return true;
     }
     return false;
@@ -422,6 +437,8 @@ std::vector<Theorem> pattern_theorems() {
        .file = "rung/theory/one_full_layer.cc",
        .test = pattern,
        .tasks = {"seqcomp"},
+       .options = {{"order", {"hard"}}},
+       .variants = kEveryPrompt,
        .evaluate = late},
       {.id = "one-full-layer-early",
        .title = "One full layer, recurrence before it, 2-SeqComp",
@@ -434,6 +451,8 @@ std::vector<Theorem> pattern_theorems() {
        .file = "rung/theory/one_full_layer.cc",
        .test = pattern,
        .tasks = {"seqcomp"},
+       .options = {{"order", {"hard"}}},
+       .variants = kEveryPrompt,
        .evaluate = early},
       {.id = "two-full-layers",
        .title = "Two full layers, no recurrence before the second, 2-SeqComp",
@@ -446,6 +465,8 @@ std::vector<Theorem> pattern_theorems() {
        .file = "rung/theory/two_full_layers.cc",
        .test = pattern,
        .tasks = {"seqcomp"},
+       .options = {{"order", {"hard"}}},
+       .variants = kEveryPrompt,
        .evaluate = two},
       {.id = "decomposition-fewer",
        .title = "L-1 full layers do not compose L functions",
@@ -458,6 +479,8 @@ std::vector<Theorem> pattern_theorems() {
        .file = "rung/theory/decomposition.cc",
        .test = pattern,
        .tasks = {"seqcomp"},
+       .options = {{"order", {"hard"}}},
+       .variants = kEveryPrompt,
        .evaluate = fewer},
       {.id = "decomposition-equal",
        .title = "L full layers without early recurrence do not compose L functions",
@@ -469,6 +492,8 @@ std::vector<Theorem> pattern_theorems() {
        .file = "rung/theory/decomposition.cc",
        .test = pattern,
        .tasks = {"seqcomp"},
+       .options = {{"order", {"hard"}}},
+       .variants = kEveryPrompt,
        .evaluate = equal},
       {.id = "head-wise",
        .title = "Recurrent heads beside full ones gain nothing on L-SeqComp",
@@ -481,6 +506,8 @@ std::vector<Theorem> pattern_theorems() {
        .file = "rung/theory/pattern.cc",
        .test = pattern,
        .tasks = {"seqcomp"},
+       .options = {{"order", {"hard"}}},
+       .variants = kEveryPrompt,
        .evaluate = head_wise},
   };
 }

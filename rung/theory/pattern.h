@@ -14,9 +14,12 @@
 namespace rung {
 
 struct PatternSummary {
-  std::size_t full = 0;           // #F
-  bool early = false;             // an R with state before the second F
-  std::int64_t asymptotic = 0;    // the largest L that the word solves in the theorem's size family
+  std::size_t full = 0;  // #F
+  bool early = false;    // an R with state before the second F
+  // The largest L that the word is known to solve in the theorem's size family. An early R saves a full layer
+  // where it reaches from z_0 to `=`, L + 1 tokens; one of shorter reach (a convolution, a window) is in
+  // neither half of the theorem, and does not count.
+  std::int64_t asymptotic = 0;
   std::optional<int> solvable;    // largest L with a construction for all prompts up to the context
   std::optional<int> impossible;  // smallest L with certified sizes within the context
   std::optional<Verdict> solvable_by, impossible_by, first_bite;  // first_bite: vacuous, with its horizon
@@ -30,6 +33,7 @@ struct PatternBits {
   Integer partial, outputs;
   std::vector<Integer> gaps;    // R state before the first F, .., after the last
   std::vector<Integer> beside;  // recurrent heads inside each F layer
+  bool operator==(const PatternBits&) const = default;
 };
 PatternBits pattern_bits(const Word& word, const Integer& tokens);
 

@@ -7,25 +7,15 @@
 namespace rung {
 namespace {
 
-bool bites(const CutBound& bound, const StateBits& state, Crossing crossing, std::int64_t n) {
-  const auto classes = bound.classes(n);
-  const Integer bits = crossing == Crossing::all_states ? state.after(n) : state.one_level();
-  return classes && !bits_suffice(bits, *classes);
+Integer crossing_bits(const CutBound& bound, const StateBits& state, Crossing crossing, std::int64_t n) {
+  const Integer tokens = Integer(bound.tokens_each) * n;
+  if (crossing == Crossing::all_states) return state.after(tokens);
+  return state.one_level(Integer(1) << (bit_length(tokens) - 1));  // the first 2^⌊lg n⌋ of them
 }
 
-// The first n that bites; the classes grow with n.
-std::optional<std::int64_t> first_bite(const CutBound& bound, const StateBits& state, Crossing crossing) {
-  std::int64_t high = 1;
-  while (!bites(bound, state, crossing, high)) {
-    if (high >= kHorizonLimit) return std::nullopt;
-    high *= 2;
-  }
-  std::int64_t low = high / 2;
-  while (high - low > 1) {
-    const std::int64_t middle = low + (high - low) / 2;
-    (bites(bound, state, crossing, middle) ? high : low) = middle;
-  }
-  return high;
+bool bites(const CutBound& bound, const StateBits& state, Crossing crossing, std::int64_t n) {
+  const auto classes = bound.classes(n);
+  return classes && !bits_suffice(crossing_bits(bound, state, crossing, n), *classes);
 }
 
 }  // namespace
@@ -41,17 +31,25 @@ Verdict cut_verdict(const Theorem& theorem, const Setting& setting, const Questi
   v.require("causal", setting.causal());
   v.parameters[bound.size_name] = bound.n;
   if (!v.all_hold()) return v;
+  v.assumes = setting.widths();
   const StateBits state = word.total();
-  const Integer bits = crossing == Crossing::all_states ? state.after(bound.n) : state.one_level();
-  const auto classes = bound.classes(bound.n);
+  const auto first = first_bite([&](std::int64_t n) { return bound.tokens_each * n; },
+                                [&](std::int64_t n) { return bites(bound, state, crossing, n); });
+  // Asked about all sizes that fit, a bound that bites at some of them has answered.
+  const bool smaller =
+      !question.fixed && first && *first < bound.n && !bites(bound, state, crossing, bound.n);
+  const std::int64_t size = smaller ? *first : bound.n;
+  v.parameters[bound.size_name] = size;
+  const Integer bits = crossing_bits(bound, state, crossing, size);
+  const auto classes = bound.classes(size);
   v.right = bits.convert_to<double>();
   v.left = classes ? classes->lg() : 0.0;
   if (*v.right > 0) v.margin = *v.left / *v.right;
   const bool impossible = classes && !bits_suffice(bits, *classes);
   v.require(fmt::format("{} > s", bound.symbolic), impossible,
-            fmt::format("{:.6g} against {} bits at {} = {}", *v.left, bits.str(), bound.size_name, bound.n));
+            fmt::format("{:.6g} against {} bits at {} = {}", *v.left, bits.str(), bound.size_name, size));
   v.outcome = impossible ? Outcome::impossible : Outcome::vacuous_here;
-  if (const auto first = first_bite(bound, state, crossing)) {
+  if (first) {
     v.horizon = *first - 1;
     v.parameters["bites_at"] = *first;
   }

@@ -23,6 +23,7 @@ struct CutBound {
   std::function<std::optional<Count>(std::int64_t n)> classes;
   std::int64_t n = 1;  // the size asked about
   std::string size_name = "n";
+  std::int64_t tokens_each = 1;  // tokens read at the cut: at most this many times n
 };
 
 // Which bits cross the cut: all live states, or (log-linear) one bucket of every layer.

@@ -46,7 +46,8 @@ std::optional<Verdict> pairs(const Theorem& theorem, const Setting& setting, con
        .symbolic = follows ? "n lg n" : "n lg sigma",
        .classes =
            [=](std::int64_t k) { return std::optional(index_count(std::min(k, keys), follows ? k : sigma)); },
-       .n = n});
+       .n = n,
+       .tokens_each = question.task == "mqar" ? 2 : 1});
 }
 
 // The cut after z_L: (w, i) can ask for each of the N_{L-1} values. Without sizes: m = n_1 = .. = 1, all in
@@ -86,6 +87,7 @@ std::vector<Theorem> recurrent_table_theorems() {
        .file = file,
        .test = test,
        .tasks = {"eva"},
+       .variants = kEveryPrompt,
        .evaluate = recurrent_eva},
       {.id = "recurrent-index",
        .title = "The same over an alphabet of sigma values",
@@ -96,6 +98,7 @@ std::vector<Theorem> recurrent_table_theorems() {
        .file = file,
        .test = test,
        .tasks = {"index"},
+       .variants = kEveryPrompt,
        .evaluate = recurrent_index},
       {.id = "recurrent-recall",
        .title = "Associative recall stores every pair",
@@ -108,6 +111,7 @@ std::vector<Theorem> recurrent_table_theorems() {
        .file = file,
        .test = test,
        .tasks = {"retrieval", "mqar"},
+       .variants = kEveryPrompt,
        .evaluate = pairs},
       {.id = "recurrent-seqcomp",
        .title = "Recurrent stacks must store the last table of L-SeqComp",
@@ -120,6 +124,8 @@ std::vector<Theorem> recurrent_table_theorems() {
        .file = file,
        .test = test,
        .tasks = {"seqcomp"},
+       .options = {{"order", {"hard"}}},
+       .variants = kEveryPrompt,
        .evaluate = recurrent_seqcomp},
   };
 }

@@ -54,7 +54,8 @@ std::optional<Verdict> recurrent_nearest(const Theorem& theorem, const Setting& 
                           if (!cube) return std::nullopt;
                           return Count::power(sigma, std::min(n, n > corners ? corners - 1 : corners));
                         },
-                        .n = question.size("n")});
+                        .n = question.size("n"),
+                        .tokens_each = 2});
   v.parameters["d"] = d;
   v.parameters["sigma"] = sigma;
   return v;
@@ -162,8 +163,9 @@ std::optional<Verdict> istree(const Theorem& theorem, const Setting& setting, co
                               const std::int64_t c = best_centres(n);
                               return std::optional(Count::power(c, n - c));
                             },
-                        .n = question.size("n")});
-  v.parameters["c"] = best_centres(question.size("n"));
+                        .n = question.size("n"),
+                        .tokens_each = 2});
+  v.parameters["c"] = best_centres(v.parameters["n"].integer());
   return v;
 }
 
@@ -180,7 +182,7 @@ std::optional<Verdict> recurrent_sparse_average(const Theorem& theorem, const Se
                         .n = question.size("n")});
   v.parameters["q"] = q;
   v.parameters["d"] = d;
-  v.parameters["read"] = "last";
+  v.parameters["read"] = question.options.at("read");
   return v;
 }
 
@@ -202,6 +204,7 @@ std::vector<Theorem> recurrent_literature_theorems() {
        .file = file,
        .test = test,
        .tasks = {"equality", "disjointness"},
+       .variants = kEveryPrompt,
        .evaluate = recurrent_strings},
       {.id = "recurrent-nearest",
        .title = "Nearest neighbour stores the labels",
@@ -223,6 +226,7 @@ std::vector<Theorem> recurrent_literature_theorems() {
        .file = file,
        .test = test,
        .tasks = {"cgram"},
+       .variants = kEveryPrompt,
        .evaluate = cgram},
       {.id = "recurrent-khop",
        .title = "k-hop induction stores what followed every symbol",
@@ -233,6 +237,8 @@ std::vector<Theorem> recurrent_literature_theorems() {
        .file = file,
        .test = test,
        .tasks = {"khop"},
+       .options = {{"read", {"last", "all"}}},
+       .variants = kEveryPrompt,
        .evaluate = khop},
       {.id = "recurrent-counting",
        .title = "Counting stores the counts",
@@ -244,6 +250,7 @@ std::vector<Theorem> recurrent_literature_theorems() {
        .file = file,
        .test = test,
        .tasks = {"counting"},
+       .variants = kEveryPrompt,
        .evaluate = recurrent_counting},
       {.id = "recurrent-istree",
        .title = "IsTree stores a partition",
@@ -254,6 +261,7 @@ std::vector<Theorem> recurrent_literature_theorems() {
        .file = file,
        .test = test,
        .tasks = {"istree"},
+       .variants = kEveryPrompt,
        .evaluate = istree},
       {.id = "recurrent-sparse-average",
        .title = "Sparse averages store the vectors",
@@ -264,6 +272,8 @@ std::vector<Theorem> recurrent_literature_theorems() {
        .file = file,
        .test = test,
        .tasks = {"sparse-average"},
+       .options = {{"read", {"last", "all"}}},
+       .variants = kEveryPrompt,
        .evaluate = recurrent_sparse_average},
   };
 }

@@ -32,7 +32,7 @@ std::optional<Verdict> recurrent_two_sum(const Theorem& theorem, const Setting& 
        .classes =
            [&](std::int64_t n) { return std::optional(two_sum_count(n, modulus_at(question, n, rule))); },
        .n = question.size("n")});
-  v.parameters["M"] = question.size("M");
+  v.parameters["M"] = json_number(modulus_at(question, v.parameters["n"].integer(), rule));
   return v;
 }
 
@@ -48,7 +48,7 @@ std::optional<Verdict> two_sum_exists(const Theorem& theorem, const Setting& set
                           return two_sum_count(n - 1, values);
                         },
                         .n = question.size("n")});
-  v.parameters["M"] = question.size("M");
+  v.parameters["M"] = json_number(modulus_at(question, v.parameters["n"].integer(), rule));
   return v;
 }
 
@@ -65,7 +65,8 @@ std::optional<Verdict> recurrent_three_sum(const Theorem& theorem, const Setting
                           return two_sum_count(n - 2, values);
                         },
                         .n = question.size("n")});
-  v.parameters["M"] = question.size("M");
+  const Integer n = v.parameters["n"].integer();
+  v.parameters["M"] = json_number(square ? Integer(n * n + 1) : given);
   return v;
 }
 
@@ -83,6 +84,7 @@ std::vector<Theorem> recurrent_sum_theorems() {
        .file = file,
        .test = test,
        .tasks = {"two-sum"},
+       .variants = kEveryPrompt,
        .evaluate = recurrent_two_sum},
       {.id = "recurrent-two-sum-exists",
        .title = "2-Sum over all pairs is no easier",
@@ -93,6 +95,7 @@ std::vector<Theorem> recurrent_sum_theorems() {
        .file = file,
        .test = test,
        .tasks = {"two-sum-exists"},
+       .variants = kEveryPrompt,
        .evaluate = two_sum_exists},
       {.id = "recurrent-three-sum",
        .title = "3-Sum stores a set as well",

@@ -30,7 +30,7 @@ class Table {
     RUNG_TRY(const Setting setting,
              make_setting({stack, dimensions}, {.context = context_, .assume_exact = true}));
     RUNG_TRY(const Question question, make_question(task, sizes, context_, false));
-    auto verdict = theorem(id).evaluate(theorem(id), setting, question);
+    auto verdict = apply(theorem(id), setting, question);
     return verdict ? *verdict : verdict_of(theorem(id), question);
   }
   // A recurrent row: the bits that any state must hold.

@@ -8,11 +8,20 @@
 namespace rung {
 namespace {
 
-constexpr std::int64_t kMaxAccumulator = 4096;  // bits
-
 bool knows(const TaskWord& word, std::string_view name) {
   return std::any_of(word.sizes.begin(), word.sizes.end(),
                      [&](const auto& size) { return size.name == name; });
+}
+
+bool has_option(const TaskWord& word, std::string_view name) {
+  return std::any_of(word.options.begin(), word.options.end(),
+                     [&](const auto& option) { return option.name == name; });
+}
+
+Result<void> has_variant(const Task& task, const QuestionForm& form) {
+  if (!form.variant || task.supports(*form.variant)) return {};
+  return fail(ErrorCode::unsupported, "[bound] {} of these sizes has no variant {}", task.name(),
+              variant_name(*form.variant));
 }
 
 TaskSizes complete(const Task& task) {
@@ -22,11 +31,12 @@ TaskSizes complete(const Task& task) {
 }
 
 // The largest n whose prompt fits, everything else as given or by default.
-Result<std::int64_t> largest_n(const TaskWord& word, const TaskSizes& given, std::int64_t context) {
+Result<std::int64_t> largest_n(const TaskWord& word, const TaskSizes& given, const QuestionForm& form,
+                               std::int64_t context) {
   const auto fits = [&](std::int64_t n) {
     TaskSizes sizes = given;
     sizes["n"] = n;
-    const auto task = make_task(word.name, sizes);
+    const auto task = make_task(word.name, sizes, form.options);
     return task && (*task)->prompt_length() <= context;
   };
   // The least sizes that a task accepts may lie above 1 (a modulus, a depth): step over refusals first.
@@ -43,7 +53,8 @@ Result<std::int64_t> largest_n(const TaskWord& word, const TaskSizes& given, std
   return low;
 }
 
-Result<Question> seqcomp_question(const TaskWord& word, TaskSizes given, std::int64_t context) {
+Result<Question> seqcomp_question(const TaskWord& word, TaskSizes given, const QuestionForm& form,
+                                  std::int64_t context) {
   Question question{.task = std::string(word.name)};
   std::int64_t named = 1;  // L that the n_l imply
   for (std::int64_t l = 1; l < 64; ++l)
@@ -60,7 +71,8 @@ Result<Question> seqcomp_question(const TaskWord& word, TaskSizes given, std::in
     question.prompt = context;
     return question;
   }
-  RUNG_TRY(const auto task, make_task(word.name, given));
+  RUNG_TRY(const auto task, make_task(word.name, given, form.options));
+  RUNG_CHECK(has_variant(*task, form));
   question.sizes = complete(*task);
   question.prompt = task->prompt_length();
   question.L = static_cast<int>(question.sizes.at("L"));
@@ -70,6 +82,23 @@ Result<Question> seqcomp_question(const TaskWord& word, TaskSizes given, std::in
 }
 
 }  // namespace
+
+std::vector<std::string> Setting::widths() const {
+  std::vector<std::string> out;
+  if (word.full_letters() > 0)
+    out.push_back(sum_bits
+                      ? fmt::format("partial sums of {} bits", *sum_bits)
+                      : fmt::format("an exponent table of {} bits: sums over N tokens of {} + ⌈lg N⌉ bits "
+                                    "(numerator) and {} + ⌈lg N⌉ (denominator)",
+                                    kExponentBits, kExponentBits + p() + 1, kExponentBits));
+  const StateBits state = word.total();
+  const bool exact = state.growing > 0 || state.level_growing > 0;
+  if (exact)
+    out.push_back(fmt::format(
+        "exact sums of linear attention: {} + ⌈lg t⌉ bits an entry after t tokens (acc=exact)", 2 * p() - 1));
+  if (word.given_entries) out.push_back(fmt::format("state entries of {} bits", entry_bits));
+  return out;
+}
 
 std::string Setting::mode_x() const { return fmt::format("mode X at {} bits", p()); }
 
@@ -88,41 +117,62 @@ Result<Setting> make_setting(const Architecture& architecture, const SettingOpti
   if (setting.context < 2 || setting.context > kMaxContext)
     return fail(ErrorCode::range, "[bound] --context {}; expected 2 to {} tokens", setting.context,
                 kMaxContext);
-  setting.accumulator = options.accumulator.value_or(default_accumulator(architecture.dimensions.precision));
-  if (setting.accumulator < 1 || setting.accumulator > kMaxAccumulator)
-    return fail(ErrorCode::range, "[bound] --acc-bits {}; expected 1 to {}", setting.accumulator,
-                kMaxAccumulator);
+  setting.sum_bits = options.sum_bits;
+  if (setting.sum_bits && (*setting.sum_bits < 1 || *setting.sum_bits > kMaxSumBits))
+    return fail(ErrorCode::range, "[bound] --sum-bits {}; expected 1 to {}", *setting.sum_bits, kMaxSumBits);
+  const Dimensions& sizes = architecture.dimensions;
+  setting.entry_bits =
+      options.storage.state.value_or(static_cast<int>(sizes.accumulator_bits.value_or(sizes.precision.bits)));
   setting.chain_of_thought = options.chain_of_thought;
   setting.assume_exact = options.assume_exact;
   const auto count = options.count ? options.count : [&](const StorageBits& bits) {
     return account(architecture, setting.layers, bits);
   };
-  setting.word = make_word(architecture, setting.layers, options.storage, count, setting.accumulator);
+  setting.word = make_word(architecture, setting.layers, options.storage, count, setting.sum_bits);
   return setting;
 }
 
 Result<Question> make_question(std::string_view task, const TaskSizes& given, std::int64_t context,
-                               bool lenient) {
+                               bool lenient, const QuestionForm& form) {
   RUNG_TRY(const TaskWord* word, find_task_word(task));
   TaskSizes own;
   for (const auto& [name, value] : given) {
     const bool alias = task == "seqcomp" && name == "n";  // a second name of m: of no concern to --task all
     if (!lenient || (knows(*word, name) && !alias)) own[name] = value;
   }
-  if (task == "seqcomp") return seqcomp_question(*word, own, context);
+  QuestionForm asked{.variant = form.variant};
+  for (const auto& [name, value] : form.options)
+    if (!lenient || has_option(*word, name)) asked.options[name] = value;
+  // An option is a part of what is asked, also where nobody named it.
+  std::map<std::string, std::string> complete_options;
+  for (const auto& option : word->options) {
+    const auto given_word = asked.options.find(std::string(option.name));
+    complete_options[std::string(option.name)] =
+        given_word == asked.options.end() ? std::string(option.words.front()) : given_word->second;
+  }
+  const auto formed = [&](Question question) {
+    question.options = complete_options;
+    question.variant = asked.variant;
+    return question;
+  };
+  if (task == "seqcomp") {
+    RUNG_TRY(Question question, seqcomp_question(*word, own, asked, context));
+    return formed(std::move(question));
+  }
   Question question{.task = std::string(task), .fixed = own.contains("n")};
   if (!question.fixed) {
     RUNG_CHECK([&]() -> Result<void> {  // unknown names and ranges first, with the task's own message
-      auto made = make_task(task, own);
+      auto made = make_task(task, own, asked.options);
       if (!made && made.error().code == ErrorCode::parse) return made.error();
       return {};
     }());
-    RUNG_TRY(own["n"], largest_n(*word, own, context));
+    RUNG_TRY(own["n"], largest_n(*word, own, asked, context));
   }
-  RUNG_TRY(const auto made, make_task(task, own));
+  RUNG_TRY(const auto made, make_task(task, own, asked.options));
+  RUNG_CHECK(has_variant(*made, asked));
   question.sizes = complete(*made);
   question.prompt = made->prompt_length();
-  return question;
+  return formed(std::move(question));
 }
 
 }  // namespace rung

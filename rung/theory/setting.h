@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,10 +20,11 @@ namespace rung {
 
 inline constexpr std::int64_t kMaxContext = std::int64_t{1} << 31;
 inline constexpr std::int64_t kDefaultContext = 4096;
+inline constexpr std::int64_t kMaxSumBits = 4096;
 
 struct SettingOptions {
-  std::optional<std::int64_t> context;      // tokens; default: the architecture's own, or kDefaultContext
-  std::optional<std::int64_t> accumulator;  // --acc-bits; default 2p + 20
+  std::optional<std::int64_t> context;   // tokens; default: the architecture's own, or kDefaultContext
+  std::optional<std::int64_t> sum_bits;  // of a partial softmax sum; default: as make_word() says
   bool chain_of_thought = false;
   bool assume_exact = false;  // read a float model as exact integers of its p bits (mode X)
   StorageBits storage;
@@ -35,7 +37,8 @@ struct Setting {
   std::vector<LayerShape> layers;
   Word word;
   std::int64_t context = kDefaultContext;
-  std::int64_t accumulator = 0;
+  std::optional<std::int64_t> sum_bits;
+  std::int64_t entry_bits = 0;  // of a state entry (exact sums of linear attention have widths of their own)
   bool chain_of_thought = false;
   bool assume_exact = false;
 
@@ -45,26 +48,38 @@ struct Setting {
   // Theorems that split a softmax into partial sums hold for exact integers: fixed point, or on request.
   bool exact_sums() const { return !floating() || assume_exact; }
   std::string mode_x() const;  // "mode X at 16 bits"
+  // What a count takes for granted: "partial sums of 28 bits", "state entries of 16 bits", how exact sums grow;
+  // those of them that the stack has. REQUIRES nothing.
+  std::vector<std::string> widths() const;
 };
 
-// ENSURES: resolve's errors, a context outside 2..kMaxContext and an accumulator outside 1..4096 are refused.
+// ENSURES: resolve's errors, a context outside 2..kMaxContext and sums outside 1..kMaxSumBits are refused.
 Result<Setting> make_setting(const Architecture& architecture, const SettingOptions& options);
 
-// What is asked: a task, with its sizes given, or all sizes whose prompt fits into the context.
+// What is asked: a task, with its sizes given, or all sizes whose prompt fits into the context. Asked with a
+// variant, a model has to be right on the prompts that this variant draws, and not on others.
 struct Question {
   std::string task;
-  bool fixed = false;       // sizes given: the verdict is about exactly these
-  TaskSizes sizes;          // complete; with !fixed the largest that fit
-  std::int64_t prompt = 0;  // tokens, of those sizes
-  SeqcompSizes seqcomp;     // task == "seqcomp", fixed
-  int L = 0;                // task == "seqcomp"
+  std::map<std::string, std::string> options;  // every option of the task, those left out by their default
+  std::optional<Variant> variant;              // absent: every prompt of the task
+  bool fixed = false;                          // sizes given: the verdict is about exactly these
+  TaskSizes sizes;                             // complete; with !fixed the largest that fit
+  std::int64_t prompt = 0;                     // tokens, of those sizes
+  SeqcompSizes seqcomp;                        // task == "seqcomp", fixed
+  int L = 0;                                   // task == "seqcomp"
 
   std::int64_t size(const std::string& name) const;  // REQUIRES the task to have it
 };
 
-// ENSURES: unknown tasks and sizes, and prompts longer than the context, are refused; `given` may hold sizes
-// of other tasks when `lenient` (for --task all).
+// Which form of the task: its options by name, and the variant.
+struct QuestionForm {
+  std::map<std::string, std::string> options;
+  std::optional<Variant> variant;
+};
+
+// ENSURES: unknown tasks, sizes and options, variants that the task does not have, and prompts longer than the context, are refused; `given` may hold sizes
+// and options of other tasks when `lenient` (for --task all).
 Result<Question> make_question(std::string_view task, const TaskSizes& given, std::int64_t context,
-                               bool lenient);
+                               bool lenient, const QuestionForm& form = {});
 
 }  // namespace rung

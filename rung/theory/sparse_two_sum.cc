@@ -94,6 +94,7 @@ std::vector<Theorem> sparse_theorems() {
        .file = file,
        .test = test,
        .tasks = {"two-sum"},
+       .variants = kEveryPrompt,
        .evaluate = common},
       {.id = "sparse-two-sum-positions",
        .title = "The same with compression that sees positions",
@@ -105,6 +106,7 @@ std::vector<Theorem> sparse_theorems() {
        .file = file,
        .test = test,
        .tasks = {"two-sum"},
+       .variants = kEveryPrompt,
        .evaluate = positional},
   };
 }

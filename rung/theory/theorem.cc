@@ -1,5 +1,7 @@
 #include "rung/theory/theorem.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -69,14 +71,48 @@ const Theorem& theorem(std::string_view id) {
   return theorems().front();
 }
 
+std::optional<Verdict> apply(const Theorem& theorem, const Setting& setting, const Question& question) {
+  Verdict outside = verdict_of(theorem, question);
+  for (const auto& [option, word] : question.options) {
+    std::string covered;
+    bool named = false;
+    for (const auto& values : theorem.options)
+      if (values.option == option)
+        for (const auto value : values.words) {
+          named = named || value == word;
+          covered += (covered.empty() ? "" : " or ") + std::string(value);
+        }
+    if (!named)
+      outside.require(covered.empty() ? fmt::format("holds whatever {} is", option)
+                                      : fmt::format("{} = {}", option, covered),
+                      false, fmt::format("asked with {} = {}", option, word));
+  }
+  const auto& variants = theorem.variants;
+  if (question.variant && std::find(variants.begin(), variants.end(), *question.variant) == variants.end())
+    outside.require("every prompt of the task", false,
+                    fmt::format("asked about those of variant {}", variant_name(*question.variant)));
+  if (!outside.hypotheses.empty()) return outside;
+  return theorem.evaluate(theorem, setting, question);
+}
+
 std::vector<Verdict> consider(const Setting& setting, const Question& question) {
   std::vector<Verdict> verdicts;
   for (const auto& theorem : theorems()) {
     if (!theorem.evaluate) continue;
     if (std::find(theorem.tasks.begin(), theorem.tasks.end(), question.task) == theorem.tasks.end()) continue;
-    if (auto verdict = theorem.evaluate(theorem, setting, question)) verdicts.push_back(std::move(*verdict));
+    if (auto verdict = apply(theorem, setting, question)) verdicts.push_back(std::move(*verdict));
   }
-  std::stable_sort(verdicts.begin(), verdicts.end(), [](const Verdict& a, const Verdict& b) {
+  rank(verdicts);
+  return verdicts;
+}
+
+void rank(std::vector<Verdict>& verdicts) {
+  const auto decides = [](const Verdict& v) {
+    return v.outcome == Outcome::impossible || v.outcome == Outcome::possible;
+  };
+  std::stable_sort(verdicts.begin(), verdicts.end(), [&](const Verdict& a, const Verdict& b) {
+    if (decides(a) != decides(b)) return decides(a);
+    if (decides(a) && a.status != b.status) return a.status < b.status;
     if (a.outcome != b.outcome) return a.outcome < b.outcome;
     if (a.elsewhere != b.elsewhere) return b.elsewhere;
     if (a.status != b.status) return a.status < b.status;
@@ -89,7 +125,6 @@ std::vector<Verdict> consider(const Setting& setting, const Question& question) 
     }
     return a.margin.value_or(0) > b.margin.value_or(0);
   });
-  return verdicts;
 }
 
 Verdict decide(const Setting& setting, const Question& question) {
@@ -105,7 +140,7 @@ Verdict decide(const Setting& setting, const Question& question) {
   const auto proved = [](const Verdict& v, Outcome outcome) {
     return v.outcome == outcome && v.status == Status::proved;
   };
-  const bool refuted = proved(verdicts.front(), Outcome::impossible);
+  const bool refuted = proved(verdicts.front(), Outcome::impossible);  // proved ones stand in front
   for (const auto& verdict : verdicts)
     RUNG_REQUIRE(!refuted || !proved(verdict, Outcome::possible), "{} against {} on {}",
                  verdicts.front().theorem, verdict.theorem, question.task);

@@ -63,6 +63,12 @@ struct Verdict {
   }
 };
 
+// The values of one option of a task.
+struct OptionValues {
+  std::string_view option;  // "order"
+  std::vector<std::string_view> words;
+};
+
 struct Theorem {
   std::string_view id;  // "recurrent-eva"
   std::string_view title;
@@ -73,19 +79,41 @@ struct Theorem {
   std::string_view file;                // where it is implemented, "rung/theory/recurrent_eva.cc"
   std::string_view test;                // which test program and case exercises it
   std::vector<std::string_view> tasks;  // the words it speaks about; empty: quoted in the table only
-  // Nothing where the theorem has nothing to say about this architecture at all.
+  // The forms of these tasks for which it holds: every option that a task of the list has, with the values
+  // under which the argument goes through, and the variants whose prompts it is about (a theorem about every
+  // prompt of the task needs none). What is not named here makes the verdict open; apply() sees to that.
+  // An easier form (fewer prompts, a friendlier order) keeps what is possible and loses what is impossible; a
+  // harder one (more places to answer at) the other way round.
+  std::vector<OptionValues> options;
+  std::vector<Variant> variants;
+  // Nothing where the theorem has nothing to say about this architecture at all. Not to be called but by
+  // apply().
   std::optional<Verdict> (*evaluate)(const Theorem&, const Setting&, const Question&) = nullptr;
 };
 
 // A verdict that carries the theorem's id, source and status.
 Verdict verdict_of(const Theorem& theorem, const Question& question);
 
+// Variants that draw every prompt of their task with positive probability: what no weights do on all prompts,
+// none do on these.
+inline const std::vector<Variant> kEveryPrompt{Variant::uniform, Variant::zipf};
+// Every variant draws prompts of the task: weights that are right on all are right on these.
+inline const std::vector<Variant> kEveryVariant{Variant::uniform, Variant::permutation, Variant::zipf,
+                                                Variant::adversarial};
+
+// What the theorem says of this architecture and this form of the task; open, with the option or variant as a
+// failed hypothesis, where it does not name it.
+std::optional<Verdict> apply(const Theorem& theorem, const Setting& setting, const Question& question);
+
 std::span<const Theorem> theorems();
 const Theorem& theorem(std::string_view id);  // REQUIRES a known id
 
-// The strongest verdict: impossible before possible before vacuous here before open; among equals proved
-// first, then the larger margin. ENSURES: never a proved impossible beside a proved possible (checked).
+// The strongest verdict: what decides (impossible or possible), proved before sketches and impossible first
+// among equals; then vacuous here; then open. Among equals the larger margin. ENSURES: a sketch never hides a
+// proof, and never a proved impossible beside a proved possible (checked).
 Verdict decide(const Setting& setting, const Question& question);
+// Puts them in that order; equals keep theirs.
+void rank(std::vector<Verdict>& verdicts);
 // All verdicts on the task, strongest first.
 std::vector<Verdict> consider(const Setting& setting, const Question& question);
 

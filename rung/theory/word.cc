@@ -9,29 +9,41 @@ namespace {
 
 // Softmax over the whole past, in this mixer or one of its head groups.
 struct Sums {
-  bool full = false, selects = false, uncovered = false, early_convolution = false;
-  Integer partial = 0, outputs = 0, straddling = 0;
+  bool full = false, selects = false, uncovered = false;
+  std::int64_t taps = 0;  // of a convolution in front of full heads
+  StateBits partial;
+  Integer outputs = 0, straddling = 0;
 };
 
-void add_sums(const MixerShape& m, std::int64_t width, std::int64_t p, std::int64_t accumulator, Sums& sums) {
+// Numerators of `values` numbers and one denominator, of a head.
+StateBits head_sums(std::int64_t values, std::int64_t p, std::optional<std::int64_t> sum_bits) {
+  if (sum_bits) return {.fixed = Integer(values + 1) * *sum_bits};
+  return {.fixed = Integer(values) * (kExponentBits + p + 1) + kExponentBits, .growing = values + 1};
+}
+StateBits times(const StateBits& bits, const Integer& factor) {
+  return {bits.fixed * factor, bits.growing * factor, bits.per_level * factor, bits.level_growing * factor};
+}
+
+void add_sums(const MixerShape& m, std::int64_t width, std::int64_t p, std::optional<std::int64_t> sum_bits,
+              Sums& sums) {
   const Integer heads = m.heads, values = m.value_dim;
   switch (m.kind) {
     case MixerKind::heads:
-      for (const auto& part : m.parts) add_sums(part, width, p, accumulator, sums);
+      for (const auto& part : m.parts) add_sums(part, width, p, sum_bits, sums);
       return;
     case MixerKind::full:
       if (m.window || m.chunk) return;
       sums.full = true;
-      sums.early_convolution = sums.early_convolution || m.conv > 1;
-      sums.partial += heads * (values + 1) * accumulator;
+      sums.taps = std::max(sums.taps, m.conv);
+      sums.partial += times(head_sums(m.value_dim, p, sum_bits), heads);
       sums.outputs += heads * values * p;
       return;
     case MixerKind::sparse: {
       // Compression sums, and the k best blocks with their scores and sums; a block across a cut travels
       // whole.
       sums.full = sums.selects = true;
-      const Integer plain = heads * (values + 1) * accumulator;
-      sums.partial += (m.select + 1) * plain + Integer(m.select) * p;
+      sums.partial += times(head_sums(m.value_dim, p, sum_bits), (m.select + 1) * heads);
+      sums.partial.fixed += Integer(m.select) * p;
       sums.outputs += heads * values * p;
       sums.straddling += Integer(m.block) * width * p;
       if (m.window) sums.straddling += Integer(*m.window - 1) * m.kv_heads * (m.key_dim + m.value_dim) * p;
@@ -46,55 +58,98 @@ void add_sums(const MixerShape& m, std::int64_t width, std::int64_t p, std::int6
   }
 }
 
+// Tokens that a bounded mixer sees, itself among them. A chunk may begin anywhere, so it promises none but its own.
+std::int64_t reach_of(const MixerShape& m) {
+  switch (m.kind) {
+    case MixerKind::heads: {
+      std::int64_t most = 1;
+      for (const auto& part : m.parts) most = std::max(most, reach_of(part));
+      return most;
+    }
+    case MixerKind::full: {
+      const std::int64_t own = m.window ? *m.window : 1;
+      return own + std::max<std::int64_t>(m.conv, 1) - 1;
+    }
+    case MixerKind::conv:
+      return m.conv;
+    case MixerKind::linear:
+    case MixerKind::rnn:
+    case MixerKind::gru:
+    case MixerKind::mamba:
+    case MixerKind::mamba2:
+    case MixerKind::delta:
+    case MixerKind::gdelta:
+    case MixerKind::loglinear:
+    case MixerKind::recurrent:
+      return kUnboundedReach;
+    case MixerKind::sparse:
+    case MixerKind::topk:
+    case MixerKind::compressed:
+    case MixerKind::identity:
+    case MixerKind::none:
+      return 1;
+  }
+  return 1;
+}
+
+Integer doublings_to(const Integer& tokens) { return bit_length(tokens - 1); }
+
 }  // namespace
 
 Integer StateBits::after(const Integer& tokens) const {
   RUNG_REQUIRE(tokens >= 1, "tokens={}", tokens.str());
-  return fixed + per_level * (bit_length(tokens) + 1);  // ⌊lg t⌋ + 2
+  const Integer doublings = doublings_to(tokens), live = bit_length(tokens);  // ⌊lg t⌋ + 1
+  return fixed + growing * doublings + live * (per_level + level_growing * doublings);
+}
+
+Integer StateBits::one_level(const Integer& tokens) const {
+  RUNG_REQUIRE(tokens >= 1, "tokens={}", tokens.str());
+  return fixed + per_level + (growing + level_growing) * doublings_to(tokens);
 }
 
 StateBits& StateBits::operator+=(const StateBits& other) {
   fixed += other.fixed;
+  growing += other.growing;
   per_level += other.per_level;
+  level_growing += other.level_growing;
   return *this;
 }
 
-std::int64_t default_accumulator(const Precision& precision) { return 2 * std::int64_t{precision.bits} + 20; }
-
 Word make_word(const Architecture& architecture, const std::vector<LayerShape>& layers,
                const StorageBits& storage, const std::function<Account(const StorageBits&)>& count,
-               std::int64_t accumulator) {
-  // Two contexts, two and three live levels: the difference is one level.
-  StorageBits two = storage, three = storage;
-  two.context = 1;
-  three.context = 2;
-  const Account at_two = count(two), at_three = count(three);
+               std::optional<std::int64_t> sum_bits) {
+  const Account counted = count(storage);
   const std::int64_t p = architecture.dimensions.precision.bits;
   Word word;
-  word.text = at_two.pattern;
-  word.folded = fold_pattern(at_two.layers);
+  word.text = counted.pattern;
+  word.folded = fold_pattern(counted.layers);
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    const Integer level = Integer(at_three.layers[i].state_bits) - at_two.layers[i].state_bits;
-    const StateBits state{Integer(at_two.layers[i].state_bits) - 2 * level, level};
+    const StateWidths& widths = counted.layers[i].widths;
+    const StateBits state{widths.fixed, widths.sums, widths.level_fixed, widths.level_sums};
+    word.given_entries = word.given_entries || widths.entries > 0;
+    const std::int64_t reach = reach_of(layers[i].mixer);
     Sums sums;
-    add_sums(layers[i].mixer, layers[i].width, p, accumulator, sums);
+    add_sums(layers[i].mixer, layers[i].width, p, sum_bits, sums);
     if (sums.uncovered) {
       word.letters.push_back({.kind = WordLetter::Kind::uncovered, .layer = i, .state = state});
     } else if (sums.full) {
       // A convolution in front of full heads is an R before the F; what else has state stands beside.
       const bool alone = layers[i].mixer.kind != MixerKind::heads;
-      if (sums.early_convolution)
-        word.letters.push_back({.kind = WordLetter::Kind::recurrent, .layer = i, .state = state});
+      const bool convolves = sums.taps > 1;
+      if (convolves)
+        word.letters.push_back(
+            {.kind = WordLetter::Kind::recurrent, .layer = i, .state = state, .reach = sums.taps});
       WordLetter full{.kind = WordLetter::Kind::full,
                       .layer = i,
                       .selects = sums.selects,
                       .partial = sums.partial,
                       .outputs = sums.outputs};
-      if (!(alone && sums.early_convolution)) full.state = state;
+      if (!(alone && convolves)) full.state = state;
       full.state.fixed += sums.straddling;
       word.letters.push_back(std::move(full));
-    } else if (!at_two.layers[i].letters.empty()) {
-      word.letters.push_back({.kind = WordLetter::Kind::recurrent, .layer = i, .state = state});
+    } else if (!counted.layers[i].letters.empty()) {
+      word.letters.push_back(
+          {.kind = WordLetter::Kind::recurrent, .layer = i, .state = state, .reach = reach});
     }
   }
   return word;
@@ -113,7 +168,7 @@ bool Word::selects() const {
 }
 bool Word::head_wise() const {
   return std::any_of(letters.begin(), letters.end(), [](const WordLetter& l) {
-    return l.kind == WordLetter::Kind::full && (l.state.fixed > 0 || l.state.per_level > 0);
+    return l.kind == WordLetter::Kind::full && !l.state.empty();
   });
 }
 
@@ -144,9 +199,20 @@ StateBits Word::total() const {
   return bits;
 }
 
-Integer Word::partial() const {
+std::int64_t Word::reach(std::size_t k) const {
+  std::int64_t reach = 1;
+  std::size_t seen = 0;
+  for (const auto& letter : letters) {
+    if (letter.kind == WordLetter::Kind::full) ++seen;
+    if (letter.kind == WordLetter::Kind::recurrent && seen == k)
+      reach = std::min(kUnboundedReach, reach + letter.reach - 1);
+  }
+  return reach;
+}
+
+Integer Word::partial(const Integer& tokens) const {
   Integer most = 0;
-  for (const auto& letter : letters) most = std::max(most, letter.partial);
+  for (const auto& letter : letters) most = std::max(most, letter.partial.after(tokens));
   return most;
 }
 Integer Word::outputs() const {

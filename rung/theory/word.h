@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,14 +22,20 @@
 
 namespace rung {
 
-// State that crosses a cut between two tokens, in bits: a fixed part, and a part per live level of log-linear
-// attention.
+// Bits by how they grow with the tokens before a cut, or under a sum: a fixed part; numbers that gain one bit
+// whenever the tokens double (exact sums); and both again for every live level of log-linear attention.
 struct StateBits {
-  Integer fixed = 0, per_level = 0;
+  Integer fixed = 0, growing = 0, per_level = 0, level_growing = 0;
 
-  Integer after(const Integer& tokens) const;  // all levels live: ⌊lg tokens⌋ + 2. REQUIRES tokens >= 1
-  Integer one_level() const { return fixed + per_level; }  // what the oldest bucket keeps
+  // At most ⌊lg tokens⌋ + 1 levels are live. REQUIRES tokens >= 1, here and below.
+  Integer after(const Integer& tokens) const;
+  Integer one_level(
+      const Integer& tokens) const;  // with one bucket of that many tokens: what the oldest keeps
+  bool empty() const { return fixed == 0 && growing == 0 && per_level == 0 && level_growing == 0; }
+  bool levels() const { return per_level > 0 || level_growing > 0; }
+  bool grows() const { return growing > 0 || levels(); }
   StateBits& operator+=(const StateBits& other);
+  bool operator==(const StateBits&) const = default;
 };
 
 struct WordLetter {
@@ -38,17 +45,21 @@ struct WordLetter {
     uncovered,  // token selection, compressed blocks
   };
   Kind kind = Kind::full;
-  std::size_t layer = 0;  // index into the stack
-  bool selects = false;   // F: block-sparse, so the letter is a sketch
-  Integer partial = 0;    // F: M_part, bits of partial sums per receiving token
-  Integer outputs = 0;    // F: M_out, bits of rounded head outputs per token
-  StateBits state;        // R: its state; F: that of recurrent heads (and straddling blocks) beside it
+  std::size_t layer = 0;   // index into the stack
+  bool selects = false;    // F: block-sparse, so the letter is a sketch
+  StateBits partial;       // F: M_part, bits of partial sums over that many tokens, per receiving token
+  Integer outputs = 0;     // F: M_out, bits of rounded head outputs per token
+  StateBits state;         // R: its state; F: that of recurrent heads (and straddling blocks) beside it
+  std::int64_t reach = 0;  // R: tokens that it sees, itself among them; kUnboundedReach for a recurrence
 };
+
+inline constexpr std::int64_t kUnboundedReach = std::int64_t{1} << 62;
 
 struct Word {
   std::vector<WordLetter> letters;
-  std::string text;    // one letter or more a layer, as `rung show --json` gives it
-  std::string folded;  // the same with repetitions folded, for people
+  std::string text;            // one letter or more a layer, as `rung show --json` gives it
+  std::string folded;          // the same with repetitions folded, for people
+  bool given_entries = false;  // some state entries have the architecture's width (exact sums have their own)
 
   std::size_t full_letters() const;
   bool uncovered() const;
@@ -59,17 +70,19 @@ struct Word {
   StateBits gap(std::size_t k, bool beside) const;
   const WordLetter& full(std::size_t k) const;  // the k-th F, from 0
   StateBits total() const;
-  Integer partial() const;  // the largest over the F letters
+  // How far back the R letters of one gap hand a token, one behind the other; 1 where there is none.
+  std::int64_t reach(std::size_t k) const;
+  Integer partial(const Integer& tokens) const;  // the largest over the F letters, sums over that many tokens
   Integer outputs() const;
 };
 
-// count: the accounting of state, asked with two contexts (log-linear levels).
-// accumulator: width in bits of numerators and denominators of a partial softmax sum.
+inline constexpr std::int64_t kExponentBits = 16;  // of an entry of the exponent table E
+
+// count: the accounting of state.
+// sum_bits: width of the numerators and denominators of a partial softmax sum; absent: what exact sums over N
+// tokens of E (below 2^kExponentBits) times p-bit values need, p_num = 16 + p + ⌈lg N⌉ + 1 and p_den = 16 + ⌈lg N⌉.
 Word make_word(const Architecture& architecture, const std::vector<LayerShape>& layers,
                const StorageBits& storage, const std::function<Account(const StorageBits&)>& count,
-               std::int64_t accumulator);
-
-// 2p + 20: what an accumulator is taken to hold unless said otherwise.
-std::int64_t default_accumulator(const Precision& precision);
+               std::optional<std::int64_t> sum_bits);
 
 }  // namespace rung

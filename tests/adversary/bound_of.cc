@@ -6,9 +6,11 @@ namespace rung {
 
 std::string outcome_of_theorem(const std::string& id, const Architecture& architecture,
                                const std::string& task, const TaskSizes& sizes, std::int64_t context,
-                               std::optional<std::int64_t> accumulator) {
+                               std::optional<std::int64_t> sum_bits) {
   SettingOptions options;
-  options.accumulator = accumulator;
+  options.sum_bits = sum_bits;
+  options.storage.state = static_cast<int>(
+      architecture.dimensions.accumulator_bits.value_or(architecture.dimensions.precision.bits));
   options.context = context;
   const auto setting = make_setting(architecture, options);
   RUNG_REQUIRE(setting.ok(), "{}", setting.error().message);

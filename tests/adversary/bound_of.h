@@ -10,9 +10,10 @@
 namespace rung {
 
 // "impossible", "vacuous here", ...: what this theorem says of the architecture on the task; empty when it
-// says nothing. `accumulator`: bits of the sums of full layers (--acc-bits); absent: rung bound's default.
+// says nothing. State entries have the file's width (a model whose sums wrap or round). `sum_bits`: of the sums of
+// full layers; absent: rung bound's default.
 std::string outcome_of_theorem(const std::string& id, const Architecture& architecture,
                                const std::string& task, const TaskSizes& sizes, std::int64_t context,
-                               std::optional<std::int64_t> accumulator = {});
+                               std::optional<std::int64_t> sum_bits = {});
 
 }  // namespace rung

@@ -100,7 +100,7 @@ TEST(Site, bounds_are_those_of_the_library_byte_for_byte) {
       inquiry.architecture.line = line;
       inquiry.architecture.context = 512;
       inquiry.architecture.precision = "8";
-      const auto chosen = inquiry.shape().choose_line();
+      const auto chosen = inquiry.architecture.choose_line();
       ASSERT_TRUE(chosen) << line << ": " << chosen.error().message;
       const auto findings = inquire(inquiry, *chosen);
       ASSERT_TRUE(findings) << findings.error().message;

@@ -12,6 +12,7 @@ namespace rung {
 struct Asked {
   Dimensions dimensions;
   SettingOptions options;
+  QuestionForm form;
 
   Asked() { dimensions.precision.bits = 8; }
   Asked& width(std::int64_t w) { return dimensions.width = w, *this; }
@@ -24,7 +25,12 @@ struct Asked {
   Asked& thought() { return options.chain_of_thought = true, *this; }
   Asked& exact() { return options.assume_exact = true, *this; }
   Asked& context(std::int64_t n) { return options.context = n, *this; }
-  Asked& accumulator(std::int64_t n) { return options.accumulator = n, *this; }
+  Asked& sums(std::int64_t bits) { return options.sum_bits = bits, *this; }
+  Asked& entries(std::int64_t bits) { return dimensions.accumulator_bits = bits, *this; }
+  Asked& with(const std::string& option, const std::string& word) {
+    return form.options[option] = word, *this;
+  }
+  Asked& among(Variant variant) { return form.variant = variant, *this; }
   Asked& nowhere() { return dimensions.position = PositionCode::none, *this; }
 
   Setting setting(const std::string& line) const {
@@ -36,7 +42,7 @@ struct Asked {
   }
   Verdict on(const std::string& line, const std::string& task, const TaskSizes& sizes = {}) const {
     const Setting s = setting(line);
-    const auto question = make_question(task, sizes, s.context, false);
+    const auto question = make_question(task, sizes, s.context, false, form);
     EXPECT_TRUE(question) << (question ? "" : question.error().message);
     return decide(s, *question);
   }

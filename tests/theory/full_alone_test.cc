@@ -7,7 +7,7 @@ namespace rung {
 namespace {
 
 // M_part = 1 (2 + 1) 28 = 84 bits.
-Asked narrow() { return Asked().width(2).heads(1).bits(4); }
+Asked narrow() { return Asked().width(2).heads(1).bits(4).sums(28); }
 
 TEST(full_alone, compares_no_strings_longer_than_its_partial_sums) {
   EXPECT_NE(narrow().outcome("full", "equality", {{"n", 84}}), Outcome::impossible);
@@ -26,7 +26,7 @@ TEST(full_alone, falls_silent_when_any_hypothesis_fails) {
   EXPECT_NE(narrow().thought().outcome("full", "equality", sizes), Outcome::impossible);
   EXPECT_EQ(narrow().bf16().outcome("full", "equality", sizes), Outcome::open);
   EXPECT_EQ(narrow().bf16().exact().outcome("full", "equality", {{"n", 300}}), Outcome::impossible);
-  EXPECT_NE(narrow().accumulator(29).outcome("full", "equality", sizes), Outcome::impossible);
+  EXPECT_NE(narrow().sums(29).outcome("full", "equality", sizes), Outcome::impossible);
   EXPECT_NE(narrow().width(4).heads(2).outcome("heads(full:1,linear:1)", "equality", sizes),
             Outcome::impossible);  // state beside
   EXPECT_NE(narrow().outcome("sparse(B=2,k=1)", "equality", sizes), Outcome::impossible);

@@ -8,12 +8,13 @@
 namespace rung {
 namespace {
 
-// The golden row: H = 1, d = 2, p = 4, accumulators of 2p + 20 bits, one linear layer of 24 state bits.
-Asked golden() { return Asked().width(2).heads(1).bits(4); }
+// The golden row: H = 1, d = 2, p = 4, partial sums of 2p + 20 bits, one linear layer of 24 state bits.
+Asked golden() { return Asked().width(2).heads(1).bits(4).sums(28); }
+const std::string kRounded = "linear(acc=round)";
 const TaskSizes kGolden{{"m", 45}, {"n1", 3}};
 
 TEST(pattern, refutes_the_golden_row_and_prints_its_numbers) {
-  const auto v = golden().on("full+linear", "seqcomp", kGolden);
+  const auto v = golden().on("full+" + kRounded, "seqcomp", kGolden);
   EXPECT_EQ(v.outcome, Outcome::impossible);
   EXPECT_EQ(v.theorem, "one-full-layer-late");
   EXPECT_EQ(v.status, Status::proved);
@@ -27,14 +28,18 @@ TEST(pattern, refutes_the_golden_row_and_prints_its_numbers) {
 }
 
 TEST(pattern, falls_silent_when_any_hypothesis_of_one_full_layer_fails) {
-  EXPECT_EQ(golden().outcome("full+linear", "seqcomp", {{"m", 44}, {"n1", 3}}), Outcome::vacuous_here);
-  EXPECT_EQ(golden().accumulator(30).outcome("full+linear", "seqcomp", kGolden), Outcome::vacuous_here);
-  EXPECT_EQ(golden().outcome("full+linear*2", "seqcomp", kGolden), Outcome::vacuous_here);  // 48 state bits
-  EXPECT_NE(golden().thought().outcome("full+linear", "seqcomp", kGolden), Outcome::impossible);
-  EXPECT_NE(golden().encoder().outcome("full+linear", "seqcomp", kGolden), Outcome::impossible);
-  EXPECT_EQ(golden().bf16().outcome("full+linear", "seqcomp", kGolden), Outcome::open);  // rounded sums
-  EXPECT_EQ(golden().outcome("topk(k=2)+linear", "seqcomp", kGolden), Outcome::open);  // no theorem covers it
-  EXPECT_NE(golden().outcome("linear+full", "seqcomp", kGolden),
+  EXPECT_EQ(golden().outcome("full+" + kRounded, "seqcomp", {{"m", 44}, {"n1", 3}}), Outcome::vacuous_here);
+  EXPECT_EQ(golden().sums(30).outcome("full+" + kRounded, "seqcomp", kGolden), Outcome::vacuous_here);
+  EXPECT_EQ(golden().outcome("full+linear(acc=round)*2", "seqcomp", kGolden),
+            Outcome::vacuous_here);  // 48 state bits
+  EXPECT_EQ(golden().outcome("full+linear", "seqcomp", kGolden),
+            Outcome::vacuous_here);  // exact sums are wider
+  EXPECT_NE(golden().thought().outcome("full+" + kRounded, "seqcomp", kGolden), Outcome::impossible);
+  EXPECT_NE(golden().encoder().outcome("full+" + kRounded, "seqcomp", kGolden), Outcome::impossible);
+  EXPECT_EQ(golden().bf16().outcome("full+" + kRounded, "seqcomp", kGolden), Outcome::open);  // rounded sums
+  EXPECT_EQ(golden().outcome("topk(k=2)+linear(acc=round)", "seqcomp", kGolden),
+            Outcome::open);  // no theorem covers it
+  EXPECT_NE(golden().outcome("linear(acc=round)+full", "seqcomp", kGolden),
             Outcome::impossible);  // early recurrence asks for more
 }
 
@@ -57,21 +62,21 @@ TEST(pattern, calls_a_refutation_through_sparse_layers_a_sketch) {
 }
 
 TEST(pattern, needs_a_prompt_as_long_as_the_smallest_certified_one) {
-  const auto far = golden().context(4096).on("full+linear", "seqcomp");
+  const auto far = golden().context(4096).on("full+" + kRounded, "seqcomp");
   ASSERT_TRUE(far.horizon);
   EXPECT_LE(*far.horizon, 183);
   EXPECT_EQ(far.outcome, Outcome::impossible);
   const std::int64_t first = far.horizon->convert_to<std::int64_t>();
-  EXPECT_EQ(golden().context(first).outcome("full+linear", "seqcomp"), Outcome::impossible);
-  EXPECT_EQ(golden().context(first - 1).outcome("full+linear", "seqcomp"), Outcome::vacuous_here);
+  EXPECT_EQ(golden().context(first).outcome("full+" + kRounded, "seqcomp"), Outcome::impossible);
+  EXPECT_EQ(golden().context(first - 1).outcome("full+" + kRounded, "seqcomp"), Outcome::vacuous_here);
   // The sizes printed are certified when asked for by name.
   TaskSizes sizes{{"m", far.parameters["m"].integer()}, {"n1", far.parameters["n1"].integer()}};
-  EXPECT_EQ(golden().outcome("full+linear", "seqcomp", sizes), Outcome::impossible);
+  EXPECT_EQ(golden().outcome("full+" + kRounded, "seqcomp", sizes), Outcome::impossible);
 }
 
 TEST(pattern, refutes_early_recurrence_only_at_larger_sizes) {
-  auto asked = Asked().width(4).heads(1).bits(8).context(1 << 22);
-  const auto v = asked.on("linear+full+linear", "seqcomp", {{"L", 2}});
+  auto asked = Asked().width(4).heads(1).bits(8).sums(36).context(1 << 22);
+  const auto v = asked.on("linear(acc=round)+full+linear(acc=round)", "seqcomp", {{"L", 2}});
   EXPECT_EQ(v.outcome, Outcome::impossible);
   EXPECT_EQ(v.theorem, "one-full-layer-early");
   EXPECT_GT(*v.horizon, 10'000);
@@ -149,7 +154,7 @@ TEST(pattern, summarises_what_the_word_does_at_this_context) {
   EXPECT_EQ(early.asymptotic, 3);
   const auto late = summarise_pattern(asked.setting("full*3+linear"));
   EXPECT_EQ(late.solvable, 2);
-  const auto tiny = summarise_pattern(golden().context(4096).setting("full+linear"));
+  const auto tiny = summarise_pattern(golden().context(4096).setting("full+" + kRounded));
   EXPECT_EQ(tiny.impossible, 2);
   const auto none = summarise_pattern(Asked().width(4).heads(1).bits(8).context(4096).setting("linear*4"));
   EXPECT_EQ(none.impossible, 1);

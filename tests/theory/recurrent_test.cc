@@ -13,7 +13,7 @@ namespace rung {
 namespace {
 
 // 1024 state bits: one unnormalised linear layer with d = 8, p = 16.
-const char* const kState1024 = "linear(normalised=no)";
+const char* const kState1024 = "linear(normalised=no,acc=round)";
 Asked linear() { return Asked().width(8).heads(1).bits(16); }
 
 TEST(recurrent, refutes_eva_from_the_size_after_the_horizon) {
@@ -36,7 +36,7 @@ TEST(recurrent, says_nothing_once_attention_sees_the_whole_past_or_the_stack_is_
   for (const char* line :
        {"linear(normalised=no)+full", "topk(k=1)+linear", "compressed(kind=hca,ratio=8,entry=4)"})
     EXPECT_NE(linear().outcome(line, "eva", {{"n", 100000}}), Outcome::impossible) << line;
-  EXPECT_NE(linear().encoder().outcome("linear(normalised=no)", "eva", {{"n", 144}}), Outcome::impossible);
+  EXPECT_NE(linear().encoder().outcome(kState1024, "eva", {{"n", 144}}), Outcome::impossible);
 }
 
 TEST(recurrent, counts_windows_convolutions_and_opaque_recurrences) {
@@ -90,8 +90,10 @@ TEST(recurrent, stores_strings_counts_partitions_and_contexts) {
   EXPECT_EQ(linear().outcome(kState1024, "nearest", {{"n", 4000}, {"d", 12}, {"f", 16}}),
             Outcome::impossible);
   EXPECT_EQ(linear().outcome(kState1024, "nearest", {{"n", 4000}, {"d", 4}}), Outcome::vacuous_here);
-  EXPECT_EQ(linear().outcome(kState1024, "sparse-average", {{"n", 1026}}), Outcome::impossible);
-  EXPECT_EQ(linear().outcome(kState1024, "sparse-average", {{"n", 1025}}), Outcome::vacuous_here);
+  EXPECT_EQ(linear().with("read", "last").outcome(kState1024, "sparse-average", {{"n", 1026}}),
+            Outcome::impossible);
+  EXPECT_EQ(linear().with("read", "last").outcome(kState1024, "sparse-average", {{"n", 1025}}),
+            Outcome::vacuous_here);
   EXPECT_EQ(linear().outcome(kState1024, "three-sum", {{"n", 500}}), Outcome::impossible);
   EXPECT_EQ(linear().outcome(kState1024, "two-sum-exists", {{"n", 3000}}), Outcome::impossible);
 }
@@ -164,18 +166,21 @@ TEST(recurrent, three_sum_values_lie_strictly_between_a_sixth_and_a_third) {
 TEST(log_linear, charges_the_oldest_bucket_alone) {
   // One level is 1024 bits; all live levels together are ten times that.
   auto asked = linear();
-  const auto v = asked.on("loglinear(base=linear)", "eva", {{"n", 200}});
+  const auto v = asked.on("loglinear(base=linear,acc=round)", "eva", {{"n", 200}});
   EXPECT_EQ(v.outcome, Outcome::vacuous_here);  // 128 lg 200 = 978
-  const auto later = asked.on("loglinear(base=linear)", "eva", {{"n", 256}});
+  const auto later = asked.on("loglinear(base=linear,acc=round)", "eva", {{"n", 256}});
   EXPECT_EQ(later.outcome, Outcome::impossible);
   EXPECT_EQ(later.theorem, "log-linear-eva");
   EXPECT_EQ(*later.right, 1024);  // one level
-  EXPECT_EQ(asked.outcome("linear(normalised=no)+loglinear(base=linear)", "eva", {{"n", 256}}),
-            Outcome::vacuous_here);
-  EXPECT_EQ(asked.on("loglinear(base=linear)", "two-sum", {{"n", 1024}}).theorem, "log-linear-two-sum");
-  EXPECT_EQ(asked.outcome("loglinear(base=linear)", "index", {{"n", 2048}}), Outcome::impossible);
-  EXPECT_EQ(asked.on("loglinear(base=linear)", "seqcomp", {{"m", 256}}).theorem, "log-linear-seqcomp");
-  EXPECT_NE(asked.outcome("loglinear(base=linear)+full", "eva", {{"n", 256}}), Outcome::impossible);
+  EXPECT_EQ(
+      asked.outcome("linear(normalised=no,acc=round)+loglinear(base=linear,acc=round)", "eva", {{"n", 256}}),
+      Outcome::vacuous_here);
+  EXPECT_EQ(asked.on("loglinear(base=linear,acc=round)", "two-sum", {{"n", 1024}}).theorem,
+            "log-linear-two-sum");
+  EXPECT_EQ(asked.outcome("loglinear(base=linear,acc=round)", "index", {{"n", 2048}}), Outcome::impossible);
+  EXPECT_EQ(asked.on("loglinear(base=linear,acc=round)", "seqcomp", {{"m", 256}}).theorem,
+            "log-linear-seqcomp");
+  EXPECT_NE(asked.outcome("loglinear(base=linear,acc=round)+full", "eva", {{"n", 256}}), Outcome::impossible);
 }
 
 }  // namespace
