@@ -14,7 +14,7 @@ using nlohmann::ordered_json;
 // the count to bite.
 constexpr std::int64_t kWidth = 2;
 constexpr const char* kPrecision = "4";
-constexpr std::int64_t kFirstTable = 60, kRelations = 16;  // m, n_1
+constexpr std::int64_t kFirstTable = 60, kRelations = 32;  // m, n_1
 // What F F F needs to address a prompt of that length.
 constexpr std::int64_t kBuiltWidth = 64, kBuiltHeads = 2;
 constexpr const char* kBuiltPrecision = "5";

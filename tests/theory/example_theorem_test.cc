@@ -46,6 +46,7 @@ std::vector<Theorem> recurrent_bracket_theorems() {
        .file = "rung/theory/recurrent_dyck.cc",
        .test = "tests/theory/recurrent_test.cc",
        .tasks = {"dyck"},
+       .variants = kEveryPrompt,
        .evaluate = recurrent_dyck},
   };
 }
@@ -55,7 +56,7 @@ Verdict asked(const Asked& asked, const std::string& line, const TaskSizes& size
   const Setting setting = asked.setting(line);
   const auto question = make_question("dyck", sizes, setting.context, false);
   EXPECT_TRUE(question);
-  return *theorem.evaluate(theorem, setting, *question);
+  return *apply(theorem, setting, *question);
 }
 
 // An Elman layer of 3 numbers, 4 bits each: 12 state bits.

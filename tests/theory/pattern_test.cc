@@ -171,5 +171,29 @@ TEST(pattern, counts_windows_convolutions_and_shifts_as_recurrence) {
   EXPECT_FALSE(summarise_pattern(asked.setting("full*2+full(window=8)")).early);
 }
 
+TEST(pattern, counts_an_early_recurrence_only_as_far_as_it_reaches) {
+  auto asked = Asked().width(64).heads(4).bits(16).context(4096);
+  const auto largest = [&](const std::string& line) {
+    return summarise_pattern(asked.setting(line)).asymptotic;
+  };
+  EXPECT_EQ(largest("full*2"), 1);
+  EXPECT_EQ(largest("linear+full*2"), 2);
+  // From `=` back to z_0 it is L + 1 tokens: three for two functions, four for three.
+  EXPECT_EQ(largest("conv(width=2)+full*2"), 1);
+  EXPECT_EQ(largest("conv(width=3)+full*2"), 2);
+  EXPECT_EQ(largest("conv(width=3)+full*3"), 2);
+  EXPECT_EQ(largest("conv(width=2)*2+full*2"), 2);  // one behind the other
+  EXPECT_EQ(largest("full+conv(width=3)+full"), 2);
+  EXPECT_EQ(largest("full+conv(width=2)+full"), 1);
+  EXPECT_EQ(largest("full(window=2)+full*2"), 1);
+  EXPECT_EQ(largest("full(window=3)+full*2"), 2);
+  EXPECT_EQ(largest("full(chunk=64)+full*2"), 1);  // a chunk may begin between z_0 and `=`
+  EXPECT_EQ(largest("full(conv=4)*3"), 3);
+  EXPECT_EQ(largest("full(conv=4)*4"), 3);
+  EXPECT_EQ(largest("heads(full(conv=2):2,linear:2)+full"), 1);  // beside the F, not before it
+  EXPECT_EQ(largest("full+conv(width=2)"), 1);                   // L = 1: anywhere, two tokens
+  EXPECT_EQ(largest("full+full(chunk=8)"), 0);
+}
+
 }  // namespace
 }  // namespace rung

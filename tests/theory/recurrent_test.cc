@@ -155,6 +155,23 @@ TEST(recurrent, never_claims_more_classes_than_exhaustion_finds) {
           1e-9);
 }
 
+// The cited statement, against the counts: linear in n where it says so, and not where it does not.
+TEST(recurrent, counting_and_contexts_need_many_bits_only_with_many_symbols) {
+  for (const std::int64_t n : {64, 512, 4096}) {
+    const auto bits = [&](const char* task, const TaskSizes& sizes) { return claimed(task, sizes); };
+    const auto least = static_cast<double>(n);
+    EXPECT_GE(bits("index", {{"n", n}}), least);
+    EXPECT_GE(bits("mqar", {{"n", n}}), least);
+    EXPECT_GE(bits("istree", {{"n", n}}), least);
+    EXPECT_GE(bits("counting", {{"n", n}, {"sigma", n}}), least);
+    EXPECT_GE(bits("cgram", {{"n", n}, {"sigma", n}, {"c", 2}}), least);
+    EXPECT_LE(bits("counting", {{"n", n}, {"sigma", 3}}), 2 * std::log2(least + 2));
+    EXPECT_LE(bits("cgram", {{"n", n}, {"sigma", 3}, {"c", 2}}), 3 * std::log2(3.0));
+  }
+  // And so few suffice: over two symbols the classes of counting are the n + 1 counts.
+  EXPECT_EQ(classes_by_exhaustion("counting", {{"n", 6}, {"sigma", 2}}, 6), 7u);
+}
+
 TEST(recurrent, three_sum_values_lie_strictly_between_a_sixth_and_a_third) {
   for (std::int64_t M = 1; M < 200; ++M) {
     std::int64_t count = 0;

@@ -240,10 +240,11 @@ TEST(task_form, is_never_called_impossible_with_as_many_bits_as_it_has_classes) 
             ++compared;
             impossible += v.outcome == Outcome::impossible;
             tight += v.outcome == Outcome::impossible && bits == needed - 1;
-            if (bits >= needed)
+            if (bits >= needed) {
               EXPECT_NE(v.outcome, Outcome::impossible)
                   << word.name << " " << (*task)->size().dump() << " " << v.theorem << ": " << bits << " of "
                   << needed << " bits";
+            }
             EXPECT_NE(v.outcome, Outcome::possible) << word.name;  // nobody builds an opaque recurrence
           }
       }
@@ -300,10 +301,11 @@ TEST(task_form, of_a_variant_is_judged_by_the_prompts_that_it_draws) {
           const auto v = decide(recurrence_of(bits, false), *question);
           ++compared;
           impossible += v.outcome == Outcome::impossible;
-          if (bits >= suffice)
+          if (bits >= suffice) {
             EXPECT_NE(v.outcome, Outcome::impossible)
                 << word.name << " " << (*task)->size().dump() << " " << variant_name(variant) << " "
                 << v.theorem << ": " << bits << " bits";
+          }
         }
       }
     }

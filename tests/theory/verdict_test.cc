@@ -132,5 +132,44 @@ TEST(verdict, prompts_fill_the_context_when_no_size_is_given) {
   }
 }
 
+TEST(verdict, that_is_a_sketch_never_stands_before_a_proof) {
+  const auto made = [](Outcome outcome, Status status, const char* name) {
+    Verdict v;
+    v.outcome = outcome;
+    v.status = status;
+    v.theorem = name;
+    return v;
+  };
+  std::vector<Verdict> all{made(Outcome::open, Status::proved, "open"),
+                           made(Outcome::impossible, Status::sketch, "sketched impossible"),
+                           made(Outcome::possible, Status::measured, "measured possible"),
+                           made(Outcome::vacuous_here, Status::proved, "silent"),
+                           made(Outcome::vacuous_here, Status::sketch, "silent sketch"),
+                           made(Outcome::possible, Status::proved, "proved possible"),
+                           made(Outcome::possible, Status::sketch, "sketched possible")};
+  rank(all);
+  std::vector<std::string> names;
+  for (const auto& v : all) names.push_back(v.theorem);
+  EXPECT_EQ(names, (std::vector<std::string>{"proved possible", "sketched impossible", "sketched possible",
+                                             "measured possible", "silent", "silent sketch", "open"}));
+}
+
+// Whatever is asked: what decides at the front is proved if anything proved decides.
+TEST(verdict, is_proved_wherever_a_proof_decides) {
+  for (const auto& line : lines())
+    for (const auto& word : task_words())
+      for (const bool thought : {false, true}) {
+        auto asked = Asked().width(64).heads(2).bits(16).context(300);
+        if (thought) asked.thought();
+        const auto question = make_question(word.name, {}, 300, false);
+        const auto all = consider(asked.setting(line), *question);
+        const bool proof = std::any_of(all.begin(), all.end(), [](const Verdict& v) {
+          return v.status == Status::proved &&
+                 (v.outcome == Outcome::impossible || v.outcome == Outcome::possible);
+        });
+        if (proof) EXPECT_EQ(all.front().status, Status::proved) << line << " " << word.name;
+      }
+}
+
 }  // namespace
 }  // namespace rung

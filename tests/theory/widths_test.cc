@@ -54,8 +54,9 @@ TEST(widths, of_an_exact_sum_hold_every_sum_that_there_is) {
         EXPECT_EQ(bits, 2 * p - 1 + ceil_lg_of(tokens));
         const auto reached = static_cast<std::int64_t>(sums_after(products(p, relu), tokens).size());
         EXPECT_LE(reached, std::int64_t{1} << bits) << p << " " << feature << " " << tokens;
-        if (!relu && p > 2 && std::has_single_bit(static_cast<unsigned>(tokens)))
+        if (!relu && p > 2 && std::has_single_bit(static_cast<unsigned>(tokens))) {
           EXPECT_GT(reached, std::int64_t{1} << (bits - 1)) << "a bit is wasted: " << p << " " << tokens;
+        }
         // Z sums features alone.
         const auto normalised = counted_bits("linear(dim=1,vdim=1,feature=" + feature + ")", p, tokens);
         std::vector<std::int64_t> keys;
@@ -129,7 +130,9 @@ TEST(widths, never_make_a_theorem_refute_weights_that_exist) {
             {{"n", n}});
         kept += exists;
         refuted += outcome == Outcome::impossible;
-        if (exists) EXPECT_NE(outcome, Outcome::impossible) << p << " " << acc << " " << n;
+        if (exists) {
+          EXPECT_NE(outcome, Outcome::impossible) << p << " " << acc << " " << n;
+        }
       }
   EXPECT_GT(kept, 4u);
   EXPECT_GT(refuted, 4u);
