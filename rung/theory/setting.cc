@@ -62,6 +62,8 @@ Result<Question> seqcomp_question(const TaskWord& word, TaskSizes given, const Q
   question.fixed = named > 1 || given.contains("m") || given.contains("n");
   if (!given.contains("L") && question.fixed) given["L"] = named;
   if (!question.fixed) {
+    RUNG_TRY(const auto smallest, make_task(word.name, {}, form.options));  // options that it does not have
+    RUNG_CHECK(has_variant(*smallest, form));
     const std::int64_t L = given.contains("L") ? given["L"] : 2;
     if (L < 1 || 2 * L + 1 > context)
       return fail(ErrorCode::range, "[bound] L = {}; expected 1 to {} at {} tokens", L, (context - 1) / 2,

@@ -141,11 +141,19 @@ TEST(constructions, for_other_tasks_fit_and_fail) {
   is_possible(wide, "full*2", "nearest", {{"n", 64}});
   EXPECT_EQ(wide.on("full*2", "nearest", {{"n", 64}}).status, Status::measured);
   is_possible(wide, "full", "index", {{"n", 100}});
-  is_possible(Asked().width(1024).heads(1).bits(16), "full", "sparse-average", {{"n", 64}});
-  EXPECT_EQ(Asked().width(1024).heads(1).bits(16).on("full", "sparse-average", {{"n", 64}}).status,
+  is_possible(Asked().width(1024).heads(1).bits(16).with("read", "last"), "full", "sparse-average",
+              {{"n", 64}});
+  EXPECT_EQ(Asked()
+                .width(1024)
+                .heads(1)
+                .bits(16)
+                .with("read", "last")
+                .on("full", "sparse-average", {{"n", 64}})
+                .status,
             Status::measured);
-  EXPECT_NE(Asked().width(64).heads(1).bits(16).outcome("full", "sparse-average", {{"n", 64}}),
-            Outcome::possible);
+  EXPECT_NE(
+      Asked().width(64).heads(1).bits(16).with("read", "last").outcome("full", "sparse-average", {{"n", 64}}),
+      Outcome::possible);
   is_possible(Asked().width(64).bits(8), "rnn", "dyck", {{"n", 100}});
   EXPECT_NE(Asked().width(16).bits(8).outcome("rnn", "dyck", {{"n", 100}}), Outcome::possible);
   // Cosines: three dimensions, many bits.

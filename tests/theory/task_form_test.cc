@@ -256,7 +256,7 @@ TEST(task_form, is_never_called_impossible_with_as_many_bits_as_it_has_classes) 
 // The prefixes of the prompts that a variant draws, told apart by their continuations and answers: so many
 // states suffice, for prefixes with equal rows go on alike.
 std::size_t rows_of_variant(const Task& task, Variant variant) {
-  constexpr std::uint64_t kDrawn = 6000;
+  constexpr std::uint64_t kDrawn = 3000;
   std::map<Prompt, std::vector<std::int64_t>, bool (*)(const Prompt&, const Prompt&)> support(
       [](const Prompt& a, const Prompt& b) { return a.fields < b.fields; });
   for (std::uint64_t i = 0; i < kDrawn; ++i) {
