@@ -25,6 +25,7 @@ struct Part {
   std::function<std::optional<Count>(std::int64_t n)> classes;
   std::function<std::int64_t(std::int64_t n)> prompt;  // tokens at size n, as many as a sum can run over
   bool interleaved = false;
+  bool even = false;  // odd sizes ask nothing: every prompt has one answer
 };
 
 std::vector<std::string> counted_widths(const Setting& setting) {
@@ -40,6 +41,8 @@ std::optional<Verdict> alone(const Theorem& theorem, const Setting& setting, con
   Verdict v = verdict_of(theorem, question);
   const WordLetter& letter = word.full(0);
   std::int64_t n = question.size("n");
+  if (part.even && !question.fixed) n -= n % 2;
+  const bool nothing_asked = part.even && n % 2 != 0;
   v.parameters["n"] = n;
   v.require("one full layer and nothing else that mixes positions", !letter.selects, "word " + word.folded);
   v.require("exact integer sums (mode X)", setting.exact_sums(), setting.mode_x());
@@ -63,12 +66,13 @@ std::optional<Verdict> alone(const Theorem& theorem, const Setting& setting, con
   if (!question.fixed && first && *first < n && !bites(n)) n = *first;
   v.parameters["n"] = n;
   const Integer bits = bits_at(n);
-  const auto classes = part.classes(n);
+  const auto classes = nothing_asked ? std::nullopt : part.classes(n);
+  const bool impossible = !nothing_asked && bites(n);
   v.left = classes ? classes->lg() : 0.0;
   v.right = bits.convert_to<double>();
   v.margin = *v.left / *v.right;
-  v.outcome = bites(n) ? Outcome::impossible : Outcome::vacuous_here;
-  v.require(part.symbolic + " > M_part + s", bites(n),
+  v.outcome = impossible ? Outcome::impossible : Outcome::vacuous_here;
+  v.require(part.symbolic + " > M_part + s", impossible,
             fmt::format("{:.6g} against {} bits", *v.left, bits.str()));
   if (first) {
     v.horizon = *first - 1;
@@ -79,7 +83,7 @@ std::optional<Verdict> alone(const Theorem& theorem, const Setting& setting, con
       fmt::format("The query token's query is its own: the first player sends partial sums, {} bits.",
                   bits.str()),
       fmt::format("{} = {:.6g} bits are needed to tell the first parts apart.", part.symbolic, *v.left),
-      bites(n) ? "Pigeonhole: two of them send one message." : "The message is long enough: silent here."};
+      impossible ? "Pigeonhole: two of them send one message." : "The message is long enough: silent here."};
   return v;
 }
 
@@ -91,17 +95,17 @@ std::optional<Verdict> full_alone_strings(const Theorem& t, const Setting& s, co
                 .prompt = [](std::int64_t n) { return 2 * n + 2; }});
 }
 std::optional<Verdict> full_alone_dyck(const Theorem& t, const Setting& s, const Question& q) {
-  const std::int64_t types = q.size("k"), own = q.size("n");
-  const bool odd = q.fixed && own % 2 != 0;  // an odd number of brackets never nests: nothing to ask
+  const std::int64_t types = q.size("k");
   return alone(t, s, q,
                {.name = "the opening brackets",
                 .symbolic = "(n/2 - 1) lg k",
                 .classes = [=](std::int64_t n) -> std::optional<Count> {
-                  if (n < 4 || (odd && n == own)) return std::nullopt;
+                  if (n < 4) return std::nullopt;
                   return Count::power(types, n / 2 - 1);
                 },
                 .prompt = [](std::int64_t n) { return n; },
-                .interleaved = true});
+                .interleaved = true,
+                .even = true});  // an odd number of brackets never nests
 }
 std::optional<Verdict> full_alone_three_sum(const Theorem& t, const Setting& s, const Question& q) {
   const Integer given = q.size("M"), own = q.size("n");

@@ -76,6 +76,15 @@ TEST(Label, has_no_ceiling_off_the_uniform_distribution) {
   EXPECT_LT(random_label("loglinear(base=linear)", 64, 4, 4, Accumulator::round).ceiling, 1);
 }
 
+// Fewer prompts are easier: what no weights do on all tables some may do on permutations, of which there are fewer.
+TEST(Label, certifies_nothing_about_prompts_that_a_variant_never_draws) {
+  EXPECT_EQ(random_label("gdelta", 64, 4, 4, Accumulator::round, Variant::zipf).letter, 'C');
+  const Label label = random_label("gdelta", 64, 4, 4, Accumulator::round, Variant::permutation);
+  EXPECT_EQ(label.letter, 'G') << label.reason;
+  EXPECT_NE(label.reason.find("variant permutation"), std::string::npos) << label.reason;
+  EXPECT_EQ(random_label("full", 16, 8, 16, Accumulator::round, Variant::permutation).letter, 'K');
+}
+
 TEST(Interval, is_students_over_members) {
   const double five[] = {0.9, 0.92, 0.94, 0.96, 0.98};
   const auto interval = student_interval(five);  // s = 0.0316228, t(4) = 2.776445
