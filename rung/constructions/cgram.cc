@@ -30,7 +30,7 @@ Result<Construction> build_cgram(const ConstructionRequest& request) {
   if (K + digits_for(candidates + 1) > 62)
     return fail(ErrorCode::resource, "[build] codes of {} digits for key and count; at most 62 expected",
                 K + digits_for(candidates + 1));
-  RUNG_TRY(const int last_proved, last_match_precision_proved(K, candidates, n));
+  RUNG_TRY(const int last_proved, last_match_precision(K, candidates, n));
   const int proved = std::max(last_proved, retrieval_precision_proved(D, n));
   const int p = request.precision.value_or(proved);
   const RetrievalGadget before = retrieval_gadget(D, n, p);

@@ -17,6 +17,7 @@
 #include "rung/constructions/model_writer.h"
 #include "rung/spec/weights.h"
 #include "rung/tasks/task.h"
+#include "rung/theory/softmax_gadgets.h"
 
 namespace rung {
 
@@ -29,14 +30,6 @@ struct ConstructionRequest {
 
   // The option's word, or `fallback`.
   std::string option(const std::string& name, const std::string& fallback) const;
-};
-
-// An argument about all inputs of this size at once: the worst leak and the gap that remains.
-struct IntervalArgument {
-  bool holds = false;
-  double leak = 0;     // largest weight of everything but the target, in units of the target's
-  double gap = 0;      // distance to the nearest decision, > 0 iff holds; in the same units
-  std::string reason;  // one line
 };
 
 struct Construction {

@@ -10,23 +10,9 @@
 
 #include "rung/constructions/model_writer.h"
 #include "rung/constructions/relu_gadgets.h"
+#include "rung/theory/softmax_gadgets.h"
 
 namespace rung {
-
-struct CountingGadget {
-  int beta = 0;
-  std::int64_t saturation = 0;
-  ScoreTable scores;
-  std::int64_t scale = 0;              // V = 2^(p-1) - 1
-  std::vector<std::int64_t> at_least;  // entry c-1: the smallest output that means "at least c"
-  double leak = 0;
-  bool holds = false;  // every count up to `most` is told apart, whatever the other tokens are
-};
-
-// REQUIRES most >= 1, keys >= 1, 2 <= precision <= 48.
-CountingGadget counting_gadget(std::int64_t most, std::int64_t keys, int precision);
-// The smallest p at which counting_gadget holds; nothing where no p up to 48 does.
-std::optional<int> counting_precision_proved(std::int64_t most, std::int64_t keys);
 
 // The bits of the count, lowest first, of a head's output: Σ_j (-1)^(j+1) [output >= at_least(j 2^d)]. 1
 // layer, 2 units a count.

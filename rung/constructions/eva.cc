@@ -1,22 +1,25 @@
-// Eva by one full layer.
+// Eva and Index by one full layer.
 //
 // Claim: one softmax head of dimension 2⌈lg(n+1)⌉ evaluates every f: [n] → [n] written out in its prompt, at
 // p = O(log log n) bits. Reference: the retrieval gadget (retrieval_head.h); Chen, Peng, Wu 2412.02975.
 //
 // Input: the row of position t holds the code of t, and of its token v: the bits, and the code as a target.
 // Layer 1: the last token's target is its own token x; it fetches the bits of f(x). No MLP.
+#include <algorithm>
+
 #include "rung/constructions/construction.h"
 #include "rung/constructions/eva_forms.h"
 #include "rung/constructions/retrieval_head.h"
 
 namespace rung {
-namespace {
 
-Result<Construction> build_full(const ConstructionRequest& request) {
-  RUNG_TRY(auto made_task, make_task("eva", request.sizes));
+Result<Construction> build_eva_lookup(const ConstructionRequest& request) {
+  RUNG_TRY(auto made_task, make_task(request.name, request.sizes));
   const std::shared_ptr<const Task> task = std::move(made_task);
-  const std::int64_t n = task->size()["n"].get<std::int64_t>(), positions = n + 1;
-  const int D = digits_for(positions), value_digits = digits_for(n);
+  const bool index = request.name == "index";
+  const std::int64_t n = task->size()["n"].get<std::int64_t>(), positions = n + 1,
+                     values = index ? task->size()["sigma"].get<std::int64_t>() : n;
+  const int D = digits_for(positions), value_digits = digits_for(values);
   const int proved = retrieval_precision_proved(D, positions);
   const int p = request.precision.value_or(proved);
   const RetrievalGadget gadget = retrieval_gadget(D, positions, p);
@@ -28,7 +31,7 @@ Result<Construction> build_full(const ConstructionRequest& request) {
   const Slot bits = model.slot("bits", value_digits, "bits of the token: at position t < n, of f(t)");
   const Slot one = model.slot("one", 1, "1");
   const Slot fetched = model.slot("fetched", value_digits, "0 at first, then the bits that the head read");
-  auto& token = model.field_bits("token", D);
+  auto& token = model.field_bits("token", std::max(D, digits_for(std::max(n, values))));
   token.code(target, -1, 1);
   token.code(bits, 0, 1);
   token.constant(one, {1});
@@ -40,10 +43,11 @@ Result<Construction> build_full(const ConstructionRequest& request) {
   layer.after("fetched: at the last position, the bits of f(x)");
   model.output_bits(fetched);
 
-  RUNG_TRY(
-      Construction made,
-      finish_construction(model, task, "One full layer with one head of dimension 2⌈lg(n+1)⌉ solves Eva.",
-                          "retrieval gadget; Chen, Peng, Wu 2412.02975"));
+  RUNG_TRY(Construction made,
+           finish_construction(model, task,
+                               fmt::format("One full layer with one head of dimension 2⌈lg(n+1)⌉ solves {}.",
+                                           index ? "Index" : "Eva"),
+                               "retrieval gadget; Chen, Peng, Wu 2412.02975"));
   made.p_proved = proved;
   made.lemma = fmt::format("retrieval: beta = {}, delta = {:.4f} < 1 needed over all codes of {} digits",
                            gadget.beta, gadget.delta, D);
@@ -57,20 +61,23 @@ Result<Construction> build_full(const ConstructionRequest& request) {
   return made;
 }
 
-}  // namespace
-
 ConstructionWord eva_construction() {
-  return {.name = "eva",
-          .summary = "f(x) by one retrieval head, or at n lg n bits of state",
-          .task = "eva",
-          .options = {{"by", "the mechanism", {"full", "linear", "delta", "mamba2", "loglinear", "sparse"}}},
-          .build = [](const ConstructionRequest& request) {
-            const std::string by = request.option("by", "full");
-            return by == "full"                      ? build_full(request)
-                   : by == "sparse"                  ? build_eva_sparse(request)
-                   : by == "delta" || by == "mamba2" ? build_eva_written(request)
-                                                     : build_eva_linear(request);
-          }};
+  return {
+      .name = "eva",
+      .summary = "f(x) by one retrieval head, or at n lg n bits of state",
+      .task = "eva",
+      .options = {{"by", "the mechanism", {"full", "linear", "delta", "mamba2", "loglinear", "sparse"}},
+                  {"rows", "by linear and loglinear: value coordinates of the table (the root of n)", {}}},
+      .build = [](const ConstructionRequest& request) {
+        const std::string by = request.option("by", "full");
+        if (request.options.contains("rows") && by != "linear" && by != "loglinear")
+          return Result<Construction>(
+              fail(ErrorCode::range, "[build] --rows belongs to --by linear and loglinear, not to {}", by));
+        return by == "full"                      ? build_eva_lookup(request)
+               : by == "sparse"                  ? build_eva_sparse(request)
+               : by == "delta" || by == "mamba2" ? build_eva_written(request)
+                                                 : build_eva_linear(request);
+      }};
 }
 
 }  // namespace rung

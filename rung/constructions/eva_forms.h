@@ -5,8 +5,10 @@
 
 namespace rung {
 
+// The task is the request's name: eva, or (lookup and linear) index.
+Result<Construction> build_eva_lookup(const ConstructionRequest& request);
 Result<Construction> build_eva_linear(const ConstructionRequest& request);   // by=linear and by=loglinear
-Result<Construction> build_eva_written(const ConstructionRequest& request);  // by=delta and by=mamba2
+Result<Construction> build_eva_written(const ConstructionRequest& request);  // by=delta, by=mamba2, one row
 Result<Construction> build_eva_sparse(const ConstructionRequest& request);
 Result<Construction> build_two_sum_sparse(const ConstructionRequest& request);
 

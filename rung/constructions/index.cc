@@ -11,6 +11,7 @@
 // position n targets itself. Layer 2 (full): fetched = the bits of the token at the target. The answer is
 // read at x (full), or: x writes x, then x answers f(x) (cot).
 #include "rung/constructions/construction.h"
+#include "rung/constructions/eva_forms.h"
 #include "rung/constructions/relu_gadgets.h"
 #include "rung/constructions/retrieval_head.h"
 
@@ -21,9 +22,14 @@ namespace {
 int counter_precision(std::int64_t positions) { return digits_for(positions + 1) + 1; }
 
 Result<Construction> build_index(const ConstructionRequest& request) {
+  const std::string by = request.option("by", "full");
+  if (request.options.contains("rows") && by != "linear")
+    return fail(ErrorCode::range, "[build] --rows belongs to --by linear, not to {}", by);
+  if (by == "positions") return build_eva_lookup(request);
+  if (by == "linear") return build_eva_linear(request);
   RUNG_TRY(auto made_task, make_task("index", request.sizes));
   const std::shared_ptr<const Task> task = std::move(made_task);
-  const bool chain = request.option("by", "full") == "cot";
+  const bool chain = by == "cot";
   const std::int64_t n = task->size()["n"].get<std::int64_t>(),
                      sigma = task->size()["sigma"].get<std::int64_t>();
   const std::int64_t positions =
@@ -105,9 +111,12 @@ ConstructionWord index_construction() {
   return {.name = "index",
           .summary = "f(x) by a recurrent counter and one full layer",
           .task = "index",
-          .options = {{"by",
-                       "one full layer on top, or a retrieval step in the chain of thought",
-                       {"full", "cot"}}},
+          .options =
+              {{"by",
+                "one full layer on top, or a retrieval step in the chain of thought; or without the counter: "
+                "one full layer with positions, or a linear state",
+                {"full", "cot", "positions", "linear"}},
+               {"rows", "by linear: value coordinates of the table (the root of n)", {}}},
           .build = build_index};
 }
 

@@ -2,23 +2,11 @@
 
 namespace rung {
 
-LastMatchGadget last_match_gadget(int key_digits, std::int64_t candidates, std::int64_t tokens,
-                                  int precision) {
-  LastMatchGadget gadget;
-  gadget.rank_digits = digits_for(candidates + 1);
-  gadget.counting = counting_gadget(candidates, tokens, precision);
-  gadget.lookup = retrieval_gadget(key_digits + gadget.rank_digits, tokens, precision);
-  const ScoreTable& scores = gadget.lookup.scores;
-  gadget.others = static_cast<double>(tokens - candidates) * static_cast<double>(scores.at(scores.low)) /
-                  static_cast<double>(scores.at(0));
-  return gadget;
-}
-
-Result<int> last_match_precision_proved(int key_digits, std::int64_t candidates, std::int64_t tokens) {
-  for (int p = 2; p <= 48; ++p)
-    if (last_match_gadget(key_digits, candidates, tokens, p).holds()) return p;
+Result<int> last_match_precision(int key_digits, std::int64_t candidates, std::int64_t tokens) {
+  if (const auto p = last_match_precision_proved(key_digits, candidates, tokens)) return *p;
   return fail(ErrorCode::resource,
-              "[build] counting {} candidates needs more than 48 bits; expected a smaller size", candidates);
+              "[build] counting {} candidates needs more than {} bits; expected a smaller size", candidates,
+              kMostPrecision);
 }
 
 IntervalArgument last_match_argument(const RetrievalGadget& before, const LastMatchGadget& gadget) {

@@ -23,19 +23,8 @@ struct LastMatchSlots {
   std::vector<std::int64_t> values, fetched;
 };
 
-struct LastMatchGadget {
-  CountingGadget counting;
-  RetrievalGadget lookup;
-  double others = 0;  // weight of tokens that are no candidates, in the second layer
-  int rank_digits = 0;
-  bool holds() const { return counting.holds && lookup.delta + others < 1; }
-};
-
-// REQUIRES candidates >= 1, tokens >= candidates.
-LastMatchGadget last_match_gadget(int key_digits, std::int64_t candidates, std::int64_t tokens,
-                                  int precision);
-// Errors: more candidates than 48 bits can count.
-Result<int> last_match_precision_proved(int key_digits, std::int64_t candidates, std::int64_t tokens);
+// The smallest p at which the gadget holds (softmax_gadgets.h). Errors: more candidates than 48 bits can count.
+Result<int> last_match_precision(int key_digits, std::int64_t candidates, std::int64_t tokens);
 
 // All inputs at once: `before` is the lookup that brings each candidate its key.
 IntervalArgument last_match_argument(const RetrievalGadget& before, const LastMatchGadget& gadget);

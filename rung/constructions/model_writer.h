@@ -23,9 +23,9 @@
 
 #include "rung/constructions/relu_circuit.h"
 #include "rung/constructions/residual_layout.h"
-#include "rung/constructions/score_table.h"
 #include "rung/spec/weights.h"
 #include "rung/tasks/task.h"
+#include "rung/theory/score_table.h"
 
 namespace rung {
 

@@ -21,7 +21,7 @@ Result<Construction> build_mqar(const ConstructionRequest& request) {
   const std::int64_t n = size["n"].get<std::int64_t>(), M = size["M"].get<std::int64_t>(),
                      sigma = size["sigma"].get<std::int64_t>(), T = task->prompt_length();
   const int D = digits_for(T), K = digits_for(sigma + M), V = digits_for(sigma);
-  RUNG_TRY(const int last_proved, last_match_precision_proved(K, n, T));
+  RUNG_TRY(const int last_proved, last_match_precision(K, n, T));
   const int proved = std::max(last_proved, retrieval_precision_proved(D, T));
   const int p = request.precision.value_or(proved);
   const RetrievalGadget before = retrieval_gadget(D, T, p);

@@ -9,19 +9,9 @@
 #pragma once
 
 #include "rung/constructions/model_writer.h"
+#include "rung/theory/softmax_gadgets.h"
 
 namespace rung {
-
-struct PresenceGadget {
-  int gap = 0;  // g
-  ScoreTable scores;
-  double leak = 0;  // (keys-1) E[-g] / E[0]
-};
-
-// The smallest gap with leak < 1 that p bits hold, else the widest. REQUIRES 2 <= precision <= 48, keys >= 1.
-PresenceGadget presence_gadget(std::int64_t keys, int precision);
-// The smallest p at which presence_gadget has leak < 1.
-int presence_precision_proved(std::int64_t keys);
 
 struct PresenceHead {
   Slot flag;                          // one coordinate, a bit

@@ -14,20 +14,13 @@
 namespace rung {
 namespace {
 
-// Everything but the target: the other pairs, nearest codes first, and the query itself at score -βD.
-double leak_with_query(const RetrievalGadget& gadget, std::int64_t pairs) {
-  const auto itself = static_cast<double>(gadget.scores.at(-std::int64_t{gadget.beta} * gadget.digits));
-  return retrieval_leak(gadget, pairs) + itself / static_cast<double>(gadget.scores.at(0));
-}
-
 Result<Construction> build_retrieval(const ConstructionRequest& request) {
   RUNG_TRY(auto made_task, make_task("retrieval", request.sizes));
   const std::shared_ptr<const Task> task = std::move(made_task);
   const auto size = task->size();
   const std::int64_t n = size["n"].get<std::int64_t>(), sigma = size["sigma"].get<std::int64_t>();
   const int D = size["D"].get<int>(), value_digits = digits_for(sigma);
-  int proved = 2;
-  while (proved < 48 && leak_with_query(retrieval_gadget(D, n + 1, proved), n) >= 1) ++proved;
+  const int proved = pair_precision_proved(D, n);
   const int p = request.precision.value_or(proved);
   const RetrievalGadget gadget = retrieval_gadget(D, n + 1, p);
 
@@ -77,9 +70,9 @@ Result<Construction> build_retrieval(const ConstructionRequest& request) {
   made.p_proved = proved;
   made.lemma = fmt::format(
       "retrieval: beta = {}, {:.4f} < 1 needed over the {} nearest keys of {} bits and the query itself",
-      gadget.beta, leak_with_query(gadget, n), n - 1, D);
+      gadget.beta, pair_leak(gadget, n), n - 1, D);
   made.interval = [gadget, n] {
-    const double leak = leak_with_query(gadget, n);
+    const double leak = pair_leak(gadget, n);
     return IntervalArgument{
         leak < 1, leak, 1 - leak,
         fmt::format("the {} other tokens weigh at most {:.4f} of the target, whatever they hold", n, leak)};

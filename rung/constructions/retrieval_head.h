@@ -12,28 +12,9 @@
 #pragma once
 
 #include "rung/constructions/model_writer.h"
+#include "rung/theory/softmax_gadgets.h"
 
 namespace rung {
-
-// ⌈lg count⌉, at least 1: digits that tell `count` things apart.
-int digits_for(std::int64_t count);
-
-struct RetrievalGadget {
-  int digits = 0;  // D
-  int beta = 0;
-  ScoreTable scores;
-  double delta = 0;  // all 2^D codes present
-};
-
-// The best β at p bits: β itself, -β and the scores' clip must be numbers of p bits; the smallest that gives
-// δ < 1, else the one with the least δ. `keys`: tokens that a head sums over (for the table's bits). REQUIRES
-// 2 <= p <= 48.
-RetrievalGadget retrieval_gadget(int digits, std::int64_t keys, int precision);
-// The smallest p at which retrieval_gadget has δ < 1.
-int retrieval_precision_proved(int digits, std::int64_t keys);
-// The others' weight when only `keys` codes are present, at worst the nearest ones: an argument about all
-// inputs.
-double retrieval_leak(const RetrievalGadget& gadget, std::int64_t keys);
 
 // One head of a full layer: which coordinates it reads, and where its output goes.
 struct RetrievalHead {

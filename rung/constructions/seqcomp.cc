@@ -13,6 +13,14 @@ Result<Construction> build_seqcomp(const ConstructionRequest& request) {
   const bool encoder = request.option("encoder", "no") == "yes",
              thought = request.option("cot", "no") == "yes";
   const std::string word = request.option("pattern", "");
+  for (const char* option : {"carry", "feature", "normalised"})
+    if (request.options.contains(option) && word.find('R') == std::string::npos)
+      return fail(ErrorCode::range, "[build] --{} is about the recurrence; expected a --pattern with R",
+                  option);
+  if (request.option("carry", "heads") == "columns" && request.option("feature", "relu") == "exp" && L >= 2)
+    return fail(
+        ErrorCode::unsupported,
+        "[build] columns are told apart by 1, 2, 4, ..., which exp does not have; expected relu or elu1");
   if (encoder + thought + !word.empty() > 1)
     return fail(
         ErrorCode::range,
@@ -26,6 +34,7 @@ Result<Construction> build_seqcomp(const ConstructionRequest& request) {
                 rung::quoted(word));
   const std::string repeated(full, 'F');
   if (word.empty() || word == std::string(L + 1, 'F')) return build_seqcomp_full(rows, request);
+  if (L >= 2 && word == std::string(2 * L, 'F')) return build_seqcomp_serial(rows, request);
   if (word == fmt::format("R{}", std::string(L, 'F'))) return build_seqcomp_collected(rows, request, false);
   if (word == fmt::format("FR{}", std::string(L - 1, 'F')))
     return build_seqcomp_collected(rows, request, true);
@@ -34,10 +43,11 @@ Result<Construction> build_seqcomp(const ConstructionRequest& request) {
     return build_seqcomp_precomposed(rows, request, true);
   if (recurrent >= 2 && word == std::string(recurrent, 'R') + repeated && recurrent - 1 + full == L)
     return build_seqcomp_absorbed(rows, request, static_cast<std::int64_t>(recurrent) - 1);
-  return fail(ErrorCode::unsupported,
-              "[build] no construction for pattern {} at L = {}; expected F^{}, RF^{}, FRF^{}, pre-composed "
-              "F^{}{}, or absorbed RRF^{}",
-              word, L, L + 1, L, L - 1, L, L >= 3 ? fmt::format(" or RF^{}", L - 1) : "", L - 1);
+  return fail(
+      ErrorCode::unsupported,
+      "[build] no construction for pattern {} at L = {}; expected F^{}, F^{} with one head, RF^{}, FRF^{}, "
+      "pre-composed F^{}{}, or absorbed RRF^{}",
+      word, L, L + 1, 2 * L, L, L - 1, L, L >= 3 ? fmt::format(" or RF^{}", L - 1) : "", L - 1);
 }
 
 }  // namespace
@@ -47,6 +57,11 @@ ConstructionWord seqcomp_construction() {
           .summary = "L functions composed: L+1 full layers, or the form of --pattern, --encoder, --cot",
           .task = "seqcomp",
           .options = {{"pattern", "seqcomp: a word over F and R, such as RFF", {}},
+                      {"carry",
+                       "how the recurrence carries its numbers: a head each, or a column each of one head",
+                       {"heads", "columns"}},
+                      {"feature", "feature map of the recurrence that carries", {"relu", "elu1", "exp"}},
+                      {"normalised", "whether it divides by the sum of weights", {"no", "yes"}},
                       {"encoder", "bidirectional layers", {"no", "yes"}},
                       {"cot", "one layer and a chain of thought", {"no", "yes"}}},
           .build = build_seqcomp};

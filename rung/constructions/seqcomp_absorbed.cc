@@ -68,9 +68,11 @@ Result<Construction> build_seqcomp_absorbed(const SeqCompRows& rows, const Const
     low_bits.size = w[static_cast<std::size_t>(l)].size;
     numbers.push_back({low_bits, layout.branch_position(l), w[static_cast<std::size_t>(l)]});
   }
-  LayerWriter& collect = write_collection(model, code, one, numbers, "hand z_0 and w to =");
+  Collection collected =
+      write_collection(model, carrier_form(request), code, one, numbers, "hand z_0 and w to =");
+  LayerWriter& collect = collected.layer;
   collect.after("value: at `=`, the bits of z_0; w_l: those of w_l");
-  question(collect, 1, slot_inputs(collect.mlp(), value));
+  question(collect, 1, collected.numbers[0]);
   for (std::int64_t l = 1; l <= L; ++l) {
     LayerWriter* layer = nullptr;
     if (l <= absorbed) {

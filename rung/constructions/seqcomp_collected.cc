@@ -7,7 +7,8 @@
 // R F^L: invariant at `=` after R: value and w_1 .. w_{L-1} hold z_0 and the w; target the address of i_1.
 // After the l-th F: target the address of i_{l+1}; after the last, fetched holds the bits of i_L.
 // F R F^{L-1}: the token of z_0 itself targets base_1 + z_0 (from its embedding) and fetches i_1; R carries
-// i_1 in place of z_0.
+// i_1 in place of z_0. (With columns all numbers lie in the same coordinates: there the MLP of F copies i_1 at z_0, and
+// the token's own bits elsewhere.)
 #include "rung/constructions/seqcomp_rows.h"
 
 namespace rung {
@@ -35,6 +36,11 @@ Result<Construction> build_seqcomp_collected(const SeqCompRows& rows, const Cons
   for (std::int64_t l = 1; l < L; ++l)
     w.push_back(model.slot(fmt::format("w_{}", l), digits_for(layout.branching(l)),
                            fmt::format("from R on: the bits of w_{}", l)));
+  const CarrierForm form = carrier_form(request);
+  Slot carried = bits;
+  if (late && form.columns)
+    carried = model.slot("carried", rows.value_digits(),
+                         "after F: what was fetched at z_0, the token's bits elsewhere");
   model.position_bits(D).code(code, -1, 1);
   if (late) {  // base_1 + v is no affine function of v's bits: a table
     auto& token = model.field_table("token", layout.equals_token() + 1);
@@ -56,32 +62,47 @@ Result<Construction> build_seqcomp_collected(const SeqCompRows& rows, const Cons
     write_retrieval(layer, gadget, heads);
     return layer;
   };
-  const auto aim = [&](LayerWriter& layer, std::int64_t level, const Bits& i, std::int64_t low) {
+  const auto aim = [&](LayerWriter& layer, std::int64_t level, const Bits& i, const Bits& branch) {
     ReluCircuit& mlp = layer.mlp();
-    const Bits branch = level >= 2 ? slot_inputs(mlp, w[static_cast<std::size_t>(level - 1)]) : Bits{};
-    overwrite(mlp, target, rows.code_of(mlp, rows.address(mlp, level, branch, i)), low, 1);
+    overwrite(mlp, target, rows.code_of(mlp, rows.address(mlp, level, branch, i)), -1, 1);
     layer.after(fmt::format("target: at `=`, the code of the position of i_{}", level));
   };
 
   std::int64_t done = 0;  // i_done is known at `=`
   if (late) {
     LayerWriter& first = lookup("z_0 reads i_1");
-    overwrite(first.mlp(), fetched, restored_slot(first.mlp(), fetched));
+    ReluCircuit& mlp = first.mlp();
+    const Bits read = restored_slot(mlp, fetched);
+    overwrite(mlp, fetched, read);
     first.after("fetched: at z_0, the bits of i_1");
+    if (form.columns) {
+      const auto there = signed_code(layout.start_position(), D);
+      const Bits own_code = slot_inputs(mlp, code, -1, 1), own = slot_inputs(mlp, bits);
+      Number agree = 1 - D;
+      for (int d = 0; d < D; ++d)
+        agree = agree + there[static_cast<std::size_t>(d)] * own_code[static_cast<std::size_t>(d)];
+      const Number at_start = mlp.relu(agree).within(0, 1);
+      for (std::int64_t d = 0; d < carried.size; ++d)
+        mlp.add(carried.at(d),
+                chosen(mlp, at_start, read[static_cast<std::size_t>(d)], own[static_cast<std::size_t>(d)]));
+      first.after(carried.holds);
+    }
     done = 1;
   }
-  std::vector<Collected> numbers{{late ? fetched : bits, layout.start_position(), value}};
+  std::vector<Collected> numbers{{late && !form.columns ? fetched : carried, layout.start_position(), value}};
   for (std::int64_t l = 1; l < L; ++l) {
-    Slot low_bits = bits;
+    Slot low_bits = late && form.columns ? carried : bits;
     low_bits.size = w[static_cast<std::size_t>(l)].size;
     numbers.push_back({low_bits, layout.branch_position(l), w[static_cast<std::size_t>(l)]});
   }
-  LayerWriter& collect =
-      write_collection(model, code, one, numbers, late ? "hand i_1 and w to =" : "hand z_0 and w to =");
+  Collection collected =
+      write_collection(model, form, code, one, numbers, late ? "hand i_1 and w to =" : "hand z_0 and w to =");
+  LayerWriter& collect = collected.layer;
   collect.after(late ? "value: at `=`, the bits of i_1; w_l: those of w_l"
                      : "value: at `=`, the bits of z_0; w_l: those of w_l");
   if (done < L) {
-    aim(collect, done + 1, slot_inputs(collect.mlp(), value), -1);
+    aim(collect, done + 1, collected.numbers[0],
+        done + 1 >= 2 ? collected.numbers[static_cast<std::size_t>(done)] : Bits{});
     if (late) clear(collect.mlp(), fetched);
   }
   for (std::int64_t l = done + 1; l <= L; ++l) {
@@ -90,7 +111,8 @@ Result<Construction> build_seqcomp_collected(const SeqCompRows& rows, const Cons
       layer.after(fmt::format("fetched: at `=`, the bits of i_{}", L));
       break;
     }
-    aim(layer, l + 1, restored_slot(layer.mlp(), fetched), -1);
+    aim(layer, l + 1, restored_slot(layer.mlp(), fetched),
+        slot_inputs(layer.mlp(), w[static_cast<std::size_t>(l)]));
     clear(layer.mlp(), fetched);
   }
   model.output_bits(done == L ? value : fetched);

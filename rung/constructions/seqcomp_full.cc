@@ -1,4 +1,4 @@
-// L-SeqComp by L+1 full layers.
+// L-SeqComp by L+1 full layers with two heads, or 2L with one.
 //
 // Claim: L+1 full layers with two heads of dimension 2⌈lg T⌉ solve L-SeqComp at every size. Reference: Chen,
 // Peng, Wu 2412.02975 (statement); the weights are ours. Only `=` does work.
@@ -60,6 +60,64 @@ Result<Construction> build_seqcomp_full(const SeqCompRows& rows, const Construct
   }
   model.output_bits(a);
   return rows.finish(model, gadget, T, "L+1 full layers with two heads of dimension 2⌈lg T⌉ solve L-SeqComp.",
+                     "Chen, Peng, Wu 2412.02975; weights ours");
+}
+
+// One head: the w come first, a layer each, then z_0 and the chain. Invariant at `=` after layer l < L: w_1 .. w_l are
+// held; after layer L + l: target is the address of i_{l+1}.
+Result<Construction> build_seqcomp_serial(const SeqCompRows& rows, const ConstructionRequest& request) {
+  const SeqCompLayout& layout = rows.layout();
+  const std::int64_t L = rows.levels(), T = rows.positions();
+  RUNG_REQUIRE(L >= 2, "L={}", L);
+  const int D = rows.address_digits();
+  const int p = request.precision.value_or(retrieval_precision_proved(D, T));
+  const RetrievalGadget gadget = retrieval_gadget(D, T, p);
+
+  ModelWriter model(*rows.task(), p);
+  const Slot code = model.slot("code", D, "code of the position, -1 or 1");
+  const Slot bits = model.slot("bits", rows.value_digits(), "bits of the token");
+  const Slot one = model.slot("one", 1, "1");
+  const Slot target =
+      model.slot("target", D, "from layer L on: code of the position that is read next, -1 or 1");
+  const Slot a = model.slot("A", rows.value_digits(), "what a lookup read, then 0 again");
+  std::vector<Slot> w(1);
+  for (std::int64_t l = 1; l < L; ++l)
+    w.push_back(model.slot(fmt::format("w_{}", l), digits_for(layout.branching(l)),
+                           fmt::format("from layer {} on: the bits of w_{}", l, l)));
+  auto& token = model.field_bits("token", rows.token_digits());
+  token.code(bits, 0, 1);
+  token.constant(one, {1});
+  model.position_bits(D).code(code, -1, 1);
+
+  for (std::int64_t l = 1; l < L; ++l) {
+    const Slot& into = w[static_cast<std::size_t>(l)];
+    const std::vector<RetrievalHead> heads{read_at(code, one, layout.branch_position(l), bits, into)};
+    LayerWriter& layer =
+        model.layer(fmt::format("full(heads=1,dim={},vdim={})", 2 * D, heads[0].values.size()),
+                    fmt::format("read w_{}", l));
+    write_retrieval(layer, gadget, heads);
+    overwrite(layer.mlp(), into, restored_slot(layer.mlp(), into));
+    layer.after(fmt::format("w_{}: at `=`, the bits of w_{}", l, l));
+  }
+  for (std::int64_t l = 0; l <= L; ++l) {
+    const std::vector<RetrievalHead> heads{
+        l == 0 ? read_at(code, one, layout.start_position(), bits, a)
+               : RetrievalHead{code, target, one, coordinates(bits), coordinates(a)}};
+    LayerWriter& layer =
+        model.layer(retrieval_mixer(gadget, heads), l == 0 ? "read z_0" : fmt::format("read i_{}", l));
+    write_retrieval(layer, gadget, heads);
+    if (l == L) {
+      layer.after(fmt::format("A: at `=`, the bits of i_{}", L));
+      break;
+    }
+    ReluCircuit& mlp = layer.mlp();
+    const Bits branch = l >= 1 ? slot_inputs(mlp, w[static_cast<std::size_t>(l)]) : Bits{};
+    overwrite(mlp, target, rows.code_of(mlp, rows.address(mlp, l + 1, branch, restored_slot(mlp, a))), -1, 1);
+    clear(mlp, a);
+    layer.after(fmt::format("target: at `=`, the code of the position of i_{}", l + 1));
+  }
+  model.output_bits(a);
+  return rows.finish(model, gadget, T, "2L full layers with one head of dimension 2⌈lg T⌉ solve L-SeqComp.",
                      "Chen, Peng, Wu 2412.02975; weights ours");
 }
 

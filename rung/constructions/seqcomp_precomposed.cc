@@ -85,11 +85,13 @@ Result<Construction> build_seqcomp_precomposed(const SeqCompRows& rows, const Co
       low_bits.size = w[static_cast<std::size_t>(l)].size;
       numbers.push_back({low_bits, layout.branch_position(l), w[static_cast<std::size_t>(l)]});
     }
-    LayerWriter& collect = write_collection(model, code, one, numbers, "hand z_0 and w to =");
+    Collection collected =
+        write_collection(model, carrier_form(request), code, one, numbers, "hand z_0 and w to =");
+    LayerWriter& collect = collected.layer;
     ReluCircuit& mlp = collect.mlp();
     const Number flag = slot_inputs(mlp, at_equals)[0];
     const Bits old = slot_inputs(mlp, target[0], -1, 1),
-               aim = rows.code_of(mlp, rows.address(mlp, 1, {}, slot_inputs(mlp, value)));
+               aim = rows.code_of(mlp, rows.address(mlp, 1, {}, collected.numbers[0]));
     for (std::int64_t d = 0; d < D; ++d)
       mlp.add(target[0].at(d),
               gated(mlp, flag, aim[static_cast<std::size_t>(d)] - old[static_cast<std::size_t>(d)]));

@@ -58,26 +58,79 @@ Bits restored_slot(ReluCircuit& circuit, const Slot& slot) {
   return bits;
 }
 
-LayerWriter& write_collection(ModelWriter& model, const Slot& code, const Slot& one,
-                              const std::vector<Collected>& numbers, std::string title) {
+CarrierForm carrier_form(const ConstructionRequest& request) {
+  const std::string feature = request.option("feature", "relu");
+  return {request.option("carry", "heads") == "columns", request.option("normalised", "no") == "yes",
+          feature == "relu"   ? FeatureMap::relu
+          : feature == "elu1" ? FeatureMap::elu1
+                              : FeatureMap::exp};
+}
+
+Collection write_collection(ModelWriter& model, const CarrierForm& form, const Slot& code, const Slot& one,
+                            const std::vector<Collected>& numbers, std::string title) {
   std::int64_t widest = 1;
   for (const auto& number : numbers) widest = std::max(widest, number.value.size);
-  model.accumulator(Accumulator::wrap, kStoredBit);
+  const auto count = static_cast<std::int64_t>(numbers.size()), D = code.size;
+  const bool relu = form.feature == FeatureMap::relu;
+  const char* feature = relu ? "relu" : form.feature == FeatureMap::elu1 ? "elu1" : "exp";
+  model.accumulator(Accumulator::wrap, form.stored_bits());
   LayerWriter& layer = model.layer(
-      fmt::format("linear(heads={},dim=1,vdim={},feature=relu,normalised=no)", numbers.size(), widest),
+      fmt::format("linear(heads={},dim={},vdim={},feature={},normalised={})", form.columns ? 1 : count,
+                  form.columns ? count : 1, widest, feature, form.normalised ? "yes" : "no"),
       std::move(title));
-  for (std::size_t h = 0; h < numbers.size(); ++h) {
-    const auto& number = numbers[h];
-    const auto head = static_cast<std::int64_t>(h);
-    const auto there = signed_code(number.position, static_cast<int>(code.size));
-    for (std::int64_t d = 0; d < code.size; ++d)
-      layer.map("k").set(head, code.at(d), there[static_cast<std::size_t>(d)]);
-    layer.map("k").bias(head, 1 - code.size);
-    layer.map("q").set(head, one.at(0), 1);
-    layer.map("v").select(head * widest, number.value, -1);
-    layer.map("o").write(number.into, head * widest, -1);
+  // The features of whole numbers: 0 below 0 (1/e and less), then x + 1, or e^x where nothing asks for more than 1.
+  if (form.feature == FeatureMap::elu1) {
+    std::vector<std::int64_t> table{0};
+    for (std::int64_t x = 0; x < std::int64_t{1} << (form.columns ? count - 1 : 0); ++x)
+      table.push_back(x + 1);
+    layer.table("feature", -1, std::move(table));
+  } else if (form.feature == FeatureMap::exp) {
+    layer.table("feature", -1, {0, 1});
   }
-  return layer;
+  const std::int64_t sign = form.normalised ? 1 : -1;
+  const auto weight = [&](std::int64_t k) { return form.columns ? std::int64_t{1} << k : 1; };
+  for (std::int64_t k = 0; k < count; ++k) {
+    const auto& number = numbers[static_cast<std::size_t>(k)];
+    const auto there = signed_code(number.position, static_cast<int>(D));
+    for (std::int64_t d = 0; d < D; ++d)
+      layer.map("k").set(k, code.at(d), there[static_cast<std::size_t>(d)]);
+    layer.map("k").bias(k, relu ? 1 - D : -D);
+    layer.map("q").set(k, one.at(0), relu ? weight(k) : weight(k) - 1);
+    if (!form.columns) {
+      layer.map("v").select(k * widest, number.value, sign);
+      layer.map("o").write(number.into, k * widest, sign);
+    }
+  }
+  Collection collection{layer, {}};
+  ReluCircuit& mlp = layer.mlp();
+  if (!form.columns) {
+    for (const auto& number : numbers) collection.numbers.push_back(slot_inputs(mlp, number.into));
+    return collection;
+  }
+  Slot all = numbers.front().value;
+  for (const auto& number : numbers) {
+    RUNG_REQUIRE(number.value.first == all.first, "{} and {}", number.value.name, all.name);
+    if (number.value.size > all.size) all = number.value;
+  }
+  const Slot packed = model.slot("packed", widest,
+                                 "from R on: bit d of all numbers, 2^k times that of number k, then 0 again");
+  layer.map("v").select(0, all, sign);
+  layer.map("o").write(packed, 0, sign);
+  const std::int64_t top = (std::int64_t{1} << count) - 1;
+  if (form.normalised) layer.scalar("value.scale", top);
+  std::vector<Bits> digits;  // of every coordinate
+  for (std::int64_t d = 0; d < widest; ++d)
+    digits.push_back(decoded(mlp, mlp.input(packed.at(d), 0, top), static_cast<int>(count)));
+  for (std::int64_t k = 0; k < count; ++k) {
+    const Slot& into = numbers[static_cast<std::size_t>(k)].into;
+    Bits bits;
+    for (std::int64_t d = 0; d < into.size; ++d)
+      bits.push_back(digits[static_cast<std::size_t>(d)][static_cast<std::size_t>(k)]);
+    for (std::int64_t d = 0; d < into.size; ++d) mlp.add(into.at(d), bits[static_cast<std::size_t>(d)]);
+    collection.numbers.push_back(std::move(bits));
+  }
+  clear(mlp, packed, 0, top);
+  return collection;
 }
 
 }  // namespace rung

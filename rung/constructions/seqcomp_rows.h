@@ -50,6 +50,8 @@ Bits restored_slot(ReluCircuit& circuit, const Slot& slot);
 // The forms, each in its own file.
 Result<Construction> build_seqcomp_full(const SeqCompRows& rows,
                                         const ConstructionRequest& request);  // F^{L+1}
+Result<Construction> build_seqcomp_serial(const SeqCompRows& rows,
+                                          const ConstructionRequest& request);  // F^{2L}
 Result<Construction> build_seqcomp_collected(const SeqCompRows& rows, const ConstructionRequest& request,
                                              bool late);  // R F^L, F R F^{L-1}
 Result<Construction> build_seqcomp_absorbed(const SeqCompRows& rows, const ConstructionRequest& request,
@@ -59,17 +61,32 @@ Result<Construction> build_seqcomp_precomposed(const SeqCompRows& rows, const Co
 Result<Construction> build_seqcomp_encoder(const SeqCompRows& rows, const ConstructionRequest& request);
 Result<Construction> build_seqcomp_thought(const SeqCompRows& rows, const ConstructionRequest& request);
 
-// The recurrent layer that hands the L numbers z_0, w_1 .. w_{L-1} to `=`: linear attention with one head a
-// number, whose key is max(0, code · c(position) - (D-1)) = [the token stands there], so that the state is
-// the number's bits from then on. A stored bit b is the number -b: the one-bit numbers are -1 and 0, so a
-// state of B bits holds B bits.
-inline constexpr std::int64_t kStoredBit = 1;  // bits of a state entry
+// The recurrent layer that hands the L numbers z_0, w_1 .. w_{L-1} to `=`: linear attention in which the token of number
+// k weighs 1 in feature k and every other token 0: relu of code · c(position) - (D-1), or elu1 and exp, whose tables
+// round to 0 below 0, of code · c(position) - D. So the state is the number's bits from then on.
+//
+// Form `heads`: a head a number. Form `columns`: one head whose query weighs feature k by 2^k, so that a coordinate reads
+// one number of L bits, which the MLP takes apart. Unnormalised, a stored bit b is the number -b: the one-bit numbers are
+// -1 and 0, so a state of B bits holds B bits. Normalised, b is b, and the weights' sum (1, or 2^L - 1) has a sign: two
+// bits an entry.
 struct Collected {
   Slot value;                 // coordinates of the row that the head carries
   std::int64_t position = 0;  // of the token whose value it is
   Slot into;                  // receives the value in every row from then on (0 before)
 };
-LayerWriter& write_collection(ModelWriter& model, const Slot& code, const Slot& one,
-                              const std::vector<Collected>& numbers, std::string title);
+struct CarrierForm {
+  bool columns = false, normalised = false;
+  FeatureMap feature = FeatureMap::relu;
+  int stored_bits() const { return normalised ? 2 : 1; }  // of a state entry
+};
+// From the options carry, feature and normalised.
+CarrierForm carrier_form(const ConstructionRequest& request);
+struct Collection {
+  LayerWriter& layer;
+  std::vector<Bits> numbers;  // as inputs of the layer's MLP
+};
+// REQUIRES in the form `columns` that all values begin at one coordinate, and another feature than exp.
+Collection write_collection(ModelWriter& model, const CarrierForm& form, const Slot& code, const Slot& one,
+                            const std::vector<Collected>& numbers, std::string title);
 
 }  // namespace rung

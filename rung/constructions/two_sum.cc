@@ -15,38 +15,18 @@
 #include "rung/constructions/construction.h"
 #include "rung/constructions/eva_forms.h"
 #include "rung/constructions/retrieval_head.h"
-#include "rung/constructions/trigonometric_match.h"
+#include "rung/theory/trigonometric_match.h"
 
 namespace rung {
 namespace {
 
 constexpr const char* kReference = "Sanford, Hsu, Telgarsky 2306.02896; blank and constants ours";
-constexpr std::int64_t kCountingSteps = 16;  // y is read in steps of 1/16 with the counting blank
 
 struct TwoSumSizes {
   std::int64_t n = 0, modulus = 0;
 };
 TwoSumSizes sizes_of(const Task& task) {
   return {task.size()["n"].get<std::int64_t>(), task.size()["M"].get<std::int64_t>()};
-}
-
-// Yes iff y is above 1/2 (threshold blank), or above 1/4 (counting blank, where one match gives 1/2).
-IntervalArgument match_argument(const TrigonometricMatch& match) {
-  const auto matched = static_cast<double>(match.match_weight()),
-             blank = static_cast<double>(match.blank_weight());
-  const double others = static_cast<double>(match.other_weight()) * static_cast<double>(match.n);
-  IntervalArgument argument;
-  // Half a step of rounding in the counting form.
-  const double bar = match.blank == Blank::counting ? 4.5 / kCountingSteps : 0.5;
-  const double yes = matched / (matched + blank), no = others / (others + blank);
-  argument.leak = others / blank;
-  argument.gap = std::min(yes - bar, bar - no);
-  // The decision itself, kCountingSteps/4 + 1, must be a number of f + 2 bits.
-  const bool readable = match.blank == Blank::threshold || kCountingSteps / 4 + 1 < 2 * match.one();
-  argument.holds = yes >= bar && no < bar && readable;
-  argument.reason =
-      fmt::format("over all pairs a match gives y >= {:.4f}, none y <= {:.4f}; decided at {}", yes, no, bar);
-  return argument;
 }
 
 // For queries spread over [M]: n copies of the number that looks most like the match, and the match among
@@ -80,11 +60,7 @@ Result<Construction> build_trigonometric(std::shared_ptr<const Task> task,
                                          const ConstructionRequest& request) {
   const auto [n, M] = sizes_of(*task);
   const Blank blank = request.option("blank", "threshold") == "counting" ? Blank::counting : Blank::threshold;
-  constexpr int kSignAndOne = 2;  // bits beside the fraction: 2^f itself is a number
-  // The smallest f at which the bounds over all pairs decide; the closed rule is a start that is never far.
-  std::optional<int> proved;
-  for (int f = 1; f <= std::min(kMaxTrigonometricFraction, trigonometric_fraction(n, M) + 4) && !proved; ++f)
-    if (match_argument(trigonometric_match(n, M, blank, f)).holds) proved = f + kSignAndOne;
+  const std::optional<int> proved = cosines_precision_proved(n, M, blank);
   if (!proved && !request.precision)
     return fail(ErrorCode::resource,
                 "[build] two-sum at n = {}, M = {} needs more than {} bits; expected a smaller modulus, or "
@@ -151,38 +127,15 @@ Result<Construction> build_trigonometric(std::shared_ptr<const Task> task,
   made.p_proved = proved;
   made.lemma = fmt::format("cosines with f = {} fraction bits (closed rule: {}), c = {:.1f}, p = f + 2", f,
                            trigonometric_fraction(n, M), match.scale);
-  made.interval = [match] { return match_argument(match); };
+  made.interval = [match] { return last_number_argument(match); };
   made.worst = [match](std::int64_t count) { return worst_instances(match, count); };
   return made;
-}
-
-// The best β at p bits: least n e^{-min(2β, sat)} / e^{-β} with a match above the blank.
-struct BinaryMatch {
-  int beta = 0;
-  ScoreTable scores;
-  double leak = 0;  // of n tokens at distance 1, in units of the blank
-};
-BinaryMatch binary_match(std::int64_t n, int p) {
-  const std::int64_t widest = std::int64_t{1} << (p - 1);
-  const std::int64_t count = std::min<std::int64_t>(n, std::int64_t{1} << 18);
-  BinaryMatch best{0,
-                   score_table(std::min(widest, useful_saturation(4 * count * count, 1)), 1,
-                               weight_fraction(4 * count * count, kWeightGuard)),
-                   0};
-  for (std::int64_t beta = 1; beta < widest && beta <= -best.scores.low; ++beta) {
-    const double leak = static_cast<double>(n) * static_cast<double>(best.scores.at(-2 * beta)) /
-                        static_cast<double>(best.scores.at(-beta));
-    if (best.beta == 0 || leak < best.leak) best.beta = static_cast<int>(beta), best.leak = leak;
-    if (leak < 1) break;
-  }
-  return best;
 }
 
 Result<Construction> build_binary(std::shared_ptr<const Task> task, const ConstructionRequest& request) {
   const auto [n, M] = sizes_of(*task);
   const int D = digits_for(M);
-  int proved = 2;
-  while (proved < 48 && binary_match(n, proved).leak >= 1) ++proved;
+  const int proved = binary_match_precision_proved(n);
   const int p = request.precision.value_or(proved);
   const BinaryMatch match = binary_match(n, p);
 

@@ -15,55 +15,18 @@
 #include "rung/constructions/construction.h"
 #include "rung/constructions/relu_gadgets.h"
 #include "rung/constructions/retrieval_head.h"
-#include "rung/constructions/trigonometric_match.h"
+#include "rung/theory/trigonometric_match.h"
 
 namespace rung {
 namespace {
-
-constexpr std::int64_t kSteps = 16;    // y is read in steps of 1/16
-constexpr std::int64_t kAnyMatch = 5;  // above 1/4 by one step: one match gives 8/16, none at most 1/16
-constexpr std::int64_t kMoreThanItself = 10;  // above 7/12: itself alone gives 8/16, one more 10.7/16
-
-// ⌈log 4n⌉: flagged tokens outweigh n others four times.
-std::int64_t presence_gain(std::int64_t n) {
-  return static_cast<std::int64_t>(std::ceil(std::log(4 * static_cast<double>(n))));
-}
-
-IntervalArgument counting_argument(const TrigonometricMatch& match, double steps) {
-  const auto matched = static_cast<double>(match.match_weight()),
-             blank = static_cast<double>(match.blank_weight()),
-             others = static_cast<double>(match.other_weight()) * static_cast<double>(match.n),
-             top = static_cast<double>(match.scores.at(0));
-  // No match: others alone. One match, at least; itself alone, at most (with every other leaking); itself and
-  // one more, at least.
-  const double none = others / (others + blank), one = matched / (matched + blank),
-               alone = (top + others) / (top + others + blank), two = 2 * matched / (2 * matched + blank),
-               half_step = 0.5 / steps;
-  const double any = (kAnyMatch - 0.5) / steps, more = (kMoreThanItself - 0.5) / steps;
-  IntervalArgument argument;
-  argument.leak = others / blank;
-  argument.gap = std::min({any - none, one - any, more - alone, two - more});
-  argument.holds = none < any && one >= any && alone < more && two >= more;
-  argument.reason = fmt::format(
-      "over all pairs: none <= {:.4f} < {:.4f} <= one match; itself <= {:.4f} < {:.4f} <= {:.4f} with one "
-      "more (steps of {:.4f})",
-      none, any, alone, more, two, 2 * half_step);
-  return argument;
-}
 
 Result<Construction> build_exists(const ConstructionRequest& request) {
   RUNG_TRY(auto made_task, make_task("two-sum-exists", request.sizes));
   const std::shared_ptr<const Task> task = std::move(made_task);
   const std::int64_t n = task->size()["n"].get<std::int64_t>(), M = task->size()["M"].get<std::int64_t>();
   const int digits = digits_for(M);
-  constexpr int kSignAndOne = 2;
   const std::int64_t gain = presence_gain(n);
-  const int least = std::max(6, digits_for(gain + 1) + 1);  // y in 0..16, and g, are numbers of p bits
-  std::optional<int> proved;
-  for (int f = 1; f <= std::min(kMaxTrigonometricFraction, trigonometric_fraction(n, M) + 6) && !proved; ++f)
-    if (f + kSignAndOne >= least &&
-        counting_argument(trigonometric_match(n, M, Blank::counting, f), kSteps).holds)
-      proved = f + kSignAndOne;
+  const std::optional<int> proved = exists_precision_proved(n, M);
   if (!proved && !request.precision)
     return fail(
         ErrorCode::resource,
@@ -137,15 +100,15 @@ Result<Construction> build_exists(const ConstructionRequest& request) {
   layer.scores(match.scores);
   layer.scalar("score.shift", match.shift);
   layer.scalar("score.bits", digits_for(-match.scores.low + 1) + 2);
-  layer.scalar("value.scale", kSteps);
+  layer.scalar("value.scale", kCountingSteps);
   ReluCircuit& mlp = layer.mlp();
-  const Number share = mlp.input(y.at(0), 0, kSteps), itself = mlp.input(self.at(0), 0, 1),
+  const Number share = mlp.input(y.at(0), 0, kCountingSteps), itself = mlp.input(self.at(0), 0, 1),
                later = mlp.input(real.at(0), 0, 1);
   // [y >= bar] with bar raised for tokens that match themselves: y + (raise)(1 - self) >= kMoreThanItself.
   const Number matched = at_least(mlp, share + (kMoreThanItself - kAnyMatch) * (1 - itself), kMoreThanItself);
   Bits read;
   for (std::int64_t d = 0; d < digits; ++d)
-    read.push_back(at_least(mlp, mlp.input(first.at(d), 0, kSteps), kSteps / 2));
+    read.push_back(at_least(mlp, mlp.input(first.at(d), 0, kCountingSteps), kCountingSteps / 2));
   const Number with_first = same_bits(mlp, read, slot_inputs(mlp, partner));
   mlp.add(flag.at(0), all_of(mlp, {later, any_of(mlp, {matched, with_first})}));
   layer.after(
@@ -168,7 +131,7 @@ Result<Construction> build_exists(const ConstructionRequest& request) {
   made.p_proved = proved;
   made.lemma = fmt::format("cosines with f = {} fraction bits (closed rule: {}), c = {:.1f}, p = f + 2", f,
                            trigonometric_fraction(n, M), match.scale);
-  made.interval = [match] { return counting_argument(match, kSteps); };
+  made.interval = [match] { return any_pair_argument(match); };
   return made;
 }
 

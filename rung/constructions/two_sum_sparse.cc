@@ -23,42 +23,6 @@
 #include "rung/spec/nearest_word.h"
 
 namespace rung {
-namespace {
-
-struct SlotGadget {
-  int digits = 0, beta = 0;
-  std::int64_t scale = 0;  // V
-  ScoreTable scores;
-  double leak =
-      0;  // the largest Σ w_j distance_j beside a match; the lemma asks for 2 V leak + D/2 < V and 2V - D/2 > V
-  bool holds() const {
-    return 2 * leak + digits / (2.0 * static_cast<double>(scale)) < 1 && 2 * scale > digits;
-  }
-};
-
-// The best β at p bits over `keys` tokens of one head.
-SlotGadget slot_gadget(int digits, std::int64_t keys, int precision) {
-  const std::int64_t widest = std::int64_t{1} << (precision - 1);
-  const std::int64_t saturation = std::min(widest, useful_saturation(keys * digits, 1));
-  SlotGadget best{digits, 0, widest - 1,
-                  score_table(saturation, 1, weight_fraction(keys * digits, kWeightGuard)), 0};
-  for (int beta = 1; beta < widest && beta <= saturation; ++beta) {
-    double worst = 0;
-    for (int h = 1; h <= digits; ++h)
-      worst = std::max(worst, h * static_cast<double>(best.scores.at(-2 * std::int64_t{beta} * h)));
-    const double leak = static_cast<double>(keys) * worst / static_cast<double>(best.scores.at(0));
-    if (best.beta == 0 || leak < best.leak) best.beta = beta, best.leak = leak;
-  }
-  return best;
-}
-
-int slot_precision_proved(int digits, std::int64_t keys) {
-  int p = 2;
-  while (p < 48 && !slot_gadget(digits, keys, p).holds()) ++p;
-  return p;
-}
-
-}  // namespace
 
 Result<Construction> build_two_sum_sparse(const ConstructionRequest& request) {
   RUNG_TRY(auto made_task, make_task("two-sum", request.sizes));

@@ -1,103 +1,141 @@
-// What the constructions cost: layers, heads, dimensions, precision and state, as functions of the task's
-// sizes. These are the formulas that `possible` verdicts compare an architecture with, and that built weights
-// are compared with in turn.
+// What the constructions cost: the complete resource vector of the file that `rung build` writes, as a function of the
+// task's sizes. A `possible` verdict compares an architecture with one of these vectors, resource by resource
+// (construction_fit.h), and a test compares every vector with the built files exactly.
 //
-// The retrieval gadget. D = ⌈lg T⌉; every position t has the code c(t) ∈ {±1}^D, key (c(t), 1^D), value bits
-// in {0,1}; the querying token has query (β c(target), -β 1^D). The score is -2β (Hamming distance), 0 at the
-// target alone. With scores saturating at -sat,
-//   δ = Σ_{h=1..D} C(D,h) exp(-min(2βh, sat)) < 1
-// puts more than half of the weight on the target, so every bit is decoded by y > 1/2. Without saturation
-// δ = (1 + e^{-2β})^D - 1: β ≈ ½ log(1.45 D) suffices, and p grows like log log T. The MLP restores exact
-// bits, so errors never add up over layers. Key width 2D, or D (no bias half) with one bit more of precision.
-//
-// All weights exist for an arbitrary position-wise MLP and a binary position code at the input.
+// Precisions come from the same functions that the constructions themselves use (softmax_gadgets.h,
+// trigonometric_match.h); widths and layers are those of the residual rows in rung/constructions. What is not in the
+// vector is assumed and said so in every verdict: MLPs are arbitrary position-wise functions, the vocabulary and the
+// output are the task's, and softmax sums are exact (mode X).
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "rung/spec/architecture.h"
-#include "rung/spec/ceil_lg.h"
+#include "rung/theory/setting.h"
+#include "rung/theory/softmax_gadgets.h"
 
 namespace rung {
 
-// Bits that a code of `values` values takes: at least one.
-constexpr int code_bits(std::int64_t values) { return values <= 1 ? 1 : ceil_lg(values); }
-
 // ⌈lg T⌉, at least 1: the bits of a position's code. REQUIRES tokens >= 1.
-int address_bits(std::int64_t tokens);
+inline int address_bits(std::int64_t tokens) { return digits_for(tokens); }
 
+// The retrieval gadget over real weights: δ = Σ_{h=1..D} C(D,h) exp(-min(2βh, sat)).
 double retrieval_delta(int D, double beta, double saturation);
-// p = 1 + ⌈lg(D log 2 + log(1/(1-δ_∞)))⌉ with δ_∞ = (1 + e^{-2β})^D - 1, no fraction bits. Nothing when δ_∞
-// >= 1.
+// p = 1 + ⌈lg(D log 2 + log(1/(1-δ_∞)))⌉ with δ_∞ = (1 + e^{-2β})^D - 1, no fraction bits. Nothing when δ_∞ >= 1.
 std::optional<int> retrieval_precision(int D, int beta);
 // The least integer β with δ_∞ < 1.
 int retrieval_beta(int D);
 // The largest D with δ < 1 at p bits without fraction, sat = 2^(p-1). REQUIRES p >= 2.
 int retrieval_reach(int p, int beta);
 
-// Does the gadget decode at this precision? Fixed point p.f: sat = 2^(p-1-f), β and 1 representable, and
-// δ < (1-2^-f)/(1+2^-f) (δ < 1 at f = 0, where rounding is the decision). Floats: δ_∞ <= 1/4, leaving room
-// for sums with a relative error of 1/8. Returns the β used.
-struct RetrievalFit {
-  int beta = 0;
-  double delta = 0;
+// One layer, or `count` equal layers in a row, and how the construction uses them.
+struct LayerCost {
+  enum class Use {
+    lookup,   // softmax attention over the whole past: one target a head
+    softmax,  // the same, and every visible token counts: counting, presence, averages
+    mlp,      // any layer: its mixer is idle, its MLP works
+    carry,    // linear attention that hands single tokens on: one key feature a head, or one column a token
+    table,    // linear attention, unnormalised: a number a key feature and value coordinate
+    relu_table,  // the same with relu features, whose keys are unit vectors only behind them
+    buckets,     // the same in every bucket of log-linear attention
+    delta,       // the delta rule with orthonormal keys
+    ssd,         // a state space without decay
+    elman,       // a recurrent cell with a table of its own
+    counter,     // a recurrent cell with relu
+    slots,       // block-sparse attention with a head for every place of a block
+  };
+  Use use = Use::lookup;
+  std::int64_t count = 1;
+  std::int64_t heads = 1;      // with keys and values of their own
+  std::int64_t key_dim = 0;    // per head
+  std::int64_t value_dim = 0;  // per head; recurrent cells: hidden numbers
+  std::int64_t block = 0;      // slots: tokens a block
 };
-std::optional<RetrievalFit> retrieval_fit(const Precision& precision, int D);
 
-// One construction, at one size. Precision is p without fraction bits; 0 where a float is meant or none is
-// needed.
+enum class Sight { either, causal, bidirectional };
+
 struct ConstructionCost {
-  std::string_view id;    // of the theorem that uses it
-  std::string_view word;  // "F", "R F^L"
-  std::int64_t full_layers = 0;
-  std::int64_t recurrent_layers = 0;
-  std::int64_t heads = 1;    // per layer
-  std::int64_t key_dim = 0;  // per head
-  std::int64_t value_dim = 0;
-  int precision = 0;
-  std::int64_t state_bits = 0;  // of the recurrent layers together
-  std::int64_t generated = 0;   // chain-of-thought tokens
+  std::string construction;                    // the word of `rung build`
+  std::map<std::string, std::string> options;  // its form
+  std::string word;                            // "F", "R F^L"
+  std::vector<LayerCost> layers;
+  std::int64_t width = 0;                      // of the residual stream
+  int precision = 2;                           // bits of every stored number; no fraction is needed
+  int entry_bits = 0;                          // of a recurrent state; 0: no such state
+  PositionCode position = PositionCode::none;  // none, binary, or a table
+  Sight sight = Sight::causal;
+  std::int64_t generated = 0;  // chain-of-thought tokens
+  int sum_bits = 0;            // of a softmax numerator or denominator: exponent table, values and all keys
+  // The largest score, where every number that a softmax meets is a whole number and outputs stay clear of 1/2: what a
+  // float format with such integers can hold. Absent: nothing is claimed about floats.
+  std::optional<std::int64_t> float_scores;
+
+  std::int64_t full_layers() const, recurrent_layers() const;
+  // The largest over the layers that attend; over all where none does.
+  std::int64_t heads() const, key_dim() const, value_dim() const;
+  std::int64_t state_bits() const;
 };
 
 ConstructionCost eva_full_cost(std::int64_t n);
-ConstructionCost eva_linear_cost(std::int64_t n);  // d = ⌈√n⌉, d² ⌈lg n⌉ state bits
-ConstructionCost eva_sparse_cost(std::int64_t n, std::int64_t block);
-ConstructionCost retrieval_cost(std::int64_t n, int key_bits, std::int64_t values);
-ConstructionCost two_sum_trigonometric_cost(std::int64_t n, std::int64_t M,
-                                            bool counting_blank);      // H = 1, d = 3
-ConstructionCost two_sum_binary_cost(std::int64_t n, std::int64_t M);  // d = 2⌈lg M⌉ + 1
-// A second layer, and kCountingFraction fraction bits: a match with itself (y = 1/2) is told from one more
-// (2/3) at 7/12.
-inline constexpr int kCountingFraction = 4;
-ConstructionCost two_sum_exists_cost(std::int64_t n, std::int64_t M);
-ConstructionCost two_sum_slots_cost(std::int64_t n, std::int64_t M, std::int64_t block);  // sparse, H = B
-ConstructionCost seqcomp_full_cost(int L, std::int64_t prompt);    // F^{L+1}, two heads
-ConstructionCost seqcomp_early_cost(int L, std::int64_t prompt);   // R F^L
-ConstructionCost seqcomp_middle_cost(int L, std::int64_t prompt);  // F R F^{L-1}
-ConstructionCost seqcomp_precomposed_cost(int L, std::int64_t prompt, std::int64_t n_last,
-                                          std::int64_t alphabet, bool early);
-ConstructionCost seqcomp_encoder_cost(int L, std::int64_t prompt);     // ⌈lg(L+1)⌉ + 1 layers
-ConstructionCost seqcomp_thought_cost(int L, std::int64_t prompt);     // one F, L+1 generated tokens
-ConstructionCost sparse_average_cost(std::int64_t n, std::int64_t q);  // measured: m' = 10 q log n
-ConstructionCost equality_cost(std::int64_t n);
-ConstructionCost nearest_cost(std::int64_t n, std::int64_t d, double gap);
-ConstructionCost recall_cost(std::int64_t tokens, std::int64_t context_symbols,
-                             std::int64_t alphabet);  // MQAR, c-gram
-ConstructionCost counting_cost(std::int64_t n, std::int64_t alphabet);
-// D⌈lg k⌉ + ⌈lg(D+1)⌉ + 1 bits; states of the stack automaton times symbols hidden units of an Elman network.
-struct DyckCost {
-  std::int64_t state_bits = 0;
-  std::optional<std::int64_t> units;  // absent when too many to count
-};
-DyckCost dyck_cost(std::int64_t types, std::int64_t depth);
+ConstructionCost index_lookup_cost(std::int64_t n, std::int64_t sigma);
+ConstructionCost index_counter_cost(std::int64_t n, std::int64_t sigma);  // no positions
+// Eva, or Index with `values`: the state as a table of n numbers, `rows` of them a key feature; use: table, buckets,
+// delta or ssd. REQUIRES 1 <= rows <= n, rows == 1 for delta and ssd; Index has use table alone.
+ConstructionCost eva_table_cost(LayerCost::Use use, std::int64_t n, std::int64_t rows,
+                                std::optional<std::int64_t> values = std::nullopt);
+ConstructionCost eva_linear_cost(std::int64_t n);  // ⌈√n⌉ rows: ⌈√n⌉² ⌈lg n⌉ state bits
+ConstructionCost eva_sparse_cost(
+    std::int64_t n);  // as eva_full_cost; the block is the construction's own choice
+ConstructionCost retrieval_cost(std::int64_t n, int key_bits, std::int64_t sigma);
+// Nothing where no precision up to 47 bits suffices.
+std::optional<ConstructionCost> two_sum_cosines_cost(std::int64_t n, std::int64_t M);  // H = 1, d = 3
+ConstructionCost two_sum_binary_cost(std::int64_t n, std::int64_t M);                  // d = 2⌈lg M⌉
+std::optional<ConstructionCost> two_sum_exists_cost(std::int64_t n, std::int64_t M);
+ConstructionCost two_sum_slots_cost(std::int64_t n, std::int64_t M, std::int64_t block);
+ConstructionCost equality_cost(std::int64_t n);  // and disjointness
+// Nothing where 48 bits cannot count, or codes have more than 62 digits.
+std::optional<ConstructionCost> counting_cost(std::int64_t n, std::int64_t sigma);
+std::optional<ConstructionCost> mqar_cost(std::int64_t n, std::int64_t M, std::int64_t sigma,
+                                          std::int64_t queries);
+std::optional<ConstructionCost> cgram_cost(std::int64_t n, std::int64_t c, std::int64_t sigma);
+// Nothing where the table of the cell would have more than 2^24 entries.
+std::optional<ConstructionCost> dyck_cost(std::int64_t types, std::int64_t depth);
+// D⌈lg k⌉ + ⌈lg(D+1)⌉ + 1, at any size.
+std::int64_t dyck_state_bits(std::int64_t types, std::int64_t depth);
+// Measured, not exact: an upper bound of what was built.
+ConstructionCost nearest_cost(std::int64_t n, std::int64_t d, std::int64_t sigma, std::int64_t f);
+ConstructionCost sparse_average_cost(std::int64_t n, std::int64_t q, std::int64_t d, std::int64_t f);
 
-// c = (M²/4) log 4n (threshold blank) or (M²/8) log 16n (counting blank).
-double two_sum_scale(std::int64_t n, std::int64_t M, bool counting_blank);
-// ⌈2 lg M + lg log 16n⌉: safe fraction bits of cos and sin.
-int two_sum_fraction_bits(std::int64_t n, std::int64_t M);
+// L-SeqComp: digits of everything that is stored. Of one size, or bounds over all sizes with a prompt of T tokens.
+struct SeqcompDigits {
+  std::int64_t L = 1, prompt = 0;
+  int address = 1;                   // ⌈lg T⌉
+  int values = 1, tokens = 1;        // ⌈lg N_{L-1}⌉; with `=`
+  int branch = 1;                    // of the largest w
+  std::int64_t branches = 0;         // of all w together
+  std::int64_t last_branch = 0;      // n_{L-1}; 0: not one size
+  std::vector<std::int64_t> tables;  // N_0, N_1, .. of one size, up to 4096
+};
+SeqcompDigits seqcomp_digits(const Question& question);
+
+enum class CarryForm { none, heads, columns };  // a head for every token, or a column of one head
+ConstructionCost seqcomp_full_cost(const SeqcompDigits& size);                   // F^{L+1}, two heads
+std::optional<ConstructionCost> seqcomp_serial_cost(const SeqcompDigits& size);  // F^{2L}, one head; L >= 2
+// R F^L, and F R F^{L-1}. REQUIRES form != none.
+ConstructionCost seqcomp_carried_cost(const SeqcompDigits& size, bool late, CarryForm form);
+// F^L (L >= 2, form none) and R F^{L-1} (L >= 3); one size, n_{L-1} <= 256.
+std::optional<ConstructionCost> seqcomp_precomposed_cost(const SeqcompDigits& size, CarryForm form);
+// R^{1+j} F^{L-j}; one size, N_{j-1} <= 4096.
+std::optional<ConstructionCost> seqcomp_absorbed_cost(const SeqcompDigits& size, std::int64_t absorbed);
+ConstructionCost seqcomp_encoder_cost(const SeqcompDigits& size);  // ⌈lg(L+1)⌉ + 1 layers
+ConstructionCost seqcomp_thought_cost(const SeqcompDigits& size);  // one F, L+1 generated tokens
+
 // Encoder layers ⌈lg(L+1)⌉ + 1. REQUIRES L >= 1.
-int encoder_layers(int L);
+int encoder_layers(std::int64_t L);
 
 }  // namespace rung

@@ -1,299 +1,155 @@
-// Constructions for the tasks other than L-SeqComp: weights that exist, compared with the architecture's own
-// sizes.
+// Constructions for the tasks other than L-SeqComp: a verdict is `possible` when an architecture has every resource of
+// a file that `rung build` writes (constructions_cost.h, construction_fit.h).
 //
-// Eva, Index, Retrieval: one retrieval head. 2-Sum-last: one head with the query code of (M-x) mod M and the
-// last token as blank (d = 2⌈lg M⌉+1), or cosines (d = 3, many bits). 2-Sum-exists, equality, disjointness,
-// counting, associative recall and c-gram, nearest neighbour: a second layer on top. Eva by linear attention:
-// the function as entries of the state, n lg n bits at n = 4^k. Dyck-(k,D): the stack automaton as an Elman
-// network. Sparse layers: the target's block, then inside it. Costs are those of constructions_cost.h; spare
-// layers do nothing, so a deeper stack can do all that a shallower one can.
+// Eva, Index, Retrieval: one retrieval head. 2-Sum-last: one head with the query code of (M-x) mod M and the last token
+// as blank, or cosines (d = 3, many bits). 2-Sum-exists: cosines and a second layer. Equality, disjointness, counting: a
+// second layer on top. Associative recall and c-gram: three layers, keys may repeat. Eva and Index by a recurrence: the
+// function as entries of the state, n lg n bits at n = 4^k. Dyck-(k,D): the stack as one number of a recurrent cell.
 #include <algorithm>
-#include <bit>
-#include <cmath>
 
-#include "rung/theory/constructions_cost.h"
-#include "rung/theory/service.h"
+#include "rung/theory/construction_fit.h"
 #include "rung/theory/theorem_groups.h"
 
 namespace rung {
 namespace {
 
-void note_cost(Verdict& v, const ConstructionCost& cost) {
-  v.parameters["construction"] = {{"word", cost.word},           {"full_layers", cost.full_layers},
-                                  {"heads", cost.heads},         {"key_dim", cost.key_dim},
-                                  {"value_dim", cost.value_dim}, {"precision", cost.precision}};
-  if (cost.recurrent_layers > 0) {
-    v.parameters["construction"]["recurrent_layers"] = cost.recurrent_layers;
-    v.parameters["construction"]["state_bits"] = cost.state_bits;
-  }
-}
+using Use = LayerCost::Use;
 
-void settle(Verdict& v, const std::optional<Service>& service, const Setting& setting) {
-  if (service) {
-    v.outcome = Outcome::possible;
-    v.status = std::max(v.status, service->status);
-    v.left = service->scarcest.have;
-    v.right = service->scarcest.need;
-    v.margin = service->scarcest.ratio();
-    v.parameters["scarcest"] = service->scarcest.name;
-  }
-  v.assumes = construction_assumptions(setting);
-}
-
-// The needs met by different layers, in order; spare layers pass through.
-std::optional<Service> in_order(const Setting& setting, const std::vector<LookupNeed>& needs, bool sketches) {
-  Service all;
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < setting.layers.size() && next < needs.size(); ++i) {
-    const auto service =
-        lookup_service(setting.layers[i].mixer, setting.architecture.dimensions.precision, needs[next]);
-    if (!service || service->capacity < needs[next].targets ||
-        (!sketches && service->status != Status::proved))
-      continue;
-    all.status = std::max(all.status, service->status);
-    if (!service->scarcest.name.empty())
-      all.scarcest.meet(service->scarcest.name, service->scarcest.have, service->scarcest.need);
-    ++next;
-  }
-  return next == needs.size() ? std::optional(all) : std::nullopt;
-}
-
-std::string shape_of(const LookupNeed& need) {
-  return fmt::format("{} target{} at once, head dimension {} (or {} with one more bit), {} value bits",
-                     need.targets, need.targets == 1 ? "" : "s", 2 * need.address, need.address, need.values);
-}
-
-std::optional<Verdict> lookups(const Theorem& theorem, const Setting& setting, const Question& question,
-                               const ConstructionCost& cost, const std::vector<LookupNeed>& needs) {
+// Sizes at which no file can be written at all.
+Verdict nothing_built(const Theorem& theorem, const Question& question, const char* why) {
   Verdict v = verdict_of(theorem, question);
-  note_cost(v, cost);
   for (const auto& [name, value] : question.sizes) v.parameters[name] = value;
-  const auto service = in_order(setting, needs, true);
-  v.require(fmt::format("{} attention layer{} over the whole past: {}", needs.size(),
-                        needs.size() == 1 ? "" : "s in order", shape_of(needs.back())),
-            service.has_value(), fmt::format("word {}", setting.word.folded));
-  settle(v, service, setting);
-  v.argument = {
-      fmt::format(
-          "Every position has a code of {} bits; the querying token scores -2 beta (Hamming distance).",
-          needs.front().address),
-      fmt::format(
-          "delta < 1 puts more than half of the weight on the target: each bit is decoded by y > 1/2 ({}).",
-          service ? "holds at this precision and width" : "no layer of this stack fits")};
+  v.require("the construction exists at these sizes", false, why);
   return v;
 }
+
+Verdict built(const Theorem& theorem, const Setting& setting, const Question& question,
+              std::vector<ConstructionCost> costs, std::vector<std::string> argument) {
+  Verdict v = verdict_of_fit(theorem, setting, question, best_fit(setting, std::move(costs)));
+  v.argument = std::move(argument);
+  return v;
+}
+
+std::vector<std::string> lookup_argument(int address) {
+  return {
+      fmt::format("Every key has a code of {} bits; the querying token scores -2 beta (Hamming distance).",
+                  address),
+      "All others together weigh less than the target, so each bit is decoded by y > 1/2, whatever they "
+      "hold."};
+}
+
+constexpr const char* kTooManyBits = "more than 48 bits a number, or 62 digits a code";
 
 std::optional<Verdict> eva(const Theorem& t, const Setting& s, const Question& q) {
   const std::int64_t n = q.size("n");
-  return lookups(t, s, q, eva_full_cost(n), {{address_bits(n + 1), code_bits(n), 1}});
+  return built(t, s, q, {eva_full_cost(n)}, lookup_argument(address_bits(n + 1)));
 }
 std::optional<Verdict> index(const Theorem& t, const Setting& s, const Question& q) {
-  const std::int64_t n = q.size("n");
-  return lookups(t, s, q, eva_full_cost(n), {{address_bits(n + 1), code_bits(q.size("sigma")), 1}});
+  const std::int64_t n = q.size("n"), sigma = q.size("sigma");
+  return built(t, s, q, {index_lookup_cost(n, sigma), index_counter_cost(n, sigma)},
+               lookup_argument(address_bits(n + 1)));
 }
 std::optional<Verdict> retrieval(const Theorem& t, const Setting& s, const Question& q) {
   const int D = static_cast<int>(q.size("D"));
-  return lookups(t, s, q, retrieval_cost(q.size("n"), D, q.size("sigma")),
-                 {{D, code_bits(q.size("sigma")), 1}});
+  return built(t, s, q, {retrieval_cost(q.size("n"), D, q.size("sigma"))}, lookup_argument(D));
 }
 std::optional<Verdict> recall(const Theorem& t, const Setting& s, const Question& q) {
-  const bool gram = q.task == "cgram";
-  const std::int64_t symbols = gram ? q.size("c") - 1 : 1, alphabet = gram ? q.size("sigma") : q.size("M");
-  const std::int64_t bits = symbols * code_bits(alphabet);
-  if (bits > 4096) return std::nullopt;
-  auto v = lookups(t, s, q, recall_cost(q.prompt, symbols, alphabet),
-                   {{address_bits(q.prompt), code_bits(alphabet), symbols},
-                    {static_cast<int>(bits), code_bits(q.size("sigma")), 1}});
-  v->assumes.push_back(gram ? "the context stood only once before" : "no key repeats");
-  return v;
+  const auto cost = q.task == "cgram"
+                        ? cgram_cost(q.size("n"), q.size("c"), q.size("sigma"))
+                        : mqar_cost(q.size("n"), q.size("M"), q.size("sigma"), q.size("queries"));
+  if (!cost) return nothing_built(t, q, kTooManyBits);
+  return built(t, s, q, {*cost},
+               {"Layer 1: every candidate fetches its key (c-1 symbols of it).",
+                "Layer 2: it counts the candidates up to itself with that key, and an asking token those "
+                "that it seeks.",
+                "Layer 3: key and count together belong to one candidate: the last match."});
 }
 std::optional<Verdict> compare(const Theorem& t, const Setting& s, const Question& q) {
-  const int D = address_bits(q.prompt);
-  return lookups(t, s, q, equality_cost(q.size("n")), {{D, 1, 1}, {D, 1, 1}});
+  auto cost = equality_cost(q.size("n"));
+  cost.construction = q.task;
+  return built(
+      t, s, q, {cost},
+      {"Layer 1: b_i fetches a_i and sets a flag.",
+       "Layer 2: flagged tokens outweigh all others together; the last token reads whether there is one."});
+}
+std::optional<Verdict> counting(const Theorem& t, const Setting& s, const Question& q) {
+  const auto cost = counting_cost(q.size("n"), q.size("sigma"));
+  if (!cost) return nothing_built(t, q, kTooManyBits);
+  return built(t, s, q, {*cost},
+               {"Layer 1: the token a is its own blank: y = V count/(count+1), and neighbouring counts do "
+                "not overlap.",
+                "Layer 2: the last token reads the count at a."});
 }
 
-std::optional<Verdict> counting(const Theorem& theorem, const Setting& setting, const Question& question) {
-  const std::int64_t n = question.size("n");
-  const auto cost = counting_cost(n, question.size("sigma"));
-  const int D = address_bits(question.prompt), symbol = code_bits(question.size("sigma"));
-  auto v = lookups(theorem, setting, question, cost, {{D, symbol, 1}, {std::max(symbol, 1), 1, 1}});
-  const Precision& precision = setting.architecture.dimensions.precision;
-  const int fine =
-      precision.format == NumberFormat::fixed ? precision.fraction : whole_bits(precision, std::nullopt) - 1;
-  const int need = 2 * address_bits(n + 1);
-  v->require("outputs to 1/n²: fraction bits", fine >= need, fmt::format("{} of {}", fine, need));
-  if (fine < need) v->outcome = Outcome::open;
-  return v;
+std::optional<Verdict> two_sum(const Theorem& t, const Setting& s, const Question& q) {
+  const std::int64_t n = q.size("n"), M = q.size("M");
+  std::vector<ConstructionCost> costs;
+  if (q.task == "two-sum") costs.push_back(two_sum_binary_cost(n, M));
+  const auto cosines = q.task == "two-sum" ? two_sum_cosines_cost(n, M) : two_sum_exists_cost(n, M);
+  if (cosines) costs.push_back(*cosines);
+  if (costs.empty()) return nothing_built(t, q, kTooManyBits);
+  return built(
+      t, s, q, std::move(costs),
+      {"The last token queries the code of (M - x) mod M, or the angle; itself it is the blank.",
+       "A match outweighs the blank, and without a match the blank outweighs all n others together."});
 }
 
-// The last layer of each list must also find a match among n keys that may repeat: β > log 2n.
-std::optional<Verdict> two_sum(const Theorem& theorem, const Setting& setting, const Question& question) {
-  const std::int64_t n = question.size("n"), M = question.size("M");
-  const bool exists = question.task == "two-sum-exists";
-  const auto cost = exists ? two_sum_exists_cost(n, M) : two_sum_binary_cost(n, M);
-  const auto trigonometric = two_sum_trigonometric_cost(n, M, exists);
-  const Precision& precision = setting.architecture.dimensions.precision;
-  const bool fixed = precision.format == NumberFormat::fixed;
-  const int fraction = two_sum_fraction_bits(n, M), least_fraction = exists ? kCountingFraction : 0;
-  Verdict v = verdict_of(theorem, question);
-  note_cost(v, cost);
-  v.parameters["n"] = n;
-  v.parameters["M"] = M;
-  Service service;
-  std::int64_t found = 0;
-  for (const auto& layer : setting.layers) {
-    const auto consider_shape = [&](const MixerShape& m) {
-      if (m.kind != MixerKind::full || m.window || m.chunk || m.heads < cost.heads) return false;
-      const bool binary =
-          m.key_dim >= cost.key_dim &&
-          (!fixed || (precision.fraction >= least_fraction &&
-                      precision.bits - precision.fraction >= cost.precision - least_fraction));
-      const bool cosines = m.key_dim >= 3 && fixed && precision.fraction >= fraction &&
-                           precision.bits - precision.fraction >= trigonometric.precision - fraction;
-      if (binary) {
-        service.scarcest.meet("head dimension", static_cast<double>(m.key_dim),
-                              static_cast<double>(cost.key_dim));
-        if (fixed) service.scarcest.meet("precision bits", precision.bits, cost.precision);
-      } else if (cosines) {
-        service.scarcest.meet("precision bits", precision.bits, trigonometric.precision);
-      }
-      return binary || cosines;
-    };
-    bool fits = consider_shape(layer.mixer);
-    for (const auto& part : layer.mixer.parts) fits = fits || consider_shape(part);
-    found += fits;
-    if (found == cost.full_layers) break;
-  }
-  v.require(fmt::format("{} full layer{}: head dimension {} at {} bits, or 3 at {}.{} bits", cost.full_layers,
-                        exists ? "s" : "", cost.key_dim, cost.precision, trigonometric.precision, fraction),
-            found >= cost.full_layers, fmt::format("{} found", found));
-  settle(v, found >= cost.full_layers ? std::optional(service) : std::nullopt, setting);
-  v.argument = {"The last token queries the code of (M - x) mod M; itself it is the blank, at score -beta.",
-                "A match outweighs the blank, and without a match the blank outweighs all n others together: "
-                "beta > log 2n."};
-  return v;
+std::optional<Verdict> two_sum_slots(const Theorem& t, const Setting& s, const Question& q) {
+  std::vector<ConstructionCost> costs;
+  const std::int64_t n = q.size("n");
+  for (const auto& layer : s.layers)
+    if (layer.mixer.kind == MixerKind::sparse && costs.empty() &&
+        layer.mixer.block <= std::min<std::int64_t>(n, 1 << 16))
+      costs.push_back(two_sum_slots_cost(n, q.size("M"), layer.mixer.block));
+  if (costs.empty()) return std::nullopt;
+  return built(t, s, q, std::move(costs), {});
 }
 
-std::optional<Verdict> two_sum_slots(const Theorem& theorem, const Setting& setting,
-                                     const Question& question) {
-  const std::int64_t n = question.size("n"), M = question.size("M");
-  std::optional<Service> service;
-  std::optional<ConstructionCost> cost;
-  const Precision& precision = setting.architecture.dimensions.precision;
-  for (const auto& layer : setting.layers) {
-    const MixerShape& m = layer.mixer;
-    if (m.kind != MixerKind::sparse) continue;
-    cost = two_sum_slots_cost(n, M, m.block);
-    if (m.heads < m.block || m.kv_heads < m.block || m.key_dim < cost->key_dim) continue;
-    if (precision.format == NumberFormat::fixed && precision.bits - precision.fraction < cost->precision)
-      continue;
-    service.emplace();
-    service->scarcest.meet("heads", static_cast<double>(m.heads), static_cast<double>(m.block));
-    service->scarcest.meet("head dimension", static_cast<double>(m.key_dim),
-                           static_cast<double>(cost->key_dim));
-    break;
-  }
-  if (!cost) return std::nullopt;
-  Verdict v = verdict_of(theorem, question);
-  note_cost(v, *cost);
-  v.parameters["n"] = n;
-  v.parameters["M"] = M;
-  v.require("a sparse layer with a head for every place of a block", service.has_value(),
-            fmt::format("B = {} heads of dimension {}", cost->heads, cost->key_dim));
-  settle(v, service, setting);
-  return v;
-}
-
-std::optional<Verdict> table(const Theorem& theorem, const Setting& setting, const Question& question) {
-  const std::int64_t n = question.size("n"), values = question.task == "index" ? question.size("sigma") : n;
-  Verdict v = verdict_of(theorem, question);
-  note_cost(v, eva_linear_cost(n));
-  v.parameters["n"] = n;
-  std::optional<Service> service;
-  for (const auto& layer : setting.layers)
-    if (!service || service->status != Status::proved)
-      if (const auto found =
-              table_service(layer.mixer, setting.architecture.dimensions, n, code_bits(values)))
-        service = found;
-  v.require("causal", setting.causal());
-  v.require("a linear state with an entry for every argument", service.has_value(),
-            fmt::format("n = {} entries of {} bits", n, code_bits(values)));
-  if (!v.all_hold()) service.reset();
-  settle(v, service, setting);
-  return v;
-}
-
-std::optional<Verdict> dyck(const Theorem& theorem, const Setting& setting, const Question& question) {
-  const auto cost = dyck_cost(question.size("k"), question.size("depth"));
-  Verdict v = verdict_of(theorem, question);
-  v.parameters["construction"] = {{"state_bits", cost.state_bits}, {"units", cost.units}};
-  std::optional<Service> service;
-  for (const auto& layer : setting.layers)
-    if (layer.mixer.kind == MixerKind::rnn && cost.units && layer.mixer.inner >= *cost.units &&
-        whole_bits(setting.architecture.dimensions.precision, std::nullopt) >= 2) {
-      service.emplace();
-      service->scarcest.meet("hidden units", static_cast<double>(layer.mixer.inner),
-                             static_cast<double>(*cost.units));
+// The shapes of the recurrent layers decide how the table lies in the state.
+std::optional<Verdict> table(const Theorem& t, const Setting& s, const Question& q) {
+  const std::int64_t n = q.size("n");
+  const bool eva = q.task == "eva";
+  const std::optional<std::int64_t> values = eva ? std::nullopt : std::optional(q.size("sigma"));
+  std::vector<ConstructionCost> costs{eva_table_cost(Use::table, n, eva_linear_cost(n).value_dim(), values)};
+  const auto offer = [&](const MixerShape& m) {
+    const bool buckets = m.kind == MixerKind::loglinear;
+    if (m.kind == MixerKind::linear || (buckets && eva)) {
+      const std::int64_t rows = std::min(n, (n + m.key_dim - 1) / m.key_dim);
+      costs.push_back(eva_table_cost(buckets ? Use::buckets : Use::table, n, rows, values));
+    } else if (eva && (m.kind == MixerKind::delta || m.kind == MixerKind::mamba2)) {
+      costs.push_back(eva_table_cost(m.kind == MixerKind::delta ? Use::delta : Use::ssd, n, 1));
     }
-  v.require("an Elman layer with a unit for every (stack, symbol)", service.has_value(),
-            cost.units ? fmt::format("{} units", *cost.units) : "too many to count");
-  settle(v, service, setting);
-  v.argument = {
-      "Unit (q, a) is on iff symbol a was read and the automaton is then in state q: a threshold of two "
-      "inputs."};
+  };
+  for (std::size_t i = 0; i < s.layers.size(); ++i) {
+    if (i > 0 && s.architecture.stack.layers[i] == s.architecture.stack.layers[i - 1]) continue;
+    const MixerShape& m = s.layers[i].mixer;
+    if (m.kind == MixerKind::heads)
+      for (const auto& part : m.parts) offer(part);
+    else
+      offer(m);
+  }
+  return built(
+      t, s, q, std::move(costs),
+      {"Every argument has an entry of the state of its own, written once; the last token reads it."});
+}
+
+std::optional<Verdict> dyck(const Theorem& t, const Setting& s, const Question& q) {
+  const auto cost = dyck_cost(q.size("k"), q.size("depth"));
+  if (!cost) return nothing_built(t, q, "the table of the cell would have more than 2^24 entries");
+  Verdict v =
+      built(t, s, q, {*cost},
+            {"The state is the packed stack; the table of the cell pushes, pops, or is dead for good."});
+  v.assumes.push_back("a cell with a table of its own (mode X)");
   return v;
 }
 
-std::optional<Verdict> nearest(const Theorem& theorem, const Setting& setting, const Question& question) {
-  const std::int64_t n = question.size("n"), d = question.size("d");
-  const double gap =
-      std::ldexp(static_cast<double>(question.size("margin")), -static_cast<int>(question.size("f")));
-  Verdict v = verdict_of(theorem, question);
-  std::optional<Service> service;
-  if (gap > 0) {
-    const auto cost = nearest_cost(n, d, gap);
-    note_cost(v, cost);
-    const Precision& p = setting.architecture.dimensions.precision;
-    const bool fine = p.format == NumberFormat::fixed
-                          ? p.bits >= cost.precision && p.fraction >= cost.precision / 2 - 1
-                          : p.format == NumberFormat::fp32;
-    const LookupNeed need{address_bits(question.prompt), 1, 1};
-    std::int64_t found = 0;
-    for (const auto& layer : setting.layers)
-      if (const auto s = lookup_service(layer.mixer, p, need);
-          s && layer.mixer.key_dim >= d && layer.mixer.value_dim >= d) {
-        service = s;
-        ++found;
-      }
-    if (!fine || found < 2) service.reset();
-  }
-  v.require("two full layers of the points' dimension, scores to the margin", service.has_value(),
-            fmt::format("d = {}, margin {:.3g}", d, gap));
-  settle(v, service, setting);
-  return v;
+std::optional<Verdict> nearest(const Theorem& t, const Setting& s, const Question& q) {
+  if (q.size("margin") < 1) return nothing_built(t, q, "no margin");
+  return built(t, s, q, {nearest_cost(q.size("n"), q.size("d"), q.size("sigma"), q.size("f"))}, {});
 }
 
-std::optional<Verdict> sparse_average(const Theorem& theorem, const Setting& setting,
-                                      const Question& question) {
-  const auto cost = sparse_average_cost(question.size("n"), question.size("q"));
-  Verdict v = verdict_of(theorem, question);
-  note_cost(v, cost);
-  v.parameters["read"] = "last";
-  const Precision& p = setting.architecture.dimensions.precision;
-  std::optional<Service> service;
-  for (const auto& layer : setting.layers) {
-    const MixerShape& m = layer.mixer;
-    if (m.kind != MixerKind::full || m.window || m.chunk || m.key_dim < cost.key_dim) continue;
-    if (m.heads * m.value_dim < question.size("d") || p.bits < cost.precision) continue;
-    service.emplace();
-    service->scarcest.meet("head dimension", static_cast<double>(m.key_dim),
-                           static_cast<double>(cost.key_dim));
-    break;
-  }
-  v.require("one full layer of head dimension 10 q log n", service.has_value(),
-            fmt::format("{}", cost.key_dim));
-  settle(v, service, setting);
-  return v;
+std::optional<Verdict> sparse_average(const Theorem& t, const Setting& s, const Question& q) {
+  return built(t, s, q, {sparse_average_cost(q.size("n"), q.size("q"), q.size("d"), q.size("f"))}, {});
 }
 
 }  // namespace
@@ -306,8 +162,7 @@ std::vector<Theorem> lookup_constructions() {
       {.id = "eva-full",
        .title = "One retrieval head solves Eva",
        .statement = "One full layer, one head of dimension 2⌈lg(n+1)⌉ and p = O(log log n) bits answers Eva "
-                    "(block-sparse and "
-                    "token-selecting layers too, as a sketch).",
+                    "(block-sparse and token-selecting layers too, as a sketch).",
        .source = paper,
        .reference = "precision sharpened from O(log n)",
        .status = proved,
@@ -318,7 +173,7 @@ std::vector<Theorem> lookup_constructions() {
        .evaluate = eva},
       {.id = "index-full",
        .title = "One retrieval head solves Index",
-       .statement = "As eva-full, sigma values.",
+       .statement = "As eva-full, sigma values; or without positions behind a recurrence that counts.",
        .source = ours,
        .reference = "as eva-full",
        .status = proved,
@@ -339,10 +194,10 @@ std::vector<Theorem> lookup_constructions() {
        .variants = kEveryVariant,
        .evaluate = retrieval},
       {.id = "recall-full",
-       .title = "Two full layers recall what followed",
-       .statement = "Layer 1 fetches the c-1 tokens before (1 for key-value pairs), layer 2 matches content; "
-                    "contexts that "
-                    "stand once.",
+       .title = "Three full layers recall what followed",
+       .statement =
+           "Layer 1 fetches the c-1 tokens before (1 for key-value pairs), layer 2 counts equal keys, "
+           "layer 3 matches key and count: the last of several matches, at p = 2 lg n + O(1) bits.",
        .source = ours,
        .reference = "induction heads",
        .status = proved,
@@ -375,8 +230,8 @@ std::vector<Theorem> lookup_constructions() {
        .evaluate = counting},
       {.id = "two-sum-full",
        .title = "One full layer solves 2-Sum-last, two solve 2-Sum-exists",
-       .statement = "Head dimension 2⌈lg M⌉+1 with p = 1+⌈lg 2β⌉, β > log 2n; or dimension 3 with "
-                    "⌈2 lg M + lg log 16n⌉ fraction bits.",
+       .statement = "2-Sum-last: head dimension 2⌈lg M⌉ with β > log n, or dimension 3 with about 2 lg M + "
+                    "lg log 16n bits. 2-Sum-exists: dimension 3, and two heads in the first layer.",
        .source = paper,
        .reference = "blank token and self-match repaired",
        .status = proved,
@@ -387,7 +242,9 @@ std::vector<Theorem> lookup_constructions() {
        .evaluate = two_sum},
       {.id = "two-sum-slots",
        .title = "A sparse layer with a head for every place of a block",
-       .statement = "H = B slot heads, each keeping one token of every block: H d p = B (2⌈lg M⌉+1) p.",
+       .statement =
+           "H = B slot heads (B + 1 where B does not divide n), each keeping one token of every block: "
+           "H d p = 2 B ⌈lg M⌉ p, behind a layer whose MLP writes codes.",
        .source = ours,
        .reference = "tightness of the sparse bound",
        .status = measured,
@@ -399,7 +256,10 @@ std::vector<Theorem> lookup_constructions() {
       {.id = "eva-linear",
        .title = "A linear state that is the table",
        .statement =
-           "Unnormalised linear attention with d = ⌈√n⌉ stores f in d²⌈lg n⌉ state bits, n lg n at n = 4^k.",
+           "Unnormalised linear attention with r value coordinates and ⌈n/r⌉ key features stores f, n lg n "
+           "bits at n = 4^k (r > 1: behind a layer whose MLP writes products); so do its log-linear form, "
+           "the "
+           "delta rule and SSD with r = 1.",
        .source = ours,
        .reference = "tightness of recurrent-eva",
        .status = proved,
@@ -411,9 +271,10 @@ std::vector<Theorem> lookup_constructions() {
       {.id = "dyck-automaton",
        .title = "Dyck-(k,D) by a stack automaton",
        .statement =
-           "D⌈lg k⌉+⌈lg(D+1)⌉+1 state bits suffice; an Elman network has a unit for every (stack, symbol).",
+           "D⌈lg k⌉+⌈lg(D+1)⌉+1 state bits suffice: one hidden number of a cell whose table is the stack's "
+           "transition.",
        .source = ours,
-       .reference = "finite automata as threshold networks",
+       .reference = "bounded stack",
        .status = proved,
        .file = file,
        .test = test,
@@ -434,8 +295,9 @@ std::vector<Theorem> lookup_constructions() {
        .evaluate = nearest},
       {.id = "sparse-average-full",
        .title = "q-sparse averages by one full layer",
-       .statement = "Random ±1 keys of dimension 8 to 10 q log n; O(q log n) is proved by Sanford, Hsu, "
-                    "Telgarsky 2306.02896.",
+       .statement =
+           "Random ±1 keys of dimension at most 10 q² log n, behind a layer whose MLP sums them; O(q log n) "
+           "is proved by Sanford, Hsu, Telgarsky 2306.02896.",
        .source = literature,
        .reference = "Sanford, Hsu, Telgarsky 2306.02896; constant measured",
        .status = measured,

@@ -58,7 +58,9 @@ class Table {
   std::vector<ResultRow> rows_;
 };
 
-double head_bits(const ConstructionCost& cost) { return static_cast<double>(cost.key_dim) * cost.precision; }
+double head_bits(const ConstructionCost& cost) {
+  return static_cast<double>(cost.key_dim()) * cost.precision;
+}
 
 }  // namespace
 
@@ -68,13 +70,15 @@ Result<std::vector<ResultRow>> result_table(const Dimensions& dimensions, std::i
                 kMaxContext);
   const std::int64_t n = context - 1, M = 2 * n + 1;
   Table table(dimensions, context);
+  const SeqcompDigits composition = seqcomp_digits({.task = "seqcomp", .prompt = context, .L = 2});
   table.add("full", "eva", "H=1, d=2⌈lg(n+1)⌉, p=O(lg lg n)", head_bits(eva_full_cost(n)), "bits d p",
             "eva-full");
-  table.add("full", "two-sum", "H=1, d=3, p=O(lg M)", head_bits(two_sum_trigonometric_cost(n, M, false)),
+  const auto cosines = two_sum_cosines_cost(n, M);
+  table.add("full", "two-sum", "H=1, d=3, p=O(lg M)",
+            cosines ? std::optional(head_bits(*cosines)) : std::nullopt, "bits d p", "two-sum-full");
+  table.add("full", "two-sum", "H=1, d=2⌈lg M⌉, p=O(lg lg n)", head_bits(two_sum_binary_cost(n, M)),
             "bits d p", "two-sum-full");
-  table.add("full", "two-sum", "H=1, d=2⌈lg M⌉+1, p=O(lg lg n)", head_bits(two_sum_binary_cost(n, M)),
-            "bits d p", "two-sum-full");
-  table.add("full", "seqcomp", "F^{L+1}: H=2, d=2⌈lg T⌉", head_bits(seqcomp_full_cost(2, context)),
+  table.add("full", "seqcomp", "F^{L+1}: H=2, d=2⌈lg T⌉", head_bits(seqcomp_full_cost(composition)),
             "bits d p", "seqcomp-full");
   RUNG_CHECK(table.refuted("full", "full*2", 2, "F^L: n^Ω(1); F F at L=2 from", "two-full-layers"));
   RUNG_CHECK(table.refuted("full", "full", 1, "F at L=1: M_part >= m lg m; from", "full-alone-seqcomp"));
@@ -87,21 +91,22 @@ Result<std::vector<ResultRow>> result_table(const Dimensions& dimensions, std::i
             log_linear_two_sum_count(n, M).lg(), "bits a level", "log-linear-two-sum");
   table.add("log-linear (any CoT)", "seqcomp", "s_1 >= 2^⌊lg N⌋ lg N (L=2)",
             log_linear_count(context - 4).lg(), "bits a level", "log-linear-seqcomp");
-  table.add("(B,k)-sparse", "eva", "d=2⌈lg(n+1)⌉, top-1 block", head_bits(eva_sparse_cost(n, kTableBlock)),
-            "bits d p", "eva-full");
+  table.add("(B,k)-sparse", "eva", "d=2⌈lg(n+1)⌉, top-1 block", head_bits(eva_sparse_cost(n)), "bits d p",
+            "eva-full");
   if (Integer(M) >= kTableBlock)
     table.add("(B,k)-sparse", "two-sum", "b_cmp >= lg C(M,B), B=16", Count::binomial(M, kTableBlock).lg(),
               "bits a block", "sparse-two-sum");
   const auto slots = two_sum_slots_cost(n, M, kTableBlock);
-  table.add("(B,k)-sparse", "two-sum", "H d p <= B(2⌈lg M⌉+1)p, B=16",
-            static_cast<double>(slots.heads) * head_bits(slots), "bits", "two-sum-slots");
+  table.add("(B,k)-sparse", "two-sum", "H d p <= 2(B+1)⌈lg M⌉p, B=16",
+            static_cast<double>(slots.heads()) * head_bits(slots), "bits", "two-sum-slots");
   table.add("(B,k)-sparse", "seqcomp", "L+1 layers suffice (k>=2)", std::nullopt, "", "sparse-as-full");
   table.add("layer-wise hybrid", "eva", "one F suffices", head_bits(eva_full_cost(n)), "bits d p",
             "eva-full");
   table.add("layer-wise hybrid", "two-sum", "one F suffices", head_bits(two_sum_binary_cost(n, M)),
             "bits d p", "two-sum-full");
   table.add("layer-wise hybrid", "seqcomp", "#F=L, R before the second F: solves",
-            head_bits(seqcomp_early_cost(2, context)), "bits d p", "seqcomp-recurrence");
+            head_bits(seqcomp_carried_cost(composition, false, CarryForm::heads)), "bits d p",
+            "seqcomp-recurrence");
   RUNG_CHECK(table.refuted("layer-wise hybrid", "full+linear", 2, "#F=L-1 fails; F R at L=2 from",
                            "one-full-layer-late"));
   RUNG_CHECK(table.refuted("layer-wise hybrid", "linear+full+linear", 2, "R F R at L=2 from",
@@ -134,8 +139,8 @@ Result<std::vector<ResultRow>> result_table(const Dimensions& dimensions, std::i
   RUNG_CHECK(table.recurrent("counting", "s >= lg C(n+sigma-1,sigma-1)", "recurrent-counting"));
   RUNG_CHECK(table.recurrent("istree", "s >= (n-c) lg c", "recurrent-istree"));
   RUNG_CHECK(table.recurrent("khop", "s >= (pairs) lg b", "recurrent-khop"));
-  table.add("RNN", "dyck", "D⌈lg k⌉+⌈lg(D+1)⌉+1 suffice (2,2)",
-            static_cast<double>(dyck_cost(2, 2).state_bits), "state bits", "dyck-automaton");
+  table.add("RNN", "dyck", "D⌈lg k⌉+⌈lg(D+1)⌉+1 suffice (2,2)", static_cast<double>(dyck_state_bits(2, 2)),
+            "state bits", "dyck-automaton");
   for (const auto& [task, id, form] :
        {std::tuple{"equality", "full-alone-strings", "one F: M_part >= n"},
         {"disjointness", "full-alone-strings", "one F: M_part >= n"},
@@ -145,8 +150,8 @@ Result<std::vector<ResultRow>> result_table(const Dimensions& dimensions, std::i
     table.add("one full layer", task, form, v.left, "bits M_part", id);
   }
   table.add("one full layer", "three-sum", "H m p = Ω(N/lg lg N)", std::nullopt, "", "cited-three-sum");
-  table.add("one full layer", "sparse-average", "width ~ q; 10 q log n, q=2",
-            static_cast<double>(sparse_average_cost(n, 2).key_dim), "dim", "sparse-average-full");
+  table.add("one full layer", "sparse-average", "width ~ q; built 10 q² log n, q=2",
+            static_cast<double>(sparse_average_cost(n, 2, 1, 0).key_dim()), "dim", "sparse-average-full");
   table.add("two full layers", "equality", "solve; also disjointness", head_bits(equality_cost(n / 2)),
             "bits d p", "compare-full");
   table.add("L full layers", "seqcomp", "H d p <= n^(2^(-4L)) fails", std::nullopt, "", "cited-composition");

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "rung/constructions/precision_search.h"
-#include "rung/constructions/trigonometric_match.h"
 #include "rung/theory/constructions_cost.h"
+#include "rung/theory/trigonometric_match.h"
 
 namespace rung {
 namespace {

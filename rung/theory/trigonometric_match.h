@@ -12,7 +12,8 @@
 // scores are rsh(q·k, r), weights exp(tau s) with tau = c 2^(r-2f). All numbers have f + 2 bits.
 #pragma once
 
-#include "rung/constructions/score_table.h"
+#include "rung/theory/score_table.h"
+#include "rung/theory/softmax_gadgets.h"
 
 namespace rung {
 
@@ -49,5 +50,24 @@ double trigonometric_scale(std::int64_t n, std::int64_t modulus, Blank blank);
 int trigonometric_fraction(std::int64_t n, std::int64_t modulus);
 // REQUIRES n >= 1, M >= 1, 0 <= fraction <= kMaxTrigonometricFraction.
 TrigonometricMatch trigonometric_match(std::int64_t n, std::int64_t modulus, Blank blank, int fraction);
+
+// How outputs are read. With the counting blank y is a whole number of sixteenths.
+inline constexpr std::int64_t kCountingSteps = 16;
+inline constexpr std::int64_t kAnyMatch =
+    5;  // above 1/4 by one step: one match gives 8/16, none at most 1/16
+inline constexpr std::int64_t kMoreThanItself = 10;  // above 7/12: itself alone gives 8/16, one more 10.7/16
+inline constexpr int kSignAndOne = 2;                // bits beside the fraction: 2^f itself is a number
+
+// 2-Sum-last: yes iff y is above 1/2 (threshold blank), or above 1/4 (counting blank, where one match gives 1/2).
+IntervalArgument last_number_argument(const TrigonometricMatch& match);
+// The smallest p = f + 2 at which the bounds over all pairs decide; nothing where none up to 47 bits does.
+std::optional<int> cosines_precision_proved(std::int64_t n, std::int64_t modulus, Blank blank);
+
+// 2-Sum-exists: kAnyMatch and kMoreThanItself tell no match, one, itself, and itself with one more apart.
+IntervalArgument any_pair_argument(const TrigonometricMatch& match);
+// ⌈log 4n⌉: flagged tokens outweigh n others four times, in the second layer.
+std::int64_t presence_gain(std::int64_t n);
+// As above, and y and the gain are numbers of p bits.
+std::optional<int> exists_precision_proved(std::int64_t n, std::int64_t modulus);
 
 }  // namespace rung

@@ -1,4 +1,4 @@
-#include "rung/constructions/score_table.h"
+#include "rung/theory/score_table.h"
 
 #include <algorithm>
 #include <bit>
