@@ -11,9 +11,36 @@
 // last c-1 symbols; the blank is position 0.
 #include "rung/constructions/construction.h"
 #include "rung/constructions/last_match.h"
+#include "rung/spec/random.h"
 
 namespace rung {
 namespace {
+
+// One context many times, followed by one symbol but the last time, among contexts that differ in one place.
+std::vector<Instance> repeated_contexts(const Task& task, std::int64_t n, std::int64_t context,
+                                        std::int64_t sigma, std::int64_t count) {
+  std::vector<Instance> worst;
+  const std::int64_t blocks = (n - context) / (context + 1);
+  for (std::int64_t i = 0; i < count && blocks >= 1; ++i) {
+    Random random(static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(i));
+    const std::int64_t repeats = i < 2 * blocks ? i / 2 + 1 : random.between(1, blocks);
+    std::vector<std::int64_t> gram(static_cast<std::size_t>(context)), tokens;
+    for (auto& symbol : gram) symbol = random.between(0, sigma - 1);
+    const std::int64_t most = i % 2 == 0 ? 0 : sigma - 1;
+    while (static_cast<std::int64_t>(tokens.size()) < (n - context) % (context + 1)) tokens.push_back(most);
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      auto written = gram;
+      if (block < blocks - repeats) written[random.below(written.size())] = random.between(0, sigma - 1);
+      tokens.insert(tokens.end(), written.begin(), written.end());
+      tokens.push_back(block == blocks - 1 ? sigma - 1 - most : most);
+    }
+    tokens.insert(tokens.end(), gram.begin(), gram.end());
+    Prompt prompt{n, {std::move(tokens)}};
+    auto answer = task.answer(prompt);
+    worst.push_back({std::move(prompt), std::move(answer)});
+  }
+  return worst;
+}
 
 Result<Construction> build_cgram(const ConstructionRequest& request) {
   RUNG_TRY(auto made_task, make_task("cgram", request.sizes));
@@ -97,6 +124,9 @@ Result<Construction> build_cgram(const ConstructionRequest& request) {
   made.lemma = fmt::format("counts up to {} at V = {}; retrieval of context and count: delta = {:.4f} < 1",
                            candidates, gadget.counting.scale, gadget.lookup.delta + gadget.others);
   made.interval = [before, gadget] { return last_match_argument(before, gadget); };
+  made.worst = [task, n, context, sigma = size["sigma"].get<std::int64_t>()](std::int64_t count) {
+    return repeated_contexts(*task, n, context, sigma, count);
+  };
   return made;
 }
 

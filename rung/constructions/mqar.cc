@@ -10,9 +10,37 @@
 // blank is position 0, queries seek their own token.
 #include "rung/constructions/construction.h"
 #include "rung/constructions/last_match.h"
+#include "rung/spec/random.h"
 
 namespace rung {
 namespace {
+
+// One key many times, its last value unlike all others, among keys one digit away: where counts are hardest to tell
+// apart. All queries ask for it.
+std::vector<Instance> repeated_keys(const Task& task, std::int64_t n, std::int64_t M, std::int64_t sigma,
+                                    std::int64_t count) {
+  std::vector<Instance> worst;
+  for (std::int64_t i = 0; i < count && sigma >= 2; ++i) {
+    Random random(static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(i));
+    const std::int64_t repeats = i < 2 * n ? i / 2 + 1 : random.between(1, n), key = random.between(0, M - 1),
+                       most = i % 2 == 0 ? 0 : sigma - 1;
+    std::vector<std::int64_t> tokens;
+    for (std::int64_t pair = 0; pair < n; ++pair) {
+      std::int64_t own = key;
+      if (pair < n - repeats) {
+        own = ((sigma + key) ^ (std::int64_t{1} << random.between(0, digits_for(sigma + M) - 1))) - sigma;
+        if (own < 0 || own >= M) own = random.between(0, M - 1);
+      }
+      tokens.push_back(sigma + own);
+      tokens.push_back(pair == n - 1 ? sigma - 1 - most : most);
+    }
+    while (static_cast<std::int64_t>(tokens.size()) < task.prompt_length()) tokens.push_back(sigma + key);
+    Prompt prompt{task.prompt_length(), {std::move(tokens)}};
+    auto answer = task.answer(prompt);
+    worst.push_back({std::move(prompt), std::move(answer)});
+  }
+  return worst;
+}
 
 Result<Construction> build_mqar(const ConstructionRequest& request) {
   RUNG_TRY(auto made_task, make_task("mqar", request.sizes));
@@ -81,6 +109,7 @@ Result<Construction> build_mqar(const ConstructionRequest& request) {
   made.lemma = fmt::format("counts up to {} at V = {}; retrieval of key and count: delta = {:.4f} < 1", n,
                            gadget.counting.scale, gadget.lookup.delta + gadget.others);
   made.interval = [before, gadget] { return last_match_argument(before, gadget); };
+  made.worst = [task, n, M, sigma](std::int64_t count) { return repeated_keys(*task, n, M, sigma, count); };
   return made;
 }
 

@@ -17,6 +17,9 @@ Result<Construction> build_seqcomp(const ConstructionRequest& request) {
     if (request.options.contains(option) && word.find('R') == std::string::npos)
       return fail(ErrorCode::range, "[build] --{} is about the recurrence; expected a --pattern with R",
                   option);
+  if (request.option("carry", "heads") == "columns" && word.find("RR") != std::string::npos)
+    return fail(ErrorCode::unsupported,
+                "[build] absorption carries with a head a number; expected carry heads");
   if (request.option("carry", "heads") == "columns" && request.option("feature", "relu") == "exp" && L >= 2)
     return fail(
         ErrorCode::unsupported,

@@ -9,6 +9,8 @@
 // F R F^{L-1}: the token of z_0 itself targets base_1 + z_0 (from its embedding) and fetches i_1; R carries
 // i_1 in place of z_0. (With columns all numbers lie in the same coordinates: there the MLP of F copies i_1 at z_0, and
 // the token's own bits elsewhere.)
+#include <algorithm>
+
 #include "rung/constructions/seqcomp_rows.h"
 
 namespace rung {
@@ -18,7 +20,9 @@ Result<Construction> build_seqcomp_collected(const SeqCompRows& rows, const Cons
   const SeqCompLayout& layout = rows.layout();
   const std::int64_t L = rows.levels(), T = rows.positions();
   const int D = rows.address_digits();
-  const int p = request.precision.value_or(retrieval_precision_proved(D, T));
+  const CarrierForm form = carrier_form(request);
+  const int proved = std::max(retrieval_precision_proved(D, T), form.read_bits(L));
+  const int p = request.precision.value_or(proved);
   const RetrievalGadget gadget = retrieval_gadget(D, T, p);
 
   ModelWriter model(*rows.task(), p);
@@ -36,7 +40,6 @@ Result<Construction> build_seqcomp_collected(const SeqCompRows& rows, const Cons
   for (std::int64_t l = 1; l < L; ++l)
     w.push_back(model.slot(fmt::format("w_{}", l), digits_for(layout.branching(l)),
                            fmt::format("from R on: the bits of w_{}", l)));
-  const CarrierForm form = carrier_form(request);
   Slot carried = bits;
   if (late && form.columns)
     carried = model.slot("carried", rows.value_digits(),
@@ -116,11 +119,14 @@ Result<Construction> build_seqcomp_collected(const SeqCompRows& rows, const Cons
     clear(layer.mlp(), fetched);
   }
   model.output_bits(done == L ? value : fetched);
-  return rows.finish(
-      model, gadget, T,
-      late ? "F R F^{L-1} solves L-SeqComp: z_0 reads i_1, a recurrence hands it and all w to =."
-           : "R F^L solves L-SeqComp: a recurrence hands z_0 and all w to =, then L lookups.",
-      "possible side of the pattern theorem");
+  RUNG_TRY(
+      Construction made,
+      rows.finish(model, gadget, T,
+                  late ? "F R F^{L-1} solves L-SeqComp: z_0 reads i_1, a recurrence hands it and all w to =."
+                       : "R F^L solves L-SeqComp: a recurrence hands z_0 and all w to =, then L lookups.",
+                  "possible side of the pattern theorem"));
+  made.p_proved = proved;
+  return made;
 }
 
 }  // namespace rung

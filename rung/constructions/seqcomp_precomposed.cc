@@ -26,7 +26,9 @@ Result<Construction> build_seqcomp_precomposed(const SeqCompRows& rows, const Co
     return fail(ErrorCode::resource, "[build] pre-composition needs n{} = {} heads; at most {} expected",
                 L - 1, choices, kMostHeads);
   const int D = rows.address_digits();
-  const int p = request.precision.value_or(retrieval_precision_proved(D, T));
+  const CarrierForm form = carrier_form(request);
+  const int proved = std::max(retrieval_precision_proved(D, T), early ? form.read_bits(L) : 2);
+  const int p = request.precision.value_or(proved);
   const RetrievalGadget gadget = retrieval_gadget(D, T, p);
   const std::int64_t heads_first = std::max<std::int64_t>(choices, early ? 1 : 2);
 
@@ -85,8 +87,7 @@ Result<Construction> build_seqcomp_precomposed(const SeqCompRows& rows, const Co
       low_bits.size = w[static_cast<std::size_t>(l)].size;
       numbers.push_back({low_bits, layout.branch_position(l), w[static_cast<std::size_t>(l)]});
     }
-    Collection collected =
-        write_collection(model, carrier_form(request), code, one, numbers, "hand z_0 and w to =");
+    Collection collected = write_collection(model, form, code, one, numbers, "hand z_0 and w to =");
     LayerWriter& collect = collected.layer;
     ReluCircuit& mlp = collect.mlp();
     const Number flag = slot_inputs(mlp, at_equals)[0];
@@ -165,12 +166,17 @@ Result<Construction> build_seqcomp_precomposed(const SeqCompRows& rows, const Co
     }
   }
   model.output_bits(result);
-  return rows.finish(
-      model, gadget, T,
-      early
-          ? "R F^{L-1} with n_{L-1} heads solves L-SeqComp: the tokens of z_{L-1} compose with z_L first."
-          : "F^L with max(2, n_{L-1}) heads solves L-SeqComp: the tokens of z_{L-1} compose with z_L first.",
-      "size caveat of the pattern theorem");
+  RUNG_TRY(
+      Construction made,
+      rows.finish(
+          model, gadget, T,
+          early
+              ? "R F^{L-1} with n_{L-1} heads solves L-SeqComp: the tokens of z_{L-1} compose with z_L first."
+              : "F^L with max(2, n_{L-1}) heads solves L-SeqComp: the tokens of z_{L-1} compose with z_L "
+                "first.",
+          "size caveat of the pattern theorem"));
+  made.p_proved = proved;
+  return made;
 }
 
 }  // namespace rung

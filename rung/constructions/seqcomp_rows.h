@@ -78,6 +78,8 @@ struct CarrierForm {
   bool columns = false, normalised = false;
   FeatureMap feature = FeatureMap::relu;
   int stored_bits() const { return normalised ? 2 : 1; }  // of a state entry
+  // Bits of a number that holds what a coordinate reads of `count` numbers.
+  int read_bits(std::int64_t count) const { return columns ? static_cast<int>(count) + 1 : 2; }
 };
 // From the options carry, feature and normalised.
 CarrierForm carrier_form(const ConstructionRequest& request);

@@ -18,7 +18,8 @@ constexpr std::int64_t kFewestSamples = 8, kMostSamples = 2000;
 constexpr std::int64_t kQueriesPerPrefix = 1000;
 // ... and as many prefixes a kind of instance are written as kSampleWork allows, at most:
 constexpr std::int64_t kMostPrefixes = 64;
-constexpr std::size_t kBatch = 4096;  // instances in memory at a time
+constexpr std::int64_t kLongestCrowd = 1024;  // positions of a prompt that is written choice by choice
+constexpr std::size_t kBatch = 4096;          // instances in memory at a time
 
 bool right(const AnswerSpec& spec, const std::vector<std::int64_t>& expected,
            const std::vector<std::int64_t>& answered, int fraction) {
@@ -74,6 +75,7 @@ class Verifier {
       else
         run_plain(variant);
     }
+    if (!done()) run_crowded();
     if (error_) return *error_;
     return {};
   }
@@ -123,19 +125,34 @@ class Verifier {
     }
   }
 
+  // Prompts of few different symbols, which no other kind draws: keys that repeat many times, crowds beside the target.
+  void run_crowded() {
+    if (length_ > kLongestCrowd) return;
+    std::vector<Instance> instances;
+    const std::int64_t count = std::min(samples(), kMostSamples);
+    for (std::int64_t i = 0; i < count; ++i)
+      if (auto instance = crowded_instance(task_, options_.seed, static_cast<std::uint64_t>(i)))
+        instances.push_back(std::move(*instance));
+    run(instances);
+  }
+
   // Instances that differ in the last position alone, on a few prefixes.
   void run_prefixes(Variant variant) {
-    const std::int64_t queries_wanted = options_.samples ? *options_.samples : kQueriesPerPrefix;
-    std::int64_t prefixes = 1;
-    if (!options_.samples)
-      prefixes = std::clamp(
-          static_cast<std::int64_t>(kSampleWork / (work_of_one() * static_cast<double>(queries_wanted))),
-          std::int64_t{1}, kMostPrefixes);
-    for (std::int64_t index = 0; index < prefixes && !done(); ++index) {
+    // As many instances as asked for: prefixes with few queries are many.
+    const std::int64_t wanted = options_.samples ? *options_.samples : kQueriesPerPrefix;
+    std::int64_t prefixes = wanted, left = wanted;
+    if (!options_.samples) {
+      prefixes =
+          std::clamp(static_cast<std::int64_t>(kSampleWork / (work_of_one() * static_cast<double>(wanted))),
+                     std::int64_t{1}, kMostPrefixes);
+      left = prefixes * wanted;
+    }
+    for (std::int64_t index = 0; index < prefixes && left > 0 && !done(); ++index) {
       Instance instance = task_.generate(variant, options_.seed, static_cast<std::uint64_t>(index));
       Prompt& prompt = instance.prompt;
       task_.retract(prompt);
-      const std::int64_t choices = task_.choices(prompt), queries = std::min(choices, queries_wanted);
+      const std::int64_t choices = task_.choices(prompt), queries = std::min({choices, wanted, left});
+      left -= queries;
       Random random(options_.seed, static_cast<std::uint64_t>(index) + 1);
       std::vector<std::vector<std::int64_t>> rows, expected;
       for (std::int64_t i = 0; i < queries; ++i) {
@@ -248,6 +265,31 @@ std::string_view mode_name(VerificationMode mode) {
       return "interval";
   }
   return "?";
+}
+
+std::optional<Instance> crowded_instance(const Task& task, std::uint64_t seed, std::uint64_t index) {
+  constexpr std::uint64_t kCrowd = 0x63726f7764;  // a stream of its own
+  Random random(seed ^ kCrowd, index);
+  const auto favourites = static_cast<std::size_t>(random.between(1, 4));
+  std::vector<std::uint64_t> liked(favourites);
+  // Near ones (a number and those one digit away), or any.
+  const std::uint64_t first = random.next();
+  for (std::size_t i = 0; i < favourites; ++i)
+    liked[i] = i == 0                 ? first
+               : random.between(0, 1) ? first ^ (std::uint64_t{1} << random.below(6))
+                                      : random.next();
+  const std::uint64_t strangers = random.below(8);  // of 16 choices; 0: none
+  Prompt prompt = task.empty_prompt();
+  while (prompt.positions < task.prompt_length()) {
+    const std::int64_t choices = task.choices(prompt);
+    if (choices < 1) return std::nullopt;
+    const std::uint64_t pick = random.below(16) < strangers
+                                   ? random.next()
+                                   : liked[static_cast<std::size_t>(random.below(favourites))];
+    task.extend(prompt, static_cast<std::int64_t>(pick % static_cast<std::uint64_t>(choices)));
+  }
+  auto answer = task.answer(prompt);
+  return Instance{std::move(prompt), std::move(answer)};
 }
 
 std::optional<std::uint64_t> count_instances(const Task& task, std::uint64_t limit) {

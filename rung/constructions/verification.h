@@ -16,7 +16,7 @@ namespace rung {
 
 enum class VerificationMode {
   exhaustive,  // every instance of this size was run
-  sampled,     // adversarial and random instances were run
+  sampled,     // the worst known, adversarial, random and crowded instances were run
   interval,    // sampled instances were run, and the interval argument covers all others
 };
 std::string_view mode_name(VerificationMode mode);
@@ -24,7 +24,7 @@ std::string_view mode_name(VerificationMode mode);
 struct VerificationOptions {
   std::int64_t budget = 20'000'000;  // evaluations: up to this many instances all are run
   std::optional<std::int64_t>
-      samples;  // instances a kind (adversarial, uniform, ...); absent: as many as a fixed amount of work allows
+      samples;  // instances of each kind (adversarial, uniform, ..., crowded); absent: as many as a fixed amount of work allows
   std::uint64_t seed = 1;
   std::optional<Precision> quantised;  // mode Q in this format in place of mode X
   bool stop_at_first_error = false;    // precision searches need no count
@@ -51,6 +51,11 @@ Result<Verification> verify(const Construction& construction, const Verification
 
 // These instances and no others; mode `sampled`. Errors: weights that the machine refuses.
 Result<Verification> verify_on(const Construction& construction, const std::vector<Instance>& instances);
+
+// A prompt of few different symbols: up to four favourites, near each other or not, and at each position one of them,
+// or now and then any. Nothing where the task's prompts cannot be written choice by choice. Determinism: (task, seed,
+// index).
+std::optional<Instance> crowded_instance(const Task& task, std::uint64_t seed, std::uint64_t index);
 
 // Instances of the task, if at most `limit`; nothing when there are more or they cannot be enumerated. Exact
 // where the number of choices depends on the position alone, else an estimate that enumeration corrects.

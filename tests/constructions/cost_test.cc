@@ -1,6 +1,6 @@
-// What the theory says a construction costs, against every built file: layers, heads, dimensions, precision,
-// state and written tokens. The formulas are what `possible` verdicts compare an architecture with, so a
-// built file may need less, never more.
+// What the theory says a construction costs, against every built file: layers, heads, dimensions, width, precision,
+// state, positions and written tokens. The vectors are what `possible` verdicts compare an architecture with, so they
+// are the file's own numbers, not bounds of them.
 #include "rung/theory/constructions_cost.h"
 
 #include "tests/constructions/forms.h"
@@ -9,116 +9,144 @@
 namespace rung {
 namespace {
 
-// The formula of a form at the sizes of its task; nothing where the theory has none.
-std::optional<ConstructionCost> cost_of(const std::string& form, const Construction& made) {
-  const auto json = made.task->size();
-  const auto size = [&](const char* name) { return json.at(name).get<std::int64_t>(); };
-  const std::int64_t T = made.task->prompt_length();
-  if (form == "eva") return eva_full_cost(size("n"));
-  if (form == "eva_linear" || form == "eva_loglinear") return eva_linear_cost(size("n"));
-  if (form == "eva_sparse") return eva_sparse_cost(size("n"), 1);
-  if (form == "retrieval") return retrieval_cost(size("n"), static_cast<int>(size("D")), size("sigma"));
-  if (form == "two_sum_threshold") return two_sum_trigonometric_cost(size("n"), size("M"), false);
-  if (form == "two_sum_counting") return two_sum_trigonometric_cost(size("n"), size("M"), true);
-  if (form == "two_sum_binary") return two_sum_binary_cost(size("n"), size("M"));
-  if (form == "two_sum_sparse")
-    return two_sum_slots_cost(size("n"), size("M"), *made.weights.architecture.stack.layers[1].number("B"));
-  if (form == "two_sum_exists") return two_sum_exists_cost(size("n"), size("M"));
-  if (form == "equality" || form == "disjointness") return equality_cost(size("n"));
-  if (form == "counting") return counting_cost(size("n"), size("sigma"));
-  if (form == "mqar") return recall_cost(T, 1, std::max(size("M"), size("sigma")));
-  if (form == "cgram") return recall_cost(T, size("c") - 1, size("sigma"));
-  if (form.starts_with("sparse_average")) return sparse_average_cost(size("n"), size("q"));
-  if (form.starts_with("nearest"))
-    return nearest_cost(size("n"), size("d"),
-                        std::ldexp(static_cast<double>(size("margin")), -static_cast<int>(size("f"))));
-  if (!form.starts_with("seqcomp")) return std::nullopt;
-  const int L = static_cast<int>(size("L"));
-  if (form == "seqcomp_full") return seqcomp_full_cost(L, T);
-  if (form == "seqcomp_early") return seqcomp_early_cost(L, T);
-  if (form == "seqcomp_late") return seqcomp_middle_cost(L, T);
-  if (form == "seqcomp_encoder") return seqcomp_encoder_cost(L, T);
-  if (form == "seqcomp_thought") return seqcomp_thought_cost(L, T);
-  if (form.starts_with("seqcomp_precomposed")) {
-    const std::int64_t last = size(fmt::format("n{}", L - 1).c_str());
-    std::int64_t N = size("m");
-    for (int l = 1; l < L; ++l) N *= size(fmt::format("n{}", l).c_str());
-    return seqcomp_precomposed_cost(L, T, last, N, form.ends_with("early"));
-  }
-  return std::nullopt;
+using Use = LayerCost::Use;
+
+Question question_of(const Construction& made) {
+  TaskSizes sizes;
+  for (const auto& [name, value] : made.task->size()) sizes[name] = value.value;
+  auto question = make_question(made.task->name(), sizes, std::int64_t{1} << 20, false);
+  EXPECT_TRUE(question) << question.error().message;
+  return *question;
 }
 
-struct Built {
-  std::int64_t full = 0, recurrent = 0, heads = 0, key_dim = 0,
-               value_dim = 0;   // the last three of the full layers, where there are any
-  std::int64_t collecting = 0;  // heads of the recurrent layers
-};
-Built measured(const Construction& made) {
+// The vector of a request; nothing where the theory has none.
+std::optional<ConstructionCost> cost_of(const ConstructionRequest& request, const Construction& made) {
+  const Question q = question_of(made);
+  const std::string by = request.option("by", ""), name = request.name;
+  const auto size = [&](const char* which) { return q.size(which); };
+  const auto rows = [&](std::int64_t n) {
+    return request.options.contains("rows") ? std::stoll(request.options.at("rows"))
+                                            : eva_linear_cost(n).value_dim();
+  };
+  if (name == "eva") {
+    const std::int64_t n = size("n");
+    if (by == "linear" || by == "loglinear")
+      return eva_table_cost(by == "linear" ? Use::table : Use::buckets, n, rows(n));
+    if (by == "delta" || by == "mamba2") return eva_table_cost(by == "delta" ? Use::delta : Use::ssd, n, 1);
+    return by == "sparse" ? std::nullopt : std::optional(eva_full_cost(n));
+  }
+  if (name == "index") {
+    const std::int64_t n = size("n"), sigma = size("sigma");
+    if (by == "linear") return eva_table_cost(Use::table, n, rows(n), sigma);
+    if (by == "positions") return index_lookup_cost(n, sigma);
+    return by == "cot" ? std::nullopt : std::optional(index_counter_cost(n, sigma));
+  }
+  if (name == "retrieval") return retrieval_cost(size("n"), static_cast<int>(size("D")), size("sigma"));
+  if (name == "two-sum") {
+    if (by == "binary") return two_sum_binary_cost(size("n"), size("M"));
+    if (by == "sparse")
+      return two_sum_slots_cost(size("n"), size("M"), *made.weights.architecture.stack.layers[1].number("B"));
+    if (request.option("blank", "") == "counting") return std::nullopt;
+    return two_sum_cosines_cost(size("n"), size("M"));
+  }
+  if (name == "two-sum-exists") return two_sum_exists_cost(size("n"), size("M"));
+  if (name == "equality" || name == "disjointness") return equality_cost(size("n"));
+  if (name == "counting") return counting_cost(size("n"), size("sigma"));
+  if (name == "mqar") return mqar_cost(size("n"), size("M"), size("sigma"), size("queries"));
+  if (name == "cgram") return cgram_cost(size("n"), size("c"), size("sigma"));
+  if (name == "dyck") return dyck_cost(size("k"), size("depth"));
+  if (name != "seqcomp") return std::nullopt;
+  const SeqcompDigits digits = seqcomp_digits(q);
+  const std::string word = request.option("pattern", "");
+  const std::int64_t L = digits.L, full = std::count(word.begin(), word.end(), 'F');
+  const CarryForm form = word.find('R') == std::string::npos             ? CarryForm::none
+                         : request.option("carry", "heads") == "columns" ? CarryForm::columns
+                                                                         : CarryForm::heads;
+  if (request.option("encoder", "no") == "yes") return seqcomp_encoder_cost(digits);
+  if (request.option("cot", "no") == "yes") return seqcomp_thought_cost(digits);
+  if (word.empty() || word == std::string(static_cast<std::size_t>(L) + 1, 'F'))
+    return seqcomp_full_cost(digits);
+  if (form == CarryForm::none)
+    return full == 2 * L ? seqcomp_serial_cost(digits) : seqcomp_precomposed_cost(digits, form);
+  if (word.find("RR") != std::string::npos)
+    return seqcomp_absorbed_cost(digits, static_cast<std::int64_t>(word.size()) - full - 1);
+  if (full == L - 1 && word.front() == 'R') return seqcomp_precomposed_cost(digits, form);
+  return seqcomp_carried_cost(digits, word.front() == 'F', form);
+}
+
+MixerKind kind_of(Use use) {
+  switch (use) {
+    case Use::lookup:
+    case Use::softmax:
+      return MixerKind::full;
+    case Use::mlp:
+      return MixerKind::none;
+    case Use::carry:
+    case Use::table:
+    case Use::relu_table:
+      return MixerKind::linear;
+    case Use::buckets:
+      return MixerKind::loglinear;
+    case Use::delta:
+      return MixerKind::delta;
+    case Use::ssd:
+      return MixerKind::mamba2;
+    case Use::elman:
+    case Use::counter:
+      return MixerKind::rnn;
+    case Use::slots:
+      return MixerKind::sparse;
+  }
+  return MixerKind::none;
+}
+
+void expect_cost(const ConstructionRequest& request, const std::string& line) {
+  const Construction made = built(request);
+  const auto cost = cost_of(request, made);
+  if (!cost) return;
+  const Dimensions& own = made.weights.architecture.dimensions;
   const auto shapes = resolve(made.weights.architecture);
-  EXPECT_TRUE(shapes);
-  Built built, states;
-  for (const auto& shape : *shapes) {
-    const auto& mixer = shape.mixer;
-    if (mixer.kind == MixerKind::none) continue;
-    const bool reads = mixer.kind == MixerKind::full || mixer.kind == MixerKind::sparse;
-    (reads ? built.full : built.recurrent) += 1;
-    Built& sizes = reads ? built : states;
-    sizes.heads = std::max(sizes.heads, mixer.heads);
-    sizes.key_dim = std::max(sizes.key_dim, mixer.key_dim);
-    sizes.value_dim = std::max(sizes.value_dim, mixer.value_dim);
+  ASSERT_TRUE(shapes) << line;
+  std::size_t next = 0;
+  // The one-head form fetches each w with its own width; its vector has the widest.
+  const bool narrower =
+      request.option("pattern", "").find_first_not_of('F') == std::string::npos && cost->word == "F^{2L}";
+  for (const LayerCost& layer : cost->layers)
+    for (std::int64_t i = 0; i < layer.count; ++i, ++next) {
+      ASSERT_LT(next, shapes->size()) << line;
+      const MixerShape& m = (*shapes)[next].mixer;
+      EXPECT_EQ(m.kind, kind_of(layer.use)) << line << " layer " << next;
+      if (layer.use == Use::mlp) continue;
+      if (m.kind == MixerKind::rnn) {
+        EXPECT_EQ(m.inner, layer.value_dim) << line;
+        continue;
+      }
+      EXPECT_EQ(m.heads, layer.heads) << line << " layer " << next;
+      EXPECT_EQ(m.key_dim, layer.key_dim) << line << " layer " << next;
+      if (narrower)
+        EXPECT_LE(m.value_dim, layer.value_dim) << line << " layer " << next;
+      else
+        EXPECT_EQ(m.value_dim, layer.value_dim) << line << " layer " << next;
+    }
+  EXPECT_EQ(next, shapes->size()) << line;
+  EXPECT_EQ(own.width, cost->width) << line;
+  ASSERT_TRUE(made.p_proved) << line;
+  EXPECT_EQ(std::max(*made.p_proved, request.option("carry", "") == "columns" ? cost->precision : 0),
+            cost->precision)
+      << line;
+  EXPECT_EQ(own.precision.bits, cost->precision) << line;
+  EXPECT_EQ(own.position, cost->position) << line;
+  EXPECT_EQ(own.causal, cost->sight != Sight::bidirectional) << line;
+  EXPECT_EQ(made.weights.decode.steps, cost->generated) << line;
+  const bool normalised = request.option("normalised", "no") == "yes";
+  if (cost->entry_bits > 0)
+    EXPECT_EQ(own.accumulator_bits, normalised ? 2 : cost->entry_bits) << line;
+  else
+    EXPECT_FALSE(own.accumulator_bits) << line;
+  if (made.interval) {
+    EXPECT_TRUE(made.interval().holds) << line;
   }
-  built.collecting = states.heads;
-  if (built.full == 0)
-    built.heads = states.heads, built.key_dim = states.key_dim, built.value_dim = states.value_dim;
-  return built;
-}
-
-// Where a file is another construction than the formula's, and what it costs then. Everything else is at most
-// the formula.
-void apply_deviations(const std::string& form, const Construction& made, ConstructionCost& cost) {
-  const auto size = [&](const char* name) { return made.task->size().at(name).get<std::int64_t>(); };
-  const std::int64_t T = made.task->prompt_length();
-  if (form == "eva_loglinear") {  // every live bucket has the state of the formula
-    cost.state_bits *= loglinear_levels(T);
-  } else if (
-      form ==
-      "two_sum_sparse") {  // codes are read in place of a blank's share; an unfinished block has a head of its own
-    cost.value_dim = cost.key_dim / 2;
-    cost.heads += size("n") % cost.heads != 0;
-  } else if (form == "two_sum_exists") {  // built by cosines; the second head reads a number
-    cost.precision = two_sum_trigonometric_cost(size("n"), size("M"), true).precision;
-    cost.value_dim = address_bits(size("M"));
-  } else if (form == "seqcomp_encoder") {  // the pointer's level, a unit vector, travels along
-    cost.value_dim += size("L") + 1;
-  } else if (
-      form ==
-      "seqcomp_thought") {  // the query is linear in the token, so the code is that of (argument, function)
-    cost.key_dim += 2 * std::int64_t{address_bits(size("L") + 2)};
-    cost.precision += 1;
-  } else if (
-      form == "mqar" ||
-      form == "cgram") {  // the formula assumes that no key repeats; counting them takes a layer and its bits
-    const std::int64_t candidates = form == "mqar" ? size("n") : T;
-    const std::int64_t symbols = form == "mqar" ? size("M") + size("sigma") : size("sigma");
-    const std::int64_t matched = form == "mqar" ? 1 : size("c") - 1;
-    const auto counted = counting_cost(candidates, 1);
-    cost.full_layers += 1;
-    cost.heads = std::max<std::int64_t>(cost.heads, 2);
-    cost.key_dim = std::max<std::int64_t>(
-        cost.key_dim, 2 * (matched * address_bits(symbols) + address_bits(candidates + 1)) + 1);
-    cost.value_dim = std::max<std::int64_t>(cost.value_dim, address_bits(symbols));
-    cost.precision = counted.precision;
-  } else if (
-      form.starts_with(
-          "nearest")) {  // points have f fraction bits whatever the margin; labels push others down by one coordinate
-    cost.precision = std::max(cost.precision, static_cast<int>(size("f")) + 4);
-    cost.key_dim += 1;
-    if (form == "nearest_thresholds")
-      cost.full_layers += 1, cost.heads = 2 * ((std::int64_t{1} << size("f")) / size("margin")) + 2;
-  } else if (form.starts_with("sparse_average")) {  // a sum in place of the solved query: q² in place of q
-    cost.key_dim *= size("q");
-    cost.value_dim = size("d");
-  }
+  EXPECT_EQ(request.name, cost->construction == "equality" ? request.name : cost->construction) << line;
 }
 
 class Costs : public testing::TestWithParam<Form> {};
@@ -126,62 +154,106 @@ INSTANTIATE_TEST_SUITE_P(Constructions, Costs, testing::ValuesIn(forms()),
                          [](const auto& info) { return info.param.name; });
 
 TEST_P(Costs, of_a_built_file_are_those_of_the_theory) {
-  const std::string& form = GetParam().name;
-  for (const auto& line : GetParam().lines) {
+  for (const auto& line : GetParam().lines) expect_cost(request_of_line(line), line);
+}
+
+// Hundreds of sizes drawn at random, every construction that a `proved` verdict names.
+TEST(Costs, are_met_exactly_at_random_sizes) {
+  Random random(14, 1);
+  const auto draw = [&](std::int64_t low, std::int64_t high) { return random.between(low, high); };
+  for (int i = 0; i < 25; ++i) {
+    std::vector<std::string> lines;
+    const std::int64_t n = draw(1, 70);
+    lines.push_back(fmt::format("eva --n {}", draw(1, 3000)));
+    lines.push_back(fmt::format("eva --n {} --by linear --rows {}", n, draw(1, n)));
+    lines.push_back(fmt::format("eva --n {} --by {}", n, i % 2 ? "delta" : "mamba2"));
+    lines.push_back(fmt::format("index --n {} --sigma {} --by positions", draw(1, 900), draw(2, 900)));
+    lines.push_back(fmt::format("index --n {} --sigma {} --by full", draw(1, 300), draw(2, 300)));
+    lines.push_back(fmt::format("index --n {} --sigma {} --by linear", n, draw(2, 90)));
+    const std::int64_t D = draw(3, 20);
+    lines.push_back(fmt::format("retrieval --n {} --D {} --sigma {}", draw(1, 8), D, draw(2, 90)));
+    lines.push_back(fmt::format("two-sum --n {} --M {}", draw(1, 400), draw(2, 900)));
+    lines.push_back(fmt::format("two-sum --n {} --M {} --by binary", draw(1, 400), draw(2, 900)));
+    lines.push_back(fmt::format("two-sum-exists --n {} --M {}", draw(2, 60), draw(3, 200)));
+    lines.push_back(fmt::format("{} --n {}", i % 2 ? "equality" : "disjointness", draw(1, 300)));
+    lines.push_back(fmt::format("counting --n {} --sigma {}", draw(1, 200), draw(2, 40)));
+    lines.push_back(
+        fmt::format("mqar --n {} --M {} --sigma {} --queries {}", n, draw(1, 90), draw(2, 90), draw(1, 20)));
+    lines.push_back(fmt::format("cgram --n {} --c {} --sigma {}", n + 8, draw(2, 6), draw(2, 20)));
+    lines.push_back(fmt::format("dyck --n 8 --k {} --depth {}", draw(1, 4), draw(1, 5)));
+    const std::int64_t L = draw(1, 3);
+    std::string sizes = fmt::format("seqcomp --L {} --m {}", L, draw(2, 9));
+    for (std::int64_t l = 1; l < L; ++l) sizes += fmt::format(" --n{} {}", l, draw(1, 5));
+    const std::string F(static_cast<std::size_t>(L), 'F'), rest(static_cast<std::size_t>(L) - 1, 'F');
+    const char* carry = i % 2 ? "heads" : "columns";
+    const char* feature = i % 3 ? "relu" : "elu1";
+    const char* normalised = i % 5 < 2 ? "yes" : "no";
+    lines.push_back(sizes);
+    lines.push_back(fmt::format("{} --pattern R{} --carry {} --feature {} --normalised {}", sizes, F, carry,
+                                feature, normalised));
+    lines.push_back(fmt::format("{} --pattern FR{} --carry {} --feature {} --normalised {}", sizes, rest,
+                                carry, feature, normalised));
+    lines.push_back(sizes + " --encoder");
+    lines.push_back(sizes + " --cot");
+    lines.push_back(fmt::format("{} --pattern RR{}", sizes, rest));
+    if (L >= 2) lines.push_back(fmt::format("{} --pattern {}{}", sizes, F, F));
+    if (L >= 2) lines.push_back(fmt::format("{} --pattern {}", sizes, F));
+    if (L >= 3) lines.push_back(fmt::format("{} --pattern R{} --carry {}", sizes, rest, carry));
+    for (const auto& line : lines) expect_cost(request_of_line(line), line);
+  }
+}
+
+// Beyond the sizes that are built, costs only grow: what fits at n fits below.
+TEST(Costs, never_fall_with_the_size) {
+  std::int64_t width = 0;
+  int p = 0, counted = 0, recalled = 0;
+  for (std::int64_t n = 1; n <= std::int64_t{1} << 20; n = n * 5 / 4 + 1) {
+    const auto eva = eva_full_cost(n);
+    EXPECT_GE(eva.precision, p) << n;
+    EXPECT_GE(eva.width, width) << n;
+    p = eva.precision, width = eva.width;
+    if (const auto counting = counting_cost(n, 4)) {
+      EXPECT_GE(counting->precision, counted) << n;
+      counted = counting->precision;
+    }
+    if (const auto mqar = mqar_cost(n, 2 * n, n, n)) {
+      EXPECT_GE(mqar->precision, recalled) << n;
+      recalled = mqar->precision;
+    }
+  }
+}
+
+TEST(Costs, of_counting_beyond_the_exact_search_are_upper_bounds) {
+  for (const std::int64_t n : {100, 1000, 5000}) {
+    const auto exact = counting_precision_proved(n, n + 2);
+    ASSERT_TRUE(exact);
+    EXPECT_TRUE(counting_gadget(n, n + 2, *exact).holds);
+    EXPECT_FALSE(counting_gadget(n, n + 2, *exact - 1).holds);
+  }
+  for (const std::int64_t n : {kCountedOneByOne + 1, 3 * kCountedOneByOne}) {
+    const auto bound = counting_precision_proved(n, n + 2);
+    ASSERT_TRUE(bound);
+    EXPECT_TRUE(counting_gadget(n, n + 2, *bound).holds) << n;
+  }
+}
+
+TEST(Costs, that_are_measured_cover_what_is_built) {
+  for (const char* line :
+       {"nearest --n 2 --margin 128 --by softmax", "nearest --n 12 --margin 128 --by softmax",
+        "nearest --n 40 --d 3 --margin 64 --by softmax"}) {
     const Construction made = built(request_of_line(line));
-    const Built file = measured(made);
-    auto cost = cost_of(form, made);
-    if (!cost) {
-      EXPECT_TRUE(form == "dyck" || form == "eva_delta" || form == "eva_mamba2" ||
-                  form.starts_with("index") || form == "seqcomp_absorbed")
-          << form;
-      continue;
-    }
-    apply_deviations(form, made, *cost);
-    EXPECT_EQ(file.full, cost->full_layers) << line;
-    EXPECT_EQ(file.recurrent, cost->recurrent_layers) << line;
-    EXPECT_LE(file.heads, cost->heads) << line;
-    EXPECT_LE(file.key_dim, cost->key_dim) << line;
-    EXPECT_LE(file.value_dim, cost->value_dim) << line;
-    EXPECT_LE(*made.p_proved, cost->precision) << line;
-    EXPECT_EQ(made.weights.decode.steps, cost->generated) << line;
-    if (cost->state_bits > 0) {
-      EXPECT_LE(state_bits(made), cost->state_bits) << line;
-    }
-    if (form == "seqcomp_early" || form == "seqcomp_late") {
-      EXPECT_EQ(file.collecting, made.task->size().at("L").get<std::int64_t>()) << line;
-    }
+    const Question q = question_of(made);
+    const auto cost = nearest_cost(q.size("n"), q.size("d"), q.size("sigma"), q.size("f"));
+    EXPECT_EQ(made.weights.architecture.dimensions.width, cost.width) << line;
+    EXPECT_LE(*made.p_proved, cost.precision) << line;
   }
-}
-
-// Where the formula is the construction's own, it is met exactly.
-TEST(Costs, are_met_exactly_by_the_tight_constructions) {
-  for (const std::int64_t n : {4, 10, 64, 300}) {
-    EXPECT_EQ(state_bits(built(request_of_line(fmt::format("eva --n {} --by linear", n)))),
-              eva_linear_cost(n).state_bits);
-    const Construction lookup = built(request_of_line(fmt::format("eva --n {}", n)));
-    EXPECT_EQ(measured(lookup).key_dim, eva_full_cost(n).key_dim);
-    EXPECT_EQ(*lookup.p_proved, eva_full_cost(n).precision);
-  }
-  for (const auto& [k, depth] : {std::pair(1, 5), {2, 2}, {3, 3}, {4, 4}})
-    EXPECT_EQ(state_bits(built(request_of_line(fmt::format("dyck --n 8 --k {} --depth {}", k, depth)))),
-              dyck_cost(k, depth).state_bits);
-}
-
-TEST(Costs, of_counting_cover_every_length) {
-  for (std::int64_t n = 1; n <= 120; ++n)
-    EXPECT_LE(*built(request_of_line(fmt::format("counting --n {}", n))).p_proved,
-              counting_cost(n, 4).precision)
-        << n;
-}
-
-// A state that holds z_1 has N lg N bits, and L numbers of ⌈lg⌉ bits go along.
-TEST(Costs, of_absorption_are_the_bits_of_the_function) {
-  for (const auto& [m, n1] : {std::pair(2, 2), {8, 4}, {11, 3}}) {
-    const Construction made =
-        built(request_of_line(fmt::format("seqcomp --L 2 --m {} --n1 {} --pattern RRF", m, n1)));
-    const std::int64_t digits = address_bits(m * n1);
-    EXPECT_EQ(state_bits(made), m * digits + 2 * digits);
+  for (const char* line : {"sparse-average --n 3 --q 2 --f 0", "sparse-average --n 24 --q 3 --d 2",
+                           "sparse-average --n 64 --q 1", "sparse-average --n 40 --q 4"}) {
+    const Construction made = built(request_of_line(line));
+    const Question q = question_of(made);
+    const auto cost = sparse_average_cost(q.size("n"), q.size("q"), q.size("d"), q.size("f"));
+    EXPECT_LE(made.weights.architecture.dimensions.width, cost.width) << line;
+    EXPECT_LE(*made.p_proved, cost.precision) << line;
   }
 }
 

@@ -34,7 +34,7 @@ inline ConstructionRequest request_of_line(const std::string& line) {
       continue;
     }
     words >> value;
-    if (flag != "block" && value.find_first_not_of("0123456789") == std::string::npos)
+    if (flag != "block" && flag != "rows" && value.find_first_not_of("0123456789") == std::string::npos)
       request.sizes[flag] = std::stoll(value);
     else
       request.options[flag] = value;
@@ -46,6 +46,9 @@ inline const std::vector<Form>& forms() {
   static const std::vector<Form> all = {
       {"eva", {"eva --n 3", "eva --n 8", "eva --n 64", "eva --n 1000"}},
       {"eva_linear", {"eva --n 4 --by linear", "eva --n 10 --by linear", "eva --n 64 --by linear"}},
+      {"eva_linear_rows",
+       {"eva --n 4 --by linear --rows 1", "eva --n 10 --by linear --rows 4",
+        "eva --n 9 --by loglinear --rows 1"}},
       {"eva_loglinear",
        {"eva --n 4 --by loglinear", "eva --n 10 --by loglinear", "eva --n 64 --by loglinear"}},
       {"eva_delta", {"eva --n 4 --by delta", "eva --n 10 --by delta", "eva --n 64 --by delta"}},
@@ -70,6 +73,16 @@ inline const std::vector<Form>& forms() {
       {"seqcomp_early",
        {"seqcomp --L 2 --m 2 --n1 2 --pattern RFF", "seqcomp --L 1 --m 9 --pattern RF",
         "seqcomp --L 3 --m 5 --n1 3 --n2 2 --pattern RFFF"}},
+      {"seqcomp_serial",
+       {"seqcomp --L 2 --m 2 --n1 2 --pattern FFFF", "seqcomp --L 3 --m 3 --n1 2 --n2 2 --pattern FFFFFF"}},
+      {"seqcomp_columns",
+       {"seqcomp --L 2 --m 2 --n1 2 --pattern RFF --carry columns",
+        "seqcomp --L 2 --m 2 --n1 2 --pattern FRF --carry columns --feature elu1 --normalised yes",
+        "seqcomp --L 3 --m 3 --n1 2 --n2 2 --pattern RFFF --carry columns --feature elu1 --normalised yes"}},
+      {"seqcomp_carriers",
+       {"seqcomp --L 2 --m 2 --n1 2 --pattern RFF --feature exp --normalised yes",
+        "seqcomp --L 2 --m 2 --n1 2 --pattern FRF --feature elu1",
+        "seqcomp --L 3 --m 3 --n1 2 --n2 2 --pattern RFF --carry columns --feature relu --normalised yes"}},
       {"seqcomp_late",
        {"seqcomp --L 2 --m 2 --n1 2 --pattern FRF", "seqcomp --L 1 --m 9 --pattern FR",
         "seqcomp --L 3 --m 5 --n1 3 --n2 2 --pattern FRFF"}},
@@ -92,6 +105,8 @@ inline const std::vector<Form>& forms() {
       {"counting", {"counting --n 4 --sigma 3", "counting --n 30"}},
       {"dyck", {"dyck --n 6 --k 2 --depth 2", "dyck --n 30 --k 1 --depth 7", "dyck --n 60 --k 3 --depth 4"}},
       {"index_full", {"index --n 5 --sigma 3", "index --n 60 --sigma 7"}},
+      {"index_positions", {"index --n 5 --sigma 3 --by positions", "index --n 60 --sigma 70 --by positions"}},
+      {"index_linear", {"index --n 5 --sigma 3 --by linear", "index --n 60 --sigma 70 --by linear"}},
       {"index_thought", {"index --n 5 --sigma 3 --by cot", "index --n 60 --sigma 7 --by cot"}},
       {"mqar", {"mqar --n 2 --queries 2", "mqar --n 12 --queries 3"}},
       {"cgram", {"cgram --n 6 --c 3 --sigma 2", "cgram --n 24"}},

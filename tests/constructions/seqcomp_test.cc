@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "rung/constructions/precision_search.h"
-#include "rung/theory/constructions_cost.h"
 
 namespace rung {
 namespace {
@@ -165,51 +164,8 @@ TEST(SeqcompFull, fails_at_one_bit_less_than_measured) {
   ASSERT_TRUE(search->failure);
 }
 
-TEST(SeqcompForms, cost_what_the_theory_says) {
-  for (const std::int64_t L : {1, 2, 3}) {
-    TaskSizes sizes = {{"L", L}, {"m", 6}};
-    for (std::int64_t l = 1; l < L; ++l) sizes[fmt::format("n{}", l)] = 3;
-    const auto check = [&](const Options& options, const ConstructionCost& cost) {
-      const Construction made = build(sizes, options);
-      const auto shapes = resolve(made.weights.architecture);
-      ASSERT_TRUE(shapes);
-      std::int64_t full = 0, recurrent = 0, heads = 0, dim = 0;
-      for (const auto& shape : *shapes) {
-        const bool softmax = shape.mixer.kind == MixerKind::full;
-        (softmax ? full : recurrent) += 1;
-        if (!softmax) continue;
-        heads = std::max(heads, shape.mixer.heads);
-        dim = std::max(dim, shape.mixer.key_dim);
-      }
-      EXPECT_EQ(full, cost.full_layers) << cost.id;
-      EXPECT_EQ(recurrent, cost.recurrent_layers) << cost.id;
-      EXPECT_LE(heads, cost.heads) << cost.id;
-      if (!options.contains("cot")) {
-        EXPECT_EQ(dim, cost.key_dim) << cost.id;
-        EXPECT_EQ(made.p_proved, cost.precision) << cost.id;
-      }
-      EXPECT_EQ(made.weights.decode.steps, cost.generated);
-    };
-    const std::int64_t T = build(sizes, {}).task->prompt_length();
-    const int levels = static_cast<int>(L);
-    check({}, seqcomp_full_cost(levels, T));
-    check({{"pattern", fmt::format("R{}", std::string(static_cast<std::size_t>(L), 'F'))}},
-          seqcomp_early_cost(levels, T));
-    check({{"pattern", fmt::format("FR{}", std::string(static_cast<std::size_t>(L - 1), 'F'))}},
-          seqcomp_middle_cost(levels, T));
-    if (L >= 2)
-      check({{"pattern", std::string(static_cast<std::size_t>(L), 'F')}},
-            seqcomp_precomposed_cost(levels, T, 3, 6, false));
-    if (L >= 3)
-      check({{"pattern", fmt::format("R{}", std::string(static_cast<std::size_t>(L - 1), 'F'))}},
-            seqcomp_precomposed_cost(levels, T, 3, 6, true));
-    check({{"encoder", "yes"}}, seqcomp_encoder_cost(levels, T));
-    check({{"cot", "yes"}}, seqcomp_thought_cost(levels, T));
-  }
-}
-
 TEST(SeqcompForms, refuse_words_that_nothing_is_known_for) {
-  for (const char* word : {"F", "FRR", "RFR", "FFFF", "X", "rff"})
+  for (const char* word : {"F", "FRR", "RFR", "FFFFF", "X", "rff"})
     EXPECT_FALSE(build_construction({.name = "seqcomp", .sizes = kSmallest2, .options = {{"pattern", word}}}))
         << word;
   EXPECT_FALSE(build_construction(

@@ -1,0 +1,356 @@
+// `possible, proved` means built: at the boundary of every construction and beside it, at hundreds of random sizes. An
+// architecture with exactly the resources of a cost vector gets the verdict, padded at random it keeps it, and what the
+// verdict names is built with exactly the architecture's sizes and run. With one resource less the construction does
+// not fit.
+#include <functional>
+
+#include "rung/constructions/padding.h"
+#include "rung/theory/construction_fit.h"
+#include "tests/constructions/verified.h"
+
+namespace rung {
+namespace {
+
+using Use = LayerCost::Use;
+
+struct Case {
+  std::string theorem, task;
+  TaskSizes sizes;
+  ConstructionCost cost;
+  bool thought = false, encoder = false;
+};
+
+// One layer of the cost as an architecture writes it, with some more of everything.
+std::string layer_line(const LayerCost& layer, Random& random, std::int64_t more) {
+  const auto extra = [&] { return more == 0 ? 0 : random.between(0, more); };
+  const std::int64_t heads = layer.heads + extra(), dim = layer.key_dim + extra(),
+                     vdim = std::max<std::int64_t>(1, layer.value_dim) + extra();
+  const std::string sizes = fmt::format("dim={},vdim={}", dim, vdim);
+  switch (layer.use) {
+    case Use::lookup:
+    case Use::softmax: {
+      const std::int64_t shared = more > 0 ? random.between(1, 2) : 1;  // query heads a key/value head
+      if (more > 0 && random.below(4) == 0)
+        return fmt::format("heads(linear(dim=2,vdim=2,feature=relu,normalised=no):1,full({}):{})", sizes,
+                           heads);
+      return fmt::format("full(heads={},kv={},{})", heads * shared, heads, sizes);
+    }
+    case Use::mlp:
+      return more > 0 && random.below(2) ? "identity(heads=1,vdim=2)" : "none";
+    case Use::carry:
+      return fmt::format("linear(heads={},{},feature={},normalised={})", heads, sizes,
+                         layer.key_dim > 1 || random.below(3) ? random.below(2) ? "relu" : "elu1" : "exp",
+                         random.below(2) ? "yes" : "no");
+    case Use::table:
+      return fmt::format("linear(heads={},{},feature={},normalised=no)", heads, sizes,
+                         random.below(2) ? "identity" : "relu");
+    case Use::relu_table:
+      return fmt::format("linear(heads={},{},feature=relu,normalised=no)", heads, sizes);
+    case Use::buckets:
+      return fmt::format("loglinear(heads={},{})", heads, sizes);
+    case Use::delta:
+      return fmt::format("delta(heads={},{})", heads, sizes);
+    case Use::ssd:
+      return fmt::format("mamba2(heads={},dim={},state={})", heads, vdim, dim);
+    case Use::elman:
+      return fmt::format("rnn(size={})", vdim);
+    case Use::counter:
+      return fmt::format("rnn(cell=relu,size={})", vdim);
+    case Use::slots:
+      return fmt::format("sparse(B={},k=1,heads={},{})", layer.block, heads, sizes);
+  }
+  return "";
+}
+
+// Layers that do nothing; some of them could carry or look up, and are not needed.
+std::string idle_line(Random& random, bool causal) {
+  static const std::vector<std::string> kEither{"none", "identity(heads=2,vdim=3)",
+                                                "linear(heads=1,dim=2,vdim=2)", "full(heads=2,dim=2,vdim=1)",
+                                                "full(window=2,heads=1,dim=2,vdim=2)"};
+  static const std::vector<std::string> kCausal{"rnn(size=2)",
+                                                "gru(size=2)",
+                                                "delta(heads=1,dim=2,vdim=2)",
+                                                "mamba2(heads=1,dim=2,state=2)",
+                                                "mamba(inner=2,state=2)",
+                                                "conv(width=2,channels=2)",
+                                                "sparse(B=2,k=1,heads=1,dim=2,vdim=2)",
+                                                "loglinear(heads=1,dim=2,vdim=2)",
+                                                "topk(k=2,heads=1,dim=2,vdim=2)"};
+  const std::uint64_t which = random.below(kEither.size() + (causal ? kCausal.size() : 0));
+  return which < kEither.size() ? kEither[which] : kCausal[which - kEither.size()];
+}
+
+Architecture architecture_of(const Case& c, Random& random, std::int64_t more) {
+  std::string line;
+  const auto add = [&](const std::string& layer) { line += (line.empty() ? "" : "+") + layer; };
+  for (const LayerCost& layer : c.cost.layers)
+    for (std::int64_t i = 0; i < layer.count; ++i) {
+      if (more > 0 && random.below(3) == 0) add(idle_line(random, !c.encoder));
+      add(layer_line(layer, random, more));
+    }
+  if (more > 0 && random.below(3) == 0) add(idle_line(random, !c.encoder));
+  const auto stack = parse_stack(line);
+  EXPECT_TRUE(stack) << line << (stack ? "" : stack.error().message);
+  Architecture architecture{*stack, {}};
+  Dimensions& d = architecture.dimensions;
+  d.width = c.cost.width + (more > 0 ? random.between(0, 9) : 0);
+  d.precision.bits = c.cost.precision + (more > 0 ? static_cast<int>(random.between(0, 6)) : 0);
+  d.precision.bits = std::min(d.precision.bits, 40);
+  d.causal = !c.encoder;
+  d.position = c.cost.position;
+  if (more > 0 && random.below(2)) d.position = PositionCode::table;
+  if (more > 0 && c.cost.position == PositionCode::none && random.below(2)) d.position = PositionCode::binary;
+  // A normalised carrier counts in two bits.
+  if (c.cost.entry_bits > 1) d.accumulator_bits = c.cost.entry_bits + (more > 0 ? random.between(0, 3) : 0);
+  return architecture;
+}
+
+struct Judged {
+  Setting setting;
+  Question question;
+  Verdict verdict;
+};
+Judged judged(const Case& c, const Architecture& architecture) {
+  auto setting = make_setting(architecture, {.chain_of_thought = c.thought});
+  EXPECT_TRUE(setting) << setting.error().message;
+  auto question = make_question(c.task, c.sizes, setting->context, false);
+  EXPECT_TRUE(question) << question.error().message;
+  const Theorem& named = theorem(c.theorem);
+  auto verdict = named.evaluate(named, *setting, *question);
+  EXPECT_TRUE(verdict) << c.theorem << " on " << format_stack(architecture.stack);
+  return {*setting, *question, verdict.value_or(Verdict{})};
+}
+
+bool proved_possible(const Verdict& v) {
+  return v.outcome == Outcome::possible && v.status == Status::proved;
+}
+
+std::string failing(const Verdict& v) {
+  std::string text;
+  for (const auto& h : v.hypotheses)
+    if (!h.holds) text += h.text + ": " + h.numbers + "; ";
+  return text;
+}
+
+void expect_witness(const Case& c, const Architecture& architecture, std::uint64_t seed) {
+  const Judged found = judged(c, architecture);
+  const std::string line = format_stack(architecture.stack);
+  ASSERT_TRUE(proved_possible(found.verdict))
+      << c.theorem << " on " << line << ": " << failing(found.verdict);
+  const auto made = build_possible(found.setting, found.question, found.verdict, seed);
+  ASSERT_TRUE(made) << c.theorem << " on " << line << ": " << made.error().message;
+  const Dimensions& own = made->weights.architecture.dimensions;
+  EXPECT_EQ(made->weights.architecture.stack, architecture.stack);
+  EXPECT_EQ(own.width, architecture.dimensions.width);
+  EXPECT_EQ(own.precision, architecture.dimensions.precision);
+  EXPECT_EQ(own.position, architecture.dimensions.position);
+  const Verification run = verified(*made, {.budget = 300, .samples = 12});
+  EXPECT_GT(run.instances, 0u);
+  EXPECT_EQ(run.errors, 0u) << c.theorem << " on " << line << " width " << own.width << " p "
+                            << own.precision.bits << ": "
+                            << (run.failure ? show_failure(*made->task, *run.failure) : "");
+}
+
+// Every resource, one below.
+void expect_no_fit_below(const Case& c, Random& random) {
+  const Architecture exact = architecture_of(c, random, 0);
+  const auto fits = [&](const Architecture& architecture) {
+    auto setting = make_setting(architecture, {.chain_of_thought = c.thought});
+    EXPECT_TRUE(setting) << setting.error().message;
+    const auto fit = fit_construction(*setting, c.cost);
+    return fit.holds() && fit.status == Status::proved;
+  };
+  ASSERT_TRUE(fits(exact)) << c.theorem << " " << format_stack(exact.stack);
+  const auto less = [&](const char* what, const std::function<void(Architecture&)>& change) {
+    Architecture below = exact;
+    change(below);
+    EXPECT_FALSE(fits(below)) << c.theorem << " with less " << what << ": " << format_stack(exact.stack);
+  };
+  if (c.cost.width > 1) less("width", [](Architecture& a) { a.dimensions.width -= 1; });
+  if (c.cost.precision > 2) less("precision", [](Architecture& a) { a.dimensions.precision.bits -= 1; });
+  if (c.cost.entry_bits > 1)
+    less("state", [&](Architecture& a) { a.dimensions.accumulator_bits = c.cost.entry_bits - 1; });
+  if (c.cost.position != PositionCode::none)
+    less("positions", [](Architecture& a) { a.dimensions.position = PositionCode::none; });
+  less("number", [](Architecture& a) { a.dimensions.precision = {NumberFormat::fp8_e4m3, 8, 0}; });
+  less("position", [](Architecture& a) { a.dimensions.position = PositionCode::rope; });
+  if (exact.stack.layers.size() > 1) less("layers", [](Architecture& a) { a.stack.layers.pop_back(); });
+  for (std::size_t i = 0; i < exact.stack.layers.size(); ++i)
+    for (const char* option : {"heads", "kv", "dim", "vdim", "state"})
+      if (const auto value = exact.stack.layers[i].number(option); value && *value > 1)
+        less(option, [&](Architecture& a) {
+          for (auto& given : a.stack.layers[i].options)
+            if (given.name == option || (given.name == "heads" && std::string_view(option) == "kv") ||
+                (given.name == "kv" && std::string_view(option) == "heads"))
+              given.value = *value - 1;
+        });
+}
+
+void check_cases(const std::vector<Case>& cases, std::uint64_t seed) {
+  Random random(seed, 0);
+  for (const Case& c : cases) {
+    expect_witness(c, architecture_of(c, random, 0), random.next());
+    for (int i = 0; i < 3; ++i) expect_witness(c, architecture_of(c, random, 3), random.next());
+    expect_no_fit_below(c, random);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+std::int64_t draw(Random& random, std::int64_t low, std::int64_t high) { return random.between(low, high); }
+
+constexpr int kRounds = 8;
+
+TEST(Possible, is_built_for_lookups) {
+  Random random(14, 2);
+  std::vector<Case> cases;
+  for (int i = 0; i < kRounds; ++i) {
+    const std::int64_t n = draw(random, 1, 40), sigma = draw(random, 2, 40), D = draw(random, 3, 7);
+    cases.push_back({"eva-full", "eva", {{"n", n}}, eva_full_cost(n)});
+    cases.push_back({"index-full", "index", {{"n", n}, {"sigma", sigma}}, index_lookup_cost(n, sigma)});
+    cases.push_back({"index-full", "index", {{"n", n}, {"sigma", sigma}}, index_counter_cost(n, sigma)});
+    const std::int64_t pairs = draw(random, 1, 8);
+    cases.push_back({"retrieval-full",
+                     "retrieval",
+                     {{"n", pairs}, {"D", D}, {"sigma", sigma}},
+                     retrieval_cost(pairs, static_cast<int>(D), sigma)});
+  }
+  check_cases(cases, 3);
+}
+
+TEST(Possible, is_built_for_strings_counts_and_sums) {
+  Random random(14, 3);
+  std::vector<Case> cases;
+  for (int i = 0; i < kRounds; ++i) {
+    const std::int64_t n = draw(random, 1, 20), sigma = draw(random, 2, 9), M = draw(random, 2, 40);
+    cases.push_back({"compare-full", "equality", {{"n", n}}, equality_cost(n)});
+    auto disjoint = equality_cost(n);
+    disjoint.construction = "disjointness";
+    cases.push_back({"compare-full", "disjointness", {{"n", n}}, disjoint});
+    cases.push_back({"counting-full", "counting", {{"n", n}, {"sigma", sigma}}, *counting_cost(n, sigma)});
+    cases.push_back({"two-sum-full", "two-sum", {{"n", n}, {"M", M}}, two_sum_binary_cost(n, M)});
+    cases.push_back({"two-sum-full", "two-sum", {{"n", n}, {"M", M}}, *two_sum_cosines_cost(n, M)});
+    const std::int64_t pairs = draw(random, 2, 12), modulus = draw(random, 3, 30);
+    cases.push_back({"two-sum-full",
+                     "two-sum-exists",
+                     {{"n", pairs}, {"M", modulus}},
+                     *two_sum_exists_cost(pairs, modulus)});
+  }
+  check_cases(cases, 4);
+}
+
+TEST(Possible, is_built_for_recall) {
+  Random random(14, 4);
+  std::vector<Case> cases;
+  for (int i = 0; i < kRounds; ++i) {
+    const std::int64_t n = draw(random, 1, 9), M = draw(random, 1, 12), sigma = draw(random, 2, 9),
+                       queries = draw(random, 1, 4), length = draw(random, 6, 16), c = draw(random, 2, 4);
+    cases.push_back({"recall-full",
+                     "mqar",
+                     {{"n", n}, {"M", M}, {"sigma", sigma}, {"queries", queries}},
+                     *mqar_cost(n, M, sigma, queries)});
+    cases.push_back(
+        {"recall-full", "cgram", {{"n", length}, {"c", c}, {"sigma", sigma}}, *cgram_cost(length, c, sigma)});
+  }
+  check_cases(cases, 5);
+}
+
+TEST(Possible, is_built_for_recurrences) {
+  Random random(14, 5);
+  std::vector<Case> cases;
+  for (int i = 0; i < kRounds; ++i) {
+    const std::int64_t n = draw(random, 2, 20), sigma = draw(random, 2, 20), rows = draw(random, 1, n);
+    cases.push_back(
+        {"eva-linear",
+         "eva",
+         {{"n", n}},
+         eva_table_cost(Use::table, n, (n + (n + rows - 1) / rows - 1) / ((n + rows - 1) / rows))});
+    cases.push_back({"eva-linear", "eva", {{"n", n}}, eva_table_cost(Use::delta, n, 1)});
+    cases.push_back({"eva-linear", "eva", {{"n", n}}, eva_table_cost(Use::ssd, n, 1)});
+    cases.push_back({"eva-linear", "eva", {{"n", n}}, eva_table_cost(Use::buckets, n, 1)});
+    cases.push_back(
+        {"eva-linear", "index", {{"n", n}, {"sigma", sigma}}, eva_table_cost(Use::table, n, 1, sigma)});
+    const std::int64_t k = draw(random, 1, 3), depth = draw(random, 1, 4);
+    cases.push_back({"dyck-automaton",
+                     "dyck",
+                     {{"n", draw(random, 2, 12)}, {"k", k}, {"depth", depth}},
+                     *dyck_cost(k, depth)});
+  }
+  check_cases(cases, 6);
+}
+
+TEST(Possible, is_built_for_sequential_composition) {
+  Random random(14, 6);
+  std::vector<Case> cases;
+  for (int i = 0; i < kRounds; ++i) {
+    const std::int64_t L = 1 + i % 3;
+    TaskSizes sizes{{"L", L}, {"m", draw(random, 2, 5)}};
+    for (std::int64_t l = 1; l < L; ++l) sizes[fmt::format("n{}", l)] = draw(random, 1, 3);
+    auto question = make_question("seqcomp", sizes, 4096, false);
+    ASSERT_TRUE(question) << question.error().message;
+    const SeqcompDigits digits = seqcomp_digits(*question);
+    cases.push_back({"seqcomp-full", "seqcomp", sizes, seqcomp_full_cost(digits)});
+    if (auto cost = seqcomp_serial_cost(digits)) cases.push_back({"seqcomp-full", "seqcomp", sizes, *cost});
+    for (const bool late : {false, true})
+      for (const CarryForm form : {CarryForm::heads, CarryForm::columns}) {
+        auto cost = seqcomp_carried_cost(digits, late, form);
+        cost.entry_bits = 2;  // whatever feature is drawn
+        cases.push_back({"seqcomp-recurrence", "seqcomp", sizes, cost});
+      }
+    for (const CarryForm form : {CarryForm::none, CarryForm::heads, CarryForm::columns})
+      if (auto cost = seqcomp_precomposed_cost(digits, form)) {
+        if (form != CarryForm::none) cost->entry_bits = 2;
+        cases.push_back({"seqcomp-precomposed", "seqcomp", sizes, *cost});
+      }
+    if (auto cost = seqcomp_absorbed_cost(digits, draw(random, 1, L))) {
+      cost->entry_bits = 2;
+      cases.push_back({"seqcomp-absorbed", "seqcomp", sizes, *cost});
+    }
+    cases.push_back({"seqcomp-encoder", "seqcomp", sizes, seqcomp_encoder_cost(digits), false, true});
+    cases.push_back({"seqcomp-thought", "seqcomp", sizes, seqcomp_thought_cost(digits), true});
+  }
+  check_cases(cases, 7);
+}
+
+// Softmax over everything visible means the same to the last token with and without causality.
+TEST(Possible, holds_for_encoders_where_only_the_last_token_asks) {
+  Random random(14, 7);
+  for (int i = 0; i < kRounds; ++i) {
+    const std::int64_t n = draw(random, 1, 12);
+    for (Case c : {Case{"eva-full", "eva", {{"n", n}}, eva_full_cost(n)},
+                   Case{"compare-full", "equality", {{"n", n}}, equality_cost(n)},
+                   Case{"retrieval-full",
+                        "retrieval",
+                        {{"n", 4}, {"D", 3}, {"sigma", n + 1}},
+                        retrieval_cost(4, 3, n + 1)}}) {
+      c.encoder = true;
+      expect_witness(c, architecture_of(c, random, 0), random.next());
+    }
+  }
+}
+
+// What a verdict says about floats is run in them: mode Q.
+TEST(Possible, in_a_float_format_is_right_in_that_format) {
+  for (const char* format : {"bf16", "fp16", "fp32"})
+    for (const auto& [task, sizes] : {std::pair<std::string, TaskSizes>{"eva", {{"n", 5}}},
+                                      {"eva", {{"n", 60}}},
+                                      {"index", {{"n", 40}, {"sigma", 5}}},
+                                      {"seqcomp", {{"m", 3}, {"n1", 2}}}}) {
+      Architecture architecture{*parse_stack(task == "seqcomp" ? "full*3" : "full"), {}};
+      architecture.dimensions.heads = 2;
+      architecture.dimensions.precision = *parse_precision(format);
+      auto setting = make_setting(architecture, {});
+      ASSERT_TRUE(setting);
+      auto question = make_question(task, sizes, setting->context, false);
+      ASSERT_TRUE(question);
+      const Verdict verdict = decide(*setting, *question);
+      ASSERT_TRUE(proved_possible(verdict)) << task << " " << format << ": " << failing(verdict);
+      ConstructionRequest request{.name = task, .sizes = question->sizes, .precision = 12};
+      if (task == "index") request.options["by"] = "positions";
+      const Verification run =
+          verified(built(request), {.budget = 2000, .samples = 40, .quantised = *parse_precision(format)});
+      EXPECT_EQ(run.errors, 0u) << task << " " << format;
+    }
+}
+
+}  // namespace
+}  // namespace rung
