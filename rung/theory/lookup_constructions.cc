@@ -155,7 +155,7 @@ std::optional<Verdict> sparse_average(const Theorem& t, const Setting& s, const 
 }  // namespace
 
 std::vector<Theorem> lookup_constructions() {
-  constexpr auto file = "rung/theory/lookup_constructions.cc", test = "tests/theory/constructions_test.cc";
+  constexpr auto file = "rung/theory/lookup_constructions.cc", test = "tests/constructions/possible_test.cc";
   using enum Source;
   using enum Status;
   return {

@@ -115,7 +115,7 @@ std::optional<Verdict> thought(const Theorem& t, const Setting& s, const Questio
 }  // namespace
 
 std::vector<Theorem> seqcomp_constructions() {
-  constexpr auto file = "rung/theory/seqcomp_constructions.cc", test = "tests/theory/constructions_test.cc";
+  constexpr auto file = "rung/theory/seqcomp_constructions.cc", test = "tests/constructions/possible_test.cc";
   using enum Source;
   using enum Status;
   return {

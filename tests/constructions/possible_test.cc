@@ -13,7 +13,7 @@ namespace {
 
 using Use = LayerCost::Use;
 
-struct Case {
+struct PossibleCase {
   std::string theorem, task;
   TaskSizes sizes;
   ConstructionCost cost;
@@ -80,7 +80,7 @@ std::string idle_line(Random& random, bool causal) {
   return which < kEither.size() ? kEither[which] : kCausal[which - kEither.size()];
 }
 
-Architecture architecture_of(const Case& c, Random& random, std::int64_t more) {
+Architecture architecture_of(const PossibleCase& c, Random& random, std::int64_t more) {
   std::string line;
   const auto add = [&](const std::string& layer) { line += (line.empty() ? "" : "+") + layer; };
   for (const LayerCost& layer : c.cost.layers)
@@ -110,7 +110,7 @@ struct Judged {
   Question question;
   Verdict verdict;
 };
-Judged judged(const Case& c, const Architecture& architecture) {
+Judged judged(const PossibleCase& c, const Architecture& architecture) {
   auto setting = make_setting(architecture, {.chain_of_thought = c.thought});
   EXPECT_TRUE(setting) << setting.error().message;
   auto question = make_question(c.task, c.sizes, setting->context, false);
@@ -125,18 +125,18 @@ bool proved_possible(const Verdict& v) {
   return v.outcome == Outcome::possible && v.status == Status::proved;
 }
 
-std::string failing(const Verdict& v) {
+std::string what_fails(const Verdict& v) {
   std::string text;
   for (const auto& h : v.hypotheses)
     if (!h.holds) text += h.text + ": " + h.numbers + "; ";
   return text;
 }
 
-void expect_witness(const Case& c, const Architecture& architecture, std::uint64_t seed) {
+void expect_witness(const PossibleCase& c, const Architecture& architecture, std::uint64_t seed) {
   const Judged found = judged(c, architecture);
   const std::string line = format_stack(architecture.stack);
   ASSERT_TRUE(proved_possible(found.verdict))
-      << c.theorem << " on " << line << ": " << failing(found.verdict);
+      << c.theorem << " on " << line << ": " << what_fails(found.verdict);
   const auto made = build_possible(found.setting, found.question, found.verdict, seed);
   ASSERT_TRUE(made) << c.theorem << " on " << line << ": " << made.error().message;
   const Dimensions& own = made->weights.architecture.dimensions;
@@ -152,7 +152,7 @@ void expect_witness(const Case& c, const Architecture& architecture, std::uint64
 }
 
 // Every resource, one below.
-void expect_no_fit_below(const Case& c, Random& random) {
+void expect_no_fit_below(const PossibleCase& c, Random& random) {
   const Architecture exact = architecture_of(c, random, 0);
   const auto fits = [&](const Architecture& architecture) {
     auto setting = make_setting(architecture, {.chain_of_thought = c.thought});
@@ -186,9 +186,9 @@ void expect_no_fit_below(const Case& c, Random& random) {
         });
 }
 
-void check_cases(const std::vector<Case>& cases, std::uint64_t seed) {
+void check_cases(const std::vector<PossibleCase>& cases, std::uint64_t seed) {
   Random random(seed, 0);
-  for (const Case& c : cases) {
+  for (const PossibleCase& c : cases) {
     expect_witness(c, architecture_of(c, random, 0), random.next());
     for (int i = 0; i < 3; ++i) expect_witness(c, architecture_of(c, random, 3), random.next());
     expect_no_fit_below(c, random);
@@ -196,19 +196,22 @@ void check_cases(const std::vector<Case>& cases, std::uint64_t seed) {
   }
 }
 
-std::int64_t draw(Random& random, std::int64_t low, std::int64_t high) { return random.between(low, high); }
+std::int64_t drawn_size(Random& random, std::int64_t low, std::int64_t high) {
+  return random.between(low, high);
+}
 
 constexpr int kRounds = 8;
 
 TEST(Possible, is_built_for_lookups) {
   Random random(14, 2);
-  std::vector<Case> cases;
+  std::vector<PossibleCase> cases;
   for (int i = 0; i < kRounds; ++i) {
-    const std::int64_t n = draw(random, 1, 40), sigma = draw(random, 2, 40), D = draw(random, 3, 7);
+    const std::int64_t n = drawn_size(random, 1, 40), sigma = drawn_size(random, 2, 40),
+                       D = drawn_size(random, 3, 7);
     cases.push_back({"eva-full", "eva", {{"n", n}}, eva_full_cost(n)});
     cases.push_back({"index-full", "index", {{"n", n}, {"sigma", sigma}}, index_lookup_cost(n, sigma)});
     cases.push_back({"index-full", "index", {{"n", n}, {"sigma", sigma}}, index_counter_cost(n, sigma)});
-    const std::int64_t pairs = draw(random, 1, 8);
+    const std::int64_t pairs = drawn_size(random, 1, 8);
     cases.push_back({"retrieval-full",
                      "retrieval",
                      {{"n", pairs}, {"D", D}, {"sigma", sigma}},
@@ -219,9 +222,10 @@ TEST(Possible, is_built_for_lookups) {
 
 TEST(Possible, is_built_for_strings_counts_and_sums) {
   Random random(14, 3);
-  std::vector<Case> cases;
+  std::vector<PossibleCase> cases;
   for (int i = 0; i < kRounds; ++i) {
-    const std::int64_t n = draw(random, 1, 20), sigma = draw(random, 2, 9), M = draw(random, 2, 40);
+    const std::int64_t n = drawn_size(random, 1, 20), sigma = drawn_size(random, 2, 9),
+                       M = drawn_size(random, 2, 40);
     cases.push_back({"compare-full", "equality", {{"n", n}}, equality_cost(n)});
     auto disjoint = equality_cost(n);
     disjoint.construction = "disjointness";
@@ -229,7 +233,7 @@ TEST(Possible, is_built_for_strings_counts_and_sums) {
     cases.push_back({"counting-full", "counting", {{"n", n}, {"sigma", sigma}}, *counting_cost(n, sigma)});
     cases.push_back({"two-sum-full", "two-sum", {{"n", n}, {"M", M}}, two_sum_binary_cost(n, M)});
     cases.push_back({"two-sum-full", "two-sum", {{"n", n}, {"M", M}}, *two_sum_cosines_cost(n, M)});
-    const std::int64_t pairs = draw(random, 2, 12), modulus = draw(random, 3, 30);
+    const std::int64_t pairs = drawn_size(random, 2, 12), modulus = drawn_size(random, 3, 30);
     cases.push_back({"two-sum-full",
                      "two-sum-exists",
                      {{"n", pairs}, {"M", modulus}},
@@ -240,10 +244,11 @@ TEST(Possible, is_built_for_strings_counts_and_sums) {
 
 TEST(Possible, is_built_for_recall) {
   Random random(14, 4);
-  std::vector<Case> cases;
+  std::vector<PossibleCase> cases;
   for (int i = 0; i < kRounds; ++i) {
-    const std::int64_t n = draw(random, 1, 9), M = draw(random, 1, 12), sigma = draw(random, 2, 9),
-                       queries = draw(random, 1, 4), length = draw(random, 6, 16), c = draw(random, 2, 4);
+    const std::int64_t n = drawn_size(random, 1, 9), M = drawn_size(random, 1, 12),
+                       sigma = drawn_size(random, 2, 9), queries = drawn_size(random, 1, 4),
+                       length = drawn_size(random, 6, 16), c = drawn_size(random, 2, 4);
     cases.push_back({"recall-full",
                      "mqar",
                      {{"n", n}, {"M", M}, {"sigma", sigma}, {"queries", queries}},
@@ -256,9 +261,10 @@ TEST(Possible, is_built_for_recall) {
 
 TEST(Possible, is_built_for_recurrences) {
   Random random(14, 5);
-  std::vector<Case> cases;
+  std::vector<PossibleCase> cases;
   for (int i = 0; i < kRounds; ++i) {
-    const std::int64_t n = draw(random, 2, 20), sigma = draw(random, 2, 20), rows = draw(random, 1, n);
+    const std::int64_t n = drawn_size(random, 2, 20), sigma = drawn_size(random, 2, 20),
+                       rows = drawn_size(random, 1, n);
     cases.push_back(
         {"eva-linear",
          "eva",
@@ -269,10 +275,10 @@ TEST(Possible, is_built_for_recurrences) {
     cases.push_back({"eva-linear", "eva", {{"n", n}}, eva_table_cost(Use::buckets, n, 1)});
     cases.push_back(
         {"eva-linear", "index", {{"n", n}, {"sigma", sigma}}, eva_table_cost(Use::table, n, 1, sigma)});
-    const std::int64_t k = draw(random, 1, 3), depth = draw(random, 1, 4);
+    const std::int64_t k = drawn_size(random, 1, 3), depth = drawn_size(random, 1, 4);
     cases.push_back({"dyck-automaton",
                      "dyck",
-                     {{"n", draw(random, 2, 12)}, {"k", k}, {"depth", depth}},
+                     {{"n", drawn_size(random, 2, 12)}, {"k", k}, {"depth", depth}},
                      *dyck_cost(k, depth)});
   }
   check_cases(cases, 6);
@@ -280,11 +286,11 @@ TEST(Possible, is_built_for_recurrences) {
 
 TEST(Possible, is_built_for_sequential_composition) {
   Random random(14, 6);
-  std::vector<Case> cases;
+  std::vector<PossibleCase> cases;
   for (int i = 0; i < kRounds; ++i) {
     const std::int64_t L = 1 + i % 3;
-    TaskSizes sizes{{"L", L}, {"m", draw(random, 2, 5)}};
-    for (std::int64_t l = 1; l < L; ++l) sizes[fmt::format("n{}", l)] = draw(random, 1, 3);
+    TaskSizes sizes{{"L", L}, {"m", drawn_size(random, 2, 5)}};
+    for (std::int64_t l = 1; l < L; ++l) sizes[fmt::format("n{}", l)] = drawn_size(random, 1, 3);
     auto question = make_question("seqcomp", sizes, 4096, false);
     ASSERT_TRUE(question) << question.error().message;
     const SeqcompDigits digits = seqcomp_digits(*question);
@@ -301,7 +307,7 @@ TEST(Possible, is_built_for_sequential_composition) {
         if (form != CarryForm::none) cost->entry_bits = 2;
         cases.push_back({"seqcomp-precomposed", "seqcomp", sizes, *cost});
       }
-    if (auto cost = seqcomp_absorbed_cost(digits, draw(random, 1, L))) {
+    if (auto cost = seqcomp_absorbed_cost(digits, drawn_size(random, 1, L))) {
       cost->entry_bits = 2;
       cases.push_back({"seqcomp-absorbed", "seqcomp", sizes, *cost});
     }
@@ -315,17 +321,44 @@ TEST(Possible, is_built_for_sequential_composition) {
 TEST(Possible, holds_for_encoders_where_only_the_last_token_asks) {
   Random random(14, 7);
   for (int i = 0; i < kRounds; ++i) {
-    const std::int64_t n = draw(random, 1, 12);
-    for (Case c : {Case{"eva-full", "eva", {{"n", n}}, eva_full_cost(n)},
-                   Case{"compare-full", "equality", {{"n", n}}, equality_cost(n)},
-                   Case{"retrieval-full",
-                        "retrieval",
-                        {{"n", 4}, {"D", 3}, {"sigma", n + 1}},
-                        retrieval_cost(4, 3, n + 1)}}) {
+    const std::int64_t n = drawn_size(random, 1, 12);
+    for (PossibleCase c : {PossibleCase{"eva-full", "eva", {{"n", n}}, eva_full_cost(n)},
+                           PossibleCase{"compare-full", "equality", {{"n", n}}, equality_cost(n)},
+                           PossibleCase{"retrieval-full",
+                                        "retrieval",
+                                        {{"n", 4}, {"D", 3}, {"sigma", n + 1}},
+                                        retrieval_cost(4, 3, n + 1)}}) {
       c.encoder = true;
       expect_witness(c, architecture_of(c, random, 0), random.next());
     }
   }
+}
+
+// The controls: idle parts have weights of their own, which only W_O = 0 keeps out, and nothing smaller is padded.
+TEST(Possible, is_wrong_where_an_idle_layer_speaks) {
+  const Architecture target{*parse_stack("rnn(size=3)+full(heads=2,dim=9,vdim=4)"),
+                            {.width = 20, .precision = {.bits = 6}}};
+  auto made = padded_to(built({.name = "eva", .sizes = {{"n", 6}}}), target, 1);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(verified(*made, {.budget = 1000, .samples = 50}).errors, 0u);
+  Tensor& output = made->weights.tensors.at("layers.0.o.weight");
+  output =
+      integer_tensor(output.shape, std::vector<std::int64_t>(static_cast<std::size_t>(output.size()), 1));
+  EXPECT_GT(verified(*made, {.budget = 1000, .samples = 50}).errors, 0u);
+}
+
+TEST(Possible, is_not_padded_into_less) {
+  const Construction made = built({.name = "eva", .sizes = {{"n", 6}}});
+  for (const auto& [line, width, bits] : {std::tuple("full(heads=1,dim=5,vdim=3)", 30, 8),
+                                          {"full(heads=1,dim=6,vdim=2)", 30, 8},
+                                          {"full(heads=1,dim=6,vdim=3)", 11, 8},
+                                          {"full(window=9,heads=1,dim=6,vdim=3)", 30, 8},
+                                          {"linear", 30, 8}})
+    EXPECT_FALSE(padded_to(made, {*parse_stack(line), {.width = width, .precision = {.bits = bits}}}, 1))
+        << line;
+  Architecture nowhere{*parse_stack("full(heads=1,dim=6,vdim=3)"),
+                       {.width = 30, .position = PositionCode::none}};
+  EXPECT_FALSE(padded_to(made, nowhere, 1));
 }
 
 // What a verdict says about floats is run in them: mode Q.
@@ -343,7 +376,7 @@ TEST(Possible, in_a_float_format_is_right_in_that_format) {
       auto question = make_question(task, sizes, setting->context, false);
       ASSERT_TRUE(question);
       const Verdict verdict = decide(*setting, *question);
-      ASSERT_TRUE(proved_possible(verdict)) << task << " " << format << ": " << failing(verdict);
+      ASSERT_TRUE(proved_possible(verdict)) << task << " " << format << ": " << what_fails(verdict);
       ConstructionRequest request{.name = task, .sizes = question->sizes, .precision = 12};
       if (task == "index") request.options["by"] = "positions";
       const Verification run =
