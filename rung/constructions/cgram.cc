@@ -121,8 +121,8 @@ Result<Construction> build_cgram(const ConstructionRequest& request) {
       finish_construction(model, task, "Three full layers, the first with c-1 heads, solve c-gram retrieval.",
                           "Wen, Dang, Lyu 2402.18510; count and look up (ours)"));
   made.p_proved = proved;
-  made.lemma = fmt::format("counts up to {} at V = {}; retrieval of context and count: delta = {:.4f} < 1",
-                           candidates, gadget.counting.scale, gadget.lookup.delta + gadget.others);
+  made.lemma = fmt::format("counts up to {} at V = {}; retrieval of context and count: leak = {:.4f} < 1",
+                           candidates, gadget.counting.scale, gadget.leak);
   made.interval = [before, gadget] { return last_match_argument(before, gadget); };
   made.worst = [task, n, context, sigma = size["sigma"].get<std::int64_t>()](std::int64_t count) {
     return repeated_contexts(*task, n, context, sigma, count);

@@ -10,7 +10,7 @@ Result<int> last_match_precision(int key_digits, std::int64_t candidates, std::i
 }
 
 IntervalArgument last_match_argument(const RetrievalGadget& before, const LastMatchGadget& gadget) {
-  const double leak = std::max(before.delta, gadget.lookup.delta + gadget.others);
+  const double leak = std::max(before.delta, gadget.leak);
   const bool holds = gadget.holds() && before.delta < 1;
   return {holds, leak, holds ? 1 - leak : 0,
           "counts are exact, and in every lookup the others weigh less than the target, whatever they hold"};

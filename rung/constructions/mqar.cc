@@ -106,8 +106,8 @@ Result<Construction> build_mqar(const ConstructionRequest& request) {
                           "Three full layers answer every query of MQAR, the last value where a key repeats.",
                           "Arora et al. 2312.04927; count and look up (ours)"));
   made.p_proved = proved;
-  made.lemma = fmt::format("counts up to {} at V = {}; retrieval of key and count: delta = {:.4f} < 1", n,
-                           gadget.counting.scale, gadget.lookup.delta + gadget.others);
+  made.lemma = fmt::format("counts up to {} at V = {}; retrieval of key and count: leak = {:.4f} < 1", n,
+                           gadget.counting.scale, gadget.leak);
   made.interval = [before, gadget] { return last_match_argument(before, gadget); };
   made.worst = [task, n, M, sigma](std::int64_t count) { return repeated_keys(*task, n, M, sigma, count); };
   return made;

@@ -69,7 +69,7 @@ Result<Construction> build_seqcomp_absorbed(const SeqCompRows& rows, const Const
     numbers.push_back({low_bits, layout.branch_position(l), w[static_cast<std::size_t>(l)]});
   }
   Collection collected =
-      write_collection(model, carrier_form(request), code, one, numbers, "hand z_0 and w to =");
+      write_collection(model, carrier_form(request), code, one, numbers, Slot{}, "hand z_0 and w to =");
   LayerWriter& collect = collected.layer;
   collect.after("value: at `=`, the bits of z_0; w_l: those of w_l");
   question(collect, 1, collected.numbers[0]);

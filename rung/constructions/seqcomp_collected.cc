@@ -4,7 +4,7 @@
 // it hands z_0 (or i_1) and all w to `=` at once. State: L numbers of ⌈lg N_{L-1}⌉ bits, one bit a stored
 // bit. Reference: possible side of the pattern theorem (ours).
 //
-// R F^L: invariant at `=` after R: value and w_1 .. w_{L-1} hold z_0 and the w; target the address of i_1.
+// R F^L: invariant at `=` after R: w_1 .. w_{L-1} hold the w; target the address of i_1 (from z_0).
 // After the l-th F: target the address of i_{l+1}; after the last, fetched holds the bits of i_L.
 // F R F^{L-1}: the token of z_0 itself targets base_1 + z_0 (from its embedding) and fetches i_1; R carries
 // i_1 in place of z_0. (With columns all numbers lie in the same coordinates: there the MLP of F copies i_1 at z_0, and
@@ -34,8 +34,9 @@ Result<Construction> build_seqcomp_collected(const SeqCompRows& rows, const Cons
                  late ? "code of the position that a lookup reads, -1 or 1; at first base_1 + the token"
                       : "code of the position that a lookup reads, -1 or 1; 0 at first");
   const Slot fetched = model.slot("fetched", rows.value_digits(), "what a lookup read, then 0 again");
-  const Slot value = model.slot("value", rows.value_digits(),
-                                late ? "from R on: the bits of i_1" : "from R on: the bits of z_0");
+  // Behind an early R z_0 is needed in its own MLP alone: it passes through the slot that lookups use.
+  Slot value = fetched;
+  if (late) value = model.slot("value", rows.value_digits(), "from R on: the bits of i_1");
   std::vector<Slot> w(1);  // w[l] is w_l
   for (std::int64_t l = 1; l < L; ++l)
     w.push_back(model.slot(fmt::format("w_{}", l), digits_for(layout.branching(l)),
@@ -98,15 +99,17 @@ Result<Construction> build_seqcomp_collected(const SeqCompRows& rows, const Cons
     low_bits.size = w[static_cast<std::size_t>(l)].size;
     numbers.push_back({low_bits, layout.branch_position(l), w[static_cast<std::size_t>(l)]});
   }
-  Collection collected =
-      write_collection(model, form, code, one, numbers, late ? "hand i_1 and w to =" : "hand z_0 and w to =");
+  Slot packed = fetched;
+  if (form.columns && late) packed = packed_slot(model, rows);
+  if (form.columns && !late) numbers[0].into.size = 0;
+  Collection collected = write_collection(model, form, code, one, numbers, packed,
+                                          late ? "hand i_1 and w to =" : "hand z_0 and w to =");
   LayerWriter& collect = collected.layer;
-  collect.after(late ? "value: at `=`, the bits of i_1; w_l: those of w_l"
-                     : "value: at `=`, the bits of z_0; w_l: those of w_l");
+  collect.after(late ? "value: at `=`, the bits of i_1; w_l: those of w_l" : "w_l: at `=`, the bits of w_l");
   if (done < L) {
     aim(collect, done + 1, collected.numbers[0],
         done + 1 >= 2 ? collected.numbers[static_cast<std::size_t>(done)] : Bits{});
-    if (late) clear(collect.mlp(), fetched);
+    if (late || !form.columns) clear(collect.mlp(), fetched);
   }
   for (std::int64_t l = done + 1; l <= L; ++l) {
     LayerWriter& layer = lookup(fmt::format("read i_{}", l));

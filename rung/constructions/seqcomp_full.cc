@@ -6,7 +6,7 @@
 // Layer 1: head A reads z_0, head B reads w_1. Layer l+1, l = 1..L: head A reads i_l at base_l + w_{l-1}
 // N_{l-2} + i_{l-1}, head B reads w_{l+1} (constant positions stand in W_Q). Invariant at `=` after the MLP
 // of layer l <= L: target is the address of i_l, held is w_l; after layer L+1: A holds the bits of i_L. (w_l
-// comes one layer before it is needed, hence `held`.)
+// comes one layer before it is needed, hence `held`; at L = 2 nothing else comes, and B holds it.)
 #include "rung/constructions/seqcomp_rows.h"
 
 namespace rung {
@@ -28,8 +28,9 @@ Result<Construction> build_seqcomp_full(const SeqCompRows& rows, const Construct
   const Slot a = model.slot("A", rows.value_digits(), "what head A read, then 0 again");
   Slot b, held;
   if (branches) {
-    b = model.slot("B", rows.branch_digits(), "what head B read, then 0 again");
-    held = model.slot("held", rows.branch_digits(), "bits of w_l from layer l to layer l+1");
+    b = model.slot("B", rows.branch_digits(),
+                   L == 2 ? "from layer 1 on: the bits of w_1" : "what head B read, then 0 again");
+    held = L == 2 ? b : model.slot("held", rows.branch_digits(), "bits of w_l from layer l to layer l+1");
   }
   auto& token = model.field_bits("token", rows.token_digits());
   token.code(bits, 0, 1);
@@ -54,8 +55,8 @@ Result<Construction> build_seqcomp_full(const SeqCompRows& rows, const Construct
     layer.after(fmt::format("target: at `=`, the code of the position of i_{}", l));
     if (l < L) {
       overwrite(mlp, held, restored_slot(mlp, b));
-      clear(mlp, b);
-      layer.after(fmt::format("held: at `=`, the bits of w_{}", l));
+      if (L > 2) clear(mlp, b);
+      layer.after(fmt::format("{}: at `=`, the bits of w_{}", held.name, l));
     }
   }
   model.output_bits(a);

@@ -87,7 +87,9 @@ Result<Construction> build_seqcomp_precomposed(const SeqCompRows& rows, const Co
       low_bits.size = w[static_cast<std::size_t>(l)].size;
       numbers.push_back({low_bits, layout.branch_position(l), w[static_cast<std::size_t>(l)]});
     }
-    Collection collected = write_collection(model, form, code, one, numbers, "hand z_0 and w to =");
+    Collection collected =
+        write_collection(model, form, code, one, numbers, form.columns ? packed_slot(model, rows) : Slot{},
+                         "hand z_0 and w to =");
     LayerWriter& collect = collected.layer;
     ReluCircuit& mlp = collect.mlp();
     const Number flag = slot_inputs(mlp, at_equals)[0];

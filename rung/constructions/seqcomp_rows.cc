@@ -66,8 +66,13 @@ CarrierForm carrier_form(const ConstructionRequest& request) {
                               : FeatureMap::exp};
 }
 
+Slot packed_slot(ModelWriter& model, const SeqCompRows& rows) {
+  return model.slot("packed", rows.value_digits(),
+                    "in R: bit d of all numbers, 2^k times that of number k, then 0 again");
+}
+
 Collection write_collection(ModelWriter& model, const CarrierForm& form, const Slot& code, const Slot& one,
-                            const std::vector<Collected>& numbers, std::string title) {
+                            const std::vector<Collected>& numbers, const Slot& packed, std::string title) {
   std::int64_t widest = 1;
   for (const auto& number : numbers) widest = std::max(widest, number.value.size);
   const auto count = static_cast<std::int64_t>(numbers.size()), D = code.size;
@@ -112,8 +117,6 @@ Collection write_collection(ModelWriter& model, const CarrierForm& form, const S
     RUNG_REQUIRE(number.value.first == all.first, "{} and {}", number.value.name, all.name);
     if (number.value.size > all.size) all = number.value;
   }
-  const Slot packed = model.slot("packed", widest,
-                                 "from R on: bit d of all numbers, 2^k times that of number k, then 0 again");
   layer.map("v").select(0, all, sign);
   layer.map("o").write(packed, 0, sign);
   const std::int64_t top = (std::int64_t{1} << count) - 1;
@@ -123,8 +126,9 @@ Collection write_collection(ModelWriter& model, const CarrierForm& form, const S
     digits.push_back(decoded(mlp, mlp.input(packed.at(d), 0, top), static_cast<int>(count)));
   for (std::int64_t k = 0; k < count; ++k) {
     const Slot& into = numbers[static_cast<std::size_t>(k)].into;
+    const std::int64_t size = numbers[static_cast<std::size_t>(k)].value.size;
     Bits bits;
-    for (std::int64_t d = 0; d < into.size; ++d)
+    for (std::int64_t d = 0; d < size; ++d)
       bits.push_back(digits[static_cast<std::size_t>(d)][static_cast<std::size_t>(k)]);
     for (std::int64_t d = 0; d < into.size; ++d) mlp.add(into.at(d), bits[static_cast<std::size_t>(d)]);
     collection.numbers.push_back(std::move(bits));

@@ -72,7 +72,7 @@ Result<Construction> build_seqcomp_thought(const SeqCompRows& rows, const Constr
 struct Collected {
   Slot value;                 // coordinates of the row that the head carries
   std::int64_t position = 0;  // of the token whose value it is
-  Slot into;                  // receives the value in every row from then on (0 before)
+  Slot into;  // receives the value in every row from then on (0 before); size 0 with columns: nothing does
 };
 struct CarrierForm {
   bool columns = false, normalised = false;
@@ -87,8 +87,11 @@ struct Collection {
   LayerWriter& layer;
   std::vector<Bits> numbers;  // as inputs of the layer's MLP
 };
-// REQUIRES in the form `columns` that all values begin at one coordinate, and another feature than exp.
+// `packed`: where the form `columns` reads into, 0 before and behind. REQUIRES in that form that all values begin at one
+// coordinate, and another feature than exp.
 Collection write_collection(ModelWriter& model, const CarrierForm& form, const Slot& code, const Slot& one,
-                            const std::vector<Collected>& numbers, std::string title);
+                            const std::vector<Collected>& numbers, const Slot& packed, std::string title);
+// The slot of that name and meaning, as wide as the widest number.
+Slot packed_slot(ModelWriter& model, const SeqCompRows& rows);
 
 }  // namespace rung

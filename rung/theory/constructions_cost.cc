@@ -382,7 +382,8 @@ SeqcompDigits seqcomp_digits(const Question& question) {
     size.values = size.address;
     size.tokens = digits_for(question.prompt + 1);
     size.branch = size.address;
-    size.branches = question.L - 1 + size.address;
+    size.branches =
+        question.L == 1 ? 0 : question.L - 2 + size.address;  // Σ max(1, ⌈lg n_l⌉), Π n_l below the prompt
     return size;
   }
   const auto number = [](const Integer& value) { return value.convert_to<std::int64_t>(); };
@@ -431,7 +432,6 @@ void add_carry(ConstructionCost& cost, const SeqcompDigits& s, CarryForm form) {
   cost.sight = Sight::causal;
   cost.options["carry"] = form == CarryForm::heads ? "heads" : "columns";
   if (form != CarryForm::columns) return;
-  cost.width += s.values;
   cost.precision = static_cast<int>(std::max<std::int64_t>(cost.precision, s.L + 1));
 }
 
@@ -447,7 +447,9 @@ constexpr std::int64_t kSpelled = 64;
 
 ConstructionCost seqcomp_full_cost(const SeqcompDigits& s) {
   auto cost = seqcomp_base(s, "F^{L+1}", {chain_lookup(s, 2, s.L - 1), chain_lookup(s, 1, 2)},
-                           s.L >= 2 ? 2 * s.branch : 0);
+                           s.L <= 1   ? 0
+                           : s.L == 2 ? s.branch
+                                      : 2 * s.branch);
   cost.sight = Sight::either;
   add_lookup(cost, s.address, s.prompt);
   return cost;
@@ -468,10 +470,12 @@ ConstructionCost seqcomp_carried_cost(const SeqcompDigits& s, bool late, CarryFo
   RUNG_REQUIRE(form != CarryForm::none, "form");
   std::vector<LayerCost> layers{carry_layer(s, form), chain_lookup(s, 1, late ? s.L - 1 : s.L)};
   if (late) layers.insert(layers.begin(), chain_lookup(s, 1, 1));
-  auto cost = seqcomp_base(s, late ? "F R F^{L-1}" : "R F^L", std::move(layers), s.values + s.branches);
+  auto cost =
+      seqcomp_base(s, late ? "F R F^{L-1}" : "R F^L", std::move(layers), (late ? s.values : 0) + s.branches);
   add_lookup(cost, s.address, s.prompt);
   add_carry(cost, s, form);
-  if (late && form == CarryForm::columns) cost.width += s.values;  // i_1 and the w in the same coordinates
+  // What is read of all numbers at once, and i_1 and the w in the same coordinates.
+  if (late && form == CarryForm::columns) cost.width += 2 * std::int64_t{s.values};
   if (s.L <= kSpelled) cost.options["pattern"] = (late ? "F" : "") + pattern_of(1, late ? s.L - 1 : s.L);
   cost.float_scores.reset();
   return cost;
@@ -489,7 +493,8 @@ std::optional<ConstructionCost> seqcomp_precomposed_cost(const SeqcompDigits& s,
   // The base's target and fetched, first - 1 more targets, what the heads composed and answered, two held w, the result.
   auto cost = seqcomp_base(s, early ? "R F^{L-1}" : "F^L", std::move(layers),
                            1 + (first - 1) * s.address + first * s.values + s.last_branch * s.values +
-                               s.values + 2 * s.branch + (early ? s.values + s.branches : 0));
+                               s.values + 2 * s.branch + (early ? s.values + s.branches : 0) +
+                               (form == CarryForm::columns ? s.values : 0));
   add_lookup(cost, s.address, s.prompt);
   if (early) add_carry(cost, s, form);
   cost.options["pattern"] = pattern_of(early ? 1 : 0, full);

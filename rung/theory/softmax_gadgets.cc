@@ -53,6 +53,12 @@ CountingGadget counting_table(std::int64_t most, std::int64_t keys, int precisio
   return gadget;
 }
 
+double last_match_leak(const RetrievalGadget& lookup, std::int64_t candidates, std::int64_t tokens) {
+  return weight_of_others(lookup.digits, lookup.beta, lookup.scores, static_cast<double>(candidates - 1)) +
+         static_cast<double>(tokens - candidates) * static_cast<double>(lookup.scores.at(lookup.scores.low)) /
+             static_cast<double>(lookup.scores.at(0));
+}
+
 }  // namespace
 
 int digits_for(std::int64_t count) {
@@ -147,22 +153,17 @@ LastMatchGadget last_match_gadget(int key_digits, std::int64_t candidates, std::
   gadget.rank_digits = digits_for(candidates + 1);
   gadget.counting = counting_gadget(candidates, tokens, precision);
   gadget.lookup = retrieval_gadget(key_digits + gadget.rank_digits, tokens, precision);
-  const ScoreTable& scores = gadget.lookup.scores;
-  gadget.others = static_cast<double>(tokens - candidates) * static_cast<double>(scores.at(scores.low)) /
-                  static_cast<double>(scores.at(0));
+  gadget.leak = last_match_leak(gadget.lookup, candidates, tokens);
   return gadget;
 }
 
 std::optional<int> last_match_precision_proved(int key_digits, std::int64_t candidates, std::int64_t tokens) {
   const auto counted = counting_precision_proved(candidates, tokens);
   if (!counted) return std::nullopt;
-  for (int p = *counted; p <= kMostPrecision; ++p) {
-    const RetrievalGadget lookup = retrieval_gadget(key_digits + digits_for(candidates + 1), tokens, p);
-    const double others = static_cast<double>(tokens - candidates) *
-                          static_cast<double>(lookup.scores.at(lookup.scores.low)) /
-                          static_cast<double>(lookup.scores.at(0));
-    if (lookup.delta + others < 1) return p;
-  }
+  for (int p = *counted; p <= kMostPrecision; ++p)
+    if (last_match_leak(retrieval_gadget(key_digits + digits_for(candidates + 1), tokens, p), candidates,
+                        tokens) < 1)
+      return p;
   return std::nullopt;
 }
 

@@ -86,9 +86,10 @@ std::optional<int> counting_precision_proved(std::int64_t most, std::int64_t key
 struct LastMatchGadget {
   CountingGadget counting;
   RetrievalGadget lookup;
-  double others = 0;  // weight of tokens that are no candidates, in the second layer
   int rank_digits = 0;
-  bool holds() const { return counting.holds && lookup.delta + others < 1; }
+  // In the second layer: the other candidates, whose codes of key and count all differ, and tokens that are none.
+  double leak = 0;
+  bool holds() const { return counting.holds && leak < 1; }
 };
 // REQUIRES candidates >= 1, tokens >= candidates, key and rank digits at most 62 together.
 LastMatchGadget last_match_gadget(int key_digits, std::int64_t candidates, std::int64_t tokens,

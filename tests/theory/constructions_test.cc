@@ -232,9 +232,9 @@ TEST(constructions, are_sketches_where_only_words_say_how) {
        {std::tuple<std::string, std::string, TaskSizes>{"sparse(B=8,k=2)", "eva", {{"n", 64}}},
         {"topk(k=1)", "eva", {{"n", 64}}},
         {"full(conv=4)", "eva", {{"n", 64}}},
-        {"gdelta+full*2", "seqcomp", {{"m", 3}, {"n1", 2}}},
-        {"full(window=8)+full*2", "seqcomp", {{"m", 3}, {"n1", 2}}},
-        {"linear(feature=taylor2)+full*2", "seqcomp", {{"m", 3}, {"n1", 2}}}}) {
+        {"gdelta+full*2", "seqcomp", {{"m", 3}, {"n1", 9}}},
+        {"full(window=8)+full*2", "seqcomp", {{"m", 3}, {"n1", 9}}},
+        {"linear(feature=taylor2)+full*2", "seqcomp", {{"m", 3}, {"n1", 9}}}}) {
     const auto v = wide.on(line, task, sizes);
     EXPECT_EQ(v.outcome, Outcome::possible) << line;
     EXPECT_EQ(v.status, Status::sketch) << line;

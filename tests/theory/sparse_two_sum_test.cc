@@ -44,7 +44,7 @@ TEST(sparse_two_sum, asks_for_more_when_compression_sees_positions) {
 
 TEST(sparse_two_sum, is_met_by_slot_heads) {
   auto asked = Asked().width(8 * 32).heads(8).bits(8);
-  const auto v = asked.on("sparse(B=8,k=2)", "two-sum", {{"n", 64}, {"M", 500}});
+  const auto v = asked.on("none+sparse(B=8,k=2)", "two-sum", {{"n", 64}, {"M", 500}});
   EXPECT_EQ(v.outcome, Outcome::possible);
   EXPECT_EQ(v.theorem, "two-sum-slots");
   EXPECT_EQ(v.status, Status::measured);
