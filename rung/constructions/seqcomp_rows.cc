@@ -78,7 +78,7 @@ Collection write_collection(ModelWriter& model, const CarrierForm& form, const S
   const auto count = static_cast<std::int64_t>(numbers.size()), D = code.size;
   const bool relu = form.feature == FeatureMap::relu;
   const char* feature = relu ? "relu" : form.feature == FeatureMap::elu1 ? "elu1" : "exp";
-  model.accumulator(Accumulator::wrap, form.stored_bits());
+  model.accumulator(form.normalised ? Accumulator::round : Accumulator::wrap, form.stored_bits());
   LayerWriter& layer = model.layer(
       fmt::format("linear(heads={},dim={},vdim={},feature={},normalised={})", form.columns ? 1 : count,
                   form.columns ? count : 1, widest, feature, form.normalised ? "yes" : "no"),

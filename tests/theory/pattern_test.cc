@@ -92,7 +92,7 @@ TEST(pattern, tells_late_recurrence_from_early_with_two_full_layers) {
   for (const char* line : {"linear+full*2", "full+linear+full"})
     EXPECT_EQ(asked.outcome(line, "seqcomp", {{"L", 2}}), Outcome::open)
         << line;  // too narrow to be built, but not refuted
-  auto wide = Asked().width(64).heads(2).bits(16).context(4096);
+  auto wide = Asked().width(128).heads(2).bits(16).context(4096);
   for (const char* line : {"linear+full*2", "full+linear+full", "full*3"})
     EXPECT_EQ(wide.outcome(line, "seqcomp", {{"L", 2}}), Outcome::possible) << line;
   EXPECT_EQ(wide.outcome("full*2+linear", "seqcomp", {{"L", 2}}), Outcome::vacuous_here);
