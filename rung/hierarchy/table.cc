@@ -79,6 +79,8 @@ Line bound_line(const ordered_json& bound) {
   if (state == "impossible")
     return {fmt::format("impossible {} > {} bits{}", number(value("left")), number(value("right")), mark),
             Tone::bad};
+  if (state == "possible" && value("generated").is_number())
+    return {fmt::format("possible {} tokens written{}", number(value("generated")), mark), Tone::good};
   if (state == "possible" && value("key_dim").is_number() && value("heads").is_number() &&
       value("precision").is_number())
     return {fmt::format("possible H d p={}{}",
@@ -86,8 +88,6 @@ Line bound_line(const ordered_json& bound) {
                                value("precision").get<double>()),
                         mark),
             Tone::good};
-  if (state == "possible" && value("generated").is_number())
-    return {fmt::format("possible {} tokens written{}", number(value("generated")), mark), Tone::good};
   if (state == "possible" && value("left").is_number())
     return {fmt::format("possible {} ≥ {}{}", number(value("left")), number(value("right")), mark),
             Tone::good};
