@@ -65,7 +65,7 @@ TEST(Label, reads_floats_as_thirty_two_bits) {
 }
 
 TEST(Label, calls_attention_with_room_constructible_and_gives_no_ceiling) {
-  const Label label = random_label("full", 16, 32, 16, Accumulator::round);
+  const Label label = random_label("full", 16, 8, 32, Accumulator::round);
   EXPECT_EQ(label.letter, 'K') << label.reason;
   EXPECT_EQ(label.ceiling, 1);
   EXPECT_NE(label.ceiling_reason.find("attention"), std::string::npos);
