@@ -322,7 +322,7 @@ Result<Construction> padded_to(Construction made, const Architecture& target, st
                                          .fields = made.weights.fields,
                                          .output = made.weights.output,
                                          .decode = made.weights.decode,
-                                         .accumulator = made.weights.accumulator,
+                                         .accumulator = Accumulator::exact,  // unless the line says otherwise
                                          .seed = seed}));
   Padder padder(made, std::move(base), std::move(from), std::move(to));
   RUNG_TRY(Weights weights, padder.take(used));

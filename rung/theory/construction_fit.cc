@@ -263,6 +263,8 @@ class Fitter {
     const Precision& precision = d.precision;
     if (setting_.exact_sums()) {
       resource("bits of a number", precision.bits, fit_.cost.precision);
+      if (setting_.sum_bits && fit_.cost.sum_bits > 0)
+        resource("bits of a softmax sum", *setting_.sum_bits, fit_.cost.sum_bits);
       if (fit_.cost.entry_bits > 0)
         resource("bits of a state entry", d.accumulator_bits.value_or(precision.bits), fit_.cost.entry_bits);
       return;

@@ -362,18 +362,20 @@ ConstructionCost nearest_cost(std::int64_t n, std::int64_t d, std::int64_t sigma
           .sum_bits = 46 + static_cast<int>(f) + digits_for(T)};
 }
 
-ConstructionCost sparse_average_cost(std::int64_t n, std::int64_t q, std::int64_t d, std::int64_t f) {
+ConstructionCost sparse_average_cost(std::int64_t n, std::int64_t q, std::int64_t d, std::int64_t f,
+                                     bool everywhere) {
   constexpr double kMeasuredFactor = 10;  // m <= 10 q² log n, n = 3 .. 64, q = 1 .. 4
   const auto m = static_cast<std::int64_t>(std::ceil(kMeasuredFactor * static_cast<double>(q * q) *
                                                      std::log(std::max<double>(2, static_cast<double>(n)))));
   const int answer = static_cast<int>(f) + 2 + digits_for(q);
   return {.construction = "sparse-average",
+          .options = {{"read", everywhere ? "all" : "last"}},
           .word = "F",
           .layers = {{.use = Use::mlp}, attends(Use::softmax, 1, m, d)},
           .width = q + 2 * d + 2 * m,
           .precision = std::max({digits_for(n) + 1, digits_for(q + 1) + 1, answer + 2}),
           .position = PositionCode::table,
-          .sight = Sight::bidirectional};
+          .sight = everywhere ? Sight::bidirectional : Sight::causal};
 }
 
 SeqcompDigits seqcomp_digits(const Question& question) {

@@ -109,7 +109,9 @@ std::optional<ConstructionCost> dyck_cost(std::int64_t types, std::int64_t depth
 std::int64_t dyck_state_bits(std::int64_t types, std::int64_t depth);
 // Measured, not exact: an upper bound of what was built.
 ConstructionCost nearest_cost(std::int64_t n, std::int64_t d, std::int64_t sigma, std::int64_t f);
-ConstructionCost sparse_average_cost(std::int64_t n, std::int64_t q, std::int64_t d, std::int64_t f);
+// `everywhere`: the answer is read at every position, which may name later ones.
+ConstructionCost sparse_average_cost(std::int64_t n, std::int64_t q, std::int64_t d, std::int64_t f,
+                                     bool everywhere);
 
 // L-SeqComp: digits of everything that is stored. Of one size, or bounds over all sizes with a prompt of T tokens.
 struct SeqcompDigits {

@@ -149,7 +149,10 @@ std::optional<Verdict> nearest(const Theorem& t, const Setting& s, const Questio
 }
 
 std::optional<Verdict> sparse_average(const Theorem& t, const Setting& s, const Question& q) {
-  return built(t, s, q, {sparse_average_cost(q.size("n"), q.size("q"), q.size("d"), q.size("f"))}, {});
+  return built(t, s, q,
+               {sparse_average_cost(q.size("n"), q.size("q"), q.size("d"), q.size("f"),
+                                    q.options.at("read") == "all")},
+               {});
 }
 
 }  // namespace
@@ -304,7 +307,7 @@ std::vector<Theorem> lookup_constructions() {
        .file = file,
        .test = test,
        .tasks = {"sparse-average"},
-       .options = {{"read", {"last"}}},
+       .options = {{"read", {"last", "all"}}},
        .variants = kEveryVariant,
        .evaluate = sparse_average},
   };

@@ -151,7 +151,8 @@ Result<std::vector<ResultRow>> result_table(const Dimensions& dimensions, std::i
   }
   table.add("one full layer", "three-sum", "H m p = Ω(N/lg lg N)", std::nullopt, "", "cited-three-sum");
   table.add("one full layer", "sparse-average", "width ~ q; built 10 q² log n, q=2",
-            static_cast<double>(sparse_average_cost(n, 2, 1, 0).key_dim()), "dim", "sparse-average-full");
+            static_cast<double>(sparse_average_cost(n, 2, 1, 0, false).key_dim()), "dim",
+            "sparse-average-full");
   table.add("two full layers", "equality", "solve; also disjointness", head_bits(equality_cost(n / 2)),
             "bits d p", "compare-full");
   table.add("L full layers", "seqcomp", "H d p <= n^(2^(-4L)) fails", std::nullopt, "", "cited-composition");

@@ -106,7 +106,8 @@ void expect_cost(const ConstructionRequest& request, const std::string& line) {
   const auto file = build_construction(request);
   const bool priced = request.name == "mqar" || request.name == "cgram" || request.name == "counting";
   if (priced) {
-    EXPECT_EQ(cost.has_value(), static_cast<bool>(file)) << line;  // too many bits for one, too many for the other
+    EXPECT_EQ(cost.has_value(), static_cast<bool>(file))
+        << line;  // too many bits for one, too many for the other
     if (!file) return;
   }
   ASSERT_TRUE(file) << line << ": " << file.error().message;
@@ -259,7 +260,7 @@ TEST(Costs, that_are_measured_cover_what_is_built) {
                            "sparse-average --n 64 --q 1", "sparse-average --n 40 --q 4"}) {
     const Construction made = built(request_of_line(line));
     const Question q = question_of(request_of_line(line));
-    const auto cost = sparse_average_cost(q.size("n"), q.size("q"), q.size("d"), q.size("f"));
+    const auto cost = sparse_average_cost(q.size("n"), q.size("q"), q.size("d"), q.size("f"), true);
     EXPECT_LE(made.weights.architecture.dimensions.width, cost.width) << line;
     EXPECT_LE(*made.p_proved, cost.precision) << line;
   }
