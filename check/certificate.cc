@@ -3,6 +3,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <unordered_set>
 
 #include "check/document.h"
 #include "check/forced.h"
@@ -255,7 +256,7 @@ class Verification {
       model_->feed(pair.first, c, {});
       std::int64_t states = 0;
       for (const auto& state : model_->states()) states += state.bits;
-      if (!family.exceed(c, states)) continue;
+      if (!family.exceed(c, states, budget_)) continue;
       say(text("forced: ", family.shown(c), ", 2^", states, " states after ", c, " positions"));
       return;
     }
@@ -312,7 +313,7 @@ class Verification {
           text("message_bits is ", bits, "; the message has ", sparse->message_bits()));
     const bool positions = model_->architecture().position != "none";
     say(forced_by_messages(*model_, *task_, shape, bits,
-                           positions ? std::optional(claim_.number("values", 1)) : std::nullopt));
+                           positions ? std::optional(claim_.number("values", 1)) : std::nullopt, budget_));
   }
 
   void fooling_pair() {
@@ -324,11 +325,11 @@ class Verification {
     if (!pair.forced) return;
     Members proof = claim_.object("proof");
     if (proof.has("partial_bits")) {
-      say(forced_by_partial_sums(*model_, *task_, {pair.first, pair.second},
-                                 proof.number("partial_bits", 1)));
+      say(forced_by_partial_sums(*model_, *task_, {pair.first, pair.second}, proof.number("partial_bits", 1),
+                                 budget_));
     } else {
       const std::int64_t T = proof.number("T", 1), x0 = proof.number("x0", 1), y = proof.number("y", 1);
-      say(forced_by_transcripts(*model_, *task_, {pair.first, pair.second}, T, x0, y));
+      say(forced_by_transcripts(*model_, *task_, {pair.first, pair.second}, T, x0, y, budget_));
     }
     proof.done();
   }
@@ -378,23 +379,27 @@ class Verification {
   }
   Prompt empty() const { return {0, std::vector<Row>(task_->fields.size())}; }
 
+  // An instance that came before is the same evidence, and is passed over.
   void add_instance(const Prompt& prompt) {
     task_->check(prompt);
     const auto expected = task_->answers(prompt);
     report_.answers += expected.size();
-    const auto readings = read_afresh(prompt, task_->queries);
     std::string line;
     for (const auto& field : prompt.fields)
       for (const auto value : field) line += text(value, " ");
     line += "->";
-    for (std::size_t i = 0; i < expected.size(); ++i) {
+    for (const auto& answer : expected)
+      for (const auto value : answer) line += text(" ", value);
+    line += "\n";
+    budget_.work(line.size());
+    if (!lines_.insert(line).second) return;
+    const auto readings = read_afresh(prompt, task_->queries);
+    for (std::size_t i = 0; i < expected.size(); ++i)
       holds(!wrong(*task_, model_->output(), readings[i].answer, expected[i]),
             text("instance ", instances_, " is answered ", shown(readings[i].answer), " at position ",
                  task_->queries[i], "; ", shown(expected[i]), " is right"));
-      for (const auto value : expected[i]) line += text(" ", value);
-    }
     ++instances_;
-    digest_ += line + "\n";
+    digest_ += line;
     if (digest_.size() > (std::size_t{1} << 28))
       throw OutOfResources("the instances of the certificate need more than 2^28 bytes");
   }
@@ -443,10 +448,11 @@ class Verification {
         throw Malformed("checked has an unknown mode");
       }
       set.done();
-      say(text(mode, ": ", instances_ - before, " instances, every answer right"));
+      say(text(mode, ": ", instances_ - before, before > 0 ? " more" : "",
+               " different instances, every answer right"));
     }
     holds(static_cast<std::uint64_t>(claimed) == instances_,
-          text("instances is ", claimed, "; there are ", instances_));
+          text("instances is ", claimed, "; there are ", instances_, " different ones"));
     holds(digest == sha256(digest_), "the digest is that of other instances");
   }
 
@@ -531,6 +537,7 @@ class Verification {
   std::unique_ptr<Model> model_;
   std::unique_ptr<RealModel> real_;  // of a wrong answer, in place of model_
   std::uint64_t instances_ = 0;
+  std::unordered_set<std::string> lines_;  // of the instances so far
   std::string digest_;
 };
 

@@ -15,6 +15,13 @@ std::int64_t power_up_to(std::int64_t base, std::int64_t exponent, std::int64_t 
   return static_cast<std::int64_t>(std::min<Int>(value, most));
 }
 
+// Corners (±r, …, ±r), r = 2^f/√d rounded, that differ in one place or more have products at least 2r² below
+// their own: whether that is the margin of a prompt that asks for one of them.
+bool corners_keep_margin(std::int64_t d, std::int64_t f, std::int64_t margin) {
+  const Int r = (isqrt((Int{1} << (2 * f + 2)) / d) + 1) / 2;
+  return 2 * r * r >= static_cast<Int>(margin) << f;
+}
+
 // z_L of seqcomp in the hard order: N_{L-1} arguments and values.
 std::int64_t arguments_of(const Task& task) {
   std::int64_t arguments = task.size.at("m");
@@ -90,8 +97,11 @@ Beginnings::Beginnings(const Task& task, std::int64_t alphabet)
   } else if (name == "nearest") {
     same(size("sigma"));
     most_positions_ = 2 * size("n");
+    holds(corners_keep_margin(size("d"), size("f"), size("margin")),
+          "no corners keep the margin: nothing is forced");
     const std::int64_t corners = std::int64_t{1} << std::min<std::int64_t>(size("d"), 62);
-    entries_ = [corners](std::int64_t c) { return c / 2 > corners ? corners - 1 : c / 2; };
+    // Every point that is there has a corner of its own, or the last corner repeats and is not asked for.
+    entries_ = [corners](std::int64_t c) { return (c + 1) / 2 > corners ? corners - 1 : c / 2; };
   } else if (name == "cgram") {
     const std::int64_t block = size("c"), keys = size("sigma") - alphabet;
     from_to(2, size("sigma") - 1);
@@ -123,16 +133,16 @@ Beginnings::Beginnings(const Task& task, std::int64_t alphabet)
   }
 }
 
-bool Beginnings::exceed(std::int64_t c, std::int64_t bits) const {
+bool Beginnings::exceed(std::int64_t c, std::int64_t bits, Budget& budget) const {
   switch (form_) {
     case Form::functions:
-      return power_exceeds(base_, entries_(c), bits);
+      return power_exceeds(base_, entries_(c), bits, budget);
     case Form::sets:
-      return subsets_exceed(base_, 1, entries_(c), bits);
+      return subsets_exceed(base_, 1, entries_(c), bits, budget);
     case Form::sets_or_empty:
-      return subsets_exceed(base_, 0, entries_(c), bits);
+      return subsets_exceed(base_, 0, entries_(c), bits, budget);
     case Form::multisets:
-      return binomial_exceeds(c + base_ - 1, base_ - 1, bits);
+      return binomial_exceeds(c + base_ - 1, base_ - 1, bits, budget);
   }
   return false;
 }
@@ -152,7 +162,7 @@ std::string Beginnings::shown(std::int64_t c) const {
 }
 
 std::string forced_by_partial_sums(Model& model, const Task& task, const PromptPair& pair,
-                                   std::int64_t partial_bits) {
+                                   std::int64_t partial_bits, Budget& budget) {
   const OneFullLayer full = one_full_layer(model);
   const auto& layers = model.architecture().layers;
   for (std::size_t l = 0; l < layers.size(); ++l)
@@ -172,14 +182,14 @@ std::string forced_by_partial_sums(Model& model, const Task& task, const PromptP
   };
   if (task.name == "equality" || task.name == "disjointness") {
     first_positions(size("n"), "the first string");
-    holds(power_exceeds(2, size("n"), partial_bits), silent);
+    holds(power_exceeds(2, size("n"), partial_bits, budget), silent);
     return said(text("2^", size("n"), " first strings"));
   }
   if (task.name == "three-sum") {
     const std::int64_t places = size("n") - 2, values = three_sum_values(size("M"));
     first_positions(places, "the first n - 2 numbers");
     holds(row_at(task, pair.first, task.length - 1) == Row{0}, "the last number is not 0");
-    holds(subsets_exceed(values, 1, places, partial_bits), silent);
+    holds(subsets_exceed(values, 1, places, partial_bits, budget), silent);
     return said(text("sets of up to ", places, " of ", values, " values"));
   }
   if (task.name == "dyck") {
@@ -188,19 +198,19 @@ std::string forced_by_partial_sums(Model& model, const Task& task, const PromptP
     same_outside(
         task, pair, [n](std::int64_t t) { return t % 2 == 0 && t < n - 2; },
         "the opening brackets of all pairs but the last");
-    holds(power_exceeds(size("k"), n / 2 - 1, partial_bits), silent);
+    holds(power_exceeds(size("k"), n / 2 - 1, partial_bits, budget), silent);
     return said(text(size("k"), "^", n / 2 - 1, " opening brackets"));
   }
   if (task.name == "seqcomp" && task.size.at("L") == 1 && task.options.empty()) {
     first_positions(size("m"), "z_1");
-    holds(power_exceeds(size("m"), size("m"), partial_bits), silent);
+    holds(power_exceeds(size("m"), size("m"), partial_bits, budget), silent);
     return said(text(size("m"), "^", size("m"), " functions z_1"));
   }
   throw Rejected("no part of this task is counted against partial sums: nothing is forced");
 }
 
 std::string forced_by_transcripts(Model& model, const Task& task, const PromptPair& pair, std::int64_t T,
-                                  std::int64_t x0, std::int64_t y) {
+                                  std::int64_t x0, std::int64_t y, Budget& budget) {
   holds(task.name == "seqcomp" && task.size.at("L") == 2 && task.options.empty(),
         "T, x0 and y speak of seqcomp with L = 2 in the hard order");
   const std::int64_t m = task.size.at("m"), n1 = task.size.at("n1"), N1 = m * n1;
@@ -234,28 +244,28 @@ std::string forced_by_transcripts(Model& model, const Task& task, const PromptPa
       early ? add(add(mul(T, add(before, after)), add(before, 1)), mul(mul(part, x0), add(mul(2, y), 1)))
             : add(mul(add(static_cast<Int>(x0) + y, 1), part), mul(T, after));
   if (early)
-    holds(images_spread(m, T, x0, before),
+    holds(images_spread(m, T, x0, before, budget),
           "T functions z_1 of one class need not have many images: nothing is forced");
-  holds(power_exceeds(N1, arguments, bits),
+  holds(power_exceeds(N1, arguments, bits, budget),
         "the functions z_2 are no more than the transcripts: nothing is forced");
   return text("forced: ", N1, "^", number(arguments), " tables, 2^", number(bits), " transcripts (M_part ",
               number(part), early ? ", s_0 " + number(before) : "", ", s_1 ", number(after), ")");
 }
 
 std::string forced_by_messages(const Model& model, const Task& task, const Shape& sparse, std::int64_t bits,
-                               std::optional<std::int64_t> values) {
+                               std::optional<std::int64_t> values, Budget& budget) {
   holds(task.name == "two-sum", "a forced sparse pair speaks of two-sum");
   holds(model.steps() == 0, "a forced sparse pair has no chain of thought, whose tokens would select again");
   const std::int64_t M = task.size.at("M"), blocks = task.size.at("n") / sparse.block;
   const Int read = mul(sparse.select, sparse.groups);
   holds(blocks > read, "every complete block can be selected");
   if (!values) {
-    holds(binomial_exceeds(M, sparse.block, bits),
+    holds(binomial_exceeds(M, sparse.block, bits, budget),
           "the contents are no more than the messages: nothing is forced");
     return text("forced: C(", M, ", ", sparse.block, ") contents, 2^", bits, " messages");
   }
   holds(*values <= M - sparse.block, "values leaves too few others to fill a block");
-  holds(subsets_exceed(*values, 0, sparse.block, bits),
+  holds(subsets_exceed(*values, 0, sparse.block, bits, budget),
         "a message can determine so many values: nothing is forced");
   holds(mul(M - *values + 1, blocks) > mul(read, M),
         "no value need be undetermined in more blocks than are selected");

@@ -1,6 +1,6 @@
 // Why a pair had to exist: the countings of docs/certificate_v1.md behind the word `forced`, made from the
 // model file and the task's sizes. Every function throws Rejected where its inequality does not hold, and
-// otherwise says it in a line for people.
+// otherwise says it in a line for people; what it computes is charged to the budget.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ class Beginnings {
 
   std::int64_t most_positions() const { return most_positions_; }  // below the prompt's length
   // Whether there are more than 2^bits beginnings of c positions. REQUIRES 1 <= c <= most_positions().
-  bool exceed(std::int64_t c, std::int64_t bits) const;
+  bool exceed(std::int64_t c, std::int64_t bits, Budget& budget) const;
   std::string shown(std::int64_t c) const;
 
  private:
@@ -35,16 +35,16 @@ struct PromptPair {
 // One full layer alone: the answer token sees a part of the prompt through partial sums of `partial_bits`
 // bits.
 std::string forced_by_partial_sums(Model& model, const Task& task, const PromptPair& pair,
-                                   std::int64_t partial_bits);
+                                   std::int64_t partial_bits, Budget& budget);
 
 // One full layer among recurrent ones, 2-SeqComp: T functions z_1, x0 values of z_0 and y of w_1 leave fewer
 // transcripts than there are functions z_2.
 std::string forced_by_transcripts(Model& model, const Task& task, const PromptPair& pair, std::int64_t T,
-                                  std::int64_t x0, std::int64_t y);
+                                  std::int64_t x0, std::int64_t y, Budget& budget);
 
 // One sparse layer, two-sum: contents of a block against the bits of its message. `values`: with a position
 // code.
 std::string forced_by_messages(const Model& model, const Task& task, const Shape& sparse,
-                               std::int64_t message_bits, std::optional<std::int64_t> values);
+                               std::int64_t message_bits, std::optional<std::int64_t> values, Budget& budget);
 
 }  // namespace rung_check

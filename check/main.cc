@@ -1,12 +1,14 @@
 // rung-check CERT.json [MODEL.safetensors]: reruns what a certificate claims (docs/check.md).
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <iostream>
 #include <new>
 #include <nlohmann/json.hpp>
@@ -66,17 +68,44 @@ void read_arguments(int count, char** words, Arguments& arguments) {
     throw Malformed("a certificate and at most one model are expected; see rung-check --help");
 }
 
+// Regular files only: a pipe or a device may never end, and nothing waits for one to be opened.
+class RegularFile {
+ public:
+  explicit RegularFile(const std::string& path)
+      : file_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
+    struct stat status {};
+    if (file_ < 0 || fstat(file_, &status) != 0)
+      throw Malformed(text("cannot read ", path, ": ", std::strerror(errno)));
+    if (!S_ISREG(status.st_mode)) throw Malformed(text(path, " is no regular file"));
+    size_ = static_cast<std::uint64_t>(status.st_size);
+  }
+  RegularFile(const RegularFile&) = delete;
+  ~RegularFile() {
+    if (file_ >= 0) close(file_);
+  }
+  std::uint64_t size() const { return size_; }
+  std::string content(const std::string& path) const {
+    std::string bytes(static_cast<std::size_t>(size_), '\0');
+    for (std::size_t done = 0; done < bytes.size();) {
+      const ssize_t more = read(file_, bytes.data() + done, bytes.size() - done);
+      if (more < 0 && errno == EINTR) continue;
+      if (more <= 0)
+        throw Malformed(
+            text("reading ", path, " failed: ", more < 0 ? std::strerror(errno) : "it became shorter"));
+      done += static_cast<std::size_t>(more);
+    }
+    return bytes;
+  }
+
+ private:
+  int file_;
+  std::uint64_t size_ = 0;
+};
+
 std::string read_file(const std::string& path, std::uint64_t most) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) throw Malformed(text("cannot read ", path));
-  const std::streamoff size = file.tellg();
-  if (size < 0) throw Malformed(text("cannot read ", path));
-  if (static_cast<std::uint64_t>(size) > most)
-    throw OutOfResources(text(path, " has more than ", most, " bytes"));
-  std::string bytes(static_cast<std::size_t>(size), '\0');
-  file.seekg(0);
-  if (!file.read(bytes.data(), size)) throw Malformed(text("reading ", path, " failed"));
-  return bytes;
+  const RegularFile file(path);
+  if (file.size() > most) throw OutOfResources(text(path, " has more than ", most, " bytes"));
+  return file.content(path);
 }
 
 const char* out_of_time = "";
@@ -154,13 +183,7 @@ int run(int count, char** words, Arguments& arguments) {
   return say(arguments, kVerified, "verified", "", report);
 }
 
-}  // namespace
-
-int main(int count, char** words) {
-#if !defined(__SANITIZE_ADDRESS__)
-  const rlimit memory{kMostMemory, kMostMemory};
-  setrlimit(RLIMIT_AS, &memory);
-#endif
+int outcome(int count, char** words) {
   Arguments arguments;
   try {
     return run(count, words, arguments);
@@ -175,4 +198,19 @@ int main(int count, char** words) {
   } catch (const std::exception& error) {
     return say(arguments, kMalformed, "malformed", error.what(), {});
   }
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+#if !defined(__SANITIZE_ADDRESS__)
+  const rlimit memory{kMostMemory, kMostMemory};
+  setrlimit(RLIMIT_AS, &memory);
+#endif
+  signal(SIGPIPE, SIG_IGN);
+  const int code = outcome(count, words);
+  // A verdict that nobody can have read is none.
+  if (std::cout.flush()) return code;
+  std::cerr << "rung-check: cannot write to standard output\n";
+  return kMalformed;
 }

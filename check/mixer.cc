@@ -37,11 +37,11 @@ class SideBySide final : public Mixer {
 
 }  // namespace
 
-Map::Map(const Source& source, const std::string& name, std::int64_t r, std::int64_t c)
+Map::Map(const Source& source, const std::string& name, std::int64_t r, std::int64_t c, bool sums_only)
     : rows(r),
       cols(c),
-      shift(source.shift(name)),
-      bits(source.bits(name)),
+      shift(sums_only ? 0 : source.shift(name)),
+      bits(sums_only ? 0 : source.bits(name)),
       weight(source.numbers(name + ".weight", {r, c})) {
   bias =
       source.has(name + ".bias") ? source.numbers(name + ".bias", {r}) : Row(static_cast<std::size_t>(r), 0);

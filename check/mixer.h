@@ -19,7 +19,9 @@ struct Map {
   Row weight, bias;
 
   Map() = default;
-  Map(const Source& source, const std::string& name, std::int64_t rows, std::int64_t cols);
+  // `sums_only`: weight and bias alone, where nothing asks for a rounded row.
+  Map(const Source& source, const std::string& name, std::int64_t rows, std::int64_t cols,
+      bool sums_only = false);
   Int sum(std::int64_t row, const Row& x) const;  // weight x + bias, not rounded
   Row operator()(const Row& x, Budget& budget) const;
 };

@@ -74,6 +74,8 @@ ModelHeader read_header(const TensorFile& file) {
     m.done();
     if (header.steps > 0 && header.output.kind == "vector")
       throw Malformed("a vector output has no chain of thought");
+    if (header.steps > 0 && !header.architecture.causal)
+      throw Malformed("an encoder has no chain of thought");
   }
   if (header.mode == "real" && file.metadata().contains("tables")) {
     const Json json = parse_json(metadata(file, "tables"), "the model's tables");
@@ -82,12 +84,18 @@ ModelHeader read_header(const TensorFile& file) {
       Members m(entry, "a table of the model");
       RealFunction& function = header.functions[name];
       function.word = m.word("function");
-      if (m.has("in")) function.in = m.number("in", -62, 62);
-      if (m.has("out")) function.out = m.number("out", -62, 62);
+      if (m.has("in")) function.in = m.number("in", -40, 40);
+      if (m.has("out")) function.out = m.number("out", -40, 40);
       m.done();
     }
   }
   return header;
+}
+
+std::int64_t positions_coded(const Architecture& architecture) {
+  if (architecture.context > 0) return architecture.context;
+  if (architecture.position == "table") throw Malformed("a position table needs a context");
+  return 1;  // a binary code has as many as its rows say
 }
 
 EmbeddingForm read_embedding_form(const Source& source, const std::string& name, std::int64_t values,
@@ -109,8 +117,8 @@ EmbeddingForm read_embedding_form(const Source& source, const std::string& name,
   e.rows = e.form == 't' ? values : length;
   if (e.form == 'b') {
     const Row& shape = source.file.take(e.tensor).shape;
-    if (shape.empty() || shape[0] < 1 || shape[0] > 64)
-      throw Malformed(text(e.tensor, " has no 1 to 64 rows"));
+    if (shape.empty() || shape[0] < 1 || shape[0] > 63)
+      throw Malformed(text(e.tensor, " has no 1 to 63 rows"));
     e.rows = shape[0];
     if (shape[0] - 1 < bit_length(static_cast<std::uint64_t>(values - 1)))
       throw Malformed(text(e.tensor, " has too few bits"));
@@ -130,9 +138,8 @@ Model::Model(const std::string& bytes, Budget& budget) : budget_(budget) {
   for (const auto& field : header_.fields)
     embeddings_.push_back(read_embedding(root, field.name, field.size, field.length, '?'));
   if (header_.architecture.position != "none") {
-    if (header_.architecture.context == 0) throw Malformed("a position code needs a context");
-    position_ =
-        read_embedding(root, "position", header_.architecture.context, 1, header_.architecture.position[0]);
+    position_ = read_embedding(root, "position", positions_coded(header_.architecture), 1,
+                               header_.architecture.position[0]);
   }
   embed_shift_ = root.shift("embed");
   stream_bits_ = root.bits("stream");
@@ -236,6 +243,9 @@ std::map<std::int64_t, Row> Model::feed(const Prompt& prompt, std::int64_t end, 
   if (header_.architecture.context > 0 && end > header_.architecture.context)
     throw Malformed(
         text("a prompt of ", end, " positions; the model's context is ", header_.architecture.context));
+  if (position_ && position_->form == 'b' && position_->count < 63 &&
+      end > std::int64_t{1} << (position_->count - 1))
+    throw Malformed(text("a prompt of ", end, " positions, more than the model's code has"));
   if (!header_.architecture.causal && begin > 0) throw Malformed("an encoder has no steps");
   budget_.store(static_cast<std::uint64_t>(end - begin) *
                 static_cast<std::uint64_t>(header_.architecture.width));
@@ -317,7 +327,6 @@ Row Model::answer(const Prompt& prompt, const Row& activation) {
         longer.fields[0][longer.fields[0].size() - static_cast<std::size_t>(header_.fields[0].length)] =
             token.front();
     }
-    if (!header_.architecture.causal) reset();
     token = decode(feed(longer, longer.positions, {longer.positions - 1}).begin()->second);
   }
   return token;

@@ -41,6 +41,8 @@ struct EmbeddingForm {
   std::int64_t rows = 0;
   std::string tensor;
 };
+// How many positions a code must tell apart. Malformed: a table without a context.
+std::int64_t positions_coded(const Architecture& architecture);
 EmbeddingForm read_embedding_form(const Source& source, const std::string& name, std::int64_t values,
                                   std::int64_t length, char only);
 

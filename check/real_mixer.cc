@@ -24,7 +24,7 @@ class RealAttention : public RealMixer {
     shift_ = source.source.shift("score");
     scale_ = static_cast<double>(source.source.scalar("value.scale", 1, 1, std::int64_t{1} << 32));
     tau_ = source.real("score.tau", 1);
-    for (const char* name : {"score.bits", "y.bits"}) source.ignore(name);
+    for (const char* name : {"score", "y"}) source.width(name);
   }
 
  protected:
@@ -302,11 +302,15 @@ RealFunction RealSource::function(const std::string& table, const std::string& o
   return found == functions.end() ? RealFunction{otherwise} : found->second;
 }
 
-RealMap::RealMap(const RealSource& source, const std::string& name, std::int64_t r, std::int64_t c)
-    : rows(r), cols(c), shift(source.source.shift(name)), weight(source.reals(name + ".weight", {r, c})) {
+RealMap::RealMap(const RealSource& source, const std::string& name, std::int64_t r, std::int64_t c,
+                 bool sums_only)
+    : rows(r),
+      cols(c),
+      shift(sums_only ? 0 : source.source.shift(name)),
+      weight(source.reals(name + ".weight", {r, c})) {
   bias =
       source.source.has(name + ".bias") ? source.reals(name + ".bias", {r}) : std::vector<double>(at(r), 0);
-  source.ignore(name + ".bits");
+  if (!sums_only) source.width(name);
 }
 Real RealMap::sum(std::int64_t row, const Real* x) const {
   Real total = bias[at(row)];
@@ -341,7 +345,7 @@ void RealChannels::finish() {
   if (taps_ == 0) return;
   weight_ = source_.reals("conv.weight", {convolved_, taps_});
   shift_ = source_.source.shift("conv");
-  source_.ignore("conv.bits");
+  source_.width("conv");
   if (source_.named("conv")) function_ = source_.function("conv", "");
 }
 std::vector<Reals> RealChannels::all(const std::vector<Reals>& u) const {

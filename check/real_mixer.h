@@ -29,10 +29,8 @@ struct RealSource {
   }
   // Charged before it is done: multiply-adds of intervals.
   void work(std::uint64_t multiply_adds) const { source.budget.work(kPerInterval * multiply_adds); }
-  // What is taken and not used: nothing is rounded.
-  void ignore(const std::string& name) const {
-    if (source.has(name)) source.scalar(name, 0, -kLargestNumber, kLargestNumber);
-  }
+  // A width is read, and of no use: nothing is rounded.
+  void width(const std::string& name) const { source.bits(name); }
 };
 
 struct RealMap {
@@ -40,7 +38,8 @@ struct RealMap {
   std::vector<double> weight, bias;
 
   RealMap() = default;
-  RealMap(const RealSource& source, const std::string& name, std::int64_t rows, std::int64_t cols);
+  RealMap(const RealSource& source, const std::string& name, std::int64_t rows, std::int64_t cols,
+          bool sums_only = false);
   Real sum(std::int64_t row, const Real* x) const;  // weight x + bias, not shifted
   Reals operator()(const Reals& x, Budget& budget) const;
 };

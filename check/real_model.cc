@@ -12,11 +12,10 @@ RealModel::RealModel(const std::string& bytes, Budget& budget) : budget_(budget)
   for (const auto& field : header_.fields)
     embeddings_.push_back(read_embedding(root, field.name, field.size, field.length, '?'));
   if (a.position != "none") {
-    if (a.context == 0) throw Malformed("a position code needs a context");
-    position_ = read_embedding(root, "position", a.context, 1, a.position[0]);
+    position_ = read_embedding(root, "position", positions_coded(a), 1, a.position[0]);
   }
   embed_shift_ = root.source.shift("embed");
-  root.ignore("stream.bits");
+  root.width("stream");
   for (std::size_t i = 0; i < a.layers.size(); ++i) {
     const RealSource source = root.under(text("layers.", i));
     const Shape& shape = a.layers[i];
@@ -54,8 +53,8 @@ RealModel::Embedding RealModel::read_embedding(const RealSource& source, const s
 }
 
 RealModel::RealNorm RealModel::read_norm(const RealSource& source, const std::string& name) const {
-  source.ignore(name + ".extra");
-  source.ignore(name + ".bits");
+  source.source.fraction(name + ".extra", 24);
+  source.width(name);
   const double epsilon = source.real(name + ".epsilon", 0);
   if (epsilon < 0) throw Malformed(text(source.source.prefix, name, ".epsilon is negative"));
   return {source.reals(name + ".gain", {header_.architecture.width}),
@@ -100,6 +99,9 @@ Reals RealModel::outputs(const Prompt& prompt, std::int64_t position) const {
   const std::int64_t end = a.causal ? position + 1 : prompt.positions;
   if (a.context > 0 && end > a.context)
     throw Malformed(text("a prompt of ", end, " positions; the model's context is ", a.context));
+  if (position_ && position_->form == 'b' && position_->count < 63 &&
+      end > std::int64_t{1} << (position_->count - 1))
+    throw Malformed(text("a prompt of ", end, " positions, more than the model's code has"));
   const std::uint64_t stored = budget_.stored();
   budget_.store(4 * at(end) * at(a.width));
   Int numbers = position_ ? added(*position_) : 1;

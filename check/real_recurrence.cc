@@ -16,7 +16,7 @@ class RealCell {
  public:
   RealCell(const Shape& shape, const RealSource& source)
       : s(shape), source_(source), channels(source, shape.conv) {
-    source.ignore("y.bits");
+    source.width("y");
   }
   virtual ~RealCell() = default;
 
@@ -69,8 +69,8 @@ class RealLinear final : public RealCell {
       fraction_ = source.source.fraction("feature.fraction", 20);
       shift_ = source.source.shift("feature");
     }
-    source.ignore("feature.bits");
-    source.ignore("update.shift");
+    if (function_ || s.feature == "taylor2") source.width("feature");
+    source.source.shift("update");
     scale_ = static_cast<double>(source.source.scalar("value.scale", 1, 1, std::int64_t{1} << 32));
     read_shift = source.source.shift("read");
   }
@@ -174,9 +174,11 @@ class RealDelta final : public RealCell {
     write_shift_ = source.source.shift("write");
     read_shift = source.source.shift("read");
     unit_ = source.source.has("key.fraction");
-    if (unit_) fraction_ = source.source.fraction("key.fraction", 24);
-    source.ignore("key.extra");
-    source.ignore("key.bits");
+    if (unit_) {
+      fraction_ = source.source.fraction("key.fraction", 24);
+      source.source.scalar("key.extra", 8, 0, 24);
+      source.width("key");
+    }
   }
   void update(Reals& state, const Reals& now, bool write) const override {
     charge(4);
@@ -294,9 +296,9 @@ class RealHidden final : public RealMixer {
       : s_(shape), gru_(shape.kind == "gru"), source_(source) {
     const std::int64_t width = source.architecture.width;
     for (const char* name : gru_ ? std::vector<const char*>{"xz", "xr", "xn"} : std::vector<const char*>{"x"})
-      x_.emplace_back(source, name, s_.inner, width);
+      x_.emplace_back(source, name, s_.inner, width, /*sums_only=*/true);
     for (const char* name : gru_ ? std::vector<const char*>{"hz", "hr", "hn"} : std::vector<const char*>{"h"})
-      h_.emplace_back(source, name, s_.inner, s_.inner);
+      h_.emplace_back(source, name, s_.inner, s_.inner, /*sums_only=*/true);
     cell_shift_ = source.source.shift("cell");
     cell_ = source.function("cell", "tanh");
     if (s_.relu_cell) cell_ = RealFunction{"relu"};
@@ -305,7 +307,7 @@ class RealHidden final : public RealMixer {
       gate_shift_ = source.source.shift("gate");
       fraction_ = source.source.fraction("gate.fraction", 30);
     }
-    source.ignore("y.bits");
+    source.width("y");
   }
   std::vector<Reals> mix(const std::vector<Reals>& u) const override {
     Reals hidden(at(s_.inner));
@@ -361,7 +363,7 @@ class RealMamba final : public RealMixer {
     update_shift_ = source.source.shift("update");
     read_shift_ = source.source.shift("read");
     skip_shift_ = source.source.shift("skip");
-    source.ignore("y.bits");
+    source.width("y");
   }
   std::vector<Reals> mix(const std::vector<Reals>& u) const override {
     Reals hidden(at(s_.inner * s_.state));
@@ -400,7 +402,7 @@ class RealTaps final : public RealMixer {
  public:
   RealTaps(const Shape& shape, const RealSource& source)
       : s_(shape), source_(source), v_(source, "v", shape.outputs(), source.architecture.width) {
-    source.ignore("y.bits");
+    source.width("y");
     if (s_.kind == "identity") return;
     taps_ = source.reals("taps.weight", {s_.inner, s_.conv});
     shift_ = source.source.shift("taps");

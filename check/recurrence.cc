@@ -369,8 +369,10 @@ class RowRecurrence : public Mixer {
   }
 
  protected:
-  // A map of rnn and gru, whose own shift and bits are not used.
-  Map plain(const std::string& name, std::int64_t cols) const { return Map(source_, name, s_.inner, cols); }
+  // A map of rnn and gru, which has no shift and bits of its own.
+  Map plain(const std::string& name, std::int64_t cols) const {
+    return Map(source_, name, s_.inner, cols, /*sums_only=*/true);
+  }
   void give_hidden() {
     y_.clear();
     for (const auto h : hidden_) y_.push_back(sat(h, y_bits_));

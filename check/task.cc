@@ -442,11 +442,11 @@ std::unique_ptr<Task> make_task(const std::string& name, const Sizes& size,
     if (name == "nearest") {
       const std::int64_t d = take("d", 1, 1 << 16), sigma = take("sigma", 1, kAlphabet - 1),
                          f = take("f", 1, 20);
-      take("margin", 0, std::int64_t{1} << (f - 1));  // of drawn instances; a prompt need not keep it
+      const std::int64_t margin = take("margin", 0, std::int64_t{1} << (f - 1));
       if (d > std::int64_t{1} << (2 * f - 2))
         throw Malformed("nearest has too many components for its fraction");
       fits(static_cast<Int>(2) * n + 1, d + 1);
-      task = make_nearest(n, d, sigma, f);
+      task = make_nearest(n, d, sigma, f, margin, budget);
     }
     if (name == "dyck") {
       const std::int64_t types = take("k", 1, kAlphabet / 2);

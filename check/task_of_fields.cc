@@ -144,18 +144,23 @@ class SparseAverage final : public Task {
 
 class Nearest final : public Task {
  public:
-  Nearest(std::int64_t n, std::int64_t d, std::int64_t sigma, std::int64_t f)
-      : n_(n), d_(d), sigma_(sigma), one_(std::int64_t{1} << f) {
+  Nearest(std::int64_t n, std::int64_t d, std::int64_t sigma, std::int64_t f, std::int64_t margin,
+          Budget& budget)
+      : n_(n),
+        d_(d),
+        sigma_(sigma),
+        one_(std::int64_t{1} << f),
+        gap_(static_cast<Int>(margin) << f),
+        // |v|² is off 4^f by no more than 2^f √d + d/4: rounding moves each component by 1/2 at most.
+        slack_((isqrt((Int{16} << (2 * f)) * d) + d) / 4),
+        budget_(budget) {
     fields = {{"vector", 2 * one_ + 1, d, -one_}, {"label", sigma + 1}};
     length = 2 * n + 1;
     queries = {2 * n};
     answer_size = sigma;
   }
   std::vector<Row> answers(const Prompt& p) const override {
-    std::int64_t best = 0;
-    for (std::int64_t i = 1; i < n_; ++i)
-      if (product(p, 2 * i, 2 * n_) > product(p, 2 * best, 2 * n_)) best = i;
-    return {{p.fields[1][at(2 * best + 1)]}};
+    return {{p.fields[1][at(2 * nearest(p).point + 1)]}};
   }
   void rules(const Prompt& p) const override {
     for (std::int64_t t = 0; t < length; ++t) {
@@ -163,14 +168,34 @@ class Nearest final : public Task {
       if ((p.fields[1][at(t)] == sigma_) != point)
         throw Rejected("a nearest prompt has a label where a point is expected, or the other way round");
       const Int off = product(p, t, t) - (point ? static_cast<Int>(one_) * one_ : 0);
-      const Int slack = point ? static_cast<Int>(one_) * (isqrt(d_) + 1) + d_ : 0;
+      const Int slack = point ? slack_ : 0;
       if (off > slack || off < -slack)
         throw Rejected("a nearest prompt has a point off the sphere, or a vector at a label");
     }
+    if (n_ > 1 && nearest(p).lead < gap_)
+      throw Rejected("the two best products of a nearest prompt are closer than its margin");
   }
   std::int64_t choices(const Prompt&) const override { return 0; }
 
  private:
+  struct Best {
+    std::int64_t point = 0;  // the first of equals
+    Int lead = 0;            // over the best of the others, where there are any
+  };
+  Best nearest(const Prompt& p) const {
+    budget_.work(at(n_) * at(d_));
+    Best best;
+    Int first = product(p, 0, 2 * n_), second = 0;
+    for (std::int64_t i = 1; i < n_; ++i) {
+      const Int now = product(p, 2 * i, 2 * n_);
+      if (i == 1 || now > second) second = std::min(now, first);
+      if (now <= first) continue;
+      first = now;
+      best.point = i;
+    }
+    best.lead = first - second;
+    return best;
+  }
   Int product(const Prompt& p, std::int64_t s, std::int64_t t) const {
     Int sum = 0;
     for (std::int64_t c = 0; c < d_; ++c)
@@ -178,6 +203,8 @@ class Nearest final : public Task {
     return sum;
   }
   std::int64_t n_, d_, sigma_, one_;
+  Int gap_, slack_;  // of products and squares, in units of 4^-f
+  Budget& budget_;
 };
 
 }  // namespace
@@ -189,8 +216,9 @@ std::unique_ptr<Task> make_sparse_average(std::int64_t n, std::int64_t q, std::i
                                           bool last, Budget& budget) {
   return std::make_unique<SparseAverage>(n, q, d, f, last, budget);
 }
-std::unique_ptr<Task> make_nearest(std::int64_t n, std::int64_t d, std::int64_t sigma, std::int64_t f) {
-  return std::make_unique<Nearest>(n, d, sigma, f);
+std::unique_ptr<Task> make_nearest(std::int64_t n, std::int64_t d, std::int64_t sigma, std::int64_t f,
+                                   std::int64_t margin, Budget& budget) {
+  return std::make_unique<Nearest>(n, d, sigma, f, margin, budget);
 }
 
 }  // namespace rung_check

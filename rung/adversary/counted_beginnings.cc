@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rung/adversary/prompt_family.h"
+#include "rung/tasks/nearest_points.h"
 #include "rung/theory/counting.h"
 #include "rung/theory/horizon.h"
 #include "rung/theory/three_sum_values.h"
@@ -65,9 +66,10 @@ std::optional<Family> family_of(const Task& task, std::int64_t cut) {
   if (name == "two-sum-exists") return sets(of("n") - 1, lower_half(of("M")));
   if (name == "three-sum") return sets(of("n") - 2, three_sum_values(of("M")));
   if (name == "equality" || name == "disjointness") return functions(of("n"), 2, cut);
-  if (name == "nearest") {
+  if (name == "nearest") {  // points that are there have corners of their own, or the last one repeats
+    if (!corners_keep_margin(of("d"), of("f"), of("margin"))) return std::nullopt;
     const std::int64_t corners = std::int64_t{1} << std::min<std::int64_t>(of("d"), 62);
-    return functions(2 * of("n"), of("sigma"), cut / 2 > corners ? corners - 1 : cut / 2);
+    return functions(2 * of("n"), of("sigma"), (cut + 1) / 2 > corners ? corners - 1 : cut / 2);
   }
   if (name == "cgram") {
     const std::int64_t sigma = of("sigma"), c = of("c");

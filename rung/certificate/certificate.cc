@@ -207,6 +207,15 @@ std::string instance_line(const Prompt& prompt, const std::vector<std::int64_t>&
   return line + "\n";
 }
 
+bool InstanceList::add(const Prompt& prompt, const std::vector<std::int64_t>& answers) {
+  std::string line = instance_line(prompt, answers);
+  if (seen_.contains(line)) return false;
+  lines_ += line;
+  seen_.insert(std::move(line));
+  return true;
+}
+std::string InstanceList::digest() const { return sha256(lines_); }
+
 std::string capacity_digest(const std::vector<std::vector<std::vector<std::int64_t>>>& table) {
   Sha256 hash;
   for (const auto& row : table) {

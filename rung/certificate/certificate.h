@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -112,9 +113,20 @@ std::string certificate_text(const Certificate& certificate);
 // Whole or not at all. Errors: the file system.
 Result<void> write_certificate(const std::string& path, const Certificate& certificate);
 
-// The text whose SHA-256 is the digest of a construction claim: append every instance, in the order of its
-// sets.
+// What a construction claim says of its instances: how many different ones there are, and the digest of their
+// lines, each once, in the order of the sets.
 std::string instance_line(const Prompt& prompt, const std::vector<std::int64_t>& answers);
+class InstanceList {
+ public:
+  // Whether it was new.
+  bool add(const Prompt& prompt, const std::vector<std::int64_t>& answers);
+  std::uint64_t count() const { return seen_.size(); }
+  std::string digest() const;
+
+ private:
+  std::unordered_set<std::string> seen_;
+  std::string lines_;
+};
 // The digest of a capacity claim. table[i][j]: the answers at all answer positions after the cut to prefix i
 // followed by suffix j, empty where that is no instance of the task.
 std::string capacity_digest(const std::vector<std::vector<std::vector<std::int64_t>>>& table);

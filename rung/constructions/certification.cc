@@ -89,10 +89,10 @@ Result<ConstructionClaim> certified_claim(const Construction& construction, std:
   if (found.failure)
     return fail(ErrorCode::format, "[build] no certificate: {}; expected right answers on all {} instances",
                 show_failure(task, *found.failure), instances.size());
-  std::string lines;
-  for (const auto& instance : instances) lines += instance_line(instance.prompt, instance.answer);
-  claim.instances = instances.size();
-  claim.digest = sha256(lines);
+  InstanceList list;
+  for (const auto& instance : instances) list.add(instance.prompt, instance.answer);
+  claim.instances = list.count();
+  claim.digest = list.digest();
   return claim;
 }
 

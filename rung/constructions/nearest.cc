@@ -3,8 +3,9 @@
 // Claim (softmax): two full layers with one head find the label of the nearest of n unit vectors when the
 // best dot product leads by a margin γ: the softmax of C⟨x, x_i⟩ with C = log(4n)/γ puts more than half of
 // its weight on it. Reference: Bhattamishra et al. 2406.09347. Deviation: weights are integers of at most
-// 2^46, so scores more than 46 log 2 below the top are all alike. The argument about all inputs needs C (1 -
-// γ) to fit into that, since the best product may be as small as γ; beyond it only what was run is known.
+// 2^46, so scores more than 46 log 2 below the top are all alike. The argument about all inputs needs C (2 -
+// γ) to fit into that, since the best product may be as small as γ - 1 (-1 for one point); beyond it only
+// what was run is known.
 //
 // Claim (thresholds, ours): with 2/γ + O(1) heads in a layer between, the same holds for every n and γ: head
 // k asks whether some product reaches θ_k, the thresholds stand γ apart, so the highest one reached lies
@@ -20,6 +21,7 @@
 #include "rung/constructions/construction.h"
 #include "rung/constructions/relu_gadgets.h"
 #include "rung/constructions/retrieval_head.h"
+#include "rung/tasks/nearest_points.h"
 
 namespace rung {
 namespace {
@@ -48,23 +50,23 @@ struct SimilarityScores {
   int shift = 0;
   ScoreTable table;
   double reach = 0;   // the best product may be this far (in units of 2^shift) below the top
-  double needed = 0;  // ... and is at most this far below it when it is at least γ
+  double needed = 0;  // ... and is at most this far below it in any prompt of the task
 };
 
 SimilarityScores similarity_scores(std::int64_t n, std::int64_t d, std::int64_t f, std::int64_t margin) {
   SimilarityScores scores;
-  const std::int64_t gap = margin << f, one = std::int64_t{1} << (2 * f);
+  const std::int64_t gap = nearest_gap(margin, f), one = std::int64_t{1} << (2 * f);
   while ((gap >> (scores.shift + 1)) >= kGapUnits) ++scores.shift;
   const double units = std::max(1.0, static_cast<double>(gap >> scores.shift) - 1);
   const double tau = std::log(4.0 * static_cast<double>(n)) / units;
-  const auto slack =
-      static_cast<std::int64_t>(std::ldexp(std::sqrt(static_cast<double>(d)) + 1, static_cast<int>(f))) +
-      d;  // rounded unit vectors
-  const std::int64_t top = ((one + slack) >> scores.shift) + 1;
+  const std::int64_t top = ((one + nearest_slack(d, f)) >> scores.shift) + 1;  // |products| are below it
   scores.reach = (kWidestWeight * std::log(2.0) - std::log(16.0 * static_cast<double>(n))) / tau - units;
-  scores.needed = static_cast<double>(top - (gap >> scores.shift));
+  // Products are at least -top, and the best one is the gap above the others, where there are others. Tokens
+  // that are no labels are pushed below -top - gap, and the table goes on until there.
+  scores.needed = static_cast<double>(2 * top - (n > 1 ? gap >> scores.shift : 0));
   const auto low = std::max<std::int64_t>(
-      -top, top - static_cast<std::int64_t>(std::ceil(kWidestWeight * std::log(2.0) / tau)) - 1);
+      -top - (gap >> scores.shift),
+      top - static_cast<std::int64_t>(std::ceil(kWidestWeight * std::log(2.0) / tau)) - 1);
   scores.table.low = low;
   scores.table.tau = tau;
   for (std::int64_t s = low; s <= top; ++s)
@@ -83,11 +85,7 @@ constexpr int kReachedBits = 40,
                   20;  // one token that reaches outweighs the blank, which outweighs up to 2^19 that do not
 
 Thresholds thresholds(std::int64_t d, std::int64_t f, std::int64_t margin) {
-  Thresholds t{
-      (std::int64_t{1} << (2 * f)) +
-          static_cast<std::int64_t>(std::ldexp(std::sqrt(static_cast<double>(d)) + 1, static_cast<int>(f))) +
-          d,
-      margin << f, 0};
+  Thresholds t{(std::int64_t{1} << (2 * f)) + nearest_slack(d, f), nearest_gap(margin, f), 0};
   t.count = 2 * t.range / t.gap + 1;
   return t;
 }

@@ -22,7 +22,7 @@ Embedding<A>::Embedding(const Weights& weights, const A& arithmetic, TensorSourc
   } else if (dimensions.position != PositionCode::none) {
     auto own = embed.under("position");
     position_ = read_part(own, FieldSpec{"position", dimensions.context, 1, 0}, true);
-    if ((dimensions.position == PositionCode::table) != (position_->kind == Kind::table))
+    if (position_->kind != (dimensions.position == PositionCode::table ? Kind::table : Kind::binary))
       source.refuse(
           fail(ErrorCode::format,
                "[weights] the position code in the metadata and the tensor under embed.position differ"));

@@ -28,7 +28,9 @@ struct RowNorm {
     RowNorm norm{source.template numbers<typename A::Value>(name + ".gain", {width}),
                  NormRule{static_cast<int>(source.scalar(name + ".fraction", 0, 0, 24)),
                           static_cast<int>(source.scalar(name + ".extra", 0, 0, 24)), source.width(name),
-                          source.real_scalar(name + ".epsilon", 0)}};
+                          source.integer() ? 0 : source.real_scalar(name + ".epsilon", 0)}};
+    if (norm.rule.epsilon < 0)
+      source.refuse(fail(ErrorCode::range, "[weights] \"{}{}.epsilon\" is negative", source.prefix(), name));
     if constexpr (A::kExact) {
       const int bits = norm_bits(norm.rule, input_bits, Table{0, norm.gain, {}}.bits(), width);
       if (bits > kMostNormBits)
@@ -304,7 +306,7 @@ class MachineOf final : public Machine {
     if (layer.mechanism) {
       note(layer.mechanism->sum_bits());
       layer.output = source.template map<A>("o", width_, layer.mechanism->output_width());
-      int mixed_bits = source.width("y").bits;
+      int mixed_bits = shape.mixer.parts.empty() ? source.width("y").bits : 0;  // heads(...) has its parts'
       for (std::size_t part = 0; part < shape.mixer.parts.size(); ++part)
         mixed_bits = std::max(mixed_bits, source.under("part." + std::to_string(part)).width("y").bits);
       note(layer.output.sum_bits(mixed_bits));

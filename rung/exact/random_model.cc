@@ -110,6 +110,7 @@ class Drawer {
         scalar(prefix + "update.shift", std::max(0, bits_ - 2));
         break;
       case rnn:
+        weights_.tensors.erase(prefix + "x.shift");  // its sums are used as they are
         scalar(prefix + "cell.shift", spread_shift(m.inner));
         if (!m.relu_cell) table(prefix + "cell", squash("tanh"));
         break;

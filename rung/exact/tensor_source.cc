@@ -51,8 +51,9 @@ double TensorSource::real_scalar(const std::string& name, double fallback) {
   if (!has(name)) return fallback;
   const auto& stored = weights_->tensors.at(prefix_ + name);
   log_->read.insert(prefix_ + name);
-  if (!stored.shape.empty()) {
-    refuse(fail(ErrorCode::format, "[weights] \"{}{}\" must be a 0-d tensor", prefix_, name));
+  if (!stored.shape.empty() || (integer() && stored.dtype != DType::f64)) {
+    refuse(fail(ErrorCode::format, "[weights] \"{}{}\" must be a 0-d tensor{}", prefix_, name,
+                integer() ? " of dtype F64" : ""));
     return fallback;
   }
   const double value = stored.real(0);
@@ -110,18 +111,28 @@ std::vector<double> TensorSource::numbers(const std::string& name, const std::ve
 
 template <class A>
 LinearMap<A> TensorSource::map(const std::string& name, std::int64_t rows, std::int64_t cols) {
+  return read_map<A>(name, rows, cols, shift(name + ".shift"), width(name));
+}
+template <class A>
+LinearMap<A> TensorSource::sums(const std::string& name, std::int64_t rows, std::int64_t cols) {
+  return read_map<A>(name, rows, cols, 0, Width{bits(), false, site(name)});
+}
+template <class A>
+LinearMap<A> TensorSource::read_map(const std::string& name, std::int64_t rows, std::int64_t cols,
+                                    int shift_by, Width bits_of) {
   using Value = typename A::Value;
   auto weight = numbers<Value>(name + ".weight", {rows, cols});
   std::vector<Value> bias;
   if (has(name + ".bias")) bias = numbers<Value>(name + ".bias", {rows});
-  const int shift_by = shift(name + ".shift");
-  const Width bits_of = width(name);
   if (error()) return {};
   return LinearMap<A>(rows, cols, std::move(weight), std::move(bias), shift_by, bits_of);
 }
 template LinearMap<Exact64> TensorSource::map(const std::string&, std::int64_t, std::int64_t);
 template LinearMap<Exact128> TensorSource::map(const std::string&, std::int64_t, std::int64_t);
 template LinearMap<RealArithmetic> TensorSource::map(const std::string&, std::int64_t, std::int64_t);
+template LinearMap<Exact64> TensorSource::sums(const std::string&, std::int64_t, std::int64_t);
+template LinearMap<Exact128> TensorSource::sums(const std::string&, std::int64_t, std::int64_t);
+template LinearMap<RealArithmetic> TensorSource::sums(const std::string&, std::int64_t, std::int64_t);
 
 Table TensorSource::table(const std::string& name, const char* default_function) {
   constexpr std::int64_t kMaxTable = std::int64_t{1} << 24;
@@ -134,13 +145,13 @@ Table TensorSource::table(const std::string& name, const char* default_function)
       result.function.reset();
     }
   }
+  if (!integer()) {  // a real file has no tables: one that it holds belongs to nothing
+    if (!result.function) result.function = TableFunction{default_function, 0, 0};
+    result.values = {0};
+    return result;
+  }
   const auto found = weights_->tensors.find(prefix_ + name + ".table");
   if (found == weights_->tensors.end()) {
-    if (!integer()) {
-      if (!result.function) result.function = TableFunction{default_function, 0, 0};
-      result.values = {0};
-      return result;
-    }
     refuse(fail(ErrorCode::format, "[weights] table \"{}{}.table\" is missing", prefix_, name));
     result.values = {0};
     return result;

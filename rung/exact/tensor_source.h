@@ -43,10 +43,13 @@ class TensorSource {
   // name.weight [rows, cols], name.bias [rows] optional, name.shift, name.bits.
   template <class A>
   LinearMap<A> map(const std::string& name, std::int64_t rows, std::int64_t cols);
+  // name.weight and name.bias alone, where only the sums are used.
+  template <class A>
+  LinearMap<A> sums(const std::string& name, std::int64_t rows, std::int64_t cols);
   // name.table [len] from name.low on; in a real file the function alone, from the metadata.
   Table table(const std::string& name, const char* default_function);
   bool has_table(const std::string& name) const {
-    return has(name + ".table") || weights_->tables.count(prefix_ + name) != 0;
+    return integer() ? has(name + ".table") : weights_->tables.count(prefix_ + name) != 0;
   }
 
   int bits() const { return weights_->architecture.dimensions.precision.bits; }
@@ -62,6 +65,9 @@ class TensorSource {
   std::optional<std::string> stray() const;
 
  private:
+  template <class A>
+  LinearMap<A> read_map(const std::string& name, std::int64_t rows, std::int64_t cols, int shift_by,
+                        Width bits_of);
   struct Log {
     std::optional<Error> error;
     std::set<std::string> read;

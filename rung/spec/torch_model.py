@@ -218,6 +218,7 @@ class Model:
         precision = str(sizes.get("precision", "16")).split(".")[0]
         self.p = int(precision) if precision.isdigit() else 16
         self.state_bits = sizes.get("accumulator_bits", self.p)
+        self.holds_tables = meta["mode"] == "integer"
         self.used = set()
 
         self.embeddings = [self.embedding("embed." + field["name"], field.get("low", 0)) for field in self.fields]
@@ -285,14 +286,14 @@ class Model:
         return [self.map(prefix + name) for name in names]
 
     def table(self, name, function):
-        """A table of the file; a model of mode "real" may have the function alone, named in the metadata or by default."""
-        values, known = self.optional(name + ".table"), self.functions.get(name)
-        if values is None and self.metadata["mode"] == "integer":
-            raise ValueError(f"[torch] table {name} is missing")
-        return self.n.table(values, self.scalar(name + ".low"), {"function": function} if values is None and known is None else known)
+        """A table of the file; a model of mode "real" has the function alone, named in the metadata or by default."""
+        known = self.functions.get(name)
+        if not self.holds_tables:
+            return self.n.table(None, 0, {"function": function} if known is None else known)
+        return self.n.table(self.tensor(name + ".table"), self.scalar(name + ".low"), known)
 
     def has_table(self, name):
-        return name + ".table" in self.tensors or name in self.functions
+        return name + ".table" in self.tensors if self.holds_tables else name in self.functions
 
     def embedding(self, name, low):
         for form in ("table", "binary", "linear"):
@@ -315,7 +316,8 @@ class Model:
         if self.sizes.get("norm", "none") == "none":
             return lambda x: x
         gain, bits = self.tensor(name + ".gain"), self.bits(name)
-        fraction, extra, epsilon = [self.scalar(f"{name}.{key}") for key in ("fraction", "extra", "epsilon")]
+        fraction, extra = self.scalar(name + ".fraction"), self.scalar(name + ".extra")
+        epsilon = 0 if self.holds_tables else self.scalar(name + ".epsilon")
         return lambda x: self.n.unit(name, x, gain, fraction, extra, bits, True, epsilon)
 
     def settle(self, x):
@@ -412,9 +414,11 @@ class Model:
         n, group = self.n, [h * K // H for h in range(H)]
         shift, scale, bits = self.scalar(prefix + "score.shift"), self.scalar(prefix + "value.scale", 1), self.bits(prefix + "y")
         self.bits(prefix + "score")                                                                     # for mode Q
-        tau, values, low = self.scalar(prefix + "score.tau", None), self.optional(prefix + "score.table"), self.scalar(prefix + "score.low")
-        clip = (lambda s: s) if values is None else lambda s: s.clamp(low, low + len(values) - 1)
-        weights = n.softmax_weights(self.table(prefix + "score", "exp"), tau, clip)
+        tau, table, clip = self.scalar(prefix + "score.tau", None), self.table(prefix + "score", "exp"), lambda s: s
+        if self.holds_tables:
+            low, count = self.scalar(prefix + "score.low"), len(self.tensor(prefix + "score.table"))
+            clip = lambda s: s.clamp(low, low + count - 1)
+        weights = n.softmax_weights(table, tau, clip)
 
         def scores(q, k):  # [T, H, dk], [J, K, dk]
             return n.rsh(self.dot(prefix + "score", "ihd,jhd->hij", q, k[:, group], q.shape[-1]), shift)
@@ -499,11 +503,11 @@ class Model:
 
     def features(self, prefix, m):
         n, word = self.n, m["feature"]
-        bits = self.bits(prefix + "feature")
-        if word == "identity":
-            return lambda x, is_query: n.sat(x, bits)
+        if word == "identity":  # these two are as wide as their channel
+            return lambda x, is_query: x
         if word == "relu":
-            return lambda x, is_query: n.sat(x.clamp(min=0), bits)
+            return lambda x, is_query: x.clamp(min=0)
+        bits = self.bits(prefix + "feature")
         if word in ("elu1", "exp"):
             table = self.table(prefix + "feature", word)
             return lambda x, is_query: n.sat(table(x), bits)
@@ -597,7 +601,8 @@ class Model:
         gate = self.map(prefix + "gate") if gated else None
         beta_table, gate_table = self.table(prefix + "beta", "sigmoid"), self.table(prefix + "gate", "decay") if gated else None
         conv = self.short_conv(prefix, m)
-        predict, write, decay = [self.scalar(f"{prefix}{name}.shift") for name in ("predict", "write", "decay")]
+        predict, write = [self.scalar(f"{prefix}{name}.shift") for name in ("predict", "write")]
+        decay = self.scalar(prefix + "decay.shift") if gated else 0
         unit = None
         if prefix + "key.fraction" in self.tensors:
             f, e, bits = self.scalar(prefix + "key.fraction"), self.scalar(prefix + "key.extra", 8), self.bits(prefix + "key")
@@ -711,8 +716,6 @@ class Model:
 
     def unrounded(self, prefix, names):
         """Maps whose sums are used as they are."""
-        for name in names:
-            self.scalar(f"{prefix}{name}.shift"), self.bits(prefix + name)
         return [self.sums(prefix + name) for name in names]
 
     def mix_rnn(self, prefix, m):

@@ -44,6 +44,16 @@ Result<std::int64_t> number(const nlohmann::json& object, const char* key, std::
   return value.get<std::int64_t>();
 }
 
+// Refuses a member that the format does not define: nothing would read it.
+Result<void> only_members(const nlohmann::json& object, const char* where,
+                          std::span<const std::string_view> known) {
+  for (const auto& [name, value] : object.items())
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return fail(ErrorCode::format, "[weights] metadata \"{}\" has the unknown member {}; {}", where,
+                  rung::quoted(name), suggest(name, known));
+  return {};
+}
+
 // A field's name is part of tensor names and of messages.
 bool is_field_name(std::string_view name) {
   return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
@@ -67,6 +77,8 @@ Result<std::vector<FieldSpec>> read_fields(const nlohmann::json& json) {
     for (const auto& other : fields)
       if (other.name == field.name)
         return fail(ErrorCode::format, "[weights] field \"{}\" stands twice", field.name);
+    constexpr std::array<std::string_view, 4> kMembers{"name", "size", "length", "low"};
+    RUNG_CHECK(only_members(entry, "fields", kMembers));
     RUNG_TRY(field.size, number(entry, "size", 1, std::int64_t{1} << 62, std::nullopt));
     RUNG_TRY(field.length, number(entry, "length", 1, std::int64_t{1} << 20, 1));
     RUNG_TRY(field.low, number(entry, "low", -(std::int64_t{1} << 62), std::int64_t{1} << 62, 0));
@@ -83,6 +95,8 @@ Result<OutputSpec> read_output(const nlohmann::json& json) {
   if (!json.is_object() || !json.contains("kind") || !json["kind"].is_string())
     return fail(ErrorCode::format,
                 "[weights] metadata \"output\" needs a kind: logits, binary, threshold or vector");
+  constexpr std::array<std::string_view, 3> kMembers{"kind", "size", "fraction"};
+  RUNG_CHECK(only_members(json, "output", kMembers));
   OutputSpec output;
   bool known = false;
   for (const auto& [name, kind] : kOutputKinds)
@@ -198,12 +212,17 @@ Result<Weights> weights_from_tensors(TensorFile file, const std::string& where) 
     RUNG_TRY(const auto decode, object("decode"));
     if (!decode.is_object())
       return fail(ErrorCode::format, "[weights] {}: metadata \"decode\" is no object", where);
+    constexpr std::array<std::string_view, 2> kMembers{"steps", "stop"};
+    RUNG_CHECK(only_members(decode, "decode", kMembers));
     RUNG_TRY(weights.decode.steps, number(decode, "steps", 0, kMaxDecodeSteps, 0));
     if (decode.contains("stop")) {
       RUNG_TRY(weights.decode.stop, number(decode, "stop", 0, kMaxSize, std::nullopt));
     }
     if (weights.decode.steps > 0 && weights.output.kind == OutputSpec::Kind::vector)
       return fail(ErrorCode::format, "[weights] {}: a vector output cannot be decoded into tokens", where);
+    if (weights.decode.steps > 0 && !weights.architecture.dimensions.causal)
+      return fail(ErrorCode::format,
+                  "[weights] {}: an encoder has no chain of thought; expected no \"decode\"", where);
   }
   if (file.metadata.count("tables")) {
     RUNG_TRY(const auto tables, object("tables"));
@@ -212,6 +231,8 @@ Result<Weights> weights_from_tensors(TensorFile file, const std::string& where) 
     for (const auto& [name, entry] : tables.items()) {
       if (!entry.is_object() || !entry.contains("function") || !entry["function"].is_string())
         return fail(ErrorCode::format, "[weights] {}: table {} needs a function", where, rung::quoted(name));
+      constexpr std::array<std::string_view, 3> kMembers{"function", "in", "out"};
+      RUNG_CHECK(only_members(entry, "tables", kMembers));
       RUNG_TRY(const auto in, number(entry, "in", -40, 40, 0));
       RUNG_TRY(const auto out, number(entry, "out", -40, 40, 0));
       weights.tables[name] =

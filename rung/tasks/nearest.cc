@@ -1,11 +1,13 @@
 // Nearest neighbour: x_1 y_1 … x_n y_n x, points on the unit sphere and their labels → the label of the point
 // with the largest dot product with x, the first of equals. Fields: `vector` (d components k meaning k·2^-f;
 // zero at labels) and `label` ([σ], and σ itself as the blank at points). A unit vector is rounded to the
-// grid component by component. Drawn instances keep a margin γ = `margin`·2^-f between the two best dot
-// products: points that come too near are drawn again. Adversarial: every other point is as near as the
-// margin lets it be, and has the other label.
+// grid component by component. Every prompt keeps a margin γ = `margin`·2^-f between the two best dot
+// products (nearest_points.h): drawn points that come too near are drawn again. Adversarial: every other
+// point is as near as the margin lets it be, and has the other label.
 #include <algorithm>
+#include <cstdlib>
 
+#include "rung/tasks/nearest_points.h"
 #include "rung/tasks/sampling.h"
 #include "rung/tasks/task_list.h"
 #include "rung/tasks/token_task.h"
@@ -22,16 +24,6 @@ std::int64_t dot(const std::int64_t* a, const std::int64_t* b, std::int64_t d) {
 }
 std::int64_t dot(const Vector& a, const Vector& b) {
   return dot(a.data(), b.data(), static_cast<std::int64_t>(a.size()));
-}
-
-// ⌊√x⌋.
-std::uint64_t integer_root(unsigned __int128 x) {
-  unsigned __int128 root = 0;
-  for (int bit = 63; bit >= 0; --bit) {
-    const unsigned __int128 tried = root | (static_cast<unsigned __int128>(1) << bit);
-    if (tried * tried <= x) root = tried;
-  }
-  return static_cast<std::uint64_t>(root);
 }
 
 class NearestTask final : public Task {
@@ -103,19 +95,12 @@ class NearestTask final : public Task {
   }
 
   std::vector<std::int64_t> answer(const Prompt& prompt) const override {
-    std::int64_t best = 0, best_dot = 0;
-    for (std::int64_t i = 0; i < s_.n; ++i) {
-      const std::int64_t product = dot(at(prompt, 2 * i), at(prompt, 2 * s_.n), s_.d);
-      if (i == 0 || product > best_dot) {
-        best = i;
-        best_dot = product;
-      }
-    }
-    return {prompt.fields[1][static_cast<std::size_t>(2 * best + 1)]};
+    return {prompt.fields[1][static_cast<std::size_t>(2 * best_of(prompt).point + 1)]};
   }
 
   Result<void> validate(const Prompt& prompt) const override {
     RUNG_CHECK(validate_shape(*this, prompt));
+    const std::int64_t slack = nearest_slack(s_.d, s_.f);
     for (std::int64_t t = 0; t < prompt.positions; ++t) {
       const bool point = t % 2 == 0;
       const std::int64_t label = prompt.fields[1][static_cast<std::size_t>(t)];
@@ -123,13 +108,15 @@ class NearestTask final : public Task {
         return fail(ErrorCode::format, "[task] label {} at position {} of a nearest prompt; expected {}",
                     label, t, point ? "the blank" : "a label");
       const std::int64_t norm = dot(at(prompt, t), at(prompt, t), s_.d);
-      // |u| = 2^f, every component rounded by at most 1/2: |v|² - 2^2f is at most 2^f √d + d/4 in size.
-      const std::int64_t slack =
-          one() * (static_cast<std::int64_t>(integer_root(static_cast<std::uint64_t>(s_.d))) + 1) + s_.d;
       if (point ? std::abs(norm - one() * one()) > slack : norm != 0)
         return fail(ErrorCode::format, "[task] the vector at position {} of a nearest prompt; expected {}", t,
                     point ? "length 1" : "zeros beside a label");
     }
+    if (const auto best = best_of(prompt); s_.n > 1 && best.lead < gap())
+      return fail(
+          ErrorCode::format,
+          "[task] the best product of a nearest prompt leads by {}/4^f; expected at least the margin, {}",
+          best.lead, gap());
     return {};
   }
 
@@ -141,21 +128,48 @@ class NearestTask final : public Task {
 
  private:
   std::int64_t one() const { return std::int64_t{1} << s_.f; }
-  std::int64_t margin_squared_scale() const { return s_.margin << s_.f; }  // the margin in units of 2^-2f
+  std::int64_t gap() const { return nearest_gap(s_.margin, s_.f); }
+  struct Best {
+    std::int64_t point = 0;  // the first of equals
+    std::int64_t lead = 0;   // over the best of the others, where there are any
+  };
+  Best best_of(const Prompt& prompt) const {
+    const auto product = [&](std::int64_t i) { return dot(at(prompt, 2 * i), at(prompt, 2 * s_.n), s_.d); };
+    Best best;
+    std::int64_t first = product(0), second = 0;
+    for (std::int64_t i = 1; i < s_.n; ++i) {
+      const std::int64_t now = product(i);
+      if (i == 1 || now > second) second = std::min(now, first);
+      if (now <= first) continue;
+      first = now;
+      best.point = i;
+    }
+    best.lead = first - second;
+    return best;
+  }
   const std::int64_t* at(const Prompt& prompt, std::int64_t t) const {
     return prompt.fields[0].data() + t * s_.d;
   }
 
-  // v / |v| on the grid. REQUIRES v != 0, |v_c| < 2^40.
+  // v / |v| on the grid, every component rounded exactly (halves up in size), so that the slack of
+  // nearest_points.h holds. REQUIRES v != 0, |v_c| < 2^27.
   Vector normalised(Vector v) const {
-    constexpr int kRootBits = 16;  // bits of the root after the point
     unsigned __int128 norm = 0;
     for (const auto c : v) norm += static_cast<unsigned __int128>(static_cast<__int128>(c) * c);
-    const auto root = static_cast<__int128>(integer_root(norm << (2 * kRootBits)));
+    constexpr int kRootBits = 16;  // bits of the root after the point: the first guess is near
+    const unsigned __int128 root = integer_root(norm << (2 * kRootBits));
     for (auto& c : v) {
-      const __int128 scaled = (static_cast<__int128>(c < 0 ? -c : c) << (s_.f + kRootBits + 1)) + root;
-      const auto size = std::min(static_cast<std::int64_t>(scaled / (2 * root)), one());
-      c = c < 0 ? -size : size;
+      const auto square = static_cast<unsigned __int128>(static_cast<__int128>(c) * c) << (2 * s_.f + 2);
+      // The largest k with k - 1/2 <= |c| 2^f / |v|, that is (2k - 1)² |v|² <= 4 c² 4^f.
+      const auto fits = [&](std::int64_t k) {
+        const auto odd = static_cast<unsigned __int128>(2 * k - 1);
+        return k == 0 || odd * odd * norm <= square;
+      };
+      auto k = static_cast<std::int64_t>(
+          (static_cast<unsigned __int128>(c < 0 ? -c : c) << (s_.f + kRootBits)) / root);
+      while (fits(k + 1)) ++k;
+      while (!fits(k)) --k;
+      c = c < 0 ? -k : k;
     }
     return v;
   }
@@ -181,8 +195,8 @@ class NearestTask final : public Task {
     std::size_t best = 0;
     for (std::size_t i = 1; i < points.size(); ++i)
       if (dot(points[i], x) > dot(points[best], x)) best = i;
-    if (dot(points[best], x) < margin_squared_scale()) points[best] = x;  // no room for the others otherwise
-    const std::int64_t limit = dot(points[best], x) - margin_squared_scale();
+    if (dot(points[best], x) < gap()) points[best] = x;  // no room for the others otherwise
+    const std::int64_t limit = dot(points[best], x) - gap();
     for (std::size_t i = 0; i < points.size(); ++i)
       while (i != best && s_.margin > 0 && dot(points[i], x) > limit) points[i] = unit(random);
     return best;
@@ -199,8 +213,8 @@ class NearestTask final : public Task {
       return zero ? to : normalised(std::move(v));
     };
     points[best] = between(x, unit(random), kSteps / 8);
-    if (dot(points[best], x) <= margin_squared_scale()) points[best] = x;
-    const std::int64_t limit = dot(points[best], x) - std::max<std::int64_t>(1, margin_squared_scale());
+    if (dot(points[best], x) <= gap()) points[best] = x;
+    const std::int64_t limit = dot(points[best], x) - std::max<std::int64_t>(1, gap());
     for (std::size_t i = 0; i < points.size(); ++i) {
       if (i == best) continue;
       for (bool found = false; !found;) {

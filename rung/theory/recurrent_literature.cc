@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rung/tasks/nearest_points.h"
 #include "rung/theory/recurrent_cut.h"
 #include "rung/theory/theorem_groups.h"
 
@@ -40,12 +41,7 @@ std::optional<Verdict> recurrent_strings(const Theorem& theorem, const Setting& 
 std::optional<Verdict> recurrent_nearest(const Theorem& theorem, const Setting& setting,
                                          const Question& question) {
   const std::int64_t d = question.size("d"), sigma = question.size("sigma"), f = question.size("f");
-  const double gap = std::ldexp(static_cast<double>(question.size("margin")), -static_cast<int>(f));
-  // Corners (±1, .., ±1)/√d differ in their products with a corner by at least 2/d; rounding to the grid
-  // moves a product by less than 4 √d 2^-f.
-  const double room = 2.0 / static_cast<double>(d) -
-                      4 * std::sqrt(static_cast<double>(d)) * std::ldexp(1.0, -static_cast<int>(f));
-  const bool cube = room >= gap && room > 0;
+  const bool cube = corners_keep_margin(d, f, question.size("margin"));
   const std::int64_t corners = d >= 62 ? std::int64_t{1} << 62 : std::int64_t{1} << d;
   auto v = cut_verdict(theorem, setting, question,
                        {.prefix = "the n labelled points",

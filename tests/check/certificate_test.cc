@@ -61,6 +61,37 @@ TEST(certificate_check, verifies_constructions_of_every_kind) {
   }
 }
 
+std::string sealed(nlohmann::json document) {
+  auto rest = document;
+  rest.erase("seal");
+  rest.erase("notes");
+  document["seal"] = sha256(rest.dump());
+  return document.dump(1) + "\n";
+}
+
+TEST(certificate_check, counts_an_instance_that_comes_often_once) {
+  const Issued issued = certified_construction("eva", {{"n", 3}}, {}, false);
+  auto document = nlohmann::json::parse(issued.certificate);
+  const auto prompt = document["claim"]["checked"].back()["prompts"][0];
+  const auto task = make_task("eva", {{"n", 3}});
+  ASSERT_TRUE(task);
+  const Prompt tokens{4, {prompt["token"].get<std::vector<std::int64_t>>()}};
+  const std::string line = instance_line(tokens, (*task)->answer(tokens));
+  const auto listing =
+      nlohmann::json{{"mode", "listed"}, {"prompts", std::vector<nlohmann::json>(1000, prompt)}};
+  document["claim"]["checked"] = {listing, listing};
+  std::string often, reason;
+  for (int i = 0; i < 2000; ++i) often += line;
+  document["claim"]["instances"] = 2000;
+  document["claim"]["digest"] = sha256(often);
+  EXPECT_EQ(verdict_of(sealed(document), issued.model, &reason), CheckVerdict::rejected);
+  EXPECT_NE(reason.find("there are 1 different ones"), std::string::npos) << reason;
+  document["claim"]["instances"] = 1;
+  EXPECT_EQ(verdict_of(sealed(document), issued.model), CheckVerdict::rejected);  // the digest is of one, too
+  document["claim"]["digest"] = sha256(line);
+  EXPECT_EQ(verdict_of(sealed(document), issued.model, &reason), CheckVerdict::verified) << reason;
+}
+
 // A claim that is off by one, properly sealed.
 std::string twin(const Issued& issued) {
   auto document = nlohmann::json::parse(issued.certificate);
@@ -72,11 +103,7 @@ std::string twin(const Issued& issued) {
     if (value.is_string()) value = sha256(value.get<std::string>());
     break;
   }
-  auto sealed = document;
-  sealed.erase("seal");
-  sealed.erase("notes");
-  document["seal"] = sha256(sealed.dump());
-  return document.dump(1) + "\n";
+  return sealed(document);
 }
 
 TEST(certificate_check, rejects_every_kind_off_by_one) {

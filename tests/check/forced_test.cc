@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "check/counting.h"
 #include "rung/adversary/counted_beginnings.h"
@@ -90,7 +91,7 @@ TEST(forced, beginnings_are_never_more_than_the_task_tells_apart) {
       for (const auto& cut : capacity->cuts) {
         if (cut.position < 1 || cut.position > family->most_positions()) continue;
         for (std::int64_t bits = 0; bits < 20; ++bits) {
-          const bool counted = family->exceed(cut.position, bits);
+          const bool counted = family->exceed(cut.position, bits, budget);
           EXPECT_TRUE(!counted || cut.classes > std::int64_t{1} << bits)
               << name << " n=" << sizes.begin()->second << " alphabet " << alphabet << " cut " << cut.position
               << ": " << family->shown(cut.position) << ", " << cut.classes << " classes";
@@ -107,61 +108,107 @@ TEST(forced, beginnings_are_never_more_than_the_task_tells_apart) {
 // nearest cannot be enumerated. Its beginnings: a corner of the cube and a label at every pair, the last
 // corner again where there are more pairs; the ending asks for one of the first corners.
 TEST(forced, corners_of_the_cube_are_points_whose_labels_are_told_apart) {
-  for (const std::int64_t d : {1, 2, 3, 4})
+  std::size_t families = 0, refused = 0;
+  for (const std::int64_t d : {1, 2, 3, 4, 5, 9})
     for (const std::int64_t f : {2, 3, 8, 12})
       for (const std::int64_t n : {1, 2, 3, 4, 7, 8, 15, 16, 17}) {
-        const auto task = task_of("nearest", {{"n", n}, {"d", d}, {"sigma", 3}, {"f", f}, {"margin", 1}});
-        rung_check::Budget budget;
-        const auto own = checkers(*task, budget);
-        const rung_check::Beginnings family(*own, 3);
-        const auto entries = [&] {  // 3^entries beginnings of all pairs, found from the count alone
-          std::int64_t most = 0;
-          for (std::int64_t e = 1; e <= n; ++e)
-            if (family.exceed(2 * n,
-                              static_cast<std::int64_t>(std::floor(static_cast<double>(e) * std::log2(3.0)))))
-              most = e;
-          return most;
-        }();
-        const std::int64_t corners = std::int64_t{1} << d;
-        EXPECT_EQ(entries, n > corners ? corners - 1 : n) << "d=" << d << " n=" << n;
+        if (d > std::int64_t{1} << (2 * f - 2)) continue;  // too coarse a grid
         const auto side = static_cast<std::int64_t>(
             std::lround(std::ldexp(1.0, static_cast<int>(f)) / std::sqrt(static_cast<double>(d))));
-        Random random(1, static_cast<std::uint64_t>(n));
-        Prompt prompt{2 * n + 1, {{}, {}}};
-        std::vector<std::int64_t> labels;
-        const auto put = [&](std::int64_t corner, std::int64_t label) {
-          for (std::int64_t i = 0; i < d; ++i)
-            prompt.fields[0].push_back(corner < 0 ? 0 : (corner >> i & 1) ? side : -side);
-          prompt.fields[1].push_back(label);
-        };
-        for (std::int64_t i = 0; i < n; ++i) {
-          labels.push_back(static_cast<std::int64_t>(random.below(3)));
-          put(std::min(i, corners - 1), 3);
-          put(-1, labels.back());
-        }
-        for (std::int64_t asked = 0; asked < entries; ++asked) {
-          put(asked, 3);
-          ASSERT_TRUE(task->validate(prompt)) << task->validate(prompt).error().message;
-          EXPECT_EQ(task->answer(prompt),
-                    (std::vector<std::int64_t>{labels[static_cast<std::size_t>(asked)]}));
-          EXPECT_NO_THROW(own->check({prompt.positions, prompt.fields}));
-          prompt.fields[0].resize(static_cast<std::size_t>(2 * n * d));
-          prompt.fields[1].pop_back();
+        const std::int64_t half = std::int64_t{1} << (f - 1),
+                           widest = std::min(half, (side * side) >> (f - 1));
+        for (const std::int64_t margin : std::set<std::int64_t>{0, 1, widest, half}) {
+          const auto task =
+              task_of("nearest", {{"n", n}, {"d", d}, {"sigma", 3}, {"f", f}, {"margin", margin}});
+          rung_check::Budget budget;
+          const auto own = checkers(*task, budget);
+          if (margin > widest) {  // nothing is counted, by either
+            EXPECT_THROW(rung_check::Beginnings(*own, 3), rung_check::Rejected);
+            EXPECT_FALSE(forcing_alphabet(*task, 2 * n, 0));
+            ++refused;
+            continue;
+          }
+          const rung_check::Beginnings family(*own, 3);
+          for (std::int64_t cut = 1; cut <= 2 * n; ++cut) {
+            std::int64_t entries = 0;  // 3^entries beginnings, found from the count alone
+            for (std::int64_t e = 1; e <= n; ++e)
+              if (family.exceed(
+                      cut, static_cast<std::int64_t>(std::floor(static_cast<double>(e) * std::log2(3.0))),
+                      budget))
+                entries = e;
+            const std::int64_t corners = std::int64_t{1} << d, points = (cut + 1) / 2;
+            ASSERT_EQ(entries, points > corners ? corners - 1 : cut / 2) << "d=" << d << " n=" << n;
+            // The beginning: corners in order, each with a label. Whatever fills the prompt is not asked for.
+            Random random(1, static_cast<std::uint64_t>(n));
+            for (std::int64_t asked = 0; asked < entries; ++asked) {
+              Prompt prompt{2 * n + 1, {{}, {}}};
+              const auto put = [&](std::int64_t corner, std::int64_t label) {
+                for (std::int64_t i = 0; i < d; ++i)
+                  prompt.fields[0].push_back(corner < 0 ? 0 : (corner >> i & 1) ? side : -side);
+                prompt.fields[1].push_back(label);
+              };
+              std::int64_t expected = 0;
+              for (std::int64_t i = 0; i < n; ++i) {
+                const std::int64_t corner = i < points ? std::min(i, corners - 1) : asked == 0 ? 1 : 0;
+                const auto label = static_cast<std::int64_t>(random.below(3));
+                put(corner, 3);
+                put(-1, label);
+                if (corner == asked) expected = label;
+              }
+              put(asked, 3);
+              ASSERT_TRUE(task->validate(prompt)) << task->validate(prompt).error().message;
+              EXPECT_EQ(task->answer(prompt), (std::vector<std::int64_t>{expected}));
+              EXPECT_NO_THROW(own->check({prompt.positions, prompt.fields}));
+              EXPECT_EQ(own->answers({prompt.positions, prompt.fields}),
+                        (std::vector<std::vector<std::int64_t>>{{expected}}));
+            }
+            ++families;
+          }
         }
       }
+  EXPECT_GT(families, 1'000u);
+  EXPECT_GT(refused, 50u);
+}
+
+// Counting with long integers is work like any other: it is charged before it is done.
+TEST(forced, counting_is_charged_to_the_limit) {
+  const auto spent = [](auto count) {
+    rung_check::Budget budget;
+    count(budget);
+    return budget.worked();
+  };
+  const auto power = [](rung_check::Budget& b) { rung_check::power_exceeds(3, 400'000, 633'985, b); };
+  const auto sets = [](rung_check::Budget& b) {
+    rung_check::subsets_exceed(std::int64_t{1} << 40, 1, 60'000, std::int64_t{1} << 40, b);
+  };
+  const auto choices = [](rung_check::Budget& b) {
+    rung_check::binomial_exceeds(std::int64_t{1} << 40, 60'000, std::int64_t{1} << 40, b);
+  };
+  const auto images = [](rung_check::Budget& b) { rung_check::images_spread(66'806, 80, 271, 160, b); };
+  EXPECT_GT(spent(power), 50'000'000u);
+  EXPECT_GT(spent(sets), 100'000'000u);
+  EXPECT_GT(spent(choices), 100'000'000u);
+  EXPECT_GT(spent(images), 1'000'000u);
+  rung_check::Budget small(1000);
+  EXPECT_THROW(power(small), rung_check::OutOfResources);
+  EXPECT_THROW(sets(small), rung_check::OutOfResources);
+  EXPECT_THROW(choices(small), rung_check::OutOfResources);
+  EXPECT_THROW(images(small), rung_check::OutOfResources);
 }
 
 TEST(forced, spread_of_images_is_decided_where_its_logarithm_is_close) {
+  rung_check::Budget budget;
   // Recurrent, full, recurrent with 160 bits before: the smallest first function that is forced, 320.03
   // against 320.025.
-  EXPECT_TRUE(rung_check::images_spread(66'806, 80, 271, 160));
-  EXPECT_FALSE(rung_check::images_spread(66'800, 80, 271, 160));
+  EXPECT_TRUE(rung_check::images_spread(66'806, 80, 271, 160, budget));
+  EXPECT_FALSE(rung_check::images_spread(66'800, 80, 271, 160, budget));
   // Far from the border the lengths decide, at any size.
-  EXPECT_TRUE(rung_check::images_spread(std::int64_t{1} << 60, 1 << 10, 1 << 10, 1 << 10));
-  EXPECT_FALSE(rung_check::images_spread(1 << 20, 1 << 10, 1 << 10, 1 << 10));
-  EXPECT_FALSE(rung_check::images_spread(1 << 20, 1, 1, std::int64_t{1} << 40));
+  EXPECT_TRUE(rung_check::images_spread(std::int64_t{1} << 60, 1 << 10, 1 << 10, 1 << 10, budget));
+  EXPECT_FALSE(rung_check::images_spread(1 << 20, 1 << 10, 1 << 10, 1 << 10, budget));
+  EXPECT_FALSE(rung_check::images_spread(1 << 20, 1, 1, std::int64_t{1} << 40, budget));
 }
 TEST(forced, spread_of_images_follows_its_logarithm) {
+  rung_check::Budget budget;
   std::size_t yes = 0, no = 0;
   for (std::int64_t m = 1; m <= 4096; m = m * 5 / 4 + 1)
     for (std::int64_t T = 1; T <= 9; ++T)
@@ -172,7 +219,7 @@ TEST(forced, spread_of_images_follows_its_logarithm) {
               std::log2(2.0 * static_cast<double>(m) / (std::exp(1.0) * static_cast<double>(T * x0)));
           const double right = 2.0 * static_cast<double>(bits) + 2.0 / static_cast<double>(T);
           if (std::abs(left - right) < 1e-6) continue;
-          ASSERT_EQ(rung_check::images_spread(m, T, x0, bits), left > right)
+          ASSERT_EQ(rung_check::images_spread(m, T, x0, bits, budget), left > right)
               << m << " " << T << " " << x0 << " " << bits;
           ++(left > right ? yes : no);
         }
@@ -191,7 +238,7 @@ TEST(forced, is_counted_alike_by_adversary_and_checker) {
         bool some = false;  // alphabet
         for (std::int64_t alphabet = 1; alphabet <= kAlphabets; ++alphabet) try {
             const rung_check::Beginnings family(*own, alphabet);
-            some = some || (cut <= family.most_positions() && family.exceed(cut, bits));
+            some = some || (cut <= family.most_positions() && family.exceed(cut, bits, budget));
           } catch (const rung_check::Rejected&) {
           }
         const auto alphabet = forcing_alphabet(*task, cut, bits);
@@ -199,7 +246,7 @@ TEST(forced, is_counted_alike_by_adversary_and_checker) {
             << name << " n=" << sizes.begin()->second << " cut " << cut << " bits " << bits;
         if (!alphabet) continue;
         ++forced;
-        EXPECT_TRUE(rung_check::Beginnings(*own, *alphabet).exceed(cut, bits))
+        EXPECT_TRUE(rung_check::Beginnings(*own, *alphabet).exceed(cut, bits, budget))
             << name << " cut " << cut << " bits " << bits;
       }
   }

@@ -80,11 +80,32 @@ class Hostile(unittest.TestCase):
         self.assertIn("rung-check", self.check("--help", codes=(0,)))
         self.assertIn("rung-check ", self.check("--version", codes=(0,)))
 
+    def test_only_regular_files_are_read(self):
+        pipe = os.path.join(self.scratch, "pipe")
+        os.mkfifo(pipe)
+        for path in (pipe, self.scratch, "/dev/zero", "/dev/null"):
+            self.assertIn("is no regular file", self.check(path, self.model, codes=(2,)))
+            self.assertIn("is no regular file", self.check(self.certificate, path, codes=(2,)))
+
+    def test_a_verdict_that_cannot_be_written_is_no_success(self):
+        for arguments in ([self.certificate, self.model], [self.certificate, self.model, "--json"], ["--help"], ["--version"], [self.certificate]):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([CHECK, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertEqual(done.stderr, "rung-check: cannot write to standard output\n")
+            done = subprocess.run([CHECK, *arguments], stderr=subprocess.PIPE, text=True, timeout=120, check=False, preexec_fn=lambda: os.close(1))
+            self.assertEqual(done.returncode, 2, done.stderr)
+            read_end, write_end = os.pipe()
+            os.close(read_end)
+            done = subprocess.run([CHECK, *arguments], stdout=write_end, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+            os.close(write_end)
+            self.assertEqual(done.returncode, 2, done.stderr)
+
     def test_json_agrees_with_the_exit_code(self):
         good = json.loads(self.check(self.certificate, self.model, "--json", codes=(0,)))
         self.assertEqual((good["schema"], good["verdict"], good["exit_code"], good["kind"]), ("rung.check/1", "verified", 0, "collision"))
         self.assertGreaterEqual(good["reran"]["prompts"], 2)
-        bad = json.loads(self.check(self.certificate, "/dev/null", "--json", codes=(1,)))
+        bad = json.loads(self.check(self.certificate, self.write("other", "x"), "--json", codes=(1,)))
         self.assertEqual((bad["verdict"], bad["exit_code"]), ("rejected", 1))
         self.assertIn("SHA-256", bad["reason"])
 

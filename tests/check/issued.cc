@@ -133,11 +133,8 @@ Issued certified_construction(const std::string& name, const TaskSizes& sizes,
   RUNG_REQUIRE(built.ok(), "{}", built.error().message);
   const Task& task = *built->task;
   ConstructionClaim claim;
-  std::string lines;
-  const auto add = [&](const Prompt& prompt) {
-    lines += instance_line(prompt, task.answer(prompt));
-    ++claim.instances;
-  };
+  InstanceList instances;
+  const auto add = [&](const Prompt& prompt) { instances.add(prompt, task.answer(prompt)); };
   if (name != "nearest") {
     if (all) claim.checked.emplace_back(ConstructionClaim::All{});
     claim.checked.emplace_back(ConstructionClaim::Walk{7, 3, 9});
@@ -162,7 +159,8 @@ Issued certified_construction(const std::string& name, const TaskSizes& sizes,
             .prompt);
   for (const auto& prompt : listed) add(prompt);
   claim.checked.emplace_back(listed);
-  claim.digest = sha256(lines);
+  claim.instances = instances.count();
+  claim.digest = instances.digest();
   return issue(name + "-construction" + (options.empty() ? "" : "-" + options.begin()->second),
                &built->weights, task, claim);
 }

@@ -184,6 +184,47 @@ TEST(Variants, adversarial_cgram_contexts_differ_from_the_true_one_in_at_most_on
   }
 }
 
+// What a prompt of nearest must keep, written down here once more: unit vectors but for rounding, and the
+// margin.
+TEST(Variants, nearest_refuses_what_is_no_unit_vector_and_what_is_closer_than_the_margin) {
+  const auto nearest = task("nearest", {{"n", 2}, {"d", 4}, {"sigma", 2}, {"f", 2}, {"margin", 1}});
+  const auto prompt = [](Numbers first, Numbers second, Numbers query) {
+    Numbers vectors;
+    for (const Numbers& v : {first, Numbers(4, 0), second, Numbers(4, 0), query})
+      vectors.insert(vectors.end(), v.begin(), v.end());
+    return Prompt{5, {vectors, {2, 0, 2, 1, 2}}};
+  };
+  const Numbers up{4, 0, 0, 0}, side{0, 4, 0, 0}, corner{2, 2, 2, 2}, long_one{3, 2, 2, 2}, zero(4, 0);
+  EXPECT_TRUE(nearest->validate(prompt(up, side, up)));
+  EXPECT_TRUE(nearest->validate(prompt(corner, side, corner)));
+  EXPECT_TRUE(nearest->validate(prompt(long_one, side, up)));  // 21: within 16 ± 9
+  EXPECT_FALSE(nearest->validate(prompt(zero, side, up)));
+  EXPECT_FALSE(nearest->validate(prompt(up, side, zero)));
+  EXPECT_FALSE(nearest->validate(prompt({2, 1, 1, 0}, side, up)));  // 6
+  EXPECT_FALSE(nearest->validate(prompt({4, 3, 1, 0}, side, up)));  // 26
+  EXPECT_TRUE(nearest->validate(prompt({4, 3, 0, 0}, side, up)));   // 25
+  EXPECT_FALSE(nearest->validate(prompt(up, up, up)));              // no lead at all
+  EXPECT_TRUE(nearest->validate(prompt(up, {3, 3, 0, 0}, up)));     // 16 - 12: the margin, in units of 1/16
+  EXPECT_FALSE(nearest->validate(prompt({3, 3, 0, 0}, {3, 2, 2, 0}, {3, 2, 2, 0})));  // 17 over 15
+}
+
+TEST(Variants, nearest_draws_prompts_of_the_task_at_every_size) {
+  for (const std::int64_t f : {1, 2, 3, 8, 20})
+    for (const std::int64_t d : {1, 2, 3, 4, 15, 16, 64})
+      for (const std::int64_t n : {1, 2, 9}) {
+        if (d > std::int64_t{1} << (2 * f - 2)) continue;
+        for (const std::int64_t margin : {std::int64_t{0}, std::int64_t{1}, std::int64_t{1} << (f - 1)}) {
+          const auto nearest = task("nearest", {{"n", n}, {"d", d}, {"f", f}, {"margin", margin}});
+          for (const Variant variant : {Variant::uniform, Variant::zipf, Variant::adversarial})
+            for (std::uint64_t index = 0; index < 20; ++index) {
+              const auto valid = nearest->validate(nearest->generate(variant, 3, index).prompt);
+              ASSERT_TRUE(valid) << valid.error().message << " f=" << f << " d=" << d << " n=" << n
+                                 << " margin=" << margin;
+            }
+        }
+      }
+}
+
 TEST(Variants, nearest_keeps_its_margin) {
   for (const std::int64_t d : {1, 2, 3, 17})
     for (const std::int64_t n : {1, 2, 30}) {

@@ -19,6 +19,7 @@ constexpr int kInstances = 7;  // a model; there are more than 200
 struct Case {
   std::string line;
   RandomModel model;
+  bool wide_channels = false;  // queries, keys and values of more than p bits, and that large
 };
 
 RandomModel small_model(const std::string& line, std::uint64_t seed) {
@@ -116,6 +117,7 @@ std::vector<Case> cases() {
         c.model.output = {seed % 2 ? OutputSpec::Kind::binary : OutputSpec::Kind::logits, seed % 2 ? 2 : 5,
                           0};
         c.model.decode = {.steps = 4, .stop = 3};
+        c.wide_channels = true;
       }
       all.push_back(c);
     }
@@ -166,11 +168,25 @@ Weights as_trained(Weights weights) {
   return weights;
 }
 
+void widen_channels(Weights& weights) {
+  constexpr int kMoreBits = 4;
+  const int p = weights.architecture.dimensions.precision.bits;
+  for (const auto& [name, tensor] : std::map(weights.tensors)) {
+    const std::string map = name.substr(0, name.rfind('.'));
+    if (!name.ends_with("q.weight") && !name.ends_with("k.weight") && !name.ends_with("v.weight")) continue;
+    const auto shift = weights.tensors.find(map + ".shift");
+    const std::int64_t by = shift == weights.tensors.end() ? 0 : shift->second.integer(0);
+    weights.tensors[map + ".shift"] = integer_scalar(by - kMoreBits);
+    weights.tensors[map + ".bits"] = integer_scalar(p + kMoreBits);
+  }
+}
+
 Result<void> write_all(const std::string& folder) {
   int number = 0;
   for (const auto& c : cases()) {
     RUNG_TRY(Weights weights, random_weights(c.model));
     weights.notes["line"] = c.line;
+    if (c.wide_channels) widen_channels(weights);
     const std::string name = fmt::format("{:03}", number++);
     RUNG_CHECK(write_case(fmt::format("{}/{}", folder, name), weights, c.model.seed, false));
     if (number % 4 != 1) continue;

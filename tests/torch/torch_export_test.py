@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -157,6 +158,39 @@ class ExportedModels(unittest.TestCase):
         with self.assertRaisesRegex(OverflowError, r"layers\.0\.v: a sum can reach 2\^80"):
             self.model.load(path).logits([1, 2])
         self.assertTrue(json.loads(rung("export", path, "--to", "torch", "--json"))["may_refuse"])
+
+    def test_stray_scalars_are_those_that_rung_refuses(self):
+        scalars = ("y.bits", "conv.bits", "feature.bits", "feature.shift", "key.bits", "taps.shift", "decay.shift", "gate.fraction", "x.bits",
+                   "q.bits", "norm1.epsilon", "score.low", "value.scale")
+        path, lines, refused = self.path("scalar.safetensors"), set(), 0
+        for name in self.names:
+            with open(self.path(name + ".safetensors"), "rb") as file:
+                raw = file.read()
+            length = struct.unpack_from("<Q", raw)[0]
+            header, data = json.loads(raw[8:8 + length]), raw[8 + length:]
+            kind = (header["__metadata__"]["line"], name.split("-")[0] == "trained")
+            if kind in lines or name.startswith("real-"):
+                continue
+            lines.add(kind)
+            for scalar in scalars:
+                tensor = "layers.0." + scalar
+                if tensor in header:
+                    continue
+                more = {**header, tensor: {"dtype": "I8", "shape": [], "data_offsets": [len(data), len(data) + 1]}}
+                text = json.dumps(more).encode()
+                with open(path, "wb") as file:
+                    file.write(struct.pack("<Q", len(text)) + text + data + b"\x01")
+                done = subprocess.run([RUNG, "export", path, "--to", "torch", "--out", self.path("scalar"), "--force"], capture_output=True, text=True)
+                try:
+                    self.model.load(path)
+                    self.assertEqual(done.returncode, 0, f"{kind} {scalar}: {done.stderr}")
+                except ValueError as error:
+                    self.assertIn(tensor, str(error))
+                    self.assertEqual(done.returncode, 2, f"{kind} {scalar}: {error}")
+                    self.assertIn(tensor, done.stderr)
+                    refused += 1
+        self.assertGreater(len(lines), 40)
+        self.assertGreater(refused, 200)
 
     def test_stray_and_missing_tensors_are_refused(self):
         path = self.path("stray.safetensors")

@@ -32,14 +32,17 @@ class DeltaCell final : public MatrixCell<A> {
     }
     predict_shift_ = source.shift("predict.shift");
     write_shift_ = source.shift("write.shift");
-    key_width_ = source.width("key");
     error_site_ = source.site("error");
     unit_ = source.has("key.fraction");
-    norm_ = NormRule{static_cast<int>(source.scalar("key.fraction", 0, 0, 24)),
-                     static_cast<int>(source.scalar("key.extra", 8, 0, 24)), key_width_};
-    channel_bits_ = key_width_.bits;
-    for (const char* name : {"q", "k", "v", "conv"})
-      channel_bits_ = std::max(channel_bits_, source.width(name).bits);
+    channel_bits_ = source.bits();
+    if (unit_) {
+      key_width_ = source.width("key");
+      norm_ = NormRule{static_cast<int>(source.scalar("key.fraction", 0, 0, 24)),
+                       static_cast<int>(source.scalar("key.extra", 8, 0, 24)), key_width_};
+      channel_bits_ = std::max(channel_bits_, key_width_.bits);
+    }
+    for (const char* name : {"q", "k", "v"}) channel_bits_ = std::max(channel_bits_, source.width(name).bits);
+    if (s.conv > 0) channel_bits_ = std::max(channel_bits_, source.width("conv").bits);
     if constexpr (A::kExact) {
       const int bits = unit_ ? norm_bits(norm_, channel_bits_, 1, s.key_dim) : 0;
       if (bits > kMostNormBits)

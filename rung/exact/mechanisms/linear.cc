@@ -32,7 +32,7 @@ class LinearCell final : public MatrixCell<A> {
     this->projection.add(std::move(k));
     this->projection.add(std::move(v));
     this->projection.convolve(context, 0);
-    feature_width_ = source.width("feature");
+    if (has_feature_width()) feature_width_ = source.width("feature");
     if (s.feature == FeatureMap::elu1) table_ = source.table("feature", "elu1");
     if (s.feature == FeatureMap::exp) table_ = source.table("feature", "exp");
     if (s.feature == FeatureMap::taylor2) {
@@ -117,10 +117,10 @@ class LinearCell final : public MatrixCell<A> {
 
  private:
   // identity and relu keep the width of their channel.
-  int feature_bits() const {
-    const auto map = this->shape.feature;
-    return map == FeatureMap::identity || map == FeatureMap::relu ? channel_bits_ : feature_width_.bits;
+  bool has_feature_width() const {
+    return this->shape.feature != FeatureMap::identity && this->shape.feature != FeatureMap::relu;
   }
+  int feature_bits() const { return has_feature_width() ? feature_width_.bits : channel_bits_; }
   int read_bits() const {
     return state_bits_ + feature_bits() + ceil_lg(static_cast<std::uint64_t>(features_)) + 1;
   }

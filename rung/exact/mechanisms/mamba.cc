@@ -40,8 +40,8 @@ class Mamba final : public RecurrentMechanism<A> {
     index_site_ = source.site("decay");
     state_site_ = source.site("state");
     channel_bits_ = source.bits();
-    for (const char* name : {"x", "b", "c", "conv"})
-      channel_bits_ = std::max(channel_bits_, source.width(name).bits);
+    for (const char* name : {"x", "b", "c"}) channel_bits_ = std::max(channel_bits_, source.width(name).bits);
+    if (context.shape.conv > 0) channel_bits_ = std::max(channel_bits_, source.width("conv").bits);
   }
 
   struct State final : MechanismState<A> {

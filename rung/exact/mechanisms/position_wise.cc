@@ -15,8 +15,10 @@ class Convolution final : public RecurrentMechanism<A> {
       : channels_(channels), taps_(taps), arithmetic_(context.arithmetic), input_bits_(context.input_bits) {
     auto& source = context.source;
     value_ = source.template map<A>("v", channels, context.width);
-    if (taps > 0) weight_ = source.template numbers<Value>("taps.weight", {channels, taps});
-    shift_ = source.shift("taps.shift");
+    if (taps > 0) {
+      weight_ = source.template numbers<Value>("taps.weight", {channels, taps});
+      shift_ = source.shift("taps.shift");
+    }
     output_ = source.width("y");
   }
   struct State final : MechanismState<A> {

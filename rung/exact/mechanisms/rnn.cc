@@ -67,8 +67,8 @@ class Elman final : public HiddenVector<A> {
   explicit Elman(const MechanismContext<A>& context)
       : HiddenVector<A>(context), relu_(context.shape.relu_cell) {
     auto& source = context.source;
-    input_ = source.template map<A>("x", this->size_, context.width);
-    hidden_ = source.template map<A>("h", this->size_, this->size_);
+    input_ = source.template sums<A>("x", this->size_, context.width);
+    hidden_ = source.template sums<A>("h", this->size_, this->size_);
     shift_ = source.shift("cell.shift");
     if (!relu_) table_ = source.table("cell", "tanh");
   }
@@ -106,8 +106,8 @@ class Gru final : public HiddenVector<A> {
     auto& source = context.source;
     for (int i = 0; i < 3; ++i) {
       const std::string letter = i == 0 ? "z" : i == 1 ? "r" : "n";
-      input_[i] = source.template map<A>("x" + letter, this->size_, context.width);
-      hidden_[i] = source.template map<A>("h" + letter, this->size_, this->size_);
+      input_[i] = source.template sums<A>("x" + letter, this->size_, context.width);
+      hidden_[i] = source.template sums<A>("h" + letter, this->size_, this->size_);
     }
     gate_ = source.table("gate", "sigmoid");
     cell_ = source.table("cell", "tanh");

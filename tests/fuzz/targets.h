@@ -1,0 +1,53 @@
+// What is fed with bytes that nobody has checked: one function a parser. It returns, whatever the bytes;
+// a crash, a hang or a broken promise (std::abort) is the finding. libfuzzer.cc makes a libFuzzer program of
+// each, replay.cc runs all of them on the kept corpus.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace rung::fuzz {
+
+void architecture_line(std::string_view bytes);
+void dimensions_file(std::string_view bytes);  // first byte even: TOML, odd: JSON
+void released_config(std::string_view bytes);  // config.json
+void weights_file(std::string_view bytes);
+void task_file(std::string_view bytes);  // an automaton or a table
+void prompt(std::string_view bytes);     // first byte: of which task
+void store_record(std::string_view bytes);
+void http_request(std::string_view bytes);
+void certificate(std::string_view bytes);  // rung-check: certificate, NUL, model
+
+struct Target {
+  const char* name;
+  void (*run)(std::string_view);
+};
+inline constexpr Target kTargets[] = {
+    {"architecture_line", architecture_line},
+    {"dimensions_file", dimensions_file},
+    {"released_config", released_config},
+    {"weights_file", weights_file},
+    {"task_file", task_file},
+    {"prompt", prompt},
+    {"store_record", store_record},
+    {"http_request", http_request},
+    {"certificate", certificate},
+};
+
+// Ends the run with the words where a promise of a header does not hold.
+void promise(bool held, std::string_view words);
+
+// A file with these bytes, in memory; `path` opens it.
+class MemoryFile {
+ public:
+  explicit MemoryFile(std::string_view bytes);
+  ~MemoryFile();
+  MemoryFile(const MemoryFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  int descriptor_;
+  std::string path_;
+};
+
+}  // namespace rung::fuzz
