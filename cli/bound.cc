@@ -13,9 +13,12 @@
 #include "rung/spec/text_columns.h"
 #include "rung/theory/inquiry.h"
 #include "rung/theory/result_table.h"
+#include "rung/theory/verdict_unit.h"
 
 namespace rung::cli {
 namespace {
+
+const std::string kBoundTable = "--table", kBoundArchitecture = "an architecture";
 
 struct BoundFlags {
   ArchitectureFlags architecture;
@@ -26,7 +29,6 @@ struct BoundFlags {
   bool thought = false, assume_exact = false, explain = false, table = false, json = false;
 };
 
-// Characters, not bytes: the forms contain ⌈, ⌊ and the like.
 std::string number(const std::optional<double>& value) {
   if (!value || !std::isfinite(*value)) return "-";
   if (*value == std::floor(*value) && std::abs(*value) < 1e9) return fmt::format("{:.0f}", *value);
@@ -57,16 +59,17 @@ void print_wrapped(const std::string& first, const std::string& rest, const std:
 }
 
 void print_verdicts(const std::vector<Verdict>& verdicts) {
-  fmt::print("{:<15}{:<13}{:<25}{:<9}{:>11}{:>11}{:>8}{:>8}\n", "task", "verdict", "theorem", "status",
-             "left", "right", "margin", "horizon");
+  fmt::print("{:<15}{:<13}{:<25}{:<9}{:>11}{:>11} {:<15}{:>8}{:>8}\n", "task", "verdict", "theorem", "status",
+             "left", "right", "unit", "margin", "horizon");
   for (const auto& v : verdicts) {
     std::optional<double> horizon;
     if (v.horizon && bit_length(*v.horizon) <= 1000) horizon = v.horizon->convert_to<double>();
+    const std::string unit = verdict_unit(v);
     std::string shown = number(horizon);
     if (horizon && *horizon >= 1e7) shown = fmt::format("{:.2g}", *horizon);
-    fmt::print("{:<15}{:<13}{:<25}{:<9}{:>11}{:>11}{:>8}{:>8}\n", v.task, outcome_name(v.outcome),
+    fmt::print("{:<15}{:<13}{:<25}{:<9}{:>11}{:>11} {:<15}{:>8}{:>8}\n", v.task, outcome_name(v.outcome),
                v.theorem.empty() ? "-" : v.theorem, status_name(v.status), number(v.left), number(v.right),
-               factor(v.margin), shown);
+               unit.empty() ? "-" : unit, factor(v.margin), shown);
     if (v.outcome != Outcome::open) continue;
     for (const auto& h : v.hypotheses)
       if (!h.holds) {
@@ -171,7 +174,14 @@ Result<int> run_bound(const BoundFlags& flags) {
     RUNG_TRY(inquiry.form.variant, parse_variant(*flags.variant));
   }
   RUNG_TRY(const ChosenArchitecture chosen, inquiry.architecture.choose());
+  RUNG_CHECK(check_sizes_used(inquiry.architecture, "bound", {.observed = bound_observes}));
   RUNG_TRY(const Findings findings, inquire(inquiry, chosen));
+  if (Setting plain = findings.setting; flags.assume_exact) {
+    plain.assume_exact = false;
+    if (plain.exact_sums())
+      return fail(ErrorCode::parse, "[bound] --assume-exact is not used by precision {}: its sums are exact",
+                  format_precision(plain.architecture.dimensions.precision));
+  }
   if (flags.json) {
     print_json(findings_document(findings));
     return 0;
@@ -214,35 +224,56 @@ Command bound_command() {
       "rung bound config.json --context 131072",
       "rung bound --table --context 4096 --width 64 --precision 16"};
   flags->architecture.declare(command.options);
+  // Bounds hold for any embedding and any MLP.
+  std::erase_if(command.options, [](const Option& option) {
+    for (const char* name : {"--mlp", "--activation", "--vocab", "--outputs"})
+      if (option.names == name) return true;
+    return false;
+  });
   for (auto& option : command.options) {
+    const bool tabled = option.names == "--context" || option.names == "--width" ||
+                        option.names == "--heads" || option.names == "--precision" ||
+                        option.names == "--dims";
+    if (!tabled) option.forms = {kBoundArchitecture};
     if (option.names == "--context")
       option.help = "prompts of up to this many tokens (default: the architecture's own, or 4096)";
   }
-  command.options.push_back(
-      {.names = "--task", .help = "one task, or all (default)", .target = &flags->task});
+  command.options.push_back({.names = "--task",
+                             .help = "one task, or all (default)",
+                             .target = &flags->task,
+                             .forms = {kBoundArchitecture}});
   command.options.push_back(
       {.names = "--sum-bits",
        .help =
            "bits of a numerator or denominator of a partial softmax sum (default: what exact sums over the "
            "prompt need with an exponent table of 16 bits)",
-       .target = &flags->sum_bits});
+       .target = &flags->sum_bits,
+       .forms = {kBoundArchitecture}});
   command.options.push_back({.names = "--variant",
                              .help = "about the prompts of one variant alone (default: about every prompt)",
-                             .target = &flags->variant});
-  command.options.push_back({.names = "--cot", .help = "with chain of thought", .target = &flags->thought});
+                             .target = &flags->variant,
+                             .forms = {kBoundArchitecture}});
+  command.options.push_back({.names = "--cot",
+                             .help = "with chain of thought",
+                             .target = &flags->thought,
+                             .forms = {kBoundArchitecture}});
   command.options.push_back({.names = "--assume-exact",
                              .help = "read a float model as exact integers of its p bits (mode X)",
-                             .target = &flags->assume_exact});
+                             .target = &flags->assume_exact,
+                             .forms = {kBoundArchitecture}});
   command.options.push_back({.names = "--explain",
                              .help = "print each argument step by step with its numbers",
-                             .target = &flags->explain});
+                             .target = &flags->explain,
+                             .forms = {kBoundArchitecture},
+                             .excludes = {"--json"}});
   command.options.push_back({.names = "--table",
                              .help = "the table of results at --context, --width, --heads, --precision",
                              .target = &flags->table});
   command.options.push_back({.names = "--json",
                              .help = "one JSON document, schema rung.bound/1 (rung.bound-table/1)",
                              .target = &flags->json});
-  flags->task_sizes.declare(command);
+  flags->task_sizes.declare(command, {kBoundArchitecture});
+  command.form = [flags] { return flags->table ? kBoundTable : kBoundArchitecture; };
   command.run = [flags]() -> Result<int> { return run_bound(*flags); };
   return command;
 }

@@ -11,20 +11,25 @@
 #include "cli/command.h"
 #include "cli/interruption.h"
 #include "cli/model_task.h"
+#include "cli/shell_word.h"
+#include "cli/written_files.h"
 #include "rung/adversary/attack.h"
 #include "rung/adversary/scaling.h"
 #include "rung/ranks/launch.h"
+#include "rung/spec/staged_file.h"
 #include "rung/store/store.h"
 
 namespace rung::cli {
 namespace {
+
+const std::string kBreakModel = "a model", kBreakScaling = "--scaling", kBreakList = "--list";
 
 struct BreakFlags {
   std::optional<std::string> model;
   std::optional<std::string> task, out, checkpoint, store;
   std::string method = "auto", budget = "10m", memory = "4G";
   std::int64_t seed = 1;
-  bool scaling = false, list = false, json = false;
+  bool force = false, scaling = false, list = false, json = false;
   TaskFlags sizes;
 };
 
@@ -216,15 +221,9 @@ Result<int> run_break(const BreakFlags& flags) {
   options.seed = static_cast<std::uint64_t>(flags.seed);
   // Before anything that may differ from machine to machine: the others wait for this one.
   RUNG_TRY(options.ranks, join_ranks());
-  options.checkpoint = flags.checkpoint ? *flags.checkpoint : flags.out ? *flags.out + ".checkpoint" : "";
-  if (flags.out && options.ranks->leads()) {  // found out before hours of search, not after
-    const auto folder = std::filesystem::path(*flags.out).parent_path();
-    std::error_code error;
-    if (!folder.empty() && !std::filesystem::is_directory(folder, error))
-      return fail(ErrorCode::io, "[break] no folder {} for --out", folder.string());
-    if (std::filesystem::is_directory(*flags.out, error))
-      return fail(ErrorCode::io, "[break] --out {} is a folder; a file expected", *flags.out);
-  }
+  // A stream has no place beside it.
+  const bool beside = flags.out && *flags.out != kStandardOutput && !std::filesystem::is_other(*flags.out);
+  options.checkpoint = flags.checkpoint ? *flags.checkpoint : beside ? *flags.out + ".checkpoint" : "";
   std::shared_ptr<const Task> task;
   {
     RUNG_TRY(const Weights weights, read_weights(*flags.model));
@@ -253,7 +252,13 @@ Result<int> run_break(const BreakFlags& flags) {
     outcome.certificate->notes["method"] = outcome.method;
     outcome.certificate->notes["architecture"] = format_stack(target.weights.architecture.stack);
     if (flags.out) {
-      RUNG_CHECK(write_certificate(*flags.out, *outcome.certificate));
+      if (const auto written = write_text(*flags.out, certificate_text(*outcome.certificate), flags.force);
+          !written) {
+        // What hours of search found is not lost with the disk that fills meanwhile.
+        fmt::print("{}", certificate_text(*outcome.certificate));
+        return fail(ErrorCode::io, "{}; the certificate stands on standard output instead",
+                    written.error().message);
+      }
       if (!flags.checkpoint)
         for (const auto& path : checkpoint_paths(options.checkpoint))
           std::remove(path.c_str());  // the search is over
@@ -308,8 +313,10 @@ Result<int> run_break(const BreakFlags& flags) {
     print_claim(target, *outcome.certificate);
     fmt::print("  certificate {} ({})\n", claim_kind(outcome.certificate->claim),
                label_text(*outcome.certificate));
-    if (flags.out && (target.exact() || target.weights.output.kind != OutputSpec::Kind::vector))
-      fmt::print("  verify      rung-check {} {}\n", *flags.out, *flags.model);
+    if (flags.out && *flags.out == kStandardOutput)
+      fmt::print("  written to standard output\n");
+    else if (flags.out && (target.exact() || target.weights.output.kind != OutputSpec::Kind::vector))
+      fmt::print("  verify      rung-check {} {}\n", shell_word(*flags.out), shell_word(*flags.model));
     else if (flags.out)
       fmt::print(
           "  written to {}; rung-check does not evaluate vectors of float weights, rung eval shows the same "
@@ -344,26 +351,53 @@ Command break_command() {
                       "rung break --scaling --method hierarchical --budget 1m > scaling.csv",
                       "rung break --list"};
   command.options = {
-      {.names = "MODEL", .help = "the weights file", .target = &flags->model},
-      {.names = "--task", .help = "the task (the file's own)", .target = &flags->task},
-      {.names = "--budget", .help = "wall clock: 90s, 10m, 2h (10m)", .target = &flags->budget},
-      {.names = "--method", .help = "auto, or a name of --list (auto)", .target = &flags->method},
-      {.names = "--out", .help = "where the certificate goes", .target = &flags->out},
+      {.names = "MODEL",
+       .help = "the weights file",
+       .target = &flags->model,
+       .forms = {kBreakModel},
+       .file = FileUse::read},
+      {.names = "--task",
+       .help = "the task (the file's own)",
+       .target = &flags->task,
+       .forms = {kBreakModel}},
+      {.names = "--budget",
+       .help = "wall clock: 90s, 10m, 2h (10m)",
+       .target = &flags->budget,
+       .forms = {kBreakModel, kBreakScaling}},
+      {.names = "--method",
+       .help = "auto, or a name of --list (auto)",
+       .target = &flags->method,
+       .forms = {kBreakModel, kBreakScaling}},
+      {.names = "--out",
+       .help = "where the certificate goes",
+       .target = &flags->out,
+       .forms = {kBreakModel},
+       .file = FileUse::write},
+      {.names = "--force", .help = "replace a file that exists", .target = &flags->force, .needs = {"--out"}},
       {.names = "--store",
        .help = "append a record of the certificate or verdict to this store",
-       .target = &flags->store},
-      {.names = "--memory", .help = "at most this much: 512M, 4G (4G)", .target = &flags->memory},
-      {.names = "--seed", .help = "seed (1)", .target = &flags->seed},
+       .target = &flags->store,
+       .forms = {kBreakModel},
+       .file = FileUse::keep},
+      {.names = "--memory",
+       .help = "at most this much: 512M, 4G (4G)",
+       .target = &flags->memory,
+       .forms = {kBreakModel}},
+      {.names = "--seed", .help = "seed (1)", .target = &flags->seed, .forms = {kBreakModel, kBreakScaling}},
       {.names = "--checkpoint",
        .help = "where a search that was stopped is kept (OUT.checkpoint)",
-       .target = &flags->checkpoint},
+       .target = &flags->checkpoint,
+       .forms = {kBreakModel},
+       .file = FileUse::keep},
       {.names = "--scaling",
        .help = "no model: measure cost against bits and layers, as CSV",
-       .target = &flags->scaling},
+       .target = &flags->scaling,
+       .excludes = {"--list"}},
       {.names = "--list", .help = "the methods", .target = &flags->list},
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };
-  flags->sizes.declare(command);
+  flags->sizes.declare(command, {kBreakModel});
+  command.form = [flags] { return flags->list ? kBreakList : flags->scaling ? kBreakScaling : kBreakModel; };
   command.run = [flags] { return run_break(*flags); };
   command.spreads = true;
   return command;

@@ -3,30 +3,41 @@
 #include <fmt/ranges.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/architecture_flags.h"
 #include "cli/command.h"
 #include "cli/task_flags.h"
+#include "cli/written_files.h"
 #include "rung/adversary/random_weights.h"
 #include "rung/constructions/certification.h"
 #include "rung/constructions/idle_parts.h"
 #include "rung/constructions/precision_search.h"
 #include "rung/constructions/reduction.h"
 #include "rung/spec/nearest_word.h"
+#include "rung/spec/staged_file.h"
 
 namespace rung::cli {
 namespace {
 
 using nlohmann::ordered_json;
 
+const std::string kBuildOne = "a construction", kBuildRandom = "random", kBuildExplain = "--explain",
+                  kBuildSweep = "--sweep", kBuildFormats = "--formats", kBuildList = "--list";
+const std::vector<std::string> kBuildVerified = {kBuildOne, kBuildSweep, kBuildFormats};
+const std::vector<std::string> kBuildConstructed = {kBuildOne, kBuildExplain, kBuildSweep, kBuildFormats};
+const std::vector<std::string> kBuildNamed = {kBuildOne, kBuildRandom, kBuildExplain, kBuildSweep,
+                                              kBuildFormats};
+
 struct BuildFlags {
   std::string name, precision = "auto";
   std::optional<std::string> out, certificate, sweep, arch, task, beside;
-  std::int64_t budget = VerificationOptions{}.budget, seed = 1, width = 16, heads = 1;
-  std::optional<std::int64_t> samples;
-  bool encoder = false, cot = false, csv = false, formats = false, list = false, explain = false,
-       json = false;
+  std::int64_t budget = VerificationOptions{}.budget, seed = 1;
+  std::optional<std::int64_t> samples, width, heads;
+  bool force = false, encoder = false, cot = false, csv = false, formats = false, list = false,
+       explain = false, json = false;
   TaskFlags task_flags;
   std::map<std::string, std::optional<std::string>> options;
 };
@@ -135,9 +146,10 @@ std::string mlp_line(const Construction& made) {
 }
 
 Result<int> build_one(const BuildFlags& flags) {
-  if (flags.certificate && !flags.out)
-    return fail(ErrorCode::missing,
-                "[build] a certificate speaks of a file; expected --out FILE beside --certificate");
+  std::error_code ignored;
+  if (flags.certificate && (*flags.out == kStandardOutput || std::filesystem::is_other(*flags.out, ignored)))
+    return fail(ErrorCode::io, "[build] a certificate speaks of a file; {} is a stream",
+                rung::quoted(*flags.out));
   ConstructionRequest request = request_of(flags);
   const VerificationOptions options = verification_of(flags);
   RUNG_TRY(request.precision, precision_of(flags));
@@ -165,11 +177,12 @@ Result<int> build_one(const BuildFlags& flags) {
   if (flags.certificate && found->passed()) {
     RUNG_TRY(claim, certified_claim(made, static_cast<std::uint64_t>(flags.seed)));
   }
-  if (flags.out && found->passed()) RUNG_CHECK(write_weights(*flags.out, made.weights));
+  if (flags.out && found->passed()) RUNG_CHECK(write_model(*flags.out, made.weights, flags.force));
   if (claim) {
     RUNG_TRY(std::string digest, file_sha256(*flags.out));
-    RUNG_CHECK(
-        write_certificate(*flags.certificate, construction_certificate(made, *claim, std::move(digest))));
+    RUNG_CHECK(write_text(*flags.certificate,
+                          certificate_text(construction_certificate(made, *claim, std::move(digest))),
+                          flags.force));
   }
 
   const Task& task = *made.task;
@@ -270,6 +283,8 @@ Result<Range> parse_range(const std::string& text) {
 // p against n: doubling from the first size to the last.
 Result<int> sweep(const BuildFlags& flags) {
   RUNG_TRY(const Range range, parse_range(*flags.sweep));
+  if (request_of(flags).sizes.contains(range.size))
+    return fail(ErrorCode::parse, "[build] --{} is not used beside --sweep {}", range.size, *flags.sweep);
   ordered_json rows = ordered_json::array();
   if (flags.csv && !flags.json)
     fmt::print("{},positions,p_proved,p_measured,mode,instances,p_measured_quantised\n", range.size);
@@ -347,16 +362,20 @@ Result<int> build_random(const BuildFlags& flags) {
   if (!flags.arch)
     return fail(ErrorCode::missing, "[build] random needs an architecture; expected --arch LINE");
   if (!flags.out) return fail(ErrorCode::missing, "[build] random weights go to a file; expected --out FILE");
+  ArchitectureChoice choice{.line = *flags.arch};
+  choice.width = flags.width;
+  choice.heads = flags.heads;
+  RUNG_CHECK(check_sizes_used(choice, "build"));
   RandomRequest target{.architecture = *flags.arch,
-                       .width = flags.width,
-                       .heads = flags.heads,
+                       .width = flags.width.value_or(RandomRequest{}.width),
+                       .heads = flags.heads.value_or(RandomRequest{}.heads),
                        .seed = static_cast<std::uint64_t>(flags.seed)};
   if (flags.precision != "auto") {
     RUNG_TRY(target.precision, parse_precision(flags.precision));
   }
   RUNG_TRY(const auto task, flags.task_flags.make(flags.task.value_or("eva")));
   RUNG_TRY(const Weights weights, random_weights_for(*task, target));
-  RUNG_CHECK(write_weights(*flags.out, weights));
+  RUNG_CHECK(write_model(*flags.out, weights, flags.force));
   if (flags.json) {
     print_json({{"schema", "rung.build-random/1"},
                 {"architecture", format_stack(weights.architecture.stack)},
@@ -418,40 +437,85 @@ Command build_command() {
       "rung build eva --n 64 --out eva.safetensors", "rung build eva --sweep n=2..8192 --csv",
       "rung build random --arch 'gdelta*2' --task eva --n 8 --precision 6 --out random.safetensors"};
   command.options = {
-      {.names = "NAME", .help = "the construction, or random", .target = &flags->name},
-      {.names = "--out", .help = "the weights file to write", .target = &flags->out},
+      {.names = "NAME", .help = "the construction, or random", .target = &flags->name, .forms = kBuildNamed},
+      {.names = "--out",
+       .help = "the weights file to write",
+       .target = &flags->out,
+       .forms = {kBuildOne, kBuildRandom},
+       .file = FileUse::write},
+      {.names = "--force", .help = "replace files that exist", .target = &flags->force, .needs = {"--out"}},
       {.names = "--certificate",
        .help = "a certificate of the file that rung-check reruns",
-       .target = &flags->certificate},
+       .target = &flags->certificate,
+       .forms = {kBuildOne},
+       .needs = {"--out"},
+       .file = FileUse::write},
       {.names = "--precision",
        .help = "bits, or auto: what the lemma proves, beside the smallest that passed (auto)",
-       .target = &flags->precision},
+       .target = &flags->precision,
+       .forms = {kBuildOne, kBuildRandom, kBuildExplain}},
       {.names = "--verify-budget",
        .help = "instances up to which all are run (20000000)",
-       .target = &flags->budget},
+       .target = &flags->budget,
+       .forms = kBuildVerified},
       {.names = "--samples",
        .help = "instances a kind where not all are run (by size)",
-       .target = &flags->samples},
-      {.names = "--seed", .help = "seed of samples and random weights (1)", .target = &flags->seed},
-      {.names = "--sweep", .help = "p against a size, doubling: n=2..8192", .target = &flags->sweep},
-      {.names = "--csv", .help = "the sweep as comma-separated values", .target = &flags->csv},
+       .target = &flags->samples,
+       .forms = kBuildVerified},
+      {.names = "--seed",
+       .help = "seed of samples and random weights (1)",
+       .target = &flags->seed,
+       .forms = {kBuildOne, kBuildRandom, kBuildSweep, kBuildFormats}},
+      {.names = "--sweep",
+       .help = "p against a size, doubling: n=2..8192",
+       .target = &flags->sweep,
+       .forms = {kBuildSweep}},
+      {.names = "--csv",
+       .help = "the sweep as comma-separated values",
+       .target = &flags->csv,
+       .forms = {kBuildSweep},
+       .excludes = {"--json"}},
       {.names = "--formats",
        .help = "up to which size it works in bf16, fp16, e4m3, e5m2",
-       .target = &flags->formats},
-      {.names = "--encoder", .help = "seqcomp: bidirectional layers", .target = &flags->encoder},
-      {.names = "--cot", .help = "one layer and a chain of thought", .target = &flags->cot},
+       .target = &flags->formats,
+       .forms = {kBuildFormats}},
+      {.names = "--encoder",
+       .help = "seqcomp: bidirectional layers",
+       .target = &flags->encoder,
+       .forms = kBuildConstructed},
+      {.names = "--cot",
+       .help = "one layer and a chain of thought",
+       .target = &flags->cot,
+       .forms = kBuildConstructed},
       {.names = "--beside",
        .help = "inside a hybrid: an idle linear layer in front, or an idle linear head in every full layer",
        .target = &flags->beside,
-       .choices = {"layer", "head"}},
-      {.names = "--arch", .help = "random: the architecture line", .target = &flags->arch},
-      {.names = "--task", .help = "random: the task whose prompts it reads (eva)", .target = &flags->task},
-      {.names = "--width", .help = "random: residual width (16)", .target = &flags->width},
-      {.names = "--heads", .help = "random: heads where the line says none (1)", .target = &flags->heads},
+       .choices = {"layer", "head"},
+       .forms = {kBuildOne}},
+      {.names = "--arch",
+       .help = "random: the architecture line",
+       .target = &flags->arch,
+       .forms = {kBuildRandom}},
+      {.names = "--task",
+       .help = "random: the task whose prompts it reads (eva)",
+       .target = &flags->task,
+       .forms = {kBuildRandom}},
+      {.names = "--width",
+       .help = "random: residual width (16)",
+       .target = &flags->width,
+       .forms = {kBuildRandom}},
+      {.names = "--heads",
+       .help = "random: heads where the line says none (1)",
+       .target = &flags->heads,
+       .forms = {kBuildRandom}},
       {.names = "--explain",
        .help = "what every residual coordinate holds after every layer; nothing is run",
-       .target = &flags->explain},
-      {.names = "--list", .help = "the constructions and their options", .target = &flags->list},
+       .target = &flags->explain,
+       .forms = {kBuildExplain}},
+      {.names = "--list",
+       .help = "the constructions and their options",
+       .target = &flags->list,
+       .forms = {kBuildList}},
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };
   for (const auto& word : construction_words())
@@ -462,9 +526,18 @@ Command build_command() {
         command.options.push_back({.names = fmt::format("--{}", option.name),
                                    .help = std::string(option.help),
                                    .target = &place->second,
-                                   .group = "Forms (rung build --list: which construction has which)"});
+                                   .group = "Forms (rung build --list: which construction has which)",
+                                   .forms = kBuildConstructed});
     }
-  flags->task_flags.declare(command);
+  flags->task_flags.declare(command, kBuildNamed);
+  command.form = [flags] {
+    return flags->list               ? kBuildList
+           : flags->name == "random" ? kBuildRandom
+           : flags->explain          ? kBuildExplain
+           : flags->sweep            ? kBuildSweep
+           : flags->formats          ? kBuildFormats
+                                     : kBuildOne;
+  };
   command.run = [flags] { return run_build(*flags); };
   return command;
 }

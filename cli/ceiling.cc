@@ -147,12 +147,8 @@ void print_table(const CeilingFlags& flags, const std::vector<Row>& rows) {
 }
 
 Result<int> run_ceiling(const CeilingFlags& flags) {
-  if (flags.csv && flags.json) return fail(ErrorCode::parse, "[ceiling] --csv and --json exclude each other");
   if (flags.alphabet && (*flags.alphabet < 1 || *flags.alphabet > kLargest))
     return fail(ErrorCode::range, "[ceiling] alphabet = {}; expected 1 to 2^60", *flags.alphabet);
-  if (flags.log_linear && flags.queries != "uniform")
-    return fail(ErrorCode::unsupported, "[ceiling] --loglinear with --queries {}; expected uniform",
-                flags.queries);
   RUNG_TRY(const auto bits, parse_range("state-bits", flags.bits, 0));
   RUNG_TRY(const auto sizes, parse_range("n", flags.n, 1));
   if (static_cast<std::int64_t>(bits.size() * sizes.size()) > kMostRows)
@@ -202,11 +198,12 @@ Command ceiling_command() {
       {.names = "--alphabet", .help = "number of different values (n)", .target = &flags->alphabet},
       {.names = "--queries",
        .help = "uniform, zipf, or a file with one weight a line (uniform)",
-       .target = &flags->queries},
+       .target = &flags->queries,
+       .excludes = {"--loglinear"}},
       {.names = "--loglinear",
        .help = "a log-linear stack: bits are those of one level",
        .target = &flags->log_linear},
-      {.names = "--csv", .help = "comma-separated, for plots", .target = &flags->csv},
+      {.names = "--csv", .help = "comma-separated, for plots", .target = &flags->csv, .excludes = {"--json"}},
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };
   command.run = [flags] { return run_ceiling(*flags); };

@@ -24,6 +24,14 @@ using OptionTarget =
     std::variant<bool*, std::string*, std::int64_t*, double*, std::optional<std::string>*,
                  std::optional<std::int64_t>*, std::optional<double>*, std::vector<std::string>*>;
 
+// What a command does with the file that an option names (cli/flag_use.h).
+enum class FileUse {
+  none,
+  read,
+  write,  // makes it: rung/spec/staged_file.h, replaced with --force alone; "-" is standard output
+  keep,   // its own memory, read and written as it goes: a store, a checkpoint
+};
+
 struct Option {
   std::string names;  // "--count,-c", or a bare NAME for a positional argument
   std::string help;
@@ -31,6 +39,11 @@ struct Option {
   bool required = false;
   std::vector<std::string> choices = {};  // words only; empty: anything
   std::string group = {};                 // heading in --help; empty: "Options"
+  // Where it means something; given elsewhere it is an error, never silence (cli/flag_use.h).
+  std::vector<std::string> forms = {};     // forms of the command; empty: all of them
+  std::vector<std::string> needs = {};     // one of these flags beside it; empty: none
+  std::vector<std::string> excludes = {};  // none of these beside it
+  FileUse file = FileUse::none;
 };
 
 // REQUIRES: targets outlive the run. `run` returns an exit code, or an error that main prints with exit code
@@ -41,6 +54,9 @@ struct Command {
   std::string description = {};            // paragraphs, shown by --help and the man page
   std::vector<std::string> examples = {};  // whole command lines
   std::vector<Option> options = {};
+  // Which of its forms the parsed flags ask for, in words that a message can use: "--list", "random". Absent:
+  // there is one. An empty word: none, as `run` will say.
+  std::function<std::string()> form = {};
   std::function<Result<int>()> run = {};
   // Its work is shared by the ranks that mpirun or srun starts (docs/cluster.md): `run` is called on all of
   // them and joins them. Any other command runs on rank 0 alone.

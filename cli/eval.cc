@@ -72,9 +72,6 @@ Result<std::vector<std::string>> variants_of(const EvalFlags& flags) {
   for (const auto& word : words) {
     RUNG_TRY([[maybe_unused]] const auto known, parse_variant(word));
   }
-  if (flags.exhaustive && flags.variants)
-    return fail(ErrorCode::parse,
-                "[eval] --exhaustive and --variants exclude each other: every instance has no variant");
   return words;
 }
 
@@ -85,6 +82,9 @@ Result<std::vector<TaskFlags>> sizes_of(const EvalFlags& flags) {
     const std::size_t equals = sweep.find('=');
     if (equals == 0 || equals == std::string::npos)
       return fail(ErrorCode::parse, "[eval] --sweep \"{}\"; expected a size and its values, n=16,32,64",
+                  sweep);
+    if (flags.sizes.given_sizes().contains(sweep.substr(0, equals)))
+      return fail(ErrorCode::parse, "[eval] --{} is not used beside --sweep {}", sweep.substr(0, equals),
                   sweep);
     std::vector<TaskFlags> next;
     for (const auto& word : split(sweep.substr(equals + 1))) {
@@ -386,16 +386,22 @@ Command eval_command() {
       {.names = "MODEL",
        .help = "the weights file; several are members of an ensemble",
        .target = &flags->models,
-       .required = true},
+       .required = true,
+       .file = FileUse::read},
       {.names = "--task", .help = "the task (the file's own)", .target = &flags->task},
-      {.names = "--count", .help = "how many instances (1000)", .target = &flags->count},
-      {.names = "--seed", .help = "seed (1)", .target = &flags->seed},
+      {.names = "--count",
+       .help = "how many instances (1000)",
+       .target = &flags->count,
+       .excludes = {"--exhaustive"}},
+      {.names = "--seed", .help = "seed (1)", .target = &flags->seed, .excludes = {"--exhaustive"}},
       {.names = "--variant",
        .help = "uniform, permutation, zipf or adversarial (uniform)",
-       .target = &flags->variant},
+       .target = &flags->variant,
+       .excludes = {"--exhaustive", "--variants"}},
       {.names = "--variants",
        .help = "several, with commas between them: a row each",
-       .target = &flags->variants},
+       .target = &flags->variants,
+       .excludes = {"--exhaustive"}},
       {.names = "--sweep",
        .help = "a size and its values, n=16,32,64: a row each; repeated, every combination",
        .target = &flags->sweep},
@@ -406,7 +412,8 @@ Command eval_command() {
        .target = &flags->quantised},
       {.names = "--store",
        .help = "append a record for each model and row to this store",
-       .target = &flags->store},
+       .target = &flags->store,
+       .file = FileUse::keep},
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };
   flags->sizes.declare(command);

@@ -2,6 +2,7 @@
 
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/manual.h"
@@ -22,7 +23,7 @@ void print_tasks() {
 Command help_command(std::vector<Command> commands) {
   struct Flags {
     std::optional<std::string> topic;
-    bool man = false;
+    bool man = false, json = false;
     std::optional<std::string> completion;
   };
   auto flags = std::make_shared<Flags>();
@@ -37,18 +38,28 @@ Command help_command(std::vector<Command> commands) {
   command.options = {
       {.names = "TOPIC",
        .help = "a command, mixers or tasks; without one, the list",
-       .target = &flags->topic},
-      {.names = "--man", .help = "the manual page as roff", .target = &flags->man},
+       .target = &flags->topic,
+       .excludes = {"--man", "--completion", "--json"}},
+      {.names = "--man",
+       .help = "the manual page as roff",
+       .target = &flags->man,
+       .excludes = {"--completion", "--json"}},
       {.names = "--completion",
        .help = "the completion script of a shell",
        .target = &flags->completion,
-       .choices = {"bash"}},
+       .choices = {"bash"},
+       .excludes = {"--json"}},
+      {.names = "--json",
+       .help = "the commands and their flags: one JSON document, schema rung.help/1",
+       .target = &flags->json},
   };
   command.examples = {"rung help show", "rung help mixers",
                       "rung help --completion bash > ~/.local/share/bash-completion/completions/rung"};
   commands.push_back(command);
   command.run = [flags, commands, topics]() -> Result<int> {
-    if (flags->man) {
+    if (flags->json) {
+      print_json(commands_document(commands));
+    } else if (flags->man) {
       std::cout << man_page(commands, RUNG_VERSION);
     } else if (flags->completion) {
       std::cout << bash_completion(commands);

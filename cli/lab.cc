@@ -27,25 +27,31 @@ Command lab_command() {
                       "rung lab depth --resume",
                       "rung lab --file my.toml --out runs/mine",
                       "mpirun -n 4 rung lab capacity --out runs/capacity"};
-  const auto add = [&](const char* names, const char* help, OptionTarget target) {
-    command.options.push_back({.names = names, .help = help, .target = target});
+  const std::string listed = "--list", dry = "--dry-run", whole = "an experiment";
+  const auto add = [&](const char* names, const char* help, OptionTarget target,
+                       std::vector<std::string> forms) {
+    command.options.push_back({.names = names, .help = help, .target = target, .forms = std::move(forms)});
   };
-  add("NAME", "the experiment (--list)", &flags->name);
-  add("--file", "an experiment of your own, TOML or JSON", &flags->file);
+  add("NAME", "the experiment (--list)", &flags->name, {whole, dry});
+  add("--file", "an experiment of your own, TOML or JSON", &flags->file, {whole, dry});
   command.options.push_back({.names = "--size",
                              .help = "small: minutes on two cores; gpu (small)",
                              .target = &flags->size,
-                             .choices = {"small", "gpu"}});
-  add("--seeds", "how many seeds (as the experiment says)", &flags->seeds);
-  add("--out", "its folder (rung-runs/lab/NAME-SIZE)", &flags->out);
-  add("--resume", "go on with what is in the folder", &flags->resume);
-  add("--list", "the experiments", &flags->list);
-  add("--dry-run", "label every configuration, and stop", &flags->dry_run);
-  add("--workers", "members at once on a CPU (its cores)", &flags->workers);
-  add("--store", "where records go ($RUNG_STORE, or rung-runs/runs.sqlite)", &flags->store);
-  add("--no-store", "keep no records", &flags->no_store);
-  add("--quiet", "no progress on standard error", &flags->quiet);
-  add("--json", "one JSON document", &flags->json);
+                             .choices = {"small", "gpu"},
+                             .forms = {whole, dry}});
+  add("--seeds", "how many seeds (as the experiment says)", &flags->seeds, {whole, dry});
+  add("--out", "its folder (rung-runs/lab/NAME-SIZE)", &flags->out, {whole});
+  add("--resume", "go on with what is in the folder", &flags->resume, {whole});
+  add("--list", "the experiments", &flags->list, {listed});
+  add("--dry-run", "label every configuration, and stop", &flags->dry_run, {dry});
+  add("--workers", "members at once on a CPU (its cores)", &flags->workers, {whole});
+  add("--store", "where records go ($RUNG_STORE, or rung-runs/runs.sqlite)", &flags->store, {whole});
+  add("--no-store", "keep no records", &flags->no_store, {whole});
+  add("--quiet", "no progress on standard error", &flags->quiet, {whole});
+  add("--json", "one JSON document", &flags->json, {});
+  for (Option& option : command.options)
+    if (option.names == "--store") option.excludes = {"--no-store"};
+  command.form = [flags, listed, dry, whole] { return flags->list ? listed : flags->dry_run ? dry : whole; };
   command.run = [flags] { return run_lab(*flags); };
   command.spreads = true;
   return command;

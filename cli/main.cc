@@ -1,12 +1,18 @@
 // The one translation unit that includes CLI11.
+#include <poll.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "cli/command.h"
+#include "cli/flag_use.h"
 #include "cli/manual.h"
 #include "rung/ranks/launch.h"
 #include "rung/ranks/ranks.h"
@@ -15,7 +21,7 @@
 namespace rung::cli {
 namespace {
 
-void declare(CLI::App& app, Option& option) {
+CLI::Option* declare(CLI::App& app, Option& option) {
   CLI::Option* added = std::visit(
       [&](auto* target) -> CLI::Option* {
         if constexpr (std::is_same_v<decltype(target), bool*>)
@@ -30,6 +36,16 @@ void declare(CLI::App& app, Option& option) {
     added->allow_extra_args(false);
   if (!option.choices.empty()) added->check(CLI::IsMember(option.choices));
   if (!option.group.empty()) added->group(option.group);
+  return added;
+}
+
+constexpr const char* kUnwritten = "[output] standard output could not be written";
+constexpr int kReaderLeft = 128 + SIGPIPE;  // as if the signal had ended it
+
+// `rung task ... | head`: whoever read has what it wanted.
+bool reader_left() {
+  pollfd output{STDOUT_FILENO, POLLOUT, 0};
+  return ::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
 }
 
 // A result that never reached its file is a failure of the outside world, whatever the command says.
@@ -46,21 +62,28 @@ void complain(const std::string& message) {
     ranks->take_no_part(message);
 }
 
-int run(const Command& command) {
+int run(const Command& command, const GivenOptions& given) {
   if (launch().count > 1 && !command.spreads) {
     if (launch().rank != 0) return 0;
     std::cerr << "rung: [ranks] " << command.name << " runs on one rank; the others have nothing to do\n";
   }
+  // Where nobody reads on, writing fails; the work and its files are finished all the same.
+  std::signal(SIGPIPE, SIG_IGN);
   try {
-    const Result<int> result = command.run();
-    if (!result)
-      complain(result.error().message);
-    else if (output_was_written())
-      return *result;
-    else
-      complain("[output] standard output could not be written");
+    const Result<int> result = [&]() -> Result<int> {
+      RUNG_CHECK(check_flag_use(command, given));
+      RUNG_CHECK(check_files(command, given));
+      return command.run();
+    }();
+    const bool written = output_was_written();
+    if (result && written) return *result;
+    if (!written && reader_left()) return kReaderLeft;
+    complain(result ? kUnwritten : result.error().message);
   } catch (const std::bad_alloc&) {
     complain("[memory] " + command.name + " needs more memory than there is");
+  } catch (const std::system_error&) {  // fmt, where a line does not go out
+    if (reader_left()) return kReaderLeft;
+    complain(kUnwritten);
   }
   return 2;
 }
@@ -78,19 +101,20 @@ int main_with(int argc, char** argv) {
     return 2;
   }
   std::vector<CLI::App*> apps;
+  std::vector<std::pair<const Option*, CLI::Option*>> declared;
   for (auto& command : list) {
     CLI::App* sub = app.add_subcommand(command.name, command.summary);
     // --help, `rung help` and the man page are one text.
     sub->formatter_fn(
         [&command](const CLI::App*, std::string, CLI::AppFormatMode) { return help_text(command); });
-    for (auto& option : command.options) declare(*sub, option);
+    for (auto& option : command.options) declared.emplace_back(&option, declare(*sub, option));
     apps.push_back(sub);
   }
   try {
     // rung alone is the main job; rung-learn has none.
     const auto whole = std::find_if(list.begin(), list.end(),
                                     [](const Command& command) { return command.name == "hierarchy"; });
-    if (argc == 1 && whole != list.end()) return run(*whole);
+    if (argc == 1 && whole != list.end()) return run(*whole, {});
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
     return launch().rank == 0 ? app.exit(success) : 0;
@@ -98,9 +122,12 @@ int main_with(int argc, char** argv) {
     complain(fmt::format("[arguments] {}; see rung --help", error.what()));
     return 2;
   }
+  GivenOptions given;
+  for (const auto& [option, parsed] : declared)
+    if (parsed->count() > 0) given.insert(option);
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (!apps[i]->parsed()) continue;
-    return run(list[i]);
+    return run(list[i], given);
   }
   return 2;
 }

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
@@ -183,6 +184,24 @@ std::string man_page(const std::vector<Command>& commands, const std::string& ve
       ".SH ENVIRONMENT\n.TP\n.B RUNG_THREADS\nhow many threads long work uses; results do not depend on it\n";
   out += ".TP\n.B RUNG_STORE\nthe store of records, in place of rung\\-runs/runs.sqlite\n";
   return out;
+}
+
+nlohmann::ordered_json commands_document(const std::vector<Command>& commands) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Command& command : commands) {
+    nlohmann::ordered_json options = nlohmann::ordered_json::array();
+    for (const Option& option : command.options)
+      options.push_back({{"names", option_names(option)},
+                         {"help", option.help},
+                         {"value", value_word(option)},
+                         {"required", option.required},
+                         {"group", option.group.empty() ? kPlainGroup : option.group},
+                         {"forms", option.forms},
+                         {"needs", option.needs},
+                         {"excludes", option.excludes}});
+    list.push_back({{"name", command.name}, {"summary", command.summary}, {"options", options}});
+  }
+  return {{"schema", "rung.help/1"}, {"commands", list}};
 }
 
 }  // namespace rung::cli

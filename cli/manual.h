@@ -23,5 +23,7 @@ std::string help_list(const std::vector<Command>& commands);
 std::string help_text(const Command& command);
 std::string man_page(const std::vector<Command>& commands, const std::string& version);
 std::string bash_completion(const std::vector<Command>& commands);
+// Schema rung.help/1: every command with its options, the forms they belong to, and what they need or exclude.
+nlohmann::ordered_json commands_document(const std::vector<Command>& commands);
 
 }  // namespace rung::cli

@@ -98,13 +98,19 @@ Result<Prompt> from_text(std::string_view text, const Task& task) {
 }
 
 // Row `index` of a file of rows, or the whole text of a file of one.
-Result<std::string_view> row_of(std::string_view text, const std::string& path, std::int64_t index) {
+Result<std::string_view> row_of(std::string_view text, const std::string& path,
+                                std::optional<std::int64_t> wanted) {
   std::string_view rest = trimmed(text);
   std::int64_t row = 0;
+  const std::int64_t index = wanted.value_or(0);
   for (; !rest.empty(); ++row) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     const std::string_view line = trimmed(rest.substr(0, end));
-    if (row == 0 && (line == "{" || line == "[")) return trimmed(text);  // one document over several lines
+    if (row == 0 && (line == "{" || line == "[")) {  // one document over several lines
+      if (wanted)
+        return fail(ErrorCode::parse, "[input] --index is not used by {}, which is one prompt", path);
+      return trimmed(text);
+    }
     if (row == index) return line;
     rest = trimmed(rest.substr(end));
   }
@@ -113,7 +119,7 @@ Result<std::string_view> row_of(std::string_view text, const std::string& path, 
 
 }  // namespace
 
-Result<Prompt> read_prompt(const std::string& input, const Task& task, std::int64_t index) {
+Result<Prompt> read_prompt(const std::string& input, const Task& task, std::optional<std::int64_t> index) {
   std::string path = input.starts_with('@') ? input.substr(1) : "";
   std::error_code ignored;
   if (path.empty() && input.size() < 4096 && input.find_first_of("{[\n") == std::string::npos &&
@@ -124,6 +130,8 @@ Result<Prompt> read_prompt(const std::string& input, const Task& task, std::int6
   if (!path.empty()) {
     RUNG_TRY(file, read_text_file(path, "input"));
     RUNG_TRY(text, row_of(file, path, index));
+  } else if (index) {
+    return fail(ErrorCode::parse, "[input] --index is not used by a prompt; it belongs to a file of rows");
   }
   RUNG_TRY(Prompt prompt, from_text(text, task));
   prompt.positions = task.prompt_length();

@@ -10,10 +10,10 @@
 #include "cli/command.h"
 #include "cli/model_task.h"
 #include "cli/prompt_input.h"
+#include "cli/written_files.h"
 #include "rung/evaluation/evaluation.h"
 #include "rung/protocol/transcript_json.h"
 #include "rung/spec/accounting.h"
-#include "rung/spec/staged_file.h"
 
 namespace rung::cli {
 namespace {
@@ -25,8 +25,8 @@ constexpr std::size_t kShownTokens = 16;
 struct ProtocolFlags {
   std::string model, form = "auto", variant = "uniform";
   std::optional<std::string> task, input, trace;
-  std::optional<std::int64_t> cut, sum_bits;
-  std::int64_t seed = 1, index = 0;
+  std::optional<std::int64_t> cut, sum_bits, index;
+  std::int64_t seed = 1;
   bool force = false, json = false;
   TaskFlags sizes;
 };
@@ -141,15 +141,16 @@ void print_transcript(const Transcript& transcript, const TranscriptSubject& sub
 
 Result<Prompt> prompt_of(const ProtocolFlags& flags, const Task& task) {
   if (flags.seed < 0) return fail(ErrorCode::range, "[protocol] seed = {}; expected at least 0", flags.seed);
-  if (flags.index < 0)
-    return fail(ErrorCode::range, "[protocol] index = {}; expected at least 0", flags.index);
   if (flags.input) return read_prompt(*flags.input, task, flags.index);
+  if (flags.index && *flags.index < 0)
+    return fail(ErrorCode::range, "[protocol] index = {}; expected at least 0", *flags.index);
   RUNG_TRY(const Variant variant, parse_variant(flags.variant));
   if (!task.supports(variant))
     return fail(ErrorCode::unsupported, "[protocol] {} at this size has no {} instances", task.name(),
                 flags.variant);
   return task
-      .generate(variant, static_cast<std::uint64_t>(flags.seed), static_cast<std::uint64_t>(flags.index))
+      .generate(variant, static_cast<std::uint64_t>(flags.seed),
+                static_cast<std::uint64_t>(flags.index.value_or(0)))
       .prompt;
 }
 
@@ -168,9 +169,7 @@ Result<int> run_protocol(const ProtocolFlags& flags) {
   RUNG_TRY(const Transcript transcript, run_protocol(weights, *task, prompt, options));
   const TranscriptSubject subject{flags.model, weights, *task, prompt, options.sum_bits};
   if (flags.trace) {
-    RUNG_TRY(auto file, StagedFile::open(*flags.trace, flags.force));
-    RUNG_CHECK(file.write(trace_json(transcript, subject).dump(1) + "\n"));
-    RUNG_CHECK(file.commit());
+    RUNG_CHECK(write_text(*flags.trace, trace_json(transcript, subject).dump(1) + "\n", flags.force));
   }
   if (flags.json) {
     auto document = transcript_json(transcript, subject);
@@ -204,17 +203,27 @@ Command protocol_command() {
       "rung protocol model.safetensors --form two-party --cut 8 --seed 3",
       "rung protocol model.safetensors --trace trace.json --json"};
   command.options = {
-      {.names = "MODEL", .help = "the weights file", .target = &flags->model, .required = true},
+      {.names = "MODEL",
+       .help = "the weights file",
+       .target = &flags->model,
+       .required = true,
+       .file = FileUse::read},
       {.names = "--task", .help = "the task (the file's own)", .target = &flags->task},
       {.names = "--input",
        .help =
            "the prompt: tokens, a JSON row, or a file of rows (@PATH or PATH); absent: a generated instance",
        .target = &flags->input},
-      {.names = "--seed", .help = "seed of a generated instance (1)", .target = &flags->seed},
-      {.names = "--index", .help = "which instance, or which row of a file (0)", .target = &flags->index},
+      {.names = "--seed",
+       .help = "seed of a generated instance (1)",
+       .target = &flags->seed,
+       .excludes = {"--input"}},
+      {.names = "--index",
+       .help = "which generated instance, or which row of a file (0)",
+       .target = &flags->index},
       {.names = "--variant",
        .help = "uniform, permutation, zipf or adversarial (uniform)",
-       .target = &flags->variant},
+       .target = &flags->variant,
+       .excludes = {"--input"}},
       {.names = "--form",
        .help = "auto, two-party, players (seqcomp) or sparse (auto)",
        .target = &flags->form,
@@ -227,8 +236,12 @@ Command protocol_command() {
        .target = &flags->sum_bits},
       {.names = "--trace",
        .help = "write the epochs, messages and what every player knows to this file",
-       .target = &flags->trace},
-      {.names = "--force", .help = "replace the trace file", .target = &flags->force},
+       .target = &flags->trace,
+       .file = FileUse::write},
+      {.names = "--force",
+       .help = "replace a file that exists",
+       .target = &flags->force,
+       .needs = {"--trace"}},
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };
   flags->sizes.declare(command);

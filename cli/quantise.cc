@@ -1,10 +1,12 @@
 // rung quantise: a trained real model as integers of p bits, with the accuracy before and after.
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/model_task.h"
 #include "cli/progress.h"
+#include "cli/written_files.h"
 #include "rung/adversary/state_bits.h"
 #include "rung/evaluation/evaluation.h"
 #include "rung/exact/quantise.h"
@@ -22,7 +24,7 @@ struct QuantiseFlags {
   std::optional<std::int64_t> accumulator_bits, weight_bits;
   std::optional<std::string> accumulator, out, task;
   std::string variant = "uniform";
-  bool verbose = false, json = false;
+  bool force = false, verbose = false, json = false;
   TaskFlags sizes;
 };
 
@@ -72,6 +74,32 @@ Result<QuantiseOptions> options_of(const QuantiseFlags& flags) {
   return options;
 }
 
+bool holds_mixer(const MixerShape& mixer, bool (*wanted)(const MixerShape&)) {
+  for (const MixerShape& part : mixer.parts)
+    if (holds_mixer(part, wanted)) return true;
+  return wanted(mixer);
+}
+
+// How sums are kept is a question to models that keep some.
+Result<void> check_accumulator_used(const QuantiseFlags& flags, const Architecture& architecture) {
+  RUNG_TRY(const auto layers, resolve(architecture));
+  const auto any = [&](bool (*wanted)(const MixerShape&)) {
+    return std::any_of(layers.begin(), layers.end(),
+                       [&](const LayerShape& layer) { return holds_mixer(layer.mixer, wanted); });
+  };
+  if (flags.accumulator && !any([](const MixerShape& mixer) {
+        return mixer.kind == MixerKind::linear ||
+               (mixer.kind == MixerKind::loglinear && mixer.base == MixerKind::linear);
+      }))
+    return fail(ErrorCode::unsupported,
+                "[quantise] --accumulator is not used by {}: it has no linear attention",
+                format_stack(architecture.stack));
+  if (flags.accumulator_bits && account(architecture, layers, {.context = 1}).state_bits == 0)
+    return fail(ErrorCode::unsupported, "[quantise] --accumulator-bits is not used by {}: it has no state",
+                format_stack(architecture.stack));
+  return {};
+}
+
 Result<int> run_quantise(const QuantiseFlags& flags) {
   constexpr std::int64_t kMostPrompts = 100'000;
   if (flags.count < 1 || flags.count > kMostPrompts)
@@ -83,6 +111,7 @@ Result<int> run_quantise(const QuantiseFlags& flags) {
   RUNG_TRY(const Variant variant, parse_variant(flags.variant));
   RUNG_TRY(const Weights real, read_weights(flags.model));
   RUNG_CHECK(quantisable(real.architecture));
+  RUNG_CHECK(check_accumulator_used(flags, real.architecture));
   RUNG_TRY(const auto task, model_task(real, flags.model, flags.task, flags.sizes, "quantise"));
   RUNG_CHECK(check_fit(real, *task));
   if (!task->supports(variant))
@@ -122,7 +151,7 @@ Result<int> run_quantise(const QuantiseFlags& flags) {
   bool bounded = true;
   for (const auto& layer : layers) bounded = bounded && has_bounded_state(layer.mixer);
   if (bounded) memory_after.state = nominal_state_bits(integers.weights, layers, positions);
-  if (flags.out) RUNG_CHECK(write_weights(*flags.out, integers.weights));
+  if (flags.out) RUNG_CHECK(write_model(*flags.out, integers.weights, flags.force));
 
   if (flags.json) {
     nlohmann::ordered_json scales = nlohmann::ordered_json::array();
@@ -199,7 +228,11 @@ Command quantise_command() {
   command.examples = {"rung quantise trained.safetensors --precision 8 --out eight.safetensors",
                       "rung quantise trained.safetensors --precision 4 --accumulator-bits 12 --verbose"};
   command.options = {
-      {.names = "MODEL", .help = "the trained weights file", .target = &flags->model, .required = true},
+      {.names = "MODEL",
+       .help = "the trained weights file",
+       .target = &flags->model,
+       .required = true,
+       .file = FileUse::read},
       {.names = "--precision",
        .help = "p, bits of a stored number, 2 to 48 (8)",
        .target = &flags->precision},
@@ -227,8 +260,15 @@ Command quantise_command() {
        .help = "uniform, permutation, zipf or adversarial (uniform)",
        .target = &flags->variant},
       {.names = "--task", .help = "the task (the file's own)", .target = &flags->task},
-      {.names = "--out", .help = "write the integer model here", .target = &flags->out},
-      {.names = "--verbose", .help = "show every tensor's scale", .target = &flags->verbose},
+      {.names = "--out",
+       .help = "write the integer model here",
+       .target = &flags->out,
+       .file = FileUse::write},
+      {.names = "--force", .help = "replace a file that exists", .target = &flags->force, .needs = {"--out"}},
+      {.names = "--verbose",
+       .help = "show every tensor's scale",
+       .target = &flags->verbose,
+       .excludes = {"--json"}},
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };
   flags->sizes.declare(command);

@@ -14,9 +14,9 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ReportFlags {
-  std::string out = report::kReportFile;
+  std::optional<std::string> out;
   std::optional<std::string> hierarchy, store, results;
-  bool json = false;
+  bool force = false, json = false;
 };
 
 Result<int> run_report(const ReportFlags& flags) {
@@ -40,8 +40,10 @@ Result<int> run_report(const ReportFlags& flags) {
         document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)));
     return 0;
   }
-  RUNG_CHECK(report::write_report(sources, flags.out));
-  fmt::print("{}\n", flags.out);
+  // The usual place is the program's own: a new page takes that of the old one.
+  const std::string out = flags.out.value_or(report::kReportFile);
+  RUNG_CHECK(report::write_report(sources, out, flags.force || !flags.out));
+  fmt::print("{}\n", out);
   return 0;
 }
 
@@ -66,11 +68,17 @@ Command report_command() {
        .target = &flags->hierarchy},
       {.names = "--store",
        .help = "store of runs (default: $RUNG_STORE, or rung-runs/runs.sqlite)",
-       .target = &flags->store},
+       .target = &flags->store,
+       .file = FileUse::read},
       {.names = "--results",
        .help = "folder of shipped records (default: those of this program)",
        .target = &flags->results},
-      {.names = "--out", .help = "the page (default: rung-runs/report.html)", .target = &flags->out},
+      {.names = "--out",
+       .help = "the page (default: rung-runs/report.html, replaced)",
+       .target = &flags->out,
+       .excludes = {"--json"},
+       .file = FileUse::write},
+      {.names = "--force", .help = "replace a file that exists", .target = &flags->force, .needs = {"--out"}},
       {.names = "--json",
        .help = "the page's data instead: one JSON document, schema rung.report/1",
        .target = &flags->json}};

@@ -7,9 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/written_files.h"
 #include "rung/spec/nearest_word.h"
-#include "rung/spec/staged_file.h"
 #include "rung/store/body_reader.h"
+#include "rung/store/setting.h"
 #include "rung/store/store.h"
 #include "rung/store/table.h"
 
@@ -78,14 +79,15 @@ std::string cell(const BodyField& field) {
 
 void print_table(const std::vector<Record>& records) {
   static constexpr std::string_view kPaths[] = {"task", "arch", "label", "accuracy", "loss"};
-  constexpr std::size_t kColumns = 3 + std::size(kPaths);
+  constexpr std::size_t kColumns = 4 + std::size(kPaths);
   using Row = std::array<std::string, kColumns>;
-  std::vector<Row> rows = {{"id", "kind", "state", "task", "arch", "label", "accuracy", "loss"}};
+  std::vector<Row> rows = {{"id", "kind", "state", "task", "options", "arch", "label", "accuracy", "loss"}};
   for (const Record& record : records) {
-    Row row = {record.id, record.kind, std::string(state_name(record.state))};
     const auto fields = read_fields(record.body, kPaths);
-    for (std::size_t i = 0; i < fields.size(); ++i) row[i + 3] = cell(fields[i]);
-    rows.push_back(std::move(row));
+    const std::string asked = plain(run_setting(record.body).asked);
+    rows.push_back({record.id, record.kind, std::string(state_name(record.state)), cell(fields[0]),
+                    asked.empty() ? "-" : asked, cell(fields[1]), cell(fields[2]), cell(fields[3]),
+                    cell(fields[4])});
   }
   std::array<std::size_t, kColumns> widths{};
   for (const Row& row : rows)
@@ -99,9 +101,6 @@ void print_table(const std::vector<Record>& records) {
 }
 
 Result<int> list(const RunsFlags& flags) {
-  if (!flags.names.empty())
-    return fail(ErrorCode::parse, "[runs] list takes no name, got {}; flags such as --task filter",
-                rung::quoted(flags.names[0]));
   RUNG_TRY(const Filter filter, filter_of(flags));
   RUNG_TRY(const auto store, Store::open(store_path(flags.store), Store::Access::read));
   RUNG_TRY(const auto records, store->query(filter));
@@ -188,9 +187,6 @@ Result<int> show(const RunsFlags& flags) {
 }
 
 Result<int> export_records(const RunsFlags& flags) {
-  if (!flags.names.empty())
-    return fail(ErrorCode::parse, "[runs] export takes no name, got {}; --out names the file",
-                rung::quoted(flags.names[0]));
   if (flags.csv == flags.jsonl)
     return fail(ErrorCode::missing, "[runs] export takes either --csv or --jsonl");
   RUNG_TRY(const Filter filter, filter_of(flags));
@@ -209,9 +205,7 @@ Result<int> export_records(const RunsFlags& flags) {
   document["format"] = flags.csv ? "csv" : "jsonl";
   document["count"] = records.size();
   if (flags.out) {
-    RUNG_TRY(auto file, StagedFile::open(*flags.out, flags.force));
-    RUNG_CHECK(file.write(text));
-    RUNG_CHECK(file.commit());
+    RUNG_CHECK(write_text(*flags.out, text, flags.force));
     document["file"] = *flags.out;
   } else {
     document["text"] = text;
@@ -286,35 +280,70 @@ Command runs_command() {
                       "rung runs show 20261115T1523",
                       "rung runs export --csv --kind member --out members.csv",
                       "rung runs import gpu/runs.jsonl results_*.json"};
+  const std::vector<std::string> selecting = {"list", "export"};
   command.options = {
       {.names = "ACTION", .help = "list, show, export or import (list)", .target = &flags->action},
-      {.names = "NAME", .help = "the ID to show, the files to import", .target = &flags->names},
+      {.names = "NAME",
+       .help = "the ID to show, the files to import",
+       .target = &flags->names,
+       .forms = {"show", "import"}},
       {.names = "--store",
        .help = "the store (RUNG_STORE, else rung-runs/runs.sqlite)",
-       .target = &flags->store},
+       .target = &flags->store,
+       .file = FileUse::keep},
       {.names = "--kind",
        .help = "run, member, evaluation, certificate, verdict, checkpoint or note",
-       .target = &flags->kind},
-      {.names = "--state", .help = "running, done, failed or stopped", .target = &flags->state},
-      {.names = "--task", .help = "of this task", .target = &flags->task},
-      {.names = "--arch", .help = "of this architecture", .target = &flags->arch},
-      {.names = "--label", .help = "with this label", .target = &flags->label},
+       .target = &flags->kind,
+       .forms = selecting},
+      {.names = "--state",
+       .help = "running, done, failed or stopped",
+       .target = &flags->state,
+       .forms = selecting},
+      {.names = "--task", .help = "of this task", .target = &flags->task, .forms = selecting},
+      {.names = "--arch", .help = "of this architecture", .target = &flags->arch, .forms = selecting},
+      {.names = "--label", .help = "with this label", .target = &flags->label, .forms = selecting},
       {.names = "--since",
        .help = "made since: 2026-01-31, 2026-01-31T23:59 (UTC), or 90m, 12h, 7d ago",
-       .target = &flags->since},
-      {.names = "--host", .help = "made on this machine", .target = &flags->host},
-      {.names = "--parent", .help = "that belong to this record", .target = &flags->parent},
-      {.names = "--text", .help = "that contain this text, in either case", .target = &flags->text},
+       .target = &flags->since,
+       .forms = selecting},
+      {.names = "--host", .help = "made on this machine", .target = &flags->host, .forms = selecting},
+      {.names = "--parent",
+       .help = "that belong to this record",
+       .target = &flags->parent,
+       .forms = selecting},
+      {.names = "--text",
+       .help = "that contain this text, in either case",
+       .target = &flags->text,
+       .forms = selecting},
       {.names = "--sort",
        .help = "by a field of the record or its body, largest first (created: newest first)",
-       .target = &flags->sort},
-      {.names = "--reverse", .help = "smallest or oldest first", .target = &flags->reverse},
-      {.names = "--limit", .help = "at most so many (0: all)", .target = &flags->limit},
-      {.names = "--csv", .help = "export as CSV", .target = &flags->csv},
-      {.names = "--jsonl", .help = "export as JSON lines, which import takes", .target = &flags->jsonl},
-      {.names = "--out", .help = "file to export into (standard output)", .target = &flags->out},
-      {.names = "--force", .help = "replace a file that exists", .target = &flags->force},
+       .target = &flags->sort,
+       .forms = selecting},
+      {.names = "--reverse",
+       .help = "smallest or oldest first",
+       .target = &flags->reverse,
+       .forms = selecting},
+      {.names = "--limit", .help = "at most so many (0: all)", .target = &flags->limit, .forms = selecting},
+      {.names = "--csv",
+       .help = "export as CSV",
+       .target = &flags->csv,
+       .forms = {"export"},
+       .excludes = {"--jsonl"}},
+      {.names = "--jsonl",
+       .help = "export as JSON lines, which import takes",
+       .target = &flags->jsonl,
+       .forms = {"export"}},
+      {.names = "--out",
+       .help = "file to export into (standard output)",
+       .target = &flags->out,
+       .forms = {"export"},
+       .file = FileUse::write},
+      {.names = "--force", .help = "replace a file that exists", .target = &flags->force, .needs = {"--out"}},
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
+  };
+  command.form = [flags] {
+    const bool known = std::find(kActions.begin(), kActions.end(), flags->action) != kActions.end();
+    return known ? flags->action : "";
   };
   command.run = [flags] { return run_runs(*flags); };
   return command;

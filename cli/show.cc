@@ -15,6 +15,7 @@ namespace rung::cli {
 namespace {
 
 constexpr std::size_t kPageWidth = 100;
+const std::string kShowMixers = "--mixers", kShowArchitecture = "an architecture";
 
 std::string grouped(std::int64_t number) {
   std::string digits = std::to_string(number);
@@ -228,6 +229,11 @@ nlohmann::ordered_json document(const ChosenArchitecture& chosen, const Account&
   return out;
 }
 
+std::string stored_bits(const ChosenArchitecture& chosen) {
+  const Account account = chosen.count();
+  return fmt::format("{} {}", account.state_bits, account.cache_bits_per_token);
+}
+
 }  // namespace
 
 Command show_command() {
@@ -246,14 +252,13 @@ Command show_command() {
                       "rung show --config config.json --json",
                       "rung show 'loglinear(base=gdelta)*4' --context 4096", "rung show --mixers"};
   flags->architecture.declare(command.options);
+  for (Option& option : command.options) option.forms = {kShowArchitecture};
   command.options.push_back(
       {.names = "--mixers", .help = "list the words of the language", .target = &flags->mixers});
   command.options.push_back({.names = "--json", .help = "one JSON document", .target = &flags->json});
+  command.form = [flags] { return flags->mixers ? kShowMixers : kShowArchitecture; };
   command.run = [flags]() -> Result<int> {
     if (flags->mixers) {
-      if (flags->architecture.names_something())
-        return fail(ErrorCode::parse,
-                    "[arguments] --mixers lists the language; expected no architecture beside it");
       if (flags->json)
         print_json(mixer_list_document());
       else
@@ -261,6 +266,7 @@ Command show_command() {
       return 0;
     }
     RUNG_TRY(const ChosenArchitecture chosen, flags->architecture.choose());
+    RUNG_CHECK(check_sizes_used(flags->architecture, "show", {.observed = stored_bits}));
     const Account account = chosen.count();
     if (flags->json)
       print_json(document(chosen, account));

@@ -22,6 +22,10 @@ namespace {
 // kMaxPromptLength.
 constexpr std::int64_t kMaxNumbersPerInstance = std::int64_t{1} << 28;
 
+// --json without --out prints the instances inside its document, in the one form that fits there.
+const std::string kTaskList = "--list", kTaskDocument = "--json without --out", kTaskInstances = "a task";
+const std::vector<std::string> kTaskForms = {kTaskInstances, kTaskDocument};
+
 struct TaskCommandFlags {
   std::string name;
   std::int64_t count = 10, seed = 1;
@@ -218,25 +222,37 @@ Command task_command() {
   command.examples = {"rung task eva --n 8 --count 3", "rung task seqcomp --L 2 --m 4 --n1 2 --format jsonl",
                       "rung task retrieval --n 6 --language --format lm-eval --out DIR"};
   command.options = {
-      {.names = "NAME", .help = "the task: a word, or the path of a task file", .target = &flags->name},
-      {.names = "--count", .help = "how many instances (10)", .target = &flags->count},
-      {.names = "--seed", .help = "seed (1)", .target = &flags->seed},
+      {.names = "NAME",
+       .help = "the task: a word, or the path of a task file",
+       .target = &flags->name,
+       .forms = kTaskForms},
+      {.names = "--count", .help = "how many instances (10)", .target = &flags->count, .forms = kTaskForms},
+      {.names = "--seed", .help = "seed (1)", .target = &flags->seed, .forms = kTaskForms},
       {.names = "--variant",
        .help = "uniform, permutation, zipf or adversarial (uniform)",
-       .target = &flags->variant},
+       .target = &flags->variant,
+       .forms = kTaskForms},
       {.names = "--format",
        .help = "text, jsonl or lm-eval (text)",
        .target = &flags->format,
-       .choices = {"text", "jsonl", "lm-eval"}},
-      {.names = "--out", .help = "folder to write into (standard output)", .target = &flags->out},
-      {.names = "--force", .help = "replace files that exist", .target = &flags->force},
+       .choices = {"text", "jsonl", "lm-eval"},
+       .forms = {kTaskInstances}},
+      {.names = "--out",
+       .help = "folder to write into (standard output)",
+       .target = &flags->out,
+       .forms = kTaskForms},
+      {.names = "--force", .help = "replace files that exist", .target = &flags->force, .needs = {"--out"}},
       {.names = "--language",
        .help = "prompts in plain language (seqcomp, retrieval)",
-       .target = &flags->language},
+       .target = &flags->language,
+       .forms = kTaskForms},
       {.names = "--list", .help = "the tasks and their sizes", .target = &flags->list},
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };
-  flags->sizes.declare(command);
+  flags->sizes.declare(command, kTaskForms);
+  command.form = [flags] {
+    return flags->list ? kTaskList : flags->json && !flags->out ? kTaskDocument : kTaskInstances;
+  };
   command.run = [flags] { return run_task(*flags); };
   return command;
 }

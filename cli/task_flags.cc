@@ -4,7 +4,7 @@
 
 namespace rung::cli {
 
-void TaskFlags::declare(Command& command) {
+void TaskFlags::declare(Command& command, const std::vector<std::string>& forms) {
   // A size that means something else to this command keeps the command's meaning.
   auto taken = [&](const std::string& flag) {
     return std::any_of(command.options.begin(), command.options.end(),
@@ -17,13 +17,14 @@ void TaskFlags::declare(Command& command) {
         command.options.push_back({.names = flag,
                                    .help = std::string(size.help),
                                    .target = &place->second,
-                                   .group = "Sizes (rung task --list: which task has which)"});
+                                   .group = "Sizes (rung task --list: which task has which)",
+                                   .forms = forms});
     }
     for (const auto& option : word.options) {
       const auto [place, added] = options.try_emplace(std::string(option.name));
       if (const std::string flag = fmt::format("--{}", option.name); added && !taken(flag))
         command.options.push_back(
-            {.names = flag, .help = std::string(option.help), .target = &place->second});
+            {.names = flag, .help = std::string(option.help), .target = &place->second, .forms = forms});
     }
   }
 }

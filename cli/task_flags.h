@@ -15,8 +15,9 @@ struct TaskFlags {
   std::map<std::string, std::optional<std::int64_t>> sizes;
   std::map<std::string, std::optional<std::string>> options;
 
-  // Adds one flag per size and option of any task. REQUIRES *this outlives the command.
-  void declare(Command& command);
+  // Adds one flag per size and option of any task, for these forms of the command (Option::forms). REQUIRES
+  // *this outlives the command.
+  void declare(Command& command, const std::vector<std::string>& forms = {});
   bool any() const;  // whether any was given
   Result<std::unique_ptr<Task>> make(const std::string& name) const;
   TaskSizes given_sizes() const;

@@ -1,6 +1,7 @@
 // rung train: what gradient descent finds.
 #include "cli/train.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "cli/command.h"
@@ -79,6 +80,18 @@ Command train_command() {
   add("--quiet", "no progress on standard error", &flags->quiet, "Output");
   add("--json", "one JSON document", &flags->json, "Output");
   flags->sizes.declare(command);
+  // A run that goes on has its plan already, and a dry run keeps nothing.
+  const std::vector<std::string> free = {"--resume",  "--workers", "--store", "--no-store",
+                                         "--dry-run", "--quiet",   "--json"};
+  for (Option& option : command.options) {
+    if (std::find(free.begin(), free.end(), option.names) == free.end())
+      option.excludes.push_back("--resume");
+    for (const char* kept : {"--out", "--store", "--no-store", "--quiet"})
+      if (option.names == kept) option.excludes.push_back("--dry-run");
+    if (option.names == "--store") option.excludes.push_back("--no-store");
+    if (option.names == "--stage-steps") option.needs = {"--curriculum", "--plan"};
+    if (option.names == "--qat-after") option.needs = {"--qat", "--plan"};
+  }
   command.run = [flags] { return run_train(*flags); };
   return command;
 }

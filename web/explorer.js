@@ -17,6 +17,7 @@ export function mountExplorer(section, data) {
   let timer = null;
 
   const show = (question, { answer, trouble, milliseconds }) => {
+    if (controls.leaveOut(trouble)) return ask();
     controls.complain(trouble);
     cards.root.classList.toggle("stale", Boolean(trouble));
     if (!answer) return;

@@ -1,7 +1,7 @@
 // The members of the store: one row a configuration, its curves on demand.
 import { el } from "./dom.js";
 import { drawChart, line, noPoints } from "./figures/chart.js";
-import { csv } from "./figures/frame.js";
+import { csv } from "./csv.js";
 import { percent, short, sizeText } from "./numbers.js";
 import { grouped } from "./records.js";
 
@@ -13,13 +13,13 @@ const median = (values) => {
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 };
 
-function groupRow(name, members) {
-  const [first] = members, accuracies = members.map((member) => member.accuracy).filter(
+function groupRow(members) {
+  const [first] = members, name = [first.task, sizeText(first.size), first.asked, first.arch].filter(Boolean).join(" "), accuracies = members.map((member) => member.accuracy).filter(
     (value) => typeof value === "number");
   const curves = members.filter((member) => member.curve?.length > 1);
   const byState = [...grouped(members, (member) => member.state)];
   const states = byState.length === 1 ? byState[0][0] : byState.map(([state, list]) => `${list.length} ${state}`).join(", ");
-  const details = el("tr", { class: "run-curves", hidden: true }, el("td", { colspan: 6 }));
+  const details = el("tr", { class: "run-curves", hidden: true }, el("td", { colspan: 7 }));
   let finish = null;
   const open = el("button", { type: "button", class: "quiet small", "aria-expanded": "false", onclick: () => {
     details.hidden = !details.hidden;
@@ -35,7 +35,7 @@ function groupRow(name, members) {
         i,
         { ...noPoints, borderWidth: 1.25 })) });
   } }, "curves");
-  return [el("tr", {}, el("td", {}, first.task ?? "–"), el("td", {}, sizeText(first.size)), el("td", {}, el("code", {}, first.arch ?? "–")), el(
+  return [el("tr", {}, el("td", {}, first.task ?? "–"), el("td", {}, sizeText(first.size)), el("td", {}, first.asked || "–"), el("td", {}, el("code", {}, first.arch ?? "–")), el(
     "td",
     { class: "right" },
     short(members.length),
@@ -49,19 +49,19 @@ function groupRow(name, members) {
 
 export function runsSection(runs) {
   const members = runs.members ?? [];
-  const groups = [
-    ...grouped(members, (member) => `${member.task ?? ""} ${sizeText(member.size)} ${member.arch ?? ""}`)];
+  // Only what differs in nothing but seed, rate, decay and scale stands in one row.
+  const groups = [...grouped(members, (member) => member.setting)];
   const body = el("tbody");
   let shown = 0;
   const more = el("button", { type: "button", class: "quiet", onclick: () => add() });
   const add = () => {
-    for (const [name, list] of groups.slice(shown, shown + ROWS)) body.append(...groupRow(name, list));
+    for (const [, list] of groups.slice(shown, shown + ROWS)) body.append(...groupRow(list));
     shown = Math.min(groups.length, shown + ROWS);
     more.hidden = shown >= groups.length;
     more.textContent = `Show more (${shown} of ${groups.length})`;
   };
   add();
-  const columns = ["id", "run", "state", "task", "size", "arch", "label", "seed", "rate", "accuracy", "loss"];
+  const columns = ["id", "run", "state", "task", "size", "asked", "arch", "label", "seed", "rate", "accuracy", "loss"];
   const link = el("a", { class: "csv", download: "runs.csv", href: "#" }, "CSV");
   // Made when it is asked for: a thousand rows need not be in the page twice.
   link.addEventListener("click",
@@ -73,7 +73,7 @@ export function runsSection(runs) {
       el("table", { class: "data" },
         el("thead", {},
           el("tr", {},
-            ["task", "size", "architecture", "members", "accuracy (median)",
+            ["task", "size", "options", "architecture", "members", "accuracy (median)",
               ""].map((name) => el("th", { scope: "col" }, name)))),
         body)), el("div", { class: "figure-foot" }, more, link));
 }

@@ -31,8 +31,11 @@ export function chip(word, shown = word) {
   return el("span", { class: `chip ${kindOf(word)}` }, icon(kindOf(word)), el("span", {}, shown));
 }
 
-export const boundWord = (bound) => (
-  { silent: "silent here", inapplicable: "no theorem" })[bound?.state] ?? bound?.state ?? "none";
+// What is not proved never goes without its word: "possible, sketch".
+export const withStatus = (word, status) => (!status || status === "proved" ? word : `${word}, ${status}`);
+
+export const boundWord = (bound) => withStatus(
+  { silent: "silent here", inapplicable: "no theorem" }[bound?.state] ?? bound?.state ?? "none", bound?.tag);
 
 // "9,510.6 > 8,748 bits": what a bound compares, in short; empty where it compares nothing.
 export function comparison(bound) {

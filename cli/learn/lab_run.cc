@@ -58,7 +58,7 @@ void print_outcomes(const std::vector<lab::Outcome>& outcomes) {
     if (outcome.capacity && !outcome.scores.empty()) {
       if (!header)
         fmt::print("\n{:<{}}  {:>5} {:>9} {:>10} {:>10} {:>12}\n", "state", width, "n", "elements",
-                   "bits kept", "of", "bits/element");
+                   "mean bits", "of", "bits/element");
       header = true;
       const auto& kept = *outcome.capacity;
       fmt::print("{:<{}}  {:>5} {:>9} {:>10.1f} {:>10.1f} {:>12.3f}{}\n", outcome.id, width, kept.n,

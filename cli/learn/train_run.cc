@@ -146,18 +146,6 @@ Result<TrainingPlan> plan_of(const TrainFlags& flags) {
   return plan;
 }
 
-// Whether any flag says what to train, rather than where to keep it.
-bool says_plan(const TrainFlags& f) {
-  const ArchitectureFlags& a = f.architecture;
-  return !a.line.empty() || a.dims || a.width || a.heads || a.kv_heads || a.head_dim || a.value_dim ||
-         a.state || a.context || a.mlp || a.activation || a.norm || a.position || a.encoder ||
-         f.sizes.any() || f.plan || f.task || f.curriculum || f.variant || f.supervision || f.rates ||
-         f.decays || f.scales || f.precision || f.device || f.out || f.queries || f.parts || f.steps ||
-         f.batch || f.seeds || f.seed || f.warmup || f.evaluate_every || f.evaluate_count || f.final_count ||
-         f.checkpoint_every || f.round_bits || f.round_after || f.stage_steps || f.floor || f.clip ||
-         f.beta1 || f.beta2 || f.dropout || f.smoothing || f.stop;
-}
-
 std::string default_folder() {
   const std::time_t now = std::time(nullptr);
   return fmt::format("rung-runs/{:%Y%m%d-%H%M%S}-{}", fmt::gmtime(now), getpid());
@@ -262,10 +250,6 @@ void say_expected(std::FILE* to, const Expected& expected) {
 Result<int> run_train(const TrainFlags& flags) {
   TrainingPlan plan;
   if (flags.resume) {
-    if (says_plan(flags))
-      return fail(ErrorCode::unsupported,
-                  "[train] --resume takes the plan of its folder; of the flags, only --workers, --store, "
-                  "--no-store, --quiet and --json may stand beside it");
     RUNG_TRY(plan, learn::read_plan(*flags.resume + "/plan.json"));
   } else {
     RUNG_TRY(plan, plan_of(flags));

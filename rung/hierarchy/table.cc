@@ -100,14 +100,17 @@ Line bound_line(const ordered_json& bound) {
           Tone::faint};
 }
 
-Line construction_line(const ordered_json& evidence) {
+// `bound` may speak of a smaller model than the one that is built: the line then says so.
+Line construction_line(const ordered_json& evidence, const ordered_json& bound) {
   const std::string state = word(evidence, "state");
   if (state == "none") return {"- " + word(evidence, "brief"), Tone::faint};
   if (state != "verified") return {with_shown(word(evidence, "brief"), "FAILED its verification"), Tone::bad};
   const std::string wrong =
       fmt::format("{} of {} wrong", number(evidence["errors"]), number(evidence["instances"]));
   const std::string shown = word(evidence, "brief");
-  return {shown.empty() ? fmt::format("built p={}, {}", number(evidence["precision_smallest"]), wrong)
+  const bool larger = word(bound, "state") == "impossible" && word(evidence, "arch") != word(bound, "arch");
+  return {shown.empty() ? fmt::format("{} p={}, {}", larger ? "larger:" : "built",
+                                      number(evidence["precision_smallest"]), wrong)
                         : fmt::format("{}: {}", shown, wrong),
           Tone::good};
 }
@@ -147,7 +150,7 @@ bool same_size(const ordered_json& a, const ordered_json& b) {
 
 std::vector<Line> cell_lines(const ordered_json& cell) {
   if (word(cell, "state") != "done") return {{"- not run yet", Tone::faint}, {}, {}, {}};
-  std::vector<Line> lines{bound_line(cell["bound"]), construction_line(cell["construction"]),
+  std::vector<Line> lines{bound_line(cell["bound"]), construction_line(cell["construction"], cell["bound"]),
                           certificate_line(cell["certificate"]), training_line(cell["training"])};
   const char* parts[] = {"bound", "construction", "certificate", "training"};
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -200,8 +203,8 @@ std::string highlight_text(const ordered_json& highlight, bool colour) {
     const std::string at = fmt::format("{} {}", word(cell, "task"), size_text(cell["size"]));
     for (const Line& line :
          {Line{word(cell["certificate"], "arch") + word(cell["construction"], "arch"), Tone::faint},
-          Line{at, Tone::faint}, bound_line(cell["bound"]), construction_line(cell["construction"]),
-          certificate_line(cell["certificate"])}) {
+          Line{at, Tone::faint}, bound_line(cell["bound"]),
+          construction_line(cell["construction"], cell["bound"]), certificate_line(cell["certificate"])}) {
       out += trimmed("  " + padded({title, Tone::bold}, kTitle, colour) +
                      padded(line, kTableColumns - 2 - kTitle, colour));
       title.clear();
@@ -245,7 +248,8 @@ std::string hierarchy_table(const ordered_json& document, const TableOptions& op
   out += wrapped(
       "In each cell: what no weights can do (bits needed > bits there are) or some can; the weights that a "
       "proof writes down, verified, "
-      "with the smallest precision p that passed; two inputs that a model cannot tell apart, VERIFIED by "
+      "with the smallest precision p that passed (larger: a larger model than the one that cannot); two "
+      "inputs that a model cannot tell apart, VERIFIED by "
       "rung-check (forced: by a theorem, for all weights of this size); what training "
       "reached / the most that the state allows. A dash gives the reason.",
       "");

@@ -9,8 +9,7 @@ namespace rung::report {
 
 inline constexpr const char* kReportFile = "rung-runs/report.html";  // where it goes unless told otherwise
 
-// Makes the folder of `path` where it is missing, and replaces a file that is there. Errors: those of
-// gather() and page_with(), and the file system's.
-Result<void> write_report(const Sources& sources, const std::string& path);
+// Errors: those of gather() and page_with(), and of rung/spec/staged_file.h.
+Result<void> write_report(const Sources& sources, const std::string& path, bool replace);
 
 }  // namespace rung::report

@@ -38,26 +38,16 @@ Result<Inquiry> read_inquiry(const Parameters& parameters) {
   ArchitectureChoice& a = inquiry.architecture;
   a.most_layers = kMostLayersServed;
   const std::pair<std::string_view, std::string*> words[] = {{"arch", &a.line}, {"task", &inquiry.task}};
-  const std::pair<std::string_view, std::optional<std::string>*> texts[] = {{"mlp", &a.mlp},
-                                                                            {"activation", &a.activation},
-                                                                            {"norm", &a.norm},
+  const std::pair<std::string_view, std::optional<std::string>*> texts[] = {{"norm", &a.norm},
                                                                             {"position", &a.position},
                                                                             {"precision", &a.precision},
                                                                             {"state-dtype", &a.state_dtype},
                                                                             {"conv-dtype", &a.conv_dtype},
                                                                             {"cache-dtype", &a.cache_dtype}};
   const std::pair<std::string_view, std::optional<std::int64_t>*> numbers[] = {
-      {"width", &a.width},
-      {"heads", &a.heads},
-      {"kv-heads", &a.kv_heads},
-      {"head-dim", &a.head_dim},
-      {"value-dim", &a.value_dim},
-      {"state", &a.state},
-      {"vocab", &a.vocabulary},
-      {"outputs", &a.outputs},
-      {"context", &a.context},
-      {"acc-bits", &a.acc_bits},
-      {"sum-bits", &inquiry.sum_bits}};
+      {"width", &a.width},       {"heads", &a.heads},         {"kv-heads", &a.kv_heads},
+      {"head-dim", &a.head_dim}, {"value-dim", &a.value_dim}, {"state", &a.state},
+      {"context", &a.context},   {"acc-bits", &a.acc_bits},   {"sum-bits", &inquiry.sum_bits}};
   const std::pair<std::string_view, bool*> switches[] = {{"encoder", &a.encoder},
                                                          {"assume-defaults", &a.assume_defaults},
                                                          {"cot", &inquiry.chain_of_thought},
@@ -121,9 +111,11 @@ Result<AnswerMemory::Text> BoundExplorer::find_out(const Parameters& parameters,
                 "[bound] no architecture; expected arch=linear+full*2, or a config.json as the body");
   if (!inquiry.architecture.line.empty() && !document.empty())
     return fail(ErrorCode::parse, "[bound] both arch and a document; expected one of them");
-  const ArchitectureChoice& choice = inquiry.architecture;
-  RUNG_TRY(const ChosenArchitecture chosen,
-           document.empty() ? choice.choose_line() : choice.choose_document(document));
+  const auto choose = [&](const ArchitectureChoice& shape) {
+    return document.empty() ? shape.choose_line() : shape.choose_document(document);
+  };
+  RUNG_TRY(const ChosenArchitecture chosen, choose(inquiry.architecture));
+  RUNG_CHECK(check_sizes_used(inquiry.architecture, "bound", {.observed = bound_observes, .choose = choose}));
   RUNG_TRY(const Findings findings, inquire(inquiry, chosen));
   auto text = std::make_shared<const std::string>(findings_document(findings).dump(2) + "\n");
   memory_.keep(key, text);

@@ -143,10 +143,25 @@ class Connection : public std::enable_shared_from_this<Connection> {
     if (!same.is_host(text(http::field::host)))
       return refusal(421, fmt::format("[serve] this is not {}; expected {}",
                                       rung::quoted(text(http::field::host)), same.expected()));
-    if (header.count(http::field::origin) > 0 && !same.is_origin(text(http::field::origin)))
+    // A field that comes twice is judged twice.
+    const auto any = [&](auto field, auto&& wrong) {
+      const auto [first, last] = header.equal_range(field);
+      return std::any_of(first, last, [&](const auto& one) {
+        return wrong(std::string_view(one.value().data(), one.value().size()));
+      });
+    };
+    if (any(http::field::origin, [&](std::string_view origin) { return !same.is_origin(origin); }) ||
+        (header.target() != "/" && any("Sec-Fetch-Site", [](std::string_view site) {
+           return beast::iequals(beast::string_view(site.data(), site.size()), "cross-site");
+         })))
       return refusal(403, "[serve] a page of another site asks; its answers are for this one's alone");
-    if (const auto site = header["Sec-Fetch-Site"]; site == "cross-site" && header.target() != "/")
-      return refusal(403, "[serve] a page of another site asks; its answers are for this one's alone");
+    // Where a body ends that is coded in another way, or said to end in two ways, cannot be known.
+    if (any(http::field::transfer_encoding, [](std::string_view coding) {
+          return !beast::iequals(beast::string_view(coding.data(), coding.size()), "chunked");
+        }))
+      return refusal(501, "[serve] an unknown Transfer-Encoding; expected chunked, or a Content-Length");
+    if (header.count(http::field::transfer_encoding) + header.count(http::field::content_length) > 1)
+      return refusal(400, "[serve] expected one Transfer-Encoding or one Content-Length");
     const auto method = header.method();
     if (method != http::verb::get && method != http::verb::head && method != http::verb::post) {
       Answer answer = refusal(405, fmt::format("[serve] expected {}", kMethods));

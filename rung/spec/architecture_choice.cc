@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
 
 #include "rung/spec/dimensions_file.h"
 #include "rung/spec/json_text.h"
@@ -22,6 +24,29 @@ Result<bool> is_architecture_file(const std::string& path) {
   if (path.ends_with(".toml")) return true;
   RUNG_TRY(const std::string text, read_text_file(path, "arch"));
   return is_architecture_document(text);
+}
+
+// Every field takes part: one that is added does not compile until it is named here.
+bool same_mixer(const MixerShape& a, const MixerShape& b) {
+  const auto fields = [](const MixerShape& m) {
+    const auto& [kind, heads, kv_heads, key_dim, value_dim, state, inner, conv, conv_channels, window, chunk,
+                 block, select, groups, index_heads, index_dim, cache, feature, normalised, relu_cell, base,
+                 levels, released, elements, parts] = m;
+    (void)parts;
+    return std::tie(kind, heads, kv_heads, key_dim, value_dim, state, inner, conv, conv_channels, window,
+                    chunk, block, select, groups, index_heads, index_dim, cache, feature, normalised,
+                    relu_cell, base, levels, released, elements);
+  };
+  // What mixes nothing has sizes that nothing reads.
+  if (a.kind == b.kind && (a.kind == MixerKind::identity || a.kind == MixerKind::none)) return true;
+  return fields(a) == fields(b) &&
+         std::equal(a.parts.begin(), a.parts.end(), b.parts.begin(), b.parts.end(), same_mixer);
+}
+
+bool same_layers(const std::vector<LayerShape>& a, const std::vector<LayerShape>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const LayerShape& x, const LayerShape& y) {
+    return same_mixer(x.mixer, y.mixer) && x.width == y.width && x.mlp == y.mlp;
+  });
 }
 
 }  // namespace
@@ -201,6 +226,57 @@ Result<ChosenArchitecture> ArchitectureChoice::choose() const {
     if (text.empty()) text = *file.arch;
   }
   return choose_stack(text, base);
+}
+
+Result<void> check_sizes_used(const ArchitectureChoice& choice, std::string_view area,
+                              const SizeObservation& how) {
+  const auto choose = [&](const ArchitectureChoice& one) {
+    return how.choose ? how.choose(one) : one.choose();
+  };
+  const auto observed = [&](const ChosenArchitecture& one) { return how.observed ? how.observed(one) : ""; };
+  RUNG_TRY(const ChosenArchitecture chosen, choose(choice));
+  const std::string said = observed(chosen);
+  // A value that the language refuses decides nothing; where it refuses all, the size matters to it.
+  const auto idle = [&](const auto& values, auto set) {
+    bool tried = false;
+    for (const auto& value : values) {
+      ArchitectureChoice other = choice;
+      set(other, value);
+      const auto changed = choose(other);
+      if (!changed) continue;
+      tried = true;
+      if (!same_layers(changed->layers, chosen.layers) || observed(*changed) != said) return false;
+    }
+    return tried;
+  };
+  using Number = std::optional<std::int64_t> ArchitectureChoice::*;
+  constexpr std::pair<const char*, Number> kNumbers[] = {
+      {"--width", &ArchitectureChoice::width},         {"--heads", &ArchitectureChoice::heads},
+      {"--kv-heads", &ArchitectureChoice::kv_heads},   {"--head-dim", &ArchitectureChoice::head_dim},
+      {"--value-dim", &ArchitectureChoice::value_dim}, {"--state", &ArchitectureChoice::state},
+      {"--acc-bits", &ArchitectureChoice::acc_bits}};
+  using Text = std::optional<std::string> ArchitectureChoice::*;
+  constexpr std::pair<const char*, Text> kTypes[] = {{"--state-dtype", &ArchitectureChoice::state_dtype},
+                                                     {"--conv-dtype", &ArchitectureChoice::conv_dtype},
+                                                     {"--cache-dtype", &ArchitectureChoice::cache_dtype}};
+  const auto refusal = [&](const char* name) {
+    return fail(ErrorCode::parse, "[{}] {} is not used by this architecture: no layer of it depends on that",
+                area, name);
+  };
+  for (const auto& [name, member] : kNumbers) {
+    if (!(choice.*member)) continue;
+    const std::int64_t v = *(choice.*member);
+    const std::int64_t values[] = {1, 2, 4, v / 2, v + 1, v * 2};
+    if (idle(values, [&](ArchitectureChoice& other, std::int64_t value) { other.*member = value; }))
+      return refusal(name);
+  }
+  for (const auto& [name, member] : kTypes) {
+    if (!(choice.*member)) continue;
+    const std::string values[] = {"8", "16", "32"};
+    if (idle(values, [&](ArchitectureChoice& other, const std::string& value) { other.*member = value; }))
+      return refusal(name);
+  }
+  return {};
 }
 
 }  // namespace rung

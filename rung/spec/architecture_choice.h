@@ -7,8 +7,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "rung/spec/accounting.h"
@@ -59,5 +61,18 @@ struct ArchitectureChoice {
   Result<ChosenArchitecture> choose_stack(const std::string& text, const Dimensions& base) const;
   Result<void> set_storage(ChosenArchitecture& chosen) const;
 };
+
+struct SizeObservation {
+  // What is said of an architecture beside the shapes of its layers; empty: nothing.
+  std::function<std::string(const ChosenArchitecture&)> observed = {};
+  // How the choice is made; empty: choice.choose().
+  std::function<Result<ChosenArchitecture>(const ArchitectureChoice&)> choose = {};
+};
+
+// A size that means nothing to an architecture is not taken in silence (the state size of a model without states, the
+// heads of layers that name their own): an error for the first given size or width that changes nothing about it at any
+// value, neither the shape of a layer nor what is observed. `area` begins the message.
+Result<void> check_sizes_used(const ArchitectureChoice& choice, std::string_view area,
+                              const SizeObservation& how = {});
 
 }  // namespace rung

@@ -5,6 +5,10 @@
 
 namespace rung {
 
+std::string bound_observes(const ChosenArchitecture& chosen) {
+  return std::to_string(chosen.count().state_bits);
+}
+
 Result<Findings> inquire(const Inquiry& inquiry, const ChosenArchitecture& chosen) {
   SettingOptions options;
   options.context = inquiry.architecture.context;

@@ -32,6 +32,9 @@ struct Findings {
   QuestionForm form;                      // what was asked for; options left out have their default
 };
 
+// What bounds read of an architecture beside the shapes of its layers (check_sizes_used).
+std::string bound_observes(const ChosenArchitecture& chosen);
+
 // REQUIRES: chosen is what inquiry.architecture chose. ENSURES: one-line errors for unknown tasks, sizes out of
 // range and prompts longer than a context that was given.
 Result<Findings> inquire(const Inquiry& inquiry, const ChosenArchitecture& chosen);

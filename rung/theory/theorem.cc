@@ -6,6 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "rung/theory/verdict_unit.h"
+
 #include "rung/spec/require.h"
 
 namespace rung {
@@ -163,6 +165,14 @@ Parameter json_number(const Integer& value) {
   return nullptr;
 }
 
+std::string verdict_unit(const Verdict& v) {
+  if (!v.left && !v.right) return "";
+  const std::string scarcest = v.parameters.contains("scarcest")
+                                   ? nlohmann::ordered_json(v.parameters["scarcest"]).get<std::string>()
+                                   : "";
+  return scarcest.empty() ? "bits" : scarcest;
+}
+
 nlohmann::ordered_json verdict_json(const Verdict& v) {
   nlohmann::ordered_json hypotheses = nlohmann::ordered_json::array();
   for (const auto& h : v.hypotheses)
@@ -177,6 +187,7 @@ nlohmann::ordered_json verdict_json(const Verdict& v) {
   json["status"] = status_name(v.status);
   json["hypotheses"] = std::move(hypotheses);
   json["assumes"] = assumes;
+  json["unit"] = verdict_unit(v);
   json["left"] = number(v.left);
   json["right"] = number(v.right);
   json["margin"] = number(v.margin);

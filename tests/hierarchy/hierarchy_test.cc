@@ -280,6 +280,16 @@ ordered_json swollen(ordered_json json, const std::string& name = "") {
   return json;
 }
 
+TEST(hierarchy_table, says_where_what_is_built_is_larger_than_what_cannot) {
+  std::ifstream file(RUNG_SOURCE_DIR "/tests/cases/report/hierarchy/hierarchy.json");
+  ordered_json document = ordered_json::parse(file);
+  for (auto& cell : document["cells"]) cell["bound"]["arch"] = "linear(heads=1,dim=1)";
+  EXPECT_NE(hierarchy_table(document, {}).find("larger: p="), std::string::npos);
+  for (auto& cell : document["cells"])
+    if (cell["construction"].contains("arch")) cell["bound"]["arch"] = cell["construction"]["arch"];
+  EXPECT_EQ(hierarchy_table(document, {}).find("larger: p="), std::string::npos);
+}
+
 TEST(hierarchy_table, fits_a_hundred_columns_whatever_the_cells_say) {
   const auto outcome = run_hierarchy(hierarchy_plan(), [] {
     HierarchyOptions options = untrained(fresh_folder("table"));

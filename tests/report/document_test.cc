@@ -213,13 +213,15 @@ TEST(report_file, is_written_whole_into_a_new_folder_and_replaced) {
   const std::string path = folder / "below/report.html";
   if (!kPageShell.missing.empty()) GTEST_SKIP() << kPageShell.missing;
   for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(write_report(sample(), path).ok());
+    ASSERT_TRUE(write_report(sample(), path, true).ok());
     std::ifstream file(path);
     const std::string text((std::istreambuf_iterator<char>(file)), {});
     EXPECT_TRUE(text.starts_with("<!doctype html>"));
     EXPECT_TRUE(text.ends_with("</html>\n"));
   }
-  EXPECT_FALSE(write_report(sample(), folder / "below/report.html/x.html").ok());  // a file is no folder
+  EXPECT_FALSE(write_report(sample(), path, false).ok());
+  EXPECT_FALSE(
+      write_report(sample(), folder / "below/report.html/x.html", true).ok());  // a file is no folder
 }
 
 TEST(horizons, are_those_of_the_bounds) {

@@ -50,6 +50,12 @@ TEST(Listener, refuses_pages_of_other_sites) {
   EXPECT_EQ(with_field("Origin: null"), 403);
   EXPECT_EQ(with_field(fmt::format("Origin: https://127.0.0.1:{}", live.port())), 403);
   EXPECT_EQ(with_field("Sec-Fetch-Site: cross-site"), 403);
+  EXPECT_EQ(with_field("Sec-Fetch-Site: Cross-Site"), 403);
+  EXPECT_EQ(with_field("Sec-Fetch-Site: same-origin\r\nSec-Fetch-Site: cross-site"), 403);
+  const std::string own = fmt::format("Origin: http://127.0.0.1:{}", live.port());
+  EXPECT_EQ(with_field(own + "\r\nOrigin: http://evil.example"), 403);
+  EXPECT_EQ(with_field("Origin: http://evil.example\r\n" + own), 403);
+  EXPECT_EQ(with_field(own + "\r\n" + own), 200);
   EXPECT_EQ(with_field("Sec-Fetch-Site: same-origin"), 200);
   EXPECT_EQ(with_field(fmt::format("Origin: http://127.0.0.1:{}", live.port())), 200);
 }
@@ -114,6 +120,26 @@ TEST(Listener, takes_a_body_in_chunks_and_one_that_waits_to_be_asked_for) {
   const auto after = ask(patient, "{\"arch\": \"full\"}");
   ASSERT_TRUE(after);
   EXPECT_EQ(after->body, whole->body);
+}
+
+TEST(Listener, ends_a_connection_whose_body_has_no_known_end) {
+  LiveSite live;
+  for (const char* fields :
+       {"Transfer-Encoding: gzip", "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: chunked, chunked",
+        "Transfer-Encoding: identity", "Transfer-Encoding: xchunked",
+        "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+        "Transfer-Encoding: chunked\r\nContent-Length: 5", "Content-Length: 5\r\nContent-Length: 5"}) {
+    Wire wire(live.port());
+    // What follows would be answered by a server that takes it for the next request.
+    const auto reply = ask(wire, wire.head("POST", "/api/bound?task=eva") + fields + "\r\n\r\n" +
+                                     wire.head("GET", "/api/health") + "\r\n");
+    ASSERT_TRUE(reply) << fields;
+    EXPECT_GE(reply->status, 400) << fields;
+    EXPECT_EQ(reply->body.find("alive"), std::string::npos) << fields;
+    EXPECT_FALSE(wire.receive(false, 2s)) << fields;
+    EXPECT_TRUE(wire.closed_within(5s)) << fields;
+  }
 }
 
 TEST(Listener, answers_pipelined_requests_in_order) {

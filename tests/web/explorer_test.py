@@ -99,6 +99,32 @@ class Explorer(unittest.TestCase):
         self.assertEqual(self.cards(), self.bound("linear*4", "--width", "16", "--context", "65536"))
         self.assertIn("rung bound linear*4 --width 16 --heads 1 --context 65536 --precision 16", self.text(".explorer-command code"))
 
+    def test_what_is_not_proved_says_so(self):
+        for line in ("sparse*2", "full+linear*100"):
+            self.type_line(line)
+            self.wait(lambda: self.text(".explorer-word code").startswith(line.split("(")[0].split("*")[0]))
+            answer = json.loads(subprocess.run([RUNG, "bound", line, "--width", "16", "--context", "65536", "--json"], capture_output=True, text=True, check=True).stdout)
+            for verdict in answer["verdicts"]:
+                head = self.text(f".verdict-card[data-task='{verdict['task']}'] .head")
+                marked = bool(verdict["theorem"]) and verdict["status"] != "proved"
+                self.assertEqual(f", {verdict['status']}" in head, marked, (line, verdict["task"], head))
+            depth = self.text(".explorer-depth")
+            for side, by in (("largest_L_solvable", "solvable_by"), ("smallest_L_impossible", "impossible_by")):
+                if answer["pattern"][side]:
+                    self.assertIn(f"L = {answer['pattern'][side]} ({answer['pattern'][by]['theorem']}, {answer['pattern'][by]['status']})", depth)
+            self.assertNotIn("can be done", depth)
+
+    def test_a_size_that_the_line_does_not_use_is_left_out(self):
+        self.type_line("rnn*2")
+        self.wait(lambda: self.text(".explorer-word code").startswith("rnn"))
+        self.assertFalse(self.browser.find_element(By.ID, "explorer-heads").is_enabled())
+        self.assertNotIn("--heads", self.text(".explorer-command code"))
+        self.assertEqual(self.text("#explorer-trouble"), "")
+        self.type_line("full*2")
+        self.wait(lambda: self.text(".explorer-word code") == "full*2")
+        self.assertTrue(self.browser.find_element(By.ID, "explorer-heads").is_enabled())
+        self.assertIn("--heads 1", self.text(".explorer-command code"))
+
     def test_sliders_change_verdicts(self):
         self.assertEqual(self.cards()["seqcomp"], "impossible")
         self.slide("explorer-context", 12)

@@ -18,6 +18,7 @@ function field(label, input, note) {
 
 export function makeControls({ changed }) {
   let dropped = null; // {name, text}
+  const idle = { line: "", names: new Set() }; // sizes that this line does not use
   let contextSet = false, precisionSet = false; // by hand; until then a document's own count
 
   const line = el("input", { id: "explorer-line", type: "text", value: START, spellcheck: "false", autocomplete: "off", autocapitalize: "off", autocorrect: "off", maxlength: "4000", "aria-describedby": "explorer-trouble", oninput: () => changed(true) });
@@ -111,7 +112,11 @@ export function makeControls({ changed }) {
     if (!dropped) {
       if (!line.value.trim()) { complain("Expected an architecture, such as full+linear*100."); return null; }
       parameters.set("arch", line.value);
+      if (line.value !== idle.line) { idle.line = line.value; idle.names.clear(); }
       for (const [name, input] of [["width", width], ["heads", heads]]) {
+        input.disabled = idle.names.has(name);
+        input.title = input.disabled ? "not used by this architecture" : "";
+        if (input.disabled) continue;
         if (!input.value) { complain(`Expected a number for ${name}.`); return null; }
         put(name, input.value);
       }
@@ -136,6 +141,13 @@ export function makeControls({ changed }) {
 
   return {
     root, question, complain, learn,
+    // Whether the trouble is a size that the line does not use: it is left out from then on.
+    leaveOut(trouble) {
+      const name = /--(width|heads) is not used/.exec(trouble ?? "")?.[1];
+      if (!name || idle.names.has(name)) return false;
+      idle.names.add(name);
+      return true;
+    },
     takeDropsOn(section) {
       const over = (on) => (event) => {
         if (!event.dataTransfer?.types?.includes("Files")) return;

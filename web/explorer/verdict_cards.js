@@ -2,7 +2,8 @@
 // card while its contents change, so that open details survive a slider.
 import { el } from "../dom.js";
 import { short } from "../numbers.js";
-import { chip } from "../verdicts.js";
+import { grouped } from "../records.js";
+import { chip, withStatus } from "../verdicts.js";
 
 const WORDS = { "vacuous here": "silent here" };
 const ORDER = ["impossible", "possible", "vacuous here", "open"];
@@ -13,6 +14,16 @@ const MEANING = {
   open: "no theorem speaks",
 };
 const word = (verdict) => WORDS[verdict] ?? verdict;
+const full = (verdict) => withStatus(word(verdict.verdict), verdict.theorem ? verdict.status : "");
+
+// The same words as rung bound's, each side with the theorem and its status.
+function depthText(pattern, context) {
+  const by = (one) => (one ? ` (${one.theorem}, ${one.status})` : "");
+  const can = pattern.largest_L_solvable ? `solvable to L = ${short(pattern.largest_L_solvable)}${by(pattern.solvable_by)}` : "no L provably solvable";
+  const cannot = pattern.smallest_L_impossible ? `impossible from L = ${short(pattern.smallest_L_impossible)}${by(pattern.impossible_by)}`
+    : pattern.horizon ? `no L provably impossible here: ${pattern.vacuous_by?.theorem ?? "a bound"} first bites at ${short(pattern.horizon)} tokens` : "no L provably impossible here";
+  return `L-SeqComp at up to ${short(context)} tokens: ${can}; ${cannot}.`;
+}
 
 function bar(name, bits, most, tone) {
   return el("div", { class: `balance-row ${tone}` }, el("span", { class: "name" }, name), el("span", { class: "track" }, el("span", { class: "fill", style: { width: `${Math.max(1, (100 * bits) / most)}%` } })), el("span", { class: "bits" }, short(bits)));
@@ -23,10 +34,9 @@ function numbers(verdict) {
   if (typeof left !== "number" || typeof right !== "number") return null;
   const most = Math.max(left, right, 1e-9);
   if (verdict.verdict === "possible") {
-    const scarcest = verdict.parameters?.scarcest;
-    return el("p", { class: "card-line" }, `${scarcest ? `${scarcest}: ` : ""}${short(left)} there, ${short(right)} needed`);
+    return el("p", { class: "card-line" }, `${verdict.unit}: ${short(left)} there, ${short(right)} needed`);
   }
-  return el("div", { class: "balance" }, bar("bits needed", left, most, left > right ? "no" : ""), bar("bits at hand", right, most, ""));
+  return el("div", { class: "balance" }, bar(`${verdict.unit} needed`, left, most, left > right ? "no" : ""), bar(`${verdict.unit} at hand`, right, most, ""));
 }
 
 function horizon(verdict) {
@@ -60,7 +70,7 @@ class Card {
     const changed = this.verdict !== undefined && this.verdict !== verdict.verdict;
     this.verdict = verdict.verdict;
     this.root.dataset.verdict = verdict.verdict;
-    this.head.replaceChildren(el("h4", {}, verdict.task), chip(verdict.verdict, word(verdict.verdict)));
+    this.head.replaceChildren(el("h4", {}, verdict.task), chip(verdict.verdict, full(verdict)));
     const failing = verdict.verdict === "open" ? verdict.hypotheses.find((hypothesis) => !hypothesis.holds) : null;
     this.body.replaceChildren(...[
       summary ? el("p", { class: "card-line muted" }, summary) : null,
@@ -91,12 +101,12 @@ export class VerdictCards {
 
   show(answer) {
     this.word.replaceChildren(el("code", {}, answer.architecture), ` ${short(answer.layers)} layer${answer.layers === 1 ? "" : "s"}, ${typeof answer.state_bits === "number" ? short(answer.state_bits) : answer.state_bits} state bits, ${short(answer.context)} tokens, precision ${answer.precision}`);
-    this.counts.replaceChildren(...ORDER.map((verdict) => [verdict, answer.verdicts.filter((one) => one.verdict === verdict).length]).filter(([, count]) => count).map(([verdict, count]) => el("span", { class: "count", title: MEANING[verdict] }, chip(verdict, `${count} ${word(verdict)}`))));
+    const ranked = [...answer.verdicts].sort((a, b) => ORDER.indexOf(a.verdict) - ORDER.indexOf(b.verdict));
+    this.counts.replaceChildren(...[...grouped(ranked, full)].map(([text, list]) => el("span", { class: "count", title: MEANING[list[0].verdict] }, chip(list[0].verdict, `${list.length} ${text}`))));
     const pattern = answer.pattern;
     this.depth.hidden = !pattern;
-    if (pattern) this.depth.textContent = `Composing functions one after another: ${pattern.largest_L_solvable ? `${short(pattern.largest_L_solvable)} can be done` : "none provably can"}; ${pattern.smallest_L_impossible ? `${short(pattern.smallest_L_impossible)} cannot` : pattern.horizon ? `a bound bites from ${short(pattern.horizon)} tokens on` : "no bound bites here"}.`;
-    const rank = (verdict) => ORDER.indexOf(verdict.verdict);
-    const wanted = [...answer.verdicts].sort((a, b) => rank(a) - rank(b)).map((verdict) => {
+    if (pattern) this.depth.textContent = depthText(pattern, answer.context);
+    const wanted = ranked.map((verdict) => {
       if (!this.#cards.has(verdict.task)) this.#cards.set(verdict.task, new Card(verdict.task));
       const card = this.#cards.get(verdict.task);
       card.show(verdict, this.#theorems[verdict.theorem], this.#tasks[verdict.task]);

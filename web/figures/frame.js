@@ -1,14 +1,8 @@
 // What every figure has: a sentence on what to see, the drawing, its data as a table and as CSV, and the command that made it.
+import { csv } from "../csv.js";
 import { commandLine, dataTable, el } from "../dom.js";
 import { short } from "../numbers.js";
 import { drawChart } from "./chart.js";
-
-const quoted = (value) => {
-  const text = value === null || value === undefined ? "" : String(value);
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-};
-export const csv = (columns, rows) => [columns, ...rows].map(
-  (row) => row.map(quoted).join(",")).join("\r\n") + "\r\n";
 
 const MOST_ROWS = 500;
 
