@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "rung/spec/architecture_choice.h"
+#include "rung/released/architecture_choice.h"
 
 namespace rung::cli {
 

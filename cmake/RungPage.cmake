@@ -36,18 +36,3 @@ function(rung_page library)
   endif()
   target_sources(rung_${library} PRIVATE ${shell})
 endfunction()
-
-# rung_embed_folder(LIBRARY FOLDER PATTERN SYMBOL): files as `const std::span<const EmbeddedFile> rung::report::SYMBOL`, by name.
-function(rung_embed_folder library folder pattern symbol)
-  file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/${pattern})
-  set(entries "")
-  foreach(file ${files})
-    get_filename_component(name ${file} NAME)
-    file(READ ${file} text)
-    string(APPEND entries "    {\"${name}\", R\"EMBEDDED(${text})EMBEDDED\"},\n")
-  endforeach()
-  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
-  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/embedded/${symbol}.cc @ONLY
-       CONTENT "#include \"rung/report/embedded_file.h\"\nnamespace rung::report {\nnamespace {\nconstexpr EmbeddedFile kFiles[] = {\n@entries@};\n}\nconst std::span<const EmbeddedFile> @symbol@(kFiles);\n}\n")
-  target_sources(rung_${library} PRIVATE ${PROJECT_BINARY_DIR}/embedded/${symbol}.cc)
-endfunction()

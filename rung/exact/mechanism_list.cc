@@ -1,5 +1,6 @@
 // The explicit list: a mechanism is added by adding its file in mechanisms/ and its line here.
 #include "rung/exact/mechanism.h"
+#include "rung/spec/require.h"
 
 namespace rung {
 
@@ -101,6 +102,13 @@ class SideBySide final : public Mechanism<A> {
 
 template <class A>
 std::unique_ptr<Mechanism<A>> make_mechanism(const MechanismContext<A>& context) {
+  if (context.shape.opaque() && context.shape.parts.empty()) {
+    context.source.refuse(
+        fail(ErrorCode::unsupported,
+             "[exact] \"{}\" holds the mixer {}, which is counted and bounded but has no weights to run",
+             context.source.prefix(), opaque_name(context.shape)));
+    return nullptr;
+  }
   switch (context.shape.kind) {
     case MixerKind::full:
       return make_full(context);
@@ -135,10 +143,7 @@ std::unique_ptr<Mechanism<A>> make_mechanism(const MechanismContext<A>& context)
     case MixerKind::compressed:
       break;
   }
-  context.source.refuse(
-      fail(ErrorCode::unsupported,
-           "[exact] \"{}\" holds the mixer {}({}), which is counted and bounded but has no weights to run",
-           context.source.prefix(), mixer_word(context.shape.kind).name, context.shape.released));
+  RUNG_REQUIRE(false, "an opaque mixer is refused above");
   return nullptr;
 }
 RUNG_INSTANTIATE_MECHANISM(make_mechanism);

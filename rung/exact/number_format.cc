@@ -21,9 +21,10 @@ FloatLayout float_layout(NumberFormat format) {
     case NumberFormat::fp32:
       return {24, -126, 127, static_cast<double>(std::numeric_limits<float>::max()), false};
     case NumberFormat::fixed:
+    case NumberFormat::unknown:
       break;
   }
-  RUNG_REQUIRE(false, "fixed point has no float layout");
+  RUNG_REQUIRE(false, "no float layout");
 }
 
 double round_to_format(double x, const Precision& precision) {

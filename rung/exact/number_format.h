@@ -16,7 +16,7 @@ struct FloatLayout {
   double largest;
   bool saturates;
 };
-// REQUIRES format != NumberFormat::fixed.
+// REQUIRES a float format.
 FloatLayout float_layout(NumberFormat format);
 
 }  // namespace rung

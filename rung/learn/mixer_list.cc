@@ -37,9 +37,9 @@ const Line* find(MixerKind kind) {
 
 Result<void> learnable(const MixerShape& shape) {
   if (shape.kind == MixerKind::none) return {};
-  if (!find(shape.kind))
+  if (shape.opaque() && shape.parts.empty())
     return fail(ErrorCode::unsupported, "[train] {} is counted, not evaluated: it cannot be trained",
-                mixer_word(shape.kind).name);
+                opaque_name(shape));
   for (const MixerShape& part : shape.parts)
     if (auto checked = learnable(part); !checked) return checked;
   return {};

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "rung/released/released.h"
 #include "rung/spec/parallel.h"
-#include "rung/spec/released/released.h"
 #include "rung/theory/pattern.h"
 #include "rung/theory/theorem.h"
 
@@ -57,7 +57,7 @@ ordered_json composition_entry(const Setting& setting) {
           {"first_bite", std::move(bite)}};
 }
 
-ordered_json model_entry(const EmbeddedFile& file) {
+ordered_json model_entry(const EmbeddedConfig& file) {
   const bool partial = file.name.ends_with(kPartial);
   const auto model = read_config(file.text, {.partial = partial, .assume_defaults = true});
   if (!model) return nullptr;  // refused for a reason that docs/released.md names
@@ -66,6 +66,7 @@ ordered_json model_entry(const EmbeddedFile& file) {
   SettingOptions options;
   options.assume_exact = true;
   options.storage = model->bits;
+  options.assumes = model->storage_assumptions();
   options.count = [&](const StorageBits& bits) { return account_released(*model, *layers, bits); };
   const auto setting = make_setting(model->architecture, options);
   if (!setting) return nullptr;
@@ -91,9 +92,9 @@ ordered_json model_entry(const EmbeddedFile& file) {
 
 }  // namespace
 
-ordered_json released_horizons(std::span<const EmbeddedFile> configs) {
-  std::vector<const EmbeddedFile*> models;
-  for (const EmbeddedFile& file : configs)
+ordered_json released_horizons(std::span<const EmbeddedConfig> configs) {
+  std::vector<const EmbeddedConfig*> models;
+  for (const EmbeddedConfig& file : configs)
     if (!file.name.ends_with(kClassDefaults)) models.push_back(&file);
   std::vector<ordered_json> entries(models.size());
   parallel_for(static_cast<std::int64_t>(models.size()), 1, [&](std::int64_t begin, std::int64_t end) {

@@ -8,7 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
-#include "rung/report/embedded_file.h"
+#include "rung/released/embedded_config.h"
 
 namespace rung::report {
 
@@ -17,7 +17,7 @@ namespace rung::report {
 // the file does not say), "tasks": [{"task", "verdict" (at that context), "theorem", "status", "horizon"
 // (tokens, or null)}], "composition": {"solvable", "impossible", "first_bite": {"L", "tokens", "theorem",
 // "status"}}}.
-nlohmann::ordered_json released_horizons(std::span<const EmbeddedFile> configs);
+nlohmann::ordered_json released_horizons(std::span<const EmbeddedConfig> configs);
 // The same for the configurations that the program carries, worked out once.
 const nlohmann::ordered_json& released_horizons();
 

@@ -90,14 +90,15 @@ Elements count(const MixerShape& m, const Dimensions& d, const StorageBits& bits
   const std::int64_t token = m.cache > 0 ? m.cache : m.kv_heads * (m.key_dim + m.value_dim);
   switch (m.kind) {
     case full:
+      // A window over an earlier layer's keys counts as if it kept its own: never less than what crosses.
       if (m.window || m.chunk)
         e.window = (m.window ? *m.window - 1 : *m.chunk - 1) * token;
-      else
+      else if (!m.earlier_keys)
         e.cache = token;
       break;
-    case sparse:
-      e.cache = token + (token + m.block - 1) / m.block;
-      break;  // tokens, and their share of a block's entry
+    case sparse:  // tokens, and their index keys or their share of a block's entry
+      e.cache = token + (m.token_scores ? m.index_dim : (token + m.block - 1) / m.block);
+      break;
     case topk:
       e.cache = token + m.index_dim;
       break;
@@ -178,7 +179,13 @@ void add_notes(const std::vector<LayerShape>& layers, std::optional<std::int64_t
     return std::any_of(layers.begin(), layers.end(),
                        [&](const LayerShape& l) { return contains(l.mixer, kind); });
   };
-  if (any(MixerKind::sparse)) out.pattern_notes.push_back("sparse layers are written F: sketch, not proved");
+  const auto by_tokens = [](const LayerShape& l) { return l.mixer.token_scores; };
+  if (std::any_of(layers.begin(), layers.end(), by_tokens))
+    out.pattern_notes.push_back(
+        "sparse layers that score tokens are written F: nothing is compressed, so the block-sparse theorem "
+        "does not cover them");
+  else if (any(MixerKind::sparse))
+    out.pattern_notes.push_back("sparse layers are written F: sketch, not proved");
   if (any(MixerKind::topk))
     out.pattern_notes.push_back(
         "topk layers are written F: token selection lies outside the block-sparse theorem");

@@ -119,8 +119,9 @@ enum class Norm { none, rms };
 enum class PositionCode { none, table, binary, rope };
 enum class MlpActivation { relu, gelu, silu };
 
-// How numbers are stored. p and f are the theory's: fixed point fx(p, f), or a named float format.
-enum class NumberFormat { fixed, bf16, fp16, fp8_e4m3, fp8_e5m2, fp32 };
+// How numbers are stored. p and f are the theory's: fixed point fx(p, f), or a named float format. Unknown:
+// a configuration that names none; `bits` is then the most that a number is taken to have.
+enum class NumberFormat { fixed, bf16, fp16, fp8_e4m3, fp8_e5m2, fp32, unknown };
 struct Precision {
   NumberFormat format = NumberFormat::fixed;
   int bits = 16;     // p; implied by the format for floats
@@ -129,7 +130,7 @@ struct Precision {
 };
 // "8", "8.3" (p.f), "bf16", "fp16", "e4m3", "e5m2", "fp32". REQUIRES nothing; range 2..48 for p, 0..p for f.
 Result<Precision> parse_precision(std::string_view text);
-std::string format_precision(const Precision& precision);
+std::string format_precision(const Precision& precision);  // "unknown" is no word of parse_precision
 
 // Sizes shared by all layers; 0 means "derive": kv_heads = heads, head_dim = width / heads (of the mixer at
 // hand), value_dim = the mixer's key dimension.
@@ -204,7 +205,10 @@ struct MixerShape {
   std::optional<std::int64_t> window, chunk;    // full; sparse's window branch
   std::int64_t block = 0, select = 0;           // sparse: B, k; topk: select = k
   std::int64_t groups = 0;                      // sparse: selection groups; mamba2: = kv_heads
-  std::int64_t index_heads = 0, index_dim = 0;  // topk
+  std::int64_t index_heads = 0, index_dim = 0;  // topk; sparse by token scores
+  bool token_scores =
+      false;  // sparse: a block's score is its best token's index score; nothing is compressed
+  bool earlier_keys = false;  // full: reads the keys and values of an earlier layer, which caches them
   std::int64_t cache =
       0;  // KV-cache elements per token where it is not 2-sided (latent attention); 0: derive
   FeatureMap feature = FeatureMap::identity;
@@ -218,9 +222,16 @@ struct MixerShape {
       0;  // recurrent: state elements; compressed: cached elements per entry (block = ratio)
   std::vector<MixerShape> parts;  // heads
 
+  // Released models alone have it: counted and bounded, not evaluated. Opaque kinds, and the two flags above.
+  bool opaque() const;
+  // Softmax over the whole past with keys and values of its own: what constructions look up with.
+  bool looks_back() const;
   std::int64_t output_width() const;  // numbers that the mixer hands to W_O, all heads; 0 for none and opaque
   std::int64_t feature_dim() const;   // of one key after the feature map: taylor2 1 + d + d², else d
 };
+
+// How messages name an opaque mixer: "recurrent(kda)", "sparse(score=tokens)". REQUIRES mixer.opaque().
+std::string opaque_name(const MixerShape& mixer);
 
 struct LayerShape {
   MixerShape mixer;

@@ -20,6 +20,9 @@ class Collector {
   // The tensors of a mixer that read the layer's input of width w; W_O is the layer's.
   Result<void> mixer(const MixerShape& m, std::int64_t w, const std::string& prefix) {
     using enum MixerKind;
+    if (m.opaque() && m.kind != heads)
+      return fail(ErrorCode::unsupported, "[parameters] {} is counted, not described tensor by tensor",
+                  opaque_name(m));
     switch (m.kind == loglinear ? m.base : m.kind) {
       case full:
       case sparse:
@@ -78,11 +81,8 @@ class Collector {
         break;
       case recurrent:
       case compressed:
-        return fail(ErrorCode::unsupported,
-                    "[parameters] {}(kind={}) is counted, not described tensor by tensor",
-                    mixer_word(m.kind).name, m.released);
       case loglinear:
-        RUNG_REQUIRE(false, "a base is no loglinear");
+        RUNG_REQUIRE(false, "opaque, or no base");
         break;
     }
     if (m.conv > 0) add(prefix, "conv.weight", {m.conv_channels, m.conv});

@@ -55,6 +55,7 @@ Result<Precision> parse_precision(std::string_view text) {
 }
 
 std::string format_precision(const Precision& precision) {
+  if (precision.format == NumberFormat::unknown) return "unknown";
   for (const auto& word : kFloats)
     if (word.precision.format == precision.format) return std::string(word.name);
   return precision.fraction == 0 ? fmt::format("{}", precision.bits)

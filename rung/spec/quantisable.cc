@@ -4,10 +4,10 @@ namespace rung {
 namespace {
 
 Result<void> check_mixer(const MixerShape& mixer, const std::string& where) {
-  if (is_opaque(mixer.kind))
+  if (mixer.opaque() && mixer.parts.empty())
     return fail(ErrorCode::unsupported,
-                "[quantise] {} is {}({}), which is counted and bounded but has no integer form", where,
-                mixer_word(mixer.kind).name, mixer.released);
+                "[quantise] {} is {}, which is counted and bounded but has no integer form", where,
+                opaque_name(mixer));
   if (mixer.kind == MixerKind::loglinear && mixer.levels < 1)
     return fail(ErrorCode::missing,
                 "[quantise] {} is loglinear, which has one weight per level; expected a context", where);

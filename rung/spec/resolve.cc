@@ -58,6 +58,13 @@ class Resolver {
         shape.select = *given.number("k");
         shape.groups = given.number("groups").value_or(shape.kv_heads);
         RUNG_CHECK(divides(place, "groups", shape.groups, "heads", shape.heads));
+        shape.token_scores = given.word("score") == "tokens";
+        if (given.number("index_dim") && !shape.token_scores)
+          return error(place, ErrorCode::range, "option index_dim has no meaning for score=compressed");
+        if (shape.token_scores) {
+          shape.index_heads = shape.groups;
+          shape.index_dim = given.number("index_dim").value_or(shape.key_dim);
+        }
         break;
       case topk:
         RUNG_CHECK(attention(given, place, shape));
@@ -150,6 +157,7 @@ class Resolver {
     shape.window = given.number("window");
     shape.chunk = given.number("chunk");
     shape.cache = given.number("cache").value_or(0);
+    shape.earlier_keys = given.word("keys") == "earlier";
     shape.conv = given.number("conv").value_or(0);
     shape.conv_channels = (CheckedSize(shape.heads) * shape.key_dim +
                            CheckedSize(shape.kv_heads) * (CheckedSize(shape.key_dim) + shape.value_dim))
@@ -305,6 +313,20 @@ std::int64_t loglinear_live_states(std::int64_t context) {
 std::int64_t MixerShape::feature_dim() const {
   return feature == FeatureMap::taylor2 ? 1 + key_dim + key_dim * key_dim : key_dim;
 }
+
+bool MixerShape::opaque() const {
+  return is_opaque(kind) || token_scores || earlier_keys ||
+         std::any_of(parts.begin(), parts.end(), [](const MixerShape& part) { return part.opaque(); });
+}
+
+std::string opaque_name(const MixerShape& mixer) {
+  return fmt::format("{}({})", mixer_word(mixer.kind).name,
+                     mixer.token_scores   ? "score=tokens"
+                     : mixer.earlier_keys ? "keys=earlier"
+                                          : mixer.released);
+}
+
+bool MixerShape::looks_back() const { return kind == MixerKind::full && !window && !chunk && !earlier_keys; }
 
 std::int64_t MixerShape::output_width() const {
   using enum MixerKind;

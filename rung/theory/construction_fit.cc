@@ -30,12 +30,16 @@ std::optional<LayerService> attention_service(const MixerShape& m, const LayerCo
   const Room room{m.kv_heads, m.key_dim, m.value_dim};
   if (!fits(room, need)) return std::nullopt;
   using enum MixerKind;
-  if (m.kind == full && !m.window && !m.chunk) {
+  if (m.looks_back()) {
     if (m.conv > 0) return LayerService{0, kThroughConvolution};
     if (m.cache > 0) return LayerService{0, kLatent};
     return LayerService{};
   }
   if (need.use != Use::lookup) return std::nullopt;
+  if (m.token_scores)  // every group ranks by the best index score: its own target's block comes first
+    return 2 * m.index_dim >= need.key_dim && need.heads <= m.groups
+               ? std::optional(LayerService{0, kByBlocks})
+               : std::nullopt;
   if (m.kind == sparse && need.heads <= (m.groups > 1 ? std::max(m.groups, m.select) : m.select))
     return LayerService{0, kByBlocks};
   if (m.kind == topk && need.heads == 1 && 2 * m.index_dim >= need.key_dim)
@@ -58,8 +62,8 @@ std::optional<LayerService> carry_service(const MixerShape& m, const LayerCost& 
       return m.conv > 0 ? LayerService{0, kThroughConvolution} : LayerService{};
     }
     case full:  // a window: one head for each token, addressed by position
-      if (!m.window || *m.window < reach || m.key_dim < digits_for(reach) || m.kv_heads < reach - 1 ||
-          m.value_dim < need.value_dim)
+      if (!m.window || m.earlier_keys || *m.window < reach || m.key_dim < digits_for(reach) ||
+          m.kv_heads < reach - 1 || m.value_dim < need.value_dim)
         return std::nullopt;
       return LayerService{0, kOtherCarrier};
     case conv:
@@ -119,7 +123,7 @@ std::optional<LayerService> whole_service(const MixerShape& m, const LayerCost& 
         return std::nullopt;
       return LayerService{};
     case Use::slots:
-      if (m.kind != MixerKind::sparse || m.block != need.block ||
+      if (m.kind != MixerKind::sparse || m.token_scores || m.block != need.block ||
           !fits({m.kv_heads, m.key_dim, m.value_dim}, need))
         return std::nullopt;
       return LayerService{};

@@ -16,6 +16,7 @@ Result<Findings> inquire(const Inquiry& inquiry, const ChosenArchitecture& chose
   options.chain_of_thought = inquiry.chain_of_thought;
   options.assume_exact = inquiry.assume_exact;
   options.storage = chosen.bits;
+  options.assumes = chosen.assumes;
   options.count = [&chosen](const StorageBits& bits) {
     ChosenArchitecture copy = chosen;
     copy.bits = bits;

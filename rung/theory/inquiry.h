@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "rung/spec/architecture_choice.h"
+#include "rung/released/architecture_choice.h"
 #include "rung/tasks/task.h"
 #include "rung/theory/pattern.h"
 #include "rung/theory/theorem.h"

@@ -236,11 +236,12 @@ std::optional<Verdict> evaluate(const Theorem& theorem, const Setting& setting, 
   v.require(rule == Rule::two || rule == Rule::equal ? "#F = L and no recurrent state before the second F"
                                                      : "#F <= L-1",
             true, fmt::format("word {}, #F = {}, L = {}", word.folded, word.full_letters(), question.L));
-  v.require("exact integer sums (mode X)", setting.exact_sums(),
-            setting.floating() ? fmt::format("{} sums are rounded{}",
-                                             format_precision(setting.architecture.dimensions.precision),
-                                             setting.assume_exact ? ", assumed exact" : "")
-                               : setting.mode_x());
+  v.require(
+      "exact integer sums (mode X)", setting.exact_sums(),
+      setting.floating() && !setting.unknown_format()
+          ? fmt::format("{} sums are rounded{}", format_precision(setting.architecture.dimensions.precision),
+                        setting.assume_exact ? ", assumed exact" : "")
+          : setting.mode_x());
   v.require("causal", setting.causal());
   v.require("no chain of thought", !setting.chain_of_thought);
   note_bits(v, bits);

@@ -102,7 +102,9 @@ std::vector<std::string> Setting::widths() const {
   return out;
 }
 
-std::string Setting::mode_x() const { return fmt::format("mode X at {} bits", p()); }
+std::string Setting::mode_x() const {
+  return unknown_format() ? "the number format is not stated" : fmt::format("mode X at {} bits", p());
+}
 
 std::int64_t Question::size(const std::string& name) const {
   const auto found = sizes.find(name);
@@ -113,6 +115,12 @@ std::int64_t Question::size(const std::string& name) const {
 Result<Setting> make_setting(const Architecture& architecture, const SettingOptions& options) {
   Setting setting;
   setting.architecture = architecture;
+  setting.assumes = options.assumes;
+  if (setting.unknown_format() && options.assume_exact) {
+    setting.architecture.dimensions.precision.format = NumberFormat::fixed;
+    setting.assumes.push_back(fmt::format("number format not stated, taken for fixed point of {} bits",
+                                          architecture.dimensions.precision.bits));
+  }
   RUNG_TRY(setting.layers, resolve(architecture));
   const std::int64_t own = architecture.dimensions.context;
   setting.context = options.context.value_or(own > 0 ? std::min(own, kMaxContext) : kDefaultContext);

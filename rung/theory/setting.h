@@ -28,6 +28,7 @@ struct SettingOptions {
   bool chain_of_thought = false;
   bool assume_exact = false;  // read a float model as exact integers of its p bits (mode X)
   StorageBits storage;
+  std::vector<std::string> assumes;  // what is taken for granted about the model, of every verdict on it
   // How state is counted; by default account(). Released models bring their own dtypes.
   std::function<Account(const StorageBits&)> count = {};
 };
@@ -41,10 +42,13 @@ struct Setting {
   std::int64_t entry_bits = 0;  // of a state entry (exact sums of linear attention have widths of their own)
   bool chain_of_thought = false;
   bool assume_exact = false;
+  std::vector<std::string> assumes;
 
   int p() const { return architecture.dimensions.precision.bits; }
   bool causal() const { return architecture.dimensions.causal; }
   bool floating() const { return architecture.dimensions.precision.format != NumberFormat::fixed; }
+  // No verdict rests on a number format that nobody stated: neither on exact sums nor on a construction.
+  bool unknown_format() const { return architecture.dimensions.precision.format == NumberFormat::unknown; }
   // Theorems that split a softmax into partial sums hold for exact integers: fixed point, or on request.
   bool exact_sums() const { return !floating() || assume_exact; }
   std::string mode_x() const;  // "mode X at 16 bits"

@@ -7,8 +7,8 @@
 // B, impossible as soon as (1 - d*/M) n/B > k: some value is undetermined in more than k blocks.
 // b_cmp counts what a block hands over: key and value of all heads. A window of w tokens adds ⌈w/B⌉+1 blocks
 // to k, groups that select separately multiply it. Overlapping compression windows are not covered; two
-// sparse layers are open. Holds in every arithmetic with the bits stored. Status: proved. No chain of
-// thought.
+// sparse layers are open; so is a layer that scores tokens one by one, where a block hands over no message at
+// all. Holds in every arithmetic with the bits stored. Status: proved. No chain of thought.
 #include <fmt/format.h>
 
 #include "rung/theory/horizon.h"
@@ -29,6 +29,8 @@ std::optional<Verdict> sparse_two_sum(const Theorem& theorem, const Setting& set
   v.require("one sparse layer, nothing else mixes positions", word.letters.size() == 1,
             "word " + word.folded);
   v.require("no chain of thought", !setting.chain_of_thought);
+  v.require("a block is ranked and read through its compression", !m.token_scores,
+            m.token_scores ? "its tokens are scored one by one" : "");
   if (!v.all_hold()) return v;
   const std::int64_t n = question.size("n"), M = question.size("M");
   SparseLayer layer{.block = m.block,

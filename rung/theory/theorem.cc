@@ -94,7 +94,16 @@ std::optional<Verdict> apply(const Theorem& theorem, const Setting& setting, con
     outside.require("every prompt of the task", false,
                     fmt::format("asked about those of variant {}", variant_name(*question.variant)));
   if (!outside.hypotheses.empty()) return outside;
-  return theorem.evaluate(theorem, setting, question);
+  auto verdict = theorem.evaluate(theorem, setting, question);
+  if (!verdict) return verdict;
+  if (verdict->outcome == Outcome::possible && setting.unknown_format()) {
+    verdict->outcome = Outcome::open;
+    verdict->hypotheses.insert(verdict->hypotheses.begin(),
+                               {"a number format that the weights can be written in", false, "not stated"});
+  }
+  if (verdict->outcome != Outcome::open)
+    verdict->assumes.insert(verdict->assumes.end(), setting.assumes.begin(), setting.assumes.end());
+  return verdict;
 }
 
 std::vector<Verdict> consider(const Setting& setting, const Question& question) {

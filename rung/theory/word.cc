@@ -39,6 +39,10 @@ void add_sums(const MixerShape& m, std::int64_t width, std::int64_t p, std::opti
       sums.outputs += heads * values * p;
       return;
     case MixerKind::sparse: {
+      if (m.token_scores) {  // a block has no message: its tokens are scored one by one
+        sums.uncovered = true;
+        return;
+      }
       // Compression sums, and the k best blocks with their scores and sums; a block across a cut travels
       // whole.
       sums.full = sums.selects = true;

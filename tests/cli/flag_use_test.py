@@ -185,8 +185,8 @@ def fixture(folder):
         rows.write('{"tokens": [0, 1, 2, 3, 1]}\n{"tokens": [3, 1, 2, 0, 0]}\n')
     with open(os.path.join(folder, "dims.json"), "w", encoding="utf-8") as dims:
         json.dump({"width": 48, "heads": 3}, dims)
-    config = next(name for name in sorted(os.listdir(os.path.join(SOURCE, "tests/cases/configs"))) if name.startswith("qwen3"))
-    shutil.copy(os.path.join(SOURCE, "tests/cases/configs", config), os.path.join(folder, "config.json"))
+    config = next(name for name in sorted(os.listdir(os.path.join(SOURCE, "rung/released/configs"))) if name.startswith("qwen3"))
+    shutil.copy(os.path.join(SOURCE, "rung/released/configs", config), os.path.join(folder, "config.json"))
 
 
 class FlagUse(unittest.TestCase):

@@ -239,7 +239,7 @@ TEST(horizons, are_those_of_the_bounds) {
 }
 
 TEST(horizons, skip_what_is_no_configuration) {
-  const EmbeddedFile files[] = {
+  const EmbeddedConfig files[] = {
       {"broken.json", "{"}, {"x-defaults.json", "{}"}, {"unknown.json", R"({"model_type": "none"})"}};
   EXPECT_TRUE(released_horizons(files).empty());
 }

@@ -19,7 +19,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 std::string configuration(const std::string& name) {
-  std::ifstream file(std::string(RUNG_SOURCE_DIR) + "/tests/cases/configs/" + name);
+  std::ifstream file(std::string(RUNG_SOURCE_DIR) + "/rung/released/configs/" + name);
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
@@ -182,7 +182,7 @@ TEST(Site, somebody_who_types_asks_for_errors_that_are_no_failures) {
 TEST(Site, an_architecture_that_looks_like_a_file_is_read_as_a_line) {
   LiveSite live;
   Wire wire(live.port());
-  for (const std::string& name : {std::string(RUNG_SOURCE_DIR) + "/tests/cases/configs/qwen3.5-27b.json",
+  for (const std::string& name : {std::string(RUNG_SOURCE_DIR) + "/rung/released/configs/qwen3.5-27b.json",
                                   std::string("../plan.toml")}) {
     const auto reply = wire.get("/api/bound?arch=" + escaped(name));
     ASSERT_TRUE(reply);

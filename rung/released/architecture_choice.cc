@@ -1,4 +1,4 @@
-#include "rung/spec/architecture_choice.h"
+#include "rung/released/architecture_choice.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -105,14 +105,20 @@ Result<Dimensions> ArchitectureChoice::dimensions() const {
 }
 
 Result<void> ArchitectureChoice::set_storage(ChosenArchitecture& chosen) const {
-  const std::pair<const std::optional<std::string>*, std::optional<int>*> types[] = {
-      {&state_dtype, &chosen.bits.state},
-      {&conv_dtype, &chosen.bits.conv},
-      {&cache_dtype, &chosen.bits.cache}};
-  for (const auto& [given, target] : types) {
-    if (!*given) continue;
-    RUNG_TRY(*target, parse_dtype(**given));
+  ReleasedModel* model = chosen.released ? &*chosen.released : nullptr;
+  struct Type {
+    const std::optional<std::string>& given;
+    std::optional<int>& bits;
+    StorageOrigin* origin;
+  };
+  for (const Type& type : {Type{state_dtype, chosen.bits.state, model ? &model->state_origin : nullptr},
+                           Type{conv_dtype, chosen.bits.conv, model ? &model->conv_origin : nullptr},
+                           Type{cache_dtype, chosen.bits.cache, model ? &model->cache_origin : nullptr}}) {
+    if (!type.given) continue;
+    RUNG_TRY(type.bits, parse_dtype(*type.given));
+    if (type.origin && !type.origin->text.empty()) *type.origin = {*type.given + ", as asked", false};
   }
+  if (model) chosen.assumes = model->storage_assumptions();
   return {};
 }
 
@@ -156,8 +162,25 @@ Result<ChosenArchitecture> ArchitectureChoice::choose_released(ReleasedModel rel
   RUNG_CHECK(override_dimensions(chosen.architecture.dimensions));
   auto& unknown = chosen.released->unknown;
   if (context) unknown.erase(std::remove(unknown.begin(), unknown.end(), "context"), unknown.end());
-  if (precision) chosen.bits = {};
-  if (acc_bits) chosen.bits.state = static_cast<int>(*acc_bits);
+  ReleasedModel& model = *chosen.released;
+  // Fixed point is what everything is quantised to; a float format is that of the model, and its recurrent
+  // state is kept as wide as before.
+  const Precision& asked = chosen.architecture.dimensions.precision;
+  if (precision) {
+    chosen.bits.conv = chosen.bits.cache = std::nullopt;
+    model.conv_origin = model.cache_origin = {};
+    if (asked.format == NumberFormat::fixed) {
+      chosen.bits.state = std::nullopt;
+      model.state_origin = {};
+    } else if (!model.state_origin.text.empty()) {
+      model.conv_origin = model.cache_origin = {*precision + ", as asked", false};
+    }
+  }
+  if (acc_bits) {
+    chosen.bits.state = static_cast<int>(*acc_bits);
+    if (!model.state_origin.text.empty())
+      model.state_origin = {fmt::format("{} bits, as asked", *acc_bits), false};
+  }
   RUNG_CHECK(set_storage(chosen));
   RUNG_TRY(chosen.layers, resolve(chosen.architecture));
   return chosen;

@@ -1,8 +1,8 @@
 // Literal defaults of configuration classes: the fields that readers ask for, where a shipped file may leave
 // them out. Origin: the `__init__` and field defaults of huggingface/transformers at d56c55bf and, with the
 // prefix "fla-", of fla-org/flash-linear-attention at bc3b101d. A test compares every entry with
-// tests/cases/configs/*-defaults.json.
-#include "rung/spec/released/class_defaults.h"
+// rung/released/configs/*-defaults.json.
+#include "rung/released/class_defaults.h"
 
 #include <nlohmann/json.hpp>
 
@@ -65,7 +65,8 @@ constexpr const char* kClassDefaults = R"({
   "olmo_hybrid":
     {"num_hidden_layers": 32, "hidden_size": 3840, "num_attention_heads": 30, "num_key_value_heads": null,
      "layer_types": null, "linear_num_key_heads": null, "linear_num_value_heads": null,
-     "linear_key_head_dim": null, "linear_value_head_dim": null, "linear_conv_kernel_dim": 4},
+     "linear_key_head_dim": null, "linear_value_head_dim": null, "linear_conv_kernel_dim": 4,
+     "linear_allow_neg_eigval": true},
   "qwen3_5_text":
     {"num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 16, "num_key_value_heads": 4,
      "head_dim": 256, "layer_types": null, "linear_num_key_heads": 16, "linear_num_value_heads": 32,

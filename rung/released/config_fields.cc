@@ -1,9 +1,10 @@
-#include "rung/spec/released/config_fields.h"
+#include "rung/released/config_fields.h"
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "rung/released/layer_fields.h"
 #include "rung/spec/checked_size.h"
 #include "rung/spec/nearest_word.h"
 
@@ -29,7 +30,9 @@ std::string shown(const Json& value) {
 
 const Json* ConfigFields::find(std::string_view name) const {
   const auto found = object_.find(std::string(name));
-  return found == object_.end() || found->is_null() ? nullptr : &*found;
+  if (found == object_.end() || found->is_null()) return nullptr;
+  (*read_)[&object_].names.emplace(name);
+  return &*found;
 }
 
 bool ConfigFields::in_class(std::string_view name) const {
@@ -48,6 +51,11 @@ Error ConfigFields::wrong(std::string_view name, std::string_view expected) cons
   const Json* value = find(name);
   return fail(ErrorCode::format, "[config] {}: field \"{}\" is {}; expected {}", model_type_, name,
               value ? shown(*value) : "absent", expected);
+}
+
+Error ConfigFields::disagree(std::string_view name, std::string_view other) const {
+  return refused(ErrorCode::format,
+                 fmt::format("fields \"{}\" and \"{}\" describe different layers", name, other));
 }
 
 Result<const Json*> ConfigFields::value(Names names, bool optional) {
@@ -96,6 +104,13 @@ Result<std::optional<std::int64_t>> ConfigFields::stated(std::string_view name) 
   if (found == nullptr) return std::optional<std::int64_t>();
   if (const auto number = whole_number(*found, 1, kMaxSize)) return number;
   return wrong(name, fmt::format("a number in 1..{}", kMaxSize));
+}
+
+Result<std::int64_t> ConfigFields::stated_count(std::string_view name) const {
+  const Json* found = find(name);
+  if (found == nullptr) return std::int64_t{0};
+  if (const auto number = whole_number(*found, 0, kMaxSize)) return *number;
+  return wrong(name, fmt::format("a number in 0..{}", kMaxSize));
 }
 
 Result<double> ConfigFields::factor(Names names) {
@@ -172,17 +187,72 @@ Result<std::vector<std::int64_t>> ConfigFields::numbers(std::string_view name, s
   return out;
 }
 
+Result<std::vector<std::int64_t>> ConfigFields::one_or_each(std::string_view name, std::int64_t layers,
+                                                            std::int64_t computed) {
+  const Json* found = find(name);
+  if (found != nullptr && found->is_array()) {
+    RUNG_TRY(auto each, numbers(name, 1, kMaxSize));
+    RUNG_CHECK(same_length(name, each.size(), layers));
+    return each;
+  }
+  RUNG_TRY(const auto number, stated(name));
+  return std::vector<std::int64_t>(static_cast<std::size_t>(layers), number.value_or(computed));
+}
+
 Result<ConfigFields> ConfigFields::object(std::string_view name) {
   const Json* found = find(name);
   if (found == nullptr) return missing(name, "it says how the layers are made");
   if (!found->is_object()) return wrong(name, "an object");
-  return ConfigFields(fmt::format("{}.{}", model_type_, name), *found, nullptr, options_);
+  return inside(name, *found);
 }
 
-Result<std::int64_t> ConfigFields::layers() {
-  RUNG_TRY(const std::int64_t count, size("num_hidden_layers"));
-  if (count > kMaxLayers) return wrong("num_hidden_layers", fmt::format("at most {}", kMaxLayers));
+ConfigFields ConfigFields::inside(std::string_view name, const Json& value) const {
+  ConfigFields out(fmt::format("{}.{}", model_type_, name), value, nullptr, options_);
+  const std::string path = fmt::format("{}{}.", (*read_)[&object_].path, name);
+  out.read_ = read_;
+  (*read_)[&value].path = path;
+  return out;
+}
+
+Result<std::vector<ConfigFields>> ConfigFields::objects(std::string_view name) {
+  std::vector<ConfigFields> out;
+  const Json* found = find(name);
+  if (found == nullptr) return out;
+  if (found->is_object()) out.push_back(inside(name, *found));
+  if (!found->is_structured()) return wrong(name, "an object or a list of objects");
+  if (found->is_object()) return out;
+  for (const auto& entry : *found) {
+    if (!entry.is_object()) return wrong(name, "an object or a list of objects");
+    out.push_back(inside(name, entry));
+  }
+  return out;
+}
+
+Result<std::int64_t> ConfigFields::layers(std::string_view name) {
+  RUNG_TRY(const std::int64_t count, size(name));
+  if (count > kMaxLayers) return wrong(name, fmt::format("at most {}", kMaxLayers));
   return count;
+}
+
+bool ConfigFields::was_read(std::string_view name) const { return (*read_)[&object_].names.contains(name); }
+
+Result<void> ConfigFields::refuse_unread(std::size_t layers) const {
+  std::set<std::string> unread;
+  for (const auto& [object, read] : *read_)
+    for (const auto& [name, value] : object->items()) {
+      if (read.names.contains(name)) continue;
+      const bool describes = object == &object_ ? describes_layers(name, value, layers)
+                                                : !is_off(value) && !is_position_wise(name);
+      if (describes) unread.insert(read.path + name);
+    }
+  if (unread.empty()) return {};
+  return unknown(*unread.begin());
+}
+
+Error ConfigFields::unknown(std::string_view name) const {
+  return refused(
+      ErrorCode::unsupported,
+      fmt::format("field {} describes layers in a way that is not known here", rung::quoted(name)));
 }
 
 Result<void> ConfigFields::same_length(std::string_view name, std::size_t length, std::int64_t layers) const {

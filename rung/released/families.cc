@@ -1,7 +1,8 @@
-#include "rung/spec/released/families.h"
+#include "rung/released/families.h"
 
 #include "rung/spec/checked_size.h"
 #include "rung/spec/nearest_word.h"
+#include "rung/spec/require.h"
 
 namespace rung {
 namespace {
@@ -10,6 +11,7 @@ std::string sizes_text(const AttentionSizes& sizes) {
   std::string out = fmt::format("heads={},kv={},dim={}", sizes.heads, sizes.kv, sizes.dim);
   if (sizes.vdim > 0 && sizes.vdim != sizes.dim) out += fmt::format(",vdim={}", sizes.vdim);
   if (sizes.cache > 0) out += fmt::format(",cache={}", sizes.cache);
+  if (sizes.earlier_keys) out += ",keys=earlier";
   return out;
 }
 
@@ -53,10 +55,45 @@ std::string recurrent_text(std::string_view kind, std::int64_t elements, std::in
              : fmt::format("recurrent(kind={},elements={})", kind, elements);
 }
 
-Result<LayerTexts> by_word(ConfigFields& fields, std::string_view name,
-                           const std::map<std::string, std::string>& texts) {
+WordTexts hybrid_words(const std::string& recurrent, const std::string& full) {
+  return {
+      {"mamba", recurrent}, {"linear_attention", recurrent}, {"attention", full}, {"full_attention", full}};
+}
+
+Result<LayerTexts> agreed(const ConfigFields& fields, const std::vector<LayerListing>& listings) {
+  RUNG_REQUIRE(!listings.empty(), "no listing of the layers of {}", fields.model_type());
+  for (const auto& listing : listings)
+    if (listing.texts != listings.front().texts)
+      return fields.disagree(listings.front().field, listing.field);
+  return listings.front().texts;
+}
+
+Result<std::vector<LayerListing>> listed(ConfigFields& fields, const WordTexts& texts) {
+  std::vector<LayerListing> out;
+  for (const char* name : {"layer_types", "layers_block_type"}) {
+    if (!fields.has(name)) continue;
+    RUNG_TRY(LayerTexts layers, by_word(fields, name, texts));
+    out.push_back({name, std::move(layers)});
+  }
+  return out;
+}
+
+Result<LayerTexts> by_index(ConfigFields& fields, std::string_view name, const std::string& chosen,
+                            const std::string& rest) {
   RUNG_TRY(const std::int64_t layers, fields.layers());
-  RUNG_TRY(const auto words, fields.words(name));
+  RUNG_TRY(const auto indices, fields.numbers(name, 0, layers - 1));
+  LayerTexts out(static_cast<std::size_t>(layers), rest);
+  for (const auto i : indices) out[static_cast<std::size_t>(i)] = chosen;
+  return out;
+}
+
+Result<LayerTexts> by_word(ConfigFields& fields, std::string_view name, const WordTexts& texts) {
+  RUNG_TRY(const std::int64_t layers, fields.layers());
+  RUNG_TRY(auto words, fields.words(name));
+  RUNG_TRY(const auto predicting, fields.stated_count("num_nextn_predict_layers"));
+  if (static_cast<std::int64_t>(words.size()) ==
+      layers + predicting)  // multi-token prediction's own, at the end
+    words.resize(static_cast<std::size_t>(layers));
   RUNG_CHECK(fields.same_length(name, words.size(), layers));
   LayerTexts out;
   for (const auto& word : words) {

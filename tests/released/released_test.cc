@@ -1,4 +1,4 @@
-#include "rung/spec/released/released.h"
+#include "rung/released/released.h"
 
 #include <gtest/gtest.h>
 
@@ -8,14 +8,15 @@
 #include <set>
 #include <sstream>
 
+#include "rung/released/architecture_choice.h"
+#include "rung/released/class_defaults.h"
 #include "rung/spec/json_text.h"
 #include "rung/spec/random.h"
-#include "rung/spec/released/class_defaults.h"
 
 namespace rung {
 namespace {
 
-const std::string kFolder = std::string(RUNG_SOURCE_DIR) + "/tests/cases/configs/";
+const std::string kFolder = std::string(RUNG_SOURCE_DIR) + "/rung/released/configs/";
 using Counts = std::map<std::string, std::int64_t>;
 
 // What a file says: kinds of layers, state elements of a recurrent layer, and bits with the file's own types.
@@ -95,7 +96,8 @@ const std::vector<Expected>& readable() {
       {"rwkv-7-world-0.1b-xllm.partial", {{"recurrent", 12}}, 49152, "R^12"},
       {"step-3.7-flash", {{"full(window=512)", 33}, {"full", 12}}, 0, "(F R^3)^11 F"},
       {"xlstm-defaults", {{"recurrent", 32}}, 8 * (256 * 512 + 256 + 1), "R^32"},
-      {"zamba2-7b", {{"mamba2", 68}, {"heads", 13}}, 458752, ""},
+      {"olmo_hybrid-defaults", {{"gdelta", 24}, {"full", 8}}, 30 * 96 * 192, "(R^3 F)^8"},
+      {"zamba2-7b", {{"mamba2", 81}, {"full", 13}}, 458752, ""},
   };
   return table;
 }
@@ -109,7 +111,6 @@ const std::vector<std::pair<const char*, const char*>>& refused() {
       {"lfm2-defaults", "[config] lfm2: field \"full_attn_idxs\" is missing"},
       {"minimax-defaults", "[config] minimax: field \"attn_type_list\" is missing"},
       {"nemotron_h-defaults", "[config] nemotron_h: field \"hybrid_override_pattern\" is missing"},
-      {"olmo_hybrid-defaults", "[config] olmo_hybrid: field \"linear_num_value_heads\" is missing"},
       {"zamba2-defaults", "[config] zamba2: field \"layers_block_type\" is missing"},
       {"rnn-icrag-1m_hybrid", "[config] field \"model_type\" is missing"},
       {"rnn-icrag-1m_rnn", "[config] field \"model_type\" is missing"},
@@ -189,12 +190,13 @@ std::int64_t bytes(const char* file, StorageBits change) {
 }
 
 TEST(Released, reproduces_the_bytes_that_others_measured) {
-  EXPECT_EQ(bytes("qwen3_5_text-defaults", {.state = 32}), 51511296);  // Qwen3.5-9B has the class's sizes
-  EXPECT_EQ(bytes("jamba-1.5-mini", {.state = 32}), 16056320);         // as Jamba-v0.1
-  EXPECT_EQ(bytes("granite-4.0-h-micro.partial", {}), 38688768);
-  EXPECT_EQ(bytes("falcon-h1-34b.partial", {}), 153206784);
-  EXPECT_EQ(bytes("lfm2-1.2b.partial", {}), 81920);
-  EXPECT_EQ(bytes("lfm2-8b-a1b.partial", {}), 147456);
+  // Qwen3.5-9B has the class's sizes; the class names no number format.
+  EXPECT_EQ(bytes("qwen3_5_text-defaults", {.conv = 16}), 51511296);
+  EXPECT_EQ(bytes("jamba-1.5-mini", {}), 16056320);  // as Jamba-v0.1
+  EXPECT_EQ(bytes("granite-4.0-h-micro.partial", {.state = 16, .conv = 16}), 38688768);
+  EXPECT_EQ(bytes("falcon-h1-34b.partial", {.state = 16, .conv = 16}), 153206784);
+  EXPECT_EQ(bytes("lfm2-1.2b.partial", {.conv = 16}), 81920);
+  EXPECT_EQ(bytes("lfm2-8b-a1b.partial", {.conv = 16}), 147456);
   const auto qwen = *read_config_file(kFolder + "qwen3.5-27b.json", {});
   EXPECT_EQ(qwen.bits.state, 32);  // mamba_ssm_dtype
   EXPECT_EQ(qwen.bits.conv, 16);
@@ -207,9 +209,77 @@ TEST(Released, takes_the_state_type_that_the_file_declares_and_says_so_where_it_
   const auto xlstm = *read_config_file(kFolder + "xlstm-defaults.json", {});
   EXPECT_EQ(xlstm.bits.state, 32);  // inference_state_dtype
   const auto jamba = *read_config_file(kFolder + "jamba-1.5-mini.json", {});
-  EXPECT_EQ(jamba.bits.state, 16);
-  EXPECT_NE(count(jamba, jamba.bits).notes.back().find("names no state dtype"), std::string::npos);
-  EXPECT_TRUE(count(jamba, {.state = 32, .conv = 16, .cache = 16}).notes.empty());  // the caller decided
+  EXPECT_EQ(jamba.bits.state, 32);
+  EXPECT_EQ(jamba.bits.conv, 16);
+  EXPECT_EQ(
+      count(jamba, jamba.bits).notes.back(),
+      "state in 32 bits, as the reference caches keep it (the file names no state type); convolution and "
+      "window in the model's type bfloat16");
+}
+
+// No file of a recurrent model without a state type is counted with fewer bits than its reference cache has.
+TEST(Released, counts_recurrent_states_in_float32_where_no_type_is_named) {
+  int counted = 0;
+  for (const auto& row : readable()) {
+    if (row.state_elements == 0) continue;
+    SCOPED_TRACE(row.file);
+    const auto text = *read_text_file(kFolder + row.file + ".json", "test");
+    const auto model = *read_config_file(kFolder + row.file + ".json", {.assume_defaults = true});
+    const bool named = text.find("mamba_ssm_dtype") != std::string::npos ||
+                       text.find("mamba_ssm_cache_dtype") != std::string::npos ||
+                       text.find("inference_state_dtype") != std::string::npos;
+    EXPECT_EQ(model.bits.state, 32);
+    const auto assumptions = model.storage_assumptions();
+    EXPECT_EQ(!assumptions.empty() && assumptions[0].starts_with("recurrent state in 32 bits"), !named);
+    counted += named ? 0 : 1;
+  }
+  EXPECT_GT(counted, 20);
+}
+
+TEST(Released, says_what_was_asked_for_and_not_what_the_file_would_have_said) {
+  ArchitectureChoice choice;
+  choice.config = kFolder + "falcon-mamba-7b.json";
+  choice.state_dtype = "fp16";
+  const auto chosen = *choice.choose();
+  EXPECT_EQ(chosen.bits.state, 16);
+  EXPECT_EQ(chosen.count().notes.back(),
+            "state in fp16, as asked; convolution and window in the model's type bfloat16");
+  EXPECT_TRUE(chosen.assumes.empty());
+  choice.conv_dtype = "fp32";
+  EXPECT_EQ(choice.choose()->count().notes.back(),
+            "state in fp16, as asked; convolution in fp32, as asked; window and cache in the model's type "
+            "bfloat16");
+  choice.precision = "8";
+  EXPECT_EQ(choice.choose()->count().notes.size(), chosen.count().notes.size() - 1);
+  choice = {};
+  choice.config = kFolder + "falcon-mamba-7b.json";
+  EXPECT_EQ(choice.choose()->assumes,
+            std::vector<std::string>{"recurrent state in 32 bits, as the reference caches keep it (the file "
+                                     "names no state type)"});
+}
+
+TEST(Released, a_file_without_a_type_has_no_known_number_format) {
+  int unknown = 0;
+  for (const auto& row : readable()) {
+    SCOPED_TRACE(row.file);
+    const auto text = *read_text_file(kFolder + row.file + ".json", "test");
+    const auto model = *read_config_file(kFolder + row.file + ".json", {.assume_defaults = true});
+    const bool named =
+        text.find("\"dtype\": \"") != std::string::npos || text.find("torch_dtype") != std::string::npos;
+    const Precision& precision = model.architecture.dimensions.precision;
+    if (named) continue;
+    ++unknown;
+    EXPECT_EQ(precision.format, NumberFormat::unknown);
+    EXPECT_EQ(precision.bits, 32);  // no format in use is wider, so no bound counts too few bits
+    EXPECT_EQ(format_precision(precision), "unknown");
+    EXPECT_EQ(model.bits.cache, 32);
+    EXPECT_NE(model.storage_note().find("names no number format"), std::string::npos);
+    EXPECT_FALSE(model.storage_assumptions().empty());
+  }
+  EXPECT_GT(unknown, 20);
+  const auto llama = *read_config_file(kFolder + "llama-3.1-8b.json", {});
+  EXPECT_EQ(llama.architecture.dimensions.precision.format, NumberFormat::bf16);
+  EXPECT_TRUE(llama.storage_note().empty());
 }
 
 TEST(Released, counts_windows_and_caches) {

@@ -2,8 +2,8 @@
 // over them.
 #include <algorithm>
 
+#include "rung/released/families.h"
 #include "rung/spec/checked_size.h"
-#include "rung/spec/released/families.h"
 
 namespace rung {
 namespace {
@@ -13,26 +13,73 @@ Result<std::int64_t> checked(const ConfigFields& f, CheckedSize elements) {
   return f.refused(ErrorCode::range, "its state sizes multiply to more than 2^50 elements");
 }
 
-// Qwen3-Next, Qwen3.5, OLMo-Hybrid: layer_types, else every full_attention_interval-th layer is full.
+// The delta rule with a step up to 2 has transitions with a negative eigenvalue. The language has no option
+// for it and no count depends on it.
+Result<void> note_signs(ConfigFields& f, const char* name) {
+  RUNG_TRY(const bool negative, f.flag(name, false));
+  if (negative)
+    f.note(
+        fmt::format("{}: steps of the delta rule reach 2, so that transitions may have negative "
+                    "eigenvalues; no count depends on it",
+                    name));
+  return {};
+}
+
+// fla's attn: standard attention in the layers that it lists, one object or several.
+Result<LayerTexts> with_attention(ConfigFields& f, const std::string& recurrent) {
+  RUNG_TRY(LayerTexts out, repeat(f, recurrent));
+  RUNG_TRY(auto specifications, f.objects("attn"));
+  if (specifications.empty()) return out;
+  RUNG_TRY(const std::int64_t hidden, f.size("hidden_size"));
+  std::vector<bool> taken(out.size());
+  for (auto& given : specifications) {
+    AttentionSizes a;
+    RUNG_TRY(a.heads, given.size("num_heads"));
+    RUNG_TRY(const auto kv, given.stated("num_kv_heads"));
+    a.kv = kv.value_or(a.heads);
+    RUNG_TRY(a.dim, f.quotient("hidden_size", hidden, "attn.num_heads", a.heads));
+    RUNG_TRY(const auto window, given.stated("window_size"));
+    RUNG_TRY(const auto layers, given.numbers("layers", 0, static_cast<std::int64_t>(out.size()) - 1));
+    for (const auto i : layers) {
+      const auto layer = static_cast<std::size_t>(i);
+      if (taken[layer]) return given.refused(ErrorCode::format, fmt::format("layer {} is listed twice", i));
+      taken[layer] = true;
+      out[layer] = window ? window_text(*window, a) : full_text(a);
+    }
+  }
+  return out;
+}
+
+// Every `interval`-th layer is full.
+LayerTexts every(std::int64_t interval, std::int64_t layers, const std::string& full,
+                 const std::string& recurrent) {
+  LayerTexts out;
+  for (std::int64_t i = 0; i < layers; ++i) out.push_back((i + 1) % interval == 0 ? full : recurrent);
+  return out;
+}
+
+// Qwen3-Next, Qwen3.5, OLMo-Hybrid: layer_types, else every full_attention_interval-th layer is full. What
+// OLMo-Hybrid's class leaves open it derives from the attention heads.
 Result<LayerTexts> gated_delta_hybrid(ConfigFields& f) {
   RUNG_TRY(const std::int64_t layers, f.layers());
   RUNG_TRY(const auto a, attention_sizes(f));
-  RUNG_TRY(const std::int64_t heads, f.size("linear_num_value_heads"));
-  RUNG_TRY(const std::int64_t keys, f.size("linear_num_key_heads"));
-  RUNG_TRY(const std::int64_t dim, f.size("linear_key_head_dim"));
-  RUNG_TRY(const std::int64_t vdim, f.size("linear_value_head_dim"));
+  RUNG_TRY(const std::int64_t hidden, f.size("hidden_size"));
+  RUNG_TRY(const std::int64_t heads, f.size_or("linear_num_value_heads", a.heads));
+  RUNG_TRY(const std::int64_t keys, f.size_or("linear_num_key_heads", a.heads));
+  RUNG_TRY(const std::int64_t dim, f.size_or("linear_key_head_dim", 3 * hidden / (4 * keys)));
+  RUNG_TRY(const std::int64_t vdim, f.size_or("linear_value_head_dim", 2 * dim));
   RUNG_TRY(const std::int64_t conv, f.size("linear_conv_kernel_dim"));
-  const std::string linear =
-      fmt::format("gdelta(heads={},kv={},dim={},vdim={},conv={})", heads, keys, dim, vdim, conv);
-  if (f.has("layer_types"))
-    return by_word(f, "layer_types", {{"linear_attention", linear}, {"full_attention", full_text(a)}});
-  constexpr std::int64_t kClassInterval = 4;
+  RUNG_CHECK(note_signs(f, "linear_allow_neg_eigval"));
+  const std::string full = full_text(a), linear = fmt::format("gdelta(heads={},kv={},dim={},vdim={},conv={})",
+                                                              heads, keys, dim, vdim, conv);
+  RUNG_TRY(auto listings, listed(f, hybrid_words(linear, full)));
   RUNG_TRY(const auto interval, f.stated("full_attention_interval"));
-  if (!interval)
-    f.note("layer_types and full_attention_interval are absent: the class makes every 4th layer full");
-  LayerTexts out;
-  for (std::int64_t i = 0; i < layers; ++i)
-    out.push_back((i + 1) % interval.value_or(kClassInterval) == 0 ? full_text(a) : linear);
+  if (interval) listings.push_back({"full_attention_interval", every(*interval, layers, full, linear)});
+  if (!listings.empty()) return agreed(f, listings);
+  constexpr std::int64_t kClassInterval = 4;
+  f.note("layer_types and full_attention_interval are absent: the class makes every 4th layer full");
+  LayerTexts out = every(kClassInterval, layers, full, linear);
+  if (layers < kClassInterval && f.model_type() == "olmo_hybrid") out.back() = full;
   return out;
 }
 
@@ -45,6 +92,7 @@ Result<LayerTexts> kimi_linear(ConfigFields& f) {
   RUNG_TRY(const std::int64_t heads, sub.size("num_heads"));
   RUNG_TRY(const std::int64_t dim, sub.size("head_dim"));
   RUNG_TRY(const std::int64_t taps, sub.size("short_conv_kernel_size"));
+  RUNG_CHECK(note_signs(sub, "allow_neg_eigval"));
   RUNG_TRY(const auto full_layers, sub.numbers("full_attn_layers", 1, layers));
   RUNG_TRY(const auto kda_layers, sub.numbers("kda_layers", 1, layers));
   RUNG_TRY(const std::int64_t elements, checked(f, CheckedSize(heads) * dim * dim));
@@ -72,10 +120,8 @@ struct FlaDelta {
   std::int64_t heads = 0, keys = 0, dim = 0, vdim = 0, taps = 0;
 };
 Result<FlaDelta> fla_delta(ConfigFields& f) {
-  if (f.has("attn"))
-    return f.refused(ErrorCode::unsupported,
-                     "field \"attn\" mixes in attention layers by rules that are not known here");
   FlaDelta out;
+  RUNG_CHECK(note_signs(f, "allow_neg_eigval"));
   RUNG_TRY(out.keys, f.size("num_heads"));
   RUNG_TRY(out.heads, f.size_or("num_v_heads", out.keys));
   RUNG_TRY(out.dim, f.size("head_dim"));
@@ -92,11 +138,11 @@ std::string gdelta_sizes(const FlaDelta& d) {
 }
 Result<LayerTexts> gated_deltanet(ConfigFields& f) {
   RUNG_TRY(const auto d, fla_delta(f));
-  return repeat(f, fmt::format("gdelta({})", gdelta_sizes(d)));
+  return with_attention(f, fmt::format("gdelta({})", gdelta_sizes(d)));
 }
 Result<LayerTexts> loglinear_deltanet(ConfigFields& f) {
   RUNG_TRY(const auto d, fla_delta(f));
-  return repeat(f, fmt::format("loglinear(base=gdelta,{})", gdelta_sizes(d)));
+  return with_attention(f, fmt::format("loglinear(base=gdelta,{})", gdelta_sizes(d)));
 }
 Result<LayerTexts> kda(ConfigFields& f) {
   RUNG_TRY(const auto d, fla_delta(f));
@@ -105,14 +151,11 @@ Result<LayerTexts> kda(ConfigFields& f) {
            checked(f, CheckedSize(2) * d.keys * d.dim + CheckedSize(d.heads) * d.vdim));
   RUNG_TRY(const std::int64_t conv,
            checked(f, CheckedSize(std::max<std::int64_t>(d.taps, 1) - 1) * channels));
-  return repeat(f, recurrent_text("kda", elements, conv));
+  return with_attention(f, recurrent_text("kda", elements, conv));
 }
 
 // Gated linear attention: keys of expand_k · hidden_size, values of expand_v · hidden_size, over the heads.
 Result<LayerTexts> gla(ConfigFields& f) {
-  if (f.has("attn"))
-    return f.refused(ErrorCode::unsupported,
-                     "field \"attn\" mixes in attention layers by rules that are not known here");
   RUNG_TRY(const std::int64_t hidden, f.size("hidden_size"));
   RUNG_TRY(const std::int64_t heads, f.size("num_heads"));
   RUNG_TRY(const double expand_k, f.factor({"expand_k"}));
@@ -128,7 +171,7 @@ Result<LayerTexts> gla(ConfigFields& f) {
     RUNG_TRY(const std::int64_t taps, f.size("conv_size"));
     RUNG_TRY(conv, checked(f, CheckedSize(taps - 1) * (CheckedSize(keys) + keys + values)));
   }
-  return repeat(f, recurrent_text("gla", elements, conv));
+  return with_attention(f, recurrent_text("gla", elements, conv));
 }
 
 // Lightning attention: the state is over the query heads, not the key/value heads.
@@ -136,15 +179,18 @@ Result<LayerTexts> minimax(ConfigFields& f) {
   RUNG_TRY(const std::int64_t layers, f.layers());
   RUNG_TRY(const auto a, attention_sizes(f));
   RUNG_TRY(const std::int64_t elements, checked(f, CheckedSize(a.heads) * a.dim * a.dim));
+  f.passed_over({"block_size"});  // how the sum over a prompt is computed
   const std::string linear = recurrent_text("lightning", elements, 0);
-  if (f.has("layer_types"))
-    return by_word(f, "layer_types", {{"linear_attention", linear}, {"full_attention", full_text(a)}});
-  if (!f.has("attn_type_list")) return f.missing("attn_type_list", "the layer list is never guessed");
-  RUNG_TRY(const auto types, f.numbers("attn_type_list", 0, 1));
-  RUNG_CHECK(f.same_length("attn_type_list", types.size(), layers));
-  LayerTexts out;
-  for (const auto type : types) out.push_back(type == 1 ? full_text(a) : linear);
-  return out;
+  RUNG_TRY(auto listings, listed(f, hybrid_words(linear, full_text(a))));
+  if (f.has("attn_type_list")) {
+    RUNG_TRY(const auto types, f.numbers("attn_type_list", 0, 1));
+    RUNG_CHECK(f.same_length("attn_type_list", types.size(), layers));
+    LayerListing marked{"attn_type_list", {}};
+    for (const auto type : types) marked.texts.push_back(type == 1 ? full_text(a) : linear);
+    listings.push_back(std::move(marked));
+  }
+  if (listings.empty()) return f.missing("attn_type_list", "the layer list is never guessed");
+  return agreed(f, listings);
 }
 
 // Groups of layer_group_size end in a full layer; so are the layers after the last whole group.
@@ -163,12 +209,11 @@ Result<LayerTexts> bailing_linear(ConfigFields& f) {
   return out;
 }
 
-// RWKV-7: heads · d² and two token shifts (time and channel mixing), which are convolutions of two taps.
+// RWKV-7: heads · d · (values of a head) and two token shifts (time and channel mixing), which are convolutions
+// of two taps. value_dim is one number, or one a layer, and hidden_size where it is absent.
 // num_attention_heads is there too and means nothing for attention.
 Result<LayerTexts> rwkv7(ConfigFields& f) {
-  if (f.has("attn"))
-    return f.refused(ErrorCode::unsupported,
-                     "field \"attn\" mixes in attention layers by rules that are not known here");
+  RUNG_TRY(const std::int64_t layers, f.layers());
   RUNG_TRY(const std::int64_t hidden, f.size("hidden_size"));
   RUNG_TRY(const auto stated, f.stated("head_size"));
   std::int64_t dim = stated.value_or(0);
@@ -177,14 +222,24 @@ Result<LayerTexts> rwkv7(ConfigFields& f) {
   }
   RUNG_TRY(const std::int64_t heads,
            f.quotient("hidden_size", hidden, stated ? "head_size" : "head_dim", dim));
-  RUNG_TRY(const std::int64_t elements, checked(f, CheckedSize(heads) * dim * dim));
-  return repeat(f, recurrent_text("rwkv7", elements, 2 * hidden));
+  RUNG_TRY(const auto values, f.one_or_each("value_dim", layers, hidden));
+  RUNG_TRY(LayerTexts out, with_attention(f, ""));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (!out[i].empty()) continue;  // attention
+    RUNG_CHECK(f.quotient("value_dim", values[i], "the number of heads", heads));
+    RUNG_TRY(const std::int64_t elements, checked(f, CheckedSize(dim) * values[i]));
+    out[i] = recurrent_text("rwkv7", elements, 2 * hidden);
+  }
+  return out;
 }
 
 // mLSTM: matrix memory, normaliser and stabiliser of every head.
 Result<LayerTexts> xlstm(ConfigFields& f) {
   RUNG_TRY(const std::int64_t hidden, f.size("hidden_size"));
   RUNG_TRY(const std::int64_t heads, f.size("num_heads"));
+  RUNG_TRY(const auto blocks, f.stated("num_blocks"));
+  RUNG_TRY(const auto layers, f.stated("num_hidden_layers"));
+  if (blocks && blocks != layers) return f.disagree("num_hidden_layers", "num_blocks");
   RUNG_TRY(const double qk, f.factor({"qk_dim_factor"}));
   RUNG_TRY(const double v, f.factor({"v_dim_factor"}));
   RUNG_TRY(const std::int64_t keys, f.scaled("qk_dim_factor", qk, hidden));

@@ -1,21 +1,26 @@
-#include "rung/spec/released/released.h"
+#include "rung/released/released.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "rung/released/class_defaults.h"
+#include "rung/released/families.h"
+#include "rung/released/layer_fields.h"
 #include "rung/spec/checked_size.h"
 #include "rung/spec/json_text.h"
 #include "rung/spec/nearest_word.h"
-#include "rung/spec/released/class_defaults.h"
-#include "rung/spec/released/families.h"
 #include "rung/spec/require.h"
 
 namespace rung {
 namespace {
 
 using Json = nlohmann::json;
-constexpr int kConventionBits = 16;  // the activation type of released models where a file names none
+constexpr std::size_t kMostLayerKinds = 256;  // in per_layer_config: each kind is a reading of the whole file
+constexpr int kCacheBits = 16;                // what is cached where the file's type names the weights alone
+constexpr int kWidestBits = 32;  // a number where the file names no type: no type in use is wider
+constexpr int kStateBits = 32;  // recurrent state where the file names no type: reference caches keep float32
 
 std::vector<Family> families() {
   std::vector<Family> out;
@@ -49,7 +54,7 @@ Result<Unwrapped> unwrap(const Json& document) {
 
 // Mixer texts to mixers, each distinct text parsed once.
 Result<Stack> parse_layers(const ConfigFields& fields, const LayerTexts& texts) {
-  std::map<std::string, Mixer> known;
+  std::map<std::string, std::vector<Mixer>> known;
   Stack stack;
   for (const auto& text : texts) {
     auto found = known.find(text);
@@ -57,9 +62,9 @@ Result<Stack> parse_layers(const ConfigFields& fields, const LayerTexts& texts) 
       auto parsed = parse_stack(text);
       if (!parsed)
         return fields.refused(parsed.error().code, fmt::format("layer {}: {}", text, parsed.error().message));
-      found = known.emplace(text, parsed->layers.front()).first;
+      found = known.emplace(text, std::move(parsed->layers)).first;
     }
-    stack.layers.push_back(found->second);
+    stack.layers.insert(stack.layers.end(), found->second.begin(), found->second.end());
   }
   return stack;
 }
@@ -74,39 +79,79 @@ Result<std::optional<std::string>> model_dtype(const ConfigFields& fields, const
   return std::optional<std::string>();
 }
 
+// Widths of what is stored. A type that the file does not name is taken so wide that no bound from it is
+// false: 32 bits, and float32 for recurrent state, as the reference caches keep it.
 Result<void> set_storage(const ConfigFields& fields, const Json& document, bool has_state,
                          ReleasedModel& model) {
   RUNG_TRY(const auto dtype, model_dtype(fields, document));
-  int activation = kConventionBits;
-  std::string convention = "16 bits by convention (no dtype in the file)";
+  int activation = kWidestBits;
+  StorageOrigin origin{"32 bits, the widest type in use (the file names no number format)", true};
+  model.architecture.dimensions.precision = {NumberFormat::unknown, kWidestBits, 0};
   if (dtype) {
     RUNG_TRY(activation, parse_dtype(*dtype));
-    convention = fmt::format("the model's type {}", *dtype);
+    origin = {fmt::format("the model's type {}", *dtype), false};
     const std::string_view word = *dtype == "bfloat16"  ? "bf16"
                                   : *dtype == "float16" ? "fp16"
                                   : *dtype == "float32" ? "fp32"
                                                         : std::string_view(*dtype);
     if (auto precision = parse_precision(word)) model.architecture.dimensions.precision = *precision;
-    if (activation < kConventionBits) {
-      activation = kConventionBits;
-      convention = fmt::format("16 bits by convention ({} names the weights)", *dtype);
+    if (activation < kCacheBits) {
+      activation = kCacheBits;
+      origin = {fmt::format("16 bits by convention ({} names the weights)", *dtype), true};
     }
   }
   model.bits = {.state = activation, .conv = activation, .cache = activation};
+  if (has_state || origin.assumed) model.conv_origin = model.cache_origin = origin;
+  if (!has_state) return {};
   for (const char* name : {"mamba_ssm_dtype", "mamba_ssm_cache_dtype", "inference_state_dtype"})
     if (const auto text = fields.stated_text(name)) {
       RUNG_TRY(model.bits.state, parse_dtype(*text));
-      if (has_state)
-        model.storage_note =
-            fmt::format("state in {} ({}); convolution and window in {}", *text, name, convention);
+      model.state_origin = {fmt::format("{} ({})", *text, name), false};
       return {};
     }
-  if (has_state)
-    model.storage_note =
-        fmt::format("the file names no state dtype: counted in {}; --state-dtype says otherwise", convention);
-  else if (convention.starts_with("16 bits"))
-    model.storage_note = fmt::format(
-        "what is stored is counted in {}; --conv-dtype and --cache-dtype say otherwise", convention);
+  model.bits.state = std::max(activation, kStateBits);
+  model.state_origin = {fmt::format("{} bits, as the reference caches keep it (the file names no state type)",
+                                    *model.bits.state),
+                        true};
+  return {};
+}
+
+// per_layer_config: fields that differ in some layers, keyed by the layer's number. A layer is read anew with
+// its own fields in place of the model's.
+Result<void> apply_overrides(const Family& family, const ConfigFields& fields, const Json& object,
+                             const ConfigOptions& options, LayerTexts& texts) {
+  const auto found = object.find("per_layer_config");
+  if (found == object.end() || is_off(*found)) return {};
+  if (!fields.has("per_layer_config") || !found->is_object())
+    return fields.wrong("per_layer_config", "an object keyed by layer numbers");
+  std::map<std::string, LayerTexts> read;  // by what is overridden
+  for (const auto& [key, overrides] : found->items()) {
+    std::size_t layer = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), layer);
+    if (error != std::errc() || end != key.data() + key.size() || layer >= texts.size() ||
+        !overrides.is_object())
+      return fields.refused(ErrorCode::format,
+                            fmt::format("field \"per_layer_config\" has an entry {}; expected an object of "
+                                        "fields for a layer in 0..{}",
+                                        rung::quoted(key), texts.size() - 1));
+    const auto [place, fresh] = read.try_emplace(overrides.dump());
+    if (read.size() > kMostLayerKinds)
+      return fields.wrong("per_layer_config", fmt::format("at most {} kinds of layers", kMostLayerKinds));
+    if (fresh) {
+      Json patched = object;
+      for (const auto& [name, value] : overrides.items())
+        if (name != "skip" || value != Json::array({"mlp"})) patched[name] = value;
+      ConfigFields own(fields.model_type(), patched, class_defaults(family.defaults), options);
+      RUNG_TRY(place->second, family.layers(own));
+      for (const auto& [name, value] : overrides.items())
+        if ((value.is_structured() && !is_off(value) && name != "skip") ||
+            (patched.contains(name) && !own.was_read(name) && !is_off(value) && !is_position_wise(name)))
+          return fields.unknown(fmt::format("per_layer_config.{}.{}", key, name));
+    }
+    if (place->second.size() != texts.size())
+      return fields.wrong("per_layer_config", "fields of one layer, which leave the others alone");
+    texts[layer] = place->second[layer];
+  }
   return {};
 }
 
@@ -123,7 +168,7 @@ Result<void> set_dimensions(const ConfigFields& fields, ReleasedModel& model) {
     model.unknown.push_back(label);
     return {};
   };
-  RUNG_CHECK(read("width", {"hidden_size", "dim"}, d.width));
+  RUNG_CHECK(read("width", {"hidden_size", "dim", "d_model"}, d.width));
   RUNG_CHECK(read("heads", {"num_attention_heads", "num_heads", "n_heads"}, d.heads));
   RUNG_CHECK(read("vocabulary", {"vocab_size"}, d.vocabulary));
   RUNG_CHECK(read("context", {"max_position_embeddings", "model_max_length"}, d.context));
@@ -142,8 +187,8 @@ void count_parameters(const ConfigFields& fields, const std::vector<LayerShape>&
                       ReleasedModel& model) {
   const Dimensions& d = model.architecture.dimensions;
   const bool qwen3 = fields.model_type() == "qwen3";
-  if ((!qwen3 && fields.model_type() != "llama") || !model.unknown.empty() || d.mlp.size() != 1 ||
-      !fields.stated_flag("tie_word_embeddings"))
+  if ((!qwen3 && fields.model_type() != "llama") || fields.was_read("per_layer_config") ||
+      !model.unknown.empty() || d.mlp.size() != 1 || !fields.stated_flag("tie_word_embeddings"))
     return;
   const auto is_true = [&](const char* name) { return fields.stated_flag(name).value_or(false); };
   const MixerShape& m = layers.front().mixer;
@@ -174,9 +219,15 @@ Error no_model_type(const Json& document) {
               fields.empty() ? "an empty object" : fields);
 }
 
-bool is_deepseek_native(const Json& object) {
-  return object.contains("n_layers") && object.contains("n_heads") && object.contains("kv_lora_rank") &&
-         object.contains("qk_rope_head_dim");
+// Formats without a model_type, by the fields that only they have.
+std::optional<Family> native_format(const Json& object) {
+  const auto has = [&](std::initializer_list<const char*> names) {
+    return std::all_of(names.begin(), names.end(), [&](const char* name) { return object.contains(name); });
+  };
+  if (has({"n_layers", "n_heads", "kv_lora_rank", "qk_rope_head_dim"}))
+    return Family{"deepseek-native", "", read_deepseek_native};
+  if (has({"d_model", "n_layer", "ssm_cfg"})) return Family{"mamba_ssm", "", read_mamba_native};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -193,9 +244,10 @@ Result<ReleasedModel> read_config(std::string_view json, const ConfigOptions& op
   RUNG_TRY(Unwrapped inner, unwrap(document));
   Family family{};
   if (inner.model_type.empty()) {
-    if (!is_deepseek_native(*inner.object)) return no_model_type(*inner.object);
-    inner.model_type = "deepseek-native";
-    family = {"deepseek-native", "", read_deepseek_native};
+    const auto native = native_format(*inner.object);
+    if (!native) return no_model_type(*inner.object);
+    family = *native;
+    inner.model_type = family.model_type;
   } else {
     const auto list = families();
     const auto found = std::find_if(list.begin(), list.end(),
@@ -206,7 +258,8 @@ Result<ReleasedModel> read_config(std::string_view json, const ConfigOptions& op
     family = *found;
   }
   ConfigFields fields(inner.model_type, *inner.object, class_defaults(family.defaults), options);
-  RUNG_TRY(const LayerTexts texts, family.layers(fields));
+  RUNG_TRY(LayerTexts texts, family.layers(fields));
+  RUNG_CHECK(apply_overrides(family, fields, *inner.object, options, texts));
   ReleasedModel model;
   model.model_type = inner.model_type;
   RUNG_CHECK(set_dimensions(fields, model));
@@ -217,6 +270,11 @@ Result<ReleasedModel> read_config(std::string_view json, const ConfigOptions& op
   const bool has_state = std::any_of(counted.layers.begin(), counted.layers.end(),
                                      [](const LayerAccount& layer) { return layer.state_elements > 0; });
   RUNG_CHECK(set_storage(fields, document, has_state, model));
+  RUNG_CHECK(fields.refuse_unread(texts.size()));
+  if (inner.object != &document)  // beside the language model: towers with layers of their own, and no others
+    for (const auto& [name, value] : document.items())
+      if (!name.ends_with("_config") && describes_layers(name, value, texts.size()))
+        return fields.unknown(name);
   count_parameters(fields, *layers, model);
   model.notes = fields.notes();
   return model;
@@ -227,6 +285,30 @@ Result<ReleasedModel> read_config_file(const std::string& path, const ConfigOpti
   ConfigOptions chosen = options;
   chosen.partial = path.ends_with(".partial.json");
   return read_config(text, chosen);
+}
+
+std::string ReleasedModel::storage_note() const {
+  std::string out;
+  const auto add = [&](const std::string& what, const StorageOrigin& origin) {
+    if (!origin.text.empty()) out += fmt::format("{}{} in {}", out.empty() ? "" : "; ", what, origin.text);
+  };
+  add("state", state_origin);
+  if (conv_origin.text == cache_origin.text) {
+    add(state_origin.text.empty() ? "what is stored" : "convolution and window", conv_origin);
+  } else {
+    add("convolution", conv_origin);
+    add("window and cache", cache_origin);
+  }
+  return out;
+}
+
+std::vector<std::string> ReleasedModel::storage_assumptions() const {
+  std::vector<std::string> out;
+  if (state_origin.assumed) out.push_back("recurrent state in " + state_origin.text);
+  for (const auto* origin : {&conv_origin, &cache_origin})
+    if (origin->assumed && (out.empty() || out.back() != "stored numbers in " + origin->text))
+      out.push_back("stored numbers in " + origin->text);
+  return out;
 }
 
 Account account_released(const ReleasedModel& model, const std::vector<LayerShape>& layers,
@@ -241,9 +323,7 @@ Account account_released(const ReleasedModel& model, const std::vector<LayerShap
   }
   std::erase_if(out.notes, [](const std::string& note) { return note.starts_with("parameters "); });
   out.notes.insert(out.notes.begin(), model.notes.begin(), model.notes.end());
-  const bool overridden =
-      bits.state != model.bits.state || bits.conv != model.bits.conv || bits.cache != model.bits.cache;
-  if (!overridden && !model.storage_note.empty()) out.notes.push_back(model.storage_note);
+  if (const auto note = model.storage_note(); !note.empty()) out.notes.push_back(note);
   return out;
 }
 

@@ -1,5 +1,5 @@
 // State-space models and convolutions, alone or with attention: Mamba, Mamba-2, their hybrids, LFM2.
-#include "rung/spec/released/families.h"
+#include "rung/released/families.h"
 
 namespace rung {
 namespace {
@@ -31,6 +31,7 @@ Result<std::int64_t> inner_width(ConfigFields& f, ConfigFields::Names expand) {
 Result<StateSpace> bamba_sizes(ConfigFields& f) {
   StateSpace s;
   RUNG_TRY(s.heads, f.size("mamba_n_heads"));
+  f.passed_over({"mamba_expand"});  // where mamba_d_head is given it says the same
   RUNG_TRY(s.dim, f.size_or("mamba_d_head", 0));
   if (s.dim == 0) {
     RUNG_TRY(const std::int64_t inner, inner_width(f, {"mamba_expand"}));
@@ -43,21 +44,29 @@ Result<StateSpace> bamba_sizes(ConfigFields& f) {
 }
 
 Result<LayerTexts> bamba(ConfigFields& f) {
-  RUNG_TRY(const std::int64_t layers, f.layers());
-  if (!f.has("attn_layer_indices")) return f.missing("attn_layer_indices", "the layer list is never guessed");
-  RUNG_TRY(const auto attention, f.numbers("attn_layer_indices", 0, layers - 1));
+  if (!f.has("attn_layer_indices") && !f.has("layer_types") && !f.has("layers_block_type"))
+    return f.missing("attn_layer_indices", "the layer list is never guessed");
+  std::vector<LayerListing> listings;
+  if (f.has("attn_layer_indices")) {  // before the sizes: a wrong index is named first
+    RUNG_CHECK(by_index(f, "attn_layer_indices", "", ""));
+  }
   RUNG_TRY(const auto a, attention_sizes(f));
   RUNG_TRY(const auto s, bamba_sizes(f));
-  LayerTexts out(static_cast<std::size_t>(layers), mamba2_text(s));
-  for (const auto i : attention) out[static_cast<std::size_t>(i)] = full_text(a);
-  return out;
+  RUNG_TRY(listings, listed(f, hybrid_words(mamba2_text(s), full_text(a))));
+  if (f.has("attn_layer_indices")) {
+    RUNG_TRY(LayerTexts out, by_index(f, "attn_layer_indices", full_text(a), mamba2_text(s)));
+    listings.push_back({"attn_layer_indices", std::move(out)});
+  }
+  return agreed(f, listings);
 }
 
 Result<LayerTexts> granite_hybrid(ConfigFields& f) {
-  if (!f.has("layer_types")) return f.missing("layer_types", "the layer list is never guessed");
+  if (!f.has("layer_types") && !f.has("layers_block_type"))
+    return f.missing("layer_types", "the layer list is never guessed");
   RUNG_TRY(const auto a, attention_sizes(f));
   RUNG_TRY(const auto s, bamba_sizes(f));
-  return by_word(f, "layer_types", {{"mamba", mamba2_text(s)}, {"attention", full_text(a)}});
+  RUNG_TRY(const auto listings, listed(f, hybrid_words(mamba2_text(s), full_text(a))));
+  return agreed(f, listings);
 }
 
 // The inner width is mamba_d_ssm, not expand · hidden_size; every layer holds both.
@@ -65,6 +74,7 @@ Result<LayerTexts> falcon_h1(ConfigFields& f) {
   RUNG_TRY(const auto a, attention_sizes(f));
   StateSpace s;
   RUNG_TRY(s.heads, f.size("mamba_n_heads"));
+  f.passed_over({"mamba_expand"});  // where mamba_d_ssm is given it means nothing
   RUNG_TRY(std::int64_t inner, f.size_or("mamba_d_ssm", 0));
   if (inner == 0) {
     RUNG_TRY(inner, inner_width(f, {"mamba_expand"}));
@@ -78,6 +88,7 @@ Result<LayerTexts> falcon_h1(ConfigFields& f) {
   RUNG_TRY(s.state, f.size("mamba_d_state"));
   RUNG_TRY(s.groups, f.size("mamba_n_groups"));
   RUNG_TRY(s.taps, f.size("mamba_d_conv"));
+  if (f.has("layer_types")) return by_word(f, "layer_types", {{"hybrid", parallel_text(a, s)}});
   return repeat(f, parallel_text(a, s));
 }
 
@@ -85,7 +96,7 @@ Result<LayerTexts> falcon_h1(ConfigFields& f) {
 // words.
 Result<LayerTexts> nemotron_h(ConfigFields& f) {
   const bool letters = f.has("hybrid_override_pattern");
-  if (!letters && !f.has("layers_block_type"))
+  if (!letters && !f.has("layers_block_type") && !f.has("layer_types"))
     return f.missing("hybrid_override_pattern",
                      "nor is \"layers_block_type\" there, and the layer list is never guessed");
   RUNG_TRY(AttentionSizes a,
@@ -95,14 +106,14 @@ Result<LayerTexts> nemotron_h(ConfigFields& f) {
   RUNG_TRY(s.heads, f.size("mamba_num_heads"));
   RUNG_TRY(s.dim, f.size("mamba_head_dim"));
   RUNG_TRY(s.state, f.size("ssm_state_size"));
-  RUNG_TRY(s.groups, f.size("n_groups"));
-  RUNG_TRY(s.taps, f.size("conv_kernel"));
-  if (!letters) {
-    const std::map<std::string, std::string> texts{
-        {"mamba", mamba2_text(s)}, {"attention", full_text(a)}, {"mlp", "none"}, {"moe", "none"}};
-    if (f.has("num_hidden_layers")) return by_word(f, "layers_block_type", texts);
-    return f.missing("num_hidden_layers", "the list must agree with it");
-  }
+  RUNG_TRY(s.groups, f.size({"n_groups", "mamba_n_groups"}));
+  RUNG_TRY(s.taps, f.size({"conv_kernel", "mamba_d_conv"}));
+  f.passed_over({"mamba_expand"});  // heads · head_dim is the inner width
+  if (!f.has("num_hidden_layers")) return f.missing("num_hidden_layers", "the list must agree with it");
+  WordTexts texts = hybrid_words(mamba2_text(s), full_text(a));
+  texts["mlp"] = texts["moe"] = "none";
+  RUNG_TRY(auto listings, listed(f, texts));
+  if (!letters) return agreed(f, listings);
   RUNG_TRY(const std::int64_t layers, f.layers());
   RUNG_TRY(const std::string pattern, f.text("hybrid_override_pattern"));
   RUNG_CHECK(f.same_length("hybrid_override_pattern", pattern.size(), layers));
@@ -124,13 +135,16 @@ Result<LayerTexts> nemotron_h(ConfigFields& f) {
                          fmt::format("letter {} of hybrid_override_pattern is none of M, *, -, E", i + 1));
     }
   }
-  return out;
+  listings.push_back({"hybrid_override_pattern", std::move(out)});
+  return agreed(f, listings);
 }
 
-// "hybrid": the shared attention and Mamba-2 in one layer. Shipped names differ from the class's. The
-// attention reads two streams side by side, so its heads are 2 · hidden_size / heads wide.
+// "hybrid": the shared attention, and behind it Mamba-2, whose input is what the attention made of the
+// stream; so the layer is two mixers in a row. Shipped names differ from the class's. The attention reads two
+// streams side by side, so its heads are 2 · hidden_size / heads wide.
 Result<LayerTexts> zamba2(ConfigFields& f) {
-  if (!f.has("layers_block_type")) return f.missing("layers_block_type", "the layer list is never guessed");
+  if (!f.has("layers_block_type") && !f.has("layer_types"))
+    return f.missing("layers_block_type", "the layer list is never guessed");
   AttentionSizes a;
   RUNG_TRY(a.heads, f.size("num_attention_heads"));
   RUNG_TRY(a.kv, f.size_or("num_key_value_heads", a.heads));
@@ -142,6 +156,8 @@ Result<LayerTexts> zamba2(ConfigFields& f) {
     RUNG_TRY(a.dim, f.quotient("2 · hidden_size", 2 * hidden, "num_attention_heads", a.heads));
     f.note("attention_head_dim is absent: the class takes 2 · hidden_size / num_attention_heads");
   }
+  RUNG_TRY(const auto read, f.stated("attention_hidden_size"));
+  if (read.value_or(2 * hidden) != 2 * hidden) return f.wrong("attention_hidden_size", "2 · hidden_size");
   RUNG_TRY(const std::int64_t inner, inner_width(f, {"expansion_factor", "mamba_expand"}));
   StateSpace s;
   RUNG_TRY(const auto dim, f.stated("mamba_headdim"));
@@ -155,11 +171,17 @@ Result<LayerTexts> zamba2(ConfigFields& f) {
   RUNG_TRY(s.state, f.size({"state_size", "mamba_d_state"}));
   RUNG_TRY(s.groups, f.size("mamba_ngroups"));
   RUNG_TRY(s.taps, f.size({"conv_dimension", "mamba_d_conv"}));
-  return by_word(f, "layers_block_type",
-                 {{"mamba", mamba2_text(s)},
-                  {"m", mamba2_text(s)},
-                  {"hybrid", parallel_text(a, s)},
-                  {"g", parallel_text(a, s)}});
+  const std::string recurrent = mamba2_text(s), hybrid = full_text(a) + "+" + recurrent;
+  RUNG_TRY(auto listings, listed(f, {{"mamba", recurrent},
+                                     {"m", recurrent},
+                                     {"linear_attention", recurrent},
+                                     {"hybrid", hybrid},
+                                     {"g", hybrid}}));
+  if (f.has("hybrid_layer_ids")) {
+    RUNG_TRY(LayerTexts out, by_index(f, "hybrid_layer_ids", hybrid, recurrent));
+    listings.push_back({"hybrid_layer_ids", std::move(out)});
+  }
+  return agreed(f, listings);
 }
 
 Result<LayerTexts> jamba(ConfigFields& f) {
@@ -171,9 +193,53 @@ Result<LayerTexts> jamba(ConfigFields& f) {
   RUNG_TRY(const std::int64_t period, f.size("attn_layer_period"));
   RUNG_TRY(const std::int64_t offset, f.offset("attn_layer_offset"));
   const std::string recurrent = fmt::format("mamba(inner={},state={},conv={})", inner, state, taps);
-  LayerTexts out;
-  for (std::int64_t i = 0; i < layers; ++i) out.push_back(i % period == offset ? full_text(a) : recurrent);
+  RUNG_TRY(auto listings, listed(f, hybrid_words(recurrent, full_text(a))));
+  LayerListing counted{"attn_layer_period", {}};
+  for (std::int64_t i = 0; i < layers; ++i)
+    counted.texts.push_back(i % period == offset ? full_text(a) : recurrent);
+  listings.push_back(std::move(counted));
+  return agreed(f, listings);
+}
+
+// mamba_ssm: attention in the layers of attn_layer_idx, with the sizes of attn_cfg and perhaps a short
+// convolution on q, k, v.
+Result<LayerTexts> with_attention_layers(ConfigFields& f, const std::string& recurrent, std::int64_t width,
+                                         std::int64_t layers) {
+  LayerTexts out(static_cast<std::size_t>(layers), recurrent);
+  if (!f.has("attn_layer_idx")) return out;
+  RUNG_TRY(const auto indices, f.numbers("attn_layer_idx", 0, layers - 1));
+  if (indices.empty()) {
+    f.passed_over({"attn_cfg"});
+    return out;
+  }
+  RUNG_TRY(auto given, f.object("attn_cfg"));
+  AttentionSizes a;
+  RUNG_TRY(a.heads, given.size("num_heads"));
+  RUNG_TRY(const auto kv, given.stated("num_heads_kv"));
+  a.kv = kv.value_or(a.heads);
+  RUNG_TRY(const auto dim, given.stated("head_dim"));
+  if (dim) {
+    a.dim = *dim;
+  } else {
+    RUNG_TRY(a.dim, given.quotient("d_model", width, "num_heads", a.heads));
+  }
+  if (!given.stated_flag("causal").value_or(false))
+    return given.wrong("causal", "true: a token that sees later ones has no place in this stack");
+  RUNG_TRY(const std::int64_t taps, given.stated_count("d_conv"));
+  given.passed_over({"softmax_scale"});
+  const std::string text =
+      taps > 0 ? fmt::format("full(heads={},kv={},dim={},conv={})", a.heads, a.kv, a.dim, taps)
+               : full_text(a);
+  for (const auto i : indices) out[static_cast<std::size_t>(i)] = text;
   return out;
+}
+
+// mamba_ssm's own names, which some files of the other format carry too.
+Result<std::int64_t> mamba_layers(ConfigFields& f) {
+  RUNG_TRY(const std::int64_t layers, f.layers());
+  RUNG_TRY(const auto again, f.stated("n_layer"));
+  if (again.value_or(layers) != layers) return f.disagree("num_hidden_layers", "n_layer");
+  return layers;
 }
 
 // intermediate_size is the inner width where the file states it (Falcon-Mamba says expand 16 and means 8192
@@ -186,7 +252,10 @@ Result<LayerTexts> mamba(ConfigFields& f) {
   }
   RUNG_TRY(const std::int64_t state, f.size("state_size"));
   RUNG_TRY(const std::int64_t taps, f.size("conv_kernel"));
-  return repeat(f, fmt::format("mamba(inner={},state={},conv={})", inner, state, taps));
+  RUNG_TRY(const std::int64_t layers, mamba_layers(f));
+  RUNG_TRY(const std::int64_t hidden, f.size("hidden_size"));
+  return with_attention_layers(f, fmt::format("mamba(inner={},state={},conv={})", inner, state, taps), hidden,
+                               layers);
 }
 
 // Mamba-2 where heads · head_dim = expand · hidden_size, so that one of heads and head_dim may be left out.
@@ -212,7 +281,9 @@ Result<StateSpace> mamba2_from_inner(ConfigFields& f) {
 }
 Result<LayerTexts> mamba2(ConfigFields& f) {
   RUNG_TRY(const auto s, mamba2_from_inner(f));
-  return repeat(f, mamba2_text(s));
+  RUNG_TRY(const std::int64_t layers, mamba_layers(f));
+  RUNG_TRY(const std::int64_t hidden, f.size("hidden_size"));
+  return with_attention_layers(f, mamba2_text(s), hidden, layers);
 }
 Result<LayerTexts> loglinear_mamba2(ConfigFields& f) {
   RUNG_TRY(const auto s, mamba2_from_inner(f));
@@ -221,22 +292,54 @@ Result<LayerTexts> loglinear_mamba2(ConfigFields& f) {
 
 // Gated short convolutions; full_attn_idxs, or layer_types.
 Result<LayerTexts> lfm2(ConfigFields& f) {
-  RUNG_TRY(const std::int64_t layers, f.layers());
   RUNG_TRY(const auto a, attention_sizes(f));
   RUNG_TRY(const std::int64_t hidden, f.size("hidden_size"));
   RUNG_TRY(const std::int64_t taps, f.size("conv_L_cache"));
   const std::string conv = fmt::format("conv(width={},channels={})", taps, hidden);
-  if (f.has("layer_types"))
-    return by_word(f, "layer_types", {{"conv", conv}, {"full_attention", full_text(a)}});
-  if (!f.has("full_attn_idxs"))
+  for (const char* name : {"conv_dim", "conv_dim_out", "block_dim"}) {
+    RUNG_TRY(const auto channels, f.stated(name));
+    if (channels.value_or(hidden) != hidden) return f.wrong(name, "hidden_size");
+  }
+  WordTexts texts = hybrid_words(conv, full_text(a));
+  texts.erase("mamba");
+  texts["conv"] = conv;
+  RUNG_TRY(auto listings, listed(f, texts));
+  if (f.has("full_attn_idxs")) {
+    RUNG_TRY(LayerTexts out, by_index(f, "full_attn_idxs", full_text(a), conv));
+    listings.push_back({"full_attn_idxs", std::move(out)});
+  }
+  if (listings.empty())
     return f.missing("full_attn_idxs", "nor is \"layer_types\" there, and the layer list is never guessed");
-  RUNG_TRY(const auto attention, f.numbers("full_attn_idxs", 0, layers - 1));
-  LayerTexts out(static_cast<std::size_t>(layers), conv);
-  for (const auto i : attention) out[static_cast<std::size_t>(i)] = full_text(a);
-  return out;
+  return agreed(f, listings);
 }
 
 }  // namespace
+
+// d_model, n_layer, and in ssm_cfg the kind and sizes of the recurrence. Its class's defaults stand here.
+Result<LayerTexts> read_mamba_native(ConfigFields& f) {
+  RUNG_TRY(const std::int64_t layers, f.layers("n_layer"));
+  RUNG_TRY(const std::int64_t width, f.size("d_model"));
+  RUNG_TRY(auto given, f.object("ssm_cfg"));
+  const std::string kind = given.stated_text("layer").value_or("Mamba1");
+  const bool second = kind == "Mamba2";
+  if (!second && kind != "Mamba1") return given.wrong("layer", "\"Mamba1\" or \"Mamba2\"");
+  constexpr std::int64_t kTaps = 4, kFirstState = 16, kSecondState = 128, kHeadDim = 64;
+  RUNG_TRY(const double expand, given.has("expand") ? given.factor({"expand"}) : Result(2.0));
+  RUNG_TRY(const std::int64_t whole, given.scaled("expand", expand, width));
+  RUNG_TRY(const std::int64_t state, given.size_or("d_state", second ? kSecondState : kFirstState));
+  RUNG_TRY(const std::int64_t taps, given.size_or("d_conv", kTaps));
+  given.passed_over({"dt_rank", "use_fast_path", "use_mem_eff_path", "D_has_hdim", "norm_before_gate",
+                     "rmsnorm", "dt_min", "dt_max", "dt_scale", "dt_init", "dt_init_floor", "conv_init"});
+  std::string recurrent = fmt::format("mamba(inner={},state={},conv={})", whole, state, taps);
+  if (second) {
+    RUNG_TRY(const std::int64_t inner, given.size_or("d_ssm", whole));  // the rest of it is a gated MLP
+    RUNG_TRY(const std::int64_t dim, given.size_or("headdim", kHeadDim));
+    RUNG_TRY(const std::int64_t heads, given.quotient("inner width", inner, "headdim", dim));
+    RUNG_TRY(const std::int64_t groups, given.size_or("ngroups", 1));
+    recurrent = mamba2_text({heads, dim, state, groups, taps});
+  }
+  return with_attention_layers(f, recurrent, width, layers);
+}
 
 std::vector<Family> state_space_families() {
   return {{"bamba", "bamba", bamba},

@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "rung/released/released.h"
 #include "rung/spec/accounting.h"
 #include "rung/spec/architecture.h"
-#include "rung/spec/released/released.h"
 
 namespace rung {
 
@@ -23,6 +23,7 @@ struct ChosenArchitecture {
   Architecture architecture;
   std::vector<LayerShape> layers;         // resolve(architecture)
   StorageBits bits;                       // for account()
+  std::vector<std::string> assumes;       // what is taken for granted about how numbers are stored
   std::optional<ReleasedModel> released;  // where a configuration was read
   Account count() const;
 };

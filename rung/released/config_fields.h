@@ -1,16 +1,20 @@
 // The fields of one configuration, with the class defaults behind them and the three ways to be absent:
-// not in the file, null, or not in the class.
+// not in the file, null, or not in the class. Every field that a reader looks at is remembered, so that one
+// that describes layers and was not looked at can be refused by name.
 #pragma once
 
 #include <functional>
 #include <initializer_list>
+#include <map>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "rung/spec/released/released.h"
+#include "rung/released/released.h"
 
 namespace rung {
 
@@ -33,6 +37,7 @@ class ConfigFields {
   Result<std::int64_t> size_or(std::string_view name, std::int64_t computed);
   // In the file (not null), or absent. Class defaults are not asked.
   Result<std::optional<std::int64_t>> stated(std::string_view name) const;
+  Result<std::int64_t> stated_count(std::string_view name) const;  // 0 when absent
   // A positive factor such as expand_v = 2.0 or expand = 2.
   Result<double> factor(Names names);
   Result<std::int64_t> scaled(std::string_view name, double factor,
@@ -43,14 +48,29 @@ class ConfigFields {
   std::optional<bool> stated_flag(std::string_view name) const;
   Result<std::vector<std::string>> words(std::string_view name);
   Result<std::vector<std::int64_t>> numbers(std::string_view name, std::int64_t low, std::int64_t high);
+  // One number for all layers, or a list of one a layer; `computed` for all where the field is absent.
+  Result<std::vector<std::int64_t>> one_or_each(std::string_view name, std::int64_t layers,
+                                                std::int64_t computed);
   bool has(std::string_view name) const { return find(name) != nullptr; }
+  void passed_over(Names names) const {  // known, and of no consequence beside what was read
+    for (const auto name : names) find(name);
+  }
   // An object field with the same rules and no defaults. REQUIRES nothing; error when absent.
   Result<ConfigFields> object(std::string_view name);
+  // The objects of a field that is one object or a list of them; none when absent.
+  Result<std::vector<ConfigFields>> objects(std::string_view name);
 
-  Result<std::int64_t> layers();  // num_hidden_layers, at most kMaxLayers
+  Result<std::int64_t> layers(std::string_view name = "num_hidden_layers");  // at most kMaxLayers
+  Error disagree(std::string_view name, std::string_view other) const;  // two accounts of the same layers
   Result<void> same_length(std::string_view name, std::size_t length, std::int64_t layers) const;
   Result<std::int64_t> quotient(std::string_view what, std::int64_t large, std::string_view by,
                                 std::int64_t small) const;
+
+  // A field that was not looked at and describes layers, or stands in an object that does, is an error that
+  // names it. REQUIRES that the reader of the family has run and found this many layers.
+  Result<void> refuse_unread(std::size_t layers) const;
+  bool was_read(std::string_view name) const;
+  Error unknown(std::string_view name) const;  // of a field that describes layers
 
   void note(std::string text);
   Error missing(std::string_view name, std::string_view why) const;
@@ -61,7 +81,8 @@ class ConfigFields {
   std::vector<std::string> notes() const;  // with one line on the class defaults that were used
 
  private:
-  const nlohmann::json* find(std::string_view name) const;          // in the file, not null
+  const nlohmann::json* find(std::string_view name) const;  // in the file, not null
+  ConfigFields inside(std::string_view name, const nlohmann::json& value) const;
   Result<const nlohmann::json*> value(Names names, bool optional);  // null: absent and allowed to be
   bool in_class(std::string_view name) const;
 
@@ -70,6 +91,13 @@ class ConfigFields {
   const nlohmann::json* defaults_;
   ConfigOptions options_;
   std::vector<std::string> notes_, used_defaults_;
+  // The fields that were looked at, of this object and of those inside, which share the map.
+  struct Read {
+    std::string path;  // "linear_attn_config."; empty: the configuration itself
+    std::set<std::string, std::less<>> names;
+  };
+  std::shared_ptr<std::map<const nlohmann::json*, Read>> read_ =
+      std::make_shared<std::map<const nlohmann::json*, Read>>();
 };
 
 }  // namespace rung

@@ -21,6 +21,12 @@ struct ConfigOptions {
   bool assume_defaults = false;  // fill what a partial file leaves out with class defaults
 };
 
+// Where the width of a stored number comes from.
+struct StorageOrigin {
+  std::string text;      // "the model's type bfloat16"
+  bool assumed = false;  // a convention, which every verdict that counts with it must name
+};
+
 struct ReleasedModel {
   std::string model_type;     // after unwrapping text_config
   Architecture architecture;  // every size stands in the mixers' own options
@@ -30,7 +36,12 @@ struct ReleasedModel {
   std::vector<std::string>
       unknown;  // dimensions that the file does not give: "width", "heads", "vocabulary", "context"
   std::vector<std::string> notes;  // class defaults and class code that the layers rest on
-  std::string storage_note;        // where `bits` come from; void once they are overridden
+  // Where `bits` come from; a caller that changes one of them changes its origin too. Empty: nothing to say.
+  StorageOrigin state_origin, conv_origin, cache_origin;
+
+  // What is taken for granted about how numbers are stored, one sentence each.
+  std::vector<std::string> storage_assumptions() const;
+  std::string storage_note() const;  // one sentence on what is stored how; empty: nothing to say
 };
 
 // ENSURES: a stack of at most kMaxLayers layers that resolves; errors are one line, "[config] <model_type>:

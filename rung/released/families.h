@@ -8,10 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "rung/spec/released/config_fields.h"
+#include "rung/released/config_fields.h"
 
 namespace rung {
 
+// One text a layer of the model; a layer that mixes twice, one mixer after the other, is "a+b".
 using LayerTexts = std::vector<std::string>;
 using ReadLayers = Result<LayerTexts> (*)(ConfigFields& fields);
 
@@ -25,6 +26,7 @@ struct Family {
 struct AttentionSizes {
   std::int64_t heads = 0, kv = 0, dim = 0, vdim = 0;  // vdim 0: = dim
   std::int64_t cache = 0;                             // 0: kv·(dim + vdim)
+  bool earlier_keys = false;
 };
 std::string full_text(const AttentionSizes& sizes);
 std::string window_text(std::int64_t window, const AttentionSizes& sizes);
@@ -39,8 +41,22 @@ Result<AttentionSizes> latent_sizes(ConfigFields& fields, std::string_view heads
 std::string recurrent_text(std::string_view kind, std::int64_t elements, std::int64_t conv_elements);
 
 // One text a word of the list `name`, whose length must be num_hidden_layers.
-Result<LayerTexts> by_word(ConfigFields& fields, std::string_view name,
-                           const std::map<std::string, std::string>& texts);
+using WordTexts = std::map<std::string, std::string>;
+Result<LayerTexts> by_word(ConfigFields& fields, std::string_view name, const WordTexts& texts);
+// The words of a hybrid, as files wrote them first (mamba, attention) and as they do now.
+WordTexts hybrid_words(const std::string& recurrent, const std::string& full);
+
+// What a file says about its layers in one of its fields. Several fields may say it; they must agree.
+struct LayerListing {
+  std::string field;
+  LayerTexts texts;
+};
+Result<LayerTexts> agreed(const ConfigFields& fields, const std::vector<LayerListing>& listings);
+// layer_types and layers_block_type, those that the file has.
+Result<std::vector<LayerListing>> listed(ConfigFields& fields, const WordTexts& texts);
+// `rest` with `chosen` in the layers of the list `name`, counted from 0.
+Result<LayerTexts> by_index(ConfigFields& fields, std::string_view name, const std::string& chosen,
+                            const std::string& rest);
 Result<LayerTexts> repeat(ConfigFields& fields, const std::string& text);  // every layer alike
 
 // The families, one line each in their file; joined by families() in released.cc.
@@ -49,7 +65,8 @@ std::vector<Family> sparse_families();
 std::vector<Family> linear_families();
 std::vector<Family> state_space_families();
 
-// DeepSeek's own inference format, which has no model_type.
+// DeepSeek's own inference format, and that of mamba_ssm, which have no model_type.
 Result<LayerTexts> read_deepseek_native(ConfigFields& fields);
+Result<LayerTexts> read_mamba_native(ConfigFields& fields);
 
 }  // namespace rung
