@@ -26,7 +26,8 @@ struct BoundFlags {
   std::string task = "all";
   std::optional<std::int64_t> sum_bits;
   std::optional<std::string> variant;
-  bool thought = false, assume_exact = false, explain = false, table = false, json = false;
+  std::optional<std::string> theorem;
+  bool thought = false, assume_exact = false, explain = false, table = false, list = false, json = false;
 };
 
 std::string number(const std::optional<double>& value) {
@@ -67,9 +68,13 @@ void print_verdicts(const std::vector<Verdict>& verdicts) {
     const std::string unit = verdict_unit(v);
     std::string shown = number(horizon);
     if (horizon && *horizon >= 1e7) shown = fmt::format("{:.2g}", *horizon);
-    fmt::print("{:<15}{:<13}{:<25}{:<9}{:>11}{:>11} {:<15}{:>8}{:>8}\n", v.task, outcome_name(v.outcome),
-               v.theorem.empty() ? "-" : v.theorem, status_name(v.status), number(v.left), number(v.right),
-               unit.empty() ? "-" : unit, factor(v.margin), shown);
+    if (v.horizon && *v.horizon >= Integer(1) << 332)  // 10^100 and more
+      shown = fmt::format("2^{}", bit_length(*v.horizon) - 1);
+    const std::string status(status_name(v.status));  // a long one takes from the column behind it
+    fmt::print("{:<15}{:<13}{:<25}{:<9}{:>{}}{:>11} {:<15}{:>8}{:>8}\n", v.task, outcome_name(v.outcome),
+               v.theorem.empty() ? "-" : v.theorem, status, number(v.left),
+               20 - std::max<std::size_t>(9, status.size()), number(v.right), unit.empty() ? "-" : unit,
+               factor(v.margin), shown);
     if (v.outcome != Outcome::open) continue;
     for (const auto& h : v.hypotheses)
       if (!h.holds) {
@@ -157,7 +162,18 @@ Result<int> run_table(const BoundFlags& flags) {
   return 0;
 }
 
+int run_list(const BoundFlags& flags) {
+  if (flags.json) {
+    print_json(theorems_document());
+    return 0;
+  }
+  for (const auto& t : theorems())
+    fmt::print("{:<25}{:<12}{:<17}{}\n", t.id, status_name(t.status), source_name(t.source), t.title);
+  return 0;
+}
+
 Result<int> run_bound(const BoundFlags& flags) {
+  if (flags.list) return run_list(flags);
   if (flags.table) return run_table(flags);
   if (!flags.architecture.names_something())
     return fail(
@@ -169,7 +185,8 @@ Result<int> run_bound(const BoundFlags& flags) {
                   .form = {.options = flags.task_sizes.given_options()},
                   .sum_bits = flags.sum_bits,
                   .chain_of_thought = flags.thought,
-                  .assume_exact = flags.assume_exact};
+                  .assume_exact = flags.assume_exact,
+                  .theorem = flags.theorem};
   if (flags.variant) {
     RUNG_TRY(inquiry.form.variant, parse_variant(*flags.variant));
   }
@@ -269,8 +286,14 @@ Command bound_command() {
   command.options.push_back({.names = "--table",
                              .help = "the table of results at --context, --width, --heads, --precision",
                              .target = &flags->table});
+  command.options.push_back({.names = "--theorem",
+                             .help = "what this theorem alone says, in place of the strongest verdict",
+                             .target = &flags->theorem});
+  command.options.push_back(
+      {.names = "--list", .help = "every theorem with its status and source", .target = &flags->list});
   command.options.push_back({.names = "--json",
-                             .help = "one JSON document, schema rung.bound/1 (rung.bound-table/1)",
+                             .help = "one JSON document, schema rung.bound/1 (rung.bound-table/1, "
+                                     "rung.bound-list/1)",
                              .target = &flags->json});
   flags->task_sizes.declare(command, {kBoundArchitecture});
   command.form = [flags] { return flags->table ? kBoundTable : kBoundArchitecture; };

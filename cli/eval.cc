@@ -23,7 +23,7 @@ struct EvalFlags {
   std::int64_t count = 1000, seed = 1, wrong = 0;
   std::string variant = "uniform";
   std::optional<std::string> quantised, store;
-  bool exhaustive = false, json = false;
+  bool exhaustive = false, forms = false, json = false;
   TaskFlags sizes;
 };
 
@@ -115,6 +115,7 @@ Result<Member> measure(const EvalFlags& flags, const std::string& model, const W
                             .seed = static_cast<std::uint64_t>(flags.seed),
                             .count = static_cast<std::uint64_t>(flags.count),
                             .exhaustive = flags.exhaustive,
+                            .forms = flags.forms,
                             .keep_wrong = static_cast<std::size_t>(flags.wrong)};
   Progress progress("instances", flags.exhaustive ? 0 : options.count);
   options.progress = [&](std::uint64_t done) { progress.at(done); };
@@ -143,6 +144,22 @@ void add_figures(nlohmann::ordered_json& document, const Member& member) {
        {"seconds", member.seconds},
        {"instances_per_second", static_cast<double>(result.instances) / std::max(member.seconds, 1e-9)}});
 }
+void add_forms(nlohmann::ordered_json& document, const Evaluation& result) {
+  const FormsTotal& forms = result.forms;
+  nlohmann::ordered_json first = nullptr;
+  if (forms.first)
+    first = {{"instance", forms.first_index},     {"layer", forms.first->layer},
+             {"position", forms.first->position}, {"coordinate", forms.first->coordinate},
+             {"parallel", forms.first->parallel}, {"recurrent", forms.first->recurrent}};
+  document["forms"] = {{"prompts", result.instances},
+                       {"equal_prompts", forms.equal_prompts},
+                       {"rows", forms.rows},
+                       {"rounds", forms.rounds},
+                       {"first_difference", first}};
+}
+// Sums that are exact or wrap: forms that differ then contradict linear-recurrence.
+bool forms_contradict(const Evaluation& result) { return result.forms.first && !result.forms.rounds; }
+
 void add_label(nlohmann::ordered_json& document, const Label& label) {
   document.update({{"label", std::string(1, label.letter)},
                    {"label_reason", label.reason},
@@ -191,6 +208,7 @@ void print_single_json(const EvalFlags& flags, const EvalRow& row, const std::ve
     document.update({{"variant", row.variant}, {"seed", flags.seed}});
   add_figures(document, member);
   add_label(document, member.label);
+  if (flags.forms) add_forms(document, member.result);
   document["wrong"] = wrong;
   if (flags.store) document["records"] = records;
   print_json(document);
@@ -241,6 +259,7 @@ void print_rows_json(const EvalFlags& flags, const std::vector<EvalRow>& rows,
                                  {"arithmetic", member.arithmetic}};
       add_figures(one, member);
       add_label(one, member.label);
+      if (flags.forms) add_forms(one, member.result);
       one["wrong"] = nlohmann::ordered_json::array();
       for (const auto& instance : member.result.wrong)
         one["wrong"].push_back(wrong_json(instance, *row.task));
@@ -268,6 +287,22 @@ void print_wrong(const EvalRow& row, const Member& member) {
                nlohmann::json(wrong.instance.answer).dump());
 }
 
+void print_forms(const Evaluation& result) {
+  const FormsTotal& forms = result.forms;
+  const char* rounds =
+      forms.rounds ? "; a state is rounded at every step, so the recurrence alone is the model" : "";
+  if (!forms.first)
+    fmt::print("forms   parallel and recurrent are equal bit for bit: {} prompts, {} rows{}\n",
+               result.instances, forms.rows, rounds);
+  else
+    fmt::print(
+        "forms   parallel and recurrent differ on {} of {} prompts{}\n"
+        "        first in instance {}, layer {}, position {}, coordinate {}: {} parallel, {} recurrent\n",
+        result.instances - forms.equal_prompts, result.instances, rounds, forms.first_index,
+        forms.first->layer, forms.first->position, forms.first->coordinate, forms.first->parallel,
+        forms.first->recurrent);
+}
+
 void print_single(const EvalFlags& flags, const EvalRow& row) {
   const Member& member = row.members[0];
   const Evaluation& result = member.result;
@@ -281,12 +316,13 @@ void print_single(const EvalFlags& flags, const EvalRow& row) {
                  : fmt::format("95 % interval {:.4f} to {:.4f}", member.interval.low, member.interval.high));
   if (result.stopped) fmt::print("stopped after {} instances\n", result.instances);
   print_wrong(row, member);
+  if (flags.forms) print_forms(result);
   fmt::print("label {}: {}\n", member.label.letter, member.label.reason);
   fmt::print("ceiling {:.4f}: {}\n", member.label.ceiling, member.label.ceiling_reason);
   fmt::print("{:.0f} instances/s\n", static_cast<double>(result.instances) / std::max(member.seconds, 1e-9));
 }
 
-void print_rows(const std::vector<EvalRow>& rows) {
+void print_rows(const EvalFlags& flags, const std::vector<EvalRow>& rows) {
   const bool ensemble = rows[0].members.size() > 1;
   fmt::print("{:<28} {:<12} {:>8}  {:<17}{}  {:<5} {:>7}\n", "task", "variant", "accuracy", "95 % instances",
              ensemble ? "  95 % members     " : "", "label", "ceiling");
@@ -299,7 +335,10 @@ void print_rows(const std::vector<EvalRow>& rows) {
                ensemble ? "  " + (summary.members ? range(*summary.members) : std::string(16, ' ')) : "",
                summary.one_label ? std::string(1, row.members[0].label.letter) : "mixed",
                row.members[0].label.ceiling);
-    for (const auto& member : row.members) print_wrong(row, member);
+    for (const auto& member : row.members) {
+      print_wrong(row, member);
+      if (flags.forms) print_forms(member.result);
+    }
   }
 }
 
@@ -359,10 +398,13 @@ Result<int> run_eval(const EvalFlags& flags) {
   if (flags.json)
     single ? print_single_json(flags, rows[0], records) : print_rows_json(flags, rows, records);
   else
-    single ? print_single(flags, rows[0]) : print_rows(rows);
+    single ? print_single(flags, rows[0]) : print_rows(flags, rows);
   if (flags.store && !flags.json)
     fmt::print("{} record{} in {}\n", records.size(), records.size() == 1 ? "" : "s",
                store_path(flags.store));
+  for (const auto& row : rows)
+    for (const auto& member : row.members)
+      if (forms_contradict(member.result)) return 1;
   return 0;
 }
 
@@ -379,7 +421,7 @@ Command eval_command() {
       "beforehand: C certified impossible, K constructible, G gap, and the accuracy ceiling (docs/eval.md).";
   command.examples = {"rung eval model.safetensors --task eva --n 16 --count 10000",
                       "rung eval model.safetensors --exhaustive --wrong 3",
-                      "rung eval model.safetensors --quantised bf16",
+                      "rung eval model.safetensors --quantised bf16", "rung eval model.safetensors --forms",
                       "rung eval seed1.safetensors seed2.safetensors --variants "
                       "uniform,permutation,zipf,adversarial --sweep n=8,16"};
   command.options = {
@@ -410,6 +452,9 @@ Command eval_command() {
       {.names = "--quantised",
        .help = "mode Q in this format: p, p.f, bf16, fp16, e4m3, e5m2, fp32",
        .target = &flags->quantised},
+      {.names = "--forms",
+       .help = "also run linear attention in its parallel form and compare every row bit for bit",
+       .target = &flags->forms},
       {.names = "--store",
        .help = "append a record for each model and row to this store",
        .target = &flags->store,

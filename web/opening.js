@@ -85,7 +85,7 @@ export function opening(data) {
       strong("full attention"),
       " layer every token looks back, once, at all earlier tokens. A ",
       strong("linear attention"),
-      " layer never looks back: it carries a summary of fixed size along the prompt. Summaries are cheap, so it is tempting to trade looks for many summaries. For some tasks no number of summaries pays for a missing look, and this page counts why."),
+      " layer never looks back: it carries a summary of fixed size along the prompt. Summaries are cheap, so it is tempting to trade looks for many summaries. For some tasks no number of summaries behind one look pays for the looks that are missing, and this page counts why."),
     el("div", { class: "steps" },
       step(1, "The task: follow two pointers",
         [

@@ -59,7 +59,7 @@ function horizonsSection() {
       within ? `For ${short(within)} of them a task is certified impossible within their own context.` : "For none of them is a task certified impossible within the context that it is used with."),
     el("p", {}, "A bound is ",
       el("strong", {}, "vacuous"),
-      " at a size when the theorem applies but its count does not yet exceed the bits that the model has: then it says nothing, neither that the task is hard nor that it is easy. Most horizons below lie far beyond any context in use, some at astronomical lengths. When such a model fails in practice, it is a failure of learning or of addressing; this theory does not explain it. Softmax sums are read as exact integers of the model's own width, which no released model computes with. Models with enough full layers have no horizon for these tasks, because weights that do them exist; they are in the data, not in the picture."),
+      " at a size when the theorem applies but its count does not yet exceed the bits that the model has: then it says nothing, neither that the task is hard nor that it is easy. Most horizons below lie far beyond any context in use, some at astronomical lengths. When such a model fails in practice, it is a failure of learning or of addressing; this theory does not explain it. Softmax sums are read as exact integers of the model's own width, which no released model computes with. Models with full layers have no horizon for a task when weights that do it are known to exist; they are in the data, not in the picture."),
     el("div", { class: "figures" }, figureFrame(figure)));
 }
 

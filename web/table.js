@@ -49,7 +49,7 @@ export function cellButton(cell, key, label) {
 function legend() {
   return el("ul", { class: "legend" },
     el("li", {}, chip("impossible"), " no weights exist that are right on every input of this size"),
-    el("li", {}, chip("possible"), " weights exist, and a construction writes them down"),
+    el("li", {}, chip("possible"), " weights exist, by a construction; a sketch says so, and writes none down"),
     el("li", {}, chip("silent", "silent here"), " a theorem applies, but its numbers do not reach this size"),
     el("li", {}, chip("inapplicable", "no theorem"), " none speaks about this architecture and task"),
     el("li", {}, chip("VERIFIED"), " two inputs that a concrete model confuses, checked by a separate program"));

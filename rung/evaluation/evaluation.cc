@@ -47,6 +47,16 @@ void trim(Evaluation& evaluation, std::size_t most) {
   if (wrong.size() > most) wrong.resize(most);
 }
 
+// The difference that is kept is that of the smallest index.
+void add_forms(FormsTotal& total, const FormComparison& one, std::uint64_t index) {
+  total.rows += static_cast<std::uint64_t>(one.rows);
+  total.equal_prompts += !one.first;
+  total.rounds = total.rounds || one.rounds;
+  if (!one.first || (total.first && total.first_index < index)) return;
+  total.first_index = index;
+  total.first = one.first;
+}
+
 }  // namespace
 
 std::uint64_t count_right(const AnswerSpec& spec, const OutputSpec& output,
@@ -128,7 +138,14 @@ Result<Evaluation> evaluate(const Machine& machine, const Weights& weights, cons
                    for (std::int64_t i = begin; i < end; ++i) {
                      Instance instance = make(static_cast<std::uint64_t>(i));
                      auto given = ask(machine, weights, instance.prompt, queries);
+                     Result<FormComparison> forms = FormComparison{};
+                     if (options.forms) forms = compare_forms(machine, weights.fields, instance.prompt);
                      const std::lock_guard lock(guard);
+                     if (!forms) {
+                       if (!error) error = forms.error();
+                       return;
+                     }
+                     add_forms(total.forms, *forms, first + static_cast<std::uint64_t>(i));
                      if (!given) {
                        if (!error) error = given.error();
                        return;

@@ -6,6 +6,7 @@
 
 #include "rung/evaluation/interval.h"
 #include "rung/exact/machine.h"
+#include "rung/exact/parallel_form.h"
 #include "rung/tasks/task.h"
 
 namespace rung {
@@ -21,6 +22,7 @@ struct EvaluationOptions {
   std::uint64_t seed = 1;
   std::uint64_t count = 1000;  // instances 0 .. count-1 of (variant, seed)
   bool exhaustive = false;     // every instance of the task instead
+  bool forms = false;          // also compare the forms of linear attention (parallel_form.h)
   std::size_t keep_wrong = 0;  // how many wrong instances to keep, those with the smallest index
   std::function<void(std::uint64_t done)> progress =
       {};                           // called now and then, from any thread, one at a time
@@ -33,10 +35,19 @@ struct WrongInstance {
   std::vector<std::int64_t> given;  // what the model answered, as Instance::answer is laid out
 };
 
+// The forms of linear attention on the prompts of an evaluation.
+struct FormsTotal {
+  std::uint64_t equal_prompts = 0, rows = 0;  // rows: compared, all layers
+  bool rounds = false;
+  std::uint64_t first_index = 0;  // of the first instance that differs
+  std::optional<FormDifference> first;
+};
+
 struct Evaluation {
   std::uint64_t instances = 0, right_instances = 0;  // an instance is right when all its answers are
   std::uint64_t answers = 0, right_answers = 0;
   std::vector<WrongInstance> wrong;
+  FormsTotal forms;
   bool stopped = false;
   double accuracy() const {
     return answers ? static_cast<double>(right_answers) / static_cast<double>(answers) : 0;

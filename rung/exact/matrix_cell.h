@@ -43,6 +43,11 @@ class MatrixCell {
     read(state, channels, sums.data());
     for (std::size_t i = 0; i < sums.size(); ++i) y[i] = arithmetic.narrow(sums[i], read_shift, output);
   }
+  // The same at the last of `count` tokens, from the channels of all of them and without a state.
+  virtual ParallelForm parallel_form() const { return ParallelForm::none; }
+  virtual void finish_parallel(const Value*, std::int64_t, Value*) const {
+    RUNG_REQUIRE(false, "this cell has no parallel form");
+  }
   // Tells the observer of mode Q what a state holds.
   virtual void watch(const Value* state) const {
     if (state_site >= 0)
@@ -91,6 +96,16 @@ class MatrixRecurrence final : public RecurrentMechanism<A> {
     cell_->update(state.matrix.data(), channels.data(), true);
     cell_->watch(state.matrix.data());
     if (y) cell_->finish(state.matrix.data(), channels.data(), y);
+  }
+  ParallelForm parallel_form() const override { return cell_->parallel_form(); }
+  void forward_parallel(const Rows<Value>& x, std::span<const std::int64_t> wanted, Value* y) const override {
+    if (wanted.empty()) return;
+    const std::int64_t count = wanted.back() + 1;
+    std::vector<Value> channels(static_cast<std::size_t>(count * cell_->projection.channels()));
+    cell_->projection.read(x, 0, count, channels.data());
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      cell_->finish_parallel(channels.data(), wanted[i] + 1,
+                             y + static_cast<std::int64_t>(i) * output_width());
   }
   std::vector<int> state_widths(std::int64_t) const override {
     std::vector<int> widths(static_cast<std::size_t>(cell_->state_size()), cell_->entry_bits());

@@ -57,6 +57,14 @@ struct StateOf {
 template <class A>
 using MechanismState = StateOf<typename A::Value>;
 
+// Whether a recurrence can also be run without a state, every earlier token weighed at once (linear attention,
+// mode X), and whether that gives the same numbers.
+enum class ParallelForm {
+  none,
+  same,     // sums are exact, or wrap: equal bit for bit
+  rounded,  // the state is rounded at every step: other numbers, and the recurrence alone is the model
+};
+
 class SplitSoftmax;  // split_mixer.h: a mixer whose tokens are spread over players
 template <class Number>
 class SplitSelection;
@@ -97,6 +105,11 @@ class MixerOf {
   }
   virtual std::unique_ptr<State> restore(std::span<const Value>, std::int64_t) const {
     RUNG_REQUIRE(false, "this mixer's state is not handed over");
+  }
+  // The form without a state, and its outputs, as forward() gives the recurrence's. REQUIRES a form.
+  virtual ParallelForm parallel_form() const { return ParallelForm::none; }
+  virtual void forward_parallel(const Rows<Value>&, std::span<const std::int64_t>, Value*) const {
+    RUNG_REQUIRE(false, "this mixer has no parallel form");
   }
   // Mixers that stand side by side in this one; this one alone unless it is heads(...).
   virtual std::vector<const MixerOf*> parts() const { return {this}; }

@@ -22,11 +22,19 @@ std::vector<Theorem> cited_theorems() {
        .test = test},
       {.id = "cited-three-sum",
        .title = "3-Sum and one attention layer",
-       .statement = "One attention layer on N inputs needs H m p = Ω(N / log log N) for 3-Sum; several "
-                    "layers are conjectured not to help.",
+       .statement = "One attention layer on N inputs needs H m p = Ω(N / log log N) for 3-Sum.",
        .source = literature,
        .reference = sht,
        .status = proved,
+       .file = file,
+       .test = test},
+      {.id = "three-sum-layers",
+       .title = "3-Sum and several attention layers",
+       .statement =
+           "Several full layers of small size do not solve 3-Sum either. One layer: full-alone-three-sum.",
+       .source = literature,
+       .reference = "Sanford, Hsu, Telgarsky 2306.02896; no bound known",
+       .status = conjecture,
        .file = file,
        .test = test},
       {.id = "cited-sparse-average",
@@ -66,11 +74,13 @@ std::vector<Theorem> cited_theorems() {
        .test = test},
       {.id = "cited-retrieval",
        .title = "A recurrent network with retrieval or one full layer",
-       .statement = "With chain of thought and retrieval, or one full layer, a recurrent network of O(log n) "
-                    "bits simulates polynomial time.",
+       .statement =
+           "Given a chain of thought as long as the computation, and either a retrieval step that finds "
+           "places of the context or one full layer, a recurrent network of O(log n) bits simulates "
+           "polynomial time.",
        .source = literature,
        .reference = wdl,
-       .status = proved,
+       .status = conditional,
        .file = file,
        .test = test},
       {.id = "sparse-as-full",
@@ -85,10 +95,12 @@ std::vector<Theorem> cited_theorems() {
        .test = "tests/theory/pattern_test.cc"},
       {.id = "two-sparse-layers",
        .title = "Two sparse layers may escape the one-layer bound",
-       .statement = "Tokens of later blocks can re-hash earlier ones (k B² >= n); the worst case is open.",
+       .statement =
+           "Tokens of later blocks can re-hash earlier ones (k B² >= n, random data, padding), so that two "
+           "sparse layers solve 2-Sum-last below the bound of one; the worst case is open both ways.",
        .source = ours,
-       .reference = "no bound claimed",
-       .status = sketch,
+       .reference = "open problem of the paper; neither a bound nor a construction",
+       .status = conjecture,
        .file = file,
        .test = test},
   };

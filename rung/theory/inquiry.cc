@@ -3,7 +3,32 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "rung/spec/nearest_word.h"
+
 namespace rung {
+namespace {
+
+// What one theorem says, whatever the others do. Errors: unknown ids.
+Result<Verdict> inquire_one(const std::string& id, const Setting& setting, const Question& question) {
+  std::vector<std::string_view> ids;
+  for (const auto& theorem : theorems()) {
+    ids.push_back(theorem.id);
+    if (theorem.id != id) continue;
+    const bool speaks = theorem.evaluate && std::find(theorem.tasks.begin(), theorem.tasks.end(),
+                                                      question.task) != theorem.tasks.end();
+    if (speaks)
+      if (auto verdict = apply(theorem, setting, question)) return *verdict;
+    Verdict none = verdict_of(theorem, question);
+    none.require(!theorem.evaluate ? "a statement with numbers"
+                 : speaks          ? "a statement about such architectures"
+                                   : "a statement about this task",
+                 false, theorem.evaluate ? "" : "quoted, never evaluated");
+    return none;
+  }
+  return fail(ErrorCode::parse, "[bound] unknown theorem {}; {}", rung::quoted(id), suggest(id, ids));
+}
+
+}  // namespace
 
 std::string bound_observes(const ChosenArchitecture& chosen) {
   return std::to_string(chosen.count().state_bits);
@@ -35,6 +60,11 @@ Result<Findings> inquire(const Inquiry& inquiry, const ChosenArchitecture& chose
       return fail(ErrorCode::range,
                   "[bound] {} of these sizes has a prompt of {} tokens; --context {} is shorter", word.name,
                   question.prompt, setting.context);
+    if (inquiry.theorem) {
+      RUNG_TRY(Verdict one, inquire_one(*inquiry.theorem, setting, question));
+      findings.verdicts.push_back(std::move(one));
+      continue;
+    }
     findings.verdicts.push_back(decide(setting, question));
     const bool usual =
         !question.variant && std::all_of(word.options.begin(), word.options.end(), [&](const auto& o) {
@@ -49,6 +79,21 @@ Result<Findings> inquire(const Inquiry& inquiry, const ChosenArchitecture& chose
   }
   if (composed) findings.pattern = summarise_pattern(setting);
   return findings;
+}
+
+nlohmann::ordered_json theorems_document() {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const auto& t : theorems())
+    list.push_back({{"id", t.id},
+                    {"title", t.title},
+                    {"statement", t.statement},
+                    {"source", source_name(t.source)},
+                    {"reference", t.reference},
+                    {"status", status_name(t.status)},
+                    {"tasks", t.tasks},
+                    {"file", t.file},
+                    {"test", t.test}});
+  return {{"schema", "rung.bound-list/1"}, {"theorems", list}};
 }
 
 nlohmann::ordered_json findings_document(const Findings& findings) {

@@ -23,6 +23,7 @@ struct Inquiry {
   QuestionForm form;                     // the tasks' options, and a variant
   std::optional<std::int64_t> sum_bits;  // of a partial softmax sum
   bool chain_of_thought = false, assume_exact = false;
+  std::optional<std::string> theorem;  // ask this one alone, not for the strongest verdict
 };
 
 struct Findings {
@@ -38,6 +39,9 @@ std::string bound_observes(const ChosenArchitecture& chosen);
 // REQUIRES: chosen is what inquiry.architecture chose. ENSURES: one-line errors for unknown tasks, sizes out of
 // range and prompts longer than a context that was given.
 Result<Findings> inquire(const Inquiry& inquiry, const ChosenArchitecture& chosen);
+
+// The list of theorems, schema rung.bound-list/1.
+nlohmann::ordered_json theorems_document();
 
 nlohmann::ordered_json findings_document(const Findings& findings);
 

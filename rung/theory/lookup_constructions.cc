@@ -235,8 +235,8 @@ std::vector<Theorem> lookup_constructions() {
        .title = "One full layer solves 2-Sum-last, two solve 2-Sum-exists",
        .statement = "2-Sum-last: head dimension 2⌈lg M⌉ with β > log n, or dimension 3 with about 2 lg M + "
                     "lg log 16n bits. 2-Sum-exists: dimension 3, and two heads in the first layer.",
-       .source = paper,
-       .reference = "blank token and self-match repaired",
+       .source = literature,
+       .reference = "Sanford, Hsu, Telgarsky 2306.02896; blank token and self-match repaired",
        .status = proved,
        .file = file,
        .test = test,

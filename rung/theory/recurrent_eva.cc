@@ -118,8 +118,8 @@ std::vector<Theorem> recurrent_table_theorems() {
        .statement = "At the cut after z_L the state must determine z_L: s >= N lg N with N = N_{L-1}, for "
                     "every L >= 1 "
                     "and any chain of thought.",
-       .source = Source::paper,
-       .reference = "cut after z_L",
+       .source = Source::ours,
+       .reference = "cut after z_L; an empty cell of the paper's table",
        .status = Status::proved,
        .file = file,
        .test = test,

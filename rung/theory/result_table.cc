@@ -115,6 +115,11 @@ Result<std::vector<ResultRow>> result_table(const Dimensions& dimensions, std::i
                            "two-full-layers"));
   RUNG_CHECK(table.refuted("layer-wise hybrid", "full*2+linear", 3, "#F=L-1; F F R at L=3 from",
                            "decomposition-fewer"));
+  RUNG_TRY(const Verdict published, table.ask("full+delta", "seqcomp", {{"L", 2}}, "hybrid-published"));
+  std::optional<double> digits;
+  if (published.horizon) digits = bit_length(*published.horizon) - 1;
+  table.add("layer-wise hybrid", "seqcomp", "H d p <= n^(1/256), published; L=2", digits, "lg tokens",
+            "hybrid-published");
   RUNG_CHECK(table.refuted("full", "full*3", 3, "F F F at L=3 from", "decomposition-equal"));
   table.add("head-wise hybrid", "eva", "one layer suffices", head_bits(eva_full_cost(n)), "bits d p",
             "eva-full");
@@ -150,6 +155,12 @@ Result<std::vector<ResultRow>> result_table(const Dimensions& dimensions, std::i
     table.add("one full layer", task, form, v.left, "bits M_part", id);
   }
   table.add("one full layer", "three-sum", "H m p = Ω(N/lg lg N)", std::nullopt, "", "cited-three-sum");
+  table.add("several full layers", "three-sum", "conjectured to fail too", std::nullopt, "",
+            "three-sum-layers");
+  table.add("token selection", "two-sum", "index key b >= lg M, k < n", Count::binomial(M, 1).lg(),
+            "bits a token", "selection-two-sum");
+  table.add("two sparse layers", "two-sum", "may do with less than one layer", std::nullopt, "",
+            "two-sparse-layers");
   table.add("one full layer", "sparse-average", "width ~ q; built 10 q² log n, q=2",
             static_cast<double>(sparse_average_cost(n, 2, 1, 0, false).key_dim()), "dim",
             "sparse-average-full");
@@ -157,6 +168,7 @@ Result<std::vector<ResultRow>> result_table(const Dimensions& dimensions, std::i
             "bits d p", "compare-full");
   table.add("L full layers", "seqcomp", "H d p <= n^(2^(-4L)) fails", std::nullopt, "", "cited-composition");
   table.add("RNN + CoT", "(cited)", "o(n) bits fail: recall, Index, ...", std::nullopt, "", "cited-thought");
+  table.add("RNN + CoT", "(cited)", "more than RNN, in computation", std::nullopt, "", "cited-thought-gain");
   return table.take();
 }
 

@@ -27,6 +27,8 @@ std::string_view status_name(Status status) {
   switch (status) {
     case Status::proved:
       return "proved";
+    case Status::conditional:
+      return "conditional";
     case Status::sketch:
       return "sketch";
     case Status::heuristic:

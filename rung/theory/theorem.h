@@ -24,7 +24,14 @@
 namespace rung {
 
 enum class Source { paper, literature, ours };
-enum class Status { proved, sketch, heuristic, measured, conjecture };
+enum class Status {
+  proved,
+  conditional,  // proved from a hypothesis that the statement names and that nobody has proved, or rung cannot check
+  sketch,
+  heuristic,
+  measured,
+  conjecture,
+};
 enum class Outcome {
   impossible,    // no weights exist, at the stated sizes
   possible,      // weights exist, for all stated sizes

@@ -16,6 +16,9 @@ std::vector<Theorem> log_linear_theorems();            // log_linear.cc
 std::vector<Theorem> sparse_theorems();                // sparse_two_sum.cc
 std::vector<Theorem> full_alone_theorems();            // full_alone.cc
 std::vector<Theorem> pattern_theorems();               // pattern.cc
+std::vector<Theorem> published_theorems();             // published_hybrid.cc
+std::vector<Theorem> selection_theorems();             // selection.cc
+std::vector<Theorem> thought_theorems();               // thought.cc
 std::vector<Theorem> lookup_constructions();           // lookup_constructions.cc
 std::vector<Theorem> seqcomp_constructions();          // seqcomp_constructions.cc
 std::vector<Theorem> cited_theorems();                 // cited.cc

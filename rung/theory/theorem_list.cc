@@ -6,9 +6,10 @@ namespace rung {
 std::span<const Theorem> theorems() {
   static const std::vector<Theorem> list = [] {
     std::vector<Theorem> all;
-    for (auto* group : {recurrent_table_theorems, recurrent_sum_theorems, recurrent_literature_theorems,
-                        causal_theorems, log_linear_theorems, sparse_theorems, full_alone_theorems,
-                        pattern_theorems, lookup_constructions, seqcomp_constructions, cited_theorems})
+    for (auto* group :
+         {recurrent_table_theorems, recurrent_sum_theorems, recurrent_literature_theorems, causal_theorems,
+          log_linear_theorems, sparse_theorems, selection_theorems, full_alone_theorems, pattern_theorems,
+          published_theorems, lookup_constructions, seqcomp_constructions, thought_theorems, cited_theorems})
       for (auto& theorem : group()) all.push_back(std::move(theorem));
     return all;
   }();

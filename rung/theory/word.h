@@ -5,7 +5,7 @@
 // convolutions and token shifts, also inside a layer on q, k, v (the layer is then "R F"); log-linear
 // attention with all its live states. What counts as F: softmax attention over the whole past; block-sparse
 // attention too, but only as a sketch. Head-wise layers (F∥R) are one F with the recurrent heads' state
-// beside it. Token selection and compressed caches are letters that no theorem covers. Layers without a mixer
+// beside it. Token selection and compressed caches are letters that no theorem on words covers. Layers without a mixer
 // leave no letter. REQUIRES of every theorem on words: apart from its mixer a layer is position-wise (MLP,
 // norm, routing).
 #pragma once

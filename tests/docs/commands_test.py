@@ -48,7 +48,7 @@ class Commands(unittest.TestCase):
     def test_are_read_from_the_program(self):
         self.assertIn("bound", commands())
         self.assertIn("--explain", flags("bound"))
-        self.assertNotIn("--list", flags("bound"))
+        self.assertNotIn("--samples", flags("bound"))
 
     def test_have_a_page_that_the_index_names(self):
         index = read("docs", "README.md")

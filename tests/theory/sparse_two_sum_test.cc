@@ -29,7 +29,7 @@ TEST(sparse_two_sum, needs_unread_blocks_one_layer_and_no_chain_of_thought) {
   EXPECT_NE(asked.outcome("sparse(B=8,k=2)+linear", "two-sum", sizes), Outcome::impossible);
   EXPECT_NE(narrow_sparse().nowhere().thought().outcome("sparse(B=8,k=2)", "two-sum", sizes),
             Outcome::impossible);
-  EXPECT_NE(asked.outcome("topk(k=2)", "two-sum", sizes), Outcome::impossible);  // outside the theorem
+  EXPECT_NE(asked.outcome("topk(k=2)", "two-sum", sizes), Outcome::impossible);  // 16 bits of index key
   EXPECT_NE(narrow_sparse().nowhere().bits(16).outcome("sparse(B=8,k=2)", "two-sum", sizes),
             Outcome::impossible);
 }

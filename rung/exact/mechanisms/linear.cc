@@ -1,8 +1,10 @@
 // Linear attention: S_t = S_{t-1} + v_t φ(k_t)ᵀ, Z_t = Z_{t-1} + φ(k_t),
 //   normalised    y_t = round(c S_t φ(q_t) / Z_t·φ(q_t)), 0 if the denominator is 0
 //   unnormalised  y_t = rsh(S_t φ(q_t), read.shift)
-// in the declared accumulator (exact | wrap | round). With exact or wrap sums the recurrence equals the
-// parallel form Σ_j (φ(q_t)·φ(k_j)) v_j; with round only the recurrence defines the model.
+// in the declared accumulator (exact | wrap | round). finish_parallel() is the form without a state: with exact
+// sums Σ_j (φ(q_t)·φ(k_j)) v_j, the weights of attention; with wrap and round Σ_j v_j φ(k_j)ᵀ, formed at once and
+// put into the accumulator once, then read. The recurrence equals it for exact and wrap; with round only the
+// recurrence defines the model (docs/theorems.md, linear-recurrence).
 //
 // Features: identity, relu, elu1 and exp (tables), taylor2: φ_k = rsh((2^2g, 2^g x, x xᵀ), s),
 // φ_q = rsh((2^(2g+1), 2^(g+1) x, x xᵀ), s), so that φ_q·φ_k is 2 + 2 q·k + (q·k)² in units of 2^(4g-2s).
@@ -44,6 +46,7 @@ class LinearCell final : public MatrixCell<A> {
     rows_ = s.value_dim + (normalised ? 1 : 0);
     scale_ = source.scalar("value.scale", 1, 1, std::int64_t{1} << 32);
     update_shift_ = source.shift("update.shift");
+    positions_bits_ = ceil_lg(static_cast<std::uint64_t>(context.positions) + 1);
     if constexpr (A::kExact) {
       state_bits_ =
           this->arithmetic.accumulator == Accumulator::exact
@@ -91,11 +94,47 @@ class LinearCell final : public MatrixCell<A> {
     const auto& s = this->shape;
     std::vector<Wide> sums(static_cast<std::size_t>(s.heads * rows_));
     read_rows(state, channels, rows_, sums.data());
-    for (std::int64_t h = 0; h < s.heads; ++h)
-      for (std::int64_t r = 0; r < s.value_dim; ++r)
-        y[h * s.value_dim + r] = this->arithmetic.quotient(
-            sums[static_cast<std::size_t>(h * rows_ + r)],
-            sums[static_cast<std::size_t>(h * rows_ + s.value_dim)], scale_, this->output);
+    round_off(sums, y);
+  }
+
+  ParallelForm parallel_form() const override {
+    if constexpr (!A::kExact) return ParallelForm::none;
+    // What is formed at once must fit into 128 bits, as many tokens as there may be.
+    if (feature_bits() + value_bits_ + shift_growth(update_shift_) + positions_bits_ > 126)
+      return ParallelForm::none;
+    return this->arithmetic.accumulator == Accumulator::round ? ParallelForm::rounded : ParallelForm::same;
+  }
+  void finish_parallel(const Value* channels, std::int64_t count, Value* y) const override {
+    if constexpr (A::kExact) {
+      const auto& s = this->shape;
+      const std::int64_t stride = this->projection.channels();
+      std::vector<Value> query(static_cast<std::size_t>(features_)), phi(query);
+      std::vector<Wide> sums(static_cast<std::size_t>(s.heads * rows_), Wide{0});
+      for (std::int64_t h = 0; h < s.heads; ++h) {
+        feature(channels + (count - 1) * stride + h * s.key_dim, query.data(), true);
+        std::vector<Int128> entries(static_cast<std::size_t>(rows_ * features_), 0);
+        for (std::int64_t j = 0; j < count; ++j) {
+          const Value* token = channels + j * stride;
+          feature(token + (s.heads + h) * s.key_dim, phi.data(), false);
+          Wide weight{0};
+          for (std::size_t c = 0; c < phi.size(); ++c) weight += Wide(query[c]) * phi[c];
+          for (std::int64_t r = 0; r < rows_; ++r) {
+            const Value v = r < s.value_dim ? token[2 * s.heads * s.key_dim + h * s.value_dim + r] : 1;
+            if (this->arithmetic.accumulator == Accumulator::exact)
+              sums[static_cast<std::size_t>(h * rows_ + r)] += weight * v;
+            else
+              for (std::size_t c = 0; c < phi.size(); ++c)
+                entries[static_cast<std::size_t>(r * features_) + c] += Int128(v) * phi[c];
+          }
+        }
+        if (this->arithmetic.accumulator == Accumulator::exact) continue;
+        for (std::int64_t r = 0; r < rows_; ++r)
+          for (std::size_t c = 0; c < query.size(); ++c)
+            sums[static_cast<std::size_t>(h * rows_ + r)] +=
+                Wide(put_once(entries[static_cast<std::size_t>(r * features_) + c], r)) * query[c];
+      }
+      round_off(sums, y);
+    }
   }
 
   // Sums of values and sums of keys have scales of their own.
@@ -123,6 +162,25 @@ class LinearCell final : public MatrixCell<A> {
   int feature_bits() const { return has_feature_width() ? feature_width_.bits : channel_bits_; }
   int read_bits() const {
     return state_bits_ + feature_bits() + ceil_lg(static_cast<std::uint64_t>(features_)) + 1;
+  }
+
+  // A sum over all tokens, put into the accumulator at once.
+  std::int64_t put_once(Int128 sum, std::int64_t row) const {
+    const int bits = this->arithmetic.accumulator_bits;
+    if (this->arithmetic.accumulator == Accumulator::wrap) return wrap(sum, bits);
+    return saturate(shift_half_even(sum, row < this->shape.value_dim ? update_shift_ : 0), bits);
+  }
+  // The outputs of all heads from their product-sums, rows_ of them a head.
+  void round_off(const std::vector<Wide>& sums, Value* y) const {
+    const std::int64_t values = this->shape.value_dim;
+    for (std::int64_t h = 0; h < this->shape.heads; ++h)
+      for (std::int64_t r = 0; r < values; ++r) {
+        const Wide sum = sums[static_cast<std::size_t>(h * rows_ + r)];
+        y[h * values + r] =
+            normalised_ ? this->arithmetic.quotient(sum, sums[static_cast<std::size_t>(h * rows_ + values)],
+                                                    scale_, this->output)
+                        : this->arithmetic.narrow(sum, this->read_shift, this->output);
+      }
   }
 
   void feature(const Value* x, Value* phi, bool query) const {
@@ -171,7 +229,7 @@ class LinearCell final : public MatrixCell<A> {
   bool normalised_;
   std::int64_t features_ = 0, rows_ = 0, scale_ = 1;
   int value_bits_ = 16, channel_bits_ = 16, state_bits_ = 0, update_shift_ = 0, feature_fraction_ = 0,
-      feature_shift_ = 0, count_site_ = -1;
+      feature_shift_ = 0, count_site_ = -1, positions_bits_ = 0;
   Width feature_width_;
   Table table_;
 };
