@@ -124,7 +124,7 @@ VALUES = {
     "task": {"NAME": ["index"], "--count": ["3"], "--seed": ["7"], "--variant": ["zipf"], "--format": ["jsonl"], "--out": ["d2"]},
     "build": {"NAME": ["two-sum"], "--out": ["new"], "--certificate": ["c.json"], "--precision": ["9"], "--verify-budget": ["100000000"], "--samples": ["7"],
               "--seed": ["9"], "--sweep": ["n=2..4"], "--beside": ["layer"], "--arch": ["linear"], "--task": ["index"], "--width": ["24"], "--heads": ["2"]},
-    "bound": {"ARCH": ["full"], "--config": ["config.json"], "--dims": ["dims.json"], "--task": ["mqar"]},
+    "bound": {"ARCH": ["full"], "--config": ["config.json"], "--dims": ["dims.json"], "--task": ["mqar"], "--sum-bits": ["99"], "--variant": ["zipf"]},
     "break": {"MODEL": ["m.safetensors"], "--task": ["index"], "--budget": ["2s"], "--method": ["wrong-answer"], "--out": ["c.json"], "--store": ["new.jsonl"],
               "--memory": ["8M"], "--seed": ["5"], "--checkpoint": ["k"]},
     "eval": {"MODEL": ["m.safetensors"], "--task": ["index"], "--count": ["77"], "--seed": ["4"], "--variant": ["adversarial"],
@@ -156,7 +156,7 @@ LIMITS = {
     ("capacity", "--memory"): ["eva", "--n", "3", "--memory", "0"],
     ("quantise", "--refine"): None, ("quantise", "--seed"): None, ("quantise", "--count"): None, ("quantise", "--weight-bits"): None,
     # Sums have this width where a softmax is split, and positions count where a theorem asks for them.
-    ("bound", "--acc-bits"): ["full+linear", "--width", "2", "--task", "seqcomp", "--m", "45", "--n1", "3", "--acc-bits", "99", "--json"],
+    ("bound", "--sum-bits"): ["full+linear", "--width", "2", "--task", "seqcomp", "--m", "45", "--n1", "3", "--sum-bits", "99", "--json"],
     ("bound", "--position"): ["sparse(B=4,k=1)", "--task", "two-sum", "--n", "64", "--position", "none", "--json"],
     ("build", "--by"): ["eva", "--n", "4", "--explain", "--by", "delta"],  # where all forms work in all formats
     # Heard where a file is there: files_test.py.
@@ -205,9 +205,6 @@ class FlagUse(unittest.TestCase):
     def tearDownClass(cls):
         cls.pool.shutdown()
         cls.holder.cleanup()
-
-    # Which theorem holds under which options of a task is the theory's to say, and its tests'.
-    TASK_OPTIONS_OF_BOUND = {"--order", "--read"}
 
     def runs(self, lines):
         """All command lines, in order."""
@@ -260,7 +257,7 @@ class FlagUse(unittest.TestCase):
                 self.assertIn(plain.code, (0, 1), f"{plain.arguments}: {plain.error}")
                 cases = []
                 for flag, option in self.flags(command).items():
-                    if (flag in base and option["value"] == "") or (command == "bound" and flag in self.TASK_OPTIONS_OF_BOUND):
+                    if flag in base and option["value"] == "":
                         continue
                     positional = not flag.startswith("-")
                     for value in self.values(command, flag, option):

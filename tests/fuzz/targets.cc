@@ -9,8 +9,8 @@
 
 #include "cli/prompt_input.h"
 #include "rung/exact/machine.h"
+#include "rung/released/released.h"
 #include "rung/spec/dimensions_file.h"
-#include "rung/spec/released/released.h"
 #include "rung/store/record.h"
 #include "rung/tasks/user_task.h"
 

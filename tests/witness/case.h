@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "rung/spec/architecture_choice.h"
+#include "rung/released/architecture_choice.h"
 #include "rung/theory/theorem.h"
 
 namespace rung {
