@@ -156,7 +156,7 @@ Result<int> run_table(const BoundFlags& flags) {
     fmt::print(
         "{}{}{}{:>10} {}{}\n", padded_text(row.mechanism, 22), padded_text(row.task, 15),
         padded_text(row.form, 37), number(row.number), row.unit,
-        theorem(row.theorem).status == Status::proved
+        is_proved(theorem(row.theorem).status)
             ? ""
             : fmt::format("{}[{}]", row.unit.empty() ? "" : " ", status_name(theorem(row.theorem).status)));
   return 0;

@@ -32,7 +32,7 @@ export function chip(word, shown = word) {
 }
 
 // What is not proved never goes without its word: "possible, sketch".
-export const withStatus = (word, status) => (!status || status === "proved" ? word : `${word}, ${status}`);
+export const withStatus = (word, status) => (!status || status === "proved" || status === "checked" ? word : `${word}, ${status}`);
 
 export const boundWord = (bound) => withStatus(
   { silent: "silent here", inapplicable: "no theorem" }[bound?.state] ?? bound?.state ?? "none", bound?.tag);

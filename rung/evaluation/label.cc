@@ -115,7 +115,7 @@ Label label_of(const Weights& weights, const Machine& machine, const Task& task,
     return label;
   }
   const Verdict verdict = decide(*setting, *question);
-  const bool proved = verdict.status == Status::proved;
+  const bool proved = is_proved(verdict.status);
   const std::string by = verdict.theorem.empty()
                              ? "no theorem"
                              : fmt::format("{}, {}", verdict.theorem, status_name(verdict.status));

@@ -71,7 +71,8 @@ std::string with_shown(const std::string& shown, const std::string& text) {
 
 Line bound_line(const ordered_json& bound) {
   const std::string state = word(bound, "state"), tag = word(bound, "tag");
-  const std::string mark = tag == "proved" || tag.empty() ? "" : fmt::format(" [{}]", tag);
+  const std::string mark =
+      tag == "proved" || tag == "checked" || tag.empty() ? "" : fmt::format(" [{}]", tag);
   const ordered_json none;
   const auto value = [&](const char* name) -> const ordered_json& {
     return bound.contains("numbers") && bound["numbers"].contains(name) ? bound["numbers"][name] : none;

@@ -57,7 +57,7 @@ def findings(rung, name, exact):
 
 def cell(verdict):
     word = verdict["verdict"]
-    star = "" if verdict["status"] == "proved" else "*"
+    star = "" if verdict["status"] in ("checked", "proved") else "*"
     if word == "possible":
         return "P" + star
     if word == "impossible":

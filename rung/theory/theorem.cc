@@ -25,6 +25,8 @@ std::string_view source_name(Source source) {
 }
 std::string_view status_name(Status status) {
   switch (status) {
+    case Status::checked:
+      return "checked";
     case Status::proved:
       return "proved";
     case Status::conditional:
@@ -123,12 +125,15 @@ void rank(std::vector<Verdict>& verdicts) {
   const auto decides = [](const Verdict& v) {
     return v.outcome == Outcome::impossible || v.outcome == Outcome::possible;
   };
+  // A verdict never prefers a checked theorem to a proved one.
+  const auto strength = [](Status status) { return is_proved(status) ? Status::proved : status; };
   std::stable_sort(verdicts.begin(), verdicts.end(), [&](const Verdict& a, const Verdict& b) {
     if (decides(a) != decides(b)) return decides(a);
-    if (decides(a) && a.status != b.status) return a.status < b.status;
+    if (decides(a) && strength(a.status) != strength(b.status))
+      return strength(a.status) < strength(b.status);
     if (a.outcome != b.outcome) return a.outcome < b.outcome;
     if (a.elsewhere != b.elsewhere) return b.elsewhere;
-    if (a.status != b.status) return a.status < b.status;
+    if (strength(a.status) != strength(b.status)) return strength(a.status) < strength(b.status);
     if (a.outcome == Outcome::open) {  // the one that fails in the fewest places says most
       const auto failing = [](const Verdict& v) {
         return std::count_if(v.hypotheses.begin(), v.hypotheses.end(),
@@ -151,7 +156,7 @@ Verdict decide(const Setting& setting, const Question& question) {
     return none;
   }
   const auto proved = [](const Verdict& v, Outcome outcome) {
-    return v.outcome == outcome && v.status == Status::proved;
+    return v.outcome == outcome && is_proved(v.status);
   };
   const bool refuted = proved(verdicts.front(), Outcome::impossible);  // proved ones stand in front
   for (const auto& verdict : verdicts)

@@ -24,7 +24,10 @@
 namespace rung {
 
 enum class Source { paper, literature, ours };
+// checked: proved, and the proof checked by Coq (proofs/Statements.v). Only an order of strength for a reader: a
+// verdict never prefers the one to the other.
 enum class Status {
+  checked,
   proved,
   conditional,  // proved from a hypothesis that the statement names and that nobody has proved, or rung cannot check
   sketch,
@@ -40,6 +43,8 @@ enum class Outcome {
 };
 std::string_view source_name(Source source);  // "paper 2602.01763", "literature", "ours"
 std::string_view status_name(Status status);
+// A complete argument stands behind it, checked by machine or not.
+inline bool is_proved(Status status) { return status == Status::checked || status == Status::proved; }
 std::string_view outcome_name(Outcome outcome);  // "vacuous here" with a space
 
 struct Hypothesis {
@@ -83,6 +88,7 @@ struct Theorem {
   Source source = Source::ours;
   std::string_view reference;  // literature: which; ours and paper: where the argument is from
   Status status = Status::proved;
+  std::string_view formal = {};         // checked: the theorem of proofs/Statements.v (formal_theorem)
   std::string_view file;                // where it is implemented, "rung/theory/recurrent_eva.cc"
   std::string_view test;                // which test program and case exercises it
   std::vector<std::string_view> tasks;  // the words it speaks about; empty: quoted in the table only

@@ -23,4 +23,7 @@ std::vector<Theorem> lookup_constructions();           // lookup_constructions.c
 std::vector<Theorem> seqcomp_constructions();          // seqcomp_constructions.cc
 std::vector<Theorem> cited_theorems();                 // cited.cc
 
+// The theorem of proofs/Statements.v that is this one (formal_theorems.cc); empty where there is none.
+std::string_view formal_theorem(std::string_view id);
+
 }  // namespace rung

@@ -10,7 +10,11 @@ std::span<const Theorem> theorems() {
          {recurrent_table_theorems, recurrent_sum_theorems, recurrent_literature_theorems, causal_theorems,
           log_linear_theorems, sparse_theorems, selection_theorems, full_alone_theorems, pattern_theorems,
           published_theorems, lookup_constructions, seqcomp_constructions, thought_theorems, cited_theorems})
-      for (auto& theorem : group()) all.push_back(std::move(theorem));
+      for (auto& theorem : group()) {
+        theorem.formal = formal_theorem(theorem.id);
+        if (!theorem.formal.empty()) theorem.status = Status::checked;
+        all.push_back(std::move(theorem));
+      }
     return all;
   }();
   return list;

@@ -131,9 +131,7 @@ Judged judged(const PossibleCase& c, const Architecture& architecture) {
   return {*setting, *question, verdict.value_or(Verdict{})};
 }
 
-bool proved_possible(const Verdict& v) {
-  return v.outcome == Outcome::possible && v.status == Status::proved;
-}
+bool proved_possible(const Verdict& v) { return v.outcome == Outcome::possible && is_proved(v.status); }
 
 std::string what_fails(const Verdict& v) {
   std::string text;
@@ -171,7 +169,7 @@ void expect_no_fit_below(const PossibleCase& c, Random& random) {
     auto setting = make_setting(architecture, {.chain_of_thought = c.thought});
     EXPECT_TRUE(setting) << setting.error().message;
     const auto fit = fit_construction(*setting, c.cost);
-    return fit.holds() && fit.status == Status::proved;
+    return fit.holds() && is_proved(fit.status);
   };
   ASSERT_TRUE(fits(exact)) << c.theorem << " " << format_stack(exact.stack);
   const auto less = [&](const char* what, const std::function<void(Architecture&)>& change) {

@@ -50,9 +50,7 @@ TEST(constructions, two_sum_and_encoder_goldens) {
   EXPECT_EQ(dyck_state_bits(2, 2), 2 * 1 + 2 + 1);
 }
 
-bool proved_possible(const Verdict& v) {
-  return v.outcome == Outcome::possible && v.status == Status::proved;
-}
+bool proved_possible(const Verdict& v) { return v.outcome == Outcome::possible && is_proved(v.status); }
 
 void is_possible(const Asked& asked, const std::string& line, const std::string& task,
                  const TaskSizes& sizes) {

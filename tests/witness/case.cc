@@ -40,7 +40,7 @@ std::string WitnessCase::line() const {
 
 const Verdict* Answered::says(Outcome outcome, bool proved) const {
   for (const auto& verdict : verdicts)
-    if (verdict.outcome == outcome && (!proved || verdict.status == Status::proved)) return &verdict;
+    if (verdict.outcome == outcome && (!proved || is_proved(verdict.status))) return &verdict;
   return nullptr;
 }
 

@@ -1,0 +1,47 @@
+#include "extracted.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace rung {
+
+std::string CountSetting::line() const {
+  std::ostringstream text;
+  text << count << std::hex;
+  for (const Integer& number : numbers) text << ' ' << number;
+  return text.str();
+}
+
+std::vector<bool> extracted(const std::vector<CountSetting>& settings) {
+  const auto folder = std::filesystem::temp_directory_path();
+  static int calls = 0;
+  const std::string stem =
+      (folder / ("rung_counts_" + std::to_string(getpid()) + "_" + std::to_string(calls++))).string();
+  {
+    std::ofstream questions(stem + ".in");
+    for (const auto& setting : settings) questions << setting.line() << '\n';
+  }
+  const std::string command =
+      std::string(RUNG_BINARY_DIR) + "/proofs/counts < " + stem + ".in > " + stem + ".out";
+  EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  std::vector<bool> answers;
+  std::ifstream lines(stem + ".out");
+  for (std::string line; std::getline(lines, line);) answers.push_back(line == "1");
+  EXPECT_EQ(answers.size(), settings.size());
+  answers.resize(settings.size());
+  std::filesystem::remove(stem + ".in");
+  std::filesystem::remove(stem + ".out");
+  return answers;
+}
+
+std::size_t settings_a_theorem() {
+  const char* given = std::getenv("RUNG_PROOF_SETTINGS");
+  return given ? std::strtoul(given, nullptr, 10) : 2000;
+}
+
+}  // namespace rung
