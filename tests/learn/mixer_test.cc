@@ -10,7 +10,7 @@ namespace {
 
 class EveryMixer : public testing::TestWithParam<std::string> {};
 
-std::string test_name(const testing::TestParamInfo<std::string>& info) {
+std::string mixer_test_name(const testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
@@ -104,7 +104,7 @@ TEST_P(EveryMixer, gives_a_member_the_outputs_that_it_has_alone) {
   EXPECT_GT((together.narrow(0, 0, 1) - alone).abs().max().item<double>(), 1e-2);
 }
 
-INSTANTIATE_TEST_SUITE_P(learn, EveryMixer, testing::ValuesIn(causal_lines()), test_name);
+INSTANTIATE_TEST_SUITE_P(learn, EveryMixer, testing::ValuesIn(causal_lines()), mixer_test_name);
 
 }  // namespace
 }  // namespace rung::learn

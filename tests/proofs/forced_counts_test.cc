@@ -17,11 +17,13 @@ std::int64_t any_size(Random& random, unsigned bits) {
 TEST(forced_counts, of_powers_agree_with_the_extracted_ones) {
   Random random(23);
   std::vector<CountSetting> settings;
+  rung_check::Budget budget(rung_check::kDefaultWork);
   for (std::size_t i = 0; i < settings_a_theorem(); ++i) {
     const std::int64_t base = any_size(random, 20), exponent = any_size(random, 12);
     const auto needed = bits_needed(Count::power(base, exponent)).convert_to<std::int64_t>();
     const std::int64_t bits = std::max<std::int64_t>(0, needed - 2 + random.between(0, 3));
-    settings.push_back({"exceeds", {exponent, base, bits}, rung_check::power_exceeds(base, exponent, bits)});
+    settings.push_back(
+        {"exceeds", {exponent, base, bits}, rung_check::power_exceeds(base, exponent, bits, budget)});
   }
   const auto answers = extracted(settings);
   for (std::size_t i = 0; i < settings.size(); ++i)
@@ -31,11 +33,12 @@ TEST(forced_counts, of_powers_agree_with_the_extracted_ones) {
 TEST(forced_counts, of_sets_agree_with_the_extracted_ones) {
   Random random(24);
   std::vector<CountSetting> settings;
+  rung_check::Budget budget(rung_check::kDefaultWork);
   for (std::size_t i = 0; i < settings_a_theorem(); ++i) {
     const std::int64_t n = any_size(random, 11), most = std::min(n, any_size(random, 6));
     const auto needed = bits_needed(Count::subsets(n, most)).convert_to<std::int64_t>();
     const std::int64_t bits = std::max<std::int64_t>(0, needed - 2 + random.between(0, 3));
-    settings.push_back({"subsets", {n, most, bits}, rung_check::subsets_exceed(n, 1, most, bits)});
+    settings.push_back({"subsets", {n, most, bits}, rung_check::subsets_exceed(n, 1, most, bits, budget)});
   }
   const auto answers = extracted(settings);
   for (std::size_t i = 0; i < settings.size(); ++i)
@@ -45,11 +48,12 @@ TEST(forced_counts, of_sets_agree_with_the_extracted_ones) {
 TEST(forced_counts, of_spread_images_are_never_true_where_the_extracted_ones_are_not) {
   Random random(25);
   std::vector<CountSetting> settings;
+  rung_check::Budget budget(rung_check::kDefaultWork);
   std::size_t held = 0;
   for (std::size_t i = 0; i < settings_a_theorem(); ++i) {
     const std::int64_t x0 = any_size(random, 10), T = any_size(random, 6), bits = random.between(0, 2 * x0);
     const std::int64_t m = x0 * T * any_size(random, 6);
-    settings.push_back({"spreads", {x0, m, T, bits}, rung_check::images_spread(m, T, x0, bits)});
+    settings.push_back({"spreads", {x0, m, T, bits}, rung_check::images_spread(m, T, x0, bits, budget)});
     held += settings.back().library;
   }
   EXPECT_GT(held, 0u);
