@@ -159,6 +159,7 @@ bool is_off(const Json& value) {
 
 bool is_position_wise(std::string_view name) {
   return has_word(name, kHarmlessWords) || name.ends_with("token_id") || name.ends_with("token_ids") ||
+         name.ends_with("token_index") ||
          std::find(kHarmlessNames.begin(), kHarmlessNames.end(), name) != kHarmlessNames.end();
 }
 

@@ -20,7 +20,7 @@ SIZES_OF_A_FORM = 2  # the smallest ones
 def forms():
     """The table that the unit tests use: name and lines of every form."""
     with open(os.path.join(ROOT, "tests", "constructions", "forms.h"), encoding="utf-8") as header:
-        rows = re.findall(r'^      \{"(\w+)", \{(.*)\}\},$', header.read(), re.M)
+        rows = re.findall(r'\{"(\w+)",\s*\{("[^{}]*")\}\}', header.read())
     return {name: re.findall(r'"([^"]+)"', lines) for name, lines in rows}
 
 
@@ -31,7 +31,7 @@ class ConstructionCertificates(unittest.TestCase):
         self.model, self.certificate = (os.path.join(self.scratch.name, name) for name in ("model.safetensors", "certificate.json"))
 
     def build(self, line):
-        done = subprocess.run([RUNG, "build", *line.split(), "--samples", "20", "--verify-budget", "1000", "--out", self.model,
+        done = subprocess.run([RUNG, "build", *line.split(), "--samples", "20", "--verify-budget", "1000", "--force", "--out", self.model,
                                "--certificate", self.certificate, "--json"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, f"{line}: {done.stderr}")
         return json.loads(done.stdout)
@@ -54,7 +54,7 @@ class ConstructionCertificates(unittest.TestCase):
 
     def test_another_precision_is_another_file(self):
         self.build("eva --n 8")
-        subprocess.run([RUNG, "build", "eva", "--n", "8", "--precision", "6", "--samples", "5", "--out", self.model], check=True, capture_output=True)
+        subprocess.run([RUNG, "build", "eva", "--n", "8", "--precision", "6", "--samples", "5", "--out", self.model, "--force"], check=True, capture_output=True)
         self.assertEqual(self.check().returncode, 1)
 
     def test_a_changed_digest_is_rejected(self):

@@ -53,7 +53,11 @@ TEST(forced_counts, of_spread_images_are_never_true_where_the_extracted_ones_are
   for (std::size_t i = 0; i < settings_a_theorem(); ++i) {
     const std::int64_t x0 = any_size(random, 10), T = any_size(random, 6), bits = random.between(0, 2 * x0);
     const std::int64_t m = x0 * T * any_size(random, 6);
-    settings.push_back({"spreads", {x0, m, T, bits}, rung_check::images_spread(m, T, x0, bits, budget)});
+    try {
+      settings.push_back({"spreads", {x0, m, T, bits}, rung_check::images_spread(m, T, x0, bits, budget)});
+    } catch (const rung_check::OutOfResources&) {  // powers that the checker does not compare
+      continue;
+    }
     held += settings.back().library;
   }
   EXPECT_GT(held, 0u);
