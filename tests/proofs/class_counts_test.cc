@@ -5,10 +5,10 @@
 #include <functional>
 #include <set>
 
-#include "extracted.h"
 #include "rung/spec/random.h"
 #include "rung/theory/horizon.h"
 #include "rung/theory/three_sum_values.h"
+#include "tests/proofs/extracted.h"
 
 namespace rung {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "extracted.h"
 #include "rung/spec/random.h"
 #include "rung/theory/one_full_layer.h"
 #include "rung/theory/two_full_layers.h"
+#include "tests/proofs/extracted.h"
 
 namespace rung {
 namespace {

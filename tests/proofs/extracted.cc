@@ -1,4 +1,4 @@
-#include "extracted.h"
+#include "tests/proofs/extracted.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "check/counting.h"
-#include "extracted.h"
 #include "rung/spec/random.h"
 #include "rung/theory/counting.h"
+#include "tests/proofs/extracted.h"
 
 namespace rung {
 namespace {
