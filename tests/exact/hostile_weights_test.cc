@@ -35,8 +35,10 @@ Weights good_weights(const std::string& line = "full+linear", bool real = false)
   if (real) {
     weights->mode = WeightMode::real;
     std::erase_if(weights->tensors,
-                  [](const auto& entry) {  // a real softmax weighs by exp(tau s), without a table
-                    return entry.first.ends_with("score.table") || entry.first.ends_with("score.low");
+                  [](const auto& entry) {  // reals weigh by exp(tau s) and by phi itself, without a table
+                    const std::string& name = entry.first;
+                    return name.ends_with("score.table") || name.ends_with("score.low") ||
+                           name.ends_with("feature.table") || name.ends_with("feature.low");
                   });
     for (auto& [name, tensor] : weights->tensors) {
       if (tensor.shape.empty()) continue;
