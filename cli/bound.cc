@@ -193,12 +193,10 @@ Result<int> run_bound(const BoundFlags& flags) {
   RUNG_TRY(const ChosenArchitecture chosen, inquiry.architecture.choose());
   RUNG_CHECK(check_sizes_used(inquiry.architecture, "bound", {.observed = bound_observes}));
   RUNG_TRY(const Findings findings, inquire(inquiry, chosen));
-  if (Setting plain = findings.setting; flags.assume_exact) {
-    plain.assume_exact = false;
-    if (plain.exact_sums())
-      return fail(ErrorCode::parse, "[bound] --assume-exact is not used by precision {}: its sums are exact",
-                  format_precision(plain.architecture.dimensions.precision));
-  }
+  if (const Precision& precision = chosen.architecture.dimensions.precision;
+      flags.assume_exact && precision.format == NumberFormat::fixed)
+    return fail(ErrorCode::parse, "[bound] --assume-exact is not used by precision {}: its sums are exact",
+                format_precision(precision));
   if (flags.json) {
     print_json(findings_document(findings));
     return 0;

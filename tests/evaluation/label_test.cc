@@ -82,7 +82,7 @@ TEST(Label, certifies_nothing_about_prompts_that_a_variant_never_draws) {
   const Label label = random_label("gdelta", 64, 4, 4, Accumulator::round, Variant::permutation);
   EXPECT_EQ(label.letter, 'G') << label.reason;
   EXPECT_NE(label.reason.find("variant permutation"), std::string::npos) << label.reason;
-  EXPECT_EQ(random_label("full", 16, 64, 16, Accumulator::round, Variant::permutation).letter, 'K');
+  EXPECT_EQ(random_label("full", 16, 8, 64, Accumulator::round, Variant::permutation).letter, 'K');
 }
 
 TEST(Interval, is_students_over_members) {

@@ -35,7 +35,7 @@ class Folder {
 Experiment tiny(std::int64_t seeds = 2) {
   const auto read = parse_experiment(R"json({
     "name": "tiny", "tests": "Everything at once.",
-    "small": {"base": {"arch": "full", "dimensions": {"width": 16}, "tasks": {"name": "eva", "size": {"n": 4}}, "steps": 20, "batch": 4, "warmup": 2, "rates": [0.001, 0.01],
+    "small": {"base": {"arch": "full", "dimensions": {"width": 16, "norm": "none"}, "tasks": {"name": "eva", "size": {"n": 4}}, "steps": 20, "batch": 4, "warmup": 2, "rates": [0.001, 0.01],
                        "evaluate_every": 10, "evaluate_count": 16, "final_count": 50, "checkpoint_every": 10, "device": "cpu"},
               "configurations": [{"id": "written", "construction": {"name": "eva", "size": {"n": 4}}},
                                  {"id": "full"},

@@ -162,7 +162,8 @@ TEST(released_verdicts, one_layer_of_minimax_m3_is_not_called_impossible) {
       "sparse_num_index_heads":1,"sparse_index_dim":64,"sparse_score_type":"max"}})");
   for (const bool assume : {false, true}) {
     Inquiry inquiry{.architecture = released, .task = "all", .assume_exact = assume};
-    for (const Verdict& v : inquire(inquiry, chosen)->verdicts)
+    const auto findings = inquire(inquiry, chosen);
+    for (const Verdict& v : findings->verdicts)
       if (v.theorem != "causal-sparse-average")  // of every causal model
         EXPECT_NE(v.outcome, Outcome::impossible) << v.task << " " << v.theorem;
   }
