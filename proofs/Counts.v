@@ -50,3 +50,6 @@ Definition two_full_impossible (M out : N) (follows : bool) (after beside1 besid
   exceeds (half_up (T * x0) * y) (n1 * m)
     (M * (x0 * y + x0 + y + 1) + out * T * m + beside1 + T * beside2 +
      if follows then M * x0 * (y + T) + T * after else 0).
+Definition early_impossible (M s0 s1 spare m n1 T x0 y : N) : bool :=
+  (1 <=? T) && (1 <=? x0) && (x0 <=? m) && (1 <=? y) && (y <=? n1) && spreads x0 m T s0 &&
+  exceeds (half_up (T * x0) * y) (n1 * m) (T * (s0 + s1) + s0 + 1 + M * x0 * (2 * y + 1 + spare * y)).

@@ -3,7 +3,7 @@
 From Coq Require Import List NArith Arith Bool Lia.
 From Coq Require Import ZifyN ZifyNat ZifyBool.
 From Rung Require Import Model Tasks LogLinearLayer Steady Softmax Counts.
-From Rung Require Import Counting Subsets Cut Recurrent LogLinear CountsCorrect SeqComp Pair Late EBound TwoFull SpreadCorrect
+From Rung Require Import Counting Subsets Cut Recurrent LogLinear CountsCorrect SeqComp Pair Late EBound TwoFull Early SpreadCorrect
   Aperiodic Automata Gadget Constructions.
 
 Local Notation "# n" := (N.to_nat n) (at level 1).
@@ -151,6 +151,35 @@ Proof.
   - rewrite !N2Nat.inj_mul, !N2Nat.inj_add, !N2Nat.inj_mul, !N2Nat.inj_add, Nat2N.id in count.
     rewrite e1, es. change #1 with 1 in count.
     replace (#x0 + #y + (L - 1)) with (#x0 + #y + 1 + (L - 2)) by (clear count; lia). exact count.
+Qed.
+
+(* Recurrent layers before the full one (s_0 bits) too. The proof needs less than the count asks for: T s_0 + 1 of its bits
+   and the 2/T of its first condition are not used. *)
+Theorem one_full_layer_early (mdl : model) (M s0 s1 m n1 T x0 y : N) (L : nat) (n : nat -> nat)
+    (before : list (layer (activation mdl))) (l : layer (activation mdl)) (rest : list (layer (activation mdl))) (s t : nat) :
+  early_impossible M s0 s1 (N.of_nat (L - 2)) m n1 T x0 y = true ->
+  stack mdl = before ++ l :: rest -> recurrent before #s0 ->
+  parts_fit l (tokens (seqcomp #m n L)) #M -> state_fits l s -> recurrent rest t -> s + t = #s1 ->
+  2 <= L -> n 1 = #n1 -> (forall k, 0 < n k) -> ~ solves mdl (seqcomp #m n L).
+Proof.
+  intros H shape R0 P S R es L2 e1 npos. unfold early_impossible in H.
+  apply andb_true_iff in H as [H count]. apply andb_true_iff in H as [H spread]. repeat rewrite andb_true_iff in H.
+  apply exceeds_nat in count. apply spreads_nat in spread; [|clear spread count; lia|clear spread count; lia].
+  rewrite tokens_is in P.
+  assert (eh : #(half_up (T * x0)) = (#T * #x0 + 1) / 2).
+  { unfold half_up. rewrite N2Nat.inj_div, N2Nat.inj_add, N2Nat.inj_mul. reflexivity. }
+  refine (early #m n L L2 npos mdl before l rest shape unit above unit_above factorial_above #T #x0 #y #M #s0 s t R0 P
+            _ _ _ _ _ spread _).
+  - now apply state_fits_crosses.
+  - now apply recurrent_anywhere.
+  - clear spread count. lia.
+  - clear spread count. lia.
+  - clear spread count. rewrite e1. lia.
+  - clear spread. rewrite !N2Nat.inj_mul, eh in count. rewrite e1. eapply Nat.le_lt_trans; [|exact count].
+    apply Nat.pow_le_mono_r; [discriminate|]. clear count.
+    rewrite !N2Nat.inj_add, !N2Nat.inj_mul, !N2Nat.inj_add, !N2Nat.inj_mul, Nat2N.id, es.
+    change #1 with 1. change #2 with 2. replace L with (2 + (L - 2)) at 1 by lia. generalize (L - 2). intros k.
+    replace (1 + (2 + k) * #y) with (2 * #y + 1 + k * #y) by ring. lia.
 Qed.
 
 (** * Two full layers with recurrent heads beside them (s_1, s_2 bits), recurrent layers behind (t bits); no chain of

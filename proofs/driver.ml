@@ -28,6 +28,8 @@ let decide = function
   | "log-linear-seqcomp", [s; entries] -> log_linear_seqcomp_impossible s entries
   | "log-linear-two-sum", [s; n; m] -> log_linear_two_sum_impossible s n m
   | "one-full-layer-late", [partial; s1; spare; m; n1; t; x0; y] -> late_impossible partial s1 spare m n1 t x0 y
+  | "one-full-layer-early", [partial; s0; s1; spare; m; n1; t; x0; y] ->
+    early_impossible partial s0 s1 spare m n1 t x0 y
   | "two-full-layers", [partial; out; follows; after; beside1; beside2; m; n1; t; x0; y] ->
     two_full_impossible partial out (follows <> N0) after beside1 beside2 m n1 t x0 y
   | "exceeds", [a; b; c] -> exceeds a b c

@@ -8,7 +8,7 @@
 namespace rung {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kFormalTheorems{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kFormalTheorems{{
     {"recurrent-eva", "recurrent_eva"},
     {"recurrent-index", "recurrent_index"},
     {"recurrent-recall", "recurrent_recall"},
@@ -22,6 +22,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kFormalT
     {"log-linear-two-sum", "log_linear_two_sum"},
     {"log-linear-seqcomp", "log_linear_seqcomp"},
     {"one-full-layer-late", "one_full_layer_late"},
+    {"one-full-layer-early", "one_full_layer_early"},
     {"two-full-layers", "two_full_layers"},
     {"head-wise", "head_wise_2"},
 }};

@@ -58,6 +58,32 @@ TEST(composition_counts, agree_on_one_full_layer_with_late_recurrence) {
   expect_agreement(settings);
 }
 
+TEST(composition_counts, agree_on_one_full_layer_with_early_recurrence) {
+  Random random(26);
+  std::vector<CountSetting> settings;
+  while (settings.size() < settings_a_theorem()) {
+    const OneFullLayer layer{log_uniform(random, 8), log_uniform(random, 8), log_uniform(random, 10) - 1,
+                             Integer(random.below(3))};
+    const auto smallest = smallest_proof(layer, Objective::arguments);
+    ASSERT_TRUE(smallest);
+    for (int i = 0; i < 100; ++i) {
+      SeqcompProof proof = *smallest;
+      if (i > 0) {
+        proof.sizes.m = jitter(random, proof.sizes.m);
+        proof.sizes.n[0] = jitter(random, proof.sizes.n[0]);
+        proof.T[0] = jitter(random, proof.T[0]);
+        proof.x0 = jitter(random, proof.x0);
+        proof.y = std::min(jitter(random, proof.y), proof.sizes.n[0]);
+      }
+      settings.push_back({"one-full-layer-early",
+                          {layer.partial, layer.before, layer.after, layer.spare, proof.sizes.m,
+                           proof.sizes.n[0], proof.T[0], proof.x0, proof.y},
+                          certify(layer, proof)});
+    }
+  }
+  expect_agreement(settings);
+}
+
 TEST(composition_counts, agree_on_two_full_layers_with_heads_beside_them) {
   Random random(22);
   std::vector<CountSetting> settings;
