@@ -15,8 +15,8 @@ configure() {
 
 configure -DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON -DCMAKE_DISABLE_FIND_PACKAGE_tomlplusplus=ON \
   -DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON -DCMAKE_DISABLE_FIND_PACKAGE_SQLiteCpp=ON \
-  -DCMAKE_DISABLE_FIND_PACKAGE_rapidcheck=ON -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON -DESBUILD= -DCHART_JS= || fail "does not configure without the optional libraries"
-for package in libcli11-dev libtomlplusplus-dev libsqlitecpp-dev libgtest-dev esbuild libjs-chart.js libopenmpi-dev; do
+  -DCMAKE_DISABLE_FIND_PACKAGE_rapidcheck=ON -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON -DESBUILD= -DCHART_JS= -DRUNG_COQC= || fail "does not configure without the optional libraries"
+for package in libcli11-dev libtomlplusplus-dev libsqlitecpp-dev libgtest-dev esbuild libjs-chart.js libopenmpi-dev coq; do
   grep -q "Left out: .*$package" "$scratch/log" || grep -A1 "Left out" "$scratch/log" | grep -q "$package" ||
     fail "does not say what is left out without $package"
 done
