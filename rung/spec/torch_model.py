@@ -658,6 +658,8 @@ class Model:
     def mix_loglinear(self, prefix, m):
         m = {"base": "linear", "feature": "identity", **m}
         heads, rows, step = getattr(self, "base_" + m["base"])(prefix, m)
+        if m["base"] == "linear":
+            self.scalar(prefix + "value.scale", 1)                                                      # may stand there, used or not
         levels = self.context.bit_length() + 1                                                          # ⌊lg context⌋ + 2
         level, table = self.map(prefix + "level"), self.table(prefix + "level", "softplus") if self.has_table(prefix + "level") else None
         shift, bits = self.scalar(prefix + "read.shift"), self.bits(prefix + "y")

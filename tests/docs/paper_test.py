@@ -125,7 +125,7 @@ class Paper(unittest.TestCase):
 
         self.assertIn("is conjecture, not proved", fault("`two-sparse-layers` conjecture", "`two-sparse-layers` proved"))
         self.assertIn("without a status", fault("`selection-two-sum` proved", "`selection-two-sum`"))
-        self.assertIn("no theorem head-wiser", fault("`head-wise` proved", "`head-wiser` proved"))
+        self.assertIn("no theorem head-wiser", fault("`head-wise` checked", "`head-wiser` checked"))
         self.assertIn("linear-recurrence is the paper's", fault("`linear-recurrence` proved", "–"))
         self.assertIn("nothing is run under #slides-mechanisms", fault("(#mixed-heads)", "(#slides-mechanisms)"))
         self.assertIn("is no heading", fault("(#mixed-heads)", "(#unmixed-heads)"))
