@@ -9,7 +9,7 @@ the next `$ ` are what it must print, standard output and standard error togethe
 any lines, also none. A block under `<!-- console: skip REASON -->` is not run; the reason is reported. Exit codes 0,
 1 and 2 are results; any other (a missing command, a crash, a time-out) fails whatever was printed.
 
-The session starts in an empty scratch folder that holds a copy of tests/cases, with $TMP an empty folder, the built
+The session starts in an empty scratch folder that holds a copy of tests/cases and rung/released/configs, with $TMP an empty folder, the built
 program in PATH, no terminal, and none of the caller's RUNG_ variables. Blocks of one file share the scratch folder.
 """
 import argparse
@@ -148,9 +148,9 @@ def run_session(block, folder, environment, seconds):
 def scratch_folder(parent, repository):
     folder = os.path.join(parent, "scratch")
     os.makedirs(os.path.join(parent, "tmp"))
-    cases = os.path.join(repository, "tests", "cases")
-    if os.path.isdir(cases):
-        shutil.copytree(cases, os.path.join(folder, "tests", "cases"))
+    for read in ("tests/cases", "rung/released/configs"):
+        if os.path.isdir(os.path.join(repository, read)):
+            shutil.copytree(os.path.join(repository, read), os.path.join(folder, read))
     os.makedirs(folder, exist_ok=True)
     return folder
 
