@@ -63,6 +63,23 @@ std::pair<std::int64_t, std::int64_t> widths_of(const Weights& weights, std::int
           bits(largest) + weights.architecture.dimensions.precision.bits + bits(tokens - 1) + 1};
 }
 
+// Whether the file, written with some number of bits from its own up, answers every prompt in a float format.
+bool right_in(const Building& building, const Precision& format) {
+  static std::map<std::pair<const Building*, NumberFormat>, bool> kept;
+  const auto [found, fresh] = kept.try_emplace({&building, format.format}, false);
+  if (!fresh) return found->second;
+  constexpr int kMostBits = 16;
+  auto request = building.request;
+  for (int p = *request.precision; p <= kMostBits && !found->second; ++p) {
+    request.precision = p;
+    const auto made = build_construction(request);
+    if (!made) continue;
+    const auto run = verify(*made, {.quantised = format, .stop_at_first_error = true});
+    found->second = run && run->passed() && run->mode == VerificationMode::exhaustive;
+  }
+  return found->second;
+}
+
 bool has_room(const MixerShape& there, const MixerShape& needed) {
   for (const auto& part : there.parts)
     if (has_room(part, needed)) return true;
@@ -123,8 +140,9 @@ std::optional<std::string> misfit(const Building& building, const Setting& setti
   const Dimensions& there = setting.architecture.dimensions;
   if (needed.causal != there.causal) return needed.causal ? "an encoder" : "a decoder";
   if (building.made.weights.decode.steps > 0 && !setting.chain_of_thought) return "no chain of thought";
-  if (there.precision.format != NumberFormat::fixed) return "a float format";
-  if (there.precision.bits - there.precision.fraction < needed.precision.bits)
+  if (setting.floating()) {
+    if (!right_in(building, there.precision)) return "errs in " + format_precision(there.precision);
+  } else if (there.precision.bits - there.precision.fraction < needed.precision.bits)
     return fmt::format("{} bits of {}", there.precision.bits - there.precision.fraction,
                        needed.precision.bits);
   if (setting.sum_bits && *setting.sum_bits < building.sum_bits)

@@ -1,8 +1,8 @@
 // What `rung build` makes for a task, verified, and whether an architecture has room for it.
 //
-// Padding lemma: idle heads, layers, width and bits change no number of the construction (idle_parts.h), so a
-// file fits every architecture that has at least its layers in order, each with at least its heads, dimensions
-// and bits, and the position code that it reads.
+// Padding lemma: idle heads, layers, width and bits change no number of the construction (idle_parts.h), so
+// a file fits every architecture that has at least its layers in order, each with at least its heads,
+// dimensions and bits, and the position code that it reads.
 #pragma once
 
 #include <memory>
@@ -24,8 +24,8 @@ struct Building {
   std::string line() const;      // "rung build eva --n 4 --by linear --precision 3"
 };
 
-// Everything that `rung build` makes for the task in at most `most_bits` bits and that answers every prompt.
-// Kept: asked again, the same list.
+// Everything that `rung build` makes for the task in at most `most_bits` bits and that answers every
+// prompt. Kept: asked again, the same list.
 const std::vector<Building>& buildings(const TinyTask& task, int most_bits);
 
 // Why the setting has no room for the file, or nothing.

@@ -1,5 +1,5 @@
-// One question to `rung bound`, as data: flags, task, sizes, words. Every witness asks through here, and every
-// disagreement is reported as the line that repeats it.
+// One question to `rung bound`, as data: flags, task, sizes, words. Every witness asks through here, and
+// every disagreement is reported as the line that repeats it.
 #pragma once
 
 #include <functional>
@@ -34,8 +34,8 @@ struct Answered {
   const Verdict* says(Outcome outcome, bool proved = false) const;
 };
 
-// The same steps as `rung bound`, but for a contradiction between two theorems, which is returned, not fatal.
-// Errors: whatever `rung bound` refuses.
+// The same steps as `rung bound`, but for a contradiction between two theorems, which is returned, not
+// fatal. Errors: whatever `rung bound` refuses.
 Result<Answered> ask(const WitnessCase& question);
 
 // What a witness is given as the theory: ask(), or a theory that is wrong on purpose.

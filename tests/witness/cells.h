@@ -1,5 +1,6 @@
-// The smallest layers as machines over small integers: what one token does to the state, for every key, value,
-// gate and query of p bits. Written from docs/weights.md; tests run what a search finds on the exact machine.
+// The smallest layers as machines over small integers: what one token does to the state, for every key,
+// value, gate and query of p bits. Written from docs/weights.md; tests run what a search finds on the exact
+// machine.
 #pragma once
 
 #include <array>
@@ -17,14 +18,15 @@ class Cell {
  public:
   virtual ~Cell() = default;
 
-  // The layer's line, as a file has it, and as a part of heads(...); `acc` is how its sums are kept, which a file
-  // says elsewhere.
+  // The layer's line, as a file has it, and as a part of heads(...); `acc` is how its sums are kept, which
+  // a file says elsewhere.
   std::string line, part, acc;
   std::string asked() const;
   int p = 2;
   Accumulator accumulator = Accumulator::exact;
   std::optional<std::int64_t> entry_bits;  // width of a state entry; absent: p, or as wide as exact sums grow
-  // Every choice of p-bit keys, values and gates is among the actions: where none solves a task, none exists.
+  // Every choice of p-bit keys, values and gates is among the actions: where none solves a task, none
+  // exists.
   bool complete = false;
 
   virtual int entries() const = 0;  // numbers of the state
@@ -36,8 +38,8 @@ class Cell {
     return step(before, action, t);
   }
 
-  // For the exact machine: the channels' names with their rows, the numbers of one action, and all else that
-  // the layer needs. Empty channels: the cell is compared with no machine.
+  // For the exact machine: the channels' names with their rows, the numbers of one action, and all else
+  // that the layer needs. Empty channels: the cell is compared with no machine.
   struct Channel {
     std::string name;
     std::int64_t rows = 1;
@@ -71,8 +73,8 @@ struct GatedShape {
 };
 std::unique_ptr<Cell> gated_cell(const GatedShape& shape);
 
-// Windowed (or chunked) softmax of `reach` tokens and one head, and a convolution of `reach` taps: the state is
-// what the last reach - 1 tokens wrote.
+// Windowed (or chunked) softmax of `reach` tokens and one head, and a convolution of `reach` taps: the
+// state is what the last reach - 1 tokens wrote.
 enum class BufferKind { window, chunk, conv };
 std::unique_ptr<Cell> buffer_cell(BufferKind kind, int p, int reach);
 
@@ -85,7 +87,8 @@ std::unique_ptr<Cell> beside(std::shared_ptr<const Cell> first, std::shared_ptr<
 
 // One softmax head, dim = vdim = 1, that reads at the last position only. Weights of a score are `table`,
 // indexed from the lowest score of p-bit numbers. What is read is the rounded quotient of `scale` times the
-// values (p bits), or, with `sums`, numerator and denominator themselves: more than any such head hands over.
+// values (p bits), or, with `sums`, numerator and denominator themselves: more than any such head hands
+// over.
 struct SoftmaxShape {
   int p = 2;
   std::vector<int> table;

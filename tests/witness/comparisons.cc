@@ -61,8 +61,8 @@ WitnessCase case_of(const Building& building, const TinyTask& task) {
   return given;
 }
 
-// What a verdict promises, built with exactly the architecture's sizes and run on every prompt. Errors: it cannot
-// be built, errs, or (unsupported) is an architecture that nothing evaluates.
+// What a verdict promises, built with exactly the architecture's sizes and run on every prompt. Errors: it
+// cannot be built, errs, or (unsupported) is an architecture that nothing evaluates.
 Result<void> built_at(const Answered& answered, const Verdict& verdict, const TinyTask& task,
                       std::uint64_t seed) {
   RUNG_TRY(const Construction made, build_possible(answered.setting, answered.question, verdict, seed));
@@ -166,6 +166,8 @@ Tally compare_with_build(const Theory& theory, const std::vector<TinyTask>& task
       given = case_of(files[random.below(files.size())], task);
       for (std::uint64_t k = random.below(3); k > 0; --k) shrink(random, given);
       given = grown(random, given);
+      static constexpr const char* kFloats[] = {"bf16", "fp16", "e4m3", "e5m2", "fp32"};
+      if (random.below(8) == 0) given.architecture.precision = kFloats[random.below(5)];
     }
     const auto answered = theory(given);
     if (!answered) continue;

@@ -1,4 +1,5 @@
-// The negative control: theories that are wrong on purpose. Each witness must catch those that it is there for.
+// The negative control: theories that are wrong on purpose. Each witness must catch those that it is there
+// for.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -122,8 +123,8 @@ TEST(wrong_theories, are_caught_by_the_theory_itself) {
   expect_caught(compare_with_itself(forgetful, few_tasks(), {.cases = 5000}));
 }
 
-// The searches too: a cell with one state cannot tell two functions apart, and is exhausted; a table that was
-// changed in one place no longer solves its task, on the exact machine.
+// The searches too: a cell with one state cannot tell two functions apart, and is exhausted; a table that
+// was changed in one place no longer solves its task, on the exact machine.
 TEST(wrong_theories, and_wrong_weights_are_refuted_on_the_exact_machine) {
   std::int64_t caught = 0;
   for (const auto& task : few_tasks()) {

@@ -1,5 +1,5 @@
-// Random architectures over the whole language: every word, every option of every word, head groups, stacks,
-// dimensions, precisions, positions, encoders and chains of thought, all of them small.
+// Random architectures over the whole language: every word, every option of every word, head groups,
+// stacks, dimensions, precisions, positions, encoders and chains of thought, all of them small.
 #pragma once
 
 #include "rung/spec/random.h"
@@ -17,8 +17,8 @@ WitnessCase random_case(Random& random, const TinyTask& task);
 // The same with every layer a recurrence, causal: what capacities speak about.
 WitnessCase random_recurrence(Random& random, const TinyTask& task);
 
-// The same case with more of one thing: heads, dimensions, width, bits, state, a layer. Nothing where the case
-// has none of the thing that was drawn. `what` names it.
+// The same case with more of one thing: heads, dimensions, width, bits, state, a layer. Nothing where the
+// case has none of the thing that was drawn. `what` names it.
 std::optional<WitnessCase> enlarged(Random& random, const WitnessCase& given, std::string& what);
 
 }  // namespace rung

@@ -36,8 +36,8 @@ struct TaskTree {
   std::int64_t upper() const, lower() const;
 };
 
-// Nothing where the task has more prompts or nodes than the limits, or an answer that depends on later tokens.
-// With a variant: of the prompts that it draws.
+// Nothing where the task has more prompts or nodes than the limits, or an answer that depends on later
+// tokens. With a variant: of the prompts that it draws.
 std::optional<TaskTree> make_task_tree(const Task& task, std::int64_t most_prompts, std::size_t most_nodes,
                                        std::optional<Variant> variant = {});
 

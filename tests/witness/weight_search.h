@@ -1,6 +1,6 @@
-// Exhaustive search over the weights of a cell: an action for every pair of position and token (or for every
-// token, without a position code), readout free. Solved iff prompts with different answers end in different
-// pairs of state and last token.
+// Exhaustive search over the weights of a cell: an action for every pair of position and token (or for
+// every token, without a position code), readout free. Solved iff prompts with different answers end in
+// different pairs of state and last token.
 #pragma once
 
 #include <cstdint>

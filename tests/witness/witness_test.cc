@@ -1,6 +1,6 @@
-// Four witnesses against the theory, on random architectures and every tiny task: exact Nerode classes, files
-// that `rung build` makes, all weights of the smallest layers, and the evaluation of files. Each test counts
-// what it compared, so that none of them can pass by comparing nothing.
+// Four witnesses against the theory, on random architectures and every tiny task: exact Nerode classes,
+// files that `rung build` makes, all weights of the smallest layers, and the evaluation of files. Each test
+// counts what it compared, so that none of them can pass by comparing nothing.
 #include <gtest/gtest.h>
 
 #include <filesystem>
