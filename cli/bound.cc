@@ -18,7 +18,7 @@
 namespace rung::cli {
 namespace {
 
-const std::string kBoundTable = "--table", kBoundArchitecture = "an architecture";
+const std::string kBoundTable = "--table", kBoundList = "--list", kBoundArchitecture = "an architecture";
 
 struct BoundFlags {
   ArchitectureFlags architecture;
@@ -249,7 +249,8 @@ Command bound_command() {
     const bool tabled = option.names == "--context" || option.names == "--width" ||
                         option.names == "--heads" || option.names == "--precision" ||
                         option.names == "--dims";
-    if (!tabled) option.forms = {kBoundArchitecture};
+    option.forms = {kBoundArchitecture};
+    if (tabled) option.forms.push_back(kBoundTable);
     if (option.names == "--context")
       option.help = "prompts of up to this many tokens (default: the architecture's own, or 4096)";
   }
@@ -283,10 +284,12 @@ Command bound_command() {
                              .excludes = {"--json"}});
   command.options.push_back({.names = "--table",
                              .help = "the table of results at --context, --width, --heads, --precision",
-                             .target = &flags->table});
+                             .target = &flags->table,
+                             .excludes = {"--list"}});
   command.options.push_back({.names = "--theorem",
                              .help = "what this theorem alone says, in place of the strongest verdict",
-                             .target = &flags->theorem});
+                             .target = &flags->theorem,
+                             .forms = {kBoundArchitecture}});
   command.options.push_back(
       {.names = "--list", .help = "every theorem with its status and source", .target = &flags->list});
   command.options.push_back({.names = "--json",
@@ -294,7 +297,9 @@ Command bound_command() {
                                      "rung.bound-list/1)",
                              .target = &flags->json});
   flags->task_sizes.declare(command, {kBoundArchitecture});
-  command.form = [flags] { return flags->table ? kBoundTable : kBoundArchitecture; };
+  command.form = [flags] {
+    return flags->list ? kBoundList : flags->table ? kBoundTable : kBoundArchitecture;
+  };
   command.run = [flags]() -> Result<int> { return run_bound(*flags); };
   return command;
 }
