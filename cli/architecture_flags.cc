@@ -37,7 +37,9 @@ void ArchitectureFlags::declare(std::vector<Option>& options, bool with_line) {
   add("--context", "longest prompt, in tokens (default: not fixed)", &context);
   add("--encoder", "bidirectional instead of causal", &encoder);
   add("--precision", "p or p.f (fixed point), bf16, fp16, e4m3, e5m2, fp32 (default: 16)", &precision);
-  add("--acc-bits", "bits of a recurrent state entry (default: p; exact sums of linear attention: what they need)", &acc_bits);
+  add("--acc-bits",
+      "bits of a recurrent state entry (default: p; exact sums of linear attention: what they need)",
+      &acc_bits);
   add("--state-dtype", "type or bits of recurrent state, for counting", &state_dtype);
   add("--conv-dtype", "type or bits of convolution buffers, for counting", &conv_dtype);
   add("--cache-dtype", "type or bits of windows and KV cache, for counting", &cache_dtype);

@@ -58,8 +58,7 @@ StateWidths recurrent_widths(const MixerShape& m, const Dimensions& d, const Sto
     sums = entries;
     given = 0;
   }
-  if (m.kind == MixerKind::loglinear)
-    return {.level_fixed = fixed, .level_sums = sums, .entries = given};
+  if (m.kind == MixerKind::loglinear) return {.level_fixed = fixed, .level_sums = sums, .entries = given};
   return {.fixed = fixed, .sums = sums, .entries = given};
 }
 
