@@ -9,7 +9,8 @@ import sys
 import tempfile
 
 RUNG = os.path.abspath(os.path.join(sys.argv[1], "rung"))
-PLAN = ["--task", "eva", "--n", "128", "--width", "32", "--steps", "2", "--eval-count", "64", "--final-count", "64", "--no-store", "--quiet", "--device", "cpu", "--json"]
+PLAN = ["--task", "eva", "--n", "128", "--width", "32", "--steps", "2", "--eval-count", "64", "--final-count", "64", "--device", "cpu", "--json"]
+RUN = ["--no-store", "--quiet"]  # of a run; a dry run keeps nothing
 RUNS = [("full*2", 256, 1, 1, "fp32"), ("full*2", 192, 2, 2, "fp32"), ("full*2", 256, 1, 1, "bf16"), ("gdelta*2", 256, 1, 1, "fp32")]
 
 with tempfile.TemporaryDirectory() as scratch:
@@ -20,10 +21,10 @@ with tempfile.TemporaryDirectory() as scratch:
         return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout)
 
     # Negative control: what is compared is mostly the run's own.
-    small = train("full*2", 1, 1, 1, "fp32", "--out", "small")["peak_bytes"]
+    small = train("full*2", 1, 1, 1, "fp32", *RUN, "--out", "small")["peak_bytes"]
     for number, run in enumerate(RUNS):
         forecast = train(*run, "--dry-run")
-        done = train(*run, "--out", f"run-{number}")
+        done = train(*run, *RUN, "--out", f"run-{number}")
         predicted, peak = done["predicted_bytes"], done["peak_bytes"]
         print(*run, f"{predicted / 1e6:.0f} MB predicted, {peak / 1e6:.0f} MB peak, {predicted / peak:.2f}")
         assert peak > 1.5 * small, (run, peak, small)

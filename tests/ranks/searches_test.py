@@ -32,8 +32,8 @@ for words in (("two-sum", "--n", "4", "--M", "18"), ("eva", "--n", "6"), ("mqar"
 
 def random_model(precision, out):
     """Sums modulo a power of two in four entries forget nothing: four times `precision` bits of state."""
-    rung("build", "random", "--arch", "linear(heads=1,dim=2,feature=identity,normalised=no)", "--task", "eva", "--n", "32", "--precision",
-         str(precision), "--width", "8", "--seed", "1", "--out", out)
+    rung("build", "random", "--arch", "linear(heads=1,dim=2,feature=identity,normalised=no,acc=wrap)", "--task", "eva", "--n", "32", "--precision",
+         str(precision), "--width", "8", "--seed", "1", "--force", "--out", out)
 
 
 for method, precision in (("distinguished-points", 9), ("states", 6)):
