@@ -126,7 +126,8 @@ class Explorer(unittest.TestCase):
         self.assertIn("--heads 1", self.text(".explorer-command code"))
 
     def test_sliders_change_verdicts(self):
-        self.assertEqual(self.cards()["seqcomp"], "impossible")
+        self.slide("explorer-context", 17)
+        self.wait(lambda: self.cards()["seqcomp"] == "impossible")
         self.slide("explorer-context", 12)
         self.wait(lambda: self.cards()["seqcomp"] == "vacuous here")
         self.assertEqual(self.cards(), self.bound("full+linear*100", "--width", "16", "--context", "4096"))

@@ -169,7 +169,7 @@ class ReportPage(unittest.TestCase):
         self.assertEqual(float(fff["accuracy"]), sample["L2-FFF"]["accuracy"])
         self.assertEqual(fff["record"], "shipped")
         horizons = {(row["model"], row["task"]): row for row in self.rows_of("horizons")}
-        self.assertEqual(horizons["falcon-mamba-7b", "eva"]["from tokens"], "7008728")
+        self.assertEqual(horizons["falcon-mamba-7b", "eva"]["from tokens"], "12456366")
         details = self.driver.find_element(By.CSS_SELECTOR, "#figure-depth details summary")
         self.script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", details)
         details.click()
@@ -256,7 +256,7 @@ class ReportPage(unittest.TestCase):
     def test_an_empty_report_tells_the_story_and_what_to_run(self):
         self.open_other({})
         text = self.driver.find_element(By.TAG_NAME, "body").text
-        for words in ("9,510.6 bits", "rung hierarchy", "rung lab constructions", "Horizons of released models"):
+        for words in ("20,941.2 bits", "rung hierarchy", "rung lab constructions", "Horizons of released models"):
             self.assertIn(words, text)
         self.assertEqual(self.driver.find_elements(By.ID, "protocol"), [])
 
