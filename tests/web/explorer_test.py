@@ -100,7 +100,7 @@ class Explorer(unittest.TestCase):
         self.assertIn("rung bound linear*4 --width 16 --heads 1 --context 65536 --precision 16", self.text(".explorer-command code"))
 
     def test_what_is_not_proved_says_so(self):
-        for line in ("sparse*2", "full+linear*100"):
+        for line in ("sparse(B=16,k=2)*2", "full+linear*100"):
             self.type_line(line)
             self.wait(lambda: self.text(".explorer-word code").startswith(line.split("(")[0].split("*")[0]))
             answer = json.loads(subprocess.run([RUNG, "bound", line, "--width", "16", "--context", "65536", "--json"], capture_output=True, text=True, check=True).stdout)
