@@ -4,6 +4,8 @@
 #include <c10/util/Flags.h>
 #include <c10/util/Logging.h>
 
+#include <cstdlib>
+
 #include "rung/learn/torch.h"
 
 #if TORCH_VERSION_MAJOR >= 2
@@ -25,6 +27,9 @@ class NoWarnings : public c10::WarningHandler {
 }  // namespace
 
 void quiet_torch() {
+  // A virtual machine may show AMX and trap on it; what a user sets stands.
+  ::setenv("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16", 0);
+  ::setenv("DNNL_MAX_CPU_ISA", "AVX512_CORE_BF16", 0);
   static NoWarnings handler;
 #if TORCH_VERSION_MAJOR >= 2
   c10::WarningUtils::set_warning_handler(&handler);

@@ -6,7 +6,8 @@
 
 namespace rung::learn {
 
-// Drops libtorch's warnings from now on.
+// Drops libtorch's warnings from now on, and keeps its matrix library from instructions that virtual machines trap on.
+// To be called before any tensor is made.
 void quiet_torch();
 // {"libtorch": "1.13.1"}, and CUDA where it is there.
 std::map<std::string, std::string> torch_libraries();
