@@ -18,8 +18,8 @@
 #include "rung/adversary/attack.h"
 #include "rung/adversary/scaling.h"
 #include "rung/adversary/state_kernel.h"
-#include "rung/spec/parallel.h"
-#include "rung/spec/random.h"
+#include "rung/base/parallel.h"
+#include "rung/base/random.h"
 
 namespace rung {
 namespace {

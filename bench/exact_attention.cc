@@ -11,12 +11,12 @@
 #include <cmath>
 #include <vector>
 
+#include "rung/base/parallel.h"
+#include "rung/base/random.h"
 #include "rung/exact/machine.h"
 #include "rung/exact/random_model.h"
 #include "rung/exact/softmax_kernel.h"
 #include "rung/exact/vector_clones.h"
-#include "rung/spec/parallel.h"
-#include "rung/spec/random.h"
 
 namespace rung {
 namespace {

@@ -13,7 +13,7 @@
 #include <fstream>
 #include <functional>
 
-#include "rung/spec/random.h"
+#include "rung/base/random.h"
 #include "rung/store/sqlite.h"
 #include "rung/store/store.h"
 

@@ -11,7 +11,7 @@
 #include <functional>
 #include <random>
 
-#include "rung/spec/parallel.h"
+#include "rung/base/parallel.h"
 #include "rung/tasks/instance_rows.h"
 #include "rung/tasks/task.h"
 

@@ -96,7 +96,7 @@ struct Step {
     batch.inputs.fields = {wide};
     batch.targets = wide.roll(-1, 2).view({tokens.size(0), kBatch * length});
     parameters.gradient.zero_();
-    Pass pass;
+    ForwardContext pass;
     pass.training = true;
     const torch::Tensor z = model.forward(batch.inputs, parameters.leaves, pass);
     torch::Tensor slope;

@@ -10,8 +10,8 @@
 #include "cli/architecture_flags.h"
 #include "cli/command.h"
 #include "cli/task_flags.h"
-#include "rung/spec/text_columns.h"
-#include "rung/theory/inquiry.h"
+#include "rung/base/text_columns.h"
+#include "rung/theory/bound_query.h"
 #include "rung/theory/result_table.h"
 #include "rung/theory/verdict_unit.h"
 
@@ -179,43 +179,43 @@ Result<int> run_bound(const BoundFlags& flags) {
     return fail(
         ErrorCode::missing,
         "[bound] no architecture; expected a line such as \"linear+full*2\", a config.json, or --table");
-  Inquiry inquiry{.architecture = flags.architecture,
-                  .task = flags.task,
-                  .sizes = flags.task_sizes.given_sizes(),
-                  .form = {.options = flags.task_sizes.given_options()},
-                  .sum_bits = flags.sum_bits,
-                  .chain_of_thought = flags.thought,
-                  .assume_exact = flags.assume_exact,
-                  .theorem = flags.theorem};
+  BoundQuery query{.architecture = flags.architecture,
+                   .task = flags.task,
+                   .sizes = flags.task_sizes.given_sizes(),
+                   .form = {.options = flags.task_sizes.given_options()},
+                   .sum_bits = flags.sum_bits,
+                   .chain_of_thought = flags.thought,
+                   .assume_exact = flags.assume_exact,
+                   .theorem = flags.theorem};
   if (flags.variant) {
-    RUNG_TRY(inquiry.form.variant, parse_variant(*flags.variant));
+    RUNG_TRY(query.form.variant, parse_variant(*flags.variant));
   }
-  RUNG_TRY(const ChosenArchitecture chosen, inquiry.architecture.choose());
-  RUNG_CHECK(check_sizes_used(inquiry.architecture, "bound", {.observed = bound_observes}));
-  RUNG_TRY(const Findings findings, inquire(inquiry, chosen));
+  RUNG_TRY(const ChosenArchitecture chosen, query.architecture.choose());
+  RUNG_CHECK(check_sizes_used(query.architecture, "bound", {.observed = bound_observes}));
+  RUNG_TRY(const BoundReport report, answer_query(query, chosen));
   if (const Precision& precision = chosen.architecture.dimensions.precision;
       flags.assume_exact && precision.format == NumberFormat::fixed)
     return fail(ErrorCode::parse, "[bound] --assume-exact is not used by precision {}: its sums are exact",
                 format_precision(precision));
   if (flags.json) {
-    print_json(findings_document(findings));
+    print_json(bound_document(report));
     return 0;
   }
-  const Setting& setting = findings.setting;
+  const Setting& setting = report.setting;
   const Integer state = setting.word.total().after(setting.context);
   const std::string word = setting.word.folded.empty() ? "(no mixing layer)" : setting.word.folded;
   print_wrapped("word ", "     ", word);
   std::string form;
-  for (const auto& [name, value] : findings.form.options) form += fmt::format(", {} = {}", name, value);
-  if (findings.form.variant) form += fmt::format(", variant {}", variant_name(*findings.form.variant));
+  for (const auto& [name, value] : report.form.options) form += fmt::format(", {} = {}", name, value);
+  if (report.form.variant) form += fmt::format(", variant {}", variant_name(*report.form.variant));
   fmt::print("{} layers, {} F, {} state bits, precision {}, context {}{}{}{}\n\n", setting.layers.size(),
              setting.word.full_letters(), state.str(),
              format_precision(setting.architecture.dimensions.precision), setting.context,
              setting.causal() ? "" : ", encoder", setting.chain_of_thought ? ", chain of thought" : "", form);
-  print_verdicts(findings.verdicts);
-  if (findings.pattern) print_pattern(setting, *findings.pattern);
+  print_verdicts(report.verdicts);
+  if (report.pattern) print_pattern(setting, *report.pattern);
   if (flags.explain)
-    for (const auto& v : findings.verdicts) print_explanation(v);
+    for (const auto& v : report.verdicts) print_explanation(v);
   return 0;
 }
 

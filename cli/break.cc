@@ -15,8 +15,8 @@
 #include "cli/written_files.h"
 #include "rung/adversary/attack.h"
 #include "rung/adversary/scaling.h"
+#include "rung/base/staged_file.h"
 #include "rung/ranks/launch.h"
-#include "rung/spec/staged_file.h"
 #include "rung/store/store.h"
 
 namespace rung::cli {

@@ -12,12 +12,12 @@
 #include "cli/task_flags.h"
 #include "cli/written_files.h"
 #include "rung/adversary/random_weights.h"
+#include "rung/base/nearest_word.h"
+#include "rung/base/staged_file.h"
 #include "rung/constructions/certification.h"
 #include "rung/constructions/idle_parts.h"
 #include "rung/constructions/precision_search.h"
 #include "rung/constructions/reduction.h"
-#include "rung/spec/nearest_word.h"
-#include "rung/spec/staged_file.h"
 
 namespace rung::cli {
 namespace {

@@ -16,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-#include "rung/spec/result.h"
+#include "rung/base/result.h"
 
 namespace rung::cli {
 
@@ -28,7 +28,7 @@ using OptionTarget =
 enum class FileUse {
   none,
   read,
-  write,  // makes it: rung/spec/staged_file.h, replaced with --force alone; "-" is standard output
+  write,  // makes it: rung/base/staged_file.h, replaced with --force alone; "-" is standard output
   keep,   // its own memory, read and written as it goes: a store, a checkpoint
 };
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "cli/manual.h"
+#include "rung/base/nearest_word.h"
+#include "rung/base/staged_file.h"
 #include "rung/ranks/launch.h"
-#include "rung/spec/nearest_word.h"
-#include "rung/spec/staged_file.h"
 
 namespace rung::cli {
 namespace {

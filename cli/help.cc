@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/manual.h"
 #include "cli/mixer_list.h"
-#include "rung/spec/nearest_word.h"
+#include "rung/base/nearest_word.h"
 #include "rung/tasks/task.h"
 
 namespace rung::cli {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "rung/spec/result.h"
+#include "rung/base/result.h"
 
 namespace rung::cli {
 

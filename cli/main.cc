@@ -14,9 +14,9 @@
 #include "cli/command.h"
 #include "cli/flag_use.h"
 #include "cli/manual.h"
+#include "rung/base/nearest_word.h"
 #include "rung/ranks/launch.h"
 #include "rung/ranks/ranks.h"
-#include "rung/spec/nearest_word.h"
 
 namespace rung::cli {
 namespace {

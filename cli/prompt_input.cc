@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "rung/spec/json_text.h"
-#include "rung/spec/nearest_word.h"
+#include "rung/base/json_text.h"
+#include "rung/base/nearest_word.h"
 
 namespace rung::cli {
 namespace {

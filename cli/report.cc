@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "rung/base/nearest_word.h"
 #include "rung/report/report_file.h"
-#include "rung/spec/nearest_word.h"
 #include "rung/store/store.h"
 
 namespace rung::cli {

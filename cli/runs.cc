@@ -8,7 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/written_files.h"
-#include "rung/spec/nearest_word.h"
+#include "rung/base/nearest_word.h"
 #include "rung/store/body_reader.h"
 #include "rung/store/setting.h"
 #include "rung/store/store.h"

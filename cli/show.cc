@@ -8,8 +8,8 @@
 #include "cli/architecture_flags.h"
 #include "cli/command.h"
 #include "cli/mixer_list.h"
+#include "rung/base/text_columns.h"
 #include "rung/spec/repetition.h"
-#include "rung/spec/text_columns.h"
 
 namespace rung::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/task_flags.h"
-#include "rung/spec/staged_file.h"
+#include "rung/base/staged_file.h"
 #include "rung/tasks/instance_rows.h"
 #include "rung/tasks/lm_eval.h"
 #include "rung/tasks/task.h"

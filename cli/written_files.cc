@@ -1,6 +1,6 @@
 #include "cli/written_files.h"
 
-#include "rung/spec/staged_file.h"
+#include "rung/base/staged_file.h"
 
 namespace rung::cli {
 

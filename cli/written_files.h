@@ -1,4 +1,4 @@
-// Files that a command hands over, by the rules of rung/spec/staged_file.h.
+// Files that a command hands over, by the rules of rung/base/staged_file.h.
 #pragma once
 
 #include <string>

@@ -1,26 +1,51 @@
-# rung_library(NAME [INTERNAL] [DEPENDS other...]): the static library rung::NAME made of rung/NAME/*.cc, without the folders below it
-# that have a CMakeLists.txt of their own.
+# rung_library(NAME [COLD] [INTERNAL] [TORCH] [DEPENDS other...]): the static library rung::NAME made of rung/NAME/*.cc, without the
+# folders below it that have a CMakeLists.txt of their own.
+# COLD: no time is spent there; it had better compile quickly.
+# TORCH: has a precompiled header of its own.
 # INTERNAL: not installed, because it would ask libtorch of everybody who links rung.
 # A folder may include only what it DEPENDS on; tests/layers checks the includes.
 # Several files are compiled as one, which costs a third of the time: names that are local to a file are unique
-# within its folder. RUNG_UNITY=OFF compiles each file alone (clang-tidy).
-option(RUNG_UNITY "Compile several files of a folder as one" ON)
+# within its folder. RUNG_UNITY=OFF compiles each file alone and without precompiled headers (clang-tidy, missing includes).
+option(RUNG_UNITY "Compile several files of a folder as one, on precompiled headers" ON)
 set(RUNG_UNITY_BATCH 8)
 function(rung_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${RUNG_UNITY} UNITY_BUILD_BATCH_SIZE ${RUNG_UNITY_BATCH})
 endfunction()
 
-# rung_cold(NAME...): folders in which no time is spent; they had better compile quickly.
-function(rung_cold)
-  foreach(name ${ARGN})
-    if(TARGET rung_${name})
-      target_compile_options(rung_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-    endif()
-  endforeach()
+# The headers that nearly every file reads, compiled once for each set of flags:
+#   rung_precompiled(NAME OPTIONS... HEADERS more...)   declares one
+#   rung_precompile(TARGET NAME)                        uses it; the target then has these options
+function(rung_precompiled name)
+  cmake_parse_arguments(ARG "" "" "HEADERS" ${ARGN})
+  file(WRITE ${PROJECT_BINARY_DIR}/precompiled/${name}.cc.new "// Carries a precompiled header.\n")
+  configure_file(${PROJECT_BINARY_DIR}/precompiled/${name}.cc.new ${PROJECT_BINARY_DIR}/precompiled/${name}.cc COPYONLY)
+  add_library(rung_precompiled_${name} OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/precompiled/${name}.cc)
+  set_property(GLOBAL PROPERTY RUNG_PRECOMPILED_${name} "${ARG_UNPARSED_ARGUMENTS}")
+  target_compile_options(rung_precompiled_${name} PRIVATE ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(rung_precompiled_${name} PRIVATE fmt::fmt nlohmann_json::nlohmann_json Boost::headers Threads::Threads)
+  target_precompile_headers(rung_precompiled_${name} PRIVATE
+    <algorithm> <array> <bit> <charconv> <chrono> <cmath> <cstdint> <cstdio> <cstdlib> <cstring> <filesystem> <fstream>
+    <functional> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <sstream> <string> <string_view>
+    <thread> <unordered_map> <utility> <variant> <vector> <boost/multiprecision/cpp_int.hpp> <fmt/format.h> <fmt/ranges.h>
+    <nlohmann/json.hpp> ${ARG_HEADERS})
+endfunction()
+
+function(rung_precompile target name)
+  get_property(options GLOBAL PROPERTY RUNG_PRECOMPILED_${name})
+  target_compile_options(${target} PRIVATE ${options})
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL EXECUTABLE)
+    # As a library, or the header's flags would be others.
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${target} PRIVATE -fPIC)
+  endif()
+  if(RUNG_UNITY)
+    target_precompile_headers(${target} REUSE_FROM rung_precompiled_${name})
+  endif()
 endfunction()
 
 function(rung_library name)
-  cmake_parse_arguments(ARG "INTERNAL" "" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "INTERNAL;COLD;TORCH" "" "DEPENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/rung/${name}/*.cc)
   file(GLOB_RECURSE apart ${PROJECT_SOURCE_DIR}/rung/${name}/CMakeLists.txt)
   foreach(lists ${apart})
@@ -30,6 +55,13 @@ function(rung_library name)
   add_library(rung_${name} STATIC ${sources})
   add_library(rung::${name} ALIAS rung_${name})
   rung_unity(rung_${name})
+  if(ARG_TORCH)
+    target_compile_options(rung_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  elseif(ARG_COLD)
+    rung_precompile(rung_${name} cold)
+  else()
+    rung_precompile(rung_${name} hot)
+  endif()
   set_target_properties(rung_${name} PROPERTIES EXPORT_NAME ${name})
   target_include_directories(rung_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                                                  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

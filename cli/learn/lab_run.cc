@@ -7,10 +7,10 @@
 #include "cli/command.h"
 #include "cli/interruption.h"
 #include "cli/lab.h"
+#include "rung/base/nearest_word.h"
 #include "rung/lab/laboratory.h"
 #include "rung/lab/results.h"
 #include "rung/ranks/launch.h"
-#include "rung/spec/nearest_word.h"
 
 namespace rung::cli {
 namespace {

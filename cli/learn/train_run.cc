@@ -10,10 +10,10 @@
 #include "cli/command.h"
 #include "cli/interruption.h"
 #include "cli/train.h"
+#include "rung/base/nearest_word.h"
 #include "rung/evaluation/evaluation.h"
 #include "rung/evaluation/label.h"
 #include "rung/learn/ensemble.h"
-#include "rung/spec/nearest_word.h"
 #include "rung/spec/quantisable.h"
 
 namespace rung::cli {

@@ -23,7 +23,7 @@
 #include "rung/adversary/prompt_family.h"
 #include "rung/adversary/resumed_run.h"
 #include "rung/adversary/state_bits.h"
-#include "rung/spec/random.h"
+#include "rung/base/random.h"
 
 namespace rung {
 namespace {

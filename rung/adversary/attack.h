@@ -41,7 +41,7 @@ struct SearchOptions {
   std::function<bool()> stop = {};                   // true: end early (Ctrl-C), saving the checkpoint
   std::function<void(const std::string&)> say = {};  // a line for a person
   Ranks* ranks = nullptr;                            // those who share the search; null: this process alone
-  std::string board = {};                            // what they call it, once a job
+  std::string queue = {};                            // what they call it, once a job
 };
 
 struct AttackOutcome {

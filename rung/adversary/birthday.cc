@@ -12,9 +12,9 @@
 #include <unordered_map>
 
 #include "rung/adversary/checkpoint.h"
-#include "rung/ranks/board.h"
-#include "rung/spec/parallel.h"
-#include "rung/spec/random.h"
+#include "rung/base/parallel.h"
+#include "rung/base/random.h"
+#include "rung/ranks/task_queue.h"
 
 namespace rung {
 namespace {
@@ -96,15 +96,15 @@ class OwnEndings : public EndingSource {
   GrowingBatch batch_;
 };
 
-// A piece is "first count"; its result the seconds that it took, then for each prompt the number of its
+// A item is "first count"; its result the seconds that it took, then for each prompt the number of its
 // endings, keys and tags.
-void evaluate_pieces(const Birthday& birthday, Bench& bench) {
-  while (const auto piece = bench.draw()) {
+void evaluate_pieces(const Birthday& birthday, QueueWorker& worker) {
+  while (const auto item = worker.draw()) {
     const auto began = Clock::now();
     char* end = nullptr;
-    const std::uint64_t first = std::strtoull(piece->order.c_str(), &end, 10),
+    const std::uint64_t first = std::strtoull(item->order.c_str(), &end, 10),
                         count = std::strtoull(end, nullptr, 10);
-    const auto all = evaluate_all(birthday, first, count, [&] { return !bench.closed(); });
+    const auto all = evaluate_all(birthday, first, count, [&] { return !worker.closed(); });
     CheckpointWriter writer;
     writer.put(std::bit_cast<std::uint64_t>(std::chrono::duration<double>(Clock::now() - began).count()));
     if (all)
@@ -112,7 +112,7 @@ void evaluate_pieces(const Birthday& birthday, Bench& bench) {
         writer.put(endings.size());
         for (const Ending& ending : endings) writer.put(ending.key), writer.put(ending.tag);
       }
-    bench.hand_in(*piece, all ? writer.bytes() : all.error().message);
+    worker.hand_in(*item, all ? writer.bytes() : all.error().message);
   }
 }
 
@@ -121,11 +121,11 @@ void evaluate_pieces(const Birthday& birthday, Bench& bench) {
 class SharedEndings : public EndingSource {
  public:
   SharedEndings(const Birthday& birthday, Ranks& ranks, const std::string& name)
-      : ranks_(ranks), board_(ranks, name), own_([this, &birthday, name] {
-          Bench bench(ranks_, name);
-          evaluate_pieces(birthday, bench);
+      : ranks_(ranks), queue_(ranks, name), own_([this, &birthday, name] {
+          QueueWorker worker(ranks_, name);
+          evaluate_pieces(birthday, worker);
         }) {}
-  ~SharedEndings() override { board_.close(); }  // then the own thread ends, too
+  ~SharedEndings() override { queue_.close(); }  // then the own thread ends, too
 
   Result<std::vector<Endings>> next(std::uint64_t first, std::uint64_t limit) override {
     for (;;) {
@@ -133,7 +133,7 @@ class SharedEndings : public EndingSource {
              planned_ < limit) {
         const std::uint64_t count = std::min(batch_.size(), limit - planned_);
         RUNG_REQUIRE(planned_ >= first, "planned {} before {}", planned_, first);
-        counts_[board_.post(fmt::format("{} {}", planned_, count))] = count;
+        counts_[queue_.post(fmt::format("{} {}", planned_, count))] = count;
         planned_ += count;
         ++posted_;
       }
@@ -141,7 +141,7 @@ class SharedEndings : public EndingSource {
         ++taken_;
         return read(ready->first, ready->second);
       }
-      if (auto event = board_.collect(1.0)) results_[event->number] = std::move(event->text);
+      if (auto event = queue_.collect(1.0)) results_[event->number] = std::move(event->text);
     }
   }
 
@@ -167,9 +167,9 @@ class SharedEndings : public EndingSource {
   }
 
   Ranks& ranks_;
-  Board board_;
+  TaskQueue queue_;
   GrowingBatch batch_;
-  std::map<std::uint64_t, std::uint64_t> counts_;  // prompts, by piece
+  std::map<std::uint64_t, std::uint64_t> counts_;  // prompts, by item
   std::map<std::uint64_t, std::string> results_;
   std::uint64_t planned_ = 0, posted_ = 0, taken_ = 0;
   std::jthread own_;  // ends first
@@ -178,10 +178,10 @@ class SharedEndings : public EndingSource {
 }  // namespace
 
 Result<void> search_birthday(const Birthday& birthday, const SearchOptions& options, AttackOutcome& outcome) {
-  const std::string name = options.board + "/" + birthday.stage;
+  const std::string name = options.queue + "/" + birthday.stage;
   if (options.ranks && !options.ranks->leads()) {
-    Bench bench(*options.ranks, name);
-    evaluate_pieces(birthday, bench);
+    QueueWorker worker(*options.ranks, name);
+    evaluate_pieces(birthday, worker);
     return {};
   }
   const auto start = Clock::now();

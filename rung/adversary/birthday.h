@@ -29,7 +29,7 @@ struct Birthday {
 // Fills verdict, evaluations, effective_bits, memory, seconds and the end of the search as `reason`.
 // Determinism: the pair found depends on `evaluate` alone, not on the number of cores or ranks. On a rank
 // that does not lead it evaluates what rank 0 hands out, until rank 0's search of the same stage ends, and
-// fills nothing. REQUIRES with several ranks: one search a stage and options.board.
+// fills nothing. REQUIRES with several ranks: one search a stage and options.queue.
 Result<void> search_birthday(const Birthday& birthday, const SearchOptions& options, AttackOutcome& outcome);
 
 // A hash of numbers, and of what came before.

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "rung/spec/staged_file.h"
+#include "rung/base/staged_file.h"
 
 namespace rung {
 namespace {

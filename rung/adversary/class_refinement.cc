@@ -27,8 +27,8 @@
 #include "rung/adversary/prompt_family.h"
 #include "rung/adversary/resumed_run.h"
 #include "rung/adversary/state_bits.h"
-#include "rung/spec/parallel.h"
-#include "rung/spec/random.h"
+#include "rung/base/parallel.h"
+#include "rung/base/random.h"
 
 namespace rung {
 namespace {

@@ -8,7 +8,7 @@
 // no collision.
 //
 // Several ranks: each walks from starts of its own and hands in the ends that it reached, a slice of time a
-// piece; rank 0 keeps the table and finds the pair.
+// item; rank 0 keeps the table and finds the pair.
 //
 // Invariant: the table holds for every distinguished end one start and its distance; both are replayable at
 // any time.
@@ -20,9 +20,9 @@
 #include "rung/adversary/checkpoint.h"
 #include "rung/adversary/search_clock.h"
 #include "rung/adversary/state_collision.h"
-#include "rung/ranks/board.h"
-#include "rung/spec/parallel.h"
-#include "rung/spec/random.h"
+#include "rung/base/parallel.h"
+#include "rung/base/random.h"
+#include "rung/ranks/task_queue.h"
 
 namespace rung {
 namespace {
@@ -75,7 +75,7 @@ class DistinguishedPointsSearch {
     if (options_.ranks && !options_.ranks->leads()) return help();
     RUNG_CHECK(resume());
     if (options_.ranks) {
-      slices_.emplace(*options_.ranks, options_.board + kWalks);
+      slices_.emplace(*options_.ranks, options_.queue + kWalks);
       for (int i = kSlicesARank * options_.ranks->count(); i > 0; --i)
         slices_->post(std::to_string(resumed_from_));
     }
@@ -202,10 +202,10 @@ class DistinguishedPointsSearch {
 
   // On the other ranks.
   Result<AttackOutcome> help() {
-    Bench bench(*options_.ranks, options_.board + kWalks);
+    QueueWorker worker(*options_.ranks, options_.queue + kWalks);
     const auto rank = static_cast<std::uint64_t>(options_.ranks->rank());
     std::vector<Walkers> hands;  // a thread each
-    while (const auto slice = bench.draw()) {
+    while (const auto slice = worker.draw()) {
       // Starts that no other rank and no earlier run has: by rank, and by how far the search was when it was
       // resumed.
       for (const auto count = static_cast<std::size_t>(worker_count()); hands.size() < count;)
@@ -216,7 +216,7 @@ class DistinguishedPointsSearch {
       const double until = clock_.seconds() + kSliceSeconds;
       parallel_for(static_cast<std::int64_t>(hands.size()), 1, [&](std::int64_t begin, std::int64_t) {
         const auto hand = static_cast<std::size_t>(begin);
-        for (; clock_.seconds() < until && ends[hand].bytes().size() < kSliceBytes && !bench.closed();
+        for (; clock_.seconds() < until && ends[hand].bytes().size() < kSliceBytes && !worker.closed();
              evaluations += kDistinguishedPointsBatch) {
           const auto walked = hands[hand].step([&](std::uint64_t end, const Trail& trail) -> Result<void> {
             ends[hand].put(end), ends[hand].put(trail.start), ends[hand].put(trail.length);
@@ -229,7 +229,7 @@ class DistinguishedPointsSearch {
       whole.put(evaluations);
       std::string text = whole.bytes();
       for (const CheckpointWriter& part : ends) text += part.bytes();
-      bench.hand_in(*slice, std::move(text));
+      worker.hand_in(*slice, std::move(text));
     }
     return AttackOutcome{.method = "distinguished-points"};
   }
@@ -329,7 +329,7 @@ class DistinguishedPointsSearch {
   std::atomic<bool> done_{false};
   std::atomic<double> saved_at_{0};
   std::mutex guard_, saving_, taking_;
-  std::optional<Board> slices_;  // of other ranks
+  std::optional<TaskQueue> slices_;  // of other ranks
   std::unordered_map<std::uint64_t, Trail> table_;
   std::optional<Certificate> certificate_;
   std::uint64_t first_collision_ = 0, resumed_from_ = 0;

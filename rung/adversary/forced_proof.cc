@@ -11,7 +11,7 @@
 
 #include "rung/adversary/prompt_family.h"
 #include "rung/adversary/state_bits.h"
-#include "rung/spec/ceil_lg.h"
+#include "rung/base/ceil_lg.h"
 #include "rung/theory/horizon.h"
 #include "rung/theory/one_full_layer.h"
 #include "rung/theory/three_sum_values.h"

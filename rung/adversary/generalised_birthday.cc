@@ -17,7 +17,7 @@
 
 #include "rung/adversary/additive_state.h"
 #include "rung/adversary/search_clock.h"
-#include "rung/spec/random.h"
+#include "rung/base/random.h"
 
 namespace rung {
 namespace {

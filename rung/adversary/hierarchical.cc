@@ -17,7 +17,7 @@
 
 #include "rung/adversary/distinguished_points.h"
 #include "rung/adversary/search_clock.h"
-#include "rung/spec/parallel.h"
+#include "rung/base/parallel.h"
 
 namespace rung {
 namespace {

@@ -1,6 +1,6 @@
 // One token through one layer, written once for a plain int64 and for vectors of lanes: what a token brings
 // (channels), what it does to the state (update), what the layer hands on (read). The same rules as
-// rung/exact/mechanisms, which a test compares; kept apart from them because there a number is one number.
+// rung/exact/mixers, which a test compares; kept apart from them because there a number is one number.
 #pragma once
 
 #include <cstring>

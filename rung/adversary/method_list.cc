@@ -18,7 +18,7 @@
 #include "rung/adversary/sparse_blocks.h"
 #include "rung/adversary/state_collision.h"
 #include "rung/adversary/wrong_answer.h"
-#include "rung/spec/nearest_word.h"
+#include "rung/base/nearest_word.h"
 
 namespace rung {
 

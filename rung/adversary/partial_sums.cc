@@ -16,7 +16,7 @@
 #include "rung/adversary/forced_proof.h"
 #include "rung/adversary/full_layer_view.h"
 #include "rung/adversary/state_bits.h"
-#include "rung/spec/random.h"
+#include "rung/base/random.h"
 
 namespace rung {
 namespace {

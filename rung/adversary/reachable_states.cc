@@ -15,7 +15,7 @@
 #include "rung/adversary/checkpoint.h"
 #include "rung/adversary/distinguished_points.h"
 #include "rung/adversary/search_clock.h"
-#include "rung/spec/parallel.h"
+#include "rung/base/parallel.h"
 
 namespace rung {
 namespace {

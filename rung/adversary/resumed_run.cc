@@ -3,7 +3,7 @@
 // its stored numbers.
 #include "rung/adversary/resumed_run.h"
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 
 namespace rung {
 

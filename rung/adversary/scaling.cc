@@ -4,8 +4,8 @@
 #include <chrono>
 #include <cmath>
 
+#include "rung/base/nearest_word.h"
 #include "rung/exact/random_model.h"
-#include "rung/spec/nearest_word.h"
 
 namespace rung {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 
 namespace rung {
 namespace {
@@ -27,24 +27,24 @@ Result<AttackOutcome> SharedSearches::run(const Target& target, const AttackMeth
     own.ranks = nullptr;
     return method.run(target, own);
   }
-  own.board = fmt::format("search {}", ++searches_);
-  const Board whole(*options.ranks, own.board);  // closes what stands below it
+  own.queue = fmt::format("search {}", ++searches_);
+  const TaskQueue whole(*options.ranks, own.queue);  // closes what stands below it
   for (int other = 1; other < options.ranks->count(); ++other)
-    calls_->post(fmt::format("{}\n{}\n{}", own.board, method.name, own.seconds));
+    calls_->post(fmt::format("{}\n{}\n{}", own.queue, method.name, own.seconds));
   return method.run(target, own);
 }
 
 void help_attack(const Target& target, const SearchOptions& options) {
   RUNG_REQUIRE(options.ranks && !options.ranks->leads(), "rank 0 searches itself");
-  Bench calls(*options.ranks, kCalls);
+  QueueWorker calls(*options.ranks, kCalls);
   while (const auto call = calls.draw()) {
     const std::size_t first = call->order.find('\n'), second = call->order.find('\n', first + 1);
     SearchOptions own = options;
-    own.board = call->order.substr(0, first);
+    own.queue = call->order.substr(0, first);
     own.seconds = std::atof(call->order.c_str() + second + 1);
     own.checkpoint.clear();
     own.progress = {};
-    const Bench whole(*options.ranks, own.board);
+    const QueueWorker whole(*options.ranks, own.queue);
     own.stop = [&] { return whole.closed() || (options.stop && options.stop()); };
     const auto method = find_attack_method(call->order.substr(first + 1, second - first - 1));
     RUNG_REQUIRE(method.ok(), "a call to {}", call->order);

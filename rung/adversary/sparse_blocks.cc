@@ -17,7 +17,7 @@
 #include "rung/adversary/birthday.h"
 #include "rung/adversary/sparse_view.h"
 #include "rung/adversary/varied_prompts.h"
-#include "rung/spec/random.h"
+#include "rung/base/random.h"
 
 namespace rung {
 namespace {

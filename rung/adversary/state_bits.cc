@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "rung/spec/ceil_lg.h"
+#include "rung/base/ceil_lg.h"
 
 namespace rung {
 bool is_position_wise(const MixerShape& m) {

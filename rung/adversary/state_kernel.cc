@@ -2,7 +2,7 @@
 
 #include "rung/adversary/lane_kernel.h"
 #include "rung/adversary/state_bits.h"
-#include "rung/spec/parallel.h"
+#include "rung/base/parallel.h"
 
 namespace rung {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "rung/adversary/counted_beginnings.h"
 #include "rung/adversary/state_bits.h"
+#include "rung/base/random.h"
 #include "rung/evaluation/evaluation.h"
 #include "rung/spec/accounting.h"
-#include "rung/spec/random.h"
 
 namespace rung {
 namespace {

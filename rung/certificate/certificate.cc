@@ -8,7 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "rung/spec/staged_file.h"
+#include "rung/base/staged_file.h"
 
 namespace rung {
 namespace {

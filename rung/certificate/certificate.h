@@ -15,8 +15,8 @@
 #include <variant>
 #include <vector>
 
+#include "rung/base/result.h"
 #include "rung/spec/prompt.h"
-#include "rung/spec/result.h"
 #include "rung/tasks/task.h"
 
 namespace rung {

@@ -9,9 +9,9 @@
 // t >= c-1); sought = code of the last c-1 symbols, t included.
 // Layers 2, 3: the last match (last_match.h): the final position seeks a candidate whose context is its own
 // last c-1 symbols; the blank is position 0.
+#include "rung/base/random.h"
 #include "rung/constructions/construction.h"
 #include "rung/constructions/last_match.h"
-#include "rung/spec/random.h"
 
 namespace rung {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "rung/base/nearest_word.h"
 #include "rung/constructions/construction.h"
-#include "rung/spec/nearest_word.h"
 
 // The explicit list: a construction is added by adding its file, which defines ConstructionWord
 // NAME_construction(), and its line here.

@@ -14,10 +14,10 @@
 // At r = 1 a number is written as it is, and no MLP is needed (eva_written.cc).
 #include <cmath>
 
+#include "rung/base/nearest_word.h"
 #include "rung/constructions/eva_forms.h"
 #include "rung/constructions/relu_gadgets.h"
 #include "rung/constructions/retrieval_head.h"
-#include "rung/spec/nearest_word.h"
 
 namespace rung {
 namespace {

@@ -1,6 +1,6 @@
 #include "rung/constructions/idle_parts.h"
 
-#include "rung/spec/nearest_word.h"
+#include "rung/base/nearest_word.h"
 #include "rung/spec/parameters.h"
 
 namespace rung {

@@ -8,9 +8,9 @@
 // Layer 1: a value fetches the bits of its key. MLP: own = the key's code at values; sought = the token's own
 // code at queries, own at values. Layers 2, 3: the last match (last_match.h): candidates are the values, the
 // blank is position 0, queries seek their own token.
+#include "rung/base/random.h"
 #include "rung/constructions/construction.h"
 #include "rung/constructions/last_match.h"
-#include "rung/spec/random.h"
 
 namespace rung {
 namespace {

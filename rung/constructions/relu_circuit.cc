@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 
 namespace rung {
 

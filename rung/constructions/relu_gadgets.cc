@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 
 namespace rung {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 
 namespace rung {
 

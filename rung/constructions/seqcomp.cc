@@ -1,8 +1,8 @@
 // L-SeqComp: which construction a word of layers asks for.
 #include <algorithm>
 
+#include "rung/base/nearest_word.h"
 #include "rung/constructions/seqcomp_rows.h"
-#include "rung/spec/nearest_word.h"
 
 namespace rung {
 namespace {

@@ -18,10 +18,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "rung/base/random.h"
 #include "rung/constructions/construction.h"
 #include "rung/constructions/relu_gadgets.h"
 #include "rung/constructions/retrieval_head.h"
-#include "rung/spec/random.h"
 
 namespace rung {
 namespace {

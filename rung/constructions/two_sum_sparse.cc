@@ -17,10 +17,10 @@
 // some h].
 #include <cmath>
 
+#include "rung/base/nearest_word.h"
 #include "rung/constructions/eva_forms.h"
 #include "rung/constructions/relu_gadgets.h"
 #include "rung/constructions/retrieval_head.h"
-#include "rung/spec/nearest_word.h"
 
 namespace rung {
 

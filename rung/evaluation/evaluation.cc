@@ -4,7 +4,7 @@
 #include <cmath>
 #include <mutex>
 
-#include "rung/spec/parallel.h"
+#include "rung/base/parallel.h"
 
 namespace rung {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "rung/exact/mechanism.h"
+#include "rung/exact/mixer.h"
 #include "rung/exact/softmax_kernel.h"
 
 namespace rung {
@@ -25,7 +25,7 @@ struct SoftmaxRule {
   Width output;
   int top_site = -1;  // mode Q: the largest score of a query
 
-  static SoftmaxRule read(const MechanismContext<A>& context) {
+  static SoftmaxRule read(const MixerContext<A>& context) {
     auto& source = context.source;
     SoftmaxRule rule;
     rule.score.shift = source.shift("score.shift");
@@ -46,7 +46,7 @@ struct SoftmaxRule {
     return rule;
   }
   // Refuses sizes at which a score or 2 c num + den could leave 127 bits.
-  void check(const MechanismContext<A>& context, const HeadWidths& widths) const {
+  void check(const MixerContext<A>& context, const HeadWidths& widths) const {
     if constexpr (A::kExact) {
       const int bits =
           std::max(score_bits(context.shape.key_dim, score, widths),

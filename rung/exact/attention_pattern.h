@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "rung/base/result.h"
 #include "rung/spec/prompt.h"
-#include "rung/spec/result.h"
 #include "rung/spec/weights.h"
 
 namespace rung {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "rung/spec/ceil_lg.h"
-#include "rung/spec/require.h"
+#include "rung/base/ceil_lg.h"
+#include "rung/base/require.h"
 
 namespace rung {
 

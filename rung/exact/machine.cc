@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rung/base/nearest_word.h"
+#include "rung/base/parallel.h"
 #include "rung/exact/embedding.h"
-#include "rung/exact/mechanism.h"
+#include "rung/exact/mixer.h"
 #include "rung/exact/model_parts.h"
 #include "rung/exact/vector_norm.h"
-#include "rung/spec/nearest_word.h"
-#include "rung/spec/parallel.h"
 
 namespace rung {
 namespace {
@@ -47,7 +47,7 @@ struct RowNorm {
 
 template <class A>
 struct Layer {
-  std::unique_ptr<Mechanism<A>> mechanism;  // null: no mixer
+  std::unique_ptr<MixerFor<A>> mechanism;  // null: no mixer
   LinearMap<A> output;
   std::optional<RowNorm<A>> mixer_norm, mlp_norm;
   std::vector<LinearMap<A>> mlp;
@@ -287,7 +287,7 @@ class MachineOf final : public Machine {
 
    private:
     const MachineOf& machine_;
-    std::vector<std::unique_ptr<MechanismState<A>>> states_;
+    std::vector<std::unique_ptr<MixerState<A>>> states_;
     std::int64_t t_ = 0;
   };
 
@@ -300,8 +300,8 @@ class MachineOf final : public Machine {
       layer.mixer_norm = RowNorm<A>::read(source, "norm1", width_, stream_.bits);
       bits = std::max(bits, layer.mixer_norm->rule.width.bits);
     }
-    const MechanismContext<A> context{shape.mixer, width_, causal_, arithmetic_, positions_, bits, source};
-    layer.mechanism = make_mechanism(context);
+    const MixerContext<A> context{shape.mixer, width_, causal_, arithmetic_, positions_, bits, source};
+    layer.mechanism = make_mixer_for(context);
     if (source.error()) return layer;
     if (layer.mechanism) {
       note(layer.mechanism->sum_bits());

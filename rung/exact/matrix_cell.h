@@ -23,7 +23,7 @@ class MatrixCell {
   using Value = typename A::Value;
   using Wide = typename A::Wide;
 
-  explicit MatrixCell(const MechanismContext<A>& context)
+  explicit MatrixCell(const MixerContext<A>& context)
       : shape(context.shape),
         arithmetic(context.arithmetic),
         projection(context.arithmetic),
@@ -66,12 +66,12 @@ class MatrixCell {
 };
 
 template <class A>
-class MatrixRecurrence final : public RecurrentMechanism<A> {
+class MatrixRecurrence final : public RecurrentMixer<A> {
  public:
   using Value = typename A::Value;
   explicit MatrixRecurrence(std::unique_ptr<MatrixCell<A>> cell) : cell_(std::move(cell)) {}
 
-  struct State final : MechanismState<A> {
+  struct State final : MixerState<A> {
     typename Projection<A>::Buffer buffer;
     std::vector<Value> matrix;
     void append_numbers(std::vector<Value>& out) const override {
@@ -83,13 +83,13 @@ class MatrixRecurrence final : public RecurrentMechanism<A> {
   int sum_bits() const override {
     return std::max(cell_->projection.sum_bits(cell_->input_bits), cell_->sum_bits());
   }
-  std::unique_ptr<MechanismState<A>> start() const override {
+  std::unique_ptr<MixerState<A>> start() const override {
     auto state = std::make_unique<State>();
     state->buffer = cell_->projection.start();
     state->matrix.assign(static_cast<std::size_t>(cell_->state_size()), Value{0});
     return state;
   }
-  void step(MechanismState<A>& generic, const Value* x, Value* y) const override {
+  void step(MixerState<A>& generic, const Value* x, Value* y) const override {
     auto& state = static_cast<State&>(generic);
     std::vector<Value> channels(static_cast<std::size_t>(cell_->projection.channels()));
     cell_->projection.step(state.buffer, x, channels.data());
@@ -113,7 +113,7 @@ class MatrixRecurrence final : public RecurrentMechanism<A> {
     widths.insert(widths.end(), buffer.begin(), buffer.end());
     return widths;
   }
-  std::unique_ptr<MechanismState<A>> restore(std::span<const Value> numbers, std::int64_t t) const override {
+  std::unique_ptr<MixerState<A>> restore(std::span<const Value> numbers, std::int64_t t) const override {
     RUNG_REQUIRE(numbers.size() == state_widths(t).size(), "{} numbers of a state of {}", numbers.size(),
                  state_widths(t).size());
     auto state = std::make_unique<State>();
@@ -130,16 +130,16 @@ class MatrixRecurrence final : public RecurrentMechanism<A> {
 
 // One file each in mechanisms/.
 template <class A>
-std::unique_ptr<MatrixCell<A>> make_linear_cell(const MechanismContext<A>& context, bool normalised);
+std::unique_ptr<MatrixCell<A>> make_linear_cell(const MixerContext<A>& context, bool normalised);
 template <class A>
-std::unique_ptr<MatrixCell<A>> make_mamba2_cell(const MechanismContext<A>& context);
+std::unique_ptr<MatrixCell<A>> make_mamba2_cell(const MixerContext<A>& context);
 template <class A>
-std::unique_ptr<MatrixCell<A>> make_delta_cell(const MechanismContext<A>& context, bool gated);
+std::unique_ptr<MatrixCell<A>> make_delta_cell(const MixerContext<A>& context, bool gated);
 
 }  // namespace rung
 
-#define RUNG_INSTANTIATE_CELL(make, ...)                                                                 \
-  template std::unique_ptr<MatrixCell<Exact64>> make(const MechanismContext<Exact64>&, ##__VA_ARGS__);   \
-  template std::unique_ptr<MatrixCell<Exact128>> make(const MechanismContext<Exact128>&, ##__VA_ARGS__); \
-  template std::unique_ptr<MatrixCell<RealArithmetic>> make(const MechanismContext<RealArithmetic>&,     \
+#define RUNG_INSTANTIATE_CELL(make, ...)                                                             \
+  template std::unique_ptr<MatrixCell<Exact64>> make(const MixerContext<Exact64>&, ##__VA_ARGS__);   \
+  template std::unique_ptr<MatrixCell<Exact128>> make(const MixerContext<Exact128>&, ##__VA_ARGS__); \
+  template std::unique_ptr<MatrixCell<RealArithmetic>> make(const MixerContext<RealArithmetic>&,     \
                                                             ##__VA_ARGS__)

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "rung/exact/machine.h"
-#include "rung/exact/mechanism.h"
+#include "rung/exact/mixer.h"
 
 namespace rung {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 
 namespace rung {
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "rung/exact/mechanism.h"
+#include "rung/exact/mixer.h"
 
 namespace rung {
 
@@ -28,7 +28,7 @@ class Projection {
     maps_.push_back(std::move(map));
   }
   // Convolves all channels added so far with rows [first_row, first_row + channels) of conv.weight.
-  void convolve(const MechanismContext<A>& context, std::int64_t first_row) {
+  void convolve(const MixerContext<A>& context, std::int64_t first_row) {
     const auto& shape = context.shape;
     if (shape.conv < 1) return;
     auto taps = context.source.template numbers<Value>("conv.weight", {shape.conv_channels, shape.conv});

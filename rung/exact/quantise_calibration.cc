@@ -6,8 +6,8 @@
 #include <mutex>
 #include <optional>
 
+#include "rung/base/parallel.h"
 #include "rung/exact/machine.h"
-#include "rung/spec/parallel.h"
 
 namespace rung {
 namespace {

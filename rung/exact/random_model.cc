@@ -3,9 +3,9 @@
 #include <cmath>
 #include <set>
 
+#include "rung/base/random.h"
 #include "rung/exact/arithmetic.h"
 #include "rung/spec/parameters.h"
-#include "rung/spec/random.h"
 
 namespace rung {
 namespace {

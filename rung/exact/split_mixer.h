@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "rung/exact/mechanism.h"
+#include "rung/exact/mixer.h"
 #include "rung/exact/softmax_kernel.h"
 
 namespace rung {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "rung/spec/nearest_word.h"
+#include "rung/base/nearest_word.h"
 
 namespace rung {
 

@@ -8,13 +8,13 @@
 #include <mutex>
 #include <set>
 
+#include "rung/base/nearest_word.h"
+#include "rung/base/parallel.h"
+#include "rung/base/staged_file.h"
 #include "rung/certificate/certificate.h"
 #include "rung/hierarchy/evidence.h"
 #include "rung/hierarchy/protocol_pair.h"
 #include "rung/hierarchy/table.h"
-#include "rung/spec/nearest_word.h"
-#include "rung/spec/parallel.h"
-#include "rung/spec/staged_file.h"
 #include "rung/store/provenance.h"
 
 namespace rung {

@@ -5,9 +5,9 @@
 
 #include "rung/adversary/attack.h"
 #include "rung/adversary/random_weights.h"
+#include "rung/base/staged_file.h"
 #include "rung/constructions/construction.h"
 #include "rung/protocol/transcript_json.h"
-#include "rung/spec/staged_file.h"
 
 namespace rung {
 namespace {

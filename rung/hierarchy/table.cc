@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "rung/base/text_columns.h"
 #include "rung/hierarchy/recipe.h"
-#include "rung/spec/text_columns.h"
 
 namespace rung {
 namespace {

@@ -2,10 +2,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "rung/base/parallel.h"
 #include "rung/evaluation/interval.h"
 #include "rung/hierarchy/child_process.h"
 #include "rung/hierarchy/evidence.h"
-#include "rung/spec/parallel.h"
 
 namespace rung {
 namespace {

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "rung/spec/json_text.h"
-#include "rung/spec/nearest_word.h"
-#include "rung/spec/toml_text.h"
+#include "rung/base/json_text.h"
+#include "rung/base/nearest_word.h"
+#include "rung/base/toml_text.h"
 
 namespace rung {
 extern const std::string_view kExperiments;

@@ -4,12 +4,12 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "rung/base/json_text.h"
+#include "rung/base/staged_file.h"
 #include "rung/lab/configuration_run.h"
 #include "rung/lab/record_book.h"
 #include "rung/lab/results.h"
 #include "rung/lab/sweep.h"
-#include "rung/spec/json_text.h"
-#include "rung/spec/staged_file.h"
 
 namespace rung::lab {
 namespace {

@@ -3,7 +3,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "rung/spec/json_text.h"
+#include "rung/base/json_text.h"
 
 namespace rung::lab {
 namespace {

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "rung/spec/json_text.h"
-#include "rung/spec/staged_file.h"
+#include "rung/base/json_text.h"
+#include "rung/base/staged_file.h"
 #include "rung/store/provenance.h"
 
 namespace rung::lab {

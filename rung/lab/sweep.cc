@@ -1,4 +1,4 @@
-// A piece is {"index": configuration, "body": fields of its records}; its result {"outcome": ...},
+// A item is {"index": configuration, "body": fields of its records}; its result {"outcome": ...},
 // {"stopped": true} or
 // {"error": message, "code": its number}. Rank 0 runs configurations on a thread of its own, and keeps what
 // comes in on the caller's.
@@ -10,14 +10,14 @@
 #include <thread>
 
 #include "rung/lab/configuration_run.h"
-#include "rung/lab/mailed_store.h"
+#include "rung/lab/remote_store.h"
 
 namespace rung::lab {
 namespace {
 
 using nlohmann::json;
 
-constexpr const char* kBoard = "configurations";
+constexpr const char* kQueue = "configurations";
 constexpr double kSecondsBetweenLooks = 0.2;
 // What a second of an attack and an instance of a verification cost, in trained tokens.
 constexpr double kTokensPerSecond = 1e5, kTokensPerInstance = 0.1;
@@ -42,17 +42,17 @@ std::string error_text(const Error& error) {
 
 // Draws configurations until there are none. `own`: rank 0's store; others write through rank 0.
 void work(const Experiment& experiment, const LabOptions& given, Store* own) {
-  Bench bench(*given.ranks, kBoard);
-  while (const auto piece = bench.draw()) {
-    const json order = json::parse(piece->order);
+  QueueWorker worker(*given.ranks, kQueue);
+  while (const auto item = worker.draw()) {
+    const json order = json::parse(item->order);
     const Configuration& configuration = experiment.configurations.at(order.at("index").get<std::size_t>());
-    MailedStore mailed(bench, *piece);
+    RemoteStore remote(worker, *item);
     LabOptions options = given;
-    options.store = own ? own : order.at("recorded").get<bool>() ? &mailed : nullptr;
-    options.stop = [&] { return bench.closed() || (given.stop && given.stop()); };
+    options.store = own ? own : order.at("recorded").get<bool>() ? &remote : nullptr;
+    options.stop = [&] { return worker.closed() || (given.stop && given.stop()); };
     auto label = labelled(configuration);
     if (!label) {
-      bench.hand_in(*piece, error_text(label.error()));
+      worker.hand_in(*item, error_text(label.error()));
       continue;
     }
     const auto outcome = run_configuration(configuration, std::move(*label),
@@ -60,11 +60,11 @@ void work(const Experiment& experiment, const LabOptions& given, Store* own) {
                                             .body = order.at("body").get<std::string>(),
                                             .lab = &options});
     if (!outcome)
-      bench.hand_in(*piece, error_text(outcome.error()));
+      worker.hand_in(*item, error_text(outcome.error()));
     else if (!*outcome)
-      bench.hand_in(*piece, json{{"stopped", true}}.dump());
+      worker.hand_in(*item, json{{"stopped", true}}.dump());
     else
-      bench.hand_in(*piece, json{{"outcome", json(saved_outcome(**outcome))}}.dump());
+      worker.hand_in(*item, json{{"outcome", json(saved_outcome(**outcome))}}.dump());
   }
 }
 
@@ -74,14 +74,14 @@ Result<bool> hand_out(const Sweep& sweep) {
     return expected_cost(sweep.experiment.configurations[a]) >
            expected_cost(sweep.experiment.configurations[b]);
   });
-  Board board(*sweep.options.ranks, kBoard);
+  TaskQueue queue(*sweep.options.ranks, kQueue);
   for (const std::size_t i : order)
-    board.post(
+    queue.post(
         json{{"index", i}, {"body", sweep.body(i)}, {"recorded", sweep.options.store != nullptr}}.dump());
   std::jthread own([&] { work(sweep.experiment, sweep.options, sweep.options.store); });
   bool stopped = false;
   std::optional<Error> trouble;
-  const auto take = [&](const Board::Event& event) -> Result<void> {
+  const auto take = [&](const TaskQueue::Event& event) -> Result<void> {
     const json result = json::parse(event.text);
     if (result.contains("error"))
       return Error{static_cast<ErrorCode>(result.at("code").get<int>()),
@@ -94,18 +94,18 @@ Result<bool> hand_out(const Sweep& sweep) {
              parse_outcome(result.at("outcome").dump(), fmt::format("the outcome of rank {}", event.rank)));
     return sweep.keep(order[event.number], std::move(outcome));
   };
-  while (board.open() > 0) {
+  while (queue.open() > 0) {
     if (sweep.options.stop && sweep.options.stop()) stopped = true;
-    if (stopped || trouble) board.close();  // what is in hand is saved where it stands, and handed in
-    const auto event = board.collect(kSecondsBetweenLooks);
+    if (stopped || trouble) queue.close();  // what is in hand is saved where it stands, and handed in
+    const auto event = queue.collect(kSecondsBetweenLooks);
     if (!event) continue;
     if (event->question) {
-      board.answer(*event, serve_mailed_store(sweep.options.store, event->text));
+      queue.answer(*event, serve_remote_store(sweep.options.store, event->text));
     } else if (auto taken = take(*event); !taken && !trouble) {
       trouble = taken.error();
     }
   }
-  board.close();
+  queue.close();
   own.join();
   if (trouble) return *trouble;
   return stopped;

@@ -2,8 +2,8 @@
 // appears whole or not at all (rung.checkpoint/1).
 #include <nlohmann/json.hpp>
 
+#include "rung/base/json_text.h"
 #include "rung/learn/trainer.h"
-#include "rung/spec/json_text.h"
 
 namespace rung::learn {
 namespace {

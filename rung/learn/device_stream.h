@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "rung/spec/result.h"
+#include "rung/base/result.h"
 
 namespace rung::learn {
 

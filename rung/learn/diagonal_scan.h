@@ -2,7 +2,7 @@
 // sum_n c_t[n] h_t[i][n].
 #pragma once
 
-#include "rung/learn/pass.h"
+#include "rung/learn/forward_context.h"
 
 namespace rung::learn {
 

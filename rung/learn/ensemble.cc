@@ -17,12 +17,12 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "rung/base/json_text.h"
+#include "rung/base/parallel.h"
+#include "rung/base/staged_file.h"
 #include "rung/learn/memory_forecast.h"
 #include "rung/learn/quiet_torch.h"
 #include "rung/learn/trainer.h"
-#include "rung/spec/json_text.h"
-#include "rung/spec/parallel.h"
-#include "rung/spec/staged_file.h"
 #include "rung/store/provenance.h"
 
 namespace rung::learn {
@@ -216,7 +216,7 @@ class Run {
     return {};
   }
 
-  // What a killed program was writing (rung/spec/staged_file.h): NAME.part-PID-..., of a process that is no
+  // What a killed program was writing (rung/base/staged_file.h): NAME.part-PID-..., of a process that is no
   // more.
   void remove_half_written() const {
     std::error_code code;

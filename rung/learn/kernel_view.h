@@ -1,10 +1,10 @@
 // Tensors as the kernels see them: pointers and strides.
 #pragma once
 
+#include "rung/base/require.h"
 #include "rung/learn/device_stream.h"
 #include "rung/learn/kernels/element.h"
 #include "rung/learn/torch.h"
-#include "rung/spec/require.h"
 
 namespace rung::learn {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rung/spec/parallel.h"
+#include "rung/base/parallel.h"
 
 namespace rung::learn {
 namespace {

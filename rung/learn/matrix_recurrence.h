@@ -6,7 +6,7 @@
 // (kernels/matrix_recurrence.h).
 #pragma once
 
-#include "rung/learn/pass.h"
+#include "rung/learn/forward_context.h"
 
 namespace rung::learn {
 

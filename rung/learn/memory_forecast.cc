@@ -40,7 +40,7 @@ std::int64_t step_bytes(const TrainingPlan& plan, const Lesson& lesson, const Mo
                         std::size_t which, std::int64_t prompts, torch::Device device) {
   Parameters parameters(model.layout(), {1}, {1.0}, device, element_type(plan));
   std::optional<ActivationRounding> rounding;
-  Pass pass;
+  ForwardContext pass;
   pass.training = true;
   pass.dropout = plan.dropout;
   pass.seeds = pass.step = torch::zeros({1}, torch::TensorOptions(torch::kLong).device(device));

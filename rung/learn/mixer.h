@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "rung/learn/pass.h"
+#include "rung/learn/forward_context.h"
 #include "rung/spec/architecture.h"
 #include "rung/spec/weights.h"
 
@@ -17,7 +17,8 @@ class LearnedMixer {
  public:
   virtual ~LearnedMixer() = default;
   // u [E, B, T, W] -> [E, B, T, output width]
-  virtual torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const = 0;
+  virtual torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves,
+                                const ForwardContext& pass) const = 0;
   // Scalars and table functions that the weights file needs beside the parameters.
   virtual void describe(Weights&) const {}
 };

@@ -166,7 +166,7 @@ torch::Tensor Model::activation(const torch::Tensor& x) const {
   return x;
 }
 
-torch::Tensor Model::forward(const Inputs& inputs, const Leaves& leaves, const Pass& pass) const {
+torch::Tensor Model::forward(const Inputs& inputs, const Leaves& leaves, const ForwardContext& pass) const {
   torch::Tensor x = pass.round("stream", embed(inputs, leaves, pass.plain));  // [E, B, T, W]
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];

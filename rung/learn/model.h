@@ -47,7 +47,7 @@ class Model {
   const std::vector<LayerShape>& layers() const { return shapes_; }
 
   // The outputs at the wanted positions, [E, B * Q, size], in the compute type.
-  torch::Tensor forward(const Inputs& inputs, const Leaves& leaves, const Pass& pass) const;
+  torch::Tensor forward(const Inputs& inputs, const Leaves& leaves, const ForwardContext& pass) const;
 
   // Member e as a weights file; `notes` are added to its metadata.
   Weights weights(const Parameters& parameters, std::int64_t member,

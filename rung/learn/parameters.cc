@@ -4,7 +4,7 @@
 #include <numbers>
 #include <numeric>
 
-#include "rung/spec/random.h"
+#include "rung/base/random.h"
 
 namespace rung::learn {
 namespace {

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "rung/base/result.h"
 #include "rung/learn/torch.h"
-#include "rung/spec/result.h"
 
 namespace rung::learn {
 

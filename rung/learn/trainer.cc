@@ -50,8 +50,8 @@ bool Trainer::finished() const {
   return true;
 }
 
-Pass Trainer::pass(bool training) const {
-  Pass pass;
+ForwardContext Trainer::pass(bool training) const {
+  ForwardContext pass;
   pass.training = training;
   pass.dropout = plan_.dropout;
   pass.seeds = seeds_, pass.step = optimiser_.count;

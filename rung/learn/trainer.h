@@ -70,7 +70,7 @@ class Trainer {
   Marks marked(std::size_t stage, std::size_t which, std::int64_t first, std::int64_t count,
                const Leaves& leaves) const;
   std::vector<std::vector<double>> accuracies();
-  Pass pass(bool training) const;
+  ForwardContext pass(bool training) const;
   void freeze(std::size_t member);
 
   TrainingPlan plan_;

@@ -7,10 +7,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "rung/base/json_text.h"
+#include "rung/base/nearest_word.h"
+#include "rung/base/toml_text.h"
 #include "rung/spec/dimensions_file.h"
-#include "rung/spec/json_text.h"
-#include "rung/spec/nearest_word.h"
-#include "rung/spec/toml_text.h"
 
 namespace rung::learn {
 namespace {

@@ -11,8 +11,8 @@
 #include <tuple>
 #include <vector>
 
+#include "rung/base/result.h"
 #include "rung/exact/integer.h"
-#include "rung/spec/result.h"
 
 namespace rung {
 

@@ -1,6 +1,6 @@
 #include "rung/protocol/segments.h"
 
-#include "rung/spec/nearest_word.h"
+#include "rung/base/nearest_word.h"
 #include "rung/tasks/seqcomp_layout.h"
 
 namespace rung {

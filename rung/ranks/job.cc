@@ -21,7 +21,7 @@ double silence() {
 
 // The module stands beside the programs: beside rung in a build folder, beside rung-learn where they are
 // installed.
-Result<std::unique_ptr<Mail>> open_mpi(const Launch& launch) {
+Result<std::unique_ptr<Transport>> open_mpi(const Launch& launch) {
   namespace fs = std::filesystem;
   std::error_code code;
   const fs::path here = fs::read_symlink("/proc/self/exe", code).parent_path();
@@ -30,16 +30,16 @@ Result<std::unique_ptr<Mail>> open_mpi(const Launch& launch) {
     // Global: OpenMPI's own modules look for its symbols.
     void* module = dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (!module) return fail(ErrorCode::io, "[ranks] {} cannot be loaded: {}", place.string(), dlerror());
-    const auto open = reinterpret_cast<Mail* (*)()>(dlsym(module, "rung_open_mail"));
+    const auto open = reinterpret_cast<Transport* (*)()>(dlsym(module, "rung_open_transport"));
     if (!open) return fail(ErrorCode::io, "[ranks] {} is no module of rung: {}", place.string(), dlerror());
-    std::unique_ptr<Mail> mail(open());
-    if (mail->count() != launch.count)
+    std::unique_ptr<Transport> transport(open());
+    if (transport->count() != launch.count)
       return fail(
           ErrorCode::unsupported,
           "[ranks] {} started {} ranks, but MPI sees {}: its launcher is not this MPI's (srun --mpi=pmix or "
           "pmi2, or OpenMPI's mpirun expected)",
-          launch.by, launch.count, mail->count());
-    return mail;
+          launch.by, launch.count, transport->count());
+    return transport;
   }
   return fail(
       ErrorCode::unsupported,

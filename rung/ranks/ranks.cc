@@ -1,17 +1,17 @@
-// Invariant, under guard_: a piece that was posted and not collected is waiting, held by one living rank, or
-// its result lies in the inbox. Mail is touched by the postman's thread alone.
+// Invariant, under guard_: a item that was posted and not collected is waiting, held by one living rank, or
+// its result lies in the inbox. Transport is touched by the transport thread alone.
 #include "rung/ranks/ranks.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 
 namespace rung {
 namespace {
 
-// The postman sleeps so long between two looks: short after a letter, longer when nothing happens.
+// The postman sleeps so long between two looks: short after a message, longer when nothing happens.
 constexpr std::chrono::microseconds kShortest{50}, kLongest{1000};
 constexpr double kBeatsPerSilence = 10;
 constexpr const char* kSomebodyDied = "somebody died";
@@ -24,10 +24,10 @@ double seconds_between(std::chrono::steady_clock::time_point a, std::chrono::ste
 
 Ranks::Ranks() : dead_(1), gone_(1), heard_(1) {}
 
-Result<std::unique_ptr<Ranks>> Ranks::make(const OpenMail& open, double silence) {
+Result<std::unique_ptr<Ranks>> Ranks::make(const OpenTransport& open, double silence) {
   auto ranks = std::make_unique<Ranks>();
   ranks->silence_ = silence;
-  ranks->postman_ = std::thread([&ranks = *ranks, open] { ranks.carry(open); });
+  ranks->transport_thread_ = std::thread([&ranks = *ranks, open] { ranks.carry(open); });
   std::unique_lock lock(ranks->guard_);
   ranks->changed_.wait(lock, [&] { return ranks->ready_; });
   if (ranks->unready_) {
@@ -45,7 +45,7 @@ Ranks::~Ranks() {
     ending_ = true;
     outgoing_.notify_all();
   }
-  if (postman_.joinable()) postman_.join();
+  if (transport_thread_.joinable()) transport_thread_.join();
 }
 
 int Ranks::living() const {
@@ -57,7 +57,7 @@ int Ranks::living() const {
 void Ranks::take_no_part(const std::string& why) {
   RUNG_REQUIRE(!leads(), "rank 0 always takes part: {}", why);
   const std::lock_guard lock(guard_);
-  post(0, {.kind = Dispatch::Kind::trouble, .text = why});
+  post(0, {.kind = Message::Kind::trouble, .text = why});
 }
 
 int Ranks::leave(int code) {
@@ -72,7 +72,7 @@ int Ranks::leave(int code) {
     changed_.wait(lock, others_are_done);
     orderly_ = std::find(dead_.begin(), dead_.end(), true) == dead_.end();
     for (int other = 1; other < count_; ++other)
-      post(other, {.kind = Dispatch::Kind::leave,
+      post(other, {.kind = Message::Kind::leave,
                    .number = static_cast<std::uint64_t>(code),
                    .text = orderly_ ? "" : kSomebodyDied});
     code_ = code;
@@ -80,33 +80,33 @@ int Ranks::leave(int code) {
       for (const std::string& trouble : troubles_)
         std::fprintf(stderr, "rung: [ranks] %s\n", trouble.c_str());
   } else {
-    post(0, {.kind = Dispatch::Kind::gone});
+    post(0, {.kind = Message::Kind::gone});
     changed_.wait(lock, [&] { return code_.has_value(); });
   }
   ending_ = true;
   outgoing_.notify_all();
   lock.unlock();
-  if (postman_.joinable()) postman_.join();
+  if (transport_thread_.joinable()) transport_thread_.join();
   return *code_;
 }
 
-void Ranks::carry(const OpenMail& open) {
-  auto mail = open();
+void Ranks::carry(const OpenTransport& open) {
+  auto transport = open();
   {
     const std::lock_guard lock(guard_);
-    if (mail) {
-      rank_ = (*mail)->rank();
-      count_ = (*mail)->count();
+    if (transport) {
+      rank_ = (*transport)->rank();
+      count_ = (*transport)->count();
       dead_.assign(static_cast<std::size_t>(count_), false);
       gone_ = dead_;
       heard_.assign(static_cast<std::size_t>(count_), Clock::now());
     } else {
-      unready_ = mail.error();
+      unready_ = transport.error();
     }
     ready_ = true;
     changed_.notify_all();
   }
-  if (!mail) return;
+  if (!transport) return;
   auto beaten = Clock::now();
   auto pause = kShortest;
   for (;;) {
@@ -115,51 +115,51 @@ void Ranks::carry(const OpenMail& open) {
       std::unique_lock lock(guard_);
       if (out_.empty() && !ending_) outgoing_.wait_for(lock, pause);
       for (; !out_.empty(); moved = true) {
-        auto [to, letter] = std::move(out_.front());
+        auto [to, message] = std::move(out_.front());
         out_.pop_front();
         const bool reachable = !dead_[static_cast<std::size_t>(to)];
         lock.unlock();
-        if (reachable) (*mail)->send(to, pack(letter));
+        if (reachable) (*transport)->send(to, pack(message));
         lock.lock();
       }
       if (ending_) break;
     }
-    while (auto incoming = (*mail)->poll()) {
+    while (auto incoming = (*transport)->poll()) {
       moved = true;
       handle(incoming->from, unpack(incoming->bytes));
     }
     const auto now = Clock::now();
     if (seconds_between(beaten, now) > silence_ / kBeatsPerSilence) {
       beaten = now;
-      if (rank_ != 0) (*mail)->send(0, pack({.kind = Dispatch::Kind::beat}));
+      if (rank_ != 0) (*transport)->send(0, pack({.kind = Message::Kind::beat}));
       for (int other = 1; rank_ == 0 && other < count_; ++other)
         if (!dead_[static_cast<std::size_t>(other)])
-          (*mail)->send(other, pack({.kind = Dispatch::Kind::beat}));
+          (*transport)->send(other, pack({.kind = Message::Kind::beat}));
       watch();
     }
     pause = moved ? kShortest : std::min(2 * pause, kLongest);
   }
-  (*mail)->close(orderly_ && code_.has_value());
+  (*transport)->close(orderly_ && code_.has_value());
 }
 
-void Ranks::handle(int from, Dispatch letter) {
+void Ranks::handle(int from, Message message) {
   const std::lock_guard lock(guard_);
   heard_[static_cast<std::size_t>(from)] = Clock::now();
-  if (leads()) return handle_as_lead(from, std::move(letter));
-  switch (letter.kind) {
-    case Dispatch::Kind::leave:
-      code_ = static_cast<int>(letter.number);
-      orderly_ = letter.text != kSomebodyDied;
+  if (leads()) return handle_as_lead(from, std::move(message));
+  switch (message.kind) {
+    case Message::Kind::leave:
+      code_ = static_cast<int>(message.number);
+      orderly_ = message.text != kSomebodyDied;
       break;
-    case Dispatch::Kind::piece:
-    case Dispatch::Kind::closed:
-    case Dispatch::Kind::answer:
-    case Dispatch::Kind::lost:
-      if (letter.ticket == 0) {
-        if (letter.board.empty()) all_closed_ = true;
-        closed_.insert(letter.board);
-      } else if (const auto waiting = calls_.find(letter.ticket); waiting != calls_.end()) {
-        waiting->second = std::move(letter);
+    case Message::Kind::item:
+    case Message::Kind::closed:
+    case Message::Kind::answer:
+    case Message::Kind::lost:
+      if (message.ticket == 0) {
+        if (message.queue.empty()) all_closed_ = true;
+        closed_.insert(message.queue);
+      } else if (const auto waiting = calls_.find(message.ticket); waiting != calls_.end()) {
+        waiting->second = std::move(message);
       }
       break;
     default:
@@ -168,38 +168,38 @@ void Ranks::handle(int from, Dispatch letter) {
   changed_.notify_all();
 }
 
-void Ranks::handle_as_lead(int from, Dispatch letter) {
-  const auto board = boards_.find(letter.board);
-  switch (letter.kind) {
-    case Dispatch::Kind::draw:
-      draws_.push_back({from, letter.ticket, letter.board});
+void Ranks::handle_as_lead(int from, Message message) {
+  const auto queue = boards_.find(message.queue);
+  switch (message.kind) {
+    case Message::Kind::draw:
+      draws_.push_back({from, message.ticket, message.queue});
       serve_draws();
       break;
-    case Dispatch::Kind::result: {
-      if (board == boards_.end()) break;
-      BoardState& state = board->second;
+    case Message::Kind::result: {
+      if (queue == boards_.end()) break;
+      BoardState& state = queue->second;
       const auto waiting = std::find_if(state.waiting.begin(), state.waiting.end(),
-                                        [&](const Piece& piece) { return piece.number == letter.number; });
+                                        [&](const WorkItem& item) { return item.number == message.number; });
       if (waiting != state.waiting.end())
         state.waiting.erase(waiting);  // thought dead, and done all the same
-      else if (state.under_way.erase(letter.number) == 0)
+      else if (state.under_way.erase(message.number) == 0)
         break;  // somebody else's result was collected
-      state.inbox.push_back({from, std::move(letter)});
+      state.inbox.push_back({from, std::move(message)});
       break;
     }
-    case Dispatch::Kind::question: {
-      const bool holds = board != boards_.end() && board->second.under_way.contains(letter.number) &&
-                         board->second.under_way.at(letter.number).rank == from;
+    case Message::Kind::question: {
+      const bool holds = queue != boards_.end() && queue->second.under_way.contains(message.number) &&
+                         queue->second.under_way.at(message.number).rank == from;
       if (holds)
-        board->second.inbox.push_back({from, std::move(letter)});
+        queue->second.inbox.push_back({from, std::move(message)});
       else
-        post(from, {.kind = Dispatch::Kind::lost, .ticket = letter.ticket});
+        post(from, {.kind = Message::Kind::lost, .ticket = message.ticket});
       break;
     }
-    case Dispatch::Kind::trouble:
-      troubles_.push_back(fmt::format("rank {} took no part: {}", from, letter.text));
+    case Message::Kind::trouble:
+      troubles_.push_back(fmt::format("rank {} took no part: {}", from, message.text));
       break;
-    case Dispatch::Kind::gone:
+    case Message::Kind::gone:
       gone_[static_cast<std::size_t>(from)] = true;
       break;
     default:
@@ -230,14 +230,14 @@ void Ranks::give_up(int rank) {
   std::erase_if(draws_, [&](const HeldDraw& draw) { return draw.rank == rank; });
   for (auto& [name, state] : boards_) {
     std::erase_if(state.inbox, [&](const Event& event) {
-      return event.rank == rank && event.letter.kind == Dispatch::Kind::question;
+      return event.rank == rank && event.message.kind == Message::Kind::question;
     });
     for (auto held = state.under_way.begin(); held != state.under_way.end();) {
       if (held->second.rank != rank) {
         ++held;
         continue;
       }
-      if (!is_closed(name)) state.waiting.push_front(std::move(held->second.piece));
+      if (!is_closed(name)) state.waiting.push_front(std::move(held->second.item));
       held = state.under_way.erase(held);
     }
   }
@@ -245,37 +245,36 @@ void Ranks::give_up(int rank) {
   changed_.notify_all();
 }
 
-void Ranks::post(int to, Dispatch letter) {
+void Ranks::post(int to, Message message) {
   if (to != rank_) {
-    out_.emplace_back(to, std::move(letter));
+    out_.emplace_back(to, std::move(message));
     outgoing_.notify_all();
     return;
   }
-  if (letter.ticket != 0 && letter.kind != Dispatch::Kind::draw && letter.kind != Dispatch::Kind::question) {
-    if (const auto waiting = calls_.find(letter.ticket); waiting != calls_.end())
-      waiting->second = std::move(letter);
+  if (message.ticket != 0 && message.kind != Message::Kind::draw && message.kind != Message::Kind::question) {
+    if (const auto waiting = calls_.find(message.ticket); waiting != calls_.end())
+      waiting->second = std::move(message);
     changed_.notify_all();
     return;
   }
-  handle_as_lead(to, std::move(letter));
+  handle_as_lead(to, std::move(message));
 }
 
 void Ranks::serve_draws() {
   for (std::size_t i = 0; i < draws_.size();) {
     const HeldDraw draw = draws_[i];
-    const auto board = boards_.find(draw.board);
-    Dispatch reply{.kind = Dispatch::Kind::closed, .ticket = draw.ticket};
-    if (!is_closed(draw.board)) {
-      if (board == boards_.end() || board->second.waiting.empty()) {
+    const auto queue = boards_.find(draw.queue);
+    Message reply{.kind = Message::Kind::closed, .ticket = draw.ticket};
+    if (!is_closed(draw.queue)) {
+      if (queue == boards_.end() || queue->second.waiting.empty()) {
         ++i;
         continue;
       }
-      BoardState& state = board->second;
-      Piece piece = std::move(state.waiting.front());
+      BoardState& state = queue->second;
+      WorkItem item = std::move(state.waiting.front());
       state.waiting.pop_front();
-      reply = {
-          .kind = Dispatch::Kind::piece, .ticket = draw.ticket, .number = piece.number, .text = piece.order};
-      state.under_way[piece.number] = {draw.rank, std::move(piece)};
+      reply = {.kind = Message::Kind::item, .ticket = draw.ticket, .number = item.number, .text = item.order};
+      state.under_way[item.number] = {draw.rank, std::move(item)};
     }
     draws_.erase(draws_.begin() + static_cast<std::ptrdiff_t>(i));
     post(draw.rank, std::move(reply));
@@ -285,18 +284,17 @@ void Ranks::serve_draws() {
 void Ranks::close_board(const std::string& name) {
   if (name.empty() ? all_closed_ : !closed_.insert(name).second) return;
   if (name.empty()) all_closed_ = true;
-  for (int other = 1; other < count_; ++other) post(other, {.kind = Dispatch::Kind::closed, .board = name});
+  for (int other = 1; other < count_; ++other) post(other, {.kind = Message::Kind::closed, .queue = name});
   serve_draws();
   changed_.notify_all();
 }
 
-Dispatch Ranks::call(Dispatch letter, std::unique_lock<std::mutex>& lock) {
-  const std::uint64_t ticket = letter.ticket = ++tickets_;
+Message Ranks::call(Message message, std::unique_lock<std::mutex>& lock) {
+  const std::uint64_t ticket = message.ticket = ++tickets_;
   calls_[ticket];
-  post(0, std::move(letter));
+  post(0, std::move(message));
   changed_.wait(lock, [&] { return calls_.at(ticket).has_value() || code_.has_value(); });
-  Dispatch reply =
-      calls_.at(ticket) ? std::move(*calls_.at(ticket)) : Dispatch{.kind = Dispatch::Kind::closed};
+  Message reply = calls_.at(ticket) ? std::move(*calls_.at(ticket)) : Message{.kind = Message::Kind::closed};
   calls_.erase(ticket);
   return reply;
 }

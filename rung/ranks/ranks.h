@@ -1,13 +1,13 @@
 // The ranks of a job: K processes of one program with one command line, started by mpirun or srun. Rank 0
-// leads: it runs the command, hands out work (board.h), prints and writes; the others help. A process that
+// leads: it runs the command, hands out work (queue.h), prints and writes; the others help. A process that
 // nobody launched so is rank 0 of 1, and loads no MPI.
 //
 //   RUNG_TRY(Ranks* ranks, join_ranks());
-//   if (!ranks->leads()) return help(*ranks);      // draws pieces until the boards are closed
-//   ...                                            // posts pieces, collects what came of them
+//   if (!ranks->leads()) return help(*ranks);      // draws items until the queues are closed
+//   ...                                            // posts items, collects what came of them
 //   return leave_ranks(code);                      // the same exit code everywhere
 //
-// A rank that is not heard for a while counts as dead, and its pieces are handed out again. (A launcher may
+// A rank that is not heard for a while counts as dead, and its items are handed out again. (A launcher may
 // end the whole job first: mpirun does, unless --enable-recovery is given.)
 #pragma once
 
@@ -23,25 +23,25 @@
 #include <thread>
 #include <vector>
 
-#include "rung/ranks/dispatch.h"
-#include "rung/ranks/mail.h"
-#include "rung/spec/result.h"
+#include "rung/base/result.h"
+#include "rung/ranks/message.h"
+#include "rung/ranks/transport.h"
 
 namespace rung {
 
-struct Piece {
+struct WorkItem {
   std::uint64_t number = 0;
-  std::string order = {};  // what to do, in the words of those who share the board
+  std::string order = {};  // what to do, in the words of those who share the queue
 };
 
 class Ranks {
  public:
   // One rank.
   Ranks();
-  using OpenMail = std::function<Result<std::unique_ptr<Mail>>()>;
-  // `open` is called by the thread that will use the mail. `silence`: seconds after which a rank counts as
+  using OpenTransport = std::function<Result<std::unique_ptr<Transport>>()>;
+  // `open` is called by the thread that will use the transport. `silence`: seconds after which a rank counts as
   // dead.
-  static Result<std::unique_ptr<Ranks>> make(const OpenMail& open, double silence);
+  static Result<std::unique_ptr<Ranks>> make(const OpenTransport& open, double silence);
   ~Ranks();
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
@@ -56,7 +56,7 @@ class Ranks {
   // Why this rank takes no part; rank 0 tells it at the end, unless it failed itself. REQUIRES !leads().
   void take_no_part(const std::string& why);
 
-  // The last word. Rank 0: closes every board, waits for the others to be done with what they have in hand,
+  // The last word. Rank 0: closes every queue, waits for the others to be done with what they have in hand,
   // and tells them the code. Others: waits for it. Returns rank 0's code on every rank. Afterwards nothing
   // but destruction.
   int leave(int code);
@@ -65,19 +65,19 @@ class Ranks {
   bool orderly() const { return orderly_; }
 
  private:
-  friend class Board;
-  friend class Bench;
+  friend class TaskQueue;
+  friend class QueueWorker;
   using Clock = std::chrono::steady_clock;
   struct Event {
     int rank = 0;
-    Dispatch letter;  // a result or a question
+    Message message;  // a result or a question
   };
   struct Held {
     int rank = 0;
-    Piece piece;
+    WorkItem item;
   };
   struct BoardState {
-    std::deque<Piece> waiting;
+    std::deque<WorkItem> waiting;
     std::map<std::uint64_t, Held> under_way;
     std::deque<Event> inbox;
     std::uint64_t posted = 0;
@@ -85,31 +85,31 @@ class Ranks {
   struct HeldDraw {
     int rank = 0;
     std::uint64_t ticket = 0;
-    std::string board;
+    std::string queue;
   };
 
-  void carry(const OpenMail& open);  // the postman's thread
-  void handle(int from, Dispatch letter);
-  void handle_as_lead(int from, Dispatch letter);
+  void carry(const OpenTransport& open);  // the transport thread
+  void handle(int from, Message message);
+  void handle_as_lead(int from, Message message);
   void watch();
   // All below: under guard_.
-  void post(int to, Dispatch letter);  // to itself: at once
+  void post(int to, Message message);  // to itself: at once
   void serve_draws();
   void close_board(const std::string& name);
   void give_up(int rank);
-  // A board "search/walks" is closed with the board "search".
-  bool is_closed(const std::string& board) const {
-    return all_closed_ || closed_.contains(board) || closed_.contains(board.substr(0, board.find('/')));
+  // A queue "search/walks" is closed with the queue "search".
+  bool is_closed(const std::string& queue) const {
+    return all_closed_ || closed_.contains(queue) || closed_.contains(queue.substr(0, queue.find('/')));
   }
-  // Sends and waits for the answer; a letter `closed` where the job ends first.
-  Dispatch call(Dispatch letter, std::unique_lock<std::mutex>& lock);
+  // Sends and waits for the answer; a message `closed` where the job ends first.
+  Message call(Message message, std::unique_lock<std::mutex>& lock);
 
   int rank_ = 0, count_ = 1;
   double silence_ = 0;
   mutable std::mutex guard_;
   std::condition_variable changed_, outgoing_;
-  std::deque<std::pair<int, Dispatch>> out_;
-  std::map<std::uint64_t, std::optional<Dispatch>> calls_;
+  std::deque<std::pair<int, Message>> out_;
+  std::map<std::uint64_t, std::optional<Message>> calls_;
   std::uint64_t tickets_ = 0;
   std::set<std::string> closed_;
   bool all_closed_ = false, ending_ = false, ready_ = false, orderly_ = true;
@@ -121,7 +121,7 @@ class Ranks {
   std::vector<bool> dead_, gone_;
   std::vector<Clock::time_point> heard_;
   std::vector<std::string> troubles_;
-  std::thread postman_;
+  std::thread transport_thread_;
 };
 
 // The ranks of this process's job. The first call joins it; the errors are those of the outside world: MPI

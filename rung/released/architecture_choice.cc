@@ -5,9 +5,9 @@
 #include <tuple>
 #include <utility>
 
+#include "rung/base/json_text.h"
+#include "rung/base/nearest_word.h"
 #include "rung/spec/dimensions_file.h"
-#include "rung/spec/json_text.h"
-#include "rung/spec/nearest_word.h"
 
 namespace rung {
 namespace {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "rung/base/checked_size.h"
+#include "rung/base/nearest_word.h"
 #include "rung/released/layer_fields.h"
-#include "rung/spec/checked_size.h"
-#include "rung/spec/nearest_word.h"
 
 namespace rung {
 namespace {

@@ -1,8 +1,8 @@
 #include "rung/released/families.h"
 
-#include "rung/spec/checked_size.h"
-#include "rung/spec/nearest_word.h"
-#include "rung/spec/require.h"
+#include "rung/base/checked_size.h"
+#include "rung/base/nearest_word.h"
+#include "rung/base/require.h"
 
 namespace rung {
 namespace {

@@ -2,8 +2,8 @@
 // over them.
 #include <algorithm>
 
+#include "rung/base/checked_size.h"
 #include "rung/released/families.h"
-#include "rung/spec/checked_size.h"
 
 namespace rung {
 namespace {

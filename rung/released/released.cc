@@ -5,13 +5,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "rung/base/checked_size.h"
+#include "rung/base/json_text.h"
+#include "rung/base/nearest_word.h"
+#include "rung/base/require.h"
 #include "rung/released/class_defaults.h"
 #include "rung/released/families.h"
 #include "rung/released/layer_fields.h"
-#include "rung/spec/checked_size.h"
-#include "rung/spec/json_text.h"
-#include "rung/spec/nearest_word.h"
-#include "rung/spec/require.h"
 
 namespace rung {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "rung/spec/result.h"
+#include "rung/base/result.h"
 
 namespace rung::report {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "rung/base/parallel.h"
 #include "rung/released/released.h"
-#include "rung/spec/parallel.h"
 #include "rung/theory/pattern.h"
 #include "rung/theory/theorem.h"
 

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "rung/base/json_text.h"
 #include "rung/report/thinning.h"
-#include "rung/spec/json_text.h"
 
 namespace rung::report {
 namespace {

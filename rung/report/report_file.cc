@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "rung/base/staged_file.h"
 #include "rung/report/page.h"
-#include "rung/spec/staged_file.h"
 
 namespace rung::report {
 

@@ -9,7 +9,7 @@ namespace rung::report {
 
 inline constexpr const char* kReportFile = "rung-runs/report.html";  // where it goes unless told otherwise
 
-// Errors: those of gather() and page_with(), and of rung/spec/staged_file.h.
+// Errors: those of gather() and page_with(), and of rung/base/staged_file.h.
 Result<void> write_report(const Sources& sources, const std::string& path, bool replace);
 
 }  // namespace rung::report

@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "rung/spec/result.h"
+#include "rung/base/result.h"
 
 namespace rung::report {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "rung/spec/result.h"
+#include "rung/base/result.h"
 
 namespace rung::serve {
 

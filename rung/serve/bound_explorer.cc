@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "rung/spec/nearest_word.h"
+#include "rung/base/nearest_word.h"
 
 namespace rung::serve {
 namespace {
@@ -33,11 +33,11 @@ std::string key_of(const Parameters& parameters, const std::string& document) {
 
 }  // namespace
 
-Result<Inquiry> read_inquiry(const Parameters& parameters) {
-  Inquiry inquiry;
-  ArchitectureChoice& a = inquiry.architecture;
+Result<BoundQuery> read_query(const Parameters& parameters) {
+  BoundQuery query;
+  ArchitectureChoice& a = query.architecture;
   a.most_layers = kMostLayersServed;
-  const std::pair<std::string_view, std::string*> words[] = {{"arch", &a.line}, {"task", &inquiry.task}};
+  const std::pair<std::string_view, std::string*> words[] = {{"arch", &a.line}, {"task", &query.task}};
   const std::pair<std::string_view, std::optional<std::string>*> texts[] = {{"norm", &a.norm},
                                                                             {"position", &a.position},
                                                                             {"precision", &a.precision},
@@ -47,11 +47,11 @@ Result<Inquiry> read_inquiry(const Parameters& parameters) {
   const std::pair<std::string_view, std::optional<std::int64_t>*> numbers[] = {
       {"width", &a.width},       {"heads", &a.heads},         {"kv-heads", &a.kv_heads},
       {"head-dim", &a.head_dim}, {"value-dim", &a.value_dim}, {"state", &a.state},
-      {"context", &a.context},   {"acc-bits", &a.acc_bits},   {"sum-bits", &inquiry.sum_bits}};
+      {"context", &a.context},   {"acc-bits", &a.acc_bits},   {"sum-bits", &query.sum_bits}};
   const std::pair<std::string_view, bool*> switches[] = {{"encoder", &a.encoder},
                                                          {"assume-defaults", &a.assume_defaults},
-                                                         {"cot", &inquiry.chain_of_thought},
-                                                         {"assume-exact", &inquiry.assume_exact}};
+                                                         {"cot", &query.chain_of_thought},
+                                                         {"assume-exact", &query.assume_exact}};
   const auto is_size = [](std::string_view name) {
     for (const auto& word : task_words())
       for (const auto& size : word.sizes)
@@ -79,11 +79,11 @@ Result<Inquiry> read_inquiry(const Parameters& parameters) {
     } else if (auto* flag = place_of(switches, name)) {
       RUNG_TRY(*flag, yes_or_no(name, value));
     } else if (is_size(name)) {
-      RUNG_TRY(inquiry.sizes[name], whole_number(name, value));
+      RUNG_TRY(query.sizes[name], whole_number(name, value));
     } else if (is_option(name)) {
-      inquiry.form.options[name] = value;
+      query.form.options[name] = value;
     } else if (name == "variant") {
-      RUNG_TRY(inquiry.form.variant, parse_variant(value));
+      RUNG_TRY(query.form.variant, parse_variant(value));
     } else {
       std::vector<std::string_view> known;
       for (const auto& [n, place] : words) known.push_back(n);
@@ -94,32 +94,32 @@ Result<Inquiry> read_inquiry(const Parameters& parameters) {
                   suggest(name, known));
     }
   }
-  return inquiry;
+  return query;
 }
 
-AnswerMemory::Text BoundExplorer::recall(const Parameters& parameters, const std::string& document) {
+ResponseCache::Text BoundExplorer::recall(const Parameters& parameters, const std::string& document) {
   return memory_.find(key_of(parameters, document));
 }
 
-Result<AnswerMemory::Text> BoundExplorer::find_out(const Parameters& parameters,
-                                                   const std::string& document) {
+Result<ResponseCache::Text> BoundExplorer::find_out(const Parameters& parameters,
+                                                    const std::string& document) {
   const std::string key = key_of(parameters, document);
   if (auto known = memory_.find(key)) return known;  // somebody else asked meanwhile
-  RUNG_TRY(const Inquiry inquiry, read_inquiry(parameters));
-  if (inquiry.architecture.line.empty() && document.empty())
+  RUNG_TRY(const BoundQuery query, read_query(parameters));
+  if (query.architecture.line.empty() && document.empty())
     return fail(ErrorCode::missing,
                 "[bound] no architecture; expected arch=linear+full*2, or a config.json as the body");
-  if (!inquiry.architecture.line.empty() && !document.empty())
+  if (!query.architecture.line.empty() && !document.empty())
     return fail(ErrorCode::parse, "[bound] both arch and a document; expected one of them");
   const auto choose = [&](const ArchitectureChoice& shape) {
     return document.empty() ? shape.choose_line() : shape.choose_document(document);
   };
-  RUNG_TRY(const ChosenArchitecture chosen, choose(inquiry.architecture));
-  RUNG_CHECK(check_sizes_used(inquiry.architecture, "bound", {.observed = bound_observes, .choose = choose}));
-  RUNG_TRY(const Findings findings, inquire(inquiry, chosen));
-  auto text = std::make_shared<const std::string>(findings_document(findings).dump(2) + "\n");
+  RUNG_TRY(const ChosenArchitecture chosen, choose(query.architecture));
+  RUNG_CHECK(check_sizes_used(query.architecture, "bound", {.observed = bound_observes, .choose = choose}));
+  RUNG_TRY(const BoundReport report, answer_query(query, chosen));
+  auto text = std::make_shared<const std::string>(bound_document(report).dump(2) + "\n");
   memory_.keep(key, text);
-  return AnswerMemory::Text(text);
+  return ResponseCache::Text(text);
 }
 
 }  // namespace rung::serve

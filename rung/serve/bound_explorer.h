@@ -1,4 +1,4 @@
-// The bound explorer's other half: a query (and a document that was dropped on the page) is an Inquiry, and
+// The bound explorer's other half: a query (and a document that was dropped on the page) is an BoundQuery, and
 // its answer is byte for byte what `rung bound --json` prints. Parameters are the command's flags without
 // their dashes, ARCH is `arch`; what names a file there (--config, --dims) is no parameter here, and `arch`
 // is a line whatever it looks like.
@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <string>
 
-#include "rung/serve/answer_memory.h"
+#include "rung/base/result.h"
 #include "rung/serve/parameters.h"
-#include "rung/spec/result.h"
-#include "rung/theory/inquiry.h"
+#include "rung/serve/response_cache.h"
+#include "rung/theory/bound_query.h"
 
 namespace rung::serve {
 
@@ -18,19 +18,19 @@ namespace rung::serve {
 inline constexpr std::int64_t kMostLayersServed = 1024;
 
 // Errors: unknown parameters with the nearest one, values that are no numbers.
-Result<Inquiry> read_inquiry(const Parameters& parameters);
+Result<BoundQuery> read_query(const Parameters& parameters);
 
 class BoundExplorer {
  public:
   explicit BoundExplorer(std::size_t memory_bytes = std::size_t{64} << 20) : memory_(memory_bytes) {}
 
   // What is known already; null otherwise. `document`: the body of a POST, empty for a GET.
-  AnswerMemory::Text recall(const Parameters& parameters, const std::string& document);
+  ResponseCache::Text recall(const Parameters& parameters, const std::string& document);
   // REQUIRES nothing. Threads may ask at once.
-  Result<AnswerMemory::Text> find_out(const Parameters& parameters, const std::string& document);
+  Result<ResponseCache::Text> find_out(const Parameters& parameters, const std::string& document);
 
  private:
-  AnswerMemory memory_;
+  ResponseCache memory_;
 };
 
 }  // namespace rung::serve

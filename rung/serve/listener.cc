@@ -22,11 +22,11 @@
 #include <thread>
 #include <vector>
 
+#include "rung/base/nearest_word.h"
+#include "rung/base/parallel.h"
 #include "rung/serve/content_policy.h"
 #include "rung/serve/request_rate.h"
 #include "rung/serve/same_site.h"
-#include "rung/spec/nearest_word.h"
-#include "rung/spec/parallel.h"
 
 namespace rung::serve {
 namespace {

@@ -15,8 +15,8 @@
 #include <memory>
 #include <string>
 
+#include "rung/base/result.h"
 #include "rung/serve/answer.h"
-#include "rung/spec/result.h"
 
 namespace rung::serve {
 

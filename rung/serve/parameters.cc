@@ -1,6 +1,6 @@
 #include "rung/serve/parameters.h"
 
-#include "rung/spec/nearest_word.h"
+#include "rung/base/nearest_word.h"
 
 namespace rung::serve {
 namespace {

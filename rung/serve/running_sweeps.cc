@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "rung/spec/json_text.h"
+#include "rung/base/json_text.h"
 #include "rung/store/provenance.h"
 #include "rung/store/store.h"
 

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 
-#include "rung/spec/result.h"
+#include "rung/base/result.h"
 
 namespace rung::serve {
 

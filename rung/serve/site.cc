@@ -7,7 +7,7 @@
 namespace rung::serve {
 namespace {
 
-Answer json_answer(AnswerMemory::Text text) { return {.body = std::move(text)}; }
+Answer json_answer(ResponseCache::Text text) { return {.body = std::move(text)}; }
 Answer json_answer(std::string text) {
   return json_answer(std::make_shared<const std::string>(std::move(text)));
 }

@@ -10,9 +10,9 @@
 #include <memory>
 #include <string>
 
+#include "rung/base/result.h"
 #include "rung/serve/answer.h"
 #include "rung/serve/bound_explorer.h"
-#include "rung/spec/result.h"
 
 namespace rung::serve {
 

@@ -5,10 +5,10 @@
 #include <bit>
 #include <charconv>
 
-#include "rung/spec/nearest_word.h"
+#include "rung/base/nearest_word.h"
+#include "rung/base/require.h"
 #include "rung/spec/parameters.h"
 #include "rung/spec/repetition.h"
-#include "rung/spec/require.h"
 
 namespace rung {
 namespace {

@@ -19,7 +19,7 @@
 #include <variant>
 #include <vector>
 
-#include "rung/spec/result.h"
+#include "rung/base/result.h"
 
 namespace rung {
 

@@ -6,10 +6,10 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "rung/base/json_text.h"
+#include "rung/base/nearest_word.h"
+#include "rung/base/toml_text.h"
 #include "rung/spec/architecture.h"
-#include "rung/spec/json_text.h"
-#include "rung/spec/nearest_word.h"
-#include "rung/spec/toml_text.h"
 
 namespace rung {
 namespace {

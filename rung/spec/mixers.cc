@@ -1,6 +1,6 @@
 // The word list of the architecture language: a mixer is added by its enumerator and its line here.
+#include "rung/base/require.h"
 #include "rung/spec/architecture.h"
-#include "rung/spec/require.h"
 
 namespace rung {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "rung/spec/checked_size.h"
-#include "rung/spec/require.h"
+#include "rung/base/checked_size.h"
+#include "rung/base/require.h"
 
 namespace rung {
 namespace {

@@ -1,8 +1,8 @@
 #include <array>
 #include <charconv>
 
+#include "rung/base/nearest_word.h"
 #include "rung/spec/architecture.h"
-#include "rung/spec/nearest_word.h"
 
 namespace rung {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "rung/base/checked_size.h"
+#include "rung/base/require.h"
 #include "rung/spec/architecture.h"
-#include "rung/spec/checked_size.h"
-#include "rung/spec/require.h"
 
 namespace rung {
 namespace {

@@ -15,8 +15,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "rung/spec/nearest_word.h"
-#include "rung/spec/staged_file.h"
+#include "rung/base/nearest_word.h"
+#include "rung/base/staged_file.h"
 
 namespace rung {
 namespace {

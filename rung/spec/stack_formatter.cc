@@ -1,9 +1,9 @@
 // Stack to its canonical line.
 #include <map>
 
+#include "rung/base/require.h"
 #include "rung/spec/architecture.h"
 #include "rung/spec/repetition.h"
-#include "rung/spec/require.h"
 
 namespace rung {
 namespace {

@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <map>
 
+#include "rung/base/nearest_word.h"
 #include "rung/spec/architecture.h"
-#include "rung/spec/nearest_word.h"
 
 namespace rung {
 namespace {

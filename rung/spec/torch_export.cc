@@ -4,7 +4,7 @@
 #include <fstream>
 #include <vector>
 
-#include "rung/spec/staged_file.h"
+#include "rung/base/staged_file.h"
 
 namespace rung {
 

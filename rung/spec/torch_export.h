@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rung/spec/result.h"
+#include "rung/base/result.h"
 
 namespace rung {
 

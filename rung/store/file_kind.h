@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "rung/spec/result.h"
+#include "rung/base/result.h"
 
 namespace rung {
 

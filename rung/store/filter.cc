@@ -6,7 +6,7 @@
 #include <chrono>
 #include <span>
 
-#include "rung/spec/nearest_word.h"
+#include "rung/base/nearest_word.h"
 #include "rung/store/body_reader.h"
 #include "rung/store/provenance.h"
 

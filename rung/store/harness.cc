@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "rung/spec/json_text.h"
-#include "rung/spec/nearest_word.h"
+#include "rung/base/json_text.h"
+#include "rung/base/nearest_word.h"
 #include "rung/store/provenance.h"
 
 namespace rung {

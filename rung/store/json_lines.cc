@@ -11,7 +11,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "rung/spec/json_text.h"
+#include "rung/base/json_text.h"
 
 namespace rung {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "rung/base/json_text.h"
+#include "rung/base/nearest_word.h"
 #include "rung/spec/architecture.h"
-#include "rung/spec/json_text.h"
-#include "rung/spec/nearest_word.h"
 #include "rung/store/body_reader.h"
 #include "rung/store/provenance.h"
 

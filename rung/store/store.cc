@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "rung/spec/nearest_word.h"
+#include "rung/base/nearest_word.h"
 #include "rung/store/file_kind.h"
 #include "rung/store/harness.h"
 #include "rung/store/json_lines.h"

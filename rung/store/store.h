@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "rung/spec/result.h"
+#include "rung/base/result.h"
 #include "rung/store/filter.h"
 #include "rung/store/record.h"
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "rung/spec/nearest_word.h"
+#include "rung/base/nearest_word.h"
 #include "rung/tasks/sampling.h"
 #include "rung/tasks/token_task.h"
 #include "rung/tasks/user_task.h"

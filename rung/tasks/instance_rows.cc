@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "rung/spec/parallel.h"
+#include "rung/base/parallel.h"
 
 namespace rung {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "rung/spec/result.h"
+#include "rung/base/result.h"
 #include "rung/tasks/task.h"
 
 namespace rung {

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 
 namespace rung {
 namespace {

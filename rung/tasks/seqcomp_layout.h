@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "rung/spec/result.h"
+#include "rung/base/result.h"
 
 namespace rung {
 

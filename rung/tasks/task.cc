@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "rung/spec/nearest_word.h"
+#include "rung/base/nearest_word.h"
 
 namespace rung {
 namespace {

@@ -18,9 +18,9 @@
 #include <string_view>
 #include <vector>
 
+#include "rung/base/random.h"
+#include "rung/base/result.h"
 #include "rung/spec/prompt.h"
-#include "rung/spec/random.h"
-#include "rung/spec/result.h"
 #include "rung/tasks/size_list.h"
 
 namespace rung {

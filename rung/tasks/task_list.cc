@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "rung/spec/nearest_word.h"
+#include "rung/base/nearest_word.h"
 #include "rung/tasks/user_task.h"
 
 // The explicit list: a task is added by adding its file, which defines TaskWord NAME_word(), and its line

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "rung/spec/json_text.h"
+#include "rung/base/json_text.h"
 
 namespace rung {
 

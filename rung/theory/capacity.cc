@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "rung/ranks/board.h"
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
+#include "rung/ranks/task_queue.h"
 #include "rung/theory/fooling_set.h"
 #include "rung/theory/horizon.h"
 #include "rung/theory/prefix_tree.h"
@@ -42,10 +42,10 @@ std::vector<std::int64_t> sampled_cuts(std::int64_t length, const std::optional<
 Result<Capacity> sample_capacity(const Task& task, const CapacityLimits& limits, Capacity capacity,
                                  const std::function<void(double)>& progress) {
   const std::int64_t length = task.prompt_length();
-  std::optional<Board> call;  // the others wait for it, or for the end of the job
+  std::optional<TaskQueue> call;  // the others wait for it, or for the end of the job
   if (limits.ranks && !limits.ranks->alone()) {
     constexpr const char* kCall = "sampling";
-    if (!limits.ranks->leads() && !Bench(*limits.ranks, kCall).draw()) return capacity;
+    if (!limits.ranks->leads() && !QueueWorker(*limits.ranks, kCall).draw()) return capacity;
     if (limits.ranks->leads()) call.emplace(*limits.ranks, kCall);
     for (int other = 1; call && other < limits.ranks->count(); ++other) call->post("");
   }

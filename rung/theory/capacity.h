@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include "rung/base/result.h"
 #include "rung/ranks/ranks.h"
-#include "rung/spec/result.h"
 #include "rung/tasks/task.h"
 #include "rung/theory/counting.h"
 

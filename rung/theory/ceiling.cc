@@ -12,7 +12,7 @@
 #include <limits>
 #include <numbers>
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 #include "rung/theory/horizon.h"
 
 namespace rung {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "rung/spec/result.h"
+#include "rung/base/result.h"
 #include "rung/theory/counting.h"
 
 namespace rung {

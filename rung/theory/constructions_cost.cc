@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 #include "rung/theory/trigonometric_match.h"
 
 namespace rung {

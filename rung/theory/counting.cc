@@ -11,7 +11,7 @@
 #include <numbers>
 #include <utility>
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 
 namespace rung {
 namespace {

@@ -6,8 +6,8 @@
 #include <numbers>
 #include <numeric>
 
-#include "rung/spec/random.h"
-#include "rung/spec/require.h"
+#include "rung/base/random.h"
+#include "rung/base/require.h"
 #include "rung/theory/inequality.h"
 #include "rung/theory/size_grid.h"
 

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "rung/ranks/board.h"
-#include "rung/spec/parallel.h"
+#include "rung/base/parallel.h"
+#include "rung/ranks/task_queue.h"
 #include "rung/theory/prefix_tree.h"
 #include "rung/theory/row_table.h"
 
@@ -148,11 +148,11 @@ std::vector<std::string> rows_between(std::int64_t first, std::int64_t last,
   return rows;
 }
 
-// A piece is "first last", its result the rows, each behind its length.
-void answer_pieces(Bench& bench, const std::function<std::string(std::int64_t)>& row_of) {
-  while (const auto piece = bench.draw()) {
+// A item is "first last", its result the rows, each behind its length.
+void answer_pieces(QueueWorker& worker, const std::function<std::string(std::int64_t)>& row_of) {
+  while (const auto item = worker.draw()) {
     char* end = nullptr;
-    const std::int64_t first = std::strtoll(piece->order.c_str(), &end, 10),
+    const std::int64_t first = std::strtoll(item->order.c_str(), &end, 10),
                        last = std::strtoll(end, nullptr, 10);
     std::string text;
     for (const std::string& row : rows_between(first, last, row_of)) {
@@ -161,7 +161,7 @@ void answer_pieces(Bench& bench, const std::function<std::string(std::int64_t)>&
       text.append(length.begin(), length.end());
       text += row;
     }
-    bench.hand_in(*piece, std::move(text));
+    worker.hand_in(*item, std::move(text));
   }
 }
 
@@ -170,19 +170,19 @@ std::vector<std::string> all_rows(const FoolingSample& sample, std::int64_t coun
                                   const std::function<std::string(std::int64_t)>& row_of) {
   if (!sample.ranks || sample.ranks->alone()) return rows_between(0, count, row_of);
   const std::string name = fmt::format("rows at cut {}", sample.cut);
-  Bench bench(*sample.ranks, name);
+  QueueWorker worker(*sample.ranks, name);
   if (!sample.ranks->leads()) {
-    answer_pieces(bench, row_of);
+    answer_pieces(worker, row_of);
     return {};
   }
-  Board board(*sample.ranks, name);
-  const std::int64_t pieces = std::min(count, kFoolingSetPieces);
-  for (std::int64_t i = 0; i < pieces; ++i)
-    board.post(fmt::format("{} {}", count * i / pieces, count * (i + 1) / pieces));
-  std::jthread own([&] { answer_pieces(bench, row_of); });
+  TaskQueue queue(*sample.ranks, name);
+  const std::int64_t items = std::min(count, kFoolingSetPieces);
+  for (std::int64_t i = 0; i < items; ++i)
+    queue.post(fmt::format("{} {}", count * i / items, count * (i + 1) / items));
+  std::jthread own([&] { answer_pieces(worker, row_of); });
   std::vector<std::string> rows;
-  while (board.open() > 0)
-    if (const auto event = board.collect(0.2)) {
+  while (queue.open() > 0)
+    if (const auto event = queue.collect(0.2)) {
       const std::span<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(event->text.data()),
                                                 event->text.size());
       for (std::size_t at = 0; at < bytes.size();) {
@@ -191,7 +191,7 @@ std::vector<std::string> all_rows(const FoolingSample& sample, std::int64_t coun
         at += length;
       }
     }
-  board.close();
+  queue.close();
   return rows;
 }
 

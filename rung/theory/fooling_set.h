@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
+#include "rung/base/result.h"
 #include "rung/ranks/ranks.h"
-#include "rung/spec/result.h"
 #include "rung/tasks/task.h"
 
 namespace rung {

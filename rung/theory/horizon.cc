@@ -7,7 +7,7 @@
 #include <bit>
 #include <functional>
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 
 namespace rung {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 #include "rung/theory/counting.h"
 
 namespace rung {

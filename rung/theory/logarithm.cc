@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 
 namespace rung {
 namespace {

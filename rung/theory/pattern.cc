@@ -12,7 +12,7 @@
 
 #include "rung/theory/decomposition.h"
 #include "rung/theory/one_full_layer.h"
-#include "rung/theory/proof_memory.h"
+#include "rung/theory/proof_cache.h"
 #include "rung/theory/theorem_groups.h"
 #include "rung/theory/two_full_layers.h"
 
@@ -93,8 +93,8 @@ std::string search_key(const PatternBits& bits, const Chosen& chosen, int L) {
   return key;
 }
 
-ProofMemory& proof_memory() {
-  static ProofMemory memory;
+ProofCache& proof_memory() {
+  static ProofCache memory;
   return memory;
 }
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 #include "rung/theory/prefix_nodes.h"
 
 namespace rung {

@@ -11,9 +11,9 @@
 #include <optional>
 #include <thread>
 
-#include "rung/ranks/board.h"
-#include "rung/spec/parallel.h"
-#include "rung/spec/require.h"
+#include "rung/base/parallel.h"
+#include "rung/base/require.h"
+#include "rung/ranks/task_queue.h"
 #include "rung/theory/prefix_nodes.h"
 #include "rung/theory/shared_fold.h"
 
@@ -291,20 +291,20 @@ constexpr std::int64_t kPrefixTreePieces = 512;  // that the subtrees are handed
 
 // On a rank that does not lead: subtrees as they are handed out, each thread into tables of its own.
 void help_fold(const Task& task, const TreeLimits& limits, const std::vector<Prompt>& tops) {
-  Bench bench(*limits.ranks, kSubtreeBoard);
+  QueueWorker worker(*limits.ranks, kSubtreeBoard);
   parallel_for(worker_count(), 1, [&](std::int64_t hand, std::int64_t) {
     Shared shared(task, limits);
     lay_out(shared);
     FreshRows fresh;
     shared.fresh = &fresh;
     std::int64_t told = 0;
-    while (const auto piece = bench.draw()) {
+    while (const auto item = worker.draw()) {
       FoldReport report;
       report.hand = static_cast<std::uint64_t>(hand);
       char* end = nullptr;
-      const std::size_t first = std::strtoull(piece->order.c_str(), &end, 10),
+      const std::size_t first = std::strtoull(item->order.c_str(), &end, 10),
                         last = std::strtoull(end, nullptr, 10);
-      for (std::size_t i = first; i < last && !shared.stop && !bench.closed(); ++i)
+      for (std::size_t i = first; i < last && !shared.stop && !worker.closed(); ++i)
         report.subtrees.push_back(Walk(shared, tops[i]).fold_subtree());
       report.prompts = shared.prompts - told;
       told = shared.prompts;
@@ -312,7 +312,7 @@ void help_fold(const Task& task, const TreeLimits& limits, const std::vector<Pro
       report.endless = shared.endless;
       report.acausal = shared.acausal;
       if (!report.stopped) report.rows = fresh.take();
-      bench.hand_in(*piece, pack_report(report));
+      worker.hand_in(*item, pack_report(report));
     }
   });
 }
@@ -321,30 +321,30 @@ void help_fold(const Task& task, const TreeLimits& limits, const std::vector<Pro
 void lead_fold(Shared& shared, const std::vector<Prompt>& tops, std::int64_t depth,
                std::vector<Folded>& folded, const std::function<void(double)>& progress) {
   Ranks& ranks = *shared.limits.ranks;
-  Board board(ranks, kSubtreeBoard);
-  const auto count = static_cast<std::int64_t>(tops.size()), pieces = std::min(count, kPrefixTreePieces);
-  for (std::int64_t i = 0; i < pieces; ++i)
-    board.post(fmt::format("{} {}", count * i / pieces, count * (i + 1) / pieces));
+  TaskQueue queue(ranks, kSubtreeBoard);
+  const auto count = static_cast<std::int64_t>(tops.size()), items = std::min(count, kPrefixTreePieces);
+  for (std::int64_t i = 0; i < items; ++i)
+    queue.post(fmt::format("{} {}", count * i / items, count * (i + 1) / items));
   std::jthread own([&] {
-    Bench bench(ranks, kSubtreeBoard);
+    QueueWorker worker(ranks, kSubtreeBoard);
     parallel_for(worker_count(), 1, [&](std::int64_t, std::int64_t) {
-      while (const auto piece = bench.draw()) {
+      while (const auto item = worker.draw()) {
         char* end = nullptr;
-        const std::size_t first = std::strtoull(piece->order.c_str(), &end, 10),
+        const std::size_t first = std::strtoull(item->order.c_str(), &end, 10),
                           last = std::strtoull(end, nullptr, 10);
         for (std::size_t i = first; i < last && !shared.stop; ++i)
           folded[i] = Walk(shared, tops[i]).fold_subtree();
-        bench.hand_in(*piece, "");
+        worker.hand_in(*item, "");
       }
     });
   });
   RowMerge merge(shared.tree, shared.shapes_mutex);
   std::int64_t done = 0;
-  while (board.open() > 0) {
-    if (shared.stop) board.close();
-    const auto event = board.collect(0.2);
+  while (queue.open() > 0) {
+    if (shared.stop) queue.close();
+    const auto event = queue.collect(0.2);
     if (!event) continue;
-    if (progress) progress(static_cast<double>(++done) / static_cast<double>(pieces));
+    if (progress) progress(static_cast<double>(++done) / static_cast<double>(items));
     if (event->rank == 0) continue;
     FoldReport report = unpack_report(event->text);
     if (report.endless) shared.endless = true;
@@ -354,10 +354,10 @@ void lead_fold(Shared& shared, const std::vector<Prompt>& tops, std::int64_t dep
       shared.stop = true;
     if (shared.stop) continue;
     merge.merge(event->rank, report, static_cast<std::size_t>(depth));
-    const std::int64_t first = count * static_cast<std::int64_t>(event->number) / pieces;
+    const std::int64_t first = count * static_cast<std::int64_t>(event->number) / items;
     std::move(report.subtrees.begin(), report.subtrees.end(), folded.begin() + first);
   }
-  board.close();
+  queue.close();
 }
 
 std::vector<RowCount> count_rows(const PrefixNodes& tree, bool fixed_order) {

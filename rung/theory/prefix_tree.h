@@ -19,8 +19,8 @@
 #include <memory>
 #include <vector>
 
+#include "rung/base/result.h"
 #include "rung/ranks/ranks.h"
-#include "rung/spec/result.h"
 #include "rung/tasks/task.h"
 #include "rung/theory/row_table.h"
 

@@ -1,6 +1,6 @@
 #include "rung/theory/result_table.h"
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 #include "rung/theory/constructions_cost.h"
 #include "rung/theory/counting.h"
 #include "rung/theory/horizon.h"

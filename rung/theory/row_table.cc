@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 
 namespace rung {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 #include "rung/spec/weights.h"
 
 namespace rung {

@@ -1,6 +1,6 @@
 #include "rung/theory/seqcomp_proof.h"
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 
 namespace rung {
 

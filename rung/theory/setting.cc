@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "rung/spec/nearest_word.h"
-#include "rung/spec/require.h"
+#include "rung/base/nearest_word.h"
+#include "rung/base/require.h"
 
 namespace rung {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "rung/base/result.h"
 #include "rung/spec/accounting.h"
 #include "rung/spec/architecture.h"
-#include "rung/spec/result.h"
 #include "rung/tasks/task.h"
 #include "rung/theory/seqcomp_proof.h"
 #include "rung/theory/word.h"

@@ -1,6 +1,6 @@
 #include "rung/theory/shared_fold.h"
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 
 namespace rung {
 // is_shape + 2 * depth, id, shape (of nodes), length, bytes.

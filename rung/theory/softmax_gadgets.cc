@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 
 namespace rung {
 namespace {

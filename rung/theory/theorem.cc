@@ -8,7 +8,7 @@
 
 #include "rung/theory/verdict_unit.h"
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 
 namespace rung {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 
 namespace rung {
 namespace {

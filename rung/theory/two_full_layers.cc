@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 #include "rung/theory/inequality.h"
 #include "rung/theory/size_grid.h"
 

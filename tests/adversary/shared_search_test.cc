@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "tests/adversary/targets.h"
-#include "tests/ranks/thread_mail.h"
+#include "tests/ranks/thread_transport.h"
 
 namespace rung {
 namespace {

@@ -1,7 +1,7 @@
 #include "rung/adversary/state_kernel.h"
 
 #include "rung/adversary/lane_kernel.h"
-#include "rung/spec/random.h"
+#include "rung/base/random.h"
 #include "tests/adversary/targets.h"
 
 namespace rung {

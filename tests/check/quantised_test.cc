@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "check/model.h"
+#include "rung/base/random.h"
 #include "rung/exact/machine.h"
 #include "rung/exact/quantise.h"
-#include "rung/spec/random.h"
 #include "tests/check/model_bytes.h"
 #include "tests/exact/random_real_model.h"
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "rung/spec/random.h"
+#include "rung/base/random.h"
 #include "rung/tasks/task.h"
 
 namespace rung {

@@ -7,7 +7,7 @@
 // With rounding after every step they are not, and the recurrence alone is the model.
 #include <gtest/gtest.h>
 
-#include "rung/spec/random.h"
+#include "rung/base/random.h"
 #include "tests/exact/hand_made.h"
 
 namespace rung {

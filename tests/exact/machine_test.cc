@@ -7,8 +7,8 @@
 
 #include <filesystem>
 
+#include "rung/base/random.h"
 #include "rung/exact/random_model.h"
-#include "rung/spec/random.h"
 #include "tests/exact/strained_model.h"
 
 namespace rung {

@@ -11,7 +11,7 @@
 #include <limits>
 #include <vector>
 
-#include "rung/spec/random.h"
+#include "rung/base/random.h"
 
 namespace rung {
 namespace {

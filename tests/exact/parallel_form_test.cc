@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "rung/base/random.h"
 #include "rung/exact/random_model.h"
-#include "rung/spec/random.h"
 #include "tests/exact/hand_made.h"
 
 namespace rung {

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "rung/base/random.h"
 #include "rung/exact/machine.h"
 #include "rung/spec/quantisable.h"
-#include "rung/spec/random.h"
 #include "rung/tasks/task.h"
 #include "tests/exact/random_real_model.h"
 

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "rung/base/random.h"
 #include "rung/spec/parameters.h"
-#include "rung/spec/random.h"
 
 namespace rung {
 namespace {

@@ -3,8 +3,8 @@
 // Determinism: a function of (line, causal, seed). Most numbers saturate somewhere, which is the point.
 #pragma once
 
+#include "rung/base/random.h"
 #include "rung/exact/random_model.h"
-#include "rung/spec/random.h"
 
 namespace rung {
 

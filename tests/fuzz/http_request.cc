@@ -35,8 +35,8 @@ void http_request(std::string_view bytes) {
   }
   const std::string target(message.target());
   if (const auto parsed = serve::parse_target(target)) {
-    const auto inquiry = serve::read_inquiry(parsed->parameters);
-    promise(inquiry.ok() || !inquiry.error().message.empty(), "a refusal says why");
+    const auto query = serve::read_query(parsed->parameters);
+    promise(query.ok() || !query.error().message.empty(), "a refusal says why");
   }
   const auto nothing = [] { return Result<std::string>(std::string()); };
   serve::Site site(

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "rung/base/toml_text.h"
 #include "rung/lab/laboratory.h"
-#include "rung/spec/toml_text.h"
 
 namespace rung::lab {
 namespace {

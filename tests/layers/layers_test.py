@@ -88,7 +88,7 @@ class Layers(unittest.TestCase):
         """A tree with the real table and one file in it."""
         parent = tempfile.TemporaryDirectory()
         self.addCleanup(parent.cleanup)
-        for name, content in {path: text, "rung/spec/result.h": "", "rung/exact/machine.h": "",
+        for name, content in {path: text, "rung/base/result.h": "", "rung/exact/machine.h": "",
                               "cli/command.h": "", "check/sum.h": ""}.items():
             full = os.path.join(parent.name, name)
             os.makedirs(os.path.dirname(full), exist_ok=True)
@@ -101,16 +101,16 @@ class Layers(unittest.TestCase):
                            ("rung/spec/eva.cc", '  #  include "rung/exact/machine.h"'),
                            ("rung/spec/eva.cc", '#include "cli/command.h"'),
                            ("rung/spec/eva.cc", '#include "result.h"'),
-                           ("rung/spec/eva.cc", '#include <rung/spec/result.h>'),
+                           ("rung/spec/eva.cc", '#include <rung/base/result.h>'),
                            ("rung/spec/eva.cc", '#include "check/sum.h"'),
                            ("rung/spec/eva.cc", '#include <torch/torch.h>'),
                            ("cli/show.cc", '#include <CLI/CLI.hpp>'),
-                           ("check/main.cc", '#include "rung/spec/result.h"')):
+                           ("check/main.cc", '#include "rung/base/result.h"')):
             self.assertEqual(len(self.plant(path, text)), 1, f"{path}: {text}")
 
     def test_allowed_includes_are_left_alone(self):
-        for path, text in (("rung/exact/eva.cc", '#include "rung/spec/result.h"\n#include <vector>'),
-                           ("rung/lab/eva.cc", '#include "rung/spec/result.h"\n#include "rung/exact/machine.h"'),
+        for path, text in (("rung/exact/eva.cc", '#include "rung/base/result.h"\n#include <vector>'),
+                           ("rung/lab/eva.cc", '#include "rung/base/result.h"\n#include "rung/exact/machine.h"'),
                            ("cli/main.cc", '#include <CLI/CLI.hpp>\n#include "rung/exact/machine.h"'),
                            ("check/main.cc", '#include "check/sum.h"')):
             self.assertEqual(self.plant(path, text), [], f"{path}: {text}")

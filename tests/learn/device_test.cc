@@ -28,7 +28,7 @@ TEST_P(DeviceMixer, has_the_outputs_and_gradients_of_the_plain_form) {
     Parameters parameters(model->layout(), {7, 8, 9}, {1.0, 0.5, 1.0}, where, torch::kFloat32);
     Inputs there;
     there.fields = {inputs.fields[0].to(where)};
-    Pass pass;
+    ForwardContext pass;
     pass.plain = !device;
     const torch::Tensor z = model->forward(there, parameters.leaves, pass);
     (z * direction.to(where)).sum().backward();

@@ -2,8 +2,8 @@
 // pass.
 #include <gtest/gtest.h>
 
+#include "rung/base/random.h"
 #include "rung/learn/mixer.h"
-#include "rung/spec/random.h"
 #include "tests/docs/page_code.h"
 
 namespace rung::learn {
@@ -17,7 +17,8 @@ class Average : public LearnedMixer {
                         Start::normal(fan_in_deviation(place.width)), true);
   }
 
-  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
+  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves,
+                        const ForwardContext& pass) const override {
     const torch::Tensor v =
         pass.round(place_.prefix + "v", apply_map(u, leaves[value_]));  // [E, B, T, inner]
     return pass.round(place_.prefix + "y", pass.plain ? plain(v) : fast(v));
@@ -58,7 +59,7 @@ Outcome outcome(const std::vector<std::uint64_t>& seeds, const torch::Tensor& in
   const Average mixer({"layers.0.", kWidth, true}, kInner, layout);
   Parameters parameters(layout, seeds, std::vector<double>(seeds.size(), 1.0), torch::kCPU, torch::kFloat32);
   const torch::Tensor u = input.detach().clone().requires_grad_();
-  Pass pass;
+  ForwardContext pass;
   pass.plain = plain;
   const torch::Tensor y = mixer.forward(u, parameters.leaves, pass);
   (y * direction).sum().backward();

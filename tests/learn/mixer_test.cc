@@ -41,7 +41,7 @@ TEST_P(EveryMixer, agrees_with_the_exact_machine_on_the_file_it_writes) {
   std::vector<std::int64_t> wanted(static_cast<std::size_t>(length));
   for (std::int64_t t = 0; t < length; ++t) wanted[static_cast<std::size_t>(t)] = t;
   for (const bool plain : {true, false}) {
-    Pass pass;
+    ForwardContext pass;
     pass.plain = plain;
     const torch::Tensor z =
         model->forward(inputs, parameters.leaves, pass).view({prompts, length, spec.output.size});
@@ -74,7 +74,7 @@ TEST_P(EveryMixer, has_the_same_gradients_plain_and_fast_in_an_ensemble) {
   for (const bool plain : {true, false}) {
     Parameters parameters(model->layout(), {7, 8}, {1.0, 0.5}, torch::kCPU, torch::kFloat32);
     stir(parameters, 4);
-    Pass pass;
+    ForwardContext pass;
     pass.plain = plain;
     const torch::Tensor z = model->forward(inputs, parameters.leaves, pass);
     (z * direction).sum().backward();

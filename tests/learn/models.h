@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "rung/base/random.h"
 #include "rung/learn/model.h"
 #include "rung/learn/training_plan.h"
-#include "rung/spec/random.h"
 
 namespace rung::learn {
 

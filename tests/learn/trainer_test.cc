@@ -340,7 +340,7 @@ TEST(rounding, keeps_the_states_of_recurrences_on_p_bits) {
     Parameters parameters(model->layout(), {7}, {1.0}, torch::kCPU, torch::kFloat32);
     const Inputs inputs = random_inputs(spec, 1, 2, 21, 5);
     ActivationRounding coarse(3), fine(16);
-    Pass pass;
+    ForwardContext pass;
     pass.training = true;
     const torch::Tensor exact = model->forward(inputs, parameters.leaves, pass).detach();
     pass.rounding = &fine;
@@ -356,7 +356,7 @@ TEST(rounding, keeps_the_states_of_recurrences_on_p_bits) {
 }
 
 TEST(pass, drops_by_seed_step_and_place_alone) {
-  Pass pass;
+  ForwardContext pass;
   pass.training = true;
   pass.dropout = 0.25;
   pass.seeds = torch::tensor(std::vector<std::int64_t>{4, 9}, torch::kLong);
@@ -367,7 +367,7 @@ TEST(pass, drops_by_seed_step_and_place_alone) {
   EXPECT_NEAR((first == 0).to(torch::kFloat32).mean().item<double>(), 0.25, 0.03);
   EXPECT_FALSE(torch::equal(first, second));
   EXPECT_FALSE(torch::equal(first[0], first[1]));
-  Pass alone = pass;
+  ForwardContext alone = pass;
   alone.places = 0;
   alone.seeds = pass.seeds.narrow(0, 1, 1);
   EXPECT_TRUE(torch::equal(alone.drop(x.narrow(0, 1, 1)), first.narrow(0, 1, 1)));

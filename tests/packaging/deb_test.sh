@@ -19,7 +19,7 @@ for library in libc6 libstdc++6 libfmt libssl libsqlite3; do
   case $depends in *$library*) ;; *) fail "Depends does not name $library: $depends" ;; esac
 done
 dpkg-deb -c "$package" > "$scratch/contents"
-for file in ./usr/bin/rung ./usr/bin/rung-check ./usr/include/rung/spec/result.h ./usr/share/man/man1/rung.1 ./usr/share/doc/rung/copyright; do
+for file in ./usr/bin/rung ./usr/bin/rung-check ./usr/include/rung/base/result.h ./usr/share/man/man1/rung.1 ./usr/share/doc/rung/copyright; do
   grep -qE "[ ]$file\$" "$scratch/contents" || { cat "$scratch/contents"; fail "$file is not in the package"; }
 done
 dpkg-deb -x "$package" "$scratch/root"

@@ -12,7 +12,7 @@ mkdir "$scratch/moved"
 mv "$scratch/first" "$scratch/moved/tree"
 tree=$scratch/moved/tree
 
-for file in bin/rung bin/rung-check include/rung/spec/result.h share/man/man1/rung.1 share/bash-completion/completions/rung \
+for file in bin/rung bin/rung-check include/rung/base/result.h share/man/man1/rung.1 share/bash-completion/completions/rung \
             share/doc/rung/README.md share/doc/rung/LICENSE share/doc/rung/docs/layers.md; do
   [ -s "$tree/$file" ] || fail "$file is not in the installed tree"
 done

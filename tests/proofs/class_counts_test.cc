@@ -5,7 +5,7 @@
 #include <functional>
 #include <set>
 
-#include "rung/spec/random.h"
+#include "rung/base/random.h"
 #include "rung/theory/horizon.h"
 #include "rung/theory/three_sum_values.h"
 #include "tests/proofs/extracted.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "rung/spec/random.h"
+#include "rung/base/random.h"
 #include "rung/theory/one_full_layer.h"
 #include "rung/theory/two_full_layers.h"
 #include "tests/proofs/extracted.h"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "check/counting.h"
-#include "rung/spec/random.h"
+#include "rung/base/random.h"
 #include "rung/theory/counting.h"
 #include "tests/proofs/extracted.h"
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "rung/base/json_text.h"
 #include "rung/released/released.h"
-#include "rung/spec/json_text.h"
 
 namespace rung {
 namespace {

@@ -8,10 +8,10 @@
 #include <set>
 #include <sstream>
 
+#include "rung/base/json_text.h"
+#include "rung/base/random.h"
 #include "rung/released/architecture_choice.h"
 #include "rung/released/class_defaults.h"
-#include "rung/spec/json_text.h"
-#include "rung/spec/random.h"
 
 namespace rung {
 namespace {

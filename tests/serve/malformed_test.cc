@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "rung/spec/random.h"
+#include "rung/base/random.h"
 #include "tests/serve/live_site.h"
 
 namespace rung::serve::test {

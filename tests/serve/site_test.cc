@@ -96,20 +96,20 @@ TEST(Site, bounds_are_those_of_the_library_byte_for_byte) {
                          "full*3"};
   for (const std::string line : lines)
     for (const std::string task : {"all", "eva", "two-sum", "seqcomp", "mqar"}) {
-      Inquiry inquiry{.task = task};
-      inquiry.architecture.line = line;
-      inquiry.architecture.context = 512;
-      inquiry.architecture.precision = "8";
-      const auto chosen = inquiry.architecture.choose_line();
+      BoundQuery query{.task = task};
+      query.architecture.line = line;
+      query.architecture.context = 512;
+      query.architecture.precision = "8";
+      const auto chosen = query.architecture.choose_line();
       ASSERT_TRUE(chosen) << line << ": " << chosen.error().message;
-      const auto findings = inquire(inquiry, *chosen);
-      ASSERT_TRUE(findings) << findings.error().message;
+      const auto report = answer_query(query, *chosen);
+      ASSERT_TRUE(report) << report.error().message;
       const auto target =
           fmt::format("/api/bound?arch={}&task={}&context=512&precision=8", escaped(line), task);
       for (int again = 0; again < 2; ++again) {  // worked out, then remembered
         const auto reply = wire.get(target);
         ASSERT_TRUE(reply);
-        EXPECT_EQ(reply->body, findings_document(*findings).dump(2) + "\n") << line << " " << task;
+        EXPECT_EQ(reply->body, bound_document(*report).dump(2) + "\n") << line << " " << task;
       }
     }
 }
@@ -216,8 +216,8 @@ TEST(ContentPolicy, names_the_digest_of_every_script_that_runs) {
   EXPECT_EQ(two.find("unsafe-eval"), std::string::npos);
 }
 
-TEST(AnswerMemory, forgets_the_least_recently_used_and_keeps_to_its_bytes) {
-  AnswerMemory memory(1000);
+TEST(ResponseCache, forgets_the_least_recently_used_and_keeps_to_its_bytes) {
+  ResponseCache memory(1000);
   const auto text = [](std::size_t size) { return std::make_shared<const std::string>(size, 'x'); };
   EXPECT_EQ(memory.find("a"), nullptr);
   for (const char* key : {"a", "b", "c", "d"}) memory.keep(key, text(240));

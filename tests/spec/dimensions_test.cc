@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
+#include "rung/base/toml_text.h"
 #include "rung/spec/accounting.h"
 #include "rung/spec/architecture.h"
 #include "rung/spec/dimensions_file.h"
-#include "rung/spec/toml_text.h"
 
 namespace rung {
 namespace {

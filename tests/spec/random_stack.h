@@ -1,8 +1,8 @@
 // Random stacks for properties: every mixer, every option, groups of heads.
 #pragma once
 
+#include "rung/base/random.h"
 #include "rung/spec/architecture.h"
-#include "rung/spec/random.h"
 
 namespace rung {
 

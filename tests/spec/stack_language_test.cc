@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "rung/base/nearest_word.h"
 #include "rung/spec/architecture.h"
-#include "rung/spec/nearest_word.h"
 #include "rung/spec/repetition.h"
 #include "tests/spec/random_stack.h"
 

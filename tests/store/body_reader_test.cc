@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "rung/spec/random.h"
+#include "rung/base/random.h"
 
 namespace rung {
 namespace {

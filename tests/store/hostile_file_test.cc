@@ -2,8 +2,8 @@
 // up.
 #include <fcntl.h>
 
-#include "rung/spec/json_text.h"
-#include "rung/spec/random.h"
+#include "rung/base/json_text.h"
+#include "rung/base/random.h"
 #include "tests/store/scratch.h"
 
 #ifdef RUNG_HAS_SQLITE

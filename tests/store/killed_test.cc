@@ -10,7 +10,7 @@
 #include <set>
 #include <thread>
 
-#include "rung/spec/random.h"
+#include "rung/base/random.h"
 #include "tests/store/scratch.h"
 
 namespace rung {

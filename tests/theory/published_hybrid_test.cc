@@ -1,8 +1,8 @@
 // The hybrid theorem as published: its numbers, its hypotheses broken in turn, and our counts at its own length.
 #include <gtest/gtest.h>
 
+#include "rung/theory/bound_query.h"
 #include "rung/theory/decomposition.h"
-#include "rung/theory/inquiry.h"
 #include "rung/theory/one_full_layer.h"
 #include "tests/theory/asked.h"
 
@@ -90,27 +90,27 @@ TEST(published_hybrid, follows_from_the_counts_at_its_own_length) {
   }
 }
 
-TEST(inquiry, asks_one_theorem_by_its_name_and_refuses_an_unknown_one) {
-  Inquiry inquiry{.task = "seqcomp", .sizes = {{"L", 2}}, .theorem = "hybrid-published"};
-  inquiry.architecture.line = "full+linear";
-  auto chosen = inquiry.architecture.choose();
+TEST(query, asks_one_theorem_by_its_name_and_refuses_an_unknown_one) {
+  BoundQuery query{.task = "seqcomp", .sizes = {{"L", 2}}, .theorem = "hybrid-published"};
+  query.architecture.line = "full+linear";
+  auto chosen = query.architecture.choose();
   ASSERT_TRUE(chosen) << chosen.error().message;
-  auto findings = inquire(inquiry, *chosen);
-  ASSERT_TRUE(findings) << findings.error().message;
-  EXPECT_EQ(findings->verdicts[0].theorem, "hybrid-published");
+  auto report = answer_query(query, *chosen);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->verdicts[0].theorem, "hybrid-published");
   for (const auto& [id, text] : {std::pair{"recurrent-eva", "about this task"},
                                  {"two-full-layers", "about such architectures"},
                                  {"three-sum-layers", "with numbers"}}) {
-    inquiry.theorem = id;
-    findings = inquire(inquiry, *chosen);
-    ASSERT_TRUE(findings) << findings.error().message;
-    EXPECT_EQ(findings->verdicts[0].outcome, Outcome::open);
-    EXPECT_NE(findings->verdicts[0].hypotheses[0].text.find(text), std::string::npos) << id;
+    query.theorem = id;
+    report = answer_query(query, *chosen);
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_EQ(report->verdicts[0].outcome, Outcome::open);
+    EXPECT_NE(report->verdicts[0].hypotheses[0].text.find(text), std::string::npos) << id;
   }
-  inquiry.theorem = "hybrid-publish";
-  findings = inquire(inquiry, *chosen);
-  ASSERT_FALSE(findings);
-  EXPECT_NE(findings.error().message.find("hybrid-published"), std::string::npos);
+  query.theorem = "hybrid-publish";
+  report = answer_query(query, *chosen);
+  ASSERT_FALSE(report);
+  EXPECT_NE(report.error().message.find("hybrid-published"), std::string::npos);
 }
 
 }  // namespace

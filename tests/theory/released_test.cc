@@ -6,20 +6,20 @@
 
 #include "rung/released/architecture_choice.h"
 #include "rung/released/embedded_config.h"
-#include "rung/theory/inquiry.h"
+#include "rung/theory/bound_query.h"
 
 namespace rung {
 namespace {
 
-Findings ask_released(const ArchitectureChoice& choice, const std::string& task, bool assume_exact = false,
-                      TaskSizes sizes = {}) {
-  Inquiry inquiry{
+BoundReport ask_released(const ArchitectureChoice& choice, const std::string& task, bool assume_exact = false,
+                         TaskSizes sizes = {}) {
+  BoundQuery query{
       .architecture = choice, .task = task, .sizes = std::move(sizes), .assume_exact = assume_exact};
-  const auto chosen = inquiry.architecture.choose();
+  const auto chosen = query.architecture.choose();
   EXPECT_TRUE(chosen) << chosen.error().message;
-  auto findings = inquire(inquiry, *chosen);
-  EXPECT_TRUE(findings) << findings.error().message;
-  return std::move(*findings);
+  auto report = answer_query(query, *chosen);
+  EXPECT_TRUE(report) << report.error().message;
+  return std::move(*report);
 }
 
 ArchitectureChoice released_file(const std::string& name) {
@@ -37,15 +37,15 @@ bool splits_a_softmax(const std::string& theorem) {
 }
 
 // One full layer and a recurrence, too small for two functions: impossible in mode X, and only there.
-Findings small_hybrid(const char* precision, bool assume_exact) {
+BoundReport small_hybrid(const char* precision, bool assume_exact) {
   const char* text = R"({"model_type":"gated_deltanet","num_hidden_layers":2,"hidden_size":2,"num_heads":1,
     "head_dim":2,"expand_v":1,"use_short_conv":false,"attn":{"layers":[0],"num_heads":1})";
   ArchitectureChoice choice;
   choice.context = 1 << 20;
   const auto chosen = choice.choose_document(std::string(text) + precision + "}");
   EXPECT_TRUE(chosen) << chosen.error().message;
-  Inquiry inquiry{.architecture = choice, .task = "seqcomp", .assume_exact = assume_exact};
-  return *inquire(inquiry, *chosen);
+  BoundQuery query{.architecture = choice, .task = "seqcomp", .assume_exact = assume_exact};
+  return *answer_query(query, *chosen);
 }
 
 TEST(released_verdicts, an_unknown_format_has_no_verdict_about_exact_sums) {
@@ -102,8 +102,8 @@ bool released_assumes(const Verdict& v, const char* text) {
 TEST(released_verdicts, state_bounds_hold_for_an_unknown_format_and_say_what_they_count) {
   auto choice = released_file("mamba-130m-hf.partial.json");
   choice.context = 1 << 30;
-  const auto findings = ask_released(choice, "eva");
-  const Verdict& v = findings.verdicts[0];
+  const auto report = ask_released(choice, "eva");
+  const Verdict& v = report.verdicts[0];
   EXPECT_EQ(v.outcome, Outcome::impossible);
   EXPECT_EQ(v.theorem, "recurrent-eva");
   EXPECT_EQ(*v.right, 24 * (24576.0 * 32 + 3 * 1536 * 32));
@@ -161,9 +161,9 @@ TEST(released_verdicts, one_layer_of_minimax_m3_is_not_called_impossible) {
     "sparse_attention_config":{"sparse_attention_freq":[1],"sparse_block_size":128,"sparse_topk_blocks":16,
       "sparse_num_index_heads":1,"sparse_index_dim":64,"sparse_score_type":"max"}})");
   for (const bool assume : {false, true}) {
-    Inquiry inquiry{.architecture = released, .task = "all", .assume_exact = assume};
-    const auto findings = inquire(inquiry, chosen);
-    for (const Verdict& v : findings->verdicts)
+    BoundQuery query{.architecture = released, .task = "all", .assume_exact = assume};
+    const auto report = answer_query(query, chosen);
+    for (const Verdict& v : report->verdicts)
       if (v.theorem != "causal-sparse-average")  // of every causal model
         EXPECT_NE(v.outcome, Outcome::impossible) << v.task << " " << v.theorem;
   }

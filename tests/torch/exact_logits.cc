@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "rung/base/random.h"
 #include "rung/exact/random_model.h"
-#include "rung/spec/random.h"
 #include "tests/torch/logit_rows.h"
 
 namespace rung {

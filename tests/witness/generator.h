@@ -2,7 +2,7 @@
 // stacks, dimensions, precisions, positions, encoders and chains of thought, all of them small.
 #pragma once
 
-#include "rung/spec/random.h"
+#include "rung/base/random.h"
 #include "tests/witness/case.h"
 #include "tests/witness/task_tree.h"
 

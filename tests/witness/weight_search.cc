@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "rung/spec/random.h"
+#include "rung/base/random.h"
 #include "tests/exact/hand_made.h"
 
 namespace rung {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "rung/base/require.h"
 #include "rung/learn/kernels/vector_clones.h"
-#include "rung/spec/require.h"
 
 namespace rung::kernels {
 namespace {

@@ -4,9 +4,9 @@
 #include <limits>
 #include <vector>
 
+#include "rung/base/require.h"
 #include "rung/learn/kernels/exponential.h"
 #include "rung/learn/kernels/vector_clones.h"
-#include "rung/spec/require.h"
 
 namespace rung::kernels {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "rung/base/require.h"
 #include "rung/learn/kernels/vector_clones.h"
-#include "rung/spec/require.h"
 
 namespace rung::kernels {
 namespace {

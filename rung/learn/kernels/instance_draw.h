@@ -1,6 +1,6 @@
 // Uniform instances of eva, index, mqar, two-sum and seqcomp (hard order), number by number as Task::generate
 // draws them: the same source runs on the host, where a test compares it with the tasks bit for bit, and on a
-// device, one thread an instance. SplitMix64 and Lemire's rejection as in rung/spec/random.h.
+// device, one thread an instance. SplitMix64 and Lemire's rejection as in rung/base/random.h.
 //
 // Behind an instance of eva, index, two-sum or seqcomp may stand further questions about the same tables,
 // drawn from a stream of their own.

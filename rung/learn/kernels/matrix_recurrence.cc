@@ -9,8 +9,8 @@
 #include <cmath>
 #include <vector>
 
+#include "rung/base/require.h"
 #include "rung/learn/kernels/vector_clones.h"
-#include "rung/spec/require.h"
 
 namespace rung::kernels {
 namespace {

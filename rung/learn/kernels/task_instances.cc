@@ -3,7 +3,7 @@
 #include <limits>
 #include <vector>
 
-#include "rung/spec/require.h"
+#include "rung/base/require.h"
 
 namespace rung::kernels {
 

@@ -27,7 +27,8 @@ class Cell : public LearnedMixer {
       state_bias_ = layout.add_stacked(state_bias, {}, Start::constant(0), false);
   }
 
-  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
+  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves,
+                        const ForwardContext& pass) const override {
     const std::int64_t members = u.size(0), prompts = u.size(1), length = u.size(2), size = shape_.inner;
     const torch::Tensor sums = apply_map(u, leaves[input_], leaves[input_bias_]);  // [E, B, T, G S]
     const torch::Tensor turn = leaves[state_].transpose(1, 2);                     // [E, S, G S]

@@ -27,7 +27,8 @@ class DeltaRule : public LearnedMixer {
     if (shape.conv > 0) conv_.emplace(p, 2 * keys_ + values_, shape.conv, layout);
   }
 
-  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
+  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves,
+                        const ForwardContext& pass) const override {
     const std::string& p = place_.prefix;
     std::vector<std::int64_t> sizes{keys_, keys_, values_, shape_.heads};
     if (gated_) sizes.push_back(shape_.heads);

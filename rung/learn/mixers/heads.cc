@@ -13,7 +13,8 @@ class Heads : public LearnedMixer {
       parts_.push_back(make_mixer(shape.parts[i], part, layout));
     }
   }
-  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
+  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves,
+                        const ForwardContext& pass) const override {
     std::vector<torch::Tensor> y;
     for (const auto& part : parts_) y.push_back(part->forward(u, leaves, pass));
     return torch::cat(y, -1);
@@ -32,7 +33,8 @@ class Identity : public LearnedMixer {
       : prefix_(place.prefix),
         value_(layout.add(place.prefix + "v.weight", {shape.output_width(), place.width},
                           Start::normal(fan_in_deviation(place.width)), true)) {}
-  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
+  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves,
+                        const ForwardContext& pass) const override {
     return pass.round(prefix_ + "y", apply_map(u, leaves[value_]));
   }
 

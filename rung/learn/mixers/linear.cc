@@ -41,7 +41,8 @@ class LinearAttention : public LearnedMixer {
     if (shape.conv > 0) conv_.emplace(p, 2 * keys_ + values_, shape.conv, layout);
   }
 
-  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
+  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves,
+                        const ForwardContext& pass) const override {
     const std::string& p = place_.prefix;
     const std::vector<torch::Tensor> rows =
         convolved_rows(apply_map(u, leaves[weight_]), conv_, 3, {keys_, keys_, values_}, leaves);

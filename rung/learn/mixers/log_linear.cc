@@ -131,7 +131,8 @@ class LogLinear : public LearnedMixer {
     if (shape.conv > 0) conv_.emplace(p, 2 * keys_ + values_, shape.conv, layout);
   }
 
-  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
+  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves,
+                        const ForwardContext& pass) const override {
     const std::string& p = place_.prefix;
     const bool mamba = shape_.base == MixerKind::mamba2;
     std::vector<std::int64_t> sizes{mamba ? values_ : keys_, keys_, mamba ? keys_ : values_,

@@ -28,7 +28,8 @@ class Mamba : public LearnedMixer {
     if (shape.conv > 0) conv_.emplace(p, inner, shape.conv, layout);
   }
 
-  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
+  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves,
+                        const ForwardContext& pass) const override {
     const std::string& p = place_.prefix;
     const std::int64_t inner = shape_.inner, states = shape_.state;
     const std::vector<torch::Tensor> rows =

@@ -23,7 +23,8 @@ class Mamba2 : public LearnedMixer {
     if (shape.conv > 0) conv_.emplace(p, values_ + 2 * keys_, shape.conv, layout);
   }
 
-  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
+  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves,
+                        const ForwardContext& pass) const override {
     const std::string& p = place_.prefix;
     const std::vector<torch::Tensor> rows = convolved_rows(apply_map(u, leaves[weight_]), conv_, 3,
                                                            {values_, keys_, keys_, shape_.heads}, leaves);

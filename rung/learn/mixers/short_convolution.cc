@@ -46,7 +46,8 @@ class Convolution : public LearnedMixer {
         value_(layout.add(place.prefix + "v.weight", {shape.inner, place.width},
                           Start::normal(fan_in_deviation(place.width)), true)),
         taps_(place.prefix, shape.inner, shape.conv, layout, "taps.weight") {}
-  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
+  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves,
+                        const ForwardContext& pass) const override {
     return pass.round(prefix_ + "y",
                       taps_.forward(pass.round(prefix_ + "v", apply_map(u, leaves[value_])), leaves));
   }

@@ -29,7 +29,8 @@ class SoftmaxAttention : public LearnedMixer {
     if (shape.conv > 0) conv_.emplace(p, rows_[0] + rows_[1] + rows_[2], shape.conv, layout);
   }
 
-  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
+  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves,
+                        const ForwardContext& pass) const override {
     const std::string& p = place_.prefix;
     const torch::Tensor all = apply_map(u, leaves[weight_]);
     const std::int64_t length = u.size(2);

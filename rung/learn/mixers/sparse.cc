@@ -32,7 +32,8 @@ class SparseAttention : public LearnedMixer {
                                    Start::normal(fan_in_deviation(shape.block * place.width)), true);
   }
 
-  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves, const Pass& pass) const override {
+  torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves,
+                        const ForwardContext& pass) const override {
     const std::string& p = place_.prefix;
     const std::int64_t members = u.size(0), prompts = u.size(1), length = u.size(2), block = shape_.block,
                        blocks = length / block;

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "rung/base/random.h"
 #include "rung/learn/kernels/element.h"
-#include "rung/spec/random.h"
 
 namespace rung::kernels {
 

@@ -1,0 +1,138 @@
+// The delta rule: e = v - rsh(S k, predict.shift); S ← S + rsh(β e kᵀ, write.shift); y = rsh(S q,
+// read.shift), with β from a table over the beta channel. Gated: first S ← rsh(α S, decay.shift), α from a
+// table over the gate channel. Keys and queries are scaled to length 2^key.fraction when the file has
+// key.fraction (vector_norm.h), else used as they are. Channels: q, k [key heads * key_dim], v [heads *
+// value_dim] (convolved when the layer has a short convolution), beta [heads], gate [heads] (gated). State of
+// head h: value_dim rows of key_dim entries.
+#include "rung/exact/matrix_cell.h"
+#include "rung/exact/vector_norm.h"
+
+namespace rung {
+namespace {
+
+template <class A>
+class DeltaCell final : public MatrixCell<A> {
+ public:
+  using Value = typename A::Value;
+  using Wide = typename A::Wide;
+
+  DeltaCell(const MixerContext<A>& context, bool gated) : MatrixCell<A>(context), gated_(gated) {
+    auto& source = context.source;
+    const auto& s = this->shape;
+    this->projection.add(source.template map<A>("q", s.kv_heads * s.key_dim, context.width));
+    this->projection.add(source.template map<A>("k", s.kv_heads * s.key_dim, context.width));
+    this->projection.add(source.template map<A>("v", s.heads * s.value_dim, context.width));
+    this->projection.convolve(context, 0);
+    this->projection.add(source.template map<A>("beta", s.heads, context.width));
+    beta_ = source.table("beta", "sigmoid");
+    if (gated) {
+      this->projection.add(source.template map<A>("gate", s.heads, context.width));
+      gate_ = source.table("gate", "decay");
+      decay_shift_ = source.shift("decay.shift");
+    }
+    predict_shift_ = source.shift("predict.shift");
+    write_shift_ = source.shift("write.shift");
+    error_site_ = source.site("error");
+    unit_ = source.has("key.fraction");
+    channel_bits_ = source.bits();
+    if (unit_) {
+      key_width_ = source.width("key");
+      norm_ = NormRule{static_cast<int>(source.scalar("key.fraction", 0, 0, 24)),
+                       static_cast<int>(source.scalar("key.extra", 8, 0, 24)), key_width_};
+      channel_bits_ = std::max(channel_bits_, key_width_.bits);
+    }
+    for (const char* name : {"q", "k", "v"}) channel_bits_ = std::max(channel_bits_, source.width(name).bits);
+    if (s.conv > 0) channel_bits_ = std::max(channel_bits_, source.width("conv").bits);
+    if constexpr (A::kExact) {
+      const int bits = unit_ ? norm_bits(norm_, channel_bits_, 1, s.key_dim) : 0;
+      if (bits > kMostNormBits)
+        source.refuse(fail(ErrorCode::range, "[exact] \"{}key\" could need {} bits; at most {} expected",
+                           source.prefix(), bits, kMostNormBits));
+    }
+  }
+  std::int64_t state_size() const override {
+    return this->shape.heads * this->shape.value_dim * this->shape.key_dim;
+  }
+
+  void update(Value* state, const Value* channels, bool with_value) const override {
+    const auto& s = this->shape;
+    const auto& a = this->arithmetic;
+    std::vector<Value> key(static_cast<std::size_t>(s.key_dim));
+    for (std::int64_t h = 0; h < s.heads; ++h) {
+      unit(channels + (s.kv_heads + key_head(h)) * s.key_dim, key.data());
+      const Value* value = channels + 2 * s.kv_heads * s.key_dim + h * s.value_dim;
+      const Wide beta = a.table(beta_, channels[beta_offset() + h]);
+      for (std::int64_t r = 0; r < s.value_dim; ++r) {
+        Value* row = state + (h * s.value_dim + r) * s.key_dim;
+        if (gated_) {
+          const Wide alpha = a.table(gate_, channels[beta_offset() + s.heads + h]);
+          for (std::int64_t c = 0; c < s.key_dim; ++c)
+            row[c] = a.settle(a.rescale(alpha * row[c], decay_shift_));
+        }
+        Wide seen{0};
+        for (std::int64_t c = 0; c < s.key_dim; ++c) seen += Wide(row[c]) * key[static_cast<std::size_t>(c)];
+        const Wide error =
+            a.settle((with_value ? Wide(value[r]) : Wide{0}) - a.rescale(seen, predict_shift_));
+        a.watch(error_site_, error);
+        for (std::int64_t c = 0; c < s.key_dim; ++c)
+          row[c] =
+              a.settle(row[c] + a.rescale(beta * error * key[static_cast<std::size_t>(c)], write_shift_));
+      }
+    }
+  }
+  void read(const Value* state, const Value* channels, Wide* sums) const override {
+    const auto& s = this->shape;
+    std::vector<Value> query(static_cast<std::size_t>(s.key_dim));
+    for (std::int64_t h = 0; h < s.heads; ++h) {
+      unit(channels + key_head(h) * s.key_dim, query.data());
+      for (std::int64_t r = 0; r < s.value_dim; ++r) {
+        Wide sum{0};
+        for (std::int64_t c = 0; c < s.key_dim; ++c)
+          sum += Wide(state[(h * s.value_dim + r) * s.key_dim + c]) * query[static_cast<std::size_t>(c)];
+        sums[h * s.value_dim + r] = sum;
+      }
+    }
+  }
+  int sum_bits() const override {
+    const int state = this->arithmetic.accumulator_bits;
+    const int dot = state + channel_bits_ + ceil_lg(static_cast<std::uint64_t>(this->shape.key_dim)) + 2;
+    return std::max({dot + std::max(shift_growth(this->read_shift), shift_growth(predict_shift_)),
+                     state + channel_bits_ + beta_.bits() + 1 + shift_growth(write_shift_),
+                     gated_ ? state + gate_.bits() + shift_growth(decay_shift_) : 0});
+  }
+
+ private:
+  std::int64_t key_head(std::int64_t head) const { return head / (this->shape.heads / this->shape.kv_heads); }
+  std::int64_t beta_offset() const {
+    return 2 * this->shape.kv_heads * this->shape.key_dim + this->shape.heads * this->shape.value_dim;
+  }
+  void unit(const Value* x, Value* y) const {
+    if (unit_)
+      normalise<A>(this->arithmetic, x, nullptr, this->shape.key_dim, 1, norm_, y);
+    else
+      std::copy(x, x + this->shape.key_dim, y);
+  }
+
+  bool gated_, unit_ = false;
+  Table beta_, gate_;
+  int decay_shift_ = 0, predict_shift_ = 0, write_shift_ = 0, channel_bits_ = 0, error_site_ = -1;
+  Width key_width_;
+  NormRule norm_;
+};
+
+}  // namespace
+
+template <class A>
+std::unique_ptr<MatrixCell<A>> make_delta_cell(const MixerContext<A>& context, bool gated) {
+  return std::make_unique<DeltaCell<A>>(context, gated);
+}
+RUNG_INSTANTIATE_CELL(make_delta_cell, bool);
+
+template <class A>
+std::unique_ptr<MixerFor<A>> make_delta(const MixerContext<A>& context) {
+  return std::make_unique<MatrixRecurrence<A>>(
+      make_delta_cell(context, context.shape.kind == MixerKind::gdelta));
+}
+RUNG_INSTANTIATE_MECHANISM(make_delta);
+
+}  // namespace rung

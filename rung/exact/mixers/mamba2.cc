@@ -1,0 +1,91 @@
+// Mamba-2 / SSD: h_t = rsh(a_t h_{t-1}, decay.shift) + x_t B_tᵀ, y_t = rsh(h_t C_t, read.shift), one scalar
+// a_t per head from a table over the gate channel, 0 <= a_t <= 2^decay.shift. B and C are shared by the heads
+// of a group. Channels: x [heads*value_dim], b [groups*key_dim], c [groups*key_dim] (convolved when the layer
+// has a short convolution), gate [heads]. State of head h: value_dim rows of key_dim entries.
+#include "rung/exact/matrix_cell.h"
+
+namespace rung {
+namespace {
+
+template <class A>
+class Mamba2Cell final : public MatrixCell<A> {
+ public:
+  using Value = typename A::Value;
+  using Wide = typename A::Wide;
+
+  explicit Mamba2Cell(const MixerContext<A>& context) : MatrixCell<A>(context) {
+    auto& source = context.source;
+    const auto& s = this->shape;
+    this->projection.add(source.template map<A>("x", s.heads * s.value_dim, context.width));
+    this->projection.add(source.template map<A>("b", s.kv_heads * s.key_dim, context.width));
+    this->projection.add(source.template map<A>("c", s.kv_heads * s.key_dim, context.width));
+    this->projection.convolve(context, 0);
+    this->projection.add(source.template map<A>("gate", s.heads, context.width));
+    gate_ = source.table("gate", "decay");
+    decay_shift_ = source.shift("decay.shift");
+    if (s.conv > 0) channel_bits_ = source.width("conv").bits;
+    for (const char* name : {"x", "b", "c"}) channel_bits_ = std::max(channel_bits_, source.width(name).bits);
+  }
+  std::int64_t state_size() const override {
+    return this->shape.heads * this->shape.value_dim * this->shape.key_dim;
+  }
+
+  void update(Value* state, const Value* channels, bool with_value) const override {
+    const auto& s = this->shape;
+    const auto& a = this->arithmetic;
+    for (std::int64_t h = 0; h < s.heads; ++h) {
+      const Wide decay = a.table(gate_, channels[gate_offset() + h]);
+      const Value* x = channels + h * s.value_dim;
+      const Value* b = channels + s.heads * s.value_dim + group(h) * s.key_dim;
+      for (std::int64_t r = 0; r < s.value_dim; ++r) {
+        Value* row = state + (h * s.value_dim + r) * s.key_dim;
+        for (std::int64_t c = 0; c < s.key_dim; ++c)
+          row[c] =
+              a.settle(a.rescale(decay * row[c], decay_shift_) + (with_value ? Wide(x[r]) * b[c] : Wide{0}));
+      }
+    }
+  }
+  void read(const Value* state, const Value* channels, Wide* sums) const override {
+    const auto& s = this->shape;
+    for (std::int64_t h = 0; h < s.heads; ++h) {
+      const Value* query = channels + s.heads * s.value_dim + (s.kv_heads + group(h)) * s.key_dim;
+      for (std::int64_t r = 0; r < s.value_dim; ++r) {
+        Wide sum{0};
+        for (std::int64_t c = 0; c < s.key_dim; ++c)
+          sum += Wide(state[(h * s.value_dim + r) * s.key_dim + c]) * query[c];
+        sums[h * s.value_dim + r] = sum;
+      }
+    }
+  }
+  int sum_bits() const override {
+    const int state = this->arithmetic.accumulator_bits;
+    return std::max({state + gate_.bits() + shift_growth(decay_shift_) + 1, 2 * channel_bits_ + 1,
+                     state + channel_bits_ + ceil_lg(static_cast<std::uint64_t>(this->shape.key_dim)) + 1 +
+                         shift_growth(this->read_shift)});
+  }
+
+ private:
+  std::int64_t group(std::int64_t head) const { return head / (this->shape.heads / this->shape.kv_heads); }
+  std::int64_t gate_offset() const {
+    return this->shape.heads * this->shape.value_dim + 2 * this->shape.kv_heads * this->shape.key_dim;
+  }
+
+  Table gate_;
+  int decay_shift_ = 0, channel_bits_ = 0;
+};
+
+}  // namespace
+
+template <class A>
+std::unique_ptr<MatrixCell<A>> make_mamba2_cell(const MixerContext<A>& context) {
+  return std::make_unique<Mamba2Cell<A>>(context);
+}
+RUNG_INSTANTIATE_CELL(make_mamba2_cell);
+
+template <class A>
+std::unique_ptr<MixerFor<A>> make_mamba2(const MixerContext<A>& context) {
+  return std::make_unique<MatrixRecurrence<A>>(make_mamba2_cell(context));
+}
+RUNG_INSTANTIATE_MECHANISM(make_mamba2);
+
+}  // namespace rung

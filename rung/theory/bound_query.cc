@@ -1,0 +1,121 @@
+#include "rung/theory/bound_query.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "rung/base/nearest_word.h"
+
+namespace rung {
+namespace {
+
+// What one theorem says, whatever the others do. Errors: unknown ids.
+Result<Verdict> inquire_one(const std::string& id, const Setting& setting, const Question& question) {
+  std::vector<std::string_view> ids;
+  for (const auto& theorem : theorems()) {
+    ids.push_back(theorem.id);
+    if (theorem.id != id) continue;
+    const bool speaks = theorem.evaluate && std::find(theorem.tasks.begin(), theorem.tasks.end(),
+                                                      question.task) != theorem.tasks.end();
+    if (speaks)
+      if (auto verdict = apply(theorem, setting, question)) return *verdict;
+    Verdict none = verdict_of(theorem, question);
+    none.require(!theorem.evaluate ? "a statement with numbers"
+                 : speaks          ? "a statement about such architectures"
+                                   : "a statement about this task",
+                 false, theorem.evaluate ? "" : "quoted, never evaluated");
+    return none;
+  }
+  return fail(ErrorCode::parse, "[bound] unknown theorem {}; {}", rung::quoted(id), suggest(id, ids));
+}
+
+}  // namespace
+
+std::string bound_observes(const ChosenArchitecture& chosen) {
+  return std::to_string(chosen.count().state_bits);
+}
+
+Result<BoundReport> answer_query(const BoundQuery& query, const ChosenArchitecture& chosen) {
+  SettingOptions options;
+  options.context = query.architecture.context;
+  options.sum_bits = query.sum_bits;
+  options.chain_of_thought = query.chain_of_thought;
+  options.assume_exact = query.assume_exact;
+  options.storage = chosen.bits;
+  options.assumes = chosen.assumes;
+  options.count = [&chosen](const StorageBits& bits) {
+    ChosenArchitecture copy = chosen;
+    copy.bits = bits;
+    return copy.count();
+  };
+  BoundReport report{.form = query.form};
+  RUNG_TRY(report.setting, make_setting(chosen.architecture, options));
+  const Setting& setting = report.setting;
+  bool composed = false;
+  const bool all = query.task == "all";
+  for (const auto& word : task_words()) {
+    if (!all && word.name != query.task) continue;
+    RUNG_TRY(const Question question,
+             make_question(word.name, query.sizes, setting.context, all, query.form));
+    if (question.prompt > setting.context && options.context)
+      return fail(ErrorCode::range,
+                  "[bound] {} of these sizes has a prompt of {} tokens; --context {} is shorter", word.name,
+                  question.prompt, setting.context);
+    if (query.theorem) {
+      RUNG_TRY(Verdict one, inquire_one(*query.theorem, setting, question));
+      report.verdicts.push_back(std::move(one));
+      continue;
+    }
+    report.verdicts.push_back(decide(setting, question));
+    const bool usual =
+        !question.variant && std::all_of(word.options.begin(), word.options.end(), [&](const auto& o) {
+          return question.options.at(std::string(o.name)) == o.words.front();
+        });
+    composed = composed || (word.name == "seqcomp" && !question.fixed && !query.sizes.contains("L") && usual);
+  }
+  if (report.verdicts.empty()) {
+    RUNG_TRY(const auto unknown, find_task_word(query.task));
+    return fail(ErrorCode::parse, "[bound] no task {}", unknown->name);
+  }
+  if (composed) report.pattern = summarise_pattern(setting);
+  return report;
+}
+
+nlohmann::ordered_json theorems_document() {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const auto& t : theorems())
+    list.push_back({{"id", t.id},
+                    {"title", t.title},
+                    {"statement", t.statement},
+                    {"source", source_name(t.source)},
+                    {"reference", t.reference},
+                    {"status", status_name(t.status)},
+                    {"tasks", t.tasks},
+                    {"file", t.file},
+                    {"test", t.test}});
+  return {{"schema", "rung.bound-list/1"}, {"theorems", list}};
+}
+
+nlohmann::ordered_json bound_document(const BoundReport& report) {
+  const Setting& setting = report.setting;
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const auto& verdict : report.verdicts) list.push_back(verdict_json(verdict));
+  nlohmann::ordered_json document = {
+      {"schema", "rung.bound/1"},
+      {"architecture", format_stack(setting.architecture.stack)},
+      {"word", setting.word.text},
+      {"layers", setting.layers.size()},
+      {"state_bits", json_number(setting.word.total().after(setting.context))},
+      {"precision", format_precision(setting.architecture.dimensions.precision)},
+      {"acc_bits", setting.word.given_entries ? nlohmann::ordered_json(setting.entry_bits) : nullptr},
+      {"sum_bits", setting.sum_bits ? nlohmann::ordered_json(*setting.sum_bits) : nullptr},
+      {"context", setting.context},
+      {"causal", setting.causal()},
+      {"chain_of_thought", setting.chain_of_thought},
+      {"options", report.form.options},
+      {"variant", report.form.variant ? nlohmann::ordered_json(variant_name(*report.form.variant)) : nullptr},
+      {"verdicts", list}};
+  if (report.pattern) document["pattern"] = pattern_json(setting, *report.pattern);
+  return document;
+}
+
+}  // namespace rung
