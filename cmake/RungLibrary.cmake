@@ -1,7 +1,7 @@
 # rung_library(NAME [COLD] [INTERNAL] [TORCH] [DEPENDS other...]): the static library rung::NAME made of rung/NAME/*.cc, without the
 # folders below it that have a CMakeLists.txt of their own.
 # COLD: no time is spent there; it had better compile quickly.
-# TORCH: has a precompiled header of its own.
+# TORCH: cold, and built with libtorch's flags, with which the shared precompiled headers do not go.
 # INTERNAL: not installed, because it would ask libtorch of everybody who links rung.
 # A folder may include only what it DEPENDS on; tests/layers checks the includes.
 # Several files are compiled as one, which costs a third of the time: names that are local to a file are unique
@@ -33,6 +33,7 @@ endfunction()
 function(rung_precompile target name)
   get_property(options GLOBAL PROPERTY RUNG_PRECOMPILED_${name})
   target_compile_options(${target} PRIVATE ${options})
+  target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:fmt::fmt,INTERFACE_COMPILE_DEFINITIONS>)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL EXECUTABLE)
     # As a library, or the header's flags would be others.

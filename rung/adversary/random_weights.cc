@@ -28,10 +28,13 @@ Result<Weights> random_weights_for(const Task& task, const RandomRequest& target
       model.output = {OutputSpec::Kind::vector, answer.size, answer.fraction};
       break;
     case AnswerSpec::Kind::token:
-      model.output = answer.size <= kMostLogits
-                         ? OutputSpec{OutputSpec::Kind::logits, answer.size, 0}
-                         : OutputSpec{OutputSpec::Kind::binary,
-                                      std::bit_width(static_cast<std::uint64_t>(answer.size - 1)), 0};
+      model.output =
+          answer.size <= kMostLogits
+              ? OutputSpec{OutputSpec::Kind::logits, answer.size, 0}
+              : OutputSpec{
+                    OutputSpec::Kind::binary,
+                    static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(answer.size - 1))),
+                    0};
   }
   dimensions.outputs = model.output.size;
   RUNG_TRY(Weights weights, random_weights(model));

@@ -12,7 +12,7 @@ constexpr std::size_t kHead = 1 + 3 * sizeof(std::uint64_t);
 
 }  // namespace
 
-std::string pack(const Message& message) {
+std::string pack(const RankMessage& message) {
   std::string bytes(1, static_cast<char>(message.kind));
   bytes.reserve(kHead + message.queue.size() + message.text.size());
   for (const std::uint64_t value :
@@ -21,11 +21,12 @@ std::string pack(const Message& message) {
   return bytes += message.queue, bytes += message.text;
 }
 
-Message unpack(std::string_view bytes) {
+RankMessage unpack(std::string_view bytes) {
   RUNG_REQUIRE(bytes.size() >= kHead, "a message of {} bytes", bytes.size());
-  Message message;
-  message.kind = static_cast<Message::Kind>(bytes[0]);
-  RUNG_REQUIRE(message.kind <= Message::Kind::leave, "a message of kind {}", static_cast<int>(message.kind));
+  RankMessage message;
+  message.kind = static_cast<RankMessage::Kind>(bytes[0]);
+  RUNG_REQUIRE(message.kind <= RankMessage::Kind::leave, "a message of kind {}",
+               static_cast<int>(message.kind));
   std::uint64_t name = 0;
   std::memcpy(&message.ticket, bytes.data() + 1, sizeof name);
   std::memcpy(&message.number, bytes.data() + 1 + sizeof name, sizeof name);

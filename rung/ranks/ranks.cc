@@ -57,7 +57,7 @@ int Ranks::living() const {
 void Ranks::take_no_part(const std::string& why) {
   RUNG_REQUIRE(!leads(), "rank 0 always takes part: {}", why);
   const std::lock_guard lock(guard_);
-  post(0, {.kind = Message::Kind::trouble, .text = why});
+  post(0, {.kind = RankMessage::Kind::trouble, .text = why});
 }
 
 int Ranks::leave(int code) {
@@ -72,7 +72,7 @@ int Ranks::leave(int code) {
     changed_.wait(lock, others_are_done);
     orderly_ = std::find(dead_.begin(), dead_.end(), true) == dead_.end();
     for (int other = 1; other < count_; ++other)
-      post(other, {.kind = Message::Kind::leave,
+      post(other, {.kind = RankMessage::Kind::leave,
                    .number = static_cast<std::uint64_t>(code),
                    .text = orderly_ ? "" : kSomebodyDied});
     code_ = code;
@@ -80,7 +80,7 @@ int Ranks::leave(int code) {
       for (const std::string& trouble : troubles_)
         std::fprintf(stderr, "rung: [ranks] %s\n", trouble.c_str());
   } else {
-    post(0, {.kind = Message::Kind::gone});
+    post(0, {.kind = RankMessage::Kind::gone});
     changed_.wait(lock, [&] { return code_.has_value(); });
   }
   ending_ = true;
@@ -131,10 +131,10 @@ void Ranks::carry(const OpenTransport& open) {
     const auto now = Clock::now();
     if (seconds_between(beaten, now) > silence_ / kBeatsPerSilence) {
       beaten = now;
-      if (rank_ != 0) (*transport)->send(0, pack({.kind = Message::Kind::beat}));
+      if (rank_ != 0) (*transport)->send(0, pack({.kind = RankMessage::Kind::beat}));
       for (int other = 1; rank_ == 0 && other < count_; ++other)
         if (!dead_[static_cast<std::size_t>(other)])
-          (*transport)->send(other, pack({.kind = Message::Kind::beat}));
+          (*transport)->send(other, pack({.kind = RankMessage::Kind::beat}));
       watch();
     }
     pause = moved ? kShortest : std::min(2 * pause, kLongest);
@@ -142,19 +142,19 @@ void Ranks::carry(const OpenTransport& open) {
   (*transport)->close(orderly_ && code_.has_value());
 }
 
-void Ranks::handle(int from, Message message) {
+void Ranks::handle(int from, RankMessage message) {
   const std::lock_guard lock(guard_);
   heard_[static_cast<std::size_t>(from)] = Clock::now();
   if (leads()) return handle_as_lead(from, std::move(message));
   switch (message.kind) {
-    case Message::Kind::leave:
+    case RankMessage::Kind::leave:
       code_ = static_cast<int>(message.number);
       orderly_ = message.text != kSomebodyDied;
       break;
-    case Message::Kind::item:
-    case Message::Kind::closed:
-    case Message::Kind::answer:
-    case Message::Kind::lost:
+    case RankMessage::Kind::item:
+    case RankMessage::Kind::closed:
+    case RankMessage::Kind::answer:
+    case RankMessage::Kind::lost:
       if (message.ticket == 0) {
         if (message.queue.empty()) all_closed_ = true;
         closed_.insert(message.queue);
@@ -168,14 +168,14 @@ void Ranks::handle(int from, Message message) {
   changed_.notify_all();
 }
 
-void Ranks::handle_as_lead(int from, Message message) {
+void Ranks::handle_as_lead(int from, RankMessage message) {
   const auto queue = boards_.find(message.queue);
   switch (message.kind) {
-    case Message::Kind::draw:
+    case RankMessage::Kind::draw:
       draws_.push_back({from, message.ticket, message.queue});
       serve_draws();
       break;
-    case Message::Kind::result: {
+    case RankMessage::Kind::result: {
       if (queue == boards_.end()) break;
       BoardState& state = queue->second;
       const auto waiting = std::find_if(state.waiting.begin(), state.waiting.end(),
@@ -187,19 +187,19 @@ void Ranks::handle_as_lead(int from, Message message) {
       state.inbox.push_back({from, std::move(message)});
       break;
     }
-    case Message::Kind::question: {
+    case RankMessage::Kind::question: {
       const bool holds = queue != boards_.end() && queue->second.under_way.contains(message.number) &&
                          queue->second.under_way.at(message.number).rank == from;
       if (holds)
         queue->second.inbox.push_back({from, std::move(message)});
       else
-        post(from, {.kind = Message::Kind::lost, .ticket = message.ticket});
+        post(from, {.kind = RankMessage::Kind::lost, .ticket = message.ticket});
       break;
     }
-    case Message::Kind::trouble:
+    case RankMessage::Kind::trouble:
       troubles_.push_back(fmt::format("rank {} took no part: {}", from, message.text));
       break;
-    case Message::Kind::gone:
+    case RankMessage::Kind::gone:
       gone_[static_cast<std::size_t>(from)] = true;
       break;
     default:
@@ -230,7 +230,7 @@ void Ranks::give_up(int rank) {
   std::erase_if(draws_, [&](const HeldDraw& draw) { return draw.rank == rank; });
   for (auto& [name, state] : boards_) {
     std::erase_if(state.inbox, [&](const Event& event) {
-      return event.rank == rank && event.message.kind == Message::Kind::question;
+      return event.rank == rank && event.message.kind == RankMessage::Kind::question;
     });
     for (auto held = state.under_way.begin(); held != state.under_way.end();) {
       if (held->second.rank != rank) {
@@ -245,13 +245,14 @@ void Ranks::give_up(int rank) {
   changed_.notify_all();
 }
 
-void Ranks::post(int to, Message message) {
+void Ranks::post(int to, RankMessage message) {
   if (to != rank_) {
     out_.emplace_back(to, std::move(message));
     outgoing_.notify_all();
     return;
   }
-  if (message.ticket != 0 && message.kind != Message::Kind::draw && message.kind != Message::Kind::question) {
+  if (message.ticket != 0 && message.kind != RankMessage::Kind::draw &&
+      message.kind != RankMessage::Kind::question) {
     if (const auto waiting = calls_.find(message.ticket); waiting != calls_.end())
       waiting->second = std::move(message);
     changed_.notify_all();
@@ -264,7 +265,7 @@ void Ranks::serve_draws() {
   for (std::size_t i = 0; i < draws_.size();) {
     const HeldDraw draw = draws_[i];
     const auto queue = boards_.find(draw.queue);
-    Message reply{.kind = Message::Kind::closed, .ticket = draw.ticket};
+    RankMessage reply{.kind = RankMessage::Kind::closed, .ticket = draw.ticket};
     if (!is_closed(draw.queue)) {
       if (queue == boards_.end() || queue->second.waiting.empty()) {
         ++i;
@@ -273,7 +274,8 @@ void Ranks::serve_draws() {
       BoardState& state = queue->second;
       WorkItem item = std::move(state.waiting.front());
       state.waiting.pop_front();
-      reply = {.kind = Message::Kind::item, .ticket = draw.ticket, .number = item.number, .text = item.order};
+      reply = {
+          .kind = RankMessage::Kind::item, .ticket = draw.ticket, .number = item.number, .text = item.order};
       state.under_way[item.number] = {draw.rank, std::move(item)};
     }
     draws_.erase(draws_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -284,17 +286,19 @@ void Ranks::serve_draws() {
 void Ranks::close_board(const std::string& name) {
   if (name.empty() ? all_closed_ : !closed_.insert(name).second) return;
   if (name.empty()) all_closed_ = true;
-  for (int other = 1; other < count_; ++other) post(other, {.kind = Message::Kind::closed, .queue = name});
+  for (int other = 1; other < count_; ++other)
+    post(other, {.kind = RankMessage::Kind::closed, .queue = name});
   serve_draws();
   changed_.notify_all();
 }
 
-Message Ranks::call(Message message, std::unique_lock<std::mutex>& lock) {
+RankMessage Ranks::call(RankMessage message, std::unique_lock<std::mutex>& lock) {
   const std::uint64_t ticket = message.ticket = ++tickets_;
   calls_[ticket];
   post(0, std::move(message));
   changed_.wait(lock, [&] { return calls_.at(ticket).has_value() || code_.has_value(); });
-  Message reply = calls_.at(ticket) ? std::move(*calls_.at(ticket)) : Message{.kind = Message::Kind::closed};
+  RankMessage reply =
+      calls_.at(ticket) ? std::move(*calls_.at(ticket)) : RankMessage{.kind = RankMessage::Kind::closed};
   calls_.erase(ticket);
   return reply;
 }

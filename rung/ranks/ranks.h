@@ -70,7 +70,7 @@ class Ranks {
   using Clock = std::chrono::steady_clock;
   struct Event {
     int rank = 0;
-    Message message;  // a result or a question
+    RankMessage message;  // a result or a question
   };
   struct Held {
     int rank = 0;
@@ -89,11 +89,11 @@ class Ranks {
   };
 
   void carry(const OpenTransport& open);  // the transport thread
-  void handle(int from, Message message);
-  void handle_as_lead(int from, Message message);
+  void handle(int from, RankMessage message);
+  void handle_as_lead(int from, RankMessage message);
   void watch();
   // All below: under guard_.
-  void post(int to, Message message);  // to itself: at once
+  void post(int to, RankMessage message);  // to itself: at once
   void serve_draws();
   void close_board(const std::string& name);
   void give_up(int rank);
@@ -102,14 +102,14 @@ class Ranks {
     return all_closed_ || closed_.contains(queue) || closed_.contains(queue.substr(0, queue.find('/')));
   }
   // Sends and waits for the answer; a message `closed` where the job ends first.
-  Message call(Message message, std::unique_lock<std::mutex>& lock);
+  RankMessage call(RankMessage message, std::unique_lock<std::mutex>& lock);
 
   int rank_ = 0, count_ = 1;
   double silence_ = 0;
   mutable std::mutex guard_;
   std::condition_variable changed_, outgoing_;
-  std::deque<std::pair<int, Message>> out_;
-  std::map<std::uint64_t, std::optional<Message>> calls_;
+  std::deque<std::pair<int, RankMessage>> out_;
+  std::map<std::uint64_t, std::optional<RankMessage>> calls_;
   std::uint64_t tickets_ = 0;
   std::set<std::string> closed_;
   bool all_closed_ = false, ending_ = false, ready_ = false, orderly_ = true;

@@ -19,8 +19,8 @@ TaskQueue::~TaskQueue() {
   const std::lock_guard lock(ranks_.guard_);
   auto& state = ranks_.boards_.at(name_);
   for (auto& event : state.inbox)  // nobody will answer any more
-    if (event.message.kind == Message::Kind::question)
-      ranks_.post(event.rank, {.kind = Message::Kind::lost, .ticket = event.message.ticket});
+    if (event.message.kind == RankMessage::Kind::question)
+      ranks_.post(event.rank, {.kind = RankMessage::Kind::lost, .ticket = event.message.ticket});
   ranks_.boards_.erase(name_);
 }
 
@@ -40,14 +40,15 @@ std::optional<TaskQueue::Event> TaskQueue::collect(double seconds) {
   if (state.inbox.empty()) return std::nullopt;
   auto event = std::move(state.inbox.front());
   state.inbox.pop_front();
-  return Event{event.message.kind == Message::Kind::question, event.rank, event.message.number,
+  return Event{event.message.kind == RankMessage::Kind::question, event.rank, event.message.number,
                std::move(event.message.text), event.message.ticket};
 }
 
 void TaskQueue::answer(const Event& event, std::string text) {
   RUNG_REQUIRE(event.question, "an answer to the result of item {}", event.number);
   const std::lock_guard lock(ranks_.guard_);
-  ranks_.post(event.rank, {.kind = Message::Kind::answer, .ticket = event.ticket, .text = std::move(text)});
+  ranks_.post(event.rank,
+              {.kind = RankMessage::Kind::answer, .ticket = event.ticket, .text = std::move(text)});
 }
 
 std::size_t TaskQueue::open() const {
@@ -65,23 +66,26 @@ void TaskQueue::close() {
 std::optional<WorkItem> QueueWorker::draw() {
   std::unique_lock lock(ranks_.guard_);
   if (ranks_.is_closed(name_)) return std::nullopt;
-  Message reply = ranks_.call({.kind = Message::Kind::draw, .queue = name_}, lock);
-  if (reply.kind != Message::Kind::item) return std::nullopt;
+  RankMessage reply = ranks_.call({.kind = RankMessage::Kind::draw, .queue = name_}, lock);
+  if (reply.kind != RankMessage::Kind::item) return std::nullopt;
   return WorkItem{reply.number, std::move(reply.text)};
 }
 
 void QueueWorker::hand_in(const WorkItem& item, std::string result) {
   const std::lock_guard lock(ranks_.guard_);
   ranks_.post(
-      0, {.kind = Message::Kind::result, .number = item.number, .queue = name_, .text = std::move(result)});
+      0,
+      {.kind = RankMessage::Kind::result, .number = item.number, .queue = name_, .text = std::move(result)});
 }
 
 std::optional<std::string> QueueWorker::ask(const WorkItem& item, std::string question) {
   std::unique_lock lock(ranks_.guard_);
-  Message reply = ranks_.call(
-      {.kind = Message::Kind::question, .number = item.number, .queue = name_, .text = std::move(question)},
-      lock);
-  if (reply.kind != Message::Kind::answer) return std::nullopt;
+  RankMessage reply = ranks_.call({.kind = RankMessage::Kind::question,
+                                   .number = item.number,
+                                   .queue = name_,
+                                   .text = std::move(question)},
+                                  lock);
+  if (reply.kind != RankMessage::Kind::answer) return std::nullopt;
   return std::move(reply.text);
 }
 
