@@ -9,7 +9,7 @@ import unittest
 ROOT = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 and os.path.isdir(sys.argv[1]) else os.getcwd()
 ROW = re.compile(r"^\| `rung/(\w+)` \|[^|]*\|([^|]*)\| (here|planned) \|$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
-LIBRARY = re.compile(r"rung_library\(\s*(\w+)(?:\s+INTERNAL)?(?:\s+DEPENDS\s+([\w\s]+))?\s*\)")
+LIBRARY = re.compile(r"rung_library\(\s*(\w+)(?:\s+(?:COLD|INTERNAL|TORCH))*(?:\s+DEPENDS\s+([\w\s]+))?\s*\)")
 SOURCES = (".h", ".cc", ".cpp", ".cu", ".cuh")
 NAMELESS = ("util", "utils", "common", "helper", "helpers", "misc", "manager")
 LONGEST = 600
