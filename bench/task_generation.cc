@@ -81,7 +81,7 @@ int run(std::int64_t count) {
     bytes = 0;
     const InstanceRows lines(**task, Variant::uniform, 1, RowForm::jsonl, false);
     const auto result =
-        lines.write(static_cast<std::uint64_t>(rows), "\n", [&](std::string_view text) -> Result<void> {
+        lines.write(0, static_cast<std::uint64_t>(rows), "\n", [&](std::string_view text) -> Result<void> {
           bytes += text.size();
           return {};
         });

@@ -80,11 +80,17 @@ Command break_command();
 Command train_command();
 Command lab_command();
 Command hierarchy_command();
+Command pipe_command();
 Command report_command();
 // All of a program's commands but `help`: command_list.cc for rung, learn/command_list.cc for rung-learn.
 std::vector<Command> command_list();
 // Explains the others; also the man page and the shell completion.
 Command help_command(std::vector<Command> commands);
+
+// What main() was called with, or, in a child of `rung pipe`, what its request says; [0] is the program.
+const std::vector<std::string>& program_arguments();
+// A whole run, as main() would do it. Returns the exit code; the caller flushes nothing.
+int run_program(std::vector<std::string> arguments);
 
 // Prints the document, two-space indented, with a newline. REQUIRES document.contains("schema").
 void print_json(const nlohmann::ordered_json& document);

@@ -5,23 +5,15 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
+#include "cli/command.h"
 #include "cli/lab.h"
 #include "cli/train.h"
 
 namespace rung::cli {
 namespace {
-
-// This process's own arguments, as the system keeps them.
-std::vector<std::string> own_arguments() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::vector<std::string> out;
-  for (std::string word; std::getline(file, word, '\0');) out.push_back(word);
-  return out;
-}
 
 Result<int> hand_over(const std::string& command) {
   namespace fs = std::filesystem;
@@ -31,7 +23,7 @@ Result<int> hand_over(const std::string& command) {
     return fail(ErrorCode::io, "[{}] this program's own place is not known: {}", command, code.message());
   for (const fs::path& place : {here / "rung-learn", here / ".." / "libexec" / "rung" / "rung-learn"}) {
     if (!fs::exists(place, code)) continue;
-    std::vector<std::string> words = own_arguments();
+    std::vector<std::string> words = program_arguments();
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);

@@ -132,7 +132,19 @@ int main_with(int argc, char** argv) {
   return 2;
 }
 
+std::vector<std::string> g_arguments;
+
 }  // namespace
+
+const std::vector<std::string>& program_arguments() { return g_arguments; }
+
+int run_program(std::vector<std::string> arguments) {
+  g_arguments = std::move(arguments);
+  std::vector<char*> argv;
+  for (std::string& word : g_arguments) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  return leave_ranks(main_with(static_cast<int>(g_arguments.size()), argv.data()));
+}
 
 void print_json(const nlohmann::ordered_json& document) {
   RUNG_REQUIRE(document.contains("schema"), "a --json document names its schema");
@@ -142,4 +154,4 @@ void print_json(const nlohmann::ordered_json& document) {
 }  // namespace rung::cli
 
 // Every rank ends with rank 0's exit code.
-int main(int argc, char** argv) { return rung::leave_ranks(rung::cli::main_with(argc, argv)); }
+int main(int argc, char** argv) { return rung::cli::run_program({argv, argv + argc}); }

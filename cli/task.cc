@@ -1,4 +1,4 @@
-// rung task: instances of a task as text, JSON lines, or a task of the lm-evaluation-harness.
+// rung task: instances of a task as text, JSON lines, arrays, or a task of the lm-evaluation-harness.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "cli/task_flags.h"
 #include "rung/base/staged_file.h"
+#include "rung/tasks/instance_arrays.h"
 #include "rung/tasks/instance_rows.h"
 #include "rung/tasks/lm_eval.h"
 #include "rung/tasks/task.h"
@@ -28,7 +29,7 @@ const std::vector<std::string> kTaskForms = {kTaskInstances, kTaskDocument};
 
 struct TaskCommandFlags {
   std::string name;
-  std::int64_t count = 10, seed = 1;
+  std::int64_t count = 10, seed = 1, start = 0;
   std::string variant = "uniform", format = "text";
   std::optional<std::string> out;
   bool language = false, force = false, list = false, json = false;
@@ -90,6 +91,7 @@ nlohmann::ordered_json summary(const Task& task, Variant variant, const TaskComm
   if (const auto options = task.options(); !options.empty()) document["options"] = options;
   document["variant"] = variant_name(variant);
   document["seed"] = flags.seed;
+  document["start"] = flags.start;
   document["count"] = flags.count;
   document["prompt_length"] = task.prompt_length();
   document["answer_positions"] = task.query_positions();
@@ -109,11 +111,13 @@ std::function<void(std::uint64_t)> progress_for(std::uint64_t count) {
 }
 
 Result<void> print_document(const nlohmann::ordered_json& head, const InstanceRows& rows,
-                            std::uint64_t count) {
+                            const TaskCommandFlags& flags) {
+  const auto count = static_cast<std::uint64_t>(flags.count);
   std::string text = head.dump(2);
   text.resize(text.size() - 2);  // the newline and the closing brace, written after the rows
   RUNG_CHECK(print_bytes(text + ",\n  \"rows\": [\n    "));
-  RUNG_CHECK(rows.write(count, ",\n    ", print_bytes, progress_for(count)));
+  RUNG_CHECK(rows.write(static_cast<std::uint64_t>(flags.start), count, ",\n    ", print_bytes,
+                        progress_for(count)));
   return print_bytes("\n  ]\n}\n");
 }
 
@@ -132,13 +136,54 @@ Result<std::vector<std::string>> write_files(const Task& task, Variant variant, 
   }
   const auto count = static_cast<std::uint64_t>(flags.count);
   RUNG_CHECK(rows.write(
-      count, "\n", [&](std::string_view bytes) { return data.write(bytes); }, progress_for(count)));
+      static_cast<std::uint64_t>(flags.start), count, "\n",
+      [&](std::string_view bytes) { return data.write(bytes); }, progress_for(count)));
   if (count > 0) RUNG_CHECK(data.write("\n"));
   RUNG_CHECK(data.commit());
   std::vector<std::string> written = {data.path()};
   if (config) {
     RUNG_CHECK(config->commit());
     written.push_back(config->path());
+  }
+  return written;
+}
+
+// Inputs, answers and positions, in this order: as files beside a description, or one behind another.
+Result<std::vector<std::string>> write_arrays(const Task& task, Variant variant,
+                                              const TaskCommandFlags& flags) {
+  const InstanceArrays arrays(task, variant, static_cast<std::uint64_t>(flags.seed));
+  const auto first = static_cast<std::uint64_t>(flags.start), count = static_cast<std::uint64_t>(flags.count);
+  if (!flags.out) {
+    std::string answers;
+    RUNG_CHECK(arrays.write(
+        first, count, print_bytes,
+        [&](std::string_view bytes) -> Result<void> {
+          answers += bytes;
+          return {};
+        },
+        progress_for(count)));
+    RUNG_CHECK(print_bytes(answers));
+    RUNG_CHECK(print_bytes(arrays.positions()));
+    return std::vector<std::string>{};
+  }
+  std::error_code error;
+  std::filesystem::create_directories(*flags.out, error);
+  if (error) return fail(ErrorCode::io, "[task] {}: {}", *flags.out, error.message());
+  const std::string stem = (std::filesystem::path(*flags.out) / std::string(task.name())).string();
+  std::vector<StagedFile> files;
+  for (const char* name : {"-inputs.npy", "-answers.npy", "-positions.npy", ".json"}) {
+    RUNG_TRY(auto file, StagedFile::open(stem + name, flags.force));
+    files.push_back(std::move(file));
+  }
+  RUNG_CHECK(arrays.write(
+      first, count, [&](std::string_view bytes) { return files[0].write(bytes); },
+      [&](std::string_view bytes) { return files[1].write(bytes); }, progress_for(count)));
+  RUNG_CHECK(files[2].write(arrays.positions()));
+  RUNG_CHECK(files[3].write(summary(task, variant, flags).dump(2) + "\n"));
+  std::vector<std::string> written;
+  for (StagedFile& file : files) {
+    RUNG_CHECK(file.commit());
+    written.push_back(file.path());
   }
   return written;
 }
@@ -168,6 +213,7 @@ Result<int> run_task(const TaskCommandFlags& flags) {
   if (flags.name.empty())
     return fail(ErrorCode::missing, "[task] no task named; rung task --list shows them");
   if (flags.count < 1) return fail(ErrorCode::range, "[task] count = {}; expected at least 1", flags.count);
+  if (flags.start < 0) return fail(ErrorCode::range, "[task] start = {}; expected at least 0", flags.start);
   if (flags.seed < 0) return fail(ErrorCode::range, "[task] seed = {}; expected at least 0", flags.seed);
   RUNG_TRY(const Variant variant, parse_variant(flags.variant));
   RUNG_TRY(const auto task, task_of(flags));
@@ -183,22 +229,31 @@ Result<int> run_task(const TaskCommandFlags& flags) {
     return fail(ErrorCode::missing,
                 "[task] --format lm-eval writes two files; name their folder with --out DIR");
 
+  if (flags.format == "npy" && flags.language)
+    return fail(ErrorCode::parse, "[task] --language is not used by --format npy, which has no text");
+  if (flags.format == "npy" && !flags.out) {
+    RUNG_CHECK(write_arrays(*task, variant, flags));
+    return 0;
+  }
+
   const RowForm form = flags.format == "lm-eval"                               ? RowForm::question
                        : flags.format == "text" && !(flags.json && !flags.out) ? RowForm::text
                                                                                : RowForm::jsonl;
   const InstanceRows rows(*task, variant, seed, form, flags.language);
   if (!flags.out) {
     if (flags.json) {
-      RUNG_CHECK(print_document(summary(*task, variant, flags), rows, count));
+      RUNG_CHECK(print_document(summary(*task, variant, flags), rows, flags));
     } else {
-      RUNG_CHECK(rows.write(count, "\n", print_bytes, progress_for(count)));
+      RUNG_CHECK(
+          rows.write(static_cast<std::uint64_t>(flags.start), count, "\n", print_bytes, progress_for(count)));
       RUNG_CHECK(print_bytes("\n"));
     }
     if (std::fflush(stdout) != 0)
       return fail(ErrorCode::io, "[task] standard output: {}", std::strerror(errno));
     return 0;
   }
-  RUNG_TRY(const auto written, write_files(*task, variant, flags, rows));
+  RUNG_TRY(const auto written, flags.format == "npy" ? write_arrays(*task, variant, flags)
+                                                     : write_files(*task, variant, flags, rows));
   if (flags.json) {
     auto document = summary(*task, variant, flags);
     document["files"] = written;
@@ -227,15 +282,19 @@ Command task_command() {
        .target = &flags->name,
        .forms = kTaskForms},
       {.names = "--count", .help = "how many instances (10)", .target = &flags->count, .forms = kTaskForms},
+      {.names = "--start",
+       .help = "number of the first instance (0)",
+       .target = &flags->start,
+       .forms = kTaskForms},
       {.names = "--seed", .help = "seed (1)", .target = &flags->seed, .forms = kTaskForms},
       {.names = "--variant",
        .help = "uniform, permutation, zipf or adversarial (uniform)",
        .target = &flags->variant,
        .forms = kTaskForms},
       {.names = "--format",
-       .help = "text, jsonl or lm-eval (text)",
+       .help = "text, jsonl, npy or lm-eval (text)",
        .target = &flags->format,
-       .choices = {"text", "jsonl", "lm-eval"},
+       .choices = {"text", "jsonl", "npy", "lm-eval"},
        .forms = {kTaskInstances}},
       {.names = "--out",
        .help = "folder to write into (standard output)",

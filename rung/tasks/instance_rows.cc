@@ -111,7 +111,7 @@ void InstanceRows::append(fmt::memory_buffer& out, std::uint64_t index) const {
   out.push_back('}');
 }
 
-Result<void> InstanceRows::write(std::uint64_t count, std::string_view separator,
+Result<void> InstanceRows::write(std::uint64_t first, std::uint64_t count, std::string_view separator,
                                  const std::function<Result<void>(std::string_view)>& sink,
                                  const std::function<void(std::uint64_t)>& progress) const {
   // A block is what one worker formats at a time; a wave is what is formatted before the sink gets it. About
@@ -131,11 +131,11 @@ Result<void> InstanceRows::write(std::uint64_t count, std::string_view separator
       for (std::int64_t b = begin; b < end; ++b) {
         fmt::memory_buffer& block = blocks[static_cast<std::size_t>(b)];
         block.clear();
-        const std::uint64_t first = done + static_cast<std::uint64_t>(b) * block_rows;
-        const std::uint64_t last = std::min(first + block_rows, done + rows);
-        for (std::uint64_t index = first; index < last; ++index) {
+        const std::uint64_t begin_row = done + static_cast<std::uint64_t>(b) * block_rows;
+        const std::uint64_t last = std::min(begin_row + block_rows, done + rows);
+        for (std::uint64_t index = begin_row; index < last; ++index) {
           if (index > 0) append_text(block, separator);
-          append(block, index);
+          append(block, first + index);
         }
       }
     });

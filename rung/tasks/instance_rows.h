@@ -29,9 +29,9 @@ class InstanceRows {
   // Appends row `index` without a line end.
   void append(fmt::memory_buffer& out, std::uint64_t index) const;
 
-  // Rows 0 .. count-1 in order, `separator` between two and nothing after the last; stops at the first
+  // Rows first .. first+count-1 in order, `separator` between two and nothing after the last; stops at the first
   // failing sink. `progress`, where given, is called now and then with the number of rows handed over.
-  Result<void> write(std::uint64_t count, std::string_view separator,
+  Result<void> write(std::uint64_t first, std::uint64_t count, std::string_view separator,
                      const std::function<Result<void>(std::string_view bytes)>& sink,
                      const std::function<void(std::uint64_t rows)>& progress = {}) const;
 

@@ -114,6 +114,7 @@ SETTINGS = {
              "export": ["export", "--csv", "--store", "s.jsonl"], "import": ["import", "more.jsonl", "--store", "s.jsonl"]},
     "report": {"page": ["--hierarchy", "h", "--results", "none"], "--json": ["--json", "--hierarchy", "h", "--results", "none"]},
     "hierarchy": {"": ["--only", "linear/eva", "--no-train"]},
+    "pipe": {"": []},
     # These listen or train: what is refused is refused before that, and tests of their own show the rest at work.
     "serve": {}, "train": {}, "lab": {},
 }
@@ -121,7 +122,7 @@ SETTINGS = {
 VALUES = {
     "help": {"TOPIC": ["task"], "--completion": ["bash"]},
     "show": {"ARCH": ["full"], "--config": ["config.json"], "--dims": ["dims.json"]},
-    "task": {"NAME": ["index"], "--count": ["3"], "--seed": ["7"], "--variant": ["zipf"], "--format": ["jsonl"], "--out": ["d2"]},
+    "task": {"NAME": ["index"], "--count": ["3"], "--start": ["5"], "--seed": ["7"], "--variant": ["zipf"], "--format": ["jsonl"], "--out": ["d2"]},
     "build": {"NAME": ["two-sum"], "--out": ["new"], "--certificate": ["c.json"], "--precision": ["9"], "--verify-budget": ["100000000"], "--samples": ["7"],
               "--seed": ["9"], "--sweep": ["n=2..4"], "--beside": ["layer"], "--arch": ["linear"], "--task": ["index"], "--width": ["24"], "--heads": ["2"]},
     "bound": {"ARCH": ["full"], "--config": ["config.json"], "--dims": ["dims.json"], "--task": ["mqar"], "--sum-bits": ["99"], "--variant": ["zipf"], "--theorem": ["eva-linear"]},

@@ -15,7 +15,7 @@ std::string rows_of(const Task& task, Variant variant, RowForm form, std::uint64
                     bool language = false) {
   std::string text;
   const auto written = InstanceRows(task, variant, 4, form, language)
-                           .write(count, "\n", [&](std::string_view bytes) -> Result<void> {
+                           .write(0, count, "\n", [&](std::string_view bytes) -> Result<void> {
                              text += bytes;
                              return {};
                            });
@@ -81,7 +81,7 @@ TEST(InstanceRows, stop_at_the_first_failing_write) {
   const auto task = std::move(*make_task("eva", {}));
   int calls = 0;
   const auto written = InstanceRows(*task, Variant::uniform, 1, RowForm::text, false)
-                           .write(1'000'000, "\n", [&](std::string_view) -> Result<void> {
+                           .write(0, 1'000'000, "\n", [&](std::string_view) -> Result<void> {
                              ++calls;
                              return fail(ErrorCode::io, "full");
                            });
