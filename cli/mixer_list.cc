@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "rung/spec/architecture.h"
+#include "rung/spec/mixers.h"
 
 namespace rung::cli {
 namespace {
@@ -22,7 +22,7 @@ std::string mixer_list_text() {
   std::string out =
       "A stack is words joined by + and repeated by *, with parentheses: (gdelta*3+full)*12.\n"
       "Options follow a word in parentheses: full(window=128). The first of several words is the default.\n";
-  for (const MixerWord& word : mixer_words()) {
+  for (const MixerDescriptor& word : mixer_descriptors()) {
     out += fmt::format("\n{}: {}\n", word.name, word.help);
     for (const OptionWord& option : word.options)
       out += fmt::format("    {:<28} {}\n", option_form(option), option.help);
@@ -32,7 +32,7 @@ std::string mixer_list_text() {
 
 nlohmann::ordered_json mixer_list_document() {
   nlohmann::ordered_json mixers = nlohmann::ordered_json::array();
-  for (const MixerWord& word : mixer_words()) {
+  for (const MixerDescriptor& word : mixer_descriptors()) {
     nlohmann::ordered_json options = nlohmann::ordered_json::array();
     for (const OptionWord& option : word.options) {
       nlohmann::ordered_json entry = {
@@ -49,8 +49,8 @@ nlohmann::ordered_json mixer_list_document() {
     }
     mixers.push_back({{"name", word.name},
                       {"help", word.help},
-                      {"opaque", is_opaque(word.kind)},
-                      {"in_heads", can_stand_in_heads(word.kind)},
+                      {"opaque", word.opaque},
+                      {"in_heads", can_stand_in_heads(word)},
                       {"options", std::move(options)}});
   }
   return {{"schema", "rung.mixers/1"}, {"mixers", std::move(mixers)}};

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "rung/adversary/distinguished_points.h"
+#include "rung/spec/mixers.h"
 
 namespace rung {
 
@@ -14,7 +15,8 @@ std::optional<std::string> not_additive(const Target& target) {
   for (const auto& layer : target.layers) {
     const auto kind = layer.mixer.kind;
     if (kind == MixerKind::identity || kind == MixerKind::none) continue;
-    if (kind != MixerKind::linear) return fmt::format("{} is no sum over tokens", mixer_word(kind).name);
+    if (kind != MixerKind::linear)
+      return fmt::format("{} is no sum over tokens", mixer_descriptor(kind).name);
     ++stateful;
   }
   if (stateful != 1 || target.layers[0].mixer.kind != MixerKind::linear)

@@ -23,6 +23,7 @@
 #include "rung/base/parallel.h"
 #include "rung/base/random.h"
 #include "rung/ranks/task_queue.h"
+#include "rung/spec/mixers.h"
 
 namespace rung {
 namespace {
@@ -352,7 +353,7 @@ std::optional<std::string> not_purely_recurrent(const Target& target) {
   if (auto reason = unbounded_state(target)) return reason;
   for (const auto& layer : target.layers)  // their states depend on where the cut falls: big-bucket, states
     if (layer.mixer.kind == MixerKind::loglinear || layer.mixer.kind == MixerKind::heads)
-      return fmt::format("a layer is {}; another method takes it", mixer_word(layer.mixer.kind).name);
+      return fmt::format("a layer is {}; another method takes it", mixer_descriptor(layer.mixer.kind).name);
   if (!beginnings(*target.task, 2))
     return fmt::format("{} has no family of beginnings that must be kept apart", target.task->name());
   return std::nullopt;

@@ -91,7 +91,7 @@ RUNG_INLINE void feed(const Program<V>& program, std::int64_t depth, const Place
   N* state = bench.state.data();
   lanes::update(first, bench.channels.data(), state, bench.scratch.data());
   if (depth == 1) return;
-  const std::int64_t reads = first.read_channels();
+  const std::int64_t reads = first.read_channels;
   for (std::int64_t c = 0; c < reads; ++c) bench.reads[static_cast<std::size_t>(c)] = gather(updates + c);
   for (std::int64_t w = 0; w < plan.width; ++w)
     bench.x[static_cast<std::size_t>(w)] = gather(updates + reads + w);
@@ -435,12 +435,12 @@ Result<std::unique_ptr<StateKernel>> make(const Target& target, BeginningSpace s
   program.plan = std::move(plan);
   const auto& layers = program.plan.layers;
   const LaneLayer& first = layers[0];
-  program.update_stride = first.update_channels();
+  program.update_stride = first.update_channels;
   program.full_stride =
-      layers.size() > 1 ? program.update_stride + first.read_channels() + program.plan.width : 0;
+      layers.size() > 1 ? program.update_stride + first.read_channels + program.plan.width : 0;
   program.scratch = program.plan.width;
   for (const auto& layer : layers) {
-    program.scratch = std::max({program.scratch, layer.update_channels(), layer.read_channels(),
+    program.scratch = std::max({program.scratch, layer.update_channels, layer.read_channels,
                                 layer.shape.output_width(), layer.numbers});
     for (const auto& map : layer.mlp) program.scratch = std::max(program.scratch, map.rows);
   }
@@ -459,7 +459,7 @@ Result<std::unique_ptr<StateKernel>> make(const Target& target, BeginningSpace s
   std::vector<std::int64_t> x(static_cast<std::size_t>(program.plan.width));
   std::vector<std::int64_t> updates(
       static_cast<std::size_t>(std::max<std::int64_t>(1, program.update_stride)));
-  std::vector<std::int64_t> reads(static_cast<std::size_t>(std::max<std::int64_t>(1, first.read_channels())));
+  std::vector<std::int64_t> reads(static_cast<std::size_t>(std::max<std::int64_t>(1, first.read_channels)));
   const auto add_row = [&](Place<V>& place, const std::vector<std::int64_t>& row) {
     embedding.embed(row.data(), place.position, x.data());
     lanes::update_channels(first, x.data(), updates.data());
@@ -467,7 +467,7 @@ Result<std::unique_ptr<StateKernel>> make(const Target& target, BeginningSpace s
     if (layers.size() == 1) return;
     lanes::read_channels(first, x.data(), reads.data());
     place.full.insert(place.full.end(), updates.begin(), updates.begin() + program.update_stride);
-    place.full.insert(place.full.end(), reads.begin(), reads.begin() + first.read_channels());
+    place.full.insert(place.full.end(), reads.begin(), reads.begin() + first.read_channels);
     place.full.insert(place.full.end(), x.begin(), x.end());
   };
   std::size_t next = 0;

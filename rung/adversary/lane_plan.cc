@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "rung/exact/tensor_source.h"
+#include "rung/spec/mixers.h"
 
 namespace rung {
 namespace {
@@ -63,7 +64,6 @@ class Planner {
         layer.update_shift = source.shift("update.shift");
         layer.read_shift = source.shift("read.shift");
         layer.scale = source.scalar("value.scale", 1, 1, std::int64_t{1} << 32);
-        layer.numbers = m.heads * (m.value_dim + (m.normalised ? 1 : 0)) * m.key_dim;
         if (layer.accumulator == Accumulator::exact)
           state = feature + layer.value.bits + ceil_lg(static_cast<std::uint64_t>(target_.length()) + 1);
         note(feature + layer.value.bits + 1 + shift_growth(layer.update_shift));
@@ -80,7 +80,6 @@ class Planner {
         layer.gate_table = read_table(source, "gate");
         layer.decay_shift = source.shift("decay.shift");
         layer.read_shift = source.shift("read.shift");
-        layer.numbers = m.heads * m.value_dim * m.key_dim;
         note(state + table_bits(layer.gate_table) + shift_growth(layer.decay_shift) + 1);
         note(layer.value.bits + layer.key.bits + 1);
         note(std::max(state, layer.value.bits + layer.key.bits) + 2);
@@ -110,7 +109,6 @@ class Planner {
         layer.predict_shift = source.shift("predict.shift");
         layer.write_shift = source.shift("write.shift");
         layer.read_shift = source.shift("read.shift");
-        layer.numbers = m.heads * m.value_dim * m.key_dim;
         const int dot = state + channel + ceil_lg(static_cast<std::uint64_t>(m.key_dim)) + 2;
         note(dot + std::max(shift_growth(layer.read_shift), shift_growth(layer.predict_shift)));
         note(state + channel + table_bits(layer.beta_table) + 1 + shift_growth(layer.write_shift));
@@ -122,7 +120,6 @@ class Planner {
         layer.key = read_map(source, "h", m.inner, m.inner, state);
         layer.cell_shift = source.shift("cell.shift");
         if (!m.relu_cell) layer.cell_table = read_table(source, "cell");
-        layer.numbers = m.inner;
         note(sum_bits_ + 1 + shift_growth(layer.cell_shift));
         break;
       case identity:
@@ -130,9 +127,26 @@ class Planner {
         break;
       case none:
         break;
-      default:
-        return fail(ErrorCode::unsupported, "layer {}: {}", index, mixer_word(m.kind).name);
+      case full:
+      case gru:
+      case mamba:
+      case loglinear:
+      case sparse:
+      case topk:
+      case heads:
+      case conv:
+      case recurrent:
+      case compressed:
+        return fail(ErrorCode::unsupported, "layer {}: {}", index, mixer_descriptor(m.kind).name);
     }
+    layer.numbers = state_numbers(m);
+    if (m.kind == rnn)
+      layer.update_channels = m.inner;
+    else if (m.kind == identity)
+      layer.read_channels = layer.value.rows;
+    else
+      layer.update_channels = layer.key.rows + layer.value.rows + layer.beta.rows + layer.gate.rows,
+      layer.read_channels = layer.query.rows;
     if (m.kind != none) layer.output = read_map(source, "o", plan.width, m.output_width(), layer.output_bits);
     std::int64_t from = plan.width;
     int from_bits = plan.stream_bits;
@@ -190,40 +204,6 @@ class Planner {
 };
 
 }  // namespace
-
-std::int64_t LaneLayer::update_channels() const {
-  using enum MixerKind;
-  switch (shape.kind) {
-    case linear:
-      return shape.heads * (shape.key_dim + shape.value_dim);
-    case mamba2:
-      return shape.kv_heads * shape.key_dim + shape.heads * (shape.value_dim + 1);
-    case delta:
-      return shape.kv_heads * shape.key_dim + shape.heads * (shape.value_dim + 1);
-    case gdelta:
-      return shape.kv_heads * shape.key_dim + shape.heads * (shape.value_dim + 2);
-    case rnn:
-      return shape.inner;
-    default:
-      return 0;
-  }
-}
-
-std::int64_t LaneLayer::read_channels() const {
-  using enum MixerKind;
-  switch (shape.kind) {
-    case linear:
-      return shape.heads * shape.key_dim;
-    case mamba2:
-    case delta:
-    case gdelta:
-      return shape.kv_heads * shape.key_dim;
-    case identity:
-      return value.rows;
-    default:
-      return 0;
-  }
-}
 
 Result<LanePlan> plan_lanes(const Target& target) { return Planner(target).plan(); }
 

@@ -39,8 +39,7 @@ struct LaneLayer {
   std::vector<std::optional<LaneTable>> activation;  // between maps; nullopt: ReLU
   std::int64_t numbers = 0;                          // stored
   // What one token brings to the state, and to the read, once maps, features and tables are applied.
-  std::int64_t update_channels() const;
-  std::int64_t read_channels() const;
+  std::int64_t update_channels = 0, read_channels = 0;
 };
 
 struct LanePlan {

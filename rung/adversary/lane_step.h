@@ -138,37 +138,26 @@ RUNG_INLINE void dress(const LaneLayer& layer, N* channels, std::int64_t heads) 
   }
 }
 
-// What the token brings to the state: keys, values, then gates (update_channels() numbers).
+// What the token brings to the state: keys, values, then gates (update_channels numbers).
 template <class N>
 RUNG_INLINE void update_channels(const LaneLayer& layer, const N* x, N* out) {
-  using enum MixerKind;
   const MixerShape& m = layer.shape;
-  switch (m.kind) {
-    case linear:
-    case mamba2:
-    case delta:
-    case gdelta: {
-      apply(layer.key, x, out);
-      dress(layer, out, m.kind == linear ? m.heads : m.kv_heads);
-      out += layer.key.rows;
-      apply(layer.value, x, out);
-      out += layer.value.rows;
-      if (m.kind == delta || m.kind == gdelta) {
-        apply(layer.beta, x, out);
-        for (std::int64_t h = 0; h < m.heads; ++h) out[h] = look(layer.beta_table, out[h]);
-        out += m.heads;
-      }
-      if (m.kind == mamba2 || m.kind == gdelta) {
-        apply(layer.gate, x, out);
-        for (std::int64_t h = 0; h < m.heads; ++h) out[h] = look(layer.gate_table, out[h]);
-      }
-      return;
-    }
-    case rnn:
-      for (std::int64_t r = 0; r < m.inner; ++r) out[r] = row_sum(layer.value, r, x);
-      return;
-    default:
-      return;
+  if (m.kind == MixerKind::rnn)
+    for (std::int64_t r = 0; r < m.inner; ++r) out[r] = row_sum(layer.value, r, x);
+  if (layer.query.rows == 0) return;
+  apply(layer.key, x, out);
+  dress(layer, out, m.kind == MixerKind::linear ? m.heads : m.kv_heads);
+  out += layer.key.rows;
+  apply(layer.value, x, out);
+  out += layer.value.rows;
+  if (layer.beta.rows > 0) {
+    apply(layer.beta, x, out);
+    for (std::int64_t h = 0; h < m.heads; ++h) out[h] = look(layer.beta_table, out[h]);
+    out += m.heads;
+  }
+  if (layer.gate.rows > 0) {
+    apply(layer.gate, x, out);
+    for (std::int64_t h = 0; h < m.heads; ++h) out[h] = look(layer.gate_table, out[h]);
   }
 }
 // What the read needs of the token: features of the query; identity: the value itself.
@@ -185,66 +174,55 @@ RUNG_INLINE void update(const LaneLayer& layer, const N* channels, N* state, N* 
   using enum MixerKind;
   const MixerShape& m = layer.shape;
   const std::int64_t dk = m.key_dim, dv = m.value_dim;
-  switch (m.kind) {
-    case linear: {
-      const N* value = channels + m.heads * dk;
-      const auto add = [&](N & s, N d, int shift) __attribute__((always_inline)) {
-        if (layer.accumulator == Accumulator::exact)
-          s += d;
-        else if (layer.accumulator == Accumulator::wrap)
-          s = wrap_to(s + d, layer.accumulator_bits);
-        else
-          s = sat(s + rsh(d, shift), layer.accumulator_bits);
-      };
-      for (std::int64_t h = 0; h < m.heads; ++h) {
-        const N* phi = channels + h * dk;
-        for (std::int64_t r = 0; r < dv; ++r)
-          for (std::int64_t c = 0; c < dk; ++c) add(*state++, value[h * dv + r] * phi[c], layer.update_shift);
-        if (m.normalised)
-          for (std::int64_t c = 0; c < dk; ++c) add(*state++, phi[c], 0);
-      }
-      return;
+  if (m.kind == linear) {
+    const N* value = channels + m.heads * dk;
+    const auto add = [&](N & s, N d, int shift) __attribute__((always_inline)) {
+      if (layer.accumulator == Accumulator::exact)
+        s += d;
+      else if (layer.accumulator == Accumulator::wrap)
+        s = wrap_to(s + d, layer.accumulator_bits);
+      else
+        s = sat(s + rsh(d, shift), layer.accumulator_bits);
+    };
+    for (std::int64_t h = 0; h < m.heads; ++h) {
+      const N* phi = channels + h * dk;
+      for (std::int64_t r = 0; r < dv; ++r)
+        for (std::int64_t c = 0; c < dk; ++c) add(*state++, value[h * dv + r] * phi[c], layer.update_shift);
+      if (m.normalised)
+        for (std::int64_t c = 0; c < dk; ++c) add(*state++, phi[c], 0);
     }
-    case mamba2: {
-      const N* value = channels + m.kv_heads * dk;
-      const N* decay = value + m.heads * dv;
-      for (std::int64_t h = 0; h < m.heads; ++h) {
-        const N* key = channels + h / (m.heads / m.kv_heads) * dk;
-        for (std::int64_t r = 0; r < dv; ++r)
-          for (std::int64_t c = 0; c < dk; ++c, ++state)
-            *state = settle(layer, rsh(decay[h] * *state, layer.decay_shift) + value[h * dv + r] * key[c]);
-      }
-      return;
+  } else if (m.kind == mamba2) {
+    const N* value = channels + m.kv_heads * dk;
+    const N* decay = value + m.heads * dv;
+    for (std::int64_t h = 0; h < m.heads; ++h) {
+      const N* key = channels + h / (m.heads / m.kv_heads) * dk;
+      for (std::int64_t r = 0; r < dv; ++r)
+        for (std::int64_t c = 0; c < dk; ++c, ++state)
+          *state = settle(layer, rsh(decay[h] * *state, layer.decay_shift) + value[h * dv + r] * key[c]);
     }
-    case delta:
-    case gdelta: {
-      const N* value = channels + m.kv_heads * dk;
-      const N* beta = value + m.heads * dv;
-      const N* alpha = beta + m.heads;
-      for (std::int64_t h = 0; h < m.heads; ++h) {
-        const N* key = channels + h / (m.heads / m.kv_heads) * dk;
-        for (std::int64_t r = 0; r < dv; ++r, state += dk) {
-          N seen = N{};
-          for (std::int64_t c = 0; c < dk; ++c) {
-            if (m.kind == gdelta) state[c] = settle(layer, rsh(alpha[h] * state[c], layer.decay_shift));
-            seen += state[c] * key[c];
-          }
-          const N error = settle(layer, value[h * dv + r] - rsh(seen, layer.predict_shift));
-          for (std::int64_t c = 0; c < dk; ++c)
-            state[c] = settle(layer, state[c] + rsh(beta[h] * error * key[c], layer.write_shift));
+  } else if (m.kind == delta || m.kind == gdelta) {
+    const N* value = channels + m.kv_heads * dk;
+    const N* beta = value + m.heads * dv;
+    const N* alpha = beta + m.heads;
+    for (std::int64_t h = 0; h < m.heads; ++h) {
+      const N* key = channels + h / (m.heads / m.kv_heads) * dk;
+      for (std::int64_t r = 0; r < dv; ++r, state += dk) {
+        N seen = N{};
+        for (std::int64_t c = 0; c < dk; ++c) {
+          if (m.kind == gdelta) state[c] = settle(layer, rsh(alpha[h] * state[c], layer.decay_shift));
+          seen += state[c] * key[c];
         }
+        const N error = settle(layer, value[h * dv + r] - rsh(seen, layer.predict_shift));
+        for (std::int64_t c = 0; c < dk; ++c)
+          state[c] = settle(layer, state[c] + rsh(beta[h] * error * key[c], layer.write_shift));
       }
-      return;
     }
-    case rnn:
-      for (std::int64_t i = 0; i < m.inner; ++i) {
-        const N sum = rsh(channels[i] + row_sum(layer.key, i, state), layer.cell_shift);
-        scratch[i] = settle(layer, m.relu_cell ? relu(sum) : look(layer.cell_table, sum));
-      }
-      for (std::int64_t i = 0; i < m.inner; ++i) state[i] = scratch[i];
-      return;
-    default:
-      return;
+  } else if (m.kind == rnn) {
+    for (std::int64_t i = 0; i < m.inner; ++i) {
+      const N sum = rsh(channels[i] + row_sum(layer.key, i, state), layer.cell_shift);
+      scratch[i] = settle(layer, m.relu_cell ? relu(sum) : look(layer.cell_table, sum));
+    }
+    for (std::int64_t i = 0; i < m.inner; ++i) state[i] = scratch[i];
   }
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "rung/exact/random_model.h"
+#include "rung/spec/mixers.h"
 #include "rung/spec/parameters.h"
 
 namespace rung {
@@ -252,18 +253,13 @@ class Padder {
 
   Result<void> place_map(const std::string& target, const std::string& own, const std::string& map,
                          const Tensor& tensor, const MapPlaces& places) {
-    const std::int64_t rows = [&]() -> std::int64_t {
-      const MixerShape& to = places.to;
-      if (to.kind == MixerKind::rnn) return to.inner;
-      if (map == "q") return (to.kind == MixerKind::delta ? to.kv_heads : to.heads) * to.key_dim;
-      if (map == "k") return to.kv_heads * to.key_dim;
-      if (map == "b" || map == "c") return to.kv_heads * to.key_dim;
-      if (map == "x") return to.heads * to.value_dim;
-      if (map == "v") return (to.kind == MixerKind::full ? to.kv_heads : to.heads) * to.value_dim;
-      if (map == "beta" || map == "gate") return to.heads;
-      if (map == "level") return to.heads * to.levels;
-      return 0;
-    }();
+    // Maps of attention and of the recurrences; not those of selection and compression.
+    static constexpr std::string_view kKnown[] = {"q", "k", "v", "x", "h", "b", "c", "beta", "gate"};
+    const MixerShape& to = places.to;
+    std::int64_t rows = map == "level" ? to.heads * to.levels : 0;
+    for (const MixerTensor& known : recurrence_of(to).tensors.value)
+      if (known.name == map && std::find(std::begin(kKnown), std::end(kKnown), map) != std::end(kKnown))
+        rows = size_of(known.rows, to, width_).or_zero();
     if (rows == 0) return fail(ErrorCode::unsupported, "[build] no place for \"{}\" in a larger layer", own);
     const bool square = map == "h", bias = own.ends_with(".bias");
     out_.tensors[target + own] = embedded(tensor, rows,

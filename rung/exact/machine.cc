@@ -47,7 +47,7 @@ struct RowNorm {
 
 template <class A>
 struct Layer {
-  std::unique_ptr<MixerFor<A>> mechanism;  // null: no mixer
+  std::unique_ptr<MixerFor<A>> mixer;  // null: no mixer
   LinearMap<A> output;
   std::optional<RowNorm<A>> mixer_norm, mlp_norm;
   std::vector<LinearMap<A>> mlp;
@@ -194,14 +194,14 @@ class MachineOf final : public Machine {
       };
       const RowNorm<A>* norm = layer.mixer_norm ? &*layer.mixer_norm : nullptr;
       const LayerInput<A> input(prefix.positions, width_, row, arithmetic_, norm);
-      const std::int64_t mixed_width = layer.mechanism ? layer.mechanism->output_width() : 0;
+      const std::int64_t mixed_width = layer.mixer ? layer.mixer->output_width() : 0;
       std::vector<Value> mixed(static_cast<std::size_t>(count * mixed_width));
-      if (layer.mechanism) {
+      if (layer.mixer) {
         std::vector<Value> normed = last;
         if (norm)
           for (std::int64_t v = 0; v < count; ++v)
             norm->apply(arithmetic_, normed.data() + v * width_, normed.data() + v * width_);
-        layer.mechanism->forward_variants(input, normed.data(), count, mixed.data());
+        layer.mixer->forward_variants(input, normed.data(), count, mixed.data());
       }
       if (i + 1 < layers_.size()) x = layer_rows(layer, input, row, all);
       parallel_for(count, 64, [&](std::int64_t begin, std::int64_t stop) {
@@ -248,7 +248,7 @@ class MachineOf final : public Machine {
    public:
     explicit Running(const MachineOf& machine) : machine_(machine) {
       for (const auto& layer : machine.layers_)
-        states_.push_back(layer.mechanism ? layer.mechanism->start() : nullptr);
+        states_.push_back(layer.mixer ? layer.mixer->start() : nullptr);
     }
     Result<std::optional<Readout>> append(std::span<const std::int64_t> row, bool wanted) override {
       const auto& m = machine_;
@@ -262,11 +262,11 @@ class MachineOf final : public Machine {
         const Layer<A>& layer = m.layers_[i];
         const bool needed = wanted || i + 1 < m.layers_.size();
         std::vector<Value> mixed;
-        if (layer.mechanism) {
-          mixed.resize(static_cast<std::size_t>(layer.mechanism->output_width()));
+        if (layer.mixer) {
+          mixed.resize(static_cast<std::size_t>(layer.mixer->output_width()));
           input = x;
           if (layer.mixer_norm) layer.mixer_norm->apply(m.arithmetic_, input.data(), input.data());
-          layer.mechanism->step(*states_[i], input.data(), needed ? mixed.data() : nullptr);
+          layer.mixer->step(*states_[i], input.data(), needed ? mixed.data() : nullptr);
         }
         if (needed) m.finish_layer(layer, mixed.data(), x.data());
       }
@@ -301,11 +301,11 @@ class MachineOf final : public Machine {
       bits = std::max(bits, layer.mixer_norm->rule.width.bits);
     }
     const MixerContext<A> context{shape.mixer, width_, causal_, arithmetic_, positions_, bits, source};
-    layer.mechanism = make_mixer_for(context);
+    layer.mixer = make_mixer_for(context);
     if (source.error()) return layer;
-    if (layer.mechanism) {
-      note(layer.mechanism->sum_bits());
-      layer.output = source.template map<A>("o", width_, layer.mechanism->output_width());
+    if (layer.mixer) {
+      note(layer.mixer->sum_bits());
+      layer.output = source.template map<A>("o", width_, layer.mixer->output_width());
       int mixed_bits = shape.mixer.parts.empty() ? source.width("y").bits : 0;  // heads(...) has its parts'
       for (std::size_t part = 0; part < shape.mixer.parts.size(); ++part)
         mixed_bits = std::max(mixed_bits, source.under("part." + std::to_string(part)).width("y").bits);
@@ -341,9 +341,9 @@ class MachineOf final : public Machine {
   template <class Row>
   std::vector<Value> layer_rows(const Layer<A>& layer, const LayerInput<A>& input, const Row& row,
                                 std::span<const std::int64_t> targets) const {
-    const std::int64_t mixed_width = layer.mechanism ? layer.mechanism->output_width() : 0;
+    const std::int64_t mixed_width = layer.mixer ? layer.mixer->output_width() : 0;
     std::vector<Value> mixed(targets.size() * static_cast<std::size_t>(mixed_width));
-    if (layer.mechanism) layer.mechanism->forward(input, targets, mixed.data());
+    if (layer.mixer) layer.mixer->forward(input, targets, mixed.data());
     std::vector<Value> next(targets.size() * static_cast<std::size_t>(width_));
     parallel_for(static_cast<std::int64_t>(targets.size()), 64, [&](std::int64_t begin, std::int64_t stop) {
       for (std::int64_t j = begin; j < stop; ++j) {
@@ -358,7 +358,7 @@ class MachineOf final : public Machine {
   // x ← the layer's output row, given the mixer's numbers at that position.
   void finish_layer(const Layer<A>& layer, const Value* mixed, Value* x) const {
     std::vector<Value> row(static_cast<std::size_t>(width_));
-    if (layer.mechanism) {
+    if (layer.mixer) {
       layer.output.apply(arithmetic_, mixed, row.data());
       for (std::int64_t c = 0; c < width_; ++c)
         x[c] = arithmetic_.narrow(Wide(x[c]) + row[static_cast<std::size_t>(c)], 0, stream_);
@@ -491,8 +491,8 @@ class PartsOf final : public ModelParts {
     machine_.embedding_.embed(row, position, x);
   }
   std::vector<const ExactMixer*> mixers(std::int64_t layer) const override {
-    const auto& mechanism = at(layer).mechanism;
-    return mechanism ? mechanism->parts() : std::vector<const ExactMixer*>{};
+    const auto& mixer = at(layer).mixer;
+    return mixer ? mixer->parts() : std::vector<const ExactMixer*>{};
   }
   void input(std::int64_t layer, const std::int64_t* x, std::int64_t* u) const override {
     std::copy_n(x, machine_.width_, u);

@@ -128,7 +128,7 @@ class MatrixRecurrence final : public RecurrentMixer<A> {
   std::unique_ptr<MatrixCell<A>> cell_;
 };
 
-// One file each in mechanisms/.
+// One file each in mixers/.
 template <class A>
 std::unique_ptr<MatrixCell<A>> make_linear_cell(const MixerContext<A>& context, bool normalised);
 template <class A>

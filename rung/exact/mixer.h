@@ -1,4 +1,4 @@
-// What every mechanism must offer: outputs for a whole prompt, and the same numbers token by token.
+// What every mixer must offer: outputs for a whole prompt, and the same numbers token by token.
 //
 // Invariant (tested for every causal mixer): forward() over a prompt and step() over its positions give the
 // same numbers, bit for bit in mode X. The state of step() is everything that a later token can depend on.
@@ -160,14 +160,14 @@ struct MixerContext {
   mutable TensorSource source;
 };
 
-// The explicit list of mixers (mechanism_list.cc). Check context.source.error() afterwards; null for `none`.
+// The explicit list of mixers (mixer_list.cc). Check context.source.error() afterwards; null for `none`.
 template <class A>
 std::unique_ptr<MixerFor<A>> make_mixer_for(const MixerContext<A>& context);
 
 }  // namespace rung
 
 // In each mixer's file: the three arithmetics that exist.
-#define RUNG_INSTANTIATE_MECHANISM(make)                                            \
+#define RUNG_INSTANTIATE_MIXER(make)                                                \
   template std::unique_ptr<MixerFor<Exact64>> make(const MixerContext<Exact64>&);   \
   template std::unique_ptr<MixerFor<Exact128>> make(const MixerContext<Exact128>&); \
   template std::unique_ptr<MixerFor<RealArithmetic>> make(const MixerContext<RealArithmetic>&)

@@ -1,4 +1,4 @@
-// The explicit list: a mechanism is added by adding its file in mechanisms/ and its line here.
+// The explicit list: a mixer is added by adding its file in mixers/ and its case here.
 #include "rung/base/require.h"
 #include "rung/exact/mixer.h"
 
@@ -146,6 +146,6 @@ std::unique_ptr<MixerFor<A>> make_mixer_for(const MixerContext<A>& context) {
   RUNG_REQUIRE(false, "an opaque mixer is refused above");
   return nullptr;
 }
-RUNG_INSTANTIATE_MECHANISM(make_mixer_for);
+RUNG_INSTANTIATE_MIXER(make_mixer_for);
 
 }  // namespace rung

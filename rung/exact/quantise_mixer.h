@@ -29,8 +29,6 @@ class MixerQuantiser {
   int fraction(const std::string& name, int bits, bool positive_only = false) const {
     return model_.fraction(at(name), bits, positive_only);
   }
-  // The maps that a short convolution reads, in their order, with their rows.
-  std::vector<std::pair<std::string, std::int64_t>> convolved() const;
   // Where the observer saw a channel as the mixer reads it: behind the short convolution, where there is one.
   std::string channel_site(const std::string& name) const;
   // One table behind the convolution: all channels have one fraction.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "rung/exact/quantise_mixer.h"
+#include "rung/spec/mixers.h"
 
 namespace rung {
 namespace {
@@ -24,30 +25,10 @@ std::int64_t flat(int fraction) { return static_cast<std::int64_t>(kFlat) << fra
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::int64_t>> MixerQuantiser::convolved() const {
-  using enum MixerKind;
-  switch (m_.kind == loglinear ? m_.base : m_.kind) {
-    case mamba:
-      return {{"x", m_.inner}};
-    case mamba2:
-      return {
-          {"x", m_.heads * m_.value_dim}, {"b", m_.kv_heads * m_.key_dim}, {"c", m_.kv_heads * m_.key_dim}};
-    case linear:
-      return {{"q", m_.heads * m_.key_dim}, {"k", m_.heads * m_.key_dim}, {"v", m_.heads * m_.value_dim}};
-    case delta:
-    case gdelta:
-      return {
-          {"q", m_.kv_heads * m_.key_dim}, {"k", m_.kv_heads * m_.key_dim}, {"v", m_.heads * m_.value_dim}};
-    default:
-      return {
-          {"q", m_.heads * m_.key_dim}, {"k", m_.kv_heads * m_.key_dim}, {"v", m_.kv_heads * m_.value_dim}};
-  }
-}
-
 std::string MixerQuantiser::channel_site(const std::string& name) const {
   if (m_.conv == 0) return name;
   std::int64_t row = 0;
-  for (const auto& [other, rows] : convolved()) {
+  for (const auto& [other, rows] : convolved_channels(m_)) {
     if (other == name) return fmt::format("conv.{}", row);
     row += rows;
   }
@@ -61,7 +42,7 @@ int MixerQuantiser::channel(const std::string& name, int bits, bool positive_onl
   };
   if (!tied()) return own(name);
   int common = kHighestFraction;
-  for (const auto& [one, rows] : convolved()) common = std::min(common, own(one));
+  for (const auto& [one, rows] : convolved_channels(m_)) common = std::min(common, own(std::string(one)));
   return common;
 }
 
@@ -329,7 +310,7 @@ std::vector<int> MixerQuantiser::gru() {
 
 std::vector<int> MixerQuantiser::position_wise() {
   const int p = model_.bits(), y = fraction("y", p);
-  if (m_.kind == MixerKind::identity) {
+  if (m_.conv == 0) {
     plain_map("v", m_.output_width(), y, p);
   } else {
     const int value = fraction("v", p);

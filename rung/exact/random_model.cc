@@ -5,6 +5,7 @@
 
 #include "rung/base/random.h"
 #include "rung/exact/arithmetic.h"
+#include "rung/spec/mixers.h"
 #include "rung/spec/parameters.h"
 
 namespace rung {
@@ -62,7 +63,7 @@ class Drawer {
 
   void mixer(const MixerShape& m, const std::string& prefix) {
     using enum MixerKind;
-    const MixerKind kind = m.kind == loglinear ? m.base : m.kind;
+    const MixerKind kind = recurrence_of(m).kind;
     const int dot =
         2 * (bits_ - 2) + static_cast<int>(std::lround(
                               0.5 * std::log2(static_cast<double>(std::max<std::int64_t>(m.key_dim, 1)))));
@@ -154,7 +155,11 @@ class Drawer {
         for (std::size_t j = 0; j < m.parts.size(); ++j)
           mixer(m.parts[j], fmt::format("{}part.{}.", prefix, j));
         break;
-      default:
+      case identity:
+      case none:
+      case loglinear:  // its base
+      case recurrent:  // layer_tensors refuses opaque mixers
+      case compressed:
         break;
     }
     if (m.kind != heads && m.conv > 0) scalar(prefix + "conv.shift", spread_shift(m.conv));

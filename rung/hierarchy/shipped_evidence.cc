@@ -4,6 +4,7 @@
 #include <set>
 
 #include "rung/hierarchy/evidence.h"
+#include "rung/spec/mixers.h"
 
 namespace rung {
 namespace {
@@ -25,22 +26,9 @@ std::string row_of(const std::string& arch) {
   if (kinds.size() == 2 && kinds.contains(MixerKind::full) && kinds.contains(MixerKind::linear))
     return "hybrid";
   if (kinds.size() != 1) return {};
-  switch (*kinds.begin()) {
-    case MixerKind::full:
-      return "full";
-    case MixerKind::linear:
-      return "linear";
-    case MixerKind::delta:
-      return "delta";
-    case MixerKind::mamba2:
-      return "mamba2";
-    case MixerKind::loglinear:
-      return "loglinear";
-    case MixerKind::sparse:
-      return "sparse";
-    default:
-      return {};
-  }
+  static constexpr std::string_view kRows[] = {"full", "linear", "delta", "mamba2", "loglinear", "sparse"};
+  const std::string_view name = mixer_descriptor(*kinds.begin()).name;
+  return std::find(std::begin(kRows), std::end(kRows), name) == std::end(kRows) ? "" : std::string(name);
 }
 
 // The column's number of functions, where the task has one; other sizes may differ, and the cell says so.

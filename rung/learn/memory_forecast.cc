@@ -9,6 +9,7 @@
 
 #include "rung/learn/answer_loss.h"
 #include "rung/learn/device_stream.h"
+#include "rung/spec/mixers.h"
 
 namespace rung::learn {
 namespace {
@@ -83,8 +84,8 @@ MemoryNeed measure_step(const TrainingPlan& plan, const Lesson& lesson, const Mo
 std::int64_t prompt_bytes(const Model& model, std::int64_t length) {
   double bytes = 0;
   const std::function<void(const MixerShape&)> add = [&](const MixerShape& mixer) {
-    const bool square = mixer.kind == MixerKind::full || mixer.kind == MixerKind::topk ||
-                        mixer.kind == MixerKind::sparse || mixer.kind == MixerKind::loglinear;
+    const Memory memory = mixer_descriptor(mixer.kind).memory;
+    const bool square = memory == Memory::past || memory == Memory::levels;
     const double heads = static_cast<double>(std::max<std::int64_t>(1, mixer.heads));
     if (square) bytes += 4.0 * heads * static_cast<double>(length) * static_cast<double>(length);
     for (const MixerShape& part : mixer.parts) add(part);

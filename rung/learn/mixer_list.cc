@@ -1,35 +1,43 @@
 #include <cmath>
 
 #include "rung/learn/mixers/mixers.h"
+#include "rung/spec/mixers.h"
 
 namespace rung::learn {
 namespace {
 
-struct Line {
-  MixerKind kind;
-  MixerMaker* make;
-};
-
-constexpr Line kMixers[] = {
-    {MixerKind::full, &softmax_mixer},
-    {MixerKind::topk, &softmax_mixer},
-    {MixerKind::sparse, &sparse_mixer},
-    {MixerKind::linear, &linear_mixer},
-    {MixerKind::mamba, &mamba_mixer},
-    {MixerKind::mamba2, &mamba2_mixer},
-    {MixerKind::delta, &delta_mixer},
-    {MixerKind::gdelta, &delta_mixer},
-    {MixerKind::loglinear, &log_linear_mixer},
-    {MixerKind::rnn, &cell_mixer},
-    {MixerKind::gru, &cell_mixer},
-    {MixerKind::conv, &convolution_mixer},
-    {MixerKind::identity, &identity_mixer},
-    {MixerKind::heads, &heads_mixer},
-};
-
-const Line* find(MixerKind kind) {
-  for (const Line& line : kMixers)
-    if (line.kind == kind) return &line;
+MixerMaker* maker_of(MixerKind kind) {
+  switch (kind) {
+    case MixerKind::full:
+    case MixerKind::topk:
+      return &softmax_mixer;
+    case MixerKind::sparse:
+      return &sparse_mixer;
+    case MixerKind::linear:
+      return &linear_mixer;
+    case MixerKind::mamba:
+      return &mamba_mixer;
+    case MixerKind::mamba2:
+      return &mamba2_mixer;
+    case MixerKind::delta:
+    case MixerKind::gdelta:
+      return &delta_mixer;
+    case MixerKind::loglinear:
+      return &log_linear_mixer;
+    case MixerKind::rnn:
+    case MixerKind::gru:
+      return &cell_mixer;
+    case MixerKind::conv:
+      return &convolution_mixer;
+    case MixerKind::identity:
+      return &identity_mixer;
+    case MixerKind::heads:
+      return &heads_mixer;
+    case MixerKind::none:
+    case MixerKind::recurrent:
+    case MixerKind::compressed:
+      return nullptr;
+  }
   return nullptr;
 }
 
@@ -47,9 +55,9 @@ Result<void> learnable(const MixerShape& shape) {
 
 std::unique_ptr<LearnedMixer> make_mixer(const MixerShape& shape, const MixerPlace& place,
                                          ParameterLayout& layout) {
-  const Line* line = find(shape.kind);
-  RUNG_REQUIRE(line, "mixer {}", mixer_word(shape.kind).name);
-  return line->make(shape, place, layout);
+  MixerMaker* make = maker_of(shape.kind);
+  RUNG_REQUIRE(make, "mixer {}", mixer_descriptor(shape.kind).name);
+  return make(shape, place, layout);
 }
 
 double fan_in_deviation(std::int64_t inputs) { return 1 / std::sqrt(static_cast<double>(inputs)); }

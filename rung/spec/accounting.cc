@@ -7,6 +7,7 @@
 
 #include "rung/base/nearest_word.h"
 #include "rung/base/require.h"
+#include "rung/spec/mixers.h"
 #include "rung/spec/parameters.h"
 #include "rung/spec/repetition.h"
 
@@ -21,91 +22,74 @@ struct Elements {
 
 // Exact sums grow: only fixed point has them, and only where nobody gave the entries a width.
 bool grows(const MixerShape& m, const Dimensions& d, const StorageBits& bits) {
-  const MixerKind kind = m.kind == MixerKind::loglinear ? m.base : m.kind;
-  return kind == MixerKind::linear && m.accumulator == Accumulator::exact &&
-         d.precision.format == NumberFormat::fixed && !d.accumulator_bits && !bits.state;
-}
-
-std::int64_t recurrent_state(const MixerShape& m) {
-  using enum MixerKind;
-  switch (m.kind == loglinear ? m.base : m.kind) {
-    case linear:
-      return m.heads * m.feature_dim() * (m.value_dim + (m.normalised ? 1 : 0));  // S, and Z
-    case rnn:
-    case gru:
-      return m.inner;
-    case mamba:
-      return m.inner * m.state;
-    case mamba2:
-    case delta:
-    case gdelta:
-      return m.heads * m.value_dim * m.key_dim;
-    case recurrent:
-      return m.elements;
-    default:
-      return 0;
-  }
+  return m.accumulator == Accumulator::exact && d.precision.format == NumberFormat::fixed &&
+         !d.accumulator_bits && !bits.state;
 }
 
 StateWidths recurrent_widths(const MixerShape& m, const Dimensions& d, const StorageBits& bits) {
-  const std::int64_t p = d.precision.bits, entries = recurrent_state(m);
-  std::int64_t fixed = entries * bits.state.value_or(static_cast<int>(d.accumulator_bits.value_or(p)));
-  std::int64_t sums = 0, given = entries;
-  if (grows(m, d, bits)) {
-    const std::int64_t counts = m.normalised && m.kind == MixerKind::linear ? m.heads * m.feature_dim() : 0;
-    const std::int64_t count_width = m.feature == FeatureMap::relu ? p - 1 : p;
-    fixed = (entries - counts) * (2 * p - 1) + counts * count_width;
-    sums = entries;
-    given = 0;
+  using Holds = StatePart::Holds;
+  const std::int64_t p = d.precision.bits;
+  const std::int64_t entry = bits.state.value_or(static_cast<int>(d.accumulator_bits.value_or(p)));
+  StateWidths out;
+  for (const StatePart& part : recurrence_of(m).state.value) {
+    if (!has_part(m, part)) continue;
+    const std::int64_t numbers = size_of(part.extents, m, 0).or_zero();
+    if (part.holds == Holds::entries || !grows(m, d, bits)) {
+      out.fixed += numbers * entry;
+      out.entries += numbers;
+      continue;
+    }
+    const std::int64_t count = m.feature == FeatureMap::relu ? p - 1 : p;
+    out.fixed += numbers * (part.holds == Holds::sums ? 2 * p - 1 : count);
+    out.sums += numbers;
   }
-  if (m.kind == MixerKind::loglinear) return {.level_fixed = fixed, .level_sums = sums, .entries = given};
-  return {.fixed = fixed, .sums = sums, .entries = given};
+  if (m.kind == MixerKind::loglinear)
+    return {.level_fixed = out.fixed, .level_sums = out.sums, .entries = out.entries};
+  return out;
 }
 
 Elements count(const MixerShape& m, const Dimensions& d, const StorageBits& bits,
                std::optional<std::int64_t> context) {
-  using enum MixerKind;
   Elements e;
-  if (m.kind == heads) {
-    for (const auto& part : m.parts) {
-      const Elements inner = count(part, d, bits, context);
-      e.widths.fixed += inner.widths.fixed;
-      e.widths.sums += inner.widths.sums;
-      e.widths.level_fixed += inner.widths.level_fixed;
-      e.widths.level_sums += inner.widths.level_sums;
-      e.widths.entries += inner.widths.entries;
-      // Levels of a group are inside its state here: groups of one layer may differ in them.
-      e.state += inner.state * inner.levels;
-      e.conv += inner.conv;
-      e.window += inner.window;
-      e.cache += inner.cache;
-    }
-    return e;
+  for (const auto& part : m.parts) {
+    const Elements inner = count(part, d, bits, context);
+    e.widths.fixed += inner.widths.fixed;
+    e.widths.sums += inner.widths.sums;
+    e.widths.level_fixed += inner.widths.level_fixed;
+    e.widths.level_sums += inner.widths.level_sums;
+    e.widths.entries += inner.widths.entries;
+    // Levels of a group are inside its state here: groups of one layer may differ in them.
+    e.state += inner.state * inner.levels;
+    e.conv += inner.conv;
+    e.window += inner.window;
+    e.cache += inner.cache;
   }
-  e.state = recurrent_state(m);
+  if (!m.parts.empty()) return e;
+  e.state = state_numbers(m);
   e.widths = recurrent_widths(m, d, bits);
   if (m.conv > 0) e.conv = (m.conv - 1) * m.conv_channels;
-  if (m.kind == loglinear && context) e.levels = loglinear_live_states(*context);
+  if (m.kind == MixerKind::loglinear && context) e.levels = loglinear_live_states(*context);
   const std::int64_t token = m.cache > 0 ? m.cache : m.kv_heads * (m.key_dim + m.value_dim);
-  switch (m.kind) {
-    case full:
+  switch (mixer_descriptor(m.kind).cache) {
+    case Cache::none:
+    case Cache::of_parts:
+      break;
+    case Cache::tokens:
       // A window over an earlier layer's keys counts as if it kept its own: never less than what crosses.
       if (m.window || m.chunk)
         e.window = (m.window ? *m.window - 1 : *m.chunk - 1) * token;
       else if (!m.earlier_keys)
         e.cache = token;
       break;
-    case sparse:  // tokens, and their index keys or their share of a block's entry
+    case Cache::blocks:
       e.cache = token + (m.token_scores ? m.index_dim : (token + m.block - 1) / m.block);
       break;
-    case topk:
+    case Cache::index_keys:
       e.cache = token + m.index_dim;
       break;
-    case compressed:
+    case Cache::entries:
       e.cache = (m.elements + m.block - 1) / m.block;
       if (m.window) e.window = (*m.window - 1) * m.cache;
-      break;
-    default:
       break;
   }
   e.widths.fixed +=
@@ -114,42 +98,34 @@ Elements count(const MixerShape& m, const Dimensions& d, const StorageBits& bits
 }
 
 std::string letters_of(const MixerShape& m) {
-  using enum MixerKind;
-  switch (m.kind) {
-    case full:
-      if (m.window || m.chunk) return "R";
-      return m.conv > 1 ? "RF" : "F";
-    case sparse:
-    case topk:
-    case compressed:
-      return "F";
-    case none:
-    case identity:
+  switch (letter_of(m)) {
+    case Letter::none:
       return "";
-    case heads: {
-      std::vector<std::string> kinds;
-      for (const auto& part : m.parts) {
-        const auto letters = letters_of(part);
-        if (!letters.empty() && std::find(kinds.begin(), kinds.end(), letters) == kinds.end())
-          kinds.push_back(letters);
-      }
-      if (kinds.size() <= 1) return kinds.empty() ? "" : kinds[0];
-      std::sort(kinds.begin(), kinds.end(), [](const auto& a, const auto& b) {
-        return a.size() != b.size() ? a.size() > b.size() : a < b;
-      });
-      std::string out;
-      for (const auto& kind : kinds) out += (out.empty() ? "(" : "∥") + kind;
-      return out + ")";
-    }
-    default:
+    case Letter::recurrent:
       return "R";
+    case Letter::full:
+      return m.conv > 1 ? "RF" : "F";
+    case Letter::of_parts:
+      break;
   }
+  std::vector<std::string> kinds;
+  for (const auto& part : m.parts) {
+    const auto letters = letters_of(part);
+    if (!letters.empty() && std::find(kinds.begin(), kinds.end(), letters) == kinds.end())
+      kinds.push_back(letters);
+  }
+  if (kinds.size() <= 1) return kinds.empty() ? "" : kinds[0];
+  std::sort(kinds.begin(), kinds.end(),
+            [](const auto& a, const auto& b) { return a.size() != b.size() ? a.size() > b.size() : a < b; });
+  std::string out;
+  for (const auto& kind : kinds) out += (out.empty() ? "(" : "∥") + kind;
+  return out + ")";
 }
 
 std::string count_word(const MixerShape& m) {
   if (m.kind == MixerKind::full && m.window) return fmt::format("full(window={})", *m.window);
   if (m.kind == MixerKind::full && m.chunk) return fmt::format("full(chunk={})", *m.chunk);
-  return std::string(mixer_word(m.kind).name);
+  return std::string(mixer_descriptor(m.kind).name);
 }
 
 bool contains(const MixerShape& m, MixerKind kind) {

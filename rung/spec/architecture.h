@@ -6,7 +6,7 @@
 //   auto layers = resolve(a);                                 // every default filled in, every size checked
 //
 // A Stack is a flat list of layers: repetition and parentheses are notation. Options of a mixer are kept as
-// the user gave them, in the order of the word list (mixer_words), without those that equal the word's own
+// the user gave them, in the order of the word's list (mixers.h), without those that equal the word's own
 // default, so two spellings of the same network compare equal. Sizes that the line leaves open come from
 // Dimensions.
 #pragma once
@@ -23,8 +23,7 @@
 
 namespace rung {
 
-// The words of the language, one enumerator each (mixers.cc holds the list with options, defaults and
-// ranges).
+// The words of the language, one enumerator each; mixers.h describes them.
 enum class MixerKind {
   full,    // softmax attention; with window=w or chunk=c a bounded one, which counts as recurrent
   linear,  // linear attention with a feature map
@@ -83,30 +82,6 @@ inline constexpr std::int64_t kMaxSize = std::int64_t{1} << 31;      // largest 
 inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 50;  // largest state of an opaque mixer
 inline constexpr std::size_t kMaxStackText = std::size_t{16} << 20;  // bytes of an architecture line
 inline constexpr int kMaxNesting = 64;  // open parentheses of an architecture line
-
-// What the language knows of one word; drives the parser, the formatter, `rung show --mixers` and the
-// suggestions.
-struct OptionWord {
-  std::string_view name;
-  std::string_view help;
-  bool is_number = true;
-  std::int64_t low = 0, high = 0;              // numbers: the allowed range
-  std::optional<std::int64_t> default_number;  // nullopt: taken from Dimensions, or absent
-  std::vector<std::string_view> words;         // words: the allowed ones (empty: any identifier)
-  std::string_view default_word;               // empty: none
-  bool required = false;
-};
-struct MixerWord {
-  MixerKind kind;
-  std::string_view name;
-  std::string_view help;
-  std::vector<OptionWord> options;
-};
-std::span<const MixerWord> mixer_words();
-const MixerWord& mixer_word(MixerKind kind);
-bool is_opaque(MixerKind kind);  // recurrent, compressed: counted, not evaluated
-bool can_stand_in_heads(
-    MixerKind kind);  // mixers made of heads; their `heads` option is then the part's count
 
 // ENSURES: an error is one line, "[arch] <what> at column <c>; <what was expected or the nearest word>".
 Result<Stack> parse_stack(std::string_view text);

@@ -6,6 +6,7 @@
 #include "rung/base/checked_size.h"
 #include "rung/base/require.h"
 #include "rung/spec/architecture.h"
+#include "rung/spec/mixers.h"
 
 namespace rung {
 namespace {
@@ -23,86 +24,18 @@ class Resolver {
 
   Result<MixerShape> mixer(const Mixer& given, Place place) const {
     MixerShape shape{.kind = given.kind};
-    using enum MixerKind;
-    switch (given.kind) {
-      case full:
-        RUNG_CHECK(attention(given, place, shape));
-        break;
-      case linear:
-        RUNG_CHECK(linear_attention(given, place, shape));
-        break;
-      case rnn:
-      case gru:
-        shape.inner = given.number("size").value_or(dimensions_.width);
-        shape.relu_cell = given.word("cell") == "relu";
-        break;
-      case mamba:
-        shape.inner = given.number("inner").value_or(dimensions_.width);
-        shape.state = given.number("state").value_or(dimensions_.state);
-        shape.conv = given.number("conv").value_or(0);
-        shape.conv_channels = shape.inner;
-        break;
-      case mamba2:
-        RUNG_CHECK(state_space(given, place, shape));
-        break;
-      case delta:
-      case gdelta:
-        RUNG_CHECK(delta_rule(given, place, shape));
-        break;
-      case loglinear:
-        RUNG_CHECK(log_linear(given, place, shape));
-        break;
-      case sparse:
-        RUNG_CHECK(attention(given, place, shape));
-        shape.block = *given.number("B");
-        shape.select = *given.number("k");
-        shape.groups = given.number("groups").value_or(shape.kv_heads);
-        RUNG_CHECK(divides(place, "groups", shape.groups, "heads", shape.heads));
-        shape.token_scores = given.word("score") == "tokens";
-        if (given.number("index_dim") && !shape.token_scores)
-          return error(place, ErrorCode::range, "option index_dim has no meaning for score=compressed");
-        if (shape.token_scores) {
-          shape.index_heads = shape.groups;
-          shape.index_dim = given.number("index_dim").value_or(shape.key_dim);
-        }
-        break;
-      case topk:
-        RUNG_CHECK(attention(given, place, shape));
-        shape.select = *given.number("k");
-        shape.index_heads = given.number("index_heads").value_or(1);
-        shape.index_dim = given.number("index_dim").value_or(shape.key_dim);
-        break;
-      case heads:
-        RUNG_CHECK(head_groups(given, place, shape));
-        break;
-      case conv:
-        shape.inner = given.number("channels").value_or(dimensions_.width);
-        shape.conv = *given.number("width");
-        shape.conv_channels = shape.inner;
-        break;
-      case identity: {
-        set_heads(given, place, shape);
-        RUNG_TRY(shape.value_dim, single_dim(given.number("vdim"), place));
-        break;
-      }
-      case none:
-        break;
-      case recurrent:
-        shape.released = *given.word("kind");
-        shape.elements = *given.number("elements");
-        // The buffer is given in elements: two taps, the earlier of which is that many numbers.
-        shape.conv_channels = given.number("conv").value_or(0);
-        shape.conv = shape.conv_channels > 0 ? 2 : 0;
-        break;
-      case compressed:
-        shape.released = *given.word("kind");
-        shape.block = *given.number("ratio");
-        shape.elements = *given.number("entry");
-        shape.window = given.number("window");
-        shape.cache = given.number("cache").value_or(shape.elements);
-        break;
+    if (given.kind == MixerKind::heads) RUNG_CHECK(head_groups(given, place, shape));
+    RUNG_TRY(auto options, options_of(given, place, shape));
+    std::stable_sort(options.begin(), options.end(),
+                     [](const OptionWord& a, const OptionWord& b) { return a.sets.value < b.sets.value; });
+    for (const auto& option : options) RUNG_CHECK(set(option, given, place, shape));
+    if (shape.conv == 0) {
+      shape.conv_channels = 0;
+    } else if (shape.conv_channels == 0) {
+      CheckedSize channels = 0;
+      for (const auto& [name, rows] : convolved_channels(shape)) channels += rows;
+      shape.conv_channels = channels.or_zero();
     }
-    if (shape.conv == 0) shape.conv_channels = 0;
     RUNG_CHECK(products_fit(place, shape, dimensions_.width));
     if (!dimensions_.causal) RUNG_CHECK(encoder_can(place, shape));
     return shape;
@@ -112,16 +45,155 @@ class Resolver {
   static Error error(const Place& place, ErrorCode code, const std::string& what) {
     return fail(code, "[arch] layer {}: {}", place.layer + 1, what);
   }
-  static Result<void> divides(const Place& place, const char* small_name, std::int64_t small,
-                              const char* large_name, std::int64_t large) {
+  static Result<void> divides(const Place& place, std::string_view small_name, std::int64_t small,
+                              std::string_view large_name, std::int64_t large) {
     if (large % small == 0) return {};
     return error(place, ErrorCode::range,
                  fmt::format("{} = {} does not divide {} = {}", small_name, small, large_name, large));
   }
 
-  void set_heads(const Mixer& given, const Place& place, MixerShape& shape) const {
-    shape.heads = place.group_heads ? *place.group_heads : given.number("heads").value_or(dimensions_.heads);
-    shape.kv_heads = shape.heads;
+  // The options that have a meaning here: all of the word's; of log-linear attention those that its base has, and
+  // levels as the context needs them.
+  Result<std::vector<OptionWord>> options_of(const Mixer& given, const Place& place,
+                                             MixerShape& shape) const {
+    const auto& own = mixer_descriptor(given.kind).options;
+    if (given.kind != MixerKind::loglinear) return own;
+    std::vector<OptionWord> out;
+    const std::string base = given.word("base").value_or(std::string(own.front().default_word));
+    for (const auto& candidate : mixer_descriptors())
+      if (candidate.name == base) shape.base = candidate.kind;
+    const auto& known = mixer_descriptor(shape.base).options;
+    for (const auto& option : own) {
+      if (option.sets == Sets::base) continue;
+      const auto found = std::find_if(known.begin(), known.end(),
+                                      [&](const OptionWord& other) { return other.name == option.name; });
+      if (found != known.end()) {
+        out.push_back(*found);
+        out.back().default_word = option.default_word;
+      } else if (given.number(option.name) || given.word(option.name)) {
+        return error(place, ErrorCode::range,
+                     fmt::format("option {} has no meaning for base={}", option.name, base));
+      }
+    }
+    shape.normalised = false;
+    if (dimensions_.context > 0) shape.levels = loglinear_levels(dimensions_.context);
+    return out;
+  }
+
+  Result<void> set(const OptionWord& option, const Mixer& given, const Place& place, MixerShape& s) const {
+    const std::optional<std::int64_t> own = given.number(option.name),
+                                      number = own ? own : option.default_number;
+    const std::string word = given.word(option.name).value_or(std::string(option.default_word));
+    const auto divisor_of_heads = [&](std::int64_t size) {
+      return divides(place, option.name, size, "heads", s.heads);
+    };
+    switch (option.sets) {
+      case Sets::base:
+        return {};
+      case Sets::heads:
+        s.heads = s.kv_heads = place.group_heads ? *place.group_heads : number.value_or(dimensions_.heads);
+        return {};
+      case Sets::kv_heads: {
+        const bool from_dimensions = !place.group_heads && dimensions_.kv_heads > 0;
+        s.kv_heads = number.value_or(from_dimensions ? dimensions_.kv_heads : s.heads);
+        return divisor_of_heads(s.kv_heads);
+      }
+      case Sets::key_heads:
+        s.kv_heads = number.value_or(s.heads);
+        return divisor_of_heads(s.kv_heads);
+      case Sets::key_groups:
+        s.kv_heads = s.groups = number.value_or(s.heads);
+        return divisor_of_heads(s.groups);
+      case Sets::selection_groups:
+        s.groups = number.value_or(s.kv_heads);
+        return divisor_of_heads(s.groups);
+      case Sets::key_dim:
+        return assign(s.key_dim, head_dim(number, place, s.heads));
+      case Sets::state_rows:
+        s.key_dim = number.value_or(dimensions_.state);
+        return {};
+      case Sets::value_dim:
+        s.value_dim = number.value_or(dimensions_.value_dim > 0 ? dimensions_.value_dim : s.key_dim);
+        return {};
+      case Sets::only_dim:
+        return assign(s.value_dim, value_or_head_dim(number, place, s.heads));
+      case Sets::shared_dim:
+        return assign(s.value_dim, value_or_head_dim(number, place, dimensions_.heads));
+      case Sets::state:
+        s.state = number.value_or(dimensions_.state);
+        return {};
+      case Sets::inner:
+        s.inner = number.value_or(dimensions_.width);
+        return {};
+      case Sets::taps:
+        s.conv = number.value_or(0);
+        return {};
+      case Sets::window:
+        s.window = number;
+        return {};
+      case Sets::chunk:
+        s.chunk = number;
+        return {};
+      case Sets::elements:
+        s.elements = *number;
+        return {};
+      case Sets::cache:
+        s.cache = number.value_or(s.elements);
+        return {};
+      case Sets::block:
+        s.block = *number;
+        return {};
+      case Sets::select:
+        s.select = *number;
+        return {};
+      case Sets::score:
+        s.token_scores = word == "tokens";
+        return {};
+      case Sets::index_heads:
+        s.index_heads = *number;
+        return {};
+      case Sets::index_dim:
+        s.index_dim = number.value_or(s.key_dim);
+        return {};
+      case Sets::token_index_dim:
+        if (number && !s.token_scores)
+          return error(place, ErrorCode::range, "option index_dim has no meaning for score=compressed");
+        if (s.token_scores) {
+          s.index_heads = s.groups;
+          s.index_dim = number.value_or(s.key_dim);
+        }
+        return {};
+      case Sets::feature:
+        s.feature = feature_map(word);
+        return {};
+      case Sets::normalised:
+        s.normalised = word == "yes";
+        return {};
+      case Sets::accumulator:
+        s.accumulator = word == "wrap"    ? Accumulator::wrap
+                        : word == "round" ? Accumulator::round
+                                          : Accumulator::exact;
+        return {};
+      case Sets::cell:
+        s.relu_cell = word == "relu";
+        return {};
+      case Sets::key_source:
+        s.earlier_keys = word == "earlier";
+        return {};
+      case Sets::released:
+        s.released = word;
+        return {};
+      case Sets::buffer_elements:  // two taps, the earlier of which is that many numbers
+        s.conv_channels = number.value_or(0);
+        s.conv = s.conv_channels > 0 ? 2 : 0;
+        return {};
+    }
+    return {};
+  }
+
+  static Result<void> assign(std::int64_t& size, Result<std::int64_t> found) {
+    RUNG_TRY(size, std::move(found));
+    return {};
   }
   // Dimension of one head: as given, from Dimensions, or the layer's share of the width.
   Result<std::int64_t> head_dim(std::optional<std::int64_t> given, const Place& place,
@@ -133,36 +205,10 @@ class Resolver {
     return dimensions_.width / shares;
   }
   // For mixers with one dimension per head: it is a value dimension first.
-  Result<std::int64_t> single_dim(std::optional<std::int64_t> given, const Place& place,
-                                  std::int64_t heads) const {
+  Result<std::int64_t> value_or_head_dim(std::optional<std::int64_t> given, const Place& place,
+                                         std::int64_t heads) const {
     if (!given && dimensions_.value_dim > 0) return dimensions_.value_dim;
     return head_dim(given, place, heads);
-  }
-  Result<std::int64_t> single_dim(std::optional<std::int64_t> given, const Place& place) const {
-    return single_dim(given, place, place.layer_heads > 0 ? place.layer_heads : dimensions_.heads);
-  }
-  Result<void> key_value_dims(const Mixer& given, const Place& place, MixerShape& shape) const {
-    RUNG_TRY(shape.key_dim, head_dim(given.number("dim"), place, shape.heads));
-    shape.value_dim =
-        given.number("vdim").value_or(dimensions_.value_dim > 0 ? dimensions_.value_dim : shape.key_dim);
-    return {};
-  }
-
-  Result<void> attention(const Mixer& given, const Place& place, MixerShape& shape) const {
-    set_heads(given, place, shape);
-    const bool from_dimensions = !place.group_heads && dimensions_.kv_heads > 0;
-    shape.kv_heads = given.number("kv").value_or(from_dimensions ? dimensions_.kv_heads : shape.heads);
-    RUNG_CHECK(divides(place, "kv", shape.kv_heads, "heads", shape.heads));
-    RUNG_CHECK(key_value_dims(given, place, shape));
-    shape.window = given.number("window");
-    shape.chunk = given.number("chunk");
-    shape.cache = given.number("cache").value_or(0);
-    shape.earlier_keys = given.word("keys") == "earlier";
-    shape.conv = given.number("conv").value_or(0);
-    shape.conv_channels = (CheckedSize(shape.heads) * shape.key_dim +
-                           CheckedSize(shape.kv_heads) * (CheckedSize(shape.key_dim) + shape.value_dim))
-                              .or_zero();
-    return {};
   }
 
   static FeatureMap feature_map(const std::string& word) {
@@ -173,68 +219,7 @@ class Resolver {
     RUNG_REQUIRE(word == "elu1", "feature={}", word);
     return FeatureMap::elu1;
   }
-  Result<void> linear_attention(const Mixer& given, const Place& place, MixerShape& shape) const {
-    set_heads(given, place, shape);
-    RUNG_CHECK(key_value_dims(given, place, shape));
-    const bool in_buckets = given.kind == MixerKind::loglinear;
-    shape.feature = feature_map(given.word("feature").value_or(in_buckets ? "identity" : "elu1"));
-    shape.normalised = !in_buckets && given.word("normalised").value_or("yes") == "yes";
-    const std::string sums = given.word("acc").value_or("exact");
-    shape.accumulator = sums == "wrap"    ? Accumulator::wrap
-                        : sums == "round" ? Accumulator::round
-                                          : Accumulator::exact;
-    shape.conv = given.number("conv").value_or(0);
-    shape.conv_channels =
-        (CheckedSize(shape.heads) * (CheckedSize(shape.key_dim) + shape.key_dim + shape.value_dim)).or_zero();
-    return {};
-  }
-  Result<void> delta_rule(const Mixer& given, const Place& place, MixerShape& shape) const {
-    set_heads(given, place, shape);
-    shape.kv_heads = given.number("kv").value_or(shape.heads);
-    RUNG_CHECK(divides(place, "kv", shape.kv_heads, "heads", shape.heads));
-    RUNG_CHECK(key_value_dims(given, place, shape));
-    shape.conv = given.number("conv").value_or(0);
-    shape.conv_channels =
-        (CheckedSize(2) * shape.kv_heads * shape.key_dim + CheckedSize(shape.heads) * shape.value_dim)
-            .or_zero();
-    return {};
-  }
-  Result<void> state_space(const Mixer& given, const Place& place, MixerShape& shape) const {
-    set_heads(given, place, shape);
-    RUNG_TRY(shape.value_dim, single_dim(given.number("dim"), place, shape.heads));
-    shape.key_dim = given.number("state").value_or(dimensions_.state);
-    shape.kv_heads = shape.groups = given.number("groups").value_or(shape.heads);
-    RUNG_CHECK(divides(place, "groups", shape.groups, "heads", shape.heads));
-    shape.conv = given.number("conv").value_or(0);
-    shape.conv_channels =
-        (CheckedSize(shape.heads) * shape.value_dim + CheckedSize(2) * shape.groups * shape.key_dim)
-            .or_zero();
-    return {};
-  }
-  Result<void> log_linear(const Mixer& given, const Place& place, MixerShape& shape) const {
-    const auto base = given.word("base").value_or("linear");
-    const auto refuse = [&](const char* option) -> Result<void> {
-      if (!given.number(option) && !given.word(option)) return {};
-      return error(place, ErrorCode::range,
-                   fmt::format("option {} has no meaning for base={}", option, base));
-    };
-    if (base == "linear") {
-      shape.base = MixerKind::linear;
-      for (const char* option : {"kv", "state", "groups"}) RUNG_CHECK(refuse(option));
-      RUNG_CHECK(linear_attention(given, place, shape));
-    } else if (base == "gdelta") {
-      shape.base = MixerKind::gdelta;
-      for (const char* option : {"feature", "acc", "state", "groups"}) RUNG_CHECK(refuse(option));
-      RUNG_CHECK(delta_rule(given, place, shape));
-    } else {
-      shape.base = MixerKind::mamba2;
-      for (const char* option : {"feature", "acc", "kv", "vdim"}) RUNG_CHECK(refuse(option));
-      RUNG_CHECK(state_space(given, place, shape));
-    }
-    shape.normalised = false;
-    if (dimensions_.context > 0) shape.levels = loglinear_levels(dimensions_.context);
-    return {};
-  }
+
   Result<void> head_groups(const Mixer& given, Place place, MixerShape& shape) const {
     CheckedSize total = 0;
     for (const auto& part : given.parts) total += part.heads;
@@ -255,19 +240,21 @@ class Resolver {
   }
 
   static Result<void> encoder_can(const Place& place, const MixerShape& shape) {
-    using enum MixerKind;
-    const bool has_meaning = shape.kind == full || shape.kind == linear || shape.kind == topk ||
-                             shape.kind == identity || shape.kind == none || shape.kind == heads;
+    const bool has_meaning = mixer_descriptor(shape.kind).encoder;
     if (has_meaning && shape.conv == 0 && !shape.chunk) return {};
+    std::string known;
+    for (const auto& mixer : mixer_descriptors())
+      if (mixer.encoder && mixer.letter != Letter::of_parts)
+        known += (known.empty() ? "" : ", ") + std::string(mixer.name);
     return error(
         place, ErrorCode::unsupported,
-        fmt::format(
-            "{}{} has no bidirectional meaning; expected full, full(window=w), linear, topk, identity, "
-            "none or heads of those in an encoder",
-            mixer_word(shape.kind).name,
-            shape.chunk                     ? "(chunk)"
-            : shape.conv > 0 && has_meaning ? "(conv)"
-                                            : ""));
+        fmt::format("{}{} has no bidirectional meaning; expected {}, full(window=w) or heads of those in an "
+                    "encoder",
+                    mixer_descriptor(shape.kind).name,
+                    shape.chunk                     ? "(chunk)"
+                    : shape.conv > 0 && has_meaning ? "(conv)"
+                                                    : "",
+                    known));
   }
 
   const Dimensions& dimensions_;
@@ -277,10 +264,7 @@ class Resolver {
 
   // An upper bound on every number that accounting or a tensor shape will derive from this mixer.
   static CheckedSize largest_count(const MixerShape& shape, std::int64_t width) {
-    const CheckedSize key_feature =
-        shape.feature == FeatureMap::taylor2
-            ? CheckedSize(1) + shape.key_dim + CheckedSize(shape.key_dim) * shape.key_dim
-            : CheckedSize(shape.key_dim);
+    const CheckedSize key_feature = size_of({Extent::feature_dim}, shape, width);
     const CheckedSize levels = shape.levels > 0 ? shape.levels : 64;
     const CheckedSize all_tokens = std::max(shape.window.value_or(1), shape.chunk.value_or(1));
     const CheckedSize token =
@@ -315,12 +299,12 @@ std::int64_t MixerShape::feature_dim() const {
 }
 
 bool MixerShape::opaque() const {
-  return is_opaque(kind) || token_scores || earlier_keys ||
+  return mixer_descriptor(kind).opaque || token_scores || earlier_keys ||
          std::any_of(parts.begin(), parts.end(), [](const MixerShape& part) { return part.opaque(); });
 }
 
 std::string opaque_name(const MixerShape& mixer) {
-  return fmt::format("{}({})", mixer_word(mixer.kind).name,
+  return fmt::format("{}({})", mixer_descriptor(mixer.kind).name,
                      mixer.token_scores   ? "score=tokens"
                      : mixer.earlier_keys ? "keys=earlier"
                                           : mixer.released);
@@ -329,25 +313,10 @@ std::string opaque_name(const MixerShape& mixer) {
 bool MixerShape::looks_back() const { return kind == MixerKind::full && !window && !chunk && !earlier_keys; }
 
 std::int64_t MixerShape::output_width() const {
-  using enum MixerKind;
-  switch (kind) {
-    case rnn:
-    case gru:
-    case mamba:
-    case conv:
-      return inner;
-    case heads: {
-      std::int64_t total = 0;
-      for (const auto& part : parts) total += part.output_width();
-      return total;
-    }
-    case none:
-    case recurrent:
-    case compressed:
-      return 0;
-    default:
-      return this->heads * value_dim;
-  }
+  std::int64_t total = 0;
+  for (const auto& part : parts) total += part.output_width();
+  const Extents& own = mixer_descriptor(kind).output;
+  return own.empty() ? total : size_of(own, *this, 0).or_zero();
 }
 
 Result<std::vector<LayerShape>> resolve(const Architecture& architecture) {

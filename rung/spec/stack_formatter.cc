@@ -2,7 +2,7 @@
 #include <map>
 
 #include "rung/base/require.h"
-#include "rung/spec/architecture.h"
+#include "rung/spec/mixers.h"
 #include "rung/spec/repetition.h"
 
 namespace rung {
@@ -11,7 +11,7 @@ namespace {
 // A mixer as the parser would have left it: options in the order of the word list, without defaults.
 std::string format_options(const Mixer& mixer) {
   std::string out;
-  for (const auto& option : mixer_word(mixer.kind).options) {
+  for (const auto& option : mixer_descriptor(mixer.kind).options) {
     const auto number = mixer.number(option.name);
     const auto word = mixer.word(option.name);
     if (!number && !word) continue;
@@ -41,7 +41,7 @@ void write_pieces(const std::vector<Repetition>& pieces, const std::vector<std::
 }  // namespace
 
 std::string format_mixer(const Mixer& mixer) {
-  const MixerWord& word = mixer_word(mixer.kind);
+  const MixerDescriptor& word = mixer_descriptor(mixer.kind);
   std::string inside;
   if (mixer.kind == MixerKind::heads) {
     RUNG_REQUIRE(!mixer.parts.empty(), "heads() without parts");

@@ -11,6 +11,7 @@
 
 #include "rung/base/nearest_word.h"
 #include "rung/spec/architecture.h"
+#include "rung/spec/mixers.h"
 
 namespace rung {
 namespace {
@@ -147,10 +148,10 @@ class Parser {
     const std::size_t where = position_;
     const std::string_view name = word();
     if (name.empty()) return unexpected(in_heads ? "a mixer" : "a mixer or \"(\"");
-    const MixerWord* entry = nullptr;
+    const MixerDescriptor* entry = nullptr;
     std::vector<std::string_view> known;
-    for (const auto& candidate : mixer_words()) {
-      if (in_heads && !can_stand_in_heads(candidate.kind)) {
+    for (const auto& candidate : mixer_descriptors()) {
+      if (in_heads && !can_stand_in_heads(candidate)) {
         if (candidate.name == name)
           return fail(ErrorCode::parse, "[arch] {} at column {} is not made of heads; heads(...) takes {}",
                       rung::quoted(name), column(where), heads_words());
@@ -181,9 +182,8 @@ class Parser {
 
   static std::string heads_words() {
     std::string list;
-    for (const auto& candidate : mixer_words())
-      if (can_stand_in_heads(candidate.kind))
-        list += (list.empty() ? "" : ", ") + std::string(candidate.name);
+    for (const auto& candidate : mixer_descriptors())
+      if (can_stand_in_heads(candidate)) list += (list.empty() ? "" : ", ") + std::string(candidate.name);
     return list;
   }
 
@@ -200,7 +200,7 @@ class Parser {
   }
 
   // After "("; fills mixer.options in the order of the word list, without values that equal the default.
-  Result<void> parse_options(const MixerWord& entry, bool in_heads, Mixer& mixer) {
+  Result<void> parse_options(const MixerDescriptor& entry, bool in_heads, Mixer& mixer) {
     std::map<std::string_view, std::variant<std::int64_t, std::string>> given;
     if (take(')')) return {};
     std::vector<std::string_view> known;

@@ -80,9 +80,16 @@ std::optional<LayerService> carry_service(const MixerShape& m, const LayerCost& 
     case gru:
       if (m.inner < numbers) return std::nullopt;
       return LayerService{0, kOtherCarrier};
-    default:
+    case sparse:
+    case topk:
+    case heads:
+    case identity:
+    case none:
+    case recurrent:
+    case compressed:
       return std::nullopt;
   }
+  return std::nullopt;
 }
 
 std::optional<LayerService> table_service(const MixerShape& m, const LayerCost& need) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rung/base/require.h"
+#include "rung/spec/mixers.h"
 
 namespace rung {
 namespace {
@@ -26,23 +27,17 @@ StateBits times(const StateBits& bits, const Integer& factor) {
 
 void add_sums(const MixerShape& m, std::int64_t width, std::int64_t p, std::optional<std::int64_t> sum_bits,
               Sums& sums) {
+  for (const auto& part : m.parts) add_sums(part, width, p, sum_bits, sums);
+  if (letter_of(m) != Letter::full) return;
   const Integer heads = m.heads, values = m.value_dim;
-  switch (m.kind) {
-    case MixerKind::heads:
-      for (const auto& part : m.parts) add_sums(part, width, p, sum_bits, sums);
-      return;
-    case MixerKind::full:
-      if (m.window || m.chunk) return;
+  switch (coverage_of(m)) {
+    case Coverage::proved:
       sums.full = true;
       sums.taps = std::max(sums.taps, m.conv);
       sums.partial += times(head_sums(m.value_dim, p, sum_bits), heads);
       sums.outputs += heads * values * p;
       return;
-    case MixerKind::sparse: {
-      if (m.token_scores) {  // a block has no message: its tokens are scored one by one
-        sums.uncovered = true;
-        return;
-      }
+    case Coverage::sketch:
       // Compression sums, and the k best blocks with their scores and sums; a block across a cut travels
       // whole.
       sums.full = sums.selects = true;
@@ -52,48 +47,18 @@ void add_sums(const MixerShape& m, std::int64_t width, std::int64_t p, std::opti
       sums.straddling += Integer(m.block) * width * p;
       if (m.window) sums.straddling += Integer(*m.window - 1) * m.kv_heads * (m.key_dim + m.value_dim) * p;
       return;
-    }
-    case MixerKind::topk:
-    case MixerKind::compressed:
+    case Coverage::none:  // token scores and selection, compressed caches
       sums.uncovered = true;
-      return;
-    default:
       return;
   }
 }
 
 // Tokens that a bounded mixer sees, itself among them. A chunk may begin anywhere, so it promises none but its own.
 std::int64_t reach_of(const MixerShape& m) {
-  switch (m.kind) {
-    case MixerKind::heads: {
-      std::int64_t most = 1;
-      for (const auto& part : m.parts) most = std::max(most, reach_of(part));
-      return most;
-    }
-    case MixerKind::full: {
-      const std::int64_t own = m.window ? *m.window : 1;
-      return own + std::max<std::int64_t>(m.conv, 1) - 1;
-    }
-    case MixerKind::conv:
-      return m.conv;
-    case MixerKind::linear:
-    case MixerKind::rnn:
-    case MixerKind::gru:
-    case MixerKind::mamba:
-    case MixerKind::mamba2:
-    case MixerKind::delta:
-    case MixerKind::gdelta:
-    case MixerKind::loglinear:
-    case MixerKind::recurrent:
-      return kUnboundedReach;
-    case MixerKind::sparse:
-    case MixerKind::topk:
-    case MixerKind::compressed:
-    case MixerKind::identity:
-    case MixerKind::none:
-      return 1;
-  }
-  return 1;
+  if (letter_of(m) == Letter::recurrent && !recurrence_of(m).state.value.empty()) return kUnboundedReach;
+  std::int64_t most = m.window.value_or(1) + std::max<std::int64_t>(m.conv, 1) - 1;
+  for (const auto& part : m.parts) most = std::max(most, reach_of(part));
+  return most;
 }
 
 Integer doublings_to(const Integer& tokens) { return bit_length(tokens - 1); }
@@ -138,7 +103,7 @@ Word make_word(const Architecture& architecture, const std::vector<LayerShape>& 
       word.letters.push_back({.kind = WordLetter::Kind::uncovered, .layer = i, .state = state});
     } else if (sums.full) {
       // A convolution in front of full heads is an R before the F; what else has state stands beside.
-      const bool alone = layers[i].mixer.kind != MixerKind::heads;
+      const bool alone = layers[i].mixer.parts.empty();
       const bool convolves = sums.taps > 1;
       if (convolves)
         word.letters.push_back(

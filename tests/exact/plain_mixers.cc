@@ -49,10 +49,13 @@ class Layer {
         }
         return y;
       }
-      default:
-        RUNG_REQUIRE(false, "no plain form of mixer {}", static_cast<int>(m_.kind));
-        return {};
+      case none:
+      case recurrent:
+      case compressed:
+        break;
     }
+    RUNG_REQUIRE(false, "no plain form of mixer {}", static_cast<int>(m_.kind));
+    return {};
   }
 
  private:

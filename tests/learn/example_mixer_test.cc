@@ -9,10 +9,10 @@
 namespace rung::learn {
 namespace {
 
-// average: y_t = (v_1 + ... + v_t) / t with v = W u, head by head the same.
-class Average : public LearnedMixer {
+// peak: y_t = max(0, v_1, ..., v_t) with v = W u.
+class Peak : public LearnedMixer {
  public:
-  Average(const MixerPlace& place, std::int64_t inner, ParameterLayout& layout) : place_(place) {
+  Peak(const MixerPlace& place, std::int64_t inner, ParameterLayout& layout) : place_(place) {
     value_ = layout.add(place.prefix + "v.weight", {inner, place.width},
                         Start::normal(fan_in_deviation(place.width)), true);
   }
@@ -28,20 +28,16 @@ class Average : public LearnedMixer {
   // As it is defined, position by position.
   static torch::Tensor plain(const torch::Tensor& v) {
     std::vector<torch::Tensor> y;
-    torch::Tensor sum = torch::zeros_like(v.select(2, 0));
+    torch::Tensor highest = torch::zeros_like(v.select(2, 0));
     for (std::int64_t t = 0; t < v.size(2); ++t) {
-      sum = sum + v.select(2, t);
-      y.push_back(sum / static_cast<double>(t + 1));
+      highest = torch::maximum(highest, v.select(2, t));
+      y.push_back(highest);
     }
     return torch::stack(y, 2);
   }
 
   // All positions at once.
-  static torch::Tensor fast(const torch::Tensor& v) {
-    const torch::Tensor counts =
-        torch::arange(1, v.size(2) + 1, v.options().requires_grad(false)).unsqueeze(-1);
-    return v.cumsum(2) / counts;
-  }
+  static torch::Tensor fast(const torch::Tensor& v) { return std::get<0>(v.cummax(2)).relu(); }
 
   MixerPlace place_;
   ParameterLayout::Index value_ = 0;
@@ -56,7 +52,7 @@ struct Outcome {
 Outcome outcome(const std::vector<std::uint64_t>& seeds, const torch::Tensor& input,
                 const torch::Tensor& direction, bool plain) {
   ParameterLayout layout;
-  const Average mixer({"layers.0.", kWidth, true}, kInner, layout);
+  const Peak mixer({"layers.0.", kWidth, true}, kInner, layout);
   Parameters parameters(layout, seeds, std::vector<double>(seeds.size(), 1.0), torch::kCPU, torch::kFloat32);
   const torch::Tensor u = input.detach().clone().requires_grad_();
   ForwardContext pass;
@@ -90,7 +86,7 @@ TEST(example_mixer, is_the_same_plain_and_fast_forward_and_backward) {
 TEST(example_mixer, is_what_its_formula_says_in_double_arithmetic) {
   const torch::Tensor u = random_tensor({1, kPrompts, kLength, kWidth}, 3);
   ParameterLayout layout;
-  const Average mixer({"layers.0.", kWidth, true}, kInner, layout);
+  const Peak mixer({"layers.0.", kWidth, true}, kInner, layout);
   const Parameters parameters(layout, {5}, {1.0}, torch::kCPU, torch::kFloat32);
   const torch::NoGradGuard no_grad;
   const torch::Tensor y = mixer.forward(u, parameters.leaves, {});
@@ -118,7 +114,7 @@ TEST(example_mixer, gives_a_member_the_outputs_that_it_has_alone) {
 }
 
 TEST(example_mixer, stands_in_the_page_word_for_word) {
-  expect_shown("docs/mixers.md", "tests/learn/example_mixer_test.cc", "// average");
+  expect_shown("docs/mixers.md", "tests/learn/example_mixer_test.cc", "// peak: y_t");
 }
 
 }  // namespace

@@ -3,14 +3,15 @@
 
 #include "rung/base/random.h"
 #include "rung/spec/architecture.h"
+#include "rung/spec/mixers.h"
 
 namespace rung {
 
 inline Mixer random_mixer(Random& random, bool in_heads) {
-  const auto words = mixer_words();
+  const auto words = mixer_descriptors();
   while (true) {
-    const MixerWord& word = words[random.below(words.size())];
-    if (in_heads && !can_stand_in_heads(word.kind)) continue;
+    const MixerDescriptor& word = words[random.below(words.size())];
+    if (in_heads && !can_stand_in_heads(word)) continue;
     Mixer mixer{.kind = word.kind};
     if (word.kind == MixerKind::heads) {
       const auto parts = 1 + random.below(3);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "rung/spec/mixers.h"
+
 namespace rung {
 namespace {
 
@@ -15,29 +17,8 @@ std::int64_t small_number(Random& random, const OptionWord& option) {
 }
 
 bool is_recurrence(MixerKind kind) {
-  using enum MixerKind;
-  switch (kind) {
-    case linear:
-    case rnn:
-    case gru:
-    case mamba:
-    case mamba2:
-    case delta:
-    case gdelta:
-    case loglinear:
-    case conv:
-    case identity:
-    case none:
-    case recurrent:
-      return true;
-    case full:
-    case sparse:
-    case topk:
-    case heads:
-    case compressed:
-      return false;
-  }
-  return false;
+  const Memory memory = mixer_descriptor(kind).memory;
+  return memory != Memory::past && memory != Memory::of_parts;
 }
 
 void bound_attention(Mixer& mixer, Random& random) {
@@ -103,10 +84,10 @@ void draw_dimensions(Random& random, WitnessCase& given) {
 }  // namespace
 
 Mixer small_mixer(Random& random, bool in_heads) {
-  const auto words = mixer_words();
+  const auto words = mixer_descriptors();
   while (true) {
-    const MixerWord& word = words[random.below(words.size())];
-    if (in_heads && !can_stand_in_heads(word.kind)) continue;
+    const MixerDescriptor& word = words[random.below(words.size())];
+    if (in_heads && !can_stand_in_heads(word)) continue;
     Mixer mixer{.kind = word.kind};
     if (word.kind == MixerKind::heads) {
       const auto parts = 1 + random.below(3);

@@ -133,6 +133,6 @@ std::unique_ptr<MixerFor<A>> make_delta(const MixerContext<A>& context) {
   return std::make_unique<MatrixRecurrence<A>>(
       make_delta_cell(context, context.shape.kind == MixerKind::gdelta));
 }
-RUNG_INSTANTIATE_MECHANISM(make_delta);
+RUNG_INSTANTIATE_MIXER(make_delta);
 
 }  // namespace rung

@@ -407,6 +407,6 @@ template <class A>
 std::unique_ptr<MixerFor<A>> make_full(const MixerContext<A>& context) {
   return std::make_unique<FullAttention<A>>(context);
 }
-RUNG_INSTANTIATE_MECHANISM(make_full);
+RUNG_INSTANTIATE_MIXER(make_full);
 
 }  // namespace rung

@@ -279,6 +279,6 @@ std::unique_ptr<MixerFor<A>> make_linear(const MixerContext<A>& context) {
   if (!context.causal) return std::make_unique<BidirectionalLinear<A>>(std::move(cell));
   return std::make_unique<MatrixRecurrence<A>>(std::move(cell));
 }
-RUNG_INSTANTIATE_MECHANISM(make_linear);
+RUNG_INSTANTIATE_MIXER(make_linear);
 
 }  // namespace rung

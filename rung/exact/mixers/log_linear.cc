@@ -5,6 +5,7 @@
 //   y_t = rsh(Σ_level λ_t^(level) (S^(level) q_t), read.shift),  λ_t = table or relu of the level channel
 // Invariant: at t the live levels are 0 and l+1 for every set bit l of t; level l+1 holds exactly 2^l tokens.
 #include "rung/exact/matrix_cell.h"
+#include "rung/spec/mixers.h"
 
 namespace rung {
 namespace {
@@ -149,18 +150,17 @@ class LogLinear final : public RecurrentMixer<A> {
 template <class A>
 std::unique_ptr<MixerFor<A>> make_log_linear(const MixerContext<A>& context) {
   std::unique_ptr<MatrixCell<A>> cell;
-  switch (context.shape.base) {
-    case MixerKind::mamba2:
-      cell = make_mamba2_cell(context);
-      break;
-    case MixerKind::gdelta:
-      cell = make_delta_cell(context, true);
-      break;
-    default:
-      cell = make_linear_cell(context, false);
-  }
+  const MixerKind base = context.shape.base;
+  RUNG_REQUIRE(base == MixerKind::linear || base == MixerKind::mamba2 || base == MixerKind::gdelta,
+               "log-linear attention over {}", mixer_descriptor(base).name);
+  if (base == MixerKind::mamba2)
+    cell = make_mamba2_cell(context);
+  else if (base == MixerKind::gdelta)
+    cell = make_delta_cell(context, true);
+  else
+    cell = make_linear_cell(context, false);
   return std::make_unique<LogLinear<A>>(context, std::move(cell));
 }
-RUNG_INSTANTIATE_MECHANISM(make_log_linear);
+RUNG_INSTANTIATE_MIXER(make_log_linear);
 
 }  // namespace rung

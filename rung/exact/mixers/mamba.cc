@@ -138,6 +138,6 @@ template <class A>
 std::unique_ptr<MixerFor<A>> make_mamba(const MixerContext<A>& context) {
   return std::make_unique<Mamba<A>>(context);
 }
-RUNG_INSTANTIATE_MECHANISM(make_mamba);
+RUNG_INSTANTIATE_MIXER(make_mamba);
 
 }  // namespace rung

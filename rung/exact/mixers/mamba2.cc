@@ -86,6 +86,6 @@ template <class A>
 std::unique_ptr<MixerFor<A>> make_mamba2(const MixerContext<A>& context) {
   return std::make_unique<MatrixRecurrence<A>>(make_mamba2_cell(context));
 }
-RUNG_INSTANTIATE_MECHANISM(make_mamba2);
+RUNG_INSTANTIATE_MIXER(make_mamba2);
 
 }  // namespace rung

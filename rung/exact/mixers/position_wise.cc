@@ -100,7 +100,7 @@ template <class A>
 std::unique_ptr<MixerFor<A>> make_identity(const MixerContext<A>& context) {
   return std::make_unique<Convolution<A>>(context, context.shape.output_width(), 0);
 }
-RUNG_INSTANTIATE_MECHANISM(make_conv);
-RUNG_INSTANTIATE_MECHANISM(make_identity);
+RUNG_INSTANTIATE_MIXER(make_conv);
+RUNG_INSTANTIATE_MIXER(make_identity);
 
 }  // namespace rung

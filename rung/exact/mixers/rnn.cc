@@ -157,7 +157,7 @@ template <class A>
 std::unique_ptr<MixerFor<A>> make_gru(const MixerContext<A>& context) {
   return std::make_unique<Gru<A>>(context);
 }
-RUNG_INSTANTIATE_MECHANISM(make_rnn);
-RUNG_INSTANTIATE_MECHANISM(make_gru);
+RUNG_INSTANTIATE_MIXER(make_rnn);
+RUNG_INSTANTIATE_MIXER(make_gru);
 
 }  // namespace rung

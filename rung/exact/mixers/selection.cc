@@ -492,7 +492,7 @@ template <class A>
 std::unique_ptr<MixerFor<A>> make_sparse(const MixerContext<A>& context) {
   return std::make_unique<Sparse<A>>(context);
 }
-RUNG_INSTANTIATE_MECHANISM(make_topk);
-RUNG_INSTANTIATE_MECHANISM(make_sparse);
+RUNG_INSTANTIATE_MIXER(make_topk);
+RUNG_INSTANTIATE_MIXER(make_sparse);
 
 }  // namespace rung
