@@ -84,7 +84,7 @@ void search(const std::string& label, const Target& target, const std::string& m
   std::string baseline = fmt::format("a birthday on all of it: 2^{:.0f} evaluations", lg_baseline);
   if (rate > 0) baseline += fmt::format(", {:.2g} s at the rate above", std::exp2(lg_baseline) / rate);
   fmt::print("{:<10} {} bits, n={}: {} in {:.2f} s, {} evaluations{}; {}\n", label, target.nominal_bits,
-             target.length() - 1, verdict_name(outcome->verdict), outcome->seconds, outcome->evaluations,
+             target.length() - 1, evidence_name(outcome->verdict), outcome->seconds, outcome->evaluations,
              outcome->effective_bits ? fmt::format(", effective bits {:.1f}", *outcome->effective_bits) : "",
              baseline);
 }

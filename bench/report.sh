@@ -20,7 +20,7 @@ with open("runs.jsonl", "w", encoding="utf-8") as store:
         body = {"task": "eva", "arch": f"linear(dim={2 ** (i % 5)})", "size": {"n": 16 << (i % 6)}, "accuracy": (i % 100) / 100, "loss": 0.1, "rate": 0.003,
                 "curve": [{"step": 50 * k, "stage": 0, "loss": 2 / (k + 1), "accuracy": [1 - math.exp(-k * (1 + i % 7) / 50)]} for k in range(100)]}
         stamp = f"2026-11-15T10:{i // 60 % 60:02d}:{i % 60:02d}.{i:06d}Z"
-        store.write(json.dumps({"schema": "rung.record/1", "id": f"20261115T{i:06d}.000000-{i:08x}", "kind": "member", "parent": "", "state": "done", "created": stamp, "finished": stamp,
+        store.write(json.dumps({"schema": "rung.record/2", "id": f"20261115T{i:06d}.000000-{i:08x}", "kind": "member", "parent": "", "state": "done", "created": stamp, "finished": stamp,
                                 "seed": i, "version": "0.1.0", "libraries": {}, "host": "bench", "device": "cpu", "command": "rung train", "body": body}) + "\n")
 subprocess.run([rung, "runs", "import", "runs.jsonl", "--store", "runs.sqlite"], check=True, stdout=subprocess.DEVNULL)
 

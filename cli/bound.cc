@@ -91,7 +91,7 @@ void print_explanation(const Verdict& v) {
     fmt::print("\n");
   } else {
     const Theorem& t = theorem(v.theorem);
-    fmt::print(" by {} ({}, {})\n", t.id, v.source, status_name(v.status));
+    fmt::print(" by {} ({}, {})\n", t.id, source_text(v.source, v.reference), status_name(v.status));
     print_wrapped("  ", "  ", std::string(t.statement));
   }
   for (const auto& h : v.hypotheses)
@@ -114,9 +114,9 @@ void print_pattern(const Setting& setting, const PatternSummary& s) {
   if (s.impossible)
     fmt::print("impossible from L = {} ({}, {})\n", *s.impossible, s.impossible_by->theorem,
                status_name(s.impossible_by->status));
-  else if (s.first_bite && s.first_bite->horizon && bit_length(*s.first_bite->horizon) <= 1000)
-    fmt::print("no L provably impossible here: {} first bites at {:.3g} tokens\n", s.first_bite->theorem,
-               s.first_bite->horizon->convert_to<double>());
+  else if (s.vacuous_by && s.vacuous_by->horizon && bit_length(*s.vacuous_by->horizon) <= 1000)
+    fmt::print("no L provably impossible here: {} certifies from {:.3g} tokens on\n", s.vacuous_by->theorem,
+               s.vacuous_by->horizon->convert_to<double>());
   else
     fmt::print("no L provably impossible here\n");
 }
@@ -129,8 +129,6 @@ Result<int> run_table(const BoundFlags& flags) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const auto& row : rows) {
       const Theorem& t = theorem(row.theorem);
-      std::string source(source_name(t.source));
-      if (t.source == Source::literature) source += ": " + std::string(t.reference);
       list.push_back(
           {{"mechanism", row.mechanism},
            {"task", row.task},
@@ -139,10 +137,11 @@ Result<int> run_table(const BoundFlags& flags) {
             row.number && std::isfinite(*row.number) ? nlohmann::ordered_json(*row.number) : nullptr},
            {"unit", row.unit},
            {"theorem", row.theorem},
-           {"source", source},
+           {"source", source_name(t.source)},
+           {"reference", t.reference},
            {"status", status_name(t.status)}});
     }
-    print_json({{"schema", "rung.bound-table/1"},
+    print_json({{"schema", "rung.bound-table/2"},
                 {"context", context},
                 {"width", dimensions.width},
                 {"heads", dimensions.heads},
@@ -168,7 +167,7 @@ int run_list(const BoundFlags& flags) {
     return 0;
   }
   for (const auto& t : theorems())
-    fmt::print("{:<25}{:<12}{:<17}{}\n", t.id, status_name(t.status), source_name(t.source), t.title);
+    fmt::print("{:<25}{:<12}{:<17}{}\n", t.id, status_name(t.status), source_text(t.source), t.title);
   return 0;
 }
 
@@ -226,8 +225,8 @@ Command bound_command() {
   Command command{.name = "bound", .summary = "what an architecture provably can and cannot do"};
   command.description =
       "For every task: impossible (no weights exist at these sizes), possible (weights exist for all of "
-      "them), vacuous here (a theorem "
-      "applies, its numbers do not reach this size; horizon says where it bites), or open. Worst-case "
+      "them), vacuous (a theorem "
+      "applies, its numbers do not reach this size; horizon says where they do), or open. Worst-case "
       "inputs, best weights, arbitrary "
       "position-wise MLPs; nothing about training. With sizes (--n, --m --n1 ...) the verdict is about them; "
       "with a context alone, impossible means "
@@ -293,8 +292,8 @@ Command bound_command() {
   command.options.push_back(
       {.names = "--list", .help = "every theorem with its status and source", .target = &flags->list});
   command.options.push_back({.names = "--json",
-                             .help = "one JSON document, schema rung.bound/1 (rung.bound-table/1, "
-                                     "rung.bound-list/1)",
+                             .help = "one JSON document, schema rung.bound/2 (rung.bound-table/2, "
+                                     "rung.bound-list/2)",
                              .target = &flags->json});
   flags->task_sizes.declare(command, {kBoundArchitecture});
   command.form = [flags] {

@@ -11,10 +11,10 @@
 #include "cli/command.h"
 #include "cli/interruption.h"
 #include "cli/model_task.h"
-#include "cli/shell_word.h"
 #include "cli/written_files.h"
 #include "rung/adversary/attack.h"
 #include "rung/adversary/scaling.h"
+#include "rung/base/command_line.h"
 #include "rung/base/staged_file.h"
 #include "rung/ranks/launch.h"
 #include "rung/store/store.h"
@@ -86,14 +86,9 @@ void break_show_progress(const SearchProgress& progress, double seconds) {
   std::fflush(stderr);
 }
 
-std::string label_text(const Certificate& certificate) {
-  const auto label = [](const EndAlike& pair) {
-    return pair.label == ClaimLabel::forced ? "forced by theorem" : "found";
-  };
-  if (const auto* c = std::get_if<CollisionClaim>(&certificate.claim)) return label(c->pair);
-  if (const auto* c = std::get_if<SparsePairClaim>(&certificate.claim)) return label(c->pair);
-  if (const auto* c = std::get_if<FoolingPairClaim>(&certificate.claim)) return label(c->pair);
-  return "found";
+std::string_view label_text(const Certificate& certificate) {
+  const EndAlike* pair = claimed_pair(certificate.claim);
+  return name_of(pair ? pair->label : ClaimLabel::found);
 }
 
 const EndAlike* pair_of(const Claim& claim) {
@@ -158,7 +153,7 @@ Result<int> scaling(const BreakFlags& flags) {
         "effective_bits,seconds,tokens\n");
     options.point = [](const ScalingPoint& p) {
       fmt::print("{},\"{}\",{},{},{},{},{},{},{},{:.2f},{},{:.3f},{}\n", p.method, p.architecture, p.layers,
-                 p.bits_per_layer, p.nominal_bits, p.n, p.seed, verdict_name(p.verdict), p.evaluations,
+                 p.bits_per_layer, p.nominal_bits, p.n, p.seed, evidence_name(p.verdict), p.evaluations,
                  std::log2(static_cast<double>(std::max<std::uint64_t>(1, p.evaluations))),
                  p.effective_bits ? fmt::format("{:.2f}", *p.effective_bits) : "", p.seconds, p.tokens);
       std::fflush(stdout);
@@ -167,7 +162,7 @@ Result<int> scaling(const BreakFlags& flags) {
   RUNG_TRY(const auto points, attack_scaling(options));
   if (!flags.json) return 0;
   nlohmann::ordered_json document;
-  document["schema"] = "rung.break-scaling/1";
+  document["schema"] = "rung.break-scaling/2";
   document["points"] = nlohmann::ordered_json::array();
   for (const auto& p : points) {
     nlohmann::ordered_json point;
@@ -178,7 +173,7 @@ Result<int> scaling(const BreakFlags& flags) {
     point["nominal_bits"] = p.nominal_bits;
     point["n"] = p.n;
     point["seed"] = p.seed;
-    point["verdict"] = verdict_name(p.verdict);
+    point["verdict"] = evidence_name(p.verdict);
     point["evaluations"] = p.evaluations;
     point["seconds"] = p.seconds;
     point["effective_bits"] = nullptr;
@@ -269,12 +264,12 @@ Result<int> run_break(const BreakFlags& flags) {
     for (const auto& path : checkpoint_paths(options.checkpoint))
       if (resumable.empty() && std::filesystem::exists(path)) resumable = path;
   nlohmann::ordered_json document;
-  document["schema"] = "rung.break/1";
+  document["schema"] = "rung.break/2";
   document["model"] = *flags.model;
   document["architecture"] = format_stack(target.weights.architecture.stack);
   document["task"] = task->name();
   document["size"] = task->size();
-  document["verdict"] = verdict_name(outcome.verdict);
+  document["verdict"] = evidence_name(outcome.verdict);
   document["method"] = outcome.method;
   document["reason"] = outcome.reason;
   document["nominal_bits"] = outcome.nominal_bits;
@@ -303,7 +298,7 @@ Result<int> run_break(const BreakFlags& flags) {
     return 0;
   }
   fmt::print("{} on {} {}: {}\n", *flags.model, task->name(), task->size().dump(),
-             verdict_name(outcome.verdict));
+             evidence_name(outcome.verdict));
   fmt::print("  why         {}\n", outcome.reason);
   if (outcome.nominal_bits > 0)
     fmt::print("  state       {} bits on paper{}\n", outcome.nominal_bits,
@@ -341,8 +336,8 @@ Command break_command() {
       "answers differ, and writes a certificate that "
       "rung-check verifies with code of its own (docs/break.md, docs/certificate_v1.md). --method auto "
       "chooses by the model's structure and size and says why; "
-      "every method can be named. The verdict is refuted, inconclusive (the budget ended, or nothing "
-      "applies) or holds (every instance is right). A model with "
+      "every method can be named. The verdict is refuted, unverified (the budget ended, or nothing "
+      "applies) or verified (every instance is right). A model with "
       "float weights is only searched for wrong answers. Under mpirun or srun the ranks share a search "
       "(docs/cluster.md). Ctrl-C and a spent budget keep the search in a "
       "checkpoint beside --out; the same command goes on.";

@@ -18,6 +18,7 @@
 #include "rung/constructions/idle_parts.h"
 #include "rung/constructions/precision_search.h"
 #include "rung/constructions/reduction.h"
+#include "rung/theory/outcome.h"
 
 namespace rung::cli {
 namespace {
@@ -227,7 +228,9 @@ Result<int> build_one(const BuildFlags& flags) {
   fmt::print("verified      {}: {} instances, {} errors\n", mode_name(found->mode), found->instances,
              found->errors);
   if (found->interval)
-    fmt::print("all inputs    {}: {}\n", found->interval->holds ? "holds" : "open", found->interval->reason);
+    fmt::print("all inputs    {}: {}\n",
+               evidence_name(found->interval->holds ? Evidence::verified : Evidence::unverified),
+               found->interval->reason);
   if (found->failure) fmt::print("fails on      {}\n", show_failure(task, *found->failure));
   if (claim) fmt::print("certificate   {}: {} instances\n", *flags.certificate, claim->instances);
   if (flags.out && found->passed()) fmt::print("{}\n", *flags.out);

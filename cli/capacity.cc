@@ -78,8 +78,8 @@ nlohmann::ordered_json document(const Task& task, const Capacity& capacity) {
     if (const auto value = figure->count.value()) theorem["classes"] = value->str();
     theorem["bits"] = static_cast<std::int64_t>(bits_needed(figure->count));
     theorem["lg_classes"] = figure->count.lg();
-    theorem["source"] = figure->source;
-    theorem["status"] = "proved";
+    theorem["source"] = source_name(figure->source);
+    theorem["status"] = status_name(figure->status);
   }
   nlohmann::ordered_json result = {
       {"schema", "rung.capacity/1"}, {"task", task.name()}, {"size", task.size()}};

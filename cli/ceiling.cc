@@ -121,8 +121,8 @@ nlohmann::ordered_json document(const CeilingFlags& flags, const std::vector<Row
   return {{"schema", "rung.ceiling/1"},
           {"queries", flags.queries},
           {"form", flags.log_linear ? "loglinear" : "recurrent"},
-          {"source", "ours"},
-          {"status", "proved"},
+          {"source", source_name(Source::ours)},
+          {"status", status_name(Status::proved)},
           {"rows", list}};
 }
 

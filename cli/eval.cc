@@ -161,7 +161,7 @@ void add_forms(nlohmann::ordered_json& document, const Evaluation& result) {
 bool forms_contradict(const Evaluation& result) { return result.forms.first && !result.forms.rounds; }
 
 void add_label(nlohmann::ordered_json& document, const Label& label) {
-  document.update({{"label", std::string(1, label.letter)},
+  document.update({{"label", label_name(label.letter)},
                    {"label_reason", label.reason},
                    {"ceiling", label.ceiling},
                    {"ceiling_reason", label.ceiling_reason}});
@@ -317,7 +317,7 @@ void print_single(const EvalFlags& flags, const EvalRow& row) {
   if (result.stopped) fmt::print("stopped after {} instances\n", result.instances);
   print_wrong(row, member);
   if (flags.forms) print_forms(result);
-  fmt::print("label {}: {}\n", member.label.letter, member.label.reason);
+  fmt::print("label {}: {}\n", label_name(member.label.letter), member.label.reason);
   fmt::print("ceiling {:.4f}: {}\n", member.label.ceiling, member.label.ceiling_reason);
   fmt::print("{:.0f} instances/s\n", static_cast<double>(result.instances) / std::max(member.seconds, 1e-9));
 }
@@ -333,7 +333,7 @@ void print_rows(const EvalFlags& flags, const std::vector<EvalRow>& rows) {
                fmt::format("{} {}", row.task->name(), row.task->size().dump()), row.variant, summary.accuracy,
                range(summary.interval),
                ensemble ? "  " + (summary.members ? range(*summary.members) : std::string(16, ' ')) : "",
-               summary.one_label ? std::string(1, row.members[0].label.letter) : "mixed",
+               summary.one_label ? label_name(row.members[0].label.letter) : "mixed",
                row.members[0].label.ceiling);
     for (const auto& member : row.members) {
       print_wrong(row, member);

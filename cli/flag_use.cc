@@ -33,7 +33,31 @@ std::vector<std::string> option_paths(const Option& option) {
   return {};
 }
 
+const Command* running_command = nullptr;
+
 }  // namespace
+
+void set_running_command(const Command& command) { running_command = &command; }
+
+std::string with_flags(const std::string& text) {
+  std::string out;
+  std::size_t at = 0;
+  while (running_command) {
+    const std::size_t open = text.find('`', at), close = open == text.npos ? open : text.find('`', open + 1);
+    if (close == text.npos) break;
+    const std::string flag = "--" + text.substr(open + 1, close - open - 1);
+    const auto& options = running_command->options;
+    const bool known = std::any_of(options.begin(), options.end(), [&](const Option& option) {
+      return has_word(option_names(option), flag);
+    });
+    out += text.substr(at, open - at);
+    if (known)
+      out += flag, at = close + 1;
+    else
+      out += '`', at = open + 1;
+  }
+  return out + text.substr(at);
+}
 
 Result<void> check_flag_use(const Command& command, const GivenOptions& given) {
   const std::string form = command.form ? command.form() : "";

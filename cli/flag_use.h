@@ -18,6 +18,11 @@ using GivenOptions = std::set<const Option*>;
 // what excludes it.
 Result<void> check_flag_use(const Command& command, const GivenOptions& given);
 
+// A library names a quantity, `context`; here, where the command has that option, it becomes --context. Any other
+// text between backquotes stays as it is. Until the first command runs nothing is changed.
+std::string with_flags(const std::string& text);
+void set_running_command(const Command& command);
+
 // Files to be written can be written, are not there yet unless --force was given, and are neither each other nor a
 // file that the command reads or keeps. With "-" among them standard output is kept for that file alone.
 Result<void> check_files(const Command& command, const GivenOptions& given);

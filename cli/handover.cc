@@ -4,38 +4,32 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "cli/command.h"
 #include "cli/lab.h"
 #include "cli/train.h"
+#include "rung/base/program_path.h"
 
 namespace rung::cli {
 namespace {
 
 Result<int> hand_over(const std::string& command) {
-  namespace fs = std::filesystem;
-  std::error_code code;
-  const fs::path here = fs::read_symlink("/proc/self/exe", code).parent_path();
-  if (code)
-    return fail(ErrorCode::io, "[{}] this program's own place is not known: {}", command, code.message());
-  for (const fs::path& place : {here / "rung-learn", here / ".." / "libexec" / "rung" / "rung-learn"}) {
-    if (!fs::exists(place, code)) continue;
-    std::vector<std::string> words = program_arguments();
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    std::fflush(nullptr);
-    execv(place.c_str(), argv.data());
-    return fail(ErrorCode::io, "[{}] {} cannot be started: {}", command, place.string(),
-                std::strerror(errno));
-  }
-  return fail(ErrorCode::unsupported,
-              "[{}] rung-learn is missing beside {}: this rung was built without libtorch (Debian package "
-              "libtorch-dev)",
-              command, (here / "rung").string());
+  const std::string program = find_program("rung-learn", true);
+  if (program.empty())
+    return fail(
+        ErrorCode::unsupported,
+        "[{}] rung-learn is missing beside {}/rung: this rung was built without libtorch (Debian package "
+        "libtorch-dev)",
+        command, program_folder());
+  std::vector<std::string> words = program_arguments();
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  std::fflush(nullptr);
+  execv(program.c_str(), argv.data());
+  return fail(ErrorCode::io, "[{}] {} cannot be started: {}", command, program, std::strerror(errno));
 }
 
 }  // namespace

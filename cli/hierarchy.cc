@@ -9,7 +9,8 @@
 
 #include "cli/command.h"
 #include "cli/interruption.h"
-#include "rung/hierarchy/child_process.h"
+#include "cli/training_process.h"
+#include "rung/base/program_path.h"
 #include "rung/hierarchy/hierarchy.h"
 #include "rung/hierarchy/table.h"
 #include "rung/report/document.h"
@@ -35,19 +36,20 @@ Result<int> run_hierarchy(const HierarchyFlags& flags) {
   listen_for_interruption();
   HierarchyOptions options{.folder = flags.out,
                            .checker = find_program("rung-check"),
-                           .trainer = find_program("rung-learn"),
                            .results = report::shipped_results(),
                            .fresh = flags.fresh,
-                           .train = !flags.no_train,
+                           .untrained = flags.no_train,
                            .only = flags.only,
                            .progress = hierarchy_show_progress,
                            .stop = interrupted};
+  if (const std::string trainer = find_program("rung-learn"); !trainer.empty())
+    options.train = [trainer](const TrainingOrder& order) { return train_by(trainer, order); };
   RUNG_TRY(const HierarchyOutcome outcome, run_hierarchy(hierarchy_plan(), options));
   if (flags.json) {
-    print_json(*outcome.document);
+    print_json(hierarchy_json(outcome.document));
   } else {
     const bool colour = isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
-    fmt::print("{}\n", hierarchy_table(*outcome.document, {.colour = colour}));
+    fmt::print("{}\n", hierarchy_table(outcome.document, {.colour = colour}));
     fmt::print("{} of {} cells{}, in {}\n", outcome.done, outcome.of,
                outcome.reused > 0 ? fmt::format(", {} of them reused", outcome.reused) : "", flags.out);
     fmt::print("the same as a page, every cell opening its evidence: rung report{}\n",
@@ -86,7 +88,7 @@ Command hierarchy_command() {
        .target = &flags->only},
       {.names = "--fresh", .help = "run every cell again", .target = &flags->fresh},
       {.names = "--no-train", .help = "leave training out", .target = &flags->no_train},
-      {.names = "--json", .help = "one JSON document, schema rung.hierarchy/1", .target = &flags->json},
+      {.names = "--json", .help = "one JSON document, schema rung.hierarchy/2", .target = &flags->json},
   };
   command.run = [flags] { return run_hierarchy(*flags); };
   return command;

@@ -69,6 +69,7 @@ int run(const Command& command, const GivenOptions& given) {
   }
   // Where nobody reads on, writing fails; the work and its files are finished all the same.
   std::signal(SIGPIPE, SIG_IGN);
+  set_running_command(command);
   try {
     const Result<int> result = [&]() -> Result<int> {
       RUNG_CHECK(check_flag_use(command, given));
@@ -78,7 +79,7 @@ int run(const Command& command, const GivenOptions& given) {
     const bool written = output_was_written();
     if (result && written) return *result;
     if (!written && reader_left()) return kReaderLeft;
-    complain(result ? kUnwritten : result.error().message);
+    complain(result ? kUnwritten : with_flags(result.error().message));
   } catch (const std::bad_alloc&) {
     complain("[memory] " + command.name + " needs more memory than there is");
   } catch (const std::system_error&) {  // fmt, where a line does not go out

@@ -34,10 +34,8 @@ Result<int> run_report(const ReportFlags& flags) {
     return fail(ErrorCode::io, "[report] --store {}: no such file", rung::quoted(*flags.store));
   if (flags.results) sources.shipped = {*flags.results};
   if (flags.json) {
-    RUNG_TRY(const nlohmann::ordered_json document, report::gather(sources));
-    // A path may hold bytes that are no UTF-8.
-    print_json(nlohmann::ordered_json::parse(
-        document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)));
+    RUNG_TRY(const report::Document document, report::gather(sources));
+    print_json(nlohmann::ordered_json::parse(report::document_text(document)));
     return 0;
   }
   // The usual place is the program's own: a new page takes that of the old one.
@@ -80,7 +78,7 @@ Command report_command() {
        .file = FileUse::write},
       {.names = "--force", .help = "replace a file that exists", .target = &flags->force, .needs = {"--out"}},
       {.names = "--json",
-       .help = "the page's data instead: one JSON document, schema rung.report/1",
+       .help = "the page's data instead: one JSON document, schema rung.report/2",
        .target = &flags->json}};
   command.run = [flags]() -> Result<int> { return run_report(*flags); };
   return command;

@@ -1,4 +1,4 @@
-// The page's data, rung.report/1, with what is not of the promised shape left out: records come from many hands.
+// The page's data, rung.report/2, with what is not of the promised shape left out: records come from many hands.
 
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 const objects = (list) => (Array.isArray(list) ? list.filter(isObject) : []);

@@ -7,7 +7,7 @@ import { highlightKey } from "./evidence.js";
 import { cutPicture, EXAMPLE, looksPicture, taskPicture } from "./pictures.js";
 import { plural, short, sizeText } from "./numbers.js";
 import { cellButton } from "./table.js";
-import { chip } from "./verdicts.js";
+import { seal } from "./verdicts.js";
 
 // The numbers of the count, or nothing where a record does not hold all of them.
 function countOf(parameters, left, right, size, architecture, command) {
@@ -47,9 +47,9 @@ export function storyCount(data) {
 function brokenPair(data) {
   for (const highlight of data.hierarchy?.highlights ?? [])
     for (const cell of highlight.cells ?? []) if (
-      cell.certificate?.state === "VERIFIED" && cell.certificate.first?.length) return cell.certificate;
+      cell.certificate?.state === "verified" && cell.certificate.first?.length) return cell.certificate;
   return (data.hierarchy?.cells ?? []).find(
-    (cell) => cell.column === "seqcomp" && cell.certificate?.state === "VERIFIED" && cell.certificate.first?.length)?.certificate ?? null;
+    (cell) => cell.column === "seqcomp" && cell.certificate?.state === "verified" && cell.certificate.first?.length)?.certificate ?? null;
 }
 
 // Words beside what they speak of; what is wide goes below both.
@@ -128,7 +128,7 @@ export function opening(data) {
           el("p", {},
             "Below are two such prompts for a concrete model, found by search and checked by a separate program."),
           outcomeLines(pair),
-          el("p", {}, chip("VERIFIED"), " ", (pair.equal ?? "").replace(/\.?$/, "."))) : null,
+          el("p", {}, seal(), " ", (pair.equal ?? "").replace(/\.?$/, "."))) : null,
         pair ? sideBySide(pair.first, pair.second ?? [], pair.differ, pair.cut) : null)),
     highlights(data));
 }

@@ -17,8 +17,10 @@ import { predictionsSection } from "./predictions.js";
 import { runsSection } from "./runs.js";
 import { hierarchyTable } from "./table.js";
 import { mountTheme } from "./theme.js";
+import { useWords } from "./verdicts.js";
 
 const data = readDocument(document.getElementById("rung-data").textContent);
+useWords(data.words);
 
 const section = (id, title, lead, ...children) => el("section", { id, class: "chapter", "data-title": title },
   el("h2", {}, title),

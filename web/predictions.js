@@ -2,13 +2,12 @@
 import { el } from "./dom.js";
 import { plural } from "./numbers.js";
 import { grouped, originName } from "./records.js";
-import { chip } from "./verdicts.js";
-
-const ORDER = ["held", "failed", "undecided"];
+import { chip, meaningOf, wordsOf } from "./verdicts.js";
 
 function counts(verdicts) {
   const byWord = grouped(verdicts, ({ verdict }) => verdict);
-  return ORDER.filter((word) => byWord.has(word)).map((word) => chip(word, `${byWord.get(word).length} ${word}`));
+  return wordsOf("prediction").filter((word) => byWord.has(word)).map((word) => el("span", { title: meaningOf("prediction", word) },
+    chip(word, `${byWord.get(word).length} ${word}`)));
 }
 
 // A statement with its verdict in every record.

@@ -1,7 +1,7 @@
 // The hierarchy's table: every cell a button that opens its evidence.
 import { el } from "./dom.js";
 import { sizeText, short } from "./numbers.js";
-import { boundWord, chip, comparison, constructionLine, icon, trainingLine } from "./verdicts.js";
+import { boundWord, chip, comparison, constructionLine, icon, meaningOf, seal, trainingLine, wordsOf } from "./verdicts.js";
 
 export const cellKey = (cell) => `${cell.row}-${cell.column}`;
 
@@ -26,7 +26,7 @@ export function cellButton(cell, key, label) {
     boundWord(bound),
     comparison(bound),
     built && `built ${built.text}`,
-    broken === "VERIFIED" && "broken, VERIFIED",
+    broken === "verified" && "broken, verified",
     trained && `trained ${trained.text}`].filter(Boolean).join(", ");
   return el("a", {
     class: `cell ${bound.state ?? "none"}`, href: `#evidence/${key}`,
@@ -36,10 +36,10 @@ export function cellButton(cell, key, label) {
       chip(bound.state ?? "none", boundWord(bound)),
       comparison(bound) && el("span", { class: "count" }, comparison(bound))),
     built && line("built", built.text, built.word === "verified" ? "yes" : "no"),
-    broken === "VERIFIED" && line("broken",
-      [cell.certificate.brief ? `${cell.certificate.brief}, ` : "", icon("seal"), " VERIFIED"],
+    broken === "verified" && line("broken",
+      [cell.certificate.brief ? `${cell.certificate.brief}, ` : "", icon("seal"), " verified"],
       "seal"),
-    broken === "unverified" && line("broken", "not verified"),
+    (broken === "unverified" || broken === "refuted") && line("broken", broken),
     trained && line("trained",
       [
         trained.text,
@@ -48,11 +48,8 @@ export function cellButton(cell, key, label) {
 
 function legend() {
   return el("ul", { class: "legend" },
-    el("li", {}, chip("impossible"), " no weights exist that are right on every input of this size"),
-    el("li", {}, chip("possible"), " weights exist, by a construction; a sketch says so, and writes none down"),
-    el("li", {}, chip("silent", "silent here"), " a theorem applies, but its numbers do not reach this size"),
-    el("li", {}, chip("inapplicable", "no theorem"), " none speaks about this architecture and task"),
-    el("li", {}, chip("VERIFIED"), " two inputs that a concrete model confuses, checked by a separate program"));
+    wordsOf("bound").map((word) => el("li", {}, chip(word), ` ${meaningOf("bound", word)}`)),
+    el("li", {}, seal(), " two inputs that a concrete model confuses, checked by a separate program"));
 }
 
 export function hierarchyTable(hierarchy) {

@@ -1,4 +1,5 @@
-// The words of a cell and their marks: one colour and one shape each, so that neither is needed alone.
+// The words of outcomes and their marks: one colour and one shape each, so that neither is needed alone. The words and what they mean
+// come with the document (`words`): what a bound says, how evidence stands, what became of a prediction, the class of a model.
 import { el, svg } from "./dom.js";
 import { percent, short, sizeText } from "./numbers.js";
 
@@ -22,20 +23,26 @@ export function icon(kind) {
 const KINDS = {
   impossible: "no", refuted: "no", failed: "no",
   possible: "yes", verified: "yes", held: "yes", trained: "yes",
-  VERIFIED: "seal",
   pending: "pending", stopped: "pending",
 };
 export const kindOf = (word) => KINDS[word] ?? "quiet";
 
-export function chip(word, shown = word) {
-  return el("span", { class: `chip ${kindOf(word)}` }, icon(kindOf(word)), el("span", {}, shown));
+export function chip(word, shown = word, kind = kindOf(word)) {
+  return el("span", { class: `chip ${kind}` }, icon(kind), el("span", {}, shown));
 }
+
+// A certificate that rung-check accepted.
+export const seal = () => chip("verified", "verified", "seal");
+
+let words = {};
+export const useWords = (given) => { words = given ?? {}; };
+export const wordsOf = (group) => Object.keys(words[group] ?? {});
+export const meaningOf = (group, word) => words[group]?.[word] ?? "";
 
 // What is not proved never goes without its word: "possible, sketch".
 export const withStatus = (word, status) => (!status || status === "proved" || status === "checked" ? word : `${word}, ${status}`);
 
-export const boundWord = (bound) => withStatus(
-  { silent: "silent here", inapplicable: "no theorem" }[bound?.state] ?? bound?.state ?? "none", bound?.tag);
+export const boundWord = (bound) => withStatus(bound?.state ?? "none", bound?.status);
 
 // "9,510.6 > 8,748 bits": what a bound compares, in short; empty where it compares nothing.
 export function comparison(bound) {
@@ -62,7 +69,7 @@ function checked(construction) {
 // `bound` may speak of a smaller model than the one that is built: the line then says so.
 export function constructionLine(construction, bound) {
   if (!construction || construction.state === "none" || !construction.state) return null;
-  if (construction.state !== "verified") return { word: "failed", text: "built, and it errs" };
+  if (construction.state !== "verified") return { word: construction.state, text: "built, and it errs" };
   const bits = construction.precision_smallest ?? construction.precision_proved;
   const larger = bound?.state === "impossible" && construction.arch && construction.arch !== bound.arch;
   const which = construction.brief || (larger ? "a larger one" : "");

@@ -23,7 +23,7 @@ int list(bool json) {
     ordered_json rows = ordered_json::array();
     for (const auto& word : words)
       rows.push_back({{"name", word.name}, {"tests", word.tests}, {"sizes", word.sizes}});
-    print_json({{"schema", "rung.lab/1"}, {"experiments", rows}});
+    print_json({{"schema", "rung.lab/2"}, {"experiments", rows}});
     return 0;
   }
   for (const auto& word : words) {
@@ -34,12 +34,18 @@ int list(bool json) {
 
 std::string accuracy_text(const lab::Outcome& outcome) {
   if (outcome.scores.empty()) return "-";
-  if (outcome.origin == lab::Origin::written)
+  if (outcome.origin == Origin::written)
     return fmt::format("{} wrong of {}", outcome.scores.front().of - outcome.scores.front().right,
                        outcome.scores.front().of);
-  const auto interval = outcome.interval();
-  return interval ? fmt::format("{:.3f} [{:.3f}, {:.3f}]", outcome.mean(), interval->low, interval->high)
-                  : fmt::format("{:.3f}", outcome.mean());
+  const auto interval = lab::seed_interval(outcome);
+  return interval
+             ? fmt::format("{:.3f} [{:.3f}, {:.3f}]", lab::seed_mean(outcome), interval->low, interval->high)
+             : fmt::format("{:.3f}", lab::seed_mean(outcome));
+}
+
+// A search has no label.
+std::string_view label_text(const lab::Outcome& outcome) {
+  return outcome.origin == Origin::attack ? "-" : label_name(outcome.label.letter);
 }
 
 void print_outcomes(const std::vector<lab::Outcome>& outcomes) {
@@ -47,7 +53,7 @@ void print_outcomes(const std::vector<lab::Outcome>& outcomes) {
   for (const auto& outcome : outcomes) width = std::max(width, outcome.id.size());
   fmt::print("{:<{}}  label  {:<22}  ceiling  {:>7}\n", "configuration", width, "accuracy", "seconds");
   for (const auto& outcome : outcomes) {
-    fmt::print("{:<{}}  {:<5}  {:<22}  {:<7}  {:>7.1f}  {}{}{}\n", outcome.id, width, outcome.label.letter,
+    fmt::print("{:<{}}  {:<5}  {:<22}  {:<7}  {:>7.1f}  {}{}{}\n", outcome.id, width, label_text(outcome),
                accuracy_text(outcome),
                outcome.label.ceiling < 1 ? fmt::format("{:.4f}", outcome.label.ceiling) : "-",
                outcome.seconds, outcome.note, outcome.note.empty() || outcome.trouble.empty() ? "" : "; ",
@@ -84,19 +90,14 @@ void show_lab_run(const std::string& configuration, const learn::EnsembleProgres
 
 int labels_alone(const lab::Experiment& experiment, const std::vector<lab::Outcome>& outcomes, bool json) {
   if (json) {
-    ordered_json document = lab::labels_document(experiment, outcomes);
-    document["dry_run"] = true;
-    document["predictions"] = ordered_json::array();
-    for (const auto& prediction : experiment.predictions)
-      document["predictions"].push_back(lab::prediction_json(prediction));
-    print_json(document);
+    print_json(lab_json(lab::labels_document(experiment, outcomes)));
     return 0;
   }
   for (const auto& outcome : outcomes)
-    fmt::print("{:<20} {}  {}{}\n", outcome.id, outcome.label.letter, outcome.label.reason,
+    fmt::print("{:<20} {}  {}{}\n", outcome.id, label_text(outcome), outcome.label.reason,
                outcome.label.ceiling < 1 ? fmt::format("; ceiling {:.4f}", outcome.label.ceiling) : "");
   for (const auto& prediction : experiment.predictions)
-    fmt::print("{} ({}): {}\n", prediction.id, lab::scope_name(prediction.scope), prediction.statement);
+    fmt::print("{} ({}): {}\n", prediction.id, name_of(prediction.scope), prediction.statement);
   return 0;
 }
 
@@ -147,25 +148,25 @@ Result<int> run_lab(const LabFlags& flags) {
   if (!flags.quiet)
     options.finished = [&](const lab::Outcome& outcome) {
       fmt::print(stderr, "{}{}  {}  {}  {:.1f} s\n", terminal ? "\r\033[K" : "", outcome.id,
-                 outcome.label.letter, accuracy_text(outcome), outcome.seconds);
+                 label_text(outcome), accuracy_text(outcome), outcome.seconds);
     };
   RUNG_TRY(const lab::LabResult result, lab::run_experiment(experiment, options));
-  bool refuted = false;
+  bool theorem_failed = false;
   for (std::size_t i = 0; i < result.findings.size(); ++i)
-    refuted = refuted || (experiment.predictions[i].scope == lab::Scope::theorem &&
-                          result.findings[i].decision == lab::Decision::failed);
+    theorem_failed = theorem_failed || (experiment.predictions[i].scope == Scope::theorem &&
+                                        result.findings[i].decision == Decision::failed);
   if (flags.json) {
-    ordered_json document = lab::lab_document(experiment, result);
-    document["folder"] = options.folder;
-    print_json(document);
+    LabDocument document = lab::lab_document(experiment, result);
+    document.folder = options.folder;
+    print_json(lab_json(document));
   } else {
     fmt::print("{}: {}\n\n", experiment.name, experiment.tests);
     print_outcomes(result.outcomes);
     fmt::print("\n");
     for (std::size_t i = 0; i < result.findings.size(); ++i) {
       const auto& finding = result.findings[i];
-      fmt::print("{:<9}  {} ({}): {}\n           {}\n", lab::decision_name(finding.decision),
-                 experiment.predictions[i].id, lab::scope_name(experiment.predictions[i].scope),
+      fmt::print("{:<9}  {} ({}): {}\n           {}\n", decision_name(finding.decision),
+                 experiment.predictions[i].id, name_of(experiment.predictions[i].scope),
                  experiment.predictions[i].statement, finding.reason);
       if (!finding.decides.empty()) fmt::print("           would decide it: {}\n", finding.decides);
     }
@@ -175,7 +176,7 @@ Result<int> run_lab(const LabFlags& flags) {
     fmt::print(stderr, "stopped; the same command with --resume goes on\n");
     return 130;
   }
-  return refuted ? 1 : 0;
+  return theorem_failed ? 1 : 0;
 }
 
 }  // namespace rung::cli

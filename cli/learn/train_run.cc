@@ -14,12 +14,12 @@
 #include "rung/evaluation/evaluation.h"
 #include "rung/evaluation/label.h"
 #include "rung/learn/ensemble.h"
+#include "rung/records/training_run.h"
 #include "rung/spec/quantisable.h"
 
 namespace rung::cli {
 namespace {
 
-using learn::TrainingPlan;
 using nlohmann::ordered_json;
 
 std::vector<std::string> pieces(const std::string& text, char separator) {
@@ -72,7 +72,7 @@ Result<TrainingPlan> plan_of(const TrainFlags& flags) {
   TrainingPlan plan;
   plan.dimensions.norm = Norm::rms;
   if (flags.plan) {
-    RUNG_TRY(plan, learn::read_plan(*flags.plan));
+    RUNG_TRY(plan, read_plan(*flags.plan));
   }
   if (!flags.architecture.line.empty()) plan.arch = flags.architecture.line;
   {
@@ -101,10 +101,10 @@ Result<TrainingPlan> plan_of(const TrainFlags& flags) {
     RUNG_TRY(plan.variant, parse_variant(*flags.variant));
   }
   if (flags.supervision) {
-    RUNG_TRY(plan.supervision, learn::parse_supervision(*flags.supervision));
+    RUNG_TRY(plan.supervision, parse_word<Supervision>(*flags.supervision, "[train] supervision"));
   }
   if (flags.precision) {
-    RUNG_TRY(plan.precision, learn::parse_compute(*flags.precision));
+    RUNG_TRY(plan.precision, parse_word<ComputeType>(*flags.precision, "[train] precision"));
   }
   if (flags.rates) {
     RUNG_TRY(plan.rates, number_list(*flags.rates, "--lr"));
@@ -135,14 +135,14 @@ Result<TrainingPlan> plan_of(const TrainFlags& flags) {
   }
   if (flags.seeds || flags.seed) {
     const std::int64_t count = flags.seeds.value_or(1), first = flags.seed.value_or(1);
-    if (count < 1 || count > learn::kMaxMembers)
-      return fail(ErrorCode::range, "[train] --seeds {}; 1 to {} expected", count, learn::kMaxMembers);
+    if (count < 1 || count > kMaxMembers)
+      return fail(ErrorCode::range, "[train] --seeds {}; 1 to {} expected", count, kMaxMembers);
     if (first < 0 || first > (std::int64_t{1} << 62) - count)
       return fail(ErrorCode::range, "[train] --seed {}; 0 to 2^62 expected", first);
     plan.seeds.clear();
     for (std::int64_t i = 0; i < count; ++i) plan.seeds.push_back(static_cast<std::uint64_t>(first + i));
   }
-  RUNG_CHECK(learn::check_plan(plan));
+  RUNG_CHECK(check_plan(plan));
   return plan;
 }
 
@@ -193,14 +193,11 @@ Result<Expected> expected_of(const TrainingPlan& plan) {
   return out;
 }
 
-ordered_json label_json(const Expected& expected) {
+ordered_json expected_json(const Expected& expected) {
   ordered_json out{{"quantisable", expected.quantisable.empty()}};
   if (!expected.quantisable.empty()) out["quantisable_reason"] = expected.quantisable;
   if (expected.label)
-    out.update({{"label", std::string(1, expected.label->letter)},
-                {"label_reason", expected.label->reason},
-                {"ceiling", expected.label->ceiling},
-                {"ceiling_reason", expected.label->ceiling_reason}});
+    out.update(label_json(*expected.label));
   return out;
 }
 
@@ -217,7 +214,7 @@ ordered_json document_of(const TrainingPlan& plan, const learn::EnsembleResult& 
       row.update({{"accuracy", member.accuracy()}, {"right", member.right}, {"answers", member.of}});
     if (!member.curve.empty()) row["loss"] = member.curve.back().loss;
     row["file"] = member.file;
-    row["curve"] = learn::curve_json(member.curve);
+    row["curve"] = curve_json(member.curve);
     members.push_back(row);
   }
   ordered_json document{{"schema", "rung.train/1"},
@@ -229,15 +226,15 @@ ordered_json document_of(const TrainingPlan& plan, const learn::EnsembleResult& 
                         {"tokens_per_second", result.tokens_per_second},
                         {"predicted_bytes", result.predicted_bytes},
                         {"peak_bytes", result.peak_bytes},
-                        {"plan", ordered_json::parse(learn::plan_text(plan))}};
-  document.update(label_json(expected));
+                        {"plan", ordered_json::parse(plan_text(plan))}};
+  document.update(expected_json(expected));
   document["members"] = members;
   return document;
 }
 
 void say_expected(std::FILE* to, const Expected& expected) {
   if (expected.label) {
-    fmt::print(to, "label {}: {}\n", expected.label->letter, expected.label->reason);
+    fmt::print(to, "label {}: {}\n", label_name(expected.label->letter), expected.label->reason);
     if (expected.label->ceiling < 1)
       fmt::print(to, "no such model is right more often than {:.4f}: {}\n", expected.label->ceiling,
                  expected.label->ceiling_reason);
@@ -250,7 +247,7 @@ void say_expected(std::FILE* to, const Expected& expected) {
 Result<int> run_train(const TrainFlags& flags) {
   TrainingPlan plan;
   if (flags.resume) {
-    RUNG_TRY(plan, learn::read_plan(*flags.resume + "/plan.json"));
+    RUNG_TRY(plan, read_plan(*flags.resume + "/plan.json"));
   } else {
     RUNG_TRY(plan, plan_of(flags));
   }
@@ -270,8 +267,8 @@ Result<int> run_train(const TrainFlags& flags) {
                              {"longest_prompt", f.longest},
                              {"predicted_bytes", f.bytes},
                              {"available_bytes", f.available},
-                             {"plan", ordered_json::parse(learn::plan_text(plan))}});
-      document.update(label_json(expected));
+                             {"plan", ordered_json::parse(plan_text(plan))}});
+      document.update(expected_json(expected));
       print_json(document);
       return 0;
     }
@@ -286,7 +283,7 @@ Result<int> run_train(const TrainFlags& flags) {
   RUNG_TRY(const learn::Forecast fits, learn::forecast(plan, workers));  // before anything large is made
   RUNG_TRY(const Expected expected, expected_of(plan));
   learn::EnsembleOptions options;
-  options.body = label_json(expected).dump();
+  options.body = expected_json(expected).dump();
   options.folder = flags.resume ? *flags.resume : flags.out.value_or(default_folder());
   options.resume = flags.resume.has_value();
   options.workers = workers;

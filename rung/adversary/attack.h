@@ -3,7 +3,7 @@
 //
 //   auto target = open_target("model.safetensors", task);
 //   auto outcome = attack(*target, "auto", {.seconds = 60});
-//   if (outcome->verdict == AttackVerdict::refuted) write_certificate("cert.json", *outcome->certificate);
+//   if (outcome->verdict == Evidence::refuted) write_certificate("cert.json", *outcome->certificate);
 #pragma once
 
 #include <functional>
@@ -15,15 +15,9 @@
 
 #include "rung/adversary/target.h"
 #include "rung/ranks/ranks.h"
+#include "rung/theory/outcome.h"
 
 namespace rung {
-
-enum class AttackVerdict {
-  refuted,       // a certificate was found
-  inconclusive,  // the budget ended first, or no method applies
-  holds,         // every instance was run and answered rightly
-};
-std::string_view verdict_name(AttackVerdict verdict);
 
 struct SearchProgress {
   std::uint64_t evaluations = 0;                    // prompts (or segments) whose state was computed
@@ -45,7 +39,9 @@ struct SearchOptions {
 };
 
 struct AttackOutcome {
-  AttackVerdict verdict = AttackVerdict::inconclusive;
+  // That the model solves the task: refuted by the certificate; verified: every instance was run and answered
+  // rightly; unverified: the budget ended first, or no method applies.
+  Evidence verdict = Evidence::unverified;
   std::string method;  // the method that ended the search
   std::string reason;  // one line: why this method, and how it ended
   std::int64_t nominal_bits = 0;

@@ -197,7 +197,7 @@ Result<void> search_birthday(const Birthday& birthday, const SearchOptions& opti
   outcome.reason = "the budget ended before two prompts met";
   while (elapsed() < options.seconds && !(options.stop && options.stop())) {
     RUNG_TRY(const std::vector<Endings> endings, source->next(next, birthday.limit));
-    for (std::uint64_t i = 0; i < endings.size() && outcome.verdict != AttackVerdict::refuted; ++i) {
+    for (std::uint64_t i = 0; i < endings.size() && outcome.verdict != Evidence::refuted; ++i) {
       ++outcome.evaluations;
       for (const Ending& ending : endings[i]) {
         const auto [entry, fresh] = table.try_emplace(ending.key, Seen{ending.tag, next + i});
@@ -205,7 +205,7 @@ Result<void> search_birthday(const Birthday& birthday, const SearchOptions& opti
         if (fresh || entry->second.tag == ending.tag) continue;
         RUNG_TRY(outcome.certificate, birthday.meet(entry->second.index, next + i));
         if (!outcome.certificate) continue;
-        outcome.verdict = AttackVerdict::refuted;
+        outcome.verdict = Evidence::refuted;
         outcome.effective_bits = 2 * std::log2(static_cast<double>(next + i + 1));
         outcome.reason = fmt::format("two of {} prompts end alike, their answers differ", next + i + 1);
         break;
@@ -217,7 +217,7 @@ Result<void> search_birthday(const Birthday& birthday, const SearchOptions& opti
     if (options.progress)
       options.progress(
           {outcome.evaluations, birthday.expected_evaluations, outcome.memory_bytes, birthday.stage});
-    if (outcome.verdict == AttackVerdict::refuted) break;
+    if (outcome.verdict == Evidence::refuted) break;
     if (next >= birthday.limit || next - last_new > kNothingNew) {
       outcome.reason = "no further ending appears among these prompts, and none of those seen is shared";
       break;

@@ -96,7 +96,7 @@ class Refinement {
     for (const auto& members_of_one : classes) {
       RUNG_TRY(outcome_.certificate, fooling_pair(members_of_one));
       if (!outcome_.certificate) continue;
-      outcome_.verdict = AttackVerdict::refuted;
+      outcome_.verdict = Evidence::refuted;
       outcome_.reason = fmt::format("a class of {} functions that end alike for all {} questions",
                                     members_of_one.size(), T_ * x0_ * y_);
       break;

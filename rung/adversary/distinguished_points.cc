@@ -100,7 +100,7 @@ class DistinguishedPointsSearch {
     outcome.details["tokens_per_evaluation"] = std::to_string(walk_.length);
     outcome.details["distinguished_points"] = std::to_string(table_.size());
     if (certificate_) {
-      outcome.verdict = AttackVerdict::refuted;
+      outcome.verdict = Evidence::refuted;
       outcome.effective_bits = 2 * std::log2(static_cast<double>(first_collision_));
       outcome.reason = fmt::format("two beginnings leave the same state, found after 2^{:.1f} evaluations",
                                    std::log2(static_cast<double>(first_collision_)));

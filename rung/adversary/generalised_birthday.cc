@@ -75,7 +75,7 @@ class GeneralisedBirthdaySearch {
                                 static_cast<std::uint64_t>(state_.numbers * 8 + 8);
     if (lists > options_.memory_bytes) {
       outcome.reason =
-          fmt::format("its lists need {} bytes; --memory allows {}", lists, options_.memory_bytes);
+          fmt::format("its lists need {} bytes of memory; the limit is {}", lists, options_.memory_bytes);
       return outcome;
     }
     int attempts = 0;
@@ -94,7 +94,7 @@ class GeneralisedBirthdaySearch {
     outcome.evaluations = evaluations_;
     outcome.seconds = clock_.seconds();
     outcome.memory_bytes = memory_;
-    if (outcome.certificate) outcome.verdict = AttackVerdict::refuted;
+    if (outcome.certificate) outcome.verdict = Evidence::refuted;
     outcome.reason = outcome.certificate
                          ? fmt::format("{} lists of 2^{:.1f} differences, {} bits a join", 1 << tree_.levels,
                                        std::log2(static_cast<double>(length_)), tree_.window)

@@ -92,7 +92,7 @@ class HierarchicalSearch {
       RUNG_TRY(outcome.certificate, certify_beginnings(target_, kernel_->space().prefix(segment->one),
                                                        kernel_->space().prefix(segment->two)));
       if (!outcome.certificate) continue;
-      outcome.verdict = AttackVerdict::refuted;
+      outcome.verdict = Evidence::refuted;
       outcome.details["tokens"] = std::to_string(segment->one.size());
       break;
     }

@@ -143,7 +143,7 @@ class LatticeSearch {
     }
     outcome.evaluations = reductions_;
     outcome.seconds = clock_.seconds();
-    if (outcome.certificate) outcome.verdict = AttackVerdict::refuted;
+    if (outcome.certificate) outcome.verdict = Evidence::refuted;
     outcome.reason =
         outcome.certificate
             ? fmt::format("a vector of {} positions with entries up to {} leaves the state unchanged",

@@ -22,18 +22,6 @@
 
 namespace rung {
 
-std::string_view verdict_name(AttackVerdict verdict) {
-  switch (verdict) {
-    case AttackVerdict::refuted:
-      return "refuted";
-    case AttackVerdict::inconclusive:
-      return "inconclusive";
-    case AttackVerdict::holds:
-      return "holds";
-  }
-  return "?";
-}
-
 std::span<const AttackMethod> attack_methods() {
   static const std::array kMethods = {
       big_bucket_method(),
@@ -122,7 +110,7 @@ Result<AttackOutcome> attack(const Target& target, std::string_view name, const 
     total.method = outcome.method;
     no_collision = no_collision || outcome.no_collision;
     if (outcome.effective_bits) total.effective_bits = outcome.effective_bits;
-    if (outcome.verdict != AttackVerdict::inconclusive) {
+    if (outcome.verdict != Evidence::unverified) {
       total.verdict = outcome.verdict;
       total.certificate = std::move(outcome.certificate);
       break;

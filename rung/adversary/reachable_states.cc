@@ -91,7 +91,7 @@ class ReachableStatesSearch {
                  : fmt::format("{} states after {} of {} tokens when the budget ended", levels_.back(),
                                levels_.size() - 1, kernel_->space().slots.size());
     if (outcome.certificate) {
-      outcome.verdict = AttackVerdict::refuted;
+      outcome.verdict = Evidence::refuted;
       outcome.reason = counted;
     } else {
       outcome.no_collision = complete && std::abs(*outcome.effective_bits - all) < 1e-9;
@@ -278,7 +278,7 @@ Result<AttackOutcome> run_reachable_states(const Target& target, const SearchOpt
   const std::uint64_t needed = (std::uint64_t{2} << kernel->bits(kernel->layers())) / 8 + 16;
   if (needed > options.memory_bytes)
     return AttackOutcome{.method = "reachable",
-                         .reason = fmt::format("two sets of states need {} bytes; --memory allows {}", needed,
+                         .reason = fmt::format("two sets of states need {} bytes of memory; the limit is {}", needed,
                                                options.memory_bytes),
                          .nominal_bits = target.nominal_bits};
   return ReachableStatesSearch(target, options, std::move(kernel)).run();

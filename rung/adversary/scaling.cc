@@ -178,7 +178,7 @@ Result<std::vector<ScalingPoint>> attack_scaling(const ScalingOptions& options) 
         point.tokens = tokens->second;
       if (options.point) options.point(point);
       points.push_back(std::move(point));
-      if (points.back().verdict == AttackVerdict::inconclusive && series.method != "reachable")
+      if (points.back().verdict == Evidence::unverified && series.method != "reachable")
         break;  // larger ones cost more
     }
   }

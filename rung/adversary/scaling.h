@@ -10,7 +10,7 @@ struct ScalingPoint {
   std::string method, architecture;
   std::int64_t layers = 1, bits_per_layer = 0, n = 0, nominal_bits = 0;
   std::uint64_t seed = 0;
-  AttackVerdict verdict = AttackVerdict::inconclusive;
+  Evidence verdict = Evidence::unverified;
   std::uint64_t evaluations = 0;
   double seconds = 0;
   std::optional<double> effective_bits;

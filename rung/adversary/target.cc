@@ -68,8 +68,8 @@ Certificate frame(const Target& target, Claim claim) {
 Result<Target> make_target(Weights weights, std::shared_ptr<const Task> task) {
   if (!task->built_in())
     return fail(ErrorCode::unsupported,
-                "[break] {} is a task of your own file, which no certificate can name; a task of rung task "
-                "--list expected (rung eval --exhaustive finds wrong answers)",
+                "[break] {} is a task of your own file, which no certificate can name; a task that "
+                "`rung task` lists expected (`rung eval` finds wrong answers)",
                 task->name());
   RUNG_CHECK(check_fit(weights, *task));
   Target target;

@@ -55,7 +55,7 @@ Result<AttackOutcome> run_wrong_answer(const Target& target, const SearchOptions
     if (result.wrong.empty()) return false;
     RUNG_TRY(outcome.certificate, certify_wrong_answer(target, result.wrong.front().instance.prompt));
     RUNG_REQUIRE(outcome.certificate.has_value(), "a wrong instance was answered rightly the second time");
-    outcome.verdict = AttackVerdict::refuted;
+    outcome.verdict = Evidence::refuted;
     outcome.reason =
         "an instance is answered wrongly; a weaker certificate than two inputs that cannot be told apart";
     return true;
@@ -67,7 +67,7 @@ Result<AttackOutcome> run_wrong_answer(const Target& target, const SearchOptions
     RUNG_TRY(const auto all, evaluate(*target.machine, target.weights, task, evaluation));
     RUNG_TRY(const bool wrong, refute(all));
     if (!wrong) {
-      outcome.verdict = all.stopped ? AttackVerdict::inconclusive : AttackVerdict::holds;
+      outcome.verdict = all.stopped ? Evidence::unverified : Evidence::verified;
       outcome.reason = all.stopped ? "the budget ended before every instance was run"
                                    : fmt::format("all {} instances are answered rightly", all.instances);
     }

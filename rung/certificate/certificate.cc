@@ -174,6 +174,13 @@ void print(const Json& value, int depth, std::string& out) {
 
 }  // namespace
 
+const EndAlike* claimed_pair(const Claim& claim) {
+  if (const auto* c = std::get_if<CollisionClaim>(&claim)) return &c->pair;
+  if (const auto* c = std::get_if<SparsePairClaim>(&claim)) return &c->pair;
+  if (const auto* c = std::get_if<FoolingPairClaim>(&claim)) return &c->pair;
+  return nullptr;
+}
+
 std::string_view claim_kind(const Claim& claim) {
   constexpr std::array<std::string_view, std::variant_size_v<Claim>> kNames = {
       "collision", "sparse-pair", "fooling-pair", "wrong-answer", "construction", "capacity"};

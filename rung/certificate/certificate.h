@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "rung/base/result.h"
+#include "rung/base/words.h"
 #include "rung/spec/prompt.h"
 #include "rung/tasks/task.h"
 
@@ -26,6 +27,8 @@ inline constexpr std::string_view kCertificateSchema = "rung.certificate/1";
 // Whether a theorem forces such a certificate to exist for all weights of this size, or it was only found for
 // these.
 enum class ClaimLabel { found, forced };
+template <>
+inline constexpr auto kWords<ClaimLabel> = std::to_array<std::string_view>({"found", "forced by theorem"});
 
 // Two prompts that end alike: what every pair says. The reference answers differ, so one of the two is
 // answered wrongly.
@@ -106,6 +109,8 @@ struct Certificate {
   std::map<std::string, std::string> notes;
 };
 
+// The pair of a claim that has one.
+const EndAlike* claimed_pair(const Claim& claim);
 std::string_view claim_kind(const Claim& claim);  // "collision", "sparse-pair", "fooling-pair", ...
 
 // The file's text: one JSON document, keys in the order of the format page, arrays of numbers on one line.

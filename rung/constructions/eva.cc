@@ -72,7 +72,7 @@ ConstructionWord eva_construction() {
         const std::string by = request.option("by", "full");
         if (request.options.contains("rows") && by != "linear" && by != "loglinear")
           return Result<Construction>(
-              fail(ErrorCode::range, "[build] --rows belongs to --by linear and loglinear, not to {}", by));
+              fail(ErrorCode::range, "[build] `rows` belongs to `by` linear and loglinear, not to {}", by));
         return by == "full"                      ? build_eva_lookup(request)
                : by == "sparse"                  ? build_eva_sparse(request)
                : by == "delta" || by == "mamba2" ? build_eva_written(request)

@@ -102,7 +102,7 @@ Result<void> put_head_beside(Weights& weights) {
 Result<IdlePart> parse_idle_part(std::string_view word) {
   if (word == "layer") return IdlePart::layer;
   if (word == "head") return IdlePart::head;
-  return fail(ErrorCode::parse, "[build] --beside {}; layer or head expected",
+  return fail(ErrorCode::parse, "[build] `beside` {}; layer or head expected",
               rung::quoted(std::string(word)));
 }
 

@@ -24,7 +24,7 @@ int counter_precision(std::int64_t positions) { return digits_for(positions + 1)
 Result<Construction> build_index(const ConstructionRequest& request) {
   const std::string by = request.option("by", "full");
   if (request.options.contains("rows") && by != "linear")
-    return fail(ErrorCode::range, "[build] --rows belongs to --by linear, not to {}", by);
+    return fail(ErrorCode::range, "[build] `rows` belongs to `by` linear, not to {}", by);
   if (by == "positions") return build_eva_lookup(request);
   if (by == "linear") return build_eva_linear(request);
   RUNG_TRY(auto made_task, make_task("index", request.sizes));

@@ -222,7 +222,7 @@ Result<Construction> build_nearest(const ConstructionRequest& request) {
                 size["sigma"].get<std::int64_t>(),  size["f"].get<std::int64_t>(),
                 size["margin"].get<std::int64_t>(), task->prompt_length()};
   if (s.margin < 1)
-    return fail(ErrorCode::range, "[build] nearest needs a margin; expected --margin of at least 1");
+    return fail(ErrorCode::range, "[build] nearest needs a margin; expected `margin` of at least 1");
   const SimilarityScores scores = similarity_scores(s.n, s.d, s.f, s.margin);
   const Thresholds steps = thresholds(s.d, s.f, s.margin);
   const std::string by = request.option("by", "auto");

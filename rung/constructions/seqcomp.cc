@@ -15,7 +15,7 @@ Result<Construction> build_seqcomp(const ConstructionRequest& request) {
   const std::string word = request.option("pattern", "");
   for (const char* option : {"carry", "feature", "normalised"})
     if (request.options.contains(option) && word.find('R') == std::string::npos)
-      return fail(ErrorCode::range, "[build] --{} is about the recurrence; expected a --pattern with R",
+      return fail(ErrorCode::range, "[build] `{}` is about the recurrence; expected a `pattern` with R",
                   option);
   if (request.option("carry", "heads") == "columns" && word.find("RR") != std::string::npos)
     return fail(ErrorCode::unsupported,
@@ -27,7 +27,7 @@ Result<Construction> build_seqcomp(const ConstructionRequest& request) {
   if (encoder + thought + !word.empty() > 1)
     return fail(
         ErrorCode::range,
-        "[build] --encoder, --cot and --pattern name three forms of seqcomp; expected at most one of them");
+        "[build] `encoder`, `cot` and `pattern` name three forms of seqcomp; expected at most one of them");
   if (encoder) return build_seqcomp_encoder(rows, request);
   if (thought) return build_seqcomp_thought(rows, request);
   const std::size_t full = static_cast<std::size_t>(std::count(word.begin(), word.end(), 'F')),
@@ -57,7 +57,7 @@ Result<Construction> build_seqcomp(const ConstructionRequest& request) {
 
 ConstructionWord seqcomp_construction() {
   return {.name = "seqcomp",
-          .summary = "L functions composed: L+1 full layers, or the form of --pattern, --encoder, --cot",
+          .summary = "L functions composed: L+1 full layers, or the form that pattern, encoder or cot names",
           .task = "seqcomp",
           .options = {{"pattern", "seqcomp: a word over F and R, such as RFF", {}},
                       {"carry",

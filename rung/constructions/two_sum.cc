@@ -64,7 +64,7 @@ Result<Construction> build_trigonometric(std::shared_ptr<const Task> task,
   if (!proved && !request.precision)
     return fail(ErrorCode::resource,
                 "[build] two-sum at n = {}, M = {} needs more than {} bits; expected a smaller modulus, or "
-                "--by binary",
+                "`by` binary",
                 n, M, kMaxTrigonometricFraction + kSignAndOne);
   const int p = request.precision.value_or(proved.value_or(2)), f = p - kSignAndOne;
   if (f > kMaxTrigonometricFraction)
@@ -206,10 +206,10 @@ Result<Construction> build_two_sum(const ConstructionRequest& request) {
   const std::shared_ptr<const Task> task = std::move(made);
   const std::string by = request.option("by", "cosines");
   if (by != "cosines" && request.options.contains("blank"))
-    return fail(ErrorCode::range, "[build] --blank belongs to --by cosines; {} has {}", by,
+    return fail(ErrorCode::range, "[build] `blank` belongs to `by` cosines; {} has {}", by,
                 by == "binary" ? "one blank" : "none");
   if (by != "sparse" && request.options.contains("block"))
-    return fail(ErrorCode::range, "[build] --block belongs to --by sparse; {} has no blocks", by);
+    return fail(ErrorCode::range, "[build] `block` belongs to `by` sparse; {} has no blocks", by);
   if (by == "sparse") return build_two_sum_sparse(request);
   if (by == "binary") return build_binary(task, request);
   return build_trigonometric(task, request);

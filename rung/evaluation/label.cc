@@ -119,8 +119,8 @@ Label label_of(const Weights& weights, const Machine& machine, const Task& task,
   const std::string by = verdict.theorem.empty()
                              ? "no theorem"
                              : fmt::format("{}, {}", verdict.theorem, status_name(verdict.status));
-  if (verdict.outcome == Outcome::impossible && proved) label.letter = 'C';
-  if (verdict.outcome == Outcome::possible && proved) label.letter = 'K';
+  if (verdict.outcome == Outcome::impossible && proved) label.letter = LabelClass::C;
+  if (verdict.outcome == Outcome::possible && proved) label.letter = LabelClass::K;
   label.reason = fmt::format("{} ({}){}", outcome_name(verdict.outcome), by, floats);
   if (verdict.outcome == Outcome::open)
     for (const auto& hypothesis : verdict.hypotheses)

@@ -1,8 +1,9 @@
 // What the theory says beforehand about a model on a task at a size: the label beside a measured accuracy.
 //
 //   C  certified impossible: a proved theorem leaves no weights of this architecture and precision that
-//   answer every instance K  constructible: a proved construction fits G  gap: neither; an accuracy here
-//   decides nothing
+//      answer every instance
+//   K  constructible: a proved construction fits
+//   G  gap: neither; an accuracy here decides nothing
 //
 // Widths are those of the file: entries of states (exact sums are wider than p), numerators of softmax sums,
 // and the widest of the numbers that are stored or handed over. A model that is evaluated in floats is read
@@ -14,16 +15,10 @@
 
 #include "rung/exact/machine.h"
 #include "rung/tasks/task.h"
+#include "rung/theory/outcome.h"
 #include "rung/theory/setting.h"
 
 namespace rung {
-
-struct Label {
-  char letter = 'G';
-  std::string reason;  // the theorem with its status, or why there is none
-  double ceiling = 1;  // best average accuracy of any such model on uniform instances; 1: no bound
-  std::string ceiling_reason;
-};
 
 // The model's architecture at the file's true widths, for prompts of so many positions: what theory is asked
 // about. REQUIRES the machine loaded from `weights`.

@@ -3,19 +3,13 @@
 
 #include "rung/adversary/attack.h"
 #include "rung/adversary/random_weights.h"
+#include "rung/base/command_line.h"
 #include "rung/hierarchy/child_process.h"
 #include "rung/hierarchy/evidence.h"
 #include "rung/protocol/transcript_json.h"
 
 namespace rung {
 namespace {
-
-const EndAlike* pair_of(const Claim& claim) {
-  if (const auto* c = std::get_if<CollisionClaim>(&claim)) return &c->pair;
-  if (const auto* c = std::get_if<SparsePairClaim>(&claim)) return &c->pair;
-  if (const auto* c = std::get_if<FoolingPairClaim>(&claim)) return &c->pair;
-  return nullptr;
-}
 
 // What is the same for both inputs, in a sentence.
 std::string equal_text(const Claim& claim) {
@@ -32,33 +26,32 @@ std::string equal_text(const Claim& claim) {
   return "The activation at the answer position is the same, number by number.";
 }
 
-void add_claim(nlohmann::ordered_json& json, const Task& task, const Claim& claim) {
-  const EndAlike* pair = pair_of(claim);
+void add_claim(CertificateEvidence& evidence, const Task& task, const Claim& claim) {
+  const EndAlike* pair = claimed_pair(claim);
   if (!pair) return;
-  json["first"] = token_symbols(task, pair->first, 0, pair->first.positions);
-  json["second"] = token_symbols(task, pair->second, 0, pair->second.positions);
-  json["differ"] = nlohmann::ordered_json::array();
+  evidence.first = token_symbols(task, pair->first, 0, pair->first.positions);
+  evidence.second = token_symbols(task, pair->second, 0, pair->second.positions);
   const auto fields = task.fields();
   for (std::int64_t t = 0; t < pair->first.positions; ++t)
     if (prompt_row(pair->first, fields, t) != prompt_row(pair->second, fields, t))
-      json["differ"].push_back(t);
-  json["position"] = pair->position;
-  json["answers"] = {task.answer_text(pair->first_answer), task.answer_text(pair->second_answer)};
-  json["model_answers"] = {task.answer_text(pair->answer), task.answer_text(pair->answer)};
-  json["equal"] = equal_text(claim);
-  json["activation"] = pair->activation;
+      evidence.differ.push_back(t);
+  evidence.position = pair->position;
+  evidence.answers = {task.answer_text(pair->first_answer), task.answer_text(pair->second_answer)};
+  evidence.model_answers = {task.answer_text(pair->answer), task.answer_text(pair->answer)};
+  evidence.equal = equal_text(claim);
+  evidence.activation = pair->activation;
   if (const auto* c = std::get_if<CollisionClaim>(&claim)) {
-    json["cut"] = c->cut;
-    json["states"] = c->states;
+    evidence.cut = c->cut;
+    evidence.states = c->states;
   }
   if (const auto* c = std::get_if<SparsePairClaim>(&claim)) {
-    json["block"] = c->block;
-    json["message"] = {{"key", c->key}, {"value", c->value}};
-    json["selected"] = c->selected;
+    evidence.block = c->block;
+    evidence.message = {c->key, c->value};
+    evidence.selected = c->selected;
   }
   if (const auto* c = std::get_if<FoolingPairClaim>(&claim); c && c->proof)
     if (const auto* proof = std::get_if<FoolingPairClaim::Transcripts>(&*c->proof))
-      json["proof"] = {{"T", proof->T}, {"x_0", proof->x0}, {"y", proof->y}};
+      evidence.proof = {proof->T, proof->x0, proof->y};
 }
 
 std::string first_line(const std::string& path) {
@@ -70,97 +63,78 @@ std::string first_line(const std::string& path) {
 
 }  // namespace
 
-Result<void> check_certificate(nlohmann::ordered_json& evidence, const EvidenceContext& context) {
-  const std::string file = evidence.at("file").get<std::string>(),
-                    model = evidence.at("model").get<std::string>();
-  evidence["state"] = "unverified";
+Result<void> check_certificate(CertificateEvidence& evidence, const EvidenceContext& context) {
+  evidence.state = Evidence::unverified;
+  evidence.checker.reset();
   if (context.checker.empty()) {
-    evidence["reason"] = "rung-check is missing";
-    evidence["checker"] = nullptr;
+    evidence.reason = "rung-check is missing";
     return {};
   }
-  const std::string said = context.folder + "/" + file + ".said";
-  RUNG_TRY(const ChildRun run,
-           run_child({context.checker, context.folder + "/" + file, context.folder + "/" + model},
-                     {.output = said, .stop = context.stop}));
+  const std::string file = context.folder + "/" + evidence.file, said = file + ".said";
+  RUNG_TRY(const ChildRun run, run_child({context.checker, file, context.folder + "/" + evidence.model},
+                                         {.output = said, .stop = context.stop}));
   const std::string line = first_line(said);
   std::error_code ignored;
   std::filesystem::remove(said, ignored);
-  evidence["checker"] = {{"command", shell_line({"rung-check", file, model})},
-                         {"exit", run.exit},
-                         {"seconds", run.seconds},
-                         {"said", line}};
-  // The one place where the word is written.
-  if (run.exit == 0) {
-    evidence["state"] = "VERIFIED";
-    evidence["reason"] = "";
-  } else {
-    evidence["reason"] = fmt::format("rung-check ended with {}: {}", run.exit, line);
-  }
+  evidence.checker = {shell_line({"rung-check", evidence.file, evidence.model}), run.exit, run.seconds, line};
+  constexpr int kVerified = 0, kRejected = 1;  // docs/check.md
+  if (run.exit == kVerified) evidence.state = Evidence::verified;
+  if (run.exit == kRejected) evidence.state = Evidence::refuted;
+  evidence.reason = run.exit == kVerified ? "" : fmt::format("rung-check ended with {}: {}", run.exit, line);
   return {};
 }
 
-Result<nlohmann::ordered_json> certificate_evidence(const AttackRecipe& recipe,
-                                                    std::shared_ptr<const Task> task, const std::string& name,
-                                                    const EvidenceContext& context,
-                                                    std::optional<Weights>& broken) {
-  RUNG_TRY(Weights weights,
+Result<CertificateEvidence> certificate_evidence(const AttackRecipe& recipe, std::shared_ptr<const Task> task,
+                                                 const std::string& name, const EvidenceContext& context,
+                                                 std::optional<Weights>& broken) {
+  RUNG_TRY(const Weights weights,
            random_weights_for(*task, {.architecture = recipe.arch,
                                       .width = recipe.width,
                                       .precision = {NumberFormat::fixed, recipe.precision, 0}}));
   broken = weights;
-  const std::string model = "models/" + name + "-broken.safetensors", file = "certificates/" + name + ".json";
+  const std::string model = "models/" + name + "-broken.safetensors";
   RUNG_CHECK(write_weights(context.folder + "/" + model, weights));
   RUNG_TRY(const Target target, open_target(context.folder + "/" + model, task));
   RUNG_TRY(AttackOutcome outcome,
            attack(target, "auto", {.seconds = context.attack_seconds, .stop = context.stop}));
-
-  nlohmann::ordered_json json;
-  json["state"] = "none";
-  json["reason"] = "";
-  json["brief"] = recipe.shown;
-  json["arch"] = format_stack(weights.architecture.stack);
-  json["size"] = task->size();
-  json["width"] = recipe.width;
-  json["precision"] = recipe.precision;
-  json["state_bits"] = target.nominal_bits;
-  json["method"] = outcome.method;
-  json["why"] = outcome.reason;
-  json["evaluations"] = outcome.evaluations;
-  json["seconds"] = outcome.seconds;
-  json["model"] = model;
-  std::vector<std::string> build{"rung",
-                                 "build",
-                                 "random",
-                                 "--arch",
-                                 recipe.arch,
-                                 "--width",
-                                 std::to_string(recipe.width),
-                                 "--precision",
-                                 std::to_string(recipe.precision),
-                                 "--task",
-                                 std::string(task->name())};
-  for (auto& flag : size_flags(sizes_of(*task))) build.push_back(std::move(flag));
-  build.insert(build.end(), {"--out", name + "-broken.safetensors"});
-  json["command"] = shell_line(build) + " && " +
-                    shell_line({"rung", "break", name + "-broken.safetensors", "--out", name + ".json"});
+  CertificateEvidence out{.brief = recipe.shown,
+                          .arch = format_stack(weights.architecture.stack),
+                          .size = task->size(),
+                          .width = recipe.width,
+                          .precision = recipe.precision,
+                          .state_bits = target.nominal_bits,
+                          .method = outcome.method,
+                          .why = outcome.reason,
+                          .evaluations = outcome.evaluations,
+                          .seconds = outcome.seconds,
+                          .model = model};
+  out.command =
+      CommandLine({"rung", "build", "random"})
+          .option("arch", recipe.arch)
+          .option("width", recipe.width)
+          .option("precision", recipe.precision)
+          .option("task", task->name())
+          .options(sizes_of(*task))
+          .option("out", name + "-broken.safetensors")
+          .text() +
+      " && " +
+      CommandLine({"rung", "break", name + "-broken.safetensors"}).option("out", name + ".json").text();
   if (!outcome.certificate) {
-    json["reason"] = fmt::format("the search ended without a pair: {}", outcome.reason);
-    json["brief"] =
-        outcome.verdict == AttackVerdict::holds ? "every instance is right" : "no pair found in time";
-    return json;
+    out.reason = fmt::format("the search ended without a pair: {}", outcome.reason);
+    out.brief = outcome.verdict == Evidence::verified ? "every instance is right" : "no pair found in time";
+    return out;
   }
   Certificate& certificate = *outcome.certificate;
   certificate.notes["method"] = outcome.method;
   certificate.notes["architecture"] = format_stack(weights.architecture.stack);
-  RUNG_CHECK(write_certificate(context.folder + "/" + file, certificate));
-  const EndAlike* pair = pair_of(certificate.claim);
-  json["kind"] = claim_kind(certificate.claim);
-  json["label"] = pair && pair->label == ClaimLabel::forced ? "forced by theorem" : "found";
-  json["file"] = file;
-  add_claim(json, *task, certificate.claim);
-  RUNG_CHECK(check_certificate(json, context));
-  return json;
+  out.file = "certificates/" + name + ".json";
+  RUNG_CHECK(write_certificate(context.folder + "/" + out.file, certificate));
+  const EndAlike* pair = claimed_pair(certificate.claim);
+  out.kind = claim_kind(certificate.claim);
+  out.label = pair ? pair->label : ClaimLabel::found;
+  add_claim(out, *task, certificate.claim);
+  RUNG_CHECK(check_certificate(out, context));
+  return out;
 }
 
 }  // namespace rung

@@ -7,10 +7,7 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <sstream>
 #include <thread>
 
 extern char** environ;
@@ -20,11 +17,6 @@ namespace {
 
 constexpr auto kPoll = std::chrono::milliseconds(10);
 constexpr double kPatience = 10;  // seconds between SIGINT and SIGKILL
-
-bool is_program(const std::filesystem::path& path) {
-  std::error_code code;
-  return std::filesystem::is_regular_file(path, code) && access(path.c_str(), X_OK) == 0;
-}
 
 }  // namespace
 
@@ -78,33 +70,6 @@ Result<ChildRun> run_child(const std::vector<std::string>& words, const ChildOpt
     if (run.interrupted && run.seconds > asked + kPatience) kill(child, SIGKILL);
     std::this_thread::sleep_for(kPoll);
   }
-}
-
-std::string find_program(const std::string& name) {
-  namespace fs = std::filesystem;
-  std::error_code code;
-  const fs::path here = fs::read_symlink("/proc/self/exe", code).parent_path();
-  if (!code)
-    for (const fs::path& place : {here / name, here / ".." / "libexec" / "rung" / name})
-      if (is_program(place)) return place.lexically_normal().string();
-  const char* path = std::getenv("PATH");
-  std::stringstream folders(path ? path : "");
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (!folder.empty() && is_program(fs::path(folder) / name)) return (fs::path(folder) / name).string();
-  return {};
-}
-
-std::string shell_line(const std::vector<std::string>& words) {
-  std::string line;
-  for (const auto& word : words) {
-    if (!line.empty()) line += ' ';
-    const bool plain =
-        !word.empty() &&
-        word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+") ==
-            std::string::npos;
-    line += plain ? word : "'" + word + "'";
-  }
-  return line;
 }
 
 }  // namespace rung

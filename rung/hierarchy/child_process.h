@@ -26,11 +26,4 @@ struct ChildOptions {
 // Errors: a program that cannot be started, an output file that cannot be made.
 Result<ChildRun> run_child(const std::vector<std::string>& words, const ChildOptions& options);
 
-// A program of this name beside this one, in ../libexec/rung from there, or in PATH; empty where there is
-// none.
-std::string find_program(const std::string& name);
-
-// The words as a shell would take them.
-std::string shell_line(const std::vector<std::string>& words);
-
 }  // namespace rung

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <mutex>
 #include <set>
 
+#include "rung/base/json_text.h"
 #include "rung/base/nearest_word.h"
 #include "rung/base/parallel.h"
 #include "rung/base/staged_file.h"
@@ -20,21 +19,19 @@
 namespace rung {
 namespace {
 
-using nlohmann::ordered_json;
-
 // Raised when the same recipe gives other evidence than before.
-constexpr int kEdition = 1;
+constexpr int kEdition = 2;
 
 struct Job {
   const CellRecipe* recipe = nullptr;
   bool wanted = true, reused = false;
-  ordered_json cell;      // as the document shows it
-  ordered_json evidence;  // what is there before the cell is finished
+  HierarchyCell cell;                     // as the document shows it
+  std::optional<HierarchyCell> evidence;  // what is there before the cell is finished
   std::chrono::steady_clock::time_point start;
   double seconds = 0;
 };
 
-std::string name_of(const CellRecipe& recipe) { return recipe.row + "-" + recipe.column; }
+std::string cell_name(const CellRecipe& recipe) { return recipe.row + "-" + recipe.column; }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -57,101 +54,92 @@ std::string definition_of(const HierarchyPlan& plan, const CellRecipe& recipe, b
                             train ? "" : ", not trained"));
 }
 
-ordered_json blank_cell(const HierarchyPlan& plan, const CellRecipe& recipe, const std::string& state) {
+const Absence kPending{"This cell has not been run yet.", "not run yet"};
+
+HierarchyCell blank_cell(const HierarchyPlan& plan, const CellRecipe& recipe, CellState state) {
   const HierarchyColumn& column = plan.column(recipe.column);
-  ordered_json cell{{"row", recipe.row},
-                    {"column", recipe.column},
-                    {"arch", plan.row(recipe.row).arch},
-                    {"task", column.task}};
-  const auto task = task_of(column, column.size);
-  if (task) cell["size"] = (*task)->size();
-  cell["state"] = state;
-  const ordered_json pending{
-      {"state", "none"}, {"reason", "This cell has not been run yet."}, {"brief", "not run yet"}};
-  cell["bound"] = {
-      {"state", "inapplicable"}, {"reason", "This cell has not been run yet."}, {"brief", "not run yet"}};
-  cell["further_bounds"] = ordered_json::array();
-  for (const char* kind : {"construction", "certificate", "training"}) cell[kind] = pending;
+  HierarchyCell cell{.row = recipe.row,
+                     .column = recipe.column,
+                     .arch = plan.row(recipe.row).arch,
+                     .task = column.task,
+                     .state = state,
+                     .construction = absent<ConstructionEvidence>(kPending),
+                     .certificate = absent<CertificateEvidence>(kPending),
+                     .training = absent<TrainingEvidence>(kPending)};
+  if (const auto task = task_of(column, column.size)) cell.size = (*task)->size();
   return cell;
 }
 
 // What is known of a cell for which nothing is trained here. Highlights are about weights that exist or do
 // not.
-ordered_json record_of(const HierarchyPlan& plan, const CellRecipe& recipe, const EvidenceContext& context) {
+TrainingEvidence record_of(const HierarchyPlan& plan, const CellRecipe& recipe,
+                           const EvidenceContext& context) {
   const HierarchyColumn& column = plan.column(recipe.column);
   if (plan.in_table(recipe.row))
     if (auto shipped = shipped_evidence(recipe.row, column.task, column.size, context)) return *shipped;
-  return absent(recipe.no_training);
+  return absent<TrainingEvidence>(recipe.no_training);
 }
 
 // All of a cell but what is trained for it.
-Result<ordered_json> make_cell(const HierarchyPlan& plan, const CellRecipe& recipe,
-                               const EvidenceContext& context) {
+Result<HierarchyCell> make_cell(const HierarchyPlan& plan, const CellRecipe& recipe,
+                                const EvidenceContext& context) {
   const HierarchyColumn& column = plan.column(recipe.column);
-  ordered_json cell = blank_cell(plan, recipe, "done");
-  const std::string name = name_of(recipe);
+  HierarchyCell cell = blank_cell(plan, recipe, CellState::done);
+  const std::string name = cell_name(recipe);
   RUNG_TRY(const auto task, task_of(column, column.size));
   std::optional<Weights> built, broken;
-  cell["construction"] = absent(recipe.no_construction);
+  cell.construction = absent<ConstructionEvidence>(recipe.no_construction);
   if (recipe.construction) {
-    RUNG_TRY(cell["construction"],
+    RUNG_TRY(cell.construction,
              construction_evidence(*recipe.construction, column.size, name, context, built));
   }
-  cell["certificate"] = absent(recipe.no_certificate);
+  cell.certificate = absent<CertificateEvidence>(recipe.no_certificate);
   std::shared_ptr<const Task> attacked = task;
   if (recipe.attack) {
     if (!recipe.attack->size.empty()) {
       RUNG_TRY(attacked, task_of(column, recipe.attack->size));
     }
-    RUNG_TRY(cell["certificate"], certificate_evidence(*recipe.attack, attacked, name, context, broken));
+    RUNG_TRY(cell.certificate, certificate_evidence(*recipe.attack, attacked, name, context, broken));
   }
-  std::vector<ordered_json> bounds;
+  std::vector<BoundEvidence> bounds;
   if (broken) {
-    RUNG_TRY(ordered_json bound, bound_evidence(*broken, *attacked));
+    RUNG_TRY(BoundEvidence bound, bound_evidence(*broken, *attacked));
     bounds.push_back(std::move(bound));
   }
   if (built) {
-    RUNG_TRY(ordered_json bound,
+    RUNG_TRY(BoundEvidence bound,
              recipe.asked ? bound_evidence(*recipe.asked, *task) : bound_evidence(*built, *task));
     bounds.insert(recipe.bound_of_broken ? bounds.end() : bounds.begin(), std::move(bound));
   }
   RUNG_REQUIRE(!bounds.empty(), "{}: a cell is about some model", name);
-  cell["bound"] = bounds.front();
-  for (std::size_t i = 1; i < bounds.size(); ++i) cell["further_bounds"].push_back(bounds[i]);
-  cell["training"] = recipe.training ? absent({"Training was left out (--no-train).", "left out"})
-                                     : record_of(plan, recipe, context);
+  cell.bound = std::move(bounds.front());
+  cell.further_bounds.assign(std::make_move_iterator(bounds.begin() + 1),
+                             std::make_move_iterator(bounds.end()));
+  cell.training = recipe.training ? absent<TrainingEvidence>({"Training was left out.", "left out"})
+                                  : record_of(plan, recipe, context);
   return cell;
 }
 
 // The cell as an earlier run left it, its certificate checked once more; nothing where it does not serve.
-std::optional<ordered_json> reusable_cell(const std::string& path,
-                                          const std::vector<std::string>& definitions,
-                                          const EvidenceContext& context) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  ordered_json kept = ordered_json::parse(file, nullptr, false);
-  if (!kept.is_object() || !kept.contains("cell")) return std::nullopt;
-  if (std::find(definitions.begin(), definitions.end(), kept.value("definition", "")) == definitions.end())
+std::optional<HierarchyCell> reusable_cell(const std::string& path,
+                                           const std::vector<std::string>& definitions,
+                                           const EvidenceContext& context) {
+  const auto text = read_text_file(path, "hierarchy");
+  if (!text) return std::nullopt;
+  auto kept = parse_kept_cell(*text, path);
+  if (!kept || std::find(definitions.begin(), definitions.end(), kept->definition) == definitions.end())
     return std::nullopt;
-  ordered_json cell = kept["cell"];
-  try {
-    if (cell.at("state") != "done" || cell.at("construction").at("state") == "failed" ||
-        cell.at("training").value("retry", false))
-      return std::nullopt;
-    for (const auto& [part, field] :
-         {std::pair{"construction", "model"}, {"certificate", "model"}, {"certificate", "file"}})
-      if (cell.at(part).contains(field) && cell[part][field].is_string() &&
-          !std::filesystem::exists(context.folder + "/" + cell[part][field].get<std::string>()))
-        return std::nullopt;
-    auto& certificate = cell.at("certificate");
-    if (certificate.contains("file")) {
-      if (!check_certificate(certificate, context)) return std::nullopt;
-      if (certificate["state"] != "VERIFIED" && !context.checker.empty()) return std::nullopt;
-    }
-    return cell;
-  } catch (const ordered_json::exception&) {
+  HierarchyCell& cell = kept->cell;
+  if (cell.state != CellState::done || cell.construction.state == Evidence::refuted || cell.training.retry)
     return std::nullopt;
+  for (const std::string& file :
+       {cell.construction.model.value_or(""), cell.certificate.model, cell.certificate.file})
+    if (!file.empty() && !std::filesystem::exists(context.folder + "/" + file)) return std::nullopt;
+  if (!cell.certificate.file.empty()) {
+    if (!check_certificate(cell.certificate, context)) return std::nullopt;
+    if (cell.certificate.state != Evidence::verified && !context.checker.empty()) return std::nullopt;
   }
+  return std::move(cell);
 }
 
 Result<std::set<std::string>> wanted_cells(const HierarchyPlan& plan, const std::vector<std::string>& only,
@@ -170,10 +158,10 @@ Result<std::set<std::string>> wanted_cells(const HierarchyPlan& plan, const std:
     for (const auto& job : jobs)
       if (asked == job.recipe->row || asked == job.recipe->column ||
           asked == job.recipe->row + "/" + job.recipe->column)
-        wanted.insert(name_of(*job.recipe));
+        wanted.insert(cell_name(*job.recipe));
     for (const auto& highlight : plan.highlights)
       for (const auto& cell : highlight.cells)
-        if (asked == highlight.id) wanted.insert(name_of(cell));
+        if (asked == highlight.id) wanted.insert(cell_name(cell));
   }
   return wanted;
 }
@@ -185,14 +173,14 @@ class Run {
     for (const auto& cell : plan.cells) jobs_.push_back({&cell});
     for (const auto& highlight : plan.highlights)
       for (const auto& cell : highlight.cells) jobs_.push_back({&cell});
-    for (auto& job : jobs_) job.cell = blank_cell(plan, *job.recipe, "pending");
+    for (auto& job : jobs_) job.cell = blank_cell(plan, *job.recipe, CellState::pending);
   }
 
   Result<HierarchyOutcome> go() {
     std::set<std::string> wanted;
     if (!options_.only.empty()) {
       RUNG_TRY(wanted, wanted_cells(plan_, options_.only, jobs_));
-      for (auto& job : jobs_) job.wanted = wanted.contains(name_of(*job.recipe));
+      for (auto& job : jobs_) job.wanted = wanted.contains(cell_name(*job.recipe));
     }
     std::error_code code;
     for (const char* folder : {"cells", "models", "certificates", "training"}) {
@@ -203,7 +191,7 @@ class Run {
     }
     context_ = {.folder = options_.folder,
                 .checker = options_.checker,
-                .trainer = options_.trainer,
+                .train = options_.train,
                 .results = options_.results,
                 .stop = options_.stop};
     std::vector<Job*> order;
@@ -224,13 +212,13 @@ class Run {
     if (error_) return *error_;
     RUNG_CHECK(write_document());
     outcome_.stopped = outcome_.done < outcome_.of;
-    outcome_.document = std::make_shared<const ordered_json>(document());
+    outcome_.document = document();
     return outcome_;
   }
 
  private:
   bool stopping() const { return options_.stop && options_.stop(); }
-  bool trained(const Job& job) const { return job.recipe->training && options_.train; }
+  bool trained(const Job& job) const { return job.recipe->training && !options_.untrained; }
 
   void run_job(Job& job) {
     {
@@ -239,15 +227,15 @@ class Run {
     }
     if (stopping()) return;
     job.start = std::chrono::steady_clock::now();
-    std::optional<ordered_json> kept;
+    std::optional<HierarchyCell> kept;
     if (!options_.fresh) kept = kept_cell(job);
     job.reused = kept.has_value();
-    Result<ordered_json> made =
-        kept ? Result<ordered_json>(std::move(*kept)) : make_cell(plan_, *job.recipe, context_);
+    Result<HierarchyCell> made =
+        kept ? Result<HierarchyCell>(std::move(*kept)) : make_cell(plan_, *job.recipe, context_);
     const std::lock_guard lock(guard_);
     job.seconds = seconds_since(job.start);
     if (stopping()) {  // what a stopped search says is no evidence
-      job.cell["state"] = "stopped";
+      job.cell.state = CellState::stopped;
       return;
     }
     if (!made) {
@@ -259,16 +247,16 @@ class Run {
   }
 
   // What an earlier run left of the cell; one that was trained serves where training is left out, too.
-  std::optional<ordered_json> kept_cell(const Job& job) const {
+  std::optional<HierarchyCell> kept_cell(const Job& job) const {
     std::vector<std::string> definitions{definition_of(plan_, *job.recipe, true, provenance_.version)};
     if (!trained(job)) definitions.push_back(definition_of(plan_, *job.recipe, false, provenance_.version));
     auto kept = reusable_cell(path_of(job), definitions, context_);
     // A record may have come or gone meanwhile.
-    if (kept && !job.recipe->training) (*kept)["training"] = record_of(plan_, *job.recipe, context_);
+    if (kept && !job.recipe->training) kept->training = record_of(plan_, *job.recipe, context_);
     return kept;
   }
 
-  // Cells that --only passes over stay in the document as they are.
+  // Cells that are passed over stay in the document as they are.
   void keep_others() {
     parallel_for(static_cast<std::int64_t>(jobs_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
@@ -283,7 +271,7 @@ class Run {
   void train_all(const std::vector<Job*>& order) {
     std::vector<Job*> waiting;
     for (Job* job : order)
-      if (!job->evidence.is_null() && !job->reused && trained(*job)) waiting.push_back(job);
+      if (job->evidence && !job->reused && trained(*job)) waiting.push_back(job);
     double left = options_.training_seconds;
     for (std::size_t i = 0; i < waiting.size() && !error_; ++i) {
       Job& job = *waiting[i];
@@ -292,26 +280,26 @@ class Run {
       const HierarchyColumn& column = plan_.column(job.recipe->column);
       context_.training_seconds = std::max(0.0, left) / static_cast<double>(waiting.size() - i);
       const auto task = task_of(column, column.size);
-      auto made = task ? training_evidence(*job.recipe->training, **task, name_of(*job.recipe), context_)
-                       : Result<ordered_json>(task.error());
+      auto made = task ? training_evidence(*job.recipe->training, **task, cell_name(*job.recipe), context_)
+                       : Result<TrainingEvidence>(task.error());
       left -= seconds_since(start);
       job.seconds += seconds_since(start);
       if (stopping()) {
-        job.cell["state"] = "stopped";
+        job.cell.state = CellState::stopped;
         return;
       }
       if (!made) {
         error_ = made.error();
         return;
       }
-      job.evidence["training"] = std::move(*made);
+      job.evidence->training = std::move(*made);
       finish(job);
     }
   }
 
   // REQUIRES guard_ held, or no other thread.
   void finish(Job& job) {
-    job.cell = std::move(job.evidence);
+    job.cell = std::move(*job.evidence);
     ++outcome_.done;
     outcome_.reused += job.reused;
     note_troubles(job);
@@ -319,10 +307,8 @@ class Run {
     if (!job.reused)
       written = write_whole(
           path_of(job),
-          ordered_json{{"definition", definition_of(plan_, *job.recipe, options_.train, provenance_.version)},
-                       {"cell", job.cell}}
-                  .dump(1) +
-              "\n");
+          kept_cell_text(
+              {definition_of(plan_, *job.recipe, !options_.untrained, provenance_.version), job.cell}));
     if (written) written = write_document();
     if (!written && !error_) error_ = written.error();
     if (options_.progress)
@@ -331,64 +317,50 @@ class Run {
   }
 
   std::string path_of(const Job& job) const {
-    return options_.folder + "/cells/" + name_of(*job.recipe) + ".json";
+    return options_.folder + "/cells/" + cell_name(*job.recipe) + ".json";
   }
 
   void note_troubles(const Job& job) {
-    const auto& construction = job.cell["construction"];
-    const auto& certificate = job.cell["certificate"];
-    if (construction["state"] == "failed")
-      outcome_.troubles.push_back(fmt::format("{} on {}: the construction failed: {}", job.recipe->row,
-                                              job.recipe->column, construction["reason"].get<std::string>()));
-    if (certificate["state"] == "unverified" && !context_.checker.empty())
-      outcome_.troubles.push_back(fmt::format("{} on {}: {}", job.recipe->row, job.recipe->column,
-                                              certificate["reason"].get<std::string>()));
+    const auto note = [&](const std::string& what) {
+      outcome_.troubles.push_back(fmt::format("{} on {}: {}", job.recipe->row, job.recipe->column, what));
+    };
+    const auto& [construction, certificate] = std::tie(job.cell.construction, job.cell.certificate);
+    if (construction.state == Evidence::refuted) note("the construction failed: " + construction.reason);
+    const bool checked = !context_.checker.empty();
+    if (checked && (certificate.state == Evidence::unverified || certificate.state == Evidence::refuted))
+      note(certificate.reason);
   }
 
-  ordered_json document() const {
-    ordered_json json;
-    json["schema"] = "rung.hierarchy/1";
-    json["version"] = provenance_.version;
-    json["machine"] = {{"host", provenance_.host}, {"workers", worker_count()}};
-    json["seconds"] = seconds_since(start_);
-    json["precision"] = "exact integers (mode X); trained models in fp32";
-    json["columns"] = ordered_json::array();
-    json["rows"] = ordered_json::array();
-    json["cells"] = ordered_json::array();
-    json["highlights"] = ordered_json::array();
+  HierarchyDocument document() const {
+    HierarchyDocument out{.version = provenance_.version,
+                          .machine = {provenance_.host, worker_count()},
+                          .seconds = seconds_since(start_),
+                          .precision = "exact integers (mode X); trained models in fp32"};
     std::set<std::string> columns;
     for (const auto& cell : plan_.cells) columns.insert(cell.column);
     for (const auto& column : plan_.columns) {
       if (!columns.contains(column.id)) continue;
       const auto task = task_of(column, column.size);
       RUNG_REQUIRE(task.ok(), "{}", task.error().message);
-      json["columns"].push_back({{"id", column.id},
-                                 {"title", column.title},
-                                 {"task", column.task},
-                                 {"size", (*task)->size()},
-                                 {"prompt_tokens", (*task)->prompt_length()},
-                                 {"what", column.what}});
+      out.columns.push_back(
+          {column.id, column.title, column.task, (*task)->size(), (*task)->prompt_length(), column.what});
     }
     for (const auto& row : plan_.rows)
-      if (plan_.in_table(row.id))
-        json["rows"].push_back(
-            {{"id", row.id}, {"title", row.title}, {"arch", row.arch}, {"what", row.what}});
+      if (plan_.in_table(row.id)) out.rows.push_back({row.id, row.title, row.arch, row.what});
     std::size_t next = 0;
-    for (; next < plan_.cells.size(); ++next) json["cells"].push_back(jobs_[next].cell);
+    for (; next < plan_.cells.size(); ++next) out.cells.push_back(jobs_[next].cell);
     for (const auto& highlight : plan_.highlights) {
-      ordered_json cells = ordered_json::array();
+      out.highlights.push_back({highlight.id, highlight.title, highlight.what, {}});
       for (std::size_t i = 0; i < highlight.cells.size(); ++i, ++next) {
-        cells.push_back(jobs_[next].cell);
-        cells.back()["title"] = plan_.row(highlight.cells[i].row).title;
-        cells.back()["what"] = plan_.row(highlight.cells[i].row).what;
+        HierarchyCell& cell = out.highlights.back().cells.emplace_back(jobs_[next].cell);
+        cell.title = plan_.row(highlight.cells[i].row).title;
+        cell.what = plan_.row(highlight.cells[i].row).what;
       }
-      json["highlights"].push_back(
-          {{"id", highlight.id}, {"title", highlight.title}, {"what", highlight.what}, {"cells", cells}});
     }
-    return json;
+    return out;
   }
   Result<void> write_document() const {
-    return write_whole(options_.folder + "/hierarchy.json", document().dump(1) + "\n");
+    return write_whole(options_.folder + "/hierarchy.json", hierarchy_json(document()).dump(1) + "\n");
   }
 
   const HierarchyPlan& plan_;

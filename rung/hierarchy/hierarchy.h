@@ -1,7 +1,7 @@
 // The hierarchy: every mechanism against every task of the paper, a table whose every cell just ran.
 //
 //   auto outcome = run_hierarchy(hierarchy_plan(), {.folder = "rung-runs/hierarchy", .checker = find_program("rung-check")});
-//   hierarchy_table(*outcome->document, {})                 // table.h
+//   hierarchy_table(outcome->document, {})                 // table.h
 //
 // A finished cell is a file; the same call later reuses it while its recipe and the version of rung are the
 // same, and asks rung-check again whether its certificate holds. Determinism: all but seconds, and trained
@@ -9,12 +9,12 @@
 #pragma once
 
 #include <functional>
-#include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "rung/hierarchy/recipe.h"
+#include "rung/records/hierarchy_document.h"
+#include "rung/records/training_run.h"
 
 namespace rung {
 
@@ -28,24 +28,24 @@ struct CellProgress {
 
 struct HierarchyOptions {
   std::string folder;
-  std::string checker, trainer;  // rung-check, rung-learn; empty: missing
+  std::string checker;       // rung-check; empty: missing
+  TrainFunction train = {};  // rung-learn; empty: missing
   std::vector<std::string> results =
-      {};              // folders of shipped records; those that are not there are passed over
-  bool fresh = false;  // reuse nothing
-  bool train = true;
-  double training_seconds = 60;                            // of all trainings together, wall clock
-  std::vector<std::string> only = {};                      // "linear", "eva" or "linear/eva"; empty: all
+      {};                              // folders of shipped records; those that are not there are passed over
+  bool fresh = false;                  // reuse nothing
+  bool untrained = false;              // leave training out
+  double training_seconds = 60;        // of all trainings together, wall clock
+  std::vector<std::string> only = {};  // "linear", "eva" or "linear/eva"; empty: all
   std::function<void(const CellProgress&)> progress = {};  // after every cell, one call at a time
   std::function<bool()> stop = {};                         // true: finish quickly, leaving what is done
 };
 
 struct HierarchyOutcome {
-  std::shared_ptr<const nlohmann::ordered_json>
-      document;                              // schema rung.hierarchy/1, as in folder/hierarchy.json
+  HierarchyDocument document;                // as in folder/hierarchy.json
   std::size_t done = 0, reused = 0, of = 0;  // cells, those of highlights included
   bool stopped = false;
   std::vector<std::string>
-      troubles;  // constructions that failed, certificates that were rejected: one line each
+      troubles;  // constructions that failed, certificates that were rejected: a line each
 };
 
 // Errors: a word of `only` that names nothing, a folder that cannot be written, a cell that could not be made

@@ -15,7 +15,7 @@ const Absence kTableOnly{
     "none in the theory"};
 const Absence kSparseSketch{"That L+1 sparse layers suffice is a sketch; no weights are written down.",
                             "a sketch, no weights"};
-const Absence kRefuted{"No weights exist at this size, so none are built.", "none exist"};
+const Absence kImpossible{"No weights exist at this size, so none are built.", "none exist"};
 const Absence kElsewhere{"Only Eva is trained on the spot, and no record of this cell is shipped.",
                          "no shipped record"};
 const Absence kNoTraining{"The row is about what weights can exist; nothing is trained for it.",
@@ -93,7 +93,7 @@ HierarchyPlan make_plan() {
   plan.highlights = {
       {"depth", "one full layer and a hundred linear ones, beside three full layers",
        "Two functions are composed. A hundred linear layers behind one full layer do not help, whatever their weights; two more full layers do.",
-       {{"deep", "composition", {}, kRefuted, AttackRecipe{"full(heads=1,dim=2)+linear(heads=1,dim=2)*100", 4, 4}, {}, {}, kNoTraining},
+       {{"deep", "composition", {}, kImpossible, AttackRecipe{"full(heads=1,dim=2)+linear(heads=1,dim=2)*100", 4, 4}, {}, {}, kNoTraining},
         {"three", "composition", seqcomp({}, 16, ""), {}, {}, kSolves, {}, kNoTraining, false}}},
       {"escapes", "the same task by thinking, and by an encoder",
        "One full layer suffices when it may write down what it found; so do layers in which every token sees every other.",

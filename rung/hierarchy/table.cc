@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "rung/base/text_columns.h"
@@ -12,8 +11,6 @@
 
 namespace rung {
 namespace {
-
-using nlohmann::ordered_json;
 
 constexpr std::size_t kRowColumns = 11;
 
@@ -24,7 +21,6 @@ struct Line {
   Tone tone = Tone::plain;
 };
 
-// Terminal columns: bytes that do not continue a UTF-8 sequence.
 // At most `width` columns, the last one an ellipsis where something was left out.
 std::string cut(const std::string& text, std::size_t width) {
   if (text_columns(text) <= width) return text;
@@ -53,120 +49,105 @@ std::string padded(const Line& line, std::size_t width, bool colour) {
   return painted(text, line.tone, colour) + std::string(width - text_columns(text), ' ');
 }
 
-std::string word(const ordered_json& json, const char* name) {
-  return json.contains(name) && json[name].is_string() ? json[name].get<std::string>() : "";
-}
-
 // At most six columns or so.
-std::string number(const ordered_json& value) {
-  if (!value.is_number()) return "?";
-  const double x = value.get<double>();
+std::string shown_number(double x) {
   if (x == std::floor(x) && std::abs(x) < 1e7) return fmt::format("{:.0f}", x);
   return fmt::format("{:.4g}", x);
 }
+std::string shown_number(const std::optional<double>& x) { return x ? shown_number(*x) : "?"; }
 
 std::string with_shown(const std::string& shown, const std::string& text) {
   return shown.empty() ? text : shown + ": " + text;
 }
 
-Line bound_line(const ordered_json& bound) {
-  const std::string state = word(bound, "state"), tag = word(bound, "tag");
-  const std::string mark =
-      tag == "proved" || tag == "checked" || tag.empty() ? "" : fmt::format(" [{}]", tag);
-  const ordered_json none;
-  const auto value = [&](const char* name) -> const ordered_json& {
-    return bound.contains("numbers") && bound["numbers"].contains(name) ? bound["numbers"][name] : none;
-  };
-  if (state == "impossible")
-    return {fmt::format("impossible {} > {} bits{}", number(value("left")), number(value("right")), mark),
-            Tone::bad};
-  if (state == "possible" && value("generated").is_number())
-    return {fmt::format("possible {} tokens written{}", number(value("generated")), mark), Tone::good};
-  if (state == "possible" && value("key_dim").is_number() && value("heads").is_number() &&
-      value("precision").is_number())
-    return {fmt::format("possible H d p={}{}",
-                        number(value("heads").get<double>() * value("key_dim").get<double>() *
-                               value("precision").get<double>()),
-                        mark),
-            Tone::good};
-  if (state == "possible" && value("left").is_number())
-    return {fmt::format("possible {} ≥ {}{}", number(value("left")), number(value("right")), mark),
-            Tone::good};
-  if (state == "possible") return {fmt::format("possible{}", mark), Tone::good};
-  if (state == "silent" && value("left").is_number())
-    return {fmt::format("silent {} ≤ {}{}", number(value("left")), number(value("right")), mark),
-            Tone::faint};
-  if (state == "silent") return {"silent" + mark, Tone::faint};
-  return {"- " + (word(bound, "brief").empty() ? std::string("no theorem speaks") : word(bound, "brief")),
-          Tone::faint};
+// The numbers that say most: bits against bits, what a construction asks for, what it writes down.
+std::string bound_numbers(const BoundEvidence& bound) {
+  const NumberList& numbers = bound.numbers;
+  const auto left = numbers.find("left"), right = numbers.find("right");
+  switch (bound.state) {
+    case Outcome::impossible:
+      return fmt::format("{} > {} bits", shown_number(left), shown_number(right));
+    case Outcome::vacuous:
+      return left ? fmt::format("{} ≤ {}", shown_number(*left), shown_number(right)) : "";
+    case Outcome::possible: {
+      if (const auto written = numbers.find("generated"))
+        return fmt::format("{} tokens written", shown_number(*written));
+      const auto heads = numbers.find("heads"), dim = numbers.find("key_dim"), p = numbers.find("precision");
+      if (heads && dim && p) return fmt::format("H d p={}", shown_number(*heads * *dim * *p));
+      return left ? fmt::format("{} ≥ {}", shown_number(*left), shown_number(right)) : "";
+    }
+    case Outcome::open:
+      return "";
+  }
+  return "";
+}
+
+Line bound_line(const BoundEvidence& bound) {
+  if (bound.theorem.empty())
+    return {fmt::format("{}, no theorem speaks", outcome_name(bound.state)), Tone::faint};
+  std::string text(outcome_name(bound.state));
+  if (const std::string numbers = bound_numbers(bound); !numbers.empty()) text += " " + numbers;
+  if (bound.status && !is_proved(*bound.status)) text += fmt::format(" [{}]", status_name(*bound.status));
+  return {text, bound.state == Outcome::impossible ? Tone::bad
+                : bound.state == Outcome::possible ? Tone::good
+                                                   : Tone::faint};
 }
 
 // `bound` may speak of a smaller model than the one that is built: the line then says so.
-Line construction_line(const ordered_json& evidence, const ordered_json& bound) {
-  const std::string state = word(evidence, "state");
-  if (state == "none") return {"- " + word(evidence, "brief"), Tone::faint};
-  if (state != "verified") return {with_shown(word(evidence, "brief"), "FAILED its verification"), Tone::bad};
-  const std::string wrong =
-      fmt::format("{} of {} wrong", number(evidence["errors"]), number(evidence["instances"]));
-  const std::string shown = word(evidence, "brief");
-  const bool larger = word(bound, "state") == "impossible" && word(evidence, "arch") != word(bound, "arch");
-  return {shown.empty() ? fmt::format("{} p={}, {}", larger ? "larger:" : "built",
-                                      number(evidence["precision_smallest"]), wrong)
-                        : fmt::format("{}: {}", shown, wrong),
+Line construction_line(const ConstructionEvidence& evidence, const BoundEvidence& bound) {
+  if (evidence.state == Evidence::none) return {"- " + evidence.brief, Tone::faint};
+  if (evidence.state != Evidence::verified)
+    return {with_shown(evidence.brief, std::string(evidence_name(evidence.state))), Tone::bad};
+  const std::string wrong = fmt::format("{} of {} wrong", evidence.errors, evidence.instances);
+  const bool larger = bound.state == Outcome::impossible && evidence.arch != bound.arch;
+  return {evidence.brief.empty() ? fmt::format("{} p={}, {}", larger ? "larger:" : "built",
+                                               evidence.precision_smallest.value_or(0), wrong)
+                                 : with_shown(evidence.brief, wrong),
           Tone::good};
 }
 
-Line certificate_line(const ordered_json& evidence) {
-  const std::string state = word(evidence, "state");
-  if (state == "none") return {"- " + word(evidence, "brief"), Tone::faint};
-  if (state != "VERIFIED")
-    return {with_shown(word(evidence, "brief"), "unverified: " + word(evidence, "reason")), Tone::bad};
-  const bool forced = word(evidence, "label") == "forced by theorem";
-  return {with_shown(word(evidence, "brief"), fmt::format("VERIFIED {}", forced ? "forced" : "found")),
+Line certificate_line(const CertificateEvidence& evidence) {
+  if (evidence.state == Evidence::none) return {"- " + evidence.brief, Tone::faint};
+  const std::string state(evidence_name(evidence.state));
+  if (evidence.state != Evidence::verified)
+    return {with_shown(evidence.brief, state + ": " + evidence.reason), Tone::bad};
+  return {with_shown(evidence.brief, state + (evidence.label == ClaimLabel::forced ? " forced" : " found")),
           Tone::proved};
 }
 
-Line training_line(const ordered_json& evidence) {
-  const std::string state = word(evidence, "state");
-  if (state == "none") return {"- " + word(evidence, "brief"), Tone::faint};
-  const std::string ceiling = evidence.contains("ceiling") && evidence["ceiling"].is_number()
-                                  ? fmt::format("/{:.2f}", evidence["ceiling"].get<double>())
-                                  : "";
-  const std::string said = evidence.value("retry", false) ? "cut short at" : state;
-  return {fmt::format("{} {:.2f}{}", said, evidence["accuracy"].get<double>(), ceiling), Tone::plain};
+Line training_line(const TrainingEvidence& evidence) {
+  if (evidence.state == TrainingState::none) return {"- " + evidence.brief, Tone::faint};
+  return {fmt::format("{} {:.2f}{}", evidence.retry ? "cut short at" : name_of(evidence.state),
+                      evidence.accuracy, evidence.ceiling ? fmt::format("/{:.2f}", *evidence.ceiling) : ""),
+          Tone::plain};
 }
 
-// Sizes of evidence that was taken elsewhere than at the column's: "m=64,n1=4". What follows from them is
-// left out.
-std::string elsewhere(const ordered_json& size) {
+std::string size_text(const SizeList& size, const char* separator, std::string_view left_out) {
   std::string text;
-  for (const auto& [name, value] : size.items())
-    if (name != "L" && name != "M")
-      text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, value.dump());
+  for (const auto& [name, value] : size)
+    if (left_out.find(name) == std::string_view::npos)
+      text += fmt::format("{}{}={}", text.empty() ? "" : separator, name, value.value);
   return text;
 }
-bool same_size(const ordered_json& a, const ordered_json& b) {
-  return nlohmann::json(a) == nlohmann::json(b);
+
+// Whatever their order.
+bool same_size(const SizeList& a, const SizeList& b) {
+  return a.items().size() == b.items().size() && std::all_of(a.begin(), a.end(), [&](const auto& size) {
+           return b.contains(size.first) && b.at(size.first) == size.second;
+         });
 }
 
-std::vector<Line> cell_lines(const ordered_json& cell) {
-  if (word(cell, "state") != "done") return {{"- not run yet", Tone::faint}, {}, {}, {}};
-  std::vector<Line> lines{bound_line(cell["bound"]), construction_line(cell["construction"], cell["bound"]),
-                          certificate_line(cell["certificate"]), training_line(cell["training"])};
-  const char* parts[] = {"bound", "construction", "certificate", "training"};
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const auto& part = cell[parts[i]];
-    if (part.contains("size") && !same_size(part["size"], cell["size"]))
-      lines[i].text += " " + elsewhere(part["size"]);
-  }
-  return lines;
-}
-
-std::string size_text(const ordered_json& size) {
-  std::string text;
-  for (const auto& [name, value] : size.items())
-    if (name != "L") text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, value.dump());
-  return text;
+std::vector<Line> cell_lines(const HierarchyCell& cell) {
+  if (cell.state != CellState::done) return {{"- not run yet", Tone::faint}, {}, {}, {}};
+  // Evidence that was taken elsewhere than at the column's size says so: "m=64,n1=4". What follows from it is left out.
+  const auto at = [&](Line line, const SizeList& size) {
+    if (!size.items().empty() && !same_size(size, cell.size)) line.text += " " + size_text(size, ",", "LM");
+    return line;
+  };
+  return {at(bound_line(cell.bound), cell.bound.size),
+          at(construction_line(cell.construction, cell.bound), cell.construction.size),
+          at(certificate_line(cell.certificate), cell.certificate.size),
+          at(training_line(cell.training), cell.training.size)};
 }
 
 std::string trimmed(std::string text) {
@@ -191,21 +172,21 @@ std::string wrapped(const std::string& text, const std::string& indent) {
   return out + trimmed(line);
 }
 
-std::string highlight_text(const ordered_json& highlight, bool colour) {
-  std::string out = painted(cut(word(highlight, "title"), kTableColumns), Tone::bold, colour) + "\n" +
-                    wrapped(word(highlight, "what"), "  ");
-  for (const auto& cell : highlight["cells"]) {
+std::string highlight_text(const HierarchyDocument::Highlight& highlight, bool colour) {
+  std::string out =
+      painted(cut(highlight.title, kTableColumns), Tone::bold, colour) + "\n" + wrapped(highlight.what, "  ");
+  for (const HierarchyCell& cell : highlight.cells) {
     constexpr std::size_t kTitle = 22;
-    std::string title = word(cell, "title");
-    if (word(cell, "state") != "done") {
+    std::string title = cell.title;
+    if (cell.state != CellState::done) {
       out += trimmed("  " + padded({title, Tone::plain}, kTitle, colour) + "- not run yet");
       continue;
     }
-    const std::string at = fmt::format("{} {}", word(cell, "task"), size_text(cell["size"]));
     for (const Line& line :
-         {Line{word(cell["certificate"], "arch") + word(cell["construction"], "arch"), Tone::faint},
-          Line{at, Tone::faint}, bound_line(cell["bound"]),
-          construction_line(cell["construction"], cell["bound"]), certificate_line(cell["certificate"])}) {
+         {Line{cell.certificate.arch + cell.construction.arch, Tone::faint},
+          Line{fmt::format("{} {}", cell.task, size_text(cell.size, ", ", "L")), Tone::faint},
+          bound_line(cell.bound), construction_line(cell.construction, cell.bound),
+          certificate_line(cell.certificate)}) {
       out += trimmed("  " + padded({title, Tone::bold}, kTitle, colour) +
                      padded(line, kTableColumns - 2 - kTitle, colour));
       title.clear();
@@ -216,8 +197,8 @@ std::string highlight_text(const ordered_json& highlight, bool colour) {
 
 }  // namespace
 
-std::string hierarchy_table(const ordered_json& document, const TableOptions& options) {
-  const auto& heads = document["columns"];
+std::string hierarchy_table(const HierarchyDocument& document, const TableOptions& options) {
+  const auto& heads = document.columns;
   const std::size_t width =
       (kTableColumns - kRowColumns - heads.size()) / std::max<std::size_t>(1, heads.size());
   const auto line_of = [&](const Line& first, const std::vector<Line>& rest) {
@@ -228,21 +209,21 @@ std::string hierarchy_table(const ordered_json& document, const TableOptions& op
   };
   std::vector<Line> titles, sizes;
   for (const auto& column : heads) {
-    titles.push_back({word(column, "title"), Tone::bold});
-    sizes.push_back({fmt::format("{}, {} tokens", size_text(column["size"]), column["prompt_tokens"].dump()),
-                     Tone::faint});
+    titles.push_back({column.title, Tone::bold});
+    sizes.push_back(
+        {fmt::format("{}, {} tokens", size_text(column.size, ", ", "L"), column.prompt_tokens), Tone::faint});
   }
   std::string out = line_of({}, titles) + line_of({}, sizes);
-  for (const auto& row : document["rows"]) {
+  for (const auto& row : document.rows) {
     std::vector<std::vector<Line>> cells;
     for (const auto& column : heads)
-      for (const auto& cell : document["cells"])
-        if (cell["row"] == row["id"] && cell["column"] == column["id"]) cells.push_back(cell_lines(cell));
+      for (const HierarchyCell& cell : document.cells)
+        if (cell.row == row.id && cell.column == column.id) cells.push_back(cell_lines(cell));
     out += "\n";
     for (std::size_t i = 0; i < 4; ++i) {
       std::vector<Line> parts;
       for (const auto& cell : cells) parts.push_back(cell[i]);
-      out += line_of({i == 0 ? word(row, "title") : "", Tone::bold}, parts);
+      out += line_of({i == 0 ? row.title : "", Tone::bold}, parts);
     }
   }
   out += "\n";
@@ -250,16 +231,15 @@ std::string hierarchy_table(const ordered_json& document, const TableOptions& op
       "In each cell: what no weights can do (bits needed > bits there are) or some can; the weights that a "
       "proof writes down, verified, "
       "with the smallest precision p that passed (larger: a larger model than the one that cannot); two "
-      "inputs that a model cannot tell apart, VERIFIED by "
+      "inputs that a model cannot tell apart, verified by "
       "rung-check (forced: by a theorem, for all weights of this size); what training "
       "reached / the most that the state allows. A dash gives the reason.",
       "");
-  for (const auto& highlight : document["highlights"])
-    out += "\n" + highlight_text(highlight, options.colour);
+  for (const auto& highlight : document.highlights) out += "\n" + highlight_text(highlight, options.colour);
   return out;
 }
 
-std::string cell_summary(const ordered_json& cell) {
+std::string cell_summary(const HierarchyCell& cell) {
   std::string out;
   for (const Line& line : cell_lines(cell))
     if (!line.text.empty() && !line.text.starts_with("- ")) out += (out.empty() ? "" : "; ") + line.text;

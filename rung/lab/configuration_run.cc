@@ -27,12 +27,12 @@ constexpr std::uint64_t kCalibrationPrompts = 64;
 constexpr std::uint64_t kCalibrationSeed = 1'000'003, kScoreSeed = 1'000'033;
 
 // The first task is the one asked about; others in the plan are lessons beside it.
-Result<std::unique_ptr<Task>> asked(const learn::TrainingPlan& plan) {
+Result<std::unique_ptr<Task>> asked(const TrainingPlan& plan) {
   const TaskRecord& record = plan.tasks.front().task;
   return make_task(record.name, record.sizes, record.options);
 }
 
-Result<Weights> quantised(const Weights& weights, const Task& task, const learn::TrainingPlan& plan) {
+Result<Weights> quantised(const Weights& weights, const Task& task, const TrainingPlan& plan) {
   CalibrationSet set{{}, task.query_positions()};
   for (std::uint64_t i = 0; i < kCalibrationPrompts; ++i) {
     Instance instance = task.generate(plan.variant, kCalibrationSeed, i);
@@ -44,12 +44,12 @@ Result<Weights> quantised(const Weights& weights, const Task& task, const learn:
 }
 
 // As integers where it is trained for p bits and has an integer form.
-Result<Weights> as_scored(const Weights& weights, const Task& task, const learn::TrainingPlan& plan) {
+Result<Weights> as_scored(const Weights& weights, const Task& task, const TrainingPlan& plan) {
   if (!plan.round_bits || !quantisable(weights.architecture)) return weights;
   return quantised(weights, task, plan);
 }
 
-Result<Label> label_weights(const Weights& weights, const Task& task, const learn::TrainingPlan& plan) {
+Result<Label> label_weights(const Weights& weights, const Task& task, const TrainingPlan& plan) {
   Label none;
   if (auto fits = check_fit(weights, task); !fits) return none.reason = fits.error().message, none;
   const auto machine = Machine::load(weights, {.positions = positions_needed(weights, task)});
@@ -57,7 +57,7 @@ Result<Label> label_weights(const Weights& weights, const Task& task, const lear
   return label_of(weights, **machine, task, plan.variant);
 }
 
-Result<Outcome> labelled_plan(const learn::TrainingPlan& plan) {
+Result<Outcome> labelled_plan(const TrainingPlan& plan) {
   Outcome out;
   out.subject = {plan.arch, plan.tasks.front().task.name, plan.tasks.front().task.sizes};
   RUNG_TRY(const auto task, asked(plan));
@@ -98,7 +98,7 @@ Outcome labelled_model(const WrittenModel& model) {
   }
   const int p = construction->weights.architecture.dimensions.precision.bits;
   const bool proved = model.below == 0 && construction->p_proved.has_value();
-  out.label.letter = proved ? 'K' : 'G';
+  out.label.letter = proved ? LabelClass::K : LabelClass::G;
   out.label.reason = proved ? construction->lemma : "below the precision that the lemma proves";
   out.subject.arch = format_stack(construction->weights.architecture.stack);
   out.precision = WrittenPrecision{p, construction->p_proved, {}};
@@ -107,7 +107,7 @@ Outcome labelled_model(const WrittenModel& model) {
 }
 
 Result<void> score(Outcome& outcome, const learn::MemberResult& member, const Task& task,
-                   const learn::TrainingPlan& plan) {
+                   const TrainingPlan& plan) {
   SeedScore score{
       .seed = member.plan.seed, .rate = member.plan.rate, .right = member.right.at(0), .of = member.of.at(0)};
   if (plan.round_bits) {
@@ -122,10 +122,11 @@ Result<void> score(Outcome& outcome, const learn::MemberResult& member, const Ta
       const Label own = label_of(integers, *machine, task, plan.variant);
       if (own.letter != outcome.label.letter) {
         outcome.note += fmt::format("; class {} before training, {} with the widths of seed {}",
-                                    outcome.label.letter, own.letter, score.seed);
-        outcome.label = {'G', own.reason, std::max(own.ceiling, outcome.label.ceiling), own.ceiling_reason};
+                                    label_name(outcome.label.letter), label_name(own.letter), score.seed);
+        outcome.label = {LabelClass::G, own.reason, std::max(own.ceiling, outcome.label.ceiling),
+                         own.ceiling_reason};
       }
-      if (own.letter == 'C' && measured.right_answers == measured.answers &&
+      if (own.letter == LabelClass::C && measured.right_answers == measured.answers &&
           count_instances(task, kExhaustive)) {
         options.exhaustive = true;
         RUNG_TRY(measured, evaluate(*machine, integers, task, options));
@@ -139,14 +140,10 @@ Result<void> score(Outcome& outcome, const learn::MemberResult& member, const Ta
 }
 
 MemberCurve curve_of(const learn::MemberResult& member, bool chosen) {
-  MemberCurve out{member.plan.seed, member.plan.rate, chosen, {}};
-  for (const learn::CurvePoint& point : member.curve)
-    out.points.emplace_back(point.step, point.accuracy.at(0));
-  out.points = thinned(out.points);
-  return out;
+  return {member.plan.seed, member.plan.rate, chosen, thinned(first_accuracy(member.curve), kCurvePoints)};
 }
 
-Result<std::optional<Outcome>> run_plan(const learn::TrainingPlan& plan, Outcome outcome,
+Result<std::optional<Outcome>> run_plan(const TrainingPlan& plan, Outcome outcome,
                                         const RunOptions& options) {
   learn::EnsembleOptions ensemble;
   ensemble.folder = options.folder;
@@ -159,10 +156,8 @@ Result<std::optional<Outcome>> run_plan(const learn::TrainingPlan& plan, Outcome
     ensemble.progress = [&](const learn::EnsembleProgress& progress) {
       options.lab->progress(outcome.id, progress);
     };
-  nlohmann::json body = nlohmann::json::parse(options.body);
-  body.update({{"label", std::string(1, outcome.label.letter)},
-               {"label_reason", outcome.label.reason},
-               {"ceiling", outcome.label.ceiling}});
+  nlohmann::ordered_json body = note_json(options.note);
+  body.update(label_json(outcome.label));
   ensemble.body = body.dump();
   RUNG_TRY(const learn::EnsembleResult result, learn::train(plan, ensemble));
   outcome.record = result.run;
@@ -191,8 +186,8 @@ Result<std::optional<Outcome>> run_plan(const learn::TrainingPlan& plan, Outcome
   if (outcome.scores.empty())
     outcome.trouble = failure.empty() ? "no member was trained to its end" : failure;
   if (outcome.capacity)
-    outcome.capacity->kept_bits = kept_bits(outcome.capacity->n, outcome.capacity->alphabet, outcome.mean(),
-                                            outcome.capacity->one_level);
+    outcome.capacity->kept_bits = kept_bits(outcome.capacity->n, outcome.capacity->alphabet,
+                                            seed_mean(outcome), outcome.capacity->one_level);
   return std::optional(std::move(outcome));
 }
 
@@ -227,7 +222,7 @@ Result<std::optional<Outcome>> run_series(const AttackSeries& series, Outcome ou
   for (const ScalingPoint& point : points)
     outcome.costs.push_back({point.layers, point.bits_per_layer,
                              std::log2(static_cast<double>(std::max<std::uint64_t>(1, point.evaluations))),
-                             point.seconds, point.verdict == AttackVerdict::refuted});
+                             point.seconds, point.verdict == Evidence::refuted});
   if (points.empty()) outcome.trouble = "no search fitted into the time";
   return std::optional(std::move(outcome));
 }
@@ -236,7 +231,7 @@ Result<std::optional<Outcome>> run_series(const AttackSeries& series, Outcome ou
 
 Result<Outcome> labelled(const Configuration& configuration) {
   Outcome out;
-  if (const auto* plan = std::get_if<learn::TrainingPlan>(&configuration.what)) {
+  if (const auto* plan = std::get_if<TrainingPlan>(&configuration.what)) {
     auto made = labelled_plan(*plan);
     if (!made)
       return fail(made.error().code, "{} (configuration {})", made.error().message, configuration.id);
@@ -246,7 +241,6 @@ Result<Outcome> labelled(const Configuration& configuration) {
     out = labelled_model(*model);
   } else {
     out.origin = Origin::attack;
-    out.label.letter = '-';
     out.label.reason = "a search: nothing to label";
   }
   out.id = configuration.id;
@@ -257,13 +251,13 @@ Result<std::optional<Outcome>> run_configuration(const Configuration& configurat
                                                  const RunOptions& options) {
   const auto start = Clock::now();
   RUNG_TRY(auto out, [&]() -> Result<std::optional<Outcome>> {
-    if (const auto* plan = std::get_if<learn::TrainingPlan>(&configuration.what))
+    if (const auto* plan = std::get_if<TrainingPlan>(&configuration.what))
       return run_plan(*plan, std::move(outcome), options);
     if (const auto* model = std::get_if<WrittenModel>(&configuration.what))
       return run_model(*model, std::move(outcome));
     return run_series(std::get<AttackSeries>(configuration.what), std::move(outcome), options);
   }());
-  if (out) out->seconds = seconds_since(start);
+  if (out) out->seconds = seconds_since(start), summarise(*out);
   return out;
 }
 

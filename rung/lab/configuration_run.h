@@ -10,8 +10,8 @@ namespace rung::lab {
 Result<Outcome> labelled(const Configuration& configuration);
 
 struct RunOptions {
-  std::string folder;       // of the training run
-  std::string body = "{}";  // fields of every record
+  std::string folder;  // of the training run
+  LabNote note;        // of its records
   const LabOptions* lab = nullptr;
 };
 // Nothing where it was stopped. REQUIRES outcome == *labelled(configuration).

@@ -88,14 +88,6 @@ class Fields {
   std::vector<std::string> known_;
 };
 
-template <class Word, std::size_t count>
-Result<Word> word_of(const std::string& text, const std::string_view (&words)[count],
-                     const std::string& where) {
-  for (std::size_t i = 0; i < count; ++i)
-    if (text == words[i]) return static_cast<Word>(i);
-  return fail(ErrorCode::parse, "[lab] {}: {}; {}", where, rung::quoted(text), suggest(text, words));
-}
-
 Result<WrittenModel> written_model(const json& value, const std::string& where) {
   Fields fields(value, where);
   RUNG_CHECK(fields.is_object());
@@ -172,17 +164,13 @@ Result<Configuration> configuration(const json& value, const json& base, std::in
     return fail(ErrorCode::parse, "[lab] {}: seeds belong to the size, as a number", here);
   plan["seeds"] = json::array();
   for (std::int64_t seed = 1; seed <= seeds; ++seed) plan["seeds"].push_back(seed);
-  auto parsed = learn::parse_plan(plan.dump(), here);
+  auto parsed = parse_plan(plan.dump(), here);
   if (!parsed) return parsed.error();
   out.what = std::move(*parsed);
   return out;
 }
 
 Result<Prediction> prediction(const json& value, const std::string& where) {
-  static constexpr std::string_view kKinds[] = {"reaches", "stays-below", "ordered",
-                                                "errs",    "slope",       "serves"};
-  static constexpr std::string_view kScopes[] = {"theorem", "empirical"};
-  static constexpr std::string_view kAxes[] = {"bits", "total-bits", "layers"};
   Fields fields(value, where);
   RUNG_CHECK(fields.is_object());
   Prediction out;
@@ -190,9 +178,9 @@ Result<Prediction> prediction(const json& value, const std::string& where) {
   const std::string here = where + " " + out.id;
   RUNG_TRY(out.statement, fields.word("statement"));
   RUNG_TRY(const std::string kind, fields.word("kind"));
-  RUNG_TRY(out.kind, word_of<PredictionKind>(kind, kKinds, here + ".kind"));
+  RUNG_TRY(out.kind, parse_word<PredictionKind>(kind, fmt::format("[lab] {}.kind:", here)));
   RUNG_TRY(const std::string scope, fields.word("scope"));
-  RUNG_TRY(out.scope, word_of<Scope>(scope, kScopes, here + ".scope"));
+  RUNG_TRY(out.scope, parse_word<Scope>(scope, fmt::format("[lab] {}.scope:", here)));
   RUNG_TRY(out.configurations, fields.words("configurations"));
   RUNG_TRY(out.than, fields.words("than"));
   RUNG_TRY(out.given, fields.words("given"));
@@ -204,7 +192,7 @@ Result<Prediction> prediction(const json& value, const std::string& where) {
   RUNG_TRY(out.low, fields.number("low", 0, -1e9, 1e9));
   RUNG_TRY(out.high, fields.number("high", 0, -1e9, 1e9));
   RUNG_TRY(const std::string axis, fields.word("over", "bits"));
-  RUNG_TRY(out.over, word_of<Axis>(axis, kAxes, here + ".over"));
+  RUNG_TRY(out.over, parse_word<Axis>(axis, fmt::format("[lab] {}.over:", here)));
   RUNG_CHECK(fields.no_others());
   if (out.configurations.empty())
     return fail(ErrorCode::missing, "[lab] {}: configurations expected, a list of ids", here);
@@ -256,7 +244,7 @@ Result<Experiment> experiment_of(const json& document, const std::string& where,
   RUNG_CHECK(section.is_object());
   RUNG_TRY(out.seeds, section.whole("seeds", 1, 1, kMostSeeds));
   if (seeds < 0 || seeds > kMostSeeds)
-    return fail(ErrorCode::range, "[lab] --seeds {}; 1 to {} expected", seeds, kMostSeeds);
+    return fail(ErrorCode::range, "[lab] `seeds` {}; 1 to {} expected", seeds, kMostSeeds);
   if (seeds > 0) out.seeds = seeds;
   const json* base = section.find("base");
   const json* configurations = section.find("configurations");

@@ -9,7 +9,7 @@
 
 #include "rung/constructions/construction.h"
 #include "rung/lab/verdict.h"
-#include "rung/learn/training_plan.h"
+#include "rung/records/training_plan.h"
 
 namespace rung::lab {
 
@@ -29,7 +29,7 @@ struct AttackSeries {
 
 struct Configuration {
   std::string id;
-  std::variant<learn::TrainingPlan, WrittenModel, AttackSeries> what;
+  std::variant<TrainingPlan, WrittenModel, AttackSeries> what;
 };
 
 struct Experiment {

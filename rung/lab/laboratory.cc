@@ -15,7 +15,6 @@ namespace rung::lab {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 using nlohmann::ordered_json;
 
 Result<void> write_text(const std::string& path, const std::string& text) {
@@ -30,7 +29,7 @@ Result<void> open_folder(const Experiment& experiment, const LabOptions& options
   const bool existed = fs::exists(path, code);
   if (existed && !options.resume)
     return fail(ErrorCode::io,
-                "[lab] {} holds an experiment already; --resume goes on with it, --out names another folder",
+                "[lab] {} holds an experiment already; `resume` goes on with it, `out` names another folder",
                 options.folder);
   if (!existed && options.resume)
     return fail(ErrorCode::io, "[lab] {}: no experiment.json, so nothing to go on with", options.folder);
@@ -39,7 +38,7 @@ Result<void> open_folder(const Experiment& experiment, const LabOptions& options
     if (text != experiment.document + "\n")
       return fail(
           ErrorCode::unsupported,
-          "[lab] {} holds another experiment, size or number of seeds; --out with another folder expected",
+          "[lab] {} holds another experiment, size or number of seeds; `out` with another folder expected",
           options.folder);
     return {};
   }
@@ -48,11 +47,7 @@ Result<void> open_folder(const Experiment& experiment, const LabOptions& options
   return write_text(path, experiment.document + "\n");
 }
 
-json record_fields(const Experiment& experiment) {
-  return {{"experiment", experiment.name}, {"size_word", experiment.size}, {"seeds", experiment.seeds}};
-}
-
-Record record_of(const char* kind, const std::string& parent, RecordState state, const json& body) {
+Record record_of(const char* kind, const std::string& parent, RecordState state, const ordered_json& body) {
   Record record;
   record.kind = kind;
   record.parent = parent;
@@ -92,29 +87,31 @@ Result<LabResult> run_experiment(const Experiment& experiment, const LabOptions&
   RUNG_TRY(result.outcomes, label_all(experiment));
   RUNG_CHECK(open_folder(experiment, options));
   RUNG_TRY(RecordBook book, RecordBook::open(options.store, options.folder + "/records.json"));
-  json fields = record_fields(experiment);
-  json whole = fields;
-  whole.update({{"tests", experiment.tests}, {"document", json::parse(experiment.document)}});
+  const LabNote note{experiment.name, experiment.size, experiment.seeds, {}, {}};
+  ordered_json whole = note_json(note);
+  whole["tests"] = experiment.tests;
+  whole["document"] = ordered_json::parse(experiment.document);
   RUNG_TRY(const std::string run, book.put("run", record_of("run", "", RecordState::running, whole)));
-  const auto body_of = [&](std::size_t i) {
-    json body = fields;
-    body.update({{"configuration", experiment.configurations[i].id}, {"lab_run", run}});
-    return body;
+  const auto note_of = [&](std::size_t i) {
+    LabNote own = note;
+    own.configuration = experiment.configurations[i].id;
+    own.lab_run = run;
+    return own;
   };
   const auto path_of = [&](std::size_t i) {
     return fmt::format("{}/{}.json", options.folder, experiment.configurations[i].id);
   };
-  Sweep sweep{experiment, options, result.outcomes, {}, [&](std::size_t i) { return body_of(i).dump(); }, {}};
+  Sweep sweep{experiment, options, result.outcomes, {}, note_of, {}};
   sweep.keep = [&](std::size_t i, Outcome outcome) -> Result<void> {
     if (outcome.origin != Origin::trained) {
-      json body = body_of(i);
-      body.update(json(outcome_json(outcome)));
+      ordered_json body = note_json(note_of(i));
+      body.update(outcome_json(outcome));
       RUNG_TRY(outcome.record,
                book.put("configuration " + outcome.id,
                         record_of("evaluation", run,
                                   outcome.trouble.empty() ? RecordState::done : RecordState::failed, body)));
     }
-    RUNG_CHECK(write_text(path_of(i), saved_outcome(outcome).dump(1) + "\n"));
+    RUNG_CHECK(write_text(path_of(i), outcome_text(outcome)));
     result.outcomes[i] = std::move(outcome);
     if (options.finished) options.finished(result.outcomes[i]);
     return {};
@@ -130,28 +127,23 @@ Result<LabResult> run_experiment(const Experiment& experiment, const LabOptions&
     if (options.finished) options.finished(result.outcomes[i]);
   }
   RUNG_TRY(result.stopped, run_sweep(sweep));
-  ordered_json verdicts = ordered_json::array();
-  for (const Prediction& prediction : experiment.predictions) {
+  for (const Prediction& prediction : experiment.predictions)
     result.findings.push_back(judge(prediction, result.outcomes));
-    const Finding& finding = result.findings.back();
-    ordered_json row{{"prediction", prediction.id},
-                     {"statement", prediction.statement},
-                     {"kind", kind_name(prediction.kind)},
-                     {"scope", scope_name(prediction.scope)},
-                     {"verdict", decision_name(finding.decision)},
-                     {"reason", finding.reason},
-                     {"decides", finding.decides}};
-    verdicts.push_back(row);
-    if (result.stopped) continue;
-    json body = fields;
-    body.update(json(row));
-    RUNG_CHECK(book.put("verdict " + prediction.id, record_of("verdict", run, RecordState::done, body)));
-  }
-  if (!result.stopped) RUNG_CHECK(write_text(options.folder + "/verdicts.json", verdicts.dump(1) + "\n"));
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  RUNG_CHECK(
-      write_text(options.folder + "/results.json", results_document(experiment, result).dump() + "\n"));
-  json end{{"seconds", result.seconds}};
+  const ExperimentResults results = results_document(experiment, result);
+  if (!result.stopped) {
+    ordered_json rows = ordered_json::array();
+    for (const PredictionVerdict& verdict : results.lab.verdicts) {
+      rows.push_back(verdict_json(verdict));
+      ordered_json body = note_json(note);
+      body.update(rows.back());
+      body["prediction"] = verdict.id;
+      RUNG_CHECK(book.put("verdict " + verdict.id, record_of("verdict", run, RecordState::done, body)));
+    }
+    RUNG_CHECK(write_text(options.folder + "/verdicts.json", rows.dump(1) + "\n"));
+  }
+  RUNG_CHECK(write_text(options.folder + "/results.json", results_json(results).dump() + "\n"));
+  const ordered_json end{{"seconds", result.seconds}};
   RUNG_CHECK(
       book.put("run", record_of("run", "", result.stopped ? RecordState::stopped : RecordState::done, end)));
   return result;

@@ -1,76 +1,96 @@
-// A question is a JSON object: {"append": [record lines]}, {"update": [[id, state, body]]} or {"find": id};
-// an answer
-// {"record": line or null} or {"error": message, "code": its number}.
 #include "rung/lab/remote_store.h"
 
-#include <nlohmann/json.hpp>
-
+#include "rung/base/json_fields.h"
 #include "rung/store/provenance.h"
 
 namespace rung::lab {
 namespace {
 
-using nlohmann::json;
+struct UpdateRow {
+  std::string id, body;
+  RecordState state = RecordState::done;
+};
+template <class Fields>
+void describe(Fields& field, UpdateRow& x) {
+  field.need("id", x.id);
+  field.need("body", x.body);
+  field.need("state", x.state);
+}
 
-Result<json> asked(QueueWorker& worker, const WorkItem& item, const json& question) {
-  const auto text = worker.ask(item, question.dump());
+// One of the three.
+struct StoreQuestion {
+  std::vector<std::string> append;  // record lines
+  std::vector<UpdateRow> update;
+  std::optional<std::string> find;  // an id
+};
+template <class Fields>
+void describe(Fields& field, StoreQuestion& x) {
+  field("append", x.append, "update", x.update, "find", x.find);
+}
+
+struct StoreAnswer {
+  std::optional<std::string> record;  // its line, where one was found
+  std::optional<Error> error;
+};
+template <class Fields>
+void describe(Fields& field, StoreAnswer& x) {
+  field("record", x.record, "error", x.error);
+}
+
+Result<StoreAnswer> asked(QueueWorker& worker, const WorkItem& item, const StoreQuestion& question) {
+  const auto text = worker.ask(item, to_fields(question).dump());
   if (!text) return fail(ErrorCode::io, "[lab] item {} was given to another rank", item.number);
-  json answer = json::parse(*text);
-  if (answer.contains("error"))
-    return Error{static_cast<ErrorCode>(answer.at("code").get<int>()), answer.at("error").get<std::string>()};
+  RUNG_TRY(StoreAnswer answer, from_text<StoreAnswer>(*text));
+  if (answer.error) return *answer.error;
   return answer;
 }
 
-Result<json> done(Store& store, const json& question) {
-  json answer{{"record", nullptr}};
-  if (question.contains("append")) {
-    std::vector<Record> records;
-    for (const json& line : question["append"]) {
-      RUNG_TRY(Record record, parse_record(line.get<std::string>(), "a rank's record"));
-      records.push_back(std::move(record));
-    }
-    RUNG_CHECK(store.append(std::move(records)));
-  } else if (question.contains("update")) {
-    std::vector<RecordUpdate> updates;
-    for (const json& row : question["update"]) {
-      RUNG_TRY(const RecordState state, parse_state(row.at(1).get<std::string>()));
-      updates.push_back({row.at(0).get<std::string>(), state, row.at(2).get<std::string>()});
-    }
-    RUNG_CHECK(store.update(std::move(updates)));
-  } else {
-    RUNG_TRY(const auto found, store.find(question.at("find").get<std::string>()));
-    if (found) answer["record"] = record_line(*found);
+Result<StoreAnswer> done(Store& store, const StoreQuestion& question) {
+  StoreAnswer answer;
+  if (question.find) {
+    RUNG_TRY(const auto found, store.find(*question.find));
+    if (found) answer.record = record_line(*found);
+    return answer;
   }
+  std::vector<Record> records;
+  for (const std::string& line : question.append) {
+    RUNG_TRY(Record record, parse_record(line, "a rank's record"));
+    records.push_back(std::move(record));
+  }
+  if (!records.empty()) RUNG_CHECK(store.append(std::move(records)));
+  std::vector<RecordUpdate> updates;
+  for (const UpdateRow& row : question.update) updates.push_back({row.id, row.state, row.body});
+  if (!updates.empty()) RUNG_CHECK(store.update(std::move(updates)));
   return answer;
 }
 
 }  // namespace
 
 Result<std::vector<std::string>> RemoteStore::append(std::vector<Record> records) {
-  json lines = json::array();
+  StoreQuestion question;
   std::vector<std::string> ids;
   for (Record& record : records) {
     stamp(record);
     RUNG_CHECK(normalise(record));
-    lines.push_back(record_line(record));
+    question.append.push_back(record_line(record));
     ids.push_back(record.id);
   }
-  RUNG_CHECK(asked(worker_, item_, {{"append", lines}}));
+  RUNG_CHECK(asked(worker_, item_, question));
   return ids;
 }
 
 Result<void> RemoteStore::update(std::vector<RecordUpdate> updates) {
-  json rows = json::array();
-  for (const RecordUpdate& update : updates)
-    rows.push_back({update.id, state_name(update.state), update.body});
-  RUNG_CHECK(asked(worker_, item_, {{"update", rows}}));
+  StoreQuestion question;
+  for (RecordUpdate& update : updates)
+    question.update.push_back({std::move(update.id), std::move(update.body), update.state});
+  RUNG_CHECK(asked(worker_, item_, question));
   return {};
 }
 
 Result<std::optional<Record>> RemoteStore::find(const std::string& id) {
-  RUNG_TRY(const json answer, asked(worker_, item_, {{"find", id}}));
-  if (answer.at("record").is_null()) return std::optional<Record>();
-  RUNG_TRY(Record record, parse_record(answer.at("record").get<std::string>(), "rank 0's store"));
+  RUNG_TRY(const StoreAnswer answer, asked(worker_, item_, {.find = id}));
+  if (!answer.record) return std::optional<Record>();
+  RUNG_TRY(Record record, parse_record(*answer.record, "rank 0's store"));
   return std::optional<Record>(std::move(record));
 }
 
@@ -84,10 +104,18 @@ Result<std::vector<Record>> RemoteStore::scan(const Filter&) {
 }
 
 std::string serve_remote_store(Store* store, const std::string& question) {
-  if (!store) return json{{"record", nullptr}}.dump();
-  const auto answer = done(*store, json::parse(question));
-  if (answer) return answer->dump();
-  return json{{"error", answer.error().message}, {"code", static_cast<int>(answer.error().code)}}.dump();
+  StoreAnswer answer;
+  if (store) {
+    auto reply = [&]() -> Result<StoreAnswer> {
+      RUNG_TRY(const StoreQuestion asked_for, from_text<StoreQuestion>(question));
+      return done(*store, asked_for);
+    }();
+    if (reply)
+      answer = std::move(*reply);
+    else
+      answer.error = reply.error();
+  }
+  return to_fields(answer).dump();
 }
 
 }  // namespace rung::lab

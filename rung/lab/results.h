@@ -1,19 +1,15 @@
-// What an experiment found, as documents: `rung.lab/1`, which `rung lab --json` prints, and `rung.results/1`,
-// the compact file that is kept and shown beside others (docs/lab.md has both).
+// What an experiment found, as documents (rung/records/experiment_results.h).
 #pragma once
-
-#include <nlohmann/json_fwd.hpp>
 
 #include "rung/lab/laboratory.h"
 
 namespace rung::lab {
 
-nlohmann::ordered_json prediction_json(const Prediction& prediction);
-// Schema, experiment and configurations alone.
-nlohmann::ordered_json labels_document(const Experiment& experiment, const std::vector<Outcome>& outcomes);
+// Labels and predictions alone: nothing was run.
+LabDocument labels_document(const Experiment& experiment, const std::vector<Outcome>& outcomes);
 // The whole, with a verdict for each prediction.
-nlohmann::ordered_json lab_document(const Experiment& experiment, const LabResult& result);
-// lab_document, the curves, and where they come from: version, host, device, date, command.
-nlohmann::ordered_json results_document(const Experiment& experiment, const LabResult& result);
+LabDocument lab_document(const Experiment& experiment, const LabResult& result);
+// lab_document, and where it comes from: version, host, device, date, command.
+ExperimentResults results_document(const Experiment& experiment, const LabResult& result);
 
 }  // namespace rung::lab

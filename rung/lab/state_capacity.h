@@ -10,20 +10,11 @@
 #include <cstdint>
 #include <optional>
 
-#include "rung/learn/training_plan.h"
+#include "rung/records/experiment_results.h"
+#include "rung/records/training_plan.h"
 #include "rung/spec/weights.h"
 
 namespace rung::lab {
-
-struct StateCapacity {
-  std::int64_t n = 0, alphabet = 0;
-  std::int64_t elements = 0;  // numbers of state, over all layers; log-linear: of one level
-  bool one_level = false;     // elements and bits are those of one level
-  double table_bits = 0;      // n lg alphabet: the information limit, all that there is to keep
-  double kept_bits = 0;       // by the mean accuracy over the seeds: an estimate, no bound
-  double per_element() const { return elements ? kept_bits / static_cast<double>(elements) : 0; }
-  bool operator==(const StateCapacity&) const = default;
-};
 
 // Bits that accuracy `accuracy` needs: kept in one state, or in each level of log-linear attention.
 // REQUIRES n >= 1, alphabet >= 2, 0 <= accuracy <= 1.

@@ -1,26 +1,44 @@
-// A item is {"index": configuration, "body": fields of its records}; its result {"outcome": ...},
-// {"stopped": true} or
-// {"error": message, "code": its number}. Rank 0 runs configurations on a thread of its own, and keeps what
-// comes in on the caller's.
+// Rank 0 runs configurations on a thread of its own, and keeps what comes in on the caller's.
 #include "rung/lab/sweep.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <thread>
 
+#include "rung/base/json_fields.h"
 #include "rung/lab/configuration_run.h"
 #include "rung/lab/remote_store.h"
 
 namespace rung::lab {
 namespace {
 
-using nlohmann::json;
-
 constexpr const char* kQueue = "configurations";
 constexpr double kSecondsBetweenLooks = 0.2;
 // What a second of an attack and an instance of a verification cost, in trained tokens.
 constexpr double kTokensPerSecond = 1e5, kTokensPerInstance = 0.1;
+
+// What rank 0 hands out.
+struct SweepOrder {
+  std::size_t index = 0;  // of the configuration
+  LabNote note;
+  bool recorded = false;  // whether rank 0 keeps records
+};
+template <class Fields>
+void describe(Fields& field, SweepOrder& x) {
+  field.need("index", x.index);
+  field.need("note", x.note);
+  field("recorded", x.recorded);
+}
+
+// What comes back: an outcome (outcome_text), an error, or neither, where it was stopped.
+struct SweepReply {
+  std::optional<std::string> outcome;
+  std::optional<Error> error;
+};
+template <class Fields>
+void describe(Fields& field, SweepReply& x) {
+  field("outcome", x.outcome, "error", x.error);
+}
 
 Result<bool> run_one_by_one(const Sweep& sweep) {
   for (const std::size_t i : sweep.left) {
@@ -28,7 +46,7 @@ Result<bool> run_one_by_one(const Sweep& sweep) {
     const Configuration& configuration = sweep.experiment.configurations[i];
     RUNG_TRY(auto outcome, run_configuration(configuration, sweep.labels[i],
                                              {.folder = sweep.options.folder + "/" + configuration.id,
-                                              .body = sweep.body(i),
+                                              .note = sweep.note(i),
                                               .lab = &sweep.options}));
     if (!outcome) return true;
     RUNG_CHECK(sweep.keep(i, std::move(*outcome)));
@@ -36,35 +54,28 @@ Result<bool> run_one_by_one(const Sweep& sweep) {
   return false;
 }
 
-std::string error_text(const Error& error) {
-  return json{{"error", error.message}, {"code", static_cast<int>(error.code)}}.dump();
-}
-
 // Draws configurations until there are none. `own`: rank 0's store; others write through rank 0.
 void work(const Experiment& experiment, const LabOptions& given, Store* own) {
   QueueWorker worker(*given.ranks, kQueue);
   while (const auto item = worker.draw()) {
-    const json order = json::parse(item->order);
-    const Configuration& configuration = experiment.configurations.at(order.at("index").get<std::size_t>());
+    const SweepOrder order = from_text<SweepOrder>(item->order).value();
+    const Configuration& configuration = experiment.configurations.at(order.index);
     RemoteStore remote(worker, *item);
     LabOptions options = given;
-    options.store = own ? own : order.at("recorded").get<bool>() ? &remote : nullptr;
+    options.store = own ? own : order.recorded ? &remote : nullptr;
     options.stop = [&] { return worker.closed() || (given.stop && given.stop()); };
-    auto label = labelled(configuration);
-    if (!label) {
-      worker.hand_in(*item, error_text(label.error()));
-      continue;
-    }
-    const auto outcome = run_configuration(configuration, std::move(*label),
-                                           {.folder = options.folder + "/" + configuration.id,
-                                            .body = order.at("body").get<std::string>(),
-                                            .lab = &options});
+    const auto outcome = [&]() -> Result<std::optional<Outcome>> {
+      RUNG_TRY(Outcome label, labelled(configuration));
+      return run_configuration(
+          configuration, std::move(label),
+          {.folder = options.folder + "/" + configuration.id, .note = order.note, .lab = &options});
+    }();
+    SweepReply reply;
     if (!outcome)
-      worker.hand_in(*item, error_text(outcome.error()));
-    else if (!*outcome)
-      worker.hand_in(*item, json{{"stopped", true}}.dump());
-    else
-      worker.hand_in(*item, json{{"outcome", json(saved_outcome(**outcome))}}.dump());
+      reply.error = outcome.error();
+    else if (*outcome)
+      reply.outcome = outcome_text(**outcome);
+    worker.hand_in(*item, to_fields(reply).dump());
   }
 }
 
@@ -76,22 +87,19 @@ Result<bool> hand_out(const Sweep& sweep) {
   });
   TaskQueue queue(*sweep.options.ranks, kQueue);
   for (const std::size_t i : order)
-    queue.post(
-        json{{"index", i}, {"body", sweep.body(i)}, {"recorded", sweep.options.store != nullptr}}.dump());
+    queue.post(to_fields(SweepOrder{i, sweep.note(i), sweep.options.store != nullptr}).dump());
   std::jthread own([&] { work(sweep.experiment, sweep.options, sweep.options.store); });
   bool stopped = false;
   std::optional<Error> trouble;
   const auto take = [&](const TaskQueue::Event& event) -> Result<void> {
-    const json result = json::parse(event.text);
-    if (result.contains("error"))
-      return Error{static_cast<ErrorCode>(result.at("code").get<int>()),
-                   result.at("error").get<std::string>()};
-    if (result.contains("stopped")) {
+    const SweepReply reply = from_text<SweepReply>(event.text).value();
+    if (reply.error) return *reply.error;
+    if (!reply.outcome) {
       stopped = true;
       return {};
     }
     RUNG_TRY(Outcome outcome,
-             parse_outcome(result.at("outcome").dump(), fmt::format("the outcome of rank {}", event.rank)));
+             parse_outcome(*reply.outcome, fmt::format("the outcome of rank {}", event.rank)));
     return sweep.keep(order[event.number], std::move(outcome));
   };
   while (queue.open() > 0) {
@@ -118,7 +126,7 @@ double expected_cost(const Configuration& configuration) {
     return kTokensPerInstance * static_cast<double>(model->budget);
   if (const auto* series = std::get_if<AttackSeries>(&configuration.what))
     return kTokensPerSecond * series->seconds;
-  const auto& plan = std::get<learn::TrainingPlan>(configuration.what);
+  const auto& plan = std::get<TrainingPlan>(configuration.what);
   double tokens = 0, share = 0;
   for (const auto& lesson : plan.tasks) {
     const auto task = make_task(lesson.task.name, lesson.task.sizes, lesson.task.options);
@@ -127,7 +135,7 @@ double expected_cost(const Configuration& configuration) {
   }
   const auto layers = parse_stack(plan.arch);
   return tokens / std::max(share, 1e-9) * static_cast<double>(plan.steps) * static_cast<double>(plan.batch) *
-         static_cast<double>(learn::members(plan).size()) *
+         static_cast<double>(members(plan).size()) *
          (layers ? static_cast<double>(layers->layers.size()) : 1.0);
 }
 

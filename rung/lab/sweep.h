@@ -11,9 +11,9 @@ namespace rung::lab {
 struct Sweep {
   const Experiment& experiment;
   const LabOptions& options;
-  const std::vector<Outcome>& labels;            // of every configuration, as labelled() says
-  std::vector<std::size_t> left;                 // configurations to run
-  std::function<std::string(std::size_t)> body;  // JSON fields of every record of a configuration
+  const std::vector<Outcome>& labels;        // of every configuration, as labelled() says
+  std::vector<std::size_t> left;             // configurations to run
+  std::function<LabNote(std::size_t)> note;  // of the records of a configuration
   std::function<Result<void>(std::size_t, Outcome)>
       keep;  // its outcome; one call at a time, on the caller's thread
 };

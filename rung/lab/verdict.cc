@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 
@@ -25,17 +24,17 @@ double best(const Outcome& outcome) {
 }
 
 std::string shown(const Outcome& outcome) {
-  const auto interval = outcome.interval();
-  return interval ? fmt::format("{} {:.3f} [{:.3f}, {:.3f}]", outcome.id, outcome.mean(), interval->low,
+  const auto interval = seed_interval(outcome);
+  return interval ? fmt::format("{} {:.3f} [{:.3f}, {:.3f}]", outcome.id, seed_mean(outcome), interval->low,
                                 interval->high)
-                  : fmt::format("{} {:.3f}", outcome.id, outcome.mean());
+                  : fmt::format("{} {:.3f}", outcome.id, seed_mean(outcome));
 }
 
 // A construction against "no wrong answer".
 Finding written_reaches(const Outcome& outcome) {
   const SeedScore& score = outcome.scores.front();
   if (!all_right(score))
-    return outcome.label.letter == 'K'
+    return outcome.label.letter == LabelClass::K
                ? failed(fmt::format("{}: {} of {} answers wrong at the precision for which it is proved",
                                     outcome.id, score.of - score.right, score.of))
                : undecided(fmt::format("{}: {} of {} answers wrong where nothing is proved", outcome.id,
@@ -50,19 +49,19 @@ Finding reaches(const Prediction& prediction, const Outcome& outcome) {
   if (outcome.origin == Origin::written) return written_reaches(outcome);
   const double x = prediction.accuracy.value_or(1);
   if (prediction.scope == Scope::theorem) {
-    if (outcome.label.letter == 'G')
+    if (outcome.label.letter == LabelClass::G)
       return undecided(fmt::format("{} is in the gap: no theorem speaks about it", outcome.id),
                        "a size at which a construction is proved to fit");
-    if (outcome.label.letter == 'C')
+    if (outcome.label.letter == LabelClass::C)
       return undecided(fmt::format("{} is class C at this size: the prediction is about class K", outcome.id),
                        "a size at which a construction is proved to fit");
     if (best(outcome) >= x) return held(fmt::format("{}: {:.3f} >= {:g}", outcome.id, best(outcome), x));
     return undecided(
-        fmt::format("{} did not train ({:.3f} at best): weights exist, a failed training refutes nothing",
+        fmt::format("{} did not train ({:.3f} at best): weights exist, a failed training decides nothing",
                     outcome.id, best(outcome)),
         "more steps, learning rates or seeds until it trains");
   }
-  const auto interval = outcome.interval();
+  const auto interval = seed_interval(outcome);
   if (!interval) return undecided(shown(outcome) + ": one seed gives no interval", "two seeds or more");
   if (interval->low >= x) return held(fmt::format("{} >= {:g}", shown(outcome), x));
   if (interval->high < x) return failed(fmt::format("{} < {:g}, with this recipe", shown(outcome), x));
@@ -71,10 +70,10 @@ Finding reaches(const Prediction& prediction, const Outcome& outcome) {
 
 Finding stays_below(const Prediction& prediction, const Outcome& outcome) {
   if (prediction.scope == Scope::theorem) {
-    if (outcome.label.letter != 'C')
-      return undecided(
-          fmt::format("{} is class {}: no theorem forbids success", outcome.id, outcome.label.letter),
-          "a size or precision at which the bound certifies");
+    if (outcome.label.letter != LabelClass::C)
+      return undecided(fmt::format("{} is class {}: no theorem forbids success", outcome.id,
+                                   label_name(outcome.label.letter)),
+                       "a size or precision at which the bound certifies");
     const double limit = std::min(prediction.accuracy.value_or(1), outcome.label.ceiling);
     for (const SeedScore& score : outcome.scores)
       if (score.exhaustive && all_right(score))
@@ -89,7 +88,7 @@ Finding stays_below(const Prediction& prediction, const Outcome& outcome) {
                                         best(outcome)));
   }
   const double x = prediction.accuracy.value_or(outcome.label.ceiling);
-  const auto interval = outcome.interval();
+  const auto interval = seed_interval(outcome);
   if (!interval) return undecided(shown(outcome) + ": one seed gives no interval", "two seeds or more");
   if (interval->high <= x) return held(fmt::format("{} <= {:g}", shown(outcome), x));
   if (interval->low > x) return failed(fmt::format("{} > {:g}", shown(outcome), x));
@@ -110,7 +109,7 @@ Finding errs(const Outcome& outcome) {
 }
 
 Finding ordered(const Prediction& prediction, const Outcome& first, const Outcome& second) {
-  const auto a = first.interval(), b = second.interval();
+  const auto a = seed_interval(first), b = seed_interval(second);
   if (!a || !b) return undecided("one seed gives no interval", "two seeds or more");
   const std::string both = fmt::format("{} against {}", shown(first), shown(second));
   if (a->low - b->high >= prediction.margin) return held(both);
@@ -119,7 +118,7 @@ Finding ordered(const Prediction& prediction, const Outcome& first, const Outcom
 }
 
 Finding serves(const Prediction& prediction, const Outcome& skewed, const Outcome& uniform) {
-  const auto interval = skewed.interval();
+  const auto interval = seed_interval(skewed);
   if (!interval) return undecided(shown(skewed) + ": one seed gives no interval", "two seeds or more");
   if (!uniform.capacity)
     return undecided(uniform.id + " has no state whose bits could be counted",
@@ -192,15 +191,6 @@ double zipf_mass(std::int64_t kept, std::int64_t n) {
     if (rank <= kept) first = all;
   }
   return first / all;
-}
-
-std::string_view kind_name(PredictionKind kind) {
-  return std::array{
-      "reaches", "stays-below", "ordered", "errs", "slope", "serves"}[static_cast<std::size_t>(kind)];
-}
-std::string_view scope_name(Scope scope) { return scope == Scope::theorem ? "theorem" : "empirical"; }
-std::string_view decision_name(Decision decision) {
-  return decision == Decision::held ? "held" : decision == Decision::failed ? "failed" : "undecided";
 }
 
 bool matches(std::string_view pattern, std::string_view id) {

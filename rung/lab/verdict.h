@@ -1,9 +1,9 @@
 // The decision rule: what measured configurations say about a prediction. A pure function.
 //
-// A theorem is confirmed or refuted by its own classes alone. A configuration in the gap says nothing about
-// it, nor does a constructible one that merely failed to train. What would refute one: weights of class C
+// A theorem is decided by its own classes alone. A configuration in the gap says nothing about
+// it, nor does a constructible one that merely failed to train. What would contradict one: weights of class C
 // that answer every instance of an exhaustive check, or a construction that errs at the precision for which
-// it is proved. A sample, however good, refutes no theorem; it asks for an exhaustive check. An empirical
+// it is proved. A sample, however good, contradicts no theorem; it asks for an exhaustive check. An empirical
 // prediction is about the recipe as well: it fails where the interval over the seeds contradicts it, and
 // stays open where its controls (`given`) did not train, since then nothing in the experiment did.
 #pragma once
@@ -14,26 +14,21 @@
 #include <vector>
 
 #include "rung/lab/outcome.h"
+#include "rung/theory/outcome.h"
 
 namespace rung::lab {
 
-enum class PredictionKind {
-  reaches,      // accuracy at least x
-  stays_below,  // accuracy at most x; without x, at most the ceiling that the bounds give
-  ordered,      // as accurate as `than`, or better by the margin
-  errs,         // a construction gives a wrong answer
-  slope,        // lg(cost) against bits a layer (or layers) has a slope in [low, high]
-  serves,       // Zipf questions: accuracy within the margin of the mass of the arguments that the state of
-                // `than`, measured on uniform questions, has room for
-};
 // What a cost is plotted against: bits a layer, bits of all layers, or layers at equal bits a layer.
 enum class Axis { bits, total_bits, layers };
-enum class Scope { theorem, empirical };
-enum class Decision { held, failed, undecided };
 
-std::string_view kind_name(PredictionKind kind);
-std::string_view scope_name(Scope scope);
-std::string_view decision_name(Decision decision);
+}  // namespace rung::lab
+
+namespace rung {
+template <>
+inline constexpr auto kWords<lab::Axis> = std::to_array<std::string_view>({"bits", "total-bits", "layers"});
+}  // namespace rung
+
+namespace rung::lab {
 
 struct Prediction {
   std::string id, statement;

@@ -200,7 +200,7 @@ class Run {
     std::error_code code;
     const bool existed = fs::exists(path("plan.json"), code);
     if (existed && !options_.resume)
-      return fail(ErrorCode::io, "[train] {} holds a run already; rung train --resume {} goes on with it",
+      return fail(ErrorCode::io, "[train] {} holds a run already; rung train `resume` {} goes on with it",
                   options_.folder, options_.folder);
     if (!existed && options_.resume)
       return fail(ErrorCode::io, "[train] {}: no plan.json, so no run to go on with", options_.folder);

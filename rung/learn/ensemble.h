@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "rung/learn/curve.h"
-#include "rung/learn/training_plan.h"
+#include "rung/records/curve.h"
+#include "rung/records/training_plan.h"
 #include "rung/spec/weights.h"
 #include "rung/store/store.h"
 

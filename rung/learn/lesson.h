@@ -11,7 +11,7 @@
 
 #include "rung/learn/instance_task.h"
 #include "rung/learn/model.h"
-#include "rung/learn/training_plan.h"
+#include "rung/records/training_plan.h"
 
 namespace rung::learn {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "rung/learn/parameters.h"
-#include "rung/learn/training_plan.h"
+#include "rung/records/training_plan.h"
 
 namespace rung::learn {
 

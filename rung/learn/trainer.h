@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "rung/learn/curve.h"
 #include "rung/learn/device_stream.h"
 #include "rung/learn/instance_source.h"
 #include "rung/learn/lesson.h"
 #include "rung/learn/optimiser.h"
+#include "rung/records/curve.h"
 
 namespace rung::learn {
 

@@ -96,7 +96,7 @@ Result<void> check_request(const Weights& weights, const Task& task, const Promp
                 "[protocol] an encoder's positions all see each other; expected a decoder, whose players "
                 "hear from earlier ones alone");
   if (options.sum_bits && (*options.sum_bits < 1 || *options.sum_bits > kMaxSumBits))
-    return fail(ErrorCode::range, "[protocol] --sum-bits {}; expected 1 to {}", *options.sum_bits,
+    return fail(ErrorCode::range, "[protocol] `sum-bits` {}; expected 1 to {}", *options.sum_bits,
                 kMaxSumBits);
   if (prompt.positions != task.prompt_length())
     return fail(ErrorCode::range, "[protocol] a prompt of {} positions; {} at this size has {}",

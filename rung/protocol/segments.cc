@@ -74,7 +74,7 @@ Result<std::vector<OwnedSegment>> make_segments(const Task& task, const std::vec
                                                 ProtocolForm form, std::optional<std::int64_t> cut) {
   const std::int64_t length = task.prompt_length();
   if (cut && form != ProtocolForm::two_party)
-    return fail(ErrorCode::unsupported, "[protocol] --cut with the form {}; a cut belongs to two-party",
+    return fail(ErrorCode::unsupported, "[protocol] `cut` with the form {}; a cut belongs to two-party",
                 protocol_form_name(form));
   switch (form) {
     case ProtocolForm::automatic:
@@ -84,7 +84,7 @@ Result<std::vector<OwnedSegment>> make_segments(const Task& task, const std::vec
       if (at < 1 || at >= length)
         return fail(ErrorCode::range,
                     "[protocol] cut = {}; expected 1 to {}, so that both parties own tokens{}", at,
-                    length - 1, cut ? "" : " (say --cut)");
+                    length - 1, cut ? "" : " (say `cut`)");
       return std::vector<OwnedSegment>{{"Alice", "positions before the cut", 0, at},
                                        {"Bob", "positions from the cut on", at, length}};
     }
@@ -92,7 +92,7 @@ Result<std::vector<OwnedSegment>> make_segments(const Task& task, const std::vec
       if (const auto layout = hard_layout(task)) return seqcomp_players(*layout);
       return fail(
           ErrorCode::unsupported,
-          "[protocol] the L+2 players are those of seqcomp in the hard order; {} has --form two-party",
+          "[protocol] the L+2 players are those of seqcomp in the hard order; {} has `form` two-party",
           task.name());
     case ProtocolForm::sparse:
       break;
@@ -100,10 +100,10 @@ Result<std::vector<OwnedSegment>> make_segments(const Task& task, const std::vec
   const std::int64_t block = block_of(layers);
   if (block == 0)
     return fail(ErrorCode::unsupported,
-                "[protocol] no layer has blocks; --form sparse expects a sparse mixer");
+                "[protocol] no layer has blocks; `form` sparse expects a sparse mixer");
   if (block < 0)
     return fail(ErrorCode::unsupported,
-                "[protocol] sparse layers with different blocks; --form two-party or players runs them");
+                "[protocol] sparse layers with different blocks; `form` two-party or players runs them");
   const std::int64_t blocks =
       (task.query_positions().empty() ? length - 1 : task.query_positions().back()) / block;
   if (blocks < 1)

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "rung/base/program_path.h"
 #include "rung/ranks/launch.h"
 #include "rung/ranks/ranks.h"
 
@@ -24,7 +25,7 @@ double silence() {
 Result<std::unique_ptr<Transport>> open_mpi(const Launch& launch) {
   namespace fs = std::filesystem;
   std::error_code code;
-  const fs::path here = fs::read_symlink("/proc/self/exe", code).parent_path();
+  const fs::path here = program_folder();
   for (const fs::path& place : {here / "rung-mpi.so", here / ".." / "libexec" / "rung" / "rung-mpi.so"}) {
     if (!fs::exists(place, code)) continue;
     // Global: OpenMPI's own modules look for its symbols.
@@ -34,11 +35,10 @@ Result<std::unique_ptr<Transport>> open_mpi(const Launch& launch) {
     if (!open) return fail(ErrorCode::io, "[ranks] {} is no module of rung: {}", place.string(), dlerror());
     std::unique_ptr<Transport> transport(open());
     if (transport->count() != launch.count)
-      return fail(
-          ErrorCode::unsupported,
-          "[ranks] {} started {} ranks, but MPI sees {}: its launcher is not this MPI's (srun --mpi=pmix or "
-          "pmi2, or OpenMPI's mpirun expected)",
-          launch.by, launch.count, transport->count());
+      return fail(ErrorCode::unsupported,
+                  "[ranks] {} started {} ranks, but MPI sees {}: its launcher is not this MPI's (srun with "
+                  "pmix or pmi2, or OpenMPI's mpirun expected)",
+                  launch.by, launch.count, transport->count());
     return transport;
   }
   return fail(

@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -10,8 +9,6 @@
 
 namespace rung::report {
 namespace {
-
-using nlohmann::ordered_json;
 
 constexpr int kFirst = 12, kLast = 40;  // quarters of a power of two: n = 8 .. 1024
 
@@ -30,34 +27,27 @@ std::optional<StateBits> read_reason(const std::string& reason) {
   return out;
 }
 
-ordered_json curve(const StateBits& state) {
-  ordered_json out = ordered_json::array();
+CeilingCurve curve(const StateBits& state) {
+  CeilingCurve out;
   for (int k = kFirst; k <= kLast; ++k) {
     const auto n = static_cast<std::int64_t>(std::lround(std::exp2(k / 4.0)));
     const double ceiling =
         state.one_level ? log_linear_ceiling(n, n, state.bits).average : accuracy_ceiling(n, state.bits);
-    out.push_back({n, std::ceil(ceiling * 1e4) / 1e4});
+    out.emplace_back(n, std::ceil(ceiling * 1e4) / 1e4);
   }
   return out;
 }
 
 }  // namespace
 
-ordered_json ceiling_curves(const std::vector<ordered_json>& results) {
-  ordered_json out = ordered_json::object();
-  for (const ordered_json& record : results) {
-    const auto lab = record.find("lab");
-    if (lab == record.end() || !lab->is_object() || lab->value("experiment", ordered_json()) != "capacity")
-      continue;
-    const auto configurations = lab->find("configurations");
-    if (configurations == lab->end() || !configurations->is_array()) continue;
-    for (const ordered_json& configuration : *configurations) {
-      if (!configuration.is_object()) continue;
-      const auto reason = configuration.find("ceiling_reason");
-      if (reason == configuration.end() || !reason->is_string() || out.contains(reason->get<std::string>()))
-        continue;
-      if (const auto state = read_reason(reason->get<std::string>()))
-        out[reason->get<std::string>()] = curve(*state);
+std::map<std::string, CeilingCurve> ceiling_curves(const std::vector<ResultsEntry>& results) {
+  std::map<std::string, CeilingCurve> out;
+  for (const ResultsEntry& entry : results) {
+    if (entry.results.lab.experiment != "capacity") continue;
+    for (const ConfigurationOutcome& outcome : entry.results.lab.configurations) {
+      const std::string& reason = outcome.label.ceiling_reason;
+      if (out.contains(reason)) continue;
+      if (const auto state = read_reason(reason)) out[reason] = curve(*state);
     }
   }
   return out;

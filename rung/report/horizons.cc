@@ -1,10 +1,10 @@
 #include "rung/report/horizons.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "rung/base/json_fields.h"
 #include "rung/base/parallel.h"
 #include "rung/released/released.h"
 #include "rung/theory/pattern.h"
@@ -12,8 +12,6 @@
 
 namespace rung::report {
 namespace {
-
-using nlohmann::ordered_json;
 
 constexpr std::string_view kTasks[] = {"eva", "two-sum", "seqcomp"};
 constexpr std::string_view kClassDefaults = "-defaults.json";  // descriptions of a class, no released model
@@ -27,89 +25,103 @@ std::string model_name(std::string_view file) {
 
 // The verdict at the model's own context, and where the first impossibility theorem turns: a task may be
 // possible here and impossible later. A bound over n says n, and the prompt is about as long.
-ordered_json task_entry(const std::vector<Verdict>& verdicts) {
+TaskHorizon task_horizon(const std::vector<Verdict>& verdicts) {
   const Verdict& strongest = verdicts.front();
-  const Verdict* bite = nullptr;
+  const Verdict* first = nullptr;
   for (const Verdict& verdict : verdicts) {
     if (!verdict.horizon || verdict.outcome == Outcome::possible) continue;
-    if (!bite || *verdict.horizon < *bite->horizon) bite = &verdict;
+    if (!first || *verdict.horizon < *first->horizon) first = &verdict;
   }
-  const Verdict& named = bite ? *bite : strongest;
-  return {{"task", strongest.task},
-          {"verdict", outcome_name(strongest.outcome)},
-          {"theorem", named.theorem},
-          {"status", status_name(named.status)},
-          {"horizon", bite ? ordered_json(json_number(*bite->horizon)) : nullptr}};
+  const Verdict& named = first ? *first : strongest;
+  return {strongest.task, strongest.outcome, named.theorem, named.status,
+          first ? json_number(*first->horizon) : Parameter()};
 }
 
-ordered_json composition_entry(const Setting& setting) {
+CompositionHorizon composition_horizon(const Setting& setting) {
   const PatternSummary summary = summarise_pattern(setting);
-  ordered_json bite = nullptr;
-  const auto& first = summary.impossible ? summary.impossible_by : summary.first_bite;
-  if (first && first->horizon) {
-    bite = {{"tokens", json_number(*first->horizon)},
-            {"theorem", first->theorem},
-            {"status", status_name(first->status)}};
-    if (first->parameters.contains("L")) bite["L"] = first->parameters["L"];
-  }
-  return {{"solvable", summary.solvable ? ordered_json(*summary.solvable) : nullptr},
-          {"impossible", summary.impossible ? ordered_json(*summary.impossible) : nullptr},
-          {"first_bite", std::move(bite)}};
+  CompositionHorizon out{summary.solvable, summary.impossible, {}};
+  const auto& first = summary.impossible ? summary.impossible_by : summary.vacuous_by;
+  if (first && first->horizon)
+    out.certified = {json_number(*first->horizon),
+                     first->parameters.contains("L") ? first->parameters["L"] : Parameter(), first->theorem,
+                     first->status};
+  return out;
 }
 
-ordered_json model_entry(const EmbeddedConfig& file) {
+std::optional<ModelHorizons> model_horizons(const EmbeddedConfig& file) {
   const bool partial = file.name.ends_with(kPartial);
   const auto model = read_config(file.text, {.partial = partial, .assume_defaults = true});
-  if (!model) return nullptr;  // refused for a reason that docs/released.md names
+  if (!model) return {};  // refused for a reason that docs/released.md names
   const auto layers = resolve(model->architecture);
-  if (!layers) return nullptr;
+  if (!layers) return {};
   SettingOptions options;
   options.assume_exact = true;
   options.storage = model->bits;
   options.assumes = model->storage_assumptions();
   options.count = [&](const StorageBits& bits) { return account_released(*model, *layers, bits); };
   const auto setting = make_setting(model->architecture, options);
-  if (!setting) return nullptr;
-  ordered_json tasks = ordered_json::array();
+  if (!setting) return {};
+  ModelHorizons out{.model = model_name(file.name),
+                    .partial = partial,
+                    .word = setting->word.folded,
+                    .layers = setting->layers.size(),
+                    .full = setting->word.full_letters(),
+                    .state_bits = json_number(setting->word.total().after(setting->context)),
+                    .composition = composition_horizon(*setting)};
+  if (std::find(model->unknown.begin(), model->unknown.end(), "context") == model->unknown.end())
+    out.context = setting->context;
   for (const std::string_view task : kTasks) {
     const auto question = make_question(task, {}, setting->context, true);
     if (!question) continue;
     if (const auto verdicts = consider(*setting, *question); !verdicts.empty())
-      tasks.push_back(task_entry(verdicts));
+      out.tasks.push_back(task_horizon(verdicts));
   }
-  const bool stated =
-      std::find(model->unknown.begin(), model->unknown.end(), "context") == model->unknown.end();
-  return {{"model", model_name(file.name)},
-          {"partial", partial},
-          {"word", setting->word.folded},
-          {"layers", setting->layers.size()},
-          {"full", setting->word.full_letters()},
-          {"state_bits", json_number(setting->word.total().after(setting->context))},
-          {"context", stated ? ordered_json(setting->context) : nullptr},
-          {"tasks", std::move(tasks)},
-          {"composition", composition_entry(*setting)}};
+  return out;
 }
 
 }  // namespace
 
-ordered_json released_horizons(std::span<const EmbeddedConfig> configs) {
+template <class Fields>
+void describe(Fields& field, TaskHorizon& x) {
+  field("task", x.task, "verdict", x.verdict, "theorem", x.theorem, "status", x.status, "horizon", x.horizon);
+}
+
+template <class Fields>
+void describe(Fields& field, CompositionHorizon::Certified& x) {
+  field("tokens", x.tokens, "theorem", x.theorem, "status", x.status, "L", x.L);
+}
+
+template <class Fields>
+void describe(Fields& field, CompositionHorizon& x) {
+  field("solvable", x.solvable, "impossible", x.impossible, "certified", x.certified);
+}
+
+template <class Fields>
+void describe(Fields& field, ModelHorizons& x) {
+  field("model", x.model, "partial", x.partial, "word", x.word, "layers", x.layers, "full", x.full,
+        "state_bits", x.state_bits, "context", x.context, "tasks", x.tasks, "composition", x.composition);
+}
+
+std::vector<ModelHorizons> released_horizons(std::span<const EmbeddedConfig> configs) {
   std::vector<const EmbeddedConfig*> models;
   for (const EmbeddedConfig& file : configs)
     if (!file.name.ends_with(kClassDefaults)) models.push_back(&file);
-  std::vector<ordered_json> entries(models.size());
+  std::vector<std::optional<ModelHorizons>> entries(models.size());
   parallel_for(static_cast<std::int64_t>(models.size()), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
-      entries[static_cast<std::size_t>(i)] = model_entry(*models[static_cast<std::size_t>(i)]);
+      entries[static_cast<std::size_t>(i)] = model_horizons(*models[static_cast<std::size_t>(i)]);
   });
-  ordered_json out = ordered_json::array();
-  for (ordered_json& entry : entries)
-    if (!entry.is_null()) out.push_back(std::move(entry));
+  std::vector<ModelHorizons> out;
+  for (auto& entry : entries)
+    if (entry) out.push_back(std::move(*entry));
   return out;
 }
 
-const ordered_json& released_horizons() {
-  static const ordered_json once = released_horizons(kReleasedConfigs);
+const std::vector<ModelHorizons>& released_horizons() {
+  static const std::vector<ModelHorizons> once = released_horizons(kReleasedConfigs);
   return once;
 }
+
+nlohmann::ordered_json horizons_json(const std::vector<ModelHorizons>& models) { return to_fields(models); }
 
 }  // namespace rung::report

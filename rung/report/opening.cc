@@ -1,17 +1,15 @@
 #include "rung/report/opening.h"
 
-#include <nlohmann/json.hpp>
-
+#include "rung/base/command_line.h"
+#include "rung/base/json_fields.h"
 #include "rung/theory/constructions_cost.h"
 #include "rung/theory/theorem.h"
 
 namespace rung::report {
 namespace {
 
-using nlohmann::ordered_json;
-
 // The smallest machine that tells the story: heads of two numbers of four bits, and tables large enough for
-// the count to bite.
+// the count to exceed the bits.
 constexpr std::int64_t kWidth = 2;
 constexpr const char* kPrecision = "4";
 constexpr std::int64_t kFirstTable = 60, kRelations = 32;  // m, n_1
@@ -19,7 +17,7 @@ constexpr std::int64_t kFirstTable = 60, kRelations = 32;  // m, n_1
 constexpr std::int64_t kBuiltWidth = 64, kBuiltHeads = 2;
 constexpr const char* kBuiltPrecision = "5";
 
-ordered_json verdict_on(const char* line, std::int64_t width, std::int64_t heads, const char* precision) {
+OpeningVerdict verdict_on(const char* line, std::int64_t width, std::int64_t heads, const char* precision) {
   Architecture architecture;
   architecture.stack = parse_stack(line).value();
   architecture.dimensions.width = width;
@@ -29,31 +27,50 @@ ordered_json verdict_on(const char* line, std::int64_t width, std::int64_t heads
   const Question question =
       make_question("seqcomp", {{"L", 2}, {"m", kFirstTable}, {"n1", kRelations}}, setting.context, false)
           .value();
-  ordered_json out = verdict_json(decide(setting, question));
-  out["architecture"] = line;
-  out["state_bits"] = json_number(setting.word.total().after(setting.context));
+  return {decide(setting, question), line, json_number(setting.word.total().after(setting.context))};
+}
+
+nlohmann::ordered_json opening_verdict_json(const OpeningVerdict& one) {
+  nlohmann::ordered_json out = verdict_json(one.verdict);
+  out["architecture"] = one.architecture;
+  out["state_bits"] = one.state_bits;
   return out;
 }
 
 }  // namespace
 
-ordered_json opening_counts() {
-  const std::string sizes = fmt::format("--task seqcomp --L 2 --m {} --n1 {}", kFirstTable, kRelations);
-  return {{"size", {{"L", 2}, {"m", kFirstTable}, {"n1", kRelations}}},
-          {"impossible", verdict_on("full+linear*100", kWidth, 1, kPrecision)},
-          {"possible", verdict_on("full*3", kBuiltWidth, kBuiltHeads, kBuiltPrecision)},
-          {"command", fmt::format("rung bound \"full+linear*100\" --width {} --precision {} {} --explain",
-                                  kWidth, kPrecision, sizes)}};
+template <class Fields>
+void describe(Fields& field, ProvedPrecision& x) {
+  field("n", x.n, "p", x.p);
 }
 
-ordered_json proved_precision() {
+Opening opening_counts() {
+  const char* story = "full+linear*100";
+  const SizeList size{{"L", 2}, {"m", kFirstTable}, {"n1", kRelations}};
+  CommandLine command({"rung", "bound", story});
+  command.option("width", kWidth).option("precision", kPrecision).option("task", "seqcomp");
+  for (const auto& [name, value] : size) command.option(name, value.value);
+  return {size, verdict_on(story, kWidth, 1, kPrecision),
+          verdict_on("full*3", kBuiltWidth, kBuiltHeads, kBuiltPrecision), command.flag("explain").text()};
+}
+
+nlohmann::ordered_json opening_json(const Opening& opening) {
+  return {{"size", opening.size},
+          {"impossible", opening_verdict_json(opening.impossible)},
+          {"possible", opening_verdict_json(opening.possible)},
+          {"command", opening.command}};
+}
+
+std::vector<ProvedPrecision> proved_precision() {
   constexpr int kLargest = 20;
-  ordered_json rows = ordered_json::array();
+  std::vector<ProvedPrecision> rows;
   for (int k = 1; k <= kLargest; ++k) {
     const std::int64_t n = std::int64_t{1} << k;
-    rows.push_back({{"n", n}, {"p", eva_full_cost(n).precision}});
+    rows.push_back({n, static_cast<int>(eva_full_cost(n).precision)});
   }
-  return {{"rows", std::move(rows)}};
+  return rows;
 }
+
+nlohmann::ordered_json precision_json(const std::vector<ProvedPrecision>& rows) { return to_fields(rows); }
 
 }  // namespace rung::report

@@ -1,7 +1,7 @@
 // The page: one HTML text with its style, its script and its data inside; nothing is loaded from anywhere.
 //
 //   RUNG_TRY(const auto document, gather(sources));   // document.h
-//   RUNG_TRY(const std::string html, page_with(document.dump(), {}));
+//   RUNG_TRY(const std::string html, page_with(document_text(document), {}));
 //
 // `rung serve` gives the same page with live = true: the script then shows the explorer and may ask its own
 // host.
@@ -27,7 +27,7 @@ struct PageOptions {
   bool live = false;  // served by `rung serve`: the page may fetch from its own host
 };
 
-// `document`: JSON text, schema rung.report/1. ENSURES: no byte of it ends the script element or opens
+// `document`: JSON text, schema rung.report/2. ENSURES: no byte of it ends the script element or opens
 // another; a Content-Security-Policy that lets only the page's own script run. Errors: a program that was
 // built without the page.
 Result<std::string> page_with(std::string_view document, const PageOptions& options);

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "rung/base/json_text.h"
-#include "rung/report/thinning.h"
+#include "rung/records/earlier_words.h"
 
 namespace rung::report {
 namespace {
@@ -14,74 +13,33 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-// Through parse_json for its limits; the order of a file's fields is kept nowhere else.
-Result<nlohmann::json> read_document(const std::string& path) {
-  RUNG_TRY(const std::string text, read_text_file(path, "report"));
-  auto document = parse_json(text, "report");
-  if (!document) return fail(ErrorCode::format, "[report] {}: {}", path, document.error().message);
-  if (!document->is_object()) return fail(ErrorCode::format, "[report] {}: expected a JSON object", path);
-  return document;
+void lighten(std::vector<AccuracyCurve>& curves) {
+  for (AccuracyCurve& curve : curves) curve = rounded(thinned(curve, kCurvePoints));
 }
 
-std::string schema_of(const nlohmann::json& document) {
-  const auto found = document.find("schema");
-  return found != document.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-void thin(nlohmann::json& holder, const char* field) {
-  const auto found = holder.find(field);
-  if (found == holder.end() || !found->is_array()) return;
-  *found = curve_document(thinned(read_curve(*found), kCurvePoints));
-}
-
-void round_numbers(nlohmann::json& node) {
-  if (node.is_number_float()) node = std::round(node.get<double>() * 1e3) / 1e3;
-  if (node.is_array())
-    for (auto& child : node) round_numbers(child);
-}
-
-// A cell as the page wants it. Fields of other shapes than the format's are left to the page, which shows
-// what it knows.
-void lighten_cell(nlohmann::json& cell) {
-  if (!cell.is_object()) return;
-  if (const auto training = cell.find("training"); training != cell.end() && training->is_object()) {
-    thin(*training, "curve");
-    if (const auto curves = training->find("curves"); curves != training->end() && curves->is_array())
-      for (auto& curve : *curves) curve = curve_document(thinned(read_curve(curve), kCurvePoints));
-  }
-  const auto construction = cell.find("construction");
-  if (construction == cell.end() || !construction->is_object()) return;
-  const auto attention = construction->find("attention");
-  if (attention == construction->end() || !attention->is_object()) return;
-  const auto tokens = attention->find("tokens");
-  if (tokens == attention->end() || !tokens->is_array() || tokens->size() > kAttentionTokens) {
-    construction->erase("attention");
-    return;
-  }
-  if (const auto layers = attention->find("layers"); layers != attention->end() && layers->is_array())
-    for (auto& layer : *layers)
-      if (layer.is_object() && layer.contains("weights")) round_numbers(layer["weights"]);
-}
-
-void lighten_cells(nlohmann::json& holder) {
-  const auto cells = holder.find("cells");
-  if (cells == holder.end() || !cells->is_array()) return;
-  for (auto& cell : *cells) lighten_cell(cell);
+// A cell as the page wants it.
+void lighten(HierarchyCell& cell) {
+  lighten(cell.training.curves);
+  auto& attention = cell.construction.attention;
+  if (attention && attention->tokens.size() > kAttentionTokens) attention.reset();
+  if (attention)
+    for (auto& head : attention->layers)
+      for (auto& row : head.weights)
+        for (double& weight : row) weight = std::round(weight * 1e3) / 1e3;
 }
 
 Result<void> take(const std::string& path, const char* origin, ExperimentRecords& into) {
-  RUNG_TRY(nlohmann::json document, read_document(path));
-  const std::string schema = schema_of(document);
-  const bool results = schema == "rung.results/1", sweep = schema == "rung.build-sweep/1";
-  if (!results && !sweep) return {};
+  const std::string file = fs::path(path).filename().string();
+  RUNG_TRY(const std::string text, read_text_file(path, "report"));
+  RUNG_TRY(auto results, parse_results(text, path));
   if (results) {
-    if (const auto curves = document.find("curves"); curves != document.end() && curves->is_array())
-      for (auto& curve : *curves)
-        if (curve.is_object()) thin(curve, "curve");
+    for (ConfigurationOutcome& outcome : results->lab.configurations)
+      for (MemberCurve& curve : outcome.curves) curve.points = rounded(thinned(curve.points, kCurvePoints));
+    into.results.push_back({origin, file, std::move(*results)});
+    return {};
   }
-  ordered_json record = {{"origin", origin}, {"file", fs::path(path).filename().string()}};
-  record.update(ordered_json(std::move(document)));
-  (results ? into.results : into.sweeps).push_back(std::move(record));
+  RUNG_TRY(ordered_json document, parse_document(text, "[report] " + path));
+  if (schema_of(document) == "rung.build-sweep/1") into.sweeps.push_back({origin, file, std::move(document)});
   return {};
 }
 
@@ -95,34 +53,44 @@ std::vector<fs::path> sorted(const std::string& folder) {
   return out;
 }
 
-}  // namespace
-
-Result<ordered_json> read_hierarchy(const std::string& folder) {
-  const fs::path path = fs::path(folder) / "hierarchy.json";
-  std::error_code code;
-  if (!fs::exists(path, code)) return ordered_json(nullptr);
-  RUNG_TRY(nlohmann::json document, read_document(path.string()));
-  if (schema_of(document) != "rung.hierarchy/1")
-    return fail(ErrorCode::format, "[report] {}: expected schema rung.hierarchy/1", path.string());
-  lighten_cells(document);
-  if (const auto highlights = document.find("highlights");
-      highlights != document.end() && highlights->is_array())
-    for (auto& highlight : *highlights)
-      if (highlight.is_object()) lighten_cells(highlight);
-  return ordered_json(std::move(document));
+ordered_json entry_json(const std::string& origin, const std::string& file, const ordered_json& document) {
+  ordered_json out = {{"origin", origin}, {"file", file}};
+  out.update(document);
+  return out;
 }
 
-Result<ordered_json> read_protocols(const std::string& folder) {
-  ordered_json out = ordered_json::array();
+}  // namespace
+
+Result<std::optional<HierarchyDocument>> read_hierarchy(const std::string& folder) {
+  const fs::path path = fs::path(folder) / "hierarchy.json";
+  std::error_code code;
+  if (!fs::exists(path, code)) return std::optional<HierarchyDocument>();
+  RUNG_TRY(const std::string text, read_text_file(path.string(), "report"));
+  RUNG_TRY(HierarchyDocument document, parse_hierarchy(text, path.string()));
+  for (HierarchyCell& cell : document.cells) lighten(cell);
+  for (auto& highlight : document.highlights)
+    for (HierarchyCell& cell : highlight.cells) lighten(cell);
+  return std::optional(std::move(document));
+}
+
+Result<std::vector<Protocol>> read_protocols(const std::string& folder) {
+  std::vector<Protocol> out;
   for (const char* kind : {"built", "broken"}) {
     const fs::path path = fs::path(folder) / "protocols" / (std::string(kind) + ".json");
     std::error_code code;
     if (!fs::exists(path, code)) continue;
-    RUNG_TRY(nlohmann::json document, read_document(path.string()));
+    RUNG_TRY(const std::string text, read_text_file(path.string(), "report"));
+    RUNG_TRY(ordered_json document, parse_document(text, "[report] " + path.string()));
     if (!schema_of(document).starts_with("rung.protocol"))
       return fail(ErrorCode::format, "[report] {}: expected a document of rung protocol", path.string());
-    out.push_back({{"kind", kind}, {"document", std::move(document)}});
+    out.push_back({kind, std::move(document)});
   }
+  return out;
+}
+
+ordered_json protocols_json(const std::vector<Protocol>& protocols) {
+  ordered_json out = ordered_json::array();
+  for (const Protocol& one : protocols) out.push_back({{"kind", one.kind}, {"document", one.document}});
   return out;
 }
 
@@ -139,6 +107,19 @@ Result<void> read_own(const std::string& folder, ExperimentRecords& into) {
     if (fs::exists(results, code)) RUNG_CHECK(take(results.string(), "own", into));
   }
   return {};
+}
+
+ordered_json entries_json(const std::vector<ResultsEntry>& entries) {
+  ordered_json out = ordered_json::array();
+  for (const auto& entry : entries)
+    out.push_back(entry_json(entry.origin, entry.file, results_json(entry.results)));
+  return out;
+}
+
+ordered_json entries_json(const std::vector<SweepEntry>& entries) {
+  ordered_json out = ordered_json::array();
+  for (const auto& entry : entries) out.push_back(entry_json(entry.origin, entry.file, entry.document));
+  return out;
 }
 
 }  // namespace rung::report

@@ -2,59 +2,59 @@
 
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 
-#include "rung/report/thinning.h"
-#include "rung/store/setting.h"
-#include "rung/store/store.h"
+#include "rung/base/json_fields.h"
 
 namespace rung::report {
 namespace {
 
-using nlohmann::ordered_json;
+// What the page shows of a member; the rest stays in the store.
+struct MemberRow {
+  const MemberRecord& member;
+  std::size_t setting = 0;
+  AccuracyCurve curve;
+};
 
-// Fields of a member's body that the page shows; the rest stays in the store.
-constexpr const char* kBodyFields[] = {"task",       "size",    "arch",       "label",
-                                       "accuracy",   "loss",    "rate",       "steps",
-                                       "steps_done", "ceiling", "experiment", "configuration"};
-
-// Settings by their keys, in order of appearance: the page needs only to tell them apart.
-using SettingNumbers = std::map<std::string, std::size_t>;
-
-ordered_json member_document(const Record& record, SettingNumbers& settings) {
-  ordered_json out = {{"id", record.id},
-                      {"run", record.parent},
-                      {"state", state_name(record.state)},
-                      {"created", record.created}};
-  if (record.seed) out["seed"] = *record.seed;
-  // A normalised body is JSON; should a store hold anything else, the member is shown without it.
-  const auto body = nlohmann::json::parse(record.body, nullptr, false);
-  if (!body.is_object()) return out;
-  const RunSetting setting = run_setting(record.body);
-  out["asked"] = setting.asked;
-  out["setting"] = settings.try_emplace(setting.key, settings.size()).first->second;
-  for (const char* field : kBodyFields)
-    if (const auto found = body.find(field); found != body.end() && !found->is_null()) out[field] = *found;
-  if (const auto curve = body.find("curve"); curve != body.end())
-    out["curve"] = curve_document(thinned(read_curve(*curve), kMemberCurvePoints));
-  return out;
+template <class Fields>
+void describe(Fields& field, MemberRow& x) {
+  const MemberRecord& member = x.member;
+  field("id", member.id, "run", member.run, "state", member.state, "created", member.created);
+  field.some("seed", member.seed);
+  field("asked", member.asked, "setting", x.setting);
+  field.some("task", member.task);
+  if (!member.size.items().empty()) field("size", member.size);
+  field.some("arch", member.arch);
+  if (member.label) {
+    field("label", member.label->letter, "ceiling", member.label->ceiling);
+  }
+  field.some("accuracy", member.accuracy, "loss", member.loss, "rate", member.rate, "steps", member.steps,
+             "steps_done", member.steps_done, "experiment", member.experiment, "configuration",
+             member.configuration, "curve", x.curve);
 }
 
 }  // namespace
 
-Result<ordered_json> read_runs(const std::string& path) {
+Result<std::optional<StoredRuns>> read_runs(const std::string& path) {
+  std::optional<StoredRuns> none;
   std::error_code code;
-  if (path.empty() || !std::filesystem::exists(path, code)) return ordered_json(nullptr);
+  if (path.empty() || !std::filesystem::exists(path, code)) return none;
   RUNG_TRY(const auto store, Store::open(path, Store::Access::read));
   RUNG_TRY(const auto records, store->query({.kind = "member"}));
-  if (records.empty()) return ordered_json(nullptr);
-  ordered_json members = ordered_json::array();
-  SettingNumbers settings;
-  for (const Record& record : records) {
-    if (members.size() == kMemberLimit) break;
-    members.push_back(member_document(record, settings));
-  }
-  return ordered_json{{"store", path}, {"total", records.size()}, {"members", std::move(members)}};
+  if (records.empty()) return none;
+  StoredRuns out{path, records.size(), {}};
+  for (std::size_t i = 0; i < records.size() && i < kMemberLimit; ++i)
+    out.members.push_back(member_record(records[i]));
+  return std::optional(std::move(out));
+}
+
+nlohmann::ordered_json runs_json(const StoredRuns& runs) {
+  nlohmann::ordered_json members = nlohmann::ordered_json::array();
+  std::map<std::string, std::size_t> settings;
+  for (const MemberRecord& member : runs.members)
+    members.push_back(
+        to_fields(MemberRow{member, settings.try_emplace(member.setting, settings.size()).first->second,
+                            rounded(thinned(first_accuracy(member.curve), kMemberCurvePoints))}));
+  return {{"store", runs.store}, {"total", runs.total}, {"members", std::move(members)}};
 }
 
 }  // namespace rung::report

@@ -2,16 +2,27 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "rung/base/result.h"
+#include "rung/records/training_run.h"
 
 namespace rung::report {
 
 inline constexpr std::size_t kMemberCurvePoints = 20;
 inline constexpr std::size_t kMemberLimit = 4000;  // the newest
 
-// {"store", "total", "members": [...]}; null where no store is there, or none of its members.
-Result<nlohmann::ordered_json> read_runs(const std::string& store);
+struct StoredRuns {
+  std::string store;
+  std::size_t total = 0;
+  std::vector<MemberRecord> members;
+};
+
+// Nothing where no store is there, or none of its members.
+Result<std::optional<StoredRuns>> read_runs(const std::string& store);
+// Settings are numbers in order of appearance: the page needs only to tell them apart.
+nlohmann::ordered_json runs_json(const StoredRuns& runs);
 
 }  // namespace rung::report

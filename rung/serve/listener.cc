@@ -315,13 +315,13 @@ class BeastListener final : public Listener {
   Result<void> start() {
     const ListenOptions& options = shared_->options;
     if (options.port < 0 || options.port > 65535)
-      return fail(ErrorCode::range, "[serve] --port {}; expected 0 to 65535", options.port);
+      return fail(ErrorCode::range, "[serve] `port` {}; expected 0 to 65535", options.port);
     boost::system::error_code trouble;
     const auto address =
         asio::ip::make_address(options.host == "localhost" ? "127.0.0.1" : options.host, trouble);
     if (trouble)
       return fail(ErrorCode::parse,
-                  "[serve] --host {} is no address; expected digits such as 127.0.0.1, ::1 or 0.0.0.0",
+                  "[serve] `host` {} is no address; expected digits such as 127.0.0.1, ::1 or 0.0.0.0",
                   rung::quoted(options.host));
     const tcp::endpoint endpoint(address, static_cast<std::uint16_t>(options.port));
     const auto listen = [&] {
@@ -332,7 +332,7 @@ class BeastListener final : public Listener {
     };
     listen();
     if (trouble == asio::error::address_in_use)
-      return fail(ErrorCode::io, "[serve] port {} of {} is in use; --port 0 takes any that is free",
+      return fail(ErrorCode::io, "[serve] port {} of {} is in use; `port` 0 takes any that is free",
                   options.port, options.host);
     if (trouble)
       return fail(ErrorCode::io, "[serve] cannot listen at {} port {}: {}", options.host, options.port,

@@ -2,12 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "rung/report/document.h"
 #include "rung/report/page.h"
-#include "rung/tasks/task.h"
-#include "rung/theory/theorem.h"
 
 namespace rung::serve {
 
@@ -18,17 +14,8 @@ Result<std::string> live_document(const PageSources& sources) {
                        .store = sources.store,
                        .live = true};
   if (!sources.results.empty()) from.shipped = {sources.results};
-  RUNG_TRY(nlohmann::ordered_json document, report::gather(from));
-  // The explorer may meet any theorem and any task.
-  for (const Theorem& theorem : theorems())
-    if (nlohmann::ordered_json& known = document["theorems"][std::string(theorem.id)]; known.is_null())
-      known = {{"title", theorem.title},
-               {"statement", theorem.statement},
-               {"source", source_name(theorem.source)},
-               {"reference", theorem.reference},
-               {"status", status_name(theorem.status)}};
-  for (const TaskWord& word : task_words()) document["tasks"][std::string(word.name)] = word.summary;
-  return document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  RUNG_TRY(const report::Document document, report::gather(from));
+  return report::document_text(document) + "\n";
 }
 
 Result<std::string> live_page(const PageSources& sources) {

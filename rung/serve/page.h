@@ -13,6 +13,6 @@ struct PageSources {
 };
 
 Result<std::string> live_page(const PageSources& sources);      // HTML
-Result<std::string> live_document(const PageSources& sources);  // rung.report/1 with live = true
+Result<std::string> live_document(const PageSources& sources);  // rung.report/2 with live = true
 
 }  // namespace rung::serve

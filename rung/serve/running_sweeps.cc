@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
-#include "rung/base/json_text.h"
+#include "rung/base/json_fields.h"
+#include "rung/records/training_run.h"
 #include "rung/store/provenance.h"
 #include "rung/store/store.h"
 
@@ -33,77 +31,43 @@ std::string files_version(const std::string& path) {
   return version;
 }
 
-OrderedJson field(const nlohmann::json& body, const char* name) {
-  const auto found = body.find(name);
-  return found != body.end() && (found->is_number() || found->is_string()) ? OrderedJson(*found)
-                                                                           : OrderedJson();
+std::optional<std::string> text_or_nothing(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(text);
 }
 
-// [[step, accuracy], ...]: of several tasks the lowest, no more than kPointsShown points, the last among
-// them.
-OrderedJson curve_of(const nlohmann::json& body) {
-  OrderedJson curve = OrderedJson::array();
-  const auto found = body.find("curve");
-  if (found == body.end() || !found->is_array()) return curve;
-  const std::size_t size = found->size(), stride = (size + kPointsShown - 1) / kPointsShown;
-  for (std::size_t i = 0; i < size; ++i) {
-    if (i + 1 != size && i % stride != 0) continue;
-    const auto& point = (*found)[i];
-    if (!point.is_object() || !point.contains("step") || !point["step"].is_number()) continue;
-    double lowest = 1;
-    bool any = false;
-    if (const auto accuracy = point.find("accuracy"); accuracy != point.end() && accuracy->is_array())
-      for (const auto& value : *accuracy)
-        if (value.is_number()) lowest = std::min(lowest, value.get<double>()), any = true;
-    if (any) curve.push_back({point["step"].get<std::int64_t>(), lowest});
+// A member as the page shows it: of several tasks the lowest accuracy.
+struct LiveMember {
+  const MemberRecord& member;
+  AccuracyCurve curve;
+};
+template <class Fields>
+void describe(Fields& field, LiveMember& x) {
+  const MemberRecord& member = x.member;
+  std::optional<double> accuracy = member.accuracy;
+  std::optional<std::int64_t> step = member.steps_done;
+  if (!x.curve.empty()) {
+    if (!accuracy) accuracy = x.curve.back().second;
+    if (!step) step = x.curve.back().first;
   }
-  return curve;
+  field("id", member.id, "member", member.member, "seed", member.seed, "rate", member.rate, "state",
+        member.state, "step", step, "steps", member.steps, "accuracy", accuracy, "loss", member.loss, "news",
+        text_or_nothing(member.news), "reason", text_or_nothing(member.reason), "curve", x.curve);
 }
 
-OrderedJson member_document(const Record& record) {
-  const auto parsed = parse_json(record.body, "store");
-  const nlohmann::json body = parsed && parsed->is_object() ? *parsed : nlohmann::json::object();
-  OrderedJson curve = curve_of(body);
-  OrderedJson accuracy = field(body, "accuracy"), step = field(body, "steps_done");
-  if (accuracy.is_null() && !curve.empty()) accuracy = curve.back()[1];
-  if (step.is_null() && !curve.empty()) step = curve.back()[0];
-  return {{"id", record.id},
-          {"member", field(body, "member")},
-          {"seed", record.seed ? OrderedJson(*record.seed) : OrderedJson()},
-          {"rate", field(body, "rate")},
-          {"state", state_name(record.state)},
-          {"step", step},
-          {"steps", field(body, "steps")},
-          {"accuracy", accuracy},
-          {"loss", field(body, "loss")},
-          {"news", field(body, "news")},
-          {"reason", field(body, "reason")},
-          {"curve", std::move(curve)}};
-}
-
-Result<OrderedJson> run_document(Store& store, const Record& run) {
-  const auto parsed = parse_json(run.body, "store");
-  const nlohmann::json body = parsed && parsed->is_object() ? *parsed : nlohmann::json::object();
-  RUNG_TRY(auto members,
-           store.query({.kind = "member", .parent = run.id, .sort = "created", .descending = false}));
-  OrderedJson document = {
-      {"id", run.id},
-      {"state", state_name(run.state)},
-      {"created", run.created},
-      {"finished", run.finished},
-      {"task", field(body, "task")},
-      {"size",
-       body.contains("size") && body["size"].is_object() ? OrderedJson(body["size"]) : OrderedJson::object()},
-      {"arch", field(body, "arch")},
-      {"label", field(body, "label")},
-      {"device", run.device},
-      {"host", run.host},
-      {"steps", field(body, "steps")},
-      {"count", members.size()},
-      {"members", OrderedJson::array()}};
-  if (members.size() > kMembersShown) members.resize(kMembersShown);
-  for (const Record& member : members) document["members"].push_back(member_document(member));
-  return document;
+struct LiveRun {
+  const TrainingRun& run;
+};
+template <class Fields>
+void describe(Fields& field, LiveRun& x) {
+  const TrainingRun& run = x.run;
+  std::vector<OrderedJson> members;
+  for (std::size_t i = 0; i < run.members.size() && i < kMembersShown; ++i)
+    members.push_back(
+        to_fields(LiveMember{run.members[i], thinned(lowest_accuracy(run.members[i].curve), kPointsShown)}));
+  field("id", run.id, "state", run.state, "created", run.created, "finished", run.finished, "task", run.task,
+        "size", run.size, "arch", run.arch, "label",
+        run.label ? std::optional(run.label->letter) : std::nullopt, "device", run.device, "host", run.host,
+        "steps", run.steps, "count", run.members.size(), "members", members);
 }
 
 }  // namespace
@@ -124,8 +88,8 @@ Result<std::string> RunningSweeps::document(const std::string& seen) {
       std::size_t ended = 0;
       for (const Record& run : runs) {
         if (run.state != RecordState::running && ended++ >= kFinishedShown) continue;
-        RUNG_TRY(OrderedJson one, run_document(*store, run));
-        document["runs"].push_back(std::move(one));
+        RUNG_TRY(const TrainingRun one, training_run(*store, run));
+        document["runs"].push_back(to_fields(LiveRun{one}));
       }
     }
     text_ = document.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";

@@ -19,7 +19,7 @@ namespace rung::serve {
 // Where the pages come from. Each may be called by several threads at once.
 struct Pages {
   std::function<Result<std::string>()> page;      // HTML
-  std::function<Result<std::string>()> document;  // rung.report/1
+  std::function<Result<std::string>()> document;  // rung.report/2
   // rung.live/1; `seen` is the version that the asker has already, whose answer is short.
   std::function<Result<std::string>(const std::string& seen)> runs;
 };

@@ -139,7 +139,7 @@ Result<HarnessResults> read_harness_results(const std::string& path) {
   const Json* results = file ? &member(*file, "results") : nullptr;
   if (!results || !results->is_object())
     return fail(ErrorCode::format,
-                "[store] {} is neither a store (SQLite, JSON lines of rung.record/1) nor a result file of "
+                "[store] {} is neither a store (SQLite, JSON lines of rung.record/2) nor a result file of "
                 "the lm-evaluation-harness",
                 path);
   HarnessResults found;

@@ -14,6 +14,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <random>
 
+#include "rung/base/command_line.h"
 #include "rung/store/sqlite.h"
 
 namespace rung {
@@ -40,38 +41,12 @@ std::string iso(std::int64_t microseconds) {
                      t.tm_hour, t.tm_min, t.tm_sec, microseconds % kMicro);
 }
 
-// As a person would type it.
-std::string shell_word(const std::string& word) {
-  const bool plain = !word.empty() && word.find_first_not_of(
-                                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                          "_-./=:,+@%") == std::string::npos;
-  if (plain) return word;
-  std::string quoted = "'";
-  for (const char c : word) {
-    if (c == '\'')
-      quoted += "'\\''";
-    else
-      quoted += c;
-  }
-  quoted += '\'';
-  return quoted;
-}
-
 // Read once: the process keeps its arguments.
 std::string read_command_line() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  std::string line, word;
-  for (const char c : text) {
-    if (c != '\0') {
-      word += c;
-      continue;
-    }
-    if (!line.empty()) line += ' ';
-    line += shell_word(word);
-    word.clear();
-  }
-  return line;
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  return shell_line(words);
 }
 
 std::string host_name() {

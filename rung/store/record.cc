@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::string_view kSchema = "rung.record/1";
+constexpr std::string_view kSchema = "rung.record/2", kFirstSchema = "rung.record/1";
 constexpr std::size_t kMaxIdBytes = 64;
 // A line is read back through parse_json, which stops at kMaxJsonBytes; the other fields have the difference.
 constexpr std::size_t kMaxBodyBytes = kMaxJsonBytes / 2;
@@ -68,6 +68,17 @@ Result<std::optional<std::int64_t>> take_seed(Json& object, std::string_view whe
   }
   object.erase(found);
   return seed;
+}
+
+// rung 0.1.0 (rung.record/1) had two words of its own for what a search says of a model.
+void translate_words(Record& record) {
+  if (record.kind != "verdict") return;
+  Json body = Json::parse(record.body, nullptr, false);
+  const auto verdict = body.find("verdict");
+  if (verdict == body.end()) return;
+  if (*verdict == "holds") *verdict = "verified";
+  if (*verdict == "inconclusive") *verdict = "unverified";
+  record.body = body.dump();
 }
 
 // "[store] no kind ..." with its place.
@@ -147,7 +158,7 @@ Result<Record> parse_record(std::string_view line, std::string_view where) {
   Json& object = *parsed;
   if (!object.is_object()) return fail(ErrorCode::format, "[store] {}: expected a JSON object", where);
   RUNG_TRY(const std::string schema, take_text(object, "schema", where));
-  if (schema != kSchema)
+  if (schema != kSchema && schema != kFirstSchema)
     return fail(ErrorCode::format, "[store] {}: schema {}; expected {}", where, rung::quoted(schema),
                 kSchema);
   for (const auto& [name, target] : {std::pair{"id", &record.id},
@@ -177,6 +188,7 @@ Result<Record> parse_record(std::string_view line, std::string_view where) {
   if (!object.empty())
     return fail(ErrorCode::format, "[store] {}: unknown field {}", where, rung::quoted(object.begin().key()));
   RUNG_CHECK(check_fields(record, where));
+  if (schema == kFirstSchema) translate_words(record);
   return record;
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "rung/base/result.h"
+#include "rung/base/words.h"
 
 namespace rung {
 
@@ -17,6 +18,8 @@ namespace rung {
 // "reason" says why.
 enum class RecordState { running, done, failed, stopped };
 inline constexpr std::array<std::string_view, 4> kRecordStates = {"running", "done", "failed", "stopped"};
+template <>
+inline constexpr auto kWords<RecordState> = kRecordStates;
 inline constexpr std::array<std::string_view, 7> kRecordKinds = {
     "run", "member", "evaluation", "certificate", "verdict", "checkpoint", "note"};
 

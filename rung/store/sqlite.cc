@@ -261,7 +261,7 @@ std::string sqlite_version() { return {}; }
 
 Result<std::unique_ptr<Store>> open_sqlite(const std::string& path, Store::Access) {
   return fail(ErrorCode::unsupported,
-              "[store] {}: this build has no SQLite; expected JSON lines, which rung runs export --jsonl "
+              "[store] {}: this build has no SQLite; expected JSON lines, which rung runs export "
               "makes where SQLite is",
               path);
 }

@@ -48,7 +48,7 @@ Result<bool> prefers_json_lines(const std::string& path) {
     case FileKind::other:
       break;
   }
-  return fail(ErrorCode::format, "[store] {} is no store; expected SQLite or JSON lines of rung.record/1",
+  return fail(ErrorCode::format, "[store] {} is no store; expected SQLite or JSON lines of rung.record/2",
               path);
 }
 
@@ -59,7 +59,7 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& path, Access acces
   RUNG_TRY(const bool json_lines, prefers_json_lines(path));
   if (access == Access::read) {
     if (!std::filesystem::exists(path))
-      return fail(ErrorCode::missing, "[store] no store at {}; --store or RUNG_STORE names another", path);
+      return fail(ErrorCode::missing, "[store] no store at {}; `store` or RUNG_STORE names another", path);
   } else if (const auto folder = std::filesystem::path(path).parent_path(); !folder.empty()) {
     std::error_code error;
     std::filesystem::create_directories(folder, error);

@@ -40,4 +40,14 @@ void to_json(nlohmann::json& json, const SizeList& sizes) {
   for (const auto& [name, value] : sizes) json[name] = value.value;
 }
 
+bool read_fields(const nlohmann::ordered_json& json, SizeList& sizes) {
+  if (!json.is_object()) return false;
+  sizes = {};
+  for (const auto& [name, value] : json.items()) {
+    if (!value.is_number_integer() || sizes.contains(name)) return false;
+    sizes.add(name, value.get<std::int64_t>());
+  }
+  return true;
+}
+
 }  // namespace rung

@@ -48,5 +48,7 @@ class SizeList {
 // A SizeList is a value wherever a JSON document is put together.
 void to_json(nlohmann::ordered_json& json, const SizeList& sizes);
 void to_json(nlohmann::json& json, const SizeList& sizes);
+// The inverse (rung/base/json_fields.h): false for JSON that is no object of whole numbers.
+bool read_fields(const nlohmann::ordered_json& json, SizeList& sizes);
 
 }  // namespace rung

@@ -92,7 +92,7 @@ nlohmann::ordered_json theorems_document() {
                     {"tasks", t.tasks},
                     {"file", t.file},
                     {"test", t.test}});
-  return {{"schema", "rung.bound-list/1"}, {"theorems", list}};
+  return {{"schema", "rung.bound-list/2"}, {"theorems", list}};
 }
 
 nlohmann::ordered_json bound_document(const BoundReport& report) {
@@ -100,7 +100,7 @@ nlohmann::ordered_json bound_document(const BoundReport& report) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const auto& verdict : report.verdicts) list.push_back(verdict_json(verdict));
   nlohmann::ordered_json document = {
-      {"schema", "rung.bound/1"},
+      {"schema", "rung.bound/2"},
       {"architecture", format_stack(setting.architecture.stack)},
       {"word", setting.word.text},
       {"layers", setting.layers.size()},

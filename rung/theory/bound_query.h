@@ -1,5 +1,5 @@
 // A query: one architecture, at one context and precision, asked about one task or all of them; and its
-// document, schema rung.bound/1 (docs/bound.md). `rung bound` and the live page ask through here, so they say
+// document, schema rung.bound/2 (docs/bound.md). `rung bound` and the live page ask through here, so they say
 // the same.
 #pragma once
 
@@ -40,7 +40,7 @@ std::string bound_observes(const ChosenArchitecture& chosen);
 // range and prompts longer than a context that was given.
 Result<BoundReport> answer_query(const BoundQuery& query, const ChosenArchitecture& chosen);
 
-// The list of theorems, schema rung.bound-list/1.
+// The list of theorems, schema rung.bound-list/2.
 nlohmann::ordered_json theorems_document();
 
 nlohmann::ordered_json bound_document(const BoundReport& report);

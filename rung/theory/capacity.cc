@@ -83,25 +83,26 @@ std::optional<TheoremFigure> theorem_figure(const Task& task) {
   const auto size = task.size();
   const auto at = [&](std::string_view name) -> std::int64_t { return size[name]; };
   const std::string_view name = task.name();
-  if (name == "eva") return TheoremFigure{"s >= n lg n", eva_count(at("n")), at("n"), "literature"};
+  if (name == "eva") return TheoremFigure{"s >= n lg n", eva_count(at("n")), at("n"), Source::literature};
   if (name == "index")
-    return TheoremFigure{"s >= n lg sigma", index_count(at("n"), at("sigma")), at("n"), "literature"};
+    return TheoremFigure{"s >= n lg sigma", index_count(at("n"), at("sigma")), at("n"), Source::literature};
   if (name == "retrieval")
     return TheoremFigure{"s >= n lg sigma, for any fixed keys", index_count(at("n"), at("sigma")), at("n"),
-                         "literature"};
+                         Source::literature};
   if (name == "mqar")
     return TheoremFigure{"s >= min(n, M) lg sigma, for any fixed keys",
-                         index_count(std::min(at("n"), at("M")), at("sigma")), 2 * at("n"), "literature"};
+                         index_count(std::min(at("n"), at("M")), at("sigma")), 2 * at("n"),
+                         Source::literature};
   if (name == "two-sum")
     return TheoremFigure{"s >= lg of the sum of C(M,j), 1 <= j <= n", two_sum_count(at("n"), at("M")),
-                         at("n"), "ours"};
+                         at("n"), Source::ours};
   if (name == "equality" || name == "disjointness")
-    return TheoremFigure{"s >= n", Count::power(2, at("n")), at("n"), "literature"};
+    return TheoremFigure{"s >= n", Count::power(2, at("n")), at("n"), Source::literature};
   if (name == "seqcomp" && task.options().empty()) {
     Integer arguments = at("m");
     for (std::int64_t l = 1; l < at("L"); ++l) arguments *= at(fmt::format("n{}", l));
     return TheoremFigure{"s >= N lg N, N = N_(L-1), after z_L", seqcomp_count(arguments),
-                         arguments.convert_to<std::int64_t>(), "literature"};
+                         arguments.convert_to<std::int64_t>(), Source::literature};
   }
   return std::nullopt;
 }

@@ -20,6 +20,7 @@
 #include "rung/ranks/ranks.h"
 #include "rung/tasks/task.h"
 #include "rung/theory/counting.h"
+#include "rung/theory/outcome.h"
 
 namespace rung {
 
@@ -43,7 +44,8 @@ struct TheoremFigure {
   std::string statement;  // "s >= n lg n"
   Count count;            // classes at that cut
   std::int64_t cut = 0;
-  std::string_view source = "literature";  // or "ours"; all are proved
+  Source source = Source::literature;
+  Status status = Status::proved;
 };
 std::optional<TheoremFigure> theorem_figure(const Task& task);
 

@@ -57,33 +57,34 @@ std::optional<Verdict> alone(const Theorem& theorem, const Setting& setting, con
     const Integer tokens = part.prompt(k);
     return Integer(letter.partial.after(tokens) + letter.state.after(tokens));
   };
-  const auto bites = [&](std::int64_t k) {
+  const auto certifies = [&](std::int64_t k) {
     const auto classes = part.classes(k);
     return classes && !bits_suffice(bits_at(k), *classes);
   };
-  const auto first = first_bite(part.prompt, bites);
-  // Asked about all sizes that fit, a bound that bites at some of them has answered.
-  if (!question.fixed && first && *first < n && !bites(n)) n = *first;
+  const auto first = first_certified(part.prompt, certifies);
+  // Asked about all sizes that fit, a bound that certifies at some of them has answered.
+  if (!question.fixed && first && *first < n && !certifies(n)) n = *first;
   v.parameters["n"] = n;
   const Integer bits = bits_at(n);
   const auto classes = nothing_asked ? std::nullopt : part.classes(n);
-  const bool impossible = !nothing_asked && bites(n);
+  const bool impossible = !nothing_asked && certifies(n);
   v.left = classes ? classes->lg() : 0.0;
   v.right = bits.convert_to<double>();
   v.margin = *v.left / *v.right;
-  v.outcome = impossible ? Outcome::impossible : Outcome::vacuous_here;
+  v.outcome = impossible ? Outcome::impossible : Outcome::vacuous;
   v.require(part.symbolic + " > M_part + s", impossible,
             fmt::format("{:.6g} against {} bits", *v.left, bits.str()));
   if (first) {
     v.horizon = *first - 1;
-    v.parameters["bites_at"] = *first;
+    v.parameters["certified_from"] = *first;
   }
   v.argument = {
       fmt::format("Two players: one holds {}, the other the rest with the query token.", part.name),
       fmt::format("The query token's query is its own: the first player sends partial sums, {} bits.",
                   bits.str()),
       fmt::format("{} = {:.6g} bits are needed to tell the first parts apart.", part.symbolic, *v.left),
-      impossible ? "Pigeonhole: two of them send one message." : "The message is long enough: silent here."};
+      impossible ? "Pigeonhole: two of them send one message."
+                 : "The message is long enough: vacuous at this size."};
   return v;
 }
 
@@ -138,8 +139,8 @@ std::optional<Verdict> full_alone_seqcomp(const Theorem& theorem, const Setting&
   const auto proof_at = [&](const Integer& size) {
     return full_alone_proof(letter.partial.after(size + 2), letter.state.after(size + 2), size);
   };
-  const auto first =
-      first_bite([](std::int64_t k) { return k + 2; }, [&](std::int64_t k) { return proof_at(k).certified; });
+  const auto first = first_certified([](std::int64_t k) { return k + 2; },
+                                     [&](std::int64_t k) { return proof_at(k).certified; });
   if (!question.fixed && first && *first < m && !proof_at(m).certified) m = *first;
   const auto proof = proof_at(m);
   v.left = proof.left;
@@ -149,9 +150,9 @@ std::optional<Verdict> full_alone_seqcomp(const Theorem& theorem, const Setting&
   v.parameters["m"] = m.convert_to<std::int64_t>();
   if (first) {
     v.horizon = *first + 2;
-    v.parameters["bites_at"] = json_number(*v.horizon);
+    v.parameters["certified_from"] = json_number(*v.horizon);
   }
-  v.outcome = proof.certified ? Outcome::impossible : Outcome::vacuous_here;
+  v.outcome = proof.certified ? Outcome::impossible : Outcome::vacuous;
   v.require("m lg m > M_part + s", proof.certified,
             fmt::format("{:.6g} against {:.0f} bits", proof.left, proof.right));
   v.argument = {

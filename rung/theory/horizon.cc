@@ -12,12 +12,12 @@
 namespace rung {
 namespace {
 
-// The first n in [low, high] at which `bites` holds; it may only ever turn from false to true.
+// The first n in [low, high] at which `certifies` holds; it may only ever turn from false to true.
 std::optional<std::int64_t> first_in(std::int64_t low, std::int64_t high,
-                                     const std::function<bool(std::int64_t)>& bites) {
+                                     const std::function<bool(std::int64_t)>& certifies) {
   if (low > high) return std::nullopt;
   std::int64_t known_false = low - 1, step = 1, probe = low;
-  while (!bites(probe)) {
+  while (!certifies(probe)) {
     known_false = probe;
     if (probe == high) return std::nullopt;
     probe = high - probe < step ? high : probe + step;
@@ -25,7 +25,7 @@ std::optional<std::int64_t> first_in(std::int64_t low, std::int64_t high,
   }
   while (probe - known_false > 1) {
     const std::int64_t middle = known_false + (probe - known_false) / 2;
-    (bites(middle) ? probe : known_false) = middle;
+    (certifies(middle) ? probe : known_false) = middle;
   }
   return probe;
 }
@@ -46,13 +46,13 @@ std::int64_t oldest_bucket(std::int64_t n) {  // 2^⌊lg n⌋
 
 }  // namespace
 
-std::optional<std::int64_t> first_bite(const std::function<std::int64_t(std::int64_t n)>& tokens,
-                                       const std::function<bool(std::int64_t n)>& bites) {
+std::optional<std::int64_t> first_certified(const std::function<std::int64_t(std::int64_t n)>& tokens,
+                                            const std::function<bool(std::int64_t n)>& certifies) {
   std::int64_t from = 1;
   for (int k = 0; k <= 62 && from <= kHorizonLimit; ++k)
     for (const std::int64_t more : {0, 1}) {  // up to 2^k - 1 tokens, then 2^k itself
       const std::int64_t next = first_reaching(tokens, (std::int64_t{1} << k) + more);
-      if (next > from && bites(next - 1)) return first_in(from, next - 1, bites);
+      if (next > from && certifies(next - 1)) return first_in(from, next - 1, certifies);
       from = std::max(from, next);
     }
   return std::nullopt;
@@ -90,37 +90,37 @@ Count log_linear_two_sum_count(std::int64_t n, const Integer& M) {
 }
 Count seqcomp_count(const Integer& arguments) { return Count::power(arguments, arguments); }
 
-std::optional<std::int64_t> eva_bites(const Integer& bits) {
+std::optional<std::int64_t> eva_certified_from(const Integer& bits) {
   return first_in(1, kHorizonLimit, [&](std::int64_t n) { return !bits_suffice(bits, eva_count(n)); });
 }
 
 std::int64_t horizon(const Integer& bits) {
   RUNG_REQUIRE(bits >= 0, "bits={}", bits.str());
-  const auto bites = eva_bites(bits);
-  return bites ? *bites - 1 : kHorizonLimit;
+  const auto certifies = eva_certified_from(bits);
+  return certifies ? *certifies - 1 : kHorizonLimit;
 }
 
-std::optional<std::int64_t> index_bites(const Integer& bits, std::int64_t alphabet) {
+std::optional<std::int64_t> index_certified_from(const Integer& bits, std::int64_t alphabet) {
   return first_in(1, kHorizonLimit,
                   [&](std::int64_t n) { return !bits_suffice(bits, index_count(n, alphabet)); });
 }
 
-std::optional<std::int64_t> log_linear_bites(const Integer& bits) {
+std::optional<std::int64_t> log_linear_certified_from(const Integer& bits) {
   return first_in(1, kHorizonLimit, [&](std::int64_t n) { return !bits_suffice(bits, log_linear_count(n)); });
 }
 
-std::optional<std::int64_t> two_sum_bites(const Integer& bits, const Modulus& modulus) {
+std::optional<std::int64_t> two_sum_certified_from(const Integer& bits, const Modulus& modulus) {
   return first_in(1, kHorizonLimit,
                   [&](std::int64_t n) { return !bits_suffice(bits, two_sum_count(n, modulus.at(n))); });
 }
 
-std::optional<std::int64_t> log_linear_two_sum_bites(const Integer& bits, const Modulus& modulus) {
-  const auto bites = [&](std::int64_t n) {
+std::optional<std::int64_t> log_linear_two_sum_certified_from(const Integer& bits, const Modulus& modulus) {
+  const auto certifies = [&](std::int64_t n) {
     return !bits_suffice(bits, log_linear_two_sum_count(n, modulus.at(n)));
   };
   for (std::int64_t bucket = 1; bucket < kHorizonLimit; bucket *= 2) {
-    if (bites(bucket)) return bucket;
-    if (const auto inside = first_in(bucket + 1, 2 * bucket - 1, bites)) return inside;
+    if (certifies(bucket)) return bucket;
+    if (const auto inside = first_in(bucket + 1, 2 * bucket - 1, certifies)) return inside;
   }
   return std::nullopt;
 }
@@ -160,7 +160,7 @@ bool sparse_two_sum_impossible(const SparseLayer& layer, std::int64_t n, const I
   return sparse_impossible(layer, n, values, determined_by(layer));
 }
 
-std::optional<std::int64_t> sparse_two_sum_bites(const SparseLayer& layer, const Modulus& modulus) {
+std::optional<std::int64_t> sparse_two_sum_certified_from(const SparseLayer& layer, const Modulus& modulus) {
   const Integer determined = determined_by(layer);
   return first_in(1, kHorizonLimit,
                   [&](std::int64_t n) { return sparse_impossible(layer, n, modulus.at(n), determined); });

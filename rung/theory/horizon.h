@@ -2,7 +2,7 @@
 //
 // Convention. A bound says "s >= lg count(n)". The horizon of s bits is the LARGEST n at which count(n) <=
 // 2^s, so the bound is silent up to it and proves impossibility from horizon + 1 on: horizon(1024) = 143,
-// since 143 lg 143 = 1023.87 and 144 lg 144 = 1032.5. Each function returns the FIRST n that bites (horizon +
+// since 143 lg 143 = 1023.87 and 144 lg 144 = 1032.5. Each function returns the FIRST n that certifies (horizon +
 // 1), or nothing where no n <= kHorizonLimit does. All searches are on exact integers (counting.h).
 #pragma once
 
@@ -16,12 +16,12 @@ namespace rung {
 
 inline constexpr std::int64_t kHorizonLimit = std::int64_t{1} << 60;  // tokens
 
-// The first n in 1..kHorizonLimit at which `bites` holds. What is counted may jump where the tokens pass a power
-// of two (widths of sums, buckets); in between, `bites` may only turn from false to true. `tokens`: how many
+// The first n in 1..kHorizonLimit at which `certifies` holds. What is counted may jump where the tokens pass a power
+// of two (widths of sums, buckets); in between, `certifies` may only turn from false to true. `tokens`: how many
 // there are at n, never decreasing. Past the first n the bound may fall silent again for a few sizes, right
 // above a power of two.
-std::optional<std::int64_t> first_bite(const std::function<std::int64_t(std::int64_t n)>& tokens,
-                                       const std::function<bool(std::int64_t n)>& bites);
+std::optional<std::int64_t> first_certified(const std::function<std::int64_t(std::int64_t n)>& tokens,
+                                            const std::function<bool(std::int64_t n)>& certifies);
 
 // The modulus M of the 2-Sum tasks as a function of n.
 struct Modulus {
@@ -46,19 +46,21 @@ Count log_linear_two_sum_count(std::int64_t n,
 Count seqcomp_count(const Integer& arguments);     // N^N, N = N_{L-1}
 
 // Eva, Retrieval on n values, against a recurrent stack whose states hold `bits` in all.
-std::optional<std::int64_t> eva_bites(const Integer& bits);
+std::optional<std::int64_t> eva_certified_from(const Integer& bits);
 // Eva's horizon itself: the largest n with n lg n <= bits; 1 for bits < 2. REQUIRES bits >= 0.
 std::int64_t horizon(const Integer& bits);
-std::optional<std::int64_t> index_bites(const Integer& bits, std::int64_t alphabet);
-inline std::optional<std::int64_t> mqar_bites(const Integer& bits, std::int64_t values) {
-  return index_bites(bits, values);
+std::optional<std::int64_t> index_certified_from(const Integer& bits, std::int64_t alphabet);
+inline std::optional<std::int64_t> mqar_certified_from(const Integer& bits, std::int64_t values) {
+  return index_certified_from(bits, values);
 }
 // L-SeqComp at the cut after z_L: the first N_{L-1}.
-inline std::optional<std::int64_t> seqcomp_bites(const Integer& bits) { return eva_bites(bits); }
+inline std::optional<std::int64_t> seqcomp_certified_from(const Integer& bits) {
+  return eva_certified_from(bits);
+}
 // Log-linear stacks: `bits` of one level, summed over the layers.
-std::optional<std::int64_t> log_linear_bites(const Integer& bits);
-std::optional<std::int64_t> two_sum_bites(const Integer& bits, const Modulus& modulus);
-std::optional<std::int64_t> log_linear_two_sum_bites(const Integer& bits, const Modulus& modulus);
+std::optional<std::int64_t> log_linear_certified_from(const Integer& bits);
+std::optional<std::int64_t> two_sum_certified_from(const Integer& bits, const Modulus& modulus);
+std::optional<std::int64_t> log_linear_two_sum_certified_from(const Integer& bits, const Modulus& modulus);
 
 // One (B, k)-sparse layer on 2-Sum-last. `selected` counts every block that the query can read in full: k,
 // plus window_blocks for a sliding branch, plus always-selected blocks.
@@ -78,6 +80,6 @@ Integer determined_values(const Integer& message_bits, std::int64_t block);
 // k.
 bool sparse_two_sum_impossible(const SparseLayer& layer, std::int64_t n, const Integer& values);
 // With M' = modulus.at(n) (2-Sum-last allows all values).
-std::optional<std::int64_t> sparse_two_sum_bites(const SparseLayer& layer, const Modulus& modulus);
+std::optional<std::int64_t> sparse_two_sum_certified_from(const SparseLayer& layer, const Modulus& modulus);
 
 }  // namespace rung

@@ -76,7 +76,7 @@ std::optional<Verdict> log_linear_seqcomp(const Theorem& theorem, const Setting&
   v.parameters["L"] = question.L;
   if (v.horizon) {
     v.horizon = *v.horizon + 1 + 2 * question.L;
-    v.parameters["bites_at"] = v.horizon->convert_to<std::int64_t>();
+    v.parameters["certified_from"] = v.horizon->convert_to<std::int64_t>();
   }
   return v;
 }

@@ -50,6 +50,21 @@ std::int64_t Parameter::integer() const {
   return *integer;
 }
 
+std::optional<double> Parameter::number() const {
+  if (const auto* integer = std::get_if<std::int64_t>(&value_)) return static_cast<double>(*integer);
+  if (const auto* real = std::get_if<double>(&value_)) return *real;
+  return std::nullopt;
+}
+
+std::vector<std::pair<std::string, double>> Parameter::numbers() const {
+  const auto* entries = std::get_if<std::vector<Entry>>(&value_);
+  RUNG_REQUIRE(entries, "numbers in {}", text());
+  std::vector<std::pair<std::string, double>> out;
+  for (const auto& [name, value] : *entries)
+    if (const auto number = value.number()) out.emplace_back(name, *number);
+  return out;
+}
+
 std::string Parameter::text() const { return nlohmann::ordered_json(*this).dump(); }
 
 bool Parameter::operator==(const Parameter& other) const { return value_ == other.value_; }

@@ -41,7 +41,10 @@ class Parameter {
   bool contains(std::string_view name) const;  // REQUIRES named parameters
   bool empty() const;                          // REQUIRES named parameters
   std::int64_t integer() const;                // REQUIRES an integer
-  std::string text() const;                    // JSON in one line
+  std::optional<double> number() const;        // of an integer or a real
+  // Those of the named parameters that are numbers. REQUIRES named parameters.
+  std::vector<std::pair<std::string, double>> numbers() const;
+  std::string text() const;  // JSON in one line
 
   bool operator==(const Parameter&) const;
 

@@ -175,7 +175,7 @@ std::vector<std::string> explain(const PatternBits& b, const Chosen& chosen, con
       "Answers on these arguments: {:.6g} bits; messages and states fixed: {:.6g} bits.", p.left, p.right));
   steps.push_back(
       p.certified ? "Pigeonhole: two tables z_L with one transcript differ on an argument that is asked for."
-                  : "No pigeonhole at these sizes: silent here.");
+                  : "No pigeonhole at these sizes: vacuous at this size.");
   return steps;
 }
 
@@ -280,13 +280,13 @@ std::optional<Verdict> evaluate(const Theorem& theorem, const Setting& setting, 
     }
     v.argument = explain(bits, chosen, *proof, question.L);
   }
-  if (v.horizon) v.parameters["bites_at"] = json_number(*v.horizon);
+  if (v.horizon) v.parameters["certified_from"] = json_number(*v.horizon);
   if (!least && chosen.L >= 3)
     v.parameters["growth"] = fmt::format("N ~ M^{}", size_exponent(chosen.L, rule == Rule::equal));
   v.require("the counts of the proof exceed the bits", impossible,
             proof ? fmt::format("{:.6g} against {:.6g} bits", proof->left, proof->right)
                   : "no sizes within the context");
-  v.outcome = impossible ? Outcome::impossible : Outcome::vacuous_here;
+  v.outcome = impossible ? Outcome::impossible : Outcome::vacuous;
   return v;
 }
 
@@ -395,8 +395,8 @@ PatternSummary summarise_pattern(const Setting& setting) {
       summary.impossible_by = v;
       break;
     }
-    if (v->outcome == Outcome::vacuous_here && (!summary.first_bite || !summary.first_bite->horizon))
-      summary.first_bite = v;
+    if (v->outcome == Outcome::vacuous && (!summary.vacuous_by || !summary.vacuous_by->horizon))
+      summary.vacuous_by = v;
   }
   return summary;
 }
@@ -411,7 +411,7 @@ nlohmann::ordered_json pattern_json(const Setting& setting, const PatternSummary
     return {{"theorem", v->theorem}, {"status", status_name(v->status)}, {"parameters", v->parameters}};
   };
   nlohmann::ordered_json horizon = nullptr;
-  if (s.first_bite && s.first_bite->horizon) horizon = json_number(*s.first_bite->horizon);
+  if (s.vacuous_by && s.vacuous_by->horizon) horizon = json_number(*s.vacuous_by->horizon);
   nlohmann::ordered_json json;
   json["word"] = setting.word.text;
   json["full"] = s.full;
@@ -421,7 +421,7 @@ nlohmann::ordered_json pattern_json(const Setting& setting, const PatternSummary
   json["smallest_L_impossible"] = number(s.impossible);
   json["solvable_by"] = by(s.solvable_by);
   json["impossible_by"] = by(s.impossible_by);
-  json["vacuous_by"] = by(s.first_bite);
+  json["vacuous_by"] = by(s.vacuous_by);
   json["horizon"] = std::move(horizon);
   return json;
 }

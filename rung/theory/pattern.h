@@ -22,7 +22,7 @@ struct PatternSummary {
   std::int64_t asymptotic = 0;
   std::optional<int> solvable;    // largest L with a construction for all prompts up to the context
   std::optional<int> impossible;  // smallest L with certified sizes within the context
-  std::optional<Verdict> solvable_by, impossible_by, first_bite;  // first_bite: vacuous, with its horizon
+  std::optional<Verdict> solvable_by, impossible_by, vacuous_by;  // vacuous_by: vacuous, with its horizon
 };
 
 PatternSummary summarise_pattern(const Setting& setting);

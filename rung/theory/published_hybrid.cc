@@ -82,22 +82,22 @@ std::optional<Verdict> published_hybrid(const Theorem& theorem, const Setting& s
       head.hdp = std::max(head.hdp, ceil_ratio(letter.state.after(question.prompt), head.dim + 1));
   const Integer root = published_root(L);
   const double lg_n = std::log2(static_cast<double>(question.prompt)),
-               lg_bites = std::log2(head.hdp.convert_to<double>()) * root.convert_to<double>();
+               lg_certified = std::log2(head.hdp.convert_to<double>()) * root.convert_to<double>();
   v.left = std::exp2(lg_n / root.convert_to<double>());
   v.right = head.hdp.convert_to<double>();
   v.parameters["L"] = L;
   v.parameters["layers_per_gap"] = static_cast<std::int64_t>(longest);
   v.parameters["H_d_p"] = json_number(head.hdp);
   v.parameters["tokens"] = question.prompt;
-  v.parameters["lg_bites_at"] = lg_bites;
+  v.parameters["lg_certified_from"] = lg_certified;
   v.argument = {
       fmt::format("H d p = {} covers every layer; up to {} linear layers stand behind a full one, and up "
                   "to 2^{} may.",
                   head.hdp.str(), longest, 3 * L * L),
       fmt::format("The condition H d p <= n^(2^(-{})) needs lg n >= 2^{} lg {} = {:.6g}; here lg n = {:.4g}.",
-                  4 * L, 4 * L, head.hdp.str(), lg_bites, lg_n),
+                  4 * L, 4 * L, head.hdp.str(), lg_certified, lg_n),
       "The statement names no table sizes, so it decides no prompt by itself; the counts do."};
-  if (lg_bites <= lg_n) {
+  if (lg_certified <= lg_n) {
     v.require("n is large enough for L, at the table sizes of the proof", false,
               "neither is published as a number");
     return v;
@@ -105,7 +105,7 @@ std::optional<Verdict> published_hybrid(const Theorem& theorem, const Setting& s
   if (root * bit_length(head.hdp) <= Integer(1) << 17)
     v.horizon = boost::multiprecision::pow(head.hdp, root.convert_to<unsigned>());
   v.require("H d p <= n^(2^(-4L))", false, fmt::format("{} against {:.6g}", head.hdp.str(), *v.left));
-  v.outcome = Outcome::vacuous_here;
+  v.outcome = Outcome::vacuous;
   return v;
 }
 

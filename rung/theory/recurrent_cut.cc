@@ -13,7 +13,7 @@ Integer crossing_bits(const CutBound& bound, const StateBits& state, Crossing cr
   return state.one_level(Integer(1) << (bit_length(tokens) - 1));  // the first 2^⌊lg n⌋ of them
 }
 
-bool bites(const CutBound& bound, const StateBits& state, Crossing crossing, std::int64_t n) {
+bool certifies(const CutBound& bound, const StateBits& state, Crossing crossing, std::int64_t n) {
   const auto classes = bound.classes(n);
   return classes && !bits_suffice(crossing_bits(bound, state, crossing, n), *classes);
 }
@@ -36,11 +36,11 @@ Verdict cut_verdict(const Theorem& theorem, const Setting& setting, const Questi
   if (!v.all_hold()) return v;
   v.assumes = setting.widths();
   const StateBits state = word.total();
-  const auto first = first_bite([&](std::int64_t n) { return bound.tokens_each * n; },
-                                [&](std::int64_t n) { return bites(bound, state, crossing, n); });
-  // Asked about all sizes that fit, a bound that bites at some of them has answered.
+  const auto first = first_certified([&](std::int64_t n) { return bound.tokens_each * n; },
+                                     [&](std::int64_t n) { return certifies(bound, state, crossing, n); });
+  // Asked about all sizes that fit, a bound that certifies at some of them has answered.
   const bool smaller =
-      !question.fixed && first && *first < bound.n && !bites(bound, state, crossing, bound.n);
+      !question.fixed && first && *first < bound.n && !certifies(bound, state, crossing, bound.n);
   const std::int64_t size = smaller ? *first : bound.n;
   v.parameters[bound.size_name] = size;
   const Integer bits = crossing_bits(bound, state, crossing, size);
@@ -51,10 +51,10 @@ Verdict cut_verdict(const Theorem& theorem, const Setting& setting, const Questi
   const bool impossible = classes && !bits_suffice(bits, *classes);
   v.require(fmt::format("{} > s", bound.symbolic), impossible,
             fmt::format("{:.6g} against {} bits at {} = {}", *v.left, bits.str(), bound.size_name, size));
-  v.outcome = impossible ? Outcome::impossible : Outcome::vacuous_here;
+  v.outcome = impossible ? Outcome::impossible : Outcome::vacuous;
   if (first) {
     v.horizon = *first - 1;
-    v.parameters["bites_at"] = *first;
+    v.parameters["certified_from"] = *first;
   }
   const std::string remembers =
       crossing == Crossing::all_states
@@ -68,7 +68,8 @@ Verdict cut_verdict(const Theorem& theorem, const Setting& setting, const Questi
       impossible
           ? "Pigeonhole: two first parts leave equal states and some question parts them; both get one "
             "answer."
-          : "No pigeonhole: there are at least as many states as classes, so the bound is silent here.",
+          : "No pigeonhole: there are at least as many states as classes, so the bound is vacuous at this "
+            "size.",
       "Chain of thought changes nothing: what is written later is a function of the state."};
   return v;
 }

@@ -69,7 +69,7 @@ std::optional<Verdict> recurrent_seqcomp(const Theorem& theorem, const Setting& 
   v.parameters["L"] = question.L;
   if (v.horizon) {  // for L-SeqComp sizes are prompts: the smallest one that is certified
     v.horizon = *v.horizon + 1 + 2 * question.L;
-    v.parameters["bites_at"] = v.horizon->convert_to<std::int64_t>();
+    v.parameters["certified_from"] = v.horizon->convert_to<std::int64_t>();
   }
   return v;
 }

@@ -41,8 +41,8 @@ class Table {
     return {};
   }
   // A row on words: the smallest certified prompt.
-  Result<void> refuted(const std::string& mechanism, const std::string& line, int L, const std::string& form,
-                       std::string_view id) {
+  Result<void> impossible(const std::string& mechanism, const std::string& line, int L,
+                          const std::string& form, std::string_view id) {
     RUNG_TRY(const Verdict v, ask(line, "seqcomp", {{"L", L}}, id));
     std::optional<double> prompt;
     if (v.horizon) prompt = v.horizon->convert_to<double>();
@@ -80,8 +80,8 @@ Result<std::vector<ResultRow>> result_table(const Dimensions& dimensions, std::i
             "bits d p", "two-sum-full");
   table.add("full", "seqcomp", "F^{L+1}: H=2, d=2⌈lg T⌉", head_bits(seqcomp_full_cost(composition)),
             "bits d p", "seqcomp-full");
-  RUNG_CHECK(table.refuted("full", "full*2", 2, "F^L: n^Ω(1); F F at L=2 from", "two-full-layers"));
-  RUNG_CHECK(table.refuted("full", "full", 1, "F at L=1: M_part >= m lg m; from", "full-alone-seqcomp"));
+  RUNG_CHECK(table.impossible("full", "full*2", 2, "F^L: n^Ω(1); F F at L=2 from", "two-full-layers"));
+  RUNG_CHECK(table.impossible("full", "full", 1, "F at L=1: M_part >= m lg m; from", "full-alone-seqcomp"));
   RUNG_CHECK(table.recurrent("eva", "s >= n lg n (tight)", "recurrent-eva"));
   RUNG_CHECK(table.recurrent("two-sum", "s >= lg sum C(M,1..n)", "recurrent-two-sum"));
   RUNG_CHECK(table.recurrent("seqcomp", "s >= N lg N, N=N_{L-1} (L=2)", "recurrent-seqcomp", {{"L", 2}}));
@@ -107,26 +107,26 @@ Result<std::vector<ResultRow>> result_table(const Dimensions& dimensions, std::i
   table.add("layer-wise hybrid", "seqcomp", "#F=L, R before the second F: solves",
             head_bits(seqcomp_carried_cost(composition, false, CarryForm::heads)), "bits d p",
             "seqcomp-recurrence");
-  RUNG_CHECK(table.refuted("layer-wise hybrid", "full+linear", 2, "#F=L-1 fails; F R at L=2 from",
-                           "one-full-layer-late"));
-  RUNG_CHECK(table.refuted("layer-wise hybrid", "linear+full+linear", 2, "R F R at L=2 from",
-                           "one-full-layer-early"));
-  RUNG_CHECK(table.refuted("layer-wise hybrid", "full*2+linear", 2, "#F=L, late R fails; F F R, L=2 from",
-                           "two-full-layers"));
-  RUNG_CHECK(table.refuted("layer-wise hybrid", "full*2+linear", 3, "#F=L-1; F F R at L=3 from",
-                           "decomposition-fewer"));
+  RUNG_CHECK(table.impossible("layer-wise hybrid", "full+linear", 2, "#F=L-1 fails; F R at L=2 from",
+                              "one-full-layer-late"));
+  RUNG_CHECK(table.impossible("layer-wise hybrid", "linear+full+linear", 2, "R F R at L=2 from",
+                              "one-full-layer-early"));
+  RUNG_CHECK(table.impossible("layer-wise hybrid", "full*2+linear", 2, "#F=L, late R fails; F F R, L=2 from",
+                              "two-full-layers"));
+  RUNG_CHECK(table.impossible("layer-wise hybrid", "full*2+linear", 3, "#F=L-1; F F R at L=3 from",
+                              "decomposition-fewer"));
   RUNG_TRY(const Verdict published, table.ask("full+delta", "seqcomp", {{"L", 2}}, "hybrid-published"));
   std::optional<double> digits;
   if (published.horizon) digits = bit_length(*published.horizon) - 1;
   table.add("layer-wise hybrid", "seqcomp", "H d p <= n^(1/256), published; L=2", digits, "lg tokens",
             "hybrid-published");
-  RUNG_CHECK(table.refuted("full", "full*3", 3, "F F F at L=3 from", "decomposition-equal"));
+  RUNG_CHECK(table.impossible("full", "full*3", 3, "F F F at L=3 from", "decomposition-equal"));
   table.add("head-wise hybrid", "eva", "one layer suffices", head_bits(eva_full_cost(n)), "bits d p",
             "eva-full");
   table.add("head-wise hybrid", "two-sum", "one layer suffices", head_bits(two_sum_binary_cost(n, M)),
             "bits d p", "two-sum-full");
-  RUNG_CHECK(table.refuted("head-wise hybrid", "heads(full:1,linear:1)*2", 2,
-                           "L layers fail, L+1 solve; L=2 from", "head-wise"));
+  RUNG_CHECK(table.impossible("head-wise hybrid", "heads(full:1,linear:1)*2", 2,
+                              "L layers fail, L+1 solve; L=2 from", "head-wise"));
   table.add("one F + CoT", "seqcomp", "L+1 tokens, with or without R; L=2", 3, "tokens", "seqcomp-thought");
   table.add("recurrent + CoT", "seqcomp", "no gain: s >= N lg N", std::nullopt, "", "recurrent-seqcomp");
   table.add("decoder", "seqcomp", "L+1 layers (L with an early R); L=2", 3, "layers", "seqcomp-full");

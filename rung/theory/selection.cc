@@ -47,12 +47,12 @@ std::optional<Verdict> selection_two_sum(const Theorem& theorem, const Setting& 
             impossible,
             fmt::format("{:.6g} against {} bits of index key; {} of {} tokens are read", *v.left,
                         layer.message_bits.str(), m.select, n));
-  v.outcome = impossible ? Outcome::impossible : Outcome::vacuous_here;
+  v.outcome = impossible ? Outcome::impossible : Outcome::vacuous;
   const Modulus modulus =
       M == 2 * n + 1 ? Modulus{Modulus::Rule::twice_plus_one} : Modulus{Modulus::Rule::fixed, M};
-  if (const auto bites = sparse_two_sum_bites(layer, modulus)) {
-    v.horizon = *bites - 1;
-    v.parameters["bites_at"] = *bites;
+  if (const auto from = sparse_two_sum_certified_from(layer, modulus)) {
+    v.horizon = *from - 1;
+    v.parameters["certified_from"] = *from;
   }
   v.parameters["n"] = n;
   v.parameters["M"] = M;
@@ -64,7 +64,7 @@ std::optional<Verdict> selection_two_sum(const Theorem& theorem, const Setting& 
                     ? "Two values with one index key; a token that is not selected changes from one to the "
                       "other and the answer flips."
                     : "Every value can have an index key of its own, or too few tokens are left unread: "
-                      "silent here."};
+                      "vacuous at this size."};
   return v;
 }
 

@@ -50,12 +50,12 @@ std::optional<Verdict> sparse_two_sum(const Theorem& theorem, const Setting& set
             n / m.block > layer.selected, fmt::format("{} blocks of {}", n / m.block, m.block));
   v.require(positions ? "d* < M - B and (1 - d*/M) n/B > k" : "lg C(M,B) > b_cmp", impossible,
             fmt::format("{:.6g} against {} bits a block", *v.left, layer.message_bits.str()));
-  v.outcome = impossible ? Outcome::impossible : Outcome::vacuous_here;
+  v.outcome = impossible ? Outcome::impossible : Outcome::vacuous;
   const bool follows = M == 2 * n + 1;
   const Modulus modulus = follows ? Modulus{Modulus::Rule::twice_plus_one} : Modulus{Modulus::Rule::fixed, M};
-  if (const auto bites = sparse_two_sum_bites(layer, modulus)) {
-    v.horizon = *bites - 1;
-    v.parameters["bites_at"] = *bites;
+  if (const auto from = sparse_two_sum_certified_from(layer, modulus)) {
+    v.horizon = *from - 1;
+    v.parameters["certified_from"] = *from;
   }
   v.parameters["n"] = n;
   v.parameters["M"] = M;
@@ -65,9 +65,10 @@ std::optional<Verdict> sparse_two_sum(const Theorem& theorem, const Setting& set
   v.argument = {fmt::format("Every block of {} tokens hands over {} bits; {} blocks are read in full.",
                             m.block, layer.message_bits.str(), layer.selected),
                 fmt::format("Sets that a block can hold: {:.6g} bits.", *v.left),
-                impossible ? "Two sets with one message; an unselected block changes from one to the other "
-                             "and the answer flips."
-                           : "The message is long enough, or too few blocks are left unread: silent here."};
+                impossible
+                    ? "Two sets with one message; an unselected block changes from one to the other "
+                      "and the answer flips."
+                    : "The message is long enough, or too few blocks are left unread: vacuous at this size."};
   return v;
 }
 

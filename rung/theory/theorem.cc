@@ -12,48 +12,11 @@
 
 namespace rung {
 
-std::string_view source_name(Source source) {
-  switch (source) {
-    case Source::paper:
-      return "paper 2602.01763";
-    case Source::literature:
-      return "literature";
-    case Source::ours:
-      return "ours";
-  }
-  return "";
-}
-std::string_view status_name(Status status) {
-  switch (status) {
-    case Status::checked:
-      return "checked";
-    case Status::proved:
-      return "proved";
-    case Status::conditional:
-      return "conditional";
-    case Status::sketch:
-      return "sketch";
-    case Status::heuristic:
-      return "heuristic";
-    case Status::measured:
-      return "measured";
-    case Status::conjecture:
-      return "conjecture";
-  }
-  return "";
-}
-std::string_view outcome_name(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::impossible:
-      return "impossible";
-    case Outcome::possible:
-      return "possible";
-    case Outcome::vacuous_here:
-      return "vacuous here";
-    case Outcome::open:
-      return "open";
-  }
-  return "";
+std::string source_text(Source source, std::string_view reference) {
+  if (source == Source::paper) return "paper 2602.01763";
+  std::string text(source_name(source));
+  if (source == Source::literature && !reference.empty()) text += ": " + std::string(reference);
+  return text;
 }
 
 bool Verdict::all_hold() const {
@@ -64,8 +27,8 @@ Verdict verdict_of(const Theorem& theorem, const Question& question) {
   Verdict verdict;
   verdict.task = question.task;
   verdict.theorem = theorem.id;
-  verdict.source = source_name(theorem.source);
-  if (theorem.source == Source::literature) verdict.source += ": " + std::string(theorem.reference);
+  verdict.source = theorem.source;
+  verdict.reference = theorem.reference;
   verdict.status = theorem.status;
   return verdict;
 }
@@ -150,7 +113,6 @@ Verdict decide(const Setting& setting, const Question& question) {
   if (verdicts.empty()) {
     Verdict none;
     none.task = question.task;
-    none.source = source_name(Source::ours);
     none.status = Status::conjecture;
     none.require("some theorem or construction speaks about this task", false);
     return none;
@@ -158,9 +120,9 @@ Verdict decide(const Setting& setting, const Question& question) {
   const auto proved = [](const Verdict& v, Outcome outcome) {
     return v.outcome == outcome && is_proved(v.status);
   };
-  const bool refuted = proved(verdicts.front(), Outcome::impossible);  // proved ones stand in front
+  const bool impossible = proved(verdicts.front(), Outcome::impossible);  // proved ones stand in front
   for (const auto& verdict : verdicts)
-    RUNG_REQUIRE(!refuted || !proved(verdict, Outcome::possible), "{} against {} on {}",
+    RUNG_REQUIRE(!impossible || !proved(verdict, Outcome::possible), "{} against {} on {}",
                  verdicts.front().theorem, verdict.theorem, question.task);
   return verdicts.front();
 }
@@ -189,20 +151,25 @@ std::string verdict_unit(const Verdict& v) {
   return scarcest.empty() ? "bits" : scarcest;
 }
 
+std::string assumes_text(const Verdict& verdict) {
+  std::string out;
+  for (const auto& text : verdict.assumes) out += (out.empty() ? "" : "; ") + text;
+  return out;
+}
+
 nlohmann::ordered_json verdict_json(const Verdict& v) {
   nlohmann::ordered_json hypotheses = nlohmann::ordered_json::array();
   for (const auto& h : v.hypotheses)
     hypotheses.push_back({{"text", h.text}, {"holds", h.holds}, {"numbers", h.numbers}});
-  std::string assumes;
-  for (const auto& text : v.assumes) assumes += (assumes.empty() ? "" : "; ") + text;
   nlohmann::ordered_json json;
   json["task"] = v.task;
   json["verdict"] = outcome_name(v.outcome);
   json["theorem"] = v.theorem;
-  json["source"] = v.source;
+  json["source"] = source_name(v.source);
+  json["reference"] = v.reference;
   json["status"] = status_name(v.status);
   json["hypotheses"] = std::move(hypotheses);
-  json["assumes"] = assumes;
+  json["assumes"] = assumes_text(v);
   json["unit"] = verdict_unit(v);
   json["left"] = number(v.left);
   json["right"] = number(v.right);

@@ -18,34 +18,11 @@
 #include <vector>
 
 #include "rung/theory/logarithm.h"
+#include "rung/theory/outcome.h"
 #include "rung/theory/parameter.h"
 #include "rung/theory/setting.h"
 
 namespace rung {
-
-enum class Source { paper, literature, ours };
-// checked: proved, and the proof checked by Coq (proofs/Statements.v). Only an order of strength for a reader: a
-// verdict never prefers the one to the other.
-enum class Status {
-  checked,
-  proved,
-  conditional,  // proved from a hypothesis that the statement names and that nobody has proved, or rung cannot check
-  sketch,
-  heuristic,
-  measured,
-  conjecture,
-};
-enum class Outcome {
-  impossible,    // no weights exist, at the stated sizes
-  possible,      // weights exist, for all stated sizes
-  vacuous_here,  // the theorem applies, its numbers do not reach this size
-  open,          // some hypothesis fails, or no theorem speaks
-};
-std::string_view source_name(Source source);  // "paper 2602.01763", "literature", "ours"
-std::string_view status_name(Status status);
-// A complete argument stands behind it, checked by machine or not.
-inline bool is_proved(Status status) { return status == Status::checked || status == Status::proved; }
-std::string_view outcome_name(Outcome outcome);  // "vacuous here" with a space
 
 struct Hypothesis {
   std::string text;
@@ -57,11 +34,12 @@ struct Verdict {
   std::string task;
   Outcome outcome = Outcome::open;
   std::string theorem;  // id; empty when no theorem speaks about the task
-  std::string source;   // source_name, and for literature which
+  Source source = Source::ours;
+  std::string_view reference;  // of the theorem
   Status status = Status::proved;
   std::vector<Hypothesis> hypotheses;
   std::vector<std::string> assumes;   // what the verdict takes for granted about the model
-  std::optional<double> left, right;  // impossible, vacuous here: bits needed against bits there are;
+  std::optional<double> left, right;  // impossible, vacuous: bits needed against bits there are;
       // possible: the scarcest resource against what the construction asks for
   std::optional<double> margin;                // left / right
   std::optional<Integer> horizon;              // size at which the bound turns (docs/bound.md)
@@ -122,13 +100,19 @@ std::span<const Theorem> theorems();
 const Theorem& theorem(std::string_view id);  // REQUIRES a known id
 
 // The strongest verdict: what decides (impossible or possible), proved before sketches and impossible first
-// among equals; then vacuous here; then open. Among equals the larger margin. ENSURES: a sketch never hides a
+// among equals; then vacuous; then open. Among equals the larger margin. ENSURES: a sketch never hides a
 // proof, and never a proved impossible beside a proved possible (checked).
 Verdict decide(const Setting& setting, const Question& question);
 // Puts them in that order; equals keep theirs.
 void rank(std::vector<Verdict>& verdicts);
 // All verdicts on the task, strongest first.
 std::vector<Verdict> consider(const Setting& setting, const Question& question);
+
+// For a person: "paper 2602.01763", "literature: Author 1999", "ours"; without a reference, "literature".
+std::string source_text(Source source, std::string_view reference = {});
+
+// What it takes for granted, joined by "; ".
+std::string assumes_text(const Verdict& verdict);
 
 nlohmann::ordered_json verdict_json(const Verdict& verdict);
 // A JSON integer below 2^53, a float up to 2^1000, null beyond.

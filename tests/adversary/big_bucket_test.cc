@@ -8,7 +8,7 @@ namespace {
 
 void expect_collision(const Target& target, const AttackOutcome& outcome, std::int64_t cut,
                       ClaimLabel label) {
-  ASSERT_EQ(outcome.verdict, AttackVerdict::refuted) << outcome.reason;
+  ASSERT_EQ(outcome.verdict, Evidence::refuted) << outcome.reason;
   const auto& claim = std::get<CollisionClaim>(outcome.certificate->claim);
   EXPECT_EQ(claim.cut, cut);
   EXPECT_EQ(claim.pair.label, label);

@@ -62,7 +62,7 @@ TEST_P(attack_example, is_what_the_attack_finds) {
   ASSERT_TRUE(target) << target.error().message;
   const auto outcome = attack(*target, example.method, {.seconds = 60});
   ASSERT_TRUE(outcome);
-  ASSERT_EQ(outcome->verdict, AttackVerdict::refuted) << outcome->reason;
+  ASSERT_EQ(outcome->verdict, Evidence::refuted) << outcome->reason;
   Certificate certificate = *outcome->certificate;
   certificate.notes["method"] = example.method;
   EXPECT_EQ(pair_of(certificate).label, example.label);

@@ -26,7 +26,7 @@ TEST(flip, cannot_fool_models_that_solve_their_task) {
         name, name == "eva" ? TaskSizes{{"n", 6}} : TaskSizes{{"L", 2}, {"m", 3}, {"n1", 2}});
     const auto outcome = attack(target, "flip", {.seconds = 0.5});
     ASSERT_TRUE(outcome);
-    EXPECT_EQ(outcome->verdict, AttackVerdict::inconclusive);
+    EXPECT_EQ(outcome->verdict, Evidence::unverified);
     EXPECT_FALSE(outcome->certificate);
   }
 }
@@ -53,12 +53,12 @@ TEST(prompt_family, varies_the_end_of_the_last_function_and_always_reads_its_las
 TEST(forced_proof, speaks_where_the_count_reaches_and_nowhere_below) {
   const RandomTarget model{
       .architecture = "full(heads=1,dim=2)+linear(heads=1,dim=2)", .width = 2, .precision = 4};
-  const auto bites = random_target(model, task_of("seqcomp", {{"L", 2}, {"m", 64}, {"n1", 64}}));
-  const auto bits = one_full_layer_bits(bites);
+  const auto certified = random_target(model, task_of("seqcomp", {{"L", 2}, {"m", 64}, {"n1", 64}}));
+  const auto bits = one_full_layer_bits(certified);
   ASSERT_TRUE(bits);
   EXPECT_EQ(bits->after, 1 * 2 * 3 * 4);  // H d (d+1) p
   EXPECT_EQ(bits->partial, 2 * (16 + 4 + 13 + 1) + 16 + 13);
-  const auto proof = forced_proof(bites);
+  const auto proof = forced_proof(certified);
   ASSERT_TRUE(proof);
   EXPECT_LE(proof->T * proof->x0, 64);
   EXPECT_LE(proof->y, 64);
@@ -84,7 +84,7 @@ TEST(flip, one_full_layer_and_a_hundred_linear_ones_are_fooled_where_theory_says
   EXPECT_EQ(target.layers.size(), 101u);
   const auto outcome = attack(target, "flip", {.seconds = 60});
   ASSERT_TRUE(outcome);
-  ASSERT_EQ(outcome->verdict, AttackVerdict::refuted) << outcome->reason;
+  ASSERT_EQ(outcome->verdict, Evidence::refuted) << outcome->reason;
   expect_fooled(target, *outcome->certificate);
   const auto& claim = std::get<FoolingPairClaim>(outcome->certificate->claim);
   EXPECT_EQ(claim.pair.label, ClaimLabel::forced);
@@ -98,7 +98,7 @@ TEST(flip, finds_pairs_of_other_tasks_and_architectures) {
                                  task_of("eva", {{"n", 16}}));
   const auto outcome = attack(eva, "flip", {.seconds = 60});
   ASSERT_TRUE(outcome);
-  ASSERT_EQ(outcome->verdict, AttackVerdict::refuted) << outcome->reason;
+  ASSERT_EQ(outcome->verdict, Evidence::refuted) << outcome->reason;
   expect_fooled(eva, *outcome->certificate);
   EXPECT_EQ(std::get<FoolingPairClaim>(outcome->certificate->claim).pair.label, ClaimLabel::found);
 }

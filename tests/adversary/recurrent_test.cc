@@ -12,7 +12,7 @@ namespace {
 
 // What a collision certificate claims, checked once more by hand.
 void expect_collision(const Target& target, const AttackOutcome& outcome) {
-  ASSERT_EQ(outcome.verdict, AttackVerdict::refuted) << outcome.reason;
+  ASSERT_EQ(outcome.verdict, Evidence::refuted) << outcome.reason;
   ASSERT_TRUE(outcome.certificate);
   const auto& claim = std::get<CollisionClaim>(outcome.certificate->claim);
   EXPECT_NE(claim.pair.first, claim.pair.second);
@@ -46,7 +46,7 @@ TEST(reachable_states, are_all_different_in_a_model_that_stores_the_function) {
   ASSERT_TRUE(method);
   const auto outcome = attack(target, "reachable", {});
   ASSERT_TRUE(outcome) << outcome.error().message;
-  EXPECT_EQ(outcome->verdict, AttackVerdict::inconclusive);
+  EXPECT_EQ(outcome->verdict, Evidence::unverified);
   EXPECT_EQ(outcome->details.at("states"), "256");
 }
 
@@ -57,7 +57,7 @@ TEST(reachable_states, resumes_where_the_checkpoint_stands) {
                     task_of("eva", {{"n", 6}}));
   const auto outcome = attack(target, "reachable", {.seconds = 0});
   ASSERT_TRUE(outcome);
-  EXPECT_EQ(outcome->verdict, AttackVerdict::inconclusive);
+  EXPECT_EQ(outcome->verdict, Evidence::unverified);
 }
 
 TEST(distinguished_points, find_a_collision_of_forty_bits) {
@@ -111,7 +111,7 @@ TEST(distinguished_points, resume_from_a_checkpoint_and_refuse_a_foreign_one) {
   SearchOptions options{.seconds = 0.3, .checkpoint = path};
   const auto first = attack(large, "distinguished-points", options);
   ASSERT_TRUE(first);
-  ASSERT_EQ(first->verdict, AttackVerdict::inconclusive);
+  ASSERT_EQ(first->verdict, Evidence::unverified);
   const auto second = attack(large, "distinguished-points", options);
   ASSERT_TRUE(second);
   EXPECT_GT(second->evaluations, first->evaluations);
@@ -191,7 +191,7 @@ TEST(attack, goes_on_to_wrong_answers_once_no_collision_exists_and_resumes_its_o
   for (int round = 0; round < 2; ++round) {
     const auto outcome = attack(target, "auto", options);
     ASSERT_TRUE(outcome) << outcome.error().message;
-    EXPECT_EQ(outcome->verdict, AttackVerdict::refuted) << outcome->reason;
+    EXPECT_EQ(outcome->verdict, Evidence::refuted) << outcome->reason;
   }
   for (const auto& file : checkpoint_paths(path)) std::remove(file.c_str());
 }
@@ -217,16 +217,16 @@ TEST(reachable_states, need_no_more_memory_than_allowed) {
                     task_of("eva", {{"n", 6}}));
   const auto outcome = attack(target, "reachable", {.memory_bytes = 1000});
   ASSERT_TRUE(outcome);
-  EXPECT_EQ(outcome->verdict, AttackVerdict::inconclusive);
+  EXPECT_EQ(outcome->verdict, Evidence::unverified);
   EXPECT_NE(outcome->reason.find("--memory"), std::string::npos);
-  EXPECT_EQ(attack(target, "auto", {.memory_bytes = 1000})->verdict, AttackVerdict::refuted);
+  EXPECT_EQ(attack(target, "auto", {.memory_bytes = 1000})->verdict, Evidence::refuted);
 }
 
 TEST(attack, chooses_by_structure_and_says_why) {
   const auto target = linear_values_target(64, 24, 8, Accumulator::exact, {});
   const auto outcome = attack(target, "auto", {.seconds = 60});
   ASSERT_TRUE(outcome);
-  EXPECT_EQ(outcome->verdict, AttackVerdict::refuted);
+  EXPECT_EQ(outcome->verdict, Evidence::refuted);
   EXPECT_NE(outcome->reason.find("linear values"), std::string::npos) << outcome->reason;
 }
 

@@ -37,7 +37,7 @@ const EndAlike& pair_of(const AttackOutcome& outcome) {
 
 TEST(shared_search, cannot_break_a_model_that_keeps_everything) {
   const auto target = constructed_target("eva", {{"n", 5}}, {{"by", "linear"}});
-  EXPECT_EQ(attacked_by(3, target, "states", {.seconds = 0.5}).verdict, AttackVerdict::inconclusive);
+  EXPECT_EQ(attacked_by(3, target, "states", {.seconds = 0.5}).verdict, Evidence::unverified);
 }
 
 TEST(shared_search, a_birthday_finds_the_pair_that_one_rank_finds) {
@@ -46,10 +46,10 @@ TEST(shared_search, a_birthday_finds_the_pair_that_one_rank_finds) {
   for (const char* method : {"states", "flip"}) {
     const auto alone = attack(target, method, {.seconds = 60});
     ASSERT_TRUE(alone);
-    ASSERT_EQ(alone->verdict, AttackVerdict::refuted) << alone->reason;
+    ASSERT_EQ(alone->verdict, Evidence::refuted) << alone->reason;
     for (const int count : {2, 4}) {
       const auto shared = attacked_by(count, target, method, {.seconds = 60});
-      ASSERT_EQ(shared.verdict, AttackVerdict::refuted) << shared.reason;
+      ASSERT_EQ(shared.verdict, Evidence::refuted) << shared.reason;
       EXPECT_EQ(shared.evaluations, alone->evaluations) << method << " on " << count << " ranks";
       EXPECT_EQ(pair_of(shared).first.fields, pair_of(*alone).first.fields);
       EXPECT_EQ(pair_of(shared).second.fields, pair_of(*alone).second.fields);
@@ -63,7 +63,7 @@ TEST(shared_search, distinguished_points_of_all_ranks_meet_on_rank_0) {
       task_of("eva", {{"n", 32}}));
   for (const int count : {2, 4}) {
     const auto found = attacked_by(count, target, "distinguished-points", {.seconds = 60});
-    ASSERT_EQ(found.verdict, AttackVerdict::refuted) << found.reason;
+    ASSERT_EQ(found.verdict, Evidence::refuted) << found.reason;
     const auto& claim = std::get<CollisionClaim>(found.certificate->claim);
     EXPECT_NE(target.task->answer(claim.pair.first), target.task->answer(claim.pair.second));
     EXPECT_EQ(*states_after(target, claim.pair.first, claim.cut),
@@ -77,7 +77,7 @@ TEST(shared_search, a_method_that_is_not_split_says_so) {
   std::vector<std::string> lines;
   SearchOptions options{.seconds = 30};
   options.say = [&](const std::string& line) { lines.push_back(line); };
-  EXPECT_EQ(attacked_by(2, target, "wrong-answer", options).verdict, AttackVerdict::refuted);
+  EXPECT_EQ(attacked_by(2, target, "wrong-answer", options).verdict, Evidence::refuted);
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_NE(lines.front().find("not split"), std::string::npos);
 }

@@ -21,7 +21,7 @@ TEST_P(every_construction, withstands_every_method_that_applies) {
       if (!method.fitness(*target).applies) continue;
       const auto outcome = method.run(*target, {.seconds = kSeconds});
       ASSERT_TRUE(outcome) << line << " " << method.name << ": " << outcome.error().message;
-      EXPECT_NE(outcome->verdict, AttackVerdict::refuted) << line << " " << method.name;
+      EXPECT_NE(outcome->verdict, Evidence::refuted) << line << " " << method.name;
       EXPECT_FALSE(outcome->certificate) << line << " " << method.name;
     }
   }
@@ -40,7 +40,7 @@ TEST(soundness, a_construction_with_a_damaged_table_is_caught) {
   ASSERT_TRUE(target);
   const auto outcome = attack(*target, "flip", {.seconds = 10});
   ASSERT_TRUE(outcome);
-  EXPECT_EQ(outcome->verdict, AttackVerdict::refuted);
+  EXPECT_EQ(outcome->verdict, Evidence::refuted);
 }
 
 }  // namespace

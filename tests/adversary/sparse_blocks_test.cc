@@ -5,7 +5,7 @@ namespace rung {
 namespace {
 
 void expect_sparse_pair(const Target& target, const AttackOutcome& outcome, ClaimLabel label) {
-  ASSERT_EQ(outcome.verdict, AttackVerdict::refuted) << outcome.reason;
+  ASSERT_EQ(outcome.verdict, Evidence::refuted) << outcome.reason;
   const auto& claim = std::get<SparsePairClaim>(outcome.certificate->claim);
   EXPECT_EQ(claim.pair.label, label);
   EXPECT_EQ(claim.message_bits.has_value(), label == ClaimLabel::forced);

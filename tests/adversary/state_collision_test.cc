@@ -16,7 +16,7 @@ TEST(state_collision, cannot_break_a_model_that_keeps_everything) {
   const auto target = constructed_target("eva", {{"n", 5}}, {{"by", "linear"}});
   const auto outcome = attack(target, "states", {.seconds = 0.5});
   ASSERT_TRUE(outcome);
-  EXPECT_EQ(outcome->verdict, AttackVerdict::inconclusive) << outcome->reason;
+  EXPECT_EQ(outcome->verdict, Evidence::unverified) << outcome->reason;
 }
 
 TEST(state_collision, stays_one_at_a_later_cut_where_it_is_forced) {
@@ -38,7 +38,7 @@ TEST(state_collision, finds_the_cut_where_something_must_be_remembered) {
                                     task_of("equality", {{"n", 8}}));
   const auto outcome = attack(target, "states", {.seconds = 30});
   ASSERT_TRUE(outcome);
-  ASSERT_EQ(outcome->verdict, AttackVerdict::refuted) << outcome->reason;
+  ASSERT_EQ(outcome->verdict, Evidence::refuted) << outcome->reason;
   const auto& claim = std::get<CollisionClaim>(outcome->certificate->claim);
   EXPECT_EQ(claim.cut, 8);  // 2^8 strings, 2^6 states
   EXPECT_EQ(claim.pair.label, ClaimLabel::forced);

@@ -111,7 +111,7 @@ inline Target constructed_target(const std::string& name, const TaskSizes& sizes
 // What a fooling pair claims, checked once more by hand.
 inline void expect_fooling_pair(const Target& target, const Result<AttackOutcome>& outcome) {
   ASSERT_TRUE(outcome);
-  ASSERT_EQ(outcome->verdict, AttackVerdict::refuted) << outcome->reason;
+  ASSERT_EQ(outcome->verdict, Evidence::refuted) << outcome->reason;
   const auto& claim = std::get<FoolingPairClaim>(outcome->certificate->claim);
   const std::vector<std::int64_t> wanted{claim.pair.position};
   const auto one = target.machine->forward(claim.pair.first, wanted),

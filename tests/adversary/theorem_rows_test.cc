@@ -95,14 +95,14 @@ std::optional<std::int64_t> accumulator_of(const Weights& weights, std::int64_t 
          std::bit_width(static_cast<std::uint64_t>(tokens - 1)) + 1;
 }
 
-bool bites(const TheoremRow& row, const TaskSizes& sizes) {
+bool certifies(const TheoremRow& row, const TaskSizes& sizes) {
   if (!make_task(row.task, sizes, row.options)) return false;
   const auto target = model_of(row, sizes);
   return outcome_of_theorem(row.id, target.weights.architecture, row.task, sizes, target.length(),
                             accumulator_of(target.weights, target.length())) == "impossible";
 }
 
-// Whether the theorem bites at some size of at most kLongest tokens; alphabets, dimensions and the number of
+// Whether the theorem certifies at some size of at most kLongest tokens; alphabets, dimensions and the number of
 // functions are the row's, lengths are not.
 bool certified_below_the_limit(const TheoremRow& row) {
   TaskSizes open = row.sizes;
@@ -113,13 +113,13 @@ bool certified_below_the_limit(const TheoremRow& row) {
                             accumulator_of(weights, kLongest)) == "impossible";
 }
 
-// The smallest size at which the theorem bites, everything but n (or m) as the row has it.
+// The smallest size at which the theorem certifies, everything but n (or m) as the row has it.
 TaskSizes smallest(const TheoremRow& row) {
   TaskSizes sizes = row.sizes, fewer = sizes;
   std::int64_t& n = fewer.contains("n") ? fewer["n"] : fewer["m"];
   for (int refused = 0; refused < 2 && n > 2;) {  // odd sizes may be out of the question
     --n;
-    refused = bites(row, fewer) ? 0 : refused + 1;
+    refused = certifies(row, fewer) ? 0 : refused + 1;
     if (refused == 0) sizes = fewer;
   }
   return sizes;
@@ -130,7 +130,7 @@ class theorem_row : public testing::TestWithParam<TheoremRow> {};
 TEST_P(theorem_row, has_an_attack_with_a_certificate) {
   const TheoremRow& row = GetParam();
   const bool certified = certified_below_the_limit(row);
-  ASSERT_EQ(bites(row, row.sizes), certified)
+  ASSERT_EQ(certifies(row, row.sizes), certified)
       << "rung bound certifies a size below the limit: that is where to attack";
   const TaskSizes sizes = certified ? smallest(row) : row.sizes;
   auto target = model_of(row, sizes);
@@ -142,7 +142,7 @@ TEST_P(theorem_row, has_an_attack_with_a_certificate) {
   for (const auto& [name, value] : sizes) RecordProperty(name, static_cast<int>(value));
   const auto outcome = attack(target, row.method, {.seconds = 60});
   ASSERT_TRUE(outcome) << outcome.error().message;
-  ASSERT_EQ(outcome->verdict, AttackVerdict::refuted) << outcome->reason;
+  ASSERT_EQ(outcome->verdict, Evidence::refuted) << outcome->reason;
   const auto& claim = outcome->certificate->claim;
   EXPECT_EQ(claim_kind(claim), row.kind);
   const EndAlike& pair = std::visit(

@@ -7,7 +7,7 @@ TEST(wrong_answer, cannot_be_found_where_every_answer_is_right) {
   const auto target = constructed_target("eva", {{"n", 4}});
   const auto outcome = attack(target, "wrong-answer", {.seconds = 60});
   ASSERT_TRUE(outcome);
-  EXPECT_EQ(outcome->verdict, AttackVerdict::holds);
+  EXPECT_EQ(outcome->verdict, Evidence::verified);
   EXPECT_EQ(outcome->evaluations, 4 * 4 * 4 * 4 * 4);
   EXPECT_FALSE(outcome->certificate);
 }
@@ -16,7 +16,7 @@ TEST(wrong_answer, is_found_in_a_random_model) {
   const auto target = random_target({"full(heads=1,dim=2)"}, task_of("eva", {{"n", 16}}));
   const auto outcome = attack(target, "wrong-answer", {.seconds = 60});
   ASSERT_TRUE(outcome);
-  ASSERT_EQ(outcome->verdict, AttackVerdict::refuted);
+  ASSERT_EQ(outcome->verdict, Evidence::refuted);
   const auto& claim = std::get<WrongAnswerClaim>(outcome->certificate->claim);
   EXPECT_NE(claim.answer, claim.expected);
   EXPECT_EQ(target.task->answer(claim.prompt), claim.expected);
@@ -26,7 +26,7 @@ TEST(wrong_answer, ends_at_the_budget_without_a_verdict) {
   const auto target = constructed_target("eva", {{"n", 64}});
   const auto outcome = attack(target, "wrong-answer", {.seconds = 0.05});
   ASSERT_TRUE(outcome);
-  EXPECT_EQ(outcome->verdict, AttackVerdict::inconclusive);
+  EXPECT_EQ(outcome->verdict, Evidence::unverified);
 }
 
 TEST(attack, names_the_nearest_method) {

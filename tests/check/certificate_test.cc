@@ -128,10 +128,10 @@ TEST(certificate_check, DISABLED_writes_the_examples) {
     document["task"]["size"]["n"] = std::int64_t{1} << 31;
     std::ofstream(folder / "invalid" / (issued.name + ".exhausted.json")) << document.dump(1) << "\n";
   }
-  for (const auto& [bites, below] : forced_cases()) {  // one step below where the count reaches
-    std::ofstream(folder / "valid" / (bites.name + ".json")) << bites.certificate;
-    std::ofstream(folder / "valid" / (bites.name + ".safetensors"), std::ios::binary) << bites.model;
-    std::ofstream(folder / "invalid" / (bites.name + ".rejected.json")) << twin(bites);
+  for (const auto& [certifies, below] : forced_cases()) {  // one step below where the count reaches
+    std::ofstream(folder / "valid" / (certifies.name + ".json")) << certifies.certificate;
+    std::ofstream(folder / "valid" / (certifies.name + ".safetensors"), std::ios::binary) << certifies.model;
+    std::ofstream(folder / "invalid" / (certifies.name + ".rejected.json")) << twin(certifies);
     std::ofstream(folder / "invalid" / (below.name + ".rejected.json")) << below.certificate;
     std::ofstream(folder / "invalid" / (below.name + ".rejected.safetensors"), std::ios::binary)
         << below.model;

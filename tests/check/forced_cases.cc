@@ -53,7 +53,7 @@ Search by_method(const std::string& method) {
 }
 
 ForcedCase forced_case(const std::string& name,
-                       const std::function<Issued(const std::string& name, bool bites)>& make) {
+                       const std::function<Issued(const std::string& name, bool certifies)>& make) {
   return {make(name, true), make(name + "-below", false)};
 }
 
@@ -61,17 +61,17 @@ struct CollisionCase {
   std::string name;
   std::string task;
   int precision;  // bits of the state
-  TaskSizes bites, below;
+  TaskSizes certifies, below;
   std::map<std::string, std::string> options = {};
 };
 
 ForcedCase collision(const CollisionCase& c) {
-  return forced_case(c.name, [&](const std::string& name, bool bites) {
-    const auto task = task_of(c.task, bites ? c.bites : c.below, c.options);
+  return forced_case(c.name, [&](const std::string& name, bool certifies) {
+    const auto task = task_of(c.task, certifies ? c.certifies : c.below, c.options);
     const std::int64_t cut = *widest_cut(*task);
     return first_pair(
         name, [&](std::uint64_t seed) { return random_model(kOneNumber, *task, 3, c.precision, seed); }, task,
-        bites ? ClaimLabel::forced : ClaimLabel::found,
+        certifies ? ClaimLabel::forced : ClaimLabel::found,
         [&](const Target& target) {
           AttackOutcome outcome;
           RUNG_REQUIRE(collide_states(target, cut, {.seconds = 20}, outcome).ok(), "{}", name);
@@ -103,11 +103,11 @@ ForcedCase alone(const std::string& task_name, const TaskSizes& sizes, const std
     return part && part->outgrows;
   };
   while (!outgrows(smallest)) smallest += step;
-  return forced_case("forced-alone-" + task_name, [&](const std::string& name, bool bites) {
-    const auto task = task_at(bites ? smallest : smallest - step);
+  return forced_case("forced-alone-" + task_name, [&](const std::string& name, bool certifies) {
+    const auto task = task_at(certifies ? smallest : smallest - step);
     return first_pair(
         name, [&](std::uint64_t seed) { return model(*task, seed); }, task,
-        bites ? ClaimLabel::forced : ClaimLabel::found, by_method(method),
+        certifies ? ClaimLabel::forced : ClaimLabel::found, by_method(method),
         [](const Target& target, Claim& claim) {
           std::get<FoolingPairClaim>(claim).proof = FoolingPairClaim::PartialSums{*full_alone_bits(target)};
         });
@@ -132,11 +132,11 @@ ForcedCase transcripts(const std::string& case_name, const std::string& line, st
   while (proof_at(smallest - 1)) --smallest;
   const auto proof = proof_at(smallest);
   RUNG_REQUIRE(proof.has_value(), "{} is silent at m = {}", case_name, enough);
-  return forced_case(case_name, [&](const std::string& name, bool bites) {
-    const auto task = task_at(bites ? smallest : smallest - 1);
+  return forced_case(case_name, [&](const std::string& name, bool certifies) {
+    const auto task = task_at(certifies ? smallest : smallest - 1);
     return first_pair(
         name, [&](std::uint64_t seed) { return model(*task, seed); }, task,
-        bites ? ClaimLabel::forced : ClaimLabel::found, by_method("flip"),
+        certifies ? ClaimLabel::forced : ClaimLabel::found, by_method("flip"),
         [&](const Target&, Claim& claim) {
           auto fitting = *proof;
           while (fitting.T * fitting.x0 > task->size().at("m").get<std::int64_t>()) --fitting.T;
@@ -146,10 +146,10 @@ ForcedCase transcripts(const std::string& case_name, const std::string& line, st
 }
 
 // `skipped`: models that are known to select every block with a pair.
-ForcedCase messages(const std::string& case_name, PositionCode position, std::int64_t bites_at,
+ForcedCase messages(const std::string& case_name, PositionCode position, std::int64_t certified_from,
                     std::int64_t below_at, std::uint64_t skipped) {
-  return forced_case(case_name, [&](const std::string& name, bool bites) {
-    const auto task = task_of("two-sum", {{"n", 4}, {"M", bites ? bites_at : below_at}});
+  return forced_case(case_name, [&](const std::string& name, bool certifies) {
+    const auto task = task_of("two-sum", {{"n", 4}, {"M", certifies ? certified_from : below_at}});
     const auto model = [&](std::uint64_t seed) {
       Weights weights =
           random_model("sparse(B=2,k=1,heads=1,dim=1,vdim=1)", *task, 3, 4, skipped + seed, position);
@@ -157,7 +157,7 @@ ForcedCase messages(const std::string& case_name, PositionCode position, std::in
         weights.tensors[std::string("layers.0.") + map + ".bits"] = integer_scalar(2);
       return weights;
     };
-    return first_pair(name, model, task, bites ? ClaimLabel::forced : ClaimLabel::found,
+    return first_pair(name, model, task, certifies ? ClaimLabel::forced : ClaimLabel::found,
                       by_method("sparse-blocks"), [&](const Target& target, Claim& claim) {
                         auto& pair = std::get<SparsePairClaim>(claim);
                         pair.message_bits = SparseView::make(target)->message_bits();

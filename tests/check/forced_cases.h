@@ -7,7 +7,7 @@
 namespace rung {
 
 struct ForcedCase {
-  Issued bites, below;
+  Issued certifies, below;
 };
 
 // Deterministic. The names are `forced-TASK` and the like, with `-below` for the twin.

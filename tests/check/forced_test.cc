@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t kWork = 1'000'000'000;
 
 TEST(forced, is_rejected_one_step_below_where_the_count_reaches) {
-  for (const auto& [bites, below] : forced_cases()) {
+  for (const auto& [certifies, below] : forced_cases()) {
     std::string reason;
     EXPECT_EQ(verdict_of(below.certificate, below.model, &reason, kWork), CheckVerdict::rejected)
         << below.name;
@@ -30,10 +30,10 @@ TEST(forced, is_rejected_one_step_below_where_the_count_reaches) {
 }
 
 TEST(forced, is_verified_where_the_count_reaches) {
-  for (const auto& [bites, below] : forced_cases()) {
+  for (const auto& [certifies, below] : forced_cases()) {
     std::string reason;
-    EXPECT_EQ(verdict_of(bites.certificate, bites.model, &reason, kWork), CheckVerdict::verified)
-        << bites.name << ": " << reason;
+    EXPECT_EQ(verdict_of(certifies.certificate, certifies.model, &reason, kWork), CheckVerdict::verified)
+        << certifies.name << ": " << reason;
   }
 }
 

@@ -193,7 +193,7 @@ const std::vector<Issued>& issued_certificates() {
         capacity(true),
     };
     for (const auto& forced : forced_cases())
-      if (forced.bites.certificate.size() <= kLongestMutated) issued.push_back(forced.bites);
+      if (forced.certifies.certificate.size() <= kLongestMutated) issued.push_back(forced.certifies);
     return issued;
   }();
   return all;

@@ -55,7 +55,7 @@ with tempfile.TemporaryDirectory() as scratch:
     long = [line for line in whole.stdout.splitlines() if len(line) > 100]
     expect(not long, f"more than 100 columns: {long}")
     document = json.loads(Path("rung-runs/hierarchy/hierarchy.json").read_text())
-    expect(document["schema"] == "rung.hierarchy/1", "schema")
+    expect(document["schema"] == "rung.hierarchy/2", "schema")
     cells = {(cell["row"], cell["column"]): cell for cell in document["cells"]}
     expect(sorted(cells) == sorted((row, column) for row in ROWS for column in COLUMNS), "every row and column")
     highlights = [cell for highlight in document["highlights"] for cell in highlight["cells"]]
@@ -66,11 +66,11 @@ with tempfile.TemporaryDirectory() as scratch:
             expect(cell[part]["state"] != "none" or cell[part]["reason"], f"{where}: {part} has no reason")
         expect(cell["construction"]["state"] in ("verified", "none"), f"{where}: {cell['construction']['state']}")
         if cell["certificate"]["state"] != "none":
-            expect(cell["certificate"]["state"] == "VERIFIED" and cell["certificate"]["checker"]["exit"] == 0, f"{where}: unverified")
+            expect(cell["certificate"]["state"] == "verified" and cell["certificate"]["checker"]["exit"] == 0, f"{where}: unverified")
             expect(cell["bound"]["state"] != "impossible" or cell["certificate"]["label"] == "forced by theorem" or cell["row"] == "headwise",
                    f"{where}: impossible, and only found")
     deep, three, thought, encoder = highlights
-    expect(deep["bound"]["state"] == "impossible" and deep["certificate"]["state"] == "VERIFIED", "a hundred linear layers")
+    expect(deep["bound"]["state"] == "impossible" and deep["certificate"]["state"] == "verified", "a hundred linear layers")
     for cell in (three, thought, encoder):
         expect(cell["bound"]["state"] == "possible" and cell["construction"]["state"] == "verified", cell["row"])
         expect(cell["size"] == deep["size"], "the same task at the same size")

@@ -120,7 +120,7 @@ class Formats(unittest.TestCase):
         for path in sources():
             with open(path, encoding="utf-8") as source:
                 used |= set(SCHEMA.findall(source.read()))
-        self.assertIn("rung.bound/1", used)
+        self.assertIn("rung.bound/2", used)
         self.assertEqual(sorted(used - listed), [])
 
 

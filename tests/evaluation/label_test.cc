@@ -35,14 +35,14 @@ Label random_label(const std::string& line, std::int64_t n, int precision, std::
 // 384.
 TEST(Label, certifies_a_state_that_is_too_small_and_gives_its_ceiling) {
   const Label label = random_label("gdelta", 64, 4, 4, Accumulator::round);
-  EXPECT_EQ(label.letter, 'C') << label.reason;
+  EXPECT_EQ(label.letter, LabelClass::C) << label.reason;
   EXPECT_EQ(label.ceiling, accuracy_ceiling(64, 64)) << label.ceiling_reason;
   EXPECT_LT(label.ceiling, 1);
 }
 
 TEST(Label, leaves_a_state_that_is_large_enough_uncertified) {
   const Label label = random_label("gdelta", 8, 8, 8, Accumulator::round);
-  EXPECT_NE(label.letter, 'C') << label.reason;
+  EXPECT_NE(label.letter, LabelClass::C) << label.reason;
   EXPECT_EQ(label.ceiling, 1) << label.ceiling_reason;
 }
 
@@ -50,23 +50,23 @@ TEST(Label, leaves_a_state_that_is_large_enough_uncertified) {
 // tokens need 12 bits an entry, so that nothing is impossible there, although "4 bits" seem to be.
 TEST(Label, counts_exact_sums_at_their_true_width) {
   const Label rounded = random_label("linear(feature=relu)", 9, 4, 2, Accumulator::round);
-  EXPECT_EQ(rounded.letter, 'C') << rounded.reason;
+  EXPECT_EQ(rounded.letter, LabelClass::C) << rounded.reason;
   const Label exact = random_label("linear(feature=relu)", 9, 4, 2, Accumulator::exact);
-  EXPECT_NE(exact.letter, 'C') << exact.reason;
+  EXPECT_NE(exact.letter, LabelClass::C) << exact.reason;
   EXPECT_GT(exact.ceiling, rounded.ceiling);
 }
 
 TEST(Label, reads_floats_as_thirty_two_bits) {
   const Label integers = random_label("gdelta", 64, 4, 4, Accumulator::round),
               floats = random_label("gdelta", 64, 4, 4, Accumulator::round, Variant::uniform, true);
-  EXPECT_EQ(integers.letter, 'C');
-  EXPECT_NE(floats.letter, 'C') << floats.reason;
+  EXPECT_EQ(integers.letter, LabelClass::C);
+  EXPECT_NE(floats.letter, LabelClass::C) << floats.reason;
   EXPECT_NE(floats.reason.find("32 bits a stored number"), std::string::npos) << floats.reason;
 }
 
 TEST(Label, calls_attention_with_room_constructible_and_gives_no_ceiling) {
   const Label label = random_label("full", 16, 8, 32, Accumulator::round);
-  EXPECT_EQ(label.letter, 'K') << label.reason;
+  EXPECT_EQ(label.letter, LabelClass::K) << label.reason;
   EXPECT_EQ(label.ceiling, 1);
   EXPECT_NE(label.ceiling_reason.find("attention"), std::string::npos);
 }
@@ -78,11 +78,11 @@ TEST(Label, has_no_ceiling_off_the_uniform_distribution) {
 
 // Fewer prompts are easier: what no weights do on all tables some may do on permutations, of which there are fewer.
 TEST(Label, certifies_nothing_about_prompts_that_a_variant_never_draws) {
-  EXPECT_EQ(random_label("gdelta", 64, 4, 4, Accumulator::round, Variant::zipf).letter, 'C');
+  EXPECT_EQ(random_label("gdelta", 64, 4, 4, Accumulator::round, Variant::zipf).letter, LabelClass::C);
   const Label label = random_label("gdelta", 64, 4, 4, Accumulator::round, Variant::permutation);
-  EXPECT_EQ(label.letter, 'G') << label.reason;
+  EXPECT_EQ(label.letter, LabelClass::G) << label.reason;
   EXPECT_NE(label.reason.find("variant permutation"), std::string::npos) << label.reason;
-  EXPECT_EQ(random_label("full", 16, 8, 64, Accumulator::round, Variant::permutation).letter, 'K');
+  EXPECT_EQ(random_label("full", 16, 8, 64, Accumulator::round, Variant::permutation).letter, LabelClass::K);
 }
 
 TEST(Interval, is_students_over_members) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "rung/base/json_text.h"
 #include "rung/hierarchy/evidence.h"
 #include "rung/hierarchy/table.h"
 
@@ -33,10 +34,11 @@ HierarchyPlan small_plan() {
 }
 
 HierarchyOptions untrained(const std::string& folder) {
-  return {.folder = folder, .checker = RUNG_CHECKER, .train = false};
+  return {.folder = folder, .checker = RUNG_CHECKER, .untrained = true};
 }
 
-ordered_json without_times(ordered_json json) {
+// Sizes are read back in the order of their names.
+nlohmann::json without_times(nlohmann::json json) {
   if (json.is_object()) {
     json.erase("seconds");
     for (auto& [name, value] : json.items()) value = without_times(value);
@@ -44,6 +46,10 @@ ordered_json without_times(ordered_json json) {
     for (auto& value : json) value = without_times(value);
   }
   return json;
+}
+
+nlohmann::json without_times(const HierarchyDocument& document) {
+  return without_times(nlohmann::json(hierarchy_json(document)));
 }
 
 std::size_t columns(const std::string& line) {
@@ -107,32 +113,36 @@ TEST(hierarchy, fills_cells_with_evidence_and_keeps_them) {
   EXPECT_EQ(outcome->done, plan.cells.size());
   EXPECT_FALSE(outcome->stopped);
   EXPECT_TRUE(outcome->troubles.empty());
-  const ordered_json& document = *outcome->document;
-  for (const auto& cell : document["cells"]) {
-    const std::string where = cell["row"].get<std::string>() + " on " + cell["column"].get<std::string>();
-    EXPECT_EQ(cell["state"], "done");
-    for (const char* part : {"construction", "certificate", "training"})
-      if (cell[part]["state"] == "none")
-        EXPECT_FALSE(cell[part]["reason"].get<std::string>().empty()) << where;
-    EXPECT_NE(cell["bound"]["state"], "inapplicable") << where;
-    if (cell["construction"]["state"] != "none") {
-      EXPECT_EQ(cell["construction"]["state"], "verified") << where;
-      EXPECT_EQ(cell["construction"]["errors"], 0);
-      EXPECT_GT(cell["construction"]["instances"], 0);
-      EXPECT_FALSE(cell["construction"]["coordinates"].empty());
-      EXPECT_TRUE(std::filesystem::exists(folder + "/" + cell["construction"]["model"].get<std::string>()));
+  for (const HierarchyCell& cell : outcome->document.cells) {
+    const std::string where = cell.row + " on " + cell.column;
+    EXPECT_EQ(cell.state, CellState::done);
+    if (cell.construction.state == Evidence::none) EXPECT_FALSE(cell.construction.reason.empty()) << where;
+    if (cell.certificate.state == Evidence::none) EXPECT_FALSE(cell.certificate.reason.empty()) << where;
+    if (cell.training.state == TrainingState::none) EXPECT_FALSE(cell.training.reason.empty()) << where;
+    EXPECT_NE(cell.bound.state, Outcome::open) << where;
+    EXPECT_FALSE(cell.bound.theorem.empty()) << where;
+    if (cell.construction.state != Evidence::none) {
+      EXPECT_EQ(cell.construction.state, Evidence::verified) << where;
+      EXPECT_EQ(cell.construction.errors, 0u);
+      EXPECT_GT(cell.construction.instances, 0u);
+      EXPECT_FALSE(cell.construction.coordinates.empty());
+      EXPECT_TRUE(std::filesystem::exists(folder + "/" + cell.construction.model.value()));
     }
-    if (cell["certificate"]["state"] != "none") {
-      EXPECT_EQ(cell["certificate"]["state"], "VERIFIED") << where;
-      EXPECT_EQ(cell["certificate"]["checker"]["exit"], 0);
-      EXPECT_FALSE(cell["certificate"]["differ"].empty());
-      EXPECT_NE(cell["certificate"]["answers"][0], cell["certificate"]["answers"][1]);
+    if (cell.certificate.state != Evidence::none) {
+      EXPECT_EQ(cell.certificate.state, Evidence::verified) << where;
+      EXPECT_EQ(cell.certificate.checker.value().exit, 0);
+      EXPECT_FALSE(cell.certificate.differ.empty());
+      EXPECT_NE(cell.certificate.answers.at(0), cell.certificate.answers.at(1));
     }
-    EXPECT_TRUE(std::filesystem::exists(folder + "/cells/" + cell["row"].get<std::string>() + "-" +
-                                        cell["column"].get<std::string>() + ".json"));
+    EXPECT_TRUE(std::filesystem::exists(folder + "/cells/" + cell.row + "-" + cell.column + ".json"));
   }
-  std::ifstream file(folder + "/hierarchy.json");
-  EXPECT_EQ(without_times(ordered_json::parse(file)), without_times(document));
+  const auto text = read_text_file(folder + "/hierarchy.json", "test");
+  ASSERT_TRUE(text);
+  EXPECT_EQ(without_times(nlohmann::json::parse(*text)), without_times(outcome->document));
+  // What is read back is what was written.
+  const auto read = parse_hierarchy(*text, "hierarchy.json");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(without_times(*read), without_times(outcome->document));
 }
 
 TEST(hierarchy, stopped_and_gone_on_with_gives_the_same_document) {
@@ -149,13 +159,13 @@ TEST(hierarchy, stopped_and_gone_on_with_gives_the_same_document) {
   EXPECT_TRUE(stopped->stopped);
   EXPECT_GE(stopped->done, 2u);
   EXPECT_LT(stopped->done, plan.cells.size());
-  for (const auto& cell : (*stopped->document)["cells"])
-    if (cell["state"] != "done") EXPECT_EQ(cell["bound"]["state"], "inapplicable");
+  for (const HierarchyCell& cell : stopped->document.cells)
+    if (cell.state != CellState::done) EXPECT_EQ(cell.bound.state, Outcome::open);
   const auto resumed = run_hierarchy(plan, untrained(folder));
   ASSERT_TRUE(resumed);
   EXPECT_EQ(resumed->reused, stopped->done);
   EXPECT_EQ(resumed->done, plan.cells.size());
-  EXPECT_EQ(without_times(*resumed->document), without_times(*whole->document));
+  EXPECT_EQ(without_times(resumed->document), without_times(whole->document));
 }
 
 TEST(hierarchy, runs_a_cell_again_when_its_recipe_changed_or_a_file_is_gone) {
@@ -187,7 +197,7 @@ TEST(hierarchy, keeps_the_cells_that_only_passes_over) {
   const auto some = run_hierarchy(plan, options);
   ASSERT_TRUE(some) << some.error().message;
   EXPECT_EQ(some->of, 3u);
-  EXPECT_EQ(without_times(*some->document), without_times(*whole->document));
+  EXPECT_EQ(without_times(some->document), without_times(whole->document));
 }
 
 // One evidence, checked as it is, with another answer, and with another model.
@@ -197,13 +207,13 @@ TEST(certificate_evidence, is_never_called_verified_when_the_checker_rejects_it)
   options.only = {"linear/eva"};
   const auto outcome = run_hierarchy(small_plan(), options);
   ASSERT_TRUE(outcome);
-  ordered_json evidence;
-  for (const auto& cell : (*outcome->document)["cells"])
-    if (cell["row"] == "linear" && cell["column"] == "eva") evidence = cell["certificate"];
-  ASSERT_EQ(evidence["state"], "VERIFIED");
+  CertificateEvidence evidence;
+  for (const HierarchyCell& cell : outcome->document.cells)
+    if (cell.row == "linear" && cell.column == "eva") evidence = cell.certificate;
+  ASSERT_EQ(evidence.state, Evidence::verified);
   const EvidenceContext context{.folder = folder, .checker = RUNG_CHECKER};
   ASSERT_TRUE(check_certificate(evidence, context));
-  EXPECT_EQ(evidence["state"], "VERIFIED");
+  EXPECT_EQ(evidence.state, Evidence::verified);
 
   const std::string path = folder + "/certificates/linear-eva.json";
   std::string text;
@@ -213,19 +223,21 @@ TEST(certificate_evidence, is_never_called_verified_when_the_checker_rejects_it)
   }
   const auto corrupt = [&](const std::string& changed) {
     std::ofstream(path) << changed;
-    ordered_json checked = evidence;
+    CertificateEvidence checked = evidence;
     EXPECT_TRUE(check_certificate(checked, context));
     return checked;
   };
-  ordered_json certificate = ordered_json::parse(text);
-  ordered_json swapped = certificate;
-  const std::string dumped = swapped.dump();
-  for (const std::string& changed :
-       {std::string("{}"), std::string(""), dumped.substr(0, dumped.size() / 2)}) {
-    const ordered_json checked = corrupt(changed);
-    EXPECT_EQ(checked["state"], "unverified") << changed.substr(0, 40);
-    EXPECT_NE(checked["checker"]["exit"], 0);
-    EXPECT_FALSE(checked["reason"].get<std::string>().empty());
+  // Another answer: rejected. No certificate at all: nothing can be checked.
+  ordered_json swapped = ordered_json::parse(text);
+  swapped["claim"]["activation"][0] = swapped["claim"]["activation"][0].get<std::int64_t>() + 1;
+  for (const auto& [changed, state] : {std::pair{swapped.dump(), Evidence::refuted},
+                                       {std::string("{}"), Evidence::unverified},
+                                       {std::string(), Evidence::unverified},
+                                       {text.substr(0, text.size() / 2), Evidence::unverified}}) {
+    const CertificateEvidence checked = corrupt(changed);
+    EXPECT_EQ(checked.state, state) << changed.substr(0, 40) << " " << checked.reason;
+    EXPECT_NE(checked.checker.value().exit, 0);
+    EXPECT_FALSE(checked.reason.empty());
   }
   corrupt(text);
   // Another model under the same certificate.
@@ -233,7 +245,7 @@ TEST(certificate_evidence, is_never_called_verified_when_the_checker_rejects_it)
                              folder + "/models/linear-eva-broken.safetensors",
                              std::filesystem::copy_options::overwrite_existing);
   ASSERT_TRUE(check_certificate(evidence, context));
-  EXPECT_EQ(evidence["state"], "unverified");
+  EXPECT_NE(evidence.state, Evidence::verified);
   // The cell is not taken over as it stands: it is made again.
   const auto again = run_hierarchy(small_plan(), options);
   ASSERT_TRUE(again);
@@ -248,12 +260,13 @@ TEST(certificate_evidence, is_unverified_without_a_checker_and_trouble_with_one_
   const auto missing = run_hierarchy(small_plan(), options);
   ASSERT_TRUE(missing) << missing.error().message;
   EXPECT_TRUE(missing->troubles.empty());
-  EXPECT_NE(hierarchy_table(*missing->document, {}).find("unverified: rung-check is"), std::string::npos);
+  EXPECT_NE(hierarchy_table(missing->document, {}).find("unverified: rung-check is"), std::string::npos);
   options.checker = "/bin/false";
   const auto rejected = run_hierarchy(small_plan(), options);
   ASSERT_TRUE(rejected);
   EXPECT_EQ(rejected->troubles.size(), 1u);
-  EXPECT_EQ(hierarchy_table(*rejected->document, {}).find("VERIFIED f"), std::string::npos);
+  EXPECT_EQ(hierarchy_table(rejected->document, {}).find("verified f"), std::string::npos);
+  EXPECT_NE(hierarchy_table(rejected->document, {}).find("refuted: rung-check ended"), std::string::npos);
 }
 
 TEST(hierarchy, refuses_words_that_name_no_cell) {
@@ -266,27 +279,39 @@ TEST(hierarchy, refuses_words_that_name_no_cell) {
 }
 
 // The same document with every text replaced by a long one.
-ordered_json swollen(ordered_json json, const std::string& name = "") {
-  static const std::set<std::string> kept = {"state", "id", "row", "column", "tag", "label", "schema"};
-  if (json.is_object())
-    for (auto& [key, value] : json.items()) value = swollen(value, key);
-  else if (json.is_array())
-    for (auto& value : json) value = swollen(value, name);
-  else if (json.is_string() && !kept.contains(name))
-    return "größere Wörter, " + std::string(150, 'x') + " " + json.get<std::string>() +
-           json.get<std::string>();
-  else if (json.is_number())
-    return -123456789.123456789;
-  return json;
+void swell(std::string& text) { text = "größere Wörter, " + std::string(150, 'x') + " " + text + text; }
+
+HierarchyDocument swollen(HierarchyDocument document) {
+  for (auto& column : document.columns) swell(column.title);
+  for (auto& row : document.rows) swell(row.title);
+  for (auto& highlight : document.highlights) {
+    swell(highlight.title), swell(highlight.what);
+    document.cells.insert(document.cells.end(), highlight.cells.begin(), highlight.cells.end());
+  }
+  for (HierarchyCell& cell : document.cells) {
+    for (std::string* text :
+         {&cell.arch, &cell.task, &cell.bound.arch, &cell.construction.brief, &cell.construction.reason,
+          &cell.construction.arch, &cell.certificate.brief, &cell.certificate.reason, &cell.training.brief})
+      swell(*text);
+    for (auto& [name, value] : cell.bound.numbers.entries)
+      if (value) value = -123456789.123456789;
+    cell.training.accuracy = -123456789.123456789;
+  }
+  for (auto& highlight : document.highlights)
+    for (HierarchyCell& cell : highlight.cells) swell(cell.title), swell(cell.construction.arch);
+  return document;
+}
+
+HierarchyDocument earlier_document() {
+  const auto text = read_text_file(RUNG_SOURCE_DIR "/tests/cases/earlier/hierarchy.json", "test");
+  return parse_hierarchy(text.value(), "hierarchy.json").value();
 }
 
 TEST(hierarchy_table, says_where_what_is_built_is_larger_than_what_cannot) {
-  std::ifstream file(RUNG_SOURCE_DIR "/tests/cases/report/hierarchy/hierarchy.json");
-  ordered_json document = ordered_json::parse(file);
-  for (auto& cell : document["cells"]) cell["bound"]["arch"] = "linear(heads=1,dim=1)";
+  HierarchyDocument document = earlier_document();
   EXPECT_NE(hierarchy_table(document, {}).find("larger: p="), std::string::npos);
-  for (auto& cell : document["cells"])
-    if (cell["construction"].contains("arch")) cell["bound"]["arch"] = cell["construction"]["arch"];
+  for (HierarchyCell& cell : document.cells)
+    if (!cell.construction.arch.empty()) cell.bound.arch = cell.construction.arch;
   EXPECT_EQ(hierarchy_table(document, {}).find("larger: p="), std::string::npos);
 }
 
@@ -297,7 +322,8 @@ TEST(hierarchy_table, fits_a_hundred_columns_whatever_the_cells_say) {
     return options;
   }());
   ASSERT_TRUE(outcome) << outcome.error().message;
-  for (const ordered_json& document : {*outcome->document, swollen(*outcome->document)}) {
+  for (const HierarchyDocument& document :
+       {outcome->document, swollen(outcome->document), swollen(earlier_document())}) {
     const std::string table = hierarchy_table(document, {.colour = false});
     EXPECT_EQ(table.find('\033'), std::string::npos);
     std::size_t begin = 0, lines = 0;
@@ -309,11 +335,82 @@ TEST(hierarchy_table, fits_a_hundred_columns_whatever_the_cells_say) {
     EXPECT_EQ(begin, table.size());
     EXPECT_GT(lines, 40u);
   }
-  const std::string plain = hierarchy_table(*outcome->document, {.colour = false}),
-                    painted = hierarchy_table(*outcome->document, {.colour = true});
+  const std::string plain = hierarchy_table(outcome->document, {.colour = false}),
+                    painted = hierarchy_table(outcome->document, {.colour = true});
   EXPECT_NE(painted.find("\033["), std::string::npos);
-  EXPECT_NE(plain.find("VERIFIED forced"), std::string::npos);
+  EXPECT_NE(plain.find("verified forced"), std::string::npos);
   EXPECT_NE(plain.find("impossible 64 > 36 bits"), std::string::npos);
+}
+
+// A trainer that says what it was asked, and answers.
+TrainFunction trainer_that(TrainingReply reply, TrainingOrder* asked = nullptr) {
+  return [=](const TrainingOrder& order) -> Result<TrainingReply> {
+    if (asked) *asked = order;
+    return reply;
+  };
+}
+
+MemberRecord trained_member(RecordState state, double accuracy) {
+  MemberRecord member;
+  member.state = state;
+  member.accuracy = accuracy;
+  member.right = {static_cast<std::uint64_t>(1000 * accuracy)};
+  member.answers = {1000};
+  member.curve = {{50, 0, 1.0, {accuracy / 2}}, {100, 0, 0.5, {accuracy}}};
+  return member;
+}
+
+TEST(training_evidence, hands_over_a_plan_and_reads_the_record_back) {
+  TrainingRun run;
+  run.state = RecordState::done;
+  run.label = Label{LabelClass::C, "impossible (recurrent-eva, checked)", 0.7, "32 bits of state"};
+  run.members = {trained_member(RecordState::done, 0.5), trained_member(RecordState::done, 0.6)};
+  TrainingOrder asked;
+  EvidenceContext context{.folder = fresh_folder("trained"),
+                          .train = trainer_that({.run = run, .seconds = 2}, &asked),
+                          .training_seconds = 7};
+  const auto task = make_task("eva", {{"n", 16}}).value();
+  const auto evidence = training_evidence({.arch = "linear", .seeds = 2}, *task, "linear-eva", context);
+  ASSERT_TRUE(evidence) << evidence.error().message;
+  EXPECT_EQ(asked.plan.arch, "linear");
+  EXPECT_EQ(asked.plan.seeds, (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_EQ(asked.plan.tasks.at(0).task.sizes.at("n"), 16);
+  EXPECT_TRUE(check_plan(asked.plan));
+  EXPECT_EQ(asked.seconds, 7);
+  EXPECT_EQ(evidence->state, TrainingState::trained);
+  EXPECT_NEAR(evidence->accuracy, 0.55, 1e-12);
+  EXPECT_LT(*evidence->low, 0.55);
+  EXPECT_GT(*evidence->high, 0.55);
+  EXPECT_EQ(evidence->label, LabelClass::C);
+  EXPECT_EQ(evidence->ceiling, 0.7);
+  EXPECT_EQ(evidence->curves.at(1), (AccuracyCurve{{50, 0.3}, {100, 0.6}}));
+  EXPECT_FALSE(evidence->retry);
+  EXPECT_EQ(evidence->command,
+            "rung train linear --task eva --n 16 --width 32 --steps 400 --batch 64 --seeds 2 --lr 0.005 "
+            "--eval-every 50 --stop-at 0.995 --device cpu");
+}
+
+TEST(training_evidence, of_a_run_that_was_cut_short_is_tried_again) {
+  const auto task = make_task("eva", {{"n", 16}}).value();
+  const auto evidence_of = [&](TrainingReply reply) {
+    EvidenceContext context{.folder = fresh_folder("cut"), .train = trainer_that(std::move(reply))};
+    return training_evidence({.arch = "linear"}, *task, "linear-eva", context).value();
+  };
+  TrainingRun stopped;
+  stopped.state = RecordState::stopped;
+  stopped.members = {trained_member(RecordState::stopped, 0.4)};
+  const TrainingEvidence part = evidence_of({.run = stopped});
+  EXPECT_EQ(part.state, TrainingState::trained);
+  EXPECT_TRUE(part.retry);
+  stopped.members = {MemberRecord{.state = RecordState::stopped}};
+  for (const TrainingReply& reply :
+       {TrainingReply{.run = stopped}, {.interrupted = true}, {.complaint = "no memory"}}) {
+    const TrainingEvidence none = evidence_of(reply);
+    EXPECT_EQ(none.state, TrainingState::none);
+    EXPECT_TRUE(none.retry);
+    EXPECT_FALSE(none.reason.empty());
+  }
+  EXPECT_FALSE(training_evidence({.arch = "linear"}, *task, "x", {}).value().retry);
 }
 
 }  // namespace

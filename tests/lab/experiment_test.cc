@@ -28,8 +28,8 @@ TEST(experiment, reads_configurations_over_their_base) {
   ASSERT_TRUE(read.ok()) << read.error().message;
   ASSERT_EQ(read->configurations.size(), 4u);
   EXPECT_EQ(read->size, "small");
-  const auto& one = std::get<learn::TrainingPlan>(read->configurations[0].what);
-  const auto& two = std::get<learn::TrainingPlan>(read->configurations[1].what);
+  const auto& one = std::get<TrainingPlan>(read->configurations[0].what);
+  const auto& two = std::get<TrainingPlan>(read->configurations[1].what);
   EXPECT_EQ(one.arch, "full");
   EXPECT_EQ(two.arch, "linear");
   EXPECT_EQ(two.dimensions.width, 16);
@@ -42,7 +42,7 @@ TEST(experiment, reads_configurations_over_their_base) {
   EXPECT_EQ(std::get<AttackSeries>(read->configurations[3].what).seconds, 2);
   const auto more = parse_experiment(good().dump(), "here", "small", 5);
   ASSERT_TRUE(more.ok());
-  EXPECT_EQ(std::get<learn::TrainingPlan>(more->configurations[0].what).seeds.size(), 5u);
+  EXPECT_EQ(std::get<TrainingPlan>(more->configurations[0].what).seeds.size(), 5u);
   EXPECT_NE(more->document, read->document);
 }
 
@@ -147,7 +147,7 @@ TEST(experiment, decides_the_shipped_results_as_they_say) {
         ASSERT_TRUE(outcome.ok()) << outcome.error().message;
         const Configuration& configuration = experiment->configurations[i];
         EXPECT_EQ(outcome->id, configuration.id) << name;
-        if (const auto* plan = std::get_if<learn::TrainingPlan>(&configuration.what)) {
+        if (const auto* plan = std::get_if<TrainingPlan>(&configuration.what)) {
           EXPECT_EQ(outcome->subject.arch, plan->arch) << name << " " << outcome->id;
           EXPECT_EQ(outcome->subject.task, plan->tasks.front().task.name) << name << " " << outcome->id;
           EXPECT_EQ(outcome->subject.size, plan->tasks.front().task.sizes) << name << " " << outcome->id;

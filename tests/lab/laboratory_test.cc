@@ -58,11 +58,11 @@ TEST(laboratory, runs_from_labels_to_verdicts_and_writes_records_once) {
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_FALSE(result->stopped);
   ASSERT_EQ(result->outcomes.size(), 4u);
-  EXPECT_EQ(result->outcomes[0].label.letter, 'K');
-  EXPECT_EQ(result->outcomes[1].label.letter, 'K') << result->outcomes[1].label.reason;
-  EXPECT_EQ(result->outcomes[2].label.letter, 'C') << result->outcomes[2].label.reason;
+  EXPECT_EQ(result->outcomes[0].label.letter, LabelClass::K);
+  EXPECT_EQ(result->outcomes[1].label.letter, LabelClass::K) << result->outcomes[1].label.reason;
+  EXPECT_EQ(result->outcomes[2].label.letter, LabelClass::C) << result->outcomes[2].label.reason;
   EXPECT_LT(result->outcomes[2].label.ceiling, 1);
-  EXPECT_EQ(result->outcomes[3].label.letter, 'C') << result->outcomes[3].label.reason;
+  EXPECT_EQ(result->outcomes[3].label.letter, LabelClass::C) << result->outcomes[3].label.reason;
   EXPECT_EQ(result->outcomes[2].scores.size(), 2u);
   ASSERT_TRUE(result->outcomes[2].capacity);
   EXPECT_EQ(result->outcomes[2].capacity->elements, 2);  // one value and its normaliser
@@ -83,8 +83,8 @@ TEST(laboratory, runs_from_labels_to_verdicts_and_writes_records_once) {
   // The file that is kept: the verdicts, the curves, and where they come from.
   std::ifstream file(folder / "run/results.json");
   const auto kept = nlohmann::json::parse(file);
-  EXPECT_EQ(kept.at("schema"), "rung.results/1");
-  EXPECT_EQ(kept.at("lab"), nlohmann::json(lab_document(tiny(), *result)));
+  EXPECT_EQ(kept.at("schema"), "rung.results/2");
+  EXPECT_EQ(kept.at("lab"), nlohmann::json(lab_json(lab_document(tiny(), *result))));
   EXPECT_EQ(kept.at("lab").at("configurations").at(1).at("arch"), "full");
   EXPECT_EQ(kept.at("lab").at("configurations").at(2).at("size").at("n"), 64);
   EXPECT_EQ(kept.at("lab").at("configurations").at(0).at("precision").at("proved"),
@@ -106,7 +106,7 @@ TEST(laboratory, runs_from_labels_to_verdicts_and_writes_records_once) {
   const auto again = run_experiment(tiny(), options);
   ASSERT_TRUE(again.ok()) << again.error().message;
   for (std::size_t i = 0; i < 4; ++i)
-    EXPECT_EQ(saved_outcome(again->outcomes[i]), saved_outcome(result->outcomes[i]));
+    EXPECT_EQ(outcome_text(again->outcomes[i]), outcome_text(result->outcomes[i]));
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(again->findings[i].reason, result->findings[i].reason);
   EXPECT_EQ(count("verdict"), 3u);
   EXPECT_EQ(count("member"), 12u);
@@ -136,21 +136,9 @@ TEST(laboratory, goes_on_after_a_stop_to_the_same_scores) {
 TEST(laboratory, leaves_nothing_behind_for_a_configuration_that_cannot_be_made) {
   Folder folder;
   Experiment broken = tiny();
-  std::get<learn::TrainingPlan>(broken.configurations[2].what).arch = "fool";
+  std::get<TrainingPlan>(broken.configurations[2].what).arch = "fool";
   EXPECT_FALSE(run_experiment(broken, {.folder = folder / "run"}).ok());
   EXPECT_FALSE(fs::exists(folder / "run"));
-}
-
-TEST(outcome, thins_curves_and_keeps_their_ends) {
-  std::vector<std::pair<std::int64_t, double>> points;
-  for (int i = 0; i < 1000; ++i) points.emplace_back(10 * i, 0.001 * i);
-  const auto few = thinned(points);
-  ASSERT_EQ(few.size(), kCurvePoints);
-  EXPECT_EQ(few.front(), points.front());
-  EXPECT_EQ(few.back(), points.back());
-  EXPECT_TRUE(std::is_sorted(few.begin(), few.end()));
-  points.resize(kCurvePoints);
-  EXPECT_EQ(thinned(points), points);
 }
 
 TEST(state_capacity, inverts_the_ceiling) {

@@ -6,7 +6,8 @@
 namespace rung::lab {
 namespace {
 
-Outcome trained(char label, std::vector<double> accuracies, double ceiling = 1, bool exhaustive = false) {
+Outcome trained(LabelClass label, std::vector<double> accuracies, double ceiling = 1,
+                bool exhaustive = false) {
   Outcome out;
   out.id = "model";
   out.label.letter = label;
@@ -47,13 +48,13 @@ TEST(verdict, never_lets_the_gap_touch_a_theorem) {
     for (const bool exhaustive : {false, true})
       for (const double ceiling : {0.2, 1.0}) {
         EXPECT_EQ(of(about(PredictionKind::reaches, Scope::theorem, 0.99),
-                     trained('G', accuracies, ceiling, exhaustive)),
+                     trained(LabelClass::G, accuracies, ceiling, exhaustive)),
                   Decision::undecided);
         EXPECT_EQ(of(about(PredictionKind::stays_below, Scope::theorem),
-                     trained('G', accuracies, ceiling, exhaustive)),
+                     trained(LabelClass::G, accuracies, ceiling, exhaustive)),
                   Decision::undecided);
         EXPECT_EQ(of(about(PredictionKind::stays_below, Scope::theorem, 0.5),
-                     trained('G', accuracies, ceiling, exhaustive)),
+                     trained(LabelClass::G, accuracies, ceiling, exhaustive)),
                   Decision::undecided);
       }
 }
@@ -62,36 +63,37 @@ TEST(verdict, never_lets_a_failed_training_refute_what_is_constructible) {
   for (const auto& accuracies : kOutcomes) {
     double best = 0;
     for (const double accuracy : accuracies) best = std::max(best, accuracy);
-    EXPECT_EQ(of(about(PredictionKind::reaches, Scope::theorem, 0.99), trained('K', accuracies)),
+    EXPECT_EQ(of(about(PredictionKind::reaches, Scope::theorem, 0.99), trained(LabelClass::K, accuracies)),
               best >= 0.99 ? Decision::held : Decision::undecided);
-    EXPECT_EQ(of(about(PredictionKind::stays_below, Scope::theorem), trained('K', accuracies)),
+    EXPECT_EQ(of(about(PredictionKind::stays_below, Scope::theorem), trained(LabelClass::K, accuracies)),
               Decision::undecided);
-    EXPECT_EQ(of(about(PredictionKind::reaches, Scope::theorem, 0.99), trained('C', accuracies)),
+    EXPECT_EQ(of(about(PredictionKind::reaches, Scope::theorem, 0.99), trained(LabelClass::C, accuracies)),
               Decision::undecided);
   }
 }
 
 TEST(verdict, refutes_class_C_by_an_exhaustive_check_alone) {
   const Prediction fails = about(PredictionKind::stays_below, Scope::theorem);
-  EXPECT_EQ(of(fails, trained('C', {0.3, 0.4})), Decision::held);
-  EXPECT_EQ(of(fails, trained('C', {0.3, 0.999})), Decision::held);
-  EXPECT_EQ(of(fails, trained('C', {0.3, 1})), Decision::undecided);
-  EXPECT_EQ(of(fails, trained('C', {0.3, 1}, 1, true)), Decision::failed);
-  EXPECT_EQ(of(fails, trained('C', {0.3, 0.999}, 1, true)), Decision::held);
+  EXPECT_EQ(of(fails, trained(LabelClass::C, {0.3, 0.4})), Decision::held);
+  EXPECT_EQ(of(fails, trained(LabelClass::C, {0.3, 0.999})), Decision::held);
+  EXPECT_EQ(of(fails, trained(LabelClass::C, {0.3, 1})), Decision::undecided);
+  EXPECT_EQ(of(fails, trained(LabelClass::C, {0.3, 1}, 1, true)), Decision::failed);
+  EXPECT_EQ(of(fails, trained(LabelClass::C, {0.3, 0.999}, 1, true)), Decision::held);
   // Above a ceiling: a sample asks for the exhaustive check; noise does not.
-  EXPECT_EQ(of(fails, trained('C', {0.3, 0.29}, 0.295)), Decision::held);
-  EXPECT_EQ(of(fails, trained('C', {0.3, 0.29}, 0.1)), Decision::undecided);
+  EXPECT_EQ(of(fails, trained(LabelClass::C, {0.3, 0.29}, 0.295)), Decision::held);
+  EXPECT_EQ(of(fails, trained(LabelClass::C, {0.3, 0.29}, 0.1)), Decision::undecided);
 }
 
 TEST(verdict, judges_constructions_by_their_errors) {
-  for (const char label : {'K', 'G'})
+  for (const char label : {LabelClass::K, LabelClass::G})
     for (const std::uint64_t errors : {0, 1})
       for (const bool complete : {false, true}) {
         Outcome written = trained(label, {1});
         written.origin = Origin::written;
         written.scores[0] = {.right = 1000 - errors, .of = 1000, .exhaustive = complete};
-        const Decision no_error = errors == 0 ? (complete ? Decision::held : Decision::undecided)
-                                              : (label == 'K' ? Decision::failed : Decision::undecided);
+        const Decision no_error = errors == 0
+                                      ? (complete ? Decision::held : Decision::undecided)
+                                      : (label == LabelClass::K ? Decision::failed : Decision::undecided);
         EXPECT_EQ(of(about(PredictionKind::reaches, Scope::theorem, 1.0), written), no_error)
             << label << errors << complete;
         const Decision errs = errors > 0 ? Decision::held : complete ? Decision::failed : Decision::undecided;
@@ -101,7 +103,7 @@ TEST(verdict, judges_constructions_by_their_errors) {
 }
 
 TEST(verdict, asks_empirical_predictions_of_the_interval_over_seeds) {
-  for (const char label : {'C', 'K', 'G'}) {
+  for (const char label : {LabelClass::C, LabelClass::K, LabelClass::G}) {
     EXPECT_EQ(of(about(PredictionKind::reaches, Scope::empirical, 0.9), trained(label, {1, 1, 1})),
               Decision::held);
     EXPECT_EQ(of(about(PredictionKind::reaches, Scope::empirical, 0.9), trained(label, {0.3, 0.31, 0.3})),
@@ -122,8 +124,8 @@ TEST(verdict, asks_empirical_predictions_of_the_interval_over_seeds) {
 TEST(verdict, orders_by_intervals_and_margin) {
   Prediction better = about(PredictionKind::ordered, Scope::empirical);
   better.margin = 0.02;
-  const Outcome high = trained('G', {0.9, 0.9, 0.9}), low = trained('G', {0.3, 0.3, 0.3}),
-                wide = trained('G', {0.1, 0.9, 0.6});
+  const Outcome high = trained(LabelClass::G, {0.9, 0.9, 0.9}), low = trained(LabelClass::G, {0.3, 0.3, 0.3}),
+                wide = trained(LabelClass::G, {0.1, 0.9, 0.6});
   EXPECT_EQ(of(better, high, {low}), Decision::held);
   EXPECT_EQ(of(better, low, {high}), Decision::failed);
   EXPECT_EQ(of(better, high, {high}), Decision::failed);
@@ -135,7 +137,7 @@ TEST(verdict, orders_by_intervals_and_margin) {
 
 TEST(verdict, leaves_everything_open_while_the_controls_did_not_train) {
   Prediction below = about(PredictionKind::stays_below, Scope::empirical, 0.9);
-  const Outcome low = trained('G', {0.3, 0.3, 0.3}), high = trained('K', {1, 1, 1});
+  const Outcome low = trained(LabelClass::G, {0.3, 0.3, 0.3}), high = trained(LabelClass::K, {1, 1, 1});
   EXPECT_EQ(of(below, low, {}, {low}), Decision::undecided);
   EXPECT_EQ(of(below, low, {}, {high}), Decision::held);
   EXPECT_EQ(of(below, high, {}, {high}), Decision::failed);
@@ -144,7 +146,7 @@ TEST(verdict, leaves_everything_open_while_the_controls_did_not_train) {
 TEST(verdict, is_undecided_about_what_was_not_run) {
   for (const auto kind : {PredictionKind::reaches, PredictionKind::stays_below, PredictionKind::ordered,
                           PredictionKind::errs, PredictionKind::slope, PredictionKind::serves})
-    for (const char label : {'C', 'K', 'G'}) {
+    for (const char label : {LabelClass::C, LabelClass::K, LabelClass::G}) {
       EXPECT_EQ(of(about(kind, Scope::empirical, 0.5), trained(label, {}), {trained(label, {})}),
                 Decision::undecided);
       EXPECT_EQ(decide(about(kind, Scope::empirical, 0.5), {}, {}, {}).decision, Decision::undecided);
@@ -155,17 +157,19 @@ TEST(verdict, compares_zipf_questions_with_the_mass_that_the_state_has_room_for)
   EXPECT_DOUBLE_EQ(zipf_mass(0, 4), 0);
   EXPECT_DOUBLE_EQ(zipf_mass(4, 4), 1);
   EXPECT_DOUBLE_EQ(zipf_mass(2, 4), 1.5 / (1 + 0.5 + 1.0 / 3 + 0.25));
-  Outcome uniform = trained('G', {0.3, 0.3});
+  Outcome uniform = trained(LabelClass::G, {0.3, 0.3});
   Prediction mass = about(PredictionKind::serves, Scope::empirical);
   mass.margin = 0.02;
-  EXPECT_EQ(of(mass, trained('G', {0.72, 0.72}), {uniform}), Decision::undecided) << "no state was counted";
+  EXPECT_EQ(of(mass, trained(LabelClass::G, {0.72, 0.72}), {uniform}), Decision::undecided)
+      << "no state was counted";
   uniform.capacity = StateCapacity{.n = 4, .alphabet = 4, .elements = 3, .table_bits = 8, .kept_bits = 5.5};
-  EXPECT_EQ(of(mass, trained('G', {0.72, 0.72}), {uniform}), Decision::held);
-  EXPECT_EQ(of(mass, trained('G', {0.65, 0.65}), {uniform}), Decision::failed);
-  EXPECT_EQ(of(mass, trained('G', {0.80, 0.80}), {uniform}), Decision::failed);
-  EXPECT_EQ(of(mass, trained('G', {0.72}), {uniform}), Decision::undecided) << "one seed";
+  EXPECT_EQ(of(mass, trained(LabelClass::G, {0.72, 0.72}), {uniform}), Decision::held);
+  EXPECT_EQ(of(mass, trained(LabelClass::G, {0.65, 0.65}), {uniform}), Decision::failed);
+  EXPECT_EQ(of(mass, trained(LabelClass::G, {0.80, 0.80}), {uniform}), Decision::failed);
+  EXPECT_EQ(of(mass, trained(LabelClass::G, {0.72}), {uniform}), Decision::undecided) << "one seed";
   uniform.capacity->kept_bits = 1.5;
-  EXPECT_EQ(of(mass, trained('G', {0.1, 0.1}), {uniform}), Decision::undecided) << "nothing was kept";
+  EXPECT_EQ(of(mass, trained(LabelClass::G, {0.1, 0.1}), {uniform}), Decision::undecided)
+      << "nothing was kept";
 }
 
 TEST(verdict, fits_slopes_of_searches_that_ended) {

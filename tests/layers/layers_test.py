@@ -83,6 +83,20 @@ def verdict(root, table, path, quote, target):
     return None
 
 
+LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+def flag_words(root):
+    """Flags in the texts of the libraries: a library names the quantity, the command line adds the dashes."""
+    found = []
+    for path in source_files(root, "rung"):
+        with open(os.path.join(root, path), encoding="utf-8") as source:
+            for number, line in enumerate(source, 1):
+                if not line.lstrip().startswith("//") and any(re.search(r"--[a-z{]", text) for text in LITERAL.findall(line)):
+                    found.append(f"{path}:{number}: {line.strip()}")
+    return found
+
+
 class Layers(unittest.TestCase):
     def plant(self, path, text):
         """A tree with the real table and one file in it."""

@@ -6,7 +6,7 @@
 
 #include "rung/base/random.h"
 #include "rung/learn/model.h"
-#include "rung/learn/training_plan.h"
+#include "rung/records/training_plan.h"
 
 namespace rung::learn {
 

@@ -42,9 +42,15 @@ Sources sample() {
   return {.hierarchy = kCases + "/hierarchy", .labs = "", .shipped = {kCases + "/results"}, .store = ""};
 }
 
+nlohmann::ordered_json gathered(const Sources& sources) {
+  const auto document = gather(sources);
+  EXPECT_TRUE(document) << document.error().message;
+  return document_json(*document);
+}
+
 TEST(document, gathers_the_sample_folders) {
-  const auto document = gather(sample()).value();
-  EXPECT_EQ(document["schema"], "rung.report/1");
+  const auto document = gathered(sample());
+  EXPECT_EQ(document["schema"], "rung.report/2");
   EXPECT_EQ(document["live"], false);
   EXPECT_EQ(document["hierarchy"]["cells"].size(), 24u);
   EXPECT_EQ(document["hierarchy"]["highlights"].size(), 2u);
@@ -60,13 +66,13 @@ TEST(document, draws_the_ceiling_of_every_state_among_the_records) {
   const Folder folder;
   folder.write(
       "a.json",
-      R"({"schema": "rung.results/1", "lab": {"experiment": "capacity", "configurations": [{"ceiling_reason": "1024 bits of state"}, {"ceiling_reason": 3}, 4,
-      {"ceiling_reason": "1024 bits of state"}, {"ceiling_reason": "-1 bits of state"}, {"ceiling_reason": "99999999999999999999 bits of state"}, {"ceiling_reason": "attention"}]}})");
+      R"({"schema": "rung.results/1", "lab": {"experiment": "capacity", "configurations": [{"id": "a", "ceiling_reason": "1024 bits of state"}, {"id": "b"},
+      {"id": "c", "ceiling_reason": "1024 bits of state"}, {"id": "d", "ceiling_reason": "-1 bits of state"}, {"id": "e", "ceiling_reason": "99999999999999999999 bits of state"},
+      {"id": "f", "ceiling_reason": "attention"}]}})");
   folder.write(
       "b.json",
-      R"({"schema": "rung.results/1", "lab": {"experiment": "depth", "configurations": [{"ceiling_reason": "7 bits of state"}]}})");
-  folder.write("c.json", R"({"schema": "rung.results/1", "lab": 5})");
-  const auto ceilings = gather({.shipped = {folder.path.string()}}).value()["ceilings"];
+      R"({"schema": "rung.results/1", "lab": {"experiment": "depth", "configurations": [{"id": "a", "ceiling_reason": "7 bits of state"}]}})");
+  const auto ceilings = gathered({.shipped = {folder.path.string()}})["ceilings"];
   ASSERT_EQ(ceilings.size(), 1u);
   double before = 1;
   bool seen = false;
@@ -79,7 +85,7 @@ TEST(document, draws_the_ceiling_of_every_state_among_the_records) {
 }
 
 TEST(document, names_the_theorems_that_it_cites) {
-  const auto document = gather(sample()).value();
+  const auto document = gathered(sample());
   ASSERT_TRUE(document["theorems"].contains("one-full-layer-late"));
   EXPECT_EQ(document["theorems"]["one-full-layer-late"]["status"], "checked");
   for (const auto& cell : document["hierarchy"]["cells"])
@@ -90,11 +96,10 @@ TEST(document, names_the_theorems_that_it_cites) {
 
 TEST(document, leaves_out_what_is_absent_and_says_what_makes_it) {
   const Folder folder;
-  const auto document = gather({.hierarchy = folder / "none",
-                                .labs = folder / "labs",
-                                .shipped = {folder / "nowhere"},
-                                .store = folder / "none.sqlite"})
-                            .value();
+  const auto document = gathered({.hierarchy = folder / "none",
+                                  .labs = folder / "labs",
+                                  .shipped = {folder / "nowhere"},
+                                  .store = folder / "none.sqlite"});
   EXPECT_TRUE(document["hierarchy"].is_null());
   EXPECT_TRUE(document["runs"].is_null());
   EXPECT_TRUE(document["lab"].empty());
@@ -123,21 +128,51 @@ TEST(document, refuses_torn_files_in_one_line) {
   }
 }
 
-TEST(document, takes_records_of_unexpected_shapes_as_they_are) {
+TEST(document, refuses_records_of_another_shape_by_their_place) {
+  for (
+      const auto& [file, text, said] : std::vector<std::array<std::string, 3>>{
+          {"hierarchy.json", R"({"schema": "rung.hierarchy/1", "cells": [7]})",
+           "hierarchy.json.cells[0]: an object expected"},
+          {"hierarchy.json",
+           R"({"schema": "rung.hierarchy/2", "cells": [{"row": "a", "column": "b", "training": {"state": "trained", "curves": 3}}]})",
+           "hierarchy.json.cells[0].training.curves: a list expected"},
+          {"results/a.json", R"({"schema": "rung.results/1", "lab": 5})", "a.json.lab: an object expected"},
+          {"results/a.json", R"({"schema": "rung.results/2", "lab": {"configurations": [{"id": 3}]}})",
+           "a.json.lab.configurations[0].id: a text expected"}}) {
+    const Folder folder;
+    folder.write(file, text);
+    const auto document = gather({.hierarchy = folder.path.string(), .shipped = {folder / "results"}});
+    ASSERT_FALSE(document) << text;
+    EXPECT_NE(document.error().message.find(said), std::string::npos) << document.error().message;
+    EXPECT_EQ(document.error().message.find('\n'), std::string::npos);
+  }
+}
+
+TEST(document, passes_over_files_that_are_no_results) {
   const Folder folder;
   folder.write(
-      "hierarchy.json",
-      R"({"schema": "rung.hierarchy/1", "cells": [7, {"training": {"curve": 3}}, {"construction": {"attention": []}}, {"construction": 4}],
-                                     "highlights": [null, {"cells": 5}]})");
-  folder.write(
       "results/a.json",
-      R"({"schema": "rung.results/1", "curves": [1, {"curve": [[1], "x", [0, 0.5], {"step": 3}]}]})");
+      R"({"schema": "rung.results/2", "lab": {"experiment": "depth", "configurations": [{"id": "x"}]},
+      "curves": [{"configuration": "x", "curve": [[0, 0.51234567]]}, {"configuration": "of no configuration"}]})");
   folder.write("results/b.json", R"({"schema": "something/1"})");
   folder.write("results/c.txt", "no JSON");
-  const auto document = gather({.hierarchy = folder.path.string(), .shipped = {folder / "results"}}).value();
-  EXPECT_EQ(document["hierarchy"]["cells"].size(), 4u);
+  const auto document = gathered({.shipped = {folder / "results"}});
   ASSERT_EQ(document["lab"].size(), 1u);
-  EXPECT_EQ(document["lab"][0]["curves"][1]["curve"].dump(), "[[0,0.5]]");
+  ASSERT_EQ(document["lab"][0]["curves"].size(), 1u);
+  EXPECT_EQ(document["lab"][0]["curves"][0]["curve"].dump(), "[[0,0.5123]]");
+}
+
+TEST(document, tells_the_words_and_what_they_mean) {
+  const auto words = gathered(sample())["words"];
+  std::vector<std::string> bounds;
+  for (const auto& [word, meaning] : words["bound"].items()) {
+    bounds.push_back(word);
+    EXPECT_FALSE(meaning.get<std::string>().empty());
+  }
+  EXPECT_EQ(bounds, (std::vector<std::string>{"impossible", "possible", "vacuous", "open"}));
+  EXPECT_EQ(words["evidence"].size(), 4u);
+  EXPECT_EQ(words["prediction"].size(), 3u);
+  EXPECT_EQ(words["label"].size(), 3u);
 }
 
 TEST(document, shows_own_experiments_beside_shipped_ones) {
@@ -145,7 +180,7 @@ TEST(document, shows_own_experiments_beside_shipped_ones) {
   folder.write("labs/depth-small/results.json",
                R"({"schema": "rung.results/1", "lab": {"experiment": "depth"}})");
   folder.write("labs/unfinished/experiment.json", "{}");
-  const auto document = gather({.labs = folder / "labs", .shipped = {kCases + "/results"}}).value();
+  const auto document = gathered({.labs = folder / "labs", .shipped = {kCases + "/results"}});
   ASSERT_EQ(document["lab"].size(), 4u);
   EXPECT_EQ(document["lab"][3]["origin"], "own");
   EXPECT_EQ(document["lab"][3]["file"], "results.json");
@@ -159,15 +194,20 @@ TEST(document, thins_curves_and_leaves_out_attention_that_nobody_can_read) {
   const nlohmann::json hierarchy = {
       {"schema", "rung.hierarchy/1"},
       {"cells",
-       {{{"training", {{"curve", curve}}},
-         {"construction", {{"attention", {{"tokens", tokens}, {"layers", nlohmann::json::array()}}}}}}}}};
+       {{{"row", "a"},
+         {"column", "b"},
+         {"training", {{"state", "trained"}, {"curve", curve}}},
+         {"construction",
+          {{"state", "verified"},
+           {"attention", {{"tokens", tokens}, {"layers", nlohmann::json::array()}}}}}}}}};
   folder.write("hierarchy.json", hierarchy.dump());
-  const auto document = gather({.hierarchy = folder.path.string()}).value();
+  const auto document = gathered({.hierarchy = folder.path.string()});
   const auto& cell = document["hierarchy"]["cells"][0];
-  EXPECT_LE(cell["training"]["curve"].size(), 32u);
-  EXPECT_EQ(cell["training"]["curve"].front().dump(), "[0,0.0]");
-  EXPECT_EQ(cell["training"]["curve"].back().dump(), "[1000,1.0]");
-  EXPECT_FALSE(cell["construction"].contains("attention"));
+  ASSERT_EQ(cell["training"]["curves"].size(), 1u);
+  EXPECT_LE(cell["training"]["curves"][0].size(), 32u);
+  EXPECT_EQ(cell["training"]["curves"][0].front().dump(), "[0,0.0]");
+  EXPECT_EQ(cell["training"]["curves"][0].back().dump(), "[1000,1.0]");
+  EXPECT_TRUE(cell["construction"]["attention"].is_null());
 }
 
 TEST(document, a_thousand_members_make_a_page_below_five_megabytes) {
@@ -198,7 +238,7 @@ TEST(document, a_thousand_members_make_a_page_below_five_megabytes) {
   }
   Sources sources = sample();
   sources.store = path;
-  const auto document = gather(sources).value();
+  const auto document = gathered(sources);
   EXPECT_EQ(document["runs"]["total"], 1000);
   ASSERT_EQ(document["runs"]["members"].size(), 1000u);
   EXPECT_EQ(document["runs"]["members"][0]["curve"].size(), 20u);
@@ -228,12 +268,12 @@ TEST(horizons, are_those_of_the_bounds) {
   const auto models = released_horizons(kReleasedConfigs);
   ASSERT_GT(models.size(), 30u);
   bool seen = false;
-  for (const auto& model : models) {
-    EXPECT_EQ(model["tasks"].size(), 3u) << model["model"];
-    if (model["model"] != "falcon-mamba-7b") continue;
+  for (const ModelHorizons& model : models) {
+    EXPECT_EQ(model.tasks.size(), 3u) << model.model;
+    if (model.model != "falcon-mamba-7b") continue;
     seen = true;
-    EXPECT_EQ(model["tasks"][0]["verdict"], "vacuous here");
-    EXPECT_EQ(model["tasks"][0]["horizon"], 12456366);
+    EXPECT_EQ(model.tasks[0].verdict, Outcome::vacuous);
+    EXPECT_EQ(model.tasks[0].horizon, 12456366);
   }
   EXPECT_TRUE(seen);
 }
@@ -245,23 +285,27 @@ TEST(horizons, skip_what_is_no_configuration) {
 }
 
 TEST(opening, holds_at_its_size_and_its_rival_is_possible) {
-  const auto counts = opening_counts();
-  EXPECT_EQ(counts["impossible"]["verdict"], "impossible");
-  EXPECT_EQ(counts["impossible"]["status"], "checked");
-  EXPECT_GT(counts["impossible"]["left"].get<double>(), counts["impossible"]["right"].get<double>());
-  EXPECT_EQ(counts["possible"]["verdict"], "possible");
+  const Opening opening = opening_counts();
+  const Verdict& impossible = opening.impossible.verdict;
+  EXPECT_EQ(impossible.outcome, Outcome::impossible);
+  EXPECT_EQ(impossible.status, Status::checked);
+  EXPECT_GT(*impossible.left, *impossible.right);
+  EXPECT_EQ(opening.possible.verdict.outcome, Outcome::possible);
+  EXPECT_EQ(
+      opening.command,
+      "rung bound 'full+linear*100' --width 2 --precision 4 --task seqcomp --L 2 --m 60 --n1 32 --explain");
   // The two sides once more, by the formula that the page shows.
-  const auto& p = counts["impossible"]["parameters"];
-  const double T = p["T"], x0 = p["x_0"], y = p["y"], part = p["M_part"], s = p["s_after"];
-  const double N = counts["size"]["m"].get<double>() * counts["size"]["n1"].get<double>();
-  EXPECT_NEAR(counts["impossible"]["left"].get<double>(), T * x0 * y * std::log2(N), 1e-6);
-  EXPECT_NEAR(counts["impossible"]["right"].get<double>(), (x0 + y + 1) * part + T * s, 1e-6);
+  const auto number = [&](const char* name) { return impossible.parameters[name].number().value(); };
+  const double T = number("T"), x0 = number("x_0"), y = number("y");
+  const double N = static_cast<double>(opening.size.at("m").value * opening.size.at("n1").value);
+  EXPECT_NEAR(*impossible.left, T * x0 * y * std::log2(N), 1e-6);
+  EXPECT_NEAR(*impossible.right, (x0 + y + 1) * number("M_part") + T * number("s_after"), 1e-6);
 }
 
 TEST(opening, proved_precision_never_falls) {
-  const auto rows = proved_precision()["rows"];
-  for (std::size_t i = 1; i < rows.size(); ++i) EXPECT_GE(rows[i]["p"], rows[i - 1]["p"]);
-  EXPECT_LE(rows.back()["p"], 6);
+  const auto rows = proved_precision();
+  for (std::size_t i = 1; i < rows.size(); ++i) EXPECT_GE(rows[i].p, rows[i - 1].p);
+  EXPECT_LE(rows.back().p, 6);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ class Page : public ::testing::Test {
 };
 
 TEST_F(Page, a_record_that_ends_the_script_stays_text) {
-  const nlohmann::json hostile = {{"schema", "rung.report/1"},
+  const nlohmann::json hostile = {{"schema", "rung.report/2"},
                                   {"name", "</script><script>alert(1)</script><!--<script>"},
                                   {"other", "]]>&\u2028\u2029RUNG_SCRIPT RUNG_DATA"}};
   const std::string page = page_with(hostile.dump(), {}).value();

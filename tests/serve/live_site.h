@@ -22,7 +22,7 @@ struct LiveSite {
                    return Result<std::string>(std::string(
                        "<!doctype html><script>1</script><script type=\"application/json\">{}</script>"));
                  },
-             .document = [] { return Result<std::string>(std::string("{\"schema\": \"rung.report/1\"}\n")); },
+             .document = [] { return Result<std::string>(std::string("{\"schema\": \"rung.report/2\"}\n")); },
              .runs = [this](const std::string& seen) { return sweeps.document(seen); }}) {
     auto opened = Listener::open({.port = 0, .limits = limits}, site);
     if (!opened) ADD_FAILURE() << opened.error().message;

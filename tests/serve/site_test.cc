@@ -46,9 +46,9 @@ TEST(Site, answers_its_routes_with_documents_that_name_their_schema) {
   LiveSite live;
   Wire wire(live.port());
   for (const auto& [target, schema] : {std::pair{"/api/health", "rung.health/1"},
-                                       {"/api/report.json", "rung.report/1"},
+                                       {"/api/report.json", "rung.report/2"},
                                        {"/api/runs", "rung.live/1"},
-                                       {"/api/bound?arch=full", "rung.bound/1"}}) {
+                                       {"/api/bound?arch=full", "rung.bound/2"}}) {
     const auto reply = wire.get(target);
     ASSERT_TRUE(reply) << target;
     EXPECT_EQ(reply->status, 200) << target;

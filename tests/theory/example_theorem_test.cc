@@ -72,12 +72,12 @@ TEST(example_theorem, says_nothing_where_a_hypothesis_fails) {
 
 TEST(example_theorem, bites_exactly_where_the_stacks_outnumber_the_states) {
   const auto fits = asked(small(), "rnn", {{"n", 64}, {"k", 4}, {"depth", 6}});
-  EXPECT_EQ(fits.outcome, Outcome::vacuous_here);
+  EXPECT_EQ(fits.outcome, Outcome::vacuous);
   EXPECT_EQ(*fits.left, 12);
   EXPECT_EQ(*fits.right, 12);
   EXPECT_EQ(*asked(small(), "rnn", {{"n", 64}, {"k", 4}, {"depth", 7}}).left, 14);
   EXPECT_EQ(asked(small(), "rnn", {{"n", 12}, {"k", 4}, {"depth", 7}}).outcome,
-            Outcome::vacuous_here);  // 6 brackets at most
+            Outcome::vacuous);  // 6 brackets at most
   EXPECT_EQ(asked(small().bf16().thought(), "rnn", {{"n", 128}, {"k", 4}, {"depth", 25}}).outcome,
             Outcome::impossible);
 }

@@ -7,11 +7,11 @@
 namespace rung {
 namespace {
 
-TEST(Horizon, is_the_last_size_that_fits_so_the_bound_bites_one_later) {
+TEST(Horizon, is_the_last_size_that_fits_so_the_bound_certifies_one_later) {
   EXPECT_TRUE(functions_fit(1024, 143));
   EXPECT_FALSE(functions_fit(1024, 144));
   EXPECT_EQ(horizon(1024), 143);
-  EXPECT_EQ(eva_bites(1024), 144);
+  EXPECT_EQ(eva_certified_from(1024), 144);
 }
 
 TEST(Horizon, golden_values) {
@@ -42,15 +42,15 @@ TEST(Horizon, every_search_agrees_with_a_walk_from_one) {
   const Modulus linear{}, square{.rule = Modulus::Rule::square},
       fixed{.rule = Modulus::Rule::fixed, .value = 40};
   for (int bits = 0; bits <= 120; ++bits) {
-    EXPECT_EQ(eva_bites(bits).value_or(-1), slow(bits, 200, eva_count));
-    EXPECT_EQ(log_linear_bites(bits).value_or(-1), slow(bits, 200, log_linear_count));
+    EXPECT_EQ(eva_certified_from(bits).value_or(-1), slow(bits, 200, eva_count));
+    EXPECT_EQ(log_linear_certified_from(bits).value_or(-1), slow(bits, 200, log_linear_count));
     for (int alphabet : {2, 3, 10})
-      EXPECT_EQ(index_bites(bits, alphabet).value_or(-1),
+      EXPECT_EQ(index_certified_from(bits, alphabet).value_or(-1),
                 slow(bits, 200, [&](std::int64_t n) { return index_count(n, alphabet); }));
     for (const auto& modulus : {linear, square, fixed}) {
-      EXPECT_EQ(two_sum_bites(bits, modulus).value_or(-1),
+      EXPECT_EQ(two_sum_certified_from(bits, modulus).value_or(-1),
                 slow(bits, 200, [&](std::int64_t n) { return two_sum_count(n, modulus.at(n)); }));
-      EXPECT_EQ(log_linear_two_sum_bites(bits, modulus).value_or(-1),
+      EXPECT_EQ(log_linear_two_sum_certified_from(bits, modulus).value_or(-1),
                 slow(bits, 200, [&](std::int64_t n) { return log_linear_two_sum_count(n, modulus.at(n)); }));
     }
   }
@@ -58,9 +58,9 @@ TEST(Horizon, every_search_agrees_with_a_walk_from_one) {
 
 TEST(Horizon, a_bitmap_ends_the_two_sum_bound) {
   const Modulus fixed{.rule = Modulus::Rule::fixed, .value = 100};
-  EXPECT_TRUE(two_sum_bites(99, fixed).has_value());
-  EXPECT_FALSE(two_sum_bites(100, fixed).has_value());
-  EXPECT_FALSE(index_bites(0, 1).has_value());
+  EXPECT_TRUE(two_sum_certified_from(99, fixed).has_value());
+  EXPECT_FALSE(two_sum_certified_from(100, fixed).has_value());
+  EXPECT_FALSE(index_certified_from(0, 1).has_value());
 }
 
 TEST(Horizon, log_linear_equals_the_linear_bound_at_powers_of_two) {
@@ -94,9 +94,9 @@ TEST(Horizon, position_dependent_compression_is_never_easier_to_refute) {
   for (std::int64_t block : {2, 4, 8})
     for (int bits = 0; bits <= 40; bits += 5) {
       SparseLayer layer{.block = block, .selected = 2, .message_bits = bits};
-      const auto common = sparse_two_sum_bites(layer, square);
+      const auto common = sparse_two_sum_certified_from(layer, square);
       layer.position_dependent = true;
-      const auto dependent = sparse_two_sum_bites(layer, square);
+      const auto dependent = sparse_two_sum_certified_from(layer, square);
       ASSERT_TRUE(common && dependent);
       EXPECT_LE(*common, *dependent);
       EXPECT_FALSE(sparse_two_sum_impossible(layer, *dependent - 1, square.at(*dependent - 1)));
@@ -110,14 +110,16 @@ RC_GTEST_PROP(Horizon, more_state_bits_never_lower_a_horizon, ()) {
     return !b || (a && *a <= *b);
   };
   const Modulus modulus{.rule = *rc::gen::element(Modulus::Rule::twice_plus_one, Modulus::Rule::square)};
-  RC_ASSERT(at_most(eva_bites(fewer), eva_bites(more)));
-  RC_ASSERT(at_most(log_linear_bites(fewer), log_linear_bites(more)));
-  RC_ASSERT(at_most(index_bites(fewer, 7), index_bites(more, 7)));
-  RC_ASSERT(at_most(two_sum_bites(fewer, modulus), two_sum_bites(more, modulus)));
-  RC_ASSERT(at_most(log_linear_two_sum_bites(fewer, modulus), log_linear_two_sum_bites(more, modulus)));
+  RC_ASSERT(at_most(eva_certified_from(fewer), eva_certified_from(more)));
+  RC_ASSERT(at_most(log_linear_certified_from(fewer), log_linear_certified_from(more)));
+  RC_ASSERT(at_most(index_certified_from(fewer, 7), index_certified_from(more, 7)));
+  RC_ASSERT(at_most(two_sum_certified_from(fewer, modulus), two_sum_certified_from(more, modulus)));
+  RC_ASSERT(at_most(log_linear_two_sum_certified_from(fewer, modulus),
+                    log_linear_two_sum_certified_from(more, modulus)));
   const SparseLayer low{.block = 16, .selected = 4, .message_bits = fewer % 3000},
       high{.block = 16, .selected = 4, .message_bits = fewer % 3000 + (more - fewer) % 97};
-  RC_ASSERT(at_most(sparse_two_sum_bites(low, modulus), sparse_two_sum_bites(high, modulus)));
+  RC_ASSERT(
+      at_most(sparse_two_sum_certified_from(low, modulus), sparse_two_sum_certified_from(high, modulus)));
 }
 
 }  // namespace

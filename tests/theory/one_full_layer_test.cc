@@ -151,10 +151,10 @@ TEST(one_full_layer, leaves_fewer_partial_sums_than_functions_in_the_smallest_to
 
 TEST(one_full_layer, alone_is_refuted_from_m_lg_m_above_the_partial_sums) {
   EXPECT_FALSE(full_alone_proof(84, 0, 2).certified);
-  const Integer bites = 20;  // 19 lg 19 = 80.7, 20 lg 20 = 86.4
-  EXPECT_TRUE(full_alone_proof(84, 0, bites).certified);
-  EXPECT_FALSE(full_alone_proof(84, 0, bites - 1).certified);
-  EXPECT_FALSE(full_alone_proof(84, 50, bites).certified);  // recurrent heads beside it
+  const Integer enough = 20;  // 19 lg 19 = 80.7, 20 lg 20 = 86.4
+  EXPECT_TRUE(full_alone_proof(84, 0, enough).certified);
+  EXPECT_FALSE(full_alone_proof(84, 0, enough - 1).certified);
+  EXPECT_FALSE(full_alone_proof(84, 50, enough).certified);  // recurrent heads beside it
 }
 
 TEST(inequality, decides_ties_exactly) {

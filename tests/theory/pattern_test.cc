@@ -28,12 +28,12 @@ TEST(pattern, refutes_the_golden_row_and_prints_its_numbers) {
 }
 
 TEST(pattern, falls_silent_when_any_hypothesis_of_one_full_layer_fails) {
-  EXPECT_EQ(golden().outcome("full+" + kRounded, "seqcomp", {{"m", 44}, {"n1", 3}}), Outcome::vacuous_here);
-  EXPECT_EQ(golden().sums(30).outcome("full+" + kRounded, "seqcomp", kGolden), Outcome::vacuous_here);
+  EXPECT_EQ(golden().outcome("full+" + kRounded, "seqcomp", {{"m", 44}, {"n1", 3}}), Outcome::vacuous);
+  EXPECT_EQ(golden().sums(30).outcome("full+" + kRounded, "seqcomp", kGolden), Outcome::vacuous);
   EXPECT_EQ(golden().outcome("full+linear(acc=round)*2", "seqcomp", kGolden),
-            Outcome::vacuous_here);  // 48 state bits
+            Outcome::vacuous);  // 48 state bits
   EXPECT_EQ(golden().outcome("full+linear", "seqcomp", kGolden),
-            Outcome::vacuous_here);  // exact sums are wider
+            Outcome::vacuous);  // exact sums are wider
   EXPECT_NE(golden().thought().outcome("full+" + kRounded, "seqcomp", kGolden), Outcome::impossible);
   EXPECT_NE(golden().encoder().outcome("full+" + kRounded, "seqcomp", kGolden), Outcome::impossible);
   EXPECT_EQ(golden().bf16().outcome("full+" + kRounded, "seqcomp", kGolden), Outcome::open);  // rounded sums
@@ -68,7 +68,7 @@ TEST(pattern, needs_a_prompt_as_long_as_the_smallest_certified_one) {
   EXPECT_EQ(far.outcome, Outcome::impossible);
   const std::int64_t first = far.horizon->convert_to<std::int64_t>();
   EXPECT_EQ(golden().context(first).outcome("full+" + kRounded, "seqcomp"), Outcome::impossible);
-  EXPECT_EQ(golden().context(first - 1).outcome("full+" + kRounded, "seqcomp"), Outcome::vacuous_here);
+  EXPECT_EQ(golden().context(first - 1).outcome("full+" + kRounded, "seqcomp"), Outcome::vacuous);
   // The sizes printed are certified when asked for by name.
   TaskSizes sizes{{"m", far.parameters["m"].integer()}, {"n1", far.parameters["n1"].integer()}};
   EXPECT_EQ(golden().outcome("full+" + kRounded, "seqcomp", sizes), Outcome::impossible);
@@ -95,7 +95,7 @@ TEST(pattern, tells_late_recurrence_from_early_with_two_full_layers) {
   auto wide = Asked().width(128).heads(2).bits(16).context(4096);
   for (const char* line : {"linear+full*2", "full+linear+full", "full*3"})
     EXPECT_EQ(wide.outcome(line, "seqcomp", {{"L", 2}}), Outcome::possible) << line;
-  EXPECT_EQ(wide.outcome("full*2+linear", "seqcomp", {{"L", 2}}), Outcome::vacuous_here);
+  EXPECT_EQ(wide.outcome("full*2+linear", "seqcomp", {{"L", 2}}), Outcome::vacuous);
 }
 
 TEST(pattern, counts_recurrent_heads_beside_full_ones) {
@@ -115,14 +115,14 @@ TEST(pattern, answers_general_L_with_honest_vacuity) {
   auto asked = Asked().width(64).heads(4).bits(16).context(1 << 20);
   const auto fewer = asked.on("full*2+linear", "seqcomp", {{"L", 3}});
   EXPECT_EQ(fewer.theorem, "decomposition-fewer");
-  EXPECT_EQ(fewer.outcome, Outcome::vacuous_here);
+  EXPECT_EQ(fewer.outcome, Outcome::vacuous);
   ASSERT_TRUE(fewer.horizon);
   EXPECT_GT(*fewer.horizon, Integer(1) << 60);
   const auto equal = asked.on("full*3", "seqcomp", {{"L", 3}});
   EXPECT_EQ(equal.theorem, "decomposition-equal");
-  EXPECT_EQ(equal.outcome, Outcome::vacuous_here);
+  EXPECT_EQ(equal.outcome, Outcome::vacuous);
   const auto deep = asked.on("full*20+linear", "seqcomp", {{"L", 21}});
-  EXPECT_EQ(deep.outcome, Outcome::vacuous_here);
+  EXPECT_EQ(deep.outcome, Outcome::vacuous);
   EXPECT_FALSE(deep.horizon);
   EXPECT_TRUE(deep.parameters.contains("growth"));
   EXPECT_EQ(asked.width(256).outcome("linear+full*2", "seqcomp", {{"L", 2}}), Outcome::possible);
@@ -133,7 +133,7 @@ TEST(pattern, never_refutes_from_the_word_alone) {
   auto asked = Asked().width(256).heads(4).bits(16);
   EXPECT_EQ(asked.on("full*2", "seqcomp", {{"m", 16}, {"n1", 4}}).theorem, "seqcomp-precomposed");
   EXPECT_EQ(asked.outcome("full*2", "seqcomp", {{"m", 16}, {"n1", 4}}), Outcome::possible);
-  EXPECT_EQ(asked.outcome("full*2", "seqcomp", {{"m", 16}, {"n1", 5}}), Outcome::vacuous_here);
+  EXPECT_EQ(asked.outcome("full*2", "seqcomp", {{"m", 16}, {"n1", 5}}), Outcome::vacuous);
   // R R F with a state that holds z_1: absorption.
   EXPECT_EQ(
       asked.on("linear(heads=2)+linear(normalised=no,feature=relu)+full", "seqcomp", {{"m", 16}, {"n1", 50}})

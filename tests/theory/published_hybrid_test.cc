@@ -23,18 +23,18 @@ std::optional<Verdict> said(const Asked& asked, const std::string& line, std::in
 TEST(published_hybrid, is_vacuous_at_every_length_in_use) {
   const auto v = said(published(), "full+" + kPublishedState, 2);
   ASSERT_TRUE(v);
-  EXPECT_EQ(v->outcome, Outcome::vacuous_here);
+  EXPECT_EQ(v->outcome, Outcome::vacuous);
   EXPECT_EQ(*v->right, 8);                             // H d p of the full layer, and 24 / (d+1) of the state
   EXPECT_NEAR(*v->left, std::exp2(12.0 / 256), 1e-9);  // 4096 tokens
-  EXPECT_EQ(v->parameters["lg_bites_at"], 768.0);      // 8^256
+  EXPECT_EQ(v->parameters["lg_certified_from"], 768.0);  // 8^256
   EXPECT_EQ(*v->horizon, Integer(1) << 768);
   const auto deeper = said(published(), "full+" + kPublishedState + "+full", 3);
-  EXPECT_EQ(deeper->parameters["lg_bites_at"], 3.0 * 4096);
+  EXPECT_EQ(deeper->parameters["lg_certified_from"], 3.0 * 4096);
   EXPECT_EQ(*deeper->horizon, Integer(1) << 3 * 4096);
   // The smallest head there is, at the longest context there is.
   const auto least = said(Asked().width(1).heads(1).bits(2).context(kMaxContext), "full", 2);
-  EXPECT_EQ(least->outcome, Outcome::vacuous_here);
-  EXPECT_EQ(least->parameters["lg_bites_at"], 256.0);
+  EXPECT_EQ(least->outcome, Outcome::vacuous);
+  EXPECT_EQ(least->parameters["lg_certified_from"], 256.0);
 }
 
 TEST(published_hybrid, charges_the_layer_that_needs_most) {
@@ -44,9 +44,9 @@ TEST(published_hybrid, charges_the_layer_that_needs_most) {
 }
 
 TEST(published_hybrid, opens_when_a_hypothesis_fails) {
-  EXPECT_EQ(said(published(), "full+" + kPublishedState + "*4096", 2)->outcome, Outcome::vacuous_here);
+  EXPECT_EQ(said(published(), "full+" + kPublishedState + "*4096", 2)->outcome, Outcome::vacuous);
   EXPECT_EQ(said(published(), "full+" + kPublishedState + "*4097", 2)->outcome, Outcome::open);  // 2^12 a gap
-  EXPECT_EQ(said(published(), "full+" + kPublishedState + "*4097", 3)->outcome, Outcome::vacuous_here);
+  EXPECT_EQ(said(published(), "full+" + kPublishedState + "*4097", 3)->outcome, Outcome::vacuous);
   EXPECT_EQ(said(published(), kPublishedState + "+full", 2)->outcome, Outcome::open);
   EXPECT_EQ(said(published(), "heads(full:1,linear:1)", 2)->outcome, Outcome::open);
   EXPECT_EQ(said(published().thought(), "full", 2)->outcome, Outcome::open);

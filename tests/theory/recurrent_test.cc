@@ -24,7 +24,7 @@ TEST(recurrent, refutes_eva_from_the_size_after_the_horizon) {
   EXPECT_EQ(above.theorem, "recurrent-eva");
   EXPECT_EQ(*above.right, 1024);
   EXPECT_EQ(*above.horizon, 143);
-  EXPECT_EQ(above.parameters["bites_at"], 144);
+  EXPECT_EQ(above.parameters["certified_from"], 144);
 }
 
 TEST(recurrent, holds_in_every_arithmetic_and_with_any_chain_of_thought) {
@@ -65,9 +65,9 @@ TEST(recurrent, asks_two_sum_for_the_golden_number_of_bits) {
 }
 
 TEST(recurrent, needs_less_from_a_small_alphabet) {
-  EXPECT_EQ(linear().outcome(kState1024, "index", {{"n", 1024}}), Outcome::vacuous_here);
+  EXPECT_EQ(linear().outcome(kState1024, "index", {{"n", 1024}}), Outcome::vacuous);
   EXPECT_EQ(linear().outcome(kState1024, "index", {{"n", 1025}}), Outcome::impossible);
-  EXPECT_EQ(linear().outcome(kState1024, "index", {{"n", 1025}, {"sigma", 1}}), Outcome::vacuous_here);
+  EXPECT_EQ(linear().outcome(kState1024, "index", {{"n", 1025}, {"sigma", 1}}), Outcome::vacuous);
   EXPECT_EQ(linear().outcome(kState1024, "mqar", {{"n", 144}}), Outcome::impossible);
   EXPECT_NE(linear().outcome(kState1024, "mqar", {{"n", 144}, {"M", 10}}),
             Outcome::impossible);  // ten keys, ten entries
@@ -75,25 +75,25 @@ TEST(recurrent, needs_less_from_a_small_alphabet) {
 }
 
 TEST(recurrent, stores_strings_counts_partitions_and_contexts) {
-  EXPECT_EQ(linear().outcome(kState1024, "equality", {{"n", 1024}}), Outcome::vacuous_here);
+  EXPECT_EQ(linear().outcome(kState1024, "equality", {{"n", 1024}}), Outcome::vacuous);
   EXPECT_EQ(linear().outcome(kState1024, "equality", {{"n", 1025}}), Outcome::impossible);
   EXPECT_EQ(linear().outcome(kState1024, "disjointness", {{"n", 1025}}), Outcome::impossible);
   EXPECT_EQ(linear().outcome(kState1024, "istree", {{"n", 1000}}), Outcome::impossible);
-  EXPECT_EQ(linear().outcome(kState1024, "istree", {{"n", 100}}), Outcome::vacuous_here);
+  EXPECT_EQ(linear().outcome(kState1024, "istree", {{"n", 100}}), Outcome::vacuous);
   EXPECT_EQ(linear().outcome(kState1024, "counting", {{"n", 5000}, {"sigma", 1000}}), Outcome::impossible);
-  EXPECT_EQ(linear().outcome(kState1024, "counting", {{"n", 5000}, {"sigma", 4}}), Outcome::vacuous_here);
+  EXPECT_EQ(linear().outcome(kState1024, "counting", {{"n", 5000}, {"sigma", 4}}), Outcome::vacuous);
   EXPECT_EQ(linear().outcome(kState1024, "cgram", {{"n", 20000}, {"sigma", 100}, {"c", 3}}),
             Outcome::impossible);
-  EXPECT_EQ(linear().outcome(kState1024, "cgram", {{"n", 20000}, {"sigma", 4}}), Outcome::vacuous_here);
+  EXPECT_EQ(linear().outcome(kState1024, "cgram", {{"n", 20000}, {"sigma", 4}}), Outcome::vacuous);
   EXPECT_EQ(linear().outcome(kState1024, "khop", {{"n", 20000}, {"sigma", 1000}}), Outcome::impossible);
-  EXPECT_EQ(linear().outcome(kState1024, "khop", {{"n", 20000}, {"sigma", 4}}), Outcome::vacuous_here);
+  EXPECT_EQ(linear().outcome(kState1024, "khop", {{"n", 20000}, {"sigma", 4}}), Outcome::vacuous);
   EXPECT_EQ(linear().outcome(kState1024, "nearest", {{"n", 4000}, {"d", 12}, {"f", 16}}),
             Outcome::impossible);
-  EXPECT_EQ(linear().outcome(kState1024, "nearest", {{"n", 4000}, {"d", 4}}), Outcome::vacuous_here);
+  EXPECT_EQ(linear().outcome(kState1024, "nearest", {{"n", 4000}, {"d", 4}}), Outcome::vacuous);
   EXPECT_EQ(linear().with("read", "last").outcome(kState1024, "sparse-average", {{"n", 1026}}),
             Outcome::impossible);
   EXPECT_EQ(linear().with("read", "last").outcome(kState1024, "sparse-average", {{"n", 1025}}),
-            Outcome::vacuous_here);
+            Outcome::vacuous);
   EXPECT_EQ(linear().outcome(kState1024, "three-sum", {{"n", 500}}), Outcome::impossible);
   EXPECT_EQ(linear().outcome(kState1024, "two-sum-exists", {{"n", 3000}}), Outcome::impossible);
 }
@@ -184,14 +184,14 @@ TEST(log_linear, charges_the_oldest_bucket_alone) {
   // One level is 1024 bits; all live levels together are ten times that.
   auto asked = linear();
   const auto v = asked.on("loglinear(base=linear,acc=round)", "eva", {{"n", 200}});
-  EXPECT_EQ(v.outcome, Outcome::vacuous_here);  // 128 lg 200 = 978
+  EXPECT_EQ(v.outcome, Outcome::vacuous);  // 128 lg 200 = 978
   const auto later = asked.on("loglinear(base=linear,acc=round)", "eva", {{"n", 256}});
   EXPECT_EQ(later.outcome, Outcome::impossible);
   EXPECT_EQ(later.theorem, "log-linear-eva");
   EXPECT_EQ(*later.right, 1024);  // one level
   EXPECT_EQ(
       asked.outcome("linear(normalised=no,acc=round)+loglinear(base=linear,acc=round)", "eva", {{"n", 256}}),
-      Outcome::vacuous_here);
+      Outcome::vacuous);
   EXPECT_EQ(asked.on("loglinear(base=linear,acc=round)", "two-sum", {{"n", 1024}}).theorem,
             "log-linear-two-sum");
   EXPECT_EQ(asked.outcome("loglinear(base=linear,acc=round)", "index", {{"n", 2048}}), Outcome::impossible);

@@ -81,7 +81,7 @@ TEST(released_verdicts, no_file_without_a_type_gets_a_mode_x_verdict_or_a_constr
       for (const Verdict& v : consider(setting, *question)) {
         EXPECT_NE(v.outcome, Outcome::possible) << v.theorem;
         if (splits_a_softmax(v.theorem)) EXPECT_EQ(v.outcome, Outcome::open) << v.theorem;
-        if (v.outcome == Outcome::impossible || v.outcome == Outcome::vacuous_here) {
+        if (v.outcome == Outcome::impossible || v.outcome == Outcome::vacuous) {
           EXPECT_FALSE(v.assumes.empty()) << v.theorem;
         }
       }
@@ -144,7 +144,7 @@ TEST(released_verdicts, one_layer_of_minimax_m3_is_not_called_impossible) {
   const auto compressed = ask_released(one_layer("sparse(B=128,k=16,heads=16,kv=1,dim=16)"), "two-sum", false,
                                        {{"n", 1 << 19}, {"M", 1 << 30}});
   EXPECT_EQ(compressed.verdicts[0].outcome,
-            Outcome::impossible);  // the bound bites where blocks are compressed
+            Outcome::impossible);  // the bound certifies where blocks are compressed
   const auto scored =
       ask_released(one_layer("sparse(B=128,k=16,heads=16,kv=1,dim=16,score=tokens,index_dim=128)"), "two-sum",
                    false, {{"n", 1 << 19}, {"M", 1 << 30}});

@@ -50,7 +50,7 @@ TEST(theorem_list, agrees_with_the_page_on_statement_source_status_file_and_test
     ASSERT_NE(from, std::string::npos) << t.id;
     const std::string entry = text.substr(from, text.find("\n### ", from + 1) - from);
     for (const std::string& part :
-         {std::string(t.statement), std::string(source_name(t.source)), std::string(t.file),
+         {std::string(t.statement), std::string(source_text(t.source)), std::string(t.file),
           std::string(t.test), "status: " + std::string(status_name(t.status)),
           t.formal.empty() ? std::string() : "theorem `" + std::string(t.formal) + "`"})
       EXPECT_NE(entry.find(part), std::string::npos) << t.id << ": " << part;

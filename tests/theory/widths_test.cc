@@ -198,7 +198,7 @@ TEST(widths, that_grow_leave_the_smallest_certified_prompt_the_smallest) {
     ASSERT_EQ(v.outcome, Outcome::impossible) << line;
     const auto first = v.horizon->convert_to<std::int64_t>();
     EXPECT_EQ(asked.context(first).outcome(line, "seqcomp", {{"L", 2}}), Outcome::impossible);
-    EXPECT_EQ(asked.context(first - 1).outcome(line, "seqcomp", {{"L", 2}}), Outcome::vacuous_here);
+    EXPECT_EQ(asked.context(first - 1).outcome(line, "seqcomp", {{"L", 2}}), Outcome::vacuous);
     EXPECT_EQ(
         asked.context(first).outcome(
             line, "seqcomp", {{"m", v.parameters["m"].integer()}, {"n1", v.parameters["n1"].integer()}}),
@@ -215,7 +215,7 @@ TEST(widths, that_grow_leave_the_smallest_certified_prompt_the_smallest) {
   }
 }
 
-TEST(widths, that_grow_leave_the_first_size_that_bites_the_first) {
+TEST(widths, that_grow_leave_the_first_size_that_certifies_the_first) {
   for (const auto& [line, task] : {std::pair{"full", "equality"},
                                    {"full", "dyck"},
                                    {"linear", "eva"},

@@ -75,7 +75,7 @@ class ReportPage(unittest.TestCase):
     def test_opens_from_disk_and_tells_the_story(self):
         self.assertIn("hundred linear ones cannot do what three full layers do", self.driver.find_element(By.TAG_NAME, "h1").text)
         story = self.driver.find_element(By.ID, "why").text
-        for words in ("9,510.6 bits", "8,748 bits", "long table", "100 summaries", "VERIFIED", "Three full layers"):
+        for words in ("9,510.6 bits", "8,748 bits", "long table", "100 summaries", "verified", "Three full layers"):
             self.assertIn(words, story)
         self.assertEqual(self.script("return document.querySelectorAll('.picture svg').length"), 3)
         self.assertEqual(self.script("return performance.getEntriesByType('resource').filter(e => !e.name.startsWith('data:')).length"), 0)
@@ -123,7 +123,7 @@ class ReportPage(unittest.TestCase):
         self.driver.get(self.url + "#evidence/linear-eva")
         self.until(lambda: self.script(INK, "#evidence canvas") > 500)
         self.assertGreater(self.script("return document.querySelectorAll('#evidence .katex').length"), 0)
-        self.assertIn("VERIFIED", self.driver.find_element(By.ID, "evidence").text)
+        self.assertIn("verified", self.driver.find_element(By.ID, "evidence").text)
         self.assertEqual(self.script("return document.querySelectorAll('#evidence .pair.differs').length"), 2)
         keep(self.driver, SHOTS, "evidence-certificate")
         self.driver.back()
@@ -260,18 +260,18 @@ class ReportPage(unittest.TestCase):
             self.assertIn(words, text)
         self.assertEqual(self.driver.find_elements(By.ID, "protocol"), [])
 
-    def test_records_of_any_shape_leave_a_page(self):
+    def test_hostile_texts_and_records_that_lack_most_leave_a_page(self):
         hostile = "</script><img src=x onerror=alert(1)>"
         self.open_other({
-            "hierarchy/hierarchy.json": {"schema": "rung.hierarchy/1", "rows": [{"id": "a", "title": hostile}, None, 3], "columns": [{"id": "b", "size": [1]}, "x"],
-                                         "cells": [None, 7, {"row": "a", "column": "b", "state": "done", "bound": {"state": hostile, "numbers": {"left": "x", "right": None}, "argument": "no list"},
-                                                             "construction": {"state": "verified", "coordinates": 4, "attention": {"tokens": [1, 2], "layers": [{"weights": [[1], [None, "x"]]}]}},
-                                                             "certificate": {"state": "VERIFIED", "first": [1, [2, 3]], "second": None, "states": 5}, "training": {"state": "trained", "curve": [[0, 0.5]], "record": {}}}],
-                                         "highlights": [None, {"cells": [{}, 5]}], "machine": 3},
+            "hierarchy/hierarchy.json": {"schema": "rung.hierarchy/2", "rows": [{"id": "a", "title": hostile}], "columns": [{"id": "b"}],
+                                         "cells": [{"row": "a", "column": "b", "state": "done", "bound": {"state": "open", "theorem": hostile, "argument": [hostile]},
+                                                    "construction": {"state": "verified", "arch": hostile, "attention": {"tokens": ["1", hostile], "layers": [{"weights": [[1], [None, 0.5]]}]}},
+                                                    "certificate": {"state": "verified", "arch": hostile, "first": ["1", hostile]}, "training": {"state": "trained", "curves": [[[0, 0.5]]], "record": {}}}],
+                                         "highlights": [{"cells": []}]},
             "hierarchy/protocols/built.json": {"schema": "rung.protocol/1", "players": [{}], "epochs": [{"messages": [{"from": "x", "to": "later", "bits": 1}]}]},
-            "results/a.json": {"schema": "rung.results/1", "lab": {"experiment": "depth", "configurations": [{"id": 3}, {"id": "L1-F", "accuracy": 0.5}, {"id": "L2-x", "accuracy": "high"}], "verdicts": [{}, 1]}},
-            "results/b.json": {"schema": "rung.results/1", "lab": {"experiment": "attack", "configurations": [{"id": "m", "costs": [{"found": True}, {"found": True, "lg_evaluations": 3, "layers": 1, "bits": 2}]}]}},
-            "results/c.json": {"schema": "rung.results/1", "lab": {"experiment": "capacity", "configurations": [{"id": "linear-8", "accuracy": 0.5, "interval": 3, "capacity": {"bits_per_element": 1}}]}},
+            "results/a.json": {"schema": "rung.results/2", "lab": {"experiment": "depth", "configurations": [{"id": "L1-F", "accuracy": 0.5}, {"id": "L2-x"}], "verdicts": [{"id": hostile}]}},
+            "results/b.json": {"schema": "rung.results/2", "lab": {"experiment": "attack", "configurations": [{"id": "m", "origin": "attack", "costs": [{"found": True}, {"found": True, "lg_evaluations": 3, "layers": 1, "bits": 2}]}]}},
+            "results/c.json": {"schema": "rung.results/2", "lab": {"experiment": "capacity", "configurations": [{"id": "linear-8", "accuracy": 0.5, "capacity": {"n": 8, "elements": 4, "kept_bits": 2}}]}},
             "results/d.json": {"schema": "rung.build-sweep/1", "name": "eva", "rows": [{"n": 2, "p_measured": 3}]}})
         self.assertEqual(self.script("return document.querySelectorAll('img').length"), 0)
         self.assertEqual(self.script("return document.querySelectorAll('.notice').length"), 0)

@@ -26,7 +26,7 @@ Result<Answered> one_bit_short(const WitnessCase& given) {
   auto answered = ask(given);
   if (answered)
     for (auto& verdict : answered->verdicts)
-      if (verdict.outcome == Outcome::vacuous_here && verdict.left && verdict.right &&
+      if (verdict.outcome == Outcome::vacuous && verdict.left && verdict.right &&
           *verdict.left > *verdict.right - 1)
         turn(verdict, Outcome::impossible);
   return answered;
@@ -66,7 +66,7 @@ Result<Answered> half_counted(const WitnessCase& given) {
   auto answered = ask(given);
   if (answered)
     for (auto& verdict : answered->verdicts)
-      if (verdict.outcome == Outcome::vacuous_here && verdict.left && verdict.right &&
+      if (verdict.outcome == Outcome::vacuous && verdict.left && verdict.right &&
           *verdict.left > *verdict.right / 4)
         turn(verdict, Outcome::impossible);
   return answered;

@@ -1,7 +1,7 @@
 // A certificate: two inputs side by side, the place where they differ, and what is equal all the same.
 import { commandLine, el, facts } from "../dom.js";
 import { plural, short, sizeText } from "../numbers.js";
-import { chip, icon } from "../verdicts.js";
+import { chip, icon, seal } from "../verdicts.js";
 
 const AROUND = 4; // equal tokens shown beside a difference
 const WHOLE = 48; // prompts up to this length are shown whole
@@ -93,9 +93,9 @@ export function certificatePart(certificate) {
   const differ = certificate.differ ?? [];
   return el("section", { class: "part" }, head,
     el("p", {},
-      chip(certificate.state),
+      certificate.state === "verified" ? seal() : chip(certificate.state),
       " ",
-      certificate.state === "VERIFIED" ? "Two inputs that this model cannot tell apart, although their answers differ." : certificate.reason),
+      certificate.state === "verified" ? "Two inputs that this model cannot tell apart, although their answers differ." : certificate.reason),
     certificate.first?.length ? [sideBySide(certificate.first, certificate.second ?? [], differ, certificate.cut),
       el("div", { class: "equal" },
         icon("seal"),

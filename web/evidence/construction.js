@@ -73,14 +73,14 @@ function coordinates(list) {
       list.map((entry, i) => el("span",
         {
           class: `piece tone-${i % 6}`, style: { flexGrow: (entry.to ?? entry.from) - entry.from + 1 },
-          title: entry.name ? `${entry.name}: ${entry.holds}` : entry.holds,
+          title: entry.name ? `${entry.name}: ${entry.content}` : entry.content,
         }))),
     el("ol", { class: "holds" },
       list.map((entry, i) => el("li", {},
         el("span", { class: `swatch tone-${i % 6}`, "aria-hidden": "true" }),
         el("span", { class: "range" },
           entry.from === (entry.to ?? entry.from) ? `${entry.from}` : `${entry.from}–${entry.to}`),
-        el("span", {}, entry.name ? el("strong", {}, entry.name, " ") : null, entry.holds)))),
+        el("span", {}, entry.name ? el("strong", {}, entry.name, " ") : null, entry.content)))),
     el("p", { class: "muted" }, `${last + 1} coordinates in all.`));
 }
 

@@ -4,7 +4,7 @@ import { formula, theoremFormula } from "../formula.js";
 import { short } from "../numbers.js";
 import { boundWord, chip, sides } from "../verdicts.js";
 
-const SILENT = "The theorem is about this architecture, but its count does not exceed the bits at this size. That is not evidence that the task can be done: the theorem has nothing to say here.";
+const VACUOUS = "The theorem is about this architecture, but its count does not exceed the bits at this size. That is not evidence that the task can be done: the theorem has nothing to say here.";
 
 // Two bars on one scale: bits that are needed, bits there are.
 export function balance(left, right, names = ["needed", "there are"]) {
@@ -19,13 +19,12 @@ export function balance(left, right, names = ["needed", "there are"]) {
     bar(names[0], left, left > right ? "no" : "quiet"), bar(names[1], right, "yes"));
 }
 
-// A source that quotes its reference is not said twice.
-const sourceText = (source, reference) => (
-  source.includes(reference) ? source : [source, reference].filter(Boolean).join("; "));
+// "literature: Author 1999"; the paper is the one that this program is about.
+export const sourceText = (source, reference) => [source, reference].filter(Boolean).join(": ");
 
 const NAMES = {
   left: "bits needed", right: "bits there are", state_bits: "bits of state", prompt: "tokens in the prompt",
-  bites_at: "bites from", margin: "needed / there are", M_part: "bits of partial sums a token (M_part)",
+  certified_from: "impossible from", margin: "needed / there are", M_part: "bits of partial sums a token (M_part)",
   M_out: "bits of an output (M_out)", s_before: "state bits before the full layer",
   s_after: "state bits after the full layer",
 };
@@ -62,7 +61,7 @@ export function theoremPart(bound, theorems, further = []) {
     bound.inequality && (
       bound.state === "possible" || left === undefined) ? el("p", { class: "inequality" }, bound.inequality) : null,
     Array.isArray(bound.argument) && bound.argument.length ? el("ol", { class: "argument" }, bound.argument.map((line) => el("li", {}, line))) : null,
-    bound.state === "silent" ? el("p", { class: "muted" }, SILENT) : null,
+    bound.state === "vacuous" ? el("p", { class: "muted" }, VACUOUS) : null,
     numbers.length ? el("details", {},
       el("summary", {}, "Its numbers"),
       facts(numbers.map(
@@ -70,7 +69,7 @@ export function theoremPart(bound, theorems, further = []) {
       : null,
     facts([
       ["about", bound.arch && el("code", {}, bound.arch)],
-      ["status", bound.tag ?? theorem?.status],
+      ["status", bound.status ?? theorem?.status],
       ["source", sourceText(bound.source ?? theorem?.source ?? "", bound.reference ?? theorem?.reference ?? "")],
       ["takes for granted", bound.assumes],
       ["implemented in", theorem?.file && el("code", {}, theorem.file)],

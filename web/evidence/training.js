@@ -2,12 +2,8 @@
 import { commandLine, el, facts } from "../dom.js";
 import { drawChart, line, noPoints } from "../figures/chart.js";
 import { percent, sizeText } from "../numbers.js";
+import { meaningOf } from "../verdicts.js";
 
-const LABELS = {
-  C: "C, certified impossible: no training can reach 100 %",
-  K: "K, constructible: weights exist, training may or may not find them",
-  G: "G, gap: no theorem decides",
-};
 const BELOW = "lowest"; // the lower edge of the band: drawn, not named
 
 // Mean, lowest and highest of the seeds at every step; a seed that stopped early keeps its last value.
@@ -73,7 +69,7 @@ export function trainingPart(training, closing) {
       training.state === "shipped" ? el("span", { class: "shipped" }, "shipped record") : null),
     curves.length ? box : null,
     facts([["architecture", training.arch && el("code", {}, training.arch)], ["size", sizeText(training.size)],
-      ["class", LABELS[training.label] ?? training.label], ["because", training.label_reason],
+      ["class", training.label && `${training.label}, ${meaningOf("label", training.label)}`], ["because", training.label_reason],
       ["ceiling",
         typeof training.ceiling === "number" ? [
           percent(training.ceiling),

@@ -21,9 +21,9 @@ function sparkline(curve) {
 const share = (member) => (member.state === "done" ? 1 : member.steps ? Math.min(1, (member.step ?? 0) / member.steps) : 0);
 
 function memberRow(member, now) {
-  const silent = member.state === "running" ? seconds(member.news, now) : null;
+  const quiet = member.state === "running" ? seconds(member.news, now) : null;
   return el("tr", {}, el("td", {}, member.member ?? "–"), el("td", {}, member.seed ?? "–"), el("td", {}, member.rate ?? "–"),
-    el("td", {}, chip(member.state === "running" ? "pending" : member.state === "done" ? "held" : member.state, member.state), silent !== null && silent > QUIET ? el("span", { class: "muted" }, ` no news for ${short(Math.round(silent / 60))} min`) : null),
+    el("td", {}, chip(member.state, member.state, { running: "pending", done: "yes" }[member.state]), quiet !== null && quiet > QUIET ? el("span", { class: "muted" }, ` no news for ${short(Math.round(quiet / 60))} min`) : null),
     el("td", {}, el("progress", { max: 1, value: share(member), "aria-label": `step ${member.step ?? 0} of ${member.steps ?? "?"}` }), el("span", { class: "muted" }, ` ${short(member.step ?? 0)} of ${short(member.steps)}`)),
     el("td", {}, percent(member.accuracy)), el("td", {}, sparkline(member.curve)));
 }

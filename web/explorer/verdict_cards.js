@@ -3,25 +3,17 @@
 import { el } from "../dom.js";
 import { short } from "../numbers.js";
 import { grouped } from "../records.js";
-import { chip, withStatus } from "../verdicts.js";
+import { sourceText } from "../evidence/theorem.js";
+import { chip, meaningOf, withStatus, wordsOf } from "../verdicts.js";
 
-const WORDS = { "vacuous here": "silent here" };
-const ORDER = ["impossible", "possible", "vacuous here", "open"];
-const MEANING = {
-  impossible: "no weights exist at this size",
-  possible: "weights exist",
-  "vacuous here": "a theorem applies, its numbers do not reach this size",
-  open: "no theorem speaks",
-};
-const word = (verdict) => WORDS[verdict] ?? verdict;
-const full = (verdict) => withStatus(word(verdict.verdict), verdict.theorem ? verdict.status : "");
+const full = (verdict) => withStatus(verdict.verdict, verdict.theorem ? verdict.status : "");
 
 // The same words as rung bound's, each side with the theorem and its status.
 function depthText(pattern, context) {
   const by = (one) => (one ? ` (${one.theorem}, ${one.status})` : "");
   const can = pattern.largest_L_solvable ? `solvable to L = ${short(pattern.largest_L_solvable)}${by(pattern.solvable_by)}` : "no L provably solvable";
   const cannot = pattern.smallest_L_impossible ? `impossible from L = ${short(pattern.smallest_L_impossible)}${by(pattern.impossible_by)}`
-    : pattern.horizon ? `no L provably impossible here: ${pattern.vacuous_by?.theorem ?? "a bound"} first bites at ${short(pattern.horizon)} tokens` : "no L provably impossible here";
+    : pattern.horizon ? `no L provably impossible here: ${pattern.vacuous_by?.theorem ?? "a bound"} certifies from ${short(pattern.horizon)} tokens on` : "no L provably impossible here";
   return `L-SeqComp at up to ${short(context)} tokens: ${can}; ${cannot}.`;
 }
 
@@ -40,11 +32,11 @@ function numbers(verdict) {
 }
 
 function horizon(verdict) {
-  const bites = verdict.parameters?.bites_at, size = verdict.parameters?.n !== undefined ? "n" : "a prompt";
-  if (verdict.verdict === "vacuous here" && (typeof bites === "number" || typeof verdict.horizon === "number"))
-    return el("p", { class: "card-line" }, "Bites from ", el("strong", {}, size === "n" ? `n = ${short(bites ?? verdict.horizon)}` : `${short(bites ?? verdict.horizon)} tokens`), " on.");
+  const from = verdict.parameters?.certified_from, size = verdict.parameters?.n !== undefined ? "n" : "a prompt";
+  if (verdict.verdict === "vacuous" && (typeof from === "number" || typeof verdict.horizon === "number"))
+    return el("p", { class: "card-line" }, "Impossible from ", el("strong", {}, size === "n" ? `n = ${short(from ?? verdict.horizon)}` : `${short(from ?? verdict.horizon)} tokens`), " on.");
   if (verdict.verdict === "impossible" && typeof verdict.horizon === "number")
-    return el("p", { class: "card-line" }, size === "n" ? `Impossible from n = ${short(bites ?? verdict.horizon + 1)} on` : `Certified from ${short(verdict.horizon)} tokens on`, typeof verdict.parameters?.n === "number" ? `; here n = ${short(verdict.parameters.n)}.` : ".");
+    return el("p", { class: "card-line" }, size === "n" ? `Impossible from n = ${short(from ?? verdict.horizon + 1)} on` : `Certified from ${short(verdict.horizon)} tokens on`, typeof verdict.parameters?.n === "number" ? `; here n = ${short(verdict.parameters.n)}.` : ".");
   return null;
 }
 
@@ -54,7 +46,7 @@ function details(verdict, theorem) {
   return [theorem?.statement ? el("p", {}, theorem.statement) : null, verdict.hypotheses.length ? el("ul", { class: "hypotheses" }, verdict.hypotheses.map(holds)) : null,
     verdict.assumes ? el("p", { class: "muted" }, `Assumes ${verdict.assumes}.`) : null,
     sizes.length ? el("p", { class: "muted parameters" }, sizes.map(([name, value]) => `${name} = ${typeof value === "number" ? short(value) : value}`).join(", ")) : null,
-    verdict.source ? el("p", { class: "muted" }, `From ${verdict.source}.`) : null];
+    verdict.source ? el("p", { class: "muted" }, `From ${sourceText(verdict.source, verdict.reference)}.`) : null];
 }
 
 class Card {
@@ -101,8 +93,9 @@ export class VerdictCards {
 
   show(answer) {
     this.word.replaceChildren(el("code", {}, answer.architecture), ` ${short(answer.layers)} layer${answer.layers === 1 ? "" : "s"}, ${typeof answer.state_bits === "number" ? short(answer.state_bits) : answer.state_bits} state bits, ${short(answer.context)} tokens, precision ${answer.precision}`);
-    const ranked = [...answer.verdicts].sort((a, b) => ORDER.indexOf(a.verdict) - ORDER.indexOf(b.verdict));
-    this.counts.replaceChildren(...[...grouped(ranked, full)].map(([text, list]) => el("span", { class: "count", title: MEANING[list[0].verdict] }, chip(list[0].verdict, `${list.length} ${text}`))));
+    const order = wordsOf("bound");
+    const ranked = [...answer.verdicts].sort((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict));
+    this.counts.replaceChildren(...[...grouped(ranked, full)].map(([text, list]) => el("span", { class: "count", title: meaningOf("bound", list[0].verdict) }, chip(list[0].verdict, `${list.length} ${text}`))));
     const pattern = answer.pattern;
     this.depth.hidden = !pattern;
     if (pattern) this.depth.textContent = depthText(pattern, answer.context);

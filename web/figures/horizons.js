@@ -13,11 +13,11 @@ export function horizonRows(data) {
       tokens: entry.horizon,
     }));
     // With f full layers the first depth that a theorem rules out is f + 1 functions, where the record does not say.
-    const bite = model.composition?.first_bite, L = bite?.L ?? model.full + 1;
-    if (bite && typeof bite.tokens === "number" && L > 2)
+    const by = model.composition?.certified, L = by?.L ?? model.full + 1;
+    if (by && typeof by.tokens === "number" && L > 2)
       rows.push({
-        model, task: `compose ${L} functions`, verdict: model.composition.impossible ? "impossible" : "vacuous here",
-        theorem: bite.theorem, status: bite.status, tokens: bite.tokens,
+        model, task: `compose ${L} functions`, verdict: model.composition.impossible ? "impossible" : "vacuous",
+        theorem: by.theorem, status: by.status, tokens: by.tokens,
       });
     return rows;
   });

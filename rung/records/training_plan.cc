@@ -1,6 +1,4 @@
-#include "rung/learn/training_plan.h"
-
-#include <fmt/ranges.h>
+#include "rung/records/training_plan.h"
 
 #include <cmath>
 #include <functional>
@@ -12,23 +10,11 @@
 #include "rung/base/toml_text.h"
 #include "rung/spec/dimensions_file.h"
 
-namespace rung::learn {
+namespace rung {
 namespace {
 
 using nlohmann::json;
 using nlohmann::ordered_json;
-
-constexpr std::string_view kSupervisions[] = {"answer", "every-query", "chain"};
-constexpr std::string_view kComputeTypes[] = {"fp32", "tf32", "bf16"};
-
-template <class Word, std::size_t count>
-Result<Word> parse_word(std::string_view text, const std::string_view (&words)[count],
-                        std::string_view what) {
-  for (std::size_t i = 0; i < count; ++i)
-    if (text == words[i]) return static_cast<Word>(i);
-  return fail(ErrorCode::parse, "[train] {} {}; {} expected", what, rung::quoted(text),
-              fmt::join(words, ", "));
-}
 
 Result<double> number_of(const json& value, const std::string& name) {
   if (!value.is_number()) return fail(ErrorCode::parse, "[train] {}: a number expected", name);
@@ -166,13 +152,13 @@ std::map<std::string, Reader> readers(TrainingPlan& plan) {
       {"supervision",
        [&](const json& value) -> Result<void> {
          RUNG_TRY(const std::string word, word_of(value, "supervision"));
-         RUNG_TRY(plan.supervision, parse_supervision(word));
+         RUNG_TRY(plan.supervision, parse_word<Supervision>(word, "[train] supervision"));
          return {};
        }},
       {"precision",
        [&](const json& value) -> Result<void> {
          RUNG_TRY(const std::string word, word_of(value, "precision"));
-         RUNG_TRY(plan.precision, parse_compute(word));
+         RUNG_TRY(plan.precision, parse_word<ComputeType>(word, "[train] precision"));
          return {};
        }},
       {"device",
@@ -251,17 +237,6 @@ Result<TrainingPlan> plan_from(const json& document, const std::string& where) {
 
 }  // namespace
 
-std::string_view supervision_name(Supervision supervision) {
-  return kSupervisions[static_cast<std::size_t>(supervision)];
-}
-std::string_view compute_name(ComputeType type) { return kComputeTypes[static_cast<std::size_t>(type)]; }
-Result<Supervision> parse_supervision(std::string_view text) {
-  return parse_word<Supervision>(text, kSupervisions, "supervision");
-}
-Result<ComputeType> parse_compute(std::string_view text) {
-  return parse_word<ComputeType>(text, kComputeTypes, "precision");
-}
-
 Result<void> check_plan(const TrainingPlan& plan) {
   const auto whole = [](const char* name, std::int64_t value, std::int64_t low,
                         std::int64_t high) -> Result<void> {
@@ -278,7 +253,7 @@ Result<void> check_plan(const TrainingPlan& plan) {
   if (plan.arch.empty())
     return fail(ErrorCode::missing, "[train] no architecture: give a line such as full*2");
   if (plan.tasks.empty())
-    return fail(ErrorCode::missing, "[train] no task: give --task, or tasks in the file");
+    return fail(ErrorCode::missing, "[train] no task: give `task`, or tasks in the file");
   RUNG_CHECK(whole("steps", plan.steps, 1, kMany));
   RUNG_CHECK(whole("batch", plan.batch, 1, 1 << 20));
   RUNG_CHECK(whole("warmup", plan.warmup, 0, kMany));
@@ -357,7 +332,7 @@ std::string plan_text(const TrainingPlan& plan) {
   for (const TaskSizes& sizes : plan.curriculum) out["curriculum"].push_back(ordered_json(sizes));
   out.update({{"stage_steps", plan.stage_steps},
               {"variant", variant_name(plan.variant)},
-              {"supervision", supervision_name(plan.supervision)},
+              {"supervision", name_of(plan.supervision)},
               {"queries", plan.queries},
               {"parts", plan.parts},
               {"steps", plan.steps},
@@ -377,7 +352,7 @@ std::string plan_text(const TrainingPlan& plan) {
               {"evaluate_count", plan.evaluate_count},
               {"final_count", plan.final_count},
               {"checkpoint_every", plan.checkpoint_every},
-              {"precision", compute_name(plan.precision)},
+              {"precision", name_of(plan.precision)},
               {"round_after", plan.round_after},
               {"device", plan.device}});
   out["stop"] = plan.stop ? ordered_json(*plan.stop) : ordered_json(nullptr);
@@ -407,4 +382,4 @@ std::vector<MemberPlan> members(const TrainingPlan& plan) {
   return out;
 }
 
-}  // namespace rung::learn
+}  // namespace rung

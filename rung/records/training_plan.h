@@ -7,11 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "rung/base/words.h"
 #include "rung/spec/architecture.h"
 #include "rung/tasks/task.h"
 #include "rung/tasks/task_record.h"
 
-namespace rung::learn {
+namespace rung {
 
 struct TaskShare {
   TaskRecord task;
@@ -25,6 +26,12 @@ enum class Supervision {
 };
 
 enum class ComputeType { fp32, tf32, bf16 };
+
+template <>
+inline constexpr auto kWords<Supervision> = std::to_array<std::string_view>({"answer", "every-query",
+                                                                             "chain"});
+template <>
+inline constexpr auto kWords<ComputeType> = std::to_array<std::string_view>({"fp32", "tf32", "bf16"});
 
 struct TrainingPlan {
   std::string arch;
@@ -55,11 +62,6 @@ struct TrainingPlan {
   std::string device = "auto";    // auto, cpu, cuda
 };
 
-std::string_view supervision_name(Supervision supervision);
-std::string_view compute_name(ComputeType type);
-Result<Supervision> parse_supervision(std::string_view text);
-Result<ComputeType> parse_compute(std::string_view text);
-
 // ENSURES: every number in its range; one-line errors. Sizes of tasks are checked by make_task.
 Result<void> check_plan(const TrainingPlan& plan);
 
@@ -80,4 +82,4 @@ std::size_t stage_at(const TrainingPlan& plan, std::int64_t step);
 bool rounds_at(const TrainingPlan& plan, std::int64_t step);  // whether activations are rounded
 inline constexpr std::int64_t kMaxMembers = 100'000;
 
-}  // namespace rung::learn
+}  // namespace rung
