@@ -5,6 +5,7 @@
 #include <set>
 
 #include "check/task_of_fields.h"
+#include "check/tracking_task.h"
 
 namespace rung_check {
 namespace {
@@ -393,6 +394,14 @@ std::unique_ptr<Task> make_task(const std::string& name, const Sizes& size,
     used.insert("option " + key);
     return true;
   };
+  // An option with words of its own.
+  const auto word = [&](const std::string& key, const std::string& usual) {
+    const auto found = options.find(key);
+    if (found == options.end()) return usual;
+    if (found->second == usual) throw Malformed(text("option ", key, " of task ", name, " is the default"));
+    used.insert("option " + key);
+    return found->second;
+  };
   // Before anything is as long as a prompt.
   const auto fits = [&](Int positions, Int numbers = 1) {
     if (positions < 1 || positions * numbers > static_cast<Int>(kLongestPrompt))
@@ -464,6 +473,36 @@ std::unique_ptr<Task> make_task(const std::string& name, const Sizes& size,
     if (name == "khop") {
       const std::int64_t hops = take("k", 1, kLength), sigma = take("sigma", 1, kAlphabet - 1);
       task = std::make_unique<Khop>(n, hops, sigma, option("read", "all"), budget);
+    }
+    if (name == "parity") task = make_modular_sum(n, 2, option("read", "all"));
+    if (name == "modulo") {
+      const std::int64_t modulus = take("m", 2, 1024);
+      task = make_modular_sum(n, modulus, option("read", "all"));
+    }
+    if (name == "flipflop") {
+      const std::int64_t values = take("k", 2, 1024);
+      task = make_flipflop(n, values, option("read", "all"));
+    }
+    if (name == "group") {
+      const std::string group = word("name", "S3");
+      const bool generators = option("letters", "generators");
+      task = make_group(n, group, generators, option("read", "all"));
+    }
+    if (name == "tracked-recall") {
+      if (n < 2) throw Malformed("tracked-recall needs n of 2 or more");
+      const std::int64_t sigma = take("sigma", 1, kAlphabet - 1), letters = take("w", 1, kLength);
+      fits(static_cast<Int>(n) + letters + 1, 3);
+      task = make_tracked_recall(n, sigma, letters, word("group", "symmetric"), budget);
+    }
+    if (name == "copy") {
+      const std::int64_t sigma = take("sigma", 1, kAlphabet - 1);
+      fits(static_cast<Int>(2) * n);
+      task = make_copy(n, sigma);
+    }
+    if (name == "selective-copy") {
+      const std::int64_t places = take("m", n, kLength), sigma = take("sigma", 1, kAlphabet - 2);
+      fits(static_cast<Int>(places) + n);
+      task = make_selective_copy(n, places, sigma, budget);
     }
     if (!task) throw Malformed(text("unknown task ", name.substr(0, 40)));
     fits(task->length);

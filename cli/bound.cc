@@ -75,6 +75,9 @@ void print_verdicts(const std::vector<Verdict>& verdicts) {
                v.theorem.empty() ? "-" : v.theorem, status, number(v.left),
                20 - std::max<std::size_t>(9, status.size()), number(v.right), unit.empty() ? "-" : unit,
                factor(v.margin), shown);
+    if (v.every_length)
+      fmt::print("               at every length: {} by {} [{}]\n", outcome_name(v.every_length->outcome),
+                 v.every_length->theorem, status_name(v.every_length->status));
     if (v.outcome != Outcome::open) continue;
     for (const auto& h : v.hypotheses)
       if (!h.holds) {
@@ -254,7 +257,7 @@ Command bound_command() {
       option.help = "prompts of up to this many tokens (default: the architecture's own, or 4096)";
   }
   command.options.push_back({.names = "--task",
-                             .help = "one task, or all (default)",
+                             .help = "one task, the path of an automaton, or all (default)",
                              .target = &flags->task,
                              .forms = {kBoundArchitecture}});
   command.options.push_back(

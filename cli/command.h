@@ -73,6 +73,7 @@ Command eval_command();
 Command quantise_command();
 Command protocol_command();
 Command capacity_command();
+Command class_command();
 Command ceiling_command();
 Command build_command();
 Command bound_command();

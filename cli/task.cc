@@ -223,7 +223,7 @@ Result<int> run_task(const TaskCommandFlags& flags) {
   const auto seed = static_cast<std::uint64_t>(flags.seed);
   const auto count = static_cast<std::uint64_t>(flags.count);
   if (flags.language && !task->language(task->generate(variant, seed, 0)))
-    return fail(ErrorCode::unsupported, "[task] {} has no plain language; expected seqcomp or retrieval",
+    return fail(ErrorCode::unsupported, "[task] {} has no plain language in this form; docs/tasks.md names the tasks that have",
                 task->name());
   if (flags.format == "lm-eval" && !flags.out)
     return fail(ErrorCode::missing,
@@ -302,7 +302,7 @@ Command task_command() {
        .forms = kTaskForms},
       {.names = "--force", .help = "replace files that exist", .target = &flags->force, .needs = {"--out"}},
       {.names = "--language",
-       .help = "prompts in plain language (seqcomp, retrieval)",
+       .help = "prompts in plain language, where the task has one",
        .target = &flags->language,
        .forms = kTaskForms},
       {.names = "--list", .help = "the tasks and their sizes", .target = &flags->list},

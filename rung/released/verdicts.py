@@ -25,6 +25,7 @@ model, are left out.
 | `I`, `I*` | impossible: at some size that fits, no weights exist; likewise |
 | `v 123`, `v` | vacuous: a theorem applies and its numbers do not reach this context; where they do, in the theorem's own size |
 | `.` | open |
+| `†` behind it | of a task that exists at every length: proved impossible at every length, for one set of weights; `v 2.7e+11` says from how many letters on |
 
 A verdict is about worst-case inputs and the best weights, not about training, and `docs/limitations.md` says what it
 does not mean. `docs/released.md` says what is counted, and in how many bits.
@@ -56,6 +57,11 @@ def findings(rung, name, exact):
 
 
 def cell(verdict):
+    every = verdict.get("every_length", {})
+    return at_context(verdict) + ("†" if every.get("verdict") == "impossible" and every["status"] in ("checked", "proved") else "")
+
+
+def at_context(verdict):
     word = verdict["verdict"]
     star = "" if verdict["status"] in ("checked", "proved") else "*"
     if word == "possible":

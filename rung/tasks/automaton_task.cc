@@ -1,234 +1,198 @@
-// A user's task as a finite automaton: a string of n symbols → whether the automaton accepts it, or the
-// output of the state it ends in. Token ids number the alphabet in the order of the file.
+#include "rung/tasks/automaton_task.h"
+
 #include <algorithm>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <set>
+#include <numeric>
 
 #include "rung/base/nearest_word.h"
 #include "rung/tasks/sampling.h"
-#include "rung/tasks/token_task.h"
 #include "rung/tasks/user_task.h"
 
 namespace rung {
 namespace {
 
-using Json = nlohmann::json;
-
-struct Automaton {
-  std::vector<std::string> alphabet;
-  std::vector<std::vector<std::size_t>> next;  // [state][symbol]
-  std::vector<std::int64_t> output;            // [state]
-  std::size_t start = 0;
-  std::int64_t answers = 2;
-  bool accepts = true;  // outputs are yes and no
-};
-
-class AutomatonTask final : public TokenTask {
- public:
-  AutomatonTask(std::string name, Automaton automaton, std::int64_t n)
-      : name_(std::move(name)), automaton_(std::move(automaton)), n_(n) {}
-
-  std::string_view name() const override { return name_; }
-  bool built_in() const override { return false; }
-  SizeList size() const override { return {{"n", n_}}; }
-  AnswerSpec answer_spec() const override {
-    return automaton_.accepts ? boolean_answer() : token_answer(automaton_.answers);
-  }
-  std::int64_t prompt_length() const override { return n_; }
-  bool supports(Variant variant) const override {
-    return variant == Variant::uniform || variant == Variant::zipf;
-  }
-
-  Instance generate(Variant variant, std::uint64_t seed, std::uint64_t index) const override {
-    RUNG_REQUIRE(supports(variant), "{} {}", name_, variant_name(variant));
-    Random random(seed, index);
-    std::vector<std::int64_t> tokens(static_cast<std::size_t>(n_));
-    for (auto& token : tokens) token = draw(random, variant, vocabulary());
-    Instance instance = token_instance(std::move(tokens), {});
-    instance.answer = answer(instance.prompt);
-    return instance;
-  }
-  std::vector<std::int64_t> answer(const Prompt& prompt) const override {
-    std::size_t state = automaton_.start;
-    for (const auto token : prompt.fields[0]) state = automaton_.next[state][static_cast<std::size_t>(token)];
-    return {automaton_.output[state]};
-  }
-  std::string symbol(std::size_t, std::int64_t value) const override {
-    return automaton_.alphabet[static_cast<std::size_t>(value)];
-  }
-
- protected:
-  std::int64_t vocabulary() const override { return static_cast<std::int64_t>(automaton_.alphabet.size()); }
-  Range range(std::int64_t) const override { return {0, vocabulary()}; }
-
- private:
-  std::string name_;
-  Automaton automaton_;
-  std::int64_t n_;
-};
-
-// A document in which no object names a field twice.
-Result<Json> parse_document(std::string_view text) {
-  std::vector<std::set<std::string>> names;
-  std::string twice;
-  const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::object_start) names.emplace_back();
-    if (event == Json::parse_event_t::object_end) names.pop_back();
-    if (event == Json::parse_event_t::key && !names.back().insert(parsed.get<std::string>()).second)
-      twice = parsed.get<std::string>();
-    return true;
+// Brackets of k types nested to depth D: a state is the string of open brackets, or the sink of a mistake. Strings are
+// numbered by length and then in order: number i followed by type t is number i k + t + 1, so its last bracket is
+// (i - 1) mod k and what is left without it is number ⌊(i - 1) / k⌋.
+Result<Automaton> dyck_automaton(std::int64_t types, std::int64_t depth) {
+  const auto too_large = [&] {
+    return fail(ErrorCode::resource, "[task] dyck of k = {} and depth = {}; expected at most {} transitions",
+                types, depth, kMaxTransitions);
   };
-  Json document = Json::parse(text, watch, /*allow_exceptions=*/false);
-  if (document.is_discarded() || !document.is_object())
-    return fail(ErrorCode::parse, "[task] no JSON object; expected an automaton");
-  if (!twice.empty())
-    return fail(ErrorCode::format, "[task] field {} stands twice in an object", rung::quoted(twice));
-  return document;
-}
-
-Result<std::vector<std::string>> read_names(const Json& document, const char* field) {
-  constexpr std::size_t kLongestName = 32;
-  const auto found = document.find(field);
-  if (found == document.end() || !found->is_array() || found->empty())
-    return fail(ErrorCode::format, "[task] \"{}\" of an automaton; expected a list of names", field);
-  std::vector<std::string> names;
-  std::set<std::string> seen;
-  for (const auto& entry : *found) {
-    if (!entry.is_string())
-      return fail(ErrorCode::format, "[task] \"{}\" of an automaton; expected names in quotes", field);
-    auto name = entry.get<std::string>();
-    const bool plain = !name.empty() && name.size() <= kLongestName &&
-                       std::all_of(name.begin(), name.end(),
-                                   [](char c) { return static_cast<unsigned char>(c) > 0x20 && c != 0x7F; });
-    if (!plain)
-      return fail(ErrorCode::format, "[task] {} in \"{}\"; expected 1 to {} characters without spaces",
-                  rung::quoted(name), field, kLongestName);
-    if (!seen.insert(name).second)
-      return fail(ErrorCode::format, "[task] {} stands twice in \"{}\"", rung::quoted(name), field);
-    names.push_back(std::move(name));
+  if (types > kMaxTransitions / 4) return too_large();
+  const std::int64_t letters = 2 * types, most = kMaxTransitions / letters - 1;
+  std::int64_t strings = 1,
+               closed = 0;  // closed: strings shorter than `depth`, which may still open a bracket
+  for (std::int64_t length = 0, of_length = 1; length < depth; ++length) {
+    closed += of_length;
+    of_length *= types;  // at most `most` times `types`
+    strings += of_length;
+    if (strings > most) return too_large();
   }
-  return names;
-}
-
-using Numbering = std::map<std::string, std::size_t>;
-
-Numbering number(const std::vector<std::string>& names) {
-  Numbering numbers;
-  for (std::size_t i = 0; i < names.size(); ++i) numbers[names[i]] = i;
-  return numbers;
-}
-
-Result<std::size_t> find_state(const Numbering& states, const Json& name, std::string_view where) {
-  if (!name.is_string() || !states.contains(name.get<std::string>()))
-    return fail(ErrorCode::format, "[task] {} names no state in \"{}\"; expected one of \"states\"",
-                name.is_string() ? rung::quoted(name.get<std::string>())
-                                 : rung::quoted(name.dump(-1, ' ', true, Json::error_handler_t::replace)),
-                where);
-  return states.at(name.get<std::string>());
-}
-
-Result<void> read_transitions(const Json& document, const std::vector<std::string>& states,
-                              const Numbering& numbers, Automaton& automaton) {
-  const auto found = document.find("transitions");
-  if (found == document.end() || !found->is_object())
-    return fail(ErrorCode::format,
-                "[task] \"transitions\" of an automaton; expected {{state: {{symbol: state}}}}");
-  for (const auto& [from, row] : found->items())
-    if (!numbers.contains(from))
-      return fail(ErrorCode::format,
-                  "[task] {} names no state in \"transitions\"; expected one of \"states\"",
-                  rung::quoted(from));
-  for (const auto& from : states) {
-    const auto row = found->find(from);
-    if (row == found->end() || !row->is_object() || row->size() != automaton.alphabet.size())
-      return fail(ErrorCode::format,
-                  "[task] transitions of state {}; expected one for each of the {} symbols",
-                  rung::quoted(from), automaton.alphabet.size());
-    auto& next = automaton.next.emplace_back();
-    for (const auto& symbol : automaton.alphabet) {
-      const auto to = row->find(symbol);
-      if (to == row->end())
-        return fail(ErrorCode::format, "[task] state {} has no transition for {}", rung::quoted(from),
-                    rung::quoted(symbol));
-      RUNG_TRY(const std::size_t state, find_state(numbers, *to, "transitions"));
-      next.push_back(state);
+  Automaton automaton{.accepts = true};
+  for (std::int64_t letter = 0; letter < letters; ++letter)
+    automaton.letters.push_back(fmt::format("{}{}", letter < types ? '(' : ')', letter % types));
+  for (std::int64_t i = 0; i <= strings; ++i) {
+    const bool sink = i == strings;
+    automaton.out.push_back(i == 0 ? 1 : 0);
+    automaton.states.push_back(sink ? "wrong" : fmt::format("open{}", i));
+    for (std::int64_t letter = 0; letter < letters; ++letter) {
+      std::int64_t to = strings;
+      if (letter < types && i < closed) to = i * types + letter + 1;
+      if (letter >= types && i > 0 && !sink && (i - 1) % types == letter - types) to = (i - 1) / types;
+      automaton.next.push_back(static_cast<std::uint32_t>(to));
     }
   }
-  return {};
+  return automaton;
 }
 
-Result<void> read_outputs(const Json& document, const std::vector<std::string>& states,
-                          const Numbering& numbers, Automaton& automaton) {
-  const bool accepting = document.contains("accepting"), outputs = document.contains("outputs");
-  if (accepting == outputs)
-    return fail(
-        ErrorCode::format,
-        "[task] an automaton has \"accepting\" (states) or \"outputs\" (a number a state), one of them");
-  automaton.output.assign(states.size(), 0);
-  if (accepting) {
-    const auto& list = document["accepting"];
-    if (!list.is_array())
-      return fail(ErrorCode::format, "[task] \"accepting\" of an automaton; expected a list of states");
-    for (const auto& name : list) {
-      RUNG_TRY(const std::size_t state, find_state(numbers, name, "accepting"));
-      automaton.output[state] = 1;
-    }
-    return {};
+// Whether the symbol 0 of [sigma] has come k times: a state is how often it has, up to k.
+Result<Automaton> counting_automaton(std::int64_t sigma, std::int64_t k) {
+  if (k == 0)
+    return fail(ErrorCode::unsupported,
+                "[task] counting is an automaton task with a fixed number of times only; give k, at least 1");
+  if (k >= kMaxTransitions / sigma)
+    return fail(ErrorCode::resource,
+                "[task] counting of k = {} and sigma = {}; expected fewer than {} transitions", k, sigma,
+                kMaxTransitions);
+  Automaton automaton{.accepts = true};
+  for (std::int64_t letter = 0; letter < sigma; ++letter) automaton.letters.push_back(std::to_string(letter));
+  for (std::int64_t count = 0; count <= k; ++count) {
+    automaton.states.push_back(fmt::format("seen{}", count));
+    automaton.out.push_back(count == k ? 1 : 0);
+    for (std::int64_t letter = 0; letter < sigma; ++letter)
+      automaton.next.push_back(static_cast<std::uint32_t>(std::min(k, count + (letter == 0 ? 1 : 0))));
   }
-  automaton.accepts = false;
-  const auto& table = document["outputs"];
-  if (!table.is_object() || table.size() != states.size())
-    return fail(ErrorCode::format,
-                "[task] \"outputs\" of an automaton; expected a number for each of the {} states",
-                states.size());
-  for (const auto& [name, value] : table.items()) {
-    RUNG_TRY(const std::size_t state, find_state(numbers, name, "outputs"));
-    if (!value.is_number_integer() || value < 0 || value >= kMaxAlphabet)
-      return fail(ErrorCode::format, "[task] output of state {}; expected a whole number from 0 to {}",
-                  rung::quoted(name), kMaxAlphabet - 1);
-    automaton.output[state] = value.get<std::int64_t>();
-    automaton.answers = std::max(automaton.answers, 1 + automaton.output[state]);
-  }
-  return {};
+  return automaton;
 }
 
 }  // namespace
 
+SizeList AutomatonTask::size() const {
+  SizeList sizes{{"n", n_}};
+  for (const auto& [name, value] : form_.own_sizes) sizes.add(name, value);
+  return sizes;
+}
+
+TaskOptions AutomatonTask::options() const {
+  TaskOptions options = form_.own_options;
+  if (everywhere_) options["read"] = "all";
+  return options;
+}
+
+std::vector<std::int64_t> AutomatonTask::query_positions() const {
+  if (!everywhere_) return {n_};
+  std::vector<std::int64_t> positions(static_cast<std::size_t>(n_));
+  std::iota(positions.begin(), positions.end(), 1);
+  return positions;
+}
+
+bool AutomatonTask::supports(Variant variant) const {
+  switch (variant) {
+    case Variant::uniform:
+    case Variant::zipf:
+      return true;
+    case Variant::adversarial:
+      return form_.contrast != nullptr;
+    case Variant::permutation:
+      return false;
+  }
+  return false;
+}
+
+Instance AutomatonTask::generate(Variant variant, std::uint64_t seed, std::uint64_t index) const {
+  RUNG_REQUIRE(supports(variant), "{} {}", name(), variant_name(variant));
+  Draw drawn(variant, seed, index);
+  std::vector<std::int64_t> word(static_cast<std::size_t>(n_));
+  for (auto& letter : word) letter = draw(drawn.random, variant, start_sign());
+  if (variant == Variant::adversarial) {
+    const auto place = static_cast<std::size_t>(drawn.random.below(word.size()));
+    const std::int64_t other = form_.contrast(automaton_, drawn.random, word, place);
+    if (drawn.flipped) word[place] = other;
+  }
+  word.insert(word.begin(), start_sign());
+  Instance instance = token_instance(std::move(word), {});
+  instance.answer = answer(instance.prompt);
+  return instance;
+}
+
+std::vector<std::int64_t> AutomatonTask::answer(const Prompt& prompt) const {
+  std::vector<std::int64_t> answers;
+  if (everywhere_) answers.reserve(static_cast<std::size_t>(n_));
+  std::uint32_t state = automaton_.start;
+  const auto& tokens = prompt.fields[0];
+  for (std::size_t t = 1; t < tokens.size(); ++t) {
+    state = automaton_.step(state, static_cast<std::uint32_t>(tokens[t]));
+    if (everywhere_) answers.push_back(automaton_.out[state]);
+  }
+  if (!everywhere_) answers.push_back(automaton_.out[state]);
+  return answers;
+}
+
+std::string AutomatonTask::symbol(std::size_t, std::int64_t value) const {
+  return value == start_sign() ? "^" : automaton_.letters[static_cast<std::size_t>(value)];
+}
+
+std::optional<Task::Language> AutomatonTask::language(const Instance& instance) const {
+  if (form_.tell == nullptr || everywhere_) return std::nullopt;
+  const std::span<const std::int64_t> tokens(instance.prompt.fields[0]);
+  return Language{form_.tell(automaton_, tokens.subspan(1)),
+                  form_.tell_answer(automaton_, instance.answer.front())};
+}
+
+TokenTask::Range AutomatonTask::range(std::int64_t position) const {
+  return position == 0 ? Range{start_sign(), 1} : Range{0, start_sign()};
+}
+
+TaskWord::Size letters_size() { return {"n", "letters", kDefaultLetters, 1, kMaxLetters}; }
+
+TaskWord::Option read_option() {
+  return {"read", "where answers are read: at the last place, or at every one", {"last", "all"}};
+}
+
+Result<std::unique_ptr<Task>> new_automaton_task(AutomatonTaskForm form, Automaton automaton,
+                                                 const TaskSizes& sizes, const TaskOptions& options) {
+  const auto read = options.find("read");
+  return new_task<AutomatonTask>(std::move(form), std::move(automaton), sizes.at("n"),
+                                 read != options.end() && read->second == "all");
+}
+
+std::int64_t another_letter(const Automaton& automaton, Random& random, AutomatonTaskForm::Letters& word,
+                            std::size_t place) {
+  return other_than(random, word[place], static_cast<std::int64_t>(automaton.letters.size()));
+}
+
+Result<Automaton> task_automaton(const Task& task) {
+  if (const Automaton* automaton = task.automaton()) return *automaton;
+  if (task.built_in() && task.name() == "dyck")
+    return dyck_automaton(task.size().at("k"), task.size().at("depth"));
+  if (task.built_in() && task.name() == "counting")
+    return counting_automaton(task.size().at("sigma"), task.size().at("k"));
+  return fail(
+      ErrorCode::unsupported,
+      "[task] {} is no automaton task; expected parity, modulo, group, flipflop, dyck, counting or an "
+      "automaton file",
+      task.name());
+}
+
 Result<std::unique_ptr<Task>> read_automaton_task(std::string name, std::string_view text,
-                                                  const TaskSizes& sizes) {
-  static constexpr std::string_view kFields[] = {"alphabet",  "states",  "start",  "transitions",
-                                                 "accepting", "outputs", "length", "about"};
-  RUNG_TRY(const Json document, parse_document(text));
-  for (const auto& [field, value] : document.items())
-    if (std::find(std::begin(kFields), std::end(kFields), field) == std::end(kFields))
-      return fail(ErrorCode::format, "[task] unknown field {} of an automaton; {}", rung::quoted(field),
-                  suggest(field, kFields));
+                                                  const TaskSizes& sizes, const TaskOptions& options) {
   for (const auto& [size, value] : sizes)
     if (size != "n")
       return fail(ErrorCode::parse, "[task] an automaton has no size {}; expected n", rung::quoted(size));
-  Automaton automaton;
-  RUNG_TRY(automaton.alphabet, read_names(document, "alphabet"));
-  RUNG_TRY(const auto states, read_names(document, "states"));
-  const Numbering numbers = number(states);
-  if (!document.contains("start")) return fail(ErrorCode::missing, "[task] an automaton without \"start\"");
-  RUNG_TRY(automaton.start, find_state(numbers, document["start"], "start"));
-  RUNG_CHECK(read_transitions(document, states, numbers, automaton));
-  RUNG_CHECK(read_outputs(document, states, numbers, automaton));
-  std::int64_t n = size_or(sizes, "n", 0);
-  if (!sizes.contains("n")) {
-    const auto length = document.find("length");
-    if (length == document.end())
-      return fail(ErrorCode::missing,
-                  "[task] the length of the prompts is missing; give \"length\" in the file or --n");
-    if (!length->is_number_integer() || *length < 1 || *length > kMaxPromptLength)
-      return fail(ErrorCode::range, "[task] \"length\" of an automaton; expected a whole number from 1 to {}",
-                  kMaxPromptLength);
-    n = length->get<std::int64_t>();
+  for (const auto& [option, value] : options) {
+    if (option != "read")
+      return fail(ErrorCode::parse, "[task] an automaton has no option {}; expected read",
+                  rung::quoted(option));
+    if (value != "last" && value != "all")
+      return fail(ErrorCode::parse, "[task] unknown read {} of an automaton; expected last or all",
+                  rung::quoted(value));
   }
-  if (n < 1 || n > kMaxPromptLength)
-    return fail(ErrorCode::range, "[task] n = {} of an automaton; expected 1 to {}", n, kMaxPromptLength);
-  return new_task<AutomatonTask>(std::move(name), std::move(automaton), n);
+  RUNG_TRY(AutomatonFile file, parse_automaton(text));
+  const std::int64_t n = size_or(sizes, "n", file.length.value_or(kDefaultLetters));
+  if (n < 1 || n > kMaxLetters)
+    return fail(ErrorCode::range, "[task] n = {} of an automaton; expected 1 to {}", n, kMaxLetters);
+  return new_automaton_task({.name = std::move(name), .built_in = false}, std::move(file.automaton),
+                            {{"n", n}}, options);
 }
 
 }  // namespace rung

@@ -29,6 +29,8 @@ enum class Variant { uniform, permutation, zipf, adversarial };
 Result<Variant> parse_variant(std::string_view text);
 std::string_view variant_name(Variant variant);
 
+struct Automaton;  // automaton.h
+
 struct Instance {
   Prompt prompt;
   std::vector<std::int64_t> answer;  // one number per query position (vector answers: `size` numbers each)
@@ -51,6 +53,8 @@ class Task {
   virtual std::map<std::string, std::string> options() const { return {}; }
   // False for a task that a user's file defines: its name is the file's, and may be that of another task.
   virtual bool built_in() const { return true; }
+  // The automaton that a model has to follow, where the task is one (automaton_task.h); null elsewhere.
+  virtual const Automaton* automaton() const { return nullptr; }
 
   // REQUIRES supports(variant). Adversarial instances come in pairs: 2k and 2k+1 are one draw in its two
   // polarities, as close to each other as the task allows and with different answers.
@@ -103,6 +107,7 @@ struct TaskWord {
   struct Option {
     std::string_view name, help;
     std::vector<std::string_view> words;  // the first is the default
+    bool open = false;                    // these are examples: make() reads other words too
   };
   std::vector<Option> options = {};
 };

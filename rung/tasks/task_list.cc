@@ -24,7 +24,14 @@
   TASK(cgram)                \
   TASK(counting)             \
   TASK(istree)               \
-  TASK(khop)
+  TASK(khop)                 \
+  TASK(parity)               \
+  TASK(modulo)               \
+  TASK(group)                \
+  TASK(flipflop)             \
+  TASK(tracked_recall)       \
+  TASK(copy)                 \
+  TASK(selective_copy)
 
 namespace rung {
 
@@ -73,7 +80,7 @@ Result<void> check_options(const TaskWord& word, const TaskOptions& given) {
     if (option == word.options.end())
       return fail(ErrorCode::parse, "[task] {} has no option {}; {}", word.name, rung::quoted(name),
                   suggest(name, names_of(word.options)));
-    if (std::find(option->words.begin(), option->words.end(), value) == option->words.end())
+    if (!option->open && std::find(option->words.begin(), option->words.end(), value) == option->words.end())
       return fail(ErrorCode::parse, "[task] unknown {} {} of {}; {}", name, rung::quoted(value), word.name,
                   suggest(value, option->words));
   }

@@ -32,18 +32,18 @@ bool is_user_task(std::string_view name) {
 
 Result<std::unique_ptr<Task>> read_user_task(const std::string& path, const TaskSizes& sizes,
                                              const TaskOptions& options) {
-  if (!options.empty())
-    return fail(ErrorCode::parse, "[task] {} is a task file and has no option \"{}\"", path,
-                options.begin()->first);
   const bool table = path.ends_with(".jsonl");
   if (!table && !path.ends_with(".json"))
     return fail(ErrorCode::parse, "[task] {}; expected a table (.jsonl) or an automaton (.json)", path);
   if (table && !sizes.empty())
     return fail(ErrorCode::parse, "[task] {} is a table and has no size \"{}\"", path, sizes.begin()->first);
+  if (table && !options.empty())
+    return fail(ErrorCode::parse, "[task] {} is a table and has no option \"{}\"", path,
+                options.begin()->first);
   RUNG_TRY(const std::string text, read_text(path));
   std::string name = std::filesystem::path(path).stem().string();
-  auto task =
-      table ? read_table_task(std::move(name), text) : read_automaton_task(std::move(name), text, sizes);
+  auto task = table ? read_table_task(std::move(name), text)
+                    : read_automaton_task(std::move(name), text, sizes, options);
   if (!task) return fail(task.error().code, "{}, in {}", task.error().message, path);
   return task;
 }

@@ -1,7 +1,7 @@
 // A user's own task, read from a file, without recompiling. docs/tasks.md documents both forms:
 //   table.jsonl   {"tokens":[3,0,2,1],"answer":1} a line; all prompts of the same length
 //   machine.json
-//   {"alphabet":[...],"states":[...],"start":...,"transitions":{...},"accepting":[...],"length":n}
+//   {"alphabet":[...],"states":[...],"start":...,"transitions":{...},"accepting":[...]}
 #pragma once
 
 #include <memory>
@@ -23,6 +23,6 @@ Result<std::unique_ptr<Task>> read_user_task(const std::string& path, const Task
 // The two readers, given the file's text. `name` is what instances are called.
 Result<std::unique_ptr<Task>> read_table_task(std::string name, std::string_view text);
 Result<std::unique_ptr<Task>> read_automaton_task(std::string name, std::string_view text,
-                                                  const TaskSizes& sizes);
+                                                  const TaskSizes& sizes, const TaskOptions& options = {});
 
 }  // namespace rung

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rung/base/nearest_word.h"
+#include "rung/tasks/user_task.h"
 
 namespace rung {
 namespace {
@@ -14,8 +15,7 @@ Result<Verdict> inquire_one(const std::string& id, const Setting& setting, const
   for (const auto& theorem : theorems()) {
     ids.push_back(theorem.id);
     if (theorem.id != id) continue;
-    const bool speaks = theorem.evaluate && std::find(theorem.tasks.begin(), theorem.tasks.end(),
-                                                      question.task) != theorem.tasks.end();
+    const bool speaks = theorem.evaluate && speaks_about(theorem, question);
     if (speaks)
       if (auto verdict = apply(theorem, setting, question)) return *verdict;
     Verdict none = verdict_of(theorem, question);
@@ -49,23 +49,47 @@ Result<BoundReport> answer_query(const BoundQuery& query, const ChosenArchitectu
   };
   BoundReport report{.form = query.form};
   RUNG_TRY(report.setting, make_setting(chosen.architecture, options));
-  const Setting& setting = report.setting;
+  // A model of a task that exists at every length has no positions unless it was told otherwise.
+  std::optional<Setting> unplaced;
+  const bool told = query.architecture.position || query.architecture.dims || chosen.released;
+  const auto setting_for = [&](const Question& question) -> Result<const Setting*> {
+    if (told || !(question.followed || question.task == "tracked-recall")) return &report.setting;
+    if (!unplaced) {
+      Architecture without = chosen.architecture;
+      without.dimensions.position = PositionCode::none;
+      RUNG_TRY(Setting made, make_setting(without, options));
+      made.assumes.push_back("no positions, as usual for a task of every length");
+      unplaced = std::move(made);
+    }
+    return &*unplaced;
+  };
+  const auto ask = [&](const Question& question) -> Result<void> {
+    if (question.prompt > report.setting.context && options.context)
+      return fail(ErrorCode::range,
+                  "[bound] {} of these sizes has a prompt of {} tokens; --context {} is shorter",
+                  question.task, question.prompt, report.setting.context);
+    RUNG_TRY(const Setting* setting, setting_for(question));
+    if (query.theorem) {
+      RUNG_TRY(Verdict one, inquire_one(*query.theorem, *setting, question));
+      report.verdicts.push_back(std::move(one));
+    } else {
+      report.verdicts.push_back(decide(*setting, question));
+    }
+    return {};
+  };
   bool composed = false;
   const bool all = query.task == "all";
+  if (is_user_task(query.task)) {
+    RUNG_TRY(const Question question,
+             make_question(query.task, query.sizes, report.setting.context, false, query.form));
+    RUNG_CHECK(ask(question));
+  }
   for (const auto& word : task_words()) {
     if (!all && word.name != query.task) continue;
     RUNG_TRY(const Question question,
-             make_question(word.name, query.sizes, setting.context, all, query.form));
-    if (question.prompt > setting.context && options.context)
-      return fail(ErrorCode::range,
-                  "[bound] {} of these sizes has a prompt of {} tokens; --context {} is shorter", word.name,
-                  question.prompt, setting.context);
-    if (query.theorem) {
-      RUNG_TRY(Verdict one, inquire_one(*query.theorem, setting, question));
-      report.verdicts.push_back(std::move(one));
-      continue;
-    }
-    report.verdicts.push_back(decide(setting, question));
+             make_question(word.name, query.sizes, report.setting.context, all, query.form));
+    RUNG_CHECK(ask(question));
+    if (query.theorem) continue;
     const bool usual =
         !question.variant && std::all_of(word.options.begin(), word.options.end(), [&](const auto& o) {
           return question.options.at(std::string(o.name)) == o.words.front();
@@ -76,7 +100,7 @@ Result<BoundReport> answer_query(const BoundQuery& query, const ChosenArchitectu
     RUNG_TRY(const auto unknown, find_task_word(query.task));
     return fail(ErrorCode::parse, "[bound] no task {}", unknown->name);
   }
-  if (composed) report.pattern = summarise_pattern(setting);
+  if (composed) report.pattern = summarise_pattern(report.setting);
   return report;
 }
 

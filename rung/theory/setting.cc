@@ -4,6 +4,7 @@
 
 #include "rung/base/nearest_word.h"
 #include "rung/base/require.h"
+#include "rung/tasks/user_task.h"
 
 namespace rung {
 namespace {
@@ -51,6 +52,31 @@ Result<std::int64_t> largest_n(const TaskWord& word, const TaskSizes& given, con
     (fits(middle) ? low : high) = middle;
   }
   return low;
+}
+
+std::shared_ptr<const FollowedAutomaton> followed_by(const Task& task) {
+  if (!task.automaton()) return nullptr;
+  auto followed = std::make_shared<FollowedAutomaton>(followed_automaton(*task.automaton()));
+  followed->file = !task.built_in() && !find_task_word(task.name());
+  return followed;
+}
+
+// A user's automaton: its only size is n, its only option `read`.
+Result<Question> file_question(const std::string& path, const TaskSizes& given, std::int64_t context,
+                               const QuestionForm& form) {
+  TaskSizes sizes = given;
+  sizes.emplace("n", context - 1);  // with ^
+  RUNG_TRY(const auto task, make_task(path, sizes, form.options));
+  if (!task->automaton())
+    return fail(ErrorCode::unsupported, "[bound] {} is no automaton; nothing is known about a table", path);
+  RUNG_CHECK(has_variant(*task, form));
+  Question question{.task = std::string(task->name()), .variant = form.variant, .fixed = given.contains("n")};
+  question.options = {{"read", "last"}};
+  for (const auto& [option, word] : form.options) question.options[option] = word;
+  question.sizes = complete(*task);
+  question.prompt = task->prompt_length();
+  question.followed = followed_by(*task);
+  return question;
 }
 
 Result<Question> seqcomp_question(const TaskWord& word, TaskSizes given, const QuestionForm& form,
@@ -106,6 +132,16 @@ std::string Setting::mode_x() const {
   return unknown_format() ? "the number format is not stated" : fmt::format("mode X at {} bits", p());
 }
 
+FollowedAutomaton followed_automaton(const Automaton& automaton) {
+  FollowedAutomaton followed{.least = minimised(automaton)};
+  auto algebra = algebra_of(followed.least);
+  if (algebra)
+    followed.algebra = std::move(*algebra);
+  else
+    followed.refused = algebra.error().message;
+  return followed;
+}
+
 std::int64_t Question::size(const std::string& name) const {
   const auto found = sizes.find(name);
   RUNG_REQUIRE(found != sizes.end(), "{} has no size {}", task, name);
@@ -144,6 +180,7 @@ Result<Setting> make_setting(const Architecture& architecture, const SettingOpti
 
 Result<Question> make_question(std::string_view task, const TaskSizes& given, std::int64_t context,
                                bool lenient, const QuestionForm& form) {
+  if (is_user_task(task)) return file_question(std::string(task), given, context, form);
   RUNG_TRY(const TaskWord* word, find_task_word(task));
   TaskSizes own;
   for (const auto& [name, value] : given) {
@@ -182,6 +219,7 @@ Result<Question> make_question(std::string_view task, const TaskSizes& given, st
   RUNG_CHECK(has_variant(*made, asked));
   question.sizes = complete(*made);
   question.prompt = made->prompt_length();
+  question.followed = followed_by(*made);
   return formed(std::move(question));
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "rung/base/result.h"
 #include "rung/spec/accounting.h"
 #include "rung/spec/architecture.h"
+#include "rung/tasks/automaton.h"
+#include "rung/tasks/monoid.h"
 #include "rung/tasks/task.h"
 #include "rung/theory/seqcomp_proof.h"
 #include "rung/theory/word.h"
@@ -60,6 +63,16 @@ struct Setting {
 // ENSURES: resolve's errors, a context outside 2..kMaxContext and sums outside 1..kMaxSumBits are refused.
 Result<Setting> make_setting(const Architecture& architecture, const SettingOptions& options);
 
+// The automaton of an automaton task.
+struct FollowedAutomaton {
+  Automaton least;
+  std::optional<Algebra> algebra;
+  std::string refused;  // why there is none: its monoid is too large
+  bool file = false;    // a user's; theorems about automata speak about it, whatever it is called
+};
+
+FollowedAutomaton followed_automaton(const Automaton& automaton);
+
 // What is asked: a task, with its sizes given, or all sizes whose prompt fits into the context. Asked with a
 // variant, a model has to be right on the prompts that this variant draws, and not on others.
 struct Question {
@@ -71,6 +84,7 @@ struct Question {
   std::int64_t prompt = 0;                     // tokens, of those sizes
   SeqcompSizes seqcomp;                        // task == "seqcomp", fixed
   int L = 0;                                   // task == "seqcomp"
+  std::shared_ptr<const FollowedAutomaton> followed;  // an automaton task; null elsewhere
 
   std::int64_t size(const std::string& name) const;  // REQUIRES the task to have it
 };
@@ -82,7 +96,7 @@ struct QuestionForm {
 };
 
 // ENSURES: unknown tasks, sizes and options, variants that the task does not have, and prompts longer than the context, are refused; `given` may hold sizes
-// and options of other tasks when `lenient` (for --task all).
+// and options of other tasks when `lenient` (for --task all). `task` may be the path of an automaton file.
 Result<Question> make_question(std::string_view task, const TaskSizes& given, std::int64_t context,
                                bool lenient, const QuestionForm& form = {});
 

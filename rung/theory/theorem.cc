@@ -23,6 +23,11 @@ bool Verdict::all_hold() const {
   return std::all_of(hypotheses.begin(), hypotheses.end(), [](const Hypothesis& h) { return h.holds; });
 }
 
+bool speaks_about(const Theorem& theorem, const Question& question) {
+  if (question.followed && question.followed->file) return theorem.automata;
+  return std::find(theorem.tasks.begin(), theorem.tasks.end(), question.task) != theorem.tasks.end();
+}
+
 Verdict verdict_of(const Theorem& theorem, const Question& question) {
   Verdict verdict;
   verdict.task = question.task;
@@ -45,12 +50,14 @@ std::optional<Verdict> apply(const Theorem& theorem, const Setting& setting, con
   for (const auto& [option, word] : question.options) {
     std::string covered;
     bool named = false;
-    for (const auto& values : theorem.options)
-      if (values.option == option)
-        for (const auto value : values.words) {
-          named = named || value == word;
-          covered += (covered.empty() ? "" : " or ") + std::string(value);
-        }
+    for (const auto& values : theorem.options) {
+      if (values.option != option) continue;
+      named = named || values.words.empty();
+      for (const auto value : values.words) {
+        named = named || value == word;
+        covered += (covered.empty() ? "" : " or ") + std::string(value);
+      }
+    }
     if (!named)
       outside.require(covered.empty() ? fmt::format("holds whatever {} is", option)
                                       : fmt::format("{} = {}", option, covered),
@@ -77,7 +84,7 @@ std::vector<Verdict> consider(const Setting& setting, const Question& question) 
   std::vector<Verdict> verdicts;
   for (const auto& theorem : theorems()) {
     if (!theorem.evaluate) continue;
-    if (std::find(theorem.tasks.begin(), theorem.tasks.end(), question.task) == theorem.tasks.end()) continue;
+    if (!speaks_about(theorem, question)) continue;
     if (auto verdict = apply(theorem, setting, question)) verdicts.push_back(std::move(*verdict));
   }
   rank(verdicts);
@@ -96,6 +103,7 @@ void rank(std::vector<Verdict>& verdicts) {
       return strength(a.status) < strength(b.status);
     if (a.outcome != b.outcome) return a.outcome < b.outcome;
     if (a.elsewhere != b.elsewhere) return b.elsewhere;
+    if (a.every_length.has_value() != b.every_length.has_value()) return a.every_length.has_value();
     if (strength(a.status) != strength(b.status)) return strength(a.status) < strength(b.status);
     if (a.outcome == Outcome::open) {  // the one that fails in the fewest places says most
       const auto failing = [](const Verdict& v) {
@@ -124,6 +132,17 @@ Verdict decide(const Setting& setting, const Question& question) {
   for (const auto& verdict : verdicts)
     RUNG_REQUIRE(!impossible || !proved(verdict, Outcome::possible), "{} against {} on {}",
                  verdicts.front().theorem, verdict.theorem, question.task);
+  // The strongest statement about every length, whichever theorem makes it.
+  std::optional<EveryLength> best;
+  for (const auto& verdict : verdicts) {
+    if (!verdict.every_length) continue;
+    const EveryLength& said = *verdict.every_length;
+    RUNG_REQUIRE(
+        !best || best->outcome == said.outcome || !is_proved(best->status) || !is_proved(said.status),
+        "{} against {} on {} at every length", best ? best->theorem : "", said.theorem, question.task);
+    if (!best || (is_proved(said.status) && !is_proved(best->status))) best = said;
+  }
+  verdicts.front().every_length = std::move(best);
   return verdicts.front();
 }
 
@@ -176,6 +195,10 @@ nlohmann::ordered_json verdict_json(const Verdict& v) {
   json["margin"] = number(v.margin);
   json["horizon"] = v.horizon ? json_number(*v.horizon) : nullptr;
   json["parameters"] = v.parameters;
+  if (v.every_length)
+    json["every_length"] = {{"verdict", outcome_name(v.every_length->outcome)},
+                            {"theorem", v.every_length->theorem},
+                            {"status", status_name(v.every_length->status)}};
   return json;
 }
 

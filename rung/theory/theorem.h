@@ -30,6 +30,14 @@ struct Hypothesis {
   std::string numbers;  // "24 state bits", "s = 1024, n lg n = 1032.5"; may be empty
 };
 
+// What one set of weights can do at every length, of a task that exists at every length (automaton tasks, words of
+// tracked recall). The verdict itself is about the context or sizes that were asked for.
+struct EveryLength {
+  Outcome outcome = Outcome::open;  // impossible or possible
+  std::string theorem;
+  Status status = Status::proved;
+};
+
 struct Verdict {
   std::string task;
   Outcome outcome = Outcome::open;
@@ -45,6 +53,7 @@ struct Verdict {
   std::optional<Integer> horizon;              // size at which the bound turns (docs/bound.md)
   Parameter parameters = Parameter::object();  // sizes and searched proof parameters
   std::vector<std::string> argument;           // --explain: the steps with this architecture's numbers
+  std::optional<EveryLength> every_length;     // decide() brings the strongest, whichever theorem it is from
   bool elsewhere = false;  // open, because the theorem is about other architectures: the last to be shown
 
   bool all_hold() const;
@@ -55,8 +64,8 @@ struct Verdict {
 
 // The values of one option of a task.
 struct OptionValues {
-  std::string_view option;  // "order"
-  std::vector<std::string_view> words;
+  std::string_view option;              // "order"
+  std::vector<std::string_view> words;  // empty: every value, of an option whose words are open
 };
 
 struct Theorem {
@@ -70,6 +79,7 @@ struct Theorem {
   std::string_view file;                // where it is implemented, "rung/theory/recurrent_eva.cc"
   std::string_view test;                // which test program and case exercises it
   std::vector<std::string_view> tasks;  // the words it speaks about; empty: quoted in the table only
+  bool automata = false;                // and about every automaton of a user's file
   // The forms of these tasks for which it holds: every option that a task of the list has, with the values
   // under which the argument goes through, and the variants whose prompts it is about (a theorem about every
   // prompt of the task needs none). What is not named here makes the verdict open; apply() sees to that.
@@ -81,6 +91,9 @@ struct Theorem {
   // apply().
   std::optional<Verdict> (*evaluate)(const Theorem&, const Setting&, const Question&) = nullptr;
 };
+
+// Whether the theorem is about the question's task.
+bool speaks_about(const Theorem& theorem, const Question& question);
 
 // A verdict that carries the theorem's id, source and status.
 Verdict verdict_of(const Theorem& theorem, const Question& question);

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "rung/tasks/task.h"
@@ -225,6 +227,94 @@ Numbers hop(const Prompt& p, const SizeList& size) {
 }
 Numbers last_hop(const Prompt& p, const SizeList& size) { return {hop(p, size).back()}; }
 
+// Ones counted from the end, two by two.
+Numbers parity_of_ones(const Prompt& p, const SizeList&) {
+  const Numbers& t = p.fields[0];
+  return {std::count(t.begin() + 1, t.end(), 1) & 1};
+}
+Numbers parity_everywhere(const Prompt& p, const SizeList&) {
+  Numbers parities;
+  for (std::size_t i = 1; i < p.fields[0].size(); ++i)
+    parities.push_back(
+        std::count(p.fields[0].begin() + 1, p.fields[0].begin() + 1 + static_cast<std::ptrdiff_t>(i), 1) % 2);
+  return parities;
+}
+
+Numbers sum_modulo(const Prompt& p, const SizeList& size) {
+  return {std::accumulate(p.fields[0].begin() + 1, p.fields[0].end(), std::int64_t{0}) % size["m"].value};
+}
+
+// S_3 by its permutation matrices, multiplied from the last letter to the first.
+Numbers product_of_matrices(const Prompt& p, const SizeList&) {
+  static constexpr int kLists[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+  using Matrix = std::array<std::array<int, 3>, 3>;  // row x has its 1 where x goes
+  Matrix whole{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+  for (std::size_t t = p.fields[0].size() - 1; t >= 1; --t) {
+    Matrix next{};
+    for (std::size_t x = 0; x < 3; ++x) next[x] = whole[static_cast<std::size_t>(kLists[p.fields[0][t]][x])];
+    whole = next;
+  }
+  for (std::int64_t element = 0; element < 6; ++element) {
+    bool same = true;
+    for (std::size_t x = 0; x < 3; ++x)
+      same = same && whole[x][static_cast<std::size_t>(kLists[element][x])] == 1;
+    if (same) return {element};
+  }
+  return {-1};
+}
+
+Numbers last_written(const Prompt& p, const SizeList&) {
+  for (auto letter = p.fields[0].rbegin(); letter != p.fields[0].rend() - 1; ++letter)
+    if (*letter != 0) return {*letter - 1};
+  return {0};
+}
+
+// Where each place's mark goes, by exchanging entries of a list of places; 0's is asked for.
+Numbers tracked_by_exchanges(const Prompt& p, const SizeList& size) {
+  const std::size_t n = size["n"];
+  std::vector<std::size_t> at(n);  // which mark stands at each place
+  std::iota(at.begin(), at.end(), 0);
+  std::map<std::size_t, std::int64_t> value;
+  for (std::size_t t = 0; t < p.fields[0].size(); ++t) {
+    const auto key = static_cast<std::size_t>(p.fields[0][t]);
+    if (p.fields[2][t] == 0) value[key] = p.fields[1][t];
+    if (p.fields[2][t] == 1 && key > 0) std::swap(at[key - 1], at[key]);
+  }
+  return {value.at(static_cast<std::size_t>(std::find(at.begin(), at.end(), 0) - at.begin()))};
+}
+Numbers tracked_by_sum(const Prompt& p, const SizeList& size) {
+  std::int64_t steps = 0;
+  std::map<std::int64_t, std::int64_t> value;
+  for (std::size_t t = 0; t < p.fields[0].size(); ++t) {
+    if (p.fields[2][t] == 0) value[p.fields[0][t]] = p.fields[1][t];
+    if (p.fields[2][t] == 1) steps += p.fields[0][t];
+  }
+  return {value.at(steps % size["n"].value)};
+}
+Numbers tracked_by_bits(const Prompt& p, const SizeList&) {
+  std::map<std::int64_t, std::int64_t> turned, value;
+  for (std::size_t t = 0; t < p.fields[0].size(); ++t) {
+    if (p.fields[2][t] == 0) value[p.fields[0][t]] = p.fields[1][t];
+    if (p.fields[2][t] == 1 && p.fields[0][t] > 0) ++turned[p.fields[0][t]];
+  }
+  std::int64_t place = 0;
+  for (const auto& [bit, times] : turned) place += times % 2 << (bit - 1);
+  return {value.at(place)};
+}
+
+// The symbol that stands so many places before its blank.
+Numbers copied(const Prompt& p, const SizeList& size) {
+  Numbers answers;
+  for (std::size_t t = size["n"]; t < p.fields[0].size(); ++t)
+    answers.push_back(p.fields[0][t - static_cast<std::size_t>(size["n"])]);
+  return answers;
+}
+Numbers copied_symbols(const Prompt& p, const SizeList& size) {
+  Numbers symbols = p.fields[0];
+  std::erase_if(symbols, [&](std::int64_t token) { return token >= size["sigma"]; });
+  return symbols;
+}
+
 std::vector<ReferenceAnswersCase> reference_answers_cases() {
   return {
       {"eva", {{"n", 4}}, {{"n", 64}}, evaluate},
@@ -251,6 +341,24 @@ std::vector<ReferenceAnswersCase> reference_answers_cases() {
       {"istree", {{"n", 4}}, {{"n", 20}}, one_spanning_tree},
       {"khop", {{"n", 7}, {"k", 2}, {"sigma", 3}}, {{"n", 60}, {"k", 4}, {"sigma", 5}}, last_hop},
       {"khop", {{"n", 6}, {"k", 3}, {"sigma", 2}}, {{"n", 60}, {"k", 3}}, hop, {{"read", "all"}}},
+      {"parity", {{"n", 6}}, {{"n", 90}}, parity_of_ones},
+      {"parity", {{"n", 5}}, {{"n", 40}}, parity_everywhere, {{"read", "all"}}},
+      {"modulo", {{"n", 4}, {"m", 3}}, {{"n", 70}, {"m", 11}}, sum_modulo},
+      {"group", {{"n", 4}}, {{"n", 60}}, product_of_matrices},
+      {"flipflop", {{"n", 5}}, {{"n", 60}, {"k", 7}}, last_written},
+      {"tracked-recall", {{"n", 3}, {"sigma", 2}, {"w", 3}}, {{"n", 20}, {"w", 60}}, tracked_by_exchanges},
+      {"tracked-recall",
+       {{"n", 3}, {"sigma", 2}, {"w", 3}},
+       {{"n", 20}, {"w", 60}},
+       tracked_by_sum,
+       {{"group", "cyclic"}}},
+      {"tracked-recall",
+       {{"n", 2}, {"sigma", 2}, {"w", 4}},
+       {{"n", 16}, {"w", 60}},
+       tracked_by_bits,
+       {{"group", "xor"}}},
+      {"copy", {{"n", 4}, {"sigma", 3}}, {{"n", 40}, {"sigma", 50}}, copied},
+      {"selective-copy", {{"n", 2}, {"m", 5}, {"sigma", 2}}, {{"n", 20}, {"sigma", 30}}, copied_symbols},
   };
 }
 

@@ -80,18 +80,24 @@ TEST(TableTask, survives_deep_nesting) {
 
 TEST(AutomatonTask, runs_the_automaton) {
   const auto task = std::move(*read_automaton_task("parity", kParity, {}));
-  EXPECT_EQ(task->prompt_length(), 4);
+  EXPECT_EQ(task->prompt_length(), 5);
   std::uint64_t odd = 0;
   const auto visited = enumerate(*task, [&](const Instance& i) {
     const auto& t = i.prompt.fields[0];
-    EXPECT_EQ(i.answer[0], (t[0] + t[1] + t[2] + t[3]) % 2);
+    EXPECT_EQ(t[0], 2);  // ^
+    EXPECT_EQ(i.answer[0], (t[1] + t[2] + t[3] + t[4]) % 2);
     odd += static_cast<std::uint64_t>(i.answer[0]);
     return true;
   });
   EXPECT_EQ(visited, 16u);
   EXPECT_EQ(odd, 8u);
-  EXPECT_EQ(task->text({4, {{0, 1, 1, 0}}}), "a b b a");
-  EXPECT_EQ((*read_automaton_task("parity", kParity, {{"n", 9}}))->prompt_length(), 9);
+  EXPECT_EQ(task->text({5, {{2, 0, 1, 1, 0}}}), "^ a b b a");
+  EXPECT_EQ((*read_automaton_task("parity", kParity, {{"n", 9}}))->prompt_length(), 10);
+  const auto everywhere = std::move(*read_automaton_task("parity", kParity, {}, {{"read", "all"}}));
+  EXPECT_EQ(everywhere->query_positions(), (std::vector<std::int64_t>{1, 2, 3, 4}));
+  EXPECT_EQ(everywhere->answer({5, {{2, 0, 1, 1, 1}}}), (std::vector<std::int64_t>{0, 1, 0, 1}));
+  EXPECT_FALSE(read_automaton_task("parity", kParity, {}, {{"read", "first"}}));
+  EXPECT_FALSE(read_automaton_task("parity", kParity, {}, {{"order", "easy"}}));
 }
 
 TEST(AutomatonTask, gives_the_output_of_the_last_state) {
@@ -101,7 +107,7 @@ TEST(AutomatonTask, gives_the_output_of_the_last_state) {
                                      {}));
   EXPECT_EQ(task->answer_spec().kind, AnswerSpec::Kind::token);
   EXPECT_EQ(task->answer_spec().size, 8);
-  EXPECT_EQ(task->answer({3, {{0, 0, 0}}}), std::vector<std::int64_t>{4});
+  EXPECT_EQ(task->answer({4, {{1, 0, 0, 0}}}), std::vector<std::int64_t>{4});
 }
 
 TEST(AutomatonTask, refuses_what_is_no_automaton) {
@@ -134,14 +140,30 @@ TEST(AutomatonTask, refuses_what_is_no_automaton) {
         with("\"length\": 4", "\"length\": 0"),
         with("\"length\": 4", "\"length\": 1e3"),
         with("\"length\": 4", "\"length\": 1152921504606846976"),
-        with("\"length\": 4", "\"lenght\": 4"),
-        with("\"length\": 4,", "")}) {
+        with("\"length\": 4", "\"lenght\": 4")}) {
     const auto task = read_automaton_task("parity", text, {});
     ASSERT_FALSE(task) << text;
     EXPECT_EQ(task.error().message.find('\n'), std::string::npos);
   }
   EXPECT_EQ(read_automaton_task("parity", with("\"length\"", "\"lenght\""), {}).error().message,
             "[task] unknown field \"lenght\" of an automaton; did you mean \"length\"?");
+  // The entry is named.
+  const auto message = [&](std::string_view from, std::string_view to) {
+    return read_automaton_task("parity", with(from, to), {}).error().message;
+  };
+  EXPECT_EQ(message("\"a\": \"even\", \"b\": \"odd\"", "\"a\": \"even\""),
+            "[task] state \"even\" has no transition for \"b\"");
+  EXPECT_EQ(message("\"b\": \"even\"}", "\"b\": \"even\", \"c\": \"odd\"}"),
+            "[task] state \"odd\" has a transition for \"c\", which is not in \"alphabet\"");
+  EXPECT_EQ(message("[\"even\", \"odd\"]", "[\"even\", \"odd\", \"even\"]"),
+            "[task] \"even\" stands twice in \"states\"");
+  EXPECT_EQ(
+      message("\"b\": \"odd\"", "\"b\": \"even\""),
+      "[task] no word leads from the start \"even\" to the state \"odd\"; expected states that are reached");
+  EXPECT_EQ(message("\"accepting\": [\"odd\"]", "\"outputs\": {\"odd\": 1}"),
+            "[task] state \"even\" has no output");
+  EXPECT_EQ((*read_automaton_task("parity", with("\"length\": 4,", ""), {}))->prompt_length(),
+            9);  // the default
   EXPECT_FALSE(read_automaton_task("parity", kParity, {{"n", -1}}));
   EXPECT_FALSE(read_automaton_task("parity", kParity, {{"m", 1}}));
 }
@@ -152,8 +174,9 @@ TEST(UserTask, is_read_from_a_path) {
   const auto task = make_task(path, {{"n", 6}});
   ASSERT_TRUE(task) << task.error().message;
   EXPECT_EQ((*task)->name(), "parity");
-  EXPECT_EQ((*task)->prompt_length(), 6);
+  EXPECT_EQ((*task)->prompt_length(), 7);
   EXPECT_FALSE(make_task(path, {}, {{"order", "easy"}}));
+  EXPECT_EQ((*make_task(path, {}, {{"read", "all"}}))->query_positions().size(), 4u);
 }
 
 TEST(UserTask, refuses_paths_that_are_no_task_files) {

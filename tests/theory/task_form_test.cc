@@ -53,8 +53,10 @@ std::vector<std::optional<Variant>> all_variants() {
 bool form_named(const Theorem& theorem, const Question& question) {
   for (const auto& [option, word] : question.options) {
     bool named = false;
-    for (const auto& values : theorem.options)
+    for (const auto& values : theorem.options) {
+      named = named || (values.option == option && values.words.empty());
       for (const auto value : values.words) named = named || (values.option == option && value == word);
+    }
     if (!named) return false;
   }
   return !question.variant || std::find(theorem.variants.begin(), theorem.variants.end(),
@@ -71,7 +73,7 @@ TEST(task_form, is_named_by_every_theorem_option_by_option) {
         const auto found = std::find_if(theorem.options.begin(), theorem.options.end(),
                                         [&](const auto& values) { return values.option == option.name; });
         ASSERT_NE(found, theorem.options.end()) << theorem.id << " does not name " << option.name;
-        EXPECT_FALSE(found->words.empty()) << theorem.id;
+        EXPECT_EQ(found->words.empty(), option.open) << theorem.id;
         for (const auto value : found->words)
           EXPECT_NE(std::find(option.words.begin(), option.words.end(), value), option.words.end())
               << theorem.id << " " << value;

@@ -1,0 +1,134 @@
+// The possible side of state tracking. Each statement is about one layer (a stack of them where it says so) with sizes as
+// large as it takes, without positions, at every length; the weights are those of the constructions of the same names.
+//
+// - automaton-rnn. rnn: unit (q, σ) is on when σ was the last letter and q the state before it: h(q,σ) ← relu(x(σ) + Σ h(q',σ') - 1)
+//   over the units with δ(q',σ') = q, and one start unit for ^. Entries are 0 or 1, so 2 bits suffice.
+//   gru: with its gates fixed (z = 0, r = 1) and a cell table that clips to 0 and 1 it is that network.
+// - permutations-delta. One step with key e_i - e_j and beta = 1 multiplies the state by I - k kᵀ, which exchanges entries i and j of a row.
+//   A permutation of the states with c cycles is |Q| - c exchanges; a one-hot row is moved by them, and read with the query (0, 1, …).
+// - cascade-mamba2. A head with decays 0 and 1 is a set-reset flip-flop; every aperiodic automaton is a cascade of these (Krohn,
+//   Rhodes 1965), one layer reading what those before it hold.
+#include "rung/theory/followers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rung/theory/theorem_groups.h"
+
+namespace rung {
+namespace {
+
+Follower possible(std::string mixer, std::string_view id, std::string note) {
+  return {std::move(mixer), Outcome::possible, std::string(id), theorem(id).status, std::move(note)};
+}
+
+// What the aperiodicity theorem says of one layer of it.
+Follower by_aperiodicity(const std::string& line, const Question& question) {
+  Dimensions dimensions;
+  dimensions.position = PositionCode::none;
+  dimensions.precision.bits = 8;
+  const auto setting = make_setting({*parse_stack(line), dimensions}, {});
+  const auto verdict = apply(theorem("aperiodicity"), *setting, question);
+  if (verdict->every_length)
+    return {line, verdict->every_length->outcome, verdict->theorem, verdict->every_length->status,
+            "in any number of layers"};
+  Follower open{.mixer = line, .status = Status::conjecture};
+  for (const auto& h : verdict->hypotheses)
+    if (!h.holds) {
+      open.note = h.numbers.empty() ? h.text : h.numbers;
+      break;
+    }
+  return open;
+}
+
+}  // namespace
+
+std::int64_t exchanges_of(const Automaton& automaton) {
+  std::int64_t most = 0;
+  for (std::uint32_t a = 0; a < automaton.letter_count(); ++a) {
+    std::vector<bool> seen(automaton.state_count(), false);
+    std::int64_t exchanges = automaton.state_count();
+    for (std::uint32_t q = 0; q < automaton.state_count(); ++q) {
+      if (seen[q]) continue;
+      --exchanges;
+      for (std::uint32_t z = q; !seen[z]; z = automaton.step(z, a)) seen[z] = true;
+    }
+    most = std::max(most, exchanges);
+  }
+  return most;
+}
+
+std::vector<Follower> followers_of(const FollowedAutomaton& followed) {
+  const Algebra& algebra = *followed.algebra;
+  Question question{.task = "group", .options = {{"read", "last"}}, .sizes = {{"n", 8}}};
+  question.followed = std::make_shared<FollowedAutomaton>(followed);
+  std::vector<Follower> rows;
+  const std::int64_t units =
+      static_cast<std::int64_t>(followed.least.state_count()) * followed.least.letter_count() + 1;
+  for (const char* mixer : {"rnn", "gru"})
+    rows.push_back(possible(mixer, "automaton-rnn", fmt::format("one layer, at most {} units", units)));
+  if (algebra.group) {
+    const std::int64_t steps = exchanges_of(followed.least);
+    rows.push_back(possible(steps <= 1 ? "delta" : fmt::format("delta(steps={})", steps),
+                            "permutations-delta",
+                            fmt::format("one layer, {} entr{}; fewer steps where fewer points are moved",
+                                        algebra.classes, algebra.classes == 1 ? "y" : "ies")));
+  } else {
+    rows.push_back({.mixer = "delta",
+                    .status = Status::conjecture,
+                    .note = "no construction: some letter is no permutation"});
+  }
+  if (algebra.aperiodic)
+    rows.push_back(possible("mamba2", "cascade-mamba2", "as many layers as the cascade has"));
+  else
+    rows.push_back(by_aperiodicity("mamba2", question));
+  for (const char* line :
+       {"mamba", "linear", "full", "full(window=8)", "topk(k=8)", "conv(width=4)", "loglinear"})
+    rows.push_back(by_aperiodicity(line, question));
+  if (!algebra.solvable) {
+    const Theorem& conditional = theorem("nonsolvable-groups");
+    rows.push_back({"full, mamba2 with positions", Outcome::impossible, std::string(conditional.id),
+                    conditional.status, "assumes TC0 is not NC1, numbers of O(log n) bits"});
+  }
+  return rows;
+}
+
+std::vector<Theorem> follower_theorems() {
+  constexpr auto file = "rung/theory/followers.cc", test = "tests/theory/tracking_test.cc";
+  return {
+      {.id = "automaton-rnn",
+       .title = "Any automaton by one recurrent layer",
+       .statement = "One rnn layer of at most |Q||Σ| + 1 units with 2-bit entries follows any automaton at "
+                    "every length; so does gru, its "
+                    "gates fixed.",
+       .source = Source::ours,
+       .reference = "one unit a state and letter",
+       .status = Status::proved,
+       .file = file,
+       .test = test},
+      {.id = "permutations-delta",
+       .title = "Groups by the delta rule",
+       .statement = "One delta layer with keys e_i - e_j and beta = 1 exchanges two entries of its state a "
+                    "step, so delta(steps=k) follows "
+                    "at every length an automaton whose letters permute its states by at most k exchanges "
+                    "each; parity needs one.",
+       .source = Source::ours,
+       .reference = "after Grazzi et al. 2411.12537; keys that are not of length 1",
+       .status = Status::proved,
+       .file = file,
+       .test = test},
+      {.id = "cascade-mamba2",
+       .title = "Aperiodic automata by set-reset cascades",
+       .statement = "Every aperiodic automaton is a cascade of set-reset flip-flops, each of which is a "
+                    "mamba2 head with decays 0 and 1; so "
+                    "some stack of mamba2 layers follows it at every length.",
+       .source = Source::literature,
+       .reference = "Krohn, Rhodes 1965",
+       .status = Status::proved,
+       .file = file,
+       .test = test},
+  };
+}
+
+}  // namespace rung

@@ -1,0 +1,212 @@
+#include "rung/theory/settling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "rung/base/require.h"
+
+namespace rung {
+namespace {
+
+constexpr std::int64_t kLongestPeriod = std::int64_t{1} << 40;
+constexpr int kLargestShift = 100;  // of a weights file
+
+// Why the theorem does not speak about the mixer, or nothing.
+std::string unsettled(const MixerShape& mixer) {
+  using enum MixerKind;
+  switch (mixer.kind) {
+    case full:
+      return mixer.earlier_keys ? "reads the keys of an earlier layer" : "";
+    case sparse:
+      return mixer.token_scores ? "ranks blocks by their tokens" : "";
+    case linear:
+      return mixer.accumulator == Accumulator::wrap ? "its sums wrap, and can count modulo a power of two"
+                                                    : "";
+    case topk:
+    case conv:
+    case identity:
+    case none:
+    case mamba:
+    case mamba2:
+      return "";
+    case rnn:
+    case gru:
+      return "its entries depend on each other, so that it can turn in cycles";
+    case delta:
+    case gdelta:
+      return "the delta rule couples its entries, so that it can turn in cycles";
+    case loglinear:
+      return "its buckets show the binary digits of the position";
+    case recurrent:
+    case compressed:
+      return "what it computes is not described";
+    case heads:
+      for (const auto& part : mixer.parts)
+        if (const std::string reason = unsettled(part); !reason.empty()) return reason;
+      return "";
+  }
+  return "";
+}
+
+bool exact_sum(const MixerShape& mixer) {
+  return mixer.kind == MixerKind::linear && mixer.accumulator == Accumulator::exact;
+}
+
+void describe(const MixerShape& mixer, bool fixed_point, Settling& settling) {
+  using enum MixerKind;
+  switch (mixer.kind) {
+    case full:
+      settling.sums = settling.sums || (!mixer.window && !mixer.chunk);
+      if (mixer.chunk) {
+        settling.blocks = true;
+        settling.period = std::lcm(settling.period, std::min(*mixer.chunk, kLongestPeriod));
+      }
+      break;
+    case sparse:
+      settling.sums = settling.selects = settling.blocks = true;
+      settling.period = std::lcm(settling.period, std::min(mixer.block, kLongestPeriod));
+      break;
+    case topk:
+      settling.selects = true;
+      break;
+    case linear:
+      // Exact sums are sums of integers; in floats every step rounds.
+      (exact_sum(mixer) && fixed_point ? settling.sums : settling.recurrence) = true;
+      break;
+    case mamba:
+    case mamba2:
+      settling.recurrence = true;
+      break;
+    case heads:
+      for (const auto& part : mixer.parts) describe(part, fixed_point, settling);
+      break;
+    case conv:
+    case identity:
+    case none:
+    case rnn:
+    case gru:
+    case delta:
+    case gdelta:
+    case loglinear:
+    case recurrent:
+    case compressed:
+      break;
+  }
+  settling.period = std::min(settling.period, kLongestPeriod);
+}
+
+// How long the mixer itself takes, behind its short convolution.
+Integer mixer_rests(const Setting& setting, const MixerShape& mixer, Integer first) {
+  using enum MixerKind;
+  const int p = setting.p();
+  const Integer values = (Integer(1) << p) - 1;  // the largest difference of two values
+  const Integer scale = kLargestValueScale;
+  if (mixer.kind != heads && mixer.conv > 1) first += mixer.conv - 1;
+  switch (mixer.kind) {
+    case full:
+      if (mixer.window) return first + (*mixer.window - 1);
+      return first * (1 + largest_softmax_weight() * (2 * scale * values - 1));
+    case topk:
+      return first + (mixer.select - 1);
+    case linear:
+      if (exact_sum(mixer) && setting.exact_sums()) {
+        // |φ(q)·φ(k)| of p-bit features.
+        const Integer weight = Integer(mixer.feature_dim()) << (2 * (p - 1));
+        if (mixer.normalised) return first * (1 + weight * (1 + 2 * scale * values));
+        return first + first * (weight << (p - 1)) + (Integer(1) << (p + kLargestShift));
+      }
+      [[fallthrough]];
+    case mamba:
+    case mamba2:
+      return first + (Integer(1) << static_cast<unsigned>(setting.entry_bits)) - 2;
+    case heads: {
+      Integer last = first;
+      for (const auto& part : mixer.parts) last = std::max(last, mixer_rests(setting, part, first));
+      return last;
+    }
+    case conv:
+    case identity:
+    case none:
+    case sparse:
+    case rnn:
+    case gru:
+    case delta:
+    case gdelta:
+    case loglinear:
+    case recurrent:
+    case compressed:
+      return first;
+  }
+  return first;
+}
+
+Integer mixer_rests_period(const Setting& setting, const MixerShape& mixer, std::int64_t length,
+                           Integer first) {
+  using enum MixerKind;
+  const auto periods = [&](std::int64_t tokens) { return (tokens + length - 1) / length; };
+  if (mixer.kind != heads && mixer.conv > 1) first += periods(mixer.conv - 1);
+  switch (mixer.kind) {
+    case full:
+      return first + periods(mixer.window.value_or(1) - 1);
+    case topk:
+      return first + mixer.select;
+    case linear:
+    case mamba:
+    case mamba2:
+      return first + (Integer(1) << static_cast<unsigned>(setting.entry_bits)) - 1;
+    case heads: {
+      Integer last = first;
+      for (const auto& part : mixer.parts)
+        last = std::max(last, mixer_rests_period(setting, part, length, first));
+      return last;
+    }
+    case conv:
+    case identity:
+    case none:
+    case sparse:
+    case rnn:
+    case gru:
+    case delta:
+    case gdelta:
+    case loglinear:
+    case recurrent:
+    case compressed:
+      return first;
+  }
+  return first;
+}
+
+}  // namespace
+
+Integer largest_softmax_weight() { return (Integer(1) << kExponentBits) - 1; }
+
+Settling settling_of(const Setting& setting) {
+  Settling settling;
+  for (std::size_t i = 0; i < setting.layers.size(); ++i) {
+    const MixerShape& mixer = setting.layers[i].mixer;
+    if (const std::string reason = unsettled(mixer); !reason.empty() && settling.uncovered.empty())
+      settling.uncovered =
+          fmt::format("layer {}, {}: {}", i + 1, format_mixer(setting.architecture.stack.layers[i]), reason);
+    describe(mixer, setting.exact_sums(), settling);
+  }
+  return settling;
+}
+
+Integer rests_from(const Setting& setting, Integer first) {
+  for (const auto& layer : setting.layers) {
+    first = mixer_rests(setting, layer.mixer, std::move(first));
+    if (bit_length(first) > kLongestHorizon) break;
+  }
+  return first;
+}
+
+Integer rests_from_period(const Setting& setting, std::int64_t length, Integer first) {
+  RUNG_REQUIRE(length >= 1, "length={}", length);
+  for (const auto& layer : setting.layers)
+    first = mixer_rests_period(setting, layer.mixer, length, std::move(first));
+  return first;
+}
+
+}  // namespace rung
