@@ -209,6 +209,15 @@ std::string forced_by_partial_sums(Model& model, const Task& task, const PromptP
   throw Rejected("no part of this task is counted against partial sums: nothing is forced");
 }
 
+TranscriptCount transcript_count(const TranscriptBits& given, std::int64_t T, std::int64_t x0,
+                                 std::int64_t y) {
+  const auto& [part, before, after, early] = given;
+  const Int calls = mul(T, x0);
+  if (!early) return {mul(calls, y), add(mul(add(static_cast<Int>(x0) + y, 1), part), mul(T, after))};
+  return {mul((calls + 1) / 2, y),
+          add(add(mul(T, add(before, after)), add(before, 1)), mul(mul(part, x0), add(mul(2, y), 1)))};
+}
+
 std::string forced_by_transcripts(Model& model, const Task& task, const PromptPair& pair, std::int64_t T,
                                   std::int64_t x0, std::int64_t y, Budget& budget) {
   holds(task.name == "seqcomp" && task.size.at("L") == 2 && task.options.empty(),
@@ -239,10 +248,7 @@ std::string forced_by_transcripts(Model& model, const Task& task, const PromptPa
     after = above;
   }
   const Int part = full.view->partial_sum_bits(task.length);
-  const Int arguments = early ? mul((calls + 1) / 2, y) : mul(calls, y);
-  const Int bits =
-      early ? add(add(mul(T, add(before, after)), add(before, 1)), mul(mul(part, x0), add(mul(2, y), 1)))
-            : add(mul(add(static_cast<Int>(x0) + y, 1), part), mul(T, after));
+  const auto [arguments, bits] = transcript_count({part, before, after, early}, T, x0, y);
   if (early)
     holds(images_spread(m, T, x0, before, budget),
           "T functions z_1 of one class need not have many images: nothing is forced");
@@ -256,7 +262,12 @@ std::string forced_by_messages(const Model& model, const Task& task, const Shape
                                std::optional<std::int64_t> values, Budget& budget) {
   holds(task.name == "two-sum", "a forced sparse pair speaks of two-sum");
   holds(model.steps() == 0, "a forced sparse pair has no chain of thought, whose tokens would select again");
-  const std::int64_t M = task.size.at("M"), blocks = task.size.at("n") / sparse.block;
+  return contents_exceed_messages(task.size.at("n"), task.size.at("M"), sparse, bits, values, budget);
+}
+
+std::string contents_exceed_messages(std::int64_t n, std::int64_t M, const Shape& sparse, std::int64_t bits,
+                                     std::optional<std::int64_t> values, Budget& budget) {
+  const std::int64_t blocks = n / sparse.block;
   const Int read = mul(sparse.select, sparse.groups);
   holds(blocks > read, "every complete block can be selected");
   if (!values) {

@@ -37,6 +37,18 @@ struct PromptPair {
 std::string forced_by_partial_sums(Model& model, const Task& task, const PromptPair& pair,
                                    std::int64_t partial_bits, Budget& budget);
 
+// What one full layer among recurrent ones hands over on 2-SeqComp: arguments of z_2 that are asked for, and the bits that
+// reach the bottom tokens. `early`: recurrent layers stand before the full one.
+struct TranscriptBits {
+  Int partial = 0, before = 0, after = 0;  // M_part, s_0, s_1
+  bool early = false;
+};
+struct TranscriptCount {
+  Int arguments = 0, bits = 0;
+};
+TranscriptCount transcript_count(const TranscriptBits& given, std::int64_t T, std::int64_t x0,
+                                 std::int64_t y);
+
 // One full layer among recurrent ones, 2-SeqComp: T functions z_1, x0 values of z_0 and y of w_1 leave fewer
 // transcripts than there are functions z_2.
 std::string forced_by_transcripts(Model& model, const Task& task, const PromptPair& pair, std::int64_t T,
@@ -46,5 +58,9 @@ std::string forced_by_transcripts(Model& model, const Task& task, const PromptPa
 // code.
 std::string forced_by_messages(const Model& model, const Task& task, const Shape& sparse,
                                std::int64_t message_bits, std::optional<std::int64_t> values, Budget& budget);
+// Its counting alone, of two-sum with n numbers modulo M.
+std::string contents_exceed_messages(std::int64_t n, std::int64_t M, const Shape& sparse,
+                                     std::int64_t message_bits, std::optional<std::int64_t> values,
+                                     Budget& budget);
 
 }  // namespace rung_check

@@ -1,6 +1,7 @@
 (* The counts as programs on binary integers: `true` proves that no weights exist (Statements.v). *)
-From Coq Require Import NArith Bool.
+From Coq Require Import List NArith Bool.
 From Rung Require Import Logarithm.
+Import ListNotations.
 Local Open Scope N_scope.
 
 (* C(M, k), and C(M, 1) + .. + C(M, n). *)
@@ -38,6 +39,11 @@ Definition log_linear_two_sum_impossible (s n M : N) :=
   let values := if n =? bucket then M else M - 1 in
   (0 <? n) && (bucket <=? values) && (2 ^ s <? binomial values (N.to_nat bucket)).
 
+(* Block-sparse: b bits a message, blocks of B tokens, k chosen. d: values that a message of b bits may determine. *)
+Definition sparse_impossible (b B k n M : N) : bool := (0 <? B) && (k <? n / B) && (2 ^ b <? binomial M (N.to_nat B)).
+Definition sparse_positions_impossible (b B k n M d : N) : bool :=
+  (0 <? B) && (d + B <? M) && (2 ^ b <? 1 + nonempty_subsets (d + 1) B) && (k * M <? (M - d) * (n / B)).
+
 (* 2-SeqComp. M: bits of partial sums a token, out: bits of rounded head outputs a token, s_1, after, beside: state bits
    behind and beside the full layers; the proof's own T, x_0 and y. spare: tokens w_2, .. of a deeper composition. *)
 Definition half_up (a : N) : N := (a + 1) / 2.
@@ -53,3 +59,33 @@ Definition two_full_impossible (M out : N) (follows : bool) (after beside1 besid
 Definition early_impossible (M s0 s1 spare m n1 T x0 y : N) : bool :=
   (1 <=? T) && (1 <=? x0) && (x0 <=? m) && (1 <=? y) && (y <=? n1) && spreads x0 m T s0 &&
   exceeds (half_up (T * x0) * y) (n1 * m) (T * (s0 + s1) + s0 + 1 + M * x0 * (2 * y + 1 + spare * y)).
+
+(* The retrieval gadget (Softmax.v). A score table lists the weights of the scores 0, -1, -2, ..; below its end scores are
+   clipped. At p bits beta, -beta and the clip are numbers of p bits, and all 2^D - 1 other codes together weigh less than
+   the target: sum of C(D, h) E(-2 beta h) < E(0), 1 <= h <= D. *)
+Definition clipped (table : list N) (s : N) : N := nth (N.to_nat (N.min s (N.of_nat (length table - 1)))) table 0.
+Definition others_weigh (D : nat) (beta : N) (table : list N) : N :=
+  fold_right N.add 0 (map (fun h => binomial (N.of_nat D) h * clipped table (2 * beta * N.of_nat h)) (seq 1 D)).
+Definition lookup_holds (p : N) (D : nat) (beta : N) (table : list N) : bool :=
+  (2 <=? p) && (beta <? 2 ^ (p - 1)) && (N.of_nat (length table - 1) <=? 2 ^ (p - 1)) &&
+  (others_weigh D beta table <? clipped table 0).
+
+(* State tracking: how many letters sigma a model reads before sigma^n and sigma^(n+1) look alike. A layer is a list of head
+   kinds: a recurrence with entries of a bits behind a convolution of width c (1: none), a window or convolution of
+   width w, a selection of k tokens, or softmax with weights up to E, values of p bits and an output scale. *)
+Inductive kind := Recurrence (bits conv : N) | Window (width : N) | Selection (k : N) | Full (E p scale : N).
+(* If the input is constant from position j on, the output is from here on. *)
+Definition rest_of (k : kind) (j : N) : N :=
+  match k with
+  | Recurrence bits conv => j + (conv - 1) + (2 ^ bits - 2)
+  | Window width => j + (width - 1)
+  | Selection k => j + (k - 1)
+  | Full E p scale => j * (1 + E * (2 * (scale * (2 ^ p - 1)) - 1))
+  end.
+Definition layer_rest (ks : list kind) (j : N) : N := fold_right (fun k => N.max (rest_of k j)) j ks.
+Definition horizon (layers : list (list kind)) : N := fold_left (fun j ks => layer_rest ks j) layers 1.
+(* Words of one length: without softmax and selections, whose rest depends on all that came before. *)
+Definition forgets (k : kind) : bool := match k with Recurrence _ _ | Window _ => true | _ => false end.
+Definition tracking_impossible_at (layers : list (list kind)) (letters : N) : bool :=
+  forallb (forallb forgets) layers && (2 * horizon layers + 1 <=? letters).
+Definition tracking_impossible (layers : list (list kind)) (letters : N) : bool := horizon layers + 1 <=? letters.

@@ -60,14 +60,6 @@ Proof.
     apply partial_ext. intros; apply same; lia.
 Qed.
 
-Lemma state_fits_crosses (l : layer X) c s : state_fits l s -> crosses l c s.
-Proof.
-  intros (code & bound & inj). exists code. split; auto.
-  intros a b e x. now rewrite (inj _ _ e).
-Qed.
-Lemma recurrent_anywhere c (ls : list (layer X)) s : recurrent ls s -> recurrent_at c ls s.
-Proof. induction 1; constructor; auto. now apply state_fits_crosses. Qed.
-
 (* The cut lemma: one number below 2^s, a function of what stands before the cut, decides everything behind it. *)
 Lemma crossing c (ls : list (layer X)) s :
   recurrent_at c ls s -> exists code : (nat -> X) -> nat,
@@ -160,4 +152,18 @@ Proof.
   - rewrite (past (join c (first a) rest) (first a)), (past (join c (first b) rest) (first b)); auto;
       intros; apply join_low; auto.
   - intros i le. now rewrite !join_high.
+Qed.
+
+(* First parts of c positions, more than 2^s of them, of which every two have a common ending with different answers and with
+   a last token in `ends`: whoever is limited to 2^s classes of them fails. *)
+Definition limited (t : task) (c s : nat) (ends : nat -> Prop) (fails : Prop) :=
+  forall (A : Type) (family : list A) (first : A -> nat -> nat),
+    c < tokens t -> NoDup family -> 2 ^ s < length family ->
+    (forall a b, In a family -> In b family -> a <> b -> exists rest, ends (rest (pred (tokens t))) /\
+       asks t (join c (first a) rest) /\ asks t (join c (first b) rest) /\
+       reply t (join c (first a) rest) <> reply t (join c (first b) rest)) -> fails.
+Lemma recurrent_limited m t c s ends : recurrent_at c (stack m) s -> limited t c s ends (~ solves_by_thought m t).
+Proof.
+  intros R A family first lt nd many apart. apply (cut_classes m t c s family first); auto.
+  intros a b ia ib ne. destruct (apart a b ia ib ne) as (rest & _ & h). exists rest. exact h.
 Qed.

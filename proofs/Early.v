@@ -29,17 +29,17 @@ Lemma reads_ext u v z0 w u' v' z0' w' i :
 Proof. intros H. apply run_ext. intros j lj. unfold Late.given, input. now rewrite H. Qed.
 
 Theorem early K x0 y M s0 s t :
-  recurrent before s0 -> parts_fit l (e + 1) M -> crosses l c s -> recurrent_at c rest t ->
+  recurrent_at b before s0 -> recurrent_at c before s0 -> parts_fit l (e + 1) M -> crosses l c s -> recurrent_at c rest t ->
   0 < K -> 0 < x0 <= m -> y <= n 1 ->
   (A * (K * x0)) ^ (K * x0) * 2 ^ (2 * (K * s0)) < (2 * m * U) ^ (K * x0) ->
   2 ^ (s0 + (M * x0 * (1 + L * y) + K * (s + t))) < N1 ^ ((K * x0 + 1) / 2 * y) ->
   ~ solves mdl (seqcomp m n L).
 Proof.
-  intros R0 (part_code & part_bound & part_inj) R1 R2 pK px ly spread0 count0 solved.
+  intros Rb Rc (part_code & part_bound & part_inj) R1 R2 pK px ly spread0 count0 solved.
   pose proof (fun _ : nat => spread0) as spread. pose proof (fun _ : nat => count0) as count. clear spread0 count0.
   destruct (crossing_full c l rest s t R1 R2) as (code & bound & past & decides).
-  destruct (crossing b before s0 (recurrent_anywhere b before s0 R0)) as (codeb & boundb & pastb & decidesb).
-  destruct (crossing c before s0 (recurrent_anywhere c before s0 R0)) as (codec & boundc & pastc & decidesc).
+  destruct (crossing b before s0 Rb) as (codeb & boundb & pastb & decidesb).
+  destruct (crossing c before s0 Rc) as (codec & boundc & pastc & decidesc).
   assert (cb : c = b + m) by (apply c_is; auto).
   assert (pm : 0 < m) by lia. assert (pN : 0 < N1) by (apply Nat.mul_pos_pos; auto).
   assert (pow_pos : forall a k, 0 < a -> 0 < a ^ k) by (intros; apply Nat.neq_0_lt_0, Nat.pow_nonzero; lia).

@@ -1,119 +1,161 @@
 (* The retrieval gadget fetches what it is asked for. *)
-From Coq Require Import List ZArith Arith Bool Lia.
-From Rung Require Import Model Cut Softmax.
+From Coq Require Import List ZArith NArith Arith Bool Lia.
+From Rung Require Import Model Cut Counts Subsets CountsCorrect Softmax.
 Import ListNotations.
 Local Open Scope Z_scope.
+
+(* Sums over positions. *)
+Fixpoint total (f : nat -> Z) (n : nat) : Z := match n with O => 0 | S k => total f k + f k end.
+Lemma total_ext f g n : (forall j, (j < n)%nat -> f j = g j) -> total f n = total g n.
+Proof. induction n as [|n IH]; intros H; simpl; auto. rewrite IH, H; auto. Qed.
+Lemma total_le f g n : (forall j, (j < n)%nat -> f j <= g j) -> total f n <= total g n.
+Proof. induction n as [|n IH]; intros H; simpl; [lia|]. apply Z.add_le_mono; auto. Qed.
+Lemma total_add f g n : total (fun j => f j + g j) n = total f n + total g n.
+Proof. induction n as [|n IH]; simpl; lia. Qed.
+Lemma total_shift f n : total f (S n) = f 0%nat + total (fun j => f (S j)) n.
+Proof. induction n as [|n IH]; [simpl; lia|]. cbn [total] in *. lia. Qed.
+Lemma total_halves f n : total f (2 * n) = total (fun j => f (2 * j)%nat) n + total (fun j => f (2 * j + 1)%nat) n.
+Proof.
+  induction n as [|n IH]; [reflexivity|]. replace (2 * S n)%nat with (S (S (2 * n))) by lia. cbn [total]. rewrite IH.
+  replace (S (2 * n)) with (2 * n + 1)%nat by lia. lia.
+Qed.
+Lemma total_more f n k : (forall j, 0 <= f j) -> (n <= k)%nat -> total f n <= total f k.
+Proof. intros p le. induction le as [|k le IH]; [lia|]. cbn [total]. specialize (p k). lia. Qed.
+Lemma total_except w t n : (t < n)%nat -> total w n = w t + total (fun j => if (j =? t)%nat then 0 else w j) n.
+Proof.
+  assert (low : forall k, (k <= t)%nat -> total w k = total (fun j => if (j =? t)%nat then 0 else w j) k).
+  { intros k le. apply total_ext. intros j lj. destruct (Nat.eqb_spec j t); [lia|reflexivity]. }
+  induction n as [|n IH]; intros lt; [lia|]. cbn [total]. destruct (Nat.eq_dec n t) as [->|].
+  - rewrite Nat.eqb_refl, <- low by lia. lia.
+  - rewrite IH by lia. destruct (Nat.eqb_spec n t); [contradiction|]. lia.
+Qed.
+
+(* How many digits differ. *)
+Fixpoint ham (a b : list bool) : nat :=
+  match a, b with x :: a, y :: b => (if Bool.eqb x y then 0 else 1) + ham a b | _, _ => 0 end%nat.
+Lemma ham_self a : ham a a = 0%nat.
+Proof. induction a as [|x a IH]; simpl; auto. now rewrite Bool.eqb_reflx, IH. Qed.
+Lemma digits_length D v : length (digits D v) = D.
+Proof. unfold digits. now rewrite map_length, seq_length. Qed.
+Lemma digits_next D v : digits (S D) v = Nat.odd v :: digits D (Nat.div2 v).
+Proof.
+  unfold digits. cbn [seq map]. rewrite Nat.bit0_odd. f_equal. rewrite <- seq_shift, map_map.
+  apply map_ext. intros k. now rewrite Nat.div2_spec, Nat.shiftr_spec, Nat.add_1_r by lia.
+Qed.
+Lemma digits_even D j : digits (S D) (2 * j) = false :: digits D j.
+Proof.
+  rewrite digits_next. replace (Nat.odd (2 * j)) with false by (rewrite Nat.odd_mul; reflexivity).
+  now rewrite Nat.div2_double.
+Qed.
+Lemma digits_odd D j : digits (S D) (2 * j + 1) = true :: digits D j.
+Proof.
+  rewrite digits_next, Nat.add_1_r. replace (Nat.odd (S (2 * j))) with true.
+  - now rewrite Nat.div2_succ_double.
+  - rewrite Nat.odd_succ, Nat.even_mul. reflexivity.
+Qed.
+
+(* All codes of D digits: C(D, h) of them at distance h of any one. *)
+Fixpoint weighed (D : nat) (F : nat -> Z) : Z :=
+  match D with O => F 0%nat | S D => weighed D F + weighed D (fun h => F (S h)) end.
+Lemma all_codes D t F : total (fun j => F (ham (digits D t) (digits D j))) (2 ^ D) = weighed D F.
+Proof.
+  revert t F. induction D as [|D IH]; intros t F; [simpl; lia|].
+  rewrite Nat.pow_succ_r', total_halves, digits_next. cbn [weighed].
+  rewrite (total_ext (fun j => F (ham (Nat.odd t :: digits D (Nat.div2 t)) (digits (S D) (2 * j)%nat)))
+             (fun j => F ((if Nat.odd t then 1 else 0) + ham (digits D (Nat.div2 t)) (digits D j))%nat)).
+  2: { intros j _. rewrite digits_even. cbn [ham]. now destruct (Nat.odd t). }
+  rewrite (total_ext (fun j => F (ham (Nat.odd t :: digits D (Nat.div2 t)) (digits (S D) (2 * j + 1)%nat)))
+             (fun j => F ((if Nat.odd t then 0 else 1) + ham (digits D (Nat.div2 t)) (digits D j))%nat)).
+  2: { intros j _. rewrite digits_odd. cbn [ham]. now destruct (Nat.odd t). }
+  destruct (Nat.odd t); cbn [Nat.add].
+  - rewrite (IH (Nat.div2 t) F), (IH (Nat.div2 t) (fun h => F (S h))). lia.
+  - rewrite (IH (Nat.div2 t) F), (IH (Nat.div2 t) (fun h => F (S h))). lia.
+Qed.
+Lemma binom_over n k : (n < k)%nat -> binom n k = 0%nat.
+Proof. revert k. induction n as [|n IH]; intros [|k] lt; simpl; try lia. rewrite !IH; lia. Qed.
+Lemma weighed_binom D F : weighed D F = total (fun h => Z.of_nat (binom D h) * F h) (S D).
+Proof.
+  revert F. induction D as [|D IH]; intros F; [cbn [weighed total]; change (Z.of_nat (binom 0 0)) with 1; lia|].
+  cbn [weighed]. rewrite !IH. rewrite (total_shift _ (S D)).
+  rewrite (total_ext (fun j => Z.of_nat (binom (S D) (S j)) * F (S j))
+             (fun j => Z.of_nat (binom D j) * F (S j) + Z.of_nat (binom D (S j)) * F (S j))).
+  2: { intros j _. cbn [binom]. rewrite Nat2Z.inj_add. ring. }
+  rewrite total_add.
+  assert (last : total (fun j => Z.of_nat (binom D (S j)) * F (S j)) (S D) = total (fun j => Z.of_nat (binom D (S j)) * F (S j)) D).
+  { cbn [total]. rewrite (binom_over D (S D)) by lia. lia. }
+  rewrite last, (total_shift (fun h => Z.of_nat (binom D h) * F h) D).
+  assert (b0 : forall q, binom q 0 = 1%nat) by (now destruct q). rewrite !b0. lia.
+Qed.
+Lemma others_weigh_is D beta table :
+  Z.of_N (others_weigh D beta table) =
+  total (fun h => Z.of_nat (binom D (S h)) * Z.of_N (clipped table (2 * beta * N.of_nat (S h)))) D.
+Proof.
+  unfold others_weigh.
+  assert (G : forall k from, Z.of_N (fold_right N.add 0%N
+      (map (fun h => binomial (N.of_nat D) h * clipped table (2 * beta * N.of_nat h))%N (seq from k))) =
+    total (fun h => Z.of_nat (binom D (from + h)) * Z.of_N (clipped table (2 * beta * N.of_nat (from + h)))) k).
+  { induction k as [|k IH]; intros from; [reflexivity|]. cbn [seq map fold_right].
+    rewrite total_shift, N2Z.inj_add, N2Z.inj_mul, IH, Nat.add_0_r. f_equal.
+    - f_equal. pose proof (binomial_nat (N.of_nat D) from) as e. rewrite Nat2N.id in e. rewrite <- e. symmetry. apply N_nat_Z.
+    - apply total_ext. intros j _. now rewrite Nat.add_succ_r. }
+  apply (G D 1%nat).
+Qed.
 
 (* Scores. *)
 Lemma dot_app a a' b b' : length a = length b -> dot (a ++ a') (b ++ b') = dot a b + dot a' b'.
 Proof. revert b. induction a as [|x a IH]; intros [|y b] l; simpl in *; try lia. rewrite IH by lia. lia. Qed.
+Lemma dot_scaled c a b : dot (map (Z.mul c) a) b = c * dot a b.
+Proof. revert b. induction a as [|x a IH]; intros [|y b]; cbn [map dot]; rewrite ?IH; ring. Qed.
 Lemma dot_ones D : dot (repeat (-1) D) (repeat 1 D) = - Z.of_nat D.
 Proof. induction D as [|D IH]; [reflexivity|]. cbn [repeat dot]. rewrite IH. lia. Qed.
-Lemma dot_signs a b : length a = length b ->
-  dot (map sign a) (map sign b) <= Z.of_nat (length a) /\
-  (dot (map sign a) (map sign b) = Z.of_nat (length a) -> a = b).
+Lemma dot_signs a b : length a = length b -> dot (map sign a) (map sign b) = Z.of_nat (length a) - 2 * Z.of_nat (ham a b).
 Proof.
-  revert b. induction a as [|x a IH]; intros [|y b] l; cbn [length map dot] in *; try lia; [split; auto; lia|].
-  destruct (IH b) as [h1 h2]; [lia|].
-  assert (s : sign x * sign y = 1 /\ x = y \/ sign x * sign y = -1).
-  { destruct x, y; simpl; auto. }
-  split; [lia|]. intros e. destruct s as [[s ->]|s]; [|lia]. f_equal. apply h2. lia.
-Qed.
-Lemma dot_self a : dot (map sign a) (map sign a) = Z.of_nat (length a).
-Proof. induction a as [|x a IH]; [reflexivity|]. cbn [length map dot]. rewrite IH. destruct x; simpl sign; lia. Qed.
-Lemma digits_length D v : length (digits D v) = D.
-Proof. unfold digits. now rewrite map_length, seq_length. Qed.
-Lemma digits_inj D v w : (v < 2 ^ D)%nat -> (w < 2 ^ D)%nat -> digits D v = digits D w -> v = w.
-Proof.
-  intros lv lw e. apply Nat.bits_inj. intros k. destruct (le_lt_dec D k) as [ge|lt].
-  - assert (z : forall u, (u < 2 ^ D)%nat -> Nat.testbit u k = false).
-    { intros u lu. destruct (Nat.eq_dec u 0) as [->|]; [apply Nat.bits_0|].
-      apply Nat.bits_above_log2. apply Nat.log2_lt_pow2; [lia|]. eapply Nat.lt_le_trans; [exact lu|].
-      apply Nat.pow_le_mono_r; lia. }
-    now rewrite !z.
-  - unfold digits in e. apply (f_equal (fun l => nth k l false)) in e.
-    assert (n : forall u, nth k (map (Nat.testbit u) (seq 0 D)) false = Nat.testbit u k).
-    { intros u. rewrite nth_indep with (d' := Nat.testbit u 0) by (rewrite map_length, seq_length; auto).
-      rewrite map_nth, seq_nth by auto. reflexivity. }
-    now rewrite !n in e.
+  revert b. induction a as [|x a IH]; intros [|y b] l; cbn [length map dot ham] in *; try lia.
+  rewrite IH by lia. rewrite !Nat2Z.inj_succ. destruct x, y; cbn [sign Bool.eqb Nat.add]; rewrite ?Nat2Z.inj_succ; lia.
 Qed.
 
 Section Fetch.
-Variables (D : nat) (target : list nat -> nat).
-Notation h := (fetch D target).
-Lemma score i x j y : dot (query h i x) (key_of h j y) = dot (code D (target x)) (code D j) - Z.of_nat D.
+Variables (g : gadget) (target : list nat -> nat).
+Notation D := (code_digits g).
+Notation V := (value_digits g).
+Notation h := (fetch g target).
+Definition at_distance (k : nat) : Z := Z.of_N (clipped (score_table g) (2 * beta g * N.of_nat k)).
+Definition wt (x : list nat) (j : nat) : Z := at_distance (ham (digits D (target x)) (digits D j)).
+Lemma weight_is i x j y : weight h (dot (query h i x) (key_of h j y)) = wt x j.
 Proof.
-  cbn [query key_of fetch]. rewrite dot_app by (unfold code; now rewrite !map_length, !digits_length). rewrite dot_ones. lia.
-Qed.
-Lemma weight_is i x j y : (target x < 2 ^ D)%nat -> (j < 2 ^ D)%nat ->
-  weight h (dot (query h i x) (key_of h j y)) = if (j =? target x)%nat then 2 ^ Z.of_nat D else 1.
-Proof.
-  intros lt lj. rewrite score. cbn [weight fetch]. unfold table_of, code.
-  destruct (Nat.eqb_spec j (target x)) as [->|ne].
-  - rewrite dot_self, digits_length, Z.sub_diag. reflexivity.
-  - destruct (Z.eqb_spec (dot (map sign (digits D (target x))) (map sign (digits D j)) - Z.of_nat D) 0) as [e|]; auto.
-    exfalso. apply ne. symmetry. apply (digits_inj D); auto.
-    apply dot_signs; rewrite !digits_length; auto. lia.
+  cbn [query key_of weight fetch]. rewrite dot_scaled, dot_app by (unfold code; now rewrite !map_length, !digits_length).
+  rewrite dot_ones. unfold code. rewrite dot_signs by now rewrite !digits_length. rewrite digits_length.
+  unfold wt, at_distance. do 2 f_equal. lia.
 Qed.
 
-(* The sums over the first n positions: n of weight 1, the target's weight 2^D once it is among them. *)
-Definition wt (x : list nat) (j : nat) : Z := if (j =? target x)%nat then 2 ^ Z.of_nat D else 1.
-Fixpoint total (f : nat -> Z) (n : nat) : Z := match n with O => 0 | S k => total f k + f k end.
 Definition bit (a : nat -> list nat) (b j : nat) : Z := digit (Nat.testbit (hd 0%nat (a j)) b).
-
-Lemma vadd_map (f g : nat -> Z) l : vadd (map f l) (map g l) = map (fun b => f b + g b) l.
-Proof. induction l as [|b l IH]; simpl; auto. now rewrite IH. Qed.
-Lemma sum_is (k : head_maps (list nat)) mlp i x a n : (n <= 2 ^ D)%nat -> (target x < 2 ^ D)%nat ->
-  fst (partial (softmax_layer h k mlp) i x a 0 (S n - 1)) =
-  match n with O => [] | _ => total (wt x) n :: map (fun b => total (fun j => wt x j * bit a b j) n) (seq 0 D) end.
+(* What one head adds up over the first n positions. *)
+Fixpoint head_partial {X} (k : head_maps X) (i : nat) (x : X) (a : nat -> X) (n : nat) : list Z :=
+  match n with O => [] | S j => vadd (head_partial k i x a j) (head_term k i x j (a j)) end.
+Lemma partial_heads {X} (hs : list (head_maps X)) mlp i x a n :
+  partial (softmax_layer hs mlp) i x a 0 n =
+  match n with O => [] | _ => map (fun k => head_partial k i x a n) hs end.
 Proof.
-  intros le lt. replace (S n - 1)%nat with n by lia. induction n as [|n IH]; [reflexivity|].
-  cbn [partial]. cbn [add softmax_layer fst]. rewrite IH by lia. cbn [term softmax_layer fst].
-  unfold head_term. rewrite weight_is by (auto; simpl; lia). simpl Nat.add. fold (wt x n).
-  assert (v : map (Z.mul (wt x n)) (value_of h n (a n)) = map (fun b => wt x n * bit a b n) (seq 0 D)).
+  assert (two : forall f k : head_maps X -> list Z, hadd (map f hs) (map k hs) = map (fun q => vadd (f q) (k q)) hs).
+  { intros f k. induction hs as [|q qs IH]; simpl; auto. now rewrite IH. }
+  induction n as [|n IH]; [reflexivity|].
+  cbn [partial]. rewrite IH. cbn [add term softmax_layer Nat.add].
+  destruct n as [|n]; [reflexivity|]. rewrite two. reflexivity.
+Qed.
+
+Lemma vadd_map (f k : nat -> Z) l : vadd (map f l) (map k l) = map (fun b => f b + k b) l.
+Proof. induction l as [|b l IH]; simpl; auto. now rewrite IH. Qed.
+Lemma sum_is i x a n :
+  head_partial h i x a n =
+  match n with O => [] | _ => total (wt x) n :: map (fun b => total (fun j => wt x j * bit a b j) n) (seq 0 V) end.
+Proof.
+  induction n as [|n IH]; [reflexivity|].
+  cbn [head_partial]. rewrite IH. unfold head_term. rewrite weight_is. cbv zeta.
+  assert (v : map (Z.mul (wt x n)) (value_of h n (a n)) = map (fun b => wt x n * bit a b n) (seq 0 V)).
   { cbn [value_of fetch]. unfold digits. rewrite !map_map. reflexivity. }
-  cbv zeta. rewrite v. destruct n as [|n].
+  rewrite v. destruct n as [|n].
   - cbn [vadd total]. rewrite Z.add_0_l. f_equal.
   - cbn [vadd]. rewrite vadd_map. reflexivity.
-Qed.
-Lemma total_le f g n : (forall j, (j < n)%nat -> f j <= g j) -> total f n <= total g n.
-Proof. induction n as [|n IH]; intros H; simpl; [lia|]. specialize (H n) as e. apply Z.add_le_mono; auto. Qed.
-Lemma total_wt x n : (target x < n)%nat -> total (wt x) n = 2 ^ Z.of_nat D + Z.of_nat n - 1.
-Proof.
-  assert (none : forall k, (k <= target x)%nat -> total (wt x) k = Z.of_nat k).
-  { induction k as [|k IH]; intros le; [reflexivity|]. cbn [total]. rewrite IH by lia. unfold wt.
-    destruct (Nat.eqb_spec k (target x)); lia. }
-  induction n as [|n IH]; intros lt; [lia|]. cbn [total].
-  destruct (Nat.eq_dec n (target x)) as [->|].
-  - rewrite none by lia. unfold wt. rewrite Nat.eqb_refl. lia.
-  - rewrite IH by lia. unfold wt. destruct (Nat.eqb_spec n (target x)); lia.
-Qed.
-Lemma total_bit x a b n : (target x < n)%nat ->
-  let num := total (fun j => wt x j * bit a b j) n in
-  0 <= num <= total (wt x) n /\
-  (bit a b (target x) = 1 -> 2 ^ Z.of_nat D <= num) /\ (bit a b (target x) = 0 -> num <= Z.of_nat n - 1).
-Proof.
-  intros lt num.
-  assert (b01 : forall j, bit a b j = 0 \/ bit a b j = 1) by (intros j; unfold bit, digit; destruct (Nat.testbit _ _); auto).
-  assert (p : 0 < 2 ^ Z.of_nat D) by (apply Z.pow_pos_nonneg; lia).
-  assert (w1 : forall j, 1 <= wt x j) by (intros j; unfold wt; destruct (_ =? _)%nat; lia).
-  assert (pos : forall k, 0 <= total (fun j => wt x j * bit a b j) k).
-  { induction k as [|k IH]; simpl; [lia|]. specialize (w1 k). destruct (b01 k) as [->| ->]; lia. }
-  split; [split; [exact (pos n)|]|split].
-  - apply total_le. intros j _. specialize (w1 j). destruct (b01 j) as [->| ->]; lia.
-  - intros e. unfold num. clear num. induction n as [|n IH]; [lia|]. cbn [total]. pose proof (pos n).
-    destruct (Nat.eq_dec n (target x)) as [->|].
-    + rewrite e. unfold wt at 2. rewrite Nat.eqb_refl. lia.
-    + specialize (IH ltac:(lia)). specialize (w1 n). destruct (b01 n) as [->| ->]; lia.
-  - intros e. unfold num.
-    assert (low : forall k, (k <= target x)%nat -> total (fun j => wt x j * bit a b j) k <= Z.of_nat k).
-    { induction k as [|k IH]; intros le; [simpl; lia|]. cbn [total]. specialize (IH ltac:(lia)).
-      unfold wt at 2. destruct (Nat.eqb_spec k (target x)); [lia|]. destruct (b01 k) as [->| ->]; lia. }
-    clear num. induction n as [|n IH]; [lia|]. cbn [total].
-    destruct (Nat.eq_dec n (target x)) as [->|].
-    + rewrite e. specialize (low (target x) (le_n _)). lia.
-    + specialize (IH ltac:(lia)). unfold wt at 2. destruct (Nat.eqb_spec n (target x)); [lia|].
-      destruct (b01 n) as [->| ->]; lia.
 Qed.
 Lemma rounded_bit num den (b : bool) : 0 < den -> 0 <= num <= den ->
   (b = true -> den <= 2 * num) -> (b = false -> 2 * num < den) -> rounded num den = digit b.
@@ -123,47 +165,116 @@ Proof.
   - symmetry. apply Z.div_unique with (r := 2 * num + den); [left; specialize (h0 eq_refl); lia|lia].
 Qed.
 
-(* The head's output at position i is the number at the target. *)
-Lemma fetched (k : head_maps (list nat)) mlp i a : (S i <= 2 ^ D)%nat -> (target (a i) <= i)%nat ->
-  head_round (fst (partial (softmax_layer h k mlp) i (a i) a 0 (S i))) = map digit (digits D (hd 0%nat (a (target (a i))))).
+Hypothesis weak : (others_weigh D (beta g) (score_table g) < clipped (score_table g) 0)%N.
+Lemma distance_nonneg k : 0 <= at_distance k.
+Proof. unfold at_distance. lia. Qed.
+Lemma below_twice x n : (n <= 2 ^ D)%nat -> total (wt x) n < 2 * at_distance 0.
 Proof.
-  intros le lt. pose proof (sum_is k mlp i (a i) a (S i) le (Nat.lt_le_trans _ _ _ (le_n_S _ _ lt) le)) as e.
-  replace (S (S i) - 1)%nat with (S i) in e by lia. rewrite e. cbn [head_round].
-  unfold digits. rewrite !map_map. apply map_ext_in. intros b _.
-  destruct (total_bit (a i) a b (S i) (le_n_S _ _ lt)) as (r & h1 & h0). cbv zeta in *.
-  pose proof (total_wt (a i) (S i) (le_n_S _ _ lt)) as den.
-  assert (two : Z.of_nat (S i) <= 2 ^ Z.of_nat D) by (change 2 with (Z.of_nat 2); rewrite <- Nat2Z.inj_pow; apply Nat2Z.inj_le; exact le).
+  intros le. apply Z.le_lt_trans with (total (wt x) (2 ^ D)).
+  { apply total_more; auto. intros j. apply distance_nonneg. }
+  unfold wt. rewrite (all_codes D (target x) at_distance), weighed_binom, total_shift.
+  assert (b0 : forall q, binom q 0 = 1%nat) by (now destruct q). rewrite b0.
+  pose proof (others_weigh_is D (beta g) (score_table g)) as e. unfold at_distance in *.
+  rewrite <- e. rewrite N.mul_0_r. lia.
+Qed.
+
+(* The head's output at position i is the number at the target. *)
+Lemma fetched i a : (S i <= 2 ^ D)%nat -> (target (a i) <= i)%nat ->
+  head_round (head_partial h i (a i) a (S i)) = map digit (digits V (hd 0%nat (a (target (a i))))).
+Proof.
+  intros le lt. rewrite sum_is. cbn [head_round]. unfold digits. rewrite !map_map. apply map_ext. intros b.
+  set (x := a i) in *. set (w := wt x). set (t := target x) in *.
+  set (num := total (fun j => w j * bit a b j) (S i)). set (den := total w (S i)).
+  assert (pos : forall j, 0 <= w j) by (intros; apply distance_nonneg).
+  assert (b01 : forall j, bit a b j = 0 \/ bit a b j = 1) by (intros j; unfold bit, digit; destruct (Nat.testbit _ _); auto).
+  assert (wt0 : w t = at_distance 0) by (unfold w, wt; fold t; now rewrite ham_self).
+  pose proof (below_twice x (S i) le) as twice. fold w in twice. fold den in twice.
+  assert (ed : den = w t + total (fun j => if (j =? t)%nat then 0 else w j) (S i)) by (apply total_except; lia).
+  assert (en : num = w t * bit a b t + total (fun j => if (j =? t)%nat then 0 else w j * bit a b j) (S i))
+    by (apply (total_except (fun j => w j * bit a b j)); lia).
+  set (rest := total (fun j => if (j =? t)%nat then 0 else w j) (S i)) in *.
+  set (part := total (fun j => if (j =? t)%nat then 0 else w j * bit a b j) (S i)) in *.
+  assert (pr : 0 <= part <= rest).
+  { split.
+    - replace 0 with (total (fun _ => 0) (S i)) by (generalize (S i); induction n; simpl; lia).
+      apply total_le. intros j _. destruct (j =? t)%nat; [lia|]. specialize (pos j). destruct (b01 j) as [->| ->]; lia.
+    - apply total_le. intros j _. destruct (j =? t)%nat; [lia|]. specialize (pos j). destruct (b01 j) as [->| ->]; lia. }
+  assert (top : 0 < w t) by (rewrite wt0; unfold at_distance; rewrite N.mul_0_r; lia).
+  assert (eb : bit a b t = digit (Nat.testbit (hd 0%nat (a t)) b)) by reflexivity.
   apply rounded_bit; try lia.
-  - intros eb. assert (e1 : bit a b (target (a i)) = 1) by (unfold bit; now rewrite eb). specialize (h1 e1). lia.
-  - intros eb. assert (e0 : bit a b (target (a i)) = 0) by (unfold bit; now rewrite eb). specialize (h0 e0). lia.
+  - destruct (b01 t) as [e|e]; rewrite e in en; lia.
+  - intros e1. rewrite e1 in eb. simpl in eb. rewrite eb in en. lia.
+  - intros e0. rewrite e0 in eb. simpl in eb. rewrite eb in en. lia.
 Qed.
 End Fetch.
 
-Lemma number_digits D v : (v < 2 ^ D)%nat -> number (map digit (digits D v)) = v.
+Lemma number_digits V v : (v < 2 ^ V)%nat -> number (map digit (digits V v)) = v.
 Proof.
-  revert v. induction D as [|D IH]; intros v lt; [simpl in *; lia|].
-  assert (e : digits (S D) v = Nat.odd v :: digits D (Nat.div2 v)).
-  { unfold digits. cbn [seq map]. rewrite Nat.bit0_odd. f_equal. rewrite <- seq_shift, map_map.
-    apply map_ext. intros k. now rewrite Nat.div2_spec, Nat.shiftr_spec, Nat.add_1_r by lia. }
-  rewrite e. cbn [map number]. rewrite IH.
+  revert v. induction V as [|V IH]; intros v lt; [simpl in *; lia|].
+  rewrite digits_next. cbn [map number]. rewrite IH.
   - pose proof (Nat.div2_odd v) as o. destruct (Nat.odd v); simpl digit; simpl Nat.b2n in o; lia.
   - rewrite Nat.div2_div. apply Nat.div_lt_upper_bound; [lia|]. simpl in lt. lia.
 Qed.
 
-(* The layer: at its position two lookups, elsewhere nothing. *)
-Theorem lookup_at D e first second (a : nat -> list nat) :
-  (S e <= 2 ^ D)%nat -> (first (a e) <= e)%nat -> (second (a e) <= e)%nat ->
-  (forall j, (j <= e)%nat -> (hd 0 (a j) < 2 ^ D)%nat) ->
-  apply (lookup D e first second) a e = [hd 0%nat (a e); hd 0%nat (a (first (a e))); hd 0%nat (a (second (a e)))].
+Lemma holds_weak p D b t : lookup_holds p D b t = true -> (others_weigh D b t < clipped t 0)%N.
+Proof. unfold lookup_holds. intros H. apply andb_true_iff in H as [_ H]. now apply N.ltb_lt. Qed.
+
+(* The layer: at its position lookups, elsewhere nothing. *)
+Theorem lookup_at g e targets write (a : nat -> list nat) :
+  (others_weigh (code_digits g) (beta g) (score_table g) < clipped (score_table g) 0)%N ->
+  (S e <= 2 ^ code_digits g)%nat ->
+  (forall t, In t targets -> t (a e) <= e /\ hd 0 (a (t (a e))) < 2 ^ value_digits g)%nat ->
+  apply (lookup g e targets write) a e = write (a e) (map (fun t => hd 0%nat (a (t (a e)))) targets).
 Proof.
-  intros le l1 l2 small. unfold apply, heads, lookup. cbn [out softmax_layer round fst snd]. rewrite Nat.eqb_refl.
-  set (mlp := fun i x u v => if (i =? e)%nat then [hd 0%nat x; number u; number v] else x).
-  assert (sw : forall i x b n, snd (partial (softmax_layer (fetch D first) (fetch D second) mlp) i x b 0 n) =
-                               fst (partial (softmax_layer (fetch D second) (fetch D first) mlp) i x b 0 n)).
-  { intros i x b n. induction n as [|n IH]; [reflexivity|]. cbn [partial add softmax_layer fst snd]. now rewrite IH. }
-  rewrite sw, !fetched by auto. now rewrite !number_digits by auto.
+  intros weak le ok. unfold apply, heads, lookup. cbn [out softmax_layer round]. rewrite Nat.eqb_refl. f_equal.
+  rewrite partial_heads, !map_map. apply map_ext_in. intros t it. destruct (ok t it) as [lt small].
+  rewrite fetched by auto. now apply number_digits.
 Qed.
-Lemma lookup_elsewhere D e first second a i : i <> e -> apply (lookup D e first second) a i = a i.
+Lemma lookup_elsewhere g e targets write a i : i <> e -> apply (lookup g e targets write) a i = a i.
 Proof.
   intros ne. unfold apply, lookup. cbn [out softmax_layer]. destruct (Nat.eqb_spec i e); [contradiction|reflexivity].
+Qed.
+
+(* Padding. *)
+Lemma run_padded {X} (ls ms : list (layer X)) : padded ls ms -> forall a i, run ms a i = run ls a i.
+Proof.
+  induction 1 as [|l ls ms quiet pad IH|l l' ls ms same pad IH]; intros a i; [reflexivity| |].
+  - cbn [run]. rewrite IH. apply run_ext. intros j _. apply quiet.
+  - cbn [run]. rewrite IH. apply run_ext. intros j _. apply same.
+Qed.
+Lemma heads_ignored {X} (hs others : list (head_maps X)) mlp :
+  acts_as (softmax_layer hs mlp) (softmax_layer (hs ++ others) (fun i x o => mlp i x (firstn (length hs) o))).
+Proof.
+  intros a i. unfold apply, heads. cbn [out softmax_layer round]. f_equal. rewrite !partial_heads, map_app, !map_app.
+  rewrite firstn_app, !map_length, Nat.sub_diag, firstn_O, app_nil_r. apply firstn_all2. now rewrite !map_length.
+Qed.
+
+(* The numbers. *)
+Lemma fits_small p z : (2 <= p)%N -> -1 <= z <= 1 -> fits p z.
+Proof.
+  intros lp lz. unfold fits. assert (2 ^ 1 <= 2 ^ (Z.of_N p - 1)) by (apply Z.pow_le_mono_r; lia). lia.
+Qed.
+Lemma fetch_numbers p g target i x j y : lookup_holds p (code_digits g) (beta g) (score_table g) = true ->
+  Forall (fits p) (query (fetch g target) i x) /\ Forall (fits p) (key_of (fetch g target) j y) /\
+  Forall (fits p) (value_of (fetch g target) j y).
+Proof.
+  intros H. unfold lookup_holds in H. rewrite !andb_true_iff in H. destruct H as (((H2 & Hb) & _) & _).
+  apply N.leb_le in H2. apply N.ltb_lt in Hb.
+  assert (big : Z.of_N (beta g) < 2 ^ (Z.of_N p - 1)).
+  { replace (2 ^ (Z.of_N p - 1)) with (Z.of_N (2 ^ (p - 1))); [lia|]. rewrite N2Z.inj_pow, N2Z.inj_sub by lia. reflexivity. }
+  assert (sg : forall b, sign b = 1 \/ sign b = -1) by (intros [|]; auto).
+  cbn [query key_of value_of fetch]. unfold code. repeat split; apply Forall_forall; intros z iz.
+  - apply in_map_iff in iz as (u & <- & iu). apply in_app_iff in iu as [iu|iu].
+    + apply in_map_iff in iu as (b & <- & _). unfold fits. destruct (sg b) as [->| ->]; lia.
+    + apply repeat_spec in iu as ->. unfold fits. lia.
+  - apply in_app_iff in iz as [iu|iu].
+    + apply in_map_iff in iu as (b & <- & _). apply fits_small; auto. destruct (sg b) as [->| ->]; lia.
+    + apply repeat_spec in iu as ->. apply fits_small; auto. lia.
+  - apply in_map_iff in iz as (b & <- & _). apply fits_small; auto. destruct b; simpl; lia.
+Qed.
+Lemma fetch_widths g target i x j y :
+  length (query (fetch g target) i x) = (2 * code_digits g)%nat /\ length (key_of (fetch g target) j y) = (2 * code_digits g)%nat /\
+  length (value_of (fetch g target) j y) = value_digits g.
+Proof.
+  cbn [query key_of value_of fetch]. unfold code. repeat rewrite ?map_length, ?app_length, ?repeat_length, ?digits_length. lia.
 Qed.

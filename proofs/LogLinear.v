@@ -52,10 +52,9 @@ Proof.
 Qed.
 End Layer.
 
-Lemma bucketed_crosses {X} k (ls : list (layer X)) s : bucketed ls s -> recurrent_at (2 ^ k) ls s.
+Lemma bucketed_crosses {X} k (ls : list (layer X)) s : bucketed (2 ^ k) ls s -> recurrent_at (2 ^ k) ls s.
 Proof.
   induction 1; constructor; auto.
-  - now apply state_fits_crosses.
   - intros i x j y. reflexivity.
   - now apply log_linear_crosses.
 Qed.

@@ -40,8 +40,9 @@ Definition level_fits (s : nat) :=
   exists code : level f -> nat, (forall q, code q < 2 ^ s) /\ (forall q r, code q = code r -> q = r).
 End LogLinear.
 
-(* Recurrent and log-linear layers; s bits in all, a log-linear layer counted with one level. *)
-Inductive bucketed {X : Type} : list (layer X) -> nat -> Prop :=
-| bucketed_nil : bucketed [] 0
-| bucketed_plain l ls s t : no_full_heads l -> state_fits l s -> bucketed ls t -> bucketed (l :: ls) (s + t)
-| bucketed_levels f ls s t : level_fits f s -> bucketed ls t -> bucketed (log_linear_layer f :: ls) (s + t).
+(* Recurrent and log-linear layers; s bits in all are handed over the cut before position c, a log-linear layer counted with
+   one level. *)
+Inductive bucketed {X : Type} (c : nat) : list (layer X) -> nat -> Prop :=
+| bucketed_nil : bucketed c [] 0
+| bucketed_plain l ls s t : no_full_heads l -> crosses l c s -> bucketed c ls t -> bucketed c (l :: ls) (s + t)
+| bucketed_levels f ls s t : level_fits f s -> bucketed c ls t -> bucketed c (log_linear_layer f :: ls) (s + t).

@@ -56,12 +56,14 @@ Fixpoint run (ls : list (layer X)) (a : nat -> X) : nat -> X :=
   | l :: rest => run rest (apply l a)
   end.
 
-(* The bits. `state_fits l s`: the states are at most 2^s. `parts_fit l T M`: the partial sums over segments of a prompt
+(* The bits. `state_fits l T s`: the states that T tokens can reach are at most 2^s. `parts_fit l T M`: the partial sums over segments of a prompt
    of T tokens take at most 2^M values. `heads_fit l O`: so do the rounded outputs. `crosses l c s`: all that layer l
    carries over the cut before position c is one of 2^s values. *)
-Definition state_fits (l : layer X) (s : nat) :=
+Definition is_state (l : layer X) (T : nat) (q : state l) := exists a k, k <= T /\ q = state_after l a k.
+Definition state_fits (l : layer X) (T s : nat) :=
   exists code : state l -> nat,
-    (forall q, code q < 2 ^ s) /\ (forall q r, code q = code r -> q = r).
+    (forall q, is_state l T q -> code q < 2 ^ s) /\
+    (forall q r, is_state l T q -> is_state l T r -> code q = code r -> q = r).
 Definition is_part (l : layer X) (T : nat) (v : part l) :=
   exists i x a from len, from + len <= T /\ v = partial l i x a from len.
 Definition parts_fit (l : layer X) (T M : nat) :=
@@ -80,10 +82,10 @@ Definition crosses (l : layer X) (c s : nat) :=
 (* A recurrent layer has no full heads: all sums are one. *)
 Definition no_full_heads (l : layer X) := forall i x j y, term l i x j y = none l.
 
-(* A recurrent stack with s bits in all, and one whose layers hand s bits in all over the cut before position c. *)
-Inductive recurrent : list (layer X) -> nat -> Prop :=
-| recurrent_nil : recurrent [] 0
-| recurrent_cons l ls s t : no_full_heads l -> state_fits l s -> recurrent ls t -> recurrent (l :: ls) (s + t).
+(* A position-wise layer has neither full heads nor a state. *)
+Definition position_wise (l : layer X) := no_full_heads l /\ forall q r : state l, q = r.
+
+(* A recurrent stack whose layers hand s bits in all over the cut before position c. *)
 Inductive recurrent_at (c : nat) : list (layer X) -> nat -> Prop :=
 | recurrent_at_nil : recurrent_at c [] 0
 | recurrent_at_cons l ls s t :

@@ -142,17 +142,17 @@ Proof.
 Qed.
 
 (* A family of sets against a task in which `rest v` asks whether v was seen. *)
-Lemma sets_cut m t c s from len l (rest : nat -> nat -> nat) (polarity : bool -> nat) :
-  recurrent_at c (stack m) s -> c < tokens t -> NoDup l -> 2 ^ s < binoms (length l) from len ->
+Lemma sets_cut t c s ends fails from len l (rest : nat -> nat -> nat) (polarity : bool -> nat) :
+  limited t c s ends fails -> c < tokens t -> NoDup l -> 2 ^ s < binoms (length l) from len ->
   polarity true <> polarity false ->
-  0 < from -> from + len <= S c ->
+  0 < from -> from + len <= S c -> (forall v, ends (rest v (pred (tokens t)))) ->
   (forall u v, In u (subsets from len l) -> In v l ->
      asks t (join c (listed u) (rest v)) /\
      reply t (join c (listed u) (rest v)) = polarity (existsb (Nat.eqb v) u)) ->
-  ~ solves_by_thought m t.
+  fails.
 Proof.
-  intros R lt nd big pol fpos flen ok.
-  apply (cut_classes m t c s (subsets from len l) listed); auto.
+  intros R lt nd big pol fpos flen en ok.
+  apply (R _ (subsets from len l) listed); auto.
   - now apply NoDup_subsets.
   - now rewrite subsets_length.
   - intros u w iu iw ne. destruct (sets_differ from len l u w) as [v dv]; auto.
@@ -160,7 +160,7 @@ Proof.
     { apply in_subsets in iu as (j & _ & iu). apply in_subsets in iw as (k & _ & iw).
       apply choose_incl in iu, iw. destruct dv as [[i _]|[i _]]; auto. }
     exists (rest v). destruct (ok u v iu iv) as [au ru], (ok w v iw iv) as [aw rw].
-    rewrite ru, rw. repeat split; auto.
+    rewrite ru, rw. split; [apply en|]. repeat split; auto.
     assert (yesno : forall x, In v x -> existsb (Nat.eqb v) x = true).
     { intros x ix. apply existsb_exists. exists v. split; auto. apply Nat.eqb_refl. }
     assert (noyes : forall x, ~ In v x -> existsb (Nat.eqb v) x = false).
@@ -196,7 +196,7 @@ Lemma two_sum_cut m n M c s from len l filler :
   ~ solves_by_thought m (two_sum n M).
 Proof.
   intros R le nd inl big fp fl fill.
-  apply (sets_cut m _ c s from len l (fun v i => if i <? n then filler else (M - v) mod M) yes); auto.
+  apply (sets_cut (two_sum n M) c s (fun _ => True) _ from len l (fun v i => if i <? n then filler else (M - v) mod M) yes); auto using recurrent_limited.
   - simpl. lia.
   - discriminate.
   - intros u v iu iv. destruct (sets_props from len l u c fp fl iu) as (ne & lu & inc).
@@ -235,7 +235,7 @@ Lemma two_sum_exists_cut m n M s :
 Proof.
   intros R le big. remember (n - 1) as c eqn:ec.
   assert (half : 2 * ((M - 1) / 2) <= M - 1) by (apply Nat.mul_div_le; lia).
-  apply (sets_cut m _ c s 1 c (seq 1 ((M - 1) / 2)) (fun v _ => M - v) yes); auto.
+  apply (sets_cut (two_sum_exists n M) c s (fun _ => True) _ 1 c (seq 1 ((M - 1) / 2)) (fun v _ => M - v) yes); auto using recurrent_limited.
   - simpl. lia.
   - apply seq_NoDup.
   - now rewrite seq_length.
@@ -275,9 +275,9 @@ Proof.
   pose proof (Nat.mul_div_le (M - 1) 3 ltac:(lia)). lia.
 Qed.
 
-Lemma three_sum_cut m n M s :
-  recurrent_at (n - 2) (stack m) s -> 3 <= n -> 2 ^ s < binoms (length (middle_values M)) 1 (n - 2) ->
-  ~ solves_by_thought m (three_sum n M).
+Lemma three_sum_cut n M s fails :
+  limited (three_sum n M) (n - 2) s (eq 0) fails -> 3 <= n -> 2 ^ s < binoms (length (middle_values M)) 1 (n - 2) ->
+  fails.
 Proof.
   intros R le big. remember (n - 2) as c eqn:ec.
   destruct (Nat.eq_dec M 0) as [->|nz].
@@ -287,10 +287,11 @@ Proof.
       { induction k as [|k IH]; intros f pf; simpl; auto. destruct f; [lia|]. simpl. apply IH. lia. }
       apply H. lia. }
     rewrite e in big. lia. }
-  apply (sets_cut m _ c s 1 c (middle_values M) (fun v i => if i =? c then M - v else 0) yes); auto.
+  apply (sets_cut (three_sum n M) c s (eq 0) _ 1 c (middle_values M) (fun v i => if i =? c then M - v else 0) yes); auto.
   - simpl. lia.
   - apply seq_NoDup.
   - discriminate.
+  - intros v. cbn [tokens three_sum]. destruct (Nat.eqb_spec (pred n) c); [lia|reflexivity].
   - intros u v iu iv. destruct (sets_props 1 c _ u c ltac:(lia) ltac:(lia) iu) as (ne & lu & inc).
     apply middle_values_spec in iv; [|lia].
     set (p := join c (listed u) (fun i => if i =? c then M - v else 0)).
@@ -350,10 +351,13 @@ Proof.
   - rewrite join_high by lia. unfold hash_and. rewrite Nat.eqb_refl. now destruct (_ =? n).
 Qed.
 
-Lemma equality_cut m n s :
-  recurrent_at n (stack m) s -> 2 ^ s < 2 ^ n -> ~ solves_by_thought m (equality n).
+Lemma hash_last n b : 2 = hash_and n b (pred (2 * n + 2)).
+Proof. unfold hash_and. replace (pred (2 * n + 2)) with (2 * n + 1) by lia. rewrite Nat.eqb_refl. now destruct (_ =? n). Qed.
+
+Lemma equality_cut n s fails :
+  limited (equality n) n s (eq 2) fails -> 2 ^ s < 2 ^ n -> fails.
 Proof.
-  intros R big. apply (cut_classes m (equality n) n s (tables n 2) table); auto.
+  intros R big. apply (R _ (tables n 2) table); auto.
   - simpl. lia.
   - apply NoDup_tables.
   - now rewrite tables_length.
@@ -361,7 +365,7 @@ Proof.
     exists (hash_and n (table u)).
     assert (hb : forall i, table u i < 2) by (intros; eapply table_value; eauto).
     destruct (strings_asked n u (table u) iu hb) as [au hu], (strings_asked n w (table u) iw hb) as [aw hw].
-    split; [exact au|split; [exact aw|]]. cbn [reply equality].
+    split; [apply hash_last|]. split; [exact au|split; [exact aw|]]. cbn [reply equality].
     assert (e1 : forallb (fun i => join n (table u) (hash_and n (table u)) i =?
                                    join n (table u) (hash_and n (table u)) (n + 1 + i)) (seq 0 n) = true).
     { apply forallb_forall. intros i ii. apply in_seq in ii. destruct (hu i) as [-> ->]; [lia|]. apply Nat.eqb_refl. }
@@ -370,22 +374,22 @@ Proof.
     rewrite q, r in e2. apply d. symmetry. apply Nat.eqb_eq, e2, in_seq. lia.
 Qed.
 
-Lemma disjointness_cut m n s :
-  recurrent_at n (stack m) s -> 2 ^ s < 2 ^ n -> ~ solves_by_thought m (disjointness n).
+Lemma disjointness_cut n s fails :
+  limited (disjointness n) n s (eq 2) fails -> 2 ^ s < 2 ^ n -> fails.
 Proof.
-  intros R big. apply (cut_classes m (disjointness n) n s (tables n 2) table); auto.
+  intros R big. apply (R _ (tables n 2) table); auto.
   - simpl. lia.
   - apply NoDup_tables.
   - now rewrite tables_length.
   - assert (H : forall u w, In u (tables n 2) -> In w (tables n 2) -> forall x, x < n -> table u x = 1 -> table w x = 0 ->
-      let rest := hash_and n (fun i => 1 - table w i) in
+      let rest := hash_and n (fun i => 1 - table w i) in 2 = rest (pred (tokens (disjointness n))) /\
       asks (disjointness n) (join n (table u) rest) /\ asks (disjointness n) (join n (table w) rest) /\
       reply (disjointness n) (join n (table u) rest) <> reply (disjointness n) (join n (table w) rest)).
     { intros u w iu iw x lx e1 e0 rest.
       assert (hb : forall i, 1 - table w i < 2) by (intros; lia).
       destruct (strings_asked n u _ iu hb) as [au hu], (strings_asked n w _ iw hb) as [aw hw].
       fold rest in au, hu, aw, hw.
-      split; [exact au|split; [exact aw|]]. cbn [reply disjointness].
+      split; [apply hash_last|]. split; [exact au|split; [exact aw|]]. cbn [reply disjointness].
       assert (f1 : forallb (fun i => negb ((join n (table w) rest i =? 1) && (join n (table w) rest (n + 1 + i) =? 1)))
                            (seq 0 n) = true).
       { apply forallb_forall. intros i ii. apply in_seq in ii. destruct (hw i) as [-> ->]; [lia|].
@@ -398,16 +402,16 @@ Proof.
     destruct (Nat.eq_dec (table u x) 1) as [e1|].
     + exists (hash_and n (fun i => 1 - table w i)). apply (H u w iu iw x lx); lia.
     + exists (hash_and n (fun i => 1 - table u i)).
-      destruct (H w u iw iu x lx ltac:(lia) ltac:(lia)) as (p1 & p2 & p3). auto.
+      destruct (H w u iw iu x lx ltac:(lia) ltac:(lia)) as (p0 & p1 & p2 & p3). auto.
 Qed.
 
 (* L-SeqComp: the first c values of z_L. *)
-Lemma seqcomp_cut mdl m n L c s :
-  recurrent_at c (stack mdl) s -> 1 <= L -> 0 < c <= entries m n (pred L) ->
-  2 ^ s < entries m n (pred L) ^ c -> ~ solves_by_thought mdl (seqcomp m n L).
+Lemma seqcomp_cut m n L c s fails :
+  limited (seqcomp m n L) c s (eq 0) fails -> 1 <= L -> 0 < c <= entries m n (pred L) ->
+  2 ^ s < entries m n (pred L) ^ c -> fails.
 Proof.
   intros R l1 le big. set (N := entries m n (pred L)) in *.
-  apply (cut_classes mdl (seqcomp m n L) c s (tables c N) table); auto.
+  apply (R _ (tables c N) table); auto.
   - cbn [tokens seqcomp]. destruct L as [|k]; [lia|]. rewrite base_step by lia. cbn [pred] in N. lia.
   - apply NoDup_tables.
   - now rewrite tables_length.
@@ -438,7 +442,8 @@ Proof.
         - cbn [reply seqcomp]. cbn [hop]. rewrite !same.
           change (hop m n 1 1 (fill m n 1 (z v) tail) = table v x). rewrite hop_fill; auto.
           simpl. unfold z, tail. simpl. destruct (Nat.ltb_spec x c); auto; lia. }
-      destruct (ok u iu) as [au ru], (ok w iw) as [aw rw]. rewrite ru, rw. auto.
+      destruct (ok u iu) as [au ru], (ok w iw) as [aw rw]. rewrite ru, rw. split; [|auto].
+      cbn [tokens seqcomp]. replace (pred (base m n 1 0 + 1 + 1)) with (base m n 1 0 + 1) by lia. now rewrite fill_tail.
     + (* z_{L-1} is constant, w_{L-1} the rest of the argument *)
       set (E := entries m n k).
       assert (NE : N = n (S k) * E) by reflexivity.
@@ -492,5 +497,7 @@ Proof.
           change (z v (S (S k)) (tail (S k) * E + compose m n (z v) tail (S k)) = table v x).
           rewrite ck. unfold z, tail. rewrite !Nat.eqb_refl, <- xe.
           destruct (Nat.ltb_spec x c); auto; lia. }
-      destruct (ok u iu) as [au ru], (ok w iw) as [aw rw]. rewrite ru, rw. auto.
+      destruct (ok u iu) as [au ru], (ok w iw) as [aw rw]. rewrite ru, rw. split; [|auto].
+      cbn [tokens seqcomp]. replace (pred (base m n (S (S k)) 0 + S (S k) + 1)) with (base m n (S (S k)) 0 + S (S k)) by lia.
+      rewrite fill_tail. unfold tail. destruct (Nat.eqb_spec (S (S k)) (S k)); [lia|reflexivity].
 Qed.

@@ -2,86 +2,86 @@
    speaks about those definitions and about the programs of Counts.v. Nothing else is needed to know what is claimed. *)
 From Coq Require Import List NArith Arith Bool Lia.
 From Coq Require Import ZifyN ZifyNat ZifyBool.
-From Rung Require Import Model Tasks LogLinearLayer Steady Softmax Counts.
+From Rung Require Import Model Tasks LogLinearLayer SparseLayer Steady Softmax Counts Rest.
 From Rung Require Import Counting Subsets Cut Recurrent LogLinear CountsCorrect SeqComp Pair Late EBound TwoFull Early SpreadCorrect
-  Aperiodic Automata Gadget Constructions.
+  Alone Sparse Aperiodic Automata Quotient Horizon Shift Search Gadget Constructions.
 
 Local Notation "# n" := (N.to_nat n) (at level 1).
 
-(** * Recurrent stacks: s state bits in all, any chain of thought *)
+(** * Recurrent stacks: s bits in all are handed over one cut (what the layers' states hold there; before and behind it they
+    may hold more or less), any chain of thought *)
 
 Theorem recurrent_index (m : model) (s n sigma : N) :
-  index_impossible s n sigma = true -> recurrent (stack m) #s -> ~ solves_by_thought m (index_task #n #sigma).
+  index_impossible s n sigma = true -> recurrent_at #n (stack m) #s -> ~ solves_by_thought m (index_task #n #sigma).
 Proof.
-  intros H R. apply exceeds_nat in H. apply (index_cut m #n #sigma #n #s); auto; [now apply recurrent_anywhere|].
+  intros H R. apply exceeds_nat in H. apply (index_cut m #n #sigma #n #s); auto.
   pose proof (Nat.pow_nonzero 2 #s). destruct (Nat.eq_dec #n 0) as [e|]; [rewrite e in H; simpl in H|]; lia.
 Qed.
 Theorem recurrent_eva (m : model) (s n : N) :
-  eva_impossible s n = true -> recurrent (stack m) #s -> ~ solves_by_thought m (eva #n).
+  eva_impossible s n = true -> recurrent_at #n (stack m) #s -> ~ solves_by_thought m (eva #n).
 Proof. apply recurrent_index. Qed.
 
 Theorem recurrent_recall (m : model) (s n K sigma : N) :
-  recall_impossible s n K sigma = true -> recurrent (stack m) #s ->
-  ~ solves_by_thought m (retrieval #n #K #sigma) /\ ~ solves_by_thought m (mqar #n #K #sigma).
+  recall_impossible s n K sigma = true ->
+  (recurrent_at #n (stack m) #s -> ~ solves_by_thought m (retrieval #n #K #sigma)) /\
+  (recurrent_at (2 * #n) (stack m) #s -> ~ solves_by_thought m (mqar #n #K #sigma)).
 Proof.
-  intros H R. apply andb_true_iff in H as [H1 H2]. apply exceeds_nat in H2.
-  split; [apply (retrieval_cut m #n #K #sigma #s)|apply (mqar_cut m #n #K #sigma #s)];
-    auto; try (now apply recurrent_anywhere); lia.
+  intros H. apply andb_true_iff in H as [H1 H2]. apply exceeds_nat in H2.
+  split; intros R; [apply (retrieval_cut m #n #K #sigma #s)|apply (mqar_cut m #n #K #sigma #s)]; auto; lia.
 Qed.
 
 (* N_{L-1}, the entries of z_L, for any sizes m, n_1, .. of L-SeqComp. *)
 Theorem recurrent_seqcomp (mdl : model) (s N : N) (m L : nat) (n : nat -> nat) :
-  seqcomp_impossible s N = true -> recurrent (stack mdl) #s ->
+  seqcomp_impossible s N = true -> recurrent_at #N (stack mdl) #s ->
   1 <= L -> entries m n (pred L) = #N -> ~ solves_by_thought mdl (seqcomp m n L).
 Proof.
   intros H R l1 e. apply exceeds_nat in H.
-  apply (seqcomp_cut mdl m n L #N #s); auto; [now apply recurrent_anywhere| |now rewrite e].
+  apply (seqcomp_cut m n L #N #s); auto; [now apply recurrent_limited| |now rewrite e].
   pose proof (Nat.pow_nonzero 2 #s). destruct (Nat.eq_dec #N 0) as [e0|]; [rewrite e0 in H; simpl in H|]; lia.
 Qed.
 
 Theorem recurrent_strings (m : model) (s n : N) :
-  strings_impossible s n = true -> recurrent (stack m) #s ->
+  strings_impossible s n = true -> recurrent_at #n (stack m) #s ->
   ~ solves_by_thought m (equality #n) /\ ~ solves_by_thought m (disjointness #n).
 Proof.
   intros H R. assert (lt : #s < #n) by (unfold strings_impossible in H; lia).
   apply (Nat.pow_lt_mono_r 2) in lt; [|lia].
-  split; [apply (equality_cut m #n #s)|apply (disjointness_cut m #n #s)]; auto; now apply recurrent_anywhere.
+  split; [apply (equality_cut #n #s)|apply (disjointness_cut #n #s)]; auto; now apply recurrent_limited.
 Qed.
 
 Theorem recurrent_two_sum (m : model) (s n M : N) :
-  two_sum_impossible s n M = true -> recurrent (stack m) #s -> ~ solves_by_thought m (two_sum #n #M).
+  two_sum_impossible s n M = true -> recurrent_at #n (stack m) #s -> ~ solves_by_thought m (two_sum #n #M).
 Proof.
   intros H R. apply andb_true_iff in H as [H1 H2]. apply N.ltb_lt, pow_lt_nat in H2.
   pose proof (nonempty_subsets_nat M n).
   apply (two_sum_cut m #n #M #n #s 1 #n (seq 0 #M) 0); auto; try lia.
-  - now apply recurrent_anywhere.
   - apply seq_NoDup.
   - intros v i. apply in_seq in i. lia.
   - rewrite seq_length. lia.
 Qed.
 Theorem recurrent_two_sum_exists (m : model) (s n M : N) :
-  two_sum_exists_impossible s n M = true -> recurrent (stack m) #s -> ~ solves_by_thought m (two_sum_exists #n #M).
+  two_sum_exists_impossible s n M = true -> recurrent_at (#n - 1) (stack m) #s -> ~ solves_by_thought m (two_sum_exists #n #M).
 Proof.
   intros H R. apply andb_true_iff in H as [H1 H2]. apply N.ltb_lt, pow_lt_nat in H2.
   pose proof (nonempty_subsets_nat ((M - 1) / 2) (n - 1)) as b.
   rewrite N2Nat.inj_div, !N2Nat.inj_sub in b. change #1 with 1 in b. change #2 with 2 in b.
-  apply (two_sum_exists_cut m #n #M #s); [now apply recurrent_anywhere| |]; lia.
+  apply (two_sum_exists_cut m #n #M #s); auto; lia.
 Qed.
 Theorem recurrent_three_sum (m : model) (s n M : N) :
-  three_sum_impossible s n M = true -> recurrent (stack m) #s -> ~ solves_by_thought m (three_sum #n #M).
+  three_sum_impossible s n M = true -> recurrent_at (#n - 2) (stack m) #s -> ~ solves_by_thought m (three_sum #n #M).
 Proof.
   intros H R. apply andb_true_iff in H as [H1 H2]. apply N.ltb_lt, pow_lt_nat in H2.
   pose proof (nonempty_subsets_nat (three_sum_values M) (n - 2)) as b.
   unfold three_sum_values in b at 2. rewrite !N2Nat.inj_sub, !N2Nat.inj_div, N2Nat.inj_sub in b.
   change #1 with 1 in b. change #2 with 2 in b. change #3 with 3 in b. change #6 with 6 in b.
-  apply (three_sum_cut m #n #M #s); [now apply recurrent_anywhere|lia|].
+  apply (three_sum_cut #n #M #s); [now apply recurrent_limited|lia|].
   unfold middle_values. rewrite seq_length. lia.
 Qed.
 
 (** * Log-linear stacks: s bits of one level of every log-linear layer and of all other states, any chain of thought *)
 
 Theorem log_linear_index (m : model) (s n sigma : N) :
-  log_linear_index_impossible s n sigma = true -> bucketed (stack m) #s ->
+  log_linear_index_impossible s n sigma = true -> bucketed (2 ^ #(N.log2 n)) (stack m) #s ->
   ~ solves_by_thought m (index_task #n #sigma).
 Proof.
   intros H R. apply andb_true_iff in H as [H1 H2]. apply exceeds_nat in H2.
@@ -92,21 +92,21 @@ Proof.
   rewrite N2Nat.inj_pow, N2Nat.inj_succ in b. change #2 with 2 in b. lia.
 Qed.
 Theorem log_linear_eva (m : model) (s n : N) :
-  log_linear_eva_impossible s n = true -> bucketed (stack m) #s -> ~ solves_by_thought m (eva #n).
+  log_linear_eva_impossible s n = true -> bucketed (2 ^ #(N.log2 n)) (stack m) #s -> ~ solves_by_thought m (eva #n).
 Proof. apply log_linear_index. Qed.
 Theorem log_linear_seqcomp (mdl : model) (s N : N) (m L : nat) (n : nat -> nat) :
-  log_linear_seqcomp_impossible s N = true -> bucketed (stack mdl) #s ->
+  log_linear_seqcomp_impossible s N = true -> bucketed (2 ^ #(N.log2 N)) (stack mdl) #s ->
   1 <= L -> entries m n (pred L) = #N -> ~ solves_by_thought mdl (seqcomp m n L).
 Proof.
   intros H R l1 e. apply andb_true_iff in H as [H1 H2]. apply exceeds_nat in H2.
   unfold oldest_bucket in H2. rewrite N2Nat.inj_pow in H2. change #2 with 2 in H2.
-  apply (seqcomp_cut mdl m n L (2 ^ #(N.log2 N)) #s); auto; [now apply bucketed_crosses| |now rewrite e].
+  apply (seqcomp_cut m n L (2 ^ #(N.log2 N)) #s); auto; [now apply recurrent_limited, bucketed_crosses| |now rewrite e].
   split; [pose proof (Nat.pow_nonzero 2 #(N.log2 N)); lia|]. rewrite e.
   destruct (N.log2_spec N) as [b _]; [lia|]. apply N.lt_succ_r, lt_nat in b.
   rewrite N2Nat.inj_pow, N2Nat.inj_succ in b. change #2 with 2 in b. lia.
 Qed.
 Theorem log_linear_two_sum (m : model) (s n M : N) :
-  log_linear_two_sum_impossible s n M = true -> bucketed (stack m) #s -> ~ solves_by_thought m (two_sum #n #M).
+  log_linear_two_sum_impossible s n M = true -> bucketed (2 ^ #(N.log2 n)) (stack m) #s -> ~ solves_by_thought m (two_sum #n #M).
 Proof.
   intros H R. apply andb_true_iff in H as [H1 H2]. apply andb_true_iff in H1 as [H0 H1].
   apply N.ltb_lt, pow_lt_nat in H2. rewrite binomial_nat in H2.
@@ -135,7 +135,8 @@ Qed.
 Theorem one_full_layer_late (mdl : model) (M s1 m n1 T x0 y : N) (L : nat) (n : nat -> nat)
     (l : layer (activation mdl)) (rest : list (layer (activation mdl))) (s t : nat) :
   late_impossible M s1 (N.of_nat (L - 2)) m n1 T x0 y = true ->
-  stack mdl = l :: rest -> parts_fit l (tokens (seqcomp #m n L)) #M -> state_fits l s -> recurrent rest t -> s + t = #s1 ->
+  stack mdl = l :: rest -> parts_fit l (tokens (seqcomp #m n L)) #M -> 
+  crosses l (base #m n L 0) s -> recurrent_at (base #m n L 0) rest t -> s + t = #s1 ->
   2 <= L -> n 1 = #n1 -> (forall k, 0 < n k) -> ~ solves mdl (seqcomp #m n L).
 Proof.
   intros H shape P S R es L2 e1 npos. unfold late_impossible in H.
@@ -143,8 +144,6 @@ Proof.
   destruct H as ((((H1 & H2) & H3) & H4) & H5). apply exceeds_nat in count.
   rewrite tokens_is in P.
   apply (late #m n L L2 npos mdl l rest shape #T #x0 #y #M s t); auto.
-  - now apply state_fits_crosses.
-  - now apply recurrent_anywhere.
   - clear count. lia.
   - clear count. lia.
   - clear count. lia.
@@ -158,20 +157,18 @@ Qed.
 Theorem one_full_layer_early (mdl : model) (M s0 s1 m n1 T x0 y : N) (L : nat) (n : nat -> nat)
     (before : list (layer (activation mdl))) (l : layer (activation mdl)) (rest : list (layer (activation mdl))) (s t : nat) :
   early_impossible M s0 s1 (N.of_nat (L - 2)) m n1 T x0 y = true ->
-  stack mdl = before ++ l :: rest -> recurrent before #s0 ->
-  parts_fit l (tokens (seqcomp #m n L)) #M -> state_fits l s -> recurrent rest t -> s + t = #s1 ->
+  stack mdl = before ++ l :: rest -> recurrent_at (base #m n L 1) before #s0 -> recurrent_at (base #m n L 0) before #s0 ->
+  parts_fit l (tokens (seqcomp #m n L)) #M -> crosses l (base #m n L 0) s -> recurrent_at (base #m n L 0) rest t -> s + t = #s1 ->
   2 <= L -> n 1 = #n1 -> (forall k, 0 < n k) -> ~ solves mdl (seqcomp #m n L).
 Proof.
-  intros H shape R0 P S R es L2 e1 npos. unfold early_impossible in H.
+  intros H shape Rb Rc P S R es L2 e1 npos. unfold early_impossible in H.
   apply andb_true_iff in H as [H count]. apply andb_true_iff in H as [H spread]. repeat rewrite andb_true_iff in H.
   apply exceeds_nat in count. apply spreads_nat in spread; [|clear spread count; lia|clear spread count; lia].
   rewrite tokens_is in P.
   assert (eh : #(half_up (T * x0)) = (#T * #x0 + 1) / 2).
   { unfold half_up. rewrite N2Nat.inj_div, N2Nat.inj_add, N2Nat.inj_mul. reflexivity. }
-  refine (early #m n L L2 npos mdl before l rest shape unit above unit_above factorial_above #T #x0 #y #M #s0 s t R0 P
-            _ _ _ _ _ spread _).
-  - now apply state_fits_crosses.
-  - now apply recurrent_anywhere.
+  refine (early #m n L L2 npos mdl before l rest shape unit above unit_above factorial_above #T #x0 #y #M #s0 s t Rb Rc P
+            S R _ _ _ spread _).
   - clear spread count. lia.
   - clear spread count. lia.
   - clear spread count. rewrite e1. lia.
@@ -190,21 +187,21 @@ Theorem head_wise_2 (mdl : model) (M out : N) (follows : bool) (after beside1 be
   two_full_impossible M out follows after beside1 beside2 m n1 T x0 y = true ->
   stack mdl = l1 :: l2 :: rest ->
   parts_fit l1 (tokens (seqcomp #m n 2)) #M -> parts_fit l2 (tokens (seqcomp #m n 2)) #M -> heads_fit l1 #out ->
-  state_fits l1 #beside1 -> state_fits l2 #beside2 ->
-  (rest = nil \/ follows = true /\ recurrent rest #after) ->
+  state_fits l1 (tokens (seqcomp #m n 2)) #beside1 -> state_fits l2 (tokens (seqcomp #m n 2)) #beside2 ->
+  (rest = nil \/ follows = true /\ recurrent_at (base #m n 2 0) rest #after) ->
   n 1 = #n1 -> (forall k, 0 < n k) -> ~ solves mdl (seqcomp #m n 2).
 Proof.
   intros H shape (p1 & P1 & P1') (p2 & P2 & P2') (h1 & H1 & H1') (q1 & S1 & S1') (q2 & S2 & S2') R e1 npos.
   unfold two_full_impossible in H.
   apply andb_true_iff in H as [H count]. apply andb_true_iff in H as [H spread]. repeat rewrite andb_true_iff in H.
   apply exceeds_nat in count. apply strictly_nat in spread.
-  rewrite tokens_is in P1, P1', P2, P2'.
+  rewrite tokens_is in P1, P1', P2, P2', S1, S1', S2, S2'.
   rewrite N2Nat.inj_add, N2Nat.inj_mul, N2Nat.inj_add in spread. change #1 with 1 in spread.
   assert (eh : #(half_up (T * x0)) = (#T * #x0 + 1) / 2).
   { unfold half_up. rewrite N2Nat.inj_div, N2Nat.inj_add, N2Nat.inj_mul. reflexivity. }
   refine (two_full #m n npos mdl l1 l2 rest shape #M #out #beside1 #beside2 #after p1 P1 P1' p2 P2 P2' h1 H1 H1' q1 S1 S1'
            q2 S2 S2' unit above unit_above factorial_above follows _ #T #x0 #y _ _ _ spread _).
-  - destruct R as [R|[f R]]; [left; exact R|right; split; [exact f|now apply recurrent_anywhere]].
+  - destruct R as [R|[f R]]; [left; exact R|right; split; [exact f|exact R]].
   - clear spread count. lia.
   - clear spread count. lia.
   - clear spread count. rewrite e1. lia.
@@ -218,10 +215,65 @@ Theorem two_full_layers (mdl : model) (M out : N) (follows : bool) (after m n1 T
   two_full_impossible M out follows after 0 0 m n1 T x0 y = true ->
   stack mdl = l1 :: l2 :: rest ->
   parts_fit l1 (tokens (seqcomp #m n 2)) #M -> parts_fit l2 (tokens (seqcomp #m n 2)) #M -> heads_fit l1 #out ->
-  state_fits l1 0 -> state_fits l2 0 ->
-  (rest = nil \/ follows = true /\ recurrent rest #after) ->
+  state_fits l1 (tokens (seqcomp #m n 2)) 0 -> state_fits l2 (tokens (seqcomp #m n 2)) 0 ->
+  (rest = nil \/ follows = true /\ recurrent_at (base #m n 2 0) rest #after) ->
   n 1 = #n1 -> (forall k, 0 < n k) -> ~ solves mdl (seqcomp #m n 2).
 Proof. intros H sh P1 P2 O1 S1 S2. exact (head_wise_2 mdl M out follows after 0 0 m n1 T x0 y n l1 l2 rest H sh P1 P2 O1 S1 S2). Qed.
+
+(** * One full layer alone (M: bits of its partial sums), recurrent heads beside it (s bits), position-wise layers behind it; no
+    chain of thought. The counts are those of recurrent stacks with M + s bits. *)
+
+Theorem full_alone_strings (m : model) (M s n : N) (l : layer (activation m)) (rest : list (layer (activation m))) :
+  strings_impossible (M + s) n = true -> stack m = l :: rest -> parts_fit l (2 * #n + 2) #M -> crosses l #n #s ->
+  Forall position_wise rest -> ~ solves m (equality #n) /\ ~ solves m (disjointness #n).
+Proof.
+  intros H sh P S R. assert (lt : #M + #s < #n) by (unfold strings_impossible in H; lia).
+  apply (Nat.pow_lt_mono_r 2) in lt; [|lia].
+  split; [apply (equality_cut #n (#M + #s))|apply (disjointness_cut #n (#M + #s))]; auto; now apply (alone_limited m _ _ _ _ _ l rest).
+Qed.
+Theorem full_alone_three_sum (m : model) (M s n modulus : N) (l : layer (activation m)) (rest : list (layer (activation m))) :
+  three_sum_impossible (M + s) n modulus = true -> stack m = l :: rest -> parts_fit l #n #M -> crosses l (#n - 2) #s ->
+  Forall position_wise rest -> ~ solves m (three_sum #n #modulus).
+Proof.
+  intros H sh P S R. apply andb_true_iff in H as [H1 H2]. apply N.ltb_lt, pow_lt_nat in H2.
+  pose proof (nonempty_subsets_nat (three_sum_values modulus) (n - 2)) as b.
+  unfold three_sum_values in b at 2. rewrite !N2Nat.inj_sub, !N2Nat.inj_div, N2Nat.inj_sub in b.
+  change #1 with 1 in b. change #2 with 2 in b. change #3 with 3 in b. change #6 with 6 in b.
+  rewrite N2Nat.inj_add in H2.
+  apply (three_sum_cut #n #modulus (#M + #s)); [now apply (alone_limited m _ _ _ _ _ l rest)|lia|].
+  unfold middle_values. rewrite seq_length. lia.
+Qed.
+Theorem full_alone_seqcomp (mdl : model) (M s m : N) (n : nat -> nat) (l : layer (activation mdl)) (rest : list (layer (activation mdl))) :
+  seqcomp_impossible (M + s) m = true -> stack mdl = l :: rest -> parts_fit l (tokens (seqcomp #m n 1)) #M -> crosses l #m #s ->
+  Forall position_wise rest -> ~ solves mdl (seqcomp #m n 1).
+Proof.
+  intros H sh P S R. apply exceeds_nat in H. rewrite N2Nat.inj_add in H.
+  apply (seqcomp_cut #m n 1 #m (#M + #s)); auto; [now apply (alone_limited mdl _ _ _ _ _ l rest)|].
+  cbn [pred entries]. pose proof (Nat.pow_nonzero 2 (#M + #s)). destruct (Nat.eq_dec #m 0) as [e0|]; [rewrite e0 in H; simpl in H|]; lia.
+Qed.
+
+(** * One block-sparse layer (SparseLayer.v), blocks of B tokens, messages of b bits, at most k chosen; no chain of thought *)
+
+Theorem sparse_two_sum (s : sparse_model) (b B k n M : N) :
+  sparse_impossible b B k n M = true -> messages_fit s #b -> chooses_at_most s #k -> one_compression s ->
+  ~ sparse_solves s #B (two_sum #n #M).
+Proof.
+  intros H F C O. unfold sparse_impossible in H. rewrite !andb_true_iff in H. destruct H as ((H0 & H1) & H2).
+  apply N.ltb_lt, pow_lt_nat in H2. rewrite binomial_nat in H2. apply N.ltb_lt, lt_nat in H1. rewrite N2Nat.inj_div in H1.
+  apply (sparse_common s #B #n #M #b #k); auto. lia.
+Qed.
+(* d values can be determined, d + 1 cannot. *)
+Theorem sparse_two_sum_positions (s : sparse_model) (b B k n M d : N) :
+  sparse_positions_impossible b B k n M d = true -> messages_fit s #b -> chooses_at_most s #k ->
+  ~ sparse_solves s #B (two_sum #n #M).
+Proof.
+  intros H F C. unfold sparse_positions_impossible in H. rewrite !andb_true_iff in H. destruct H as (((H0 & H1) & H2) & H3).
+  apply N.ltb_lt, pow_lt_nat in H2. apply N.ltb_lt, lt_nat in H3. rewrite !N2Nat.inj_mul, N2Nat.inj_sub, N2Nat.inj_div in H3.
+  pose proof (nonempty_subsets_nat (d + 1) B) as u. rewrite !N2Nat.inj_add in *. change #1 with 1 in *.
+  apply (sparse_positions s #B #n #M #b #k #d); auto; try lia.
+  replace (binoms (#d + 1) 0 (#B + 1)) with (1 + binoms (#d + 1) 1 #B); [lia|].
+  rewrite (Nat.add_comm #B 1). unfold binoms. cbn [Nat.add seq map list_sum fold_right]. now rewrite Nat.add_comm.
+Qed.
 
 (** * State tracking: layers without positions whose recurrences and sums come to rest (Steady.v) *)
 
@@ -249,14 +301,76 @@ Theorem monotone_recurrences_rest {X} (l : layer X) (B : nat) (entry : nat -> st
   forall xs q, along l xs (Nat.iter B (along l xs) q) = Nat.iter B (along l xs) q.
 Proof. apply monotone_rests_after. Qed.
 
-(** * Constructions: softmax layers on exact integers (Softmax.v) *)
+(* Softmax layers without positions and with positive weights come to rest: every premise above is met by them. *)
+Theorem softmax_layers_rest {X} (hs : list (head_maps X)) (mlp : nat -> X -> list (list BinNums.Z) -> X) :
+  Forall plain_head hs -> (forall i x o, mlp i x o = mlp 0 x o) -> steady (softmax_layer hs mlp).
+Proof. apply softmax_steady. Qed.
+(* The horizon (Rest.v): from there on sigma^n has one answer, so that an automaton that tells sigma^n from sigma^(n+1) there is
+   beyond every model of these kinds of layers, whatever its weights. *)
+Theorem horizon_of_tracking (m : model) (a : automaton) (start t : nat) (letter : nat -> Prop) (kinds : list (list kind))
+    (letters : N) (n : nat) :
+  unplaced m -> Forall2 is_layer (stack m) kinds -> letter t -> #(horizon kinds) <= n < #letters ->
+  answer a (reach a (initial a) (repeat t n)) <> answer a (reach a (initial a) (repeat t (S n))) ->
+  ~ solved_up_to m a start letter #letters.
+Proof. apply horizon_wrong. Qed.
+Theorem parity_within (m : model) (start : nat) (kinds : list (list kind)) (letters : N) :
+  tracking_impossible kinds letters = true -> unplaced m -> Forall2 is_layer (stack m) kinds ->
+  ~ solved_up_to m parity start (fun t => t < 2) #letters.
+Proof. apply no_parity_within. Qed.
+(* Words of one length n, a letter e that changes nothing, and no softmax or selection: from 2 n_0 + 1 letters on. *)
+Theorem horizon_at_one_length (m : model) (a : automaton) (start t e : nat) (letter : nat -> Prop) (kinds : list (list kind)) (n : nat) :
+  forallb (forallb forgets) kinds = true -> unplaced m -> Forall2 is_layer (stack m) kinds -> letter t -> letter e ->
+  (forall q, move a q e = q) -> 2 * #(horizon kinds) + 1 <= n ->
+  answer a (reach a (initial a) (repeat t #(horizon kinds))) <> answer a (reach a (initial a) (repeat t (S #(horizon kinds)))) ->
+  ~ solved_at m a start letter n.
+Proof. apply horizon_wrong_at. Qed.
+Theorem parity_at_one_length (m : model) (start : nat) (kinds : list (list kind)) (letters : N) :
+  tracking_impossible_at kinds letters = true -> unplaced m -> Forall2 is_layer (stack m) kinds ->
+  ~ solved_at m parity start (fun t => t < 2) #letters.
+Proof. apply no_parity_at. Qed.
+(* The search of all lengths (Rest.v), for a recurrent stack without positions. `same` may be any sound test of equality. *)
+Theorem all_lengths (m : model) (a : automaton) (start : nat) (letters : list nat)
+    (same : graph_node m a -> graph_node m a -> bool) (levels : nat) :
+  unplaced m -> Forall (fun l => position_free l /\ no_full_heads l) (stack m) -> (forall x y, same x y = true -> x = y) ->
+  let over := Forall (fun t => In t letters) in
+  let right word := said m (start :: word) = inr (answer a (reach a (initial a) word)) in
+  match search m a start letters same levels with
+  | Exhausted => forall word, over word -> word <> nil -> right word
+  | Stopped => forall word, over word -> word <> nil -> length word <= levels -> right word
+  | Wrong word => over word /\ ~ right word /\
+                  forall shorter, over shorter -> shorter <> nil -> length shorter < length word -> right shorter
+  end.
+Proof. apply search_of_all_lengths. Qed.
 
-Theorem eva_one_layer (D n : nat) : n + 1 <= 2 ^ D -> solves (eva_model D n) (eva n).
-Proof. apply eva_possible. Qed.
-Theorem seqcomp_one_layer_more (D m L : nat) (n : nat -> nat) : 1 <= L -> tokens (seqcomp m n L) <= 2 ^ D ->
-  (forall p, asks (seqcomp m n L) p -> forall i, i < tokens (seqcomp m n L) -> p i < 2 ^ D) ->
-  length (stack (seqcomp_model D m n L)) = L + 1 /\ solves (seqcomp_model D m n L) (seqcomp m n L).
+(** * Constructions: softmax layers on exact integers (Softmax.v), at p bits, with any score table that `lookup_holds` accepts, and
+    the same padded to a larger stack *)
+
+Theorem eva_one_layer (p : N) (g : gadget) (n : nat) (ls : list (layer (list nat))) :
+  lookup_holds p (code_digits g) (beta g) (score_table g) = true -> n + 1 <= 2 ^ code_digits g -> n <= 2 ^ value_digits g ->
+  length (eva_layers g n) = 1 /\ (padded (eva_layers g n) ls -> solves (reading ls) (eva n)).
 Proof.
-  intros. split; [|now apply seqcomp_possible].
-  cbn [stack seqcomp_model]. rewrite map_length, seq_length. lia.
+  intros H le lv. split; [reflexivity|]. intros pad q ask. apply (padded_answers (eva_layers g n)); auto.
+  apply eva_possible; auto. now apply (holds_weak p).
 Qed.
+Theorem seqcomp_one_layer_more (p : N) (g : gadget) (m L : nat) (n : nat -> nat) (ls : list (layer (list nat))) :
+  lookup_holds p (code_digits g) (beta g) (score_table g) = true -> 1 <= L -> tokens (seqcomp m n L) <= 2 ^ code_digits g ->
+  entries m n (pred L) <= 2 ^ value_digits g ->
+  length (seqcomp_layers g m n L) = L + 1 /\ (padded (seqcomp_layers g m n L) ls -> solves (reading ls) (seqcomp m n L)).
+Proof.
+  intros H L1 le lv. split; [unfold seqcomp_layers; rewrite map_length, seq_length; lia|].
+  intros pad q ask. apply (padded_answers (seqcomp_layers g m n L)); auto. apply seqcomp_possible; auto. now apply (holds_weak p).
+Qed.
+(* Heads of dimension 2 D, values of dimension V, and every number of a query, key or value has p bits. *)
+Theorem lookup_sizes (p : N) (g : gadget) (target : list nat -> nat) (i j : nat) (x y : list nat) :
+  lookup_holds p (code_digits g) (beta g) (score_table g) = true ->
+  Forall (fits p) (query (fetch g target) i x ++ key_of (fetch g target) j y ++ value_of (fetch g target) j y) /\
+  length (query (fetch g target) i x) = 2 * code_digits g /\ length (key_of (fetch g target) j y) = 2 * code_digits g /\
+  length (value_of (fetch g target) j y) = value_digits g.
+Proof.
+  intros H. split; [|apply fetch_widths]. destruct (fetch_numbers p g target i x j y H) as (a & b & c).
+  apply Forall_app. split; [exact a|]. now apply Forall_app.
+Qed.
+(* What `padded` allows: heads that nobody listens to, and layers whose MLP keeps the activation. *)
+Theorem more_heads {X} (hs others : list (head_maps X)) (mlp : nat -> X -> list (list BinNums.Z) -> X) :
+  acts_as (softmax_layer hs mlp) (softmax_layer (hs ++ others) (fun i x o => mlp i x (firstn (length hs) o))).
+Proof. apply heads_ignored. Qed.

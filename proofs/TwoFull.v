@@ -43,11 +43,11 @@ Variable heads1 : head l1 -> nat.
 Hypothesis heads1_bound : forall q, heads1 q < 2 ^ O.
 Hypothesis heads1_inj : forall q r, heads1 q = heads1 r -> q = r.
 Variable state1 : state l1 -> nat.
-Hypothesis state1_bound : forall q, state1 q < 2 ^ s1.
-Hypothesis state1_inj : forall q r, state1 q = state1 r -> q = r.
+Hypothesis state1_bound : forall q, is_state l1 T q -> state1 q < 2 ^ s1.
+Hypothesis state1_inj : forall q r, is_state l1 T q -> is_state l1 T r -> state1 q = state1 r -> q = r.
 Variable state2 : state l2 -> nat.
-Hypothesis state2_bound : forall q, state2 q < 2 ^ s2.
-Hypothesis state2_inj : forall q r, state2 q = state2 r -> q = r.
+Hypothesis state2_bound : forall q, is_state l2 T q -> state2 q < 2 ^ s2.
+Hypothesis state2_inj : forall q r, is_state l2 T q -> is_state l2 T r -> state2 q = state2 r -> q = r.
 
 Lemma cb : c = b + m.
 Proof. apply c_is. lia. Qed.
@@ -64,6 +64,14 @@ Proof.
   rewrite Nat.add_succ_r. cbn [state_after state_from]. rewrite IH by lia. f_equal.
   unfold Late.given, input. f_equal. apply prompt_middle; lia.
 Qed.
+Lemma a_state l (a : nat -> activation mdl) k : k <= T -> is_state l T (state_after l a k).
+Proof. intros. exists a, k. auto. Qed.
+Lemma state_reached u v : is_state l1 T (state_from (state_after l1 (given u [] 0 0) b) v m).
+Proof.
+  rewrite (state_after_ext l1 (given u [] 0 0) (given u v 0 0) b).
+  - rewrite <- state_from_spec by lia. apply a_state. pose proof cb. lia.
+  - intros i li. unfold Late.given, input. f_equal. apply prompt_low; lia.
+Qed.
 Definition adds (v : list nat) (i x : nat) : part l1 := partial l1 i (embed mdl i x) (given [] v 0 0) b m.
 Lemma adds_spec u v z0 w i x : partial l1 i (embed mdl i x) (given u v z0 w) b m = adds v i x.
 Proof.
@@ -77,18 +85,18 @@ Proof. exists i, (embed mdl i x), (given [] v 0 0), b, m. pose proof cb. split; 
 Definition class (y : nat) (q : state l1) (v : list nat) : nat :=
   both s1 (state1 (state_from q v m))
     (packed M (fun ix => part1 (adds v (fst ix) (snd ix))) (map (fun w => (c + 1, w)) (seq 0 y) ++ [(c + 2, 0)])).
-Lemma class_bound y q v : class y q v < 2 ^ ((y + 1) * M + s1).
+Lemma class_bound y q v : is_state l1 T (state_from q v m) -> class y q v < 2 ^ ((y + 1) * M + s1).
 Proof.
-  rewrite Nat.add_comm. apply both_bound; auto.
+  intros r. rewrite Nat.add_comm. apply both_bound; auto.
   replace (y + 1) with (length (map (fun w => (c + 1, w)) (seq 0 y) ++ [(c + 2, 0)]))
     by (rewrite app_length, map_length, seq_length; reflexivity).
   apply packed_bound. intros. apply part1_bound, adds_part.
 Qed.
-Lemma class_inj y q v v' : class y q v = class y q v' ->
+Lemma class_inj y q v v' : is_state l1 T (state_from q v m) -> is_state l1 T (state_from q v' m) -> class y q v = class y q v' ->
   state_from q v m = state_from q v' m /\ (forall w, w < y -> adds v (c + 1) w = adds v' (c + 1) w) /\
   adds v (c + 2) 0 = adds v' (c + 2) 0.
 Proof.
-  intros e. apply both_inj in e as [e1 e2]; auto.
+  intros r r' e. apply both_inj in e as [e1 e2]; auto.
   assert (H : forall ix, In ix (map (fun w => (c + 1, w)) (seq 0 y) ++ [(c + 2, 0)]) ->
               part1 (adds v (fst ix) (snd ix)) = part1 (adds v' (fst ix) (snd ix))).
   { apply packed_inj with (M := M); auto; intros; apply part1_bound, adds_part. }
@@ -106,6 +114,7 @@ Section Family.
 Variables (x0 y : nat) (F : list (list nat)) (q : state l1) (v0 : list nat).
 Hypothesis x0m : x0 <= m.
 Hypothesis yn : y <= n 1.
+Hypothesis from_q : forall v, is_state l1 T (state_from q v m).
 Hypothesis one_class : forall v, In v F -> class y q v = class y q v0.
 Hypothesis v0F : In v0 F.
 
@@ -174,7 +183,7 @@ Qed.
 Lemma middle_class a v z0 w i : In v F -> z0 < x0 -> w < y -> c + 1 <= i <= c + 2 ->
   (forall v z0 w, state_after l1 (given a v z0 w) b = q) -> middle a v z0 w i = middle a v0 z0 w i.
 Proof.
-  intros iv lz lw li hq. pose proof cb as ecb. apply one_class, class_inj in iv as (es & ew & ee).
+  intros iv lz lw li hq. pose proof cb as ecb. apply one_class, class_inj in iv as (es & ew & ee); auto.
   apply apply_behind with (c := c); [lia| | |].
   - intros j lj. now rewrite !given_bottom by lia.
   - intros x. rewrite ecb, !state_from_spec, !hq, es by lia. reflexivity.
@@ -254,22 +263,23 @@ Proof.
   assert (pow_pos : forall a k, 0 < a -> 0 < a ^ k) by (intros; apply Nat.neq_0_lt_0, Nat.pow_nonzero; lia).
   (* the class of z_2 by the state of layer 1 *)
   set (f2 := fun u => state1 (state_after l1 (given u [] 0 0) b)).
-  destruct (largest_class f2 (tables N1 N1) (2 ^ s1)) as (c2 & _ & big2); [intros; apply state1_bound|apply pow_pos; lia|].
+  destruct (largest_class f2 (tables N1 N1) (2 ^ s1)) as (c2 & _ & big2); [intros; apply state1_bound, a_state; lia|apply pow_pos; lia|].
   set (G := filter (fun u => f2 u =? c2) (tables N1 N1)) in *. rewrite tables_length in big2.
   destruct G as [|u0 G'] eqn:eG; [simpl in big2; specialize (pow_pos N1 N1 pN); lia|].
   set (q := state_after l1 (given u0 [] 0 0) b).
+  assert (from_q : forall v, is_state l1 T (state_from q v m)) by (intros; apply state_reached).
   assert (inG : forall u, In u G -> In u (tables N1 N1) /\ f2 u = c2).
   { intros u iu. apply filter_In in iu as [i e]. apply Nat.eqb_eq in e. auto. }
   rewrite <- eG in big2.
   assert (hq : forall u, In u G -> forall v z0 w, state_after l1 (given u v z0 w) b = q).
   { intros u iu v z0 w.
     rewrite (state_after_ext l1 (given u v z0 w) (given u [] 0 0)).
-    - apply state1_inj. destruct (inG u iu) as [_ e]. unfold f2 in e. rewrite e. symmetry.
+    - apply state1_inj; try (apply a_state; lia). destruct (inG u iu) as [_ e]. unfold f2 in e. rewrite e. symmetry.
       apply (inG u0). rewrite eG. simpl. auto.
     - intros i li. unfold Late.given, input. f_equal. apply prompt_low; lia. }
   (* the class of z_1, and the K functions of it *)
   destruct (largest_class (class y q) (tables m m) (2 ^ ((y + 1) * M + s1))) as (c1 & _ & big1);
-    [intros; apply class_bound|apply pow_pos; lia|].
+    [intros; apply class_bound, state_reached|apply pow_pos; lia|].
   rewrite tables_length in big1.
   set (C := filter (fun v => class y q v =? c1) (tables m m)) in *.
   destruct (spread_class U A U_A factorial m K x0 ((y + 1) * M + s1) C) as (F & lF & incF & half); auto.
@@ -318,7 +328,7 @@ Proof.
   assert (b2 : forall u vi, outputs1 u vi < 2 ^ O) by (intros; apply heads1_bound).
   assert (b3 : forall i u zw, sums2 v0 i u zw < 2 ^ M) by (intros; apply part2_bound, a_part; lia).
   assert (b4 : forall u vz, sums2_z0 u vz < 2 ^ M) by (intros; apply part2_bound, a_part; lia).
-  assert (b5 : forall u v, st2 u v < 2 ^ s2) by (intros; apply state2_bound).
+  assert (b5 : forall u v, st2 u v < 2 ^ s2) by (intros; apply state2_bound, a_state; lia).
   assert (b6 : forall u v, stR u v < 2 ^ t) by (intros; apply code_bound).
   assert (bE : forall u, extra u < 2 ^ extra_bits).
   { intros u. unfold extra, extra_bits. destruct follows; [|simpl; lia]. repeat apply both_bound; apply packed_bound; auto. }
@@ -357,7 +367,7 @@ Proof.
     assert (izw : In (z0, w) (pairs x0 y)) by (apply in_prod; apply in_seq; lia).
     assert (st : state_after l2 (middle u fv z0 w) c = state_after l2 (middle u' fv z0 w) c).
     { rewrite (state_after_ext l2 (middle u fv z0 w) (middle u fv 0 0)), (state_after_ext l2 (middle u' fv z0 w) (middle u' fv 0 0));
-        try (intros; now apply middle_above). apply state2_inj. now apply S4. }
+        try (intros; now apply middle_above). apply state2_inj; try (apply a_state; lia). now apply S4. }
     assert (last : apply l2 (middle u fv z0 w) (c + 2) = apply l2 (middle u' fv z0 w) (c + 2)).
     { eapply second_same with (x0 := x0) (y := y) (F := F) (q := q); eauto; try lia.
       eapply sums2_same_last with (x0 := x0) (y := y) (F := F) (q := q) (v0 := v0); eauto; lia. }

@@ -14,6 +14,26 @@ let number text =
     push (push (push (push n (bit value 3)) (bit value 2)) (bit value 1)) (bit value 0) in
   Seq.fold_left digit N0 (String.to_seq text)
 
+let small n = let rec count = function O -> 0 | S k -> 1 + count k in count (N.to_nat n)
+
+(* Layers: the number of heads, then for each its kind (0 recurrence, 1 window, 2 selection, 3 full) and three numbers. *)
+let rec layers = function
+  | [] -> []
+  | heads :: rest ->
+    let rec take k numbers = match k, numbers with
+      | 0, left -> [], left
+      | k, kind :: x :: y :: z :: left ->
+        let head = match small kind with
+          | 0 -> Recurrence (x, y)
+          | 1 -> Window x
+          | 2 -> Selection x
+          | _ -> Full (x, y, z) in
+        let more, left = take (k - 1) left in
+        head :: more, left
+      | _ -> failwith "a head has four numbers" in
+    let layer, left = take (small heads) rest in
+    layer :: layers left
+
 let decide = function
   | "recurrent-eva", [s; n] -> eva_impossible s n
   | "recurrent-index", [s; n; sigma] -> index_impossible s n sigma
@@ -32,6 +52,12 @@ let decide = function
     early_impossible partial s0 s1 spare m n1 t x0 y
   | "two-full-layers", [partial; out; follows; after; beside1; beside2; m; n1; t; x0; y] ->
     two_full_impossible partial out (follows <> N0) after beside1 beside2 m n1 t x0 y
+  | "sparse-two-sum", [bits; block; chosen; n; m] -> sparse_impossible bits block chosen n m
+  | "sparse-two-sum-positions", [bits; block; chosen; n; m; determined] ->
+    sparse_positions_impossible bits block chosen n m determined
+  | "lookup", p :: digits :: beta :: table -> lookup_holds p (N.to_nat digits) beta table
+  | "tracking", letters :: stack -> tracking_impossible (layers stack) letters
+  | "tracking-at", letters :: stack -> tracking_impossible_at (layers stack) letters
   | "exceeds", [a; b; c] -> exceeds a b c
   | "spreads", [j; n; t; d] -> spreads j n t d
   | "subsets", [n; most; bits] -> two_sum_impossible bits most n

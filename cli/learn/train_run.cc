@@ -196,8 +196,7 @@ Result<Expected> expected_of(const TrainingPlan& plan) {
 ordered_json expected_json(const Expected& expected) {
   ordered_json out{{"quantisable", expected.quantisable.empty()}};
   if (!expected.quantisable.empty()) out["quantisable_reason"] = expected.quantisable;
-  if (expected.label)
-    out.update(label_json(*expected.label));
+  if (expected.label) out.update(label_json(*expected.label));
   return out;
 }
 

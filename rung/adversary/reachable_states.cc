@@ -278,8 +278,8 @@ Result<AttackOutcome> run_reachable_states(const Target& target, const SearchOpt
   const std::uint64_t needed = (std::uint64_t{2} << kernel->bits(kernel->layers())) / 8 + 16;
   if (needed > options.memory_bytes)
     return AttackOutcome{.method = "reachable",
-                         .reason = fmt::format("two sets of states need {} bytes of memory; the limit is {}", needed,
-                                               options.memory_bytes),
+                         .reason = fmt::format("two sets of states need {} bytes of memory; the limit is {}",
+                                               needed, options.memory_bytes),
                          .nominal_bits = target.nominal_bits};
   return ReachableStatesSearch(target, options, std::move(kernel)).run();
 }

@@ -119,8 +119,10 @@ class FieldReader {
   void take_many(const nlohmann::ordered_json& json, std::vector<T>& value, const std::string& where) {
     if (!json.is_array()) return refuse(where, "a list expected");
     value.clear();
-    for (const auto& item : json)
-      take(item, value.emplace_back(), fmt::format("{}[{}]", where, value.size() - 1));
+    for (const auto& item : json) {
+      const std::string place = fmt::format("{}[{}]", where, value.size());
+      take(item, value.emplace_back(), place);
+    }
   }
   template <class A, class B>
   void take_many(const nlohmann::ordered_json& json, std::pair<A, B>& value, const std::string& where) {

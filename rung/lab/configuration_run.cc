@@ -9,7 +9,10 @@
 #include "rung/adversary/scaling.h"
 #include "rung/constructions/precision_search.h"
 #include "rung/evaluation/evaluation.h"
+#include "rung/evaluation/label.h"
 #include "rung/exact/quantise.h"
+#include "rung/lab/state_capacity.h"
+#include "rung/records/training_run.h"
 #include "rung/spec/quantisable.h"
 
 namespace rung::lab {

@@ -33,13 +33,13 @@ void rename(ordered_json& holder, const char* from, const char* to) {
 }
 
 // Free text that quotes an outcome.
-void translate_text(ordered_json& holder, const char* name) {
-  ordered_json* text = field_of(holder, name);
+void translate_text(ordered_json* text) {
   if (!text || !text->is_string()) return;
-  constexpr std::string_view kOld = "vacuous here";
   std::string words = text->get<std::string>();
-  if (const std::size_t at = words.find(kOld); at != std::string::npos)
-    *text = words.replace(at, kOld.size(), "vacuous");
+  for (const auto& [old, now] : {std::pair<std::string_view, const char*>{"vacuous here", "vacuous"},
+                                 {"silent here", "vacuous at this size"}})
+    if (const std::size_t at = words.find(old); at != std::string::npos) words.replace(at, old.size(), now);
+  *text = words;
 }
 
 // "literature: Author 1999" is a source and a reference; "paper 2602.01763" is the paper.
@@ -62,15 +62,22 @@ void translate_bound(ordered_json& bound) {
       for (auto& [name, value] : numbers->items())
         if (!value.is_number()) value = nullptr;
   }
+  if (ordered_json* argument = field_of(bound, "argument"); argument && argument->is_array())
+    for (ordered_json& step : *argument) translate_text(&step);
   ordered_json* state = field_of(bound, "state");
   if (!state) return;
-  // `silent` was said of both: a theorem whose numbers do not reach, and one of whose hypotheses fails.
+  // `silent` was said of both: a theorem whose numbers do not reach, of which the inequality is the hypothesis that
+  // fails, and one of which another fails.
   bool fails = false;
   each(bound, "hypotheses", [&](ordered_json& hypothesis) {
     const ordered_json* holds = field_of(hypothesis, "holds");
     fails = fails || (holds && *holds == false);
   });
-  if (*state == "silent") *state = fails ? "open" : "vacuous";
+  const ordered_json* inequality = field_of(bound, "inequality");
+  const bool counted =
+      inequality && inequality->is_string() &&
+      inequality->get_ref<const std::string&>().find(" bits needed <= ") != std::string::npos;
+  if (*state == "silent") *state = fails && !counted ? "open" : "vacuous";
   if (*state == "inapplicable") *state = "open";
 }
 
@@ -113,7 +120,7 @@ void translate_cell(ordered_json& cell) {
     }
   }
   if (ordered_json* training = field_of(cell, "training")) {
-    translate_text(*training, "label_reason");
+    translate_text(field_of(*training, "label_reason"));
     if (ordered_json* label = field_of(*training, "label"); label && *label == "") *label = nullptr;
     if (ordered_json* record = field_of(*training, "record"); record && record->is_string())
       *record = {{"file", *record}};
@@ -146,7 +153,7 @@ void translate_hierarchy(ordered_json& document) {
 void translate_results(ordered_json& document) {
   if (ordered_json* lab = field_of(document, "lab"))
     each(*lab, "configurations", [](ordered_json& configuration) {
-      translate_text(configuration, "label_reason");
+      translate_text(field_of(configuration, "label_reason"));
       if (ordered_json* label = field_of(configuration, "label"); label && *label == "-") *label = nullptr;
     });
 }

@@ -49,6 +49,7 @@ ordered_json theorem_entries(const std::vector<std::string>& ids) {
                {"source", source_name(t.source)},
                {"reference", t.reference},
                {"status", status_name(t.status)},
+               {"formal", t.formal},
                {"file", t.file},
                {"test", t.test}};
   }

@@ -21,6 +21,7 @@
 // Status: proved. Literature on the reals: Sarrof, Veitsman, Hahn 2405.17394 (non-negative state spaces: star-free).
 #include <fmt/format.h>
 
+#include "rung/spec/mixers.h"
 #include "rung/tasks/tracked_group.h"
 #include "rung/theory/settling.h"
 #include "rung/theory/theorem_groups.h"
@@ -97,7 +98,7 @@ void require_layers(Verdict& v, const Setting& setting, const Settling& settling
 void conclude(Verdict& v, const Theorem& theorem, const Setting& setting, const Settling& settling,
               const Powers& powers, std::int64_t letters, bool fixed) {
   v.every_length = EveryLength{Outcome::impossible, std::string(theorem.id), v.status};
-  v.outcome = Outcome::vacuous_here;
+  v.outcome = Outcome::vacuous;
   v.assumes = setting.widths();
   if (settling.recurrence) {
     v.assumes.push_back("decays >= 0 and saturating states (a file's tables and accumulator may be others)");
@@ -216,7 +217,7 @@ std::optional<Verdict> nonsolvable(const Theorem& theorem, const Setting& settin
       case loglinear:
       case recurrent:
       case compressed:
-        if (other.empty()) other = mixer_word(mixer.kind).name;
+        if (other.empty()) other = mixer_descriptor(mixer.kind).name;
         return;
     }
   };
@@ -227,7 +228,7 @@ std::optional<Verdict> nonsolvable(const Theorem& theorem, const Setting& settin
   v.elsewhere = !other.empty();
   v.require("no chain of thought", !setting.chain_of_thought);
   if (!v.all_hold()) return v;
-  v.outcome = Outcome::vacuous_here;  // at every length; no constant is known
+  v.outcome = Outcome::vacuous;  // at every length; no constant is known
   v.every_length = EveryLength{Outcome::impossible, std::string(theorem.id), v.status};
   v.assumes = {"TC0 is not NC1", "numbers of O(log n) bits at n tokens",
                "recurrences as unrolled sums, not rounded at every step"};

@@ -113,6 +113,7 @@ nlohmann::ordered_json theorems_document() {
                     {"source", source_name(t.source)},
                     {"reference", t.reference},
                     {"status", status_name(t.status)},
+                    {"formal", t.formal},
                     {"tasks", t.tasks},
                     {"file", t.file},
                     {"test", t.test}});

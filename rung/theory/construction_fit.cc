@@ -209,6 +209,9 @@ class Fitter {
     if (fit_.cost.generated > 0)
       fit_.hypotheses.push_back({"a chain of thought", setting_.chain_of_thought,
                                  fmt::format("{} tokens written", fit_.cost.generated)});
+    // What Coq has checked is a decoder on exact integers, layers as they are built.
+    if (fit_.status == Status::proved && fit_.cost.formal && setting_.causal() && setting_.exact_sums())
+      fit_.status = Status::checked;
     return std::move(fit_);
   }
 
@@ -353,7 +356,7 @@ ConstructionFit best_fit(const Setting& setting, std::vector<ConstructionCost> c
                          [](const auto& h) { return !h.holds; });
   };
   const auto rank = [&](const ConstructionFit& fit) {
-    return std::tuple(failing(fit), fit.holds() ? fit.status : Status::proved,
+    return std::tuple(failing(fit), fit.holds() && !is_proved(fit.status) ? fit.status : Status::proved,
                       -static_cast<std::ptrdiff_t>(fit.holds() ? 0 : fit.places.size()));
   };
   for (auto& cost : costs) {

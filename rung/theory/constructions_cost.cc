@@ -32,6 +32,11 @@ void add_lookup(ConstructionCost& cost, int D, std::int64_t keys) {
   if (fine.delta < 0.5) cost.float_scores = std::max(cost.float_scores.value_or(0), scores);
 }
 
+// Whether the proof by machine covers it: its condition on the very table that is written.
+bool lookup_is_formal(const ConstructionCost& cost, int D, std::int64_t keys) {
+  return retrieval_holds(retrieval_gadget(D, keys, cost.precision), cost.precision);
+}
+
 LayerCost attends(Use use, std::int64_t heads, std::int64_t key_dim, std::int64_t value_dim,
                   std::int64_t count = 1) {
   return {.use = use, .count = count, .heads = heads, .key_dim = key_dim, .value_dim = value_dim};
@@ -126,7 +131,11 @@ ConstructionCost lookup_by_argument(std::string construction, std::int64_t n, st
 
 }  // namespace
 
-ConstructionCost eva_full_cost(std::int64_t n) { return lookup_by_argument("eva", n, n); }
+ConstructionCost eva_full_cost(std::int64_t n) {
+  auto cost = lookup_by_argument("eva", n, n);
+  cost.formal = lookup_is_formal(cost, digits_for(n + 1), n + 1);
+  return cost;
+}
 
 ConstructionCost index_lookup_cost(std::int64_t n, std::int64_t sigma) {
   auto cost = lookup_by_argument("index", n, sigma);
@@ -176,6 +185,7 @@ ConstructionCost eva_linear_cost(std::int64_t n) { return eva_table_cost(Use::ta
 ConstructionCost eva_sparse_cost(std::int64_t n) {
   auto cost = eva_full_cost(n);
   cost.options["by"] = "sparse";
+  cost.formal = false;
   return cost;
 }
 
@@ -454,6 +464,7 @@ ConstructionCost seqcomp_full_cost(const SeqcompDigits& s) {
                                       : 2 * s.branch);
   cost.sight = Sight::either;
   add_lookup(cost, s.address, s.prompt);
+  cost.formal = lookup_is_formal(cost, s.address, s.prompt);
   return cost;
 }
 

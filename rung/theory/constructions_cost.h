@@ -71,6 +71,7 @@ struct ConstructionCost {
   Sight sight = Sight::causal;
   std::int64_t generated = 0;  // chain-of-thought tokens
   int sum_bits = 0;            // of a softmax numerator or denominator: exponent table, values and all keys
+  bool formal = false;         // a construction of proofs/Statements.v, its condition met on integers
   // The largest score, where every number that a softmax meets is a whole number and outputs stay clear of 1/2: what a
   // float format with such integers can hold. Absent: nothing is claimed about floats.
   std::optional<std::int64_t> float_scores;

@@ -34,11 +34,11 @@ Follower by_aperiodicity(const std::string& line, const Question& question) {
     return {line, verdict->every_length->outcome, verdict->theorem, verdict->every_length->status,
             "in any number of layers"};
   Follower open{.mixer = line, .status = Status::conjecture};
-  for (const auto& h : verdict->hypotheses)
-    if (!h.holds) {
-      open.note = h.numbers.empty() ? h.text : h.numbers;
-      break;
-    }
+  const auto fails = std::find_if(verdict->hypotheses.begin(), verdict->hypotheses.end(),
+                                  [](const Hypothesis& h) { return !h.holds; });
+  open.note = question.followed->algebra->aperiodic
+                  ? "the task is aperiodic: no theorem forbids it, none builds it"
+                  : fails->numbers;
   return open;
 }
 
@@ -72,8 +72,8 @@ std::vector<Follower> followers_of(const FollowedAutomaton& followed) {
     const std::int64_t steps = exchanges_of(followed.least);
     rows.push_back(possible(steps <= 1 ? "delta" : fmt::format("delta(steps={})", steps),
                             "permutations-delta",
-                            fmt::format("one layer, {} entr{}; fewer steps where fewer points are moved",
-                                        algebra.classes, algebra.classes == 1 ? "y" : "ies")));
+                            fmt::format("one layer, a row of {}{}", algebra.classes,
+                                        steps <= 1 ? "" : "; fewer steps where letters move fewer points")));
   } else {
     rows.push_back({.mixer = "delta",
                     .status = Status::conjecture,

@@ -8,7 +8,7 @@
 namespace rung {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kFormalTheorems{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kFormalTheorems{{
     {"recurrent-eva", "recurrent_eva"},
     {"recurrent-index", "recurrent_index"},
     {"recurrent-recall", "recurrent_recall"},
@@ -25,6 +25,13 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kFormalT
     {"one-full-layer-early", "one_full_layer_early"},
     {"two-full-layers", "two_full_layers"},
     {"head-wise", "head_wise_2"},
+    {"full-alone-strings", "full_alone_strings"},
+    {"full-alone-three-sum", "full_alone_three_sum"},
+    {"full-alone-seqcomp", "full_alone_seqcomp"},
+    {"sparse-two-sum", "sparse_two_sum"},
+    {"sparse-two-sum-positions", "sparse_two_sum_positions"},
+    {"eva-full", "eva_one_layer"},
+    {"seqcomp-full", "seqcomp_one_layer_more"},
 }};
 
 }  // namespace

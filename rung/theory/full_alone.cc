@@ -34,6 +34,11 @@ std::vector<std::string> counted_widths(const Setting& setting) {
   return assumes;
 }
 
+// The checked statements are about decoders.
+void keep_checked(Verdict& v, const Setting& setting) {
+  if (v.status == Status::checked && !setting.causal()) v.status = Status::proved;
+}
+
 std::optional<Verdict> alone(const Theorem& theorem, const Setting& setting, const Question& question,
                              const Part& part) {
   const Word& word = setting.word;
@@ -52,6 +57,7 @@ std::optional<Verdict> alone(const Theorem& theorem, const Setting& setting, con
     v.require("no recurrent heads in the layer", letter.state.empty(),
               letter.state.after(question.prompt).str() + " bits");
   if (!v.all_hold()) return v;
+  keep_checked(v, setting);
   v.assumes = counted_widths(setting);
   const auto bits_at = [&](std::int64_t k) {
     const Integer tokens = part.prompt(k);

@@ -232,8 +232,8 @@ std::optional<Verdict> evaluate(const Theorem& theorem, const Setting& setting, 
   const Chosen chosen = choose(bits, question.L);
   if (chosen.rule != rule || word.uncovered()) return std::nullopt;
   Verdict v = verdict_of(theorem, question);
-  // The checked statements are about two tables and states that do not grow.
-  if ((rule == Rule::equal || word.total().per_level > 0) && v.status == Status::checked)
+  // The checked statements are about two tables, and with two full layers about states of one shape at every length.
+  if ((rule == Rule::equal || (rule == Rule::two && word.total().levels())) && v.status == Status::checked)
     v.status = Status::proved;
   if (word.selects()) v.status = Status::sketch;
   v.require(rule == Rule::two || rule == Rule::equal ? "#F = L and no recurrent state before the second F"

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "rung/base/require.h"
+#include "rung/theory/logarithm.h"
 
 namespace rung {
 namespace {
@@ -78,6 +79,17 @@ RetrievalGadget retrieval_gadget(int digits, std::int64_t keys, int precision) {
     if (delta < kRestoredLeak) break;
   }
   return best;
+}
+
+bool retrieval_holds(const RetrievalGadget& gadget, int precision) {
+  const std::int64_t widest = std::int64_t{1} << (precision - 1);
+  Integer others = 0, choose = 1;
+  for (int h = 1; h <= gadget.digits; ++h) {
+    choose = choose * (gadget.digits - h + 1) / h;
+    others += choose * gadget.scores.at(-2 * std::int64_t{gadget.beta} * h);
+  }
+  return precision >= 2 && gadget.beta < widest && -gadget.scores.low <= widest &&
+         others < gadget.scores.at(0);
 }
 
 int retrieval_precision_proved(int digits, std::int64_t keys) {

@@ -44,6 +44,8 @@ struct RetrievalGadget {
 // else the one with the least δ. `keys`: tokens that a head sums over (for the table's bits). REQUIRES 1 <= digits <=
 // 62, 2 <= p <= 48.
 RetrievalGadget retrieval_gadget(int digits, std::int64_t keys, int precision);
+// δ < 1 on integers, Σ C(D,h) E[-2βh] < E[0], with β and the clip numbers of p bits: `lookup_holds` of proofs/Counts.v.
+bool retrieval_holds(const RetrievalGadget& gadget, int precision);
 // The smallest p at which retrieval_gadget has δ < 1.
 int retrieval_precision_proved(int digits, std::int64_t keys);
 // The others' weight when only `keys` codes are present, at worst the nearest ones: an argument about all inputs.

@@ -318,16 +318,16 @@ TEST(aperiodicity, refutes_parity_from_the_letter_after_its_horizon_on) {
   EXPECT_EQ(bound.on("mamba2*4", "parity").theorem, "aperiodicity");
   bound.options.context = 1018;
   const auto below = bound.on("mamba2*4", "parity");
-  EXPECT_EQ(below.outcome, Outcome::vacuous_here);
+  EXPECT_EQ(below.outcome, Outcome::vacuous);
   EXPECT_EQ(*below.horizon, 1017);
   EXPECT_EQ(below.every_length->outcome, Outcome::impossible);
   // Words of exactly n letters: from 2 n_0 + 1 on; read everywhere, from n_0 + 1 on.
   bound.options.context = 5000;
   EXPECT_EQ(bound.on("mamba2*4", "parity", {{"n", 2035}}).outcome, Outcome::impossible);
-  EXPECT_EQ(bound.on("mamba2*4", "parity", {{"n", 2034}}).outcome, Outcome::vacuous_here);
+  EXPECT_EQ(bound.on("mamba2*4", "parity", {{"n", 2034}}).outcome, Outcome::vacuous);
   bound.form.options["read"] = "all";
   EXPECT_EQ(bound.on("mamba2*4", "parity", {{"n", 1018}}).outcome, Outcome::impossible);
-  EXPECT_EQ(bound.on("mamba2*4", "parity", {{"n", 1017}}).outcome, Outcome::vacuous_here);
+  EXPECT_EQ(bound.on("mamba2*4", "parity", {{"n", 1017}}).outcome, Outcome::vacuous);
   // 24 layers of 8-bit states with convolutions of width 4.
   EXPECT_EQ(*Bound().on("mamba2(conv=4)*24", "parity").horizon, 6169);
   // Side by side the slowest counts.
@@ -390,7 +390,7 @@ TEST(aperiodicity, is_vacuous_at_the_contexts_of_full_attention) {
   Bound bound;
   bound.options.context = 100'000;
   const auto v = bound.on("full*2", "parity");
-  EXPECT_EQ(v.outcome, Outcome::vacuous_here);
+  EXPECT_EQ(v.outcome, Outcome::vacuous);
   EXPECT_EQ(v.every_length->outcome, Outcome::impossible);
   EXPECT_GT(*v.horizon, Integer(1) << 60);
   // One layer: 1 + E (2^(p+1) c - 2c - 1) with E = 2^16 - 1, c = 2^32.
@@ -407,11 +407,11 @@ TEST(aperiodicity, tracked_recall_is_lost_from_twice_the_horizon_on) {
     return bound.by("aperiodicity-tracked", "mamba2", "tracked-recall", {{"n", 8}, {"w", w}}).outcome;
   };
   EXPECT_EQ(outcome(511, "symmetric"), Outcome::impossible);
-  EXPECT_EQ(outcome(510, "symmetric"), Outcome::vacuous_here);
+  EXPECT_EQ(outcome(510, "symmetric"), Outcome::vacuous);
   EXPECT_EQ(outcome(511, "cyclic"), Outcome::impossible);
   bound.form.options["group"] = "symmetric";
   EXPECT_EQ(bound.by("aperiodicity-tracked", "full", "tracked-recall", {{"n", 8}, {"w", 2000}}).outcome,
-            Outcome::vacuous_here);
+            Outcome::vacuous);
   EXPECT_EQ(
       bound.by("aperiodicity-tracked", "mamba2", "tracked-recall", {{"n", 8}, {"w", 2000}, {"sigma", 1}})
           .outcome,
@@ -423,7 +423,7 @@ TEST(nonsolvable_groups, are_beyond_fixed_stacks_if_the_classes_differ) {
   bound.dimensions.position = PositionCode::table;
   bound.form.options["name"] = "S5";
   const auto v = bound.on("full*4+mamba2", "group");
-  EXPECT_EQ(v.outcome, Outcome::vacuous_here);
+  EXPECT_EQ(v.outcome, Outcome::vacuous);
   EXPECT_EQ(v.status, Status::conditional);
   EXPECT_EQ(v.every_length->outcome, Outcome::impossible);
   EXPECT_EQ(v.every_length->status, Status::conditional);

@@ -369,7 +369,7 @@ TEST(training_evidence, hands_over_a_plan_and_reads_the_record_back) {
   EvidenceContext context{.folder = fresh_folder("trained"),
                           .train = trainer_that({.run = run, .seconds = 2}, &asked),
                           .training_seconds = 7};
-  const auto task = make_task("eva", {{"n", 16}}).value();
+  const auto task = std::move(*make_task("eva", {{"n", 16}}));
   const auto evidence = training_evidence({.arch = "linear", .seeds = 2}, *task, "linear-eva", context);
   ASSERT_TRUE(evidence) << evidence.error().message;
   EXPECT_EQ(asked.plan.arch, "linear");
@@ -391,7 +391,7 @@ TEST(training_evidence, hands_over_a_plan_and_reads_the_record_back) {
 }
 
 TEST(training_evidence, of_a_run_that_was_cut_short_is_tried_again) {
-  const auto task = make_task("eva", {{"n", 16}}).value();
+  const auto task = std::move(*make_task("eva", {{"n", 16}}));
   const auto evidence_of = [&](TrainingReply reply) {
     EvidenceContext context{.folder = fresh_folder("cut"), .train = trainer_that(std::move(reply))};
     return training_evidence({.arch = "linear"}, *task, "linear-eva", context).value();

@@ -85,7 +85,7 @@ TEST(verdict, refutes_class_C_by_an_exhaustive_check_alone) {
 }
 
 TEST(verdict, judges_constructions_by_their_errors) {
-  for (const char label : {LabelClass::K, LabelClass::G})
+  for (const LabelClass label : {LabelClass::K, LabelClass::G})
     for (const std::uint64_t errors : {0, 1})
       for (const bool complete : {false, true}) {
         Outcome written = trained(label, {1});
@@ -95,15 +95,15 @@ TEST(verdict, judges_constructions_by_their_errors) {
                                       ? (complete ? Decision::held : Decision::undecided)
                                       : (label == LabelClass::K ? Decision::failed : Decision::undecided);
         EXPECT_EQ(of(about(PredictionKind::reaches, Scope::theorem, 1.0), written), no_error)
-            << label << errors << complete;
+            << name_of(label) << errors << complete;
         const Decision errs = errors > 0 ? Decision::held : complete ? Decision::failed : Decision::undecided;
         EXPECT_EQ(of(about(PredictionKind::errs, Scope::empirical), written), errs)
-            << label << errors << complete;
+            << name_of(label) << errors << complete;
       }
 }
 
 TEST(verdict, asks_empirical_predictions_of_the_interval_over_seeds) {
-  for (const char label : {LabelClass::C, LabelClass::K, LabelClass::G}) {
+  for (const LabelClass label : {LabelClass::C, LabelClass::K, LabelClass::G}) {
     EXPECT_EQ(of(about(PredictionKind::reaches, Scope::empirical, 0.9), trained(label, {1, 1, 1})),
               Decision::held);
     EXPECT_EQ(of(about(PredictionKind::reaches, Scope::empirical, 0.9), trained(label, {0.3, 0.31, 0.3})),
@@ -146,7 +146,7 @@ TEST(verdict, leaves_everything_open_while_the_controls_did_not_train) {
 TEST(verdict, is_undecided_about_what_was_not_run) {
   for (const auto kind : {PredictionKind::reaches, PredictionKind::stays_below, PredictionKind::ordered,
                           PredictionKind::errs, PredictionKind::slope, PredictionKind::serves})
-    for (const char label : {LabelClass::C, LabelClass::K, LabelClass::G}) {
+    for (const LabelClass label : {LabelClass::C, LabelClass::K, LabelClass::G}) {
       EXPECT_EQ(of(about(kind, Scope::empirical, 0.5), trained(label, {}), {trained(label, {})}),
                 Decision::undecided);
       EXPECT_EQ(decide(about(kind, Scope::empirical, 0.5), {}, {}, {}).decision, Decision::undecided);

@@ -25,15 +25,15 @@ Verdict asked_of(int bits, const std::string& task, const TaskSizes& sizes,
 
 TEST(tracking, needs_as_many_states_as_the_group_has_elements) {
   EXPECT_EQ(asked_of(2, "group", {{"n", 8}}, {{"name", "S3"}}).outcome, Outcome::impossible);
-  EXPECT_EQ(asked_of(3, "group", {{"n", 8}}, {{"name", "S3"}}).outcome, Outcome::vacuous_here);
+  EXPECT_EQ(asked_of(3, "group", {{"n", 8}}, {{"name", "S3"}}).outcome, Outcome::vacuous);
   EXPECT_EQ(asked_of(6, "group", {{"n", 8}}, {{"name", "S5"}}).outcome, Outcome::impossible);
-  EXPECT_EQ(asked_of(7, "group", {{"n", 8}}, {{"name", "S5"}}).outcome, Outcome::vacuous_here);
+  EXPECT_EQ(asked_of(7, "group", {{"n", 8}}, {{"name", "S5"}}).outcome, Outcome::vacuous);
   // One letter needs no state, and generators reach few elements in few steps.
-  EXPECT_EQ(asked_of(1, "group", {{"n", 1}}, {{"name", "S5"}}).outcome, Outcome::vacuous_here);
+  EXPECT_EQ(asked_of(1, "group", {{"n", 1}}, {{"name", "S5"}}).outcome, Outcome::vacuous);
   EXPECT_EQ(asked_of(2, "group", {{"n", 2}}, {{"name", "S5"}, {"letters", "generators"}}).outcome,
             Outcome::impossible);
   EXPECT_EQ(asked_of(3, "group", {{"n", 2}}, {{"name", "S5"}, {"letters", "generators"}}).outcome,
-            Outcome::vacuous_here);
+            Outcome::vacuous);
   EXPECT_NEAR(*asked_of(8, "group", {{"n", 9}}, {{"name", "D4"}}).left, 3.0, 1e-12);
   // Without a length, one model answers words of every length that fits.
   EXPECT_NEAR(*asked_of(8, "modulo", {{"m", 100}}).left, std::log2(100.0), 1e-12);
@@ -110,22 +110,22 @@ TEST(tracking, counts_classes_at_lengths_that_no_list_holds) {
 
 TEST(tracking, copying_stores_the_word) {
   EXPECT_EQ(asked_of(31, "copy", {{"n", 16}}).outcome, Outcome::impossible);  // 16 symbols of 4: 32 bits
-  EXPECT_EQ(asked_of(32, "copy", {{"n", 16}}).outcome, Outcome::vacuous_here);
+  EXPECT_EQ(asked_of(32, "copy", {{"n", 16}}).outcome, Outcome::vacuous);
   EXPECT_EQ(asked_of(31, "selective-copy", {{"n", 16}, {"m", 40}}).outcome, Outcome::impossible);
-  EXPECT_EQ(asked_of(32, "selective-copy", {{"n", 16}, {"m", 40}}).outcome, Outcome::vacuous_here);
+  EXPECT_EQ(asked_of(32, "selective-copy", {{"n", 16}, {"m", 40}}).outcome, Outcome::vacuous);
 }
 
 TEST(tracking, tracked_recall_stores_what_the_mark_can_come_to) {
   // Eight pairs of eight values: 24 bits, if every place can be asked for.
   EXPECT_EQ(asked_of(23, "tracked-recall", {{"n", 8}, {"w", 7}}).outcome, Outcome::impossible);
-  EXPECT_EQ(asked_of(24, "tracked-recall", {{"n", 8}, {"w", 7}}).outcome, Outcome::vacuous_here);
+  EXPECT_EQ(asked_of(24, "tracked-recall", {{"n", 8}, {"w", 7}}).outcome, Outcome::vacuous);
   EXPECT_EQ(asked_of(20, "tracked-recall", {{"n", 8}, {"w", 6}}).outcome, Outcome::impossible);
-  EXPECT_EQ(asked_of(21, "tracked-recall", {{"n", 8}, {"w", 6}}).outcome, Outcome::vacuous_here);
+  EXPECT_EQ(asked_of(21, "tracked-recall", {{"n", 8}, {"w", 6}}).outcome, Outcome::vacuous);
   // Three bits turned one by one: 1 + 3 places after one letter, 7 after two, 8 after three.
   EXPECT_EQ(asked_of(11, "tracked-recall", {{"n", 8}, {"w", 1}}, {{"group", "xor"}}).outcome,
             Outcome::impossible);
   EXPECT_EQ(asked_of(12, "tracked-recall", {{"n", 8}, {"w", 1}}, {{"group", "xor"}}).outcome,
-            Outcome::vacuous_here);
+            Outcome::vacuous);
   EXPECT_NEAR(*asked_of(9, "tracked-recall", {{"n", 8}, {"w", 2}}, {{"group", "xor"}}).left, 21.0, 1e-12);
   EXPECT_NEAR(*asked_of(9, "tracked-recall", {{"n", 8}, {"w", 9}}, {{"group", "xor"}}).left, 24.0, 1e-12);
 }

@@ -22,6 +22,11 @@ export function balance(left, right, names = ["needed", "there are"]) {
 // "literature: Author 1999"; the paper is the one that this program is about.
 export const sourceText = (source, reference) => [source, reference].filter(Boolean).join(": ");
 
+// What the mark `checked` means, with the theorem's name in Coq.
+const checkedBy = (formal) => [
+  "Coq, without axioms: theorem ", el("code", {}, formal), " of ", el("code", {}, "proofs/Statements.v"),
+  ". What is left to believe is its statement, and Coq."];
+
 const NAMES = {
   left: "bits needed", right: "bits there are", state_bits: "bits of state", prompt: "tokens in the prompt",
   certified_from: "impossible from", margin: "needed / there are", M_part: "bits of partial sums a token (M_part)",
@@ -47,6 +52,7 @@ export function theoremPart(bound, theorems, further = []) {
     el("p", { class: "muted" }, bound.reason || "No theorem speaks about this architecture and task."),
     commandLine(bound.command));
   const theorem = theorems?.[bound.theorem];
+  const status = bound.status ?? theorem?.status;
   const { left, right } = sides(bound);
   const numbers = Object.entries(bound.numbers ?? {}).filter(
     ([, value]) => value !== null && typeof value !== "object");
@@ -69,7 +75,8 @@ export function theoremPart(bound, theorems, further = []) {
       : null,
     facts([
       ["about", bound.arch && el("code", {}, bound.arch)],
-      ["status", bound.status ?? theorem?.status],
+      ["status", status],
+      ["checked by", status === "checked" && theorem?.formal && el("span", {}, checkedBy(theorem.formal))],
       ["source", sourceText(bound.source ?? theorem?.source ?? "", bound.reference ?? theorem?.reference ?? "")],
       ["takes for granted", bound.assumes],
       ["implemented in", theorem?.file && el("code", {}, theorem.file)],
