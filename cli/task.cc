@@ -223,7 +223,8 @@ Result<int> run_task(const TaskCommandFlags& flags) {
   const auto seed = static_cast<std::uint64_t>(flags.seed);
   const auto count = static_cast<std::uint64_t>(flags.count);
   if (flags.language && !task->language(task->generate(variant, seed, 0)))
-    return fail(ErrorCode::unsupported, "[task] {} has no plain language in this form; docs/tasks.md names the tasks that have",
+    return fail(ErrorCode::unsupported,
+                "[task] {} has no plain language in this form; docs/tasks.md names the tasks that have",
                 task->name());
   if (flags.format == "lm-eval" && !flags.out)
     return fail(ErrorCode::missing,

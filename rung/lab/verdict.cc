@@ -57,7 +57,7 @@ Finding reaches(const Prediction& prediction, const Outcome& outcome) {
                        "a size at which a construction is proved to fit");
     if (best(outcome) >= x) return held(fmt::format("{}: {:.3f} >= {:g}", outcome.id, best(outcome), x));
     return undecided(
-        fmt::format("{} did not train ({:.3f} at best): weights exist, a failed training decides nothing",
+        fmt::format("{} did not train ({:.3f} at best): weights exist, a failed training refutes nothing",
                     outcome.id, best(outcome)),
         "more steps, learning rates or seeds until it trains");
   }

@@ -10,7 +10,7 @@ namespace rung {
 namespace {
 
 constexpr std::size_t kMostLengths = 4096;  // of a sequence before it repeats
-constexpr std::int64_t kMostCuts = 64;     // of one length, from each end
+constexpr std::int64_t kMostCuts = 64;      // of one length, from each end
 
 // Blocks renumbered by their first members, so that equal partitions are equal lists.
 std::vector<std::uint32_t> normal_blocks(const std::vector<std::vector<std::int64_t>>& keys) {

@@ -183,7 +183,8 @@ class Walk {
   // An answer read before the end must not change while the tokens up to it stay.
   void check_early_answers() {
     for (std::size_t q = 0; q < early_.size(); ++q) {
-      if (shared_.queries[q] + 1 == tree_.length) continue;
+      // Of a subtree that was folded elsewhere, the answers inside it are its own affair.
+      if (shared_.queries[q] + 1 == tree_.length || shared_.queries[q] >= prefix_.positions) continue;
       const auto begin = answers_.begin() + static_cast<std::ptrdiff_t>(q * tree_.answer_group);
       const auto end = begin + static_cast<std::ptrdiff_t>(tree_.answer_group);
       if (!early_[q]) {

@@ -118,29 +118,29 @@ Trials tried(const RandomStack& stack, int models, std::uint64_t seed) {
 
 TEST(aperiodicity, is_violated_by_no_random_model_that_it_covers) {
   int models = 0, moving = 0;
-  for (const char* line : {"mamba2(dim=1,vdim=2)",
-                           "mamba2(dim=2,vdim=1)*2",
-                           "mamba2(dim=1,vdim=1)*4",
-                           "mamba2(dim=1,vdim=1,conv=3)*2",
+  for (const char* line : {"mamba2(state=1,dim=2)",
+                           "mamba2(state=2,dim=1)*2",
+                           "mamba2(state=1,dim=1)*4",
+                           "mamba2(state=1,dim=1,conv=3)*2",
                            "mamba(state=2)",
                            "mamba(state=1,conv=2)*2",
                            "linear(acc=round)",
                            "linear(acc=round,normalised=no,feature=identity)*2",
                            "linear",
                            "linear(normalised=no,feature=identity)",
-                           "linear(feature=identity)+mamba2(dim=1,vdim=1)",
+                           "linear(feature=identity)+mamba2(state=1,dim=1)",
                            "full",
                            "full*2",
-                           "full(window=3)+mamba2(dim=1,vdim=1)",
+                           "full(window=3)+mamba2(state=1,dim=1)",
                            "conv(width=3)+full",
                            "topk(k=2)",
-                           "topk(k=3)+mamba2(dim=1,vdim=1)",
-                           "mamba2(dim=1,vdim=1)+full",
+                           "topk(k=3)+mamba2(state=1,dim=1)",
+                           "mamba2(state=1,dim=1)+full",
                            "heads(full:1,mamba2:1)",
                            "full+linear(acc=round)"}) {
     const Trials trials = tried({line}, 150, 17);
     EXPECT_EQ(trials.turning, 0) << line;
-    EXPECT_GT(trials.models, 100) << line;
+    EXPECT_GT(trials.models, 90) << line;
     models += trials.models;
     moving += trials.moving;
   }
@@ -150,12 +150,12 @@ TEST(aperiodicity, is_violated_by_no_random_model_that_it_covers) {
 
 TEST(aperiodicity, is_violated_by_models_of_every_kind_that_it_excludes) {
   for (const RandomStack& stack :
-       {RandomStack{"delta(dim=2,vdim=1)"}, RandomStack{"gdelta(dim=2,vdim=1)"}, RandomStack{"rnn"},
-        RandomStack{"gru"}, RandomStack{"mamba2(dim=1,vdim=2)", Accumulator::wrap},
+       {RandomStack{"delta(dim=2,vdim=1)"}, RandomStack{"gdelta(dim=3,vdim=2)*2"}, RandomStack{"rnn"},
+        RandomStack{"gru"}, RandomStack{"mamba2(state=1,dim=2)", Accumulator::wrap},
         RandomStack{"linear(acc=wrap,normalised=no,feature=identity)"},
         RandomStack{"loglinear(base=linear)", Accumulator::round, false, 600},
-        RandomStack{"mamba2(dim=1,vdim=2)", Accumulator::round, true}}) {
-    const Trials trials = tried(stack, 400, 5);
+        RandomStack{"mamba2(state=1,dim=2)", Accumulator::round, true}}) {
+    const Trials trials = tried(stack, 1000, 5);
     EXPECT_GT(trials.turning, 0) << stack.line << " of " << trials.models;
   }
 }
@@ -163,7 +163,7 @@ TEST(aperiodicity, is_violated_by_models_of_every_kind_that_it_excludes) {
 TEST(aperiodicity, holds_with_chunks_and_blocks_for_words_of_whole_blocks) {
   int models = 0;
   for (const char* line :
-       {"full(chunk=2)+mamba2(dim=1,vdim=1)", "sparse(B=2,k=1)", "sparse(B=2,k=2)+mamba2(dim=1,vdim=1)"})
+       {"full(chunk=2)+mamba2(state=1,dim=1)", "sparse(B=2,k=1)", "sparse(B=2,k=2)+mamba2(state=1,dim=1)"})
     for (int i = 0; i < 150; ++i) {
       Random random(23, static_cast<std::uint64_t>(i));
       const auto weights = drawn_model({line}, static_cast<int>(random.between(2, 4)), 3, random.next());
@@ -184,8 +184,8 @@ Setting setting_of(const Architecture& architecture) {
 TEST(aperiodicity, rests_by_its_horizon_whatever_the_weights_and_what_follows) {
   int compared = 0;
   for (const char* line :
-       {"mamba2(dim=1,vdim=2)*2", "mamba2(dim=1,vdim=1,conv=3)*2", "mamba(state=2)", "linear(acc=round)*2",
-        "full(window=4)+mamba2(dim=1,vdim=1)", "topk(k=3)+mamba2(dim=1,vdim=1)+conv(width=2)"})
+       {"mamba2(state=1,dim=2)*2", "mamba2(state=1,dim=1,conv=3)*2", "mamba(state=2)", "linear(acc=round)*2",
+        "full(window=4)+mamba2(state=1,dim=1)", "topk(k=3)+mamba2(state=1,dim=1)+conv(width=2)"})
     for (int i = 0; i < 60; ++i) {
       Random random(31, static_cast<std::uint64_t>(i));
       const int bits = static_cast<int>(random.between(2, 4));
@@ -222,7 +222,7 @@ Weights counters(int layers, int a) {
   const int p = a + 2;
   const std::int64_t width = 2 + 2 * layers, least = -(std::int64_t{1} << (a - 1)), most = -least - 1;
   Weights weights;
-  weights.architecture = architecture_of(fmt::format("mamba2(heads=1,dim=1,vdim=1)*{}", layers), p, width);
+  weights.architecture = architecture_of(fmt::format("mamba2(heads=1,state=1,dim=1)*{}", layers), p, width);
   auto& d = weights.architecture.dimensions;
   d.mlp = {1};
   d.accumulator_bits = a;

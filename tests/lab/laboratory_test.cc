@@ -8,9 +8,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "rung/lab/state_capacity.h"
 #include "rung/lab/laboratory.h"
 #include "rung/lab/results.h"
+#include "rung/lab/state_capacity.h"
 #include "rung/theory/ceiling.h"
 
 namespace rung::lab {

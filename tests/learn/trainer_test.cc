@@ -166,7 +166,7 @@ TEST(ensemble, stops_writes_checkpoints_and_goes_on_to_the_same_curves) {
   EXPECT_TRUE(stopped->stopped);
   const auto refused = train_in(plan, folder / "parts", 2);
   ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.error().message.find("--resume"), std::string::npos);
+  EXPECT_NE(refused.error().message.find("`resume`"), std::string::npos);
   const auto resumed = train_in(plan, folder / "parts", 2, true);
   ASSERT_TRUE(resumed.ok()) << resumed.error().message;
   EXPECT_FALSE(resumed->stopped);

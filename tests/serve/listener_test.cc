@@ -326,7 +326,7 @@ TEST(Listener, a_port_in_use_is_an_error_and_so_is_no_address) {
   ASSERT_FALSE(second);
   EXPECT_EQ(
       second.error().message,
-      fmt::format("[serve] port {} of 127.0.0.1 is in use; --port 0 takes any that is free", live.port()));
+      fmt::format("[serve] port {} of 127.0.0.1 is in use; `port` 0 takes any that is free", live.port()));
   EXPECT_FALSE(Listener::open({.host = "example.org", .port = 0}, gate));
   EXPECT_FALSE(Listener::open({.port = 65536}, gate));
 }
