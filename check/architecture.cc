@@ -27,7 +27,7 @@ const std::map<std::string, std::vector<std::string>> kOptions = {
     {"gdelta", {"heads", "kv", "dim", "vdim", "conv"}},
     {"loglinear", {"base", "feature", "heads", "kv", "dim", "vdim", "state", "groups", "conv"}},
     {"sparse", {"B", "k", "window", "groups", "heads", "kv", "dim", "vdim"}},
-    {"topk", {"k", "heads", "kv", "dim", "vdim", "index_heads", "index_dim", "cache"}},
+    {"topk", {"k", "heads", "kv", "dim", "vdim", "index_heads", "index_dim", "cache", "weights"}},
     {"conv", {"width", "channels"}},
     {"identity", {"heads", "vdim"}},
     {"none", {}},
@@ -37,6 +37,7 @@ const std::map<std::string, std::vector<std::string>> kWords = {
     {"normalised", {"yes", "no"}},
     {"cell", {"tanh", "relu"}},
     {"base", {"linear", "mamba2", "gdelta"}},
+    {"weights", {"clamped", "signed"}},
 };
 
 bool among(const std::vector<std::string>& words, const std::string& word) {
@@ -232,6 +233,7 @@ Shape resolve(const ArchitectureMixer& m, const Architecture& a, std::optional<s
     s.groups = divides(given("groups", s.kv), s.heads, "groups");
     s.index_heads = given("index_heads", 1);
     s.index_dim = given("index_dim", s.dk);
+    s.signed_weights = word("weights", "clamped") == "signed";
   } else if (rule == "linear") {
     key_and_value();
     s.feature = word("feature", m.kind == "loglinear" ? "identity" : "elu1");

@@ -18,6 +18,7 @@ struct Shape {
   std::int64_t window = 0, chunk = 0;              // 0: none
   std::int64_t block = 0, select = 0, groups = 1;  // sparse (B, k, groups), topk (k)
   std::int64_t index_heads = 0, index_dim = 0;     // topk
+  bool signed_weights = false;                     // topk: index weights with their sign
   std::int64_t inner = 0, state = 0;               // rnn, gru (inner), mamba (I, N), conv (channels)
   std::string feature, base;                       // linear, loglinear
   bool normalised = false, relu_cell = false;

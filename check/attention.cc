@@ -162,8 +162,9 @@ class TopK final : public Attention {
         const Int match = rsh(dot(query.data() + h * s_.index_dim,
                                   index_keys_[static_cast<std::size_t>(j)].data(), s_.index_dim),
                               shift_);
-        total = add(
-            total, mul(std::max<std::int64_t>(0, mix[static_cast<std::size_t>(h)]), std::max<Int>(0, match)));
+        const std::int64_t weight = mix[static_cast<std::size_t>(h)];
+        total = add(total, mul(s_.signed_weights ? weight : std::max<std::int64_t>(0, weight),
+                               std::max<Int>(0, match)));
       }
       index.push_back(total);
     }

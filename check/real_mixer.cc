@@ -124,7 +124,7 @@ class RealTopK final : public RealAttention {
         Real total;
         for (std::int64_t h = 0; h < s_.index_heads; ++h)
           total +=
-              positive_part(weight[at(h)]) *
+              (s_.signed_weights ? weight[at(h)] : positive_part(weight[at(h)])) *
               positive_part(scaled(dot(query.data() + h * s_.index_dim, keys[at(j)].data(), s_.index_dim),
                                    -index_shift_));
         index.push_back(total);

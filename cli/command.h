@@ -65,6 +65,7 @@ struct Command {
 
 // One file a command; each returns a fresh Command that owns its option values through shared state.
 Command export_command();
+Command import_command();
 Command runs_command();
 Command serve_command();
 Command show_command();

@@ -24,6 +24,9 @@ Result<int> run_export(const ExportFlags& flags) {
   RUNG_TRY(const Weights weights, read_weights(flags.model));
   const auto& dimensions = weights.architecture.dimensions;
   const std::int64_t positions = dimensions.context > 0 ? dimensions.context : kPositionsOfOpenContext;
+  RUNG_TRY(const auto layers, resolve(weights.architecture));
+  if (const MixerShape* mixer = first_released(layers))
+    return fail(ErrorCode::unsupported, "[export] {} has no form in the exported file", form_name(*mixer));
   // Loading checks every tensor, so that the exported file is not the first to find a broken model.
   RUNG_TRY(const auto machine,
            Machine::load(weights, {.positions = positions, .unrounded = weights.mode == WeightMode::real}));

@@ -16,6 +16,12 @@ std::string option_form(const OptionWord& option) {
   return fmt::format("{}={}{}", option.name, value, option.required ? " (required)" : "");
 }
 
+// What form=released takes instead, where that is another value.
+std::string released_default(const OptionWord& option) {
+  if (!option.released_word.empty()) return fmt::format(" (released: {})", option.released_word);
+  return option.released_number ? fmt::format(" (released: {})", *option.released_number) : "";
+}
+
 }  // namespace
 
 std::string mixer_list_text() {
@@ -25,7 +31,7 @@ std::string mixer_list_text() {
   for (const MixerDescriptor& word : mixer_descriptors()) {
     out += fmt::format("\n{}: {}\n", word.name, word.help);
     for (const OptionWord& option : word.options)
-      out += fmt::format("    {:<28} {}\n", option_form(option), option.help);
+      out += fmt::format("    {:<28} {}{}\n", option_form(option), option.help, released_default(option));
   }
   return out;
 }
@@ -45,6 +51,8 @@ nlohmann::ordered_json mixer_list_document() {
         entry["words"] = option.words;
         if (!option.default_word.empty()) entry["default"] = option.default_word;
       }
+      if (option.released_number) entry["released"] = *option.released_number;
+      if (!option.released_word.empty()) entry["released"] = option.released_word;
       options.push_back(std::move(entry));
     }
     mixers.push_back({{"name", word.name},

@@ -135,6 +135,9 @@ class Planner {
       case topk:
       case heads:
       case conv:
+      case gla:
+      case kda:
+      case rwkv7:
       case recurrent:
       case compressed:
         return fail(ErrorCode::unsupported, "layer {}: {}", index, mixer_descriptor(m.kind).name);

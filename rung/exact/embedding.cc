@@ -15,10 +15,11 @@ Embedding<A>::Embedding(const Weights& weights, const A& arithmetic, TensorSourc
     row_width_ += field.length;
   }
   const auto& dimensions = weights.architecture.dimensions;
-  if (dimensions.position == PositionCode::rope) {
-    source.refuse(
-        fail(ErrorCode::unsupported,
-             "[exact] rotary positions have no integer form; use a position table or binary codes"));
+  if (dimensions.position == PositionCode::rope) {  // the mixers turn; nothing is added
+    if (A::kExact)
+      source.refuse(
+          fail(ErrorCode::unsupported,
+               "[exact] rotary positions have no integer form; use a position table or binary codes"));
   } else if (dimensions.position != PositionCode::none) {
     auto own = embed.under("position");
     position_ = read_part(own, FieldSpec{"position", dimensions.context, 1, 0}, true);

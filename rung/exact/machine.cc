@@ -6,9 +6,9 @@
 #include "rung/base/nearest_word.h"
 #include "rung/base/parallel.h"
 #include "rung/exact/embedding.h"
+#include "rung/exact/layer_input.h"
 #include "rung/exact/mixer.h"
 #include "rung/exact/model_parts.h"
-#include "rung/exact/vector_norm.h"
 
 namespace rung {
 namespace {
@@ -20,32 +20,6 @@ std::int64_t nearest_integer(double x) {
 }
 
 template <class A>
-struct RowNorm {
-  std::vector<typename A::Value> gain;
-  NormRule rule;
-
-  static RowNorm read(TensorSource& source, const std::string& name, std::int64_t width, int input_bits) {
-    RowNorm norm{source.template numbers<typename A::Value>(name + ".gain", {width}),
-                 NormRule{static_cast<int>(source.scalar(name + ".fraction", 0, 0, 24)),
-                          static_cast<int>(source.scalar(name + ".extra", 0, 0, 24)), source.width(name),
-                          source.integer() ? 0 : source.real_scalar(name + ".epsilon", 0)}};
-    if (norm.rule.epsilon < 0)
-      source.refuse(fail(ErrorCode::range, "[weights] \"{}{}.epsilon\" is negative", source.prefix(), name));
-    if constexpr (A::kExact) {
-      const int bits = norm_bits(norm.rule, input_bits, Table{0, norm.gain, {}}.bits(), width);
-      if (bits > kMostNormBits)
-        source.refuse(fail(ErrorCode::range, "[exact] \"{}{}\" could need {} bits; at most {} expected",
-                           source.prefix(), name, bits, kMostNormBits));
-    }
-    return norm;
-  }
-  void apply(const A& arithmetic, const typename A::Value* x, typename A::Value* y) const {
-    const auto size = static_cast<std::int64_t>(gain.size());
-    normalise<A>(arithmetic, x, gain.data(), size, size, rule, y);
-  }
-};
-
-template <class A>
 struct Layer {
   std::unique_ptr<MixerFor<A>> mixer;  // null: no mixer
   LinearMap<A> output;
@@ -53,30 +27,6 @@ struct Layer {
   std::vector<LinearMap<A>> mlp;
   std::vector<std::optional<Table>> activation;  // between maps; nullopt: ReLU
   std::vector<Width> activated;                  // of the activations
-};
-
-// Rows of a stored matrix, or of a prompt embedded on the fly, after an optional norm.
-template <class A>
-class LayerInput final : public Rows<typename A::Value> {
- public:
-  using Value = typename A::Value;
-  LayerInput(std::int64_t count, std::int64_t width, std::function<void(std::int64_t, Value*)> row,
-             const A& arithmetic, const RowNorm<A>* norm)
-      : count_(count), width_(width), row_(std::move(row)), arithmetic_(arithmetic), norm_(norm) {}
-  std::int64_t count() const override { return count_; }
-  std::int64_t width() const override { return width_; }
-  void read(std::int64_t begin, std::int64_t end, Value* out) const override {
-    for (std::int64_t t = begin; t < end; ++t, out += width_) {
-      row_(t, out);
-      if (norm_) norm_->apply(arithmetic_, out, out);
-    }
-  }
-
- private:
-  std::int64_t count_, width_;
-  std::function<void(std::int64_t, Value*)> row_;
-  A arithmetic_;
-  const RowNorm<A>* norm_;
 };
 
 template <class A>
@@ -106,6 +56,7 @@ class MachineOf final : public Machine {
       auto own = source.under("layers." + std::to_string(i));
       layers_.push_back(read_layer(own, shapes[i], dimensions));
     }
+    check_published(source);
     if (dimensions.norm == Norm::rms) final_norm_ = RowNorm<A>::read(source, "norm", width_, stream_.bits);
     auto out = source.under("out");
     auto table = out.template numbers<Value>("table", {output_spec_.size, width_});
@@ -142,7 +93,8 @@ class MachineOf final : public Machine {
     std::vector<std::int64_t> all(observer || layers_.size() > 1 ? static_cast<std::size_t>(end) : 0);
     for (std::size_t t = 0; t < all.size(); ++t) all[t] = static_cast<std::int64_t>(t);
 
-    std::vector<Value> x;  // rows of `rows_at`, after the layers so far; empty before the first
+    std::vector<Value> x;     // rows of `rows_at`, after the layers so far; empty before the first
+    std::vector<Value> side;  // what a layer published, by position
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       const bool last = i + 1 == layers_.size() && !observer;
       const std::span<const std::int64_t> targets = last ? wanted : std::span<const std::int64_t>(all);
@@ -154,8 +106,9 @@ class MachineOf final : public Machine {
       };
       const Layer<A>& layer = layers_[i];
       const LayerInput<A> input(end, width_, row, arithmetic_,
-                                layer.mixer_norm ? &*layer.mixer_norm : nullptr);
-      x = layer_rows(layer, input, row, targets);
+                                layer.mixer_norm ? &*layer.mixer_norm : nullptr, side.data(),
+                                consumed(layer));
+      x = layer_rows(layer, input, row, targets, &side);
       if (observer) observe(observer, static_cast<std::int64_t>(i), x);
     }
     std::vector<Readout> readouts;
@@ -172,6 +125,7 @@ class MachineOf final : public Machine {
                   "[exact] an encoder's positions all see the last one; there is no prefix to share");
     RUNG_CHECK(check(prefix));
     RUNG_CHECK(check_length(prefix.positions + 1));
+    if (publishes_) return whole_variants(prefix, rows);
     const auto count = static_cast<std::int64_t>(rows.size());
     std::vector<Value> last(static_cast<std::size_t>(count * width_));
     for (std::int64_t i = 0; i < count; ++i) {
@@ -256,18 +210,21 @@ class MachineOf final : public Machine {
                    "row of {} numbers, {} expected", row.size(), m.embedding_.row_width());
       RUNG_CHECK(m.check_length(t_ + 1));
       RUNG_CHECK(m.embedding_.check(row, t_));
-      std::vector<Value> x(static_cast<std::size_t>(m.width_)), input(x);
+      std::vector<Value> x(static_cast<std::size_t>(m.width_)), input(x), side;
       m.embedding_.embed(row.data(), t_, x.data());
       for (std::size_t i = 0; i < m.layers_.size(); ++i) {
         const Layer<A>& layer = m.layers_[i];
         const bool needed = wanted || i + 1 < m.layers_.size();
         std::vector<Value> mixed;
         if (layer.mixer) {
-          mixed.resize(static_cast<std::size_t>(layer.mixer->output_width()));
+          mixed.resize(static_cast<std::size_t>(layer.mixer->output_width() + layer.mixer->published()));
           input = x;
           if (layer.mixer_norm) layer.mixer_norm->apply(m.arithmetic_, input.data(), input.data());
+          if (consumed(layer) > 0) input.insert(input.end(), side.begin(), side.end());
           layer.mixer->step(*states_[i], input.data(), needed ? mixed.data() : nullptr);
         }
+        if (layer.mixer && layer.mixer->published() > 0 && side.empty())
+          side.assign(mixed.begin() + layer.mixer->output_width(), mixed.end());
         if (needed) m.finish_layer(layer, mixed.data(), x.data());
       }
       ++t_;
@@ -290,6 +247,39 @@ class MachineOf final : public Machine {
     std::vector<std::unique_ptr<MixerState<A>>> states_;
     std::int64_t t_ = 0;
   };
+
+  static std::int64_t consumed(const Layer<A>& layer) { return layer.mixer ? layer.mixer->consumed() : 0; }
+  // One whole prompt a row, where layers read what an earlier one published.
+  Result<std::vector<Readout>> whole_variants(const Prompt& prefix,
+                                              std::span<const std::vector<std::int64_t>> rows) const {
+    std::vector<Readout> out;
+    for (const auto& row : rows) {
+      Prompt prompt = prefix;
+      auto from = row.begin();
+      for (std::size_t f = 0; f < fields_.size(); from += fields_[f].length, ++f)
+        prompt.fields[f].insert(prompt.fields[f].end(), from, from + fields_[f].length);
+      ++prompt.positions;
+      const std::int64_t last = prompt.positions - 1;
+      RUNG_TRY(auto readouts, forward(prompt, std::span(&last, 1), {}));
+      out.push_back(std::move(readouts[0]));
+    }
+    return out;
+  }
+  // What a layer reads beside its input is published by an earlier one, in rows of the same width.
+  void check_published(TensorSource& source) {
+    std::int64_t published = 0;
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      const auto& mixer = layers_[i].mixer;
+      if (!mixer) continue;
+      if (mixer->consumed() > 0 && mixer->consumed() != published)
+        source.refuse(
+            fail(ErrorCode::unsupported,
+                 "[exact] \"layers.{}.\" mixes in the values of an earlier rwkv7 layer; the stack has {}", i,
+                 published == 0 ? "none" : "one of another size"));
+      if (published == 0) published = mixer->published();
+    }
+    publishes_ = published > 0;
+  }
 
   void note(int bits) { sum_bits_ = std::max(sum_bits_, bits); }
 
@@ -340,10 +330,16 @@ class MachineOf final : public Machine {
   // The layer's output rows at `targets`.
   template <class Row>
   std::vector<Value> layer_rows(const Layer<A>& layer, const LayerInput<A>& input, const Row& row,
-                                std::span<const std::int64_t> targets) const {
-    const std::int64_t mixed_width = layer.mixer ? layer.mixer->output_width() : 0;
+                                std::span<const std::int64_t> targets,
+                                std::vector<Value>* side = nullptr) const {
+    const std::int64_t mixed_width = layer.mixer ? layer.mixer->output_width() + layer.mixer->published() : 0;
     std::vector<Value> mixed(targets.size() * static_cast<std::size_t>(mixed_width));
     if (layer.mixer) layer.mixer->forward(input, targets, mixed.data());
+    if (side && side->empty() && layer.mixer && layer.mixer->published() > 0)
+      for (std::size_t j = 0; j < targets.size(); ++j)
+        side->insert(side->end(),
+                     mixed.begin() + static_cast<std::int64_t>(j) * mixed_width + layer.mixer->output_width(),
+                     mixed.begin() + static_cast<std::int64_t>(j + 1) * mixed_width);
     std::vector<Value> next(targets.size() * static_cast<std::size_t>(width_));
     parallel_for(static_cast<std::int64_t>(targets.size()), 64, [&](std::int64_t begin, std::int64_t stop) {
       for (std::int64_t j = begin; j < stop; ++j) {
@@ -477,6 +473,7 @@ class MachineOf final : public Machine {
   LinearMap<A> output_;
   std::vector<Value> threshold_;
   int sum_bits_ = 0;
+  bool publishes_ = false;             // some layer publishes numbers that a later one may read
   std::unique_ptr<ModelParts> parts_;  // mode X
 };
 

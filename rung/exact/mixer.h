@@ -77,6 +77,10 @@ class MixerOf {
   virtual ~MixerOf() = default;
 
   virtual std::int64_t output_width() const = 0;
+  // Numbers of a position that a later layer reads beside its own input (RWKV-7's first values): how many this mixer
+  // writes behind its output row, and how many it reads behind its input row. Mode Q alone.
+  virtual std::int64_t published() const { return 0; }
+  virtual std::int64_t consumed() const { return 0; }
   // y row i is the output at position wanted[i]; wanted is increasing.
   virtual void forward(const Rows<Value>& x, std::span<const std::int64_t> wanted, Value* y) const = 0;
   // Many continuations of one prefix: output row i is the output at position prefix.count() when row i of
@@ -87,7 +91,7 @@ class MixerOf {
     const std::int64_t position = prefix.count();
     for (std::int64_t i = 0; i < count; ++i)
       forward(ExtendedRows<Value>(prefix, last + i * prefix.width()), std::span(&position, 1),
-              y + i * output_width());
+              y + i * (output_width() + published()));
   }
   virtual std::unique_ptr<State> start() const = 0;
   // Consumes one position. y may be null when the output is not wanted.
@@ -141,7 +145,8 @@ class RecurrentMixer : public MixerFor<A> {
       for (std::int64_t t = begin; t < stop; ++t) {
         const bool want = wanted[next] == t;
         this->step(*state, tile.data() + (t - begin) * x.width(),
-                   want ? y + static_cast<std::int64_t>(next) * this->output_width() : nullptr);
+                   want ? y + static_cast<std::int64_t>(next) * (this->output_width() + this->published())
+                        : nullptr);
         next += want;
       }
     }

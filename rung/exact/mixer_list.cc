@@ -26,6 +26,23 @@ template <class A>
 std::unique_ptr<MixerFor<A>> make_topk(const MixerContext<A>&);
 template <class A>
 std::unique_ptr<MixerFor<A>> make_conv(const MixerContext<A>&);
+// Forms of released layers, which mode Q alone runs.
+template <class A>
+std::unique_ptr<MixerFor<A>> make_released_mamba(const MixerContext<A>&);
+template <class A>
+std::unique_ptr<MixerFor<A>> make_released_mamba2(const MixerContext<A>&);
+template <class A>
+std::unique_ptr<MixerFor<A>> make_released_delta(const MixerContext<A>&);
+template <class A>
+std::unique_ptr<MixerFor<A>> make_released_log_linear(const MixerContext<A>&);
+template <class A>
+std::unique_ptr<MixerFor<A>> make_released_sparse(const MixerContext<A>&);
+template <class A>
+std::unique_ptr<MixerFor<A>> make_released_topk(const MixerContext<A>&);
+template <class A>
+std::unique_ptr<MixerFor<A>> make_gla(const MixerContext<A>&);
+template <class A>
+std::unique_ptr<MixerFor<A>> make_rwkv7(const MixerContext<A>&);
 template <class A>
 std::unique_ptr<MixerFor<A>> make_identity(const MixerContext<A>&);
 
@@ -109,6 +126,7 @@ std::unique_ptr<MixerFor<A>> make_mixer_for(const MixerContext<A>& context) {
              context.source.prefix(), opaque_name(context.shape)));
     return nullptr;
   }
+  const bool plain = context.shape.form.plain();
   switch (context.shape.kind) {
     case MixerKind::full:
       return make_full(context);
@@ -119,18 +137,24 @@ std::unique_ptr<MixerFor<A>> make_mixer_for(const MixerContext<A>& context) {
     case MixerKind::gru:
       return make_gru(context);
     case MixerKind::mamba:
-      return make_mamba(context);
+      return plain ? make_mamba(context) : make_released_mamba(context);
     case MixerKind::mamba2:
-      return make_mamba2(context);
+      return plain ? make_mamba2(context) : make_released_mamba2(context);
     case MixerKind::delta:
     case MixerKind::gdelta:
-      return make_delta(context);
+      return plain ? make_delta(context) : make_released_delta(context);
+    case MixerKind::kda:
+      return make_released_delta(context);
+    case MixerKind::gla:
+      return make_gla(context);
+    case MixerKind::rwkv7:
+      return make_rwkv7(context);
     case MixerKind::loglinear:
-      return make_log_linear(context);
+      return plain ? make_log_linear(context) : make_released_log_linear(context);
     case MixerKind::sparse:
-      return make_sparse(context);
+      return plain ? make_sparse(context) : make_released_sparse(context);
     case MixerKind::topk:
-      return make_topk(context);
+      return plain ? make_topk(context) : make_released_topk(context);
     case MixerKind::heads:
       return std::make_unique<SideBySide<A>>(context);
     case MixerKind::conv:

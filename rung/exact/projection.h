@@ -47,6 +47,12 @@ class Projection {
                     context.source.site("conv." + std::to_string(row)));
       row += map.rows();
     }
+    // A released form has a bias, and its own activation behind this.
+    if (shape.form.conv_bias) {
+      auto bias = context.source.template numbers<Value>("conv.bias", {shape.conv_channels});
+      if (context.source.error()) return;
+      bias_.assign(bias.begin() + first_row, bias.begin() + first_row + channels_);
+    }
     if (context.source.has_table("conv")) conv_table_ = context.source.table("conv", "silu");
     sum_site_ = context.source.site("conv.sum");
   }
@@ -133,7 +139,7 @@ class Projection {
   }
   template <class Past>
   Value tap(std::int64_t c, std::int64_t t, Past past) const {
-    typename A::Wide sum = 0;
+    typename A::Wide sum = bias_.empty() ? Value{0} : bias_[static_cast<std::size_t>(c)];
     for (std::int64_t j = 0; j < taps_; ++j)
       sum += static_cast<typename A::Wide>(conv_[static_cast<std::size_t>(c * taps_ + j)]) * past(t - j);
     Width width = conv_width_;
@@ -147,7 +153,7 @@ class Projection {
   A arithmetic_;
   std::vector<LinearMap<A>> maps_;
   std::int64_t channels_ = 0, convolved_ = 0, taps_ = 0;
-  std::vector<Value> conv_;
+  std::vector<Value> conv_, bias_;  // taps of each channel, newest first; bias
   int conv_shift_ = 0, sum_site_ = -1;
   Width conv_width_;
   std::vector<int> sites_;  // of the convolved channels

@@ -355,6 +355,9 @@ std::vector<int> MixerQuantiser::run() {
     }
     case none:
       return {};
+    case gla:
+    case kda:
+    case rwkv7:
     case recurrent:
     case compressed:
       break;

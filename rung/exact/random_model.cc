@@ -158,6 +158,9 @@ class Drawer {
       case identity:
       case none:
       case loglinear:  // its base
+      case gla:
+      case kda:
+      case rwkv7:
       case recurrent:  // layer_tensors refuses opaque mixers
       case compressed:
         break;
@@ -198,6 +201,9 @@ Result<Weights> random_weights(const RandomModel& model) {
     return fail(ErrorCode::unsupported,
                 "[build] rotary positions have no integer form; position table, binary or none expected");
   RUNG_TRY(const auto layers, resolve(weights.architecture));
+  if (const MixerShape* mixer = first_released(layers))
+    return fail(ErrorCode::unsupported, "[build] random weights are integers; {} has no integer form",
+                form_name(*mixer));
   Drawer drawer(weights, model.seed);
   const int bits = dimensions.precision.bits;
   const std::int64_t top = (std::int64_t{1} << (bits - 2)) - 1;

@@ -34,6 +34,9 @@ MixerMaker* maker_of(MixerKind kind) {
     case MixerKind::heads:
       return &heads_mixer;
     case MixerKind::none:
+    case MixerKind::gla:
+    case MixerKind::kda:
+    case MixerKind::rwkv7:
     case MixerKind::recurrent:
     case MixerKind::compressed:
       return nullptr;
@@ -48,6 +51,8 @@ Result<void> learnable(const MixerShape& shape) {
   if (shape.opaque() && shape.parts.empty())
     return fail(ErrorCode::unsupported, "[train] {} is counted, not evaluated: it cannot be trained",
                 opaque_name(shape));
+  if (!shape.form.plain() && shape.parts.empty())
+    return fail(ErrorCode::unsupported, "[train] {} has no learned form", form_name(shape));
   for (const MixerShape& part : shape.parts)
     if (auto checked = learnable(part); !checked) return checked;
   return {};

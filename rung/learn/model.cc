@@ -49,10 +49,10 @@ Result<Model> Model::make(const ModelSpec& spec) {
   model.spec_ = spec;
   const Dimensions& dims = spec.architecture.dimensions;
   RUNG_TRY(model.shapes_, resolve(spec.architecture));
-  for (const LayerShape& layer : model.shapes_) RUNG_CHECK(learnable(layer.mixer));
   if (dims.position == PositionCode::rope)
     return fail(ErrorCode::unsupported,
                 "[train] position rope has no form in the exact machine; table, binary or none expected");
+  for (const LayerShape& layer : model.shapes_) RUNG_CHECK(learnable(layer.mixer));
   if (dims.position != PositionCode::none && dims.context < 1)
     return fail(ErrorCode::missing, "[train] positions need a context");
   for (const LayerShape& layer : model.shapes_)

@@ -5,6 +5,7 @@
 #include <bit>
 #include <charconv>
 
+#include "rung/base/ceil_lg.h"
 #include "rung/base/nearest_word.h"
 #include "rung/base/require.h"
 #include "rung/spec/mixers.h"
@@ -43,6 +44,10 @@ StateWidths recurrent_widths(const MixerShape& m, const Dimensions& d, const Sto
     out.fixed += numbers * (part.holds == Holds::sums ? 2 * p - 1 : count);
     out.sums += numbers;
   }
+  // The strong partition has ⌈lg t⌉ + 1 live levels after t tokens, and no theorem on levels covers it: its state is one
+  // that grows with every doubling.
+  if (m.kind == MixerKind::loglinear && m.form.strong)
+    return {.fixed = out.fixed, .sums = out.fixed, .entries = out.entries};
   if (m.kind == MixerKind::loglinear)
     return {.level_fixed = out.fixed, .level_sums = out.sums, .entries = out.entries};
   return out;
@@ -68,7 +73,9 @@ Elements count(const MixerShape& m, const Dimensions& d, const StorageBits& bits
   e.state = state_numbers(m);
   e.widths = recurrent_widths(m, d, bits);
   if (m.conv > 0) e.conv = (m.conv - 1) * m.conv_channels;
-  if (m.kind == MixerKind::loglinear && context) e.levels = loglinear_live_states(*context);
+  if (m.kind == MixerKind::loglinear && context)
+    e.levels =
+        m.form.strong ? ceil_lg(static_cast<std::uint64_t>(*context)) + 1 : loglinear_live_states(*context);
   const std::int64_t token = m.cache > 0 ? m.cache : m.kv_heads * (m.key_dim + m.value_dim);
   switch (mixer_descriptor(m.kind).cache) {
     case Cache::none:
@@ -81,9 +88,12 @@ Elements count(const MixerShape& m, const Dimensions& d, const StorageBits& bits
       else if (!m.earlier_keys)
         e.cache = token;
       break;
-    case Cache::blocks:
-      e.cache = token + (m.token_scores ? m.index_dim : (token + m.block - 1) / m.block);
+    case Cache::blocks: {  // means are found again
+      const std::int64_t block = m.form.stride > 0 ? m.form.stride : m.block;
+      const bool means = m.form.compress == Compression::mean;
+      e.cache = token + (m.token_scores ? m.index_dim : means ? 0 : (token + block - 1) / block);
       break;
+    }
     case Cache::index_keys:
       e.cache = token + m.index_dim;
       break;
@@ -147,9 +157,10 @@ std::int64_t total_size(const std::vector<ParameterTensor>& tensors) {
 }
 
 void add_notes(const std::vector<LayerShape>& layers, std::optional<std::int64_t> context, Account& out) {
-  const bool growing = std::any_of(out.layers.begin(), out.layers.end(), [](const LayerAccount& layer) {
-    return layer.widths.sums > 0 || layer.widths.level_sums > 0;
-  });
+  bool growing = false;
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    growing = growing || (!layers[i].mixer.form.strong &&
+                          (out.layers[i].widths.sums > 0 || out.layers[i].widths.level_sums > 0));
   const auto any = [&](MixerKind kind) {
     return std::any_of(layers.begin(), layers.end(),
                        [&](const LayerShape& l) { return contains(l.mixer, kind); });

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "rung/base/result.h"
+#include "rung/spec/mixer_form.h"
 
 namespace rung {
 
@@ -33,6 +34,9 @@ enum class MixerKind {
   mamba2,  // SSD
   delta,
   gdelta,
+  gla,         // gated linear attention: a decay per key channel (real form only)
+  kda,         // Kimi delta attention: the delta rule with a decay per key channel (real form only)
+  rwkv7,       // RWKV-7 time mixing (real form only)
   loglinear,   // over linear, mamba2 or gdelta
   sparse,      // block compression + selection (+ window)
   topk,        // token-level learned selection
@@ -194,7 +198,9 @@ struct MixerShape {
   std::int64_t levels = 0;  // loglinear: levels of dimensions.context; 0: context not fixed
   std::string released;     // recurrent/compressed: the kind
   std::int64_t elements =
-      0;  // recurrent: state elements; compressed: cached elements per entry (block = ratio)
+      0;           // recurrent: state elements; compressed: cached elements per entry (block = ratio)
+  MixerForm form;  // what a released layer has around it
+  bool signed_weights = false;    // topk: index weights count with their sign
   std::vector<MixerShape> parts;  // heads
 
   // Released models alone have it: counted and bounded, not evaluated. Opaque kinds, and the two flags above.
@@ -208,11 +214,18 @@ struct MixerShape {
 // How messages name an opaque mixer: "recurrent(kda)", "sparse(score=tokens)". REQUIRES mixer.opaque().
 std::string opaque_name(const MixerShape& mixer);
 
+// How messages name a mixer that only mode Q can run: "gla", "mamba2 in its released form". REQUIRES a mixer whose
+// form is not plain.
+std::string form_name(const MixerShape& mixer);
+
 struct LayerShape {
   MixerShape mixer;
   std::int64_t width = 0;
   std::vector<std::int64_t> mlp;  // hidden widths; empty: no MLP
 };
+
+// The first mixer, in a layer or in its head groups, whose form is not plain; null: none.
+const MixerShape* first_released(const std::vector<LayerShape>& layers);
 
 // Levels that log-linear attention distinguishes within `context` tokens (one weight each): ⌊lg context⌋ + 2.
 // REQUIRES context >= 1.

@@ -4,71 +4,13 @@
 #include <algorithm>
 
 #include "rung/base/require.h"
+#include "rung/spec/mixer_options.h"
 
 namespace rung {
 namespace {
 
 using X = Extent;
 using Tensors = std::vector<MixerTensor>;
-
-OptionWord size_option(Sets sets, std::string_view name, std::string_view help) {
-  return {.name = name, .help = help, .sets = sets, .low = 1, .high = kMaxSize};
-}
-OptionWord required_option(Sets sets, std::string_view name, std::string_view help) {
-  return {.name = name, .help = help, .sets = sets, .low = 1, .high = kMaxSize, .required = true};
-}
-OptionWord number_option(Sets sets, std::string_view name, std::string_view help, std::int64_t low,
-                         std::int64_t default_number, std::int64_t high = kMaxSize) {
-  return {
-      .name = name, .help = help, .sets = sets, .low = low, .high = high, .default_number = default_number};
-}
-OptionWord choice_option(Sets sets, std::string_view name, std::string_view help,
-                         std::vector<std::string_view> words) {
-  const auto first = words.front();
-  return {.name = name,
-          .help = help,
-          .sets = sets,
-          .is_number = false,
-          .words = std::move(words),
-          .default_word = first};
-}
-OptionWord released_kind() {
-  return {.name = "kind", .help = "its name", .sets = Sets::released, .is_number = false, .required = true};
-}
-
-const auto kHeads = [] { return size_option(Sets::heads, "heads", "heads (default: --heads)"); };
-const auto kDim = [] {
-  return size_option(Sets::key_dim, "dim", "key dimension of a head (default: --head-dim, or width / heads)");
-};
-const auto kVdim = [] {
-  return size_option(Sets::value_dim, "vdim",
-                     "value dimension of a head (default: --value-dim, or the key dimension)");
-};
-const auto kConv = [] {
-  return number_option(Sets::taps, "conv", "taps of a short causal convolution on q, k, v; 0: none", 0, 0);
-};
-const auto kKeyHeads = [] {
-  return size_option(Sets::key_heads, "kv", "key heads, a divisor of heads (default: heads)");
-};
-const auto kKvHeads = [] {
-  return size_option(Sets::kv_heads, "kv",
-                     "key and value heads, a divisor of heads (default: --kv-heads, or heads)");
-};
-const auto kCache = [] {
-  return size_option(
-      Sets::cache, "cache",
-      "KV-cache elements per token, where keys and values share a latent (default: kv·(dim+vdim))");
-};
-const auto kGroups = [] {
-  return size_option(Sets::key_groups, "groups",
-                     "groups of heads that share B and C, a divisor of heads (default: heads)");
-};
-const auto kAcc = [] {
-  return choice_option(Sets::accumulator, "acc",
-                       "how its sums are kept: exact, or rounded or wrapped to the width of a state entry",
-                       {"exact", "round", "wrap"});
-};
-const auto kHidden = [] { return size_option(Sets::inner, "size", "hidden numbers (default: width)"); };
 
 Tensors attention_tensors(Tensors more = {}) {
   Tensors all{{.name = "q", .rows = {X::heads, X::key_dim}, .convolved = true},
@@ -90,6 +32,7 @@ const auto kHeadValues = [] { return Extents{X::heads, X::value_dim}; };
 
 // Nothing for a value that is no enumerator: the list below ends there.
 std::optional<MixerDescriptor> describe(MixerKind kind) {
+  using namespace mixer_options;
   switch (kind) {
     case MixerKind::full:
       return MixerDescriptor{
@@ -105,7 +48,8 @@ std::optional<MixerDescriptor> describe(MixerKind kind) {
                           Sets::key_source, "keys",
                           "whose keys and values it reads: its own, or those that an earlier layer caches "
                           "(counted and bounded, not evaluated)",
-                          {"own", "earlier"})},
+                          {"own", "earlier"}),
+                      kRope(), kTheta(), kRopeDim()},
           .tensors = attention_tensors(),
           .state = StateParts{},
           .output = kHeadValues(),
@@ -178,7 +122,18 @@ std::optional<MixerDescriptor> describe(MixerKind kind) {
           .name = "mamba",
           .help = "selective state space, one recurrence per channel",
           .options = {size_option(Sets::inner, "inner", "channels (default: width)"),
-                      size_option(Sets::state, "state", "state size N (default: --state)"), kConv()},
+                      size_option(Sets::state, "state", "state size N (default: --state)"), kConv(), kForm(),
+                      kConvBias("yes"), kAct(), kGate("silu"),
+                      form_option(
+                          "select",
+                          "what the time step, B and C are made from: the layer's input, or the convolved x",
+                          {"input", "conv"}, "conv"),
+                      form_size(
+                          "rank",
+                          "bottleneck of the time step's map (default: none; form=released: width / 16)"),
+                      form_option("norms",
+                                  "root mean square norms of B, C and the time step, after or before its map",
+                                  {"none", "after", "before"})},
           .tensors = Tensors{{.name = "x", .rows = {X::inner}, .convolved = true},
                              {.name = "b", .rows = {X::state}},
                              {.name = "c", .rows = {X::state}},
@@ -203,7 +158,9 @@ std::optional<MixerDescriptor> describe(MixerKind kind) {
                       size_option(Sets::only_dim, "dim",
                                   "channels of a head (default: --value-dim, --head-dim, or width / heads)"),
                       size_option(Sets::state_rows, "state", "state size N (default: --state)"), kGroups(),
-                      kConv()},
+                      kConv(), kForm(), kConvBias("yes"), kAct(),
+                      kStepDecay("a decay of its own, or a step that sets decay and write strength"), kSkip(),
+                      kGate("silu"), kOutputNorm("after"), kNormGroups()},
           .tensors = Tensors{{.name = "x", .rows = {X::heads, X::value_dim}, .convolved = true},
                              {.name = "b", .rows = {X::kv_heads, X::key_dim}, .convolved = true},
                              {.name = "c", .rows = {X::kv_heads, X::key_dim}, .convolved = true},
@@ -218,50 +175,129 @@ std::optional<MixerDescriptor> describe(MixerKind kind) {
           .update = Update::entrywise,
           .encoder = false};
     case MixerKind::delta:
-      return MixerDescriptor{.kind = kind,
-                             .name = "delta",
-                             .help = "delta rule",
-                             .options = {kHeads(), kKeyHeads(), kDim(), kVdim(), kConv()},
-                             .tensors = delta_tensors(),
-                             .state = kMatrixState(),
-                             .output = kHeadValues(),
-                             .letter = Letter::recurrent,
-                             .memory = Memory::fixed,
-                             .cache = Cache::none,
-                             .decay = Decay::none,
-                             .update = Update::coupled,
-                             .encoder = false};
+      return MixerDescriptor{
+          .kind = kind,
+          .name = "delta",
+          .help = "delta rule",
+          .options = {kHeads(), kKeyHeads(), kDim(), kVdim(), kConv(), kRange(), kForm(), kConvBias("no"),
+                      kAct(), kKeyAct(), kKeyNorm(), kScale(),
+                      form_option("beta", "whether the write strength is learned, or 1", {"yes", "no"}),
+                      kGate("none"), kOutputNorm("before")},
+          .tensors = delta_tensors(),
+          .state = kMatrixState(),
+          .output = kHeadValues(),
+          .letter = Letter::recurrent,
+          .memory = Memory::fixed,
+          .cache = Cache::none,
+          .decay = Decay::none,
+          .update = Update::coupled,
+          .encoder = false};
     case MixerKind::gdelta:
-      return MixerDescriptor{.kind = kind,
-                             .name = "gdelta",
-                             .help = "gated delta rule",
-                             .options = {kHeads(), kKeyHeads(), kDim(), kVdim(), kConv()},
-                             .tensors = delta_tensors({{.name = "gate", .rows = {X::heads}}}),
-                             .state = kMatrixState(),
-                             .output = kHeadValues(),
-                             .letter = Letter::recurrent,
-                             .memory = Memory::fixed,
-                             .cache = Cache::none,
-                             .decay = Decay::table,
-                             .decay_table = "gate",
-                             .update = Update::coupled,
-                             .encoder = false};
+      return MixerDescriptor{
+          .kind = kind,
+          .name = "gdelta",
+          .help = "gated delta rule",
+          .options = {kHeads(), kKeyHeads(), kDim(), kVdim(), kConv(), kRange(), kForm(), kConvBias("no"),
+                      kAct(), kKeyAct(), kKeyNorm(), kScale(),
+                      kStepDecay("of a gate alone, or exp(-e^A softplus) with a rate per head"),
+                      kGate("silu"), kOutputNorm("before")},
+          .tensors = delta_tensors({{.name = "gate", .rows = {X::heads}}}),
+          .state = kMatrixState(),
+          .output = kHeadValues(),
+          .letter = Letter::recurrent,
+          .memory = Memory::fixed,
+          .cache = Cache::none,
+          .decay = Decay::table,
+          .decay_table = "gate",
+          .update = Update::coupled,
+          .encoder = false};
+    case MixerKind::gla:  // a released layer; heads that share keys and values have the same state
+      return MixerDescriptor{
+          .kind = kind,
+          .name = "gla",
+          .help = "gated linear attention: a decay per key channel (real form only)",
+          .options = {kHeads(),
+                      size_option(Sets::key_heads, "kv",
+                                  "key and value heads, a divisor of heads (default: heads)"),
+                      kDim(), kVdim(), kConv(), form_number("rank", "bottleneck of the decay's map", 1, 16),
+                      form_option("conv_bias", "whether the short convolution has a bias", {"no", "yes"}),
+                      form_option("gate", "activation of the output gate", {"silu", "sigmoid", "none"})},
+          .tensors = attention_tensors(),
+          .state = StateParts{{{X::kv_heads, X::value_dim, X::key_dim}}},
+          .output = kHeadValues(),
+          .letter = Letter::recurrent,
+          .memory = Memory::fixed,
+          .cache = Cache::none,
+          .decay = Decay::unknown,
+          .update = Update::unknown,
+          .encoder = false};
+    case MixerKind::kda:
+      return MixerDescriptor{
+          .kind = kind,
+          .name = "kda",
+          .help = "Kimi delta attention: the delta rule with a decay per key channel (real form only)",
+          .options = {kHeads(), kKeyHeads(), kDim(), kVdim(), kConv(), kRange(),
+                      form_size("rank", "bottleneck of the maps of decay and output gate (default: vdim)"),
+                      form_option("decay", "exp(-e^A softplus), or between a bound and 1",
+                                  {"step", "bounded"}),
+                      form_option("conv_bias", "whether the short convolution has a bias", {"no", "yes"})},
+          .tensors = delta_tensors(),
+          .state = kMatrixState(),
+          .output = kHeadValues(),
+          .letter = Letter::recurrent,
+          .memory = Memory::fixed,
+          .cache = Cache::none,
+          .decay = Decay::unknown,
+          .update = Update::coupled,
+          .encoder = false};
+    case MixerKind::rwkv7:  // its buffer is the input row before (resolve_form.cc)
+      return MixerDescriptor{
+          .kind = kind,
+          .name = "rwkv7",
+          .help = "RWKV-7 time mixing (real form only)",
+          .options = {kHeads(), kDim(), kVdim(),
+                      form_number("rank_w", "bottleneck of the decay's map", 1, 64),
+                      form_number("rank_a", "bottleneck of the removal's map", 1, 64),
+                      form_number("rank_g", "bottleneck of the output gate's map", 1, 128),
+                      form_number("rank_v", "bottleneck of the map that mixes values (values=first)", 1, 16),
+                      form_option("values", "its own, or mixed with those of the first rwkv7 layer",
+                                  {"own", "first"}),
+                      form_option("key_norm", "length of removed keys: x/√(Σx²+1e-6), or x/max(‖x‖, 1e-12)",
+                                  {"l2", "unit"})},
+          .tensors = Tensors{},
+          .state = kMatrixState(),
+          .output = kHeadValues(),
+          .letter = Letter::recurrent,
+          .memory = Memory::fixed,
+          .cache = Cache::none,
+          .decay = Decay::unknown,
+          .update = Update::coupled,
+          .encoder = false};
     case MixerKind::loglinear:  // tensors and state: the base's
       return MixerDescriptor{
           .kind = kind,
           .name = "loglinear",
           .help = "log-linear attention: one state of the base per power of two of the past",
-          .options = {choice_option(Sets::base, "base", "recurrence of the buckets",
-                                    {"linear", "mamba2", "gdelta"}),
-                      choice_option(Sets::feature, "feature", "feature map of q and k (base=linear)",
-                                    {"identity", "relu", "elu1", "exp", "taylor2"}),
-                      kAcc(), kHeads(),
-                      size_option(Sets::key_heads, "kv", "key heads (base=gdelta; default: heads)"), kDim(),
-                      kVdim(),
-                      size_option(Sets::state_rows, "state", "state size N (base=mamba2; default: --state)"),
-                      size_option(Sets::key_groups, "groups",
-                                  "groups of heads that share B and C (base=mamba2; default: heads)"),
-                      kConv()},
+          .options =
+              {choice_option(Sets::base, "base", "recurrence of the buckets", {"linear", "mamba2", "gdelta"}),
+               choice_option(Sets::feature, "feature", "feature map of q and k (base=linear)",
+                             {"identity", "relu", "elu1", "exp", "taylor2"}),
+               kAcc(), kHeads(),
+               size_option(Sets::key_heads, "kv", "key heads (base=gdelta; default: heads)"), kDim(), kVdim(),
+               size_option(Sets::state_rows, "state", "state size N (base=mamba2; default: --state)"),
+               size_option(Sets::key_groups, "groups",
+                           "groups of heads that share B and C (base=mamba2; default: heads)"),
+               kConv(),
+               form_option("partition", "levels that double, or that keep the newest tokens apart",
+                           {"weak", "strong"}),
+               kForm(),  // auto below is what the base's own form has
+               form_option("conv_bias", "whether the short convolution has a bias", {"auto", "no", "yes"}),
+               form_option("skip", "the input added to the output (base=mamba2)",
+                           {"auto", "none", "head", "channel"}),
+               form_option("gate", "activation of the output gate", {"auto", "none", "silu", "sigmoid"}),
+               form_option("norm", "norm of the output: before its gate, or after it",
+                           {"auto", "none", "before", "after"}),
+               kNormGroups()},
           .tensors = Tensors{},
           .state = StateParts{},
           .output = kHeadValues(),
@@ -290,7 +326,18 @@ std::optional<MixerDescriptor> describe(MixerKind kind) {
                    "nothing compressed (counted, not evaluated)",
                    {"compressed", "tokens"}),
                size_option(Sets::token_index_dim, "index_dim",
-                           "dimension of an index key (score=tokens; default: dim)")},
+                           "dimension of an index key (score=tokens; default: dim)"),
+               kForm(),
+               form_option(
+                   "compress",
+                   "a block's key and value: a map of its inputs; the means of its turned keys and of its "
+                   "values; or, before keys turn, means, weights per place or linear maps",
+                   {"map", "mean", "pool", "weighted", "linear"}, "mean"),
+               form_size("span", "tokens of a compressed window (form=released; default: B)"),
+               form_size("stride", "tokens between two windows (form=released; default: span)"),
+               form_number("first", "first blocks that are always selected", 0, 0, 1),
+               form_number("local", "last blocks, the own included, that are always selected", 0, 0, 2),
+               kRope(), kTheta(), kRopeDim()},
           .tensors = attention_tensors(
               {{.name = "compress_k", .rows = {X::kv_heads, X::key_dim}, .columns = {X::block, X::width}},
                {.name = "compress_v", .rows = {X::kv_heads, X::value_dim}, .columns = {X::block, X::width}},
@@ -312,7 +359,14 @@ std::optional<MixerDescriptor> describe(MixerKind kind) {
           .options = {required_option(Sets::select, "k", "selected tokens"), kHeads(), kKvHeads(), kDim(),
                       kVdim(), number_option(Sets::index_heads, "index_heads", "heads of the indexer", 1, 1),
                       size_option(Sets::index_dim, "index_dim", "dimension of an index key (default: dim)"),
-                      kCache()},
+                      kCache(),
+                      form_option("weights", "index weights: their positive part, or with their sign",
+                                  {"clamped", "signed"}),
+                      form_size("q_rank", "latent of the queries (default: none)"),
+                      form_size("kv_rank", "latent of keys and values (default: none)"), kRope(), kTheta(),
+                      kRopeDim(),
+                      form_option("index_rope", "the same for index keys", {"none", "half", "interleaved"}),
+                      form_option("index_norm", "layer norm of index keys", {"no", "yes"})},
           .tensors = attention_tensors({{.name = "index_q", .rows = {X::index_heads, X::index_dim}},
                                         {.name = "index_k", .rows = {X::index_dim}},
                                         {.name = "index_mix", .rows = {X::index_heads}}}),
@@ -448,40 +502,6 @@ void require_whole(const MixerDescriptor& d) {
   RUNG_REQUIRE((d.decay == Decay::table) == !d.decay_table.empty(), "{}: decay without its table", d.name);
 }
 
-CheckedSize extent_size(Extent extent, const MixerShape& m, std::int64_t width) {
-  switch (extent) {
-    case Extent::width:
-      return width;
-    case Extent::heads:
-      return m.heads;
-    case Extent::kv_heads:
-      return m.kv_heads;
-    case Extent::key_dim:
-      return m.key_dim;
-    case Extent::feature_dim:
-      return m.feature == FeatureMap::taylor2
-                 ? CheckedSize(1) + m.key_dim + CheckedSize(m.key_dim) * m.key_dim
-                 : CheckedSize(m.key_dim);
-    case Extent::value_dim:
-      return m.value_dim;
-    case Extent::inner:
-      return m.inner;
-    case Extent::state:
-      return m.state;
-    case Extent::block:
-      return m.block;
-    case Extent::branches:
-      return m.window ? 3 : 1;
-    case Extent::index_heads:
-      return m.index_heads;
-    case Extent::index_dim:
-      return m.index_dim;
-    case Extent::elements:
-      return m.elements;
-  }
-  return 0;
-}
-
 }  // namespace
 
 std::span<const MixerDescriptor> mixer_descriptors() {
@@ -498,68 +518,6 @@ std::span<const MixerDescriptor> mixer_descriptors() {
 
 const MixerDescriptor& mixer_descriptor(MixerKind kind) {
   return mixer_descriptors()[static_cast<std::size_t>(kind)];
-}
-
-const MixerDescriptor& recurrence_of(const MixerShape& mixer) {
-  return mixer_descriptor(mixer.kind == MixerKind::loglinear ? mixer.base : mixer.kind);
-}
-
-bool can_stand_in_heads(const MixerDescriptor& mixer) {
-  return std::any_of(mixer.options.begin(), mixer.options.end(),
-                     [](const OptionWord& option) { return option.name == "heads"; });
-}
-
-CheckedSize size_of(const Extents& extents, const MixerShape& mixer, std::int64_t width) {
-  CheckedSize product = 1;
-  for (const Extent extent : extents) product = product * extent_size(extent, mixer, width);
-  return product;
-}
-
-std::vector<std::pair<std::string_view, std::int64_t>> convolved_channels(const MixerShape& mixer) {
-  std::vector<std::pair<std::string_view, std::int64_t>> out;
-  for (const MixerTensor& tensor : recurrence_of(mixer).tensors.value)
-    if (tensor.convolved) out.emplace_back(tensor.name, size_of(tensor.rows, mixer, 1).or_zero());
-  return out;
-}
-
-Letter letter_of(const MixerShape& mixer) {
-  const MixerDescriptor& descriptor = mixer_descriptor(mixer.kind);
-  const bool bounded = descriptor.cache == Cache::tokens && (mixer.window || mixer.chunk);
-  return bounded ? Letter::recurrent : descriptor.letter.value;
-}
-
-Coverage coverage_of(const MixerShape& mixer) {
-  return mixer.token_scores ? Coverage::none : mixer_descriptor(mixer.kind).coverage;
-}
-
-bool has_part(const MixerShape& mixer, const StatePart& part) {
-  return part.holds != StatePart::Holds::counts || mixer.normalised;
-}
-
-std::int64_t state_numbers(const MixerShape& mixer) {
-  CheckedSize total = 0;
-  for (const StatePart& part : recurrence_of(mixer).state.value)
-    if (has_part(mixer, part)) total += size_of(part.extents, mixer, 1);
-  RUNG_REQUIRE(total.ok(), "a state of more than 2^62 numbers");
-  return *total.value();
-}
-
-bool Mixer::operator==(const Mixer& other) const {
-  return kind == other.kind && options == other.options && parts == other.parts;
-}
-
-std::optional<std::int64_t> Mixer::number(std::string_view option) const {
-  for (const auto& given : options)
-    if (given.name == option && std::holds_alternative<std::int64_t>(given.value))
-      return std::get<std::int64_t>(given.value);
-  return std::nullopt;
-}
-
-std::optional<std::string> Mixer::word(std::string_view option) const {
-  for (const auto& given : options)
-    if (given.name == option && std::holds_alternative<std::string>(given.value))
-      return std::get<std::string>(given.value);
-  return std::nullopt;
 }
 
 }  // namespace rung

@@ -62,6 +62,7 @@ enum class Sets {
   key_source,  // earlier_keys
   released,
   buffer_elements,  // the convolution's buffer, in elements
+  form,             // of a released layer, and what goes with it: resolve_form.h
 };
 
 // What the language knows of one option; drives the parser, the formatter, `rung show --mixers` and the suggestions.
@@ -75,7 +76,17 @@ struct OptionWord {
   std::vector<std::string_view> words;         // words: the allowed ones (empty: any identifier)
   std::string_view default_word;               // empty: none
   bool required = false;
+  // The defaults of form=released, where they are others.
+  std::optional<std::int64_t> released_number = {};
+  std::string_view released_word = {};
 };
+
+// The value of an option that a mixer leaves out, by its form; nullopt and empty: none.
+std::optional<std::int64_t> default_number(const Mixer& mixer, const OptionWord& option);
+std::string_view default_word(const Mixer& mixer, const OptionWord& option);
+// As given, or the default. REQUIRES an option of the mixer's word that has one or the other.
+std::int64_t number_or_default(const Mixer& mixer, std::string_view option);
+std::string word_or_default(const Mixer& mixer, std::string_view option);
 
 // A size of a MixerShape; `width` is that of the layer's input.
 enum class Extent {
@@ -192,7 +203,8 @@ CheckedSize size_of(const Extents& extents, const MixerShape& mixer, std::int64_
 std::vector<std::pair<std::string_view, std::int64_t>> convolved_channels(const MixerShape& mixer);
 // Whether a part of the state is there: counts are where the mixer is normalised.
 bool has_part(const MixerShape& mixer, const StatePart& part);
-// Of this shape: a window or a chunk makes full attention R, token scores leave the block-sparse theorem.
+// Of this shape: a window or a chunk makes full attention R; token scores and released forms leave the block-sparse
+// theorem.
 Letter letter_of(const MixerShape& mixer);
 Coverage coverage_of(const MixerShape& mixer);
 // Numbers of the recurrent state, one level of it. REQUIRES a shape of resolve().

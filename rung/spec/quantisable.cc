@@ -8,6 +8,9 @@ Result<void> check_mixer(const MixerShape& mixer, const std::string& where) {
     return fail(ErrorCode::unsupported,
                 "[quantise] {} is {}, which is counted and bounded but has no integer form", where,
                 opaque_name(mixer));
+  if (!mixer.form.plain() && mixer.parts.empty())
+    return fail(ErrorCode::unsupported, "[quantise] {} is {}, which has no integer form", where,
+                form_name(mixer));
   if (mixer.kind == MixerKind::loglinear && mixer.levels < 1)
     return fail(ErrorCode::missing,
                 "[quantise] {} is loglinear, which has one weight per level; expected a context", where);

@@ -7,6 +7,7 @@
 #include "rung/base/require.h"
 #include "rung/spec/architecture.h"
 #include "rung/spec/mixers.h"
+#include "rung/spec/resolve_form.h"
 
 namespace rung {
 namespace {
@@ -36,6 +37,8 @@ class Resolver {
       for (const auto& [name, rows] : convolved_channels(shape)) channels += rows;
       shape.conv_channels = channels.or_zero();
     }
+    if (auto form = resolve_form(given, dimensions_, shape); !form)
+      return error(place, form.error().code, form.error().message);
     RUNG_CHECK(products_fit(place, shape, dimensions_.width));
     if (!dimensions_.causal) RUNG_CHECK(encoder_can(place, shape));
     return shape;
@@ -64,7 +67,7 @@ class Resolver {
       if (candidate.name == base) shape.base = candidate.kind;
     const auto& known = mixer_descriptor(shape.base).options;
     for (const auto& option : own) {
-      if (option.sets == Sets::base) continue;
+      if (option.sets == Sets::base || option.sets == Sets::form) continue;
       const auto found = std::find_if(known.begin(), known.end(),
                                       [&](const OptionWord& other) { return other.name == option.name; });
       if (found != known.end()) {
@@ -187,6 +190,8 @@ class Resolver {
         s.conv_channels = number.value_or(0);
         s.conv = s.conv_channels > 0 ? 2 : 0;
         return {};
+      case Sets::form:  // together, when all sizes are known
+        return {};
     }
     return {};
   }
@@ -277,6 +282,11 @@ class Resolver {
         token * all_tokens * kWidestNumber + token * std::max<std::int64_t>(shape.block, 1) * width +
         (CheckedSize(shape.index_heads) + 1) * shape.index_dim * (CheckedSize(width) + kWidestNumber) +
         (CheckedSize(shape.inner) + shape.conv_channels + shape.state + shape.heads * levels) * width;
+    const MixerForm& f = shape.form;
+    const CheckedSize ranks = CheckedSize(f.rank) + f.rank_a + f.rank_g + f.rank_v + f.q_rank + f.kv_rank;
+    sum += ranks * (CheckedSize(width) + token + CheckedSize(shape.inner) + f.rope_dim +
+                    CheckedSize(shape.index_heads) * shape.index_dim);
+    sum += CheckedSize(f.span) * token * std::max<std::int64_t>({shape.key_dim, shape.value_dim, 1});
     for (const auto& part : shape.parts) sum += largest_count(part, width);
     return sum;
   }
@@ -308,6 +318,23 @@ std::string opaque_name(const MixerShape& mixer) {
                      mixer.token_scores   ? "score=tokens"
                      : mixer.earlier_keys ? "keys=earlier"
                                           : mixer.released);
+}
+
+std::string form_name(const MixerShape& mixer) {
+  const std::string word(mixer_descriptor(mixer.kind).name);
+  using enum MixerKind;
+  if (mixer.kind == gla || mixer.kind == kda || mixer.kind == rwkv7) return word;
+  if (mixer.kind == full || (mixer.form.rope != Rope::none && mixer.kind == topk)) return word + " with rope";
+  return word + " in a released form";
+}
+
+const MixerShape* first_released(const std::vector<LayerShape>& layers) {
+  for (const auto& layer : layers) {
+    if (!layer.mixer.form.plain()) return &layer.mixer;
+    for (const auto& part : layer.mixer.parts)
+      if (!part.form.plain()) return &part;
+  }
+  return nullptr;
 }
 
 bool MixerShape::looks_back() const { return kind == MixerKind::full && !window && !chunk && !earlier_keys; }

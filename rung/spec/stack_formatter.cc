@@ -15,7 +15,7 @@ std::string format_options(const Mixer& mixer) {
     const auto number = mixer.number(option.name);
     const auto word = mixer.word(option.name);
     if (!number && !word) continue;
-    if (number ? option.default_number == *number : option.default_word == *word) continue;
+    if (number ? default_number(mixer, option) == *number : default_word(mixer, option) == *word) continue;
     out +=
         fmt::format("{}{}={}", out.empty() ? "" : ",", option.name, number ? std::to_string(*number) : *word);
   }

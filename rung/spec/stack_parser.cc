@@ -234,14 +234,17 @@ class Parser {
       }
     } while (take(','));
     if (!take(')')) return unexpected("\",\" or \")\"");
-    for (const auto& option : entry.options) {
-      const auto value = given.find(option.name);
-      if (value == given.end()) continue;
-      const bool is_default = option.is_number
-                                  ? option.default_number == std::get<std::int64_t>(value->second)
-                                  : option.default_word == std::get<std::string>(value->second);
-      if (!is_default) mixer.options.push_back({std::string(option.name), std::move(value->second)});
-    }
+    for (const auto& option : entry.options)
+      if (const auto value = given.find(option.name); value != given.end())
+        mixer.options.push_back({std::string(option.name), std::move(value->second)});
+    const Mixer spelled = mixer;  // defaults depend on the form, which may be one of the options
+    std::erase_if(mixer.options, [&](const MixerOption& one) {
+      const auto option =
+          std::find_if(entry.options.begin(), entry.options.end(),
+                       [&](const OptionWord& candidate) { return candidate.name == one.name; });
+      return option->is_number ? default_number(spelled, *option) == std::get<std::int64_t>(one.value)
+                               : default_word(spelled, *option) == std::get<std::string>(one.value);
+    });
     return {};
   }
 

@@ -142,6 +142,10 @@ def top(x):
 class Line:
     """stack = product {"+" product}; product = atom {"*" number}; atom = "(" stack ")" | mixer."""
 
+    # What the forms below know; another option would change what they mean.
+    OPTIONS = ("window", "chunk", "heads", "kv", "dim", "vdim", "conv", "cache", "feature", "normalised", "cell", "size", "inner", "state", "groups", "base",
+               "B", "k", "index_heads", "index_dim", "weights", "width", "channels")
+
     def __init__(self, text):
         self.tokens, self.at = re.findall(r"[A-Za-z_][\w.-]*|-?\d+|[^\s]", text), 0
 
@@ -189,6 +193,8 @@ class Line:
                     mixer.setdefault("parts", []).append(part)
                 else:
                     name = self.next()
+                    if name not in self.OPTIONS:
+                        raise ValueError(f"[torch] option {name} of {mixer['kind']} is not evaluated")
                     self.expect("=")
                     value = self.next()
                     mixer[name] = int(value) if value.isdigit() else value
@@ -452,7 +458,8 @@ class Model:
         def run(u):
             T = len(u)
             part = self.n.rsh(self.dot(prefix + "index", "ihd,jd->hij", iq(u).reshape(T, Hi, di), ik(u), di), shift)
-            index = self.dot(prefix + "index", "ih,hij->ij", mix(u).clamp(min=0), part.clamp(min=0), Hi)
+            weights = mix(u) if m.get("weights") == "signed" else mix(u).clamp(min=0)
+            index = self.dot(prefix + "index", "ih,hij->ij", weights, part.clamp(min=0), Hi)
             chosen = self.largest(index, self.visible(T, m), m["k"])
             s = scores(q(u).reshape(T, H, dk), k(u).reshape(T, K, dk))
             return mean(s, v(u).reshape(T, K, dv), chosen).reshape(T, -1)

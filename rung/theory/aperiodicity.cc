@@ -196,6 +196,7 @@ std::optional<Verdict> nonsolvable(const Theorem& theorem, const Setting& settin
   std::string other;
   const auto look = [&](const auto& self, const MixerShape& mixer) -> void {
     using enum MixerKind;
+    if (!mixer.form.plain() && other.empty()) other = form_name(mixer);
     switch (mixer.kind) {
       case full:
       case linear:
@@ -215,6 +216,9 @@ std::optional<Verdict> nonsolvable(const Theorem& theorem, const Setting& settin
       case delta:
       case gdelta:
       case loglinear:
+      case gla:
+      case kda:
+      case rwkv7:
       case recurrent:
       case compressed:
         if (other.empty()) other = mixer_descriptor(mixer.kind).name;

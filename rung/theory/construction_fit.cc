@@ -85,6 +85,9 @@ std::optional<LayerService> carry_service(const MixerShape& m, const LayerCost& 
     case heads:
     case identity:
     case none:
+    case gla:
+    case kda:
+    case rwkv7:
     case recurrent:
     case compressed:
       return std::nullopt;
@@ -110,6 +113,7 @@ std::optional<LayerService> table_service(const MixerShape& m, const LayerCost& 
 }
 
 std::optional<LayerService> whole_service(const MixerShape& m, const LayerCost& need) {
+  if (need.use != Use::mlp && !m.form.plain()) return std::nullopt;  // proofs write down the plain form
   switch (need.use) {
     case Use::mlp:
       return LayerService{};

@@ -38,7 +38,8 @@ std::optional<Verdict> selection_two_sum(const Theorem& theorem, const Setting& 
       .block = 1,
       .selected = m.select,
       .message_bits = Integer(m.index_dim) * setting.p(),
-      .position_dependent = setting.architecture.dimensions.position != PositionCode::none};
+      .position_dependent =
+          setting.architecture.dimensions.position != PositionCode::none || m.form.index_rope != Rope::none};
   v.left = Count::binomial(M, 1).lg();
   v.right = layer.message_bits.convert_to<double>();
   v.margin = *v.left / *v.right;

@@ -16,6 +16,7 @@ constexpr int kLargestShift = 100;  // of a weights file
 // Why the theorem does not speak about the mixer, or nothing.
 std::string unsettled(const MixerShape& mixer) {
   using enum MixerKind;
+  if (!mixer.form.plain()) return "proved of the plain form alone";  // rope tells positions apart, too
   switch (mixer.kind) {
     case full:
       return mixer.earlier_keys ? "reads the keys of an earlier layer" : "";
@@ -39,6 +40,9 @@ std::string unsettled(const MixerShape& mixer) {
       return "the delta rule couples its entries, so that it can turn in cycles";
     case loglinear:
       return "its buckets show the binary digits of the position";
+    case gla:
+    case kda:
+    case rwkv7:
     case recurrent:
     case compressed:
       return "what it computes is not described";
@@ -90,6 +94,9 @@ void describe(const MixerShape& mixer, bool fixed_point, Settling& settling) {
     case delta:
     case gdelta:
     case loglinear:
+    case gla:
+    case kda:
+    case rwkv7:
     case recurrent:
     case compressed:
       break;
@@ -135,6 +142,9 @@ Integer mixer_rests(const Setting& setting, const MixerShape& mixer, Integer fir
     case delta:
     case gdelta:
     case loglinear:
+    case gla:
+    case kda:
+    case rwkv7:
     case recurrent:
     case compressed:
       return first;
@@ -171,6 +181,9 @@ Integer mixer_rests_period(const Setting& setting, const MixerShape& mixer, std:
     case delta:
     case gdelta:
     case loglinear:
+    case gla:
+    case kda:
+    case rwkv7:
     case recurrent:
     case compressed:
       return first;

@@ -31,6 +31,8 @@ std::optional<Verdict> sparse_two_sum(const Theorem& theorem, const Setting& set
   v.require("no chain of thought", !setting.chain_of_thought);
   v.require("a block is ranked and read through its compression", !m.token_scores,
             m.token_scores ? "its tokens are scored one by one" : "");
+  if (!m.form.plain())
+    v.require("one compression a block, and a selection on top of the own block", false, "form=released");
   if (!v.all_hold()) return v;
   const std::int64_t n = question.size("n"), M = question.size("M");
   SparseLayer layer{.block = m.block,

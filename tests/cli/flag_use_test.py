@@ -108,6 +108,7 @@ SETTINGS = {
                  "json": ["real.safetensors", "--instances", "20", "--json"]},
     "protocol": {"drawn": [*MODEL], "given": [*MODEL, "--input", "0 1 2 3 1"], "rows": [*MODEL, "--input", "@rows.jsonl"]},
     "export": {"": [*MODEL, "--out", "d"]},
+    "import": {"": ["gla", "--from", "fla", "--layer", "0", "--out", "o"]},
     "capacity": {"": ["eva", "--n", "3"]},
     "class": {"": ["group"]},
     "ceiling": {"": ["--state-bits", "8", "--n", "23"], "csv": ["--state-bits", "8", "--n", "23", "--csv"]},
@@ -137,6 +138,7 @@ VALUES = {
                  "--form": ["two-party", "players"], "--cut": ["2"], "--acc-bits": ["40"], "--sum-bits": ["40"], "--trace": ["t.json"]},
     "export": {"MODEL": ["other.safetensors"], "--to": ["torch"], "--out": ["d2"]},
     "class": {"NAME": ["parity"]},
+    "import": {"DIR": ["none"], "--from": ["transformers"], "--layer": ["1"], "--tokens": ["3"], "--out": ["o2"]},
     "capacity": {"TASK": ["index"], "--cut": ["2"], "--budget": ["10"], "--memory": ["1"], "--seed": ["3"]},
     "ceiling": {"--state-bits": ["9"], "--n": ["22"], "--alphabet": ["3"], "--queries": ["zipf"]},
     "runs": {"ACTION": ["list"], "NAME": ["aa000003"], "--store": ["more.jsonl"], "--kind": ["run"], "--state": ["failed"], "--task": ["mqar"], "--arch": ["no"],
@@ -165,7 +167,7 @@ LIMITS = {
     # Heard where a file is there: files_test.py.
     ("task", "--force"): None, ("build", "--force"): None,
     ("hierarchy", "--fresh"): None,  # nothing is there to be reused: hierarchy_test.py
-    ("hierarchy", "--no-train"): None, ("export", "--to"): None, ("export", "--force"): None, ("runs", "--reverse"): None,
+    ("hierarchy", "--no-train"): None, ("export", "--to"): None, ("export", "--force"): None, ("import", "--force"): None, ("runs", "--reverse"): None,
 }
 
 
@@ -181,6 +183,7 @@ def fixture(folder):
         shutil.copy(os.path.join(SOURCE, "tests/cases/models", f"{source}.safetensors"), os.path.join(folder, f"{name}.safetensors"))
     shutil.copy(os.path.join(SOURCE, "tests/cases/runs/gpu.jsonl"), os.path.join(folder, "s.jsonl"))
     shutil.copy(os.path.join(SOURCE, "tests/cases/runs/earlier.jsonl"), os.path.join(folder, "more.jsonl"))
+    shutil.copytree(os.path.join(SOURCE, "tests/cases/released/gla"), os.path.join(folder, "gla"))
     os.mkdir(os.path.join(folder, "h"))
     os.mkdir(os.path.join(folder, "none"))
     os.symlink(os.path.join(SOURCE, "tests/cases/report/results"), os.path.join(folder, "results"))

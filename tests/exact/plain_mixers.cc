@@ -50,6 +50,9 @@ class Layer {
         return y;
       }
       case none:
+      case gla:
+      case kda:
+      case rwkv7:
       case recurrent:
       case compressed:
         break;
@@ -175,7 +178,8 @@ class Layer {
         seen = largest(seen, m_.select, [&](std::size_t j) {
           Big sum = 0;
           for (std::int64_t h = 0; h < m_.index_heads; ++h)
-            sum += relu(index_mix[i][static_cast<std::size_t>(h)]) *
+            sum += (m_.signed_weights ? index_mix[i][static_cast<std::size_t>(h)]
+                                      : relu(index_mix[i][static_cast<std::size_t>(h)])) *
                    relu(rsh(dot(slice(index_q[i], h, m_.index_dim), index_k[j]), scalar("index.shift")));
           return sum;
         });

@@ -1,6 +1,8 @@
 // Random stacks for properties: every mixer, every option, groups of heads.
 #pragma once
 
+#include <algorithm>
+
 #include "rung/base/random.h"
 #include "rung/spec/architecture.h"
 #include "rung/spec/mixers.h"
@@ -24,13 +26,15 @@ inline Mixer random_mixer(Random& random, bool in_heads) {
       if (option.name == "chunk" && mixer.number("window")) continue;
       if (!option.required && random.below(3) != 0) continue;
       if (option.is_number) {
-        const std::int64_t value =
-            random.below(4) == 0 ? option.high : random.between(option.low, option.low + 9);
-        if (option.default_number != value) mixer.options.push_back({std::string(option.name), value});
+        const std::int64_t value = random.below(4) == 0
+                                       ? option.high
+                                       : random.between(option.low, std::min(option.high, option.low + 9));
+        if (default_number(mixer, option) != value)
+          mixer.options.push_back({std::string(option.name), value});
       } else {
         const std::string value =
             option.words.empty() ? "kind-7.x" : std::string(option.words[random.below(option.words.size())]);
-        if (option.default_word != value) mixer.options.push_back({std::string(option.name), value});
+        if (default_word(mixer, option) != value) mixer.options.push_back({std::string(option.name), value});
       }
     }
     return mixer;

@@ -11,17 +11,7 @@ namespace rung {
 namespace {
 
 const std::vector<TinyTask>& few_tasks() {
-  // Not the tasks that exist at every length: their many tiny forms would leave few draws for the others.
-  static const auto tasks = [] {
-    auto all = tiny_tasks(300, 60);
-    std::erase_if(all, [](const TinyTask& one) {
-      for (const char* name :
-           {"parity", "modulo", "group", "flipflop", "tracked-recall", "copy", "selective-copy"})
-        if (one.name == name) return true;
-      return false;
-    });
-    return all;
-  }();
+  static const auto tasks = tiny_tasks(300, 60);
   return tasks;
 }
 

@@ -13,7 +13,8 @@ bool one_in(Random& random, std::uint64_t n) { return random.below(n) == 0; }
 
 std::int64_t small_number(Random& random, const OptionWord& option) {
   if (option.name == "elements") return random.between(1, 12);
-  return option.low + static_cast<std::int64_t>(random.below(one_in(random, 4) ? 9 : 3));
+  return std::min(option.high,
+                  option.low + static_cast<std::int64_t>(random.below(one_in(random, 4) ? 9 : 3)));
 }
 
 bool is_recurrence(MixerKind kind) {
@@ -103,11 +104,12 @@ Mixer small_mixer(Random& random, bool in_heads) {
       if (!option.required && !one_in(random, rare ? 6 : 2)) continue;
       if (option.is_number) {
         const std::int64_t value = small_number(random, option);
-        if (option.default_number != value) mixer.options.push_back({std::string(option.name), value});
+        if (default_number(mixer, option) != value)
+          mixer.options.push_back({std::string(option.name), value});
       } else {
         const std::string value =
             option.words.empty() ? "any" : std::string(option.words[random.below(option.words.size())]);
-        if (option.default_word != value) mixer.options.push_back({std::string(option.name), value});
+        if (default_word(mixer, option) != value) mixer.options.push_back({std::string(option.name), value});
       }
     }
     return mixer;

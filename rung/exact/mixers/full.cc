@@ -11,6 +11,8 @@
 #include "rung/base/parallel.h"
 #include "rung/exact/attention.h"
 #include "rung/exact/projection.h"
+#include "rung/exact/released_layer.h"
+#include "rung/exact/rotary.h"
 #include "rung/exact/split_mixer.h"
 
 namespace rung {
@@ -50,6 +52,7 @@ class FullAttention final : public MixerFor<A> {
     key_value_.add(std::move(value));
     key_value_.convolve(context, queries);
     rule_.check(context, widths_);
+    rotary_ = Rotary(source, shape_.form.rope, shape_.form.rope_dim, shape_.form.theta);
     if constexpr (A::kExact)
       if (causal_ && !shape_.window && !shape_.chunk) split_ = std::make_unique<SplitFull<A>>(*this);
   }
@@ -65,9 +68,11 @@ class FullAttention final : public MixerFor<A> {
     const std::int64_t keys = causal_ ? wanted.back() + 1 : x.count();
     std::vector<Value> queries(wanted.size() * static_cast<std::size_t>(query_.channels()));
     parallel_for(static_cast<std::int64_t>(wanted.size()), 64, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i)
+      for (std::int64_t i = begin; i < end; ++i) {
         query_.read(x, wanted[static_cast<std::size_t>(i)], wanted[static_cast<std::size_t>(i)] + 1,
                     queries.data() + i * query_.channels());
+        turn(queries.data() + i * query_.channels(), shape_.heads, wanted[static_cast<std::size_t>(i)]);
+      }
     });
     if (wanted.size() <= kStreamedQueries)
       stream(x, wanted, keys, queries, y);
@@ -87,6 +92,8 @@ class FullAttention final : public MixerFor<A> {
       const ExtendedRows<Value> x(prefix, last + i * prefix.width());
       query_.read(x, position, position + 1, queries.data() + i * query_.channels());
       key_value_.read(x, position, position + 1, own.data() + i * key_value_.channels());
+      turn(queries.data() + i * query_.channels(), shape_.heads, position);
+      turn(own.data() + i * key_value_.channels(), shape_.kv_heads, position);
     }
     if constexpr (A::kExact) {
       auto one = make_stores();
@@ -154,6 +161,8 @@ class FullAttention final : public MixerFor<A> {
         query(static_cast<std::size_t>(query_.channels()));
     key_value_.step(state.key_value, x, row.data());
     query_.step(state.query, x, query.data());
+    turn(row.data(), shape_.kv_heads, state.t);
+    turn(query.data(), shape_.heads, state.t);
     for (std::int64_t h = 0; h < shape_.kv_heads; ++h) {
       state.stores[static_cast<std::size_t>(h)].resize(state.t + 1);
       put(state.stores[static_cast<std::size_t>(h)], h, state.t, row.data());
@@ -189,6 +198,13 @@ class FullAttention final : public MixerFor<A> {
  private:
   friend class SplitFull<A>;
 
+  // Rotary positions (mode Q): the leading heads of a row of queries or keys.
+  void turn([[maybe_unused]] Value* row, [[maybe_unused]] std::int64_t heads,
+            [[maybe_unused]] std::int64_t position) const {
+    if constexpr (!A::kExact)
+      if (rotary_)
+        for (std::int64_t h = 0; h < heads; ++h) rotary_.turn(row + h * shape_.key_dim, position);
+  }
   // Tokens that the state after t tokens keeps.
   std::int64_t live(std::int64_t t) const {
     return shape_.window  ? std::min(t, *shape_.window - 1)
@@ -247,6 +263,8 @@ class FullAttention final : public MixerFor<A> {
     parallel_for(keys, kTileRows, [&](std::int64_t begin, std::int64_t end) {
       std::vector<Value> rows(static_cast<std::size_t>((end - begin) * key_value_.channels()));
       key_value_.read(x, begin, end, rows.data());
+      for (std::int64_t t = begin; t < end; ++t)
+        turn(rows.data() + (t - begin) * key_value_.channels(), shape_.kv_heads, t);
       for (std::int64_t t = begin; t < end; ++t)
         for (std::int64_t h = 0; h < shape_.kv_heads; ++h)
           put(stores[static_cast<std::size_t>(h)], h, t, rows.data() + (t - begin) * key_value_.channels());
@@ -319,6 +337,7 @@ class FullAttention final : public MixerFor<A> {
   Projection<A> query_, key_value_;
   HeadWidths widths_;
   int input_bits_;
+  Rotary rotary_;
   std::unique_ptr<SplitSoftmax> split_;  // mode X, decoder, no window
 };
 
@@ -405,6 +424,7 @@ class SplitFull final : public SplitSoftmax {
 
 template <class A>
 std::unique_ptr<MixerFor<A>> make_full(const MixerContext<A>& context) {
+  if (A::kExact && !context.shape.form.plain()) return refuse_integer_form(context);
   return std::make_unique<FullAttention<A>>(context);
 }
 RUNG_INSTANTIATE_MIXER(make_full);

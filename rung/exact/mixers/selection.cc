@@ -1,6 +1,7 @@
 // Attention over selected tokens.
 //
-// topk: index score I(t, j) = Σ_h relu(m_t[h]) relu(rsh(iq_t[h]·ik_j, index.shift)) over index heads h; the k
+// topk: index score I(t, j) = Σ_h relu(m_t[h]) relu(rsh(iq_t[h]·ik_j, index.shift)) over index heads h, with m_t[h]
+// itself where weights=signed; the k
 // largest
 //   among j <= t (all j in an encoder) win, ties to the smaller position; then softmax attention over the winners.
 // sparse: blocks of B tokens. A block is compressed to one key and one value per key/value head by a map of
@@ -243,7 +244,10 @@ class TopK final : public SelectingAttention<A> {
                  index_keys[static_cast<std::size_t>(j * s.index_dim + c)];
         dot = this->arithmetic_.rescale(dot, index_shift_);
         if (dot > 0)
-          score[static_cast<std::size_t>(j)] += Wide(A::relu(mix[static_cast<std::size_t>(h)])) * dot;
+          score[static_cast<std::size_t>(j)] +=
+              Wide(s.signed_weights ? mix[static_cast<std::size_t>(h)]
+                                    : A::relu(mix[static_cast<std::size_t>(h)])) *
+              dot;
       }
     std::vector<std::int64_t> order(static_cast<std::size_t>(count));
     std::iota(order.begin(), order.end(), 0);

@@ -69,13 +69,14 @@ class SoftmaxAttention : public LearnedMixer {
                                       .unflatten(-1, std::vector<std::int64_t>{hi, di})
                                       .transpose(2, 3);                        // [E, B, Hi, T, di]
     const torch::Tensor index_k = index.narrow(-1, hi * di, di).unsqueeze(2);  // [E, B, 1, T, di]
-    const torch::Tensor mix =
-        (index.narrow(-1, hi * di + di, hi) + mix_bias.view({mix_bias.size(0), 1, 1, hi}))
-            .relu();                                                                      // [E, B, T, Hi]
+    torch::Tensor mix =
+        index.narrow(-1, hi * di + di, hi) + mix_bias.view({mix_bias.size(0), 1, 1, hi});  // [E, B, T, Hi]
+    if (!shape_.signed_weights) mix = mix.relu();
     const torch::Tensor each = torch::matmul(index_q, index_k.transpose(-1, -2)).relu();  // [E, B, Hi, T, T]
     const torch::Tensor score = (mix.transpose(2, 3).unsqueeze(-1) * each).sum(2);        // [E, B, T, T]
     // Ties go to the smaller position: a stable descending sort keeps them in order.
-    const torch::Tensor ranked = std::get<1>(score.detach().masked_fill(hidden, -1).sort(true, -1, true));
+    const torch::Tensor ranked =
+        std::get<1>(score.detach().masked_fill(hidden, -INFINITY).sort(true, -1, true));
     const torch::Tensor chosen = ranked.narrow(-1, 0, std::min(shape_.select, length));
     const torch::Tensor unseen =
         torch::ones_like(score, torch::kBool).scatter_(-1, chosen, false).logical_or_(hidden);

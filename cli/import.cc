@@ -1,0 +1,84 @@
+// rung import: a layer of a released model as a weights file.
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "rung/released/layer_import.h"
+
+namespace rung::cli {
+namespace {
+
+struct ImportFlags {
+  std::string directory, from, out;
+  std::int64_t layer = 0;
+  std::optional<std::int64_t> tokens;
+  bool force = false, json = false;
+};
+
+Result<int> run_import(const ImportFlags& flags) {
+  if (flags.layer < 0)
+    return fail(ErrorCode::range, "[import] --layer {}; a number from 0 on expected", flags.layer);
+  if (flags.tokens && *flags.tokens < 1)
+    return fail(ErrorCode::range, "[import] --tokens {}; a number from 1 on expected", *flags.tokens);
+  RUNG_TRY(const ImportedLayer layer,
+           import_layer({.directory = flags.directory,
+                         .from = flags.from == "fla" ? Collection::fla : Collection::transformers,
+                         .layer = flags.layer,
+                         .tokens = flags.tokens}));
+  const std::string line = format_stack(layer.weights.architecture.stack);
+  RUNG_CHECK(write_weights(flags.out, layer.weights));
+  if (flags.json) {
+    print_json({{"schema", "rung.import/1"},
+                {"model", flags.out},
+                {"architecture", line},
+                {"width", layer.weights.architecture.dimensions.width},
+                {"prefix", layer.prefix},
+                {"tensors", layer.weights.tensors.size()},
+                {"left_out", layer.left_out},
+                {"notes", layer.notes}});
+    return 0;
+  }
+  fmt::print("{}: {} of width {}, from {}*\n", flags.out, line, layer.weights.architecture.dimensions.width,
+             layer.prefix);
+  for (const auto& note : layer.notes) fmt::print("note      {}\n", note);
+  for (const auto& name : layer.left_out) fmt::print("left out  {}\n", name);
+  return 0;
+}
+
+}  // namespace
+
+Command import_command() {
+  auto flags = std::make_shared<ImportFlags>();
+  Command command{.name = "import", .summary = "a layer of a released model as a weights file"};
+  command.description =
+      "Maps the tensors of one layer's norm and mixer, with the embedding and the output table, from "
+      "config.json and "
+      "*.safetensors of a directory into a rung weights file that means the same (docs/parity.md). The MLP "
+      "is left out "
+      "and named. What cannot be mapped is refused by name (docs/import.md).";
+  command.examples = {"rung import DIR --from fla --layer 3 --out layer3.safetensors",
+                      "rung import DIR --from transformers --layer 0 --tokens 256 --out layer0.safetensors"};
+  command.options = {
+      {.names = "DIR", .help = "a model's directory", .target = &flags->directory, .required = true},
+      {.names = "--from",
+       .help = "whose tensor names it has",
+       .target = &flags->from,
+       .required = true,
+       .choices = {"transformers", "fla"}},
+      {.names = "--layer", .help = "which layer, from 0", .target = &flags->layer, .required = true},
+      {.names = "--tokens",
+       .help = "only the first N tokens of the vocabulary (all)",
+       .target = &flags->tokens},
+      {.names = "--out",
+       .help = "the weights file to write",
+       .target = &flags->out,
+       .required = true,
+       .file = FileUse::write},
+      {.names = "--force", .help = "replace a file that exists", .target = &flags->force},
+      {.names = "--json", .help = "one JSON document", .target = &flags->json},
+  };
+  command.run = [flags] { return run_import(*flags); };
+  return command;
+}
+
+}  // namespace rung::cli

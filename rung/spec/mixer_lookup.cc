@@ -1,0 +1,142 @@
+// What is asked of a descriptor: sizes, letters, defaults of options.
+#include <algorithm>
+
+#include "rung/base/require.h"
+#include "rung/spec/mixers.h"
+
+namespace rung {
+namespace {
+
+CheckedSize extent_size(Extent extent, const MixerShape& m, std::int64_t width) {
+  switch (extent) {
+    case Extent::width:
+      return width;
+    case Extent::heads:
+      return m.heads;
+    case Extent::kv_heads:
+      return m.kv_heads;
+    case Extent::key_dim:
+      return m.key_dim;
+    case Extent::feature_dim:
+      return m.feature == FeatureMap::taylor2
+                 ? CheckedSize(1) + m.key_dim + CheckedSize(m.key_dim) * m.key_dim
+                 : CheckedSize(m.key_dim);
+    case Extent::value_dim:
+      return m.value_dim;
+    case Extent::inner:
+      return m.inner;
+    case Extent::state:
+      return m.state;
+    case Extent::block:
+      return m.block;
+    case Extent::branches:
+      return m.window ? 3 : 1;
+    case Extent::index_heads:
+      return m.index_heads;
+    case Extent::index_dim:
+      return m.index_dim;
+    case Extent::elements:
+      return m.elements;
+  }
+  return 0;
+}
+
+}  // namespace
+
+const MixerDescriptor& recurrence_of(const MixerShape& mixer) {
+  return mixer_descriptor(mixer.kind == MixerKind::loglinear ? mixer.base : mixer.kind);
+}
+
+bool can_stand_in_heads(const MixerDescriptor& mixer) {
+  if (mixer.kind == MixerKind::rwkv7) return false;  // what it passes on to later layers is the whole layer's
+  return std::any_of(mixer.options.begin(), mixer.options.end(),
+                     [](const OptionWord& option) { return option.name == "heads"; });
+}
+
+namespace {
+
+bool is_released(const Mixer& mixer) { return mixer.word("form") == "released"; }
+const OptionWord& option_named(const Mixer& mixer, std::string_view name) {
+  const MixerDescriptor& descriptor = mixer_descriptor(mixer.kind);
+  for (const auto& option : descriptor.options)
+    if (option.name == name) return option;
+  RUNG_REQUIRE(false, "{} has no option {}", descriptor.name, name);
+}
+
+}  // namespace
+
+std::optional<std::int64_t> default_number(const Mixer& mixer, const OptionWord& option) {
+  return is_released(mixer) && option.released_number ? option.released_number : option.default_number;
+}
+std::string_view default_word(const Mixer& mixer, const OptionWord& option) {
+  return is_released(mixer) && !option.released_word.empty() ? option.released_word : option.default_word;
+}
+std::int64_t number_or_default(const Mixer& mixer, std::string_view name) {
+  if (const auto given = mixer.number(name)) return *given;
+  const auto value = default_number(mixer, option_named(mixer, name));
+  RUNG_REQUIRE(value, "option {} has no default", name);
+  return *value;
+}
+std::string word_or_default(const Mixer& mixer, std::string_view name) {
+  if (const auto given = mixer.word(name)) return *given;
+  return std::string(default_word(mixer, option_named(mixer, name)));
+}
+
+CheckedSize size_of(const Extents& extents, const MixerShape& mixer, std::int64_t width) {
+  CheckedSize product = 1;
+  for (const Extent extent : extents) product = product * extent_size(extent, mixer, width);
+  return product;
+}
+
+std::vector<std::pair<std::string_view, std::int64_t>> convolved_channels(const MixerShape& mixer) {
+  std::vector<std::pair<std::string_view, std::int64_t>> out;
+  for (const MixerTensor& tensor : recurrence_of(mixer).tensors.value)
+    if (tensor.convolved) out.emplace_back(tensor.name, size_of(tensor.rows, mixer, 1).or_zero());
+  return out;
+}
+
+Letter letter_of(const MixerShape& mixer) {
+  const MixerDescriptor& descriptor = mixer_descriptor(mixer.kind);
+  const bool bounded = descriptor.cache == Cache::tokens && (mixer.window || mixer.chunk);
+  return bounded ? Letter::recurrent : descriptor.letter.value;
+}
+
+Coverage coverage_of(const MixerShape& mixer) {
+  const Coverage own = mixer_descriptor(mixer.kind).coverage;
+  // A block has no message where its tokens are scored one by one, or where it is ranked by a probability, whose
+  // denominator takes every other block.
+  const bool ranked = own == Coverage::sketch && !mixer.form.plain();
+  return mixer.token_scores || ranked ? Coverage::none : own;
+}
+
+bool has_part(const MixerShape& mixer, const StatePart& part) {
+  return part.holds != StatePart::Holds::counts || mixer.normalised;
+}
+
+std::int64_t state_numbers(const MixerShape& mixer) {
+  CheckedSize total = 0;
+  for (const StatePart& part : recurrence_of(mixer).state.value)
+    if (has_part(mixer, part)) total += size_of(part.extents, mixer, 1);
+  RUNG_REQUIRE(total.ok(), "a state of more than 2^62 numbers");
+  return *total.value();
+}
+
+bool Mixer::operator==(const Mixer& other) const {
+  return kind == other.kind && options == other.options && parts == other.parts;
+}
+
+std::optional<std::int64_t> Mixer::number(std::string_view option) const {
+  for (const auto& given : options)
+    if (given.name == option && std::holds_alternative<std::int64_t>(given.value))
+      return std::get<std::int64_t>(given.value);
+  return std::nullopt;
+}
+
+std::optional<std::string> Mixer::word(std::string_view option) const {
+  for (const auto& given : options)
+    if (given.name == option && std::holds_alternative<std::string>(given.value))
+      return std::get<std::string>(given.value);
+  return std::nullopt;
+}
+
+}  // namespace rung

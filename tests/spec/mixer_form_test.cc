@@ -1,0 +1,104 @@
+// The forms of released layers in the language: their defaults, their names, and what is refused.
+#include <gtest/gtest.h>
+
+#include "rung/spec/accounting.h"
+#include "rung/spec/quantisable.h"
+
+namespace rung {
+namespace {
+
+std::string canonical(const char* line) {
+  const auto stack = parse_stack(line);
+  return stack ? format_stack(*stack) : stack.error().message;
+}
+MixerShape shape_of(const char* line, Dimensions dimensions = {}) {
+  const auto layers = resolve({*parse_stack(line), std::move(dimensions)});
+  EXPECT_TRUE(layers) << (layers ? "" : layers.error().message);
+  return layers ? (*layers)[0].mixer : MixerShape{};
+}
+std::string refused(const char* line) {
+  const auto layers = resolve({*parse_stack(line), {}});
+  return layers ? "accepted" : layers.error().message;
+}
+
+TEST(mixer_form, options_that_equal_the_default_of_the_form_are_not_written) {
+  EXPECT_EQ(canonical("mamba2(form=released,gate=silu,decay=step)"), "mamba2(form=released)");
+  EXPECT_EQ(canonical("mamba2(gate=none,form=released)"), "mamba2(form=released,gate=none)");
+  EXPECT_EQ(canonical("mamba2(gate=none)"), "mamba2");
+  EXPECT_EQ(canonical("mamba2(gate=silu)"), "mamba2(gate=silu)");
+  EXPECT_EQ(canonical("sparse(B=4,k=3,form=released,first=1,local=2)"), "sparse(B=4,k=3,form=released)");
+  EXPECT_EQ(canonical("sparse(B=4,k=3,form=released,first=0)"), "sparse(B=4,k=3,form=released,first=0)");
+  EXPECT_EQ(*parse_stack("gdelta(form=released,qk_norm=l2)"), *parse_stack("gdelta(form=released)"));
+}
+
+TEST(mixer_form, a_line_without_form_is_plain) {
+  for (const char* line :
+       {"full", "mamba", "mamba2", "delta", "gdelta", "loglinear(base=gdelta)", "sparse(B=4,k=1)",
+        "topk(k=3)", "linear", "gdelta(form=plain)", "delta(range=1)", "topk(k=3,weights=signed)"})
+    EXPECT_TRUE(shape_of(line).form.plain()) << line;
+  for (const char* line : {"gla", "kda", "rwkv7", "mamba(form=released)", "full(rope=half)",
+                           "gdelta(gate=silu)", "delta(range=2)", "mamba2(skip=head)"})
+    EXPECT_FALSE(shape_of(line).form.plain()) << line;
+  EXPECT_FALSE(shape_of("full", {.position = PositionCode::rope}).form.plain());
+  EXPECT_TRUE(shape_of("full(rope=none)", {.position = PositionCode::rope}).form.plain());
+}
+
+TEST(mixer_form, refuses_options_that_mean_nothing_where_they_stand) {
+  EXPECT_EQ(refused("sparse(B=4,k=2,span=4)"), "[arch] layer 1: option span has no meaning for form=plain");
+  EXPECT_EQ(refused("sparse(B=4,k=2,form=released,stride=3)"),
+            "[arch] layer 1: stride = 3 does not divide span = 4");
+  EXPECT_EQ(refused("loglinear(form=released)"),
+            "[arch] layer 1: form=released has no meaning for base=linear; expected mamba2 or gdelta");
+  EXPECT_EQ(refused("loglinear(partition=strong)"), "[arch] layer 1: partition=strong is of form=released");
+  EXPECT_EQ(refused("loglinear(base=gdelta,gate=silu)"),
+            "[arch] layer 1: option gate has no meaning for form=plain");
+  EXPECT_EQ(refused("full(theta=100)"),
+            "[arch] layer 1: options theta and rope_dim have no meaning without rope");
+  EXPECT_EQ(refused("full(rope=half,rope_dim=3)"),
+            "[arch] layer 1: rope_dim = 3; an even number of 2 to dim = 64 expected");
+  EXPECT_EQ(refused("topk(k=2,kv_rank=4)"), "[arch] layer 1: q_rank and kv_rank come together");
+  EXPECT_EQ(refused("rwkv7(rank_v=4)"), "[arch] layer 1: option rank_v has no meaning for values=own");
+  EXPECT_EQ(refused("mamba(norms=before)"),
+            "[arch] layer 1: norms=before is of the bottleneck; expected a rank");
+  EXPECT_NE(canonical("heads(rwkv7:2)").find("rwkv7"), std::string::npos);
+  EXPECT_FALSE(parse_stack("heads(rwkv7:2)"));
+}
+
+TEST(mixer_form, has_no_integer_form) {
+  for (const char* line : {"gla", "kda", "rwkv7", "mamba2(form=released)", "heads(gla:1,full:1)"}) {
+    const auto result = quantisable({*parse_stack(line), {.width = 64, .position = PositionCode::none}});
+    ASSERT_FALSE(result) << line;
+    EXPECT_NE(result.error().message.find("has no integer form"), std::string::npos)
+        << result.error().message;
+  }
+}
+
+// Live levels of the strong partition, by its rule, are ⌈lg t⌉ + 1.
+TEST(mixer_form, strong_levels_are_counted_as_they_come_to_live) {
+  std::vector<std::int64_t> counts(12, 0);
+  const Architecture a{*parse_stack("loglinear(base=gdelta,form=released,partition=strong)"),
+                       {.width = 8, .heads = 1}};
+  const auto layers = resolve(a);
+  ASSERT_TRUE(layers) << layers.error().message;
+  for (std::int64_t t = 1; t <= 300; ++t) {
+    std::int64_t carry = 0;
+    for (std::size_t level = 0; level < counts.size(); ++level) {
+      const std::int64_t capacity = level == 0 ? 1 : std::int64_t{1} << (level - 1);
+      if (level == 0 || counts[level] + carry > capacity) {
+        std::swap(counts[level], carry);
+      } else {
+        counts[level] += carry;
+        carry = 0;
+      }
+    }
+    ASSERT_EQ(carry, 0);
+    counts[0] = 1;
+    const auto live = std::count_if(counts.begin(), counts.end(), [](std::int64_t c) { return c > 0; });
+    const auto counted = account(a, *layers, {.context = t}).layers[0];
+    EXPECT_EQ(counted.levels, live) << t;
+    EXPECT_EQ(counted.state_bits, live * counted.state_elements * a.dimensions.precision.bits) << t;
+  }
+}
+
+}  // namespace
+}  // namespace rung
