@@ -13,6 +13,7 @@ constexpr std::int64_t kLargestSize = std::int64_t{1} << 31;
 constexpr std::size_t kMostLayers = 100'000;
 constexpr std::size_t kMostGroups = 1'000'000;
 constexpr int kDeepest = 64;
+constexpr std::int64_t kMostSteps = 1024;  // of the delta rule a token
 
 // The options of every word that can be evaluated; those that are words and not numbers come with their
 // choices.
@@ -23,9 +24,9 @@ const std::map<std::string, std::vector<std::string>> kOptions = {
     {"gru", {"size"}},
     {"mamba", {"inner", "state", "conv"}},
     {"mamba2", {"heads", "dim", "state", "groups", "conv"}},
-    {"delta", {"heads", "kv", "dim", "vdim", "conv"}},
-    {"gdelta", {"heads", "kv", "dim", "vdim", "conv"}},
-    {"loglinear", {"base", "feature", "heads", "kv", "dim", "vdim", "state", "groups", "conv"}},
+    {"delta", {"heads", "kv", "dim", "vdim", "conv", "range", "steps"}},
+    {"gdelta", {"heads", "kv", "dim", "vdim", "conv", "range", "steps"}},
+    {"loglinear", {"base", "feature", "heads", "kv", "dim", "vdim", "state", "groups", "conv", "range"}},
     {"sparse", {"B", "k", "window", "groups", "heads", "kv", "dim", "vdim"}},
     {"topk", {"k", "heads", "kv", "dim", "vdim", "index_heads", "index_dim", "cache", "weights"}},
     {"conv", {"width", "channels"}},
@@ -213,9 +214,9 @@ Shape resolve(const ArchitectureMixer& m, const Architecture& a, std::optional<s
   s.base = word("base", "linear");
   const std::string& rule = m.kind == "loglinear" ? s.base : m.kind;
   if (m.kind == "loglinear") {
-    for (const char* option : {"kv", "state", "groups", "feature", "vdim"}) {
+    for (const char* option : {"kv", "state", "groups", "feature", "vdim", "range"}) {
       const bool meant = rule == "linear"   ? among({"feature", "vdim"}, option)
-                         : rule == "gdelta" ? among({"kv", "vdim"}, option)
+                         : rule == "gdelta" ? among({"kv", "vdim", "range"}, option)
                                             : among({"state", "groups"}, option);
       if (!meant && (m.numbers.contains(option) || m.words.contains(option)))
         throw Malformed(text("loglinear(base=", rule, ") has no option ", option));
@@ -241,6 +242,9 @@ Shape resolve(const ArchitectureMixer& m, const Architecture& a, std::optional<s
   } else if (rule == "delta" || rule == "gdelta") {
     s.kv = divides(given("kv", s.heads), s.heads, "key heads");
     key_and_value();
+    s.range = given("range", 1);
+    s.steps = given("steps", 1);
+    if (s.range > 2 || s.steps > kMostSteps) throw Malformed(text(m.kind, " has a range or steps too large"));
   } else if (rule == "mamba2") {
     s.dv = single_dim("dim");
     s.dk = given("state", a.state);

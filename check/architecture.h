@@ -22,7 +22,8 @@ struct Shape {
   std::int64_t inner = 0, state = 0;               // rnn, gru (inner), mamba (I, N), conv (channels)
   std::string feature, base;                       // linear, loglinear
   bool normalised = false, relu_cell = false;
-  std::vector<Shape> parts;  // heads
+  std::int64_t range = 1, steps = 1;  // of the delta rule
+  std::vector<Shape> parts;           // heads
 
   std::int64_t features() const;  // D
   std::int64_t outputs() const;   // numbers that the mixer hands over

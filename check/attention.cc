@@ -120,6 +120,39 @@ class Attention : public Mixer {
 class Full final : public Attention, public FullView {
  public:
   using Attention::Attention;
+  // With a window or a chunk: the buffer, then key head by key head the tokens that a later one can see,
+  // the oldest first, key and value of each.
+  void remember(Memory& out) const override {
+    if (s_.window == 0 && s_.chunk == 0) return Mixer::remember(out);
+    State state;
+    channels_.state(state);
+    const auto seen = static_cast<std::int64_t>(keys_.size());
+    const std::int64_t kept = s_.chunk > 0 ? seen % s_.chunk : std::min(seen, s_.window - 1);
+    for (std::int64_t h = 0; h < s_.kv; ++h)
+      for (std::int64_t j = seen - kept; j < seen; ++j) {
+        const auto k = keys_[at(j)].begin() + h * s_.dk, v = values_[at(j)].begin() + h * s_.dv;
+        state.append(Row(k, k + s_.dk), 0);
+        state.append(Row(v, v + s_.dv), 0);
+      }
+    out.push_back(std::move(state.numbers));
+  }
+  void recall(const Memory& memory, std::size_t& next) override {
+    if (s_.window == 0 && s_.chunk == 0) return Mixer::recall(memory, next);
+    const Row& numbers = next_row(memory, next);
+    const std::int64_t *from = numbers.data(), token = s_.kv * (s_.dk + s_.dv);
+    channels_.recall(from);
+    from += channels_.buffered();
+    const std::int64_t kept = (static_cast<std::int64_t>(numbers.size() - channels_.buffered())) / token;
+    queries_.assign(at(kept), Row());
+    keys_.assign(at(kept), Row());
+    values_.assign(at(kept), Row());
+    for (std::int64_t h = 0; h < s_.kv; ++h)
+      for (std::int64_t j = 0; j < kept; ++j, from += s_.dk + s_.dv) {
+        keys_[at(j)].insert(keys_[at(j)].end(), from, from + s_.dk);
+        values_[at(j)].insert(values_[at(j)].end(), from + s_.dk, from + s_.dk + s_.dv);
+      }
+  }
+  Row last() override { return answer(static_cast<std::int64_t>(keys_.size()) - 1); }
   Row answer(std::int64_t i) override { return all_heads(i, visible(i)); }
   Int partial_sum_bits(std::int64_t tokens) const override {
     const std::int64_t largest_weight = *std::max_element(score_.entries.begin(), score_.entries.end());

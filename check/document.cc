@@ -84,17 +84,42 @@ Row numbers_of(const Json& array, const std::string& where) {
   return numbers;
 }
 
-std::string sha256(const std::string& bytes) {
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned length = 0;
-  if (EVP_Digest(bytes.data(), bytes.size(), digest, &length, EVP_sha256(), nullptr) != 1)
-    throw OutOfResources("SHA-256 is not available");
+namespace {
+
+std::string hexadecimal_of(const unsigned char* digest, unsigned length) {
   std::string hexadecimal;
   for (unsigned i = 0; i < length; ++i) {
     hexadecimal += "0123456789abcdef"[digest[i] >> 4];
     hexadecimal += "0123456789abcdef"[digest[i] & 15];
   }
   return hexadecimal;
+}
+
+EVP_MD_CTX* hash_of(void* context) { return static_cast<EVP_MD_CTX*>(context); }
+
+}  // namespace
+
+std::string sha256(const std::string& bytes) {
+  Digest digest;
+  digest.add(bytes);
+  return digest.hexadecimal();
+}
+
+Digest::Digest() : context_(EVP_MD_CTX_new()) {
+  if (!context_ || EVP_DigestInit_ex(hash_of(context_), EVP_sha256(), nullptr) != 1)
+    throw OutOfResources("SHA-256 is not available");
+}
+Digest::~Digest() { EVP_MD_CTX_free(hash_of(context_)); }
+void Digest::add(const std::string& bytes) {
+  if (EVP_DigestUpdate(hash_of(context_), bytes.data(), bytes.size()) != 1)
+    throw OutOfResources("SHA-256 is not available");
+}
+std::string Digest::hexadecimal() {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned length = 0;
+  if (EVP_DigestFinal_ex(hash_of(context_), digest, &length) != 1)
+    throw OutOfResources("SHA-256 is not available");
+  return hexadecimal_of(digest, length);
 }
 
 }  // namespace rung_check

@@ -39,4 +39,18 @@ Row numbers_of(const Json& array, const std::string& where);
 
 std::string sha256(const std::string& bytes);  // lower-case hexadecimal
 
+// The same of what comes piece by piece.
+class Digest {
+ public:
+  Digest();
+  ~Digest();
+  Digest(const Digest&) = delete;
+  Digest& operator=(const Digest&) = delete;
+  void add(const std::string& bytes);
+  std::string hexadecimal();  // once, at the end
+
+ private:
+  void* context_;
+};
+
 }  // namespace rung_check

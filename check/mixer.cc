@@ -30,6 +30,20 @@ class SideBySide final : public Mixer {
   void state(State& out, std::int64_t positions) const override {
     for (const auto& part : parts_) part->state(out, positions);
   }
+  void remember(Memory& out) const override {
+    for (const auto& part : parts_) part->remember(out);
+  }
+  void recall(const Memory& memory, std::size_t& next) override {
+    for (auto& part : parts_) part->recall(memory, next);
+  }
+  Row last() override {
+    Row y;
+    for (auto& part : parts_) {
+      const Row more = part->last();
+      y.insert(y.end(), more.begin(), more.end());
+    }
+    return y;
+  }
 
  private:
   std::vector<std::unique_ptr<Mixer>> parts_;
@@ -129,6 +143,21 @@ void Channels::state(State& out) const {
       out.append(earlier_[static_cast<std::size_t>(offsets_[m] + r)], maps_[m].bits);
 }
 
+std::size_t Channels::buffered() const {
+  std::size_t count = 0;
+  for (const auto& channel : earlier_) count += channel.size();
+  return count;
+}
+void Channels::recall(const std::int64_t* numbers) {
+  for (auto& channel : earlier_)
+    for (auto& number : channel) number = *numbers++;
+}
+
+const Row& next_row(const Memory& memory, std::size_t& next) {
+  if (next >= memory.size()) throw Rejected("a memory has fewer rows than the model has mixers");
+  return memory[next++];
+}
+
 Row normalised(const Row& x, const Row& gain, std::int64_t count, std::int64_t fraction, std::int64_t extra,
                std::int64_t bits) {
   Int squares = 0;
@@ -142,6 +171,15 @@ Row normalised(const Row& x, const Row& gain, std::int64_t count, std::int64_t f
 }
 
 void Mixer::state(State&, std::int64_t) const {
+  throw Rejected("the model has a layer whose memory grows with the prompt");
+}
+
+void Mixer::remember(Memory& out) const {
+  State numbers;
+  state(numbers, 1);
+  out.push_back(std::move(numbers.numbers));
+}
+void Mixer::recall(const Memory&, std::size_t&) {
   throw Rejected("the model has a layer whose memory grows with the prompt");
 }
 

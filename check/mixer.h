@@ -1,7 +1,7 @@
 // What a layer's mixer is to the checker, and the pieces that several mixers are made of.
 //
-// A mixer sees rows one after another and answers for a position that it has seen. In a decoder see(u_t) and
-// answer(t) alternate; in an encoder all rows are seen before the first answer.
+// A mixer sees rows one after another and answers for a position that it has seen. In a decoder see(u_t)
+// and answer(t) alternate; in an encoder all rows are seen before the first answer.
 #pragma once
 
 #include <memory>
@@ -44,6 +44,12 @@ struct State {
   void append(const Row& more, std::int64_t width);  // width: bits of each
 };
 
+// A model's memory: the numbers of every mixer that has one, in the order of `State`; parts of heads(...)
+// in order.
+using Memory = std::vector<Row>;
+// The next row of a memory that is handed back.
+const Row& next_row(const Memory& memory, std::size_t& next);
+
 // Maps side by side, with the short convolution over those that have one.
 class Channels {
  public:
@@ -59,6 +65,9 @@ class Channels {
   }
   // Channel after channel, the newest first.
   void state(State& out) const;
+  std::size_t buffered() const;  // numbers that state() appends
+  // Takes buffered() numbers back. REQUIRES that many from `numbers` on.
+  void recall(const std::int64_t* numbers);
 
  private:
   Source source_;
@@ -94,6 +103,11 @@ class Mixer {
   virtual Row answer(std::int64_t position) = 0;
   // Rejected where the state grows with the prompt. `positions`: how many have been seen.
   virtual void state(State& out, std::int64_t positions) const;
+  // One row more, or one a part; and the same taken back, as if the mixer had seen what led there. The
+  // last row seen is answered by last(). Rejected where the memory grows with the prompt.
+  virtual void remember(Memory& out) const;
+  virtual void recall(const Memory& memory, std::size_t& next);
+  virtual Row last() { return answer(0); }
 };
 
 std::unique_ptr<Mixer> make_mixer(const Shape& shape, const Context& context, const Source& source);

@@ -288,6 +288,39 @@ std::map<std::int64_t, Row> Model::feed(const Prompt& prompt, std::int64_t end, 
   return rows;
 }
 
+Memory Model::memory() const {
+  Memory all;
+  for (const auto& layer : layers_)
+    if (layer.mixer) layer.mixer->remember(all);
+  return all;
+}
+
+void Model::recall(const Memory& memory) {
+  std::size_t next = 0;
+  for (auto& layer : layers_)
+    if (layer.mixer) layer.mixer->recall(memory, next);
+}
+
+Row Model::step(const Row& token) {
+  Prompt prompt{1, {}};
+  auto number = token.begin();
+  for (const auto& field : header_.fields) {
+    prompt.fields.emplace_back(number, number + field.length);
+    number += field.length;
+  }
+  budget_.work(token.size() * static_cast<std::uint64_t>(header_.architecture.width) + layers_.size());
+  Row x = embed(prompt, 0);
+  for (const auto& layer : layers_) {
+    if (layer.mixer) {
+      layer.mixer->see(layer.norm1 ? (*layer.norm1)(x) : x);
+      const Row y = layer.out(layer.mixer->last(), budget_);
+      for (std::size_t c = 0; c < y.size(); ++c) x[c] = sat(static_cast<Int>(x[c]) + y[c], stream_bits_);
+    }
+    add_mlp(layer, x);
+  }
+  return decode(norm_ ? (*norm_)(x) : x);
+}
+
 std::vector<State> Model::states() const {
   std::vector<State> all;
   for (const auto& layer : layers_) {

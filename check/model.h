@@ -59,13 +59,18 @@ class Model {
 
   // Forgets everything that was fed.
   void reset();
-  // The next positions of the prompt, up to `end`. Residual rows after the last layer and norm at those that
-  // are wanted. An encoder is fed once.
+  // The next positions of the prompt, up to `end`. Residual rows after the last layer and norm at those
+  // that are wanted. An encoder is fed once.
   std::map<std::int64_t, Row> feed(const Prompt& prompt, std::int64_t end, const Row& wanted);
   // Per layer, after the positions fed so far.
   std::vector<State> states() const;
-  // The answer that a residual row stands for; with a chain of thought the prompt must have been fed, and its
-  // last row given.
+  // Token by token, for models without positions: what is remembered, taking it back, and one more token,
+  // given as the numbers of all fields; its answer. REQUIRES reset() before the first.
+  Memory memory() const;
+  void recall(const Memory& memory);
+  Row step(const Row& token);
+  // The answer that a residual row stands for; with a chain of thought the prompt must have been fed, and
+  // its last row given.
   Row answer(const Prompt& prompt, const Row& activation);
 
  private:

@@ -161,9 +161,9 @@ class RealDelta final : public RealCell {
   RealDelta(const Shape& shape, const RealSource& source, bool gated)
       : RealCell(shape, source), beta_(source.function("beta", "sigmoid")) {
     channels.add("q", s.kv * s.dk);
-    channels.add("k", s.kv * s.dk);
-    channels.add("v", s.heads * s.dv);
-    channels.add("beta", s.heads, /*convolved=*/false);
+    channels.add("k", s.steps * s.kv * s.dk);
+    channels.add("v", s.steps * s.heads * s.dv);
+    channels.add("beta", s.steps * s.heads, /*convolved=*/false);
     if (gated) {
       channels.add("gate", s.heads, /*convolved=*/false);
       gate_ = source.function("gate", "decay");
@@ -181,29 +181,33 @@ class RealDelta final : public RealCell {
     }
   }
   void update(Reals& state, const Reals& now, bool write) const override {
-    charge(4);
+    charge(1 + 3 * s.steps);
     for (std::int64_t h = 0; h < s.heads; ++h) {
-      const Reals k = head_vector(now, 1, h);
-      const Real beta = beta_(now[at(channels.offset(3) + h)]);
-      for (std::int64_t r = 0; r < s.dv; ++r) {
-        Real* entries = row_of(state, h, r);
-        if (gate_) {
-          const Real decay = scaled((*gate_)(now[at(channels.offset(4) + h)]), -decay_shift_);
-          for (std::int64_t c = 0; c < s.dk; ++c) entries[c] = decay * entries[c];
+      if (gate_) {
+        const Real decay = scaled((*gate_)(now[at(channels.offset(4) + h)]), -decay_shift_);
+        for (std::int64_t r = 0; r < s.dv; ++r)
+          for (std::int64_t c = 0; c < s.dk; ++c) row_of(state, h, r)[c] = decay * row_of(state, h, r)[c];
+      }
+      for (std::int64_t j = 0; j < s.steps; ++j) {
+        const Reals k = head_vector(now, 1, j * s.kv + shared(h));
+        const Real beta =
+            Real(static_cast<double>(s.range)) * beta_(now[at(channels.offset(3) + j * s.heads + h)]);
+        for (std::int64_t r = 0; r < s.dv; ++r) {
+          Real* entries = row_of(state, h, r);
+          const Real v = write ? now[at(channels.offset(2) + (j * s.heads + h) * s.dv + r)] : Real(0);
+          const Real error = v - scaled(dot(entries, k.data()), -predict_shift_);
+          for (std::size_t c = 0; c < k.size(); ++c) entries[c] += scaled(beta * error * k[c], -write_shift_);
         }
-        const Real v = write ? now[at(channels.offset(2) + h * s.dv + r)] : Real(0);
-        const Real error = v - scaled(dot(entries, k.data()), -predict_shift_);
-        for (std::size_t c = 0; c < k.size(); ++c) entries[c] += scaled(beta * error * k[c], -write_shift_);
       }
     }
   }
   Real read(const Reals& state, const Reals& now, std::int64_t h, std::int64_t r) const override {
-    return dot(row_of(state, h, r), head_vector(now, 0, h).data());
+    return dot(row_of(state, h, r), head_vector(now, 0, shared(h)).data());
   }
 
  private:
-  Reals head_vector(const Reals& now, std::size_t map, std::int64_t h) const {
-    const auto begin = now.begin() + channels.offset(map) + shared(h) * s.dk;
+  Reals head_vector(const Reals& now, std::size_t map, std::int64_t i) const {
+    const auto begin = now.begin() + channels.offset(map) + i * s.dk;
     const Reals x(begin, begin + s.dk);
     return unit_ ? real_normalised(x, std::vector<double>(x.size(), 1), 1, fraction_, 0) : x;
   }

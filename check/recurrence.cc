@@ -34,8 +34,7 @@ class Cell {
   }
   // Entry by entry, where two buckets become one.
   virtual std::int64_t merged(Int sum) const { return context_.settle(sum); }
-  virtual void state(State& out, const Row& numbers, std::int64_t positions) const {
-    (void)positions;
+  virtual void state(State& out, const Row& numbers, std::int64_t) const {
     out.append(numbers, context_.architecture.accumulator_bits);
   }
 
@@ -94,8 +93,7 @@ class LinearCell final : public Cell {
       for (std::int64_t r = 0; r < rows(); ++r) {
         std::int64_t* entries = row_of(state, h, r);
         const bool weights = r == s.dv;  // the row Z
-        const std::int64_t value =
-            weights ? 1 : now[static_cast<std::size_t>(channels.offset(2) + h * s.dv + r)];
+        const std::int64_t value = weights ? 1 : now[at(channels.offset(2) + h * s.dv + r)];
         for (std::size_t c = 0; c < key.size(); ++c)
           entries[c] = accumulated(entries[c], static_cast<Int>(value) * key[c], weights ? 0 : update_shift_);
       }
@@ -171,10 +169,10 @@ class Mamba2Cell final : public Cell {
   void update(Row& state, const Row& now, bool write) const override {
     source_.budget.work(2 * size());
     for (std::int64_t h = 0; h < s.heads; ++h) {
-      const std::int64_t decay = decay_(now[static_cast<std::size_t>(channels.offset(3) + h)]);
+      const std::int64_t decay = decay_(now[at(channels.offset(3) + h)]);
       const std::int64_t* b = now.data() + channels.offset(1) + shared(h) * s.dk;
       for (std::int64_t r = 0; r < s.dv; ++r) {
-        const std::int64_t x = write ? now[static_cast<std::size_t>(channels.offset(0) + h * s.dv + r)] : 0;
+        const std::int64_t x = write ? now[at(channels.offset(0) + h * s.dv + r)] : 0;
         std::int64_t* entries = row_of(state, h, r);
         for (std::int64_t n = 0; n < s.dk; ++n)
           entries[n] = context_.settle(
@@ -196,9 +194,9 @@ class DeltaCell final : public Cell {
   DeltaCell(const Shape& shape, const Context& context, const Source& source, bool gated)
       : Cell(shape, context, source), beta_(source, "beta") {
     channels.add("q", s.kv * s.dk, context.width);
-    channels.add("k", s.kv * s.dk, context.width);
-    channels.add("v", s.heads * s.dv, context.width);
-    channels.add("beta", s.heads, context.width, /*convolved=*/false);
+    channels.add("k", s.steps * s.kv * s.dk, context.width);
+    channels.add("v", s.steps * s.heads * s.dv, context.width);
+    channels.add("beta", s.steps * s.heads, context.width, /*convolved=*/false);
     if (gated) {
       channels.add("gate", s.heads, context.width, /*convolved=*/false);
       gate_.emplace(source, "gate");
@@ -216,33 +214,36 @@ class DeltaCell final : public Cell {
     }
   }
   void update(Row& state, const Row& now, bool write) const override {
-    source_.budget.work(4 * size());
+    source_.budget.work((1 + 3 * static_cast<std::uint64_t>(s.steps)) * size());
     for (std::int64_t h = 0; h < s.heads; ++h) {
-      const Row k = head_vector(now, 1, h);
-      const std::int64_t beta = beta_(now[static_cast<std::size_t>(channels.offset(3) + h)]);
-      for (std::int64_t r = 0; r < s.dv; ++r) {
-        std::int64_t* entries = row_of(state, h, r);
-        if (gate_) {
-          const std::int64_t decay = (*gate_)(now[static_cast<std::size_t>(channels.offset(4) + h)]);
-          for (std::int64_t c = 0; c < s.dk; ++c)
-            entries[c] = context_.settle(rsh(static_cast<Int>(decay) * entries[c], decay_shift_));
+      if (gate_) {
+        const std::int64_t decay = (*gate_)(now[at(channels.offset(4) + h)]);
+        std::int64_t* entries = row_of(state, h, 0);
+        for (std::int64_t i = 0; i < s.dv * s.dk; ++i)
+          entries[i] = context_.settle(rsh(static_cast<Int>(decay) * entries[i], decay_shift_));
+      }
+      for (std::int64_t j = 0; j < s.steps; ++j) {
+        const Row k = head_vector(now, 1, j * s.kv + shared(h));
+        const std::int64_t beta = beta_(now[at(channels.offset(3) + j * s.heads + h)]);
+        for (std::int64_t r = 0; r < s.dv; ++r) {
+          std::int64_t* entries = row_of(state, h, r);
+          const std::int64_t v = write ? now[at(channels.offset(2) + (j * s.heads + h) * s.dv + r)] : 0;
+          const std::int64_t error = context_.settle(add(v, -rsh(dot(entries, k.data()), predict_shift_)));
+          for (std::size_t c = 0; c < k.size(); ++c)
+            entries[c] = context_.settle(
+                add(entries[c], rsh(mul(static_cast<Int>(beta) * error, k[c]), write_shift_)));
         }
-        const std::int64_t v = write ? now[static_cast<std::size_t>(channels.offset(2) + h * s.dv + r)] : 0;
-        const std::int64_t error = context_.settle(add(v, -rsh(dot(entries, k.data()), predict_shift_)));
-        for (std::size_t c = 0; c < k.size(); ++c)
-          entries[c] =
-              context_.settle(add(entries[c], rsh(mul(static_cast<Int>(beta) * error, k[c]), write_shift_)));
       }
     }
   }
   Int read(const Row& state, const Row& now, std::int64_t h, std::int64_t r) const override {
-    return dot(row_of(state, h, r), head_vector(now, 0, h).data());
+    return dot(row_of(state, h, r), head_vector(now, 0, shared(h)).data());
   }
 
  private:
-  // q (0) or k (1) of a head, brought to length 2^fraction where the file asks for it.
-  Row head_vector(const Row& now, std::size_t map, std::int64_t h) const {
-    const auto begin = now.begin() + channels.offset(map) + shared(h) * s.dk;
+  // Vector number i of q (0) or k (1), brought to length 2^fraction where the file asks for it.
+  Row head_vector(const Row& now, std::size_t map, std::int64_t i) const {
+    const auto begin = now.begin() + channels.offset(map) + i * s.dk;
     const Row x(begin, begin + s.dk);
     return unit_ ? normalised(x, Row(x.size(), 1), 1, fraction_, extra_, key_bits_) : x;
   }
@@ -272,11 +273,16 @@ class MatrixRecurrence final : public Mixer {
     cell_->update(state_, seen_.back(), true);
   }
   Row answer(std::int64_t position) override {
-    return cell_->answer(state_, causal_ ? seen_.back() : seen_[static_cast<std::size_t>(position)]);
+    return cell_->answer(state_, causal_ ? seen_.back() : seen_[at(position)]);
   }
   void state(State& out, std::int64_t positions) const override {
     cell_->state(out, state_, positions);
     cell_->channels.state(out);
+  }
+  void recall(const Memory& memory, std::size_t& next) override {
+    const Row& numbers = next_row(memory, next);
+    state_.assign(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(cell_->size()));
+    cell_->channels.recall(numbers.data() + cell_->size());
   }
 
  private:
@@ -297,7 +303,7 @@ class LogLinear final : public Mixer {
   void reset() override {
     cell_->channels.reset();
     cell_->source_.budget.store(static_cast<std::uint64_t>(levels_) * cell_->size());
-    states_.assign(static_cast<std::size_t>(levels_) + 1, Row());
+    states_.assign(at(levels_) + 1, Row());
     t_ = 0;
   }
   void see(const Row& u) override {
@@ -317,7 +323,7 @@ class LogLinear final : public Mixer {
         Int total = 0;
         for (std::size_t l = 0; l < states_.size(); ++l) {
           if (states_[l].empty()) continue;
-          const std::int64_t raw = weights_[static_cast<std::size_t>(h * levels_) + l];
+          const std::int64_t raw = weights_[at(h * levels_) + l];
           const std::int64_t weight = table_ ? (*table_)(raw) : std::max<std::int64_t>(0, raw);
           total = add(total, mul(weight, cell_->read(states_[l], now_, h, r)));
         }
@@ -363,10 +369,11 @@ class RowRecurrence : public Mixer {
   RowRecurrence(const Shape& shape, const Context& context, const Source& source)
       : s_(shape), context_(context), source_(source), y_bits_(source.bits("y")) {}
   Row answer(std::int64_t) override { return y_; }
-  void reset() override { hidden_.assign(static_cast<std::size_t>(s_.inner), 0); }
+  void reset() override { hidden_.assign(at(s_.inner), 0); }
   void state(State& out, std::int64_t) const override {
     out.append(hidden_, context_.architecture.accumulator_bits);
   }
+  void recall(const Memory& memory, std::size_t& next) override { hidden_ = next_row(memory, next); }
 
  protected:
   // A map of rnn and gru, which has no shift and bits of its own.
@@ -406,10 +413,9 @@ class Rnn final : public RowRecurrence {
   }
   // W h + b with a hidden row of up to 62 bits.
   static Int wide_sum(const Map& map, std::int64_t row, const Row& hidden) {
-    Int total = map.bias[static_cast<std::size_t>(row)];
+    Int total = map.bias[at(row)];
     for (std::size_t c = 0; c < hidden.size(); ++c)
-      total =
-          add(total, static_cast<Int>(map.weight[static_cast<std::size_t>(row * map.cols) + c]) * hidden[c]);
+      total = add(total, static_cast<Int>(map.weight[at(row * map.cols) + c]) * hidden[c]);
     return total;
   }
 
@@ -442,7 +448,7 @@ class Gru final : public RowRecurrence {
       const std::int64_t r = gate_(rsh(add(xr_.sum(i, u), Rnn::wide_sum(hr_, i, hidden_)), gate_shift_));
       const Int reset_part = rsh(mul(r, Rnn::wide_sum(hn_, i, hidden_)), fraction_);
       const std::int64_t n = cell_(rsh(add(xn_.sum(i, u), reset_part), cell_shift_));
-      const Int kept_part = static_cast<Int>(z) * hidden_[static_cast<std::size_t>(i)];
+      const Int kept_part = static_cast<Int>(z) * hidden_[at(i)];
       next.push_back(context_.settle(
           rsh(add(kept_part, static_cast<Int>((std::int64_t{1} << fraction_) - z) * n), fraction_)));
     }
@@ -478,7 +484,7 @@ class Mamba final : public RowRecurrence {
   }
   void reset() override {
     channels_.reset();
-    hidden_.assign(static_cast<std::size_t>(s_.inner * s_.state), 0);
+    hidden_.assign(at(s_.inner * s_.state), 0);
   }
   void see(const Row& u) override {
     source_.budget.work(5 * hidden_.size());
@@ -490,21 +496,25 @@ class Mamba final : public RowRecurrence {
       const std::int64_t step = delta_(delta[i]);
       Int total = 0;
       for (std::int64_t n = 0; n < s_.state; ++n) {
-        std::int64_t& h = hidden_[static_cast<std::size_t>(i * s_.state + n)];
-        const std::int64_t decay = decay_(
-            rsh(static_cast<Int>(step) * a_[static_cast<std::size_t>(i * s_.state + n)], index_shift_));
+        std::int64_t& h = hidden_[at(i * s_.state + n)];
+        const std::int64_t decay =
+            decay_(rsh(static_cast<Int>(step) * a_[at(i * s_.state + n)], index_shift_));
         h = context_.settle(add(rsh(static_cast<Int>(decay) * h, decay_shift_),
                                 rsh(mul(static_cast<Int>(step) * b[n], x[i]), update_shift_)));
         total = add(total, static_cast<Int>(c[n]) * h);
       }
-      y_.push_back(sat(add(rsh(total, read_shift_),
-                           rsh(static_cast<Int>(skip_[static_cast<std::size_t>(i)]) * x[i], skip_shift_)),
+      y_.push_back(sat(add(rsh(total, read_shift_), rsh(static_cast<Int>(skip_[at(i)]) * x[i], skip_shift_)),
                        y_bits_));
     }
   }
   void state(State& out, std::int64_t positions) const override {
     RowRecurrence::state(out, positions);
     channels_.state(out);
+  }
+  void recall(const Memory& memory, std::size_t& next) override {
+    const Row& numbers = next_row(memory, next);
+    std::copy_n(numbers.begin(), hidden_.size(), hidden_.begin());
+    channels_.recall(numbers.data() + hidden_.size());
   }
 
  private:
@@ -521,7 +531,7 @@ class Convolution final : public RowRecurrence {
         v_(source, "v", s_.inner, context.width),
         taps_(source.numbers("taps.weight", {s_.inner, s_.conv})),
         shift_(source.shift("taps")) {}
-  void reset() override { hidden_.assign(static_cast<std::size_t>((s_.conv - 1) * s_.inner), 0); }
+  void reset() override { hidden_.assign(at((s_.conv - 1) * s_.inner), 0); }
   void see(const Row& u) override {
     source_.budget.work(taps_.size());
     Row rows = v_(u, source_.budget);  // the newest row first
@@ -530,8 +540,7 @@ class Convolution final : public RowRecurrence {
     for (std::int64_t c = 0; c < s_.inner; ++c) {
       Int total = 0;
       for (std::int64_t j = 0; j < s_.conv; ++j)
-        total += static_cast<Int>(taps_[static_cast<std::size_t>(c * s_.conv + j)]) *
-                 rows[static_cast<std::size_t>(j * s_.inner + c)];
+        total += static_cast<Int>(taps_[at(c * s_.conv + j)]) * rows[at(j * s_.inner + c)];
       y_.push_back(sat(rsh(total, shift_), y_bits_));
     }
     rows.resize(hidden_.size());
@@ -552,12 +561,11 @@ class Identity final : public RowRecurrence {
   void reset() override { seen_.clear(); }
   void see(const Row& u) override {
     if (context_.architecture.causal) seen_.clear();
-    Row y = v_(u, source_.budget);
-    for (auto& value : y) value = sat(value, y_bits_);
-    seen_.push_back(std::move(y));
+    seen_.push_back(v_(u, source_.budget));
+    for (auto& value : seen_.back()) value = sat(value, y_bits_);
   }
   Row answer(std::int64_t position) override {
-    return context_.architecture.causal ? seen_.back() : seen_[static_cast<std::size_t>(position)];
+    return context_.architecture.causal ? seen_.back() : seen_[at(position)];
   }
   void state(State&, std::int64_t) const override {}
 
@@ -570,9 +578,8 @@ std::unique_ptr<Cell> make_cell(const std::string& kind, const Shape& shape, con
                                 const Source& source) {
   if (kind == "linear") return std::make_unique<LinearCell>(shape, context, source);
   if (kind == "mamba2") return std::make_unique<Mamba2Cell>(shape, context, source);
-  if (kind == "delta" || kind == "gdelta")
-    return std::make_unique<DeltaCell>(shape, context, source, kind == "gdelta");
-  return nullptr;
+  if (kind != "delta" && kind != "gdelta") return nullptr;
+  return std::make_unique<DeltaCell>(shape, context, source, kind == "gdelta");
 }
 
 }  // namespace

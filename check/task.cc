@@ -349,6 +349,9 @@ class Khop final : public TokenTask {
 
 }  // namespace
 
+std::int64_t Task::follow(std::int64_t, std::int64_t) const {
+  throw Malformed(text(name, " is no automaton task"));
+}
 Task::Range Task::range(std::int64_t) const { return {0, 0}; }
 void Task::rules(const Prompt&) const {}
 std::int64_t Task::choices(const Prompt& prefix) const { return range(prefix.positions).count; }

@@ -29,6 +29,9 @@ class Task {
   // One answer per query position. REQUIRES check(prompt).
   virtual std::vector<Row> answers(const Prompt& prompt) const = 0;
 
+  // Automaton tasks: the state after a letter; states are answers, and 0 is the first. Malformed: others.
+  virtual std::int64_t follow(std::int64_t state, std::int64_t letter) const;
+
   // How many values the position after `prefix` can take; 0: too many to number, or not enumerable.
   virtual std::int64_t choices(const Prompt& prefix) const;
   virtual void extend(Prompt& prefix, std::int64_t choice) const;

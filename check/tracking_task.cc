@@ -21,6 +21,7 @@ class Following : public Task {
     }
     return all;
   }
+  std::int64_t follow(std::int64_t state, std::int64_t letter) const override { return next_(state, letter); }
   Range range(std::int64_t t) const override { return t == 0 ? Range{letters_, 1} : Range{0, letters_}; }
 
   Following(std::int64_t n, std::int64_t letters, std::int64_t states, bool everywhere,

@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/interruption.h"
 #include "cli/model_task.h"
+#include "cli/search_limits.h"
 #include "cli/written_files.h"
 #include "rung/adversary/attack.h"
 #include "rung/adversary/scaling.h"
@@ -32,59 +33,6 @@ struct BreakFlags {
   bool force = false, scaling = false, list = false, json = false;
   TaskFlags sizes;
 };
-
-// "90", "90s", "10m", "2h", "500ms" in seconds.
-Result<double> parse_duration(const std::string& text) {
-  std::size_t used = 0;
-  double value = 0;
-  try {
-    value = std::stod(text, &used);
-  } catch (const std::exception&) {
-    used = 0;
-  }
-  const std::string unit = text.substr(used);
-  const double scale = unit.empty() || unit == "s" ? 1
-                       : unit == "ms"              ? 1e-3
-                       : unit == "m"               ? 60
-                       : unit == "h"               ? 3600
-                                                   : 0;
-  if (used == 0 || scale == 0 || !(value >= 0) || value * scale > 1e7)
-    return fail(ErrorCode::parse, "[break] budget \"{}\"; a time such as 90s, 10m or 2h expected", text);
-  return value * scale;
-}
-
-// "512M", "4G" in bytes.
-Result<std::uint64_t> parse_bytes(const std::string& text) {
-  std::size_t used = 0;
-  unsigned long long value = 0;
-  try {
-    if (!text.empty() && text[0] != '-') value = std::stoull(text, &used);
-  } catch (const std::exception&) {
-    used = 0;
-  }
-  const std::string unit = text.substr(used);
-  const int shift = unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : unit.empty() ? 0 : -1;
-  if (used == 0 || shift < 0 || value == 0 || value > (std::uint64_t{1} << 45) >> shift)
-    return fail(ErrorCode::parse, "[break] memory \"{}\"; a size such as 512M or 4G expected", text);
-  return std::uint64_t{value} << shift;
-}
-
-// One line on standard error, on a terminal.
-void break_show_progress(const SearchProgress& progress, double seconds) {
-  if (!isatty(STDERR_FILENO) || seconds < 1) return;
-  const double rate = static_cast<double>(progress.evaluations) / seconds;
-  std::string line = fmt::format("{:.3g} evaluations ({:.3g}/s), {:.0f} s",
-                                 static_cast<double>(progress.evaluations), rate, seconds);
-  if (progress.expected_evaluations)
-    line += fmt::format(
-        ", about {:.2g} expected, {:.0f} s left", *progress.expected_evaluations,
-        std::max(0.0, (*progress.expected_evaluations - static_cast<double>(progress.evaluations)) /
-                          std::max(rate, 1.0)));
-  line += fmt::format(", {:.0f} MB", static_cast<double>(progress.memory_bytes) / 1e6);
-  if (!progress.stage.empty()) line += "; " + progress.stage;
-  fmt::print(stderr, "\r\033[K{}", line);
-  std::fflush(stderr);
-}
 
 std::string_view label_text(const Certificate& certificate) {
   const EndAlike* pair = claimed_pair(certificate.claim);
@@ -143,7 +91,7 @@ int list_methods(bool json) {
 }
 
 Result<int> scaling(const BreakFlags& flags) {
-  RUNG_TRY(const double seconds, parse_duration(flags.budget));
+  RUNG_TRY(const double seconds, parse_duration(flags.budget, "break"));
   ScalingOptions options{
       .method = flags.method, .seconds = seconds, .seed = static_cast<std::uint64_t>(flags.seed)};
   options.stop = interrupted;
@@ -211,8 +159,8 @@ Result<int> run_break(const BreakFlags& flags) {
   if (!flags.model)
     return fail(ErrorCode::missing, "[break] no model; a weights file expected (or --scaling, --list)");
   SearchOptions options;
-  RUNG_TRY(options.seconds, parse_duration(flags.budget));
-  RUNG_TRY(options.memory_bytes, parse_bytes(flags.memory));
+  RUNG_TRY(options.seconds, parse_duration(flags.budget, "break"));
+  RUNG_TRY(options.memory_bytes, parse_bytes(flags.memory, "break"));
   options.seed = static_cast<std::uint64_t>(flags.seed);
   // Before anything that may differ from machine to machine: the others wait for this one.
   RUNG_TRY(options.ranks, join_ranks());
@@ -239,7 +187,9 @@ Result<int> run_break(const BreakFlags& flags) {
   const auto elapsed = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
-  options.progress = [&](const SearchProgress& progress) { break_show_progress(progress, elapsed()); };
+  options.progress = [&](const SearchProgress& progress) {
+    show_search_progress(progress, elapsed(), "evaluations");
+  };
   RUNG_TRY(AttackOutcome outcome, attack(target, flags.method, options));
   if (isatty(STDERR_FILENO) && elapsed() >= 1) fmt::print(stderr, "\r\033[K");
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -34,7 +35,7 @@ const std::vector<std::string> kBuildNamed = {kBuildOne, kBuildRandom, kBuildExp
 
 struct BuildFlags {
   std::string name, precision = "auto";
-  std::optional<std::string> out, certificate, sweep, arch, task, beside;
+  std::optional<std::string> out, certificate, sweep, arch, task, beside, position;
   std::int64_t budget = VerificationOptions{}.budget, seed = 1;
   std::optional<std::int64_t> samples, width, heads;
   bool force = false, encoder = false, cot = false, csv = false, formats = false, list = false,
@@ -377,6 +378,9 @@ Result<int> build_random(const BuildFlags& flags) {
     RUNG_TRY(target.precision, parse_precision(flags.precision));
   }
   RUNG_TRY(const auto task, flags.task_flags.make(flags.task.value_or("eva")));
+  if (flags.position) {
+    RUNG_TRY(target.position, parse_position(*flags.position));
+  }
   RUNG_TRY(const Weights weights, random_weights_for(*task, target));
   RUNG_CHECK(write_model(*flags.out, weights, flags.force));
   if (flags.json) {
@@ -422,6 +426,13 @@ Result<int> run_build(const BuildFlags& flags) {
   if (flags.sweep) return sweep(flags);
   if (flags.formats) return formats(flags);
   return build_one(flags);
+}
+
+// Whether the option is the task's own, which every form that takes a task hears.
+bool is_task_option(std::string_view task, std::string_view option) {
+  const auto word = find_task_word(task);
+  return word && std::any_of((*word)->options.begin(), (*word)->options.end(),
+                             [&](const auto& own) { return own.name == option; });
 }
 
 }  // namespace
@@ -490,6 +501,11 @@ Command build_command() {
        .help = "one layer and a chain of thought",
        .target = &flags->cot,
        .forms = kBuildConstructed},
+      {.names = "--position",
+       .help = "random: none, table or binary (none for an automaton task, else table)",
+       .target = &flags->position,
+       .choices = {"none", "table", "binary"},
+       .forms = {kBuildRandom}},
       {.names = "--beside",
        .help = "inside a hybrid: an idle linear layer in front, or an idle linear head in every full layer",
        .target = &flags->beside,
@@ -523,7 +539,8 @@ Command build_command() {
   };
   for (const auto& word : construction_words())
     for (const auto& option : word.options) {
-      if (option.name == "encoder" || option.name == "cot") continue;
+      if (option.name == "encoder" || option.name == "cot" || is_task_option(word.task, option.name))
+        continue;
       const auto [place, added] = flags->options.try_emplace(std::string(option.name));
       if (added)
         command.options.push_back({.names = fmt::format("--{}", option.name),

@@ -79,6 +79,7 @@ Command ceiling_command();
 Command build_command();
 Command bound_command();
 Command break_command();
+Command verify_command();
 Command train_command();
 Command lab_command();
 Command hierarchy_command();

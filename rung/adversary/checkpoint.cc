@@ -50,7 +50,8 @@ Result<std::optional<std::string>> load_checkpoint(const std::string& path, cons
                 "[break] the checkpoint {} belongs to another search (model, task, method or seed differ); "
                 "remove it or name another file",
                 path);
-  return std::optional(std::string(body));
+  bytes.erase(0, header);
+  return std::optional(std::move(bytes));
 }
 
 bool CheckpointReader::take(std::uint64_t& value) {

@@ -22,6 +22,7 @@ Result<std::optional<std::string>> load_checkpoint(const std::string& path, cons
 // Plain numbers in and out of the bytes, little-endian. take() fails by returning false at the end.
 class CheckpointWriter {
  public:
+  void reserve(std::size_t values) { bytes_.reserve(values * sizeof(std::uint64_t)); }
   void put(std::uint64_t value) { bytes_.append(reinterpret_cast<const char*>(&value), sizeof value); }
   const std::string& bytes() const { return bytes_; }
 

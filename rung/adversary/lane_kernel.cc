@@ -17,6 +17,7 @@ namespace rung {
 namespace {
 
 using lanes::Element;
+using lanes::LaneRow;
 
 // A position of the beginnings: a slot, or a fixed token between two.
 template <class V>
@@ -36,25 +37,6 @@ struct Program {
       begins;  // by slot: the first place of it (fixed tokens before it included); one more at the end
   std::int64_t update_stride = 0, full_stride = 0;
   std::int64_t scratch = 0;  // numbers in one scratch row
-};
-
-// Vectors on their natural boundary (std::allocator forgets it for vector types), zero at first.
-template <class N>
-class LaneRow {
- public:
-  explicit LaneRow(std::int64_t size)
-      : size_(static_cast<std::size_t>(size)),
-        data_(new (std::align_val_t{lanes::kVectorBytes}) N[size_ + 1]()) {}
-  ~LaneRow() { ::operator delete[](data_, std::align_val_t{lanes::kVectorBytes}); }
-  LaneRow(const LaneRow&) = delete;
-  LaneRow& operator=(const LaneRow&) = delete;
-  N* data() { return data_; }
-  N& operator[](std::size_t i) { return data_[i]; }
-  void clear() { std::fill_n(data_, size_, N{}); }
-
- private:
-  std::size_t size_;
-  N* data_;
 };
 
 // Working memory of one block of lanes.

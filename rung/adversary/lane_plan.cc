@@ -88,6 +88,7 @@ class Planner {
         break;
       case delta:
       case gdelta: {
+        if (m.steps > 1) return fail(ErrorCode::unsupported, "layer {}: {} steps a token", index, m.steps);
         layer.query = map("q", m.kv_heads * m.key_dim);
         layer.key = map("k", m.kv_heads * m.key_dim);
         layer.value = map("v", m.heads * m.value_dim);

@@ -3,7 +3,9 @@
 // rung/exact/mixers, which a test compares; kept apart from them because there a number is one number.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
+#include <new>
 #include <type_traits>
 
 #include "rung/adversary/lane_plan.h"
@@ -28,6 +30,24 @@ template <>
 struct Element<std::int64_t> {
   using type = std::int64_t;
   static constexpr int kLanes = 1;
+};
+
+// Vectors on their natural boundary (std::allocator forgets it for vector types), zero at first.
+template <class N>
+class LaneRow {
+ public:
+  explicit LaneRow(std::int64_t size)
+      : size_(static_cast<std::size_t>(size)), data_(new (std::align_val_t{kVectorBytes}) N[size_ + 1]()) {}
+  ~LaneRow() { ::operator delete[](data_, std::align_val_t{kVectorBytes}); }
+  LaneRow(const LaneRow&) = delete;
+  LaneRow& operator=(const LaneRow&) = delete;
+  N* data() { return data_; }
+  N& operator[](std::size_t i) { return data_[i]; }
+  void clear() { std::fill_n(data_, size_, N{}); }
+
+ private:
+  std::size_t size_;
+  N* data_;
 };
 
 #define RUNG_INLINE [[gnu::always_inline]] inline

@@ -6,6 +6,15 @@
 #include "rung/tasks/task_record.h"
 
 namespace rung {
+namespace {
+
+bool has_levels(const Mixer& mixer) {
+  return mixer.kind == MixerKind::loglinear ||
+         std::any_of(mixer.parts.begin(), mixer.parts.end(),
+                     [](const HeadGroup& part) { return has_levels(part.mixer); });
+}
+
+}  // namespace
 
 Result<Weights> random_weights_for(const Task& task, const RandomRequest& target) {
   RandomModel model;
@@ -14,7 +23,11 @@ Result<Weights> random_weights_for(const Task& task, const RandomRequest& target
   auto& dimensions = model.architecture.dimensions;
   dimensions.width = target.width;
   dimensions.heads = target.heads;
-  dimensions.context = task.prompt_length();
+  dimensions.position = target.position.value_or(task.automaton() ? PositionCode::none : PositionCode::table);
+  const auto& layers = model.architecture.stack.layers;
+  const bool levels = std::any_of(layers.begin(), layers.end(), has_levels);
+  const bool free_length = task.automaton() && dimensions.position == PositionCode::none && !levels;
+  dimensions.context = free_length ? 0 : task.prompt_length();
   dimensions.precision = target.precision;
   model.fields = task.fields();
   dimensions.vocabulary = std::min(model.fields.front().size, kMaxSize);

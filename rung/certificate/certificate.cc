@@ -144,6 +144,32 @@ struct ClaimWriter {
     claim["digest"] = c.digest;
     return claim;
   }
+  static Json automaton_json(const CertifiedAutomaton& a) {
+    Json object = Json::object();
+    object["letters"] = a.letters;
+    if (a.begin) object["begin"] = *a.begin;
+    object["start"] = a.start;
+    object["next"] = a.next;
+    object["answers"] = a.answers;
+    return object;
+  }
+  Json operator()(const EveryLengthClaim& c) const {
+    Json claim = Json::object();
+    claim["automaton"] = automaton_json(c.automaton);
+    claim["states"] = c.states;
+    claim["edges"] = c.edges;
+    claim["depth"] = c.depth;
+    claim["digest"] = c.digest;
+    return claim;
+  }
+  Json operator()(const WrongWordClaim& c) const {
+    Json claim = Json::object();
+    claim["automaton"] = automaton_json(c.automaton);
+    claim["word"] = c.word;
+    claim["answer"] = c.answer;
+    claim["expected"] = c.expected;
+    return claim;
+  }
 };
 
 bool numbers_only(const Json& value) {
@@ -183,7 +209,8 @@ const EndAlike* claimed_pair(const Claim& claim) {
 
 std::string_view claim_kind(const Claim& claim) {
   constexpr std::array<std::string_view, std::variant_size_v<Claim>> kNames = {
-      "collision", "sparse-pair", "fooling-pair", "wrong-answer", "construction", "capacity"};
+      "collision",    "sparse-pair", "fooling-pair", "wrong-answer",
+      "construction", "capacity",    "every-length", "wrong-word"};
   return kNames[claim.index()];
 }
 
@@ -235,6 +262,17 @@ std::string capacity_digest(const std::vector<std::vector<std::vector<std::int64
   }
   return hash.hexadecimal();
 }
+
+NodeDigest::NodeDigest() : hash_(new Sha256, [](void* hash) { delete static_cast<Sha256*>(hash); }) {}
+void NodeDigest::add(const std::vector<std::vector<std::int64_t>>& memory, std::int64_t state) {
+  std::string line;
+  for (const auto& numbers : memory) {
+    for (const auto number : numbers) line += std::to_string(number) + " ";
+    line += "| ";
+  }
+  static_cast<Sha256*>(hash_.get())->add(line + std::to_string(state) + "\n");
+}
+std::string NodeDigest::hexadecimal() { return static_cast<Sha256*>(hash_.get())->hexadecimal(); }
 
 Result<void> write_certificate(const std::string& path, const Certificate& certificate) {
   RUNG_TRY(auto file, StagedFile::open(path, /*replace=*/true));

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -89,8 +90,28 @@ struct CapacityClaim {
   std::string digest;
 };
 
+// The automaton that a model is compared with: states and letters are numbers; a letter is a row of a prompt.
+struct CertifiedAutomaton {
+  std::vector<std::vector<std::int64_t>> letters, next;  // next[state][letter]
+  std::optional<std::vector<std::int64_t>> begin;        // the row before the first letter
+  std::vector<std::int64_t> answers;                     // by state
+  std::int64_t start = 0;
+};
+// Right at every length: the graph of (state of the model, state of the task), explored breadth first.
+struct EveryLengthClaim {
+  CertifiedAutomaton automaton;
+  std::uint64_t states = 0, edges = 0;
+  std::int64_t depth = 0;  // of the deepest node
+  std::string digest;      // NodeDigest of all nodes
+};
+struct WrongWordClaim {
+  CertifiedAutomaton automaton;
+  std::vector<std::int64_t> word;  // letters
+  std::int64_t answer = 0, expected = 0;
+};
+
 using Claim = std::variant<CollisionClaim, SparsePairClaim, FoolingPairClaim, WrongAnswerClaim,
-                           ConstructionClaim, CapacityClaim>;
+                           ConstructionClaim, CapacityClaim, EveryLengthClaim, WrongWordClaim>;
 
 struct CertifiedTask {
   std::string name;
@@ -101,6 +122,8 @@ struct CertifiedTask {
 
 // The task as certificates name it. REQUIRES a built-in task.
 CertifiedTask certified_task(const Task& task);
+// The same for the claims that carry their automaton; a task of a user's file is called "automaton" there.
+CertifiedTask certified_automaton_task(const Task& task);
 
 struct Certificate {
   std::string model_sha256;  // empty only in a capacity certificate by the task
@@ -135,6 +158,18 @@ class InstanceList {
 // The digest of a capacity claim. table[i][j]: the answers at all answer positions after the cut to prefix i
 // followed by suffix j, empty where that is no instance of the task.
 std::string capacity_digest(const std::vector<std::vector<std::vector<std::int64_t>>>& table);
+
+// The digest of an every-length claim: one line a node, in the order of the search.
+class NodeDigest {
+ public:
+  NodeDigest();
+  // `memory`: the numbers of every mixer that has a memory, in order; `state`: of the task.
+  void add(const std::vector<std::vector<std::int64_t>>& memory, std::int64_t state);
+  std::string hexadecimal();  // once, at the end
+
+ private:
+  std::unique_ptr<void, void (*)(void*)> hash_;
+};
 
 // Lower-case hexadecimal SHA-256.
 std::string sha256(std::string_view bytes);

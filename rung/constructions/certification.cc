@@ -49,6 +49,12 @@ std::optional<Instance> walked(const Task& task, std::uint64_t seed, std::uint64
 
 Result<ConstructionClaim> certified_claim(const Construction& construction, std::uint64_t seed) {
   const Task& task = *construction.task;
+  if (!task.built_in())
+    return fail(
+        ErrorCode::unsupported,
+        "[build] {} is a task of your own file, which no construction certificate can name; rung verify "
+        "writes one that carries the automaton",
+        task.name());
   RUNG_TRY(const double work, work_of_one(construction));
   const double numbers = numbers_of_one(construction);
   const auto allowed =

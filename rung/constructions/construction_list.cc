@@ -19,7 +19,13 @@
   CONSTRUCTION(mqar)                         \
   CONSTRUCTION(cgram)                        \
   CONSTRUCTION(nearest)                      \
-  CONSTRUCTION(sparse_average)
+  CONSTRUCTION(sparse_average)               \
+  CONSTRUCTION(parity)                       \
+  CONSTRUCTION(modulo)                       \
+  CONSTRUCTION(group)                        \
+  CONSTRUCTION(flipflop)                     \
+  CONSTRUCTION(automaton)                    \
+  CONSTRUCTION(tracked_recall)
 
 namespace rung {
 

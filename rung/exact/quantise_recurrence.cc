@@ -193,7 +193,9 @@ int MixerQuantiser::delta_cell(bool gated) {
     wanted["v"] = error;
     if (tied()) wanted["q"] = wanted["k"] = error;
   }
-  project({{"q", m_.kv_heads * m_.key_dim}, {"k", m_.kv_heads * m_.key_dim}, {"v", m_.heads * m_.value_dim}},
+  project({{"q", m_.kv_heads * m_.key_dim},
+           {"k", m_.steps * m_.kv_heads * m_.key_dim},
+           {"v", m_.steps * m_.heads * m_.value_dim}},
           wanted, p);
   int key = wanted["k"], query = wanted["q"];
   if (model_.has(at("key.fraction"))) {
@@ -204,7 +206,7 @@ int MixerQuantiser::delta_cell(bool gated) {
     key = query = unit - static_cast<int>(model_.number(at("key.fraction"), 0));
     model_.record(at("key"), bits, key);
   }
-  gate("beta", "sigmoid", m_.heads, kGateFraction);
+  gate("beta", "sigmoid", m_.steps * m_.heads, kGateFraction + (m_.range == 2 ? 1 : 0));
   if (gated) {
     gate("gate", "decay", m_.heads, kGateFraction - model_.shift(at("decay.shift")));
     model_.put_shift(at("decay.shift"), kGateFraction);

@@ -54,11 +54,11 @@ class Drawer {
   }
 
   // A gate's table over the whole range of its channel (at most 2^16 entries), with values in [0,
-  // 2^gate_fraction_].
-  Table gate(const char* function) const {
+  // 2^(gate_fraction_ + more)].
+  Table gate(const char* function, int more = 0) const {
     const int range = std::min(bits_ - 1, 15);
     return make_table(function, -(std::int64_t{1} << range), (std::int64_t{1} << range) - 1,
-                      std::max(0, range - 2), gate_fraction_);
+                      std::max(0, range - 2), gate_fraction_ + more);
   }
 
   void mixer(const MixerShape& m, const std::string& prefix) {
@@ -138,7 +138,7 @@ class Drawer {
         break;
       case delta:
       case gdelta:
-        table(prefix + "beta", gate("sigmoid"));
+        table(prefix + "beta", gate("sigmoid", m.range == 2 ? 1 : 0));
         if (kind == gdelta) {
           table(prefix + "gate", gate("decay"));
           scalar(prefix + "decay.shift", gate_fraction_);

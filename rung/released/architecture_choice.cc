@@ -31,13 +31,13 @@ bool same_mixer(const MixerShape& a, const MixerShape& b) {
   const auto fields = [](const MixerShape& m) {
     const auto& [kind, heads, kv_heads, key_dim, value_dim, state, inner, conv, conv_channels, window, chunk,
                  block, select, groups, index_heads, index_dim, token_scores, earlier_keys, cache, feature,
-                 normalised, accumulator, relu_cell, base, levels, released, elements, form, signed_weights,
-                 parts] = m;
+                 normalised, accumulator, relu_cell, range, steps, base, levels, released, elements, form,
+                 signed_weights, parts] = m;
     (void)parts;
     return std::tie(kind, heads, kv_heads, key_dim, value_dim, state, inner, conv, conv_channels, window,
                     chunk, block, select, groups, index_heads, index_dim, token_scores, earlier_keys, cache,
-                    feature, normalised, accumulator, relu_cell, base, levels, released, elements, form,
-                    signed_weights);
+                    feature, normalised, accumulator, relu_cell, range, steps, base, levels, released,
+                    elements, form, signed_weights);
   };
   // What mixes nothing has sizes that nothing reads.
   if (a.kind == b.kind && (a.kind == MixerKind::identity || a.kind == MixerKind::none)) return true;

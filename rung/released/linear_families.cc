@@ -13,16 +13,17 @@ Result<std::int64_t> checked(const ConfigFields& f, CheckedSize elements) {
   return f.refused(ErrorCode::range, "its state sizes multiply to more than 2^50 elements");
 }
 
-// The delta rule with a step up to 2 has transitions with a negative eigenvalue. The language has no option
-// for it and no count depends on it.
-Result<void> note_signs(ConfigFields& f, const char* name) {
+// The delta rule with a step up to 2 has transitions with a negative eigenvalue: range=2 in the language.
+Result<std::string> range_option(ConfigFields& f, const char* name) {
   RUNG_TRY(const bool negative, f.flag(name, false));
-  if (negative)
-    f.note(
-        fmt::format("{}: steps of the delta rule reach 2, so that transitions may have negative "
-                    "eigenvalues; no count depends on it",
-                    name));
-  return {};
+  return std::string(negative ? ",range=2" : "");
+}
+// The same for a rule that the language does not evaluate.
+void note_signs(ConfigFields& f, const char* name) {
+  f.note(
+      fmt::format("{}: steps of the delta rule reach 2, so that transitions may have negative "
+                  "eigenvalues; no count depends on it",
+                  name));
 }
 
 // fla's attn: standard attention in the layers that it lists, one object or several.
@@ -69,9 +70,10 @@ Result<LayerTexts> gated_delta_hybrid(ConfigFields& f) {
   RUNG_TRY(const std::int64_t dim, f.size_or("linear_key_head_dim", 3 * hidden / (4 * keys)));
   RUNG_TRY(const std::int64_t vdim, f.size_or("linear_value_head_dim", 2 * dim));
   RUNG_TRY(const std::int64_t conv, f.size("linear_conv_kernel_dim"));
-  RUNG_CHECK(note_signs(f, "linear_allow_neg_eigval"));
-  const std::string full = full_text(a), linear = fmt::format("gdelta(heads={},kv={},dim={},vdim={},conv={})",
-                                                              heads, keys, dim, vdim, conv);
+  RUNG_TRY(const std::string range, range_option(f, "linear_allow_neg_eigval"));
+  const std::string full = full_text(a),
+                    linear = fmt::format("gdelta(heads={},kv={},dim={},vdim={},conv={}{})", heads, keys, dim,
+                                         vdim, conv, range);
   RUNG_TRY(auto listings, listed(f, hybrid_words(linear, full)));
   RUNG_TRY(const auto interval, f.stated("full_attention_interval"));
   if (interval) listings.push_back({"full_attention_interval", every(*interval, layers, full, linear)});
@@ -92,7 +94,8 @@ Result<LayerTexts> kimi_linear(ConfigFields& f) {
   RUNG_TRY(const std::int64_t heads, sub.size("num_heads"));
   RUNG_TRY(const std::int64_t dim, sub.size("head_dim"));
   RUNG_TRY(const std::int64_t taps, sub.size("short_conv_kernel_size"));
-  RUNG_CHECK(note_signs(sub, "allow_neg_eigval"));
+  RUNG_TRY(const bool negative, sub.flag("allow_neg_eigval", false));
+  if (negative) note_signs(sub, "allow_neg_eigval");
   RUNG_TRY(const auto full_layers, sub.numbers("full_attn_layers", 1, layers));
   RUNG_TRY(const auto kda_layers, sub.numbers("kda_layers", 1, layers));
   RUNG_TRY(const std::int64_t elements, checked(f, CheckedSize(heads) * dim * dim));
@@ -118,10 +121,11 @@ Result<LayerTexts> kimi_linear(ConfigFields& f) {
 // fla's delta rules: value heads of expand_v · head_dim, short convolution on q, k, v.
 struct FlaDelta {
   std::int64_t heads = 0, keys = 0, dim = 0, vdim = 0, taps = 0;
+  std::string range;
 };
 Result<FlaDelta> fla_delta(ConfigFields& f) {
   FlaDelta out;
-  RUNG_CHECK(note_signs(f, "allow_neg_eigval"));
+  RUNG_TRY(out.range, range_option(f, "allow_neg_eigval"));
   RUNG_TRY(out.keys, f.size("num_heads"));
   RUNG_TRY(out.heads, f.size_or("num_v_heads", out.keys));
   RUNG_TRY(out.dim, f.size("head_dim"));
@@ -134,7 +138,8 @@ Result<FlaDelta> fla_delta(ConfigFields& f) {
   return out;
 }
 std::string gdelta_sizes(const FlaDelta& d) {
-  return fmt::format("heads={},kv={},dim={},vdim={},conv={}", d.heads, d.keys, d.dim, d.vdim, d.taps);
+  return fmt::format("heads={},kv={},dim={},vdim={},conv={}{}", d.heads, d.keys, d.dim, d.vdim, d.taps,
+                     d.range);
 }
 Result<LayerTexts> gated_deltanet(ConfigFields& f) {
   RUNG_TRY(const auto d, fla_delta(f));
@@ -146,6 +151,7 @@ Result<LayerTexts> loglinear_deltanet(ConfigFields& f) {
 }
 Result<LayerTexts> kda(ConfigFields& f) {
   RUNG_TRY(const auto d, fla_delta(f));
+  if (!d.range.empty()) note_signs(f, "allow_neg_eigval");
   RUNG_TRY(const std::int64_t elements, checked(f, CheckedSize(d.heads) * d.dim * d.vdim));
   RUNG_TRY(const std::int64_t channels,
            checked(f, CheckedSize(2) * d.keys * d.dim + CheckedSize(d.heads) * d.vdim));

@@ -83,6 +83,7 @@ struct Stack {
 inline constexpr std::int64_t kMaxLayers =
     100'000;  // a stack longer than this is refused before it is unrolled
 inline constexpr std::int64_t kMaxSize = std::int64_t{1} << 31;      // largest width, head count, window, ...
+inline constexpr std::int64_t kMaxDeltaSteps = 1024;                 // of the delta rule a token
 inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 50;  // largest state of an opaque mixer
 inline constexpr std::size_t kMaxStackText = std::size_t{16} << 20;  // bytes of an architecture line
 inline constexpr int kMaxNesting = 64;  // open parentheses of an architecture line
@@ -194,6 +195,8 @@ struct MixerShape {
   bool normalised = true;                        // linear
   Accumulator accumulator = Accumulator::exact;  // linear, and loglinear over linear
   bool relu_cell = false;                        // rnn: relu instead of tanh
+  std::int64_t range = 1;                        // delta, gdelta: β reaches 1 or 2
+  std::int64_t steps = 1;                        // delta, gdelta: writes a token
   MixerKind base = MixerKind::linear;            // loglinear; the other fields are the base's
   std::int64_t levels = 0;  // loglinear: levels of dimensions.context; 0: context not fixed
   std::string released;     // recurrent/compressed: the kind

@@ -29,7 +29,6 @@ struct MixerForm {
   KeyNorm key_norm = KeyNorm::none;
   bool scaled = false;     // q is divided by √dim
   bool beta = true;        // false: the write strength is 1
-  std::int64_t range = 1;  // write strengths lie in (0, range): 2 allows negative eigenvalues
   bool step = false;       // decay exp(-e^A softplus(.)); mamba2: the step also weighs what is written
   bool bounded = false;    // kda: decay exp(bound σ(e^A (.)))
   Skip skip = Skip::none;  // mamba2

@@ -35,6 +35,8 @@ CheckedSize extent_size(Extent extent, const MixerShape& m, std::int64_t width) 
       return m.index_heads;
     case Extent::index_dim:
       return m.index_dim;
+    case Extent::steps:
+      return m.steps;
     case Extent::elements:
       return m.elements;
   }

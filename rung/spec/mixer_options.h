@@ -111,8 +111,13 @@ inline const auto kScale = [] {
   return form_option("scale", "divide q by the root of dim", {"no", "yes"}, "yes");
 };
 inline const auto kRange = [] {
-  return number_option(Sets::form, "range",
+  return number_option(Sets::range, "range",
                        "write strengths lie between 0 and this: 2 allows negative eigenvalues", 1, 1, 2);
+};
+inline const auto kSteps = [] {
+  return number_option(Sets::steps, "steps",
+                       "steps of the rule a token, each with a key, value and beta of its own", 1, 1,
+                       kMaxDeltaSteps);
 };
 inline const auto kStepDecay = [](std::string_view help) {
   return form_option("decay", help, {"sigmoid", "step"}, "step");

@@ -21,9 +21,9 @@ Tensors attention_tensors(Tensors more = {}) {
 }
 Tensors delta_tensors(Tensors more = {}) {
   Tensors all{{.name = "q", .rows = {X::kv_heads, X::key_dim}, .convolved = true},
-              {.name = "k", .rows = {X::kv_heads, X::key_dim}, .convolved = true},
-              {.name = "v", .rows = {X::heads, X::value_dim}, .convolved = true},
-              {.name = "beta", .rows = {X::heads}}};
+              {.name = "k", .rows = {X::steps, X::kv_heads, X::key_dim}, .convolved = true},
+              {.name = "v", .rows = {X::steps, X::heads, X::value_dim}, .convolved = true},
+              {.name = "beta", .rows = {X::steps, X::heads}}};
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }
@@ -179,7 +179,7 @@ std::optional<MixerDescriptor> describe(MixerKind kind) {
           .kind = kind,
           .name = "delta",
           .help = "delta rule",
-          .options = {kHeads(), kKeyHeads(), kDim(), kVdim(), kConv(), kRange(), kForm(), kConvBias("no"),
+          .options = {kHeads(), kKeyHeads(), kDim(), kVdim(), kConv(), kRange(), kSteps(), kForm(), kConvBias("no"),
                       kAct(), kKeyAct(), kKeyNorm(), kScale(),
                       form_option("beta", "whether the write strength is learned, or 1", {"yes", "no"}),
                       kGate("none"), kOutputNorm("before")},
@@ -197,7 +197,7 @@ std::optional<MixerDescriptor> describe(MixerKind kind) {
           .kind = kind,
           .name = "gdelta",
           .help = "gated delta rule",
-          .options = {kHeads(), kKeyHeads(), kDim(), kVdim(), kConv(), kRange(), kForm(), kConvBias("no"),
+          .options = {kHeads(), kKeyHeads(), kDim(), kVdim(), kConv(), kRange(), kSteps(), kForm(), kConvBias("no"),
                       kAct(), kKeyAct(), kKeyNorm(), kScale(),
                       kStepDecay("of a gate alone, or exp(-e^A softplus) with a rate per head"),
                       kGate("silu"), kOutputNorm("before")},
@@ -287,7 +287,7 @@ std::optional<MixerDescriptor> describe(MixerKind kind) {
                size_option(Sets::state_rows, "state", "state size N (base=mamba2; default: --state)"),
                size_option(Sets::key_groups, "groups",
                            "groups of heads that share B and C (base=mamba2; default: heads)"),
-               kConv(),
+               kConv(), kRange(),
                form_option("partition", "levels that double, or that keep the newest tokens apart",
                            {"weak", "strong"}),
                kForm(),  // auto below is what the base's own form has

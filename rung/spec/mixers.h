@@ -62,6 +62,8 @@ enum class Sets {
   key_source,  // earlier_keys
   released,
   buffer_elements,  // the convolution's buffer, in elements
+  range,            // of β
+  steps,            // writes a token
   form,             // of a released layer, and what goes with it: resolve_form.h
 };
 
@@ -103,6 +105,7 @@ enum class Extent {
   index_heads,
   index_dim,
   elements,
+  steps,
 };
 using Extents = std::vector<Extent>;  // their product
 

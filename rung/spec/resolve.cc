@@ -190,6 +190,12 @@ class Resolver {
         s.conv_channels = number.value_or(0);
         s.conv = s.conv_channels > 0 ? 2 : 0;
         return {};
+      case Sets::range:
+        s.range = number.value_or(1);
+        return {};
+      case Sets::steps:
+        s.steps = number.value_or(1);
+        return {};
       case Sets::form:  // together, when all sizes are known
         return {};
     }
@@ -272,9 +278,9 @@ class Resolver {
     const CheckedSize key_feature = size_of({Extent::feature_dim}, shape, width);
     const CheckedSize levels = shape.levels > 0 ? shape.levels : 64;
     const CheckedSize all_tokens = std::max(shape.window.value_or(1), shape.chunk.value_or(1));
-    const CheckedSize token =
-        (CheckedSize(shape.heads) + shape.kv_heads) * (CheckedSize(shape.key_dim) + shape.value_dim) +
-        shape.cache + shape.elements;
+    const CheckedSize token = (CheckedSize(shape.heads) + shape.kv_heads) *
+                                  (CheckedSize(shape.key_dim) + shape.value_dim) * shape.steps +
+                              shape.cache + shape.elements;
     CheckedSize sum =
         CheckedSize(shape.heads) * key_feature * (CheckedSize(shape.value_dim) + 1) * levels * kWidestNumber +
         CheckedSize(shape.inner) * std::max<std::int64_t>({shape.state, shape.inner, 1}) * kWidestNumber +

@@ -37,7 +37,6 @@ void delta_form(const Mixer& given, MixerShape& shape) {
   const std::string norm = word_or_default(given, "qk_norm");
   f.key_norm = norm == "l2" ? KeyNorm::l2 : norm == "sum" ? KeyNorm::sum : KeyNorm::none;
   f.scaled = word_or_default(given, "scale") == "yes";
-  f.range = number_or_default(given, "range");
   f.gate = activation(word_or_default(given, "gate"));
   f.norm = output_norm(word_or_default(given, "norm"));
   if (given.kind == MixerKind::delta) f.beta = word_or_default(given, "beta") == "yes";
@@ -198,7 +197,6 @@ void channel_delta_form(const Mixer& given, MixerShape& shape) {
   f.act = f.key_act = Activation::silu;
   f.key_norm = KeyNorm::l2;
   f.scaled = f.step = true;
-  f.range = number_or_default(given, "range");
   f.bounded = word_or_default(given, "decay") == "bounded";
   f.gate = Activation::sigmoid;
   f.norm = OutputNorm::before;
@@ -244,6 +242,8 @@ Result<void> resolve_form(const Mixer& given, const Dimensions& dimensions, Mixe
     case delta:
     case gdelta:
       delta_form(given, shape);
+      if (shape.steps > 1 && !shape.form.plain())
+        return trouble(ErrorCode::unsupported, "steps above 1 are of form=plain");
       return {};
     case gla:
       gated_linear_form(given, shape);

@@ -603,7 +603,8 @@ class Model:
     def base_delta(self, prefix, m, gated=False):
         n = self.n
         heads, K, dk, dv = self.head_sizes(m)
-        group = [h * K // heads for h in range(heads)]
+        group, steps = [h * K // heads for h in range(heads)], m.get("steps", 1)
+        scale = m.get("range", 1) if not self.holds_tables else 1  # an integer file's table says beta itself
         q, k, v, beta = self.maps(prefix, ["q", "k", "v", "beta"])
         gate = self.map(prefix + "gate") if gated else None
         beta_table, gate_table = self.table(prefix + "beta", "sigmoid"), self.table(prefix + "gate", "decay") if gated else None
@@ -618,23 +619,25 @@ class Model:
         def rows(u):
             T = len(u)
             qs, ks, vs = conv(q(u), k(u), v(u))
-            qs, ks = qs.reshape(T, K, dk), ks.reshape(T, K, dk)
+            qs, ks = qs.reshape(T, K, dk), ks.reshape(T, steps, K, dk)
             if unit:
                 qs, ks = unit(qs), unit(ks)
-            r = {"q": qs[:, group], "k": ks[:, group], "v": vs.reshape(T, heads, dv), "beta": beta_table(beta(u))}
+            r = {"q": qs[:, group], "k": ks[:, :, group], "v": vs.reshape(T, steps, heads, dv),
+                 "beta": scale * beta_table(beta(u)).reshape(T, steps, heads)}
             if gated:
                 r["gate"] = gate_table(gate(u))
             return r
 
         def step(S, r, t, v):
-            key = r["k"][t]
             if gated:
                 g = r["gate"][t][:, None, None]
                 n.fits(prefix + "gate", top(g) * top(S))
                 S = self.settle(n.rsh(g * S, decay))
-            error = self.settle(v - n.rsh(self.dot(prefix + "predict", "hrc,hc->hr", S, key, dk), predict))
-            n.fits(prefix + "write", top(r["beta"]) * top(error) * top(key))
-            return self.settle(S + n.rsh(r["beta"][t][:, None, None] * error[..., None] * key[:, None, :], write))
+            for key, value, b in zip(r["k"][t], v, r["beta"][t]):
+                error = self.settle(value - n.rsh(self.dot(prefix + "predict", "hrc,hc->hr", S, key, dk), predict))
+                n.fits(prefix + "write", top(r["beta"]) * top(error) * top(key))
+                S = self.settle(S + n.rsh(b[:, None, None] * error[..., None] * key[:, None, :], write))
+            return S
         return heads, rows, step
 
     def base_gdelta(self, prefix, m):

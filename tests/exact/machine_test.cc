@@ -61,6 +61,8 @@ const std::vector<std::string> kLines = {
     "delta",
     "gdelta",
     "gdelta(kv=1,conv=3)",
+    "delta(steps=3)",
+    "gdelta(kv=1,conv=2,steps=2,range=2)",
     "loglinear",
     "loglinear(base=mamba2)",
     "loglinear(base=gdelta)",

@@ -334,6 +334,7 @@ class Layer {
   struct Token {
     Row q, k, v;  // features for linear; c, b, x for mamba2
     Big gate, beta;
+    std::vector<Token> later;  // further steps of the delta rule: k, v and beta
   };
 
   Row to_length(const Row& x) const {
@@ -362,8 +363,12 @@ class Layer {
     for (std::int64_t h = 0; h < m_.heads; ++h)
       for (std::size_t t = 0; t < count(); ++t) {
         const std::int64_t from = is_linear ? h : key_head(h);
-        Token token{slice(q[t], from, m_.key_dim), slice(k[t], from, m_.key_dim),
-                    slice(v[t], h, m_.value_dim), 0, 0};
+        Token token{slice(q[t], from, m_.key_dim),
+                    slice(k[t], from, m_.key_dim),
+                    slice(v[t], h, m_.value_dim),
+                    0,
+                    0,
+                    {}};
         if (is_linear) {
           token.q = feature(token.q, false);
           token.k = feature(token.k, true);
@@ -373,9 +378,23 @@ class Layer {
         }
         if (!gate.empty()) token.gate = table("gate", gate[t][static_cast<std::size_t>(h)]);
         if (!beta.empty()) token.beta = table("beta", beta[t][static_cast<std::size_t>(h)]);
+        for (std::int64_t j = 1; j < m_.steps; ++j)
+          token.later.push_back({{},
+                                 to_length(slice(k[t], j * m_.kv_heads + from, m_.key_dim)),
+                                 slice(v[t], j * m_.heads + h, m_.value_dim),
+                                 0,
+                                 table("beta", beta[t][static_cast<std::size_t>(j * m_.heads + h)]),
+                                 {}});
         out[static_cast<std::size_t>(h)].push_back(std::move(token));
       }
     return out;
+  }
+
+  // One step of the delta rule on one row of the state.
+  void step(Row& row, const Big& v, const Token& token) const {
+    const Big e = read_.settle(v - rsh(dot(row, token.k), scalar("predict.shift")));
+    for (std::size_t c = 0; c < row.size(); ++c)
+      row[c] = read_.settle(row[c] + rsh(token.beta * e * token.k[c], scalar("write.shift")));
   }
 
   Matrix updated(Matrix s, const Token& token, bool with_value) const {
@@ -402,9 +421,8 @@ class Layer {
       } else {
         if (base() == MixerKind::gdelta)
           for (auto& entry : s[r]) entry = read_.settle(rsh(token.gate * entry, scalar("decay.shift")));
-        const Big e = read_.settle(v - rsh(dot(s[r], token.k), scalar("predict.shift")));
-        for (std::size_t c = 0; c < s[r].size(); ++c)
-          s[r][c] = read_.settle(s[r][c] + rsh(token.beta * e * token.k[c], scalar("write.shift")));
+        step(s[r], v, token);
+        for (const auto& later : token.later) step(s[r], with_value ? later.v[r] : Big(0), later);
       }
     }
     return s;

@@ -38,6 +38,8 @@ const std::vector<std::string> kDecoders = {
     "delta(kv=1,vdim=3)",
     "gdelta",
     "gdelta(kv=1,conv=3)",
+    "delta(steps=3)",
+    "gdelta(kv=1,conv=2,steps=2,range=2)",
     "loglinear",
     "loglinear(feature=elu1,conv=2)",
     "loglinear(feature=taylor2,dim=1)",

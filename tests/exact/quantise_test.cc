@@ -94,6 +94,8 @@ const Case kCases[] = {
     {"mamba2(conv=3)", true},
     {"delta"},
     {"gdelta(conv=2)"},
+    {"delta(range=2)"},
+    {"gdelta(steps=2,range=2)"},
     {"loglinear(base=linear)"},
     {"loglinear(base=mamba2)"},
     {"loglinear(base=gdelta)"},

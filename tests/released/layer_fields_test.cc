@@ -422,19 +422,21 @@ TEST(LayerFields, minimax_m3_scores_tokens_and_caches_an_index_key_of_each) {
   EXPECT_EQ(layers[3].mixer.groups, 4);
 }
 
-TEST(LayerFields, steps_of_the_delta_rule_beyond_one_are_noted) {
-  for (const char* type : {"gated_deltanet", "kda"}) {
-    OrderedJson config = {{"model_type", type}, {"num_hidden_layers", 1}};
-    EXPECT_EQ(model_of(config).notes.size(), 1u);
-    config["allow_neg_eigval"] = true;
-    ASSERT_EQ(model_of(config).notes.size(), 2u);
-    EXPECT_EQ(model_of(config).notes[1].substr(0, 17), "allow_neg_eigval:");
-  }
+TEST(LayerFields, steps_of_the_delta_rule_beyond_one_are_read) {
+  OrderedJson kda = {{"model_type", "kda"}, {"num_hidden_layers", 1}};
+  EXPECT_EQ(model_of(kda).notes.size(), 1u);
+  kda["allow_neg_eigval"] = true;  // counted, not evaluated: a note
+  ASSERT_EQ(model_of(kda).notes.size(), 2u);
+  EXPECT_EQ(model_of(kda).notes[1].substr(0, 17), "allow_neg_eigval:");
+  OrderedJson config = {{"model_type", "gated_deltanet"}, {"num_hidden_layers", 1}};
+  EXPECT_FALSE(model_of(config).architecture.stack.layers[0].number("range"));
+  config["allow_neg_eigval"] = true;
+  EXPECT_EQ(model_of(config).architecture.stack.layers[0].number("range"), 2);
   const auto olmo =
       model_of(OrderedJson::parse(*read_text_file(kConfigFolder + "olmo_hybrid-defaults.json", "test")));
-  EXPECT_TRUE(std::any_of(olmo.notes.begin(), olmo.notes.end(), [](const std::string& note) {
-    return note.starts_with("linear_allow_neg_eigval: steps");
-  }));
+  const auto& layers = olmo.architecture.stack.layers;
+  EXPECT_TRUE(std::any_of(layers.begin(), layers.end(),
+                          [](const Mixer& mixer) { return mixer.number("range") == 2; }));
 }
 
 }  // namespace

@@ -34,10 +34,10 @@ TEST(mixer_form, options_that_equal_the_default_of_the_form_are_not_written) {
 TEST(mixer_form, a_line_without_form_is_plain) {
   for (const char* line :
        {"full", "mamba", "mamba2", "delta", "gdelta", "loglinear(base=gdelta)", "sparse(B=4,k=1)",
-        "topk(k=3)", "linear", "gdelta(form=plain)", "delta(range=1)", "topk(k=3,weights=signed)"})
+        "topk(k=3)", "linear", "gdelta(form=plain)", "delta(range=2)", "topk(k=3,weights=signed)"})
     EXPECT_TRUE(shape_of(line).form.plain()) << line;
   for (const char* line : {"gla", "kda", "rwkv7", "mamba(form=released)", "full(rope=half)",
-                           "gdelta(gate=silu)", "delta(range=2)", "mamba2(skip=head)"})
+                           "gdelta(gate=silu)", "mamba2(skip=head)"})
     EXPECT_FALSE(shape_of(line).form.plain()) << line;
   EXPECT_FALSE(shape_of("full", {.position = PositionCode::rope}).form.plain());
   EXPECT_TRUE(shape_of("full(rope=none)", {.position = PositionCode::rope}).form.plain());

@@ -2,8 +2,10 @@
 // read.shift), with β from a table over the beta channel. Gated: first S ← rsh(α S, decay.shift), α from a
 // table over the gate channel. Keys and queries are scaled to length 2^key.fraction when the file has
 // key.fraction (vector_norm.h), else used as they are. Channels: q, k [key heads * key_dim], v [heads *
-// value_dim] (convolved when the layer has a short convolution), beta [heads], gate [heads] (gated). State of
-// head h: value_dim rows of key_dim entries.
+// value_dim] (convolved when the layer has a short convolution), beta [heads], gate [heads] (gated). State
+// of head h: value_dim rows of key_dim entries. steps=k: k keys, values and betas, one set after the
+// other; the gate acts once, before the first step. range=2: β = 2σ(x) in a real file; an integer file's
+// table says β itself.
 #include "rung/exact/matrix_cell.h"
 #include "rung/exact/vector_norm.h"
 
@@ -20,11 +22,12 @@ class DeltaCell final : public MatrixCell<A> {
     auto& source = context.source;
     const auto& s = this->shape;
     this->projection.add(source.template map<A>("q", s.kv_heads * s.key_dim, context.width));
-    this->projection.add(source.template map<A>("k", s.kv_heads * s.key_dim, context.width));
-    this->projection.add(source.template map<A>("v", s.heads * s.value_dim, context.width));
+    this->projection.add(source.template map<A>("k", s.steps * s.kv_heads * s.key_dim, context.width));
+    this->projection.add(source.template map<A>("v", s.steps * s.heads * s.value_dim, context.width));
     this->projection.convolve(context, 0);
-    this->projection.add(source.template map<A>("beta", s.heads, context.width));
+    this->projection.add(source.template map<A>("beta", s.steps * s.heads, context.width));
     beta_ = source.table("beta", "sigmoid");
+    if (!source.integer()) range_ = static_cast<Wide>(s.range);
     if (gated) {
       this->projection.add(source.template map<A>("gate", s.heads, context.width));
       gate_ = source.table("gate", "decay");
@@ -59,24 +62,29 @@ class DeltaCell final : public MatrixCell<A> {
     const auto& a = this->arithmetic;
     std::vector<Value> key(static_cast<std::size_t>(s.key_dim));
     for (std::int64_t h = 0; h < s.heads; ++h) {
-      unit(channels + (s.kv_heads + key_head(h)) * s.key_dim, key.data());
-      const Value* value = channels + 2 * s.kv_heads * s.key_dim + h * s.value_dim;
-      const Wide beta = a.table(beta_, channels[beta_offset() + h]);
-      for (std::int64_t r = 0; r < s.value_dim; ++r) {
-        Value* row = state + (h * s.value_dim + r) * s.key_dim;
-        if (gated_) {
-          const Wide alpha = a.table(gate_, channels[beta_offset() + s.heads + h]);
+      if (gated_) {
+        const Wide alpha = a.table(gate_, channels[beta_offset() + s.steps * s.heads + h]);
+        Value* entries = state + h * s.value_dim * s.key_dim;
+        for (std::int64_t i = 0; i < s.value_dim * s.key_dim; ++i)
+          entries[i] = a.settle(a.rescale(alpha * entries[i], decay_shift_));
+      }
+      for (std::int64_t step = 0; step < s.steps; ++step) {
+        unit(channels + ((1 + step) * s.kv_heads + key_head(h)) * s.key_dim, key.data());
+        const Value* value =
+            channels + (1 + s.steps) * s.kv_heads * s.key_dim + (step * s.heads + h) * s.value_dim;
+        const Wide beta = range_ * a.table(beta_, channels[beta_offset() + step * s.heads + h]);
+        for (std::int64_t r = 0; r < s.value_dim; ++r) {
+          Value* row = state + (h * s.value_dim + r) * s.key_dim;
+          Wide seen{0};
           for (std::int64_t c = 0; c < s.key_dim; ++c)
-            row[c] = a.settle(a.rescale(alpha * row[c], decay_shift_));
+            seen += Wide(row[c]) * key[static_cast<std::size_t>(c)];
+          const Wide error =
+              a.settle((with_value ? Wide(value[r]) : Wide{0}) - a.rescale(seen, predict_shift_));
+          a.watch(error_site_, error);
+          for (std::int64_t c = 0; c < s.key_dim; ++c)
+            row[c] =
+                a.settle(row[c] + a.rescale(beta * error * key[static_cast<std::size_t>(c)], write_shift_));
         }
-        Wide seen{0};
-        for (std::int64_t c = 0; c < s.key_dim; ++c) seen += Wide(row[c]) * key[static_cast<std::size_t>(c)];
-        const Wide error =
-            a.settle((with_value ? Wide(value[r]) : Wide{0}) - a.rescale(seen, predict_shift_));
-        a.watch(error_site_, error);
-        for (std::int64_t c = 0; c < s.key_dim; ++c)
-          row[c] =
-              a.settle(row[c] + a.rescale(beta * error * key[static_cast<std::size_t>(c)], write_shift_));
       }
     }
   }
@@ -104,7 +112,8 @@ class DeltaCell final : public MatrixCell<A> {
  private:
   std::int64_t key_head(std::int64_t head) const { return head / (this->shape.heads / this->shape.kv_heads); }
   std::int64_t beta_offset() const {
-    return 2 * this->shape.kv_heads * this->shape.key_dim + this->shape.heads * this->shape.value_dim;
+    return (1 + this->shape.steps) * this->shape.kv_heads * this->shape.key_dim +
+           this->shape.steps * this->shape.heads * this->shape.value_dim;
   }
   void unit(const Value* x, Value* y) const {
     if (unit_)
@@ -114,6 +123,7 @@ class DeltaCell final : public MatrixCell<A> {
   }
 
   bool gated_, unit_ = false;
+  Wide range_{1};
   Table beta_, gate_;
   int decay_shift_ = 0, predict_shift_ = 0, write_shift_ = 0, channel_bits_ = 0, error_site_ = -1;
   Width key_width_;

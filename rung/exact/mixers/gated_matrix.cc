@@ -110,7 +110,7 @@ class DeltaFront final : public MatrixFront {
       out.beta = beta_(arithmetic, x);
       for (auto& beta : out.beta) beta = logistic(beta);
     }
-    for (auto& beta : out.beta) beta *= static_cast<double>(shape.form.range);
+    for (auto& beta : out.beta) beta *= static_cast<double>(shape.range);
     decays(x, out.decay);
   }
 

@@ -162,7 +162,7 @@ class LogLinear : public LearnedMixer {
     Rows r{inputs.q.transpose(2, 3),    inputs.k.transpose(2, 3), inputs.v.transpose(2, 3), {}, {},
            inputs.share.transpose(2, 3)};
     if (gated_) r.log_decay = inputs.log_decay.transpose(2, 3);
-    if (delta_) r.beta = biased(5, beta_bias_).sigmoid().transpose(2, 3);
+    if (delta_) r.beta = biased(5, beta_bias_).sigmoid().transpose(2, 3) * static_cast<double>(shape_.range);
     // Linear attention's sums are exact in the integer model; the others' states are as wide as its numbers.
     const StateRounding settle = gated_ ? pass.state_rounding(p + "state") : StateRounding();
     const torch::Tensor y = pass.plain || settle ? plain_reading(r, settle) : fast_reading(r);

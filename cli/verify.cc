@@ -1,0 +1,198 @@
+// rung verify: a model of an automaton task, proved right at every length or refuted by a shortest word.
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/interruption.h"
+#include "cli/model_task.h"
+#include "cli/search_limits.h"
+#include "cli/shell_word.h"
+#include "cli/written_files.h"
+#include "rung/adversary/product_proof.h"
+#include "rung/base/staged_file.h"
+
+namespace rung::cli {
+namespace {
+
+constexpr int kVerifyProved = 0, kVerifyRefuted = 1, kVerifyBounded = 3;  // exit codes
+
+struct VerifyFlags {
+  std::string model;
+  std::optional<std::string> task, out, checkpoint;
+  std::string budget = "10m", memory = "4G";
+  std::optional<std::int64_t> depth;
+  bool force = false, json = false;
+  TaskFlags sizes;
+};
+
+// Long words are cut in the middle.
+std::string word_text(const std::vector<std::string>& letters) {
+  constexpr std::size_t kEnds = 24;
+  std::string text;
+  for (std::size_t i = 0; i < letters.size(); ++i) {
+    if (letters.size() > 2 * kEnds && i == kEnds) {
+      text += fmt::format(" ... ({} more) ...", letters.size() - 2 * kEnds);
+      i = letters.size() - kEnds;
+    }
+    text += (text.empty() ? "" : " ") + letters[i];
+  }
+  return text;
+}
+
+Result<int> run_verify(const VerifyFlags& flags) {
+  listen_for_interruption();
+  SearchOptions options;
+  RUNG_TRY(options.seconds, parse_duration(flags.budget, "verify"));
+  RUNG_TRY(options.memory_bytes, parse_bytes(flags.memory, "verify"));
+  if (flags.depth && *flags.depth < 1)
+    return fail(ErrorCode::range, "[verify] depth = {}; expected at least 1", *flags.depth);
+  const bool beside = flags.out && *flags.out != kStandardOutput && !std::filesystem::is_other(*flags.out);
+  options.checkpoint = flags.checkpoint ? *flags.checkpoint : beside ? *flags.out + ".checkpoint" : "";
+  std::shared_ptr<const Task> task;
+  {
+    RUNG_TRY(const Weights weights, read_weights(flags.model));
+    RUNG_TRY(task, model_task(weights, flags.model, flags.task, flags.sizes, "verify"));
+  }
+  RUNG_TRY(const ProductProblem problem, open_product(flags.model, task, flags.depth));
+  options.stop = interrupted;
+  const auto start = std::chrono::steady_clock::now();
+  const auto elapsed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  options.progress = [&](const SearchProgress& progress) {
+    show_search_progress(progress, elapsed(), "edges");
+  };
+  if (problem.finite && !flags.json) {
+    const ProductMemory memory = product_memory(problem.target, problem.task, options);
+    fmt::print(stderr, "at most {} product states, {:.0f} MB\n", memory.nodes,
+               static_cast<double>(memory.bytes) / 1e6);
+  }
+  RUNG_TRY(const ProductOutcome outcome, search(problem, options, flags.depth));
+  if (isatty(STDERR_FILENO) && elapsed() >= 1) fmt::print(stderr, "\r\033[K");
+
+  const auto certificate = product_certificate(problem, outcome);
+  if (certificate && flags.out)
+    RUNG_CHECK(write_text(*flags.out, certificate_text(*certificate), flags.force));
+  const bool ended = outcome.verdict != ProductVerdict::bounded;
+  if (ended && !flags.checkpoint && !options.checkpoint.empty()) std::remove(options.checkpoint.c_str());
+  const bool resumable = !ended && !options.checkpoint.empty() && std::filesystem::exists(options.checkpoint);
+  std::vector<std::string> letters;
+  for (const auto letter : outcome.word) letters.push_back(task->symbol(0, letter));
+
+  const int code = outcome.verdict == ProductVerdict::proved    ? kVerifyProved
+                   : outcome.verdict == ProductVerdict::refuted ? kVerifyRefuted
+                                                                : kVerifyBounded;
+  if (flags.json) {
+    nlohmann::ordered_json document;
+    document["schema"] = "rung.verify/1";
+    document["model"] = flags.model;
+    document["architecture"] = format_stack(problem.target.weights.architecture.stack);
+    document["task"] = task->name();
+    document["outcome"] = product_verdict_name(outcome.verdict);
+    document["reason"] = outcome.reason;
+    document["states"] = outcome.states;
+    document["edges"] = outcome.edges;
+    document["depth"] = outcome.depth;
+    document["word"] = nullptr;
+    document["answer"] = nullptr;
+    document["expected"] = nullptr;
+    if (outcome.verdict == ProductVerdict::refuted) {
+      document["word"] = outcome.word;
+      document["answer"] = outcome.answer;
+      document["expected"] = outcome.expected;
+    }
+    document["state_bits"] = nullptr;
+    if (problem.finite) document["state_bits"] = outcome.state_bits;
+    document["seconds"] = outcome.seconds;
+    document["memory_bytes"] = outcome.memory_bytes;
+    document["certificate"] = nullptr;
+    if (certificate && flags.out) document["certificate"] = *flags.out;
+    document["checkpoint"] = nullptr;
+    if (resumable) document["checkpoint"] = options.checkpoint;
+    print_json(document);
+    return code;
+  }
+  fmt::print("{} on {}: {}\n", flags.model, task->name(), product_verdict_name(outcome.verdict));
+  switch (outcome.verdict) {
+    case ProductVerdict::proved:
+      fmt::print("  right at every length, proved for this file\n");
+      break;
+    case ProductVerdict::refuted:
+      fmt::print("  shortest wrong word, of {} letter{}: {}\n", outcome.word.size(),
+                 outcome.word.size() == 1 ? "" : "s", word_text(letters));
+      fmt::print("  the model answers {}, the task {}\n", outcome.answer, outcome.expected);
+      break;
+    case ProductVerdict::bounded:
+      fmt::print("  right for every word of up to {} letter{}; beyond, nothing is known\n", outcome.depth,
+                 outcome.depth == 1 ? "" : "s");
+      fmt::print("  why         {}\n", outcome.reason);
+      break;
+  }
+  fmt::print("  states      {} reachable, {} edges compared{}\n", outcome.states, outcome.edges,
+             problem.finite ? fmt::format("; {} bits of state", outcome.state_bits) : "");
+  if (certificate && flags.out) {
+    if (*flags.out == kStandardOutput)
+      fmt::print("  certificate written to standard output\n");
+    else
+      fmt::print("  verify      rung-check {} {}\n", shell_word(*flags.out), shell_word(flags.model));
+  } else if (certificate) {
+    fmt::print("  certificate not written: say --out cert.json\n");
+  }
+  if (resumable)
+    fmt::print("  to go on, run the same command again; the search is kept in {}\n", options.checkpoint);
+  return code;
+}
+
+}  // namespace
+
+Command verify_command() {
+  auto flags = std::make_shared<VerifyFlags>();
+  Command command{
+      .name = "verify",
+      .summary = "a model of an automaton task: right at every length, or the shortest wrong word"};
+  command.description =
+      "A p-bit recurrent model without positions is a finite automaton. Its product with the task's "
+      "automaton is "
+      "searched breadth first and the answer is compared on every edge (docs/verify.md). The outcome is "
+      "proved "
+      "(right at every length; exit code 0), refuted (the shortest word that is answered wrongly; exit code "
+      "1) or "
+      "bounded (right for every word of up to so many letters, when the budget, the memory or --depth ended "
+      "the "
+      "search; exit code 3). A model whose memory grows, such as full attention, is searched up to --depth "
+      "letters. "
+      "Certificates of the first two are checked by rung-check with an exploration of its own.";
+  command.examples = {"rung verify parity.safetensors --task parity --out cert.json",
+                      "rung verify model.safetensors --task machine.json --budget 2m --memory 2G",
+                      "rung verify full.safetensors --task parity --depth 12"};
+  command.options = {
+      {.names = "MODEL",
+       .help = "the weights file",
+       .target = &flags->model,
+       .required = true,
+       .file = FileUse::read},
+      {.names = "--task",
+       .help = "an automaton task, or an automaton file (the file's own)",
+       .target = &flags->task},
+      {.names = "--depth", .help = "words of at most this many letters", .target = &flags->depth},
+      {.names = "--budget", .help = "wall clock: 90s, 10m, 2h (10m)", .target = &flags->budget},
+      {.names = "--memory", .help = "at most this much: 512M, 4G (4G)", .target = &flags->memory},
+      {.names = "--out", .help = "where the certificate goes", .target = &flags->out, .file = FileUse::write},
+      {.names = "--force", .help = "replace a file that exists", .target = &flags->force, .needs = {"--out"}},
+      {.names = "--checkpoint",
+       .help = "where a search that was stopped is kept (OUT.checkpoint)",
+       .target = &flags->checkpoint,
+       .file = FileUse::keep},
+      {.names = "--json", .help = "one JSON document", .target = &flags->json},
+  };
+  flags->sizes.declare(command, {});
+  command.run = [flags] { return run_verify(*flags); };
+  return command;
+}
+
+}  // namespace rung::cli
