@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "rung/spec/number_words.h"
+
 namespace rung::cli {
 namespace {
 
@@ -18,6 +20,13 @@ void ArchitectureFlags::declare(std::vector<Option>& options, bool with_line) {
          .target = &line});
   const auto add = [&](const char* names, const char* help, OptionTarget target) {
     options.push_back({.names = names, .help = help, .target = target, .group = kGroup});
+  };
+  const auto add_type = [&](const char* names, const char* help, OptionTarget target) {
+    add(names, help, target);
+    options.back().understood = number_note;
+  };
+  const auto precision_note = [](std::string_view text) {
+    return parse_precision(text) ? number_note(text) : std::string();
   };
   add("--config", "config.json of a released model", &config);
   add("--assume-defaults", "fill a .partial.json with class defaults", &assume_defaults);
@@ -36,13 +45,14 @@ void ArchitectureFlags::declare(std::vector<Option>& options, bool with_line) {
   add("--outputs", "output tokens (default: vocab)", &outputs);
   add("--context", "longest prompt, in tokens (default: not fixed)", &context);
   add("--encoder", "bidirectional instead of causal", &encoder);
-  add("--precision", "p or p.f (fixed point), bf16, fp16, e4m3, e5m2, fp32 (default: 16)", &precision);
+  add_type("--precision", "p or p.f (fixed point), bf16, fp16, e4m3, e5m2, fp32 (default: 16)", &precision);
+  options.back().understood = precision_note;
   add("--acc-bits",
       "bits of a recurrent state entry (default: p; exact sums of linear attention: what they need)",
       &acc_bits);
-  add("--state-dtype", "type or bits of recurrent state, for counting", &state_dtype);
-  add("--conv-dtype", "type or bits of convolution buffers, for counting", &conv_dtype);
-  add("--cache-dtype", "type or bits of windows and KV cache, for counting", &cache_dtype);
+  add_type("--state-dtype", "type or bits of recurrent state, for counting", &state_dtype);
+  add_type("--conv-dtype", "type or bits of convolution buffers, for counting", &conv_dtype);
+  add_type("--cache-dtype", "type or bits of windows and KV cache, for counting", &cache_dtype);
 }
 
 nlohmann::ordered_json dimensions_document(const Dimensions& d, const std::vector<std::string>& unknown) {

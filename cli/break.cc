@@ -1,5 +1,4 @@
 // rung break: two inputs that a model cannot tell apart though their answers differ.
-#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
@@ -12,6 +11,7 @@
 #include "cli/interruption.h"
 #include "cli/model_task.h"
 #include "cli/search_limits.h"
+#include "cli/terminal_line.h"
 #include "cli/written_files.h"
 #include "rung/adversary/attack.h"
 #include "rung/adversary/scaling.h"
@@ -191,7 +191,7 @@ Result<int> run_break(const BreakFlags& flags) {
     show_search_progress(progress, elapsed(), "evaluations");
   };
   RUNG_TRY(AttackOutcome outcome, attack(target, flags.method, options));
-  if (isatty(STDERR_FILENO) && elapsed() >= 1) fmt::print(stderr, "\r\033[K");
+  if (has_terminal_line() && elapsed() >= 1) clear_terminal_line();
 
   if (outcome.certificate) {
     outcome.certificate->notes["method"] = outcome.method;

@@ -11,9 +11,11 @@
 #include "cli/architecture_flags.h"
 #include "cli/command.h"
 #include "cli/task_flags.h"
+#include "cli/terminal_line.h"
 #include "cli/written_files.h"
 #include "rung/adversary/random_weights.h"
 #include "rung/base/nearest_word.h"
+#include "rung/base/size_text.h"
 #include "rung/base/staged_file.h"
 #include "rung/constructions/certification.h"
 #include "rung/constructions/idle_parts.h"
@@ -267,14 +269,10 @@ struct Range {
 Result<Range> parse_range(const std::string& text) {
   const auto equals = text.find('='), dots = text.find("..");
   Range range;
-  const auto number = [](const std::string& digits) -> std::optional<std::int64_t> {
-    if (digits.empty() || digits.size() > 18 || digits.find_first_not_of("0123456789") != std::string::npos)
-      return std::nullopt;
-    return std::stoll(digits);
-  };
   if (equals != std::string::npos && dots != std::string::npos && equals < dots) {
     range.size = text.substr(0, equals);
-    const auto from = number(text.substr(equals + 1, dots - equals - 1)), to = number(text.substr(dots + 2));
+    const auto from = parse_size(text.substr(equals + 1, dots - equals - 1)),
+               to = parse_size(text.substr(dots + 2));
     if (from && to && *from >= 1 && *from <= *to) {
       range.from = *from;
       range.to = *to;
@@ -340,8 +338,12 @@ Result<int> formats(const BuildFlags& flags) {
   ordered_json rows = ordered_json::array();
   for (const char* name : {"bf16", "fp16", "e4m3", "e5m2"}) {
     RUNG_TRY(const Precision format, parse_precision(name));
+    if (has_terminal_line())
+      show_terminal_line(
+          fmt::format("{}: {} = {}, {}, ... at most {}", name, size, kFirst, 2 * kFirst, last));
     RUNG_TRY(const FormatReach reach,
              search_format(request, verification_of(flags), size, kFirst, last, format));
+    if (has_terminal_line()) clear_terminal_line();
     const auto number = [](const std::optional<std::int64_t>& n) {
       return n ? ordered_json(*n) : ordered_json();
     };

@@ -1,5 +1,4 @@
 // rung capacity: the state bits that any one-pass machine needs for a task, counted.
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -8,6 +7,8 @@
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/task_flags.h"
+#include "cli/terminal_line.h"
+#include "rung/base/size_text.h"
 #include "rung/theory/capacity.h"
 
 namespace rung::cli {
@@ -26,13 +27,11 @@ struct CapacityFlags {
 Result<CapacityLimits> limits_of(const CapacityFlags& flags) {
   CapacityLimits limits;
   if (flags.cut != "all") {
-    std::int64_t cut = 0;
-    const char* end = flags.cut.data() + flags.cut.size();
-    if (const auto [stop, error] = std::from_chars(flags.cut.data(), end, cut);
-        error != std::errc() || stop != end)
+    const auto cut = parse_size(flags.cut);
+    if (!cut)
       return fail(ErrorCode::parse, "[capacity] cut = \"{}\"; expected a number of tokens, or all",
                   flags.cut);
-    limits.cut = cut;
+    limits.cut = *cut;
   }
   if (flags.budget < 1)
     return fail(ErrorCode::range, "[capacity] budget = {}; expected at least 1 prompt", flags.budget);
@@ -118,12 +117,15 @@ Result<int> run_capacity(const CapacityFlags& flags) {
   // Before anything that may differ from machine to machine: the others wait for this one.
   RUNG_TRY(limits.ranks, join_ranks());
   RUNG_TRY(const auto task, flags.sizes.make(flags.name));
+  if (has_terminal_line() && limits.ranks->leads())
+    show_terminal_line(fmt::format("at most {} prompts are looked at (--budget)", grouped(limits.prompts)));
   constexpr std::uint64_t kSteps = 1000;
   Progress progress("per mille", kSteps, !limits.ranks->leads());
   RUNG_TRY(const Capacity capacity, count_capacity(*task, limits, [&](double share) {
              progress.at(static_cast<std::uint64_t>(share * kSteps));
            }));
   if (!limits.ranks->leads()) return 0;
+  if (has_terminal_line()) clear_terminal_line();
   if (flags.json)
     print_json(document(*task, capacity));
   else

@@ -1,11 +1,11 @@
 // rung ceiling: the best average accuracy of any model with so many bits of state, as a table and for plots.
-#include <charconv>
 #include <cmath>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "rung/base/size_text.h"
 #include "rung/theory/ceiling.h"
 #include "rung/theory/horizon.h"
 
@@ -32,8 +32,9 @@ Result<std::vector<std::int64_t>> parse_range(std::string_view name, std::string
                 name, text);
   };
   const auto number = [](std::string_view part, std::int64_t& value) {
-    const auto [stop, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    return !part.empty() && error == std::errc() && stop == part.data() + part.size();
+    const auto size = parse_size(part);
+    if (size) value = *size;
+    return size.ok();
   };
   std::vector<std::int64_t> values;
   for (std::size_t begin = 0; begin <= text.size();) {

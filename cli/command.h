@@ -13,6 +13,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -44,6 +45,8 @@ struct Option {
   std::vector<std::string> needs = {};     // one of these flags beside it; empty: none
   std::vector<std::string> excludes = {};  // none of these beside it
   FileUse file = FileUse::none;
+  // What a value was taken for, where a person should be told ("fp8 is e4m3; ..."); numbers have it without this.
+  std::function<std::string(std::string_view value)> understood = {};
 };
 
 // REQUIRES: targets outlive the run. `run` returns an exit code, or an error that main prints with exit code
@@ -68,6 +71,8 @@ Command export_command();
 Command import_command();
 Command runs_command();
 Command serve_command();
+Command compare_command();
+Command design_command();
 Command show_command();
 Command task_command();
 Command eval_command();

@@ -1,5 +1,4 @@
 // rung eval: models on fresh instances of a task, beside what the theory said beforehand.
-#include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -7,8 +6,10 @@
 #include "cli/interruption.h"
 #include "cli/model_task.h"
 #include "cli/progress.h"
+#include "rung/base/size_text.h"
 #include "rung/evaluation/evaluation.h"
 #include "rung/evaluation/label.h"
+#include "rung/spec/number_words.h"
 #include "rung/store/store.h"
 #include "rung/tasks/instance_rows.h"
 
@@ -88,13 +89,12 @@ Result<std::vector<TaskFlags>> sizes_of(const EvalFlags& flags) {
                   sweep);
     std::vector<TaskFlags> next;
     for (const auto& word : split(sweep.substr(equals + 1))) {
-      std::int64_t value = 0;
-      const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-      if (error != std::errc() || stop != word.data() + word.size())
+      const auto value = parse_size(word);
+      if (!value)
         return fail(ErrorCode::parse, "[eval] --sweep \"{}\": \"{}\" is no whole number", sweep, word);
       for (const auto& one : all) {
         next.push_back(one);
-        next.back().sizes[sweep.substr(0, equals)] = value;
+        next.back().sizes[sweep.substr(0, equals)] = *value;
       }
       if (next.size() > kEvalMostRows)
         return fail(ErrorCode::resource, "[eval] the sweep has more than {} sizes", kEvalMostRows);
@@ -451,7 +451,8 @@ Command eval_command() {
       {.names = "--wrong", .help = "show that many wrong instances", .target = &flags->wrong},
       {.names = "--quantised",
        .help = "mode Q in this format: p, p.f, bf16, fp16, e4m3, e5m2, fp32",
-       .target = &flags->quantised},
+       .target = &flags->quantised,
+       .understood = number_note},
       {.names = "--forms",
        .help = "also run linear attention in its parallel form and compare every row bit for bit",
        .target = &flags->forms,

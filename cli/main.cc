@@ -2,6 +2,8 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
@@ -15,17 +17,48 @@
 #include "cli/flag_use.h"
 #include "cli/manual.h"
 #include "rung/base/nearest_word.h"
+#include "rung/base/size_text.h"
 #include "rung/ranks/launch.h"
 #include "rung/ranks/ranks.h"
 
 namespace rung::cli {
 namespace {
 
-CLI::Option* declare(CLI::App& app, Option& option) {
+// The parsed options, and what was understood where the text does not say it by itself.
+struct Parsed {
+  std::vector<std::pair<const Option*, CLI::Option*>> options;
+  std::vector<std::string> notes;
+};
+
+// A whole number as people write it (rung/base/size_text.h).
+template <class Target>
+CLI::Option* add_size(CLI::App& app, const Option& option, Target& target, std::vector<std::string>& notes) {
+  return app.add_option(
+      option.names,
+      [&option, &target, &notes](const CLI::results_t& words) {
+        const auto value = parse_size(words.front());
+        if (!value) {
+          const std::size_t area = value.error().message.find("] ");
+          throw CLI::ConversionError(option_names(option).front() + " " +
+                                     value.error().message.substr(area + 2));
+        }
+        target = *value;
+        if (const std::string note = size_note(words.front()); !note.empty())
+          notes.push_back(option_names(option).front() + " " + note);
+        return true;
+      },
+      option.help);
+}
+
+CLI::Option* declare(CLI::App& app, Option& option, std::vector<std::string>& notes) {
   CLI::Option* added = std::visit(
       [&](auto* target) -> CLI::Option* {
-        if constexpr (std::is_same_v<decltype(target), bool*>)
+        using Target = std::remove_pointer_t<decltype(target)>;
+        if constexpr (std::is_same_v<Target, bool>)
           return app.add_flag(option.names, *target, option.help);
+        else if constexpr (std::is_same_v<Target, std::int64_t> ||
+                           std::is_same_v<Target, std::optional<std::int64_t>>)
+          return add_size(app, option, *target, notes);
         else
           return app.add_option(option.names, *target, option.help);
       },
@@ -37,6 +70,50 @@ CLI::Option* declare(CLI::App& app, Option& option) {
   if (!option.choices.empty()) added->check(CLI::IsMember(option.choices));
   if (!option.group.empty()) added->group(option.group);
   return added;
+}
+
+// A flag that the command does not have, answered before its value is taken for something else.
+std::optional<std::string> unknown_flag(const Command& command, int argc, char** argv) {
+  std::vector<std::string> names{"--help", "-h"};
+  for (const Option& option : command.options)
+    for (std::string& name : option_names(option)) names.push_back(std::move(name));
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  for (int i = 2; i < argc; ++i) {
+    std::string_view word = argv[i];
+    if (word == "--") break;
+    if (word.size() < 2 || word[0] != '-' ||
+        (word[1] != '-' && std::isalpha(static_cast<unsigned char>(word[1])) == 0))
+      continue;
+    word = word.substr(0, word.find('='));
+    if (std::find(known.begin(), known.end(), word) != known.end()) continue;
+    const std::string longer = "-" + std::string(word);  // -n for --n
+    const auto same = std::find(known.begin(), known.end(), longer);
+    const auto near = same != known.end() ? *same : nearest_word(word, known);
+    return fmt::format("[arguments] {} has no flag {}; {}", command.name, rung::quoted(word),
+                       near.empty() ? fmt::format("rung {} --help lists them", command.name)
+                                    : fmt::format("did you mean {}?", near));
+  }
+  return std::nullopt;
+}
+
+// What CLI11 found, in our words.
+std::string misuse(const Command& command, const CLI::App& app, const Parsed& parsed,
+                   const CLI::ParseError& error) {
+  for (const auto& [option, own] : parsed.options)
+    if (own->count() > 1 && !std::holds_alternative<std::vector<std::string>*>(option->target) &&
+        !is_flag(*option))
+      return fmt::format("[arguments] {} takes one value; {} were given: {}", option_names(*option).front(),
+                         own->count(), fmt::join(own->results(), ", "));
+  const auto extra = app.remaining();
+  if (!extra.empty()) {
+    for (const Option& option : command.options)
+      if (is_positional(option))
+        return fmt::format("[arguments] {} takes one {}; {} is one too many", command.name, option.names,
+                           rung::quoted(extra.front()));
+    return fmt::format("[arguments] {} takes no {}; rung {} --help says what it takes", command.name,
+                       rung::quoted(extra.front()), command.name);
+  }
+  return fmt::format("[arguments] {}; see rung {} --help", error.what(), command.name);
 }
 
 constexpr const char* kUnwritten = "[output] standard output could not be written";
@@ -91,7 +168,7 @@ int run(const Command& command, const GivenOptions& given) {
 
 int main_with(int argc, char** argv) {
   CLI::App app{"rung: the expressiveness theory of attention, executable", "rung"};
-  app.set_version_flag("--version", std::string("rung ") + RUNG_VERSION);
+  app.set_version_flag("--version,-v,-V", std::string("rung ") + RUNG_VERSION);
   app.require_subcommand(1);
   auto list = command_list();
   list.push_back(help_command(list));
@@ -101,14 +178,21 @@ int main_with(int argc, char** argv) {
     complain(fmt::format("[arguments] no command {}; {}", rung::quoted(argv[1]), suggest(argv[1], names)));
     return 2;
   }
+  for (const Command& command : list)
+    if (argc > 1 && command.name == argv[1])
+      if (const auto unknown = unknown_flag(command, argc, argv)) {
+        complain(*unknown);
+        return 2;
+      }
   std::vector<CLI::App*> apps;
-  std::vector<std::pair<const Option*, CLI::Option*>> declared;
+  Parsed parsed;
   for (auto& command : list) {
     CLI::App* sub = app.add_subcommand(command.name, command.summary);
     // --help, `rung help` and the man page are one text.
     sub->formatter_fn(
         [&command](const CLI::App*, std::string, CLI::AppFormatMode) { return help_text(command); });
-    for (auto& option : command.options) declared.emplace_back(&option, declare(*sub, option));
+    for (auto& option : command.options)
+      parsed.options.emplace_back(&option, declare(*sub, option, parsed.notes));
     apps.push_back(sub);
   }
   try {
@@ -120,12 +204,25 @@ int main_with(int argc, char** argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     return launch().rank == 0 ? app.exit(success) : 0;
   } catch (const CLI::ParseError& error) {
+    for (std::size_t i = 0; i < list.size(); ++i)
+      if (argc > 1 && list[i].name == argv[1]) {
+        complain(misuse(list[i], *apps[i], parsed, error));
+        return 2;
+      }
     complain(fmt::format("[arguments] {}; see rung --help", error.what()));
     return 2;
   }
   GivenOptions given;
-  for (const auto& [option, parsed] : declared)
-    if (parsed->count() > 0) given.insert(option);
+  for (const auto& [option, own] : parsed.options) {
+    if (own->count() == 0) continue;
+    given.insert(option);
+    if (option->understood)
+      for (const std::string& value : own->results())
+        if (const std::string note = option->understood(value); !note.empty())
+          parsed.notes.push_back(option_names(*option).front() + " " + note);
+  }
+  if (launch().rank == 0)
+    for (const std::string& note : parsed.notes) std::cerr << "rung: " << note << "\n";
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (!apps[i]->parsed()) continue;
     return run(list[i], given);

@@ -46,12 +46,12 @@ constexpr std::size_t kWidestHeading = 32;
 constexpr std::string_view kPlainGroup = "Options";
 
 // Lines of at most kTextWidth columns; line breaks of the text stay.
-std::string wrapped(std::string_view text) {
+std::string wrapped(std::string_view text, std::size_t width = kTextWidth) {
   std::string out;
   std::size_t column = 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find_first_of(" \n"), text.size());
-    if (column > 0 && column + 1 + end > kTextWidth) {
+    if (column > 0 && column + 1 + end > width) {
       out += '\n';
       column = 0;
     }
@@ -146,7 +146,10 @@ std::string help_text(const Command& command) {
     for (const Option* option : options) {
       const std::string heading = option_heading(*option);
       const std::string gap = heading.size() > width ? fmt::format("\n{:{}}", "", width + 4) : "  ";
-      out += fmt::format("  {:<{}}{}{}\n", heading, width, gap, option->help);
+      std::string help = wrapped(option->help, kTextWidth - width - 4);
+      for (std::size_t at = help.find('\n'); at != std::string::npos; at = help.find('\n', at + 1))
+        help.insert(at + 1, width + 4, ' ');
+      out += fmt::format("  {:<{}}{}{}\n", heading, width, gap, help);
     }
   }
   if (!command.examples.empty()) out += "\nExamples:\n";

@@ -1,21 +1,22 @@
 #include "cli/progress.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdio>
+#include <algorithm>
+
+#include "cli/terminal_line.h"
 
 namespace rung::cli {
 
 Progress::Progress(std::string what, std::uint64_t total, bool quiet)
     : what_(std::move(what)),
       total_(total),
-      shown_(!quiet && isatty(STDERR_FILENO)),
+      shown_(!quiet && has_terminal_line()),
       start_(std::chrono::steady_clock::now()),
       last_(start_) {}
 
 Progress::~Progress() {
-  if (shown_ && last_ != start_) fmt::print(stderr, "\r\033[K");
+  if (shown_ && last_ != start_) clear_terminal_line();
 }
 
 double Progress::seconds() const {
@@ -30,15 +31,14 @@ void Progress::at(std::uint64_t done) {
   last_ = now;
   const double rate = static_cast<double>(done) / seconds();
   if (total_ == 0) {
-    fmt::print(stderr, "\r\033[K{} {} ({:.0f}/s)", what_, done, rate);
-  } else {
-    constexpr int kBar = 24;
-    const auto filled = static_cast<int>(kBar * done / total_);
-    fmt::print(stderr, "\r\033[K{} [{:#<{}}{:.<{}}] {} of {} ({:.0f}/s, {:.0f} s left)", what_, "", filled,
-               "", kBar - filled, done, total_, rate,
-               rate > 0 ? static_cast<double>(total_ - done) / rate : 0.0);
+    show_terminal_line(fmt::format("{} {} ({:.0f}/s)", what_, done, rate));
+    return;
   }
-  std::fflush(stderr);
+  constexpr int kBar = 24;
+  const auto filled = static_cast<int>(kBar * std::min(done, total_) / total_);
+  show_terminal_line(fmt::format(
+      "{} [{:#<{}}{:.<{}}] {} of {} ({:.0f}/s, {:.0f} s left)", what_, "", filled, "", kBar - filled, done,
+      total_, rate, rate > 0 && done < total_ ? static_cast<double>(total_ - done) / rate : 0.0));
 }
 
 }  // namespace rung::cli

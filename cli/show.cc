@@ -8,73 +8,15 @@
 #include "cli/architecture_flags.h"
 #include "cli/command.h"
 #include "cli/mixer_list.h"
-#include "rung/base/text_columns.h"
+#include "cli/text_table.h"
+#include "rung/base/size_text.h"
+#include "rung/design/comparison.h"
 #include "rung/spec/repetition.h"
 
 namespace rung::cli {
 namespace {
 
-constexpr std::size_t kPageWidth = 100;
 const std::string kShowMixers = "--mixers", kShowArchitecture = "an architecture";
-
-std::string grouped(std::int64_t number) {
-  std::string digits = std::to_string(number);
-  for (std::ptrdiff_t i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3)
-    digits.insert(static_cast<std::size_t>(i), 1, ',');
-  return digits;
-}
-
-std::string bytes(std::int64_t bits) {
-  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  double amount = static_cast<double>(bits) / 8;
-  std::size_t unit = 0;
-  while (amount >= 1024 && unit + 1 < std::size(kUnits)) amount /= 1024, ++unit;
-  return fmt::format("{:.{}f} {}", amount, unit == 0 ? 0 : 2, kUnits[unit]);
-}
-
-// Broken after "+", "," or a space so that it fits the page; an architecture line stays an architecture line.
-void print_wrapped(const std::string& label, const std::string& text) {
-  const std::size_t room = kPageWidth - text_columns(label);
-  std::string rest = text, lead = label;
-  while (text_columns(rest) > room) {
-    std::size_t cut = rest.find_last_of("+, ", room - 1);
-    if (cut == std::string::npos || cut == 0) cut = rest.find_first_of("+, ", room);
-    if (cut == std::string::npos) break;
-    std::cout << lead << rest.substr(0, rest[cut] == ' ' ? cut : cut + 1) << "\n";
-    rest.erase(0, cut + 1);
-    lead.assign(text_columns(label), ' ');
-  }
-  std::cout << lead << rest << "\n";
-}
-
-struct Column {
-  std::string title;
-  std::vector<std::string> cells;
-  bool left = false;
-};
-
-void print_table(const std::vector<Column>& table) {
-  const std::size_t rows = table.front().cells.size();
-  std::vector<std::size_t> widths;
-  for (const auto& column : table) {
-    std::size_t width = text_columns(column.title);
-    for (const auto& cell : column.cells) width = std::max(width, text_columns(cell));
-    widths.push_back(width);
-  }
-  for (std::size_t row = 0; row <= rows; ++row) {
-    std::string line;
-    for (std::size_t i = 0; i < table.size(); ++i) {
-      const std::string& cell = row == 0 ? table[i].title : table[i].cells[row - 1];
-      const std::string padding(widths[i] - text_columns(cell), ' ');
-      if (i > 0) line += "  ";
-      if (!table[i].left) line += padding;
-      line += cell;
-      if (table[i].left) line += padding;
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    std::cout << line << "\n";
-  }
-}
 
 // Equal layers in a row.
 struct Run {
@@ -123,15 +65,15 @@ std::vector<ShowRow> rows_of(const Account& account) {
 }
 
 void print_layers(const Account& account) {
-  Column range{"layers", {}, true}, mixer{"mixer", {}, true}, letters{"F/R", {}, true};
-  Column state{"state"}, levels{"levels"}, conv{"conv"}, window{"window"}, bits{"state bits"};
-  Column cache{"cache bits/token"}, parameters{"parameters"};
+  TextColumn range{"layers", {}, true}, mixer{"mixer", {}, true}, letters{"F/R", {}, true};
+  TextColumn state{"state"}, levels{"levels"}, conv{"conv"}, window{"window"}, bits{"state bits"};
+  TextColumn cache{"cache bits/token"}, parameters{"parameters"};
   bool any_levels = false, any_conv = false, any_window = false, any_parameters = false;
   for (const auto& row : rows_of(account)) {
     if (!row.repeats.empty()) {
       range.cells.push_back("...");
       mixer.cells.push_back(row.repeats);
-      for (Column* column : {&letters, &state, &levels, &conv, &window, &bits, &cache, &parameters})
+      for (TextColumn* column : {&letters, &state, &levels, &conv, &window, &bits, &cache, &parameters})
         column->cells.push_back("");
       continue;
     }
@@ -152,7 +94,7 @@ void print_layers(const Account& account) {
     any_window = any_window || layer.window_elements > 0;
     any_parameters = any_parameters || layer.parameters;
   }
-  std::vector<Column> table{range, mixer, letters, state};
+  std::vector<TextColumn> table{range, mixer, letters, state};
   if (any_levels) table.push_back(levels);
   if (any_conv) table.push_back(conv);
   if (any_window) table.push_back(window);
@@ -162,26 +104,36 @@ void print_layers(const Account& account) {
   print_table(table);
 }
 
+// The context that was asked for, or the model's own; 0: none.
+std::int64_t show_context(const ChosenArchitecture& chosen) {
+  return chosen.bits.context.value_or(chosen.architecture.dimensions.context);
+}
+
 void print_text(const ChosenArchitecture& chosen, const Account& account) {
-  if (chosen.released) print_wrapped("model       ", chosen.released->model_type);
-  print_wrapped("stack       ", format_stack(chosen.architecture.stack));
+  if (chosen.released) print_labelled("model       ", chosen.released->model_type);
+  print_labelled("stack       ", format_stack(chosen.architecture.stack));
   std::cout << "\n";
   print_layers(account);
   std::cout << "\n";
   std::string counts;
   for (const auto& [word, number] : account.counts)
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", number, word);
-  print_wrapped("layers      ", fmt::format("{}: {}", account.layers.size(), counts));
-  print_wrapped("state       ",
-                fmt::format("{} bits ({})", grouped(account.state_bits), bytes(account.state_bits)));
-  print_wrapped("cache       ", fmt::format("{} bits per token ({})", grouped(account.cache_bits_per_token),
-                                            bytes(account.cache_bits_per_token)));
-  print_wrapped("parameters  ", account.parameters
-                                    ? grouped(*account.parameters)
-                                    : fmt::format("not counted: {}", account.parameters_reason));
-  print_wrapped("pattern     ", fold_pattern(account.layers));
-  for (const auto& note : account.pattern_notes) print_wrapped("note        ", note);
-  for (const auto& note : account.notes) print_wrapped("note        ", note);
+  print_labelled("layers      ", fmt::format("{}: {}", account.layers.size(), counts));
+  print_labelled("state       ", fmt::format("{} bits ({})", grouped(account.state_bits),
+                                             bytes_text(bytes_of_bits(account.state_bits))));
+  const std::int64_t context = show_context(chosen);
+  const KeptBytes kept = kept_bytes(account, std::max<std::int64_t>(context, 1), 1);
+  std::string cache = fmt::format("{} bits per token ({})", grouped(account.cache_bits_per_token),
+                                  bytes_text(bytes_of_bits(account.cache_bits_per_token)));
+  if (context > 0) cache += fmt::format(", {} at {} tokens", bytes_text(kept.cache), grouped(context));
+  print_labelled("cache       ", cache);
+  if (context > 0) print_labelled("together    ", fmt::format("{} a sequence", bytes_text(kept.total())));
+  print_labelled("parameters  ", account.parameters
+                                     ? grouped(*account.parameters)
+                                     : fmt::format("not counted: {}", account.parameters_reason));
+  print_labelled("pattern     ", fold_pattern(account.layers));
+  for (const auto& note : account.pattern_notes) print_labelled("note        ", note);
+  for (const auto& note : account.notes) print_labelled("note        ", note);
 }
 
 template <class Number>
@@ -220,6 +172,12 @@ nlohmann::ordered_json document(const ChosenArchitecture& chosen, const Account&
   out["counts"] = account.counts;
   out["state_bits"] = account.state_bits;
   out["cache_bits_per_token"] = account.cache_bits_per_token;
+  if (const std::int64_t context = show_context(chosen); context > 0) {
+    const KeptBytes kept = kept_bytes(account, context, 1);
+    out["state_bytes"] = json_number(kept.state);
+    out["cache_bytes"] = json_number(kept.cache);
+    out["total_bytes"] = json_number(kept.total());
+  }
   out["parameters"] = or_null(account.parameters);
   if (!account.parameters) out["parameters_reason"] = account.parameters_reason;
   out["pattern"] = account.pattern;

@@ -11,7 +11,7 @@
 #include "cli/interruption.h"
 #include "cli/model_task.h"
 #include "cli/search_limits.h"
-#include "cli/shell_word.h"
+#include "rung/base/command_line.h"
 #include "cli/written_files.h"
 #include "rung/adversary/product_proof.h"
 #include "rung/base/staged_file.h"

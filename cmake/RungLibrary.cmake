@@ -22,7 +22,7 @@ function(rung_precompiled name)
   add_library(rung_precompiled_${name} OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/precompiled/${name}.cc)
   set_property(GLOBAL PROPERTY RUNG_PRECOMPILED_${name} "${ARG_UNPARSED_ARGUMENTS}")
   target_compile_options(rung_precompiled_${name} PRIVATE ${ARG_UNPARSED_ARGUMENTS})
-  target_link_libraries(rung_precompiled_${name} PRIVATE fmt::fmt nlohmann_json::nlohmann_json Boost::headers Threads::Threads)
+  target_link_libraries(rung_precompiled_${name} PRIVATE ${RUNG_FMT} nlohmann_json::nlohmann_json Boost::headers Threads::Threads)
   target_precompile_headers(rung_precompiled_${name} PRIVATE
     <algorithm> <array> <bit> <charconv> <chrono> <cmath> <cstdint> <cstdio> <cstdlib> <cstring> <filesystem> <fstream>
     <functional> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <sstream> <string> <string_view>
@@ -33,7 +33,7 @@ endfunction()
 function(rung_precompile target name)
   get_property(options GLOBAL PROPERTY RUNG_PRECOMPILED_${name})
   target_compile_options(${target} PRIVATE ${options})
-  target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:fmt::fmt,INTERFACE_COMPILE_DEFINITIONS>)
+  target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:${RUNG_FMT},INTERFACE_COMPILE_DEFINITIONS>)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL EXECUTABLE)
     # As a library, or the header's flags would be others.
@@ -70,7 +70,7 @@ function(rung_library name)
   target_compile_features(rung_${name} PUBLIC cxx_std_20)
   target_compile_options(rung_${name} PRIVATE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
                          -Wno-missing-field-initializers)
-  target_link_libraries(rung_${name} PUBLIC fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
+  target_link_libraries(rung_${name} PUBLIC ${RUNG_FMT} nlohmann_json::nlohmann_json Threads::Threads)
   foreach(dependency ${ARG_DEPENDS})
     target_link_libraries(rung_${name} PUBLIC rung_${dependency})
   endforeach()

@@ -14,6 +14,8 @@ export DEBIAN_FRONTEND=noninteractive
 
 rung_say() { printf '%s\n' "$*" >&2; }
 
+rung_version() { sed -n 's/^project(rung VERSION \([0-9.]*\).*/\1/p' "$rung_root/CMakeLists.txt"; }
+
 rung_installed() {
   [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
@@ -52,6 +54,9 @@ rung_packages() {
       rung_say "Debian packages are missing, and installing them needs root. Run this line as root, then come back:"
       rung_say ""
       rung_say "  apt-get update && ${install[*]}"
+      rung_say ""
+      rung_say "Without root: rung-$(rung_version)-x86_64-linux.tar.gz runs from any folder with nothing installed (all but training);"
+      rung_say "packaging/portable.sh makes it on a machine that has the packages."
       exit 3
     fi
   fi

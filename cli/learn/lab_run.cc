@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/interruption.h"
 #include "cli/lab.h"
+#include "cli/terminal_line.h"
 #include "rung/base/nearest_word.h"
 #include "rung/lab/laboratory.h"
 #include "rung/lab/results.h"
@@ -83,9 +84,8 @@ void print_outcomes(const std::vector<lab::Outcome>& outcomes) {
 void show_lab_run(const std::string& configuration, const learn::EnsembleProgress& p) {
   const double share =
       static_cast<double>(p.steps_done) / static_cast<double>(std::max<std::int64_t>(1, p.steps_total));
-  fmt::print(stderr, "\r\033[K{}: {:3.0f} %  {}/{} members  loss {:.4f}  accuracy {:.3f}", configuration,
-             100 * share, p.members_done, p.members, p.loss, p.accuracy);
-  std::fflush(stderr);
+  show_terminal_line(fmt::format("{}: {:3.0f} %  {}/{} members  loss {:.4f}  accuracy {:.3f}", configuration,
+                                 100 * share, p.members_done, p.members, p.loss, p.accuracy));
 }
 
 int labels_alone(const lab::Experiment& experiment, const std::vector<lab::Outcome>& outcomes, bool json) {
@@ -143,7 +143,7 @@ Result<int> run_lab(const LabFlags& flags) {
   }
   listen_for_interruption();
   options.stop = interrupted;
-  const bool terminal = isatty(STDERR_FILENO) != 0 && !flags.quiet;
+  const bool terminal = has_terminal_line() && !flags.quiet;
   if (terminal) options.progress = show_lab_run;
   if (!flags.quiet)
     options.finished = [&](const lab::Outcome& outcome) {

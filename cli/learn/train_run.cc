@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/interruption.h"
+#include "cli/terminal_line.h"
 #include "cli/train.h"
 #include "rung/base/nearest_word.h"
 #include "rung/evaluation/evaluation.h"
@@ -157,16 +158,27 @@ std::string duration(double seconds) {
   return fmt::format("{:.1f} h", seconds / 3600);
 }
 
-void show_train_run(const learn::EnsembleProgress& p) {
-  const double share =
-      static_cast<double>(p.steps_done) / static_cast<double>(std::max<std::int64_t>(1, p.steps_total));
-  const double left = share > 0 ? p.seconds * (1 - share) / share : 0;
-  fmt::print(
-      stderr,
-      "\r\033[K{:3.0f} %  {}/{} members  loss {:.4f}  accuracy {:.3f}  {:.0f} tokens/s  at most {} left",
-      100 * share, p.members_done, p.members, p.loss, p.accuracy, p.tokens_per_second, duration(left));
-  std::fflush(stderr);
-}
+// One line that says how far the run is. A resumed one is measured from where it began again.
+class TrainRunLine {
+ public:
+  void operator()(const learn::EnsembleProgress& p) {
+    if (!first_) first_ = {p.steps_done, p.seconds};
+    const double total = static_cast<double>(std::max<std::int64_t>(1, p.steps_total));
+    std::string line = fmt::format("{:3.0f} %  {}/{} members  loss {:.4f}  accuracy {:.3f}",
+                                   100 * static_cast<double>(p.steps_done) / total, p.members_done, p.members,
+                                   p.loss, p.accuracy);
+    // Nothing is known of the speed before some steps took some time.
+    const double seconds = p.seconds - first_->second,
+                 steps = static_cast<double>(p.steps_done - first_->first);
+    if (seconds >= 1 && steps > 0)
+      line += fmt::format("  {:.0f} tokens/s  at most {} left", p.tokens_per_second,
+                          duration(seconds * (total - static_cast<double>(p.steps_done)) / steps));
+    show_terminal_line(line);
+  }
+
+ private:
+  std::optional<std::pair<std::int64_t, double>> first_;  // steps and seconds of the first call
+};
 
 std::string_view state_word(learn::MemberResult::State state) {
   return state == learn::MemberResult::State::done     ? "done"
@@ -293,15 +305,15 @@ Result<int> run_train(const TrainFlags& flags) {
   }
   listen_for_interruption();
   options.stop = interrupted;
-  const bool terminal = isatty(STDERR_FILENO) != 0 && !flags.quiet;
-  if (terminal) options.progress = show_train_run;
+  const bool terminal = has_terminal_line() && !flags.quiet;
+  if (terminal) options.progress = TrainRunLine();
   if (!flags.quiet)
     options.say = [&expected](const std::string& line) {
       say_expected(stderr, expected);
       fmt::print(stderr, "{}\n", line);
     };
   RUNG_TRY(const learn::EnsembleResult result, learn::train(plan, options));
-  if (terminal) fmt::print(stderr, "\r\033[K");
+  if (terminal) clear_terminal_line();
   if (flags.json) {
     print_json(document_of(plan, result, options.folder, expected));
   } else {

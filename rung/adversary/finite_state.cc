@@ -25,6 +25,10 @@ std::optional<std::string> why_mixer_grows(const MixerShape& mixer, Accumulator 
       for (const auto& part : mixer.parts)
         if (auto reason = why_mixer_grows(part, accumulator)) return reason;
       return std::nullopt;
+    case gla:
+    case kda:
+    case rwkv7:
+      return fmt::format("{}, which runs in floats alone", form_name(mixer));
     case recurrent:
     case compressed:
       return fmt::format("{}, which is counted and not evaluated", opaque_name(mixer));

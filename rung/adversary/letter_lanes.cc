@@ -187,7 +187,7 @@ std::unique_ptr<LetterKernel> letter_lanes(const Target& target, const LetterRow
   program.scratch = plan.width;
   for (const auto& layer : plan.layers) {
     program.numbers += layer.numbers;
-    program.scratch = std::max({program.scratch, layer.update_channels(), layer.read_channels(),
+    program.scratch = std::max({program.scratch, layer.update_channels, layer.read_channels,
                                 layer.shape.output_width(), layer.numbers});
     for (const auto& map : layer.mlp) program.scratch = std::max(program.scratch, map.rows);
   }
@@ -198,8 +198,8 @@ std::unique_ptr<LetterKernel> letter_lanes(const Target& target, const LetterRow
     threshold = source.numbers<std::int64_t>("out.threshold", {output.rows});
   RUNG_REQUIRE(!source.error(), "{}", source.error()->message);
   std::vector<std::int64_t> x(static_cast<std::size_t>(plan.width)),
-      updates(static_cast<std::size_t>(first.update_channels())),
-      reads(static_cast<std::size_t>(first.read_channels()));
+      updates(static_cast<std::size_t>(first.update_channels)),
+      reads(static_cast<std::size_t>(first.read_channels));
   for (const auto& row : rows) {
     embedding.embed(row.data(), 0, x.data());
     lanes::update_channels(first, x.data(), updates.data());

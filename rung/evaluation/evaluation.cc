@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "rung/base/parallel.h"
+#include "rung/tasks/task_record.h"
 
 namespace rung {
 namespace {
@@ -57,27 +58,7 @@ void add_forms(FormsTotal& total, const FormComparison& one, std::uint64_t index
   total.first = one.first;
 }
 
-}  // namespace
-
-std::uint64_t count_right(const AnswerSpec& spec, const OutputSpec& output,
-                          const std::vector<std::int64_t>& expected, const std::vector<std::int64_t>& given) {
-  if (spec.kind != AnswerSpec::Kind::vector) {
-    std::uint64_t right = 0;
-    for (std::size_t i = 0; i < expected.size(); ++i) right += expected[i] == given[i];
-    return right;
-  }
-  std::uint64_t right = 0;
-  for (std::size_t i = 0; i < expected.size(); i += static_cast<std::size_t>(spec.size)) {
-    bool good = true;
-    for (std::size_t c = i; c < i + static_cast<std::size_t>(spec.size); ++c)
-      good = good && std::abs(std::ldexp(static_cast<double>(expected[c]), -spec.fraction) -
-                              std::ldexp(static_cast<double>(given[c]), -output.fraction)) <= spec.tolerance;
-    right += good;
-  }
-  return right;
-}
-
-Result<void> check_fit(const Weights& weights, const Task& task) {
+Result<void> check_interface(const Weights& weights, const Task& task) {
   const auto fields = task.fields();
   if (fields.size() != weights.fields.size())
     return fail(ErrorCode::range, "[eval] the model reads {} fields; {} has {}", weights.fields.size(),
@@ -115,6 +96,37 @@ Result<void> check_fit(const Weights& weights, const Task& task) {
     return fail(ErrorCode::range, "[eval] {} needs {} positions; the model's context is {}", task.name(),
                 length, context);
   return {};
+}
+
+}  // namespace
+
+std::uint64_t count_right(const AnswerSpec& spec, const OutputSpec& output,
+                          const std::vector<std::int64_t>& expected, const std::vector<std::int64_t>& given) {
+  if (spec.kind != AnswerSpec::Kind::vector) {
+    std::uint64_t right = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) right += expected[i] == given[i];
+    return right;
+  }
+  std::uint64_t right = 0;
+  for (std::size_t i = 0; i < expected.size(); i += static_cast<std::size_t>(spec.size)) {
+    bool good = true;
+    for (std::size_t c = i; c < i + static_cast<std::size_t>(spec.size); ++c)
+      good = good && std::abs(std::ldexp(static_cast<double>(expected[c]), -spec.fraction) -
+                              std::ldexp(static_cast<double>(given[c]), -output.fraction)) <= spec.tolerance;
+    right += good;
+  }
+  return right;
+}
+
+Result<void> check_fit(const Weights& weights, const Task& task) {
+  const auto fits = check_interface(weights, task);
+  if (fits) return fits;
+  const auto own = parse_task_record(weights.task);
+  if (!own || own->name != task.name()) return fits;
+  const auto made = make_task(own->name, own->sizes, own->options);
+  if (!made || (*made)->size() == task.size()) return fits;
+  return fail(fits.error().code, "{}; it was made for {}: other sizes need a model of their own",
+              fits.error().message, (*made)->size().dump());
 }
 
 std::int64_t positions_needed(const Weights& weights, const Task& task) {

@@ -173,6 +173,6 @@ std::unique_ptr<MixerFor<A>> refuse_integer_form(const MixerContext<A>& context)
     else                                                              \
       return real(context);                                           \
   }                                                                   \
-  RUNG_INSTANTIATE_MECHANISM(make)
+  RUNG_INSTANTIATE_MIXER(make)
 
 }  // namespace rung

@@ -1,6 +1,7 @@
 #include "rung/released/architecture_choice.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <tuple>
 #include <utility>
@@ -13,6 +14,19 @@ namespace rung {
 namespace {
 
 bool names_a_file(const std::string& text) { return text.ends_with(".json") || text.ends_with(".toml"); }
+
+// A checkpoint's folder stands for its config.json. A line that a folder happens to be called stays a line.
+Result<std::string> file_of_folder(const std::string& text) {
+  std::error_code trouble;
+  if (!std::filesystem::is_directory(text, trouble)) return text;
+  if (text.find('/') == std::string::npos && parse_stack(text)) return text;
+  const std::string file = (std::filesystem::path(text) / "config.json").string();
+  if (std::filesystem::exists(file, trouble)) return file;
+  return fail(
+      ErrorCode::missing,
+      "[arch] {} is a folder without a config.json; expected a line such as (gdelta*3+full)*12, or a file",
+      rung::quoted(text));
+}
 
 // A document with "arch" is ours; every other one is taken for a model's configuration.
 Result<bool> is_architecture_document(const std::string& text) {
@@ -227,17 +241,20 @@ Result<ChosenArchitecture> ArchitectureChoice::choose_document(const std::string
 Result<ChosenArchitecture> ArchitectureChoice::choose() const {
   if (config && !line.empty())
     return fail(ErrorCode::parse, "[arguments] both ARCH and --config; expected one of them");
-  if (config) return choose_released_file(*config);
+  if (config) {
+    RUNG_TRY(const std::string file, file_of_folder(*config));
+    return choose_released_file(file);
+  }
   if (line.empty() && !dims)
     return fail(ErrorCode::parse,
                 "[arguments] ARCH is missing; expected a line such as (gdelta*3+full)*12, or --config FILE");
 
   Dimensions base;
-  std::string text = line;
-  if (names_a_file(line)) {
-    RUNG_TRY(const bool ours, is_architecture_file(line));
-    if (!ours) return choose_released_file(line);
-    RUNG_TRY(const ArchitectureFile file, read_architecture_file(line));
+  RUNG_TRY(std::string text, file_of_folder(line));
+  if (names_a_file(text)) {
+    RUNG_TRY(const bool ours, is_architecture_file(text));
+    if (!ours) return choose_released_file(text);
+    RUNG_TRY(const ArchitectureFile file, read_architecture_file(text));
     if (!file.arch) return fail(ErrorCode::missing, "[arch] {} has no field \"arch\"", rung::quoted(line));
     text = *file.arch;
     base = file.dimensions;

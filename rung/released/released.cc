@@ -90,11 +90,10 @@ Result<void> set_storage(const ConfigFields& fields, const Json& document, bool 
   if (dtype) {
     RUNG_TRY(activation, parse_dtype(*dtype));
     origin = {fmt::format("the model's type {}", *dtype), false};
-    const std::string_view word = *dtype == "bfloat16"  ? "bf16"
-                                  : *dtype == "float16" ? "fp16"
-                                  : *dtype == "float32" ? "fp32"
-                                                        : std::string_view(*dtype);
-    if (auto precision = parse_precision(word)) model.architecture.dimensions.precision = *precision;
+    // Narrower types name the weights alone; integers are no arithmetic that a released model computes in.
+    if (auto precision = parse_precision(*dtype);
+        precision && precision->format != NumberFormat::fixed && precision->bits >= kCacheBits)
+      model.architecture.dimensions.precision = *precision;
     if (activation < kCacheBits) {
       activation = kCacheBits;
       origin = {fmt::format("16 bits by convention ({} names the weights)", *dtype), true};

@@ -9,6 +9,7 @@
 #include "rung/base/nearest_word.h"
 #include "rung/base/require.h"
 #include "rung/spec/mixers.h"
+#include "rung/spec/number_words.h"
 #include "rung/spec/parameters.h"
 #include "rung/spec/repetition.h"
 
@@ -188,39 +189,19 @@ void add_notes(const std::vector<LayerShape>& layers, std::optional<std::int64_t
 }  // namespace
 
 Result<int> parse_dtype(std::string_view text) {
-  struct Word {
-    std::string_view name;
-    int bits;
-  };
-  static constexpr std::array<Word, 17> kWords{{{"fp32", 32},
-                                                {"float32", 32},
-                                                {"float", 32},
-                                                {"fp64", 64},
-                                                {"float64", 64},
-                                                {"tf32", 32},
-                                                {"bf16", 16},
-                                                {"bfloat16", 16},
-                                                {"fp16", 16},
-                                                {"float16", 16},
-                                                {"half", 16},
-                                                {"fp8", 8},
-                                                {"e4m3", 8},
-                                                {"e5m2", 8},
-                                                {"float8_e4m3fn", 8},
-                                                {"float8_e5m2", 8},
-                                                {"int8", 8}}};
-  std::vector<std::string_view> known;
-  for (const auto& word : kWords) {
-    if (word.name == text) return word.bits;
-    known.push_back(word.name);
-  }
+  if (const NumberWord* word = find_number_word(text)) return word->bits;
   int bits = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bits);
   if (!text.empty() && error == std::errc() && end == text.data() + text.size()) {
     if (bits >= 1 && bits <= 64) return bits;
     return fail(ErrorCode::range, "[dtype] {} bits are outside 1..64", bits);
   }
-  return fail(ErrorCode::parse, "[dtype] unknown type {}; {}", rung::quoted(text), suggest(text, known));
+  std::vector<std::string_view> known;
+  for (const NumberWord& word : number_words()) known.push_back(word.name);
+  const auto near = nearest_word(text, known);
+  return fail(ErrorCode::parse, "[dtype] unknown type {}; {}", rung::quoted(text),
+              near.empty() ? "expected fp32, bf16, fp16, fp8, int8, fp4, ... or a number of bits"
+                           : fmt::format("did you mean \"{}\"?", near));
 }
 
 std::string fold_pattern(const std::vector<LayerAccount>& layers) {

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "rung/base/json_text.h"
 #include "rung/base/nearest_word.h"
+#include "rung/base/size_text.h"
 #include "rung/base/toml_text.h"
 #include "rung/spec/architecture.h"
 
@@ -48,6 +48,13 @@ constexpr std::int64_t kMaxAccumulatorBits = 64;
 using Json = nlohmann::json;
 
 Result<std::int64_t> integer(std::string_view field, const Json& value, std::int64_t low, std::int64_t high) {
+  if (value.is_string()) {  // "4k"
+    const auto size = parse_size(value.get<std::string>());
+    if (!size || *size < low || *size > high)
+      return fail(ErrorCode::range, "[dimensions] {} = {} is no whole number in {}..{}", field, value.dump(),
+                  low, high);
+    return *size;
+  }
   if (!value.is_number_integer())
     return fail(ErrorCode::format, "[dimensions] {} is {}; expected a whole number", field,
                 value.type_name());
@@ -160,14 +167,12 @@ Result<std::vector<std::int64_t>> parse_mlp(std::string_view text) {
   while (true) {
     const std::size_t comma = text.find(',');
     const std::string_view piece = text.substr(0, comma);
-    std::int64_t width = 0;
-    const auto [end, error] = std::from_chars(piece.data(), piece.data() + piece.size(), width);
-    if (piece.empty() || error != std::errc() || end != piece.data() + piece.size() || width < 1 ||
-        width > kMaxSize)
+    const auto width = parse_size(piece);
+    if (!width || *width < 1 || *width > kMaxSize)
       return fail(ErrorCode::range,
                   "[dimensions] mlp width {}; expected \"none\" or numbers in 1..{}, as in 256,128",
                   rung::quoted(piece), kMaxSize);
-    widths.push_back(width);
+    widths.push_back(*width);
     if (widths.size() > kMaxMlpLayers)
       return fail(ErrorCode::range, "[dimensions] mlp has more than {} widths", kMaxMlpLayers);
     if (comma == std::string_view::npos) return widths;

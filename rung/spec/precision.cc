@@ -1,21 +1,12 @@
-#include <array>
 #include <charconv>
 
 #include "rung/base/nearest_word.h"
 #include "rung/spec/architecture.h"
+#include "rung/spec/number_words.h"
 
 namespace rung {
 namespace {
 
-struct FloatWord {
-  std::string_view name;
-  Precision precision;
-};
-constexpr std::array<FloatWord, 5> kFloats{{{"bf16", {NumberFormat::bf16, 16, 0}},
-                                            {"fp16", {NumberFormat::fp16, 16, 0}},
-                                            {"e4m3", {NumberFormat::fp8_e4m3, 8, 0}},
-                                            {"e5m2", {NumberFormat::fp8_e5m2, 8, 0}},
-                                            {"fp32", {NumberFormat::fp32, 32, 0}}}};
 constexpr int kLeastBits = 2, kMostBits = 48;
 
 std::optional<int> small_number(std::string_view text) {
@@ -29,12 +20,18 @@ std::optional<int> small_number(std::string_view text) {
 }  // namespace
 
 Result<Precision> parse_precision(std::string_view text) {
-  std::vector<std::string_view> known;
-  for (const auto& word : kFloats) {
-    if (word.name == text) return word.precision;
-    known.push_back(word.name);
+  if (const NumberWord* word = find_number_word(text)) {
+    if (word->format != NumberFormat::unknown) return Precision{word->format, word->bits, 0};
+    return fail(
+        ErrorCode::parse,
+        "[precision] {} is a type of stored numbers alone: nothing is evaluated in it; expected p or p.f "
+        "(fixed point), bf16, fp16, e4m3, e5m2 or fp32, and {} bits as p = {}",
+        rung::quoted(text), word->bits, word->bits);
   }
   if (text.empty() || text[0] < '0' || text[0] > '9') {
+    std::vector<std::string_view> known;
+    for (const NumberWord& word : number_words())
+      if (word.format != NumberFormat::unknown) known.push_back(word.name);
     const auto near = nearest_word(text, known);
     return fail(ErrorCode::parse, "[precision] {} is no number format; {}", rung::quoted(text),
                 near.empty() ? "expected p, p.f, bf16, fp16, e4m3, e5m2 or fp32"
@@ -56,8 +53,9 @@ Result<Precision> parse_precision(std::string_view text) {
 
 std::string format_precision(const Precision& precision) {
   if (precision.format == NumberFormat::unknown) return "unknown";
-  for (const auto& word : kFloats)
-    if (word.precision.format == precision.format) return std::string(word.name);
+  if (precision.format != NumberFormat::fixed)
+    for (const NumberWord& word : number_words())
+      if (word.format == precision.format) return std::string(word.name);  // the first of its names
   return precision.fraction == 0 ? fmt::format("{}", precision.bits)
                                  : fmt::format("{}.{}", precision.bits, precision.fraction);
 }

@@ -180,8 +180,15 @@ Result<TensorFile> read_safetensors(const std::string& path) {
   const auto* base = static_cast<const std::byte*>(map->address);
 
   const auto header_size = load<std::uint64_t>(base, 0);
-  if (header_size > kMaxHeaderBytes || header_size > file_size - 8)
+  if (header_size > kMaxHeaderBytes || header_size > file_size - 8) {
+    // Text where the length should be: what else the file may be.
+    const std::string_view start(reinterpret_cast<const char*>(base), std::min<std::size_t>(file_size, 4096));
+    if (start.find("rung.certificate/") != std::string_view::npos)
+      return corrupt(path,
+                     "a certificate, not a model; rung-check takes it, beside the model that it is about");
+    if (start.starts_with('{')) return corrupt(path, "JSON; a safetensors file expected");
     return corrupt(path, fmt::format("header of {} bytes in a file of {}", header_size, file_size));
+  }
   const auto* text = reinterpret_cast<const char*>(base + 8);
   const auto data_size = file_size - 8 - header_size;
 

@@ -10,14 +10,21 @@
 #include <map>
 
 #include "rung/base/nearest_word.h"
+#include "rung/base/size_text.h"
 #include "rung/spec/architecture.h"
+#include "rung/spec/mixer_alias.h"
 #include "rung/spec/mixers.h"
 
 namespace rung {
 namespace {
 
+// Configurations use it for different recurrences.
+constexpr std::string_view kTwoMeanings = "linear_attention";
+
 bool is_word_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+// Digits, a point, and the letters of 4k, 1M and 1e6.
+bool is_number_char(char c) { return is_digit(c) || is_word_start(c) || c == '.'; }
 bool is_word_char(char c) { return is_word_start(c) || is_digit(c) || c == '-' || c == '.'; }
 
 class Parser {
@@ -71,26 +78,23 @@ class Parser {
       while (position_ < text_.size() && is_word_char(text_[position_])) ++position_;
     return text_.substr(start, position_ - start);
   }
-  // REQUIRES a digit or a minus sign next.
+  // As people write sizes (size_text.h), without separators. REQUIRES a digit or a minus sign next.
   Result<std::int64_t> number(std::string_view what, std::int64_t low, std::int64_t high) {
     at();
     const std::size_t start = position_;
-    const bool negative = take('-');
-    std::int64_t value = 0;
-    bool too_large = false;
-    const std::size_t digits = position_;
-    while (position_ < text_.size() && is_digit(text_[position_])) {
-      too_large = too_large || __builtin_mul_overflow(value, std::int64_t{10}, &value) ||
-                  __builtin_add_overflow(value, std::int64_t{text_[position_] - '0'}, &value);
-      ++position_;
-    }
-    if (digits == position_) return unexpected("a number");
-    if (negative) value = -value;
-    if (too_large || value < low || value > high)
+    take('-');
+    if (position_ == text_.size() || !is_digit(text_[position_])) return unexpected("a number");
+    while (position_ < text_.size() && is_number_char(text_[position_])) ++position_;
+    const std::string_view digits = text_.substr(start, position_ - start);
+    const auto value = parse_size(digits);
+    if (!value && value.error().code == ErrorCode::parse)
+      return fail(ErrorCode::parse,
+                  "[arch] {} = {} at column {} is no whole number; expected one such as 4096 or 4k", what,
+                  rung::quoted(digits.substr(0, 24)), column(start));
+    if (!value || *value < low || *value > high)
       return fail(ErrorCode::range, "[arch] {} = {} at column {} is outside {}..{}", what,
-                  text_.substr(start, std::min<std::size_t>(position_ - start, 24)), column(start), low,
-                  high);
-    return value;
+                  digits.substr(0, 24), column(start), low, high);
+    return *value;
   }
   bool number_follows() { return is_digit(at()) || at() == '-'; }
 
@@ -117,6 +121,10 @@ class Parser {
       at();
       const std::size_t where = position_;
       if (!number_follows()) return unexpected("how many times");
+      if (text_[where] == '0' && (where + 1 == text_.size() || !is_number_char(text_[where + 1])))
+        return fail(ErrorCode::range,
+                    "[arch] *0 at column {} leaves no layer; expected 1 or more, or the layer left out",
+                    column(where));
       RUNG_TRY(const std::int64_t times, number("repetition", 1, std::int64_t{1} << 60));
       const auto once = static_cast<std::int64_t>(stack.layers.size());
       if (times > kMaxLayers / once) return too_many(where);
@@ -150,19 +158,31 @@ class Parser {
     if (name.empty()) return unexpected(in_heads ? "a mixer" : "a mixer or \"(\"");
     const MixerDescriptor* entry = nullptr;
     std::vector<std::string_view> known;
+    const auto named = find_mixer(name);
     for (const auto& candidate : mixer_descriptors()) {
+      const bool meant = named && named->kind == candidate.kind;
       if (in_heads && !can_stand_in_heads(candidate)) {
-        if (candidate.name == name)
+        if (meant)
           return fail(ErrorCode::parse, "[arch] {} at column {} is not made of heads; heads(...) takes {}",
                       rung::quoted(name), column(where), heads_words());
         continue;
       }
       known.push_back(candidate.name);
-      if (candidate.name == name) entry = &candidate;
+      if (meant) entry = &candidate;
     }
-    if (entry == nullptr)
+    if (entry == nullptr && name == kTwoMeanings)
+      return fail(ErrorCode::parse,
+                  "[arch] {} at column {} is gdelta in some files and linear in others; expected one of the "
+                  "two words",
+                  rung::quoted(name), column(where));
+    if (entry == nullptr) {
+      std::vector<std::string_view> names = known;
+      for (const MixerAlias& alias : mixer_aliases())
+        if (!in_heads || can_stand_in_heads(mixer_descriptor(alias.kind))) names.push_back(alias.name);
+      const auto near = nearest_word(name, names);
       return fail(ErrorCode::parse, "[arch] unknown mixer {} at column {}; {}", rung::quoted(name),
-                  column(where), suggest(name, known));
+                  column(where), suggest(name, near.empty() ? known : std::vector{near}));
+    }
     Mixer mixer{.kind = entry->kind};
     if (mixer.kind == MixerKind::heads) {
       if (!take('(')) return unexpected("\"(\" and the groups of heads, as in heads(full:2,delta:2)");
@@ -174,6 +194,9 @@ class Parser {
       if (option.required && !mixer.number(option.name) && !mixer.word(option.name))
         return fail(ErrorCode::parse, "[arch] {} at column {} needs {}= ({})", rung::quoted(name),
                     column(where), option.name, option.help);
+    if (!named->needs.empty() && !mixer.number(named->needs))
+      return fail(ErrorCode::parse, "[arch] {} at column {} is {} with {}= and needs it, as in {}({}=128)",
+                  rung::quoted(name), column(where), entry->name, named->needs, named->name, named->needs);
     if (mixer.number("window") && mixer.number("chunk"))
       return fail(ErrorCode::parse, "[arch] {} at column {} has both window and chunk; expected one of them",
                   rung::quoted(name), column(where));

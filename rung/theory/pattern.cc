@@ -13,6 +13,7 @@
 #include "rung/theory/decomposition.h"
 #include "rung/theory/one_full_layer.h"
 #include "rung/theory/proof_cache.h"
+#include "rung/theory/strongest_construction.h"
 #include "rung/theory/theorem_groups.h"
 #include "rung/theory/two_full_layers.h"
 
@@ -330,6 +331,24 @@ PatternBits pattern_bits(const Word& word, const Integer& tokens) {
   return bits;
 }
 
+std::optional<Verdict> strongest_construction(const Setting& setting, const Question& question) {
+  std::vector<Verdict> verdicts;
+  for (const Theorem& theorem : theorems()) {
+    // The refutations of this file search for sizes and never say "possible".
+    const bool refutes = theorem.evaluate == late || theorem.evaluate == early || theorem.evaluate == two ||
+                         theorem.evaluate == fewer || theorem.evaluate == equal ||
+                         theorem.evaluate == head_wise;
+    if (!theorem.evaluate || refutes ||
+        std::find(theorem.tasks.begin(), theorem.tasks.end(), question.task) == theorem.tasks.end())
+      continue;
+    if (auto verdict = apply(theorem, setting, question); verdict && verdict->outcome == Outcome::possible)
+      verdicts.push_back(std::move(*verdict));
+  }
+  if (verdicts.empty()) return std::nullopt;
+  rank(verdicts);
+  return verdicts.front();
+}
+
 PatternSummary summarise_pattern(const Setting& setting) {
   PatternSummary summary;
   const PatternBits bits = pattern_bits(setting.word, setting.context);
@@ -350,21 +369,10 @@ PatternSummary summarise_pattern(const Setting& setting) {
   // Constructions are monotone in L: the largest by bisection below the word's own limit (encoders and chains
   // of thought aside).
   std::int64_t low = 0, high = std::min<std::int64_t>(setting.context / 2, std::int64_t{1} << 20);
-  // Whether anything but a refutation of this file says so: those cost most, and they never say "possible".
+  // Refutations cost most, and they never say "possible".
   const auto constructed = [&](std::int64_t L) {
     const auto question = make_question("seqcomp", {{"L", L}}, setting.context, false);
-    if (!question) return false;
-    for (const Theorem& theorem : theorems()) {
-      const bool refutes = theorem.evaluate == late || theorem.evaluate == early || theorem.evaluate == two ||
-                           theorem.evaluate == fewer || theorem.evaluate == equal ||
-                           theorem.evaluate == head_wise;
-      if (!theorem.evaluate || refutes ||
-          std::find(theorem.tasks.begin(), theorem.tasks.end(), "seqcomp") == theorem.tasks.end())
-        continue;
-      if (const auto v = apply(theorem, setting, *question); v && v->outcome == Outcome::possible)
-        return true;
-    }
-    return false;
+    return question && strongest_construction(setting, *question).has_value();
   };
   const auto solves = [&](std::int64_t L) {
     const bool costly = L >= 1 && choose(bits, static_cast<int>(L)).rule != Rule::none;

@@ -93,6 +93,9 @@ SETTINGS = {
     "help": {"": [], "topic": ["show"], "man": ["--man"], "completion": ["--completion", "bash"], "json": ["--json"]},
     # With --json: the document repeats what describes an architecture and enters no count (an activation).
     "show": {"an architecture": ["mamba2+full", "--heads", "2", "--json"], "--mixers": ["--mixers"]},
+    "compare": {"text": ["mamba2+full", "linear+full", "--heads", "2", "--json"], "csv": ["full", "--csv"], "markdown": ["full", "--markdown"]},
+    "design": {"text": ["--layers", "3", "--mixers", "full,mamba2,linear", "--need", "eva", "--width", "256", "--heads", "2", "--json"],
+               "base": ["--config", "config.json", "--need", "eva:n=8", "--json"]},
     "task": {"a task": ["eva", *SMALL], "--json without --out": ["eva", *SMALL, "--json"], "--list": ["--list"],
              "into a folder": ["eva", *SMALL, "--out", "d"]},
     "build": {"a construction": ["eva", "--n", "8", "--samples", "50", "--json"], "file": ["eva", *SMALL, "--out", "o"], "--list": ["--list"],
@@ -124,6 +127,9 @@ SETTINGS = {
 VALUES = {
     "help": {"TOPIC": ["task"], "--completion": ["bash"]},
     "show": {"ARCH": ["full"], "--config": ["config.json"], "--dims": ["dims.json"]},
+    "compare": {"MODELS": ["full"], "--dims": ["dims.json"], "--batch": ["3"]},
+    "design": {"--layers": ["5"], "--mixers": ["full,gru"], "--need": ["mqar:n=4"], "--minimise": ["full"], "--budget": ["full=0"], "--write": ["w.json"],
+               "--choice": ["7"], "--config": ["config.json"], "--dims": ["dims.json"]},
     "task": {"NAME": ["index"], "--count": ["3"], "--start": ["5"], "--seed": ["7"], "--variant": ["zipf"], "--format": ["jsonl"], "--out": ["d2"]},
     "build": {"NAME": ["two-sum"], "--out": ["new"], "--certificate": ["c.json"], "--precision": ["9"], "--verify-budget": ["100000000"], "--samples": ["7"],
               "--seed": ["9"], "--sweep": ["n=2..4"], "--beside": ["layer"], "--arch": ["linear"], "--task": ["index"], "--width": ["24"], "--heads": ["2"]},
@@ -164,6 +170,10 @@ LIMITS = {
     ("bound", "--sum-bits"): ["full+linear", "--width", "2", "--task", "seqcomp", "--m", "45", "--n1", "3", "--sum-bits", "99", "--json"],
     ("bound", "--position"): ["sparse(B=4,k=1)", "--task", "two-sum", "--n", "64", "--position", "none", "--json"],
     ("build", "--by"): ["eva", "--n", "4", "--explain", "--by", "delta"],  # where all forms work in all formats
+    # Positions enter no count of a layer, and verdicts where a construction needs them.
+    ("compare", "--position"): ["full", "--position", "none", "--json"],
+    ("design", "--config"): ["--layers", "3", "--mixers", "full", "--need", "eva:n=8", "--config", "config.json", "--json"],
+    ("design", "--assume-defaults"): None,  # fills a partial file, which the fixture has none of
     # Heard where a file is there: files_test.py.
     ("task", "--force"): None, ("build", "--force"): None,
     ("hierarchy", "--fresh"): None,  # nothing is there to be reused: hierarchy_test.py

@@ -9,6 +9,7 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
 
 mkdir -p "$scratch/clone/packaging" "$scratch/bin"
 cp "$source_folder/packaging/setup.sh" "$scratch/clone/packaging/"
+echo 'project(rung VERSION 7.8.9 LANGUAGES CXX' > "$scratch/clone/CMakeLists.txt"
 cat > "$scratch/clone/packaging/packages.txt" << 'LIST'
 # comment
 build     present
@@ -53,6 +54,7 @@ for sudo in '' 1; do
   [ ! -e "$scratch/apt" ] || fail "apt-get ran without root"
   [ "$(grep -c 'apt-get install --yes --no-install-recommends absent first$' "$scratch/err")" = 1 ] ||
     fail "the line to run is not printed: $(cat "$scratch/err")"
+  grep -q 'Without root: rung-7.8.9-x86_64-linux.tar.gz' "$scratch/err" || fail "the tarball is not named: $(cat "$scratch/err")"
 done
 
 RUNG_NO_INSTALL=1 try 'rung_packages build' 0 '' || fail "RUNG_NO_INSTALL"

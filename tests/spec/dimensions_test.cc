@@ -4,6 +4,7 @@
 #include "rung/spec/accounting.h"
 #include "rung/spec/architecture.h"
 #include "rung/spec/dimensions_file.h"
+#include "rung/spec/number_words.h"
 
 namespace rung {
 namespace {
@@ -16,8 +17,8 @@ std::string message(const std::string& text, bool is_toml = false) {
 TEST(DimensionsFile, refuses_unknown_fields_and_wrong_values_in_one_line) {
   EXPECT_EQ(message(R"({"widht": 8})"),
             "[dimensions] d.json: unknown field \"widht\"; did you mean \"width\"?");
-  EXPECT_EQ(message(R"({"width": "8"})"),
-            "[dimensions] size is string; expected a whole number (field \"width\" of d.json)");
+  EXPECT_EQ(message(R"({"width": "eight"})"),
+            "[dimensions] size = \"eight\" is no whole number in 1..2147483648 (field \"width\" of d.json)");
   EXPECT_EQ(message(R"({"width": 8.5})"),
             "[dimensions] size is number; expected a whole number (field \"width\" of d.json)");
   EXPECT_EQ(message(R"({"width": -1})"),
@@ -94,7 +95,7 @@ TEST(Precision, parses_what_it_prints_and_refuses_the_rest) {
   }
   EXPECT_EQ(parse_precision("e4m3")->bits, 8);
   for (const char* bad :
-       {"", "1", "49", "8.9", "8.", ".3", "8.-1", "-8", "8.3.1", "float", "8,3", "999999999999999999999"})
+       {"", "1", "49", "8.9", "8.", ".3", "8.-1", "-8", "8.3.1", "floot", "8,3", "999999999999999999999"})
     EXPECT_FALSE(parse_precision(bad)) << bad;
 }
 
@@ -103,6 +104,21 @@ TEST(Dtype, knows_names_and_bits) {
   EXPECT_EQ(*parse_dtype("bfloat16"), 16);
   EXPECT_EQ(*parse_dtype("e5m2"), 8);
   EXPECT_EQ(*parse_dtype("20"), 20);
+  EXPECT_EQ(*parse_dtype("FP4"), 4);
+  EXPECT_EQ(*parse_dtype("torch.bfloat16"), 16);
+  EXPECT_EQ(parse_precision("bfloat16")->format, NumberFormat::bf16);
+  EXPECT_EQ(parse_precision("torch.float32")->format, NumberFormat::fp32);
+  EXPECT_EQ(*parse_precision("int8"), (Precision{NumberFormat::fixed, 8, 0}));
+  EXPECT_EQ(parse_precision("fp8")->format, NumberFormat::fp8_e4m3);
+  EXPECT_EQ(number_note("fp8"), "fp8 is e4m3; the other 8-bit float is e5m2");
+  EXPECT_EQ(number_note("bf16"), "");
+  EXPECT_EQ(parse_precision("fp4").error().message,
+            "[precision] \"fp4\" is a type of stored numbers alone: nothing is evaluated in it; expected p "
+            "or p.f (fixed "
+            "point), bf16, fp16, e4m3, e5m2 or fp32, and 4 bits as p = 4");
+  for (const NumberFormat format : {NumberFormat::bf16, NumberFormat::fp16, NumberFormat::fp8_e4m3,
+                                    NumberFormat::fp8_e5m2, NumberFormat::fp32})
+    EXPECT_EQ(parse_precision(format_precision({format, 0, 0}))->format, format);
   for (const char* bad : {"", "0", "65", "-3", "floot32", "12x"}) EXPECT_FALSE(parse_dtype(bad)) << bad;
 }
 

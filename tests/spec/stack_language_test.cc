@@ -3,6 +3,8 @@
 
 #include "rung/base/nearest_word.h"
 #include "rung/spec/architecture.h"
+#include "rung/spec/mixer_alias.h"
+#include "rung/spec/mixers.h"
 #include "rung/spec/repetition.h"
 #include "tests/spec/random_stack.h"
 
@@ -65,7 +67,8 @@ TEST(StackLanguage, refuses_sizes_before_it_unrolls_them) {
             "[arch] repetition = 99999999999999999999999 at column 6 is outside 1..1152921504606846976");
   EXPECT_EQ(parse_error("((full*1000)*1000)*1000"), "[arch] more than 100000 layers at column 14");
   EXPECT_EQ(parse_error("full*100000+full"), "[arch] more than 100000 layers at column 12");
-  EXPECT_EQ(parse_error("full*0"), "[arch] repetition = 0 at column 6 is outside 1..1152921504606846976");
+  EXPECT_EQ(parse_error("full*0"),
+            "[arch] *0 at column 6 leaves no layer; expected 1 or more, or the layer left out");
   EXPECT_EQ(parse_error("full*-3"), "[arch] repetition = -3 at column 6 is outside 1..1152921504606846976");
   EXPECT_EQ(parse_error("full(window=1152921504606846976)"),
             "[arch] window = 1152921504606846976 at column 13 is outside 1..2147483648");
@@ -94,6 +97,34 @@ TEST(StackLanguage, reads_every_spelling_of_a_network_as_one_value) {
   EXPECT_EQ(canonical("topk(index_heads=1 , k = 4)"), "topk(k=4)");
   EXPECT_EQ(canonical("heads( full ( kv = 1 ) : 2 , delta : 2 )"), "heads(full(kv=1):2,delta:2)");
   EXPECT_EQ(parse_stack("(full+linear)*2")->layers.size(), 4u);
+}
+
+TEST(StackLanguage, reads_sizes_as_people_write_them) {
+  EXPECT_EQ(canonical("full(window=4k)*2"), "full(window=4096)*2");
+  EXPECT_EQ(canonical("full(window=1e3)"), "full(window=1000)");
+  EXPECT_EQ(canonical("full*1k"), "full*1024");
+  EXPECT_EQ(parse_error("full(window=4x)"),
+            "[arch] window = \"4x\" at column 13 is no whole number; expected one such as 4096 or 4k");
+  EXPECT_EQ(parse_error("full(window=4G)"), "[arch] window = 4G at column 13 is outside 1..2147483648");
+}
+
+TEST(StackLanguage, knows_the_names_that_people_use) {
+  EXPECT_EQ(canonical("(GDN*3+attention)*12"), "(gdelta*3+full)*12");
+  EXPECT_EQ(canonical("ssd+Mamba-2+MAMBA"), "mamba2*2+mamba");
+  EXPECT_EQ(canonical("swa(window=128)+SWA(window=4k)"), "full(window=128)+full(window=4096)");
+  EXPECT_EQ(canonical("heads(attn:2,deltanet:2)"), "heads(full:2,delta:2)");
+  EXPECT_EQ(parse_error("full+swa"),
+            "[arch] \"swa\" at column 6 is full with window= and needs it, as in swa(window=128)");
+  EXPECT_EQ(parse_error("atention"),
+            "[arch] unknown mixer \"atention\" at column 1; did you mean \"attention\"?");
+  EXPECT_EQ(parse_error("heads(mlp:2)").substr(0, 36), "[arch] \"mlp\" at column 7 is not made");
+  // Which recurrence this is depends on whose file says it.
+  EXPECT_EQ(parse_error("linear_attention"),
+            "[arch] \"linear_attention\" at column 1 is gdelta in some files and linear in others; expected "
+            "one of the two "
+            "words");
+  for (const MixerAlias& alias : mixer_aliases())
+    for (const MixerDescriptor& word : mixer_descriptors()) EXPECT_NE(alias.name, word.name);
 }
 
 TEST(StackLanguage, parse_undoes_format_for_random_stacks) {

@@ -101,9 +101,9 @@ TEST(wrong_theories, are_caught_by_capacity) {
 }
 
 TEST(wrong_theories, are_caught_by_build) {
-  expect_caught(compare_with_build(generous, few_tasks(), {.cases = 2000}));
-  expect_caught(compare_with_build(promising, few_tasks(), {.cases = 300}));
-  expect_caught(compare_with_build(half_counted, few_tasks(), {.cases = 3000}));
+  expect_caught(compare_with_build(generous, few_tasks(), {.cases = 6000}));
+  expect_caught(compare_with_build(promising, few_tasks(), {.cases = 1000}));
+  expect_caught(compare_with_build(half_counted, few_tasks(), {.cases = 9000}));
 }
 
 TEST(wrong_theories, are_caught_by_all_weights) {
@@ -119,8 +119,8 @@ TEST(wrong_theories, are_caught_by_eval) {
 }
 
 TEST(wrong_theories, are_caught_by_the_theory_itself) {
-  expect_caught(compare_with_itself(shallow, few_tasks(), {.cases = 5000}));
-  expect_caught(compare_with_itself(forgetful, few_tasks(), {.cases = 5000}));
+  expect_caught(compare_with_itself(shallow, few_tasks(), {.cases = 15000}));
+  expect_caught(compare_with_itself(forgetful, few_tasks(), {.cases = 15000}));
 }
 
 // The searches too: a cell with one state cannot tell two functions apart, and is exhausted; a table that
