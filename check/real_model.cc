@@ -57,8 +57,21 @@ RealModel::RealNorm RealModel::read_norm(const RealSource& source, const std::st
   source.width(name);
   const double epsilon = source.real(name + ".epsilon", 0);
   if (epsilon < 0) throw Malformed(text(source.source.prefix, name, ".epsilon is negative"));
-  return {source.reals(name + ".gain", {header_.architecture.width}),
-          source.source.fraction(name + ".fraction", 24), epsilon};
+  const std::int64_t width = header_.architecture.width;
+  return {source.reals(name + ".gain", {width}), source.source.fraction(name + ".fraction", 24), epsilon,
+          source.source.has(name + ".bias") ? source.reals(name + ".bias", {width}) : std::vector<double>{}};
+}
+Reals RealModel::RealNorm::operator()(Reals x) const {
+  const auto count = static_cast<double>(x.size());
+  if (!bias.empty()) {
+    Real mean;
+    for (const auto& value : x) mean += value;
+    mean = mean / Real(count);
+    for (auto& value : x) value = value - mean;
+  }
+  Reals y = real_normalised(x, gain, count, fraction, epsilon);
+  for (std::size_t i = 0; i < bias.size(); ++i) y[i] += Real(bias[i]);
+  return y;
 }
 
 void RealModel::add_row(Reals& x, const Embedding& e, std::int64_t value) const {

@@ -29,9 +29,8 @@ class RealModel {
     std::vector<double> gain;
     std::int64_t fraction = 0;
     double epsilon = 0;
-    Reals operator()(const Reals& x) const {
-      return real_normalised(x, gain, static_cast<double>(x.size()), fraction, epsilon);
-    }
+    std::vector<double> bias;  // of a layer norm, which also takes the mean away
+    Reals operator()(Reals x) const;
   };
   struct Layer {
     std::unique_ptr<RealMixer> mixer;

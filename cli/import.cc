@@ -22,7 +22,7 @@ Result<int> run_import(const ImportFlags& flags) {
     return fail(ErrorCode::range, "[import] --tokens {}; a number from 1 on expected", *flags.tokens);
   RUNG_TRY(const ImportedLayer layer,
            import_layer({.directory = flags.directory,
-                         .from = flags.from == "fla" ? Collection::fla : Collection::transformers,
+                         .from = flags.from == "fla" ? TensorNaming::fla : TensorNaming::transformers,
                          .layer = flags.layer,
                          .tokens = flags.tokens}));
   const std::string line = format_stack(layer.weights.architecture.stack);

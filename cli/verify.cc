@@ -11,9 +11,9 @@
 #include "cli/interruption.h"
 #include "cli/model_task.h"
 #include "cli/search_limits.h"
-#include "rung/base/command_line.h"
 #include "cli/written_files.h"
 #include "rung/adversary/product_proof.h"
+#include "rung/base/command_line.h"
 #include "rung/base/staged_file.h"
 
 namespace rung::cli {
@@ -51,6 +51,12 @@ Result<int> run_verify(const VerifyFlags& flags) {
   RUNG_TRY(options.memory_bytes, parse_bytes(flags.memory, "verify"));
   if (flags.depth && *flags.depth < 1)
     return fail(ErrorCode::range, "[verify] depth = {}; expected at least 1", *flags.depth);
+  if (flags.sizes.given_sizes().contains("n"))
+    return fail(ErrorCode::unsupported,
+                "[verify] --n plays no part: words of every length are tried, or of up to --depth");
+  if (flags.sizes.given_options().contains("read"))
+    return fail(ErrorCode::unsupported,
+                "[verify] --read plays no part: the answer is compared after every letter");
   const bool beside = flags.out && *flags.out != kStandardOutput && !std::filesystem::is_other(*flags.out);
   options.checkpoint = flags.checkpoint ? *flags.checkpoint : beside ? *flags.out + ".checkpoint" : "";
   std::shared_ptr<const Task> task;

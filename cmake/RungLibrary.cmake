@@ -36,10 +36,8 @@ function(rung_precompile target name)
   target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:${RUNG_FMT},INTERFACE_COMPILE_DEFINITIONS>)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL EXECUTABLE)
-    # As a library, or the header's flags would be others.
-    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    # As a library, behind -fPIE, or the header's flags would be others.
     target_compile_options(${target} PRIVATE -fPIC)
-    target_link_options(${target} PRIVATE -pie)
   endif()
   if(RUNG_UNITY)
     target_precompile_headers(${target} REUSE_FROM rung_precompiled_${name})

@@ -140,13 +140,13 @@ Result<Construction> build_automaton_cascade(const ConstructionRequest& request,
       }
     if (i + 1 < levels) {
       const CascadeLevel& next = level[i + 1];
-      mlp.add(next.set.at(0), sets.is_constant() ? sets : sets.within(0, 1));
-      mlp.add(next.value.at(0), value.is_constant() ? value : value.within(0, next.values - 1));
+      mlp.add(next.set.at(0), sets.within(0, 1));
+      mlp.add(next.value.at(0), value.within(0, next.values - 1));
       layer.after(fmt::format("set_{}, value_{}: what the token does to level {}", i + 1, i + 1, i + 1));
     } else {
       for (std::int64_t d = 0; d < answer.size; ++d) {
         const Number& digit = digits[static_cast<std::size_t>(d)];
-        mlp.add(answer.at(d), digit.is_constant() ? digit : digit.within(0, 1));
+        mlp.add(answer.at(d), digit.within(0, 1));
       }
       layer.after("answer: the digits of the answer to the letters so far");
     }

@@ -9,9 +9,7 @@ Bits count_bits(ReluCircuit& circuit, const CountingGadget& gadget, const Number
     for (std::size_t d = 0; d < bits.size() && c % (std::size_t{1} << d) == 0; ++d)
       bits[d] = bits[d] + ((c >> d) % 2 == 1 ? 1 : -1) * reached;
   }
-  for (auto& bit : bits)
-    if (bit.low() <= 0 && bit.high() >= 1)
-      bit = bit.within(0, 1);  // a constant is none where the thresholds are out of reach
+  for (auto& bit : bits) bit = bit.within(0, 1);
   return bits;
 }
 

@@ -8,11 +8,10 @@
 namespace rung {
 
 Number Number::within(std::int64_t low, std::int64_t high) const {
-  RUNG_REQUIRE(low <= high && low >= low_ && high <= high_, "[{}, {}] inside [{}, {}]", low, high, low_,
-               high_);
   Number x = *this;
-  x.low_ = low;
-  x.high_ = high;
+  x.low_ = std::max(low, low_);
+  x.high_ = std::min(high, high_);
+  RUNG_REQUIRE(x.low_ <= x.high_, "[{}, {}] and [{}, {}]", low, high, low_, high_);
   return x;
 }
 

@@ -31,8 +31,7 @@ class Number {
   std::int64_t low() const { return low_; }
   std::int64_t high() const { return high_; }
   bool is_constant() const { return terms_.empty(); }
-  // States a tighter interval than the one derived. REQUIRES that it is true of every input, and inside the
-  // derived one.
+  // States an interval beside the one derived; both hold. REQUIRES that it is true of every input.
   Number within(std::int64_t low, std::int64_t high) const;
 
   friend Number operator+(const Number& a, const Number& b);

@@ -21,10 +21,7 @@ Number sum_of(const Bits& bits) {
 }
 
 // Gadgets prove more about their value than independent intervals can see.
-Number bit(const Number& x) {
-  return x.is_constant() ? x
-                         : x.within(std::max<std::int64_t>(0, x.low()), std::min<std::int64_t>(1, x.high()));
-}
+Number bit(const Number& x) { return x.within(0, 1); }
 
 }  // namespace
 
@@ -79,20 +76,18 @@ Number gated(ReluCircuit& circuit, const Number& flag, const Number& x) {
   if (flag.is_constant()) return flag.low() * x;
   Number value = circuit.relu(x - std::max<std::int64_t>(0, x.high()) * (1 - flag));
   if (x.low() < 0) value = value - circuit.relu(-x + x.low() * (1 - flag));
-  return value.within(std::max(value.low(), std::min<std::int64_t>(0, x.low())),
-                      std::min(value.high(), std::max<std::int64_t>(0, x.high())));
+  return value.within(std::min<std::int64_t>(0, x.low()), std::max<std::int64_t>(0, x.high()));
 }
 
 Number chosen(ReluCircuit& circuit, const Number& flag, const Number& a, const Number& b) {
   const Number value = gated(circuit, flag, a) + gated(circuit, 1 - flag, b);
-  return value.within(std::max(value.low(), std::min(a.low(), b.low())),
-                      std::min(value.high(), std::max(a.high(), b.high())));
+  return value.within(std::min(a.low(), b.low()), std::max(a.high(), b.high()));
 }
 
 Number clamped(ReluCircuit& circuit, const Number& x, std::int64_t high) {
   if (x.high() <= high) return x;
   const Number value = x - circuit.relu(x - high);
-  return value.within(std::max(value.low(), std::min(x.low(), high)), high);
+  return value.within(std::min(x.low(), high), high);
 }
 
 Number recombined(const Bits& bits) {
@@ -111,10 +106,7 @@ Bits decoded(ReluCircuit& circuit, const Number& x, int digits) {
     const Number b = d == 0 ? rest : at_least(circuit, rest, place);
     bits[static_cast<std::size_t>(d)] = b;
     if (d == 0) break;
-    const Number left = rest - place * b;
-    rest = left.is_constant()
-               ? left
-               : left.within(std::max<std::int64_t>(0, left.low()), std::min(place - 1, left.high()));
+    rest = (rest - place * b).within(0, place - 1);
   }
   return bits;
 }

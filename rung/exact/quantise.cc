@@ -57,6 +57,12 @@ class NetworkQuantiser {
   InputScale input(const std::string& norm) {
     InputScale in = InputScale::of(dimensions_.width, stream_);
     if (dimensions_.norm != Norm::rms) return in;
+    if (model_.has(norm + ".bias"))
+      model_.refuse(
+          fail(ErrorCode::unsupported,
+               "[quantise] \"{}.bias\" makes a layer norm, which has no integer form; a root-mean-square "
+               "norm expected",
+               norm));
     const int bits = model_.guarded_bits();
     // No entry of a normed row is larger than sqrt(width).
     const int room = static_cast<int>(std::ceil(0.5 * std::log2(static_cast<double>(dimensions_.width))));

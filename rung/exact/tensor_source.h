@@ -78,4 +78,10 @@ class TensorSource {
   std::shared_ptr<Log> log_;
 };
 
+template <>
+std::vector<std::int64_t> TensorSource::numbers(const std::string& name,
+                                                const std::vector<std::int64_t>& shape);
+template <>
+std::vector<double> TensorSource::numbers(const std::string& name, const std::vector<std::int64_t>& shape);
+
 }  // namespace rung

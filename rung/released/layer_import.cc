@@ -99,10 +99,10 @@ void put_tables(LayerTensors& in, const ImportFamily& family, std::int64_t width
 
 }  // namespace
 
-std::vector<std::string> importable_types(Collection from) {
+std::vector<std::string> importable_types(TensorNaming from) {
   std::vector<std::string> types;
   for (const auto& family : import_families())
-    if (family.fla == (from == Collection::fla)) types.emplace_back(family.model_type);
+    if (family.fla == (from == TensorNaming::fla)) types.emplace_back(family.model_type);
   std::sort(types.begin(), types.end());
   return types;
 }
@@ -117,7 +117,7 @@ Result<ImportedLayer> import_layer(const LayerImport& wanted) {
   const auto type = config.contains("model_type") ? config.find("model_type") : document.find("model_type");
   if (type == document.end() || !type->is_string())
     return fail(ErrorCode::missing, "[import] config.json has no \"model_type\"");
-  const bool fla = wanted.from == Collection::fla;
+  const bool fla = wanted.from == TensorNaming::fla;
   const auto families = import_families();
   const auto family = std::find_if(families.begin(), families.end(), [&](const ImportFamily& candidate) {
     return candidate.fla == fla && candidate.model_type == type->get<std::string>();

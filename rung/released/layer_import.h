@@ -1,7 +1,7 @@
 // A layer of a released model as a weights file: the tensors of its norm and its mixer under the names of
 // docs/weights.md, bit for bit in meaning (docs/parity.md). The MLP is left out.
 //
-//   RUNG_TRY(const ImportedLayer layer, import_layer({.directory = "DIR", .from = Collection::fla, .layer = 3}));
+//   RUNG_TRY(const ImportedLayer layer, import_layer({.directory = "DIR", .from = TensorNaming::fla, .layer = 3}));
 //   RUNG_CHECK(write_weights("layer3.safetensors", layer.weights));
 //
 // Shards are mapped, not read: what is copied is the layer itself, where its rows must be cut or reordered. A family,
@@ -16,11 +16,11 @@
 
 namespace rung {
 
-enum class Collection { transformers, fla };  // whose tensor names a directory uses
+enum class TensorNaming { transformers, fla };  // whose tensor names a directory uses
 
 struct LayerImport {
   std::string directory;  // with config.json and *.safetensors
-  Collection from = Collection::transformers;
+  TensorNaming from = TensorNaming::transformers;
   std::int64_t layer = 0;              // from 0
   std::optional<std::int64_t> tokens;  // only the first of the vocabulary; all of it unless given
 };
@@ -37,6 +37,6 @@ struct ImportedLayer {
 Result<ImportedLayer> import_layer(const LayerImport& wanted);
 
 // The model types whose layers can be imported, sorted.
-std::vector<std::string> importable_types(Collection from);
+std::vector<std::string> importable_types(TensorNaming from);
 
 }  // namespace rung

@@ -111,7 +111,8 @@ std::string word_of_index(const Mixer& given) {
 Result<void> rotary(const Mixer& given, const Dimensions& dimensions, MixerShape& shape) {
   MixerForm& f = shape.form;
   std::string word = word_or_default(given, "rope");
-  if (word == "auto") word = dimensions.position == PositionCode::rope ? "half" : "none";
+  // A key of one number has nothing to turn.
+  if (word == "auto") word = dimensions.position == PositionCode::rope && shape.key_dim > 1 ? "half" : "none";
   f.rope = word == "half" ? Rope::half : word == "interleaved" ? Rope::interleaved : Rope::none;
   const bool turns = f.rope != Rope::none || word_of_index(given) != "none";
   if (!turns && (given.number("theta") || given.number("rope_dim")))

@@ -144,7 +144,8 @@ class Line:
 
     # What the forms below know; another option would change what they mean.
     OPTIONS = ("window", "chunk", "heads", "kv", "dim", "vdim", "conv", "cache", "feature", "normalised", "cell", "size", "inner", "state", "groups", "base",
-               "B", "k", "index_heads", "index_dim", "weights", "width", "channels")
+               "B", "k", "index_heads", "index_dim", "weights", "width", "channels",
+               "range", "steps")
 
     def __init__(self, text):
         self.tokens, self.at = re.findall(r"[A-Za-z_][\w.-]*|-?\d+|[^\s]", text), 0

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "rung/base/require.h"
 
@@ -76,10 +75,14 @@ std::int64_t AutomatonClasses::at(std::int64_t n) const {
     const auto* reached = reached_.at(t);
     const auto* classes = classes_.at(n - t - 1);
     if (!reached || !classes) return;
-    std::set<std::uint32_t> different;
-    for (std::size_t q = 0; q < reached->size(); ++q)
-      if ((*reached)[q]) different.insert((*classes)[q]);
-    most = std::max(most, static_cast<std::int64_t>(different.size()));
+    std::vector<bool> counted(reached->size(), false);  // by class
+    std::int64_t different = 0;
+    for (std::size_t q = 0; q < reached->size(); ++q) {
+      if (!(*reached)[q] || counted[(*classes)[q]]) continue;
+      counted[(*classes)[q]] = true;
+      ++different;
+    }
+    most = std::max(most, different);
   };
   for (std::int64_t t = 0; t < std::min(n, kMostCuts); ++t) {
     cut(t);

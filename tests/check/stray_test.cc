@@ -226,7 +226,7 @@ TEST_P(Stray, norms_outputs_and_tables_are_told_apart) {
     for (const char* scalar : {".fraction", ".extra", ".bits"})
       with(norm + std::string(scalar), integer_scalar(2), true);
     with(std::string(norm) + ".shift", integer_scalar(1), false);
-    with(std::string(norm) + ".bias", integer_tensor({6}, std::vector<std::int64_t>(6, 1)), false);
+    with(std::string(norm) + ".bias", integer_tensor({6}, std::vector<std::int64_t>(6, 1)), real);
   }
   with("embed.shift", integer_scalar(1), true);
   with("embed.token.shift", integer_scalar(1), false);

@@ -110,6 +110,7 @@ SETTINGS = {
     "quantise": {"full": ["real.safetensors", "--instances", "20", "--json"], "recurrent": ["gdelta.safetensors", "--instances", "20", "--json"],
                  "json": ["real.safetensors", "--instances", "20", "--json"]},
     "protocol": {"drawn": [*MODEL], "given": [*MODEL, "--input", "0 1 2 3 1"], "rows": [*MODEL, "--input", "@rows.jsonl"]},
+    "verify": {"": ["parity.safetensors", "--json"]},
     "export": {"": [*MODEL, "--out", "d"]},
     "import": {"": ["gla", "--from", "fla", "--layer", "0", "--out", "o"]},
     "capacity": {"": ["eva", "--n", "3"]},
@@ -132,7 +133,8 @@ VALUES = {
                "--choice": ["7"], "--config": ["config.json"], "--dims": ["dims.json"]},
     "task": {"NAME": ["index"], "--count": ["3"], "--start": ["5"], "--seed": ["7"], "--variant": ["zipf"], "--format": ["jsonl"], "--out": ["d2"]},
     "build": {"NAME": ["two-sum"], "--out": ["new"], "--certificate": ["c.json"], "--precision": ["9"], "--verify-budget": ["100000000"], "--samples": ["7"],
-              "--seed": ["9"], "--sweep": ["n=2..4"], "--beside": ["layer"], "--arch": ["linear"], "--task": ["index"], "--width": ["24"], "--heads": ["2"]},
+              "--seed": ["9"], "--sweep": ["n=2..4"], "--beside": ["layer"], "--arch": ["linear"], "--task": ["index"], "--width": ["24"], "--heads": ["2"], "--position": ["binary"], "--file": ["machine.json"]},
+    "verify": {"MODEL": ["m.safetensors"], "--task": ["flipflop"], "--depth": ["1"], "--budget": ["2s"], "--memory": ["8M"], "--out": ["c.json"], "--checkpoint": ["k"]},
     "bound": {"ARCH": ["full"], "--config": ["config.json"], "--dims": ["dims.json"], "--task": ["mqar"], "--sum-bits": ["99"], "--variant": ["zipf"], "--theorem": ["eva-linear"]},
     "break": {"MODEL": ["m.safetensors"], "--task": ["index"], "--budget": ["2s"], "--method": ["wrong-answer"], "--out": ["c.json"], "--store": ["new.jsonl"],
               "--memory": ["8M"], "--seed": ["5"], "--checkpoint": ["k"]},
@@ -165,6 +167,9 @@ LIMITS = {
     ("break", "--seed"): None,
     ("capacity", "--budget"): None, ("capacity", "--seed"): ["eva", "--n", "8", "--budget", "1000", "--seed", "-1"],
     ("capacity", "--memory"): ["eva", "--n", "3", "--memory", "0"],
+    ("verify", "--budget"): ["parity.safetensors", "--budget", "x"], ("verify", "--memory"): ["parity.safetensors", "--memory", "x"],
+    ("verify", "--checkpoint"): None,  # written when a search is cut short
+    ("verify", "--force"): None,
     ("quantise", "--refine"): None, ("quantise", "--seed"): None, ("quantise", "--count"): None, ("quantise", "--weight-bits"): None,
     # Sums have this width where a softmax is split, and positions count where a theorem asks for them.
     ("bound", "--sum-bits"): ["full+linear", "--width", "2", "--task", "seqcomp", "--m", "45", "--n1", "3", "--sum-bits", "99", "--json"],
@@ -188,6 +193,10 @@ def fixture(folder):
     make("build", "eva", "--n", "4", "--out", "m.safetensors")
     make("build", "random", "--arch", "full", "--task", "eva", "--n", "4", "--seed", "3", "--out", "other.safetensors")
     make("build", "random", "--arch", "linear(heads=1,dim=1,vdim=1,feature=relu,normalised=no)", "--task", "eva", "--n", "4", "--precision", "2", "--out", "r.safetensors")
+    make("build", "parity", "--by", "delta", "--out", "parity.safetensors")
+    with open(os.path.join(folder, "machine.json"), "w", encoding="utf-8") as machine:
+        json.dump({"alphabet": ["a"], "states": ["even", "odd"], "start": "even", "accepting": ["odd"],
+                   "transitions": {"even": {"a": "odd"}, "odd": {"a": "even"}}}, machine)
     for name in ("real", "gdelta"):
         source = {"real": "eva_real", "gdelta": "gdelta_real"}[name]
         shutil.copy(os.path.join(SOURCE, "tests/cases/models", f"{source}.safetensors"), os.path.join(folder, f"{name}.safetensors"))
@@ -352,7 +361,7 @@ class FlagUse(unittest.TestCase):
                 options.setdefault(option["name"], set()).update(option["words"] or ["3"])
         silent = []
         for word in words:
-            task = tasks[word["task"]]
+            task = tasks.get(word["task"], {"sizes": []})  # an automaton of one's own has a file
             base = ["build", word["name"], "--explain", "--json", *self.SIZES.get(word["task"], [])]
             for size in task["sizes"]:
                 if "default" not in size and word["task"] not in self.SIZES:

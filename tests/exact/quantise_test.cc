@@ -229,6 +229,9 @@ TEST(Quantise, refuses_by_name_what_has_no_integer_form) {
   Weights odd = real;
   odd.tables["layers.0.mlp.0"] = {"sine", 0, 0};
   refused(odd, {}, "sine");
+  Weights layer_norm = real;
+  layer_norm.tensors["norm.bias"] = real_tensor({16}, std::vector<double>(16, 0.5), DType::f32);
+  refused(layer_norm, {}, "norm.bias");
   refused(real, {.precision = 1}, "precision");
   refused(real, {.precision = 49}, "precision");
   refused(real, {.accumulator_bits = 63}, "accumulator-bits");

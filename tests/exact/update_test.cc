@@ -84,6 +84,8 @@ TEST(state_update, is_what_the_descriptor_says) {
   int entrywise = 0, coupled = 0;
   for (const MixerDescriptor& mixer : mixer_descriptors()) {
     if (mixer.opaque || mixer.memory != Memory::fixed || mixer.state.value.empty()) continue;
+    using enum MixerKind;
+    if (mixer.kind == gla || mixer.kind == kda || mixer.kind == rwkv7) continue;  // in reals alone
     const std::string line(mixer.name);
     SCOPED_TRACE(line);
     const Seen seen = watch(mixer, line, false);

@@ -96,7 +96,7 @@ TEST(layer_import, knows_the_names_of_kimi_linear) {
                     {"head_dim", config["head_dim"]},
                     {"short_conv_kernel_size", 4}}}};
       });
-  expect_outputs(import_layer({.directory = folder.string(), .from = Collection::transformers, .layer = 0}),
+  expect_outputs(import_layer({.directory = folder.string(), .from = TensorNaming::transformers, .layer = 0}),
                  expected, one, 1e-12);
 }
 

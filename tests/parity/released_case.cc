@@ -29,16 +29,16 @@ Tensor tensor_of(const json& array) {
 
 // Where a library keeps a layer, and the fields that say what it is.
 struct Layout {
-  Collection from = Collection::transformers;
+  TensorNaming from = TensorNaming::transformers;
   std::string mixer, norm, embedding, final_norm;
   json config;
 };
 
 Layout fla(const std::string& type) {
-  return {Collection::fla, "model.layers.{}.attn.", "model.layers.{}.attn_norm", "model.embeddings",
-          "model.norm",    {{"model_type", type}}};
+  return {TensorNaming::fla, "model.layers.{}.attn.", "model.layers.{}.attn_norm", "model.embeddings",
+          "model.norm",      {{"model_type", type}}};
 }
-Layout backbone(Collection from, const std::string& type, const std::string& norm = "norm") {
+Layout backbone(TensorNaming from, const std::string& type, const std::string& norm = "norm") {
   return {from,
           "backbone.layers.{}.mixer.",
           "backbone.layers.{}." + norm,
@@ -47,7 +47,7 @@ Layout backbone(Collection from, const std::string& type, const std::string& nor
           {{"model_type", type}}};
 }
 Layout transformers(const std::string& type, const std::string& mixer) {
-  return {Collection::transformers,
+  return {TensorNaming::transformers,
           "model.layers.{}." + mixer + ".",
           "model.layers.{}.input_layernorm",
           "model.embed_tokens",
@@ -63,16 +63,16 @@ Layout layout_of(const ReleasedCase& one) {
   const auto begins = [&](const char* text) { return family.starts_with(text); };
   Layout out;
   if (begins("Mamba-1")) {
-    out = backbone(Collection::transformers, "mamba");
+    out = backbone(TensorNaming::transformers, "mamba");
     out.config.update({{"state_size", d["d_state"]}, {"conv_kernel", d["conv_width"]}});
   } else if (begins("FalconMamba")) {
-    out = backbone(Collection::transformers, "falcon_mamba");
+    out = backbone(TensorNaming::transformers, "falcon_mamba");
     out.config.update({{"state_size", d["d_state"]}, {"conv_kernel", d["conv_width"]}});
   } else if (begins("Mamba-2") || begins("Log-linear attention over Mamba-2")) {
     const bool levels = begins("Log");
-    out = levels
-              ? backbone(Collection::fla, "hattention", "mixer_norm")
-              : backbone(d.value("n_groups", 1) > 1 ? Collection::fla : Collection::transformers, "mamba2");
+    out = levels ? backbone(TensorNaming::fla, "hattention", "mixer_norm")
+                 : backbone(d.value("n_groups", 1) > 1 ? TensorNaming::fla : TensorNaming::transformers,
+                            "mamba2");
     out.config.update({{"n_groups", d["n_groups"]},
                        {"conv_kernel", d["conv_width"]},
                        {"layer_norm_epsilon", d["norm_eps"]},

@@ -31,7 +31,7 @@ std::vector<ReleasedCase> released_cases();
 // The case as layer `layer` of a model on disk: config.json and two shards.
 struct ReleasedModelDirectory {
   std::filesystem::path path;
-  Collection from = Collection::transformers;
+  TensorNaming from = TensorNaming::transformers;
   std::int64_t layer = 0;
 };
 // `change` sees the fields and all tensors before they are written.

@@ -8,6 +8,7 @@
 #include "rung/constructions/padding.h"
 #include "rung/constructions/verification.h"
 #include "rung/evaluation/evaluation.h"
+#include "rung/theory/verdict_unit.h"
 #include "tests/witness/buildings.h"
 #include "tests/witness/generator.h"
 
@@ -134,7 +135,12 @@ Tally compare_with_capacity(const Theory& theory, const std::vector<TinyTask>& t
     if (!answered) continue;
     const Word& word = answered->setting.word;
     if (word.full_letters() > 0 || word.uncovered() || !answered->setting.causal()) continue;
-    const Verdict* impossible = answered->says(Outcome::impossible);
+    // A theorem about which updates a layer can make holds however many bits there are.
+    const auto counts = [](const Verdict& v) {
+      return v.outcome == Outcome::impossible && verdict_unit(v) == "bits";
+    };
+    const auto counted = std::find_if(answered->verdicts.begin(), answered->verdicts.end(), counts);
+    const Verdict* impossible = counted == answered->verdicts.end() ? nullptr : &*counted;
     const Verdict* possible = answered->says(Outcome::possible, true);
     if (!impossible && !possible) continue;
     ++tally.compared;
@@ -145,8 +151,7 @@ Tally compare_with_capacity(const Theory& theory, const std::vector<TinyTask>& t
       enough = enough && holds(bits_at(state, t), static_cast<std::int64_t>(level.nodes.size()));
       short_of = short_of || !holds(bits_at(state, t), level.told_apart);
     }
-    // A theorem about which updates a layer can make holds however many bits there are.
-    if (impossible && enough && !impossible->theorem.starts_with("aperiodicity"))
+    if (impossible && enough)
       tally.add(given, fmt::format("{}; {} classes fit into {} state bits", named(*impossible),
                                    task.tree.upper(), state.after(task.tree.length).str()));
     if (possible && short_of)

@@ -11,7 +11,17 @@ namespace rung {
 namespace {
 
 const std::vector<TinyTask>& few_tasks() {
-  static const auto tasks = tiny_tasks(300, 60);
+  // Not the tasks that exist at every length: their many tiny forms would leave few draws for the others.
+  static const auto tasks = [] {
+    auto all = tiny_tasks(300, 60);
+    std::erase_if(all, [](const TinyTask& one) {
+      for (const char* name :
+           {"parity", "modulo", "group", "flipflop", "tracked-recall", "copy", "selective-copy"})
+        if (one.name == name) return true;
+      return false;
+    });
+    return all;
+  }();
   return tasks;
 }
 
@@ -101,9 +111,9 @@ TEST(wrong_theories, are_caught_by_capacity) {
 }
 
 TEST(wrong_theories, are_caught_by_build) {
-  expect_caught(compare_with_build(generous, few_tasks(), {.cases = 6000}));
-  expect_caught(compare_with_build(promising, few_tasks(), {.cases = 1000}));
-  expect_caught(compare_with_build(half_counted, few_tasks(), {.cases = 9000}));
+  expect_caught(compare_with_build(generous, few_tasks(), {.cases = 2000}));
+  expect_caught(compare_with_build(promising, few_tasks(), {.cases = 300}));
+  expect_caught(compare_with_build(half_counted, few_tasks(), {.cases = 3000}));
 }
 
 TEST(wrong_theories, are_caught_by_all_weights) {
@@ -119,8 +129,8 @@ TEST(wrong_theories, are_caught_by_eval) {
 }
 
 TEST(wrong_theories, are_caught_by_the_theory_itself) {
-  expect_caught(compare_with_itself(shallow, few_tasks(), {.cases = 15000}));
-  expect_caught(compare_with_itself(forgetful, few_tasks(), {.cases = 15000}));
+  expect_caught(compare_with_itself(shallow, few_tasks(), {.cases = 20000}));
+  expect_caught(compare_with_itself(forgetful, few_tasks(), {.cases = 20000}));
 }
 
 // The searches too: a cell with one state cannot tell two functions apart, and is exhausted; a table that
@@ -132,7 +142,7 @@ TEST(wrong_theories, and_wrong_weights_are_refuted_on_the_exact_machine) {
     auto found = search_weights(task.tree, *cell, {});
     if (found.outcome != Searched::solved || task.tree.upper() < 2) continue;
     for (auto& actions : found.actions) std::fill(actions.begin(), actions.end(), 0);
-    const auto agrees = machine_agrees(task.tree, *cell, found.actions);
+    const auto agrees = machine_agrees(task.tree, *cell, found.actions, true);
     ASSERT_TRUE(agrees) << agrees.error().message;
     caught += !*agrees;
   }

@@ -221,9 +221,9 @@ std::vector<TinyTask> tiny_tasks(std::int64_t most_prompts, std::size_t most_nod
       for (const auto& option : word.options) {
         std::vector<std::map<std::string, std::string>> more;
         for (const auto& options : all_options)
-          for (const auto choice : option.words) {
+          for (std::size_t k = 0; k < option.words.size() && !(option.open && k == 2); ++k) {
             more.push_back(options);
-            more.back()[std::string(option.name)] = choice;
+            more.back()[std::string(option.name)] = option.words[k];
           }
         all_options = std::move(more);
       }

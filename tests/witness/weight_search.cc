@@ -80,9 +80,14 @@ class WeightSearch {
       return false;
     }
     const std::size_t before = next.size();
+    std::vector<decltype(readings_)::iterator> fresh;
     const auto& level = tree_.levels[t];
     const auto& conflicts = tree_.levels[t + 1].conflicts;
-    std::vector<std::pair<CellState, int>> read;
+    // Without positions a pair of token and state is one reading, wherever it stands.
+    const std::vector<std::int64_t> place =
+        options_.positions
+            ? std::vector<std::int64_t>{static_cast<std::int64_t>(t), static_cast<std::int64_t>(x)}
+            : tree_.rows[t][x];
     bool fits = true;
     for (std::size_t i = 0; i < now.size() && fits; ++i) {
       const auto& edges = level.nodes[static_cast<std::size_t>(now[i].node)];
@@ -91,9 +96,9 @@ class WeightSearch {
       if (edge == edges.end()) continue;
       if (edge->answer >= 0) {
         const CellState seen = cell_.read(now[i].state, action, static_cast<std::int64_t>(t));
-        for (const auto& [other, answer] : read)
-          if (other == seen && answer != edge->answer) fits = false;
-        if (fits) read.push_back({seen, edge->answer});
+        const auto [reading, added] = readings_.emplace(std::pair{place, seen}, edge->answer);
+        if (added) fresh.push_back(reading);
+        fits = reading->second == edge->answer;
       }
       if (!fits || t + 1 == tree_.rows.size()) continue;
       const Reached reached{cell_.step(now[i].state, action, static_cast<std::int64_t>(t)), edge->child};
@@ -107,6 +112,7 @@ class WeightSearch {
     }
     if (fits && at_token(t, x + 1, now, next)) return true;
     next.resize(before);
+    for (const auto& reading : fresh) readings_.erase(reading);
     return false;
   }
 
@@ -116,6 +122,7 @@ class WeightSearch {
   Random random_;
   SearchResult result_;
   std::map<std::vector<std::int64_t>, std::vector<std::pair<std::size_t, std::size_t>>> places_;
+  std::map<std::pair<std::vector<std::int64_t>, CellState>, int> readings_;  // (place, state) -> answer
   bool out_of_budget_ = false;
 };
 
@@ -157,7 +164,7 @@ std::int64_t largest_entry(const TaskTree& tree, const Cell& cell,
 }
 
 Result<bool> machine_agrees(const TaskTree& tree, const Cell& cell,
-                            const std::vector<std::vector<int>>& actions) {
+                            const std::vector<std::vector<int>>& actions, bool positions) {
   std::vector<std::pair<std::string, std::int64_t>> channels;
   for (const auto& channel : cell.channels()) channels.push_back({channel.name, channel.rows});
   RUNG_REQUIRE(!channels.empty(), "{} has no channels", cell.line);
@@ -168,8 +175,9 @@ Result<bool> machine_agrees(const TaskTree& tree, const Cell& cell,
   weights.accumulator = cell.accumulator;
   cell.furnish(layer);
   RUNG_TRY(const auto machine, Machine::load(weights, {.positions = tree.length}));
-  // (position, token, state of the machine) -> answer.
-  std::map<std::tuple<std::size_t, int, std::vector<std::vector<std::int64_t>>>, int> seen;
+  // (position if it is seen, token, state of the machine) -> answer.
+  std::map<std::tuple<std::size_t, std::vector<std::int64_t>, std::vector<std::vector<std::int64_t>>>, int>
+      seen;
   bool apart = true;
   std::optional<Error> failure;
   every_prompt(tree, [&](const auto& tokens, const auto& answers) {
@@ -190,7 +198,9 @@ Result<bool> machine_agrees(const TaskTree& tree, const Cell& cell,
       if (answers[t] < 0) continue;
       auto read = cell.reads_output() ? std::vector<std::vector<std::int64_t>>{(**done).activation}
                                       : (*session)->state();
-      const auto [found, fresh] = seen.emplace(std::tuple{t, tokens[t], std::move(read)}, answers[t]);
+      const auto& token = tree.rows[t][static_cast<std::size_t>(tokens[t])];
+      const auto [found, fresh] =
+          seen.emplace(std::tuple{positions ? t : 0, token, std::move(read)}, answers[t]);
       if (!fresh && found->second != answers[t]) apart = false;
     }
   });

@@ -1,6 +1,6 @@
 // Exhaustive search over the weights of a cell: an action for every pair of position and token (or for
-// every token, without a position code), readout free. Solved iff prompts with different answers end in
-// different pairs of state and last token.
+// every token, without a position code), readout free. Solved iff readings with different answers
+// differ in state, token, or (with a position code) position.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +39,6 @@ std::int64_t largest_entry(const TaskTree& tree, const Cell& cell,
 // The solution on the exact machine: whether the states that it reaches, read from the machine itself, tell
 // apart what must be told apart. REQUIRES cell.channels() not empty.
 Result<bool> machine_agrees(const TaskTree& tree, const Cell& cell,
-                            const std::vector<std::vector<int>>& actions);
+                            const std::vector<std::vector<int>>& actions, bool positions);
 
 }  // namespace rung

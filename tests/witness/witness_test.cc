@@ -63,7 +63,7 @@ TEST(witnesses, capacity_agrees_with_bound) {
 }
 
 TEST(witnesses, build_agrees_with_bound) {
-  expect_agreement(compare_with_build(ask, small_tasks(), {.seed = 2, .cases = 8000 * witness_scale()}),
+  expect_agreement(compare_with_build(ask, small_tasks(), {.seed = 2, .cases = 10'000 * witness_scale()}),
                    1000);
 }
 
@@ -86,7 +86,7 @@ TEST(witnesses, run_found_weights_on_the_exact_machine) {
   std::int64_t solved = 0;
   for (const auto& one : searched_cells()) {
     if (one.result.outcome != Searched::solved || one.cell->channels().empty()) continue;
-    const auto agrees = machine_agrees(one.task->tree, *one.cell, one.result.actions);
+    const auto agrees = machine_agrees(one.task->tree, *one.cell, one.result.actions, one.positions);
     ASSERT_TRUE(agrees) << one.cell->line << " on " << one.task->name << ": " << agrees.error().message;
     EXPECT_TRUE(*agrees) << one.cell->line << " at " << one.cell->p << " bits on " << one.task->name;
     ++solved;
