@@ -239,7 +239,7 @@ class Verification {
     one_is_wrong(pair);
     holds(bits == counted, text("nominal_bits is ", bits, "; the state has ", counted));
     say(text("after ", cut, " positions both prompts leave the same ", numbers, " numbers, ", counted,
-             " bits, in ", claimed.size(), " layers"));
+             " bits, in ", claimed.size(), claimed.size() == 1 ? " layer" : " layers"));
     if (!pair.forced) return;
     const Beginnings family(*task_, claim_.number("alphabet", 1));
     for (const std::int64_t c : {cut, cut - 1}) {

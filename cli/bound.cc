@@ -10,6 +10,7 @@
 #include "cli/architecture_flags.h"
 #include "cli/command.h"
 #include "cli/task_flags.h"
+#include "rung/base/plural.h"
 #include "rung/base/text_columns.h"
 #include "rung/theory/bound_query.h"
 #include "rung/theory/result_table.h"
@@ -152,8 +153,8 @@ Result<int> run_table(const BoundFlags& flags) {
                 {"rows", list}});
     return 0;
   }
-  fmt::print("{} tokens, width {}, {} head{}, precision {}\n", context, dimensions.width, dimensions.heads,
-             dimensions.heads == 1 ? "" : "s", format_precision(dimensions.precision));
+  fmt::print("{} tokens, width {}, {}, precision {}\n", context, dimensions.width,
+             counted(dimensions.heads, "head"), format_precision(dimensions.precision));
   for (const auto& row : rows)
     fmt::print(
         "{}{}{}{:>10} {}{}\n", padded_text(row.mechanism, 22), padded_text(row.task, 15),
@@ -210,8 +211,8 @@ Result<int> run_bound(const BoundFlags& flags) {
   std::string form;
   for (const auto& [name, value] : report.form.options) form += fmt::format(", {} = {}", name, value);
   if (report.form.variant) form += fmt::format(", variant {}", variant_name(*report.form.variant));
-  fmt::print("{} layers, {} F, {} state bits, precision {}, context {}{}{}{}\n\n", setting.layers.size(),
-             setting.word.full_letters(), state.str(),
+  fmt::print("{}, {} F, {} state bits, precision {}, context {}{}{}{}\n\n",
+             counted(setting.layers.size(), "layer"), setting.word.full_letters(), state.str(),
              format_precision(setting.architecture.dimensions.precision), setting.context,
              setting.causal() ? "" : ", encoder", setting.chain_of_thought ? ", chain of thought" : "", form);
   print_verdicts(report.verdicts);

@@ -178,7 +178,7 @@ Result<int> run_break(const BreakFlags& flags) {
     help_attack(target, options);
     return 0;
   }
-  options.say = [](const std::string& line) { fmt::print(stderr, "rung: [ranks] {}\n", line); };
+  options.log = [](const std::string& line) { fmt::print(stderr, "rung: [ranks] {}\n", line); };
   if (!target.exact() && !flags.json)
     fmt::print(stderr,
                "a float model: only wrong answers are searched; `rung quantise` gives it integers, whose "
@@ -268,10 +268,10 @@ Result<int> run_break(const BreakFlags& flags) {
           "answer\n",
           *flags.out);
     else
-      fmt::print("  not written: say --out cert.json\n");
+      fmt::print("  not written: --out cert.json writes it\n");
   }
   if (!resumable.empty())
-    fmt::print("  to go on, run the same command again; the search is kept in {}\n", resumable);
+    fmt::print("  to resume, run the same command again; the search is kept in {}\n", resumable);
   return 0;
 }
 
@@ -290,7 +290,7 @@ Command break_command() {
       "applies) or verified (every instance is right). A model with "
       "float weights is only searched for wrong answers. Under mpirun or srun the ranks share a search "
       "(docs/cluster.md). Ctrl-C and a spent budget keep the search in a "
-      "checkpoint beside --out; the same command goes on.";
+      "checkpoint beside --out; the same command resumes it.";
   command.examples = {"rung break model.safetensors --task eva --n 16 --out cert.json",
                       "rung break model.safetensors --method distinguished-points --budget 2m",
                       "rung break --scaling --method hierarchical --budget 1m > scaling.csv",

@@ -9,7 +9,7 @@
 #include "cli/task_flags.h"
 #include "cli/terminal_line.h"
 #include "rung/base/size_text.h"
-#include "rung/theory/capacity.h"
+#include "rung/capacity/capacity.h"
 
 namespace rung::cli {
 namespace {

@@ -6,6 +6,7 @@
 #include "cli/interruption.h"
 #include "cli/model_task.h"
 #include "cli/progress.h"
+#include "rung/base/plural.h"
 #include "rung/base/size_text.h"
 #include "rung/evaluation/evaluation.h"
 #include "rung/evaluation/label.h"
@@ -400,8 +401,7 @@ Result<int> run_eval(const EvalFlags& flags) {
   else
     single ? print_single(flags, rows[0]) : print_rows(flags, rows);
   if (flags.store && !flags.json)
-    fmt::print("{} record{} in {}\n", records.size(), records.size() == 1 ? "" : "s",
-               store_path(flags.store));
+    fmt::print("{} in {}\n", counted(records.size(), "record"), store_path(flags.store));
   for (const auto& row : rows)
     for (const auto& member : row.members)
       if (forms_contradict(member.result)) return 1;

@@ -58,7 +58,7 @@ Result<int> run_hierarchy(const HierarchyFlags& flags) {
   for (const auto& trouble : outcome.troubles) fmt::print(stderr, "rung: [hierarchy] {}\n", trouble);
   if (outcome.stopped) {
     fmt::print(stderr,
-               "stopped: {} of {} cells are done and kept in {}; the same command goes on from there\n",
+               "stopped: {} of {} cells are done and kept in {}; the same command resumes from there\n",
                outcome.done, outcome.of, flags.out);
     return kInterrupted;
   }

@@ -16,7 +16,7 @@ Command lab_command() {
       "configuration is labelled by the bounds: C certified impossible, K constructible, "
       "G gap. Then it is run, with a sweep of learning rates where it is trained, and every prediction is "
       "held, failed or undecided. A configuration in the gap, or one that merely "
-      "failed to train, neither confirms nor refutes a theorem. A stopped run goes on with --resume. "
+      "failed to train, neither confirms nor refutes a theorem. A stopped run is resumed with --resume. "
       "Under mpirun or srun the configurations are handed out to all ranks (docs/cluster.md). "
       "docs/lab.md has the experiments and the form of a file. Exit code 1 when a "
       "prediction that is a theorem failed.";
@@ -41,7 +41,7 @@ Command lab_command() {
                              .forms = {whole, dry}});
   add("--seeds", "how many seeds (as the experiment says)", &flags->seeds, {whole, dry});
   add("--out", "its folder (rung-runs/lab/NAME-SIZE)", &flags->out, {whole});
-  add("--resume", "go on with what is in the folder", &flags->resume, {whole});
+  add("--resume", "resume what is in the folder", &flags->resume, {whole});
   add("--list", "the experiments", &flags->list, {listed});
   add("--dry-run", "label every configuration, and stop", &flags->dry_run, {dry});
   add("--workers", "members at once on a CPU (its cores)", &flags->workers, {whole});

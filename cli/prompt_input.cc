@@ -56,7 +56,7 @@ Result<Prompt> from_json(std::string_view text, const Task& task) {
   if (document.is_array() || (document.is_object() && document.contains("tokens"))) {
     if (!one_number)
       return fail(ErrorCode::format,
-                  "[input] tokens alone; {} has several numbers a position, expected \"fields\"",
+                  "[input] tokens alone; {} has several numbers per position, expected \"fields\"",
                   task.name());
     RUNG_CHECK(append_value(document.is_array() ? document : document["tokens"], "tokens", prompt.fields[0]));
     return prompt;
@@ -81,7 +81,7 @@ Result<Prompt> from_text(std::string_view text, const Task& task) {
   const auto fields = task.fields();
   if (fields.size() != 1 || fields[0].length != 1)
     return fail(ErrorCode::format,
-                "[input] {} has several numbers a position; expected a JSON row with \"fields\"",
+                "[input] {} has several numbers per position; expected a JSON row with \"fields\"",
                 task.name());
   Prompt prompt = task.empty_prompt();
   while (!text.empty()) {

@@ -56,7 +56,7 @@ nlohmann::ordered_json accuracy_json(const Accuracy& measured, const char* mode)
 Result<QuantiseOptions> options_of(const QuantiseFlags& flags) {
   auto small = [](std::string_view what, std::int64_t value) -> Result<int> {
     if (value < 0 || value > 1'000'000)
-      return fail(ErrorCode::range, "[quantise] {} = {} is no number of bits", what, value);
+      return fail(ErrorCode::range, "[quantise] {} = {} is not a number of bits", what, value);
     return static_cast<int>(value);
   };
   QuantiseOptions options;

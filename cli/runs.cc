@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/written_files.h"
 #include "rung/base/nearest_word.h"
+#include "rung/base/plural.h"
 #include "rung/store/body_reader.h"
 #include "rung/store/setting.h"
 #include "rung/store/store.h"
@@ -113,7 +114,7 @@ Result<int> list(const RunsFlags& flags) {
   } else {
     print_table(records);
     std::fflush(stdout);
-    fmt::print(stderr, "{} record{} in {}\n", records.size(), records.size() == 1 ? "" : "s", store->path());
+    fmt::print(stderr, "{} in {}\n", counted(records.size(), "record"), store->path());
   }
   return 0;
 }

@@ -17,7 +17,7 @@ Command train_command() {
       "on a CPU as one-thread workers pinned to cores, on a GPU as one "
       "batched program. Members are written as weights files that rung eval, rung quantise and rung export "
       "read, and recorded in the store (rung runs). Ctrl-C finishes the step, "
-      "writes a checkpoint and says how to go on; a killed run goes on from its last checkpoint to the same "
+      "writes a checkpoint and says how to resume; a killed run is resumed from its last checkpoint to the same "
       "curve. Everything can also be given in a TOML or JSON file "
       "(--plan; docs/train.md); flags replace what the file says.";
   command.examples = {"rung train full --task eva --n 32 --width 32 --seeds 3 --stop-at 0.99",
@@ -73,7 +73,7 @@ Command train_command() {
   add("--final-count", "fresh instances at the end (2000)", &flags->final_count, "Evaluation");
   add("--checkpoint-every", "steps between checkpoints (500)", &flags->checkpoint_every, "Output");
   add("--out", "the run's folder (rung-runs/ and the time)", &flags->out, "Output");
-  add("--resume", "go on with the run of this folder", &flags->resume, "Output");
+  add("--resume", "resume the run of this folder", &flags->resume, "Output");
   add("--store", "where records go ($RUNG_STORE, or rung-runs/runs.sqlite)", &flags->store, "Output");
   add("--no-store", "keep no records", &flags->no_store, "Output");
   add("--dry-run", "say what would run and how much memory it needs, and stop", &flags->dry_run, "Output");

@@ -173,7 +173,7 @@ Result<int> run_lab(const LabFlags& flags) {
     fmt::print("\n{:.0f} s; {}\n", result.seconds, options.folder);
   }
   if (result.stopped) {
-    fmt::print(stderr, "stopped; the same command with --resume goes on\n");
+    fmt::print(stderr, "stopped; the same command with --resume resumes it\n");
     return 130;
   }
   return theorem_failed ? 1 : 0;

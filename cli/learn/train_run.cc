@@ -12,6 +12,7 @@
 #include "cli/terminal_line.h"
 #include "cli/train.h"
 #include "rung/base/nearest_word.h"
+#include "rung/base/plural.h"
 #include "rung/evaluation/evaluation.h"
 #include "rung/evaluation/label.h"
 #include "rung/learn/ensemble.h"
@@ -192,9 +193,9 @@ struct Expected {
   std::string quantisable;  // empty: it will quantise; else why not
 };
 
-Result<Expected> expected_of(const TrainingPlan& plan) {
+Result<Expected> expected_of(const TrainingPlan& plan, const learn::PreparedPlan& prepared) {
   Expected out;
-  RUNG_TRY(const Weights weights, learn::untrained_weights(plan));
+  RUNG_TRY(const Weights weights, learn::untrained_weights(prepared));
   if (auto checked = quantisable(weights.architecture); !checked) out.quantisable = checked.error().message;
   if (plan.tasks.size() != 1) return out;
   const TaskRecord& record = plan.tasks.front().task;
@@ -265,9 +266,10 @@ Result<int> run_train(const TrainFlags& flags) {
   if (flags.workers && (*flags.workers < 1 || *flags.workers > 1024))
     return fail(ErrorCode::range, "[train] --workers {}; 1 to 1024 expected", *flags.workers);
   const int workers = static_cast<int>(flags.workers.value_or(0));
+  RUNG_TRY(const auto prepared, learn::prepare(plan, workers));  // before anything large is made
+  RUNG_TRY(const Expected expected, expected_of(plan, *prepared));
+  const learn::Forecast& f = learn::forecast_of(*prepared);
   if (flags.dry_run) {
-    RUNG_TRY(const learn::Forecast f, learn::forecast(plan, workers));
-    RUNG_TRY(const Expected expected, expected_of(plan));
     if (flags.json) {
       ordered_json document({{"schema", "rung.train/1"},
                              {"dry_run", true},
@@ -284,20 +286,17 @@ Result<int> run_train(const TrainFlags& flags) {
       return 0;
     }
     fmt::print(
-        "{} members of {} parameters on {}, {} at once\nprompts of up to {} tokens, {} steps of {} "
+        "{} of {} parameters on {}, {} at once\nprompts of up to {} tokens, {} steps of {} "
         "prompts\n{:.2f} GB expected, {:.2f} GB free\n",
-        f.members, f.parameters, f.device, f.together, f.longest, plan.steps, plan.batch,
+        counted(f.members, "member"), f.parameters, f.device, f.together, f.longest, plan.steps, plan.batch,
         static_cast<double>(f.bytes) / 1e9, static_cast<double>(f.available) / 1e9);
     say_expected(stdout, expected);
     return 0;
   }
-  RUNG_TRY(const learn::Forecast fits, learn::forecast(plan, workers));  // before anything large is made
-  RUNG_TRY(const Expected expected, expected_of(plan));
   learn::EnsembleOptions options;
   options.body = expected_json(expected).dump();
   options.folder = flags.resume ? *flags.resume : flags.out.value_or(default_folder());
   options.resume = flags.resume.has_value();
-  options.workers = workers;
   std::unique_ptr<Store> store;
   if (!flags.no_store) {
     RUNG_TRY(store, Store::open(store_path(flags.store)));
@@ -307,12 +306,14 @@ Result<int> run_train(const TrainFlags& flags) {
   options.stop = interrupted;
   const bool terminal = has_terminal_line() && !flags.quiet;
   if (terminal) options.progress = TrainRunLine();
-  if (!flags.quiet)
-    options.say = [&expected](const std::string& line) {
-      say_expected(stderr, expected);
-      fmt::print(stderr, "{}\n", line);
-    };
-  RUNG_TRY(const learn::EnsembleResult result, learn::train(plan, options));
+  if (!flags.quiet) {
+    say_expected(stderr, expected);
+    fmt::print(stderr,
+               "{} of {} parameters on {}, {} at once; prompts of {} tokens; {:.2f} GB expected of {:.2f} GB free\n",
+               counted(f.members, "member"), f.parameters, f.device, f.together, f.longest,
+               static_cast<double>(f.bytes) / 1e9, static_cast<double>(f.available) / 1e9);
+  }
+  RUNG_TRY(const learn::EnsembleResult result, learn::train(*prepared, options));
   if (terminal) clear_terminal_line();
   if (flags.json) {
     print_json(document_of(plan, result, options.folder, expected));
@@ -331,7 +332,7 @@ Result<int> run_train(const TrainFlags& flags) {
     fmt::print("{}{}\n", options.folder, result.run.empty() ? "" : ", record " + result.run);
   }
   if (result.stopped) {
-    fmt::print(stderr, "stopped; rung train --resume {} goes on\n", options.folder);
+    fmt::print(stderr, "stopped; rung train --resume {} resumes it\n", options.folder);
     return 130;
   }
   // Nothing was learned at all: a negative outcome.

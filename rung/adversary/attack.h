@@ -33,7 +33,7 @@ struct SearchOptions {
   std::string checkpoint = {};  // a file to resume from and to save to; empty: none
   std::function<void(const SearchProgress&)> progress = {};  // now and then, one call at a time
   std::function<bool()> stop = {};                   // true: end early (Ctrl-C), saving the checkpoint
-  std::function<void(const std::string&)> say = {};  // a line for a person
+  std::function<void(const std::string&)> log = {};  // a line for a person
   Ranks* ranks = nullptr;                            // those who share the search; null: this process alone
   std::string queue = {};                            // what they call it, once a job
 };
@@ -78,7 +78,7 @@ std::vector<std::string> checkpoint_paths(const std::string& checkpoint);
 std::span<const AttackMethod> attack_methods();
 Result<const AttackMethod*> find_attack_method(std::string_view name);
 
-// ENSURES: `method` by name or "auto"; auto tries applicable methods from cheap to dear, each within half of
+// ENSURES: `method` by name or "auto"; auto tries applicable methods from cheap to expensive, each within half of
 // what is left of the budget (the last: all of it), each with a checkpoint of its own (the path and the
 // method's name), and `reason` says why each was taken. A real model is only searched for wrong answers.
 // With several ranks, those methods that spread are run by all of them; the others by this one, which says

@@ -80,17 +80,17 @@ class DistinguishedPointsSearch {
       for (int i = kSlicesARank * options_.ranks->count(); i > 0; --i)
         slices_->post(std::to_string(resumed_from_));
     }
-    std::optional<Error> trouble;
+    std::optional<Error> first_error;
     parallel_for(worker_count(), 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t worker = begin; worker < end; ++worker)
         if (auto result = work(static_cast<std::uint64_t>(worker)); !result) {
           const std::lock_guard lock(guard_);
-          trouble = result.error();
+          first_error = result.error();
           done_ = true;
         }
     });
     if (slices_) slices_->close();
-    if (trouble) return *trouble;
+    if (first_error) return *first_error;
     if (!certificate_) RUNG_CHECK(save());
     AttackOutcome outcome{.method = "distinguished-points", .nominal_bits = target_.nominal_bits};
     outcome.evaluations = evaluations_;

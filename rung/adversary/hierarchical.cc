@@ -18,6 +18,7 @@
 #include "rung/adversary/distinguished_points.h"
 #include "rung/adversary/search_clock.h"
 #include "rung/base/parallel.h"
+#include "rung/base/plural.h"
 
 namespace rung {
 namespace {
@@ -108,8 +109,8 @@ class HierarchicalSearch {
         outcome.certificate
             ? fmt::format("layers collide one after the other, 2^{:.1f} segments evaluated",
                           std::log2(static_cast<double>(std::max<std::uint64_t>(1, evaluations_))))
-        : trouble_.empty() ? "the budget ended first"
-                           : trouble_;
+        : reason_.empty() ? "the budget ended first"
+                          : reason_;
     return outcome;
   }
 
@@ -146,8 +147,8 @@ class HierarchicalSearch {
       memory_ =
           std::max<std::uint64_t>(memory_, tables_ + (leaves.size() + grown.size()) * sizeof(std::int64_t));
       if (memory_ > options_.memory_bytes) {
-        trouble_ = fmt::format("layer {} would need more than {} bytes for its leaves", depth,
-                               options_.memory_bytes);
+        reason_ = fmt::format("layer {} would need more than {} bytes for its leaves", depth,
+                              options_.memory_bytes);
         return std::nullopt;
       }
       std::vector<std::int64_t> end(static_cast<std::size_t>(below));
@@ -223,7 +224,7 @@ class HierarchicalSearch {
       have += std::log2(
           static_cast<double>(kernel_->space().slots[static_cast<std::size_t>(first + length)].rows.size()));
     if (first + length >= slots() && first > 0) {
-      trouble_ = fmt::format("the prompt of {} tokens is too short for segments at every layer", slots());
+      reason_ = fmt::format("the prompt of {} tokens is too short for segments at every layer", slots());
       return std::nullopt;
     }
     const Walk walk{.salt = salt_ + static_cast<std::uint64_t>(first) * kGoldenGamma,
@@ -252,7 +253,7 @@ class HierarchicalSearch {
       clock_.report({evaluations_, {}, memory_, fmt::format("layer 1, slot {}", first)});
       if (clock_.over()) return std::nullopt;
     }
-    trouble_ = "layer 1 has no collision within its segment";
+    reason_ = "layer 1 has no collision within its segment";
     return std::nullopt;
   }
 
@@ -262,7 +263,7 @@ class HierarchicalSearch {
   std::unique_ptr<StateKernel> kernel_;
   BirthdayTable table_, leaf_table_;
   std::uint64_t salt_ = 0, evaluations_ = 0, memory_ = 0, tables_ = 0;
-  std::string trouble_;
+  std::string reason_;
 };
 
 Fitness hierarchical_fitness(const Target& target) {
@@ -289,10 +290,10 @@ Fitness hierarchical_fitness(const Target& target) {
                         std::pow(half + 3, static_cast<double>(stateful - 1));
   if (tokens > static_cast<double>(space->slots.size()))
     return {false,
-            fmt::format("{} layers of up to {} bits need about {:.0f} tokens; the prompt has {}", stateful,
-                        most, tokens, space->slots.size()),
+            fmt::format("{} of up to {} bits need about {:.0f} tokens; the prompt has {}",
+                        counted(stateful, "layer"), most, tokens, space->slots.size()),
             0};
-  return {true, fmt::format("{} layers of up to {} bits, one after the other", stateful, most),
+  return {true, fmt::format("{} of up to {} bits, one after the other", counted(stateful, "layer"), most),
           half + std::log2(1.25 * tokens)};
 }
 

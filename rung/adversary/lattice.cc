@@ -87,7 +87,7 @@ Fitness fitness(const Target& target) {
   const double bits = static_cast<double>(values->live.size()) * values->key_bits,
                lg_sigma = std::log2(static_cast<double>(values->rows));
   const double reach = lg_sigma * lg_sigma / (4 * kLgHermiteLll);
-  // A reduction costs as much as some 2^24 evaluations of a short prompt; out of LLL's reach it gets dear
+  // A reduction costs as much as some 2^24 evaluations of a short prompt; out of LLL's reach it gets expensive
   // quickly.
   return {
       true,

@@ -22,8 +22,8 @@ Result<AttackOutcome> SharedSearches::run(const Target& target, const AttackMeth
                                           const SearchOptions& options) {
   SearchOptions own = options;
   if (!calls_ || !method.spreads) {
-    if (calls_ && options.say)
-      options.say(fmt::format("{} is not split: it runs on rank 0 alone", method.name));
+    if (calls_ && options.log)
+      options.log(fmt::format("{} is not split: it runs on rank 0 alone", method.name));
     own.ranks = nullptr;
     return method.run(target, own);
   }

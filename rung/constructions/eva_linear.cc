@@ -111,7 +111,7 @@ Result<Construction> build_eva_linear(const ConstructionRequest& request) {
       Construction made,
       finish_construction(
           model, task,
-          buckets ? "Log-linear attention with n lg n bits a bucket solves Eva."
+          buckets ? "Log-linear attention with n lg n bits per bucket solves Eva."
                   : fmt::format("Linear attention with {} state bits solves {}; n lg {} = {:.1f} are needed.",
                                 d * columns * entry, index ? "Index" : "Eva", index ? "σ" : "n",
                                 static_cast<double>(n) * std::log2(static_cast<double>(values))),

@@ -153,7 +153,6 @@ class ModelWriter {
       output_map_.bias(v, -(v - middle) * (v - middle));
     }
   }
-  void output_threshold(std::vector<std::int64_t> threshold) { threshold_ = std::move(threshold); }
 
   void context(std::int64_t positions) { context_ = positions; }  // longer than the prompt: chain of thought
   void decode(DecodeSpec decode) { decode_ = decode; }

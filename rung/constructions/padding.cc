@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "rung/base/plural.h"
 #include "rung/exact/random_model.h"
 #include "rung/spec/mixers.h"
 #include "rung/spec/parameters.h"
@@ -74,8 +75,8 @@ Result<std::vector<UsedLayer>> used_layers(const std::vector<LayerShape>& from,
         if (has_room(m.parts[j], layer.mixer)) part = j;
     }
     if (!part)
-      return fail(ErrorCode::range, "[build] no room for layer {} of the construction in {} layers",
-                  used.size() + 1, to.size());
+      return fail(ErrorCode::range, "[build] no room for layer {} of {} of the construction in {}",
+                  used.size() + 1, from.size(), counted(to.size(), "layer"));
     used.push_back({next - 1, *part});
   }
   return used;

@@ -79,7 +79,7 @@ Result<std::vector<Reduction>> reductions(const Construction& construction) {
     Weights narrow = weights;
     narrow.architecture.dimensions.accumulator_bits = *bits - 1;
     all.push_back(
-        {Reduction::Part::state, fmt::format("with {} bits a state", *bits - 1), std::move(narrow)});
+        {Reduction::Part::state, fmt::format("with {} bits per state", *bits - 1), std::move(narrow)});
   }
   return all;
 }

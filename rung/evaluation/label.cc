@@ -101,7 +101,7 @@ Label label_of(const Weights& weights, const Machine& machine, const Task& task,
   }
   set_ceiling(label, *setting, task, variant);
   const std::string floats =
-      machine.exact() ? "" : fmt::format("; read as fp32, {} bits a stored number", kFloatBits);
+      machine.exact() ? "" : fmt::format("; read as fp32, {} bits per stored number", kFloatBits);
   if (!task.built_in()) {
     label.reason = "no theorem speaks about this form of the task";
     return label;

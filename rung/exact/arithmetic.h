@@ -41,7 +41,7 @@ struct Table {
     if (index >= static_cast<Int128>(values.size())) return values.back();
     return values[static_cast<std::size_t>(index)];
   }
-  // The nearest entry of a real argument; what is no number has the first.
+  // The nearest entry of a real argument; NaN has the first.
   std::int64_t at_real(double x) const {
     if (!(x > static_cast<double>(low))) return values.front();
     if (x >= static_cast<double>(low) + static_cast<double>(values.size()) - 1) return values.back();

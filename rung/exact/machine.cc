@@ -13,7 +13,7 @@
 namespace rung {
 namespace {
 
-// Reals of mode Q as whole numbers; what lies beyond 62 bits saturates, what is no number is 0.
+// Reals of mode Q as whole numbers; what lies beyond 62 bits saturates, NaN is 0.
 std::int64_t nearest_integer(double x) {
   constexpr double kLargest = 0x1p62;
   return std::isnan(x) ? 0 : static_cast<std::int64_t>(std::nearbyint(std::clamp(x, -kLargest, kLargest)));

@@ -153,7 +153,6 @@ Result<std::optional<Outcome>> run_plan(const TrainingPlan& plan, Outcome outcom
   std::error_code code;
   ensemble.resume = std::filesystem::exists(options.folder + "/plan.json", code);
   ensemble.store = options.lab->store;
-  ensemble.workers = options.lab->workers;
   ensemble.stop = options.lab->stop;
   if (options.lab->progress)
     ensemble.progress = [&](const learn::EnsembleProgress& progress) {
@@ -162,7 +161,8 @@ Result<std::optional<Outcome>> run_plan(const TrainingPlan& plan, Outcome outcom
   nlohmann::ordered_json body = note_json(options.note);
   body.update(label_json(outcome.label));
   ensemble.body = body.dump();
-  RUNG_TRY(const learn::EnsembleResult result, learn::train(plan, ensemble));
+  RUNG_TRY(const auto prepared, learn::prepare(plan, options.lab->workers));
+  RUNG_TRY(const learn::EnsembleResult result, learn::train(*prepared, ensemble));
   outcome.record = result.run;
   outcome.device = result.device;
   if (result.stopped) return std::optional<Outcome>();

@@ -29,10 +29,10 @@ Result<void> open_folder(const Experiment& experiment, const LabOptions& options
   const bool existed = fs::exists(path, code);
   if (existed && !options.resume)
     return fail(ErrorCode::io,
-                "[lab] {} holds an experiment already; `resume` goes on with it, `out` names another folder",
+                "[lab] {} holds an experiment already; `resume` resumes it, `out` names another folder",
                 options.folder);
   if (!existed && options.resume)
-    return fail(ErrorCode::io, "[lab] {}: no experiment.json, so nothing to go on with", options.folder);
+    return fail(ErrorCode::io, "[lab] {}: no experiment.json, so nothing to resume", options.folder);
   if (existed) {
     RUNG_TRY(const std::string text, read_text_file(path, "lab"));
     if (text != experiment.document + "\n")

@@ -1,5 +1,5 @@
 // The configurations of an experiment that are still to be run: one after the other on one rank, or handed
-// out to all of them, the dear ones first.
+// out to all of them, the expensive ones first.
 #pragma once
 
 #include <functional>

@@ -5,7 +5,7 @@
 // rounding on a GPU.
 //
 // The folder: plan.json; checkpoint-K.safetensors while members run; member-K.safetensors, a weights file
-// each, when they end; curves.csv. Finished members are never trained again: a stopped or killed run goes on
+// each, when they end; curves.csv. Finished members are never trained again: a stopped or killed run is resumed
 // from its checkpoints.
 #pragma once
 
@@ -53,10 +53,8 @@ struct EnsembleOptions {
   std::string folder;
   bool resume = false;
   Store* store = nullptr;
-  int workers = 0;                  // 0: the cores of this machine (worker_count())
-  std::function<bool()> stop = {};  // asked between steps
+  std::function<bool()> stop = {};                             // asked between steps
   std::function<void(const EnsembleProgress&)> progress = {};  // a few times a second, one call at a time
-  std::function<void(const std::string&)> say = {};            // a line for a person: device, memory
   std::map<std::string, std::string> notes = {};               // added to every weights file
   std::string body = "{}";                                     // JSON fields added to every record: the label
 };
@@ -69,12 +67,17 @@ struct Forecast {
   std::int64_t bytes = 0, available = 0;   // predicted peak; what the machine has
   std::int64_t longest = 0;                // tokens of a prompt
 };
-// Errors: whatever make finds wrong; a run that cannot fit.
-Result<Forecast> forecast(const TrainingPlan& plan, int workers = 0);
+// A plan made ready to run on this machine (prepared_plan.h): checked, its model made, one step measured.
+struct PreparedPlan;
+// `workers`: of a CPU; 0: its cores (worker_count()). Errors: whatever is wrong with the plan; a run that cannot fit.
+Result<std::shared_ptr<const PreparedPlan>> prepare(const TrainingPlan& plan, int workers = 0);
+const Forecast& forecast_of(const PreparedPlan& prepared);
 
-// The plan's model before its first step, for what is asked of the architecture and its sizes alone.
+// The model before its first step, for what is asked of the architecture and its sizes alone. Of a plan: nothing is
+// measured.
+Result<Weights> untrained_weights(const PreparedPlan& prepared);
 Result<Weights> untrained_weights(const TrainingPlan& plan);
 
-Result<EnsembleResult> train(const TrainingPlan& plan, const EnsembleOptions& options);
+Result<EnsembleResult> train(const PreparedPlan& prepared, const EnsembleOptions& options);
 
 }  // namespace rung::learn

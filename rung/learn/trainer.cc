@@ -169,7 +169,7 @@ void Trainer::evaluate() {
     member.steps = step_;
     if (!std::isfinite(loss) || alive[static_cast<std::int64_t>(e)].item<int>() == 0) {
       member.state = MemberState::failed;
-      member.reason = fmt::format("the loss or its gradient was no number between steps {} and {}",
+      member.reason = fmt::format("the loss or its gradient was NaN or infinite between steps {} and {}",
                                   step_ - summed_, step_);
       freeze(e);
       continue;

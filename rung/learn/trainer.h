@@ -43,7 +43,7 @@ class Trainer {
   // One step of every running member.
   void step();
   // Accuracy on fresh instances; adds a point to every running curve, ends members that reached their goal or
-  // whose loss is no number, and moves a curriculum on. On a GPU this is where the host waits.
+  // whose loss is NaN or infinite, and moves a curriculum on. On a GPU this is where the host waits.
   void evaluate();
   // Every member on fresh instances at the tasks' own sizes.
   std::vector<FinalScore> final_scores();

@@ -17,7 +17,7 @@ struct RankMessage {
     question,  // to rank 0, about a item that I hold               -> answer or lost
     answer,
     lost,     // the item is another's by now
-    trouble,  // to rank 0: why I take no part
+    refusal,  // to rank 0: why I take no part
     gone,     // to rank 0: I have nothing left to do
     leave,    // to all: the job is over; `number` is its exit code
   };

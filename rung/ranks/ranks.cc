@@ -57,7 +57,7 @@ int Ranks::living() const {
 void Ranks::take_no_part(const std::string& why) {
   RUNG_REQUIRE(!leads(), "rank 0 always takes part: {}", why);
   const std::lock_guard lock(guard_);
-  post(0, {.kind = RankMessage::Kind::trouble, .text = why});
+  post(0, {.kind = RankMessage::Kind::refusal, .text = why});
 }
 
 int Ranks::leave(int code) {
@@ -77,8 +77,8 @@ int Ranks::leave(int code) {
                    .text = orderly_ ? "" : kSomebodyDied});
     code_ = code;
     if (code != 2)
-      for (const std::string& trouble : troubles_)
-        std::fprintf(stderr, "rung: [ranks] %s\n", trouble.c_str());
+      for (const std::string& reason : refusals_)
+        std::fprintf(stderr, "rung: [ranks] %s\n", reason.c_str());
   } else {
     post(0, {.kind = RankMessage::Kind::gone});
     changed_.wait(lock, [&] { return code_.has_value(); });
@@ -196,8 +196,8 @@ void Ranks::handle_as_lead(int from, RankMessage message) {
         post(from, {.kind = RankMessage::Kind::lost, .ticket = message.ticket});
       break;
     }
-    case RankMessage::Kind::trouble:
-      troubles_.push_back(fmt::format("rank {} took no part: {}", from, message.text));
+    case RankMessage::Kind::refusal:
+      refusals_.push_back(fmt::format("rank {} took no part: {}", from, message.text));
       break;
     case RankMessage::Kind::gone:
       gone_[static_cast<std::size_t>(from)] = true;

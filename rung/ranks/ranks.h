@@ -120,7 +120,7 @@ class Ranks {
   std::vector<HeldDraw> draws_;
   std::vector<bool> dead_, gone_;
   std::vector<Clock::time_point> heard_;
-  std::vector<std::string> troubles_;
+  std::vector<std::string> refusals_;
   std::thread transport_thread_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "rung/base/checked_size.h"
 #include "rung/base/nearest_word.h"
+#include "rung/base/plural.h"
 #include "rung/released/layer_fields.h"
 
 namespace rung {
@@ -33,10 +34,6 @@ const Json* ConfigFields::find(std::string_view name) const {
   if (found == object_.end() || found->is_null()) return nullptr;
   (*read_)[&object_].names.emplace(name);
   return &*found;
-}
-
-bool ConfigFields::in_class(std::string_view name) const {
-  return defaults_ == nullptr || defaults_->contains(std::string(name));
 }
 
 Error ConfigFields::refused(ErrorCode code, const std::string& what) const {
@@ -257,8 +254,8 @@ Error ConfigFields::unknown(std::string_view name) const {
 
 Result<void> ConfigFields::same_length(std::string_view name, std::size_t length, std::int64_t layers) const {
   if (static_cast<std::int64_t>(length) == layers) return {};
-  return refused(ErrorCode::format, fmt::format("field \"{}\" describes {} layers; num_hidden_layers is {}",
-                                                name, length, layers));
+  return refused(ErrorCode::format, fmt::format("field \"{}\" describes {}; num_hidden_layers is {}", name,
+                                                counted(length, "layer"), layers));
 }
 
 Result<std::int64_t> ConfigFields::quotient(std::string_view what, std::int64_t large, std::string_view by,

@@ -84,7 +84,6 @@ class ConfigFields {
   const nlohmann::json* find(std::string_view name) const;  // in the file, not null
   ConfigFields inside(std::string_view name, const nlohmann::json& value) const;
   Result<const nlohmann::json*> value(Names names, bool optional);  // null: absent and allowed to be
-  bool in_class(std::string_view name) const;
 
   std::string model_type_;
   const nlohmann::json& object_;

@@ -33,7 +33,7 @@ Result<Precision> parse_precision(std::string_view text) {
     for (const NumberWord& word : number_words())
       if (word.format != NumberFormat::unknown) known.push_back(word.name);
     const auto near = nearest_word(text, known);
-    return fail(ErrorCode::parse, "[precision] {} is no number format; {}", rung::quoted(text),
+    return fail(ErrorCode::parse, "[precision] {} is not a number format; {}", rung::quoted(text),
                 near.empty() ? "expected p, p.f, bf16, fp16, e4m3, e5m2 or fp32"
                              : fmt::format("did you mean \"{}\"?", near));
   }
@@ -42,7 +42,7 @@ Result<Precision> parse_precision(std::string_view text) {
   const auto fraction =
       dot == std::string_view::npos ? std::optional<int>(0) : small_number(text.substr(dot + 1));
   if (!bits || !fraction)
-    return fail(ErrorCode::parse, "[precision] {} is no number format; expected p or p.f, as in 8.3",
+    return fail(ErrorCode::parse, "[precision] {} is not a number format; expected p or p.f, as in 8.3",
                 rung::quoted(text));
   if (*bits < kLeastBits || *bits > kMostBits)
     return fail(ErrorCode::range, "[precision] p = {} is outside {}..{}", *bits, kLeastBits, kMostBits);

@@ -37,7 +37,7 @@ Result<void> quantisable(const Architecture& architecture) {
   for (std::size_t i = 0; i < layers.size(); ++i)
     RUNG_CHECK(check_mixer(layers[i].mixer, fmt::format("layers.{}", i)));
   if (dimensions.position != PositionCode::none && dimensions.context < 1)
-    return fail(ErrorCode::missing, "[quantise] position {} has one row a position; expected a context",
+    return fail(ErrorCode::missing, "[quantise] position {} has one row per position; expected a context",
                 position_name(dimensions.position));
   return {};
 }

@@ -193,7 +193,7 @@ Result<TensorFile> read_safetensors(const std::string& path) {
   const auto data_size = file_size - 8 - header_size;
 
   // A header is three levels deep at most; duplicate keys would let two readers see two different files.
-  std::string trouble;
+  std::string problem;
   std::vector<std::set<std::string>> keys;
   using nlohmann::json;
   const json header = json::parse(
@@ -201,15 +201,15 @@ Result<TensorFile> read_safetensors(const std::string& path) {
       [&](int depth, json::parse_event_t event, json& value) {
         if (event == json::parse_event_t::object_start) keys.emplace_back();
         if (event == json::parse_event_t::object_end && !keys.empty()) keys.pop_back();
-        if (depth > 4 && trouble.empty()) trouble = "header nested too deeply";
-        if (event == json::parse_event_t::key && !keys.empty() && trouble.empty()) {
+        if (depth > 4 && problem.empty()) problem = "header nested too deeply";
+        if (event == json::parse_event_t::key && !keys.empty() && problem.empty()) {
           const auto key = value.get<std::string>();
-          if (!keys.back().insert(key).second) trouble = fmt::format("duplicate name {}", rung::quoted(key));
+          if (!keys.back().insert(key).second) problem = fmt::format("duplicate name {}", rung::quoted(key));
         }
-        return trouble.empty();
+        return problem.empty();
       },
       /*allow_exceptions=*/false);
-  if (!trouble.empty()) return corrupt(path, trouble);
+  if (!problem.empty()) return corrupt(path, problem);
   if (header.is_discarded() || !header.is_object()) return corrupt(path, "the header is no JSON object");
 
   TensorFile file;

@@ -41,8 +41,6 @@ bool same_file_content(const fs::path& a, const fs::path& b) {
 
 }  // namespace
 
-std::string_view torch_model_text() { return kTorchModel; }
-
 Result<std::vector<std::string>> export_to_torch(const std::string& model_path, const std::string& folder,
                                                  bool replace) {
   std::error_code error;

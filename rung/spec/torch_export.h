@@ -13,9 +13,6 @@ namespace rung {
 
 inline constexpr std::string_view kTorchFileName = "model.py";
 
-// The text of model.py (rung/spec/torch_model.py).
-std::string_view torch_model_text();
-
 // Writes folder/model.py and, where `model_path` lies in another folder, a copy of it. The folder is made if
 // needed. A file that exists with other content is an error unless `replace`; one with the same content is
 // left alone. Returns the paths, model.py first.

@@ -42,7 +42,7 @@ Result<Metric> metric_of(const Json& result, const std::string& task, const std:
       const std::size_t comma = std::min(key.find(','), key.size());
       if (std::string_view(key).substr(0, comma) != name) continue;
       if (!value.is_number() || !(value.get<double>() >= 0 && value.get<double>() <= 1))
-        return fail(ErrorCode::format, "[store] {}: {} of {} is no number from 0 to 1", path,
+        return fail(ErrorCode::format, "[store] {}: {} of {} is not a number from 0 to 1", path,
                     rung::quoted(key), rung::quoted(task));
       Metric metric{
           std::string(name), comma < key.size() ? key.substr(comma + 1) : "", value.get<double>(), {}};

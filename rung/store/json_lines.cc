@@ -66,7 +66,7 @@ class JsonLines final : public Store {
     const std::lock_guard thread(guard_);
     RUNG_CHECK(open_file());
     const FileLock lock(file_.get(), LOCK_SH);
-    if (!lock.held()) return trouble("lock");
+    if (!lock.held()) return io_error("lock");
     return refresh();
   }
 
@@ -77,7 +77,7 @@ class JsonLines final : public Store {
     for (;;) {
       {
         const FileLock lock(file_.get(), LOCK_EX);
-        if (!lock.held()) return trouble("lock");
+        if (!lock.held()) return io_error("lock");
         if (still_there()) {
           RUNG_CHECK(refresh());
           return write_change(change);
@@ -91,7 +91,7 @@ class JsonLines final : public Store {
   Result<std::vector<Record>> scan(const Filter& filter) override {
     const std::lock_guard thread(guard_);
     const FileLock lock(file_.get(), LOCK_SH);
-    if (!lock.held()) return trouble("lock");
+    if (!lock.held()) return io_error("lock");
     RUNG_CHECK(refresh());
     std::vector<Record> found;
     for (const auto& [id, entry] : entries_)
@@ -105,7 +105,7 @@ class JsonLines final : public Store {
     BodyWords words;
   };
 
-  Error trouble(const char* what) const {
+  Error io_error(const char* what) const {
     return fail(ErrorCode::io, "[store] {}: {}: {}", path(), what, std::strerror(errno));
   }
 
@@ -113,9 +113,9 @@ class JsonLines final : public Store {
     const bool fresh = access_ == Access::write && ::access(path().c_str(), F_OK) != 0;
     const int flags = access_ == Access::write ? O_RDWR | O_CREAT | O_APPEND : O_RDONLY;
     file_ = Descriptor(::open(path().c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0644));
-    if (file_.get() < 0) return trouble("open");
+    if (file_.get() < 0) return io_error("open");
     struct stat status {};
-    if (::fstat(file_.get(), &status) != 0) return trouble("stat");
+    if (::fstat(file_.get(), &status) != 0) return io_error("stat");
     if (!S_ISREG(status.st_mode)) return fail(ErrorCode::io, "[store] {} is no regular file", path());
     entries_.clear();
     read_to_ = 0;
@@ -139,7 +139,7 @@ class JsonLines final : public Store {
   // Reads the whole lines that others have added. REQUIRES the lock.
   Result<void> refresh() {
     struct stat status {};
-    if (::fstat(file_.get(), &status) != 0) return trouble("stat");
+    if (::fstat(file_.get(), &status) != 0) return io_error("stat");
     if (status.st_size < read_to_) {  // not ours to explain: start again
       entries_.clear();
       read_to_ = 0;
@@ -151,7 +151,7 @@ class JsonLines final : public Store {
     for (off_t at = read_to_;;) {
       const ssize_t got = ::pread(file_.get(), chunk.data(), chunk.size(), at);
       if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return trouble("read");
+      if (got < 0) return io_error("read");
       if (got == 0) break;
       at += got;
       std::string_view rest(chunk.data(), static_cast<std::size_t>(got));
@@ -204,10 +204,10 @@ class JsonLines final : public Store {
     if (tail_is_whole_)
       text = "\n";
     else if (!tail_.empty() && ::ftruncate(file_.get(), read_to_) != 0)
-      return trouble("cut off the torn last line");
+      return io_error("cut off the torn last line");
     for (const Record& record : records) text += record_line(record) + "\n";
     struct stat before {};
-    if (::fstat(file_.get(), &before) != 0) return trouble("stat");
+    if (::fstat(file_.get(), &before) != 0) return io_error("stat");
     for (std::string_view rest = text; !rest.empty();) {
       const ssize_t written = ::write(file_.get(), rest.data(), rest.size());
       if (written < 0 && errno == EINTR) continue;
@@ -224,7 +224,7 @@ class JsonLines final : public Store {
   }
 
   Error undo(off_t size, const char* what) {
-    Error error = trouble(what);
+    Error error = io_error(what);
     // Where even this fails, what is left is a torn line, which readers ignore and the next writer cuts off.
     if (::ftruncate(file_.get(), size) != 0) error.message += "; a torn last line was left";
     return error;

@@ -49,7 +49,7 @@ class Sqlite final : public Store {
       try {
         return connect();
       } catch (const SQLite::Exception& exception) {
-        const Error error = trouble(exception);
+        const Error error = sqlite_error(exception);
         database_.reset();
         const bool busy =
             exception.getErrorCode() == SQLITE_BUSY || exception.getErrorCode() == SQLITE_LOCKED;
@@ -85,7 +85,7 @@ class Sqlite final : public Store {
       transaction.commit();
       return {};
     } catch (const SQLite::Exception& exception) {
-      return trouble(exception);
+      return sqlite_error(exception);
     }
   }
 
@@ -118,7 +118,7 @@ class Sqlite final : public Store {
       }
       return found;
     } catch (const SQLite::Exception& exception) {
-      return trouble(exception);
+      return sqlite_error(exception);
     }
   }
 
@@ -147,7 +147,7 @@ class Sqlite final : public Store {
     return check_or_make(access_ == Access::write);
   }
 
-  Error trouble(const SQLite::Exception& exception) const {
+  Error sqlite_error(const SQLite::Exception& exception) const {
     // What the system said, where it said something: "disk I/O error" alone does not tell of a full disk.
     const int code = exception.getErrorCode();
     int reason = code == SQLITE_IOERR && database_ ? sqlite3_system_errno(database_->getHandle()) : 0;

@@ -122,12 +122,12 @@ QueryCeiling query_ceiling(const std::vector<double>& q, std::int64_t alphabet, 
   if (bits >= static_cast<double>(asked) * std::log2(static_cast<double>(alphabet)) * (1 + 1e-12))
     return {.upper = 1, .attained = 1, .price = 0};
   // Spending falls with the price: bisect on lg λ.
-  double cheap = -80, dear = 40;
+  double cheap = -80, expensive = 40;
   for (int step = 0; step < 64; ++step) {
-    const double middle = (cheap + dear) / 2;
-    (spent_bits(q, alphabet, std::exp2(middle)) > bits ? cheap : dear) = middle;
+    const double middle = (cheap + expensive) / 2;
+    (spent_bits(q, alphabet, std::exp2(middle)) > bits ? cheap : expensive) = middle;
   }
-  QueryCeiling result{.price = std::exp2(dear)};
+  QueryCeiling result{.price = std::exp2(expensive)};
   const long double price = result.price;
   long double value = 0, attained = 0;
   for (const double share : q) {

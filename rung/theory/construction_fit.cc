@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "rung/base/plural.h"
 #include "rung/base/require.h"
 
 namespace rung {
@@ -144,8 +145,8 @@ std::optional<LayerService> whole_service(const MixerShape& m, const LayerCost& 
 
 std::string layer_text(const LayerCost& need) {
   const auto heads = [&](std::string_view kind) {
-    return fmt::format("{} of {} head{} with dimension {} and value dimension {}", kind, need.heads,
-                       need.heads == 1 ? "" : "s", need.key_dim, need.value_dim);
+    return fmt::format("{} of {} with dimension {} and value dimension {}", kind, counted(need.heads, "head"),
+                       need.key_dim, need.value_dim);
   };
   const std::string text = [&]() -> std::string {
     switch (need.use) {

@@ -12,8 +12,6 @@ namespace {
 
 using Use = LayerCost::Use;
 
-double delta_unsaturated(int D, double beta) { return std::expm1(D * std::log1p(std::exp(-2 * beta))); }
-
 // Numerators of values of `value_bits` bits over `keys` tokens: at most 2^fraction · value · keys.
 int bits_of_sums(const ScoreTable& scores, int value_bits, std::int64_t keys) {
   return digits_for(scores.at(0) + 1) + value_bits + digits_for(keys);
@@ -84,34 +82,6 @@ std::int64_t ConstructionCost::state_bits() const {
     if (is_recurrent(layer))
       entries += layer.count * layer.heads * std::max<std::int64_t>(1, layer.key_dim) * layer.value_dim;
   return entries * entry_bits;
-}
-
-double retrieval_delta(int D, double beta, double saturation) {
-  double delta = 0, choose = 1;
-  for (int h = 1; h <= D; ++h) {
-    choose = choose * (D - h + 1) / h;
-    delta += choose * std::exp(-std::min(2 * beta * h, saturation));
-  }
-  return delta;
-}
-
-std::optional<int> retrieval_precision(int D, int beta) {
-  const double delta = delta_unsaturated(D, beta);
-  if (delta >= 1) return std::nullopt;
-  return 1 + static_cast<int>(std::ceil(std::log2(D * std::numbers::ln2 - std::log1p(-delta))));
-}
-
-int retrieval_beta(int D) {
-  int beta = 1;
-  while (delta_unsaturated(D, beta) >= 1) ++beta;
-  return beta;
-}
-
-int retrieval_reach(int p, int beta) {
-  RUNG_REQUIRE(p >= 2, "p={}", p);
-  int D = 0;
-  while (D < 1024 && retrieval_delta(D + 1, beta, std::ldexp(1.0, p - 1)) < 1) ++D;
-  return D;
 }
 
 namespace {

@@ -24,15 +24,6 @@ namespace rung {
 // ⌈lg T⌉, at least 1: the bits of a position's code. REQUIRES tokens >= 1.
 inline int address_bits(std::int64_t tokens) { return digits_for(tokens); }
 
-// The retrieval gadget over real weights: δ = Σ_{h=1..D} C(D,h) exp(-min(2βh, sat)).
-double retrieval_delta(int D, double beta, double saturation);
-// p = 1 + ⌈lg(D log 2 + log(1/(1-δ_∞)))⌉ with δ_∞ = (1 + e^{-2β})^D - 1, no fraction bits. Nothing when δ_∞ >= 1.
-std::optional<int> retrieval_precision(int D, int beta);
-// The least integer β with δ_∞ < 1.
-int retrieval_beta(int D);
-// The largest D with δ < 1 at p bits without fraction, sat = 2^(p-1). REQUIRES p >= 2.
-int retrieval_reach(int p, int beta);
-
 // One layer, or `count` equal layers in a row, and how the construction uses them.
 struct LayerCost {
   enum class Use {

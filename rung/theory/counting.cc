@@ -245,6 +245,4 @@ std::string Count::formula() const {
   return {};
 }
 
-bool functions_fit(const Integer& bits, const Integer& n) { return bits_suffice(bits, Count::power(n, n)); }
-
 }  // namespace rung

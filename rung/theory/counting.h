@@ -60,7 +60,4 @@ bool bits_suffice(const Integer& bits, const Count& count);
 // The least s with 2^s >= count: ⌈lg count⌉. Exact.
 Integer bits_needed(const Count& count);
 
-// n lg n <= bits, that is 2^bits >= n^n. Exact. REQUIRES n >= 1.
-bool functions_fit(const Integer& bits, const Integer& n);
-
 }  // namespace rung

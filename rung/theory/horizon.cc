@@ -1,6 +1,6 @@
-// Claim: each function returns the first n whose count exceeds 2^bits. Monotone counts are searched by
-// galloping and bisection; log-linear 2-Sum is not monotone from one dyadic block to the next (a bucket twice
-// as large may have fewer subsets of a fixed alphabet), so its blocks are searched one after the other.
+// Claim: each search returns the first n at which the bound bites. Monotone counts are searched by galloping and
+// bisection; others are monotone between powers of two of the tokens, and those stretches are searched one after the
+// other (log-linear 2-Sum: a bucket twice as large may have fewer subsets of a fixed alphabet).
 // References: Eva and 2-Sum against recurrences, log-linear stacks and sparse blocks, docs/counting.md.
 #include "rung/theory/horizon.h"
 
@@ -89,41 +89,6 @@ Count log_linear_two_sum_count(std::int64_t n, const Integer& M) {
   return Count::binomial(values, bucket);
 }
 Count seqcomp_count(const Integer& arguments) { return Count::power(arguments, arguments); }
-
-std::optional<std::int64_t> eva_certified_from(const Integer& bits) {
-  return first_in(1, kHorizonLimit, [&](std::int64_t n) { return !bits_suffice(bits, eva_count(n)); });
-}
-
-std::int64_t horizon(const Integer& bits) {
-  RUNG_REQUIRE(bits >= 0, "bits={}", bits.str());
-  const auto certifies = eva_certified_from(bits);
-  return certifies ? *certifies - 1 : kHorizonLimit;
-}
-
-std::optional<std::int64_t> index_certified_from(const Integer& bits, std::int64_t alphabet) {
-  return first_in(1, kHorizonLimit,
-                  [&](std::int64_t n) { return !bits_suffice(bits, index_count(n, alphabet)); });
-}
-
-std::optional<std::int64_t> log_linear_certified_from(const Integer& bits) {
-  return first_in(1, kHorizonLimit, [&](std::int64_t n) { return !bits_suffice(bits, log_linear_count(n)); });
-}
-
-std::optional<std::int64_t> two_sum_certified_from(const Integer& bits, const Modulus& modulus) {
-  return first_in(1, kHorizonLimit,
-                  [&](std::int64_t n) { return !bits_suffice(bits, two_sum_count(n, modulus.at(n))); });
-}
-
-std::optional<std::int64_t> log_linear_two_sum_certified_from(const Integer& bits, const Modulus& modulus) {
-  const auto certifies = [&](std::int64_t n) {
-    return !bits_suffice(bits, log_linear_two_sum_count(n, modulus.at(n)));
-  };
-  for (std::int64_t bucket = 1; bucket < kHorizonLimit; bucket *= 2) {
-    if (certifies(bucket)) return bucket;
-    if (const auto inside = first_in(bucket + 1, 2 * bucket - 1, certifies)) return inside;
-  }
-  return std::nullopt;
-}
 
 std::int64_t window_blocks(std::int64_t window, std::int64_t block) {
   RUNG_REQUIRE(window >= 0 && block >= 1, "window={} block={}", window, block);

@@ -2,8 +2,8 @@
 //
 // Convention. A bound says "s >= lg count(n)". The horizon of s bits is the LARGEST n at which count(n) <=
 // 2^s, so the bound is silent up to it and proves impossibility from horizon + 1 on: horizon(1024) = 143,
-// since 143 lg 143 = 1023.87 and 144 lg 144 = 1032.5. Each function returns the FIRST n that certifies (horizon +
-// 1), or nothing where no n <= kHorizonLimit does. All searches are on exact integers (counting.h).
+// since 143 lg 143 = 1023.87 and 144 lg 144 = 1032.5. Searches return the FIRST n that certifies (horizon + 1), or
+// nothing where no n <= kHorizonLimit does. All searches are on exact integers (counting.h).
 #pragma once
 
 #include <cstdint>
@@ -44,23 +44,6 @@ Count two_sum_count(std::int64_t n, const Integer& M);  // sets of 1..n of M val
 Count log_linear_two_sum_count(std::int64_t n,
                                const Integer& M);  // C(M or M-1, 2^⌊lg n⌋); 1 where that is too few
 Count seqcomp_count(const Integer& arguments);     // N^N, N = N_{L-1}
-
-// Eva, Retrieval on n values, against a recurrent stack whose states hold `bits` in all.
-std::optional<std::int64_t> eva_certified_from(const Integer& bits);
-// Eva's horizon itself: the largest n with n lg n <= bits; 1 for bits < 2. REQUIRES bits >= 0.
-std::int64_t horizon(const Integer& bits);
-std::optional<std::int64_t> index_certified_from(const Integer& bits, std::int64_t alphabet);
-inline std::optional<std::int64_t> mqar_certified_from(const Integer& bits, std::int64_t values) {
-  return index_certified_from(bits, values);
-}
-// L-SeqComp at the cut after z_L: the first N_{L-1}.
-inline std::optional<std::int64_t> seqcomp_certified_from(const Integer& bits) {
-  return eva_certified_from(bits);
-}
-// Log-linear stacks: `bits` of one level, summed over the layers.
-std::optional<std::int64_t> log_linear_certified_from(const Integer& bits);
-std::optional<std::int64_t> two_sum_certified_from(const Integer& bits, const Modulus& modulus);
-std::optional<std::int64_t> log_linear_two_sum_certified_from(const Integer& bits, const Modulus& modulus);
 
 // One (B, k)-sparse layer on 2-Sum-last. `selected` counts every block that the query can read in full: k,
 // plus window_blocks for a sliding branch, plus always-selected blocks.

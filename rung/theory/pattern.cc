@@ -134,7 +134,7 @@ std::vector<std::string> explain(const PatternBits& b, const Chosen& chosen, con
   std::vector<std::string> steps{fmt::format("Players: z_{} .. z_1 own their tables, z_0 its token, (w, =) "
                                              "the last {} tokens; the prompt has {} tokens.",
                                              L, L, extended(p.sizes, L).prompt_length().str()),
-                                 fmt::format("Messages: partial softmax sums of {} bits a token and layer; "
+                                 fmt::format("Messages: partial softmax sums of {} bits per token and layer; "
                                              "recurrent states are handed down once.",
                                              b.partial.str())};
   const std::string T = p.T.empty() ? "1" : p.T[0].str();

@@ -85,17 +85,17 @@ Result<std::vector<ResultRow>> result_table(const Dimensions& dimensions, std::i
   RUNG_CHECK(table.recurrent("eva", "s >= n lg n (tight)", "recurrent-eva"));
   RUNG_CHECK(table.recurrent("two-sum", "s >= lg sum C(M,1..n)", "recurrent-two-sum"));
   RUNG_CHECK(table.recurrent("seqcomp", "s >= N lg N, N=N_{L-1} (L=2)", "recurrent-seqcomp", {{"L", 2}}));
-  table.add("log-linear (any CoT)", "eva", "s_1 >= 2^⌊lg n⌋ lg n", log_linear_count(n).lg(), "bits a level",
+  table.add("log-linear (any CoT)", "eva", "s_1 >= 2^⌊lg n⌋ lg n", log_linear_count(n).lg(), "bits per level",
             "log-linear-eva");
   table.add("log-linear (any CoT)", "two-sum", "s_1 >= lg C(M',2^⌊lg n⌋)",
-            log_linear_two_sum_count(n, M).lg(), "bits a level", "log-linear-two-sum");
+            log_linear_two_sum_count(n, M).lg(), "bits per level", "log-linear-two-sum");
   table.add("log-linear (any CoT)", "seqcomp", "s_1 >= 2^⌊lg N⌋ lg N (L=2)",
-            log_linear_count(context - 4).lg(), "bits a level", "log-linear-seqcomp");
+            log_linear_count(context - 4).lg(), "bits per level", "log-linear-seqcomp");
   table.add("(B,k)-sparse", "eva", "d=2⌈lg(n+1)⌉, top-1 block", head_bits(eva_sparse_cost(n)), "bits d p",
             "eva-full");
   if (Integer(M) >= kTableBlock)
     table.add("(B,k)-sparse", "two-sum", "b_cmp >= lg C(M,B), B=16", Count::binomial(M, kTableBlock).lg(),
-              "bits a block", "sparse-two-sum");
+              "bits per block", "sparse-two-sum");
   const auto slots = two_sum_slots_cost(n, M, kTableBlock);
   table.add("(B,k)-sparse", "two-sum", "H d p <= 2(B+1)⌈lg M⌉p, B=16",
             static_cast<double>(slots.heads()) * head_bits(slots), "bits", "two-sum-slots");
@@ -158,7 +158,7 @@ Result<std::vector<ResultRow>> result_table(const Dimensions& dimensions, std::i
   table.add("several full layers", "three-sum", "conjectured to fail too", std::nullopt, "",
             "three-sum-layers");
   table.add("token selection", "two-sum", "index key b >= lg M, k < n", Count::binomial(M, 1).lg(),
-            "bits a token", "selection-two-sum");
+            "bits per token", "selection-two-sum");
   table.add("two sparse layers", "two-sum", "may do with less than one layer", std::nullopt, "",
             "two-sparse-layers");
   table.add("one full layer", "sparse-average", "width ~ q; built 10 q² log n, q=2",

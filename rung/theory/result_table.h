@@ -14,7 +14,7 @@ struct ResultRow {
   std::string task;
   std::string form;              // "s >= n lg n"
   std::optional<double> number;  // at the asked size
-  std::string unit;              // "state bits", "bits a head (d p)", "tokens"
+  std::string unit;              // "state bits", "bits per head (d p)", "tokens"
   std::string theorem;           // id
 };
 

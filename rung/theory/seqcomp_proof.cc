@@ -20,8 +20,4 @@ Integer SeqcompSizes::prompt_length() const {
   return total + L() + 1;
 }
 
-Integer objective_value(const SeqcompSizes& sizes, Objective objective) {
-  return objective == Objective::arguments ? sizes.arguments(sizes.L() - 1) : sizes.prompt_length();
-}
-
 }  // namespace rung

@@ -39,6 +39,5 @@ enum class Objective {
   arguments,  // N_{L-1}, as in the table of certified sizes
   prompt,     // the whole prompt, as a context length counts it
 };
-Integer objective_value(const SeqcompSizes& sizes, Objective objective);
 
 }  // namespace rung

@@ -51,7 +51,7 @@ std::optional<Verdict> sparse_two_sum(const Theorem& theorem, const Setting& set
   v.require(fmt::format("more than {} complete blocks left undetermined", layer.selected),
             n / m.block > layer.selected, fmt::format("{} blocks of {}", n / m.block, m.block));
   v.require(positions ? "d* < M - B and (1 - d*/M) n/B > k" : "lg C(M,B) > b_cmp", impossible,
-            fmt::format("{:.6g} against {} bits a block", *v.left, layer.message_bits.str()));
+            fmt::format("{:.6g} against {} bits per block", *v.left, layer.message_bits.str()));
   v.outcome = impossible ? Outcome::impossible : Outcome::vacuous;
   const bool follows = M == 2 * n + 1;
   const Modulus modulus = follows ? Modulus{Modulus::Rule::twice_plus_one} : Modulus{Modulus::Rule::fixed, M};

@@ -9,7 +9,7 @@
 
 #include "check/counting.h"
 #include "rung/adversary/counted_beginnings.h"
-#include "rung/theory/capacity.h"
+#include "rung/capacity/capacity.h"
 #include "tests/check/forced_cases.h"
 #include "tests/check/verdict_of.h"
 

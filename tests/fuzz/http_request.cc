@@ -19,10 +19,10 @@ void http_request(std::string_view bytes) {
   parser.header_limit(limits.header_bytes);
   parser.body_limit(limits.body_bytes);
   parser.eager(true);
-  boost::beast::error_code trouble;
+  boost::beast::error_code code;
   while (!bytes.empty() && !parser.is_done()) {
-    const std::size_t read = parser.put(boost::asio::const_buffer(bytes.data(), bytes.size()), trouble);
-    if (trouble || read == 0) return;
+    const std::size_t read = parser.put(boost::asio::const_buffer(bytes.data(), bytes.size()), code);
+    if (code || read == 0) return;
     bytes.remove_prefix(read);
   }
   if (!parser.is_done()) return;

@@ -13,12 +13,12 @@ int main(int count, char** words) {
   if (count != 2) return 2;
   for (const auto& target : rung::fuzz::kTargets) {
     std::vector<std::filesystem::path> files;
-    std::error_code trouble;
+    std::error_code code;
     for (const auto& entry :
-         std::filesystem::directory_iterator(std::filesystem::path(words[1]) / target.name, trouble))
+         std::filesystem::directory_iterator(std::filesystem::path(words[1]) / target.name, code))
       files.push_back(entry.path());
     std::sort(files.begin(), files.end());
-    if (trouble || files.empty()) {
+    if (code || files.empty()) {
       std::fprintf(stderr, "replay: no corpus for %s\n", target.name);
       return 1;
     }

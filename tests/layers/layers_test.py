@@ -13,6 +13,10 @@ LIBRARY = re.compile(r"rung_library\(\s*(\w+)(?:\s+(?:COLD|INTERNAL|TORCH))*(?:\
 SOURCES = (".h", ".cc", ".cpp", ".cu", ".cuh")
 NAMELESS = ("util", "utils", "common", "helper", "helpers", "misc", "manager")
 LONGEST = 600
+# Rooms with a namespace of their own; everything else is `rung`.
+OWN_NAMESPACE = {"cli": "rung::cli", "rung/learn/kernels": "rung::kernels", "rung/learn": "rung::learn", "rung/lab": "rung::lab",
+                 "rung/report": "rung::report", "rung/serve": "rung::serve", "rung/adversary/lane_step.h": "rung::lanes"}
+NAMESPACE = re.compile(r"^namespace (rung[\w:]*) \{", re.M)
 HEAVY = {"CLI/": ("cli/main.cc",), "torch/": ("rung/learn/",)}
 
 
@@ -58,6 +62,24 @@ def include_violations(root, table):
                         if reason:
                             found.append(f"{path}:{number}: includes {include.group(2)}: {reason}")
     return found
+
+
+def unused_edges(root, table):
+    """folder -> what it is said to rest on though no file of it includes a header from there."""
+    found = {}
+    for folder, (below, state) in table.items():
+        used = set()
+        for path in source_files(root, os.path.join("rung", folder)):
+            with open(os.path.join(root, path), encoding="utf-8") as source:
+                used.update(re.findall(r'^\s*#\s*include\s*"rung/(\w+)/', source.read(), re.M))
+        if state == "here" and below - used:
+            found[folder] = below - used
+    return found
+
+
+def namespace_of(path):
+    rooms = [room for room in OWN_NAMESPACE if path.replace(os.sep, "/").startswith(room)]
+    return OWN_NAMESPACE[max(rooms, key=len)] if rooms else "rung"
 
 
 def verdict(root, table, path, quote, target):
@@ -154,6 +176,38 @@ class Layers(unittest.TestCase):
 
     def test_every_include_respects_the_table(self):
         self.assertEqual(include_violations(ROOT, read_table(ROOT)), [])
+
+    def test_every_edge_is_used(self):
+        with tempfile.TemporaryDirectory() as root:
+            os.makedirs(os.path.join(root, "rung", "exact"))
+            with open(os.path.join(root, "rung", "exact", "a.cc"), "w", encoding="utf-8") as planted:
+                planted.write('#include "rung/spec/weights.h"\n// #include "rung/tasks/task.h"\n')
+            planted_table = {"exact": ({"spec", "tasks"}, "here"), "spec": (set(), "here"), "tasks": (set(), "here")}
+            self.assertEqual(unused_edges(root, planted_table), {"exact": {"tasks"}})
+        self.assertEqual(unused_edges(ROOT, read_table(ROOT)), {})
+
+    def test_the_walk_visits_each_file_once(self):
+        with open(os.path.join(ROOT, "docs", "layers.md"), encoding="utf-8") as page:
+            walk = page.read().split("## A walk through the tree")[1]
+        files = re.findall(r"`((?:rung|cli|check|web)/[\w./]+\.\w+)`", walk)
+        self.assertGreater(len(files), 40)
+        self.assertEqual([name for name in files if not os.path.isfile(os.path.join(ROOT, name))], [])
+        self.assertEqual([name for name in set(files) if files.count(name) > 1], [])
+        for command in ("bound", "break", "train", "hierarchy", "report"):
+            self.assertIn(f"cli/{command}.cc", files)
+
+    def test_a_room_has_one_namespace(self):
+        self.assertEqual(namespace_of("rung/theory/word.cc"), "rung")
+        self.assertEqual(namespace_of("rung/learn/kernels/a.cc"), "rung::kernels")
+        found = []
+        for top in ("rung", "cli"):
+            for path in source_files(ROOT, top):
+                with open(os.path.join(ROOT, path), encoding="utf-8") as source:
+                    names = NAMESPACE.findall(source.read())
+                # Beside its own, a file may declare what is embedded under `rung`.
+                wrong = set(names) - {namespace_of(path)} - ({"rung"} if namespace_of(path) in names else set())
+                found += [f"{path}: {name}, not {namespace_of(path)}" for name in wrong]
+        self.assertEqual(found, [])
 
     def test_files_are_named_after_notions_and_stay_readable(self):
         for top in ("rung", "cli", "check", "tests", "bench"):

@@ -119,10 +119,10 @@ Result<EnsembleResult> train_in(const TrainingPlan& plan, const std::string& fol
                                 bool resume = false, std::function<bool()> stop = {}) {
   EnsembleOptions options;
   options.folder = folder;
-  options.workers = workers;
   options.resume = resume;
   options.stop = std::move(stop);
-  return train(plan, options);
+  RUNG_TRY(const auto prepared, prepare(plan, workers));
+  return train(*prepared, options);
 }
 
 void expect_same_curve(const MemberResult& a, const MemberResult& b) {
@@ -185,7 +185,7 @@ TEST(ensemble, marks_a_member_whose_loss_is_no_number_and_goes_on_with_the_other
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_EQ(result->members[0].state, MemberResult::State::done);
   EXPECT_EQ(result->members[1].state, MemberResult::State::failed);
-  EXPECT_NE(result->members[1].reason.find("no number"), std::string::npos);
+  EXPECT_NE(result->members[1].reason.find("NaN"), std::string::npos);
 }
 
 TEST(ensemble, writes_a_file_that_the_exact_machine_finds_as_accurate) {
@@ -415,13 +415,13 @@ TEST(plan, refuses_what_it_does_not_know_in_one_line) {
 TEST(forecast, refuses_a_run_that_cannot_fit_before_it_starts) {
   TrainingPlan plan = trainee("full");
   plan.tasks = {{{"two-sum", {{"n", 2000000}, {"M", 50}}, {}}, 1}};
-  const auto refused = forecast(plan);
+  const auto refused = prepare(plan);
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("needs"), std::string::npos) << refused.error().message;
   plan = trainee("full");
   plan.batch = 1 << 20;
   plan.tasks = {{{"eva", {{"n", 500}}, {}}, 1}};
-  EXPECT_FALSE(forecast(plan).ok());
+  EXPECT_FALSE(prepare(plan).ok());
 }
 
 TEST(rounding, keeps_p_bits_and_passes_gradients_where_nothing_saturates) {

@@ -13,30 +13,6 @@
 namespace rung {
 namespace {
 
-TEST(constructions, retrieval_delta_has_its_golden_values) {
-  EXPECT_NEAR(retrieval_delta(12, 2, 16), 0.2437, 5e-5);
-  EXPECT_NEAR(retrieval_delta(13, 2, 16), 0.2669, 5e-5);
-  EXPECT_NEAR(retrieval_delta(11, 2, 8), 0.8845, 5e-5);
-}
-
-TEST(constructions, retrieval_reaches_exactly_the_golden_address_lengths) {
-  EXPECT_EQ(retrieval_reach(2, 1), 3);
-  EXPECT_EQ(retrieval_reach(3, 2), 5);
-  EXPECT_EQ(retrieval_reach(4, 2), 11);
-  EXPECT_EQ(retrieval_reach(5, 2), 22);
-  EXPECT_EQ(retrieval_reach(6, 2), 38);
-  EXPECT_EQ(retrieval_beta(38), 2);
-  EXPECT_EQ(retrieval_beta(39), 3);
-}
-
-TEST(constructions, closed_form_precision_suffices) {
-  for (int D = 1; D <= 38; ++D) {
-    const auto p = retrieval_precision(D, 2);
-    ASSERT_TRUE(p);
-    EXPECT_LT(retrieval_delta(D, 2, std::ldexp(1.0, *p - 1)), 1) << D;
-  }
-}
-
 TEST(constructions, two_sum_and_encoder_goldens) {
   EXPECT_NEAR(trigonometric_scale(4, 9, Blank::counting), 42.1, 0.05);
   EXPECT_NEAR(trigonometric_scale(4, 9, Blank::threshold), 56.1, 0.1);

@@ -37,9 +37,9 @@ TEST(Counting, one_bit_too_few_is_refused) {
 TEST(Counting, ties_at_powers_of_two_are_exact_at_every_size) {
   for (unsigned k = 1; k <= 40; ++k) {
     const Integer n = Integer(1) << k, bits = n * k;
-    EXPECT_TRUE(functions_fit(bits, n)) << k;
-    EXPECT_FALSE(functions_fit(bits - 1, n)) << k;
-    EXPECT_FALSE(functions_fit(bits, n + 1)) << k;
+    EXPECT_TRUE(bits_suffice(bits, Count::power(n, n))) << k;
+    EXPECT_FALSE(bits_suffice(bits - 1, Count::power(n, n))) << k;
+    EXPECT_FALSE(bits_suffice(bits, Count::power(n + 1, n + 1))) << k;
   }
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rung/theory/capacity.h"
+#include "rung/capacity/capacity.h"
 #include "rung/theory/recurrent_cut.h"
 #include "tests/docs/page_code.h"
 #include "tests/theory/asked.h"

@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "rung/theory/capacity.h"
-#include "rung/theory/prefix_tree.h"
+#include "rung/capacity/capacity.h"
+#include "rung/capacity/prefix_tree.h"
 #include "tests/theory/asked.h"
 
 namespace rung {

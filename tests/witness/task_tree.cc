@@ -4,7 +4,7 @@
 #include <functional>
 #include <map>
 
-#include "rung/theory/prefix_tree.h"
+#include "rung/capacity/prefix_tree.h"
 
 namespace rung {
 namespace {

@@ -1,5 +1,5 @@
 // All prompts of a tiny task, folded into what a reader must keep apart. Written anew, from the task's own
-// enumeration alone: rung/theory/prefix_tree.h counts the same classes with other code.
+// enumeration alone: rung/capacity/prefix_tree.h counts the same classes with other code.
 //
 // A node at depth t is a class of prefixes of t tokens with the same continuations and answers. Two nodes
 // conflict when some common continuation is answered differently: a state that stands for both is wrong.

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "rung/theory/capacity.h"
+#include "rung/capacity/capacity.h"
 #include "tests/witness/comparisons.h"
 
 namespace rung {

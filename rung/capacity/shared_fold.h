@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "rung/theory/prefix_nodes.h"
+#include "rung/capacity/prefix_nodes.h"
 
 namespace rung {
 

@@ -2,7 +2,7 @@
 // continuations (compared by token, since the numbering of choices may depend on the prefix), and counted by
 // different answers among those with the same set of legal continuations; two such rows differ at a
 // continuation that both allow.
-#include "rung/theory/fooling_set.h"
+#include "rung/capacity/fooling_set.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "rung/base/parallel.h"
+#include "rung/capacity/prefix_tree.h"
+#include "rung/capacity/row_table.h"
 #include "rung/ranks/task_queue.h"
-#include "rung/theory/prefix_tree.h"
-#include "rung/theory/row_table.h"
 
 namespace rung {
 namespace {

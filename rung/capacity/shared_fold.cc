@@ -1,4 +1,4 @@
-#include "rung/theory/shared_fold.h"
+#include "rung/capacity/shared_fold.h"
 
 #include "rung/base/require.h"
 

@@ -1,4 +1,4 @@
-#include "rung/theory/prefix_tree.h"
+#include "rung/capacity/prefix_tree.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

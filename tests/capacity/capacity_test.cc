@@ -1,10 +1,10 @@
-#include "rung/theory/capacity.h"
+#include "rung/capacity/capacity.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "rung/theory/fooling_set.h"
+#include "rung/capacity/fooling_set.h"
 
 namespace rung {
 namespace {

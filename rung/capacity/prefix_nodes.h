@@ -11,8 +11,8 @@
 #include <memory>
 #include <vector>
 
+#include "rung/capacity/row_table.h"
 #include "rung/tasks/task.h"
-#include "rung/theory/row_table.h"
 
 namespace rung {
 

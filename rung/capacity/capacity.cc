@@ -1,14 +1,14 @@
 // Invariant: `classes` never exceeds what a machine needs; `upper` never falls below it.
-#include "rung/theory/capacity.h"
+#include "rung/capacity/capacity.h"
 
 #include <algorithm>
 #include <bit>
 
 #include "rung/base/require.h"
+#include "rung/capacity/fooling_set.h"
+#include "rung/capacity/prefix_tree.h"
 #include "rung/ranks/task_queue.h"
-#include "rung/theory/fooling_set.h"
 #include "rung/theory/horizon.h"
-#include "rung/theory/prefix_tree.h"
 
 namespace rung {
 namespace {

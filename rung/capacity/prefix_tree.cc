@@ -2,7 +2,7 @@
 // Invariant: fold(depth) returns the node of `prefix_` and leaves `prefix_` as it found it. The top of the
 // tree is cut into subtrees which the workers fold into shared tables; the top is folded last, from their
 // results in order.
-#include "rung/theory/prefix_tree.h"
+#include "rung/capacity/prefix_tree.h"
 
 #include <algorithm>
 #include <atomic>
@@ -13,9 +13,9 @@
 
 #include "rung/base/parallel.h"
 #include "rung/base/require.h"
+#include "rung/capacity/prefix_nodes.h"
+#include "rung/capacity/shared_fold.h"
 #include "rung/ranks/task_queue.h"
-#include "rung/theory/prefix_nodes.h"
-#include "rung/theory/shared_fold.h"
 
 namespace rung {
 namespace {

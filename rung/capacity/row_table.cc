@@ -1,6 +1,6 @@
 // Invariant of a shard: every stored row is in exactly one slot, reachable by linear probing from its hash,
 // and the slots are at most three quarters full.
-#include "rung/theory/row_table.h"
+#include "rung/capacity/row_table.h"
 
 #include <algorithm>
 #include <cstring>

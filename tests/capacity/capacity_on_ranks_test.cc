@@ -3,7 +3,7 @@
 
 #include <thread>
 
-#include "rung/theory/capacity.h"
+#include "rung/capacity/capacity.h"
 #include "tests/ranks/thread_transport.h"
 
 namespace rung {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "rung/base/require.h"
-#include "rung/theory/prefix_nodes.h"
+#include "rung/capacity/prefix_nodes.h"
 
 namespace rung {
 namespace {

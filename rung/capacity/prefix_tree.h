@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "rung/base/result.h"
+#include "rung/capacity/row_table.h"
 #include "rung/ranks/ranks.h"
 #include "rung/tasks/task.h"
-#include "rung/theory/row_table.h"
 
 namespace rung {
 

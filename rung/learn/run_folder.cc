@@ -1,0 +1,121 @@
+#include "rung/learn/run_folder.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "rung/base/json_text.h"
+#include "rung/base/staged_file.h"
+
+namespace rung::learn {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+}  // namespace
+
+std::string RunFolder::path(const std::string& name) const { return (fs::path(folder_) / name).string(); }
+std::string RunFolder::member_path(std::int64_t member) const {
+  return path(fmt::format("member-{}.safetensors", member));
+}
+std::string RunFolder::checkpoint_path(std::int64_t group) const {
+  return path(fmt::format("checkpoint-{}.safetensors", group));
+}
+bool RunFolder::has(const std::string& path) const {
+  std::error_code code;
+  return fs::exists(path, code);
+}
+
+Result<RunFolder> RunFolder::open(const std::string& folder, const TrainingPlan& plan, bool resume) {
+  RunFolder out(folder, plan_text(plan));
+  const std::string plan_file = out.path("plan.json");
+  const bool existed = out.has(plan_file);
+  if (existed && !resume)
+    return fail(ErrorCode::io, "[train] {} holds a run already; rung train `resume` {} resumes it", folder,
+                folder);
+  if (!existed && resume) return fail(ErrorCode::io, "[train] {}: no plan.json, so no run to resume", folder);
+  std::error_code code;
+  fs::create_directories(folder, code);
+  if (code) return fail(ErrorCode::io, "[train] cannot make the folder {}: {}", folder, code.message());
+  if (existed) {
+    out.remove_half_written();
+    return out;
+  }
+  RUNG_TRY(StagedFile file, StagedFile::open(plan_file, false));
+  RUNG_CHECK(file.write(out.plan_ + "\n"));
+  RUNG_CHECK(file.commit());
+  return out;
+}
+
+// What a killed program was writing (staged_file.h): NAME.part-PID-..., of a process that is no more.
+void RunFolder::remove_half_written() const {
+  std::error_code code;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, code)) {
+    const std::string name = entry.path().filename().string();
+    const std::size_t mark = name.rfind(".part-");
+    if (mark == std::string::npos) continue;
+    const long process = std::strtol(name.c_str() + mark + 6, nullptr, 10);
+    if (process == getpid() || (process > 0 && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH))
+      fs::remove(entry.path(), code);
+  }
+}
+
+std::optional<MemberResult> RunFolder::finished(const MemberPlan& plan) const {
+  const std::string file = member_path(plan.index);
+  if (!has(file)) return std::nullopt;
+  const auto weights = read_weights(file);
+  if (!weights || !weights->notes.contains("training") || !weights->notes.contains("plan") ||
+      weights->notes.at("plan") != plan_)
+    return std::nullopt;
+  const auto text = parse_json(weights->notes.at("training"), "train");
+  if (!text || !text->is_object()) return std::nullopt;
+  MemberResult member{.plan = plan};
+  try {
+    const json& saved = *text;
+    member.right = saved.at("right").get<std::vector<std::uint64_t>>();
+    member.of = saved.at("answers").get<std::vector<std::uint64_t>>();
+    member.steps = saved.at("steps").get<std::int64_t>();
+    member.state = saved.at("state") == "failed" ? MemberResult::State::failed : MemberResult::State::done;
+    member.reason = saved.value("reason", "");
+    member.curve = curve_of(saved.at("curve"));
+  } catch (const json::exception&) {
+    return std::nullopt;
+  }
+  member.file = file;
+  return member;
+}
+
+std::map<std::string, std::string> RunFolder::notes(const MemberResult& member) const {
+  json training{{"state", member.state == MemberResult::State::done ? "done" : "failed"},
+                {"seed", member.plan.seed},
+                {"rate", member.plan.rate},
+                {"decay", member.plan.decay},
+                {"scale", member.plan.scale},
+                {"steps", member.steps},
+                {"right", member.right},
+                {"answers", member.of},
+                {"curve", curve_json(member.curve)}};
+  if (!member.reason.empty()) training["reason"] = member.reason;
+  return {{"training", training.dump()}, {"plan", plan_}};
+}
+
+Result<void> RunFolder::write_curves(const std::vector<MemberResult>& members, std::size_t tasks) const {
+  std::string text = "member,seed,rate,decay,scale,step,stage,loss";
+  for (std::size_t which = 0; which < tasks; ++which) text += fmt::format(",accuracy_{}", which);
+  text += "\n";
+  for (const MemberResult& member : members)
+    for (const CurvePoint& row : member.curve) {
+      text += fmt::format("{},{},{},{},{},{},{},{}", member.plan.index, member.plan.seed, member.plan.rate,
+                          member.plan.decay, member.plan.scale, row.step, row.stage, row.loss);
+      for (const double accuracy : row.accuracy) text += fmt::format(",{}", accuracy);
+      text += "\n";
+    }
+  RUNG_TRY(StagedFile file, StagedFile::open(path("curves.csv"), true));
+  RUNG_CHECK(file.write(text));
+  return file.commit();
+}
+
+}  // namespace rung::learn

@@ -1,0 +1,159 @@
+#include "rung/learn/run_records.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "rung/base/json_text.h"
+#include "rung/base/staged_file.h"
+#include "rung/learn/quiet_torch.h"
+#include "rung/store/provenance.h"
+
+namespace rung::learn {
+namespace {
+
+using nlohmann::json;
+
+struct RecordIds {
+  std::string run;
+  std::vector<std::string> members;
+};
+
+// Of records.json; nothing where it does not name this many members.
+std::optional<RecordIds> record_ids(const json& text, std::size_t members) {
+  const bool whole = text.is_object() && text.contains("run") && text["run"].is_string() &&
+                     text.contains("members") && text["members"].is_array() &&
+                     text["members"].size() == members &&
+                     std::all_of(text["members"].begin(), text["members"].end(),
+                                 [](const json& id) { return id.is_string(); });
+  if (!whole) return std::nullopt;
+  return RecordIds{text["run"], text["members"]};
+}
+
+}  // namespace
+
+json RunRecords::body() const {
+  json body = json::parse(plan_text(prepared_.plan));
+  body.erase("schema");
+  const Lesson& lesson = *prepared_.lesson;
+  std::vector<std::string> names;
+  for (std::size_t which = 0; which < lesson.tasks(); ++which)
+    names.emplace_back(lesson.task(lesson.stages() - 1, which).name());
+  body["task"] = fmt::format("{}", fmt::join(names, "+"));
+  body["size"] = json::object();
+  if (names.size() == 1)
+    for (const auto& [name, value] : lesson.task(lesson.stages() - 1, 0).size())
+      body["size"][name] = value.value;
+  body["folder"] = std::filesystem::absolute(folder_).string();
+  body["parameters"] = prepared_.forecast.parameters;
+  body.update(json::parse(body_));
+  return body;
+}
+
+Result<void> RunRecords::open(const RunFolder& folder, const std::vector<MemberPlan>& plans) {
+  if (!store_) return {};
+  const std::string file = folder.path("records.json");
+  std::optional<RecordIds> known;
+  if (folder.has(file)) {
+    RUNG_TRY(const std::string text, read_text_file(file, "train"));
+    RUNG_TRY(const json ids, parse_json(text, "train"));
+    known = record_ids(ids, plans.size());
+  }
+  if (known) {
+    run_ = known->run, members_ = known->members;
+    RUNG_TRY(const auto found, store_->find(run_));
+    if (found) return store_->update({{run_, RecordState::running, "{}"}});
+  } else {
+    // The ids first, then the records: killed between the two, a resumed run does not write them twice.
+    run_ = fresh_id();
+    members_.resize(plans.size());
+    for (std::string& id : members_) id = fresh_id();
+    RUNG_TRY(StagedFile staged, StagedFile::open(file, true));
+    RUNG_CHECK(staged.write(json{{"run", run_}, {"members", members_}}.dump() + "\n"));
+    RUNG_CHECK(staged.commit());
+  }
+  Record run;
+  run.id = run_;
+  run.kind = "run";
+  run.device = prepared_.forecast.device;
+  run.libraries = torch_libraries();
+  json shared = body();
+  run.body = shared.dump();
+  std::vector<Record> records{run};
+  for (const char* listed : {"seeds", "rates", "decays", "scales"}) shared.erase(listed);
+  for (const MemberPlan& plan : plans) {
+    Record& record = records.emplace_back(run);
+    record.id = members_[static_cast<std::size_t>(plan.index)];
+    record.kind = "member";
+    record.parent = run_;
+    record.seed = static_cast<std::int64_t>(plan.seed);
+    shared.update(
+        {{"member", plan.index}, {"rate", plan.rate}, {"decay", plan.decay}, {"scale", plan.scale}});
+    record.body = shared.dump();
+  }
+  return store_->append(std::move(records));
+}
+
+void RunRecords::tell(const std::vector<News>& news) {
+  if (!store_) return;
+  std::vector<RecordUpdate> updates;
+  for (const News& member : news) {
+    json body{{"steps_done", member.steps}, {"curve", curve_json(*member.curve)}, {"news", utc_now()}};
+    if (!member.curve->empty()) body["loss"] = member.curve->back().loss;
+    updates.push_back({members_[static_cast<std::size_t>(member.member)], RecordState::running, body.dump()});
+  }
+  static_cast<void>(store_->update(std::move(updates)).ok());
+}
+
+Result<void> RunRecords::close_member(const MemberResult& member, const std::optional<Error>& error) {
+  using State = MemberResult::State;
+  if (!store_) return {};
+  json body = json::object();
+  // A member that was not reached keeps what an earlier run recorded of it.
+  if (member.steps > 0) body.update({{"steps_done", member.steps}, {"curve", curve_json(member.curve)}});
+  if (!member.curve.empty()) body["loss"] = member.curve.back().loss;
+  if (!member.of.empty())
+    body.update({{"accuracy", member.accuracy()},
+                 {"right", member.right},
+                 {"answers", member.of},
+                 {"file", member.file}});
+  if (!member.reason.empty()) body["reason"] = member.reason;
+  if (member.state == State::stopped && error) body["reason"] = error->message;
+  const RecordState state = member.state == State::done     ? RecordState::done
+                            : member.state == State::failed ? RecordState::failed
+                                                            : RecordState::stopped;
+  return store_->finish(id(member), state, body.dump());
+}
+
+Result<void> RunRecords::close(const EnsembleResult& result, const std::optional<Error>& error) {
+  if (!store_) return {};
+  double best = 0;
+  std::int64_t done = 0, failed = 0;
+  for (const MemberResult& member : result.members) {
+    if (member.state == MemberResult::State::stopped) {
+      RUNG_TRY(const auto found, store_->find(id(member)));
+      const bool ended = found && (found->state == RecordState::done || found->state == RecordState::failed);
+      if (!ended) RUNG_CHECK(close_member(member, error));
+    }
+    done += member.state == MemberResult::State::done;
+    failed += member.state == MemberResult::State::failed;
+    best = std::max(best, member.accuracy());
+  }
+  json body{{"seconds", result.seconds},
+            {"tokens_per_second", result.tokens_per_second},
+            {"peak_bytes", result.peak_bytes},
+            {"predicted_bytes", result.predicted_bytes},
+            {"members_done", done},
+            {"members_failed", failed},
+            {"accuracy", best}};
+  if (error) body["reason"] = error->message;
+  return store_->finish(run_,
+                        result.stopped || error   ? RecordState::stopped
+                        : done == 0 && failed > 0 ? RecordState::failed
+                                                  : RecordState::done,
+                        body.dump());
+}
+
+}  // namespace rung::learn
