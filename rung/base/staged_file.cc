@@ -39,7 +39,7 @@ Result<StagedPlace> staged_place(const std::string& path, bool replace) {
     if (S_ISCHR(found.st_mode) || S_ISFIFO(found.st_mode)) return StagedPlace{path, true};
     if (!S_ISREG(found.st_mode))
       return fail(ErrorCode::io, "[write] {} is a block device or a socket; a file expected", path);
-    if (!replace) return fail(ErrorCode::io, "[write] {} exists; --force replaces it", path);
+    if (!replace) return fail(ErrorCode::io, "[write] {} exists; `force` replaces it", path);
     std::error_code code;
     const fs::path real = fs::canonical(path, code);
     if (code) return fail(ErrorCode::io, "[write] {}: {}", path, code.message());
@@ -168,7 +168,7 @@ Result<void> StagedFile::name_it() {
   if (nameless || !replace_) {
     if (link(target_)) return {};
     if (errno == EEXIST && !replace_)
-      return fail(ErrorCode::io, "[write] {} exists; --force replaces it", path_);
+      return fail(ErrorCode::io, "[write] {} exists; `force` replaces it", path_);
     if (nameless && errno != EEXIST) return staged_error(path_, errno);
   }
   if (nameless) {  // a name for as long as the exchange of the two takes

@@ -242,7 +242,7 @@ Result<Construction> build_automaton_delta(const ConstructionRequest& request, c
     if (std::find(hit.begin(), hit.end(), false) != hit.end())
       return fail(
           ErrorCode::unsupported,
-          "[build] the letter {} of {} leads two states to one; --by delta follows automata whose letters "
+          "[build] the letter {} of {} leads two states to one; `by` delta follows automata whose letters "
           "permute the states",
           rung::quoted(a.letters[l]), task->name());
   }

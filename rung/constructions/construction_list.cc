@@ -61,11 +61,11 @@ Result<Construction> build_construction(const ConstructionRequest& request) {
     const auto option = std::find_if(word->options.begin(), word->options.end(),
                                      [&](const auto& known) { return known.name == name; });
     if (option == word->options.end())
-      return fail(ErrorCode::parse, "[build] {} has no option --{}{}{}", word->name, name,
+      return fail(ErrorCode::parse, "[build] {} has no option `{}`{}{}", word->name, name,
                   names.empty() ? "" : "; ", names.empty() ? std::string() : suggest(name, names));
     if (!option->words.empty() &&
         std::find(option->words.begin(), option->words.end(), value) == option->words.end())
-      return fail(ErrorCode::parse, "[build] unknown --{} {} of {}; {}", name, rung::quoted(value),
+      return fail(ErrorCode::parse, "[build] unknown `{}` {} of {}; {}", name, rung::quoted(value),
                   word->name, suggest(value, option->words));
   }
   if (request.precision && (*request.precision < 2 || *request.precision > 48))

@@ -81,8 +81,8 @@ Result<void> ArchitectureChoice::override_dimensions(Dimensions& d) const {
       {&width, &d.width},           {&heads, &d.heads},         {&kv_heads, &d.kv_heads},
       {&head_dim, &d.head_dim},     {&value_dim, &d.value_dim}, {&state, &d.state},
       {&vocabulary, &d.vocabulary}, {&outputs, &d.outputs},     {&context, &d.context}};
-  const char* names[] = {"--width", "--heads", "--kv-heads", "--head-dim", "--value-dim",
-                         "--state", "--vocab", "--outputs",  "--context"};
+  const char* names[] = {"`width`", "`heads`", "`kv-heads`", "`head-dim`", "`value-dim`",
+                         "`state`", "`vocab`", "`outputs`",  "`context`"};
   for (std::size_t i = 0; i < std::size(sizes); ++i) {
     const auto& given = *sizes[i].first;
     if (!given) continue;
@@ -139,25 +139,25 @@ Result<void> ArchitectureChoice::set_storage(ChosenArchitecture& chosen) const {
 }
 
 Result<void> ArchitectureChoice::refuse_sizes() const {
-  const std::pair<bool, const char*> sizes[] = {{width.has_value(), "--width"},
-                                                {heads.has_value(), "--heads"},
-                                                {kv_heads.has_value(), "--kv-heads"},
-                                                {head_dim.has_value(), "--head-dim"},
-                                                {value_dim.has_value(), "--value-dim"},
-                                                {state.has_value(), "--state"},
-                                                {mlp.has_value(), "--mlp"},
-                                                {activation.has_value(), "--activation"},
-                                                {norm.has_value(), "--norm"},
-                                                {position.has_value(), "--position"},
-                                                {vocabulary.has_value(), "--vocab"},
-                                                {outputs.has_value(), "--outputs"},
-                                                {encoder, "--encoder"},
-                                                {dims.has_value(), "--dims"}};
+  const std::pair<bool, const char*> sizes[] = {{width.has_value(), "`width`"},
+                                                {heads.has_value(), "`heads`"},
+                                                {kv_heads.has_value(), "`kv-heads`"},
+                                                {head_dim.has_value(), "`head-dim`"},
+                                                {value_dim.has_value(), "`value-dim`"},
+                                                {state.has_value(), "`state`"},
+                                                {mlp.has_value(), "`mlp`"},
+                                                {activation.has_value(), "`activation`"},
+                                                {norm.has_value(), "`norm`"},
+                                                {position.has_value(), "`position`"},
+                                                {vocabulary.has_value(), "`vocab`"},
+                                                {outputs.has_value(), "`outputs`"},
+                                                {encoder, "`encoder`"},
+                                                {dims.has_value(), "`dims`"}};
   for (const auto& [given, name] : sizes)
     if (given)
       return fail(ErrorCode::parse,
-                  "[arguments] {} beside a configuration; the file gives the sizes (--context, "
-                  "--precision, --acc-bits and the dtypes may be given)",
+                  "[arguments] {} beside a configuration; the file gives the sizes (`context`, "
+                  "`precision`, `acc-bits` and the dtypes may be given)",
                   name);
   return {};
 }
@@ -212,7 +212,7 @@ Result<ChosenArchitecture> ArchitectureChoice::choose_stack(const std::string& t
                                                             const Dimensions& base) const {
   if (assume_defaults)
     return fail(ErrorCode::parse,
-                "[arguments] --assume-defaults speaks of a configuration; expected --config FILE");
+                "[arguments] `assume-defaults` speaks of a configuration; expected `config` FILE");
   ChosenArchitecture chosen;
   chosen.architecture.dimensions = base;
   RUNG_TRY(chosen.architecture.stack, parse_stack(text));
@@ -240,14 +240,14 @@ Result<ChosenArchitecture> ArchitectureChoice::choose_document(const std::string
 
 Result<ChosenArchitecture> ArchitectureChoice::choose() const {
   if (config && !line.empty())
-    return fail(ErrorCode::parse, "[arguments] both ARCH and --config; expected one of them");
+    return fail(ErrorCode::parse, "[arguments] both ARCH and `config`; expected one of them");
   if (config) {
     RUNG_TRY(const std::string file, file_of_folder(*config));
     return choose_released_file(file);
   }
   if (line.empty() && !dims)
     return fail(ErrorCode::parse,
-                "[arguments] ARCH is missing; expected a line such as (gdelta*3+full)*12, or --config FILE");
+                "[arguments] ARCH is missing; expected a line such as (gdelta*3+full)*12, or `config` FILE");
 
   Dimensions base;
   RUNG_TRY(std::string text, file_of_folder(line));
@@ -293,14 +293,14 @@ Result<void> check_sizes_used(const ArchitectureChoice& choice, std::string_view
   };
   using Number = std::optional<std::int64_t> ArchitectureChoice::*;
   constexpr std::pair<const char*, Number> kNumbers[] = {
-      {"--width", &ArchitectureChoice::width},         {"--heads", &ArchitectureChoice::heads},
-      {"--kv-heads", &ArchitectureChoice::kv_heads},   {"--head-dim", &ArchitectureChoice::head_dim},
-      {"--value-dim", &ArchitectureChoice::value_dim}, {"--state", &ArchitectureChoice::state},
-      {"--acc-bits", &ArchitectureChoice::acc_bits}};
+      {"`width`", &ArchitectureChoice::width},         {"`heads`", &ArchitectureChoice::heads},
+      {"`kv-heads`", &ArchitectureChoice::kv_heads},   {"`head-dim`", &ArchitectureChoice::head_dim},
+      {"`value-dim`", &ArchitectureChoice::value_dim}, {"`state`", &ArchitectureChoice::state},
+      {"`acc-bits`", &ArchitectureChoice::acc_bits}};
   using Text = std::optional<std::string> ArchitectureChoice::*;
-  constexpr std::pair<const char*, Text> kTypes[] = {{"--state-dtype", &ArchitectureChoice::state_dtype},
-                                                     {"--conv-dtype", &ArchitectureChoice::conv_dtype},
-                                                     {"--cache-dtype", &ArchitectureChoice::cache_dtype}};
+  constexpr std::pair<const char*, Text> kTypes[] = {{"`state-dtype`", &ArchitectureChoice::state_dtype},
+                                                     {"`conv-dtype`", &ArchitectureChoice::conv_dtype},
+                                                     {"`cache-dtype`", &ArchitectureChoice::cache_dtype}};
   const auto refusal = [&](const char* name) {
     return fail(ErrorCode::parse, "[{}] {} is not used by this architecture: no layer of it depends on that",
                 area, name);

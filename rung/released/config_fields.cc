@@ -62,7 +62,7 @@ Result<const Json*> ConfigFields::value(Names names, bool optional) {
   for (const auto name : names) {
     if (defaults_ == nullptr || !defaults_->contains(std::string(name))) continue;
     const Json& given = (*defaults_)[std::string(name)];
-    if (!may_assume) return missing(name, "a partial file gets class defaults only with --assume-defaults");
+    if (!may_assume) return missing(name, "a partial file gets class defaults only with `assume-defaults`");
     if (given.is_null()) break;
     const auto used = fmt::format("{}={}", name, given.dump());
     if (std::find(used_defaults_.begin(), used_defaults_.end(), used) == used_defaults_.end())
@@ -71,7 +71,7 @@ Result<const Json*> ConfigFields::value(Names names, bool optional) {
   }
   if (!optional) return missing(*names.begin(), "it has no class default that could stand in");
   if (options_.partial && !options_.assume_defaults && defaults_ == nullptr)
-    return missing(*names.begin(), "a partial file gets class defaults only with --assume-defaults");
+    return missing(*names.begin(), "a partial file gets class defaults only with `assume-defaults`");
   return nullptr;
 }
 

@@ -179,10 +179,10 @@ void add_notes(const std::vector<LayerShape>& layers, std::optional<std::int64_t
   if (any(MixerKind::compressed))
     out.pattern_notes.push_back("compressed layers are written F: no theorem covers them");
   if (any(MixerKind::loglinear) && !context)
-    out.notes.push_back("loglinear: one level is counted, because no context was given (--context)");
+    out.notes.push_back("loglinear: one level is counted, because no context was given");
   if (growing && !context)
     out.notes.push_back(
-        "linear: exact sums are counted for one token, because no context was given (--context); an entry "
+        "linear: exact sums are counted for one token, because no context was given; an entry "
         "gains a bit whenever the tokens double");
 }
 
@@ -284,7 +284,7 @@ Account account(const Architecture& architecture, const std::vector<LayerShape>&
     Dimensions outside = d;
     if (d.context == 0 && (d.position == PositionCode::table || d.position == PositionCode::binary)) {
       outside.position = PositionCode::none;
-      out.notes.push_back("parameters without the position code, whose rows --context would fix");
+      out.notes.push_back("parameters without the position code, whose rows a context would fix");
     }
     out.parameters = parameters + total_size(*outer_tensors(outside));
   }

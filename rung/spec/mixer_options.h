@@ -35,13 +35,14 @@ inline OptionWord released_kind() {
   return {.name = "kind", .help = "its name", .sets = Sets::released, .is_number = false, .required = true};
 }
 
-inline const auto kHeads = [] { return size_option(Sets::heads, "heads", "heads (default: --heads)"); };
+inline const auto kHeads = [] { return size_option(Sets::heads, "heads", "heads (default: the model's)"); };
 inline const auto kDim = [] {
-  return size_option(Sets::key_dim, "dim", "key dimension of a head (default: --head-dim, or width / heads)");
+  return size_option(Sets::key_dim, "dim",
+                     "key dimension of a head (default: the model's, or width / heads)");
 };
 inline const auto kVdim = [] {
   return size_option(Sets::value_dim, "vdim",
-                     "value dimension of a head (default: --value-dim, or the key dimension)");
+                     "value dimension of a head (default: the model's, or the key dimension)");
 };
 inline const auto kConv = [] {
   return number_option(Sets::taps, "conv", "taps of a short causal convolution on q, k, v; 0: none", 0, 0);
@@ -51,7 +52,7 @@ inline const auto kKeyHeads = [] {
 };
 inline const auto kKvHeads = [] {
   return size_option(Sets::kv_heads, "kv",
-                     "key and value heads, a divisor of heads (default: --kv-heads, or heads)");
+                     "key and value heads, a divisor of heads (default: the model's, or heads)");
 };
 inline const auto kCache = [] {
   return size_option(

@@ -37,7 +37,7 @@ class Collector {
     if (m.kind == MixerKind::loglinear) {
       if (m.levels == 0)
         return fail(ErrorCode::missing,
-                    "[parameters] loglinear has one weight per level and head; expected --context");
+                    "[parameters] loglinear has one weight per level and head; expected `context`");
       add(prefix + "level.weight", {m.heads * m.levels, w});
     }
     return {};
@@ -58,7 +58,7 @@ class Collector {
     if (m.kind != MixerKind::loglinear) return {};
     if (m.levels == 0)
       return fail(ErrorCode::missing,
-                  "[parameters] loglinear has one weight per level and head; expected --context");
+                  "[parameters] loglinear has one weight per level and head; expected `context`");
     add(prefix, "level.weight", {m.heads * m.levels, w});
     return {};
   }
@@ -229,7 +229,7 @@ Result<std::vector<ParameterTensor>> outer_tensors(const Dimensions& d) {
   const bool positions = d.position == PositionCode::table || d.position == PositionCode::binary;
   if (positions && d.context == 0)
     return fail(ErrorCode::missing,
-                "[parameters] position={} has a table of rows per position; expected --context",
+                "[parameters] position={} has a table of rows per position; expected `context`",
                 position_name(d.position));
   if (d.position == PositionCode::table) out.push_back({"embed.position.table", {d.context, d.width}});
   if (d.position == PositionCode::binary)

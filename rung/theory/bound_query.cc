@@ -66,7 +66,7 @@ Result<BoundReport> answer_query(const BoundQuery& query, const ChosenArchitectu
   const auto ask = [&](const Question& question) -> Result<void> {
     if (question.prompt > report.setting.context && options.context)
       return fail(ErrorCode::range,
-                  "[bound] {} of these sizes has a prompt of {} tokens; --context {} is shorter",
+                  "[bound] {} of these sizes has a prompt of {} tokens; `context` {} is shorter",
                   question.task, question.prompt, report.setting.context);
     RUNG_TRY(const Setting* setting, setting_for(question));
     if (query.theorem) {

@@ -66,7 +66,7 @@ double head_bits(const ConstructionCost& cost) {
 
 Result<std::vector<ResultRow>> result_table(const Dimensions& dimensions, std::int64_t context) {
   if (context < 16 || context > kMaxContext)
-    return fail(ErrorCode::range, "[bound] --context {}; expected 16 to {} tokens for the table", context,
+    return fail(ErrorCode::range, "[bound] `context` {}; expected 16 to {} tokens for the table", context,
                 kMaxContext);
   const std::int64_t n = context - 1, M = 2 * n + 1;
   Table table(dimensions, context);

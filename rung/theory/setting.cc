@@ -161,11 +161,11 @@ Result<Setting> make_setting(const Architecture& architecture, const SettingOpti
   const std::int64_t own = architecture.dimensions.context;
   setting.context = options.context.value_or(own > 0 ? std::min(own, kMaxContext) : kDefaultContext);
   if (setting.context < 2 || setting.context > kMaxContext)
-    return fail(ErrorCode::range, "[bound] --context {}; expected 2 to {} tokens", setting.context,
+    return fail(ErrorCode::range, "[bound] `context` {}; expected 2 to {} tokens", setting.context,
                 kMaxContext);
   setting.sum_bits = options.sum_bits;
   if (setting.sum_bits && (*setting.sum_bits < 1 || *setting.sum_bits > kMaxSumBits))
-    return fail(ErrorCode::range, "[bound] --sum-bits {}; expected 1 to {}", *setting.sum_bits, kMaxSumBits);
+    return fail(ErrorCode::range, "[bound] `sum-bits` {}; expected 1 to {}", *setting.sum_bits, kMaxSumBits);
   const Dimensions& sizes = architecture.dimensions;
   setting.entry_bits =
       options.storage.state.value_or(static_cast<int>(sizes.accumulator_bits.value_or(sizes.precision.bits)));

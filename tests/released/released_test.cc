@@ -315,7 +315,7 @@ TEST(Released, gives_a_partial_file_class_defaults_only_on_request) {
   EXPECT_EQ(strict.error().message,
             "[config] bamba: field \"num_key_value_heads\" is missing; a partial file gets class defaults "
             "only with "
-            "--assume-defaults");
+            "`assume-defaults`");
   auto model = *read_config_file(kFolder + "bamba-9b.partial.json", {.assume_defaults = true});
   EXPECT_NE(model.notes.at(0).find("class defaults: num_key_value_heads=8"), std::string::npos)
       << model.notes[0];

@@ -127,7 +127,7 @@ TEST(Site, takes_a_configuration_or_an_architecture_document_as_the_body) {
   ASSERT_TRUE(ours && line);
   EXPECT_EQ(ours->body, line->body);
   EXPECT_EQ(message_of(wire.post("/api/bound?width=32", configuration("qwen3.5-27b.json"))).substr(0, 37),
-            "[arguments] --width beside a configur");
+            "[arguments] `width` beside a configur");
   EXPECT_EQ(wire.post("/api/bound?arch=full", "{}")->status, 400);
   EXPECT_EQ(wire.post("/api/bound", "{\"arch\": 7")->status, 400);
   EXPECT_EQ(wire.post("/api/bound", std::string(100'000, '['))->status, 400);
@@ -144,9 +144,9 @@ TEST(Site, errors_are_the_lines_of_the_command_line) {
       {"/api/bound?arch=full&context=4k", "[serve] context = \"4k\"; expected a whole number"},
       {"/api/bound?arch=full&context=99999999999999999999",
        "[serve] context = \"99999999999999999999\"; expected a whole number"},
-      {"/api/bound?arch=full&context=-1", "[arguments] --context -1 is outside 1..2147483648"},
+      {"/api/bound?arch=full&context=-1", "[arguments] `context` -1 is outside 1..2147483648"},
       {"/api/bound?arch=full&context=1152921504606846976",
-       "[arguments] --context 1152921504606846976 is outside 1..2147483648"},
+       "[arguments] `context` 1152921504606846976 is outside 1..2147483648"},
       {"/api/bound?arch=full&task=evil", "[task] unknown task \"evil\"; did you mean \"eva\"?"},
       {"/api/bound?arch=full&arch=linear", "[serve] parameter \"arch\" is given twice"},
       {"/api/bound?arch=%zz", "[serve] a percent sign without two digits in the query"},

@@ -219,7 +219,7 @@ TEST(Parameters, are_absent_with_the_reason_rather_than_guessed) {
   Dimensions open = kSmall;
   open.context = 0;  // a position table of unknown length
   EXPECT_EQ(*count("full", kSmall).parameters - *count("full", open).parameters, 16 * 64);
-  EXPECT_NE(count("full", open).notes.at(0).find("--context"), std::string::npos);
+  EXPECT_NE(count("full", open).notes.at(0).find("context"), std::string::npos);
   EXPECT_FALSE(count("loglinear", open).parameters);  // one weight per level
 }
 

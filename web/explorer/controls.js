@@ -143,7 +143,7 @@ export function makeControls({ changed }) {
     root, question, complain, learn,
     // Whether the trouble is a size that the line does not use: it is left out from then on.
     leaveOut(trouble) {
-      const name = /--(width|heads) is not used/.exec(trouble ?? "")?.[1];
+      const name = /`(width|heads)` is not used/.exec(trouble ?? "")?.[1];
       if (!name || idle.names.has(name)) return false;
       idle.names.add(name);
       return true;
