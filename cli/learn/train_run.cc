@@ -312,6 +312,8 @@ Result<int> run_train(const TrainFlags& flags) {
                "{} of {} parameters on {}, {} at once; prompts of {} tokens; {:.2f} GB expected of {:.2f} GB free\n",
                counted(f.members, "member"), f.parameters, f.device, f.together, f.longest,
                static_cast<double>(f.bytes) / 1e9, static_cast<double>(f.available) / 1e9);
+    for (const std::string& name : f.unfused)
+      fmt::print(stderr, "{} has no fused kernel: trained position by position\n", name);
   }
   RUNG_TRY(const learn::EnsembleResult result, learn::train(*prepared, options));
   if (terminal) clear_terminal_line();

@@ -47,6 +47,8 @@ struct ForwardContext {
   torch::Tensor seeds, step;
   mutable std::int64_t places = 0;  // dropped so far in this pass
   ActivationRounding* rounding = nullptr;
+  mutable torch::Tensor
+      first_values;  // rwkv7: of the stack's first such layer in this pass; undefined before it
 
   torch::Tensor round(const std::string& name, const torch::Tensor& x) const {
     using Unit = ActivationRounding::Unit;

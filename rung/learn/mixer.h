@@ -4,8 +4,10 @@
 // forward and backward.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "rung/learn/forward_context.h"
 #include "rung/spec/architecture.h"
@@ -21,12 +23,18 @@ class LearnedMixer {
                                 const ForwardContext& pass) const = 0;
   // Scalars and table functions that the weights file needs beside the parameters.
   virtual void describe(Weights&) const {}
+  // Adds its name if it is a released form whose recurrence no kernel computes: it is trained position by position in
+  // tensor operations, and the run says so.
+  virtual void unfused(std::vector<std::string>&) const {}
 };
 
 struct MixerPlace {
   std::string prefix;  // "layers.3." or "layers.3.part.0."
   std::int64_t width = 0;
   bool causal = true;
+  std::map<std::string, double> scalars = {};  // of ModelSpec
+  // The scalar of the file that is not learned: prefix + name, or what a fresh model has.
+  double scalar(const std::string& name, double otherwise) const;
 };
 
 // Declares the mixer's parameters in `layout`. REQUIRES learnable(shape).

@@ -6,24 +6,32 @@
 namespace rung::learn {
 namespace {
 
-MixerMaker* maker_of(MixerKind kind) {
-  switch (kind) {
+// Of the released form where the shape has one; full turns in both.
+MixerMaker* maker_of(const MixerShape& shape) {
+  const bool plain = shape.form.plain();
+  switch (shape.kind) {
     case MixerKind::full:
-    case MixerKind::topk:
       return &softmax_mixer;
+    case MixerKind::topk:
+      return plain ? &softmax_mixer : &released_topk_mixer;
     case MixerKind::sparse:
-      return &sparse_mixer;
+      return plain ? &sparse_mixer : &released_sparse_mixer;
     case MixerKind::linear:
       return &linear_mixer;
     case MixerKind::mamba:
-      return &mamba_mixer;
+      return plain ? &mamba_mixer : &released_mamba_mixer;
     case MixerKind::mamba2:
-      return &mamba2_mixer;
+      return plain ? &mamba2_mixer : &released_matrix_mixer;
     case MixerKind::delta:
     case MixerKind::gdelta:
-      return &delta_mixer;
+      return plain ? &delta_mixer : &released_matrix_mixer;
+    case MixerKind::gla:
+    case MixerKind::kda:
+      return &released_matrix_mixer;
+    case MixerKind::rwkv7:
+      return &time_mixing_mixer;
     case MixerKind::loglinear:
-      return &log_linear_mixer;
+      return plain ? &log_linear_mixer : &released_matrix_mixer;
     case MixerKind::rnn:
     case MixerKind::gru:
       return &cell_mixer;
@@ -34,9 +42,6 @@ MixerMaker* maker_of(MixerKind kind) {
     case MixerKind::heads:
       return &heads_mixer;
     case MixerKind::none:
-    case MixerKind::gla:
-    case MixerKind::kda:
-    case MixerKind::rwkv7:
     case MixerKind::recurrent:
     case MixerKind::compressed:
       return nullptr;
@@ -51,8 +56,6 @@ Result<void> learnable(const MixerShape& shape) {
   if (shape.opaque() && shape.parts.empty())
     return fail(ErrorCode::unsupported, "[train] {} is counted, not evaluated: it cannot be trained",
                 opaque_name(shape));
-  if (!shape.form.plain() && shape.parts.empty())
-    return fail(ErrorCode::unsupported, "[train] {} has no learned form", form_name(shape));
   for (const MixerShape& part : shape.parts)
     if (auto checked = learnable(part); !checked) return checked;
   return {};
@@ -60,9 +63,14 @@ Result<void> learnable(const MixerShape& shape) {
 
 std::unique_ptr<LearnedMixer> make_mixer(const MixerShape& shape, const MixerPlace& place,
                                          ParameterLayout& layout) {
-  MixerMaker* make = maker_of(shape.kind);
+  MixerMaker* make = maker_of(shape);
   RUNG_REQUIRE(make, "mixer {}", mixer_descriptor(shape.kind).name);
   return make(shape, place, layout);
+}
+
+double MixerPlace::scalar(const std::string& name, double otherwise) const {
+  const auto found = scalars.find(prefix + name);
+  return found == scalars.end() ? otherwise : found->second;
 }
 
 double fan_in_deviation(std::int64_t inputs) { return 1 / std::sqrt(static_cast<double>(inputs)); }

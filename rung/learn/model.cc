@@ -1,5 +1,6 @@
 #include "rung/learn/model.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -42,6 +43,26 @@ torch::Tensor look_up(const torch::Tensor& table, const torch::Tensor& index) {
   }());
 }
 
+// rwkv7(values=first) reads the values of an earlier layer of its size.
+Result<void> first_values_are_there(const std::vector<LayerShape>& layers) {
+  std::int64_t published = 0;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const MixerShape& mixer = layers[i].mixer;
+    if (mixer.kind != MixerKind::rwkv7) continue;
+    const std::int64_t values = mixer.output_width();
+    if (mixer.form.first_values && values != published)
+      return fail(ErrorCode::unsupported,
+                  "[train] \"layers.{}.\" mixes in the values of an earlier rwkv7 layer; the stack has {}", i,
+                  published == 0 ? "none" : "one of another size");
+    if (published == 0) published = values;
+  }
+  return {};
+}
+
+double stored(const ParameterSpec& spec, double value) {
+  return spec.stored == Stored::minus_exponential ? -std::exp(value) : value;
+}
+
 }  // namespace
 
 Result<Model> Model::make(const ModelSpec& spec) {
@@ -49,12 +70,10 @@ Result<Model> Model::make(const ModelSpec& spec) {
   model.spec_ = spec;
   const Dimensions& dims = spec.architecture.dimensions;
   RUNG_TRY(model.shapes_, resolve(spec.architecture));
-  if (dims.position == PositionCode::rope)
-    return fail(ErrorCode::unsupported,
-                "[train] position rope has no form in the exact machine; table, binary or none expected");
   for (const LayerShape& layer : model.shapes_) RUNG_CHECK(learnable(layer.mixer));
-  if (dims.position != PositionCode::none && dims.context < 1)
-    return fail(ErrorCode::missing, "[train] positions need a context");
+  const bool coded = dims.position == PositionCode::table || dims.position == PositionCode::binary;
+  if (coded && dims.context < 1) return fail(ErrorCode::missing, "[train] positions need a context");
+  RUNG_CHECK(first_values_are_there(model.shapes_));
   for (const LayerShape& layer : model.shapes_)
     if (layer.mixer.kind == MixerKind::loglinear && layer.mixer.levels < 1)
       return fail(ErrorCode::missing, "[train] log-linear attention needs a context");
@@ -90,7 +109,7 @@ Result<Model> Model::make(const ModelSpec& spec) {
     Layer layer;
     if (shape.mixer.kind != MixerKind::none) {
       if (model.normed()) layer.norm1 = layout.add(prefix + "norm1.gain", {width}, Start::constant(1), false);
-      layer.mixer = make_mixer(shape.mixer, {prefix, width, dims.causal}, layout);
+      layer.mixer = make_mixer(shape.mixer, {prefix, width, dims.causal, spec.scalars}, layout);
       const std::int64_t outputs = shape.mixer.output_width();
       layer.output = layout.add(prefix + "o.weight", {width, outputs},
                                 Start::normal(branch * fan_in_deviation(outputs)), true);
@@ -167,6 +186,7 @@ torch::Tensor Model::activation(const torch::Tensor& x) const {
 }
 
 torch::Tensor Model::forward(const Inputs& inputs, const Leaves& leaves, const ForwardContext& pass) const {
+  pass.first_values = torch::Tensor();
   torch::Tensor x = pass.round("stream", embed(inputs, leaves, pass.plain));  // [E, B, T, W]
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
@@ -213,7 +233,8 @@ Weights Model::weights(const Parameters& parameters, std::int64_t member,
       const std::int64_t each = spec.size() / spec.shape.front();
       shape.front() = rows.count;
       const float* first = numbers + spec.offset + rows.first * each;
-      const std::vector<double> values(first, first + rows.count * each);
+      std::vector<double> values(first, first + rows.count * each);
+      for (double& value : values) value = stored(spec, value);
       out.tensors[rows.name] = real_tensor(shape, values, DType::f32);
     }
   for (const Layer& layer : layers_)
@@ -231,6 +252,33 @@ Weights Model::weights(const Parameters& parameters, std::int64_t member,
   }
   return out;
 }
+
+std::vector<std::string> Model::unfused() const {
+  std::vector<std::string> names;
+  for (const Layer& layer : layers_)
+    if (layer.mixer) layer.mixer->unfused(names);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+namespace {
+
+// A layer of the file has nothing that a file of this model has not: it would go unread.
+Result<void> reads_all_of(const Weights& given, const Weights& own) {
+  for (const auto& [name, tensor] : given.tensors) {
+    if (!name.starts_with("layers.")) continue;
+    const auto found = own.tensors.find(name);
+    if (found == own.tensors.end())
+      return fail(ErrorCode::unsupported, "[train] the file's tensor {} has no learned form", name);
+    if (tensor.shape.empty() && std::abs(tensor.real(0) - found->second.real(0)) > 0)
+      return fail(ErrorCode::unsupported, "[train] the file's {} is {}; {} expected", name, tensor.real(0),
+                  found->second.real(0));
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<void> Model::load(const Weights& weights, Parameters& parameters, std::int64_t member) const {
   if (weights.mode != WeightMode::real)
@@ -252,9 +300,17 @@ Result<void> Model::load(const Weights& weights, Parameters& parameters, std::in
       if (found->second.shape != shape)
         return fail(ErrorCode::format, "[train] tensor {} has another shape than the architecture gives it",
                     rows.name);
-      for (std::int64_t i = 0; i < rows.count * each; ++i)
-        numbers[spec.offset + rows.first * each + i] = static_cast<float>(found->second.real(i));
+      for (std::int64_t i = 0; i < rows.count * each; ++i) {
+        const double value = found->second.real(i);
+        const bool logarithm = spec.stored == Stored::minus_exponential;
+        if (logarithm && !(value < 0))
+          return fail(ErrorCode::range, "[train] tensor {} holds {}; a negative number expected", rows.name,
+                      value);
+        numbers[spec.offset + rows.first * each + i] =
+            static_cast<float>(logarithm ? std::log(-value) : value);
+      }
     }
+  RUNG_CHECK(reads_all_of(weights, Model::weights(parameters, member)));
   const torch::NoGradGuard no_grad;
   parameters.master.select(0, member).copy_(row);
   parameters.refresh();

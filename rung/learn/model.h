@@ -23,6 +23,9 @@ struct ModelSpec {
   OutputSpec output;  // logits, or vector (its numbers count units of 2^-fraction)
   DecodeSpec decode;
   std::string task;  // the weights file's note of the task
+  // Scalars of the file that are not learned (epsilons, bounds, scales), by name; what is left out is what a fresh
+  // model has.
+  std::map<std::string, double> scalars = {};
 };
 
 // Scalar fields with more values than this are embedded by their binary code.
@@ -37,7 +40,8 @@ struct Inputs {
 
 class Model {
  public:
-  // Errors: opaque mixers, rotary positions, sizes that do not resolve, an output that cannot be learned.
+  // Errors: opaque mixers, sizes that do not resolve, values of an rwkv7 layer that is not there, an output that
+  // cannot be learned.
   static Result<Model> make(const ModelSpec& spec);
   Model(Model&&) = default;
   Model& operator=(Model&&) = default;
@@ -45,6 +49,8 @@ class Model {
   const ModelSpec& spec() const { return spec_; }
   const ParameterLayout& layout() const { return *layout_; }
   const std::vector<LayerShape>& layers() const { return shapes_; }
+  // Released forms that no kernel computes (LearnedMixer::unfused), as messages name them, each once.
+  std::vector<std::string> unfused() const;
 
   // The outputs at the wanted positions, [E, B * Q, size], in the compute type.
   torch::Tensor forward(const Inputs& inputs, const Leaves& leaves, const ForwardContext& pass) const;
@@ -53,7 +59,7 @@ class Model {
   Weights weights(const Parameters& parameters, std::int64_t member,
                   const std::map<std::string, std::string>& notes = {}) const;
   // The reverse: fills member e of the master copy. Errors: another architecture, a tensor missing or of
-  // another shape.
+  // another shape, a tensor or scalar of a layer that this model would not have written.
   Result<void> load(const Weights& weights, Parameters& parameters, std::int64_t member) const;
 
  private:

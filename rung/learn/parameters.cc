@@ -39,6 +39,9 @@ void draw(const ParameterSpec& spec, std::uint64_t seed, double scale, float* to
       case Start::Kind::log_spaced:
         value = -spec.start.value * static_cast<double>(i % spec.shape.back() + 1);
         break;
+      case Start::Kind::logarithms:
+        value = spec.start.value * std::log(static_cast<double>(i % spec.shape.back() + 1));
+        break;
     }
     to[i] = static_cast<float>(value);
   }
@@ -68,9 +71,9 @@ std::int64_t ParameterSpec::size() const {
 }
 
 ParameterLayout::Index ParameterLayout::add(std::string name, std::vector<std::int64_t> shape, Start start,
-                                            bool decays) {
+                                            bool decays, Stored stored) {
   const std::int64_t rows = shape.empty() ? 1 : shape.front();
-  ParameterSpec spec{std::move(shape), {{std::move(name), 0, rows}}, start, decays, size_};
+  ParameterSpec spec{std::move(shape), {{std::move(name), 0, rows}}, start, decays, size_, stored};
   size_ += aligned(spec.size());
   specs_.push_back(std::move(spec));
   return specs_.size() - 1;

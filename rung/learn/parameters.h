@@ -19,14 +19,17 @@ namespace rung::learn {
 
 // How a parameter starts. Determinism: a function of the member's seed and the parameter's first name alone.
 struct Start {
-  enum class Kind { constant, normal, uniform, log_spaced } kind = Kind::constant;
+  enum class Kind { constant, normal, uniform, log_spaced, logarithms } kind = Kind::constant;
   double value = 0;  // the constant; the standard deviation; the half-width; log_spaced: -1, -2, ... -size
-                     // along the last dimension, times value
+                     // along the last dimension, times value; logarithms: ln 1, ln 2, ... likewise
   double shift = 0;  // added: the middle of a normal or uniform draw
   static Start constant(double value) { return {Kind::constant, value}; }
   static Start normal(double deviation) { return {Kind::normal, deviation}; }
   static Start uniform(double half_width, double middle) { return {Kind::uniform, half_width, middle}; }
 };
+
+// What the weights file holds of a parameter x: x, or -e^x, which is negative whatever is learned.
+enum class Stored { itself, minus_exponential };
 
 // Rows [first, first + count) of a parameter under a name of docs/weights.md; count is along the first
 // dimension.
@@ -41,13 +44,15 @@ struct ParameterSpec {
   Start start;
   bool decays = true;       // weight decay: matrices yes; gains, biases, embeddings of positions no
   std::int64_t offset = 0;  // in the member's row, numbers
+  Stored stored = Stored::itself;
   std::int64_t size() const;
 };
 
 class ParameterLayout {
  public:
   using Index = std::size_t;
-  Index add(std::string name, std::vector<std::int64_t> shape, Start start, bool decays);
+  Index add(std::string name, std::vector<std::int64_t> shape, Start start, bool decays,
+            Stored stored = Stored::itself);
   // Several names stacked along the first dimension.
   struct Part {
     std::string name;

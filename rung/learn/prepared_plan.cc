@@ -32,12 +32,17 @@ Result<PreparedPlan> lesson_and_model(const TrainingPlan& plan) {
   out.lesson = std::make_unique<Lesson>(std::move(lesson));
   RUNG_TRY(const ModelSpec spec, out.lesson->model_spec());
   RUNG_TRY(Model model, Model::make(spec));
+  const MixerShape* released = first_released(model.layers());
+  if (plan.round_bits && released)
+    return fail(ErrorCode::unsupported, "[train] round_bits: {} has no integer form to round to",
+                form_name(*released));
   out.model = std::make_unique<Model>(std::move(model));
   return out;
 }
 
 Result<void> predict_memory(PreparedPlan& out, int workers) {
   Forecast& forecast = out.forecast;
+  forecast.unfused = out.model->unfused();
   forecast.members = static_cast<std::int64_t>(members(out.plan).size());
   forecast.longest = out.lesson->longest();
   for (const ParameterSpec& parameter : out.model->layout().specs()) forecast.parameters += parameter.size();

@@ -48,6 +48,7 @@ json RunRecords::body() const {
       body["size"][name] = value.value;
   body["folder"] = std::filesystem::absolute(folder_).string();
   body["parameters"] = prepared_.forecast.parameters;
+  if (const auto& unfused = prepared_.forecast.unfused; !unfused.empty()) body["unfused"] = unfused;
   body.update(json::parse(body_));
   return body;
 }

@@ -18,14 +18,6 @@ Result<std::string> range_option(ConfigFields& f, const char* name) {
   RUNG_TRY(const bool negative, f.flag(name, false));
   return std::string(negative ? ",range=2" : "");
 }
-// The same for a rule that the language does not evaluate.
-void note_signs(ConfigFields& f, const char* name) {
-  f.note(
-      fmt::format("{}: steps of the delta rule reach 2, so that transitions may have negative "
-                  "eigenvalues; no count depends on it",
-                  name));
-}
-
 // fla's attn: standard attention in the layers that it lists, one object or several.
 Result<LayerTexts> with_attention(ConfigFields& f, const std::string& recurrent) {
   RUNG_TRY(LayerTexts out, repeat(f, recurrent));
@@ -72,8 +64,8 @@ Result<LayerTexts> gated_delta_hybrid(ConfigFields& f) {
   RUNG_TRY(const std::int64_t conv, f.size("linear_conv_kernel_dim"));
   RUNG_TRY(const std::string range, range_option(f, "linear_allow_neg_eigval"));
   const std::string full = full_text(a),
-                    linear = fmt::format("gdelta(heads={},kv={},dim={},vdim={},conv={}{})", heads, keys, dim,
-                                         vdim, conv, range);
+                    linear = fmt::format("gdelta(heads={},kv={},dim={},vdim={},conv={}{},form=released)",
+                                         heads, keys, dim, vdim, conv, range);
   RUNG_TRY(auto listings, listed(f, hybrid_words(linear, full)));
   RUNG_TRY(const auto interval, f.stated("full_attention_interval"));
   if (interval) listings.push_back({"full_attention_interval", every(*interval, layers, full, linear)});
@@ -94,12 +86,9 @@ Result<LayerTexts> kimi_linear(ConfigFields& f) {
   RUNG_TRY(const std::int64_t heads, sub.size("num_heads"));
   RUNG_TRY(const std::int64_t dim, sub.size("head_dim"));
   RUNG_TRY(const std::int64_t taps, sub.size("short_conv_kernel_size"));
-  RUNG_TRY(const bool negative, sub.flag("allow_neg_eigval", false));
-  if (negative) note_signs(sub, "allow_neg_eigval");
+  RUNG_TRY(const std::string range, range_option(sub, "allow_neg_eigval"));
   RUNG_TRY(const auto full_layers, sub.numbers("full_attn_layers", 1, layers));
   RUNG_TRY(const auto kda_layers, sub.numbers("kda_layers", 1, layers));
-  RUNG_TRY(const std::int64_t elements, checked(f, CheckedSize(heads) * dim * dim));
-  RUNG_TRY(const std::int64_t conv, checked(f, CheckedSize(taps - 1) * 3 * heads * dim));
   LayerTexts out(static_cast<std::size_t>(layers));
   for (const auto i : full_layers) out[static_cast<std::size_t>(i - 1)] = full_text(full);
   for (const auto i : kda_layers) {
@@ -107,7 +96,7 @@ Result<LayerTexts> kimi_linear(ConfigFields& f) {
     if (!layer.empty())
       return f.refused(ErrorCode::format,
                        fmt::format("layer {} is in full_attn_layers and in kda_layers", i));
-    layer = recurrent_text("kda", elements, conv);
+    layer = fmt::format("kda(heads={},dim={},conv={}{})", heads, dim, taps, range);
   }
   const auto hole = std::find(out.begin(), out.end(), "");
   if (hole != out.end())
@@ -137,27 +126,28 @@ Result<FlaDelta> fla_delta(ConfigFields& f) {
   }
   return out;
 }
-std::string gdelta_sizes(const FlaDelta& d) {
+std::string delta_sizes(const FlaDelta& d) {
   return fmt::format("heads={},kv={},dim={},vdim={},conv={}{}", d.heads, d.keys, d.dim, d.vdim, d.taps,
                      d.range);
 }
+Result<std::string> gated_form(ConfigFields& f) {
+  RUNG_TRY(const bool gated, f.flag("use_gate", true));
+  return std::string(gated ? ",form=released" : ",form=released,gate=none");
+}
 Result<LayerTexts> gated_deltanet(ConfigFields& f) {
   RUNG_TRY(const auto d, fla_delta(f));
-  return with_attention(f, fmt::format("gdelta({})", gdelta_sizes(d)));
+  RUNG_TRY(const auto form, gated_form(f));
+  return with_attention(f, fmt::format("gdelta({}{})", delta_sizes(d), form));
 }
 Result<LayerTexts> loglinear_deltanet(ConfigFields& f) {
   RUNG_TRY(const auto d, fla_delta(f));
-  return with_attention(f, fmt::format("loglinear(base=gdelta,{})", gdelta_sizes(d)));
+  RUNG_TRY(const auto form, gated_form(f));
+  return with_attention(f, fmt::format("loglinear(base=gdelta,{}{})", delta_sizes(d), form));
 }
 Result<LayerTexts> kda(ConfigFields& f) {
   RUNG_TRY(const auto d, fla_delta(f));
-  if (!d.range.empty()) note_signs(f, "allow_neg_eigval");
-  RUNG_TRY(const std::int64_t elements, checked(f, CheckedSize(d.heads) * d.dim * d.vdim));
-  RUNG_TRY(const std::int64_t channels,
-           checked(f, CheckedSize(2) * d.keys * d.dim + CheckedSize(d.heads) * d.vdim));
-  RUNG_TRY(const std::int64_t conv,
-           checked(f, CheckedSize(std::max<std::int64_t>(d.taps, 1) - 1) * channels));
-  return with_attention(f, recurrent_text("kda", elements, conv));
+  const bool bounded = f.has("lower_bound");
+  return with_attention(f, fmt::format("kda({}{})", delta_sizes(d), bounded ? ",decay=bounded" : ""));
 }
 
 // Gated linear attention: keys of expand_k · hidden_size, values of expand_v · hidden_size, over the heads.
@@ -169,15 +159,17 @@ Result<LayerTexts> gla(ConfigFields& f) {
   RUNG_TRY(const std::int64_t keys, f.scaled("expand_k", expand_k, hidden));
   RUNG_TRY(const std::int64_t values, f.scaled("expand_v", expand_v, hidden));
   RUNG_TRY(const std::int64_t dim, f.quotient("expand_k · hidden_size", keys, "num_heads", heads));
-  RUNG_TRY(const std::int64_t elements, checked(f, CheckedSize(dim) * values));
+  RUNG_TRY(const std::int64_t vdim, f.quotient("expand_v · hidden_size", values, "num_heads", heads));
+  RUNG_TRY(const std::int64_t kv, f.size_or("num_kv_heads", heads));
   RUNG_TRY(const bool has_conv, f.flag("use_short_conv", false));
   if (!f.has("use_short_conv")) f.note("use_short_conv is absent: the class has no short convolution");
-  std::int64_t conv = 0;
+  std::int64_t taps = 0;
   if (has_conv) {
-    RUNG_TRY(const std::int64_t taps, f.size("conv_size"));
-    RUNG_TRY(conv, checked(f, CheckedSize(taps - 1) * (CheckedSize(keys) + keys + values)));
+    RUNG_TRY(taps, f.size("conv_size"));
   }
-  return with_attention(f, recurrent_text("gla", elements, conv));
+  RUNG_TRY(const bool gated, f.flag("use_output_gate", true));
+  return with_attention(f, fmt::format("gla(heads={},kv={},dim={},vdim={},conv={}{})", heads, kv, dim, vdim,
+                                       taps, gated ? "" : ",gate=none"));
 }
 
 // Lightning attention: the state is over the query heads, not the key/value heads.
@@ -215,8 +207,8 @@ Result<LayerTexts> bailing_linear(ConfigFields& f) {
   return out;
 }
 
-// RWKV-7: heads · d · (values of a head) and two token shifts (time and channel mixing), which are convolutions
-// of two taps. value_dim is one number, or one a layer, and hidden_size where it is absent.
+// RWKV-7: time mixing, and behind it channel mixing, whose token shift is a convolution of two taps; an attention
+// layer has the same channel mixing. value_dim is one number, or one a layer, and hidden_size where it is absent.
 // num_attention_heads is there too and means nothing for attention.
 Result<LayerTexts> rwkv7(ConfigFields& f) {
   RUNG_TRY(const std::int64_t layers, f.layers());
@@ -229,12 +221,28 @@ Result<LayerTexts> rwkv7(ConfigFields& f) {
   RUNG_TRY(const std::int64_t heads,
            f.quotient("hidden_size", hidden, stated ? "head_size" : "head_dim", dim));
   RUNG_TRY(const auto values, f.one_or_each("value_dim", layers, hidden));
+  std::string ranks;
+  for (const auto& [name, option] : {std::pair("decay_low_rank_dim", "rank_w"),
+                                     {"a_low_rank_dim", "rank_a"},
+                                     {"gate_low_rank_dim", "rank_g"}}) {
+    RUNG_TRY(const auto rank, f.stated(name));
+    if (rank) ranks += fmt::format(",{}={}", option, *rank);
+  }
+  RUNG_TRY(const auto mixing, f.stated("v_low_rank_dim"));
+  RUNG_TRY(const bool fused, f.flag("fuse_norm", true));
+  if (!fused) ranks += ",key_norm=unit";
+  const std::string shift = fmt::format("+conv(width=2,channels={})", hidden);
+  f.note("channel mixing shifts by a token as well: a conv layer behind each layer");
   RUNG_TRY(LayerTexts out, with_attention(f, ""));
   for (std::size_t i = 0; i < out.size(); ++i) {
-    if (!out[i].empty()) continue;  // attention
-    RUNG_CHECK(f.quotient("value_dim", values[i], "the number of heads", heads));
-    RUNG_TRY(const std::int64_t elements, checked(f, CheckedSize(dim) * values[i]));
-    out[i] = recurrent_text("rwkv7", elements, 2 * hidden);
+    if (out[i].empty()) {  // no attention
+      RUNG_TRY(const std::int64_t vdim, f.quotient("value_dim", values[i], "the number of heads", heads));
+      std::string first;
+      if (i > 0 && values[i] == values[0])
+        first = mixing ? fmt::format(",values=first,rank_v={}", *mixing) : ",values=first";
+      out[i] = fmt::format("rwkv7(heads={},dim={},vdim={}{}{})", heads, dim, vdim, ranks, first);
+    }
+    out[i] += shift;
   }
   return out;
 }

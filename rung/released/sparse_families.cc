@@ -4,17 +4,22 @@
 namespace rung {
 namespace {
 
-std::string topk_text(std::int64_t k, std::int64_t index_heads, std::int64_t index_dim,
-                      const AttentionSizes& a) {
-  return fmt::format("topk(k={},heads={},kv={},dim={},vdim={},index_heads={},index_dim={},cache={})", k,
-                     a.heads, a.kv, a.dim, a.vdim, index_heads, index_dim, a.cache);
-}
-
-Result<std::string> selecting(ConfigFields& f, const AttentionSizes& sizes) {
+// Index weights have their sign, index keys a layer norm and rotary positions of their own; queries, keys and values
+// come from latents.
+Result<std::string> selecting(ConfigFields& f, const AttentionSizes& a) {
   RUNG_TRY(const std::int64_t k, f.size("index_topk"));
   RUNG_TRY(const std::int64_t heads, f.size("index_n_heads"));
   RUNG_TRY(const std::int64_t dim, f.size("index_head_dim"));
-  return topk_text(k, heads, dim, sizes);
+  RUNG_TRY(const std::int64_t kv_rank, f.size("kv_lora_rank"));
+  RUNG_TRY(const std::int64_t turned, f.size("qk_rope_head_dim"));
+  RUNG_TRY(const auto q_rank, f.stated("q_lora_rank"));
+  RUNG_TRY(const bool pairs, f.flag("indexer_rope_interleave", false));
+  std::string form = ",weights=signed";
+  if (q_rank && turned % 2 == 0 && turned <= dim)
+    form += fmt::format(",q_rank={},kv_rank={},rope=interleaved,rope_dim={},index_rope={},index_norm=yes",
+                        *q_rank, kv_rank, turned, pairs ? "interleaved" : "half");
+  return fmt::format("topk(k={},heads={},kv={},dim={},vdim={},index_heads={},index_dim={},cache={}{})", k,
+                     a.heads, a.kv, a.dim, a.vdim, heads, dim, a.cache, form);
 }
 
 // Every layer selects tokens with an indexer, over one cached latent. index_topk_freq above 1 lets layers use
@@ -123,8 +128,8 @@ Result<LayerTexts> nsa(ConfigFields& f) {
   RUNG_TRY(const std::int64_t block, f.size("block_size"));
   RUNG_TRY(const std::int64_t k, f.size("block_counts"));
   RUNG_TRY(const std::int64_t window, f.size("window_size"));
-  return repeat(f, fmt::format("sparse(B={},k={},window={},heads={},kv={},dim={})", block, k, window, a.heads,
-                               a.kv, a.dim));
+  return repeat(f, fmt::format("sparse(B={},k={},window={},heads={},kv={},dim={},form=released)", block, k,
+                               window, a.heads, a.kv, a.dim));
 }
 
 }  // namespace

@@ -7,9 +7,23 @@ namespace {
 // Mamba-2 sizes of a layer; `inner` = heads · dim.
 struct StateSpace {
   std::int64_t heads = 0, dim = 0, state = 0, groups = 0, taps = 0;
+  std::string form = {};  // what is other than form=released has it: ",norm=none"
 };
 std::string mamba2_sizes(const StateSpace& s) {
-  return fmt::format("dim={},state={},groups={},conv={}", s.dim, s.state, s.groups, s.taps);
+  return fmt::format("dim={},state={},groups={},conv={},form=released{}", s.dim, s.state, s.groups, s.taps,
+                     s.form);
+}
+// Classes that normalise all groups together say so where there are several.
+std::string one_norm(std::int64_t groups) { return groups > 1 ? ",norm_groups=1" : ""; }
+Result<std::string> conv_bias(ConfigFields& f, std::string_view name) {
+  RUNG_TRY(const bool has, f.flag(name, true));
+  return std::string(has ? "" : ",conv_bias=no");
+}
+// The bottleneck of the time step, which is a sixteenth of the width unless the file says otherwise.
+Result<std::string> step_rank(ConfigFields& f, std::string_view name, std::int64_t width) {
+  const std::int64_t own = (width + 15) / 16;
+  RUNG_TRY(const std::int64_t rank, f.size_or(name, own));
+  return rank == own ? std::string() : fmt::format(",rank={}", rank);
 }
 std::string mamba2_text(const StateSpace& s) {
   return fmt::format("mamba2(heads={},{})", s.heads, mamba2_sizes(s));
@@ -40,6 +54,8 @@ Result<StateSpace> bamba_sizes(ConfigFields& f) {
   RUNG_TRY(s.state, f.size("mamba_d_state"));
   RUNG_TRY(s.groups, f.size("mamba_n_groups"));
   RUNG_TRY(s.taps, f.size("mamba_d_conv"));
+  RUNG_TRY(s.form, conv_bias(f, "mamba_conv_bias"));
+  s.form += one_norm(s.groups);
   return s;
 }
 
@@ -88,6 +104,10 @@ Result<LayerTexts> falcon_h1(ConfigFields& f) {
   RUNG_TRY(s.state, f.size("mamba_d_state"));
   RUNG_TRY(s.groups, f.size("mamba_n_groups"));
   RUNG_TRY(s.taps, f.size("mamba_d_conv"));
+  RUNG_TRY(s.form, conv_bias(f, "mamba_conv_bias"));
+  RUNG_TRY(const bool normed, f.flag("mamba_rms_norm", false));
+  RUNG_TRY(const bool before, f.flag("mamba_norm_before_gate", true));
+  s.form += !normed ? ",norm=none" : before ? ",norm=before" : "";
   if (f.has("layer_types")) return by_word(f, "layer_types", {{"hybrid", parallel_text(a, s)}});
   return repeat(f, parallel_text(a, s));
 }
@@ -108,6 +128,7 @@ Result<LayerTexts> nemotron_h(ConfigFields& f) {
   RUNG_TRY(s.state, f.size("ssm_state_size"));
   RUNG_TRY(s.groups, f.size({"n_groups", "mamba_n_groups"}));
   RUNG_TRY(s.taps, f.size({"conv_kernel", "mamba_d_conv"}));
+  RUNG_TRY(s.form, conv_bias(f, "use_conv_bias"));
   f.passed_over({"mamba_expand"});  // heads · head_dim is the inner width
   if (!f.has("num_hidden_layers")) return f.missing("num_hidden_layers", "the list must agree with it");
   WordTexts texts = hybrid_words(mamba2_text(s), full_text(a));
@@ -171,6 +192,7 @@ Result<LayerTexts> zamba2(ConfigFields& f) {
   RUNG_TRY(s.state, f.size({"state_size", "mamba_d_state"}));
   RUNG_TRY(s.groups, f.size("mamba_ngroups"));
   RUNG_TRY(s.taps, f.size({"conv_dimension", "mamba_d_conv"}));
+  RUNG_TRY(s.form, conv_bias(f, "use_conv_bias"));
   const std::string recurrent = mamba2_text(s), hybrid = full_text(a) + "+" + recurrent;
   RUNG_TRY(auto listings, listed(f, {{"mamba", recurrent},
                                      {"m", recurrent},
@@ -192,7 +214,12 @@ Result<LayerTexts> jamba(ConfigFields& f) {
   RUNG_TRY(const std::int64_t taps, f.size("mamba_d_conv"));
   RUNG_TRY(const std::int64_t period, f.size("attn_layer_period"));
   RUNG_TRY(const std::int64_t offset, f.offset("attn_layer_offset"));
-  const std::string recurrent = fmt::format("mamba(inner={},state={},conv={})", inner, state, taps);
+  RUNG_TRY(const std::int64_t hidden, f.size("hidden_size"));
+  RUNG_TRY(const std::string bias, conv_bias(f, "mamba_conv_bias"));
+  RUNG_TRY(const std::string rank, step_rank(f, "mamba_dt_rank", hidden));
+  f.note("the norms of the time step, B and C have gains, which the line does not");
+  const std::string recurrent = fmt::format("mamba(inner={},state={},conv={},form=released,norms=before{}{})",
+                                            inner, state, taps, bias, rank);
   RUNG_TRY(auto listings, listed(f, hybrid_words(recurrent, full_text(a))));
   LayerListing counted{"attn_layer_period", {}};
   for (std::int64_t i = 0; i < layers; ++i)
@@ -254,8 +281,13 @@ Result<LayerTexts> mamba(ConfigFields& f) {
   RUNG_TRY(const std::int64_t taps, f.size("conv_kernel"));
   RUNG_TRY(const std::int64_t layers, mamba_layers(f));
   RUNG_TRY(const std::int64_t hidden, f.size("hidden_size"));
-  return with_attention_layers(f, fmt::format("mamba(inner={},state={},conv={})", inner, state, taps), hidden,
-                               layers);
+  RUNG_TRY(const std::string bias, conv_bias(f, "use_conv_bias"));
+  RUNG_TRY(const std::string rank, step_rank(f, "time_step_rank", hidden));
+  const char* norms = f.model_type() == "falcon_mamba" ? ",norms=after" : "";
+  return with_attention_layers(f,
+                               fmt::format("mamba(inner={},state={},conv={},form=released{}{}{})", inner,
+                                           state, taps, norms, bias, rank),
+                               hidden, layers);
 }
 
 // Mamba-2 where heads · head_dim = expand · hidden_size, so that one of heads and head_dim may be left out.
@@ -277,6 +309,10 @@ Result<StateSpace> mamba2_from_inner(ConfigFields& f) {
   RUNG_TRY(s.state, f.size("state_size"));
   RUNG_TRY(s.groups, f.size("n_groups"));
   RUNG_TRY(s.taps, f.size("conv_kernel"));
+  RUNG_TRY(s.form, conv_bias(f, "use_conv_bias"));
+  RUNG_TRY(const bool before, f.flag("norm_before_gate", false));
+  if (before) s.form += ",norm=before";
+  s.form += one_norm(s.groups);
   return s;
 }
 Result<LayerTexts> mamba2(ConfigFields& f) {
@@ -328,15 +364,27 @@ Result<LayerTexts> read_mamba_native(ConfigFields& f) {
   RUNG_TRY(const std::int64_t whole, given.scaled("expand", expand, width));
   RUNG_TRY(const std::int64_t state, given.size_or("d_state", second ? kSecondState : kFirstState));
   RUNG_TRY(const std::int64_t taps, given.size_or("d_conv", kTaps));
-  given.passed_over({"dt_rank", "use_fast_path", "use_mem_eff_path", "D_has_hdim", "norm_before_gate",
-                     "rmsnorm", "dt_min", "dt_max", "dt_scale", "dt_init", "dt_init_floor", "conv_init"});
-  std::string recurrent = fmt::format("mamba(inner={},state={},conv={})", whole, state, taps);
-  if (second) {
+  RUNG_TRY(const std::string bias, conv_bias(given, "conv_bias"));
+  given.passed_over({"use_fast_path", "use_mem_eff_path", "dt_min", "dt_max", "dt_scale", "dt_init",
+                     "dt_init_floor", "conv_init"});
+  std::string recurrent;
+  if (!second) {
+    RUNG_TRY(const std::string rank, step_rank(given, "dt_rank", width));
+    recurrent =
+        fmt::format("mamba(inner={},state={},conv={},form=released{}{})", whole, state, taps, bias, rank);
+  } else {
     RUNG_TRY(const std::int64_t inner, given.size_or("d_ssm", whole));  // the rest of it is a gated MLP
     RUNG_TRY(const std::int64_t dim, given.size_or("headdim", kHeadDim));
     RUNG_TRY(const std::int64_t heads, given.quotient("inner width", inner, "headdim", dim));
     RUNG_TRY(const std::int64_t groups, given.size_or("ngroups", 1));
-    recurrent = mamba2_text({heads, dim, state, groups, taps});
+    RUNG_TRY(const bool normed, given.flag("rmsnorm", true));
+    RUNG_TRY(const bool before, given.flag("norm_before_gate", false));
+    RUNG_TRY(const bool channels, given.flag("D_has_hdim", false));
+    const std::string form = bias + (channels ? ",skip=channel" : "") +
+                             (!normed  ? ",norm=none"
+                              : before ? ",norm=before"
+                                       : "");
+    recurrent = mamba2_text({heads, dim, state, groups, taps, form});
   }
   return with_attention_layers(f, recurrent, width, layers);
 }

@@ -47,7 +47,7 @@ StateWidths recurrent_widths(const MixerShape& m, const Dimensions& d, const Sto
   }
   // The strong partition has ⌈lg t⌉ + 1 live levels after t tokens, and no theorem on levels covers it: its state is one
   // that grows with every doubling.
-  if (m.kind == MixerKind::loglinear && m.form.strong)
+  if (m.kind == MixerKind::loglinear && !assumptions_of(m).doubling_levels)
     return {.fixed = out.fixed, .sums = out.fixed, .entries = out.entries};
   if (m.kind == MixerKind::loglinear)
     return {.level_fixed = out.fixed, .level_sums = out.sums, .entries = out.entries};

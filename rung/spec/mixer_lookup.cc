@@ -105,10 +105,22 @@ Letter letter_of(const MixerShape& mixer) {
 
 Coverage coverage_of(const MixerShape& mixer) {
   const Coverage own = mixer_descriptor(mixer.kind).coverage;
+  return own == Coverage::sketch && !assumptions_of(mixer).block_messages ? Coverage::none : own;
+}
+
+Assumptions assumptions_of(const MixerShape& mixer) {
+  const MixerDescriptor& descriptor = mixer_descriptor(mixer.kind);
+  const MixerForm& form = mixer.form;
+  Assumptions out{.update = descriptor.update, .decay = descriptor.decay, .written_down = form.plain()};
+  // Released forms have exponentials and logistic functions in place of a table.
+  if (out.decay == Decay::table && !form.plain()) out.decay = Decay::positive;
+  out.negative_eigenvalues = mixer.range > 1 || mixer.kind == MixerKind::rwkv7;
+  out.turns = form.rope != Rope::none || form.index_rope != Rope::none;
   // A block has no message where its tokens are scored one by one, or where it is ranked by a probability, whose
   // denominator takes every other block.
-  const bool ranked = own == Coverage::sketch && !mixer.form.plain();
-  return mixer.token_scores || ranked ? Coverage::none : own;
+  out.block_messages = descriptor.cache == Cache::blocks && !mixer.token_scores && form.plain();
+  out.doubling_levels = descriptor.memory == Memory::levels && !form.strong;
+  return out;
 }
 
 bool has_part(const MixerShape& mixer, const StatePart& part) {

@@ -88,6 +88,9 @@ inline const auto kForm = [] {
   return form_option("form", "all options below as the theory has them, or as released layers do",
                      {"plain", "released"});
 };
+inline const auto kReleasedOnly = [] {
+  return form_option("form", "it has the form of released layers alone", {"released"});
+};
 inline const auto kConvBias = [](std::string_view released) {
   return form_option("conv_bias", "whether the short convolution has a bias", {"no", "yes"}, released);
 };
@@ -133,7 +136,7 @@ inline const auto kNormGroups = [] {
 inline const auto kRope = [] {
   return form_option("rope",
                      "pairs of entries that turn with the position: auto takes half where positions are rope",
-                     {"auto", "none", "half", "interleaved"});
+                     {"auto", "none", "half", "interleaved"}, "half");
 };
 inline const auto kTheta = [] { return form_number("theta", "base of the angles of rope", 1, 10000); };
 inline const auto kRopeDim = [] {

@@ -159,7 +159,8 @@ enum class Decay {
   none,  // no such factor: entries are added to, or replaced
   table,  // that of the values of the file's table `decay_table`, which are any integers; the functions that a real
           // file may name for it by default (weights.md) are not negative
-  unknown,  // opaque
+  positive,  // an exponential or a logistic function, whatever the weights
+  unknown,   // opaque
 };
 
 // How the new value of a state entry depends on the old state, the input fixed.
@@ -206,6 +207,20 @@ CheckedSize size_of(const Extents& extents, const MixerShape& mixer, std::int64_
 std::vector<std::pair<std::string_view, std::int64_t>> convolved_channels(const MixerShape& mixer);
 // Whether a part of the state is there: counts are where the mixer is normalised.
 bool has_part(const MixerShape& mixer, const StatePart& part);
+// What a theorem may assume of a mixer in the form that it has: the descriptor's data, and what the form changes.
+struct Assumptions {
+  Update update = Update::unknown;
+  Decay decay = Decay::unknown;
+  // Transitions may have negative eigenvalues: β up to 2, and RWKV-7's removal, which is stronger than its decay.
+  bool negative_eigenvalues = false;
+  bool turns = false;  // keys, queries or index keys depend on the position (rope)
+  // sparse: a block is ranked by the score of its one compression, and k are read beside the own one.
+  bool block_messages = false;
+  bool doubling_levels = false;  // loglinear: level l holds 2^l tokens, the oldest 2^⌊lg t⌋ share a state
+  bool written_down = false;     // the form that constructions write
+};
+Assumptions assumptions_of(const MixerShape& mixer);
+
 // Of this shape: a window or a chunk makes full attention R; token scores and released forms leave the block-sparse
 // theorem.
 Letter letter_of(const MixerShape& mixer);

@@ -251,7 +251,9 @@ class Resolver {
   }
 
   static Result<void> encoder_can(const Place& place, const MixerShape& shape) {
-    const bool has_meaning = mixer_descriptor(shape.kind).encoder;
+    // Rotary positions turn in both directions; what else a released form has is causal.
+    const bool has_meaning =
+        mixer_descriptor(shape.kind).encoder && (shape.form.plain() || shape.kind == MixerKind::full);
     if (has_meaning && shape.conv == 0 && !shape.chunk) return {};
     std::string known;
     for (const auto& mixer : mixer_descriptors())

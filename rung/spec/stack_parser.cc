@@ -8,6 +8,7 @@
 // unrolled.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "rung/base/nearest_word.h"
 #include "rung/base/size_text.h"
@@ -147,8 +148,22 @@ class Parser {
       --depth_;
       return stack;
     }
+    if (released_follows()) {
+      const bool outer = std::exchange(released_, true);
+      RUNG_TRY(Stack stack, parse_atom());
+      released_ = outer;
+      return stack;
+    }
     RUNG_TRY(Mixer mixer, parse_mixer(false));
     return Stack{{std::move(mixer)}};
+  }
+
+  // released(STACK): every mixer of it in its released form, unless it says its form itself. Takes the word.
+  bool released_follows() {
+    const std::size_t where = position_;
+    if (word() == kReleasedWord && at() == '(') return true;
+    position_ = where;
+    return false;
   }
 
   Result<Mixer> parse_mixer(bool in_heads) {
@@ -189,7 +204,10 @@ class Parser {
       RUNG_CHECK(parse_parts(mixer));
       return mixer;
     }
-    if (take('(')) RUNG_CHECK(parse_options(*entry, in_heads, mixer));
+    if (take('('))
+      RUNG_CHECK(parse_options(*entry, in_heads, mixer));
+    else if (released_ && has_forms(*entry))
+      mixer.options.push_back({"form", std::string(kReleasedWord)});
     for (const auto& option : entry->options)
       if (option.required && !mixer.number(option.name) && !mixer.word(option.name))
         return fail(ErrorCode::parse, "[arch] {} at column {} needs {}= ({})", rung::quoted(name),
@@ -225,11 +243,11 @@ class Parser {
   // After "("; fills mixer.options in the order of the word list, without values that equal the default.
   Result<void> parse_options(const MixerDescriptor& entry, bool in_heads, Mixer& mixer) {
     std::map<std::string_view, std::variant<std::int64_t, std::string>> given;
-    if (take(')')) return {};
     std::vector<std::string_view> known;
     for (const auto& option : entry.options)
       if (!(in_heads && option.name == "heads")) known.push_back(option.name);
-    do {
+    bool more = !take(')');
+    while (more) {
       at();
       const std::size_t where = position_;
       const std::string_view name = word();
@@ -255,8 +273,10 @@ class Parser {
         RUNG_TRY(std::string value, parse_word_value(*option));
         given.emplace(option->name, std::move(value));
       }
-    } while (take(','));
-    if (!take(')')) return unexpected("\",\" or \")\"");
+      more = take(',');
+      if (!more && !take(')')) return unexpected("\",\" or \")\"");
+    }
+    if (released_ && has_forms(entry)) given.emplace("form", std::string(kReleasedWord));
     for (const auto& option : entry.options)
       if (const auto value = given.find(option.name); value != given.end())
         mixer.options.push_back({std::string(option.name), std::move(value->second)});
@@ -286,11 +306,20 @@ class Parser {
     return std::string(value);
   }
 
+  // A mixer with a plain form and a released one.
+  static bool has_forms(const MixerDescriptor& entry) {
+    return std::any_of(entry.options.begin(), entry.options.end(), [](const OptionWord& option) {
+      return option.name == "form" && option.default_word != kReleasedWord;
+    });
+  }
+
   static constexpr std::size_t kLongestKind = 64;
+  static constexpr std::string_view kReleasedWord = "released";
 
   std::string_view text_;
   std::size_t position_ = 0;
   int depth_ = 0;
+  bool released_ = false;  // inside released(...)
 };
 
 }  // namespace

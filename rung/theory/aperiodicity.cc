@@ -65,7 +65,7 @@ void require_layers(Verdict& v, const Setting& setting, const Settling& settling
       settling.uncovered.empty(), settling.uncovered);
   v.elsewhere = !settling.uncovered.empty();
   if (settling.recurrence) {
-    v.require("decays >= 0", true, "mamba, mamba2: exponentials; linear: 1");
+    v.require("decays >= 0", true, "mamba, mamba2, gla: exponentials; linear: 1");
     v.require("states saturate", true,
               setting.floating() ? "a float state overflows to infinity, which stays" : "round, not wrap");
   }
@@ -78,8 +78,8 @@ void require_layers(Verdict& v, const Setting& setting, const Settling& settling
   for (const auto& layer : setting.layers) {
     using enum MixerKind;
     const MixerKind kind = layer.mixer.kind;
-    rotates =
-        rotates || !(kind == mamba || kind == mamba2 || kind == conv || kind == identity || kind == none);
+    rotates = rotates || !(kind == mamba || kind == mamba2 || kind == gla || kind == conv ||
+                           kind == identity || kind == none);
   }
   const bool unplaced = position == PositionCode::none || (position == PositionCode::rope && !rotates);
   v.require(
@@ -196,12 +196,13 @@ std::optional<Verdict> nonsolvable(const Theorem& theorem, const Setting& settin
   std::string other;
   const auto look = [&](const auto& self, const MixerShape& mixer) -> void {
     using enum MixerKind;
-    if (!mixer.form.plain() && other.empty()) other = form_name(mixer);
+    if (assumptions_of(mixer).turns && other.empty()) other = form_name(mixer);
     switch (mixer.kind) {
       case full:
       case linear:
       case mamba:
       case mamba2:
+      case gla:
       case conv:
       case identity:
       case none:
@@ -216,7 +217,6 @@ std::optional<Verdict> nonsolvable(const Theorem& theorem, const Setting& settin
       case delta:
       case gdelta:
       case loglinear:
-      case gla:
       case kda:
       case rwkv7:
       case recurrent:

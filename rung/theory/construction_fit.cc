@@ -5,6 +5,7 @@
 
 #include "rung/base/plural.h"
 #include "rung/base/require.h"
+#include "rung/spec/mixers.h"
 
 namespace rung {
 namespace {
@@ -114,7 +115,8 @@ std::optional<LayerService> table_service(const MixerShape& m, const LayerCost& 
 }
 
 std::optional<LayerService> whole_service(const MixerShape& m, const LayerCost& need) {
-  if (need.use != Use::mlp && !m.form.plain()) return std::nullopt;  // proofs write down the plain form
+  if (need.use != Use::mlp && !assumptions_of(m).written_down)
+    return std::nullopt;  // proofs write down the plain form
   switch (need.use) {
     case Use::mlp:
       return LayerService{};

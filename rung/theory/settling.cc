@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "rung/base/require.h"
+#include "rung/spec/mixers.h"
 
 namespace rung {
 namespace {
@@ -16,33 +17,42 @@ constexpr int kLargestShift = 100;  // of a weights file
 // Why the theorem does not speak about the mixer, or nothing.
 std::string unsettled(const MixerShape& mixer) {
   using enum MixerKind;
-  if (!mixer.form.plain()) return "proved of the plain form alone";  // rope tells positions apart, too
+  const Assumptions assumed = assumptions_of(mixer);
+  if (assumed.turns) return "its keys turn with the position";
   switch (mixer.kind) {
     case full:
       return mixer.earlier_keys ? "reads the keys of an earlier layer" : "";
     case sparse:
-      return mixer.token_scores ? "ranks blocks by their tokens" : "";
+      return mixer.token_scores        ? "ranks blocks by their tokens"
+             : !assumed.block_messages ? "ranks blocks by probabilities"
+                                       : "";
     case linear:
       return mixer.accumulator == Accumulator::wrap ? "its sums wrap, and can count modulo a power of two"
                                                     : "";
     case topk:
+      return assumed.written_down ? "" : "proved of the plain form alone";
     case conv:
     case identity:
     case none:
+      return "";
     case mamba:
     case mamba2:
-      return "";
+    case gla:
+      return assumed.update != Update::entrywise || assumed.decay == Decay::unknown
+                 ? "its entries are not known to be monotone"
+                 : "";
     case rnn:
     case gru:
       return "its entries depend on each other, so that it can turn in cycles";
     case delta:
     case gdelta:
-      return "the delta rule couples its entries, so that it can turn in cycles";
-    case loglinear:
-      return "its buckets show the binary digits of the position";
-    case gla:
     case kda:
     case rwkv7:
+      return assumed.negative_eigenvalues
+                 ? "its transitions may have negative eigenvalues, so that it can alternate"
+                 : "the delta rule couples its entries, so that it can turn in cycles";
+    case loglinear:
+      return "its buckets show the binary digits of the position";
     case recurrent:
     case compressed:
       return "what it computes is not described";
@@ -81,6 +91,7 @@ void describe(const MixerShape& mixer, bool fixed_point, Settling& settling) {
       break;
     case mamba:
     case mamba2:
+    case gla:
       settling.recurrence = true;
       break;
     case heads:
@@ -94,7 +105,6 @@ void describe(const MixerShape& mixer, bool fixed_point, Settling& settling) {
     case delta:
     case gdelta:
     case loglinear:
-    case gla:
     case kda:
     case rwkv7:
     case recurrent:
@@ -127,6 +137,7 @@ Integer mixer_rests(const Setting& setting, const MixerShape& mixer, Integer fir
       [[fallthrough]];
     case mamba:
     case mamba2:
+    case gla:
       return first + (Integer(1) << static_cast<unsigned>(setting.entry_bits)) - 2;
     case heads: {
       Integer last = first;
@@ -142,7 +153,6 @@ Integer mixer_rests(const Setting& setting, const MixerShape& mixer, Integer fir
     case delta:
     case gdelta:
     case loglinear:
-    case gla:
     case kda:
     case rwkv7:
     case recurrent:
@@ -165,6 +175,7 @@ Integer mixer_rests_period(const Setting& setting, const MixerShape& mixer, std:
     case linear:
     case mamba:
     case mamba2:
+    case gla:
       return first + (Integer(1) << static_cast<unsigned>(setting.entry_bits)) - 1;
     case heads: {
       Integer last = first;
@@ -181,7 +192,6 @@ Integer mixer_rests_period(const Setting& setting, const MixerShape& mixer, std:
     case delta:
     case gdelta:
     case loglinear:
-    case gla:
     case kda:
     case rwkv7:
     case recurrent:

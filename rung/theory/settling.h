@@ -1,7 +1,7 @@
 // Layers that come to rest: when the tokens of a prompt repeat, do a layer's activations, and after how many tokens?
 // What the aperiodicity theorem (aperiodicity.cc, docs/theorems.md) asks of every layer, and its horizon.
 //
-// Monotone recurrences. `mamba`, `mamba2`, and `linear` that rounds its sums, with saturating states and decays >= 0: every
+// Monotone recurrences. `mamba`, `mamba2` in every form, `gla`, and `linear` that rounds its sums, with saturating states and decays >= 0: every
 // state entry moves by h ← sat(rsh(a h) + b), a >= 0, where a and b depend on the layer's input alone. This map of a finite
 // chain does not decrease in h, so while the input repeats the entry moves in one direction, from period to period, and
 // rests after at most (values - 1) of them. Floats alike: rounding is monotone, and NaN, once there, stays.

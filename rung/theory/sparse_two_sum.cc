@@ -11,6 +11,7 @@
 // all. Holds in every arithmetic with the bits stored. Status: proved. No chain of thought.
 #include <fmt/format.h>
 
+#include "rung/spec/mixers.h"
 #include "rung/theory/horizon.h"
 #include "rung/theory/theorem_groups.h"
 
@@ -31,7 +32,7 @@ std::optional<Verdict> sparse_two_sum(const Theorem& theorem, const Setting& set
   v.require("no chain of thought", !setting.chain_of_thought);
   v.require("a block is ranked and read through its compression", !m.token_scores,
             m.token_scores ? "its tokens are scored one by one" : "");
-  if (!m.form.plain())
+  if (!m.token_scores && !assumptions_of(m).block_messages)
     v.require("one compression a block, and a selection on top of the own block", false, "form=released");
   if (!v.all_hold()) return v;
   const std::int64_t n = question.size("n"), M = question.size("M");

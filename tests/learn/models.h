@@ -28,8 +28,52 @@ inline ModelSpec small_model(const std::string& line, std::int64_t context = 21,
   return spec;
 }
 
+// Released forms, gla, kda, rwkv7 and rotary positions: every option once.
+inline const std::vector<std::string>& released_lines() {
+  static const std::vector<std::string> lines{
+      "full(rope=half)",
+      "full(kv=1,window=4,conv=3,rope=interleaved,theta=100,rope_dim=4)",
+      "mamba(form=released,conv=3)",
+      "mamba(form=released,select=input,gate=none,norms=after,rank=2)",
+      "mamba(form=released,conv=3,conv_bias=no,act=none,gate=sigmoid,norms=before,rank=2)",
+      "mamba(gate=silu,norms=after)",
+      "mamba2(form=released,conv=3)",
+      "mamba2(form=released,groups=1,skip=channel,norm=before,gate=sigmoid)",
+      "mamba2(form=released,groups=2,norm_groups=1,conv=2,conv_bias=no)",
+      "mamba2(act=silu,decay=sigmoid,skip=head,norm=after)",
+      "delta(form=released,conv=2,range=2)",
+      "delta(form=released,qk_act=elu1,qk_norm=sum,beta=no)",
+      "delta(form=released,conv=2,conv_bias=yes,qk_act=relu,scale=no,norm=after,gate=silu)",
+      "gdelta(form=released,conv=3,kv=1)",
+      "gdelta(qk_norm=l2,gate=silu,norm=before)",
+      "gdelta(form=released,range=2,gate=none,norm=none)",
+      "gla(rank=4)",
+      "gla(kv=1,conv=3,conv_bias=yes,rank=4,gate=sigmoid)",
+      "gla(rank=4,gate=none)",
+      "kda(rank=4,conv=3)",
+      "kda(rank=4,kv=1,decay=bounded,range=2,conv=2,conv_bias=yes)",
+      "rwkv7(rank_w=4,rank_a=4,rank_g=4)",
+      "rwkv7(rank_w=4,rank_a=4,rank_g=4)+rwkv7(rank_w=4,rank_a=4,rank_g=4,rank_v=4,values=first,key_norm="
+      "unit)",
+      "loglinear(base=mamba2,form=released,conv=3)",
+      "loglinear(base=mamba2,form=released,groups=1,skip=channel,norm=before,gate=sigmoid)",
+      "loglinear(base=gdelta,form=released,conv=3,range=2,kv=1)",
+      "loglinear(base=gdelta,form=released,partition=strong)",
+      "loglinear(base=mamba2,form=released,partition=strong,norm=none,gate=none,skip=none)",
+      "sparse(B=4,k=3,form=released,window=3)",
+      "sparse(B=4,k=2,kv=1,form=released,first=0,local=1,rope=none,compress=pool,span=4,stride=2)",
+      "sparse(B=4,k=3,form=released,compress=weighted,span=4,stride=2,window=2)",
+      "sparse(B=2,k=2,kv=1,form=released,compress=linear,span=4,stride=2,rope=interleaved,local=0)",
+      "topk(k=3,rope=half)",
+      "topk(k=3,kv=1,index_heads=2,weights=signed,index_norm=yes,rope=interleaved,index_rope=half,rope_dim="
+      "4)",
+      "topk(k=4,index_heads=2,weights=signed,index_norm=yes,rope=half,index_rope=half,rope_dim=2,q_rank=5,"
+      "kv_rank=4)"};
+  return lines;
+}
+
 inline const std::vector<std::string>& causal_lines() {
-  static const std::vector<std::string> lines{"full",
+  static const std::vector<std::string> plain{"full",
                                               "full(kv=1)",
                                               "full(window=4)",
                                               "full(chunk=5)",
@@ -54,11 +98,18 @@ inline const std::vector<std::string>& causal_lines() {
                                               "sparse(B=4,k=2)",
                                               "sparse(B=3,k=1,window=4)",
                                               "topk(k=3)",
+                                              "topk(k=3,index_heads=2,weights=signed)",
                                               "conv(width=3)",
                                               "identity",
                                               "none",
                                               "heads(full:1,linear:1)",
-                                              "full+gdelta*2"};
+                                              "full+gdelta*2",
+                                              "heads(gdelta(form=released):1,full(rope=half):1)"};
+  static const std::vector<std::string> lines = [] {
+    auto all = plain;
+    all.insert(all.end(), released_lines().begin(), released_lines().end());
+    return all;
+  }();
   return lines;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "rung/base/random.h"
+#include "rung/spec/mixers.h"
 #include "rung/spec/parameters.h"
 #include "tests/parity/layer_run.h"
 
@@ -16,7 +17,8 @@ constexpr std::int64_t kTokens = 11;
 double drawn(Random& random) { return static_cast<double>(random.between(-1000, 1000)) / 1000; }
 
 // A one-layer file with every tensor of the line, drawn.
-Weights drawn_layer(const std::string& line, std::int64_t width, std::int64_t context = 0) {
+Weights drawn_layer(const std::string& line, std::int64_t width, std::int64_t context = 0,
+                    std::uint64_t seed = 7) {
   Weights weights;
   weights.mode = WeightMode::real;
   weights.architecture.stack = parse_stack(line).value();
@@ -26,7 +28,7 @@ Weights drawn_layer(const std::string& line, std::int64_t width, std::int64_t co
   d.mlp_given = true;
   const auto layers = resolve(weights.architecture).value();
   const auto& layer = layers[0];
-  Random random(7);
+  Random random(seed);
   const auto tensors = layer_tensors(layer, 0, Norm::none).value();
   for (const auto& tensor : tensors) {
     std::vector<double> values(static_cast<std::size_t>(tensor.size()));
@@ -393,6 +395,84 @@ TEST(released_forms, interleaved_rope_is_half_split_rope_of_reordered_rows) {
   Weights none = interleaved;
   none.architecture.stack = parse_stack("full(heads=2,kv=1,dim=4,vdim=2)").value();
   EXPECT_NE(run(none, w).output, run(interleaved, w).output);
+}
+
+// The state after every token, in the format where one is given.
+std::vector<std::vector<double>> states_of(const Weights& weights, const StoredRows& rows, std::int64_t width,
+                                           std::optional<Precision> format) {
+  TensorSource source = TensorSource(weights, nullptr).under("layers.0");
+  const MixerShape shape = resolve(weights.architecture).value()[0].mixer;
+  const MixerContext<RealArithmetic> context{
+      shape,        width,
+      true,         RealArithmetic{format ? Accumulator::round : Accumulator::exact, 32, format, nullptr},
+      rows.count(), 32,
+      source};
+  const auto mixer = make_mixer_for(context);
+  EXPECT_FALSE(source.error()) << (source.error() ? source.error()->message : "");
+  std::vector<std::vector<double>> out;
+  auto state = mixer->start();
+  for (std::int64_t t = 0; t < rows.count(); ++t) {
+    mixer->step(*state, rows.row(t), nullptr);
+    state->append_numbers(out.emplace_back());
+  }
+  return out;
+}
+
+// What theorems assume of the update in each form (rung/spec/mixers.h): an entrywise one never lets an entry fall when
+// the old state is higher, the inputs alike; a coupled one does.
+TEST(released_forms, update_their_states_as_the_descriptors_say) {
+  constexpr std::int64_t w = 3;
+  int entrywise = 0;
+  for (const char* line :
+       {"mamba(form=released,inner=3,state=2)", "mamba(form=released,inner=3,state=2,norms=after,gate=none)",
+        "mamba2(form=released,heads=2,dim=2,state=2)", "mamba2(heads=2,dim=2,state=2,act=silu)",
+        "gla(heads=2,dim=2,vdim=2,rank=2)", "delta(form=released,heads=1,dim=2,vdim=2)",
+        "gdelta(form=released,heads=1,dim=2,vdim=2)", "kda(heads=1,dim=2,vdim=2,rank=2)",
+        "rwkv7(heads=1,dim=3,vdim=2)"}) {
+    const Weights weights = drawn_layer(line, w);
+    const Assumptions assumed = assumptions_of(resolve(weights.architecture).value()[0].mixer);
+    bool falls = false;
+    Random random(5);
+    for (int trial = 0; trial < 300; ++trial) {
+      // Two beginnings, then the same two tokens: the first is the row before, where a layer keeps it.
+      std::vector<double> same(2 * w);
+      for (auto& value : same) value = 2 * drawn(random);
+      std::vector<std::vector<std::vector<double>>> runs;
+      for (int which = 0; which < 2; ++which) {
+        std::vector<double> values(3 * w);
+        for (auto& value : values) value = 2 * drawn(random);
+        values.insert(values.end(), same.begin(), same.end());
+        runs.push_back(states_of(weights, StoredRows(values, w), w, std::nullopt));
+      }
+      for (std::size_t i = 0; i < runs[0][3].size(); ++i)
+        falls = falls || (runs[0][3][i] < runs[1][3][i] && runs[0][4][i] > runs[1][4][i]);
+    }
+    entrywise += assumed.update == Update::entrywise;
+    EXPECT_EQ(falls, assumed.update != Update::entrywise) << line;
+    if (assumed.update == Update::entrywise) EXPECT_EQ(assumed.decay, Decay::positive) << line;
+  }
+  EXPECT_EQ(entrywise, 5);
+}
+
+// Monotone states of few values come to rest while a token repeats: the theorem on aperiodicity in these forms.
+TEST(released_forms, that_are_monotone_come_to_rest) {
+  constexpr std::int64_t w = 3;
+  const Precision e4m3 = *parse_precision("e4m3");
+  for (const char* line :
+       {"mamba(form=released,inner=3,state=2,conv=3)", "mamba2(form=released,heads=2,dim=2,state=2,conv=2)",
+        "gla(heads=2,dim=2,vdim=2,rank=2,conv=3)"})
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      const Weights weights = drawn_layer(line, w, 0, seed);
+      Random random(seed);
+      std::vector<double> values(4 * w), last(w);
+      for (auto& value : values) value = 2 * drawn(random);
+      for (auto& value : last) value = 2 * drawn(random);
+      const std::int64_t rest = 256 + 3;  // (values - 1) steps behind the convolution
+      for (std::int64_t t = 0; t <= rest; ++t) values.insert(values.end(), last.begin(), last.end());
+      const auto states = states_of(weights, StoredRows(values, w), w, e4m3);
+      EXPECT_EQ(states.back(), states[states.size() - 2]) << line << " " << seed;
+      EXPECT_NE(states[4], states[5]) << line << " " << seed;
+    }
 }
 
 }  // namespace

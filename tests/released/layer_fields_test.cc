@@ -340,7 +340,7 @@ TEST(LayerFields, windowed_layers_of_step_have_sizes_of_their_own) {
 }
 
 TEST(LayerFields, reads_attention_that_fla_mixes_in) {
-  for (const char* type : {"gated_deltanet", "h_gated_deltanet", "kda", "gla", "rwkv7"}) {
+  for (const char* type : {"gated_deltanet", "h_gated_deltanet", "kda", "gla"}) {
     SCOPED_TRACE(type);
     OrderedJson config = {{"model_type", type}, {"num_hidden_layers", 4}, {"hidden_size", 64},
                           {"num_heads", 2},     {"head_dim", 32},         {"expand_v", 1},
@@ -373,8 +373,9 @@ TEST(LayerFields, reads_attention_that_mamba_ssm_mixes_in) {
     "attn_cfg":{"causal":true,"d_conv":4,"head_dim":16,"num_heads":6,"out_proj_bias":false,"qkv_proj_bias":false,
       "rotary_emb_dim":8},
     "rms_norm":true,"residual_in_fp32":true,"fused_add_norm":true,"pad_vocab_size_multiple":16,"tie_embeddings":true})");
-  EXPECT_EQ(stack_text_of(config),
-            "(mamba2(heads=8,dim=64,state=128,groups=1,conv=4)+full(heads=6,kv=6,dim=16,conv=4))*2");
+  EXPECT_EQ(
+      stack_text_of(config),
+      "(mamba2(heads=8,dim=64,state=128,groups=1,conv=4,form=released)+full(heads=6,kv=6,dim=16,conv=4))*2");
   EXPECT_EQ(counted(model_of(config)).pattern, "RRFRRF");  // the convolution on q, k, v is an R in front
   EXPECT_EQ(model_of(config).model_type, "mamba_ssm");
   config["attn_cfg"]["causal"] = false;
@@ -382,7 +383,7 @@ TEST(LayerFields, reads_attention_that_mamba_ssm_mixes_in) {
   config.erase("attn_layer_idx");
   config["ssm_cfg"] = OrderedJson::object();
   config.erase("attn_cfg");
-  EXPECT_EQ(stack_text_of(config), "mamba(inner=512,state=16,conv=4)*4");
+  EXPECT_EQ(stack_text_of(config), "mamba(inner=512,state=16,conv=4,form=released)*4");
   config["ssm_cfg"]["layer"] = "Mamba3";
   EXPECT_NE(stack_text_of(config).find("\"layer\""), std::string::npos) << stack_text_of(config);
 
@@ -396,19 +397,80 @@ TEST(LayerFields, reads_attention_that_mamba_ssm_mixes_in) {
       << stack_text_of(other);
 }
 
-TEST(LayerFields, values_of_rwkv7_may_be_wider_in_some_layers) {
+// Channel mixing keeps a token as well, in attention layers too: a convolution behind every layer.
+TEST(LayerFields, rwkv7_is_time_mixing_and_a_token_shift_behind_it) {
   auto config = OrderedJson::parse(R"({"model_type":"rwkv7","num_hidden_layers":3,"hidden_size":128})");
-  EXPECT_EQ(counted(model_of(config)).layers[0].state_elements, 2 * 64 * 64);
+  const auto states_of = [&] {
+    std::vector<std::int64_t> states;
+    for (const auto& layer : counted(model_of(config)).layers) {
+      EXPECT_EQ(layer.conv_elements, 128);
+      if (states.size() % 2 == 1) EXPECT_EQ(layer.text, "conv(width=2,channels=128)");
+      states.push_back(layer.state_elements);
+    }
+    return states;
+  };
+  using States = std::vector<std::int64_t>;
+  EXPECT_EQ(states_of(), (States{8192, 0, 8192, 0, 8192, 0}));
+  EXPECT_EQ(counted(model_of(config)).layers[0].text, "rwkv7(heads=2,dim=64,vdim=64)");
+  EXPECT_EQ(counted(model_of(config)).layers[2].text, "rwkv7(heads=2,dim=64,vdim=64,values=first)");
   config["value_dim"] = 256;
-  for (const auto& layer : counted(model_of(config)).layers) EXPECT_EQ(layer.state_elements, 2 * 64 * 128);
-  config["value_dim"] = {128, 256, 384};
-  const auto out = counted(model_of(config));
-  for (std::size_t i = 0; i < 3; ++i)
-    EXPECT_EQ(out.layers[i].state_elements, 64 * 128 * static_cast<std::int64_t>(i + 1));
+  EXPECT_EQ(states_of(), (States{16384, 0, 16384, 0, 16384, 0}));
+  config["value_dim"] = {128, 256, 384};  // values of another size are not mixed in
+  EXPECT_EQ(states_of(), (States{8192, 0, 16384, 0, 24576, 0}));
+  EXPECT_EQ(counted(model_of(config)).layers[2].text, "rwkv7(heads=2,dim=64,vdim=128)");
   config["value_dim"] = {128, 256};
   EXPECT_NE(stack_text_of(config).find("describes 2 layers"), std::string::npos) << stack_text_of(config);
   config["value_dim"] = 129;
   EXPECT_NE(stack_text_of(config).find("not divisible"), std::string::npos) << stack_text_of(config);
+  config.erase("value_dim");
+  config["attn"] = OrderedJson::parse(R"({"layers":[1],"num_heads":4})");
+  EXPECT_EQ(counted(model_of(config)).pattern, "RRFRRR");
+  config["decay_low_rank_dim"] = 8;
+  config["v_low_rank_dim"] = 4;
+  config["fuse_norm"] = false;
+  EXPECT_EQ(counted(model_of(config)).layers[4].text,
+            "rwkv7(heads=2,dim=64,vdim=64,rank_w=8,rank_v=4,values=first,key_norm=unit)");
+}
+
+// What a layer has around its recurrence stands in the line where the file says it.
+TEST(LayerFields, gates_norms_and_biases_are_read) {
+  OrderedJson config = {{"model_type", "mamba2"}, {"num_hidden_layers", 1}, {"n_groups", 2}};
+  const auto form = [&] {
+    const auto layers = resolve(model_of(config).architecture);
+    EXPECT_TRUE(layers) << layers.error().message;
+    return layers->front().mixer.form;
+  };
+  EXPECT_EQ(form().norm, OutputNorm::after);
+  EXPECT_EQ(form().norm_groups, 1);  // transformers normalises all groups together
+  EXPECT_TRUE(form().conv_bias && form().step && form().skip == Skip::head);
+  config["norm_before_gate"] = true;
+  config["use_conv_bias"] = false;
+  EXPECT_EQ(form().norm, OutputNorm::before);
+  EXPECT_FALSE(form().conv_bias);
+  config = {{"model_type", "falcon_mamba"},
+            {"num_hidden_layers", 1},
+            {"hidden_size", 64},
+            {"state_size", 4},
+            {"conv_kernel", 4},
+            {"expand", 2},
+            {"time_step_rank", 7}};
+  EXPECT_EQ(form().inner_norms, InnerNorms::after);
+  EXPECT_EQ(form().rank, 7);
+  EXPECT_TRUE(form().select_conv && form().gate == Activation::silu);
+  config = {{"model_type", "gated_deltanet"}, {"num_hidden_layers", 1}, {"use_gate", false}};
+  EXPECT_TRUE(form().gate == Activation::none && form().norm == OutputNorm::before);
+  EXPECT_EQ(form().key_norm, KeyNorm::l2);
+  config = {{"model_type", "gla"}, {"num_hidden_layers", 1}, {"hidden_size", 64}, {"num_heads", 2},
+            {"expand_k", 0.5},     {"expand_v", 1},          {"num_kv_heads", 1}, {"use_output_gate", false}};
+  EXPECT_EQ(stack_text_of(config), "gla(heads=2,kv=1,dim=16,vdim=32,gate=none)");
+  config = {{"model_type", "kda"}, {"num_hidden_layers", 1}, {"lower_bound", -5}};
+  EXPECT_TRUE(form().bounded);
+  const auto dsa =
+      model_of(OrderedJson::parse(*read_text_file(kConfigFolder + "deepseek-v3.2.json", "test")));
+  const MixerShape indexed = resolve(dsa.architecture)->front().mixer;
+  EXPECT_TRUE(indexed.signed_weights && indexed.form.index_norm);
+  EXPECT_EQ(indexed.form.kv_rank, 512);
+  EXPECT_EQ(indexed.form.index_rope, Rope::half);
 }
 
 TEST(LayerFields, minimax_m3_scores_tokens_and_caches_an_index_key_of_each) {
@@ -424,10 +486,9 @@ TEST(LayerFields, minimax_m3_scores_tokens_and_caches_an_index_key_of_each) {
 
 TEST(LayerFields, steps_of_the_delta_rule_beyond_one_are_read) {
   OrderedJson kda = {{"model_type", "kda"}, {"num_hidden_layers", 1}};
-  EXPECT_EQ(model_of(kda).notes.size(), 1u);
-  kda["allow_neg_eigval"] = true;  // counted, not evaluated: a note
-  ASSERT_EQ(model_of(kda).notes.size(), 2u);
-  EXPECT_EQ(model_of(kda).notes[1].substr(0, 17), "allow_neg_eigval:");
+  EXPECT_FALSE(model_of(kda).architecture.stack.layers[0].number("range"));
+  kda["allow_neg_eigval"] = true;
+  EXPECT_EQ(model_of(kda).architecture.stack.layers[0].number("range"), 2);
   OrderedJson config = {{"model_type", "gated_deltanet"}, {"num_hidden_layers", 1}};
   EXPECT_FALSE(model_of(config).architecture.stack.layers[0].number("range"));
   config["allow_neg_eigval"] = true;

@@ -53,10 +53,10 @@ TEST(Resolve, keeps_causal_mixers_out_of_encoders) {
   for (const char* line :
        {"rnn", "gru", "mamba", "mamba2", "delta", "gdelta", "loglinear", "sparse(B=2,k=1)", "conv(width=2)",
         "full(chunk=4)", "full(conv=2)", "linear(conv=2)", "heads(full:1,delta:1)",
-        "recurrent(kind=x,elements=1)", "compressed(kind=x,ratio=2,entry=2)"})
+        "recurrent(kind=x,elements=1)", "compressed(kind=x,ratio=2,entry=2)", "topk(k=2,rope=half)"})
     EXPECT_NE(refusal(line, encoder).find("has no bidirectional meaning"), std::string::npos) << line;
-  for (const char* line :
-       {"full", "full(window=4)", "linear", "topk(k=2)", "identity", "none", "heads(full:1,linear:1)"})
+  for (const char* line : {"full", "full(window=4)", "full(rope=half)", "linear", "topk(k=2)", "identity",
+                           "none", "heads(full:1,linear:1)"})
     EXPECT_EQ(refusal(line, encoder), "accepted") << line;
 }
 

@@ -1,6 +1,9 @@
 // What the theory says about released forms: counting holds, and what was proved of the plain form is not lent to them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "rung/spec/mixers.h"
 #include "tests/theory/asked.h"
 
 namespace rung {
@@ -61,6 +64,98 @@ TEST(released_forms, of_the_strong_partition_are_outside_the_theorem_on_levels) 
   EXPECT_EQ(asked.outcome("loglinear(base=gdelta,form=released)", "eva", {{"n", 63}}), Outcome::impossible);
   EXPECT_NE(asked.outcome("loglinear(base=gdelta,form=released,partition=strong)", "eva", {{"n", 63}}),
             Outcome::impossible);
+}
+
+// Each theorem that a form can leave speaks about the forms inside its hypotheses, and leaves the others open: its own
+// verdict, whatever else is known.
+struct FormCase {
+  const char *theorem, *task;
+  TaskSizes sizes;
+  std::vector<const char*> inside, outside;
+};
+bool speaks(const Verdict& v) {
+  return v.outcome == Outcome::impossible || v.outcome == Outcome::possible || v.outcome == Outcome::vacuous;
+}
+
+TEST(released_forms, outside_a_hypothesis_leave_its_theorem_open) {
+  const std::vector<FormCase> cases{
+      {"aperiodicity",
+       "parity",
+       {{"n", 64}},
+       {"mamba2", "mamba2(form=released)", "mamba(form=released)", "mamba(norms=after,gate=silu)",
+        "gla(rank=2)", "heads(gla(rank=2):1,mamba2(form=released):1)"},
+       {"delta", "delta(form=released)", "delta(form=released,range=2)", "gdelta(form=released)", "kda",
+        "rwkv7", "full(rope=half)", "topk(k=2,index_norm=yes)", "sparse(B=4,k=2,form=released,rope=none)",
+        "loglinear(base=mamba2,form=released)", "recurrent(kind=x,elements=4)"}},
+      {"aperiodicity-tracked",
+       "tracked-recall",
+       {{"n", 4}, {"w", 64}},
+       {"mamba2(form=released)", "gla(rank=2)"},
+       {"kda", "rwkv7", "gdelta(form=released,range=2)", "full(rope=interleaved)"}},
+      {"nonsolvable-groups",
+       "group",
+       {{"n", 16}},
+       {"mamba(form=released)", "gla(rank=2)", "full"},
+       {"kda", "rwkv7", "gdelta(form=released)", "full(rope=half)", "topk(k=2)"}},
+      {"sparse-two-sum",
+       "two-sum",
+       {{"n", 256}},
+       {"sparse(B=16,k=1)"},
+       {"sparse(B=16,k=1,form=released)", "sparse(B=16,k=1,form=released,compress=linear,rope=none)",
+        "sparse(B=16,k=1,form=released,compress=pool,span=8,stride=4)", "sparse(B=16,k=1,score=tokens)"}},
+      {"log-linear-eva",
+       "eva",
+       {{"n", 63}},
+       {"loglinear(base=gdelta)", "loglinear(base=gdelta,form=released)",
+        "loglinear(base=mamba2,form=released)"},
+       {"loglinear(base=gdelta,form=released,partition=strong)"}},
+  };
+  for (const FormCase& one : cases) {
+    auto asked = Asked().width(4).heads(2).bits(4).nowhere();
+    asked.dimensions.context = 64;
+    if (std::string(one.theorem) == "nonsolvable-groups") asked = asked.with("name", "A5");
+    const auto all = theorems();
+    const auto theorem =
+        std::find_if(all.begin(), all.end(), [&](const Theorem& t) { return t.id == one.theorem; });
+    ASSERT_NE(theorem, all.end()) << one.theorem;
+    const auto verdict = [&](const char* line) -> std::optional<Verdict> {
+      const Setting setting = asked.setting(line);
+      const auto question = make_question(one.task, one.sizes, setting.context, false, asked.form);
+      EXPECT_TRUE(question) << (question ? "" : question.error().message);
+      return theorem->evaluate(*theorem, setting, *question);
+    };
+    for (const char* line : one.inside) {
+      const auto v = verdict(line);
+      ASSERT_TRUE(v) << one.theorem << " on " << line;
+      EXPECT_TRUE(speaks(*v)) << one.theorem << " on " << line;
+    }
+    for (const char* line : one.outside) {
+      const auto v = verdict(line);
+      EXPECT_TRUE(!v || (v->outcome == Outcome::open && !v->every_length)) << one.theorem << " on " << line;
+    }
+  }
+}
+
+TEST(released_forms, have_their_assumptions_as_data) {
+  const auto assumed = [](const char* line) {
+    return assumptions_of(
+        resolve({*parse_stack(line), {.width = 8, .heads = 2, .context = 8}}).value()[0].mixer);
+  };
+  EXPECT_EQ(assumed("mamba2").decay, Decay::table);
+  EXPECT_EQ(assumed("mamba2(form=released)").decay, Decay::positive);
+  EXPECT_EQ(assumed("gla").update, Update::entrywise);
+  EXPECT_EQ(assumed("kda").update, Update::coupled);
+  EXPECT_EQ(assumed("recurrent(kind=x,elements=1)").update, Update::unknown);
+  for (const char* line : {"delta(range=2)", "gdelta(form=released,range=2)", "kda(range=2)", "rwkv7"})
+    EXPECT_TRUE(assumed(line).negative_eigenvalues) << line;
+  for (const char* line : {"delta", "gdelta(form=released)", "kda", "gla", "mamba2"})
+    EXPECT_FALSE(assumed(line).negative_eigenvalues) << line;
+  EXPECT_TRUE(assumed("sparse(B=2,k=1)").block_messages);
+  EXPECT_FALSE(assumed("sparse(B=2,k=1,form=released)").block_messages);
+  EXPECT_TRUE(assumed("loglinear(base=mamba2,form=released)").doubling_levels);
+  EXPECT_FALSE(assumed("loglinear(base=mamba2,form=released,partition=strong)").doubling_levels);
+  EXPECT_TRUE(assumed("topk(k=1,index_rope=half,rope_dim=2)").turns);
+  EXPECT_FALSE(assumed("full(rope=half)").written_down);
 }
 
 }  // namespace

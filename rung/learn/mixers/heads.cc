@@ -22,6 +22,9 @@ class Heads : public LearnedMixer {
   void describe(Weights& weights) const override {
     for (const auto& part : parts_) part->describe(weights);
   }
+  void unfused(std::vector<std::string>& names) const override {
+    for (const auto& part : parts_) part->unfused(names);
+  }
 
  private:
   std::vector<std::unique_ptr<LearnedMixer>> parts_;

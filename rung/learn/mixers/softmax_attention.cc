@@ -1,11 +1,13 @@
 // full: causal softmax attention, with a window or chunks, and over all positions in an encoder; topk: the
-// same over the k positions that an index scores highest.
+// same over the k positions that an index scores highest (token_selection.h). Keys and queries turn where the form has
+// rotary positions.
 //
 // y_i = sum_j exp(tau q_i.k_j) v_j / sum_j exp(tau q_i.k_j), tau = 1/sqrt(dk) (the file's score.tau).
 #include <cmath>
 
 #include "rung/learn/mixers/mixers.h"
-#include "rung/learn/mixers/short_convolution.h"
+#include "rung/learn/mixers/released_parts.h"
+#include "rung/learn/mixers/token_selection.h"
 #include "rung/learn/mixers/visibility.h"
 
 namespace rung::learn {
@@ -14,7 +16,9 @@ namespace {
 class SoftmaxAttention : public LearnedMixer {
  public:
   SoftmaxAttention(const MixerShape& shape, const MixerPlace& place, ParameterLayout& layout)
-      : shape_(shape), place_(place), tau_(1 / std::sqrt(static_cast<double>(shape.key_dim))) {
+      : shape_(shape),
+        place_(place),
+        tau_(place.scalar("score.tau", 1 / std::sqrt(static_cast<double>(shape.key_dim)))) {
     const std::string& p = place.prefix;
     rows_ = {shape.heads * shape.key_dim, shape.kv_heads * shape.key_dim, shape.kv_heads * shape.value_dim};
     std::vector<ParameterLayout::Part> parts{
@@ -42,13 +46,16 @@ class SoftmaxAttention : public LearnedMixer {
       return spread_heads(split_heads(pass.round(p + name, rows[which]), heads), shape_.heads)
           .transpose(2, 3);
     };
-    const torch::Tensor q = heads_first(0, shape_.heads, "q"), k = heads_first(1, shape_.kv_heads, "k"),
+    const Turn turn{shape_.form.rope, shape_.form.rope_dim, shape_.form.theta};
+    const torch::Tensor q = turned(heads_first(0, shape_.heads, "q"), turn),
+                        k = turned(heads_first(1, shape_.kv_heads, "k"), turn),
                         v = heads_first(2, shape_.kv_heads, "v");
     torch::Tensor hidden =
         hidden_positions(shape_, place_.causal, length, u.device());  // [T, T], true: not seen
     torch::Tensor y;
     if (shape_.kind == MixerKind::topk)
-      y = selected(q, k, v, rows[3], leaves[index_bias_], hidden);
+      y = attention_by_index({.q = q, .k = k, .v = v, .tau = tau_}, index_rows(rows[3], leaves), shape_,
+                             hidden);
     else
       y = softmax_attention(q, k, v, tau_, hidden, is_plainly_causal(shape_, place_.causal), pass.plain);
     return pass.round(p + "y", join_heads(y.transpose(2, 3)));
@@ -59,30 +66,12 @@ class SoftmaxAttention : public LearnedMixer {
   }
 
  private:
-  // I(i, j) = sum_h relu(mix_i[h]) relu(index_q_i[h].index_k_j). The choice has no gradient; the index learns
-  // as if its score were added to the attention's (straight through: the added term is zero in value).
-  torch::Tensor selected(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
-                         const torch::Tensor& index, const torch::Tensor& mix_bias,
-                         const torch::Tensor& hidden) const {
-    const std::int64_t length = index.size(2), hi = shape_.index_heads, di = shape_.index_dim;
-    const torch::Tensor index_q = index.narrow(-1, 0, hi * di)
-                                      .unflatten(-1, std::vector<std::int64_t>{hi, di})
-                                      .transpose(2, 3);                        // [E, B, Hi, T, di]
-    const torch::Tensor index_k = index.narrow(-1, hi * di, di).unsqueeze(2);  // [E, B, 1, T, di]
-    torch::Tensor mix =
-        index.narrow(-1, hi * di + di, hi) + mix_bias.view({mix_bias.size(0), 1, 1, hi});  // [E, B, T, Hi]
-    if (!shape_.signed_weights) mix = mix.relu();
-    const torch::Tensor each = torch::matmul(index_q, index_k.transpose(-1, -2)).relu();  // [E, B, Hi, T, T]
-    const torch::Tensor score = (mix.transpose(2, 3).unsqueeze(-1) * each).sum(2);        // [E, B, T, T]
-    // Ties go to the smaller position: a stable descending sort keeps them in order.
-    const torch::Tensor ranked =
-        std::get<1>(score.detach().masked_fill(hidden, -INFINITY).sort(true, -1, true));
-    const torch::Tensor chosen = ranked.narrow(-1, 0, std::min(shape_.select, length));
-    const torch::Tensor unseen =
-        torch::ones_like(score, torch::kBool).scatter_(-1, chosen, false).logical_or_(hidden);
-    torch::Tensor logits =
-        torch::matmul(q, k.transpose(-1, -2)) * tau_ + (score - score.detach()).unsqueeze(2);
-    return torch::matmul(logits.masked_fill(unseen.unsqueeze(2), -INFINITY).softmax(-1), v);
+  IndexRows index_rows(const torch::Tensor& all, const Leaves& leaves) const {
+    const std::int64_t hi = shape_.index_heads, di = shape_.index_dim;
+    const auto parts = split_rows(all, {hi * di, di, hi});
+    return {.q = split_heads(parts[0], hi).transpose(2, 3),
+            .k = parts[1].unsqueeze(2),
+            .mix = parts[2] + leaves[index_bias_].view({all.size(0), 1, 1, hi})};
   }
 
   MixerShape shape_;
