@@ -24,6 +24,7 @@ Definition index_impossible (s n sigma : N) := exceeds n sigma s.
 Definition recall_impossible (s n K sigma : N) := (0 <? n) && (n <=? K) && exceeds n sigma s.
 Definition seqcomp_impossible (s entries : N) := exceeds entries entries s.
 Definition strings_impossible (s n : N) := s <? n.
+Definition dyck_impossible (s n k : N) := (4 <=? n) && N.even n && exceeds (n / 2 - 1) k s.
 Definition two_sum_impossible (s n M : N) := (0 <? n) && (2 ^ s <? nonempty_subsets M n).
 Definition two_sum_exists_impossible (s n M : N) := (2 <=? n) && (2 ^ s <? nonempty_subsets ((M - 1) / 2) (n - 1)).
 Definition three_sum_values (M : N) : N := (M - 1) / 3 - M / 6.
@@ -83,9 +84,19 @@ Definition rest_of (k : kind) (j : N) : N :=
   | Full E p scale => j * (1 + E * (2 * (scale * (2 ^ p - 1)) - 1))
   end.
 Definition layer_rest (ks : list kind) (j : N) : N := fold_right (fun k => N.max (rest_of k j)) j ks.
-Definition horizon (layers : list (list kind)) : N := fold_left (fun j ks => layer_rest ks j) layers 1.
-(* Words of one length: without softmax and selections, whose rest depends on all that came before. *)
-Definition forgets (k : kind) : bool := match k with Recurrence _ _ | Window _ => true | _ => false end.
-Definition tracking_impossible_at (layers : list (list kind)) (letters : N) : bool :=
-  forallb (forallb forgets) layers && (2 * horizon layers + 1 <=? letters).
-Definition tracking_impossible (layers : list (list kind)) (letters : N) : bool := horizon layers + 1 <=? letters.
+Definition horizon_from (layers : list (list kind)) (first : N) : N := fold_left (fun j ks => layer_rest ks j) layers first.
+Definition horizon (layers : list (list kind)) : N := horizon_from layers 1.
+(* Behind `first` tokens: so many copies of a letter, and one more changes nothing. *)
+Definition copies (layers : list (list kind)) (first : N) : N := horizon_from layers first - first + 1.
+(* Words u sigma^n v of `before` + n + `after` letters behind one start token; among `turns` neighbours sigma^n, sigma^(n+1)
+   some two have different answers. With letters behind the copies, or at one length only (a neutral letter fills up),
+   without softmax, whose rest depends on all that came before. *)
+Definition forgets (k : kind) : bool := match k with Full _ _ _ => false | _ => true end.
+Definition tracking_impossible (layers : list (list kind)) (before after turns letters : N) : bool :=
+  ((after =? 0) || forallb (forallb forgets) layers) && (before + (copies layers (1 + before) + turns) + after <=? letters).
+Definition tracking_impossible_at (layers : list (list kind)) (before after turns letters : N) : bool :=
+  forallb (forallb forgets) layers && (before + (copies layers (1 + before) + turns) + after + horizon layers <=? letters).
+(* Tracked recall: the letters stand behind n pairs and before `=`. Letter 1 turns the mark in a cycle of n, or of 2. *)
+Definition cycle_turns (n sigma : N) : N := if (3 <=? sigma) || N.even n then 1 else n.
+Definition tracked_recall_impossible (layers : list (list kind)) (n turns letters : N) : bool :=
+  forallb (forallb forgets) layers && (copies layers n + turns + horizon layers <=? letters).

@@ -246,55 +246,23 @@ Proof.
 Qed.
 End Kinds.
 
-Theorem same_answers (m : model) (start t : nat) kinds n n' : unplaced m -> Forall2 is_layer (stack m) kinds ->
-  N.to_nat (horizon kinds) <= n -> N.to_nat (horizon kinds) <= n' ->
-  said m (start :: repeat t n) = said m (start :: repeat t n').
+(* Behind the tokens u. *)
+Theorem same_answers (m : model) (u : list nat) (t : nat) kinds n n' : unplaced m -> Forall2 is_layer (stack m) kinds -> u <> [] ->
+  N.to_nat (copies kinds (N.of_nat (length u))) <= n -> N.to_nat (copies kinds (N.of_nat (length u))) <= n' ->
+  said m (u ++ repeat t n) = said m (u ++ repeat t n').
 Proof.
-  intros un all ln ln'. set (p := fun i => if i =? 0 then start else t).
-  assert (con : constant_from 1 (input m p)).
-  { intros i li. unfold input, p. destruct (Nat.eqb_spec i 0); [lia|]. simpl. apply un. }
-  pose proof (stack_rests (stack m) kinds 1 _ (le_n 1) all con) as rest. change (N.of_nat 1) with 1%N in rest. fold (horizon kinds) in rest.
-  assert (H : forall q, N.to_nat (horizon kinds) <= q ->
-    said m (start :: repeat t q) = says m (run (stack m) (input m p) (N.to_nat (horizon kinds)))).
-  { intros q lq. unfold said, last_activation. f_equal. cbn [length]. rewrite repeat_length. cbn [pred].
-    rewrite <- (rest q lq). apply run_ext. intros i li. unfold input, prompt_of, p. f_equal.
-    destruct i as [|i]; [reflexivity|]. cbn [nth Nat.eqb]. rewrite nth_indep with (d' := t) by (rewrite repeat_length; lia).
-    apply nth_repeat. }
-  now rewrite !H.
-Qed.
-Theorem horizon_wrong (m : model) (a : automaton) (start t : nat) (letter : nat -> Prop) kinds (letters : N) n :
-  unplaced m -> Forall2 is_layer (stack m) kinds -> letter t ->
-  N.to_nat (horizon kinds) <= n < N.to_nat letters ->
-  answer a (reach a (initial a) (repeat t n)) <> answer a (reach a (initial a) (repeat t (S n))) ->
-  ~ solved_up_to m a start letter (N.to_nat letters).
-Proof.
-  intros un all lt ln differ solved.
-  assert (one : (1 <= horizon kinds)%N).
-  { unfold horizon.
-    assert (G : forall ks j, (j <= fold_left (fun j ks => layer_rest ks j) ks j)%N).
-    { induction ks as [|k ks IH]; intros j; cbn [fold_left]; [lia|]. specialize (IH (layer_rest k j)).
-      assert (j <= layer_rest k j)%N; [|lia]. unfold layer_rest. clear IH.
-      induction k as [|q k IH]; cbn [fold_right]; lia. }
-    apply G. }
-  assert (fl : forall q, Forall letter (repeat t q)) by (intros q; apply Forall_forall; intros z iz; now apply repeat_spec in iz as ->).
-  assert (s : forall q, n <= q <= S n -> said m (start :: repeat t q) = inr (answer a (reach a (initial a) (repeat t q)))).
-  { intros q lq. apply solved; auto; [|rewrite repeat_length; lia]. destruct q; [lia|discriminate]. }
-  pose proof (same_answers m start t kinds n (S n) un all ltac:(lia) ltac:(lia)) as e.
-  rewrite !s in e by lia. congruence.
-Qed.
-Lemma parity_turns n : answer parity (reach parity (initial parity) (repeat 1 n)) <> answer parity (reach parity (initial parity) (repeat 1 (S n))).
-Proof.
-  cbn [repeat]. unfold reach at 2. cbn [fold_left].
-  assert (neg : forall q, fold_left (move parity) (repeat 1 n) (negb q) = negb (fold_left (move parity) (repeat 1 n) q)).
-  { induction n as [|n IH]; intros q; [reflexivity|]. cbn [repeat fold_left move parity Nat.eqb]. apply IH. }
-  change (move parity (initial parity) 1) with (negb (initial parity)). rewrite neg. fold (reach parity (initial parity) (repeat 1 n)).
-  destruct (reach parity (initial parity) (repeat 1 n)); simpl; congruence.
-Qed.
-Theorem no_parity_within (m : model) (start : nat) kinds (letters : N) :
-  tracking_impossible kinds letters = true -> unplaced m -> Forall2 is_layer (stack m) kinds ->
-  ~ solved_up_to m parity start (fun t => t < 2) (N.to_nat letters).
-Proof.
-  intros H un all. unfold tracking_impossible in H. apply N.leb_le in H.
-  apply (horizon_wrong m parity start 1 (fun t => t < 2) kinds letters (N.to_nat (horizon kinds))); auto; try lia.
-  apply parity_turns.
+  intros un all nu ln ln'. set (p := fun i => nth i u t).
+  assert (pu : 1 <= length u) by (destruct u; [contradiction|cbn [length]; lia]).
+  assert (con : constant_from (length u) (input m p)).
+  { intros i li. unfold input, p. rewrite !nth_overflow by lia. apply un. }
+  pose proof (stack_rests (stack m) kinds (length u) _ pu all con) as rest.
+  change (fold_left (fun j ks => layer_rest ks j) kinds (N.of_nat (length u))) with (horizon_from kinds (N.of_nat (length u))) in rest.
+  unfold copies in ln, ln'. set (H := horizon_from kinds (N.of_nat (length u))) in *.
+  assert (one : forall q, N.to_nat (H - N.of_nat (length u) + 1) <= q -> said m (u ++ repeat t q) = says m (run (stack m) (input m p) (N.to_nat H))).
+  { intros q lq. unfold said, last_activation. f_equal. rewrite app_length, repeat_length.
+    rewrite <- (rest (pred (length u + q))) by lia. apply run_ext. intros i li. unfold input, prompt_of, p. f_equal.
+    destruct (le_lt_dec (length u) i) as [ge|lt].
+    - rewrite app_nth2, (nth_overflow u) by lia. rewrite nth_indep with (d' := t) by (rewrite repeat_length; lia). apply nth_repeat.
+    - rewrite app_nth1 by lia. now apply nth_indep. }
+  now rewrite !one.
 Qed.

@@ -57,7 +57,8 @@ Fixpoint run (ls : list (layer X)) (a : nat -> X) : nat -> X :=
   end.
 
 (* The bits. `state_fits l T s`: the states that T tokens can reach are at most 2^s. `parts_fit l T M`: the partial sums over segments of a prompt
-   of T tokens take at most 2^M values. `heads_fit l O`: so do the rounded outputs. `crosses l c s`: all that layer l
+   of T tokens take at most 2^M values. `any_parts_fit`: so do those over
+   any positions. `heads_fit l O`: so do the rounded outputs. `crosses l c s`: all that layer l
    carries over the cut before position c is one of 2^s values. *)
 Definition is_state (l : layer X) (T : nat) (q : state l) := exists a k, k <= T /\ q = state_after l a k.
 Definition state_fits (l : layer X) (T s : nat) :=
@@ -70,6 +71,19 @@ Definition parts_fit (l : layer X) (T M : nat) :=
   exists code : part l -> nat,
     (forall v, is_part l T v -> code v < 2 ^ M) /\
     (forall v w, is_part l T v -> is_part l T w -> code v = code w -> v = w).
+(* The same for sums over some of the positions below len, in layers whose sums do not depend on the order. *)
+Fixpoint partial_of (l : layer X) (i : nat) (x : X) (a : nat -> X) (chosen : nat -> bool) (len : nat) : part l :=
+  match len with
+  | 0 => none l
+  | S k => if chosen k then add l (partial_of l i x a chosen k) (term l i x k (a k)) else partial_of l i x a chosen k
+  end.
+Definition commutes (l : layer X) := forall u v, add l u v = add l v u.
+Definition is_part_of (l : layer X) (T : nat) (v : part l) :=
+  exists i x a chosen len, len <= T /\ v = partial_of l i x a chosen len.
+Definition any_parts_fit (l : layer X) (T M : nat) :=
+  exists code : part l -> nat,
+    (forall v, is_part_of l T v -> code v < 2 ^ M) /\
+    (forall v w, is_part_of l T v -> is_part_of l T w -> code v = code w -> v = w).
 Definition heads_fit (l : layer X) (O : nat) :=
   exists code : head l -> nat,
     (forall q, code q < 2 ^ O) /\ (forall q r, code q = code r -> q = r).

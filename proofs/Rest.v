@@ -52,6 +52,11 @@ Inductive is_layer {X} : layer X -> list kind -> Prop :=
 | is_pointwise l f : (forall a i, apply l a i = f (a i)) -> is_layer l []
 | is_beside l r b k ks : is_kind l k -> is_layer r ks -> beside l r b -> is_layer b (k :: ks).
 
+(* u t^n v: wherever n begins, some two of the next `d` neighbours n, n + 1 have different answers. *)
+Definition turns_within (a : automaton) (u : list nat) (t : nat) (v : list nat) (d : nat) :=
+  forall n, exists i, i < d /\
+    answer a (reach a (initial a) (u ++ repeat t (n + i) ++ v)) <> answer a (reach a (initial a) (u ++ repeat t (S (n + i)) ++ v)).
+
 (* Right on all words of at most `most` letters, none of them empty. *)
 Definition solved_up_to (m : model) (a : automaton) (start : nat) (letter : nat -> Prop) (most : nat) :=
   forall word, Forall letter word -> word <> [] -> length word <= most ->

@@ -1,5 +1,5 @@
 (* One copy more of a token that has repeated long enough: everything behind it is moved by one position. *)
-From Coq Require Import List Arith NArith Bool Lia.
+From Coq Require Import List Arith NArith ZArith Bool Lia.
 From Coq Require Import ZifyN ZifyNat ZifyBool.
 From Rung Require Import Model Cut Steady Aperiodic Automata Counts Rest Horizon.
 Import ListNotations.
@@ -65,6 +65,52 @@ Proof.
   intros i li. apply reads; try lia; [now apply rc|]. intros e. apply en. lia.
 Qed.
 
+(* Top-k: the new copy is not among the k, and keeps nobody out of them. *)
+Lemma filter_of_map {A B} (g : A -> B) (P : B -> bool) l : filter P (map g l) = map g (filter (fun x => P (g x)) l).
+Proof. induction l as [|x l IH]; [reflexivity|]. cbn [map filter]. rewrite IH. now destruct (P (g x)). Qed.
+Lemma selects_shift (l : layer X) k j p a a' : 1 <= k -> selects l k -> j + (k - 1) < p ->
+  constant_in j p a -> inserted p a a' -> forall i, p <= i -> apply l a' (S i) = apply l a i.
+Proof.
+  intros pk (score & f & acts) lp con (low & at_p & high) i li. rewrite !acts, high by lia. f_equal.
+  set (up := fun u => if u <? p then u else S u).
+  assert (val : forall u, a' (up u) = a u).
+  { intros u. unfold up. destruct (Nat.ltb_spec u p); [now apply low|now apply high]. }
+  assert (ap : a' p = a j) by (rewrite at_p; apply con; lia).
+  assert (old : seq 0 (S i) = seq 0 p ++ seq p (S i - p)) by (rewrite <- seq_app; f_equal; lia).
+  assert (ups : map up (seq 0 (S i)) = seq 0 p ++ seq (S p) (S i - p)).
+  { rewrite old, map_app. f_equal.
+    - rewrite <- (map_id (seq 0 p)) at 2. apply map_ext_in. intros u iu. apply in_seq in iu. unfold up. destruct (Nat.ltb_spec u p); lia.
+    - rewrite <- seq_shift. apply map_ext_in. intros u iu. apply in_seq in iu. unfold up. destruct (Nat.ltb_spec u p); lia. }
+  assert (new : seq 0 (S (S i)) = seq 0 p ++ p :: seq (S p) (S i - p)).
+  { change (p :: seq (S p) (S i - p)) with (seq p (S (S i - p))). rewrite <- seq_app. f_equal. lia. }
+  assert (with_p : forall P : nat -> bool, length (filter P (seq 0 (S (S i)))) =
+    length (filter (fun u => P (up u)) (seq 0 (S i))) + if P p then 1 else 0).
+  { intros P. replace (length (filter (fun u => P (up u)) (seq 0 (S i)))) with (length (filter P (map up (seq 0 (S i)))))
+      by (rewrite filter_of_map, map_length; reflexivity).
+    rewrite new, ups, !filter_app, !app_length. cbn [filter]. destruct (P p); cbn [length]; lia. }
+  assert (same : forall u t, beats score a' (S i) (up u) (up t) = beats score a i u t).
+  { intros u t. unfold beats. rewrite !val, high by lia. do 2 f_equal. unfold up.
+    destruct (Nat.ltb_spec u p), (Nat.ltb_spec t p), (Nat.ltb_spec u t); try reflexivity;
+      (apply Nat.ltb_lt; lia) || (apply Nat.ltb_ge; lia). }
+  assert (copy : forall u, j <= u < p -> a u = a j) by (intros; apply con; lia).
+  unfold selected. set (P' := fun t => length (filter (fun u => beats score a' (S i) u t) (seq 0 (S (S i)))) <? k).
+  assert (out_p : P' p = false).
+  { apply Nat.ltb_ge. apply (count_at_least _ j); [lia|]. intros u lu. unfold beats.
+    rewrite ap, (low u), (copy u) by lia. rewrite Z.ltb_irrefl, Z.eqb_refl. cbn [orb andb]. apply Nat.ltb_lt. lia. }
+  assert (keep : forall t, P' (up t) = (length (filter (fun u => beats score a i u t) (seq 0 (S i))) <? k)).
+  { intros t. unfold P'. rewrite with_p.
+    rewrite (filter_ext (fun u => beats score a' (S i) (up u) (up t)) (fun u => beats score a i u t)) by (intros; apply same).
+    destruct (beats score a' (S i) p (up t)) eqn:b; [|now rewrite Nat.add_0_r].
+    assert (many : k <= length (filter (fun u => beats score a i u t) (seq 0 (S i)))).
+    { apply (count_at_least _ j); [lia|]. intros u lu. unfold beats in *. rewrite ap, val, high in b by lia. rewrite (copy u) by lia.
+      apply orb_true_iff in b as [b|b]; [now rewrite b|]. apply andb_true_iff in b as [b1 b2]. rewrite b1. cbn [andb].
+      apply Nat.ltb_lt in b2. unfold up in b2. apply orb_true_iff. right. apply Nat.ltb_lt. destruct (Nat.ltb_spec t p); lia. }
+    set (c := length _) in *. destruct (Nat.ltb_spec (c + 1) k), (Nat.ltb_spec c k); auto; lia. }
+  transitivity (map a' (filter P' (map up (seq 0 (S i))))).
+  - rewrite new, ups, !filter_app. cbn [filter]. now rewrite out_p.
+  - rewrite filter_of_map, map_map. rewrite (filter_ext _ _ keep). apply map_ext. exact val.
+Qed.
+
 Definition moved (l : layer X) (j k : nat) := j <= k /\ rests l j k /\ forall p a a', k < p -> constant_in j p a -> inserted p a a' ->
   forall i, p <= i -> apply l a' (S i) = apply l a i.
 Lemma kind_moved (l : layer X) k j : 1 <= j -> forgets k = true -> is_kind l k -> moved l j (N.to_nat (rest_of k (N.of_nat j))).
@@ -73,6 +119,7 @@ Proof.
   intros p a a' lp con ins. destruct k as [bits conv|width|k|E q s]; try discriminate; cbn [is_kind rest_of] in *; destruct ik as [pc sl].
   - apply (slides_shift l _ _ j p a a' pc sl); auto. lia.
   - apply (slides_shift l _ _ j p a a' pc sl); auto. lia.
+  - apply (selects_shift l _ j p a a' pc sl); auto. lia.
 Qed.
 Lemma layer_moved (l : layer X) ks j : 1 <= j -> forallb forgets ks = true -> is_layer l ks ->
   moved l j (N.to_nat (layer_rest ks (N.of_nat j))).
@@ -102,16 +149,16 @@ Proof.
 Qed.
 End Layers.
 
-(* Without softmax and selections rest comes a fixed number of positions later. *)
+(* Without softmax rest comes a fixed number of positions later. *)
 Lemma rest_shifts ks j : forallb forgets ks = true -> (1 <= j)%N -> layer_rest ks j = (j + (layer_rest ks 1 - 1))%N /\ (1 <= layer_rest ks 1)%N.
 Proof.
   intros f pj. unfold layer_rest. induction ks as [|k ks IH]; cbn [fold_right forallb] in *; [lia|].
   apply andb_true_iff in f as [fk fs]. specialize (IH fs). destruct k; try discriminate; cbn [rest_of] in *; lia.
 Qed.
 Lemma horizon_shifts kinds j : forallb (forallb forgets) kinds = true -> (1 <= j)%N ->
-  (fold_left (fun j ks => layer_rest ks j) kinds j = j + (horizon kinds - 1) /\ 1 <= horizon kinds)%N.
+  (horizon_from kinds j = j + (horizon kinds - 1) /\ 1 <= horizon kinds)%N.
 Proof.
-  unfold horizon. revert j.
+  unfold horizon, horizon_from. revert j.
   assert (G : forall kinds j i, forallb (forallb forgets) kinds = true -> (1 <= i <= j)%N ->
     (fold_left (fun j ks => layer_rest ks j) kinds j = fold_left (fun j ks => layer_rest ks j) kinds i + (j - i) /\
      i <= fold_left (fun j ks => layer_rest ks j) kinds i)%N).
@@ -121,55 +168,108 @@ Proof.
   intros j f pj. destruct (G kinds j 1%N f ltac:(lia)) as [e l]. rewrite e. lia.
 Qed.
 
-Theorem horizon_wrong_at (m : model) (a : automaton) (start t e : nat) (letter : nat -> Prop) kinds (n : nat) :
-  forallb (forallb forgets) kinds = true -> unplaced m -> Forall2 is_layer (stack m) kinds -> letter t -> letter e ->
-  (forall q, move a q e = q) -> 2 * N.to_nat (horizon kinds) + 1 <= n ->
-  answer a (reach a (initial a) (repeat t (N.to_nat (horizon kinds)))) <> answer a (reach a (initial a) (repeat t (S (N.to_nat (horizon kinds))))) ->
-  ~ solved_at m a start letter n.
+Lemma copies_are kinds j : forallb (forallb forgets) kinds = true -> (1 <= j)%N -> copies kinds j = horizon kinds.
+Proof. intros f pj. unfold copies. destruct (horizon_shifts kinds j f pj) as [e l]. rewrite e. lia. Qed.
+
+(* One copy more between tokens u and v. *)
+Theorem one_more (m : model) (u v : list nat) (t : nat) kinds n :
+  forallb (forallb forgets) kinds = true -> unplaced m -> Forall2 is_layer (stack m) kinds -> u <> [] ->
+  N.to_nat (copies kinds (N.of_nat (length u))) <= n -> said m (u ++ repeat t (S n) ++ v) = said m (u ++ repeat t n ++ v).
 Proof.
-  intros f un all lt le neutral ln differ solved. set (j := N.to_nat (horizon kinds)) in *. set (k := n - j - 1).
-  destruct (horizon_shifts kinds 1 f ltac:(lia)) as [_ h1].
-  assert (over : forall u v, Forall letter (repeat t u ++ repeat e v)).
-  { intros u v. apply Forall_app. split; apply Forall_forall; intros z iz; now apply repeat_spec in iz as ->. }
-  assert (idle : forall q v, reach a q (repeat e v) = q).
-  { intros q v. revert q. induction v as [|v IH]; intros q; [reflexivity|]. unfold reach in *. cbn [repeat fold_left]. now rewrite neutral. }
-  pose proof (solved (repeat t (S j) ++ repeat e k) (over _ _) ltac:(rewrite app_length, !repeat_length; unfold k; lia)) as s1.
-  pose proof (solved (repeat t j ++ repeat e (S k)) (over _ _) ltac:(rewrite app_length, !repeat_length; unfold k; lia)) as s2.
-  rewrite reach_app, idle in s1. rewrite reach_app, idle in s2.
-  set (word := fun u i => if i =? 0 then start else if i <=? u then t else e).
-  assert (is : forall u v, said m (start :: repeat t u ++ repeat e v) = says m (run (stack m) (input m (word u)) (u + v))).
-  { intros u v. unfold said, last_activation. f_equal. cbn [length pred]. rewrite app_length, !repeat_length. apply run_ext.
-    intros i li. unfold input, prompt_of, word. f_equal. destruct i as [|i]; [reflexivity|]. cbn [nth Nat.eqb].
-    destruct (Nat.leb_spec (S i) u).
-    - rewrite app_nth1 by (rewrite repeat_length; lia). rewrite nth_indep with (d' := t) by (rewrite repeat_length; lia). apply nth_repeat.
-    - rewrite app_nth2 by (rewrite repeat_length; lia). rewrite repeat_length.
-      rewrite nth_indep with (d' := e) by (rewrite repeat_length; lia). apply nth_repeat. }
-  rewrite is in s1, s2.
-  assert (emb : forall u i, input m (word u) i = embed m 0 (word u i)) by (intros; apply un).
-  assert (ins : inserted (S j) (input m (word j)) (input m (word (S j)))).
+  intros f un all nu ln. assert (pu : 1 <= length u) by (destruct u; [contradiction|cbn [length]; lia]).
+  set (w := u ++ repeat t n). set (p := length u + n).
+  assert (lw : length w = p) by (unfold w, p; now rewrite app_length, repeat_length).
+  assert (e : u ++ repeat t (S n) ++ v = w ++ t :: v).
+  { unfold w. cbn [repeat]. rewrite <- app_assoc. f_equal. rewrite repeat_cons, <- app_assoc. reflexivity. }
+  rewrite e, (app_assoc u). fold w. clear e.
+  assert (at_t : forall i, length u <= i < p -> nth i w 0 = t).
+  { intros i li. unfold w. rewrite app_nth2 by lia. rewrite nth_indep with (d' := t) by (rewrite repeat_length; unfold p in li; lia). apply nth_repeat. }
+  assert (n1 : 1 <= n) by (unfold copies in ln; lia).
+  assert (emb : forall l i, input m (prompt_of l) i = embed m 0 (nth i l 0)) by (intros; apply un).
+  assert (ins : inserted p (input m (prompt_of (w ++ v))) (input m (prompt_of (w ++ t :: v)))).
   { repeat split.
-    - intros i li. rewrite !emb. f_equal. unfold word. destruct (i =? 0); auto. destruct (Nat.leb_spec i (S j)), (Nat.leb_spec i j); auto; lia.
-    - rewrite !emb. f_equal. unfold word. cbn [pred Nat.eqb]. destruct (Nat.eqb_spec j 0); [lia|]. now rewrite !Nat.leb_refl.
-    - intros i li. rewrite !emb. f_equal. unfold word. cbn [Nat.eqb]. destruct (Nat.eqb_spec i 0); [lia|].
-      destruct (Nat.leb_spec (S i) (S j)), (Nat.leb_spec i j); auto; lia. }
-  assert (con : constant_in 1 (S j) (input m (word j))).
-  { intros i li. rewrite !emb. f_equal. unfold word. destruct (Nat.eqb_spec i 0); [lia|]. cbn [Nat.eqb].
-    destruct (Nat.leb_spec i j), (Nat.leb_spec 1 j); auto; lia. }
-  pose proof (stack_moved (stack m) kinds 1 (S j) (input m (word j)) (input m (word (S j))) (le_n 1) all f) as mv. change (N.of_nat 1) with 1%N in mv.
-  fold (horizon kinds) in mv. specialize (mv (Nat.lt_succ_diag_r _) con ins). destruct mv as (_ & _ & mv).
-  assert (rest : constant_from (S j) (input m (word j))).
-  { intros i li. rewrite !emb. f_equal. unfold word. destruct (Nat.eqb_spec i 0); [lia|]. cbn [Nat.eqb].
-    destruct (Nat.leb_spec i j), (Nat.leb_spec (S j) j); auto; lia. }
-  apply (stack_rests (stack m) kinds (S j)) in rest; auto; [|lia].
-  destruct (horizon_shifts kinds (N.of_nat (S j)) f ltac:(lia)) as [e1 _]. rewrite e1 in rest. clear e1.
-  replace (S j + k) with (S (j + k)) in s1 by lia. rewrite mv in s1 by (unfold k; lia).
-  rewrite (rest (j + k)) in s1 by (unfold j, k in *; lia). rewrite (rest (j + S k)) in s2 by (unfold j, k in *; lia).
+    - intros i li. rewrite !emb, !app_nth1 by lia. reflexivity.
+    - rewrite !emb. f_equal. rewrite app_nth2, lw, Nat.sub_diag by lia. rewrite app_nth1 by lia. cbn [nth]. symmetry. apply at_t. unfold p. lia.
+    - intros i li. rewrite !emb. f_equal. rewrite !app_nth2 by lia. rewrite lw. now replace (S i - p) with (S (i - p)) by lia. }
+  assert (con : constant_in (length u) p (input m (prompt_of (w ++ v)))).
+  { intros i li. rewrite !emb. f_equal. rewrite !app_nth1 by lia. rewrite !at_t by lia. reflexivity. }
+  assert (far : N.to_nat (fold_left (fun j ks => layer_rest ks j) kinds (N.of_nat (length u))) < p).
+  { fold (horizon_from kinds (N.of_nat (length u))). unfold copies, p in *. lia. }
+  destruct (stack_moved (stack m) kinds (length u) p _ _ pu all f far con ins) as (_ & at_p & high).
+  unfold said, last_activation. f_equal. rewrite !app_length, lw. cbn [length].
+  replace (pred (p + S (length v))) with (p + length v) by lia. destruct v as [|x v].
+  - cbn [length]. rewrite !Nat.add_0_r. exact at_p.
+  - cbn [length]. replace (p + S (length v)) with (S (p + length v)) by lia. rewrite high by lia. f_equal.
+Qed.
+
+(* Words u t^n v: among `turns` neighbours some two have different answers. *)
+Lemma repeated_letter (letter : nat -> Prop) t n : letter t -> Forall letter (repeat t n).
+Proof. intros lt. apply Forall_forall. intros z iz. now apply repeat_spec in iz as ->. Qed.
+Theorem horizon_wrong (m : model) (a : automaton) (start t : nat) (letter : nat -> Prop) kinds (u v : list nat) (turns : nat) (letters : N) :
+  tracking_impossible kinds (N.of_nat (length u)) (N.of_nat (length v)) (N.of_nat turns) letters = true ->
+  unplaced m -> Forall2 is_layer (stack m) kinds -> Forall letter u -> letter t -> Forall letter v -> turns_within a u t v turns ->
+  ~ solved_up_to m a start letter (N.to_nat letters).
+Proof.
+  intros H un all lu lt lv turn solved. unfold tracking_impossible in H. apply andb_true_iff in H as [shape H]. apply N.leb_le in H.
+  replace (1 + N.of_nat (length u))%N with (N.of_nat (length (start :: u))) in H by (cbn [length]; lia).
+  set (c := copies kinds (N.of_nat (length (start :: u)))) in *.
+  destruct (turn (N.to_nat c)) as (i & li & differ). set (n := N.to_nat c + i) in *.
+  assert (c1 : 1 <= N.to_nat c) by (unfold c, copies; lia).
+  assert (s : forall q, n <= q <= S n -> said m ((start :: u) ++ repeat t q ++ v) = inr (answer a (reach a (initial a) (u ++ repeat t q ++ v)))).
+  { intros q lq. cbn [app]. apply solved.
+    - apply Forall_app. split; [exact lu|]. apply Forall_app. split; [now apply repeated_letter|exact lv].
+    - destruct q; [lia|]. cbn [repeat]. destruct u; discriminate.
+    - rewrite !app_length, repeat_length. lia. }
+  assert (e : said m ((start :: u) ++ repeat t (S n) ++ v) = said m ((start :: u) ++ repeat t n ++ v)).
+  { apply orb_true_iff in shape as [none|f].
+    - apply N.eqb_eq in none. destruct v; [|cbn [length] in none; lia]. rewrite !app_nil_r.
+      apply same_answers with (kinds := kinds); auto; try discriminate; fold c; lia.
+    - apply one_more with (kinds := kinds); auto; try discriminate. fold c. lia. }
+  rewrite !s in e by lia. congruence.
+Qed.
+(* The same at one length, filled up by a letter e that changes nothing. *)
+Theorem horizon_wrong_at (m : model) (a : automaton) (start t e : nat) (letter : nat -> Prop) kinds (u v : list nat) (turns : nat) (letters : N) :
+  tracking_impossible_at kinds (N.of_nat (length u)) (N.of_nat (length v)) (N.of_nat turns) letters = true ->
+  unplaced m -> Forall2 is_layer (stack m) kinds -> Forall letter u -> letter t -> Forall letter v -> letter e ->
+  (forall q, move a q e = q) -> turns_within a u t v turns -> ~ solved_at m a start letter (N.to_nat letters).
+Proof.
+  intros H un all lu lt lv le neutral turn solved. unfold tracking_impossible_at in H. apply andb_true_iff in H as [f H]. apply N.leb_le in H.
+  rewrite copies_are in H by (auto; lia). set (c := horizon kinds) in *.
+  destruct (turn (N.to_nat c)) as (i & li & differ). set (n := N.to_nat c + i) in *.
+  set (k := N.to_nat letters - (length u + S n + length v)).
+  assert (idle : forall q z, reach a q (repeat e z) = q).
+  { intros q z. revert q. induction z as [|z IH]; intros q; [reflexivity|]. unfold reach in *. cbn [repeat fold_left]. now rewrite neutral. }
+  assert (s : forall q z, length u + q + length v + z = N.to_nat letters ->
+    said m ((start :: u) ++ repeat t q ++ v ++ repeat e z) = inr (answer a (reach a (initial a) (u ++ repeat t q ++ v)))).
+  { intros q z lq. cbn [app]. rewrite solved.
+    - rewrite !(app_assoc u), !(app_assoc (u ++ _)). rewrite (reach_app a _ _ (repeat e z)), idle. reflexivity.
+    - repeat (apply Forall_app; split); auto; now apply repeated_letter.
+    - rewrite !app_length, !repeat_length. lia. }
+  pose proof (s (S n) k ltac:(unfold k; lia)) as s1. pose proof (s n (S k) ltac:(unfold k; lia)) as s2.
+  rewrite (one_more m (start :: u) (v ++ repeat e k) t kinds n) in s1 by (auto; try discriminate; rewrite copies_are by (auto; cbn [length]; lia); unfold n, c; lia).
+  assert (fill : said m ((start :: u) ++ repeat t n ++ v ++ repeat e (S k)) = said m ((start :: u) ++ repeat t n ++ v ++ repeat e k)).
+  { rewrite !(app_assoc (start :: u)), !(app_assoc _ v). apply same_answers with (kinds := kinds); auto; try discriminate;
+      rewrite copies_are by (auto; rewrite !app_length; cbn [length]; lia); unfold k, n, c in *; lia. }
   congruence.
 Qed.
+
+Lemma parity_turns : turns_within parity [] 1 [] 1.
+Proof.
+  intros n. exists 0. split; [lia|]. rewrite Nat.add_0_r. cbn [app]. rewrite !app_nil_r. cbn [repeat]. unfold reach at 2. cbn [fold_left].
+  assert (neg : forall q, fold_left (move parity) (repeat 1 n) (negb q) = negb (fold_left (move parity) (repeat 1 n) q)).
+  { induction n as [|n IH]; intros q; [reflexivity|]. cbn [repeat fold_left move parity Nat.eqb]. apply IH. }
+  change (move parity (initial parity) 1) with (negb (initial parity)). rewrite neg. fold (reach parity (initial parity) (repeat 1 n)).
+  destruct (reach parity (initial parity) (repeat 1 n)); simpl; congruence.
+Qed.
+Theorem no_parity_within (m : model) (start : nat) kinds (letters : N) :
+  tracking_impossible kinds 0 0 1 letters = true -> unplaced m -> Forall2 is_layer (stack m) kinds ->
+  ~ solved_up_to m parity start (fun t => t < 2) (N.to_nat letters).
+Proof.
+  intros H un all. apply (horizon_wrong m parity start 1 (fun t => t < 2) kinds [] [] 1 letters); auto. apply parity_turns.
+Qed.
 Theorem no_parity_at (m : model) (start : nat) kinds (letters : N) :
-  tracking_impossible_at kinds letters = true -> unplaced m -> Forall2 is_layer (stack m) kinds ->
+  tracking_impossible_at kinds 0 0 1 letters = true -> unplaced m -> Forall2 is_layer (stack m) kinds ->
   ~ solved_at m parity start (fun t => t < 2) (N.to_nat letters).
 Proof.
-  intros H un all. unfold tracking_impossible_at in H. apply andb_true_iff in H as [f H]. apply N.leb_le in H.
-  apply (horizon_wrong_at m parity start 1 0 (fun t => t < 2) kinds); auto; try lia. apply parity_turns.
+  intros H un all. apply (horizon_wrong_at m parity start 1 0 (fun t => t < 2) kinds [] [] 1 letters); auto. apply parity_turns.
 Qed.

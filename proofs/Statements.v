@@ -4,7 +4,7 @@ From Coq Require Import List NArith Arith Bool Lia.
 From Coq Require Import ZifyN ZifyNat ZifyBool.
 From Rung Require Import Model Tasks LogLinearLayer SparseLayer Steady Softmax Counts Rest.
 From Rung Require Import Counting Subsets Cut Recurrent LogLinear CountsCorrect SeqComp Pair Late EBound TwoFull Early SpreadCorrect
-  Alone Sparse Aperiodic Automata Quotient Horizon Shift Search Gadget Constructions.
+  Alone Brackets Sparse Aperiodic Automata Quotient Horizon Shift Tracked Search Gadget Constructions.
 
 Local Notation "# n" := (N.to_nat n) (at level 1).
 
@@ -252,6 +252,17 @@ Proof.
   cbn [pred entries]. pose proof (Nat.pow_nonzero 2 (#M + #s)). destruct (Nat.eq_dec #m 0) as [e0|]; [rewrite e0 in H; simpl in H|]; lia.
 Qed.
 
+(* Brackets, already at depth 1: any_parts_fit, because those of the two players interleave; no recurrent heads. *)
+Theorem full_alone_dyck (m : model) (M n k : N) (D : nat) (l : layer (activation m)) (rest : list (layer (activation m))) :
+  dyck_impossible M n k = true -> stack m = l :: rest -> commutes l -> any_parts_fit l #n #M -> (forall q r : state l, q = r) ->
+  Forall position_wise rest -> 1 <= D -> ~ solves m (dyck #n #k D).
+Proof.
+  intros H sh com P S R d1. unfold dyck_impossible in H. apply andb_true_iff in H as [H count]. apply andb_true_iff in H as [n4 ev].
+  apply exceeds_nat in count. apply N.even_spec in ev as [h ->]. replace (2 * h / 2)%N with h in count by (symmetry; rewrite N.mul_comm; apply N.div_mul; lia).
+  rewrite N2Nat.inj_mul in *. change #2 with 2 in *. rewrite N2Nat.inj_sub in count. change #1 with 1 in count.
+  apply (dyck_alone m #M #h #k D l rest); auto. clear count. lia.
+Qed.
+
 (** * One block-sparse layer (SparseLayer.v), blocks of B tokens, messages of b bits, at most k chosen; no chain of thought *)
 
 Theorem sparse_two_sum (s : sparse_model) (b B k n M : N) :
@@ -305,29 +316,34 @@ Proof. apply monotone_rests_after. Qed.
 Theorem softmax_layers_rest {X} (hs : list (head_maps X)) (mlp : nat -> X -> list (list BinNums.Z) -> X) :
   Forall plain_head hs -> (forall i x o, mlp i x o = mlp 0 x o) -> steady (softmax_layer hs mlp).
 Proof. apply softmax_steady. Qed.
-(* The horizon (Rest.v): from there on sigma^n has one answer, so that an automaton that tells sigma^n from sigma^(n+1) there is
-   beyond every model of these kinds of layers, whatever its weights. *)
+(* The horizon (Rest.v): from there on one copy of a letter more changes nothing, so that an automaton whose answers to u t^n v go
+   on turning is beyond every model of these kinds of layers, whatever its weights: on words of up to so many letters, *)
 Theorem horizon_of_tracking (m : model) (a : automaton) (start t : nat) (letter : nat -> Prop) (kinds : list (list kind))
-    (letters : N) (n : nat) :
-  unplaced m -> Forall2 is_layer (stack m) kinds -> letter t -> #(horizon kinds) <= n < #letters ->
-  answer a (reach a (initial a) (repeat t n)) <> answer a (reach a (initial a) (repeat t (S n))) ->
+    (u v : list nat) (turns : nat) (letters : N) :
+  tracking_impossible kinds (N.of_nat (length u)) (N.of_nat (length v)) (N.of_nat turns) letters = true ->
+  unplaced m -> Forall2 is_layer (stack m) kinds -> Forall letter u -> letter t -> Forall letter v -> turns_within a u t v turns ->
   ~ solved_up_to m a start letter #letters.
 Proof. apply horizon_wrong. Qed.
+(* and on words of exactly so many, where some letter e changes nothing. *)
+Theorem horizon_at_one_length (m : model) (a : automaton) (start t e : nat) (letter : nat -> Prop) (kinds : list (list kind))
+    (u v : list nat) (turns : nat) (letters : N) :
+  tracking_impossible_at kinds (N.of_nat (length u)) (N.of_nat (length v)) (N.of_nat turns) letters = true ->
+  unplaced m -> Forall2 is_layer (stack m) kinds -> Forall letter u -> letter t -> Forall letter v -> letter e ->
+  (forall q, move a q e = q) -> turns_within a u t v turns -> ~ solved_at m a start letter #letters.
+Proof. apply horizon_wrong_at. Qed.
 Theorem parity_within (m : model) (start : nat) (kinds : list (list kind)) (letters : N) :
-  tracking_impossible kinds letters = true -> unplaced m -> Forall2 is_layer (stack m) kinds ->
+  tracking_impossible kinds 0 0 1 letters = true -> unplaced m -> Forall2 is_layer (stack m) kinds ->
   ~ solved_up_to m parity start (fun t => t < 2) #letters.
 Proof. apply no_parity_within. Qed.
-(* Words of one length n, a letter e that changes nothing, and no softmax or selection: from 2 n_0 + 1 letters on. *)
-Theorem horizon_at_one_length (m : model) (a : automaton) (start t e : nat) (letter : nat -> Prop) (kinds : list (list kind)) (n : nat) :
-  forallb (forallb forgets) kinds = true -> unplaced m -> Forall2 is_layer (stack m) kinds -> letter t -> letter e ->
-  (forall q, move a q e = q) -> 2 * #(horizon kinds) + 1 <= n ->
-  answer a (reach a (initial a) (repeat t #(horizon kinds))) <> answer a (reach a (initial a) (repeat t (S #(horizon kinds)))) ->
-  ~ solved_at m a start letter n.
-Proof. apply horizon_wrong_at. Qed.
 Theorem parity_at_one_length (m : model) (start : nat) (kinds : list (list kind)) (letters : N) :
-  tracking_impossible_at kinds letters = true -> unplaced m -> Forall2 is_layer (stack m) kinds ->
+  tracking_impossible_at kinds 0 0 1 letters = true -> unplaced m -> Forall2 is_layer (stack m) kinds ->
   ~ solved_at m parity start (fun t => t < 2) #letters.
 Proof. apply no_parity_at. Qed.
+(* Tracked recall, at every number of letters from there on: letter 1 turns the mark, and the table shows it. *)
+Theorem tracked_recall_lost (m : model) (g : group) (kinds : list (list kind)) (n sigma w : N) :
+  tracked_recall_impossible kinds n (match g with Cyclic => cycle_turns n sigma | _ => 1 end) w = true ->
+  unplaced m -> Forall2 is_layer (stack m) kinds -> (2 <= n)%N -> (2 <= sigma)%N -> ~ solves m (tracked_recall g #n #sigma #w).
+Proof. apply mark_lost. Qed.
 (* The search of all lengths (Rest.v), for a recurrent stack without positions. `same` may be any sound test of equality. *)
 Theorem all_lengths (m : model) (a : automaton) (start : nat) (letters : list nat)
     (same : graph_node m a -> graph_node m a -> bool) (levels : nat) :

@@ -39,6 +39,28 @@ Definition mqar (n K sigma : nat) := Task
             exists i, i < n /\ p (2 * i) = p (2 * n))
   (2 * n + 1) (fun p => p (2 * place n (fun i => p (2 * i) =? p (2 * n)) + 1)).
 
+(* Tracked recall: a pair for every key of [n], in any order, then w letters that move a mark on [n], which starts at 0, then `=` ->
+   the value at the mark. Letters and `=` have the blank value; `=` has the number behind those of the letters. *)
+Inductive group := Symmetric | Cyclic | Xor.
+Definition letters_of (g : group) (n : nat) : nat := match g with Symmetric => n | Cyclic => 2 | Xor => S (Nat.log2 n) end.
+Definition moves_mark (g : group) (n letter x : nat) : nat :=
+  match letter with
+  | 0 => x
+  | S k => match g with
+           | Symmetric => if x =? S k then k else if x =? k then S k else x
+           | Cyclic => if x + 1 =? n then 0 else x + 1
+           | Xor => Nat.lxor x (2 ^ k)
+           end
+  end.
+Definition mark (g : group) (sigma n w : nat) (p : nat -> nat) : nat :=
+  fold_left (fun x t => moves_mark g n (key sigma t) x) (map p (seq n w)) 0.
+Definition tracked_recall (g : group) (n sigma w : nat) := Task
+  (fun p => (forall i, i < n -> key sigma (p i) < n /\ value sigma (p i) < sigma) /\
+            (forall i j, i < n -> j < n -> key sigma (p i) = key sigma (p j) -> i = j) /\
+            (forall i, i < w -> key sigma (p (n + i)) < letters_of g n /\ value sigma (p (n + i)) = sigma) /\
+            key sigma (p (n + w)) = letters_of g n /\ value sigma (p (n + w)) = sigma)
+  (n + w + 1) (fun p => value sigma (p (place n (fun i => key sigma (p i) =? mark g sigma n w p)))).
+
 (* x_1 .. x_n, x_{n+1}: does some x_j + x_{n+1} vanish mod M? *)
 Definition below (M n : nat) (p : nat -> nat) := forall i, i < n -> p i < M.
 Definition two_sum (n M : nat) := Task (below M (n + 1)) (n + 1)
@@ -49,6 +71,16 @@ Definition two_sum_exists (n M : nat) := Task (below M n) n
 Definition three_sum (n M : nat) := Task (below M n) n
   (fun p => yes (existsb (fun i => existsb (fun j => existsb (fun k =>
      (i <? j) && (j <? k) && ((p i + p j + p k) mod M =? 0)) (seq 0 n)) (seq 0 n)) (seq 0 n))).
+
+(* Brackets of k types, opening ones [k], the closing one of type i is k + i: well nested, to a depth of at most D? *)
+Fixpoint nested (k D : nat) (open word : list nat) : bool :=
+  match word with
+  | [] => match open with [] => true | _ => false end
+  | t :: rest =>
+    if t <? k then (length open <? D) && nested k D (t :: open) rest
+    else match open with [] => false | o :: more => (t =? k + o) && nested k D more rest end
+  end.
+Definition dyck (n k D : nat) := Task (below (2 * k) n) n (fun p => yes (nested k D [] (map p (seq 0 n)))).
 
 (* a#b#, n bits each, # = 2. *)
 Definition two_strings (n : nat) (p : nat -> nat) :=

@@ -40,6 +40,7 @@ let decide = function
   | "recurrent-recall", [s; n; keys; sigma] -> recall_impossible s n keys sigma
   | "recurrent-seqcomp", [s; entries] -> seqcomp_impossible s entries
   | "recurrent-strings", [s; n] -> strings_impossible s n
+  | "full-alone-dyck", [s; n; k] -> dyck_impossible s n k
   | "recurrent-two-sum", [s; n; m] -> two_sum_impossible s n m
   | "recurrent-two-sum-exists", [s; n; m] -> two_sum_exists_impossible s n m
   | "recurrent-three-sum", [s; n; m] -> three_sum_impossible s n m
@@ -56,8 +57,11 @@ let decide = function
   | "sparse-two-sum-positions", [bits; block; chosen; n; m; determined] ->
     sparse_positions_impossible bits block chosen n m determined
   | "lookup", p :: digits :: beta :: table -> lookup_holds p (N.to_nat digits) beta table
-  | "tracking", letters :: stack -> tracking_impossible (layers stack) letters
-  | "tracking-at", letters :: stack -> tracking_impossible_at (layers stack) letters
+  | "tracking", before :: after :: turns :: letters :: stack ->
+    tracking_impossible (layers stack) before after turns letters
+  | "tracking-at", before :: after :: turns :: letters :: stack ->
+    tracking_impossible_at (layers stack) before after turns letters
+  | "tracked-recall", n :: turns :: letters :: stack -> tracked_recall_impossible (layers stack) n turns letters
   | "exceeds", [a; b; c] -> exceeds a b c
   | "spreads", [j; n; t; d] -> spreads j n t d
   | "subsets", [n; most; bits] -> two_sum_impossible bits most n

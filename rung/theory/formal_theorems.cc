@@ -8,7 +8,7 @@
 namespace rung {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kFormalTheorems{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 26> kFormalTheorems{{
     {"recurrent-eva", "recurrent_eva"},
     {"recurrent-index", "recurrent_index"},
     {"recurrent-recall", "recurrent_recall"},
@@ -26,10 +26,13 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kFormalT
     {"two-full-layers", "two_full_layers"},
     {"head-wise", "head_wise_2"},
     {"full-alone-strings", "full_alone_strings"},
+    {"full-alone-dyck", "full_alone_dyck"},
     {"full-alone-three-sum", "full_alone_three_sum"},
     {"full-alone-seqcomp", "full_alone_seqcomp"},
     {"sparse-two-sum", "sparse_two_sum"},
     {"sparse-two-sum-positions", "sparse_two_sum_positions"},
+    {"aperiodicity", "horizon_of_tracking"},
+    {"aperiodicity-tracked", "tracked_recall_lost"},
     {"eva-full", "eva_one_layer"},
     {"seqcomp-full", "seqcomp_one_layer_more"},
 }};

@@ -511,7 +511,7 @@ std::vector<Theorem> pattern_theorems() {
        .title = "Recurrent heads beside full ones gain nothing on L-SeqComp",
        .statement = "L layers of full and recurrent heads: impossible under the counts of two-full-layers "
                     "and decomposition-equal with the "
-                    "heads' states added (L = 1: full-alone-seqcomp).",
+                    "heads' states added (L = 1: full-alone-seqcomp). Checked at L = 2, proved above.",
        .source = ours,
        .reference = "open problem of the paper, for this task",
        .status = proved,

@@ -70,6 +70,8 @@ bool exact_sum(const MixerShape& mixer) {
 
 void describe(const MixerShape& mixer, bool fixed_point, Settling& settling) {
   using enum MixerKind;
+  settling.informal = settling.informal || mixer.kind == sparse || mixer.chunk || exact_sum(mixer) ||
+                      (mixer.kind == full && !mixer.window && mixer.conv > 1);
   switch (mixer.kind) {
     case full:
       settling.sums = settling.sums || (!mixer.window && !mixer.chunk);

@@ -27,6 +27,9 @@ struct Settling {
   bool selects = false;     // top-k, sparse
   bool blocks = false;      // chunks, sparse
   std::int64_t period = 1;  // of them, in tokens: a common multiple
+  // Some layer is of no kind of proofs/Rest.v: blocks, exact sums of linear attention, full attention behind a
+  // convolution of its own.
+  bool informal = false;
 };
 
 // What the layers of the setting are. A stack without positions is assumed; the caller checks that.
@@ -36,8 +39,9 @@ Settling settling_of(const Setting& setting);
 Integer largest_softmax_weight();
 inline constexpr std::int64_t kLargestValueScale = std::int64_t{1} << 32;
 
-// Beyond so many bits a horizon is no longer counted; what rests_from returns is then only that large.
-inline constexpr unsigned kLongestHorizon = 4096;
+// Beyond so many bits a horizon is no longer counted (a double would not hold it); what rests_from returns is
+// then only that large.
+inline constexpr unsigned kLongestHorizon = 1000;
 
 // One letter repeated. If the stack's input is the same at every position from `first` on (0-based; any before it), its output
 // is from the returned one on. REQUIRES settling_of(setting) covered, no blocks. For a recurrence of a-bit entries with a convolution of width c

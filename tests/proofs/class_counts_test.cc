@@ -2,6 +2,8 @@
 // the extracted predicates decide, near the threshold and far from it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <set>
 
@@ -9,6 +11,7 @@
 #include "rung/theory/horizon.h"
 #include "rung/theory/three_sum_values.h"
 #include "tests/proofs/extracted.h"
+#include "tests/theory/asked.h"
 
 namespace rung {
 namespace {
@@ -101,6 +104,22 @@ TEST(class_counts, agree_on_the_oldest_bucket) {
   expect_agreement([](Random& random) {
     const std::int64_t n = about(random, 6), M = about(random, 12, 2);
     return against(random, "log-linear-two-sum", log_linear_two_sum_count(n, M), {n, M});
+  });
+}
+
+// The bits are those of the verdict, whatever the sizes make of them.
+TEST(class_counts, agree_on_brackets) {
+  expect_agreement([](Random& random) {
+    const std::int64_t k = random.between(2, 9),
+                       sums = about(random, 8, 8);  // bits of a weight, and of a value
+    const auto near = static_cast<std::int64_t>(2 * static_cast<double>(sums) / std::log2(k));
+    const std::int64_t n = 2 * std::max<std::int64_t>(1, near + random.between(-2, 4));
+    const Setting setting = Asked().heads(1).width(8).sums(sums).setting("full(heads=1,dim=4,vdim=1)");
+    const auto question = make_question("dyck", {{"n", n}, {"k", k}}, setting.context, false);
+    EXPECT_TRUE(question) << question.error().message;
+    const auto v = apply(theorem("full-alone-dyck"), setting, *question);
+    EXPECT_EQ(v->status, Status::checked);
+    return CountSetting{"full-alone-dyck", {Integer(*v->right), n, k}, v->outcome == Outcome::impossible};
   });
 }
 
