@@ -89,6 +89,7 @@ Command train_command();
 Command lab_command();
 Command hierarchy_command();
 Command pipe_command();
+Command probe_command();
 Command report_command();
 // All of a program's commands but `help`: command_list.cc for rung, learn/command_list.cc for rung-learn.
 std::vector<Command> command_list();

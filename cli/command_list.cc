@@ -9,7 +9,7 @@ std::vector<Command> command_list() {
       build_command(),     bound_command(),    break_command(),    verify_command(),   train_command(),
       lab_command(),       eval_command(),     quantise_command(), protocol_command(), export_command(),
       import_command(),    capacity_command(), class_command(),    ceiling_command(),  runs_command(),
-      serve_command(),     report_command(),   pipe_command(),
+      serve_command(),     report_command(),   pipe_command(),     probe_command(),
   };
 }
 

@@ -7,7 +7,6 @@
 #include "cli/model_task.h"
 #include "cli/progress.h"
 #include "rung/base/plural.h"
-#include "rung/base/size_text.h"
 #include "rung/evaluation/evaluation.h"
 #include "rung/evaluation/label.h"
 #include "rung/spec/number_words.h"
@@ -16,8 +15,6 @@
 
 namespace rung::cli {
 namespace {
-
-constexpr std::size_t kEvalMostRows = 4096;
 
 struct EvalFlags {
   std::vector<std::string> models, sweep;
@@ -59,50 +56,12 @@ nlohmann::ordered_json wrong_json(const WrongInstance& wrong, const Task& task) 
   return row;
 }
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> words;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', begin), text.size());
-    words.push_back(text.substr(begin, comma - begin));
-    begin = comma + 1;
-  }
-  return words;
-}
-
 Result<std::vector<std::string>> variants_of(const EvalFlags& flags) {
-  const auto words = flags.variants ? split(*flags.variants) : std::vector<std::string>{flags.variant};
+  const auto words = flags.variants ? comma_words(*flags.variants) : std::vector<std::string>{flags.variant};
   for (const auto& word : words) {
     RUNG_TRY([[maybe_unused]] const auto known, parse_variant(word));
   }
   return words;
-}
-
-// The flags' sizes with every combination of the sweeps: "n=16,32" and "L=1,2" make four.
-Result<std::vector<TaskFlags>> sizes_of(const EvalFlags& flags) {
-  std::vector<TaskFlags> all{flags.sizes};
-  for (const auto& sweep : flags.sweep) {
-    const std::size_t equals = sweep.find('=');
-    if (equals == 0 || equals == std::string::npos)
-      return fail(ErrorCode::parse, "[eval] --sweep \"{}\"; expected a size and its values, n=16,32,64",
-                  sweep);
-    if (flags.sizes.given_sizes().contains(sweep.substr(0, equals)))
-      return fail(ErrorCode::parse, "[eval] --{} is not used beside --sweep {}", sweep.substr(0, equals),
-                  sweep);
-    std::vector<TaskFlags> next;
-    for (const auto& word : split(sweep.substr(equals + 1))) {
-      const auto value = parse_size(word);
-      if (!value)
-        return fail(ErrorCode::parse, "[eval] --sweep \"{}\": \"{}\" is no whole number", sweep, word);
-      for (const auto& one : all) {
-        next.push_back(one);
-        next.back().sizes[sweep.substr(0, equals)] = *value;
-      }
-      if (next.size() > kEvalMostRows)
-        return fail(ErrorCode::resource, "[eval] the sweep has more than {} sizes", kEvalMostRows);
-    }
-    all = std::move(next);
-  }
-  return all;
 }
 
 Result<Member> measure(const EvalFlags& flags, const std::string& model, const Weights& weights,
@@ -349,7 +308,7 @@ Result<int> run_eval(const EvalFlags& flags) {
   if (flags.wrong < 0 || flags.wrong > 1'000'000)
     return fail(ErrorCode::range, "[eval] wrong = {}; expected 0 to 1000000", flags.wrong);
   RUNG_TRY(const auto variants, variants_of(flags));
-  RUNG_TRY(const auto sizes, sizes_of(flags));
+  RUNG_TRY(const auto sizes, flags.sizes.sweep(flags.sweep, "eval"));
   std::vector<Weights> weights;
   for (const auto& model : flags.models) {
     RUNG_TRY(Weights one, read_weights(model));

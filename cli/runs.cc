@@ -7,12 +7,14 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/task_flags.h"
+#include "cli/text_table.h"
 #include "cli/written_files.h"
 #include "rung/base/nearest_word.h"
 #include "rung/base/plural.h"
-#include "rung/store/body_reader.h"
-#include "rung/store/setting.h"
+#include "rung/report/sweep_drawing.h"
 #include "rung/store/store.h"
+#include "rung/store/sweep.h"
 #include "rung/store/table.h"
 
 namespace rung::cli {
@@ -20,12 +22,14 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 4> kActions = {"list", "show", "export", "import"};
+constexpr std::array<std::string_view, 5> kActions = {"list", "show", "plot", "export", "import"};
 
 struct RunsFlags {
   std::string action = "list";
   std::vector<std::string> names;
-  std::optional<std::string> store, kind, state, task, arch, label, since, host, text, parent, sort, out;
+  std::optional<std::string> store, kind, state, task, arch, label, since, host, text, parent, sort, out, x,
+      series, panel;
+  std::string y = "accuracy";
   std::int64_t limit = 0;
   bool reverse = false, csv = false, jsonl = false, force = false, json = false;
 };
@@ -66,39 +70,74 @@ OrderedJson head(const char* action, const Store& store) {
   return {{"schema", "rung.runs/1"}, {"action", action}, {"store", store.path()}};
 }
 
-std::string cell(const BodyField& field) {
-  switch (field.kind) {
-    case BodyField::Kind::number:
-      return field.is_integer ? fmt::format("{:.0f}", field.number) : fmt::format("{:.4g}", field.number);
-    case BodyField::Kind::word:
-      return plain(field.word);
-    case BodyField::Kind::absent:
-      break;
+// The columns in which the records differ, and what came of them; what they all share stands in `shared`.
+struct RunsTable {
+  std::vector<TextColumn> columns;
+  std::string shared;
+};
+
+RunsTable runs_table(const std::vector<Record>& records) {
+  std::vector<SweepFields> asked, measured;
+  for (const Record& record : records) {
+    asked.push_back(asked_fields(record));
+    asked.back()["state"] = {.text = std::string(state_name(record.state))};
+    const auto labelled = nlohmann::json::parse(record.body, nullptr, false);
+    if (labelled.is_object() && labelled.contains("label") && labelled["label"].is_string())
+      asked.back()["label"] = {.text = labelled["label"]};
+    if (asked.back().contains("arch"))  // which say the same
+      for (const char* name : {"layers", "mixers"}) asked.back().erase(name);
+    measured.push_back(measured_fields(record));
   }
-  return "-";
+  RunsTable table;
+  const auto column = [&](const std::string& name, const auto& text, bool left) {
+    table.columns.push_back({.title = name, .cells = {}, .left = left});
+    for (std::size_t i = 0; i < records.size(); ++i) table.columns.back().cells.push_back(text(i));
+  };
+  const auto value_in = [](const std::vector<SweepFields>& all, const std::string& name) {
+    return [&all, name](std::size_t i) {
+      const auto found = all[i].find(name);
+      if (found == all[i].end()) return std::string("-");
+      return found->second.number && found->second.text.find('.') != std::string::npos
+                 ? fmt::format("{:.4g}", *found->second.number)
+                 : plain(found->second.text);
+    };
+  };
+  column(
+      "id", [&](std::size_t i) { return records[i].id; }, true);
+  auto differ = differing_fields(asked);
+  if (records.size() == 1)  // nothing differs: what it is about
+    for (const char* name : {"kind", "state", "task", "arch", "label"})
+      if (asked.front().contains(name)) differ.emplace_back(name);
+  const auto differs = [&](std::string_view name) {
+    return std::find(differ.begin(), differ.end(), name) != differ.end();
+  };
+  static constexpr std::string_view kFirst[] = {"kind", "state", "task"}, kLast[] = {"arch", "label"};
+  const auto ordinary = [&](const std::string& name) {
+    return std::find(std::begin(kFirst), std::end(kFirst), name) == std::end(kFirst) &&
+           std::find(std::begin(kLast), std::end(kLast), name) == std::end(kLast);
+  };
+  for (const auto name : kFirst)
+    if (differs(name)) column(std::string(name), value_in(asked, std::string(name)), true);
+  for (const std::string& name : differ)
+    if (ordinary(name)) column(name, value_in(asked, name), true);
+  for (const auto name : kLast)
+    if (differs(name)) column(std::string(name), value_in(asked, std::string(name)), true);
+  const auto seeds = differing_fields(measured);
+  if (std::find(seeds.begin(), seeds.end(), "seed") != seeds.end())
+    column("seed", value_in(measured, "seed"), true);
+  for (const char* name : {"accuracy", "loss"})
+    if (std::any_of(measured.begin(), measured.end(),
+                    [&](const SweepFields& one) { return one.contains(name); }))
+      column(name, value_in(measured, name), true);
+  if (records.size() > 1)
+    for (const auto& [name, value] : asked.front())
+      if (!differs(name))
+        table.shared += fmt::format("{}{} {}", table.shared.empty() ? "" : ", ", name, plain(value.text));
+  return table;
 }
 
-void print_table(const std::vector<Record>& records) {
-  static constexpr std::string_view kPaths[] = {"task", "arch", "label", "accuracy", "loss"};
-  constexpr std::size_t kColumns = 4 + std::size(kPaths);
-  using Row = std::array<std::string, kColumns>;
-  std::vector<Row> rows = {{"id", "kind", "state", "task", "options", "arch", "label", "accuracy", "loss"}};
-  for (const Record& record : records) {
-    const auto fields = read_fields(record.body, kPaths);
-    const std::string asked = plain(run_setting(record.body).asked);
-    rows.push_back({record.id, record.kind, std::string(state_name(record.state)), cell(fields[0]),
-                    asked.empty() ? "-" : asked, cell(fields[1]), cell(fields[2]), cell(fields[3]),
-                    cell(fields[4])});
-  }
-  std::array<std::size_t, kColumns> widths{};
-  for (const Row& row : rows)
-    for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], row[i].size());
-  for (const Row& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < kColumns; ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
-    line.erase(line.find_last_not_of(' ') + 1);
-    fmt::print("{}\n", line);
-  }
+void print_runs(const std::vector<Record>& records) {
+  if (!records.empty()) print_table(runs_table(records).columns);
 }
 
 Result<int> list(const RunsFlags& flags) {
@@ -112,9 +151,14 @@ Result<int> list(const RunsFlags& flags) {
     for (const Record& record : records) document["records"].push_back(document_of(record));
     print_json(document);
   } else {
-    print_table(records);
+    print_runs(records);
     std::fflush(stdout);
-    fmt::print(stderr, "{} in {}\n", counted(records.size(), "record"), store->path());
+    const std::string shared = records.empty() ? "" : runs_table(records).shared;
+    fmt::print(stderr, "{} in {}{}{}\n", counted(records.size(), "record"), store->path(),
+               shared.empty()        ? ""
+               : records.size() == 1 ? ": "
+                                     : ", all of them: ",
+               shared);
   }
   return 0;
 }
@@ -183,7 +227,92 @@ Result<int> show(const RunsFlags& flags) {
   line("command", record.command);
   print_body(record.body);
   if (!children.empty()) fmt::print("\n");
-  if (!children.empty()) print_table(children);
+  print_runs(children);
+  return 0;
+}
+
+std::vector<TextColumn> points_table(const SweepFigure& figure) {
+  std::vector<TextColumn> table;
+  const auto column = [&](const std::string& name, bool left, const auto& text) {
+    table.push_back({.title = name, .cells = {}, .left = left});
+    for (const SweepPanel& panel : figure.panels)
+      for (const SweepLine& line : panel.lines)
+        for (const SweepPoint& point : line.points) table.back().cells.push_back(text(panel, line, point));
+  };
+  const auto number = [&](const std::string& name, const auto& value) {
+    column(name, false, [&](const auto&, const auto&, const SweepPoint& point) {
+      return fmt::format("{:.6g}", value(point));
+    });
+  };
+  if (!figure.panel.empty())
+    column(figure.panel, true,
+           [](const SweepPanel& panel, const auto&, const auto&) { return plain(panel.name); });
+  if (!figure.series.empty())
+    column("series", true, [](const auto&, const SweepLine& line, const auto&) { return plain(line.name); });
+  number(figure.x, [](const SweepPoint& point) { return point.x; });
+  number(figure.y, [](const SweepPoint& point) { return point.mean; });
+  number("least", [](const SweepPoint& point) { return point.low; });
+  number("largest", [](const SweepPoint& point) { return point.high; });
+  number("records", [](const SweepPoint& point) { return static_cast<double>(point.count); });
+  column("ceiling", false, [](const auto&, const auto&, const SweepPoint& point) {
+    return point.ceiling ? fmt::format("{:.6g}", *point.ceiling) : std::string();
+  });
+  column("label", true, [](const auto&, const auto&, const SweepPoint& point) { return point.label; });
+  return table;
+}
+
+OrderedJson figure_json(const SweepFigure& figure) {
+  OrderedJson panels = OrderedJson::array();
+  for (const SweepPanel& panel : figure.panels) {
+    OrderedJson lines = OrderedJson::array();
+    for (const SweepLine& line : panel.lines) {
+      OrderedJson points = OrderedJson::array();
+      for (const SweepPoint& point : line.points)
+        points.push_back({{"x", point.x},
+                          {"mean", point.mean},
+                          {"low", point.low},
+                          {"high", point.high},
+                          {"count", point.count},
+                          {"ceiling", point.ceiling ? OrderedJson(*point.ceiling) : OrderedJson(nullptr)},
+                          {"label", point.label}});
+      lines.push_back({{"name", line.name}, {"points", points}});
+    }
+    panels.push_back({{"name", panel.name}, {"lines", lines}});
+  }
+  return {{"x", figure.x},
+          {"y", figure.y},
+          {"series", figure.series},
+          {"panel", figure.panel},
+          {"left_out", figure.left_out},
+          {"panels", panels}};
+}
+
+Result<int> plot(const RunsFlags& flags) {
+  RUNG_TRY(const Filter filter, filter_of(flags));
+  RUNG_TRY(const auto store, Store::open(store_path(flags.store), Store::Access::read));
+  RUNG_TRY(const auto records, store->query(filter));
+  SweepQuestion question{.x = flags.x, .y = flags.y, .panel = flags.panel};
+  if (flags.series)
+    question.series = flags.series->empty() ? std::vector<std::string>{} : comma_words(*flags.series);
+  RUNG_TRY(const SweepFigure figure, sweep_figure(records, question));
+  if (flags.out) RUNG_CHECK(write_text(*flags.out, report::sweep_svg(figure), flags.force));
+  if (flags.json) {
+    OrderedJson document = head("plot", *store);
+    document.update(figure_json(figure));
+    if (flags.out) document["file"] = *flags.out;
+    print_json(document);
+    return 0;
+  }
+  if (flags.csv)
+    print_csv(points_table(figure));
+  else if (flags.out)
+    fmt::print("{}\n", *flags.out);
+  else
+    print_table(points_table(figure));
+  std::fflush(stdout);
+  if (figure.left_out > 0)
+    fmt::print(stderr, "{} record{} left out, without {} or {}\n", figure.left_out,
+               figure.left_out == 1 ? "" : "s", figure.x, figure.y);
   return 0;
 }
 
@@ -260,6 +389,7 @@ Result<int> import(const RunsFlags& flags) {
 Result<int> run_runs(const RunsFlags& flags) {
   if (flags.action == "list") return list(flags);
   if (flags.action == "show") return show(flags);
+  if (flags.action == "plot") return plot(flags);
   if (flags.action == "export") return export_records(flags);
   if (flags.action == "import") return import(flags);
   return fail(ErrorCode::parse, "[runs] no action {}; {}", rung::quoted(flags.action),
@@ -272,18 +402,24 @@ Command runs_command() {
   auto flags = std::make_shared<RunsFlags>();
   Command command{.name = "runs", .summary = "records of what was trained, evaluated and certified"};
   command.description =
-      "ACTION is list (the default), show ID (a beginning of it is enough), export (--csv or --jsonl), or "
+      "ACTION is list (the default), show ID (a beginning of it is enough), plot (a sweep, as a table or a "
+      "picture: "
+      "seeds are one point, and records that differ otherwise are never put together), export (--csv or "
+      "--jsonl), or "
       "import FILE...: another "
       "store, JSON lines from another machine, result files of the lm-evaluation-harness on tasks that rung "
       "exported. Importing twice "
       "adds nothing (docs/runs.md).";
-  command.examples = {"rung runs", "rung runs list --task eva --state done --sort accuracy --limit 10",
+  command.examples = {"rung runs",
+                      "rung runs list --task eva --state done --sort accuracy --limit 10",
                       "rung runs show 20261115T1523",
+                      "rung runs plot --task eva --x size.n --series arch --out sweep.svg",
                       "rung runs export --csv --kind member --out members.csv",
                       "rung runs import gpu/runs.jsonl results_*.json"};
-  const std::vector<std::string> selecting = {"list", "export"};
+  const std::vector<std::string> selecting = {"list", "plot", "export"}, ordering = {"list", "export"},
+                                 drawing = {"plot"};
   command.options = {
-      {.names = "ACTION", .help = "list, show, export or import (list)", .target = &flags->action},
+      {.names = "ACTION", .help = "list, show, plot, export or import (list)", .target = &flags->action},
       {.names = "NAME",
        .help = "the ID to show, the files to import",
        .target = &flags->names,
@@ -319,25 +455,39 @@ Command runs_command() {
       {.names = "--sort",
        .help = "by a field of the record or its body, largest first (created: newest first)",
        .target = &flags->sort,
-       .forms = selecting},
+       .forms = ordering},
       {.names = "--reverse",
        .help = "smallest or oldest first",
        .target = &flags->reverse,
-       .forms = selecting},
-      {.names = "--limit", .help = "at most so many (0: all)", .target = &flags->limit, .forms = selecting},
+       .forms = ordering},
+      {.names = "--limit", .help = "at most so many (0: all)", .target = &flags->limit, .forms = ordering},
+      {.names = "--x",
+       .help =
+           "the field along the axis, size.n, dimensions.width, layers, rate (the first number that differs)",
+       .target = &flags->x,
+       .forms = drawing},
+      {.names = "--y", .help = "the number that is drawn (accuracy)", .target = &flags->y, .forms = drawing},
+      {.names = "--series",
+       .help = "fields that make a line each, with commas between them (whatever else differs)",
+       .target = &flags->series,
+       .forms = drawing},
+      {.names = "--panel",
+       .help = "the field that makes a panel each",
+       .target = &flags->panel,
+       .forms = drawing},
       {.names = "--csv",
-       .help = "export as CSV",
+       .help = "records, or the points of a plot, as CSV",
        .target = &flags->csv,
-       .forms = {"export"},
+       .forms = {"export", "plot"},
        .excludes = {"--jsonl"}},
       {.names = "--jsonl",
        .help = "export as JSON lines, which import takes",
        .target = &flags->jsonl,
        .forms = {"export"}},
       {.names = "--out",
-       .help = "file to export into (standard output)",
+       .help = "file to export into (standard output); of a plot, an SVG picture",
        .target = &flags->out,
-       .forms = {"export"},
+       .forms = {"export", "plot"},
        .file = FileUse::write},
       {.names = "--force", .help = "replace a file that exists", .target = &flags->force, .needs = {"--out"}},
       {.names = "--json", .help = "one JSON document", .target = &flags->json},

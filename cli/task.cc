@@ -25,14 +25,18 @@ constexpr std::int64_t kMaxNumbersPerInstance = std::int64_t{1} << 28;
 
 // --json without --out prints the instances inside its document, in the one form that fits there.
 const std::string kTaskList = "--list", kTaskDocument = "--json without --out", kTaskInstances = "a task";
+const std::string kTaskZoology = "--format zoology";
 const std::vector<std::string> kTaskForms = {kTaskInstances, kTaskDocument};
+const std::vector<std::string> kTaskAll = {kTaskInstances, kTaskDocument, kTaskZoology};
 
 struct TaskCommandFlags {
   std::string name;
   std::int64_t count = 10, seed = 1, start = 0;
   std::string variant = "uniform", format = "text";
   std::optional<std::string> out;
-  bool language = false, force = false, list = false, json = false;
+  bool language = false, force = false, list = false, json = false, blank = false;
+  std::int64_t length = 64, vocabulary = 8192;
+  double power = 0.01;
   TaskFlags sizes;
 };
 
@@ -149,9 +153,9 @@ Result<std::vector<std::string>> write_files(const Task& task, Variant variant, 
 }
 
 // Inputs, answers and positions, in this order: as files beside a description, or one behind another.
-Result<std::vector<std::string>> write_arrays(const Task& task, Variant variant,
+Result<std::vector<std::string>> write_arrays(const InstanceArrays& arrays,
+                                              const nlohmann::ordered_json& description,
                                               const TaskCommandFlags& flags) {
-  const InstanceArrays arrays(task, variant, static_cast<std::uint64_t>(flags.seed));
   const auto first = static_cast<std::uint64_t>(flags.start), count = static_cast<std::uint64_t>(flags.count);
   if (!flags.out) {
     std::string answers;
@@ -169,7 +173,8 @@ Result<std::vector<std::string>> write_arrays(const Task& task, Variant variant,
   std::error_code error;
   std::filesystem::create_directories(*flags.out, error);
   if (error) return fail(ErrorCode::io, "[task] {}: {}", *flags.out, error.message());
-  const std::string stem = (std::filesystem::path(*flags.out) / std::string(task.name())).string();
+  const std::string stem =
+      (std::filesystem::path(*flags.out) / description["task"].get<std::string>()).string();
   std::vector<StagedFile> files;
   for (const char* name : {"-inputs.npy", "-answers.npy", "-positions.npy", ".json"}) {
     RUNG_TRY(auto file, StagedFile::open(stem + name, flags.force));
@@ -179,13 +184,50 @@ Result<std::vector<std::string>> write_arrays(const Task& task, Variant variant,
       first, count, [&](std::string_view bytes) { return files[0].write(bytes); },
       [&](std::string_view bytes) { return files[1].write(bytes); }, progress_for(count)));
   RUNG_CHECK(files[2].write(arrays.positions()));
-  RUNG_CHECK(files[3].write(summary(task, variant, flags).dump(2) + "\n"));
+  RUNG_CHECK(files[3].write(description.dump(2) + "\n"));
   std::vector<std::string> written;
   for (StagedFile& file : files) {
     RUNG_CHECK(file.commit());
     written.push_back(file.path());
   }
   return written;
+}
+
+// MQAR in the distribution of Zoology: arrays, for it is no Task (its questions stand at other places every time).
+Result<int> write_zoology(const TaskCommandFlags& flags) {
+  if (flags.name != "mqar")
+    return fail(ErrorCode::unsupported, "[task] --format zoology is about mqar; expected rung task mqar");
+  ZoologyMqar::Sizes sizes{
+      .length = flags.length, .vocabulary = flags.vocabulary, .power = flags.power, .blank = flags.blank};
+  for (const auto& [name, value] : flags.sizes.given_sizes()) {
+    if (name != "n")
+      return fail(ErrorCode::parse,
+                  "[task] --{} is not used by --format zoology, which has --n, --length and --vocab", name);
+    sizes.pairs = value;
+  }
+  for (const auto& [name, word] : flags.sizes.given_options())
+    return fail(ErrorCode::parse, "[task] --{} is not used by --format zoology", name);
+  RUNG_TRY(const ZoologyMqar source, ZoologyMqar::make(sizes));
+  const nlohmann::ordered_json description = {
+      {"schema", "rung.task-zoology/1"},
+      {"task", "mqar"},
+      {"size", {{"n", sizes.pairs}, {"length", sizes.length}, {"vocabulary", sizes.vocabulary}}},
+      {"power", sizes.power},
+      {"blank", sizes.blank},
+      {"not_asked", kNotAsked},
+      {"seed", flags.seed},
+      {"start", flags.start},
+      {"count", flags.count}};
+  RUNG_TRY(const auto written,
+           write_arrays(InstanceArrays(source, static_cast<std::uint64_t>(flags.seed)), description, flags));
+  if (flags.json) {
+    auto document = description;
+    document["files"] = written;
+    print_json(document);
+  } else {
+    for (const auto& path : written) fmt::print("{}\n", path);
+  }
+  return 0;
 }
 
 Result<std::unique_ptr<Task>> task_of(const TaskCommandFlags& flags) {
@@ -215,6 +257,7 @@ Result<int> run_task(const TaskCommandFlags& flags) {
   if (flags.count < 1) return fail(ErrorCode::range, "[task] count = {}; expected at least 1", flags.count);
   if (flags.start < 0) return fail(ErrorCode::range, "[task] start = {}; expected at least 0", flags.start);
   if (flags.seed < 0) return fail(ErrorCode::range, "[task] seed = {}; expected at least 0", flags.seed);
+  if (flags.format == "zoology") return write_zoology(flags);
   RUNG_TRY(const Variant variant, parse_variant(flags.variant));
   RUNG_TRY(const auto task, task_of(flags));
   if (!task->supports(variant))
@@ -232,8 +275,9 @@ Result<int> run_task(const TaskCommandFlags& flags) {
 
   if (flags.format == "npy" && flags.language)
     return fail(ErrorCode::parse, "[task] --language is not used by --format npy, which has no text");
+  const InstanceArrays arrays(*task, variant, seed);
   if (flags.format == "npy" && !flags.out) {
-    RUNG_CHECK(write_arrays(*task, variant, flags));
+    RUNG_CHECK(write_arrays(arrays, summary(*task, variant, flags), flags));
     return 0;
   }
 
@@ -253,8 +297,9 @@ Result<int> run_task(const TaskCommandFlags& flags) {
       return fail(ErrorCode::io, "[task] standard output: {}", std::strerror(errno));
     return 0;
   }
-  RUNG_TRY(const auto written, flags.format == "npy" ? write_arrays(*task, variant, flags)
-                                                     : write_files(*task, variant, flags, rows));
+  RUNG_TRY(const auto written, flags.format == "npy"
+                                   ? write_arrays(arrays, summary(*task, variant, flags), flags)
+                                   : write_files(*task, variant, flags, rows));
   if (flags.json) {
     auto document = summary(*task, variant, flags);
     document["files"] = written;
@@ -281,26 +326,42 @@ Command task_command() {
       {.names = "NAME",
        .help = "the task: a word, or the path of a task file",
        .target = &flags->name,
-       .forms = kTaskForms},
-      {.names = "--count", .help = "how many instances (10)", .target = &flags->count, .forms = kTaskForms},
+       .forms = kTaskAll},
+      {.names = "--count", .help = "how many instances (10)", .target = &flags->count, .forms = kTaskAll},
       {.names = "--start",
        .help = "number of the first instance (0)",
        .target = &flags->start,
-       .forms = kTaskForms},
-      {.names = "--seed", .help = "seed (1)", .target = &flags->seed, .forms = kTaskForms},
+       .forms = kTaskAll},
+      {.names = "--seed", .help = "seed (1)", .target = &flags->seed, .forms = kTaskAll},
       {.names = "--variant",
        .help = "uniform, permutation, zipf or adversarial (uniform)",
        .target = &flags->variant,
        .forms = kTaskForms},
       {.names = "--format",
-       .help = "text, jsonl, npy or lm-eval (text)",
+       .help = "text, jsonl, npy, lm-eval, or zoology: mqar as Zoology draws it, arrays (text)",
        .target = &flags->format,
-       .choices = {"text", "jsonl", "npy", "lm-eval"},
-       .forms = {kTaskInstances}},
+       .choices = {"text", "jsonl", "npy", "lm-eval", "zoology"},
+       .forms = {kTaskInstances, kTaskZoology}},
+      {.names = "--length",
+       .help = "tokens of an instance (64)",
+       .target = &flags->length,
+       .forms = {kTaskZoology}},
+      {.names = "--vocab",
+       .help = "tokens to choose from: half keys, half values (8192)",
+       .target = &flags->vocabulary,
+       .forms = {kTaskZoology}},
+      {.names = "--power",
+       .help = "a gap g before a question has weight (g+1)^(power-1) (0.01)",
+       .target = &flags->power,
+       .forms = {kTaskZoology}},
+      {.names = "--blank",
+       .help = "0 between the questions in place of random tokens",
+       .target = &flags->blank,
+       .forms = {kTaskZoology}},
       {.names = "--out",
        .help = "folder to write into (standard output)",
        .target = &flags->out,
-       .forms = kTaskForms},
+       .forms = kTaskAll},
       {.names = "--force", .help = "replace files that exist", .target = &flags->force, .needs = {"--out"}},
       {.names = "--language",
        .help = "prompts in plain language, where the task has one",
@@ -309,9 +370,12 @@ Command task_command() {
       {.names = "--list", .help = "the tasks and their sizes", .target = &flags->list},
       {.names = "--json", .help = "one JSON document", .target = &flags->json},
   };
-  flags->sizes.declare(command, kTaskForms);
+  flags->sizes.declare(command, kTaskAll);
   command.form = [flags] {
-    return flags->list ? kTaskList : flags->json && !flags->out ? kTaskDocument : kTaskInstances;
+    return flags->list                  ? kTaskList
+           : flags->format == "zoology" ? kTaskZoology
+           : flags->json && !flags->out ? kTaskDocument
+                                        : kTaskInstances;
   };
   command.run = [flags] { return run_task(*flags); };
   return command;

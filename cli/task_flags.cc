@@ -4,9 +4,14 @@
 
 #include <algorithm>
 
+#include "rung/base/nearest_word.h"
+#include "rung/base/size_text.h"
+
 namespace rung::cli {
 
 namespace {
+
+constexpr std::size_t kMostSweptSizes = 4096;
 
 // What a size means to each task, tasks that mean the same together: "values (two-sum); keys (mqar)".
 std::string size_help(std::string_view name) {
@@ -32,6 +37,16 @@ std::string size_help(std::string_view name) {
 }
 
 }  // namespace
+
+std::vector<std::string> comma_words(const std::string& text) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    words.push_back(text.substr(begin, comma - begin));
+    begin = comma + 1;
+  }
+  return words;
+}
 
 void TaskFlags::declare(Command& command, const std::vector<std::string>& forms) {
   // A size that means something else to this command keeps the command's meaning.
@@ -72,6 +87,35 @@ std::map<std::string, std::string> TaskFlags::given_options() const {
   for (const auto& [name, value] : options)
     if (value) given[name] = *value;
   return given;
+}
+
+Result<std::vector<TaskFlags>> TaskFlags::sweep(const std::vector<std::string>& sweeps,
+                                                std::string_view area) const {
+  std::vector<TaskFlags> all{*this};
+  for (const auto& sweep : sweeps) {
+    const std::size_t equals = sweep.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      return fail(ErrorCode::parse, "[{}] --sweep {}; expected a size and its values, n=16,32,64", area,
+                  rung::quoted(sweep));
+    const std::string name = sweep.substr(0, equals);
+    if (given_sizes().contains(name))
+      return fail(ErrorCode::parse, "[{}] --{} is not used beside --sweep {}", area, name, sweep);
+    std::vector<TaskFlags> next;
+    for (const auto& word : comma_words(sweep.substr(equals + 1))) {
+      const auto value = parse_size(word);
+      if (!value)
+        return fail(ErrorCode::parse, "[{}] --sweep {}: {} is no whole number", area, rung::quoted(sweep),
+                    rung::quoted(word));
+      for (const auto& one : all) {
+        next.push_back(one);
+        next.back().sizes[name] = *value;
+      }
+      if (next.size() > kMostSweptSizes)
+        return fail(ErrorCode::resource, "[{}] the sweep has more than {} sizes", area, kMostSweptSizes);
+    }
+    all = std::move(next);
+  }
+  return all;
 }
 
 Result<std::unique_ptr<Task>> TaskFlags::make(const std::string& name) const {

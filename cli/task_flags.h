@@ -5,11 +5,16 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/command.h"
 #include "rung/tasks/task.h"
 
 namespace rung::cli {
+
+// "a,b" -> a and b.
+std::vector<std::string> comma_words(const std::string& text);
 
 struct TaskFlags {
   std::map<std::string, std::optional<std::int64_t>> sizes;
@@ -19,6 +24,8 @@ struct TaskFlags {
   // *this outlives the command.
   void declare(Command& command, const std::vector<std::string>& forms = {});
   bool any() const;  // whether any was given
+  // These sizes with every combination of the sweeps: "n=16,32" and "L=1,2" make four. `area` begins a message.
+  Result<std::vector<TaskFlags>> sweep(const std::vector<std::string>& sweeps, std::string_view area) const;
   Result<std::unique_ptr<Task>> make(const std::string& name) const;
   TaskSizes given_sizes() const;
   std::map<std::string, std::string> given_options() const;

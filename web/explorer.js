@@ -1,5 +1,6 @@
 // The bound explorer, shown only where `rung serve` answers. `section` is empty and in the page; `data` is the document of the page.
 // The theory is not here: every verdict is an answer of /api/bound, which is what `rung bound --json` prints.
+import { chosenAt, keepChoice } from "./address.js";
 import { commandLine, el } from "./dom.js";
 import { Asking } from "./explorer/asking.js";
 import { makeControls } from "./explorer/controls.js";
@@ -7,6 +8,7 @@ import { mountSweeps } from "./explorer/sweeps.js";
 import { VerdictCards } from "./explorer/verdict_cards.js";
 
 const TYPING = 140; // ms of quiet before a keystroke asks
+const PLACE = "explorer";
 const SLIDING = 30; // the same for a slider
 
 export function mountExplorer(section, data) {
@@ -30,8 +32,12 @@ export function mountExplorer(section, data) {
     const question = controls.question();
     if (question) asking.ask(question, (result) => show(question, result));
   };
+  // A dropped document is no part of an address.
+  const keep = () => keepChoice(PLACE, controls.choices());
   const controls = makeControls({
+    chosen: chosenAt(PLACE),
     changed: (typing) => {
+      keep();
       clearTimeout(timer);
       timer = setTimeout(ask, typing ? TYPING : SLIDING);
     },

@@ -1,4 +1,5 @@
 // The page: reads its data, and puts the sections that have something to show one below the other.
+import { placeOf } from "./address.js";
 import { readDocument } from "./document.js";
 import { commandLine, el, guarded } from "./dom.js";
 import { evidenceIndex, mountEvidence } from "./evidence.js";
@@ -10,6 +11,7 @@ import { depthFigure } from "./figures/depth.js";
 import { figureFrame } from "./figures/frame.js";
 import { horizonFigure } from "./figures/horizons.js";
 import { precisionFigure } from "./figures/precision.js";
+import { sweepSection } from "./figures/sweep.js";
 import { plural, short } from "./numbers.js";
 import { opening } from "./opening.js";
 import { protocolPlayer } from "./player.js";
@@ -91,7 +93,8 @@ function predictionsChapter() {
     "Stated before the runs that decide them. A model that merely failed to train decides nothing.", predictions) : null;
 }
 
-const runsChapter = () => (data.runs?.members.length ? section("runs", "Runs", null, runsSection(data.runs)) : null);
+const runsChapter = () => (data.runs?.members.length ? section("runs", "Runs", null,
+  guarded(() => sweepSection(data.runs), "sweep"), runsSection(data.runs)) : null);
 
 function mount() {
   const main = document.getElementById("top");
@@ -117,8 +120,10 @@ function mount() {
       (chapter) => el("a", { href: `#${chapter.id}` }, chapter.dataset.title)));
   mountTheme(document.getElementById("theme"));
   mountEvidence(document.getElementById("evidence"), evidenceIndex(data.hierarchy), data.theorems);
-  // The browser looked for the place before it was made.
-  if (location.hash.length > 1) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+  // The browser looked for the place before it was made, and knows nothing of what is chosen there.
+  const land = () => document.getElementById(placeOf())?.scrollIntoView({ behavior: "instant" });
+  addEventListener("hashchange", () => location.hash.includes("?") && land());
+  land();
   document.documentElement.dataset.ready = String(Math.round(performance.now()));
 }
 

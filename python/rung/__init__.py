@@ -18,7 +18,7 @@ from ._program import Program, RungError, flags, program
 from ._arrays import read_npy
 
 __all__ = ["Architecture", "Batch", "Certificate", "Document", "Model", "RungError", "Table", "Task", "bound", "build",
-           "capacity", "ceiling", "compare", "design", "from_config", "load", "parse", "task", "version"]
+           "capacity", "ceiling", "compare", "design", "from_config", "load", "parse", "plot", "points", "task", "version", "zoology_mqar"]
 
 
 def version():
@@ -139,6 +139,13 @@ class Batch:
         return f"Batch(inputs={self.inputs.shape}, answers={self.answers.shape}, positions={self.positions.shape})"
 
 
+def _batch(data):
+    inputs, end = read_npy(data)
+    answers, end = read_npy(data, end)
+    positions, end = read_npy(data, end)
+    return Batch(inputs, answers, positions)
+
+
 class Task:
     """A task with its sizes. Instance i of a seed is the same on every machine, however it is batched."""
 
@@ -150,12 +157,8 @@ class Task:
 
     def batch(self, count, seed=1, start=0, variant="uniform"):
         """Instances start .. start + count - 1 of this seed, made by the program's own generator."""
-        data = program.text("task", self.name, *flags(self.sizes), "--count", count, "--seed", seed, "--start", start,
-                            "--variant", variant, "--format", "npy")
-        inputs, end = read_npy(data)
-        answers, end = read_npy(data, end)
-        positions, end = read_npy(data, end)
-        return Batch(inputs, answers, positions)
+        return _batch(program.text("task", self.name, *flags(self.sizes), "--count", count, "--seed", seed, "--start", start,
+                                   "--variant", variant, "--format", "npy"))
 
     def dataset(self, batch=256, seed=1, variant="uniform"):
         """An IterableDataset of torch that never ends: batches of tensors, shared out among its workers."""
@@ -164,6 +167,27 @@ class Task:
 
     def __repr__(self):
         return f"Task({self.name!r}{''.join(f', {key}={value!r}' for key, value in self.sizes.items())})"
+
+
+class ZoologyMqar(Task):
+    """MQAR as Zoology draws it: `answers` has a label for every token, -100 where nothing is asked."""
+
+    def __init__(self, n, length, vocabulary, power, blank):
+        self.name = "mqar"
+        self.sizes = {"format": "zoology", "n": n, "length": length, "vocab": vocabulary, "power": power, "blank": blank}
+        self.description = Document({"task": "mqar", "size": {"n": n, "length": length, "vocabulary": vocabulary},
+                                     "power": power, "blank": blank, "not_asked": -100})
+
+    def batch(self, count, seed=1, start=0, variant="uniform"):
+        if variant != "uniform":
+            raise RungError(f"[task] Zoology's distribution has no variant {variant}")
+        return _batch(program.text("task", "mqar", *flags(self.sizes), "--count", count, "--seed", seed, "--start", start))
+
+
+def zoology_mqar(n=8, length=64, vocabulary=8192, power=0.01, blank=False):
+    """MQAR in Zoology's distribution (`rung task mqar --format zoology`): num_kv_pairs, input_seq_len, vocab_size, power_a,
+    and `blank=True` for their random_non_queries=False. Train with cross_entropy, which passes over labels of -100."""
+    return ZoologyMqar(n, length, vocabulary, power, blank)
 
 
 def task(name, **sizes):
@@ -248,3 +272,9 @@ def plot(*arguments, **options):
     """Draws a sweep of a store with matplotlib; see rung.plots.plot."""
     from .plots import plot as draw
     return draw(*arguments, **options)
+
+
+def points(*arguments, **options):
+    """The points of a sweep of a store as a table; see rung.plots.points."""
+    from .plots import points as gather
+    return gather(*arguments, **options)

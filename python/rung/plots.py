@@ -1,95 +1,67 @@
-"""Figures of one's own sweep, with matplotlib (an optional dependency).
+"""Figures of one's own sweep: what `rung runs plot` draws, with matplotlib (an optional dependency).
 
     rung.plot("rung-runs/runs.sqlite", x="size.n", y="accuracy", series="arch", out="sweep.svg")
 
-Seeds of one setting are one point with their spread; records that differ in task, options, variant or size beside x are never
-pooled: what differs and is neither x, series nor panel is named in an error.
+Which records make a point is decided by the program: seeds of one setting, and nothing else.
 """
 from __future__ import annotations
 
-import statistics
+from . import RungError, Table, flags, program
 
-from . import RungError, flags, program
-
-__all__ = ["plot", "records"]
-
-# Of one setting's records these differ without making them different experiments.
-_SEEDS = {"seed", "id", "parent", "created", "finished", "host", "device", "command", "version", "libraries"}
-_SETTING = ("task", "arch", "options", "variant", "size", "precision", "mode", "label", "width", "heads", "recipe")
+__all__ = ["plot", "points"]
 
 
-def records(store=None, **filters):
-    """The records of a store as dicts, bodies flattened: size.n, accuracy, arch, ..."""
-    document = program.document("runs", "list", *flags({"store": store, **filters}))
-    return [_flatten(record) for record in document["records"]]
+def _figure(store, x, y, series, panel, filters):
+    if isinstance(series, (list, tuple)):
+        series = ",".join(series)
+    return program.document("runs", "plot", *flags({"store": store, "x": x, "y": y, "series": series, "panel": panel, **filters}))
 
 
-def _flatten(record):
-    flat = {name: value for name, value in record.items() if name != "body"}
-
-    def add(prefix, value):
-        if isinstance(value, dict):
-            for name, inner in value.items():
-                add(f"{prefix}.{name}" if prefix else name, inner)
-        elif not isinstance(value, list):
-            flat[prefix] = value
-
-    add("", record.get("body", {}))
-    return flat
+def points(store=None, x=None, y="accuracy", series=None, panel=None, **filters):
+    """The points of a sweep as a table: one row a setting, with the spread of its seeds and its ceiling."""
+    figure = _figure(store, x, y, series, panel, filters)
+    rows = [{**({figure["panel"]: part["name"]} if figure["panel"] else {}), "series": line["name"], figure["x"]: point["x"],
+             figure["y"]: point["mean"], "low": point["low"], "high": point["high"], "count": point["count"],
+             "ceiling": point["ceiling"], "label": point["label"]}
+            for part in figure["panels"] for line in part["lines"] for point in line["points"]]
+    return Table(rows, list(rows[0]))
 
 
-def _setting(record, without):
-    return tuple(sorted((name, str(value)) for name, value in record.items()
-                        if name.split(".")[0] in _SETTING and name not in without))
-
-
-def gather(rows, x, y, series=None, panel=None):
-    """{panel: {series: [(x, mean, low, high, count)]}}: one point a setting, seeds pooled, everything else kept apart."""
-    rows = [row for row in rows if isinstance(row.get(x), (int, float)) and isinstance(row.get(y), (int, float))]
-    if not rows:
-        raise RungError(f"[plot] no record has numbers for both {x} and {y}")
-    shown = {name for name in (x, y, series, panel) if name}
-    settings = {}
-    for row in rows:
-        settings.setdefault(_setting(row, shown), []).append(row)
-    if len(settings) > 1:
-        differ = sorted({name for one in settings for name, value in one
-                         if any(dict(other).get(name) != value for other in settings)})
-        raise RungError(f"[plot] the records differ in {', '.join(differ)} as well; "
-                        "filter them, or make one of these the series or the panel")
-    figure = {}
-    for row in rows:
-        place = figure.setdefault(row.get(panel) if panel else None, {}).setdefault(row.get(series) if series else None, {})
-        place.setdefault(row[x], []).append(row[y])
-    return {name: {line: [(at, statistics.fmean(values), min(values), max(values), len(values))
-                          for at, values in sorted(points.items())] for line, points in lines.items()}
-            for name, lines in figure.items()}
-
-
-def plot(store=None, x="size.n", y="accuracy", series="arch", panel=None, out=None, rows=None, **filters):
-    """Draws a sweep; `out` names a file (.svg, .pdf, .png). Returns matplotlib's figure."""
+def plot(store=None, x=None, y="accuracy", series=None, panel=None, out=None, **filters):
+    """Draws a sweep; `out` names a file (.svg, .pdf, .png). Returns matplotlib's figure. Filters are those of `rung runs list`."""
+    figure = _figure(store, x, y, series, panel, filters)
     try:
         import matplotlib
         if out:
             matplotlib.use("Agg")
         from matplotlib import pyplot
     except ImportError:
-        raise RungError("[plot] matplotlib is not installed; it is needed for figures alone") from None
-    data = gather(records(store, **filters) if rows is None else rows, x, y, series, panel)
-    figure, axes = pyplot.subplots(1, len(data), squeeze=False, sharey=True, figsize=(4.8 * len(data), 3.6))
-    for axis, (name, lines) in zip(axes[0], data.items()):
-        for line, points in lines.items():
-            at = [point[0] for point in points]
-            (drawn,) = axis.plot(at, [point[1] for point in points], marker="o", label=str(line) if line is not None else y)
-            axis.fill_between(at, [point[2] for point in points], [point[3] for point in points], alpha=0.2,
-                              color=drawn.get_color())
-        if name is not None:
-            axis.set_title(f"{panel} = {name}")
-        axis.set_xlabel(x)
+        raise RungError("[plot] matplotlib is not installed; rung runs plot --out draws without it") from None
+    panels = figure["panels"]
+    drawn, axes = pyplot.subplots(1, len(panels), squeeze=False, sharey=True, figsize=(4.8 * len(panels), 3.6))
+    for axis, part in zip(axes[0], panels):
+        ceilings = set()
+        for line in part["lines"]:
+            at = [point["x"] for point in line["points"]]
+            mean = [point["mean"] for point in line["points"]]
+            spread = [[point["mean"] - point["low"] for point in line["points"]],
+                      [point["high"] - point["mean"] for point in line["points"]]]
+            axis.errorbar(at, mean, yerr=spread, marker="o", capsize=3, label=line["name"] or figure["y"])
+            known = tuple((point["x"], point["ceiling"]) for point in line["points"]
+                          if point["ceiling"] is not None and point["ceiling"] < 1)
+            if len(known) > 1 and known not in ceilings:  # several lines may have one ceiling
+                ceilings.add(known)
+                axis.plot(*zip(*known), linestyle="--", color="grey", label="ceiling" if len(ceilings) == 1 else None)
+        xs = {point["x"] for line in part["lines"] for point in line["points"]}
+        if min(xs) > 0 and max(xs) >= 8 * min(xs):
+            axis.set_xscale("log", base=2)
+        if part["name"]:
+            axis.set_title(f"{figure['panel']} = {part['name']}")
+        axis.set_xlabel(figure["x"])
         axis.grid(alpha=0.3)
-    axes[0][0].set_ylabel(y)
+    axes[0][0].set_ylabel(figure["y"])
     axes[0][-1].legend()
-    figure.tight_layout()
+    drawn.tight_layout()
     if out:
-        figure.savefig(out)
-    return figure
+        drawn.savefig(out)
+    return drawn

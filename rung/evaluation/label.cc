@@ -61,8 +61,8 @@ Result<Setting> model_setting(const Weights& weights, const Machine& machine, st
 namespace {
 
 void set_ceiling(Label& label, const Setting& setting, const Task& task, Variant variant) {
-  const bool table = task.built_in() && (task.name() == "eva" || task.name() == "index");
-  if (!table) {
+  const auto values = table_alphabet(task);
+  if (!values) {
     label.ceiling_reason = "no ceiling is known for this task";
     return;
   }
@@ -75,8 +75,7 @@ void set_ceiling(Label& label, const Setting& setting, const Task& task, Variant
     label.ceiling_reason = "attention over the whole past is not bounded by a state";
     return;
   }
-  const std::int64_t n = task.size().at("n"),
-                     alphabet = task.name() == "eva" ? n : task.size().at("sigma").value;
+  const std::int64_t n = task.size().at("n"), alphabet = *values;
   const StateBits bits = setting.word.total();
   if (bits.levels()) {
     const Integer level = bits.one_level(n);
@@ -91,17 +90,38 @@ void set_ceiling(Label& label, const Setting& setting, const Task& task, Variant
 
 }  // namespace
 
-Label label_of(const Weights& weights, const Machine& machine, const Task& task, Variant variant) {
+std::optional<std::int64_t> table_alphabet(const Task& task) {
+  if (!task.built_in()) return std::nullopt;
+  if (task.name() == "eva") return task.size().at("n").value;
+  if (task.name() == "index" || task.name() == "retrieval") return task.size().at("sigma").value;
+  return std::nullopt;
+}
+
+Label label_of(const Setting& setting, const Task& task, Variant variant, const Verdict& verdict) {
   Label label;
-  const std::int64_t positions = positions_needed(weights, task);
-  const auto setting = model_setting(weights, machine, positions);
-  if (!setting) {
-    label.reason = setting.error().message;
-    return label;
-  }
+  set_ceiling(label, setting, task, variant);
+  const bool proved = is_proved(verdict.status);
+  const std::string by = verdict.theorem.empty()
+                             ? "no theorem"
+                             : fmt::format("{}, {}", verdict.theorem, status_name(verdict.status));
+  if (verdict.outcome == Outcome::impossible && proved) label.letter = LabelClass::C;
+  if (verdict.outcome == Outcome::possible && proved) label.letter = LabelClass::K;
+  label.reason = fmt::format("{} ({})", outcome_name(verdict.outcome), by);
+  if (verdict.outcome == Outcome::open)
+    for (const auto& hypothesis : verdict.hypotheses)
+      if (!hypothesis.holds) {
+        label.reason += fmt::format("; fails: {}{}{}", hypothesis.text,
+                                    hypothesis.numbers.empty() ? "" : ": ", hypothesis.numbers);
+        break;
+      }
+  return label;
+}
+
+Label label_of(const Weights& weights, const Machine& machine, const Task& task, Variant variant) {
+  const auto setting = model_setting(weights, machine, positions_needed(weights, task));
+  if (!setting) return {.reason = setting.error().message};
+  Label label;
   set_ceiling(label, *setting, task, variant);
-  const std::string floats =
-      machine.exact() ? "" : fmt::format("; read as fp32, {} bits per stored number", kFloatBits);
   if (!task.built_in()) {
     label.reason = "no theorem speaks about this form of the task";
     return label;
@@ -114,21 +134,8 @@ Label label_of(const Weights& weights, const Machine& machine, const Task& task,
     label.reason = question.error().message;
     return label;
   }
-  const Verdict verdict = decide(*setting, *question);
-  const bool proved = is_proved(verdict.status);
-  const std::string by = verdict.theorem.empty()
-                             ? "no theorem"
-                             : fmt::format("{}, {}", verdict.theorem, status_name(verdict.status));
-  if (verdict.outcome == Outcome::impossible && proved) label.letter = LabelClass::C;
-  if (verdict.outcome == Outcome::possible && proved) label.letter = LabelClass::K;
-  label.reason = fmt::format("{} ({}){}", outcome_name(verdict.outcome), by, floats);
-  if (verdict.outcome == Outcome::open)
-    for (const auto& hypothesis : verdict.hypotheses)
-      if (!hypothesis.holds) {
-        label.reason += fmt::format("; fails: {}{}{}", hypothesis.text,
-                                    hypothesis.numbers.empty() ? "" : ": ", hypothesis.numbers);
-        break;
-      }
+  label = label_of(*setting, task, variant, decide(*setting, *question));
+  if (!machine.exact()) label.reason += fmt::format("; read as fp32, {} bits per stored number", kFloatBits);
   return label;
 }
 

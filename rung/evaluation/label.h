@@ -17,12 +17,20 @@
 #include "rung/tasks/task.h"
 #include "rung/theory/outcome.h"
 #include "rung/theory/setting.h"
+#include "rung/theory/theorem.h"
 
 namespace rung {
 
 // The model's architecture at the file's true widths, for prompts of so many positions: what theory is asked
 // about. REQUIRES the machine loaded from `weights`.
 Result<Setting> model_setting(const Weights& weights, const Machine& machine, std::int64_t positions);
+
+// The same from an architecture alone, with what was decided about it on this task and variant.
+Label label_of(const Setting& setting, const Task& task, Variant variant, const Verdict& verdict);
+
+// Values of the table that the task writes down, each drawn by itself, and then asks one entry of: Eva, Index, and
+// Retrieval, whose keys are all different. Ceilings are about these.
+std::optional<std::int64_t> table_alphabet(const Task& task);
 
 // REQUIRES check_fit passed and the machine loaded from `weights`.
 Label label_of(const Weights& weights, const Machine& machine, const Task& task, Variant variant);

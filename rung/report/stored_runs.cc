@@ -41,19 +41,33 @@ Result<std::optional<StoredRuns>> read_runs(const std::string& path) {
   RUNG_TRY(const auto store, Store::open(path, Store::Access::read));
   RUNG_TRY(const auto records, store->query({.kind = "member"}));
   if (records.empty()) return none;
-  StoredRuns out{path, records.size(), {}};
-  for (std::size_t i = 0; i < records.size() && i < kMemberLimit; ++i)
+  StoredRuns out{path, records.size(), {}, {}};
+  for (std::size_t i = 0; i < records.size() && i < kMemberLimit; ++i) {
     out.members.push_back(member_record(records[i]));
+    out.asked.push_back(asked_fields(records[i]));
+  }
   return std::optional(std::move(out));
 }
 
 nlohmann::ordered_json runs_json(const StoredRuns& runs) {
   nlohmann::ordered_json members = nlohmann::ordered_json::array();
   std::map<std::string, std::size_t> settings;
-  for (const MemberRecord& member : runs.members)
+  const auto differ = differing_fields(runs.asked);
+  for (std::size_t i = 0; i < runs.members.size(); ++i) {
+    const MemberRecord& member = runs.members[i];
     members.push_back(
         to_fields(MemberRow{member, settings.try_emplace(member.setting, settings.size()).first->second,
                             rounded(thinned(first_accuracy(member.curve), kMemberCurvePoints))}));
+    nlohmann::ordered_json fields = nlohmann::ordered_json::object();
+    for (const std::string& name : differ)
+      if (const auto found = runs.asked[i].find(name); found != runs.asked[i].end()) {
+        if (found->second.number)
+          fields[name] = *found->second.number;
+        else
+          fields[name] = found->second.text;
+      }
+    members.back()["fields"] = std::move(fields);
+  }
   return {{"store", runs.store}, {"total", runs.total}, {"members", std::move(members)}};
 }
 

@@ -8,6 +8,7 @@
 
 #include "rung/base/result.h"
 #include "rung/records/training_run.h"
+#include "rung/store/sweep.h"
 
 namespace rung::report {
 
@@ -18,6 +19,7 @@ struct StoredRuns {
   std::string store;
   std::size_t total = 0;
   std::vector<MemberRecord> members;
+  std::vector<SweepFields> asked;  // of each: what it was asked to do (rung/store/sweep.h)
 };
 
 // Nothing where no store is there, or none of its members.

@@ -45,14 +45,11 @@ void put_number(char* out, bool wide, std::int64_t value) {
 }  // namespace
 
 InstanceArrays::InstanceArrays(const Task& task, Variant variant, std::uint64_t seed)
-    : task_(task),
-      variant_(variant),
-      seed_(seed),
+    : instance_([&task, variant, seed](std::uint64_t index) { return task.generate(variant, seed, index); }),
       fields_(task.fields()),
       query_positions_(task.query_positions()),
       length_(task.prompt_length()) {
   RUNG_REQUIRE(task.supports(variant), "{} {}", task.name(), variant_name(variant));
-  wide_inputs_ = false;
   for (const FieldSpec& field : fields_) {
     row_ += field.length;
     wide_inputs_ |= !fits_int32(field.low) || !fits_int32(field.low + field.size - 1);
@@ -62,6 +59,14 @@ InstanceArrays::InstanceArrays(const Task& task, Variant variant, std::uint64_t 
   answer_size_ = vector ? spec.size : 1;
   // The components of a vector have no stated range.
   wide_answers_ = vector || (spec.kind == AnswerSpec::Kind::token && !fits_int32(spec.size - 1));
+}
+
+InstanceArrays::InstanceArrays(const ZoologyMqar& source, std::uint64_t seed)
+    : instance_([source, seed](std::uint64_t index) { return source.generate(seed, index); }),
+      fields_{{.size = source.sizes().vocabulary}},
+      length_(source.sizes().length),
+      row_(1) {
+  for (std::int64_t t = 0; t < length_; ++t) query_positions_.push_back(t);
 }
 
 std::uint64_t InstanceArrays::bytes(std::uint64_t count) const {
@@ -104,8 +109,7 @@ Result<void> InstanceArrays::write(std::uint64_t first, std::uint64_t count, con
         static_cast<std::int64_t>(rows), static_cast<std::int64_t>(1 + rows / 64),
         [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t i = begin; i < end; ++i) {
-            const Instance instance =
-                task_.generate(variant_, seed_, first + done + static_cast<std::uint64_t>(i));
+            const Instance instance = instance_(first + done + static_cast<std::uint64_t>(i));
             char* out = input_block.data() + static_cast<std::uint64_t>(i) * input_bytes;
             for (std::int64_t t = 0; t < length_; ++t)
               for (std::size_t f = 0; f < fields_.size(); ++f)

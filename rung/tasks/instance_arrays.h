@@ -16,6 +16,7 @@
 
 #include "rung/base/result.h"
 #include "rung/tasks/task.h"
+#include "rung/tasks/zoology.h"
 
 namespace rung {
 
@@ -23,6 +24,8 @@ class InstanceArrays {
  public:
   // REQUIRES task.supports(variant); the task outlives the arrays.
   InstanceArrays(const Task& task, Variant variant, std::uint64_t seed);
+  // Q = T: a label for every token, kNotAsked where nothing is asked.
+  InstanceArrays(const ZoologyMqar& source, std::uint64_t seed);
 
   using Sink = std::function<Result<void>(std::string_view bytes)>;
 
@@ -36,15 +39,13 @@ class InstanceArrays {
   std::uint64_t bytes(std::uint64_t count) const;
 
  private:
-  const Task& task_;
-  Variant variant_;
-  std::uint64_t seed_;
+  std::function<Instance(std::uint64_t index)> instance_;
   std::vector<FieldSpec> fields_;
   std::vector<std::int64_t> query_positions_;
-  std::int64_t length_;       // T
-  std::int64_t row_ = 0;      // F
-  std::int64_t answer_size_;  // numbers of one answer
-  bool wide_inputs_, wide_answers_;
+  std::int64_t length_;           // T
+  std::int64_t row_ = 0;          // F
+  std::int64_t answer_size_ = 1;  // numbers of one answer
+  bool wide_inputs_ = false, wide_answers_ = false;
 };
 
 }  // namespace rung

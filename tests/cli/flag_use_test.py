@@ -97,7 +97,7 @@ SETTINGS = {
     "design": {"text": ["--layers", "3", "--mixers", "full,mamba2,linear", "--need", "eva", "--width", "256", "--heads", "2", "--json"],
                "base": ["--config", "config.json", "--need", "eva:n=8", "--json"]},
     "task": {"a task": ["eva", *SMALL], "--json without --out": ["eva", *SMALL, "--json"], "--list": ["--list"],
-             "into a folder": ["eva", *SMALL, "--out", "d"]},
+             "into a folder": ["eva", *SMALL, "--out", "d"], "--format zoology": ["mqar", *SMALL, "--format", "zoology", "--out", "d"]},
     "build": {"a construction": ["eva", "--n", "8", "--samples", "50", "--json"], "file": ["eva", *SMALL, "--out", "o"], "--list": ["--list"],
               "random": ["random", "--arch", "full", "--task", "eva", *SMALL, "--out", "o"],
               "--explain": ["eva", *SMALL, "--explain"], "--sweep": ["eva", "--sweep", "n=16..32", "--samples", "50"],
@@ -117,10 +117,12 @@ SETTINGS = {
     "class": {"": ["group"]},
     "ceiling": {"": ["--state-bits", "8", "--n", "23"], "csv": ["--state-bits", "8", "--n", "23", "--csv"]},
     "runs": {"list": ["list", "--store", "s.jsonl"], "show": ["show", "aa000002", "--store", "s.jsonl"],
+             "plot": ["plot", "--store", "swept.jsonl", "--x", "size.n"],
              "export": ["export", "--csv", "--store", "s.jsonl"], "import": ["import", "more.jsonl", "--store", "s.jsonl"]},
     "report": {"page": ["--hierarchy", "h", "--results", "none"], "--json": ["--json", "--hierarchy", "h", "--results", "none"]},
     "hierarchy": {"": ["--only", "linear/eva", "--no-train"]},
     "pipe": {"": []},
+    "probe": {"a task": ["eva", *SMALL, "--out", "d"], "--judge": ["--judge", "asked/answers.jsonl"]},
     # These listen or train: what is refused is refused before that, and tests of their own show the rest at work.
     "serve": {}, "train": {}, "lab": {},
 }
@@ -131,7 +133,8 @@ VALUES = {
     "compare": {"MODELS": ["full"], "--dims": ["dims.json"], "--batch": ["3"]},
     "design": {"--layers": ["5"], "--mixers": ["full,gru"], "--need": ["mqar:n=4"], "--minimise": ["full"], "--budget": ["full=0"], "--write": ["w.json"],
                "--choice": ["7"], "--config": ["config.json"], "--dims": ["dims.json"]},
-    "task": {"NAME": ["index"], "--count": ["3"], "--start": ["5"], "--seed": ["7"], "--variant": ["zipf"], "--format": ["jsonl"], "--out": ["d2"]},
+    "task": {"NAME": ["index"], "--count": ["3"], "--start": ["5"], "--seed": ["7"], "--variant": ["zipf"], "--format": ["jsonl"], "--out": ["d2"],
+             "--length": ["32"], "--vocab": ["128"], "--power": ["0.5"]},
     "build": {"NAME": ["two-sum"], "--out": ["new"], "--certificate": ["c.json"], "--precision": ["9"], "--verify-budget": ["100000000"], "--samples": ["7"],
               "--seed": ["9"], "--sweep": ["n=2..4"], "--beside": ["layer"], "--arch": ["linear"], "--task": ["index"], "--width": ["24"], "--heads": ["2"], "--position": ["binary"], "--file": ["machine.json"]},
     "verify": {"MODEL": ["m.safetensors"], "--task": ["flipflop"], "--depth": ["1"], "--budget": ["2s"], "--memory": ["8M"], "--out": ["c.json"], "--checkpoint": ["k"]},
@@ -151,9 +154,11 @@ VALUES = {
     "ceiling": {"--state-bits": ["9"], "--n": ["22"], "--alphabet": ["3"], "--queries": ["zipf"]},
     "runs": {"ACTION": ["list"], "NAME": ["aa000003"], "--store": ["more.jsonl"], "--kind": ["run"], "--state": ["failed"], "--task": ["mqar"], "--arch": ["no"],
              "--label": ["C"], "--since": ["2100-01-01"], "--host": ["elsewhere"], "--parent": ["none"], "--text": ["no such text"],
-             "--sort": ["accuracy"], "--limit": ["1"], "--out": ["new"]},
+             "--sort": ["accuracy"], "--limit": ["1"], "--out": ["new"], "--x": ["rate"], "--y": ["loss"], "--series": [""], "--panel": ["arch"]},
     "report": {"--hierarchy": ["none"], "--store": ["s.jsonl"], "--results": ["results"], "--out": ["new.html"]},
     "hierarchy": {"--out": ["other"], "--only": ["delta/eva"]},
+    "probe": {"TASK": ["index"], "--sweep": ["n=5,6"], "--count": ["3"], "--shots": ["1"], "--seed": ["7"], "--variant": ["zipf"], "--out": ["d2"],
+              "--judge": ["asked/answers.jsonl"], "--prompts": ["asked/others.jsonl"], "--config": ["full"]},
 }
 ARCHITECTURE = {"--width": ["128"], "--heads": ["4"], "--kv-heads": ["1"], "--head-dim": ["24"], "--value-dim": ["24"], "--state": ["24"], "--mlp": ["32"],
                 "--activation": ["gelu"], "--norm": ["rms"], "--position": ["binary"], "--vocab": ["99"], "--outputs": ["98"], "--context": ["77"],
@@ -180,7 +185,7 @@ LIMITS = {
     ("design", "--config"): ["--layers", "3", "--mixers", "full", "--need", "eva:n=8", "--config", "config.json", "--json"],
     ("design", "--assume-defaults"): None,  # fills a partial file, which the fixture has none of
     # Heard where a file is there: files_test.py.
-    ("task", "--force"): None, ("build", "--force"): None,
+    ("probe", "--force"): None, ("task", "--force"): None, ("build", "--force"): None,
     ("hierarchy", "--fresh"): None,  # nothing is there to be reused: hierarchy_test.py
     ("hierarchy", "--no-train"): None, ("export", "--to"): None, ("export", "--force"): None, ("import", "--force"): None, ("runs", "--reverse"): None,
 }
@@ -191,6 +196,11 @@ def fixture(folder):
     def make(*arguments):
         subprocess.run([RUNG, *arguments], cwd=folder, check=True, capture_output=True)
     make("build", "eva", "--n", "4", "--out", "m.safetensors")
+    for name, seed in (("others", "2"), ("prompts", "1")):
+        make("probe", "eva", "--n", "4", "--count", "3", "--seed", seed, "--out", "asked", "--force")
+        os.rename(os.path.join(folder, "asked/prompts.jsonl"), os.path.join(folder, f"asked/{name}.jsonl"))
+    with open(os.path.join(folder, "asked/answers.jsonl"), "w", encoding="utf-8") as answers:
+        answers.writelines(f'{{"id": "{i}", "answer": "1"}}\n' for i in range(3))
     make("build", "random", "--arch", "full", "--task", "eva", "--n", "4", "--seed", "3", "--out", "other.safetensors")
     make("build", "random", "--arch", "linear(heads=1,dim=1,vdim=1,feature=relu,normalised=no)", "--task", "eva", "--n", "4", "--precision", "2", "--out", "r.safetensors")
     make("build", "parity", "--by", "delta", "--out", "parity.safetensors")
@@ -202,6 +212,7 @@ def fixture(folder):
         shutil.copy(os.path.join(SOURCE, "tests/cases/models", f"{source}.safetensors"), os.path.join(folder, f"{name}.safetensors"))
     shutil.copy(os.path.join(SOURCE, "tests/cases/runs/gpu.jsonl"), os.path.join(folder, "s.jsonl"))
     shutil.copy(os.path.join(SOURCE, "tests/cases/runs/earlier.jsonl"), os.path.join(folder, "more.jsonl"))
+    shutil.copy(os.path.join(SOURCE, "tests/cases/report/runs.jsonl"), os.path.join(folder, "swept.jsonl"))
     shutil.copytree(os.path.join(SOURCE, "tests/cases/released/gla"), os.path.join(folder, "gla"))
     os.mkdir(os.path.join(folder, "h"))
     os.mkdir(os.path.join(folder, "none"))

@@ -6,7 +6,9 @@ import subprocess
 import sys
 import tempfile
 import threading
+import types
 import unittest
+import unittest.mock
 
 RUNG, CHECK, SOURCE = (os.path.abspath(word) for word in sys.argv[1:4])
 os.environ["RUNG"] = RUNG
@@ -21,6 +23,79 @@ CONFIG = os.path.join(SOURCE, "rung", "released", "configs", "qwen3-next-80b-a3b
 
 def command(*words):
     return json.loads(subprocess.run([RUNG, *words, "--json"], capture_output=True, check=True).stdout)
+
+
+class StandInAxis:
+    """Notes what is drawn on it."""
+
+    def __init__(self):
+        self.lines, self.dashed, self.logarithmic = {}, [], False
+
+    def errorbar(self, at, mean, yerr, label, **_):
+        self.lines[label] = list(zip(at, mean, *yerr))
+
+    def plot(self, at, value, **_):
+        self.dashed.append(list(zip(at, value)))
+
+    def set_xscale(self, *_, **__):
+        self.logarithmic = True
+
+    def __getattr__(self, name):
+        return lambda *_, **__: None
+
+
+class Figures(unittest.TestCase):
+    def records(self, folder, *bodies):
+        path = os.path.join(folder, "runs.jsonl")
+        with open(path, "w", encoding="utf-8") as file:
+            for number, body in enumerate(bodies):
+                stamp = f"2026-11-15T18:00:{number:02}.000000Z"
+                file.write(json.dumps({"schema": "rung.record/2", "id": f"20261115T1800{number:02}.000000-aa{number:06}", "kind": "member",
+                                       "parent": "", "state": "done", "created": stamp, "finished": stamp, "seed": number, "version": "0.1.0",
+                                       "libraries": {}, "host": "here", "device": "cpu", "command": "rung train", "body": body}) + "\n")
+        return path
+
+    def body(self, arch, n, accuracy, **more):
+        return {"task": "eva", "arch": arch, "size": {"n": n}, "accuracy": accuracy, **more}
+
+    def test_points_pool_seeds_and_nothing_else(self):
+        with tempfile.TemporaryDirectory() as folder:
+            store = self.records(folder, self.body("full", 8, 0.5), self.body("full", 8, 1.0), self.body("linear", 8, 0.25),
+                                 self.body("full", 64, 0.75), self.body("full", 8, 0.0, options={"order": "easy"}))
+            with self.assertRaises(rung.RungError) as caught:
+                rung.points(store, x="size.n", series="arch")
+            self.assertIn("options.order", str(caught.exception))
+            rows = rung.points(store).to_dicts()
+            self.assertEqual({row["series"]: row["count"] for row in rows if row["size.n"] == 8},
+                             {"full, order=-": 2, "full, easy": 1, "linear, order=-": 1})
+
+    def test_a_plot_draws_these_points_and_one_ceiling_once(self):
+        axes = []
+        pyplot = types.ModuleType("matplotlib.pyplot")
+
+        def subplots(_, count, **__):
+            axes[:] = [StandInAxis() for _ in range(count)]
+            return StandInAxis(), [axes]
+
+        pyplot.subplots = subplots
+        matplotlib = types.ModuleType("matplotlib")
+        matplotlib.pyplot, matplotlib.use = pyplot, lambda _: None
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict(
+                sys.modules, {"matplotlib": matplotlib, "matplotlib.pyplot": pyplot}):
+            store = self.records(folder, *(self.body(arch, n, 0.5, ceiling=8 / n) for arch in ("delta", "linear") for n in (16, 64, 128)))
+            rung.plot(store, x="size.n", series="arch", out="unused.svg")
+            self.assertEqual(sorted(axes[0].lines), ["delta", "linear"])
+            self.assertEqual(axes[0].lines["delta"], [(16, 0.5, 0, 0), (64, 0.5, 0, 0), (128, 0.5, 0, 0)])
+            self.assertEqual(axes[0].dashed, [[(16, 0.5), (64, 0.125), (128, 0.0625)]])
+            self.assertTrue(axes[0].logarithmic)
+            rung.plot(store, x="size.n", panel="arch")
+            self.assertEqual(len(axes), 2)
+
+    def test_without_matplotlib_it_says_what_is_missing(self):
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict(sys.modules, {"matplotlib": None}):
+            store = self.records(folder, self.body("full", 8, 0.5), self.body("full", 16, 0.5))
+            with self.assertRaisesRegex(rung.RungError, "matplotlib"):
+                rung.plot(store)
 
 
 class Answers(unittest.TestCase):
@@ -54,6 +129,18 @@ class Answers(unittest.TestCase):
         self.assertEqual(shown.rows.to_dicts(), rung.from_config(data).show().rows.to_dicts())
         self.assertEqual(shown.rows.to_dicts(), rung.from_config(Config()).show().rows.to_dicts())
         self.assertEqual(len(shown), 48)
+
+    def test_zoology_draws_what_the_command_draws(self):
+        made = rung.zoology_mqar(n=2, length=16, vocabulary=32).batch(3, seed=5, start=1)
+        self.assertEqual(tuple(made.inputs.shape), (3, 16))
+        with tempfile.TemporaryDirectory() as folder:
+            command("task", "mqar", "--format", "zoology", "--n", "2", "--length", "16", "--vocab", "32", "--count", "3", "--seed", "5",
+                    "--start", "1", "--out", folder)
+            with open(os.path.join(folder, "mqar-answers.npy"), "rb") as file:
+                self.assertEqual(_arrays.read_npy(file.read())[0].tolist(), made.answers.tolist())
+        self.assertEqual([sum(label != -100 for label in row) for row in made.answers.tolist()], [2, 2, 2])
+        with self.assertRaises(rung.RungError):
+            rung.zoology_mqar(n=5, length=16, vocabulary=32).batch(1)
 
     def test_capacity_and_ceiling(self):
         self.assertEqual(rung.capacity("eva", n=4).bits, 8)

@@ -2,6 +2,7 @@
 """The code of docs/python.md, run from top to bottom, and its certificate checked: page_test.py RUNG RUNG_CHECK SOURCE."""
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,9 @@ except ImportError:
     sys.exit(77)
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
+    for name in ("qwen3.5-27b", "llama-3.1-70b"):  # the two that the page compares
+        os.mkdir(name)
+        shutil.copy(os.path.join(SOURCE, "rung", "released", "configs", f"{name}.json"), os.path.join(name, "config.json"))
     names = {}
     for number, block in enumerate(blocks):
         exec(compile(block, f"docs/python.md, block {number + 1}", "exec"), names)
@@ -42,14 +46,7 @@ with tempfile.TemporaryDirectory() as folder:
     alone = [next_inputs for (next_inputs, _), _ in zip(dataset, range(4))]
     shared = [next_inputs for (next_inputs, _), _ in zip(DataLoader(dataset, batch_size=None, num_workers=2), range(4))]
     assert all(torch.equal(a, b) for a, b in zip(alone, shared))
-    # Figures pool seeds and nothing else.
-    from rung.plots import gather
-    rows = [{"seed": s, "task": "eva", "arch": a, "size.n": n, "accuracy": n + s} for s in (0, 2) for a in "xy" for n in (8, 16)]
-    drawn = gather(rows, "size.n", "accuracy", "arch")
-    assert drawn == {None: {a: [(8, 9, 8, 10, 2), (16, 17, 16, 18, 2)] for a in "xy"}}, drawn
-    try:
-        gather(rows + [dict(rows[0], task="mqar")], "size.n", "accuracy", "arch")
-    except rung.RungError as error:
-        assert "task" in str(error)
-    else:
-        raise AssertionError("records of two tasks were pooled")
+    front = names["front"]
+    assert all(len(layout.layers) == 48 for layout in front.front) and front.front[0].needs[0].verdict == "possible", front
+    labels = names["labels"]
+    assert int((labels != -100).sum()) == 256 * 8

@@ -193,6 +193,53 @@ class ReportPage(unittest.TestCase):
         self.assertIn("</script><script>document.title='broken'</script>", self.driver.find_element(By.ID, "runs").text)
         self.assertIn("rung", self.driver.title)
 
+    def choose(self, name, value):
+        self.script("const s = document.getElementById('sweep-' + arguments[0]); s.value = arguments[1]; s.dispatchEvent(new Event('change'))", name, value)
+        self.until(lambda: self.script("return Boolean(document.querySelector('#figure-sweep'))"))
+
+    def sweep_rows(self):
+        address = self.script("return document.querySelector('#figure-sweep a.csv').href")
+        return list(csv.DictReader(io.StringIO(urllib.parse.unquote(address.split(",", 1)[1]))))
+
+    def test_a_sweep_of_the_store_is_drawn_as_it_is_chosen(self):
+        rows = self.sweep_rows()
+        told = subprocess.run([RUNG, "runs", "plot", "--store", f"{CASES}/runs.jsonl", "--kind", "member", "--x", "size.n", "--json"],
+                              check=True, capture_output=True, text=True, cwd=self.folder.name)
+        points = [point for panel in json.loads(told.stdout)["panels"] for line in panel["lines"] for point in line["points"]]
+        key = lambda one: (one[0], round(one[1], 9), one[2])
+        self.assertEqual(sorted((float(row["size.n"]), round(float(row["accuracy"]), 9), int(row["members"])) for row in rows),
+                         sorted(key((point["x"], point["mean"], point["count"])) for point in points))
+        self.choose("panel", "arch")
+        self.choose("y", "loss")
+        self.assertGreater(len(self.script("return [...document.querySelectorAll('#figure-sweep .chart')].map(e => e.textContent)")), 1)
+        self.assertIn("loss", self.sweep_rows()[0])
+
+    def test_what_is_chosen_is_in_the_address_and_a_link_lands_there(self):
+        self.choose("panel", "arch")
+        address = self.script("return location.href")
+        self.assertIn("#figure-sweep?", address)
+        self.assertIn("panel=arch", address)
+        self.driver.get("about:blank")
+        self.driver.get(address)
+        self.until(lambda: self.script("return document.documentElement.dataset.ready"))
+        self.assertEqual(self.script("return document.getElementById('sweep-panel').value"), "arch")
+        for place in ("figure-sweep?panel=arch", "figure-capacity", "runs", "horizons"):
+            self.driver.get("about:blank")
+            self.driver.get(f"{self.url}#{place}")
+            self.until(lambda: self.script("return document.documentElement.dataset.ready"))
+            top = self.script("return document.getElementById(arguments[0]).getBoundingClientRect().top", place.split("?")[0])
+            bottom = self.script("return document.documentElement.scrollHeight - scrollY <= innerHeight + 2")
+            self.assertTrue(0 <= top < 400 or bottom, f"{place} lies at {top}")
+
+    def test_a_figure_is_saved_as_a_picture(self):
+        self.script("document.getElementById('figure-capacity').scrollIntoView()")
+        self.until(lambda: self.script("return Boolean(document.querySelector('#figure-capacity canvas[data-drawn]'))"))
+        picture = self.script("const a = document.querySelector('#figure-capacity a.png'); a.addEventListener('click', e => e.preventDefault()); a.click(); return [a.href, a.download]")
+        self.assertEqual(picture[1], "capacity.png")
+        data = base64.b64decode(picture[0].split(",", 1)[1])
+        self.assertEqual(data[:8], b"\x89PNG\r\n\x1a\n")
+        self.assertGreater(len(data), 5000)
+
     def test_everything_is_reached_by_keyboard_and_focus_is_seen(self):
         seen = set()
         self.script("document.body.focus()")
@@ -288,7 +335,7 @@ class ReportPage(unittest.TestCase):
         self.assertGreater(len(pdf), 100_000)
         with open(os.path.join(SHOTS, "report.pdf"), "wb") as file:
             file.write(pdf)
-        self.assertEqual(self.script("return document.querySelectorAll('figure canvas').length"), len(FIGURES))
+        self.assertEqual(self.script("return document.querySelectorAll('figure canvas').length"), len(FIGURES) + 1)  # and the sweep
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ function field(label, input, note) {
   return el("div", { class: "field" }, el("label", { for: input.id }, label), input, note);
 }
 
-export function makeControls({ changed }) {
+// chosen: what the address says, by the names of choices() below; anything that is no such value is left as it begins.
+export function makeControls({ changed, chosen = {} }) {
   let dropped = null; // {name, text}
   const idle = { line: "", names: new Set() }; // sizes that this line does not use
   let contextSet = false, precisionSet = false; // by hand; until then a document's own count
@@ -100,7 +101,11 @@ export function makeControls({ changed }) {
         if (/^\d+$/.test(answer.precision)) bits.value = answer.precision;
       }
     }
-    if (task.options.length === 1 && answer.verdicts.length > 1) task.append(...answer.verdicts.map((verdict) => el("option", { value: verdict.task }, verdict.task)));
+    if (task.options.length <= 2 && answer.verdicts.length > 1) {
+      const chosenTask = task.value;
+      task.replaceChildren(task.options[0], ...answer.verdicts.map((verdict) => el("option", { value: verdict.task }, verdict.task)));
+      task.value = chosenTask;
+    }
     label();
   }
 
@@ -137,10 +142,30 @@ export function makeControls({ changed }) {
     el("div", { class: "field" }, el("div", { class: "label-row" }, el("label", { for: "explorer-context" }, "Context"), contextText), context),
     el("div", { class: "field" }, el("div", { class: "label-row" }, el("label", { for: "explorer-bits" }, "Precision"), bitsText), bits, format),
     sizes, field("Task", task), el("div", { class: "checks" }, thought.row, encoder.row, exact.row));
+  const boxes = { cot: thought.box, encoder: encoder.box, exact: exact.box };
+  const inputs = { width, heads, bits, context };
+  if (chosen.arch) line.value = chosen.arch.slice(0, 4000);
+  if (FORMATS.includes(chosen.format)) { format.value = chosen.format; precisionSet = true; }
+  for (const [name, input] of Object.entries(inputs)) if (/^\d{1,7}$/.test(chosen[name] ?? "")) input.value = chosen[name];
+  if (chosen.context) contextSet = true;
+  if (chosen.bits) precisionSet = true;
+  for (const [name, box] of Object.entries(boxes)) box.checked = chosen[name] === "1";
+  if (/^[\w-]+$/.test(chosen.task ?? "") && chosen.task !== "all") {
+    task.append(el("option", { value: chosen.task }, chosen.task));
+    task.value = chosen.task;
+  }
   label();
 
   return {
     root, question, complain, learn,
+    // What differs from where the explorer begins.
+    choices() {
+      if (dropped) return {};
+      const differing = { arch: line.value === START ? "" : line.value, task: task.value === "all" ? "" : task.value, format: format.value === "fixed" ? "" : format.value };
+      for (const [name, input] of Object.entries(inputs)) differing[name] = input.value === input.defaultValue ? "" : input.value;
+      for (const [name, box] of Object.entries(boxes)) differing[name] = box.checked ? "1" : "";
+      return differing;
+    },
     // Whether the trouble is a size that the line does not use: it is left out from then on.
     leaveOut(trouble) {
       const name = /`(width|heads)` is not used/.exec(trouble ?? "")?.[1];

@@ -5,13 +5,15 @@ import { line, noPoints } from "./chart.js";
 
 const CEILING = "ceiling: ";
 
-// One dashed line for every size of state among the configurations.
+// One dashed line for every ceiling among the configurations: states that have the same share it.
 function ceilings(data, configurations, largest) {
   const reasons = [
     ...new Set(
       configurations.map(({ ceiling_reason: reason }) => reason))].filter((reason) => data.ceilings?.[reason]);
-  return reasons.map((reason) => line(`${CEILING}${reason}`,
-    data.ceilings[reason].filter(([n]) => n <= largest).map(([x, y]) => ({ x, y })),
+  const curves = reasons.map((reason) => ({ reason, points: data.ceilings[reason].filter(([n]) => n <= largest) }));
+  return [...grouped(curves, ({ points }) => JSON.stringify(points.map(([n, value]) => [n, value.toFixed(3)])))].map(([, [first, ...rest]]) => line(
+    `${CEILING}${[first, ...rest].map(({ reason }) => reason).join("; ")}`,
+    first.points.map(([x, y]) => ({ x, y })),
     5,
     { ...noPoints, pointStyle: "line", borderDash: [6, 4], borderWidth: 1.5 }));
 }
