@@ -3,9 +3,11 @@
 #include "check/every_length.h"
 
 #include <deque>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "check/settling.h"
 #include "check/task.h"
 
 namespace rung_check {
@@ -74,7 +76,7 @@ Automaton named_automaton(const Task& task) {
 class WordVerification {
  public:
   WordVerification(Members& frame, const std::string* model, Budget& budget)
-      : budget_(budget), claim_(frame.object("claim")) {
+      : budget_(budget), bytes_(model), claim_(frame.object("claim")) {
     report_.kind = frame.word("kind");
     automaton_ = read_automaton(claim_.object("automaton"));
     Members m = frame.object("task");
@@ -232,9 +234,59 @@ class WordVerification {
     holds(given.front() == answer, text("the model answers ", given.front()));
     holds(answer != expected, "the model's answer is right");
     say(text("a word of ", word.size(), " letters: the model answers ", answer, ", the task ", expected));
+    if (claim_.has("proof")) forced();
+  }
+
+  // Why some word had to be wrong: u wⁿ v is answered periodically by the task, and alike by any model of
+  // these shapes from some n on.
+  void forced() {
+    Members proof = claim_.object("proof");
+    const Row before = proof.numbers("before"), word = proof.numbers("word"), after = proof.numbers("after");
+    const std::int64_t letters = proof.number("letters", 1);
+    proof.done();
+    if (word.empty()) throw Malformed("the word of the proof is empty");
+    const auto run = [&](std::int64_t state, const Row& path) {
+      for (const auto letter : path) {
+        if (letter < 0 || letter >= static_cast<std::int64_t>(automaton_.letters.size()))
+          throw Malformed("the proof has a letter that does not exist");
+        state = automaton_.next[at(state)][at(letter)];
+        budget_.work(1);
+      }
+      return state;
+    };
+    // The answers to u wⁿ v while new states come, and the place that the states come back to.
+    std::map<std::int64_t, std::int64_t> seen;
+    Row answers;
+    std::int64_t state = run(automaton_.start, before);
+    for (; !seen.contains(state); state = run(state, word)) {
+      seen[state] = static_cast<std::int64_t>(answers.size());
+      answers.push_back(automaton_.answers[at(run(state, after))]);
+    }
+    const auto found = static_cast<std::int64_t>(answers.size()), cycle = found - seen[state];
+    const auto answer = [&](std::int64_t n) {
+      return answers[at(n < found ? n : found - cycle + (n - found) % cycle)];
+    };
+    std::int64_t period = 0;
+    for (std::int64_t p = 1; p <= cycle && period == 0; ++p) {
+      bool repeats = cycle % p == 0;
+      for (std::int64_t n = 0; repeats && n < found; ++n) repeats = answer(n) == answer(n + p);
+      budget_.work(at(found));
+      if (repeats) period = p;
+    }
+    holds(period >= 2, "the task's answers to the words of the proof are not periodic, or all alike");
+    bool always = true;  // neighbours differ
+    for (std::int64_t n = 0; n < period; ++n) always = always && answer(n) != answer(n + 1);
+    const auto length = static_cast<std::int64_t>(word.size());
+    const Int counted = static_cast<Int>(before.size()) + static_cast<Int>(after.size()) +
+                        (rests_after(model_->header(), *bytes_, length, budget_) + (always ? 1 : period)) *
+                            static_cast<Int>(length);
+    holds(static_cast<Int>(letters) >= counted, text("letters is ", letters, "; more are counted"));
+    say(text("forced: whatever its weights, a model of these shapes is wrong on a word of at most ", letters,
+             " letters"));
   }
 
   Budget& budget_;
+  const std::string* bytes_;
   Members claim_;
   Report report_;
   Automaton automaton_;

@@ -17,7 +17,8 @@ Command train_command() {
       "on a CPU as one-thread workers pinned to cores, on a GPU as one "
       "batched program. Members are written as weights files that rung eval, rung quantise and rung export "
       "read, and recorded in the store (rung runs). Ctrl-C finishes the step, "
-      "writes a checkpoint and says how to resume; a killed run is resumed from its last checkpoint to the same "
+      "writes a checkpoint and says how to resume; a killed run is resumed from its last checkpoint to the "
+      "same "
       "curve. Everything can also be given in a TOML or JSON file "
       "(--plan; docs/train.md); flags replace what the file says.";
   command.examples = {"rung train full --task eva --n 32 --width 32 --seeds 3 --stop-at 0.99",
@@ -71,6 +72,8 @@ Command train_command() {
   add("--eval-every", "steps between evaluations (100)", &flags->evaluate_every, "Evaluation");
   add("--eval-count", "instances of an evaluation (512)", &flags->evaluate_count, "Evaluation");
   add("--final-count", "fresh instances at the end (2000)", &flags->final_count, "Evaluation");
+  add("--lengths", "automaton tasks: also tested on words of so many letters: 64,1024,65536", &flags->lengths,
+      "Evaluation");
   add("--checkpoint-every", "steps between checkpoints (500)", &flags->checkpoint_every, "Output");
   add("--out", "the run's folder (rung-runs/ and the time)", &flags->out, "Output");
   add("--resume", "resume the run of this folder", &flags->resume, "Output");
@@ -82,11 +85,11 @@ Command train_command() {
   flags->sizes.declare(command);
   // A run that goes on has its plan already, and a dry run keeps nothing.
   const std::vector<std::string> free = {"--resume",  "--workers", "--store", "--no-store",
-                                         "--dry-run", "--quiet",   "--json"};
+                                         "--dry-run", "--quiet",   "--json",  "--lengths"};
   for (Option& option : command.options) {
     if (std::find(free.begin(), free.end(), option.names) == free.end())
       option.excludes.push_back("--resume");
-    for (const char* kept : {"--out", "--store", "--no-store", "--quiet"})
+    for (const char* kept : {"--out", "--store", "--no-store", "--quiet", "--lengths"})
       if (option.names == kept) option.excludes.push_back("--dry-run");
     if (option.names == "--store") option.excludes.push_back("--no-store");
     if (option.names == "--stage-steps") option.needs = {"--curriculum", "--plan"};

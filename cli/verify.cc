@@ -12,6 +12,7 @@
 #include "cli/model_task.h"
 #include "cli/search_limits.h"
 #include "cli/written_files.h"
+#include "rung/adversary/forced_word.h"
 #include "rung/adversary/product_proof.h"
 #include "rung/base/command_line.h"
 #include "rung/base/staged_file.h"
@@ -23,7 +24,7 @@ constexpr int kVerifyProved = 0, kVerifyRefuted = 1, kVerifyBounded = 3;  // exi
 
 struct VerifyFlags {
   std::string model;
-  std::optional<std::string> task, out, checkpoint;
+  std::optional<std::string> task, out, checkpoint, quantised;
   std::string budget = "10m", memory = "4G";
   std::optional<std::int64_t> depth;
   bool force = false, json = false;
@@ -64,7 +65,15 @@ Result<int> run_verify(const VerifyFlags& flags) {
     RUNG_TRY(const Weights weights, read_weights(flags.model));
     RUNG_TRY(task, model_task(weights, flags.model, flags.task, flags.sizes, "verify"));
   }
-  RUNG_TRY(const ProductProblem problem, open_product(flags.model, task, flags.depth));
+  std::optional<Precision> format;
+  if (flags.quantised) {
+    RUNG_TRY(format, parse_precision(*flags.quantised));
+    if (format->format == NumberFormat::fixed)
+      return fail(ErrorCode::unsupported,
+                  "[verify] {} is no float format; fp32, bf16, fp16, e4m3 or e5m2 expected",
+                  *flags.quantised);
+  }
+  RUNG_TRY(const ProductProblem problem, open_product(flags.model, task, flags.depth, format));
   options.stop = interrupted;
   const auto start = std::chrono::steady_clock::now();
   const auto elapsed = [&] {
@@ -73,7 +82,7 @@ Result<int> run_verify(const VerifyFlags& flags) {
   options.progress = [&](const SearchProgress& progress) {
     show_search_progress(progress, elapsed(), "edges");
   };
-  if (problem.finite && !flags.json) {
+  if (problem.finite && !problem.floats && !flags.json) {
     const ProductMemory memory = product_memory(problem.target, problem.task, options);
     fmt::print(stderr, "at most {} product states, {:.0f} MB\n", memory.nodes,
                static_cast<double>(memory.bytes) / 1e6);
@@ -87,6 +96,8 @@ Result<int> run_verify(const VerifyFlags& flags) {
   const bool ended = outcome.verdict != ProductVerdict::bounded;
   if (ended && !flags.checkpoint && !options.checkpoint.empty()) std::remove(options.checkpoint.c_str());
   const bool resumable = !ended && !options.checkpoint.empty() && std::filesystem::exists(options.checkpoint);
+  std::optional<ForcedWord> forced;
+  if (outcome.verdict == ProductVerdict::refuted && !problem.floats) forced = forced_word(problem.target);
   std::vector<std::string> letters;
   for (const auto letter : outcome.word) letters.push_back(task->symbol(0, letter));
 
@@ -99,6 +110,8 @@ Result<int> run_verify(const VerifyFlags& flags) {
     document["model"] = flags.model;
     document["architecture"] = format_stack(problem.target.weights.architecture.stack);
     document["task"] = task->name();
+    document["quantised"] = nullptr;
+    if (flags.quantised) document["quantised"] = *flags.quantised;
     document["outcome"] = product_verdict_name(outcome.verdict);
     document["reason"] = outcome.reason;
     document["states"] = outcome.states;
@@ -112,8 +125,15 @@ Result<int> run_verify(const VerifyFlags& flags) {
       document["answer"] = outcome.answer;
       document["expected"] = outcome.expected;
     }
+    document["forced"] = nullptr;
+    if (forced) {
+      document["forced"]["theorem"] = forced->theorem;
+      document["forced"]["status"] = status_name(forced->status);
+      document["forced"]["letters"] = nullptr;
+      if (forced->powers) document["forced"]["letters"] = forced->powers->letters;
+    }
     document["state_bits"] = nullptr;
-    if (problem.finite) document["state_bits"] = outcome.state_bits;
+    if (problem.finite && !problem.floats) document["state_bits"] = outcome.state_bits;
     document["seconds"] = outcome.seconds;
     document["memory_bytes"] = outcome.memory_bytes;
     document["certificate"] = nullptr;
@@ -126,12 +146,20 @@ Result<int> run_verify(const VerifyFlags& flags) {
   fmt::print("{} on {}: {}\n", flags.model, task->name(), product_verdict_name(outcome.verdict));
   switch (outcome.verdict) {
     case ProductVerdict::proved:
-      fmt::print("  right at every length, proved for this file\n");
+      fmt::print("  right at every length, proved for this file{}\n",
+                 flags.quantised
+                     ? fmt::format(" in {}, in this evaluator's order of operations", *flags.quantised)
+                     : "");
       break;
     case ProductVerdict::refuted:
       fmt::print("  shortest wrong word, of {} letter{}: {}\n", outcome.word.size(),
                  outcome.word.size() == 1 ? "" : "s", word_text(letters));
       fmt::print("  the model answers {}, the task {}\n", outcome.answer, outcome.expected);
+      if (forced)
+        fmt::print("  forced      by {} [{}]: no weights of these shapes are right {}\n", forced->theorem,
+                   status_name(forced->status),
+                   forced->powers ? fmt::format("on all words of up to {} letters", forced->powers->letters)
+                                  : "at every length");
       break;
     case ProductVerdict::bounded:
       fmt::print("  right for every word of up to {} letter{}; beyond, nothing is known\n", outcome.depth,
@@ -140,7 +168,7 @@ Result<int> run_verify(const VerifyFlags& flags) {
       break;
   }
   fmt::print("  states      {} reachable, {} edges compared{}\n", outcome.states, outcome.edges,
-             problem.finite ? fmt::format("; {} bits of state", outcome.state_bits) : "");
+             problem.finite && !problem.floats ? fmt::format("; {} bits of state", outcome.state_bits) : "");
   if (certificate && flags.out) {
     if (*flags.out == kStandardOutput)
       fmt::print("  certificate written to standard output\n");
@@ -185,6 +213,10 @@ Command verify_command() {
       {.names = "--task",
        .help = "an automaton task, or an automaton file (the file's own)",
        .target = &flags->task},
+      {.names = "--quantised",
+       .help = "as reals rounded to a float format: fp32, bf16, fp16, e4m3, e5m2; no certificate",
+       .target = &flags->quantised,
+       .excludes = {"--out", "--checkpoint"}},
       {.names = "--depth", .help = "words of at most this many letters", .target = &flags->depth},
       {.names = "--budget", .help = "wall clock: 90s, 10m, 2h (10m)", .target = &flags->budget},
       {.names = "--memory", .help = "at most this much: 512M, 4G (4G)", .target = &flags->memory},

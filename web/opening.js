@@ -4,7 +4,7 @@ import { balance } from "./evidence/theorem.js";
 import { outcomeLines, sideBySide } from "./evidence/certificate.js";
 import { formula } from "./formula.js";
 import { highlightKey } from "./evidence.js";
-import { cutPicture, EXAMPLE, looksPicture, taskPicture } from "./pictures.js";
+import { cutPicture, EXAMPLE, looksPicture, MARK, markPicture, taskPicture } from "./pictures.js";
 import { plural, short, sizeText } from "./numbers.js";
 import { cellButton } from "./table.js";
 import { seal } from "./verdicts.js";
@@ -129,6 +129,12 @@ export function opening(data) {
             "Below are two such prompts for a concrete model, found by search and checked by a separate program."),
           outcomeLines(pair),
           el("p", {}, seal(), " ", (pair.equal ?? "").replace(/\.?$/, "."))) : null,
-        pair ? sideBySide(pair.first, pair.second ?? [], pair.differ, pair.cut) : null)),
+        pair ? sideBySide(pair.first, pair.second ?? [], pair.differ, pair.cut) : null),
+      step(6, "Where a hybrid is above both of its parents", [
+        el("p", {},
+          `Above, layers with a summary are the cheap kind that falls short. There is a second axis, on which it is the other way round: following. Here letters move a mark over a table, from place 0 to place ${MARK.places[MARK.places.length - 1]}, and then the value at the mark is asked for.`),
+        el("p", {},
+          "A delta layer can follow the mark: each letter exchanges two numbers of its state. But it would need a state as large as the table to know the value. Full attention can look any value up, but without positions it loses count of the letters: from some length on, one letter more changes nothing that it computes. One delta layer and one full layer together do both, at every length, with two bits of state a place. The three stand side by side below.")],
+        markPicture())),
     highlights(data));
 }

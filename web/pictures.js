@@ -22,13 +22,14 @@ function responsive(label, draw) {
   return box;
 }
 
-function tokenLine(width, top) {
-  const groups = [
-    ["long table", EXAMPLE.long, "long"],
-    ["short table", EXAMPLE.short, "short"],
-    ["start", [EXAMPLE.start], "ask"],
-    ["rel.", [EXAMPLE.relation], "ask"],
-    ["?", ["="], "read"]];
+const TABLES = [
+  ["long table", EXAMPLE.long, "long"],
+  ["short table", EXAMPLE.short, "short"],
+  ["start", [EXAMPLE.start], "ask"],
+  ["rel.", [EXAMPLE.relation], "ask"],
+  ["?", ["="], "read"]];
+
+function tokenLine(width, top, groups = TABLES) {
   const count = groups.reduce((sum, [, tokens]) => sum + tokens.length, 0), gap = Math.min(18, width * 0.022);
   const box = Math.min(52, (width - 4 - gap * (groups.length - 1)) / count), size = box - 4;
   const whole = box * count + gap * (groups.length - 1);
@@ -145,5 +146,37 @@ export function cutPicture(count) {
           "text-anchor": "end", "font-size": words,
         },
         summaries));
+  });
+}
+
+// A mark that letters move over a table, and the place where the answer is read.
+export const MARK = { table: [3, 0, 2, 1], letters: ["0↔1", "1↔2", "2↔3"], places: [0, 1, 2, 3] };
+
+// A delta layer carries the mark along the letters; a full layer looks back once, to where it came.
+export function markPicture() {
+  const groups = [["table", MARK.table, "long"], ["letters", MARK.letters, "short"], ["?", ["="], "read"]];
+  const place = MARK.places[MARK.places.length - 1];
+  return responsive(`A table ${MARK.table.join(" ")}, then letters that exchange neighbours and carry a mark from place 0 to place ${place}; the last token looks at that place`, (width) => {
+    const small = width < 480, top = small ? 70 : 88, { nodes, centres, size, bottom } = tokenLine(width, top, groups);
+    const last = centres[centres.length - 1], first = MARK.table.length, words = small ? 11.5 : 13.5, lane = bottom + 12;
+    const marks = MARK.places.slice(1).map((mark, i) => svg("text",
+      { x: centres[first + i], y: lane, class: "caption strong", "text-anchor": "middle", "font-size": words },
+      `at ${mark}`));
+    return svg("svg", { viewBox: `0 0 ${width} ${lane + 22}`, width, height: lane + 22 },
+      svg("defs", {}, svg("marker",
+        { id: "tip-mark", viewBox: "0 0 8 8", refX: 5, refY: 4, markerWidth: 6, markerHeight: 6, orient: "auto" },
+        svg("path", { d: "M0 0 L8 4 L0 8 z", class: "tip look-3" }))),
+      svg("path",
+        {
+          d: `M ${last} ${top - 2} C ${last} ${top - (small ? 60 : 78)}, ${centres[place]} ${top - (small ? 60 : 78)}, ${centres[place]} ${top - 5}`,
+          class: "look look-3", "marker-end": "url(#tip-mark)",
+        }),
+      svg("path", { d: `M ${centres[first] - size / 2} ${lane + 7} H ${last + size / 2}`, class: "strand" }),
+      svg("text", { x: (last + centres[place]) / 2, y: 14, class: "caption", "text-anchor": "middle", "font-size": words },
+        "full: one look"),
+      svg("text",
+        { x: centres[first] - size / 2, y: lane + 21, class: "caption", "text-anchor": "start", "font-size": words },
+        "delta: where the mark is"),
+      marks, nodes);
   });
 }

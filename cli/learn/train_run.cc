@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/interruption.h"
+#include "cli/learn/length_tests.h"
 #include "cli/terminal_line.h"
 #include "cli/train.h"
 #include "rung/base/nearest_word.h"
@@ -96,6 +97,7 @@ Result<TrainingPlan> plan_of(const TrainFlags& flags) {
   if (flags.task) plan.tasks = {{{*flags.task, flags.sizes.given_sizes(), flags.sizes.given_options()}, 1}};
   if (!flags.task && flags.sizes.any())
     return fail(ErrorCode::missing, "[train] sizes without a task: --task expected");
+  if (!flags.plan && !flags.architecture.position && !flags.architecture.dims) place_by_tasks(plan);
   if (flags.curriculum) {
     RUNG_TRY(plan.curriculum, stage_list(*flags.curriculum));
   }
@@ -213,8 +215,10 @@ ordered_json expected_json(const Expected& expected) {
   return out;
 }
 
+using MemberLengths = std::map<std::int64_t, std::vector<LengthTest>>;  // by member, those that are done
+
 ordered_json document_of(const TrainingPlan& plan, const learn::EnsembleResult& result,
-                         const std::string& folder, const Expected& expected) {
+                         const std::string& folder, const Expected& expected, const MemberLengths& tested) {
   ordered_json members = ordered_json::array();
   for (const learn::MemberResult& member : result.members) {
     ordered_json row{{"index", member.plan.index}, {"seed", member.plan.seed},
@@ -227,6 +231,13 @@ ordered_json document_of(const TrainingPlan& plan, const learn::EnsembleResult& 
     if (!member.curve.empty()) row["loss"] = member.curve.back().loss;
     row["file"] = member.file;
     row["curve"] = curve_json(member.curve);
+    if (const auto found = tested.find(member.plan.index); found != tested.end())
+      for (const LengthTest& test : found->second)
+        row["lengths"].push_back({{"n", test.n},
+                                  {"words", test.found.instances},
+                                  {"answers", test.found.answers},
+                                  {"right", test.found.right_answers},
+                                  {"accuracy", test.found.accuracy()}});
     members.push_back(row);
   }
   ordered_json document{{"schema", "rung.train/1"},
@@ -266,6 +277,10 @@ Result<int> run_train(const TrainFlags& flags) {
   if (flags.workers && (*flags.workers < 1 || *flags.workers > 1024))
     return fail(ErrorCode::range, "[train] --workers {}; 1 to 1024 expected", *flags.workers);
   const int workers = static_cast<int>(flags.workers.value_or(0));
+  std::vector<std::int64_t> lengths;
+  if (flags.lengths) {
+    RUNG_TRY(lengths, lengths_of(*flags.lengths, plan));
+  }
   RUNG_TRY(const auto prepared, learn::prepare(plan, workers));  // before anything large is made
   RUNG_TRY(const Expected expected, expected_of(plan, *prepared));
   const learn::Forecast& f = learn::forecast_of(*prepared);
@@ -308,17 +323,23 @@ Result<int> run_train(const TrainFlags& flags) {
   if (terminal) options.progress = TrainRunLine();
   if (!flags.quiet) {
     say_expected(stderr, expected);
-    fmt::print(stderr,
-               "{} of {} parameters on {}, {} at once; prompts of {} tokens; {:.2f} GB expected of {:.2f} GB free\n",
-               counted(f.members, "member"), f.parameters, f.device, f.together, f.longest,
-               static_cast<double>(f.bytes) / 1e9, static_cast<double>(f.available) / 1e9);
+    fmt::print(
+        stderr,
+        "{} of {} parameters on {}, {} at once; prompts of {} tokens; {:.2f} GB expected of {:.2f} GB free\n",
+        counted(f.members, "member"), f.parameters, f.device, f.together, f.longest,
+        static_cast<double>(f.bytes) / 1e9, static_cast<double>(f.available) / 1e9);
     for (const std::string& name : f.unfused)
       fmt::print(stderr, "{} has no fused kernel: trained position by position\n", name);
   }
   RUNG_TRY(const learn::EnsembleResult result, learn::train(*prepared, options));
   if (terminal) clear_terminal_line();
+  MemberLengths tested;
+  for (const learn::MemberResult& member : result.members)
+    if (!lengths.empty() && member.state == learn::MemberResult::State::done) {
+      RUNG_TRY(tested[member.plan.index], test_lengths(member.file, plan, lengths));
+    }
   if (flags.json) {
-    print_json(document_of(plan, result, options.folder, expected));
+    print_json(document_of(plan, result, options.folder, expected, tested));
   } else {
     fmt::print("{:>6} {:>6} {:>8} {:>8} {:>6} {:>8} {:>8} {:>9}  state\n", "member", "seed", "rate", "decay",
                "scale", "steps", "loss", "accuracy");
@@ -328,6 +349,16 @@ Result<int> run_train(const TrainFlags& flags) {
                  member.curve.empty() ? "-" : fmt::format("{:.4f}", member.curve.back().loss),
                  member.of.empty() ? "-" : fmt::format("{:.4f}", member.accuracy()), state_word(member.state),
                  member.reason.empty() ? "" : ": " + member.reason);
+    if (!tested.empty()) {
+      fmt::print("\naccuracy on words of so many letters\nmember");
+      for (const std::int64_t n : lengths) fmt::print(" {:>8}", n);
+      fmt::print("\n");
+      for (const auto& [index, tests] : tested) {
+        fmt::print("{:>6}", index);
+        for (const LengthTest& test : tests) fmt::print(" {:>8.4f}", test.found.accuracy());
+        fmt::print("\n");
+      }
+    }
     fmt::print("{} on {}: {:.0f} tokens/s; memory {:.2f} GB, {:.2f} GB expected\n", duration(result.seconds),
                result.device, result.tokens_per_second, static_cast<double>(result.peak_bytes) / 1e9,
                static_cast<double>(result.predicted_bytes) / 1e9);

@@ -95,10 +95,11 @@ class GeneralisedBirthdaySearch {
     outcome.seconds = clock_.seconds();
     outcome.memory_bytes = memory_;
     if (outcome.certificate) outcome.verdict = Evidence::refuted;
-    outcome.reason = outcome.certificate
-                         ? fmt::format("{} lists of 2^{:.1f} differences, {} bits per join", 1 << tree_.levels,
-                                       std::log2(static_cast<double>(length_)), tree_.window)
-                         : fmt::format("no solution in {} trees before the budget ended", attempts);
+    outcome.reason =
+        outcome.certificate
+            ? fmt::format("{} lists of 2^{:.1f} differences, {} bits per join", 1 << tree_.levels,
+                          std::log2(static_cast<double>(length_)), tree_.window)
+            : fmt::format("no solution in {} trees before the budget ended", attempts);
     return outcome;
   }
 

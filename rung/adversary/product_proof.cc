@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rung/adversary/finite_state.h"
+#include "rung/adversary/forced_word.h"
 #include "rung/base/ceil_lg.h"
 #include "rung/evaluation/evaluation.h"
 #include "rung/tasks/automaton.h"
@@ -18,8 +19,9 @@ std::int64_t longest_window(const MixerShape& mixer) {
 }
 
 // Why the model has no answer letter by letter, at any depth; nothing where it has.
-std::optional<std::string> why_no_words(const Weights& weights) {
-  if (weights.mode == WeightMode::real) return "its weights are floats (rung quantise gives it integers)";
+std::optional<std::string> why_no_words(const Weights& weights, bool floats) {
+  if (weights.mode == WeightMode::real && !floats)
+    return "its weights are floats (rung quantise gives it integers)";
   if (!weights.architecture.dimensions.causal) return "it is an encoder";
   if (weights.decode.steps > 0) return "it answers by a chain of thought";
   if (weights.output.kind == OutputSpec::Kind::vector) return "it answers with vectors";
@@ -39,19 +41,21 @@ ProductTask product_task(const Task& task) {
 }
 
 Result<ProductProblem> make_product(Weights weights, std::shared_ptr<const Task> task,
-                                    std::optional<std::int64_t> depth) {
+                                    std::optional<std::int64_t> depth,
+                                    const std::optional<Precision>& quantised) {
   if (!task->automaton())
     return fail(
         ErrorCode::unsupported,
         "[verify] {} is no automaton task; parity, modulo, group, flipflop or an automaton file expected",
         task->name());
   ProductProblem problem;
+  problem.floats = quantised.has_value();
   Target& target = problem.target;
   RUNG_TRY(target.layers, resolve(weights.architecture));
-  if (const auto reason = why_no_words(weights))
+  if (const auto reason = why_no_words(weights, problem.floats))
     return fail(ErrorCode::unsupported, "[verify] the model has no answers letter by letter: {}", *reason);
   RUNG_CHECK(check_fit(weights, *task));
-  const auto reason = why_not_finite(weights, target.layers);
+  const auto reason = why_not_finite(weights, target.layers, problem.floats);
   problem.finite = !reason;
   if (reason && !depth)
     return fail(
@@ -60,6 +64,9 @@ Result<ProductProblem> make_product(Weights weights, std::shared_ptr<const Task>
         *reason);
   std::int64_t positions = 2;
   for (const auto& layer : target.layers) positions = std::max(positions, longest_window(layer.mixer) + 2);
+  if (problem.floats && !problem.finite)
+    return fail(ErrorCode::unsupported, "[verify] the model is no finite automaton in floats: {}", *reason);
+  if (problem.floats) positions = depth.value_or(kMostFloatLetters) + 1;
   if (!problem.finite) {
     positions = *depth + 1;
     if (const std::int64_t context = weights.architecture.dimensions.context;
@@ -68,7 +75,7 @@ Result<ProductProblem> make_product(Weights weights, std::shared_ptr<const Task>
                   "[verify] words of {} letters need {} positions; the model's context is {}", *depth,
                   positions, context);
   }
-  RUNG_TRY(target.machine, Machine::load(weights, {.positions = positions}));
+  RUNG_TRY(target.machine, Machine::load(weights, {.positions = positions, .quantised = quantised}));
   target.weights = std::move(weights);
   problem.task = product_task(*task);
   target.task = std::move(task);
@@ -76,15 +83,17 @@ Result<ProductProblem> make_product(Weights weights, std::shared_ptr<const Task>
 }
 
 Result<ProductProblem> open_product(const std::string& model_path, std::shared_ptr<const Task> task,
-                                    std::optional<std::int64_t> depth) {
+                                    std::optional<std::int64_t> depth,
+                                    const std::optional<Precision>& quantised) {
   RUNG_TRY(auto weights, read_weights(model_path));
-  RUNG_TRY(auto problem, make_product(std::move(weights), std::move(task), depth));
+  RUNG_TRY(auto problem, make_product(std::move(weights), std::move(task), depth, quantised));
   RUNG_TRY(problem.target.model_sha256, file_sha256(model_path));
   return problem;
 }
 
 Result<ProductOutcome> search(const ProductProblem& problem, const SearchOptions& options,
                               std::optional<std::int64_t> depth) {
+  if (problem.floats) return search_float_product(problem.target, problem.task, options, depth);
   if (!problem.finite) return search_words(problem.target, problem.task, options, *depth);
   RUNG_TRY(auto outcome, search_product(problem.target, problem.task, options, depth));
   if (outcome.verdict != ProductVerdict::refuted) return outcome;
@@ -107,7 +116,7 @@ Result<ProductOutcome> search(const ProductProblem& problem, const SearchOptions
 }
 
 std::optional<Certificate> product_certificate(const ProductProblem& problem, const ProductOutcome& outcome) {
-  if (outcome.verdict == ProductVerdict::bounded) return std::nullopt;
+  if (outcome.verdict == ProductVerdict::bounded || problem.floats) return std::nullopt;
   CertifiedAutomaton automaton;
   automaton.letters = problem.task.letters;
   automaton.begin = problem.task.begin;
@@ -120,11 +129,14 @@ std::optional<Certificate> product_certificate(const ProductProblem& problem, co
   }
   Certificate certificate{.model_sha256 = problem.target.model_sha256,
                           .task = certified_automaton_task(*problem.target.task)};
-  if (outcome.verdict == ProductVerdict::proved)
+  if (outcome.verdict == ProductVerdict::proved) {
     certificate.claim =
         EveryLengthClaim{std::move(automaton), outcome.states, outcome.edges, outcome.depth, outcome.digest};
-  else
-    certificate.claim = WrongWordClaim{std::move(automaton), outcome.word, outcome.answer, outcome.expected};
+  } else {
+    const auto forced = forced_word(problem.target);
+    certificate.claim = WrongWordClaim{std::move(automaton), outcome.word, outcome.answer, outcome.expected,
+                                       forced ? forced->powers : std::nullopt};
+  }
   certificate.notes["method"] = "verify";
   certificate.notes["task"] = std::string(problem.target.task->name());
   certificate.notes["architecture"] = format_stack(problem.target.weights.architecture.stack);

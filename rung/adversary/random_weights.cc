@@ -29,6 +29,8 @@ Result<Weights> random_weights_for(const Task& task, const RandomRequest& target
   const bool free_length = task.automaton() && dimensions.position == PositionCode::none && !levels;
   dimensions.context = free_length ? 0 : task.prompt_length();
   dimensions.precision = target.precision;
+  // Sums that stop at their ends, unless the line says otherwise: what the theorems on automata speak about.
+  if (task.automaton()) model.accumulator = Accumulator::round;
   model.fields = task.fields();
   dimensions.vocabulary = std::min(model.fields.front().size, kMaxSize);
   const AnswerSpec answer = task.answer_spec();

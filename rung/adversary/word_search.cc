@@ -3,7 +3,8 @@
 // Invariant: `level` holds one word for every memory that words of the current length leave, with the
 // state of the task. Two words of one length with equal memories and equal task states have the same
 // answers for every common ending, so one of them is followed. The memory of a full layer counts as the
-// multiset of its tokens: its sums are exact, so their order does not matter.
+// multiset of its tokens: its sums are exact, so their order does not matter. Of a finite model, run in floats, memories
+// are the same at every length: one that was seen before is not followed again, and the search can come to an end.
 #include <algorithm>
 #include <set>
 
@@ -24,8 +25,9 @@ struct FollowedWord {
 
 class WordSearch {
  public:
-  WordSearch(const Target& target, const ProductTask& task, const SearchOptions& options, std::int64_t depth)
-      : target_(target), task_(task), options_(options), clock_(options), depth_(depth) {}
+  WordSearch(const Target& target, const ProductTask& task, const SearchOptions& options, std::int64_t depth,
+             bool finite)
+      : target_(target), task_(task), options_(options), clock_(options), depth_(depth), finite_(finite) {}
 
   Result<ProductOutcome> run() {
     words_.push_back({0, -1, task_.start});
@@ -33,10 +35,17 @@ class WordSearch {
     ProductOutcome outcome;
     outcome.states = 1;
     outcome.reason = "the depth asked for is reached";
+    std::set<std::vector<std::int64_t>> seen;
+    std::uint64_t bytes = 0;
+    if (finite_) {  // the memory after ^ is a node as any other
+      RUNG_TRY(auto first, begun());
+      auto memory = memory_of(*first);
+      memory.push_back(task_.start);
+      seen.insert(std::move(memory));
+    }
     for (std::int64_t length = 0; length < depth_; ++length) {
       std::vector<std::uint32_t> next;
-      std::set<std::vector<std::int64_t>> seen;
-      std::uint64_t bytes = 0;
+      if (!finite_) seen.clear(), bytes = 0;
       for (std::size_t begin = 0; begin < level.size(); begin += kWordsAtOnce) {
         const std::size_t count = std::min<std::size_t>(kWordsAtOnce, level.size() - begin);
         std::vector<Result<std::vector<Edge>>> edges(count, std::vector<Edge>{});
@@ -62,7 +71,7 @@ class WordSearch {
               outcome.depth = length + 1;
               return finish(std::move(outcome));
             }
-            if (length + 1 == depth_) continue;
+            if (!finite_ && length + 1 == depth_) continue;
             edge.memory.push_back(state);
             const std::uint64_t size = edge.memory.size() * sizeof(std::int64_t) + kPerWord;
             if (!seen.insert(std::move(edge.memory)).second) continue;
@@ -85,6 +94,12 @@ class WordSearch {
                        fmt::format("words of {} letters, {} followed", length + 1, next.size())});
       }
       level = std::move(next);
+      if (finite_ && level.empty()) {
+        outcome.verdict = ProductVerdict::proved;
+        outcome.reason = "every reachable state was expanded, and every answer is right";
+        outcome.depth = length;
+        return finish(std::move(outcome));
+      }
     }
     outcome.depth = depth_;
     return finish(std::move(outcome));
@@ -108,19 +123,24 @@ class WordSearch {
     std::reverse(letters.begin(), letters.end());
     return letters;
   }
+  // Before the first letter.
+  Result<std::unique_ptr<Session>> begun() const {
+    RUNG_TRY(auto session, target_.machine->start());
+    if (task_.begin) {
+      RUNG_TRY([[maybe_unused]] const auto none, session->append(*task_.begin, false));
+    }
+    return session;
+  }
   // Every letter behind the word: a session cannot be copied, so each runs the whole word.
   Result<std::vector<Edge>> expand(std::uint32_t word) const {
     const auto letters = letters_of(word);
     std::vector<Edge> edges;
     for (const auto& row : task_.letters) {
-      RUNG_TRY(auto session, target_.machine->start());
+      RUNG_TRY(auto session, begun());
       const auto append = [&](const std::vector<std::int64_t>& tokens,
                               bool wanted) -> Result<std::optional<Readout>> {
         return session->append(tokens, wanted);
       };
-      if (task_.begin) {
-        RUNG_TRY([[maybe_unused]] const auto none, append(*task_.begin, false));
-      }
       for (const auto letter : letters) {
         RUNG_TRY([[maybe_unused]] const auto none,
                  append(task_.letters[static_cast<std::size_t>(letter)], false));
@@ -161,6 +181,7 @@ class WordSearch {
   const SearchOptions& options_;
   SearchClock clock_;
   std::int64_t depth_;
+  bool finite_;
   std::vector<FollowedWord> words_;
 };
 
@@ -168,7 +189,13 @@ class WordSearch {
 
 Result<ProductOutcome> search_words(const Target& target, const ProductTask& task,
                                     const SearchOptions& options, std::int64_t depth) {
-  return WordSearch(target, task, options, depth).run();
+  return WordSearch(target, task, options, depth, false).run();
+}
+
+Result<ProductOutcome> search_float_product(const Target& target, const ProductTask& task,
+                                            const SearchOptions& options,
+                                            std::optional<std::int64_t> most_depth) {
+  return WordSearch(target, task, options, most_depth.value_or(kMostFloatLetters), true).run();
 }
 
 }  // namespace rung

@@ -168,6 +168,12 @@ struct ClaimWriter {
     claim["word"] = c.word;
     claim["answer"] = c.answer;
     claim["expected"] = c.expected;
+    if (c.proof) {
+      claim["proof"]["before"] = c.proof->before;
+      claim["proof"]["word"] = c.proof->word;
+      claim["proof"]["after"] = c.proof->after;
+      claim["proof"]["letters"] = c.proof->letters;
+    }
     return claim;
   }
 };

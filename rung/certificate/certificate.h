@@ -108,6 +108,13 @@ struct WrongWordClaim {
   CertifiedAutomaton automaton;
   std::vector<std::int64_t> word;  // letters
   std::int64_t answer = 0, expected = 0;
+  // Aperiodicity: whatever the weights of a model of these shapes, some word of at most `letters` letters is
+  // answered wrongly, one of u wⁿ v.
+  struct Powers {
+    std::vector<std::int64_t> before, word, after;  // u, w, v
+    std::int64_t letters = 0;
+  };
+  std::optional<Powers> proof = {};  // present iff forced
 };
 
 using Claim = std::variant<CollisionClaim, SparsePairClaim, FoolingPairClaim, WrongAnswerClaim,

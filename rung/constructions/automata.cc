@@ -19,8 +19,10 @@ Result<SharedTask> automaton_task_of(const ConstructionRequest& request, std::st
 
 Result<Construction> build_by(const ConstructionRequest& request, const SharedTask& task,
                               std::string_view by) {
-  if (by == "rnn") return build_automaton_rnn(request, task);
-  if (by == "delta") return build_automaton_delta(request, task);
+  if (by == "rnn") return build_automaton_rnn(request, task, AutomatonCell::relu);
+  if (by == "elman") return build_automaton_rnn(request, task, AutomatonCell::table);
+  if (by == "gru") return build_automaton_rnn(request, task, AutomatonCell::gated);
+  if (by == "delta" || by == "gdelta") return build_automaton_delta(request, task, by == "gdelta");
   if (by == "cascade") return build_automaton_cascade(request, task);
   if (by == "full") return build_parity_full(request, task);
   RUNG_REQUIRE(by == "mamba2", "by={}", by);
@@ -46,7 +48,7 @@ Result<Construction> build_automaton_file(const ConstructionRequest& request) {
   const std::string file = request.option("file", "");
   SharedTask task;
   if (file.empty()) {
-    const bool permutes = request.option("by", "rnn") == "delta";
+    const bool permutes = request.option("by", "rnn").ends_with("delta");
     RUNG_TRY(auto made, read_automaton_task(permutes ? "odd" : "ends-in-aa",
                                             permutes ? kOddAutomaton : kExampleAutomaton, request.sizes, {}));
     task = std::move(made);
@@ -57,7 +59,7 @@ Result<Construction> build_automaton_file(const ConstructionRequest& request) {
 }
 
 ConstructionWord::Option form_option(std::vector<std::string_view> words) {
-  return {"by", "the mixer that follows the automaton", std::move(words)};
+  return {"by", "the mixer that follows the automaton (elman: rnn with a table)", std::move(words)};
 }
 
 }  // namespace
@@ -66,21 +68,21 @@ ConstructionWord parity_construction() {
   return {.name = "parity",
           .summary = "one delta layer exchanges two entries; rnn: relu cells; full: counting up to n",
           .task = "parity",
-          .options = {form_option({"delta", "rnn", "full"})},
+          .options = {form_option({"delta", "gdelta", "rnn", "elman", "gru", "full"})},
           .build = build_named_automaton};
 }
 ConstructionWord modulo_construction() {
   return {.name = "modulo",
           .summary = "one delta layer rotates m entries; rnn: relu cells",
           .task = "modulo",
-          .options = {form_option({"delta", "rnn"})},
+          .options = {form_option({"delta", "gdelta", "rnn", "elman", "gru"})},
           .build = build_named_automaton};
 }
 ConstructionWord group_construction() {
   return {.name = "group",
           .summary = "one delta layer moves entries as the letters move points; rnn: relu cells",
           .task = "group",
-          .options = {form_option({"delta", "rnn"}),
+          .options = {form_option({"delta", "gdelta", "rnn", "elman", "gru"}),
                       {"name", "the group", {}},
                       {"letters", "all elements, or generators", {"all", "generators"}}},
           .build = build_named_automaton};
@@ -90,7 +92,7 @@ ConstructionWord flipflop_construction() {
       .name = "flipflop",
       .summary = "one state space entry is set or held; rnn: relu cells; cascade: as any aperiodic automaton",
       .task = "flipflop",
-      .options = {form_option({"mamba2", "rnn", "cascade"})},
+      .options = {form_option({"mamba2", "rnn", "elman", "gru", "cascade"})},
       .build = build_named_automaton};
 }
 ConstructionWord automaton_construction() {
@@ -98,7 +100,7 @@ ConstructionWord automaton_construction() {
           .summary =
               "a user's automaton: rnn (any), delta (letters permute), cascade (aperiodic, up to 6 states)",
           .task = "automaton",
-          .options = {form_option({"rnn", "delta", "cascade"}),
+          .options = {form_option({"rnn", "elman", "gru", "delta", "gdelta", "cascade"}),
                       {"file", "the automaton (an example where none is named)", {}}},
           .build = build_automaton_file};
 }

@@ -16,8 +16,8 @@
 #include <set>
 
 #include "rung/constructions/automaton_forms.h"
-#include "rung/constructions/holonomy.h"
 #include "rung/constructions/relu_gadgets.h"
+#include "rung/theory/holonomy.h"
 
 namespace rung {
 namespace {
@@ -50,18 +50,17 @@ Result<Construction> build_automaton_cascade(const ConstructionRequest& request,
   RUNG_TRY(const Holonomy h, holonomy(a));
   const auto levels = static_cast<std::size_t>(h.levels);
   std::vector<CascadeLevel> level(levels);
-  std::int64_t largest = 1;
   for (std::size_t i = 0; i < levels; ++i) {
     level[i].values = h.values[i];
-    level[i].digits = digits_for(2 * level[i].values - 1);
-    largest = std::max(largest, level[i].largest());
+    level[i].digits = cascade_digits(h.values[i]);
   }
-  const int proved = std::max(2, 1 + digits_for(largest + 1));
+  const int proved = cascade_bits(h);
   const int p = request.precision.value_or(proved);
   const std::int64_t letters = a.letter_count();
 
   ModelWriter model(*task, p);
   model.context(0);
+  if (levels > 0) model.accumulator(Accumulator::exact, std::min(p, proved));
   const Slot letter = letter_slot(model, *task);
   for (std::size_t i = 0; i < levels; ++i) {
     CascadeLevel& l = level[i];
@@ -73,7 +72,8 @@ Result<Construction> build_automaton_cascade(const ConstructionRequest& request,
     l.before = model.slot(fmt::format("before_{}", i), l.values,
                           fmt::format("after layer {}: e of level {} before the token", i + 1, i));
   }
-  const Slot answer = model.slot("answer", answer_digits(a), "0 at first, then the digits of the answer");
+  const Slot answer =
+      model.slot("answer", automaton_answer_digits(a), "0 at first, then the digits of the answer");
   auto& token = model.field_table("token", letters + 1);
   const auto control = [&](std::int64_t row, std::size_t i, int value) {
     token.set(row, level[i].set.at(0), 1);

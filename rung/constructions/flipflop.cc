@@ -15,7 +15,7 @@ namespace rung {
 Result<Construction> build_flipflop_mamba2(const ConstructionRequest& request, const SharedTask& task) {
   const Automaton& a = *task->automaton();
   const std::int64_t k = a.answers, letters = a.letter_count(), middle = k / 2;
-  const int entry = std::max(2, digits_for(k));
+  const int entry = flipflop_bits(k);
   const int p = request.precision.value_or(entry);
 
   ModelWriter model(*task, p);

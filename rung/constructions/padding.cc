@@ -34,9 +34,27 @@ IndexMap by_head(std::int64_t each, std::int64_t target_each, std::int64_t step)
   return [=](std::int64_t i) { return i / each * step * target_each + i % each; };
 }
 
+// The same, step after step of the delta rule, each with all heads.
+IndexMap by_step(std::int64_t each, std::int64_t heads, std::int64_t target_each, std::int64_t target_heads) {
+  return [=](std::int64_t i) {
+    const std::int64_t part = i / each;
+    return (part / heads * target_heads + part % heads) * target_each + i % each;
+  };
+}
+
 void zero(Tensor& tensor) {
   tensor =
       integer_tensor(tensor.shape, std::vector<std::int64_t>(static_cast<std::size_t>(tensor.size()), 0));
+}
+
+bool has_levels(const Mixer& mixer) {
+  return mixer.kind == MixerKind::loglinear ||
+         std::any_of(mixer.parts.begin(), mixer.parts.end(),
+                     [](const HeadGroup& part) { return has_levels(part.mixer); });
+}
+bool has_levels(const Stack& stack) {
+  return std::any_of(stack.layers.begin(), stack.layers.end(),
+                     [](const Mixer& mixer) { return has_levels(mixer); });
 }
 
 // A layer of the stack and, in heads(...), a group of it.
@@ -48,14 +66,14 @@ bool has_room(const MixerShape& to, const MixerShape& from) {
   using enum MixerKind;
   if (from.kind == none) return true;
   if (to.kind != from.kind || to.window || to.chunk || to.conv > 0 || to.cache > 0) return false;
-  if (to.kind == rnn) return to.relu_cell == from.relu_cell && to.inner >= from.inner;
+  if (to.kind == rnn || to.kind == gru) return to.relu_cell == from.relu_cell && to.inner >= from.inner;
   if (to.kind == linear || to.kind == loglinear) {
     const bool same = to.feature == from.feature ||
                       (from.feature == FeatureMap::identity && to.feature == FeatureMap::relu);
     if (!same || to.normalised != from.normalised || to.base != from.base) return false;
   }
   return std::min(to.heads, to.kv_heads) >= from.heads && to.key_dim >= from.key_dim &&
-         to.value_dim >= from.value_dim;
+         to.value_dim >= from.value_dim && to.steps >= from.steps;
 }
 
 // Each layer of the construction in the first layer behind the last one that has room for it.
@@ -93,14 +111,19 @@ struct MapPlaces {
   }
   IndexMap rows(const std::string& map) const {
     using enum MixerKind;
-    if (to.kind == rnn) return kSameIndex;
+    if (to.kind == rnn || to.kind == gru) return kSameIndex;
     if (map == "q") return by_head(from.key_dim, to.key_dim, query_step());
+    if (to.kind == delta || to.kind == gdelta) {
+      if (map == "k") return by_step(from.key_dim, from.kv_heads, to.key_dim, to.kv_heads);
+      if (map == "v") return by_step(from.value_dim, from.heads, to.value_dim, to.heads);
+      if (map == "beta") return by_step(1, from.heads, 1, to.heads);
+    }
     if (map == "k" || map == "b" || map == "c") return by_head(from.key_dim, to.key_dim, 1);
     if (map == "v" || map == "x") return by_head(from.value_dim, to.value_dim, 1);
-    return kSameIndex;  // beta, gate, level: one head
+    return kSameIndex;  // gate, level: one head
   }
   IndexMap output_columns() const {
-    if (to.kind == MixerKind::rnn) return kSameIndex;
+    if (to.kind == MixerKind::rnn || to.kind == MixerKind::gru) return kSameIndex;
     return by_head(from.value_dim, to.value_dim, query_step());
   }
 };
@@ -255,14 +278,15 @@ class Padder {
   Result<void> place_map(const std::string& target, const std::string& own, const std::string& map,
                          const Tensor& tensor, const MapPlaces& places) {
     // Maps of attention and of the recurrences; not those of selection and compression.
-    static constexpr std::string_view kKnown[] = {"q", "k", "v", "x", "h", "b", "c", "beta", "gate"};
+    static constexpr std::string_view kKnown[] = {"q",  "k",  "v",  "x",  "h",  "b",    "c",   "xz",
+                                                  "xr", "xn", "hz", "hr", "hn", "beta", "gate"};
     const MixerShape& to = places.to;
     std::int64_t rows = map == "level" ? to.heads * to.levels : 0;
     for (const MixerTensor& known : recurrence_of(to).tensors.value)
       if (known.name == map && std::find(std::begin(kKnown), std::end(kKnown), map) != std::end(kKnown))
         rows = size_of(known.rows, to, width_).or_zero();
     if (rows == 0) return fail(ErrorCode::unsupported, "[build] no place for \"{}\" in a larger layer", own);
-    const bool square = map == "h", bias = own.ends_with(".bias");
+    const bool square = map.front() == 'h', bias = own.ends_with(".bias");
     out_.tensors[target + own] = embedded(tensor, rows,
                                           bias     ? 1
                                           : square ? rows
@@ -304,6 +328,9 @@ Result<Construction> padded_to(Construction made, const Architecture& target, st
   dimensions.vocabulary = own.vocabulary;
   dimensions.outputs = own.outputs;
   dimensions.context = own.context;
+  // What reads words of any length stands beside parts that need a context.
+  if (own.context == 0 && (dimensions.position != PositionCode::none || has_levels(architecture.stack)))
+    dimensions.context = made.task->prompt_length();
   RUNG_TRY(auto to, resolve(architecture));
   RUNG_TRY(auto from, resolve(made.weights.architecture));
   if (dimensions.width < own.width || dimensions.precision.bits < own.precision.bits)

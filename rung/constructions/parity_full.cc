@@ -16,14 +16,14 @@ namespace rung {
 Result<Construction> build_parity_full(const ConstructionRequest& request, const SharedTask& task) {
   const Automaton& a = *task->automaton();
   const std::int64_t n = task->size()["n"].get<std::int64_t>();
-  constexpr std::int64_t kMostCounted = 1 << 14;
-  if (n > kMostCounted)
+  if (n > kMostCountedLetters)
     return fail(ErrorCode::resource, "[build] n = {}; at most {} letters can be counted here", n,
-                kMostCounted);
-  const int proved = std::max(3, digits_for(n) + 3);
+                kMostCountedLetters);
+  const int proved = parity_full_bits(n);
   const int p = request.precision.value_or(proved);
   const std::int64_t scale = 4 * n;
-  const auto read = [&](std::int64_t ones) {  // quot(N, N + k, c), as the machine rounds it, cut to p bits
+  const auto read = [n, scale,
+                     p](std::int64_t ones) {  // quot(N, N + k, c), as the machine rounds it, cut to p bits
     const std::int64_t quotient = (2 * scale * n + n + ones) / (2 * (n + ones));
     return std::min(quotient, (std::int64_t{1} << (p - 1)) - 1);
   };

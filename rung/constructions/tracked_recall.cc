@@ -25,22 +25,15 @@ Result<Construction> build_tracked_recall(const ConstructionRequest& request) {
   const SharedTask task = std::move(made_task);
   const auto size = task->size();
   const std::int64_t n = size["n"].get<std::int64_t>(), sigma = size["sigma"].get<std::int64_t>();
-  constexpr std::int64_t kMostPlaces = 1024;
-  if (n > kMostPlaces)
-    return fail(ErrorCode::resource, "[build] n = {}; at most {} places expected", n, kMostPlaces);
+  if (n > kMostTrackedPlaces)
+    return fail(ErrorCode::resource, "[build] n = {}; at most {} places expected", n, kMostTrackedPlaces);
   const TrackedGroup group = tracked_group(request.option("group", "symmetric"));
   const std::int64_t letters = tracked_letters(group, n), keys = task->fields().front().size;
   std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> moves;
-  std::int64_t exchanges = 1;
-  for (std::int64_t l = 0; l < letters; ++l) {
-    Permutation goes;
-    for (std::int64_t x = 0; x < n; ++x)
-      goes.push_back(static_cast<std::uint32_t>(tracked_step(group, n, l, x)));
-    moves.push_back(transpositions(goes));
-    exchanges = std::max(exchanges, static_cast<std::int64_t>(moves.back().size()));
-  }
+  for (std::int64_t l = 0; l < letters; ++l) moves.push_back(tracked_exchanges(group, n, l));
+  const std::int64_t exchanges = most_tracked_exchanges(group, n);
   const int D = digits_for(n), V = digits_for(sigma);
-  const int proved = std::max({2, 1 + D, 1 + digits_for(D + 2)});
+  const int proved = tracked_recall_bits(n);
   const int p = request.precision.value_or(proved);
 
   ModelWriter model(*task, p);

@@ -125,8 +125,8 @@ Result<Construction> build_two_sum_sparse(const ConstructionRequest& request) {
           fmt::format("One sparse layer with blocks of {} and {} slot heads solves 2-Sum-last.", B, heads),
           "tight up to lg lg n: b_cmp >= lg C(M', B) (ours)"));
   made.p_proved = proved;
-  made.lemma = fmt::format("slots: beta = {}, leak = {:.4f}, V = {}, {} digits, {} keys per head", gadget.beta,
-                           gadget.leak, gadget.scale, D, keys);
+  made.lemma = fmt::format("slots: beta = {}, leak = {:.4f}, V = {}, {} digits, {} keys per head",
+                           gadget.beta, gadget.leak, gadget.scale, D, keys);
   made.interval = [gadget] {
     const double gap = 1 - 2 * gadget.leak - gadget.digits / (2.0 * static_cast<double>(gadget.scale));
     return IntervalArgument{

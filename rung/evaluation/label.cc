@@ -23,6 +23,32 @@ bool stored_width(const std::string& name) {
   return false;
 }
 
+bool decays_forward(const Weights& weights, const MixerShape& mixer, const std::string& prefix) {
+  for (std::size_t part = 0; part < mixer.parts.size(); ++part)
+    if (!decays_forward(weights, mixer.parts[part], fmt::format("{}part.{}.", prefix, part))) return false;
+  const bool selective = mixer.kind == MixerKind::mamba;
+  if (!selective && mixer.kind != MixerKind::mamba2) return true;
+  const auto table = weights.tensors.find(prefix + (selective ? "decay.table" : "gate.table"));
+  if (table == weights.tensors.end() || !table->second.is_integer()) return false;
+  for (std::int64_t i = 0; i < table->second.size(); ++i)
+    if (table->second.integer(i) < 0) return false;
+  return true;
+}
+
+// The accumulator of the file, which its lines do not say, and what its tables hold.
+void set_states(Setting& setting, const Weights& weights) {
+  const auto name_accumulator = [&](const auto& self, MixerShape& mixer) -> void {
+    mixer.accumulator = weights.accumulator;
+    for (auto& part : mixer.parts) self(self, part);
+  };
+  setting.saturating = weights.accumulator != Accumulator::wrap;
+  for (std::size_t i = 0; i < setting.layers.size(); ++i) {
+    name_accumulator(name_accumulator, setting.layers[i].mixer);
+    setting.forward_decays = setting.forward_decays &&
+                             decays_forward(weights, setting.layers[i].mixer, fmt::format("layers.{}.", i));
+  }
+}
+
 }  // namespace
 
 Result<Setting> model_setting(const Weights& weights, const Machine& machine, std::int64_t positions) {
@@ -55,7 +81,9 @@ Result<Setting> model_setting(const Weights& weights, const Machine& machine, st
   dimensions.precision.bits = widest;
   options.storage.state = state;
   if (sums > 0) options.sum_bits = sums;
-  return make_setting(architecture, options);
+  RUNG_TRY(Setting setting, make_setting(architecture, options));
+  set_states(setting, weights);
+  return setting;
 }
 
 namespace {

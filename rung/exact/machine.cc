@@ -234,11 +234,17 @@ class MachineOf final : public Machine {
     std::int64_t positions() const override { return t_; }
     std::vector<std::vector<std::int64_t>> state() const override {
       std::vector<std::vector<std::int64_t>> all;
-      if constexpr (A::kExact)
-        for (const auto& state : states_) {
-          all.emplace_back();
-          if (state) state->append_numbers(all.back());
+      for (const auto& state : states_) {
+        all.emplace_back();
+        if (!state) continue;
+        if constexpr (A::kExact) {
+          state->append_numbers(all.back());
+        } else {
+          std::vector<typename A::Value> numbers;
+          state->append_numbers(numbers);
+          for (const double number : numbers) all.back().push_back(std::bit_cast<std::int64_t>(number));
         }
+      }
       return all;
     }
 

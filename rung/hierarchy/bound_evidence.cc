@@ -17,6 +17,10 @@ std::string shown(double value) {
 std::string inequality_of(const Verdict& verdict) {
   if (!verdict.left || !verdict.right) return "";
   const std::string left = shown(*verdict.left), right = shown(*verdict.right);
+  if (verdict.theorem.starts_with("aperiodicity"))
+    return verdict.outcome == Outcome::impossible
+               ? fmt::format("{} letters asked for >= {} from which no weights are right", left, right)
+               : fmt::format("{} letters asked for < {} from which no weights are right", left, right);
   switch (verdict.outcome) {
     case Outcome::impossible:
       return fmt::format("{} bits needed > {} bits there are", left, right);
@@ -38,6 +42,7 @@ std::string bound_command(const Setting& setting, const Task& task) {
   line.option("width", d.width).option("precision", format_precision(d.precision));
   if (setting.word.given_entries) line.option("acc-bits", setting.entry_bits);
   if (setting.sum_bits) line.option("sum-bits", *setting.sum_bits);
+  if (d.position != PositionCode::table) line.option("position", position_name(d.position));
   if (!d.causal) line.flag("encoder");
   if (setting.chain_of_thought) line.flag("cot");
   return line.option("task", task.name())

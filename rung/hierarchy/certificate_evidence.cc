@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include "rung/adversary/attack.h"
+#include "rung/adversary/product_proof.h"
 #include "rung/adversary/random_weights.h"
 #include "rung/base/command_line.h"
 #include "rung/hierarchy/child_process.h"
@@ -84,19 +85,60 @@ Result<void> check_certificate(CertificateEvidence& evidence, const EvidenceCont
   return {};
 }
 
+namespace {
+
+// The word of `rung verify` in place of a pair: of a finite model a shortest one, of another one of at most so many letters.
+constexpr std::int64_t kDeepestWord = 12;
+
+Result<AttackOutcome> refuting_word(const std::string& model, std::shared_ptr<const Task> task,
+                                    const EvidenceContext& context, bool& finite) {
+  std::optional<std::int64_t> depth;
+  auto problem = open_product(model, task, depth);
+  finite = problem.ok();
+  if (!problem) {
+    depth = kDeepestWord;
+    problem = open_product(model, std::move(task), depth);
+  }
+  if (!problem) return problem.error();
+  RUNG_TRY(const ProductOutcome found,
+           search(*problem, {.seconds = context.attack_seconds, .stop = context.stop}, depth));
+  AttackOutcome out{.method = "verify", .evaluations = found.edges, .seconds = found.seconds};
+  out.verdict = found.verdict == ProductVerdict::refuted  ? Evidence::refuted
+                : found.verdict == ProductVerdict::proved ? Evidence::verified
+                                                          : Evidence::unverified;
+  out.reason = found.verdict == ProductVerdict::refuted
+                   ? fmt::format("a word of {} letters is answered wrongly", found.word.size())
+                   : found.reason;
+  if (found.verdict == ProductVerdict::refuted) out.certificate = product_certificate(*problem, found);
+  return out;
+}
+
+ClaimLabel claim_label(const Claim& claim) {
+  if (const auto* word = std::get_if<WrongWordClaim>(&claim))
+    return word->proof ? ClaimLabel::forced : ClaimLabel::found;
+  const EndAlike* pair = claimed_pair(claim);
+  return pair ? pair->label : ClaimLabel::found;
+}
+
+}  // namespace
+
 Result<CertificateEvidence> certificate_evidence(const AttackRecipe& recipe, std::shared_ptr<const Task> task,
                                                  const std::string& name, const EvidenceContext& context,
                                                  std::optional<Weights>& broken) {
   RUNG_TRY(const Weights weights,
            random_weights_for(*task, {.architecture = recipe.arch,
                                       .width = recipe.width,
-                                      .precision = {NumberFormat::fixed, recipe.precision, 0}}));
+                                      .precision = {NumberFormat::fixed, recipe.precision, 0},
+                                      .position = recipe.position}));
   broken = weights;
   const std::string model = "models/" + name + "-broken.safetensors";
   RUNG_CHECK(write_weights(context.folder + "/" + model, weights));
   RUNG_TRY(const Target target, open_target(context.folder + "/" + model, task));
+  bool finite = true;
   RUNG_TRY(AttackOutcome outcome,
-           attack(target, "auto", {.seconds = context.attack_seconds, .stop = context.stop}));
+           task->automaton()
+               ? refuting_word(context.folder + "/" + model, task, context, finite)
+               : attack(target, "auto", {.seconds = context.attack_seconds, .stop = context.stop}));
   CertificateEvidence out{.brief = recipe.shown,
                           .arch = format_stack(weights.architecture.stack),
                           .size = task->size(),
@@ -108,17 +150,17 @@ Result<CertificateEvidence> certificate_evidence(const AttackRecipe& recipe, std
                           .evaluations = outcome.evaluations,
                           .seconds = outcome.seconds,
                           .model = model};
-  out.command =
-      CommandLine({"rung", "build", "random"})
-          .option("arch", recipe.arch)
-          .option("width", recipe.width)
-          .option("precision", recipe.precision)
-          .option("task", task->name())
-          .options(sizes_of(*task))
-          .option("out", name + "-broken.safetensors")
-          .text() +
-      " && " +
-      CommandLine({"rung", "break", name + "-broken.safetensors"}).option("out", name + ".json").text();
+  CommandLine build({"rung", "build", "random"});
+  build.option("arch", recipe.arch)
+      .option("width", recipe.width)
+      .option("precision", recipe.precision)
+      .option("task", task->name())
+      .options(sizes_of(*task));
+  if (recipe.position) build.option("position", position_name(*recipe.position));
+  CommandLine search({"rung", task->automaton() ? "verify" : "break", name + "-broken.safetensors"});
+  if (!finite) search.option("depth", kDeepestWord);
+  out.command = build.option("out", name + "-broken.safetensors").text() + " && " +
+                search.option("out", name + ".json").text();
   if (!outcome.certificate) {
     out.reason = fmt::format("the search ended without a pair: {}", outcome.reason);
     out.brief = outcome.verdict == Evidence::verified ? "every instance is right" : "no pair found in time";
@@ -129,9 +171,8 @@ Result<CertificateEvidence> certificate_evidence(const AttackRecipe& recipe, std
   certificate.notes["architecture"] = format_stack(weights.architecture.stack);
   out.file = "certificates/" + name + ".json";
   RUNG_CHECK(write_certificate(context.folder + "/" + out.file, certificate));
-  const EndAlike* pair = claimed_pair(certificate.claim);
   out.kind = claim_kind(certificate.claim);
-  out.label = pair ? pair->label : ClaimLabel::found;
+  out.label = claim_label(certificate.claim);
   add_claim(out, *task, certificate.claim);
   RUNG_CHECK(check_certificate(out, context));
   return out;

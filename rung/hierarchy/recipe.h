@@ -47,7 +47,8 @@ struct AttackRecipe {
   std::int64_t width = 4;
   int precision = 6;
   std::string shown = {};
-  TaskSizes size = {};  // empty: the column's
+  TaskSizes size = {};                        // empty: the column's
+  std::optional<PositionCode> position = {};  // absent: none for an automaton task, else a table
 };
 
 struct AskedRecipe {

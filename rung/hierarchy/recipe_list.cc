@@ -21,6 +21,15 @@ const Absence kElsewhere{"Only Eva is trained on the spot, and no record of this
 const Absence kNoTraining{"The row is about what weights can exist; nothing is trained for it.",
                           "not trained"};
 
+const Absence kNoWords{
+    "No weights are written down that follow these letters by this mechanism; at every length none exist, or "
+    "none are known.",
+    "none in the theory"};
+const Absence kMarkAndTable{
+    "A state that holds the table and follows the mark could be written down; the theory counts it and gives "
+    "no weights.",
+    "none in the theory"};
+
 // A state of one number: 32 bits in the trainer's arithmetic, half of what Eva with n = 16 needs.
 const std::string kOneNumber = "heads=1,dim=1,vdim=1";
 
@@ -31,6 +40,8 @@ HierarchyPlan make_plan() {
       {"eva", "Eva", "eva", {{"n", 16}}, "A table of n values is read once, then one of its entries is asked for."},
       {"two-sum", "2-Sum", "two-sum", {{"n", 16}}, "After n numbers: does one of them sum to 0 with the last one, modulo M?"},
       {"seqcomp", "2-SeqComp", "seqcomp", {{"L", 2}, {"m", 30}, {"n1", 5}}, "Two functions, written out last one first, are applied one after the other."},
+      {"parity", "Parity", "parity", {{"n", 16}}, "After n letters: is the number of ones odd?"},
+      {"tracked-recall", "Tracked recall", "tracked-recall", {{"n", 8}, {"sigma", 8}, {"w", 16}}, "A table of n values is read, then w letters move a mark from place to place: which value is at the mark?"},
       {"composition", "2-SeqComp", "seqcomp", {{"L", 2}, {"m", 26}, {"n1", 34}}, "Two functions, written out last one first, are applied one after the other."},
   };
   plan.rows = {
@@ -42,6 +53,7 @@ HierarchyPlan make_plan() {
       {"sparse", "sparse", "sparse", "Blocks are compressed; a query reads the few blocks that score best."},
       {"hybrid", "layer-wise", "linear+full", "Full and linear layers in turn."},
       {"headwise", "head-wise", "heads(full,linear)", "Full and linear heads side by side in one layer."},
+      {"delta-full", "delta + full", "delta+full", "A delta layer that follows the mark, and a full layer that looks its value up."},
       {"deep", "one full, 100 linear", "full+linear*100", "One full layer and a hundred linear ones behind it."},
       {"three", "three full", "full*3", "Three full layers."},
       {"thought", "one full, thinking", "full", "One full layer that writes L+1 tokens before it answers."},
@@ -53,6 +65,11 @@ HierarchyPlan make_plan() {
   const auto beside = [](ConstructionRecipe recipe, IdlePart part) { recipe.beside = part; return recipe; };
   const auto seqcomp = [](Options options, std::int64_t samples, std::string shown) {
     return ConstructionRecipe{.request = {.name = "seqcomp", .options = std::move(options)}, .samples = samples, .shown = std::move(shown), .pictured = {{"L", 2}, {"m", 4}, {"n1", 2}}};
+  };
+  const auto parity = [](const char* by) { return ConstructionRecipe{.request = {.name = "parity", .options = {{"by", by}}}}; };
+  const auto tracked = [](std::string shown) { return ConstructionRecipe{.request = {.name = "tracked-recall"}, .shown = std::move(shown)}; };
+  const auto unplaced = [](std::string arch, std::string shown = {}) {
+    return AttackRecipe{.arch = std::move(arch), .width = 4, .precision = 4, .shown = std::move(shown), .position = PositionCode::none};
   };
   // Too small a state is seen early.
   const auto starved = [](std::string arch) { return TrainingRecipe{.arch = std::move(arch), .steps = 250}; };
@@ -89,6 +106,24 @@ HierarchyPlan make_plan() {
       {"sparse", "seqcomp", {}, kSparseSketch, AttackRecipe{"sparse(B=4,k=1,heads=1,dim=1)", 4, 4, "1 layer"}, {}, {}, kElsewhere},
       {"hybrid", "seqcomp", seqcomp({{"pattern", "RFF"}}, 48, "R F F"), {}, AttackRecipe{"full(heads=1,dim=2)+linear(heads=1,dim=2)", 4, 4, "F R"}, {}, {}, kElsewhere, false},
       {"headwise", "seqcomp", beside(seqcomp({}, 48, "3 layers"), IdlePart::head), {}, AttackRecipe{"heads(full(dim=1):1,linear(dim=1):1)", 2, 4, "1 layer"}, {}, {}, kElsewhere, false},
+
+      {"full", "parity", parity("full"), {}, {}, kSolves, {}, kElsewhere, false},
+      {"linear", "parity", {}, kNoWords, AttackRecipe{"linear(heads=1,dim=2)", 4, 3}, {}, {}, kElsewhere},
+      {"delta", "parity", parity("delta"), {}, {}, kSolves, {}, kElsewhere, false},
+      {"mamba2", "parity", {}, kNoWords, AttackRecipe{"mamba2(heads=1,dim=2,state=2)", 4, 3}, {}, {}, kElsewhere},
+      {"loglinear", "parity", {}, kNoWords, AttackRecipe{"loglinear(base=linear,heads=1,dim=2)", 4, 3}, {}, {}, kElsewhere},
+      {"sparse", "parity", {}, kNoWords, AttackRecipe{"sparse(B=4,k=1,heads=1,dim=1)", 4, 3}, {}, {}, kElsewhere},
+      {"hybrid", "parity", beside(parity("full"), IdlePart::layer), {}, {}, kSolves, {}, kElsewhere, false},
+      {"headwise", "parity", beside(parity("full"), IdlePart::head), {}, {}, kSolves, {}, kElsewhere, false},
+
+      {"full", "tracked-recall", {}, kNoWords, unplaced("full(heads=1,dim=2)", "1 layer"), {}, {}, kElsewhere},
+      {"linear", "tracked-recall", {}, kMarkAndTable, unplaced("linear(heads=1,dim=2)"), {}, {}, kElsewhere},
+      {"delta", "tracked-recall", {}, kMarkAndTable, unplaced("delta(heads=1,dim=2)"), {}, {}, kElsewhere},
+      {"mamba2", "tracked-recall", {}, kMarkAndTable, unplaced("mamba2(heads=1,dim=2,state=2)"), {}, {}, kElsewhere},
+      {"loglinear", "tracked-recall", {}, kMarkAndTable, unplaced("loglinear(base=linear,heads=1,dim=2)"), {}, {}, kElsewhere},
+      {"sparse", "tracked-recall", {}, kNoWords, unplaced("sparse(B=4,k=1,heads=1,dim=1)", "1 layer"), {}, {}, kElsewhere},
+      {"hybrid", "tracked-recall", tracked("delta+full"), {}, {}, kSolves, {}, kElsewhere, false},
+      {"headwise", "tracked-recall", {}, kNoWords, unplaced("heads(full(dim=1):1,linear(dim=1):1)", "1 layer"), {}, {}, kElsewhere},
   };
   plan.highlights = {
       {"depth", "one full layer and a hundred linear ones, beside three full layers",
@@ -99,6 +134,12 @@ HierarchyPlan make_plan() {
        "One full layer suffices when it may write down what it found; so do layers in which every token sees every other.",
        {{"thought", "composition", seqcomp({{"cot", "yes"}}, 48, ""), {}, {}, kSolves, {}, kNoTraining, false},
         {"encoder", "composition", seqcomp({{"encoder", "yes"}}, 12, ""), {}, {}, kSolves, {}, kNoTraining, false}}},
+      {"tracking", "delta and full together, beside either of them alone",
+       "A mark is moved over a table by letters, then the value at the mark is asked for. A delta layer can follow the mark and cannot keep the table; "
+       "a full layer can look the table up, and loses the mark as the letters go on. Together they do both, at every length, with two bits of state a place.",
+       {{"delta", "tracked-recall", {}, kMarkAndTable, unplaced("delta(heads=1,dim=2)"), {}, {}, kNoTraining},
+        {"full", "tracked-recall", {}, kNoWords, unplaced("full(heads=1,dim=2)"), {}, {}, kNoTraining},
+        {"delta-full", "tracked-recall", tracked(""), {}, {}, kSolves, {}, kNoTraining, false}}},
   };
   return plan;
 }
@@ -143,8 +184,9 @@ std::string recipe_text(const HierarchyPlan& plan, const CellRecipe& recipe) {
   }
   text += recipe.no_construction.reason + "\n";
   if (const auto& a = recipe.attack)
-    text += fmt::format("break {} width={} precision={} shown={}{}\n", a->arch, a->width, a->precision,
-                        a->shown, sizes_text(a->size));
+    text += fmt::format("break {} width={} precision={} shown={}{}{}\n", a->arch, a->width, a->precision,
+                        a->shown, sizes_text(a->size),
+                        a->position ? fmt::format(" position={}", position_name(*a->position)) : "");
   text += recipe.no_certificate.reason + "\n";
   if (const auto& t = recipe.training)
     text += fmt::format("train {} width={} steps={} batch={} seeds={} rate={}\n", t->arch, t->width, t->steps,

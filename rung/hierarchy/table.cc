@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "rung/base/text_columns.h"
@@ -66,6 +67,9 @@ std::string bound_numbers(const BoundEvidence& bound) {
   const auto left = numbers.find("left"), right = numbers.find("right");
   switch (bound.state) {
     case Outcome::impossible:
+      // Letters of a word against those from which no weights are right, or bits against bits.
+      if (bound.theorem.starts_with("aperiodicity"))
+        return fmt::format("{} ≥ {} letters", shown_number(left), shown_number(right));
       return fmt::format("{} > {} bits", shown_number(left), shown_number(right));
     case Outcome::vacuous:
       return left ? fmt::format("{} ≤ {}", shown_number(*left), shown_number(right)) : "";
@@ -198,32 +202,38 @@ std::string highlight_text(const HierarchyDocument::Highlight& highlight, bool c
 }  // namespace
 
 std::string hierarchy_table(const HierarchyDocument& document, const TableOptions& options) {
-  const auto& heads = document.columns;
-  const std::size_t width =
-      (kTableColumns - kRowColumns - heads.size()) / std::max<std::size_t>(1, heads.size());
+  // As many columns side by side as there is room for; the others below them.
+  constexpr std::size_t kSideBySide = 3;
+  constexpr std::size_t width = (kTableColumns - kRowColumns - kSideBySide) / kSideBySide;
   const auto line_of = [&](const Line& first, const std::vector<Line>& rest) {
     std::string line = padded(first, kRowColumns, options.colour);
     for (const Line& part : rest) line += " " + padded(part, width, options.colour);
     // Trailing spaces after the last colour code stay outside of it.
     return trimmed(line);
   };
-  std::vector<Line> titles, sizes;
-  for (const auto& column : heads) {
-    titles.push_back({column.title, Tone::bold});
-    sizes.push_back(
-        {fmt::format("{}, {} tokens", size_text(column.size, ", ", "L"), column.prompt_tokens), Tone::faint});
-  }
-  std::string out = line_of({}, titles) + line_of({}, sizes);
-  for (const auto& row : document.rows) {
-    std::vector<std::vector<Line>> cells;
-    for (const auto& column : heads)
-      for (const HierarchyCell& cell : document.cells)
-        if (cell.row == row.id && cell.column == column.id) cells.push_back(cell_lines(cell));
-    out += "\n";
-    for (std::size_t i = 0; i < 4; ++i) {
-      std::vector<Line> parts;
-      for (const auto& cell : cells) parts.push_back(cell[i]);
-      out += line_of({i == 0 ? row.title : "", Tone::bold}, parts);
+  std::string out;
+  for (std::size_t from = 0; from < document.columns.size(); from += kSideBySide) {
+    const auto heads =
+        std::span(document.columns).subspan(from, std::min(kSideBySide, document.columns.size() - from));
+    std::vector<Line> titles, sizes;
+    for (const auto& column : heads) {
+      titles.push_back({column.title, Tone::bold});
+      sizes.push_back({fmt::format("{}, {} tokens", size_text(column.size, ", ", "L"), column.prompt_tokens),
+                       Tone::faint});
+    }
+    out += (from == 0 ? "" : "\n") + line_of({}, titles) + line_of({}, sizes);
+    for (const auto& row : document.rows) {
+      std::vector<std::vector<Line>> cells;
+      for (const auto& column : heads)
+        for (const HierarchyCell& cell : document.cells)
+          if (cell.row == row.id && cell.column == column.id) cells.push_back(cell_lines(cell));
+      if (cells.empty()) continue;
+      out += "\n";
+      for (std::size_t i = 0; i < 4; ++i) {
+        std::vector<Line> parts;
+        for (const auto& cell : cells) parts.push_back(cell[i]);
+        out += line_of({i == 0 ? row.title : "", Tone::bold}, parts);
+      }
     }
   }
   out += "\n";
@@ -231,7 +241,7 @@ std::string hierarchy_table(const HierarchyDocument& document, const TableOption
       "In each cell: what no weights can do (bits needed > bits there are) or some can; the weights that a "
       "proof writes down, verified, "
       "with the smallest precision p that passed (larger: a larger model than the one that cannot); two "
-      "inputs that a model cannot tell apart, verified by "
+      "inputs that a model cannot tell apart (of an automaton: a word that it answers wrongly), verified by "
       "rung-check (forced: by a theorem, for all weights of this size); what training "
       "reached / the most that the state allows. A dash gives the reason.",
       "");

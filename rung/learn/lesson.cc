@@ -8,6 +8,13 @@
 namespace rung::learn {
 namespace {
 
+// Levels of log-linear attention are counted by the context.
+bool has_levels(const Mixer& mixer) {
+  return mixer.kind == MixerKind::loglinear ||
+         std::any_of(mixer.parts.begin(), mixer.parts.end(),
+                     [](const HeadGroup& part) { return has_levels(part.mixer); });
+}
+
 // Tokens that ask: the part of a prompt that may be asked again of the same beginning, because it is valid
 // after any beginning. 0: the task has no such part.
 std::int64_t question_length(const Task& task) {
@@ -146,7 +153,7 @@ Result<ModelSpec> Lesson::model_spec() const {
   RUNG_TRY(spec.architecture.stack, parse_stack(plan_.arch));
   spec.architecture.dimensions = plan_.dimensions;
   Dimensions& dims = spec.architecture.dimensions;
-  dims.context = std::max(dims.context, longest());
+  if (!free_length()) dims.context = std::max(dims.context, longest());
   dims.vocabulary = fields_[0].size;
   dims.outputs = outputs_;
   dims.precision.format = NumberFormat::fp32;
@@ -194,6 +201,14 @@ std::optional<kernels::InstanceTask> Lesson::instance_task(std::size_t stage, st
   auto out = learn::instance_task(*stages_[stage][which]);
   if (out) out->questions = plan_.queries - 1, out->parts = plan_.parts;
   return out;
+}
+
+bool Lesson::free_length() const {
+  if (plan_.dimensions.position != PositionCode::none || plan_.dimensions.context > 0) return false;
+  const auto stack = parse_stack(plan_.arch);
+  if (!stack || std::any_of(stack->layers.begin(), stack->layers.end(), has_levels)) return false;
+  return std::all_of(stages_.back().begin(), stages_.back().end(),
+                     [](const auto& task) { return task->automaton() != nullptr; });
 }
 
 std::int64_t Lesson::longest() const {

@@ -48,6 +48,8 @@ class Lesson {
   std::int64_t length(std::size_t stage, std::size_t which) const;  // positions of a prompt as it is taught
   // The largest number of positions of any stage.
   std::int64_t longest() const;
+  // Automaton tasks without positions: the model reads words of any length, and its file has no context.
+  bool free_length() const;
 
   struct Draw {
     std::size_t stage = 0, which = 0;

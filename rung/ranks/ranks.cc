@@ -77,8 +77,7 @@ int Ranks::leave(int code) {
                    .text = orderly_ ? "" : kSomebodyDied});
     code_ = code;
     if (code != 2)
-      for (const std::string& reason : refusals_)
-        std::fprintf(stderr, "rung: [ranks] %s\n", reason.c_str());
+      for (const std::string& reason : refusals_) std::fprintf(stderr, "rung: [ranks] %s\n", reason.c_str());
   } else {
     post(0, {.kind = RankMessage::Kind::gone});
     changed_.wait(lock, [&] { return code_.has_value(); });

@@ -9,6 +9,7 @@
 #include "rung/base/nearest_word.h"
 #include "rung/base/toml_text.h"
 #include "rung/spec/dimensions_file.h"
+#include "rung/tasks/task_list.h"
 
 namespace rung {
 namespace {
@@ -231,11 +232,20 @@ Result<TrainingPlan> plan_from(const json& document, const std::string& where) {
     if (auto read = found->second(value); !read)
       return fail(read.error().code, "{} (in {})", read.error().message, where);
   }
+  if (!document.contains("dimensions") || !document["dimensions"].contains("position")) place_by_tasks(plan);
   RUNG_CHECK(check_plan(plan));
   return plan;
 }
 
 }  // namespace
+
+void place_by_tasks(TrainingPlan& plan) {
+  for (const TaskShare& share : plan.tasks) {
+    const auto task = make_task(share.task.name, share.task.sizes, share.task.options);
+    if (!task || !(*task)->automaton()) return;
+  }
+  if (!plan.tasks.empty()) plan.dimensions.position = PositionCode::none;
+}
 
 Result<void> check_plan(const TrainingPlan& plan) {
   const auto whole = [](const char* name, std::int64_t value, std::int64_t low,

@@ -64,6 +64,8 @@ struct TrainingPlan {
 
 // ENSURES: every number in its range; one-line errors. Sizes of tasks are checked by make_task.
 Result<void> check_plan(const TrainingPlan& plan);
+// No positions where every task is an automaton's: for plans that say nothing about positions.
+void place_by_tasks(TrainingPlan& plan);
 
 // Unknown fields are errors.
 Result<TrainingPlan> read_plan(const std::string& path);

@@ -67,9 +67,13 @@ void require_layers(Verdict& v, const Setting& setting, const Settling& settling
       settling.uncovered.empty(), settling.uncovered);
   v.elsewhere = !settling.uncovered.empty();
   if (settling.recurrence) {
-    v.require("decays >= 0", true, "mamba, mamba2, gla: exponentials; linear: 1");
-    v.require("states saturate", true,
-              setting.floating() ? "a float state overflows to infinity, which stays" : "round, not wrap");
+    v.require("decays >= 0", setting.forward_decays,
+              setting.forward_decays ? "mamba, mamba2, gla: exponentials; linear: 1"
+                                     : "a table of the file holds a negative one");
+    v.require("states saturate", setting.saturating,
+              !setting.saturating  ? "the file's wrap"
+              : setting.floating() ? "a float state overflows to infinity, which stays"
+                                   : "round, not wrap");
   }
   if (settling.sums || settling.selects)
     v.require("exact integer sums (mode X)", setting.exact_sums(), setting.mode_x());

@@ -99,13 +99,15 @@ std::optional<LayerService> carry_service(const MixerShape& m, const LayerCost& 
 
 std::optional<LayerService> table_service(const MixerShape& m, const LayerCost& need) {
   using enum MixerKind;
-  const MixerKind wanted = need.use == Use::buckets ? loglinear
-                           : need.use == Use::delta ? delta
-                           : need.use == Use::ssd   ? mamba2
-                                                    : linear;
+  const MixerKind wanted = need.use == Use::buckets  ? loglinear
+                           : need.use == Use::delta  ? delta
+                           : need.use == Use::gdelta ? gdelta
+                           : need.use == Use::ssd    ? mamba2
+                                                     : linear;
   if (m.kind != wanted || !fits({std::min(m.heads, m.kv_heads), m.key_dim, m.value_dim}, need))
     return std::nullopt;
   if (m.kind == loglinear && m.base != linear) return std::nullopt;
+  if (m.steps < need.steps) return std::nullopt;
   if (m.kind == linear || m.kind == loglinear) {
     const bool whole =
         m.feature == FeatureMap::relu || (m.feature == FeatureMap::identity && need.use != Use::relu_table);
@@ -129,12 +131,16 @@ std::optional<LayerService> whole_service(const MixerShape& m, const LayerCost& 
     case Use::relu_table:
     case Use::buckets:
     case Use::delta:
+    case Use::gdelta:
     case Use::ssd:
       return table_service(m, need);
     case Use::elman:
     case Use::counter:
       if (m.kind != MixerKind::rnn || m.relu_cell != (need.use == Use::counter) || m.inner < need.value_dim)
         return std::nullopt;
+      return LayerService{};
+    case Use::gru:
+      if (m.kind != MixerKind::gru || m.inner < need.value_dim) return std::nullopt;
       return LayerService{};
     case Use::slots:
       if (m.kind != MixerKind::sparse || m.token_scores || m.block != need.block ||
@@ -166,13 +172,18 @@ std::string layer_text(const LayerCost& need) {
       case Use::buckets:
         return heads("log-linear");
       case Use::delta:
-        return heads("delta rule");
+      case Use::gdelta:
+        return heads(need.steps == 1 ? need.use == Use::delta ? "delta rule" : "gated delta rule"
+                                     : fmt::format("{}(steps={})",
+                                                   need.use == Use::delta ? "delta" : "gdelta", need.steps));
       case Use::ssd:
         return heads("mamba2");
       case Use::elman:
         return "rnn with a table of its own";
       case Use::counter:
-        return "rnn with relu";
+        return need.value_dim == 1 ? "rnn with relu" : fmt::format("rnn with {} relu cells", need.value_dim);
+      case Use::gru:
+        return fmt::format("gru with {} cells", need.value_dim);
       case Use::slots:
         return heads(fmt::format("sparse with blocks of {}", need.block));
     }
@@ -266,7 +277,7 @@ class Fitter {
     const auto meet = [&](const char* name, std::int64_t have, std::int64_t needed) {
       fit_.scarcest.meet(name, static_cast<double>(have), static_cast<double>(needed));
     };
-    if (need.use == Use::elman || need.use == Use::counter)
+    if (need.use == Use::elman || need.use == Use::counter || need.use == Use::gru)
       return meet("hidden numbers", m.inner, need.value_dim);
     meet("heads", m.kv_heads > 0 ? std::min(m.heads, m.kv_heads) : m.heads, need.heads);
     meet("head dimension", m.key_dim, need.key_dim);

@@ -34,10 +34,12 @@ struct LayerCost {
     table,    // linear attention, unnormalised: a number a key feature and value coordinate
     relu_table,  // the same with relu features, whose keys are unit vectors only behind them
     buckets,     // the same in every bucket of log-linear attention
-    delta,       // the delta rule with orthonormal keys
+    delta,       // the delta rule
     ssd,         // a state space without decay
+    gdelta,      // the same with a gate that is 1
     elman,       // a recurrent cell with a table of its own
     counter,     // a recurrent cell with relu
+    gru,         // a gated cell with tables of its own
     slots,       // block-sparse attention with a head for every place of a block
   };
   Use use = Use::lookup;
@@ -46,6 +48,7 @@ struct LayerCost {
   std::int64_t key_dim = 0;    // per head
   std::int64_t value_dim = 0;  // per head; recurrent cells: hidden numbers
   std::int64_t block = 0;      // slots: tokens a block
+  std::int64_t steps = 1;      // delta, gdelta: writes a token
 };
 
 enum class Sight { either, causal, bidirectional };

@@ -1,20 +1,10 @@
-// The possible side of state tracking. Each statement is about one layer (a stack of them where it says so) with sizes as
-// large as it takes, without positions, at every length; the weights are those of the constructions of the same names.
-//
-// - automaton-rnn. rnn: unit (q, σ) is on when σ was the last letter and q the state before it: h(q,σ) ← relu(x(σ) + Σ h(q',σ') - 1)
-//   over the units with δ(q',σ') = q, and one start unit for ^. Entries are 0 or 1, so 2 bits suffice.
-//   gru: with its gates fixed (z = 0, r = 1) and a cell table that clips to 0 and 1 it is that network.
-// - permutations-delta. One step with key e_i - e_j and beta = 1 multiplies the state by I - k kᵀ, which exchanges entries i and j of a row.
-//   A permutation of the states with c cycles is |Q| - c exchanges; a one-hot row is moved by them, and read with the query (0, 1, …).
-// - cascade-mamba2. A head with decays 0 and 1 is a set-reset flip-flop; every aperiodic automaton is a cascade of these (Krohn,
-//   Rhodes 1965), one layer reading what those before it hold.
+// What `rung class` says of an automaton: the theorems about it, each applied to one layer of every mixer. The weights of the
+// possible side are those of the constructions (tracking_constructions.cc).
 #include "rung/theory/followers.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-
-#include "rung/theory/theorem_groups.h"
 
 namespace rung {
 namespace {
@@ -92,43 +82,6 @@ std::vector<Follower> followers_of(const FollowedAutomaton& followed) {
                     conditional.status, "assumes TC0 is not NC1, numbers of O(log n) bits"});
   }
   return rows;
-}
-
-std::vector<Theorem> follower_theorems() {
-  constexpr auto file = "rung/theory/followers.cc", test = "tests/theory/tracking_test.cc";
-  return {
-      {.id = "automaton-rnn",
-       .title = "Any automaton by one recurrent layer",
-       .statement = "One rnn layer of at most |Q||Σ| + 1 units with 2-bit entries follows any automaton at "
-                    "every length; so does gru, its "
-                    "gates fixed.",
-       .source = Source::ours,
-       .reference = "one unit a state and letter",
-       .status = Status::proved,
-       .file = file,
-       .test = test},
-      {.id = "permutations-delta",
-       .title = "Groups by the delta rule",
-       .statement = "One delta layer with keys e_i - e_j and beta = 1 exchanges two entries of its state a "
-                    "step, so delta(steps=k) follows "
-                    "at every length an automaton whose letters permute its states by at most k exchanges "
-                    "each; parity needs one.",
-       .source = Source::ours,
-       .reference = "after Grazzi et al. 2411.12537; keys that are not of length 1",
-       .status = Status::proved,
-       .file = file,
-       .test = test},
-      {.id = "cascade-mamba2",
-       .title = "Aperiodic automata by set-reset cascades",
-       .statement = "Every aperiodic automaton is a cascade of set-reset flip-flops, each of which is a "
-                    "mamba2 head with decays 0 and 1; so "
-                    "some stack of mamba2 layers follows it at every length.",
-       .source = Source::literature,
-       .reference = "Krohn, Rhodes 1965",
-       .status = Status::proved,
-       .file = file,
-       .test = test},
-  };
 }
 
 }  // namespace rung

@@ -1,4 +1,4 @@
-#include "rung/constructions/holonomy.h"
+#include "rung/theory/holonomy.h"
 
 #include <algorithm>
 #include <bit>
@@ -10,9 +10,9 @@ namespace {
 using PointSet = std::uint32_t;  // a set of states
 constexpr std::uint32_t kMostHolonomyStates = 16;
 
-class Decomposition {
+class HolonomyDecomposition {
  public:
-  explicit Decomposition(const Automaton& automaton) : a_(automaton) {}
+  explicit HolonomyDecomposition(const Automaton& automaton) : a_(automaton) {}
 
   Result<Holonomy> run() {
     collect();
@@ -227,7 +227,7 @@ Result<Holonomy> holonomy(const Automaton& automaton) {
   if (automaton.state_count() > kMostHolonomyStates)
     return fail(ErrorCode::resource, "[build] {} states; at most {} expected", automaton.state_count(),
                 kMostHolonomyStates);
-  return Decomposition(automaton).run();
+  return HolonomyDecomposition(automaton).run();
 }
 
 }  // namespace rung

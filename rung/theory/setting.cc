@@ -54,10 +54,11 @@ Result<std::int64_t> largest_n(const TaskWord& word, const TaskSizes& given, con
   return low;
 }
 
-std::shared_ptr<const FollowedAutomaton> followed_by(const Task& task) {
+std::shared_ptr<const FollowedAutomaton> followed_by(const Task& task, const std::string& path = {}) {
   if (!task.automaton()) return nullptr;
   auto followed = std::make_shared<FollowedAutomaton>(followed_automaton(*task.automaton()));
   followed->file = !task.built_in() && !find_task_word(task.name());
+  followed->path = path;
   return followed;
 }
 
@@ -75,7 +76,7 @@ Result<Question> file_question(const std::string& path, const TaskSizes& given, 
   for (const auto& [option, word] : form.options) question.options[option] = word;
   question.sizes = complete(*task);
   question.prompt = task->prompt_length();
-  question.followed = followed_by(*task);
+  question.followed = followed_by(*task, path);
   return question;
 }
 

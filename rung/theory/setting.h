@@ -45,6 +45,9 @@ struct Setting {
   std::int64_t entry_bits = 0;  // of a state entry (exact sums of linear attention have widths of their own)
   bool chain_of_thought = false;
   bool assume_exact = false;
+  // Of a file, its own tables and accumulator (model_setting); taken for granted of an architecture.
+  bool forward_decays = true;  // no decay of a state space is negative
+  bool saturating = true;      // states stop at their ends and do not wrap
   std::vector<std::string> assumes;
 
   int p() const { return architecture.dimensions.precision.bits; }
@@ -69,6 +72,7 @@ struct FollowedAutomaton {
   std::optional<Algebra> algebra;
   std::string refused;  // why there is none: its monoid is too large
   bool file = false;    // a user's; theorems about automata speak about it, whatever it is called
+  std::string path;     // of that file; empty: not known
 };
 
 FollowedAutomaton followed_automaton(const Automaton& automaton);

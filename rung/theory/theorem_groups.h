@@ -13,7 +13,7 @@ std::vector<Theorem> recurrent_sum_theorems();         // recurrent_two_sum.cc
 std::vector<Theorem> recurrent_literature_theorems();  // recurrent_literature.cc
 std::vector<Theorem> recurrent_tracking_theorems();    // recurrent_tracking.cc
 std::vector<Theorem> aperiodicity_theorems();          // aperiodicity.cc
-std::vector<Theorem> follower_theorems();              // followers.cc
+std::vector<Theorem> tracking_constructions();         // tracking_constructions.cc
 std::vector<Theorem> causal_theorems();                // causal_average.cc
 std::vector<Theorem> log_linear_theorems();            // log_linear.cc
 std::vector<Theorem> sparse_theorems();                // sparse_two_sum.cc

@@ -8,7 +8,7 @@ std::span<const Theorem> theorems() {
     std::vector<Theorem> all;
     for (auto* group :
          {recurrent_table_theorems, recurrent_sum_theorems, recurrent_literature_theorems,
-          recurrent_tracking_theorems, aperiodicity_theorems, follower_theorems, causal_theorems,
+          recurrent_tracking_theorems, aperiodicity_theorems, tracking_constructions, causal_theorems,
           log_linear_theorems, sparse_theorems, selection_theorems, full_alone_theorems, pattern_theorems,
           published_theorems, lookup_constructions, seqcomp_constructions, thought_theorems, cited_theorems})
       for (auto& theorem : group()) {

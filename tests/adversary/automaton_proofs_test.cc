@@ -8,14 +8,16 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "rung/adversary/forced_word.h"
 #include "rung/adversary/product_proof.h"
 #include "rung/adversary/random_weights.h"
 #include "rung/base/random.h"
 #include "rung/constructions/construction.h"
-#include "rung/constructions/holonomy.h"
 #include "rung/spec/safetensors.h"
 #include "rung/tasks/automaton.h"
 #include "rung/tasks/monoid.h"
+#include "rung/tasks/task_record.h"
+#include "rung/theory/holonomy.h"
 #include "tests/constructions/forms.h"
 
 namespace rung {
@@ -62,17 +64,18 @@ int checked(const Weights& weights, Certificate certificate, const std::string& 
 }
 
 class AutomatonConstruction : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Lines, AutomatonConstruction,
-                         testing::Values("parity --by delta", "parity --by rnn", "modulo --m 3 --by delta",
-                                         "modulo --m 5 --by rnn", "modulo --m 6 --by delta",
-                                         "group --name S3 --by delta", "group --name S3 --by rnn",
-                                         "group --name S4 --letters generators --by delta",
-                                         "group --name A5 --letters generators --by delta",
-                                         "group --name S5 --letters generators --by delta",
-                                         "group --name Q8 --by delta", "group --name D4 --by delta",
-                                         "group --name Z2xZ2 --by delta", "group --name A4 --by delta",
-                                         "flipflop --k 2 --by mamba2", "flipflop --k 7 --by mamba2",
-                                         "flipflop --k 3 --by rnn", "flipflop --k 3 --by cascade"));
+INSTANTIATE_TEST_SUITE_P(
+    Lines, AutomatonConstruction,
+    testing::Values("parity --by delta", "parity --by gdelta", "parity --by rnn", "parity --by elman",
+                    "parity --by gru", "group --name S3 --by gdelta", "group --name S3 --by gru",
+                    "modulo --m 4 --by elman", "modulo --m 3 --by delta", "modulo --m 5 --by rnn",
+                    "modulo --m 6 --by delta", "group --name S3 --by delta", "group --name S3 --by rnn",
+                    "group --name S4 --letters generators --by delta",
+                    "group --name A5 --letters generators --by delta",
+                    "group --name S5 --letters generators --by delta", "group --name Q8 --by delta",
+                    "group --name D4 --by delta", "group --name Z2xZ2 --by delta",
+                    "group --name A4 --by delta", "flipflop --k 2 --by mamba2", "flipflop --k 7 --by mamba2",
+                    "flipflop --k 3 --by rnn", "flipflop --k 3 --by cascade"));
 
 TEST_P(AutomatonConstruction, is_right_at_every_length) {
   Construction made = built_of(GetParam());
@@ -264,6 +267,183 @@ TEST(RandomModels, of_mamba2_are_refuted_on_parity_by_a_shortest_word) {
     ASSERT_TRUE(outcome);
     EXPECT_EQ(outcome->verdict, ProductVerdict::refuted) << seed;
     EXPECT_EQ(checked(*weights, *product_certificate(*problem, *outcome), "random"), 0) << seed;
+  }
+}
+
+// A random model of an automaton task as `rung build random` writes it, and what the search says of it.
+Proved random_proof(const std::string& line, const std::string& task,
+                    const std::map<std::string, std::string>& options, std::uint64_t seed,
+                    const std::function<void(Weights&)>& alter = {}) {
+  std::shared_ptr<const Task> made = std::move(*make_task(task, {}, options));
+  auto weights =
+      random_weights_for(*made, {.architecture = line, .width = 4, .precision = {.bits = 4}, .seed = seed});
+  RUNG_REQUIRE(weights.ok(), "{}", weights.error().message);
+  if (alter) alter(*weights);
+  auto problem = make_product(std::move(*weights), made, {});
+  RUNG_REQUIRE(problem.ok(), "{}", problem.error().message);
+  auto outcome = search(*problem, {.seconds = 60}, {});
+  RUNG_REQUIRE(outcome.ok(), "{}", outcome.error().message);
+  return {std::move(*problem), std::move(*outcome)};
+}
+
+TEST(ForcedWords, are_those_of_layers_that_come_to_rest_on_periodic_tasks) {
+  int refuted = 0;
+  for (const char* line : {"mamba2(dim=2,state=2)", "mamba2(dim=1,state=1,conv=3)*2", "mamba(state=2)",
+                           "linear", "full(window=3)", "conv(width=3)+mamba2(dim=1,state=1)",
+                           "heads(mamba2(dim=1,state=1):1,full(window=2):1)"})
+    for (const auto& [task, name] :
+         {std::pair("parity", ""), {"modulo", ""}, {"group", "S3"}, {"group", "Z4"}}) {
+      std::map<std::string, std::string> options;
+      if (*name) options["name"] = name;
+      const Proved found = random_proof(line, task, options, 7);
+      ASSERT_EQ(found.outcome.verdict, ProductVerdict::refuted) << line << " on " << task;
+      const auto forced = forced_word(found.problem.target);
+      ASSERT_TRUE(forced && forced->powers) << line << " on " << task;
+      EXPECT_EQ(forced->theorem, "aperiodicity");
+      EXPECT_LE(static_cast<std::int64_t>(found.outcome.word.size()), forced->powers->letters);
+      const auto certificate = product_certificate(found.problem, found.outcome);
+      const std::string file = fmt::format("forced-{}", refuted++);
+      EXPECT_EQ(checked(found.problem.target.weights, *certificate, file), 0) << line << " on " << task;
+      // More letters are a weaker claim; fewer are not counted.
+      const auto with = [&](std::int64_t letters) {
+        return [letters](nlohmann::json& document) { document["claim"]["proof"]["letters"] = letters; };
+      };
+      EXPECT_EQ(checked(found.problem.target.weights, *certificate, file, with(forced->powers->letters + 1)),
+                0);
+      EXPECT_EQ(checked(found.problem.target.weights, *certificate, file, with(1)), 1)
+          << line << " on " << task;
+    }
+  EXPECT_EQ(refuted, 28);
+}
+
+TEST(ForcedWords, are_none_where_a_hypothesis_fails) {
+  const auto forced = [](const std::string& line, const std::string& task,
+                         const std::function<void(Weights&)>& alter = {}) {
+    return forced_word(random_proof(line, task, {}, 3, alter).problem.target).has_value();
+  };
+  const auto negative = [](Weights& weights) {
+    Tensor& table = weights.tensors.at("layers.0.gate.table");
+    std::vector<std::int64_t> values;
+    for (std::int64_t i = 0; i < table.size(); ++i) values.push_back(i == 0 ? -1 : table.integer(i));
+    table = integer_tensor(table.shape, values);
+  };
+  const auto wraps = [](Weights& weights) { weights.accumulator = Accumulator::wrap; };
+  EXPECT_TRUE(forced("mamba2(dim=1,state=1)", "parity"));
+  EXPECT_FALSE(forced("mamba2(dim=1,state=1)", "parity", negative));
+  EXPECT_FALSE(forced("mamba2(dim=1,state=1)", "parity", wraps));
+  EXPECT_FALSE(forced("mamba2(dim=1,state=1)", "flipflop"));  // aperiodic
+  for (const char* line : {"delta(dim=2,vdim=1)", "gdelta(dim=2,vdim=1)", "rnn(size=2)", "gru(size=2)"})
+    EXPECT_FALSE(forced(line, "parity")) << line;
+  // What the search does not say, the checker does not believe.
+  const Proved covered = random_proof("mamba2(dim=1,state=1)", "parity", {}, 3);
+  const auto proof = forced_word(covered.problem.target)->powers;
+  for (const auto& [line, alter] :
+       {std::pair<const char*, std::function<void(Weights&)>>{"mamba2(dim=1,state=1)", negative},
+        {"mamba2(dim=1,state=1)", wraps},
+        {"delta(dim=2,vdim=1)", {}},
+        {"rnn(size=2)", {}}}) {
+    const Proved found = random_proof(line, "parity", {}, 3, alter);
+    ASSERT_EQ(found.outcome.verdict, ProductVerdict::refuted) << line;
+    const auto certificate = product_certificate(found.problem, found.outcome);
+    EXPECT_EQ(checked(found.problem.target.weights, *certificate, "unforced"), 0) << line;
+    EXPECT_EQ(checked(found.problem.target.weights, *certificate, "unforced",
+                      [&](nlohmann::json& document) {
+                        document["claim"]["proof"] = {{"before", proof->before},
+                                                      {"word", proof->word},
+                                                      {"after", proof->after},
+                                                      {"letters", 1 << 20}};
+                      }),
+              1)
+        << line;
+  }
+}
+
+Proved float_proof(Weights weights, std::shared_ptr<const Task> task, const char* format) {
+  auto problem = make_product(std::move(weights), std::move(task), {}, *parse_precision(format));
+  RUNG_REQUIRE(problem.ok(), "{}", problem.error().message);
+  auto outcome = search(*problem, {.seconds = 60}, {});
+  RUNG_REQUIRE(outcome.ok(), "{}", outcome.error().message);
+  return {std::move(*problem), std::move(*outcome)};
+}
+
+// Whole numbers that a format holds are the same numbers in it: the graph is the integers' own.
+TEST(FloatProducts, prove_constructions_in_formats_that_hold_their_numbers) {
+  for (const char* line : {"parity --by delta", "parity --by rnn", "modulo --m 3 --by delta",
+                           "group --name S3 --by rnn", "flipflop --k 3 --by mamba2"})
+    for (const char* format : {"bf16", "fp16", "fp32"}) {
+      Construction made = built_of(line);
+      const Proved floats = float_proof(made.weights, made.task, format);
+      EXPECT_EQ(floats.outcome.verdict, ProductVerdict::proved) << line << " in " << format;
+      EXPECT_FALSE(product_certificate(floats.problem, floats.outcome));
+      EXPECT_FALSE(forced_word(floats.problem.target) && floats.outcome.verdict == ProductVerdict::proved)
+          << line;
+      const Proved integers = proved_of(std::move(made));
+      EXPECT_EQ(floats.outcome.states, integers.outcome.states) << line << " in " << format;
+      EXPECT_EQ(floats.outcome.edges, integers.outcome.edges) << line << " in " << format;
+      EXPECT_EQ(floats.outcome.depth, integers.outcome.depth) << line << " in " << format;
+    }
+}
+
+TEST(FloatProducts, refute_by_a_word_that_the_format_answers_wrongly) {
+  int refuted = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed)
+    for (const char* line : {"mamba2(dim=1,state=1)", "linear", "gru(size=2)", "delta(dim=2,vdim=1)"}) {
+      const std::shared_ptr<const Task> task = std::move(*make_task("parity", {}, {}));
+      auto weights = random_weights_for(
+          *task, {.architecture = line, .width = 4, .precision = {.bits = 4}, .seed = seed});
+      ASSERT_TRUE(weights) << weights.error().message;
+      const Proved found = float_proof(*weights, task, "bf16");
+      if (found.outcome.verdict != ProductVerdict::refuted) continue;
+      ++refuted;
+      const auto machine = Machine::load(*weights, {.positions = 64, .quantised = *parse_precision("bf16")});
+      auto session = std::move(*(*machine)->start());
+      std::vector<std::int64_t> row{2};
+      ASSERT_TRUE(session->append(row, false));
+      std::int64_t ones = 0, answer = -1;
+      for (const auto letter : found.outcome.word) {
+        row = {letter};
+        ones += letter;
+        answer = (*session->append(row, true))->answer.front();
+      }
+      EXPECT_EQ(answer, found.outcome.answer);
+      EXPECT_NE(answer, ones % 2) << line;
+    }
+  EXPECT_GE(refuted, 40);
+}
+
+TEST(FloatProducts, are_none_of_models_whose_memory_grows) {
+  const std::shared_ptr<const Task> task = std::move(*make_task("parity", {}, {}));
+  for (const char* line : {"full", "topk(k=2)", "full+rnn(size=2)"}) {
+    auto weights = random_weights_for(*task, {.architecture = line, .width = 4, .precision = {.bits = 4}});
+    ASSERT_TRUE(weights);
+    EXPECT_FALSE(make_product(*weights, task, 4, *parse_precision("bf16"))) << line;
+  }
+}
+
+// Models that gradient descent found, quantised and proved: what results/proved ships.
+TEST(TrainedProofs, are_of_models_that_the_search_proves_again) {
+  const std::string folder = std::string(RUNG_SOURCE_DIR) + "/results/proved/";
+  for (const auto& [name, task_file] :
+       {std::pair<std::string, std::string>{"parity-rnn", ""},
+        {"s3-rnn", ""},
+        {"thirds-rnn", std::string(RUNG_SOURCE_DIR) + "/tests/cases/tasks/thirds.json"}}) {
+    const auto weights = read_weights(folder + name + ".safetensors");
+    ASSERT_TRUE(weights) << weights.error().message;
+    const auto record = parse_task_record(weights->task);
+    ASSERT_TRUE(record) << name;
+    const std::shared_ptr<const Task> task =
+        std::move(*(task_file.empty() ? make_task(record->name, record->sizes, record->options)
+                                      : make_task(task_file, {}, {})));
+    auto problem = make_product(*weights, task, {});
+    ASSERT_TRUE(problem) << name << ": " << problem.error().message;
+    const auto outcome = search(*problem, {.seconds = 120}, {});
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(outcome->verdict, ProductVerdict::proved) << name;
+    EXPECT_EQ(std::system(fmt::format("'{}' '{}{}.json' '{}{}.safetensors' > /dev/null", RUNG_CHECKER, folder,
+                                      name, folder, name)
+                              .c_str()),
+              0)
+        << name;
   }
 }
 

@@ -3,6 +3,7 @@
 // are the file's own numbers, not bounds of them.
 #include "rung/theory/constructions_cost.h"
 
+#include "rung/theory/tracking_cost.h"
 #include "tests/constructions/forms.h"
 #include "tests/constructions/verified.h"
 
@@ -12,7 +13,11 @@ namespace {
 using Use = LayerCost::Use;
 
 Question question_of(const ConstructionRequest& request) {
-  auto question = make_question(request.name, request.sizes, std::int64_t{1} << 20, false);
+  QuestionForm form;
+  for (const char* option : {"name", "letters", "group"})
+    if (const auto given = request.options.find(option); given != request.options.end())
+      form.options[option] = given->second;
+  auto question = make_question(request.name, request.sizes, std::int64_t{1} << 20, false, form);
   EXPECT_TRUE(question) << question.error().message;
   return *question;
 }
@@ -56,6 +61,21 @@ std::optional<ConstructionCost> cost_of(const ConstructionRequest& request) {
   if (name == "mqar") return mqar_cost(size("n"), size("M"), size("sigma"), size("queries"));
   if (name == "cgram") return cgram_cost(size("n"), size("c"), size("sigma"));
   if (name == "dyck") return dyck_cost(size("k"), size("depth"));
+  if (name == "tracked-recall")
+    return tracked_recall_cost(tracked_group(request.option("group", "symmetric")), size("n"), size("sigma"),
+                               size("w"));
+  if (q.followed) {
+    auto cost = by == "full" ? parity_full_cost(size("n"))
+                : by == "delta" || by == "gdelta"
+                    ? automaton_exchanges_cost(q.followed->least, by == "delta" ? Use::delta : Use::gdelta)
+                : by == "cascade" ? automaton_cascade_cost(q.followed->least)
+                : by == "mamba2"  ? flipflop_cost(size("k"))
+                : by == "gru"
+                    ? automaton_cells_cost(q.followed->least, Use::gru)
+                    : automaton_cells_cost(q.followed->least, by == "elman" ? Use::elman : Use::counter);
+    if (cost) cost->construction = name;
+    return cost;
+  }
   if (name != "seqcomp") return std::nullopt;
   const SeqcompDigits digits = seqcomp_digits(q);
   const std::string word = request.option("pattern", "");
@@ -90,6 +110,10 @@ MixerKind kind_of(Use use) {
       return MixerKind::loglinear;
     case Use::delta:
       return MixerKind::delta;
+    case Use::gdelta:
+      return MixerKind::gdelta;
+    case Use::gru:
+      return MixerKind::gru;
     case Use::ssd:
       return MixerKind::mamba2;
     case Use::elman:
@@ -126,7 +150,8 @@ void expect_cost(const ConstructionRequest& request, const std::string& line) {
       const MixerShape& m = (*shapes)[next].mixer;
       EXPECT_EQ(m.kind, kind_of(layer.use)) << line << " layer " << next;
       if (layer.use == Use::mlp) continue;
-      if (m.kind == MixerKind::rnn) {
+      EXPECT_EQ(m.steps, layer.steps) << line << " layer " << next;
+      if (m.kind == MixerKind::rnn || m.kind == MixerKind::gru) {
         EXPECT_EQ(m.inner, layer.value_dim) << line;
         continue;
       }
@@ -164,6 +189,23 @@ INSTANTIATE_TEST_SUITE_P(Constructions, Costs, testing::ValuesIn(forms()),
 
 TEST_P(Costs, of_a_built_file_are_those_of_the_theory) {
   for (const auto& line : GetParam().lines) expect_cost(request_of_line(line), line);
+}
+
+TEST(Costs, of_what_follows_a_state_are_those_of_the_built_file) {
+  std::vector<std::string> lines{"flipflop --k 2 --by mamba2", "flipflop --k 9 --by mamba2",
+                                 "flipflop --k 3 --by cascade", "flipflop --k 6 --by cascade"};
+  for (const char* by : {"delta", "gdelta", "rnn", "elman", "gru"}) {
+    for (const char* task : {"parity", "modulo --m 3", "modulo --m 8", "group --name S3", "group --name Q8",
+                             "group --name A4 --letters generators", "group --name S4 --letters generators",
+                             "group --name Z2xZ2xZ2"})
+      lines.push_back(fmt::format("{} --by {}", task, by));
+    if (!std::string_view(by).ends_with("delta")) lines.push_back(fmt::format("flipflop --k 4 --by {}", by));
+  }
+  for (const int n : {1, 2, 3, 8, 33, 500}) lines.push_back(fmt::format("parity --n {} --by full", n));
+  for (const char* group : {"symmetric", "cyclic", "xor"})
+    for (const int n : {2, 4, 16})
+      lines.push_back(fmt::format("tracked-recall --n {} --sigma {} --w 6 --group {}", n, n + 1, group));
+  for (const auto& line : lines) expect_cost(request_of_line(line), line);
 }
 
 // Hundreds of sizes drawn at random, every construction that a `proved` verdict names.

@@ -2,10 +2,13 @@
 // architecture with exactly the resources of a cost vector gets the verdict, padded at random it keeps it, and what the
 // verdict names is built with exactly the architecture's sizes and run. With one resource less the construction does
 // not fit.
+#include <fstream>
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "rung/constructions/padding.h"
 #include "rung/theory/construction_fit.h"
+#include "rung/theory/tracking_cost.h"
 #include "tests/constructions/verified.h"
 
 namespace rung {
@@ -18,6 +21,7 @@ struct PossibleCase {
   TaskSizes sizes;
   ConstructionCost cost;
   bool thought = false, encoder = false;
+  std::map<std::string, std::string> options = {};  // of the task
 };
 
 // One layer of the cost as an architecture writes it, with some more of everything.
@@ -49,13 +53,17 @@ std::string layer_line(const LayerCost& layer, Random& random, std::int64_t more
     case Use::buckets:
       return fmt::format("loglinear(heads={},{})", heads, sizes);
     case Use::delta:
-      return fmt::format("delta(heads={},{})", heads, sizes);
+    case Use::gdelta:
+      return fmt::format("{}(heads={},{},steps={})", layer.use == Use::delta ? "delta" : "gdelta", heads,
+                         sizes, layer.steps + extra());
     case Use::ssd:
       return fmt::format("mamba2(heads={},dim={},state={})", heads, vdim, dim);
     case Use::elman:
       return fmt::format("rnn(size={})", vdim);
     case Use::counter:
       return fmt::format("rnn(cell=relu,size={})", vdim);
+    case Use::gru:
+      return fmt::format("gru(size={})", vdim);
     case Use::slots:
       return fmt::format("sparse(B={},k=1,heads={},{})", layer.block, heads, sizes);
   }
@@ -123,7 +131,7 @@ struct Judged {
 Judged judged(const PossibleCase& c, const Architecture& architecture) {
   auto setting = make_setting(architecture, {.chain_of_thought = c.thought});
   EXPECT_TRUE(setting) << setting.error().message;
-  auto question = make_question(c.task, c.sizes, setting->context, false);
+  auto question = make_question(c.task, c.sizes, setting->context, false, {.options = c.options});
   EXPECT_TRUE(question) << question.error().message;
   const Theorem& named = theorem(c.theorem);
   auto verdict = apply(named, *setting, *question);
@@ -187,7 +195,7 @@ void expect_no_fit_below(const PossibleCase& c, Random& random) {
   less("position", [](Architecture& a) { a.dimensions.position = PositionCode::rope; });
   if (exact.stack.layers.size() > 1) less("layers", [](Architecture& a) { a.stack.layers.pop_back(); });
   for (std::size_t i = 0; i < exact.stack.layers.size(); ++i)
-    for (const char* option : {"heads", "kv", "dim", "vdim", "state"})
+    for (const char* option : {"heads", "kv", "dim", "vdim", "state", "steps", "size"})
       if (const auto value = exact.stack.layers[i].number(option); value && *value > 1)
         less(option, [&](Architecture& a) {
           for (auto& given : a.stack.layers[i].options)
@@ -326,6 +334,113 @@ TEST(Possible, is_built_for_sequential_composition) {
     cases.push_back({"seqcomp-thought", "seqcomp", sizes, seqcomp_thought_cost(digits), true});
   }
   check_cases(cases, 7);
+}
+
+// The task's least automaton, as the theorems see it.
+Automaton least_of(const std::string& task, const TaskSizes& sizes,
+                   const std::map<std::string, std::string>& options) {
+  auto question = make_question(task, sizes, 4096, false, {.options = options});
+  EXPECT_TRUE(question) << task << ": " << question.error().message;
+  return question->followed->least;
+}
+
+// A user's automaton as a file: random, or one whose letters permute its states.
+std::string drawn_automaton(Random& random, bool permutes, int number) {
+  const std::uint64_t states = random.between(2, 5), letters = random.between(1, 3);
+  nlohmann::ordered_json file;
+  for (std::uint64_t l = 0; l < letters; ++l)
+    file["alphabet"].push_back(std::string(1, static_cast<char>('a' + l)));
+  std::vector<std::vector<std::uint64_t>> next(letters, std::vector<std::uint64_t>(states));
+  for (std::uint64_t l = 0; l < letters; ++l)
+    for (std::uint64_t q = 0; q < states; ++q) {
+      next[l][q] = permutes ? q : random.below(states);
+      if (permutes) std::swap(next[l][q], next[l][random.below(q + 1)]);
+    }
+  std::vector<std::uint64_t> reached{0};  // a file names no state that no word comes to
+  for (std::size_t i = 0; i < reached.size(); ++i)
+    for (const auto& letter : next)
+      if (std::find(reached.begin(), reached.end(), letter[reached[i]]) == reached.end())
+        reached.push_back(letter[reached[i]]);
+  const auto name = [](std::uint64_t q) { return fmt::format("q{}", q); };
+  file["start"] = name(0);
+  for (const auto q : reached) {
+    file["states"].push_back(name(q));
+    file["outputs"][name(q)] = random.below(3);
+    for (std::uint64_t l = 0; l < letters; ++l)
+      file["transitions"][name(q)][std::string(1, static_cast<char>('a' + l))] = name(next[l][q]);
+  }
+  const std::string path = fmt::format("{}/possible-{}-{}.json", testing::TempDir(), permutes, number);
+  std::ofstream(path) << file.dump();
+  return path;
+}
+
+TEST(Possible, is_built_for_automata) {
+  Random random(14, 8);
+  std::vector<PossibleCase> cases;
+  const auto add = [&](std::string theorem, const std::string& task, const TaskSizes& sizes,
+                       std::optional<ConstructionCost> cost,
+                       const std::map<std::string, std::string>& options = {}) {
+    ASSERT_TRUE(cost) << theorem << " on " << task;
+    const bool file = task.ends_with(".json");
+    if (cost->construction.empty()) cost->construction = file ? "automaton" : task;
+    cases.push_back({std::move(theorem), task, sizes, *cost, false, false, options});
+  };
+  const auto by_all = [&](const std::string& task, const TaskSizes& sizes,
+                          const std::map<std::string, std::string>& options, bool permutes) {
+    const Automaton least = least_of(task, sizes, options);
+    for (const Use use : {Use::counter, Use::elman, Use::gru})
+      add("automaton-rnn", task, sizes, automaton_cells_cost(least, use), options);
+    if (permutes)
+      for (const Use use : {Use::delta, Use::gdelta})
+        add("permutations-delta", task, sizes, automaton_exchanges_cost(least, use), options);
+  };
+  by_all("parity", {{"n", 6}}, {}, true);
+  for (const std::int64_t m : {3, 5}) by_all("modulo", {{"n", 4}, {"m", m}}, {}, true);
+  by_all("flipflop", {{"n", 5}, {"k", 3}}, {}, false);
+  for (const char* name : {"S3", "Z4", "D4", "Q8", "Z2xZ2"})
+    for (const char* letters : {"all", "generators"})
+      by_all("group", {{"n", 4}}, {{"name", name}, {"letters", letters}}, true);
+  int cascades = 0;
+  for (int i = 0; i < 24; ++i) {
+    const bool permutes = i % 3 == 0;
+    const std::string file = drawn_automaton(random, permutes, i);
+    by_all(file, {{"n", 5}}, {}, permutes);
+    if (auto cost = automaton_cascade_cost(least_of(file, {{"n", 5}}, {})); cost && cost->entry_bits > 0) {
+      add("cascade-mamba2", file, {{"n", 5}}, cost);
+      ++cascades;
+    }
+  }
+  EXPECT_GE(cascades, 3);
+  for (const std::int64_t k : {2, 3, 6}) {
+    add("cascade-mamba2", "flipflop", {{"n", 5}, {"k", k}}, flipflop_cost(k));
+    if (k <= 3)
+      add("cascade-mamba2", "flipflop", {{"n", 5}, {"k", k}},
+          automaton_cascade_cost(least_of("flipflop", {{"n", 5}, {"k", k}}, {})));
+  }
+  for (const std::int64_t n : {1, 2, 7, 12, 40})
+    add("parity-full", "parity", {{"n", n}}, parity_full_cost(n));
+  for (const char* group : {"symmetric", "cyclic", "xor"})
+    for (const std::int64_t n : {2, 4, 8})
+      add("tracked-recall-hybrid", "tracked-recall", {{"n", n}, {"sigma", n}, {"w", 5}},
+          tracked_recall_cost(tracked_group(group), n, n, 5), {{"group", group}});
+  check_cases(cases, 8);
+}
+
+// With nothing that depends on the position the weights are right at every length, and only then.
+TEST(Possible, at_every_length_asks_for_no_positions_and_no_levels) {
+  const auto every_length = [](const std::string& line, PositionCode position) {
+    Architecture architecture{*parse_stack(line), {.position = position}};
+    const auto setting = make_setting(architecture, {});
+    const auto question = make_question("parity", {}, setting->context, false);
+    const Verdict verdict = decide(*setting, *question);
+    return verdict.every_length ? std::optional(verdict.every_length->outcome) : std::nullopt;
+  };
+  EXPECT_EQ(every_length("delta(heads=1)", PositionCode::none), Outcome::possible);
+  EXPECT_EQ(every_length("gru", PositionCode::none), Outcome::possible);
+  EXPECT_EQ(every_length("mamba2+rnn", PositionCode::none), Outcome::possible);
+  EXPECT_EQ(every_length("mamba2*2", PositionCode::none), Outcome::impossible);
+  EXPECT_EQ(every_length("delta(heads=1)", PositionCode::table), std::nullopt);
+  EXPECT_EQ(every_length("delta(heads=1)+loglinear", PositionCode::none), std::nullopt);
 }
 
 // Softmax over everything visible means the same to the last token with and without causality.

@@ -62,9 +62,9 @@ TEST(hierarchy_plan, has_every_mechanism_on_every_task_once) {
   std::multiset<std::string> cells;
   for (const auto& cell : plan.cells) cells.insert(cell.row + "/" + cell.column);
   for (const char* row : {"full", "linear", "delta", "mamba2", "loglinear", "sparse", "hybrid", "headwise"})
-    for (const char* column : {"eva", "two-sum", "seqcomp"})
+    for (const char* column : {"eva", "two-sum", "seqcomp", "parity", "tracked-recall"})
       EXPECT_EQ(cells.count(std::string(row) + "/" + column), 1u) << row << " " << column;
-  EXPECT_EQ(cells.size(), 24u);
+  EXPECT_EQ(cells.size(), 40u);
 }
 
 TEST(hierarchy_plan, answers_every_question_or_says_why_not) {

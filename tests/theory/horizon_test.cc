@@ -11,7 +11,7 @@ namespace {
 template <class CountOf>
 std::optional<std::int64_t> certified_from(const Integer& bits, CountOf&& count) {
   return first_certified([](std::int64_t n) { return n; },
-                    [&](std::int64_t n) { return !bits_suffice(bits, count(n)); });
+                         [&](std::int64_t n) { return !bits_suffice(bits, count(n)); });
 }
 std::int64_t eva_horizon(const Integer& bits) { return *certified_from(bits, eva_count) - 1; }
 
@@ -119,7 +119,9 @@ RC_GTEST_PROP(Horizon, more_state_bits_never_lower_a_horizon, ()) {
     return !b || (a && *a <= *b);
   };
   const Modulus modulus{.rule = *rc::gen::element(Modulus::Rule::twice_plus_one, Modulus::Rule::square)};
-  const auto falls = [&](auto&& count) { return !at_most(certified_from(fewer, count), certified_from(more, count)); };
+  const auto falls = [&](auto&& count) {
+    return !at_most(certified_from(fewer, count), certified_from(more, count));
+  };
   RC_ASSERT(!falls(eva_count));
   RC_ASSERT(!falls(log_linear_count));
   RC_ASSERT(!falls([](std::int64_t n) { return index_count(n, 7); }));

@@ -86,6 +86,8 @@ bool has_room(const MixerShape& there, const MixerShape& needed) {
   if (there.kind != needed.kind || there.base != needed.base) return false;
   if (there.window != needed.window || there.chunk != needed.chunk) return false;
   if (there.accumulator != needed.accumulator) return false;
+  if (there.kind == MixerKind::rnn && there.relu_cell != needed.relu_cell) return false;
+  if (there.steps < needed.steps) return false;
   if (there.block != needed.block || there.normalised != needed.normalised) return false;
   // On keys that are 0 or 1, relu is the identity.
   const auto plain = [](FeatureMap f) { return f == FeatureMap::identity || f == FeatureMap::relu; };

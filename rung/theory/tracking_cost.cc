@@ -1,0 +1,152 @@
+#include "rung/theory/tracking_cost.h"
+
+#include <algorithm>
+
+#include "rung/base/require.h"
+#include "rung/theory/permutation_rows.h"
+
+namespace rung {
+namespace {
+
+using Use = LayerCost::Use;
+
+// Of a prompt's tokens: a coordinate for every letter, and one for ^.
+std::int64_t letter_width(const Automaton& automaton) { return automaton.letter_count() + 1; }
+
+}  // namespace
+
+int automaton_answer_digits(const Automaton& automaton) {
+  return automaton.accepts ? 1 : digits_for(automaton.answers);
+}
+
+std::optional<ConstructionCost> automaton_cells_cost(const Automaton& least, Use use) {
+  const std::int64_t letters = least.letter_count(), states = least.state_count();
+  if (letters * states > kMostAutomatonCells) return std::nullopt;
+  const bool entered = std::find(least.next.begin(), least.next.end(), least.start) != least.next.end();
+  RUNG_REQUIRE(use == Use::counter || use == Use::elman || use == Use::gru, "use={}", static_cast<int>(use));
+  return ConstructionCost{.options = {{"by", use == Use::counter ? "rnn"
+                                             : use == Use::elman ? "elman"
+                                                                 : "gru"}},
+                          .word = "R",
+                          .layers = {{.use = use, .value_dim = letters * states + (entered ? 0 : 1)}},
+                          .width = letter_width(least) + automaton_answer_digits(least),
+                          .precision = kAutomatonCellBits,
+                          .entry_bits = kAutomatonCellBits};
+}
+
+std::optional<ConstructionCost> automaton_exchanges_cost(const Automaton& least, Use use) {
+  RUNG_REQUIRE(use == Use::delta || use == Use::gdelta, "use={}", static_cast<int>(use));
+  if (least.state_count() > kMostPermutedStates) return std::nullopt;
+  for (std::uint32_t l = 0; l < least.letter_count(); ++l)
+    if (!letter_permutes(least, l)) return std::nullopt;
+  const PermutationPlan plan = permutation_plan(least);
+  const PermutationWidths widths = permutation_widths(least, plan);
+  return ConstructionCost{
+      .options = {{"by", use == Use::delta ? "delta" : "gdelta"}},
+      .word = "R",
+      .layers = {{.use = use,
+                  .key_dim = plan.points,
+                  .value_dim = 1,
+                  .steps = std::max<std::int64_t>(1, static_cast<std::int64_t>(plan.steps))}},
+      .width = letter_width(least) + 1 + (widths.one_row ? 0 : automaton_answer_digits(least)),
+      .precision = std::max(widths.entry, widths.read),
+      .entry_bits = widths.entry};
+}
+
+int cascade_digits(int values) { return digits_for(2 * std::int64_t{values} - 1); }
+
+int cascade_bits(const Holonomy& holonomy) {
+  std::int64_t largest = 1;
+  for (const int values : holonomy.values)
+    largest = std::max(largest,
+                       (std::int64_t{values} - 1) * (std::int64_t{1} << cascade_digits(values)) + values - 1);
+  return std::max(2, 1 + digits_for(largest + 1));
+}
+
+std::optional<ConstructionCost> automaton_cascade_cost(const Automaton& least) {
+  if (least.state_count() > kMostCascadeStates) return std::nullopt;
+  const auto levels = holonomy(least);
+  if (!levels) return std::nullopt;
+  ConstructionCost cost{.options = {{"by", "cascade"}},
+                        .word = levels->levels > 0 ? "R" : "",
+                        .width = letter_width(least) + automaton_answer_digits(least),
+                        .precision = cascade_bits(*levels)};
+  for (const int values : levels->values) cost.width += 3 + values;
+  if (levels->levels == 0) {
+    cost.layers = {{.use = Use::mlp}};
+    return cost;
+  }
+  cost.layers = {{.use = Use::ssd, .count = levels->levels, .key_dim = 1, .value_dim = 1}};
+  cost.entry_bits = cost.precision;
+  return cost;
+}
+
+int flipflop_bits(std::int64_t values) { return std::max(2, digits_for(values)); }
+
+ConstructionCost flipflop_cost(std::int64_t values) {
+  const int bits = flipflop_bits(values);
+  return {.construction = "flipflop",
+          .options = {{"by", "mamba2"}},
+          .word = "R",
+          .layers = {{.use = Use::ssd, .key_dim = 1, .value_dim = 1}},
+          .width = 3,
+          .precision = bits,
+          .entry_bits = bits};
+}
+
+int parity_full_bits(std::int64_t n) { return std::max(3, digits_for(n) + 3); }
+
+std::optional<ConstructionCost> parity_full_cost(std::int64_t n) {
+  if (n > kMostCountedLetters) return std::nullopt;
+  const int bits = parity_full_bits(n);
+  // Weights up to n, values of `bits` bits, n + 1 tokens, a sign.
+  return ConstructionCost{.construction = "parity",
+                          .options = {{"by", "full"}},
+                          .word = "F",
+                          .layers = {{.use = Use::softmax, .key_dim = 1, .value_dim = 1}},
+                          .width = 4,
+                          .precision = bits,
+                          .sum_bits = 2 * digits_for(n + 1) + bits + 1};
+}
+
+std::vector<std::pair<std::uint32_t, std::uint32_t>> tracked_exchanges(TrackedGroup group, std::int64_t n,
+                                                                       std::int64_t letter) {
+  Permutation goes;
+  for (std::int64_t x = 0; x < n; ++x)
+    goes.push_back(static_cast<std::uint32_t>(tracked_step(group, n, letter, x)));
+  return transpositions(std::move(goes));
+}
+
+std::int64_t most_tracked_exchanges(TrackedGroup group, std::int64_t n) {
+  std::int64_t most = 1;
+  for (std::int64_t l = 0; l < tracked_letters(group, n); ++l)
+    most = std::max(most, static_cast<std::int64_t>(tracked_exchanges(group, n, l).size()));
+  return most;
+}
+
+int tracked_recall_bits(std::int64_t n) {
+  const int D = digits_for(n);
+  return std::max({2, 1 + D, 1 + digits_for(D + 2)});
+}
+
+std::optional<ConstructionCost> tracked_recall_cost(TrackedGroup group, std::int64_t n, std::int64_t sigma,
+                                                    std::int64_t letters) {
+  if (n > kMostTrackedPlaces) return std::nullopt;
+  const std::int64_t D = digits_for(n), V = digits_for(sigma), keys = std::max(n, tracked_letters(group, n));
+  const int bits = tracked_recall_bits(n);
+  return ConstructionCost{.construction = "tracked-recall",
+                          .options = {{"group", std::string(tracked_group_name(group))}},
+                          .word = "R F",
+                          .layers = {{.use = Use::delta,
+                                      .key_dim = n,
+                                      .value_dim = 1,
+                                      .steps = most_tracked_exchanges(group, n) + 1},
+                                     {.use = Use::lookup, .key_dim = D + 1, .value_dim = V}},
+                          .width = keys + 2 * D + 2 * V + 3,
+                          .precision = bits,
+                          .entry_bits = 2,
+                          // One token has weight 1.
+                          .sum_bits = 2 + bits + digits_for(n + letters + 1)};
+}
+
+}  // namespace rung
