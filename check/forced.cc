@@ -128,6 +128,24 @@ Beginnings::Beginnings(const Task& task, std::int64_t alphabet)
     holds(size("n") - 1 >= 2 * size("q"), "the subsets are too large to ask for every vector");
     most_positions_ = size("n") - 1;
     entries_ = [d = size("d")](std::int64_t c) { return kept(mul(c, d)); };
+  } else if (name == "copy") {
+    same(size("sigma"));
+    most_positions_ = size("n");
+  } else if (name == "parity" || name == "modulo" || name == "flipflop" ||
+             (name == "group" && !task.options.contains("letters"))) {
+    // ^ and one letter lead to every state; the letter that changes nothing fills the rest.
+    same(task.answer_size);
+    most_positions_ = size("n");
+    entries_ = [](std::int64_t c) { return c >= 2 ? std::int64_t{1} : 0; };
+  } else if (name == "tracked-recall") {
+    same(size("sigma"));
+    most_positions_ = size("n");
+    const auto group = task.options.find("group");
+    const std::int64_t w = size("w");
+    if (group != task.options.end() && group->second == "xor")
+      holds(w >= 62 || std::int64_t{1} << w >= size("n"), "the letters do not lead to every place");
+    else
+      entries_ = [w](std::int64_t c) { return c > w ? w + 1 : c; };
   } else {
     throw Rejected("no family of beginnings is known for this task: nothing is forced");
   }

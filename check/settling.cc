@@ -29,7 +29,8 @@ class Settling {
         holds(decay >= 0, text(table, " holds a negative decay"));
     }
     const std::int64_t bits = header_.architecture.accumulator_bits;
-    // A chain of 2^bits values in one direction; of a single letter the value before the first copy counts, too.
+    // A chain of 2^bits values in one direction; of a single letter the value before the first copy
+    // counts, too.
     return found + (static_cast<Int>(1) << bits) - (length_ == 1 ? 2 : 1);
   }
 

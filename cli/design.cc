@@ -18,6 +18,7 @@
 #include "rung/design/design.h"
 #include "rung/released/layer_types.h"
 #include "rung/spec/dimensions_file.h"
+#include "rung/spec/mixers.h"
 
 namespace rung::cli {
 namespace {
@@ -100,6 +101,8 @@ Result<DesignRequest> design_request(const DesignFlags& flags, std::optional<Cho
   DesignRequest request;
   if (flags.architecture.names_something()) {
     RUNG_TRY(base, flags.architecture.choose());
+    if (base->released)
+      for (Mixer& mixer : base->architecture.stack.layers) mixer = plain_form(std::move(mixer));
     request.dimensions = base->architecture.dimensions;
     request.bits = base->bits;
     request.layers = static_cast<std::int64_t>(base->architecture.stack.layers.size());
@@ -107,12 +110,13 @@ Result<DesignRequest> design_request(const DesignFlags& flags, std::optional<Cho
       if (std::find(request.mixers.begin(), request.mixers.end(), mixer) == request.mixers.end())
         request.mixers.push_back(mixer);
     if (base->released) {
-      // Constructions know neither rotary positions nor norms; the sizes are the model's, and this is said.
+      // Constructions know neither released forms nor rotary positions nor norms; the sizes are the model's, and this
+      // is said.
       Dimensions& d = request.dimensions;
       request.assumes.push_back(
-          fmt::format("the sizes of {} with positions of a table, no norm between layers and exact integers "
-                      "of {} bits: no "
-                      "construction covers rotary positions, norms or rounded sums",
+          fmt::format("the sizes of {} in the plain forms of its mixers, with positions of a table, no norm "
+                      "between layers and exact integers of {} bits: no construction covers released forms, "
+                      "rotary positions, norms or rounded sums",
                       base->released->model_type, d.precision.bits));
       d.position = PositionCode::table;
       d.norm = Norm::none;
@@ -301,7 +305,14 @@ Result<std::string> layout_file(const DesignFlags& flags, const std::optional<Ch
                                 const DesignRequest& request, const Stack& stack) {
   if (base && base->released) {
     RUNG_TRY(const std::string text, read_text_file(flags.config_file(), "config"));
-    return with_layer_types(text, stack);
+    Stack released = stack;
+    for (Mixer& mixer : released.layers)
+      for (const Mixer& own : base->released->architecture.stack.layers)
+        if (plain_form(own) == mixer) {
+          mixer = own;
+          break;
+        }
+    return with_layer_types(text, released);
   }
   auto document = nlohmann::ordered_json::parse(dimensions_text(request.dimensions));
   nlohmann::ordered_json whole = {{"arch", format_stack(stack)}};

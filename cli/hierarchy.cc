@@ -73,7 +73,7 @@ Command hierarchy_command() {
                   .summary = "every mechanism against every task: bound, built, broken, trained"};
   command.description =
       "For full, linear, delta, mamba2, log-linear and sparse attention and for layer-wise and head-wise "
-      "hybrids, against Eva, 2-Sum and L-SeqComp: "
+      "hybrids, against Eva, 2-Sum, L-SeqComp, Parity and tracked recall: "
       "the bound with its numbers, the construction, built and verified, two inputs that a model cannot tell "
       "apart, verified by rung-check, and what "
       "training reaches (docs/hierarchy.md). A finished cell is kept and reused; Ctrl-C leaves what is done. "

@@ -79,14 +79,13 @@ struct RunsTable {
 RunsTable runs_table(const std::vector<Record>& records) {
   std::vector<SweepFields> asked, measured;
   for (const Record& record : records) {
-    asked.push_back(asked_fields(record));
-    asked.back()["state"] = {.text = std::string(state_name(record.state))};
-    const auto labelled = nlohmann::json::parse(record.body, nullptr, false);
-    if (labelled.is_object() && labelled.contains("label") && labelled["label"].is_string())
-      asked.back()["label"] = {.text = labelled["label"]};
-    if (asked.back().contains("arch"))  // which say the same
-      for (const char* name : {"layers", "mixers"}) asked.back().erase(name);
-    measured.push_back(measured_fields(record));
+    RecordFields fields = record_fields(record);
+    fields.asked["state"] = {.text = std::string(state_name(record.state))};
+    if (!fields.label.empty()) fields.asked["label"] = {.text = fields.label};
+    if (fields.asked.contains("arch"))  // which say the same
+      for (const char* name : {"layers", "mixers"}) fields.asked.erase(name);
+    asked.push_back(std::move(fields.asked));
+    measured.push_back(std::move(fields.measured));
   }
   RunsTable table;
   const auto column = [&](const std::string& name, const auto& text, bool left) {
@@ -136,8 +135,12 @@ RunsTable runs_table(const std::vector<Record>& records) {
   return table;
 }
 
-void print_runs(const std::vector<Record>& records) {
-  if (!records.empty()) print_table(runs_table(records).columns);
+// What they share, for the line below.
+std::string print_runs(const std::vector<Record>& records) {
+  if (records.empty()) return "";
+  const RunsTable table = runs_table(records);
+  print_table(table.columns);
+  return table.shared;
 }
 
 Result<int> list(const RunsFlags& flags) {
@@ -151,9 +154,8 @@ Result<int> list(const RunsFlags& flags) {
     for (const Record& record : records) document["records"].push_back(document_of(record));
     print_json(document);
   } else {
-    print_runs(records);
+    const std::string shared = print_runs(records);
     std::fflush(stdout);
-    const std::string shared = records.empty() ? "" : runs_table(records).shared;
     fmt::print(stderr, "{} in {}{}{}\n", counted(records.size(), "record"), store->path(),
                shared.empty()        ? ""
                : records.size() == 1 ? ": "

@@ -29,7 +29,11 @@ bool has_terminal_line() {
 void show_terminal_line(const std::string& text) {
   std::string line = text;
   const std::size_t room = terminal_columns() - 1;
-  while (text_columns(line) > room) line.pop_back();
+  if (text_columns(line) > room) {
+    constexpr std::string_view kMore = "...";
+    while (text_columns(line) + kMore.size() > room && !line.empty()) line.pop_back();
+    line += kMore;
+  }
   std::fprintf(stderr, "\r\033[K%s", line.c_str());
   std::fflush(stderr);
 }

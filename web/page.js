@@ -94,7 +94,7 @@ function predictionsChapter() {
 }
 
 const runsChapter = () => (data.runs?.members.length ? section("runs", "Runs", null,
-  guarded(() => sweepSection(data.runs), "sweep"), runsSection(data.runs)) : null);
+  guarded(() => sweepSection(data.runs), "part"), runsSection(data.runs)) : null);
 
 function mount() {
   const main = document.getElementById("top");

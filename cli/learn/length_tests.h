@@ -14,8 +14,8 @@ struct LengthTest {
   Evaluation found;
 };
 
-// "64,1k": the lengths to be tested. Errors: no such list; a plan that is not about one automaton task, whose words alone
-// have every length; positions, which end at a context.
+// "64,1k": the lengths to be tested. Errors: no such list; a plan that is not about one automaton task,
+// whose words alone have every length; positions, which end at a context.
 Result<std::vector<std::int64_t>> lengths_of(const std::string& text, const TrainingPlan& plan);
 
 // The member's file at each length, evaluated as `rung eval` does: 200 words, fewer of long ones.

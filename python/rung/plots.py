@@ -53,14 +53,17 @@ def plot(store=None, x=None, y="accuracy", series=None, panel=None, out=None, **
                 ceilings.add(known)
                 axis.plot(*zip(*known), linestyle="--", color="grey", label="ceiling" if len(ceilings) == 1 else None)
         xs = {point["x"] for line in part["lines"] for point in line["points"]}
-        if min(xs) > 0 and max(xs) >= 8 * min(xs):
+        if min(xs) > 0 and max(xs) >= 4 * min(xs):
             axis.set_xscale("log", base=2)
         if part["name"]:
             axis.set_title(f"{figure['panel']} = {part['name']}")
         axis.set_xlabel(figure["x"])
         axis.grid(alpha=0.3)
     axes[0][0].set_ylabel(figure["y"])
-    axes[0][-1].legend()
+    # One legend where all panels have the same lines.
+    alike = len({tuple(line["name"] for line in part["lines"]) for part in panels}) == 1
+    for axis in axes[0][-1:] if alike else axes[0]:
+        axis.legend()
     drawn.tight_layout()
     if out:
         drawn.savefig(out)

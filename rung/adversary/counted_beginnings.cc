@@ -66,6 +66,19 @@ std::optional<Family> family_of(const Task& task, std::int64_t cut) {
   if (name == "two-sum-exists") return sets(of("n") - 1, lower_half(of("M")));
   if (name == "three-sum") return sets(of("n") - 2, three_sum_values(of("M")));
   if (name == "equality" || name == "disjointness") return functions(of("n"), 2, cut);
+  if (name == "copy") return functions(of("n"), of("sigma"), cut);
+  const auto options = task.options();
+  if (task.automaton()) {
+    // ^ and one letter lead to every state; the letter that changes nothing fills the rest.
+    if (options.contains("letters")) return std::nullopt;
+    return functions(of("n"), task.answer_spec().size, cut >= 2 ? 1 : 0);
+  }
+  if (name == "tracked-recall") {
+    const std::int64_t n = of("n"), w = of("w");
+    const bool bits = options.contains("group") && options.at("group") == "xor";
+    if (bits && w < 62 && std::int64_t{1} << w < n) return std::nullopt;
+    return functions(n, of("sigma"), bits || cut <= w ? cut : w + 1);
+  }
   if (name == "nearest") {  // points that are there have corners of their own, or the last one repeats
     if (!corners_keep_margin(of("d"), of("f"), of("margin"))) return std::nullopt;
     const std::int64_t corners = std::int64_t{1} << std::min<std::int64_t>(of("d"), 62);

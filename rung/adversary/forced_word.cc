@@ -1,4 +1,5 @@
-// Claim: aperiodicity (docs/theorems.md). What it asks of decays and states, model_setting() looks up in the file.
+// Claim: aperiodicity (docs/theorems.md). What it asks of decays and states, model_setting() looks up in
+// the file.
 #include "rung/adversary/forced_word.h"
 
 #include "rung/evaluation/label.h"

@@ -19,9 +19,10 @@ struct ProductProblem {
 // The task as the search needs it. REQUIRES task.automaton().
 ProductTask product_task(const Task& task);
 
-// Errors: a file that is no model, a task that is no automaton task, a model that does not fit it; without
-// a depth a model that is no finite automaton, which is named; one that has no answers letter by letter; floats without
-// a format. `quantised`: the model is run as reals rounded to this format (mode Q).
+// Errors: a file that is no model, a task that is no automaton task, a model that does not fit it;
+// without a depth a model that is no finite automaton, which is named; one that has no answers letter by
+// letter; floats without a format. `quantised`: the model is run as reals rounded to this format (mode
+// Q).
 Result<ProductProblem> open_product(const std::string& model_path, std::shared_ptr<const Task> task,
                                     std::optional<std::int64_t> depth,
                                     const std::optional<Precision>& quantised = {});

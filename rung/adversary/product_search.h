@@ -74,9 +74,10 @@ Result<ProductOutcome> search_product(const Target& target, const ProductTask& t
 Result<ProductOutcome> search_words(const Target& target, const ProductTask& task,
                                     const SearchOptions& options, std::int64_t depth);
 inline constexpr std::int64_t kMostFloatLetters = 1 << 20;
-// A finite model run in a float format, token by token: words that leave the same numbers and the same state of the task are
-// followed once, whatever their lengths, so the search can end with `proved`. The target's machine is of that format.
-// Each word is run from its beginning. REQUIRES a memory of a fixed size, no positions. A digest is not made.
+// A finite model run in a float format, token by token: words that leave the same numbers and the same
+// state of the task are followed once, whatever their lengths, so the search can end with `proved`. The
+// target's machine is of that format. Each word is run from its beginning. REQUIRES a memory of a fixed
+// size, no positions. A digest is not made.
 Result<ProductOutcome> search_float_product(const Target& target, const ProductTask& task,
                                             const SearchOptions& options,
                                             std::optional<std::int64_t> most_depth);

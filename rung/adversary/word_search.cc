@@ -3,8 +3,9 @@
 // Invariant: `level` holds one word for every memory that words of the current length leave, with the
 // state of the task. Two words of one length with equal memories and equal task states have the same
 // answers for every common ending, so one of them is followed. The memory of a full layer counts as the
-// multiset of its tokens: its sums are exact, so their order does not matter. Of a finite model, run in floats, memories
-// are the same at every length: one that was seen before is not followed again, and the search can come to an end.
+// multiset of its tokens: its sums are exact, so their order does not matter. Of a finite model, run in
+// floats, memories are the same at every length: one that was seen before is not followed again, and the
+// search can come to an end.
 #include <algorithm>
 #include <set>
 

@@ -153,6 +153,7 @@ StagedFile::~StagedFile() {
 
 Result<void> StagedFile::write(std::string_view bytes) {
   RUNG_REQUIRE(file_ != nullptr, "write after commit to {}", path_);
+  if (bytes.empty()) return {};
   if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) return staged_error(path_, errno);
   return {};
 }

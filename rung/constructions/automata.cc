@@ -49,8 +49,11 @@ Result<Construction> build_automaton_file(const ConstructionRequest& request) {
   SharedTask task;
   if (file.empty()) {
     const bool permutes = request.option("by", "rnn").ends_with("delta");
-    RUNG_TRY(auto made, read_automaton_task(permutes ? "odd" : "ends-in-aa",
-                                            permutes ? kOddAutomaton : kExampleAutomaton, request.sizes, {}));
+    std::map<std::string, std::string> options;
+    if (request.options.contains("read")) options["read"] = request.options.at("read");
+    RUNG_TRY(auto made,
+             read_automaton_task(permutes ? "odd" : "ends-in-aa",
+                                 permutes ? kOddAutomaton : kExampleAutomaton, request.sizes, options));
     task = std::move(made);
   } else {
     RUNG_TRY(task, automaton_task_of(request, file));
@@ -61,6 +64,8 @@ Result<Construction> build_automaton_file(const ConstructionRequest& request) {
 ConstructionWord::Option form_option(std::vector<std::string_view> words) {
   return {"by", "the mixer that follows the automaton (elman: rnn with a table)", std::move(words)};
 }
+// The weights answer at every letter, wherever the task asks.
+ConstructionWord::Option read_option() { return {"read", "where answers are read", {"last", "all"}}; }
 
 }  // namespace
 
@@ -68,14 +73,14 @@ ConstructionWord parity_construction() {
   return {.name = "parity",
           .summary = "one delta layer exchanges two entries; rnn: relu cells; full: counting up to n",
           .task = "parity",
-          .options = {form_option({"delta", "gdelta", "rnn", "elman", "gru", "full"})},
+          .options = {form_option({"delta", "gdelta", "rnn", "elman", "gru", "full"}), read_option()},
           .build = build_named_automaton};
 }
 ConstructionWord modulo_construction() {
   return {.name = "modulo",
           .summary = "one delta layer rotates m entries; rnn: relu cells",
           .task = "modulo",
-          .options = {form_option({"delta", "gdelta", "rnn", "elman", "gru"})},
+          .options = {form_option({"delta", "gdelta", "rnn", "elman", "gru"}), read_option()},
           .build = build_named_automaton};
 }
 ConstructionWord group_construction() {
@@ -84,7 +89,8 @@ ConstructionWord group_construction() {
           .task = "group",
           .options = {form_option({"delta", "gdelta", "rnn", "elman", "gru"}),
                       {"name", "the group", {}},
-                      {"letters", "all elements, or generators", {"all", "generators"}}},
+                      {"letters", "all elements, or generators", {"all", "generators"}},
+                      read_option()},
           .build = build_named_automaton};
 }
 ConstructionWord flipflop_construction() {
@@ -92,7 +98,7 @@ ConstructionWord flipflop_construction() {
       .name = "flipflop",
       .summary = "one state space entry is set or held; rnn: relu cells; cascade: as any aperiodic automaton",
       .task = "flipflop",
-      .options = {form_option({"mamba2", "rnn", "elman", "gru", "cascade"})},
+      .options = {form_option({"mamba2", "rnn", "elman", "gru", "cascade"}), read_option()},
       .build = build_named_automaton};
 }
 ConstructionWord automaton_construction() {
@@ -101,7 +107,8 @@ ConstructionWord automaton_construction() {
               "a user's automaton: rnn (any), delta (letters permute), cascade (aperiodic, up to 6 states)",
           .task = "automaton",
           .options = {form_option({"rnn", "elman", "gru", "delta", "gdelta", "cascade"}),
-                      {"file", "the automaton (an example where none is named)", {}}},
+                      {"file", "the automaton (an example where none is named)", {}},
+                      read_option()},
           .build = build_automaton_file};
 }
 

@@ -50,7 +50,9 @@ struct Table {
   // Bits of the largest entry, sign included.
   int bits() const {
     std::uint64_t largest = 1;
-    for (const auto value : values) largest = std::max(largest, static_cast<std::uint64_t>(std::abs(value)));
+    for (const auto value : values)
+      largest = std::max(largest,
+                         value < 0 ? -static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value));
     return bit_length(largest) + 1;
   }
 };

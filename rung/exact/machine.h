@@ -45,7 +45,8 @@ class Session {
   // wanted.
   virtual Result<std::optional<Readout>> append(std::span<const std::int64_t> row, bool wanted) = 0;
   virtual std::int64_t positions() const = 0;
-  // Everything that a later token can depend on, layer by layer; in mode Q the bits of the doubles that hold it.
+  // Everything that a later token can depend on, layer by layer; in mode Q the bits of the doubles that
+  // hold it.
   virtual std::vector<std::vector<std::int64_t>> state() const = 0;
 };
 

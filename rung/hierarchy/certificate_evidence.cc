@@ -87,7 +87,8 @@ Result<void> check_certificate(CertificateEvidence& evidence, const EvidenceCont
 
 namespace {
 
-// The word of `rung verify` in place of a pair: of a finite model a shortest one, of another one of at most so many letters.
+// The word of `rung verify` in place of a pair: of a finite model a shortest one, of another one of at
+// most so many letters.
 constexpr std::int64_t kDeepestWord = 12;
 
 Result<AttackOutcome> refuting_word(const std::string& model, std::shared_ptr<const Task> task,

@@ -72,6 +72,7 @@ std::string bound_numbers(const BoundEvidence& bound) {
         return fmt::format("{} ≥ {} letters", shown_number(left), shown_number(right));
       return fmt::format("{} > {} bits", shown_number(left), shown_number(right));
     case Outcome::vacuous:
+      if (bound.theorem.starts_with("aperiodicity")) return "here, none for ever";
       return left ? fmt::format("{} ≤ {}", shown_number(*left), shown_number(right)) : "";
     case Outcome::possible: {
       if (const auto written = numbers.find("generated"))
@@ -238,7 +239,9 @@ std::string hierarchy_table(const HierarchyDocument& document, const TableOption
   }
   out += "\n";
   out += wrapped(
-      "In each cell: what no weights can do (bits needed > bits there are) or some can; the weights that a "
+      "In each cell: what no weights can do (bits needed > bits there are) or some can (none for ever: no "
+      "weights are right at "
+      "every length); the weights that a "
       "proof writes down, verified, "
       "with the smallest precision p that passed (larger: a larger model than the one that cannot); two "
       "inputs that a model cannot tell apart (of an automaton: a word that it answers wrongly), verified by "

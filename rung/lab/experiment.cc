@@ -269,8 +269,8 @@ Result<Experiment> experiment_of(const json& document, const std::string& where,
     if (!named.insert(one.id).second)
       return fail(ErrorCode::parse, "[lab] {}: two predictions are called {}", where, one.id);
     // About configurations of the other size alone: not asked at this one.
-    const auto names = [&](const json* section, const std::vector<std::string>& patterns) {
-      return patterns.empty() || names_any(section, patterns);
+    const auto names = [&](const json* of, const std::vector<std::string>& patterns) {
+      return patterns.empty() || names_any(of, patterns);
     };
     if (names(chosen, one.configurations) && names(chosen, one.than) && names(chosen, one.given))
       out.predictions.push_back(std::move(one));

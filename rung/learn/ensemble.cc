@@ -57,6 +57,11 @@ class Run {
     const auto note = [this](const Result<void>& done) {
       if (!done && !error_) error_ = done.error();
     };
+    // What was trained and could not be written is not done: its checkpoint or the next run makes its file.
+    if (error_)
+      for (MemberResult& member : results_)
+        if (std::error_code code; !std::filesystem::exists(member.file, code))
+          member = {.plan = member.plan, .curve = member.curve, .steps = member.steps};
     // A run that failed leaves the folder as it is, for --resume.
     if (!error_) note(folder_.write_curves(results_, prepared_.lesson->tasks()));
     EnsembleResult result;

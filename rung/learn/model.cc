@@ -253,6 +253,13 @@ Weights Model::weights(const Parameters& parameters, std::int64_t member,
   return out;
 }
 
+Result<void> Model::roundable() const {
+  if (const MixerShape* released = first_released(shapes_))
+    return fail(ErrorCode::unsupported, "[train] round_bits: {} has no integer form to round to",
+                form_name(*released));
+  return {};
+}
+
 std::vector<std::string> Model::unfused() const {
   std::vector<std::string> names;
   for (const Layer& layer : layers_)

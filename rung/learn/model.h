@@ -52,6 +52,9 @@ class Model {
   // Released forms that no kernel computes (LearnedMixer::unfused), as messages name them, each once.
   std::vector<std::string> unfused() const;
 
+  // One line on a mixer that has no integer form, which activations could be rounded for.
+  Result<void> roundable() const;
+
   // The outputs at the wanted positions, [E, B * Q, size], in the compute type.
   torch::Tensor forward(const Inputs& inputs, const Leaves& leaves, const ForwardContext& pass) const;
 

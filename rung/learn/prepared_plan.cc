@@ -32,10 +32,7 @@ Result<PreparedPlan> lesson_and_model(const TrainingPlan& plan) {
   out.lesson = std::make_unique<Lesson>(std::move(lesson));
   RUNG_TRY(const ModelSpec spec, out.lesson->model_spec());
   RUNG_TRY(Model model, Model::make(spec));
-  const MixerShape* released = first_released(model.layers());
-  if (plan.round_bits && released)
-    return fail(ErrorCode::unsupported, "[train] round_bits: {} has no integer form to round to",
-                form_name(*released));
+  if (plan.round_bits) RUNG_CHECK(model.roundable());
   out.model = std::make_unique<Model>(std::move(model));
   return out;
 }

@@ -94,7 +94,8 @@ Result<void> RunRecords::open(const RunFolder& folder, const std::vector<MemberP
         {{"member", plan.index}, {"rate", plan.rate}, {"decay", plan.decay}, {"scale", plan.scale}});
     record.body = shared.dump();
   }
-  return store_->append(std::move(records));
+  RUNG_CHECK(store_->append(std::move(records)));
+  return {};
 }
 
 void RunRecords::tell(const std::vector<News>& news) {

@@ -8,6 +8,7 @@
 
 #include "rung/base/json_text.h"
 #include "rung/base/nearest_word.h"
+#include "rung/released/embedded_config.h"
 #include "rung/spec/dimensions_file.h"
 
 namespace rung {
@@ -26,6 +27,16 @@ Result<std::string> file_of_folder(const std::string& text) {
       ErrorCode::missing,
       "[arch] {} is a folder without a config.json; expected a line such as (gdelta*3+full)*12, or a file",
       rung::quoted(text));
+}
+
+// A configuration that the program carries: "qwen3.5-27b". A file of that name comes first, and so does a line.
+const EmbeddedConfig* carried_config(const std::string& text) {
+  std::error_code trouble;
+  if (std::filesystem::exists(text, trouble)) return nullptr;
+  for (const EmbeddedConfig& config : kReleasedConfigs)
+    for (const std::string_view ending : {"", ".json", ".partial.json", ".native.json"})
+      if (config.name == text + std::string(ending) && !parse_stack(text)) return &config;
+  return nullptr;
 }
 
 // A document with "arch" is ours; every other one is taken for a model's configuration.
@@ -241,6 +252,13 @@ Result<ChosenArchitecture> ArchitectureChoice::choose_document(const std::string
 Result<ChosenArchitecture> ArchitectureChoice::choose() const {
   if (config && !line.empty())
     return fail(ErrorCode::parse, "[arguments] both ARCH and `config`; expected one of them");
+  if (const EmbeddedConfig* carried = carried_config(config.value_or(line))) {
+    RUNG_CHECK(refuse_sizes());
+    RUNG_TRY(ReleasedModel released,
+             read_config(std::string(carried->text), {.partial = carried->name.ends_with(".partial.json"),
+                                                      .assume_defaults = assume_defaults}));
+    return choose_released(std::move(released));
+  }
   if (config) {
     RUNG_TRY(const std::string file, file_of_folder(*config));
     return choose_released_file(file);

@@ -27,13 +27,19 @@ std::optional<StateBits> read_reason(const std::string& reason) {
   return out;
 }
 
+// A log-linear state has as many levels as n has ones: at a power of two all but one are gone, and the ceiling falls at once.
+// Each of its points has its neighbour before it, so that a line through them shows the fall where it is.
 CeilingCurve curve(const StateBits& state) {
   CeilingCurve out;
-  for (int k = kFirst; k <= kLast; ++k) {
-    const auto n = static_cast<std::int64_t>(std::lround(std::exp2(k / 4.0)));
+  const auto add = [&](std::int64_t n) {
     const double ceiling =
         state.one_level ? log_linear_ceiling(n, n, state.bits).average : accuracy_ceiling(n, state.bits);
-    out.emplace_back(n, std::ceil(ceiling * 1e4) / 1e4);
+    if (out.empty() || out.back().first < n) out.emplace_back(n, std::ceil(ceiling * 1e4) / 1e4);
+  };
+  for (int k = kFirst; k <= kLast; ++k) {
+    const auto n = static_cast<std::int64_t>(std::lround(std::exp2(k / 4.0)));
+    if (state.one_level && k > kFirst) add(n - 1);
+    add(n);
   }
   return out;
 }

@@ -44,7 +44,7 @@ Result<std::optional<StoredRuns>> read_runs(const std::string& path) {
   StoredRuns out{path, records.size(), {}, {}};
   for (std::size_t i = 0; i < records.size() && i < kMemberLimit; ++i) {
     out.members.push_back(member_record(records[i]));
-    out.asked.push_back(asked_fields(records[i]));
+    out.asked.push_back(record_fields(records[i]).asked);
   }
   return std::optional(std::move(out));
 }

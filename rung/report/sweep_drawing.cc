@@ -45,7 +45,7 @@ struct Scale {
   }
 };
 
-// Numbers that double are shown as such: every x a positive whole number, and the largest eight times the least.
+// Numbers that double are shown as such: positive ones, the largest at least four times the least.
 Scale x_scale(const SweepFigure& figure) {
   std::set<double> all;
   for (const auto& panel : figure.panels)
@@ -53,7 +53,7 @@ Scale x_scale(const SweepFigure& figure) {
       for (const auto& point : line.points) all.insert(point.x);
   const double low = *all.begin(), high = *all.rbegin();
   if (low == high) return {low - 1, high + 1, false};
-  return {low, high, low > 0 && high >= 8 * low};
+  return {low, high, low > 0 && high >= 4 * low};
 }
 
 Scale y_scale(const SweepFigure& figure) {

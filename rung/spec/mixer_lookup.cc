@@ -84,6 +84,19 @@ std::string word_or_default(const Mixer& mixer, std::string_view name) {
   return std::string(default_word(mixer, option_named(mixer, name)));
 }
 
+Mixer plain_form(Mixer mixer) {
+  for (HeadGroup& part : mixer.parts) part.mixer = plain_form(std::move(part.mixer));
+  const auto& options = mixer_descriptor(mixer.kind).options;
+  const bool has_one = std::any_of(options.begin(), options.end(), [](const OptionWord& option) {
+    return option.name == "form" && option.default_word == "plain";
+  });
+  if (has_one)
+    std::erase_if(mixer.options, [&](const MixerOption& given) {
+      return option_named(mixer, given.name).sets == Sets::form;
+    });
+  return mixer;
+}
+
 CheckedSize size_of(const Extents& extents, const MixerShape& mixer, std::int64_t width) {
   CheckedSize product = 1;
   for (const Extent extent : extents) product = product * extent_size(extent, mixer, width);

@@ -198,6 +198,8 @@ std::span<const MixerDescriptor> mixer_descriptors();  // in the order of MixerK
 const MixerDescriptor& mixer_descriptor(MixerKind kind);
 // The recurrence that a mixer computes: log-linear attention has its base's tensors and state.
 const MixerDescriptor& recurrence_of(const MixerShape& mixer);
+// The same sizes in the plain form; a mixer that has none stays what it is.
+Mixer plain_form(Mixer mixer);
 // Mixers made of heads; their `heads` option is then the part's count.
 bool can_stand_in_heads(const MixerDescriptor& mixer);
 
@@ -211,7 +213,7 @@ bool has_part(const MixerShape& mixer, const StatePart& part);
 struct Assumptions {
   Update update = Update::unknown;
   Decay decay = Decay::unknown;
-  // Transitions may have negative eigenvalues: β up to 2, and RWKV-7's removal, which is stronger than its decay.
+  // Transitions may have negative eigenvalues: β up to 2, and RWKV-7's removal, which may outweigh its decay.
   bool negative_eigenvalues = false;
   bool turns = false;  // keys, queries or index keys depend on the position (rope)
   // sparse: a block is ranked by the score of its one compression, and k are read beside the own one.

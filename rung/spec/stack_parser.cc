@@ -206,7 +206,7 @@ class Parser {
     }
     if (take('('))
       RUNG_CHECK(parse_options(*entry, in_heads, mixer));
-    else if (released_ && has_forms(*entry))
+    else if (released_ && has_forms(*entry) && entry->kind != MixerKind::loglinear)
       mixer.options.push_back({"form", std::string(kReleasedWord)});
     for (const auto& option : entry->options)
       if (option.required && !mixer.number(option.name) && !mixer.word(option.name))
@@ -276,7 +276,10 @@ class Parser {
       more = take(',');
       if (!more && !take(')')) return unexpected("\",\" or \")\"");
     }
-    if (released_ && has_forms(entry)) given.emplace("form", std::string(kReleasedWord));
+    // Log-linear attention over linear attention, its default base, has one form.
+    const bool one_form = entry.kind == MixerKind::loglinear &&
+                          (!given.contains("base") || std::get<std::string>(given.at("base")) == "linear");
+    if (released_ && has_forms(entry) && !one_form) given.emplace("form", std::string(kReleasedWord));
     for (const auto& option : entry.options)
       if (const auto value = given.find(option.name); value != given.end())
         mixer.options.push_back({std::string(option.name), std::move(value->second)});

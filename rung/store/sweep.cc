@@ -74,23 +74,21 @@ std::string series_name(const SweepFields& fields, const std::vector<std::string
 
 // A record with numbers at x and y.
 struct SweepRow {
-  SweepFields asked;
-  std::string setting;
+  RecordFields fields;
   double x = 0, y = 0;
   std::optional<double> ceiling;
-  std::string label;
 };
 
 SweepPoint sweep_point(const std::vector<const SweepRow*>& rows) {
   SweepPoint point{
       .x = rows.front()->x, .low = rows.front()->y, .high = rows.front()->y, .count = rows.size()};
-  point.label = rows.front()->label;
+  point.label = rows.front()->fields.label;
   for (const SweepRow* row : rows) {
     point.mean += row->y / static_cast<double>(rows.size());
     point.low = std::min(point.low, row->y);
     point.high = std::max(point.high, row->y);
     if (row->ceiling) point.ceiling = std::min(*row->ceiling, point.ceiling.value_or(*row->ceiling));
-    if (row->label != point.label) point.label.clear();
+    if (row->fields.label != point.label) point.label.clear();
   }
   point.mean = std::clamp(point.mean, point.low, point.high);
   return point;
@@ -104,12 +102,12 @@ bool is_told(const std::vector<SweepRow>& rows, std::string_view name, const Swe
   for (const SweepRow& row : rows) {
     std::vector<std::string> place = {fmt::format("{}", row.x)};
     const auto add = [&](const std::string& field) {
-      const auto* value = found_in(row.asked, field);
+      const auto* value = found_in(row.fields.asked, field);
       place.push_back(value ? value->text : "");
     };
     add(figure.panel);
     for (const std::string& field : figure.series) add(field);
-    const auto* value = found_in(row.asked, name);
+    const auto* value = found_in(row.fields.asked, name);
     const auto [known, fresh] = told.emplace(std::move(place), value);
     if (!fresh && (value ? !known->second || *known->second != *value : known->second != nullptr))
       return false;
@@ -129,27 +127,22 @@ bool SweepValue::operator<(const SweepValue& other) const {
   return number && *number != *other.number ? *number < *other.number : text < other.text;
 }
 
-SweepFields asked_fields(const Record& record) {
-  SweepFields fields;
-  const std::string key = run_setting(record.body).key;
-  if (!key.empty()) {
-    Json asked = Json::parse(key);
-    open_single_task(asked);
-    add_leaves(fields, "", asked);
-  }
-  fields["kind"] = {.text = record.kind};
-  if (const auto* line = found_in(fields, "arch")) add_stack(fields, std::string(line->text));
-  return fields;
-}
-
-SweepFields measured_fields(const Record& record) {
-  SweepFields all;
+RecordFields record_fields(const Record& record) {
+  RecordFields fields{.setting = run_setting(record.body).key};
+  fields.asked["kind"] = {.text = record.kind};
+  if (record.seed) fields.measured["seed"] = sweep_value(*record.seed);
   const Json body = Json::parse(record.body, nullptr, false);
-  if (body.is_object()) add_leaves(all, "", body);
-  const SweepFields asked = asked_fields(record);
-  std::erase_if(all, [&](const auto& field) { return !field.second.number || asked.contains(field.first); });
-  if (record.seed) all["seed"] = sweep_value(*record.seed);
-  return all;
+  if (!body.is_object()) return fields;
+  Json asked = Json::parse(fields.setting);
+  open_single_task(asked);
+  add_leaves(fields.asked, "", asked);
+  if (const auto* line = found_in(fields.asked, "arch")) add_stack(fields.asked, std::string(line->text));
+  add_leaves(fields.measured, "", body);
+  std::erase_if(fields.measured, [&](const auto& field) {
+    return !field.second.number || (field.first != "seed" && fields.asked.contains(field.first));
+  });
+  if (const auto label = body.find("label"); label != body.end() && label->is_string()) fields.label = *label;
+  return fields;
 }
 
 std::vector<std::string> differing_fields(std::span<const SweepFields> all) {
@@ -170,23 +163,18 @@ std::vector<std::string> differing_fields(std::span<const SweepFields> all) {
 Result<SweepFigure> sweep_figure(const std::vector<Record>& records, const SweepQuestion& question) {
   SweepFigure figure{.y = question.y, .panel = question.panel.value_or("")};
   std::vector<SweepRow> rows;
-  std::vector<SweepFields> measured;
   std::set<std::string> numbers;  // fields that may be y
   for (const Record& record : records) {
-    SweepRow row{.asked = asked_fields(record), .setting = run_setting(record.body).key};
-    SweepFields fields = measured_fields(record);
-    for (const auto& [name, value] : fields) numbers.insert(name);
-    const auto* y = found_in(fields, figure.y);
+    SweepRow row{.fields = record_fields(record)};
+    for (const auto& [name, value] : row.fields.measured) numbers.insert(name);
+    const auto* y = found_in(row.fields.measured, figure.y);
     if (!y) {
       ++figure.left_out;
       continue;
     }
     row.y = *y->number;
-    if (const auto* ceiling = found_in(fields, "ceiling")) row.ceiling = ceiling->number;
-    const Json body = Json::parse(record.body);
-    if (const auto label = body.find("label"); label != body.end() && label->is_string()) row.label = *label;
+    if (const auto* ceiling = found_in(row.fields.measured, "ceiling")) row.ceiling = ceiling->number;
     rows.push_back(std::move(row));
-    measured.push_back(std::move(fields));
   }
   if (rows.empty()) {
     const std::vector<std::string_view> known(numbers.begin(), numbers.end());
@@ -194,7 +182,7 @@ Result<SweepFigure> sweep_figure(const std::vector<Record>& records, const Sweep
                 known.empty() ? "none of them has any" : suggest(figure.y, known));
   }
   std::vector<SweepFields> asked;
-  for (const SweepRow& row : rows) asked.push_back(row.asked);
+  for (const SweepRow& row : rows) asked.push_back(row.fields.asked);
   const std::vector<std::string> differ = differing_fields(asked);
   const auto is_number = [&](const std::string& name) {
     return std::any_of(asked.begin(), asked.end(), [&](const SweepFields& fields) {
@@ -229,24 +217,22 @@ Result<SweepFigure> sweep_figure(const std::vector<Record>& records, const Sweep
     RUNG_CHECK(check(name));
   // x may also be a number that varies within a setting: the rate, the seed.
   const bool within = !words.contains(figure.x);
-  for (std::size_t i = 0; i < rows.size();) {
-    const auto* x = found_in(within ? measured[i] : rows[i].asked, figure.x);
-    if (x && x->number) {
-      rows[i].x = *x->number;
-      if (within) rows[i].setting += x->text;
-      ++i;
-      continue;
-    }
-    ++figure.left_out;
-    rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(i));
-    measured.erase(measured.begin() + static_cast<std::ptrdiff_t>(i));
+  std::vector<SweepRow> kept;
+  for (SweepRow& row : rows) {
+    const auto* x = found_in(within ? row.fields.measured : row.fields.asked, figure.x);
+    if (!x || !x->number) continue;
+    row.x = *x->number;
+    if (within) row.fields.setting += x->text;
+    kept.push_back(std::move(row));
   }
+  figure.left_out += rows.size() - kept.size();
+  rows = std::move(kept);
   if (rows.empty()) RUNG_CHECK(check(figure.x));
   if (rows.empty())
     return fail(ErrorCode::missing, "[runs] {} is no number in any record that has {}",
                 rung::quoted(figure.x), rung::quoted(figure.y));
   asked.clear();
-  for (const SweepRow& row : rows) asked.push_back(row.asked);
+  for (const SweepRow& row : rows) asked.push_back(row.fields.asked);
   const std::vector<std::string> left = differing_fields(asked);
   // What is made of the architecture says nothing beside it; against the number of layers it is the other way round.
   const auto shown = [&](const std::string& name) {
@@ -274,17 +260,17 @@ Result<SweepFigure> sweep_figure(const std::vector<Record>& records, const Sweep
   std::map<Place, std::map<std::pair<double, std::string>, std::vector<const SweepRow*>>> places;
   for (const SweepRow& row : rows) {
     Place place;
-    if (const auto* panel = found_in(row.asked, figure.panel)) place.first = *panel;
+    if (const auto* panel = found_in(row.fields.asked, figure.panel)) place.first = *panel;
     for (const std::string& name : figure.series) {
-      const auto* value = found_in(row.asked, name);
+      const auto* value = found_in(row.fields.asked, name);
       place.second.push_back(value ? *value : SweepValue{});
     }
-    places[place][{row.x, row.setting}].push_back(&row);
+    places[place][{row.x, row.fields.setting}].push_back(&row);
   }
   for (const auto& [place, points] : places) {
     if (figure.panels.empty() || figure.panels.back().name != place.first.text)
       figure.panels.push_back({.name = place.first.text});
-    SweepLine line{.name = series_name(points.begin()->second.front()->asked, figure.series)};
+    SweepLine line{.name = series_name(points.begin()->second.front()->fields.asked, figure.series)};
     // Different settings at one x, of a depth that two architectures share: lines of their own.
     std::vector<SweepLine> more;
     for (const auto& [at, members] : points) {

@@ -29,10 +29,15 @@ struct SweepValue {
 // By name: "size.n", "dimensions.width", "arch"; a list is its JSON text.
 using SweepFields = std::map<std::string, SweepValue, std::less<>>;
 
-// What the record was asked to do, its kind, and `layers`, how many its architecture has.
-SweepFields asked_fields(const Record& record);
-// Numbers of the body that say how it went, or vary within a setting: accuracy, loss, rate, seconds, ...
-SweepFields measured_fields(const Record& record);
+struct RecordFields {
+  SweepFields
+      asked;  // what the record was asked to do, its kind, and of its architecture `layers` and `mixers`
+  SweepFields
+      measured;  // other numbers: how it went, and what varies within a setting (accuracy, loss, rate, seed)
+  std::string setting;  // equal for records of one setting
+  std::string label;    // C, K or G, where it has one
+};
+RecordFields record_fields(const Record& record);
 
 // Fields in which two of them differ (one that only some have differs too), sizes first, then by name.
 std::vector<std::string> differing_fields(std::span<const SweepFields> all);

@@ -1,5 +1,5 @@
-// What `rung class` says of an automaton: the theorems about it, each applied to one layer of every mixer. The weights of the
-// possible side are those of the constructions (tracking_constructions.cc).
+// What `rung class` says of an automaton: the theorems about it, each applied to one layer of every
+// mixer. The weights of the possible side are those of the constructions (tracking_constructions.cc).
 #include "rung/theory/followers.h"
 
 #include <fmt/format.h>

@@ -1,10 +1,10 @@
-// An automaton whose letters permute its states as rows of numbers that exchanges move: the plan behind the construction by
-// the delta rule (rung/constructions/automaton_delta.cc), and what it costs.
+// An automaton whose letters permute its states as rows of numbers that exchanges move: the plan behind
+// the construction by the delta rule (rung/constructions/automaton_delta.cc), and what it costs.
 //
-// The points are blocks of states that every letter maps to blocks, as few as still tell all states apart: for S_n given by
-// its products, the n points on which it acts. A letter is a permutation of the points, and a product of exchanges. The
-// row that begins is (0, 1, …, n−1); where the states are not told apart by the rows that letters make of it, the points
-// are the states and the row is e_q.
+// The points are blocks of states that every letter maps to blocks, as few as still tell all states
+// apart: for S_n given by its products, the n points on which it acts. A letter is a permutation of the
+// points, and a product of exchanges. The row that begins is (0, 1, …, n−1); where the states are not
+// told apart by the rows that letters make of it, the points are the states and the row is e_q.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,8 @@ struct PermutationPlan {
 // Whether the letter permutes the states.
 bool letter_permutes(const Automaton& automaton, std::uint32_t letter);
 
-// The fewest exchanges a letter, then the fewest points. REQUIRES letters that permute, at most kMostPermutedStates states.
+// The fewest exchanges a letter, then the fewest points. REQUIRES letters that permute, at most
+// kMostPermutedStates states.
 PermutationPlan permutation_plan(const Automaton& automaton);
 
 struct PermutationWidths {

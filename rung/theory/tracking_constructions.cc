@@ -1,15 +1,20 @@
-// The possible side of state tracking: a verdict is `possible` when an architecture has every resource of a file that
-// `rung build` writes (tracking_cost.h, construction_fit.h), and then at every length where it has no positions.
+// The possible side of state tracking: a verdict is `possible` when an architecture has every resource of
+// a file that `rung build` writes (tracking_cost.h, construction_fit.h), and then at every length where
+// it has no positions.
 //
-// - automaton-rnn. rnn: unit (q, σ) is on when σ was the last letter and q the state before it: h(q,σ) ← relu(x(σ) + Σ h(q',σ') - 1)
-//   over the units with δ(q',σ') = q, and one start unit for ^ where no letter leads to the start. Entries are 0 or 1, so 2
-//   bits suffice. rnn with a table, and gru with its gates fixed (z = 0, r = 1): a table that clips to 0 and 1 is that network.
-// - permutations-delta. One step with key e_i - e_j and beta = 1 multiplies the state by I - k kᵀ, which exchanges entries i and j of a row
-//   (permutation_rows.h); gdelta alike, its gate fixed at 1.
-// - cascade-mamba2. A head with decays 0 and 1 is a set-reset flip-flop; every aperiodic automaton is a cascade of these (Krohn,
-//   Rhodes 1965), one layer reading what those before it hold. Written down for up to 6 states.
-// - parity-full. ^ has weight n, every 1 weight 1 and every 0 weight 0: the share of ^ counts the ones, up to n of them.
-// - tracked-recall-hybrid. delta moves a one-hot row as letters move the mark, full looks the value at the mark up.
+// - automaton-rnn. rnn: unit (q, σ) is on when σ was the last letter and q the state before it: h(q,σ) ←
+//   relu(x(σ) + Σ h(q',σ') - 1) over the units with δ(q',σ') = q, and one start unit for ^ where no
+//   letter leads to the start. Entries are 0 or 1, so 2 bits suffice. rnn with a table, and gru with its
+//   gates fixed (z = 0, r = 1): a table that clips to 0 and 1 is that network.
+// - permutations-delta. One step with key e_i - e_j and beta = 1 multiplies the state by I - k kᵀ, which
+//   exchanges entries i and j of a row (permutation_rows.h); gdelta alike, its gate fixed at 1.
+// - cascade-mamba2. A head with decays 0 and 1 is a set-reset flip-flop; every aperiodic automaton is a
+//   cascade of these (Krohn, Rhodes 1965), one layer reading what those before it hold. Written down for
+//   up to 6 states.
+// - parity-full. ^ has weight n, every 1 weight 1 and every 0 weight 0: the share of ^ counts the ones,
+//   up to n of them.
+// - tracked-recall-hybrid. delta moves a one-hot row as letters move the mark, full looks the value at
+//   the mark up.
 #include <algorithm>
 
 #include "rung/theory/construction_fit.h"
@@ -32,6 +37,9 @@ bool has_kind(const Setting& setting, MixerKind kind) {
 
 // How `rung build` is asked for the automaton of the question. Nothing where its file is not known by name.
 bool name_construction(const Question& question, ConstructionCost& cost) {
+  if (const auto read = question.options.find("read");
+      read != question.options.end() && read->second != "last")
+    cost.options["read"] = read->second;
   if (question.followed->file) {
     cost.construction = "automaton";
     cost.options["file"] = question.followed->path;
@@ -59,7 +67,8 @@ Verdict followed_verdict(const Theorem& theorem, const Setting& setting, const Q
   return v;
 }
 
-// The same weights answer words of every length where nothing in the model depends on it: neither positions nor levels.
+// The same weights answer words of every length where nothing in the model depends on it: neither
+// positions nor levels.
 void at_every_length(Verdict& v, const Setting& setting) {
   if (v.outcome == Outcome::possible && setting.architecture.dimensions.position == PositionCode::none &&
       !has_kind(setting, MixerKind::loglinear))
@@ -105,7 +114,10 @@ std::optional<Verdict> by_exchanges(const Theorem& t, const Setting& s, const Qu
 std::optional<Verdict> by_cascade(const Theorem& t, const Setting& s, const Question& q) {
   if (!q.followed || !has_kind(s, MixerKind::mamba2)) return std::nullopt;
   std::vector<ConstructionCost> costs;
-  if (q.task == "flipflop" && !q.followed->file) costs.push_back(flipflop_cost(q.size("k")));
+  if (q.task == "flipflop" && !q.followed->file) {
+    costs.push_back(flipflop_cost(q.size("k")));
+    name_construction(q, costs.back());
+  }
   auto cost = automaton_cascade_cost(q.followed->least);
   const bool named = q.followed->file || q.task == "flipflop";  // what `rung build` has a cascade for
   if (cost && named && name_construction(q, *cost)) costs.push_back(std::move(*cost));
@@ -119,7 +131,8 @@ std::optional<Verdict> by_cascade(const Theorem& t, const Setting& s, const Ques
 std::optional<Verdict> by_counting(const Theorem& t, const Setting& s, const Question& q) {
   if (!has_kind(s, MixerKind::full)) return std::nullopt;
   std::vector<ConstructionCost> costs;
-  if (auto cost = parity_full_cost(q.size("n"))) costs.push_back(std::move(*cost));
+  if (auto cost = parity_full_cost(q.size("n")); cost && name_construction(q, *cost))
+    costs.push_back(std::move(*cost));
   return followed_verdict(
       t, s, q, std::move(costs), "more letters than are counted",
       {"^ has weight n and value 1, a 1 weight 1, a 0 weight 0: after k ones the head reads n/(n + k).",

@@ -1,5 +1,6 @@
-// What the constructions that follow a state cost: as constructions_cost.h, of an automaton instead of sizes. Every
-// function is the one that the construction itself uses, or is compared with the built file by a test.
+// What the constructions that follow a state cost: as constructions_cost.h, of an automaton instead of
+// sizes. Every function is the one that the construction itself uses, or is compared with the built file
+// by a test.
 #pragma once
 
 #include <optional>
@@ -22,17 +23,19 @@ inline constexpr std::int64_t kMostTrackedPlaces = 1024;      // tracked recall
 // The digits of an answer, one for yes or no.
 int automaton_answer_digits(const Automaton& automaton);
 
-// Any automaton by one cell for each state and letter; use: counter (relu), elman (a table) or gru. Nothing where there are
-// too many cells. REQUIRES the least automaton, here and below.
+// Any automaton by one cell for each state and letter; use: counter (relu), elman (a table) or gru.
+// Nothing where there are too many cells. REQUIRES the least automaton, here and below.
 std::optional<ConstructionCost> automaton_cells_cost(const Automaton& least, LayerCost::Use use);
-// Letters that permute the states, by exchanges; use: delta or gdelta. Nothing where a letter does not, or states are too many.
+// Letters that permute the states, by exchanges; use: delta or gdelta. Nothing where a letter does not,
+// or states are too many.
 std::optional<ConstructionCost> automaton_exchanges_cost(const Automaton& least, LayerCost::Use use);
 // Aperiodic automata by set-reset mamba2 layers. Nothing where a group is in them, or states are too many.
 std::optional<ConstructionCost> automaton_cascade_cost(const Automaton& least);
 ConstructionCost flipflop_cost(std::int64_t values);
 // Words of up to n letters by one full layer. Nothing where n is too large to be counted.
 std::optional<ConstructionCost> parity_full_cost(std::int64_t n);
-// A delta layer that follows the mark and a full layer that looks it up; `letters`: of a word. Nothing for too many places.
+// A delta layer that follows the mark and a full layer that looks it up; `letters`: of a word. Nothing
+// for too many places.
 std::optional<ConstructionCost> tracked_recall_cost(TrackedGroup group, std::int64_t n, std::int64_t sigma,
                                                     std::int64_t letters);
 

@@ -17,7 +17,7 @@ AttackOutcome attacked_by(int count, const Target& target, std::string_view meth
     others.emplace_back([&, rank] {
       const auto ranks = rank_of(office, rank);
       SearchOptions own = options;
-      own.say = {};
+      own.log = {};
       own.ranks = ranks.get();
       help_attack(target, own);
       ranks->leave(0);
@@ -76,7 +76,7 @@ TEST(shared_search, a_method_that_is_not_split_says_so) {
                                     task_of("eva", {{"n", 4}}));
   std::vector<std::string> lines;
   SearchOptions options{.seconds = 30};
-  options.say = [&](const std::string& line) { lines.push_back(line); };
+  options.log = [&](const std::string& line) { lines.push_back(line); };
   EXPECT_EQ(attacked_by(2, target, "wrong-answer", options).verdict, Evidence::refuted);
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_NE(lines.front().find("not split"), std::string::npos);

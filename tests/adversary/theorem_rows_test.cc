@@ -189,8 +189,8 @@ TEST(theorem_rows, cover_the_list_of_theorems) {
       "causal-sparse-average", "hybrid-published", "linear-recurrence", "recurrent-thought",
       "selection-two-sum", "cited-sparse-average", "cited-one-layer", "cited-recurrent", "cited-thought",
       "cited-retrieval", "sparse-as-full", "two-sparse-layers",
-      // state tracking: a file is refuted by its shortest wrong word (rung verify; automaton_proofs_test.cc), at every
-      // length; and the possible side
+      // state tracking: a file is refuted by its shortest wrong word (rung verify;
+      // automaton_proofs_test.cc), at every length; and the possible side
       "automaton-states", "recurrent-copy", "recurrent-tracked-recall", "aperiodicity",
       "aperiodicity-tracked", "nonsolvable-groups", "automaton-rnn", "permutations-delta", "cascade-mamba2",
       "parity-full", "tracked-recall-hybrid"};

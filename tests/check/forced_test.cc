@@ -56,7 +56,11 @@ std::vector<SmallTask> small_tasks() {
           {"khop", {{"n", 6}, {"k", 1}, {"sigma", 4}}}, {"khop", {{"n", 7}, {"k", 2}, {"sigma", 4}}}, {"khop", {{"n", 6}, {"k", 2}, {"sigma", 5}}},
           {"khop", {{"n", 8}, {"k", 3}, {"sigma", 4}}}, {"counting", {{"n", 4}, {"sigma", 3}}}, {"counting", {{"n", 5}, {"sigma", 2}}},
           {"counting", {{"n", 4}, {"sigma", 4}, {"k", 1}}}, {"counting", {{"n", 5}, {"sigma", 3}, {"k", 2}}}, {"istree", {{"n", 3}}}, {"istree", {{"n", 4}}}, {"istree", {{"n", 5}}},
-          {"sparse-average", {{"n", 3}, {"q", 1}, {"d", 1}, {"f", 0}}, {{"read", "last"}}}, {"sparse-average", {{"n", 3}, {"q", 1}, {"d", 2}, {"f", 0}}, {{"read", "last"}}}};
+          {"sparse-average", {{"n", 3}, {"q", 1}, {"d", 1}, {"f", 0}}, {{"read", "last"}}}, {"sparse-average", {{"n", 3}, {"q", 1}, {"d", 2}, {"f", 0}}, {{"read", "last"}}},
+          {"copy", {{"n", 3}, {"sigma", 2}}}, {"copy", {{"n", 2}, {"sigma", 4}}}, {"parity", {{"n", 4}}}, {"parity", {{"n", 1}}}, {"modulo", {{"n", 3}, {"m", 5}}},
+          {"flipflop", {{"n", 3}, {"k", 4}}}, {"group", {{"n", 3}}}, {"group", {{"n", 3}}, {{"name", "Z5"}, {"read", "all"}}}, {"group", {{"n", 3}}, {{"letters", "generators"}}},
+          {"tracked-recall", {{"n", 3}, {"sigma", 2}, {"w", 1}}}, {"tracked-recall", {{"n", 3}, {"sigma", 3}, {"w", 2}}}, {"tracked-recall", {{"n", 3}, {"sigma", 2}, {"w", 4}}, {{"group", "cyclic"}}},
+          {"tracked-recall", {{"n", 4}, {"sigma", 2}, {"w", 2}}, {{"group", "xor"}}}, {"tracked-recall", {{"n", 4}, {"sigma", 2}, {"w", 1}}, {{"group", "xor"}}}};
 }
 
 // clang-format on

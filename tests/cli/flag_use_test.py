@@ -67,7 +67,7 @@ class Run:
                 path = os.path.join(root, name)
                 with open(path, "rb") as file:
                     data = file.read()
-                if name.endswith((".sqlite", ".checkpoint", ".jsonl")):  # their content holds times
+                if name.endswith((".sqlite", ".checkpoint", ".jsonl")) and name != "prompts.jsonl":  # their content holds times
                     data = str(os.path.getsize(path)).encode()
                 marks[os.path.relpath(path, folder)] = hashlib.sha256(data).hexdigest()
         return marks
@@ -122,7 +122,7 @@ SETTINGS = {
     "report": {"page": ["--hierarchy", "h", "--results", "none"], "--json": ["--json", "--hierarchy", "h", "--results", "none"]},
     "hierarchy": {"": ["--only", "linear/eva", "--no-train"]},
     "pipe": {"": []},
-    "probe": {"a task": ["eva", *SMALL, "--out", "d"], "--judge": ["--judge", "asked/answers.jsonl"]},
+    "probe": {"a task": ["retrieval", *SMALL, "--out", "d"], "--judge": ["--judge", "asked/answers.jsonl"]},
     # These listen or train: what is refused is refused before that, and tests of their own show the rest at work.
     "serve": {}, "train": {}, "lab": {},
 }
@@ -137,7 +137,7 @@ VALUES = {
              "--length": ["32"], "--vocab": ["128"], "--power": ["0.5"]},
     "build": {"NAME": ["two-sum"], "--out": ["new"], "--certificate": ["c.json"], "--precision": ["9"], "--verify-budget": ["100000000"], "--samples": ["7"],
               "--seed": ["9"], "--sweep": ["n=2..4"], "--beside": ["layer"], "--arch": ["linear"], "--task": ["index"], "--width": ["24"], "--heads": ["2"], "--position": ["binary"], "--file": ["machine.json"]},
-    "verify": {"MODEL": ["m.safetensors"], "--task": ["flipflop"], "--depth": ["1"], "--budget": ["2s"], "--memory": ["8M"], "--out": ["c.json"], "--checkpoint": ["k"]},
+    "verify": {"MODEL": ["m.safetensors"], "--task": ["flipflop"], "--depth": ["1"], "--budget": ["2s"], "--memory": ["8M"], "--out": ["c.json"], "--checkpoint": ["k"], "--quantised": ["bf16"]},
     "bound": {"ARCH": ["full"], "--config": ["config.json"], "--dims": ["dims.json"], "--task": ["mqar"], "--sum-bits": ["99"], "--variant": ["zipf"], "--theorem": ["eva-linear"]},
     "break": {"MODEL": ["m.safetensors"], "--task": ["index"], "--budget": ["2s"], "--method": ["wrong-answer"], "--out": ["c.json"], "--store": ["new.jsonl"],
               "--memory": ["8M"], "--seed": ["5"], "--checkpoint": ["k"]},

@@ -13,7 +13,7 @@ from pathlib import Path
 folder = Path(sys.argv[1])
 rung = str(folder / "rung")
 ROWS = ["full", "linear", "delta", "mamba2", "loglinear", "sparse", "hybrid", "headwise"]
-COLUMNS = ["eva", "two-sum", "seqcomp"]
+COLUMNS = ["eva", "two-sum", "seqcomp", "parity", "tracked-recall"]
 
 
 def run(*words, **options):
@@ -69,11 +69,13 @@ with tempfile.TemporaryDirectory() as scratch:
             expect(cell["certificate"]["state"] == "verified" and cell["certificate"]["checker"]["exit"] == 0, f"{where}: unverified")
             expect(cell["bound"]["state"] != "impossible" or cell["certificate"]["label"] == "forced by theorem" or cell["row"] == "headwise",
                    f"{where}: impossible, and only found")
-    deep, three, thought, encoder = highlights
+    deep, three, thought, encoder, *tracked = highlights
     expect(deep["bound"]["state"] == "impossible" and deep["certificate"]["state"] == "verified", "a hundred linear layers")
     for cell in (three, thought, encoder):
         expect(cell["bound"]["state"] == "possible" and cell["construction"]["state"] == "verified", cell["row"])
         expect(cell["size"] == deep["size"], "the same task at the same size")
+    expect(len(tracked) > 0 and all(cell["column"] == "tracked-recall" for cell in tracked), "delta and full together")
+    expect([cell["row"] for cell in tracked if cell["bound"]["state"] == "possible"] == [tracked[-1]["row"]], f"only both: {[(c['row'], c['bound']['state']) for c in tracked]}")
     if (folder / "rung-learn").exists():
         for row in ROWS:
             training = cells[row, "eva"]["training"]

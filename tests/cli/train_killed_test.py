@@ -125,7 +125,7 @@ with tempfile.TemporaryDirectory() as scratch:
     process.send_signal(signal.SIGINT)
     code, out, error = finish(process)
     assert code == 130, (code, out, error)
-    assert error.splitlines()[-1] == "stopped; rung train --resume stopped goes on", error
+    assert error.splitlines()[-1] == "stopped; rung train --resume stopped resumes it", error
     assert os.path.exists("stopped/checkpoint-0.safetensors"), os.listdir("stopped")
     states = {record["kind"]: record["state"] for record in records("stopped")}
     assert states == {"run": "stopped", "member": "stopped"}, states

@@ -61,7 +61,7 @@ TEST(Label, reads_floats_as_thirty_two_bits) {
               floats = random_label("gdelta", 64, 4, 4, Accumulator::round, Variant::uniform, true);
   EXPECT_EQ(integers.letter, LabelClass::C);
   EXPECT_NE(floats.letter, LabelClass::C) << floats.reason;
-  EXPECT_NE(floats.reason.find("32 bits a stored number"), std::string::npos) << floats.reason;
+  EXPECT_NE(floats.reason.find("32 bits per stored number"), std::string::npos) << floats.reason;
 }
 
 TEST(Label, calls_attention_with_room_constructible_and_gives_no_ceiling) {

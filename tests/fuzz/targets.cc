@@ -22,13 +22,6 @@ constexpr std::int64_t kMostLayers = 2000;  // beyond, unrolling a line is slow 
 std::uint8_t first_byte(std::string_view bytes) {
   return bytes.empty() ? 0 : static_cast<std::uint8_t>(bytes.front());
 }
-template <class T>
-void one_line(const Result<T>& result) {
-  promise(result.ok() ||
-              (!result.error().message.empty() && result.error().message.find('\n') == std::string::npos),
-          "an error is one line");
-}
-
 }  // namespace
 
 void promise(bool held, std::string_view words) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "rung/base/result.h"
+
 namespace rung::fuzz {
 
 void architecture_line(std::string_view bytes);
@@ -16,7 +18,8 @@ void task_file(std::string_view bytes);  // an automaton or a table
 void prompt(std::string_view bytes);     // first byte: of which task
 void store_record(std::string_view bytes);
 void http_request(std::string_view bytes);
-void certificate(std::string_view bytes);  // rung-check: certificate, NUL, model
+void probe_answers(std::string_view bytes);  // prompts, NUL, answers
+void certificate(std::string_view bytes);    // rung-check: certificate, NUL, model
 
 struct Target {
   const char* name;
@@ -31,11 +34,19 @@ inline constexpr Target kTargets[] = {
     {"prompt", prompt},
     {"store_record", store_record},
     {"http_request", http_request},
+    {"probe_answers", probe_answers},
     {"certificate", certificate},
 };
 
 // Ends the run with the words where a promise of a header does not hold.
 void promise(bool held, std::string_view words);
+
+template <class T>
+void one_line(const Result<T>& result) {
+  promise(result.ok() ||
+              (!result.error().message.empty() && result.error().message.find('\n') == std::string::npos),
+          "an error is one line");
+}
 
 // A file with these bytes, in memory; `path` opens it.
 class MemoryFile {

@@ -253,7 +253,7 @@ TEST(released_training, refuses_by_name_what_it_cannot_do) {
   TrainingPlan plan = small_plan("gla(rank=4)", "eva", {{"n", 5}});
   plan.round_bits = 8;
   plan.round_after = 0;
-  const auto rounded = forecast(plan);
+  const auto rounded = prepare(plan);
   ASSERT_FALSE(rounded.ok());
   EXPECT_EQ(rounded.error().message, "[train] round_bits: gla has no integer form to round to");
 }

@@ -135,6 +135,24 @@ void expect_same_curve(const MemberResult& a, const MemberResult& b) {
   EXPECT_EQ(a.right, b.right);
 }
 
+// Words of an automaton have every length: what is taught on them has neither positions nor a context.
+TEST(lesson, leaves_positions_and_context_out_for_automata) {
+  const auto dimensions = [](const std::string& line, const std::string& task, const char* written) {
+    const std::string text =
+        fmt::format(R"({{"arch": "{}", "tasks": "{}", "dimensions": {{{}}}}})", line, task, written);
+    const auto plan = parse_plan(text, "here");
+    RUNG_REQUIRE(plan.ok(), "{}", plan.error().message);
+    return Lesson::make(*plan)->model_spec()->architecture.dimensions;
+  };
+  EXPECT_EQ(dimensions("gru", "parity", R"("width": 8)").position, PositionCode::none);
+  EXPECT_EQ(dimensions("gru", "parity", R"("width": 8)").context, 0);
+  EXPECT_EQ(dimensions("gru", "parity", R"("width": 8, "position": "table")").position, PositionCode::table);
+  EXPECT_GT(dimensions("gru", "parity", R"("width": 8, "position": "table")").context, 0);
+  EXPECT_GT(dimensions("loglinear", "parity", R"("width": 8)").context, 0);  // its levels
+  EXPECT_EQ(dimensions("gru", "eva", R"("width": 8)").position, PositionCode::table);
+  EXPECT_GT(dimensions("gru", "eva", R"("width": 8)").context, 0);
+}
+
 TEST(ensemble, gives_every_member_the_curve_that_it_has_alone_bit_for_bit) {
   TrainingPlan plan = trainee("mamba2+full");
   plan.seeds = {3, 4};

@@ -7,6 +7,7 @@
 #include <functional>
 #include <set>
 
+#include "check/counting.h"
 #include "rung/base/random.h"
 #include "rung/theory/horizon.h"
 #include "rung/theory/three_sum_values.h"
@@ -119,7 +120,11 @@ TEST(class_counts, agree_on_brackets) {
     EXPECT_TRUE(question) << question.error().message;
     const auto v = apply(theorem("full-alone-dyck"), setting, *question);
     EXPECT_EQ(v->status, Status::checked);
-    return CountSetting{"full-alone-dyck", {Integer(*v->right), n, k}, v->outcome == Outcome::impossible};
+    const auto bits = static_cast<std::int64_t>(*v->right);
+    const bool library = v->outcome == Outcome::impossible;
+    rung_check::Budget budget(rung_check::kDefaultWork);
+    EXPECT_EQ(rung_check::power_exceeds(k, n / 2 - 1, bits, budget), library);  // what is `forced`
+    return CountSetting{"full-alone-dyck", {bits, n, k}, library};
   });
 }
 

@@ -127,7 +127,7 @@ TEST(tracking_counts, agree_on_words_of_automata) {
   Random random(33);
   std::vector<CountSetting> settings;
   std::size_t exactly = 0, between = 0, refuted = 0, full = 0;
-  while (settings.size() < settings_a_theorem()) {
+  while (settings.size() < 2 * settings_a_theorem()) {  // two predicates
     const auto followed = std::make_shared<FollowedAutomaton>(followed_automaton(drawn_automaton(random)));
     if (!followed->algebra || !followed->algebra->periodic) continue;
     const PeriodicWord& p = *followed->algebra->periodic;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The code of docs/python.md, run from top to bottom, and its certificate checked: page_test.py RUNG RUNG_CHECK SOURCE."""
+"""The code of docs/python.md, run from top to bottom, and its certificate checked: page_test.py RUNG RUNG_CHECK SOURCE.
+RUNG may be `installed`: the package and the program inside it that this interpreter finds."""
 import os
 import re
 import shutil
@@ -8,8 +9,13 @@ import sys
 import tempfile
 
 RUNG, CHECK, SOURCE = (os.path.abspath(word) for word in sys.argv[1:4])
-os.environ["RUNG"] = RUNG
-sys.path.insert(0, os.path.join(SOURCE, "python"))
+if sys.argv[1] == "installed":
+    os.environ.pop("RUNG", None)
+    import rung
+    assert not os.path.abspath(rung.__file__).startswith(os.path.join(SOURCE, "")), rung.__file__
+else:
+    os.environ["RUNG"] = RUNG
+    sys.path.insert(0, os.path.join(SOURCE, "python"))
 with open(os.path.join(SOURCE, "docs", "python.md"), encoding="utf-8") as file:
     blocks = re.findall(r"^```python\n(.*?)^```", file.read(), re.S | re.M)
 assert len(blocks) >= 4, "the page's code is not where it was"

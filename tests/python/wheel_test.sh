@@ -19,3 +19,8 @@ END
 version=$(env -i PATH="$folder/env/bin:/usr/bin" rung --version)
 [ "$version" = "$("$build/rung" --version)" ]
 [ "$(env -i PATH="$folder/env/bin:/usr/bin" rung-check --version)" = "$("$build/rung-check" --version)" ]
+
+# The whole page from the wheel: two config.json compared, a front for 48 layers, a batch in PyTorch, a model of one's own broken.
+/usr/bin/python3 -m venv --system-site-packages "$folder/with-torch"
+"$folder/with-torch/bin/pip" install --quiet --no-index --disable-pip-version-check "$wheel"
+env -u PYTHONPATH "$folder/with-torch/bin/python3" "$source/tests/python/page_test.py" installed "$build/rung-check" "$source" || [ $? = 77 ]

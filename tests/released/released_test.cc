@@ -456,5 +456,21 @@ TEST(Released, survives_any_mutation_of_a_configuration) {
   EXPECT_GT(refusals, 500);
 }
 
+TEST(Released, configurations_that_the_program_carries_go_by_their_names) {
+  const auto lines = [](const ArchitectureChoice& choice) {
+    const auto chosen = choice.choose();
+    return chosen ? format_stack(chosen->architecture.stack) : chosen.error().message;
+  };
+  const std::string file = RUNG_SOURCE_DIR "/rung/released/configs/qwen3.5-27b.json";
+  EXPECT_EQ(lines({.line = "qwen3.5-27b"}), lines({.line = file}));
+  EXPECT_EQ(lines({.config = "qwen3.5-27b.json"}), lines({.line = file}));
+  // A quotation of some fields stays one, whatever it is called.
+  EXPECT_FALSE((ArchitectureChoice{.line = "granite-4.0-h-small"}.choose()));
+  // Lines stay lines, and other words errors.
+  EXPECT_EQ(lines({.line = "full"}), "full");
+  EXPECT_NE(lines({.line = "qwen3.5"}).find("[arch]"), std::string::npos);
+  EXPECT_FALSE((ArchitectureChoice{.line = "qwen3.5-27b", .width = 8}.choose()));
+}
+
 }  // namespace
 }  // namespace rung

@@ -84,6 +84,25 @@ TEST(document, draws_the_ceiling_of_every_state_among_the_records) {
   EXPECT_TRUE(seen);
 }
 
+TEST(document, draws_the_jump_of_a_log_linear_ceiling_where_it_is) {
+  const Folder folder;
+  folder.write(
+      "a.json",
+      R"({"schema": "rung.results/1", "lab": {"experiment": "capacity", "configurations": [{"id": "a", "ceiling_reason": "256 bits a level of log-linear state"}]}})");
+  const auto curve =
+      gathered({.shipped = {folder.path.string()}})["ceilings"]["256 bits a level of log-linear state"];
+  std::int64_t before = 0;
+  double at_511 = 0, at_512 = 0;
+  for (const auto& point : curve) {
+    EXPECT_GT(point[0].get<std::int64_t>(), before);
+    before = point[0];
+    if (before == 511) at_511 = point[1];
+    if (before == 512) at_512 = point[1];
+  }
+  EXPECT_GT(at_511, 2 * at_512);  // nine levels, then one
+  EXPECT_GT(at_512, 0);
+}
+
 TEST(document, names_the_theorems_that_it_cites) {
   const auto document = gathered(sample());
   ASSERT_TRUE(document["theorems"].contains("one-full-layer-late"));

@@ -30,7 +30,7 @@ TEST(DimensionsFile, refuses_unknown_fields_and_wrong_values_in_one_line) {
   EXPECT_EQ(message(R"({"norm": "rm"})"),
             "[dimensions] unknown norm \"rm\"; did you mean \"rms\"? (field \"norm\" of d.json)");
   EXPECT_EQ(message(R"({"precision": 8.10})").substr(0, 45), "[dimensions] precision is number; expected a ");
-  EXPECT_EQ(message(R"({"precision": "bf61"})").find("did you mean \"bf16\""), 40u);
+  EXPECT_EQ(message(R"({"precision": "bf61"})").find("did you mean \"bf16\""), 43u);
   EXPECT_EQ(message(R"({"causal": 1})"),
             "[dimensions] causal is number; expected true or false (field \"causal\" of d.json)");
   EXPECT_EQ(message(R"({"heads": 4, "kv_heads": 3})"), "[dimensions] kv_heads = 3 does not divide heads = 4");

@@ -2,12 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "rung/spec/accounting.h"
+#include "rung/spec/mixers.h"
 #include "rung/spec/quantisable.h"
 
 namespace rung {
 namespace {
 
-std::string canonical(const char* line) {
+std::string canonical_form(const char* line) {
   const auto stack = parse_stack(line);
   return stack ? format_stack(*stack) : stack.error().message;
 }
@@ -22,13 +23,44 @@ std::string refused(const char* line) {
 }
 
 TEST(mixer_form, options_that_equal_the_default_of_the_form_are_not_written) {
-  EXPECT_EQ(canonical("mamba2(form=released,gate=silu,decay=step)"), "mamba2(form=released)");
-  EXPECT_EQ(canonical("mamba2(gate=none,form=released)"), "mamba2(form=released,gate=none)");
-  EXPECT_EQ(canonical("mamba2(gate=none)"), "mamba2");
-  EXPECT_EQ(canonical("mamba2(gate=silu)"), "mamba2(gate=silu)");
-  EXPECT_EQ(canonical("sparse(B=4,k=3,form=released,first=1,local=2)"), "sparse(B=4,k=3,form=released)");
-  EXPECT_EQ(canonical("sparse(B=4,k=3,form=released,first=0)"), "sparse(B=4,k=3,form=released,first=0)");
+  EXPECT_EQ(canonical_form("mamba2(form=released,gate=silu,decay=step)"), "mamba2(form=released)");
+  EXPECT_EQ(canonical_form("mamba2(gate=none,form=released)"), "mamba2(form=released,gate=none)");
+  EXPECT_EQ(canonical_form("mamba2(gate=none)"), "mamba2");
+  EXPECT_EQ(canonical_form("mamba2(gate=silu)"), "mamba2(gate=silu)");
+  EXPECT_EQ(canonical_form("sparse(B=4,k=3,form=released,first=1,local=2)"), "sparse(B=4,k=3,form=released)");
+  EXPECT_EQ(canonical_form("sparse(B=4,k=3,form=released,first=0)"), "sparse(B=4,k=3,form=released,first=0)");
   EXPECT_EQ(*parse_stack("gdelta(form=released,qk_norm=l2)"), *parse_stack("gdelta(form=released)"));
+}
+
+TEST(mixer_form, a_whole_stack_is_put_into_released_forms_by_one_word) {
+  EXPECT_EQ(canonical_form("released(gdelta*3+full)*2"), "(gdelta(form=released)*3+full(form=released))*2");
+  EXPECT_EQ(canonical_form("released(mamba2(gate=silu,state=4)+linear+rnn)+mamba2"),
+            "mamba2(state=4,form=released)+linear+rnn+mamba2");
+  EXPECT_EQ(canonical_form("released(heads(full:1,delta(form=plain):1)+kda)"),
+            "heads(full(form=released):1,delta:1)+kda");
+  EXPECT_EQ(canonical_form("released(loglinear+loglinear(base=mamba2))"),
+            "loglinear+loglinear(base=mamba2,form=released)");
+  EXPECT_EQ(canonical_form("released(released(topk(k=2)))+topk(k=2)"), "topk(k=2,form=released)+topk(k=2)");
+  EXPECT_EQ(canonical_form("released ( sparse(B=2,k=1) )"), "sparse(B=2,k=1,form=released)");
+  EXPECT_EQ(canonical_form("released(full"), "[arch] line ends at column 14; expected \")\"");
+  EXPECT_EQ(canonical_form("released").find("[arch] unknown mixer \"released\""), 0u);
+  // Every mixer hears the option or has one form.
+  for (const char* line : {"full(form=released)", "topk(k=2,form=released)", "gla(form=released)",
+                           "kda(form=released)", "rwkv7(form=released)", "mamba(form=released)"})
+    EXPECT_FALSE(shape_of(line).form.plain()) << line;
+  EXPECT_EQ(shape_of("full(form=released)").form, shape_of("full(rope=half)").form);
+  EXPECT_TRUE(shape_of("topk(k=2,form=released)").signed_weights);
+}
+
+TEST(mixer_form, the_plain_form_keeps_the_sizes) {
+  const auto plain = [](const char* line) {
+    return format_mixer(plain_form(parse_stack(line)->layers.front()));
+  };
+  EXPECT_EQ(plain("gdelta(heads=4,dim=8,conv=4,range=2,form=released,gate=none)"),
+            "gdelta(heads=4,dim=8,conv=4,range=2)");
+  EXPECT_EQ(plain("sparse(B=4,k=2,window=8,form=released,first=0)"), "sparse(B=4,k=2,window=8)");
+  EXPECT_EQ(plain("heads(full(dim=8,rope=half):1,mamba2(form=released):2)"), "heads(full(dim=8):1,mamba2:2)");
+  EXPECT_EQ(plain("kda(heads=2,rank=4)"), "kda(heads=2,rank=4)");
 }
 
 TEST(mixer_form, a_line_without_form_is_plain) {
@@ -60,7 +92,7 @@ TEST(mixer_form, refuses_options_that_mean_nothing_where_they_stand) {
   EXPECT_EQ(refused("rwkv7(rank_v=4)"), "[arch] layer 1: option rank_v has no meaning for values=own");
   EXPECT_EQ(refused("mamba(norms=before)"),
             "[arch] layer 1: norms=before is of the bottleneck; expected a rank");
-  EXPECT_NE(canonical("heads(rwkv7:2)").find("rwkv7"), std::string::npos);
+  EXPECT_NE(canonical_form("heads(rwkv7:2)").find("rwkv7"), std::string::npos);
   EXPECT_FALSE(parse_stack("heads(rwkv7:2)"));
 }
 

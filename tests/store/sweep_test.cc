@@ -160,8 +160,9 @@ TEST(sweep, what_no_record_has_is_refused_with_the_nearest_name) {
 }
 
 TEST(sweep, fields_that_only_some_have_differ) {
-  const std::vector<SweepFields> fields = {asked_fields(sweep_record(sweep_body("full", 8, 1))),
-                                           asked_fields(sweep_record({{"arch", "full"}, {"accuracy", 1}}))};
+  const std::vector<SweepFields> fields = {
+      record_fields(sweep_record(sweep_body("full", 8, 1))).asked,
+      record_fields(sweep_record({{"arch", "full"}, {"accuracy", 1}})).asked};
   EXPECT_EQ(differing_fields(fields), (std::vector<std::string>{"size.n", "task", "variant"}));
 }
 

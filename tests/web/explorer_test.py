@@ -137,6 +137,23 @@ class Explorer(unittest.TestCase):
         self.slide("explorer-context", 24)
         self.wait(lambda: self.cards()["seqcomp"] == "impossible")
 
+    def test_a_link_shows_what_was_chosen(self):
+        self.type_line("linear*3")
+        self.slide("explorer-context", 12)
+        self.wait(lambda: self.text(".explorer-word code") == "linear*3" and "4096" in self.text(".explorer-command code"))
+        address, cards = self.browser.current_url, self.cards()
+        self.assertIn("#explorer?", address)
+        self.browser.get("about:blank")
+        self.browser.get(address)
+        self.wait(lambda: self.text(".explorer-word code") == "linear*3")
+        self.assertEqual(self.cards(), cards)
+        self.assertIn("--context 4096", self.text(".explorer-command code"))
+        # What is no such value is left as it begins.
+        self.browser.get("about:blank")
+        self.browser.get(self.url + "#explorer?width=1e9&context=x&task=%3Cscript%3E&format=nothing")
+        self.wait(lambda: self.cards())
+        self.assertEqual(self.cards(), self.bound("full+linear*100", "--width", "16", "--context", "65536"))
+
     def test_a_typo_is_shown_with_its_column_and_mended(self):
         self.type_line("full+liner*3")
         self.wait(lambda: "unknown mixer" in self.text("#explorer-trouble"))
@@ -175,6 +192,7 @@ class Explorer(unittest.TestCase):
         self.wait(lambda: list(self.cards()) == ["seqcomp"])
         self.browser.find_element(By.CSS_SELECTOR, ".verdict-card summary").click()
         self.assertIn("T x_0 y lg N_1", self.text(".card-details"))
+        self.assertTrue(self.browser.find_elements(By.CSS_SELECTOR, ".card-details .formula .katex"))
         self.assertIn("M_part", self.text(".card-details .parameters"))
 
     def test_running_sweeps_appear_and_move(self):

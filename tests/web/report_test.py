@@ -77,7 +77,7 @@ class ReportPage(unittest.TestCase):
         story = self.driver.find_element(By.ID, "why").text
         for words in ("9,510.6 bits", "8,748 bits", "long table", "100 summaries", "verified", "Three full layers"):
             self.assertIn(words, story)
-        self.assertEqual(self.script("return document.querySelectorAll('.picture svg').length"), 3)
+        self.assertEqual(self.script("return document.querySelectorAll('.picture svg').length"), 4)
         self.assertEqual(self.script("return performance.getEntriesByType('resource').filter(e => !e.name.startsWith('data:')).length"), 0)
         keep(self.driver, SHOTS, "wide-opening")
 

@@ -34,6 +34,7 @@ std::vector<ConstructionRequest> requests(const ConstructionWord& word, const Ti
     std::vector<std::string> words(option.words.begin(), option.words.end());
     if (words.empty()) words = open_words(option.name);
     const auto own = task.options.find(std::string(option.name));
+    if (words.empty() && own != task.options.end()) words = {own->second};
     std::vector<ConstructionRequest> more;
     for (const auto& request : all) {
       if (own == task.options.end()) more.push_back(request);
@@ -58,6 +59,7 @@ std::pair<std::int64_t, std::int64_t> widths_of(const Weights& weights, std::int
   for (const auto& [name, tensor] : weights.tensors)
     if (name.ends_with("score.table"))
       for (std::int64_t i = 0; i < tensor.size(); ++i) largest = std::max(largest, tensor.integer(i));
+  if (largest == 0) return {0, 0};  // no softmax
   const auto bits = [](std::int64_t x) { return std::bit_width(static_cast<std::uint64_t>(x)); };
   return {bits(largest),
           bits(largest) + weights.architecture.dimensions.precision.bits + bits(tokens - 1) + 1};

@@ -1,5 +1,6 @@
 // One card a task: the verdict, the theorem behind it, its numbers and where they turn; what is impossible first. A task keeps its
 // card while its contents change, so that open details survive a slider.
+import { formula, theoremFormula } from "../formula.js";
 import { el } from "../dom.js";
 import { short } from "../numbers.js";
 import { grouped } from "../records.js";
@@ -43,7 +44,8 @@ function horizon(verdict) {
 function details(verdict, theorem) {
   const holds = (hypothesis) => el("li", { class: hypothesis.holds ? "holds-yes" : "holds-no" }, el("span", { class: "mark-word" }, hypothesis.holds ? "holds" : "fails"), el("span", {}, hypothesis.text, hypothesis.numbers ? el("span", { class: "muted" }, `: ${hypothesis.numbers}`) : null));
   const sizes = Object.entries(verdict.parameters ?? {}).filter(([, value]) => value !== null && typeof value !== "object");
-  return [theorem?.statement ? el("p", {}, theorem.statement) : null, verdict.hypotheses.length ? el("ul", { class: "hypotheses" }, verdict.hypotheses.map(holds)) : null,
+  const counted = theoremFormula(verdict.theorem);
+  return [counted ? el("div", { class: "formula" }, formula(counted, true)) : null, theorem?.statement ? el("p", {}, theorem.statement) : null, verdict.hypotheses.length ? el("ul", { class: "hypotheses" }, verdict.hypotheses.map(holds)) : null,
     verdict.assumes ? el("p", { class: "muted" }, `Assumes ${verdict.assumes}.`) : null,
     sizes.length ? el("p", { class: "muted parameters" }, sizes.map(([name, value]) => `${name} = ${typeof value === "number" ? short(value) : value}`).join(", ")) : null,
     verdict.source ? el("p", { class: "muted" }, `From ${sourceText(verdict.source, verdict.reference)}.`) : null];

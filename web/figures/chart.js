@@ -40,6 +40,14 @@ const powersOfTwo = (value) => (Math.abs(Math.log2(value) - Math.round(Math.log2
 // On a phone a long name would push the drawing aside.
 const fitted = (name, width) => (width < 480 && name.length > 16 ? `${name.slice(0, 15)}…` : name);
 
+// A name in the legend wider than the drawing would be cut at its edge.
+const LETTER = 7.2; // pixels, about
+function legendItems(chart) {
+  const most = Math.max(12, Math.floor(chart.width / LETTER) - 6);
+  return Chart.defaults.plugins.legend.labels.generateLabels(chart).map(
+    (item) => (item.text?.length > most ? { ...item, text: `${item.text.slice(0, most - 1)}…` } : item));
+}
+
 // Whole powers of the base between the ends of a scale, at most about `most` of them.
 function powerTicks(base, { min, max }, most) {
   const exponent = (value) => Math.log(value) / Math.log(base);
@@ -96,7 +104,7 @@ export function drawChart(box, want) {
           legend: {
             display: want.legend !== false, position: "bottom", align: "start",
             labels: {
-              usePointStyle: true, color: token("--ink"), boxHeight: 7, padding: 14, font: { size: 12.5 },
+              usePointStyle: true, color: token("--ink"), boxHeight: 7, padding: 14, font: { size: 12.5 }, generateLabels: legendItems,
               filter: (item) => !want.legendFilter || want.legendFilter(item.text),
             },
           },

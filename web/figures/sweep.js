@@ -55,7 +55,7 @@ function linesOf(members, fields, { x, y, series }) {
 
 function panelOf(name, members, fields, choice, colours) {
   const lines = linesOf(members, fields, choice);
-  const xs = members.map((member) => fieldOf(member, choice.x)), doubling = Math.min(...xs) > 0 && Math.max(...xs) >= 8 * Math.min(...xs);
+  const xs = members.map((member) => fieldOf(member, choice.x)), doubling = Math.min(...xs) > 0 && Math.max(...xs) >= 4 * Math.min(...xs);
   const seen = new Map();
   const sets = lines.map(({ name: label, colour, points }) => {
     if (!colours.has(colour)) colours.set(colour, colours.size);
@@ -112,7 +112,7 @@ export function sweepSection(runs) {
     return el("div", { class: "field" }, el("label", { for: box.id }, name === "series" ? "colour" : name), box);
   };
   draw();
-  return el("div", { class: "sweep" },
+  return el("div", { class: "store-sweep" },
     el("div", { class: "sweep-choices", role: "group", "aria-label": "What the figure shows" },
       select("x", xs), select("y", ys), select("series", fields, true), select("panel", fields, true)),
     slot);
