@@ -72,7 +72,7 @@ std::string bound_numbers(const BoundEvidence& bound) {
         return fmt::format("{} ≥ {} letters", shown_number(left), shown_number(right));
       return fmt::format("{} > {} bits", shown_number(left), shown_number(right));
     case Outcome::vacuous:
-      if (bound.theorem.starts_with("aperiodicity")) return "here, none for ever";
+      if (bound.theorem.starts_with("aperiodicity")) return "(none for ever)";
       return left ? fmt::format("{} ≤ {}", shown_number(*left), shown_number(right)) : "";
     case Outcome::possible: {
       if (const auto written = numbers.find("generated"))

@@ -29,7 +29,7 @@ struct CutBound {
 // Which bits cross the cut: all live states, or (log-linear) one bucket of every layer.
 enum class Crossing { all_states, oldest_bucket };
 
-// impossible where the classes outnumber the states; else vacuous here, with the horizon; open when a
+// impossible where the classes outnumber the states; else vacuous, with the horizon; open when a
 // hypothesis fails.
 Verdict cut_verdict(const Theorem& theorem, const Setting& setting, const Question& question,
                     const CutBound& bound, Crossing crossing = Crossing::all_states);

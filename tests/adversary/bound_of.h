@@ -9,7 +9,7 @@
 
 namespace rung {
 
-// "impossible", "vacuous here", ...: what this theorem says of the architecture on the task; empty when it
+// "impossible", "vacuous", ...: what this theorem says of the architecture on the task; empty when it
 // says nothing. State entries have the file's width (a model whose sums wrap or round). `sum_bits`: of the sums of
 // full layers; absent: rung bound's default.
 std::string outcome_of_theorem(const std::string& id, const Architecture& architecture,
