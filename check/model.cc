@@ -7,7 +7,7 @@
 namespace rung_check {
 namespace {
 
-constexpr std::int64_t kMostFields = 64, kLongestField = 1 << 20, kMostSteps = 1'000'000, kMostDigits = 62;
+constexpr std::int64_t kMostFields = 64, kLongestField = 1 << 20, kMostDecodingSteps = 1'000'000, kMostDigits = 62;
 
 std::string metadata(const TensorFile& file, const std::string& key) {
   const auto found = file.metadata().find(key);
@@ -69,7 +69,7 @@ ModelHeader read_header(const TensorFile& file) {
   if (file.metadata().contains("decode")) {
     const Json json = parse_json(metadata(file, "decode"), "the model's decode");
     Members m(json, "the model's decode");
-    if (m.has("steps")) header.steps = m.number("steps", 0, kMostSteps);
+    if (m.has("steps")) header.steps = m.number("steps", 0, kMostDecodingSteps);
     if (m.has("stop")) header.stop = m.number("stop", 0, std::int64_t{1} << 31);
     m.done();
     if (header.steps > 0 && header.output.kind == "vector")

@@ -4,10 +4,10 @@
 # TORCH: cold, and built with libtorch's flags, with which the shared precompiled headers do not go.
 # INTERNAL: not installed, because it would ask libtorch of everybody who links rung.
 # A folder may include only what it DEPENDS on; tests/layers checks the includes.
-# Several files are compiled as one, which costs a third of the time: names that are local to a file are unique
+# Many files are compiled as one, which costs a third of the time: names that are local to a file are unique
 # within its folder. RUNG_UNITY=OFF compiles each file alone and without precompiled headers (clang-tidy, missing includes).
-option(RUNG_UNITY "Compile several files of a folder as one, on precompiled headers" ON)
-set(RUNG_UNITY_BATCH 8)
+option(RUNG_UNITY "Compile many files of a folder as one, on precompiled headers" ON)
+set(RUNG_UNITY_BATCH 32 CACHE STRING "Files that are compiled as one: more cost less in all, and more for each change")
 function(rung_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${RUNG_UNITY} UNITY_BUILD_BATCH_SIZE ${RUNG_UNITY_BATCH})
 endfunction()

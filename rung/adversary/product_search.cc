@@ -21,7 +21,7 @@ constexpr std::uint32_t kNoNode = ~std::uint32_t{0};
 constexpr std::size_t kNodeBlock = std::size_t{1} << 12;      // nodes that are allocated together
 constexpr std::int64_t kEdgesAtOnce = std::int64_t{1} << 18;  // computed in parallel, then looked up in order
 constexpr std::int64_t kNodesPerWorker = 256;
-constexpr double kSecondsBetweenSaves = 120;
+constexpr double kSecondsBetweenProductSaves = 120;
 constexpr std::uint64_t kFirstSlots = std::uint64_t{1} << 12;
 
 // A state of the task is stored as a signed number.
@@ -200,7 +200,7 @@ class ProductSearch {
                      {},
                      limit_.bytes,
                      fmt::format("words of {} letters, {} product states", depth_ + 1, nodes_.size())});
-      if (clock_.seconds() - saved > kSecondsBetweenSaves) {
+      if (clock_.seconds() - saved > kSecondsBetweenProductSaves) {
         RUNG_CHECK(save());
         saved = clock_.seconds();
       }

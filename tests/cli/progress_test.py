@@ -90,6 +90,19 @@ class Progress(unittest.TestCase):
         self.assertLess(max(speeds), 1e9)
         self.assertTrue(all(" left" in line for line in ticks if "tokens/s" in line))
 
+    @unittest.skipUnless(HAS_LEARN, "training needs libtorch")
+    def test_a_resumed_run_measures_its_speed_from_where_it_resumed(self):
+        """Steps of the earlier run, taken for those of the first seconds, would make the rest look many times shorter."""
+        units = {"s": 1, "min": 60, "h": 3600}
+        def estimates(text):
+            return [float(number) * units[unit] for number, unit in re.findall(r"at most ([0-9.]+) (s|min|h) left", text)]
+        first = estimates(self.watch("train", "full", "--task", "eva", "--n", "8", "--steps", "1000000", "--seeds", "1", "--device", "cpu", "--out", "run",
+                                     columns=200, seconds=15))
+        again = estimates(self.watch("train", "--resume", "run", columns=200, seconds=8))
+        self.assertTrue(first and again)
+        self.assertGreater(again[0], first[-1] / 4)
+        self.assertLess(again[-1], first[-1] * 4)
+
 
 if __name__ == "__main__":
     unittest.main()
