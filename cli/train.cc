@@ -44,6 +44,9 @@ Command train_command() {
   add("--curriculum", "earlier stages with other sizes: \"n=8; n=16\"", &flags->curriculum, "Plan");
   add("--stage-steps", "steps of each earlier stage (half of all, evenly split)", &flags->stage_steps,
       "Plan");
+  add("--support", "earlier stages with fewer values, passed at each member's pace: \"m=4,n1=4; m=8,n1=8\"",
+      &flags->support, "Plan");
+  add("--advance", "accuracy on its stage with which a member moves on (0.95)", &flags->advance, "Plan");
   add("--variant", "uniform, permutation, zipf or adversarial (uniform)", &flags->variant, "Plan");
   add("--supervision", "answer, every-query or chain (every-query)", &flags->supervision, "Plan");
   add("--queries", "questions a prompt (1)", &flags->queries, "Plan");
@@ -93,6 +96,8 @@ Command train_command() {
       if (option.names == kept) option.excludes.push_back("--dry-run");
     if (option.names == "--store") option.excludes.push_back("--no-store");
     if (option.names == "--stage-steps") option.needs = {"--curriculum", "--plan"};
+    if (option.names == "--support") option.excludes.push_back("--curriculum");
+    if (option.names == "--advance") option.needs = {"--support", "--plan"};
     if (option.names == "--qat-after") option.needs = {"--qat", "--plan"};
   }
   command.run = [flags] { return run_train(*flags); };

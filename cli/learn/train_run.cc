@@ -52,7 +52,7 @@ Result<std::vector<double>> number_list(const std::string& text, const char* fla
 }
 
 // "n=8; n=16,M=3"
-Result<std::vector<TaskSizes>> stage_list(const std::string& text) {
+Result<std::vector<TaskSizes>> stage_list(const std::string& text, const char* flag) {
   std::vector<TaskSizes> stages;
   for (const std::string& stage : pieces(text, ';')) {
     TaskSizes sizes;
@@ -62,7 +62,7 @@ Result<std::vector<TaskSizes>> stage_list(const std::string& text) {
       const char* first = piece.data() + std::min(piece.size(), equals + 1);
       const auto [end, code] = std::from_chars(first, piece.data() + piece.size(), value);
       if (equals == std::string::npos || code != std::errc() || end != piece.data() + piece.size())
-        return fail(ErrorCode::parse, "[train] --curriculum {}: stages such as \"n=8; n=16\" expected",
+        return fail(ErrorCode::parse, "[train] {} {}: stages such as \"n=8; n=16\" expected", flag,
                     rung::quoted(text));
       sizes[piece.substr(0, equals)] = value;
     }
@@ -99,7 +99,10 @@ Result<TrainingPlan> plan_of(const TrainFlags& flags) {
     return fail(ErrorCode::missing, "[train] sizes without a task: --task expected");
   if (!flags.plan && !flags.architecture.position && !flags.architecture.dims) place_by_tasks(plan);
   if (flags.curriculum) {
-    RUNG_TRY(plan.curriculum, stage_list(*flags.curriculum));
+    RUNG_TRY(plan.curriculum, stage_list(*flags.curriculum, "--curriculum"));
+  }
+  if (flags.support) {
+    RUNG_TRY(plan.support, stage_list(*flags.support, "--support"));
   }
   if (flags.variant) {
     RUNG_TRY(plan.variant, parse_variant(*flags.variant));
@@ -129,7 +132,7 @@ Result<TrainingPlan> plan_of(const TrainFlags& flags) {
   set(plan.checkpoint_every, flags.checkpoint_every), set(plan.round_after, flags.round_after),
       set(plan.floor, flags.floor), set(plan.clip, flags.clip);
   set(plan.beta1, flags.beta1), set(plan.beta2, flags.beta2), set(plan.dropout, flags.dropout),
-      set(plan.smoothing, flags.smoothing), set(plan.device, flags.device);
+      set(plan.smoothing, flags.smoothing), set(plan.advance, flags.advance), set(plan.device, flags.device);
   if (flags.stop) plan.stop = *flags.stop;
   if (flags.parts) plan.parts = true;
   if (flags.round_bits) {
@@ -170,6 +173,7 @@ class TrainRunLine {
     std::string line = fmt::format("{:3.0f} %  {}/{} members  loss {:.4f}  accuracy {:.3f}",
                                    100 * static_cast<double>(p.steps_done) / total, p.members_done, p.members,
                                    p.loss, p.accuracy);
+    if (p.stages > 1) line += fmt::format("  stage {:.1f} of {}", p.stage + 1, p.stages);
     // Nothing is known of the speed before some steps took some time.
     const double seconds = p.seconds - first_->second,
                  steps = static_cast<double>(p.steps_done - first_->first);
@@ -226,6 +230,7 @@ ordered_json document_of(const TrainingPlan& plan, const learn::EnsembleResult& 
                      {"scale", member.plan.scale}, {"state", state_word(member.state)},
                      {"steps", member.steps}};
     if (!member.reason.empty()) row["reason"] = member.reason;
+    if (const std::string note = learn::stage_note(plan, member.curve); !note.empty()) row["note"] = note;
     if (!member.of.empty())
       row.update({{"accuracy", member.accuracy()}, {"right", member.right}, {"answers", member.of}});
     if (!member.curve.empty()) row["loss"] = member.curve.back().loss;
@@ -343,12 +348,14 @@ Result<int> run_train(const TrainFlags& flags) {
   } else {
     fmt::print("{:>6} {:>6} {:>8} {:>8} {:>6} {:>8} {:>8} {:>9}  state\n", "member", "seed", "rate", "decay",
                "scale", "steps", "loss", "accuracy");
-    for (const learn::MemberResult& member : result.members)
+    for (const learn::MemberResult& member : result.members) {
+      const std::string note = member.reason.empty() ? learn::stage_note(plan, member.curve) : member.reason;
       fmt::print("{:>6} {:>6} {:>8} {:>8} {:>6} {:>8} {:>8} {:>9}  {}{}\n", member.plan.index,
                  member.plan.seed, member.plan.rate, member.plan.decay, member.plan.scale, member.steps,
                  member.curve.empty() ? "-" : fmt::format("{:.4f}", member.curve.back().loss),
                  member.of.empty() ? "-" : fmt::format("{:.4f}", member.accuracy()), state_word(member.state),
-                 member.reason.empty() ? "" : ": " + member.reason);
+                 note.empty() ? "" : ": " + note);
+    }
     if (!tested.empty()) {
       fmt::print("\naccuracy on words of so many letters\nmember");
       for (const std::int64_t n : lengths) fmt::print(" {:>8}", n);

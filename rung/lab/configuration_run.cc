@@ -186,6 +186,15 @@ Result<std::optional<Outcome>> run_plan(const TrainingPlan& plan, Outcome outcom
   if (outcome.scores.size() < plan.seeds.size())
     outcome.note += fmt::format("{}{} seeds without a score: {}", outcome.note.empty() ? "" : "; ",
                                 plan.seeds.size() - outcome.scores.size(), failure);
+  if (!plan.support.empty()) {
+    std::int64_t first = 0;
+    for (const learn::MemberResult& member : result.members)
+      first += !member.curve.empty() && member.curve.back().stage == 0;
+    if (first > 0)
+      outcome.note +=
+          fmt::format("{}{} of {} members stayed at the first of {} stages", outcome.note.empty() ? "" : "; ",
+                      first, result.members.size(), plan.support.size() + 1);
+  }
   if (outcome.scores.empty())
     outcome.trouble = failure.empty() ? "no member was trained to its end" : failure;
   if (outcome.capacity)

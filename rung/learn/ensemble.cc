@@ -46,7 +46,7 @@ class Run {
         options_(options),
         folder_(std::move(folder)),
         records_(prepared, options),
-        progress_(prepared.forecast.members, prepared.plan.steps, options.progress) {
+        progress_(prepared.forecast.members, prepared.plan, options.progress) {
     for (const MemberPlan& member : members(prepared.plan)) results_.push_back({.plan = member});
   }
 
@@ -229,6 +229,13 @@ double MemberResult::accuracy() const {
     lowest = std::min(lowest,
                       static_cast<double>(right[i]) / static_cast<double>(std::max<std::uint64_t>(1, of[i])));
   return lowest;
+}
+
+std::string stage_note(const TrainingPlan& plan, const std::vector<CurvePoint>& curve) {
+  const auto stages = static_cast<std::int64_t>(plan.support.size()) + 1;
+  if (stages == 1 || curve.empty() || curve.back().stage + 1 >= stages) return "";
+  if (curve.back().stage == 0) return fmt::format("stayed at the first of {} stages", stages);
+  return fmt::format("at stage {} of {}", curve.back().stage + 1, stages);
 }
 
 Result<EnsembleResult> train(const PreparedPlan& prepared, const EnsembleOptions& options) {

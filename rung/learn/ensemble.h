@@ -32,6 +32,9 @@ struct MemberResult {
   std::int64_t steps = 0;
   double accuracy() const;  // of the task that it does worst; 0 without a final score
 };
+// Where a member of a plan with a support is: "stayed at the first of 3 stages", "at stage 2 of 3"; empty at the
+// last stage and without a support.
+std::string stage_note(const TrainingPlan& plan, const std::vector<CurvePoint>& curve);
 
 struct EnsembleResult {
   std::string run;  // id of the record; empty without a store
@@ -47,6 +50,8 @@ struct EnsembleProgress {
   std::int64_t steps_done = 0,
                steps_total = 0;  // over all members; an early stop makes the total an upper bound
   double loss = 0, accuracy = 0, tokens_per_second = 0, seconds = 0;
+  double stage = 0;         // of the support, from 0: the mean of the members that report
+  std::int64_t stages = 1;  // of the support
 };
 
 struct EnsembleOptions {

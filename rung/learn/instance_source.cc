@@ -10,6 +10,27 @@ InstanceSource::InstanceSource(const Lesson& lesson, std::vector<std::uint64_t> 
   for (const std::uint64_t seed : seeds) seeds_.push_back(teaching_stream(seed));
   std::vector<std::int64_t> bits(seeds_.begin(), seeds_.end());
   device_seeds_ = torch::tensor(bits, torch::kLong).to(device);
+  if (lesson.supports() > 1) set_supports(std::vector<std::size_t>(seeds.size(), 0));
+}
+
+void InstanceSource::set_supports(const std::vector<std::size_t>& stages) {
+  supports_ = stages;
+  if (!device_.is_cuda()) return;
+  device_supports_.resize(lesson_.tasks());
+  for (std::size_t which = 0; which < lesson_.tasks(); ++which) {
+    std::vector<std::int64_t> sizes;
+    for (const std::size_t stage : stages) {
+      const kernels::InstanceSupport support = lesson_.support(stage, which);
+      sizes.insert(sizes.end(), std::begin(support.size), std::end(support.size));
+    }
+    const torch::Tensor made = torch::tensor(sizes, torch::kLong);
+    torch::Tensor& there = device_supports_[which];
+    // Where a recorded step reads it.
+    if (there.defined())
+      there.copy_(made);
+    else
+      there = made.to(device_);
+  }
 }
 
 bool InstanceSource::on_device(std::size_t stage, std::size_t which) const {
@@ -28,7 +49,8 @@ InstanceSource::Place& InstanceSource::place(std::size_t stage, std::size_t whic
 
 void InstanceSource::fill(std::size_t stage, std::size_t which, std::int64_t step) {
   Place& to = place(stage, which);
-  Batch drawn = lesson_.draw({stage, which, seeds_, step * batch_, batch_, true, device_.is_cuda()});
+  Batch drawn =
+      lesson_.draw({stage, which, seeds_, step * batch_, batch_, true, device_.is_cuda(), supports_});
   if (!device_.is_cuda()) {
     to.batch = std::move(drawn);
     return;
@@ -58,6 +80,10 @@ const Batch& InstanceSource::next(std::size_t stage, std::size_t which, std::int
   batch.members = members, batch.batch = batch_;
   batch.seed = reinterpret_cast<const std::uint64_t*>(device_seeds_.data_ptr<std::int64_t>());
   batch.step = count.data_ptr<std::int64_t>();
+  static_assert(sizeof(kernels::InstanceSupport) == kernels::kMaxInstanceLevels * sizeof(std::int64_t));
+  if (!device_supports_.empty())
+    batch.support =
+        reinterpret_cast<const kernels::InstanceSupport*>(device_supports_[which].data_ptr<std::int64_t>());
   batch.tokens = to.tokens.data_ptr<std::int32_t>();
   batch.answers = to.batch.targets.data_ptr<std::int64_t>();
   check_device(

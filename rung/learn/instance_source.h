@@ -19,6 +19,8 @@ class InstanceSource {
   // The batch of a step, in tensors that stay: what a recorded step reads. REQUIRES count on the device where
   // on_device(), holding `step`.
   const Batch& next(std::size_t stage, std::size_t which, std::int64_t step, const torch::Tensor& count);
+  // The members' stages of the support, from the next batch on. Nothing that was recorded changes.
+  void set_supports(const std::vector<std::size_t>& stages);
   // Host-drawn tasks: fills the tensors of next() for a step, before the recorded step is replayed.
   void fill(std::size_t stage, std::size_t which, std::int64_t step);
 
@@ -31,7 +33,9 @@ class InstanceSource {
   Place& place(std::size_t stage, std::size_t which);
 
   const Lesson& lesson_;
-  std::vector<std::uint64_t> seeds_;  // of the teaching stream
+  std::vector<std::uint64_t> seeds_;            // of the teaching stream
+  std::vector<std::size_t> supports_;           // one a member; empty without a support
+  std::vector<torch::Tensor> device_supports_;  // a task each: [E, kMaxInstanceLevels] int64
   torch::Tensor device_seeds_;
   std::int64_t batch_;
   torch::Device device_;

@@ -1,8 +1,11 @@
 #include "rung/learn/lesson.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "rung/base/nearest_word.h"
 #include "rung/base/parallel.h"
 
 namespace rung::learn {
@@ -64,6 +67,33 @@ void append_other_question(const Task& task, Variant variant, std::uint64_t seed
   right.push_back(task.answer(asked_again).back());
 }
 constexpr std::uint64_t kFar = std::uint64_t{1} << 40;
+
+// A stage of the support: its sizes by the names of the task's, in the task's own order (seqcomp's without L).
+Result<kernels::InstanceSupport> support_of(const Task& task, const TaskSizes& given) {
+  const auto drawn = instance_task(task);
+  if (!drawn ||
+      (drawn->kind != kernels::InstanceKind::evaluation && drawn->kind != kernels::InstanceKind::seqcomp))
+    return fail(ErrorCode::unsupported,
+                "[train] support: {} has none; eva, index or seqcomp in the hard order expected",
+                task.name());
+  kernels::InstanceSupport out = kernels::whole_support(*drawn);
+  std::vector<std::string_view> names;
+  const SizeList sizes = task.size();
+  for (const auto& [name, value] : sizes)
+    if (name != "L") names.push_back(name);
+  for (const auto& [name, value] : given) {
+    const auto place = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+    if (place == names.size())
+      return fail(ErrorCode::parse, "[train] support: {} has no size {}; {} expected", task.name(),
+                  rung::quoted(name), fmt::join(names, ", "));
+    if (value < 1 || value > out.size[place])
+      return fail(ErrorCode::range, "[train] support: {} = {} of {}; 1 to {} expected", name, value,
+                  task.name(), out.size[place]);
+    out.size[place] = value;
+  }
+  if (task.name() == "eva") out.size[1] = out.size[0];  // its values are arguments
+  return out;
+}
 
 constexpr std::int64_t kLargestOutput = 65536;  // logits
 
@@ -141,6 +171,18 @@ Result<Lesson> Lesson::make(const TrainingPlan& plan) {
       tasks.push_back(std::move(task));
     }
     lesson.stages_.push_back(std::move(tasks));
+  }
+  if (!plan.support.empty()) {
+    if (!lesson.asks_plainly())
+      return fail(ErrorCode::unsupported,
+                  "[train] support: uniform instances without a chain of thought expected");
+    for (std::size_t stage = 0; stage <= plan.support.size(); ++stage)
+      for (const auto& task : lesson.stages_.back()) {
+        RUNG_TRY(const auto support,
+                 support_of(*task, stage < plan.support.size() ? plan.support[stage] : TaskSizes()));
+        lesson.supports_.resize(stage + 1);
+        lesson.supports_[stage].push_back(support);
+      }
   }
   if (lesson.outputs_ > kLargestOutput)
     return fail(ErrorCode::resource, "[train] {} possible answers; at most {} can be learned as logits",
@@ -253,33 +295,30 @@ Batch Lesson::draw(const Draw& draw) const {
   }
   torch::Tensor targets = torch::empty({rows * answers * numbers}, torch::kLong);
   auto* const first_target = targets.data_ptr<std::int64_t>();
-  const auto drawn = plan_.variant == Variant::uniform ? instance_task(draw.stage, draw.which)
-                                                       : std::optional<kernels::InstanceTask>();
+  auto drawn = asks_plainly() ? instance_task(draw.stage, draw.which) : std::nullopt;
+  if (drawn && !draw.teaching) drawn->questions = 0, drawn->parts = false;
   const auto draw_row = [&](std::int64_t row) {
     const std::uint64_t seed = draw.seeds[static_cast<std::size_t>(row / draw.count)];
     const auto index = static_cast<std::uint64_t>(draw.first + row % draw.count);
+    if (drawn) {  // as a kernel would: the task's own, from its support; these have one field
+      const auto member = static_cast<std::size_t>(row / draw.count);
+      std::vector<std::int32_t> tokens(static_cast<std::size_t>(length)),
+          scratch(static_cast<std::size_t>(kernels::instance_scratch(*drawn)));
+      kernels::draw_instance(
+          *drawn,
+          draw.supports.empty() ? kernels::whole_support(*drawn) : support(draw.supports[member], draw.which),
+          seed, index, tokens.data(), first_target + row * answers, scratch.data());
+      std::transform(tokens.begin(), tokens.end(), starts[0] + row * length,
+                     [&](std::int32_t token) { return token - fields_[0].low; });
+      return;
+    }
     const Instance instance = task.generate(plan_.variant, seed, index);
     std::vector<std::int64_t> right = instance.answer;
     if (last_only) right.erase(right.begin(), right.begin() + (asked - 1) * numbers);
     Prompt whole = instance.prompt;
-    if (drawn && (extra > 0 || drawn->parts) && draw.teaching) {
-      // In the one field of such tasks.
-      std::vector<std::int64_t>& tokens = whole.fields[0];
-      const std::vector<std::int32_t> tables(tokens.begin(), tokens.end() - question);
-      std::vector<std::int32_t> asked_next(static_cast<std::size_t>(question));
-      kernels::InstanceRandom random = kernels::question_stream(seed, index);
-      for (std::int64_t i = 0; i <= extra; ++i) {
-        const std::int64_t kind = kernels::question_kind(*drawn, index, i);
-        if (i == 0 && kind == 0) continue;
-        if (i == 0) tokens.resize(tables.size()), right.clear();
-        right.push_back(kernels::draw_question(*drawn, random, tables.data(), kind, asked_next.data()));
-        tokens.insert(tokens.end(), asked_next.begin(), asked_next.end());
-      }
-    } else {
-      for (std::int64_t i = 0; i < extra; ++i)
-        append_other_question(task, plan_.variant, seed, index + kFar * static_cast<std::uint64_t>(i + 1),
-                              whole, right);
-    }
+    for (std::int64_t i = 0; i < extra; ++i)
+      append_other_question(task, plan_.variant, seed, index + kFar * static_cast<std::uint64_t>(i + 1),
+                            whole, right);
     if (chained) {
       right = *task.chain_of_thought(instance.prompt);
       for (std::int64_t i = 0; i + 1 < chain; ++i)

@@ -51,12 +51,19 @@ class Lesson {
   // Automaton tasks without positions: the model reads words of any length, and its file has no context.
   bool free_length() const;
 
+  // Stages of the support, which every member passes at its own pace; the last is the whole of the tasks.
+  std::size_t supports() const { return plan_.support.size() + 1; }
+  kernels::InstanceSupport support(std::size_t stage, std::size_t which) const {
+    return supports_[stage][which];
+  }
+
   struct Draw {
     std::size_t stage = 0, which = 0;
     std::vector<std::uint64_t> seeds;   // one a member, already of the stream
     std::int64_t first = 0, count = 1;  // instances first .. first + count - 1
     bool teaching = true;   // with the plan's extra questions and supervision; else every answer once
     bool parallel = false;  // on all cores
+    std::vector<std::size_t> supports = {};  // stages of the support, one a member; empty: the whole
   };
   // On the host.
   Batch draw(const Draw& draw) const;
@@ -71,6 +78,7 @@ class Lesson {
   std::int64_t chain_length(const Task& task) const;
   TrainingPlan plan_;
   std::vector<std::vector<std::unique_ptr<Task>>> stages_;
+  std::vector<std::vector<kernels::InstanceSupport>> supports_;  // [stage][task]; empty without a support
   std::vector<FieldSpec> fields_;
   AnswerSpec answer_;
   std::int64_t outputs_ = 0, chain_ = 0;

@@ -30,6 +30,7 @@ void RunProgress::step(const Trainer& trainer, std::int64_t tokens, std::int64_t
   if (!tell_ || between(last_told_, now) < kTellEvery) return;
   last_told_ = now;
   shown_.loss = trainer.recent_loss(), shown_.accuracy = trainer.recent_accuracy();
+  shown_.stage = trainer.recent_stage();
   shown_.tokens_per_second = tokens_per_second();
   shown_.seconds = seconds();
   tell_(shown_);

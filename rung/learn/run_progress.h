@@ -14,11 +14,12 @@ namespace rung::learn {
 class RunProgress {
  public:
   using Clock = std::chrono::steady_clock;
-  RunProgress(std::int64_t members, std::int64_t steps,
+  RunProgress(std::int64_t members, const TrainingPlan& plan,
               const std::function<void(const EnsembleProgress&)>& tell)
       : tell_(tell) {
     shown_.members = members;
-    shown_.steps_total = members * steps;
+    shown_.steps_total = members * plan.steps;
+    shown_.stages = static_cast<std::int64_t>(plan.support.size()) + 1;
   }
 
   // A step of so many members, and so many tokens, ended.

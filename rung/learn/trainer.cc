@@ -110,15 +110,15 @@ void Trainer::step() {
 }
 
 Trainer::Marks Trainer::marked(std::size_t stage, std::size_t which, std::int64_t first, std::int64_t count,
-                               const Leaves& leaves) const {
+                               const Leaves& leaves, const std::vector<std::size_t>& supports) const {
   const torch::NoGradGuard no_grad;
   std::vector<std::uint64_t> streams;
   for (const MemberProgress& member : members_) streams.push_back(evaluation_stream(member.plan.seed));
   torch::Tensor right;
   Marks marks;
   for (std::int64_t done = 0; done < count; done += plan_.batch) {
-    Batch batch = lesson_.draw(
-        {stage, which, streams, first + done, std::min(plan_.batch, count - done), false, device_.is_cuda()});
+    Batch batch = lesson_.draw({stage, which, streams, first + done, std::min(plan_.batch, count - done),
+                                false, device_.is_cuda(), supports});
     batch.move_to(device_);
     const Graded graded = grade(model_.forward(batch.inputs, leaves, pass(false)), batch, 0, nullptr);
     // A chain of thought is right when all of it is: then, and only then, the model left to itself writes the
@@ -138,13 +138,23 @@ Trainer::Marks Trainer::marked(std::size_t stage, std::size_t which, std::int64_
   return marks;
 }
 
-std::vector<std::vector<double>> Trainer::accuracies() {
+std::vector<std::size_t> Trainer::support_stages() const {
+  std::vector<std::size_t> stages;
+  for (const MemberProgress& member : members_) stages.push_back(member.stage);
+  return stages;
+}
+
+bool Trainer::learning_a_part(const MemberProgress& member) const {
+  return member.state == MemberState::running && member.stage + 1 < lesson_.supports();
+}
+
+std::vector<std::vector<double>> Trainer::accuracies(const std::vector<std::size_t>& supports) {
   const std::size_t stage = stage_at(plan_, std::max<std::int64_t>(0, step_ - 1));
   // The ordinal of the evaluation: the last one may come before its time, on instances of its own.
   const std::int64_t first = (step_ + plan_.evaluate_every - 1) / plan_.evaluate_every * plan_.evaluate_count;
   std::vector<std::vector<double>> out(members_.size());
   for (std::size_t which = 0; which < lesson_.tasks(); ++which) {
-    const Marks marks = marked(stage, which, first, plan_.evaluate_count, parameters_.leaves);
+    const Marks marks = marked(stage, which, first, plan_.evaluate_count, parameters_.leaves, supports);
     for (std::size_t e = 0; e < members_.size(); ++e)
       out[e].push_back(static_cast<double>(marks.right[e]) / static_cast<double>(marks.answers));
   }
@@ -158,8 +168,11 @@ void Trainer::freeze(std::size_t member) {
 
 void Trainer::evaluate() {
   const auto accuracy = accuracies();
+  const bool parts = std::any_of(members_.begin(), members_.end(),
+                                 [this](const MemberProgress& member) { return learning_a_part(member); });
+  const auto of_stage = parts ? accuracies(support_stages()) : accuracy;
   const torch::Tensor losses = loss_sum_.to(torch::kCPU), alive = optimiser_.alive.to(torch::kCPU);
-  double loss_total = 0, accuracy_total = 0;
+  double loss_total = 0, accuracy_total = 0, stage_total = 0;
   std::int64_t running = 0;
   for (std::size_t e = 0; e < members_.size(); ++e) {
     MemberProgress& member = members_[e];
@@ -174,9 +187,10 @@ void Trainer::evaluate() {
       freeze(e);
       continue;
     }
-    member.curve.push_back({step_, static_cast<std::int64_t>(stage_at(plan_, step_ - 1)), loss, accuracy[e]});
+    const std::size_t stage = plan_.support.empty() ? stage_at(plan_, step_ - 1) : member.stage;
+    member.curve.push_back({step_, static_cast<std::int64_t>(stage), loss, accuracy[e]});
     const double lowest = *std::min_element(accuracy[e].begin(), accuracy[e].end());
-    loss_total += loss, accuracy_total += lowest, ++running;
+    loss_total += loss, accuracy_total += lowest, stage_total += static_cast<double>(stage), ++running;
     // A goal counts for the model that is asked for: at the tasks' own sizes, rounded if it is to be.
     const bool last_stage = stage_at(plan_, step_ - 1) + 1 == lesson_.stages() &&
                             (!plan_.round_bits || rounds_at(plan_, step_ - 1));
@@ -185,10 +199,14 @@ void Trainer::evaluate() {
       member.state = MemberState::done;
       freeze(e);
     }
+    if (learning_a_part(member) && *std::min_element(of_stage[e].begin(), of_stage[e].end()) >= plan_.advance)
+      ++member.stage;
   }
+  if (parts) source_.set_supports(support_stages());
   if (running > 0)
     recent_loss_ = loss_total / static_cast<double>(running),
-    recent_accuracy_ = accuracy_total / static_cast<double>(running);
+    recent_accuracy_ = accuracy_total / static_cast<double>(running),
+    recent_stage_ = stage_total / static_cast<double>(running);
   loss_sum_.zero_();
   summed_ = 0;
 }

@@ -25,7 +25,8 @@ struct MemberProgress {
   MemberState state = MemberState::running;
   std::string reason;  // of failure
   std::vector<CurvePoint> curve;
-  int reached = 0;  // evaluations in a row at or above the accuracy to stop at
+  std::size_t stage = 0;  // of the plan's support
+  int reached = 0;        // evaluations in a row at or above the accuracy to stop at
   std::int64_t steps = 0;
 };
 
@@ -43,7 +44,7 @@ class Trainer {
   // One step of every running member.
   void step();
   // Accuracy on fresh instances; adds a point to every running curve, ends members that reached their goal or
-  // whose loss is NaN or infinite, and moves a curriculum on. On a GPU this is where the host waits.
+  // whose loss is NaN or infinite, and moves those on that have learned their stage. On a GPU this is where the host waits.
   void evaluate();
   // Every member on fresh instances at the tasks' own sizes.
   std::vector<FinalScore> final_scores();
@@ -51,6 +52,8 @@ class Trainer {
   const std::vector<MemberProgress>& progress() const { return members_; }
   double recent_loss() const { return recent_loss_; }
   double recent_accuracy() const { return recent_accuracy_; }
+  // The mean stage of the support of the members that ran at the last evaluation.
+  double recent_stage() const { return recent_stage_; }
   std::int64_t tokens_per_step() const;
 
   Weights weights(std::int64_t member, const std::map<std::string, std::string>& notes) const;
@@ -66,10 +69,13 @@ class Trainer {
     std::vector<std::int64_t> right;  // a member each
     std::int64_t answers = 0;
   };
-  // Instances first .. first + count - 1 of every member's evaluation stream.
+  // Instances first .. first + count - 1 of every member's evaluation stream, drawn from these stages of the
+  // support, one a member (empty: from the whole).
   Marks marked(std::size_t stage, std::size_t which, std::int64_t first, std::int64_t count,
-               const Leaves& leaves) const;
-  std::vector<std::vector<double>> accuracies();
+               const Leaves& leaves, const std::vector<std::size_t>& supports = {}) const;
+  std::vector<std::vector<double>> accuracies(const std::vector<std::size_t>& supports = {});
+  std::vector<std::size_t> support_stages() const;
+  bool learning_a_part(const MemberProgress& member) const;
   ForwardContext pass(bool training) const;
   void freeze(std::size_t member);
 
@@ -85,7 +91,7 @@ class Trainer {
   InstanceSource source_;
   torch::Tensor loss_sum_;  // [E] float32 since the last evaluation
   std::int64_t step_ = 0, summed_ = 0;
-  double recent_loss_ = 0, recent_accuracy_ = 0;
+  double recent_loss_ = 0, recent_accuracy_ = 0, recent_stage_ = 0;
   std::map<std::pair<std::size_t, std::size_t>, RecordedStep> recorded_;
 };
 

@@ -112,6 +112,17 @@ std::map<std::string, Reader> readers(TrainingPlan& plan) {
       return {};
     };
   };
+  const auto stages = [](std::vector<TaskSizes>& to, const char* name) -> Reader {
+    return [&to, name](const json& value) -> Result<void> {
+      if (!value.is_array()) return fail(ErrorCode::parse, "[train] {}: a list of sizes expected", name);
+      to.clear();
+      for (const json& item : value) {
+        RUNG_TRY(TaskSizes sizes, sizes_of(item, name));
+        to.push_back(std::move(sizes));
+      }
+      return {};
+    };
+  };
   return {
       {"arch",
        [&](const json& value) -> Result<void> {
@@ -134,16 +145,9 @@ std::map<std::string, Reader> readers(TrainingPlan& plan) {
          }
          return {};
        }},
-      {"curriculum",
-       [&](const json& value) -> Result<void> {
-         if (!value.is_array()) return fail(ErrorCode::parse, "[train] curriculum: a list of sizes expected");
-         plan.curriculum.clear();
-         for (const json& item : value) {
-           RUNG_TRY(TaskSizes sizes, sizes_of(item, "curriculum"));
-           plan.curriculum.push_back(std::move(sizes));
-         }
-         return {};
-       }},
+      {"curriculum", stages(plan.curriculum, "curriculum")},
+      {"support", stages(plan.support, "support")},
+      {"advance", number(plan.advance, "advance")},
       {"variant",
        [&](const json& value) -> Result<void> {
          RUNG_TRY(const std::string word, word_of(value, "variant"));
@@ -279,6 +283,10 @@ Result<void> check_plan(const TrainingPlan& plan) {
     return fail(ErrorCode::range,
                 "[train] {} stages of {} steps leave none of the {} steps for the tasks' own sizes",
                 plan.curriculum.size(), plan.stage_steps, plan.steps);
+  if (!plan.curriculum.empty() && !plan.support.empty())
+    return fail(ErrorCode::unsupported,
+                "[train] curriculum and support are both given; one of the two expected");
+  RUNG_CHECK(real("advance", plan.advance, 0, 1));
   if (plan.round_bits && !rounds_at(plan, plan.steps - 1))
     return fail(ErrorCode::range, "[train] round_after = {}: rounding would start after the last of {} steps",
                 plan.round_after, plan.steps);
@@ -340,6 +348,11 @@ std::string plan_text(const TrainingPlan& plan) {
   out["tasks"] = tasks;
   out["curriculum"] = ordered_json::array();
   for (const TaskSizes& sizes : plan.curriculum) out["curriculum"].push_back(ordered_json(sizes));
+  if (!plan.support.empty()) {  // a plan without is the text that it was before there were any
+    out["support"] = ordered_json::array();
+    for (const TaskSizes& sizes : plan.support) out["support"].push_back(ordered_json(sizes));
+    out["advance"] = plan.advance;
+  }
   out.update({{"stage_steps", plan.stage_steps},
               {"variant", variant_name(plan.variant)},
               {"supervision", name_of(plan.supervision)},

@@ -42,6 +42,11 @@ struct TrainingPlan {
   // others'.
   std::vector<TaskSizes> curriculum;
   std::int64_t stage_steps = 0;
+  // Or earlier stages at the tasks' own sizes, drawn from a part of them (the first so many starts, choices and
+  // values; what a stage does not name is whole). Every member has its own stage: it moves on when an evaluation
+  // of its stage reaches `advance`.
+  std::vector<TaskSizes> support;
+  double advance = 0.95;
   Variant variant = Variant::uniform;
   Supervision supervision = Supervision::every_query;
   std::int64_t queries = 1;  // questions a prompt, about the same tables

@@ -342,6 +342,147 @@ TEST(lesson, mixes_tasks_by_weight_and_moves_through_the_stages_of_a_curriculum)
   EXPECT_EQ(trainer.progress()[0].curve.back().accuracy.size(), 2u);
 }
 
+// Stages that are passed within a few dozen steps: two values, then three, then all five.
+TrainingPlan paced() {
+  TrainingPlan plan = small_plan("full", "eva", {{"n", 5}});
+  plan.steps = 120;
+  plan.batch = 16;
+  plan.rates = {1e-2};
+  plan.queries = 4;
+  plan.evaluate_count = 64;
+  plan.support = {{{"n", 2}}, {{"n", 3}}};
+  plan.advance = 0.8;
+  return plan;
+}
+
+std::vector<std::int64_t> stages_of(const std::vector<CurvePoint>& curve) {
+  std::vector<std::int64_t> stages;
+  for (const CurvePoint& point : curve) stages.push_back(point.stage);
+  return stages;
+}
+
+TEST(support, is_what_a_member_is_taught_and_the_whole_task_is_what_it_is_measured_on) {
+  TrainingPlan plan = trainee("full");
+  plan.tasks = {{{"seqcomp", {{"L", 2}, {"m", 4}, {"n1", 6}}, {}}, 1}};
+  plan.queries = 3;
+  plan.parts = true;
+  plan.support = {{{"m", 2}, {"n1", 3}}};
+  const Parts parts(plan);
+  ASSERT_EQ(parts.lesson->supports(), 2u);
+  const std::int64_t length = parts.lesson->length(0, 0);
+  const Batch taught = parts.lesson->draw({0, 0, {5, 5}, 0, 40, true, false, {0, 1}});
+  const Batch plain = parts.lesson->draw({0, 0, {5, 5}, 0, 40, true});
+  EXPECT_TRUE(torch::equal(taught.inputs.fields[0][1], plain.inputs.fields[0][1])) << "the whole is the task";
+  EXPECT_TRUE(torch::equal(taught.targets[1], plain.targets[1]));
+  const torch::Tensor small = taught.inputs.fields[0][0];  // [B, T]: 24 of z_2, 4 of z_1, three questions
+  EXPECT_EQ(small.narrow(1, 0, 24).max().item<std::int64_t>(), 5);
+  EXPECT_EQ(small.narrow(1, 24, 4).max().item<std::int64_t>(), 1);
+  for (std::int64_t q = 0; q < 3; ++q) {
+    EXPECT_LE(small.select(1, length - 9 + 3 * q).max().item<std::int64_t>(), 1);
+    EXPECT_EQ(small.select(1, length - 8 + 3 * q).max().item<std::int64_t>(), 2);
+  }
+  EXPECT_EQ(taught.targets[0].max().item<std::int64_t>(), 5);
+  EXPECT_GT(plain.targets[0].max().item<std::int64_t>(), 20);
+}
+
+TEST(support, is_passed_at_each_members_own_pace_the_same_alone_and_in_company) {
+  TrainingPlan plan = paced();
+  plan.seeds = {1, 2, 3};
+  plan.rates = {1e-2, 1e-9};  // one that learns, one that never does
+  Folder folder;
+  const auto together = train_in(plan, folder / "together", 2);
+  ASSERT_TRUE(together.ok()) << together.error().message;
+  std::set<std::vector<std::int64_t>> paces;
+  for (const MemberResult& member : together->members) {
+    const auto stages = stages_of(member.curve);
+    EXPECT_TRUE(std::is_sorted(stages.begin(), stages.end()));
+    EXPECT_EQ(stages.front(), 0);
+    EXPECT_EQ(stages.back(), member.plan.rate > 1e-3 ? 2 : 0) << member.plan.index;
+    EXPECT_EQ(stage_note(plan, member.curve),
+              member.plan.rate > 1e-3 ? "" : "stayed at the first of 3 stages");
+    paces.insert(stages);
+    TrainingPlan alone = plan;
+    alone.seeds = {member.plan.seed};
+    alone.rates = {member.plan.rate};
+    const auto result = train_in(alone, folder / ("alone" + std::to_string(member.plan.index)), 1);
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    expect_same_curve(member, result->members[0]);
+  }
+  EXPECT_GE(paces.size(), 2u);
+}
+
+// The trainer of a GPU has several members; its arithmetic on a CPU is that of one, up to the order of sums.
+TEST(support, is_each_members_own_in_one_batched_program_too) {
+  TrainingPlan plan = paced();
+  plan.seeds = {1};
+  plan.rates = {1e-2, 1e-9};
+  const Parts parts(plan);
+  Trainer both(plan, *parts.lesson, *parts.model, members(plan), torch::kCPU);
+  run_to(both, plan, plan.steps);
+  EXPECT_EQ(both.progress()[0].curve.back().stage, 2);
+  EXPECT_EQ(both.progress()[1].curve.back().stage, 0);
+}
+
+TEST(support, goes_on_from_a_checkpoint_to_the_same_stages_and_bits) {
+  const TrainingPlan plan = paced();
+  const Parts parts(plan);
+  Folder folder;
+  Trainer whole = parts.trainer();
+  run_to(whole, plan, 120);
+  const auto stages = stages_of(whole.progress()[0].curve);
+  ASSERT_EQ(stages.back(), 2);
+  // Behind the evaluation that moved it on, before the next.
+  const auto moved = std::find(stages.begin(), stages.end(), 1) - stages.begin();
+  Trainer first = parts.trainer();
+  run_to(first, plan, 10 * moved + 3);
+  ASSERT_EQ(first.progress()[0].stage, 1u);
+  ASSERT_TRUE(first.save(folder / "checkpoint").ok());
+  Trainer second = parts.trainer();
+  ASSERT_TRUE(second.restore(folder / "checkpoint").ok());
+  EXPECT_EQ(second.progress()[0].stage, 1u);
+  run_to(second, plan, 120);
+  EXPECT_EQ(whole.progress()[0].curve, second.progress()[0].curve);
+}
+
+TEST(support, counts_only_the_whole_task_for_an_early_stop) {
+  TrainingPlan plan = paced();
+  plan.steps = 30;
+  plan.support = {{{"n", 1}}, {{"n", 1}}};  // one value: learned at once, and all right twice in a row
+  plan.advance = plan.stop.emplace(0.999);
+  const Parts parts(plan);
+  Trainer trainer = parts.trainer();
+  run_to(trainer, plan, 30);
+  EXPECT_EQ(trainer.progress()[0].curve.back().stage, 2);
+  EXPECT_EQ(trainer.progress()[0].steps, 30);
+  EXPECT_LT(trainer.progress()[0].curve.back().accuracy[0], 0.999);
+}
+
+TEST(support, is_refused_where_a_task_has_none_or_no_such_size) {
+  struct Refused {
+    std::string task;
+    TaskSizes sizes, support;
+    std::string part;
+  };
+  for (const auto& [task, sizes, support, part] :
+       std::vector<Refused>{{"two-sum", {{"n", 5}}, {{"n", 3}}, "eva, index or seqcomp"},
+                            {"khop", {{"n", 5}}, {{"n", 3}}, "khop has none"},
+                            {"eva", {{"n", 5}}, {{"m", 3}}, "no size \"m\"; n expected"},
+                            {"eva", {{"n", 5}}, {{"n", 6}}, "n = 6 of eva; 1 to 5 expected"},
+                            {"seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}}, {{"L", 1}}, "m, n1 expected"},
+                            {"seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}}, {{"n1", 0}}, "1 to 2 expected"}}) {
+    TrainingPlan plan = trainee("full");
+    plan.tasks = {{{task, sizes, {}}, 1}};
+    plan.support = {support};
+    const auto made = Lesson::make(plan);
+    ASSERT_FALSE(made.ok()) << task;
+    EXPECT_NE(made.error().message.find(part), std::string::npos) << made.error().message;
+  }
+  TrainingPlan plan = trainee("full");
+  plan.support = {{{"n", 3}}};
+  plan.variant = Variant::zipf;
+  EXPECT_FALSE(Lesson::make(plan).ok());
+}
+
 TEST(lesson, teaches_from_streams_that_no_seed_of_a_person_reaches) {
   for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 62}) {
     EXPECT_GT(teaching_stream(seed), static_cast<std::uint64_t>(INT64_MAX));
@@ -397,7 +538,8 @@ TEST(plan, comes_back_from_its_own_text) {
   plan.parts = true;
   plan.round_bits = 6;
   plan.rates = {1e-3, 0.1};
-  plan.curriculum = {{{"n", 3}}};
+  plan.support = {{{"n", 3}}};
+  plan.advance = 0.9;
   plan.supervision = Supervision::answer;
   plan.tasks[0].task.options = {{"order", "easy"}};
   const auto read = parse_plan(plan_text(plan), "test");
@@ -416,6 +558,8 @@ TEST(plan, refuses_what_it_does_not_know_in_one_line) {
            {R"({"arch":"full","tasks":"eva","steps":10,"curriculum":[{"n":3}],"stage_steps":10})",
             "leave none"},
            {R"({"arch":"full","tasks":"eva","steps":10,"round_bits":4,"round_after":10})", "after the last"},
+           {R"({"arch":"full","tasks":"eva","curriculum":[{"n":3}],"support":[{"n":3}]})", "one of the two"},
+           {R"({"arch":"full","tasks":"eva","support":[{"n":3}],"advance":1.5})", "advance = 1.5"},
            {R"({"arch":"full","tasks":"eva","round_bits":12,"precision":"bf16"})", "bf16"},
            {R"({"arch":"full"})", "no task"},
            {R"({"tasks":"eva"})", "no architecture"},

@@ -3,7 +3,8 @@
 // device, one thread an instance. SplitMix64 and Lemire's rejection as in rung/base/random.h.
 //
 // Behind an instance of eva, index, two-sum or seqcomp may stand further questions about the same tables,
-// drawn from a stream of their own.
+// drawn from a stream of their own. Instances of eva, index and seqcomp may be drawn from a part of what the
+// task draws from, their support; with the whole of it they are the task's own.
 #pragma once
 
 #include <cstdint>
@@ -65,6 +66,25 @@ struct InstanceTask {
   bool parts = false;                            // seqcomp: questions ask for parts of the chain in turn
 };
 
+// What starts, choices and entries are drawn from: the first so many of each.
+struct InstanceSupport {
+  std::int64_t size[kMaxInstanceLevels] = {};  // evaluation: of n, sigma; seqcomp: of m, n_1 … n_{L-1}
+};
+RUNG_HOST_DEVICE inline InstanceSupport whole_support(const InstanceTask& task) {
+  InstanceSupport whole;
+  if (task.kind == InstanceKind::evaluation) whole.size[0] = task.n, whole.size[1] = task.sigma;
+  if (task.kind == InstanceKind::seqcomp)
+    for (std::int64_t l = 0; l < task.levels; ++l)
+      whole.size[l] = l == 0 ? task.domain[0] : task.domain[l] / task.domain[l - 1];
+  return whole;
+}
+// seqcomp: N'_l, the values of z_{l+1} that are drawn.
+RUNG_HOST_DEVICE inline std::int64_t support_domain(const InstanceSupport& support, std::int64_t l) {
+  std::int64_t domain = support.size[0];
+  for (std::int64_t k = 1; k <= l; ++k) domain *= support.size[k];
+  return domain;
+}
+
 // The kinds of question, number 0 being the task's own. seqcomp in parts: levels a to b for all a <= b.
 RUNG_HOST_DEVICE inline std::int64_t question_kinds(const InstanceTask& task) {
   return task.parts ? task.levels * (task.levels + 1) / 2 : 1;
@@ -94,10 +114,12 @@ RUNG_HOST_DEVICE inline std::int64_t instance_scratch(const InstanceTask& task) 
   return task.kind == InstanceKind::mqar && task.keys >= task.n && task.keys / task.n < 4 ? task.keys : 0;
 }
 
-RUNG_HOST_DEVICE inline void draw_evaluation(const InstanceTask& task, InstanceRandom& random,
-                                             std::int32_t* tokens, std::int64_t* answers) {
-  for (std::int64_t i = 0; i < task.n; ++i) tokens[i] = static_cast<std::int32_t>(random.below(task.sigma));
-  const std::uint64_t x = random.below(task.n);
+RUNG_HOST_DEVICE inline void draw_evaluation(const InstanceTask& task, const InstanceSupport& support,
+                                             InstanceRandom& random, std::int32_t* tokens,
+                                             std::int64_t* answers) {
+  for (std::int64_t i = 0; i < task.n; ++i)
+    tokens[i] = static_cast<std::int32_t>(random.below(support.size[1]));
+  const std::uint64_t x = random.below(support.size[0]);
   tokens[task.n] = static_cast<std::int32_t>(x);
   answers[0] = tokens[x];
 }
@@ -153,7 +175,8 @@ RUNG_HOST_DEVICE inline void draw_two_sum(const InstanceTask& task, InstanceRand
 // A start and its choices, and the end token, which says the kind; the tables stand in front of tokens.
 // i_0 = z_0, i_l = z_l(w_{l-1} N_{l-2} + i_{l-1}). Kind 0 asks for i_L; a part, levels a to b, gives i_{a-1}
 // in the place of the start and asks for i_b.
-RUNG_HOST_DEVICE inline std::int64_t draw_composition(const InstanceTask& task, InstanceRandom& random,
+RUNG_HOST_DEVICE inline std::int64_t draw_composition(const InstanceTask& task,
+                                                      const InstanceSupport& support, InstanceRandom& random,
                                                       const std::int32_t* tables, std::int64_t kind,
                                                       std::int32_t* question) {
   std::int64_t first = 1, last = task.levels;
@@ -163,9 +186,9 @@ RUNG_HOST_DEVICE inline std::int64_t draw_composition(const InstanceTask& task, 
     else if (++last == task.levels + 1 || (first == 1 && last == task.levels))
       last = ++first;
   }
-  question[0] = static_cast<std::int32_t>(random.below(task.domain[first == 1 ? 0 : first - 2]));
+  question[0] = static_cast<std::int32_t>(random.below(support_domain(support, first == 1 ? 0 : first - 2)));
   for (std::int64_t l = 1; l < task.levels; ++l)
-    question[l] = static_cast<std::int32_t>(random.below(task.domain[l] / task.domain[l - 1]));
+    question[l] = static_cast<std::int32_t>(random.below(support.size[l]));
   question[task.levels] = static_cast<std::int32_t>(task.domain[task.levels - 1] + kind);
   std::int64_t table = table_length(task), value = question[0];
   for (std::int64_t l = 1; l <= last; ++l) {
@@ -177,13 +200,16 @@ RUNG_HOST_DEVICE inline std::int64_t draw_composition(const InstanceTask& task, 
   return value;
 }
 
-RUNG_HOST_DEVICE inline void draw_seqcomp(const InstanceTask& task, InstanceRandom& random,
-                                          std::int32_t* tokens, std::int64_t* answers) {
+RUNG_HOST_DEVICE inline void draw_seqcomp(const InstanceTask& task, const InstanceSupport& support,
+                                          InstanceRandom& random, std::int32_t* tokens,
+                                          std::int64_t* answers) {
   std::int64_t at = 0;
-  for (std::int64_t l = task.levels; l >= 1; --l)
+  for (std::int64_t l = task.levels; l >= 1; --l) {
+    const std::int64_t values = support_domain(support, l - 1);
     for (std::int64_t j = 0; j < task.domain[l - 1]; ++j)
-      tokens[at++] = static_cast<std::int32_t>(random.below(task.domain[l - 1]));
-  answers[0] = draw_composition(task, random, tokens, 0, tokens + at);
+      tokens[at++] = static_cast<std::int32_t>(random.below(values));
+  }
+  answers[0] = draw_composition(task, support, random, tokens, 0, tokens + at);
 }
 
 // Half of the questions, as far as chance finds any, have the answer no.
@@ -204,12 +230,13 @@ RUNG_HOST_DEVICE inline std::int64_t draw_sum_question(const InstanceTask& task,
 
 // A question about the tables: its tokens [question_length]; its answer. REQUIRES task.kind != mqar,
 // 0 <= kind < question_kinds(task).
-RUNG_HOST_DEVICE inline std::int64_t draw_question(const InstanceTask& task, InstanceRandom& random,
-                                                   const std::int32_t* tables, std::int64_t kind,
-                                                   std::int32_t* question) {
-  if (task.kind == InstanceKind::seqcomp) return draw_composition(task, random, tables, kind, question);
+RUNG_HOST_DEVICE inline std::int64_t draw_question(const InstanceTask& task, const InstanceSupport& support,
+                                                   InstanceRandom& random, const std::int32_t* tables,
+                                                   std::int64_t kind, std::int32_t* question) {
+  if (task.kind == InstanceKind::seqcomp)
+    return draw_composition(task, support, random, tables, kind, question);
   if (task.kind == InstanceKind::two_sum) return draw_sum_question(task, random, tables, question);
-  const std::uint64_t x = random.below(task.n);
+  const std::uint64_t x = random.below(support.size[0]);
   question[0] = static_cast<std::int32_t>(x);
   return tables[x];
 }
@@ -228,13 +255,14 @@ RUNG_HOST_DEVICE inline InstanceRandom question_stream(std::uint64_t seed, std::
 }
 
 // Instance (seed, index): tokens [instance_length], answers [instance_answers], scratch [instance_scratch].
-RUNG_HOST_DEVICE inline void draw_instance(const InstanceTask& task, std::uint64_t seed, std::uint64_t index,
-                                           std::int32_t* tokens, std::int64_t* answers,
-                                           std::int32_t* scratch) {
+// REQUIRES sizes of the support in 1 .. those of whole_support(task), where the kind names them.
+RUNG_HOST_DEVICE inline void draw_instance(const InstanceTask& task, const InstanceSupport& support,
+                                           std::uint64_t seed, std::uint64_t index, std::int32_t* tokens,
+                                           std::int64_t* answers, std::int32_t* scratch) {
   InstanceRandom random(seed, index);
   switch (task.kind) {
     case InstanceKind::evaluation:
-      draw_evaluation(task, random, tokens, answers);
+      draw_evaluation(task, support, random, tokens, answers);
       break;
     case InstanceKind::mqar:
       draw_mqar(task, random, tokens, answers, scratch);
@@ -243,14 +271,14 @@ RUNG_HOST_DEVICE inline void draw_instance(const InstanceTask& task, std::uint64
       draw_two_sum(task, random, tokens, answers);
       break;
     case InstanceKind::seqcomp:
-      draw_seqcomp(task, random, tokens, answers);
+      draw_seqcomp(task, support, random, tokens, answers);
       break;
   }
   InstanceRandom further = question_stream(seed, index);
   for (std::int64_t i = 0; i <= task.questions; ++i)
     if (const std::int64_t kind = question_kind(task, index, i); i > 0 || kind > 0)
-      answers[i] =
-          draw_question(task, further, tokens, kind, tokens + table_length(task) + i * question_length(task));
+      answers[i] = draw_question(task, support, further, tokens, kind,
+                                 tokens + table_length(task) + i * question_length(task));
 }
 
 }  // namespace rung::kernels

@@ -1,6 +1,6 @@
 // Batches of task instances made where they are used. Row e * batch + b of the output is
 // Task::generate(Variant::uniform, seed[e], *step * batch + b), bit for bit (instance_draw.h says which
-// tasks), and the further questions about it.
+// tasks), and the further questions about it; of a member with a support, drawn from that.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,12 @@
 namespace rung::kernels {
 
 struct InstanceBatch {
-  std::int64_t members = 1, batch = 0;  // E; instances a member
-  const std::uint64_t* seed = nullptr;  // [E]
-  const std::int64_t* step = nullptr;   // [1]: read, not changed
-  std::int32_t* tokens = nullptr;       // [E * batch, instance_length], out
-  std::int64_t* answers = nullptr;      // [E * batch, instance_answers], out
+  std::int64_t members = 1, batch = 0;       // E; instances a member
+  const std::uint64_t* seed = nullptr;       // [E]
+  const std::int64_t* step = nullptr;        // [1]: read, not changed
+  std::int32_t* tokens = nullptr;            // [E * batch, instance_length], out
+  std::int64_t* answers = nullptr;           // [E * batch, instance_answers], out
+  const InstanceSupport* support = nullptr;  // [E], read like the step; null: the whole of the task
 };
 
 // True when every token fits an int32 and every size is one that the task itself accepts.

@@ -124,6 +124,50 @@ TEST(TaskInstances, parts_of_a_chain_are_asked_in_turn_and_rightly_answered) {
   }
 }
 
+TEST(TaskInstances, of_a_support_are_instances_of_the_task_within_it_and_the_whole_is_the_task) {
+  for (InstanceCase given : instance_cases()) {
+    const bool chain = given.task.kind == InstanceKind::seqcomp;
+    if (!chain && given.task.kind != InstanceKind::evaluation) continue;
+    const auto task = make_task(given.name, given.sizes);
+    ASSERT_TRUE(task.ok()) << given.name;
+    given.task.questions = 2;
+    const InstanceSupport whole = whole_support(given.task);
+    InstanceSupport part = whole;
+    for (std::int64_t& size : part.size) size = (size + 1) / 2;
+    const std::int64_t length = instance_length(given.task), question = question_length(given.task),
+                       tables = table_length(given.task), batch = 50, step = 3;
+    const std::uint64_t seeds[] = {7, 7, 8};
+    const InstanceSupport supports[] = {part, whole, part};  // a member each
+    std::vector<std::int32_t> tokens(3 * batch * length), plain(tokens.size());
+    std::vector<std::int64_t> answers(3 * batch * 3), plain_answers(answers.size());
+    task_instances(given.task, {3, batch, seeds, &step, tokens.data(), answers.data(), supports});
+    task_instances(given.task, {3, batch, seeds, &step, plain.data(), plain_answers.data()});
+    for (std::int64_t row = 0; row < 3 * batch; ++row) {
+      const std::int32_t* start = tokens.data() + row * length;
+      if (row / batch == 1) {
+        ASSERT_TRUE(std::equal(start, start + length, plain.data() + row * length)) << given.name;
+        continue;
+      }
+      std::int64_t at = 0;
+      for (std::int64_t l = chain ? given.task.levels : 1; l >= 1; --l) {
+        const std::int64_t values = chain ? support_domain(part, l - 1) : part.size[1];
+        for (std::int64_t j = chain ? given.task.domain[l - 1] : given.task.n; j > 0; --j)
+          ASSERT_LT(start[at++], values) << given.name;
+      }
+      ASSERT_EQ(at, tables);
+      for (std::int64_t i = 0; i < 3; ++i) {
+        const std::int32_t* asked = start + tables + i * question;
+        for (std::int64_t l = 0; l < (chain ? given.task.levels : 1); ++l)
+          ASSERT_LT(asked[l], part.size[l]) << given.name;
+        Prompt prompt{tables + question, {std::vector<std::int64_t>(start, start + tables)}};
+        prompt.fields[0].insert(prompt.fields[0].end(), asked, asked + question);
+        ASSERT_TRUE((*task)->validate(prompt).ok()) << given.name;
+        ASSERT_EQ(answers[row * 3 + i], (*task)->answer(prompt)[0]) << given.name;
+      }
+    }
+  }
+}
+
 TEST(TaskInstances, sizes_that_no_int32_holds_are_refused) {
   EXPECT_FALSE(instances_fit({.kind = InstanceKind::evaluation, .n = 4, .sigma = std::int64_t{1} << 40}));
   EXPECT_FALSE(instances_fit({.kind = InstanceKind::two_sum, .n = 0, .modulus = 5}));

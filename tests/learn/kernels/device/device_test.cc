@@ -253,6 +253,21 @@ TEST_F(Device, instances_are_those_of_the_host_bit_for_bit) {
     answered.copy_to(found.data());
     EXPECT_EQ(drawn, tokens) << given.name;
     EXPECT_EQ(found, targets) << given.name;
+    if (given.task.kind != InstanceKind::evaluation && given.task.kind != InstanceKind::seqcomp) continue;
+    std::vector<InstanceSupport> supports(3, whole_support(given.task));
+    for (std::int64_t& size : supports[1].size) size = (size + 1) / 2;
+    const DeviceCopy support(supports);
+    check(task_instances_cuda(
+        given.task,
+        {3, batch, seed.as<std::uint64_t>(), counter.as<std::int64_t>(), out.as<std::int32_t>(),
+         answered.as<std::int64_t>(), support.as<InstanceSupport>()},
+        scratch.as<std::int32_t>(), nullptr));
+    task_instances(given.task,
+                   {3, batch, seeds.data(), step.data(), tokens.data(), targets.data(), supports.data()});
+    out.copy_to(drawn.data());
+    answered.copy_to(found.data());
+    EXPECT_EQ(drawn, tokens) << given.name << " from a support";
+    EXPECT_EQ(found, targets) << given.name << " from a support";
   }
 }
 
