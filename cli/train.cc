@@ -48,7 +48,10 @@ Command train_command() {
       &flags->support, "Plan");
   add("--advance", "accuracy on its stage with which a member moves on (0.95)", &flags->advance, "Plan");
   add("--variant", "uniform, permutation, zipf or adversarial (uniform)", &flags->variant, "Plan");
-  add("--supervision", "answer, every-query or chain (every-query)", &flags->supervision, "Plan");
+  add("--supervision", "answer, every-query, chain or deep (every-query)", &flags->supervision, "Plan");
+  add("--deep", "supervision deep: what is read where: \"value=1,layer=2,back=0; ...\"", &flags->deep,
+      "Plan");
+  add("--from", "a weights file of the same architecture that members start with", &flags->from, "Plan");
   add("--queries", "questions a prompt (1)", &flags->queries, "Plan");
   add("--parts", "seqcomp: ask for parts of the chain too, in turn", &flags->parts, "Plan");
   add("--steps", "steps (5000)", &flags->steps, "Plan");
@@ -97,6 +100,7 @@ Command train_command() {
     if (option.names == "--store") option.excludes.push_back("--no-store");
     if (option.names == "--stage-steps") option.needs = {"--curriculum", "--plan"};
     if (option.names == "--support") option.excludes.push_back("--curriculum");
+    if (option.names == "--deep") option.needs = {"--supervision", "--plan"};
     if (option.names == "--advance") option.needs = {"--support", "--plan"};
     if (option.names == "--qat-after") option.needs = {"--qat", "--plan"};
   }

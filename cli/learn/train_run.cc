@@ -110,6 +110,15 @@ Result<TrainingPlan> plan_of(const TrainFlags& flags) {
   if (flags.supervision) {
     RUNG_TRY(plan.supervision, parse_word<Supervision>(*flags.supervision, "[train] supervision"));
   }
+  if (flags.deep) {
+    RUNG_TRY(const auto given, stage_list(*flags.deep, "--deep"));
+    plan.deep.clear();
+    for (const TaskSizes& each : given) {
+      RUNG_TRY(const DeepReadout readout, deep_readout(each));
+      plan.deep.push_back(readout);
+    }
+  }
+  if (flags.from) plan.from = *flags.from;
   if (flags.precision) {
     RUNG_TRY(plan.precision, parse_word<ComputeType>(*flags.precision, "[train] precision"));
   }

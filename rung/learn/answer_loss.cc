@@ -1,5 +1,7 @@
 #include "rung/learn/answer_loss.h"
 
+#include <torch/csrc/autograd/autograd.h>
+
 #include "rung/learn/kernel_view.h"
 #include "rung/learn/kernels/answer_loss.h"
 
@@ -34,6 +36,21 @@ Graded grade(const torch::Tensor& given, const Batch& batch, double smoothing, t
   else
     kernels::answer_loss(answers, loss.data_ptr<float>(), right.data_ptr<std::uint8_t>(), to);
   return {loss.mean(1), right.sum(1, false, torch::kLong), slope ? torch::Tensor() : right.to(torch::kLong)};
+}
+
+Graded teach(const Model& model, const Batch& batch, const Leaves& leaves, const ForwardContext& pass,
+             double smoothing) {
+  std::vector<torch::Tensor> read;
+  std::vector<torch::Tensor> outputs{model.forward(batch.inputs, leaves, pass, &read)}, slopes(1);
+  const Graded graded = grade(outputs[0], batch, smoothing, &slopes[0]);
+  for (std::size_t k = 0; k < read.size(); ++k) {
+    Batch values;
+    values.targets = batch.between[model.spec().readouts[k].place.value - 1];
+    outputs.push_back(read[k]);
+    grade(read[k], values, smoothing, &slopes.emplace_back());
+  }
+  torch::autograd::backward(outputs, slopes);
+  return graded;
 }
 
 }  // namespace rung::learn

@@ -16,4 +16,9 @@ struct Graded {
 // written to it: z.backward(slope) trains every member as if it were alone.
 Graded grade(const torch::Tensor& z, const Batch& batch, double smoothing, torch::Tensor* slope);
 
+// One pass forward and back: adds the gradients of the mean loss of the answers, and of each of the model's readouts,
+// to those of the leaves. The result is that of the answers.
+Graded teach(const Model& model, const Batch& batch, const Leaves& leaves, const ForwardContext& pass,
+             double smoothing);
+
 }  // namespace rung::learn

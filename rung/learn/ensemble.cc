@@ -144,6 +144,8 @@ class Run {
       if (options_.resume && folder_.has(checkpoint)) {
         RUNG_CHECK(trainer.restore(checkpoint));
         progress_.skip(trainer.step_count() * size);
+      } else if (prepared_.start) {
+        RUNG_CHECK(trainer.start_from(*prepared_.start));
       }
       while (!trainer.finished()) {
         if (stopping()) {

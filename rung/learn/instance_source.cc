@@ -58,6 +58,7 @@ void InstanceSource::fill(std::size_t stage, std::size_t which, std::int64_t ste
   for (std::size_t f = 0; f < drawn.inputs.fields.size(); ++f)
     to.batch.inputs.fields[f].copy_(drawn.inputs.fields[f].pin_memory(), true);
   to.batch.targets.copy_(drawn.targets.pin_memory(), true);
+  if (drawn.between.defined()) to.batch.between.copy_(drawn.between.pin_memory(), true);
 }
 
 const Batch& InstanceSource::next(std::size_t stage, std::size_t which, std::int64_t step,
@@ -85,6 +86,7 @@ const Batch& InstanceSource::next(std::size_t stage, std::size_t which, std::int
     batch.support =
         reinterpret_cast<const kernels::InstanceSupport*>(device_supports_[which].data_ptr<std::int64_t>());
   batch.tokens = to.tokens.data_ptr<std::int32_t>();
+  if (to.batch.between.defined()) batch.between = to.batch.between.data_ptr<std::int64_t>();
   batch.answers = to.batch.targets.data_ptr<std::int64_t>();
   check_device(
       kernels::task_instances_cuda(task, batch, to.scratch.data_ptr<std::int32_t>(), current_stream()),

@@ -103,6 +103,7 @@ void Batch::move_to(torch::Device device) {
   for (torch::Tensor& field : inputs.fields) field = field.to(device);
   inputs.wanted = inputs.wanted.to(device);
   targets = targets.to(device);
+  if (between.defined()) between = between.to(device);
 }
 
 std::int64_t Lesson::chain_length(const Task& task) const {
@@ -172,6 +173,21 @@ Result<Lesson> Lesson::make(const TrainingPlan& plan) {
     }
     lesson.stages_.push_back(std::move(tasks));
   }
+  if (plan.supervision == Supervision::deep) {
+    const auto drawn = learn::instance_task(*lesson.stages_.back().front());
+    if (plan.tasks.size() != 1 || !lesson.asks_plainly() || !drawn ||
+        drawn->kind != kernels::InstanceKind::seqcomp || drawn->levels < 2)
+      return fail(
+          ErrorCode::unsupported,
+          "[train] supervision deep: uniform questions of seqcomp alone, in the hard order and of at least "
+          "two functions, expected; {} has no values between",
+          lesson.stages_.back().front()->name());
+    for (const DeepReadout& readout : plan.deep)
+      if (readout.value >= drawn->levels || readout.back > drawn->levels)
+        return fail(ErrorCode::range,
+                    "[train] deep: i_{} read {} positions back; i_1 to i_{} and at most {} expected",
+                    readout.value, readout.back, drawn->levels - 1, drawn->levels);
+  }
   if (!plan.support.empty()) {
     if (!lesson.asks_plainly())
       return fail(ErrorCode::unsupported,
@@ -206,6 +222,18 @@ Result<ModelSpec> Lesson::model_spec() const {
   spec.output = {vector ? OutputSpec::Kind::vector : OutputSpec::Kind::logits, outputs_,
                  vector ? answer_.fraction : 0};
   if (plan_.supervision == Supervision::chain) spec.decode.steps = chain_;
+  if (plan_.supervision == Supervision::deep) {
+    const kernels::InstanceTask task = *instance_task(stages_.size() - 1, 0);
+    const auto layers = static_cast<std::int64_t>(spec.architecture.stack.layers.size());
+    std::vector<DeepReadout> places = plan_.deep;
+    for (std::int64_t l = 1; plan_.deep.empty() && l < task.levels; ++l)
+      places.push_back({l, std::max<std::int64_t>(1, layers - task.levels + l), 0});
+    for (const DeepReadout& place : places) {
+      if (place.layer > layers)
+        return fail(ErrorCode::range, "[train] deep: layer {} of {}", place.layer, layers);
+      spec.readouts.push_back({place, task.domain[place.value - 1]});
+    }
+  }
   if (stages_.back().size() == 1) spec.task = task_record_text(*stages_.back().front());
   return spec;
 }
@@ -232,7 +260,7 @@ std::int64_t Lesson::length(std::size_t stage, std::size_t which) const {
 
 bool Lesson::asks_plainly() const {
   if (plan_.variant != Variant::uniform || plan_.supervision == Supervision::chain) return false;
-  if (plan_.supervision == Supervision::every_query) return true;
+  if (plan_.supervision != Supervision::answer) return true;
   for (const auto& stage : stages_)
     for (const auto& task : stage)
       if (task->query_positions().size() != 1) return false;
@@ -295,6 +323,10 @@ Batch Lesson::draw(const Draw& draw) const {
   }
   torch::Tensor targets = torch::empty({rows * answers * numbers}, torch::kLong);
   auto* const first_target = targets.data_ptr<std::int64_t>();
+  const bool deep = draw.teaching && plan_.supervision == Supervision::deep;
+  if (deep)
+    batch.between = torch::empty({task.size().at("L") - 1, members, draw.count * answers}, torch::kLong);
+  auto* const first_between = deep ? batch.between.data_ptr<std::int64_t>() : nullptr;
   auto drawn = asks_plainly() ? instance_task(draw.stage, draw.which) : std::nullopt;
   if (drawn && !draw.teaching) drawn->questions = 0, drawn->parts = false;
   const auto draw_row = [&](std::int64_t row) {
@@ -307,7 +339,8 @@ Batch Lesson::draw(const Draw& draw) const {
       kernels::draw_instance(
           *drawn,
           draw.supports.empty() ? kernels::whole_support(*drawn) : support(draw.supports[member], draw.which),
-          seed, index, tokens.data(), first_target + row * answers, scratch.data());
+          seed, index, tokens.data(), first_target + row * answers, scratch.data(),
+          {deep ? first_between + row * answers : nullptr, rows * answers});
       std::transform(tokens.begin(), tokens.end(), starts[0] + row * length,
                      [&](std::int32_t token) { return token - fields_[0].low; });
       return;

@@ -23,6 +23,7 @@ inline torch::ScalarType element_type(const TrainingPlan& plan) {
 struct Batch {
   Inputs inputs;
   torch::Tensor targets;     // [E, B * Q] int64, or [E, B * Q, size] float32 for vectors
+  torch::Tensor between;     // [L - 1, E, B * Q] int64 of deep supervision; else undefined
   std::int64_t answers = 0;  // Q
   double tolerance = 0;      // vectors: in units of the numbers
 

@@ -48,12 +48,7 @@ std::int64_t step_bytes(const TrainingPlan& plan, const Lesson& lesson, const Mo
   if (plan.round_bits) pass.rounding = &rounding.emplace(*plan.round_bits);
   Batch batch = lesson.draw({stage, which, {1}, 0, prompts, true});
   batch.move_to(device);
-  const auto step = [&] {
-    const torch::Tensor z = model.forward(batch.inputs, parameters.leaves, pass);
-    torch::Tensor slope;
-    grade(z, batch, plan.smoothing, &slope);
-    z.backward(slope);
-  };
+  const auto step = [&] { teach(model, batch, parameters.leaves, pass, plan.smoothing); };
   if (device.is_cuda()) {
     step();  // libraries make their workspaces once
     return peak_of(step);

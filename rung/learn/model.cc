@@ -134,7 +134,19 @@ Result<Model> Model::make(const ModelSpec& spec) {
   model.output_ =
       layout.add("out.table", {spec.output.size, width}, Start::normal(fan_in_deviation(width)), true);
   model.output_bias_ = layout.add("out.bias", {spec.output.size}, Start::constant(0), false);
+  for (std::size_t k = 0; k < spec.readouts.size(); ++k) {
+    const std::string name = "readout." + std::to_string(k);
+    const std::int64_t size = spec.readouts[k].size;
+    const Index weight =
+        layout.add(name + ".weight", {size, width}, Start::normal(fan_in_deviation(width)), true);
+    model.readouts_.emplace_back(weight, layout.add(name + ".bias", {size}, Start::constant(0), false));
+  }
   return model;
+}
+
+std::span<const ParameterSpec> Model::kept() const {
+  const std::vector<ParameterSpec>& all = layout_->specs();
+  return {all.data(), all.size() - 2 * readouts_.size()};
 }
 
 torch::Tensor Model::embed(const Inputs& inputs, const Leaves& leaves, bool plain) const {
@@ -185,7 +197,9 @@ torch::Tensor Model::activation(const torch::Tensor& x) const {
   return x;
 }
 
-torch::Tensor Model::forward(const Inputs& inputs, const Leaves& leaves, const ForwardContext& pass) const {
+torch::Tensor Model::forward(const Inputs& inputs, const Leaves& leaves, const ForwardContext& pass,
+                             std::vector<torch::Tensor>* read) const {
+  if (read) read->assign(readouts_.size(), torch::Tensor());
   pass.first_values = torch::Tensor();
   torch::Tensor x = pass.round("stream", embed(inputs, leaves, pass.plain));  // [E, B, T, W]
   for (std::size_t i = 0; i < layers_.size(); ++i) {
@@ -207,6 +221,12 @@ torch::Tensor Model::forward(const Inputs& inputs, const Leaves& leaves, const F
       }
       x = pass.round("stream", x + pass.drop(h));
     }
+    for (std::size_t k = 0; read && k < readouts_.size(); ++k) {
+      const DeepReadout& place = spec_.readouts[k].place;
+      if (place.layer != static_cast<std::int64_t>(i) + 1) continue;
+      const torch::Tensor there = x.index_select(2, inputs.wanted - place.back);
+      (*read)[k] = apply_map(there, leaves[readouts_[k].first], leaves[readouts_[k].second]).flatten(1, 2);
+    }
   }
   // Only the wanted positions are normed and read.
   if (inputs.wanted.defined()) x = x.index_select(2, inputs.wanted);
@@ -227,7 +247,7 @@ Weights Model::weights(const Parameters& parameters, std::int64_t member,
   out.notes = notes;
   const torch::Tensor row = parameters.master.select(0, member).to(torch::kCPU).contiguous();
   const float* numbers = row.data_ptr<float>();
-  for (const ParameterSpec& spec : layout_->specs())
+  for (const ParameterSpec& spec : kept())
     for (const NamedRows& rows : spec.rows) {
       std::vector<std::int64_t> shape = spec.shape;
       const std::int64_t each = spec.size() / spec.shape.front();
@@ -294,9 +314,9 @@ Result<void> Model::load(const Weights& weights, Parameters& parameters, std::in
   if (!(weights.architecture.stack == spec_.architecture.stack))
     return fail(ErrorCode::format, "[train] the file's architecture is {}; {} expected",
                 format_stack(weights.architecture.stack), format_stack(spec_.architecture.stack));
-  torch::Tensor row = torch::zeros({layout_->size()}, torch::kFloat32);
+  torch::Tensor row = parameters.master.select(0, member).to(torch::kCPU).clone();
   float* numbers = row.data_ptr<float>();
-  for (const ParameterSpec& spec : layout_->specs())
+  for (const ParameterSpec& spec : kept())
     for (const NamedRows& rows : spec.rows) {
       std::vector<std::int64_t> shape = spec.shape;
       const std::int64_t each = spec.size() / spec.shape.front();

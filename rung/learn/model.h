@@ -9,10 +9,12 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "rung/learn/mixer.h"
+#include "rung/records/training_plan.h"
 #include "rung/tasks/task.h"
 
 namespace rung::learn {
@@ -23,6 +25,12 @@ struct ModelSpec {
   OutputSpec output;  // logits, or vector (its numbers count units of 2^-fraction)
   DecodeSpec decode;
   std::string task;  // the weights file's note of the task
+  // Linear maps that are taught from the stream and belong to no file (rung/records/training_plan.h, DeepReadout).
+  struct Readout {
+    DeepReadout place;
+    std::int64_t size = 1;  // values that it tells apart
+  };
+  std::vector<Readout> readouts = {};
   // Scalars of the file that are not learned (epsilons, bounds, scales), by name; what is left out is what a fresh
   // model has.
   std::map<std::string, double> scalars = {};
@@ -48,6 +56,8 @@ class Model {
 
   const ModelSpec& spec() const { return spec_; }
   const ParameterLayout& layout() const { return *layout_; }
+  // The parameters of a file: all but those of readouts, which come last.
+  std::span<const ParameterSpec> kept() const;
   const std::vector<LayerShape>& layers() const { return shapes_; }
   // Released forms that no kernel computes (LearnedMixer::unfused), as messages name them, each once.
   std::vector<std::string> unfused() const;
@@ -56,12 +66,14 @@ class Model {
   Result<void> roundable() const;
 
   // The outputs at the wanted positions, [E, B * Q, size], in the compute type.
-  torch::Tensor forward(const Inputs& inputs, const Leaves& leaves, const ForwardContext& pass) const;
+  // `read`: what the readouts say, [E, B * Q, size] each; REQUIRES inputs.wanted of questions' last positions.
+  torch::Tensor forward(const Inputs& inputs, const Leaves& leaves, const ForwardContext& pass,
+                        std::vector<torch::Tensor>* read = nullptr) const;
 
   // Member e as a weights file; `notes` are added to its metadata.
   Weights weights(const Parameters& parameters, std::int64_t member,
                   const std::map<std::string, std::string>& notes = {}) const;
-  // The reverse: fills member e of the master copy. Errors: another architecture, a tensor missing or of
+  // The reverse: fills member e of the master copy, readouts excepted. Errors: another architecture, a tensor missing or of
   // another shape, a tensor or scalar of a layer that this model would not have written.
   Result<void> load(const Weights& weights, Parameters& parameters, std::int64_t member) const;
 
@@ -81,6 +93,7 @@ class Model {
   std::unique_ptr<ParameterLayout> layout_;
   std::vector<Layer> layers_;
   std::vector<ParameterLayout::Index> embeddings_;
+  std::vector<std::pair<ParameterLayout::Index, ParameterLayout::Index>> readouts_;  // weight, bias
   ParameterLayout::Index position_ = 0, norm_ = 0, output_ = 0, output_bias_ = 0;
 };
 

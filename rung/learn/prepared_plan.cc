@@ -34,6 +34,19 @@ Result<PreparedPlan> lesson_and_model(const TrainingPlan& plan) {
   RUNG_TRY(Model model, Model::make(spec));
   if (plan.round_bits) RUNG_CHECK(model.roundable());
   out.model = std::make_unique<Model>(std::move(model));
+  if (!plan.from.empty()) {
+    RUNG_TRY(out.start, read_weights(plan.from));
+    Parameters trial(out.model->layout(), {1}, {1.0}, torch::kCPU, torch::kFloat32);
+    if (const auto loaded = out.model->load(*out.start, trial, 0); !loaded)
+      return fail(loaded.error().code, "{} (in {})", loaded.error().message, plan.from);
+    const Dimensions &given = out.start->architecture.dimensions, &own = spec.architecture.dimensions;
+    // What no tensor shows.
+    if (given.activation != own.activation || given.norm != own.norm || given.position != own.position ||
+        given.causal != own.causal)
+      return fail(ErrorCode::format,
+                  "[train] {}: the same tensors, but another activation, norm, position code or direction",
+                  plan.from);
+  }
   return out;
 }
 
@@ -42,7 +55,7 @@ Result<void> predict_memory(PreparedPlan& out, int workers) {
   forecast.unfused = out.model->unfused();
   forecast.members = static_cast<std::int64_t>(members(out.plan).size());
   forecast.longest = out.lesson->longest();
-  for (const ParameterSpec& parameter : out.model->layout().specs()) forecast.parameters += parameter.size();
+  for (const ParameterSpec& parameter : out.model->kept()) forecast.parameters += parameter.size();
   const HostMemory host = host_memory();
   const bool cuda = out.device.is_cuda();
   forecast.device = cuda ? cuda_name() : "cpu";

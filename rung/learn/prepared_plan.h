@@ -12,6 +12,7 @@ struct PreparedPlan {
   TrainingPlan plan;  // with the device on which it runs
   std::unique_ptr<Lesson> lesson;
   std::unique_ptr<Model> model;
+  std::optional<Weights> start;  // of plan.from
   torch::Device device{torch::kCPU};
   Forecast forecast;
 };

@@ -59,14 +59,16 @@ ForwardContext Trainer::pass(bool training) const {
   return pass;
 }
 
+Result<void> Trainer::start_from(const Weights& weights) {
+  for (std::size_t e = 0; e < members_.size(); ++e)
+    RUNG_CHECK(model_.load(weights, parameters_, static_cast<std::int64_t>(e)));
+  return {};
+}
+
 void Trainer::compute(std::size_t stage, std::size_t which) {
   const Batch& batch = source_.next(stage, which, step_, optimiser_.count);
   parameters_.gradient.zero_();
-  const torch::Tensor z = model_.forward(batch.inputs, parameters_.leaves, pass(true));
-  torch::Tensor slope;
-  const Graded graded = grade(z, batch, plan_.smoothing, &slope);
-  z.backward(slope);
-  loss_sum_.add_(graded.loss);
+  loss_sum_.add_(teach(model_, batch, parameters_.leaves, pass(true), plan_.smoothing).loss);
   optimiser_.step(parameters_);
 }
 

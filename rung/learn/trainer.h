@@ -39,6 +39,9 @@ class Trainer {
   Trainer(const TrainingPlan& plan, const Lesson& lesson, const Model& model, std::vector<MemberPlan> members,
           torch::Device device);
 
+  // The file's numbers in place of every member's start. Errors: those of Model::load.
+  Result<void> start_from(const Weights& weights);
+
   std::int64_t step_count() const { return step_; }
   bool finished() const;  // no member runs on
   // One step of every running member.

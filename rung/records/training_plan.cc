@@ -147,6 +147,22 @@ std::map<std::string, Reader> readers(TrainingPlan& plan) {
        }},
       {"curriculum", stages(plan.curriculum, "curriculum")},
       {"support", stages(plan.support, "support")},
+      {"deep",
+       [&](const json& value) -> Result<void> {
+         std::vector<TaskSizes> given;
+         RUNG_CHECK(stages(given, "deep")(value));
+         plan.deep.clear();
+         for (const TaskSizes& each : given) {
+           RUNG_TRY(const DeepReadout readout, deep_readout(each));
+           plan.deep.push_back(readout);
+         }
+         return {};
+       }},
+      {"from",
+       [&](const json& value) -> Result<void> {
+         RUNG_TRY(plan.from, word_of(value, "from"));
+         return {};
+       }},
       {"advance", number(plan.advance, "advance")},
       {"variant",
        [&](const json& value) -> Result<void> {
@@ -243,6 +259,20 @@ Result<TrainingPlan> plan_from(const json& document, const std::string& where) {
 
 }  // namespace
 
+Result<DeepReadout> deep_readout(const TaskSizes& given) {
+  DeepReadout out;
+  const std::map<std::string_view, std::int64_t*> fields{
+      {"value", &out.value}, {"layer", &out.layer}, {"back", &out.back}};
+  for (const auto& [name, number] : given) {
+    const auto found = fields.find(name);
+    if (found == fields.end())
+      return fail(ErrorCode::parse, "[train] deep: unknown field {}; value, layer or back expected",
+                  rung::quoted(name));
+    *found->second = number;
+  }
+  return out;
+}
+
 void place_by_tasks(TrainingPlan& plan) {
   for (const TaskShare& share : plan.tasks) {
     const auto task = make_task(share.task.name, share.task.sizes, share.task.options);
@@ -287,6 +317,17 @@ Result<void> check_plan(const TrainingPlan& plan) {
     return fail(ErrorCode::unsupported,
                 "[train] curriculum and support are both given; one of the two expected");
   RUNG_CHECK(real("advance", plan.advance, 0, 1));
+  if (!plan.deep.empty() && plan.supervision != Supervision::deep)
+    return fail(ErrorCode::unsupported, "[train] deep readouts: supervision deep expected, {} given",
+                name_of(plan.supervision));
+  for (const DeepReadout& readout : plan.deep) {
+    RUNG_CHECK(whole("deep.value", readout.value, 1, kMany));
+    RUNG_CHECK(whole("deep.layer", readout.layer, 1, kMany));
+    RUNG_CHECK(whole("deep.back", readout.back, 0, kMany));
+  }
+  if (!plan.from.empty() && plan.scales != std::vector<double>{1})
+    return fail(ErrorCode::unsupported,
+                "[train] from: a file's numbers are taken as they are; scale 1 expected");
   if (plan.round_bits && !rounds_at(plan, plan.steps - 1))
     return fail(ErrorCode::range, "[train] round_after = {}: rounding would start after the last of {} steps",
                 plan.round_after, plan.steps);
@@ -353,6 +394,12 @@ std::string plan_text(const TrainingPlan& plan) {
     for (const TaskSizes& sizes : plan.support) out["support"].push_back(ordered_json(sizes));
     out["advance"] = plan.advance;
   }
+  if (!plan.deep.empty()) {
+    out["deep"] = ordered_json::array();
+    for (const DeepReadout& readout : plan.deep)
+      out["deep"].push_back({{"value", readout.value}, {"layer", readout.layer}, {"back", readout.back}});
+  }
+  if (!plan.from.empty()) out["from"] = plan.from;
   out.update({{"stage_steps", plan.stage_steps},
               {"variant", variant_name(plan.variant)},
               {"supervision", name_of(plan.supervision)},

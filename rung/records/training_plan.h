@@ -23,13 +23,23 @@ enum class Supervision {
   answer,       // the last answer of a prompt alone
   every_query,  // every answer
   chain,        // the chain of thought, token by token, and the answer
+  deep,         // every answer, and the values between of a composition, read from inside the model
+};
+
+// Supervision::deep: i_value of a composition is read from the stream behind a layer, by a linear map of its own that
+// is no part of the model.
+struct DeepReadout {
+  std::int64_t value = 1;  // 1 .. L - 1
+  std::int64_t layer = 1;  // behind the layer-th, counted from 1
+  std::int64_t back = 0;   // positions before the question's last one
+  bool operator==(const DeepReadout&) const = default;
 };
 
 enum class ComputeType { fp32, tf32, bf16 };
 
 template <>
-inline constexpr auto kWords<Supervision> = std::to_array<std::string_view>({"answer", "every-query",
-                                                                             "chain"});
+inline constexpr auto kWords<Supervision> = std::to_array<std::string_view>({"answer", "every-query", "chain",
+                                                                             "deep"});
 template <>
 inline constexpr auto kWords<ComputeType> = std::to_array<std::string_view>({"fp32", "tf32", "bf16"});
 
@@ -49,8 +59,10 @@ struct TrainingPlan {
   double advance = 0.95;
   Variant variant = Variant::uniform;
   Supervision supervision = Supervision::every_query;
-  std::int64_t queries = 1;  // questions a prompt, about the same tables
-  bool parts = false;        // seqcomp: the questions ask for parts of the chain in turn
+  std::vector<DeepReadout> deep;  // empty: i_l at the question's last position, L - l layers before the last
+  std::string from;               // a weights file whose numbers every member starts with; empty: random
+  std::int64_t queries = 1;       // questions a prompt, about the same tables
+  bool parts = false;             // seqcomp: the questions ask for parts of the chain in turn
 
   std::int64_t steps = 5000, batch = 64;
   std::vector<std::uint64_t> seeds{1};
@@ -76,6 +88,8 @@ void place_by_tasks(TrainingPlan& plan);
 Result<TrainingPlan> read_plan(const std::string& path);
 Result<TrainingPlan> parse_plan(const std::string& json, const std::string& where);
 std::string plan_text(const TrainingPlan& plan);
+// {"value", "layer", "back"}; what is left out is as above.
+Result<DeepReadout> deep_readout(const TaskSizes& given);
 
 // One member of the ensemble.
 struct MemberPlan {

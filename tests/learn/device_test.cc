@@ -126,6 +126,44 @@ TEST(device, makes_the_instances_that_the_tasks_make) {
     }
 }
 
+// Every member reads its own stage of the support, which the host moves while the recorded step stays.
+TEST(device, teaches_from_the_supports_and_the_values_between_that_the_host_draws) {
+  NEEDS_DEVICE();
+  TrainingPlan plan = device_plan("full*2", "seqcomp", {{"L", 3}, {"m", 3}, {"n1", 4}, {"n2", 2}});
+  plan.queries = 4;
+  plan.parts = true;
+  plan.supervision = Supervision::deep;
+  plan.support = {{{"m", 2}, {"n1", 2}}, {{"n2", 1}}};
+  auto lesson = Lesson::make(plan);
+  ASSERT_TRUE(lesson.ok()) << lesson.error().message;
+  InstanceSource source(*lesson, {3, 4, 5}, 8, torch::Device(torch::kCUDA, 0));
+  ASSERT_TRUE(source.on_device(0, 0));
+  const torch::Tensor count = torch::full({1}, 5, torch::TensorOptions(torch::kLong).device(torch::kCUDA));
+  const std::vector<std::uint64_t> streams{teaching_stream(3), teaching_stream(4), teaching_stream(5)};
+  for (const std::vector<std::size_t>& stages : {std::vector<std::size_t>{0, 0, 0}, {0, 1, 2}, {2, 2, 1}}) {
+    source.set_supports(stages);
+    const Batch& made = source.next(0, 0, 5, count);
+    const Batch drawn = lesson->draw({0, 0, streams, 5 * 8, 8, true, false, stages});
+    EXPECT_TRUE(torch::equal(made.inputs.fields[0].cpu(), drawn.inputs.fields[0]));
+    EXPECT_TRUE(torch::equal(made.targets.cpu(), drawn.targets));
+    EXPECT_TRUE(torch::equal(made.between.cpu(), drawn.between));
+  }
+}
+
+TEST(device, passes_stages_as_the_cpu_does) {
+  NEEDS_DEVICE();
+  TrainingPlan plan = device_plan("full", "eva", {{"n", 5}});
+  plan.steps = 120, plan.evaluate_every = 10, plan.batch = 16, plan.queries = 4, plan.evaluate_count = 64;
+  plan.support = {{{"n", 2}}, {{"n", 3}}};
+  plan.advance = 0.8;
+  const std::vector<MemberPlan> all{{0, 1, 1e-2, 0.01, 1}, {1, 1, 1e-9, 0.01, 1}};
+  const Curves there = curves_of(plan, all), here = curves_of(plan, all, torch::kCPU);
+  for (const Curves& curves : {there, here}) {
+    EXPECT_EQ(curves.members[0].back().stage, 2);
+    EXPECT_EQ(curves.members[1].back().stage, 0);
+  }
+}
+
 std::string test_name(const testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
   for (char& c : name)

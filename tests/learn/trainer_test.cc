@@ -483,6 +483,161 @@ TEST(support, is_refused_where_a_task_has_none_or_no_such_size) {
   EXPECT_FALSE(Lesson::make(plan).ok());
 }
 
+TrainingPlan composing(const std::string& line = "full*3") {
+  TrainingPlan plan = small_plan(line, "seqcomp", {{"L", 3}, {"m", 2}, {"n1", 3}, {"n2", 2}});
+  plan.queries = 3;
+  plan.parts = true;
+  plan.supervision = Supervision::deep;
+  return plan;
+}
+
+TEST(deep, teaches_the_values_between_that_the_chain_of_thought_names) {
+  TrainingPlan plan = composing();
+  plan.parts = false;
+  const Parts parts(plan);
+  const Task& task = parts.lesson->task(0, 0);
+  const Batch batch = parts.lesson->draw({0, 0, {5, 6}, 0, 4, true});
+  ASSERT_EQ(batch.between.sizes().vec(), (std::vector<std::int64_t>{2, 2, 12}));
+  EXPECT_FALSE(parts.lesson->draw({0, 0, {5, 6}, 0, 4, false}).between.defined());
+  const std::int64_t length = parts.lesson->length(0, 0), base = task.prompt_length();
+  for (std::int64_t row = 0; row < 8; ++row)
+    for (std::int64_t q = 0; q < 3; ++q) {
+      const auto* token = batch.inputs.fields[0].data_ptr<std::int64_t>() + row * length;
+      Prompt prompt{base, {std::vector<std::int64_t>(token, token + base - 4)}};
+      prompt.fields[0].insert(prompt.fields[0].end(), token + base - 4 + 4 * q, token + base + 4 * q);
+      // Its second and third thoughts are the arguments w_l N_{l-1} + i_l: i_1 below N_0 = 2, i_2 below N_1 = 6.
+      const auto thoughts = *task.chain_of_thought(prompt);
+      const auto at = [&](std::int64_t l) {
+        return batch.between[l - 1].flatten()[row * 3 + q].item<std::int64_t>();
+      };
+      EXPECT_EQ(at(1), thoughts[1] % 2);
+      EXPECT_EQ(at(2), thoughts[2] % 6);
+    }
+}
+
+TEST(deep, reads_named_layers_and_leaves_no_trace_in_the_file_or_the_answers) {
+  TrainingPlan plan = composing();
+  const Parts by_default(plan);
+  const auto places = by_default.model->spec().readouts;
+  ASSERT_EQ(places.size(), 2u);  // i_1 behind the first of three layers, i_2 behind the second
+  EXPECT_EQ(places[0].place, (DeepReadout{1, 1, 0}));
+  EXPECT_EQ(places[1].place, (DeepReadout{2, 2, 0}));
+  EXPECT_EQ(places[0].size, 2);
+  EXPECT_EQ(places[1].size, 6);
+  TrainingPlan plain = plan;
+  plain.supervision = Supervision::every_query;
+  const Parts without(plain);
+  Trainer one = by_default.trainer(), other = without.trainer();
+  const Weights a = one.weights(0, {}), b = other.weights(0, {});
+  ASSERT_EQ(a.tensors.size(), b.tensors.size());
+  for (const auto& [name, tensor] : a.tensors)
+    for (std::int64_t i = 0; i < tensor.size(); ++i)
+      ASSERT_EQ(tensor.real(i), b.tensors.at(name).real(i)) << name;  // the same start
+  EXPECT_EQ(one.final_scores()[0].right, other.final_scores()[0].right);
+  // It teaches: the layers below a readout and no others move otherwise than without.
+  plan.deep = {{1, 2, 3}};
+  const Parts named(plan);
+  const auto gradient = [](const Parts& parts, const std::string& name) {
+    Parameters parameters(parts.model->layout(), {1}, {1.0}, torch::kCPU, torch::kFloat32);
+    const Batch batch = parts.lesson->draw({0, 0, {5}, 0, 4, true});
+    teach(*parts.model, batch, parameters.leaves, {}, 0);
+    for (const ParameterSpec& spec : parts.model->layout().specs())
+      for (const NamedRows& rows : spec.rows)
+        if (rows.name == name) return parameters.gradient[0].narrow(0, spec.offset, spec.size()).clone();
+    ADD_FAILURE() << name;
+    return torch::Tensor();
+  };
+  for (const char* taught : {"layers.0.o.weight", "layers.1.mlp.0.weight"})
+    EXPECT_FALSE(torch::equal(gradient(named, taught), gradient(without, taught))) << taught;
+  for (const char* same : {"layers.2.o.weight", "out.table"})
+    EXPECT_TRUE(torch::equal(gradient(named, same), gradient(without, same))) << same;
+  EXPECT_GT(gradient(named, "readout.0.weight").abs().max().item<double>(), 0);
+}
+
+TEST(deep, goes_on_from_a_checkpoint_and_learns_what_it_reads) {
+  TrainingPlan plan = composing("full*2");
+  plan.tasks[0].task.sizes = {{"L", 2}, {"m", 2}, {"n1", 2}};
+  plan.support = {{{"m", 1}}};
+  const Parts parts(plan);
+  Folder folder;
+  Trainer whole = parts.trainer();
+  run_to(whole, plan, 40);
+  Trainer first = parts.trainer();
+  run_to(first, plan, 23);
+  ASSERT_TRUE(first.save(folder / "checkpoint").ok());
+  Trainer second = parts.trainer();
+  ASSERT_TRUE(second.restore(folder / "checkpoint").ok());
+  run_to(second, plan, 40);
+  EXPECT_EQ(whole.progress()[0].curve, second.progress()[0].curve);
+}
+
+TEST(deep, is_refused_without_a_composition_or_such_a_place) {
+  const auto refused = [](const TrainingPlan& plan, const std::string& part) {
+    const auto made = prepare(plan, 1);
+    ASSERT_FALSE(made.ok()) << part;
+    EXPECT_NE(made.error().message.find(part), std::string::npos) << made.error().message;
+  };
+  TrainingPlan plan = trainee("full");
+  plan.supervision = Supervision::deep;
+  refused(plan, "eva has no values between");
+  plan = composing();
+  plan.deep = {{3, 1, 0}};
+  refused(plan, "i_1 to i_2");
+  plan.deep = {{1, 4, 0}};
+  refused(plan, "layer 4 of 3");
+  plan.deep = {{1, 0, 0}};
+  refused(plan, "deep.layer = 0");
+  plan.deep = {{1, 1, 0}};
+  plan.supervision = Supervision::every_query;
+  refused(plan, "supervision deep expected");
+}
+
+TEST(warm_start, begins_with_the_numbers_of_a_file_and_names_the_tensor_that_does_not_fit) {
+  TrainingPlan plan = composing();
+  Folder folder;
+  const auto taught = train_in(plan, folder / "first", 1);
+  ASSERT_TRUE(taught.ok()) << taught.error().message;
+  TrainingPlan next = plan;
+  next.from = taught->members[0].file;
+  next.seeds = {7};
+  next.rates = {1e-9};
+  next.supervision = Supervision::every_query;  // a file has no readouts
+  const auto result = train_in(next, folder / "next", 1);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  const auto a = read_weights(taught->members[0].file), b = read_weights(result->members[0].file);
+  ASSERT_TRUE(a.ok() && b.ok());
+  for (const auto& [name, tensor] : a->tensors)
+    for (std::int64_t i = 0; i < tensor.size(); ++i)
+      ASSERT_NEAR(tensor.real(i), b->tensors.at(name).real(i), 1e-5) << name;
+  const auto refused = [&](const TrainingPlan& other, const std::string& part) {
+    const auto made = prepare(other, 1);
+    ASSERT_FALSE(made.ok()) << part;
+    EXPECT_NE(made.error().message.find(part), std::string::npos) << made.error().message;
+    EXPECT_EQ(made.error().message.find('\n'), std::string::npos);
+  };
+  TrainingPlan other = next;
+  other.dimensions.width = 24;
+  refused(other, "tensor embed.token.table has another shape");
+  other = next;
+  other.queries = 5;
+  refused(other, "tensor embed.position.table has another shape");
+  other = next;
+  other.arch = "full*2";
+  refused(other, "architecture is full*3; full*2 expected");
+  other = next;
+  other.dimensions.heads = 4;
+  refused(other, "layers.0.score.tau");
+  other = next;
+  other.dimensions.activation = MlpActivation::silu;
+  refused(other, "another activation");
+  other = next;
+  other.from = folder / "none";
+  refused(other, "none");
+  other = next;
+  other.scales = {2};
+  refused(other, "scale 1 expected");
+}
+
 TEST(lesson, teaches_from_streams_that_no_seed_of_a_person_reaches) {
   for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 62}) {
     EXPECT_GT(teaching_stream(seed), static_cast<std::uint64_t>(INT64_MAX));
@@ -540,7 +695,10 @@ TEST(plan, comes_back_from_its_own_text) {
   plan.rates = {1e-3, 0.1};
   plan.support = {{{"n", 3}}};
   plan.advance = 0.9;
-  plan.supervision = Supervision::answer;
+  plan.supervision = Supervision::deep;
+  plan.deep = {{1, 2, 0}};
+  plan.from = "earlier.safetensors";
+  plan.scales = {1};
   plan.tasks[0].task.options = {{"order", "easy"}};
   const auto read = parse_plan(plan_text(plan), "test");
   ASSERT_TRUE(read.ok()) << read.error().message;

@@ -172,13 +172,20 @@ RUNG_HOST_DEVICE inline void draw_two_sum(const InstanceTask& task, InstanceRand
   answers[0] = yes ? 1 : 0;
 }
 
+// Where the values between, i_1 … i_{L-1}, of a question go: i_l to to[(l - 1) * stride], -1 where the question
+// does not pass it. Null: nowhere.
+struct BetweenValues {
+  std::int64_t* to = nullptr;
+  std::int64_t stride = 0;
+};
+
 // A start and its choices, and the end token, which says the kind; the tables stand in front of tokens.
 // i_0 = z_0, i_l = z_l(w_{l-1} N_{l-2} + i_{l-1}). Kind 0 asks for i_L; a part, levels a to b, gives i_{a-1}
 // in the place of the start and asks for i_b.
 RUNG_HOST_DEVICE inline std::int64_t draw_composition(const InstanceTask& task,
                                                       const InstanceSupport& support, InstanceRandom& random,
                                                       const std::int32_t* tables, std::int64_t kind,
-                                                      std::int32_t* question) {
+                                                      std::int32_t* question, BetweenValues between) {
   std::int64_t first = 1, last = task.levels;
   for (std::int64_t other = kind; other > 0; --other) {  // in the order (1,1) … (1,L-1), (2,2) … (L,L)
     if (other == kind)
@@ -190,26 +197,28 @@ RUNG_HOST_DEVICE inline std::int64_t draw_composition(const InstanceTask& task,
   for (std::int64_t l = 1; l < task.levels; ++l)
     question[l] = static_cast<std::int32_t>(random.below(support.size[l]));
   question[task.levels] = static_cast<std::int32_t>(task.domain[task.levels - 1] + kind);
+  for (std::int64_t l = 1; between.to && l < task.levels; ++l) between.to[(l - 1) * between.stride] = -1;
   std::int64_t table = table_length(task), value = question[0];
   for (std::int64_t l = 1; l <= last; ++l) {
     table -= task.domain[l - 1];
     if (l < first) continue;
     const std::int64_t argument = l == 1 ? value : question[l - 1] * task.domain[l - 2] + value;
     value = tables[table + argument];
+    if (between.to && l < task.levels) between.to[(l - 1) * between.stride] = value;
   }
   return value;
 }
 
 RUNG_HOST_DEVICE inline void draw_seqcomp(const InstanceTask& task, const InstanceSupport& support,
-                                          InstanceRandom& random, std::int32_t* tokens,
-                                          std::int64_t* answers) {
+                                          InstanceRandom& random, std::int32_t* tokens, std::int64_t* answers,
+                                          BetweenValues between) {
   std::int64_t at = 0;
   for (std::int64_t l = task.levels; l >= 1; --l) {
     const std::int64_t values = support_domain(support, l - 1);
     for (std::int64_t j = 0; j < task.domain[l - 1]; ++j)
       tokens[at++] = static_cast<std::int32_t>(random.below(values));
   }
-  answers[0] = draw_composition(task, support, random, tokens, 0, tokens + at);
+  answers[0] = draw_composition(task, support, random, tokens, 0, tokens + at, between);
 }
 
 // Half of the questions, as far as chance finds any, have the answer no.
@@ -232,9 +241,10 @@ RUNG_HOST_DEVICE inline std::int64_t draw_sum_question(const InstanceTask& task,
 // 0 <= kind < question_kinds(task).
 RUNG_HOST_DEVICE inline std::int64_t draw_question(const InstanceTask& task, const InstanceSupport& support,
                                                    InstanceRandom& random, const std::int32_t* tables,
-                                                   std::int64_t kind, std::int32_t* question) {
+                                                   std::int64_t kind, std::int32_t* question,
+                                                   BetweenValues between) {
   if (task.kind == InstanceKind::seqcomp)
-    return draw_composition(task, support, random, tables, kind, question);
+    return draw_composition(task, support, random, tables, kind, question, between);
   if (task.kind == InstanceKind::two_sum) return draw_sum_question(task, random, tables, question);
   const std::uint64_t x = random.below(support.size[0]);
   question[0] = static_cast<std::int32_t>(x);
@@ -255,10 +265,12 @@ RUNG_HOST_DEVICE inline InstanceRandom question_stream(std::uint64_t seed, std::
 }
 
 // Instance (seed, index): tokens [instance_length], answers [instance_answers], scratch [instance_scratch].
+// between: of question 0, seqcomp's alone; those of question i stand i numbers behind.
 // REQUIRES sizes of the support in 1 .. those of whole_support(task), where the kind names them.
 RUNG_HOST_DEVICE inline void draw_instance(const InstanceTask& task, const InstanceSupport& support,
                                            std::uint64_t seed, std::uint64_t index, std::int32_t* tokens,
-                                           std::int64_t* answers, std::int32_t* scratch) {
+                                           std::int64_t* answers, std::int32_t* scratch,
+                                           BetweenValues between = {}) {
   InstanceRandom random(seed, index);
   switch (task.kind) {
     case InstanceKind::evaluation:
@@ -271,14 +283,15 @@ RUNG_HOST_DEVICE inline void draw_instance(const InstanceTask& task, const Insta
       draw_two_sum(task, random, tokens, answers);
       break;
     case InstanceKind::seqcomp:
-      draw_seqcomp(task, support, random, tokens, answers);
+      draw_seqcomp(task, support, random, tokens, answers, between);
       break;
   }
   InstanceRandom further = question_stream(seed, index);
   for (std::int64_t i = 0; i <= task.questions; ++i)
     if (const std::int64_t kind = question_kind(task, index, i); i > 0 || kind > 0)
       answers[i] = draw_question(task, support, further, tokens, kind,
-                                 tokens + table_length(task) + i * question_length(task));
+                                 tokens + table_length(task) + i * question_length(task),
+                                 {between.to ? between.to + i : nullptr, between.stride});
 }
 
 }  // namespace rung::kernels

@@ -37,7 +37,8 @@ void task_instances(const InstanceTask& task, const InstanceBatch& batch) {
     draw_instance(task, batch.support ? batch.support[row / batch.batch] : whole_support(task),
                   batch.seed[row / batch.batch],
                   static_cast<std::uint64_t>(*batch.step * batch.batch + row % batch.batch),
-                  batch.tokens + row * length, batch.answers + row * answers, scratch.data());
+                  batch.tokens + row * length, batch.answers + row * answers, scratch.data(),
+                  between_values(task, batch, row));
 }
 
 }  // namespace rung::kernels

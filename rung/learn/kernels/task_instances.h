@@ -16,7 +16,16 @@ struct InstanceBatch {
   std::int32_t* tokens = nullptr;            // [E * batch, instance_length], out
   std::int64_t* answers = nullptr;           // [E * batch, instance_answers], out
   const InstanceSupport* support = nullptr;  // [E], read like the step; null: the whole of the task
+  // seqcomp: [levels - 1, E * batch, instance_answers], out: the values between (instance_draw.h); or null.
+  std::int64_t* between = nullptr;
 };
+
+// Those of a row.
+RUNG_HOST_DEVICE inline BetweenValues between_values(const InstanceTask& task, const InstanceBatch& batch,
+                                                     std::int64_t row) {
+  const std::int64_t answers = instance_answers(task);
+  return {batch.between ? batch.between + row * answers : nullptr, batch.members * batch.batch * answers};
+}
 
 // True when every token fits an int32 and every size is one that the task itself accepts.
 bool instances_fit(const InstanceTask& task);

@@ -92,8 +92,9 @@ TEST(TaskInstances, parts_of_a_chain_are_asked_in_turn_and_rightly_answered) {
     const std::int64_t batch = 60, step = 1;
     const std::uint64_t seed = 5;
     std::vector<std::int32_t> tokens(batch * length);
-    std::vector<std::int64_t> targets(batch * 4);
-    task_instances(given.task, {1, batch, &seed, &step, tokens.data(), targets.data()});
+    std::vector<std::int64_t> targets(batch * 4), between((L - 1) * batch * 4, -7);
+    task_instances(given.task,
+                   {1, batch, &seed, &step, tokens.data(), targets.data(), nullptr, between.data()});
     std::set<std::pair<std::int64_t, std::int64_t>> met;  // place, kind
     for (std::int64_t row = 0; row < batch; ++row) {
       const Instance plain = (*task)->generate(Variant::uniform, seed, step * batch + row);
@@ -111,10 +112,14 @@ TEST(TaskInstances, parts_of_a_chain_are_asked_in_turn_and_rightly_answered) {
             ASSERT_EQ(asked[t], plain.prompt.fields[0][static_cast<std::size_t>(tables + t)]);
         }
         std::int64_t value = asked[0];
+        for (std::int64_t l = 1; l < L; ++l)
+          if (l < kinds[kind].first || l > kinds[kind].second)
+            ASSERT_EQ(between[(l - 1) * batch * 4 + row * 4 + i], -1) << "not passed";
         for (std::int64_t l = kinds[kind].first; l <= kinds[kind].second; ++l) {
           std::int64_t begin = tables;  // of the table of z_l: those of lower levels stand behind it
           for (std::int64_t j = 0; j < l; ++j) begin -= given.task.domain[j];
           value = start[begin + (l == 1 ? value : asked[l - 1] * given.task.domain[l - 2] + value)];
+          if (l < L) ASSERT_EQ(between[(l - 1) * batch * 4 + row * 4 + i], value) << "level " << l;
         }
         ASSERT_EQ(targets[row * 4 + i], value)
             << "levels " << kinds[kind].first << " to " << kinds[kind].second;

@@ -268,6 +268,18 @@ TEST_F(Device, instances_are_those_of_the_host_bit_for_bit) {
     answered.copy_to(found.data());
     EXPECT_EQ(drawn, tokens) << given.name << " from a support";
     EXPECT_EQ(found, targets) << given.name << " from a support";
+    if (given.task.kind != InstanceKind::seqcomp || given.task.levels < 2) continue;
+    std::vector<std::int64_t> between(targets.size() * (given.task.levels - 1)), passed(between.size());
+    const DeviceCopy values(between);
+    check(task_instances_cuda(
+        given.task,
+        {3, batch, seed.as<std::uint64_t>(), counter.as<std::int64_t>(), out.as<std::int32_t>(),
+         answered.as<std::int64_t>(), support.as<InstanceSupport>(), values.as<std::int64_t>()},
+        scratch.as<std::int32_t>(), nullptr));
+    task_instances(given.task, {3, batch, seeds.data(), step.data(), tokens.data(), targets.data(),
+                                supports.data(), between.data()});
+    values.copy_to(passed.data());
+    EXPECT_EQ(passed, between) << given.name << " values between";
   }
 }
 
