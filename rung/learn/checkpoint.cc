@@ -64,8 +64,9 @@ Result<void> Trainer::save(const std::string& path) const {
                        {"reason", member.reason},
                        {"curve", curve_json(member.curve)},
                        {"reached", member.reached},
-                       {"stage", member.stage},
                        {"steps", member.steps}});
+  if (lesson_.supports() > 1)
+    for (std::size_t e = 0; e < members_.size(); ++e) members[e]["stage"] = members_[e].stage;
   file.metadata["progress"] = json{{"step", step_}, {"summed", summed_}, {"members", members}}.dump();
   file.tensors = {{"parameters", as_bytes(parameters_.master)}, {"first", as_bytes(optimiser_.first)},
                   {"second", as_bytes(optimiser_.second)},      {"count", as_bytes(optimiser_.count)},
@@ -118,8 +119,8 @@ Result<void> Trainer::restore(const std::string& path) {
       member.reached = members[e].at("reached").get<int>();
       member.steps = members[e].at("steps").get<std::int64_t>();
       member.curve = curve_of(members[e].at("curve"));
-      // Absent from checkpoints of before there were supports.
-      member.stage = std::min(members[e].value("stage", std::size_t{0}), lesson_.supports() - 1);
+      if (lesson_.supports() > 1)
+        member.stage = std::min(members[e].at("stage").get<std::size_t>(), lesson_.supports() - 1);
     }
     if (lesson_.supports() > 1) source_.set_supports(support_stages());
   } catch (const json::exception&) {
