@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import tomllib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -44,6 +45,29 @@ def read(name, size):
         return None
     with open(path) as file:
         return json.load(file)
+
+
+def declared(name):
+    """The sizes of an experiment."""
+    with open(os.path.join(HERE, name + ".toml"), "rb") as file:
+        document = tomllib.load(file)
+    return [size for size in ("gpu", "small") if size in document]
+
+
+def separation_table(document):
+    """Accuracy by word beside the label and the bits that decide whether the size separates."""
+    rows = [outcome for outcome in document["lab"]["configurations"] if outcome.get("separation")]
+    if not rows:
+        return []
+    out = ["", "| configuration | class | bits a shortcut needs | four times what a layer fetches | largest state, of half of z_1 | separated | accuracy | seeds >= 0.99 | best seed |",
+           "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
+    for outcome in rows:
+        bits = outcome["separation"]
+        scores = [score["accuracy"] for score in outcome["scores"]]
+        told = f"{outcome['accuracy']:.3f} | {sum(score >= 0.99 for score in scores)} of {len(scores)} | {max(scores):.3f}" if scores else "- | - | -"
+        out.append(f"| {outcome['id']} | {outcome['label']} | {bits['needed_bits']} | {bits['carried_bits']} | {bits['state_bits']} of {bits['table_bits'] / 2:.1f} | "
+                   f"{'yes' if bits['separated'] else 'no'} | {told} |")
+    return out
 
 
 def count(documents):
@@ -112,7 +136,10 @@ def page():
                 source = document["provenance"]
                 device = source["device"] or "cpu"
                 ran.append(f"{size}: {device}, {document['lab']['seeds']} seeds, {source['seconds']:.0f} s, {source['date'][:10]}, rung {source['version']}")
+        if documents[(name, "gpu")]:
+            lines += separation_table(documents[(name, "gpu")])
         lines += ["", "; ".join(ran) + "."]
+        lines += [f"`{name}` at size {size} has no results: its predictions stand, and were not run yet." for size in declared(name) if not documents[(name, size)]]
     return "\n".join(lines) + "\n"
 
 

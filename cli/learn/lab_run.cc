@@ -11,6 +11,7 @@
 #include "rung/base/nearest_word.h"
 #include "rung/lab/laboratory.h"
 #include "rung/lab/results.h"
+#include "rung/lab/separation.h"
 #include "rung/ranks/launch.h"
 
 namespace rung::cli {
@@ -72,6 +73,13 @@ void print_outcomes(const std::vector<lab::Outcome>& outcomes) {
                  kept.elements, kept.kept_bits, kept.table_bits, kept.per_element(),
                  kept.one_level ? "  of one level" : "");
     }
+  bool separations = false;
+  for (const auto& outcome : outcomes)
+    if (outcome.separation) {
+      if (!separations) fmt::print("\n");
+      separations = true;
+      fmt::print("{:<{}}  {}\n", outcome.id, width, lab::separation_text(*outcome.separation));
+    }
   for (const auto& outcome : outcomes) {
     if (outcome.costs.empty()) continue;
     fmt::print("\n{}\n{:>7} {:>5} {:>15} {:>9}\n", outcome.id, "layers", "bits", "lg evaluations", "seconds");
@@ -84,8 +92,10 @@ void print_outcomes(const std::vector<lab::Outcome>& outcomes) {
 void show_lab_run(const std::string& configuration, const learn::EnsembleProgress& p) {
   const double share =
       static_cast<double>(p.steps_done) / static_cast<double>(std::max<std::int64_t>(1, p.steps_total));
-  show_terminal_line(fmt::format("{}: {:3.0f} %  {}/{} members  loss {:.4f}  accuracy {:.3f}", configuration,
-                                 100 * share, p.members_done, p.members, p.loss, p.accuracy));
+  show_terminal_line(
+      fmt::format("{}: {:3.0f} %  {}/{} members  loss {:.4f}  accuracy {:.3f}{}", configuration, 100 * share,
+                  p.members_done, p.members, p.loss, p.accuracy,
+                  p.stages > 1 ? fmt::format("  stage {:.1f} of {}", p.stage + 1, p.stages) : ""));
 }
 
 int labels_alone(const lab::Experiment& experiment, const std::vector<lab::Outcome>& outcomes, bool json) {
@@ -94,8 +104,9 @@ int labels_alone(const lab::Experiment& experiment, const std::vector<lab::Outco
     return 0;
   }
   for (const auto& outcome : outcomes)
-    fmt::print("{:<20} {}  {}{}\n", outcome.id, label_text(outcome), outcome.label.reason,
-               outcome.label.ceiling < 1 ? fmt::format("; ceiling {:.4f}", outcome.label.ceiling) : "");
+    fmt::print("{:<20} {}  {}{}{}\n", outcome.id, label_text(outcome), outcome.label.reason,
+               outcome.label.ceiling < 1 ? fmt::format("; ceiling {:.4f}", outcome.label.ceiling) : "",
+               outcome.separation ? "; " + lab::separation_text(*outcome.separation) : "");
   for (const auto& prediction : experiment.predictions)
     fmt::print("{} ({}): {}\n", prediction.id, name_of(prediction.scope), prediction.statement);
   return 0;

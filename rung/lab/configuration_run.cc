@@ -11,6 +11,7 @@
 #include "rung/evaluation/evaluation.h"
 #include "rung/evaluation/label.h"
 #include "rung/exact/quantise.h"
+#include "rung/lab/separation.h"
 #include "rung/lab/state_capacity.h"
 #include "rung/records/training_run.h"
 #include "rung/spec/quantisable.h"
@@ -73,6 +74,7 @@ Result<Outcome> labelled_plan(const TrainingPlan& plan) {
                    : "labelled and scored in floats: " + can.error().message;
   }
   out.capacity = state_capacity(scored, *task, plan.variant, 0);
+  out.separation = separation(scored, *task);
   return out;
 }
 

@@ -189,6 +189,12 @@ Result<Prediction> prediction(const json& value, const std::string& where) {
   }
   RUNG_TRY(out.margin, fields.number("margin", 0, -1, 1));
   RUNG_TRY(out.given_accuracy, fields.number("given_accuracy", out.given_accuracy, 0, 1));
+  RUNG_TRY(out.seeds, fields.whole("seeds", 0, 1, kMostSeeds));
+  if (const json* separated = fields.find("separated")) {
+    if (!separated->is_boolean())
+      return fail(ErrorCode::parse, "[lab] {}.separated: true or false expected", here);
+    out.separated = separated->get<bool>();
+  }
   RUNG_TRY(out.low, fields.number("low", 0, -1e9, 1e9));
   RUNG_TRY(out.high, fields.number("high", 0, -1e9, 1e9));
   RUNG_TRY(const std::string axis, fields.word("over", "bits"));
@@ -206,6 +212,10 @@ Result<Prediction> prediction(const json& value, const std::string& where) {
                 here);
   if (out.kind == PredictionKind::reaches && !out.accuracy)
     return fail(ErrorCode::missing, "[lab] {}: accuracy expected", here);
+  if (out.seeds > 0 && (out.scope == Scope::theorem ||
+                        (out.kind != PredictionKind::reaches && out.kind != PredictionKind::stays_below)))
+    return fail(ErrorCode::unsupported, "[lab] {}: seeds are counted of empirical reaches and stays-below",
+                here);
   if (out.kind == PredictionKind::slope && !(out.low < out.high))
     return fail(ErrorCode::range, "[lab] {}: low < high expected", here);
   return out;

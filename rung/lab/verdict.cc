@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "rung/lab/separation.h"
+
 namespace rung::lab {
 namespace {
 
@@ -45,6 +47,18 @@ Finding written_reaches(const Outcome& outcome) {
                    "a budget that runs every instance, or an argument about all inputs");
 }
 
+// By counting the seeds that are at least x, or below it.
+Finding by_seeds(const Prediction& prediction, const Outcome& outcome, double x, bool above) {
+  std::int64_t count = 0;
+  for (const SeedScore& score : outcome.scores) count += (score.accuracy() >= x) == above;
+  const auto all = static_cast<std::int64_t>(outcome.scores.size());
+  const std::string line = fmt::format("{}: {} of {} seeds {} {:g}; {} predicted", outcome.id, count, all,
+                                       above ? ">=" : "<", x, prediction.seeds);
+  if (count >= prediction.seeds) return held(line);
+  if (all < prediction.seeds) return undecided(line, "as many seeds as the prediction names");
+  return failed(line + ", with this recipe");
+}
+
 Finding reaches(const Prediction& prediction, const Outcome& outcome) {
   if (outcome.origin == Origin::written) return written_reaches(outcome);
   const double x = prediction.accuracy.value_or(1);
@@ -61,6 +75,7 @@ Finding reaches(const Prediction& prediction, const Outcome& outcome) {
                     outcome.id, best(outcome)),
         "more steps, learning rates or seeds until it trains");
   }
+  if (prediction.seeds > 0) return by_seeds(prediction, outcome, x, true);
   const auto interval = seed_interval(outcome);
   if (!interval) return undecided(shown(outcome) + ": one seed gives no interval", "two seeds or more");
   if (interval->low >= x) return held(fmt::format("{} >= {:g}", shown(outcome), x));
@@ -88,6 +103,7 @@ Finding stays_below(const Prediction& prediction, const Outcome& outcome) {
                                         best(outcome)));
   }
   const double x = prediction.accuracy.value_or(outcome.label.ceiling);
+  if (prediction.seeds > 0) return by_seeds(prediction, outcome, x, false);
   const auto interval = seed_interval(outcome);
   if (!interval) return undecided(shown(outcome) + ": one seed gives no interval", "two seeds or more");
   if (interval->high <= x) return held(fmt::format("{} <= {:g}", shown(outcome), x));
@@ -227,6 +243,12 @@ Finding decide(const Prediction& prediction, std::span<const Outcome> about, std
       return undecided(
           fmt::format("the control {} did not train ({:.3f} at best)", control.id, best(control)),
           "a recipe with which the control trains");
+  for (const Outcome& outcome : about)
+    if (prediction.separated && !(outcome.separation && outcome.separation->separated()))
+      return undecided(fmt::format("{}, {}", outcome.id,
+                                   outcome.separation ? separation_text(*outcome.separation)
+                                                      : "no composition whose bits could be counted"),
+                       "a size at which no shortcut fits");
   if (prediction.kind == PredictionKind::slope) return slope(prediction, about);
   // One failure is a failure; held only where all are.
   Finding out;

@@ -39,6 +39,10 @@ struct Prediction {
   std::optional<double> accuracy;  // x; of `given`: 0.99 unless `given_accuracy` says otherwise
   double margin = 0;               // of `ordered` and `serves`
   double given_accuracy = 0.99;
+  // Of empirical `reaches` and `stays-below`: decided by counting seeds on the predicted side, which must be at least so
+  // many; 0: by the interval over them.
+  std::int64_t seeds = 0;
+  bool separated = false;    // undecided at a size that does not separate (rung/lab/separation.h)
   double low = 0, high = 0;  // of `slope`
   Axis over = Axis::bits;    // of `slope`
 };

@@ -37,6 +37,12 @@ void describe(Fields& field, StateCapacity& x) {
 }
 
 template <class Fields>
+void describe(Fields& field, Separation& x) {
+  field("needed_bits", x.needed, "carried_bits", x.carried, "state_bits", x.state, "table_bits", x.table);
+  if constexpr (!Fields::kReads) field("separated", x.separated());
+}
+
+template <class Fields>
 void describe(Fields& field, MemberCurve& x) {
   field("seed", x.seed, "rate", x.rate, "chosen", x.chosen, "curve", x.points);
 }
@@ -52,7 +58,7 @@ void describe(Fields& field, ConfigurationOutcome& x) {
   field("label_reason", x.label.reason, "ceiling", x.label.ceiling, "ceiling_reason", x.label.ceiling_reason,
         "scores", x.scores);
   field.some("accuracy", x.accuracy, "interval", x.interval, "costs", x.costs, "capacity", x.capacity,
-             "precision", x.precision);
+             "precision", x.precision, "separation", x.separation);
   field("device", x.device, "note", x.note, "trouble", x.trouble, "record", x.record, "seconds", x.seconds);
 }
 

@@ -88,6 +88,17 @@ struct StateCapacity {
   bool operator==(const StateCapacity&) const = default;
 };
 
+// Bits that decide whether a size of a composition leaves no room for one layer less (rung/lab/separation.h).
+struct Separation {
+  std::int64_t needed = 0;   // of the cheapest shortcut
+  std::int64_t carried = 0;  // what one full layer fetches, times the slack
+  std::int64_t state = 0;    // of the largest recurrent state
+  double table = 0;          // of z_1
+  bool states_are_small() const { return 2 * static_cast<double>(state) < table; }
+  bool separated() const { return needed > carried && states_are_small(); }
+  bool operator==(const Separation&) const = default;
+};
+
 // Accuracy on the task that is asked about, thinned.
 struct MemberCurve {
   std::uint64_t seed = 1;
@@ -109,6 +120,7 @@ struct ConfigurationOutcome {
   std::vector<CostPoint> costs;                       // of an attack
   std::optional<StateCapacity> capacity;
   std::optional<WrittenPrecision> precision;
+  std::optional<Separation> separation;
   std::string device;         // that trained it
   std::string note, trouble;  // one line each
   std::string record;         // id of the run's record

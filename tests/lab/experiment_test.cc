@@ -129,11 +129,18 @@ TEST(experiment, names_configurations_in_every_prediction) {
 // What is shipped belongs to the experiments as they stand, and their outcomes give the verdicts that it
 // states.
 TEST(experiment, decides_the_shipped_results_as_they_say) {
+  std::ifstream readme(RUNG_SOURCE_DIR "/results/README.md");
+  const std::string page((std::istreambuf_iterator<char>(readme)), {});
   for (const ExperimentWord& word : experiment_words())
     for (const std::string& size : word.sizes) {
       const std::string name = word.name + "-" + size;
       std::ifstream file(RUNG_SOURCE_DIR "/results/" + name + ".json");
-      ASSERT_TRUE(file) << name;
+      if (!file) {  // predictions are written before the run that decides them, and the page says which
+        EXPECT_NE(page.find(fmt::format("`{}` at size {} has no results", word.name, size)),
+                  std::string::npos)
+            << name;
+        continue;
+      }
       json lab = json::parse(file).at("lab");
       const auto experiment = find_experiment(word.name, size, 0);
       ASSERT_TRUE(experiment.ok()) << experiment.error().message;

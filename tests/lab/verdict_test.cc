@@ -1,6 +1,9 @@
 // The decision rule, over every label and outcome: what can confirm, what can refute, and what says nothing.
 #include <gtest/gtest.h>
 
+#include "rung/lab/configuration_run.h"
+#include "rung/lab/experiment.h"
+#include "rung/lab/separation.h"
 #include "rung/lab/verdict.h"
 
 namespace rung::lab {
@@ -119,6 +122,76 @@ TEST(verdict, asks_empirical_predictions_of_the_interval_over_seeds) {
     EXPECT_EQ(of(about(PredictionKind::stays_below, Scope::empirical, 0.9), trained(label, {0.1, 1, 1})),
               Decision::undecided);
   }
+}
+
+TEST(verdict, counts_seeds_where_a_prediction_says_how_many) {
+  const Outcome most = trained(LabelClass::G, {1, 1, 1, 0.995, 0.2, 1, 0.1, 1});
+  Prediction reaches = about(PredictionKind::reaches, Scope::empirical, 0.99);
+  EXPECT_EQ(of(reaches, most), Decision::undecided);  // by the interval
+  reaches.seeds = 6;
+  EXPECT_EQ(of(reaches, most), Decision::held);
+  reaches.seeds = 7;
+  EXPECT_EQ(of(reaches, most), Decision::failed);
+  reaches.seeds = 9;
+  EXPECT_EQ(of(reaches, most), Decision::undecided);
+  Prediction below = about(PredictionKind::stays_below, Scope::empirical, 0.5);
+  below.seeds = 8;
+  EXPECT_EQ(of(below, most), Decision::failed);
+  EXPECT_EQ(of(below, trained(LabelClass::G, {0.1, 0.2, 0.4, 0.49, 0, 0, 0, 0})), Decision::held);
+  EXPECT_EQ(of(below, trained(LabelClass::G, {0.1, 0.2})), Decision::undecided);
+}
+
+TEST(verdict, says_nothing_about_layers_at_a_size_that_does_not_separate) {
+  Prediction below = about(PredictionKind::stays_below, Scope::empirical, 0.5);
+  below.separated = true;
+  Outcome outcome = trained(LabelClass::G, {0.1, 0.1, 0.1});
+  EXPECT_EQ(of(below, outcome), Decision::undecided);
+  outcome.separation = Separation{.needed = 70, .carried = 70, .state = 0, .table = 33};
+  EXPECT_EQ(of(below, outcome), Decision::undecided);
+  outcome.separation->carried = 69;
+  EXPECT_EQ(of(below, outcome), Decision::held);
+  outcome.separation->state = 17;
+  EXPECT_EQ(of(below, outcome), Decision::undecided);
+  outcome.separation->state = 16;
+  EXPECT_EQ(of(below, outcome), Decision::held);
+}
+
+// By hand: the rule of docs/lab.md.
+TEST(separation, counts_what_a_shortcut_needs_and_what_a_layer_fetches) {
+  const auto counted = [](const std::string& arch, const std::string& sizes, const std::string& more) {
+    const auto experiment = parse_experiment(
+        R"({"name": "x", "tests": "x", "small": {"configurations": [{"id": "a", "arch": ")" + arch +
+            R"(", "dimensions": {"width": 16}, "tasks": {"name": "seqcomp", "size": )" + sizes + "}" + more +
+            R"(}]}, "predictions": [{"id": "a", "statement": "a", "kind": "reaches", "scope": "empirical", )"
+            R"("configurations": ["a"], "accuracy": 1}]})",
+        "x", "small", 1);
+    RUNG_REQUIRE(experiment.ok(), "{}", experiment.error().message);
+    const auto outcome = labelled(experiment->configurations[0]);
+    RUNG_REQUIRE(outcome.ok(), "{}", outcome.error().message);
+    return outcome->separation;
+  };
+  const std::string ten = R"({"L": 2, "m": 10, "n1": 10})", rounded = R"(, "round_bits": 4)";
+  const auto plain = counted("full(heads=1,dim=8,vdim=4)*2", ten, rounded);
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->needed, 70);   // ten entries of 100 values, 7 bits each
+  EXPECT_EQ(plain->carried, 64);  // four times 4 numbers of 4 bits
+  EXPECT_EQ(plain->state, 0);
+  EXPECT_TRUE(plain->separated());
+  EXPECT_EQ(separation_text(*plain), "separated: 70 > 64 bits");
+  EXPECT_EQ(counted("full(heads=1,dim=8,vdim=4)*2", ten, "")->carried, 512);  // fp32
+  EXPECT_FALSE(counted("full(heads=2,dim=8,vdim=4)*2", ten, rounded)->separated());
+  const auto mixed = counted("mamba2(heads=1,dim=4,state=1)+full(heads=1,dim=8,vdim=4)*2", ten, rounded);
+  EXPECT_EQ(mixed->state, 16);  // below half of 10 lg 10 = 33.2
+  EXPECT_TRUE(mixed->separated());
+  EXPECT_FALSE(
+      counted("mamba2(heads=1,dim=5,state=1)+full(heads=1,dim=8,vdim=4)*2", ten, rounded)->separated());
+  EXPECT_EQ(counted("heads(full(dim=8,vdim=4):1,mamba2(dim=4,state=1):1)*2", ten, rounded)->carried, 64);
+  // Three functions: the cheaper of both levels, min(6, 6) * 6 and min(36, 5) * 8.
+  EXPECT_EQ(counted("full(heads=1,dim=8,vdim=2)*3", R"({"L": 3, "m": 6, "n1": 6, "n2": 5})", rounded)->needed,
+            36);
+  EXPECT_EQ(counted("full(heads=1,dim=8,vdim=2)*3", R"({"L": 3, "m": 6, "n1": 6, "n2": 4})", rounded)->needed,
+            32);
+  EXPECT_FALSE(counted("full", R"({"L": 1, "m": 8})", ""));
 }
 
 TEST(verdict, orders_by_intervals_and_margin) {

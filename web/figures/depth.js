@@ -3,10 +3,10 @@ import { commandsOf, grouped, recordsOf } from "../records.js";
 import { percent } from "../numbers.js";
 import { dots } from "./chart.js";
 
-// "L2-certified-FR" -> {L: 2, pattern: "FR*"}
+// "L2-certified-FR" -> {L: 2, pattern: "FR*"}; "L2-separated-FR" -> {L: 2, pattern: "FR"}
 function readId(id) {
-  const read = /^L(\d+)-(certified-)?(.+)$/.exec(id);
-  return read && { L: Number(read[1]), pattern: read[3] + (read[2] ? "*" : "") };
+  const read = /^L(\d+)-(certified-|separated-)?(.+)$/.exec(id);
+  return read && { L: Number(read[1]), pattern: read[3] + (read[2] === "certified-" ? "*" : "") };
 }
 const letters = (pattern) => pattern.replace("*", "").length;
 

@@ -1,0 +1,55 @@
+#include "rung/lab/separation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "rung/base/ceil_lg.h"
+#include "rung/spec/accounting.h"
+
+namespace rung::lab {
+namespace {
+
+// Numbers that a layer fetches from the whole past, all heads.
+std::int64_t fetched_numbers(const MixerShape& mixer) {
+  std::int64_t numbers = mixer.looks_back() ? mixer.output_width() : 0;
+  for (const MixerShape& part : mixer.parts) numbers += fetched_numbers(part);
+  return numbers;
+}
+
+}  // namespace
+
+std::optional<Separation> separation(const Weights& weights, const Task& task) {
+  if (!task.built_in() || task.name() != "seqcomp" || !task.options().empty()) return {};
+  const SizeList size = task.size();
+  const std::int64_t levels = size.at("L");
+  const auto layers = resolve(weights.architecture);
+  if (levels < 2 || !layers) return {};
+  Separation out;
+  std::int64_t domain = size.at("m");
+  out.table = static_cast<double>(domain) * std::log2(static_cast<double>(domain));
+  for (std::int64_t l = 1; l < levels; ++l) {
+    const std::int64_t branching = size.at("n" + std::to_string(l)), entries = std::min(domain, branching);
+    domain *= branching;
+    const std::int64_t bits = entries * ceil_lg(static_cast<std::uint64_t>(domain));
+    out.needed = l == 1 ? bits : std::min(out.needed, bits);
+  }
+  std::int64_t most = 0;
+  for (const LayerShape& layer : *layers) most = std::max(most, fetched_numbers(layer.mixer));
+  out.carried = kSeparationSlack * most * weights.architecture.dimensions.precision.bits;
+  const Account counted = account(weights.architecture, *layers, {.context = task.prompt_length()});
+  for (const LayerAccount& layer : counted.layers) out.state = std::max(out.state, layer.state_bits);
+  return out;
+}
+
+std::string separation_text(const Separation& s) {
+  const bool values = s.needed > s.carried, states = s.states_are_small();
+  std::string text = fmt::format("{}: {} {} {} bits", s.separated() ? "separated" : "not separated", s.needed,
+                                 values ? ">" : "<=", s.carried);
+  if (s.state > 0)
+    text += fmt::format("; states of {} bits {} half of {:.1f}", s.state, states ? "<" : ">=", s.table);
+  return text;
+}
+
+}  // namespace rung::lab
