@@ -18,15 +18,9 @@ class CgramTask final : public TokenTask {
   SizeList size() const override { return {{"n", n_}, {"c", c_}, {"sigma", sigma_}}; }
   AnswerSpec answer_spec() const override { return token_answer(sigma_); }
   std::int64_t prompt_length() const override { return n_; }
+  // Permutation: all symbols before the repeated ones different.
   bool supports(Variant variant) const override {
-    switch (variant) {
-      case Variant::permutation:
-        return sigma_ >= free();  // all symbols before the repeated ones different
-      case Variant::adversarial:
-        return sigma_ >= 4 && free() >= c_;
-      default:
-        return true;
-    }
+    return supported(variant, {.permutation = sigma_ >= free(), .adversarial = sigma_ >= 4 && free() >= c_});
   }
 
   Instance generate(Variant variant, std::uint64_t seed, std::uint64_t index) const override {

@@ -28,15 +28,9 @@ class CopyTask final : public TokenTask {
     std::iota(positions.begin(), positions.end(), places_);
     return positions;
   }
+  // Permutation: all symbols different.
   bool supports(Variant variant) const override {
-    switch (variant) {
-      case Variant::permutation:
-        return sigma_ >= n_;  // all symbols different
-      case Variant::adversarial:
-        return sigma_ >= 2;
-      default:
-        return true;
-    }
+    return supported(variant, {.permutation = sigma_ >= n_, .adversarial = sigma_ >= 2});
   }
 
   Instance generate(Variant variant, std::uint64_t seed, std::uint64_t index) const override {

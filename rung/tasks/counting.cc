@@ -21,14 +21,7 @@ class CountingTask final : public TokenTask {
   AnswerSpec answer_spec() const override { return boolean_answer(); }
   std::int64_t prompt_length() const override { return n_ + 2; }
   bool supports(Variant variant) const override {
-    switch (variant) {
-      case Variant::permutation:
-        return false;
-      case Variant::adversarial:
-        return sigma_ >= 2;
-      default:
-        return true;
-    }
+    return supported(variant, {.permutation = false, .adversarial = sigma_ >= 2});
   }
 
   Instance generate(Variant variant, std::uint64_t seed, std::uint64_t index) const override {

@@ -19,14 +19,7 @@ class DyckTask final : public TokenTask {
   AnswerSpec answer_spec() const override { return boolean_answer(); }
   std::int64_t prompt_length() const override { return n_; }
   bool supports(Variant variant) const override {
-    switch (variant) {
-      case Variant::permutation:
-        return false;
-      case Variant::adversarial:
-        return n_ % 2 == 0;
-      default:
-        return true;
-    }
+    return supported(variant, {.permutation = false, .adversarial = n_ % 2 == 0});
   }
 
   Instance generate(Variant variant, std::uint64_t seed, std::uint64_t index) const override {

@@ -21,15 +21,9 @@ class EvaluationTask final : public TokenTask {
   }
   AnswerSpec answer_spec() const override { return token_answer(sigma_); }
   std::int64_t prompt_length() const override { return n_ + 1; }
+  // Permutation: all values different.
   bool supports(Variant variant) const override {
-    switch (variant) {
-      case Variant::permutation:
-        return sigma_ >= n_;  // all values different
-      case Variant::adversarial:
-        return sigma_ >= 2;
-      default:
-        return true;
-    }
+    return supported(variant, {.permutation = sigma_ >= n_, .adversarial = sigma_ >= 2});
   }
 
   Instance generate(Variant variant, std::uint64_t seed, std::uint64_t index) const override {

@@ -1,7 +1,6 @@
 // The word problem of a group: ^ and n letters → their product, a number of [|G|]. Letters are all elements, in their
 // order, or (letters = generators) the identity and a generating set. Groups, their numbering and generators:
 // finite_group.h; a group of one's own is a Cayley table in a file.
-#include <algorithm>
 
 #include "rung/base/json_text.h"
 #include "rung/tasks/automaton_task.h"

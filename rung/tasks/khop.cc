@@ -27,14 +27,8 @@ class KhopTask final : public TokenTask {
     return positions;
   }
   bool supports(Variant variant) const override {
-    switch (variant) {
-      case Variant::permutation:
-        return false;
-      case Variant::adversarial:
-        return sigma_ >= (hops_ == 1 ? 2 : 3) && (n_ - 1) / 2 >= hops_;
-      default:
-        return true;
-    }
+    return supported(variant, {.permutation = false,
+                               .adversarial = sigma_ >= (hops_ == 1 ? 2 : 3) && (n_ - 1) / 2 >= hops_});
   }
 
   Instance generate(Variant variant, std::uint64_t seed, std::uint64_t index) const override {

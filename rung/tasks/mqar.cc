@@ -28,14 +28,8 @@ class MqarTask final : public TokenTask {
     return positions;
   }
   bool supports(Variant variant) const override {
-    switch (variant) {
-      case Variant::permutation:
-        return keys_ >= n_ && sigma_ >= n_ && queries_ <= n_;
-      case Variant::adversarial:
-        return sigma_ >= 2;
-      default:
-        return true;
-    }
+    return supported(
+        variant, {.permutation = keys_ >= n_ && sigma_ >= n_ && queries_ <= n_, .adversarial = sigma_ >= 2});
   }
 
   Instance generate(Variant variant, std::uint64_t seed, std::uint64_t index) const override {

@@ -44,15 +44,9 @@ class NearestTask final : public Task {
   AnswerSpec answer_spec() const override { return token_answer(s_.sigma); }
   std::int64_t prompt_length() const override { return 2 * s_.n + 1; }
   std::vector<std::int64_t> query_positions() const override { return {2 * s_.n}; }
+  // Permutation: all labels different.
   bool supports(Variant variant) const override {
-    switch (variant) {
-      case Variant::permutation:
-        return s_.sigma >= s_.n;  // all labels different
-      case Variant::adversarial:
-        return s_.sigma >= 2;
-      default:
-        return true;
-    }
+    return supported(variant, {.permutation = s_.sigma >= s_.n, .adversarial = s_.sigma >= 2});
   }
 
   Instance generate(Variant variant, std::uint64_t seed, std::uint64_t index) const override {

@@ -34,6 +34,16 @@ inline std::int64_t other_than(Random& random, std::int64_t value, std::int64_t 
   return drawn + (drawn >= value ? 1 : 0);
 }
 
+// Whether a task has instances of a variant: uniform and zipf always, the others where it says so.
+struct OtherVariants {
+  bool permutation = false, adversarial = false;
+};
+inline bool supported(Variant variant, const OtherVariants& others) {
+  return variant == Variant::permutation   ? others.permutation
+         : variant == Variant::adversarial ? others.adversarial
+                                           : true;
+}
+
 // The random numbers of one instance. Adversarial instances 2k and 2k+1 share theirs; the second is flipped.
 struct Draw {
   Random random;

@@ -4,23 +4,18 @@
 #include <array>
 
 #include "rung/base/nearest_word.h"
+#include "rung/base/words.h"
 
 namespace rung {
-namespace {
 
-constexpr std::array<std::string_view, 4> kVariantNames = {"uniform", "permutation", "zipf", "adversarial"};
-
-}  // namespace
+template <>
+inline constexpr auto kWords<Variant> = std::to_array<std::string_view>({"uniform", "permutation", "zipf",
+                                                                         "adversarial"});
 
 Result<Variant> parse_variant(std::string_view text) {
-  const auto found = std::find(kVariantNames.begin(), kVariantNames.end(), text);
-  if (found == kVariantNames.end())
-    return fail(ErrorCode::parse, "[task] unknown variant {}; {}", rung::quoted(text),
-                suggest(text, kVariantNames));
-  return static_cast<Variant>(found - kVariantNames.begin());
+  return parse_word<Variant>(text, "[task] unknown variant");
 }
-
-std::string_view variant_name(Variant variant) { return kVariantNames[static_cast<std::size_t>(variant)]; }
+std::string_view variant_name(Variant variant) { return name_of(variant); }
 
 Prompt Task::empty_prompt() const {
   return Prompt{0, std::vector<std::vector<std::int64_t>>(fields().size())};

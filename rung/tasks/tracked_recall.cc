@@ -29,7 +29,7 @@ class TrackedRecallTask final : public Task {
   SizeList size() const override { return {{"n", n_}, {"sigma", sigma_}, {"w", word_}}; }
   TaskOptions options() const override {
     if (group_ == TrackedGroup::symmetric) return {};
-    return {{"group", std::string(tracked_group_name(group_))}};
+    return {{"group", std::string(name_of(group_))}};
   }
   std::vector<FieldSpec> fields() const override {
     return {{.name = "key", .size = std::max(n_, letters_)},
@@ -39,15 +39,9 @@ class TrackedRecallTask final : public Task {
   AnswerSpec answer_spec() const override { return token_answer(sigma_); }
   std::int64_t prompt_length() const override { return n_ + word_ + 1; }
   std::vector<std::int64_t> query_positions() const override { return {n_ + word_}; }
+  // Permutation: all values different.
   bool supports(Variant variant) const override {
-    switch (variant) {
-      case Variant::permutation:
-        return sigma_ >= n_;  // all values different
-      case Variant::adversarial:
-        return sigma_ >= 2;
-      default:
-        return true;
-    }
+    return supported(variant, {.permutation = sigma_ >= n_, .adversarial = sigma_ >= 2});
   }
 
   // Adversarial: all values equal except that of the place where the mark ends; the pair exchanges the two.
@@ -203,24 +197,6 @@ Result<std::unique_ptr<Task>> make_tracked_recall(const TaskSizes& sizes, const 
 }
 
 }  // namespace
-
-TrackedGroup tracked_group(std::string_view name) {
-  return name == "cyclic" ? TrackedGroup::cyclic
-         : name == "xor"  ? TrackedGroup::bits
-                          : TrackedGroup::symmetric;
-}
-
-std::string_view tracked_group_name(TrackedGroup group) {
-  switch (group) {
-    case TrackedGroup::symmetric:
-      return "symmetric";
-    case TrackedGroup::cyclic:
-      return "cyclic";
-    case TrackedGroup::bits:
-      return "xor";
-  }
-  return "";
-}
 
 std::int64_t tracked_letters(TrackedGroup group, std::int64_t n) {
   switch (group) {

@@ -16,15 +16,9 @@ class TwoSumTask final : public TokenTask {
   SizeList size() const override { return {{"n", n_}, {"M", modulus_}}; }
   AnswerSpec answer_spec() const override { return boolean_answer(); }
   std::int64_t prompt_length() const override { return n_ + 1; }
+  // Permutation: x_1 … x_n all different, with or without the match.
   bool supports(Variant variant) const override {
-    switch (variant) {
-      case Variant::permutation:
-        return modulus_ >= n_ + 1;  // x_1 … x_n all different, with or without the match
-      case Variant::adversarial:
-        return modulus_ >= 2;
-      default:
-        return true;
-    }
+    return supported(variant, {.permutation = modulus_ >= n_ + 1, .adversarial = modulus_ >= 2});
   }
 
   Instance generate(Variant variant, std::uint64_t seed, std::uint64_t index) const override {

@@ -20,14 +20,8 @@ class TwoSumExistsTask final : public TokenTask {
   AnswerSpec answer_spec() const override { return boolean_answer(); }
   std::int64_t prompt_length() const override { return n_; }
   bool supports(Variant variant) const override {
-    switch (variant) {
-      case Variant::permutation:
-        return n_ >= 2 && modulus_ >= 3 && n_ <= classes();
-      case Variant::adversarial:
-        return n_ >= 2 && modulus_ >= 3;
-      default:
-        return true;
-    }
+    return supported(variant, {.permutation = n_ >= 2 && modulus_ >= 3 && n_ <= classes(),
+                               .adversarial = n_ >= 2 && modulus_ >= 3});
   }
 
   Instance generate(Variant variant, std::uint64_t seed, std::uint64_t index) const override {
