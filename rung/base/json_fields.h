@@ -223,6 +223,15 @@ nlohmann::ordered_json to_fields(const T& value) {
   return json_fields::encode(value);
 }
 
+// An object of names and values by turns: json_object("n", 4, "word", word).
+template <class... Fields>
+nlohmann::ordered_json json_object(const Fields&... fields) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+  FieldWriter writer(out);
+  writer(fields...);
+  return out;
+}
+
 // Errors: "`where`.path: what was expected".
 template <class T>
 Result<T> from_fields(const nlohmann::ordered_json& json, const std::string& where) {

@@ -16,12 +16,6 @@
 namespace rung {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, CostKind>, 5> kCostKinds{
-    {{"memory", CostKind::memory},
-     {"cache", CostKind::cache},
-     {"state", CostKind::state},
-     {"full", CostKind::full},
-     {"parameters", CostKind::parameters}}};
 constexpr std::int64_t kMostDesignLayers = 1024, kMostCompositions = 2'000'000;
 constexpr std::size_t kMostDesignMixers = 6, kMostNeeds = 64;
 
@@ -456,18 +450,7 @@ Result<void> check_request(const DesignRequest& request) {
 }  // namespace
 
 Result<CostKind> parse_cost_kind(std::string_view text) {
-  std::vector<std::string_view> known;
-  for (const auto& [name, kind] : kCostKinds) {
-    if (name == text) return kind;
-    known.push_back(name);
-  }
-  return fail(ErrorCode::parse, "[design] unknown cost {}; {}", rung::quoted(text), suggest(text, known));
-}
-
-std::string_view cost_kind_name(CostKind kind) {
-  for (const auto& [name, own] : kCostKinds)
-    if (own == kind) return name;
-  return "";
+  return parse_word<CostKind>(text, "[design] unknown cost");
 }
 
 Integer LayoutCost::of(CostKind kind) const {

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rung/base/words.h"
 #include "rung/design/layout_search.h"
 #include "rung/design/need.h"
 #include "rung/spec/accounting.h"
@@ -29,7 +30,10 @@ namespace rung {
 // What a layout costs. Bytes at the context, for one sequence; memory is cache and state together.
 enum class CostKind { memory, cache, state, full, parameters };
 Result<CostKind> parse_cost_kind(std::string_view text);
-std::string_view cost_kind_name(CostKind kind);
+template <>
+inline constexpr auto kWords<CostKind> = std::to_array<std::string_view>({"memory", "cache", "state", "full",
+                                                                          "parameters"});
+inline std::string_view cost_kind_name(CostKind kind) { return name_of(kind); }
 
 struct LayoutCost {
   Integer cache_bytes = 0, state_bytes = 0;

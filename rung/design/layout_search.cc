@@ -1,7 +1,5 @@
 #include "rung/design/layout_search.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 

@@ -1,8 +1,6 @@
 #include "rung/exact/softmax_kernel.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 
 #include "rung/exact/vector_clones.h"
 

@@ -2,7 +2,6 @@
 #include "rung/lab/sweep.h"
 
 #include <algorithm>
-#include <numeric>
 #include <thread>
 
 #include "rung/base/json_fields.h"

@@ -1,7 +1,5 @@
 #include "rung/ranks/task_queue.h"
 
-#include <algorithm>
-
 #include "rung/base/require.h"
 
 namespace rung {

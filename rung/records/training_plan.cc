@@ -1,6 +1,5 @@
 #include "rung/records/training_plan.h"
 
-#include <cmath>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>

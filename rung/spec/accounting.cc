@@ -1,7 +1,6 @@
 #include "rung/spec/accounting.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <charconv>
 

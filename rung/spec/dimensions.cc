@@ -9,37 +9,20 @@
 #include "rung/base/nearest_word.h"
 #include "rung/base/size_text.h"
 #include "rung/base/toml_text.h"
+#include "rung/base/words.h"
 #include "rung/spec/architecture.h"
 
 namespace rung {
+
+template <>
+inline constexpr auto kWords<Norm> = std::to_array<std::string_view>({"none", "rms"});
+template <>
+inline constexpr auto kWords<PositionCode> = std::to_array<std::string_view>({"none", "table", "binary",
+                                                                              "rope"});
+template <>
+inline constexpr auto kWords<MlpActivation> = std::to_array<std::string_view>({"relu", "gelu", "silu"});
+
 namespace {
-
-template <class Enum, std::size_t n>
-struct WordList {
-  std::array<std::pair<std::string_view, Enum>, n> words;
-
-  Result<Enum> parse(std::string_view field, std::string_view text) const {
-    std::vector<std::string_view> known;
-    for (const auto& [name, value] : words) {
-      if (name == text) return value;
-      known.push_back(name);
-    }
-    return fail(ErrorCode::parse, "[dimensions] unknown {} {}; {}", field, rung::quoted(text),
-                suggest(text, known));
-  }
-  std::string_view name(Enum wanted) const {
-    for (const auto& [name, value] : words)
-      if (value == wanted) return name;
-    return "?";
-  }
-};
-constexpr WordList<Norm, 2> kNorms{{{{"none", Norm::none}, {"rms", Norm::rms}}}};
-constexpr WordList<PositionCode, 4> kPositions{{{{"none", PositionCode::none},
-                                                 {"table", PositionCode::table},
-                                                 {"binary", PositionCode::binary},
-                                                 {"rope", PositionCode::rope}}}};
-constexpr WordList<MlpActivation, 3> kActivations{
-    {{{"relu", MlpActivation::relu}, {"gelu", MlpActivation::gelu}, {"silu", MlpActivation::silu}}}};
 
 constexpr std::size_t kMaxMlpLayers = 64;
 constexpr std::int64_t kMaxAccumulatorBits = 64;
@@ -73,12 +56,20 @@ Result<std::string> text_of(std::string_view field, const Json& value) {
 
 struct Field {
   std::string_view name;
-  Result<void> (*read)(const Json& value, Dimensions& dimensions);
+  Result<void> (*read)(std::string_view name, const Json& value, Dimensions& dimensions);
 };
 
 template <std::int64_t Dimensions::*member, std::int64_t low>
-Result<void> read_size(const Json& value, Dimensions& dimensions) {
+Result<void> read_size(std::string_view, const Json& value, Dimensions& dimensions) {
   RUNG_TRY(dimensions.*member, integer("size", value, low, kMaxSize));
+  return {};
+}
+
+// A field that is a word, and how it is read.
+template <auto member, auto parse>
+Result<void> read_dimension_word(std::string_view name, const Json& value, Dimensions& dimensions) {
+  RUNG_TRY(const std::string text, text_of(name, value));
+  RUNG_TRY(dimensions.*member, parse(text));
   return {};
 }
 
@@ -93,7 +84,7 @@ const std::array<Field, 17> kFields{{
     {"outputs", read_size<&Dimensions::outputs, 0>},
     {"context", read_size<&Dimensions::context, 0>},
     {"mlp",
-     [](const Json& value, Dimensions& dimensions) -> Result<void> {
+     [](std::string_view, const Json& value, Dimensions& dimensions) -> Result<void> {
        dimensions.mlp.clear();
        dimensions.mlp_given = true;
        if (value.is_string()) {
@@ -110,40 +101,20 @@ const std::array<Field, 17> kFields{{
        }
        return {};
      }},
-    {"activation",
-     [](const Json& value, Dimensions& dimensions) -> Result<void> {
-       RUNG_TRY(const std::string text, text_of("activation", value));
-       RUNG_TRY(dimensions.activation, parse_activation(text));
-       return {};
-     }},
-    {"norm",
-     [](const Json& value, Dimensions& dimensions) -> Result<void> {
-       RUNG_TRY(const std::string text, text_of("norm", value));
-       RUNG_TRY(dimensions.norm, parse_norm(text));
-       return {};
-     }},
-    {"position",
-     [](const Json& value, Dimensions& dimensions) -> Result<void> {
-       RUNG_TRY(const std::string text, text_of("position", value));
-       RUNG_TRY(dimensions.position, parse_position(text));
-       return {};
-     }},
+    {"activation", read_dimension_word<&Dimensions::activation, parse_activation>},
+    {"norm", read_dimension_word<&Dimensions::norm, parse_norm>},
+    {"position", read_dimension_word<&Dimensions::position, parse_position>},
     {"causal",
-     [](const Json& value, Dimensions& dimensions) -> Result<void> {
+     [](std::string_view, const Json& value, Dimensions& dimensions) -> Result<void> {
        if (!value.is_boolean())
          return fail(ErrorCode::format, "[dimensions] causal is {}; expected true or false",
                      value.type_name());
        dimensions.causal = value.get<bool>();
        return {};
      }},
-    {"precision",
-     [](const Json& value, Dimensions& dimensions) -> Result<void> {
-       RUNG_TRY(const std::string text, text_of("precision", value));
-       RUNG_TRY(dimensions.precision, parse_precision(text));
-       return {};
-     }},
+    {"precision", read_dimension_word<&Dimensions::precision, parse_precision>},
     {"accumulator_bits",
-     [](const Json& value, Dimensions& dimensions) -> Result<void> {
+     [](std::string_view, const Json& value, Dimensions& dimensions) -> Result<void> {
        RUNG_TRY(dimensions.accumulator_bits, integer("accumulator_bits", value, 1, kMaxAccumulatorBits));
        return {};
      }},
@@ -152,14 +123,16 @@ const std::array<Field, 17> kFields{{
 
 }  // namespace
 
-Result<Norm> parse_norm(std::string_view text) { return kNorms.parse("norm", text); }
-Result<PositionCode> parse_position(std::string_view text) { return kPositions.parse("position", text); }
-Result<MlpActivation> parse_activation(std::string_view text) {
-  return kActivations.parse("activation", text);
+Result<Norm> parse_norm(std::string_view text) { return parse_word<Norm>(text, "[dimensions] unknown norm"); }
+Result<PositionCode> parse_position(std::string_view text) {
+  return parse_word<PositionCode>(text, "[dimensions] unknown position");
 }
-std::string_view norm_name(Norm norm) { return kNorms.name(norm); }
-std::string_view position_name(PositionCode position) { return kPositions.name(position); }
-std::string_view activation_name(MlpActivation activation) { return kActivations.name(activation); }
+Result<MlpActivation> parse_activation(std::string_view text) {
+  return parse_word<MlpActivation>(text, "[dimensions] unknown activation");
+}
+std::string_view norm_name(Norm norm) { return name_of(norm); }
+std::string_view position_name(PositionCode position) { return name_of(position); }
+std::string_view activation_name(MlpActivation activation) { return name_of(activation); }
 
 Result<std::vector<std::int64_t>> parse_mlp(std::string_view text) {
   std::vector<std::int64_t> widths;
@@ -235,7 +208,7 @@ Result<ArchitectureFile> read_architecture_text(const std::string& text, const s
                   suggest(name, known));
     if (field->read == nullptr) {
       RUNG_TRY(file.arch, text_of("arch", value));
-    } else if (auto done = field->read(value, file.dimensions); !done) {
+    } else if (auto done = field->read(name, value, file.dimensions); !done) {
       return fail(done.error().code, "{} (field \"{}\" of {})", done.error().message, name, path);
     }
   }

@@ -6,20 +6,21 @@
 
 #include "rung/base/json_text.h"
 #include "rung/base/nearest_word.h"
+#include "rung/base/words.h"
 #include "rung/spec/dimensions_file.h"
 
 namespace rung {
+
+template <>
+inline constexpr auto kWords<OutputSpec::Kind> = std::to_array<std::string_view>({"logits", "binary",
+                                                                                  "threshold", "vector"});
+template <>
+inline constexpr auto kWords<Accumulator> = std::to_array<std::string_view>({"exact", "wrap", "round"});
+
 namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::array<std::pair<std::string_view, OutputSpec::Kind>, 4> kOutputKinds{
-    {{"logits", OutputSpec::Kind::logits},
-     {"binary", OutputSpec::Kind::binary},
-     {"threshold", OutputSpec::Kind::threshold},
-     {"vector", OutputSpec::Kind::vector}}};
-constexpr std::array<std::pair<std::string_view, Accumulator>, 3> kAccumulators{
-    {{"exact", Accumulator::exact}, {"wrap", Accumulator::wrap}, {"round", Accumulator::round}}};
 constexpr std::int64_t kMaxBinaryDigits = 62;
 constexpr std::int64_t kMaxDecodeSteps = 1'000'000;
 
@@ -98,15 +99,11 @@ Result<OutputSpec> read_output(const nlohmann::json& json) {
   constexpr std::array<std::string_view, 3> kMembers{"kind", "size", "fraction"};
   RUNG_CHECK(only_members(json, "output", kMembers));
   OutputSpec output;
-  bool known = false;
-  for (const auto& [name, kind] : kOutputKinds)
-    if (json["kind"] == std::string(name)) {
-      output.kind = kind;
-      known = true;
-    }
-  if (!known)
+  const auto kind = find_word<OutputSpec::Kind>(json["kind"].get<std::string>());
+  if (!kind)
     return fail(ErrorCode::format, "[weights] output kind {}; logits, binary, threshold or vector expected",
                 rung::quoted(json["kind"].get<std::string>()));
+  output.kind = *kind;
   const bool digits = output.kind == OutputSpec::Kind::binary;
   RUNG_TRY(output.size, number(json, "size", 1, digits ? kMaxBinaryDigits : kMaxSize,
                                output.kind == OutputSpec::Kind::threshold ? std::optional<std::int64_t>(1)
@@ -120,11 +117,7 @@ Result<OutputSpec> read_output(const nlohmann::json& json) {
 
 }  // namespace
 
-std::string_view accumulator_name(Accumulator accumulator) {
-  for (const auto& [name, value] : kAccumulators)
-    if (value == accumulator) return name;
-  return "?";
-}
+std::string_view accumulator_name(Accumulator accumulator) { return name_of(accumulator); }
 
 namespace {
 
@@ -155,8 +148,7 @@ Result<void> separate_accumulator(Weights& weights) {
   if (!agree)
     return fail(ErrorCode::unsupported,
                 "[weights] linear layers with different acc; a file has one accumulator for all of them");
-  for (const auto& [name, value] : kAccumulators)
-    if (some && *common == name) weights.accumulator = value;
+  if (some) weights.accumulator = find_word<Accumulator>(*common).value_or(weights.accumulator);
   return {};
 }
 
@@ -194,15 +186,11 @@ Result<Weights> weights_from_tensors(TensorFile file, const std::string& where) 
                 rung::quoted(mode));
   weights.mode = mode == "integer" ? WeightMode::integer : WeightMode::real;
   if (file.metadata.count("accumulator")) {
-    bool known = false;
-    for (const auto& [name, value] : kAccumulators)
-      if (file.metadata["accumulator"] == name) {
-        weights.accumulator = value;
-        known = true;
-      }
+    const auto known = find_word<Accumulator>(file.metadata["accumulator"]);
     if (!known)
       return fail(ErrorCode::format, "[weights] {}: accumulator {}; exact, wrap or round expected", where,
                   rung::quoted(file.metadata["accumulator"]));
+    weights.accumulator = *known;
   }
   RUNG_TRY(const auto fields, object("fields"));
   RUNG_TRY(weights.fields, read_fields(fields));
@@ -271,9 +259,7 @@ TensorFile tensors_from_weights(const Weights& weights) {
     fields.push_back(std::move(entry));
   }
   file.metadata["fields"] = fields.dump();
-  ordered_json output{{"kind", ""}, {"size", weights.output.size}};
-  for (const auto& [name, kind] : kOutputKinds)
-    if (kind == weights.output.kind) output["kind"] = name;
+  ordered_json output{{"kind", name_of(weights.output.kind)}, {"size", weights.output.size}};
   if (weights.output.fraction) output["fraction"] = weights.output.fraction;
   file.metadata["output"] = output.dump();
   if (weights.decode.steps > 0) {

@@ -106,14 +106,9 @@ Result<void> check_fields(const Record& record, std::string_view where) {
 
 }  // namespace
 
-std::string_view state_name(RecordState state) { return kRecordStates[static_cast<std::size_t>(state)]; }
-
+std::string_view state_name(RecordState state) { return name_of(state); }
 Result<RecordState> parse_state(std::string_view word) {
-  const auto found = std::find(kRecordStates.begin(), kRecordStates.end(), word);
-  if (found == kRecordStates.end())
-    return fail(ErrorCode::parse, "[store] no state {}; {}", rung::quoted(word),
-                suggest(word, kRecordStates));
-  return static_cast<RecordState>(found - kRecordStates.begin());
+  return parse_word<RecordState>(word, "[store] no state");
 }
 
 Result<void> check_kind(std::string_view word) {

@@ -4,7 +4,6 @@
 
 #include <limits>
 #include <list>
-#include <vector>
 
 #include "rung/base/require.h"
 #include "rung/ranks/transport.h"
