@@ -22,20 +22,17 @@ constexpr int kVersion = 1;
 // One statement, compared with what a file says before anything of it is believed.
 constexpr const char* kTable =
     "CREATE TABLE records (id TEXT PRIMARY KEY NOT NULL, kind TEXT NOT NULL, parent TEXT NOT NULL, state "
-    "TEXT NOT NULL, "
-    "created TEXT NOT NULL, finished TEXT NOT NULL, seed INTEGER, task TEXT NOT NULL, arch TEXT NOT NULL, "
-    "label TEXT NOT NULL, host TEXT NOT NULL, record TEXT NOT NULL) WITHOUT ROWID";
+    "TEXT NOT NULL, created TEXT NOT NULL, finished TEXT NOT NULL, seed INTEGER, task TEXT NOT NULL, arch "
+    "TEXT NOT NULL, label TEXT NOT NULL, host TEXT NOT NULL, record TEXT NOT NULL) WITHOUT ROWID";
 constexpr const char* kIndices =
     "CREATE INDEX records_by_parent ON records (parent); CREATE INDEX records_by_kind ON records (kind, "
     "created);";
 constexpr const char* kUpsert =
     "INSERT INTO records (id, kind, parent, state, created, finished, seed, task, arch, label, host, record) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, "
-    "parent = excluded.parent, state = excluded.state, created = excluded.created, finished = "
-    "excluded.finished, "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, parent "
+    "= excluded.parent, state = excluded.state, created = excluded.created, finished = excluded.finished, "
     "seed = excluded.seed, task = excluded.task, arch = excluded.arch, label = excluded.label, host = "
-    "excluded.host, "
-    "record = excluded.record";
+    "excluded.host, record = excluded.record";
 constexpr int kBusyMilliseconds = 20000;
 constexpr int kOpenAttempts = 200;
 
