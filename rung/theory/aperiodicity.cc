@@ -62,8 +62,7 @@ Horizon horizon_of(const Setting& setting, const Settling& settling, const Power
 void require_layers(Verdict& v, const Setting& setting, const Settling& settling) {
   v.require(
       "every layer is a monotone recurrence, a window, a convolution, full, top-k or block-sparse attention, "
-      "an exact "
-      "sum, or position-wise",
+      "an exact sum, or position-wise",
       settling.uncovered.empty(), settling.uncovered);
   v.elsewhere = !settling.uncovered.empty();
   if (settling.recurrence) {
@@ -212,35 +211,14 @@ std::optional<Verdict> nonsolvable(const Theorem& theorem, const Setting& settin
   Verdict v = verdict_of(theorem, question);
   std::string other;
   const auto look = [&](const auto& self, const MixerShape& mixer) -> void {
-    using enum MixerKind;
-    if (assumptions_of(mixer).turns && other.empty()) other = form_name(mixer);
-    switch (mixer.kind) {
-      case full:
-      case linear:
-      case mamba:
-      case mamba2:
-      case gla:
-      case conv:
-      case identity:
-      case none:
-        return;
-      case heads:
-        for (const auto& part : mixer.parts) self(self, part);
-        return;
-      case topk:
-      case sparse:
-      case rnn:
-      case gru:
-      case delta:
-      case gdelta:
-      case loglinear:
-      case kda:
-      case rwkv7:
-      case recurrent:
-      case compressed:
-        if (other.empty()) other = mixer_descriptor(mixer.kind).name;
-        return;
-    }
+    const MixerDescriptor& descriptor = mixer_descriptor(mixer.kind);
+    const Assumptions assumed = assumptions_of(mixer);
+    for (const auto& part : mixer.parts) self(self, part);
+    const bool stateless = assumed.update == Update::none && descriptor.memory != Memory::past;
+    const bool named = mixer.kind == MixerKind::full || assumed.update == Update::entrywise || stateless ||
+                       assumed.update == Update::of_parts;
+    if (other.empty() && (assumed.turns || !named))
+      other = assumed.turns ? form_name(mixer) : descriptor.name;
   };
   for (const auto& layer : setting.layers) look(look, layer.mixer);
   v.require("a group in the task's monoid that is not solvable", true,
@@ -264,63 +242,22 @@ std::optional<Verdict> nonsolvable(const Theorem& theorem, const Setting& settin
 }  // namespace
 
 std::vector<Theorem> aperiodicity_theorems() {
-  constexpr auto file = "rung/theory/aperiodicity.cc", test = "tests/evaluation/aperiodicity_test.cc";
   return {
       {.id = "aperiodicity",
-       .title = "Layers that come to rest follow aperiodic automata only",
-       .statement =
-           "A causal stack, without positions, of monotone recurrences with decays >= 0 and "
-           "saturating states, windows, "
-           "convolutions, full, top-k and block-sparse attention and exact sums (on exact "
-           "integers), gives one answer to "
-           "u wⁿ v for all large n. So it follows an automaton at every length only if its monoid "
-           "is aperiodic (with blocks: "
-           "if there is a neutral letter). L recurrences of a-bit entries behind convolutions of "
-           "width c cannot do parity on "
-           "words of up to n_0 + 1 letters, n_0 = 1 + L (2^a + c - 3), whatever their weights. Checked where "
-           "w is "
-           "one letter, on fixed point, without blocks, exact sums of linear attention and chains of "
-           "thought; proved elsewhere.",
-       .source = Source::ours,
-       .reference = "after Sarrof, Veitsman, Hahn 2405.17394; finite chains in place of the reals",
-       .status = Status::proved,
-       .file = file,
-       .test = test,
-       .tasks = {"parity", "modulo", "group", "flipflop"},
+       .tasks = kAutomatonTasks,
        .automata = true,
-       .options = {{"read", {"last", "all"}}, {"letters", {"all", "generators"}}, {"name", {}}},
+       .options = kAutomatonForms,
        .variants = kEveryPrompt,
        .evaluate = aperiodic_automaton},
       {.id = "aperiodicity-tracked",
-       .title = "Layers that come to rest lose the mark of tracked recall",
-       .statement = "The same stacks do not solve tracked recall at every number of letters w, for any n >= "
-                    "2 and sigma >= 2; "
-                    "without full attention and exact sums, at no w from 2 n_0 + 1 on; this is checked on "
-                    "fixed point, "
-                    "without chains of thought.",
-       .source = Source::ours,
-       .reference = "aperiodicity with u = the pairs, v = `=`",
-       .status = Status::proved,
-       .file = file,
-       .test = test,
        .tasks = {"tracked-recall"},
-       .options = {{"group", {"symmetric", "cyclic", "xor"}}},
+       .options = kTrackedForms,
        .variants = kEveryPrompt,
        .evaluate = aperiodic_tracked},
       {.id = "nonsolvable-groups",
-       .title = "Words of a group that is not solvable, at every length",
-       .statement =
-           "If TC0 is not NC1, no fixed stack of softmax attention and diagonal recurrences with numbers of "
-           "O(log n) bits "
-           "follows an automaton whose monoid holds a group that is not solvable (A5, S5) at every length n.",
-       .source = Source::literature,
-       .reference = "Merrill, Petty, Sabharwal 2404.08819",
-       .status = Status::conditional,
-       .file = file,
-       .test = test,
        .tasks = {"group"},
        .automata = true,
-       .options = {{"read", {"last", "all"}}, {"letters", {"all", "generators"}}, {"name", {}}},
+       .options = kAutomatonForms,
        .variants = kEveryPrompt,
        .evaluate = nonsolvable},
   };

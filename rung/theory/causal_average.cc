@@ -34,13 +34,6 @@ std::optional<Verdict> foreseen_average(const Theorem& theorem, const Setting& s
 std::vector<Theorem> causal_theorems() {
   return {
       {.id = "causal-sparse-average",
-       .title = "No causal model averages what is still to come",
-       .statement = "The q-sparse average read at every position, n >= 2, is beyond every causal model.",
-       .source = Source::ours,
-       .reference = "subsets name later positions",
-       .status = Status::proved,
-       .file = "rung/theory/causal_average.cc",
-       .test = "tests/theory/task_form_test.cc",
        .tasks = {"sparse-average"},
        .options = {{"read", {"all"}}},
        .variants = kEveryPrompt,

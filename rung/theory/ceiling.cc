@@ -76,11 +76,6 @@ double spent_bits(const std::vector<double>& q, std::int64_t alphabet, double pr
 
 }  // namespace
 
-double answer_bits(std::int64_t alphabet, double accuracy) {
-  RUNG_REQUIRE(alphabet >= 2 && accuracy <= 1 + 1e-9, "alphabet={} accuracy={}", alphabet, accuracy);
-  return static_cast<double>(divergence(alphabet, accuracy));
-}
-
 double accuracy_ceiling(std::int64_t n, std::int64_t alphabet, const Integer& bits) {
   RUNG_REQUIRE(n >= 1 && alphabet >= 1 && bits >= 0, "n={} alphabet={} bits={}", n, alphabet, bits.str());
   return bucket_ceiling(n, alphabet, bits);

@@ -18,9 +18,6 @@
 
 namespace rung {
 
-// R(a) in bits. REQUIRES alphabet >= 2, 1/alphabet <= a <= 1 (up to rounding).
-double answer_bits(std::int64_t alphabet, double accuracy);
-
 // Best average accuracy with `bits` at n uniform queries; in [1/σ, 1]; 1 where n lg σ <= bits.
 // REQUIRES n >= 1, alphabet >= 1, bits >= 0.
 double accuracy_ceiling(std::int64_t n, std::int64_t alphabet, const Integer& bits);

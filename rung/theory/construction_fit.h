@@ -5,7 +5,7 @@
 // sizes: its layers become some of the stack's, in order, and nothing else does anything. An idle layer, or an idle
 // head, has W_O = 0 and an MLP whose last map is 0; unused key dimensions have keys that no query meets; unused residual
 // coordinates are 0 everywhere; more bits change no number, because the residual stream keeps saturating where it did.
-// padded_to (rung/constructions/idle_parts.h) is the lemma as code, and tests run what it writes.
+// padded_to (tests/constructions/padding.h) is the lemma as code, and tests run what it writes.
 //
 // Where a mechanism stands in for the one that is built, and only words say how, the fit is a sketch and names the gap.
 #pragma once

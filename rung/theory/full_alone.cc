@@ -172,56 +172,16 @@ std::optional<Verdict> full_alone_seqcomp(const Theorem& theorem, const Setting&
 }  // namespace
 
 std::vector<Theorem> full_alone_theorems() {
-  constexpr auto file = "rung/theory/full_alone.cc", test = "tests/theory/full_alone_test.cc";
-  constexpr auto bhbk = "Bhattamishra et al. 2406.09347; constant ours",
-                 sht = "Sanford, Hsu, Telgarsky 2306.02896; constant ours";
-  using enum Source;
-  using enum Status;
   return {
       {.id = "full-alone-strings",
-       .title = "One full layer does not compare strings",
-       .statement = "Equality and disjointness of n bits by one full layer need M_part + s >= n.",
-       .source = literature,
-       .reference = bhbk,
-       .status = proved,
-       .file = file,
-       .test = test,
        .tasks = {"equality", "disjointness"},
        .variants = kEveryPrompt,
        .evaluate = full_alone_strings},
-      {.id = "full-alone-dyck",
-       .title = "One full layer does not match brackets",
-       .statement =
-           "Dyck-(k,D), k >= 2, by one full layer needs M_part >= (n/2 - 1) lg k, already at depth 1.",
-       .source = literature,
-       .reference = bhbk,
-       .status = proved,
-       .file = file,
-       .test = test,
-       .tasks = {"dyck"},
-       .variants = kEveryPrompt,
-       .evaluate = full_alone_dyck},
-      {.id = "full-alone-three-sum",
-       .title = "One full layer does not find triples",
-       .statement = "3-Sum by one full layer needs M_part + s >= lg of the sum of C(M', j), 1 <= j <= n-2.",
-       .source = literature,
-       .reference = sht,
-       .status = proved,
-       .file = file,
-       .test = test,
-       .tasks = {"three-sum"},
-       .evaluate = full_alone_three_sum},
+      {.id = "full-alone-dyck", .tasks = {"dyck"}, .variants = kEveryPrompt, .evaluate = full_alone_dyck},
+      {.id = "full-alone-three-sum", .tasks = {"three-sum"}, .evaluate = full_alone_three_sum},
       {.id = "full-alone-seqcomp",
-       .title = "One full layer alone does not compose",
-       .statement =
-           "1-SeqComp by one full layer (recurrent heads of s bits beside) needs M_part + s >= m lg m.",
-       .source = ours,
-       .reference = "pattern theorem, L = 1",
-       .status = proved,
-       .file = file,
-       .test = test,
        .tasks = {"seqcomp"},
-       .options = {{"order", {"hard"}}},
+       .options = kHardOrder,
        .variants = kEveryPrompt,
        .evaluate = full_alone_seqcomp},
   };

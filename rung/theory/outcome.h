@@ -80,7 +80,6 @@ inline constexpr auto kWords<Status> = std::to_array<std::string_view>({"checked
 inline std::string_view outcome_name(Outcome outcome) { return name_of(outcome); }
 inline std::string_view evidence_name(Evidence evidence) { return name_of(evidence); }
 inline std::string_view decision_name(Decision decision) { return name_of(decision); }
-inline std::string_view proof_name(ProofOutcome outcome) { return name_of(outcome); }
 inline std::string_view label_name(LabelClass label) { return name_of(label); }
 inline std::string_view source_name(Source source) { return name_of(source); }
 inline std::string_view status_name(Status status) { return name_of(status); }

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "rung/theory/decomposition.h"
@@ -146,15 +145,13 @@ std::vector<std::string> explain(const PatternBits& b, const Chosen& chosen, con
           T, p.x0.str(), text(p.T[0] * p.x0 * p.y), p.y.str()));
       steps.push_back(
           fmt::format("Bottom tokens query with their own token: z_2 sends sums to x_0 + y + 1 = {} states, "
-                      "and for each of the T "
-                      "functions {} state bits leave the z_1 segment.",
+                      "and for each of the T functions {} state bits leave the z_1 segment.",
                       text(p.x0 + p.y + 1), text(b.gaps[1] + b.beside[0])));
       break;
     case Rule::early:
       steps.push_back(
           fmt::format("{} state bits stand before the F: T = {} functions z_1 are drawn from one class of "
-                      "crossing states, "
-                      "spread over {} values.",
+                      "crossing states, spread over {} values.",
                       b.gaps[0].str(), T, text((p.T[0] * p.x0 + 1) / 2)));
       break;
     case Rule::two:
@@ -435,93 +432,15 @@ nlohmann::ordered_json pattern_json(const Setting& setting, const PatternSummary
 }
 
 std::vector<Theorem> pattern_theorems() {
-  constexpr auto pattern = "tests/theory/pattern_test.cc";
-  using enum Source;
-  using enum Status;
-  return {
-      {.id = "one-full-layer-late",
-       .title = "One full layer, recurrence behind it, 2-SeqComp",
-       .statement =
-           "F R^a: impossible when T x_0 y lg N_1 > (x_0+y+1) M_part + T s_1 for some T x_0 <= m, y <= n_1.",
-       .source = ours,
-       .reference = "explicit constant for the hybrid theorem",
-       .status = proved,
-       .file = "rung/theory/one_full_layer.cc",
-       .test = pattern,
-       .tasks = {"seqcomp"},
-       .options = {{"order", {"hard"}}},
-       .variants = kEveryPrompt,
-       .evaluate = late},
-      {.id = "one-full-layer-early",
-       .title = "One full layer, recurrence before it, 2-SeqComp",
-       .statement = "R F R^a: impossible when x_0 lg(2m/(e T x_0)) >= 2 s_0 + 2/T and ⌈T x_0/2⌉ y lg N_1 > "
-                    "T(s_0+s_1)+s_0+1+M_part "
-                    "x_0(2y+1).",
-       .source = ours,
-       .reference = "explicit constant for the hybrid theorem",
-       .status = proved,
-       .file = "rung/theory/one_full_layer.cc",
-       .test = pattern,
-       .tasks = {"seqcomp"},
-       .options = {{"order", {"hard"}}},
-       .variants = kEveryPrompt,
-       .evaluate = early},
-      {.id = "two-full-layers",
-       .title = "Two full layers, no recurrence before the second, 2-SeqComp",
-       .statement = "F F R^a: impossible when x_0 lg(2m/(e T x_0)) > 2(y+1) M_part and ⌈T x_0/2⌉ y lg N_1 > "
-                    "M_part(x_0 y+x_0+y+1) + "
-                    "M_out T m [+ M_part x_0(y+T) + T s].",
-       .source = ours,
-       .reference = "tightness of the hybrid theorem",
-       .status = proved,
-       .file = "rung/theory/two_full_layers.cc",
-       .test = pattern,
-       .tasks = {"seqcomp"},
-       .options = {{"order", {"hard"}}},
-       .variants = kEveryPrompt,
-       .evaluate = two},
-      {.id = "decomposition-fewer",
-       .title = "L-1 full layers do not compose L functions",
-       .statement = "Any word with L-1 full layers, L >= 3: impossible at sizes where the recursion for the "
-                    "deficiencies ends below J_L lg "
-                    "N_{L-1}; N ~ M^(F_{2L+1}-2).",
-       .source = paper,
-       .reference = "Hdp <= n^(2^(-4L)) replaced by a direct count",
-       .status = proved,
-       .file = "rung/theory/decomposition.cc",
-       .test = pattern,
-       .tasks = {"seqcomp"},
-       .options = {{"order", {"hard"}}},
-       .variants = kEveryPrompt,
-       .evaluate = fewer},
-      {.id = "decomposition-equal",
-       .title = "L full layers without early recurrence do not compose L functions",
-       .statement = "L full layers, no R before the second, L >= 3: the same recursion shifted by one; N ~ "
-                    "M^(F_{2L+1}+F_{2L-1}-1).",
-       .source = ours,
-       .reference = "pattern theorem, impossible side",
-       .status = proved,
-       .file = "rung/theory/decomposition.cc",
-       .test = pattern,
-       .tasks = {"seqcomp"},
-       .options = {{"order", {"hard"}}},
-       .variants = kEveryPrompt,
-       .evaluate = equal},
-      {.id = "head-wise",
-       .title = "Recurrent heads beside full ones gain nothing on L-SeqComp",
-       .statement = "L layers of full and recurrent heads: impossible under the counts of two-full-layers "
-                    "and decomposition-equal with the "
-                    "heads' states added (L = 1: full-alone-seqcomp). Checked at L = 2, proved above.",
-       .source = ours,
-       .reference = "open problem of the paper, for this task",
-       .status = proved,
-       .file = "rung/theory/pattern.cc",
-       .test = pattern,
-       .tasks = {"seqcomp"},
-       .options = {{"order", {"hard"}}},
-       .variants = kEveryPrompt,
-       .evaluate = head_wise},
+  const auto row = [](const char* id, auto* evaluate) {
+    return Theorem{.id = id,
+                   .tasks = {"seqcomp"},
+                   .options = kHardOrder,
+                   .variants = kEveryPrompt,
+                   .evaluate = evaluate};
   };
+  return {row("one-full-layer-late", late),  row("one-full-layer-early", early), row("two-full-layers", two),
+          row("decomposition-fewer", fewer), row("decomposition-equal", equal),  row("head-wise", head_wise)};
 }
 
 }  // namespace rung

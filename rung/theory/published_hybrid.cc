@@ -114,17 +114,8 @@ std::optional<Verdict> published_hybrid(const Theorem& theorem, const Setting& s
 std::vector<Theorem> published_theorems() {
   return {
       {.id = "hybrid-published",
-       .title = "The hybrid theorem as published",
-       .statement =
-           "L-1 full layers, each followed by at most 2^(3L²) linear ones, do not solve L-SeqComp while "
-           "H d p is sub-polynomial in n; evaluated as H d p <= n^(2^(-4L)).",
-       .source = Source::paper,
-       .reference = "its main theorem; exponent of Chen, Peng, Wu 2412.02975",
-       .status = Status::proved,
-       .file = "rung/theory/published_hybrid.cc",
-       .test = "tests/theory/published_hybrid_test.cc",
        .tasks = {"seqcomp"},
-       .options = {{"order", {"hard"}}},
+       .options = kHardOrder,
        .variants = kEveryPrompt,
        .evaluate = published_hybrid},
   };

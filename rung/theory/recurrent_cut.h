@@ -5,6 +5,23 @@
 //
 // Holds in every arithmetic, with the bits actually stored; causal stacks of R letters and position-wise
 // layers only. Reference: docs/theorems.md, recurrent-* and log-linear-*.
+//
+// What linear attention and a chain of thought are for a recurrence, as the paper defines one: h_t = g(x_t,
+// h_{t-1}), y_t = f(h_t), with arbitrary g and f.
+//
+// linear-recurrence. With S_t = S_{t-1} + v_t φ(k_t)ᵀ and Z_t = Z_{t-1} + φ(k_t), the weighted sums of
+// linear attention are Σ_{j<=t} (φ(q_t)·φ(k_j)) v_j = S_t φ(q_t) and Σ_{j<=t} φ(q_t)·φ(k_j) = Z_t·φ(q_t):
+// distributivity, so they hold wherever sums are exact, and modulo 2^a where they wrap. Where S is rounded
+// or saturates at every step they do not, and only the recurrence is the model.
+//
+// recurrent-thought. A stack of such layers is one recurrence whose state is all of theirs. Let h be its
+// state and token after the prompt. The first token that it writes is a function of h, so the state after
+// reading that token is a function of h, and by induction so are all tokens that it writes, and its answer.
+// Call that function F: the recurrence with the same g, the same states and F in place of f gives the same
+// answer right after the prompt. So with arbitrary f a chain of thought adds nothing, at any number of
+// state bits, and no bound on state needs to ask whether there is one. A concrete layer reads its state
+// through few numbers (S φ(q)); for such a layer a chain of thought can read the state several times, and
+// nothing is claimed about that.
 #pragma once
 
 #include <functional>

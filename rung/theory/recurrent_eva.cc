@@ -77,57 +77,13 @@ std::optional<Verdict> recurrent_seqcomp(const Theorem& theorem, const Setting& 
 }  // namespace
 
 std::vector<Theorem> recurrent_table_theorems() {
-  constexpr auto file = "rung/theory/recurrent_eva.cc", test = "tests/theory/recurrent_test.cc";
   return {
-      {.id = "recurrent-eva",
-       .title = "Recurrent stacks must store the function",
-       .statement = "A causal stack of recurrent and position-wise layers with s state bits answers Eva on "
-                    "[n] for all "
-                    "functions and arguments only if s >= n lg n, with any chain of thought.",
-       .source = Source::paper,
-       .reference = "one-way communication of Index",
-       .status = Status::proved,
-       .file = file,
-       .test = test,
-       .tasks = {"eva"},
-       .variants = kEveryPrompt,
-       .evaluate = recurrent_eva},
-      {.id = "recurrent-index",
-       .title = "The same over an alphabet of sigma values",
-       .statement = "Index on n entries of sigma values needs s >= n lg sigma.",
-       .source = Source::literature,
-       .reference = "Wen, Dang, Lyu 2402.18510",
-       .status = Status::proved,
-       .file = file,
-       .test = test,
-       .tasks = {"index"},
-       .variants = kEveryPrompt,
-       .evaluate = recurrent_index},
-      {.id = "recurrent-recall",
-       .title = "Associative recall stores every pair",
-       .statement =
-           "n key-value pairs with different keys and sigma values, asked for any key, need s >= n lg sigma "
-           "(Retrieval, MQAR).",
-       .source = Source::literature,
-       .reference = "Wen, Dang, Lyu 2402.18510",
-       .status = Status::proved,
-       .file = file,
-       .test = test,
-       .tasks = {"retrieval", "mqar"},
-       .variants = kEveryPrompt,
-       .evaluate = pairs},
+      {.id = "recurrent-eva", .tasks = {"eva"}, .variants = kEveryPrompt, .evaluate = recurrent_eva},
+      {.id = "recurrent-index", .tasks = {"index"}, .variants = kEveryPrompt, .evaluate = recurrent_index},
+      {.id = "recurrent-recall", .tasks = {"retrieval", "mqar"}, .variants = kEveryPrompt, .evaluate = pairs},
       {.id = "recurrent-seqcomp",
-       .title = "Recurrent stacks must store the last table of L-SeqComp",
-       .statement = "At the cut after z_L the state must determine z_L: s >= N lg N with N = N_{L-1}, for "
-                    "every L >= 1 "
-                    "and any chain of thought.",
-       .source = Source::ours,
-       .reference = "cut after z_L; an empty cell of the paper's table",
-       .status = Status::proved,
-       .file = file,
-       .test = test,
        .tasks = {"seqcomp"},
-       .options = {{"order", {"hard"}}},
+       .options = kHardOrder,
        .variants = kEveryPrompt,
        .evaluate = recurrent_seqcomp},
   };

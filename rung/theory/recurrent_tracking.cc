@@ -88,48 +88,20 @@ std::optional<Verdict> recurrent_tracked(const Theorem& theorem, const Setting& 
 }  // namespace
 
 std::vector<Theorem> recurrent_tracking_theorems() {
-  constexpr auto file = "rung/theory/recurrent_tracking.cc", test = "tests/theory/tracking_test.cc";
   return {
       {.id = "automaton-states",
-       .title = "Following an automaton stores what the letters to come tell apart",
-       .statement = "A causal stack of recurrent and position-wise layers with s state bits follows an "
-                    "automaton only if "
-                    "2^s is at least the number of its states that non-empty words tell apart; for a group, "
-                    "s >= lg |G|.",
-       .source = Source::ours,
-       .reference = "Myhill-Nerode classes at a cut",
-       .status = Status::proved,
-       .file = file,
-       .test = test,
-       .tasks = {"parity", "modulo", "group", "flipflop"},
+       .tasks = kAutomatonTasks,
        .automata = true,
-       .options = {{"read", {"last", "all"}}, {"letters", {"all", "generators"}}, {"name", {}}},
+       .options = kAutomatonForms,
        .variants = kEveryPrompt,
        .evaluate = automaton_states},
       {.id = "recurrent-copy",
-       .title = "Copying stores the word",
-       .statement =
-           "n symbols of sigma, asked for again one by one, need s >= n lg sigma (copy, selective copy).",
-       .source = Source::ours,
-       .reference = "cut after the word",
-       .status = Status::proved,
-       .file = file,
-       .test = test,
        .tasks = {"copy", "selective-copy"},
        .variants = kEveryPrompt,
        .evaluate = recurrent_copy},
       {.id = "recurrent-tracked-recall",
-       .title = "Tracked recall stores the table on every place that the mark can come to",
-       .statement = "Tracked recall on n pairs of sigma values and w letters needs s >= r lg sigma, where r "
-                    "is the number "
-                    "of places that w letters lead to; r = n once w >= n - 1.",
-       .source = Source::ours,
-       .reference = "cut after the pairs; Eva inside it",
-       .status = Status::proved,
-       .file = file,
-       .test = test,
        .tasks = {"tracked-recall"},
-       .options = {{"group", {"symmetric", "cyclic", "xor"}}},
+       .options = kTrackedForms,
        .variants = kEveryPrompt,
        .evaluate = recurrent_tracked},
   };

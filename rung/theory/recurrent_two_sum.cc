@@ -6,7 +6,6 @@
 // whether v was seen. Claim, 3-Sum. n-2 values strictly between M/6 and M/3, then b = -v, then 0: triples
 // that avoid (a, b, 0) never sum to 0 mod M (two of the values sum to more than M/3 and less than 2M/3, three
 // to less than M), and (a, b, 0) does iff a = v. Status: proved; any chain of thought; every arithmetic.
-#include <algorithm>
 
 #include "rung/theory/horizon.h"
 #include "rung/theory/recurrent_cut.h"
@@ -73,42 +72,16 @@ std::optional<Verdict> recurrent_three_sum(const Theorem& theorem, const Setting
 }  // namespace
 
 std::vector<Theorem> recurrent_sum_theorems() {
-  constexpr auto file = "rung/theory/recurrent_two_sum.cc", test = "tests/theory/recurrent_test.cc";
   return {
       {.id = "recurrent-two-sum",
-       .title = "Recurrent stacks must store the set of values",
-       .statement = "2-Sum-last with n numbers mod M needs s >= lg of the sum of C(M, j), 1 <= j <= n.",
-       .source = Source::ours,
-       .reference = "sharpens the paper's n lg n, which needs M >= n^(1+eps)",
-       .status = Status::proved,
-       .file = file,
-       .test = test,
        .tasks = {"two-sum"},
        .variants = kEveryPrompt,
        .evaluate = recurrent_two_sum},
       {.id = "recurrent-two-sum-exists",
-       .title = "2-Sum over all pairs is no easier",
-       .statement = "2-Sum-exists needs s >= lg of the sum of C(M', j), 1 <= j <= n-1, M' = ⌊(M-1)/2⌋.",
-       .source = Source::ours,
-       .reference = "reduction from 2-Sum-last",
-       .status = Status::proved,
-       .file = file,
-       .test = test,
        .tasks = {"two-sum-exists"},
        .variants = kEveryPrompt,
        .evaluate = two_sum_exists},
-      {.id = "recurrent-three-sum",
-       .title = "3-Sum stores a set as well",
-       .statement = "3-Sum needs s >= lg of the sum of C(M', j), 1 <= j <= n-2, M' the integers strictly "
-                    "between M/6 and "
-                    "M/3.",
-       .source = Source::ours,
-       .reference = "reduction from membership",
-       .status = Status::proved,
-       .file = file,
-       .test = test,
-       .tasks = {"three-sum"},
-       .evaluate = recurrent_three_sum},
+      {.id = "recurrent-three-sum", .tasks = {"three-sum"}, .evaluate = recurrent_three_sum},
   };
 }
 

@@ -74,15 +74,6 @@ std::optional<Verdict> selection_two_sum(const Theorem& theorem, const Setting& 
 std::vector<Theorem> selection_theorems() {
   return {
       {.id = "selection-two-sum",
-       .title = "One layer of learned selection must tell the values apart by their index keys",
-       .statement =
-           "One topk layer with index keys of b bits: 2-Sum-last with 2^b < M is impossible when n > k, and "
-           "with positions in the keys when (1 - (2^b - 1)/M) n > k.",
-       .source = Source::ours,
-       .reference = "the paper's argument with blocks of one token",
-       .status = Status::proved,
-       .file = "rung/theory/selection.cc",
-       .test = "tests/theory/selection_test.cc",
        .tasks = {"two-sum"},
        .variants = kEveryPrompt,
        .evaluate = selection_two_sum},

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "rung/base/nearest_word.h"
 #include "rung/base/require.h"
 #include "rung/tasks/user_task.h"
 

@@ -68,138 +68,65 @@ bool exact_sum(const MixerShape& mixer) {
   return mixer.kind == MixerKind::linear && mixer.accumulator == Accumulator::exact;
 }
 
+// Of a mixer that is covered. Recurrences are known by their update: unsettled() lets no other through.
 void describe(const MixerShape& mixer, bool fixed_point, Settling& settling) {
   using enum MixerKind;
+  for (const auto& part : mixer.parts) describe(part, fixed_point, settling);
   settling.informal = settling.informal || mixer.kind == sparse || mixer.chunk || exact_sum(mixer) ||
                       (mixer.kind == full && !mixer.window && mixer.conv > 1);
-  switch (mixer.kind) {
-    case full:
-      settling.sums = settling.sums || (!mixer.window && !mixer.chunk);
-      if (mixer.chunk) {
-        settling.blocks = true;
-        settling.period = std::lcm(settling.period, std::min(*mixer.chunk, kLongestPeriod));
-      }
-      break;
-    case sparse:
-      settling.sums = settling.selects = settling.blocks = true;
-      settling.period = std::lcm(settling.period, std::min(mixer.block, kLongestPeriod));
-      break;
-    case topk:
-      settling.selects = true;
-      break;
-    case linear:
-      // Exact sums are sums of integers; in floats every step rounds.
-      (exact_sum(mixer) && fixed_point ? settling.sums : settling.recurrence) = true;
-      break;
-    case mamba:
-    case mamba2:
-    case gla:
-      settling.recurrence = true;
-      break;
-    case heads:
-      for (const auto& part : mixer.parts) describe(part, fixed_point, settling);
-      break;
-    case conv:
-    case identity:
-    case none:
-    case rnn:
-    case gru:
-    case delta:
-    case gdelta:
-    case loglinear:
-    case kda:
-    case rwkv7:
-    case recurrent:
-    case compressed:
-      break;
+  if (mixer.kind == sparse || mixer.kind == topk) settling.selects = true;
+  if (mixer.kind == sparse || (mixer.kind == full && !mixer.window && !mixer.chunk)) settling.sums = true;
+  if (mixer.kind == sparse || (mixer.kind == full && mixer.chunk)) {
+    settling.blocks = true;
+    settling.period = std::lcm(settling.period, std::min(mixer.chunk.value_or(mixer.block), kLongestPeriod));
   }
+  if (assumptions_of(mixer).update ==
+      Update::entrywise)  // exact sums are sums of integers; in floats every step rounds
+    (exact_sum(mixer) && fixed_point ? settling.sums : settling.recurrence) = true;
   settling.period = std::min(settling.period, kLongestPeriod);
 }
 
 // How long the mixer itself takes, behind its short convolution.
 Integer mixer_rests(const Setting& setting, const MixerShape& mixer, Integer first) {
   using enum MixerKind;
+  if (mixer.kind == heads) {
+    Integer last = first;
+    for (const auto& part : mixer.parts) last = std::max(last, mixer_rests(setting, part, first));
+    return last;
+  }
   const int p = setting.p();
   const Integer values = (Integer(1) << p) - 1;  // the largest difference of two values
   const Integer scale = kLargestValueScale;
-  if (mixer.kind != heads && mixer.conv > 1) first += mixer.conv - 1;
-  switch (mixer.kind) {
-    case full:
-      if (mixer.window) return first + (*mixer.window - 1);
-      return first * (1 + largest_softmax_weight() * (2 * scale * values - 1));
-    case topk:
-      return first + (mixer.select - 1);
-    case linear:
-      if (exact_sum(mixer) && setting.exact_sums()) {
-        // |φ(q)·φ(k)| of p-bit features.
-        const Integer weight = Integer(mixer.feature_dim()) << (2 * (p - 1));
-        if (mixer.normalised) return first * (1 + weight * (1 + 2 * scale * values));
-        return first + first * (weight << (p - 1)) + (Integer(1) << (p + kLargestShift));
-      }
-      [[fallthrough]];
-    case mamba:
-    case mamba2:
-    case gla:
-      return first + (Integer(1) << static_cast<unsigned>(setting.entry_bits)) - 2;
-    case heads: {
-      Integer last = first;
-      for (const auto& part : mixer.parts) last = std::max(last, mixer_rests(setting, part, first));
-      return last;
-    }
-    case conv:
-    case identity:
-    case none:
-    case sparse:
-    case rnn:
-    case gru:
-    case delta:
-    case gdelta:
-    case loglinear:
-    case kda:
-    case rwkv7:
-    case recurrent:
-    case compressed:
-      return first;
+  if (mixer.conv > 1) first += mixer.conv - 1;
+  if (mixer.kind == full && mixer.window) return first + (*mixer.window - 1);
+  if (mixer.kind == full) return first * (1 + largest_softmax_weight() * (2 * scale * values - 1));
+  if (mixer.kind == topk) return first + (mixer.select - 1);
+  if (exact_sum(mixer) && setting.exact_sums()) {
+    // |φ(q)·φ(k)| of p-bit features.
+    const Integer weight = Integer(mixer.feature_dim()) << (2 * (p - 1));
+    if (mixer.normalised) return first * (1 + weight * (1 + 2 * scale * values));
+    return first + first * (weight << (p - 1)) + (Integer(1) << (p + kLargestShift));
   }
+  if (assumptions_of(mixer).update == Update::entrywise)
+    return first + (Integer(1) << static_cast<unsigned>(setting.entry_bits)) - 2;
   return first;
 }
 
 Integer mixer_rests_period(const Setting& setting, const MixerShape& mixer, std::int64_t length,
                            Integer first) {
   using enum MixerKind;
-  const auto periods = [&](std::int64_t tokens) { return (tokens + length - 1) / length; };
-  if (mixer.kind != heads && mixer.conv > 1) first += periods(mixer.conv - 1);
-  switch (mixer.kind) {
-    case full:
-      return first + periods(mixer.window.value_or(1) - 1);
-    case topk:
-      return first + mixer.select;
-    case linear:
-    case mamba:
-    case mamba2:
-    case gla:
-      return first + (Integer(1) << static_cast<unsigned>(setting.entry_bits)) - 1;
-    case heads: {
-      Integer last = first;
-      for (const auto& part : mixer.parts)
-        last = std::max(last, mixer_rests_period(setting, part, length, first));
-      return last;
-    }
-    case conv:
-    case identity:
-    case none:
-    case sparse:
-    case rnn:
-    case gru:
-    case delta:
-    case gdelta:
-    case loglinear:
-    case kda:
-    case rwkv7:
-    case recurrent:
-    case compressed:
-      return first;
+  if (mixer.kind == heads) {
+    Integer last = first;
+    for (const auto& part : mixer.parts)
+      last = std::max(last, mixer_rests_period(setting, part, length, first));
+    return last;
   }
+  const auto periods = [&](std::int64_t tokens) { return (tokens + length - 1) / length; };
+  if (mixer.conv > 1) first += periods(mixer.conv - 1);
+  if (mixer.kind == full) return first + periods(mixer.window.value_or(1) - 1);
+  if (mixer.kind == topk) return first + mixer.select;
+  if (assumptions_of(mixer).update == Update::entrywise)
+    return first + (Integer(1) << static_cast<unsigned>(setting.entry_bits)) - 1;
   return first;
 }
 

@@ -85,32 +85,9 @@ std::optional<Verdict> positional(const Theorem& t, const Setting& s, const Ques
 }  // namespace
 
 std::vector<Theorem> sparse_theorems() {
-  constexpr auto file = "rung/theory/sparse_two_sum.cc", test = "tests/theory/sparse_two_sum_test.cc";
-  using enum Source;
-  using enum Status;
   return {
-      {.id = "sparse-two-sum",
-       .title = "One block-sparse layer must hand over its blocks' sets",
-       .statement = "(B,k)-sparse, one layer, one compression map for all blocks, more than k complete "
-                    "blocks: 2-Sum-last needs "
-                    "b_cmp >= lg C(M,B).",
-       .source = paper,
-       .reference = "C(M,B) in place of C(n,B)",
-       .status = proved,
-       .file = file,
-       .test = test,
-       .tasks = {"two-sum"},
-       .variants = kEveryPrompt,
-       .evaluate = common},
+      {.id = "sparse-two-sum", .tasks = {"two-sum"}, .variants = kEveryPrompt, .evaluate = common},
       {.id = "sparse-two-sum-positions",
-       .title = "The same with compression that sees positions",
-       .statement = "Impossible if d* < M - B and (1 - d*/M) n/B > k, d* the largest d with Σ_{j<=B} C(d,j) "
-                    "<= 2^b_cmp.",
-       .source = ours,
-       .reference = "undetermined values, averaged over blocks",
-       .status = proved,
-       .file = file,
-       .test = test,
        .tasks = {"two-sum"},
        .variants = kEveryPrompt,
        .evaluate = positional},

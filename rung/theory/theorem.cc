@@ -6,7 +6,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "rung/theory/theorem_groups.h"
 #include "rung/theory/verdict_unit.h"
 
 #include "rung/base/require.h"
@@ -188,7 +187,7 @@ nlohmann::ordered_json verdict_json(const Verdict& v) {
   json["source"] = source_name(v.source);
   json["reference"] = v.reference;
   json["status"] = status_name(v.status);
-  json["formal"] = v.status == Status::checked ? formal_theorem(v.theorem) : std::string_view{};
+  json["formal"] = v.status == Status::checked ? theorem(v.theorem).formal : std::string_view{};
   json["hypotheses"] = std::move(hypotheses);
   json["assumes"] = assumes_text(v);
   json["unit"] = verdict_unit(v);

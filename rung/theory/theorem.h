@@ -68,25 +68,29 @@ struct OptionValues {
   std::vector<std::string_view> words;  // empty: every value, of an option whose words are open
 };
 
+// What it says stands in docs/theorems.md alone, which the program carries and reads (theorem_page.h); its file has the
+// id, what it is about and the function.
 struct Theorem {
   std::string_view id;  // "recurrent-eva"
-  std::string_view title;
-  std::string_view statement;  // with symbols, one paragraph
+  // From the page.
+  std::string_view title = {};
+  std::string_view statement = {};  // with symbols, one paragraph
   Source source = Source::ours;
-  std::string_view reference;  // literature: which; ours and paper: where the argument is from
+  std::string_view reference = {};  // literature: which; ours and paper: where the argument is from
   Status status = Status::proved;
-  std::string_view formal = {};         // checked: the theorem of proofs/Statements.v (formal_theorem)
-  std::string_view file;                // where it is implemented, "rung/theory/recurrent_eva.cc"
-  std::string_view test;                // which test program and case exercises it
-  std::vector<std::string_view> tasks;  // the words it speaks about; empty: quoted in the table only
-  bool automata = false;                // and about every automaton of a user's file
+  std::string_view formal = {};  // checked: the theorem of proofs/Statements.v
+  std::string_view file = {};    // where it is implemented, "rung/theory/recurrent_eva.cc"
+  std::string_view test = {};    // which test program and case exercises it
+  // From its file.
+  std::vector<std::string_view> tasks = {};  // the words it speaks about; empty: quoted in the table only
+  bool automata = false;                     // and about every automaton of a user's file
   // The forms of these tasks for which it holds: every option that a task of the list has, with the values
   // under which the argument goes through, and the variants whose prompts it is about (a theorem about every
   // prompt of the task needs none). What is not named here makes the verdict open; apply() sees to that.
   // An easier form (fewer prompts, a friendlier order) keeps what is possible and loses what is impossible; a
   // harder one (more places to answer at) the other way round.
-  std::vector<OptionValues> options;
-  std::vector<Variant> variants;
+  std::vector<OptionValues> options = {};
+  std::vector<Variant> variants = {};
   // Nothing where the theorem has nothing to say about this architecture at all. Not to be called but by
   // apply().
   std::optional<Verdict> (*evaluate)(const Theorem&, const Setting&, const Question&) = nullptr;

@@ -1,5 +1,5 @@
-// One function a group of theorems: its file is where they are stated and evaluated. theorem_list.cc strings
-// them together.
+// One function a group of theorems: its file is where they are evaluated. theorem_list.cc puts them beside what
+// docs/theorems.md says of them.
 #pragma once
 
 #include <vector>
@@ -21,12 +21,16 @@ std::vector<Theorem> full_alone_theorems();            // full_alone.cc
 std::vector<Theorem> pattern_theorems();               // pattern.cc
 std::vector<Theorem> published_theorems();             // published_hybrid.cc
 std::vector<Theorem> selection_theorems();             // selection.cc
-std::vector<Theorem> thought_theorems();               // thought.cc
 std::vector<Theorem> lookup_constructions();           // lookup_constructions.cc
 std::vector<Theorem> seqcomp_constructions();          // seqcomp_constructions.cc
-std::vector<Theorem> cited_theorems();                 // cited.cc
 
-// The theorem of proofs/Statements.v that is this one (formal_theorems.cc); empty where there is none.
-std::string_view formal_theorem(std::string_view id);
+// Tasks that follow a state, and every form of them; the forms of tracked recall.
+inline const std::vector<std::string_view> kAutomatonTasks{"parity", "modulo", "group", "flipflop"};
+inline const std::vector<OptionValues> kAutomatonForms{
+    {"read", {"last", "all"}}, {"letters", {"all", "generators"}}, {"name", {}}};
+inline const std::vector<OptionValues> kTrackedForms{{"group", {"symmetric", "cyclic", "xor"}}};
+// Those of composition that the theorems are about, and of tasks that are read at one place or at every one.
+inline const std::vector<OptionValues> kHardOrder{{"order", {"hard"}}};
+inline const std::vector<OptionValues> kEveryReading{{"read", {"last", "all"}}};
 
 }  // namespace rung

@@ -156,85 +156,33 @@ std::optional<Verdict> by_hybrid(const Theorem& t, const Setting& s, const Quest
 }  // namespace
 
 std::vector<Theorem> tracking_constructions() {
-  constexpr auto file = "rung/theory/tracking_constructions.cc",
-                 test = "tests/constructions/possible_test.cc";
-  const std::vector<std::string_view> automata{"parity", "modulo", "group", "flipflop"};
-  const std::vector<OptionValues> every_form{
-      {"read", {"last", "all"}}, {"letters", {"all", "generators"}}, {"name", {}}};
   return {
       {.id = "automaton-rnn",
-       .title = "Any automaton by one recurrent layer",
-       .statement = "One rnn layer of at most |Q||Σ| + 1 units with 2-bit entries follows any automaton at "
-                    "every length; so does gru, its "
-                    "gates fixed.",
-       .source = Source::ours,
-       .reference = "one unit a state and letter",
-       .status = Status::proved,
-       .file = file,
-       .test = test,
-       .tasks = automata,
+       .tasks = kAutomatonTasks,
        .automata = true,
-       .options = every_form,
+       .options = kAutomatonForms,
        .variants = kEveryVariant,
        .evaluate = by_cells},
       {.id = "permutations-delta",
-       .title = "Groups by the delta rule",
-       .statement = "One delta layer with keys e_i - e_j and beta = 1 exchanges two entries of its state a "
-                    "step, so delta(steps=k) follows "
-                    "at every length an automaton whose letters permute its states by at most k exchanges "
-                    "each; parity needs one. gdelta alike, its gate fixed.",
-       .source = Source::ours,
-       .reference = "after Grazzi et al. 2411.12537; keys that are not of length 1",
-       .status = Status::proved,
-       .file = file,
-       .test = test,
-       .tasks = automata,
+       .tasks = kAutomatonTasks,
        .automata = true,
-       .options = every_form,
+       .options = kAutomatonForms,
        .variants = kEveryVariant,
        .evaluate = by_exchanges},
       {.id = "cascade-mamba2",
-       .title = "Aperiodic automata by set-reset cascades",
-       .statement = "Every aperiodic automaton is a cascade of set-reset flip-flops, each of which is a "
-                    "mamba2 head with decays 0 and 1; so "
-                    "some stack of mamba2 layers follows it at every length.",
-       .source = Source::literature,
-       .reference = "Krohn, Rhodes 1965",
-       .status = Status::proved,
-       .file = file,
-       .test = test,
-       .tasks = automata,
+       .tasks = kAutomatonTasks,
        .automata = true,
-       .options = every_form,
+       .options = kAutomatonForms,
        .variants = kEveryVariant,
        .evaluate = by_cascade},
       {.id = "parity-full",
-       .title = "Parity of up to n letters by one full layer",
-       .statement =
-           "One softmax head without positions answers parity on all words of up to n letters with p = "
-           "lg n + 3 bits: the share of ^ counts the ones.",
-       .source = Source::ours,
-       .reference = "counting by shares",
-       .status = Status::proved,
-       .file = file,
-       .test = test,
        .tasks = {"parity"},
-       .options = {{"read", {"last", "all"}}},
+       .options = kEveryReading,
        .variants = kEveryVariant,
        .evaluate = by_counting},
       {.id = "tracked-recall-hybrid",
-       .title = "Tracked recall by a delta layer and a full layer",
-       .statement = "delta(steps=k+1) + full solve tracked recall on n pairs at every number of letters, "
-                    "with 2n bits of "
-                    "recurrent state, k the exchanges of a letter: the first follows the mark, the second "
-                    "looks it up.",
-       .source = Source::ours,
-       .reference = "state-based recall 2604.03444; exchanges by the delta rule",
-       .status = Status::proved,
-       .file = file,
-       .test = test,
        .tasks = {"tracked-recall"},
-       .options = {{"group", {"symmetric", "cyclic", "xor"}}},
+       .options = kTrackedForms,
        .variants = kEveryVariant,
        .evaluate = by_hybrid},
   };

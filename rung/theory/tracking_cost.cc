@@ -135,7 +135,7 @@ std::optional<ConstructionCost> tracked_recall_cost(TrackedGroup group, std::int
   const std::int64_t D = digits_for(n), V = digits_for(sigma), keys = std::max(n, tracked_letters(group, n));
   const int bits = tracked_recall_bits(n);
   return ConstructionCost{.construction = "tracked-recall",
-                          .options = {{"group", std::string(tracked_group_name(group))}},
+                          .options = {{"group", std::string(name_of(group))}},
                           .word = "R F",
                           .layers = {{.use = Use::delta,
                                       .key_dim = n,

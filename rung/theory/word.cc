@@ -141,20 +141,6 @@ bool Word::head_wise() const {
   });
 }
 
-StateBits Word::gap(std::size_t k, bool beside) const {
-  StateBits bits;
-  std::size_t seen = 0;
-  for (const auto& letter : letters) {
-    if (letter.kind == WordLetter::Kind::full) {
-      ++seen;
-      if (beside && seen == k) bits += letter.state;
-    } else if (seen == k) {
-      bits += letter.state;
-    }
-  }
-  return bits;
-}
-
 const WordLetter& Word::full(std::size_t k) const {
   for (const auto& letter : letters)
     if (letter.kind == WordLetter::Kind::full && k-- == 0) return letter;

@@ -64,10 +64,7 @@ struct Word {
   std::size_t full_letters() const;
   bool uncovered() const;
   bool selects() const;
-  bool head_wise() const;  // some F has state beside it
-  // State bits of the R letters in the gap before F number k + 1 (k = full_letters(): after the last); with
-  // `beside` those of heads beside F number k count too, as if they stood right behind it.
-  StateBits gap(std::size_t k, bool beside) const;
+  bool head_wise() const;                       // some F has state beside it
   const WordLetter& full(std::size_t k) const;  // the k-th F, from 0
   StateBits total() const;
   // How far back the R letters of one gap hand a token, one behind the other; 1 where there is none.

@@ -37,17 +37,7 @@ std::optional<Verdict> recurrent_dyck(const Theorem& theorem, const Setting& set
 
 std::vector<Theorem> recurrent_bracket_theorems() {
   return {
-      {.id = "recurrent-dyck",
-       .title = "Brackets store the stack of open types",
-       .statement = "Dyck-(k,D) on an even number n of brackets: s >= min(D, n/2) lg k.",
-       .source = Source::ours,
-       .reference = "cut after the opening brackets",
-       .status = Status::proved,
-       .file = "rung/theory/recurrent_dyck.cc",
-       .test = "tests/theory/recurrent_test.cc",
-       .tasks = {"dyck"},
-       .variants = kEveryPrompt,
-       .evaluate = recurrent_dyck},
+      {.id = "recurrent-dyck", .tasks = {"dyck"}, .variants = kEveryPrompt, .evaluate = recurrent_dyck},
   };
 }
 
