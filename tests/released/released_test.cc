@@ -397,16 +397,23 @@ TEST(Released, tolerates_bare_infinity_and_nan_outside_strings_only) {
             "[config] not JSON at byte 10; expected one complete document");
 }
 
-TEST(Released, class_defaults_agree_with_their_source) {
+TEST(Released, class_defaults_are_those_of_the_files_where_readers_ask_for_them) {
   for (const auto& [name, fields] : all_class_defaults().items()) {
     const auto source = parse_json(*read_text_file(kFolder + name + "-defaults.json", "test"), "test");
     ASSERT_TRUE(source) << name;
+    EXPECT_TRUE(fields.contains("hidden_size")) << name;
     for (const auto& [field, value] : fields.items()) {
       ASSERT_TRUE(source->contains(field)) << name << " " << field;
       EXPECT_EQ((*source)[field], value) << name << " " << field;
     }
+    for (const char* own : {"model_type", "vocab_size", "max_position_embeddings", "intermediate_size"})
+      EXPECT_FALSE(fields.contains(own)) << name << " " << own;
   }
   EXPECT_EQ(all_class_defaults().size(), 22u);
+  EXPECT_EQ((*class_defaults("bamba"))["mamba_n_heads"], 128);
+  EXPECT_EQ((*class_defaults("xlstm"))["qk_dim_factor"], 0.5);
+  EXPECT_TRUE((*class_defaults("jamba"))["attn_layer_period"] == 8);
+  EXPECT_EQ(class_defaults("falcon_mamba"), nullptr);
 }
 
 TEST(Released, survives_any_mutation_of_a_configuration) {
