@@ -10,7 +10,7 @@
 // many bits, on the answer activation). With nothing recurrent after the full layer the first move alone is a
 // fooling pair. Invariant: all members have equal sums at the last tokens (up to 64-bit linear hashes of
 // shares; every pair is rerun).
-#include "rung/adversary/additive_sums.h"
+#include "rung/adversary/method_list.h"
 
 #include <algorithm>
 #include <chrono>

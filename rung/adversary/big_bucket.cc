@@ -3,7 +3,7 @@
 // recurrences): two beginnings of 2^k tokens with equal states are answered alike for ever, though the other
 // levels of all later positions hold far more bits. Search: a birthday on the states after 2^k positions
 // (state_collision.h).
-#include "rung/adversary/big_bucket.h"
+#include "rung/adversary/method_list.h"
 
 #include <algorithm>
 #include <bit>

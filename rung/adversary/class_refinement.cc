@@ -13,7 +13,7 @@
 //   3. states of the layers after, leaving z_1^t, for every t
 // Invariant: members of a class agree in everything that the stages so far have fixed (up to hashes; the pair
 // is rerun).
-#include "rung/adversary/class_refinement.h"
+#include "rung/adversary/method_list.h"
 
 #include <algorithm>
 #include <chrono>

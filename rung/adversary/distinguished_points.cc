@@ -18,6 +18,7 @@
 #include <unordered_map>
 
 #include "rung/adversary/checkpoint.h"
+#include "rung/adversary/method_list.h"
 #include "rung/adversary/search_clock.h"
 #include "rung/adversary/state_collision.h"
 #include "rung/base/parallel.h"

@@ -6,8 +6,6 @@
 
 namespace rung {
 
-AttackMethod distinguished_points_method();
-
 // Whether the model is a stack of recurrent layers only, on a task whose beginnings are known; else the
 // reason why not.
 std::optional<std::string> not_purely_recurrent(const Target& target);

@@ -4,7 +4,7 @@
 //
 // Search: a birthday on the answer activation over prompts that share the question (prompt_family.h): about
 // 2^(b/2) evaluations where the activation has b effective bits, whatever the layers in between can store.
-#include "rung/adversary/flip.h"
+#include "rung/adversary/method_list.h"
 
 #include <algorithm>
 #include <cmath>

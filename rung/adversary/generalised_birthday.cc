@@ -10,7 +10,7 @@
 // Invariant: every element of a list at level l is zero in the first l windows, and is the sum of one leaf of
 // each of its groups. Elements are joined in the order in which they were drawn; cutting a sorted list short
 // would keep only similar ones.
-#include "rung/adversary/generalised_birthday.h"
+#include "rung/adversary/method_list.h"
 
 #include <algorithm>
 #include <cmath>

@@ -8,7 +8,7 @@
 //
 // Invariant: both sides of a segment lead from one common state of the layers 1..l to one common state of
 // them.
-#include "rung/adversary/hierarchical.h"
+#include "rung/adversary/method_list.h"
 
 #include <algorithm>
 #include <bit>

@@ -6,7 +6,7 @@
 // The basis has rows (e_i, W κ_i), and for sums modulo 2^b also (0, W 2^b e_j); W is so large that a reduced
 // vector is zero there. About sqrt(D b / lg δ) positions are best for D entries of b bits. fplll reduces; its
 // output is taken as a guess and verified by the exact machine.
-#include "rung/adversary/lattice.h"
+#include "rung/adversary/method_list.h"
 
 #include <algorithm>
 #include <bit>

@@ -3,21 +3,8 @@
 #include <array>
 #include <chrono>
 
-#include "rung/adversary/additive_sums.h"
-#include "rung/adversary/attack.h"
-#include "rung/adversary/big_bucket.h"
-#include "rung/adversary/class_refinement.h"
-#include "rung/adversary/distinguished_points.h"
-#include "rung/adversary/flip.h"
-#include "rung/adversary/generalised_birthday.h"
-#include "rung/adversary/hierarchical.h"
-#include "rung/adversary/lattice.h"
-#include "rung/adversary/partial_sums.h"
-#include "rung/adversary/reachable_states.h"
+#include "rung/adversary/method_list.h"
 #include "rung/adversary/shared_search.h"
-#include "rung/adversary/sparse_blocks.h"
-#include "rung/adversary/state_collision.h"
-#include "rung/adversary/wrong_answer.h"
 #include "rung/base/nearest_word.h"
 
 namespace rung {

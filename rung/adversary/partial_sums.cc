@@ -6,7 +6,7 @@
 // Search: a birthday on the sums of random contents; the rest of the prompt is written when two have met.
 // Invariant: the answer token is the same in all prompts, and a pair is believed only after both are rerun
 // (certify_fooling_pair).
-#include "rung/adversary/partial_sums.h"
+#include "rung/adversary/method_list.h"
 
 #include <algorithm>
 #include <cmath>

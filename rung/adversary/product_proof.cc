@@ -4,7 +4,6 @@
 
 #include "rung/adversary/finite_state.h"
 #include "rung/adversary/forced_word.h"
-#include "rung/base/ceil_lg.h"
 #include "rung/evaluation/evaluation.h"
 #include "rung/tasks/automaton.h"
 

@@ -308,18 +308,6 @@ class ProductSearch {
 
 }  // namespace
 
-std::string_view product_verdict_name(ProductVerdict verdict) {
-  switch (verdict) {
-    case ProductVerdict::proved:
-      return "proved";
-    case ProductVerdict::refuted:
-      return "refuted";
-    case ProductVerdict::bounded:
-      return "bounded";
-  }
-  return "";
-}
-
 ProductMemory product_memory(std::size_t words, std::uint64_t bytes, bool checkpoint) {
   // A table at most half full doubles, and while it does both are there. A checkpoint is written, and
   // read, as a whole.

@@ -34,12 +34,9 @@ struct ProductTask {
   }
 };
 
-enum class ProductVerdict {
-  proved,   // every reachable edge is right: right at every length
-  refuted,  // `word` is answered wrongly, and no shorter word is
-  bounded,  // every word of up to `depth` letters is right; beyond, nothing is known
-};
-std::string_view product_verdict_name(ProductVerdict verdict);
+// proved: every reachable edge is right. refuted: `word` is answered wrongly, and no shorter word is. bounded: every
+// word of up to `depth` letters is right.
+using ProductVerdict = ProofOutcome;
 
 struct ProductOutcome {
   ProductVerdict verdict = ProductVerdict::bounded;

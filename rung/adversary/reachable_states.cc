@@ -4,7 +4,7 @@
 //
 // Invariant: A_i is one bit a state (2^s bits, s the state's bits on paper). Until the first collision every
 // state has one path, kept as parent and row, so the pair can be read off.
-#include "rung/adversary/reachable_states.h"
+#include "rung/adversary/method_list.h"
 
 #include <atomic>
 #include <bit>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
 #include "rung/base/nearest_word.h"
 #include "rung/exact/random_model.h"

@@ -8,10 +8,9 @@
 // blocks, so one is left unread; with positions every block is searched in turn until one with a pair is not
 // selected. Other tasks: the block that the answer reads varies, everything else stays. Invariant: a pair is
 // believed only after both prompts, messages and selections are rerun (certify_sparse_pair).
-#include "rung/adversary/sparse_blocks.h"
+#include "rung/adversary/method_list.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "rung/adversary/birthday.h"

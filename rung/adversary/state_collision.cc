@@ -14,6 +14,7 @@
 
 #include "rung/adversary/birthday.h"
 #include "rung/adversary/counted_beginnings.h"
+#include "rung/adversary/method_list.h"
 #include "rung/adversary/resumed_run.h"
 #include "rung/adversary/state_bits.h"
 #include "rung/adversary/varied_prompts.h"

@@ -6,8 +6,6 @@
 
 namespace rung {
 
-AttackMethod state_collision_method();
-
 // Why the stack has no bounded state that a collision could be about: a cache that grows, an encoder. Nothing
 // when it has one.
 std::optional<std::string> unbounded_state(const Target& target);

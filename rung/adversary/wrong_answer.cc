@@ -1,7 +1,7 @@
 // Claim: the model answers some instance wrongly. Every instance is tried where there are few, so that a
 // model that is right on all of them `holds`; else adversarial and uniform ones alternate until one is wrong
 // or the budget ends.
-#include "rung/adversary/wrong_answer.h"
+#include "rung/adversary/method_list.h"
 
 #include <chrono>
 

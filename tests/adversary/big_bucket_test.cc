@@ -1,4 +1,4 @@
-#include "rung/adversary/big_bucket.h"
+#include "rung/adversary/method_list.h"
 
 #include "rung/adversary/state_bits.h"
 #include "tests/adversary/targets.h"

@@ -1,4 +1,4 @@
-#include "rung/adversary/partial_sums.h"
+#include "rung/adversary/method_list.h"
 
 #include "rung/adversary/forced_proof.h"
 #include "rung/adversary/full_layer_view.h"
