@@ -44,8 +44,7 @@ Result<Construction> build_automaton_cascade(const ConstructionRequest& request,
   const Automaton a = minimised(*task->automaton());
   if (a.state_count() > kMostCascadeStates)
     return fail(ErrorCode::resource,
-                "[build] the least automaton of {} has {} states; at most {} expected for a "
-                "cascade",
+                "[build] the least automaton of {} has {} states; at most {} expected for a cascade",
                 task->name(), a.state_count(), kMostCascadeStates);
   RUNG_TRY(const Holonomy h, holonomy(a));
   const auto levels = static_cast<std::size_t>(h.levels);
@@ -164,8 +163,7 @@ Result<Construction> build_automaton_cascade(const ConstructionRequest& request,
       fmt::format("{} levels, {} chains; an entry holds two values of a level", levels, h.nodes.size());
   made.paper_mlp = levels == 0 ? "none" : "one arbitrary position-wise function a layer";
   made.interval = [p, proved] {
-    return IntervalArgument{p >= proved, 0, p >= proved ? 1.0 : 0.0,
-                            "every level holds its value exactly, and the levels name the state"};
+    return exact_argument(p >= proved, "every level holds its value exactly, and the levels name the state");
   };
   return made;
 }

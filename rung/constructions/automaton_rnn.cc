@@ -83,8 +83,8 @@ Result<Construction> build_automaton_rnn(const ConstructionRequest& request, con
   made.p_proved = kProved;
   made.lemma = fmt::format("{} cells of 2 bits, one of which is 1", cells);
   made.interval = [p = model.precision()] {
-    return IntervalArgument{p >= kProved, 0, p >= kProved ? 1.0 : 0.0,
-                            "one cell is 1 after every token, and it names the state and the last letter"};
+    return exact_argument(p >= kProved,
+                          "one cell is 1 after every token, and it names the state and the last letter");
   };
   return made;
 }

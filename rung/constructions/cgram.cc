@@ -43,11 +43,10 @@ std::vector<Instance> repeated_contexts(const Task& task, std::int64_t n, std::i
 }
 
 Result<Construction> build_cgram(const ConstructionRequest& request) {
-  RUNG_TRY(auto made_task, make_task("cgram", request.sizes));
-  const std::shared_ptr<const Task> task = std::move(made_task);
+  RUNG_TRY(const std::shared_ptr<const Task> task, make_task("cgram", request.sizes));
   const auto size = task->size();
   const std::int64_t n = size["n"].get<std::int64_t>(), context = size["c"].get<std::int64_t>() - 1;
-  const int D = digits_for(n), S = digits_for(size["sigma"].get<std::int64_t>());
+  const int D = digits_for(n), S = digits_for(size["sigma"]);
   constexpr std::int64_t kMostKeyDigits = 56;  // codes of key and count are counted in 64 bits
   if (context > kMostKeyDigits / S)
     return fail(ErrorCode::resource, "[build] a context of {} symbols of {} bits; at most {} bits expected",
@@ -136,7 +135,6 @@ ConstructionWord cgram_construction() {
   return {.name = "cgram",
           .summary = "what followed the last such context, by three full layers",
           .task = "cgram",
-          .options = {},
           .build = build_cgram};
 }
 

@@ -56,7 +56,7 @@ struct ConstructionWord {
     std::string_view name, help;
     std::vector<std::string_view> words;  // the first is the default; empty: any text
   };
-  std::vector<Option> options;
+  std::vector<Option> options = {};
   // REQUIRES request.options among those above, request.precision in 2..48 or absent.
   Result<Construction> (*build)(const ConstructionRequest& request);
 };
@@ -68,6 +68,14 @@ Result<const ConstructionWord*> find_construction_word(std::string_view name);
 // ENSURES: unknown names, options and sizes are one-line errors with the nearest word; weights carry claim,
 // reference, layout and invariant as notes.
 Result<Construction> build_construction(const ConstructionRequest& request);
+
+// Arguments about all inputs: nothing is rounded, or what is read outweighs all else, which is at most `leak` of it.
+inline IntervalArgument exact_argument(bool holds, std::string why) {
+  return {holds, 0, holds ? 1.0 : 0.0, std::move(why)};
+}
+inline IntervalArgument leak_argument(double leak, std::string why) {
+  return {leak < 1, leak, 1 - leak, std::move(why)};
+}
 
 // The last steps that every construction shares: weights, notes and costs from the writer.
 Result<Construction> finish_construction(ModelWriter& model, std::shared_ptr<const Task> task,

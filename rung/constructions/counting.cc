@@ -19,10 +19,8 @@ namespace {
 int number_precision(std::int64_t n, std::int64_t sigma) { return digits_for(std::max(n + 1, sigma)) + 1; }
 
 Result<Construction> build_counting(const ConstructionRequest& request) {
-  RUNG_TRY(auto made_task, make_task("counting", request.sizes));
-  const std::shared_ptr<const Task> task = std::move(made_task);
-  const std::int64_t n = task->size()["n"].get<std::int64_t>(),
-                     sigma = task->size()["sigma"].get<std::int64_t>(), T = task->prompt_length();
+  RUNG_TRY(const std::shared_ptr<const Task> task, make_task("counting", request.sizes));
+  const std::int64_t n = task->size()["n"], sigma = task->size()["sigma"], T = task->prompt_length();
   const int S = digits_for(sigma + n), C = digits_for(n + 1);
   const auto counted = counting_precision_proved(n, T);
   if (!counted)
@@ -100,7 +98,6 @@ ConstructionWord counting_construction() {
   return {.name = "counting",
           .summary = "at least k occurrences, by two full layers",
           .task = "counting",
-          .options = {},
           .build = build_counting};
 }
 

@@ -40,9 +40,8 @@ struct PackedStack {
 };
 
 Result<Construction> build_dyck(const ConstructionRequest& request) {
-  RUNG_TRY(auto made_task, make_task("dyck", request.sizes));
-  const std::shared_ptr<const Task> task = std::move(made_task);
-  const PackedStack packed{task->size()["k"].get<std::int64_t>(), task->size()["depth"].get<std::int64_t>()};
+  RUNG_TRY(const std::shared_ptr<const Task> task, make_task("dyck", request.sizes));
+  const PackedStack packed{task->size()["k"], task->size()["depth"]};
   const std::int64_t brackets = 2 * packed.k;
   constexpr std::int64_t kDeepest = 24;
   if (packed.depth > kDeepest || packed.k > kMaxCellTable || packed.bits() > 24 ||
@@ -92,8 +91,8 @@ Result<Construction> build_dyck(const ConstructionRequest& request) {
   made.lemma = fmt::format("{} types of {} bits, depth of {} bits, one bit for a mistake", packed.depth,
                            packed.type_bits(), digits_for(packed.depth + 1));
   made.interval = [p, proved] {
-    return IntervalArgument{p >= proved, 0, p >= proved ? 1.0 : 0.0,
-                            "the table is the stack's transition, entry by entry, and no state is lost"};
+    return exact_argument(p >= proved,
+                          "the table is the stack's transition, entry by entry, and no state is lost");
   };
   return made;
 }
@@ -104,7 +103,6 @@ ConstructionWord dyck_construction() {
   return {.name = "dyck",
           .summary = "well-nested brackets by a recurrent stack",
           .task = "dyck",
-          .options = {},
           .build = build_dyck};
 }
 

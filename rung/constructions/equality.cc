@@ -16,9 +16,9 @@ namespace rung {
 namespace {
 
 Result<Construction> build_two_strings(const ConstructionRequest& request, bool equal) {
-  RUNG_TRY(auto made_task, make_task(equal ? "equality" : "disjointness", request.sizes));
-  const std::shared_ptr<const Task> task = std::move(made_task);
-  const std::int64_t n = task->size()["n"].get<std::int64_t>(), T = task->prompt_length();
+  RUNG_TRY(const std::shared_ptr<const Task> task,
+           make_task(equal ? "equality" : "disjointness", request.sizes));
+  const std::int64_t n = task->size()["n"], T = task->prompt_length();
   const int D = digits_for(T);
   const int proved = std::max(retrieval_precision_proved(D, T), presence_precision_proved(T));
   const int p = request.precision.value_or(proved);
@@ -77,9 +77,8 @@ Result<Construction> build_two_strings(const ConstructionRequest& request, bool 
                   lookup.delta, D, presence.leak, T);
   made.interval = [lookup, presence, T] {
     const double leak = std::max(retrieval_leak(lookup, T), presence.leak);
-    return IntervalArgument{
-        leak < 1, leak, 1 - leak,
-        "in both layers the other tokens weigh less than the one that counts, whatever they hold"};
+    return leak_argument(
+        leak, "in both layers the other tokens weigh less than the one that counts, whatever they hold");
   };
   return made;
 }
@@ -90,14 +89,12 @@ ConstructionWord equality_construction() {
   return {.name = "equality",
           .summary = "a = b by two full layers",
           .task = "equality",
-          .options = {},
           .build = [](const ConstructionRequest& request) { return build_two_strings(request, true); }};
 }
 ConstructionWord disjointness_construction() {
   return {.name = "disjointness",
           .summary = "no common element of two sets, by two full layers",
           .task = "disjointness",
-          .options = {},
           .build = [](const ConstructionRequest& request) { return build_two_strings(request, false); }};
 }
 

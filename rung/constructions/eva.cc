@@ -14,11 +14,9 @@
 namespace rung {
 
 Result<Construction> build_eva_lookup(const ConstructionRequest& request) {
-  RUNG_TRY(auto made_task, make_task(request.name, request.sizes));
-  const std::shared_ptr<const Task> task = std::move(made_task);
+  RUNG_TRY(const std::shared_ptr<const Task> task, make_task(request.name, request.sizes));
   const bool index = request.name == "index";
-  const std::int64_t n = task->size()["n"].get<std::int64_t>(), positions = n + 1,
-                     values = index ? task->size()["sigma"].get<std::int64_t>() : n;
+  const std::int64_t n = task->size()["n"], positions = n + 1, values = index ? task->size()["sigma"] : n;
   const int D = digits_for(positions), value_digits = digits_for(values);
   const int proved = retrieval_precision_proved(D, positions);
   const int p = request.precision.value_or(proved);
@@ -53,10 +51,9 @@ Result<Construction> build_eva_lookup(const ConstructionRequest& request) {
                            gadget.beta, gadget.delta, D);
   made.interval = [gadget, positions] {
     const double leak = retrieval_leak(gadget, positions);
-    return IntervalArgument{
-        leak < 1, leak, 1 - leak,
-        fmt::format("the {} other tokens weigh at most {:.4f} of the target, whatever they hold",
-                    positions - 1, leak)};
+    return leak_argument(
+        leak, fmt::format("the {} other tokens weigh at most {:.4f} of the target, whatever they hold",
+                          positions - 1, leak));
   };
   return made;
 }

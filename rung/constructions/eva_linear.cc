@@ -41,11 +41,9 @@ Result<std::int64_t> table_rows(const ConstructionRequest& request, std::int64_t
 }  // namespace
 
 Result<Construction> build_eva_linear(const ConstructionRequest& request) {
-  RUNG_TRY(auto made_task, make_task(request.name, request.sizes));
-  const std::shared_ptr<const Task> task = std::move(made_task);
+  RUNG_TRY(const std::shared_ptr<const Task> task, make_task(request.name, request.sizes));
   const bool buckets = request.option("by", "linear") == "loglinear", index = request.name == "index";
-  const std::int64_t n = task->size()["n"].get<std::int64_t>(),
-                     values = index ? task->size()["sigma"].get<std::int64_t>() : n;
+  const std::int64_t n = task->size()["n"], values = index ? task->size()["sigma"] : n;
   RUNG_TRY(const std::int64_t d, table_rows(request, n));
   if (d == 1) return build_eva_written(request);
   const std::int64_t columns = (n + d - 1) / d;
@@ -119,8 +117,7 @@ Result<Construction> build_eva_linear(const ConstructionRequest& request) {
   made.p_proved = proved;
   made.lemma = fmt::format("{} x {} entries of {} bits, each written once", d, columns, entry);
   made.interval = [p, proved] {
-    return IntervalArgument{p >= proved, 0, p >= proved ? 1.0 : 0.0,
-                            "every entry of the state holds one value of f exactly"};
+    return exact_argument(p >= proved, "every entry of the state holds one value of f exactly");
   };
   return made;
 }

@@ -33,9 +33,8 @@ int few_keys_precision(int digits, std::int64_t keys) {
 }  // namespace
 
 Result<Construction> build_eva_sparse(const ConstructionRequest& request) {
-  RUNG_TRY(auto made_task, make_task("eva", request.sizes));
-  const std::shared_ptr<const Task> task = std::move(made_task);
-  const std::int64_t n = task->size()["n"].get<std::int64_t>(), positions = n + 1, B = balanced_block(n);
+  RUNG_TRY(const std::shared_ptr<const Task> task, make_task("eva", request.sizes));
+  const std::int64_t n = task->size()["n"], positions = n + 1, B = balanced_block(n);
   const int D = digits_for(positions), low = B == 1 ? 0 : digits_for(B), V = digits_for(n);
   const std::int64_t keys = std::min(2 * B, positions);
   const int proved = few_keys_precision(D, keys);
@@ -76,9 +75,9 @@ Result<Construction> build_eva_sparse(const ConstructionRequest& request) {
                            gadget.beta, retrieval_leak(gadget, keys));
   made.interval = [gadget, keys] {
     const double leak = retrieval_leak(gadget, keys);
-    return IntervalArgument{leak < 1, leak, 1 - leak,
-                            "the right block has the only score of 0, and its other tokens weigh less than "
-                            "the target, whatever they hold"};
+    return leak_argument(leak,
+                         "the right block has the only score of 0, and its other tokens weigh less than "
+                         "the target, whatever they hold");
   };
   return made;
 }

@@ -18,12 +18,10 @@
 namespace rung {
 
 Result<Construction> build_eva_written(const ConstructionRequest& request) {
-  RUNG_TRY(auto made_task, make_task(request.name, request.sizes));
-  const std::shared_ptr<const Task> task = std::move(made_task);
+  RUNG_TRY(const std::shared_ptr<const Task> task, make_task(request.name, request.sizes));
   const std::string by = request.option("by", "delta");
   const bool ssd = by == "mamba2", index = request.name == "index";
-  const std::int64_t n = task->size()["n"].get<std::int64_t>(),
-                     values = index ? task->size()["sigma"].get<std::int64_t>() : n;
+  const std::int64_t n = task->size()["n"], values = index ? task->size()["sigma"] : n;
   const int entry = digits_for(values);  // bits of one state entry
   const int proved = std::max(2, entry);
   const int p = request.precision.value_or(proved);
@@ -77,8 +75,7 @@ Result<Construction> build_eva_written(const ConstructionRequest& request) {
   made.p_proved = proved;
   made.lemma = fmt::format("{} entries of {} bits, each written once", n, entry);
   made.interval = [p, proved] {
-    return IntervalArgument{p >= proved, 0, p >= proved ? 1.0 : 0.0,
-                            "every entry of the state holds one value of f exactly"};
+    return exact_argument(p >= proved, "every entry of the state holds one value of f exactly");
   };
   return made;
 }

@@ -60,9 +60,7 @@ Result<Construction> build_flipflop_mamba2(const ConstructionRequest& request, c
                                "set-reset layer"));
   made.p_proved = entry;
   made.lemma = fmt::format("one entry of {} bits, written or kept", entry);
-  made.interval = [p, entry] {
-    return IntervalArgument{p >= entry, 0, p >= entry ? 1.0 : 0.0, "the entry holds the last value exactly"};
-  };
+  made.interval = [p, entry] { return exact_argument(p >= entry, "the entry holds the last value exactly"); };
   return made;
 }
 

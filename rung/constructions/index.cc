@@ -27,11 +27,9 @@ Result<Construction> build_index(const ConstructionRequest& request) {
     return fail(ErrorCode::range, "[build] `rows` belongs to `by` linear, not to {}", by);
   if (by == "positions") return build_eva_lookup(request);
   if (by == "linear") return build_eva_linear(request);
-  RUNG_TRY(auto made_task, make_task("index", request.sizes));
-  const std::shared_ptr<const Task> task = std::move(made_task);
+  RUNG_TRY(const std::shared_ptr<const Task> task, make_task("index", request.sizes));
   const bool chain = by == "cot";
-  const std::int64_t n = task->size()["n"].get<std::int64_t>(),
-                     sigma = task->size()["sigma"].get<std::int64_t>();
+  const std::int64_t n = task->size()["n"], sigma = task->size()["sigma"];
   const std::int64_t positions =
       n + (chain ? 2 : 1);  // the chain writes x and f(x); the last is never read again
   const int D = digits_for(positions), S = std::max(digits_for(std::max(n, sigma)), 1),

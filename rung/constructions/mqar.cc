@@ -43,8 +43,7 @@ std::vector<Instance> repeated_keys(const Task& task, std::int64_t n, std::int64
 }
 
 Result<Construction> build_mqar(const ConstructionRequest& request) {
-  RUNG_TRY(auto made_task, make_task("mqar", request.sizes));
-  const std::shared_ptr<const Task> task = std::move(made_task);
+  RUNG_TRY(const std::shared_ptr<const Task> task, make_task("mqar", request.sizes));
   const auto size = task->size();
   const std::int64_t n = size["n"].get<std::int64_t>(), M = size["M"].get<std::int64_t>(),
                      sigma = size["sigma"].get<std::int64_t>(), T = task->prompt_length();
@@ -119,7 +118,6 @@ ConstructionWord mqar_construction() {
   return {.name = "mqar",
           .summary = "associative recall by three full layers, the last value wins",
           .task = "mqar",
-          .options = {},
           .build = build_mqar};
 }
 

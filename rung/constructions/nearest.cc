@@ -215,12 +215,9 @@ void write_thresholds(ModelWriter& model, const Sizes& s, const Points& points, 
 }
 
 Result<Construction> build_nearest(const ConstructionRequest& request) {
-  RUNG_TRY(auto made_task, make_task("nearest", request.sizes));
-  const std::shared_ptr<const Task> task = std::move(made_task);
+  RUNG_TRY(const std::shared_ptr<const Task> task, make_task("nearest", request.sizes));
   const auto size = task->size();
-  const Sizes s{size["n"].get<std::int64_t>(),      size["d"].get<std::int64_t>(),
-                size["sigma"].get<std::int64_t>(),  size["f"].get<std::int64_t>(),
-                size["margin"].get<std::int64_t>(), task->prompt_length()};
+  const Sizes s{size["n"], size["d"], size["sigma"], size["f"], size["margin"], task->prompt_length()};
   if (s.margin < 1)
     return fail(ErrorCode::range, "[build] nearest needs a margin; expected `margin` of at least 1");
   const SimilarityScores scores = similarity_scores(s.n, s.d, s.f, s.margin);

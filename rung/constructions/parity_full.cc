@@ -15,7 +15,7 @@ namespace rung {
 
 Result<Construction> build_parity_full(const ConstructionRequest& request, const SharedTask& task) {
   const Automaton& a = *task->automaton();
-  const std::int64_t n = task->size()["n"].get<std::int64_t>();
+  const std::int64_t n = task->size()["n"];
   if (n > kMostCountedLetters)
     return fail(ErrorCode::resource, "[build] n = {}; at most {} letters can be counted here", n,
                 kMostCountedLetters);
@@ -62,8 +62,7 @@ Result<Construction> build_parity_full(const ConstructionRequest& request, const
   made.interval = [p, n, read] {
     bool apart = true;
     for (std::int64_t ones = 0; ones < n; ++ones) apart = apart && read(ones) > read(ones + 1);
-    return IntervalArgument{apart, 0, apart ? 1.0 : 0.0,
-                            "the shares of all numbers of ones up to n are different"};
+    return exact_argument(apart, "the shares of all numbers of ones up to n are different");
   };
   return made;
 }

@@ -41,18 +41,6 @@ Weights without_columns(Weights weights, std::size_t layer, std::int64_t first, 
 
 }  // namespace
 
-std::string_view part_name(Reduction::Part part) {
-  switch (part) {
-    case Reduction::Part::layer:
-      return "layer";
-    case Reduction::Part::head:
-      return "head";
-    case Reduction::Part::state:
-      return "state";
-  }
-  return "?";
-}
-
 Result<std::vector<Reduction>> reductions(const Construction& construction) {
   const Weights& weights = construction.weights;
   RUNG_TRY(const auto shapes, resolve(weights.architecture));

@@ -34,6 +34,7 @@ struct FailedReduction {
 Result<std::vector<FailedReduction>> failing_reductions(const Construction& construction,
                                                         VerificationOptions options);
 
-std::string_view part_name(Reduction::Part part);
+template <>
+inline constexpr auto kWords<Reduction::Part> = std::to_array<std::string_view>({"layer", "head", "state"});
 
 }  // namespace rung

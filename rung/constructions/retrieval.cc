@@ -15,8 +15,7 @@ namespace rung {
 namespace {
 
 Result<Construction> build_retrieval(const ConstructionRequest& request) {
-  RUNG_TRY(auto made_task, make_task("retrieval", request.sizes));
-  const std::shared_ptr<const Task> task = std::move(made_task);
+  RUNG_TRY(const std::shared_ptr<const Task> task, make_task("retrieval", request.sizes));
   const auto size = task->size();
   const std::int64_t n = size["n"].get<std::int64_t>(), sigma = size["sigma"].get<std::int64_t>();
   const int D = size["D"].get<int>(), value_digits = digits_for(sigma);
@@ -73,9 +72,9 @@ Result<Construction> build_retrieval(const ConstructionRequest& request) {
       gadget.beta, pair_leak(gadget, n), n - 1, D);
   made.interval = [gadget, n] {
     const double leak = pair_leak(gadget, n);
-    return IntervalArgument{
-        leak < 1, leak, 1 - leak,
-        fmt::format("the {} other tokens weigh at most {:.4f} of the target, whatever they hold", n, leak)};
+    return leak_argument(
+        leak,
+        fmt::format("the {} other tokens weigh at most {:.4f} of the target, whatever they hold", n, leak));
   };
   return made;
 }
@@ -86,7 +85,6 @@ ConstructionWord retrieval_construction() {
   return {.name = "retrieval",
           .summary = "the value of a key by one retrieval head",
           .task = "retrieval",
-          .options = {},
           .build = build_retrieval};
 }
 

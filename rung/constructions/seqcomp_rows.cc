@@ -11,8 +11,7 @@ Result<SeqCompRows> SeqCompRows::make(const ConstructionRequest& request) {
   const auto levels = size["L"].get<std::int64_t>();
   for (std::int64_t l = 1; l < levels; ++l)
     branching.push_back(size[fmt::format("n{}", l)].get<std::int64_t>());
-  RUNG_TRY(auto layout, SeqCompLayout::make(size["m"].get<std::int64_t>(), std::move(branching),
-                                            SeqCompLayout::Order::hard));
+  RUNG_TRY(auto layout, SeqCompLayout::make(size["m"], std::move(branching), SeqCompLayout::Order::hard));
   return SeqCompRows(std::move(layout), std::move(made));
 }
 
@@ -44,10 +43,9 @@ Result<Construction> SeqCompRows::finish(ModelWriter& model, const RetrievalGadg
       gadget.beta, gadget.delta, gadget.digits);
   made.interval = [gadget, keys] {
     const double leak = retrieval_leak(gadget, keys);
-    return IntervalArgument{leak < 1, leak, 1 - leak,
-                            fmt::format("in every lookup the {} other tokens weigh at most {:.4f} of the "
-                                        "target; recurrences and MLPs are exact",
-                                        keys - 1, leak)};
+    return leak_argument(leak, fmt::format("in every lookup the {} other tokens weigh at most {:.4f} of the "
+                                           "target; recurrences and MLPs are exact",
+                                           keys - 1, leak));
   };
   return made;
 }

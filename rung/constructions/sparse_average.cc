@@ -74,10 +74,10 @@ int member_weight_bits(std::int64_t n, std::int64_t q) { return digits_for(16 * 
 
 Result<Construction> build_sparse_average(const ConstructionRequest& request) {
   const std::string read = request.option("read", "all");
-  RUNG_TRY(auto made_task, make_task("sparse-average", request.sizes,
-                                     read == "last" ? std::map<std::string, std::string>{{"read", "last"}}
-                                                    : std::map<std::string, std::string>{}));
-  const std::shared_ptr<const Task> task = std::move(made_task);
+  RUNG_TRY(const std::shared_ptr<const Task> task,
+           make_task("sparse-average", request.sizes,
+                     read == "last" ? std::map<std::string, std::string>{{"read", "last"}}
+                                    : std::map<std::string, std::string>{}));
   const auto size = task->size();
   const std::int64_t n = size["n"].get<std::int64_t>(), q = size["q"].get<std::int64_t>(),
                      d = size["d"].get<std::int64_t>(), f = size["f"].get<std::int64_t>();

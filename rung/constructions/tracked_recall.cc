@@ -11,7 +11,6 @@
 // beside it, and the query the mark's code with 1: the score is 0 at the pair of the mark, −2 or less at
 // other pairs, −1 or less elsewhere (−D − 1 beside the code), and the weight is 1 at 0 and 0 below. So the
 // value is read exactly.
-#include <algorithm>
 
 #include "rung/constructions/automaton_forms.h"
 #include "rung/constructions/relu_gadgets.h"
@@ -21,8 +20,8 @@ namespace rung {
 namespace {
 
 Result<Construction> build_tracked_recall(const ConstructionRequest& request) {
-  RUNG_TRY(auto made_task, make_task("tracked-recall", request.sizes, request.options));
-  const SharedTask task = std::move(made_task);
+  RUNG_TRY(const std::shared_ptr<const Task> task,
+           make_task("tracked-recall", request.sizes, request.options));
   const auto size = task->size();
   const std::int64_t n = size["n"].get<std::int64_t>(), sigma = size["sigma"].get<std::int64_t>();
   if (n > kMostTrackedPlaces)
@@ -97,8 +96,8 @@ Result<Construction> build_tracked_recall(const ConstructionRequest& request) {
   made.lemma =
       fmt::format("{} entries of 2 bits follow the mark, and the score at its pair is 0, elsewhere less", n);
   made.interval = [p, proved] {
-    return IntervalArgument{p >= proved, 0, p >= proved ? 1.0 : 0.0,
-                            "the state is the row of the mark, and one pair has weight 1, all else 0"};
+    return exact_argument(p >= proved,
+                          "the state is the row of the mark, and one pair has weight 1, all else 0");
   };
   return made;
 }

@@ -10,7 +10,6 @@
 // of two coordinates that are never negative, the position of the last token adds more than any number to
 // both, the embedding saturates both at the same largest number, and the difference is 0. Its value is 0.
 #include <algorithm>
-#include <cmath>
 
 #include "rung/constructions/construction.h"
 #include "rung/constructions/eva_forms.h"
@@ -25,9 +24,7 @@ constexpr const char* kReference = "Sanford, Hsu, Telgarsky 2306.02896; blank an
 struct TwoSumSizes {
   std::int64_t n = 0, modulus = 0;
 };
-TwoSumSizes sizes_of(const Task& task) {
-  return {task.size()["n"].get<std::int64_t>(), task.size()["M"].get<std::int64_t>()};
-}
+TwoSumSizes sizes_of(const Task& task) { return {task.size()["n"], task.size()["M"]}; }
 
 // For queries spread over [M]: n copies of the number that looks most like the match, and the match among
 // numbers that weigh least.
@@ -193,17 +190,16 @@ Result<Construction> build_binary(std::shared_ptr<const Task> task, const Constr
       fmt::format("beta = {} > log n at this clip: n tokens at distance 1 weigh {:.4f} < 1 of the blank",
                   match.beta, match.leak);
   made.interval = [match, n = n] {
-    return IntervalArgument{
-        match.leak < 1, match.leak, 1 - match.leak,
+    return leak_argument(
+        match.leak,
         fmt::format("{} tokens at distance 1 weigh at most {:.4f} of the blank, a match more than it", n,
-                    match.leak)};
+                    match.leak));
   };
   return made;
 }
 
 Result<Construction> build_two_sum(const ConstructionRequest& request) {
-  RUNG_TRY(auto made, make_task("two-sum", request.sizes));
-  const std::shared_ptr<const Task> task = std::move(made);
+  RUNG_TRY(const std::shared_ptr<const Task> task, make_task("two-sum", request.sizes));
   const std::string by = request.option("by", "cosines");
   if (by != "cosines" && request.options.contains("blank"))
     return fail(ErrorCode::range, "[build] `blank` belongs to `by` cosines; {} has {}", by,

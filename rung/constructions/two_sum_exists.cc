@@ -10,7 +10,6 @@
 // own partner. Invariant after layer 1: flag is 1 at token j iff x_j pairs with an earlier token. Layer 2:
 // the last token weighs flagged tokens by e^g, g = ⌈log 4n⌉: y >= 4/5 if there is one, 0 if not.
 #include <algorithm>
-#include <cmath>
 
 #include "rung/constructions/construction.h"
 #include "rung/constructions/relu_gadgets.h"
@@ -21,9 +20,8 @@ namespace rung {
 namespace {
 
 Result<Construction> build_exists(const ConstructionRequest& request) {
-  RUNG_TRY(auto made_task, make_task("two-sum-exists", request.sizes));
-  const std::shared_ptr<const Task> task = std::move(made_task);
-  const std::int64_t n = task->size()["n"].get<std::int64_t>(), M = task->size()["M"].get<std::int64_t>();
+  RUNG_TRY(const std::shared_ptr<const Task> task, make_task("two-sum-exists", request.sizes));
+  const std::int64_t n = task->size()["n"], M = task->size()["M"];
   const int digits = digits_for(M);
   const std::int64_t gain = presence_gain(n);
   const std::optional<int> proved = exists_precision_proved(n, M);
@@ -141,7 +139,6 @@ ConstructionWord two_sum_exists_construction() {
   return {.name = "two-sum-exists",
           .summary = "two numbers that sum to 0 mod M: two layers, heads of dimension 3",
           .task = "two-sum-exists",
-          .options = {},
           .build = build_exists};
 }
 

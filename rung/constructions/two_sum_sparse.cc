@@ -25,9 +25,8 @@
 namespace rung {
 
 Result<Construction> build_two_sum_sparse(const ConstructionRequest& request) {
-  RUNG_TRY(auto made_task, make_task("two-sum", request.sizes));
-  const std::shared_ptr<const Task> task = std::move(made_task);
-  const std::int64_t n = task->size()["n"].get<std::int64_t>(), M = task->size()["M"].get<std::int64_t>();
+  RUNG_TRY(const std::shared_ptr<const Task> task, make_task("two-sum", request.sizes));
+  const std::int64_t n = task->size()["n"], M = task->size()["M"];
   constexpr std::int64_t kMaxTableRows = std::int64_t{1} << 24, kMaxBlock = std::int64_t{1} << 16;
   if (M > kMaxTableRows)
     return fail(ErrorCode::resource,

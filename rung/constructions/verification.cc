@@ -255,18 +255,6 @@ class Verifier {
 
 }  // namespace
 
-std::string_view mode_name(VerificationMode mode) {
-  switch (mode) {
-    case VerificationMode::exhaustive:
-      return "exhaustive";
-    case VerificationMode::sampled:
-      return "sampled";
-    case VerificationMode::interval:
-      return "interval";
-  }
-  return "?";
-}
-
 std::optional<Instance> crowded_instance(const Task& task, std::uint64_t seed, std::uint64_t index) {
   constexpr std::uint64_t kCrowd = 0x63726f7764;  // a stream of its own
   Random random(seed ^ kCrowd, index);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "rung/base/words.h"
 #include "rung/constructions/construction.h"
 #include "rung/exact/machine.h"
 
@@ -19,7 +20,10 @@ enum class VerificationMode {
   sampled,     // the worst known, adversarial, random and crowded instances were run
   interval,    // sampled instances were run, and the interval argument covers all others
 };
-std::string_view mode_name(VerificationMode mode);
+template <>
+inline constexpr auto kWords<VerificationMode> = std::to_array<std::string_view>({"exhaustive", "sampled",
+                                                                                  "interval"});
+inline std::string_view mode_name(VerificationMode mode) { return name_of(mode); }
 
 struct VerificationOptions {
   std::int64_t budget = 20'000'000;  // evaluations: up to this many instances all are run

@@ -6,9 +6,9 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "rung/constructions/padding.h"
 #include "rung/theory/construction_fit.h"
 #include "rung/theory/tracking_cost.h"
+#include "tests/constructions/padding.h"
 #include "tests/constructions/verified.h"
 
 namespace rung {

@@ -1,6 +1,6 @@
 // What `rung build` makes for a task, verified, and whether an architecture has room for it.
 //
-// Padding lemma: idle heads, layers, width and bits change no number of the construction (idle_parts.h), so
+// Padding lemma: idle heads, layers, width and bits change no number of the construction (padding.h), so
 // a file fits every architecture that has at least its layers in order, each with at least its heads,
 // dimensions and bits, and the position code that it reads.
 #pragma once

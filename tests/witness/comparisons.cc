@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <bit>
 
-#include "rung/constructions/padding.h"
 #include "rung/constructions/verification.h"
 #include "rung/evaluation/evaluation.h"
 #include "rung/theory/verdict_unit.h"
+#include "tests/constructions/padding.h"
 #include "tests/witness/buildings.h"
 #include "tests/witness/generator.h"
 

@@ -1,4 +1,4 @@
-#include "rung/constructions/padding.h"
+#include "tests/constructions/padding.h"
 
 #include <algorithm>
 #include <functional>
