@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """docs/released_verdicts.md: what rung bound says about every released model that the program carries.
 
-verdicts.py RUNG writes the page; verdicts.py RUNG --check says which rows are no longer true.
+released_verdicts.py RUNG writes the page; with --check it says which rows are no longer true.
 """
 import concurrent.futures
 import json
@@ -15,7 +15,7 @@ PAGE = os.path.join(ROOT, "docs", "released_verdicts.md")
 HEAD = """# Verdicts on released models
 
 What `rung bound` says about each configuration in `rung/released/configs`, at the model's own context, or 4096 tokens
-where the file names none. Written by `rung/released/verdicts.py build/dev/rung`; a test compares the page with the
+where the file names none. Written by `tests/docs/released_verdicts.py build/dev/rung`; a test compares the page with the
 program. Partial files get the defaults of their class (`--assume-defaults`); descriptions of a class, which are no
 model, are left out.
 
@@ -129,7 +129,7 @@ def main():
     for old, new in zip(kept.splitlines(), text.splitlines()):
         if old != new:
             print(f"page:    {old}\nprogram: {new}")
-    raise SystemExit("docs/released_verdicts.md is out of date: run rung/released/verdicts.py RUNG and read the diff")
+    raise SystemExit("docs/released_verdicts.md is out of date: run tests/docs/released_verdicts.py RUNG and read the diff")
 
 
 if __name__ == "__main__":
