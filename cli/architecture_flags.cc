@@ -15,11 +15,10 @@ constexpr const char* kGroup = "Architecture";
 void ArchitectureFlags::declare(std::vector<Option>& options, bool with_line) {
   if (with_line)
     options.push_back(
-        {.names = "ARCH",
-         .help = "architecture line, config.json of a released model, or file with \"arch\" and dimensions",
-         .target = &line});
+        {"ARCH", "architecture line, config.json of a released model, or file with \"arch\" and dimensions",
+         &line});
   const auto add = [&](const char* names, const char* help, OptionTarget target) {
-    options.push_back({.names = names, .help = help, .target = target, .group = kGroup});
+    options.push_back({names, help, target, {.group = kGroup}});
   };
   const auto add_type = [&](const char* names, const char* help, OptionTarget target) {
     add(names, help, target);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -229,14 +228,11 @@ Command bound_command() {
   Command command{.name = "bound", .summary = "what an architecture provably can and cannot do"};
   command.description =
       "For every task: impossible (no weights exist at these sizes), possible (weights exist for all of "
-      "them), vacuous (a theorem "
-      "applies, its numbers do not reach this size; horizon says where they do), or open. Worst-case "
-      "inputs, best weights, arbitrary "
-      "position-wise MLPs; nothing about training. With sizes (--n, --m --n1 ...) the verdict is about them; "
-      "with a context alone, impossible means "
-      "some sizes that fit it and possible means all of them. Theorems that split a softmax need exact "
-      "integer sums: fixed-point "
-      "precision, or --assume-exact for a float model.";
+      "them), vacuous (a theorem applies, its numbers do not reach this size; horizon says where they do), "
+      "or open. Worst-case inputs, best weights, arbitrary position-wise MLPs; nothing about training. With "
+      "sizes (--n, --m --n1 ...) the verdict is about them; with a context alone, impossible means some "
+      "sizes that fit it and possible means all of them. Theorems that split a softmax need exact integer "
+      "sums: fixed-point precision, or --assume-exact for a float model.";
   command.examples = {
       "rung bound \"full+linear\" --width 2 --precision 4 --task seqcomp --m 45 --n1 3 --explain",
       "rung bound config.json --context 131072",
@@ -257,48 +253,42 @@ Command bound_command() {
     if (option.names == "--context")
       option.help = "prompts of up to this many tokens (default: the architecture's own, or 4096)";
   }
-  command.options.push_back({.names = "--task",
-                             .help = "one task, the path of an automaton, or all (default)",
-                             .target = &flags->task,
-                             .forms = {kBoundArchitecture}});
+  command.options.push_back({"--task",
+                             "one task, the path of an automaton, or all (default)",
+                             &flags->task,
+                             {.forms = {kBoundArchitecture}}});
   command.options.push_back(
-      {.names = "--sum-bits",
-       .help =
-           "bits of a numerator or denominator of a partial softmax sum (default: what exact sums over the "
-           "prompt need with an exponent table of 16 bits)",
-       .target = &flags->sum_bits,
-       .forms = {kBoundArchitecture}});
-  command.options.push_back({.names = "--variant",
-                             .help = "about the prompts of one variant alone (default: about every prompt)",
-                             .target = &flags->variant,
-                             .forms = {kBoundArchitecture}});
-  command.options.push_back({.names = "--cot",
-                             .help = "with chain of thought",
-                             .target = &flags->thought,
-                             .forms = {kBoundArchitecture}});
-  command.options.push_back({.names = "--assume-exact",
-                             .help = "read a float model as exact integers of its p bits (mode X)",
-                             .target = &flags->assume_exact,
-                             .forms = {kBoundArchitecture}});
-  command.options.push_back({.names = "--explain",
-                             .help = "print each argument step by step with its numbers",
-                             .target = &flags->explain,
-                             .forms = {kBoundArchitecture},
-                             .excludes = {"--json"}});
-  command.options.push_back({.names = "--table",
-                             .help = "the table of results at --context, --width, --heads, --precision",
-                             .target = &flags->table,
-                             .excludes = {"--list"}});
-  command.options.push_back({.names = "--theorem",
-                             .help = "what this theorem alone says, in place of the strongest verdict",
-                             .target = &flags->theorem,
-                             .forms = {kBoundArchitecture}});
+      {"--sum-bits",
+       "bits of a numerator or denominator of a partial softmax sum (default: what exact sums over the "
+       "prompt need with an exponent table of 16 bits)",
+       &flags->sum_bits,
+       {.forms = {kBoundArchitecture}}});
+  command.options.push_back({"--variant",
+                             "about the prompts of one variant alone (default: about every prompt)",
+                             &flags->variant,
+                             {.forms = {kBoundArchitecture}}});
   command.options.push_back(
-      {.names = "--list", .help = "every theorem with its status and source", .target = &flags->list});
-  command.options.push_back({.names = "--json",
-                             .help = "one JSON document, schema rung.bound/2 (rung.bound-table/2, "
-                                     "rung.bound-list/2)",
-                             .target = &flags->json});
+      {"--cot", "with chain of thought", &flags->thought, {.forms = {kBoundArchitecture}}});
+  command.options.push_back({"--assume-exact",
+                             "read a float model as exact integers of its p bits (mode X)",
+                             &flags->assume_exact,
+                             {.forms = {kBoundArchitecture}}});
+  command.options.push_back({"--explain",
+                             "print each argument step by step with its numbers",
+                             &flags->explain,
+                             {.forms = {kBoundArchitecture}, .excludes = {"--json"}}});
+  command.options.push_back({"--table",
+                             "the table of results at --context, --width, --heads, --precision",
+                             &flags->table,
+                             {.excludes = {"--list"}}});
+  command.options.push_back({"--theorem",
+                             "what this theorem alone says, in place of the strongest verdict",
+                             &flags->theorem,
+                             {.forms = {kBoundArchitecture}}});
+  command.options.push_back({"--list", "every theorem with its status and source", &flags->list});
+  command.options.push_back({"--json",
+                             "one JSON document, schema rung.bound/2 (rung.bound-table/2, rung.bound-list/2)",
+                             &flags->json});
   flags->task_sizes.declare(command, {kBoundArchitecture});
   command.form = [flags] {
     return flags->list ? kBoundList : flags->table ? kBoundTable : kBoundArchitecture;

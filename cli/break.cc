@@ -16,6 +16,7 @@
 #include "rung/adversary/attack.h"
 #include "rung/adversary/scaling.h"
 #include "rung/base/command_line.h"
+#include "rung/base/json_fields.h"
 #include "rung/base/staged_file.h"
 #include "rung/ranks/launch.h"
 #include "rung/store/store.h"
@@ -39,13 +40,6 @@ std::string_view label_text(const Certificate& certificate) {
   return name_of(pair ? pair->label : ClaimLabel::found);
 }
 
-const EndAlike* pair_of(const Claim& claim) {
-  if (const auto* c = std::get_if<CollisionClaim>(&claim)) return &c->pair;
-  if (const auto* c = std::get_if<SparsePairClaim>(&claim)) return &c->pair;
-  if (const auto* c = std::get_if<FoolingPairClaim>(&claim)) return &c->pair;
-  return nullptr;
-}
-
 // Long prompts are cut in the middle, around what matters least.
 std::string shorten(const std::string& text) {
   constexpr std::size_t kMost = 150;
@@ -55,7 +49,7 @@ std::string shorten(const std::string& text) {
 
 void print_claim(const Target& target, const Certificate& certificate) {
   const Task& task = *target.task;
-  if (const auto* pair = pair_of(certificate.claim)) {
+  if (const auto* pair = claimed_pair(certificate.claim)) {
     fmt::print("  first       {} -> {}\n", shorten(task.text(pair->first)),
                task.answer_text(pair->first_answer));
     fmt::print("  second      {} -> {}\n", shorten(task.text(pair->second)),
@@ -74,16 +68,10 @@ void print_claim(const Target& target, const Certificate& certificate) {
 
 int list_methods(bool json) {
   if (json) {
-    nlohmann::ordered_json document;
-    document["schema"] = "rung.break-methods/1";
-    document["methods"] = nlohmann::ordered_json::array();
-    for (const auto& method : attack_methods()) {
-      nlohmann::ordered_json entry;
-      entry["name"] = method.name;
-      entry["summary"] = method.summary;
-      document["methods"].push_back(std::move(entry));
-    }
-    print_json(document);
+    nlohmann::ordered_json methods = nlohmann::ordered_json::array();
+    for (const auto& method : attack_methods())
+      methods.push_back(json_object("name", method.name, "summary", method.summary));
+    print_json(json_object("schema", "rung.break-methods/1", "methods", methods));
     return 0;
   }
   for (const auto& method : attack_methods()) fmt::print("{:<22} {}\n", method.name, method.summary);
@@ -109,26 +97,13 @@ Result<int> scaling(const BreakFlags& flags) {
   }
   RUNG_TRY(const auto points, attack_scaling(options));
   if (!flags.json) return 0;
-  nlohmann::ordered_json document;
-  document["schema"] = "rung.break-scaling/2";
-  document["points"] = nlohmann::ordered_json::array();
-  for (const auto& p : points) {
-    nlohmann::ordered_json point;
-    point["method"] = p.method;
-    point["architecture"] = p.architecture;
-    point["layers"] = p.layers;
-    point["bits_per_layer"] = p.bits_per_layer;
-    point["nominal_bits"] = p.nominal_bits;
-    point["n"] = p.n;
-    point["seed"] = p.seed;
-    point["verdict"] = evidence_name(p.verdict);
-    point["evaluations"] = p.evaluations;
-    point["seconds"] = p.seconds;
-    point["effective_bits"] = nullptr;
-    if (p.effective_bits) point["effective_bits"] = *p.effective_bits;
-    document["points"].push_back(std::move(point));
-  }
-  print_json(document);
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const auto& p : points)
+    list.push_back(json_object("method", p.method, "architecture", p.architecture, "layers", p.layers,
+                               "bits_per_layer", p.bits_per_layer, "nominal_bits", p.nominal_bits, "n", p.n,
+                               "seed", p.seed, "verdict", p.verdict, "evaluations", p.evaluations, "seconds",
+                               p.seconds, "effective_bits", p.effective_bits));
+  print_json(json_object("schema", "rung.break-scaling/2", "points", list));
   return 0;
 }
 
@@ -213,33 +188,19 @@ Result<int> run_break(const BreakFlags& flags) {
   if (!outcome.certificate && !options.checkpoint.empty())
     for (const auto& path : checkpoint_paths(options.checkpoint))
       if (resumable.empty() && std::filesystem::exists(path)) resumable = path;
-  nlohmann::ordered_json document;
-  document["schema"] = "rung.break/2";
-  document["model"] = *flags.model;
-  document["architecture"] = format_stack(target.weights.architecture.stack);
-  document["task"] = task->name();
-  document["size"] = task->size();
-  document["verdict"] = evidence_name(outcome.verdict);
-  document["method"] = outcome.method;
-  document["reason"] = outcome.reason;
-  document["nominal_bits"] = outcome.nominal_bits;
-  document["effective_bits"] = nullptr;
-  if (outcome.effective_bits) document["effective_bits"] = *outcome.effective_bits;
-  document["evaluations"] = outcome.evaluations;
-  document["seconds"] = outcome.seconds;
-  document["memory_bytes"] = outcome.memory_bytes;
-  document["details"] = nlohmann::ordered_json::object();
-  for (const auto& [name, text] : outcome.details) document["details"][name] = text;
-  document["kind"] = nullptr;
-  document["label"] = nullptr;
+  std::optional<std::string_view> kind, label;
   if (outcome.certificate) {
-    document["kind"] = claim_kind(outcome.certificate->claim);
-    document["label"] = label_text(*outcome.certificate);
+    kind = claim_kind(outcome.certificate->claim);
+    label = label_text(*outcome.certificate);
   }
-  document["certificate"] = nullptr;
-  if (outcome.certificate && flags.out) document["certificate"] = *flags.out;
-  document["checkpoint"] = nullptr;
-  if (!resumable.empty()) document["checkpoint"] = resumable;
+  const auto document = json_object(
+      "schema", "rung.break/2", "model", *flags.model, "architecture",
+      format_stack(target.weights.architecture.stack), "task", task->name(), "size", task->size(), "verdict",
+      outcome.verdict, "method", outcome.method, "reason", outcome.reason, "nominal_bits",
+      outcome.nominal_bits, "effective_bits", outcome.effective_bits, "evaluations", outcome.evaluations,
+      "seconds", outcome.seconds, "memory_bytes", outcome.memory_bytes, "details", outcome.details, "kind",
+      kind, "label", label, "certificate", outcome.certificate ? flags.out : std::nullopt, "checkpoint",
+      resumable.empty() ? std::nullopt : std::optional(resumable));
   if (flags.store) {
     RUNG_CHECK(keep_record(flags, document, outcome.certificate.has_value()));
   }
@@ -283,63 +244,42 @@ Command break_command() {
                   .summary = "two inputs that a model cannot tell apart though their answers differ"};
   command.description =
       "Searches a weights file for two inputs that end in the same state or activations although the task's "
-      "answers differ, and writes a certificate that "
-      "rung-check verifies with code of its own (docs/break.md, docs/certificate_v1.md). --method auto "
-      "chooses by the model's structure and size and says why; "
-      "every method can be named. The verdict is refuted, unverified (the budget ended, or nothing "
-      "applies) or verified (every instance is right). A model with "
-      "float weights is only searched for wrong answers. Under mpirun or srun the ranks share a search "
-      "(docs/cluster.md). Ctrl-C and a spent budget keep the search in a "
-      "checkpoint beside --out; the same command resumes it.";
+      "answers differ, and writes a certificate that rung-check verifies with code of its own "
+      "(docs/break.md, docs/certificate_v1.md). --method auto chooses by the model's structure and size and "
+      "says why; every method can be named. The verdict is refuted, unverified (the budget ended, or nothing "
+      "applies) or verified (every instance is right). A model with float weights is only searched for wrong "
+      "answers. Under mpirun or srun the ranks share a search (docs/cluster.md). Ctrl-C and a spent budget "
+      "keep the search in a checkpoint beside --out; the same command resumes it.";
   command.examples = {"rung break model.safetensors --task eva --n 16 --out cert.json",
                       "rung break model.safetensors --method distinguished-points --budget 2m",
                       "rung break --scaling --method hierarchical --budget 1m > scaling.csv",
                       "rung break --list"};
   command.options = {
-      {.names = "MODEL",
-       .help = "the weights file",
-       .target = &flags->model,
-       .forms = {kBreakModel},
-       .file = FileUse::read},
-      {.names = "--task",
-       .help = "the task (the file's own)",
-       .target = &flags->task,
-       .forms = {kBreakModel}},
-      {.names = "--budget",
-       .help = "wall clock: 90s, 10m, 2h (10m)",
-       .target = &flags->budget,
-       .forms = {kBreakModel, kBreakScaling}},
-      {.names = "--method",
-       .help = "auto, or a name of --list (auto)",
-       .target = &flags->method,
-       .forms = {kBreakModel, kBreakScaling}},
-      {.names = "--out",
-       .help = "where the certificate goes",
-       .target = &flags->out,
-       .forms = {kBreakModel},
-       .file = FileUse::write},
-      {.names = "--force", .help = "replace a file that exists", .target = &flags->force, .needs = {"--out"}},
-      {.names = "--store",
-       .help = "append a record of the certificate or verdict to this store",
-       .target = &flags->store,
-       .forms = {kBreakModel},
-       .file = FileUse::keep},
-      {.names = "--memory",
-       .help = "at most this much: 512M, 4G (4G)",
-       .target = &flags->memory,
-       .forms = {kBreakModel}},
-      {.names = "--seed", .help = "seed (1)", .target = &flags->seed, .forms = {kBreakModel, kBreakScaling}},
-      {.names = "--checkpoint",
-       .help = "where a search that was stopped is kept (OUT.checkpoint)",
-       .target = &flags->checkpoint,
-       .forms = {kBreakModel},
-       .file = FileUse::keep},
-      {.names = "--scaling",
-       .help = "no model: measure cost against bits and layers, as CSV",
-       .target = &flags->scaling,
-       .excludes = {"--list"}},
-      {.names = "--list", .help = "the methods", .target = &flags->list},
-      {.names = "--json", .help = "one JSON document", .target = &flags->json},
+      {"MODEL", "the weights file", &flags->model, {.forms = {kBreakModel}, .file = FileUse::read}},
+      {"--task", "the task (the file's own)", &flags->task, {.forms = {kBreakModel}}},
+      {"--budget", "wall clock: 90s, 10m, 2h (10m)", &flags->budget, {.forms = {kBreakModel, kBreakScaling}}},
+      {"--method",
+       "auto, or a name of --list (auto)",
+       &flags->method,
+       {.forms = {kBreakModel, kBreakScaling}}},
+      {"--out", "where the certificate goes", &flags->out, {.forms = {kBreakModel}, .file = FileUse::write}},
+      {"--force", "replace a file that exists", &flags->force, {.needs = {"--out"}}},
+      {"--store",
+       "append a record of the certificate or verdict to this store",
+       &flags->store,
+       {.forms = {kBreakModel}, .file = FileUse::keep}},
+      {"--memory", "at most this much: 512M, 4G (4G)", &flags->memory, {.forms = {kBreakModel}}},
+      {"--seed", "seed (1)", &flags->seed, {.forms = {kBreakModel, kBreakScaling}}},
+      {"--checkpoint",
+       "where a search that was stopped is kept (OUT.checkpoint)",
+       &flags->checkpoint,
+       {.forms = {kBreakModel}, .file = FileUse::keep}},
+      {"--scaling",
+       "no model: measure cost against bits and layers, as CSV",
+       &flags->scaling,
+       {.excludes = {"--list"}}},
+      {"--list", "the methods", &flags->list},
+      {"--json", "one JSON document", &flags->json},
   };
   flags->sizes.declare(command, {kBreakModel});
   command.form = [flags] { return flags->list ? kBreakList : flags->scaling ? kBreakScaling : kBreakModel; };

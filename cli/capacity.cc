@@ -1,6 +1,5 @@
 // rung capacity: the state bits that any one-pass machine needs for a task, counted.
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -8,6 +7,7 @@
 #include "cli/progress.h"
 #include "cli/task_flags.h"
 #include "cli/terminal_line.h"
+#include "rung/base/json_fields.h"
 #include "rung/base/size_text.h"
 #include "rung/capacity/capacity.h"
 
@@ -73,25 +73,18 @@ nlohmann::ordered_json document(const Task& task, const Capacity& capacity) {
   nlohmann::ordered_json cuts = nlohmann::ordered_json::array(), theorem;
   for (const CutCapacity& cut : capacity.cuts) cuts.push_back(cut_document(cut));
   if (const auto& figure = capacity.theorem) {
-    theorem = {{"statement", figure->statement}, {"cut", figure->cut}, {"formula", figure->count.formula()}};
+    theorem =
+        json_object("statement", figure->statement, "cut", figure->cut, "formula", figure->count.formula());
     if (const auto value = figure->count.value()) theorem["classes"] = value->str();
-    theorem["bits"] = static_cast<std::int64_t>(bits_needed(figure->count));
-    theorem["lg_classes"] = figure->count.lg();
-    theorem["source"] = source_name(figure->source);
-    theorem["status"] = status_name(figure->status);
+    theorem.update(json_object("bits", static_cast<std::int64_t>(bits_needed(figure->count)), "lg_classes",
+                               figure->count.lg(), "source", figure->source, "status", figure->status));
   }
-  nlohmann::ordered_json result = {
-      {"schema", "rung.capacity/1"}, {"task", task.name()}, {"size", task.size()}};
+  auto result = json_object("schema", "rung.capacity/1", "task", task.name(), "size", task.size());
   if (const auto options = task.options(); !options.empty()) result["options"] = options;
-  result["method"] = capacity.method == CapacityMethod::enumeration ? "enumeration" : "fooling set";
-  result["exact"] = most.exact();
-  result["classes"] = std::to_string(most.classes);
-  result["bits"] = class_bits(most.classes);
-  result["lg_classes"] = lg(most.classes);
-  result["cut"] = most.position;
-  result["prompts"] = capacity.prompts;
-  result["cuts"] = cuts;
-  result["theorem"] = theorem;
+  result.update(json_object(
+      "method", capacity.method == CapacityMethod::enumeration ? "enumeration" : "fooling set", "exact",
+      most.exact(), "classes", std::to_string(most.classes), "bits", class_bits(most.classes), "lg_classes",
+      lg(most.classes), "cut", most.position, "prompts", capacity.prompts, "cuts", cuts, "theorem", theorem));
   return result;
 }
 
@@ -141,23 +134,18 @@ Command capacity_command() {
                   .summary = "state bits that any recurrent model needs for a task, counted"};
   command.description =
       "Counts the prefixes that some continuation tells apart, at every cut of the prompt: the exact number "
-      "of states of "
-      "any machine that reads once. Where the prompts are too many, a sampled fooling set gives a certified "
-      "lower bound. "
-      "Under mpirun or srun all ranks count (docs/cluster.md). "
-      "TASK is a word of rung task --list, or the path of a task of your own (docs/counting.md).";
+      "of states of any machine that reads once. Where the prompts are too many, a sampled fooling set gives "
+      "a certified lower bound. Under mpirun or srun all ranks count (docs/cluster.md). TASK is a word of "
+      "rung task --list, or the path of a task of your own (docs/counting.md).";
   command.examples = {"rung capacity eva --n 4", "rung capacity two-sum --n 4 --M 9 --json",
                       "rung capacity seqcomp --L 2 --m 2 --n1 2 --cut 4"};
   command.options = {
-      {.names = "TASK",
-       .help = "the task: a word, or the path of a task file",
-       .target = &flags->name,
-       .required = true},
-      {.names = "--cut", .help = "tokens read, or all (all)", .target = &flags->cut},
-      {.names = "--budget", .help = "complete prompts to look at (400000000)", .target = &flags->budget},
-      {.names = "--memory", .help = "MiB that the table of rows may hold (1024)", .target = &flags->memory},
-      {.names = "--seed", .help = "of the sampled fooling set (1)", .target = &flags->seed},
-      {.names = "--json", .help = "one JSON document", .target = &flags->json},
+      {"TASK", "the task: a word, or the path of a task file", &flags->name, {.required = true}},
+      {"--cut", "tokens read, or all (all)", &flags->cut},
+      {"--budget", "complete prompts to look at (400000000)", &flags->budget},
+      {"--memory", "MiB that the table of rows may hold (1024)", &flags->memory},
+      {"--seed", "of the sampled fooling set (1)", &flags->seed},
+      {"--json", "one JSON document", &flags->json},
   };
   flags->sizes.declare(command);
   command.run = [flags] { return run_capacity(*flags); };

@@ -1,6 +1,4 @@
 // rung ceiling: the best average accuracy of any model with so many bits of state, as a table and for plots.
-#include <cmath>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -181,31 +179,25 @@ Command ceiling_command() {
   Command command{.name = "ceiling", .summary = "best average accuracy that so many state bits allow"};
   command.description =
       "A table f of n random values is read once, then one value is asked for. The ceiling is an upper bound "
-      "for every "
-      "model that keeps that many bits, however it was trained; printed numbers are rounded up "
+      "for every model that keeps that many bits, however it was trained; printed numbers are rounded up "
       "(docs/counting.md).";
   command.examples = {"rung ceiling --state-bits 1024 --n 128..1024",
                       "rung ceiling --state-bits 256,1024 --n 16..1024 --csv",
                       "rung ceiling --state-bits 1024 --n 1023 --loglinear"};
   command.options = {
-      {.names = "--state-bits",
-       .help = "bits of state over all layers: a number, a..b, a..b:step, or a list",
-       .target = &flags->bits,
-       .required = true},
-      {.names = "--n",
-       .help = "values before the query, written the same way",
-       .target = &flags->n,
-       .required = true},
-      {.names = "--alphabet", .help = "number of different values (n)", .target = &flags->alphabet},
-      {.names = "--queries",
-       .help = "uniform, zipf, or a file with one weight a line (uniform)",
-       .target = &flags->queries,
-       .excludes = {"--loglinear"}},
-      {.names = "--loglinear",
-       .help = "a log-linear stack: bits are those of one level",
-       .target = &flags->log_linear},
-      {.names = "--csv", .help = "comma-separated, for plots", .target = &flags->csv, .excludes = {"--json"}},
-      {.names = "--json", .help = "one JSON document", .target = &flags->json},
+      {"--state-bits",
+       "bits of state over all layers: a number, a..b, a..b:step, or a list",
+       &flags->bits,
+       {.required = true}},
+      {"--n", "values before the query, written the same way", &flags->n, {.required = true}},
+      {"--alphabet", "number of different values (n)", &flags->alphabet},
+      {"--queries",
+       "uniform, zipf, or a file with one weight a line (uniform)",
+       &flags->queries,
+       {.excludes = {"--loglinear"}}},
+      {"--loglinear", "a log-linear stack: bits are those of one level", &flags->log_linear},
+      {"--csv", "comma-separated, for plots", &flags->csv, {.excludes = {"--json"}}},
+      {"--json", "one JSON document", &flags->json},
   };
   command.run = [flags] { return run_ceiling(*flags); };
   return command;

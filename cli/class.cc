@@ -1,6 +1,5 @@
 // rung class: the algebra of an automaton task, and which mixers can follow it.
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -131,17 +130,14 @@ Command class_command() {
   Command command{.name = "class", .summary = "the algebra of an automaton task, and who can follow it"};
   command.description =
       "The least automaton of a task, the monoid of the maps that words make of its states, and what is true "
-      "of it: "
-      "aperiodic, commutative, R-trivial, J-trivial, a group, solvable. NAME is an automaton task, dyck, "
-      "counting with "
-      "--k, or the path of an automaton (docs/tasks.md). The algebra is that of words of every length. Then "
-      "which mixers can "
-      "follow it at every length and which cannot, by which theorem.";
+      "of it: aperiodic, commutative, R-trivial, J-trivial, a group, solvable. NAME is an automaton task, "
+      "dyck, counting with --k, or the path of an automaton (docs/tasks.md). The algebra is that of words of "
+      "every length. Then which mixers can follow it at every length and which cannot, by which theorem.";
   command.examples = {"rung class group --name S5", "rung class dyck --k 2 --depth 3",
                       "rung class automaton.json --json"};
   command.options = {
-      {.names = "NAME", .help = "the task: a word, or the path of an automaton", .target = &flags->name},
-      {.names = "--json", .help = "one JSON document, schema rung.class/1", .target = &flags->json},
+      {"NAME", "the task: a word, or the path of an automaton", &flags->name},
+      {"--json", "one JSON document, schema rung.class/1", &flags->json},
   };
   flags->sizes.declare(command);
   // Words of every length, wherever they are read.

@@ -33,10 +33,8 @@ enum class FileUse {
   keep,   // its own memory, read and written as it goes: a store, a checkpoint
 };
 
-struct Option {
-  std::string names;  // "--count,-c", or a bare NAME for a positional argument
-  std::string help;
-  OptionTarget target;
+// What else may be said of an option.
+struct OptionRules {
   bool required = false;
   std::vector<std::string> choices = {};  // words only; empty: anything
   std::string group = {};                 // heading in --help; empty: "Options"
@@ -47,6 +45,15 @@ struct Option {
   FileUse file = FileUse::none;
   // What a value was taken for, where a person should be told ("fp8 is e4m3; ..."); numbers have it without this.
   std::function<std::string(std::string_view value)> understood = {};
+};
+
+// {"--count,-c", "how many (1)", &flags->count, {.needs = {"--all"}}}
+struct Option : OptionRules {
+  Option(std::string written, std::string meaning, OptionTarget where, OptionRules rules = {})
+      : OptionRules(std::move(rules)), names(std::move(written)), help(std::move(meaning)), target(where) {}
+  std::string names;  // "--count,-c", or a bare NAME for a positional argument
+  std::string help;
+  OptionTarget target;
 };
 
 // REQUIRES: targets outlive the run. `run` returns an exit code, or an error that main prints with exit code

@@ -275,34 +275,22 @@ Command compare_command() {
                   .summary = "architectures side by side: what they keep and what they provably do"};
   command.description =
       "One column a model: layers and pattern word, parameters, state, cache at the context and both "
-      "together for the "
-      "batch, how many functions it composes, how much it recalls, and the tasks on which the verdicts "
-      "differ. A model "
-      "is a line, a config.json, a folder with one, or a file with \"arch\"; NAME=MODEL gives it a name. "
-      "Sizes given by "
-      "flags are those of the lines; a configuration keeps its own.";
+      "together for the batch, how many functions it composes, how much it recalls, and the tasks on which "
+      "the verdicts differ. A model is a line, a config.json, a folder with one, or a file with \"arch\"; "
+      "NAME=MODEL gives it a name. Sizes given by flags are those of the lines; a configuration keeps its "
+      "own.";
   command.examples = {
       "rung compare '(gdelta*3+full)*12' 'full*48' --width 2k --heads 16 --context 128k",
       "rung compare ours=new/config.json theirs=old/config.json --context 128k --batch 8 --markdown"};
   command.options = {
-      {.names = "MODELS",
-       .help = "lines, configurations or files; NAME=MODEL names one",
-       .target = &flags->models,
-       .required = true},
-      {.names = "--batch", .help = "sequences held at once (1)", .target = &flags->batch},
-      {.names = "--cot", .help = "verdicts with chain of thought", .target = &flags->thought},
-      {.names = "--assume-exact",
-       .help = "read float models as exact integers of their p bits (mode X)",
-       .target = &flags->assume_exact},
-      {.names = "--csv",
-       .help = "one row a model, plain numbers",
-       .target = &flags->csv,
-       .excludes = {"--json", "--markdown"}},
-      {.names = "--markdown",
-       .help = "the table as Markdown",
-       .target = &flags->markdown,
-       .excludes = {"--json"}},
-      {.names = "--json", .help = "one JSON document, schema rung.compare/1", .target = &flags->json}};
+      {"MODELS", "lines, configurations or files; NAME=MODEL names one", &flags->models, {.required = true}},
+      {"--batch", "sequences held at once (1)", &flags->batch},
+      {"--cot", "verdicts with chain of thought", &flags->thought},
+      {"--assume-exact", "read float models as exact integers of their p bits (mode X)",
+       &flags->assume_exact},
+      {"--csv", "one row a model, plain numbers", &flags->csv, {.excludes = {"--json", "--markdown"}}},
+      {"--markdown", "the table as Markdown", &flags->markdown, {.excludes = {"--json"}}},
+      {"--json", "one JSON document, schema rung.compare/1", &flags->json}};
   flags->architecture.declare(command.options, false);
   std::erase_if(command.options, [](const Option& option) {
     return option.names == "--config" || option.names == "--activation";  // no count and no verdict reads it

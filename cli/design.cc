@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -296,8 +295,7 @@ void print_design(const Design& design) {
   fmt::print("\n");
   print_labelled("",
                  "Not considered: other mixers, sizes or windows than these, heads of several kinds in one "
-                 "layer, whether "
-                 "training finds the weights, and doing two needs with one set of weights.");
+                 "layer, whether training finds the weights, and doing two needs with one set of weights.");
 }
 
 // The base's own file with the new layout; without a released base a file with "arch" and dimensions.
@@ -349,46 +347,32 @@ Command design_command() {
   Command command{.name = "design", .summary = "layouts that provably do what is needed, at the least cost"};
   command.description =
       "Given layers, mixers, a context and needs, searches all layouts exactly and prints the front: layouts "
-      "for which the "
-      "theory writes weights for every need, and that no other such layout beats in every cost. Beside them: "
-      "the order that "
-      "each proof uses, what rests on a sketch, and which cheaper layouts are ruled out by a theorem or "
-      "undecided. Exit code 1: "
-      "no layout is proved to do it.";
+      "for which the theory writes weights for every need, and that no other such layout beats in every "
+      "cost. Beside them: the order that each proof uses, what rests on a sketch, and which cheaper layouts "
+      "are ruled out by a theorem or undecided. Exit code 1: no layout is proved to do it.";
   command.examples = {
       "rung design --layers 24 --mixers full,gdelta --context 32k --need seqcomp:L=4 --width 1k --heads 8",
       "rung design --config config.json --need mqar:n=4096 --need seqcomp:L=3 --minimise cache --write "
       "new.json"};
   command.options = {
-      {.names = "--layers", .help = "how many (default: those of the base)", .target = &flags->layers},
-      {.names = "--mixers",
-       .help = "which, with commas: full,gdelta(dim=64) (default: those of the base)",
-       .target = &flags->mixers},
-      {.names = "--need",
-       .help = "a task with its sizes: seqcomp:L=4, mqar:n=4k; may be repeated",
-       .target = &flags->needs,
-       .required = true},
-      {.names = "--minimise",
-       .help =
-           "costs that count, with commas: memory (cache and state), cache, state, full, parameters (memory)",
-       .target = &flags->minimise},
-      {.names = "--budget",
-       .help = "the most of a cost: cache=4G, full=6; may be repeated",
-       .target = &flags->budget},
-      {.names = "--cot", .help = "with chain of thought", .target = &flags->thought},
-      {.names = "--write",
-       .help = "the layout as a file: the base's config.json with layer_types, or arch and dimensions",
-       .target = &flags->write,
-       .file = FileUse::write},
-      {.names = "--choice",
-       .help = "which layout of the front is written (1)",
-       .target = &flags->choice,
-       .needs = {"--write"}},
-      {.names = "--force",
-       .help = "replace a file that exists",
-       .target = &flags->force,
-       .needs = {"--write"}},
-      {.names = "--json", .help = "one JSON document, schema rung.design/1", .target = &flags->json}};
+      {"--layers", "how many (default: those of the base)", &flags->layers},
+      {"--mixers", "which, with commas: full,gdelta(dim=64) (default: those of the base)", &flags->mixers},
+      {"--need",
+       "a task with its sizes: seqcomp:L=4, mqar:n=4k; may be repeated",
+       &flags->needs,
+       {.required = true}},
+      {"--minimise",
+       "costs that count, with commas: memory (cache and state), cache, state, full, parameters (memory)",
+       &flags->minimise},
+      {"--budget", "the most of a cost: cache=4G, full=6; may be repeated", &flags->budget},
+      {"--cot", "with chain of thought", &flags->thought},
+      {"--write",
+       "the layout as a file: the base's config.json with layer_types, or arch and dimensions",
+       &flags->write,
+       {.file = FileUse::write}},
+      {"--choice", "which layout of the front is written (1)", &flags->choice, {.needs = {"--write"}}},
+      {"--force", "replace a file that exists", &flags->force, {.needs = {"--write"}}},
+      {"--json", "one JSON document, schema rung.design/1", &flags->json}};
   flags->architecture.declare(command.options, false);
   std::erase_if(command.options, [](const Option& option) {
     for (const char* name : {"--encoder", "--activation"})

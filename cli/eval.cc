@@ -374,9 +374,8 @@ Command eval_command() {
   Command command{.name = "eval", .summary = "a model's accuracy on a task, exactly"};
   command.description =
       "Runs weights files (docs/weights.md) on instances of a task: integer weights bit for bit (mode X), "
-      "or, with --quantised, as reals rounded to a storage "
-      "format (mode Q). The task and its sizes are those the file was made for, unless the flags say others. "
-      "Beside each figure stands what theory said "
+      "or, with --quantised, as reals rounded to a storage format (mode Q). The task and its sizes are those "
+      "the file was made for, unless the flags say others. Beside each figure stands what theory said "
       "beforehand: C certified impossible, K constructible, G gap, and the accuracy ceiling (docs/eval.md).";
   command.examples = {"rung eval model.safetensors --task eva --n 16 --count 10000",
                       "rung eval model.safetensors --exhaustive --wrong 3",
@@ -384,43 +383,38 @@ Command eval_command() {
                       "rung eval seed1.safetensors seed2.safetensors --variants "
                       "uniform,permutation,zipf,adversarial --sweep n=8,16"};
   command.options = {
-      {.names = "MODEL",
-       .help = "the weights file; several are members of an ensemble",
-       .target = &flags->models,
-       .required = true,
-       .file = FileUse::read},
-      {.names = "--task", .help = "the task (the file's own)", .target = &flags->task},
-      {.names = "--count",
-       .help = "how many instances (1000)",
-       .target = &flags->count,
-       .excludes = {"--exhaustive"}},
-      {.names = "--seed", .help = "seed (1)", .target = &flags->seed, .excludes = {"--exhaustive"}},
-      {.names = "--variant",
-       .help = "uniform, permutation, zipf or adversarial (uniform)",
-       .target = &flags->variant,
-       .excludes = {"--exhaustive", "--variants"}},
-      {.names = "--variants",
-       .help = "several, with commas between them: a row each",
-       .target = &flags->variants,
-       .excludes = {"--exhaustive"}},
-      {.names = "--sweep",
-       .help = "a size and its values, n=16,32,64: a row each; repeated, every combination",
-       .target = &flags->sweep},
-      {.names = "--exhaustive", .help = "every instance of the task", .target = &flags->exhaustive},
-      {.names = "--wrong", .help = "show that many wrong instances", .target = &flags->wrong},
-      {.names = "--quantised",
-       .help = "mode Q in this format: p, p.f, bf16, fp16, e4m3, e5m2, fp32",
-       .target = &flags->quantised,
-       .understood = number_note},
-      {.names = "--forms",
-       .help = "also run linear attention in its parallel form and compare every row bit for bit",
-       .target = &flags->forms,
-       .excludes = {"--quantised"}},
-      {.names = "--store",
-       .help = "append a record for each model and row to this store",
-       .target = &flags->store,
-       .file = FileUse::keep},
-      {.names = "--json", .help = "one JSON document", .target = &flags->json},
+      {"MODEL",
+       "the weights file; several are members of an ensemble",
+       &flags->models,
+       {.required = true, .file = FileUse::read}},
+      {"--task", "the task (the file's own)", &flags->task},
+      {"--count", "how many instances (1000)", &flags->count, {.excludes = {"--exhaustive"}}},
+      {"--seed", "seed (1)", &flags->seed, {.excludes = {"--exhaustive"}}},
+      {"--variant",
+       "uniform, permutation, zipf or adversarial (uniform)",
+       &flags->variant,
+       {.excludes = {"--exhaustive", "--variants"}}},
+      {"--variants",
+       "several, with commas between them: a row each",
+       &flags->variants,
+       {.excludes = {"--exhaustive"}}},
+      {"--sweep", "a size and its values, n=16,32,64: a row each; repeated, every combination",
+       &flags->sweep},
+      {"--exhaustive", "every instance of the task", &flags->exhaustive},
+      {"--wrong", "show that many wrong instances", &flags->wrong},
+      {"--quantised",
+       "mode Q in this format: p, p.f, bf16, fp16, e4m3, e5m2, fp32",
+       &flags->quantised,
+       {.understood = number_note}},
+      {"--forms",
+       "also run linear attention in its parallel form and compare every row bit for bit",
+       &flags->forms,
+       {.excludes = {"--quantised"}}},
+      {"--store",
+       "append a record for each model and row to this store",
+       &flags->store,
+       {.file = FileUse::keep}},
+      {"--json", "one JSON document", &flags->json},
   };
   flags->sizes.declare(command);
   command.run = [flags] { return run_eval(*flags); };

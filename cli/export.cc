@@ -64,20 +64,15 @@ Command export_command() {
   Command command{.name = "export", .summary = "a model as one Python file that needs only torch"};
   command.description =
       "Writes model.py beside the weights. It reads the weights file and runs any rung model: integers in "
-      "int64, bit for bit as the exact "
-      "machine does, trained reals in float64 (docs/export.md).";
+      "int64, bit for bit as the exact machine does, trained reals in float64 (docs/export.md).";
   command.examples = {"rung export eva.safetensors --to torch --out DIR",
                       "python3 DIR/model.py DIR/eva.safetensors --prompts prompts.jsonl"};
   command.options = {
-      {.names = "MODEL",
-       .help = "a weights file (docs/weights.md)",
-       .target = &flags->model,
-       .required = true,
-       .file = FileUse::read},
-      {.names = "--to", .help = "torch (torch)", .target = &flags->to, .choices = {"torch"}},
-      {.names = "--out", .help = "folder to write into (the model's own)", .target = &flags->out},
-      {.names = "--force", .help = "replace files that exist", .target = &flags->force},
-      {.names = "--json", .help = "one JSON document", .target = &flags->json},
+      {"MODEL", "a weights file (docs/weights.md)", &flags->model, {.required = true, .file = FileUse::read}},
+      {"--to", "torch (torch)", &flags->to, {.choices = {"torch"}}},
+      {"--out", "folder to write into (the model's own)", &flags->out},
+      {"--force", "replace files that exist", &flags->force},
+      {"--json", "one JSON document", &flags->json},
   };
   command.run = [flags] { return run_export(*flags); };
   return command;

@@ -30,28 +30,21 @@ Command help_command(std::vector<Command> commands) {
   Command command{.name = "help", .summary = "explain a command, the mixers or the tasks"};
   command.description =
       "Also prints the manual page and the shell completion that an installation holds; both are made from "
-      "the same "
-      "list of commands as this text.";
+      "the same list of commands as this text.";
   std::vector<std::string> topics;
   for (const Command& other : commands) topics.push_back(other.name);
   topics.insert(topics.end(), {command.name, "mixers", "tasks"});
   command.options = {
-      {.names = "TOPIC",
-       .help = "a command, mixers or tasks; without one, the list",
-       .target = &flags->topic,
-       .excludes = {"--man", "--completion", "--json"}},
-      {.names = "--man",
-       .help = "the manual page as roff",
-       .target = &flags->man,
-       .excludes = {"--completion", "--json"}},
-      {.names = "--completion",
-       .help = "the completion script of a shell",
-       .target = &flags->completion,
-       .choices = {"bash"},
-       .excludes = {"--json"}},
-      {.names = "--json",
-       .help = "the commands and their flags: one JSON document, schema rung.help/1",
-       .target = &flags->json},
+      {"TOPIC",
+       "a command, mixers or tasks; without one, the list",
+       &flags->topic,
+       {.excludes = {"--man", "--completion", "--json"}}},
+      {"--man", "the manual page as roff", &flags->man, {.excludes = {"--completion", "--json"}}},
+      {"--completion",
+       "the completion script of a shell",
+       &flags->completion,
+       {.choices = {"bash"}, .excludes = {"--json"}}},
+      {"--json", "the commands and their flags: one JSON document, schema rung.help/1", &flags->json},
   };
   command.examples = {"rung help show", "rung help mixers",
                       "rung help --completion bash > ~/.local/share/bash-completion/completions/rung"};

@@ -73,22 +73,19 @@ Command hierarchy_command() {
                   .summary = "every mechanism against every task: bound, built, broken, trained"};
   command.description =
       "For full, linear, delta, mamba2, log-linear and sparse attention and for layer-wise and head-wise "
-      "hybrids, against Eva, 2-Sum, L-SeqComp, Parity and tracked recall: "
-      "the bound with its numbers, the construction, built and verified, two inputs that a model cannot tell "
-      "apart, verified by rung-check, and what "
-      "training reaches (docs/hierarchy.md). A finished cell is kept and reused; Ctrl-C leaves what is done. "
-      "rung without arguments is this command. Exit "
-      "code 1 when a construction failed its verification or a certificate was rejected, 130 after Ctrl-C.";
+      "hybrids, against Eva, 2-Sum, L-SeqComp, Parity and tracked recall: the bound with its numbers, the "
+      "construction, built and verified, two inputs that a model cannot tell apart, verified by rung-check, "
+      "and what training reaches (docs/hierarchy.md). A finished cell is kept and reused; Ctrl-C leaves what "
+      "is done. rung without arguments is this command. Exit code 1 when a construction failed its "
+      "verification or a certificate was rejected, 130 after Ctrl-C.";
   command.examples = {"rung hierarchy", "rung hierarchy --only linear --only seqcomp",
                       "rung hierarchy --fresh --no-train --json"};
   command.options = {
-      {.names = "--out", .help = "the folder (rung-runs/hierarchy)", .target = &flags->out},
-      {.names = "--only",
-       .help = "a row, a column, ROW/COLUMN or a highlight; may be repeated",
-       .target = &flags->only},
-      {.names = "--fresh", .help = "run every cell again", .target = &flags->fresh},
-      {.names = "--no-train", .help = "leave training out", .target = &flags->no_train},
-      {.names = "--json", .help = "one JSON document, schema rung.hierarchy/2", .target = &flags->json},
+      {"--out", "the folder (rung-runs/hierarchy)", &flags->out},
+      {"--only", "a row, a column, ROW/COLUMN or a highlight; may be repeated", &flags->only},
+      {"--fresh", "run every cell again", &flags->fresh},
+      {"--no-train", "leave training out", &flags->no_train},
+      {"--json", "one JSON document, schema rung.hierarchy/2", &flags->json},
   };
   command.run = [flags] { return run_hierarchy(*flags); };
   return command;

@@ -52,30 +52,22 @@ Command import_command() {
   Command command{.name = "import", .summary = "a layer of a released model as a weights file"};
   command.description =
       "Maps the tensors of one layer's norm and mixer, with the embedding and the output table, from "
-      "config.json and "
-      "*.safetensors of a directory into a rung weights file that means the same (docs/parity.md). The MLP "
-      "is left out "
-      "and named. What cannot be mapped is refused by name (docs/import.md).";
+      "config.json and *.safetensors of a directory into a rung weights file that means the same "
+      "(docs/parity.md). The MLP is left out and named. What cannot be mapped is refused by name "
+      "(docs/import.md).";
   command.examples = {"rung import DIR --from fla --layer 3 --out layer3.safetensors",
                       "rung import DIR --from transformers --layer 0 --tokens 256 --out layer0.safetensors"};
   command.options = {
-      {.names = "DIR", .help = "a model's directory", .target = &flags->directory, .required = true},
-      {.names = "--from",
-       .help = "whose tensor names it has",
-       .target = &flags->from,
-       .required = true,
-       .choices = {"transformers", "fla"}},
-      {.names = "--layer", .help = "which layer, from 0", .target = &flags->layer, .required = true},
-      {.names = "--tokens",
-       .help = "only the first N tokens of the vocabulary (all)",
-       .target = &flags->tokens},
-      {.names = "--out",
-       .help = "the weights file to write",
-       .target = &flags->out,
-       .required = true,
-       .file = FileUse::write},
-      {.names = "--force", .help = "replace a file that exists", .target = &flags->force},
-      {.names = "--json", .help = "one JSON document", .target = &flags->json},
+      {"DIR", "a model's directory", &flags->directory, {.required = true}},
+      {"--from",
+       "whose tensor names it has",
+       &flags->from,
+       {.required = true, .choices = {"transformers", "fla"}}},
+      {"--layer", "which layer, from 0", &flags->layer, {.required = true}},
+      {"--tokens", "only the first N tokens of the vocabulary (all)", &flags->tokens},
+      {"--out", "the weights file to write", &flags->out, {.required = true, .file = FileUse::write}},
+      {"--force", "replace a file that exists", &flags->force},
+      {"--json", "one JSON document", &flags->json},
   };
   command.run = [flags] { return run_import(*flags); };
   return command;

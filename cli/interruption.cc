@@ -1,5 +1,4 @@
 #include "cli/interruption.h"
-#include <initializer_list>
 
 #include <csignal>
 

@@ -13,13 +13,12 @@ Command lab_command() {
                   .summary = "run an experiment that tests the theory, and decide its predictions"};
   command.description =
       "An experiment declares its configurations and its predictions before anything is run. Every "
-      "configuration is labelled by the bounds: C certified impossible, K constructible, "
-      "G gap. Then it is run, with a sweep of learning rates where it is trained, and every prediction is "
-      "held, failed or undecided. A configuration in the gap, or one that merely "
-      "failed to train, neither confirms nor refutes a theorem. A stopped run is resumed with --resume. "
-      "Under mpirun or srun the configurations are handed out to all ranks (docs/cluster.md). "
-      "docs/lab.md has the experiments and the form of a file. Exit code 1 when a "
-      "prediction that is a theorem failed.";
+      "configuration is labelled by the bounds: C certified impossible, K constructible, G gap. Then it is "
+      "run, with a sweep of learning rates where it is trained, and every prediction is held, failed or "
+      "undecided. A configuration in the gap, or one that merely failed to train, neither confirms nor "
+      "refutes a theorem. A stopped run is resumed with --resume. Under mpirun or srun the configurations "
+      "are handed out to all ranks (docs/cluster.md). docs/lab.md has the experiments and the form of a "
+      "file. Exit code 1 when a prediction that is a theorem failed.";
   command.examples = {"rung lab --list",
                       "rung lab constructions",
                       "rung lab capacity --size small --seeds 3 --json",
@@ -30,15 +29,14 @@ Command lab_command() {
   const std::string listed = "--list", dry = "--dry-run", whole = "an experiment";
   const auto add = [&](const char* names, const char* help, OptionTarget target,
                        std::vector<std::string> forms) {
-    command.options.push_back({.names = names, .help = help, .target = target, .forms = std::move(forms)});
+    command.options.push_back({names, help, target, {.forms = std::move(forms)}});
   };
   add("NAME", "the experiment (--list)", &flags->name, {whole, dry});
   add("--file", "an experiment of your own, TOML or JSON", &flags->file, {whole, dry});
-  command.options.push_back({.names = "--size",
-                             .help = "small: minutes on two cores; gpu (small)",
-                             .target = &flags->size,
-                             .choices = {"small", "gpu"},
-                             .forms = {whole, dry}});
+  command.options.push_back({"--size",
+                             "small: minutes on two cores; gpu (small)",
+                             &flags->size,
+                             {.choices = {"small", "gpu"}, .forms = {whole, dry}}});
   add("--seeds", "how many seeds (as the experiment says)", &flags->seeds, {whole, dry});
   add("--out", "its folder (rung-runs/lab/NAME-SIZE)", &flags->out, {whole});
   add("--resume", "resume what is in the folder", &flags->resume, {whole});

@@ -163,10 +163,8 @@ std::string man_page(const std::vector<Command>& commands, const std::string& ve
   out += ".I COMMAND\n[\\fIOPTION\\fR]...\n.SH DESCRIPTION\n";
   out += roff(
       "Says what a stack of full, linear, recurrent and sparse attention layers means bit for bit, how much "
-      "it can "
-      "remember, and what it provably cannot do. Results go to standard output; every command that has "
-      "--json writes "
-      "one document with a \"schema\" field there and nothing else.\n");
+      "it can remember, and what it provably cannot do. Results go to standard output; every command that "
+      "has --json writes one document with a \"schema\" field there and nothing else.\n");
   out += ".SH COMMANDS\n";
   for (const Command& command : commands) {
     out += fmt::format(".SS {}\n{}.\n", roff(synopsis(command)), roff(command.summary));

@@ -13,7 +13,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
@@ -118,10 +117,8 @@ Command pipe_command() {
   Command command{.name = "pipe", .summary = "answer command lines from standard input, for other programs"};
   command.description =
       "One line of JSON a request: {\"arguments\": [\"bound\", \"linear\", \"--json\"]}. The answer is one "
-      "line "
-      "{\"exit\": 0, \"output\": BYTES, \"errors\": BYTES} and then these bytes of standard output and "
-      "standard "
-      "error. The Python package drives this (docs/python.md).";
+      "line {\"exit\": 0, \"output\": BYTES, \"errors\": BYTES} and then these bytes of standard output and "
+      "standard error. The Python package drives this (docs/python.md).";
   command.examples = {"echo '{\"arguments\": [\"show\", \"full\", \"--json\"]}' | rung pipe"};
   command.run = [] { return run_pipe(); };
   return command;

@@ -23,10 +23,8 @@ constexpr std::size_t kMostProbeBytes = kMaxJsonBytes;  // what --judge reads ag
 
 constexpr const char* kProbeCaveat =
     "An accuracy is about this model on these prompts, in its tokenizer and after its training: a low one "
-    "shows "
-    "nothing about what the architecture can do, a high one nothing about other prompts. Verdict, horizon "
-    "and ceiling "
-    "are about the task in its own tokens, the worst prompt and the best weights.";
+    "shows nothing about what the architecture can do, a high one nothing about other prompts. Verdict, "
+    "horizon and ceiling are about the task in its own tokens, the worst prompt and the best weights.";
 
 struct ProbeFlags {
   std::string name;
@@ -223,48 +221,36 @@ Command probe_command() {
   Command command{.name = "probe", .summary = "ask a language model that you have, and judge its answers"};
   command.description =
       "Writes questions of a task (in plain language where the task has it, else its tokens) and one script "
-      "that asks "
-      "a model of transformers; --judge puts the accuracy of its answers, by size and with intervals, beside "
-      "what "
-      "theory says about its architecture (docs/probe.md).";
+      "that asks a model of transformers; --judge puts the accuracy of its answers, by size and with "
+      "intervals, beside what theory says about its architecture (docs/probe.md).";
   command.examples = {"rung probe retrieval --sweep n=16,64,256 --out DIR",
                       "rung probe --judge DIR/answers.jsonl --config config.json"};
   const std::vector<std::string> write = {kProbeWrite}, judge = {kProbeJudge};
   command.options = {
-      {.names = "TASK", .help = "the task: a word", .target = &flags->name, .forms = write},
-      {.names = "--sweep",
-       .help = "a size and its values, n=16,64,256; repeated, every combination",
-       .target = &flags->sweep,
-       .forms = write},
-      {.names = "--count", .help = "prompts of each size (50)", .target = &flags->count, .forms = write},
-      {.names = "--shots",
-       .help = "solved examples in front of each (0)",
-       .target = &flags->shots,
-       .forms = write},
-      {.names = "--seed", .help = "seed (1)", .target = &flags->seed, .forms = write},
-      {.names = "--variant",
-       .help = "uniform, permutation, zipf or adversarial (uniform)",
-       .target = &flags->variant,
-       .forms = write},
-      {.names = "--out",
-       .help = "folder for prompts.jsonl and run.py",
-       .target = &flags->out,
-       .forms = write},
-      {.names = "--force", .help = "replace files that exist", .target = &flags->force, .forms = write},
-      {.names = "--judge",
-       .help = "what the model answered, a line {\"id\", \"answer\"} each",
-       .target = &flags->judge,
-       .file = FileUse::read},
-      {.names = "--prompts",
-       .help = "what it was asked (prompts.jsonl beside the answers)",
-       .target = &flags->prompts,
-       .forms = judge,
-       .file = FileUse::read},
-      {.names = "--config",
-       .help = "its config.json, or an architecture line: adds what theory says",
-       .target = &flags->config,
-       .forms = judge},
-      {.names = "--json", .help = "one JSON document", .target = &flags->json},
+      {"TASK", "the task: a word", &flags->name, {.forms = write}},
+      {"--sweep",
+       "a size and its values, n=16,64,256; repeated, every combination",
+       &flags->sweep,
+       {.forms = write}},
+      {"--count", "prompts of each size (50)", &flags->count, {.forms = write}},
+      {"--shots", "solved examples in front of each (0)", &flags->shots, {.forms = write}},
+      {"--seed", "seed (1)", &flags->seed, {.forms = write}},
+      {"--variant", "uniform, permutation, zipf or adversarial (uniform)", &flags->variant, {.forms = write}},
+      {"--out", "folder for prompts.jsonl and run.py", &flags->out, {.forms = write}},
+      {"--force", "replace files that exist", &flags->force, {.forms = write}},
+      {"--judge",
+       "what the model answered, a line {\"id\", \"answer\"} each",
+       &flags->judge,
+       {.file = FileUse::read}},
+      {"--prompts",
+       "what it was asked (prompts.jsonl beside the answers)",
+       &flags->prompts,
+       {.forms = judge, .file = FileUse::read}},
+      {"--config",
+       "its config.json, or an architecture line: adds what theory says",
+       &flags->config,
+       {.forms = judge}},
+      {"--json", "one JSON document", &flags->json},
   };
   flags->sizes.declare(command, write);
   command.form = [flags] { return flags->judge ? kProbeJudge : kProbeWrite; };

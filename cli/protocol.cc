@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/model_task.h"
 #include "cli/prompt_input.h"
+#include "cli/text_table.h"
 #include "cli/written_files.h"
 #include "rung/evaluation/evaluation.h"
 #include "rung/protocol/transcript_json.h"
@@ -31,26 +32,14 @@ struct ProtocolFlags {
   TaskFlags sizes;
 };
 
-// Columns padded to their widest entry; the last is not padded.
-void print_table(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths;
-  // Terminal columns: bytes that do not continue a UTF-8 sequence.
-  const auto columns = [](const std::string& text) {
-    return static_cast<std::size_t>(
-        std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-  };
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], columns(row[c]));
+// The titles, then the rows.
+void print_rows(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<TextColumn> table;
+  for (std::size_t c = 0; c < rows[0].size(); ++c) {
+    table.push_back({.title = rows[0][c], .cells = {}, .left = true});
+    for (std::size_t r = 1; r < rows.size(); ++r) table.back().cells.push_back(rows[r][c]);
   }
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      line += row[c];
-      if (c + 1 < row.size()) line += std::string(widths[c] - columns(row[c]) + 2, ' ');
-    }
-    fmt::print("{}\n", line);
-  }
+  print_table(table);
 }
 
 void print_players(const Transcript& transcript, const Task& task, const Prompt& prompt) {
@@ -66,7 +55,7 @@ void print_players(const Transcript& transcript, const Task& task, const Prompt&
                                        : fmt::format("{}..{}", player.first, player.end - 1),
                     player.owns, tokens});
   }
-  print_table(rows);
+  print_rows(rows);
   if (transcript.players.size() > kShownPlayers)
     fmt::print("... {} more players\n", transcript.players.size() - kShownPlayers);
 }
@@ -88,7 +77,7 @@ void print_messages(const Transcript& transcript) {
          message.tokens > 0 ? std::to_string(message.tokens) : "", std::to_string(message.numbers),
          std::to_string(message.bits)});
   }
-  print_table(rows);
+  print_rows(rows);
   if (left_out > 0) fmt::print("... {} more messages (--json has them)\n", left_out);
 }
 
@@ -102,7 +91,7 @@ void print_totals(const Transcript& transcript) {
     rows.push_back({std::to_string(layer), epoch.letters, epoch.mixer, std::to_string(epoch.charged_bits),
                     texts.empty() ? "nothing is sent" : texts});
   }
-  print_table(rows);
+  print_rows(rows);
   fmt::print("total {} bits; the formula says {}: {}\n", transcript.charged_bits, transcript.formula_bits,
              transcript.counts_equal ? "equal" : "NOT EQUAL");
   if (transcript.asked_bits > 0)
@@ -191,11 +180,10 @@ Command protocol_command() {
                   .summary = "a model as a communication protocol: who sends how many bits"};
   command.description =
       "Spreads the prompt over players who own consecutive positions and computes the model from their own "
-      "tokens and counted messages alone "
-      "(docs/protocol.md): full layers send partial softmax sums, recurrent layers hand their state on, "
-      "sparse layers publish compressed blocks. Prints every "
-      "message, the totals against the theorem's formula, and whether the activations equal the exact "
-      "machine's bit for bit. Integer weights only.\n\n"
+      "tokens and counted messages alone (docs/protocol.md): full layers send partial softmax sums, "
+      "recurrent layers hand their state on, sparse layers publish compressed blocks. Prints every message, "
+      "the totals against the theorem's formula, and whether the activations equal the exact machine's bit "
+      "for bit. Integer weights only.\n\n"
       "Exit code 1 says that the counts or the activations differ.";
   command.examples = {
       "rung protocol model.safetensors --task seqcomp --L 2 --m 2 --n1 2 --input \"1 1 2 3 | 0 0 | 1 | 0 | "
@@ -203,46 +191,29 @@ Command protocol_command() {
       "rung protocol model.safetensors --form two-party --cut 8 --seed 3",
       "rung protocol model.safetensors --trace trace.json --json"};
   command.options = {
-      {.names = "MODEL",
-       .help = "the weights file",
-       .target = &flags->model,
-       .required = true,
-       .file = FileUse::read},
-      {.names = "--task", .help = "the task (the file's own)", .target = &flags->task},
-      {.names = "--input",
-       .help =
-           "the prompt: tokens, a JSON row, or a file of rows (@PATH or PATH); absent: a generated instance",
-       .target = &flags->input},
-      {.names = "--seed",
-       .help = "seed of a generated instance (1)",
-       .target = &flags->seed,
-       .excludes = {"--input"}},
-      {.names = "--index",
-       .help = "which generated instance, or which row of a file (0)",
-       .target = &flags->index},
-      {.names = "--variant",
-       .help = "uniform, permutation, zipf or adversarial (uniform)",
-       .target = &flags->variant,
-       .excludes = {"--input"}},
-      {.names = "--form",
-       .help = "auto, two-party, players (seqcomp) or sparse (auto)",
-       .target = &flags->form,
-       .choices = {"auto", "two-party", "players", "sparse"}},
-      {.names = "--cut",
-       .help = "two-party: Bob's first position (before the query; seqcomp: after z_L)",
-       .target = &flags->cut},
-      {.names = "--sum-bits",
-       .help = "bits of every numerator and denominator (the true widths)",
-       .target = &flags->sum_bits},
-      {.names = "--trace",
-       .help = "write the epochs, messages and what every player knows to this file",
-       .target = &flags->trace,
-       .file = FileUse::write},
-      {.names = "--force",
-       .help = "replace a file that exists",
-       .target = &flags->force,
-       .needs = {"--trace"}},
-      {.names = "--json", .help = "one JSON document", .target = &flags->json},
+      {"MODEL", "the weights file", &flags->model, {.required = true, .file = FileUse::read}},
+      {"--task", "the task (the file's own)", &flags->task},
+      {"--input",
+       "the prompt: tokens, a JSON row, or a file of rows (@PATH or PATH); absent: a generated instance",
+       &flags->input},
+      {"--seed", "seed of a generated instance (1)", &flags->seed, {.excludes = {"--input"}}},
+      {"--index", "which generated instance, or which row of a file (0)", &flags->index},
+      {"--variant",
+       "uniform, permutation, zipf or adversarial (uniform)",
+       &flags->variant,
+       {.excludes = {"--input"}}},
+      {"--form",
+       "auto, two-party, players (seqcomp) or sparse (auto)",
+       &flags->form,
+       {.choices = {"auto", "two-party", "players", "sparse"}}},
+      {"--cut", "two-party: Bob's first position (before the query; seqcomp: after z_L)", &flags->cut},
+      {"--sum-bits", "bits of every numerator and denominator (the true widths)", &flags->sum_bits},
+      {"--trace",
+       "write the epochs, messages and what every player knows to this file",
+       &flags->trace,
+       {.file = FileUse::write}},
+      {"--force", "replace a file that exists", &flags->force, {.needs = {"--trace"}}},
+      {"--json", "one JSON document", &flags->json},
   };
   flags->sizes.declare(command);
   command.run = [flags] { return run_protocol(*flags); };

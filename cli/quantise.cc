@@ -220,56 +220,31 @@ Command quantise_command() {
   Command command{.name = "quantise", .summary = "a trained model as p-bit integers"};
   command.description =
       "Turns a real weights file (mode real, docs/weights.md) into integers of the exact machine: what a "
-      "model stores or hands over gets p bits at a "
-      "power-of-two scale, chosen per tensor from what it computes on prompts of its task; non-linearities "
-      "become tables. Says the accuracy before (fp32) "
-      "and after (mode X) on instances of the next seed. What has no integer form is refused by name "
+      "model stores or hands over gets p bits at a power-of-two scale, chosen per tensor from what it "
+      "computes on prompts of its task; non-linearities become tables. Says the accuracy before (fp32) and "
+      "after (mode X) on instances of the next seed. What has no integer form is refused by name "
       "(docs/quantise.md).";
   command.examples = {"rung quantise trained.safetensors --precision 8 --out eight.safetensors",
                       "rung quantise trained.safetensors --precision 4 --accumulator-bits 12 --verbose"};
   command.options = {
-      {.names = "MODEL",
-       .help = "the trained weights file",
-       .target = &flags->model,
-       .required = true,
-       .file = FileUse::read},
-      {.names = "--precision",
-       .help = "p, bits of a stored number, 2 to 48 (8)",
-       .target = &flags->precision},
-      {.names = "--accumulator-bits",
-       .help = "bits of a recurrent state's entry, 1 to 62 (p)",
-       .target = &flags->accumulator_bits},
-      {.names = "--accumulator",
-       .help = "how linear attention adds up (the file's; round with --accumulator-bits)",
-       .target = &flags->accumulator,
-       .choices = {"exact", "wrap", "round"}},
-      {.names = "--weight-bits",
-       .help = "bits of a weight, 2 to 32 (16, or p + 4)",
-       .target = &flags->weight_bits},
-      {.names = "--refine",
-       .help = "rounds of trying every scale one finer and one coarser, 0 to 100 (2)",
-       .target = &flags->refine},
-      {.names = "--count", .help = "calibration prompts (64)", .target = &flags->count},
-      {.names = "--instances",
-       .help = "instances for the accuracy before and after (1000)",
-       .target = &flags->instances},
-      {.names = "--seed",
-       .help = "seed of the calibration prompts; accuracy uses the next (1)",
-       .target = &flags->seed},
-      {.names = "--variant",
-       .help = "uniform, permutation, zipf or adversarial (uniform)",
-       .target = &flags->variant},
-      {.names = "--task", .help = "the task (the file's own)", .target = &flags->task},
-      {.names = "--out",
-       .help = "write the integer model here",
-       .target = &flags->out,
-       .file = FileUse::write},
-      {.names = "--force", .help = "replace a file that exists", .target = &flags->force, .needs = {"--out"}},
-      {.names = "--verbose",
-       .help = "show every tensor's scale",
-       .target = &flags->verbose,
-       .excludes = {"--json"}},
-      {.names = "--json", .help = "one JSON document", .target = &flags->json},
+      {"MODEL", "the trained weights file", &flags->model, {.required = true, .file = FileUse::read}},
+      {"--precision", "p, bits of a stored number, 2 to 48 (8)", &flags->precision},
+      {"--accumulator-bits", "bits of a recurrent state's entry, 1 to 62 (p)", &flags->accumulator_bits},
+      {"--accumulator",
+       "how linear attention adds up (the file's; round with --accumulator-bits)",
+       &flags->accumulator,
+       {.choices = {"exact", "wrap", "round"}}},
+      {"--weight-bits", "bits of a weight, 2 to 32 (16, or p + 4)", &flags->weight_bits},
+      {"--refine", "rounds of trying every scale one finer and one coarser, 0 to 100 (2)", &flags->refine},
+      {"--count", "calibration prompts (64)", &flags->count},
+      {"--instances", "instances for the accuracy before and after (1000)", &flags->instances},
+      {"--seed", "seed of the calibration prompts; accuracy uses the next (1)", &flags->seed},
+      {"--variant", "uniform, permutation, zipf or adversarial (uniform)", &flags->variant},
+      {"--task", "the task (the file's own)", &flags->task},
+      {"--out", "write the integer model here", &flags->out, {.file = FileUse::write}},
+      {"--force", "replace a file that exists", &flags->force, {.needs = {"--out"}}},
+      {"--verbose", "show every tensor's scale", &flags->verbose, {.excludes = {"--json"}}},
+      {"--json", "one JSON document", &flags->json},
   };
   flags->sizes.declare(command);
   command.run = [flags] { return run_quantise(*flags); };

@@ -53,33 +53,24 @@ Command report_command() {
                   .summary = "one page with the hierarchy, its evidence, plots and protocols"};
   command.description =
       "Writes one HTML file that opens from disk and loads nothing: why one full layer and a hundred linear "
-      "ones cannot do what three full "
-      "layers do, the hierarchy's table with the evidence behind every cell, plots of all records with their "
-      "data, the protocol step by "
-      "step, and the horizons of released models. What is not there is left out, and the page names the "
-      "command that makes it. Shipped "
-      "records stand beside those of rung-runs/lab and of the store.";
+      "ones cannot do what three full layers do, the hierarchy's table with the evidence behind every cell, "
+      "plots of all records with their data, the protocol step by step, and the horizons of released models. "
+      "What is not there is left out, and the page names the command that makes it. Shipped records stand "
+      "beside those of rung-runs/lab and of the store.";
   command.examples = {"rung report", "rung report --hierarchy rung-runs/hierarchy --out report.html"};
   command.options = {
-      {.names = "--hierarchy",
-       .help = "folder of rung hierarchy (default: rung-runs/hierarchy)",
-       .target = &flags->hierarchy},
-      {.names = "--store",
-       .help = "store of runs (default: $RUNG_STORE, or rung-runs/runs.sqlite)",
-       .target = &flags->store,
-       .file = FileUse::read},
-      {.names = "--results",
-       .help = "folder of shipped records (default: those of this program)",
-       .target = &flags->results},
-      {.names = "--out",
-       .help = "the page (default: rung-runs/report.html, replaced)",
-       .target = &flags->out,
-       .excludes = {"--json"},
-       .file = FileUse::write},
-      {.names = "--force", .help = "replace a file that exists", .target = &flags->force, .needs = {"--out"}},
-      {.names = "--json",
-       .help = "the page's data instead: one JSON document, schema rung.report/2",
-       .target = &flags->json}};
+      {"--hierarchy", "folder of rung hierarchy (default: rung-runs/hierarchy)", &flags->hierarchy},
+      {"--store",
+       "store of runs (default: $RUNG_STORE, or rung-runs/runs.sqlite)",
+       &flags->store,
+       {.file = FileUse::read}},
+      {"--results", "folder of shipped records (default: those of this program)", &flags->results},
+      {"--out",
+       "the page (default: rung-runs/report.html, replaced)",
+       &flags->out,
+       {.excludes = {"--json"}, .file = FileUse::write}},
+      {"--force", "replace a file that exists", &flags->force, {.needs = {"--out"}}},
+      {"--json", "the page's data instead: one JSON document, schema rung.report/2", &flags->json}};
   command.run = [flags]() -> Result<int> { return run_report(*flags); };
   return command;
 }

@@ -62,30 +62,18 @@ Command serve_command() {
   Command command{.name = "serve", .summary = "the report live in a browser, with a bound explorer"};
   command.description =
       "Serves the page of `rung report` on this machine: the same tables and figures, the sweeps that are "
-      "running, and a bound "
-      "explorer that asks the library behind `rung bound`. Prints the address when it listens; Ctrl-C ends "
-      "it. It answers this machine "
-      "alone unless --host names another address, and then anybody who reaches it: there is no password. "
-      "Nothing is written.";
+      "running, and a bound explorer that asks the library behind `rung bound`. Prints the address when it "
+      "listens; Ctrl-C ends it. It answers this machine alone unless --host names another address, and then "
+      "anybody who reaches it: there is no password. Nothing is written.";
   command.examples = {"rung serve", "rung serve --port 0 --store rung-runs/runs.sqlite"};
   command.options = {
-      {.names = "--port", .help = "port (default: 8017; 0: any that is free)", .target = &flags->port},
-      {.names = "--host",
-       .help = "address to listen at, in digits (default: 127.0.0.1, this machine alone)",
-       .target = &flags->host},
-      {.names = "--hierarchy",
-       .help = "folder of rung hierarchy (default: rung-runs/hierarchy)",
-       .target = &flags->hierarchy},
-      {.names = "--store",
-       .help = "store of runs (default: $RUNG_STORE, or rung-runs/runs.sqlite)",
-       .target = &flags->store},
-      {.names = "--results",
-       .help = "folder of results of rung lab (default: those that are installed)",
-       .target = &flags->results},
-      {.names = "--verbose", .help = "a line a request on standard error", .target = &flags->verbose},
-      {.names = "--json",
-       .help = "the address as one JSON document, schema rung.serve/1",
-       .target = &flags->json}};
+      {"--port", "port (default: 8017; 0: any that is free)", &flags->port},
+      {"--host", "address to listen at, in digits (default: 127.0.0.1, this machine alone)", &flags->host},
+      {"--hierarchy", "folder of rung hierarchy (default: rung-runs/hierarchy)", &flags->hierarchy},
+      {"--store", "store of runs (default: $RUNG_STORE, or rung-runs/runs.sqlite)", &flags->store},
+      {"--results", "folder of results of rung lab (default: those that are installed)", &flags->results},
+      {"--verbose", "a line a request on standard error", &flags->verbose},
+      {"--json", "the address as one JSON document, schema rung.serve/1", &flags->json}};
   command.run = [flags]() -> Result<int> { return run_serve(*flags); };
   return command;
 }

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/mixer_list.h"
 #include "cli/text_table.h"
+#include "rung/base/json_fields.h"
 #include "rung/base/size_text.h"
 #include "rung/design/comparison.h"
 #include "rung/spec/repetition.h"
@@ -136,11 +137,6 @@ void print_text(const ChosenArchitecture& chosen, const Account& account) {
   for (const auto& note : account.notes) print_labelled("note        ", note);
 }
 
-template <class Number>
-nlohmann::ordered_json or_null(const std::optional<Number>& number) {
-  return number ? nlohmann::ordered_json(*number) : nlohmann::ordered_json();
-}
-
 nlohmann::ordered_json document(const ChosenArchitecture& chosen, const Account& account) {
   const Dimensions& d = chosen.architecture.dimensions;
   nlohmann::ordered_json out = {{"schema", "rung.show/1"},
@@ -155,35 +151,23 @@ nlohmann::ordered_json document(const ChosenArchitecture& chosen, const Account&
   nlohmann::ordered_json layers = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < account.layers.size(); ++i) {
     const LayerAccount& layer = account.layers[i];
-    layers.push_back({{"index", i},
-                      {"mixer", layer.mixer},
-                      {"text", layer.text},
-                      {"letters", layer.letters},
-                      {"state_elements", layer.state_elements},
-                      {"levels", layer.levels},
-                      {"conv_elements", layer.conv_elements},
-                      {"window_elements", layer.window_elements},
-                      {"state_bits", layer.state_bits},
-                      {"cache_elements_per_token", layer.cache_elements},
-                      {"cache_bits_per_token", layer.cache_bits},
-                      {"parameters", or_null(layer.parameters)}});
+    layers.push_back(json_object(
+        "index", i, "mixer", layer.mixer, "text", layer.text, "letters", layer.letters, "state_elements",
+        layer.state_elements, "levels", layer.levels, "conv_elements", layer.conv_elements, "window_elements",
+        layer.window_elements, "state_bits", layer.state_bits, "cache_elements_per_token",
+        layer.cache_elements, "cache_bits_per_token", layer.cache_bits, "parameters", layer.parameters));
   }
-  out["layers"] = std::move(layers);
-  out["counts"] = account.counts;
-  out["state_bits"] = account.state_bits;
-  out["cache_bits_per_token"] = account.cache_bits_per_token;
+  out.update(json_object("layers", layers, "counts", account.counts, "state_bits", account.state_bits,
+                         "cache_bits_per_token", account.cache_bits_per_token));
   if (const std::int64_t context = show_context(chosen); context > 0) {
     const KeptBytes kept = kept_bytes(account, context, 1);
-    out["state_bytes"] = json_number(kept.state);
-    out["cache_bytes"] = json_number(kept.cache);
-    out["total_bytes"] = json_number(kept.total());
+    out.update(json_object("state_bytes", json_number(kept.state), "cache_bytes", json_number(kept.cache),
+                           "total_bytes", json_number(kept.total())));
   }
-  out["parameters"] = or_null(account.parameters);
+  out["parameters"] = to_fields(account.parameters);
   if (!account.parameters) out["parameters_reason"] = account.parameters_reason;
-  out["pattern"] = account.pattern;
-  out["pattern_folded"] = fold_pattern(account.layers);
-  out["pattern_notes"] = account.pattern_notes;
-  out["notes"] = account.notes;
+  out.update(json_object("pattern", account.pattern, "pattern_folded", fold_pattern(account.layers),
+                         "pattern_notes", account.pattern_notes, "notes", account.notes));
   return out;
 }
 
@@ -203,17 +187,15 @@ Command show_command() {
   Command command{.name = "show", .summary = "layers, state bits and pattern word of an architecture"};
   command.description =
       "Counts everything that a later token can depend on (recurrent state, convolution buffer, window) in "
-      "elements "
-      "and bits, the KV cache per token, the parameters, and writes the word over F (full) and R "
+      "elements and bits, the KV cache per token, the parameters, and writes the word over F (full) and R "
       "(recurrent).";
   command.examples = {"rung show '(gdelta*3+full)*12' --width 64 --heads 2",
                       "rung show --config config.json --json",
                       "rung show 'loglinear(base=gdelta)*4' --context 4096", "rung show --mixers"};
   flags->architecture.declare(command.options);
   for (Option& option : command.options) option.forms = {kShowArchitecture};
-  command.options.push_back(
-      {.names = "--mixers", .help = "list the words of the language", .target = &flags->mixers});
-  command.options.push_back({.names = "--json", .help = "one JSON document", .target = &flags->json});
+  command.options.push_back({"--mixers", "list the words of the language", &flags->mixers});
+  command.options.push_back({"--json", "one JSON document", &flags->json});
   command.form = [flags] { return flags->mixers ? kShowMixers : kShowArchitecture; };
   command.run = [flags]() -> Result<int> {
     if (flags->mixers) {

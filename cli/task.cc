@@ -3,13 +3,13 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/task_flags.h"
+#include "rung/base/json_fields.h"
 #include "rung/base/staged_file.h"
 #include "rung/tasks/instance_arrays.h"
 #include "rung/tasks/instance_rows.h"
@@ -93,14 +93,9 @@ nlohmann::ordered_json summary(const Task& task, Variant variant, const TaskComm
   }
   nlohmann::ordered_json document = {{"schema", "rung.task/1"}, {"task", task.name()}, {"size", task.size()}};
   if (const auto options = task.options(); !options.empty()) document["options"] = options;
-  document["variant"] = variant_name(variant);
-  document["seed"] = flags.seed;
-  document["start"] = flags.start;
-  document["count"] = flags.count;
-  document["prompt_length"] = task.prompt_length();
-  document["answer_positions"] = task.query_positions();
-  document["fields"] = fields;
-  document["answer"] = answer;
+  document.update(json_object("variant", variant_name(variant), "seed", flags.seed, "start", flags.start,
+                              "count", flags.count, "prompt_length", task.prompt_length(), "answer_positions",
+                              task.query_positions(), "fields", fields, "answer", answer));
   return document;
 }
 
@@ -317,58 +312,44 @@ Command task_command() {
   Command command{.name = "task", .summary = "instances of a task: prompts and their answers"};
   command.description =
       "Instance i depends on the task, its sizes, the variant, the seed and i alone. NAME is a word of rung "
-      "task --list, "
-      "or the path of a task of your own: a .jsonl table of prompts and answers, or a .json automaton "
-      "(docs/tasks.md).";
+      "task --list, or the path of a task of your own: a .jsonl table of prompts and answers, or a .json "
+      "automaton (docs/tasks.md).";
   command.examples = {"rung task eva --n 8 --count 3", "rung task seqcomp --L 2 --m 4 --n1 2 --format jsonl",
                       "rung task retrieval --n 6 --language --format lm-eval --out DIR"};
   command.options = {
-      {.names = "NAME",
-       .help = "the task: a word, or the path of a task file",
-       .target = &flags->name,
-       .forms = kTaskAll},
-      {.names = "--count", .help = "how many instances (10)", .target = &flags->count, .forms = kTaskAll},
-      {.names = "--start",
-       .help = "number of the first instance (0)",
-       .target = &flags->start,
-       .forms = kTaskAll},
-      {.names = "--seed", .help = "seed (1)", .target = &flags->seed, .forms = kTaskAll},
-      {.names = "--variant",
-       .help = "uniform, permutation, zipf or adversarial (uniform)",
-       .target = &flags->variant,
-       .forms = kTaskForms},
-      {.names = "--format",
-       .help = "text, jsonl, npy, lm-eval, or zoology: mqar as Zoology draws it, arrays (text)",
-       .target = &flags->format,
-       .choices = {"text", "jsonl", "npy", "lm-eval", "zoology"},
-       .forms = {kTaskInstances, kTaskZoology}},
-      {.names = "--length",
-       .help = "tokens of an instance (64)",
-       .target = &flags->length,
-       .forms = {kTaskZoology}},
-      {.names = "--vocab",
-       .help = "tokens to choose from: half keys, half values (8192)",
-       .target = &flags->vocabulary,
-       .forms = {kTaskZoology}},
-      {.names = "--power",
-       .help = "a gap g before a question has weight (g+1)^(power-1) (0.01)",
-       .target = &flags->power,
-       .forms = {kTaskZoology}},
-      {.names = "--blank",
-       .help = "0 between the questions in place of random tokens",
-       .target = &flags->blank,
-       .forms = {kTaskZoology}},
-      {.names = "--out",
-       .help = "folder to write into (standard output)",
-       .target = &flags->out,
-       .forms = kTaskAll},
-      {.names = "--force", .help = "replace files that exist", .target = &flags->force, .needs = {"--out"}},
-      {.names = "--language",
-       .help = "prompts in plain language, where the task has one",
-       .target = &flags->language,
-       .forms = kTaskForms},
-      {.names = "--list", .help = "the tasks and their sizes", .target = &flags->list},
-      {.names = "--json", .help = "one JSON document", .target = &flags->json},
+      {"NAME", "the task: a word, or the path of a task file", &flags->name, {.forms = kTaskAll}},
+      {"--count", "how many instances (10)", &flags->count, {.forms = kTaskAll}},
+      {"--start", "number of the first instance (0)", &flags->start, {.forms = kTaskAll}},
+      {"--seed", "seed (1)", &flags->seed, {.forms = kTaskAll}},
+      {"--variant",
+       "uniform, permutation, zipf or adversarial (uniform)",
+       &flags->variant,
+       {.forms = kTaskForms}},
+      {"--format",
+       "text, jsonl, npy, lm-eval, or zoology: mqar as Zoology draws it, arrays (text)",
+       &flags->format,
+       {.choices = {"text", "jsonl", "npy", "lm-eval", "zoology"}, .forms = {kTaskInstances, kTaskZoology}}},
+      {"--length", "tokens of an instance (64)", &flags->length, {.forms = {kTaskZoology}}},
+      {"--vocab",
+       "tokens to choose from: half keys, half values (8192)",
+       &flags->vocabulary,
+       {.forms = {kTaskZoology}}},
+      {"--power",
+       "a gap g before a question has weight (g+1)^(power-1) (0.01)",
+       &flags->power,
+       {.forms = {kTaskZoology}}},
+      {"--blank",
+       "0 between the questions in place of random tokens",
+       &flags->blank,
+       {.forms = {kTaskZoology}}},
+      {"--out", "folder to write into (standard output)", &flags->out, {.forms = kTaskAll}},
+      {"--force", "replace files that exist", &flags->force, {.needs = {"--out"}}},
+      {"--language",
+       "prompts in plain language, where the task has one",
+       &flags->language,
+       {.forms = kTaskForms}},
+      {"--list", "the tasks and their sizes", &flags->list},
+      {"--json", "one JSON document", &flags->json},
   };
   flags->sizes.declare(command, kTaskAll);
   command.form = [flags] {

@@ -58,17 +58,13 @@ void TaskFlags::declare(Command& command, const std::vector<std::string>& forms)
     for (const auto& size : word.sizes) {
       const auto [place, added] = sizes.try_emplace(std::string(size.name));
       if (const std::string flag = fmt::format("--{}", size.name); added && !taken(flag))
-        command.options.push_back({.names = flag,
-                                   .help = size_help(size.name),
-                                   .target = &place->second,
-                                   .group = "Sizes, by task",
-                                   .forms = forms});
+        command.options.push_back(
+            {flag, size_help(size.name), &place->second, {.group = "Sizes, by task", .forms = forms}});
     }
     for (const auto& option : word.options) {
       const auto [place, added] = options.try_emplace(std::string(option.name));
       if (const std::string flag = fmt::format("--{}", option.name); added && !taken(flag))
-        command.options.push_back(
-            {.names = flag, .help = std::string(option.help), .target = &place->second, .forms = forms});
+        command.options.push_back({flag, std::string(option.help), &place->second, {.forms = forms}});
     }
   }
 }

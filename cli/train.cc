@@ -14,12 +14,10 @@ Command train_command() {
                   .summary = "train models of an architecture on a task, whole sweeps at once"};
   command.description =
       "Trains every combination of seeds, learning rates, weight decays and initial scales as one ensemble: "
-      "on a CPU as one-thread workers pinned to cores, on a GPU as one "
-      "batched program. Members are written as weights files that rung eval, rung quantise and rung export "
-      "read, and recorded in the store (rung runs). Ctrl-C finishes the step, "
-      "writes a checkpoint and says how to resume; a killed run is resumed from its last checkpoint to the "
-      "same "
-      "curve. Everything can also be given in a TOML or JSON file "
+      "on a CPU as one-thread workers pinned to cores, on a GPU as one batched program. Members are written "
+      "as weights files that rung eval, rung quantise and rung export read, and recorded in the store (rung "
+      "runs). Ctrl-C finishes the step, writes a checkpoint and says how to resume; a killed run is resumed "
+      "from its last checkpoint to the same curve. Everything can also be given in a TOML or JSON file "
       "(--plan; docs/train.md); flags replace what the file says.";
   command.examples = {"rung train full --task eva --n 32 --width 32 --seeds 3 --stop-at 0.99",
                       "rung train 'gdelta*2' --task mqar --n 16 --lr 1e-3,3e-3,1e-2 --out runs/gdelta",
@@ -37,7 +35,7 @@ Command train_command() {
     if (!option.names.starts_with("-")) option.required = false, option.help = "architecture line";
   }
   const auto add = [&](const char* names, const char* help, OptionTarget target, const char* group) {
-    command.options.push_back({.names = names, .help = help, .target = target, .group = group});
+    command.options.push_back({names, help, target, {.group = group}});
   };
   add("--plan", "a TOML or JSON file with the plan", &flags->plan, "Plan");
   add("--task", "the task; its sizes are flags of their own (--n, --m, ...)", &flags->task, "Plan");

@@ -15,6 +15,7 @@
 #include "rung/adversary/forced_word.h"
 #include "rung/adversary/product_proof.h"
 #include "rung/base/command_line.h"
+#include "rung/base/json_fields.h"
 #include "rung/base/staged_file.h"
 
 namespace rung::cli {
@@ -105,45 +106,26 @@ Result<int> run_verify(const VerifyFlags& flags) {
                    : outcome.verdict == ProductVerdict::refuted ? kVerifyRefuted
                                                                 : kVerifyBounded;
   if (flags.json) {
-    nlohmann::ordered_json document;
-    document["schema"] = "rung.verify/1";
-    document["model"] = flags.model;
-    document["architecture"] = format_stack(problem.target.weights.architecture.stack);
-    document["task"] = task->name();
-    document["quantised"] = nullptr;
-    if (flags.quantised) document["quantised"] = *flags.quantised;
-    document["outcome"] = product_verdict_name(outcome.verdict);
-    document["reason"] = outcome.reason;
-    document["states"] = outcome.states;
-    document["edges"] = outcome.edges;
-    document["depth"] = outcome.depth;
-    document["word"] = nullptr;
-    document["answer"] = nullptr;
-    document["expected"] = nullptr;
-    if (outcome.verdict == ProductVerdict::refuted) {
-      document["word"] = outcome.word;
-      document["answer"] = outcome.answer;
-      document["expected"] = outcome.expected;
-    }
-    document["forced"] = nullptr;
-    if (forced) {
-      document["forced"]["theorem"] = forced->theorem;
-      document["forced"]["status"] = status_name(forced->status);
-      document["forced"]["letters"] = nullptr;
-      if (forced->powers) document["forced"]["letters"] = forced->powers->letters;
-    }
-    document["state_bits"] = nullptr;
-    if (problem.finite && !problem.floats) document["state_bits"] = outcome.state_bits;
-    document["seconds"] = outcome.seconds;
-    document["memory_bytes"] = outcome.memory_bytes;
-    document["certificate"] = nullptr;
-    if (certificate && flags.out) document["certificate"] = *flags.out;
-    document["checkpoint"] = nullptr;
-    if (resumable) document["checkpoint"] = options.checkpoint;
-    print_json(document);
+    nlohmann::ordered_json because;
+    if (forced)
+      because = json_object("theorem", forced->theorem, "status", forced->status, "letters",
+                            forced->powers ? std::optional(forced->powers->letters) : std::nullopt);
+    const bool refuted = outcome.verdict == ProductVerdict::refuted;
+    const auto where = [](bool there, const auto& value) {
+      return there ? std::optional(value) : std::nullopt;
+    };
+    print_json(json_object(
+        "schema", "rung.verify/1", "model", flags.model, "architecture",
+        format_stack(problem.target.weights.architecture.stack), "task", task->name(), "quantised",
+        flags.quantised, "outcome", outcome.verdict, "reason", outcome.reason, "states", outcome.states,
+        "edges", outcome.edges, "depth", outcome.depth, "word", where(refuted, outcome.word), "answer",
+        where(refuted, outcome.answer), "expected", where(refuted, outcome.expected), "forced", because,
+        "state_bits", where(problem.finite && !problem.floats, outcome.state_bits), "seconds",
+        outcome.seconds, "memory_bytes", outcome.memory_bytes, "certificate",
+        certificate ? flags.out : std::nullopt, "checkpoint", where(resumable, options.checkpoint)));
     return code;
   }
-  fmt::print("{} on {}: {}\n", flags.model, task->name(), product_verdict_name(outcome.verdict));
+  fmt::print("{} on {}: {}\n", flags.model, task->name(), name_of(outcome.verdict));
   switch (outcome.verdict) {
     case ProductVerdict::proved:
       fmt::print("  right at every length, proved for this file{}\n",
@@ -191,42 +173,32 @@ Command verify_command() {
       .summary = "a model of an automaton task: right at every length, or the shortest wrong word"};
   command.description =
       "A p-bit recurrent model without positions is a finite automaton. Its product with the task's "
-      "automaton is "
-      "searched breadth first and the answer is compared on every edge (docs/verify.md). The outcome is "
-      "proved "
-      "(right at every length; exit code 0), refuted (the shortest word that is answered wrongly; exit code "
-      "1) or "
-      "bounded (right for every word of up to so many letters, when the budget, the memory or --depth ended "
-      "the "
-      "search; exit code 3). A model whose memory grows, such as full attention, is searched up to --depth "
-      "letters. "
-      "Certificates of the first two are checked by rung-check with an exploration of its own.";
+      "automaton is searched breadth first and the answer is compared on every edge (docs/verify.md). The "
+      "outcome is proved (right at every length; exit code 0), refuted (the shortest word that is answered "
+      "wrongly; exit code 1) or bounded (right for every word of up to so many letters, when the budget, the "
+      "memory or --depth ended the search; exit code 3). A model whose memory grows, such as full attention, "
+      "is searched up to --depth letters. Certificates of the first two are checked by rung-check with an "
+      "exploration of its own.";
   command.examples = {"rung verify parity.safetensors --task parity --out cert.json",
                       "rung verify model.safetensors --task machine.json --budget 2m --memory 2G",
                       "rung verify full.safetensors --task parity --depth 12"};
   command.options = {
-      {.names = "MODEL",
-       .help = "the weights file",
-       .target = &flags->model,
-       .required = true,
-       .file = FileUse::read},
-      {.names = "--task",
-       .help = "an automaton task, or an automaton file (the file's own)",
-       .target = &flags->task},
-      {.names = "--quantised",
-       .help = "as reals rounded to a float format: fp32, bf16, fp16, e4m3, e5m2; no certificate",
-       .target = &flags->quantised,
-       .excludes = {"--out", "--checkpoint"}},
-      {.names = "--depth", .help = "words of at most this many letters", .target = &flags->depth},
-      {.names = "--budget", .help = "wall clock: 90s, 10m, 2h (10m)", .target = &flags->budget},
-      {.names = "--memory", .help = "at most this much: 512M, 4G (4G)", .target = &flags->memory},
-      {.names = "--out", .help = "where the certificate goes", .target = &flags->out, .file = FileUse::write},
-      {.names = "--force", .help = "replace a file that exists", .target = &flags->force, .needs = {"--out"}},
-      {.names = "--checkpoint",
-       .help = "where a search that was stopped is kept (OUT.checkpoint)",
-       .target = &flags->checkpoint,
-       .file = FileUse::keep},
-      {.names = "--json", .help = "one JSON document", .target = &flags->json},
+      {"MODEL", "the weights file", &flags->model, {.required = true, .file = FileUse::read}},
+      {"--task", "an automaton task, or an automaton file (the file's own)", &flags->task},
+      {"--quantised",
+       "as reals rounded to a float format: fp32, bf16, fp16, e4m3, e5m2; no certificate",
+       &flags->quantised,
+       {.excludes = {"--out", "--checkpoint"}}},
+      {"--depth", "words of at most this many letters", &flags->depth},
+      {"--budget", "wall clock: 90s, 10m, 2h (10m)", &flags->budget},
+      {"--memory", "at most this much: 512M, 4G (4G)", &flags->memory},
+      {"--out", "where the certificate goes", &flags->out, {.file = FileUse::write}},
+      {"--force", "replace a file that exists", &flags->force, {.needs = {"--out"}}},
+      {"--checkpoint",
+       "where a search that was stopped is kept (OUT.checkpoint)",
+       &flags->checkpoint,
+       {.file = FileUse::keep}},
+      {"--json", "one JSON document", &flags->json},
   };
   flags->sizes.declare(command, {});
   command.run = [flags] { return run_verify(*flags); };

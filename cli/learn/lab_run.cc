@@ -8,7 +8,6 @@
 #include "cli/interruption.h"
 #include "cli/lab.h"
 #include "cli/terminal_line.h"
-#include "rung/base/nearest_word.h"
 #include "rung/lab/laboratory.h"
 #include "rung/lab/results.h"
 #include "rung/lab/separation.h"

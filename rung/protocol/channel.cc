@@ -4,24 +4,6 @@
 
 namespace rung {
 
-std::string_view message_kind_name(MessageKind kind) {
-  switch (kind) {
-    case MessageKind::query:
-      return "queries";
-    case MessageKind::partial_sums:
-      return "partial sums";
-    case MessageKind::state:
-      return "state";
-    case MessageKind::summary:
-      return "summaries";
-    case MessageKind::selection:
-      return "selection";
-    case MessageKind::tokens:
-      return "tokens";
-  }
-  return "?";
-}
-
 bool is_charged(MessageKind kind) {
   return kind == MessageKind::partial_sums || kind == MessageKind::state || kind == MessageKind::summary;
 }

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "rung/base/result.h"
+#include "rung/base/words.h"
 #include "rung/exact/integer.h"
 
 namespace rung {
@@ -24,7 +24,10 @@ enum class MessageKind {
   selection,     // the selected units that a later player wants to read: asked, answered, forgotten
   tokens,        // keys and values of the tokens of selected units
 };
-std::string_view message_kind_name(MessageKind kind);
+template <>
+inline constexpr auto kWords<MessageKind> =
+    std::to_array<std::string_view>({"queries", "partial sums", "state", "summaries", "selection", "tokens"});
+inline std::string_view message_kind_name(MessageKind kind) { return name_of(kind); }
 // Whether the theorems' counts charge it. Queries and selections go to a player who forgets them; what a
 // selection reads is counted apart, because it depends on the input.
 bool is_charged(MessageKind kind);
