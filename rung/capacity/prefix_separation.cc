@@ -3,7 +3,6 @@
 #include <map>
 #include <utility>
 
-#include "rung/base/require.h"
 #include "rung/capacity/prefix_nodes.h"
 
 namespace rung {

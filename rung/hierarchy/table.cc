@@ -240,13 +240,11 @@ std::string hierarchy_table(const HierarchyDocument& document, const TableOption
   out += "\n";
   out += wrapped(
       "In each cell: what no weights can do (bits needed > bits there are) or some can (none for ever: no "
-      "weights are right at "
-      "every length); the weights that a "
-      "proof writes down, verified, "
-      "with the smallest precision p that passed (larger: a larger model than the one that cannot); two "
-      "inputs that a model cannot tell apart (of an automaton: a word that it answers wrongly), verified by "
-      "rung-check (forced: by a theorem, for all weights of this size); what training "
-      "reached / the most that the state allows. A dash gives the reason.",
+      "weights are right at every length); the weights that a proof writes down, verified, with the smallest "
+      "precision p that passed (larger: a larger model than the one that cannot); two inputs that a model "
+      "cannot tell apart (of an automaton: a word that it answers wrongly), verified by rung-check (forced: "
+      "by a theorem, for all weights of this size); what training reached / the most that the state allows. "
+      "A dash gives the reason.",
       "");
   for (const auto& highlight : document.highlights) out += "\n" + highlight_text(highlight, options.colour);
   return out;

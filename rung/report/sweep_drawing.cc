@@ -92,9 +92,8 @@ class Picture {
     }
     return fmt::format(
                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 "
-               "{0:.0f} "
-               "{1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" "
-               "fill=\"white\"/>\n",
+               "{0:.0f} {1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" "
+               "height=\"100%\" fill=\"white\"/>\n",
                left - kLeft, height) +
            out_ + "</svg>\n";
   }

@@ -20,8 +20,7 @@ std::string content_policy(std::string_view page) {
   // Styles stand in attributes of formulas and charts: they are allowed as they are.
   return "default-src 'none'; script-src" + (scripts.empty() ? " 'none'" : scripts) +
          "; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; connect-src 'self'; base-uri "
-         "'none'; form-action 'none'; "
-         "frame-ancestors 'none'";
+         "'none'; form-action 'none'; frame-ancestors 'none'";
 }
 
 }  // namespace rung::serve

@@ -16,7 +16,6 @@
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
 #include <condition_variable>
-#include <map>
 #include <mutex>
 #include <set>
 #include <thread>

@@ -18,9 +18,8 @@ bool take_lenient(Parameters& parameters) { return parameters.erase("lenient") >
 // A ladder.
 constexpr std::string_view kIcon =
     "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 24 24\"><rect width=\"24\" height=\"24\" "
-    "rx=\"5\" fill=\"#0a5f96\"/><path d=\"M8 4v16M16 "
-    "4v16M8 8h8M8 12h8M8 16h8\" fill=\"none\" stroke=\"#fff\" stroke-width=\"2\" "
-    "stroke-linecap=\"round\"/></svg>\n";
+    "rx=\"5\" fill=\"#0a5f96\"/><path d=\"M8 4v16M16 4v16M8 8h8M8 12h8M8 16h8\" fill=\"none\" "
+    "stroke=\"#fff\" stroke-width=\"2\" stroke-linecap=\"round\"/></svg>\n";
 
 Answer json_answer(Result<std::string> text) {
   return text ? json_answer(std::move(*text)) : refusal(text.error());

@@ -1,6 +1,5 @@
 // mamba: a diagonal recurrence a channel, h[i][n] = exp(D_i A[i][n]) h[i][n] + D_i b[n] x[i], y[i] = sum_n
 // c[n] h[i][n] + skip[i] x[i], D = softplus(delta).
-#include <cmath>
 
 #include "rung/learn/diagonal_scan.h"
 #include "rung/learn/mixers/mixers.h"
