@@ -22,7 +22,7 @@ def main():
     parser.add_argument("build", help="a build folder of the preset tidy")
     parser.add_argument("folders", nargs="*", default=list(TOPS), help="below the root of the repository (default: all)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()  # flags may stand between the folders
     tidy = shutil.which("clang-tidy-14") or shutil.which("clang-tidy")
     if not tidy:
         sys.exit("clang-tidy is missing; Debian package clang-tidy")
