@@ -5,7 +5,7 @@
   bench/tidy.py build/tidy rung/spec rung/theory
 
 It reads the compile commands of a build folder that compiles every file alone (RUNG_UNITY=OFF), which need not be built, and runs at the lowest
-priority: the whole tree is expensive."""
+priority unless told otherwise: the whole tree is expensive."""
 import argparse
 import concurrent.futures
 import json
@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 TOPS = ("rung", "cli", "check")
 
@@ -22,6 +23,7 @@ def main():
     parser.add_argument("build", help="a build folder of the preset tidy")
     parser.add_argument("folders", nargs="*", default=list(TOPS), help="below the root of the repository (default: all)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--nice", type=int, default=19, help="priority: beside other work the lowest, 19, may never come to run (default: 19)")
     given = parser.parse_intermixed_args()  # flags may stand between the folders
     tidy = shutil.which("clang-tidy-14") or shutil.which("clang-tidy")
     if not tidy:
@@ -35,16 +37,16 @@ def main():
         sys.exit(f"no file of {' '.join(given.folders)} in {given.build}: configure it with the preset tidy")
 
     def check(name):
-        return name, subprocess.run(["nice", "-n", "19", tidy, "--quiet", "-p", given.build, os.path.join(root, name)],
+        return name, subprocess.run(["nice", "-n", str(given.nice), tidy, "--quiet", "-p", given.build, os.path.join(root, name)],
                                     capture_output=True, text=True)
 
-    found = 0
+    start, found = time.monotonic(), 0
     with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
         for name, run in pool.map(check, wanted):
             if run.returncode:
                 found += 1
                 print(f"{name}\n{run.stdout}{run.stderr}")
-    print(f"{len(wanted)} files, {found} with findings")
+    print(f"{len(wanted)} files, {found} with findings, {time.monotonic() - start:.0f} s")
     return 1 if found else 0
 
 

@@ -79,7 +79,7 @@ void remove_abandoned_parts(const std::string& target) {
   const std::string beginning = fs::path(target).filename().string() + std::string(kStagedPart);
   std::error_code code;
   for (const fs::directory_entry& entry : fs::directory_iterator(staged_folder(target), code)) {
-    const fs::path part = entry.path();
+    const fs::path& part = entry.path();
     if (!part.filename().string().starts_with(beginning)) continue;
     const int descriptor = ::open(part.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0) continue;
