@@ -23,17 +23,17 @@ class Parameter {
  public:
   struct Entry;
 
-  Parameter() = default;  // nothing
-  Parameter(std::nullptr_t) {}
-  Parameter(std::integral auto value) : value_(static_cast<std::int64_t>(value)) {}
-  Parameter(double value) : value_(value) {}
-  Parameter(std::string value) : value_(std::move(value)) {}
-  Parameter(std::string_view value) : value_(std::string(value)) {}
-  Parameter(const char* value) : value_(std::string(value)) {}
+  Parameter();  // nothing
+  Parameter(std::nullptr_t);
+  Parameter(std::integral auto value);
+  Parameter(double value);
+  Parameter(std::string value);
+  Parameter(std::string_view value);
+  Parameter(const char* value);
   Parameter(std::initializer_list<Entry> entries);
   static Parameter object();  // named parameters, none so far
   template <class T>
-  Parameter(const std::optional<T>& value) : Parameter(value ? Parameter(*value) : Parameter()) {}
+  Parameter(const std::optional<T>& value);
 
   // REQUIRES named parameters; the second, contains(name). The first adds nothing under a new name.
   Parameter& operator[](std::string_view name);
@@ -58,6 +58,17 @@ struct Parameter::Entry {
   Parameter value;
   bool operator==(const Entry&) const = default;
 };
+
+// Here, where Entry is complete, which what is made of it needs.
+inline Parameter::Parameter() = default;
+inline Parameter::Parameter(std::nullptr_t) {}
+Parameter::Parameter(std::integral auto value) : value_(static_cast<std::int64_t>(value)) {}
+inline Parameter::Parameter(double value) : value_(value) {}
+inline Parameter::Parameter(std::string value) : value_(std::move(value)) {}
+inline Parameter::Parameter(std::string_view value) : value_(std::string(value)) {}
+inline Parameter::Parameter(const char* value) : value_(std::string(value)) {}
+template <class T>
+Parameter::Parameter(const std::optional<T>& value) : Parameter(value ? Parameter(*value) : Parameter()) {}
 
 // null, a number, a string, or an object: a Parameter is a value wherever a JSON document is put together.
 void to_json(nlohmann::ordered_json& json, const Parameter& parameter);
