@@ -1,6 +1,8 @@
 #include "rung/store/body_reader.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 namespace rung {
@@ -32,61 +34,208 @@ class PathFollower {
   std::size_t matched_ = 0;
 };
 
-// What the parser meets, without a tree.
-class BodyEvents final : public nlohmann::json_sax<Json> {
+// The grammar of RFC 8259 with the strictness of nlohmann's parser (UTF-8, surrogates, finite numbers), which
+// a test compares it with.
+class Scanner {
  public:
-  explicit BodyEvents(std::span<const std::string_view> paths) : followers(paths.begin(), paths.end()) {}
+  Scanner(std::string_view text, std::span<const std::string_view> paths)
+      : followers(paths.begin(), paths.end()), at_(text.data()), end_(text.data() + text.size()) {}
 
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool binary(binary_t&) override { return false; }
-  bool number_integer(number_integer_t value) override { return number(static_cast<double>(value), true); }
-  bool number_unsigned(number_unsigned_t value) override { return number(static_cast<double>(value), true); }
-  bool number_float(number_float_t value, const string_t& text) override {
-    return number(value, text.find_first_of(".eE") == text.npos);
-  }
-  bool string(string_t& value) override { return found({BodyField::Kind::word, 0, value, false}); }
-  bool start_object(std::size_t) override { return ++depth_ <= kMaxBodyDepth; }
-  bool start_array(std::size_t) override { return ++depth_ <= kMaxBodyDepth; }
-  bool end_object() override { return depth_-- > 0; }
-  bool end_array() override { return depth_-- > 0; }
-  bool key(string_t& name) override {
-    for (PathFollower& follower : followers) follower.key(depth_, name);
-    return true;
-  }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
-    return false;
-  }
-
-  // One object and nothing around it but white space behind it. The parser takes a zero byte for the end.
-  bool run(std::string_view text) {
-    return text.starts_with('{') && text.find('\0') == text.npos && Json::sax_parse(text, this);
+  // One object and nothing after it.
+  bool run() {
+    if (at_ == end_ || *at_ != '{' || !object(1)) return false;
+    skip_space();
+    return at_ == end_;
   }
 
   std::vector<PathFollower> followers;
 
  private:
-  bool number(double value, bool is_integer) {
-    return found({BodyField::Kind::number, value, {}, is_integer});
+  void skip_space() {
+    while (at_ < end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\n' || *at_ == '\r')) ++at_;
   }
-  bool found(const BodyField& field) {
-    for (PathFollower& follower : followers)
-      if (follower.is_here(depth_)) follower.field = field;
+  bool take(char wanted) {
+    skip_space();
+    if (at_ == end_ || *at_ != wanted) return false;
+    ++at_;
+    return true;
+  }
+  bool word(std::string_view wanted) {
+    if (!std::string_view(at_, end_).starts_with(wanted)) return false;
+    at_ += wanted.size();
     return true;
   }
 
-  std::size_t depth_ = 0;
+  bool value(std::size_t depth) {
+    skip_space();
+    if (at_ == end_) return false;
+    const char* begin = at_;
+    switch (*at_) {
+      case '{':
+        return object(depth + 1);
+      case '[':
+        return array(depth + 1);
+      case 't':
+        return word("true");
+      case 'f':
+        return word("false");
+      case 'n':
+        return word("null");
+      case '"':
+        if (!string()) return false;
+        for (PathFollower& follower : followers)
+          if (follower.is_here(depth))
+            follower.field = {BodyField::Kind::word, 0, Json::parse(begin, at_).get<std::string>(), false};
+        return true;
+      default:
+        break;
+    }
+    bool is_integer = true;
+    if (!number(is_integer)) return false;
+    for (PathFollower& follower : followers)
+      if (follower.is_here(depth))
+        follower.field = {
+            BodyField::Kind::number, std::strtod(std::string(begin, at_).c_str(), nullptr), {}, is_integer};
+    return true;
+  }
+
+  bool object(std::size_t depth) {
+    if (depth > kMaxBodyDepth) return false;
+    ++at_;
+    if (take('}')) return true;
+    do {
+      skip_space();
+      const char* begin = at_;
+      if (at_ == end_ || *at_ != '"' || !string()) return false;
+      const std::string_view name(begin + 1, static_cast<std::size_t>(at_ - begin - 2));
+      if (name.find('\\') == std::string_view::npos)
+        for (PathFollower& follower : followers) follower.key(depth, name);
+      else
+        for (PathFollower& follower : followers)
+          follower.key(depth, Json::parse(begin, at_).get_ref<const std::string&>());
+      if (!take(':') || !value(depth)) return false;
+    } while (take(','));
+    return take('}');
+  }
+
+  bool array(std::size_t depth) {
+    if (depth > kMaxBodyDepth) return false;
+    ++at_;
+    if (take(']')) return true;
+    do {
+      if (!value(depth)) return false;
+    } while (take(','));
+    return take(']');
+  }
+
+  bool digits() {
+    const char* begin = at_;
+    while (at_ < end_ && *at_ >= '0' && *at_ <= '9') ++at_;
+    return at_ > begin;
+  }
+
+  bool number(bool& is_integer) {
+    // No number this short without an exponent is too large for a double.
+    constexpr std::ptrdiff_t kSurelyFinite = 300;
+    const char* begin = at_;
+    bool has_exponent = false;
+    if (*at_ == '-') ++at_;
+    if (at_ < end_ && *at_ == '0')
+      ++at_;
+    else if (!digits())
+      return false;
+    if (at_ < end_ && *at_ == '.') {
+      ++at_;
+      is_integer = false;
+      if (!digits()) return false;
+    }
+    if (at_ < end_ && (*at_ == 'e' || *at_ == 'E')) {
+      ++at_;
+      has_exponent = true;
+      is_integer = false;
+      if (at_ < end_ && (*at_ == '+' || *at_ == '-')) ++at_;
+      if (!digits()) return false;
+    }
+    if (!has_exponent && at_ - begin < kSurelyFinite) return true;
+    return std::isfinite(std::strtod(std::string(begin, at_).c_str(), nullptr));
+  }
+
+  bool string() {
+    for (++at_; at_ < end_;) {
+      const auto byte = static_cast<unsigned char>(*at_);
+      if (byte == '"') {
+        ++at_;
+        return true;
+      }
+      if (byte < 0x20) return false;
+      bool sound = true;
+      if (byte == '\\')
+        sound = escape();
+      else if (byte >= 0x80)
+        sound = beyond_ascii();
+      else
+        ++at_;
+      if (!sound) return false;
+    }
+    return false;
+  }
+
+  bool hexadecimal(unsigned& unit) {
+    unit = 0;
+    if (end_ - at_ < 4) return false;
+    for (int i = 0; i < 4; ++i, ++at_) {
+      const char c = *at_;
+      const int digit = c >= '0' && c <= '9'   ? c - '0'
+                        : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                        : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                               : -1;
+      if (digit < 0) return false;
+      unit = unit * 16 + static_cast<unsigned>(digit);
+    }
+    return true;
+  }
+
+  bool escape() {
+    ++at_;
+    if (at_ == end_) return false;
+    const char letter = *at_++;
+    if (letter != 'u') return std::string_view("\"\\/bfnrt").find(letter) != std::string_view::npos;
+    unsigned unit = 0;
+    if (!hexadecimal(unit)) return false;
+    if (unit >= 0xDC00 && unit <= 0xDFFF) return false;
+    if (unit < 0xD800 || unit > 0xDBFF) return true;
+    return word("\\u") && hexadecimal(unit) && unit >= 0xDC00 && unit <= 0xDFFF;
+  }
+
+  // RFC 3629: no overlong form, no surrogate, nothing above U+10FFFF.
+  bool beyond_ascii() {
+    const auto first = static_cast<unsigned char>(*at_++);
+    const int more = first >= 0xC2 && first <= 0xDF   ? 1
+                     : first >= 0xE0 && first <= 0xEF ? 2
+                     : first >= 0xF0 && first <= 0xF4 ? 3
+                                                      : 0;
+    if (more == 0 || end_ - at_ < more) return false;
+    const auto second = static_cast<unsigned char>(*at_);
+    if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
+        (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F))
+      return false;
+    for (int i = 0; i < more; ++i, ++at_)
+      if ((static_cast<unsigned char>(*at_) & 0xC0) != 0x80) return false;
+    return true;
+  }
+
+  const char *at_, *end_;
 };
 
 }  // namespace
 
-bool is_sound_body(std::string_view text) { return BodyEvents({}).run(text); }
+bool is_sound_body(std::string_view text) { return Scanner(text, {}).run(); }
 
 std::vector<BodyField> read_fields(std::string_view body, std::span<const std::string_view> paths) {
-  BodyEvents events(paths);
-  const bool sound = events.run(body);
+  Scanner scanner(body, paths);
+  const bool sound = scanner.run();
   std::vector<BodyField> fields;
-  for (PathFollower& follower : events.followers)
+  for (PathFollower& follower : scanner.followers)
     fields.push_back(sound ? std::move(follower.field) : BodyField{});
   return fields;
 }
