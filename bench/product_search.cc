@@ -7,6 +7,8 @@
 // std::unordered_set, on one core.
 #include <fmt/format.h>
 
+#include <sys/resource.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <deque>
@@ -37,6 +39,16 @@ Target silent_target(const std::string& line, int precision, std::uint64_t seed)
   return target;
 }
 
+// Of all threads, user and system: what a loaded machine does not change much.
+double processor_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
 void measure(const std::string& line, double seconds) {
   const ProductTask task{
       .states = 2, .next = {0, 1, 1, 0}, .answers = {0, 0}, .letters = {{0}, {1}}, .begin = {{2}}};
@@ -50,7 +62,9 @@ void measure(const std::string& line, double seconds) {
   }
   const Target target = silent_target(line, 8, chosen);
   const SearchOptions options{.seconds = seconds, .memory_bytes = std::uint64_t{6} << 30};
+  const double before = processor_seconds();
   const auto outcome = search_product(target, task, options);
+  const double processor = processor_seconds() - before;
   RUNG_REQUIRE(outcome.ok(), "{}", outcome.error().message);
   const double rate = static_cast<double>(outcome->edges) / 2 / outcome->seconds;
   const auto kernel = make_letter_kernel(target, task.letters, 2);
@@ -79,12 +93,12 @@ void measure(const std::string& line, double seconds) {
   }
   const double peer = static_cast<double>(expanded) / spent;
   fmt::print(
-      "{:<34} {:>3} bits, {}: {:.3g} states expanded in {:.0f} s ({}, depth {}), {:.3g} a minute on {} "
-      "cores; "
-      "peer {:.3g} a minute on one: {:.0f} times\n",
+      "{:<34} {:>3} bits, {}: {:.3g} states expanded in {:.1f} s, {:.1f} s of processors ({}, depth {}), "
+      "{:.3g} a minute on {} cores, {:.3g} in two processor-minutes; peer {:.3g} a minute on one: {:.0f} "
+      "times\n",
       line, outcome->state_bits, kernel->name(), static_cast<double>(outcome->edges) / 2, outcome->seconds,
-      product_verdict_name(outcome->verdict), outcome->depth, rate * 60, worker_count(), peer * 60,
-      rate / peer);
+      processor, product_verdict_name(outcome->verdict), outcome->depth, rate * 60, worker_count(),
+      static_cast<double>(outcome->edges) / 2 / processor * 120, peer * 60, rate / peer);
 }
 
 }  // namespace
@@ -93,7 +107,8 @@ void measure(const std::string& line, double seconds) {
 int main(int count, char** words) {
   const double seconds = count > 1 ? std::atof(words[1]) : 20;
   for (const char* line :
-       {"mamba2(heads=1,dim=2,state=4)", "delta(heads=1,dim=4,vdim=2)", "rnn(size=8)", "gru(size=8)",
+       {"mamba2(heads=1,dim=2,state=4)", "mamba(inner=2,state=4)", "delta(heads=1,dim=4,vdim=2)",
+        "delta(heads=1,dim=4,vdim=2,steps=2)", "rnn(size=8)", "gru(size=8)",
         "linear(heads=1,dim=4,vdim=2,normalised=no)", "mamba2(heads=1,dim=2,state=4)+rnn(size=8)"})
     rung::measure(line, seconds);
 }

@@ -75,9 +75,15 @@ void print_verdicts(const std::vector<Verdict>& verdicts) {
                v.theorem.empty() ? "-" : v.theorem, status, number(v.left),
                20 - std::max<std::size_t>(9, status.size()), number(v.right), unit.empty() ? "-" : unit,
                factor(v.margin), shown);
-    if (v.every_length)
-      fmt::print("               at every length: {} by {} [{}]\n", outcome_name(v.every_length->outcome),
-                 v.every_length->theorem, status_name(v.every_length->status));
+    // An open verdict gives the same reason below.
+    const bool said_below = v.outcome == Outcome::open && v.every_length &&
+                            v.every_length->outcome == Outcome::open && v.every_length->theorem == v.theorem;
+    if (v.every_length && !said_below)
+      print_wrapped("               ", "                 ",
+                    v.every_length->outcome == Outcome::open
+                        ? fmt::format("at every length: open: {}", v.every_length->reason)
+                        : fmt::format("at every length: {} by {} [{}]", outcome_name(v.every_length->outcome),
+                                      v.every_length->theorem, status_name(v.every_length->status)));
     if (v.outcome != Outcome::open) continue;
     for (const auto& h : v.hypotheses)
       if (!h.holds) {

@@ -118,11 +118,12 @@ Result<int> run_verify(const VerifyFlags& flags) {
         "schema", "rung.verify/1", "model", flags.model, "architecture",
         format_stack(problem.target.weights.architecture.stack), "task", task->name(), "quantised",
         flags.quantised, "outcome", outcome.verdict, "reason", outcome.reason, "states", outcome.states,
-        "edges", outcome.edges, "depth", outcome.depth, "word", where(refuted, outcome.word), "answer",
-        where(refuted, outcome.answer), "expected", where(refuted, outcome.expected), "forced", because,
-        "state_bits", where(problem.finite && !problem.floats, outcome.state_bits), "seconds",
-        outcome.seconds, "memory_bytes", outcome.memory_bytes, "certificate",
-        certificate ? flags.out : std::nullopt, "checkpoint", where(resumable, options.checkpoint)));
+        "edges", outcome.edges, "depth", outcome.depth, "word", where(refuted, outcome.word), "shortest",
+        where(refuted, outcome.shortest), "answer", where(refuted, outcome.answer), "expected",
+        where(refuted, outcome.expected), "forced", because, "state_bits",
+        where(problem.finite && !problem.floats, outcome.state_bits), "seconds", outcome.seconds,
+        "memory_bytes", outcome.memory_bytes, "certificate", certificate ? flags.out : std::nullopt,
+        "checkpoint", where(resumable, options.checkpoint)));
     return code;
   }
   fmt::print("{} on {}: {}\n", flags.model, task->name(), name_of(outcome.verdict));
@@ -134,8 +135,14 @@ Result<int> run_verify(const VerifyFlags& flags) {
                      : "");
       break;
     case ProductVerdict::refuted:
-      fmt::print("  shortest wrong word, of {} letter{}: {}\n", outcome.word.size(),
-                 outcome.word.size() == 1 ? "" : "s", word_text(letters));
+      fmt::print("  {} wrong word, of {} letter{}: {}\n", outcome.shortest ? "shortest" : "a",
+                 outcome.word.size(), outcome.word.size() == 1 ? "" : "s", word_text(letters));
+      if (!outcome.shortest) {
+        fmt::print(
+            "  every word of up to {} letter{} is answered rightly; of longer ones, this one was found\n",
+            outcome.depth, outcome.depth == 1 ? "" : "s");
+        fmt::print("  why         {}\n", outcome.reason);
+      }
       fmt::print("  the model answers {}, the task {}\n", outcome.answer, outcome.expected);
       if (forced)
         fmt::print("  forced      by {} [{}]: no weights of these shapes are right {}\n", forced->theorem,

@@ -86,13 +86,38 @@ class Planner {
         note(state + layer.query.bits + ceil_lg(static_cast<std::uint64_t>(m.key_dim)) + 1 +
              shift_growth(layer.read_shift));
         break;
+      case mamba: {
+        const std::int64_t entries = m.state;
+        layer.value = map("x", m.inner);
+        layer.key = map("b", entries);
+        layer.query = map("c", entries);
+        layer.beta = map("delta", m.inner);
+        layer.beta_table = read_table(source, "delta");
+        layer.gate_table = read_table(source, "decay");
+        layer.rates = source.numbers<std::int64_t>("a.weight", {m.inner, entries});
+        layer.skip = source.numbers<std::int64_t>("skip.weight", {m.inner});
+        layer.index_shift = source.shift("decay.index_shift");
+        layer.decay_shift = source.shift("decay.shift");
+        layer.update_shift = source.shift("update.shift");
+        layer.read_shift = source.shift("read.shift");
+        layer.skip_shift = source.shift("skip.shift");
+        const int step = table_bits(layer.beta_table), channels = layer.value.bits + layer.key.bits;
+        note(step + number_bits(layer.rates) + shift_growth(layer.index_shift));
+        note(std::max(state + table_bits(layer.gate_table) + shift_growth(layer.decay_shift),
+                      step + channels + shift_growth(layer.update_shift)) +
+             1);
+        note(std::max(state + layer.query.bits + ceil_lg(static_cast<std::uint64_t>(entries)) + 1 +
+                          shift_growth(layer.read_shift),
+                      number_bits(layer.skip) + layer.value.bits + shift_growth(layer.skip_shift)) +
+             1);
+        break;
+      }
       case delta:
       case gdelta: {
-        if (m.steps > 1) return fail(ErrorCode::unsupported, "layer {}: {} steps a token", index, m.steps);
         layer.query = map("q", m.kv_heads * m.key_dim);
-        layer.key = map("k", m.kv_heads * m.key_dim);
-        layer.value = map("v", m.heads * m.value_dim);
-        layer.beta = map("beta", m.heads);
+        layer.key = map("k", m.steps * m.kv_heads * m.key_dim);
+        layer.value = map("v", m.steps * m.heads * m.value_dim);
+        layer.beta = map("beta", m.steps * m.heads);
         layer.beta_table = read_table(source, "beta");
         if (m.kind == gdelta) {
           layer.gate = map("gate", m.heads);
@@ -123,14 +148,28 @@ class Planner {
         if (!m.relu_cell) layer.cell_table = read_table(source, "cell");
         note(sum_bits_ + 1 + shift_growth(layer.cell_shift));
         break;
+      case gru: {
+        for (const char* gate : {"z", "r", "n"}) {
+          put_below(layer.value, map(fmt::format("x{}", gate).c_str(), m.inner));
+          put_below(layer.key, read_map(source, fmt::format("h{}", gate), m.inner, m.inner, state));
+        }
+        layer.gate_table = read_table(source, "gate");
+        layer.cell_table = read_table(source, "cell");
+        layer.gate_shift = source.shift("gate.shift");
+        layer.cell_shift = source.shift("cell.shift");
+        layer.fraction = static_cast<int>(source.scalar("gate.fraction", 0, 0, 30));
+        const int gate = std::max(table_bits(layer.gate_table), layer.fraction + 2) + 1;  // z, r, 2^f - z
+        note(std::max(layer.value.sum_bits, layer.key.sum_bits) + 1 + shift_growth(layer.gate_shift));
+        note(std::max(layer.value.sum_bits, layer.key.sum_bits + gate) + 1 + shift_growth(layer.cell_shift));
+        note(gate + std::max(state, table_bits(layer.cell_table)) + 1);
+        break;
+      }
       case identity:
         layer.value = map("v", m.inner > 0 ? m.inner : m.output_width());
         break;
       case none:
         break;
       case full:
-      case gru:
-      case mamba:
       case loglinear:
       case sparse:
       case topk:
@@ -144,8 +183,11 @@ class Planner {
         return fail(ErrorCode::unsupported, "layer {}: {}", index, mixer_descriptor(m.kind).name);
     }
     layer.numbers = state_numbers(m);
-    if (m.kind == rnn)
-      layer.update_channels = m.inner;
+    if (m.kind == rnn || m.kind == gru)
+      layer.update_channels = layer.value.rows;
+    else if (m.kind == mamba)  // decay and term of every entry, and the channels that they are made of
+      layer.update_channels = 2 * m.inner * m.state + m.state + 2 * m.inner,
+      layer.read_channels = m.state + m.inner;
     else if (m.kind == identity)
       layer.read_channels = layer.value.rows;
     else
@@ -190,16 +232,39 @@ class Planner {
                           input_bits - 1);
       largest = std::max(largest, sum);
     }
-    note(static_cast<int>(std::ceil(std::log2(largest + 1))) + 2 + shift_growth(map.shift));
+    map.sum_bits = static_cast<int>(std::ceil(std::log2(largest + 1))) + 2;
+    note(map.sum_bits + shift_growth(map.shift));
     note(map.bits + 1);
     return map;
+  }
+  // One map of all rows; shifts and widths, which gru's sums have none of, are the first one's.
+  static void put_below(LaneMap& above, LaneMap map) {
+    if (above.rows == 0) {
+      above = std::move(map);
+      return;
+    }
+    const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+    if (!above.bias.empty() || !map.bias.empty()) {
+      above.bias.resize(static_cast<std::size_t>(above.rows));
+      map.bias.resize(static_cast<std::size_t>(map.rows));
+      append(above.bias, map.bias);
+    }
+    const bool fits = !above.narrow.empty() && !map.narrow.empty();
+    append(above.weight, map.weight);
+    append(above.narrow, map.narrow);
+    if (!fits) above.narrow.clear();
+    above.rows += map.rows;
+    above.sum_bits = std::max(above.sum_bits, map.sum_bits);
   }
   LaneTable read_table(TensorSource& source, const std::string& name) {
     const Table table = source.table(name, "identity");
     note(table.bits() + 1);
-    return {table.low, table.values};
+    LaneTable lanes{table.low, table.values};
+    if (table.bits() <= 31) lanes.narrow.assign(table.values.begin(), table.values.end());
+    return lanes;
   }
-  static int table_bits(const LaneTable& table) { return Table{table.low, table.values, {}}.bits(); }
+  static int number_bits(const std::vector<std::int64_t>& values) { return Table{0, values, {}}.bits(); }
+  static int table_bits(const LaneTable& table) { return number_bits(table.values); }
   void note(int bits) { sum_bits_ = std::max(sum_bits_, bits); }
 
   const Target& target_;

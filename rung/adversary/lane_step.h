@@ -110,6 +110,16 @@ template <class N>
 RUNG_INLINE N look(const LaneTable& table, N x) {
   N y = N{};
   const auto last = static_cast<std::int64_t>(table.values.size()) - 1;
+  if constexpr (sizeof(typename Element<N>::type) == 4) {  // sums of 31 bits: nothing overflows
+    N index = x - all<N>(table.low);
+    index = index > all<N>(last) ? all<N>(last) : index;
+    index = relu(index);
+    std::int32_t at[Element<N>::kLanes], found[Element<N>::kLanes];
+    std::memcpy(at, &index, sizeof at);
+    for (int i = 0; i < Element<N>::kLanes; ++i) found[i] = table.narrow[static_cast<std::size_t>(at[i])];
+    std::memcpy(&y, found, sizeof y);
+    return y;
+  }
   for (int i = 0; i < Element<N>::kLanes; ++i) {
     const std::int64_t index = static_cast<std::int64_t>(lane(x, i)) - table.low;
     set_lane(y, i, table.values[static_cast<std::size_t>(index < 0 ? 0 : index > last ? last : index)]);
@@ -162,18 +172,36 @@ RUNG_INLINE void dress(const LaneLayer& layer, N* channels, std::int64_t heads) 
 template <class N>
 RUNG_INLINE void update_channels(const LaneLayer& layer, const N* x, N* out) {
   const MixerShape& m = layer.shape;
-  if (m.kind == MixerKind::rnn)
-    for (std::int64_t r = 0; r < m.inner; ++r) out[r] = row_sum(layer.value, r, x);
+  if (m.kind == MixerKind::rnn || m.kind == MixerKind::gru)
+    for (std::int64_t r = 0; r < layer.value.rows; ++r) out[r] = row_sum(layer.value, r, x);
+  if (m.kind == MixerKind::mamba) {
+    const std::int64_t entries = m.inner * m.state;
+    N* b = out + 2 * entries;
+    N *step = b + m.state, *value = step + m.inner;
+    apply(layer.key, x, b);
+    apply(layer.beta, x, step);
+    apply(layer.value, x, value);
+    for (std::int64_t i = 0; i < m.inner; ++i) {
+      const N delta = look(layer.beta_table, step[i]);
+      for (std::int64_t n = 0; n < m.state; ++n) {
+        const std::int64_t e = i * m.state + n;
+        out[e] = look(layer.gate_table,
+                      rsh(delta * all<N>(layer.rates[static_cast<std::size_t>(e)]), layer.index_shift));
+        out[entries + e] = rsh(delta * b[n] * value[i], layer.update_shift);
+      }
+    }
+    return;
+  }
   if (layer.query.rows == 0) return;
   apply(layer.key, x, out);
-  dress(layer, out, m.kind == MixerKind::linear ? m.heads : m.kv_heads);
+  dress(layer, out, m.kind == MixerKind::linear ? m.heads : m.steps * m.kv_heads);
   out += layer.key.rows;
   apply(layer.value, x, out);
   out += layer.value.rows;
   if (layer.beta.rows > 0) {
     apply(layer.beta, x, out);
-    for (std::int64_t h = 0; h < m.heads; ++h) out[h] = look(layer.beta_table, out[h]);
-    out += m.heads;
+    for (std::int64_t h = 0; h < layer.beta.rows; ++h) out[h] = look(layer.beta_table, out[h]);
+    out += layer.beta.rows;
   }
   if (layer.gate.rows > 0) {
     apply(layer.gate, x, out);
@@ -186,6 +214,13 @@ RUNG_INLINE void read_channels(const LaneLayer& layer, const N* x, N* out) {
   if (layer.shape.kind == MixerKind::identity) return apply(layer.value, x, out);
   if (layer.query.rows == 0) return;
   apply(layer.query, x, out);
+  if (layer.shape.kind == MixerKind::mamba) {
+    N* skip = out + layer.query.rows;
+    apply(layer.value, x, skip);
+    for (std::int64_t i = 0; i < layer.value.rows; ++i)
+      skip[i] = rsh(all<N>(layer.skip[static_cast<std::size_t>(i)]) * skip[i], layer.skip_shift);
+    return;
+  }
   dress(layer, out, layer.shape.kind == MixerKind::linear ? layer.shape.heads : layer.shape.kv_heads);
 }
 
@@ -220,23 +255,42 @@ RUNG_INLINE void update(const LaneLayer& layer, const N* channels, N* state, N* 
         for (std::int64_t c = 0; c < dk; ++c, ++state)
           *state = settle(layer, rsh(decay[h] * *state, layer.decay_shift) + value[h * dv + r] * key[c]);
     }
+  } else if (m.kind == mamba) {
+    const std::int64_t entries = m.inner * m.state;
+    for (std::int64_t e = 0; e < entries; ++e)
+      state[e] = settle(layer, rsh(channels[e] * state[e], layer.decay_shift) + channels[entries + e]);
   } else if (m.kind == delta || m.kind == gdelta) {
-    const N* value = channels + m.kv_heads * dk;
-    const N* beta = value + m.heads * dv;
-    const N* alpha = beta + m.heads;
-    for (std::int64_t h = 0; h < m.heads; ++h) {
-      const N* key = channels + h / (m.heads / m.kv_heads) * dk;
+    const N* value = channels + m.steps * m.kv_heads * dk;
+    const N* beta = value + m.steps * m.heads * dv;
+    const N* alpha = beta + m.steps * m.heads;
+    for (std::int64_t h = 0; h < m.heads; ++h)
       for (std::int64_t r = 0; r < dv; ++r, state += dk) {
-        N seen = N{};
-        for (std::int64_t c = 0; c < dk; ++c) {
-          if (m.kind == gdelta) state[c] = settle(layer, rsh(alpha[h] * state[c], layer.decay_shift));
-          seen += state[c] * key[c];
+        if (m.kind == gdelta)
+          for (std::int64_t c = 0; c < dk; ++c)
+            state[c] = settle(layer, rsh(alpha[h] * state[c], layer.decay_shift));
+        for (std::int64_t step = 0; step < m.steps; ++step) {
+          const N* key = channels + (step * m.kv_heads + h / (m.heads / m.kv_heads)) * dk;
+          const std::int64_t head = step * m.heads + h;
+          N seen = N{};
+          for (std::int64_t c = 0; c < dk; ++c) seen += state[c] * key[c];
+          const N error = settle(layer, value[head * dv + r] - rsh(seen, layer.predict_shift));
+          for (std::int64_t c = 0; c < dk; ++c)
+            state[c] = settle(layer, state[c] + rsh(beta[head] * error * key[c], layer.write_shift));
         }
-        const N error = settle(layer, value[h * dv + r] - rsh(seen, layer.predict_shift));
-        for (std::int64_t c = 0; c < dk; ++c)
-          state[c] = settle(layer, state[c] + rsh(beta[h] * error * key[c], layer.write_shift));
       }
+  } else if (m.kind == gru) {
+    const std::int64_t n = m.inner;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const auto gate = [&](std::int64_t row) __attribute__((always_inline)) {
+        return look(layer.gate_table, rsh(channels[row] + row_sum(layer.key, row, state), layer.gate_shift));
+      };
+      const N z = gate(i), r = gate(n + i);
+      const N kept = rsh(r * row_sum(layer.key, 2 * n + i, state), layer.fraction);
+      const N fresh = look(layer.cell_table, rsh(channels[2 * n + i] + kept, layer.cell_shift));
+      scratch[i] = settle(
+          layer, rsh(z * state[i] + (all<N>(std::int64_t{1} << layer.fraction) - z) * fresh, layer.fraction));
     }
+    for (std::int64_t i = 0; i < n; ++i) state[i] = scratch[i];
   } else if (m.kind == rnn) {
     for (std::int64_t i = 0; i < m.inner; ++i) {
       const N sum = rsh(channels[i] + row_sum(layer.key, i, state), layer.cell_shift);
@@ -257,8 +311,14 @@ RUNG_INLINE void read(const LaneLayer& layer, const N* channels, const N* state,
   N* y = scratch;
   if (m.kind == identity)
     for (std::int64_t i = 0; i < layer.value.rows; ++i) y[i] = sat(channels[i], layer.output_bits);
-  if (m.kind == rnn)
+  if (m.kind == rnn || m.kind == gru)
     for (std::int64_t i = 0; i < m.inner; ++i) y[i] = sat(state[i], layer.output_bits);
+  if (m.kind == mamba)
+    for (std::int64_t i = 0; i < m.inner; ++i) {
+      N sum = N{};
+      for (std::int64_t n = 0; n < m.state; ++n) sum += state[i * m.state + n] * channels[n];
+      y[i] = sat(rsh(sum, layer.read_shift) + channels[m.state + i], layer.output_bits);
+    }
   if (m.kind == linear || m.kind == mamba2 || m.kind == delta || m.kind == gdelta)
     for (std::int64_t h = 0; h < m.heads; ++h) {
       const bool normalised = m.kind == linear && m.normalised;

@@ -4,6 +4,7 @@
 
 #include "rung/adversary/finite_state.h"
 #include "rung/adversary/forced_word.h"
+#include "rung/adversary/orbits.h"
 #include "rung/evaluation/evaluation.h"
 #include "rung/tasks/automaton.h"
 
@@ -95,6 +96,16 @@ Result<ProductOutcome> search(const ProductProblem& problem, const SearchOptions
   if (problem.floats) return search_float_product(problem.target, problem.task, options, depth);
   if (!problem.finite) return search_words(problem.target, problem.task, options, *depth);
   RUNG_TRY(auto outcome, search_product(problem.target, problem.task, options, depth));
+  const bool stopped = options.stop && options.stop();
+  if (outcome.verdict == ProductVerdict::bounded && !depth && !stopped)
+    if (auto power = wrong_power(problem.target, problem.task)) {
+      outcome.verdict = ProductVerdict::refuted;
+      outcome.reason = fmt::format("{}; a power of a short word is answered wrongly", outcome.reason);
+      outcome.word = std::move(power->word);
+      outcome.shortest = false;
+      outcome.answer = power->answer;
+      outcome.expected = power->expected;
+    }
   if (outcome.verdict != ProductVerdict::refuted) return outcome;
   // What the kernel found, the machine must find, too.
   RUNG_TRY(const auto machine,

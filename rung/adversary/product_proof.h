@@ -31,7 +31,8 @@ Result<ProductProblem> make_product(Weights weights, std::shared_ptr<const Task>
                                     std::optional<std::int64_t> depth,
                                     const std::optional<Precision>& quantised = {});
 
-// ENSURES a refuting word was run again by the exact machine as a whole prompt.
+// Where time or memory end the search of a finite model, and no depth was asked for, the powers of short words
+// are looked at (orbits.h). ENSURES a refuting word was run again by the exact machine as a whole prompt.
 Result<ProductOutcome> search(const ProductProblem& problem, const SearchOptions& options,
                               std::optional<std::int64_t> depth);
 

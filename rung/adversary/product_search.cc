@@ -333,8 +333,7 @@ ProductMemory product_memory(const Target& target, const ProductTask& task, cons
                         options.memory_bytes, !options.checkpoint.empty());
 }
 
-Result<ProductOutcome> search_product(const Target& target, const ProductTask& task,
-                                      const SearchOptions& options, std::optional<std::int64_t> most_depth) {
+ProductGraph product_graph(const Target& target, const ProductTask& task) {
   const int task_bits = task_bits_of(task);
   auto kernel = make_letter_kernel(target, task.letters, task_bits);
   std::vector<std::uint64_t> start = kernel->empty();
@@ -347,7 +346,13 @@ Result<ProductOutcome> search_product(const Target& target, const ProductTask& t
     start = std::move(after);
   }
   kernel->code().put(kernel->task_place(), task.start, start.data());
-  return ProductSearch(target, task, options, std::move(kernel), most_depth).run(start);
+  return {std::move(kernel), std::move(start)};
+}
+
+Result<ProductOutcome> search_product(const Target& target, const ProductTask& task,
+                                      const SearchOptions& options, std::optional<std::int64_t> most_depth) {
+  ProductGraph graph = product_graph(target, task);
+  return ProductSearch(target, task, options, std::move(graph.kernel), most_depth).run(graph.start);
 }
 
 }  // namespace rung

@@ -34,8 +34,8 @@ struct ProductTask {
   }
 };
 
-// proved: every reachable edge is right. refuted: `word` is answered wrongly, and no shorter word is. bounded: every
-// word of up to `depth` letters is right.
+// proved: every reachable edge is right. refuted: `word` is answered wrongly, and no shorter word is, unless `shortest`
+// is false. bounded: every word of up to `depth` letters is right.
 using ProductVerdict = ProofOutcome;
 
 struct ProductOutcome {
@@ -44,12 +44,20 @@ struct ProductOutcome {
   std::uint64_t states = 0, edges = 0;  // nodes found, edges compared
   std::int64_t depth = 0;  // proved: of the deepest node; refuted: letters of the word; bounded: see above
   std::vector<std::int64_t> word;         // refuted: letters
+  bool shortest = true;                   // false: an orbit's word; those of up to `depth` letters are right
   std::int64_t answer = 0, expected = 0;  // refuted: to the word
   std::int64_t state_bits = 0;            // of the model's memory; 0 where it grows
   double seconds = 0;
   std::uint64_t memory_bytes = 0;
   std::string digest;  // proved: of the nodes, as docs/certificate_v1.md says
 };
+
+// What is searched: the model letter by letter, and the node after `begin`. REQUIRES as search_product.
+struct ProductGraph {
+  std::unique_ptr<LetterKernel> kernel;
+  std::vector<std::uint64_t> start;
+};
+ProductGraph product_graph(const Target& target, const ProductTask& task);
 
 // How many nodes fit, and what they then take: known before the search begins.
 struct ProductMemory {

@@ -1,8 +1,7 @@
 // States of a recurrent stack for many beginnings at once: the inner loop of every collision search.
 //
 // Two implementations. The lane kernel runs 16 (or 8) prompts in the lanes of vector registers; it knows the
-// mixers linear, rnn, mamba2, delta, gdelta and identity without convolutions, norms and normalised reads
-// beyond what lane_plan.h says. The session kernel asks the exact machine token by token: slow, and right for
+// mixers that lane_plan.h names. The session kernel asks the exact machine token by token: slow, and right for
 // every causal mixer. A test compares both on 100,000 random prompts.
 //
 // "Depth" is a number of layers: the states of the first `depth` layers, which do not depend on later ones.

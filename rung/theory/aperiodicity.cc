@@ -170,6 +170,7 @@ std::optional<Verdict> aperiodic_automaton(const Theorem& theorem, const Setting
                        : fmt::format("{} elements, all aperiodic", algebra->monoid));
   const Settling settling = settling_of(setting);
   require_layers(v, setting, settling);
+  v.elsewhere = false;  // what it asks for and does not find is why a task stays open at every length
   if (settling.blocks)
     v.require("a neutral letter, to fill the blocks", powers.neutral,
               fmt::format("blocks of {} tokens", settling.period));
@@ -246,17 +247,20 @@ std::vector<Theorem> aperiodicity_theorems() {
       {.id = "aperiodicity",
        .tasks = kAutomatonTasks,
        .automata = true,
+       .every_length = true,
        .options = kAutomatonForms,
        .variants = kEveryPrompt,
        .evaluate = aperiodic_automaton},
       {.id = "aperiodicity-tracked",
        .tasks = {"tracked-recall"},
+       .every_length = true,
        .options = kTrackedForms,
        .variants = kEveryPrompt,
        .evaluate = aperiodic_tracked},
       {.id = "nonsolvable-groups",
        .tasks = {"group"},
        .automata = true,
+       .every_length = true,
        .options = kAutomatonForms,
        .variants = kEveryPrompt,
        .evaluate = nonsolvable},

@@ -302,13 +302,19 @@ class Fitter {
       return;
     }
     const auto whole = significand(precision.format);
-    const bool holds =
-        whole && fit_.cost.float_scores && *fit_.cost.float_scores <= std::int64_t{1} << *whole;
+    const bool attends = fit_.cost.full_layers() > 0,
+               holds = whole && fit_.cost.float_whole && *fit_.cost.float_whole <= std::int64_t{1} << *whole;
     fit_.hypotheses.push_back(
-        {"fixed point numbers, or a float format that holds every score", holds,
-         fit_.cost.float_scores
-             ? fmt::format("{}; scores to {}", format_precision(precision), *fit_.cost.float_scores)
+        {attends ? "fixed point numbers, or a float format that holds every score"
+                 : "fixed point numbers, or a float format that holds every number",
+         holds,
+         fit_.cost.float_whole
+             ? fmt::format("{}; {} to {}", format_precision(precision), attends ? "scores" : "whole numbers",
+                           *fit_.cost.float_whole)
              : fmt::format("{}; the construction rests on integers", format_precision(precision))});
+    if (fit_.cost.entry_bits > 0)
+      fit_.hypotheses.push_back({"state entries as wide as numbers", setting_.entry_bits >= precision.bits,
+                                 fmt::format("{} and {} bits", setting_.entry_bits, precision.bits)});
   }
 
   void position(const Dimensions& d) {
@@ -389,7 +395,14 @@ std::vector<std::string> construction_assumptions(const Setting& setting, const 
   if (cost.sum_bits > 0 && setting.exact_sums())
     assumes.push_back(fmt::format("exact softmax sums of {} bits", cost.sum_bits));
   if (setting.floating())
-    assumes.push_back(setting.assume_exact ? setting.mode_x() : "softmax sums to a relative error of 1/8");
+    assumes.push_back(setting.assume_exact ? setting.mode_x()
+                      : cost.full_layers() > 0
+                          ? "softmax sums to a relative error of 1/8"
+                          : "stored numbers are rounded, not the sums inside a map (mode Q)");
+  if (setting.floating() && !setting.assume_exact &&
+      std::any_of(cost.layers.begin(), cost.layers.end(),
+                  [](const auto& layer) { return layer.use == Use::delta || layer.use == Use::gdelta; }))
+    assumes.push_back("keys as the maps give them, not brought to length 1");
   return assumes;
 }
 

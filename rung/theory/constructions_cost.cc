@@ -27,7 +27,7 @@ void add_lookup(ConstructionCost& cost, int D, std::int64_t keys) {
       std::max(cost.sum_bits, bits_of_sums(retrieval_gadget(D, keys, cost.precision).scores, 1, keys));
   const RetrievalGadget fine = retrieval_gadget(D, keys, kFloatBits);
   const std::int64_t scores = 2 * std::int64_t{fine.beta} * D;
-  if (fine.delta < 0.5) cost.float_scores = std::max(cost.float_scores.value_or(0), scores);
+  if (fine.delta < 0.5) cost.float_whole = std::max(cost.float_whole.value_or(0), scores);
 }
 
 // Whether the proof by machine covers it: its condition on the very table that is written.
@@ -123,7 +123,7 @@ ConstructionCost index_counter_cost(std::int64_t n, std::int64_t sigma) {
                         .entry_bits = counter};
   add_lookup(cost, D, n + 1);
   cost.precision = std::max(cost.precision, counter);
-  cost.float_scores.reset();  // a counter ends where the significand does
+  cost.float_whole.reset();  // a counter ends where the significand does
   return cost;
 }
 
@@ -243,7 +243,7 @@ ConstructionCost equality_cost(std::int64_t n) {
                         .position = PositionCode::table,
                         .sight = Sight::either};
   add_lookup(cost, D, T);
-  cost.float_scores.reset();
+  cost.float_whole.reset();
   return cost;
 }
 
@@ -283,7 +283,7 @@ std::optional<ConstructionCost> recall_cost(std::string construction, LayerCost 
       .precision = *p,
       .position = PositionCode::table};
   add_lookup(cost, D, tokens);
-  cost.float_scores.reset();
+  cost.float_whole.reset();
   cost.sum_bits = 46 + 1 + digits_for(tokens);
   return cost;
 }
@@ -460,7 +460,7 @@ ConstructionCost seqcomp_carried_cost(const SeqcompDigits& s, bool late, CarryFo
   // What is read of all numbers at once, and i_1 and the w in the same coordinates.
   if (late && form == CarryForm::columns) cost.width += 2 * std::int64_t{s.values};
   if (s.L <= kSpelled) cost.options["pattern"] = (late ? "F" : "") + pattern_of(1, late ? s.L - 1 : s.L);
-  cost.float_scores.reset();
+  cost.float_whole.reset();
   return cost;
 }
 
@@ -481,7 +481,7 @@ std::optional<ConstructionCost> seqcomp_precomposed_cost(const SeqcompDigits& s,
   add_lookup(cost, s.address, s.prompt);
   if (early) add_carry(cost, s, form);
   cost.options["pattern"] = pattern_of(early ? 1 : 0, full);
-  cost.float_scores.reset();
+  cost.float_whole.reset();
   return cost;
 }
 
@@ -502,7 +502,7 @@ std::optional<ConstructionCost> seqcomp_absorbed_cost(const SeqcompDigits& s, st
   if (absorbed < s.L) add_lookup(cost, s.address, s.prompt);
   add_carry(cost, s, CarryForm::heads);
   cost.options["pattern"] = pattern_of(1 + absorbed, s.L - absorbed);
-  cost.float_scores.reset();
+  cost.float_whole.reset();
   return cost;
 }
 
@@ -516,7 +516,7 @@ ConstructionCost seqcomp_encoder_cost(const SeqcompDigits& s) {
   cost.sight = Sight::bidirectional;
   cost.options["encoder"] = "yes";
   add_lookup(cost, s.address, s.prompt);
-  cost.float_scores.reset();
+  cost.float_whole.reset();
   return cost;
 }
 
@@ -535,7 +535,7 @@ ConstructionCost seqcomp_thought_cost(const SeqcompDigits& s) {
     return cost;
   }
   add_lookup(cost, D, s.prompt + s.L);
-  cost.float_scores.reset();
+  cost.float_whole.reset();
   return cost;
 }
 

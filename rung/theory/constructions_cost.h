@@ -66,9 +66,11 @@ struct ConstructionCost {
   std::int64_t generated = 0;  // chain-of-thought tokens
   int sum_bits = 0;            // of a softmax numerator or denominator: exponent table, values and all keys
   bool formal = false;         // a construction of proofs/Statements.v, its condition met on integers
-  // The largest score, where every number that a softmax meets is a whole number and outputs stay clear of 1/2: what a
-  // float format with such integers can hold. Absent: nothing is claimed about floats.
-  std::optional<std::int64_t> float_scores;
+  // What a float format must hold as a whole number for the file to mean the same in it; absent: nothing is claimed
+  // about floats. Softmax: the largest score, where every number that it meets is whole and outputs stay clear of 1/2.
+  // Without softmax: the largest number that is stored, where all are whole, nothing is shifted and nothing saturates:
+  // what mode Q rounds is then there already, and the machine is the integers'.
+  std::optional<std::int64_t> float_whole;
 
   std::int64_t full_layers() const, recurrent_layers() const;
   // The largest over the layers that attend; over all where none does.

@@ -36,6 +36,8 @@ std::optional<Verdict> automaton_states(const Theorem& theorem, const Setting& s
                    .classes = [&](std::int64_t n) { return std::optional(Count::power(classes.at(n), 1)); },
                    .n = question.size("n")});
   v.parameters["states"] = static_cast<std::int64_t>(least.state_count());
+  // Room for all classes of the automaton is room for ever: what is open is another question.
+  v.elsewhere = v.elsewhere || (v.outcome == Outcome::vacuous && !v.horizon);
   return v;
 }
 

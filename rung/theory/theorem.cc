@@ -101,8 +101,8 @@ void rank(std::vector<Verdict>& verdicts) {
     if (decides(a) != decides(b)) return decides(a);
     if (decides(a) && strength(a.status) != strength(b.status))
       return strength(a.status) < strength(b.status);
-    if (a.outcome != b.outcome) return a.outcome < b.outcome;
     if (a.elsewhere != b.elsewhere) return b.elsewhere;
+    if (a.outcome != b.outcome) return a.outcome < b.outcome;
     if (a.every_length.has_value() != b.every_length.has_value()) return a.every_length.has_value();
     if (strength(a.status) != strength(b.status)) return strength(a.status) < strength(b.status);
     if (a.outcome == Outcome::open) {  // the one that fails in the fewest places says most
@@ -115,6 +115,18 @@ void rank(std::vector<Verdict>& verdicts) {
     return a.margin.value_or(0) > b.margin.value_or(0);
   });
 }
+
+namespace {
+
+EveryLength open_at_every_length(const Verdict& verdict) {
+  EveryLength open{Outcome::open, verdict.theorem, verdict.status};
+  const auto fails = std::find_if(verdict.hypotheses.begin(), verdict.hypotheses.end(),
+                                  [](const Hypothesis& h) { return !h.holds; });
+  if (fails != verdict.hypotheses.end()) open.reason = fails->numbers.empty() ? fails->text : fails->numbers;
+  return open;
+}
+
+}  // namespace
 
 Verdict decide(const Setting& setting, const Question& question) {
   auto verdicts = consider(setting, question);
@@ -135,12 +147,19 @@ Verdict decide(const Setting& setting, const Question& question) {
   // The strongest statement about every length, whichever theorem makes it.
   std::optional<EveryLength> best;
   for (const auto& verdict : verdicts) {
-    if (!verdict.every_length) continue;
+    if (!verdict.every_length || verdict.every_length->outcome == Outcome::open) continue;
     const EveryLength& said = *verdict.every_length;
     RUNG_REQUIRE(
         !best || best->outcome == said.outcome || !is_proved(best->status) || !is_proved(said.status),
         "{} against {} on {} at every length", best ? best->theorem : "", said.theorem, question.task);
     if (!best || (is_proved(said.status) && !is_proved(best->status))) best = said;
+  }
+  for (const auto& verdict : verdicts) {
+    if (best) break;
+    if (verdict.every_length)
+      best = verdict.every_length;
+    else if (verdict.outcome == Outcome::open && theorem(verdict.theorem).every_length)
+      best = open_at_every_length(verdict);
   }
   verdicts.front().every_length = std::move(best);
   return verdicts.front();
@@ -199,7 +218,8 @@ nlohmann::ordered_json verdict_json(const Verdict& v) {
   if (v.every_length)
     json["every_length"] = {{"verdict", outcome_name(v.every_length->outcome)},
                             {"theorem", v.every_length->theorem},
-                            {"status", status_name(v.every_length->status)}};
+                            {"status", status_name(v.every_length->status)},
+                            {"reason", v.every_length->reason}};
   return json;
 }
 

@@ -33,9 +33,10 @@ struct Hypothesis {
 // What one set of weights can do at every length, of a task that exists at every length (automaton tasks, words of
 // tracked recall). The verdict itself is about the context or sizes that were asked for.
 struct EveryLength {
-  Outcome outcome = Outcome::open;  // impossible or possible
+  Outcome outcome = Outcome::open;  // impossible, possible or open
   std::string theorem;
   Status status = Status::proved;
+  std::string reason = {};  // open: what the theorem asks for and does not find
 };
 
 struct Verdict {
@@ -54,7 +55,8 @@ struct Verdict {
   Parameter parameters = Parameter::object();  // sizes and searched proof parameters
   std::vector<std::string> argument;           // --explain: the steps with this architecture's numbers
   std::optional<EveryLength> every_length;     // decide() brings the strongest, whichever theorem it is from
-  bool elsewhere = false;  // open, because the theorem is about other architectures: the last to be shown
+  // Open because the theorem is about other architectures, or vacuous at every size: the last to be shown.
+  bool elsewhere = false;
 
   bool all_hold() const;
   void require(std::string text, bool holds, std::string numbers = {}) {
@@ -84,6 +86,7 @@ struct Theorem {
   // From its file.
   std::vector<std::string_view> tasks = {};  // the words it speaks about; empty: quoted in the table only
   bool automata = false;                     // and about every automaton of a user's file
+  bool every_length = false;                 // may say what one set of weights does at every length
   // The forms of these tasks for which it holds: every option that a task of the list has, with the values
   // under which the argument goes through, and the variants whose prompts it is about (a theorem about every
   // prompt of the task needs none). What is not named here makes the verdict open; apply() sees to that.
@@ -118,7 +121,8 @@ const Theorem& theorem(std::string_view id);  // REQUIRES a known id
 
 // The strongest verdict: what decides (impossible or possible), proved before sketches and impossible first
 // among equals; then vacuous; then open. Among equals the larger margin. ENSURES: a sketch never hides a
-// proof, and never a proved impossible beside a proved possible (checked).
+// proof, and never a proved impossible beside a proved possible (checked); every_length is there, open with
+// its reason at least, where the task exists at every length and some theorem speaks about that.
 Verdict decide(const Setting& setting, const Question& question);
 // Puts them in that order; equals keep theirs.
 void rank(std::vector<Verdict>& verdicts);

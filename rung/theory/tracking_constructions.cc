@@ -15,6 +15,8 @@
 //   up to n of them.
 // - tracked-recall-hybrid. delta moves a one-hot row as letters move the mark, full looks the value at
 //   the mark up.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "rung/theory/construction_fit.h"
@@ -70,9 +72,14 @@ Verdict followed_verdict(const Theorem& theorem, const Setting& setting, const Q
 // The same weights answer words of every length where nothing in the model depends on it: neither
 // positions nor levels.
 void at_every_length(Verdict& v, const Setting& setting) {
-  if (v.outcome == Outcome::possible && setting.architecture.dimensions.position == PositionCode::none &&
-      !has_kind(setting, MixerKind::loglinear))
-    v.every_length = EveryLength{Outcome::possible, v.theorem, v.status};
+  if (v.outcome != Outcome::possible) return;
+  const PositionCode position = setting.architecture.dimensions.position;
+  const bool levels = has_kind(setting, MixerKind::loglinear), unplaced = position == PositionCode::none;
+  v.every_length = EveryLength{unplaced && !levels ? Outcome::possible : Outcome::open, v.theorem, v.status};
+  if (!unplaced)
+    v.every_length->reason = fmt::format("positions ({}) of one context", position_name(position));
+  else if (levels)
+    v.every_length->reason = "levels of loglinear of one context";
 }
 
 std::optional<Verdict> by_cells(const Theorem& t, const Setting& s, const Question& q) {
@@ -160,18 +167,21 @@ std::vector<Theorem> tracking_constructions() {
       {.id = "automaton-rnn",
        .tasks = kAutomatonTasks,
        .automata = true,
+       .every_length = true,
        .options = kAutomatonForms,
        .variants = kEveryVariant,
        .evaluate = by_cells},
       {.id = "permutations-delta",
        .tasks = kAutomatonTasks,
        .automata = true,
+       .every_length = true,
        .options = kAutomatonForms,
        .variants = kEveryVariant,
        .evaluate = by_exchanges},
       {.id = "cascade-mamba2",
        .tasks = kAutomatonTasks,
        .automata = true,
+       .every_length = true,
        .options = kAutomatonForms,
        .variants = kEveryVariant,
        .evaluate = by_cascade},
@@ -182,6 +192,7 @@ std::vector<Theorem> tracking_constructions() {
        .evaluate = by_counting},
       {.id = "tracked-recall-hybrid",
        .tasks = {"tracked-recall"},
+       .every_length = true,
        .options = kTrackedForms,
        .variants = kEveryVariant,
        .evaluate = by_hybrid},

@@ -13,6 +13,15 @@ using Use = LayerCost::Use;
 // Of a prompt's tokens: a coordinate for every letter, and one for ^.
 std::int64_t letter_width(const Automaton& automaton) { return automaton.letter_count() + 1; }
 
+// The largest number that a row of entries holds, or is read as.
+std::int64_t permutation_whole(const PermutationPlan& plan) {
+  std::int64_t largest = plan.points;
+  for (const auto& row : plan.rows)
+    if (!row.empty()) largest = std::max(largest, plan.number(row));
+  for (const auto weight : plan.reading) largest = std::max(largest, weight);
+  return largest;
+}
+
 }  // namespace
 
 int automaton_answer_digits(const Automaton& automaton) {
@@ -24,14 +33,18 @@ std::optional<ConstructionCost> automaton_cells_cost(const Automaton& least, Use
   if (letters * states > kMostAutomatonCells) return std::nullopt;
   const bool entered = std::find(least.next.begin(), least.next.end(), least.start) != least.next.end();
   RUNG_REQUIRE(use == Use::counter || use == Use::elman || use == Use::gru, "use={}", static_cast<int>(use));
-  return ConstructionCost{.options = {{"by", use == Use::counter ? "rnn"
-                                             : use == Use::elman ? "elman"
-                                                                 : "gru"}},
-                          .word = "R",
-                          .layers = {{.use = use, .value_dim = letters * states + (entered ? 0 : 1)}},
-                          .width = letter_width(least) + automaton_answer_digits(least),
-                          .precision = kAutomatonCellBits,
-                          .entry_bits = kAutomatonCellBits};
+  ConstructionCost cost{.options = {{"by", use == Use::counter ? "rnn"
+                                           : use == Use::elman ? "elman"
+                                                               : "gru"}},
+                        .word = "R",
+                        .layers = {{.use = use, .value_dim = letters * states + (entered ? 0 : 1)}},
+                        .width = letter_width(least) + automaton_answer_digits(least),
+                        .precision = kAutomatonCellBits,
+                        .entry_bits = kAutomatonCellBits};
+  // relu cells are 0 or 1, and what they sum is -1, a letter's 1 (^: 2) and at most one of them; a table that
+  // clips is no tanh, and gates that are 0 no sigmoid.
+  if (use == Use::counter) cost.float_whole = 2;
+  return cost;
 }
 
 std::optional<ConstructionCost> automaton_exchanges_cost(const Automaton& least, Use use) {
@@ -50,9 +63,12 @@ std::optional<ConstructionCost> automaton_exchanges_cost(const Automaton& least,
                   .steps = std::max<std::int64_t>(1, static_cast<std::int64_t>(plan.steps))}},
       .width = letter_width(least) + 1 + (widths.one_row ? 0 : automaton_answer_digits(least)),
       .precision = std::max(widths.entry, widths.read),
-      .entry_bits = widths.entry};
+      .entry_bits = widths.entry,
+      // Errors are differences of entries. beta is a sigmoid, which is 1 in every format at 40; so is a gate.
+      .float_whole = permutation_whole(plan)};
 }
 
+// Levels of a cascade are shifted and rounded to whole numbers: nothing is claimed about floats.
 int cascade_digits(int values) { return digits_for(2 * std::int64_t{values} - 1); }
 
 int cascade_bits(const Holonomy& holonomy) {
@@ -91,7 +107,9 @@ ConstructionCost flipflop_cost(std::int64_t values) {
           .layers = {{.use = Use::ssd, .key_dim = 1, .value_dim = 1}},
           .width = 3,
           .precision = bits,
-          .entry_bits = bits};
+          .entry_bits = bits,
+          // Decays are sigmoids, 1 at 40 and 0 at -1000.
+          .float_whole = values / 2 + 1};
 }
 
 int parity_full_bits(std::int64_t n) { return std::max(3, digits_for(n) + 3); }

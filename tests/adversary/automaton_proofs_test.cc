@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rung/adversary/forced_word.h"
+#include "rung/adversary/orbits.h"
 #include "rung/adversary/product_proof.h"
 #include "rung/adversary/random_weights.h"
 #include "rung/base/random.h"
@@ -17,7 +18,9 @@
 #include "rung/tasks/automaton.h"
 #include "rung/tasks/monoid.h"
 #include "rung/tasks/task_record.h"
+#include "rung/tasks/user_task.h"
 #include "rung/theory/holonomy.h"
+#include "rung/theory/theorem.h"
 #include "tests/constructions/forms.h"
 
 namespace rung {
@@ -389,6 +392,64 @@ TEST(FloatProducts, prove_constructions_in_formats_that_hold_their_numbers) {
     }
 }
 
+// What a verdict calls possible in a float format, its file does in that format at every length; and it does not
+// call possible what is not: numbers beyond the significand, cascades, tables that are no cell's or gate's.
+TEST(FloatProducts, prove_what_a_verdict_calls_possible_in_the_format) {
+  struct Asked {
+    const char *line, *architecture, *task;
+    TaskSizes sizes;
+    TaskOptions options;
+    std::vector<std::string> formats;  // in which it is possible
+  };
+  const std::vector<std::string> all{"bf16", "fp16", "fp32"};
+  for (const Asked& asked : {
+           Asked{"parity --by delta", "delta(heads=1,dim=2,vdim=1)", "parity", {}, {}, all},
+           {"parity --by gdelta", "gdelta(heads=1,dim=2,vdim=1)", "parity", {}, {}, all},
+           {"parity --by rnn", "rnn(cell=relu,size=4)", "parity", {}, {}, all},
+           {"parity --by elman", "rnn(size=4)", "parity", {}, {}, {}},
+           {"parity --by gru", "gru(size=4)", "parity", {}, {}, {}},
+           {"modulo --m 5 --by rnn", "rnn(cell=relu,size=25)", "modulo", {{"m", 5}}, {}, all},
+           {"group --name S3 --by delta",
+            "delta(heads=1,dim=6,vdim=1,steps=3)",
+            "group",
+            {},
+            {{"name", "S3"}},
+            all},
+           {"group --name S4 --letters generators --by delta",
+            "delta(heads=1,dim=4,vdim=1,steps=3)",
+            "group",
+            {},
+            {{"name", "S4"}, {"letters", "generators"}},
+            all},
+           {"group --name S5 --letters generators --by delta",
+            "delta(heads=1,dim=5,vdim=1,steps=4)",
+            "group",
+            {},
+            {{"name", "S5"}, {"letters", "generators"}},
+            {"fp32"}},
+           {"flipflop --k 3 --by mamba2", "mamba2(heads=1,dim=1,state=1)", "flipflop", {{"k", 3}}, {}, all},
+       })
+    for (const std::string& format : all) {
+      Architecture architecture{*parse_stack(asked.architecture), {.position = PositionCode::none}};
+      architecture.dimensions.precision = *parse_precision(format);
+      const auto setting = make_setting(architecture, {});
+      ASSERT_TRUE(setting);
+      const auto question =
+          make_question(asked.task, asked.sizes, setting->context, false, {.options = asked.options});
+      ASSERT_TRUE(question) << question.error().message;
+      const Verdict verdict = decide(*setting, *question);
+      const bool expected =
+          std::find(asked.formats.begin(), asked.formats.end(), format) != asked.formats.end();
+      ASSERT_EQ(verdict.outcome == Outcome::possible, expected) << asked.line << " in " << format;
+      EXPECT_EQ(verdict.every_length->outcome, expected ? Outcome::possible : Outcome::open) << asked.line;
+      if (!expected) continue;
+      EXPECT_EQ(verdict.status, Status::proved) << asked.line;
+      Construction made = built_of(asked.line);
+      const Proved floats = float_proof(std::move(made.weights), made.task, format.c_str());
+      EXPECT_EQ(floats.outcome.verdict, ProductVerdict::proved) << asked.line << " in " << format;
+    }
+}
+
 TEST(FloatProducts, refute_by_a_word_that_the_format_answers_wrongly) {
   int refuted = 0;
   for (std::uint64_t seed = 1; seed <= 12; ++seed)
@@ -422,6 +483,51 @@ TEST(FloatProducts, are_none_of_models_whose_memory_grows) {
     auto weights = random_weights_for(*task, {.architecture = line, .width = 4, .precision = {.bits = 4}});
     ASSERT_TRUE(weights);
     EXPECT_FALSE(make_product(*weights, task, 4, *parse_precision("bf16"))) << line;
+  }
+}
+
+// Where the memory ends the search, the powers of short words refute what they can, with a certificate; they
+// refute nothing that is right, and a depth that is asked for is kept to.
+TEST(Orbits, refute_where_the_search_is_cut_short) {
+  // Yes once the letter b has come 24 times, and models that say no for ever.
+  nlohmann::json late{{"alphabet", {"a", "b"}}, {"start", "0"}, {"accepting", {"24"}}};
+  for (int q = 0; q <= 24; ++q) {
+    const std::string state = std::to_string(q);
+    late["states"].push_back(state);
+    late["transitions"][state] = {{"a", state}, {"b", std::to_string(std::min(q + 1, 24))}};
+  }
+  const std::shared_ptr<const Task> task = std::move(*read_automaton_task("late", late.dump(), {}));
+  int cut = 0, refuted = 0;
+  for (const char* line : {"rnn(size=8)", "delta(dim=4,vdim=2)", "gru(size=8)"})
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      auto weights = random_weights_for(
+          *task, {.architecture = line, .width = 8, .precision = {.bits = 8}, .seed = seed});
+      ASSERT_TRUE(weights) << weights.error().message;
+      Tensor& answers = weights->tensors.at("out.table");
+      answers = integer_tensor(answers.shape,
+                               std::vector<std::int64_t>(static_cast<std::size_t>(answers.size()), 0));
+      const auto problem = make_product(*weights, task, {});
+      ASSERT_TRUE(problem) << problem.error().message;
+      const auto plain = search_product(problem->target, problem->task, {.memory_bytes = 1 << 17});
+      if (plain->verdict != ProductVerdict::bounded) continue;  // a model that forgets: its graph is small
+      ++cut;
+      const auto outcome = search(*problem, {.memory_bytes = 1 << 17}, {});
+      ASSERT_TRUE(outcome);
+      ASSERT_EQ(outcome->verdict, ProductVerdict::refuted) << line;
+      EXPECT_FALSE(outcome->shortest);
+      EXPECT_EQ(outcome->word, std::vector<std::int64_t>(24, 1));
+      EXPECT_LT(outcome->depth, 24);
+      EXPECT_EQ(checked(*weights, *product_certificate(*problem, *outcome), "orbit"), 0) << line;
+      EXPECT_EQ(search(*problem, {.memory_bytes = 1 << 17}, 3)->verdict, ProductVerdict::bounded);
+      ++refuted;
+    }
+  EXPECT_GE(cut, 6);
+  EXPECT_EQ(cut, refuted);
+  for (const char* line :
+       {"group --name S4 --letters generators --by delta", "parity --by gru", "modulo --m 5 --by rnn"}) {
+    Construction made = built_of(line);
+    const auto problem = make_product(made.weights, made.task, {});
+    EXPECT_FALSE(wrong_power(problem->target, problem->task)) << line;
   }
 }
 

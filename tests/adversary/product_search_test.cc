@@ -6,6 +6,7 @@
 #include <set>
 
 #include "rung/adversary/finite_state.h"
+#include "rung/adversary/orbits.h"
 #include "rung/adversary/product_proof.h"
 #include "rung/base/random.h"
 #include "rung/exact/random_model.h"
@@ -384,6 +385,44 @@ TEST(FiniteState, refuses_by_name_what_grows) {
       EXPECT_EQ(reason(line, accumulator), "finite") << line;
   EXPECT_EQ(reason("linear", wrap), "finite");
   EXPECT_EQ(reason("linear", round), "finite");
+}
+
+// A model whose only answer is 0, against an automaton that says 1 after so many letters 1 (modulo a number).
+ProductTask late_task(std::int64_t states, std::int64_t letters, std::int64_t late) {
+  ProductTask task{.states = states, .letters = letter_rows(letters), .begin = {{letters}}};
+  for (std::int64_t q = 0; q < states; ++q)
+    for (std::int64_t l = 0; l < letters; ++l) task.next.push_back(l == 1 ? (q + 1) % states : q);
+  task.answers.assign(static_cast<std::size_t>(states), 0);
+  task.answers[static_cast<std::size_t>(late)] = 1;
+  return task;
+}
+
+TEST(Orbits, find_the_shortest_wrong_power) {
+  for (const char* line : {"rnn(size=3)", "gru(size=2)", "mamba2(heads=1,dim=2,state=2)"}) {
+    const Target target = word_target({.architecture = line, .answers = 1, .seed = 5});
+    for (const std::int64_t late : {1, 2, 39}) {
+      const auto power = wrong_power(target, late_task(40, 2, late));
+      ASSERT_TRUE(power) << line << " " << late;
+      EXPECT_EQ(power->word, std::vector<std::int64_t>(static_cast<std::size_t>(late), 1)) << line;
+      EXPECT_EQ(power->answer, 0);
+      EXPECT_EQ(power->expected, 1);
+    }
+  }
+}
+
+// Nothing where every power is right, though another word is wrong: 1 after the letters 0 0 1 1 0 alone.
+TEST(Orbits, say_nothing_about_other_words) {
+  const Target target = word_target({.architecture = "rnn(size=3)", .answers = 1, .seed = 5});
+  const std::vector<std::int64_t> only{0, 0, 1, 1, 0};
+  ProductTask task{.states = 7, .letters = letter_rows(2), .begin = {{2}}};
+  for (std::int64_t q = 0; q < 7; ++q)
+    for (std::int64_t l = 0; l < 2; ++l)
+      task.next.push_back(q < 5 && l == only[static_cast<std::size_t>(q)] ? q + 1 : 6);
+  task.answers = {0, 0, 0, 0, 0, 1, 0};
+  EXPECT_FALSE(wrong_power(target, task));
+  const auto outcome = search_product(target, task, {.seconds = 20});
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->word, only);
 }
 
 }  // namespace

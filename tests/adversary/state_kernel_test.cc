@@ -97,7 +97,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"delta", {.architecture = "delta(heads=2,dim=2)*2", .accumulator = Accumulator::round}},
         Case{"gdelta",
              {.architecture = "gdelta(heads=2,dim=2)*2", .precision = 8, .accumulator = Accumulator::round}},
+        Case{"delta_steps",
+             {.architecture = "delta(heads=2,kv=1,dim=2,steps=3)*2", .accumulator = Accumulator::round}},
+        Case{"gdelta_steps", {.architecture = "gdelta(heads=1,dim=2,steps=2)*2", .precision = 6}},
         Case{"rnn", {.architecture = "rnn(size=3)*2", .accumulator = Accumulator::round}},
+        Case{"gru", {.architecture = "gru(size=3)*2", .accumulator = Accumulator::round}},
+        Case{"gru_wide", {.architecture = "gru(size=2)*2", .precision = 8}},
+        Case{"mamba", {.architecture = "mamba(inner=2,state=3)*2", .accumulator = Accumulator::round}},
+        Case{"mamba_wide", {.architecture = "mamba(inner=3,state=1)*2", .precision = 7}},
         Case{"mlp",
              {.architecture = "gdelta(heads=1,dim=2)+identity+rnn(size=2)+none+mamba2(heads=1,dim=2,state=2)",
               .mlp = {5, 3}}},
@@ -117,7 +124,8 @@ TEST(state_kernel, has_the_states_of_the_exact_machine_on_a_hundred_thousand_pro
 }
 
 TEST(state_kernel, asks_the_machine_where_lanes_do_not_know_the_mixer) {
-  const auto target = random_target({.architecture = "gru(size=2)"}, task_of("eva", {{"n", 5}}));
+  const auto target =
+      random_target({.architecture = "mamba2(heads=1,dim=2,state=2,conv=2)"}, task_of("eva", {{"n", 5}}));
   std::string why;
   auto kernel = make_state_kernel(target, *beginnings(*target.task, 64), &why);
   ASSERT_TRUE(kernel);

@@ -9,7 +9,7 @@ the next `$ ` are what it must print, standard output and standard error togethe
 any lines, also none. A block under `<!-- console: skip REASON -->` is not run; the reason is reported. Exit codes 0,
 1 and 2 are results; any other (a missing command, a crash, a time-out) fails whatever was printed.
 
-The session starts in an empty scratch folder that holds a copy of tests/cases and rung/released/configs, with $TMP an empty folder, the built
+The session starts in an empty scratch folder that holds a copy of tests/cases, rung/released/configs and results/proved, with $TMP an empty folder, the built
 program in PATH, no terminal, and none of the caller's RUNG_ variables. Blocks of one file share the scratch folder.
 """
 import argparse
@@ -148,7 +148,7 @@ def run_session(block, folder, environment, seconds):
 def scratch_folder(parent, repository):
     folder = os.path.join(parent, "scratch")
     os.makedirs(os.path.join(parent, "tmp"))
-    for read in ("tests/cases", "rung/released/configs"):
+    for read in ("tests/cases", "rung/released/configs", "results/proved"):
         if os.path.isdir(os.path.join(repository, read)):
             shutil.copytree(os.path.join(repository, read), os.path.join(folder, read))
     os.makedirs(folder, exist_ok=True)

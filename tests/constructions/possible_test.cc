@@ -433,14 +433,18 @@ TEST(Possible, at_every_length_asks_for_no_positions_and_no_levels) {
     const auto setting = make_setting(architecture, {});
     const auto question = make_question("parity", {}, setting->context, false);
     const Verdict verdict = decide(*setting, *question);
-    return verdict.every_length ? std::optional(verdict.every_length->outcome) : std::nullopt;
+    EXPECT_EQ(verdict.every_length->outcome == Outcome::open, !verdict.every_length->reason.empty());
+    return verdict.every_length->outcome;
   };
   EXPECT_EQ(every_length("delta(heads=1)", PositionCode::none), Outcome::possible);
   EXPECT_EQ(every_length("gru", PositionCode::none), Outcome::possible);
   EXPECT_EQ(every_length("mamba2+rnn", PositionCode::none), Outcome::possible);
   EXPECT_EQ(every_length("mamba2*2", PositionCode::none), Outcome::impossible);
-  EXPECT_EQ(every_length("delta(heads=1)", PositionCode::table), std::nullopt);
-  EXPECT_EQ(every_length("delta(heads=1)+loglinear", PositionCode::none), std::nullopt);
+  EXPECT_EQ(every_length("delta(heads=1)", PositionCode::table), Outcome::open);
+  EXPECT_EQ(every_length("delta(heads=1)+loglinear", PositionCode::none), Outcome::open);
+  const auto setting = make_setting({*parse_stack("delta(heads=1)"), {.position = PositionCode::table}}, {});
+  const auto question = make_question("parity", {}, setting->context, false);
+  EXPECT_EQ(decide(*setting, *question).every_length->reason, "positions (table) of one context");
 }
 
 // Softmax over everything visible means the same to the last token with and without causality.

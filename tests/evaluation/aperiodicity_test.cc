@@ -438,13 +438,41 @@ TEST(nonsolvable_groups, are_beyond_fixed_stacks_if_the_classes_differ) {
   unplaced.form.options["name"] = "S5";
   EXPECT_EQ(unplaced.on("full*4+mamba2", "group").every_length->status, Status::checked);
   // A solvable group, another layer, a chain of thought.
+  const auto every_length = [&](const char* line) { return bound.on(line, "group").every_length->outcome; };
   bound.form.options["name"] = "S4";
-  EXPECT_FALSE(bound.on("full*4+mamba2", "group").every_length);
+  EXPECT_EQ(every_length("full*4+mamba2"), Outcome::open);
   bound.form.options["name"] = "A5";
-  EXPECT_TRUE(bound.on("full*4+mamba2", "group").every_length);
-  EXPECT_FALSE(bound.on("full*4+delta", "group").every_length);
+  EXPECT_EQ(every_length("full*4+mamba2"), Outcome::impossible);
+  EXPECT_EQ(every_length("full*4+delta"), Outcome::open);
   bound.options.chain_of_thought = true;
-  EXPECT_FALSE(bound.on("full*4+mamba2", "group").every_length);
+  EXPECT_EQ(every_length("full*4+mamba2"), Outcome::open);
+}
+
+// Where the theorem does not speak the verdict is open, with the reason, however many bits of state there are.
+TEST(aperiodicity, leaves_open_what_it_does_not_cover_with_the_reason) {
+  struct Left {
+    const char *line, *task;
+    PositionCode position;
+    std::string reason;
+  };
+  for (const Left& left : {
+           Left{"loglinear", "parity", PositionCode::none,
+                "its buckets show the binary digits of the position"},
+           {"loglinear", "flipflop", PositionCode::none, "all aperiodic"},
+           {"full", "parity", PositionCode::rope, "its keys turn with the position"},
+           {"full", "group", PositionCode::table, "a code that tells positions apart is not covered"},
+           {"mamba2", "parity", PositionCode::table, "a code that tells positions apart is not covered"},
+           {"mamba2+loglinear", "modulo", PositionCode::none, "layer 2"},
+       }) {
+    Bound bound;
+    bound.dimensions.position = left.position;
+    const auto v = bound.on(left.line, left.task);
+    EXPECT_EQ(v.outcome, Outcome::open) << left.line;
+    EXPECT_EQ(v.theorem, "aperiodicity") << left.line;
+    ASSERT_TRUE(v.every_length) << left.line;
+    EXPECT_EQ(v.every_length->outcome, Outcome::open) << left.line;
+    EXPECT_NE(v.every_length->reason.find(left.reason), std::string::npos) << v.every_length->reason;
+  }
 }
 
 }  // namespace
