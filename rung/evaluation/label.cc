@@ -35,6 +35,18 @@ bool decays_forward(const Weights& weights, const MixerShape& mixer, const std::
   return true;
 }
 
+// Keys that the file brings to length 1 are a form of the layer, of which no construction is written down.
+void set_keys(MixerShape& mixer, const Weights& weights, const std::string& prefix) {
+  for (std::size_t part = 0; part < mixer.parts.size(); ++part)
+    set_keys(mixer.parts[part], weights, fmt::format("{}part.{}.", prefix, part));
+  if (weights.tensors.contains(prefix + "key.fraction")) mixer.form.key_norm = KeyNorm::l2;
+}
+Setting with_keys(Setting setting, const Weights& weights) {
+  for (std::size_t i = 0; i < setting.layers.size(); ++i)
+    set_keys(setting.layers[i].mixer, weights, fmt::format("layers.{}.", i));
+  return setting;
+}
+
 // The accumulator of the file, which its lines do not say, and what its tables hold.
 void set_states(Setting& setting, const Weights& weights) {
   const auto name_accumulator = [&](const auto& self, MixerShape& mixer) -> void {
@@ -60,7 +72,8 @@ Result<Setting> model_setting(const Weights& weights, const Machine& machine, st
   if (!parts) {
     dimensions.precision = Precision{NumberFormat::fp32, kFloatBits, 0};
     dimensions.accumulator_bits.reset();
-    return make_setting(architecture, options);
+    RUNG_TRY(Setting floating, make_setting(architecture, options));
+    return with_keys(std::move(floating), weights);
   }
   int widest = dimensions.precision.bits,
       state = static_cast<int>(dimensions.accumulator_bits.value_or(widest));
@@ -83,7 +96,7 @@ Result<Setting> model_setting(const Weights& weights, const Machine& machine, st
   if (sums > 0) options.sum_bits = sums;
   RUNG_TRY(Setting setting, make_setting(architecture, options));
   set_states(setting, weights);
-  return setting;
+  return with_keys(std::move(setting), weights);
 }
 
 namespace {

@@ -85,6 +85,34 @@ TEST(Label, certifies_nothing_about_prompts_that_a_variant_never_draws) {
   EXPECT_EQ(random_label("full", 16, 8, 64, Accumulator::round, Variant::permutation).letter, LabelClass::K);
 }
 
+// The construction of parity by delta has keys of length √2: a file that brings them to length 1 has no part in it.
+TEST(Label, calls_constructible_only_what_the_file_can_hold) {
+  const auto task = make_task("parity", {{"n", 8}});
+  RandomModel model;
+  model.architecture.stack = *parse_stack("delta(heads=1,dim=4,vdim=2)");
+  auto& d = model.architecture.dimensions;
+  d.width = 16;
+  d.mlp_given = true;
+  d.position = PositionCode::none;
+  d.vocabulary = 3;
+  d.precision.bits = 8;
+  model.fields = (*task)->fields();
+  model.output = {OutputSpec::Kind::logits, 2, 0};
+  model.accumulator = Accumulator::round;
+  auto weights = random_weights(model);
+  ASSERT_TRUE(weights) << weights.error().message;
+  ASSERT_TRUE(weights->tensors.contains("layers.0.key.fraction"));
+  const auto letter = [&](bool floats) {
+    const auto machine = Machine::load(*weights, {.positions = 9, .unrounded = floats});
+    EXPECT_TRUE(machine) << machine.error().message;
+    return label_of(*weights, **machine, **task, Variant::uniform).letter;
+  };
+  for (const bool floats : {false, true}) EXPECT_EQ(letter(floats), LabelClass::G);
+  for (const char* name : {"key.fraction", "key.bits", "key.extra"})
+    weights->tensors.erase(std::string("layers.0.") + name);
+  for (const bool floats : {false, true}) EXPECT_EQ(letter(floats), LabelClass::K);
+}
+
 TEST(Interval, is_students_over_members) {
   const double five[] = {0.9, 0.92, 0.94, 0.96, 0.98};
   const auto interval = student_interval(five);  // s = 0.0316228, t(4) = 2.776445
