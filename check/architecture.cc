@@ -22,11 +22,19 @@ const std::map<std::string, std::vector<std::string>> kOptions = {
     {"linear", {"feature", "normalised", "heads", "dim", "vdim", "conv"}},
     {"rnn", {"cell", "size"}},
     {"gru", {"size"}},
-    {"mamba", {"inner", "state", "conv"}},
-    {"mamba2", {"heads", "dim", "state", "groups", "conv"}},
-    {"delta", {"heads", "kv", "dim", "vdim", "conv", "range", "steps"}},
-    {"gdelta", {"heads", "kv", "dim", "vdim", "conv", "range", "steps"}},
-    {"loglinear", {"base", "feature", "heads", "kv", "dim", "vdim", "state", "groups", "conv", "range"}},
+    {"mamba", {"inner", "state", "conv", "form", "conv_bias", "act", "gate", "select", "rank", "norms"}},
+    {"mamba2",
+     {"heads", "dim", "state", "groups", "conv", "form", "conv_bias", "act", "decay", "skip", "gate", "norm",
+      "norm_groups"}},
+    {"delta",
+     {"heads", "kv", "dim", "vdim", "conv", "range", "steps", "form", "conv_bias", "act", "qk_act", "qk_norm",
+      "scale", "beta", "gate", "norm"}},
+    {"gdelta",
+     {"heads", "kv", "dim", "vdim", "conv", "range", "steps", "form", "conv_bias", "act", "qk_act", "qk_norm",
+      "scale", "decay", "gate", "norm"}},
+    {"loglinear",
+     {"base", "feature", "heads", "kv", "dim", "vdim", "state", "groups", "conv", "range", "form",
+      "partition", "conv_bias", "skip", "gate", "norm", "norm_groups"}},
     {"sparse", {"B", "k", "window", "groups", "heads", "kv", "dim", "vdim"}},
     {"topk", {"k", "heads", "kv", "dim", "vdim", "index_heads", "index_dim", "cache", "weights"}},
     {"conv", {"width", "channels"}},
@@ -39,6 +47,20 @@ const std::map<std::string, std::vector<std::string>> kWords = {
     {"cell", {"tanh", "relu"}},
     {"base", {"linear", "mamba2", "gdelta"}},
     {"weights", {"clamped", "signed"}},
+    {"form", {"plain", "released"}},
+    {"conv_bias", {"no", "yes", "auto"}},
+    {"act", {"none", "silu"}},
+    {"qk_act", {"none", "silu", "relu", "elu1"}},
+    {"qk_norm", {"none", "l2", "sum"}},
+    {"scale", {"no", "yes"}},
+    {"beta", {"yes", "no"}},
+    {"decay", {"sigmoid", "step"}},
+    {"skip", {"none", "head", "channel", "auto"}},
+    {"gate", {"none", "silu", "sigmoid", "auto"}},
+    {"norm", {"none", "before", "after", "auto"}},
+    {"select", {"input", "conv"}},
+    {"norms", {"none"}},      // the others have no integer form
+    {"partition", {"weak"}},  // nor has strong
 };
 
 bool among(const std::vector<std::string>& words, const std::string& word) {
@@ -167,6 +189,56 @@ class LineReader {
   std::size_t at_ = 0;
 };
 
+// The options of a form, those of form=released where the line leaves them open.
+Form read_form(const ArchitectureMixer& m, const Architecture& a, const Shape& s) {
+  const bool buckets = m.kind == "loglinear";
+  const std::string& rule = buckets ? s.base : m.kind;
+  const bool delta = rule == "delta" || rule == "gdelta";
+  Form f;
+  if (!delta && rule != "mamba" && rule != "mamba2" && !buckets) return f;
+  const bool released = m.words.contains("form") && m.words.at("form") == "released";
+  if (buckets) {
+    if (released && rule == "linear") throw Malformed("loglinear(base=linear) has no released form");
+    for (const char* option : {"conv_bias", "skip", "gate", "norm"})
+      if (!released && m.words.contains(option))
+        throw Malformed(text("loglinear has no option ", option, " in its plain form"));
+    if (delta && m.words.contains("skip")) throw Malformed("loglinear(base=gdelta) has no skip");
+  }
+  // The plain value, the released one. Options that loglinear does not have are its base's.
+  const auto chosen = [&](const char* option, const char* plain, const char* own) -> std::string {
+    const auto found = m.words.find(option);
+    if (found != m.words.end() && (found->second != "auto" || !buckets)) {
+      if (found->second == "auto") throw Malformed(text(m.kind, " has no ", option, "=auto"));
+      return found->second;
+    }
+    return released ? own : plain;
+  };
+  f.conv_bias = s.conv > 0 && chosen("conv_bias", "no", delta ? "no" : "yes") == "yes";
+  f.act = chosen("act", "none", "silu") != "none";
+  f.gate = chosen("gate", "none", rule == "delta" ? "none" : "silu") != "none";
+  if (rule != "mamba") f.norm = chosen("norm", "none", delta ? "before" : "after");
+  if (rule == "mamba2" || rule == "gdelta") f.step = chosen("decay", "sigmoid", "step") == "step";
+  if (rule == "mamba2") f.skip = chosen("skip", "none", "head");
+  if (delta) {
+    f.qk_act = chosen("qk_act", "none", "silu") != "none";
+    f.qk_norm = chosen("qk_norm", "none", "l2");
+    f.scale = !buckets && chosen("scale", "no", "yes") == "yes";
+    f.beta = chosen("beta", "yes", "yes") == "yes";
+  }
+  if (rule == "mamba") {
+    f.select_conv = chosen("select", "input", "conv") == "conv";
+    f.rank = m.numbers.contains("rank") ? m.numbers.at("rank") : released ? (a.width + 15) / 16 : 0;
+  }
+  const bool grouped = m.numbers.contains("norm_groups");
+  if (grouped && (rule != "mamba2" || f.norm == "none")) throw Malformed(text(m.kind, " has no norm_groups"));
+  if (rule == "mamba2" && f.norm != "none") {
+    f.norm_groups = grouped ? m.numbers.at("norm_groups") : s.kv;
+    if (s.heads % f.norm_groups != 0) throw Malformed("the groups of a norm do not divide the heads");
+  }
+  if (!f.plain() && s.steps > 1) throw Malformed(text(m.kind, " with steps has no released form"));
+  return f;
+}
+
 // Fills in what the line leaves open. `all_heads` is what the width is divided by; `group` the heads of a
 // group in heads(...).
 Shape resolve(const ArchitectureMixer& m, const Architecture& a, std::optional<std::int64_t> group,
@@ -261,6 +333,7 @@ Shape resolve(const ArchitectureMixer& m, const Architecture& a, std::optional<s
   } else if (rule == "identity") {
     s.dv = single_dim("vdim");
   }
+  s.form = read_form(m, a, s);
   if (!a.causal &&
       (!among({"full", "linear", "topk", "identity", "none"}, m.kind) || s.conv > 0 || s.chunk > 0))
     throw Malformed(text(m.kind, " has no meaning in an encoder"));

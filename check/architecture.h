@@ -9,6 +9,17 @@
 
 namespace rung_check {
 
+// What a released layer has around its recurrence (docs/weights.md, "Released forms in integers").
+struct Form {
+  bool conv_bias = false, act = false, qk_act = false, step = false, gate = false, scale = false, beta = true;
+  bool select_conv = false;  // mamba
+  std::string qk_norm = "none", skip = "none", norm = "none";
+  std::int64_t norm_groups = 1, rank = 0;  // mamba2; mamba's bottleneck, 0: none
+
+  bool operator==(const Form&) const = default;
+  bool plain() const { return *this == Form{}; }
+};
+
 // One mixer. Letters as in docs/weights.md: H heads, K key/value heads, dk, dv dimensions of a key and a
 // value.
 struct Shape {
@@ -23,8 +34,10 @@ struct Shape {
   std::string feature, base;                       // linear, loglinear
   bool normalised = false, relu_cell = false;
   std::int64_t range = 1, steps = 1;  // of the delta rule
-  std::vector<Shape> parts;           // heads
+  Form form;
+  std::vector<Shape> parts;  // heads
 
+  const std::string& base_rule() const { return kind == "loglinear" ? base : kind; }
   std::int64_t features() const;  // D
   std::int64_t outputs() const;   // numbers that the mixer hands over
   bool sees_other_tokens() const;

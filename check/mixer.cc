@@ -101,8 +101,12 @@ void Channels::add(const std::string& name, std::int64_t rows, std::int64_t cols
     convolved_maps_ = maps_.size();
   }
 }
-void Channels::finish() {
+void Channels::activate(const std::string& name, std::size_t first, std::size_t last) {
+  activations_.push_back({first, last, Table(source_, name), source_.bits(name)});
+}
+void Channels::finish(bool bias) {
   if (taps_ == 0) return;
+  bias_ = bias ? source_.numbers("conv.bias", {convolved_}) : Row(static_cast<std::size_t>(convolved_), 0);
   weight_ = source_.numbers("conv.weight", {convolved_, taps_});
   shift_ = source_.shift("conv");
   bits_ = source_.bits("conv");
@@ -119,11 +123,11 @@ Row Channels::next(const Row& u) {
     const Row part = map(u, source_.budget);
     all.insert(all.end(), part.begin(), part.end());
   }
-  if (taps_ == 0) return all;
-  source_.budget.work(static_cast<std::uint64_t>(convolved_ * taps_));
-  for (std::int64_t c = 0; c < convolved_; ++c) {
+  if (taps_ > 0) source_.budget.work(static_cast<std::uint64_t>(convolved_ * taps_));
+  for (std::int64_t c = 0; taps_ > 0 && c < convolved_; ++c) {
     std::int64_t& channel = all[static_cast<std::size_t>(c)];
-    Int total = static_cast<Int>(weight_[static_cast<std::size_t>(c * taps_)]) * channel;
+    Int total = bias_[static_cast<std::size_t>(c)] +
+                static_cast<Int>(weight_[static_cast<std::size_t>(c * taps_)]) * channel;
     if (taps_ > 1) {
       Row& past = earlier_[static_cast<std::size_t>(c)];
       for (std::size_t j = 0; j < past.size(); ++j)
@@ -133,6 +137,11 @@ Row Channels::next(const Row& u) {
     }
     const Int rounded = rsh(total, shift_);
     channel = sat(table_ ? (*table_)(rounded) : rounded, bits_);
+  }
+  for (const auto& one : activations_) {
+    const std::int64_t end = one.last < offsets_.size() ? offsets_[one.last] : channels_;
+    for (std::int64_t c = offsets_[one.first]; c < end; ++c)
+      all[static_cast<std::size_t>(c)] = sat(one.table(all[static_cast<std::size_t>(c)]), one.bits);
   }
   return all;
 }
@@ -159,15 +168,70 @@ const Row& next_row(const Memory& memory, std::size_t& next) {
 }
 
 Row normalised(const Row& x, const Row& gain, std::int64_t count, std::int64_t fraction, std::int64_t extra,
-               std::int64_t bits) {
+               std::int64_t bits, std::int64_t epsilon) {
   Int squares = 0;
   for (const auto value : x) squares = add(squares, mul(value, value));
-  const Int root = isqrt(mul(squares, Int{1} << (2 * extra)) / count);
+  const Int root = isqrt(add(mul(squares, Int{1} << (2 * extra)) / count, epsilon));
   Row y(x.size(), 0);
   if (root == 0) return y;
   for (std::size_t i = 0; i < x.size(); ++i)
     y[i] = sat(round_div(mul(mul(x[i], gain[i]), Int{1} << (fraction + extra)), root), bits);
   return y;
+}
+
+OutputStage::OutputStage(const Shape& shape, const Source& source, std::int64_t gain, std::int64_t group)
+    : form_(shape.form), group_(group), y_bits_(source.bits("y")) {
+  const bool normed = form_.norm != "none";
+  if (form_.gate || normed) read_bits_ = source.bits("read");
+  if (form_.gate) {
+    table_.emplace(source, "z");
+    gated_shift_ = source.shift("gated");
+    gated_bits_ = source.bits("gated");
+  }
+  if (!normed) return;
+  gain_ = source.numbers("ynorm.gain", {gain});
+  fraction_ = source.fraction("ynorm.fraction", 24);
+  extra_ = source.fraction("ynorm.extra", 24);
+  norm_bits_ = source.bits("ynorm");
+  epsilon_ = source.scalar("ynorm.epsilon", 0, 0, std::int64_t{1} << 46);
+}
+void OutputStage::gate(Row& o, const std::int64_t* z) const {
+  if (!form_.gate) return;
+  for (std::size_t i = 0; i < o.size(); ++i)
+    o[i] = sat(rsh(mul(o[i], (*table_)(z[i])), gated_shift_), gated_bits_);
+}
+void OutputStage::norm(Row& o) const {
+  for (std::size_t begin = 0; begin < o.size(); begin += static_cast<std::size_t>(group_)) {
+    const auto from = o.begin() + static_cast<std::ptrdiff_t>(begin);
+    Row gains;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(group_); ++i)
+      gains.push_back(gain_[(begin + i) % gain_.size()]);
+    const Row part =
+        normalised(Row(from, from + group_), gains, group_, fraction_, extra_, norm_bits_, epsilon_);
+    std::copy(part.begin(), part.end(), from);
+  }
+}
+Row OutputStage::operator()(const std::vector<Int>& read, const std::int64_t* z) const {
+  Row o;
+  for (const Int number : read) o.push_back(sat(number, read_bits_ > 0 ? read_bits_ : y_bits_));
+  if (form_.norm == "before") {
+    norm(o);
+    gate(o, z);
+  } else {
+    gate(o, z);
+    if (form_.norm == "after") norm(o);
+  }
+  for (auto& number : o) number = sat(number, y_bits_);
+  return o;
+}
+
+StepDecay::StepDecay(const Source& source, const std::string& name, std::int64_t heads)
+    : step_(source, name),
+      decay_(source, "decay"),
+      rates_(source.numbers("a.weight", {heads})),
+      index_shift_(source.scalar("decay.index_shift", 0, -40, 100)) {}
+std::int64_t StepDecay::decay(std::int64_t step, std::int64_t head) const {
+  return decay_(rsh(static_cast<Int>(step) * rates_[static_cast<std::size_t>(head)], index_shift_));
 }
 
 void Mixer::state(State&, std::int64_t) const {

@@ -56,7 +56,9 @@ class Channels {
   Channels(const Source& source, std::int64_t taps);
   // The map's rows become the next channels.
   void add(const std::string& name, std::int64_t rows, std::int64_t cols, bool convolved = true);
-  void finish();  // after the last add
+  // The rows of maps [first, last) go through a table, behind the convolution.
+  void activate(const std::string& name, std::size_t first, std::size_t last);
+  void finish(bool bias = false);  // after the last add; `bias`: the convolution has one
   void reset();
   Row next(const Row& u);
   std::int64_t offset(std::size_t map) const { return offsets_[map]; }
@@ -76,12 +78,52 @@ class Channels {
   std::int64_t taps_, channels_ = 0, convolved_ = 0, shift_ = 0, bits_ = 0;
   std::size_t convolved_maps_ = 0;
   std::optional<Table> table_;
+  Row bias_;
+  struct Activation {
+    std::size_t first, last;  // maps
+    Table table;
+    std::int64_t bits;
+  };
+  std::vector<Activation> activations_;
   std::vector<Row> earlier_;  // per convolved channel, the newest first
 };
 
-// Brings x to length 2^fraction · gain: isqrt(floor(4^extra · Σ x² / count)) is the length.
+// Brings x to length 2^fraction · gain: isqrt(floor(4^extra · Σ x² / count) + epsilon) is the length.
 Row normalised(const Row& x, const Row& gain, std::int64_t count, std::int64_t fraction, std::int64_t extra,
-               std::int64_t bits);
+               std::int64_t bits, std::int64_t epsilon = 0);
+
+// From what a recurrence read to the layer's output: gate and norm of a released form, in its order.
+class OutputStage {
+ public:
+  // `gain` numbers of ynorm.gain repeat along the row; `group` are normalised together.
+  OutputStage(const Shape& shape, const Source& source, std::int64_t gain, std::int64_t group);
+  bool gated() const { return form_.gate; }
+  // `z`: the gate's channels, or null.
+  Row operator()(const std::vector<Int>& read, const std::int64_t* z) const;
+
+ private:
+  void gate(Row& o, const std::int64_t* z) const;
+  void norm(Row& o) const;
+
+  Form form_;
+  std::optional<Table> table_;
+  Row gain_;
+  std::int64_t group_, y_bits_, read_bits_ = 0, gated_shift_ = 0, gated_bits_ = 0, norm_bits_ = 0,
+                                fraction_ = 0, extra_ = 0, epsilon_ = 0;
+};
+
+// decay=step: a step from a channel, and the decay from it and the head's rate.
+class StepDecay {
+ public:
+  StepDecay(const Source& source, const std::string& name, std::int64_t heads);
+  std::int64_t step(std::int64_t channel) const { return step_(channel); }
+  std::int64_t decay(std::int64_t step, std::int64_t head) const;
+
+ private:
+  Table step_, decay_;
+  Row rates_;
+  std::int64_t index_shift_;
+};
 
 // What every mixer is made from.
 struct Context {
@@ -115,6 +157,8 @@ std::unique_ptr<Mixer> make_mixer(const Shape& shape, const Context& context, co
 std::unique_ptr<Mixer> make_attention(const Shape& shape, const Context& context, const Source& source);
 // linear, mamba, mamba2, delta, gdelta, loglinear, rnn, gru, conv, identity; nullptr for any other word.
 std::unique_ptr<Mixer> make_recurrence(const Shape& shape, const Context& context, const Source& source);
+// Those of them that have no matrix: mamba, rnn, gru, conv, identity.
+std::unique_ptr<Mixer> make_row_recurrence(const Shape& shape, const Context& context, const Source& source);
 
 // The sparse layer of a sparse-pair certificate.
 class SparseView {

@@ -373,6 +373,8 @@ std::vector<Reals> RealChannels::all(const std::vector<Reals>& u) const {
 }
 
 std::unique_ptr<RealMixer> make_real_mixer(const Shape& shape, const RealSource& source) {
+  if (!shape.form.plain())
+    throw Malformed(text("a released form of ", shape.kind, " cannot be evaluated in intervals"));
   if (shape.kind == "none") return nullptr;
   if (shape.kind == "heads") return std::make_unique<RealSideBySide>(shape, source);
   if (shape.kind == "full") return std::make_unique<RealFull>(shape, source);

@@ -1,5 +1,5 @@
-// The mixers whose memory does not grow with the prompt (docs/weights.md, "Mixers"): linear, mamba2, delta,
-// gdelta, and log-linear buckets over them; mamba, rnn, gru; conv and identity.
+// Mixers with a matrix per head, whose memory does not grow with the prompt (docs/weights.md, "Mixers"): linear, mamba2,
+// delta, gdelta; and log-linear buckets over them.
 #include <bit>
 
 #include "check/mixer.h"
@@ -16,6 +16,8 @@ class Cell {
         context_(context),
         source_(source),
         channels(source, shape.conv),
+        stage(shape, source, shape.base_rule() == "mamba2" ? shape.heads * shape.dv : shape.dv,
+              shape.base_rule() == "mamba2" ? shape.heads * shape.dv / shape.form.norm_groups : shape.dv),
         y_bits(source.bits("y")) {}
   virtual ~Cell() = default;
 
@@ -26,11 +28,20 @@ class Cell {
   // Σ_c S[r][c] q[c] of one head, not rounded.
   virtual Int read(const Row& state, const Row& now, std::int64_t head, std::int64_t row) const = 0;
   virtual Row answer(const Row& state, const Row& now) const {
-    Row y;
+    std::vector<Int> sums;
     for (std::int64_t h = 0; h < s.heads; ++h)
-      for (std::int64_t r = 0; r < s.dv; ++r)
-        y.push_back(sat(rsh(read(state, now, h, r), read_shift), y_bits));
-    return y;
+      for (std::int64_t r = 0; r < s.dv; ++r) sums.push_back(read(state, now, h, r));
+    return given(sums, now);
+  }
+  // The layer's output from such sums of all heads.
+  Row given(std::vector<Int> sums, const Row& now) const {
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      sums[i] = rsh(mul(read_scale, sums[i]), read_shift);
+      if (s.form.skip == "none") continue;
+      const std::size_t d = s.form.skip == "head" ? i / static_cast<std::size_t>(s.dv) : i;
+      sums[i] = add(sums[i], rsh(static_cast<Int>(skip[d]) * now[i], skip_shift));  // x comes first
+    }
+    return stage(sums, stage.gated() ? now.data() + channels.offset(gate_map) : nullptr);
   }
   // Entry by entry, where two buckets become one.
   virtual std::int64_t merged(Int sum) const { return context_.settle(sum); }
@@ -61,7 +72,17 @@ class Cell {
   Context context_;
   Source source_;
   Channels channels;
-  std::int64_t y_bits, read_shift = 0;
+  OutputStage stage;
+  Row skip;
+  std::size_t gate_map = 0;  // among the channels
+  std::int64_t y_bits, read_shift = 0, read_scale = 1, skip_shift = 0;
+
+ protected:
+  // The last of the maps.
+  void add_gate(std::size_t maps) {
+    gate_map = maps;
+    if (stage.gated()) channels.add("z", s.heads * s.dv, context_.width, /*convolved=*/false);
+  }
 };
 
 class LinearCell final : public Cell {
@@ -157,26 +178,40 @@ class LinearCell final : public Cell {
 class Mamba2Cell final : public Cell {
  public:
   Mamba2Cell(const Shape& shape, const Context& context, const Source& source)
-      : Cell(shape, context, source), decay_(source, "gate") {
+      : Cell(shape, context, source) {
     channels.add("x", s.heads * s.dv, context.width);
     channels.add("b", s.kv * s.dk, context.width);
     channels.add("c", s.kv * s.dk, context.width);
-    channels.add("gate", s.heads, context.width, /*convolved=*/false);
-    channels.finish();
+    channels.add(s.form.step ? "dt" : "gate", s.heads, context.width, /*convolved=*/false);
+    add_gate(4);
+    if (s.form.act) channels.activate("act", 0, 3);
+    channels.finish(s.form.conv_bias);
+    if (s.form.step) {
+      step_.emplace(source, "dt", s.heads);
+      update_shift_ = source.shift("update");
+    } else {
+      decay_.emplace(source, "gate");
+    }
+    if (s.form.skip != "none") {
+      skip = source.numbers("skip.weight", {s.form.skip == "head" ? s.heads : s.heads * s.dv});
+      skip_shift = source.shift("skip");
+    }
     decay_shift_ = source.shift("decay");
     read_shift = source.shift("read");
   }
   void update(Row& state, const Row& now, bool write) const override {
     source_.budget.work(2 * size());
     for (std::int64_t h = 0; h < s.heads; ++h) {
-      const std::int64_t decay = decay_(now[at(channels.offset(3) + h)]);
+      const std::int64_t gate = now[at(channels.offset(3) + h)];
+      const std::int64_t step = step_ ? step_->step(gate) : 1;
+      const std::int64_t decay = step_ ? step_->decay(step, h) : (*decay_)(gate);
       const std::int64_t* b = now.data() + channels.offset(1) + shared(h) * s.dk;
       for (std::int64_t r = 0; r < s.dv; ++r) {
         const std::int64_t x = write ? now[at(channels.offset(0) + h * s.dv + r)] : 0;
         std::int64_t* entries = row_of(state, h, r);
         for (std::int64_t n = 0; n < s.dk; ++n)
-          entries[n] = context_.settle(
-              add(rsh(static_cast<Int>(decay) * entries[n], decay_shift_), static_cast<Int>(x) * b[n]));
+          entries[n] = context_.settle(add(rsh(static_cast<Int>(decay) * entries[n], decay_shift_),
+                                           rsh(mul(static_cast<Int>(x) * b[n], step), update_shift_)));
       }
     }
   }
@@ -185,46 +220,63 @@ class Mamba2Cell final : public Cell {
   }
 
  private:
-  Table decay_;
-  std::int64_t decay_shift_ = 0;
+  std::optional<Table> decay_;
+  std::optional<StepDecay> step_;
+  std::int64_t decay_shift_ = 0, update_shift_ = 0;
 };
 
 class DeltaCell final : public Cell {
  public:
   DeltaCell(const Shape& shape, const Context& context, const Source& source, bool gated)
-      : Cell(shape, context, source), beta_(source, "beta") {
+      : Cell(shape, context, source) {
     channels.add("q", s.kv * s.dk, context.width);
     channels.add("k", s.steps * s.kv * s.dk, context.width);
     channels.add("v", s.steps * s.heads * s.dv, context.width);
-    channels.add("beta", s.steps * s.heads, context.width, /*convolved=*/false);
+    std::size_t maps = 3;
+    if (s.form.beta) {
+      channels.add("beta", s.steps * s.heads, context.width, /*convolved=*/false);
+      beta_.emplace(source, "beta");
+      ++maps;
+    }
     if (gated) {
       channels.add("gate", s.heads, context.width, /*convolved=*/false);
-      gate_.emplace(source, "gate");
+      decay_map_ = maps++;
+      if (s.form.step)
+        step_.emplace(source, "gate", s.heads);
+      else
+        gate_.emplace(source, "gate");
       decay_shift_ = source.shift("decay");
     }
-    channels.finish();
+    add_gate(maps);
+    if (s.form.qk_act) channels.activate("qk_act", 0, 2);
+    if (s.form.act) channels.activate("act", 2, 3);
+    channels.finish(s.form.conv_bias);
+    if (s.form.scale) read_scale = source.scalar("read.scale", 1, 1, std::int64_t{1} << 32);
     predict_shift_ = source.shift("predict");
     write_shift_ = source.shift("write");
     read_shift = source.shift("read");
-    unit_ = source.has("key.fraction");
+    const bool sum = s.form.qk_norm == "sum";
+    unit_ = s.form.plain() ? source.has("key.fraction") : s.form.qk_norm != "none";
     if (unit_) {
       fraction_ = source.fraction("key.fraction", 24);
-      extra_ = source.scalar("key.extra", 8, 0, 24);
+      if (!sum) extra_ = source.scalar("key.extra", 8, 0, 24);
+      if (s.form.qk_norm == "l2") epsilon_ = source.scalar("key.epsilon", 0, 0, std::int64_t{1} << 46);
       key_bits_ = source.bits("key");
     }
   }
   void update(Row& state, const Row& now, bool write) const override {
     source_.budget.work((1 + 3 * static_cast<std::uint64_t>(s.steps)) * size());
     for (std::int64_t h = 0; h < s.heads; ++h) {
-      if (gate_) {
-        const std::int64_t decay = (*gate_)(now[at(channels.offset(4) + h)]);
+      if (decay_map_ > 0) {
+        const std::int64_t gate = now[at(channels.offset(decay_map_) + h)];
+        const std::int64_t decay = step_ ? step_->decay(step_->step(gate), h) : (*gate_)(gate);
         std::int64_t* entries = row_of(state, h, 0);
         for (std::int64_t i = 0; i < s.dv * s.dk; ++i)
           entries[i] = context_.settle(rsh(static_cast<Int>(decay) * entries[i], decay_shift_));
       }
       for (std::int64_t j = 0; j < s.steps; ++j) {
         const Row k = head_vector(now, 1, j * s.kv + shared(h));
-        const std::int64_t beta = beta_(now[at(channels.offset(3) + j * s.heads + h)]);
+        const std::int64_t beta = beta_ ? (*beta_)(now[at(channels.offset(3) + j * s.heads + h)]) : s.range;
         for (std::int64_t r = 0; r < s.dv; ++r) {
           std::int64_t* entries = row_of(state, h, r);
           const std::int64_t v = write ? now[at(channels.offset(2) + (j * s.heads + h) * s.dv + r)] : 0;
@@ -245,14 +297,23 @@ class DeltaCell final : public Cell {
   Row head_vector(const Row& now, std::size_t map, std::int64_t i) const {
     const auto begin = now.begin() + channels.offset(map) + i * s.dk;
     const Row x(begin, begin + s.dk);
-    return unit_ ? normalised(x, Row(x.size(), 1), 1, fraction_, extra_, key_bits_) : x;
+    if (!unit_) return x;
+    if (s.form.qk_norm != "sum")
+      return normalised(x, Row(x.size(), 1), 1, fraction_, extra_, key_bits_, epsilon_);
+    Int total = 0;
+    for (const auto number : x) total += number;
+    Row y;
+    for (const auto number : x)
+      y.push_back(sat(quot(number, total, std::int64_t{1} << fraction_), key_bits_));
+    return y;
   }
 
-  Table beta_;
-  std::optional<Table> gate_;
+  std::optional<Table> beta_, gate_;
+  std::optional<StepDecay> step_;
   bool unit_ = false;
+  std::size_t decay_map_ = 0;  // the channel of the decay; 0: none
   std::int64_t decay_shift_ = 0, predict_shift_ = 0, write_shift_ = 0, fraction_ = 0, extra_ = 0,
-               key_bits_ = 0;
+               key_bits_ = 0, epsilon_ = 0;
 };
 
 // One state, updated token by token. An encoder keeps the channels of every token, because it is asked after
@@ -298,7 +359,7 @@ class LogLinear final : public Mixer {
       : cell_(std::move(cell)),
         levels_(bit_length(static_cast<std::uint64_t>(context.architecture.context)) + 1),
         level_(source, "level", cell_->s.heads * levels_, context.width) {
-    if (source.has("level.table")) table_.emplace(source, "level");
+    if (!cell_->s.form.plain() || source.has("level.table")) table_.emplace(source, "level");
   }
   void reset() override {
     cell_->channels.reset();
@@ -317,7 +378,7 @@ class LogLinear final : public Mixer {
     ++t_;
   }
   Row answer(std::int64_t) override {
-    Row y;
+    std::vector<Int> sums;
     for (std::int64_t h = 0; h < cell_->s.heads; ++h)
       for (std::int64_t r = 0; r < cell_->s.dv; ++r) {
         Int total = 0;
@@ -327,9 +388,9 @@ class LogLinear final : public Mixer {
           const std::int64_t weight = table_ ? (*table_)(raw) : std::max<std::int64_t>(0, raw);
           total = add(total, mul(weight, cell_->read(states_[l], now_, h, r)));
         }
-        y.push_back(sat(rsh(total, cell_->read_shift), cell_->y_bits));
+        sums.push_back(total);
       }
-    return y;
+    return cell_->given(std::move(sums), now_);
   }
   // The buckets as the next token finds them: it begins by merging.
   void state(State& out, std::int64_t positions) const override {
@@ -362,218 +423,6 @@ class LogLinear final : public Mixer {
   std::int64_t t_ = 0;
 };
 
-// A row of numbers that is updated: mamba's channels, the hidden rows of rnn and gru, the taps of conv,
-// nothing (identity).
-class RowRecurrence : public Mixer {
- public:
-  RowRecurrence(const Shape& shape, const Context& context, const Source& source)
-      : s_(shape), context_(context), source_(source), y_bits_(source.bits("y")) {}
-  Row answer(std::int64_t) override { return y_; }
-  void reset() override { hidden_.assign(at(s_.inner), 0); }
-  void state(State& out, std::int64_t) const override {
-    out.append(hidden_, context_.architecture.accumulator_bits);
-  }
-  void recall(const Memory& memory, std::size_t& next) override { hidden_ = next_row(memory, next); }
-
- protected:
-  // A map of rnn and gru, which has no shift and bits of its own.
-  Map plain(const std::string& name, std::int64_t cols) const {
-    return Map(source_, name, s_.inner, cols, /*sums_only=*/true);
-  }
-  void give_hidden() {
-    y_.clear();
-    for (const auto h : hidden_) y_.push_back(sat(h, y_bits_));
-  }
-
-  Shape s_;
-  Context context_;
-  Source source_;
-  std::int64_t y_bits_;
-  Row hidden_, y_;
-};
-
-class Rnn final : public RowRecurrence {
- public:
-  Rnn(const Shape& shape, const Context& context, const Source& source)
-      : RowRecurrence(shape, context, source),
-        x_(plain("x", context.width)),
-        h_(plain("h", s_.inner)),
-        shift_(source.shift("cell")) {
-    if (!s_.relu_cell) cell_.emplace(source, "cell");
-  }
-  void see(const Row& u) override {
-    source_.budget.work(x_.weight.size() + h_.weight.size());
-    Row next;
-    for (std::int64_t i = 0; i < s_.inner; ++i) {
-      const Int sum = rsh(add(x_.sum(i, u), wide_sum(h_, i, hidden_)), shift_);
-      next.push_back(context_.settle(cell_ ? (*cell_)(sum) : std::max<Int>(0, sum)));
-    }
-    hidden_ = std::move(next);
-    give_hidden();
-  }
-  // W h + b with a hidden row of up to 62 bits.
-  static Int wide_sum(const Map& map, std::int64_t row, const Row& hidden) {
-    Int total = map.bias[at(row)];
-    for (std::size_t c = 0; c < hidden.size(); ++c)
-      total = add(total, static_cast<Int>(map.weight[at(row * map.cols) + c]) * hidden[c]);
-    return total;
-  }
-
- private:
-  Map x_, h_;
-  std::int64_t shift_;
-  std::optional<Table> cell_;
-};
-
-class Gru final : public RowRecurrence {
- public:
-  Gru(const Shape& shape, const Context& context, const Source& source)
-      : RowRecurrence(shape, context, source),
-        xz_(plain("xz", context.width)),
-        xr_(plain("xr", context.width)),
-        xn_(plain("xn", context.width)),
-        hz_(plain("hz", s_.inner)),
-        hr_(plain("hr", s_.inner)),
-        hn_(plain("hn", s_.inner)),
-        gate_(source, "gate"),
-        cell_(source, "cell"),
-        gate_shift_(source.shift("gate")),
-        cell_shift_(source.shift("cell")),
-        fraction_(source.fraction("gate.fraction", 30)) {}
-  void see(const Row& u) override {
-    source_.budget.work(3 * (xz_.weight.size() + hz_.weight.size()));
-    Row next;
-    for (std::int64_t i = 0; i < s_.inner; ++i) {
-      const std::int64_t z = gate_(rsh(add(xz_.sum(i, u), Rnn::wide_sum(hz_, i, hidden_)), gate_shift_));
-      const std::int64_t r = gate_(rsh(add(xr_.sum(i, u), Rnn::wide_sum(hr_, i, hidden_)), gate_shift_));
-      const Int reset_part = rsh(mul(r, Rnn::wide_sum(hn_, i, hidden_)), fraction_);
-      const std::int64_t n = cell_(rsh(add(xn_.sum(i, u), reset_part), cell_shift_));
-      const Int kept_part = static_cast<Int>(z) * hidden_[at(i)];
-      next.push_back(context_.settle(
-          rsh(add(kept_part, static_cast<Int>((std::int64_t{1} << fraction_) - z) * n), fraction_)));
-    }
-    hidden_ = std::move(next);
-    give_hidden();
-  }
-
- private:
-  Map xz_, xr_, xn_, hz_, hr_, hn_;
-  Table gate_, cell_;
-  std::int64_t gate_shift_, cell_shift_, fraction_;
-};
-
-class Mamba final : public RowRecurrence {
- public:
-  Mamba(const Shape& shape, const Context& context, const Source& source)
-      : RowRecurrence(shape, context, source),
-        channels_(source, shape.conv),
-        delta_(source, "delta"),
-        decay_(source, "decay"),
-        a_(source.numbers("a.weight", {s_.inner, s_.state})),
-        skip_(source.numbers("skip.weight", {s_.inner})) {
-    channels_.add("x", s_.inner, context.width);
-    channels_.add("b", s_.state, context.width, /*convolved=*/false);
-    channels_.add("c", s_.state, context.width, /*convolved=*/false);
-    channels_.add("delta", s_.inner, context.width, /*convolved=*/false);
-    channels_.finish();
-    index_shift_ = source.scalar("decay.index_shift", 0, -40, 100);
-    decay_shift_ = source.shift("decay");
-    update_shift_ = source.shift("update");
-    read_shift_ = source.shift("read");
-    skip_shift_ = source.shift("skip");
-  }
-  void reset() override {
-    channels_.reset();
-    hidden_.assign(at(s_.inner * s_.state), 0);
-  }
-  void see(const Row& u) override {
-    source_.budget.work(5 * hidden_.size());
-    const Row now = channels_.next(u);
-    const std::int64_t *x = now.data(), *b = x + channels_.offset(1), *c = x + channels_.offset(2),
-                       *delta = x + channels_.offset(3);
-    y_.clear();
-    for (std::int64_t i = 0; i < s_.inner; ++i) {
-      const std::int64_t step = delta_(delta[i]);
-      Int total = 0;
-      for (std::int64_t n = 0; n < s_.state; ++n) {
-        std::int64_t& h = hidden_[at(i * s_.state + n)];
-        const std::int64_t decay =
-            decay_(rsh(static_cast<Int>(step) * a_[at(i * s_.state + n)], index_shift_));
-        h = context_.settle(add(rsh(static_cast<Int>(decay) * h, decay_shift_),
-                                rsh(mul(static_cast<Int>(step) * b[n], x[i]), update_shift_)));
-        total = add(total, static_cast<Int>(c[n]) * h);
-      }
-      y_.push_back(sat(add(rsh(total, read_shift_), rsh(static_cast<Int>(skip_[at(i)]) * x[i], skip_shift_)),
-                       y_bits_));
-    }
-  }
-  void state(State& out, std::int64_t positions) const override {
-    RowRecurrence::state(out, positions);
-    channels_.state(out);
-  }
-  void recall(const Memory& memory, std::size_t& next) override {
-    const Row& numbers = next_row(memory, next);
-    std::copy_n(numbers.begin(), hidden_.size(), hidden_.begin());
-    channels_.recall(numbers.data() + hidden_.size());
-  }
-
- private:
-  Channels channels_;
-  Table delta_, decay_;
-  Row a_, skip_;
-  std::int64_t index_shift_ = 0, decay_shift_ = 0, update_shift_ = 0, read_shift_ = 0, skip_shift_ = 0;
-};
-
-class Convolution final : public RowRecurrence {
- public:
-  Convolution(const Shape& shape, const Context& context, const Source& source)
-      : RowRecurrence(shape, context, source),
-        v_(source, "v", s_.inner, context.width),
-        taps_(source.numbers("taps.weight", {s_.inner, s_.conv})),
-        shift_(source.shift("taps")) {}
-  void reset() override { hidden_.assign(at((s_.conv - 1) * s_.inner), 0); }
-  void see(const Row& u) override {
-    source_.budget.work(taps_.size());
-    Row rows = v_(u, source_.budget);  // the newest row first
-    rows.insert(rows.end(), hidden_.begin(), hidden_.end());
-    y_.clear();
-    for (std::int64_t c = 0; c < s_.inner; ++c) {
-      Int total = 0;
-      for (std::int64_t j = 0; j < s_.conv; ++j)
-        total += static_cast<Int>(taps_[at(c * s_.conv + j)]) * rows[at(j * s_.inner + c)];
-      y_.push_back(sat(rsh(total, shift_), y_bits_));
-    }
-    rows.resize(hidden_.size());
-    hidden_ = std::move(rows);
-  }
-  void state(State& out, std::int64_t) const override { out.append(hidden_, v_.bits); }
-
- private:
-  Map v_;
-  Row taps_;
-  std::int64_t shift_;
-};
-
-class Identity final : public RowRecurrence {
- public:
-  Identity(const Shape& shape, const Context& context, const Source& source)
-      : RowRecurrence(shape, context, source), v_(source, "v", s_.heads * s_.dv, context.width) {}
-  void reset() override { seen_.clear(); }
-  void see(const Row& u) override {
-    if (context_.architecture.causal) seen_.clear();
-    seen_.push_back(v_(u, source_.budget));
-    for (auto& value : seen_.back()) value = sat(value, y_bits_);
-  }
-  Row answer(std::int64_t position) override {
-    return context_.architecture.causal ? seen_.back() : seen_[at(position)];
-  }
-  void state(State&, std::int64_t) const override {}
-
- private:
-  Map v_;
-  std::vector<Row> seen_;
-};
-
 std::unique_ptr<Cell> make_cell(const std::string& kind, const Shape& shape, const Context& context,
                                 const Source& source) {
   if (kind == "linear") return std::make_unique<LinearCell>(shape, context, source);
@@ -589,12 +438,7 @@ std::unique_ptr<Mixer> make_recurrence(const Shape& shape, const Context& contex
     return std::make_unique<LogLinear>(make_cell(shape.base, shape, context, source), context, source);
   if (auto cell = make_cell(shape.kind, shape, context, source))
     return std::make_unique<MatrixRecurrence>(std::move(cell), context.architecture.causal);
-  if (shape.kind == "rnn") return std::make_unique<Rnn>(shape, context, source);
-  if (shape.kind == "gru") return std::make_unique<Gru>(shape, context, source);
-  if (shape.kind == "mamba") return std::make_unique<Mamba>(shape, context, source);
-  if (shape.kind == "conv") return std::make_unique<Convolution>(shape, context, source);
-  if (shape.kind == "identity") return std::make_unique<Identity>(shape, context, source);
-  return nullptr;
+  return make_row_recurrence(shape, context, source);
 }
 
 }  // namespace rung_check

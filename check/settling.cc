@@ -24,7 +24,8 @@ class Settling {
           text("a layer ", shape.kind, " is not known to come to rest"));
     holds(header_.accumulator != "wrap", "the states wrap");
     if (state_space) {
-      const std::string table = prefix + (shape.kind == "mamba" ? "decay.table" : "gate.table");
+      const std::string table =
+          prefix + (shape.kind == "mamba" || shape.form.step ? "decay.table" : "gate.table");
       for (const auto decay : file_.integers(table, file_.take(table).shape, budget_))
         holds(decay >= 0, text(table, " holds a negative decay"));
     }

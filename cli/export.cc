@@ -25,7 +25,7 @@ Result<int> run_export(const ExportFlags& flags) {
   const auto& dimensions = weights.architecture.dimensions;
   const std::int64_t positions = dimensions.context > 0 ? dimensions.context : kPositionsOfOpenContext;
   RUNG_TRY(const auto layers, resolve(weights.architecture));
-  if (const MixerShape* mixer = first_released(layers))
+  if (const MixerShape* mixer = first_without_integers(layers))
     return fail(ErrorCode::unsupported, "[export] {} has no form in the exported file", form_name(*mixer));
   // Loading checks every tensor, so that the exported file is not the first to find a broken model.
   RUNG_TRY(const auto machine,

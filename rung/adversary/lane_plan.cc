@@ -45,6 +45,7 @@ class Planner {
     layer.accumulator_bits =
         static_cast<int>(dimensions.accumulator_bits.value_or(dimensions.precision.bits));
     if (m.conv > 0) return fail(ErrorCode::unsupported, "layer {}: a short convolution", index);
+    if (!m.form.plain()) return fail(ErrorCode::unsupported, "layer {}: {}", index, form_name(m));
     layer.output_bits = source.width("y").bits;
     const auto map = [&](const char* name, std::int64_t rows) {
       return read_map(source, name, rows, plan.width, plan.stream_bits);

@@ -6,6 +6,7 @@
 #include "rung/evaluation/evaluation.h"
 #include "rung/exact/model_parts.h"
 #include "rung/exact/split_mixer.h"
+#include "rung/spec/mixers.h"
 #include "rung/theory/ceiling.h"
 #include "rung/theory/theorem.h"
 
@@ -26,9 +27,8 @@ bool stored_width(const std::string& name) {
 bool decays_forward(const Weights& weights, const MixerShape& mixer, const std::string& prefix) {
   for (std::size_t part = 0; part < mixer.parts.size(); ++part)
     if (!decays_forward(weights, mixer.parts[part], fmt::format("{}part.{}.", prefix, part))) return false;
-  const bool selective = mixer.kind == MixerKind::mamba;
-  if (!selective && mixer.kind != MixerKind::mamba2) return true;
-  const auto table = weights.tensors.find(prefix + (selective ? "decay.table" : "gate.table"));
+  if (mixer.kind != MixerKind::mamba && mixer.kind != MixerKind::mamba2) return true;
+  const auto table = weights.tensors.find(fmt::format("{}{}.table", prefix, decay_table_of(mixer)));
   if (table == weights.tensors.end() || !table->second.is_integer()) return false;
   for (std::int64_t i = 0; i < table->second.size(); ++i)
     if (table->second.integer(i) < 0) return false;

@@ -5,6 +5,7 @@
 //   update(S, token, true)   the recurrence itself
 //   update(S, token, false)  what the token does to a state it does not write to (decay, erasure): v = 0
 //   read(S, token, sums)     the exact product-sums Σ_c S[r][c] q[c], before shift and rounding
+//   emit(sums, token, y)     the layer's output from such sums: shift, skip, gate and norm as the form has them
 //
 // Log-linear attention builds on the identity update(S, token, true) = update(S, token, false) + fresh state,
 // which holds without rounding; with rounding the bucket rule itself is the definition.
@@ -31,17 +32,28 @@ class MatrixCell {
     read_shift = context.source.shift("read.shift");
     output = context.source.width("y");
     state_site = context.source.site("state");
+    core_site = context.source.site("core");
   }
   virtual ~MatrixCell() = default;
 
   virtual std::int64_t state_size() const = 0;  // numbers, all heads
   virtual void update(Value* state, const Value* channels, bool with_value) const = 0;
   virtual void read(const Value* state, const Value* channels, Wide* sums) const = 0;
-  // The layer's output from one state; the default is rsh(sum, read.shift).
+  // The layer's output from one state.
   virtual void finish(const Value* state, const Value* channels, Value* y) const {
     std::vector<Wide> sums(static_cast<std::size_t>(shape.heads * shape.value_dim));
     read(state, channels, sums.data());
-    for (std::size_t i = 0; i < sums.size(); ++i) y[i] = arithmetic.narrow(sums[i], read_shift, output);
+    emit(sums, channels, y);
+  }
+  // sums is used up.
+  void emit(std::vector<Wide>& sums, const Value* channels, Value* y) const {
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      sums[i] = arithmetic.rescale(read_scale * sums[i], read_shift);
+      arithmetic.watch(core_site, sums[i]);
+      if (!skip.empty())
+        sums[i] += arithmetic.rescale(Wide(skip[i * skip.size() / sums.size()]) * channels[i], skip_shift);
+    }
+    form.finish(arithmetic, sums, channels + gate_offset, y);
   }
   // The same at the last of `count` tokens, from the channels of all of them and without a state.
   virtual ParallelForm parallel_form() const { return ParallelForm::none; }
@@ -54,6 +66,14 @@ class MatrixCell {
       for (std::int64_t i = 0; i < state_size(); ++i) arithmetic.watch(state_site, state[i]);
   }
   virtual int sum_bits() const = 0;
+  // Of what emit() forms, from sums of so many bits.
+  int emit_bits(int sums) const {
+    sums += number_bits(std::vector<Wide>{read_scale}) - 2 + shift_growth(read_shift);
+    if (skip.empty()) return std::max(sums, form.sum_bits());
+    const int skipped = number_bits(skip) + projection.channel_bits(0, shape.heads * shape.value_dim) +
+                        shift_growth(skip_shift);
+    return std::max({sums + 1, skipped + 1, form.sum_bits()});
+  }
   // Bits of one state entry.
   virtual int entry_bits() const { return arithmetic.accumulator_bits; }
 
@@ -61,8 +81,24 @@ class MatrixCell {
   const A arithmetic;
   Projection<A> projection;
   int input_bits;
-  int read_shift = 0, state_site = -1;
+  int read_shift = 0, skip_shift = 0, state_site = -1, core_site = -1;
   Width output;
+  // What a released form has: a factor of what is read, the skip weights of a head or of an output that multiply the
+  // first channels (empty: none), and the output stage, whose gate reads the channels from gate_offset on.
+  Wide read_scale{1};
+  std::vector<Value> skip;
+  OutputForm<A> form;
+  std::int64_t gate_offset = 0;
+
+ protected:
+  // REQUIRES that every other channel is there.
+  void read_output_form(const MixerContext<A>& context, std::int64_t gain, std::int64_t group) {
+    const std::int64_t outputs = shape.heads * shape.value_dim;
+    form = OutputForm<A>(context, outputs, gain, group);
+    if (!form.gated()) return;
+    gate_offset = projection.channels();
+    projection.add(context.source.template map<A>("z", outputs, context.width));
+  }
 };
 
 template <class A>

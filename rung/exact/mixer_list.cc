@@ -28,13 +28,7 @@ template <class A>
 std::unique_ptr<MixerFor<A>> make_conv(const MixerContext<A>&);
 // Forms of released layers, which mode Q alone runs.
 template <class A>
-std::unique_ptr<MixerFor<A>> make_released_mamba(const MixerContext<A>&);
-template <class A>
-std::unique_ptr<MixerFor<A>> make_released_mamba2(const MixerContext<A>&);
-template <class A>
-std::unique_ptr<MixerFor<A>> make_released_delta(const MixerContext<A>&);
-template <class A>
-std::unique_ptr<MixerFor<A>> make_released_log_linear(const MixerContext<A>&);
+std::unique_ptr<MixerFor<A>> make_kda(const MixerContext<A>&);
 template <class A>
 std::unique_ptr<MixerFor<A>> make_released_sparse(const MixerContext<A>&);
 template <class A>
@@ -137,20 +131,20 @@ std::unique_ptr<MixerFor<A>> make_mixer_for(const MixerContext<A>& context) {
     case MixerKind::gru:
       return make_gru(context);
     case MixerKind::mamba:
-      return plain ? make_mamba(context) : make_released_mamba(context);
+      return make_mamba(context);
     case MixerKind::mamba2:
-      return plain ? make_mamba2(context) : make_released_mamba2(context);
+      return make_mamba2(context);
     case MixerKind::delta:
     case MixerKind::gdelta:
-      return plain ? make_delta(context) : make_released_delta(context);
+      return make_delta(context);
     case MixerKind::kda:
-      return make_released_delta(context);
+      return make_kda(context);
     case MixerKind::gla:
       return make_gla(context);
     case MixerKind::rwkv7:
       return make_rwkv7(context);
     case MixerKind::loglinear:
-      return plain ? make_log_linear(context) : make_released_log_linear(context);
+      return make_log_linear(context);
     case MixerKind::sparse:
       return plain ? make_sparse(context) : make_released_sparse(context);
     case MixerKind::topk:

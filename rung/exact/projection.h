@@ -1,14 +1,15 @@
 // The position-wise front of a mixer: one or more linear maps of x_t, written side by side into channels,
 // followed by an optional causal depthwise convolution over the leading channels (a short convolution inside
 // a layer is itself a recurrence; its buffer is part of the state).
-//   convolved_t[c] = act(rsh(Σ_j taps[c][j] * channel_{t-j}[c], shift)), channels before the start are 0
+//   convolved_t[c] = act(rsh(bias[c] + Σ_j taps[c][j] * channel_{t-j}[c], shift)), channels before the start are 0
+// A released form has activations behind it, with or without a convolution: channel ← sat(T(channel), bits).
 #pragma once
 
 #include <algorithm>
 #include <optional>
 #include <vector>
 
-#include "rung/exact/mixer.h"
+#include "rung/exact/released_form.h"
 
 namespace rung {
 
@@ -47,7 +48,6 @@ class Projection {
                     context.source.site("conv." + std::to_string(row)));
       row += map.rows();
     }
-    // A released form has a bias, and its own activation behind this.
     if (shape.form.conv_bias) {
       auto bias = context.source.template numbers<Value>("conv.bias", {shape.conv_channels});
       if (context.source.error()) return;
@@ -57,7 +57,33 @@ class Projection {
     sum_site_ = context.source.site("conv.sum");
   }
 
+  // Channels [begin, end) go through the table `name`, behind the convolution.
+  void activate(const MixerContext<A>& context, const std::string& name, Activation activation,
+                std::int64_t begin, std::int64_t end) {
+    if (activation == Activation::none) return;
+    activations_.push_back({begin, end, context.source.table(name, activation_function(activation)),
+                            context.source.width(name), context.source.integer()});
+  }
+
   std::int64_t channels() const { return channels_; }
+  // Of a channel as the mixer reads it.
+  int channel_bits(std::int64_t channel) const {
+    for (const auto& one : activations_)
+      if (channel >= one.begin && channel < one.end) return one.width.bits;
+    if (taps_ > 0 && channel < convolved_) return conv_width_.bits;
+    for (const auto& map : maps_) {
+      if (channel < map.rows()) return map.width().bits;
+      channel -= map.rows();
+    }
+    RUNG_REQUIRE(false, "channel {} of {}", channel, channels_);
+    return 0;
+  }
+  // The widest channel of [begin, end).
+  int channel_bits(std::int64_t begin, std::int64_t end) const {
+    int widest = 0;
+    for (std::int64_t c = begin; c < end; ++c) widest = std::max(widest, channel_bits(c));
+    return widest;
+  }
   std::int64_t reach() const { return taps_ > 1 ? taps_ - 1 : 0; }  // earlier positions that a row depends on
 
   // Channels of rows [begin, end), row-major.
@@ -66,8 +92,10 @@ class Projection {
     std::vector<Value> input(static_cast<std::size_t>((end - first) * x.width()));
     x.read(first, end, input.data());
     if (taps_ == 0) {
-      for (std::int64_t t = begin; t < end; ++t)
+      for (std::int64_t t = begin; t < end; ++t) {
         apply_maps(input.data() + (t - first) * x.width(), out + (t - begin) * channels_);
+        apply_activations(out + (t - begin) * channels_);
+      }
       return;
     }
     std::vector<Value> raw(static_cast<std::size_t>((end - first) * channels_));
@@ -83,6 +111,7 @@ class Projection {
                         return s < 0 ? Value{0} : raw[static_cast<std::size_t>((s - first) * channels_ + c)];
                       })
                 : raw[static_cast<std::size_t>((t - first) * channels_ + c)];
+      apply_activations(row);
     }
   }
 
@@ -101,14 +130,14 @@ class Projection {
   Buffer start() const { return Buffer{std::vector<Value>(static_cast<std::size_t>(buffer_size()))}; }
   void step(Buffer& buffer, const Value* x, Value* out) const {
     apply_maps(x, out);
-    if (taps_ == 0) return;
-    for (std::int64_t c = 0; c < convolved_; ++c) {
+    for (std::int64_t c = 0; taps_ > 0 && c < convolved_; ++c) {
       const Value now = out[c];
       Value* past = buffer.earlier.data() + c * reach();
       out[c] = tap(c, 0, [&](std::int64_t s) { return s == 0 ? now : past[-s - 1]; });
       for (std::int64_t j = reach() - 1; j > 0; --j) past[j] = past[j - 1];
       if (reach() > 0) past[0] = now;
     }
+    apply_activations(out);
   }
 
   int sum_bits(int input_bits) const {
@@ -124,13 +153,25 @@ class Projection {
       }
       int channel_bits = 0;
       for (const auto& map : maps_) channel_bits = std::max(channel_bits, map.width().bits);
-      largest = std::max(largest, channel_bits + static_cast<int>(std::ceil(std::log2(norm + 1))) + 1 +
-                                      shift_growth(conv_shift_));
+      int sum = channel_bits + static_cast<int>(std::ceil(std::log2(norm + 1))) + 1;
+      if (!bias_.empty()) sum = std::max(sum, number_bits(bias_)) + 1;
+      largest = std::max(largest, sum + shift_growth(conv_shift_));
     }
     return largest;
   }
 
  private:
+  struct ChannelActivation {
+    std::int64_t begin, end;
+    Table table;
+    Width width;
+    bool rounded;
+  };
+  void apply_activations(Value* out) const {
+    for (const auto& one : activations_)
+      for (std::int64_t c = one.begin; c < one.end; ++c)
+        out[c] = kept(arithmetic_, one.rounded, arithmetic_.table(one.table, out[c]), 0, one.width);
+  }
   void apply_maps(const Value* x, Value* out) const {
     for (const auto& map : maps_) {
       map.apply(arithmetic_, x, out);
@@ -157,6 +198,7 @@ class Projection {
   int conv_shift_ = 0, sum_site_ = -1;
   Width conv_width_;
   std::vector<int> sites_;  // of the convolved channels
+  std::vector<ChannelActivation> activations_;
   std::optional<Table> conv_table_;
 };
 

@@ -41,12 +41,32 @@ class MixerQuantiser {
   // convolution.
   void project(const std::vector<std::pair<std::string, std::int64_t>>& maps, const Fractions& wanted,
                int bits);
-  // A map that nothing convolves.
-  void plain_map(const std::string& name, std::int64_t rows, int fraction, int bits);
+  // The same with activations between (docs/weights.md, "Released forms in integers"): writes maps, convolution and tables;
+  // returns the fraction of every channel as the mixer reads it, at most `most` where that has one.
+  struct FrontMap {
+    std::string name;
+    std::int64_t rows = 0;
+    std::string table;  // of its activation
+    Activation function = Activation::none;
+  };
+  Fractions front(const std::vector<FrontMap>& maps, const Fractions& most);
+  // A map that nothing convolves, of the layer's input, or of integers at `from`.
+  void plain_map(const std::string& name, std::int64_t rows, int fraction, int bits,
+                 const InputScale* from = nullptr);
   // Lowers first and second until their sum is at most `total`, the one with more precision first; both alike
   // when they are one convolution's.
   void share(const std::string& first, const std::string& second, int total, Fractions& wanted) const;
   void output(int fraction, int bits);  // y
+  // A released output stage: where o is kept first, and the way from there to y.
+  bool staged() const { return m_.form.gate != Activation::none || m_.form.norm != OutputNorm::none; }
+  int core_fraction(int y) const { return staged() ? fraction("read", model_.guarded_bits()) : y; }
+  void output_form(int core, int y, std::int64_t outputs, std::int64_t gain);
+  void gate_stage(int& now, int fraction, int bits, std::int64_t outputs);
+  void norm_stage(int& now, int fraction, int bits, std::int64_t gain);
+  // epsilon of a norm whose inputs are at `in`; the extra bits that go with it.
+  int write_epsilon(const std::string& name, double epsilon, int in);
+  // skip.weight, of channels at `in`, added to o at `core`.
+  void skip_weights(std::int64_t rows, int in, int core);
 
   std::vector<int> attention();
   void score_rule(int query, int key, int value, int y);
@@ -55,10 +75,17 @@ class MixerQuantiser {
 
   // State cells: the fraction of Σ_c S[r][c] q[c].
   int linear_cell(int y, bool normalised);
-  int mamba2_cell();
+  // decay=step: the table behind `name`, whose fraction is returned; and what follows from a step.
+  int step_table(const std::string& name, std::int64_t rows, const InputScale* from = nullptr);
+  void step_decay(int step, std::int64_t rows, std::int64_t columns, std::vector<std::int64_t> shape);
+  void head_decay(const std::string& name);
+  int mamba2_cell(int core);
   int delta_cell(bool gated);
   std::vector<int> matrix_recurrence();
-  void gate(const std::string& name, const char* function, std::int64_t rows, int out);
+  void gate(const std::string& name, const char* function, std::int64_t rows, int out,
+            const InputScale* from = nullptr);
+  // What q and k are divided by; their fractions afterwards.
+  void key_norm(Fractions& wanted);
   std::vector<int> mamba();
   std::vector<int> elman();
   std::vector<int> gru();

@@ -164,6 +164,12 @@ void IntegerModel::map(const std::string& name, std::int64_t rows, const InputSc
 
 int IntegerModel::row_weights(const std::string& name, std::int64_t columns, const std::vector<int>& in,
                               std::vector<std::int64_t> shape) {
+  return row_weights(name, columns, in, std::move(shape), "", {});
+}
+
+int IntegerModel::row_weights(const std::string& name, std::int64_t columns, const std::vector<int>& in,
+                              std::vector<std::int64_t> shape, const std::string& bias,
+                              const std::vector<int>& more) {
   const auto weight = numbers(name, in.size() * static_cast<std::size_t>(columns));
   const double limit = std::ldexp(1.0, weight_bits_ - 1) - 1;
   int product = kHighestFraction + weight_bits_;
@@ -171,10 +177,20 @@ int IntegerModel::row_weights(const std::string& name, std::int64_t columns, con
     if (weight[i] != 0)
       product =
           std::min(product, fitting_exponent(weight[i], limit) + in[i / static_cast<std::size_t>(columns)]);
+  const auto offsets = bias.empty() ? std::vector<double>{} : numbers(bias, in.size());
+  for (std::size_t i = 0; i < offsets.size(); ++i)
+    if (offsets[i] != 0)
+      product = std::min(
+          product, fitting_exponent(offsets[i], std::ldexp(1.0, kQuantiseModelMostWeightBits)) - more[i]);
   std::vector<std::int64_t> integers(weight.size());
   for (std::size_t i = 0; i < weight.size(); ++i)
     integers[i] = nearest(std::ldexp(weight[i], product - in[i / static_cast<std::size_t>(columns)]));
   put(name, std::move(shape), integers);
+  if (bias.empty()) return product;
+  std::vector<std::int64_t> constants(offsets.size());
+  for (std::size_t i = 0; i < offsets.size(); ++i)
+    constants[i] = nearest(std::ldexp(offsets[i], product + more[i]));
+  put(bias, {static_cast<std::int64_t>(offsets.size())}, constants);
   return product;
 }
 
@@ -195,6 +211,21 @@ void IntegerModel::function_table(const std::string& name, const char* fallback,
   put(name + ".table", {high - low + 1}, values);
   put_scalar(name + ".low", low);
   out.tables[name] = function;
+}
+
+void IntegerModel::limit_table(const std::string& name, int out_fraction, double low, double high) {
+  const Tensor& table = out.tensors.at(name + ".table");
+  std::vector<std::int64_t> values;
+  bool clipped = false;
+  for (std::int64_t i = 0; i < table.size(); ++i) {
+    const auto value = static_cast<double>(table.integer(i));
+    values.push_back(
+        nearest(std::min(std::max(value, std::ldexp(low, out_fraction)), std::ldexp(high, out_fraction))));
+    clipped = clipped || values.back() != table.integer(i);
+  }
+  if (!clipped) return;
+  put(name + ".table", {static_cast<std::int64_t>(values.size())}, values);
+  out.tables.erase(name);
 }
 
 void IntegerModel::channel_table(const std::string& name, const char* fallback, int bits, int in,

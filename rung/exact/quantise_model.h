@@ -84,6 +84,9 @@ class IntegerModel {
   // common fraction.
   int row_weights(const std::string& name, std::int64_t columns, const std::vector<int>& in,
                   std::vector<std::int64_t> shape);
+  // The same with one number more a row, `bias`, whose fraction is the products' and more[r].
+  int row_weights(const std::string& name, std::int64_t columns, const std::vector<int>& in,
+                  std::vector<std::int64_t> shape, const std::string& bias, const std::vector<int>& more);
 
   // name.table, .low: the real function behind `name` (the file's own, or the default) over [low, high] at
   // fraction `in`, its values at `out`, clipped to `clip` bits.
@@ -91,6 +94,8 @@ class IntegerModel {
                       int in, int out, int clip);
   // The same over all numbers of `bits` bits. REQUIRES bits <= kTableBits.
   void channel_table(const std::string& name, const char* fallback, int bits, int in, int out, int clip);
+  // Clips the values of a written table, at fraction `out`, to [low, high]: no function of the list stands behind it then.
+  void limit_table(const std::string& name, int out, double low, double high);
 
   void refuse(Error error) {
     if (!error_) error_ = std::move(error);

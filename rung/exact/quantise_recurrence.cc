@@ -6,15 +6,19 @@
 #include <cmath>
 
 #include "rung/exact/quantise_mixer.h"
+#include "rung/exact/released_form.h"
 #include "rung/spec/mixers.h"
 
 namespace rung {
 namespace {
 
 constexpr double kNeverClip = 1e12;
-constexpr int kStepBits = 20;        // Δ of mamba
-constexpr int kMostFactorBits = 40;  // of a table whose values are multiplied
-constexpr int kKeyExtra = 8;         // docs/weights.md: key.extra
+constexpr int kStepBits = 20;           // Δ of mamba
+constexpr int kMostFactorBits = 40;     // of a table whose values are multiplied
+constexpr int kKeyExtra = 8;            // docs/weights.md: key.extra
+constexpr int kReadScaleFraction = 15;  // of read.scale
+constexpr int kMostEpsilonBits = 46;
+constexpr int kMostNormFraction = 24;
 constexpr int kQuantiseRecurrenceMostScaleBits = 32;
 
 // Beyond this argument sigmoid, tanh and exp(-x) are within 2^-17 of their limits.
@@ -52,8 +56,9 @@ int MixerQuantiser::state_fraction(const std::string& name) const {
   return fraction(name, model_.state_bits());
 }
 
-void MixerQuantiser::plain_map(const std::string& name, std::int64_t rows, int fraction, int bits) {
-  model_.map(at(name), rows, in_, fraction, bits);
+void MixerQuantiser::plain_map(const std::string& name, std::int64_t rows, int fraction, int bits,
+                               const InputScale* from) {
+  model_.map(at(name), rows, from ? *from : in_, fraction, bits);
   model_.record(at(name), bits, fraction);
 }
 
@@ -64,16 +69,18 @@ void MixerQuantiser::project(const std::vector<std::pair<std::string, std::int64
     return;
   }
   const int p = model_.bits();
-  std::vector<int>
-      raw;  // of the row, less the fraction behind the convolution: the weights' own scale makes up for both
+  // Of the row, less the fraction behind the convolution: the weights' own scale makes up for both.
+  std::vector<int> raw, behind;
   for (const auto& [name, rows] : maps) {
     RUNG_REQUIRE(!tied() || wanted.at(name) == wanted.begin()->second, "{}: one table, two fractions",
                  at(name));
     const int own = model_.seen_fraction(at(name), p);  // notes speak of channels behind the convolution
     plain_map(name, rows, own, p);
-    raw.insert(raw.end(), static_cast<std::size_t>(rows), own - (tied() ? 0 : wanted.at(name)));
+    behind.insert(behind.end(), static_cast<std::size_t>(rows), tied() ? 0 : wanted.at(name));
+    raw.insert(raw.end(), static_cast<std::size_t>(rows), own - behind.back());
   }
-  int shift = model_.row_weights(at("conv.weight"), m_.conv, raw, {m_.conv_channels, m_.conv}) +
+  int shift = model_.row_weights(at("conv.weight"), m_.conv, raw, {m_.conv_channels, m_.conv},
+                                 m_.form.conv_bias ? at("conv.bias") : "", behind) +
               model_.shift(at("conv.shift"));
   if (tied()) {
     const int index = model_.gate_bits(at("conv.sum")), summed = fraction("conv.sum", index);
@@ -83,6 +90,137 @@ void MixerQuantiser::project(const std::vector<std::pair<std::string, std::int64
   model_.put_shift(at("conv.shift"), shift);
   model_.put_width(at("conv"), bits);
   for (const auto& [name, rows] : maps) model_.record(at(channel_site(name)), bits, wanted.at(name));
+}
+
+MixerQuantiser::Fractions MixerQuantiser::front(const std::vector<FrontMap>& maps, const Fractions& most) {
+  std::vector<std::pair<std::string, std::int64_t>> rows;
+  std::map<std::string, int> inside;  // by table: the fraction of its argument
+  bool plain = false;
+  const int p = model_.bits(), index = std::clamp(p, 12, kTableBits);
+  for (const auto& map : maps) {
+    rows.emplace_back(map.name, map.rows);
+    plain = plain || map.function == Activation::none;
+    if (map.function == Activation::none) continue;
+    const int own = channel(map.name, index);
+    const auto [known, fresh] = inside.try_emplace(map.table, own);
+    if (!fresh) known->second = std::min(known->second, own);
+  }
+  const int bits = inside.empty() ? p : plain ? std::max(p, index) : index;
+  Fractions before, behind;
+  for (const auto& map : maps) {
+    int own = map.function == Activation::none ? channel(map.name, bits) : inside.at(map.table);
+    if (const auto found = most.find(map.name); map.function == Activation::none && found != most.end())
+      own = std::min(own, found->second);
+    before[map.name] = own;
+  }
+  if (tied())
+    for (auto& [name, fraction] : before)
+      for (const auto& [other, lower] : before) fraction = std::min(fraction, lower);
+  project(rows, before, bits);
+  behind = before;
+  for (const auto& entry : inside) {
+    const std::string& table = entry.first;
+    int out = fraction(table, p);
+    for (const auto& map : maps)
+      if (const auto found = most.find(map.name); map.table == table && found != most.end())
+        out = std::min(out, found->second);
+    const FrontMap* last = nullptr;
+    for (const auto& map : maps)
+      if (map.table == table && map.function != Activation::none) behind[map.name] = out, last = &map;
+    model_.channel_table(at(table), activation_function(last->function), index, before.at(last->name), out,
+                         p);
+    model_.put_width(at(table), p);
+    model_.record(at(table), p, out);
+  }
+  return behind;
+}
+
+void MixerQuantiser::gate_stage(int& now, int fraction, int bits, std::int64_t outputs) {
+  if (m_.form.gate == Activation::none) return;
+  const int factor = best_fraction(model_.seen(at("z.act")), model_.guarded_bits(), kNeverClip);
+  gate("z", activation_function(m_.form.gate), outputs, factor);
+  model_.put_shift(at("gated.shift"), now + factor - fraction + model_.shift(at("gated.shift")));
+  model_.put_width(at("gated"), bits);
+  model_.record(at("gated"), bits, fraction);
+  now = fraction;
+}
+
+int MixerQuantiser::write_epsilon(const std::string& name, double epsilon, int in) {
+  const int room =
+      epsilon > 0 ? static_cast<int>(std::floor((kMostEpsilonBits - 1 - std::log2(epsilon)) / 2)) : 40;
+  const int extra = std::clamp(room - in, 0, kKeyExtra);
+  const double whole = std::min(std::ldexp(epsilon, 2 * (in + extra)), std::ldexp(1.0, kMostEpsilonBits));
+  model_.put_scalar(at(name + ".extra"), extra);
+  model_.put_scalar(at(name + ".epsilon"), static_cast<std::int64_t>(std::nearbyint(whole)));
+  return extra;
+}
+
+void MixerQuantiser::norm_stage(int& now, int fraction, int bits, std::int64_t gain) {
+  if (m_.form.norm == OutputNorm::none) return;
+  const auto gains = model_.numbers(at("ynorm.gain"), static_cast<std::size_t>(gain));
+  double largest = std::ldexp(1.0, -kMostNormFraction);
+  for (const double one : gains) largest = std::max(largest, std::fabs(one));
+  // gain · 2^fraction is the gain's own fraction and the norm's.
+  const int fitting = static_cast<int>(std::floor(std::log2((std::ldexp(1.0, kStepBits) - 1) / largest)));
+  const int own = std::clamp(fraction - fitting, 0, kMostNormFraction);
+  std::vector<std::int64_t> integers;
+  for (const double one : gains)
+    integers.push_back(static_cast<std::int64_t>(std::nearbyint(std::ldexp(one, fraction - own))));
+  model_.put(at("ynorm.gain"), {gain}, integers);
+  model_.put_scalar(at("ynorm.fraction"), own);
+  write_epsilon("ynorm", model_.number(at("ynorm.epsilon"), 0), now);
+  model_.put_width(at("ynorm"), bits);
+  model_.record(at("ynorm"), bits, fraction);
+  now = fraction;
+}
+
+void MixerQuantiser::output_form(int core, int y, std::int64_t outputs, std::int64_t gain) {
+  const int p = model_.bits(), guarded = model_.guarded_bits();
+  if (staged()) {
+    model_.put_width(at("read"), guarded);
+    model_.record(at("read"), guarded, core);
+    int now = core;
+    const bool gated = m_.form.gate != Activation::none;
+    if (m_.form.norm == OutputNorm::before) {
+      norm_stage(now, gated ? fraction("ynorm", guarded) : y, gated ? guarded : p, gain);
+      gate_stage(now, y, p, outputs);
+    } else {
+      const bool normed = m_.form.norm == OutputNorm::after;
+      gate_stage(now, normed ? fraction("gated", guarded) : y, normed ? guarded : p, outputs);
+      norm_stage(now, y, p, gain);
+    }
+  }
+  output(y, p);
+}
+
+void MixerQuantiser::skip_weights(std::int64_t rows, int in, int core) {
+  const int product =
+      model_.row_weights(at("skip.weight"), 1, std::vector<int>(static_cast<std::size_t>(rows), in), {rows});
+  model_.put_shift(at("skip.shift"), product - core + model_.shift(at("skip.shift")));
+}
+
+int MixerQuantiser::step_table(const std::string& name, std::int64_t rows, const InputScale* from) {
+  const int step = best_fraction(model_.seen(at(name + ".act")), kStepBits + 1, kNeverClip);
+  gate(name, "softplus", rows, step, from);
+  return step;
+}
+
+void MixerQuantiser::step_decay(int step, std::int64_t rows, std::int64_t columns,
+                                std::vector<std::int64_t> shape) {
+  const std::vector<int> steps(static_cast<std::size_t>(rows), step);
+  const int product = model_.row_weights(at("a.weight"), columns, steps, std::move(shape));
+  const int index = argument_fraction(model_.bits());
+  const double growth = std::min(kFlat, 1.125 * std::max(0.0, model_.seen(at("decay")).largest()));
+  model_.function_table(at("decay"), "exp", -flat(index),
+                        static_cast<std::int64_t>(std::ceil(std::ldexp(growth, index))), index,
+                        kGateFraction - model_.shift(at("decay.shift")), kMostFactorBits);
+  model_.put_shift(at("decay.index_shift"), product - index + model_.shift(at("decay.index_shift")));
+  model_.put_shift(at("decay.shift"), kGateFraction);
+}
+
+void MixerQuantiser::head_decay(const std::string& name) {
+  gate(name, "decay", m_.heads, kGateFraction - model_.shift(at("decay.shift")));
+  model_.put_shift(at("decay.shift"), kGateFraction);
 }
 
 void MixerQuantiser::share(const std::string& first, const std::string& second, int total,
@@ -104,9 +242,10 @@ void MixerQuantiser::output(int fraction, int bits) {
   model_.record(at("y"), bits, fraction);
 }
 
-void MixerQuantiser::gate(const std::string& name, const char* function, std::int64_t rows, int out) {
+void MixerQuantiser::gate(const std::string& name, const char* function, std::int64_t rows, int out,
+                          const InputScale* from) {
   const int bits = model_.gate_bits(at(name)), in = fraction(name, bits);
-  plain_map(name, rows, in, bits);
+  plain_map(name, rows, in, bits, from);
   model_.channel_table(at(name), function, bits, in, out, kMostFactorBits);
 }
 
@@ -172,51 +311,81 @@ int MixerQuantiser::linear_cell(int y, bool normalised) {
   return state + (table || taylor ? feature : wanted["q"]);
 }
 
-int MixerQuantiser::mamba2_cell() {
-  const int p = model_.bits();
-  Fractions wanted{{"x", channel("x", p)}, {"b", channel("b", p)}, {"c", channel("c", p)}};
-  share("x", "b", state_fraction("state"), wanted);
-  project({{"x", m_.heads * m_.value_dim}, {"b", m_.kv_heads * m_.key_dim}, {"c", m_.kv_heads * m_.key_dim}},
-          wanted, p);
-  gate("gate", "decay", m_.heads, kGateFraction - model_.shift(at("decay.shift")));
-  model_.put_shift(at("decay.shift"), kGateFraction);
-  const int state = wanted["x"] + wanted["b"];
+int MixerQuantiser::mamba2_cell(int core) {
+  const int p = model_.bits(), best = state_fraction("state");
+  const std::int64_t outputs = m_.heads * m_.value_dim, keys = m_.kv_heads * m_.key_dim;
+  Fractions wanted;
+  if (m_.form.act == Activation::none) {
+    wanted = {{"x", channel("x", p)}, {"b", channel("b", p)}, {"c", channel("c", p)}};
+    if (!m_.form.step) share("x", "b", best, wanted);
+    project({{"x", outputs}, {"b", keys}, {"c", keys}}, wanted, p);
+  } else {
+    // One table behind three maps: without a shift of what is written, half of the state's fraction each.
+    const Fractions most = m_.form.step ? Fractions{} : Fractions{{"x", best / 2}, {"b", best / 2}};
+    wanted = front({{"x", outputs, "act", m_.form.act},
+                    {"b", keys, "act", m_.form.act},
+                    {"c", keys, "act", m_.form.act}},
+                   most);
+  }
+  int state = wanted["x"] + wanted["b"];
+  if (m_.form.step) {
+    const int step = step_table("dt", m_.heads);
+    model_.limit_table(at("dt"), step, model_.number(at("dt.low"), 0),
+                       model_.number(at("dt.high"), std::ldexp(1.0, kMostFactorBits)));
+    step_decay(step, m_.heads, 1, {m_.heads});
+    model_.put_shift(at("update.shift"), step + state - best + model_.shift(at("update.shift")));
+    state = best;
+  } else {
+    head_decay("gate");
+  }
+  if (m_.form.skip != Skip::none)
+    skip_weights(m_.form.skip == Skip::head ? m_.heads : outputs, wanted["x"], core);
   model_.record(at("state"), model_.state_bits(), state);
   return state + wanted["c"];
 }
 
-int MixerQuantiser::delta_cell(bool gated) {
-  const int p = model_.bits();
-  Fractions wanted{{"q", channel("q", p)}, {"k", channel("k", p)}, {"v", channel("v", p)}};
-  const int error = fraction("error", model_.state_bits());  // has the values' fraction and the state's width
-  if (wanted["v"] > error) {
-    wanted["v"] = error;
-    if (tied()) wanted["q"] = wanted["k"] = error;
-  }
-  project({{"q", m_.kv_heads * m_.key_dim},
-           {"k", m_.steps * m_.kv_heads * m_.key_dim},
-           {"v", m_.steps * m_.heads * m_.value_dim}},
-          wanted, p);
-  int key = wanted["k"], query = wanted["q"];
-  if (model_.has(at("key.fraction"))) {
-    const int bits = model_.guarded_bits(), unit = std::min(bits - 2, 24);
-    model_.put_scalar(at("key.fraction"), unit);
+void MixerQuantiser::key_norm(Fractions& wanted) {
+  const bool released = !m_.form.plain();
+  if (released ? m_.form.key_norm == KeyNorm::none : !model_.has(at("key.fraction"))) return;
+  const int bits = model_.guarded_bits();
+  int unit = std::min(bits - 2, kMostNormFraction);
+  if (m_.form.key_norm == KeyNorm::sum) unit = std::clamp(fraction("key", bits), 0, kMostNormFraction);
+  model_.put_scalar(at("key.fraction"), unit);
+  if (m_.form.key_norm == KeyNorm::l2)
+    write_epsilon("key", kLengthEpsilon, wanted["k"]);
+  else if (!released)
     model_.put_scalar(at("key.extra"), kKeyExtra);
-    model_.put_width(at("key"), bits);
-    key = query = unit - static_cast<int>(model_.number(at("key.fraction"), 0));
-    model_.record(at("key"), bits, key);
-  }
-  gate("beta", "sigmoid", m_.steps * m_.heads, kGateFraction + (m_.range == 2 ? 1 : 0));
-  if (gated) {
-    gate("gate", "decay", m_.heads, kGateFraction - model_.shift(at("decay.shift")));
-    model_.put_shift(at("decay.shift"), kGateFraction);
-  }
+  model_.put_width(at("key"), bits);
+  wanted["q"] = wanted["k"] = unit - (released ? 0 : static_cast<int>(model_.number(at("key.fraction"), 0)));
+  model_.record(at("key"), bits, wanted["k"]);
+}
+
+int MixerQuantiser::delta_cell(bool gated) {
+  const int error = fraction("error", model_.state_bits());  // has the values' fraction and the state's width
+  Fractions most{{"v", error}};
+  if (m_.form.key_act == Activation::none && m_.form.key_norm == KeyNorm::l2)  // one epsilon for both
+    most["q"] = most["k"] = std::min(channel("q", model_.bits()), channel("k", model_.bits()));
+  Fractions wanted = front({{"q", m_.kv_heads * m_.key_dim, "qk_act", m_.form.key_act},
+                            {"k", m_.steps * m_.kv_heads * m_.key_dim, "qk_act", m_.form.key_act},
+                            {"v", m_.steps * m_.heads * m_.value_dim, "act", m_.form.act}},
+                           most);
+  key_norm(wanted);
+  const int key = wanted["k"], query = wanted["q"];
+  if (m_.form.beta) gate("beta", "sigmoid", m_.steps * m_.heads, kGateFraction + (m_.range == 2 ? 1 : 0));
+  if (gated && m_.form.step)
+    step_decay(step_table("gate", m_.heads), m_.heads, 1, {m_.heads});
+  else if (gated)
+    head_decay("gate");
   const int state = state_fraction("state");
   model_.put_shift(at("predict.shift"), state + key - wanted["v"] + model_.shift(at("predict.shift")));
-  model_.put_shift(at("write.shift"),
-                   kGateFraction + wanted["v"] + key - state + model_.shift(at("write.shift")));
+  model_.put_shift(at("write.shift"), (m_.form.beta ? kGateFraction : 0) + wanted["v"] + key - state +
+                                          model_.shift(at("write.shift")));
   model_.record(at("state"), model_.state_bits(), state);
-  return state + query;
+  if (!m_.form.scaled) return state + query;
+  model_.put_scalar(at("read.scale"),
+                    static_cast<std::int64_t>(std::nearbyint(
+                        std::ldexp(1 / std::sqrt(static_cast<double>(m_.key_dim)), kReadScaleFraction))));
+  return state + query + kReadScaleFraction;
 }
 
 std::vector<int> MixerQuantiser::matrix_recurrence() {
@@ -224,16 +393,16 @@ std::vector<int> MixerQuantiser::matrix_recurrence() {
   const bool levels = m_.kind == MixerKind::loglinear;
   const MixerKind kind = levels ? m_.base : m_.kind;
   const bool normalised = kind == MixerKind::linear && m_.normalised && !levels;
-  int y = fraction("y", p);
+  const int y = fraction("y", p), core = core_fraction(y);
   int read = 0;
   if (kind == MixerKind::linear)
     read = linear_cell(y, normalised);
   else
-    read = kind == MixerKind::mamba2 ? mamba2_cell() : delta_cell(kind == MixerKind::gdelta);
+    read = kind == MixerKind::mamba2 ? mamba2_cell(core) : delta_cell(kind == MixerKind::gdelta);
   if (levels) {
     const int bits = model_.gate_bits(at("level"));
     int weight = fraction("level", bits, true);
-    if (model_.names_table(at("level"))) {
+    if (!m_.form.plain() || model_.names_table(at("level"))) {
       weight = best_fraction(model_.seen(at("level.act")), bits, kNeverClip);
       gate("level", "softplus", m_.heads * m_.levels, weight);
     } else {
@@ -241,36 +410,33 @@ std::vector<int> MixerQuantiser::matrix_recurrence() {
     }
     read += weight;
   }
-  if (!normalised) model_.put_shift(at("read.shift"), read - y + model_.shift(at("read.shift")));
-  output(y, p);
-  return std::vector<int>(static_cast<std::size_t>(m_.heads * m_.value_dim), y);
+  if (!normalised) model_.put_shift(at("read.shift"), read - core + model_.shift(at("read.shift")));
+  const std::int64_t outputs = m_.heads * m_.value_dim;
+  output_form(core, y, outputs, kind == MixerKind::mamba2 ? outputs : m_.value_dim);
+  return std::vector<int>(static_cast<std::size_t>(outputs), y);
 }
 
 std::vector<int> MixerQuantiser::mamba() {
   const int p = model_.bits();
-  const int x = channel("x", p), b = fraction("b", p), c = fraction("c", p), y = fraction("y", p),
+  const int b = fraction("b", p), c = fraction("c", p), y = fraction("y", p), core = core_fraction(y),
             state = state_fraction("state");
-  project({{"x", m_.inner}}, {{"x", x}}, p);
-  plain_map("b", m_.state, b, p);
-  plain_map("c", m_.state, c, p);
-  const int step = best_fraction(model_.seen(at("delta.act")), kStepBits + 1, kNeverClip);
-  gate("delta", "softplus", m_.inner, step);
-  const std::vector<int> steps(static_cast<std::size_t>(m_.inner), step);
-  const int product = model_.row_weights(at("a.weight"), m_.state, steps, {m_.inner, m_.state});
-  const int index = argument_fraction(p);
-  const double growth = std::min(kFlat, 1.125 * std::max(0.0, model_.seen(at("decay")).largest()));
-  model_.function_table(at("decay"), "exp", -flat(index),
-                        static_cast<std::int64_t>(std::ceil(std::ldexp(growth, index))), index,
-                        kGateFraction - model_.shift(at("decay.shift")), kMostFactorBits);
-  model_.put_shift(at("decay.index_shift"), product - index + model_.shift(at("decay.index_shift")));
-  model_.put_shift(at("decay.shift"), kGateFraction);
+  const int x = front({{"x", m_.inner, "act", m_.form.act}}, {}).at("x");
+  const InputScale selected = m_.form.select_conv ? InputScale::of(m_.inner, x) : in_;
+  plain_map("b", m_.state, b, p, &selected);
+  plain_map("c", m_.state, c, p, &selected);
+  InputScale before = selected;
+  if (m_.form.rank > 0) {
+    const int bits = model_.guarded_bits(), low = fraction("delta_low", bits);
+    plain_map("delta_low", m_.form.rank, low, bits, &selected);
+    before = InputScale::of(m_.form.rank, low);
+  }
+  const int step = step_table("delta", m_.inner, &before);
+  step_decay(step, m_.inner, m_.state, {m_.inner, m_.state});
   model_.put_shift(at("update.shift"), step + b + x - state + model_.shift(at("update.shift")));
-  model_.put_shift(at("read.shift"), c + state - y + model_.shift(at("read.shift")));
-  const int skipped = model_.row_weights(at("skip.weight"), 1,
-                                         std::vector<int>(static_cast<std::size_t>(m_.inner), x), {m_.inner});
-  model_.put_shift(at("skip.shift"), skipped - y + model_.shift(at("skip.shift")));
+  model_.put_shift(at("read.shift"), c + state - core + model_.shift(at("read.shift")));
+  skip_weights(m_.inner, x, core);
   model_.record(at("state"), model_.state_bits(), state);
-  output(y, p);
+  output_form(core, y, m_.inner, m_.inner);
   return std::vector<int>(static_cast<std::size_t>(m_.inner), y);
 }
 

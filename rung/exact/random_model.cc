@@ -4,7 +4,7 @@
 #include <set>
 
 #include "rung/base/random.h"
-#include "rung/exact/arithmetic.h"
+#include "rung/exact/released_form.h"
 #include "rung/spec/mixers.h"
 #include "rung/spec/parameters.h"
 
@@ -14,6 +14,7 @@ namespace {
 constexpr std::int64_t kTableRows = std::int64_t{1}
                                     << 16;  // larger alphabets are embedded by their binary code
 constexpr std::int64_t kLargestWeight = 3;
+constexpr int kRandomScaleFraction = 8;  // of read.scale
 
 // Half the bits of the spread of Σ w x over `fan_in` independent terms with |w| <= kLargestWeight.
 int spread_shift(std::int64_t fan_in) {
@@ -23,9 +24,10 @@ int spread_shift(std::int64_t fan_in) {
 // Maps of a whole row come back to p bits by a shift of their own; recurrent matrices, taps and decay rates
 // do not.
 bool is_map_of_row(const std::string& tensor) {
-  static const std::set<std::string> kMaps{
-      "q",    "k",     "v",          "o",          "x",   "b",       "c",       "gate",     "delta",
-      "beta", "level", "compress_k", "compress_v", "mix", "index_q", "index_k", "index_mix"};
+  static const std::set<std::string> kMaps{"q",       "k",          "v",          "o",     "x",
+                                           "b",       "c",          "gate",       "delta", "beta",
+                                           "level",   "compress_k", "compress_v", "mix",   "index_q",
+                                           "index_k", "index_mix",  "dt",         "z",     "delta_low"};
   if (!tensor.ends_with(".weight")) return false;
   const std::string stem = tensor.substr(0, tensor.size() - 7);
   const std::string last = stem.substr(stem.rfind('.') + 1);
@@ -71,7 +73,7 @@ class Drawer {
     // A read multiplies entries of about `entry` bits with p-bit queries, over key_dim terms, and comes back
     // to p bits. Entries are sums of products (linear, mamba2) or of values (delta, mamba), cut to the
     // accumulator's width.
-    const bool products = kind == linear || kind == mamba2;
+    const bool products = kind == linear || (kind == mamba2 && !m.form.step);
     const int entry = std::min(state - 2, products ? 2 * (bits_ - 2) + 1 : bits_ - 2);
     const std::int64_t terms = kind == mamba ? m.state : std::max<std::int64_t>(m.key_dim, 1);
     const int read =
@@ -126,27 +128,31 @@ class Drawer {
         table(prefix + "delta", gate("sigmoid"));
         table(prefix + "decay", make_table("exp", -(1 << 10), 0, 8, gate_fraction_));
         draw(prefix + "a.weight", {m.inner, m.state}, -16, -1);
-        scalar(prefix + "decay.index_shift", 2);
+        scalar(prefix + "decay.index_shift", m.form.plain() ? 2 : 5);
         scalar(prefix + "decay.shift", gate_fraction_);
         scalar(prefix + "update.shift", gate_fraction_ + std::max(0, bits_ - 2));
         scalar(prefix + "read.shift", read);
         break;
       case mamba2:
-        table(prefix + "gate", gate("decay"));
-        scalar(prefix + "decay.shift", gate_fraction_);
+        head_decay(m, prefix, m.form.step ? "dt" : "gate");
+        if (m.form.step) scalar(prefix + "update.shift", gate_fraction_ + std::max(0, bits_ - 2));
+        if (m.form.skip != Skip::none) scalar(prefix + "skip.shift", 1);
         scalar(prefix + "read.shift", read);
         break;
       case delta:
       case gdelta:
-        table(prefix + "beta", gate("sigmoid", m.range == 2 ? 1 : 0));
-        if (kind == gdelta) {
-          table(prefix + "gate", gate("decay"));
-          scalar(prefix + "decay.shift", gate_fraction_);
-        }
-        scalar(prefix + "key.fraction", std::max(0, bits_ - 2));
+        if (m.form.beta) table(prefix + "beta", gate("sigmoid", m.range == 2 ? 1 : 0));
+        if (kind == gdelta) head_decay(m, prefix, "gate");
+        if (m.form.plain() || m.form.key_norm != KeyNorm::none)
+          scalar(prefix + "key.fraction", std::max(0, bits_ - 2));
         scalar(prefix + "predict.shift", std::max(0, bits_ - 2));
-        scalar(prefix + "write.shift", gate_fraction_ + std::max(0, bits_ - 2));
-        scalar(prefix + "read.shift", std::max(0, bits_ - 2));
+        scalar(prefix + "write.shift", (m.form.beta ? gate_fraction_ : 0) + std::max(0, bits_ - 2));
+        scalar(prefix + "read.shift", std::max(0, bits_ - 2) + (m.form.scaled ? kRandomScaleFraction : 0));
+        if (m.form.scaled)
+          scalar(
+              prefix + "read.scale",
+              std::max<std::int64_t>(1, std::llround(std::ldexp(1 / std::sqrt(static_cast<double>(m.key_dim)),
+                                                                kRandomScaleFraction))));
         break;
       case conv:
         scalar(prefix + "taps.shift", spread_shift(m.conv));
@@ -166,10 +172,39 @@ class Drawer {
         break;
     }
     if (m.kind != heads && m.conv > 0) scalar(prefix + "conv.shift", spread_shift(m.conv));
-    if (m.kind == loglinear) scalar(prefix + "read.shift", read + bits_ - 2);
+    if (m.kind == loglinear)
+      scalar(prefix + "read.shift", read + (m.form.plain() ? bits_ - 2 : gate_fraction_));
+    released(m, prefix);
   }
 
  private:
+  // The decay of a head: from its gate alone, or from a step.
+  void head_decay(const MixerShape& m, const std::string& prefix, const char* name) {
+    table(prefix + name, gate(m.form.step ? "softplus" : "decay"));
+    scalar(prefix + "decay.shift", gate_fraction_);
+    if (!m.form.step) return;
+    constexpr int kIndexFraction = 8, kRateBits = 6;
+    draw(prefix + "a.weight", {m.heads}, -16, -1);
+    scalar(prefix + "decay.index_shift", std::max(0, gate_fraction_ - kIndexFraction + kRateBits));
+    table(prefix + "decay", make_table("exp", -(1 << 10), 0, kIndexFraction, gate_fraction_));
+  }
+  // What a released form has around the recurrence.
+  void released(const MixerShape& m, const std::string& prefix) {
+    const auto activation = [&](const char* name, Activation function) {
+      if (function == Activation::none) return;
+      const int range = std::min(bits_ - 1, 15);
+      table(prefix + name,
+            make_table(activation_function(function), -(std::int64_t{1} << range),
+                       (std::int64_t{1} << range) - 1, std::max(0, range - 2), std::max(0, bits_ - 3)));
+    };
+    activation("act", m.form.act);
+    activation("qk_act", m.form.key_act);
+    if (m.form.gate != Activation::none) {
+      table(prefix + "z", gate(activation_function(m.form.gate)));
+      scalar(prefix + "gated.shift", gate_fraction_);
+    }
+    if (m.kind == MixerKind::loglinear && !m.form.plain()) table(prefix + "level", gate("softplus"));
+  }
   Table squash(const char* function) const {
     const int range = std::min(bits_, 16);
     return make_table(function, -(std::int64_t{1} << range), std::int64_t{1} << range, std::max(0, bits_ - 2),
@@ -201,7 +236,7 @@ Result<Weights> random_weights(const RandomModel& model) {
     return fail(ErrorCode::unsupported,
                 "[build] rotary positions have no integer form; position table, binary or none expected");
   RUNG_TRY(const auto layers, resolve(weights.architecture));
-  if (const MixerShape* mixer = first_released(layers))
+  if (const MixerShape* mixer = first_without_integers(layers))
     return fail(ErrorCode::unsupported, "[build] random weights are integers; {} has no integer form",
                 form_name(*mixer));
   Drawer drawer(weights, model.seed);

@@ -46,8 +46,6 @@ inline void divide_by_root(double* x, std::int64_t size, double count, double ep
   for (std::int64_t i = 0; i < size; ++i) x[i] = root == 0 ? 0 : x[i] / root;
 }
 
-inline constexpr double kLengthEpsilon = 1e-6;  // of l2(x) = x / √(Σx² + 1e-6)
-
 // One head's key or query.
 inline void scale_key(KeyNorm norm, double* x, std::int64_t size) {
   switch (norm) {

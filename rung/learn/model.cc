@@ -275,7 +275,7 @@ Weights Model::weights(const Parameters& parameters, std::int64_t member,
 
 Result<void> Model::roundable() const {
   if (const MixerShape* released = first_released(shapes_))
-    return fail(ErrorCode::unsupported, "[train] round_bits: {} has no integer form to round to",
+    return fail(ErrorCode::unsupported, "[train] round_bits: {} is trained in reals alone",
                 form_name(*released));
   return {};
 }

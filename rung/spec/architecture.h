@@ -217,7 +217,7 @@ struct MixerShape {
 // How messages name an opaque mixer: "recurrent(kda)", "sparse(score=tokens)". REQUIRES mixer.opaque().
 std::string opaque_name(const MixerShape& mixer);
 
-// How messages name a mixer that only mode Q can run: "gla", "mamba2 in its released form". REQUIRES a mixer whose
+// How messages name a mixer by its form: "gla", "sparse in a released form". REQUIRES a mixer whose
 // form is not plain.
 std::string form_name(const MixerShape& mixer);
 
@@ -229,6 +229,11 @@ struct LayerShape {
 
 // The first mixer, in a layer or in its head groups, whose form is not plain; null: none.
 const MixerShape* first_released(const std::vector<LayerShape>& layers);
+// Whether mode X knows the mixer in its form (docs/weights.md): every plain one, and released forms that are made of
+// tables, shifts and norms. REQUIRES a mixer that is not opaque.
+bool has_integer_form(const MixerShape& mixer);
+// The first mixer, in a layer or in its head groups, that has none; null: all have one.
+const MixerShape* first_without_integers(const std::vector<LayerShape>& layers);
 
 // Levels that log-linear attention distinguishes within `context` tokens (one weight each): ⌊lg context⌋ + 2.
 // REQUIRES context >= 1.

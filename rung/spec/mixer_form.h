@@ -50,7 +50,7 @@ struct MixerForm {
   bool index_norm = false;               // topk: layer norm of index keys
   bool operator==(const MixerForm&) const = default;
 
-  // Only the real form of the mixer knows it: mode X, quantising and the checker refuse it.
+  // What the theory speaks about and proofs write down.
   bool plain() const { return *this == MixerForm{}; }
 };
 

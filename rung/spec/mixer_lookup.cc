@@ -125,8 +125,8 @@ Assumptions assumptions_of(const MixerShape& mixer) {
   const MixerDescriptor& descriptor = mixer_descriptor(mixer.kind);
   const MixerForm& form = mixer.form;
   Assumptions out{.update = descriptor.update, .decay = descriptor.decay, .written_down = form.plain()};
-  // Released forms have exponentials and logistic functions in place of a table.
-  if (out.decay == Decay::table && !form.plain()) out.decay = Decay::positive;
+  // Forms that only reals have are exponentials and logistic functions in place of a table.
+  if (out.decay == Decay::table && !has_integer_form(mixer)) out.decay = Decay::positive;
   out.negative_eigenvalues = mixer.range > 1 || mixer.kind == MixerKind::rwkv7;
   out.turns = form.rope != Rope::none || form.index_rope != Rope::none;
   // A block has no message where its tokens are scored one by one, or where it is ranked by a probability, whose
@@ -134,6 +134,12 @@ Assumptions assumptions_of(const MixerShape& mixer) {
   out.block_messages = descriptor.cache == Cache::blocks && !mixer.token_scores && form.plain();
   out.doubling_levels = descriptor.memory == Memory::levels && !form.strong;
   return out;
+}
+
+std::string_view decay_table_of(const MixerShape& mixer) {
+  const std::string_view plain = mixer_descriptor(mixer.kind).decay_table;
+  RUNG_REQUIRE(!plain.empty(), "{} has no table of decays", mixer_descriptor(mixer.kind).name);
+  return mixer.form.step ? "decay" : plain;
 }
 
 bool has_part(const MixerShape& mixer, const StatePart& part) {

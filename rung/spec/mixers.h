@@ -187,7 +187,7 @@ struct MixerDescriptor {
   Said<Memory> memory;
   Said<Cache> cache;
   Said<Decay> decay;
-  std::string_view decay_table;  // Decay::table: its name
+  std::string_view decay_table;  // Decay::table: its name in the plain form (decay_table_of)
   Said<Update> update;
   Said<bool> encoder;              // has a bidirectional meaning
   bool opaque = false;             // a released mixer that is counted and bounded, not evaluated
@@ -222,6 +222,8 @@ struct Assumptions {
   bool written_down = false;     // the form that constructions write
 };
 Assumptions assumptions_of(const MixerShape& mixer);
+// The table of an integer file whose values multiply state entries. REQUIRES Decay::table.
+std::string_view decay_table_of(const MixerShape& mixer);
 
 // Of this shape: a window or a chunk makes full attention R; token scores and released forms leave the block-sparse
 // theorem.

@@ -8,7 +8,7 @@ Result<void> check_mixer(const MixerShape& mixer, const std::string& where) {
     return fail(ErrorCode::unsupported,
                 "[quantise] {} is {}, which is counted and bounded but has no integer form", where,
                 opaque_name(mixer));
-  if (!mixer.form.plain() && mixer.parts.empty())
+  if (!has_integer_form(mixer) && mixer.parts.empty())
     return fail(ErrorCode::unsupported, "[quantise] {} is {}, which has no integer form", where,
                 form_name(mixer));
   if (mixer.kind == MixerKind::loglinear && mixer.levels < 1)

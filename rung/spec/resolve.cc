@@ -336,13 +336,34 @@ std::string form_name(const MixerShape& mixer) {
   return word + " in a released form";
 }
 
-const MixerShape* first_released(const std::vector<LayerShape>& layers) {
+namespace {
+
+template <class Wanted>
+const MixerShape* first_mixer(const std::vector<LayerShape>& layers, Wanted wanted) {
   for (const auto& layer : layers) {
-    if (!layer.mixer.form.plain()) return &layer.mixer;
+    if (wanted(layer.mixer)) return &layer.mixer;
     for (const auto& part : layer.mixer.parts)
-      if (!part.form.plain()) return &part;
+      if (wanted(part)) return &part;
   }
   return nullptr;
+}
+
+}  // namespace
+
+const MixerShape* first_released(const std::vector<LayerShape>& layers) {
+  return first_mixer(layers, [](const MixerShape& mixer) { return !mixer.form.plain(); });
+}
+
+bool has_integer_form(const MixerShape& mixer) {
+  using enum MixerKind;
+  const bool recurrent_form = mixer.kind == mamba2 || mixer.kind == delta || mixer.kind == gdelta ||
+                              mixer.kind == mamba || mixer.kind == loglinear;
+  return mixer.form.plain() ||
+         (recurrent_form && mixer.form.inner_norms == InnerNorms::none && !mixer.form.strong);
+}
+
+const MixerShape* first_without_integers(const std::vector<LayerShape>& layers) {
+  return first_mixer(layers, [](const MixerShape& mixer) { return !has_integer_form(mixer); });
 }
 
 bool MixerShape::looks_back() const { return kind == MixerKind::full && !window && !chunk && !earlier_keys; }

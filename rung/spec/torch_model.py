@@ -18,6 +18,7 @@ import sys
 import torch
 
 LIMIT = 2.0**62
+LENGTH_EPSILON = 1e-6  # of keys brought to length 1, in a model of mode "real"
 DTYPES = {"BOOL": torch.bool, "U8": torch.uint8, "I8": torch.int8, "I16": torch.int16, "I32": torch.int32,
           "I64": torch.int64, "F16": torch.float16, "BF16": torch.bfloat16, "F32": torch.float32, "F64": torch.float64}
 
@@ -75,7 +76,7 @@ class Integers:
         squares = (x * x).sum(-1, keepdim=True)
         self.fits(name, top(x)**2 * x.shape[-1] * 4.0**extra)
         self.fits(name, top(x) * top(gain) * 2.0**(fraction + extra + 1))
-        square = torch.div(squares << (2 * extra), x.shape[-1] if mean else 1, rounding_mode="floor")
+        square = torch.div(squares << (2 * extra), x.shape[-1] if mean else 1, rounding_mode="floor") + epsilon
         root = square.double().sqrt().long()
         root = root - (root * root > square).long()
         root = root + ((root + 1) * (root + 1) <= square).long()
@@ -146,6 +147,13 @@ class Line:
     OPTIONS = ("window", "chunk", "heads", "kv", "dim", "vdim", "conv", "cache", "feature", "normalised", "cell", "size", "inner", "state", "groups", "base",
                "B", "k", "index_heads", "index_dim", "weights", "width", "channels",
                "range", "steps")
+    # Of released forms, by the word that has them here.
+    FORMS = {"mamba": ("form", "conv_bias", "act", "gate", "select", "rank"),
+             "mamba2": ("form", "conv_bias", "act", "decay", "skip", "gate", "norm", "norm_groups"),
+             "delta": ("form", "conv_bias", "act", "qk_act", "qk_norm", "scale", "beta", "gate", "norm"),
+             "gdelta": ("form", "conv_bias", "act", "qk_act", "qk_norm", "scale", "decay", "gate", "norm"),
+             "loglinear": ("form", "conv_bias", "skip", "gate", "norm", "norm_groups")}
+    SAME = {"norms": "none", "partition": "weak"}                                                       # the one value that is evaluated
 
     def __init__(self, text):
         self.tokens, self.at = re.findall(r"[A-Za-z_][\w.-]*|-?\d+|[^\s]", text), 0
@@ -194,10 +202,11 @@ class Line:
                     mixer.setdefault("parts", []).append(part)
                 else:
                     name = self.next()
-                    if name not in self.OPTIONS:
-                        raise ValueError(f"[torch] option {name} of {mixer['kind']} is not evaluated")
+                    known = name in self.OPTIONS + self.FORMS.get(mixer["kind"], ()) or name in self.SAME
                     self.expect("=")
                     value = self.next()
+                    if not known or self.SAME.get(name, value) != value:
+                        raise ValueError(f"[torch] option {name}={value} of {mixer['kind']} is not evaluated")
                     mixer[name] = int(value) if value.isdigit() else value
                 self.take(",")
         return mixer
@@ -384,15 +393,97 @@ class Model:
         dim = m.get("dim", self.sizes.get("head_dim", 0) or self.width // m.get("share", heads))
         return heads, m.get("kv", kv_default or heads), dim, m.get("vdim", self.sizes.get("value_dim", 0) or dim)
 
-    def short_conv(self, prefix, m):
+    # -- what released layers have around a recurrence
+
+    def form(self, m):
+        """The options of a form, those of form=released where the line leaves them open; and whether it is the plain one."""
+        rule, released = m.get("base", m["kind"]) if m["kind"] == "loglinear" else m["kind"], m.get("form") == "released"
+        delta = rule in ("delta", "gdelta")
+
+        def of(option, plain, own):
+            word = m.get(option, "auto")
+            return word if word != "auto" else own if released else plain
+        f = {"conv_bias": bool(m.get("conv", 0)) and of("conv_bias", "no", "no" if delta else "yes") == "yes", "act": of("act", "none", "silu"),
+             "gate": of("gate", "none", "none" if rule == "delta" else "silu"),
+             "norm": "none" if rule == "mamba" else of("norm", "none", "before" if delta else "after"),
+             "step": rule in ("mamba2", "gdelta") and of("decay", "sigmoid", "step") == "step",
+             "skip": of("skip", "none", "head") if rule == "mamba2" else "none",
+             "qk_act": of("qk_act", "none", "silu") if delta else "none", "qk_norm": of("qk_norm", "none", "l2") if delta else "none",
+             "scale": delta and m["kind"] != "loglinear" and of("scale", "no", "yes") == "yes", "beta": of("beta", "yes", "yes") == "yes",
+             "select": of("select", "input", "conv") == "conv" if rule == "mamba" else False,
+             "rank": m.get("rank", (self.width + 15) // 16 if released else 0) if rule == "mamba" else 0}
+        plain = {**dict.fromkeys(f, False), **dict.fromkeys(("act", "gate", "norm", "skip", "qk_act", "qk_norm"), "none"), "beta": True, "rank": 0}
+        return {**f, "plain": f == plain}
+
+    def activation(self, prefix, name, word):
+        if word == "none":
+            return lambda x: x
+        table, bits = self.table(prefix + name, word), self.bits(prefix + name)
+        return lambda x: self.n.sat(table(x), bits)
+
+    def step_decay(self, prefix, name):
+        """A step from a channel, limited in a model of mode "real", and the decay that follows: [.., H] each."""
+        step, decay = self.table(prefix + name, "softplus"), self.table(prefix + "decay", "exp")
+        rates, index = self.tensor(prefix + "a.weight"), self.scalar(prefix + "decay.index_shift")
+        low, high = 0.0, math.inf
+        if name == "dt" and not self.holds_tables:
+            low, high = self.scalar(prefix + "dt.low", 0.0), self.scalar(prefix + "dt.high", math.inf)
+
+        def run(z):
+            size = step(z) if self.holds_tables else step(z).clamp(low, high)
+            self.n.fits(prefix + "decay", top(size) * top(rates))
+            return size, decay(self.n.rsh(size * rates, index))
+        return run
+
+    def output_form(self, prefix, f, group):
+        """From u [T, width] and o [T, outputs], with the skip added, to y."""
+        n, y_bits = self.n, self.bits(prefix + "y")
+        if f["gate"] == "none" and f["norm"] == "none":
+            return lambda u, o: n.sat(o, y_bits)
+        read_bits = self.bits(prefix + "read")
+        if f["gate"] != "none":
+            z, table = self.map(prefix + "z"), self.table(prefix + "z", f["gate"])
+            shift, gated_bits = self.scalar(prefix + "gated.shift"), self.bits(prefix + "gated")
+        if f["norm"] != "none":
+            gains = self.tensor(prefix + "ynorm.gain")
+            fraction, extra, bits = self.scalar(prefix + "ynorm.fraction"), self.scalar(prefix + "ynorm.extra"), self.bits(prefix + "ynorm")
+            epsilon = self.epsilon(prefix + "ynorm", extra)
+
+        def gate(u, o):
+            if f["gate"] == "none":
+                return o
+            factor = table(z(u))
+            n.fits(prefix + "gated", top(o) * top(factor))
+            return n.sat(n.rsh(o * factor, shift), gated_bits)
+
+        def norm(o):
+            parts = o.reshape(len(o), -1, group)
+            rows = gains.reshape(-1, group).expand(parts.shape[1], group)
+            return n.unit(prefix + "ynorm", parts, rows, fraction, extra, bits, True, epsilon).reshape(len(o), -1)
+
+        def run(u, o):
+            o = n.sat(o, read_bits)
+            if f["norm"] == "before":
+                return n.sat(gate(u, norm(o)), y_bits)
+            o = gate(u, o)
+            return n.sat(norm(o) if f["norm"] == "after" else o, y_bits)
+        return run
+
+    def epsilon(self, name, extra):
+        """Of a norm: a whole number that is added to 4^extra times the mean square, or what that stands for."""
+        value = self.scalar(name + ".epsilon")
+        return value * 4.0**-extra if self.holds_tables and self.n.dtype != torch.int64 else value
+
+    def short_conv(self, prefix, m, bias=False):
         """Joins the channels [T, c] of several maps, convolves them when conv=w is given, and parts them again."""
         if not m.get("conv", 0):
             return lambda *parts: parts
+        offset = self.tensor(prefix + "conv.bias") if bias else 0
         taps, shift = self.tensor(prefix + "conv.weight"), self.scalar(prefix + "conv.shift")
         bits, table = self.bits(prefix + "conv"), self.table(prefix + "conv", "silu") if self.has_table(prefix + "conv") else None
 
         def run(*parts):
-            y = self.n.rsh(self.convolve(prefix + "conv", torch.cat(parts, 1), taps), shift)
+            y = self.n.rsh(self.convolve(prefix + "conv", torch.cat(parts, 1), taps) + offset, shift)
             y = self.n.sat(y if table is None else table(y), bits)
             return torch.split(y, [part.shape[1] for part in parts], 1)
         return run
@@ -549,11 +640,12 @@ class Model:
 
         def step(S, r, t, v):
             return self.accumulate(S, v[..., None] * r["k"][t][:, None, :], shift)
-        return heads, rows, step
+        bits = self.bits(prefix + "y")
+        return heads, rows, step, 1, lambda r, o: self.n.sat(o, bits).reshape(len(o), -1)
 
     def mix_linear(self, prefix, m):
         m = {"feature": "elu1", "normalised": "yes", **m}
-        heads, rows, step = self.base_linear(prefix, m)
+        heads, rows, step, _, _ = self.base_linear(prefix, m)
         normalised, bits = m["normalised"] == "yes", self.bits(prefix + "y")
         scale, shift = self.scalar(prefix + "value.scale", 1), self.scalar(prefix + "read.shift")
 
@@ -586,47 +678,81 @@ class Model:
         heads = m.get("heads", self.sizes.get("heads", 1))
         N, K = m.get("state", self.sizes.get("state", 16)), m.get("groups", heads)
         group = [h * K // heads for h in range(heads)]
-        x, b, c, gate = self.maps(prefix, ["x", "b", "c", "gate"])
-        table, conv, shift = self.table(prefix + "gate", "decay"), self.short_conv(prefix, m), self.scalar(prefix + "decay.shift")
+        f = self.form(m)
+        x, b, c, gate = self.maps(prefix, ["x", "b", "c", "dt" if f["step"] else "gate"])
+        conv, shift = self.short_conv(prefix, m, f["conv_bias"]), self.scalar(prefix + "decay.shift")
+        act, update = self.activation(prefix, "act", f["act"]), self.scalar(prefix + "update.shift") if f["step"] else 0
+        decays = self.step_decay(prefix, "dt") if f["step"] else None
+        table = None if f["step"] else self.table(prefix + "gate", "decay")
+        outputs = len(self.tensor(prefix + "x.weight"))
+        groups = m.get("norm_groups", K) if f["norm"] != "none" else 1
+        finish = self.output_form(prefix, f, outputs // groups)
+        skip, skipped = None, 0
+        if f["skip"] != "none":
+            skip, skipped = self.tensor(prefix + "skip.weight").reshape(heads, -1), self.scalar(prefix + "skip.shift")
 
         def rows(u):
             T = len(u)
-            xs, bs, cs = conv(x(u), b(u), c(u))
+            xs, bs, cs = [act(part) for part in conv(x(u), b(u), c(u))]
+            size, decay = decays(gate(u)) if decays else (None, table(gate(u)))
             return {"v": xs.reshape(T, heads, -1), "k": bs.reshape(T, K, N)[:, group], "q": cs.reshape(T, K, N)[:, group],
-                    "decay": table(gate(u))}
+                    "decay": decay, "step": size, "u": u}
 
         def step(S, r, t, v):
             decay = r["decay"][t][:, None, None]
             self.n.fits(prefix + "decay", top(decay) * top(S))
-            return self.settle(self.n.rsh(decay * S, shift) + v[..., None] * r["k"][t][:, None, :])
-        return heads, rows, step
+            written = v[..., None] * r["k"][t][:, None, :]
+            if decays:
+                self.n.fits(prefix + "update", top(written) * top(r["step"][t]))
+                written = self.n.rsh(r["step"][t][:, None, None] * written, update)
+            return self.settle(self.n.rsh(decay * S, shift) + written)
+
+        def emit(r, o):  # [T, H, dv]
+            if skip is not None:
+                self.n.fits(prefix + "skip", top(skip) * top(r["v"]))
+                o = o + self.n.rsh(skip * r["v"], skipped)
+            return finish(r["u"], o.reshape(len(o), -1))
+        return heads, rows, step, 1, emit
 
     def base_delta(self, prefix, m, gated=False):
         n = self.n
         heads, K, dk, dv = self.head_sizes(m)
         group, steps = [h * K // heads for h in range(heads)], m.get("steps", 1)
         scale = m.get("range", 1) if not self.holds_tables else 1  # an integer file's table says beta itself
-        q, k, v, beta = self.maps(prefix, ["q", "k", "v", "beta"])
+        form = self.form(m)
+        q, k, v = self.maps(prefix, ["q", "k", "v"])
+        beta, beta_table = (self.map(prefix + "beta"), self.table(prefix + "beta", "sigmoid")) if form["beta"] else (None, None)
         gate = self.map(prefix + "gate") if gated else None
-        beta_table, gate_table = self.table(prefix + "beta", "sigmoid"), self.table(prefix + "gate", "decay") if gated else None
-        conv = self.short_conv(prefix, m)
+        decays = self.step_decay(prefix, "gate") if form["step"] else None
+        gate_table = self.table(prefix + "gate", "decay") if gated and not form["step"] else None
+        conv = self.short_conv(prefix, m, form["conv_bias"])
+        key_act, act = self.activation(prefix, "qk_act", form["qk_act"]), self.activation(prefix, "act", form["act"])
+        finish = self.output_form(prefix, form, dv)
+        read_scale = 1
+        if form["scale"]:
+            read_scale = self.scalar(prefix + "read.scale", 1) if self.holds_tables else 1 / math.sqrt(dk)
         predict, write = [self.scalar(f"{prefix}{name}.shift") for name in ("predict", "write")]
         decay = self.scalar(prefix + "decay.shift") if gated else 0
         unit = None
-        if prefix + "key.fraction" in self.tensors:
+        if form["qk_norm"] == "sum":
+            f, bits = self.scalar(prefix + "key.fraction"), self.bits(prefix + "key")
+            unit = lambda x: n.sat(n.quot(prefix + "key", x, x.sum(-1, keepdim=True), 2**f), bits)
+        elif prefix + "key.fraction" in self.tensors if form["plain"] else form["qk_norm"] == "l2":
             f, e, bits = self.scalar(prefix + "key.fraction"), self.scalar(prefix + "key.extra", 8), self.bits(prefix + "key")
-            unit = lambda x: n.unit(prefix + "key", x, torch.ones((), dtype=n.dtype), f, e, bits, False, 0)
+            epsilon = 0 if form["plain"] else self.epsilon(prefix + "key", e) if self.holds_tables else LENGTH_EPSILON
+            unit = lambda x: n.unit(prefix + "key", x, torch.ones((), dtype=n.dtype), f, e, bits, False, epsilon)
 
         def rows(u):
             T = len(u)
             qs, ks, vs = conv(q(u), k(u), v(u))
+            qs, ks, vs = key_act(qs), key_act(ks), act(vs)
             qs, ks = qs.reshape(T, K, dk), ks.reshape(T, steps, K, dk)
             if unit:
                 qs, ks = unit(qs), unit(ks)
-            r = {"q": qs[:, group], "k": ks[:, :, group], "v": vs.reshape(T, steps, heads, dv),
-                 "beta": scale * beta_table(beta(u)).reshape(T, steps, heads)}
+            strength = scale * beta_table(beta(u)) if beta else torch.full((T, steps * heads), m.get("range", 1), dtype=n.dtype)
+            r = {"q": qs[:, group], "k": ks[:, :, group], "v": vs.reshape(T, steps, heads, dv), "beta": strength.reshape(T, steps, heads), "u": u}
             if gated:
-                r["gate"] = gate_table(gate(u))
+                r["gate"] = decays(gate(u))[1] if decays else gate_table(gate(u))
             return r
 
         def step(S, r, t, v):
@@ -639,22 +765,24 @@ class Model:
                 n.fits(prefix + "write", top(r["beta"]) * top(error) * top(key))
                 S = self.settle(S + n.rsh(b[:, None, None] * error[..., None] * key[:, None, :], write))
             return S
-        return heads, rows, step
+        return heads, rows, step, read_scale, lambda r, o: finish(r["u"], o.reshape(len(o), -1))
 
     def base_gdelta(self, prefix, m):
         return self.base_delta(prefix, m, gated=True)
 
     def recurrence(self, prefix, base):
-        heads, rows, step = base
-        shift, bits = self.scalar(prefix + "read.shift"), self.bits(prefix + "y")
+        heads, rows, step, scale, emit = base
+        shift = self.scalar(prefix + "read.shift")
 
         def run(u):
             r, ys = rows(u), []
             S = torch.zeros(heads, r["v"].shape[-1], r["k"].shape[-1], dtype=u.dtype)
             for t in range(len(u)):
                 S = step(S, r, t, r["v"][t])
-                ys.append(self.n.sat(self.n.rsh(self.read(prefix, S, r["q"][t]), shift), bits))
-            return torch.stack(ys).reshape(len(u), -1)
+                reading = self.read(prefix, S, r["q"][t])
+                self.n.fits(prefix + "read", scale * top(reading))
+                ys.append(self.n.rsh(scale * reading, shift))
+            return emit(r, torch.stack(ys))
         return run
 
     def mix_mamba2(self, prefix, m):
@@ -668,12 +796,13 @@ class Model:
 
     def mix_loglinear(self, prefix, m):
         m = {"base": "linear", "feature": "identity", **m}
-        heads, rows, step = getattr(self, "base_" + m["base"])(prefix, m)
+        heads, rows, step, _, emit = getattr(self, "base_" + m["base"])(prefix, m)
         if m["base"] == "linear":
             self.scalar(prefix + "value.scale", 1)                                                      # may stand there, used or not
         levels = self.context.bit_length() + 1                                                          # ⌊lg context⌋ + 2
-        level, table = self.map(prefix + "level"), self.table(prefix + "level", "softplus") if self.has_table(prefix + "level") else None
-        shift, bits = self.scalar(prefix + "read.shift"), self.bits(prefix + "y")
+        named = m.get("form") == "released" or self.has_table(prefix + "level")
+        level, table = self.map(prefix + "level"), self.table(prefix + "level", "softplus") if named else None
+        shift = self.scalar(prefix + "read.shift")
         plain = m["base"] == "linear" and self.accumulator == "exact"
 
         def run(u):
@@ -698,24 +827,27 @@ class Model:
                         reading = self.read(prefix, S, r["q"][t])
                         self.n.fits(prefix + "read", levels * top(share) * top(reading))
                         total = total + share[t, :, i:i + 1] * reading
-                ys.append(self.n.sat(self.n.rsh(total, shift), bits))
-            return torch.stack(ys).reshape(len(u), -1)
+                ys.append(self.n.rsh(total, shift))
+            return emit(r, torch.stack(ys))
         return run
 
     # -- recurrences whose state is a vector or a channel's
 
     def mix_mamba(self, prefix, m):
         n = self.n
+        f = self.form(m)
         x, b, c, delta = self.maps(prefix, ["x", "b", "c", "delta"])
-        a, skip, conv = self.tensor(prefix + "a.weight"), self.tensor(prefix + "skip.weight"), self.short_conv(prefix, m)
+        low = self.map(prefix + "delta_low") if f["rank"] else lambda u: u
+        a, skip, conv = self.tensor(prefix + "a.weight"), self.tensor(prefix + "skip.weight"), self.short_conv(prefix, m, f["conv_bias"])
+        act, finish = self.activation(prefix, "act", f["act"]), self.output_form(prefix, f, len(skip))
         delta_table, decay_table = self.table(prefix + "delta", "softplus"), self.table(prefix + "decay", "exp")
         index, decay, update, read, skipped = [self.scalar(prefix + name) for name in (
             "decay.index_shift", "decay.shift", "update.shift", "read.shift", "skip.shift")]
-        bits = self.bits(prefix + "y")
 
         def run(u):
-            (xs,) = conv(x(u))
-            bs, cs, step = b(u), c(u), delta_table(delta(u))
+            xs = act(conv(x(u))[0])
+            source = xs if f["select"] else u
+            bs, cs, step = b(source), c(source), delta_table(delta(low(source)))
             n.fits(prefix + "update", top(step) * max(top(bs) * top(xs), top(a)))
             h, ys = torch.zeros_like(a), []                                                             # [I, N]
             for t in range(len(u)):
@@ -723,8 +855,8 @@ class Model:
                 n.fits(prefix + "decay", top(rate) * top(h))
                 h = self.settle(n.rsh(rate * h, decay) + n.rsh(step[t][:, None] * bs[t] * xs[t][:, None], update))
                 y = n.rsh(self.dot(prefix + "read", "in,n->i", h, cs[t], len(cs[t])), read)
-                ys.append(n.sat(y + n.rsh(skip * xs[t], skipped), bits))
-            return torch.stack(ys)
+                ys.append(y + n.rsh(skip * xs[t], skipped))
+            return finish(u, torch.stack(ys))
         return run
 
     def unrounded(self, prefix, names):

@@ -14,6 +14,7 @@
 #include "rung/adversary/random_weights.h"
 #include "rung/base/random.h"
 #include "rung/constructions/construction.h"
+#include "rung/spec/mixers.h"
 #include "rung/spec/safetensors.h"
 #include "rung/tasks/automaton.h"
 #include "rung/tasks/monoid.h"
@@ -291,9 +292,11 @@ Proved random_proof(const std::string& line, const std::string& task,
 
 TEST(ForcedWords, are_those_of_layers_that_come_to_rest_on_periodic_tasks) {
   int refuted = 0;
-  for (const char* line : {"mamba2(dim=2,state=2)", "mamba2(dim=1,state=1,conv=3)*2", "mamba(state=2)",
-                           "linear", "full(window=3)", "conv(width=3)+mamba2(dim=1,state=1)",
-                           "heads(mamba2(dim=1,state=1):1,full(window=2):1)"})
+  for (const char* line :
+       {"mamba2(dim=2,state=2)", "mamba2(dim=1,state=1,conv=3)*2", "mamba(state=2)", "linear",
+        "full(window=3)", "conv(width=3)+mamba2(dim=1,state=1)",
+        "heads(mamba2(dim=1,state=1):1,full(window=2):1)", "mamba2(form=released,dim=1,state=1,conv=2)",
+        "mamba(form=released,inner=1,state=2)"})
     for (const auto& [task, name] :
          {std::pair("parity", ""), {"modulo", ""}, {"group", "S3"}, {"group", "Z4"}}) {
       std::map<std::string, std::string> options;
@@ -321,7 +324,7 @@ TEST(ForcedWords, are_those_of_layers_that_come_to_rest_on_periodic_tasks) {
             checked(found.problem.target.weights, *certificate, file, with(forced->powers->letters - 1)), 1)
             << line;
     }
-  EXPECT_EQ(refuted, 28);
+  EXPECT_EQ(refuted, 36);
 }
 
 TEST(ForcedWords, are_none_where_a_hypothesis_fails) {
@@ -330,7 +333,8 @@ TEST(ForcedWords, are_none_where_a_hypothesis_fails) {
     return forced_word(random_proof(line, task, {}, 3, alter).problem.target).has_value();
   };
   const auto negative = [](Weights& weights) {
-    Tensor& table = weights.tensors.at("layers.0.gate.table");
+    const MixerShape shape = resolve(weights.architecture).value()[0].mixer;
+    Tensor& table = weights.tensors.at(fmt::format("layers.0.{}.table", decay_table_of(shape)));
     std::vector<std::int64_t> values;
     for (std::int64_t i = 0; i < table.size(); ++i) values.push_back(i == 0 ? -1 : table.integer(i));
     table = integer_tensor(table.shape, values);
@@ -339,6 +343,10 @@ TEST(ForcedWords, are_none_where_a_hypothesis_fails) {
   EXPECT_TRUE(forced("mamba2(dim=1,state=1)", "parity"));
   EXPECT_FALSE(forced("mamba2(dim=1,state=1)", "parity", negative));
   EXPECT_FALSE(forced("mamba2(dim=1,state=1)", "parity", wraps));
+  for (const char* line : {"mamba2(form=released,dim=1,state=1)", "mamba(form=released,inner=1,state=1)"}) {
+    EXPECT_TRUE(forced(line, "parity")) << line;
+    EXPECT_FALSE(forced(line, "parity", negative)) << line;
+  }
   EXPECT_FALSE(forced("mamba2(dim=1,state=1)", "flipflop"));  // aperiodic
   for (const char* line : {"delta(dim=2,vdim=1)", "gdelta(dim=2,vdim=1)", "rnn(size=2)", "gru(size=2)"})
     EXPECT_FALSE(forced(line, "parity")) << line;
@@ -348,6 +356,7 @@ TEST(ForcedWords, are_none_where_a_hypothesis_fails) {
   for (const auto& [line, alter] :
        {std::pair<const char*, std::function<void(Weights&)>>{"mamba2(dim=1,state=1)", negative},
         {"mamba2(dim=1,state=1)", wraps},
+        {"mamba2(form=released,dim=1,state=1)", negative},
         {"delta(dim=2,vdim=1)", {}},
         {"rnn(size=2)", {}}}) {
     const Proved found = random_proof(line, "parity", {}, 3, alter);

@@ -51,7 +51,7 @@ std::optional<Weights> drawn_model(const RandomStack& stack, int bits, std::int6
   if (!weights) return std::nullopt;
   if (stack.negative_decay)
     for (auto& [name, tensor] : weights->tensors)
-      if (name.ends_with("gate.table")) {
+      if (name.ends_with("gate.table") || name.ends_with("decay.table")) {
         std::vector<std::int64_t> values;
         for (std::int64_t i = 0; i < tensor.size(); ++i) values.push_back(-tensor.integer(i));
         tensor = integer_tensor({static_cast<std::int64_t>(values.size())}, values);
@@ -124,6 +124,9 @@ TEST(aperiodicity, is_violated_by_no_random_model_that_it_covers) {
                            "mamba2(state=1,dim=1,conv=3)*2",
                            "mamba(state=2)",
                            "mamba(state=1,conv=2)*2",
+                           "mamba2(form=released,state=1,dim=2)",
+                           "mamba2(form=released,state=1,dim=1,conv=3)*2",
+                           "mamba(form=released,state=2,conv=2)",
                            "linear(acc=round)",
                            "linear(acc=round,normalised=no,feature=identity)*2",
                            "linear",
@@ -184,7 +187,8 @@ Setting setting_of(const Architecture& architecture) {
 TEST(aperiodicity, rests_by_its_horizon_whatever_the_weights_and_what_follows) {
   int compared = 0;
   for (const char* line :
-       {"mamba2(state=1,dim=2)*2", "mamba2(state=1,dim=1,conv=3)*2", "mamba(state=2)", "linear(acc=round)*2",
+       {"mamba2(state=1,dim=2)*2", "mamba2(state=1,dim=1,conv=3)*2",
+        "mamba2(form=released,state=1,dim=1,conv=2)*2", "mamba(state=2)", "linear(acc=round)*2",
         "full(window=4)+mamba2(state=1,dim=1)", "topk(k=3)+mamba2(state=1,dim=1)+conv(width=2)"})
     for (int i = 0; i < 60; ++i) {
       Random random(31, static_cast<std::uint64_t>(i));

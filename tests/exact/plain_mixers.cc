@@ -1,8 +1,6 @@
-#include "tests/exact/plain_mixers.h"
-
 #include <algorithm>
-#include <functional>
-#include <numeric>
+
+#include "tests/exact/plain_layer.h"
 
 namespace rung::plain {
 
@@ -10,19 +8,17 @@ namespace {
 
 using Matrix = std::vector<Row>;  // a state: [value row][key column]
 
-class Layer {
+class Layer : public LayerParts {
  public:
-  Layer(const TensorReader& read, const MixerShape& m, std::string prefix, bool causal, const Rows& u)
-      : read_(read), m_(m), prefix_(std::move(prefix)), causal_(causal), u_(u) {}
+  using LayerParts::LayerParts;
 
   Rows run() const {
     using enum MixerKind;
     switch (m_.kind) {
       case full:
       case topk:
-        return softmax();
       case sparse:
-        return sparse_attention();
+        return attention(read_, m_, prefix_, causal_, u_);
       case linear:
         return linear_attention();
       case mamba2:
@@ -62,195 +58,6 @@ class Layer {
   }
 
  private:
-  std::int64_t scalar(const char* name, std::int64_t absent = 0) const {
-    return read_.scalar(prefix_ + name, absent);
-  }
-  std::int64_t bits(const char* name) const { return read_.bits(prefix_ + name); }
-  bool has(const char* name) const { return read_.has(prefix_ + name); }
-  Big table(const char* name, const Big& x) const { return read_.table(prefix_ + name, x); }
-  std::size_t count() const { return u_.size(); }
-  Rows maps(const char* name) const {
-    Rows out;
-    for (const auto& row : u_) out.push_back(read_.map(prefix_ + name, row));
-    return out;
-  }
-  Rows finished(Rows y) const {
-    for (auto& row : y)
-      for (auto& number : row) number = sat(number, bits("y.bits"));
-    return y;
-  }
-  static Row slice(const Row& row, std::int64_t index, std::int64_t width) {
-    return Row(row.begin() + index * width, row.begin() + (index + 1) * width);
-  }
-  std::int64_t key_head(std::int64_t h) const { return h * m_.kv_heads / m_.heads; }
-
-  // The named maps, their outputs side by side through the short convolution when there is one.
-  std::vector<Rows> convolved(const std::vector<const char*>& names) const {
-    std::vector<Rows> channels;
-    for (const char* name : names) channels.push_back(maps(name));
-    if (m_.conv == 0) return channels;
-    std::vector<Rows> out = channels;
-    std::int64_t first = 0;
-    for (std::size_t which = 0; which < names.size(); ++which) {
-      const std::size_t width = channels[which][0].size();
-      for (std::size_t t = 0; t < count(); ++t)
-        for (std::size_t c = 0; c < width; ++c) {
-          Big sum = 0;
-          for (std::size_t j = 0; j < static_cast<std::size_t>(m_.conv) && j <= t; ++j)
-            sum += read_.at(prefix_ + "conv.weight",
-                            (first + static_cast<std::int64_t>(c)) * m_.conv + static_cast<std::int64_t>(j)) *
-                   channels[which][t - j][c];
-          Big shifted = rsh(sum, scalar("conv.shift"));
-          if (has("conv.table")) shifted = table("conv", shifted);
-          out[which][t][c] = sat(shifted, bits("conv.bits"));
-        }
-      first += static_cast<std::int64_t>(width);
-    }
-    return out;
-  }
-
-  // Softmax family
-  // -----------------------------------------------------------------------------------------------------
-
-  Big score(const Row& q, const Row& k) const { return rsh(dot(q, k), scalar("score.shift")); }
-
-  // keys and values of one head, at the positions (or blocks) `seen`.
-  Row attend(const Row& q, const Rows& keys, const Rows& values, const std::vector<std::size_t>& seen) const {
-    Row num(static_cast<std::size_t>(m_.value_dim), 0);
-    Big den = 0;
-    for (const std::size_t j : seen) {
-      const Big weight = table("score", score(q, keys[j]));
-      den += weight;
-      for (std::size_t c = 0; c < num.size(); ++c) num[c] += weight * values[j][c];
-    }
-    for (auto& number : num) number = sat(quot(number, den, scalar("value.scale", 1)), bits("y.bits"));
-    return num;
-  }
-
-  std::vector<std::size_t> visible(std::size_t i) const {
-    std::vector<std::size_t> seen;
-    for (std::size_t j = 0; j < count(); ++j) {
-      const auto distance = static_cast<std::int64_t>(i) - static_cast<std::int64_t>(j);
-      if (causal_ && distance < 0) continue;
-      if (m_.window && std::abs(distance) >= *m_.window) continue;
-      if (m_.chunk && static_cast<std::int64_t>(i) / *m_.chunk != static_cast<std::int64_t>(j) / *m_.chunk)
-        continue;
-      seen.push_back(j);
-    }
-    return seen;
-  }
-
-  static Rows head_rows(const Rows& rows, std::int64_t head, std::int64_t width) {
-    Rows out;
-    for (const auto& row : rows) out.push_back(slice(row, head, width));
-    return out;
-  }
-
-  // The `k` members of `candidates` with the largest merit, ties to the smaller, in increasing order.
-  static std::vector<std::size_t> largest(std::vector<std::size_t> candidates, std::int64_t k,
-                                          const std::function<Big(std::size_t)>& merit) {
-    std::vector<std::size_t> chosen;
-    while (!candidates.empty() && static_cast<std::int64_t>(chosen.size()) < k) {
-      std::size_t best = 0;
-      for (std::size_t i = 1; i < candidates.size(); ++i) {
-        const Big difference = merit(candidates[i]) - merit(candidates[best]);
-        if (difference > 0 || (difference == 0 && candidates[i] < candidates[best])) best = i;
-      }
-      chosen.push_back(candidates[best]);
-      candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(best));
-    }
-    std::sort(chosen.begin(), chosen.end());
-    return chosen;
-  }
-
-  Rows softmax() const {
-    const auto channels = convolved({"q", "k", "v"});
-    Rows index_q, index_k, index_mix;
-    if (m_.kind == MixerKind::topk) {
-      index_q = maps("index_q");
-      index_k = maps("index_k");
-      index_mix = maps("index_mix");
-    }
-    Rows y(count());
-    for (std::size_t i = 0; i < count(); ++i) {
-      std::vector<std::size_t> seen = visible(i);
-      if (m_.kind == MixerKind::topk)
-        seen = largest(seen, m_.select, [&](std::size_t j) {
-          Big sum = 0;
-          for (std::int64_t h = 0; h < m_.index_heads; ++h)
-            sum += (m_.signed_weights ? index_mix[i][static_cast<std::size_t>(h)]
-                                      : relu(index_mix[i][static_cast<std::size_t>(h)])) *
-                   relu(rsh(dot(slice(index_q[i], h, m_.index_dim), index_k[j]), scalar("index.shift")));
-          return sum;
-        });
-      for (std::int64_t h = 0; h < m_.heads; ++h) {
-        const Row out =
-            attend(slice(channels[0][i], h, m_.key_dim), head_rows(channels[1], key_head(h), m_.key_dim),
-                   head_rows(channels[2], key_head(h), m_.value_dim), seen);
-        y[i].insert(y[i].end(), out.begin(), out.end());
-      }
-    }
-    return y;
-  }
-
-  Rows sparse_attention() const {
-    const Rows q = maps("q"), k = maps("k"), v = maps("v"), mixes = maps("mix");
-    const auto block = static_cast<std::size_t>(m_.block);
-    Rows block_k, block_v;
-    for (std::size_t r = 0; (r + 1) * block <= count(); ++r) {
-      Row content;
-      for (std::size_t t = r * block; t < (r + 1) * block; ++t)
-        content.insert(content.end(), u_[t].begin(), u_[t].end());
-      if (has("compress_hidden.weight")) {
-        content = read_.map(prefix_ + "compress_hidden", content);
-        for (auto& number : content) number = relu(number);
-      }
-      block_k.push_back(read_.map(prefix_ + "compress_k", content));
-      block_v.push_back(read_.map(prefix_ + "compress_v", content));
-    }
-    const std::int64_t fraction = scalar("mix.fraction"), group_size = m_.heads / m_.groups;
-    const std::int64_t score_low = scalar("score.low"),
-                       score_high = score_low + read_.extent(prefix_ + "score.table", 0) - 1;
-    Rows y(count());
-    for (std::size_t i = 0; i < count(); ++i) {
-      std::vector<std::size_t> blocks(i / block);
-      std::iota(blocks.begin(), blocks.end(), std::size_t{0});
-      for (std::int64_t h = 0; h < m_.heads; ++h) {
-        const std::int64_t group = h / group_size;
-        const auto selected = largest(blocks, m_.select, [&](std::size_t r) {
-          Big sum = 0;
-          for (std::int64_t other = group * group_size; other < (group + 1) * group_size; ++other)
-            sum += clip(score(slice(q[i], other, m_.key_dim), slice(block_k[r], key_head(other), m_.key_dim)),
-                        score_low, score_high);
-          return sum;
-        });
-        std::vector<std::size_t> tokens, recent;
-        for (std::size_t t = 0; t <= i; ++t) {
-          if (t / block == i / block || std::count(selected.begin(), selected.end(), t / block) > 0)
-            tokens.push_back(t);
-          if (m_.window && static_cast<std::int64_t>(i - t) < *m_.window) recent.push_back(t);
-        }
-        const Row query = slice(q[i], h, m_.key_dim);
-        const Rows keys = head_rows(k, key_head(h), m_.key_dim),
-                   values = head_rows(v, key_head(h), m_.value_dim);
-        const Row compressed = attend(query, head_rows(block_k, key_head(h), m_.key_dim),
-                                      head_rows(block_v, key_head(h), m_.value_dim), blocks);
-        const Row chosen = attend(query, keys, values, tokens), window = attend(query, keys, values, recent);
-        const auto lambda = [&](std::int64_t index) {
-          return clip(mixes[i][static_cast<std::size_t>(index)], 0, power_of_two(fraction));
-        };
-        for (std::size_t c = 0; c < compressed.size(); ++c) {
-          const Big sum =
-              m_.window ? Big(lambda(3 * h) * compressed[c] + lambda(3 * h + 1) * chosen[c] +
-                              lambda(3 * h + 2) * window[c])
-                        : Big(lambda(h) * compressed[c] + (power_of_two(fraction) - lambda(h)) * chosen[c]);
-          y[i].push_back(sat(rsh(sum, fraction), bits("y.bits")));
-        }
-      }
-    }
-    return y;
-  }
-
   // Linear family
   // ------------------------------------------------------------------------------------------------------
 
@@ -334,14 +141,23 @@ class Layer {
   struct Token {
     Row q, k, v;  // features for linear; c, b, x for mamba2
     Big gate, beta;
-    std::vector<Token> later;  // further steps of the delta rule: k, v and beta
+    Big step = 1;                   // of mamba2
+    std::vector<Token> later = {};  // further steps of the delta rule: k, v and beta
   };
 
   Row to_length(const Row& x) const {
-    if (!has("key.fraction")) return x;
-    const std::int64_t extra = scalar("key.extra", 8);
-    const Big root = isqrt(power_of_two(2 * extra) * dot(x, x));
     Row y(x.size(), 0);
+    if (m_.form.plain() ? !has("key.fraction") : m_.form.key_norm == KeyNorm::none) return x;
+    if (m_.form.key_norm == KeyNorm::sum) {
+      Big total = 0;
+      for (const auto& number : x) total += number;
+      for (std::size_t i = 0; i < x.size(); ++i)
+        y[i] = sat(quot(x[i], total, power_of_two(scalar("key.fraction"))), bits("key.bits"));
+      return y;
+    }
+    const std::int64_t extra = scalar("key.extra", 8);
+    const Big epsilon = m_.form.key_norm == KeyNorm::l2 ? Big(scalar("key.epsilon")) : Big(0);
+    const Big root = isqrt(power_of_two(2 * extra) * dot(x, x) + epsilon);
     if (root == 0) return y;
     for (std::size_t i = 0; i < x.size(); ++i)
       y[i] = sat(round_quotient(x[i] * power_of_two(scalar("key.fraction") + extra), root), bits("key.bits"));
@@ -357,18 +173,16 @@ class Layer {
     const auto channels = is_mamba2 ? convolved({"x", "b", "c"}) : convolved({"q", "k", "v"});
     const Rows &q = channels[is_mamba2 ? 2 : 0], &k = channels[1], &v = channels[is_mamba2 ? 0 : 2];
     Rows gate, beta;
-    if (is_mamba2 || base() == MixerKind::gdelta) gate = maps("gate");
-    if (base() == MixerKind::delta || base() == MixerKind::gdelta) beta = maps("beta");
+    const bool is_delta = base() == MixerKind::delta || base() == MixerKind::gdelta;
+    const char* gate_name = is_mamba2 && m_.form.step ? "dt" : "gate";
+    if (is_mamba2 || base() == MixerKind::gdelta) gate = maps(gate_name);
+    if (is_delta && m_.form.beta) beta = maps("beta");
     std::vector<std::vector<Token>> out(static_cast<std::size_t>(m_.heads));
     for (std::int64_t h = 0; h < m_.heads; ++h)
       for (std::size_t t = 0; t < count(); ++t) {
         const std::int64_t from = is_linear ? h : key_head(h);
-        Token token{slice(q[t], from, m_.key_dim),
-                    slice(k[t], from, m_.key_dim),
-                    slice(v[t], h, m_.value_dim),
-                    0,
-                    0,
-                    {}};
+        Token token{slice(q[t], from, m_.key_dim), slice(k[t], from, m_.key_dim),
+                    slice(v[t], h, m_.value_dim), 0, Big(m_.range)};
         if (is_linear) {
           token.q = feature(token.q, false);
           token.k = feature(token.k, true);
@@ -376,15 +190,19 @@ class Layer {
           token.q = to_length(token.q);
           token.k = to_length(token.k);
         }
-        if (!gate.empty()) token.gate = table("gate", gate[t][static_cast<std::size_t>(h)]);
+        if (!gate.empty()) token.gate = table(gate_name, gate[t][static_cast<std::size_t>(h)]);
+        if (!gate.empty() && m_.form.step) {
+          if (is_mamba2) token.step = token.gate;
+          token.gate = table(
+              "decay", rsh(token.gate * read_.at(prefix_ + "a.weight", h), scalar("decay.index_shift")));
+        }
         if (!beta.empty()) token.beta = table("beta", beta[t][static_cast<std::size_t>(h)]);
         for (std::int64_t j = 1; j < m_.steps; ++j)
           token.later.push_back({{},
                                  to_length(slice(k[t], j * m_.kv_heads + from, m_.key_dim)),
                                  slice(v[t], j * m_.heads + h, m_.value_dim),
                                  0,
-                                 table("beta", beta[t][static_cast<std::size_t>(j * m_.heads + h)]),
-                                 {}});
+                                 table("beta", beta[t][static_cast<std::size_t>(j * m_.heads + h)])});
         out[static_cast<std::size_t>(h)].push_back(std::move(token));
       }
     return out;
@@ -417,7 +235,8 @@ class Layer {
         }
       } else if (base() == MixerKind::mamba2) {
         for (std::size_t c = 0; c < s[r].size(); ++c)
-          s[r][c] = read_.settle(rsh(token.gate * s[r][c], scalar("decay.shift")) + v * token.k[c]);
+          s[r][c] = read_.settle(rsh(token.gate * s[r][c], scalar("decay.shift")) +
+                                 rsh(token.step * v * token.k[c], scalar("update.shift")));
       } else {
         if (base() == MixerKind::gdelta)
           for (auto& entry : s[r]) entry = read_.settle(rsh(token.gate * entry, scalar("decay.shift")));
@@ -435,16 +254,34 @@ class Layer {
   }
 
   Rows matrix_recurrence() const {
-    Rows y(count());
-    for (const auto& head : tokens()) {
+    Rows sums(count());
+    const auto heads = tokens();
+    for (const auto& head : heads) {
       Matrix s = zero_state();
       for (std::size_t t = 0; t < count(); ++t) {
         s = updated(std::move(s), head[t], true);
-        for (const auto& row : s)
-          y[t].push_back(sat(rsh(dot(row, head[t].q), scalar("read.shift")), bits("y.bits")));
+        for (const auto& row : s) sums[t].push_back(dot(row, head[t].q));
       }
     }
-    return y;
+    return emitted(sums, heads);
+  }
+
+  // The layer's output from what its heads read.
+  Rows emitted(Rows sums, const std::vector<std::vector<Token>>& heads) const {
+    const bool is_mamba2 = base() == MixerKind::mamba2;
+    const std::int64_t outputs = m_.heads * m_.value_dim;
+    const Big scale = m_.form.scaled ? scalar("read.scale", 1) : 1;
+    for (std::size_t t = 0; t < count(); ++t)
+      for (std::int64_t i = 0; i < outputs; ++i) {
+        Big& o = sums[t][static_cast<std::size_t>(i)];
+        o = rsh(scale * o, scalar("read.shift"));
+        const std::int64_t head = i / m_.value_dim;
+        if (m_.form.skip != Skip::none)
+          o += rsh(read_.at(prefix_ + "skip.weight", m_.form.skip == Skip::head ? head : i) *
+                       heads[static_cast<std::size_t>(head)][t].v[static_cast<std::size_t>(i % m_.value_dim)],
+                   scalar("skip.shift"));
+      }
+    return output_stage(std::move(sums), is_mamba2 ? outputs / m_.form.norm_groups : m_.value_dim);
   }
 
   // Log-linear: no running levels. The bucket of level l + 1 at time t holds the 2^l tokens that the set bit
@@ -485,13 +322,13 @@ class Layer {
   Rows log_linear() const {
     const Rows levels = maps("level");
     const auto heads = tokens();
-    Rows y(count());
+    Rows sums(count());
     for (std::size_t h = 0; h < heads.size(); ++h)
       for (std::size_t t = 0; t < count(); ++t) {
         const auto lambda = [&](std::int64_t level) {
           const Big& raw =
               levels[t][h * static_cast<std::size_t>(m_.levels) + static_cast<std::size_t>(level)];
-          return has("level.table") ? table("level", raw) : relu(raw);
+          return has("level.table") || !m_.form.plain() ? table("level", raw) : relu(raw);
         };
         Row sum(static_cast<std::size_t>(m_.value_dim), 0);
         const auto look = [&](std::int64_t level, const Matrix& s) {
@@ -499,16 +336,24 @@ class Layer {
         };
         look(0, updated(zero_state(), heads[h][t], true));
         for (const auto& [level, bucket] : buckets(t)) look(level, bucket_state(heads[h], bucket, t));
-        for (const auto& number : sum) y[t].push_back(sat(rsh(number, scalar("read.shift")), bits("y.bits")));
+        sums[t].insert(sums[t].end(), sum.begin(), sum.end());
       }
-    return y;
+    return emitted(std::move(sums), heads);
   }
 
   // Vector states
   // ------------------------------------------------------------------------------------------------------
 
   Rows selective() const {
-    const Rows x = convolved({"x"})[0], b = maps("b"), c = maps("c"), delta = maps("delta");
+    const Rows x = convolved({"x"})[0];
+    const auto of = [&](const char* name, const Rows& from) {
+      Rows out;
+      for (const auto& row : from) out.push_back(read_.map(prefix_ + name, row));
+      return out;
+    };
+    const Rows& from = m_.form.select_conv ? x : u_;
+    const Rows b = of("b", from), c = of("c", from),
+               delta = of("delta", m_.form.rank > 0 ? of("delta_low", from) : from);
     Rows y(count(), Row(static_cast<std::size_t>(m_.inner), 0));
     for (std::size_t i = 0; i < static_cast<std::size_t>(m_.inner); ++i) {
       Row h(static_cast<std::size_t>(m_.state), 0);
@@ -522,11 +367,10 @@ class Layer {
                               rsh(step * b[t][n] * x[t][i], scalar("update.shift")));
         }
         const Big skip = read_.at(prefix_ + "skip.weight", static_cast<std::int64_t>(i));
-        y[t][i] = sat(rsh(dot(c[t], h), scalar("read.shift")) + rsh(skip * x[t][i], scalar("skip.shift")),
-                      bits("y.bits"));
+        y[t][i] = rsh(dot(c[t], h), scalar("read.shift")) + rsh(skip * x[t][i], scalar("skip.shift"));
       }
     }
-    return y;
+    return output_stage(std::move(y), m_.inner);
   }
 
   Rows elman() const {
@@ -576,12 +420,6 @@ class Layer {
       }
     return y;
   }
-
-  const TensorReader& read_;
-  const MixerShape& m_;
-  const std::string prefix_;
-  const bool causal_;
-  const Rows& u_;
 };
 
 }  // namespace

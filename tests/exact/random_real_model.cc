@@ -53,7 +53,8 @@ class RealDrawer {
     const MixerKind kind = m.kind == loglinear ? m.base : m.kind;
     if (kind == full || kind == topk || kind == sparse)
       scalar(prefix + "score.tau", 1 / std::sqrt(static_cast<double>(m.key_dim)));
-    if (kind == delta || kind == gdelta) weights_.tensors[prefix + "key.fraction"] = integer_scalar(0);
+    if ((kind == delta || kind == gdelta) && m.form.plain())
+      weights_.tensors[prefix + "key.fraction"] = integer_scalar(0);
     for (std::size_t j = 0; j < m.parts.size(); ++j) mixer(m.parts[j], fmt::format("{}part.{}.", prefix, j));
   }
 

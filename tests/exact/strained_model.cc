@@ -48,7 +48,7 @@ class Strainer {
 
   void map(const std::string& name, std::int64_t rows) {
     const std::string last = name.substr(name.rfind('.') + 1);
-    if (last == "conv" || last == "taps" || last == "a") return;
+    if (last == "conv" || last == "taps" || last == "a" || last == "skip") return;
     const std::int64_t large = std::int64_t{1} << std::min(p_, 12);
     if (chance(2)) fill(name + ".bias", {rows}, -large, large);
     if (last == "h" || (last.size() == 2 && (last[0] == 'x' || last[0] == 'h')) ||
@@ -104,8 +104,9 @@ class Strainer {
         set(prefix + "compress_hidden.shift", {}, {2});
       }
     }
-    if (kind == delta || kind == gdelta) {
-      if (chance(3))
+    if (!m.form.plain()) released(m, prefix);
+    if ((kind == delta || kind == gdelta) && (m.form.plain() || m.form.key_norm == KeyNorm::l2)) {
+      if (chance(3) && m.form.plain())
         weights_.tensors.erase(prefix + "key.fraction");
       else {
         if (chance(2)) set(prefix + "key.extra", {}, {random_.between(0, 10)});
@@ -119,6 +120,21 @@ class Strainer {
       if (chance(2)) set(prefix + "skip.shift", {}, {random_.between(-1, 3)});
     }
     if (m.kind == loglinear && chance(2)) table(prefix + "level");
+  }
+
+  void released(const MixerShape& m, const std::string& prefix) {
+    if (m.form.act != Activation::none) some_bits(prefix + "act.bits");
+    if (m.form.key_act != Activation::none) some_bits(prefix + "qk_act.bits");
+    if (m.form.key_norm != KeyNorm::none) some_bits(prefix + "key.bits");
+    if (m.form.key_norm == KeyNorm::l2 && chance(2))
+      set(prefix + "key.epsilon", {}, {random_.between(0, 5000)});
+    if (m.form.conv_bias) fill(prefix + "conv.bias", {m.conv_channels}, -60, 60);
+    if (m.form.scaled && chance(2)) set(prefix + "read.scale", {}, {random_.between(1, 300)});
+    if (m.form.skip != Skip::none && chance(2)) set(prefix + "skip.shift", {}, {random_.between(-1, 3)});
+    if (m.form.gate != Activation::none || m.form.norm != OutputNorm::none) some_bits(prefix + "read.bits");
+    if (m.form.gate != Activation::none) some_bits(prefix + "gated.bits");
+    if (m.form.norm != OutputNorm::none && chance(2))
+      set(prefix + "ynorm.epsilon", {}, {random_.between(0, 5000)});
   }
 
   Weights& weights_;
@@ -187,8 +203,10 @@ void strain_to_the_edge(Weights& weights, std::uint64_t seed) {
       scalar(random.below(3) == 0 ? random.between(-40, 100) : random.between(-12, 40));
     } else if (name.ends_with(".bits")) {
       scalar(random.between(1, 48));
-    } else if (name.ends_with("value.scale")) {
+    } else if (name.ends_with("value.scale") || name.ends_with("read.scale")) {
       scalar(1 + some_size(32));
+    } else if (name.ends_with(".epsilon")) {
+      scalar(some_size(46));
     } else if (name.ends_with("extra") || name.ends_with("key.fraction") ||
                (name.ends_with("fraction") && name.find("norm") != std::string::npos)) {
       scalar(random.between(0, 24));

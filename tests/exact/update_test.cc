@@ -29,7 +29,7 @@ void negate(Weights& weights, const std::string& name) {
   tensor = integer_tensor(tensor.shape, values);
 }
 
-Seen watch(const MixerDescriptor& mixer, const std::string& line, bool negative) {
+Seen watch(const std::string& line, bool negative) {
   constexpr int kBits = 5;
   Seen seen;
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
@@ -45,7 +45,10 @@ Seen watch(const MixerDescriptor& mixer, const std::string& line, bool negative)
       ADD_FAILURE() << line << ": " << weights.error().message;
       return seen;
     }
-    if (negative) negate(*weights, fmt::format("layers.0.{}.table", mixer.decay_table));
+    if (negative) {
+      const MixerShape shape = resolve(weights->architecture).value()[0].mixer;
+      negate(*weights, fmt::format("layers.0.{}.table", decay_table_of(shape)));
+    }
     const auto machine = Machine::load(*weights, {.positions = 8});
     if (!machine) {
       ADD_FAILURE() << line << ": " << machine.error().message;
@@ -86,25 +89,30 @@ TEST(state_update, is_what_the_descriptor_says) {
     if (mixer.opaque || mixer.memory != Memory::fixed || mixer.state.value.empty()) continue;
     using enum MixerKind;
     if (mixer.kind == gla || mixer.kind == kda || mixer.kind == rwkv7) continue;  // in reals alone
-    const std::string line(mixer.name);
-    SCOPED_TRACE(line);
-    const Seen seen = watch(mixer, line, false);
-    EXPECT_GT(seen.steps, 0);
-    EXPECT_TRUE(seen.moves);
-    if (mixer.update == Update::entrywise) {
-      ++entrywise;
-      EXPECT_FALSE(seen.other_entries);
-      EXPECT_FALSE(seen.falls);
-    } else {
-      ++coupled;
-      EXPECT_EQ(mixer.update.value, Update::coupled);
-      EXPECT_TRUE(seen.other_entries);
+    const bool both =
+        mixer.kind == mamba || mixer.kind == mamba2 || mixer.kind == delta || mixer.kind == gdelta;
+    for (const char* form : {"", "(form=released)"}) {
+      if (*form && !both) continue;
+      const std::string line = std::string(mixer.name) + form;
+      SCOPED_TRACE(line);
+      const Seen seen = watch(line, false);
+      EXPECT_GT(seen.steps, 0);
+      EXPECT_TRUE(seen.moves);
+      if (mixer.update == Update::entrywise) {
+        ++entrywise;
+        EXPECT_FALSE(seen.other_entries);
+        EXPECT_FALSE(seen.falls);
+      } else {
+        ++coupled;
+        EXPECT_EQ(mixer.update.value, Update::coupled);
+        EXPECT_TRUE(seen.other_entries);
+      }
+      // The sign of the decay is that of the table it names.
+      if (mixer.decay == Decay::table) EXPECT_TRUE(watch(line, true).falls);
     }
-    // The sign of the decay is that of the table it names.
-    if (mixer.decay == Decay::table) EXPECT_TRUE(watch(mixer, line, true).falls);
   }
-  EXPECT_GE(entrywise, 3);
-  EXPECT_GE(coupled, 4);
+  EXPECT_GE(entrywise, 5);
+  EXPECT_GE(coupled, 6);
 }
 
 }  // namespace

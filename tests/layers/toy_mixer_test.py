@@ -91,7 +91,7 @@ class ToyMixer(unittest.TestCase):
                      "spec": sorted(set(spec) - {"rung/spec/torch_export.cc"}),
                      "exact": sorted(os.path.relpath(path, tree) for path in glob.glob(os.path.join(tree, "rung/exact/**/*.cc"),
                                                                                        recursive=True)),
-                     "tests": [f"tests/exact/{name}.cc" for name in ("plain_mixers", "plain_model", "plain_tensors", "strained_model")]}
+                     "tests": [f"tests/exact/{name}.cc" for name in ("plain_attention", "plain_mixers", "plain_model", "plain_tensors", "strained_model")]}
             shutil.copy(os.path.join(ROOT, "tests/layers/toy_mixer.cc"), os.path.join(tree, "tests/toy_mixer.cc"))
             units["toy"] = ["tests/toy_mixer.cc"]
             objects = list(pool.map(lambda item: build(tree, *item), units.items()))

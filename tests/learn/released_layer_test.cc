@@ -255,7 +255,7 @@ TEST(released_training, refuses_by_name_what_it_cannot_do) {
   plan.round_after = 0;
   const auto rounded = prepare(plan);
   ASSERT_FALSE(rounded.ok());
-  EXPECT_EQ(rounded.error().message, "[train] round_bits: gla has no integer form to round to");
+  EXPECT_EQ(rounded.error().message, "[train] round_bits: gla is trained in reals alone");
 }
 
 // A file that says more than the model would write is not read as if it did not.

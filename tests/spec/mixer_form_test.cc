@@ -96,8 +96,18 @@ TEST(mixer_form, refuses_options_that_mean_nothing_where_they_stand) {
   EXPECT_FALSE(parse_stack("heads(rwkv7:2)"));
 }
 
+TEST(mixer_form, has_an_integer_form_where_tables_and_norms_suffice) {
+  for (const char* line : {"mamba2(form=released)", "mamba(form=released)", "delta(form=released)",
+                           "heads(gdelta(form=released):1,full:1)", "mamba2(gate=silu)"}) {
+    const auto result = quantisable({*parse_stack(line), {.width = 64, .position = PositionCode::none}});
+    EXPECT_TRUE(result) << line << ": " << result.error().message;
+  }
+}
+
 TEST(mixer_form, has_no_integer_form) {
-  for (const char* line : {"gla", "kda", "rwkv7", "mamba2(form=released)", "heads(gla:1,full:1)"}) {
+  for (const char* line :
+       {"gla", "kda", "rwkv7", "heads(gla:1,full:1)", "sparse(B=2,k=1,form=released)",
+        "mamba(form=released,norms=after)", "topk(k=2,form=released)", "full(form=released)"}) {
     const auto result = quantisable({*parse_stack(line), {.width = 64, .position = PositionCode::none}});
     ASSERT_FALSE(result) << line;
     EXPECT_NE(result.error().message.find("has no integer form"), std::string::npos)

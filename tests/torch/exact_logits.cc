@@ -42,48 +42,61 @@ RandomModel small_model(const std::string& line, std::uint64_t seed) {
   return model;
 }
 
-const std::vector<std::string> kDecoders = {"full",
-                                            "full(kv=1)",
-                                            "full(window=3)",
-                                            "full(chunk=4)",
-                                            "full(conv=3)",
-                                            "full(dim=3,vdim=5)",
-                                            "linear",
-                                            "linear(normalised=no,feature=identity)",
-                                            "linear(feature=relu)",
-                                            "linear(feature=exp)",
-                                            "linear(feature=taylor2)",
-                                            "linear(conv=2,vdim=3)",
-                                            "rnn",
-                                            "rnn(cell=relu,size=5)",
-                                            "gru",
-                                            "gru(size=3)",
-                                            "mamba",
-                                            "mamba(conv=3,inner=5)",
-                                            "mamba2",
-                                            "mamba2(groups=1,conv=2,dim=3)",
-                                            "delta",
-                                            "delta(kv=1,dim=3,vdim=2)",
-                                            "gdelta",
-                                            "gdelta(kv=1,conv=3)",
-                                            "delta(steps=3,range=2)",
-                                            "gdelta(kv=1,conv=2,steps=2)",
-                                            "loglinear",
-                                            "loglinear(feature=taylor2,conv=2)",
-                                            "loglinear(base=mamba2)",
-                                            "loglinear(base=gdelta)",
-                                            "sparse(B=4,k=2)",
-                                            "sparse(B=3,k=1,window=2,groups=2)",
-                                            "sparse(B=2,k=3,kv=1)",
-                                            "topk(k=3)",
-                                            "topk(k=2,index_heads=2,index_dim=3)",
-                                            "heads(full:1,delta:1)",
-                                            "heads(linear(feature=relu):2,full(window=2):1,identity:1)",
-                                            "conv(width=3)",
-                                            "conv(width=40,channels=3)",
-                                            "identity",
-                                            "none",
-                                            "(full+delta)*2+none+mamba2"};
+const std::vector<std::string> kDecoders = {
+    "full",
+    "full(kv=1)",
+    "full(window=3)",
+    "full(chunk=4)",
+    "full(conv=3)",
+    "full(dim=3,vdim=5)",
+    "linear",
+    "linear(normalised=no,feature=identity)",
+    "linear(feature=relu)",
+    "linear(feature=exp)",
+    "linear(feature=taylor2)",
+    "linear(conv=2,vdim=3)",
+    "rnn",
+    "rnn(cell=relu,size=5)",
+    "gru",
+    "gru(size=3)",
+    "mamba",
+    "mamba(conv=3,inner=5)",
+    "mamba2",
+    "mamba2(groups=1,conv=2,dim=3)",
+    "delta",
+    "delta(kv=1,dim=3,vdim=2)",
+    "gdelta",
+    "gdelta(kv=1,conv=3)",
+    "delta(steps=3,range=2)",
+    "gdelta(kv=1,conv=2,steps=2)",
+    "loglinear",
+    "loglinear(feature=taylor2,conv=2)",
+    "loglinear(base=mamba2)",
+    "loglinear(base=gdelta)",
+    "mamba2(form=released)",
+    "mamba2(form=released,heads=4,dim=2,groups=2,conv=3)",
+    "mamba2(form=released,norm=before,skip=channel,gate=sigmoid,conv=2)",
+    "mamba(form=released,conv=3)",
+    "mamba(form=released,inner=3,rank=2)",
+    "delta(form=released,conv=2)",
+    "delta(form=released,qk_act=elu1,qk_norm=sum,act=none,beta=no,range=2)",
+    "gdelta(form=released,kv=1,conv=3)",
+    "gdelta(form=released,decay=sigmoid,qk_norm=none)",
+    "loglinear(base=mamba2,form=released,conv=2)",
+    "loglinear(base=gdelta,form=released)",
+    "mamba2(act=silu,norm=after,heads=4,dim=2,norm_groups=2)",
+    "sparse(B=4,k=2)",
+    "sparse(B=3,k=1,window=2,groups=2)",
+    "sparse(B=2,k=3,kv=1)",
+    "topk(k=3)",
+    "topk(k=2,index_heads=2,index_dim=3)",
+    "heads(full:1,delta:1)",
+    "heads(linear(feature=relu):2,full(window=2):1,identity:1)",
+    "conv(width=3)",
+    "conv(width=40,channels=3)",
+    "identity",
+    "none",
+    "(full+delta)*2+none+mamba2"};
 const std::vector<std::string> kEncoders = {
     "full",      "full(window=3)", "linear", "linear(feature=taylor2)",
     "topk(k=3)", "identity+full",  "none",   "heads(full:1,linear:1)"};
@@ -156,15 +169,17 @@ Result<void> write_case(const std::string& stem, const Weights& weights, std::ui
 Weights as_trained(Weights weights) {
   weights.mode = WeightMode::real;
   weights.tables.clear();
+  const bool released =
+      first_released(resolve(weights.architecture).value());  // keys of a length by their form
   std::map<std::string, Tensor> kept;
   for (const auto& [name, tensor] : weights.tensors) {
     const bool table = name.ends_with(".table") && !name.starts_with("embed.") && name != "out.table";
-    if (table || (tensor.shape.empty() && !name.ends_with("key.fraction"))) continue;
+    const bool length = name.ends_with("key.fraction") && !released;
+    if (table || (tensor.shape.empty() && !length)) continue;
     std::vector<double> values;
     for (std::int64_t i = 0; i < tensor.size(); ++i)
       values.push_back(static_cast<double>(tensor.integer(i)) * 0.0625);
-    kept[name] =
-        name.ends_with("key.fraction") ? integer_scalar(0) : real_tensor(tensor.shape, values, DType::f32);
+    kept[name] = length ? integer_scalar(0) : real_tensor(tensor.shape, values, DType::f32);
   }
   weights.tensors = std::move(kept);
   return weights;

@@ -44,6 +44,7 @@ class LinearCell final : public MatrixCell<A> {
     count_site_ = source.site("state.count");
     features_ = s.feature == FeatureMap::taylor2 ? 1 + s.key_dim + s.key_dim * s.key_dim : s.key_dim;
     rows_ = s.value_dim + (normalised ? 1 : 0);
+    this->read_output_form(context, 1, 1);
     scale_ = source.scalar("value.scale", 1, 1, std::int64_t{1} << 32);
     update_shift_ = source.shift("update.shift");
     positions_bits_ = ceil_lg(static_cast<std::uint64_t>(context.positions) + 1);

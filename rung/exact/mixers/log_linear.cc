@@ -4,7 +4,9 @@
 // (decay, erasure), and level 0 becomes the fresh state of token t alone.
 //   y_t = rsh(Σ_level λ_t^(level) (S^(level) q_t), read.shift),  λ_t = table or relu of the level channel
 // Invariant: at t the live levels are 0 and l+1 for every set bit l of t; level l+1 holds exactly 2^l tokens.
+// partition=strong (mode Q alone): levels 0 and 1 hold a token, level l holds 2^(l-1); what does not fit goes up.
 #include "rung/exact/matrix_cell.h"
+#include "rung/exact/released_layer.h"
 #include "rung/spec/mixers.h"
 
 namespace rung {
@@ -28,7 +30,7 @@ class LogLinear final : public RecurrentMixer<A> {
       return;
     }
     level_ = source.template map<A>("level", cell_->shape.heads * levels_, context.width);
-    if (source.has_table("level")) table_ = source.table("level", "softplus");
+    if (!cell_->shape.form.plain() || source.has_table("level")) table_ = source.table("level", "softplus");
     weight_site_ = source.site("level.act");
     level_bits_ = level_.width().bits;
     if (table_) level_bits_ = std::max(level_bits_, table_->bits());
@@ -39,6 +41,7 @@ class LogLinear final : public RecurrentMixer<A> {
     typename Projection<A>::Buffer buffer;
     std::vector<std::vector<Value>> levels;  // empty vector: nothing stored there
     std::int64_t t = 0;
+    std::vector<std::int64_t> counts;  // strong: tokens of each level
     void append_numbers(std::vector<Value>& out) const override {
       for (const auto& level : levels) out.insert(out.end(), level.begin(), level.end());
       out.insert(out.end(), buffer.earlier.begin(), buffer.earlier.end());
@@ -54,6 +57,7 @@ class LogLinear final : public RecurrentMixer<A> {
     auto state = std::make_unique<State>();
     state->buffer = cell_->projection.start();
     state->levels.resize(static_cast<std::size_t>(levels_) + 1);
+    state->counts.resize(state->levels.size());
     return state;
   }
   void step(MixerState<A>& generic, const Value* x, Value* y) const override {
@@ -68,8 +72,11 @@ class LogLinear final : public RecurrentMixer<A> {
       if (!level.empty()) cell_->watch(level.data());
     if (y) read(state, x, channels.data(), y);
     ++state.t;
-    merge(
-        state);  // what position t begins with: done now, so that the state is what a later token depends on, and no more
+    // What position t begins with: done now, so that the state is what a later token depends on, and no more.
+    if (cell_->shape.form.strong)
+      carry(state);
+    else
+      merge(state);
   }
   std::vector<int> state_widths(std::int64_t t) const override {
     std::vector<int> widths;
@@ -111,6 +118,27 @@ class LogLinear final : public RecurrentMixer<A> {
     }
     state.levels[0].clear();
   }
+  void carry(State& state) const {
+    std::vector<Value> carried;
+    std::int64_t count = 0;
+    state.counts[0] = 1;
+    for (std::size_t level = 0; level < state.levels.size(); ++level) {
+      const std::int64_t capacity = level == 0 ? 1 : std::int64_t{1} << (level - 1);
+      if (level == 0 || state.counts[level] + count > capacity) {  // the newer stays
+        std::swap(state.levels[level], carried);
+        std::swap(state.counts[level], count);
+        continue;
+      }
+      auto& held = state.levels[level];
+      if (held.empty()) held.assign(carried.size(), Value{0});
+      for (std::size_t i = 0; i < carried.size(); ++i)
+        held[i] = cell_->arithmetic.settle(typename A::Wide(held[i]) + carried[i]);
+      state.counts[level] += count;
+      carried.clear();
+      count = 0;
+    }
+    RUNG_REQUIRE(count == 0, "{} tokens beyond the last level", count);
+  }
   // Whether a level holds a state after t tokens, merged: one bucket for each set bit of t.
   static bool live(std::size_t level, std::int64_t t) {
     return level >= 1 && level <= 62 && (t >> (level - 1) & 1) != 0;
@@ -134,8 +162,7 @@ class LogLinear final : public RecurrentMixer<A> {
               weight * sums[static_cast<std::size_t>(h * s.value_dim + r)];
       }
     }
-    for (std::size_t i = 0; i < total.size(); ++i)
-      y[i] = cell_->arithmetic.narrow(total[i], cell_->read_shift, cell_->output);
+    cell_->emit(total, channels, y);
   }
 
   std::unique_ptr<MatrixCell<A>> cell_;
@@ -149,6 +176,7 @@ class LogLinear final : public RecurrentMixer<A> {
 
 template <class A>
 std::unique_ptr<MixerFor<A>> make_log_linear(const MixerContext<A>& context) {
+  if (A::kExact && !has_integer_form(context.shape)) return refuse_integer_form(context);
   std::unique_ptr<MatrixCell<A>> cell;
   const MixerKind base = context.shape.base;
   RUNG_REQUIRE(base == MixerKind::linear || base == MixerKind::mamba2 || base == MixerKind::gdelta,

@@ -2,8 +2,13 @@
 //   Δ_t = table(delta channel),  a = table(rsh(Δ_t A[c][n], decay.index_shift)) in [0, 2^decay.shift]
 //   h ← rsh(a h, decay.shift) + rsh(Δ_t B_t[n] x_t[c], update.shift)
 //   y_t[c] = rsh(Σ_n C_t[n] h[c][n], read.shift) + rsh(D[c] x_t[c], skip.shift)
-// Channels: x [inner] (convolved when the layer has a short convolution), b, c [state], delta [inner].
+// x [inner] is convolved when the layer has a short convolution; b, c [state] and delta [inner] are maps of the
+// layer's input. Released options (docs/parity.md): an activation of x; select=conv, where b, c and delta are maps of
+// x; rank, a bottleneck before delta's map; an output gate; and norms, in real numbers alone: norms=after (FalconMamba)
+// divides B, C and W_Δ δ by their root mean square, the last before its bias; norms=before divides δ instead of W_Δ δ.
+// State: inner rows of `state` entries, then the buffer.
 #include "rung/exact/projection.h"
+#include "rung/exact/released_layer.h"
 
 namespace rung {
 namespace {
@@ -17,16 +22,24 @@ class Mamba final : public RecurrentMixer<A> {
   explicit Mamba(const MixerContext<A>& context)
       : inner_(context.shape.inner),
         entries_(context.shape.state),
+        form_(context.shape.form),
         arithmetic_(context.arithmetic),
         projection_(context.arithmetic),
         input_bits_(context.input_bits) {
     auto& source = context.source;
     projection_.add(source.template map<A>("x", inner_, context.width));
     projection_.convolve(context, 0);
-    projection_.add(source.template map<A>("b", entries_, context.width));
-    projection_.add(source.template map<A>("c", entries_, context.width));
-    projection_.add(source.template map<A>("delta", inner_, context.width));
+    projection_.activate(context, "act", form_.act, 0, inner_);
+    const std::int64_t from = form_.select_conv ? inner_ : context.width;
+    b_ = source.template map<A>("b", entries_, from);
+    c_ = source.template map<A>("c", entries_, from);
+    if (form_.rank > 0) low_ = source.template map<A>("delta_low", form_.rank, from);
+    delta_map_ = source.template map<A>("delta", inner_, form_.rank > 0 ? form_.rank : from);
     delta_ = source.table("delta", "softplus");
+    if (form_.inner_norms != InnerNorms::none) {
+      offset_ = source.template numbers<Value>("delta.offset", {inner_});
+      norm_epsilon_ = source.real_scalar("select.epsilon", 0);
+    }
     a_ = source.template numbers<Value>("a.weight", {inner_, entries_});
     skip_ = source.template numbers<Value>("skip.weight", {inner_});
     decay_ = source.table("decay", "exp");
@@ -35,13 +48,12 @@ class Mamba final : public RecurrentMixer<A> {
     update_shift_ = source.shift("update.shift");
     read_shift_ = source.shift("read.shift");
     skip_shift_ = source.shift("skip.shift");
-    output_ = source.width("y");
+    output_ = OutputForm<A>(context, inner_, inner_, inner_);
+    if (output_.gated()) projection_.add(source.template map<A>("z", inner_, context.width));
     step_site_ = source.site("delta.act");
     index_site_ = source.site("decay");
     state_site_ = source.site("state");
-    channel_bits_ = source.bits();
-    for (const char* name : {"x", "b", "c"}) channel_bits_ = std::max(channel_bits_, source.width(name).bits);
-    if (context.shape.conv > 0) channel_bits_ = std::max(channel_bits_, source.width("conv").bits);
+    core_site_ = source.site("core");
   }
 
   struct State final : MixerState<A> {
@@ -59,35 +71,34 @@ class Mamba final : public RecurrentMixer<A> {
     state->entries.assign(static_cast<std::size_t>(inner_ * entries_), Value{0});
     return state;
   }
-  void step(MixerState<A>& generic, const Value* x, Value* y) const override {
+  void step(MixerState<A>& generic, const Value* u, Value* y) const override {
     auto& state = static_cast<State&>(generic);
     std::vector<Value> channels(static_cast<std::size_t>(projection_.channels()));
-    projection_.step(state.buffer, x, channels.data());
-    const Value* b = channels.data() + inner_;
-    const Value* c = b + entries_;
-    for (std::int64_t i = 0; i < inner_; ++i) {
-      const Wide delta = arithmetic_.table(delta_, c[entries_ + i]);
-      arithmetic_.watch(step_site_, delta);
+    projection_.step(state.buffer, u, channels.data());
+    const Value* x = channels.data();
+    std::vector<Value> b(static_cast<std::size_t>(entries_)), c(b.size()),
+        delta(static_cast<std::size_t>(inner_));
+    select(form_.select_conv ? x : u, b, c, delta);
+    std::vector<Wide> o(delta.size());
+    for (std::size_t i = 0; i < o.size(); ++i) {
+      const Wide step = arithmetic_.table(delta_, delta[i]);
+      arithmetic_.watch(step_site_, step);
       Wide sum{0};
-      for (std::int64_t n = 0; n < entries_; ++n) {
-        const Wide index =
-            arithmetic_.rescale(delta * a_[static_cast<std::size_t>(i * entries_ + n)], index_shift_);
+      for (std::size_t n = 0; n < b.size(); ++n) {
+        const Wide index = arithmetic_.rescale(step * a_[i * b.size() + n], index_shift_);
         arithmetic_.watch(index_site_, index);
         const Wide decay = arithmetic_.table(decay_, index);
-        Value& h = state.entries[static_cast<std::size_t>(i * entries_ + n)];
-        h = arithmetic_.settle(
-            arithmetic_.rescale(decay * h, decay_shift_) +
-            arithmetic_.rescale(delta * b[n] * channels[static_cast<std::size_t>(i)], update_shift_));
+        Value& h = state.entries[i * b.size() + n];
+        h = arithmetic_.settle(arithmetic_.rescale(decay * h, decay_shift_) +
+                               arithmetic_.rescale(step * b[n] * x[i], update_shift_));
         arithmetic_.watch(state_site_, h);
         sum += Wide(c[n]) * h;
       }
-      if (y)
-        y[i] = arithmetic_.narrow(arithmetic_.rescale(sum, read_shift_) +
-                                      arithmetic_.rescale(Wide(skip_[static_cast<std::size_t>(i)]) *
-                                                              channels[static_cast<std::size_t>(i)],
-                                                          skip_shift_),
-                                  0, output_);
+      const Wide core = arithmetic_.rescale(sum, read_shift_);
+      arithmetic_.watch(core_site_, core);
+      o[i] = core + arithmetic_.rescale(Wide(skip_[i]) * x[i], skip_shift_);
     }
+    if (y) output_.finish(arithmetic_, o, x + inner_, y);
   }
   std::vector<int> state_widths(std::int64_t) const override {
     std::vector<int> widths(static_cast<std::size_t>(inner_ * entries_), arithmetic_.accumulator_bits);
@@ -104,38 +115,64 @@ class Mamba final : public RecurrentMixer<A> {
     return state;
   }
   int sum_bits() const override {
-    auto largest = [](const auto& values) {
-      double top = 1;
-      for (const auto value : values) top = std::max(top, std::abs(static_cast<double>(value)));
-      return static_cast<int>(std::ceil(std::log2(top))) + 2;
-    };
-    const int state = arithmetic_.accumulator_bits, delta = largest(delta_.values);
-    const int decayed = state + largest(decay_.values) + shift_growth(decay_shift_),
-              written = delta + 2 * channel_bits_ + shift_growth(update_shift_);
-    const int read =
-        channel_bits_ + state + ceil_lg(static_cast<std::uint64_t>(entries_)) + 1 + shift_growth(read_shift_);
-    const int skipped = largest(skip_) + channel_bits_ + shift_growth(skip_shift_);
-    return std::max({projection_.sum_bits(input_bits_), delta + largest(a_) + shift_growth(index_shift_),
-                     decayed + 1, written + 1, read + 1, skipped + 1});
+    const int x = projection_.channel_bits(0, inner_), from = form_.select_conv ? x : input_bits_;
+    const int state = arithmetic_.accumulator_bits, delta = number_bits(delta_.values);
+    const int decayed = state + number_bits(decay_.values) + shift_growth(decay_shift_),
+              written = delta + b_.width().bits + x + shift_growth(update_shift_);
+    const int read = c_.width().bits + state + ceil_lg(static_cast<std::uint64_t>(entries_)) + 1 +
+                     shift_growth(read_shift_);
+    const int skipped = number_bits(skip_) + x + shift_growth(skip_shift_);
+    const int low = low_ ? std::max(low_->sum_bits(from), delta_map_.sum_bits(low_->width().bits))
+                         : delta_map_.sum_bits(from);
+    return std::max({projection_.sum_bits(input_bits_), b_.sum_bits(from), c_.sum_bits(from), low,
+                     delta + number_bits(a_) + shift_growth(index_shift_), decayed + 1, written + 1, read + 1,
+                     skipped + 1, output_.sum_bits()});
   }
 
  private:
+  // B, C and the argument of the step from `from`, a row of the layer's input or x.
+  void select(const Value* from, std::vector<Value>& b, std::vector<Value>& c,
+              std::vector<Value>& delta) const {
+    b_.apply(arithmetic_, from, b.data());
+    c_.apply(arithmetic_, from, c.data());
+    std::vector<Value> low(static_cast<std::size_t>(form_.rank));
+    if (low_) low_->apply(arithmetic_, from, low.data());
+    if constexpr (!A::kExact)
+      if (form_.inner_norms == InnerNorms::before) normalise_row(low);
+    delta_map_.apply(arithmetic_, low_ ? low.data() : from, delta.data());
+    if constexpr (!A::kExact)
+      if (form_.inner_norms != InnerNorms::none) {
+        normalise_row(b);
+        normalise_row(c);
+        if (form_.inner_norms == InnerNorms::after) normalise_row(delta);
+        for (std::size_t i = 0; i < delta.size(); ++i) delta[i] += offset_[i];
+      }
+  }
+  void normalise_row(std::vector<double>& row) const {
+    divide_by_root(row.data(), static_cast<std::int64_t>(row.size()), static_cast<double>(row.size()),
+                   norm_epsilon_);
+  }
+
   std::int64_t inner_, entries_;
+  MixerForm form_;
   A arithmetic_;
   Projection<A> projection_;
   int input_bits_;
+  LinearMap<A> b_, c_, delta_map_;
+  std::optional<LinearMap<A>> low_;
   Table delta_, decay_;
-  std::vector<Value> a_, skip_;
-  int index_shift_ = 0, decay_shift_ = 0, update_shift_ = 0, read_shift_ = 0, skip_shift_ = 0,
-      channel_bits_ = 16;
-  int step_site_ = -1, index_site_ = -1, state_site_ = -1;
-  Width output_;
+  std::vector<Value> a_, skip_, offset_;
+  double norm_epsilon_ = 0;
+  int index_shift_ = 0, decay_shift_ = 0, update_shift_ = 0, read_shift_ = 0, skip_shift_ = 0;
+  int step_site_ = -1, index_site_ = -1, state_site_ = -1, core_site_ = -1;
+  OutputForm<A> output_;
 };
 
 }  // namespace
 
 template <class A>
 std::unique_ptr<MixerFor<A>> make_mamba(const MixerContext<A>& context) {
+  if (A::kExact && !has_integer_form(context.shape)) return refuse_integer_form(context);
   return std::make_unique<Mamba<A>>(context);
 }
 RUNG_INSTANTIATE_MIXER(make_mamba);

@@ -2,6 +2,8 @@
 // a_t per head from a table over the gate channel, 0 <= a_t <= 2^decay.shift. B and C are shared by the heads
 // of a group. Channels: x [heads*value_dim], b [groups*key_dim], c [groups*key_dim] (convolved when the layer
 // has a short convolution), gate [heads]. State of head h: value_dim rows of key_dim entries.
+// decay=step: the channel dt [heads] gives a step Δ_t, a_t comes from Δ_t times the head's rate, and
+// rsh(Δ_t x_t B_tᵀ, update.shift) is written. Other released options are MatrixCell's.
 #include "rung/exact/matrix_cell.h"
 
 namespace rung {
@@ -16,15 +18,26 @@ class Mamba2Cell final : public MatrixCell<A> {
   explicit Mamba2Cell(const MixerContext<A>& context) : MatrixCell<A>(context) {
     auto& source = context.source;
     const auto& s = this->shape;
-    this->projection.add(source.template map<A>("x", s.heads * s.value_dim, context.width));
+    const std::int64_t outputs = s.heads * s.value_dim;
+    this->projection.add(source.template map<A>("x", outputs, context.width));
     this->projection.add(source.template map<A>("b", s.kv_heads * s.key_dim, context.width));
     this->projection.add(source.template map<A>("c", s.kv_heads * s.key_dim, context.width));
     this->projection.convolve(context, 0);
-    this->projection.add(source.template map<A>("gate", s.heads, context.width));
-    gate_ = source.table("gate", "decay");
+    this->projection.activate(context, "act", s.form.act, 0, this->projection.channels());
+    this->projection.add(source.template map<A>(s.form.step ? "dt" : "gate", s.heads, context.width));
     decay_shift_ = source.shift("decay.shift");
-    if (s.conv > 0) channel_bits_ = source.width("conv").bits;
-    for (const char* name : {"x", "b", "c"}) channel_bits_ = std::max(channel_bits_, source.width(name).bits);
+    if (s.form.step) {
+      step_ = StepDecay<A>(context, "dt");
+      update_shift_ = source.shift("update.shift");
+    } else {
+      gate_ = source.table("gate", "decay");
+    }
+    if (s.form.skip != Skip::none) {
+      this->skip =
+          source.template numbers<Value>("skip.weight", {s.form.skip == Skip::head ? s.heads : outputs});
+      this->skip_shift = source.shift("skip.shift");
+    }
+    this->read_output_form(context, outputs, outputs / s.form.norm_groups);
   }
   std::int64_t state_size() const override {
     return this->shape.heads * this->shape.value_dim * this->shape.key_dim;
@@ -34,14 +47,17 @@ class Mamba2Cell final : public MatrixCell<A> {
     const auto& s = this->shape;
     const auto& a = this->arithmetic;
     for (std::int64_t h = 0; h < s.heads; ++h) {
-      const Wide decay = a.table(gate_, channels[gate_offset() + h]);
+      const Value gate = channels[gate_channel() + h];
+      const Wide step = s.form.step ? step_.step(a, gate) : Wide{1};
+      const Wide decay = s.form.step ? step_.decay(a, step, h) : a.table(gate_, gate);
       const Value* x = channels + h * s.value_dim;
       const Value* b = channels + s.heads * s.value_dim + group(h) * s.key_dim;
       for (std::int64_t r = 0; r < s.value_dim; ++r) {
         Value* row = state + (h * s.value_dim + r) * s.key_dim;
+        const Wide value = with_value ? step * x[r] : Wide{0};
         for (std::int64_t c = 0; c < s.key_dim; ++c)
-          row[c] =
-              a.settle(a.rescale(decay * row[c], decay_shift_) + (with_value ? Wide(x[r]) * b[c] : Wide{0}));
+          row[c] = a.settle(a.rescale(decay * row[c], decay_shift_) +
+                            (s.form.step ? a.rescale(value * b[c], update_shift_) : value * b[c]));
       }
     }
   }
@@ -58,20 +74,25 @@ class Mamba2Cell final : public MatrixCell<A> {
     }
   }
   int sum_bits() const override {
+    const auto& s = this->shape;
     const int state = this->arithmetic.accumulator_bits;
-    return std::max({state + gate_.bits() + shift_growth(decay_shift_) + 1, 2 * channel_bits_ + 1,
-                     state + channel_bits_ + ceil_lg(static_cast<std::uint64_t>(this->shape.key_dim)) + 1 +
-                         shift_growth(this->read_shift)});
+    const int channel = this->projection.channel_bits(0, gate_channel());
+    const int factor = s.form.step ? step_.decay_bits() : gate_.bits();
+    const int written = 2 * channel + (s.form.step ? step_.step_bits() + shift_growth(update_shift_) : 0);
+    return std::max({state + factor + shift_growth(decay_shift_) + 1, written + 1,
+                     s.form.step ? step_.sum_bits() : 0,
+                     this->emit_bits(state + channel + ceil_lg(static_cast<std::uint64_t>(s.key_dim)) + 1)});
   }
 
  private:
   std::int64_t group(std::int64_t head) const { return head / (this->shape.heads / this->shape.kv_heads); }
-  std::int64_t gate_offset() const {
+  std::int64_t gate_channel() const {
     return this->shape.heads * this->shape.value_dim + 2 * this->shape.kv_heads * this->shape.key_dim;
   }
 
   Table gate_;
-  int decay_shift_ = 0, channel_bits_ = 0;
+  StepDecay<A> step_;
+  int decay_shift_ = 0, update_shift_ = 0;
 };
 
 }  // namespace

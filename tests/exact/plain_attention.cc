@@ -1,0 +1,156 @@
+#include <functional>
+#include <numeric>
+
+#include "tests/exact/plain_layer.h"
+
+namespace rung::plain {
+namespace {
+
+class Attention : public LayerParts {
+ public:
+  using LayerParts::LayerParts;
+  Rows run() const { return m_.kind == MixerKind::sparse ? sparse_attention() : softmax(); }
+
+ private:
+  Big score(const Row& q, const Row& k) const { return rsh(dot(q, k), scalar("score.shift")); }
+
+  // keys and values of one head, at the positions (or blocks) `seen`.
+  Row attend(const Row& q, const Rows& keys, const Rows& values, const std::vector<std::size_t>& seen) const {
+    Row num(static_cast<std::size_t>(m_.value_dim), 0);
+    Big den = 0;
+    for (const std::size_t j : seen) {
+      const Big weight = table("score", score(q, keys[j]));
+      den += weight;
+      for (std::size_t c = 0; c < num.size(); ++c) num[c] += weight * values[j][c];
+    }
+    for (auto& number : num) number = sat(quot(number, den, scalar("value.scale", 1)), bits("y.bits"));
+    return num;
+  }
+
+  std::vector<std::size_t> visible(std::size_t i) const {
+    std::vector<std::size_t> seen;
+    for (std::size_t j = 0; j < count(); ++j) {
+      const auto distance = static_cast<std::int64_t>(i) - static_cast<std::int64_t>(j);
+      if (causal_ && distance < 0) continue;
+      if (m_.window && std::abs(distance) >= *m_.window) continue;
+      if (m_.chunk && static_cast<std::int64_t>(i) / *m_.chunk != static_cast<std::int64_t>(j) / *m_.chunk)
+        continue;
+      seen.push_back(j);
+    }
+    return seen;
+  }
+
+  // The `k` members of `candidates` with the largest merit, ties to the smaller, in increasing order.
+  static std::vector<std::size_t> largest(std::vector<std::size_t> candidates, std::int64_t k,
+                                          const std::function<Big(std::size_t)>& merit) {
+    std::vector<std::size_t> chosen;
+    while (!candidates.empty() && static_cast<std::int64_t>(chosen.size()) < k) {
+      std::size_t best = 0;
+      for (std::size_t i = 1; i < candidates.size(); ++i) {
+        const Big difference = merit(candidates[i]) - merit(candidates[best]);
+        if (difference > 0 || (difference == 0 && candidates[i] < candidates[best])) best = i;
+      }
+      chosen.push_back(candidates[best]);
+      candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(best));
+    }
+    std::sort(chosen.begin(), chosen.end());
+    return chosen;
+  }
+
+  Rows softmax() const {
+    const auto channels = convolved({"q", "k", "v"});
+    Rows index_q, index_k, index_mix;
+    if (m_.kind == MixerKind::topk) {
+      index_q = maps("index_q");
+      index_k = maps("index_k");
+      index_mix = maps("index_mix");
+    }
+    Rows y(count());
+    for (std::size_t i = 0; i < count(); ++i) {
+      std::vector<std::size_t> seen = visible(i);
+      if (m_.kind == MixerKind::topk)
+        seen = largest(seen, m_.select, [&](std::size_t j) {
+          Big sum = 0;
+          for (std::int64_t h = 0; h < m_.index_heads; ++h)
+            sum += (m_.signed_weights ? index_mix[i][static_cast<std::size_t>(h)]
+                                      : relu(index_mix[i][static_cast<std::size_t>(h)])) *
+                   relu(rsh(dot(slice(index_q[i], h, m_.index_dim), index_k[j]), scalar("index.shift")));
+          return sum;
+        });
+      for (std::int64_t h = 0; h < m_.heads; ++h) {
+        const Row out =
+            attend(slice(channels[0][i], h, m_.key_dim), head_rows(channels[1], key_head(h), m_.key_dim),
+                   head_rows(channels[2], key_head(h), m_.value_dim), seen);
+        y[i].insert(y[i].end(), out.begin(), out.end());
+      }
+    }
+    return y;
+  }
+
+  Rows sparse_attention() const {
+    const Rows q = maps("q"), k = maps("k"), v = maps("v"), mixes = maps("mix");
+    const auto block = static_cast<std::size_t>(m_.block);
+    Rows block_k, block_v;
+    for (std::size_t r = 0; (r + 1) * block <= count(); ++r) {
+      Row content;
+      for (std::size_t t = r * block; t < (r + 1) * block; ++t)
+        content.insert(content.end(), u_[t].begin(), u_[t].end());
+      if (has("compress_hidden.weight")) {
+        content = read_.map(prefix_ + "compress_hidden", content);
+        for (auto& number : content) number = relu(number);
+      }
+      block_k.push_back(read_.map(prefix_ + "compress_k", content));
+      block_v.push_back(read_.map(prefix_ + "compress_v", content));
+    }
+    const std::int64_t fraction = scalar("mix.fraction"), group_size = m_.heads / m_.groups;
+    const std::int64_t score_low = scalar("score.low"),
+                       score_high = score_low + read_.extent(prefix_ + "score.table", 0) - 1;
+    Rows y(count());
+    for (std::size_t i = 0; i < count(); ++i) {
+      std::vector<std::size_t> blocks(i / block);
+      std::iota(blocks.begin(), blocks.end(), std::size_t{0});
+      for (std::int64_t h = 0; h < m_.heads; ++h) {
+        const std::int64_t group = h / group_size;
+        const auto selected = largest(blocks, m_.select, [&](std::size_t r) {
+          Big sum = 0;
+          for (std::int64_t other = group * group_size; other < (group + 1) * group_size; ++other)
+            sum += clip(score(slice(q[i], other, m_.key_dim), slice(block_k[r], key_head(other), m_.key_dim)),
+                        score_low, score_high);
+          return sum;
+        });
+        std::vector<std::size_t> tokens, recent;
+        for (std::size_t t = 0; t <= i; ++t) {
+          if (t / block == i / block || std::count(selected.begin(), selected.end(), t / block) > 0)
+            tokens.push_back(t);
+          if (m_.window && static_cast<std::int64_t>(i - t) < *m_.window) recent.push_back(t);
+        }
+        const Row query = slice(q[i], h, m_.key_dim);
+        const Rows keys = head_rows(k, key_head(h), m_.key_dim),
+                   values = head_rows(v, key_head(h), m_.value_dim);
+        const Row compressed = attend(query, head_rows(block_k, key_head(h), m_.key_dim),
+                                      head_rows(block_v, key_head(h), m_.value_dim), blocks);
+        const Row chosen = attend(query, keys, values, tokens), window = attend(query, keys, values, recent);
+        const auto lambda = [&](std::int64_t index) {
+          return clip(mixes[i][static_cast<std::size_t>(index)], 0, power_of_two(fraction));
+        };
+        for (std::size_t c = 0; c < compressed.size(); ++c) {
+          const Big sum =
+              m_.window ? Big(lambda(3 * h) * compressed[c] + lambda(3 * h + 1) * chosen[c] +
+                              lambda(3 * h + 2) * window[c])
+                        : Big(lambda(h) * compressed[c] + (power_of_two(fraction) - lambda(h)) * chosen[c]);
+          y[i].push_back(sat(rsh(sum, fraction), bits("y.bits")));
+        }
+      }
+    }
+    return y;
+  }
+};
+
+}  // namespace
+
+Rows attention(const TensorReader& read, const MixerShape& m, const std::string& prefix, bool causal,
+               const Rows& u) {
+  return Attention(read, m, prefix, causal, u).run();
+}
+
+}  // namespace rung::plain

@@ -1,0 +1,105 @@
+// Layers that somebody trained, as integers: the reference's weights are imported and quantised, and the reference's
+// inputs give the reference's outputs, to the size of the precision.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "rung/exact/machine.h"
+#include "rung/exact/quantise.h"
+#include "tests/parity/released_case.h"
+
+namespace rung::parity {
+namespace {
+
+std::vector<ReleasedCase> integer_cases() {
+  std::vector<ReleasedCase> all;
+  for (auto& one : released_cases())
+    for (const char* name : {"mamba", "mamba2", "deltanet_negeig", "gated_deltanet",
+                             "gated_deltanet_qwen3next", "loglinear_mamba2", "loglinear_gdn"})
+      if (one.name == name) all.push_back(one);
+  return all;
+}
+
+// The imported layer alone: token t is the reference's input row t, and what is read is that row plus the output.
+Weights layer_alone(const Weights& imported, const ReleasedCase& one) {
+  Weights out = imported;
+  auto& d = out.architecture.dimensions;
+  d.norm = Norm::none;
+  d.vocabulary = one.tokens();
+  d.outputs = one.width();
+  for (const char* name : {"norm.gain", "norm.epsilon", "layers.0.norm1.gain", "layers.0.norm1.epsilon"})
+    out.tensors.erase(name);
+  out.fields = {FieldSpec{"token", one.tokens(), 1, 0}};
+  out.output = {OutputSpec::Kind::vector, one.width(), 0};
+  out.tensors["embed.token.table"] =
+      real_tensor({one.tokens(), one.width()}, one.numbers("input"), DType::f64);
+  std::vector<double> identity(static_cast<std::size_t>(one.width() * one.width()), 0.0);
+  for (std::int64_t i = 0; i < one.width(); ++i)
+    identity[static_cast<std::size_t>(i * (one.width() + 1))] = 1;
+  out.tensors["out.table"] = real_tensor({one.width(), one.width()}, identity, DType::f64);
+  return out;
+}
+
+Prompt in_order(const ReleasedCase& one) {
+  Prompt prompt{one.tokens(), {{}}};
+  for (std::int64_t t = 0; t < one.tokens(); ++t) prompt.fields[0].push_back(t);
+  return prompt;
+}
+
+// Root mean square of the error over that of the reference's outputs.
+double error_at(const Weights& real, const ReleasedCase& one, int precision) {
+  CalibrationSet set{{in_order(one)}, {}};
+  set.queries.resize(static_cast<std::size_t>(one.tokens()));
+  std::iota(set.queries.begin(), set.queries.end(), std::int64_t{0});
+  const auto integers = quantise(real, set, {.precision = precision});
+  EXPECT_TRUE(integers) << integers.error().message;
+  if (!integers) return INFINITY;
+  const auto machine = Machine::load(integers->weights, {.positions = one.tokens()});
+  EXPECT_TRUE(machine) << machine.error().message;
+  if (!machine) return INFINITY;
+  const auto rows = (*machine)->forward(in_order(one), set.queries);
+  EXPECT_TRUE(rows) << rows.error().message;
+  if (!rows) return INFINITY;
+  const auto input = one.numbers("input"), expected = one.numbers("output");
+  double error = 0, size = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const auto width = static_cast<std::size_t>(one.width());
+    const double got = std::ldexp(static_cast<double>((*rows)[i / width].logits[i % width]),
+                                  -integers->weights.output.fraction) -
+                       input[i];
+    error += (got - expected[i]) * (got - expected[i]);
+    size += expected[i] * expected[i];
+  }
+  return std::sqrt(error / size);
+}
+
+class IntegerLayer : public testing::TestWithParam<ReleasedCase> {};
+
+TEST_P(IntegerLayer, has_the_reference_outputs_to_the_size_of_its_precision) {
+  const auto& one = GetParam();
+  const auto folder = std::filesystem::path(testing::TempDir()) / ("integers-" + one.name);
+  std::filesystem::remove_all(folder);
+  const auto directory = write_model(one, folder);
+  const auto layer =
+      import_layer({.directory = directory.path.string(), .from = directory.from, .layer = directory.layer});
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(layer) << layer.error().message;
+  const Weights real = layer_alone(layer->weights, one);
+  const double twelve = error_at(real, one, 12), fourteen = error_at(real, one, 14),
+               sixteen = error_at(real, one, 16);
+  RecordProperty("twelve", std::to_string(twelve));
+  RecordProperty("sixteen", std::to_string(sixteen));
+  EXPECT_LT(twelve, 0.03);
+  EXPECT_LT(fourteen, twelve / 2);
+  EXPECT_LT(sixteen, 0.002);
+  EXPECT_LT(sixteen, twelve / 6);
+  // The negative control: at three bits it is another layer.
+  EXPECT_GT(error_at(real, one, 3), 0.1);
+}
+
+std::string integer_case_name(const testing::TestParamInfo<ReleasedCase>& info) { return info.param.name; }
+INSTANTIATE_TEST_SUITE_P(Parity, IntegerLayer, testing::ValuesIn(integer_cases()), integer_case_name);
+
+}  // namespace
+}  // namespace rung::parity
