@@ -62,7 +62,7 @@ struct UsedLayer {
   std::size_t layer = 0, part = 0;
 };
 
-bool has_room(const MixerShape& to, const MixerShape& from) {
+bool takes_padding(const MixerShape& to, const MixerShape& from) {
   using enum MixerKind;
   if (from.kind == none) return true;
   if (to.kind != from.kind || to.window || to.chunk || to.conv > 0 || to.cache > 0) return false;
@@ -86,11 +86,11 @@ Result<std::vector<UsedLayer>> used_layers(const std::vector<LayerShape>& from,
     for (; next < to.size() && !part; ++next) {
       const MixerShape& m = to[next].mixer;
       if (m.kind != MixerKind::heads || layer.mixer.kind == MixerKind::none) {
-        if (has_room(m, layer.mixer)) part = 0;
+        if (takes_padding(m, layer.mixer)) part = 0;
         continue;
       }
       for (std::size_t j = 0; j < m.parts.size() && !part; ++j)
-        if (has_room(m.parts[j], layer.mixer)) part = j;
+        if (takes_padding(m.parts[j], layer.mixer)) part = j;
     }
     if (!part)
       return fail(ErrorCode::range, "[build] no room for layer {} of {} of the construction in {}",
