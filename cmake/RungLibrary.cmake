@@ -8,8 +8,11 @@
 # within its folder. RUNG_UNITY=OFF compiles each file alone and without precompiled headers (clang-tidy, missing includes).
 option(RUNG_UNITY "Compile many files of a folder as one, on precompiled headers" ON)
 set(RUNG_UNITY_BATCH 32 CACHE STRING "Files that are compiled as one: more cost less in all, and more for each change")
+# rung_unity(TARGET [BATCH]): 0 is all files at once.
 function(rung_unity target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${RUNG_UNITY} UNITY_BUILD_BATCH_SIZE ${RUNG_UNITY_BATCH})
+  set(batch ${RUNG_UNITY_BATCH} ${ARGN})
+  list(GET batch -1 batch)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${RUNG_UNITY} UNITY_BUILD_BATCH_SIZE ${batch})
 endfunction()
 
 # The headers that nearly every file reads, compiled once for each set of flags:

@@ -14,10 +14,10 @@ namespace rung {
 namespace {
 
 using plain::Big;
-using Table = std::vector<Numbers>;
+using NumberTable = std::vector<Numbers>;
 
-Table random_rows(Random& random, int count, int width, std::int64_t size) {
-  Table rows(static_cast<std::size_t>(count), Numbers(static_cast<std::size_t>(width)));
+NumberTable random_rows(Random& random, int count, int width, std::int64_t size) {
+  NumberTable rows(static_cast<std::size_t>(count), Numbers(static_cast<std::size_t>(width)));
   for (auto& row : rows)
     for (auto& number : row) number = random.between(-size, size);
   return rows;
@@ -32,14 +32,14 @@ HandMade linear_layer(const std::string& options) {
   return layer;
 }
 
-Big score(const Table& rows, std::size_t i, std::size_t j) {
+Big score(const NumberTable& rows, std::size_t i, std::size_t j) {
   Big sum = 0;
   for (std::size_t c = 0; c < kKeys; ++c) sum += Big(rows[i][c]) * rows[j][kKeys + c];
   return sum;
 }
 
 // Σ_j score(i, j) value_j[r], and the sum of scores when r = kValues.
-Big weighted(const Table& rows, std::size_t i, std::size_t r) {
+Big weighted(const NumberTable& rows, std::size_t i, std::size_t r) {
   Big sum = 0;
   for (std::size_t j = 0; j <= i; ++j) sum += score(rows, i, j) * (r < kValues ? rows[j][2 * kKeys + r] : 1);
   return sum;
@@ -50,7 +50,7 @@ TEST(LinearForms, agree_as_integers_with_exact_sums) {
   const auto unnormalised = linear_layer("feature=identity,normalised=no"),
              normalised = linear_layer("feature=identity");
   for (int trial = 0; trial < 40; ++trial) {
-    const Table rows = random_rows(random, kTokens, 2 * kKeys + kValues, 1 << random.below(12));
+    const NumberTable rows = random_rows(random, kTokens, 2 * kKeys + kValues, 1 << random.below(12));
     const auto sums = unnormalised.outputs(rows), quotients = normalised.outputs(rows);
     for (std::size_t i = 0; i < kTokens; ++i)
       for (std::size_t r = 0; r < kValues; ++r) {
@@ -69,7 +69,7 @@ TEST(LinearForms, agree_modulo_two_to_the_a_with_wrapping_sums) {
   for (const std::int64_t a : {3, 8, 13, 20})
     for (int trial = 0; trial < 15; ++trial) {
       layer.dimensions().accumulator_bits = a;
-      const Table rows = random_rows(random, kTokens, 2 * kKeys + kValues, 1 << random.below(9));
+      const NumberTable rows = random_rows(random, kTokens, 2 * kKeys + kValues, 1 << random.below(9));
       const auto sums = layer.outputs(rows);
       for (std::size_t i = 0; i < kTokens; ++i)
         for (std::size_t r = 0; r < kValues; ++r) {
@@ -87,7 +87,7 @@ TEST(LinearForms, a_wrapped_state_is_read_by_its_representative) {
   auto layer = linear_layer("feature=identity,normalised=no");
   layer.weights.accumulator = Accumulator::wrap;
   layer.dimensions().accumulator_bits = 4;
-  const Table rows{{3, 0, 0, 1, 0, 0, 5, 0}, {3, 0, 0, 1, 0, 0, 5, 0}};
+  const NumberTable rows{{3, 0, 0, 1, 0, 0, 5, 0}, {3, 0, 0, 1, 0, 0, 5, 0}};
   EXPECT_EQ(layer.outputs(rows)[1][0], -18);
   EXPECT_EQ(weighted(rows, 1, 0), 30);
   EXPECT_EQ(plain::wrap(-18, 4), plain::wrap(30, 4));
@@ -99,7 +99,7 @@ TEST(LinearForms, differ_when_the_state_is_rounded_at_every_step) {
   auto layer = linear_layer("feature=identity,normalised=no");
   layer.weights.accumulator = Accumulator::round;
   layer.scalar("update.shift", 1);
-  const Table rows(3, Numbers{1, 0, 0, 1, 0, 0, 1, 0});
+  const NumberTable rows(3, Numbers{1, 0, 0, 1, 0, 0, 1, 0});
   EXPECT_EQ(layer.outputs(rows)[2][0], 0);
   EXPECT_EQ(plain::rsh(weighted(rows, 2, 0), 1), 2);
 }
@@ -109,7 +109,7 @@ TEST(LinearForms, differ_when_the_state_saturates) {
   auto layer = linear_layer("feature=identity,normalised=no");
   layer.weights.accumulator = Accumulator::round;
   layer.dimensions().accumulator_bits = 4;
-  const Table rows{{1, 0, 0, 1, 0, 0, 7, 0}, {1, 0, 0, 1, 0, 0, 7, 0}, {1, 0, 0, 1, 0, 0, -7, 0}};
+  const NumberTable rows{{1, 0, 0, 1, 0, 0, 7, 0}, {1, 0, 0, 1, 0, 0, 7, 0}, {1, 0, 0, 1, 0, 0, -7, 0}};
   EXPECT_EQ(layer.outputs(rows)[2][0], 0);
   EXPECT_EQ(weighted(rows, 2, 0), 7);
 }
@@ -122,7 +122,7 @@ HandMade mamba2_layer() {
   return layer;
 }
 
-Big decayed_sum(const Table& rows, std::size_t i, std::size_t r) {
+Big decayed_sum(const NumberTable& rows, std::size_t i, std::size_t r) {
   Big sum = 0;
   for (std::size_t j = 0; j <= i; ++j) {
     Big weight = 0;
@@ -139,7 +139,7 @@ TEST(Mamba2Forms, agree_without_rounding) {
   auto layer = mamba2_layer();
   layer.dimensions().accumulator_bits = 44;  // 2^17 · 17 · 2^8 stays inside
   for (int trial = 0; trial < 40; ++trial) {
-    const Table rows = random_rows(random, kTokens, kValues + 2 * kKeys + 1, 1 << random.below(5));
+    const NumberTable rows = random_rows(random, kTokens, kValues + 2 * kKeys + 1, 1 << random.below(5));
     const auto y = layer.outputs(rows);
     for (std::size_t i = 0; i < kTokens; ++i)
       for (std::size_t r = 0; r < kValues; ++r) ASSERT_EQ(decayed_sum(rows, i, r), y[i][r]);
@@ -152,7 +152,7 @@ TEST(Mamba2Forms, agree_modulo_two_to_the_a_with_wrapping_states) {
   layer.weights.accumulator = Accumulator::wrap;
   layer.dimensions().accumulator_bits = 6;
   for (int trial = 0; trial < 40; ++trial) {
-    const Table rows = random_rows(random, kTokens, kValues + 2 * kKeys + 1, 1 << random.below(8));
+    const NumberTable rows = random_rows(random, kTokens, kValues + 2 * kKeys + 1, 1 << random.below(8));
     const auto y = layer.outputs(rows);
     for (std::size_t i = 0; i < kTokens; ++i)
       for (std::size_t r = 0; r < kValues; ++r)
@@ -212,7 +212,7 @@ TEST(DeltaForms, segments_compose_in_any_grouping) {
   layer.scalar("y.bits", 48);
   layer.dimensions().accumulator_bits = 46;
   for (int trial = 0; trial < 40; ++trial) {
-    const Table rows =
+    const NumberTable rows =
         random_rows(random, 12, 2 * kKeys + kValues + 1, 1);  // |1 - β kᵀk| <= 4: at most 4^12 · 12
     const auto y = layer.outputs(rows);
     std::vector<Segment> segments;

@@ -6,7 +6,7 @@
 namespace rung {
 namespace {
 
-using Table = std::vector<Numbers>;
+using NumberTable = std::vector<Numbers>;
 
 // One token field, no mixer, no MLP: what is read out is the embedding.
 Weights bare(std::int64_t vocabulary, std::int64_t width) {
@@ -28,7 +28,7 @@ void put(Weights& weights, const std::string& name, std::vector<std::int64_t> sh
 }
 
 // The answers at all positions, by the machine and by the page.
-Table answers(const Weights& weights, const std::vector<Numbers>& fields, std::int64_t positions) {
+NumberTable answers(const Weights& weights, const std::vector<Numbers>& fields, std::int64_t positions) {
   const auto machine = Machine::load(weights, {.positions = positions});
   RUNG_REQUIRE(machine.ok(), "{}", machine.error().message);
   const Prompt prompt{positions, fields};
@@ -37,7 +37,7 @@ Table answers(const Weights& weights, const std::vector<Numbers>& fields, std::i
   const auto readouts = (*machine)->forward(prompt, all);
   RUNG_REQUIRE(readouts.ok(), "{}", readouts.error().message);
   const auto again = plain::evaluate(weights, prompt);
-  Table out;
+  NumberTable out;
   for (std::size_t t = 0; t < readouts->size(); ++t) {
     out.push_back((*readouts)[t].answer);
     EXPECT_EQ(plain::Row(out[t].begin(), out[t].end()), again[t].answer);
@@ -58,7 +58,7 @@ TEST(EmbeddingByHand, fields_and_position_add_before_the_shift) {
   put(weights, "embed.shift", {}, {1});
   // t=0: token 2: 4; pair (5, -2): 15 + 2; code 105 = 100 + 0b101: 10 + 40 + 7; position 0. 78/2 = 39.
   // t=1: token 0: 1; pair (-1, 0): -3; code 100: 7; position 1000. 1005/2 = 502.5 -> 502.
-  EXPECT_EQ(answers(weights, {{2, 0}, {5, -2, -1, 0}, {105, 100}}, 2), (Table{{39}, {502}}));
+  EXPECT_EQ(answers(weights, {{2, 0}, {5, -2, -1, 0}, {105, 100}}, 2), (NumberTable{{39}, {502}}));
 }
 
 TEST(EmbeddingByHand, positions_may_be_counted_in_binary) {
@@ -67,7 +67,7 @@ TEST(EmbeddingByHand, positions_may_be_counted_in_binary) {
   weights.architecture.dimensions.context = 4;
   put(weights, "embed.token.table", {1, 1}, {0});
   put(weights, "embed.position.binary", {3, 1}, {1, 10, 5});
-  EXPECT_EQ(answers(weights, {{0, 0, 0, 0}}, 4), (Table{{5}, {6}, {15}, {16}}));
+  EXPECT_EQ(answers(weights, {{0, 0, 0, 0}}, 4), (NumberTable{{5}, {6}, {15}, {16}}));
 }
 
 TEST(NormByHand, divides_by_the_integer_root_of_the_mean_square) {
@@ -78,13 +78,13 @@ TEST(NormByHand, divides_by_the_integer_root_of_the_mean_square) {
   put(weights, "norm.fraction", {}, {3});
   // (3, 4): 25/2 = 12 -> root 3: 3·2·8/3 = 16, 4·-1·8/3 = -10.67 -> -11. (0, 0): 0. (1, 0): 1/2 -> 0, root 0:
   // 0.
-  EXPECT_EQ(answers(weights, {{0, 1, 2}}, 3), (Table{{16, -11}, {0, 0}, {0, 0}}));
+  EXPECT_EQ(answers(weights, {{0, 1, 2}}, 3), (NumberTable{{16, -11}, {0, 0}, {0, 0}}));
   put(weights, "norm.extra", {}, {1});
   // e = 1: (3, 4): 4·25/2 = 50 -> root 7: 3·2·16/7 = 13.7 -> 14, -4·16/7 = -9.14 -> -9. (1, 0): 4/2 = 2 ->
   // root 1: 32, 0.
-  EXPECT_EQ(answers(weights, {{0, 1, 2}}, 3), (Table{{14, -9}, {0, 0}, {32, 0}}));
+  EXPECT_EQ(answers(weights, {{0, 1, 2}}, 3), (NumberTable{{14, -9}, {0, 0}, {32, 0}}));
   put(weights, "norm.bits", {}, {4});
-  EXPECT_EQ(answers(weights, {{0, 1, 2}}, 3), (Table{{7, -8}, {0, 0}, {7, 0}}));
+  EXPECT_EQ(answers(weights, {{0, 1, 2}}, 3), (NumberTable{{7, -8}, {0, 0}, {7, 0}}));
 }
 
 TEST(NormByHand, halves_go_to_even) {
@@ -93,17 +93,17 @@ TEST(NormByHand, halves_go_to_even) {
   put(weights, "embed.token.table", {2, 1}, {2, -2});
   put(weights, "norm.gain", {1}, {5});
   put(weights, "norm.fraction", {}, {0});
-  EXPECT_EQ(answers(weights, {{0, 1}}, 2), (Table{{5}, {-5}}));
+  EXPECT_EQ(answers(weights, {{0, 1}}, 2), (NumberTable{{5}, {-5}}));
   put(weights, "embed.token.table", {2, 1}, {4, -4});
   put(weights, "norm.gain", {1}, {1});
   // (1 number) root = 4: 4·1/4 = 1.
-  EXPECT_EQ(answers(weights, {{0, 1}}, 2), (Table{{1}, {-1}}));
+  EXPECT_EQ(answers(weights, {{0, 1}}, 2), (NumberTable{{1}, {-1}}));
   Weights pair = bare(1, 2);
   pair.architecture.dimensions.norm = Norm::rms;
   put(pair, "embed.token.table", {1, 2}, {1, 3});
   put(pair, "norm.gain", {2}, {1, 1});
   // 10/2 = 5, root 2: 1/2 -> 0, 3/2 -> 2.
-  EXPECT_EQ(answers(pair, {{0}}, 1), (Table{{0, 2}}));
+  EXPECT_EQ(answers(pair, {{0}}, 1), (NumberTable{{0, 2}}));
 }
 
 TEST(MlpByHand, relu_or_a_table_stands_between_the_maps) {
@@ -115,13 +115,13 @@ TEST(MlpByHand, relu_or_a_table_stands_between_the_maps) {
   put(weights, "layers.0.mlp.1.weight", {1, 2}, {10, 3});
   put(weights, "layers.0.mlp.1.bias", {1}, {100});
   // 5: hidden (4, 0): 40 + 100, + 5. -5: hidden (0, 4): 12 + 100 - 5. 2: hidden (1, 0): 112.
-  EXPECT_EQ(answers(weights, {{0, 1, 2}}, 3), (Table{{145}, {107}, {112}}));
+  EXPECT_EQ(answers(weights, {{0, 1, 2}}, 3), (NumberTable{{145}, {107}, {112}}));
   weights.architecture.dimensions.activation = MlpActivation::silu;
   put(weights, "layers.0.mlp.0.table", {3}, {-1, 0, 9});
   put(weights, "layers.0.mlp.0.low", {}, {-1});
   // Hidden before the table: (4, -6), (-6, 4), (1, -3); after: (9, -1), (-1, 9), (9, -1).
   EXPECT_EQ(answers(weights, {{0, 1, 2}}, 3),
-            (Table{{90 - 3 + 100 + 5}, {-10 + 27 + 100 - 5}, {90 - 3 + 100 + 2}}));
+            (NumberTable{{90 - 3 + 100 + 5}, {-10 + 27 + 100 - 5}, {90 - 3 + 100 + 2}}));
 }
 
 TEST(OutputByHand, logits_binary_and_threshold_decode_as_they_say) {
@@ -131,16 +131,16 @@ TEST(OutputByHand, logits_binary_and_threshold_decode_as_they_say) {
   put(weights, "out.table", {3, 2}, {1, 0, 0, 1, 0, 0});
   put(weights, "out.bias", {3}, {0, 0, 1});
   // z = (3, 3, 1): a tie goes to 0. (-1, 2, 1): 1. (5, 4, 1): 0. (0, 0, 1): 2.
-  EXPECT_EQ(answers(weights, {{0, 1, 2, 3}}, 4), (Table{{0}, {1}, {0}, {2}}));
+  EXPECT_EQ(answers(weights, {{0, 1, 2, 3}}, 4), (NumberTable{{0}, {1}, {0}, {2}}));
   weights.output.kind = OutputSpec::Kind::binary;
   put(weights, "out.threshold", {3}, {0, 3, 0});
   // z > (0, 3, 0): (3, 3, 1): bits 0, 2. (-1, 2, 1): bit 2. (5, 4, 1): all. (0, 0, 1): bit 2.
-  EXPECT_EQ(answers(weights, {{0, 1, 2, 3}}, 4), (Table{{5}, {4}, {7}, {4}}));
+  EXPECT_EQ(answers(weights, {{0, 1, 2, 3}}, 4), (NumberTable{{5}, {4}, {7}, {4}}));
   weights.output = {OutputSpec::Kind::threshold, 1, 0};
   put(weights, "out.table", {1, 2}, {1, 1});
   weights.tensors.erase("out.bias");
   put(weights, "out.threshold", {1}, {1});
-  EXPECT_EQ(answers(weights, {{0, 1, 2, 3}}, 4), (Table{{1}, {0}, {1}, {0}}));
+  EXPECT_EQ(answers(weights, {{0, 1, 2, 3}}, 4), (NumberTable{{1}, {0}, {1}, {0}}));
 }
 
 TEST(ChainOfThoughtByHand, appends_its_own_answers_until_the_stop) {

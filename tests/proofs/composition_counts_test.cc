@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <set>
 
 #include "rung/base/random.h"
 #include "rung/theory/one_full_layer.h"
@@ -21,15 +20,6 @@ Integer jitter(Random& random, const Integer& value) {
   const Integer step = value >> (1 + random.below(12));
   const Integer moved = value + (random.below(2) == 0 ? step : -step) + random.between(-1, 1);
   return std::max<Integer>(1, moved);
-}
-
-void expect_agreement(const std::vector<CountSetting>& settings) {
-  std::set<bool> seen;
-  for (const auto& setting : settings) seen.insert(setting.library);
-  EXPECT_EQ(seen.size(), 2u) << "the settings lie on one side of the threshold";
-  const auto answers = extracted(settings);
-  for (std::size_t i = 0; i < settings.size(); ++i)
-    EXPECT_EQ(answers[i], settings[i].library) << settings[i].line();
 }
 
 TEST(composition_counts, agree_on_one_full_layer_with_late_recurrence) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -37,6 +38,19 @@ std::vector<bool> extracted(const std::vector<CountSetting>& settings) {
   std::filesystem::remove(stem + ".in");
   std::filesystem::remove(stem + ".out");
   return answers;
+}
+
+void expect_agreement_of_each(const std::vector<CountSetting>& settings) {
+  const auto answers = extracted(settings);
+  for (std::size_t i = 0; i < settings.size(); ++i)
+    EXPECT_EQ(answers[i], settings[i].library) << settings[i].line();
+}
+
+void expect_agreement(const std::vector<CountSetting>& settings) {
+  const auto yes =
+      std::count_if(settings.begin(), settings.end(), [](const CountSetting& s) { return s.library; });
+  EXPECT_TRUE(0 < yes && yes < std::ssize(settings)) << "the settings lie on one side of the threshold";
+  expect_agreement_of_each(settings);
 }
 
 std::size_t settings_a_theorem() {

@@ -21,6 +21,10 @@ struct CountSetting {
 // What the extracted program says, in order. REQUIRES that proofs/check.sh has built it.
 std::vector<bool> extracted(const std::vector<CountSetting>& settings);
 
+// The extracted program and the library answer alike; expect_agreement: and not all with one answer.
+void expect_agreement_of_each(const std::vector<CountSetting>& settings);
+void expect_agreement(const std::vector<CountSetting>& settings);
+
 // 2,000, or RUNG_PROOF_SETTINGS.
 std::size_t settings_a_theorem();
 

@@ -21,16 +21,6 @@ CountSetting asked_table(const RetrievalGadget& gadget, int p) {
   return setting;
 }
 
-void expect_agreement(const std::vector<CountSetting>& settings) {
-  std::set<bool> seen;
-  const auto answers = extracted(settings);
-  for (std::size_t i = 0; i < settings.size(); ++i) {
-    EXPECT_EQ(answers[i], settings[i].library) << settings[i].line();
-    seen.insert(answers[i]);
-  }
-  EXPECT_EQ(seen.size(), 2u) << "the settings lie on one side of the threshold";
-}
-
 // The weights have at most 46 bits, so that codes of 47 digits and more never hold.
 TEST(lookup_tables, hold_on_integers_where_the_library_finds_them_in_doubles) {
   std::vector<CountSetting> settings;

@@ -1,8 +1,6 @@
 // 2-Sum against one block-sparse layer: the library, the checker and the extracted predicates decide alike.
 #include <gtest/gtest.h>
 
-#include <set>
-
 #include "check/forced.h"
 #include "rung/base/random.h"
 #include "rung/theory/horizon.h"
@@ -32,16 +30,6 @@ SparseDraw drawn(Random& random, bool positions) {
 }
 std::vector<Integer> numbers_of(const SparseDraw& d) {
   return {d.layer.message_bits, d.layer.block, d.layer.selected, d.n, d.M};
-}
-
-void expect_agreement(const std::vector<CountSetting>& settings) {
-  std::set<bool> seen;
-  const auto answers = extracted(settings);
-  for (std::size_t i = 0; i < settings.size(); ++i) {
-    EXPECT_EQ(answers[i], settings[i].library) << settings[i].line();
-    seen.insert(answers[i]);
-  }
-  EXPECT_EQ(seen.size(), 2u) << "the settings lie on one side of the threshold";
 }
 
 TEST(sparse_counts, agree_on_one_compression_for_all_blocks) {
