@@ -7,7 +7,8 @@
 namespace rung_check {
 namespace {
 
-constexpr std::int64_t kMostFields = 64, kLongestField = 1 << 20, kMostDecodingSteps = 1'000'000, kMostDigits = 62;
+constexpr std::int64_t kMostFields = 64, kLongestField = 1 << 20, kMostDecodingSteps = 1'000'000,
+                       kMostDigits = 62;
 
 std::string metadata(const TensorFile& file, const std::string& key) {
   const auto found = file.metadata().find(key);
