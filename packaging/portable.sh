@@ -21,6 +21,7 @@ cmake --install "$rung_root/build/portable" --prefix "$staging/$name" --strip > 
 rm -rf "$staging/$name/lib" "$staging/$name/include"
 mv "$staging/$name/share/doc/rung" "$staging/$name/doc"
 rmdir "$staging/$name/share/doc"
+mkdir "$staging/none"
 "$staging/$name/bin/rung" report --out "$staging/$name/report.html" --hierarchy "$staging/none" > /dev/null
 tar -C "$staging" --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -cf - "$name" | gzip -9n > "$out/$name.tar.gz.new"
 mv "$out/$name.tar.gz.new" "$out/$name.tar.gz"
