@@ -1,43 +1,68 @@
 #!/usr/bin/env bash
-# Trials of recipes for the depth test on a GPU, several at once: bench/depth_trials.sh PROGRAM OUT [SECONDS]
-# One row of trials() is one ensemble of L-SeqComp, L = 2: name, layers, values taught between (--deep), sizes, more flags. Every run ends after SECONDS (560);
-# its curves are summed up: by member the steps, the step at which each stage began, the best accuracy on the whole task, and the last.
-# bench/results/depth_trials.md keeps a run. With the CUDA MPS daemon (nvidia-cuda-mps-control -d) the runs overlap.
+# Trials of recipes for the depth test on a GPU: bench/depth_trials.sh PROGRAM OUT SECONDS [NAME...]
+# Each row of trials() is one ensemble on L-SeqComp, L = 2: name, layers, values taught between (--deep; none: "-"), and more flags. Those that are named, or all,
+# run at once (with the CUDA MPS daemon, nvidia-cuda-mps-control -d, they overlap) until they end or SECONDS are over. Prints, by trial and rate, how many members
+# left the first stage, and the best accuracy on the whole task of each that reached it. bench/results/depth_trials.md keeps a run.
 set -euo pipefail
-rung=$(realpath "$1"); out=$2; seconds=${3:-560}
+rung=$(realpath "$1"); out=$2; seconds=$3; shift 3
+names=" $* "
 mkdir -p "$out"
 trials() {
-  local one='full(heads=1,dim=32,vdim=8)' two='full(heads=2,dim=32,vdim=4)' narrow='full(heads=1,dim=32,vdim=4)'
-  local both='value=1,layer=1,back=2; value=1,layer=2,back=0'
-  trial plain "$narrow*3" "" --m 16 --n1 8 --lr 1e-3,3e-3 --floor 0.2
-  trial deep "$narrow*3" "$both" --m 16 --n1 8 --lr 1e-3,3e-3 --floor 0.2
-  trial wider "$one*3" "$both" --m 16 --n1 16 --lr 1e-3,3e-3 --floor 0.2
-  trial two-layers "$narrow*2" 'value=1,layer=1,back=2' --m 16 --n1 8 --lr 1e-3,3e-3 --floor 0.2
-  trial early "linear(heads=1,dim=4,vdim=4)+$narrow*2" 'value=1,layer=2,back=0' --m 16 --n1 8 --lr 1e-3,3e-3 --floor 0.2
-  trial two-heads "$two*3" "$both" --m 16 --n1 16 --lr 1e-3 --floor 0.1
-  trial two-heads-fast "$two*3" "$both" --m 16 --n1 16 --lr 2e-3 --floor 0.02
+  local both='value=1,layer=1,back=2; value=1,layer=2,back=0' first='value=1,layer=1,back=2'
+  local f3='full(heads=1,dim=32,vdim=3)' f4='full(heads=1,dim=32,vdim=4)' f8='full(heads=1,dim=32,vdim=8)' g4='full(heads=2,dim=32,vdim=4)'
+  local binary="--position binary" rounded="--lr 1e-3,2e-3 --floor 0.2 --qat-after 13000" two="--lr 1e-3,3e-3 --floor 0.2" one="--lr 1e-3 --floor 0.1"
+  local half="m=4,n1=4; m=8,n1=8"
+  trial plain-9 "$f3*3" - "m=4,n1=4; m=6,n1=6" --m 9 --n1 9 $rounded --qat 5
+  trial deep-9 "$f3*3" "$both" "m=4,n1=4; m=6,n1=6" --m 9 --n1 9 $rounded --qat 5
+  trial FF-9 "$f3*2" "$first" "m=4,n1=4; m=6,n1=6" --m 9 --n1 9 $rounded --qat 5
+  trial plain-11 "$f3*3" - "m=4,n1=4; m=7,n1=7" --m 11 --n1 11 $rounded --qat 6
+  trial deep-11 "$f3*3" "$both" "m=4,n1=4; m=7,n1=7" --m 11 --n1 11 $rounded --qat 6
+  trial plain-13 "$f4*3" - "$half" --m 13 --n1 13 $rounded --qat 6
+  trial deep-13 "$f4*3" "$both" "$half" --m 13 --n1 13 $rounded --qat 6
+  trial plain-16-8 "$f4*3" - "$half" --m 16 --n1 8 $binary $two
+  trial deep-16-8 "$f4*3" "$both" "$half" --m 16 --n1 8 $binary $two
+  trial FF-16-8 "$f4*2" "$first" "$half" --m 16 --n1 8 $binary $two
+  trial RFF-16-8 "linear(heads=1,dim=4,vdim=4)+$f4*2" 'value=1,layer=2,back=0' "$half" --m 16 --n1 8 $binary $two
+  trial values-4 "$f4*3" "$both" "$half" --m 16 --n1 16 $binary $two
+  trial values-8 "$f8*3" "$both" "$half" --m 16 --n1 16 $binary $two
+  trial values-10 'full(heads=1,dim=32,vdim=10)*3' "$both" "$half" --m 16 --n1 16 $binary $one
+  trial stage-12 "$f8*3" "$both" "$half; m=12,n1=12" --m 16 --n1 16 $binary $one
+  trial stage-16-8 "$f8*3" "$both" "$half; m=16,n1=8" --m 16 --n1 16 $binary $one
+  trial tf32 "$f8*3" "$both" "$half" --m 16 --n1 16 $binary $one --precision tf32
+  trial keys-64 'full(heads=1,dim=64,vdim=8)*3' "$both" "$half" --m 16 --n1 16 $binary $one
+  trial decay "$f8*3" "$both" "$half" --m 16 --n1 16 $binary $one --weight-decay 0.1
+  trial width-128 "$f8*3" "$both" "$half" --m 16 --n1 16 $binary $one --width 128
+  trial slow "$f8*3" "$both" "$half" --m 16 --n1 16 $binary --lr 6e-4 --floor 0.02
+  trial heads-2x5 'full(heads=2,dim=16,vdim=5)*3' "$both" "$half" --m 16 --n1 16 $binary $one
+  trial heads-2x4 "$g4*3" "$both" "$half" --m 16 --n1 16 $binary $one
+  trial heads-2x4-fast "$g4*3" "$both" "$half" --m 16 --n1 16 $binary --lr 2e-3 --floor 0.02
+  trial smoothing "$f8*3" "$both" "$half" --m 16 --n1 16 $binary $one --advance 0.9 --label-smoothing 0.1
+  trial dropout "$f8*3" "$both" "$half" --m 16 --n1 16 $binary $one --advance 0.9 --dropout 0.1
+  trial RFF-2x4 "linear(heads=1,dim=4,vdim=4)+$g4*2" 'value=1,layer=2,back=0' "$half" --m 16 --n1 16 $binary $one
 }
 trial() {
-  local name=$1 arch=$2 deep=$3; shift 3
-  [ -z "$deep" ] || set -- "$@" --supervision deep --deep "$deep"
-  timeout -s INT "$seconds" "$rung" train "$arch" --width 64 --position binary --task seqcomp --L 2 --parts --queries 16 --support 'm=4,n1=4; m=8,n1=8' \
-    --steps 16000 --batch 64 --warmup 500 --seeds 4 --precision bf16 --eval-every 250 --eval-count 512 --stop-at 0.999 --device cuda --no-store --quiet \
-    --out "$out/$name" "$@" > "$out/$name.txt" 2>&1 &
+  local name=$1 arch=$2 deep=$3 support=$4; shift 4
+  [ "$names" = "  " ] || [[ "$names" = *" $name "* ]] || return 0
+  [ "$deep" = - ] || set -- "$@" --supervision deep --deep "$deep"
+  [[ " $* " = *" --precision "* ]] || set -- "$@" --precision bf16
+  [[ " $* " = *" --width "* ]] || set -- "$@" --width 64
+  timeout -s INT "$seconds" "$rung" train "$arch" --task seqcomp --L 2 --parts --queries 16 --support "$support" --steps 16000 --batch 64 --warmup 500 --seeds 4 \
+    --eval-every 250 --eval-count 512 --stop-at 0.999 --device "${DEVICE:-cuda}" --no-store --quiet --out "$out/$name" "$@" > "$out/$name.txt" 2>&1 &
 }
 trials
-wait || true
+wait
 python3 - "$out" <<'P'
-import csv, glob, os, sys
+import csv, glob, json, os, sys
 for path in sorted(glob.glob(os.path.join(sys.argv[1], "*", "curves.csv"))):
-    members = {}
+    rates = {}
     with open(path, encoding="utf-8") as rows:
         for row in csv.DictReader(rows):
-            members.setdefault((row["seed"], row["rate"]), []).append((int(row["step"]), int(row["stage"]), float(row["accuracy_0"])))
-    print(os.path.basename(os.path.dirname(path)))
-    for (seed, rate), points in members.items():
-        began = {}
-        for step, stage, _ in points:
-            began.setdefault(stage, step)
-        print(f"  seed {seed}, rate {rate}: {points[-1][0]} steps, stages {' '.join(f'{s}@{t}' for s, t in began.items())}, "
-              f"best {max(p[2] for p in points):.3f}, last {points[-1][2]:.3f}")
+            rates.setdefault(row["rate"], {}).setdefault(row["member"], []).append((int(row["step"]), int(row["stage"]), float(row["accuracy_0"])))
+    with open(os.path.join(os.path.dirname(path), "plan.json"), encoding="utf-8") as plan:
+        last = len(json.load(plan)["support"])  # the stage that is the whole task
+    for rate, members in rates.items():
+        left = sum(points[-1][1] > 0 for points in members.values())
+        whole = sorted((max(p[2] for p in points) for points in members.values() if points[-1][1] == last), reverse=True)
+        print(f"| {os.path.basename(os.path.dirname(path))} | {rate} | {max(p[-1][0] for p in members.values())} | {left} of {len(members)} | "
+              f"{' '.join(f'{best:.2f}' for best in whole)} |")
 P

@@ -6,12 +6,13 @@
 #include "check/model.h"
 #include "rung/exact/machine.h"
 #include "tests/check/model_bytes.h"
+#include "tests/exact/released_lines.h"
 #include "tests/exact/strained_model.h"
 
 namespace rung {
 namespace {
 
-const std::vector<std::string> kDecoders = {
+const std::vector<std::string> kDecoders = and_released({
     "full",
     "full(kv=1,vdim=1)",
     "full(window=3)",
@@ -49,22 +50,6 @@ const std::vector<std::string> kDecoders = {
     "loglinear(base=mamba2,groups=1,conv=2)",
     "loglinear(base=gdelta)",
     "loglinear(base=gdelta,kv=1)",
-    "mamba2(form=released)",
-    "mamba2(form=released,heads=4,dim=2,groups=2,conv=3)",
-    "mamba2(form=released,norm=before,skip=channel,gate=sigmoid,conv=2)",
-    "mamba(form=released,conv=3)",
-    "mamba(form=released,inner=3,rank=2)",
-    "delta(form=released,conv=2)",
-    "delta(form=released,qk_act=elu1,qk_norm=sum,act=none,beta=no,range=2)",
-    "gdelta(form=released,kv=1,conv=3)",
-    "gdelta(form=released,decay=sigmoid,qk_norm=none)",
-    "loglinear(base=mamba2,form=released,conv=2)",
-    "loglinear(base=gdelta,form=released)",
-    "mamba2(act=silu,norm=after,heads=4,dim=2,norm_groups=2)",
-    "mamba2(form=released,norm=none,decay=sigmoid,conv=2,conv_bias=no)",
-    "mamba(select=conv,conv=2,conv_bias=yes)",
-    "delta(scale=yes,qk_act=relu,conv=2)",
-    "heads(mamba2(dim=2,form=released,conv=2):1,gdelta(dim=2,form=released):2)",
     "sparse(B=4,k=2)",
     "sparse(B=1,k=2,groups=1)",
     "sparse(B=3,k=1,window=2,groups=2)",
@@ -83,7 +68,7 @@ const std::vector<std::string> kDecoders = {
     "none",
     "full+delta+none+mamba2+full",
     "gdelta+rnn+conv(width=2)+linear*2",
-};
+});
 const std::vector<std::string> kEncoders = {
     "full",
     "full(window=2)",

@@ -9,6 +9,7 @@
 
 #include "rung/base/random.h"
 #include "rung/exact/random_model.h"
+#include "tests/exact/released_lines.h"
 #include "tests/exact/strained_model.h"
 
 namespace rung {
@@ -39,7 +40,7 @@ std::vector<std::int64_t> all_positions(std::int64_t count) {
 }
 
 // Every word of the language that has weights, in the shapes that take different paths.
-const std::vector<std::string> kLines = {
+const std::vector<std::string> kLines = and_released({
     "full",
     "full(kv=1)",
     "full(window=3)",
@@ -66,17 +67,6 @@ const std::vector<std::string> kLines = {
     "loglinear",
     "loglinear(base=mamba2)",
     "loglinear(base=gdelta)",
-    "mamba2(form=released)",
-    "mamba2(form=released,heads=4,dim=2,groups=2,conv=3)",
-    "mamba2(form=released,norm=before,skip=channel,gate=sigmoid,conv=2)",
-    "mamba(form=released,conv=3)",
-    "mamba(form=released,inner=3,rank=2)",
-    "delta(form=released,conv=2)",
-    "delta(form=released,qk_act=elu1,qk_norm=sum,act=none,beta=no,range=2)",
-    "gdelta(form=released,kv=1,conv=3)",
-    "gdelta(form=released,decay=sigmoid)",
-    "loglinear(base=mamba2,form=released,conv=2)",
-    "loglinear(base=gdelta,form=released)",
     "sparse(B=4,k=2)",
     "sparse(B=3,k=1,window=2,groups=2)",
     "topk(k=3)",
@@ -86,7 +76,7 @@ const std::vector<std::string> kLines = {
     "identity",
     "none",
     "full+delta+none+mamba2+full",
-};
+});
 
 class EveryMixer : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Lines, EveryMixer, testing::ValuesIn(kLines));

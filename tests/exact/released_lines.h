@@ -1,0 +1,32 @@
+// Layers in the released forms that run in integers, for the tests that compare two machines on every mixer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace rung {
+
+inline std::vector<std::string> and_released(std::vector<std::string> lines) {
+  for (const char* line : {
+           "mamba2(form=released)",
+           "mamba2(form=released,heads=4,dim=2,groups=2,conv=3)",
+           "mamba2(form=released,norm=before,skip=channel,gate=sigmoid,conv=2)",
+           "mamba(form=released,conv=3)",
+           "mamba(form=released,inner=3,rank=2)",
+           "delta(form=released,conv=2)",
+           "delta(form=released,qk_act=elu1,qk_norm=sum,act=none,beta=no,range=2)",
+           "gdelta(form=released,kv=1,conv=3)",
+           "gdelta(form=released,decay=sigmoid,qk_norm=none)",
+           "loglinear(base=mamba2,form=released,conv=2)",
+           "loglinear(base=gdelta,form=released)",
+           "mamba2(act=silu,norm=after,heads=4,dim=2,norm_groups=2)",
+           "mamba2(form=released,norm=none,decay=sigmoid,conv=2,conv_bias=no)",
+           "mamba(select=conv,conv=2,conv_bias=yes)",
+           "delta(scale=yes,qk_act=relu,conv=2)",
+           "heads(mamba2(dim=2,form=released,conv=2):1,gdelta(dim=2,form=released):2)",
+       })
+    lines.emplace_back(line);
+  return lines;
+}
+
+}  // namespace rung
