@@ -45,6 +45,7 @@ Command train_command() {
   add("--support", "earlier stages with fewer values, passed at each member's pace: \"m=4,n1=4; m=8,n1=8\"",
       &flags->support, "Plan");
   add("--advance", "accuracy on its stage with which a member moves on (0.95)", &flags->advance, "Plan");
+  add("--whole", "share of every batch that is drawn from the whole task at once (0)", &flags->whole, "Plan");
   add("--variant", "uniform, permutation, zipf or adversarial (uniform)", &flags->variant, "Plan");
   add("--supervision", "answer, every-query, chain or deep (every-query)", &flags->supervision, "Plan");
   add("--deep", "supervision deep: what is read where: \"value=1,layer=2,back=0; ...\"", &flags->deep,
@@ -76,6 +77,8 @@ Command train_command() {
   add("--eval-every", "steps between evaluations (100)", &flags->evaluate_every, "Evaluation");
   add("--eval-count", "instances of an evaluation (512)", &flags->evaluate_count, "Evaluation");
   add("--final-count", "fresh instances at the end (2000)", &flags->final_count, "Evaluation");
+  add("--carried-bits", "also measure with how few bits of fetched values and states a member does as well",
+      &flags->carried_bits, "Evaluation");
   add("--lengths", "automaton tasks: also tested on words of so many letters: 64,1024,65536", &flags->lengths,
       "Evaluation");
   add("--checkpoint-every", "steps between checkpoints (500)", &flags->checkpoint_every, "Output");
@@ -99,7 +102,7 @@ Command train_command() {
     if (option.names == "--stage-steps") option.needs = {"--curriculum", "--plan"};
     if (option.names == "--support") option.excludes.push_back("--curriculum");
     if (option.names == "--deep") option.needs = {"--supervision", "--plan"};
-    if (option.names == "--advance") option.needs = {"--support", "--plan"};
+    if (option.names == "--advance" || option.names == "--whole") option.needs = {"--support", "--plan"};
     if (option.names == "--qat-after") option.needs = {"--qat", "--plan"};
   }
   command.run = [flags] { return run_train(*flags); };

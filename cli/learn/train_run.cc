@@ -141,9 +141,11 @@ Result<TrainingPlan> plan_of(const TrainFlags& flags) {
   set(plan.checkpoint_every, flags.checkpoint_every), set(plan.round_after, flags.round_after),
       set(plan.floor, flags.floor), set(plan.clip, flags.clip);
   set(plan.beta1, flags.beta1), set(plan.beta2, flags.beta2), set(plan.dropout, flags.dropout),
-      set(plan.smoothing, flags.smoothing), set(plan.advance, flags.advance), set(plan.device, flags.device);
+      set(plan.smoothing, flags.smoothing), set(plan.advance, flags.advance), set(plan.whole, flags.whole),
+      set(plan.device, flags.device);
   if (flags.stop) plan.stop = *flags.stop;
   if (flags.parts) plan.parts = true;
+  if (flags.carried_bits) plan.carried_bits = true;
   if (flags.round_bits) {
     if (*flags.round_bits < 2 || *flags.round_bits > 24)
       return fail(ErrorCode::range, "[train] --qat {}; 2 to 24 bits expected", *flags.round_bits);
@@ -242,6 +244,7 @@ ordered_json document_of(const TrainingPlan& plan, const learn::EnsembleResult& 
     if (const std::string note = learn::stage_note(plan, member.curve); !note.empty()) row["note"] = note;
     if (!member.of.empty())
       row.update({{"accuracy", member.accuracy()}, {"right", member.right}, {"answers", member.of}});
+    if (member.carried_bits) row["carried_bits"] = *member.carried_bits;
     if (!member.curve.empty()) row["loss"] = member.curve.back().loss;
     row["file"] = member.file;
     row["curve"] = curve_json(member.curve);

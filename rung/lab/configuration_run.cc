@@ -113,8 +113,11 @@ Outcome labelled_model(const WrittenModel& model) {
 
 Result<void> score(Outcome& outcome, const learn::MemberResult& member, const Task& task,
                    const TrainingPlan& plan) {
-  SeedScore score{
-      .seed = member.plan.seed, .rate = member.plan.rate, .right = member.right.at(0), .of = member.of.at(0)};
+  SeedScore score{.seed = member.plan.seed,
+                  .rate = member.plan.rate,
+                  .right = member.right.at(0),
+                  .of = member.of.at(0),
+                  .carried_bits = member.carried_bits};
   if (plan.round_bits) {
     RUNG_TRY(const Weights real, read_weights(member.file));
     if (quantisable(real.architecture)) {

@@ -9,6 +9,7 @@
 #include "rung/lab/configuration_run.h"
 #include "rung/lab/record_book.h"
 #include "rung/lab/results.h"
+#include "rung/lab/separation.h"
 #include "rung/lab/sweep.h"
 
 namespace rung::lab {
@@ -127,6 +128,7 @@ Result<LabResult> run_experiment(const Experiment& experiment, const LabOptions&
     if (options.finished) options.finished(result.outcomes[i]);
   }
   RUNG_TRY(result.stopped, run_sweep(sweep));
+  measure_separation(result.outcomes);
   for (const Prediction& prediction : experiment.predictions)
     result.findings.push_back(judge(prediction, result.outcomes));
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -35,12 +35,29 @@ std::optional<Separation> separation(const Weights& weights, const Task& task) {
     const std::int64_t bits = entries * ceil_lg(static_cast<std::uint64_t>(domain));
     out.needed = l == 1 ? bits : std::min(out.needed, bits);
   }
-  std::int64_t most = 0;
-  for (const LayerShape& layer : *layers) most = std::max(most, fetched_numbers(layer.mixer));
-  out.carried = kSeparationSlack * most * weights.architecture.dimensions.precision.bits;
+  for (const LayerShape& layer : *layers) out.fetched = std::max(out.fetched, fetched_numbers(layer.mixer));
+  out.bits = weights.architecture.dimensions.precision.bits;
+  out.carried = kSeparationSlack * out.fetched * out.bits;
   const Account counted = account(weights.architecture, *layers, {.context = task.prompt_length()});
   for (const LayerAccount& layer : counted.layers) out.state = std::max(out.state, layer.state_bits);
   return out;
+}
+
+void measure_separation(std::span<ConfigurationOutcome> outcomes) {
+  for (ConfigurationOutcome& outcome : outcomes) {
+    if (!outcome.separation) continue;
+    std::optional<std::int64_t> bits;
+    for (const ConfigurationOutcome& other : outcomes)
+      if (other.subject.task == outcome.subject.task && other.subject.size == outcome.subject.size)
+        for (const SeedScore& score : other.scores)
+          if (score.carried_bits && score.accuracy() >= kComposes)
+            bits = std::max<std::int64_t>(bits.value_or(0), *score.carried_bits);
+    if (!bits || outcome.separation->bits < 1) continue;
+    Separation& s = *outcome.separation;
+    s.state = (s.state * *bits + s.bits - 1) / s.bits;
+    s.bits = *bits;
+    s.carried = kSeparationSlack * s.fetched * s.bits;
+  }
 }
 
 std::string separation_text(const Separation& s) {

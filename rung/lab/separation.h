@@ -8,6 +8,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "rung/records/experiment_results.h"
 #include "rung/spec/weights.h"
@@ -21,6 +22,12 @@ inline constexpr std::int64_t kSeparationSlack = 4;
 
 // Nothing for other tasks, one function, and the easy order. p is that of `weights` as they are scored.
 std::optional<Separation> separation(const Weights& weights, const Task& task);
+
+// A member of this accuracy composes.
+inline constexpr double kComposes = 0.9;
+// Floats carry fewer bits than they have. Where members that compose at a size were measured (SeedScore::carried_bits),
+// all configurations of that size count with the most that one of them needed.
+void measure_separation(std::span<ConfigurationOutcome> outcomes);
 
 // "separated: 70 > 64 bits; states of 16 bits < half of 33.2"
 std::string separation_text(const Separation& separation);

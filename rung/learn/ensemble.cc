@@ -187,7 +187,9 @@ class Run {
     const std::vector<FinalScore> scores = trainer.final_scores();
     for (std::size_t i = 0; i < own.size(); ++i) {
       MemberResult& member = own[i];
-      if (member.state == MemberResult::State::done) member.right = scores[i].right, member.of = scores[i].of;
+      if (member.state == MemberResult::State::done)
+        member.right = scores[i].right, member.of = scores[i].of,
+        member.carried_bits = scores[i].carried_bits;
       auto notes = folder_.notes(member);
       notes.insert(options_.notes.begin(), options_.notes.end());
       member.file = folder_.member_path(member.plan.index);

@@ -28,6 +28,7 @@ struct MemberResult {
   std::string reason;
   std::vector<CurvePoint> curve;
   std::vector<std::uint64_t> right, of;  // final answers, a task each
+  std::optional<int> carried_bits;       // where it was measured
   std::string file;                      // the weights, where it is done
   std::int64_t steps = 0;
   double accuracy() const;  // of the task that it does worst; 0 without a final score

@@ -40,6 +40,10 @@ torch::Tensor ActivationRounding::unit(const torch::Tensor& seen, int width) con
 }
 
 torch::Tensor ActivationRounding::apply(const std::string& name, const torch::Tensor& x, Unit change) {
+  if (places_ == Places::carried) {
+    const std::string last = name.substr(name.rfind('.') + 1);
+    if (last != "y" && last != "state" && last != "h") return x;
+  }
   torch::Tensor units;
   {
     const torch::NoGradGuard no_grad;

@@ -15,7 +15,9 @@ namespace rung::learn {
 // follows the largest values of the last steps, kept beside the parameters: nothing waits for the host.
 class ActivationRounding {
  public:
-  explicit ActivationRounding(int bits) : bits_(bits) {}
+  // Everything, or what one position has of the others alone: values fetched and states.
+  enum class Places { all, carried };
+  explicit ActivationRounding(int bits, Places places = Places::all) : bits_(bits), places_(places) {}
   // Whether the unit stays, makes room for x, or follows it: grows at once, shrinks slowly. The first x ever
   // seen sets it.
   enum class Unit { stays, makes_room, follows };
@@ -32,6 +34,7 @@ class ActivationRounding {
   int width(const std::string& name) const;
   torch::Tensor unit(const torch::Tensor& seen, int width) const;
   int bits_;
+  Places places_;
 };
 
 // What a recurrent state becomes after every token when it is rounded; `last`: the sequence's last token.

@@ -85,6 +85,7 @@ const Batch& InstanceSource::next(std::size_t stage, std::size_t which, std::int
   if (!device_supports_.empty())
     batch.support =
         reinterpret_cast<const kernels::InstanceSupport*>(device_supports_[which].data_ptr<std::int64_t>());
+  batch.whole = lesson_.whole_rows(batch_);
   batch.tokens = to.tokens.data_ptr<std::int32_t>();
   if (to.batch.between.defined()) batch.between = to.batch.between.data_ptr<std::int64_t>();
   batch.answers = to.batch.targets.data_ptr<std::int64_t>();

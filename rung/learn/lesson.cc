@@ -329,6 +329,7 @@ Batch Lesson::draw(const Draw& draw) const {
   auto* const first_between = deep ? batch.between.data_ptr<std::int64_t>() : nullptr;
   auto drawn = asks_plainly() ? instance_task(draw.stage, draw.which) : std::nullopt;
   if (drawn && !draw.teaching) drawn->questions = 0, drawn->parts = false;
+  const std::int64_t first_whole = draw.teaching ? whole_rows(draw.count) : 0;
   const auto draw_row = [&](std::int64_t row) {
     const std::uint64_t seed = draw.seeds[static_cast<std::size_t>(row / draw.count)];
     const auto index = static_cast<std::uint64_t>(draw.first + row % draw.count);
@@ -336,11 +337,12 @@ Batch Lesson::draw(const Draw& draw) const {
       const auto member = static_cast<std::size_t>(row / draw.count);
       std::vector<std::int32_t> tokens(static_cast<std::size_t>(length)),
           scratch(static_cast<std::size_t>(kernels::instance_scratch(*drawn)));
-      kernels::draw_instance(
-          *drawn,
-          draw.supports.empty() ? kernels::whole_support(*drawn) : support(draw.supports[member], draw.which),
-          seed, index, tokens.data(), first_target + row * answers, scratch.data(),
-          {deep ? first_between + row * answers : nullptr, rows * answers});
+      kernels::draw_instance(*drawn,
+                             draw.supports.empty() || row % draw.count < first_whole
+                                 ? kernels::whole_support(*drawn)
+                                 : support(draw.supports[member], draw.which),
+                             seed, index, tokens.data(), first_target + row * answers, scratch.data(),
+                             {deep ? first_between + row * answers : nullptr, rows * answers});
       std::transform(tokens.begin(), tokens.end(), starts[0] + row * length,
                      [&](std::int32_t token) { return token - fields_[0].low; });
       return;

@@ -6,6 +6,7 @@
 // draw from streams of their own (below).
 #pragma once
 
+#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -54,6 +55,10 @@ class Lesson {
 
   // Stages of the support, which every member passes at its own pace; the last is the whole of the tasks.
   std::size_t supports() const { return plan_.support.size() + 1; }
+  // Rows of a batch of so many that are drawn from the whole all the same: the first ones.
+  std::int64_t whole_rows(std::int64_t batch) const {
+    return std::llround(plan_.whole * static_cast<double>(batch));
+  }
   kernels::InstanceSupport support(std::size_t stage, std::size_t which) const {
     return supports_[stage][which];
   }

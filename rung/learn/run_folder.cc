@@ -81,6 +81,7 @@ std::optional<MemberResult> RunFolder::finished(const MemberPlan& plan) const {
     member.state = saved.at("state") == "failed" ? MemberResult::State::failed : MemberResult::State::done;
     member.reason = saved.value("reason", "");
     member.curve = curve_of(saved.at("curve"));
+    if (saved.contains("carried_bits")) member.carried_bits = saved.at("carried_bits").get<int>();
   } catch (const json::exception&) {
     return std::nullopt;
   }
@@ -99,6 +100,7 @@ std::map<std::string, std::string> RunFolder::notes(const MemberResult& member) 
                 {"answers", member.of},
                 {"curve", curve_json(member.curve)}};
   if (!member.reason.empty()) training["reason"] = member.reason;
+  if (member.carried_bits) training["carried_bits"] = *member.carried_bits;
   return {{"training", training.dump()}, {"plan", plan_}};
 }
 

@@ -121,6 +121,7 @@ Result<void> RunRecords::close_member(const MemberResult& member, const std::opt
                  {"right", member.right},
                  {"answers", member.of},
                  {"file", member.file}});
+  if (member.carried_bits) body["carried_bits"] = *member.carried_bits;
   if (const std::string note = stage_note(prepared_.plan, member.curve); !note.empty()) body["note"] = note;
   if (!member.reason.empty()) body["reason"] = member.reason;
   if (member.state == State::stopped && error) body["reason"] = error->message;

@@ -21,6 +21,7 @@ std::vector<double> scales_of(const std::vector<MemberPlan>& members) {
 }
 // Final instances lie far beyond those of any evaluation during training.
 constexpr std::int64_t kFinalInstances = std::int64_t{1} << 41;
+constexpr int kMostCarriedBits = 16;
 
 }  // namespace
 
@@ -55,7 +56,8 @@ ForwardContext Trainer::pass(bool training) const {
   pass.training = training;
   pass.dropout = plan_.dropout;
   pass.seeds = seeds_, pass.step = optimiser_.count;
-  if (rounds_at(plan_, step_)) pass.rounding = const_cast<ActivationRounding*>(&*rounding_);
+  const auto& rounding = measuring_ ? measuring_ : rounding_;
+  if (measuring_ || rounds_at(plan_, step_)) pass.rounding = const_cast<ActivationRounding*>(&*rounding);
   return pass;
 }
 
@@ -225,7 +227,29 @@ std::vector<FinalScore> Trainer::final_scores() {
       scores[e].of.push_back(static_cast<std::uint64_t>(marks.answers));
     }
   }
+  if (plan_.carried_bits) measure_carried_bits(scores);
   return scores;
+}
+
+void Trainer::measure_carried_bits(std::vector<FinalScore>& scores) {
+  const Leaves leaves = parameters_.float_leaves(model_.layout());
+  for (int bits = 1; bits <= kMostCarriedBits; ++bits) {
+    std::vector<bool> enough(members_.size(), true);
+    measuring_.emplace(bits, ActivationRounding::Places::carried);
+    for (std::size_t which = 0; which < lesson_.tasks(); ++which) {
+      const Marks marks = marked(lesson_.stages() - 1, which, kFinalInstances, plan_.final_count, leaves);
+      for (std::size_t e = 0; e < members_.size(); ++e)
+        enough[e] = enough[e] && 100 * (static_cast<std::int64_t>(scores[e].right[which]) - marks.right[e]) <=
+                                     marks.answers;
+    }
+    measuring_.reset();
+    bool all = true;
+    for (std::size_t e = 0; e < members_.size(); ++e) {
+      if (enough[e] && !scores[e].carried_bits) scores[e].carried_bits = bits;
+      all = all && scores[e].carried_bits;
+    }
+    if (all) return;
+  }
 }
 
 std::int64_t Trainer::tokens_per_step() const {

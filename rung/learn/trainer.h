@@ -32,6 +32,7 @@ struct MemberProgress {
 
 struct FinalScore {
   std::vector<std::uint64_t> right, of;  // answers, a task each
+  std::optional<int> carried_bits;       // TrainingPlan::carried_bits
 };
 
 class Trainer {
@@ -79,6 +80,8 @@ class Trainer {
   std::vector<std::vector<double>> accuracies(const std::vector<std::size_t>& supports = {});
   std::vector<std::size_t> support_stages() const;
   bool learning_a_part(const MemberProgress& member) const;
+  // The fewest bits, up to kMostCarriedBits, with which a member loses no more than one answer of a hundred.
+  void measure_carried_bits(std::vector<FinalScore>& scores);
   ForwardContext pass(bool training) const;
   void freeze(std::size_t member);
 
@@ -89,8 +92,8 @@ class Trainer {
   std::vector<MemberProgress> members_;
   Parameters parameters_;
   Optimiser optimiser_;
-  std::optional<ActivationRounding> rounding_;
-  torch::Tensor seeds_;  // [E] int64
+  std::optional<ActivationRounding> rounding_, measuring_;  // in training; at the end
+  torch::Tensor seeds_;                                     // [E] int64
   InstanceSource source_;
   torch::Tensor loss_sum_;  // [E] float32 since the last evaluation
   std::int64_t step_ = 0, summed_ = 0;

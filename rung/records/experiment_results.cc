@@ -15,6 +15,7 @@ void describe(Fields& field, SeedScore& x) {
   field.need("answers", x.of);
   if constexpr (!Fields::kReads) field("accuracy", x.accuracy());
   field("exhaustive", x.exhaustive);
+  field.some("carried_bits", x.carried_bits);
 }
 
 template <class Fields>
@@ -38,7 +39,8 @@ void describe(Fields& field, StateCapacity& x) {
 
 template <class Fields>
 void describe(Fields& field, Separation& x) {
-  field("needed_bits", x.needed, "carried_bits", x.carried, "state_bits", x.state, "table_bits", x.table);
+  field("needed_bits", x.needed, "fetched", x.fetched, "bits", x.bits, "carried_bits", x.carried,
+        "state_bits", x.state, "table_bits", x.table);
   if constexpr (!Fields::kReads) field("separated", x.separated());
 }
 

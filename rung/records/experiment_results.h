@@ -50,6 +50,7 @@ struct SeedScore {
   double rate = 0;
   std::uint64_t right = 0, of = 0;  // answers
   bool exhaustive = false;          // every instance of the task at this size was run
+  std::optional<int> carried_bits;  // of fetched values and states, with which it does as well
   double accuracy() const { return of ? static_cast<double>(right) / static_cast<double>(of) : 0; }
   bool operator==(const SeedScore&) const = default;
 };
@@ -91,6 +92,8 @@ struct StateCapacity {
 // Bits that decide whether a size of a composition leaves no room for one layer less (rung/lab/separation.h).
 struct Separation {
   std::int64_t needed = 0;   // of the cheapest shortcut
+  std::int64_t fetched = 0;  // numbers that one full layer fetches
+  std::int64_t bits = 0;     // of such a number, and of one of a state
   std::int64_t carried = 0;  // what one full layer fetches, times the slack
   std::int64_t state = 0;    // of the largest recurrent state
   double table = 0;          // of z_1

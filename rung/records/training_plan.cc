@@ -163,6 +163,7 @@ std::map<std::string, Reader> readers(TrainingPlan& plan) {
          return {};
        }},
       {"advance", number(plan.advance, "advance")},
+      {"whole", number(plan.whole, "whole")},
       {"variant",
        [&](const json& value) -> Result<void> {
          RUNG_TRY(const std::string word, word_of(value, "variant"));
@@ -217,6 +218,13 @@ std::map<std::string, Reader> readers(TrainingPlan& plan) {
       {"dropout", number(plan.dropout, "dropout")},
       {"smoothing", number(plan.smoothing, "smoothing")},
       {"queries", whole(plan.queries, "queries")},
+      {"carried_bits",
+       [&](const json& value) -> Result<void> {
+         if (!value.is_boolean())
+           return fail(ErrorCode::parse, "[train] carried_bits: true or false expected");
+         plan.carried_bits = value.get<bool>();
+         return {};
+       }},
       {"parts",
        [&](const json& value) -> Result<void> {
          if (!value.is_boolean()) return fail(ErrorCode::parse, "[train] parts: true or false expected");
@@ -316,6 +324,9 @@ Result<void> check_plan(const TrainingPlan& plan) {
     return fail(ErrorCode::unsupported,
                 "[train] curriculum and support are both given; one of the two expected");
   RUNG_CHECK(real("advance", plan.advance, 0, 1));
+  RUNG_CHECK(real("whole", plan.whole, 0, 1));
+  if (plan.whole > 0 && plan.support.empty())
+    return fail(ErrorCode::unsupported, "[train] whole: without a support all of the batch is whole");
   if (!plan.deep.empty() && plan.supervision != Supervision::deep)
     return fail(ErrorCode::unsupported, "[train] deep readouts: supervision deep expected, {} given",
                 name_of(plan.supervision));
@@ -392,6 +403,7 @@ std::string plan_text(const TrainingPlan& plan) {
     out["support"] = ordered_json::array();
     for (const TaskSizes& sizes : plan.support) out["support"].push_back(ordered_json(sizes));
     out["advance"] = plan.advance;
+    if (plan.whole > 0) out["whole"] = plan.whole;
   }
   if (!plan.deep.empty()) {
     out["deep"] = ordered_json::array();
@@ -399,6 +411,7 @@ std::string plan_text(const TrainingPlan& plan) {
       out["deep"].push_back({{"value", readout.value}, {"layer", readout.layer}, {"back", readout.back}});
   }
   if (!plan.from.empty()) out["from"] = plan.from;
+  if (plan.carried_bits) out["carried_bits"] = true;
   out.update({{"stage_steps", plan.stage_steps},
               {"variant", variant_name(plan.variant)},
               {"supervision", name_of(plan.supervision)},

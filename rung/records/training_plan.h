@@ -57,6 +57,7 @@ struct TrainingPlan {
   // of its stage reaches `advance`.
   std::vector<TaskSizes> support;
   double advance = 0.95;
+  double whole = 0;  // share of every batch that is drawn from the whole task at once
   Variant variant = Variant::uniform;
   Supervision supervision = Supervision::every_query;
   std::vector<DeepReadout> deep;  // empty: i_l at the question's last position, L - l layers before the last
@@ -76,7 +77,8 @@ struct TrainingPlan {
   ComputeType precision = ComputeType::fp32;
   std::optional<int> round_bits;  // quantisation-aware: activations of p bits
   std::int64_t round_after = -1;  // steps in floats before rounding starts; -1: the first half
-  std::string device = "auto";    // auto, cpu, cuda
+  bool carried_bits = false;  // measure with how few bits of fetched values and states a member does as well
+  std::string device = "auto";  // auto, cpu, cuda
 };
 
 // ENSURES: every number in its range; one-line errors. Sizes of tasks are checked by make_task.

@@ -157,6 +157,29 @@ TEST(verdict, says_nothing_about_layers_at_a_size_that_does_not_separate) {
 }
 
 // By hand: the rule of docs/lab.md.
+TEST(separation, counts_with_the_bits_that_members_that_compose_were_seen_to_need) {
+  const Separation floats{
+      .needed = 162, .fetched = 8, .bits = 32, .carried = 1024, .state = 256, .table = 75};
+  const auto outcome = [&](std::int64_t m, double accuracy, std::optional<int> bits) {
+    ConfigurationOutcome out;
+    out.subject = {"full", "seqcomp", {{"L", 2}, {"m", m}}};
+    out.scores = {{.right = static_cast<std::uint64_t>(100 * accuracy), .of = 100, .carried_bits = bits}};
+    out.separation = floats;
+    return out;
+  };
+  std::vector<ConfigurationOutcome> all{outcome(18, 1, 4),   outcome(18, 0.95, 5), outcome(18, 0.1, 1),
+                                        outcome(18, 0.1, 9), outcome(20, 0.1, 1),  outcome(22, 1, {})};
+  measure_separation(all);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(all[i].separation->bits, 5);
+    EXPECT_EQ(all[i].separation->carried, 4 * 8 * 5);
+    EXPECT_EQ(all[i].separation->state, 40);
+    EXPECT_FALSE(all[i].separation->separated()) << "a state of 40 bits is more than half of 75";
+  }
+  EXPECT_EQ(all[4].separation, floats) << "nothing composed at this size";
+  EXPECT_EQ(all[5].separation, floats) << "nothing was measured";
+}
+
 TEST(separation, counts_what_a_shortcut_needs_and_what_a_layer_fetches) {
   const auto counted = [](const std::string& arch, const std::string& sizes, const std::string& more) {
     const auto experiment = parse_experiment(

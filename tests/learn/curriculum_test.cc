@@ -51,6 +51,54 @@ TEST(support, is_what_a_member_is_taught_and_the_whole_task_is_what_it_is_measur
   EXPECT_GT(plain.targets[0].max().item<std::int64_t>(), 20);
 }
 
+TEST(support, leaves_a_share_of_every_batch_whole) {
+  TrainingPlan plan = trainee("full");
+  plan.tasks = {{{"seqcomp", {{"L", 2}, {"m", 4}, {"n1", 6}}, {}}, 1}};
+  plan.support = {{{"m", 2}, {"n1", 3}}};
+  const Parts none(plan);
+  plan.whole = 0.25;
+  const Parts some(plan);
+  const Lesson::Draw draw{0, 0, {5, 6}, 0, 40, true, false, {0, 0}};
+  const auto rows = [&](const Parts& parts, const Lesson::Draw& what, std::int64_t first,
+                        std::int64_t count) {
+    return parts.lesson->draw(what).inputs.fields[0].narrow(1, first, count);
+  };
+  Lesson::Draw whole = draw, measured = draw;
+  whole.supports = {};
+  measured.teaching = false;
+  EXPECT_TRUE(torch::equal(rows(some, draw, 0, 10), rows(none, whole, 0, 10)));
+  EXPECT_TRUE(torch::equal(rows(some, draw, 10, 30), rows(none, draw, 10, 30)));
+  EXPECT_FALSE(torch::equal(rows(none, draw, 0, 10), rows(none, whole, 0, 10)));
+  EXPECT_TRUE(torch::equal(rows(some, measured, 0, 40), rows(none, measured, 0, 40)));
+  plan.support.clear();
+  const auto refused = check_plan(plan);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("whole: without a support"), std::string::npos);
+}
+
+// A member that knows the task keeps it with a few bits of what it fetches, and not with one.
+TEST(carried_bits, are_the_fewest_with_which_a_member_does_as_well) {
+  TrainingPlan plan = paced();
+  plan.support.clear();
+  plan.steps = 300;
+  plan.rates = {1e-2, 1e-9};
+  plan.carried_bits = true;
+  Folder folder;
+  const auto result = train_in(plan, folder / "run", 1);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  ASSERT_GE(result->members[0].accuracy(), 0.95);
+  ASSERT_TRUE(result->members[0].carried_bits && result->members[1].carried_bits);
+  EXPECT_GE(*result->members[0].carried_bits, 2);
+  EXPECT_LE(*result->members[0].carried_bits, 8);
+  // It is measured at the end and changes nothing; a resumed run finds it in the file.
+  plan.carried_bits = false;
+  const auto without = train_in(plan, folder / "without", 1);
+  ASSERT_TRUE(without.ok());
+  expect_same_curve(result->members[0], without->members[0]);
+  EXPECT_EQ(result->members[0].right, without->members[0].right);
+  EXPECT_FALSE(without->members[0].carried_bits);
+}
+
 TEST(support, is_passed_at_each_members_own_pace_the_same_alone_and_in_company) {
   TrainingPlan plan = paced();
   plan.seeds = {1, 2, 3};

@@ -134,6 +134,7 @@ TEST(device, teaches_from_the_supports_and_the_values_between_that_the_host_draw
   plan.parts = true;
   plan.supervision = Supervision::deep;
   plan.support = {{{"m", 2}, {"n1", 2}}, {{"n2", 1}}};
+  plan.whole = 0.25;
   auto lesson = Lesson::make(plan);
   ASSERT_TRUE(lesson.ok()) << lesson.error().message;
   InstanceSource source(*lesson, {3, 4, 5}, 8, torch::Device(torch::kCUDA, 0));

@@ -34,8 +34,7 @@ void task_instances(const InstanceTask& task, const InstanceBatch& batch) {
   const std::int64_t length = instance_length(task), answers = instance_answers(task);
   std::vector<std::int32_t> scratch(static_cast<std::size_t>(instance_scratch(task)));
   for (std::int64_t row = 0; row < batch.members * batch.batch; ++row)
-    draw_instance(task, batch.support ? batch.support[row / batch.batch] : whole_support(task),
-                  batch.seed[row / batch.batch],
+    draw_instance(task, row_support(task, batch, row), batch.seed[row / batch.batch],
                   static_cast<std::uint64_t>(*batch.step * batch.batch + row % batch.batch),
                   batch.tokens + row * length, batch.answers + row * answers, scratch.data(),
                   between_values(task, batch, row));

@@ -12,8 +12,7 @@ __global__ void __launch_bounds__(kThreads)
     draw_batch(const InstanceTask task, const InstanceBatch batch, std::int32_t* scratch) {
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (row >= batch.members * batch.batch) return;
-  draw_instance(task, batch.support ? batch.support[row / batch.batch] : whole_support(task),
-                batch.seed[row / batch.batch],
+  draw_instance(task, row_support(task, batch, row), batch.seed[row / batch.batch],
                 static_cast<std::uint64_t>(*batch.step * batch.batch + row % batch.batch),
                 batch.tokens + row * instance_length(task), batch.answers + row * instance_answers(task),
                 scratch + row * instance_scratch(task), between_values(task, batch, row));

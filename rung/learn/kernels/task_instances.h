@@ -16,11 +16,19 @@ struct InstanceBatch {
   std::int32_t* tokens = nullptr;            // [E * batch, instance_length], out
   std::int64_t* answers = nullptr;           // [E * batch, instance_answers], out
   const InstanceSupport* support = nullptr;  // [E], read like the step; null: the whole of the task
+  std::int64_t whole = 0;  // the first so many of a member are of the whole task all the same
   // seqcomp: [levels - 1, E * batch, instance_answers], out: the values between (instance_draw.h); or null.
   std::int64_t* between = nullptr;
 };
 
-// Those of a row.
+// What a row is drawn from.
+RUNG_HOST_DEVICE inline InstanceSupport row_support(const InstanceTask& task, const InstanceBatch& batch,
+                                                    std::int64_t row) {
+  const bool whole = !batch.support || row % batch.batch < batch.whole;
+  return whole ? whole_support(task) : batch.support[row / batch.batch];
+}
+
+// The values between of a row.
 RUNG_HOST_DEVICE inline BetweenValues between_values(const InstanceTask& task, const InstanceBatch& batch,
                                                      std::int64_t row) {
   const std::int64_t answers = instance_answers(task);
