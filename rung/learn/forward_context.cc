@@ -36,11 +36,13 @@ int ActivationRounding::width(const std::string& name) const {
 // of p bits.
 torch::Tensor ActivationRounding::unit(const torch::Tensor& seen, int width) const {
   const double top = std::ldexp(1.0, width - 1) - 0.5;
-  return torch::exp2((seen.clamp_min(1e-30) / top).log2().ceil());
+  const torch::Tensor least = seen.clamp_min(1e-30) / top;
+  return places_ == Places::carried ? least : torch::exp2(least.log2().ceil());
 }
 
 torch::Tensor ActivationRounding::apply(const std::string& name, const torch::Tensor& x, Unit change) {
-  if (places_ == Places::carried) {
+  const bool carried = places_ == Places::carried;
+  if (carried) {
     const std::string last = name.substr(name.rfind('.') + 1);
     if (last != "y" && last != "state" && last != "h") return x;
   }
@@ -49,7 +51,8 @@ torch::Tensor ActivationRounding::apply(const std::string& name, const torch::Te
     const torch::NoGradGuard no_grad;
     const auto found = largest.find(name);
     if (change != Unit::stays || found == largest.end()) {
-      const torch::Tensor now = x.detach().flatten(1).abs().amax(1).to(torch::kFloat32);
+      const torch::Tensor all = carried ? x.detach().flatten(1, -2) : x.detach().flatten(1);
+      const torch::Tensor now = all.abs().amax(1).to(torch::kFloat32);  // [E], or [E, C]
       if (found == largest.end()) {
         largest[name] = now.clone();
       } else {
@@ -59,6 +62,7 @@ torch::Tensor ActivationRounding::apply(const std::string& name, const torch::Te
     }
     std::vector<std::int64_t> shape(static_cast<std::size_t>(x.dim()), 1);
     shape[0] = x.size(0);
+    if (carried) shape.back() = x.size(-1);
     units = unit(largest.at(name), width(name)).to(x.dtype()).view(shape);
   }
   const double half_range = std::ldexp(1.0, width(name) - 1);

@@ -15,7 +15,8 @@ namespace rung::learn {
 // follows the largest values of the last steps, kept beside the parameters: nothing waits for the host.
 class ActivationRounding {
  public:
-  // Everything, or what one position has of the others alone: values fetched and states.
+  // Everything, or what one position has of the others alone, values fetched and states: to 2^p values a coordinate,
+  // each with a unit of its own that is no power of two.
   enum class Places { all, carried };
   explicit ActivationRounding(int bits, Places places = Places::all) : bits_(bits), places_(places) {}
   // Whether the unit stays, makes room for x, or follows it: grows at once, shrinks slowly. The first x ever
