@@ -2,7 +2,7 @@
 # Trials of recipes for the depth test on a GPU: bench/depth_trials.sh PROGRAM OUT SECONDS [NAME...]
 # Each row of trials() is one ensemble on L-SeqComp, L = 2: name, layers, values taught between (--deep; none: "-"), and more flags. Those that are named, or all,
 # run at once (with the CUDA MPS daemon, nvidia-cuda-mps-control -d, they overlap) until they end or SECONDS are over. Prints, by trial and rate, how many members
-# left the first stage, and the best accuracy on the whole task of each that reached it. bench/results/depth_trials.md keeps a run.
+# left the first stage, the best accuracy on the whole task of each that reached it, and the bits that members above 0.9 carry. bench/results/depth_trials.md keeps a run.
 set -euo pipefail
 rung=$(realpath "$1"); out=$2; seconds=$3; shift 3
 names=" $* "
@@ -38,16 +38,47 @@ trials() {
   trial heads-2x4-fast "$g4*3" "$both" "$half" --m 16 --n1 16 $binary --lr 2e-3 --floor 0.02
   trial smoothing "$f8*3" "$both" "$half" --m 16 --n1 16 $binary $one --advance 0.9 --label-smoothing 0.1
   trial dropout "$f8*3" "$both" "$half" --m 16 --n1 16 $binary $one --advance 0.9 --dropout 0.1
+  local q48="--queries 48 --batch 32 $binary $one" m18="--m 18 --n1 18 $binary --floor 0.1 --steps 11000" m20="--m 16 --n1 20 $binary $one --steps 12000 --advance 0.9"
+  local r8='mamba2(heads=1,dim=4,state=2)' r6='mamba2(heads=1,dim=3,state=2)' l44='linear(heads=1,dim=4,vdim=4)' last='value=1,layer=2,back=0'
+  trial q48-values-4 "$f4*3" "$both" "$half" --m 16 --n1 16 $q48
+  trial q48-values-4-at-once "$f4*3" "$both" - --m 16 --n1 16 $q48
+  trial q48-values-8-at-once "$f8*3" "$both" - --m 16 --n1 16 $q48
+  trial q48-values-6 'full(heads=1,dim=32,vdim=6)*3' "$both" "$half" --m 16 --n1 16 $q48 --advance 0.9
+  trial q48-m24 "$f8*3" "$both" "$half; m=16,n1=16" --m 24 --n1 24 $q48 --advance 0.9
+  trial q48-RFF "$l44+$f4*2" "$last" "$half" --m 16 --n1 16 $q48
+  trial q48-FRF "$f4+$l44+$f4" "$both" "$half" --m 16 --n1 16 $q48
+  trial q48-FF "$f4*2" "$first" "$half" --m 16 --n1 16 $q48
+  trial m18-whole-25 "$f8*3" "$both" "$half" $m18 --lr 1e-3 --whole 0.25
+  trial m18-whole-50 "$f8*3" "$both" "$half" $m18 --lr 1e-3 --whole 0.5
+  trial m18-whole-25-fast "$f8*3" "$both" "$half" $m18 --lr 2e-3 --whole 0.25
+  trial m18-RFF "$r8+$f8*2" "$last" "$half" $m18 --lr 1e-3 --whole 0.25
+  trial m18-FRF "$f8+$r8+$f8" "$both" "$half" $m18 --lr 1e-3 --whole 0.25
+  trial m20-whole-25 "$f8*3" "$both" "$half" --m 20 --n1 20 $binary $one --steps 11000 --whole 0.25
+  trial n20-fine "$f8*3" "$both" "m=4,n1=4; m=6,n1=6; m=8,n1=8; m=10,n1=10; m=12,n1=12; m=14,n1=14; n1=16" $m20 --eval-every 100
+  trial n20-floor "$f8*3" "$both" "$half" --m 16 --n1 20 $binary --lr 1e-3 --floor 0.3 --steps 12000 --advance 0.9
+  trial n20-whole-10 "$f8*3" "$both" "$half" $m20 --whole 0.1
+  trial n20-RFF-delta "delta(heads=1,dim=2,vdim=3)+$f8*2" "$last" "$half" $m20
+  trial n20-RFF-mamba2 "$r6+$f8*2" "$last" "$half" $m20
+  trial n20-RFF-linear "linear(heads=1,dim=2,vdim=2)+$f8*2" "$last" "$half" $m20
+  trial n20-RFF-linear-4x4 "$l44+$f8*2" "$last" "$half" $m20
+  trial n20-FRF-linear-4x4 "$f8+$l44+$f8" "$both" "$half" $m20
+  trial m32-n16 "$f8*3" "$both" "$half" --m 32 --n1 16 $binary $one --steps 12000 --advance 0.9
   trial RFF-2x4 "linear(heads=1,dim=4,vdim=4)+$g4*2" 'value=1,layer=2,back=0' "$half" --m 16 --n1 16 $binary $one
 }
 trial() {
   local name=$1 arch=$2 deep=$3 support=$4; shift 4
   [ "$names" = "  " ] || [[ "$names" = *" $name "* ]] || return 0
   [ "$deep" = - ] || set -- "$@" --supervision deep --deep "$deep"
-  [[ " $* " = *" --precision "* ]] || set -- "$@" --precision bf16
-  [[ " $* " = *" --width "* ]] || set -- "$@" --width 64
-  timeout -s INT "$seconds" "$rung" train "$arch" --task seqcomp --L 2 --parts --queries 16 --support "$support" --steps 16000 --batch 64 --warmup 500 --seeds 4 \
-    --eval-every 250 --eval-count 512 --stop-at 0.999 --device "${DEVICE:-cuda}" --no-store --quiet --out "$out/$name" "$@" > "$out/$name.txt" 2>&1 &
+  [ "$support" = - ] || set -- "$@" --support "$support"
+  local flag value
+  while read -r flag value; do [[ " $* " = *" $flag "* ]] || set -- "$@" "$flag" "$value"; done <<< "--precision bf16
+--width 64
+--queries 16
+--batch 64
+--steps 16000
+--eval-every 250"
+  timeout -s INT "$seconds" "$rung" train "$arch" --task seqcomp --L 2 --parts --warmup 500 --seeds 4 --eval-count 512 --stop-at 0.999 --carried-bits \
+    --device "${DEVICE:-cuda}" --no-store --json --out "$out/$name" "$@" > "$out/$name.json" 2> "$out/$name.txt" &
 }
 trials
 wait
@@ -59,10 +90,18 @@ for path in sorted(glob.glob(os.path.join(sys.argv[1], "*", "curves.csv"))):
         for row in csv.DictReader(rows):
             rates.setdefault(row["rate"], {}).setdefault(row["member"], []).append((int(row["step"]), int(row["stage"]), float(row["accuracy_0"])))
     with open(os.path.join(os.path.dirname(path), "plan.json"), encoding="utf-8") as plan:
-        last = len(json.load(plan)["support"])  # the stage that is the whole task
+        last = len(json.load(plan).get("support", []))  # the stage that is the whole task
+    bits = {}
+    try:
+        with open(os.path.dirname(path) + ".json", encoding="utf-8") as result:
+            for member in json.load(result)["members"]:
+                if member.get("accuracy", 0) >= 0.9:
+                    bits.setdefault(f"{member['rate']:g}", []).append(str(member.get("carried_bits", "-")))
+    except (OSError, ValueError):
+        pass  # stopped before its end
     for rate, members in rates.items():
         left = sum(points[-1][1] > 0 for points in members.values())
         whole = sorted((max(p[2] for p in points) for points in members.values() if points[-1][1] == last), reverse=True)
         print(f"| {os.path.basename(os.path.dirname(path))} | {rate} | {max(p[-1][0] for p in members.values())} | {left} of {len(members)} | "
-              f"{' '.join(f'{best:.2f}' for best in whole)} |")
+              f"{' '.join(f'{best:.2f}' for best in whole)} | {' '.join(bits.get(f'{float(rate):g}', []))} |")
 P

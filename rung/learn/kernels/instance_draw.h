@@ -66,7 +66,7 @@ struct InstanceTask {
   bool parts = false;                            // seqcomp: questions ask for parts of the chain in turn
 };
 
-// What starts, choices and the values that are looked up again are drawn from: the first so many of each.
+// What starts, choices and entries are drawn from: the first so many of each.
 struct InstanceSupport {
   std::int64_t size[kMaxInstanceLevels] = {};  // evaluation: of n, sigma; seqcomp: of m, n_1 … n_{L-1}
 };
@@ -214,8 +214,7 @@ RUNG_HOST_DEVICE inline void draw_seqcomp(const InstanceTask& task, const Instan
                                           BetweenValues between) {
   std::int64_t at = 0;
   for (std::int64_t l = task.levels; l >= 1; --l) {
-    // Values of the last table are answers and no arguments: all of them, at every stage.
-    const std::int64_t values = l == task.levels ? task.domain[l - 1] : support_domain(support, l - 1);
+    const std::int64_t values = support_domain(support, l - 1);
     for (std::int64_t j = 0; j < task.domain[l - 1]; ++j)
       tokens[at++] = static_cast<std::int32_t>(random.below(values));
   }
