@@ -10,6 +10,7 @@
 
 #include <chrono>
 
+#include "bench/figure.h"
 #include "rung/constructions/verification.h"
 
 namespace rung {
@@ -26,10 +27,11 @@ struct Clock {
     };
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
   }
+  double spent() const { return processor() - processor_begin; }
   std::string text() const {
     return fmt::format("{:.2f} s ({:.2f} s of processor)",
                        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
-                       processor() - processor_begin);
+                       spent());
   }
 };
 
@@ -54,10 +56,13 @@ void verified(const char* name, const ConstructionRequest& request) {
       "{:<9} T={}: built and verified ({}) on {} instances, {} errors, in {}, {:.0f} instances a second\n",
       name, made.task->prompt_length(), mode_name(found->mode), found->instances, found->errors, clock.text(),
       found->instances_per_second());
+  add_figure({"construction_verification", name, found->instances_per_second(), "instances/s"});
 }
 
-// `functions` prefixes with `queries` last positions each; one forward() a query when not shared.
-void lookups(const char* name, const ConstructionRequest& request, int functions, int queries, bool shared) {
+// `functions` prefixes with `queries` last positions each; one forward() a query when not shared. Returns queries
+// in a processor second.
+double lookups(const char* name, const ConstructionRequest& request, int functions, int queries,
+               bool shared) {
   const Clock clock;
   const Construction made = built(request);
   const Task& task = *made.task;
@@ -84,6 +89,7 @@ void lookups(const char* name, const ConstructionRequest& request, int functions
   }
   fmt::print("{:<9} T={}: {} functions, {} queries each, {} wrong, in {}, peak memory so far {:.0f} MB\n",
              name, task.prompt_length(), functions, queries, wrong, clock.text(), peak_megabytes());
+  return functions * queries / clock.spent();
 }
 
 }  // namespace
@@ -98,7 +104,9 @@ int main(int argc, char** argv) {
   if (asked("seqcomp"))
     verified("seqcomp", {.name = "seqcomp", .sizes = {{"L", 3}, {"m", 100}, {"n1", 4}, {"n2", 4}}});
   if (asked("peer")) {
-    lookups("shared", {.name = "retrieval", .sizes = {{"n", 16'384}}}, 1, 200, true);
-    lookups("peer", {.name = "retrieval", .sizes = {{"n", 16'384}}}, 1, 200, false);
+    const double shared = lookups("shared", {.name = "retrieval", .sizes = {{"n", 16'384}}}, 1, 200, true);
+    const double peer = lookups("peer", {.name = "retrieval", .sizes = {{"n", 16'384}}}, 1, 200, false);
+    add_figure({"construction_verification", "a shared beginning", shared, "instances a processor second",
+                "one forward pass each", peer});
   }
 }

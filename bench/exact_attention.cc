@@ -11,6 +11,7 @@
 #include <cmath>
 #include <vector>
 
+#include "bench/figure.h"
 #include "rung/base/parallel.h"
 #include "rung/base/random.h"
 #include "rung/exact/machine.h"
@@ -96,6 +97,7 @@ void attention_kernel() {
         "kernel   n={} d={} p={} all positions, one thread: {:<17} {:7.3f} s, plain double {:7.3f} s, ratio "
         "{:.2f}\n",
         n, d, p, name, mine, peer, mine / peer);
+    add_figure({"exact_attention", name, mine, "s", "plain double", peer});
   }
 }
 
@@ -149,6 +151,7 @@ void whole_layer() {
       "layer    n={} d={} p=8 all positions: exact machine on {} threads {:7.3f} s, plain double on one "
       "{:7.3f} s, ratio {:.2f}\n",
       n, d, worker_count(), mine, peer, mine / peer);
+  add_figure({"exact_attention", "layer, all workers", mine, "s", "plain double on one thread", peer});
 }
 
 void last_position() {

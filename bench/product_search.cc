@@ -14,6 +14,7 @@
 #include <deque>
 #include <unordered_set>
 
+#include "bench/figure.h"
 #include "rung/adversary/product_search.h"
 #include "rung/base/parallel.h"
 #include "rung/exact/random_model.h"
@@ -97,8 +98,9 @@ void measure(const std::string& line, double seconds) {
       "{:.3g} a minute on {} cores, {:.3g} in two processor-minutes; peer {:.3g} a minute on one: {:.0f} "
       "times\n",
       line, outcome->state_bits, kernel->name(), static_cast<double>(outcome->edges) / 2, outcome->seconds,
-      processor, product_verdict_name(outcome->verdict), outcome->depth, rate * 60, worker_count(),
+      processor, name_of(outcome->verdict), outcome->depth, rate * 60, worker_count(),
       static_cast<double>(outcome->edges) / 2 / processor * 120, peer * 60, rate / peer);
+  add_figure({"product_search", line, rate * 60, "states/min", "exact machine on one core", peer * 60});
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <functional>
 
+#include "bench/figure.h"
 #include "rung/base/random.h"
 #include "rung/store/sqlite.h"
 #include "rung/store/store.h"
@@ -29,12 +30,13 @@ double milliseconds(const std::function<void()>& work) {
 }
 
 // Median, least and most of the repeats.
-void report(const char* what, const std::function<void()>& work, int repeats = kRepeats) {
+double report(const char* what, const std::function<void()>& work, int repeats = kRepeats) {
   std::vector<double> times;
   for (int i = 0; i < repeats; ++i) times.push_back(milliseconds(work));
   std::sort(times.begin(), times.end());
   fmt::print("| {:<52} | {:>9.2f} | {:>9.2f} | {:>9.2f} |\n", what, times[times.size() / 2], times.front(),
              times.back());
+  return times[times.size() / 2];
 }
 
 std::vector<rung::Record> ensemble(int members, const std::string& run) {
@@ -81,21 +83,25 @@ void measure(const std::string& folder, const std::string& kind, int members) {
     expect(count(**store, {.kind = "member"}) == static_cast<std::size_t>(members), "members");
   });
   const auto store = rung::Store::open(path, rung::Store::Access::read);
-  report("query all members", [&] { expect(count(**store, {.kind = "member"}) > 0, "members"); });
+  const double all =
+      report("query all members", [&] { expect(count(**store, {.kind = "member"}) > 0, "members"); });
+  rung::add_figure({"store_query", fmt::format("all of {} members, {}", members, kind), all, "ms"});
   report("query the members of a run by accuracy, best 10", [&] {
     expect(count(**store, {.parent = "the-run", .sort = "accuracy", .limit = 10}) == 10, "best");
   });
-  report("query by task, architecture and state", [&] {
+  const double few = report("query by task, architecture and state", [&] {
     expect(count(**store, {.task = "eva", .arch = "delta*4", .state = rung::RecordState::done}) > 0, "task");
   });
   if (kind != "jsonl") return;
-  report("peer: read every line, parse none, look for a word", [&] {
+  const double peer = report("peer: read every line, parse none, look for a word", [&] {
     std::ifstream file(path);
     std::size_t found = 0;
     for (std::string line; std::getline(file, line);)
       found += line.find("\"arch\":\"delta*4\"") != std::string::npos;
     expect(found > 0, "peer");
   });
+  rung::add_figure({"store_query", fmt::format("some of {} members, {}", members, kind), few, "ms",
+                    "read every line for a word", peer});
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/figure.h"
 #include "rung/learn/answer_loss.h"
 #include "rung/learn/device_stream.h"
 #include "rung/learn/kernels/task_instances.h"
@@ -225,10 +226,12 @@ void on_cpu() {
   fmt::print("| plain libtorch, one process of two threads, full | 1 | {:.0f} | 1 | {:.2f} |\n", plain,
              plain / full);
   fmt::print("| full | 2 | {:.0f} | {:.2f} | 1 |\n", full, full / plain);
+  add_figure({"training", "full*4, two members", full, "tokens/s", "plain libtorch", plain});
   for (const auto& [name, line] : kLines) {
     if (name == std::string("full") || name == std::string("3 delta : 1 full")) continue;
     const double again = ours("full*4"), rate = ours(line);
     fmt::print("| {} | 2 | {:.0f} | {:.2f} | {:.2f} |\n", name, rate, rate / plain, rate / again);
+    add_figure({"training", fmt::format("{}, two members", line), rate, "tokens/s", "full*4", again});
     std::fflush(stdout);
   }
 }
@@ -259,8 +262,10 @@ int on_cuda(std::int64_t members, torch::ScalarType type) {
     for (int i = 0; i < steps; ++i) recorded.replay();
     synchronise();
     const double each = seconds_since(start) / steps;
-    fmt::print("| {} | {:.2f} | {:.2f} | {:.1f} |\n", name, 1e3 * each,
-               static_cast<double>(members * kBatch * kContext) / each / 1e6, first);
+    const double rate = static_cast<double>(members * kBatch * kContext) / each / 1e6;
+    fmt::print("| {} | {:.2f} | {:.2f} | {:.1f} |\n", name, 1e3 * each, rate, first);
+    add_figure({"training", fmt::format("{}, {} members", line, members), rate, "million tokens/s", "", 0,
+                cuda_name()});
     std::fflush(stdout);
   }
   return 0;
