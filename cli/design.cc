@@ -313,7 +313,7 @@ Result<std::string> layout_file(const DesignFlags& flags, const std::optional<Ch
     return with_layer_types(text, released);
   }
   auto document = nlohmann::ordered_json::parse(dimensions_text(request.dimensions));
-  nlohmann::ordered_json whole = {{"arch", format_stack(stack)}};
+  nlohmann::ordered_json whole = {{"arch", format_spelled_stack(stack)}};
   whole.update(document);
   return whole.dump(2) + "\n";
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rung/base/json_text.h"
+#include "rung/spec/architecture.h"
 
 namespace rung {
 namespace {
@@ -141,6 +142,15 @@ Result<ordered_json> parse_document(const std::string& text, const std::string& 
 std::string schema_of(const ordered_json& document) {
   const auto found = document.find("schema");
   return found != document.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+void spell_forms(ordered_json& document) {
+  for (auto& [name, value] : document.items()) {
+    if (name == "arch" && value.is_string())
+      value = spelled_line(value.get<std::string>(), UnsaidForm::plain);
+    else if (value.is_object() || (value.is_array() && !value.empty() && value.front().is_object()))
+      spell_forms(value);
+  }
 }
 
 void translate_hierarchy(ordered_json& document) {

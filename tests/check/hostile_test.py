@@ -184,8 +184,8 @@ class Hostile(unittest.TestCase):
                    {"architecture": "(" * 70 + "none" + ")" * 70}, {"architecture": "((none*1000)*1000)*1000"}, {"architecture": "none" + "*100" * 50},
                    {"architecture": "recurrent(kind=x,elements=1)"}, {"architecture": "linear(dim=99999999999999999999)"},
                    {"architecture": "heads(" + ",".join(["identity:1"] * 50_000) + ")*100000"},
-                   {"architecture": "linear(feature=taylor2,dim=2147483647)"}, {"architecture": "sparse(B=2147483647,k=2147483647)"},
-                   {"architecture": "conv(width=2147483647)"}, {"architecture": "loglinear(dim=2147483647)"}, {"architecture": "mamba(inner=2147483647,state=2147483647)"}]
+                   {"architecture": "linear(feature=taylor2,dim=2147483647)"}, {"architecture": "sparse(B=2147483647,k=2147483647,form=plain)"},
+                   {"architecture": "conv(width=2147483647)"}, {"architecture": "loglinear(dim=2147483647)"}, {"architecture": "mamba(inner=2147483647,state=2147483647,form=plain)"}]
         for name in ("width", "heads", "kv_heads", "head_dim", "value_dim", "state", "context", "accumulator_bits", "precision"):
             for size in sizes:
                 dimensions = json.loads(header["__metadata__"]["dimensions"])

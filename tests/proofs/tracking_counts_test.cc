@@ -192,16 +192,17 @@ TEST(tracking, is_called_checked_where_the_statements_cover_it) {
     return v.every_length ? v.every_length->status : Status::conjecture;
   };
   const auto plain = [] { return Asked().nowhere(); };
-  for (const char* line : {"mamba2*4", "mamba(conv=4)", "linear(acc=round)", "full*3+mamba2", "topk(k=4)",
-                           "identity", "conv(width=4)", "full(window=8,conv=3)", "heads(full:1,mamba2:1)"})
+  for (const char* line : {"mamba2(form=plain)*4", "mamba(conv=4,form=plain)", "linear(acc=round)",
+                           "full*3+mamba2(form=plain)", "topk(k=4,form=plain)", "identity", "conv(width=4)",
+                           "full(window=8,conv=3)", "heads(full:1,mamba2:1)"})
     EXPECT_EQ(status(plain(), line), Status::checked) << line;
-  for (const char* line : {"linear", "full(chunk=8)", "sparse(B=4,k=2)", "full(conv=4)", "mamba2+linear",
-                           "heads(full(conv=2):1,mamba2:1)"})
+  for (const char* line : {"linear", "full(chunk=8)", "sparse(B=4,k=2,form=plain)", "full(conv=4)",
+                           "mamba2(form=plain)+linear", "heads(full(conv=2):1,mamba2:1)"})
     EXPECT_EQ(status(plain(), line), Status::proved) << line;
-  EXPECT_EQ(status(plain().bf16(), "mamba2"), Status::proved);
+  EXPECT_EQ(status(plain().bf16(), "mamba2(form=plain)"), Status::proved);
   EXPECT_EQ(status(plain().bf16().exact(), "full"), Status::proved);
-  EXPECT_EQ(status(plain().thought(), "mamba2"), Status::proved);
-  EXPECT_EQ(status(plain(), "mamba2", "tracked-recall"), Status::checked);
+  EXPECT_EQ(status(plain().thought(), "mamba2(form=plain)"), Status::proved);
+  EXPECT_EQ(status(plain(), "mamba2(form=plain)", "tracked-recall"), Status::checked);
   EXPECT_EQ(status(plain(), "full", "tracked-recall"), Status::proved);
 }
 
