@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rung/base/json_text.h"
+#include "rung/records/training_plan.h"
 #include "rung/spec/architecture.h"
 
 namespace rung {
@@ -151,6 +152,11 @@ void spell_forms(ordered_json& document) {
     else if (value.is_object() || (value.is_array() && !value.empty() && value.front().is_object()))
       spell_forms(value);
   }
+}
+
+std::string translate_plan(const std::string& text) {
+  const auto plan = parse_plan(text, "plan");
+  return plan ? plan_text(*plan) : text;
 }
 
 void translate_hierarchy(ordered_json& document) {

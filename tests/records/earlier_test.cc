@@ -7,6 +7,7 @@
 #include <set>
 
 #include "rung/base/json_text.h"
+#include "rung/records/earlier_words.h"
 #include "rung/records/experiment_results.h"
 #include "rung/records/hierarchy_document.h"
 #include "rung/records/training_plan.h"
@@ -67,6 +68,12 @@ TEST(earlier_plans, are_plain_where_they_say_no_form) {
   EXPECT_EQ(arch(R"({"schema": "rung.plan/1", "arch": "delta*2+full", )"), "delta(form=plain)*2+full");
   EXPECT_EQ(arch(R"({"arch": "delta*2+full", )"), "delta(form=released)*2+full");
   EXPECT_EQ(arch(R"({"arch": "plain(delta*2)+full", )"), "delta(form=plain)*2+full");
+  // A checkpoint or member of 0.2 is one of the same plan.
+  const std::string now = plan_text(parse_plan(R"({"arch": "plain(delta)+full", )" + rest, "plan").value());
+  std::string then = now;
+  const std::string said = "(form=plain)";
+  then.erase(then.find(said), said.size());
+  EXPECT_EQ(translate_plan(then), now);
   // What rung writes is read as what it was, by this version and by 0.2.
   TrainingPlan plan = parse_plan(R"({"arch": "gdelta", )" + rest, "plan").value();
   EXPECT_EQ(parse_plan(plan_text(plan), "again").value().arch, "gdelta(form=released)");
