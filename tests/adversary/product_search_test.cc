@@ -376,14 +376,14 @@ TEST(FiniteState, refuses_by_name_what_grows) {
   EXPECT_NE(reason("sparse(B=2,k=1,form=plain)", round).find("sparse"), std::string::npos);
   EXPECT_NE(reason("loglinear", round).find("loglinear"), std::string::npos);
   EXPECT_NE(reason("linear", exact).find("accumulator exact"), std::string::npos);
-  EXPECT_NE(reason("heads(delta:1,full:1)", round).find("full"), std::string::npos);
+  EXPECT_NE(reason("heads(delta(form=plain):1,full:1)", round).find("full"), std::string::npos);
   EXPECT_NE(reason("recurrent(kind=kda,elements=4)", round).find("kda"), std::string::npos);
   EXPECT_NE(reason("rnn", round, PositionCode::binary).find("position code (binary)"), std::string::npos);
   EXPECT_NE(reason("rnn", round, PositionCode::none, 8).find("context of 8"), std::string::npos);
   for (const auto accumulator : {exact, wrap, round})
     for (const char* line : {"mamba(form=plain)", "mamba2(form=plain)", "delta(form=plain)",
                              "gdelta(form=plain)", "rnn", "gru", "conv(width=2)", "identity", "none",
-                             "full(window=3)", "full(chunk=4)", "heads(delta:1,full(window=2):1)"})
+                             "full(window=3)", "full(chunk=4)", "heads(delta(form=plain):1,full(window=2):1)"})
       EXPECT_EQ(reason(line, accumulator), "finite") << line;
   EXPECT_EQ(reason("linear", wrap), "finite");
   EXPECT_EQ(reason("linear", round), "finite");

@@ -89,7 +89,7 @@ const std::vector<StrayForm> kForms = {
     {"conv(width=2)", map_scalars({"v"}) + ScalarNames{"y.bits", "taps.shift"}},
     {"identity", map_scalars({"v"}) + ScalarNames{"y.bits"}},
     {"none", {}},
-    {"heads(identity:1,delta:1)", {}, map_scalars({"v"}) + ScalarNames{"y.bits"}},
+    {"heads(identity:1,delta(form=plain):1)", {}, map_scalars({"v"}) + ScalarNames{"y.bits"}},
     {"heads(linear(feature=relu):2,full:1)", {}, kLinear},
 };
 

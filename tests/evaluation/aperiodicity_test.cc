@@ -139,7 +139,7 @@ TEST(aperiodicity, is_violated_by_no_random_model_that_it_covers) {
                            "topk(k=2,form=plain)",
                            "topk(k=3,form=plain)+mamba2(state=1,dim=1,form=plain)",
                            "mamba2(state=1,dim=1,form=plain)+full",
-                           "heads(full:1,mamba2:1)",
+                           "heads(full:1,mamba2(form=plain):1)",
                            "full+linear(acc=round)"}) {
     const Trials trials = tried({line}, 150, 17);
     EXPECT_EQ(trials.turning, 0) << line;
@@ -337,7 +337,7 @@ TEST(aperiodicity, refutes_parity_from_the_letter_after_its_horizon_on) {
   // 24 layers of 8-bit states with convolutions of width 4.
   EXPECT_EQ(*Bound().on("mamba2(conv=4,form=plain)*24", "parity").horizon, 6169);
   // Side by side the slowest counts.
-  EXPECT_EQ(*Bound().on("heads(mamba2:1,mamba2:1)", "parity").horizon, 1 + 254);
+  EXPECT_EQ(*Bound().on("heads(mamba2(form=plain):1,mamba2(form=plain):1)", "parity").horizon, 1 + 254);
   EXPECT_EQ(*Bound().on("full(window=300)+mamba2(form=plain)", "parity").horizon, 1 + 299 + 254);
   EXPECT_EQ(*Bound().on("topk(k=5,form=plain)+mamba2(form=plain)", "parity").horizon, 1 + 4 + 254);
 }
@@ -347,12 +347,12 @@ TEST(aperiodicity, breaks_with_every_hypothesis) {
   EXPECT_TRUE(bound.never("mamba2(form=plain)*4", "parity"));
   for (const char* line :
        {"linear", "linear(acc=round)", "mamba(form=plain)", "full", "full*3+mamba2(form=plain)",
-        "topk(k=4,form=plain)", "conv(width=4)", "identity", "full(window=8)", "heads(full:1,mamba2:1)",
+        "topk(k=4,form=plain)", "conv(width=4)", "identity", "full(window=8)", "heads(full:1,mamba2(form=plain):1)",
         "full(chunk=8)", "sparse(B=4,k=2,form=plain)"})
     EXPECT_TRUE(bound.never(line, "parity")) << line;
   for (const char* line :
        {"delta(form=plain)", "gdelta(form=plain)", "rnn", "gru", "loglinear", "linear(acc=wrap)",
-        "mamba2(form=plain)+delta(form=plain)", "recurrent(kind=any,elements=4)", "heads(mamba2:1,delta:1)"})
+        "mamba2(form=plain)+delta(form=plain)", "recurrent(kind=any,elements=4)", "heads(mamba2(form=plain):1,delta(form=plain):1)"})
     EXPECT_FALSE(bound.never(line, "parity")) << line;
   for (const PositionCode position : {PositionCode::table, PositionCode::binary}) {
     Bound placed;

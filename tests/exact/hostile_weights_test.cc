@@ -382,7 +382,7 @@ TEST(HostileFiles, flipped_bytes_never_crash) {
   const std::vector<std::string> lines{
       "full(conv=2)+linear",        "gdelta(form=plain)",    "loglinear(base=mamba2,form=plain)",
       "sparse(B=2,k=1,form=plain)", "mamba(form=plain)+rnn", "gru",
-      "topk(k=2,form=plain)",       "heads(full:1,delta:1)"};
+      "topk(k=2,form=plain)",       "heads(full:1,delta(form=plain):1)"};
   for (std::size_t which = 0; which < lines.size(); ++which) {
     Weights weights = good_weights(lines[which]);
     weights.decode = {2, std::nullopt};
@@ -426,7 +426,7 @@ TEST(HostileFiles, a_changed_architecture_line_never_crashes) {
                                        "conv(width=2)",
                                        "identity",
                                        "none",
-                                       "heads(full:1,delta:1)",
+                                       "heads(full:1,delta(form=plain):1)",
                                        "full*100000",
                                        "full(dim=2147483648)",
                                        "sparse(B=2147483648,k=2147483648,form=plain)",

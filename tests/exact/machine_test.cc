@@ -71,7 +71,7 @@ const std::vector<std::string> kLines = and_released({
     "sparse(B=3,k=1,window=2,groups=2,form=plain)",
     "topk(k=3,form=plain)",
     "topk(k=2,index_heads=2,index_dim=3,form=plain)",
-    "heads(full:1,delta:1)",
+    "heads(full:1,delta(form=plain):1)",
     "conv(width=3)",
     "identity",
     "none",

@@ -72,7 +72,7 @@ const std::vector<std::string> kDecoders = {
     "topk(k=3,form=plain)",
     "topk(k=1,kv=1,form=plain)",
     "topk(k=2,index_heads=2,index_dim=3,form=plain)",
-    "heads(full:1,delta:1)",
+    "heads(full:1,delta(form=plain):1)",
     "heads(linear(dim=2):1,loglinear(dim=2):2,full(window=2,dim=1):1,gdelta(dim=3,form=plain):1)",
     "heads(mamba2(dim=2,form=released,conv=2):1,gdelta(dim=2,form=released):2)",
     "heads(mamba2(dim=2,form=plain):1,identity(vdim=3):1,sparse(B=2,k=1,dim=2,form=plain):2,topk(k=2,dim=2,"

@@ -148,7 +148,7 @@ TEST(TopKByHand, the_largest_index_scores_win_and_ties_go_to_the_smaller_positio
 // sparse: rows are (q, k, v, mix); blocks of two, one selected; the compressed key and value of a block are
 // the sums of its two tokens' k and v.
 HandMade small_sparse(const std::string& options = "", std::int64_t mixes = 1) {
-  HandMade layer("sparse(B=2,k=1,heads=1,dim=1,vdim=1" + options + ")",
+  HandMade layer("sparse(B=2,k=1,heads=1,dim=1,vdim=1" + options + ",form=plain)",
                  {{"q", 1}, {"k", 1}, {"v", 1}, {"mix", mixes}});
   const std::int64_t w = layer.width();
   Numbers k(static_cast<std::size_t>(2 * w), 0), v = k;

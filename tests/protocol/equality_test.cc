@@ -125,7 +125,7 @@ const std::vector<std::string> kMixers = {"full",
                                           "sparse(B=3,k=2,form=plain)",
                                           "sparse(B=2,k=1,window=3,groups=2,form=plain)",
                                           "sparse(B=5,k=1,kv=1,form=plain)",
-                                          "heads(full:1,gdelta:1)"};
+                                          "heads(full:1,gdelta(form=plain):1)"};
 
 TEST(protocol_equality, every_mixer_alone_and_around_a_full_layer_on_seqcomp) {
   const auto task = equality_task("seqcomp", {{"L", 2}, {"m", 4}, {"n1", 3}});

@@ -79,7 +79,7 @@ const std::vector<std::string> kDecoders =
                   "sparse(B=2,k=3,kv=1,form=plain)",
                   "topk(k=3,form=plain)",
                   "topk(k=2,index_heads=2,index_dim=3,form=plain)",
-                  "heads(full:1,delta:1)",
+                  "heads(full:1,delta(form=plain):1)",
                   "heads(linear(feature=relu):2,full(window=2):1,identity:1)",
                   "conv(width=3)",
                   "conv(width=40,channels=3)",
