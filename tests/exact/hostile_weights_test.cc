@@ -102,6 +102,7 @@ TEST(HostileWeights, metadata_must_say_what_they_mean) {
     refused_metadata(key, std::string(100'000, 'x'));
   }
   refused_metadata("format", "rung.weights/3", "rung.weights/2");
+  refused_metadata("architecture", "full+delta", "says no form");  // as version 1 may
   refused_metadata("mode", "Integer");
   refused_metadata("accumulator", "float");
   refused_metadata("decode", "[]");
