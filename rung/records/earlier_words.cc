@@ -147,7 +147,7 @@ std::string schema_of(const ordered_json& document) {
 
 void spell_forms(ordered_json& document) {
   for (auto& [name, value] : document.items()) {
-    if (name == "arch" && value.is_string())
+    if ((name == "arch" || name == "architecture") && value.is_string())
       value = spelled_line(value.get<std::string>(), UnsaidForm::plain);
     else if (value.is_object() || (value.is_array() && !value.empty() && value.front().is_object()))
       spell_forms(value);

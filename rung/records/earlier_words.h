@@ -20,7 +20,7 @@ std::string schema_of(const nlohmann::ordered_json& document);
 
 void translate_hierarchy(nlohmann::ordered_json& document);
 void translate_results(nlohmann::ordered_json& document);
-// Every `arch` of a document, wherever it stands, says its forms: rung 0.2 and earlier left out the plain ones.
+// Every `arch` and `architecture` of a document, wherever it stands, says its forms: rung 0.2 and earlier left out the plain ones.
 void spell_forms(nlohmann::ordered_json& document);
 // The text of a plan that rung wrote, as plan_text writes it today; what is no plan stays as it is.
 std::string translate_plan(const std::string& text);
