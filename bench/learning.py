@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 program = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build") / "rung"
-lines = [("full", ["--width", "32"])] + [(word, ["--width", "64", "--state", "64"]) for word in ("linear", "delta", "gdelta", "mamba2", "loglinear")]
+lines = [("full", ["--width", "32"])] + [(word, ["--width", "64", "--state", "64"]) for word in ("linear", "delta(form=plain)", "gdelta(form=plain)", "mamba2(form=plain)", "loglinear")]
 print("| model | width | seeds at 99 % on 2,000 fresh instances | steps | seconds for all | label |\n| --- | --- | --- | --- | --- | --- |")
 for word, flags in lines:
     folder = tempfile.mkdtemp()

@@ -109,8 +109,9 @@ void measure(const std::string& line, double seconds) {
 int main(int count, char** words) {
   const double seconds = count > 1 ? std::atof(words[1]) : 20;
   for (const char* line :
-       {"mamba2(heads=1,dim=2,state=4)", "mamba(inner=2,state=4)", "delta(heads=1,dim=4,vdim=2)",
-        "delta(heads=1,dim=4,vdim=2,steps=2)", "rnn(size=8)", "gru(size=8)",
-        "linear(heads=1,dim=4,vdim=2,normalised=no)", "mamba2(heads=1,dim=2,state=4)+rnn(size=8)"})
+       {"mamba2(heads=1,dim=2,state=4,form=plain)", "mamba(inner=2,state=4,form=plain)",
+        "delta(heads=1,dim=4,vdim=2,form=plain)", "delta(heads=1,dim=4,vdim=2,steps=2,form=plain)",
+        "rnn(size=8)", "gru(size=8)", "linear(heads=1,dim=4,vdim=2,normalised=no)",
+        "mamba2(heads=1,dim=2,state=4,form=plain)+rnn(size=8)"})
     rung::measure(line, seconds);
 }

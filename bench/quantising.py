@@ -22,7 +22,7 @@ def trained(folder, word, *flags):
 
 print("| model | floats | p | scales | refined | trained at p bits |\n| --- | --- | --- | --- | --- | --- |")
 scratch = tempfile.mkdtemp()
-for word in ("full", "linear", "gdelta", "mamba2"):
+for word in ("full", "linear", "gdelta(form=plain)", "mamba2(form=plain)"):
     model = trained(f"{scratch}/{word}", word)
     for p in (3, 4, 6):
         plain = document("quantise", model, "--precision", p, "--refine", 0, "--out", f"{scratch}/{word}-{p}-0.safetensors")

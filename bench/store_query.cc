@@ -40,7 +40,8 @@ double report(const char* what, const std::function<void()>& work, int repeats =
 }
 
 std::vector<rung::Record> ensemble(int members, const std::string& run) {
-  static const char* const kArchitectures[] = {"full*4", "delta*4", "(gdelta*3+full)", "mamba2*4"};
+  static const char* const kArchitectures[] = {"full*4", "delta(form=plain)*4", "(gdelta(form=plain)*3+full)",
+                                               "mamba2(form=plain)*4"};
   rung::Random random(1);
   std::vector<rung::Record> records;
   for (int i = 0; i < members; ++i) {
@@ -90,7 +91,9 @@ void measure(const std::string& folder, const std::string& kind, int members) {
     expect(count(**store, {.parent = "the-run", .sort = "accuracy", .limit = 10}) == 10, "best");
   });
   const double few = report("query by task, architecture and state", [&] {
-    expect(count(**store, {.task = "eva", .arch = "delta*4", .state = rung::RecordState::done}) > 0, "task");
+    expect(
+        count(**store, {.task = "eva", .arch = "delta(form=plain)*4", .state = rung::RecordState::done}) > 0,
+        "task");
   });
   if (kind != "jsonl") return;
   const double peer = report("peer: read every line, parse none, look for a word", [&] {

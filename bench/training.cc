@@ -181,8 +181,12 @@ class PlainTransformer {
 };
 
 const std::vector<std::pair<const char*, const char*>> kLines{
-    {"full", "full*4"},     {"delta", "delta*4"},   {"3 delta : 1 full", "delta*3+full"},
-    {"gdelta", "gdelta*4"}, {"mamba2", "mamba2*4"}, {"loglinear", "loglinear*4"},
+    {"full", "full*4"},
+    {"delta", "delta(form=plain)*4"},
+    {"3 delta : 1 full", "delta(form=plain)*3+full"},
+    {"gdelta", "gdelta(form=plain)*4"},
+    {"mamba2", "mamba2(form=plain)*4"},
+    {"loglinear", "loglinear*4"},
     {"linear", "linear*4"}};
 
 void on_cpu() {

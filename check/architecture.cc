@@ -35,8 +35,10 @@ const std::map<std::string, std::vector<std::string>> kOptions = {
     {"loglinear",
      {"base", "feature", "heads", "kv", "dim", "vdim", "state", "groups", "conv", "range", "form",
       "partition", "conv_bias", "skip", "gate", "norm", "norm_groups"}},
-    {"sparse", {"B", "k", "window", "groups", "heads", "kv", "dim", "vdim"}},
-    {"topk", {"k", "heads", "kv", "dim", "vdim", "index_heads", "index_dim", "cache", "weights"}},
+    {"sparse", {"B", "k", "window", "groups", "heads", "kv", "dim", "vdim", "form"}},
+    {"topk",
+     {"k", "heads", "kv", "dim", "vdim", "index_heads", "index_dim", "cache", "form", "weights", "rope",
+      "index_rope", "index_norm"}},
     {"conv", {"width", "channels"}},
     {"identity", {"heads", "vdim"}},
     {"none", {}},
@@ -61,6 +63,9 @@ const std::map<std::string, std::vector<std::string>> kWords = {
     {"select", {"input", "conv"}},
     {"norms", {"none"}},      // the others have no integer form
     {"partition", {"weak"}},  // nor has strong
+    {"rope", {"none"}},       // nor have rotary keys
+    {"index_rope", {"none"}},
+    {"index_norm", {"no"}},
 };
 
 bool among(const std::vector<std::string>& words, const std::string& word) {
@@ -76,7 +81,7 @@ struct ArchitectureMixer {
 
 class LineReader {
  public:
-  explicit LineReader(const std::string& line) : line_(line) {}
+  LineReader(const std::string& line, bool says_forms) : line_(line), says_forms_(says_forms) {}
 
   std::vector<ArchitectureMixer> all() {
     auto layers = stack(0);
@@ -167,10 +172,19 @@ class LineReader {
     if (known == kOptions.end())
       fail("a mixer that can be evaluated, not \"" + out.kind.substr(0, 40) + "\",");
     if (inside_heads && !among(known->second, "heads")) fail("a mixer made of heads");
-    if (!take('(') || take(')')) return out;
+    if (take('(') && !take(')')) options(known->second, inside_heads, out);
+    const bool one_form =
+        out.kind == "loglinear" && (!out.words.contains("base") || out.words.at("base") == "linear");
+    if (says_forms_ && among(known->second, "form") && !one_form && !out.words.contains("form"))
+      fail("a form of " + out.kind + ", which version 2 says,");
+    return out;
+  }
+
+  // Behind "(", with the ")" at the end.
+  void options(const std::vector<std::string>& known, bool inside_heads, ArchitectureMixer& out) {
     do {
       const std::string name = word();
-      if (!among(known->second, name) || (inside_heads && name == "heads") || out.numbers.contains(name) ||
+      if (!among(known, name) || (inside_heads && name == "heads") || out.numbers.contains(name) ||
           out.words.contains(name))
         fail("an option of " + out.kind + " that was not given yet");
       need('=');
@@ -182,10 +196,10 @@ class LineReader {
       }
     } while (take(','));
     need(')');
-    return out;
   }
 
   const std::string& line_;
+  const bool says_forms_;
   std::size_t at_ = 0;
 };
 
@@ -306,7 +320,11 @@ Shape resolve(const ArchitectureMixer& m, const Architecture& a, std::optional<s
     s.groups = divides(given("groups", s.kv), s.heads, "groups");
     s.index_heads = given("index_heads", 1);
     s.index_dim = given("index_dim", s.dk);
-    s.signed_weights = word("weights", "clamped") == "signed";
+    const bool released = word("form", "plain") == "released";
+    if (released && (rule == "sparse" || !m.words.contains("rope") || !m.words.contains("index_rope") ||
+                     !m.words.contains("index_norm")))
+      throw Malformed(text(m.kind, " has no integer form with these options"));
+    s.signed_weights = word("weights", released ? "signed" : "clamped") == "signed";
   } else if (rule == "linear") {
     key_and_value();
     s.feature = word("feature", m.kind == "loglinear" ? "identity" : "elu1");
@@ -366,7 +384,8 @@ bool Shape::sees_other_tokens() const {
   return std::any_of(parts.begin(), parts.end(), [](const Shape& part) { return part.sees_other_tokens(); });
 }
 
-Architecture read_architecture(const std::string& line, const std::string& dimensions, bool real) {
+Architecture read_architecture(const std::string& line, const std::string& dimensions, bool real,
+                               bool says_forms) {
   Architecture a;
   const Json json = parse_json(dimensions, "the model's dimensions");
   Members d(json, "the model's dimensions");
@@ -420,7 +439,8 @@ Architecture read_architecture(const std::string& line, const std::string& dimen
     if (a.has_mlp && a.mlp.empty()) throw Malformed("the model's mlp is empty");
   }
   d.done();
-  for (const auto& mixer : LineReader(line).all()) a.layers.push_back(resolve(mixer, a, std::nullopt, 0));
+  for (const auto& mixer : LineReader(line, says_forms).all())
+    a.layers.push_back(resolve(mixer, a, std::nullopt, 0));
   return a;
 }
 

@@ -53,7 +53,8 @@ struct Architecture {
 };
 
 // `dimensions` is the JSON text of the metadata. `real`: the precision may be a float's name, and is not
-// used.
-Architecture read_architecture(const std::string& line, const std::string& dimensions, bool real);
+// used. `says_forms`: version 2, in which a mixer that has two forms says its own.
+Architecture read_architecture(const std::string& line, const std::string& dimensions, bool real,
+                               bool says_forms);
 
 }  // namespace rung_check

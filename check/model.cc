@@ -42,14 +42,15 @@ std::vector<Field> read_fields(const std::string& content) {
 }  // namespace
 
 ModelHeader read_header(const TensorFile& file) {
-  if (metadata(file, "format") != "rung.weights/1")
-    throw Malformed("the model's format is not rung.weights/1");
+  const bool says_forms = metadata(file, "format") == "rung.weights/2";
+  if (!says_forms && metadata(file, "format") != "rung.weights/1")
+    throw Malformed("the model's format is neither rung.weights/1 nor rung.weights/2");
   ModelHeader header;
   header.mode = metadata(file, "mode");
   if (header.mode != "integer" && header.mode != "real")
     throw Malformed("the model's mode is neither integer nor real");
-  header.architecture =
-      read_architecture(metadata(file, "architecture"), metadata(file, "dimensions"), header.mode == "real");
+  header.architecture = read_architecture(metadata(file, "architecture"), metadata(file, "dimensions"),
+                                          header.mode == "real", says_forms);
   if (file.metadata().contains("accumulator")) header.accumulator = metadata(file, "accumulator");
   if (header.accumulator != "exact" && header.accumulator != "wrap" && header.accumulator != "round")
     throw Malformed("the model's accumulator is neither exact nor wrap nor round");

@@ -170,7 +170,7 @@ Result<int> run_break(const BreakFlags& flags) {
 
   if (outcome.certificate) {
     outcome.certificate->notes["method"] = outcome.method;
-    outcome.certificate->notes["architecture"] = format_stack(target.weights.architecture.stack);
+    outcome.certificate->notes["architecture"] = format_spelled_stack(target.weights.architecture.stack);
     if (flags.out) {
       if (const auto written = write_text(*flags.out, certificate_text(*outcome.certificate), flags.force);
           !written) {
@@ -195,8 +195,8 @@ Result<int> run_break(const BreakFlags& flags) {
   }
   const auto document = json_object(
       "schema", "rung.break/2", "model", *flags.model, "architecture",
-      format_stack(target.weights.architecture.stack), "task", task->name(), "size", task->size(), "verdict",
-      outcome.verdict, "method", outcome.method, "reason", outcome.reason, "nominal_bits",
+      format_spelled_stack(target.weights.architecture.stack), "task", task->name(), "size", task->size(),
+      "verdict", outcome.verdict, "method", outcome.method, "reason", outcome.reason, "nominal_bits",
       outcome.nominal_bits, "effective_bits", outcome.effective_bits, "evaluations", outcome.evaluations,
       "seconds", outcome.seconds, "memory_bytes", outcome.memory_bytes, "details", outcome.details, "kind",
       kind, "label", label, "certificate", outcome.certificate ? flags.out : std::nullopt, "checkpoint",

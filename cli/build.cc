@@ -117,7 +117,7 @@ Result<ordered_json> document_of(const BuildFlags& flags, const Construction& ma
   ordered_json json{{"schema", "rung.build/1"},
                     {"name", flags.name},
                     {"task", ordered_json::parse(made.weights.task)},
-                    {"architecture", format_stack(architecture.stack)},
+                    {"architecture", format_spelled_stack(architecture.stack)},
                     {"layers", shapes.size()},
                     {"heads", heads},
                     {"head_dim", head_dim},
@@ -387,7 +387,7 @@ Result<int> build_random(const BuildFlags& flags) {
   RUNG_CHECK(write_model(*flags.out, weights, flags.force));
   if (flags.json) {
     print_json({{"schema", "rung.build-random/1"},
-                {"architecture", format_stack(weights.architecture.stack)},
+                {"architecture", format_spelled_stack(weights.architecture.stack)},
                 {"seed", flags.seed},
                 {"precision", format_precision(target.precision)},
                 {"parameters", parameter_count(weights)},

@@ -54,15 +54,18 @@ std::vector<std::string> split_list(const std::string& text) {
   return parts;
 }
 
-// A mixer of the base with that name, sizes and all; else the word as it stands.
+// A mixer of the base with that name, and form where it is said, sizes and all; else the word as it stands.
 Result<Mixer> allowed_mixer(const std::string& text, const std::optional<ChosenArchitecture>& base) {
   RUNG_TRY(const Stack stack, parse_stack(text));
   if (stack.layers.size() != 1)
     return fail(ErrorCode::parse, "[design] {} is {} layers; expected one mixer", text, stack.layers.size());
   const Mixer& mixer = stack.layers.front();
-  if (base && mixer.options.empty() && mixer.parts.empty())
+  const bool says_form = mixer.word("form").has_value();
+  if (base && mixer.options.size() == (says_form ? 1 : 0) && mixer.parts.empty())
     for (const Mixer& own : base->architecture.stack.layers)
-      if (own.kind == mixer.kind && own.number("window").has_value() == false) return own;
+      if (own.kind == mixer.kind && !own.number("window") &&
+          (!says_form || is_released(own) == is_released(mixer)))
+        return own;
   return mixer;
 }
 
@@ -313,7 +316,7 @@ Result<std::string> layout_file(const DesignFlags& flags, const std::optional<Ch
     return with_layer_types(text, released);
   }
   auto document = nlohmann::ordered_json::parse(dimensions_text(request.dimensions));
-  nlohmann::ordered_json whole = {{"arch", format_stack(stack)}};
+  nlohmann::ordered_json whole = {{"arch", format_spelled_stack(stack)}};
   whole.update(document);
   return whole.dump(2) + "\n";
 }

@@ -80,7 +80,7 @@ Result<Member> measure(const EvalFlags& flags, const std::string& model, const W
   Progress progress("instances", flags.exhaustive ? 0 : options.count);
   options.progress = [&](std::uint64_t done) { progress.at(done); };
   options.stop = interrupted;
-  Member member{model, format_stack(weights.architecture.stack), machine->exact() ? "X" : "Q",
+  Member member{model, format_spelled_stack(weights.architecture.stack), machine->exact() ? "X" : "Q",
                 std::string(machine->arithmetic())};
   member.precision = machine->exact() ? format_precision(weights.architecture.dimensions.precision)
                                       : flags.quantised.value_or("fp64");

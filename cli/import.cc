@@ -30,7 +30,7 @@ Result<int> run_import(const ImportFlags& flags) {
   if (flags.json) {
     print_json({{"schema", "rung.import/1"},
                 {"model", flags.out},
-                {"architecture", line},
+                {"architecture", format_spelled_stack(layer.weights.architecture.stack)},
                 {"width", layer.weights.architecture.dimensions.width},
                 {"prefix", layer.prefix},
                 {"tensors", layer.weights.tensors.size()},

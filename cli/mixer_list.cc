@@ -16,7 +16,7 @@ std::string option_form(const OptionWord& option) {
   return fmt::format("{}={}{}", option.name, value, option.required ? " (required)" : "");
 }
 
-// What form=released takes instead, where that is another value.
+// What the released form takes instead, where that is another value.
 std::string released_default(const OptionWord& option) {
   if (!option.released_word.empty()) return fmt::format(" (released: {})", option.released_word);
   return option.released_number ? fmt::format(" (released: {})", *option.released_number) : "";
@@ -27,7 +27,11 @@ std::string released_default(const OptionWord& option) {
 std::string mixer_list_text() {
   std::string out =
       "A stack is words joined by + and repeated by *, with parentheses: (gdelta*3+full)*12.\n"
-      "Options follow a word in parentheses: full(window=128). The first of several words is the default.\n";
+      "Options follow a word in parentheses: full(window=128). The first of several words is the default, or "
+      "in the\n"
+      "released form what stands behind the option. A word that has both forms is released unless it says "
+      "form=plain,\n"
+      "full excepted; plain(STACK) and released(STACK) say it for a whole stack.\n";
   for (const MixerDescriptor& word : mixer_descriptors()) {
     out += fmt::format("\n{}: {}\n", word.name, word.help);
     for (const OptionWord& option : word.options)

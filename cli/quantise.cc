@@ -166,7 +166,7 @@ Result<int> run_quantise(const QuantiseFlags& flags) {
     nlohmann::ordered_json document{
         {"schema", "rung.quantise/1"},
         {"model", flags.model},
-        {"architecture", format_stack(real.architecture.stack)},
+        {"architecture", format_spelled_stack(real.architecture.stack)},
         {"task", task->name()},
         {"size", task->size()},
         {"variant", flags.variant},

@@ -140,7 +140,7 @@ void print_text(const ChosenArchitecture& chosen, const Account& account) {
 nlohmann::ordered_json document(const ChosenArchitecture& chosen, const Account& account) {
   const Dimensions& d = chosen.architecture.dimensions;
   nlohmann::ordered_json out = {{"schema", "rung.show/1"},
-                                {"architecture", format_stack(chosen.architecture.stack)}};
+                                {"architecture", format_spelled_stack(chosen.architecture.stack)}};
   if (chosen.released) out["model_type"] = chosen.released->model_type;
   out["dimensions"] =
       dimensions_document(d, chosen.released ? chosen.released->unknown : std::vector<std::string>{});
@@ -152,10 +152,11 @@ nlohmann::ordered_json document(const ChosenArchitecture& chosen, const Account&
   for (std::size_t i = 0; i < account.layers.size(); ++i) {
     const LayerAccount& layer = account.layers[i];
     layers.push_back(json_object(
-        "index", i, "mixer", layer.mixer, "text", layer.text, "letters", layer.letters, "state_elements",
-        layer.state_elements, "levels", layer.levels, "conv_elements", layer.conv_elements, "window_elements",
-        layer.window_elements, "state_bits", layer.state_bits, "cache_elements_per_token",
-        layer.cache_elements, "cache_bits_per_token", layer.cache_bits, "parameters", layer.parameters));
+        "index", i, "mixer", layer.mixer, "text", format_spelled_mixer(chosen.architecture.stack.layers[i]),
+        "letters", layer.letters, "state_elements", layer.state_elements, "levels", layer.levels,
+        "conv_elements", layer.conv_elements, "window_elements", layer.window_elements, "state_bits",
+        layer.state_bits, "cache_elements_per_token", layer.cache_elements, "cache_bits_per_token",
+        layer.cache_bits, "parameters", layer.parameters));
   }
   out.update(json_object("layers", layers, "counts", account.counts, "state_bits", account.state_bits,
                          "cache_bits_per_token", account.cache_bits_per_token));

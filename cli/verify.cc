@@ -116,7 +116,7 @@ Result<int> run_verify(const VerifyFlags& flags) {
     };
     print_json(json_object(
         "schema", "rung.verify/1", "model", flags.model, "architecture",
-        format_stack(problem.target.weights.architecture.stack), "task", task->name(), "quantised",
+        format_spelled_stack(problem.target.weights.architecture.stack), "task", task->name(), "quantised",
         flags.quantised, "outcome", outcome.verdict, "reason", outcome.reason, "states", outcome.states,
         "edges", outcome.edges, "depth", outcome.depth, "word", where(refuted, outcome.word), "shortest",
         where(refuted, outcome.shortest), "answer", where(refuted, outcome.answer), "expected",

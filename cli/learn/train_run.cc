@@ -77,7 +77,8 @@ Result<TrainingPlan> plan_of(const TrainFlags& flags) {
   if (flags.plan) {
     RUNG_TRY(plan, read_plan(*flags.plan));
   }
-  if (!flags.architecture.line.empty()) plan.arch = flags.architecture.line;
+  if (!flags.architecture.line.empty())
+    plan.arch = spelled_line(flags.architecture.line, UnsaidForm::released);
   {
     // Dimension flags over the file's, or over the defaults.
     const ArchitectureFlags& given = flags.architecture;

@@ -124,7 +124,7 @@ def save(state_dict, architecture, dimensions, path=None, names=None, task=None,
             output = {"kind": kinds[answer["kind"]], "size": answer["size"]}
     if fields is None or output is None:
         raise RungError("[torch] no task, and no fields and output: what does the model read and answer?")
-    metadata = {"format": "rung.weights/1", "architecture": architecture, "mode": "real",
+    metadata = {"format": "rung.weights/2", "architecture": _spelled(architecture, dimensions), "mode": "real",
                 "dimensions": json.dumps(dimensions), "fields": json.dumps(fields), "output": json.dumps(output)}
     if tables:
         metadata["tables"] = json.dumps(tables)
@@ -143,6 +143,15 @@ def save(state_dict, architecture, dimensions, path=None, names=None, task=None,
     if path is not None:
         model.save(path)
     return model
+
+
+def _spelled(line, dimensions):
+    """The line with the form of every mixer, as weights files of version 2 have it."""
+    with tempfile.TemporaryDirectory(prefix="rung-") as folder:
+        path = os.path.join(folder, "architecture.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"arch": line, **dimensions}, file)
+        return program.document("show", path)["architecture"]
 
 
 def _size_flags(sizes):

@@ -149,7 +149,7 @@ std::optional<Certificate> product_certificate(const ProductProblem& problem, co
   }
   certificate.notes["method"] = "verify";
   certificate.notes["task"] = std::string(problem.target.task->name());
-  certificate.notes["architecture"] = format_stack(problem.target.weights.architecture.stack);
+  certificate.notes["architecture"] = format_spelled_stack(problem.target.weights.architecture.stack);
   return certificate;
 }
 

@@ -125,7 +125,7 @@ Result<Target> retentive_target(const std::string& mixer, std::int64_t layers, s
                        (bits + kKeyBits - 1) / kKeyBits);
     model.accumulator = Accumulator::exact;
   }
-  RUNG_TRY(model.architecture.stack, parse_stack(line));
+  RUNG_TRY(model.architecture.stack, parse_stack(line, UnsaidForm::plain));
   model.fields = task->fields();
   const AnswerSpec answer = task->answer_spec();
   model.output = {OutputSpec::Kind::logits, answer.kind == AnswerSpec::Kind::boolean ? 2 : answer.size, 0};
@@ -162,7 +162,7 @@ Result<std::vector<ScalingPoint>> attack_scaling(const ScalingOptions& options) 
       search.stop = options.stop;
       RUNG_TRY(const auto outcome, method->run(target, search));
       ScalingPoint point{series.method,
-                         format_stack(target.weights.architecture.stack),
+                         format_spelled_stack(target.weights.architecture.stack),
                          series.layers,
                          bits,
                          series.n,

@@ -129,7 +129,7 @@ Result<Weights> ModelWriter::finish() {
 
   std::string stack;
   for (const LayerWriter& layer : layers_) stack += (stack.empty() ? "" : "+") + layer.mixer_;
-  RUNG_TRY(weights.architecture.stack, parse_stack(stack));
+  RUNG_TRY(weights.architecture.stack, parse_stack(stack, UnsaidForm::plain));
   Dimensions& dimensions = weights.architecture.dimensions;
   dimensions.width = width;
   dimensions.mlp = hidden;

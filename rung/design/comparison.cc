@@ -248,7 +248,7 @@ nlohmann::ordered_json comparison_document(const Comparison& c) {
     nlohmann::ordered_json verdicts = nlohmann::ordered_json::array();
     for (const Verdict& verdict : model.verdicts) verdicts.push_back(verdict_json(verdict));
     nlohmann::ordered_json one = {{"name", model.name},
-                                  {"architecture", format_stack(model.chosen.architecture.stack)},
+                                  {"architecture", format_spelled_stack(model.chosen.architecture.stack)},
                                   {"layers", model.account.layers.size()},
                                   {"counts", model.account.counts},
                                   {"pattern", fold_pattern(model.account.layers)},

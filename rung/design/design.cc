@@ -419,7 +419,8 @@ nlohmann::ordered_json need_document(const NeedVerdict& need) {
 
 nlohmann::ordered_json words_document(const DesignRequest& request, const LayoutWord& word) {
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
-  for (const int letter : word) out.push_back(format_mixer(request.mixers[static_cast<std::size_t>(letter)]));
+  for (const int letter : word)
+    out.push_back(format_spelled_mixer(request.mixers[static_cast<std::size_t>(letter)]));
   return out;
 }
 
@@ -514,7 +515,7 @@ nlohmann::ordered_json design_document(const Design& design) {
     nlohmann::ordered_json suffices = nlohmann::ordered_json::array();
     for (const LayoutWord& word : layout.suffices) suffices.push_back(words_document(request, word));
     front.push_back({{"layers", words_document(request, layout.layers)},
-                     {"architecture", format_stack(layout_stack(request, layout.layers))},
+                     {"architecture", format_spelled_stack(layout_stack(request, layout.layers))},
                      {"cost", cost_document(layout.cost)},
                      {"needs", needs_document(layout.needs)},
                      {"proved", layout.proved},
@@ -525,7 +526,7 @@ nlohmann::ordered_json design_document(const Design& design) {
   for (const ExcludedLayouts& one : design.excluded) {
     nlohmann::ordered_json most = nlohmann::ordered_json::object();
     for (std::size_t i = 0; i < one.set.most.size(); ++i)
-      if (one.set.most[i]) most[format_mixer(request.mixers[i])] = *one.set.most[i];
+      if (one.set.most[i]) most[format_spelled_mixer(request.mixers[i])] = *one.set.most[i];
     excluded.push_back({{"layouts", down_set_text(request, one.set)},
                         {"at_most", std::move(most)},
                         {"example", words_document(request, one.example)},
@@ -536,7 +537,7 @@ nlohmann::ordered_json design_document(const Design& design) {
   for (const NeedVerdict& need : design.lacking) lacking.push_back(need_document(need));
   nlohmann::ordered_json mixers = nlohmann::ordered_json::array(), needs = nlohmann::ordered_json::array(),
                          minimise = nlohmann::ordered_json::array();
-  for (const Mixer& mixer : request.mixers) mixers.push_back(format_mixer(mixer));
+  for (const Mixer& mixer : request.mixers) mixers.push_back(format_spelled_mixer(mixer));
   for (const Need& need : request.needs) needs.push_back(need.text);
   for (const CostKind kind : request.minimise) minimise.push_back(cost_kind_name(kind));
   return {{"schema", "rung.design/1"},

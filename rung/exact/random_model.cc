@@ -237,8 +237,8 @@ Result<Weights> random_weights(const RandomModel& model) {
                 "[build] rotary positions have no integer form; position table, binary or none expected");
   RUNG_TRY(const auto layers, resolve(weights.architecture));
   if (const MixerShape* mixer = first_without_integers(layers))
-    return fail(ErrorCode::unsupported, "[build] random weights are integers; {} has no integer form",
-                form_name(*mixer));
+    return fail(ErrorCode::unsupported, "[build] random weights are integers; {} has no integer form{}",
+                form_name(*mixer), plain_form_hint(*mixer));
   Drawer drawer(weights, model.seed);
   const int bits = dimensions.precision.bits;
   const std::int64_t top = (std::int64_t{1} << (bits - 2)) - 1;

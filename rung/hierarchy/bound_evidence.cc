@@ -67,7 +67,7 @@ Result<BoundEvidence> evidence_of(const Setting& setting, const Task& task) {
   const Verdict verdict = decide(setting, question);
   BoundEvidence out;
   out.state = verdict.outcome;
-  out.arch = format_stack(setting.architecture.stack);
+  out.arch = format_spelled_stack(setting.architecture.stack);
   out.size = task.size();
   if (!verdict.theorem.empty()) {
     const Theorem& by = theorem(verdict.theorem);

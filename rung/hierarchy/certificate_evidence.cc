@@ -141,7 +141,7 @@ Result<CertificateEvidence> certificate_evidence(const AttackRecipe& recipe, std
                ? refuting_word(context.folder + "/" + model, task, context, finite)
                : attack(target, "auto", {.seconds = context.attack_seconds, .stop = context.stop}));
   CertificateEvidence out{.brief = recipe.shown,
-                          .arch = format_stack(weights.architecture.stack),
+                          .arch = format_spelled_stack(weights.architecture.stack),
                           .size = task->size(),
                           .width = recipe.width,
                           .precision = recipe.precision,
@@ -169,7 +169,7 @@ Result<CertificateEvidence> certificate_evidence(const AttackRecipe& recipe, std
   }
   Certificate& certificate = *outcome.certificate;
   certificate.notes["method"] = outcome.method;
-  certificate.notes["architecture"] = format_stack(weights.architecture.stack);
+  certificate.notes["architecture"] = format_spelled_stack(weights.architecture.stack);
   out.file = "certificates/" + name + ".json";
   RUNG_CHECK(write_certificate(context.folder + "/" + out.file, certificate));
   out.kind = claim_kind(certificate.claim);

@@ -40,7 +40,7 @@ Result<std::optional<AttentionPicture>> attention_of(const ConstructionRecipe& r
   RUNG_TRY(auto patterns, attention_patterns(made.weights, instance.prompt));
   if (patterns.empty()) return none;
   AttentionPicture picture{.size = made.task->size(),
-                           .arch = format_stack(made.weights.architecture.stack),
+                           .arch = format_spelled_stack(made.weights.architecture.stack),
                            .tokens = token_symbols(*made.task, instance.prompt, 0, instance.prompt.positions),
                            .answer = made.task->answer_text(instance.answer)};
   for (auto& pattern : patterns)
@@ -66,7 +66,7 @@ Result<ConstructionEvidence> construction_evidence(const ConstructionRecipe& rec
                            .claim = made.claim,
                            .reference = made.reference,
                            .lemma = made.lemma,
-                           .arch = format_stack(made.weights.architecture.stack),
+                           .arch = format_spelled_stack(made.weights.architecture.stack),
                            .size = made.task->size(),
                            .width = dimensions.width,
                            .precision = dimensions.precision.bits,

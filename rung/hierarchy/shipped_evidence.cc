@@ -16,7 +16,7 @@ constexpr std::string_view kThoughtExperiment = "cot", kEasyOrder = "easy-";
 
 // The row that a stack belongs to; empty: none of them.
 std::string row_of(const std::string& arch) {
-  const auto stack = parse_stack(arch);
+  const auto stack = parse_stack(arch, UnsaidForm::plain);
   if (!stack) return {};
   std::set<MixerKind> kinds;
   for (const Mixer& mixer : stack->layers)

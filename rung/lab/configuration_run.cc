@@ -105,7 +105,7 @@ Outcome labelled_model(const WrittenModel& model) {
   const bool proved = model.below == 0 && construction->p_proved.has_value();
   out.label.letter = proved ? LabelClass::K : LabelClass::G;
   out.label.reason = proved ? construction->lemma : "below the precision that the lemma proves";
-  out.subject.arch = format_stack(construction->weights.architecture.stack);
+  out.subject.arch = format_spelled_stack(construction->weights.architecture.stack);
   out.precision = WrittenPrecision{p, construction->p_proved, {}};
   out.note = fmt::format("p = {}", p);
   return out;

@@ -4,6 +4,7 @@
 
 #include "rung/base/json_text.h"
 #include "rung/learn/trainer.h"
+#include "rung/records/earlier_words.h"
 
 namespace rung::learn {
 namespace {
@@ -82,7 +83,7 @@ Result<void> Trainer::restore(const std::string& path) {
     return file.metadata.contains(key) ? file.metadata.at(key) : std::string();
   };
   if (text("format") != kFormat) return fail(ErrorCode::format, "[train] {}: no {} file", path, kFormat);
-  if (text("plan") != plan_text(plan_)) {
+  if (translate_plan(text("plan")) != plan_text(plan_)) {
     const auto other = parse_plan(text("plan"), path);
     if (other && other->arch != plan_.arch)
       return fail(ErrorCode::format, "[train] {}: a checkpoint of another architecture, {}; {} expected",

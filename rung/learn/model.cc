@@ -275,8 +275,8 @@ Weights Model::weights(const Parameters& parameters, std::int64_t member,
 
 Result<void> Model::roundable() const {
   if (const MixerShape* released = first_released(shapes_))
-    return fail(ErrorCode::unsupported, "[train] round_bits: {} is trained in reals alone",
-                form_name(*released));
+    return fail(ErrorCode::unsupported, "[train] round_bits: {} is trained in reals alone{}",
+                form_name(*released), plain_form_hint(*released));
   return {};
 }
 

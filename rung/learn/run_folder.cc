@@ -8,6 +8,7 @@
 
 #include "rung/base/json_text.h"
 #include "rung/base/staged_file.h"
+#include "rung/records/earlier_words.h"
 
 namespace rung::learn {
 namespace {
@@ -68,7 +69,7 @@ std::optional<MemberResult> RunFolder::finished(const MemberPlan& plan) const {
   if (!has(file)) return std::nullopt;
   const auto weights = read_weights(file);
   if (!weights || !weights->notes.contains("training") || !weights->notes.contains("plan") ||
-      weights->notes.at("plan") != plan_)
+      translate_plan(weights->notes.at("plan")) != plan_)
     return std::nullopt;
   const auto text = parse_json(weights->notes.at("training"), "train");
   if (!text || !text->is_object()) return std::nullopt;

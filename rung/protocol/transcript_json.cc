@@ -91,7 +91,7 @@ std::vector<std::string> token_symbols(const Task& task, const Prompt& prompt, s
 Json transcript_json(const Transcript& transcript, const TranscriptSubject& subject) {
   Json document{{"schema", "rung.protocol/1"},
                 {"model", subject.model},
-                {"architecture", format_stack(subject.weights.architecture.stack)},
+                {"architecture", format_spelled_stack(subject.weights.architecture.stack)},
                 {"task", subject.task.name()},
                 {"size", subject.task.size()}};
   if (const auto options = subject.task.options(); !options.empty()) document["options"] = options;

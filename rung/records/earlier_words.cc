@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "rung/base/json_text.h"
+#include "rung/records/training_plan.h"
+#include "rung/spec/architecture.h"
 
 namespace rung {
 namespace {
@@ -141,6 +143,20 @@ Result<ordered_json> parse_document(const std::string& text, const std::string& 
 std::string schema_of(const ordered_json& document) {
   const auto found = document.find("schema");
   return found != document.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+void spell_forms(ordered_json& document) {
+  for (auto& [name, value] : document.items()) {
+    if ((name == "arch" || name == "architecture") && value.is_string())
+      value = spelled_line(value.get<std::string>(), UnsaidForm::plain);
+    else if (value.is_object() || (value.is_array() && !value.empty() && value.front().is_object()))
+      spell_forms(value);
+  }
+}
+
+std::string translate_plan(const std::string& text) {
+  const auto plan = parse_plan(text, "plan");
+  return plan ? plan_text(*plan) : text;
 }
 
 void translate_hierarchy(ordered_json& document) {

@@ -1,5 +1,5 @@
-// Documents of rung 0.1.0, brought to the words of today before they are read (docs/formats.md lists them): one function
-// a format. What is of another shape is left for the reader to refuse.
+// Documents of earlier versions, brought to the words of today before they are read (docs/formats.md lists them): of 0.1.0
+// one function a format. What is of another shape is left for the reader to refuse.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -20,5 +20,9 @@ std::string schema_of(const nlohmann::ordered_json& document);
 
 void translate_hierarchy(nlohmann::ordered_json& document);
 void translate_results(nlohmann::ordered_json& document);
+// Every `arch` and `architecture` of a document, wherever it stands, says its forms: rung 0.2 and earlier left out the plain ones.
+void spell_forms(nlohmann::ordered_json& document);
+// The text of a plan that rung wrote, as plan_text writes it today; what is no plan stays as it is.
+std::string translate_plan(const std::string& text);
 
 }  // namespace rung

@@ -130,6 +130,7 @@ Result<std::optional<ExperimentResults>> parse_results(const std::string& text, 
     translate_results(json);
   else if (schema != kResultsSchema)
     return std::optional<ExperimentResults>();
+  spell_forms(json);
   RUNG_TRY(ExperimentResults results, from_fields<ExperimentResults>(json, "[results] " + where));
   return std::optional(std::move(results));
 }
@@ -144,6 +145,7 @@ Result<ConfigurationOutcome> parse_outcome(const std::string& text, const std::s
   RUNG_TRY(ordered_json json, parse_document(text, "[lab] " + where));
   // Of a run that 0.1.0 began: the class of a search.
   if (const auto label = json.find("label"); label != json.end() && *label == "-") *label = nullptr;
+  spell_forms(json);
   RUNG_TRY(ConfigurationOutcome out, from_fields<ConfigurationOutcome>(json, "[lab] " + where));
   std::optional<Error> error;
   FieldReader reader(json, "[lab] " + where, error);

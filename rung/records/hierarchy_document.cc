@@ -196,6 +196,7 @@ Result<HierarchyDocument> parse_hierarchy(const std::string& text, const std::st
   else if (schema != kHierarchySchema)
     return fail(ErrorCode::format, "[hierarchy] {}: schema {}; expected {}", where, rung::quoted(schema),
                 kHierarchySchema);
+  spell_forms(json);
   return from_fields<HierarchyDocument>(json, "[hierarchy] " + where);
 }
 

@@ -259,6 +259,8 @@ Result<TrainingPlan> plan_from(const json& document, const std::string& where) {
     if (auto read = found->second(value); !read)
       return fail(read.error().code, "{} (in {})", read.error().message, where);
   }
+  // A plan that rung wrote says its schema, and the form of every mixer; 0.2 and earlier left out the plain ones.
+  plan.arch = spelled_line(plan.arch, document.contains("schema") ? UnsaidForm::plain : UnsaidForm::released);
   if (!document.contains("dimensions") || !document["dimensions"].contains("position")) place_by_tasks(plan);
   RUNG_CHECK(check_plan(plan));
   return plan;
@@ -388,7 +390,7 @@ Result<TrainingPlan> read_plan(const std::string& path) {
 
 std::string plan_text(const TrainingPlan& plan) {
   ordered_json out{{"schema", "rung.plan/1"},
-                   {"arch", plan.arch},
+                   {"arch", spelled_line(plan.arch, UnsaidForm::released)},
                    {"dimensions", ordered_json::parse(dimensions_text(plan.dimensions))}};
   ordered_json tasks = ordered_json::array();
   for (const TaskShare& share : plan.tasks) {

@@ -23,7 +23,9 @@ void read_body(const std::string& text, Part& part) {
   Part read = part;
   FieldReader reader(body, "body", error);
   describe(reader, read);
-  if (!error) part = std::move(read);
+  if (error) return;
+  part = std::move(read);
+  part.arch = spelled_line(part.arch, UnsaidForm::plain);
 }
 
 // Beside the other fields of a body.

@@ -14,10 +14,10 @@ Result<std::string> selecting(ConfigFields& f, const AttentionSizes& a) {
   RUNG_TRY(const std::int64_t turned, f.size("qk_rope_head_dim"));
   RUNG_TRY(const auto q_rank, f.stated("q_lora_rank"));
   RUNG_TRY(const bool pairs, f.flag("indexer_rope_interleave", false));
-  std::string form = ",weights=signed";
+  std::string form = ",form=plain,weights=signed";
   if (q_rank && turned % 2 == 0 && turned <= dim)
-    form += fmt::format(",q_rank={},kv_rank={},rope=interleaved,rope_dim={},index_rope={},index_norm=yes",
-                        *q_rank, kv_rank, turned, pairs ? "interleaved" : "half");
+    form = fmt::format(",form=released,q_rank={},kv_rank={},rope=interleaved,rope_dim={},index_rope={}",
+                       *q_rank, kv_rank, turned, pairs ? "interleaved" : "half");
   return fmt::format("topk(k={},heads={},kv={},dim={},vdim={},index_heads={},index_dim={},cache={}{})", k,
                      a.heads, a.kv, a.dim, a.vdim, heads, dim, a.cache, form);
 }

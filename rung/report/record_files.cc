@@ -39,6 +39,7 @@ Result<void> take(const std::string& path, const char* origin, ExperimentRecords
     return {};
   }
   RUNG_TRY(ordered_json document, parse_document(text, "[report] " + path));
+  spell_forms(document);
   if (schema_of(document) == "rung.build-sweep/1") into.sweeps.push_back({origin, file, std::move(document)});
   return {};
 }
@@ -83,6 +84,7 @@ Result<std::vector<Protocol>> read_protocols(const std::string& folder) {
     RUNG_TRY(ordered_json document, parse_document(text, "[report] " + path.string()));
     if (!schema_of(document).starts_with("rung.protocol"))
       return fail(ErrorCode::format, "[report] {}: expected a document of rung protocol", path.string());
+    spell_forms(document);
     out.push_back({kind, std::move(document)});
   }
   return out;

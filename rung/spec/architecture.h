@@ -1,6 +1,6 @@
 // The architecture language: what a user says about a network, in one line and a handful of dimensions.
 //
-//   auto stack = parse_stack("(gdelta*3+full)*12");           // 48 layers
+//   auto stack = parse_stack("(gdelta*3+full)*12");           // 48 layers, gdelta in its released form
 //   format_stack(*stack) == "(gdelta*3+full)*12";             // canonical: parse(format(s)) == s for every s
 //   Architecture a{*stack, Dimensions{.width = 64, .heads = 2}};
 //   auto layers = resolve(a);                                 // every default filled in, every size checked
@@ -88,12 +88,22 @@ inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 50;  // largest 
 inline constexpr std::size_t kMaxStackText = std::size_t{16} << 20;  // bytes of an architecture line
 inline constexpr int kMaxNesting = 64;  // open parentheses of an architecture line
 
+// The form of a mixer that says none and has two: released in the language; plain in documents, where rung 0.2 and
+// earlier left it out; an error in weights files of version 2.
+enum class UnsaidForm { released, plain, refused };
+
 // ENSURES: an error is one line, "[arch] <what> at column <c>; <what was expected or the nearest word>".
-Result<Stack> parse_stack(std::string_view text);
+Result<Stack> parse_stack(std::string_view text, UnsaidForm unsaid = UnsaidForm::released);
 // Canonical, a function of the value alone: runs of equal layers are folded first, then groups of two, three,
 // ... adjacent pieces that repeat, from the left (repetition.h).
 std::string format_stack(const Stack& stack);
 std::string format_mixer(const Mixer& mixer);
+// The same, but mixers that are released when they say no form say form=released: whatever UnsaidForm, it is read as
+// the same stack. Every document that rung writes has its lines so (docs/formats.md).
+std::string format_spelled_stack(const Stack& stack);
+std::string format_spelled_mixer(const Mixer& mixer);
+// A line in that form; a text that is no line stays as it is.
+std::string spelled_line(const std::string& text, UnsaidForm unsaid);
 
 enum class Norm { none, rms };
 enum class PositionCode { none, table, binary, rope };
@@ -220,6 +230,8 @@ std::string opaque_name(const MixerShape& mixer);
 // How messages name a mixer by its form: "gla", "sparse in a released form". REQUIRES a mixer whose
 // form is not plain.
 std::string form_name(const MixerShape& mixer);
+// How a message that refuses a form goes on: "; form=plain is the plain form" where the word has one, else nothing.
+std::string plain_form_hint(const MixerShape& mixer);
 
 struct LayerShape {
   MixerShape mixer;

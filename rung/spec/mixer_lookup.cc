@@ -57,20 +57,43 @@ bool can_stand_in_heads(const MixerDescriptor& mixer) {
 
 namespace {
 
-bool is_released(const Mixer& mixer) { return mixer.word("form") == "released"; }
 const OptionWord& option_named(const Mixer& mixer, std::string_view name) {
   const MixerDescriptor& descriptor = mixer_descriptor(mixer.kind);
   for (const auto& option : descriptor.options)
     if (option.name == name) return option;
   RUNG_REQUIRE(false, "{} has no option {}", descriptor.name, name);
 }
+const OptionWord* form_of(const Mixer& mixer) {
+  for (const auto& option : mixer_descriptor(mixer.kind).options)
+    if (option.name == "form") return &option;
+  return nullptr;
+}
+// Log-linear attention over linear attention, and blocks ranked by their tokens, have no released form.
+bool plain_alone(const Mixer& mixer) {
+  return (mixer.kind == MixerKind::loglinear && word_or_default(mixer, "base") == "linear") ||
+         (mixer.kind == MixerKind::sparse && word_or_default(mixer, "score") == "tokens");
+}
 
 }  // namespace
 
+std::string_view default_form(const Mixer& mixer) {
+  const OptionWord* form = form_of(mixer);
+  return form == nullptr ? "" : plain_alone(mixer) ? "plain" : form->default_word;
+}
+bool has_two_forms(const Mixer& mixer) {
+  const OptionWord* form = form_of(mixer);
+  return form != nullptr && form->words.size() > 1 && !plain_alone(mixer);
+}
+bool is_released(const Mixer& mixer) {
+  const auto said = mixer.word("form");
+  return (said ? *said : default_form(mixer)) == "released";
+}
 std::optional<std::int64_t> default_number(const Mixer& mixer, const OptionWord& option) {
   return is_released(mixer) && option.released_number ? option.released_number : option.default_number;
 }
 std::string_view default_word(const Mixer& mixer, const OptionWord& option) {
+  if (option.name == "form") return default_form(mixer);
+  if (option.sets != Sets::form) return option.default_word;
   return is_released(mixer) && !option.released_word.empty() ? option.released_word : option.default_word;
 }
 std::int64_t number_or_default(const Mixer& mixer, std::string_view name) {
@@ -86,14 +109,10 @@ std::string word_or_default(const Mixer& mixer, std::string_view name) {
 
 Mixer plain_form(Mixer mixer) {
   for (HeadGroup& part : mixer.parts) part.mixer = plain_form(std::move(part.mixer));
-  const auto& options = mixer_descriptor(mixer.kind).options;
-  const bool has_one = std::any_of(options.begin(), options.end(), [](const OptionWord& option) {
-    return option.name == "form" && option.default_word == "plain";
-  });
-  if (has_one)
-    std::erase_if(mixer.options, [&](const MixerOption& given) {
-      return option_named(mixer, given.name).sets == Sets::form;
-    });
+  if (default_form(mixer) != "plain" && !has_two_forms(mixer)) return mixer;
+  std::erase_if(mixer.options,
+                [&](const MixerOption& given) { return option_named(mixer, given.name).sets == Sets::form; });
+  if (default_form(mixer) != "plain") mixer.options.push_back({"form", std::string("plain")});
   return mixer;
 }
 

@@ -85,6 +85,10 @@ inline OptionWord form_number(std::string_view name, std::string_view help, std:
   return option;
 }
 inline const auto kForm = [] {
+  return form_option("form", "all options below as released layers have them, or as the theory does",
+                     {"released", "plain"});
+};
+inline const auto kPlainForm = [] {
   return form_option("form", "all options below as the theory has them, or as released layers do",
                      {"plain", "released"});
 };

@@ -49,7 +49,7 @@ std::optional<MixerDescriptor> describe(MixerKind kind) {
                           "whose keys and values it reads: its own, or those that an earlier layer caches "
                           "(counted and bounded, not evaluated)",
                           {"own", "earlier"}),
-                      kForm(), kRope(), kTheta(), kRopeDim()},
+                      kPlainForm(), kRope(), kTheta(), kRopeDim()},
           .tensors = attention_tensors(),
           .state = StateParts{},
           .output = kHeadValues(),
@@ -128,9 +128,8 @@ std::optional<MixerDescriptor> describe(MixerKind kind) {
                           "select",
                           "what the time step, B and C are made from: the layer's input, or the convolved x",
                           {"input", "conv"}, "conv"),
-                      form_size(
-                          "rank",
-                          "bottleneck of the time step's map (default: none; form=released: width / 16)"),
+                      form_size("rank",
+                                "bottleneck of the time step's map (default: width / 16; form=plain: none)"),
                       form_option("norms",
                                   "root mean square norms of B, C and the time step, after or before its map",
                                   {"none", "after", "before"})},

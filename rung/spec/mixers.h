@@ -83,6 +83,12 @@ struct OptionWord {
   std::string_view released_word = {};
 };
 
+// The form that a mixer has when it says none, "plain" or "released": released where the word has such a form beside
+// the plain one. `full` is plain, for its forms differ in the turning of keys alone, which is a dimension (position).
+// Empty: its word has one form, without a name.
+std::string_view default_form(const Mixer& mixer);
+bool has_two_forms(const Mixer& mixer);  // with the other options that it has
+bool is_released(const Mixer& mixer);    // in the form that it says or has when it says none
 // The value of an option that a mixer leaves out, by its form; nullopt and empty: none.
 std::optional<std::int64_t> default_number(const Mixer& mixer, const OptionWord& option);
 std::string_view default_word(const Mixer& mixer, const OptionWord& option);

@@ -9,8 +9,8 @@ Result<void> check_mixer(const MixerShape& mixer, const std::string& where) {
                 "[quantise] {} is {}, which is counted and bounded but has no integer form", where,
                 opaque_name(mixer));
   if (!has_integer_form(mixer) && mixer.parts.empty())
-    return fail(ErrorCode::unsupported, "[quantise] {} is {}, which has no integer form", where,
-                form_name(mixer));
+    return fail(ErrorCode::unsupported, "[quantise] {} is {}, which has no integer form{}", where,
+                form_name(mixer), plain_form_hint(mixer));
   if (mixer.kind == MixerKind::loglinear && mixer.levels < 1)
     return fail(ErrorCode::missing,
                 "[quantise] {} is loglinear, which has one weight per level; expected a context", where);

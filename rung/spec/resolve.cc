@@ -336,6 +336,11 @@ std::string form_name(const MixerShape& mixer) {
   return word + " in a released form";
 }
 
+std::string plain_form_hint(const MixerShape& mixer) {
+  const bool has_one = mixer.kind != MixerKind::full && has_two_forms(Mixer{.kind = mixer.kind});
+  return has_one || mixer.kind == MixerKind::loglinear ? "; form=plain is the plain form" : "";
+}
+
 namespace {
 
 template <class Wanted>

@@ -48,7 +48,7 @@ Result<void> selective_form(const Mixer& given, const Dimensions& dimensions, Mi
   f.act = activation(word_or_default(given, "act"));
   f.gate = activation(word_or_default(given, "gate"));
   f.select_conv = word_or_default(given, "select") == "conv";
-  const bool released = given.word("form") == "released";
+  const bool released = is_released(given);
   f.rank = given.number("rank").value_or(released ? (dimensions.width + 15) / 16 : 0);
   const std::string norms = word_or_default(given, "norms");
   f.inner_norms = norms == "after"    ? InnerNorms::after
@@ -71,7 +71,7 @@ Result<void> state_space_norm(const Mixer& given, MixerShape& shape) {
 Result<void> log_linear_form(const Mixer& given, MixerShape& shape) {
   MixerForm& f = shape.form;
   f.strong = word_or_default(given, "partition") == "strong";
-  const bool released = given.word("form") == "released", state_space = shape.base == MixerKind::mamba2;
+  const bool released = is_released(given), state_space = shape.base == MixerKind::mamba2;
   if (!released) {
     if (f.strong) return trouble(ErrorCode::range, "partition=strong is of form=released");
     for (const char* option : {"conv_bias", "skip", "gate", "norm"})
@@ -127,7 +127,7 @@ Result<void> rotary(const Mixer& given, const Dimensions& dimensions, MixerShape
 }
 Result<void> sparse_form(const Mixer& given, const Dimensions& dimensions, MixerShape& shape) {
   MixerForm& f = shape.form;
-  if (given.word("form") != "released") {
+  if (!is_released(given)) {
     for (const char* option : {"span", "stride", "first", "local", "compress", "theta", "rope_dim"})
       if (given.number(option) || given.word(option))
         return trouble(ErrorCode::range, fmt::format("option {} has no meaning for form=plain", option));

@@ -1,12 +1,13 @@
 // Text to Stack, by recursive descent:
 //   stack   = product { "+" product }
 //   product = atom { "*" number }
-//   atom    = "(" stack ")" | mixer
+//   atom    = "(" stack ")" | form "(" stack ")" | mixer          form = "released" | "plain"
 //   mixer   = word [ "(" [ option { "," option } ] ")" ]          option = word "=" ( number | word )
 //           | "heads" "(" mixer ":" number { "," mixer ":" number } ")"
 // White space may stand between any two of these. Repetition is checked against kMaxLayers before it is
 // unrolled.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -30,7 +31,10 @@ bool is_word_char(char c) { return is_word_start(c) || is_digit(c) || c == '-' |
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  Parser(std::string_view text, UnsaidForm unsaid)
+      : text_(text),
+        form_(unsaid == UnsaidForm::plain ? "plain" : ""),
+        says_forms_(unsaid == UnsaidForm::refused) {}
 
   Result<Stack> parse() {
     if (text_.size() > kMaxStackText)
@@ -148,22 +152,23 @@ class Parser {
       --depth_;
       return stack;
     }
-    if (released_follows()) {
-      const bool outer = std::exchange(released_, true);
+    if (const std::string_view form = form_follows(); !form.empty()) {
+      const std::string_view outer = std::exchange(form_, form);
       RUNG_TRY(Stack stack, parse_atom());
-      released_ = outer;
+      form_ = outer;
       return stack;
     }
     RUNG_TRY(Mixer mixer, parse_mixer(false));
     return Stack{{std::move(mixer)}};
   }
 
-  // released(STACK): every mixer of it in its released form, unless it says its form itself. Takes the word.
-  bool released_follows() {
+  // released(STACK), plain(STACK): every mixer of it in this form, unless it says its form itself. Takes the word.
+  std::string_view form_follows() {
     const std::size_t where = position_;
-    if (word() == kReleasedWord && at() == '(') return true;
+    const std::string_view form = word();
+    if (std::find(kForms.begin(), kForms.end(), form) != kForms.end() && at() == '(') return form;
     position_ = where;
-    return false;
+    return {};
   }
 
   Result<Mixer> parse_mixer(bool in_heads) {
@@ -204,10 +209,7 @@ class Parser {
       RUNG_CHECK(parse_parts(mixer));
       return mixer;
     }
-    if (take('('))
-      RUNG_CHECK(parse_options(*entry, in_heads, mixer));
-    else if (released_ && has_forms(*entry) && entry->kind != MixerKind::loglinear)
-      mixer.options.push_back({"form", std::string(kReleasedWord)});
+    RUNG_CHECK(parse_options(*entry, in_heads, where, mixer));
     for (const auto& option : entry->options)
       if (option.required && !mixer.number(option.name) && !mixer.word(option.name))
         return fail(ErrorCode::parse, "[arch] {} at column {} needs {}= ({})", rung::quoted(name),
@@ -240,13 +242,14 @@ class Parser {
     return {};
   }
 
-  // After "("; fills mixer.options in the order of the word list, without values that equal the default.
-  Result<void> parse_options(const MixerDescriptor& entry, bool in_heads, Mixer& mixer) {
+  // After the word of column `start`; fills mixer.options in the order of the word list, without values that equal
+  // the default.
+  Result<void> parse_options(const MixerDescriptor& entry, bool in_heads, std::size_t start, Mixer& mixer) {
     std::map<std::string_view, std::variant<std::int64_t, std::string>> given;
     std::vector<std::string_view> known;
     for (const auto& option : entry.options)
       if (!(in_heads && option.name == "heads")) known.push_back(option.name);
-    bool more = !take(')');
+    bool more = take('(') && !take(')');
     while (more) {
       at();
       const std::size_t where = position_;
@@ -276,13 +279,23 @@ class Parser {
       more = take(',');
       if (!more && !take(')')) return unexpected("\",\" or \")\"");
     }
-    // Log-linear attention over linear attention, its default base, has one form.
-    const bool one_form = entry.kind == MixerKind::loglinear &&
-                          (!given.contains("base") || std::get<std::string>(given.at("base")) == "linear");
-    if (released_ && has_forms(entry) && !one_form) given.emplace("form", std::string(kReleasedWord));
-    for (const auto& option : entry.options)
-      if (const auto value = given.find(option.name); value != given.end())
-        mixer.options.push_back({std::string(option.name), std::move(value->second)});
+    const auto put_options = [&] {
+      mixer.options.clear();
+      for (const auto& option : entry.options)
+        if (const auto value = given.find(option.name); value != given.end())
+          mixer.options.push_back({std::string(option.name), value->second});
+    };
+    put_options();
+    if (!given.contains("form")) {
+      if (says_forms_ && default_form(mixer) == "released")
+        return fail(ErrorCode::parse,
+                    "[arch] {} at column {} says no form; expected form=released or form=plain",
+                    rung::quoted(entry.name), column(start));
+      if (!form_.empty() && has_two_forms(mixer)) {
+        given.emplace("form", std::string(form_));
+        put_options();
+      }
+    }
     const Mixer spelled = mixer;  // defaults depend on the form, which may be one of the options
     std::erase_if(mixer.options, [&](const MixerOption& one) {
       const auto option =
@@ -309,24 +322,18 @@ class Parser {
     return std::string(value);
   }
 
-  // A mixer with a plain form and a released one.
-  static bool has_forms(const MixerDescriptor& entry) {
-    return std::any_of(entry.options.begin(), entry.options.end(), [](const OptionWord& option) {
-      return option.name == "form" && option.default_word != kReleasedWord;
-    });
-  }
-
   static constexpr std::size_t kLongestKind = 64;
-  static constexpr std::string_view kReleasedWord = "released";
+  static constexpr std::array<std::string_view, 2> kForms{"released", "plain"};
 
   std::string_view text_;
   std::size_t position_ = 0;
   int depth_ = 0;
-  bool released_ = false;  // inside released(...)
+  std::string_view form_;  // of mixers that say none; empty: the default
+  bool says_forms_;        // a mixer that is released when it says no form has to say its own
 };
 
 }  // namespace
 
-Result<Stack> parse_stack(std::string_view text) { return Parser(text).parse(); }
+Result<Stack> parse_stack(std::string_view text, UnsaidForm unsaid) { return Parser(text, unsaid).parse(); }
 
 }  // namespace rung

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs a rung model (rung.weights/1, docs/weights.md) with torch and the standard library alone.
+"""Runs a rung model (rung.weights/2 or /1, docs/weights.md) with torch and the standard library alone.
 
     python3 model.py model.safetensors --prompts prompts.jsonl      # one JSON line of logits a prompt
     model = load("model.safetensors"); model.logits([3, 1, 2])      # [positions, outputs]
@@ -152,11 +152,13 @@ class Line:
              "mamba2": ("form", "conv_bias", "act", "decay", "skip", "gate", "norm", "norm_groups"),
              "delta": ("form", "conv_bias", "act", "qk_act", "qk_norm", "scale", "beta", "gate", "norm"),
              "gdelta": ("form", "conv_bias", "act", "qk_act", "qk_norm", "scale", "decay", "gate", "norm"),
-             "loglinear": ("form", "conv_bias", "skip", "gate", "norm", "norm_groups")}
-    SAME = {"norms": "none", "partition": "weak"}                                                       # the one value that is evaluated
+             "loglinear": ("form", "conv_bias", "skip", "gate", "norm", "norm_groups"), "sparse": ("form",),
+             "topk": ("form", "rope", "index_rope", "index_norm")}
+    # The one value that is evaluated.
+    SAME = {"norms": "none", "partition": "weak", "rope": "none", "index_rope": "none", "index_norm": "no"}
 
-    def __init__(self, text):
-        self.tokens, self.at = re.findall(r"[A-Za-z_][\w.-]*|-?\d+|[^\s]", text), 0
+    def __init__(self, text, says_forms):
+        self.tokens, self.at, self.says_forms = re.findall(r"[A-Za-z_][\w.-]*|-?\d+|[^\s]", text), 0, says_forms
 
     def peek(self):
         return self.tokens[self.at] if self.at < len(self.tokens) else ""
@@ -209,7 +211,16 @@ class Line:
                         raise ValueError(f"[torch] option {name}={value} of {mixer['kind']} is not evaluated")
                     mixer[name] = int(value) if value.isdigit() else value
                 self.take(",")
+        self.check_form(mixer)
         return mixer
+
+    def check_form(self, mixer):
+        """Version 2 says the form of every mixer that has two."""
+        kind, form = mixer["kind"], mixer.get("form")
+        if self.says_forms and kind in self.FORMS and form is None and not (kind == "loglinear" and mixer.get("base", "linear") == "linear"):
+            raise ValueError(f"[torch] architecture: {kind} says no form; form=released or form=plain expected")
+        if form == "released" and (kind == "sparse" or kind == "topk" and not {"rope", "index_rope", "index_norm"} <= set(mixer)):
+            raise ValueError(f"[torch] {kind} in a released form is not evaluated")
 
 
 # ---- the model --------------------------------------------------------------------------------------------------------
@@ -218,8 +229,8 @@ class Model:
     def __init__(self, path, real=False):
         self.metadata, self.tensors = read_safetensors(path)
         meta = self.metadata
-        if meta.get("format") != "rung.weights/1":
-            raise ValueError(f'[torch] {path}: format {meta.get("format")!r}; "rung.weights/1" expected')
+        if meta.get("format") not in ("rung.weights/1", "rung.weights/2"):
+            raise ValueError(f'[torch] {path}: format {meta.get("format")!r}; "rung.weights/2" or "rung.weights/1" expected')
         sizes = json.loads(meta["dimensions"])
         self.sizes = sizes
         self.n = Reals() if real or meta["mode"] == "real" else Integers()
@@ -243,7 +254,7 @@ class Model:
             raise ValueError(f'[torch] position "{position}" has no meaning here; none, table or binary expected')
         self.position = None if position == "none" else self.embedding("embed.position", 0)
         self.embed_shift, self.stream_bits = self.scalar("embed.shift"), self.bits("stream")
-        line = Line(meta["architecture"])
+        line = Line(meta["architecture"], meta["format"] == "rung.weights/2")
         stack = line.stack()
         if line.peek():
             raise ValueError(f'[torch] architecture: "{line.peek()}" is not expected')
@@ -550,7 +561,7 @@ class Model:
         def run(u):
             T = len(u)
             part = self.n.rsh(self.dot(prefix + "index", "ihd,jd->hij", iq(u).reshape(T, Hi, di), ik(u), di), shift)
-            weights = mix(u) if m.get("weights") == "signed" else mix(u).clamp(min=0)
+            weights = mix(u) if m.get("weights", "signed" if m.get("form") == "released" else "clamped") == "signed" else mix(u).clamp(min=0)
             index = self.dot(prefix + "index", "ih,hij->ij", weights, part.clamp(min=0), Hi)
             chosen = self.largest(index, self.visible(T, m), m["k"])
             s = scores(q(u).reshape(T, H, dk), k(u).reshape(T, K, dk))
@@ -974,7 +985,7 @@ def load(path, real=False):
 
 def main():
     parser = argparse.ArgumentParser(description="Runs a rung model with torch; one JSON line of logits a prompt.")
-    parser.add_argument("model", help="a safetensors file of format rung.weights/1")
+    parser.add_argument("model", help="a safetensors file of format rung.weights/2 or /1")
     parser.add_argument("--prompts", required=True, help='JSON lines with "tokens": [..] or "fields": {..}; - reads standard input')
     parser.add_argument("--every-position", action="store_true", help="logits at every position (default: where the answer is read)")
     flags = parser.parse_args()

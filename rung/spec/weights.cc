@@ -165,12 +165,13 @@ Result<Weights> weights_from_tensors(TensorFile file, const std::string& where) 
     return parse_json(content, "weights");
   };
   RUNG_TRY(const std::string format, text("format"));
-  if (format != kWeightsFormat)
-    return fail(ErrorCode::format, "[weights] {}: format {}; \"{}\" expected", where, rung::quoted(format),
-                kWeightsFormat);
+  if (format != kWeightsFormat && format != kFirstWeightsFormat)
+    return fail(ErrorCode::format, "[weights] {}: format {}; \"{}\" or \"{}\" expected", where,
+                rung::quoted(format), kWeightsFormat, kFirstWeightsFormat);
   Weights weights;
   RUNG_TRY(const std::string line, text("architecture"));
-  RUNG_TRY(weights.architecture.stack, parse_stack(line));
+  RUNG_TRY(weights.architecture.stack,
+           parse_stack(line, format == kFirstWeightsFormat ? UnsaidForm::plain : UnsaidForm::refused));
   bool sums_named = false;
   for (auto& layer : weights.architecture.stack.layers)
     visit_mixers(layer, [&](Mixer& mixer) { sums_named = sums_named || mixer.word("acc").has_value(); });
@@ -247,7 +248,7 @@ TensorFile tensors_from_weights(const Weights& weights) {
   file.tensors = weights.tensors;
   file.metadata = weights.notes;
   file.metadata["format"] = kWeightsFormat;
-  file.metadata["architecture"] = format_stack(weights.architecture.stack);
+  file.metadata["architecture"] = format_spelled_stack(weights.architecture.stack);
   file.metadata["dimensions"] = dimensions_text(weights.architecture.dimensions);
   file.metadata["mode"] = weights.mode == WeightMode::integer ? "integer" : "real";
   file.metadata["accumulator"] = accumulator_name(weights.accumulator);

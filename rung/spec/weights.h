@@ -63,7 +63,8 @@ struct Weights {
   std::map<std::string, Tensor> tensors;
 };
 
-inline constexpr std::string_view kWeightsFormat = "rung.weights/1";
+// A mixer that says no form is plain in the first version; the second says every form.
+inline constexpr std::string_view kWeightsFormat = "rung.weights/2", kFirstWeightsFormat = "rung.weights/1";
 inline constexpr std::int64_t kMaxWeight = std::int64_t{1} << 46;  // integer weights lie in [-2^46, 2^46]
 
 // ENSURES on success: metadata complete and consistent; tensor names and shapes are the exact machine's

@@ -69,7 +69,7 @@ bool matches_text(const Record& record, const Filter& filter) {
 bool matches(const Record& record, const BodyWords& words, const Filter& filter) {
   return fits(filter.kind, record.kind) && fits(filter.parent, record.parent) &&
          fits(filter.host, record.host) && fits(filter.task, words.task) &&
-         (!filter.arch || canonical_arch(*filter.arch) == words.arch) && fits(filter.label, words.label) &&
+         (!filter.arch || asked_arch(*filter.arch) == words.arch) && fits(filter.label, words.label) &&
          (!filter.state || *filter.state == record.state) &&
          (!filter.since || record.created >= *filter.since) && matches_text(record, filter);
 }

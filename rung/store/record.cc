@@ -213,15 +213,29 @@ std::string merged_body(const std::string& body, const std::string& patch) {
   return merged.dump();
 }
 
+namespace {
+
+std::string canonical_arch(const std::string& text, UnsaidForm unsaid) {
+  const auto stack = parse_stack(text, unsaid);
+  return stack ? format_spelled_stack(*stack) : text;
+}
+
+}  // namespace
+
 BodyWords body_words(const Record& record) {
   static constexpr std::string_view kPaths[] = {"task", "arch", "label"};
   auto fields = read_fields(record.body, kPaths);
-  return {std::move(fields[0].word), canonical_arch(fields[1].word), std::move(fields[2].word)};
+  return {std::move(fields[0].word), canonical_arch(fields[1].word, UnsaidForm::plain),
+          std::move(fields[2].word)};
 }
 
-std::string canonical_arch(const std::string& text) {
-  const auto stack = parse_stack(text);
-  return stack ? format_stack(*stack) : text;
+std::string asked_arch(const std::string& line) { return canonical_arch(line, UnsaidForm::released); }
+
+std::string earlier_arch(std::string asked) {
+  for (const std::string_view said : {"(form=plain)", ",form=plain", "form=plain,"})
+    for (std::size_t at = asked.find(said); at != std::string::npos; at = asked.find(said))
+      asked.erase(at, said.size());
+  return asked;
 }
 
 }  // namespace rung

@@ -59,11 +59,13 @@ Result<void> normalise(Record& record);
 // `body` with the fields of `patch` in place of its own. REQUIRES both normalised.
 std::string merged_body(const std::string& body, const std::string& patch);
 
-// What a query looks for in a body. An architecture is held in the form that format_stack writes.
+// What a query looks for in a body. An architecture is held as format_spelled_stack writes it.
 struct BodyWords {
   std::string task, arch, label;
 };
 BodyWords body_words(const Record& record);
-std::string canonical_arch(const std::string& text);
+// The same of a line that a user asks for, and how rung 0.2 and earlier held it.
+std::string asked_arch(const std::string& line);
+std::string earlier_arch(std::string asked);
 
 }  // namespace rung

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "rung/spec/architecture.h"
+
 namespace rung {
 namespace {
 
@@ -39,6 +41,8 @@ RunSetting run_setting(std::string_view body) {
   Json asked = Json::object();
   for (const char* name : kSettingFields)
     if (const auto found = fields.find(name); found != fields.end()) asked[name] = *found;
+  if (const auto arch = asked.find("arch"); arch != asked.end() && arch->is_string())
+    *arch = spelled_line(arch->get<std::string>(), UnsaidForm::plain);
   setting.key = asked.dump(-1, ' ', true);
   say_task_options(setting.asked, fields);
   if (const auto tasks = fields.find("tasks"); tasks != fields.end() && tasks->is_array())

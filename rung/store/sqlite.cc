@@ -99,7 +99,11 @@ class Sqlite final : public Store {
     if (filter.parent) ask("parent = ?", *filter.parent);
     if (filter.state) ask("state = ?", std::string(state_name(*filter.state)));
     if (filter.task) ask("task = ?", *filter.task);
-    if (filter.arch) ask("arch = ?", canonical_arch(*filter.arch));
+    if (filter.arch) {
+      const std::string line = asked_arch(*filter.arch);
+      ask("arch IN (?, ?)", line);
+      values.push_back(earlier_arch(line));
+    }
     if (filter.label) ask("label = ?", *filter.label);
     if (filter.host) ask("host = ?", *filter.host);
     if (filter.since) ask("created >= ?", *filter.since);

@@ -49,12 +49,13 @@ void open_single_task(Json& asked) {
 
 // Of a line of layers: how many, and which without how often.
 void add_stack(SweepFields& fields, const std::string& line) {
-  const auto stack = parse_stack(line);
+  const auto stack = parse_stack(line, UnsaidForm::plain);
   if (!stack) return;
   fields["layers"] = sweep_value(stack->layers.size());
   std::vector<std::string> words;
   for (const Mixer& mixer : stack->layers)
-    if (std::string word = format_mixer(mixer); std::find(words.begin(), words.end(), word) == words.end())
+    if (std::string word = format_spelled_mixer(mixer);
+        std::find(words.begin(), words.end(), word) == words.end())
       words.push_back(std::move(word));
   fields["mixers"] = {.text = fmt::format("{}", fmt::join(words, "+"))};
 }

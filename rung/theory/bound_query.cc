@@ -126,7 +126,7 @@ nlohmann::ordered_json bound_document(const BoundReport& report) {
   for (const auto& verdict : report.verdicts) list.push_back(verdict_json(verdict));
   nlohmann::ordered_json document = {
       {"schema", "rung.bound/2"},
-      {"architecture", format_stack(setting.architecture.stack)},
+      {"architecture", format_spelled_stack(setting.architecture.stack)},
       {"word", setting.word.text},
       {"layers", setting.layers.size()},
       {"state_bits", json_number(setting.word.total().after(setting.context))},

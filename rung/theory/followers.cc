@@ -60,21 +60,22 @@ std::vector<Follower> followers_of(const FollowedAutomaton& followed) {
     rows.push_back(possible(mixer, "automaton-rnn", fmt::format("one layer, at most {} units", units)));
   if (algebra.group) {
     const std::int64_t steps = exchanges_of(followed.least);
-    rows.push_back(possible(steps <= 1 ? "delta" : fmt::format("delta(steps={})", steps),
-                            "permutations-delta",
-                            fmt::format("one layer, a row of {}{}", algebra.classes,
-                                        steps <= 1 ? "" : "; fewer steps where letters move fewer points")));
+    rows.push_back(
+        possible(steps <= 1 ? "delta(form=plain)" : fmt::format("delta(steps={},form=plain)", steps),
+                 "permutations-delta",
+                 fmt::format("one layer, a row of {}{}", algebra.classes,
+                             steps <= 1 ? "" : "; fewer steps where letters move fewer points")));
   } else {
     rows.push_back({.mixer = "delta",
                     .status = Status::conjecture,
                     .note = "no construction: some letter is no permutation"});
   }
   if (algebra.aperiodic)
-    rows.push_back(possible("mamba2", "cascade-mamba2", "as many layers as the cascade has"));
+    rows.push_back(possible("mamba2(form=plain)", "cascade-mamba2", "as many layers as the cascade has"));
   else
     rows.push_back(by_aperiodicity("mamba2", question));
   for (const char* line :
-       {"mamba", "linear", "full", "full(window=8)", "topk(k=8)", "conv(width=4)", "loglinear"})
+       {"mamba", "linear", "full", "full(window=8)", "topk(k=8,form=plain)", "conv(width=4)", "loglinear"})
     rows.push_back(by_aperiodicity(line, question));
   if (!algebra.solvable) {
     const Theorem& conditional = theorem("nonsolvable-groups");

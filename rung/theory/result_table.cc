@@ -24,7 +24,7 @@ class Table {
   // What the named theorem says of this stack on this task.
   Result<Verdict> ask(const std::string& line, const std::string& task, const TaskSizes& sizes,
                       std::string_view id) const {
-    RUNG_TRY(const Stack stack, parse_stack(line));
+    RUNG_TRY(const Stack stack, parse_stack(line, UnsaidForm::plain));
     Dimensions dimensions = dimensions_;
     dimensions.context = 0;
     RUNG_TRY(const Setting setting,

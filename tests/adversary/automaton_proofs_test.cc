@@ -100,10 +100,12 @@ TEST(AutomatonConstructions, exchange_no_more_than_the_group_needs) {
   const auto architecture = [](const std::string& line) {
     return format_stack(built_of(line).weights.architecture.stack);
   };
-  EXPECT_EQ(architecture("parity --by delta"), "delta(heads=1,dim=2,vdim=1)");
-  EXPECT_EQ(architecture("group --name S3 --letters generators --by delta"), "delta(heads=1,dim=3,vdim=1)");
-  EXPECT_EQ(architecture("group --name S5 --letters generators --by delta"), "delta(heads=1,dim=5,vdim=1)");
-  EXPECT_EQ(architecture("group --name S3 --by delta"), "delta(heads=1,dim=3,vdim=1,steps=2)");
+  EXPECT_EQ(architecture("parity --by delta"), "delta(heads=1,dim=2,vdim=1,form=plain)");
+  EXPECT_EQ(architecture("group --name S3 --letters generators --by delta"),
+            "delta(heads=1,dim=3,vdim=1,form=plain)");
+  EXPECT_EQ(architecture("group --name S5 --letters generators --by delta"),
+            "delta(heads=1,dim=5,vdim=1,form=plain)");
+  EXPECT_EQ(architecture("group --name S3 --by delta"), "delta(heads=1,dim=3,vdim=1,steps=2,form=plain)");
 }
 
 Automaton random_automaton(Random& random, std::uint32_t states, std::uint32_t letters) {
@@ -263,7 +265,7 @@ TEST(RandomModels, of_mamba2_are_refuted_on_parity_by_a_shortest_word) {
   ASSERT_TRUE(made);
   const std::shared_ptr<const Task> task = std::move(*made);
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-    auto weights = random_weights_for(*task, {.architecture = "mamba2", .seed = seed});
+    auto weights = random_weights_for(*task, {.architecture = "mamba2(form=plain)", .seed = seed});
     ASSERT_TRUE(weights) << weights.error().message;
     const auto problem = make_product(*weights, task, {});
     ASSERT_TRUE(problem) << problem.error().message;
@@ -293,10 +295,11 @@ Proved random_proof(const std::string& line, const std::string& task,
 TEST(ForcedWords, are_those_of_layers_that_come_to_rest_on_periodic_tasks) {
   int refuted = 0;
   for (const char* line :
-       {"mamba2(dim=2,state=2)", "mamba2(dim=1,state=1,conv=3)*2", "mamba(state=2)", "linear",
-        "full(window=3)", "conv(width=3)+mamba2(dim=1,state=1)",
-        "heads(mamba2(dim=1,state=1):1,full(window=2):1)", "mamba2(form=released,dim=1,state=1,conv=2)",
-        "mamba(form=released,inner=1,state=2)"})
+       {"mamba2(dim=2,state=2,form=plain)", "mamba2(dim=1,state=1,conv=3,form=plain)*2",
+        "mamba(state=2,form=plain)", "linear", "full(window=3)",
+        "conv(width=3)+mamba2(dim=1,state=1,form=plain)",
+        "heads(mamba2(dim=1,state=1,form=plain):1,full(window=2):1)",
+        "mamba2(form=released,dim=1,state=1,conv=2)", "mamba(form=released,inner=1,state=2)"})
     for (const auto& [task, name] :
          {std::pair("parity", ""), {"modulo", ""}, {"group", "S3"}, {"group", "Z4"}}) {
       std::map<std::string, std::string> options;
@@ -340,24 +343,25 @@ TEST(ForcedWords, are_none_where_a_hypothesis_fails) {
     table = integer_tensor(table.shape, values);
   };
   const auto wraps = [](Weights& weights) { weights.accumulator = Accumulator::wrap; };
-  EXPECT_TRUE(forced("mamba2(dim=1,state=1)", "parity"));
-  EXPECT_FALSE(forced("mamba2(dim=1,state=1)", "parity", negative));
-  EXPECT_FALSE(forced("mamba2(dim=1,state=1)", "parity", wraps));
+  EXPECT_TRUE(forced("mamba2(dim=1,state=1,form=plain)", "parity"));
+  EXPECT_FALSE(forced("mamba2(dim=1,state=1,form=plain)", "parity", negative));
+  EXPECT_FALSE(forced("mamba2(dim=1,state=1,form=plain)", "parity", wraps));
   for (const char* line : {"mamba2(form=released,dim=1,state=1)", "mamba(form=released,inner=1,state=1)"}) {
     EXPECT_TRUE(forced(line, "parity")) << line;
     EXPECT_FALSE(forced(line, "parity", negative)) << line;
   }
-  EXPECT_FALSE(forced("mamba2(dim=1,state=1)", "flipflop"));  // aperiodic
-  for (const char* line : {"delta(dim=2,vdim=1)", "gdelta(dim=2,vdim=1)", "rnn(size=2)", "gru(size=2)"})
+  EXPECT_FALSE(forced("mamba2(dim=1,state=1,form=plain)", "flipflop"));  // aperiodic
+  for (const char* line :
+       {"delta(dim=2,vdim=1,form=plain)", "gdelta(dim=2,vdim=1,form=plain)", "rnn(size=2)", "gru(size=2)"})
     EXPECT_FALSE(forced(line, "parity")) << line;
   // What the search does not say, the checker does not believe.
-  const Proved covered = random_proof("mamba2(dim=1,state=1)", "parity", {}, 3);
+  const Proved covered = random_proof("mamba2(dim=1,state=1,form=plain)", "parity", {}, 3);
   const auto proof = forced_word(covered.problem.target)->powers;
   for (const auto& [line, alter] :
-       {std::pair<const char*, std::function<void(Weights&)>>{"mamba2(dim=1,state=1)", negative},
-        {"mamba2(dim=1,state=1)", wraps},
+       {std::pair<const char*, std::function<void(Weights&)>>{"mamba2(dim=1,state=1,form=plain)", negative},
+        {"mamba2(dim=1,state=1,form=plain)", wraps},
         {"mamba2(form=released,dim=1,state=1)", negative},
-        {"delta(dim=2,vdim=1)", {}},
+        {"delta(dim=2,vdim=1,form=plain)", {}},
         {"rnn(size=2)", {}}}) {
     const Proved found = random_proof(line, "parity", {}, 3, alter);
     ASSERT_EQ(found.outcome.verdict, ProductVerdict::refuted) << line;
@@ -412,31 +416,36 @@ TEST(FloatProducts, prove_what_a_verdict_calls_possible_in_the_format) {
   };
   const std::vector<std::string> all{"bf16", "fp16", "fp32"};
   for (const Asked& asked : {
-           Asked{"parity --by delta", "delta(heads=1,dim=2,vdim=1)", "parity", {}, {}, all},
-           {"parity --by gdelta", "gdelta(heads=1,dim=2,vdim=1)", "parity", {}, {}, all},
+           Asked{"parity --by delta", "delta(heads=1,dim=2,vdim=1,form=plain)", "parity", {}, {}, all},
+           {"parity --by gdelta", "gdelta(heads=1,dim=2,vdim=1,form=plain)", "parity", {}, {}, all},
            {"parity --by rnn", "rnn(cell=relu,size=4)", "parity", {}, {}, all},
            {"parity --by elman", "rnn(size=4)", "parity", {}, {}, {}},
            {"parity --by gru", "gru(size=4)", "parity", {}, {}, {}},
            {"modulo --m 5 --by rnn", "rnn(cell=relu,size=25)", "modulo", {{"m", 5}}, {}, all},
            {"group --name S3 --by delta",
-            "delta(heads=1,dim=6,vdim=1,steps=3)",
+            "delta(heads=1,dim=6,vdim=1,steps=3,form=plain)",
             "group",
             {},
             {{"name", "S3"}},
             all},
            {"group --name S4 --letters generators --by delta",
-            "delta(heads=1,dim=4,vdim=1,steps=3)",
+            "delta(heads=1,dim=4,vdim=1,steps=3,form=plain)",
             "group",
             {},
             {{"name", "S4"}, {"letters", "generators"}},
             all},
            {"group --name S5 --letters generators --by delta",
-            "delta(heads=1,dim=5,vdim=1,steps=4)",
+            "delta(heads=1,dim=5,vdim=1,steps=4,form=plain)",
             "group",
             {},
             {{"name", "S5"}, {"letters", "generators"}},
             {"fp32"}},
-           {"flipflop --k 3 --by mamba2", "mamba2(heads=1,dim=1,state=1)", "flipflop", {{"k", 3}}, {}, all},
+           {"flipflop --k 3 --by mamba2",
+            "mamba2(heads=1,dim=1,state=1,form=plain)",
+            "flipflop",
+            {{"k", 3}},
+            {},
+            all},
        })
     for (const std::string& format : all) {
       Architecture architecture{*parse_stack(asked.architecture), {.position = PositionCode::none}};
@@ -462,7 +471,8 @@ TEST(FloatProducts, prove_what_a_verdict_calls_possible_in_the_format) {
 TEST(FloatProducts, refute_by_a_word_that_the_format_answers_wrongly) {
   int refuted = 0;
   for (std::uint64_t seed = 1; seed <= 12; ++seed)
-    for (const char* line : {"mamba2(dim=1,state=1)", "linear", "gru(size=2)", "delta(dim=2,vdim=1)"}) {
+    for (const char* line :
+         {"mamba2(dim=1,state=1,form=plain)", "linear", "gru(size=2)", "delta(dim=2,vdim=1,form=plain)"}) {
       const std::shared_ptr<const Task> task = std::move(*make_task("parity", {}, {}));
       auto weights = random_weights_for(
           *task, {.architecture = line, .width = 4, .precision = {.bits = 4}, .seed = seed});
@@ -488,7 +498,7 @@ TEST(FloatProducts, refute_by_a_word_that_the_format_answers_wrongly) {
 
 TEST(FloatProducts, are_none_of_models_whose_memory_grows) {
   const std::shared_ptr<const Task> task = std::move(*make_task("parity", {}, {}));
-  for (const char* line : {"full", "topk(k=2)", "full+rnn(size=2)"}) {
+  for (const char* line : {"full", "topk(k=2,form=plain)", "full+rnn(size=2)"}) {
     auto weights = random_weights_for(*task, {.architecture = line, .width = 4, .precision = {.bits = 4}});
     ASSERT_TRUE(weights);
     EXPECT_FALSE(make_product(*weights, task, 4, *parse_precision("bf16"))) << line;
@@ -507,7 +517,7 @@ TEST(Orbits, refute_where_the_search_is_cut_short) {
   }
   const std::shared_ptr<const Task> task = std::move(*read_automaton_task("late", late.dump(), {}));
   int cut = 0, refuted = 0;
-  for (const char* line : {"rnn(size=8)", "delta(dim=4,vdim=2)", "gru(size=8)"})
+  for (const char* line : {"rnn(size=8)", "delta(dim=4,vdim=2,form=plain)", "gru(size=8)"})
     for (std::uint64_t seed = 1; seed <= 8; ++seed) {
       auto weights = random_weights_for(
           *task, {.architecture = line, .width = 8, .precision = {.bits = 8}, .seed = seed});

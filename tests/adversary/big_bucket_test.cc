@@ -41,7 +41,8 @@ TEST(big_bucket, counts_one_level_of_every_log_linear_layer) {
                                  task_of("eva", {{"n", 12}}));
   EXPECT_EQ(nominal_state_bits(one.weights, one.layers, 8), 3 * 3 * 5);
   const auto two = random_target(
-      {.architecture = "loglinear(base=gdelta,heads=1,dim=2,conv=3)+linear(heads=1,dim=2)", .precision = 5},
+      {.architecture = "loglinear(base=gdelta,heads=1,dim=2,conv=3,form=plain)+linear(heads=1,dim=2)",
+       .precision = 5},
       task_of("eva", {{"n", 12}}));
   EXPECT_EQ(nominal_state_bits(two.weights, two.layers, 8), 2 * 2 * 5 + 2 * (2 + 2 + 2) * 5 + 2 * 3 * 5);
 }
@@ -65,12 +66,12 @@ TEST(big_bucket, breaks_other_bases_depths_and_tasks) {
     ClaimLabel label;
   };
   for (const auto& c : std::vector<Case>{
-           {"loglinear(base=gdelta,heads=1,dim=2)",
+           {"loglinear(base=gdelta,heads=1,dim=2,form=plain)",
             "index",
             {{"n", 40}, {"sigma", 4}},
             32,
             ClaimLabel::forced},
-           {"loglinear(base=mamba2,heads=1,dim=2,state=2)",
+           {"loglinear(base=mamba2,heads=1,dim=2,state=2,form=plain)",
             "mqar",
             {{"n", 10}, {"M", 12}, {"sigma", 5}},
             16,

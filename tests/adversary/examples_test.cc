@@ -24,8 +24,8 @@ const std::vector<Example>& examples() {
   // clang-format off
   static const std::vector<Example> all = {
       {"loglinear", {.architecture = "loglinear(base=linear,heads=1,dim=2)", .width = 4, .precision = 6}, "eva", {{"n", 9}}, "big-bucket", ClaimLabel::forced},
-      {"sparse", {.architecture = "sparse(B=8,k=2,heads=1,dim=2)", .width = 4, .precision = 6, .position = PositionCode::none}, "two-sum", {{"n", 64}}, "sparse-blocks", ClaimLabel::forced},
-      {"sparse-positions", {.architecture = "sparse(B=8,k=2,groups=2,heads=2,dim=2)", .width = 4, .precision = 4}, "two-sum", {{"n", 64}}, "sparse-blocks", ClaimLabel::forced},
+      {"sparse", {.architecture = "sparse(B=8,k=2,heads=1,dim=2,form=plain)", .width = 4, .precision = 6, .position = PositionCode::none}, "two-sum", {{"n", 64}}, "sparse-blocks", ClaimLabel::forced},
+      {"sparse-positions", {.architecture = "sparse(B=8,k=2,groups=2,heads=2,dim=2,form=plain)", .width = 4, .precision = 4}, "two-sum", {{"n", 64}}, "sparse-blocks", ClaimLabel::forced},
       {"hybrid-fr", {.architecture = "full(heads=1,dim=2)+linear(heads=1,dim=2)", .width = 4, .precision = 4}, "seqcomp", {{"L", 2}, {"m", 27}, {"n1", 5}}, "additive", ClaimLabel::forced},
       {"hybrid-rfr", {.architecture = "linear(heads=1,dim=1)+full(heads=1,dim=1)+linear(heads=1,dim=1)", .width = 2, .precision = 3}, "seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}}, "decomposition", ClaimLabel::found},
       {"full-and-a-hundred-linear", {.architecture = "full(heads=1,dim=2)+linear(heads=1,dim=2)*100", .width = 4, .precision = 4}, "seqcomp", {{"L", 2}, {"m", 25}, {"n1", 31}}, "flip", ClaimLabel::forced},

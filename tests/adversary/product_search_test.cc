@@ -108,14 +108,14 @@ const std::vector<std::string> kFiniteLines = {
     "rnn(size=2)",
     "rnn(cell=relu,size=3)",
     "gru(size=2)",
-    "mamba(inner=2,state=2)",
-    "mamba(inner=2,state=1,conv=2)",
-    "mamba2(heads=1,dim=2,state=2)",
-    "mamba2(heads=2,dim=1,state=1,conv=3)",
-    "delta(heads=1,dim=2,vdim=1)",
-    "delta(heads=1,dim=2,vdim=1,steps=2)",
-    "gdelta(heads=1,dim=2,vdim=2)",
-    "gdelta(heads=2,kv=1,dim=2,vdim=1,steps=2,range=2,conv=2)",
+    "mamba(inner=2,state=2,form=plain)",
+    "mamba(inner=2,state=1,conv=2,form=plain)",
+    "mamba2(heads=1,dim=2,state=2,form=plain)",
+    "mamba2(heads=2,dim=1,state=1,conv=3,form=plain)",
+    "delta(heads=1,dim=2,vdim=1,form=plain)",
+    "delta(heads=1,dim=2,vdim=1,steps=2,form=plain)",
+    "gdelta(heads=1,dim=2,vdim=2,form=plain)",
+    "gdelta(heads=2,kv=1,dim=2,vdim=1,steps=2,range=2,conv=2,form=plain)",
     "linear(heads=1,dim=2)",
     "linear(heads=1,dim=2,normalised=no,feature=relu)",
     "full(window=1,heads=1,dim=2)",
@@ -125,9 +125,9 @@ const std::vector<std::string> kFiniteLines = {
     "full(window=2,conv=2,heads=1,dim=1)",
     "conv(width=3,channels=2)",
     "identity(heads=1,vdim=2)",
-    "heads(mamba2(dim=1,state=1):1,full(window=2,dim=1):1,full(chunk=2,dim=1):1)",
-    "rnn(size=2)+none+delta(heads=1,dim=2,vdim=1)",
-    "mamba2(heads=1,dim=1,state=1)+identity(heads=1,vdim=2)+rnn(size=2)"};
+    "heads(mamba2(dim=1,state=1,form=plain):1,full(window=2,dim=1):1,full(chunk=2,dim=1):1)",
+    "rnn(size=2)+none+delta(heads=1,dim=2,vdim=1,form=plain)",
+    "mamba2(heads=1,dim=1,state=1,form=plain)+identity(heads=1,vdim=2)+rnn(size=2)"};
 
 class LetterKernels : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Lines, LetterKernels, testing::ValuesIn(kFiniteLines));
@@ -248,8 +248,9 @@ std::optional<OwnTask> own_task(const Target& target, std::int64_t letters, std:
 
 TEST(ProductSearch, proves_a_model_right_on_the_automaton_that_it_is_and_on_no_other) {
   int proved = 0;
-  for (const char* line : {"rnn(size=2)", "mamba2(heads=1,dim=2,state=1)", "delta(heads=1,dim=2,vdim=1)",
-                           "gru(size=2)", "full(window=3,heads=1,dim=1)", "conv(width=3,channels=1)"})
+  for (const char* line :
+       {"rnn(size=2)", "mamba2(heads=1,dim=2,state=1,form=plain)", "delta(heads=1,dim=2,vdim=1,form=plain)",
+        "gru(size=2)", "full(window=3,heads=1,dim=1)", "conv(width=3,channels=1)"})
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
       const Target target = word_target({.architecture = line, .precision = 3, .seed = seed});
       const auto own = own_task(target, 2, 400);
@@ -323,7 +324,7 @@ TEST(ProductSearch, goes_on_from_a_checkpoint_to_the_same_end) {
 }
 
 TEST(ProductSearch, keeps_to_the_memory_that_it_states) {
-  const Target target = word_target({.architecture = "mamba2(heads=1,dim=2,state=4)",
+  const Target target = word_target({.architecture = "mamba2(heads=1,dim=2,state=4,form=plain)",
                                      .precision = 8,
                                      .letters = 3,
                                      .answers = 1,
@@ -371,17 +372,18 @@ TEST(FiniteState, refuses_by_name_what_grows) {
   };
   using enum Accumulator;
   EXPECT_NE(reason("rnn+full", round).find("layer 1 is full"), std::string::npos);
-  EXPECT_NE(reason("topk(k=2)", round).find("topk"), std::string::npos);
-  EXPECT_NE(reason("sparse(B=2,k=1)", round).find("sparse"), std::string::npos);
+  EXPECT_NE(reason("topk(k=2,form=plain)", round).find("topk"), std::string::npos);
+  EXPECT_NE(reason("sparse(B=2,k=1,form=plain)", round).find("sparse"), std::string::npos);
   EXPECT_NE(reason("loglinear", round).find("loglinear"), std::string::npos);
   EXPECT_NE(reason("linear", exact).find("accumulator exact"), std::string::npos);
-  EXPECT_NE(reason("heads(delta:1,full:1)", round).find("full"), std::string::npos);
+  EXPECT_NE(reason("heads(delta(form=plain):1,full:1)", round).find("full"), std::string::npos);
   EXPECT_NE(reason("recurrent(kind=kda,elements=4)", round).find("kda"), std::string::npos);
   EXPECT_NE(reason("rnn", round, PositionCode::binary).find("position code (binary)"), std::string::npos);
   EXPECT_NE(reason("rnn", round, PositionCode::none, 8).find("context of 8"), std::string::npos);
   for (const auto accumulator : {exact, wrap, round})
-    for (const char* line : {"mamba", "mamba2", "delta", "gdelta", "rnn", "gru", "conv(width=2)", "identity",
-                             "none", "full(window=3)", "full(chunk=4)", "heads(delta:1,full(window=2):1)"})
+    for (const char* line : {"mamba(form=plain)", "mamba2(form=plain)", "delta(form=plain)",
+                             "gdelta(form=plain)", "rnn", "gru", "conv(width=2)", "identity", "none",
+                             "full(window=3)", "full(chunk=4)", "heads(delta(form=plain):1,full(window=2):1)"})
       EXPECT_EQ(reason(line, accumulator), "finite") << line;
   EXPECT_EQ(reason("linear", wrap), "finite");
   EXPECT_EQ(reason("linear", round), "finite");
@@ -398,7 +400,7 @@ ProductTask late_task(std::int64_t states, std::int64_t letters, std::int64_t la
 }
 
 TEST(Orbits, find_the_shortest_wrong_power) {
-  for (const char* line : {"rnn(size=3)", "gru(size=2)", "mamba2(heads=1,dim=2,state=2)"}) {
+  for (const char* line : {"rnn(size=3)", "gru(size=2)", "mamba2(heads=1,dim=2,state=2,form=plain)"}) {
     const Target target = word_target({.architecture = line, .answers = 1, .seed = 5});
     for (const std::int64_t late : {1, 2, 39}) {
       const auto power = wrong_power(target, late_task(40, 2, late));

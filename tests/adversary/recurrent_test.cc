@@ -23,9 +23,9 @@ void expect_collision(const Target& target, const AttackOutcome& outcome) {
 }
 
 TEST(reachable_states, are_counted_exactly) {
-  const auto target =
-      random_target({.architecture = "mamba2(heads=1,dim=1,state=2)*2", .width = 3, .precision = 4},
-                    task_of("eva", {{"n", 6}}));
+  const auto target = random_target(
+      {.architecture = "mamba2(heads=1,dim=1,state=2,form=plain)*2", .width = 3, .precision = 4},
+      task_of("eva", {{"n", 6}}));
   const auto outcome = attack(target, "reachable", {});
   ASSERT_TRUE(outcome) << outcome.error().message;
   expect_collision(target, *outcome);
@@ -52,17 +52,18 @@ TEST(reachable_states, are_all_different_in_a_model_that_stores_the_function) {
 
 TEST(reachable_states, resumes_where_the_checkpoint_stands) {
   // A checkpoint is written for slow levels only; a budget that ends at once writes none and says so.
-  const auto target =
-      random_target({.architecture = "mamba2(heads=1,dim=1,state=2)*2", .width = 3, .precision = 4},
-                    task_of("eva", {{"n", 6}}));
+  const auto target = random_target(
+      {.architecture = "mamba2(heads=1,dim=1,state=2,form=plain)*2", .width = 3, .precision = 4},
+      task_of("eva", {{"n", 6}}));
   const auto outcome = attack(target, "reachable", {.seconds = 0});
   ASSERT_TRUE(outcome);
   EXPECT_EQ(outcome->verdict, Evidence::unverified);
 }
 
 TEST(distinguished_points, find_a_collision_of_forty_bits) {
-  const auto target = random_target({.architecture = "mamba2(heads=1,dim=2,state=2)", .precision = 10},
-                                    task_of("eva", {{"n", 16}}));
+  const auto target =
+      random_target({.architecture = "mamba2(heads=1,dim=2,state=2,form=plain)", .precision = 10},
+                    task_of("eva", {{"n", 16}}));
   const auto outcome = attack(target, "distinguished-points", {.seconds = 60});
   ASSERT_TRUE(outcome);
   expect_collision(target, *outcome);
@@ -80,7 +81,7 @@ TEST(distinguished_points, find_collisions_of_stacks_and_of_every_task) {
                                         {"mqar", {{"n", 8}, {"queries", 2}}},
                                         {"two-sum", {{"n", 10}, {"M", 64}}},
                                         {"seqcomp", {{"L", 2}, {"m", 3}, {"n1", 3}}}}) {
-    const auto target = random_target({.architecture = "gdelta(heads=1,dim=2)+rnn(size=2)",
+    const auto target = random_target({.architecture = "gdelta(heads=1,dim=2,form=plain)+rnn(size=2)",
                                        .precision = 4,
                                        .accumulator = Accumulator::round},
                                       task_of(name, sizes));
@@ -126,8 +127,9 @@ TEST(distinguished_points, resume_from_a_checkpoint_and_refuse_a_foreign_one) {
 }
 
 TEST(hierarchical, collides_three_layers_one_after_the_other) {
-  const auto target = random_target({.architecture = "mamba2(heads=1,dim=2,state=2)*3", .precision = 5},
-                                    task_of("eva", {{"n", 600}}));
+  const auto target =
+      random_target({.architecture = "mamba2(heads=1,dim=2,state=2,form=plain)*3", .precision = 5},
+                    task_of("eva", {{"n", 600}}));
   ASSERT_EQ(target.nominal_bits, 60);
   const auto outcome = attack(target, "hierarchical", {.seconds = 60});
   ASSERT_TRUE(outcome) << outcome.error().message;
@@ -135,8 +137,9 @@ TEST(hierarchical, collides_three_layers_one_after_the_other) {
 }
 
 TEST(hierarchical, says_when_the_prompt_is_too_short) {
-  const auto target = random_target({.architecture = "mamba2(heads=1,dim=2,state=2)*3", .precision = 5},
-                                    task_of("eva", {{"n", 16}}));
+  const auto target =
+      random_target({.architecture = "mamba2(heads=1,dim=2,state=2,form=plain)*3", .precision = 5},
+                    task_of("eva", {{"n", 16}}));
   const auto outcome = attack(target, "hierarchical", {});
   ASSERT_FALSE(outcome);
   EXPECT_NE(outcome.error().message.find("tokens"), std::string::npos) << outcome.error().message;
@@ -156,8 +159,8 @@ TEST(generalised_birthday, finds_a_collision_of_an_additive_state) {
 }
 
 TEST(generalised_birthday, needs_a_sum) {
-  const auto gated =
-      random_target({.architecture = "mamba2(heads=1,dim=2,state=2)"}, task_of("eva", {{"n", 64}}));
+  const auto gated = random_target({.architecture = "mamba2(heads=1,dim=2,state=2,form=plain)"},
+                                   task_of("eva", {{"n", 64}}));
   EXPECT_FALSE(attack(gated, "generalised-birthday", {}));
   const auto rounded =
       random_target({.architecture = "linear(heads=1,dim=2)", .accumulator = Accumulator::round},
@@ -215,9 +218,9 @@ TEST(attack, refuses_a_task_of_the_users_own_file) {
 }
 
 TEST(reachable_states, need_no_more_memory_than_allowed) {
-  const auto target =
-      random_target({.architecture = "mamba2(heads=1,dim=1,state=2)*2", .width = 3, .precision = 4},
-                    task_of("eva", {{"n", 6}}));
+  const auto target = random_target(
+      {.architecture = "mamba2(heads=1,dim=1,state=2,form=plain)*2", .width = 3, .precision = 4},
+      task_of("eva", {{"n", 6}}));
   const auto outcome = attack(target, "reachable", {.memory_bytes = 1000});
   ASSERT_TRUE(outcome);
   EXPECT_EQ(outcome->verdict, Evidence::unverified);

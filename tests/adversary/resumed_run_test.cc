@@ -11,7 +11,8 @@ Target target_of(const std::string& architecture) {
 }
 
 TEST(resumed_run, refuses_layers_that_select_among_earlier_tokens) {
-  for (const char* architecture : {"sparse(B=4,k=2,heads=1,dim=2)", "topk(heads=1,dim=2,k=3)"}) {
+  for (const char* architecture :
+       {"sparse(B=4,k=2,heads=1,dim=2,form=plain)", "topk(heads=1,dim=2,k=3,form=plain)"}) {
     const auto target = target_of(architecture);
     const Prompt prompt = target.task->generate(Variant::uniform, 1, 0).prompt;
     EXPECT_FALSE(ResumedRun::make(*target.machine, target.task->fields(), prompt, 5)) << architecture;
@@ -21,9 +22,10 @@ TEST(resumed_run, refuses_layers_that_select_among_earlier_tokens) {
 TEST(resumed_run, gives_the_numbers_of_the_whole_run_for_every_mixer) {
   for (const char* architecture :
        {"full(heads=2,dim=3)", "full(heads=2,dim=3,conv=3)", "full(heads=1,dim=2,window=4)",
-        "linear(heads=2,dim=2)", "mamba2(heads=2,dim=2)", "mamba(inner=4)", "rnn", "gru",
-        "delta(heads=1,dim=3)", "gdelta(heads=1,dim=3,conv=2)", "loglinear(base=linear,heads=1,dim=2)",
-        "loglinear(base=gdelta,heads=1,dim=2)", "conv(width=3)", "identity", "heads(full:1,linear:1)",
+        "linear(heads=2,dim=2)", "mamba2(heads=2,dim=2,form=plain)", "mamba(inner=4,form=plain)", "rnn",
+        "gru", "delta(heads=1,dim=3,form=plain)", "gdelta(heads=1,dim=3,conv=2,form=plain)",
+        "loglinear(base=linear,heads=1,dim=2)", "loglinear(base=gdelta,heads=1,dim=2,form=plain)",
+        "conv(width=3)", "identity", "heads(full:1,linear:1)",
         "full(heads=1,dim=2)+linear(heads=1,dim=2)*3+full(heads=1,dim=2)+none"}) {
     const auto target = target_of(architecture);
     const auto& task = *target.task;

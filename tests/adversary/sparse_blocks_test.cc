@@ -25,8 +25,8 @@ void expect_sparse_pair(const Target& target, const AttackOutcome& outcome, Clai
 TEST(sparse_blocks, apply_to_one_sparse_layer_that_leaves_blocks_unread) {
   const auto task = task_of("two-sum", {{"n", 16}});
   for (const char* architecture :
-       {"full(heads=1,dim=2)", "sparse(B=4,k=1,heads=1,dim=2)*2", "sparse(B=4,k=1,window=3,heads=1,dim=2)",
-        "sparse(B=4,k=4,heads=1,dim=2)"}) {
+       {"full(heads=1,dim=2)", "sparse(B=4,k=1,heads=1,dim=2,form=plain)*2",
+        "sparse(B=4,k=1,window=3,heads=1,dim=2,form=plain)", "sparse(B=4,k=4,heads=1,dim=2,form=plain)"}) {
     const auto outcome = attack(random_target({architecture}, task), "sparse-blocks", {});
     ASSERT_FALSE(outcome) << architecture;
     EXPECT_NE(outcome.error().message.find("does not apply"), std::string::npos);
@@ -36,9 +36,11 @@ TEST(sparse_blocks, apply_to_one_sparse_layer_that_leaves_blocks_unread) {
 // The view's messages and selection against the layer's own state: perturbing a block that is not selected,
 // message kept, changes nothing; the numbers are those that the cache holds.
 TEST(sparse_view, shows_the_compressed_blocks_that_the_machine_holds) {
-  const auto target = random_target(
-      {.architecture = "none+sparse(B=3,k=2,groups=2,heads=2,dim=2,vdim=3)", .width = 5, .mlp = {4}},
-      task_of("two-sum", {{"n", 12}}));
+  const auto target =
+      random_target({.architecture = "none+sparse(B=3,k=2,groups=2,heads=2,dim=2,vdim=3,form=plain)",
+                     .width = 5,
+                     .mlp = {4}},
+                    task_of("two-sum", {{"n", 12}}));
   const auto view = SparseView::make(target);
   ASSERT_TRUE(view);
   EXPECT_EQ(view->message_bits(), 2 * (2 + 3) * 6);
@@ -63,7 +65,7 @@ TEST(sparse_view, shows_the_compressed_blocks_that_the_machine_holds) {
 }
 
 TEST(sparse_blocks, are_confused_by_theorem_on_two_sum) {
-  const auto target = random_target({.architecture = "sparse(B=8,k=2,heads=1,dim=2)",
+  const auto target = random_target({.architecture = "sparse(B=8,k=2,heads=1,dim=2,form=plain)",
                                      .width = 4,
                                      .precision = 6,
                                      .position = PositionCode::none},
@@ -80,13 +82,14 @@ TEST(sparse_blocks, are_confused_with_positions_and_on_other_tasks) {
     ClaimLabel label;
   };
   using enum ClaimLabel;
-  for (const auto& [architecture, task, label] : std::vector<Case>{
-           {"sparse(B=8,k=2,groups=2,heads=2,dim=2)", task_of("two-sum", {{"n", 64}}),
-            forced},  // 129 - 62 of 129 values in 8 blocks
-           {"sparse(B=8,k=2,groups=2,heads=2,dim=2)", task_of("two-sum", {{"n", 48}}),
-            found},  // of 97 in 6: not above 4
-           {"sparse(B=4,k=1,heads=1,dim=2)", task_of("eva", {{"n", 32}}), found},
-           {"sparse(B=4,k=1,heads=1,dim=2)+none", task_of("index", {{"n", 30}, {"sigma", 7}}), found}}) {
+  for (const auto& [architecture, task, label] :
+       std::vector<Case>{{"sparse(B=8,k=2,groups=2,heads=2,dim=2,form=plain)",
+                          task_of("two-sum", {{"n", 64}}), forced},  // 129 - 62 of 129 values in 8 blocks
+                         {"sparse(B=8,k=2,groups=2,heads=2,dim=2,form=plain)",
+                          task_of("two-sum", {{"n", 48}}), found},  // of 97 in 6: not above 4
+                         {"sparse(B=4,k=1,heads=1,dim=2,form=plain)", task_of("eva", {{"n", 32}}), found},
+                         {"sparse(B=4,k=1,heads=1,dim=2,form=plain)+none",
+                          task_of("index", {{"n", 30}, {"sigma", 7}}), found}}) {
     const auto target = random_target({.architecture = architecture, .width = 4, .precision = 4}, task);
     const auto outcome = attack(target, "sparse-blocks", {.seconds = 60});
     ASSERT_TRUE(outcome);

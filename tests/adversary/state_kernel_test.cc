@@ -91,30 +91,41 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"linear_normalised", {"linear(heads=1,dim=3)*2"}},
         Case{"linear_round", {.architecture = "linear(heads=1,dim=2)*2", .accumulator = Accumulator::round}},
         Case{"linear_exact", {.architecture = "linear(heads=1,dim=2)*2", .accumulator = Accumulator::exact}},
-        Case{"mamba2", {.architecture = "mamba2(heads=2,dim=2,state=2)*3", .precision = 8}},
+        Case{"mamba2", {.architecture = "mamba2(heads=2,dim=2,state=2,form=plain)*3", .precision = 8}},
         Case{"mamba2_saturating",
-             {.architecture = "mamba2(heads=2,dim=2,state=2)*2", .accumulator = Accumulator::round}},
-        Case{"delta", {.architecture = "delta(heads=2,dim=2)*2", .accumulator = Accumulator::round}},
+             {.architecture = "mamba2(heads=2,dim=2,state=2,form=plain)*2",
+              .accumulator = Accumulator::round}},
+        Case{"delta",
+             {.architecture = "delta(heads=2,dim=2,form=plain)*2", .accumulator = Accumulator::round}},
         Case{"gdelta",
-             {.architecture = "gdelta(heads=2,dim=2)*2", .precision = 8, .accumulator = Accumulator::round}},
+             {.architecture = "gdelta(heads=2,dim=2,form=plain)*2",
+              .precision = 8,
+              .accumulator = Accumulator::round}},
         Case{"delta_steps",
-             {.architecture = "delta(heads=2,kv=1,dim=2,steps=3)*2", .accumulator = Accumulator::round}},
-        Case{"gdelta_steps", {.architecture = "gdelta(heads=1,dim=2,steps=2)*2", .precision = 6}},
+             {.architecture = "delta(heads=2,kv=1,dim=2,steps=3,form=plain)*2",
+              .accumulator = Accumulator::round}},
+        Case{"gdelta_steps", {.architecture = "gdelta(heads=1,dim=2,steps=2,form=plain)*2", .precision = 6}},
         Case{"rnn", {.architecture = "rnn(size=3)*2", .accumulator = Accumulator::round}},
         Case{"gru", {.architecture = "gru(size=3)*2", .accumulator = Accumulator::round}},
         Case{"gru_wide", {.architecture = "gru(size=2)*2", .precision = 8}},
-        Case{"mamba", {.architecture = "mamba(inner=2,state=3)*2", .accumulator = Accumulator::round}},
-        Case{"mamba_wide", {.architecture = "mamba(inner=3,state=1)*2", .precision = 7}},
+        Case{"mamba",
+             {.architecture = "mamba(inner=2,state=3,form=plain)*2", .accumulator = Accumulator::round}},
+        Case{"mamba_wide", {.architecture = "mamba(inner=3,state=1,form=plain)*2", .precision = 7}},
         Case{"mlp",
-             {.architecture = "gdelta(heads=1,dim=2)+identity+rnn(size=2)+none+mamba2(heads=1,dim=2,state=2)",
+             {.architecture = "gdelta(heads=1,dim=2,form=plain)+identity+rnn(size=2)+none+mamba2(heads=1,dim="
+                              "2,state=2,form=plain)",
               .mlp = {5, 3}}},
-        Case{"mqar", {.architecture = "mamba2(heads=1,dim=2,state=2)*2"}, "mqar", {{"n", 4}, {"queries", 1}}},
-        Case{"retrieval", {.architecture = "delta(heads=1,dim=2)"}, "retrieval", {{"n", 6}}}),
+        Case{"mqar",
+             {.architecture = "mamba2(heads=1,dim=2,state=2,form=plain)*2"},
+             "mqar",
+             {{"n", 4}, {"queries", 1}}},
+        Case{"retrieval", {.architecture = "delta(heads=1,dim=2,form=plain)"}, "retrieval", {{"n", 6}}}),
     [](const auto& info) { return info.param.label; });
 
 TEST(state_kernel, has_the_states_of_the_exact_machine_on_a_hundred_thousand_prompts) {
-  const auto target = random_target({.architecture = "mamba2(heads=2,dim=2,state=2)", .precision = 8},
-                                    task_of("eva", {{"n", 12}}));
+  const auto target =
+      random_target({.architecture = "mamba2(heads=2,dim=2,state=2,form=plain)", .precision = 8},
+                    task_of("eva", {{"n", 12}}));
   std::string why;
   auto kernel = make_state_kernel(target, *beginnings(*target.task, 64), &why);
   ASSERT_TRUE(kernel);
@@ -124,8 +135,8 @@ TEST(state_kernel, has_the_states_of_the_exact_machine_on_a_hundred_thousand_pro
 }
 
 TEST(state_kernel, asks_the_machine_where_lanes_do_not_know_the_mixer) {
-  const auto target =
-      random_target({.architecture = "mamba2(heads=1,dim=2,state=2,conv=2)"}, task_of("eva", {{"n", 5}}));
+  const auto target = random_target({.architecture = "mamba2(heads=1,dim=2,state=2,conv=2,form=plain)"},
+                                    task_of("eva", {{"n", 5}}));
   std::string why;
   auto kernel = make_state_kernel(target, *beginnings(*target.task, 64), &why);
   ASSERT_TRUE(kernel);

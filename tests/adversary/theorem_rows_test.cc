@@ -36,7 +36,7 @@ const std::vector<TheoremRow>& rows() {
   // clang-format off
   static const std::vector<TheoremRow> all = {
       {"recurrent-eva", kState, 2, 4, "eva", {{"n", 8}}, "reachable", "collision"},
-      {"recurrent-eva", "gdelta(heads=1,dim=2)", 4, 6, "eva", {{"n", 16}}, "distinguished-points", "collision"},
+      {"recurrent-eva", "gdelta(heads=1,dim=2,form=plain)", 4, 6, "eva", {{"n", 16}}, "distinguished-points", "collision"},
       {"recurrent-index", kState, 2, 4, "index", {{"n", 12}, {"sigma", 3}}, "states", "collision"},
       {"recurrent-recall", kState, 2, 3, "mqar", {{"n", 6}, {"sigma", 4}}, "distinguished-points", "collision"},
       {"recurrent-recall", kState, 2, 3, "retrieval", {{"n", 6}, {"sigma", 4}}, "states", "collision"},
@@ -53,11 +53,11 @@ const std::vector<TheoremRow>& rows() {
       {"recurrent-istree", kState, 2, 3, "istree", {{"n", 9}}, "states", "collision"},
       {"recurrent-sparse-average", kState, 2, 3, "sparse-average", {{"n", 12}, {"q", 2}}, "states", "collision", PositionCode::table, {{"read", "last"}}},
       {"log-linear-eva", "loglinear(base=linear,heads=1,dim=2)", 4, 6, "eva", {{"n", 16}}, "big-bucket", "collision"},
-      {"log-linear-index", "loglinear(base=gdelta,heads=1,dim=2)", 4, 4, "index", {{"n", 40}, {"sigma", 4}}, "big-bucket", "collision"},
+      {"log-linear-index", "loglinear(base=gdelta,heads=1,dim=2,form=plain)", 4, 4, "index", {{"n", 40}, {"sigma", 4}}, "big-bucket", "collision"},
       {"log-linear-two-sum", "loglinear(base=linear,heads=1,dim=2)", 4, 3, "two-sum", {{"n", 20}}, "big-bucket", "collision"},
       {"log-linear-seqcomp", "loglinear(base=linear,heads=1,dim=2)", 4, 4, "seqcomp", {{"L", 2}, {"m", 4}, {"n1", 4}}, "big-bucket", "collision"},
-      {"sparse-two-sum", "sparse(B=8,k=2,heads=1,dim=2)", 4, 4, "two-sum", {{"n", 64}}, "sparse-blocks", "sparse-pair", PositionCode::none},
-      {"sparse-two-sum-positions", "sparse(B=8,k=2,heads=1,dim=1)", 4, 4, "two-sum", {{"n", 64}}, "sparse-blocks", "sparse-pair"},
+      {"sparse-two-sum", "sparse(B=8,k=2,heads=1,dim=2,form=plain)", 4, 4, "two-sum", {{"n", 64}}, "sparse-blocks", "sparse-pair", PositionCode::none},
+      {"sparse-two-sum-positions", "sparse(B=8,k=2,heads=1,dim=1,form=plain)", 4, 4, "two-sum", {{"n", 64}}, "sparse-blocks", "sparse-pair"},
       {"full-alone-strings", kFull, 2, 4, "equality", {{"n", 64}}, "partial-sums", "fooling-pair"},
       {"full-alone-strings", kFull, 2, 4, "disjointness", {{"n", 64}}, "partial-sums", "fooling-pair"},
       {"full-alone-dyck", kFull, 2, 4, "dyck", {{"n", 160}}, "partial-sums", "fooling-pair"},

@@ -151,8 +151,8 @@ ForcedCase messages(const std::string& case_name, PositionCode position, std::in
   return forced_case(case_name, [&](const std::string& name, bool certifies) {
     const auto task = task_of("two-sum", {{"n", 4}, {"M", certifies ? certified_from : below_at}});
     const auto model = [&](std::uint64_t seed) {
-      Weights weights =
-          random_model("sparse(B=2,k=1,heads=1,dim=1,vdim=1)", *task, 3, 4, skipped + seed, position);
+      Weights weights = random_model("sparse(B=2,k=1,heads=1,dim=1,vdim=1,form=plain)", *task, 3, 4,
+                                     skipped + seed, position);
       for (const char* map : {"compress_k", "compress_v"})
         weights.tensors[std::string("layers.0.") + map + ".bits"] = integer_scalar(2);
       return weights;

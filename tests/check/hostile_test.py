@@ -177,15 +177,15 @@ class Hostile(unittest.TestCase):
         header, data = split_model(read(self.model))
         sizes = ["1", "2147483648", "1000000000000", "4611686018427387904", "-1", "0"]
         both = header["__metadata__"]["architecture"] + "+full(window=2,chunk=2)"
-        changes = [{"architecture": both}, {"format": "rung.weights/2"}, {"mode": "real"}, {"mode": "x"}, {"accumulator": "x"}, {"fields": "[]"}, {"fields": "["}, {"output": "{}"},
+        changes = [{"architecture": both}, {"format": "rung.weights/3"}, {"mode": "real"}, {"mode": "x"}, {"accumulator": "x"}, {"fields": "[]"}, {"fields": "["}, {"output": "{}"},
                    {"fields": '[{"name":"token","size":4611686018427387904}]'}, {"fields": '[{"name":"token","size":4,"length":1048576}]'},
                    {"output": '{"kind":"binary","size":62}'}, {"output": '{"kind":"logits","size":2147483648}'}, {"decode": '{"steps":1000000}'},
                    {"dimensions": "{}"}, {"dimensions": "nonsense"}, {"architecture": ""}, {"architecture": "fool"}, {"architecture": "none*100001"},
                    {"architecture": "(" * 70 + "none" + ")" * 70}, {"architecture": "((none*1000)*1000)*1000"}, {"architecture": "none" + "*100" * 50},
                    {"architecture": "recurrent(kind=x,elements=1)"}, {"architecture": "linear(dim=99999999999999999999)"},
                    {"architecture": "heads(" + ",".join(["identity:1"] * 50_000) + ")*100000"},
-                   {"architecture": "linear(feature=taylor2,dim=2147483647)"}, {"architecture": "sparse(B=2147483647,k=2147483647)"},
-                   {"architecture": "conv(width=2147483647)"}, {"architecture": "loglinear(dim=2147483647)"}, {"architecture": "mamba(inner=2147483647,state=2147483647)"}]
+                   {"architecture": "linear(feature=taylor2,dim=2147483647)"}, {"architecture": "sparse(B=2147483647,k=2147483647,form=plain)"},
+                   {"architecture": "conv(width=2147483647)"}, {"architecture": "loglinear(dim=2147483647)"}, {"architecture": "mamba(inner=2147483647,state=2147483647,form=plain)"}]
         for name in ("width", "heads", "kv_heads", "head_dim", "value_dim", "state", "context", "accumulator_bits", "precision"):
             for size in sizes:
                 dimensions = json.loads(header["__metadata__"]["dimensions"])
@@ -196,6 +196,11 @@ class Hostile(unittest.TestCase):
             lying["__metadata__"].update(change)
             # A harmless change leaves a certificate whose seal no longer fits: rejected, never verified.
             self.with_model(join_model(lying, data), codes=(1, 2, 3))
+
+    def test_forms_that_are_not_said(self):
+        header, data = split_model(read(self.model))
+        header["__metadata__"].update({"format": "rung.weights/2", "architecture": "full+delta(heads=1,dim=2)"})
+        self.assertIn("a form of delta", self.with_model(join_model(header, data), codes=(2,)))
 
     def test_a_window_and_chunks_at_once(self):
         header, data = split_model(read(self.model))

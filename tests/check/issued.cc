@@ -33,8 +33,8 @@ Issued forced_fooling_pair() {
 Issued sparse_pair(ClaimLabel label) {
   const auto task = task_of("two-sum", {{"n", 4}, {"M", 15}});
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    Weights weights =
-        random_model("sparse(B=2,k=1,heads=1,dim=1,vdim=1)", *task, 3, 4, seed, PositionCode::none);
+    Weights weights = random_model("sparse(B=2,k=1,heads=1,dim=1,vdim=1,form=plain)", *task, 3, 4, seed,
+                                   PositionCode::none);
     for (const char* map : {"compress_k", "compress_v"})
       weights.tensors[std::string("layers.0.") + map + ".bits"] = integer_scalar(2);
     const auto machine = machine_of(weights, *task);
@@ -101,7 +101,8 @@ Issued real_wrong_answer() {
   dimensions.vocabulary = 4;
   dimensions.context = task->prompt_length();
   dimensions.precision = {NumberFormat::fp32, 32, 0};
-  return wrong_answer("eva-real-wrong-answer", random_real_weights({"gdelta+full", dimensions}), *task);
+  return wrong_answer("eva-real-wrong-answer", random_real_weights({"gdelta(form=plain)+full", dimensions}),
+                      *task);
 }
 
 Issued capacity(bool by_model) {
@@ -172,14 +173,16 @@ const std::vector<Issued>& issued_certificates() {
                seqcomp = task_of("seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}});
     const std::string linear = "linear(heads=1,dim=1,normalised=no,feature=identity)";
     std::vector<Issued> issued{
-        wrong_answer("eva-wrong-answer", random_model("gdelta(heads=1,dim=2)", *eva, 4, 6, 1), *eva),
+        wrong_answer("eva-wrong-answer", random_model("gdelta(heads=1,dim=2,form=plain)", *eva, 4, 6, 1),
+                     *eva),
         wrong_answer("retrieval-wrong-answer",
-                     random_model("mamba2(heads=1,dim=2,state=2)", *retrieval, 4, 6, 1), *retrieval),
+                     random_model("mamba2(heads=1,dim=2,state=2,form=plain)", *retrieval, 4, 6, 1),
+                     *retrieval),
         real_wrong_answer(),
         brute_force_collision("eva-collision", random_model(linear + "*2", *eva, 3, 4, 1), *eva, 4, {}),
         brute_force_collision("eva-forced-collision", random_model(linear, *eva, 3, 3, 1), *eva, 4, 4),
-        brute_force_collision("eva-late-collision", random_model("delta(heads=1,dim=1)", *eva, 3, 4, 2), *eva,
-                              5, {}),
+        brute_force_collision("eva-late-collision",
+                              random_model("delta(heads=1,dim=1,form=plain)", *eva, 3, 4, 2), *eva, 5, {}),
         brute_force_collision("index-forced-loglinear-collision",
                               random_model("loglinear(heads=1,dim=1,vdim=1)", *index, 3, 4, 5), *index, 8, 2),
         sparse_pair(ClaimLabel::found),

@@ -17,13 +17,15 @@ constexpr std::int64_t kPositions = 13, kVocabulary = 7;
 class CheckedQuantised : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(
     Lines, CheckedQuantised,
-    testing::Values("full", "full(window=3,conv=2)", "topk(k=3)", "sparse(B=4,k=2,window=3)", "linear",
-                    "linear(feature=taylor2)", "linear(normalised=no,conv=2)", "mamba(conv=3)",
-                    "mamba2(conv=2)", "delta", "gdelta+full", "delta(range=2)", "gdelta(steps=2,conv=2)",
-                    "loglinear(base=linear)", "loglinear(base=mamba2)", "loglinear(base=gdelta)",
+    testing::Values("full", "full(window=3,conv=2)", "topk(k=3,form=plain)",
+                    "sparse(B=4,k=2,window=3,form=plain)", "linear", "linear(feature=taylor2)",
+                    "linear(normalised=no,conv=2)", "mamba(conv=3,form=plain)", "mamba2(conv=2,form=plain)",
+                    "delta(form=plain)", "gdelta(form=plain)+full", "delta(range=2,form=plain)",
+                    "gdelta(steps=2,conv=2,form=plain)", "loglinear(base=linear)",
+                    "loglinear(base=mamba2,form=plain)", "loglinear(base=gdelta,form=plain)",
                     "mamba2(form=released,conv=3)", "mamba(form=released,conv=2)", "delta(form=released)",
                     "gdelta(form=released,conv=3)", "loglinear(base=mamba2,form=released)", "rnn", "gru",
-                    "conv(width=3)", "heads(full:1,gdelta:1)+none"));
+                    "conv(width=3)", "heads(full:1,gdelta(form=plain):1)+none"));
 
 TEST_P(CheckedQuantised, runs_as_the_exact_machine_does) {
   Dimensions dimensions;

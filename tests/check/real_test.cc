@@ -44,16 +44,17 @@ Prompt random_prompt(Random& random) {
 }
 
 class RealFile : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Lines, RealFile,
-                         testing::Values("full", "full(window=3,conv=2)", "full(chunk=4)", "topk(k=3)",
-                                         "sparse(B=4,k=2)", "sparse(B=4,k=2,window=3)", "linear",
-                                         "linear(feature=exp)", "linear(feature=taylor2)",
-                                         "linear(feature=relu,normalised=no,conv=2)", "mamba(conv=3)",
-                                         "mamba2(conv=2)", "delta", "gdelta+full", "delta(range=2)",
-                                         "gdelta(steps=2,conv=2,range=2)", "loglinear(base=linear)",
-                                         "loglinear(base=mamba2)", "loglinear(base=gdelta)", "rnn",
-                                         "rnn(cell=relu)", "gru", "conv(width=3)", "identity+full",
-                                         "heads(full:1,gdelta:1)+none"));
+INSTANTIATE_TEST_SUITE_P(
+    Lines, RealFile,
+    testing::Values("full", "full(window=3,conv=2)", "full(chunk=4)", "topk(k=3,form=plain)",
+                    "sparse(B=4,k=2,form=plain)", "sparse(B=4,k=2,window=3,form=plain)", "linear",
+                    "linear(feature=exp)", "linear(feature=taylor2)",
+                    "linear(feature=relu,normalised=no,conv=2)", "mamba(conv=3,form=plain)",
+                    "mamba2(conv=2,form=plain)", "delta(form=plain)", "gdelta(form=plain)+full",
+                    "delta(range=2,form=plain)", "gdelta(steps=2,conv=2,range=2,form=plain)",
+                    "loglinear(base=linear)", "loglinear(base=mamba2,form=plain)",
+                    "loglinear(base=gdelta,form=plain)", "rnn", "rnn(cell=relu)", "gru", "conv(width=3)",
+                    "identity+full", "heads(full:1,gdelta(form=plain):1)+none"));
 
 TEST_P(RealFile, is_enclosed_where_the_machine_computes_it) {
   Random random(5);
@@ -117,7 +118,7 @@ std::string resealed(nlohmann::json document) {
 }
 
 TEST(real_file, has_wrong_answers_that_are_verified) {
-  for (const char* line : {"full", "gdelta+full", "mamba2(conv=2)"}) {
+  for (const char* line : {"full", "gdelta(form=plain)+full", "mamba2(conv=2,form=plain)"}) {
     const auto [certificate, model] = wrong_answer_of(line);
     std::string reason;
     EXPECT_EQ(verdict_of(certificate, model, &reason), CheckVerdict::verified) << line << ": " << reason;
@@ -204,8 +205,9 @@ TEST(real_file, is_malformed_with_a_negative_epsilon) {
 // tokens alone, 128^2 of them more: per pair 4 index heads of 4 numbers and their weights, or 2 heads of 4 +
 // 4 numbers and an exponential over compressed tokens, and 4 numbers each to select.
 TEST(real_file, charges_for_what_is_selected_from) {
-  const std::vector<std::pair<const char*, double>> per_pair = {{"topk(k=1,index_heads=4)", 4 * (4 + 1)},
-                                                                {"sparse(B=1,k=1)", 2 * (4 + 4 + 4) + 2 * 4}};
+  const std::vector<std::pair<const char*, double>> per_pair = {
+      {"topk(k=1,index_heads=4,form=plain)", 4 * (4 + 1)},
+      {"sparse(B=1,k=1,form=plain)", 2 * (4 + 4 + 4) + 2 * 4}};
   for (const auto& [line, numbers] : per_pair) {
     Dimensions dimensions = small_dimensions();
     dimensions.context = 256;

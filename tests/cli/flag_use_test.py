@@ -94,7 +94,7 @@ SETTINGS = {
     # With --json: the document repeats what describes an architecture and enters no count (an activation).
     "show": {"an architecture": ["mamba2+full", "--heads", "2", "--json"], "--mixers": ["--mixers"]},
     "compare": {"text": ["mamba2+full", "linear+full", "--heads", "2", "--json"], "csv": ["full", "--csv"], "markdown": ["full", "--markdown"]},
-    "design": {"text": ["--layers", "3", "--mixers", "full,mamba2,linear", "--need", "eva", "--width", "256", "--heads", "2", "--json"],
+    "design": {"text": ["--layers", "3", "--mixers", "full,mamba2(form=plain),linear", "--need", "eva", "--width", "256", "--heads", "2", "--json"],
                "base": ["--config", "config.json", "--need", "eva:n=8", "--json"]},
     "task": {"a task": ["eva", *SMALL], "--json without --out": ["eva", *SMALL, "--json"], "--list": ["--list"],
              "into a folder": ["eva", *SMALL, "--out", "d"], "--format zoology": ["mqar", *SMALL, "--format", "zoology", "--out", "d"]},
@@ -178,7 +178,7 @@ LIMITS = {
     ("quantise", "--refine"): None, ("quantise", "--seed"): None, ("quantise", "--count"): None, ("quantise", "--weight-bits"): None,
     # Sums have this width where a softmax is split, and positions count where a theorem asks for them.
     ("bound", "--sum-bits"): ["full+linear", "--width", "2", "--task", "seqcomp", "--m", "45", "--n1", "3", "--sum-bits", "99", "--json"],
-    ("bound", "--position"): ["sparse(B=4,k=1)", "--task", "two-sum", "--n", "64", "--position", "none", "--json"],
+    ("bound", "--position"): ["sparse(B=4,k=1,form=plain)", "--task", "two-sum", "--n", "64", "--position", "none", "--json"],
     ("build", "--by"): ["eva", "--n", "4", "--explain", "--by", "delta"],  # where all forms work in all formats
     # Positions enter no count of a layer, and verdicts where a construction needs them.
     ("compare", "--position"): ["full", "--position", "none", "--json"],

@@ -14,7 +14,7 @@ import time
 RUNG = os.path.abspath(os.path.join(sys.argv[1], "rung"))
 KILLS = 6
 STEPS = 800
-PLAN = ["gdelta", "--task", "eva", "--n", "8", "--width", "16", "--heads", "2", "--seeds", "2", "--dropout", "0.1", "--steps", str(STEPS), "--batch", "32",
+PLAN = ["gdelta(form=plain)", "--task", "eva", "--n", "8", "--width", "16", "--heads", "2", "--seeds", "2", "--dropout", "0.1", "--steps", str(STEPS), "--batch", "32",
         "--eval-every", "20", "--eval-count", "64", "--final-count", "100", "--checkpoint-every", "7", "--workers", "2"]
 FLAGS = ["--device", "cpu", "--store", "runs.sqlite"]
 

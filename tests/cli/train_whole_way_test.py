@@ -25,7 +25,7 @@ def document(*command):
 with tempfile.TemporaryDirectory() as scratch:
     os.chdir(scratch)
     os.environ["RUNG_STORE"] = os.path.join(scratch, "runs.jsonl")
-    trained = document("rung", "train", "gdelta(heads=2,dim=2,vdim=1)", "--task", "eva", "--n", "10", "--width", "32", "--seed", "2", "--steps", "3000",
+    trained = document("rung", "train", "gdelta(heads=2,dim=2,vdim=1,form=plain)", "--task", "eva", "--n", "10", "--width", "32", "--seed", "2", "--steps", "3000",
                        "--eval-every", "100", "--eval-count", "256", "--final-count", "2000", "--device", "cpu", "--out", "run", "--quiet")
     member = trained["members"][0]
     assert member["state"] == "done" and member["accuracy"] > 0.2, member  # chance: 1/10

@@ -54,10 +54,10 @@ std::string layer_line(const LayerCost& layer, Random& random, std::int64_t more
       return fmt::format("loglinear(heads={},{})", heads, sizes);
     case Use::delta:
     case Use::gdelta:
-      return fmt::format("{}(heads={},{},steps={})", layer.use == Use::delta ? "delta" : "gdelta", heads,
-                         sizes, layer.steps + extra());
+      return fmt::format("{}(heads={},{},steps={},form=plain)", layer.use == Use::delta ? "delta" : "gdelta",
+                         heads, sizes, layer.steps + extra());
     case Use::ssd:
-      return fmt::format("mamba2(heads={},dim={},state={})", heads, vdim, dim);
+      return fmt::format("mamba2(heads={},dim={},state={},form=plain)", heads, vdim, dim);
     case Use::elman:
       return fmt::format("rnn(size={})", vdim);
     case Use::counter:
@@ -65,7 +65,7 @@ std::string layer_line(const LayerCost& layer, Random& random, std::int64_t more
     case Use::gru:
       return fmt::format("gru(size={})", vdim);
     case Use::slots:
-      return fmt::format("sparse(B={},k=1,heads={},{})", layer.block, heads, sizes);
+      return fmt::format("sparse(B={},k=1,heads={},{},form=plain)", layer.block, heads, sizes);
   }
   return "";
 }
@@ -77,13 +77,13 @@ std::string idle_line(Random& random, bool causal) {
                                                 "full(window=2,heads=1,dim=2,vdim=2)"};
   static const std::vector<std::string> kCausal{"rnn(size=2)",
                                                 "gru(size=2)",
-                                                "delta(heads=1,dim=2,vdim=2)",
-                                                "mamba2(heads=1,dim=2,state=2)",
-                                                "mamba(inner=2,state=2)",
+                                                "delta(heads=1,dim=2,vdim=2,form=plain)",
+                                                "mamba2(heads=1,dim=2,state=2,form=plain)",
+                                                "mamba(inner=2,state=2,form=plain)",
                                                 "conv(width=2,channels=2)",
-                                                "sparse(B=2,k=1,heads=1,dim=2,vdim=2)",
+                                                "sparse(B=2,k=1,heads=1,dim=2,vdim=2,form=plain)",
                                                 "loglinear(heads=1,dim=2,vdim=2)",
-                                                "topk(k=2,heads=1,dim=2,vdim=2)"};
+                                                "topk(k=2,heads=1,dim=2,vdim=2,form=plain)"};
   const std::uint64_t which = random.below(kEither.size() + (causal ? kCausal.size() : 0));
   return which < kEither.size() ? kEither[which] : kCausal[which - kEither.size()];
 }
@@ -436,13 +436,14 @@ TEST(Possible, at_every_length_asks_for_no_positions_and_no_levels) {
     EXPECT_EQ(verdict.every_length->outcome == Outcome::open, !verdict.every_length->reason.empty());
     return verdict.every_length->outcome;
   };
-  EXPECT_EQ(every_length("delta(heads=1)", PositionCode::none), Outcome::possible);
+  EXPECT_EQ(every_length("delta(heads=1,form=plain)", PositionCode::none), Outcome::possible);
   EXPECT_EQ(every_length("gru", PositionCode::none), Outcome::possible);
-  EXPECT_EQ(every_length("mamba2+rnn", PositionCode::none), Outcome::possible);
-  EXPECT_EQ(every_length("mamba2*2", PositionCode::none), Outcome::impossible);
-  EXPECT_EQ(every_length("delta(heads=1)", PositionCode::table), Outcome::open);
-  EXPECT_EQ(every_length("delta(heads=1)+loglinear", PositionCode::none), Outcome::open);
-  const auto setting = make_setting({*parse_stack("delta(heads=1)"), {.position = PositionCode::table}}, {});
+  EXPECT_EQ(every_length("mamba2(form=plain)+rnn", PositionCode::none), Outcome::possible);
+  EXPECT_EQ(every_length("mamba2(form=plain)*2", PositionCode::none), Outcome::impossible);
+  EXPECT_EQ(every_length("delta(heads=1,form=plain)", PositionCode::table), Outcome::open);
+  EXPECT_EQ(every_length("delta(heads=1,form=plain)+loglinear", PositionCode::none), Outcome::open);
+  const auto setting =
+      make_setting({*parse_stack("delta(heads=1,form=plain)"), {.position = PositionCode::table}}, {});
   const auto question = make_question("parity", {}, setting->context, false);
   EXPECT_EQ(decide(*setting, *question).every_length->reason, "positions (table) of one context");
 }

@@ -41,17 +41,21 @@ const std::vector<Reported>& reported() {
   static const std::vector<Reported> list = {
       {"Qwen3.5-27B", released("qwen3.5-27b"), 24'576, 1536.00, 149.62},
       {"Qwen3.5-35B-A3B", released("qwen3.5-35b-a3b"), 262'144, 5120.00, 251.25 / 4},
-      {"Qwen3.5-9B", "(gdelta(heads=32,kv=16,dim=128,vdim=128,conv=4)*3+full(heads=16,kv=4,dim=256))*8",
-       135'168, 4224.00, 201.00 / 4},
-      {"Qwen3.5-0.8B", "(gdelta(heads=16,kv=16,dim=128,vdim=128,conv=4)*3+full(heads=8,kv=2,dim=256))*6",
-       32'768, 384.00, 19.27},
+      {"Qwen3.5-9B",
+       "(gdelta(heads=32,kv=16,dim=128,vdim=128,conv=4,form=plain)*3+full(heads=16,kv=4,dim=256))*8", 135'168,
+       4224.00, 201.00 / 4},
+      {"Qwen3.5-0.8B",
+       "(gdelta(heads=16,kv=16,dim=128,vdim=128,conv=4,form=plain)*3+full(heads=8,kv=2,dim=256))*6", 32'768,
+       384.00, 19.27},
       {"Qwen3-Next-80B-A3B", released("qwen3-next-80b-a3b.partial"), 262'144, 6144.00, 301.50 / 4},
       {"Kimi-Linear-48B-A3B", released("kimi-linear-48b-a3b-instruct"), 131'072, 1008.00, 42.81},
       {"LFM2-1.2B", released("lfm2-1.2b.partial"), 4'096, 48.00, 0.16},
-      {"Falcon-H1-1.5B", "heads(full(kv=2,dim=128):8,mamba2(dim=64,state=256,groups=1,conv=4):48)*24", 32'768,
+      {"Falcon-H1-1.5B",
+       "heads(full(kv=2,dim=128):8,mamba2(dim=64,state=256,groups=1,conv=4,form=plain):48)*24", 32'768,
        768.00, 72.98},
       {"granite-4.0-h-tiny",
-       "(mamba2(heads=48,dim=64,state=128,groups=1,conv=4)*9+full(heads=12,kv=4,dim=128))*4", 0, 0, 55.37},
+       "(mamba2(heads=48,dim=64,state=128,groups=1,conv=4,form=plain)*9+full(heads=12,kv=4,dim=128))*4", 0, 0,
+       55.37},
       {"gpt-oss-20b", released("gpt-oss-20b"), 131'072, 3072.00, 0, true},
   };
   return list;
@@ -79,7 +83,7 @@ TEST(comparison, memory_is_what_engines_report) {
 }
 
 TEST(comparison, bytes_are_those_of_the_batch) {
-  const auto chosen = chosen_of("(gdelta*3+full)*2");
+  const auto chosen = chosen_of("(gdelta(form=plain)*3+full)*2");
   const KeptBytes one = kept_bytes(chosen.count(), 1000, 1), eight = kept_bytes(chosen.count(), 1000, 8);
   EXPECT_EQ(eight.state, 8 * one.state);
   EXPECT_EQ(eight.cache, 8 * one.cache);
@@ -100,16 +104,17 @@ TEST(comparison, depth_is_the_largest_composition_that_is_proved) {
   EXPECT_EQ(depth("full*3").sketched, 2);
   EXPECT_EQ(depth("linear(feature=relu,normalised=no)+full*3").proved, 3);
   // Other carriers than linear attention are a sketch.
-  EXPECT_EQ(depth("gdelta+full*3").proved, 2);
-  EXPECT_EQ(depth("gdelta+full*3").sketched, 3);
-  EXPECT_EQ(depth("gdelta+full*3").of_word, 3);
-  EXPECT_FALSE(depth("gdelta*3").sketched);
-  EXPECT_EQ(depth("gdelta*3").of_word, 0);
+  EXPECT_EQ(depth("gdelta(form=plain)+full*3").proved, 2);
+  EXPECT_EQ(depth("gdelta(form=plain)+full*3").sketched, 3);
+  EXPECT_EQ(depth("gdelta(form=plain)+full*3").of_word, 3);
+  EXPECT_FALSE(depth("gdelta(form=plain)*3").sketched);
+  EXPECT_EQ(depth("gdelta(form=plain)*3").of_word, 0);
 }
 
 TEST(comparison, says_in_one_sentence_what_differs) {
-  const auto compared = compare(
-      {{"A", chosen_of("full*8", "32")}, {"B", chosen_of("(gdelta*3+full)*2", "32")}}, {.context = 4096});
+  const auto compared =
+      compare({{"A", chosen_of("full*8", "32")}, {"B", chosen_of("(gdelta(form=plain)*3+full)*2", "32")}},
+              {.context = 4096});
   ASSERT_TRUE(compared) << compared.error().message;
   EXPECT_NE(compared->sentence.find("B keeps "), std::string::npos) << compared->sentence;
   EXPECT_NE(compared->sentence.find(" less and provably composes 6 functions fewer."), std::string::npos)
@@ -124,9 +129,9 @@ TEST(comparison, says_in_one_sentence_what_differs) {
 }
 
 TEST(comparison, an_impossibility_is_named_with_the_model_it_is_about) {
-  const auto compared =
-      compare({{"A", chosen_of("full*2", "32")}, {"B", chosen_of("gdelta(heads=1,dim=4,vdim=4)*2", "8")}},
-              {.context = 4096});
+  const auto compared = compare(
+      {{"A", chosen_of("full*2", "32")}, {"B", chosen_of("gdelta(heads=1,dim=4,vdim=4,form=plain)*2", "8")}},
+      {.context = 4096});
   ASSERT_TRUE(compared);
   EXPECT_NE(compared->sentence.find("eva"), std::string::npos) << compared->sentence;
   EXPECT_NE(compared->sentence.find("provably impossible for B"), std::string::npos) << compared->sentence;

@@ -129,10 +129,10 @@ std::size_t expect_same_front(const DesignRequest& request) {
 TEST(design, is_the_front_over_all_layouts) {
   const std::vector<std::vector<std::string>> alphabets = {
       {"full", "linear(feature=relu,normalised=no)"},
-      {"full", "gdelta"},
-      {"full", "linear(feature=relu,normalised=no)", "gdelta"},
+      {"full", "gdelta(form=plain)"},
+      {"full", "linear(feature=relu,normalised=no)", "gdelta(form=plain)"},
       {"full", "full(window=8)", "linear"},
-      {"topk(k=8)", "full", "mamba2"}};
+      {"topk(k=8,form=plain)", "full", "mamba2(form=plain)"}};
   const std::vector<std::vector<std::string>> needs = {{"seqcomp:L=1"},
                                                        {"seqcomp:L=2"},
                                                        {"eva"},
@@ -162,8 +162,8 @@ TEST(design, every_objective_and_budget_is_heard) {
                                                 {CostKind::parameters},
                                                 {CostKind::full, CostKind::parameters},
                                                 {CostKind::cache, CostKind::state, CostKind::parameters}}) {
-    DesignRequest request =
-        request_of(4, {"full", "linear(feature=relu,normalised=no)", "gdelta(heads=8)"}, {"seqcomp:L=2"});
+    DesignRequest request = request_of(
+        4, {"full", "linear(feature=relu,normalised=no)", "gdelta(heads=8,form=plain)"}, {"seqcomp:L=2"});
     request.minimise = minimise;
     expect_same_front(request);
     request.budget = {{CostKind::full, 2}};
@@ -176,9 +176,11 @@ TEST(design, every_objective_and_budget_is_heard) {
 // What the search rests on: the theory writes weights for a layout that holds one it writes weights for.
 TEST(design, weights_for_a_layout_are_weights_for_every_larger_one) {
   std::mt19937 draw(11);
-  const DesignRequest request = request_of(
-      6, {"full", "linear(feature=relu,normalised=no)", "gdelta", "full(window=8)", "rnn", "sparse(B=4,k=2)"},
-      {"seqcomp:L=2"});
+  const DesignRequest request =
+      request_of(6,
+                 {"full", "linear(feature=relu,normalised=no)", "gdelta(form=plain)", "full(window=8)", "rnn",
+                  "sparse(B=4,k=2,form=plain)"},
+                 {"seqcomp:L=2"});
   const std::vector<std::string> needs = {"seqcomp:L=1",  "seqcomp:L=2",   "seqcomp:L=2,m=4,n1=2",
                                           "eva",          "mqar:n=16",     "index",
                                           "two-sum:n=16", "counting:n=16", "dyck:n=8",
@@ -206,7 +208,7 @@ TEST(design, weights_for_a_layout_are_weights_for_every_larger_one) {
 }
 
 TEST(design, says_what_is_lacking_where_no_layout_does_it) {
-  DesignRequest request = request_of(4, {"full", "gdelta"}, {"seqcomp:L=2"});
+  DesignRequest request = request_of(4, {"full", "gdelta(form=plain)"}, {"seqcomp:L=2"});
   request.dimensions.width = 8;
   request.dimensions.heads = 1;
   const auto design = search_design(request);
@@ -218,7 +220,7 @@ TEST(design, says_what_is_lacking_where_no_layout_does_it) {
 
 TEST(design, names_a_theorem_that_rules_layouts_out) {
   // No full layer, and less state than a table of the context's length.
-  DesignRequest request = request_of(4, {"full", "gdelta(heads=1,dim=4,vdim=4)"}, {"eva"}, 4096);
+  DesignRequest request = request_of(4, {"full", "gdelta(heads=1,dim=4,vdim=4,form=plain)"}, {"eva"}, 4096);
   const auto design = search_design(request);
   ASSERT_TRUE(design);
   ASSERT_FALSE(design->front.empty());
@@ -236,7 +238,7 @@ TEST(design, refuses_what_it_cannot_ask) {
     EXPECT_FALSE(design);
     if (!design) EXPECT_NE(design.error().message.find(word), std::string::npos) << design.error().message;
   };
-  const DesignRequest fine = request_of(4, {"full", "gdelta"}, {"seqcomp:L=2"});
+  const DesignRequest fine = request_of(4, {"full", "gdelta(form=plain)"}, {"seqcomp:L=2"});
   DesignRequest request = fine;
   request.layers = 0;
   refused(request, "0 layers");

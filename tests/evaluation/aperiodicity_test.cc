@@ -118,12 +118,12 @@ Trials tried(const RandomStack& stack, int models, std::uint64_t seed) {
 
 TEST(aperiodicity, is_violated_by_no_random_model_that_it_covers) {
   int models = 0, moving = 0;
-  for (const char* line : {"mamba2(state=1,dim=2)",
-                           "mamba2(state=2,dim=1)*2",
-                           "mamba2(state=1,dim=1)*4",
-                           "mamba2(state=1,dim=1,conv=3)*2",
-                           "mamba(state=2)",
-                           "mamba(state=1,conv=2)*2",
+  for (const char* line : {"mamba2(state=1,dim=2,form=plain)",
+                           "mamba2(state=2,dim=1,form=plain)*2",
+                           "mamba2(state=1,dim=1,form=plain)*4",
+                           "mamba2(state=1,dim=1,conv=3,form=plain)*2",
+                           "mamba(state=2,form=plain)",
+                           "mamba(state=1,conv=2,form=plain)*2",
                            "mamba2(form=released,state=1,dim=2)",
                            "mamba2(form=released,state=1,dim=1,conv=3)*2",
                            "mamba(form=released,state=2,conv=2)",
@@ -131,15 +131,15 @@ TEST(aperiodicity, is_violated_by_no_random_model_that_it_covers) {
                            "linear(acc=round,normalised=no,feature=identity)*2",
                            "linear",
                            "linear(normalised=no,feature=identity)",
-                           "linear(feature=identity)+mamba2(state=1,dim=1)",
+                           "linear(feature=identity)+mamba2(state=1,dim=1,form=plain)",
                            "full",
                            "full*2",
-                           "full(window=3)+mamba2(state=1,dim=1)",
+                           "full(window=3)+mamba2(state=1,dim=1,form=plain)",
                            "conv(width=3)+full",
-                           "topk(k=2)",
-                           "topk(k=3)+mamba2(state=1,dim=1)",
-                           "mamba2(state=1,dim=1)+full",
-                           "heads(full:1,mamba2:1)",
+                           "topk(k=2,form=plain)",
+                           "topk(k=3,form=plain)+mamba2(state=1,dim=1,form=plain)",
+                           "mamba2(state=1,dim=1,form=plain)+full",
+                           "heads(full:1,mamba2(form=plain):1)",
                            "full+linear(acc=round)"}) {
     const Trials trials = tried({line}, 150, 17);
     EXPECT_EQ(trials.turning, 0) << line;
@@ -153,11 +153,12 @@ TEST(aperiodicity, is_violated_by_no_random_model_that_it_covers) {
 
 TEST(aperiodicity, is_violated_by_models_of_every_kind_that_it_excludes) {
   for (const RandomStack& stack :
-       {RandomStack{"delta(dim=2,vdim=1)"}, RandomStack{"gdelta(dim=3,vdim=2)*2"}, RandomStack{"rnn"},
-        RandomStack{"gru"}, RandomStack{"mamba2(state=1,dim=2)", Accumulator::wrap},
+       {RandomStack{"delta(dim=2,vdim=1,form=plain)"}, RandomStack{"gdelta(dim=3,vdim=2,form=plain)*2"},
+        RandomStack{"rnn"}, RandomStack{"gru"},
+        RandomStack{"mamba2(state=1,dim=2,form=plain)", Accumulator::wrap},
         RandomStack{"linear(acc=wrap,normalised=no,feature=identity)"},
         RandomStack{"loglinear(base=linear)", Accumulator::round, false, 600},
-        RandomStack{"mamba2(state=1,dim=2)", Accumulator::round, true}}) {
+        RandomStack{"mamba2(state=1,dim=2,form=plain)", Accumulator::round, true}}) {
     const Trials trials = tried(stack, 1000, 5);
     EXPECT_GT(trials.turning, 0) << stack.line << " of " << trials.models;
   }
@@ -165,8 +166,8 @@ TEST(aperiodicity, is_violated_by_models_of_every_kind_that_it_excludes) {
 
 TEST(aperiodicity, holds_with_chunks_and_blocks_for_words_of_whole_blocks) {
   int models = 0;
-  for (const char* line :
-       {"full(chunk=2)+mamba2(state=1,dim=1)", "sparse(B=2,k=1)", "sparse(B=2,k=2)+mamba2(state=1,dim=1)"})
+  for (const char* line : {"full(chunk=2)+mamba2(state=1,dim=1,form=plain)", "sparse(B=2,k=1,form=plain)",
+                           "sparse(B=2,k=2,form=plain)+mamba2(state=1,dim=1,form=plain)"})
     for (int i = 0; i < 150; ++i) {
       Random random(23, static_cast<std::uint64_t>(i));
       const auto weights = drawn_model({line}, static_cast<int>(random.between(2, 4)), 3, random.next());
@@ -186,10 +187,10 @@ Setting setting_of(const Architecture& architecture) {
 
 TEST(aperiodicity, rests_by_its_horizon_whatever_the_weights_and_what_follows) {
   int compared = 0;
-  for (const char* line :
-       {"mamba2(state=1,dim=2)*2", "mamba2(state=1,dim=1,conv=3)*2",
-        "mamba2(form=released,state=1,dim=1,conv=2)*2", "mamba(state=2)", "linear(acc=round)*2",
-        "full(window=4)+mamba2(state=1,dim=1)", "topk(k=3)+mamba2(state=1,dim=1)+conv(width=2)"})
+  for (const char* line : {"mamba2(state=1,dim=2,form=plain)*2", "mamba2(state=1,dim=1,conv=3,form=plain)*2",
+                           "mamba2(form=released,state=1,dim=1,conv=2)*2", "mamba(state=2,form=plain)",
+                           "linear(acc=round)*2", "full(window=4)+mamba2(state=1,dim=1,form=plain)",
+                           "topk(k=3,form=plain)+mamba2(state=1,dim=1,form=plain)+conv(width=2)"})
     for (int i = 0; i < 60; ++i) {
       Random random(31, static_cast<std::uint64_t>(i));
       const int bits = static_cast<int>(random.between(2, 4));
@@ -226,7 +227,8 @@ Weights counters(int layers, int a) {
   const int p = a + 2;
   const std::int64_t width = 2 + 2 * layers, least = -(std::int64_t{1} << (a - 1)), most = -least - 1;
   Weights weights;
-  weights.architecture = architecture_of(fmt::format("mamba2(heads=1,state=1,dim=1)*{}", layers), p, width);
+  weights.architecture =
+      architecture_of(fmt::format("mamba2(heads=1,state=1,dim=1,form=plain)*{}", layers), p, width);
   auto& d = weights.architecture.dimensions;
   d.mlp = {1};
   d.accumulator_bits = a;
@@ -318,76 +320,78 @@ TEST(aperiodicity, refutes_parity_from_the_letter_after_its_horizon_on) {
   Bound bound;
   // n_0 = 1 + 4 (2^8 - 2) = 1017: 1018 letters and ^.
   bound.options.context = 1019;
-  EXPECT_EQ(bound.on("mamba2*4", "parity").outcome, Outcome::impossible);
-  EXPECT_EQ(bound.on("mamba2*4", "parity").theorem, "aperiodicity");
+  EXPECT_EQ(bound.on("mamba2(form=plain)*4", "parity").outcome, Outcome::impossible);
+  EXPECT_EQ(bound.on("mamba2(form=plain)*4", "parity").theorem, "aperiodicity");
   bound.options.context = 1018;
-  const auto below = bound.on("mamba2*4", "parity");
+  const auto below = bound.on("mamba2(form=plain)*4", "parity");
   EXPECT_EQ(below.outcome, Outcome::vacuous);
   EXPECT_EQ(*below.horizon, 1017);
   EXPECT_EQ(below.every_length->outcome, Outcome::impossible);
   // Words of exactly n letters: from 2 n_0 + 1 on; read everywhere, from n_0 + 1 on.
   bound.options.context = 5000;
-  EXPECT_EQ(bound.on("mamba2*4", "parity", {{"n", 2035}}).outcome, Outcome::impossible);
-  EXPECT_EQ(bound.on("mamba2*4", "parity", {{"n", 2034}}).outcome, Outcome::vacuous);
+  EXPECT_EQ(bound.on("mamba2(form=plain)*4", "parity", {{"n", 2035}}).outcome, Outcome::impossible);
+  EXPECT_EQ(bound.on("mamba2(form=plain)*4", "parity", {{"n", 2034}}).outcome, Outcome::vacuous);
   bound.form.options["read"] = "all";
-  EXPECT_EQ(bound.on("mamba2*4", "parity", {{"n", 1018}}).outcome, Outcome::impossible);
-  EXPECT_EQ(bound.on("mamba2*4", "parity", {{"n", 1017}}).outcome, Outcome::vacuous);
+  EXPECT_EQ(bound.on("mamba2(form=plain)*4", "parity", {{"n", 1018}}).outcome, Outcome::impossible);
+  EXPECT_EQ(bound.on("mamba2(form=plain)*4", "parity", {{"n", 1017}}).outcome, Outcome::vacuous);
   // 24 layers of 8-bit states with convolutions of width 4.
-  EXPECT_EQ(*Bound().on("mamba2(conv=4)*24", "parity").horizon, 6169);
+  EXPECT_EQ(*Bound().on("mamba2(conv=4,form=plain)*24", "parity").horizon, 6169);
   // Side by side the slowest counts.
-  EXPECT_EQ(*Bound().on("heads(mamba2:1,mamba2:1)", "parity").horizon, 1 + 254);
-  EXPECT_EQ(*Bound().on("full(window=300)+mamba2", "parity").horizon, 1 + 299 + 254);
-  EXPECT_EQ(*Bound().on("topk(k=5)+mamba2", "parity").horizon, 1 + 4 + 254);
+  EXPECT_EQ(*Bound().on("heads(mamba2(form=plain):1,mamba2(form=plain):1)", "parity").horizon, 1 + 254);
+  EXPECT_EQ(*Bound().on("full(window=300)+mamba2(form=plain)", "parity").horizon, 1 + 299 + 254);
+  EXPECT_EQ(*Bound().on("topk(k=5,form=plain)+mamba2(form=plain)", "parity").horizon, 1 + 4 + 254);
 }
 
 TEST(aperiodicity, breaks_with_every_hypothesis) {
   const Bound bound;
-  EXPECT_TRUE(bound.never("mamba2*4", "parity"));
+  EXPECT_TRUE(bound.never("mamba2(form=plain)*4", "parity"));
   for (const char* line :
-       {"linear", "linear(acc=round)", "mamba", "full", "full*3+mamba2", "topk(k=4)", "conv(width=4)",
-        "identity", "full(window=8)", "heads(full:1,mamba2:1)", "full(chunk=8)", "sparse(B=4,k=2)"})
+       {"linear", "linear(acc=round)", "mamba(form=plain)", "full", "full*3+mamba2(form=plain)",
+        "topk(k=4,form=plain)", "conv(width=4)", "identity", "full(window=8)", "heads(full:1,mamba2(form=plain):1)",
+        "full(chunk=8)", "sparse(B=4,k=2,form=plain)"})
     EXPECT_TRUE(bound.never(line, "parity")) << line;
-  for (const char* line : {"delta", "gdelta", "rnn", "gru", "loglinear", "linear(acc=wrap)", "mamba2+delta",
-                           "recurrent(kind=any,elements=4)", "heads(mamba2:1,delta:1)"})
+  for (const char* line :
+       {"delta(form=plain)", "gdelta(form=plain)", "rnn", "gru", "loglinear", "linear(acc=wrap)",
+        "mamba2(form=plain)+delta(form=plain)", "recurrent(kind=any,elements=4)", "heads(mamba2(form=plain):1,delta(form=plain):1)"})
     EXPECT_FALSE(bound.never(line, "parity")) << line;
   for (const PositionCode position : {PositionCode::table, PositionCode::binary}) {
     Bound placed;
     placed.dimensions.position = position;
-    EXPECT_FALSE(placed.never("mamba2", "parity"));
+    EXPECT_FALSE(placed.never("mamba2(form=plain)", "parity"));
     EXPECT_FALSE(placed.never("full", "parity"));
   }
   Bound rotary;
   rotary.dimensions.position = PositionCode::rope;
-  EXPECT_FALSE(rotary.never("full+mamba2", "parity"));
-  EXPECT_TRUE(rotary.never("mamba2*2", "parity"));  // nothing to rotate
+  EXPECT_FALSE(rotary.never("full+mamba2(form=plain)", "parity"));
+  EXPECT_TRUE(rotary.never("mamba2(form=plain)*2", "parity"));  // nothing to rotate
   Bound encoder;
   encoder.dimensions.causal = false;
   EXPECT_FALSE(encoder.never("full", "parity"));
   Bound thinking;
   thinking.options.chain_of_thought = true;
-  EXPECT_TRUE(thinking.never("mamba2", "parity"));
+  EXPECT_TRUE(thinking.never("mamba2(form=plain)", "parity"));
   EXPECT_FALSE(thinking.never("full", "parity"));
   Bound floats;
   floats.dimensions.precision = {NumberFormat::bf16, 16, 0};
-  EXPECT_TRUE(floats.never("mamba2", "parity"));
+  EXPECT_TRUE(floats.never("mamba2(form=plain)", "parity"));
   EXPECT_FALSE(floats.never("full", "parity"));
   floats.options.assume_exact = true;
   EXPECT_TRUE(floats.never("full", "parity"));
   // An aperiodic task it says nothing about.
-  EXPECT_FALSE(bound.never("mamba2", "flipflop"));
-  EXPECT_TRUE(bound.never("mamba2", "modulo"));
-  EXPECT_TRUE(bound.never("mamba2", "group"));
+  EXPECT_FALSE(bound.never("mamba2(form=plain)", "flipflop"));
+  EXPECT_TRUE(bound.never("mamba2(form=plain)", "modulo"));
+  EXPECT_TRUE(bound.never("mamba2(form=plain)", "group"));
   EXPECT_TRUE(bound.never("full", "tracked-recall"));
-  EXPECT_FALSE(bound.never("delta+full", "tracked-recall"));
+  EXPECT_FALSE(bound.never("delta(form=plain)+full", "tracked-recall"));
 }
 
 TEST(aperiodicity, counts_float_states_by_their_values) {
   Bound bound;
   bound.dimensions.precision = {NumberFormat::bf16, 16, 0};
-  const auto v = bound.on("mamba2(conv=4)*24", "parity");
+  const auto v = bound.on("mamba2(conv=4,form=plain)*24", "parity");
   EXPECT_EQ(*v.horizon, 1 + 24 * (65536 + 1));  // about 1.57 million
   bound.options.storage.state = 32;
-  EXPECT_GT(*bound.on("mamba2(conv=4)*24", "parity").horizon, Integer(10'000'000'000));
+  EXPECT_GT(*bound.on("mamba2(conv=4,form=plain)*24", "parity").horizon, Integer(10'000'000'000));
 }
 
 TEST(aperiodicity, is_vacuous_at_the_contexts_of_full_attention) {
@@ -413,7 +417,8 @@ TEST(aperiodicity, tracked_recall_is_lost_from_twice_the_horizon_on) {
   // n_0 = 1 + 254.
   const auto outcome = [&](std::int64_t w, const char* group) {
     bound.form.options["group"] = group;
-    return bound.by("aperiodicity-tracked", "mamba2", "tracked-recall", {{"n", 8}, {"w", w}}).outcome;
+    return bound.by("aperiodicity-tracked", "mamba2(form=plain)", "tracked-recall", {{"n", 8}, {"w", w}})
+        .outcome;
   };
   EXPECT_EQ(outcome(511, "symmetric"), Outcome::impossible);
   EXPECT_EQ(outcome(510, "symmetric"), Outcome::vacuous);
@@ -421,17 +426,18 @@ TEST(aperiodicity, tracked_recall_is_lost_from_twice_the_horizon_on) {
   bound.form.options["group"] = "symmetric";
   EXPECT_EQ(bound.by("aperiodicity-tracked", "full", "tracked-recall", {{"n", 8}, {"w", 2000}}).outcome,
             Outcome::vacuous);
-  EXPECT_EQ(
-      bound.by("aperiodicity-tracked", "mamba2", "tracked-recall", {{"n", 8}, {"w", 2000}, {"sigma", 1}})
-          .outcome,
-      Outcome::open);
+  EXPECT_EQ(bound
+                .by("aperiodicity-tracked", "mamba2(form=plain)", "tracked-recall",
+                    {{"n", 8}, {"w", 2000}, {"sigma", 1}})
+                .outcome,
+            Outcome::open);
 }
 
 TEST(nonsolvable_groups, are_beyond_fixed_stacks_if_the_classes_differ) {
   Bound bound;
   bound.dimensions.position = PositionCode::table;
   bound.form.options["name"] = "S5";
-  const auto v = bound.on("full*4+mamba2", "group");
+  const auto v = bound.on("full*4+mamba2(form=plain)", "group");
   EXPECT_EQ(v.outcome, Outcome::vacuous);
   EXPECT_EQ(v.status, Status::conditional);
   EXPECT_EQ(v.every_length->outcome, Outcome::impossible);
@@ -440,16 +446,16 @@ TEST(nonsolvable_groups, are_beyond_fixed_stacks_if_the_classes_differ) {
   // Without positions the aperiodicity theorem is stronger.
   Bound unplaced;
   unplaced.form.options["name"] = "S5";
-  EXPECT_EQ(unplaced.on("full*4+mamba2", "group").every_length->status, Status::checked);
+  EXPECT_EQ(unplaced.on("full*4+mamba2(form=plain)", "group").every_length->status, Status::checked);
   // A solvable group, another layer, a chain of thought.
   const auto every_length = [&](const char* line) { return bound.on(line, "group").every_length->outcome; };
   bound.form.options["name"] = "S4";
-  EXPECT_EQ(every_length("full*4+mamba2"), Outcome::open);
+  EXPECT_EQ(every_length("full*4+mamba2(form=plain)"), Outcome::open);
   bound.form.options["name"] = "A5";
-  EXPECT_EQ(every_length("full*4+mamba2"), Outcome::impossible);
-  EXPECT_EQ(every_length("full*4+delta"), Outcome::open);
+  EXPECT_EQ(every_length("full*4+mamba2(form=plain)"), Outcome::impossible);
+  EXPECT_EQ(every_length("full*4+delta(form=plain)"), Outcome::open);
   bound.options.chain_of_thought = true;
-  EXPECT_EQ(every_length("full*4+mamba2"), Outcome::open);
+  EXPECT_EQ(every_length("full*4+mamba2(form=plain)"), Outcome::open);
 }
 
 // Where the theorem does not speak the verdict is open, with the reason, however many bits of state there are.
@@ -465,8 +471,9 @@ TEST(aperiodicity, leaves_open_what_it_does_not_cover_with_the_reason) {
            {"loglinear", "flipflop", PositionCode::none, "all aperiodic"},
            {"full", "parity", PositionCode::rope, "its keys turn with the position"},
            {"full", "group", PositionCode::table, "a code that tells positions apart is not covered"},
-           {"mamba2", "parity", PositionCode::table, "a code that tells positions apart is not covered"},
-           {"mamba2+loglinear", "modulo", PositionCode::none, "layer 2"},
+           {"mamba2(form=plain)", "parity", PositionCode::table,
+            "a code that tells positions apart is not covered"},
+           {"mamba2(form=plain)+loglinear", "modulo", PositionCode::none, "layer 2"},
        }) {
     Bound bound;
     bound.dimensions.position = left.position;

@@ -34,14 +34,14 @@ Label random_label(const std::string& line, std::int64_t n, int precision, std::
 // A gated delta layer of one head with 4 by 4 entries of 4 bits: 64 bits, and Eva at n = 64 needs 64 lg 64 =
 // 384.
 TEST(Label, certifies_a_state_that_is_too_small_and_gives_its_ceiling) {
-  const Label label = random_label("gdelta", 64, 4, 4, Accumulator::round);
+  const Label label = random_label("gdelta(form=plain)", 64, 4, 4, Accumulator::round);
   EXPECT_EQ(label.letter, LabelClass::C) << label.reason;
   EXPECT_EQ(label.ceiling, accuracy_ceiling(64, 64)) << label.ceiling_reason;
   EXPECT_LT(label.ceiling, 1);
 }
 
 TEST(Label, leaves_a_state_that_is_large_enough_uncertified) {
-  const Label label = random_label("gdelta", 8, 8, 8, Accumulator::round);
+  const Label label = random_label("gdelta(form=plain)", 8, 8, 8, Accumulator::round);
   EXPECT_NE(label.letter, LabelClass::C) << label.reason;
   EXPECT_EQ(label.ceiling, 1) << label.ceiling_reason;
 }
@@ -57,8 +57,9 @@ TEST(Label, counts_exact_sums_at_their_true_width) {
 }
 
 TEST(Label, reads_floats_as_thirty_two_bits) {
-  const Label integers = random_label("gdelta", 64, 4, 4, Accumulator::round),
-              floats = random_label("gdelta", 64, 4, 4, Accumulator::round, Variant::uniform, true);
+  const Label integers = random_label("gdelta(form=plain)", 64, 4, 4, Accumulator::round),
+              floats =
+                  random_label("gdelta(form=plain)", 64, 4, 4, Accumulator::round, Variant::uniform, true);
   EXPECT_EQ(integers.letter, LabelClass::C);
   EXPECT_NE(floats.letter, LabelClass::C) << floats.reason;
   EXPECT_NE(floats.reason.find("32 bits per stored number"), std::string::npos) << floats.reason;
@@ -72,14 +73,15 @@ TEST(Label, calls_attention_with_room_constructible_and_gives_no_ceiling) {
 }
 
 TEST(Label, has_no_ceiling_off_the_uniform_distribution) {
-  EXPECT_EQ(random_label("gdelta", 64, 4, 4, Accumulator::round, Variant::zipf).ceiling, 1);
+  EXPECT_EQ(random_label("gdelta(form=plain)", 64, 4, 4, Accumulator::round, Variant::zipf).ceiling, 1);
   EXPECT_LT(random_label("loglinear(base=linear)", 64, 4, 4, Accumulator::round).ceiling, 1);
 }
 
 // Fewer prompts are easier: what no weights do on all tables some may do on permutations, of which there are fewer.
 TEST(Label, certifies_nothing_about_prompts_that_a_variant_never_draws) {
-  EXPECT_EQ(random_label("gdelta", 64, 4, 4, Accumulator::round, Variant::zipf).letter, LabelClass::C);
-  const Label label = random_label("gdelta", 64, 4, 4, Accumulator::round, Variant::permutation);
+  EXPECT_EQ(random_label("gdelta(form=plain)", 64, 4, 4, Accumulator::round, Variant::zipf).letter,
+            LabelClass::C);
+  const Label label = random_label("gdelta(form=plain)", 64, 4, 4, Accumulator::round, Variant::permutation);
   EXPECT_EQ(label.letter, LabelClass::G) << label.reason;
   EXPECT_NE(label.reason.find("variant permutation"), std::string::npos) << label.reason;
   EXPECT_EQ(random_label("full", 16, 8, 64, Accumulator::round, Variant::permutation).letter, LabelClass::K);
@@ -89,7 +91,7 @@ TEST(Label, certifies_nothing_about_prompts_that_a_variant_never_draws) {
 TEST(Label, calls_constructible_only_what_the_file_can_hold) {
   const auto task = make_task("parity", {{"n", 8}});
   RandomModel model;
-  model.architecture.stack = *parse_stack("delta(heads=1,dim=4,vdim=2)");
+  model.architecture.stack = *parse_stack("delta(heads=1,dim=4,vdim=2,form=plain)");
   auto& d = model.architecture.dimensions;
   d.width = 16;
   d.mlp_given = true;

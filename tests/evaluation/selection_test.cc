@@ -16,7 +16,7 @@ TEST(selection, leaves_a_pair_that_a_model_cannot_tell_apart) {
   ASSERT_TRUE(task);
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     RandomModel model;
-    model.architecture.stack = *parse_stack("topk(k=2,index_dim=1,index_heads=2)");
+    model.architecture.stack = *parse_stack("topk(k=2,index_dim=1,index_heads=2,form=plain)");
     auto& d = model.architecture.dimensions;
     d.width = 6;
     d.heads = 2;

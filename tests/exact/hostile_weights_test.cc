@@ -101,7 +101,8 @@ TEST(HostileWeights, metadata_must_say_what_they_mean) {
     refused_metadata(key, std::string(100'000, '['));
     refused_metadata(key, std::string(100'000, 'x'));
   }
-  refused_metadata("format", "rung.weights/2", "rung.weights/1");
+  refused_metadata("format", "rung.weights/3", "rung.weights/2");
+  refused_metadata("architecture", "full+delta", "says no form");  // as version 1 may
   refused_metadata("mode", "Integer");
   refused_metadata("accumulator", "float");
   refused_metadata("decode", "[]");
@@ -379,14 +380,10 @@ bool try_everything(const std::string& path) {
 TEST(HostileFiles, flipped_bytes_never_crash) {
   const std::string path = testing::TempDir() + fmt::format("rung-mutant-{}.safetensors", getpid());
   int ran = 0, refused_count = 0;
-  const std::vector<std::string> lines{"full(conv=2)+linear",
-                                       "gdelta",
-                                       "loglinear(base=mamba2)",
-                                       "sparse(B=2,k=1)",
-                                       "mamba+rnn",
-                                       "gru",
-                                       "topk(k=2)",
-                                       "heads(full:1,delta:1)"};
+  const std::vector<std::string> lines{
+      "full(conv=2)+linear",        "gdelta(form=plain)",    "loglinear(base=mamba2,form=plain)",
+      "sparse(B=2,k=1,form=plain)", "mamba(form=plain)+rnn", "gru",
+      "topk(k=2,form=plain)",       "heads(full:1,delta(form=plain):1)"};
   for (std::size_t which = 0; which < lines.size(); ++which) {
     Weights weights = good_weights(lines[which]);
     weights.decode = {2, std::nullopt};
@@ -420,21 +417,21 @@ TEST(HostileFiles, a_changed_architecture_line_never_crashes) {
                                        "linear",
                                        "rnn",
                                        "gru",
-                                       "mamba",
-                                       "mamba2",
-                                       "delta",
-                                       "gdelta",
+                                       "mamba(form=plain)",
+                                       "mamba2(form=plain)",
+                                       "delta(form=plain)",
+                                       "gdelta(form=plain)",
                                        "loglinear",
-                                       "sparse(B=2,k=1)",
-                                       "topk(k=1)",
+                                       "sparse(B=2,k=1,form=plain)",
+                                       "topk(k=1,form=plain)",
                                        "conv(width=2)",
                                        "identity",
                                        "none",
-                                       "heads(full:1,delta:1)",
+                                       "heads(full:1,delta(form=plain):1)",
                                        "full*100000",
                                        "full(dim=2147483648)",
-                                       "sparse(B=2147483648,k=2147483648)",
-                                       "mamba(state=2147483648)",
+                                       "sparse(B=2147483648,k=2147483648,form=plain)",
+                                       "mamba(state=2147483648,form=plain)",
                                        "rnn(size=2147483648)"};
   for (const auto& from : words) {
     const auto stack = parse_stack(from);
@@ -499,10 +496,11 @@ TEST(HostileFiles, claims_cost_no_memory) {
     };
     for (const char* line :
          {"full*100000", "full(dim=2147483648)", "full(heads=2147483648,dim=1)", "full(conv=2147483648)",
-          "linear(dim=65536,feature=taylor2)", "mamba(state=2147483648,inner=1)", "rnn(size=2147483648)",
-          "gru(size=1048576)", "sparse(B=2147483648,k=1)", "topk(k=1,index_dim=2147483648)",
-          "loglinear(dim=1048576)", "conv(width=2147483648)", "identity(vdim=2147483648)",
-          "delta(dim=1048576)", "mamba2(state=2147483648,heads=1)"})
+          "linear(dim=65536,feature=taylor2)", "mamba(state=2147483648,inner=1,form=plain)",
+          "rnn(size=2147483648)", "gru(size=1048576)", "sparse(B=2147483648,k=1,form=plain)",
+          "topk(k=1,index_dim=2147483648,form=plain)", "loglinear(dim=1048576)", "conv(width=2147483648)",
+          "identity(vdim=2147483648)", "delta(dim=1048576,form=plain)",
+          "mamba2(state=2147483648,heads=1,form=plain)"})
       try_metadata("architecture", line);
     for (const char* key : {"width", "vocabulary", "outputs", "context", "state"}) {
       auto json = nlohmann::json::parse(good.metadata.at("dimensions"));

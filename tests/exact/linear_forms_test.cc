@@ -116,7 +116,8 @@ TEST(LinearForms, differ_when_the_state_saturates) {
 
 // mamba2 with whole-number decays and no shift. Rows: x (kValues), b, c (kKeys each), gate.
 HandMade mamba2_layer() {
-  HandMade layer("mamba2(heads=1,dim=2,state=3)", {{"x", kValues}, {"b", kKeys}, {"c", kKeys}, {"gate", 1}});
+  HandMade layer("mamba2(heads=1,dim=2,state=3,form=plain)",
+                 {{"x", kValues}, {"b", kKeys}, {"c", kKeys}, {"gate", 1}});
   layer.table("gate", -2, {-2, -1, 0, 1, 2});
   layer.scalar("y.bits", 48);
   return layer;
@@ -161,7 +162,7 @@ TEST(Mamba2Forms, agree_modulo_two_to_the_a_with_wrapping_states) {
 }
 
 TEST(Mamba2Forms, differ_when_decays_are_rounded) {
-  HandMade layer("mamba2(heads=1,dim=1,state=1)", {{"x", 1}, {"b", 1}, {"c", 1}, {"gate", 1}});
+  HandMade layer("mamba2(heads=1,dim=1,state=1,form=plain)", {{"x", 1}, {"b", 1}, {"c", 1}, {"gate", 1}});
   layer.table("gate", 0, {1, 2});
   layer.scalar("decay.shift", 1);
   // Decay 1/2. Rows (x, b, c, gate): 1 enters; it halves to 0.5 -> 0 while 5 enters; 5 halves to 2.5 -> 2.
@@ -207,7 +208,8 @@ Segment compose(const Segment& one, const Segment& two) {
 
 TEST(DeltaForms, segments_compose_in_any_grouping) {
   Random random(5);
-  HandMade layer("delta(heads=1,dim=3,vdim=2)", {{"q", kKeys}, {"k", kKeys}, {"v", kValues}, {"beta", 1}});
+  HandMade layer("delta(heads=1,dim=3,vdim=2,form=plain)",
+                 {{"q", kKeys}, {"k", kKeys}, {"v", kValues}, {"beta", 1}});
   layer.table("beta", -1, {-1, 0, 1});
   layer.scalar("y.bits", 48);
   layer.dimensions().accumulator_bits = 46;
@@ -246,7 +248,7 @@ TEST(DeltaForms, segments_do_not_compose_when_writes_are_rounded) {
   // in rationals:
   // S = 1/2, then 1/2 - 1/4 = 1/4. With v = 3, 0: S = 1.5 -> 2, e = -2: S = 2 - 1 = 1; rationals: 3/2 - 3/4 =
   // 3/4. Scaled up by 4 (v = 12, 0) nothing is rounded: 6, then 3 = 4 · 3/4, not 4 · 1.
-  HandMade layer("delta(heads=1,dim=1,vdim=1)", {{"q", 1}, {"k", 1}, {"v", 1}, {"beta", 1}});
+  HandMade layer("delta(heads=1,dim=1,vdim=1,form=plain)", {{"q", 1}, {"k", 1}, {"v", 1}, {"beta", 1}});
   layer.table("beta", 0, {1});
   layer.scalar("write.shift", 1);
   EXPECT_EQ(layer.outputs({{1, 1, 3, 0}, {1, 1, 0, 0}})[1], Numbers{1});

@@ -53,7 +53,8 @@ TEST(parallel_form, equals_the_recurrence_bit_for_bit_with_exact_and_wrapping_su
   for (const std::string line :
        {"linear", "linear(normalised=no)", "linear(feature=identity,normalised=no)", "linear(feature=relu)",
         "linear(feature=exp)", "linear(feature=taylor2)", "linear(conv=3)", "linear(vdim=2)*3",
-        "linear+full+linear", "heads(full:1,linear:1)", "delta+linear", "linear+none+mamba2"})
+        "linear+full+linear", "heads(full:1,linear:1)", "delta(form=plain)+linear",
+        "linear+none+mamba2(form=plain)"})
     for (const auto accumulator : {Accumulator::exact, Accumulator::wrap})
       for (std::uint64_t seed = 0; seed < 4; ++seed) {
         const Weights weights = form_model(line, accumulator, seed);
@@ -122,7 +123,7 @@ TEST(parallel_form, wraps_a_sum_that_leaves_its_width_as_the_steps_do) {
 
 TEST(parallel_form, is_refused_where_there_is_none) {
   const Prompt prompt = form_prompt(1);
-  for (const std::string line : {"full", "delta", "loglinear", "mamba2+full"}) {
+  for (const std::string line : {"full", "delta(form=plain)", "loglinear", "mamba2(form=plain)+full"}) {
     const Weights weights = form_model(line, Accumulator::wrap, 0);
     const auto machine = Machine::load(weights, {.positions = kFormTokens});
     const auto comparison = compare_forms(**machine, weights.fields, prompt);

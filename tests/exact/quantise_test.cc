@@ -80,25 +80,25 @@ const Case kCases[] = {
     {"full(chunk=4)"},
     {"full(conv=3)", true},
     {"full", false, MlpActivation::gelu},
-    {"topk(k=6)"},
-    {"sparse(B=4,k=2)"},
-    {"sparse(B=4,k=2,window=3)"},
+    {"topk(k=6,form=plain)"},
+    {"sparse(B=4,k=2,form=plain)"},
+    {"sparse(B=4,k=2,window=3,form=plain)"},
     {"linear"},
     {"linear(feature=identity,normalised=no)"},
     {"linear(feature=relu)"},
     {"linear(feature=exp)"},
     {"linear(feature=taylor2)"},
     {"linear(conv=3)", true},
-    {"mamba"},
-    {"mamba2"},
-    {"mamba2(conv=3)", true},
-    {"delta"},
-    {"gdelta(conv=2)"},
-    {"delta(range=2)"},
-    {"gdelta(steps=2,range=2)"},
+    {"mamba(form=plain)"},
+    {"mamba2(form=plain)"},
+    {"mamba2(conv=3,form=plain)", true},
+    {"delta(form=plain)"},
+    {"gdelta(conv=2,form=plain)"},
+    {"delta(range=2,form=plain)"},
+    {"gdelta(steps=2,range=2,form=plain)"},
     {"loglinear(base=linear)"},
-    {"loglinear(base=mamba2)"},
-    {"loglinear(base=gdelta)"},
+    {"loglinear(base=mamba2,form=plain)"},
+    {"loglinear(base=gdelta,form=plain)"},
     {"mamba2(form=released)"},
     {"mamba2(form=released,heads=4,dim=4,groups=2,conv=3)"},
     {"mamba2(form=released,norm=before,skip=channel,gate=sigmoid,conv=2)"},
@@ -116,7 +116,7 @@ const Case kCases[] = {
     {"identity"},
     {"heads(full:1,linear:1)"},
     {"none+full"},
-    {"gdelta*2+full"},
+    {"gdelta(form=plain)*2+full"},
 };
 
 Weights real_model(const Case& c, Norm norm = Norm::rms) {
@@ -171,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(EveryMixer, QuantiseMixer, testing::ValuesIn(kCases), [
 });
 
 TEST(Quantise, keeps_models_without_norms) {
-  for (const char* line : {"full", "gdelta", "gru"}) {
+  for (const char* line : {"full", "gdelta(form=plain)", "gru"}) {
     const auto f = at_precision(real_model({line}, Norm::none), {.precision = 16});
     EXPECT_LT(f.error, 0.01) << line;
   }
@@ -189,7 +189,7 @@ TEST(Quantise, state_entries_and_accumulators_have_the_declared_width) {
     EXPECT_LT(f.error, 0.05) << accumulator_name(sums);
   }
   // Wider entries serve a recurrence that adds products without a shift.
-  const Weights products = real_model({"mamba2"});
+  const Weights products = real_model({"mamba2(form=plain)"});
   EXPECT_LT(at_precision(products, {.precision = 8, .accumulator_bits = 20}).error,
             at_precision(products, {.precision = 8}).error);
 }
@@ -259,7 +259,7 @@ TEST(Quantise, refuses_by_name_what_has_no_integer_form) {
 }
 
 TEST(Quantise, does_not_depend_on_the_number_of_workers) {
-  const Weights real = real_model({"gdelta*2+full"});
+  const Weights real = real_model({"gdelta(form=plain)*2+full"});
   setenv("RUNG_THREADS", "1", 1);
   const auto one = quantise(real, prompts(12, 1), {.precision = 6});
   setenv("RUNG_THREADS", "3", 1);
@@ -273,7 +273,8 @@ TEST(Quantise, does_not_depend_on_the_number_of_workers) {
 }
 
 TEST(Quantise, sums_stay_exact_at_sixteen_bits_and_usual_sizes) {
-  for (const char* line : {"full", "linear", "mamba", "mamba2", "gdelta", "gru", "loglinear(base=gdelta)"}) {
+  for (const char* line : {"full", "linear", "mamba(form=plain)", "mamba2(form=plain)", "gdelta(form=plain)",
+                           "gru", "loglinear(base=gdelta,form=plain)"}) {
     auto dimensions = small();
     dimensions.width = 64;
     dimensions.heads = 2;
@@ -370,13 +371,13 @@ TEST(Quantise, keeps_binary_codes_thresholds_and_vectors) {
 TEST(Quantise, keeps_encoders_and_chains_of_thought) {
   auto dimensions = small();
   dimensions.causal = false;
-  for (const char* line : {"full", "linear", "topk(k=5)"}) {
+  for (const char* line : {"full", "linear", "topk(k=5,form=plain)"}) {
     const Weights encoder = random_real_weights({line, dimensions});
     EXPECT_LT(at_precision(encoder, {.precision = 16}).error, 0.02) << line;
   }
   dimensions = small();
   dimensions.context = kLength + 3;
-  Weights thinker = random_real_weights({"gdelta+full", dimensions});
+  Weights thinker = random_real_weights({"gdelta(form=plain)+full", dimensions});
   thinker.decode = {4, std::nullopt};
   const auto integers = quantise(thinker, prompts(12, 1), {.precision = 16});
   ASSERT_TRUE(integers) << integers.error().message;

@@ -19,10 +19,10 @@ inline std::vector<std::string> and_released(std::vector<std::string> lines) {
            "gdelta(form=released,decay=sigmoid,qk_norm=none)",
            "loglinear(base=mamba2,form=released,conv=2)",
            "loglinear(base=gdelta,form=released)",
-           "mamba2(act=silu,norm=after,heads=4,dim=2,norm_groups=2)",
+           "mamba2(form=plain,act=silu,norm=after,heads=4,dim=2,norm_groups=2)",
            "mamba2(form=released,norm=none,decay=sigmoid,conv=2,conv_bias=no)",
-           "mamba(select=conv,conv=2,conv_bias=yes)",
-           "delta(scale=yes,qk_act=relu,conv=2)",
+           "mamba(form=plain,select=conv,conv=2,conv_bias=yes)",
+           "delta(form=plain,scale=yes,qk_act=relu,conv=2)",
            "heads(mamba2(dim=2,form=released,conv=2):1,gdelta(dim=2,form=released):2)",
        })
     lines.emplace_back(line);

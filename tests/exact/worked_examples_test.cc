@@ -127,7 +127,7 @@ TEST(FullByHand, a_short_convolution_comes_before_the_scores) {
 
 // topk: rows are (q, k, v, index_q, index_k, index_mix).
 TEST(TopKByHand, the_largest_index_scores_win_and_ties_go_to_the_smaller_position) {
-  HandMade layer("topk(k=2,heads=1,dim=1,vdim=1,index_dim=1)",
+  HandMade layer("topk(k=2,heads=1,dim=1,vdim=1,index_dim=1,form=plain)",
                  {{"q", 1}, {"k", 1}, {"v", 1}, {"index_q", 1}, {"index_k", 1}, {"index_mix", 1}});
   layer.table("score", 0, {1});
   // t=2: I = 1·(0, 3, 3): tokens 1, 2: (20 + 40)/2 = 30. t=3: I = (0, 3, 3, 3): the smaller two: tokens 1, 2:
@@ -148,7 +148,7 @@ TEST(TopKByHand, the_largest_index_scores_win_and_ties_go_to_the_smaller_positio
 // sparse: rows are (q, k, v, mix); blocks of two, one selected; the compressed key and value of a block are
 // the sums of its two tokens' k and v.
 HandMade small_sparse(const std::string& options = "", std::int64_t mixes = 1) {
-  HandMade layer("sparse(B=2,k=1,heads=1,dim=1,vdim=1" + options + ")",
+  HandMade layer("sparse(B=2,k=1,heads=1,dim=1,vdim=1" + options + ",form=plain)",
                  {{"q", 1}, {"k", 1}, {"v", 1}, {"mix", mixes}});
   const std::int64_t w = layer.width();
   Numbers k(static_cast<std::size_t>(2 * w), 0), v = k;
@@ -285,7 +285,7 @@ TEST(LinearByHand, an_encoder_adds_everything_first) {
 // ------------------------------------------------------------------------------------------------
 
 TEST(Mamba2ByHand, decays_then_adds_then_reads) {
-  HandMade layer("mamba2(heads=1,dim=1,state=1)", {{"x", 1}, {"b", 1}, {"c", 1}, {"gate", 1}});
+  HandMade layer("mamba2(heads=1,dim=1,state=1,form=plain)", {{"x", 1}, {"b", 1}, {"c", 1}, {"gate", 1}});
   layer.table("gate", 0, {0, 1, 2});  // a in quarters
   layer.scalar("decay.shift", 2);
   layer.scalar("read.shift", 1);
@@ -296,7 +296,7 @@ TEST(Mamba2ByHand, decays_then_adds_then_reads) {
 }
 
 TEST(MambaByHand, steps_per_channel_and_entry) {
-  HandMade layer("mamba(inner=1,state=1)", {{"x", 1}, {"b", 1}, {"c", 1}, {"delta", 1}});
+  HandMade layer("mamba(inner=1,state=1,form=plain)", {{"x", 1}, {"b", 1}, {"c", 1}, {"delta", 1}});
   layer.table("delta", 0, {1, 2});
   layer.set("a.weight", {1, 1}, {-3});
   layer.table("decay", -3,
@@ -314,7 +314,7 @@ TEST(MambaByHand, steps_per_channel_and_entry) {
 }
 
 TEST(DeltaByHand, writes_what_it_did_not_predict) {
-  HandMade layer("delta(heads=1,dim=1,vdim=1)", {{"q", 1}, {"k", 1}, {"v", 1}, {"beta", 1}});
+  HandMade layer("delta(heads=1,dim=1,vdim=1,form=plain)", {{"q", 1}, {"k", 1}, {"v", 1}, {"beta", 1}});
   layer.table("beta", 0, {1, 2});  // halves
   layer.scalar("write.shift", 1);
   // Rows (q, k, v, beta). e = 9 - 0, S = rsh(2·9·1, 1) = 9, y = 9. e = 3 - 9 = -6, S = 9 + rsh(1·-6·1, 1) =
@@ -323,7 +323,8 @@ TEST(DeltaByHand, writes_what_it_did_not_predict) {
 }
 
 TEST(DeltaByHand, the_gate_comes_first_and_keys_have_length_one) {
-  HandMade layer("gdelta(heads=1,dim=2,vdim=1)", {{"q", 2}, {"k", 2}, {"v", 1}, {"beta", 1}, {"gate", 1}});
+  HandMade layer("gdelta(heads=1,dim=2,vdim=1,form=plain)",
+                 {{"q", 2}, {"k", 2}, {"v", 1}, {"beta", 1}, {"gate", 1}});
   layer.table("beta", 0, {1});
   layer.table("gate", 0, {1, 2});  // halves
   layer.scalar("decay.shift", 1);
@@ -462,8 +463,8 @@ TEST(LogLinearByHand, levels_are_weighed_and_negative_weights_are_nothing) {
 }
 
 TEST(LogLinearByHand, gated_states_decay_before_the_token_that_passes) {
-  HandMade layer("loglinear(base=mamba2,heads=1,dim=1,state=1)", {{"x", 1}, {"b", 1}, {"c", 1}, {"gate", 1}},
-                 4);
+  HandMade layer("loglinear(base=mamba2,heads=1,dim=1,state=1,form=plain)",
+                 {{"x", 1}, {"b", 1}, {"c", 1}, {"gate", 1}}, 4);
   layer.set("level.weight", {4, 4}, Numbers(16, 0));
   layer.set("level.bias", {4}, {1, 10, 100, 1000});
   layer.table("gate", 0, {1, 2, 4});  // quarters
@@ -477,7 +478,7 @@ TEST(LogLinearByHand, gated_states_decay_before_the_token_that_passes) {
 }
 
 TEST(LogLinearByHand, a_passing_token_erases_its_key_from_older_states) {
-  HandMade layer("loglinear(base=gdelta,heads=1,dim=1,vdim=1)",
+  HandMade layer("loglinear(base=gdelta,heads=1,dim=1,vdim=1,form=plain)",
                  {{"q", 1}, {"k", 1}, {"v", 1}, {"beta", 1}, {"gate", 1}}, 4);
   layer.set("level.weight", {4, 5}, Numbers(20, 0));
   layer.set("level.bias", {4}, {1, 10, 100, 1000});

@@ -203,12 +203,14 @@ TEST(separation, counts_what_a_shortcut_needs_and_what_a_layer_fetches) {
   EXPECT_EQ(separation_text(*plain), "separated: 70 > 64 bits");
   EXPECT_EQ(counted("full(heads=1,dim=8,vdim=4)*2", ten, "")->carried, 512);  // fp32
   EXPECT_FALSE(counted("full(heads=2,dim=8,vdim=4)*2", ten, rounded)->separated());
-  const auto mixed = counted("mamba2(heads=1,dim=4,state=1)+full(heads=1,dim=8,vdim=4)*2", ten, rounded);
+  const auto mixed =
+      counted("mamba2(heads=1,dim=4,state=1,form=plain)+full(heads=1,dim=8,vdim=4)*2", ten, rounded);
   EXPECT_EQ(mixed->state, 16);  // below half of 10 lg 10 = 33.2
   EXPECT_TRUE(mixed->separated());
-  EXPECT_FALSE(
-      counted("mamba2(heads=1,dim=5,state=1)+full(heads=1,dim=8,vdim=4)*2", ten, rounded)->separated());
-  EXPECT_EQ(counted("heads(full(dim=8,vdim=4):1,mamba2(dim=4,state=1):1)*2", ten, rounded)->carried, 64);
+  EXPECT_FALSE(counted("mamba2(heads=1,dim=5,state=1,form=plain)+full(heads=1,dim=8,vdim=4)*2", ten, rounded)
+                   ->separated());
+  EXPECT_EQ(
+      counted("heads(full(dim=8,vdim=4):1,mamba2(dim=4,state=1,form=plain):1)*2", ten, rounded)->carried, 64);
   // Three functions: the cheaper of both levels, min(6, 6) * 6 and min(36, 5) * 8.
   EXPECT_EQ(counted("full(heads=1,dim=8,vdim=2)*3", R"({"L": 3, "m": 6, "n1": 6, "n2": 5})", rounded)->needed,
             36);

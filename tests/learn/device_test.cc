@@ -88,8 +88,9 @@ TEST_P(DeviceMixer, is_recorded_and_has_the_curve_of_the_cpu) {
 TEST(device, gives_a_member_the_curve_that_it_has_alone) {
   NEEDS_DEVICE();
   for (const char* task : {"eva", "dyck"}) {  // made on the device; drawn on the host
-    const TrainingPlan plan = device_plan(
-        "gdelta+full", task, task == std::string("eva") ? TaskSizes{{"n", 12}} : TaskSizes{{"n", 12}});
+    const TrainingPlan plan =
+        device_plan("gdelta(form=plain)+full", task,
+                    task == std::string("eva") ? TaskSizes{{"n", 12}} : TaskSizes{{"n", 12}});
     const std::vector<MemberPlan> all{{0, 1, 3e-3, 0.01, 1}, {1, 2, 1e-3, 0.1, 1}, {2, 3, 3e-3, 0.01, 0.5}};
     const Curves together = curves_of(plan, all);
     const Curves alone = curves_of(plan, {all[1]});

@@ -80,7 +80,7 @@ TEST(lesson, leaves_positions_and_context_out_for_automata) {
 }
 
 TEST(ensemble, gives_every_member_the_curve_that_it_has_alone_bit_for_bit) {
-  TrainingPlan plan = trainee("mamba2+full");
+  TrainingPlan plan = trainee("mamba2(form=plain)+full");
   plan.seeds = {3, 4};
   plan.rates = {1e-3, 3e-3};
   Folder folder;
@@ -277,7 +277,8 @@ TEST(lesson, teaches_from_streams_that_no_seed_of_a_person_reaches) {
 }
 
 TEST(rounding, keeps_the_states_of_recurrences_on_p_bits) {
-  for (const char* line : {"mamba2", "gdelta", "delta", "mamba", "loglinear(base=mamba2)"}) {
+  for (const char* line : {"mamba2(form=plain)", "gdelta(form=plain)", "delta(form=plain)",
+                           "mamba(form=plain)", "loglinear(base=mamba2,form=plain)"}) {
     const ModelSpec spec = small_model(line);
     auto model = Model::make(spec);
     ASSERT_TRUE(model.ok()) << model.error().message;

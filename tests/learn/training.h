@@ -13,7 +13,7 @@
 
 namespace rung::learn {
 
-inline TrainingPlan trainee(const std::string& line = "gdelta+full") {
+inline TrainingPlan trainee(const std::string& line = "gdelta(form=plain)+full") {
   return small_plan(line, "eva", {{"n", 6}});
 }
 

@@ -425,7 +425,7 @@ TEST(released_forms, update_their_states_as_the_descriptors_say) {
   int entrywise = 0;
   for (const char* line :
        {"mamba(form=released,inner=3,state=2)", "mamba(form=released,inner=3,state=2,norms=after,gate=none)",
-        "mamba2(form=released,heads=2,dim=2,state=2)", "mamba2(heads=2,dim=2,state=2,act=silu)",
+        "mamba2(form=released,heads=2,dim=2,state=2)", "mamba2(form=plain,heads=2,dim=2,state=2,act=silu)",
         "gla(heads=2,dim=2,vdim=2,rank=2)", "delta(form=released,heads=1,dim=2,vdim=2)",
         "gdelta(form=released,heads=1,dim=2,vdim=2)", "kda(heads=1,dim=2,vdim=2,rank=2)",
         "rwkv7(heads=1,dim=3,vdim=2)"}) {

@@ -75,11 +75,11 @@ TEST(protocol_counts, every_recurrence_costs_its_state_once_per_hand_over) {
   const std::int64_t p = 8, H = 2, d = 4, w = 8, N = 3;
   const std::int64_t levels = 1 + 2 + 3;  // set bits of t = 8, 12, 13
   for (const auto& [line, expected] : std::vector<std::pair<std::string, std::int64_t>>{
-           {"mamba2", 3 * H * d * N * p},
-           {"mamba", 3 * w * N * p},
-           {"delta", 3 * H * d * d * p},
-           {"gdelta", 3 * H * d * d * p},
-           {"gdelta(conv=3)", 3 * (H * d * d + 2 * 3 * H * d) * p},
+           {"mamba2(form=plain)", 3 * H * d * N * p},
+           {"mamba(form=plain)", 3 * w * N * p},
+           {"delta(form=plain)", 3 * H * d * d * p},
+           {"gdelta(form=plain)", 3 * H * d * d * p},
+           {"gdelta(conv=3,form=plain)", 3 * (H * d * d + 2 * 3 * H * d) * p},
            {"loglinear", levels * H * d * d * p},
            {"rnn", 3 * w * p},
            {"gru", 3 * w * p},
@@ -101,7 +101,7 @@ TEST(protocol_counts, sparse_blocks_publish_their_compressed_message_once) {
   for (const std::int64_t block : {2, 3, 4, 6})
     for (const std::int64_t select : {1, 2}) {
       const auto transcript =
-          run(random_model(fmt::format("sparse(B={},k={})", block, select), *task, 5), *task);
+          run(random_model(fmt::format("sparse(B={},k={},form=plain)", block, select), *task, 5), *task);
       EXPECT_EQ(transcript.players.size(), static_cast<std::size_t>(n / block + 1));
       EXPECT_EQ(transcript.charged_bits, n / block * 2 * H * d * p);
       EXPECT_TRUE(transcript.equal_rows);
@@ -168,7 +168,8 @@ TEST(protocol_counts, declared_widths_hold_the_largest_sums_and_are_not_far_abov
 
 TEST(protocol_counts, messages_flow_from_earlier_to_later_players_but_for_what_is_asked) {
   const auto task = task_of("seqcomp", {{"L", 3}, {"m", 2}});
-  const auto transcript = run(random_model("full+gdelta+sparse(B=3,k=1)", *task, 2), *task);
+  const auto transcript =
+      run(random_model("full+gdelta(form=plain)+sparse(B=3,k=1,form=plain)", *task, 2), *task);
   ASSERT_FALSE(transcript.messages.empty());
   for (const auto& message : transcript.messages) {
     const bool asked = message.kind == MessageKind::query || message.kind == MessageKind::selection;
@@ -196,7 +197,7 @@ TEST(protocol_counts, what_cannot_be_a_protocol_is_refused_in_one_line) {
     refused(weights, *eva, {.cut = cut}, "expected 1 to 4");
   refused(random_model("full", *seqcomp, 1), *seqcomp, {.form = ProtocolForm::players, .cut = 2},
           "a cut belongs to two-party");
-  refused(random_model("sparse(B=9,k=1)", *eva, 1), *eva, {}, "no complete block of 9 tokens");
+  refused(random_model("sparse(B=9,k=1,form=plain)", *eva, 1), *eva, {}, "no complete block of 9 tokens");
   refused(weights, *seqcomp, {}, "context is 5");
   auto encoder = weights;
   encoder.architecture.dimensions.causal = false;

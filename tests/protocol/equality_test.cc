@@ -41,7 +41,7 @@ void expect_equal(const std::string& line, const Task& task, const ProtocolOptio
 
 TEST(protocol_equality, one_wrong_number_in_any_kind_of_message_is_seen) {
   const auto task = equality_task("seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}});
-  const std::string line = "full(conv=3)+linear+sparse(B=2,k=1)";
+  const std::string line = "full(conv=3)+linear+sparse(B=2,k=1,form=plain)";
   const auto weights = random_model(line, *task, 4);
   ASSERT_TRUE(run(weights, *task, 0).equal_rows);
   for (const auto kind : {MessageKind::query, MessageKind::partial_sums, MessageKind::state,
@@ -69,7 +69,7 @@ TEST(protocol_equality, one_wrong_number_in_any_kind_of_message_is_seen) {
 
 TEST(protocol_equality, a_player_denied_a_message_cannot_go_on) {
   const auto task = equality_task("seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}});
-  const auto weights = random_model("full(conv=3)+linear+sparse(B=2,k=1)", *task, 4);
+  const auto weights = random_model("full(conv=3)+linear+sparse(B=2,k=1,form=plain)", *task, 4);
   for (const auto kind : {MessageKind::query, MessageKind::partial_sums, MessageKind::state,
                           MessageKind::summary, MessageKind::selection, MessageKind::tokens}) {
     ProtocolOptions options;
@@ -104,28 +104,28 @@ const std::vector<std::string> kMixers = {"full",
                                           "linear(feature=taylor2)",
                                           "linear(feature=exp)",
                                           "linear(conv=4)",
-                                          "mamba2",
-                                          "mamba2(groups=1,conv=4)",
-                                          "mamba",
-                                          "mamba(conv=3)",
-                                          "delta",
-                                          "gdelta",
-                                          "gdelta(kv=1,conv=2)",
+                                          "mamba2(form=plain)",
+                                          "mamba2(groups=1,conv=4,form=plain)",
+                                          "mamba(form=plain)",
+                                          "mamba(conv=3,form=plain)",
+                                          "delta(form=plain)",
+                                          "gdelta(form=plain)",
+                                          "gdelta(kv=1,conv=2,form=plain)",
                                           "loglinear",
-                                          "loglinear(base=mamba2)",
-                                          "loglinear(base=gdelta,conv=3)",
+                                          "loglinear(base=mamba2,form=plain)",
+                                          "loglinear(base=gdelta,conv=3,form=plain)",
                                           "rnn",
                                           "rnn(cell=relu)",
                                           "gru",
                                           "conv(width=3)",
                                           "identity",
                                           "none",
-                                          "topk(k=2)",
-                                          "topk(k=3,index_heads=2,index_dim=3)",
-                                          "sparse(B=3,k=2)",
-                                          "sparse(B=2,k=1,window=3,groups=2)",
-                                          "sparse(B=5,k=1,kv=1)",
-                                          "heads(full:1,gdelta:1)"};
+                                          "topk(k=2,form=plain)",
+                                          "topk(k=3,index_heads=2,index_dim=3,form=plain)",
+                                          "sparse(B=3,k=2,form=plain)",
+                                          "sparse(B=2,k=1,window=3,groups=2,form=plain)",
+                                          "sparse(B=5,k=1,kv=1,form=plain)",
+                                          "heads(full:1,gdelta(form=plain):1)"};
 
 TEST(protocol_equality, every_mixer_alone_and_around_a_full_layer_on_seqcomp) {
   const auto task = equality_task("seqcomp", {{"L", 2}, {"m", 4}, {"n1", 3}});
@@ -151,14 +151,15 @@ TEST(protocol_equality, accumulators_norms_and_activations_do_not_matter) {
   const auto task = equality_task("seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}});
   for (const auto accumulator : {Accumulator::exact, Accumulator::wrap, Accumulator::round}) {
     expect_equal("linear+full+linear", *task, {}, {.accumulator = accumulator, .norm = Norm::rms});
-    expect_equal("loglinear+full+gdelta", *task, {}, {.mlp = 0, .accumulator = accumulator});
+    expect_equal("loglinear+full+gdelta(form=plain)", *task, {}, {.mlp = 0, .accumulator = accumulator});
   }
   expect_equal("full+linear", *task, {}, {.activation = MlpActivation::gelu});
 }
 
 TEST(protocol_equality, head_wise_mixtures_send_both_kinds_of_messages) {
   const auto task = equality_task("seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}});
-  const std::string line = "heads(full:2,linear:2)+heads(gdelta:1,full(window=3):2,sparse(B=2,k=1):1)";
+  const std::string line =
+      "heads(full:2,linear:2)+heads(gdelta(form=plain):1,full(window=3):2,sparse(B=2,k=1,form=plain):1)";
   expect_equal(line, *task);
   const auto transcript = run(random_model(line, *task, 1), *task, 0);
   std::map<MessageKind, int> seen;
@@ -170,8 +171,8 @@ TEST(protocol_equality, head_wise_mixtures_send_both_kinds_of_messages) {
 
 TEST(protocol_equality, blocks_are_players_of_sparse_attention) {
   const auto task = equality_task("two-sum", {{"n", 12}});
-  for (const char* line :
-       {"sparse(B=4,k=1)", "sparse(B=3,k=2,window=5)", "sparse(B=2,k=2)+full", "full+sparse(B=4,k=1)"}) {
+  for (const char* line : {"sparse(B=4,k=1,form=plain)", "sparse(B=3,k=2,window=5,form=plain)",
+                           "sparse(B=2,k=2,form=plain)+full", "full+sparse(B=4,k=1,form=plain)"}) {
     const auto weights = random_model(line, *task, 2);
     expect_equal(line, *task);
     EXPECT_EQ(run(weights, *task, 0).form, ProtocolForm::sparse);
@@ -180,7 +181,7 @@ TEST(protocol_equality, blocks_are_players_of_sparse_attention) {
 
 TEST(protocol_equality, what_a_player_is_told_does_not_depend_on_later_players_tokens) {
   const auto task = equality_task("seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}});
-  const auto weights = random_model("full+sparse(B=2,k=1)+gdelta+full", *task, 9);
+  const auto weights = random_model("full+sparse(B=2,k=1,form=plain)+gdelta(form=plain)+full", *task, 9);
   const auto told = [&](const Prompt& prompt) {  // per player, every number that counts
     std::vector<std::vector<Int128>> heard(4);
     ProtocolOptions options;
@@ -211,8 +212,8 @@ TEST(protocol_equality, what_a_player_is_told_does_not_depend_on_later_players_t
 }
 
 TEST(protocol_equality, tasks_with_several_fields_and_answer_positions) {
-  expect_equal("full+mamba2", *equality_task("retrieval", {{"n", 6}}));
-  expect_equal("gdelta+full", *equality_task("mqar", {{"n", 6}}));
+  expect_equal("full+mamba2(form=plain)", *equality_task("retrieval", {{"n", 6}}));
+  expect_equal("gdelta(form=plain)+full", *equality_task("mqar", {{"n", 6}}));
   expect_equal("linear+full", *equality_task("equality", {{"n", 4}}));
 }
 

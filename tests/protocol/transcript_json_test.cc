@@ -13,7 +13,8 @@ namespace {
 TEST(protocol_documents, totals_are_the_sums_of_their_messages_and_names_are_those_of_the_players) {
   const auto task = make_task("seqcomp", {{"L", 3}, {"m", 2}});
   ASSERT_TRUE(task);
-  const auto weights = random_model("heads(full:1,linear:1)+sparse(B=3,k=1)+mamba2", **task, 3);
+  const auto weights =
+      random_model("heads(full:1,linear:1)+sparse(B=3,k=1,form=plain)+mamba2(form=plain)", **task, 3);
   const auto prompt = (*task)->generate(Variant::uniform, 1, 0).prompt;
   const auto transcript = run_protocol(weights, **task, prompt, {});
   ASSERT_TRUE(transcript) << transcript.error().message;

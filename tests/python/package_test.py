@@ -84,8 +84,8 @@ class Figures(unittest.TestCase):
                 sys.modules, {"matplotlib": matplotlib, "matplotlib.pyplot": pyplot}):
             store = self.records(folder, *(self.body(arch, n, 0.5, ceiling=8 / n) for arch in ("delta", "linear") for n in (16, 64, 128)))
             rung.plot(store, x="size.n", series="arch", out="unused.svg")
-            self.assertEqual(sorted(axes[0].lines), ["delta", "linear"])
-            self.assertEqual(axes[0].lines["delta"], [(16, 0.5, 0, 0), (64, 0.5, 0, 0), (128, 0.5, 0, 0)])
+            self.assertEqual(sorted(axes[0].lines), ["delta(form=plain)", "linear"])
+            self.assertEqual(axes[0].lines["delta(form=plain)"], [(16, 0.5, 0, 0), (64, 0.5, 0, 0), (128, 0.5, 0, 0)])
             self.assertEqual(axes[0].dashed, [[(16, 0.5), (64, 0.125), (128, 0.0625)]])
             self.assertTrue(axes[0].logarithmic)
             rung.plot(store, x="size.n", panel="arch")

@@ -7,9 +7,13 @@
 #include <set>
 
 #include "rung/base/json_text.h"
+#include "rung/records/earlier_words.h"
 #include "rung/records/experiment_results.h"
 #include "rung/records/hierarchy_document.h"
+#include "rung/records/training_plan.h"
 #include "rung/records/training_run.h"
+#include "rung/spec/mixers.h"
+#include "rung/spec/weights.h"
 
 namespace rung {
 namespace {
@@ -17,6 +21,64 @@ namespace {
 const std::string kEarlier = RUNG_SOURCE_DIR "/tests/cases/earlier/";
 
 std::string text_of(const std::string& path) { return read_text_file(path, "test").value(); }
+
+// A line that no version after 0.2 wrote, and how it is read: as what it meant, with forms that are plain.
+void expect_the_plain_form(const std::string& earlier, const std::string& now) {
+  const auto meant = parse_stack(earlier, UnsaidForm::plain), read = parse_stack(now);
+  ASSERT_EQ(meant.ok(), read.ok()) << earlier << " " << now;
+  if (!meant) return;
+  EXPECT_EQ(*read, *meant) << now;
+  for (const Mixer& mixer : read->layers) EXPECT_FALSE(is_released(mixer)) << now;
+}
+
+TEST(earlier_weights, hold_plain_forms) {
+  int files = 0, gated = 0;
+  for (const char* folder : {"/tests/certificates", "/tests/cases/models"})
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(RUNG_SOURCE_DIR + std::string(folder))) {
+      if (entry.path().extension() != ".safetensors") continue;
+      auto tensors = read_safetensors(entry.path().string());
+      if (!tensors || tensors->metadata["format"] != kFirstWeightsFormat) continue;
+      const std::string line = tensors->metadata["architecture"];
+      const auto weights = weights_from_tensors(std::move(*tensors), entry.path().string());
+      if (!weights) continue;  // one of the files that have to be refused
+      ++files;
+      gated += line.find("delta") != std::string::npos || line.find("mamba2") != std::string::npos ||
+               line.find("sparse") != std::string::npos;
+      expect_the_plain_form(line, format_stack(weights->architecture.stack));
+      const auto layers = resolve(weights->architecture);
+      ASSERT_TRUE(layers) << layers.error().message;
+      EXPECT_EQ(first_released(*layers), nullptr) << entry.path();
+      // Written again, the line says so.
+      const auto again = tensors_from_weights(*weights);
+      EXPECT_EQ(again.metadata.at("format"), kWeightsFormat);
+      EXPECT_EQ(parse_stack(again.metadata.at("architecture"), UnsaidForm::refused).value(),
+                weights->architecture.stack);
+    }
+  EXPECT_GT(files, 60);
+  EXPECT_GT(gated, 8);
+}
+
+TEST(earlier_plans, are_plain_where_they_say_no_form) {
+  const std::string rest = R"("tasks": [{"name": "eva", "size": {"n": 8}}]})";
+  const auto arch = [&](const std::string& beginning) {
+    const auto plan = parse_plan(beginning + rest, "plan");
+    return plan ? plan->arch : plan.error().message;
+  };
+  EXPECT_EQ(arch(R"({"schema": "rung.plan/1", "arch": "delta*2+full", )"), "delta(form=plain)*2+full");
+  EXPECT_EQ(arch(R"({"arch": "delta*2+full", )"), "delta(form=released)*2+full");
+  EXPECT_EQ(arch(R"({"arch": "plain(delta*2)+full", )"), "plain(delta*2)+full");  // says it
+  // A checkpoint or member of 0.2 is one of the same plan.
+  const std::string now =
+      plan_text(parse_plan(R"({"arch": "delta(form=plain)+full", )" + rest, "plan").value());
+  std::string then = now;
+  const std::string said = "(form=plain)";
+  then.erase(then.find(said), said.size());
+  EXPECT_EQ(translate_plan(then), now);
+  // What rung writes is read as what it was, by this version and by 0.2.
+  TrainingPlan plan = parse_plan(R"({"arch": "gdelta", )" + rest, "plan").value();
+  EXPECT_EQ(parse_plan(plan_text(plan), "again").value().arch, "gdelta(form=released)");
+}
 
 TEST(earlier_hierarchy, is_read_with_the_words_of_today) {
   const std::string text = text_of(kEarlier + "hierarchy.json");
@@ -37,6 +99,9 @@ TEST(earlier_hierarchy, is_read_with_the_words_of_today) {
     ASSERT_TRUE(cell.bound.status && cell.bound.source) << cell.row;
     EXPECT_FALSE(cell.bound.reference.starts_with("literature")) << cell.bound.reference;
     for (const auto& piece : cell.construction.coordinates) EXPECT_FALSE(piece.content.empty());
+    for (const std::string* line : {&cell.bound.arch, &cell.construction.arch, &cell.certificate.arch})
+      if (const auto stack = parse_stack(*line); stack)
+        for (const Mixer& mixer : stack->layers) EXPECT_FALSE(is_released(mixer)) << *line;
   }
   EXPECT_EQ(bounds, (std::map<Outcome, int>{
                         {Outcome::impossible, 13}, {Outcome::possible, 10}, {Outcome::vacuous, 1}}));
@@ -128,11 +193,14 @@ TEST(shipped_results, come_back_as_they_were) {
     if (!*results) continue;
     ++files;
     nlohmann::json before = nlohmann::json::parse(text), after = nlohmann::json(results_json(**results));
+    const auto& now = (*results)->lab.configurations;
+    for (std::size_t i = 0; i < now.size(); ++i)
+      expect_the_plain_form(before.at("lab").at("configurations").at(i).at("arch"), now[i].subject.arch);
     for (nlohmann::json* document : {&before, &after}) {
       document->erase("schema");
       document->at("lab").erase("schema");
       for (auto& configuration : document->at("lab").at("configurations"))
-        configuration.erase("label"), configuration.erase("label_reason");
+        for (const char* field : {"label", "label_reason", "arch"}) configuration.erase(field);
     }
     EXPECT_EQ(nlohmann::json::diff(before, after).dump(), "[]") << entry.path();
   }

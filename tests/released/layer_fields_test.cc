@@ -375,7 +375,7 @@ TEST(LayerFields, reads_attention_that_mamba_ssm_mixes_in) {
     "rms_norm":true,"residual_in_fp32":true,"fused_add_norm":true,"pad_vocab_size_multiple":16,"tie_embeddings":true})");
   EXPECT_EQ(
       stack_text_of(config),
-      "(mamba2(heads=8,dim=64,state=128,groups=1,conv=4,form=released)+full(heads=6,kv=6,dim=16,conv=4))*2");
+      "(mamba2(heads=8,dim=64,state=128,groups=1,conv=4)+full(heads=6,kv=6,dim=16,conv=4))*2");
   EXPECT_EQ(counted(model_of(config)).pattern, "RRFRRF");  // the convolution on q, k, v is an R in front
   EXPECT_EQ(model_of(config).model_type, "mamba_ssm");
   config["attn_cfg"]["causal"] = false;
@@ -383,7 +383,7 @@ TEST(LayerFields, reads_attention_that_mamba_ssm_mixes_in) {
   config.erase("attn_layer_idx");
   config["ssm_cfg"] = OrderedJson::object();
   config.erase("attn_cfg");
-  EXPECT_EQ(stack_text_of(config), "mamba(inner=512,state=16,conv=4,form=released)*4");
+  EXPECT_EQ(stack_text_of(config), "mamba(inner=512,state=16,conv=4)*4");
   config["ssm_cfg"]["layer"] = "Mamba3";
   EXPECT_NE(stack_text_of(config).find("\"layer\""), std::string::npos) << stack_text_of(config);
 

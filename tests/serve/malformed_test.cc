@@ -147,9 +147,10 @@ TEST(Malformed, ten_thousand_requests_leave_the_server_as_it_was) {
 TEST(Malformed, spoiled_architectures_and_configurations_are_answered_in_one_line) {
   Site site({});
   Random random(7);
-  const std::vector<std::string> lines = {"(gdelta*3+full)*2", "heads(full:2,delta(vdim=8):2)",
-                                          "loglinear(base=mamba2)+sparse(B=16,k=4,window=8)",
-                                          "linear(phi=taylor2)*2+topk(k=4)"};
+  const std::vector<std::string> lines = {
+      "(gdelta(form=plain)*3+full)*2", "heads(full:2,delta(vdim=8,form=plain):2)",
+      "loglinear(base=mamba2,form=plain)+sparse(B=16,k=4,window=8,form=plain)",
+      "linear(phi=taylor2)*2+topk(k=4,form=plain)"};
   const std::string document =
       R"({"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 256, "num_attention_heads": 8, "num_key_value_heads": 2, "intermediate_size": 512, "vocab_size": 1000, "max_position_embeddings": 2048, "torch_dtype": "bfloat16"})";
   const std::string letters = "abdefghilmnorstux0123456789()*+=:,.-^\"{}[] ";

@@ -88,10 +88,10 @@ TEST(Site, bounds_are_those_of_the_library_byte_for_byte) {
                          "linear",
                          "full+linear",
                          "linear+full",
-                         "(gdelta*3+full)*2",
-                         "mamba2*4",
+                         "(gdelta(form=plain)*3+full)*2",
+                         "mamba2(form=plain)*4",
                          "loglinear",
-                         "sparse(B=16,k=4)",
+                         "sparse(B=16,k=4,form=plain)",
                          "heads(full:1,linear:1)",
                          "full*3"};
   for (const std::string line : lines)

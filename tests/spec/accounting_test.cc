@@ -28,10 +28,11 @@ TEST(Resolve, refuses_sizes_that_do_not_fit_each_other) {
   EXPECT_EQ(refusal("linear+full(heads=4,kv=3)"), "[arch] layer 2: kv = 3 does not divide heads = 4");
   EXPECT_EQ(refusal("full", {.heads = 4, .kv_heads = 3}),
             "[dimensions] kv_heads = 3 does not divide heads = 4");
-  EXPECT_EQ(refusal("mamba2(heads=4,groups=3)"), "[arch] layer 1: groups = 3 does not divide heads = 4");
-  EXPECT_EQ(refusal("sparse(B=4,k=2,heads=4,groups=3)"),
+  EXPECT_EQ(refusal("mamba2(heads=4,groups=3,form=plain)"),
             "[arch] layer 1: groups = 3 does not divide heads = 4");
-  EXPECT_EQ(refusal("loglinear(base=gdelta,state=4)"),
+  EXPECT_EQ(refusal("sparse(B=4,k=2,heads=4,groups=3,form=plain)"),
+            "[arch] layer 1: groups = 3 does not divide heads = 4");
+  EXPECT_EQ(refusal("loglinear(base=gdelta,state=4,form=plain)"),
             "[arch] layer 1: option state has no meaning for base=gdelta");
   EXPECT_EQ(refusal("heads(full:1,delta:2)"), "[arch] layer 1: heads = 3 does not divide width = 64");
   EXPECT_EQ(refusal("full", {.width = -4}), "[dimensions] width = -4 is outside 1..2147483648");
@@ -51,19 +52,21 @@ TEST(Resolve, refuses_products_that_overflow) {
 TEST(Resolve, keeps_causal_mixers_out_of_encoders) {
   const Dimensions encoder{.causal = false};
   for (const char* line :
-       {"rnn", "gru", "mamba", "mamba2", "delta", "gdelta", "loglinear", "sparse(B=2,k=1)", "conv(width=2)",
-        "full(chunk=4)", "full(conv=2)", "linear(conv=2)", "heads(full:1,delta:1)",
-        "recurrent(kind=x,elements=1)", "compressed(kind=x,ratio=2,entry=2)", "topk(k=2,rope=half)"})
+       {"rnn", "gru", "mamba(form=plain)", "mamba2(form=plain)", "delta(form=plain)", "gdelta(form=plain)",
+        "loglinear", "sparse(B=2,k=1,form=plain)", "conv(width=2)", "full(chunk=4)", "full(conv=2)",
+        "linear(conv=2)", "heads(full:1,delta:1)", "recurrent(kind=x,elements=1)",
+        "compressed(kind=x,ratio=2,entry=2)", "topk(k=2,rope=half,form=plain)"})
     EXPECT_NE(refusal(line, encoder).find("has no bidirectional meaning"), std::string::npos) << line;
-  for (const char* line : {"full", "full(window=4)", "full(rope=half)", "linear", "topk(k=2)", "identity",
-                           "none", "heads(full:1,linear:1)"})
+  for (const char* line : {"full", "full(window=4)", "full(rope=half)", "linear", "topk(k=2,form=plain)",
+                           "identity", "none", "heads(full:1,linear:1)"})
     EXPECT_EQ(refusal(line, encoder), "accepted") << line;
 }
 
 TEST(Resolve, takes_open_sizes_from_dimensions) {
   const Dimensions d{.width = 96, .heads = 4, .kv_heads = 2, .state = 5, .context = 6};
-  const Architecture a{
-      *parse_stack("full+linear(dim=3)+mamba2+heads(full:2,delta(vdim=7):4)+loglinear+topk(k=3)+mamba"), d};
+  const Architecture a{*parse_stack("full+linear(dim=3)+mamba2(form=plain)+heads(full:2,delta(vdim=7,form="
+                                    "plain):4)+loglinear+topk(k=3,form=plain)+mamba(form=plain)"),
+                       d};
   const auto layers = *resolve(a);
   EXPECT_EQ(layers[0].mixer.heads, 4);
   EXPECT_EQ(layers[0].mixer.kv_heads, 2);
@@ -90,10 +93,10 @@ TEST(Accounting, counts_the_state_of_every_mixer) {
             2 * (1 + 3 + 9) * 6);
   EXPECT_EQ(count("rnn(size=7)", kSmall).layers[0].state_elements, 7);
   EXPECT_EQ(count("gru", kSmall).layers[0].state_elements, 64);
-  EXPECT_EQ(count("mamba(inner=8,state=3)", kSmall).layers[0].state_elements, 24);
-  EXPECT_EQ(count("mamba2", kSmall).layers[0].state_elements, 2 * 32 * 16);
-  EXPECT_EQ(count("delta(vdim=5)", kSmall).layers[0].state_elements, 2 * 32 * 5);
-  EXPECT_EQ(count("gdelta(kv=1)", kSmall).layers[0].state_elements, 2 * 32 * 32);
+  EXPECT_EQ(count("mamba(inner=8,state=3,form=plain)", kSmall).layers[0].state_elements, 24);
+  EXPECT_EQ(count("mamba2(form=plain)", kSmall).layers[0].state_elements, 2 * 32 * 16);
+  EXPECT_EQ(count("delta(vdim=5,form=plain)", kSmall).layers[0].state_elements, 2 * 32 * 5);
+  EXPECT_EQ(count("gdelta(kv=1,form=plain)", kSmall).layers[0].state_elements, 2 * 32 * 32);
   EXPECT_EQ(count("recurrent(kind=kda,elements=99,conv=5)", kSmall).layers[0].state_elements, 99);
   EXPECT_EQ(count("heads(linear:1,delta:1)", kSmall).layers[0].state_elements, 32 * 33 + 32 * 32);
   EXPECT_EQ(count("identity", kSmall).state_bits, 0);
@@ -101,9 +104,9 @@ TEST(Accounting, counts_the_state_of_every_mixer) {
 }
 
 TEST(Accounting, counts_convolution_buffers_and_windows) {
-  EXPECT_EQ(count("mamba(inner=8,conv=4)", kSmall).layers[0].conv_elements, 3 * 8);
-  EXPECT_EQ(count("mamba2(groups=1,conv=4)", kSmall).layers[0].conv_elements, 3 * (64 + 2 * 16));
-  EXPECT_EQ(count("gdelta(kv=1,conv=4)", kSmall).layers[0].conv_elements, 3 * (2 * 32 + 2 * 32));
+  EXPECT_EQ(count("mamba(inner=8,conv=4,form=plain)", kSmall).layers[0].conv_elements, 3 * 8);
+  EXPECT_EQ(count("mamba2(groups=1,conv=4,form=plain)", kSmall).layers[0].conv_elements, 3 * (64 + 2 * 16));
+  EXPECT_EQ(count("gdelta(kv=1,conv=4,form=plain)", kSmall).layers[0].conv_elements, 3 * (2 * 32 + 2 * 32));
   EXPECT_EQ(count("full(kv=1,conv=3)", kSmall).layers[0].conv_elements, 2 * (64 + 32 + 32));
   EXPECT_EQ(count("conv(width=3)", kSmall).layers[0].conv_elements, 2 * 64);
   EXPECT_EQ(count("conv(width=1)", kSmall).layers[0].conv_elements, 0);
@@ -114,7 +117,8 @@ TEST(Accounting, counts_convolution_buffers_and_windows) {
 }
 
 TEST(Accounting, gives_every_buffer_its_own_width) {
-  const auto a = count("gdelta(conv=4)+full(window=3)+full", kSmall, {.state = 32, .conv = 16, .cache = 8});
+  const auto a =
+      count("gdelta(conv=4,form=plain)+full(window=3)+full", kSmall, {.state = 32, .conv = 16, .cache = 8});
   EXPECT_EQ(a.layers[0].state_bits, 2 * 32 * 32 * 32 + 3 * 192 * 16);
   EXPECT_EQ(a.layers[1].state_bits, 2 * 128 * 8);
   EXPECT_EQ(a.layers[2].state_bits, 0);
@@ -123,14 +127,14 @@ TEST(Accounting, gives_every_buffer_its_own_width) {
   Dimensions d = kSmall;
   d.precision.bits = 8;
   d.accumulator_bits = 20;
-  EXPECT_EQ(count("delta(conv=2)", d).state_bits, 2 * 32 * 32 * 20 + 192 * 8);
+  EXPECT_EQ(count("delta(conv=2,form=plain)", d).state_bits, 2 * 32 * 32 * 20 + 192 * 8);
 }
 
 TEST(Accounting, counts_the_cache_of_unbounded_attention_per_token) {
   EXPECT_EQ(count("full(kv=1)", kSmall).layers[0].cache_elements, 64);
   EXPECT_EQ(count("full(cache=576)", kSmall).layers[0].cache_elements, 576);
-  EXPECT_EQ(count("topk(k=4,index_dim=6)", kSmall).layers[0].cache_elements, 128 + 6);
-  EXPECT_EQ(count("sparse(B=16,k=4)", kSmall).layers[0].cache_elements, 128 + 8);
+  EXPECT_EQ(count("topk(k=4,index_dim=6,form=plain)", kSmall).layers[0].cache_elements, 128 + 6);
+  EXPECT_EQ(count("sparse(B=16,k=4,form=plain)", kSmall).layers[0].cache_elements, 128 + 8);
   EXPECT_EQ(count("compressed(kind=hca,ratio=128,entry=512,window=4)", kSmall).layers[0].cache_elements, 4);
   EXPECT_EQ(count("compressed(kind=hca,ratio=128,entry=512,window=4)", kSmall).layers[0].window_elements,
             3 * 512);
@@ -142,7 +146,7 @@ TEST(Accounting, counts_log_linear_levels_as_the_released_rule_does) {
     while (power < n + 1) power *= 2, ++released;
     ASSERT_EQ(loglinear_levels(n), released) << n;
   }
-  const auto a = count("loglinear(base=gdelta)", kSmall, {.context = 1000});
+  const auto a = count("loglinear(base=gdelta,form=plain)", kSmall, {.context = 1000});
   EXPECT_EQ(a.layers[0].levels, 10);  // live at once: ⌊lg 1000⌋ + 1
   EXPECT_EQ(a.state_bits, 10 * 2 * 32 * 32 * 16);
   Dimensions open = kSmall;
@@ -170,8 +174,8 @@ TEST(Accounting, never_holds_fewer_levels_than_the_bucket_rule_uses) {
 }
 
 TEST(Accounting, writes_the_pattern_word) {
-  EXPECT_EQ(count("(gdelta*3+full)*2", kSmall).pattern, "RRRFRRRF");
-  EXPECT_EQ(fold_pattern(count("(gdelta*3+full)*2", kSmall).layers), "(R^3 F)^2");
+  EXPECT_EQ(count("(gdelta(form=plain)*3+full)*2", kSmall).pattern, "RRRFRRRF");
+  EXPECT_EQ(fold_pattern(count("(gdelta(form=plain)*3+full)*2", kSmall).layers), "(R^3 F)^2");
   EXPECT_EQ(count("full(window=4)+full(chunk=4)+conv(width=2)+full", kSmall).pattern, "RRRF");
   EXPECT_EQ(count("full(conv=4)+linear(conv=4)", kSmall).pattern, "RFR");
   EXPECT_EQ(fold_pattern(count("full(conv=4)*3", kSmall).layers), "(R F)^3");
@@ -180,12 +184,12 @@ TEST(Accounting, writes_the_pattern_word) {
   EXPECT_EQ(count("heads(delta:1,full:1)", kSmall).pattern, "(F∥R)");
   EXPECT_EQ(count("heads(linear:1,delta:1)", kSmall).pattern, "R");
   EXPECT_EQ(count("heads(full:1,full(window=3):1)", kSmall).pattern, "(F∥R)");
-  EXPECT_EQ(count("sparse(B=4,k=2)+topk(k=2)", kSmall).pattern, "FF");
-  EXPECT_EQ(count("sparse(B=4,k=2)+topk(k=2)", kSmall).pattern_notes.size(), 2u);
+  EXPECT_EQ(count("sparse(B=4,k=2,form=plain)+topk(k=2,form=plain)", kSmall).pattern, "FF");
+  EXPECT_EQ(count("sparse(B=4,k=2,form=plain)+topk(k=2,form=plain)", kSmall).pattern_notes.size(), 2u);
 }
 
 TEST(Accounting, counts_layers_under_their_word) {
-  const auto a = count("full*2+full(window=8)+full(chunk=4)+gdelta+none", kSmall);
+  const auto a = count("full*2+full(window=8)+full(chunk=4)+gdelta(form=plain)+none", kSmall);
   const std::map<std::string, std::int64_t> expected{
       {"full", 2}, {"full(window=8)", 1}, {"full(chunk=4)", 1}, {"gdelta", 1}, {"none", 1}};
   EXPECT_EQ(a.counts, expected);
@@ -201,8 +205,9 @@ TEST(Parameters, counts_a_hand_worked_network) {
   bare.norm = Norm::rms;
   EXPECT_EQ(count("full(kv=1)", bare).layers[0].parameters, 64 + 64 * 64 + 2 * 32 * 64 + 64 * 64);
   bare.norm = Norm::none;
-  EXPECT_EQ(count("gdelta(conv=4)", bare).layers[0].parameters, 4 * 64 * 64 + 2 * 2 * 64 + 192 * 4);
-  EXPECT_EQ(count("mamba(inner=8,state=3)", bare).layers[0].parameters,
+  EXPECT_EQ(count("gdelta(conv=4,form=plain)", bare).layers[0].parameters,
+            4 * 64 * 64 + 2 * 2 * 64 + 192 * 4);
+  EXPECT_EQ(count("mamba(inner=8,state=3,form=plain)", bare).layers[0].parameters,
             8 * 64 + 2 * 3 * 64 + 8 * 64 + 24 + 8 + 64 * 8);
   EXPECT_EQ(count("rnn(size=5)", bare).layers[0].parameters, 5 * 64 + 25 + 64 * 5);
   EXPECT_EQ(count("gru(size=5)", bare).layers[0].parameters, 3 * (5 * 64 + 25) + 64 * 5);

@@ -23,25 +23,24 @@ std::string refused(const char* line) {
 }
 
 TEST(mixer_form, options_that_equal_the_default_of_the_form_are_not_written) {
-  EXPECT_EQ(canonical_form("mamba2(form=released,gate=silu,decay=step)"), "mamba2(form=released)");
-  EXPECT_EQ(canonical_form("mamba2(gate=none,form=released)"), "mamba2(form=released,gate=none)");
-  EXPECT_EQ(canonical_form("mamba2(gate=none)"), "mamba2");
-  EXPECT_EQ(canonical_form("mamba2(gate=silu)"), "mamba2(gate=silu)");
-  EXPECT_EQ(canonical_form("sparse(B=4,k=3,form=released,first=1,local=2)"), "sparse(B=4,k=3,form=released)");
-  EXPECT_EQ(canonical_form("sparse(B=4,k=3,form=released,first=0)"), "sparse(B=4,k=3,form=released,first=0)");
-  EXPECT_EQ(*parse_stack("gdelta(form=released,qk_norm=l2)"), *parse_stack("gdelta(form=released)"));
+  EXPECT_EQ(canonical_form("mamba2(form=released,gate=silu,decay=step)"), "mamba2");
+  EXPECT_EQ(canonical_form("mamba2(gate=none,form=released)"), "mamba2(gate=none)");
+  EXPECT_EQ(canonical_form("mamba2(gate=none,form=plain)"), "mamba2(form=plain)");
+  EXPECT_EQ(canonical_form("mamba2(gate=silu,form=plain)"), "mamba2(form=plain,gate=silu)");
+  EXPECT_EQ(canonical_form("sparse(B=4,k=3,form=released,first=1,local=2)"), "sparse(B=4,k=3)");
+  EXPECT_EQ(canonical_form("sparse(B=4,k=3,form=released,first=0)"), "sparse(B=4,k=3,first=0)");
+  EXPECT_EQ(*parse_stack("gdelta(form=released,qk_norm=l2)"), *parse_stack("gdelta"));
 }
 
 TEST(mixer_form, a_whole_stack_is_put_into_released_forms_by_one_word) {
-  EXPECT_EQ(canonical_form("released(gdelta*3+full)*2"), "(gdelta(form=released)*3+full(form=released))*2");
+  EXPECT_EQ(canonical_form("released(gdelta*3+full)*2"), "(gdelta*3+full(form=released))*2");
   EXPECT_EQ(canonical_form("released(mamba2(gate=silu,state=4)+linear+rnn)+mamba2"),
-            "mamba2(state=4,form=released)+linear+rnn+mamba2");
+            "mamba2(state=4)+linear+rnn+mamba2");
   EXPECT_EQ(canonical_form("released(heads(full:1,delta(form=plain):1)+kda)"),
-            "heads(full(form=released):1,delta:1)+kda");
-  EXPECT_EQ(canonical_form("released(loglinear+loglinear(base=mamba2))"),
-            "loglinear+loglinear(base=mamba2,form=released)");
-  EXPECT_EQ(canonical_form("released(released(topk(k=2)))+topk(k=2)"), "topk(k=2,form=released)+topk(k=2)");
-  EXPECT_EQ(canonical_form("released ( sparse(B=2,k=1) )"), "sparse(B=2,k=1,form=released)");
+            "heads(full(form=released):1,delta(form=plain):1)+kda");
+  EXPECT_EQ(canonical_form("released(loglinear+loglinear(base=mamba2))"), "loglinear+loglinear(base=mamba2)");
+  EXPECT_EQ(canonical_form("released(plain(topk(k=2)))+topk(k=2)"), "topk(k=2,form=plain)+topk(k=2)");
+  EXPECT_EQ(canonical_form("released ( sparse(B=2,k=1) )"), "sparse(B=2,k=1)");
   EXPECT_EQ(canonical_form("released(full"), "[arch] line ends at column 14; expected \")\"");
   EXPECT_EQ(canonical_form("released").find("[arch] unknown mixer \"released\""), 0u);
   // Every mixer hears the option or has one form.
@@ -52,37 +51,77 @@ TEST(mixer_form, a_whole_stack_is_put_into_released_forms_by_one_word) {
   EXPECT_TRUE(shape_of("topk(k=2,form=released)").signed_weights);
 }
 
+TEST(mixer_form, plain_around_a_stack_mirrors_released) {
+  EXPECT_EQ(canonical_form("plain(gdelta*3+full)*2"), "(gdelta(form=plain)*3+full)*2");
+  EXPECT_EQ(canonical_form("plain(mamba2(state=4)+linear+kda+loglinear+sparse(B=2,k=1,score=tokens))"),
+            "mamba2(state=4,form=plain)+linear+kda+loglinear+sparse(B=2,k=1,score=tokens)");
+  EXPECT_EQ(canonical_form("plain(released(delta)+delta(form=released)+delta)"), "delta*2+delta(form=plain)");
+  EXPECT_EQ(canonical_form("plain").find("[arch] unknown mixer \"plain\""), 0u);
+}
+
+// Documents of rung 0.2 and earlier say no form of plain mixers; those of today say every form, and mean the same to both.
+TEST(mixer_form, spelled_lines_are_the_same_stack_whatever_an_unsaid_form_means) {
+  for (const std::string line :
+       {"(gdelta*3+full)*2", "plain(mamba+mamba2)+mamba",
+        "topk(k=2,rope=none)+plain(topk(k=2,weights=signed))", "loglinear+loglinear(base=gdelta)",
+        "heads(full(rope=half):1,delta:1)+gla+sparse(B=2,k=1,score=tokens)"}) {
+    const Stack stack = *parse_stack(line);
+    const std::string spelled = format_spelled_stack(stack);
+    for (const UnsaidForm unsaid : {UnsaidForm::released, UnsaidForm::plain, UnsaidForm::refused}) {
+      const auto again = parse_stack(spelled, unsaid);
+      ASSERT_TRUE(again) << spelled << ": " << again.error().message;
+      EXPECT_EQ(*again, stack) << spelled;
+    }
+  }
+  EXPECT_EQ(spelled_line("delta*2+full", UnsaidForm::plain), "delta(form=plain)*2+full");
+  EXPECT_EQ(spelled_line("delta*2+full", UnsaidForm::released), "delta(form=released)*2+full");
+  EXPECT_EQ(spelled_line("linear(acc=wrap)", UnsaidForm::plain), "linear(acc=wrap)");
+  EXPECT_EQ(spelled_line("full*3, both directions", UnsaidForm::plain), "full*3, both directions");
+  EXPECT_EQ(parse_stack("full+delta(dim=2)", UnsaidForm::refused).error().message,
+            "[arch] \"delta\" at column 6 says no form; expected form=released or form=plain");
+}
+
 TEST(mixer_form, the_plain_form_keeps_the_sizes) {
   const auto plain = [](const char* line) {
     return format_mixer(plain_form(parse_stack(line)->layers.front()));
   };
   EXPECT_EQ(plain("gdelta(heads=4,dim=8,conv=4,range=2,form=released,gate=none)"),
-            "gdelta(heads=4,dim=8,conv=4,range=2)");
-  EXPECT_EQ(plain("sparse(B=4,k=2,window=8,form=released,first=0)"), "sparse(B=4,k=2,window=8)");
-  EXPECT_EQ(plain("heads(full(dim=8,rope=half):1,mamba2(form=released):2)"), "heads(full(dim=8):1,mamba2:2)");
+            "gdelta(heads=4,dim=8,conv=4,range=2,form=plain)");
+  EXPECT_EQ(plain("sparse(B=4,k=2,window=8,form=released,first=0)"), "sparse(B=4,k=2,window=8,form=plain)");
+  EXPECT_EQ(plain("heads(full(dim=8,rope=half):1,mamba2(form=released):2)"),
+            "heads(full(dim=8):1,mamba2(form=plain):2)");
   EXPECT_EQ(plain("kda(heads=2,rank=4)"), "kda(heads=2,rank=4)");
 }
 
-TEST(mixer_form, a_line_without_form_is_plain) {
+TEST(mixer_form, a_word_that_has_a_released_form_is_in_it_unless_it_says_otherwise) {
+  const char* kWords[] = {
+      "mamba",           "mamba2",   "delta", "gdelta", "loglinear(base=mamba2)", "loglinear(base=gdelta)",
+      "sparse(B=4,k=1)", "topk(k=3)"};
+  for (const std::string line : kWords) {
+    EXPECT_EQ(*parse_stack(line), *parse_stack("released(" + line + ")")) << line;
+    EXPECT_FALSE(shape_of(line.c_str()).form.plain()) << line;
+    EXPECT_TRUE(shape_of(("plain(" + line + ")").c_str()).form.plain()) << line;
+  }
   for (const char* line :
-       {"full", "mamba", "mamba2", "delta", "gdelta", "loglinear(base=gdelta)", "sparse(B=4,k=1)",
-        "topk(k=3)", "linear", "gdelta(form=plain)", "delta(range=2)", "topk(k=3,weights=signed)"})
+       {"full", "linear", "loglinear", "rnn", "gdelta(form=plain)", "delta(range=2,form=plain)",
+        "sparse(B=4,k=1,score=tokens)", "topk(k=3,form=plain,weights=signed)"})
     EXPECT_TRUE(shape_of(line).form.plain()) << line;
-  for (const char* line : {"gla", "kda", "rwkv7", "mamba(form=released)", "full(rope=half)",
-                           "gdelta(gate=silu)", "mamba2(skip=head)"})
+  for (const char* line : {"gla", "plain(kda)", "rwkv7", "full(rope=half)", "gdelta(form=plain,gate=silu)",
+                           "mamba2(form=plain,skip=head)"})
     EXPECT_FALSE(shape_of(line).form.plain()) << line;
   EXPECT_FALSE(shape_of("full", {.position = PositionCode::rope}).form.plain());
   EXPECT_TRUE(shape_of("full(rope=none)", {.position = PositionCode::rope}).form.plain());
 }
 
 TEST(mixer_form, refuses_options_that_mean_nothing_where_they_stand) {
-  EXPECT_EQ(refused("sparse(B=4,k=2,span=4)"), "[arch] layer 1: option span has no meaning for form=plain");
+  EXPECT_EQ(refused("sparse(B=4,k=2,span=4,form=plain)"),
+            "[arch] layer 1: option span has no meaning for form=plain");
   EXPECT_EQ(refused("sparse(B=4,k=2,form=released,stride=3)"),
             "[arch] layer 1: stride = 3 does not divide span = 4");
   EXPECT_EQ(refused("loglinear(form=released)"),
             "[arch] layer 1: form=released has no meaning for base=linear; expected mamba2 or gdelta");
   EXPECT_EQ(refused("loglinear(partition=strong)"), "[arch] layer 1: partition=strong is of form=released");
-  EXPECT_EQ(refused("loglinear(base=gdelta,gate=silu)"),
+  EXPECT_EQ(refused("loglinear(base=gdelta,gate=silu,form=plain)"),
             "[arch] layer 1: option gate has no meaning for form=plain");
   EXPECT_EQ(refused("full(theta=100)"),
             "[arch] layer 1: options theta and rope_dim have no meaning without rope");
@@ -90,7 +129,7 @@ TEST(mixer_form, refuses_options_that_mean_nothing_where_they_stand) {
             "[arch] layer 1: rope_dim = 3; an even number of 2 to dim = 64 expected");
   EXPECT_EQ(refused("topk(k=2,kv_rank=4)"), "[arch] layer 1: q_rank and kv_rank come together");
   EXPECT_EQ(refused("rwkv7(rank_v=4)"), "[arch] layer 1: option rank_v has no meaning for values=own");
-  EXPECT_EQ(refused("mamba(norms=before)"),
+  EXPECT_EQ(refused("mamba(norms=before,form=plain)"),
             "[arch] layer 1: norms=before is of the bottleneck; expected a rank");
   EXPECT_NE(canonical_form("heads(rwkv7:2)").find("rwkv7"), std::string::npos);
   EXPECT_FALSE(parse_stack("heads(rwkv7:2)"));
@@ -98,7 +137,7 @@ TEST(mixer_form, refuses_options_that_mean_nothing_where_they_stand) {
 
 TEST(mixer_form, has_an_integer_form_where_tables_and_norms_suffice) {
   for (const char* line : {"mamba2(form=released)", "mamba(form=released)", "delta(form=released)",
-                           "heads(gdelta(form=released):1,full:1)", "mamba2(gate=silu)"}) {
+                           "heads(gdelta(form=released):1,full:1)", "mamba2(gate=silu,form=plain)"}) {
     const auto result = quantisable({*parse_stack(line), {.width = 64, .position = PositionCode::none}});
     EXPECT_TRUE(result) << line << ": " << result.error().message;
   }

@@ -203,10 +203,10 @@ TEST(constructions, of_integers_say_nothing_about_floats) {
 TEST(constructions, are_sketches_where_only_words_say_how) {
   const auto wide = Asked().width(512).heads(4).bits(40);
   for (const auto& [line, task, sizes] :
-       {std::tuple<std::string, std::string, TaskSizes>{"sparse(B=8,k=2)", "eva", {{"n", 64}}},
-        {"topk(k=1)", "eva", {{"n", 64}}},
+       {std::tuple<std::string, std::string, TaskSizes>{"sparse(B=8,k=2,form=plain)", "eva", {{"n", 64}}},
+        {"topk(k=1,form=plain)", "eva", {{"n", 64}}},
         {"full(conv=4)", "eva", {{"n", 64}}},
-        {"gdelta+full*2", "seqcomp", {{"m", 3}, {"n1", 9}}},
+        {"gdelta(form=plain)+full*2", "seqcomp", {{"m", 3}, {"n1", 9}}},
         {"full(window=8)+full*2", "seqcomp", {{"m", 3}, {"n1", 9}}},
         {"linear(feature=taylor2)+full*2", "seqcomp", {{"m", 3}, {"n1", 9}}}}) {
     const auto v = wide.on(line, task, sizes);

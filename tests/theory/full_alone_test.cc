@@ -29,7 +29,7 @@ TEST(full_alone, falls_silent_when_any_hypothesis_fails) {
   EXPECT_NE(narrow().sums(29).outcome("full", "equality", sizes), Outcome::impossible);
   EXPECT_NE(narrow().width(4).heads(2).outcome("heads(full:1,linear:1)", "equality", sizes),
             Outcome::impossible);  // state beside
-  EXPECT_NE(narrow().outcome("sparse(B=2,k=1)", "equality", sizes), Outcome::impossible);
+  EXPECT_NE(narrow().outcome("sparse(B=2,k=1,form=plain)", "equality", sizes), Outcome::impossible);
 }
 
 TEST(full_alone, matches_no_brackets_and_finds_no_triples) {

@@ -37,7 +37,7 @@ TEST(pattern, falls_silent_when_any_hypothesis_of_one_full_layer_fails) {
   EXPECT_NE(golden().thought().outcome("full+" + kRounded, "seqcomp", kGolden), Outcome::impossible);
   EXPECT_NE(golden().encoder().outcome("full+" + kRounded, "seqcomp", kGolden), Outcome::impossible);
   EXPECT_EQ(golden().bf16().outcome("full+" + kRounded, "seqcomp", kGolden), Outcome::open);  // rounded sums
-  EXPECT_EQ(golden().outcome("topk(k=2)+linear(acc=round)", "seqcomp", kGolden),
+  EXPECT_EQ(golden().outcome("topk(k=2,form=plain)+linear(acc=round)", "seqcomp", kGolden),
             Outcome::open);  // no theorem covers it
   EXPECT_NE(golden().outcome("linear(acc=round)+full", "seqcomp", kGolden),
             Outcome::impossible);  // early recurrence asks for more
@@ -55,7 +55,7 @@ TEST(pattern, speaks_about_floats_only_when_told_to_assume_exact_sums) {
 
 TEST(pattern, calls_a_refutation_through_sparse_layers_a_sketch) {
   auto asked = Asked().width(2).heads(1).bits(4).context(1 << 20);
-  const auto v = asked.on("sparse(B=2,k=1)+linear", "seqcomp", {{"L", 2}});
+  const auto v = asked.on("sparse(B=2,k=1,form=plain)+linear", "seqcomp", {{"L", 2}});
   EXPECT_EQ(v.outcome, Outcome::impossible);
   EXPECT_EQ(v.status, Status::sketch);
   EXPECT_EQ(asked.on("full+linear", "seqcomp", {{"L", 2}}).status, Status::checked);

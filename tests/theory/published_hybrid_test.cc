@@ -52,7 +52,8 @@ TEST(published_hybrid, opens_when_a_hypothesis_fails) {
   EXPECT_EQ(said(published().thought(), "full", 2)->outcome, Outcome::open);
   EXPECT_EQ(said(published().encoder(), "full", 2)->outcome, Outcome::open);
   EXPECT_EQ(said(published().bf16(), "full", 2)->outcome, Outcome::open);
-  for (const std::string line : {"full*2", "linear", "topk(k=2)", "sparse(B=2,k=1)", "none"})
+  for (const std::string line :
+       {"full*2", "linear", "topk(k=2,form=plain)", "sparse(B=2,k=1,form=plain)", "none"})
     EXPECT_FALSE(said(published(), line, 2)) << line;  // not L-1 full layers, or not full ones
   EXPECT_FALSE(said(published(), "full", 1));
 }

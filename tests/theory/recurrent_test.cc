@@ -34,7 +34,7 @@ TEST(recurrent, holds_in_every_arithmetic_and_with_any_chain_of_thought) {
 
 TEST(recurrent, says_nothing_once_attention_sees_the_whole_past_or_the_stack_is_an_encoder) {
   for (const char* line :
-       {"linear(normalised=no)+full", "topk(k=1)+linear", "compressed(kind=hca,ratio=8,entry=4)"})
+       {"linear(normalised=no)+full", "topk(k=1,form=plain)+linear", "compressed(kind=hca,ratio=8,entry=4)"})
     EXPECT_NE(linear().outcome(line, "eva", {{"n", 100000}}), Outcome::impossible) << line;
   EXPECT_NE(linear().encoder().outcome(kState1024, "eva", {{"n", 144}}), Outcome::impossible);
 }

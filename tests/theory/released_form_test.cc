@@ -11,10 +11,10 @@ namespace {
 
 TEST(released_forms, are_counted_like_the_plain_ones) {
   const auto asked = Asked().width(4).heads(1).bits(4);
-  for (const auto& [plain, released] : {std::pair("mamba2", "mamba2(form=released)"),
-                                        {"gdelta", "gdelta(form=released)"},
-                                        {"delta", "delta(form=released,range=2)"},
-                                        {"mamba", "mamba(form=released)"}}) {
+  for (const auto& [plain, released] : {std::pair("mamba2(form=plain)", "mamba2"),
+                                        {"gdelta(form=plain)", "gdelta"},
+                                        {"delta(form=plain)", "delta(range=2)"},
+                                        {"mamba(form=plain)", "mamba"}}) {
     EXPECT_EQ(asked.outcome(plain, "eva", {{"n", 4096}}), Outcome::impossible) << plain;
     EXPECT_EQ(asked.outcome(released, "eva", {{"n", 4096}}), Outcome::impossible) << released;
   }
@@ -25,10 +25,10 @@ TEST(released_forms, are_counted_like_the_plain_ones) {
 TEST(released_forms, are_not_what_a_proof_writes_down) {
   const auto asked = Asked().width(512).heads(8).bits(24);
   const TaskSizes sizes{{"n", 8}};
-  for (const auto& [plain, released] : {std::pair("none+delta", "none+delta(form=released)"),
-                                        {"none+mamba2", "none+mamba2(form=released)"},
+  for (const auto& [plain, released] : {std::pair("none+delta(form=plain)", "none+delta"),
+                                        {"none+mamba2(form=plain)", "none+mamba2"},
                                         {"full", "full(rope=half)"},
-                                        {"sparse(B=4,k=8)", "sparse(B=4,k=8,form=released)"}}) {
+                                        {"sparse(B=4,k=8,form=plain)", "sparse(B=4,k=8)"}}) {
     if (asked.outcome(plain, "eva", sizes) != Outcome::possible) continue;
     EXPECT_NE(asked.outcome(released, "eva", sizes), Outcome::possible) << released;
   }
@@ -42,7 +42,7 @@ TEST(released_forms, are_not_what_a_proof_writes_down) {
 TEST(released_forms, of_sparse_attention_are_outside_the_theorem_on_blocks) {
   auto asked = Asked().width(2).heads(1).bits(2);
   const TaskSizes sizes{{"n", 256}};
-  EXPECT_EQ(asked.outcome("sparse(B=16,k=1)", "two-sum", sizes), Outcome::impossible);
+  EXPECT_EQ(asked.outcome("sparse(B=16,k=1,form=plain)", "two-sum", sizes), Outcome::impossible);
   EXPECT_NE(asked.outcome("sparse(B=16,k=1,form=released)", "two-sum", sizes), Outcome::impossible);
 }
 
@@ -54,8 +54,8 @@ TEST(released_forms, of_selection_know_that_turned_keys_depend_on_positions) {
       if (hypothesis.text.find("2^b < M and") != std::string::npos) return std::string("positions");
     return std::string("none");
   };
-  EXPECT_EQ(says("topk(k=8,index_dim=2)"), "none");
-  EXPECT_EQ(says("topk(k=8,index_dim=2,index_rope=half,rope_dim=2)"), "positions");
+  EXPECT_EQ(says("topk(k=8,index_dim=2,form=plain)"), "none");
+  EXPECT_EQ(says("topk(k=8,index_dim=2,form=plain,index_rope=half,rope_dim=2)"), "positions");
 }
 
 // The oldest 2^⌊lg n⌋ tokens share a state in the weak partition alone.
@@ -82,10 +82,10 @@ TEST(released_forms, outside_a_hypothesis_leave_its_theorem_open) {
       {"aperiodicity",
        "parity",
        {{"n", 64}},
-       {"mamba2", "mamba2(form=released)", "mamba(form=released)", "mamba(norms=after,gate=silu)",
+       {"mamba2(form=plain)", "mamba2", "mamba(form=released)", "mamba(form=plain,norms=after,gate=silu)",
         "gla(rank=2)", "heads(gla(rank=2):1,mamba2(form=released):1)"},
-       {"delta", "delta(form=released)", "delta(form=released,range=2)", "gdelta(form=released)", "kda",
-        "rwkv7", "full(rope=half)", "topk(k=2,index_norm=yes)", "sparse(B=4,k=2,form=released,rope=none)",
+       {"delta(form=plain)", "delta", "delta(form=released,range=2)", "gdelta(form=released)", "kda", "rwkv7",
+        "full(rope=half)", "topk(k=2,form=plain,index_norm=yes)", "sparse(B=4,k=2,form=released,rope=none)",
         "loglinear(base=mamba2,form=released)", "recurrent(kind=x,elements=4)"}},
       {"aperiodicity-tracked",
        "tracked-recall",
@@ -96,17 +96,17 @@ TEST(released_forms, outside_a_hypothesis_leave_its_theorem_open) {
        "group",
        {{"n", 16}},
        {"mamba(form=released)", "gla(rank=2)", "full"},
-       {"kda", "rwkv7", "gdelta(form=released)", "full(rope=half)", "topk(k=2)"}},
+       {"kda", "rwkv7", "gdelta(form=released)", "full(rope=half)", "topk(k=2,form=plain)"}},
       {"sparse-two-sum",
        "two-sum",
        {{"n", 256}},
-       {"sparse(B=16,k=1)"},
+       {"sparse(B=16,k=1,form=plain)"},
        {"sparse(B=16,k=1,form=released)", "sparse(B=16,k=1,form=released,compress=linear,rope=none)",
         "sparse(B=16,k=1,form=released,compress=pool,span=8,stride=4)", "sparse(B=16,k=1,score=tokens)"}},
       {"log-linear-eva",
        "eva",
        {{"n", 63}},
-       {"loglinear(base=gdelta)", "loglinear(base=gdelta,form=released)",
+       {"loglinear(base=gdelta,form=plain)", "loglinear(base=gdelta,form=released)",
         "loglinear(base=mamba2,form=released)"},
        {"loglinear(base=gdelta,form=released,partition=strong)"}},
   };
@@ -141,21 +141,21 @@ TEST(released_forms, have_their_assumptions_as_data) {
     return assumptions_of(
         resolve({*parse_stack(line), {.width = 8, .heads = 2, .context = 8}}).value()[0].mixer);
   };
-  EXPECT_EQ(assumed("mamba2").decay, Decay::table);
+  EXPECT_EQ(assumed("mamba2(form=plain)").decay, Decay::table);
   EXPECT_EQ(assumed("mamba2(form=released)").decay, Decay::table);  // an integer file's may be negative
   EXPECT_EQ(assumed("mamba(form=released,norms=after)").decay, Decay::positive);
   EXPECT_EQ(assumed("gla").update, Update::entrywise);
   EXPECT_EQ(assumed("kda").update, Update::coupled);
   EXPECT_EQ(assumed("recurrent(kind=x,elements=1)").update, Update::unknown);
-  for (const char* line : {"delta(range=2)", "gdelta(form=released,range=2)", "kda(range=2)", "rwkv7"})
+  for (const char* line : {"delta(range=2,form=plain)", "gdelta(range=2)", "kda(range=2)", "rwkv7"})
     EXPECT_TRUE(assumed(line).negative_eigenvalues) << line;
-  for (const char* line : {"delta", "gdelta(form=released)", "kda", "gla", "mamba2"})
+  for (const char* line : {"delta(form=plain)", "gdelta", "kda", "gla", "mamba2"})
     EXPECT_FALSE(assumed(line).negative_eigenvalues) << line;
-  EXPECT_TRUE(assumed("sparse(B=2,k=1)").block_messages);
+  EXPECT_TRUE(assumed("sparse(B=2,k=1,form=plain)").block_messages);
   EXPECT_FALSE(assumed("sparse(B=2,k=1,form=released)").block_messages);
   EXPECT_TRUE(assumed("loglinear(base=mamba2,form=released)").doubling_levels);
   EXPECT_FALSE(assumed("loglinear(base=mamba2,form=released,partition=strong)").doubling_levels);
-  EXPECT_TRUE(assumed("topk(k=1,index_rope=half,rope_dim=2)").turns);
+  EXPECT_TRUE(assumed("topk(k=1,form=plain,index_rope=half,rope_dim=2)").turns);
   EXPECT_FALSE(assumed("full(rope=half)").written_down);
 }
 

@@ -141,8 +141,8 @@ TEST(released_verdicts, one_layer_of_minimax_m3_is_not_called_impossible) {
     choice.precision = "8";
     return choice;
   };
-  const auto compressed = ask_released(one_layer("sparse(B=128,k=16,heads=16,kv=1,dim=16)"), "two-sum", false,
-                                       {{"n", 1 << 19}, {"M", 1 << 30}});
+  const auto compressed = ask_released(one_layer("sparse(B=128,k=16,heads=16,kv=1,dim=16,form=plain)"),
+                                       "two-sum", false, {{"n", 1 << 19}, {"M", 1 << 30}});
   EXPECT_EQ(compressed.verdicts[0].outcome,
             Outcome::impossible);  // the bound certifies where blocks are compressed
   const auto scored =

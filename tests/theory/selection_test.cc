@@ -9,7 +9,7 @@ namespace {
 
 // Index keys of one number of 4 bits: 16 of them.
 Asked indexed() { return Asked().width(4).heads(1).bits(4); }
-const std::string kIndexed = "topk(k=2,index_dim=1)";
+const std::string kIndexed = "topk(k=2,index_dim=1,form=plain)";
 
 TEST(selection, needs_an_index_key_for_every_value) {
   EXPECT_NE(indexed().nowhere().outcome(kIndexed, "two-sum", {{"n", 3}, {"M", 16}}), Outcome::impossible);
@@ -31,8 +31,9 @@ TEST(selection, falls_silent_when_a_hypothesis_fails) {
   const TaskSizes sizes{{"n", 40}, {"M", 200}};
   EXPECT_EQ(indexed().outcome(kIndexed, "two-sum", sizes), Outcome::impossible);
   EXPECT_EQ(indexed().outcome(kIndexed + "+none", "two-sum", sizes), Outcome::impossible);  // position-wise
-  EXPECT_NE(indexed().outcome("topk(k=2,index_dim=2)", "two-sum", sizes), Outcome::impossible);  // 8 bits
-  EXPECT_NE(indexed().outcome("topk(k=40,index_dim=1)", "two-sum", sizes),
+  EXPECT_NE(indexed().outcome("topk(k=2,index_dim=2,form=plain)", "two-sum", sizes),
+            Outcome::impossible);  // 8 bits
+  EXPECT_NE(indexed().outcome("topk(k=40,index_dim=1,form=plain)", "two-sum", sizes),
             Outcome::impossible);  // all are read
   EXPECT_NE(indexed().outcome(kIndexed + "*2", "two-sum", sizes), Outcome::impossible);
   EXPECT_NE(indexed().outcome("linear+" + kIndexed, "two-sum", sizes), Outcome::impossible);

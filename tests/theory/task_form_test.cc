@@ -18,13 +18,13 @@ const std::vector<std::string>& form_stacks() {
                                                "linear(normalised=no,feature=identity)*2",
                                                "rnn",
                                                "loglinear",
-                                               "sparse(B=2,k=1)",
+                                               "sparse(B=2,k=1,form=plain)",
                                                "full",
                                                "full*3",
                                                "full+linear",
                                                "linear+full*2",
                                                "heads(full:2,linear:2)*2",
-                                               "(delta+full)*4"};
+                                               "(delta(form=plain)+full)*4"};
   return all;
 }
 

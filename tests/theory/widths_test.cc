@@ -87,7 +87,7 @@ TEST(widths, of_rounded_and_wrapped_sums_and_of_given_entries_do_not_grow) {
     }
   EXPECT_EQ(Asked().bits(5).entries(9).setting("linear(dim=2,vdim=2)").word.total().after(1000), 54);
   EXPECT_EQ(Asked().bf16().setting("linear(dim=2,vdim=2)").word.total().after(1000), 96);  // no exact floats
-  EXPECT_FALSE(make_setting({*parse_stack("loglinear(base=mamba2,acc=wrap)"), {}}, {}));
+  EXPECT_FALSE(make_setting({*parse_stack("loglinear(base=mamba2,acc=wrap,form=plain)"), {}}, {}));
 }
 
 // Whether some table u(i, v) of one-token terms tells all functions on [n] apart by their sums (modulo 2^p where
@@ -160,7 +160,7 @@ TEST(widths, stand_in_what_a_verdict_assumes) {
   EXPECT_FALSE(assumes(exact, "state entries"));
   EXPECT_TRUE(assumes(small.on("linear(acc=wrap)", "eva", {{"n", 100}}), "state entries of 4 bits"));
   EXPECT_TRUE(assumes(Asked(small).entries(7).on("linear", "eva", {{"n", 100}}), "state entries of 7 bits"));
-  EXPECT_TRUE(assumes(small.on("delta+linear", "eva", {{"n", 100}}), "state entries of 4 bits"));
+  EXPECT_TRUE(assumes(small.on("delta(form=plain)+linear", "eva", {{"n", 100}}), "state entries of 4 bits"));
   for (const char* task : {"equality", "dyck", "three-sum", "seqcomp"}) {
     const auto v = task == std::string("seqcomp") ? small.on("full", task, {{"m", 100}})
                                                   : small.on("full", task, {{"n", 400}});
@@ -255,7 +255,7 @@ TEST(widths, of_log_linear_states_count_the_live_ones) {
     const auto highest = std::find(live.rbegin(), live.rend(), true);
     EXPECT_LE(live.rend() - highest, loglinear_levels(context)) << context;  // the weights have one for each
   }
-  const std::string line = "loglinear(base=mamba2,dim=1,state=1,heads=1)";
+  const std::string line = "loglinear(base=mamba2,dim=1,state=1,heads=1,form=plain)";
   for (const std::int64_t context : {1, 2, 3, 4, 7, 8, 4096})
     EXPECT_EQ(width_counted(line, 5, context), 5 * std::bit_width(static_cast<std::uint64_t>(context)));
 }

@@ -117,8 +117,8 @@ class GatedCell final : public Cell {
     entry_bits = shape.bits;
     const bool ssd = shape.kind == GatedShape::Kind::mamba2;
     const char* word = ssd ? "mamba2" : gated() ? "gdelta" : "delta";
-    const std::string rest = ssd ? fmt::format("dim={},state={}", shape.vdim, shape.dim)
-                                 : fmt::format("dim={},vdim={}", shape.dim, shape.vdim);
+    const std::string rest = ssd ? fmt::format("dim={},state={},form=plain", shape.vdim, shape.dim)
+                                 : fmt::format("dim={},vdim={},form=plain", shape.dim, shape.vdim);
     line = fmt::format("{}(heads=1,{})", word, rest);
     part = fmt::format("{}({})", word, rest);
     const std::int64_t gates = gated() || ssd ? (std::int64_t{1} << shape.shift) + 1 : 1;

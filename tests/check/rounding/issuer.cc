@@ -16,8 +16,8 @@ int main(int count, char** words) {
   if (what == "model" && count == 4) {
     const bool collision = std::string(words[2]) == "collision";
     const Weights weights =
-        collision ? random_model("gdelta(heads=1,dim=1)", *eva, 4, 5, 11)
-                  : random_model("full(heads=1,dim=2)+gdelta(heads=1,dim=1)", *seqcomp, 3, 5, 11);
+        collision ? random_model("gdelta(heads=1,dim=1,form=plain)", *eva, 4, 5, 11)
+                  : random_model("full(heads=1,dim=2)+gdelta(heads=1,dim=1,form=plain)", *seqcomp, 3, 5, 11);
     std::ofstream(words[3], std::ios::binary) << model_bytes(weights);
     return 0;
   }
