@@ -59,8 +59,8 @@ const std::map<std::string, std::vector<std::string>> kWords = {
     {"gate", {"none", "silu", "sigmoid", "auto"}},
     {"norm", {"none", "before", "after", "auto"}},
     {"select", {"input", "conv"}},
-    {"norms", {"none"}},      // the others have no integer form
-    {"partition", {"weak"}},  // nor has strong
+    {"norms", {"none"}},  // the others have no integer form
+    {"partition", {"weak", "strong"}},
 };
 
 bool among(const std::vector<std::string>& words, const std::string& word) {
@@ -203,6 +203,8 @@ Form read_form(const ArchitectureMixer& m, const Architecture& a, const Shape& s
       if (!released && m.words.contains(option))
         throw Malformed(text("loglinear has no option ", option, " in its plain form"));
     if (delta && m.words.contains("skip")) throw Malformed("loglinear(base=gdelta) has no skip");
+    f.strong = m.words.contains("partition") && m.words.at("partition") == "strong";
+    if (f.strong && !released) throw Malformed("loglinear has no strong partition in its plain form");
   }
   // The plain value, the released one. Options that loglinear does not have are its base's.
   const auto chosen = [&](const char* option, const char* plain, const char* own) -> std::string {

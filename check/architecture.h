@@ -13,6 +13,7 @@ namespace rung_check {
 struct Form {
   bool conv_bias = false, act = false, qk_act = false, step = false, gate = false, scale = false, beta = true;
   bool select_conv = false;  // mamba
+  bool strong = false;       // loglinear: the strong partition
   std::string qk_norm = "none", skip = "none", norm = "none";
   std::int64_t norm_groups = 1, rank = 0;  // mamba2; mamba's bottleneck, 0: none
 

@@ -358,8 +358,7 @@ bool has_integer_form(const MixerShape& mixer) {
   using enum MixerKind;
   const bool recurrent_form = mixer.kind == mamba2 || mixer.kind == delta || mixer.kind == gdelta ||
                               mixer.kind == mamba || mixer.kind == loglinear;
-  return mixer.form.plain() ||
-         (recurrent_form && mixer.form.inner_norms == InnerNorms::none && !mixer.form.strong);
+  return mixer.form.plain() || (recurrent_form && mixer.form.inner_norms == InnerNorms::none);
 }
 
 const MixerShape* first_without_integers(const std::vector<LayerShape>& layers) {

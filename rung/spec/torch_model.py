@@ -152,8 +152,8 @@ class Line:
              "mamba2": ("form", "conv_bias", "act", "decay", "skip", "gate", "norm", "norm_groups"),
              "delta": ("form", "conv_bias", "act", "qk_act", "qk_norm", "scale", "beta", "gate", "norm"),
              "gdelta": ("form", "conv_bias", "act", "qk_act", "qk_norm", "scale", "decay", "gate", "norm"),
-             "loglinear": ("form", "conv_bias", "skip", "gate", "norm", "norm_groups")}
-    SAME = {"norms": "none", "partition": "weak"}                                                       # the one value that is evaluated
+             "loglinear": ("form", "partition", "conv_bias", "skip", "gate", "norm", "norm_groups")}
+    SAME = {"norms": "none"}                                                                            # the one value that is evaluated
 
     def __init__(self, text):
         self.tokens, self.at = re.findall(r"[A-Za-z_][\w.-]*|-?\d+|[^\s]", text), 0
@@ -805,14 +805,28 @@ class Model:
         shift = self.scalar(prefix + "read.shift")
         plain = m["base"] == "linear" and self.accumulator == "exact"
 
+        def strong(states):
+            """[tokens, state] of every level: levels 0 and 1 have room for one token, level l for 2^(l-1)."""
+            carry = [0, None]
+            for i in range(levels):
+                if i == 0 or states[i][0] + carry[0] > 2**(i - 1):
+                    states[i], carry = carry, states[i]
+                elif carry[0]:
+                    states[i] = [states[i][0] + carry[0], carry[1] if states[i][1] is None else self.settle(states[i][1] + carry[1])]
+                    carry = [0, None]
+            return states
+
         def run(u):
             r, ys = rows(u), []
             share = level(u).reshape(len(u), heads, levels)
             share = share.clamp(min=0) if table is None else table(share)
             zero = torch.zeros(heads, r["v"].shape[-1], r["k"].shape[-1], dtype=u.dtype)
-            states = [None] * levels
+            states, counts = [None] * levels, [0] * levels
             for t in range(len(u)):
-                if t > 0:
+                if t > 0 and m.get("partition") == "strong":
+                    counts[0] = 1
+                    counts, states = map(list, zip(*strong([list(pair) for pair in zip(counts, states)])))
+                elif t > 0:
                     l = (t & -t).bit_length() - 1
                     merged = states[0]
                     for other in states[1:l + 1]:

@@ -22,8 +22,9 @@ INSTANTIATE_TEST_SUITE_P(
                     "mamba2(conv=2)", "delta", "gdelta+full", "delta(range=2)", "gdelta(steps=2,conv=2)",
                     "loglinear(base=linear)", "loglinear(base=mamba2)", "loglinear(base=gdelta)",
                     "mamba2(form=released,conv=3)", "mamba(form=released,conv=2)", "delta(form=released)",
-                    "gdelta(form=released,conv=3)", "loglinear(base=mamba2,form=released)", "rnn", "gru",
-                    "conv(width=3)", "heads(full:1,gdelta:1)+none"));
+                    "gdelta(form=released,conv=3)", "loglinear(base=mamba2,form=released)",
+                    "loglinear(base=gdelta,form=released,partition=strong)", "rnn", "gru", "conv(width=3)",
+                    "heads(full:1,gdelta:1)+none"));
 
 TEST_P(CheckedQuantised, runs_as_the_exact_machine_does) {
   Dimensions dimensions;

@@ -284,7 +284,7 @@ class Layer : public LayerParts {
     return output_stage(std::move(sums), is_mamba2 ? outputs / m_.form.norm_groups : m_.value_dim);
   }
 
-  // Log-linear: no running levels. The bucket of level l + 1 at time t holds the 2^l tokens that the set bit
+  // Log-linear, weak: no running levels. The bucket of level l + 1 at time t holds the 2^l tokens that the set bit
   // l of t says; it was put together when its last token had passed, from the states that were live then.
   struct Bucket {
     std::size_t first = 0, size = 0;
@@ -319,6 +319,28 @@ class Layer : public LayerParts {
     return s;
   }
 
+  // The strong partition, counted token by token: (tokens, state) of every level at time t, without level 0.
+  std::vector<std::pair<std::int64_t, Matrix>> strong_levels(const std::vector<Token>& head,
+                                                             std::size_t t) const {
+    std::vector<std::pair<std::int64_t, Matrix>> held(static_cast<std::size_t>(m_.levels) + 1,
+                                                      {0, zero_state()});
+    for (std::size_t now = 0; now <= t; ++now) {
+      std::pair<std::int64_t, Matrix> carry{0, zero_state()};
+      for (std::size_t level = 0; level < held.size() && now > 0; ++level) {
+        const std::int64_t room = level < 2 ? 1 : std::int64_t{1} << (level - 1);
+        if (level == 0 || held[level].first + carry.first > room) {
+          std::swap(held[level], carry);
+        } else {
+          held[level] = {held[level].first + carry.first, added(held[level].second, carry.second)};
+          carry = {0, zero_state()};
+        }
+      }
+      for (auto& [tokens, state] : held) state = updated(std::move(state), head[now], false);
+      held[0] = {1, updated(zero_state(), head[now], true)};
+    }
+    return held;
+  }
+
   Rows log_linear() const {
     const Rows levels = maps("level");
     const auto heads = tokens();
@@ -334,8 +356,14 @@ class Layer : public LayerParts {
         const auto look = [&](std::int64_t level, const Matrix& s) {
           for (std::size_t r = 0; r < sum.size(); ++r) sum[r] += lambda(level) * dot(s[r], heads[h][t].q);
         };
-        look(0, updated(zero_state(), heads[h][t], true));
-        for (const auto& [level, bucket] : buckets(t)) look(level, bucket_state(heads[h], bucket, t));
+        if (m_.form.strong) {
+          const auto held = strong_levels(heads[h], t);
+          for (std::int64_t level = 0; level < m_.levels; ++level)
+            look(level, held[static_cast<std::size_t>(level)].second);
+        } else {
+          look(0, updated(zero_state(), heads[h][t], true));
+          for (const auto& [level, bucket] : buckets(t)) look(level, bucket_state(heads[h], bucket, t));
+        }
         sums[t].insert(sums[t].end(), sum.begin(), sum.end());
       }
     return emitted(std::move(sums), heads);

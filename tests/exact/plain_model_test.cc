@@ -65,6 +65,8 @@ const std::vector<std::string> kDecoders = {
     "loglinear(base=gdelta,kv=1)",
     "loglinear(base=mamba2,form=released,groups=1,conv=2)",
     "loglinear(base=gdelta,form=released,kv=1)",
+    "loglinear(base=mamba2,form=released,partition=strong,groups=1,conv=2)",
+    "loglinear(base=gdelta,form=released,partition=strong)",
     "sparse(B=4,k=2)",
     "sparse(B=1,k=2,groups=1)",
     "sparse(B=3,k=1,window=2,groups=2)",

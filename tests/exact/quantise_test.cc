@@ -109,6 +109,8 @@ const Case kCases[] = {
     {"gdelta(form=released,decay=sigmoid,qk_act=none)"},
     {"loglinear(base=mamba2,form=released,conv=2)"},
     {"loglinear(base=gdelta,form=released)"},
+    {"loglinear(base=mamba2,form=released,partition=strong)"},
+    {"loglinear(base=gdelta,form=released,partition=strong,conv=2)"},
     {"rnn"},
     {"rnn(cell=relu)"},
     {"gru", false, MlpActivation::silu},
@@ -233,8 +235,7 @@ TEST(Quantise, refuses_by_name_what_has_no_integer_form) {
   Weights opaque = real;
   opaque.architecture.stack = *parse_stack("recurrent(kind=kimi,elements=64)");
   refused(opaque, {}, "recurrent");
-  for (const char* line : {"kda", "sparse(B=2,k=1,form=released)", "mamba(form=released,norms=after)",
-                           "loglinear(base=mamba2,form=released,partition=strong)"}) {
+  for (const char* line : {"kda", "sparse(B=2,k=1,form=released)", "mamba(form=released,norms=after)"}) {
     Weights reals_alone = real;
     reals_alone.architecture.stack = *parse_stack(line);
     refused(reals_alone, {}, "has no integer form");

@@ -19,6 +19,8 @@ inline std::vector<std::string> and_released(std::vector<std::string> lines) {
            "gdelta(form=released,decay=sigmoid,qk_norm=none)",
            "loglinear(base=mamba2,form=released,conv=2)",
            "loglinear(base=gdelta,form=released)",
+           "loglinear(base=mamba2,form=released,partition=strong)",
+           "loglinear(base=gdelta,form=released,partition=strong,kv=1,conv=2)",
            "mamba2(act=silu,norm=after,heads=4,dim=2,norm_groups=2)",
            "mamba2(form=released,norm=none,decay=sigmoid,conv=2,conv_bias=no)",
            "mamba(select=conv,conv=2,conv_bias=yes)",

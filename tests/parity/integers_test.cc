@@ -47,8 +47,8 @@ Prompt in_order(const ReleasedCase& one) {
   return prompt;
 }
 
-// Root mean square of the error over that of the reference's outputs.
-double error_at(const Weights& real, const ReleasedCase& one, int precision) {
+// Root mean square of the error over that of the reference's outputs, which the case has under `key`.
+double error_at(const Weights& real, const ReleasedCase& one, int precision, const char* key = "output") {
   CalibrationSet set{{in_order(one)}, {}};
   set.queries.resize(static_cast<std::size_t>(one.tokens()));
   std::iota(set.queries.begin(), set.queries.end(), std::int64_t{0});
@@ -61,7 +61,7 @@ double error_at(const Weights& real, const ReleasedCase& one, int precision) {
   const auto rows = (*machine)->forward(in_order(one), set.queries);
   EXPECT_TRUE(rows) << rows.error().message;
   if (!rows) return INFINITY;
-  const auto input = one.numbers("input"), expected = one.numbers("output");
+  const auto input = one.numbers("input"), expected = one.numbers(key);
   double error = 0, size = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const auto width = static_cast<std::size_t>(one.width());
@@ -96,6 +96,11 @@ TEST_P(IntegerLayer, has_the_reference_outputs_to_the_size_of_its_precision) {
   EXPECT_LT(sixteen, twelve / 6);
   // The negative control: at three bits it is another layer.
   EXPECT_GT(error_at(real, one, 3), 0.1);
+  if (!one.content.contains("output_strong")) return;
+  Weights strong = real;
+  strong.architecture.stack.layers[0].options.push_back({"partition", std::string("strong")});
+  EXPECT_LT(error_at(strong, one, 16, "output_strong"), 0.002);
+  EXPECT_GT(error_at(real, one, 16, "output_strong"), 0.02);
 }
 
 std::string integer_case_name(const testing::TestParamInfo<ReleasedCase>& info) { return info.param.name; }
