@@ -35,7 +35,9 @@ const std::map<std::string, std::vector<std::string>> kOptions = {
     {"loglinear",
      {"base", "feature", "heads", "kv", "dim", "vdim", "state", "groups", "conv", "range", "form",
       "partition", "conv_bias", "skip", "gate", "norm", "norm_groups"}},
-    {"sparse", {"B", "k", "window", "groups", "heads", "kv", "dim", "vdim"}},
+    {"sparse",
+     {"B", "k", "window", "groups", "heads", "kv", "dim", "vdim", "form", "compress", "span", "stride",
+      "first", "local", "rope"}},
     {"topk", {"k", "heads", "kv", "dim", "vdim", "index_heads", "index_dim", "cache", "weights"}},
     {"conv", {"width", "channels"}},
     {"identity", {"heads", "vdim"}},
@@ -61,6 +63,8 @@ const std::map<std::string, std::vector<std::string>> kWords = {
     {"select", {"input", "conv"}},
     {"norms", {"none"}},  // the others have no integer form
     {"partition", {"weak", "strong"}},
+    {"compress", {"map", "mean", "pool", "weighted", "linear"}},
+    {"rope", {"none", "auto"}},  // the others have none either
 };
 
 bool among(const std::vector<std::string>& words, const std::string& word) {
@@ -178,7 +182,7 @@ class LineReader {
         out.words[name] = word();
         if (!among(words->second, out.words[name])) fail("a word for " + name);
       } else {
-        out.numbers[name] = number(name == "conv" ? 0 : 1);
+        out.numbers[name] = number(among({"conv", "first", "local"}, name) ? 0 : 1);
       }
     } while (take(','));
     need(')');
@@ -189,12 +193,43 @@ class LineReader {
   std::size_t at_ = 0;
 };
 
+// Of sparse. Keys of form=released turn unless the line says that they do not.
+Form read_window_form(const ArchitectureMixer& m, const Shape& s) {
+  Form f;
+  const auto word = [&](const char* option) {
+    const auto found = m.words.find(option);
+    return found == m.words.end() ? std::string() : found->second;
+  };
+  const auto number = [&](const char* option, std::int64_t otherwise) {
+    const auto found = m.numbers.find(option);
+    return found == m.numbers.end() ? otherwise : found->second;
+  };
+  if (word("form") != "released") {
+    for (const char* option : {"span", "stride", "first", "local", "compress"})
+      if (m.numbers.contains(option) || m.words.contains(option))
+        throw Malformed(text("sparse has no option ", option, " in its plain form"));
+    return f;
+  }
+  if (word("rope") != "none") throw Malformed("sparse with rope has no integer form");
+  if (s.groups != s.kv) throw Malformed("the groups of sparse in its released form are not its key heads");
+  f.compress = word("compress").empty() ? "mean" : word("compress");
+  if (f.compress == "map") throw Malformed("compress=map is of the plain form");
+  f.span = number("span", s.block);
+  f.stride = number("stride", f.span);
+  f.first = number("first", 1);
+  f.local = number("local", 2);
+  if (f.span % f.stride != 0 || s.block % f.stride != 0)
+    throw Malformed("the stride of sparse does not divide its span and its blocks");
+  return f;
+}
+
 // The options of a form, those of form=released where the line leaves them open.
 Form read_form(const ArchitectureMixer& m, const Architecture& a, const Shape& s) {
   const bool buckets = m.kind == "loglinear";
   const std::string& rule = buckets ? s.base : m.kind;
   const bool delta = rule == "delta" || rule == "gdelta";
   Form f;
+  if (rule == "sparse") return read_window_form(m, s);
   if (!delta && rule != "mamba" && rule != "mamba2" && !buckets) return f;
   const bool released = m.words.contains("form") && m.words.at("form") == "released";
   if (buckets) {
@@ -340,7 +375,8 @@ Shape resolve(const ArchitectureMixer& m, const Architecture& a, std::optional<s
       (!among({"full", "linear", "topk", "identity", "none"}, m.kind) || s.conv > 0 || s.chunk > 0))
     throw Malformed(text(m.kind, " has no meaning in an encoder"));
   if (static_cast<Int>(s.heads) * std::max(s.dk, s.dv) > kLargestSize ||
-      static_cast<Int>(s.block) * a.width > kLargestSize)
+      static_cast<Int>(s.block) * a.width > kLargestSize ||
+      static_cast<Int>(s.kv) * s.form.span * std::max(s.dk, s.dv) > kLargestSize)
     throw OutOfResources(text(m.kind, " has sizes beyond 2^31"));
   s.features();
   return s;

@@ -16,6 +16,8 @@ struct Form {
   bool strong = false;       // loglinear: the strong partition
   std::string qk_norm = "none", skip = "none", norm = "none";
   std::int64_t norm_groups = 1, rank = 0;  // mamba2; mamba's bottleneck, 0: none
+  std::string compress = "map";            // sparse: of windows of `span` tokens every `stride`
+  std::int64_t span = 0, stride = 0, first = 0, local = 0;
 
   bool operator==(const Form&) const = default;
   bool plain() const { return *this == Form{}; }

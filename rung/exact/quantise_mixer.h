@@ -71,6 +71,7 @@ class MixerQuantiser {
   std::vector<int> attention();
   void score_rule(int query, int key, int value, int y);
   void sparse_branches(int key, int value);
+  void window_branches(int key, int value);  // of the released form
   void index_maps();
 
   // State cells: the fraction of Σ_c S[r][c] q[c].

@@ -15,6 +15,7 @@ constexpr std::int64_t kTableRows = std::int64_t{1}
                                     << 16;  // larger alphabets are embedded by their binary code
 constexpr std::int64_t kLargestWeight = 3;
 constexpr int kRandomScaleFraction = 8;  // of read.scale
+constexpr int kRandomChanceFraction = 20;
 
 // Half the bits of the spread of Σ w x over `fan_in` independent terms with |w| <= kLargestWeight.
 int spread_shift(std::int64_t fan_in) {
@@ -93,7 +94,12 @@ class Drawer {
         table(prefix + "score", weights);
         const double tau = kRandomTau;
         weights_.tensors[prefix + "score.tau"] = real_tensor({}, std::span(&tau, 1), DType::f64);
-        if (kind == sparse) scalar(prefix + "mix.fraction", std::max(0, bits_ - 2));
+        if (kind == sparse && m.form.plain()) scalar(prefix + "mix.fraction", std::max(0, bits_ - 2));
+        if (kind == sparse && !m.form.plain()) {
+          table(prefix + "mix", gate("sigmoid"));
+          scalar(prefix + "mix.fraction", gate_fraction_);
+          scalar(prefix + "chance.fraction", kRandomChanceFraction);
+        }
         if (kind == topk) scalar(prefix + "index.shift", std::max(0, dot - bits_ + 2));
         break;
       }

@@ -152,8 +152,9 @@ class Line:
              "mamba2": ("form", "conv_bias", "act", "decay", "skip", "gate", "norm", "norm_groups"),
              "delta": ("form", "conv_bias", "act", "qk_act", "qk_norm", "scale", "beta", "gate", "norm"),
              "gdelta": ("form", "conv_bias", "act", "qk_act", "qk_norm", "scale", "decay", "gate", "norm"),
-             "loglinear": ("form", "partition", "conv_bias", "skip", "gate", "norm", "norm_groups")}
-    SAME = {"norms": "none"}                                                                            # the one value that is evaluated
+             "loglinear": ("form", "partition", "conv_bias", "skip", "gate", "norm", "norm_groups"),
+             "sparse": ("form", "compress", "span", "stride", "first", "local")}
+    SAME = {"norms": "none", "rope": "none"}                                                                            # the one value that is evaluated
 
     def __init__(self, text):
         self.tokens, self.at = re.findall(r"[A-Za-z_][\w.-]*|-?\d+|[^\s]", text), 0
@@ -563,7 +564,81 @@ class Model:
         order = torch.where(seen, score, bottom).sort(dim=1, descending=True, stable=True).indices[:, :k]
         return torch.zeros_like(seen).scatter(1, order, True) & seen
 
+    def windows(self, prefix, m, name, dim, K, place):
+        """x [T, K, dim] -> [C, K, dim]: one key or value a window of `span` rows every `stride`."""
+        n, B = self.n, m["B"]
+        span, kind, bits = m.get("span", B), m.get("compress", "mean"), self.bits(prefix + name)
+        stride = m.get("stride", span)
+        weight, shift = None, 0
+        if kind in ("weighted", "linear"):
+            weight, shift = self.tensor(f"{prefix}{name}.weight"), self.scalar(f"{prefix}{name}.shift")
+        offset = self.tensor(f"{prefix}{name}.place") if place and kind != "mean" else None             # [K, span, dim]
+
+        def run(x):
+            count = max(0, (len(x) - span) // stride + 1)
+            rows = torch.stack([x[c * stride:c * stride + span] for c in range(count)]) if count else x.new_zeros(0, span, K, dim)
+            rows = rows.transpose(1, 2)                                                                 # [C, K, span, dim]
+            rows = rows if offset is None else rows + offset
+            if weight is None:
+                total = rows.sum(2)
+                return n.sat(n.quot(prefix + name, total, torch.full_like(total, span), 1), bits)
+            if kind == "weighted":
+                total = self.dot(prefix + name, "ckjd,kj->ckd", rows, weight, span)
+            else:
+                total = self.dot(prefix + name, "ckji,kjie->cke", rows, weight.reshape(K, span, dim, dim), span * dim)
+            return n.sat(n.rsh(total, shift), bits)
+        return run
+
+    def released_sparse(self, prefix, m):
+        n, B = self.n, m["B"]
+        if m.get("rope") != "none":
+            raise ValueError("[torch] sparse with rope is not evaluated; rope=none expected")
+        H, K, dk, dv = self.head_sizes(m)
+        q, k, v, mix = self.maps(prefix, ["q", "k", "v", "mix"])
+        gates, f, bits = self.table(prefix + "mix", "sigmoid"), self.scalar(prefix + "mix.fraction"), self.bits(prefix + "y")
+        scores, mean, clip = self.softmax(prefix, H, K)
+        weights = n.softmax_weights(self.table(prefix + "score", "exp"), self.scalar(prefix + "score.tau", None), clip)
+        fraction = self.scalar(prefix + "chance.fraction")
+        join_keys, join_values = self.windows(prefix, m, "compress_k", dk, K, True), self.windows(prefix, m, "compress_v", dv, K, False)
+        span = m.get("span", B)
+        stride, first, local = m.get("stride", span), m.get("first", 1), m.get("local", 2)
+        reach, per_block = span // stride, B // stride
+
+        def run(u):
+            T = len(u)
+            qs, ks, vs = q(u).reshape(T, H, dk), k(u).reshape(T, K, dk), v(u).reshape(T, K, dv)
+            keys, values = join_keys(ks), join_values(vs)
+            C = len(keys)
+            i, own = torch.arange(T)[:, None], torch.div(torch.arange(T), B, rounding_mode="floor")
+            seen = torch.arange(C)[None, :] * stride + span - 1 <= i                                    # [T, C]
+            s = scores(qs, keys)
+            y = [mean(s, values, seen)]
+            weight = torch.where(seen, weights(s), torch.zeros((), dtype=n.dtype))                      # [H, T, C]
+            share = n.quot(prefix + "chance", weight, weight.sum(-1, keepdim=True).expand_as(weight), 2**fraction)
+            chance = share.reshape(K, H // K, T, C).sum(1)
+            blocks = torch.arange(int(own[-1]) + 1)
+            forced = (blocks[None, :] < first) | (blocks[None, :] > own[:, None] - local)               # [T, blocks]
+            token, chosen = scores(qs, ks), []
+            for g in range(K):
+                total = torch.zeros(T, len(blocks), dtype=n.dtype)
+                for b in blocks.tolist():
+                    for c in [b * per_block + a + j - reach + 1 for a in range(reach) for j in range(per_block)]:
+                        if 0 <= c < C:
+                            total[:, b] += chance[g, :, c]
+                total = torch.where(forced, total.max() + 1, total)
+                picked = self.largest(total, blocks[None, :] <= own[:, None], m["k"])[:, own]           # [T, T]
+                chosen += [picked & (torch.arange(T)[None, :] <= i)] * (H // K)
+            y.append(mean(token, vs, torch.stack(chosen)))
+            if "window" in m:
+                y.append(mean(token, vs, self.visible(T, m)))
+            share = gates(mix(u)).reshape(T, H, 3, 1)
+            n.fits(prefix + "mix", 3.0 * top(share) * max(top(part) for part in y))
+            return n.sat(n.rsh(sum(share[:, :, b] * part for b, part in enumerate(y)), f), bits).reshape(T, -1)
+        return run
+
     def mix_sparse(self, prefix, m):
+        if m.get("form") == "released":
+            return self.released_sparse(prefix, m)
         n, B = self.n, m["B"]
         H, K, dk, dv = self.head_sizes(m)
         groups, three = m.get("groups", K), "window" in m

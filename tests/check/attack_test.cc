@@ -51,6 +51,10 @@ INSTANTIATE_TEST_SUITE_P(
              PositionCode::none},
         Case{"flip", "full(heads=1,dim=2)+linear(heads=1,dim=2)", "seqcomp", {{"L", 2}, {"m", 4}, {"n1", 2}}},
         Case{"wrong-answer", "full(heads=2)", "counting", {{"n", 4}, {"sigma", 2}, {"k", 0}}},
+        Case{"wrong-answer",
+             "sparse(form=released,rope=none,B=2,k=2,window=2)",
+             "counting",
+             {{"n", 4}, {"sigma", 2}, {"k", 0}}},
         Case{"wrong-answer", "topk(k=2)", "dyck", {{"n", 6}, {"k", 2}, {"depth", 2}}}));
 
 TEST_P(Attacked, is_verified) {

@@ -23,8 +23,10 @@ INSTANTIATE_TEST_SUITE_P(
                     "loglinear(base=linear)", "loglinear(base=mamba2)", "loglinear(base=gdelta)",
                     "mamba2(form=released,conv=3)", "mamba(form=released,conv=2)", "delta(form=released)",
                     "gdelta(form=released,conv=3)", "loglinear(base=mamba2,form=released)",
-                    "loglinear(base=gdelta,form=released,partition=strong)", "rnn", "gru", "conv(width=3)",
-                    "heads(full:1,gdelta:1)+none"));
+                    "loglinear(base=gdelta,form=released,partition=strong)",
+                    "sparse(form=released,rope=none,B=3,k=2,window=3)",
+                    "sparse(form=released,rope=none,B=2,k=2,kv=1,compress=linear,span=4,stride=2)", "rnn",
+                    "gru", "conv(width=3)", "heads(full:1,gdelta:1)+none"));
 
 TEST_P(CheckedQuantised, runs_as_the_exact_machine_does) {
   Dimensions dimensions;

@@ -101,7 +101,13 @@ const ScalarNames kStep = ScalarNames{"decay.index_shift"} + table_scalars({"dec
 const ScalarNames kKeys =
     ScalarNames{"qk_act.bits", "key.fraction", "key.extra", "key.bits", "key.epsilon", "read.scale"} +
     table_scalars({"qk_act"});
+const ScalarNames kWindows =
+    kSoftmax + map_scalars({"mix"}) + table_scalars({"mix"}) +
+    ScalarNames{"mix.fraction", "chance.fraction", "compress_k.bits", "compress_v.bits"};
 const std::vector<StrayForm> kReleased = {
+    {"sparse(form=released,rope=none,B=2,k=1)", kWindows},
+    {"sparse(form=released,rope=none,B=2,k=1,compress=weighted)",
+     kWindows + ScalarNames{"compress_k.shift", "compress_v.shift"}},
     {"mamba2(form=released)",
      map_scalars({"x", "b", "c", "dt"}) + table_scalars({"dt"}) + kStage + kActed + kStep +
          ScalarNames{"y.bits", "decay.shift", "update.shift", "read.shift", "skip.shift"}},

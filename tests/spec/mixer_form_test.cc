@@ -99,7 +99,8 @@ TEST(mixer_form, refuses_options_that_mean_nothing_where_they_stand) {
 TEST(mixer_form, has_an_integer_form_where_tables_and_norms_suffice) {
   for (const char* line : {"mamba2(form=released)", "mamba(form=released)", "delta(form=released)",
                            "heads(gdelta(form=released):1,full:1)", "mamba2(gate=silu)",
-                           "loglinear(base=mamba2,form=released,partition=strong)"}) {
+                           "loglinear(base=mamba2,form=released,partition=strong)",
+                           "sparse(B=2,k=1,form=released,rope=none,compress=linear)"}) {
     const auto result =
         quantisable({*parse_stack(line), {.width = 64, .position = PositionCode::none, .context = 8}});
     EXPECT_TRUE(result) << line << ": " << result.error().message;
