@@ -61,10 +61,10 @@ const std::map<std::string, std::vector<std::string>> kWords = {
     {"gate", {"none", "silu", "sigmoid", "auto"}},
     {"norm", {"none", "before", "after", "auto"}},
     {"select", {"input", "conv"}},
-    {"norms", {"none"}},  // the others have no integer form
+    {"norms", {"none", "after", "before"}},
     {"partition", {"weak", "strong"}},
     {"compress", {"map", "mean", "pool", "weighted", "linear"}},
-    {"rope", {"none", "auto"}},  // the others have none either
+    {"rope", {"none", "auto"}},  // the others have no integer form
 };
 
 bool among(const std::vector<std::string>& words, const std::string& word) {
@@ -265,6 +265,8 @@ Form read_form(const ArchitectureMixer& m, const Architecture& a, const Shape& s
   if (rule == "mamba") {
     f.select_conv = chosen("select", "input", "conv") == "conv";
     f.rank = m.numbers.contains("rank") ? m.numbers.at("rank") : released ? (a.width + 15) / 16 : 0;
+    f.norms = chosen("norms", "none", "none");
+    if (f.norms == "before" && f.rank == 0) throw Malformed("norms=before of mamba needs a rank");
   }
   const bool grouped = m.numbers.contains("norm_groups");
   if (grouped && (rule != "mamba2" || f.norm == "none")) throw Malformed(text(m.kind, " has no norm_groups"));

@@ -14,7 +14,7 @@ struct Form {
   bool conv_bias = false, act = false, qk_act = false, step = false, gate = false, scale = false, beta = true;
   bool select_conv = false;  // mamba
   bool strong = false;       // loglinear: the strong partition
-  std::string qk_norm = "none", skip = "none", norm = "none";
+  std::string qk_norm = "none", skip = "none", norm = "none", norms = "none";  // norms: of mamba
   std::int64_t norm_groups = 1, rank = 0;  // mamba2; mamba's bottleneck, 0: none
   std::string compress = "map";            // sparse: of windows of `span` tokens every `stride`
   std::int64_t span = 0, stride = 0, first = 0, local = 0;

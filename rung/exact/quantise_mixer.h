@@ -88,6 +88,10 @@ class MixerQuantiser {
   // What q and k are divided by; their fractions afterwards.
   void key_norm(Fractions& wanted);
   std::vector<int> mamba();
+  // Norms of b, c and the time step: of numbers at `in`, to numbers at `out` or near it, which is returned; and the step
+  // behind its own, whose bottleneck is at `low`.
+  int select_norm(const std::string& name, int in, int out, int bits);
+  int normed_step(const InputScale& before, int low);
   std::vector<int> elman();
   std::vector<int> gru();
   std::vector<int> position_wise();

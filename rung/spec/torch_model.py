@@ -148,13 +148,13 @@ class Line:
                "B", "k", "index_heads", "index_dim", "weights", "width", "channels",
                "range", "steps")
     # Of released forms, by the word that has them here.
-    FORMS = {"mamba": ("form", "conv_bias", "act", "gate", "select", "rank"),
+    FORMS = {"mamba": ("form", "conv_bias", "act", "gate", "select", "rank", "norms"),
              "mamba2": ("form", "conv_bias", "act", "decay", "skip", "gate", "norm", "norm_groups"),
              "delta": ("form", "conv_bias", "act", "qk_act", "qk_norm", "scale", "beta", "gate", "norm"),
              "gdelta": ("form", "conv_bias", "act", "qk_act", "qk_norm", "scale", "decay", "gate", "norm"),
              "loglinear": ("form", "partition", "conv_bias", "skip", "gate", "norm", "norm_groups"),
              "sparse": ("form", "compress", "span", "stride", "first", "local")}
-    SAME = {"norms": "none", "rope": "none"}                                                                            # the one value that is evaluated
+    SAME = {"rope": "none"}                                                                            # the one value that is evaluated
 
     def __init__(self, text):
         self.tokens, self.at = re.findall(r"[A-Za-z_][\w.-]*|-?\d+|[^\s]", text), 0
@@ -469,6 +469,13 @@ class Model:
             o = gate(u, o)
             return n.sat(norm(o) if f["norm"] == "after" else o, y_bits)
         return run
+
+    def inner_norm(self, prefix, name):
+        """x over its root mean square, of B, C or the time step of mamba."""
+        full = f"{prefix}{name}_norm"
+        fraction, extra, bits = self.scalar(full + ".fraction"), self.scalar(full + ".extra"), self.bits(full)
+        epsilon = self.epsilon(full, extra) if self.holds_tables else self.scalar(prefix + "select.epsilon")
+        return lambda x: self.n.unit(full, x, torch.ones((), dtype=self.n.dtype), fraction, extra, bits, True, epsilon)
 
     def epsilon(self, name, extra):
         """Of a norm: a whole number that is added to 4^extra times the mean square, or what that stands for."""
@@ -932,11 +939,19 @@ class Model:
         delta_table, decay_table = self.table(prefix + "delta", "softplus"), self.table(prefix + "decay", "exp")
         index, decay, update, read, skipped = [self.scalar(prefix + name) for name in (
             "decay.index_shift", "decay.shift", "update.shift", "read.shift", "skip.shift")]
+        norms = m.get("norms", "none")
+        offset, rms = 0, {}
+        if norms != "none":
+            offset, rms = self.tensor(prefix + "delta.offset"), {name: self.inner_norm(prefix, name) for name in ("b", "c", "delta")}
 
         def run(u):
             xs = act(conv(x(u))[0])
             source = xs if f["select"] else u
-            bs, cs, step = b(source), c(source), delta_table(delta(low(source)))
+            bs, cs, inner = b(source), c(source), low(source)
+            steps = delta(rms["delta"](inner) if norms == "before" else inner)
+            if rms:
+                bs, cs, steps = rms["b"](bs), rms["c"](cs), rms["delta"](steps) if norms == "after" else steps
+            step = delta_table(steps + offset)
             n.fits(prefix + "update", top(step) * max(top(bs) * top(xs), top(a)))
             h, ys = torch.zeros_like(a), []                                                             # [I, N]
             for t in range(len(u)):

@@ -34,6 +34,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"auto", "mamba2(form=released,heads=1,dim=2,state=2,conv=2)", "eva", {{"n", 10}}},
         Case{"auto", "gdelta(form=released,heads=1,dim=2)", "eva", {{"n", 10}}},
         Case{"auto", "mamba(form=released,inner=2,state=2)", "eva", {{"n", 10}}},
+        Case{"auto", "mamba(form=released,norms=after,inner=2,state=2)", "eva", {{"n", 10}}},
         Case{"auto",
              "loglinear(base=mamba2,form=released,partition=strong,heads=1,dim=1,state=1)",
              "eva",

@@ -21,7 +21,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "linear(feature=taylor2)", "linear(normalised=no,conv=2)", "mamba(conv=3)",
                     "mamba2(conv=2)", "delta", "gdelta+full", "delta(range=2)", "gdelta(steps=2,conv=2)",
                     "loglinear(base=linear)", "loglinear(base=mamba2)", "loglinear(base=gdelta)",
-                    "mamba2(form=released,conv=3)", "mamba(form=released,conv=2)", "delta(form=released)",
+                    "mamba2(form=released,conv=3)", "mamba(form=released,conv=2)", "mamba(form=released,norms=after)", "delta(form=released)",
                     "gdelta(form=released,conv=3)", "loglinear(base=mamba2,form=released)",
                     "loglinear(base=gdelta,form=released,partition=strong)",
                     "sparse(form=released,rope=none,B=3,k=2,window=3)",

@@ -101,6 +101,9 @@ const ScalarNames kStep = ScalarNames{"decay.index_shift"} + table_scalars({"dec
 const ScalarNames kKeys =
     ScalarNames{"qk_act.bits", "key.fraction", "key.extra", "key.bits", "key.epsilon", "read.scale"} +
     table_scalars({"qk_act"});
+const ScalarNames kSelectNorms = {"b_norm.fraction", "b_norm.extra", "b_norm.bits", "b_norm.epsilon",
+                                  "c_norm.fraction", "c_norm.extra", "c_norm.bits", "c_norm.epsilon",
+                                  "delta_norm.fraction", "delta_norm.extra", "delta_norm.bits", "delta_norm.epsilon"};
 const ScalarNames kWindows =
     kSoftmax + map_scalars({"mix"}) + table_scalars({"mix"}) +
     ScalarNames{"mix.fraction", "chance.fraction", "compress_k.bits", "compress_v.bits"};
@@ -115,6 +118,9 @@ const std::vector<StrayForm> kReleased = {
                               ScalarNames{"read.bits", "gated.shift", "gated.bits"}},
     {"mamba(form=released)", kMamba + kActed + map_scalars({"delta_low", "z"}) + table_scalars({"z"}) +
                                  ScalarNames{"read.bits", "gated.shift", "gated.bits"}},
+    {"mamba(form=released,norms=after)",
+     kMamba + kActed + map_scalars({"delta_low", "z"}) + table_scalars({"z"}) +
+         ScalarNames{"read.bits", "gated.shift", "gated.bits"} + kSelectNorms},
     {"gdelta(form=released)", kGatedDelta + kStage + kActed + kStep + kKeys},
     {"delta(form=released,qk_norm=sum,beta=no)",
      map_scalars({"q", "k", "v"}) + kActed + table_scalars({"qk_act"}) +

@@ -379,9 +379,32 @@ class Layer : public LayerParts {
       for (const auto& row : from) out.push_back(read_.map(prefix_ + name, row));
       return out;
     };
+    // With norms: every row divided by its root mean square.
+    const auto rms = [&](const std::string& name, Rows rows) {
+      const auto number = [&](const char* what) { return scalar((name + what).c_str()); };
+      for (auto& row : rows) {
+        const Big root = isqrt(power_of_two(2 * number(".extra")) * dot(row, row) / Big(row.size()) +
+                               number(".epsilon"));
+        for (auto& entry : row)
+          entry = root == 0 ? Big(0)
+                            : sat(round_quotient(entry * power_of_two(number(".fraction") + number(".extra")), root),
+                                  bits((name + ".bits").c_str()));
+      }
+      return rows;
+    };
+    const bool after = m_.form.inner_norms == InnerNorms::after, normed = m_.form.inner_norms != InnerNorms::none;
     const Rows& from = m_.form.select_conv ? x : u_;
-    const Rows b = of("b", from), c = of("c", from),
-               delta = of("delta", m_.form.rank > 0 ? of("delta_low", from) : from);
+    Rows b = of("b", from), c = of("c", from), low = m_.form.rank > 0 ? of("delta_low", from) : from;
+    if (normed && !after) low = rms("delta_norm", low);
+    Rows delta = of("delta", low);
+    if (normed) {
+      b = rms("b_norm", b);
+      c = rms("c_norm", c);
+      if (after) delta = rms("delta_norm", delta);
+      for (auto& row : delta)
+        for (std::size_t i = 0; i < row.size(); ++i)
+          row[i] += read_.at(prefix_ + "delta.offset", static_cast<std::int64_t>(i));
+    }
     Rows y(count(), Row(static_cast<std::size_t>(m_.inner), 0));
     for (std::size_t i = 0; i < static_cast<std::size_t>(m_.inner); ++i) {
       Row h(static_cast<std::size_t>(m_.state), 0);

@@ -103,6 +103,8 @@ const Case kCases[] = {
     {"mamba2(form=released,heads=4,dim=4,groups=2,conv=3)"},
     {"mamba2(form=released,norm=before,skip=channel,gate=sigmoid,conv=2)"},
     {"mamba(form=released,conv=2)"},
+    {"mamba(form=released,norms=after)"},
+    {"mamba(form=released,norms=before,rank=4,conv=2)"},
     {"delta(form=released,conv=2)"},
     {"delta(form=released,qk_act=elu1,qk_norm=sum,act=none,beta=no,norm=none)"},
     {"gdelta(form=released,kv=1,conv=3,conv_bias=yes,range=2)"},
@@ -239,7 +241,7 @@ TEST(Quantise, refuses_by_name_what_has_no_integer_form) {
   Weights opaque = real;
   opaque.architecture.stack = *parse_stack("recurrent(kind=kimi,elements=64)");
   refused(opaque, {}, "recurrent");
-  for (const char* line : {"kda", "sparse(B=2,k=1,form=released)", "mamba(form=released,norms=after)"}) {
+  for (const char* line : {"kda", "sparse(B=2,k=1,form=released)"}) {
     Weights reals_alone = real;
     reals_alone.architecture.stack = *parse_stack(line);
     refused(reals_alone, {}, "has no integer form");

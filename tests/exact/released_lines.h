@@ -13,6 +13,8 @@ inline std::vector<std::string> and_released(std::vector<std::string> lines) {
            "mamba2(form=released,norm=before,skip=channel,gate=sigmoid,conv=2)",
            "mamba(form=released,conv=3)",
            "mamba(form=released,inner=3,rank=2)",
+           "mamba(form=released,norms=after,conv=2)",
+           "mamba(form=released,norms=before,rank=3,inner=5)",
            "delta(form=released,conv=2)",
            "delta(form=released,qk_act=elu1,qk_norm=sum,act=none,beta=no,range=2)",
            "gdelta(form=released,kv=1,conv=3)",

@@ -133,6 +133,12 @@ class Strainer {
           place != weights_.tensors.end())
         fill(prefix + "compress_k.place", std::vector(place->second.shape), -40, 40);
     }
+    if (m.form.inner_norms != InnerNorms::none)
+      for (const std::string norm : {"b_norm", "c_norm", "delta_norm"}) {
+        if (chance(2)) set(prefix + norm + ".epsilon", {}, {random_.between(0, 5000)});
+        if (chance(2)) set(prefix + norm + ".extra", {}, {random_.between(0, 9)});
+        some_bits(prefix + norm + ".bits");
+      }
     if (m.form.act != Activation::none) some_bits(prefix + "act.bits");
     if (m.form.key_act != Activation::none) some_bits(prefix + "qk_act.bits");
     if (m.form.key_norm != KeyNorm::none) some_bits(prefix + "key.bits");
