@@ -38,7 +38,9 @@ const std::map<std::string, std::vector<std::string>> kOptions = {
     {"sparse",
      {"B", "k", "window", "groups", "heads", "kv", "dim", "vdim", "form", "compress", "span", "stride",
       "first", "local", "rope"}},
-    {"topk", {"k", "heads", "kv", "dim", "vdim", "index_heads", "index_dim", "cache", "weights"}},
+    {"topk",
+     {"k", "heads", "kv", "dim", "vdim", "index_heads", "index_dim", "cache", "weights", "form", "rope",
+      "index_rope", "index_norm"}},
     {"conv", {"width", "channels"}},
     {"identity", {"heads", "vdim"}},
     {"none", {}},
@@ -65,6 +67,8 @@ const std::map<std::string, std::vector<std::string>> kWords = {
     {"partition", {"weak", "strong"}},
     {"compress", {"map", "mean", "pool", "weighted", "linear"}},
     {"rope", {"none", "auto"}},  // the others have no integer form
+    {"index_rope", {"none"}},
+    {"index_norm", {"no", "yes"}},
 };
 
 bool among(const std::vector<std::string>& words, const std::string& word) {
@@ -230,6 +234,16 @@ Form read_form(const ArchitectureMixer& m, const Architecture& a, const Shape& s
   const bool delta = rule == "delta" || rule == "gdelta";
   Form f;
   if (rule == "sparse") return read_window_form(m, s);
+  if (rule == "topk") {
+    const auto says = [&](const char* option, const char* word) {
+      const auto found = m.words.find(option);
+      return found != m.words.end() && found->second == word;
+    };
+    const bool turns = says("form", "released") && !(says("rope", "none") && says("index_rope", "none"));
+    if (turns) throw Malformed("topk with rope has no integer form");
+    f.index_norm = says("index_norm", "yes") || (says("form", "released") && !says("index_norm", "no"));
+    return f;
+  }
   if (!delta && rule != "mamba" && rule != "mamba2" && !buckets) return f;
   const bool released = m.words.contains("form") && m.words.at("form") == "released";
   if (buckets) {
@@ -345,7 +359,8 @@ Shape resolve(const ArchitectureMixer& m, const Architecture& a, std::optional<s
     s.groups = divides(given("groups", s.kv), s.heads, "groups");
     s.index_heads = given("index_heads", 1);
     s.index_dim = given("index_dim", s.dk);
-    s.signed_weights = word("weights", "clamped") == "signed";
+    const bool released = word("form", "plain") == "released";
+    s.signed_weights = word("weights", released ? "signed" : "clamped") == "signed";
   } else if (rule == "linear") {
     key_and_value();
     s.feature = word("feature", m.kind == "loglinear" ? "identity" : "elu1");

@@ -18,6 +18,7 @@ struct Form {
   std::int64_t norm_groups = 1, rank = 0;  // mamba2; mamba's bottleneck, 0: none
   std::string compress = "map";            // sparse: of windows of `span` tokens every `stride`
   std::int64_t span = 0, stride = 0, first = 0, local = 0;
+  bool index_norm = false;  // topk
 
   bool operator==(const Form&) const = default;
   bool plain() const { return *this == Form{}; }

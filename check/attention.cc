@@ -169,7 +169,15 @@ class TopK final : public Attention {
         query_map_(source, "index_q", shape.index_heads * shape.index_dim, context.width),
         key_map_(source, "index_k", shape.index_dim, context.width),
         mix_map_(source, "index_mix", shape.index_heads, context.width),
-        shift_(source.shift("index")) {}
+        shift_(source.shift("index")) {
+    if (!shape.form.index_norm) return;
+    gain_ = source.numbers("index_norm.gain", {shape.index_dim});
+    bias_ = source.numbers("index_norm.bias", {shape.index_dim});
+    fraction_ = source.fraction("index_norm.fraction", 24);
+    extra_ = source.fraction("index_norm.extra", 24);
+    bits_ = source.bits("index_norm");
+    epsilon_ = source.scalar("index_norm.epsilon", 0, 0, std::int64_t{1} << 46);
+  }
   void reset() override {
     Attention::reset();
     index_queries_.clear();
@@ -179,7 +187,7 @@ class TopK final : public Attention {
   void see(const Row& u) override {
     Attention::see(u);
     index_queries_.push_back(query_map_(u, source_.budget));
-    index_keys_.push_back(key_map_(u, source_.budget));
+    index_keys_.push_back(key_of(key_map_(u, source_.budget)));
     mixes_.push_back(mix_map_(u, source_.budget));
     source_.budget.store(index_queries_.back().size() + index_keys_.back().size() + mixes_.back().size());
   }
@@ -207,8 +215,21 @@ class TopK final : public Attention {
   }
 
  private:
+  // Behind its layer norm, where the form has one.
+  Row key_of(Row x) const {
+    if (gain_.empty()) return x;
+    const auto size = static_cast<std::int64_t>(x.size());
+    Int sum = 0;
+    for (const auto number : x) sum += number;
+    for (auto& number : x) number = kept(static_cast<Int>(size) * number - sum);
+    x = normalised(x, gain_, size, fraction_, extra_, bits_, epsilon_);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = sat(static_cast<Int>(x[i]) + bias_[i], bits_);
+    return x;
+  }
+
   Map query_map_, key_map_, mix_map_;
-  std::int64_t shift_;
+  std::int64_t shift_, fraction_ = 0, extra_ = 0, bits_ = 0, epsilon_ = 0;
+  Row gain_, bias_;
   std::vector<Row> index_queries_, index_keys_, mixes_;
 };
 

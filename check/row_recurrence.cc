@@ -188,7 +188,8 @@ class Mamba final : public RowRecurrence {
           bits(source.bits(name)),
           epsilon(source.scalar(name + ".epsilon", 0, 0, std::int64_t{1} << 46)) {}
     Row operator()(const Row& x) const {
-      return normalised(x, Row(x.size(), 1), static_cast<std::int64_t>(x.size()), fraction, extra, bits, epsilon);
+      return normalised(x, Row(x.size(), 1), static_cast<std::int64_t>(x.size()), fraction, extra, bits,
+                        epsilon);
     }
     std::int64_t fraction, extra, bits, epsilon;
   };

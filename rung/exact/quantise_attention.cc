@@ -141,7 +141,20 @@ void MixerQuantiser::window_branches(int key, int value) {
 void MixerQuantiser::index_maps() {
   const int p = model_.bits();
   plain_map("index_q", m_.index_heads * m_.index_dim, fraction("index_q", p), p);
-  plain_map("index_k", m_.index_dim, fraction("index_k", p), p);
+  if (m_.form.index_norm) {
+    const int map = fraction("index_k", model_.guarded_bits()), key = fraction("index_norm.key", p);
+    const auto dim = static_cast<double>(m_.index_dim);
+    plain_map("index_k", m_.index_dim, map, model_.guarded_bits());
+    norm_gain("index_norm", key, p, m_.index_dim);
+    write_epsilon("index_norm", dim * dim * model_.number(at("index_norm.epsilon"), 0),
+                  map);  // of d (x - mean)
+    std::vector<std::int64_t> bias;
+    for (const double one : model_.numbers(at("index_norm.bias"), static_cast<std::size_t>(m_.index_dim)))
+      bias.push_back(static_cast<std::int64_t>(std::nearbyint(std::ldexp(one, key))));
+    model_.put(at("index_norm.bias"), {m_.index_dim}, bias);
+  } else {
+    plain_map("index_k", m_.index_dim, fraction("index_k", p), p);
+  }
   plain_map("index_mix", m_.index_heads, fraction("index_mix", p, true), p);
 }
 

@@ -63,6 +63,8 @@ class MixerQuantiser {
   void output_form(int core, int y, std::int64_t outputs, std::int64_t gain);
   void gate_stage(int& now, int fraction, int bits, std::int64_t outputs);
   void norm_stage(int& now, int fraction, int bits, std::int64_t gain);
+  // gain, fraction and width of a norm whose outputs are at `fraction`.
+  void norm_gain(const std::string& name, int fraction, int bits, std::int64_t gain);
   // epsilon of a norm whose inputs are at `in`; the extra bits that go with it.
   int write_epsilon(const std::string& name, double epsilon, int in);
   // skip.weight, of channels at `in`, added to o at `core`.

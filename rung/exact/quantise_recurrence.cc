@@ -155,9 +155,8 @@ int MixerQuantiser::write_epsilon(const std::string& name, double epsilon, int i
   return extra;
 }
 
-void MixerQuantiser::norm_stage(int& now, int fraction, int bits, std::int64_t gain) {
-  if (m_.form.norm == OutputNorm::none) return;
-  const auto gains = model_.numbers(at("ynorm.gain"), static_cast<std::size_t>(gain));
+void MixerQuantiser::norm_gain(const std::string& name, int fraction, int bits, std::int64_t gain) {
+  const auto gains = model_.numbers(at(name + ".gain"), static_cast<std::size_t>(gain));
   double largest = std::ldexp(1.0, -kMostNormFraction);
   for (const double one : gains) largest = std::max(largest, std::fabs(one));
   // gain · 2^fraction is the gain's own fraction and the norm's.
@@ -166,11 +165,16 @@ void MixerQuantiser::norm_stage(int& now, int fraction, int bits, std::int64_t g
   std::vector<std::int64_t> integers;
   for (const double one : gains)
     integers.push_back(static_cast<std::int64_t>(std::nearbyint(std::ldexp(one, fraction - own))));
-  model_.put(at("ynorm.gain"), {gain}, integers);
-  model_.put_scalar(at("ynorm.fraction"), own);
+  model_.put(at(name + ".gain"), {gain}, integers);
+  model_.put_scalar(at(name + ".fraction"), own);
+  model_.put_width(at(name), bits);
+  model_.record(at(name), bits, fraction);
+}
+
+void MixerQuantiser::norm_stage(int& now, int fraction, int bits, std::int64_t gain) {
+  if (m_.form.norm == OutputNorm::none) return;
+  norm_gain("ynorm", fraction, bits, gain);
   write_epsilon("ynorm", model_.number(at("ynorm.epsilon"), 0), now);
-  model_.put_width(at("ynorm"), bits);
-  model_.record(at("ynorm"), bits, fraction);
   now = fraction;
 }
 
@@ -450,8 +454,7 @@ std::vector<int> MixerQuantiser::mamba() {
   const int p = model_.bits();
   const bool normed = m_.form.inner_norms != InnerNorms::none;
   int b = fraction("b", p), c = fraction("c", p);
-  const int y = fraction("y", p), core = core_fraction(y),
-            state = state_fraction("state");
+  const int y = fraction("y", p), core = core_fraction(y), state = state_fraction("state");
   const int x = front({{"x", m_.inner, "act", m_.form.act}}, {}).at("x");
   const InputScale selected = m_.form.select_conv ? InputScale::of(m_.inner, x) : in_;
   plain_map("b", m_.state, b, p, &selected);

@@ -359,7 +359,7 @@ bool has_integer_form(const MixerShape& mixer) {
   const MixerForm& f = mixer.form;
   const bool turns = f.rope != Rope::none || f.index_rope != Rope::none,
              by_channel = mixer.kind == gla || mixer.kind == kda || mixer.kind == rwkv7;
-  return !turns && !by_channel && !f.index_norm;
+  return !turns && !by_channel;
 }
 
 const MixerShape* first_without_integers(const std::vector<LayerShape>& layers) {

@@ -153,8 +153,8 @@ class Line:
              "delta": ("form", "conv_bias", "act", "qk_act", "qk_norm", "scale", "beta", "gate", "norm"),
              "gdelta": ("form", "conv_bias", "act", "qk_act", "qk_norm", "scale", "decay", "gate", "norm"),
              "loglinear": ("form", "partition", "conv_bias", "skip", "gate", "norm", "norm_groups"),
-             "sparse": ("form", "compress", "span", "stride", "first", "local")}
-    SAME = {"rope": "none"}                                                                            # the one value that is evaluated
+             "sparse": ("form", "compress", "span", "stride", "first", "local"), "topk": ("form", "index_norm")}
+    SAME = {"rope": "none", "index_rope": "none"}                                                                            # the one value that is evaluated
 
     def __init__(self, text):
         self.tokens, self.at = re.findall(r"[A-Za-z_][\w.-]*|-?\d+|[^\s]", text), 0
@@ -470,6 +470,18 @@ class Model:
             return n.sat(norm(o) if f["norm"] == "after" else o, y_bits)
         return run
 
+    def layer_norm(self, name):
+        """x less its mean, over its root mean square; z = d·x - Σx in an integer file, which has no mean."""
+        n, gain, bias, bits = self.n, self.tensor(name + ".gain"), self.tensor(name + ".bias"), self.bits(name)
+        fraction, extra = self.scalar(name + ".fraction"), self.scalar(name + ".extra")
+        epsilon = self.epsilon(name, extra)
+
+        def run(x):
+            total = x.sum(-1, keepdim=True)
+            z = x.shape[-1] * x - total if self.holds_tables else x - total / x.shape[-1]
+            return n.sat(n.unit(name, z, gain, fraction, extra, bits, True, epsilon) + bias, bits)
+        return run
+
     def inner_norm(self, prefix, name):
         """x over its root mean square, of B, C or the time step of mamba."""
         full = f"{prefix}{name}_norm"
@@ -554,11 +566,16 @@ class Model:
         q, k, v = self.maps(prefix, "qkv")
         iq, ik, mix = self.maps(prefix, ["index_q", "index_k", "index_mix"])
         shift, (scores, mean, _) = self.scalar(prefix + "index.shift"), self.softmax(prefix, H, K)
+        released = m.get("form") == "released"
+        if released and (m.get("rope"), m.get("index_rope")) != ("none", "none"):
+            raise ValueError("[torch] topk with rope is not evaluated; rope=none, index_rope=none expected")
+        signed = m.get("weights", "signed" if released else "clamped") == "signed"
+        norm = self.layer_norm(prefix + "index_norm") if m.get("index_norm", "yes" if released else "no") == "yes" else lambda x: x
 
         def run(u):
             T = len(u)
-            part = self.n.rsh(self.dot(prefix + "index", "ihd,jd->hij", iq(u).reshape(T, Hi, di), ik(u), di), shift)
-            weights = mix(u) if m.get("weights") == "signed" else mix(u).clamp(min=0)
+            part = self.n.rsh(self.dot(prefix + "index", "ihd,jd->hij", iq(u).reshape(T, Hi, di), norm(ik(u)), di), shift)
+            weights = mix(u) if signed else mix(u).clamp(min=0)
             index = self.dot(prefix + "index", "ih,hij->ij", weights, part.clamp(min=0), Hi)
             chosen = self.largest(index, self.visible(T, m), m["k"])
             s = scores(q(u).reshape(T, H, dk), k(u).reshape(T, K, dk))

@@ -22,8 +22,7 @@ TEST(state_bits, are_those_that_the_machine_hands_over) {
         "loglinear(base=mamba2,form=released,heads=1,dim=2,state=2,conv=3)",
         "loglinear(base=mamba2,form=released,partition=strong,heads=1,dim=2,state=2,conv=3)",
         "loglinear(base=gdelta,form=released,partition=strong,heads=2,dim=1)",
-        "mamba(form=released,inner=2,state=2)",
-        "mamba(form=released,norms=after,inner=2,state=2,conv=3)"}) {
+        "mamba(form=released,inner=2,state=2)", "mamba(form=released,norms=after,inner=2,state=2,conv=3)"}) {
     const auto target = random_target({line}, task_of("eva", {{"n", 40}}));
     const auto mixers = target.machine->parts()->mixers(0);
     for (std::int64_t t = 1; t <= 40; ++t) {

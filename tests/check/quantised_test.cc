@@ -17,11 +17,13 @@ constexpr std::int64_t kPositions = 13, kVocabulary = 7;
 class CheckedQuantised : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(
     Lines, CheckedQuantised,
-    testing::Values("full", "full(window=3,conv=2)", "topk(k=3)", "sparse(B=4,k=2,window=3)", "linear",
+    testing::Values("full", "full(window=3,conv=2)", "topk(k=3)",
+                    "topk(form=released,rope=none,index_rope=none,k=3)", "sparse(B=4,k=2,window=3)", "linear",
                     "linear(feature=taylor2)", "linear(normalised=no,conv=2)", "mamba(conv=3)",
                     "mamba2(conv=2)", "delta", "gdelta+full", "delta(range=2)", "gdelta(steps=2,conv=2)",
                     "loglinear(base=linear)", "loglinear(base=mamba2)", "loglinear(base=gdelta)",
-                    "mamba2(form=released,conv=3)", "mamba(form=released,conv=2)", "mamba(form=released,norms=after)", "delta(form=released)",
+                    "mamba2(form=released,conv=3)", "mamba(form=released,conv=2)",
+                    "mamba(form=released,norms=after)", "delta(form=released)",
                     "gdelta(form=released,conv=3)", "loglinear(base=mamba2,form=released)",
                     "loglinear(base=gdelta,form=released,partition=strong)",
                     "sparse(form=released,rope=none,B=3,k=2,window=3)",

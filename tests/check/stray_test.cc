@@ -101,13 +101,18 @@ const ScalarNames kStep = ScalarNames{"decay.index_shift"} + table_scalars({"dec
 const ScalarNames kKeys =
     ScalarNames{"qk_act.bits", "key.fraction", "key.extra", "key.bits", "key.epsilon", "read.scale"} +
     table_scalars({"qk_act"});
-const ScalarNames kSelectNorms = {"b_norm.fraction", "b_norm.extra", "b_norm.bits", "b_norm.epsilon",
-                                  "c_norm.fraction", "c_norm.extra", "c_norm.bits", "c_norm.epsilon",
-                                  "delta_norm.fraction", "delta_norm.extra", "delta_norm.bits", "delta_norm.epsilon"};
+const ScalarNames kSelectNorms = {"b_norm.fraction",  "b_norm.extra",    "b_norm.bits",
+                                  "b_norm.epsilon",   "c_norm.fraction", "c_norm.extra",
+                                  "c_norm.bits",      "c_norm.epsilon",  "delta_norm.fraction",
+                                  "delta_norm.extra", "delta_norm.bits", "delta_norm.epsilon"};
 const ScalarNames kWindows =
     kSoftmax + map_scalars({"mix"}) + table_scalars({"mix"}) +
     ScalarNames{"mix.fraction", "chance.fraction", "compress_k.bits", "compress_v.bits"};
 const std::vector<StrayForm> kReleased = {
+    {"topk(form=released,rope=none,index_rope=none,k=2)",
+     kSoftmax + map_scalars({"index_q", "index_k", "index_mix"}) +
+         ScalarNames{"index.shift", "index_norm.fraction", "index_norm.extra", "index_norm.bits",
+                     "index_norm.epsilon"}},
     {"sparse(form=released,rope=none,B=2,k=1)", kWindows},
     {"sparse(form=released,rope=none,B=2,k=1,compress=weighted)",
      kWindows + ScalarNames{"compress_k.shift", "compress_v.shift"}},

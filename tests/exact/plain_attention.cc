@@ -60,12 +60,33 @@ class Attention : public LayerParts {
     return chosen;
   }
 
+  Row layer_normed(const Row& x) const {
+    Big sum = 0;
+    for (const auto& number : x) sum += number;
+    Row z;
+    for (const auto& number : x) z.push_back(number * Big(x.size()) - sum);
+    const std::int64_t extra = scalar("index_norm.extra");
+    const Big root =
+        isqrt(power_of_two(2 * extra) * dot(z, z) / Big(x.size()) + scalar("index_norm.epsilon"));
+    Row y;
+    for (std::size_t i = 0; i < z.size(); ++i) {
+      const auto at = static_cast<std::int64_t>(i);
+      const Big up = z[i] * read_.at(prefix_ + "index_norm.gain", at) *
+                     power_of_two(scalar("index_norm.fraction") + extra);
+      const Big normed = root == 0 ? Big(0) : sat(round_quotient(up, root), bits("index_norm.bits"));
+      y.push_back(sat(normed + read_.at(prefix_ + "index_norm.bias", at), bits("index_norm.bits")));
+    }
+    return y;
+  }
+
   Rows softmax() const {
     const auto channels = convolved({"q", "k", "v"});
     Rows index_q, index_k, index_mix;
     if (m_.kind == MixerKind::topk) {
       index_q = maps("index_q");
       index_k = maps("index_k");
+      if (m_.form.index_norm)
+        for (auto& row : index_k) row = layer_normed(row);
       index_mix = maps("index_mix");
     }
     Rows y(count());

@@ -383,16 +383,19 @@ class Layer : public LayerParts {
     const auto rms = [&](const std::string& name, Rows rows) {
       const auto number = [&](const char* what) { return scalar((name + what).c_str()); };
       for (auto& row : rows) {
-        const Big root = isqrt(power_of_two(2 * number(".extra")) * dot(row, row) / Big(row.size()) +
-                               number(".epsilon"));
+        const Big root =
+            isqrt(power_of_two(2 * number(".extra")) * dot(row, row) / Big(row.size()) + number(".epsilon"));
         for (auto& entry : row)
-          entry = root == 0 ? Big(0)
-                            : sat(round_quotient(entry * power_of_two(number(".fraction") + number(".extra")), root),
-                                  bits((name + ".bits").c_str()));
+          entry =
+              root == 0
+                  ? Big(0)
+                  : sat(round_quotient(entry * power_of_two(number(".fraction") + number(".extra")), root),
+                        bits((name + ".bits").c_str()));
       }
       return rows;
     };
-    const bool after = m_.form.inner_norms == InnerNorms::after, normed = m_.form.inner_norms != InnerNorms::none;
+    const bool after = m_.form.inner_norms == InnerNorms::after,
+               normed = m_.form.inner_norms != InnerNorms::none;
     const Rows& from = m_.form.select_conv ? x : u_;
     Rows b = of("b", from), c = of("c", from), low = m_.form.rank > 0 ? of("delta_low", from) : from;
     if (normed && !after) low = rms("delta_norm", low);

@@ -83,6 +83,8 @@ const std::vector<std::string> kDecoders = {
     "topk(k=3)",
     "topk(k=1,kv=1)",
     "topk(k=2,index_heads=2,index_dim=3)",
+    "topk(form=released,rope=none,index_rope=none,k=2,index_heads=2,index_dim=3)",
+    "topk(k=3,index_norm=yes,kv=1)",
     "heads(full:1,delta:1)",
     "heads(linear(dim=2):1,loglinear(dim=2):2,full(window=2,dim=1):1,gdelta(dim=3):1)",
     "heads(mamba2(dim=2,form=released,conv=2):1,gdelta(dim=2,form=released):2)",

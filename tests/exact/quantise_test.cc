@@ -81,6 +81,7 @@ const Case kCases[] = {
     {"full(conv=3)", true},
     {"full", false, MlpActivation::gelu},
     {"topk(k=6)"},
+    {"topk(form=released,rope=none,index_rope=none,k=6,index_heads=2,index_dim=4)"},
     {"sparse(B=4,k=2)"},
     {"sparse(B=4,k=2,window=3)"},
     {"linear"},

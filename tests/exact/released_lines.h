@@ -28,6 +28,8 @@ inline std::vector<std::string> and_released(std::vector<std::string> lines) {
            "sparse(form=released,rope=none,B=4,k=2,compress=pool,span=4,stride=2)",
            "sparse(form=released,rope=none,B=2,k=3,compress=weighted,span=4,stride=1,local=1,window=3)",
            "sparse(form=released,rope=none,B=2,k=4,heads=4,kv=2,dim=2,compress=linear,span=2,first=2)",
+           "topk(form=released,rope=none,index_rope=none,k=2,index_heads=2,index_dim=3)",
+           "topk(k=3,index_norm=yes,kv=1)",
            "mamba2(act=silu,norm=after,heads=4,dim=2,norm_groups=2)",
            "mamba2(form=released,norm=none,decay=sigmoid,conv=2,conv_bias=no)",
            "mamba(select=conv,conv=2,conv_bias=yes)",

@@ -133,6 +133,7 @@ class Strainer {
           place != weights_.tensors.end())
         fill(prefix + "compress_k.place", std::vector(place->second.shape), -40, 40);
     }
+    if (m.form.index_norm && chance(2)) set(prefix + "index_norm.epsilon", {}, {random_.between(0, 5000)});
     if (m.form.inner_norms != InnerNorms::none)
       for (const std::string norm : {"b_norm", "c_norm", "delta_norm"}) {
         if (chance(2)) set(prefix + norm + ".epsilon", {}, {random_.between(0, 5000)});

@@ -124,6 +124,7 @@ const std::vector<std::string> kMixers = {
     "none",
     "topk(k=2)",
     "topk(k=3,index_heads=2,index_dim=3)",
+    "topk(form=released,rope=none,index_rope=none,k=2)",
     "sparse(B=3,k=2)",
     "sparse(B=2,k=1,window=3,groups=2)",
     "sparse(B=5,k=1,kv=1)",

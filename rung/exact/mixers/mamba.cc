@@ -129,15 +129,15 @@ class Mamba final : public RecurrentMixer<A> {
     const int b = normed() ? b_norm_.width.bits : b_.width().bits,
               c = normed() ? c_norm_.width.bits : c_.width().bits,
               low_out = form_.inner_norms == InnerNorms::before ? delta_norm_.width.bits
-                        : low_                                 ? low_->width().bits
-                                                               : 0;
+                        : low_                                  ? low_->width().bits
+                                                                : 0;
     const int decayed = state + number_bits(decay_.values) + shift_growth(decay_shift_),
               written = delta + b + x + shift_growth(update_shift_);
-    const int read = c + state + ceil_lg(static_cast<std::uint64_t>(entries_)) + 1 +
-                     shift_growth(read_shift_);
+    const int read =
+        c + state + ceil_lg(static_cast<std::uint64_t>(entries_)) + 1 + shift_growth(read_shift_);
     const int skipped = number_bits(skip_) + x + shift_growth(skip_shift_);
-    const int low = low_ ? std::max(low_->sum_bits(from), delta_map_.sum_bits(low_out))
-                         : delta_map_.sum_bits(from);
+    const int low =
+        low_ ? std::max(low_->sum_bits(from), delta_map_.sum_bits(low_out)) : delta_map_.sum_bits(from);
     return std::max({projection_.sum_bits(input_bits_), b_.sum_bits(from), c_.sum_bits(from), low,
                      delta + number_bits(a_) + shift_growth(index_shift_), decayed + 1, written + 1, read + 1,
                      skipped + 1, output_.sum_bits()});
