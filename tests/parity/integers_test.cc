@@ -2,6 +2,7 @@
 // inputs give the reference's outputs, to the size of the precision.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -105,42 +106,65 @@ TEST_P(IntegerLayer, has_the_reference_outputs_to_the_size_of_its_precision) {
   EXPECT_GT(error_at(real, one, 16, one.numbers("output_strong")), 0.02);
 }
 
-// What turns has no integers. The layer of a case that turns, told not to, is compared with its own outputs in reals, which
-// are the reference's where it turns (parity_test.cc).
-TEST(IntegerLayerWithoutRope, has_its_outputs_in_reals_to_the_size_of_its_precision) {
-  for (const auto& one : released_cases()) {
-    if (one.name != "nsa") continue;
-    const auto folder = std::filesystem::path(testing::TempDir()) / ("unturned-" + one.name);
-    std::filesystem::remove_all(folder);
-    const auto directory = write_model(one, folder);
-    const auto layer = import_layer(
-        {.directory = directory.path.string(), .from = directory.from, .layer = directory.layer});
-    std::filesystem::remove_all(folder);
-    ASSERT_TRUE(layer) << layer.error().message;
-    Weights real = layer_alone(layer->weights, one);
-    EXPECT_FALSE(quantise(real, {{in_order(one)}, {0}}, {.precision = 12}));
-    auto& options = real.architecture.stack.layers[0].options;
+// Forms that no case has: the layer of a case with other options, compared with its own outputs in reals. Those of the
+// options that it came with are the reference's (parity_test.cc).
+struct OtherForm {
+  const char* name;
+  const char* option;
+  const char* value;
+};
+class OtherIntegerLayer : public testing::TestWithParam<OtherForm> {};
+
+TEST_P(OtherIntegerLayer, has_its_outputs_in_reals_to_the_size_of_its_precision) {
+  const auto& other = GetParam();
+  const auto cases = released_cases();
+  const auto one =
+      *std::find_if(cases.begin(), cases.end(), [&](const auto& c) { return c.name == other.name; });
+  const auto folder =
+      std::filesystem::path(testing::TempDir()) / fmt::format("other-{}-{}", other.name, other.value);
+  std::filesystem::remove_all(folder);
+  const auto directory = write_model(one, folder);
+  const auto layer =
+      import_layer({.directory = directory.path.string(), .from = directory.from, .layer = directory.layer});
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(layer) << layer.error().message;
+  Weights real = layer_alone(layer->weights, one);
+  auto& options = real.architecture.stack.layers[0].options;
+  if (other.option == std::string("rope")) {
+    EXPECT_FALSE(quantise(real, {{in_order(one)}, {0}}, {.precision = 12}));  // what turns has no integers
     std::erase_if(options, [](const MixerOption& option) {
       return option.name == "rope" || option.name == "theta" || option.name == "rope_dim";
     });
-    options.push_back({"rope", std::string("none")});
-    real.tensors.erase("layers.0.rope.frequency");
-    const auto machine = Machine::load(real, {.positions = one.tokens(), .unrounded = true});
-    ASSERT_TRUE(machine) << machine.error().message;
-    std::vector<std::int64_t> queries(static_cast<std::size_t>(one.tokens()));
-    std::iota(queries.begin(), queries.end(), std::int64_t{0});
-    const auto rows = (*machine)->forward(in_order(one), queries);
-    ASSERT_TRUE(rows) << rows.error().message;
-    std::vector<double> expected;
-    const auto input = one.numbers("input");
-    for (const auto& row : *rows)
-      for (const double logit : row.real_logits) expected.push_back(logit - input[expected.size()]);
-    const double twelve = error_at(real, one, 12, expected), sixteen = error_at(real, one, 16, expected);
-    EXPECT_LT(twelve, 0.03);
-    EXPECT_LT(sixteen, 0.002);
-    EXPECT_GT(error_at(real, one, 3, expected), 0.1);
+  } else {  // norms
+    real.tensors["layers.0.delta.offset"] = real.tensors.at("layers.0.delta.bias");
+    real.tensors.erase("layers.0.delta.bias");
+    const double epsilon = 1e-6;
+    real.tensors["layers.0.select.epsilon"] = real_tensor({}, std::span(&epsilon, 1), DType::f64);
   }
+  options.push_back({other.option, std::string(other.value)});
+  const auto machine = Machine::load(real, {.positions = one.tokens(), .unrounded = true});
+  ASSERT_TRUE(machine) << machine.error().message;
+  std::vector<std::int64_t> queries(static_cast<std::size_t>(one.tokens()));
+  std::iota(queries.begin(), queries.end(), std::int64_t{0});
+  const auto rows = (*machine)->forward(in_order(one), queries);
+  ASSERT_TRUE(rows) << rows.error().message;
+  std::vector<double> expected;
+  const auto input = one.numbers("input");
+  for (const auto& row : *rows)
+    for (const double logit : row.real_logits) expected.push_back(logit - input[expected.size()]);
+  const double twelve = error_at(real, one, 12, expected), sixteen = error_at(real, one, 16, expected);
+  EXPECT_LT(twelve, 0.03);
+  EXPECT_LT(sixteen, 0.002);
+  EXPECT_LT(sixteen, twelve / 6);
+  EXPECT_GT(error_at(real, one, 3, expected), 0.1);
 }
+INSTANTIATE_TEST_SUITE_P(Parity, OtherIntegerLayer,
+                         testing::Values(OtherForm{"nsa", "rope", "none"},
+                                         OtherForm{"mamba", "norms", "after"},
+                                         OtherForm{"mamba", "norms", "before"}),
+                         [](const auto& info) {
+                           return fmt::format("{}_{}", info.param.name, info.param.value);
+                         });
 
 std::string integer_case_name(const testing::TestParamInfo<ReleasedCase>& info) { return info.param.name; }
 INSTANTIATE_TEST_SUITE_P(Parity, IntegerLayer, testing::ValuesIn(integer_cases()), integer_case_name);
