@@ -218,12 +218,17 @@ class BlockSparse final : public RecurrentMixer<A> {
                        reach = f.span / f.stride;
     const auto forced = [&](std::int64_t b) { return b < f.first_blocks || b > own - f.local_blocks; };
     std::vector<Chance> score(static_cast<std::size_t>(own) + 1, Chance{0});
-    for (std::int64_t b = 0; b <= own; ++b)
-      for (std::int64_t i = 0; i < reach && !forced(b); ++i)
-        for (std::int64_t j = 0; j < per_block; ++j)
-          if (const std::int64_t c = b * per_block + i + j - reach + 1;
-              c >= 0 && c < static_cast<std::int64_t>(p.size()))
-            score[static_cast<std::size_t>(b)] += p[static_cast<std::size_t>(c)];
+    for (std::int64_t b = 0; b <= own; ++b) {
+      if (forced(b)) continue;
+      const std::int64_t first = b * per_block - reach + 1, last = (b + 1) * per_block - 1;
+      for (std::int64_t c = std::max<std::int64_t>(0, first);
+           c <= last && c < static_cast<std::int64_t>(p.size()); ++c) {
+        const std::int64_t sum = c - first;  // of i and j: in so many ways
+        const std::int64_t ways =
+            std::min(sum, reach - 1) - std::max<std::int64_t>(0, sum - per_block + 1) + 1;
+        score[static_cast<std::size_t>(b)] += static_cast<Chance>(ways) * p[static_cast<std::size_t>(c)];
+      }
+    }
     std::vector<std::int64_t> order(score.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
