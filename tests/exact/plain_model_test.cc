@@ -172,6 +172,43 @@ TEST_P(Decoder, is_exact_or_refused_at_the_edge_of_every_domain) {
   EXPECT_GE(tally.ran, kModels / 4) << tally.refused << " refused";
 }
 
+// The negative control of the comparison: the same numbers under another option are another model, to both.
+TEST(OtherOption, is_another_model_under_another_option) {
+  const std::pair<const char*, const char*> kPairs[] = {
+      {"loglinear(base=mamba2,form=released,partition=strong)", "loglinear(base=mamba2,form=released)"},
+      {"sparse(form=released,rope=none,B=2,k=2)", "sparse(form=released,rope=none,B=2,k=2,first=0)"},
+      {"sparse(form=released,rope=none,B=2,k=2)", "sparse(form=released,rope=none,B=2,k=2,local=1)"},
+      {"sparse(form=released,rope=none,B=4,k=2,local=1)",
+       "sparse(form=released,rope=none,B=4,k=2,stride=2,local=1)"},
+      {"mamba(form=released,norms=after,rank=2)", "mamba(form=released,norms=before,rank=2)"},
+      {"topk(k=2,weights=signed)", "topk(k=2)"},
+  };
+  for (const auto& [line, other] : kPairs) {
+    int differ = 0;
+    for (std::uint64_t seed = 0; seed < 24; ++seed) {
+      auto weights = random_weights(varied_model(line, true, seed));
+      ASSERT_TRUE(weights) << weights.error().message;
+      const Prompt prompt = random_prompt(weights->fields, 17, seed);
+      const auto outputs = [&] {
+        const auto machine = Machine::load(*weights, {.positions = 17});
+        EXPECT_TRUE(machine) << machine.error().message;
+        const auto rows = (*machine)->forward(prompt, all_positions(17));
+        const auto slow = plain::evaluate(*weights, prompt);
+        std::vector<std::vector<std::int64_t>> all;
+        for (std::size_t t = 0; t < slow.size(); ++t) {
+          all.push_back((*rows)[t].activation);
+          EXPECT_EQ(plain::Row(all.back().begin(), all.back().end()), slow[t].activation);
+        }
+        return all;
+      };
+      const auto first = outputs();
+      weights->architecture.stack = *parse_stack(other);
+      differ += outputs() != first;
+    }
+    EXPECT_GT(differ, 3) << line << " and " << other;
+  }
+}
+
 class Encoder : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Lines, Encoder, testing::ValuesIn(kEncoders));
 
