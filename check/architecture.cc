@@ -265,13 +265,13 @@ Form read_form(const ArchitectureMixer& m, const Architecture& a, const Shape& s
     return released ? own : plain;
   };
   f.conv_bias = s.conv > 0 && chosen("conv_bias", "no", delta ? "no" : "yes") == "yes";
-  f.act = chosen("act", "none", "silu") != "none";
-  f.gate = chosen("gate", "none", rule == "delta" ? "none" : "silu") != "none";
+  f.act = chosen("act", "none", "silu");
+  f.gate = chosen("gate", "none", rule == "delta" ? "none" : "silu");
   if (rule != "mamba") f.norm = chosen("norm", "none", delta ? "before" : "after");
   if (rule == "mamba2" || rule == "gdelta") f.step = chosen("decay", "sigmoid", "step") == "step";
   if (rule == "mamba2") f.skip = chosen("skip", "none", "head");
   if (delta) {
-    f.qk_act = chosen("qk_act", "none", "silu") != "none";
+    f.qk_act = chosen("qk_act", "none", "silu");
     f.qk_norm = chosen("qk_norm", "none", "l2");
     f.scale = !buckets && chosen("scale", "no", "yes") == "yes";
     f.beta = chosen("beta", "yes", "yes") == "yes";

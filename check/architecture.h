@@ -9,9 +9,10 @@
 
 namespace rung_check {
 
-// What a released layer has around its recurrence (docs/weights.md, "Released forms in integers").
+// What a released layer has around its recurrence (docs/weights.md, "Released forms").
 struct Form {
-  bool conv_bias = false, act = false, qk_act = false, step = false, gate = false, scale = false, beta = true;
+  bool conv_bias = false, step = false, scale = false, beta = true;
+  std::string act = "none", qk_act = "none", gate = "none";
   bool select_conv = false;  // mamba
   bool strong = false;       // loglinear: the strong partition
   std::string qk_norm = "none", skip = "none", norm = "none", norms = "none";  // norms: of mamba

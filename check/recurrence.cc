@@ -184,7 +184,7 @@ class Mamba2Cell final : public Cell {
     channels.add("c", s.kv * s.dk, context.width);
     channels.add(s.form.step ? "dt" : "gate", s.heads, context.width, /*convolved=*/false);
     add_gate(4);
-    if (s.form.act) channels.activate("act", 0, 3);
+    if (s.form.act != "none") channels.activate("act", 0, 3);
     channels.finish(s.form.conv_bias);
     if (s.form.step) {
       step_.emplace(source, "dt", s.heads);
@@ -248,8 +248,8 @@ class DeltaCell final : public Cell {
       decay_shift_ = source.shift("decay");
     }
     add_gate(maps);
-    if (s.form.qk_act) channels.activate("qk_act", 0, 2);
-    if (s.form.act) channels.activate("act", 2, 3);
+    if (s.form.qk_act != "none") channels.activate("qk_act", 0, 2);
+    if (s.form.act != "none") channels.activate("act", 2, 3);
     channels.finish(s.form.conv_bias);
     if (s.form.scale) read_scale = source.scalar("read.scale", 1, 1, std::int64_t{1} << 32);
     predict_shift_ = source.shift("predict");

@@ -117,7 +117,7 @@ class Mamba final : public RowRecurrence {
     const std::int64_t from = s_.form.select_conv ? s_.inner : context.width;
     channels_.add("x", s_.inner, context.width);
     if (stage_.gated()) channels_.add("z", s_.inner, context.width, /*convolved=*/false);
-    if (s_.form.act) channels_.activate("act", 0, 1);
+    if (s_.form.act != "none") channels_.activate("act", 0, 1);
     channels_.finish(s_.form.conv_bias);
     b_ = Map(source, "b", s_.state, from);
     c_ = Map(source, "c", s_.state, from);
