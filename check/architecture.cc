@@ -35,9 +35,11 @@ const std::map<std::string, std::vector<std::string>> kOptions = {
     {"loglinear",
      {"base", "feature", "heads", "kv", "dim", "vdim", "state", "groups", "conv", "range", "form",
       "partition", "conv_bias", "skip", "gate", "norm", "norm_groups"}},
-    {"sparse", {"B", "k", "window", "groups", "heads", "kv", "dim", "vdim", "form"}},
+    {"sparse",
+     {"B", "k", "window", "groups", "heads", "kv", "dim", "vdim", "form", "compress", "span", "stride",
+      "first", "local", "rope"}},
     {"topk",
-     {"k", "heads", "kv", "dim", "vdim", "index_heads", "index_dim", "cache", "form", "weights", "rope",
+     {"k", "heads", "kv", "dim", "vdim", "index_heads", "index_dim", "cache", "weights", "form", "rope",
       "index_rope", "index_norm"}},
     {"conv", {"width", "channels"}},
     {"identity", {"heads", "vdim"}},
@@ -61,11 +63,12 @@ const std::map<std::string, std::vector<std::string>> kWords = {
     {"gate", {"none", "silu", "sigmoid", "auto"}},
     {"norm", {"none", "before", "after", "auto"}},
     {"select", {"input", "conv"}},
-    {"norms", {"none"}},      // the others have no integer form
-    {"partition", {"weak"}},  // nor has strong
-    {"rope", {"none"}},       // nor have rotary keys
+    {"norms", {"none", "after", "before"}},
+    {"partition", {"weak", "strong"}},
+    {"compress", {"map", "mean", "pool", "weighted", "linear"}},
+    {"rope", {"none", "auto"}},  // the others have no integer form
     {"index_rope", {"none"}},
-    {"index_norm", {"no"}},
+    {"index_norm", {"no", "yes"}},
 };
 
 bool among(const std::vector<std::string>& words, const std::string& word) {
@@ -192,7 +195,7 @@ class LineReader {
         out.words[name] = word();
         if (!among(words->second, out.words[name])) fail("a word for " + name);
       } else {
-        out.numbers[name] = number(name == "conv" ? 0 : 1);
+        out.numbers[name] = number(among({"conv", "first", "local"}, name) ? 0 : 1);
       }
     } while (take(','));
     need(')');
@@ -203,12 +206,53 @@ class LineReader {
   std::size_t at_ = 0;
 };
 
+// Of sparse. Keys of form=released turn unless the line says that they do not.
+Form read_window_form(const ArchitectureMixer& m, const Shape& s) {
+  Form f;
+  const auto word = [&](const char* option) {
+    const auto found = m.words.find(option);
+    return found == m.words.end() ? std::string() : found->second;
+  };
+  const auto number = [&](const char* option, std::int64_t otherwise) {
+    const auto found = m.numbers.find(option);
+    return found == m.numbers.end() ? otherwise : found->second;
+  };
+  if (word("form") != "released") {
+    for (const char* option : {"span", "stride", "first", "local", "compress"})
+      if (m.numbers.contains(option) || m.words.contains(option))
+        throw Malformed(text("sparse has no option ", option, " in its plain form"));
+    return f;
+  }
+  if (word("rope") != "none") throw Malformed("sparse with rope has no integer form");
+  if (s.groups != s.kv) throw Malformed("the groups of sparse in its released form are not its key heads");
+  f.compress = word("compress").empty() ? "mean" : word("compress");
+  if (f.compress == "map") throw Malformed("compress=map is of the plain form");
+  f.span = number("span", s.block);
+  f.stride = number("stride", f.span);
+  f.first = number("first", 1);
+  f.local = number("local", 2);
+  if (f.span % f.stride != 0 || s.block % f.stride != 0)
+    throw Malformed("the stride of sparse does not divide its span and its blocks");
+  return f;
+}
+
 // The options of a form, those of form=released where the line leaves them open.
 Form read_form(const ArchitectureMixer& m, const Architecture& a, const Shape& s) {
   const bool buckets = m.kind == "loglinear";
   const std::string& rule = buckets ? s.base : m.kind;
   const bool delta = rule == "delta" || rule == "gdelta";
   Form f;
+  if (rule == "sparse") return read_window_form(m, s);
+  if (rule == "topk") {
+    const auto says = [&](const char* option, const char* word) {
+      const auto found = m.words.find(option);
+      return found != m.words.end() && found->second == word;
+    };
+    const bool turns = says("form", "released") && !(says("rope", "none") && says("index_rope", "none"));
+    if (turns) throw Malformed("topk with rope has no integer form");
+    f.index_norm = says("index_norm", "yes") || (says("form", "released") && !says("index_norm", "no"));
+    return f;
+  }
   if (!delta && rule != "mamba" && rule != "mamba2" && !buckets) return f;
   const bool released = m.words.contains("form") && m.words.at("form") == "released";
   if (buckets) {
@@ -217,6 +261,8 @@ Form read_form(const ArchitectureMixer& m, const Architecture& a, const Shape& s
       if (!released && m.words.contains(option))
         throw Malformed(text("loglinear has no option ", option, " in its plain form"));
     if (delta && m.words.contains("skip")) throw Malformed("loglinear(base=gdelta) has no skip");
+    f.strong = m.words.contains("partition") && m.words.at("partition") == "strong";
+    if (f.strong && !released) throw Malformed("loglinear has no strong partition in its plain form");
   }
   // The plain value, the released one. Options that loglinear does not have are its base's.
   const auto chosen = [&](const char* option, const char* plain, const char* own) -> std::string {
@@ -228,13 +274,13 @@ Form read_form(const ArchitectureMixer& m, const Architecture& a, const Shape& s
     return released ? own : plain;
   };
   f.conv_bias = s.conv > 0 && chosen("conv_bias", "no", delta ? "no" : "yes") == "yes";
-  f.act = chosen("act", "none", "silu") != "none";
-  f.gate = chosen("gate", "none", rule == "delta" ? "none" : "silu") != "none";
+  f.act = chosen("act", "none", "silu");
+  f.gate = chosen("gate", "none", rule == "delta" ? "none" : "silu");
   if (rule != "mamba") f.norm = chosen("norm", "none", delta ? "before" : "after");
   if (rule == "mamba2" || rule == "gdelta") f.step = chosen("decay", "sigmoid", "step") == "step";
   if (rule == "mamba2") f.skip = chosen("skip", "none", "head");
   if (delta) {
-    f.qk_act = chosen("qk_act", "none", "silu") != "none";
+    f.qk_act = chosen("qk_act", "none", "silu");
     f.qk_norm = chosen("qk_norm", "none", "l2");
     f.scale = !buckets && chosen("scale", "no", "yes") == "yes";
     f.beta = chosen("beta", "yes", "yes") == "yes";
@@ -242,6 +288,8 @@ Form read_form(const ArchitectureMixer& m, const Architecture& a, const Shape& s
   if (rule == "mamba") {
     f.select_conv = chosen("select", "input", "conv") == "conv";
     f.rank = m.numbers.contains("rank") ? m.numbers.at("rank") : released ? (a.width + 15) / 16 : 0;
+    f.norms = chosen("norms", "none", "none");
+    if (f.norms == "before" && f.rank == 0) throw Malformed("norms=before of mamba needs a rank");
   }
   const bool grouped = m.numbers.contains("norm_groups");
   if (grouped && (rule != "mamba2" || f.norm == "none")) throw Malformed(text(m.kind, " has no norm_groups"));
@@ -321,9 +369,6 @@ Shape resolve(const ArchitectureMixer& m, const Architecture& a, std::optional<s
     s.index_heads = given("index_heads", 1);
     s.index_dim = given("index_dim", s.dk);
     const bool released = word("form", "plain") == "released";
-    if (released && (rule == "sparse" || !m.words.contains("rope") || !m.words.contains("index_rope") ||
-                     !m.words.contains("index_norm")))
-      throw Malformed(text(m.kind, " has no integer form with these options"));
     s.signed_weights = word("weights", released ? "signed" : "clamped") == "signed";
   } else if (rule == "linear") {
     key_and_value();
@@ -356,7 +401,8 @@ Shape resolve(const ArchitectureMixer& m, const Architecture& a, std::optional<s
       (!among({"full", "linear", "topk", "identity", "none"}, m.kind) || s.conv > 0 || s.chunk > 0))
     throw Malformed(text(m.kind, " has no meaning in an encoder"));
   if (static_cast<Int>(s.heads) * std::max(s.dk, s.dv) > kLargestSize ||
-      static_cast<Int>(s.block) * a.width > kLargestSize)
+      static_cast<Int>(s.block) * a.width > kLargestSize ||
+      static_cast<Int>(s.kv) * s.form.span * std::max(s.dk, s.dv) > kLargestSize)
     throw OutOfResources(text(m.kind, " has sizes beyond 2^31"));
   s.features();
   return s;

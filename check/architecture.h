@@ -9,12 +9,17 @@
 
 namespace rung_check {
 
-// What a released layer has around its recurrence (docs/weights.md, "Released forms in integers").
+// What a released layer has around its recurrence (docs/weights.md, "Released forms").
 struct Form {
-  bool conv_bias = false, act = false, qk_act = false, step = false, gate = false, scale = false, beta = true;
+  bool conv_bias = false, step = false, scale = false, beta = true;
+  std::string act = "none", qk_act = "none", gate = "none";
   bool select_conv = false;  // mamba
-  std::string qk_norm = "none", skip = "none", norm = "none";
+  bool strong = false;       // loglinear: the strong partition
+  std::string qk_norm = "none", skip = "none", norm = "none", norms = "none";  // norms: of mamba
   std::int64_t norm_groups = 1, rank = 0;  // mamba2; mamba's bottleneck, 0: none
+  std::string compress = "map";            // sparse: of windows of `span` tokens every `stride`
+  std::int64_t span = 0, stride = 0, first = 0, local = 0;
+  bool index_norm = false;  // topk
 
   bool operator==(const Form&) const = default;
   bool plain() const { return *this == Form{}; }

@@ -169,7 +169,15 @@ class TopK final : public Attention {
         query_map_(source, "index_q", shape.index_heads * shape.index_dim, context.width),
         key_map_(source, "index_k", shape.index_dim, context.width),
         mix_map_(source, "index_mix", shape.index_heads, context.width),
-        shift_(source.shift("index")) {}
+        shift_(source.shift("index")) {
+    if (!shape.form.index_norm) return;
+    gain_ = source.numbers("index_norm.gain", {shape.index_dim});
+    bias_ = source.numbers("index_norm.bias", {shape.index_dim});
+    fraction_ = source.fraction("index_norm.fraction", 24);
+    extra_ = source.fraction("index_norm.extra", 24);
+    bits_ = source.bits("index_norm");
+    epsilon_ = source.scalar("index_norm.epsilon", 0, 0, std::int64_t{1} << 46);
+  }
   void reset() override {
     Attention::reset();
     index_queries_.clear();
@@ -179,7 +187,7 @@ class TopK final : public Attention {
   void see(const Row& u) override {
     Attention::see(u);
     index_queries_.push_back(query_map_(u, source_.budget));
-    index_keys_.push_back(key_map_(u, source_.budget));
+    index_keys_.push_back(key_of(key_map_(u, source_.budget)));
     mixes_.push_back(mix_map_(u, source_.budget));
     source_.budget.store(index_queries_.back().size() + index_keys_.back().size() + mixes_.back().size());
   }
@@ -207,8 +215,21 @@ class TopK final : public Attention {
   }
 
  private:
+  // Behind its layer norm, where the form has one.
+  Row key_of(Row x) const {
+    if (gain_.empty()) return x;
+    const auto size = static_cast<std::int64_t>(x.size());
+    Int sum = 0;
+    for (const auto number : x) sum += number;
+    for (auto& number : x) number = kept(static_cast<Int>(size) * number - sum);
+    x = normalised(x, gain_, size, fraction_, extra_, bits_, epsilon_);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = sat(static_cast<Int>(x[i]) + bias_[i], bits_);
+    return x;
+  }
+
   Map query_map_, key_map_, mix_map_;
-  std::int64_t shift_;
+  std::int64_t shift_, fraction_ = 0, extra_ = 0, bits_ = 0, epsilon_ = 0;
+  Row gain_, bias_;
   std::vector<Row> index_queries_, index_keys_, mixes_;
 };
 
@@ -314,11 +335,150 @@ class Sparse final : public Attention, public SparseView {
   std::vector<Row> block_keys_, block_values_, mixes_;
 };
 
+// sparse in its released form: overlapping windows, blocks ranked by what the softmax over windows gives them.
+class WindowSparse final : public Attention {
+ public:
+  WindowSparse(const Shape& shape, const Context& context, const Source& source)
+      : Attention(shape, context, source),
+        key_(source, "compress_k", shape, shape.dk),
+        value_(source, "compress_v", shape, shape.dv),
+        mix_(source, "mix", 3 * shape.heads, context.width),
+        gates_(source, "mix"),
+        fraction_(source.fraction("mix.fraction", 30)),
+        chance_fraction_(source.fraction("chance.fraction", 30)) {
+    if (shape.form.compress != "mean")
+      key_.place = source.numbers("compress_k.place", {shape.kv, shape.form.span, shape.dk});
+  }
+  void reset() override {
+    Attention::reset();
+    window_keys_.clear();
+    window_values_.clear();
+    mixes_.clear();
+  }
+  void see(const Row& u) override {
+    Attention::see(u);
+    mixes_.push_back(mix_(u, source_.budget));
+    source_.budget.store(mixes_.back().size());
+    const std::int64_t first = static_cast<std::int64_t>(keys_.size()) - s_.form.span;
+    if (first < 0 || first % s_.form.stride != 0) return;
+    window_keys_.push_back(joined(key_, keys_, first));
+    window_values_.push_back(joined(value_, values_, first));
+    source_.budget.store(window_keys_.back().size() + window_values_.back().size());
+  }
+  Row answer(std::int64_t i) override {
+    const Row windows = from_to(0, windows_at(i));
+    Row y;
+    std::vector<Row> chosen;
+    for (std::int64_t g = 0; g < s_.kv; ++g) chosen.push_back(tokens(i, g, windows));
+    for (std::int64_t h = 0; h < s_.heads; ++h) {
+      const Row& query = queries_[at(i)];
+      std::vector<Row> branches = {attend(h, query, window_keys_, window_values_, windows),
+                                   attend(h, query, keys_, values_, chosen[at(key_head(h))])};
+      if (s_.window > 0)
+        branches.push_back(
+            attend(h, query, keys_, values_, from_to(std::max<std::int64_t>(0, i - s_.window + 1), i + 1)));
+      for (std::int64_t r = 0; r < s_.dv; ++r) {
+        Int total = 0;
+        for (std::size_t b = 0; b < branches.size(); ++b)
+          total = add(total, mul(gates_(mixes_[at(i)][at(3 * h) + b]), branches[b][at(r)]));
+        y.push_back(sat(rsh(total, fraction_), y_bits_));
+      }
+    }
+    return y;
+  }
+
+ private:
+  // What makes one key, or one value, of a window.
+  struct Joint {
+    Joint(const Source& source, const std::string& name, const Shape& s, std::int64_t d)
+        : dim(d), bits(source.bits(name)) {
+      if (s.form.compress != "weighted" && s.form.compress != "linear") return;
+      weight = s.form.compress == "weighted" ? source.numbers(name + ".weight", {s.kv, s.form.span})
+                                             : source.numbers(name + ".weight", {s.kv, s.form.span * d, d});
+      shift = source.shift(name);
+    }
+    std::int64_t dim, bits, shift = 0;
+    Row weight, place;
+  };
+
+  Row joined(const Joint& joint, const std::vector<Row>& rows, std::int64_t first) const {
+    const std::int64_t span = s_.form.span, dim = joint.dim;
+    const bool linear = s_.form.compress == "linear";
+    source_.budget.work(static_cast<std::uint64_t>(s_.kv * span * dim) *
+                        static_cast<std::uint64_t>(linear ? dim : 1));
+    Row out;
+    for (std::int64_t g = 0; g < s_.kv; ++g) {
+      std::vector<Int> sums(at(dim), 0);
+      for (std::int64_t j = 0; j < span; ++j)
+        for (std::int64_t i = 0; i < dim; ++i) {
+          Int x = rows[at(first + j)][at(g * dim + i)];
+          if (!joint.place.empty()) x += joint.place[at((g * span + j) * dim + i)];
+          for (std::int64_t e = linear ? 0 : i; e < (linear ? dim : i + 1); ++e) {
+            const std::int64_t weight = joint.weight.empty() ? 1
+                                        : linear ? joint.weight[at(((g * span + j) * dim + i) * dim + e)]
+                                                 : joint.weight[at(g * span + j)];
+            sums[at(e)] = add(sums[at(e)], mul(weight, x));
+          }
+        }
+      for (const Int sum : sums)
+        out.push_back(sat(joint.weight.empty() ? quot(sum, span, 1) : rsh(sum, joint.shift), joint.bits));
+    }
+    return out;
+  }
+  // Windows whose last token is i or before.
+  std::int64_t windows_at(std::int64_t i) const {
+    return i + 1 < s_.form.span ? 0 : (i + 1 - s_.form.span) / s_.form.stride + 1;
+  }
+  // The tokens of the blocks that key head g selects.
+  Row tokens(std::int64_t i, std::int64_t g, const Row& windows) const {
+    std::vector<Int> chance(windows.size(), 0);
+    source_.budget.work(windows.size() * static_cast<std::uint64_t>(s_.heads * s_.dk));
+    for (std::int64_t h = 0; h < s_.heads; ++h) {
+      if (key_head(h) != g) continue;
+      Row weights;
+      Int all = 0;
+      for (const auto c : windows) {
+        weights.push_back(score_(score(h, queries_[at(i)], window_keys_[at(c)])));
+        all += weights.back();
+      }
+      for (std::size_t c = 0; c < weights.size(); ++c)
+        chance[c] += quot(weights[c], all, std::int64_t{1} << chance_fraction_);
+    }
+    const std::int64_t own = i / s_.block, per_block = s_.block / s_.form.stride,
+                       reach = s_.form.span / s_.form.stride;
+    source_.budget.work(static_cast<std::uint64_t>(own + 1) * static_cast<std::uint64_t>(per_block) *
+                        static_cast<std::uint64_t>(reach));
+    std::vector<Int> scores;
+    for (std::int64_t b = 0; b <= own; ++b) {
+      Int total = 0;
+      for (std::int64_t a = 0; a < reach; ++a)
+        for (std::int64_t j = 0; j < per_block; ++j) {
+          const std::int64_t c = b * per_block + a + j - reach + 1;
+          if (c >= 0 && c < static_cast<std::int64_t>(chance.size())) total = add(total, chance[at(c)]);
+        }
+      const bool forced = b < s_.form.first || b > own - s_.form.local;
+      scores.push_back(forced ? Int{1} << 120 : total);
+    }
+    Row out;
+    for (const auto b : largest(scores, s_.select, source_.budget))
+      for (const auto t : from_to(b * s_.block, std::min((b + 1) * s_.block, i + 1))) out.push_back(t);
+    return out;
+  }
+
+  Joint key_, value_;
+  Map mix_;
+  Table gates_;
+  std::int64_t fraction_, chance_fraction_;
+  std::vector<Row> window_keys_, window_values_, mixes_;
+};
+
 }  // namespace
 
 std::unique_ptr<Mixer> make_attention(const Shape& shape, const Context& context, const Source& source) {
   if (shape.kind == "full") return std::make_unique<Full>(shape, context, source);
   if (shape.kind == "topk") return std::make_unique<TopK>(shape, context, source);
+  if (shape.kind == "sparse" && !shape.form.plain())
+    return std::make_unique<WindowSparse>(shape, context, source);
   if (shape.kind == "sparse") return std::make_unique<Sparse>(shape, context, source);
   return nullptr;
 }

@@ -272,7 +272,7 @@ class Verification {
     std::optional<std::size_t> found;
     for (std::size_t l = 0; l < layers.size(); ++l) {
       if (!layers[l].sees_other_tokens()) continue;
-      holds(!found && layers[l].kind == "sparse" && layers[l].window == 0,
+      holds(!found && layers[l].kind == "sparse" && layers[l].form.plain() && layers[l].window == 0,
             "the model is not one sparse layer without a window branch");
       found = l;
     }

@@ -182,8 +182,8 @@ Row normalised(const Row& x, const Row& gain, std::int64_t count, std::int64_t f
 OutputStage::OutputStage(const Shape& shape, const Source& source, std::int64_t gain, std::int64_t group)
     : form_(shape.form), group_(group), y_bits_(source.bits("y")) {
   const bool normed = form_.norm != "none";
-  if (form_.gate || normed) read_bits_ = source.bits("read");
-  if (form_.gate) {
+  if (gated() || normed) read_bits_ = source.bits("read");
+  if (gated()) {
     table_.emplace(source, "z");
     gated_shift_ = source.shift("gated");
     gated_bits_ = source.bits("gated");
@@ -196,7 +196,7 @@ OutputStage::OutputStage(const Shape& shape, const Source& source, std::int64_t 
   epsilon_ = source.scalar("ynorm.epsilon", 0, 0, std::int64_t{1} << 46);
 }
 void OutputStage::gate(Row& o, const std::int64_t* z) const {
-  if (!form_.gate) return;
+  if (!gated()) return;
   for (std::size_t i = 0; i < o.size(); ++i)
     o[i] = sat(rsh(mul(o[i], (*table_)(z[i])), gated_shift_), gated_bits_);
 }

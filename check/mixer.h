@@ -97,7 +97,7 @@ class OutputStage {
  public:
   // `gain` numbers of ynorm.gain repeat along the row; `group` are normalised together.
   OutputStage(const Shape& shape, const Source& source, std::int64_t gain, std::int64_t group);
-  bool gated() const { return form_.gate; }
+  bool gated() const { return form_.gate != "none"; }
   // `z`: the gate's channels, or null.
   Row operator()(const std::vector<Int>& read, const std::int64_t* z) const;
 

@@ -109,11 +109,26 @@ class RealTopK final : public RealAttention {
         query_(source, "index_q", shape.index_heads * shape.index_dim, source.architecture.width),
         key_(source, "index_k", shape.index_dim, source.architecture.width),
         weights_(source, "index_mix", shape.index_heads, source.architecture.width),
-        index_shift_(source.source.shift("index")) {}
+        index_shift_(source.source.shift("index")) {
+    if (!shape.form.index_norm) return;
+    gain_ = source.reals("index_norm.gain", {shape.index_dim});
+    bias_ = source.reals("index_norm.bias", {shape.index_dim});
+    source.width("index_norm");
+    epsilon_ = real_epsilon(source, "index_norm.epsilon");
+  }
   std::vector<Reals> mix(const std::vector<Reals>& u) const override {
     const auto rows = channels_.all(u);
     std::vector<Reals> y, keys;
-    for (const auto& row : u) keys.push_back(key_(row, source_.source.budget));
+    for (const auto& row : u) {
+      keys.push_back(key_(row, source_.source.budget));
+      if (gain_.empty()) continue;
+      Real mean;
+      for (const auto& x : keys.back()) mean += x;
+      mean = mean / Real(static_cast<double>(gain_.size()));
+      for (auto& x : keys.back()) x = x - mean;
+      keys.back() = real_normalised(keys.back(), gain_, static_cast<double>(gain_.size()), 0, epsilon_);
+      for (std::size_t i = 0; i < bias_.size(); ++i) keys.back()[i] += Real(bias_[i]);
+    }
     for (std::int64_t i = 0; i < static_cast<std::int64_t>(u.size()); ++i) {
       const Reals query = query_(u[at(i)], source_.source.budget),
                   weight = weights_(u[at(i)], source_.source.budget);
@@ -139,6 +154,8 @@ class RealTopK final : public RealAttention {
  private:
   RealMap query_, key_, weights_;
   std::int64_t index_shift_;
+  std::vector<double> gain_, bias_;  // of the index keys' layer norm; empty: none
+  double epsilon_ = 0;
 };
 
 class RealSparse final : public RealAttention {
@@ -217,6 +234,147 @@ class RealSparse final : public RealAttention {
   std::optional<RealMap> hidden_;
   RealMap key_, value_, weights_;
   std::int64_t fraction_ = 0;
+};
+
+// sparse in its released form.
+class RealWindows final : public RealAttention {
+ public:
+  RealWindows(const Shape& shape, const RealSource& source)
+      : RealAttention(shape, source),
+        key_(source, "compress_k", shape, shape.dk),
+        value_(source, "compress_v", shape, shape.dv),
+        gates_(source, "mix", 3 * shape.heads, source.architecture.width),
+        gate_(source.function("mix", "sigmoid")),
+        fraction_(source.source.fraction("mix.fraction", 30)) {
+    if (shape.form.compress != "mean")
+      key_.place = source.reals("compress_k.place", {shape.kv, shape.form.span, shape.dk});
+  }
+  std::vector<Reals> mix(const std::vector<Reals>& u) const override {
+    const auto rows = channels_.all(u);
+    const auto count = static_cast<std::int64_t>(u.size());
+    std::vector<Reals> keys, values, y;
+    for (std::int64_t first = 0; first + s_.form.span <= count; first += s_.form.stride) {
+      keys.push_back(joined(key_, rows, 1, first));
+      values.push_back(joined(value_, rows, 2, first));
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::size_t seen = i + 1 < s_.form.span ? 0 : at((i + 1 - s_.form.span) / s_.form.stride + 1);
+      const Reals gates = gates_(u[at(i)], source_.source.budget);
+      std::vector<Row> chosen;
+      for (std::int64_t g = 0; g < s_.kv; ++g) chosen.push_back(tokens(rows[at(i)], i, g, keys, seen));
+      Reals out;
+      for (std::int64_t h = 0; h < s_.heads; ++h) {
+        std::vector<const Real*> window_keys, window_values;
+        for (std::size_t c = 0; c < seen; ++c) {
+          window_keys.push_back(keys[c].data() + key_head(h) * s_.dk);
+          window_values.push_back(values[c].data() + key_head(h) * s_.dv);
+        }
+        std::vector<Reals> branches = {attend(part(rows[at(i)], 0, h, s_.dk), window_keys, window_values),
+                                       attend_tokens(rows, i, h, chosen[at(key_head(h))])};
+        if (s_.window > 0)
+          branches.push_back(
+              attend_tokens(rows, i, h, from_to(std::max<std::int64_t>(0, i - s_.window + 1), i + 1)));
+        for (std::int64_t r = 0; r < s_.dv; ++r) {
+          Real total;
+          for (std::size_t b = 0; b < branches.size(); ++b)
+            total += gate_(gates[at(3 * h) + b]) * branches[b][at(r)];
+          out.push_back(scaled(total, -fraction_));
+        }
+      }
+      y.push_back(std::move(out));
+    }
+    return y;
+  }
+
+ private:
+  struct Joint {
+    Joint(const RealSource& source, const std::string& name, const Shape& s, std::int64_t d) : dim(d) {
+      source.width(name);
+      if (s.form.compress != "weighted" && s.form.compress != "linear") return;
+      weight = source.reals(name + ".weight", s.form.compress == "weighted" ? Row{s.kv, s.form.span}
+                                                                            : Row{s.kv, s.form.span * d, d});
+      shift = source.source.shift(name);
+    }
+    std::int64_t dim, shift = 0;
+    std::vector<double> weight, place;
+  };
+  // One key, or one value, of the window that begins at `first`, for every key head.
+  Reals joined(const Joint& joint, const std::vector<Reals>& rows, std::size_t map,
+               std::int64_t first) const {
+    const std::int64_t span = s_.form.span, dim = joint.dim;
+    const bool linear = s_.form.compress == "linear";
+    source_.work(at(s_.kv * span * dim) * at(linear ? dim : 1));
+    Reals out;
+    for (std::int64_t g = 0; g < s_.kv; ++g) {
+      Reals sums(at(dim));
+      for (std::int64_t j = 0; j < span; ++j)
+        for (std::int64_t i = 0; i < dim; ++i) {
+          Real x = part(rows[at(first + j)], map, g, dim)[i];
+          if (!joint.place.empty()) x += Real(joint.place[at((g * span + j) * dim + i)]);
+          if (joint.weight.empty())
+            sums[at(i)] += x;
+          else if (!linear)
+            sums[at(i)] += Real(joint.weight[at(g * span + j)]) * x;
+          for (std::int64_t e = 0; linear && e < dim; ++e)
+            sums[at(e)] += Real(joint.weight[at(((g * span + j) * dim + i) * dim + e)]) * x;
+        }
+      for (const auto& sum : sums)
+        out.push_back(joint.weight.empty() ? sum / Real(static_cast<double>(span))
+                                           : scaled(sum, -joint.shift));
+    }
+    return out;
+  }
+  // The tokens of the blocks that key head g selects at i.
+  Row tokens(const Reals& row, std::int64_t i, std::int64_t g, const std::vector<Reals>& keys,
+             std::size_t seen) const {
+    Reals chance(seen);
+    source_.work(seen * (seen + at(s_.dk)) * at(s_.heads));
+    for (std::int64_t h = 0; h < s_.heads; ++h) {
+      if (key_head(h) != g) continue;
+      Reals scores;
+      for (std::size_t c = 0; c < seen; ++c)
+        scores.push_back(Real(tau_) * score(part(row, 0, h, s_.dk), keys[c].data() + g * s_.dk));
+      for (std::size_t c = 0; c < seen; ++c) {
+        Real over = 1;  // 1 / share: the sum of e^(s_j - s_c)
+        for (std::size_t j = 0; j < seen; ++j)
+          if (j != c) over += exponential(scores[j] - scores[c]);
+        chance[c] += Real(1) / over;
+      }
+    }
+    const std::int64_t own = i / s_.block, per_block = s_.block / s_.form.stride,
+                       reach = s_.form.span / s_.form.stride;
+    source_.work(at(own + 1) * at(per_block) * at(reach));
+    Row forced, others;
+    Reals scores;
+    for (std::int64_t b = 0; b <= own; ++b) {
+      if (b < s_.form.first || b > own - s_.form.local) {
+        forced.push_back(b);
+        continue;
+      }
+      others.push_back(b);
+      scores.emplace_back();
+      for (std::int64_t a = 0; a < reach; ++a)
+        for (std::int64_t j = 0; j < per_block; ++j)
+          if (const std::int64_t c = b * per_block + a + j - reach + 1;
+              c >= 0 && c < static_cast<std::int64_t>(seen))
+            scores.back() += chance[at(c)];
+    }
+    if (static_cast<std::int64_t>(forced.size()) > s_.select) forced.resize(at(s_.select));
+    const std::int64_t left = s_.select - static_cast<std::int64_t>(forced.size());
+    Row blocks = forced;
+    if (left > 0)
+      for (const auto o : certainly_largest(scores, left, source_.source.budget))
+        blocks.push_back(others[at(o)]);
+    Row out;
+    for (const auto b : blocks)
+      for (const auto t : from_to(b * s_.block, std::min((b + 1) * s_.block, i + 1))) out.push_back(t);
+    return out;
+  }
+
+  Joint key_, value_;
+  RealMap gates_;
+  RealFunction gate_;
+  std::int64_t fraction_;
 };
 
 class RealSideBySide final : public RealMixer {
@@ -341,8 +499,15 @@ void RealChannels::add(const std::string& name, std::int64_t rows, bool convolve
   channels_ += rows;
   if (convolved) convolved_ = channels_;
 }
-void RealChannels::finish() {
+void RealChannels::activate(const std::string& name, const std::string& word, std::size_t first,
+                            std::size_t last) {
+  if (word == "none") return;
+  source_.width(name);
+  activations_.push_back({first, last, source_.function(name, word)});
+}
+void RealChannels::finish(bool bias) {
   if (taps_ == 0) return;
+  bias_ = bias ? source_.reals("conv.bias", {convolved_}) : std::vector<double>(at(convolved_), 0);
   weight_ = source_.reals("conv.weight", {convolved_, taps_});
   shift_ = source_.source.shift("conv");
   source_.width("conv");
@@ -358,27 +523,67 @@ std::vector<Reals> RealChannels::all(const std::vector<Reals>& u) const {
       before.back().insert(before.back().end(), more.begin(), more.end());
     }
   }
-  if (taps_ == 0) return before;
   auto after = before;
   source_.work(u.size() * at(convolved_ * taps_));
-  for (std::int64_t t = 0; t < static_cast<std::int64_t>(u.size()); ++t)
+  for (std::int64_t t = 0; taps_ > 0 && t < static_cast<std::int64_t>(u.size()); ++t)
     for (std::int64_t c = 0; c < convolved_; ++c) {
-      Real total;
+      Real total = bias_[at(c)];
       for (std::int64_t j = 0; j < taps_ && j <= t; ++j)
         total += Real(weight_[at(c * taps_ + j)]) * before[at(t - j)][at(c)];
       total = scaled(total, -shift_);
       after[at(t)][at(c)] = function_ ? (*function_)(total) : total;
     }
+  for (const auto& one : activations_)
+    for (auto& row : after)
+      for (std::int64_t c = offsets_[one.first];
+           c < (one.last < offsets_.size() ? offsets_[one.last] : channels_); ++c)
+        row[at(c)] = one.function(row[at(c)]);
   return after;
 }
 
+double real_epsilon(const RealSource& source, const std::string& name) {
+  const double epsilon = source.real(name, 0);
+  if (!(epsilon >= 0)) throw Malformed(text(source.source.prefix, name, " is negative"));
+  return epsilon;
+}
+
+RealStage::RealStage(const Shape& shape, const RealSource& source, std::int64_t gain, std::int64_t group)
+    : norm_(shape.form.norm), group_(group) {
+  if (shape.form.gate == "none" && norm_ == "none") return;
+  source.width("read");
+  if (shape.form.gate != "none") {
+    gate_ = source.function("z", shape.form.gate);
+    gated_shift_ = source.source.shift("gated");
+    source.width("gated");
+  }
+  if (norm_ == "none") return;
+  gain_ = source.reals("ynorm.gain", {gain});
+  source.width("ynorm");
+  epsilon_ = real_epsilon(source, "ynorm.epsilon");
+}
+Reals RealStage::operator()(Reals o, const Real* z) const {
+  const auto gate = [&] {
+    for (std::size_t i = 0; gate_ && i < o.size(); ++i) o[i] = scaled(o[i] * (*gate_)(z[i]), -gated_shift_);
+  };
+  if (norm_ != "before") gate();
+  for (std::size_t begin = 0; norm_ != "none" && begin < o.size(); begin += at(group_)) {
+    std::vector<double> gain;
+    for (std::size_t i = 0; i < at(group_); ++i) gain.push_back(gain_[(begin + i) % gain_.size()]);
+    const auto from = o.begin() + static_cast<std::ptrdiff_t>(begin);
+    const Reals normed =
+        real_normalised(Reals(from, from + group_), gain, static_cast<double>(group_), 0, epsilon_);
+    std::copy(normed.begin(), normed.end(), from);
+  }
+  if (norm_ == "before") gate();
+  return o;
+}
+
 std::unique_ptr<RealMixer> make_real_mixer(const Shape& shape, const RealSource& source) {
-  if (!shape.form.plain())
-    throw Malformed(text("a released form of ", shape.kind, " cannot be evaluated in intervals"));
   if (shape.kind == "none") return nullptr;
   if (shape.kind == "heads") return std::make_unique<RealSideBySide>(shape, source);
   if (shape.kind == "full") return std::make_unique<RealFull>(shape, source);
   if (shape.kind == "topk") return std::make_unique<RealTopK>(shape, source);
+  if (shape.kind == "sparse" && !shape.form.plain()) return std::make_unique<RealWindows>(shape, source);
   if (shape.kind == "sparse") return std::make_unique<RealSparse>(shape, source);
   if (auto recurrence = make_real_recurrence(shape, source)) return recurrence;
   throw Malformed(text("the mixer ", shape.kind, " cannot be evaluated"));

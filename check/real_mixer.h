@@ -68,7 +68,9 @@ class RealChannels {
  public:
   RealChannels(const RealSource& source, std::int64_t taps) : source_(source), taps_(taps) {}
   void add(const std::string& name, std::int64_t rows, bool convolved = true);
-  void finish();
+  // The rows of maps [first, last) go through a function, behind the convolution; `word` none: they do not.
+  void activate(const std::string& name, const std::string& word, std::size_t first, std::size_t last);
+  void finish(bool bias = false);  // after the last add; `bias`: the convolution has one
   std::vector<Reals> all(const std::vector<Reals>& u) const;
   std::int64_t offset(std::size_t map) const { return offsets_[map]; }
 
@@ -76,9 +78,34 @@ class RealChannels {
   RealSource source_;
   std::vector<RealMap> maps_;
   Row offsets_;
-  std::vector<double> weight_;
+  std::vector<double> weight_, bias_;
   std::int64_t taps_, channels_ = 0, convolved_ = 0, shift_ = 0;
   std::optional<RealFunction> function_;
+  struct Activation {
+    std::size_t first, last;  // maps
+    RealFunction function;
+  };
+  std::vector<Activation> activations_;
+};
+
+// Numbers of name.epsilon and the like: what no norm can have is Malformed.
+double real_epsilon(const RealSource& source, const std::string& name);
+
+// From what a recurrence read to the layer's output: gate and norm of a released form, in its order.
+class RealStage {
+ public:
+  // `gain` numbers of ynorm.gain repeat along the row; `group` are normalised together.
+  RealStage(const Shape& shape, const RealSource& source, std::int64_t gain, std::int64_t group);
+  bool gated() const { return gate_.has_value(); }
+  // `z`: the gate's channels, or null.
+  Reals operator()(Reals o, const Real* z) const;
+
+ private:
+  std::string norm_;
+  std::optional<RealFunction> gate_;
+  std::vector<double> gain_;
+  std::int64_t group_, gated_shift_ = 0;
+  double epsilon_ = 0;
 };
 
 }  // namespace rung_check

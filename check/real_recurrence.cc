@@ -8,6 +8,7 @@
 namespace rung_check {
 namespace {
 
+constexpr double kLengthEpsilon = 1e-6;  // of keys that are divided by their length
 constexpr std::uint64_t kReading =
     2;  // of a state, per number: the product, and the query that it is made with
 
@@ -15,7 +16,11 @@ constexpr std::uint64_t kReading =
 class RealCell {
  public:
   RealCell(const Shape& shape, const RealSource& source)
-      : s(shape), source_(source), channels(source, shape.conv) {
+      : s(shape),
+        source_(source),
+        channels(source, shape.conv),
+        stage(shape, source, s.base_rule() == "mamba2" ? s.heads * s.dv : s.dv,
+              s.base_rule() == "mamba2" ? s.heads * s.dv / s.form.norm_groups : s.dv) {
     source.width("y");
   }
   virtual ~RealCell() = default;
@@ -25,10 +30,18 @@ class RealCell {
   virtual void update(Reals& state, const Reals& now, bool write) const = 0;
   virtual Real read(const Reals& state, const Reals& now, std::int64_t head, std::int64_t row) const = 0;
   virtual Reals answer(const Reals& state, const Reals& now) const {
-    Reals y;
+    Reals sums;
     for (std::int64_t h = 0; h < s.heads; ++h)
-      for (std::int64_t r = 0; r < s.dv; ++r) y.push_back(scaled(read(state, now, h, r), -read_shift));
-    return y;
+      for (std::int64_t r = 0; r < s.dv; ++r) sums.push_back(read(state, now, h, r));
+    return given(std::move(sums), now);
+  }
+  // The layer's output from what was read: scale, skip, gate and norm as the form has them.
+  Reals given(Reals sums, const Reals& now) const {
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      sums[i] = scaled(read_scale * sums[i], -read_shift);
+      if (!skip.empty()) sums[i] += scaled(Real(skip[i * skip.size() / sums.size()]) * now[i], -skip_shift);
+    }
+    return stage(std::move(sums), stage.gated() ? now.data() + channels.offset(gate_map) : nullptr);
   }
   std::size_t size() const {
     const Int numbers = static_cast<Int>(s.heads) * rows() * columns();
@@ -40,9 +53,18 @@ class RealCell {
   Shape s;
   RealSource source_;
   RealChannels channels;
-  std::int64_t read_shift = 0;
+  RealStage stage;
+  std::int64_t read_shift = 0, skip_shift = 0;
+  Real read_scale = 1;
+  std::vector<double> skip;  // of the first channels; empty: none
+  std::size_t gate_map = 0;  // of the output's gate
 
  protected:
+  void add_gate(std::size_t maps) {
+    if (!stage.gated()) return;
+    channels.add("z", s.heads * s.dv, /*convolved=*/false);
+    gate_map = maps;
+  }
   Real* row_of(Reals& state, std::int64_t head, std::int64_t row) const {
     return state.data() + (head * rows() + row) * columns();
   }
@@ -123,27 +145,67 @@ class RealLinear final : public RealCell {
   double scale_ = 1;
 };
 
+// decay=step: a step from a channel, and the decay e^(step · rate) of a head.
+class RealStep {
+ public:
+  RealStep(const RealSource& source, const std::string& name, std::int64_t heads)
+      : step_(source.function(name, "softplus")),
+        decay_(source.function("decay", "exp")),
+        rates_(source.reals("a.weight", {heads})),
+        index_shift_(source.source.scalar("decay.index_shift", 0, -40, 100)) {
+    if (name != "dt") return;
+    low_ = source.real("dt.low", 0);
+    high_ = source.real("dt.high", kInfinity);
+  }
+  Real step(const Real& channel) const {
+    const Real step = step_(channel);
+    return {std::min(std::max(step.low, low_), high_), std::min(std::max(step.high, low_), high_)};
+  }
+  Real decay(const Real& step, std::int64_t head) const {
+    return decay_(scaled(step * Real(rates_[at(head)]), -index_shift_));
+  }
+
+ private:
+  RealFunction step_, decay_;
+  std::vector<double> rates_;
+  std::int64_t index_shift_;
+  double low_ = -kInfinity, high_ = kInfinity;
+};
+
 class RealMamba2 final : public RealCell {
  public:
-  RealMamba2(const Shape& shape, const RealSource& source)
-      : RealCell(shape, source), decay_(source.function("gate", "decay")) {
+  RealMamba2(const Shape& shape, const RealSource& source) : RealCell(shape, source) {
     channels.add("x", s.heads * s.dv);
     channels.add("b", s.kv * s.dk);
     channels.add("c", s.kv * s.dk);
-    channels.add("gate", s.heads, /*convolved=*/false);
-    channels.finish();
+    channels.add(s.form.step ? "dt" : "gate", s.heads, /*convolved=*/false);
+    add_gate(4);
+    channels.activate("act", s.form.act, 0, 3);
+    channels.finish(s.form.conv_bias);
+    if (s.form.step) {
+      step_.emplace(source, "dt", s.heads);
+      update_shift_ = source.source.shift("update");
+    } else {
+      decay_ = source.function("gate", "decay");
+    }
+    if (s.form.skip != "none") {
+      skip = source.reals("skip.weight", {s.form.skip == "head" ? s.heads : s.heads * s.dv});
+      skip_shift = source.source.shift("skip");
+    }
     decay_shift_ = source.source.shift("decay");
     read_shift = source.source.shift("read");
   }
   void update(Reals& state, const Reals& now, bool write) const override {
     charge(2);
     for (std::int64_t h = 0; h < s.heads; ++h) {
-      const Real decay = scaled(decay_(now[at(channels.offset(3) + h)]), -decay_shift_);
+      const Real gate = now[at(channels.offset(3) + h)], step = step_ ? step_->step(gate) : Real(1);
+      const Real decay = scaled(step_ ? step_->decay(step, h) : decay_(gate), -decay_shift_);
       const Real* b = now.data() + channels.offset(1) + shared(h) * s.dk;
       for (std::int64_t r = 0; r < s.dv; ++r) {
         const Real x = write ? now[at(channels.offset(0) + h * s.dv + r)] : Real(0);
         Real* entries = row_of(state, h, r);
-        for (std::int64_t n = 0; n < s.dk; ++n) entries[n] = decay * entries[n] + x * b[n];
+        for (std::int64_t n = 0; n < s.dk; ++n)
+          entries[n] = decay * entries[n] + scaled(step * x * b[n], -update_shift_);
       }
     }
   }
@@ -153,7 +215,8 @@ class RealMamba2 final : public RealCell {
 
  private:
   RealFunction decay_;
-  std::int64_t decay_shift_ = 0;
+  std::optional<RealStep> step_;
+  std::int64_t decay_shift_ = 0, update_shift_ = 0;
 };
 
 class RealDelta final : public RealCell {
@@ -163,17 +226,30 @@ class RealDelta final : public RealCell {
     channels.add("q", s.kv * s.dk);
     channels.add("k", s.steps * s.kv * s.dk);
     channels.add("v", s.steps * s.heads * s.dv);
-    channels.add("beta", s.steps * s.heads, /*convolved=*/false);
+    std::size_t maps = 3;
+    if (s.form.beta) {
+      channels.add("beta", s.steps * s.heads, /*convolved=*/false);
+      ++maps;
+    }
     if (gated) {
       channels.add("gate", s.heads, /*convolved=*/false);
-      gate_ = source.function("gate", "decay");
+      decay_map_ = maps++;
+      if (s.form.step)
+        step_.emplace(source, "gate", s.heads);
+      else
+        gate_ = source.function("gate", "decay");
       decay_shift_ = source.source.shift("decay");
     }
-    channels.finish();
+    add_gate(maps);
+    channels.activate("qk_act", s.form.qk_act, 0, 2);
+    channels.activate("act", s.form.act, 2, 3);
+    channels.finish(s.form.conv_bias);
+    if (s.form.scale) read_scale = Real(1) / square_root(Real(static_cast<double>(s.dk)));
     predict_shift_ = source.source.shift("predict");
     write_shift_ = source.source.shift("write");
     read_shift = source.source.shift("read");
-    unit_ = source.source.has("key.fraction");
+    if (s.form.qk_norm != "none") source.width("key");
+    unit_ = s.form.plain() && source.source.has("key.fraction");
     if (unit_) {
       fraction_ = source.source.fraction("key.fraction", 24);
       source.source.scalar("key.extra", 8, 0, 24);
@@ -183,15 +259,16 @@ class RealDelta final : public RealCell {
   void update(Reals& state, const Reals& now, bool write) const override {
     charge(1 + 3 * s.steps);
     for (std::int64_t h = 0; h < s.heads; ++h) {
-      if (gate_) {
-        const Real decay = scaled((*gate_)(now[at(channels.offset(4) + h)]), -decay_shift_);
+      if (decay_map_ > 0) {
+        const Real gate = now[at(channels.offset(decay_map_) + h)];
+        const Real decay = scaled(step_ ? step_->decay(step_->step(gate), h) : (*gate_)(gate), -decay_shift_);
         for (std::int64_t r = 0; r < s.dv; ++r)
           for (std::int64_t c = 0; c < s.dk; ++c) row_of(state, h, r)[c] = decay * row_of(state, h, r)[c];
       }
       for (std::int64_t j = 0; j < s.steps; ++j) {
         const Reals k = head_vector(now, 1, j * s.kv + shared(h));
-        const Real beta =
-            Real(static_cast<double>(s.range)) * beta_(now[at(channels.offset(3) + j * s.heads + h)]);
+        Real beta = static_cast<double>(s.range);
+        if (s.form.beta) beta = beta * beta_(now[at(channels.offset(3) + j * s.heads + h)]);
         for (std::int64_t r = 0; r < s.dv; ++r) {
           Real* entries = row_of(state, h, r);
           const Real v = write ? now[at(channels.offset(2) + (j * s.heads + h) * s.dv + r)] : Real(0);
@@ -208,11 +285,20 @@ class RealDelta final : public RealCell {
  private:
   Reals head_vector(const Reals& now, std::size_t map, std::int64_t i) const {
     const auto begin = now.begin() + channels.offset(map) + i * s.dk;
-    const Reals x(begin, begin + s.dk);
-    return unit_ ? real_normalised(x, std::vector<double>(x.size(), 1), 1, fraction_, 0) : x;
+    Reals x(begin, begin + s.dk);
+    const std::vector<double> ones(x.size(), 1);
+    if (unit_) return real_normalised(x, ones, 1, fraction_, 0);
+    if (s.form.qk_norm == "l2") return real_normalised(x, ones, 1, 0, kLengthEpsilon);
+    if (s.form.qk_norm != "sum") return x;
+    Real total;
+    for (const auto& number : x) total += number;
+    for (auto& number : x) number = number / total;
+    return x;
   }
   RealFunction beta_;
   std::optional<RealFunction> gate_;
+  std::optional<RealStep> step_;
+  std::size_t decay_map_ = 0;  // the channel of the decay; 0: none
   bool unit_ = false;
   std::int64_t decay_shift_ = 0, predict_shift_ = 0, write_shift_ = 0, fraction_ = 0;
 };
@@ -246,25 +332,30 @@ class RealLogLinear final : public RealMixer {
       : cell_(std::move(cell)),
         levels_(bit_length(static_cast<std::uint64_t>(source.architecture.context)) + 1),
         level_(source, "level", cell_->s.heads * levels_, source.architecture.width) {
-    if (source.named("level")) function_ = source.function("level", "");
+    if (!cell_->s.form.plain() || source.named("level")) function_ = source.function("level", "softplus");
   }
   std::vector<Reals> mix(const std::vector<Reals>& u) const override {
     const auto rows = cell_->channels.all(u);
     cell_->source_.source.budget.store(static_cast<std::uint64_t>(levels_) * cell_->size());
     std::vector<Reals> states(at(levels_) + 1), y;  // by level; empty: nothing there
+    Row counts(states.size(), 0);                   // strong: tokens of each level
     for (std::int64_t t = 0; t < static_cast<std::int64_t>(u.size()); ++t) {
       const int lowest = std::countr_zero(static_cast<std::uint64_t>(t));  // 64 at t = 0
       if (t > 0) cell_->charge(static_cast<std::uint64_t>(lowest));
-      if (t > 0) merge(states, lowest);
+      if (t > 0 && cell_->s.form.strong)
+        carry(states, counts);
+      else if (t > 0)
+        merge(states, lowest);
       const Reals& now = rows[at(t)];
       for (auto& state : states)
         if (!state.empty()) cell_->update(state, now, false);
       states[0].assign(cell_->size(), Real(0));
+      counts[0] = 1;
       cell_->update(states[0], now, true);
       const Reals weights = level_(u[at(t)], cell_->source_.source.budget);
       for (const auto& state : states)
         if (!state.empty()) cell_->charge(kReading);
-      y.emplace_back();
+      Reals sums;
       for (std::int64_t h = 0; h < cell_->s.heads; ++h)
         for (std::int64_t r = 0; r < cell_->s.dv; ++r) {
           Real total;
@@ -273,13 +364,33 @@ class RealLogLinear final : public RealMixer {
             const Real raw = weights[at(h * levels_) + l];
             total += (function_ ? (*function_)(raw) : positive_part(raw)) * cell_->read(states[l], now, h, r);
           }
-          y.back().push_back(scaled(total, -cell_->read_shift));
+          sums.push_back(total);
         }
+      y.push_back(cell_->given(std::move(sums), now));
     }
     return y;
   }
 
  private:
+  void carry(std::vector<Reals>& states, Row& counts) const {
+    Reals carried;
+    std::int64_t count = 0;
+    for (std::size_t level = 0; level < states.size(); ++level) {
+      const std::int64_t room = level == 0 ? 1 : std::int64_t{1} << (level - 1);
+      if (level == 0 || counts[level] + count > room) {
+        std::swap(states[level], carried);
+        std::swap(counts[level], count);
+        continue;
+      }
+      if (states[level].empty()) states[level].assign(carried.size(), Real(0));
+      if (!carried.empty()) cell_->charge(1);
+      for (std::size_t i = 0; i < carried.size(); ++i) states[level][i] += carried[i];
+      counts[level] += count;
+      carried.clear();
+      count = 0;
+    }
+    if (count > 0) throw Malformed("a loglinear layer has more tokens than its levels have room for");
+  }
   static void merge(std::vector<Reals>& states, int lowest) {
     Reals sum = states[0];
     for (int k = 1; k <= lowest; ++k)
@@ -353,15 +464,25 @@ class RealMamba final : public RealMixer {
       : s_(shape),
         source_(source),
         channels_(source, shape.conv),
+        stage_(shape, source, s_.inner, s_.inner),
         delta_(source.function("delta", "softplus")),
         decay_(source.function("decay", "exp")),
         a_(source.reals("a.weight", {s_.inner, s_.state})),
         skip_(source.reals("skip.weight", {s_.inner})) {
+    const std::int64_t from = s_.form.select_conv ? s_.inner : source.architecture.width;
     channels_.add("x", s_.inner);
-    channels_.add("b", s_.state, /*convolved=*/false);
-    channels_.add("c", s_.state, /*convolved=*/false);
-    channels_.add("delta", s_.inner, /*convolved=*/false);
-    channels_.finish();
+    if (stage_.gated()) channels_.add("z", s_.inner, /*convolved=*/false);
+    channels_.activate("act", s_.form.act, 0, 1);
+    channels_.finish(s_.form.conv_bias);
+    b_ = RealMap(source, "b", s_.state, from);
+    c_ = RealMap(source, "c", s_.state, from);
+    if (s_.form.rank > 0) low_.emplace(source, "delta_low", s_.form.rank, from);
+    step_ = RealMap(source, "delta", s_.inner, low_ ? s_.form.rank : from);
+    if (s_.form.norms != "none") {
+      offset_ = source.reals("delta.offset", {s_.inner});
+      epsilon_ = real_epsilon(source, "select.epsilon");
+      for (const char* name : {"b_norm", "c_norm", "delta_norm"}) source.width(name);
+    }
     index_shift_ = source.source.scalar("decay.index_shift", 0, -40, 100);
     decay_shift_ = source.source.shift("decay");
     update_shift_ = source.source.shift("update");
@@ -372,32 +493,52 @@ class RealMamba final : public RealMixer {
   std::vector<Reals> mix(const std::vector<Reals>& u) const override {
     Reals hidden(at(s_.inner * s_.state));
     std::vector<Reals> y;
-    for (const auto& now : channels_.all(u)) {
+    const auto rows = channels_.all(u);
+    for (std::size_t t = 0; t < u.size(); ++t) {
       source_.work(5 * hidden.size());
-      const Real *x = now.data(), *b = x + channels_.offset(1), *c = x + channels_.offset(2),
-                 *delta = x + channels_.offset(3);
-      y.emplace_back();
+      const Real* x = rows[t].data();
+      const Reals from = s_.form.select_conv ? Reals(x, x + s_.inner) : u[t];
+      Reals b = b_(from, budget()), c = c_(from, budget()), low = low_ ? (*low_)(from, budget()) : from;
+      if (s_.form.norms == "before") low = rms(low);
+      Reals delta = step_(low, budget());
+      if (s_.form.norms == "after") delta = rms(delta);
+      if (!offset_.empty()) {
+        b = rms(b);
+        c = rms(c);
+        for (std::size_t i = 0; i < delta.size(); ++i) delta[i] += Real(offset_[i]);
+      }
+      Reals o;
       for (std::int64_t i = 0; i < s_.inner; ++i) {
-        const Real step = delta_(delta[i]);
+        const Real step = delta_(delta[at(i)]);
         Real total;
         for (std::int64_t n = 0; n < s_.state; ++n) {
           Real& h = hidden[at(i * s_.state + n)];
           const Real decay = decay_(scaled(step * Real(a_[at(i * s_.state + n)]), -index_shift_));
-          h = scaled(decay * h, -decay_shift_) + scaled(step * b[n] * x[i], -update_shift_);
-          total += c[n] * h;
+          h = scaled(decay * h, -decay_shift_) + scaled(step * b[at(n)] * x[i], -update_shift_);
+          total += c[at(n)] * h;
         }
-        y.back().push_back(scaled(total, -read_shift_) + scaled(Real(skip_[at(i)]) * x[i], -skip_shift_));
+        o.push_back(scaled(total, -read_shift_) + scaled(Real(skip_[at(i)]) * x[i], -skip_shift_));
       }
+      y.push_back(stage_(std::move(o), stage_.gated() ? x + channels_.offset(1) : nullptr));
     }
     return y;
   }
 
  private:
+  Budget& budget() const { return source_.source.budget; }
+  Reals rms(const Reals& x) const {
+    return real_normalised(x, std::vector<double>(x.size(), 1), static_cast<double>(x.size()), 0, epsilon_);
+  }
+
   Shape s_;
   RealSource source_;
   RealChannels channels_;
+  RealStage stage_;
   RealFunction delta_, decay_;
-  std::vector<double> a_, skip_;
+  RealMap b_, c_, step_;
+  std::optional<RealMap> low_;
+  std::vector<double> a_, skip_, offset_;
+  double epsilon_ = 0;
   std::int64_t index_shift_ = 0, decay_shift_ = 0, update_shift_ = 0, read_shift_ = 0, skip_shift_ = 0;
 };
 

@@ -184,7 +184,7 @@ class Mamba2Cell final : public Cell {
     channels.add("c", s.kv * s.dk, context.width);
     channels.add(s.form.step ? "dt" : "gate", s.heads, context.width, /*convolved=*/false);
     add_gate(4);
-    if (s.form.act) channels.activate("act", 0, 3);
+    if (s.form.act != "none") channels.activate("act", 0, 3);
     channels.finish(s.form.conv_bias);
     if (s.form.step) {
       step_.emplace(source, "dt", s.heads);
@@ -248,8 +248,8 @@ class DeltaCell final : public Cell {
       decay_shift_ = source.shift("decay");
     }
     add_gate(maps);
-    if (s.form.qk_act) channels.activate("qk_act", 0, 2);
-    if (s.form.act) channels.activate("act", 2, 3);
+    if (s.form.qk_act != "none") channels.activate("qk_act", 0, 2);
+    if (s.form.act != "none") channels.activate("act", 2, 3);
     channels.finish(s.form.conv_bias);
     if (s.form.scale) read_scale = source.scalar("read.scale", 1, 1, std::int64_t{1} << 32);
     predict_shift_ = source.shift("predict");
@@ -365,15 +365,17 @@ class LogLinear final : public Mixer {
     cell_->channels.reset();
     cell_->source_.budget.store(static_cast<std::uint64_t>(levels_) * cell_->size());
     states_.assign(at(levels_) + 1, Row());
+    counts_.assign(states_.size(), 0);
     t_ = 0;
   }
   void see(const Row& u) override {
     now_ = cell_->channels.next(u);
     weights_ = level_(u, cell_->source_.budget);
-    merge(states_, t_);
+    rearrange(states_, counts_);
     for (auto& state : states_)
       if (!state.empty()) cell_->update(state, now_, false);
     states_[0].assign(cell_->size(), 0);
+    counts_[0] = 1;
     cell_->update(states_[0], now_, true);
     ++t_;
   }
@@ -395,13 +397,35 @@ class LogLinear final : public Mixer {
   // The buckets as the next token finds them: it begins by merging.
   void state(State& out, std::int64_t positions) const override {
     auto found = states_;
-    merge(found, t_);
+    auto counts = counts_;
+    rearrange(found, counts);
     for (const auto& state : found)
       if (!state.empty()) cell_->state(out, state, positions);
     cell_->channels.state(out);
   }
 
  private:
+  // What token t begins with. `counts`: the tokens of each level, which the strong partition looks at.
+  void rearrange(std::vector<Row>& states, Row& counts) const {
+    if (!cell_->s.form.strong) return merge(states, t_);
+    Row carried;
+    std::int64_t count = 0;
+    for (std::size_t level = 0; level < states.size() && t_ > 0; ++level) {
+      const std::int64_t room = level == 0 ? 1 : std::int64_t{1} << (level - 1);
+      if (level == 0 || counts[level] + count > room) {
+        std::swap(states[level], carried);
+        std::swap(counts[level], count);
+        continue;
+      }
+      if (states[level].empty()) states[level].assign(carried.size(), 0);
+      for (std::size_t i = 0; i < carried.size(); ++i)
+        states[level][i] = cell_->merged(static_cast<Int>(states[level][i]) + carried[i]);
+      counts[level] += count;
+      carried.clear();
+      count = 0;
+    }
+    if (count > 0) throw Malformed("a loglinear layer has more tokens than its levels have room for");
+  }
   // At position t > 0 the levels 0 … l become level l + 1, l the lowest set bit of t.
   void merge(std::vector<Row>& states, std::int64_t t) const {
     if (t == 0) return;
@@ -419,7 +443,7 @@ class LogLinear final : public Mixer {
   Map level_;
   std::optional<Table> table_;
   std::vector<Row> states_;  // by level; empty: nothing there
-  Row now_, weights_;
+  Row now_, weights_, counts_;
   std::int64_t t_ = 0;
 };
 

@@ -117,12 +117,18 @@ class Mamba final : public RowRecurrence {
     const std::int64_t from = s_.form.select_conv ? s_.inner : context.width;
     channels_.add("x", s_.inner, context.width);
     if (stage_.gated()) channels_.add("z", s_.inner, context.width, /*convolved=*/false);
-    if (s_.form.act) channels_.activate("act", 0, 1);
+    if (s_.form.act != "none") channels_.activate("act", 0, 1);
     channels_.finish(s_.form.conv_bias);
     b_ = Map(source, "b", s_.state, from);
     c_ = Map(source, "c", s_.state, from);
     if (s_.form.rank > 0) low_.emplace(source, "delta_low", s_.form.rank, from);
     delta_map_ = Map(source, "delta", s_.inner, low_ ? s_.form.rank : from);
+    if (s_.form.norms != "none") {
+      b_norm_.emplace(source, "b_norm");
+      c_norm_.emplace(source, "c_norm");
+      delta_norm_.emplace(source, "delta_norm");
+      offset_ = source.numbers("delta.offset", {s_.inner});
+    }
     index_shift_ = source.scalar("decay.index_shift", 0, -40, 100);
     decay_shift_ = source.shift("decay");
     update_shift_ = source.shift("update");
@@ -138,11 +144,18 @@ class Mamba final : public RowRecurrence {
     const Row now = channels_.next(u);
     const std::int64_t* x = now.data();
     const Row from = s_.form.select_conv ? Row(x, x + s_.inner) : u;
-    const Row b = b_(from, source_.budget), c = c_(from, source_.budget),
-              delta = delta_map_(low_ ? (*low_)(from, source_.budget) : from, source_.budget);
+    Row b = b_(from, source_.budget), c = c_(from, source_.budget),
+        low = low_ ? (*low_)(from, source_.budget) : from;
+    if (s_.form.norms == "before") low = (*delta_norm_)(low);
+    Row delta = delta_map_(low, source_.budget);
+    if (s_.form.norms == "after") delta = (*delta_norm_)(delta);
+    if (b_norm_) {
+      b = (*b_norm_)(b);
+      c = (*c_norm_)(c);
+    }
     std::vector<Int> read;
     for (std::int64_t i = 0; i < s_.inner; ++i) {
-      const std::int64_t step = delta_(delta[at(i)]);
+      const std::int64_t step = delta_(static_cast<Int>(delta[at(i)]) + (b_norm_ ? offset_[at(i)] : 0));
       Int total = 0;
       for (std::int64_t n = 0; n < s_.state; ++n) {
         std::int64_t& h = hidden_[at(i * s_.state + n)];
@@ -167,12 +180,27 @@ class Mamba final : public RowRecurrence {
   }
 
  private:
+  // A row divided by its root mean square.
+  struct Rms {
+    Rms(const Source& source, const std::string& name)
+        : fraction(source.fraction(name + ".fraction", 24)),
+          extra(source.fraction(name + ".extra", 24)),
+          bits(source.bits(name)),
+          epsilon(source.scalar(name + ".epsilon", 0, 0, std::int64_t{1} << 46)) {}
+    Row operator()(const Row& x) const {
+      return normalised(x, Row(x.size(), 1), static_cast<std::int64_t>(x.size()), fraction, extra, bits,
+                        epsilon);
+    }
+    std::int64_t fraction, extra, bits, epsilon;
+  };
+
   Channels channels_;
   OutputStage stage_;
   Table delta_, decay_;
   Map b_, c_, delta_map_;
   std::optional<Map> low_;
-  Row a_, skip_;
+  std::optional<Rms> b_norm_, c_norm_, delta_norm_;
+  Row a_, skip_, offset_;
   std::int64_t index_shift_ = 0, decay_shift_ = 0, update_shift_ = 0, read_shift_ = 0, skip_shift_ = 0;
 };
 

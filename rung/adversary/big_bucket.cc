@@ -10,6 +10,7 @@
 
 #include "rung/adversary/state_bits.h"
 #include "rung/adversary/state_collision.h"
+#include "rung/spec/mixers.h"
 
 namespace rung {
 namespace {
@@ -21,8 +22,8 @@ std::int64_t bucket(const Task& task) {
 
 Fitness big_bucket_fitness(const Target& target) {
   const bool log_linear = std::any_of(target.layers.begin(), target.layers.end(),
-                                      [](const auto& l) { return l.mixer.kind == MixerKind::loglinear; });
-  if (!log_linear) return {false, "no log-linear layer", 0};
+                                      [](const auto& l) { return assumptions_of(l.mixer).doubling_levels; });
+  if (!log_linear) return {false, "no log-linear layer whose levels double", 0};
   if (const auto reason = unbounded_state(target)) return {false, *reason, 0};
   if (target.task->query_positions().front() < 2)
     return {false, "nothing stands before the first answer position", 0};

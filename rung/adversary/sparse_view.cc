@@ -19,7 +19,7 @@ std::optional<SparseView> SparseView::make(const Target& target) {
   for (std::size_t i = 0; i < target.layers.size(); ++i) {
     const MixerShape& m = target.layers[i].mixer;
     if (is_position_wise(m)) continue;
-    if (view.shape_ || m.kind != MixerKind::sparse || m.window) return std::nullopt;
+    if (view.shape_ || m.kind != MixerKind::sparse || !m.form.plain() || m.window) return std::nullopt;
     view.layer_ = static_cast<std::int64_t>(i);
     view.shape_ = &m;
   }

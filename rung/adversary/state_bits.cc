@@ -40,8 +40,10 @@ std::int64_t layer_state_bits(const Weights& weights, const MixerShape& m, const
   };
   for (const StatePart& part : recurrence_of(m).state.value)
     if (has_part(m, part)) total += size_of(part.extents, m, 0).or_zero() * width(part.holds);
-  if (m.kind == MixerKind::loglinear)
-    total *= std::popcount(static_cast<std::uint64_t>(positions));  // levels as the next token finds them
+  if (m.kind == MixerKind::loglinear) {  // levels as the next token finds them
+    const auto tokens = static_cast<std::uint64_t>(positions);
+    total *= m.form.strong ? std::bit_width(tokens) : std::popcount(tokens);
+  }
   if (m.conv > 1 && has_bounded_state(m))
     for (const auto& [name, rows] : convolved_channels(m))
       total += (m.conv - 1) * rows * bits(std::string(name));

@@ -5,6 +5,7 @@
 // value.scale (c), y.bits.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -90,6 +91,15 @@ class KeyValues {
                  high = low + static_cast<Int128>(rule_->score.weights.values.size()) - 1;
     return static_cast<Value>(raw < low ? low : raw > high ? high : raw);
   }
+  // The shares that all keys have in the softmax of a query, times 2^fraction and rounded.
+  std::vector<Int128> chances(const A&, const Value* query, int fraction) const {
+    std::vector<Int128> all;
+    Int128 sum = 0;
+    for (std::int64_t j = 0; j < size(); ++j)
+      sum += all.emplace_back(rule_->score.weights.at(store_->score(query, j)));
+    for (auto& weight : all) weight = rounded_quotient<Int128>(weight, sum, std::int64_t{1} << fraction);
+    return all;
+  }
   void append_numbers(std::vector<Value>& out) const { store_->append_numbers(out); }
   static void merge(Sums& into, const Sums& from) {
     for (std::size_t c = 0; c < into.num.size(); ++c) into.num[c] += from.num[c];
@@ -144,14 +154,24 @@ class KeyValues<RealArithmetic> {
     for (const auto& [score, j] : sums) top = std::max(top, score);
     if (!sums.empty()) arithmetic.watch(rule_->top_site, top);
     for (const auto& [score, j] : sums) {
-      const double weight = rule_->tau != 0 ? std::exp(rule_->tau * (score - top))
-                                            : static_cast<double>(rule_->score.weights.at_real(score));
+      const double weight = weight_of(score, top);
       den += weight;
       for (std::int64_t c = 0; c < value_dim_; ++c)
         num[static_cast<std::size_t>(c)] += weight * values_[static_cast<std::size_t>(j * value_dim_ + c)];
     }
     for (std::int64_t c = 0; c < value_dim_; ++c)
       y[c] = arithmetic.quotient(num[static_cast<std::size_t>(c)], den, rule_->scale, rule_->output);
+  }
+  // The shares that all keys have in the softmax of a query, not rounded.
+  std::vector<double> chances(const A& arithmetic, const Value* query, int) const {
+    std::vector<double> all;
+    for (std::int64_t j = 0; j < size_; ++j) all.push_back(score(arithmetic, query, j));
+    if (all.empty()) return all;
+    const double top = *std::max_element(all.begin(), all.end());
+    double sum = 0;
+    for (auto& share : all) sum += share = weight_of(share, top);
+    for (auto& share : all) share = sum == 0 ? 0 : share / sum;
+    return all;
   }
   void append_numbers(std::vector<Value>& out) const {
     for (std::int64_t t = 0; t < size_; ++t) {
@@ -162,6 +182,12 @@ class KeyValues<RealArithmetic> {
   static void merge(Sums& into, const Sums& from) { into.insert(into.end(), from.begin(), from.end()); }
 
  private:
+  // Of a key, where `top` is the query's largest score.
+  double weight_of(double score, double top) const {
+    return rule_->tau != 0 ? std::exp(rule_->tau * (score - top))
+                           : static_cast<double>(rule_->score.weights.at_real(score));
+  }
+
   std::int64_t key_dim_, value_dim_, size_ = 0;
   const SoftmaxRule<A>* rule_;
   std::vector<double> keys_, values_;

@@ -148,7 +148,7 @@ std::unique_ptr<MixerFor<A>> make_mixer_for(const MixerContext<A>& context) {
     case MixerKind::sparse:
       return plain ? make_sparse(context) : make_released_sparse(context);
     case MixerKind::topk:
-      return plain ? make_topk(context) : make_released_topk(context);
+      return has_integer_form(context.shape) ? make_topk(context) : make_released_topk(context);
     case MixerKind::heads:
       return std::make_unique<SideBySide<A>>(context);
     case MixerKind::conv:

@@ -13,6 +13,7 @@ namespace {
 constexpr int kMostWeightBits = 40;    // B
 constexpr int kMostScaleBits = 32;     // value.scale
 constexpr double kScoreMargin = 0.25;  // of the scores' range, above the largest seen
+constexpr int kChanceFraction = 20;    // with weights of kMostWeightBits a quotient's sums stay below 2^62
 
 // A score's step in nats is at most 2^-score_step_bits, which changes a weight by half of that.
 int score_step_bits(int precision) { return std::clamp(precision, 6, 12); }
@@ -76,7 +77,8 @@ std::vector<int> MixerQuantiser::attention() {
   project({{"q", m_.heads * m_.key_dim}, {"k", m_.kv_heads * m_.key_dim}, {"v", m_.kv_heads * m_.value_dim}},
           wanted, p);
   score_rule(wanted["q"], wanted["k"], wanted["v"], read);
-  if (blocks) sparse_branches(wanted["k"], wanted["v"]);
+  if (blocks && m_.form.plain()) sparse_branches(wanted["k"], wanted["v"]);
+  if (blocks && !m_.form.plain()) window_branches(wanted["k"], wanted["v"]);
   if (m_.kind == MixerKind::topk) index_maps();
   output(read, p);
   return std::vector<int>(static_cast<std::size_t>(m_.heads * m_.value_dim), read);
@@ -105,11 +107,54 @@ void MixerQuantiser::sparse_branches(int key, int value) {
   model_.record(at("mix"), bits, mixed);
 }
 
+// Windows are compressed from keys and values as they are stored, and a place is added to a key: one fraction for all.
+void MixerQuantiser::window_branches(int key, int value) {
+  const int p = model_.bits();
+  const std::int64_t span = m_.form.span;
+  const auto side = [&](const std::string& name, int stored, std::int64_t dim) {
+    model_.put_width(at(name), p);
+    model_.record(at(name), p, stored);
+    const bool weighted = m_.form.compress == Compression::weighted;
+    if (!weighted && m_.form.compress != Compression::linear) return;
+    const std::int64_t rows = m_.kv_heads * span * (weighted ? 1 : dim), columns = weighted ? 1 : dim;
+    const int product = model_.row_weights(
+        at(name + ".weight"), columns, std::vector<int>(static_cast<std::size_t>(rows), stored),
+        weighted ? std::vector{m_.kv_heads, span} : std::vector{m_.kv_heads, span * dim, dim});
+    model_.put_shift(at(name + ".shift"), product - stored + model_.shift(at(name + ".shift")));
+  };
+  side("compress_k", key, m_.key_dim);
+  side("compress_v", value, m_.value_dim);
+  if (m_.form.compress != Compression::mean) {
+    const std::int64_t size = m_.kv_heads * span * m_.key_dim;
+    std::vector<std::int64_t> places;
+    for (const double place : model_.numbers(at("compress_k.place"), static_cast<std::size_t>(size)))
+      places.push_back(static_cast<std::int64_t>(std::nearbyint(std::ldexp(place, key))));
+    model_.put(at("compress_k.place"), {m_.kv_heads, span, m_.key_dim}, places);
+  }
+  const int own = static_cast<int>(model_.number(at("mix.fraction"), 0));
+  gate("mix", "sigmoid", 3 * m_.heads, kGateFraction - own);
+  model_.put_scalar(at("mix.fraction"), kGateFraction);
+  model_.put_scalar(at("chance.fraction"), kChanceFraction);
+}
+
 // Index scores are only compared: no scale matters beyond their own.
 void MixerQuantiser::index_maps() {
   const int p = model_.bits();
   plain_map("index_q", m_.index_heads * m_.index_dim, fraction("index_q", p), p);
-  plain_map("index_k", m_.index_dim, fraction("index_k", p), p);
+  if (m_.form.index_norm) {
+    const int map = fraction("index_k", model_.guarded_bits()), key = fraction("index_norm.key", p);
+    const auto dim = static_cast<double>(m_.index_dim);
+    plain_map("index_k", m_.index_dim, map, model_.guarded_bits());
+    norm_gain("index_norm", key, p, m_.index_dim);
+    write_epsilon("index_norm", dim * dim * model_.number(at("index_norm.epsilon"), 0),
+                  map);  // of d (x - mean)
+    std::vector<std::int64_t> bias;
+    for (const double one : model_.numbers(at("index_norm.bias"), static_cast<std::size_t>(m_.index_dim)))
+      bias.push_back(static_cast<std::int64_t>(std::nearbyint(std::ldexp(one, key))));
+    model_.put(at("index_norm.bias"), {m_.index_dim}, bias);
+  } else {
+    plain_map("index_k", m_.index_dim, fraction("index_k", p), p);
+  }
   plain_map("index_mix", m_.index_heads, fraction("index_mix", p, true), p);
 }
 

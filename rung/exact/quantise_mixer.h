@@ -63,6 +63,8 @@ class MixerQuantiser {
   void output_form(int core, int y, std::int64_t outputs, std::int64_t gain);
   void gate_stage(int& now, int fraction, int bits, std::int64_t outputs);
   void norm_stage(int& now, int fraction, int bits, std::int64_t gain);
+  // gain, fraction and width of a norm whose outputs are at `fraction`.
+  void norm_gain(const std::string& name, int fraction, int bits, std::int64_t gain);
   // epsilon of a norm whose inputs are at `in`; the extra bits that go with it.
   int write_epsilon(const std::string& name, double epsilon, int in);
   // skip.weight, of channels at `in`, added to o at `core`.
@@ -71,6 +73,7 @@ class MixerQuantiser {
   std::vector<int> attention();
   void score_rule(int query, int key, int value, int y);
   void sparse_branches(int key, int value);
+  void window_branches(int key, int value);  // of the released form
   void index_maps();
 
   // State cells: the fraction of Σ_c S[r][c] q[c].
@@ -87,6 +90,10 @@ class MixerQuantiser {
   // What q and k are divided by; their fractions afterwards.
   void key_norm(Fractions& wanted);
   std::vector<int> mamba();
+  // Norms of b, c and the time step: of numbers at `in`, to numbers at `out` or near it, which is returned; and the step
+  // behind its own, whose bottleneck is at `low`.
+  int select_norm(const std::string& name, int in, int out, int bits);
+  int normed_step(const InputScale& before, int low);
   std::vector<int> elman();
   std::vector<int> gru();
   std::vector<int> position_wise();

@@ -155,9 +155,8 @@ int MixerQuantiser::write_epsilon(const std::string& name, double epsilon, int i
   return extra;
 }
 
-void MixerQuantiser::norm_stage(int& now, int fraction, int bits, std::int64_t gain) {
-  if (m_.form.norm == OutputNorm::none) return;
-  const auto gains = model_.numbers(at("ynorm.gain"), static_cast<std::size_t>(gain));
+void MixerQuantiser::norm_gain(const std::string& name, int fraction, int bits, std::int64_t gain) {
+  const auto gains = model_.numbers(at(name + ".gain"), static_cast<std::size_t>(gain));
   double largest = std::ldexp(1.0, -kMostNormFraction);
   for (const double one : gains) largest = std::max(largest, std::fabs(one));
   // gain · 2^fraction is the gain's own fraction and the norm's.
@@ -166,11 +165,16 @@ void MixerQuantiser::norm_stage(int& now, int fraction, int bits, std::int64_t g
   std::vector<std::int64_t> integers;
   for (const double one : gains)
     integers.push_back(static_cast<std::int64_t>(std::nearbyint(std::ldexp(one, fraction - own))));
-  model_.put(at("ynorm.gain"), {gain}, integers);
-  model_.put_scalar(at("ynorm.fraction"), own);
+  model_.put(at(name + ".gain"), {gain}, integers);
+  model_.put_scalar(at(name + ".fraction"), own);
+  model_.put_width(at(name), bits);
+  model_.record(at(name), bits, fraction);
+}
+
+void MixerQuantiser::norm_stage(int& now, int fraction, int bits, std::int64_t gain) {
+  if (m_.form.norm == OutputNorm::none) return;
+  norm_gain("ynorm", fraction, bits, gain);
   write_epsilon("ynorm", model_.number(at("ynorm.epsilon"), 0), now);
-  model_.put_width(at("ynorm"), bits);
-  model_.record(at("ynorm"), bits, fraction);
   now = fraction;
 }
 
@@ -416,21 +420,58 @@ std::vector<int> MixerQuantiser::matrix_recurrence() {
   return std::vector<int>(static_cast<std::size_t>(outputs), y);
 }
 
+int MixerQuantiser::select_norm(const std::string& name, int in, int out, int bits) {
+  const int own = std::clamp(out, 0, kMostNormFraction);
+  model_.put_scalar(at(name + ".fraction"), own);
+  write_epsilon(name, model_.number(at("select.epsilon"), 0), in);
+  model_.put_width(at(name), bits);
+  model_.record(at(name), bits, own);
+  return own;
+}
+
+int MixerQuantiser::normed_step(const InputScale& before, int low) {
+  const int bits = model_.gate_bits(at("delta.sum")), guarded = model_.guarded_bits();
+  const int step = best_fraction(model_.seen(at("delta.act")), kStepBits + 1, kNeverClip);
+  int argument = fraction("delta.sum", bits);
+  if (m_.form.inner_norms == InnerNorms::after) {
+    const int map = fraction("delta", guarded);
+    plain_map("delta", m_.inner, map, guarded, &before);
+    argument = select_norm("delta_norm", map, argument, guarded);
+  } else {
+    const int normed = select_norm("delta_norm", low, fraction("delta_norm", guarded), guarded);
+    const InputScale inside = InputScale::of(m_.form.rank, normed);
+    plain_map("delta", m_.inner, argument, guarded, &inside);
+  }
+  std::vector<std::int64_t> offsets;
+  for (const double offset : model_.numbers(at("delta.offset"), static_cast<std::size_t>(m_.inner)))
+    offsets.push_back(static_cast<std::int64_t>(std::nearbyint(std::ldexp(offset, argument))));
+  model_.put(at("delta.offset"), {m_.inner}, offsets);
+  model_.channel_table(at("delta"), "softplus", bits, argument, step, kMostFactorBits);
+  return step;
+}
+
 std::vector<int> MixerQuantiser::mamba() {
   const int p = model_.bits();
-  const int b = fraction("b", p), c = fraction("c", p), y = fraction("y", p), core = core_fraction(y),
-            state = state_fraction("state");
+  const bool normed = m_.form.inner_norms != InnerNorms::none;
+  int b = fraction("b", p), c = fraction("c", p);
+  const int y = fraction("y", p), core = core_fraction(y), state = state_fraction("state");
   const int x = front({{"x", m_.inner, "act", m_.form.act}}, {}).at("x");
   const InputScale selected = m_.form.select_conv ? InputScale::of(m_.inner, x) : in_;
   plain_map("b", m_.state, b, p, &selected);
   plain_map("c", m_.state, c, p, &selected);
+  if (normed) {
+    b = select_norm("b_norm", b, fraction("b_norm", p), p);
+    c = select_norm("c_norm", c, fraction("c_norm", p), p);
+  }
   InputScale before = selected;
+  int low = 0;
   if (m_.form.rank > 0) {
-    const int bits = model_.guarded_bits(), low = fraction("delta_low", bits);
+    const int bits = model_.guarded_bits();
+    low = fraction("delta_low", bits);
     plain_map("delta_low", m_.form.rank, low, bits, &selected);
     before = InputScale::of(m_.form.rank, low);
   }
-  const int step = step_table("delta", m_.inner, &before);
+  const int step = normed ? normed_step(before, low) : step_table("delta", m_.inner, &before);
   step_decay(step, m_.inner, m_.state, {m_.inner, m_.state});
   model_.put_shift(at("update.shift"), step + b + x - state + model_.shift(at("update.shift")));
   model_.put_shift(at("read.shift"), c + state - core + model_.shift(at("read.shift")));

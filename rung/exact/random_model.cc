@@ -15,6 +15,8 @@ constexpr std::int64_t kTableRows = std::int64_t{1}
                                     << 16;  // larger alphabets are embedded by their binary code
 constexpr std::int64_t kLargestWeight = 3;
 constexpr int kRandomScaleFraction = 8;  // of read.scale
+constexpr int kRandomChanceFraction = 20;
+constexpr int kRandomNormExtra = 4;
 
 // Half the bits of the spread of Σ w x over `fan_in` independent terms with |w| <= kLargestWeight.
 int spread_shift(std::int64_t fan_in) {
@@ -93,7 +95,12 @@ class Drawer {
         table(prefix + "score", weights);
         const double tau = kRandomTau;
         weights_.tensors[prefix + "score.tau"] = real_tensor({}, std::span(&tau, 1), DType::f64);
-        if (kind == sparse) scalar(prefix + "mix.fraction", std::max(0, bits_ - 2));
+        if (kind == sparse && m.form.plain()) scalar(prefix + "mix.fraction", std::max(0, bits_ - 2));
+        if (kind == sparse && !m.form.plain()) {
+          table(prefix + "mix", gate("sigmoid"));
+          scalar(prefix + "mix.fraction", gate_fraction_);
+          scalar(prefix + "chance.fraction", kRandomChanceFraction);
+        }
         if (kind == topk) scalar(prefix + "index.shift", std::max(0, dot - bits_ + 2));
         break;
       }
@@ -132,6 +139,11 @@ class Drawer {
         scalar(prefix + "decay.shift", gate_fraction_);
         scalar(prefix + "update.shift", gate_fraction_ + std::max(0, bits_ - 2));
         scalar(prefix + "read.shift", read);
+        if (m.form.inner_norms != InnerNorms::none)
+          for (const char* norm : {"b_norm", "c_norm", "delta_norm"}) {
+            scalar(prefix + norm + ".fraction", std::max(0, bits_ - 4));
+            scalar(prefix + norm + ".extra", kRandomNormExtra);
+          }
         break;
       case mamba2:
         head_decay(m, prefix, m.form.step ? "dt" : "gate");

@@ -30,7 +30,8 @@ std::int64_t block_of(const std::vector<LayerShape>& layers) {
   std::int64_t block = 0;
   const auto visit = [&](const auto& self, const MixerShape& mixer) -> void {
     for (const auto& part : mixer.parts) self(self, part);
-    if (mixer.kind == MixerKind::sparse) block = block == 0 || block == mixer.block ? mixer.block : -1;
+    if (mixer.kind == MixerKind::sparse && mixer.form.plain())
+      block = block == 0 || block == mixer.block ? mixer.block : -1;
   };
   for (const auto& layer : layers) visit(visit, layer.mixer);
   return block;

@@ -144,8 +144,6 @@ Assumptions assumptions_of(const MixerShape& mixer) {
   const MixerDescriptor& descriptor = mixer_descriptor(mixer.kind);
   const MixerForm& form = mixer.form;
   Assumptions out{.update = descriptor.update, .decay = descriptor.decay, .written_down = form.plain()};
-  // Forms that only reals have are exponentials and logistic functions in place of a table.
-  if (out.decay == Decay::table && !has_integer_form(mixer)) out.decay = Decay::positive;
   out.negative_eigenvalues = mixer.range > 1 || mixer.kind == MixerKind::rwkv7;
   out.turns = form.rope != Rope::none || form.index_rope != Rope::none;
   // A block has no message where its tokens are scored one by one, or where it is ranked by a probability, whose

@@ -332,7 +332,7 @@ std::string form_name(const MixerShape& mixer) {
   const std::string word(mixer_descriptor(mixer.kind).name);
   using enum MixerKind;
   if (mixer.kind == gla || mixer.kind == kda || mixer.kind == rwkv7) return word;
-  if (mixer.kind == full || (mixer.form.rope != Rope::none && mixer.kind == topk)) return word + " with rope";
+  if (mixer.form.rope != Rope::none || mixer.form.index_rope != Rope::none) return word + " with rope";
   return word + " in a released form";
 }
 
@@ -361,10 +361,10 @@ const MixerShape* first_released(const std::vector<LayerShape>& layers) {
 
 bool has_integer_form(const MixerShape& mixer) {
   using enum MixerKind;
-  const bool recurrent_form = mixer.kind == mamba2 || mixer.kind == delta || mixer.kind == gdelta ||
-                              mixer.kind == mamba || mixer.kind == loglinear;
-  return mixer.form.plain() ||
-         (recurrent_form && mixer.form.inner_norms == InnerNorms::none && !mixer.form.strong);
+  const MixerForm& f = mixer.form;
+  const bool turns = f.rope != Rope::none || f.index_rope != Rope::none,
+             by_channel = mixer.kind == gla || mixer.kind == kda || mixer.kind == rwkv7;
+  return !turns && !by_channel;
 }
 
 const MixerShape* first_without_integers(const std::vector<LayerShape>& layers) {

@@ -148,14 +148,13 @@ class Line:
                "B", "k", "index_heads", "index_dim", "weights", "width", "channels",
                "range", "steps")
     # Of released forms, by the word that has them here.
-    FORMS = {"mamba": ("form", "conv_bias", "act", "gate", "select", "rank"),
+    FORMS = {"mamba": ("form", "conv_bias", "act", "gate", "select", "rank", "norms"),
              "mamba2": ("form", "conv_bias", "act", "decay", "skip", "gate", "norm", "norm_groups"),
              "delta": ("form", "conv_bias", "act", "qk_act", "qk_norm", "scale", "beta", "gate", "norm"),
              "gdelta": ("form", "conv_bias", "act", "qk_act", "qk_norm", "scale", "decay", "gate", "norm"),
-             "loglinear": ("form", "conv_bias", "skip", "gate", "norm", "norm_groups"), "sparse": ("form",),
-             "topk": ("form", "rope", "index_rope", "index_norm")}
-    # The one value that is evaluated.
-    SAME = {"norms": "none", "partition": "weak", "rope": "none", "index_rope": "none", "index_norm": "no"}
+             "loglinear": ("form", "partition", "conv_bias", "skip", "gate", "norm", "norm_groups"),
+             "sparse": ("form", "compress", "span", "stride", "first", "local"), "topk": ("form", "index_norm")}
+    SAME = {"rope": "none", "index_rope": "none"}                                                                            # the one value that is evaluated
 
     def __init__(self, text, says_forms):
         self.tokens, self.at, self.says_forms = re.findall(r"[A-Za-z_][\w.-]*|-?\d+|[^\s]", text), 0, says_forms
@@ -480,6 +479,25 @@ class Model:
             return n.sat(norm(o) if f["norm"] == "after" else o, y_bits)
         return run
 
+    def layer_norm(self, name):
+        """x less its mean, over its root mean square; z = d·x - Σx in an integer file, which has no mean."""
+        n, gain, bias, bits = self.n, self.tensor(name + ".gain"), self.tensor(name + ".bias"), self.bits(name)
+        fraction, extra = self.scalar(name + ".fraction"), self.scalar(name + ".extra")
+        epsilon = self.epsilon(name, extra)
+
+        def run(x):
+            total = x.sum(-1, keepdim=True)
+            z = x.shape[-1] * x - total if self.holds_tables else x - total / x.shape[-1]
+            return n.sat(n.unit(name, z, gain, fraction, extra, bits, True, epsilon) + bias, bits)
+        return run
+
+    def inner_norm(self, prefix, name):
+        """x over its root mean square, of B, C or the time step of mamba."""
+        full = f"{prefix}{name}_norm"
+        fraction, extra, bits = self.scalar(full + ".fraction"), self.scalar(full + ".extra"), self.bits(full)
+        epsilon = self.epsilon(full, extra) if self.holds_tables else self.scalar(prefix + "select.epsilon")
+        return lambda x: self.n.unit(full, x, torch.ones((), dtype=self.n.dtype), fraction, extra, bits, True, epsilon)
+
     def epsilon(self, name, extra):
         """Of a norm: a whole number that is added to 4^extra times the mean square, or what that stands for."""
         value = self.scalar(name + ".epsilon")
@@ -557,11 +575,16 @@ class Model:
         q, k, v = self.maps(prefix, "qkv")
         iq, ik, mix = self.maps(prefix, ["index_q", "index_k", "index_mix"])
         shift, (scores, mean, _) = self.scalar(prefix + "index.shift"), self.softmax(prefix, H, K)
+        released = m.get("form") == "released"
+        if released and (m.get("rope"), m.get("index_rope")) != ("none", "none"):
+            raise ValueError("[torch] topk with rope is not evaluated; rope=none, index_rope=none expected")
+        signed = m.get("weights", "signed" if released else "clamped") == "signed"
+        norm = self.layer_norm(prefix + "index_norm") if m.get("index_norm", "yes" if released else "no") == "yes" else lambda x: x
 
         def run(u):
             T = len(u)
-            part = self.n.rsh(self.dot(prefix + "index", "ihd,jd->hij", iq(u).reshape(T, Hi, di), ik(u), di), shift)
-            weights = mix(u) if m.get("weights", "signed" if m.get("form") == "released" else "clamped") == "signed" else mix(u).clamp(min=0)
+            part = self.n.rsh(self.dot(prefix + "index", "ihd,jd->hij", iq(u).reshape(T, Hi, di), norm(ik(u)), di), shift)
+            weights = mix(u) if signed else mix(u).clamp(min=0)
             index = self.dot(prefix + "index", "ih,hij->ij", weights, part.clamp(min=0), Hi)
             chosen = self.largest(index, self.visible(T, m), m["k"])
             s = scores(q(u).reshape(T, H, dk), k(u).reshape(T, K, dk))
@@ -574,7 +597,81 @@ class Model:
         order = torch.where(seen, score, bottom).sort(dim=1, descending=True, stable=True).indices[:, :k]
         return torch.zeros_like(seen).scatter(1, order, True) & seen
 
+    def windows(self, prefix, m, name, dim, K, place):
+        """x [T, K, dim] -> [C, K, dim]: one key or value a window of `span` rows every `stride`."""
+        n, B = self.n, m["B"]
+        span, kind, bits = m.get("span", B), m.get("compress", "mean"), self.bits(prefix + name)
+        stride = m.get("stride", span)
+        weight, shift = None, 0
+        if kind in ("weighted", "linear"):
+            weight, shift = self.tensor(f"{prefix}{name}.weight"), self.scalar(f"{prefix}{name}.shift")
+        offset = self.tensor(f"{prefix}{name}.place") if place and kind != "mean" else None             # [K, span, dim]
+
+        def run(x):
+            count = max(0, (len(x) - span) // stride + 1)
+            rows = torch.stack([x[c * stride:c * stride + span] for c in range(count)]) if count else x.new_zeros(0, span, K, dim)
+            rows = rows.transpose(1, 2)                                                                 # [C, K, span, dim]
+            rows = rows if offset is None else rows + offset
+            if weight is None:
+                total = rows.sum(2)
+                return n.sat(n.quot(prefix + name, total, torch.full_like(total, span), 1), bits)
+            if kind == "weighted":
+                total = self.dot(prefix + name, "ckjd,kj->ckd", rows, weight, span)
+            else:
+                total = self.dot(prefix + name, "ckji,kjie->cke", rows, weight.reshape(K, span, dim, dim), span * dim)
+            return n.sat(n.rsh(total, shift), bits)
+        return run
+
+    def released_sparse(self, prefix, m):
+        n, B = self.n, m["B"]
+        if m.get("rope") != "none":
+            raise ValueError("[torch] sparse with rope is not evaluated; rope=none expected")
+        H, K, dk, dv = self.head_sizes(m)
+        q, k, v, mix = self.maps(prefix, ["q", "k", "v", "mix"])
+        gates, f, bits = self.table(prefix + "mix", "sigmoid"), self.scalar(prefix + "mix.fraction"), self.bits(prefix + "y")
+        scores, mean, clip = self.softmax(prefix, H, K)
+        weights = n.softmax_weights(self.table(prefix + "score", "exp"), self.scalar(prefix + "score.tau", None), clip)
+        fraction = self.scalar(prefix + "chance.fraction")
+        join_keys, join_values = self.windows(prefix, m, "compress_k", dk, K, True), self.windows(prefix, m, "compress_v", dv, K, False)
+        span = m.get("span", B)
+        stride, first, local = m.get("stride", span), m.get("first", 1), m.get("local", 2)
+        reach, per_block = span // stride, B // stride
+
+        def run(u):
+            T = len(u)
+            qs, ks, vs = q(u).reshape(T, H, dk), k(u).reshape(T, K, dk), v(u).reshape(T, K, dv)
+            keys, values = join_keys(ks), join_values(vs)
+            C = len(keys)
+            i, own = torch.arange(T)[:, None], torch.div(torch.arange(T), B, rounding_mode="floor")
+            seen = torch.arange(C)[None, :] * stride + span - 1 <= i                                    # [T, C]
+            s = scores(qs, keys)
+            y = [mean(s, values, seen)]
+            weight = torch.where(seen, weights(s), torch.zeros((), dtype=n.dtype))                      # [H, T, C]
+            share = n.quot(prefix + "chance", weight, weight.sum(-1, keepdim=True).expand_as(weight), 2**fraction)
+            chance = share.reshape(K, H // K, T, C).sum(1)
+            blocks = torch.arange(int(own[-1]) + 1)
+            forced = (blocks[None, :] < first) | (blocks[None, :] > own[:, None] - local)               # [T, blocks]
+            token, chosen = scores(qs, ks), []
+            for g in range(K):
+                total = torch.zeros(T, len(blocks), dtype=n.dtype)
+                for b in blocks.tolist():
+                    for c in [b * per_block + a + j - reach + 1 for a in range(reach) for j in range(per_block)]:
+                        if 0 <= c < C:
+                            total[:, b] += chance[g, :, c]
+                total = torch.where(forced, total.max() + 1, total)
+                picked = self.largest(total, blocks[None, :] <= own[:, None], m["k"])[:, own]           # [T, T]
+                chosen += [picked & (torch.arange(T)[None, :] <= i)] * (H // K)
+            y.append(mean(token, vs, torch.stack(chosen)))
+            if "window" in m:
+                y.append(mean(token, vs, self.visible(T, m)))
+            share = gates(mix(u)).reshape(T, H, 3, 1)
+            n.fits(prefix + "mix", 3.0 * top(share) * max(top(part) for part in y))
+            return n.sat(n.rsh(sum(share[:, :, b] * part for b, part in enumerate(y)), f), bits).reshape(T, -1)
+        return run
+
     def mix_sparse(self, prefix, m):
+        if m.get("form") == "released":
+            return self.released_sparse(prefix, m)
         n, B = self.n, m["B"]
         H, K, dk, dv = self.head_sizes(m)
         groups, three = m.get("groups", K), "window" in m
@@ -816,14 +913,28 @@ class Model:
         shift = self.scalar(prefix + "read.shift")
         plain = m["base"] == "linear" and self.accumulator == "exact"
 
+        def strong(states):
+            """[tokens, state] of every level: levels 0 and 1 have room for one token, level l for 2^(l-1)."""
+            carry = [0, None]
+            for i in range(levels):
+                if i == 0 or states[i][0] + carry[0] > 2**(i - 1):
+                    states[i], carry = carry, states[i]
+                elif carry[0]:
+                    states[i] = [states[i][0] + carry[0], carry[1] if states[i][1] is None else self.settle(states[i][1] + carry[1])]
+                    carry = [0, None]
+            return states
+
         def run(u):
             r, ys = rows(u), []
             share = level(u).reshape(len(u), heads, levels)
             share = share.clamp(min=0) if table is None else table(share)
             zero = torch.zeros(heads, r["v"].shape[-1], r["k"].shape[-1], dtype=u.dtype)
-            states = [None] * levels
+            states, counts = [None] * levels, [0] * levels
             for t in range(len(u)):
-                if t > 0:
+                if t > 0 and m.get("partition") == "strong":
+                    counts[0] = 1
+                    counts, states = map(list, zip(*strong([list(pair) for pair in zip(counts, states)])))
+                elif t > 0:
                     l = (t & -t).bit_length() - 1
                     merged = states[0]
                     for other in states[1:l + 1]:
@@ -854,11 +965,19 @@ class Model:
         delta_table, decay_table = self.table(prefix + "delta", "softplus"), self.table(prefix + "decay", "exp")
         index, decay, update, read, skipped = [self.scalar(prefix + name) for name in (
             "decay.index_shift", "decay.shift", "update.shift", "read.shift", "skip.shift")]
+        norms = m.get("norms", "none")
+        offset, rms = 0, {}
+        if norms != "none":
+            offset, rms = self.tensor(prefix + "delta.offset"), {name: self.inner_norm(prefix, name) for name in ("b", "c", "delta")}
 
         def run(u):
             xs = act(conv(x(u))[0])
             source = xs if f["select"] else u
-            bs, cs, step = b(source), c(source), delta_table(delta(low(source)))
+            bs, cs, inner = b(source), c(source), low(source)
+            steps = delta(rms["delta"](inner) if norms == "before" else inner)
+            if rms:
+                bs, cs, steps = rms["b"](bs), rms["c"](cs), rms["delta"](steps) if norms == "after" else steps
+            step = delta_table(steps + offset)
             n.fits(prefix + "update", top(step) * max(top(bs) * top(xs), top(a)))
             h, ys = torch.zeros_like(a), []                                                             # [I, N]
             for t in range(len(u)):

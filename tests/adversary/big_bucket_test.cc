@@ -29,7 +29,8 @@ void expect_collision(const Target& target, const AttackOutcome& outcome, std::i
 TEST(big_bucket, does_not_apply_to_caches_and_single_states) {
   const auto task = task_of("eva", {{"n", 8}});
   for (const char* architecture :
-       {"linear(heads=1,dim=2)", "loglinear(base=linear,heads=1,dim=2)+full(heads=1,dim=2)"}) {
+       {"linear(heads=1,dim=2)", "loglinear(base=linear,heads=1,dim=2)+full(heads=1,dim=2)",
+        "loglinear(base=gdelta,form=released,partition=strong,heads=1,dim=2)"}) {
     const auto outcome = attack(random_target({architecture}, task), "big-bucket", {});
     ASSERT_FALSE(outcome);
     EXPECT_NE(outcome.error().message.find("does not apply"), std::string::npos);

@@ -26,7 +26,8 @@ TEST(sparse_blocks, apply_to_one_sparse_layer_that_leaves_blocks_unread) {
   const auto task = task_of("two-sum", {{"n", 16}});
   for (const char* architecture :
        {"full(heads=1,dim=2)", "sparse(B=4,k=1,heads=1,dim=2,form=plain)*2",
-        "sparse(B=4,k=1,window=3,heads=1,dim=2,form=plain)", "sparse(B=4,k=4,heads=1,dim=2,form=plain)"}) {
+        "sparse(B=4,k=1,window=3,heads=1,dim=2,form=plain)", "sparse(B=4,k=4,heads=1,dim=2,form=plain)",
+        "sparse(form=released,rope=none,B=4,k=1,heads=1,dim=2)"}) {
     const auto outcome = attack(random_target({architecture}, task), "sparse-blocks", {});
     ASSERT_FALSE(outcome) << architecture;
     EXPECT_NE(outcome.error().message.find("does not apply"), std::string::npos);

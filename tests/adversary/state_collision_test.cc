@@ -1,5 +1,8 @@
 #include "rung/adversary/state_collision.h"
 
+#include "rung/adversary/state_bits.h"
+#include "rung/exact/mixer.h"
+#include "rung/exact/model_parts.h"
 #include "tests/adversary/targets.h"
 
 namespace rung {
@@ -10,6 +13,24 @@ TEST(state_collision, needs_a_state_that_does_not_grow) {
       attack(random_target({"linear(heads=1,dim=2)+full(heads=1,dim=2)"}, task_of("eva", {{"n", 8}})),
              "states", {}));
   EXPECT_FALSE(attack(random_target({"none"}, task_of("eva", {{"n", 8}})), "states", {}));
+}
+
+// A count below what the machine keeps would force collisions that are none.
+TEST(state_bits, are_those_that_the_machine_hands_over) {
+  for (const char* line :
+       {"loglinear(base=gdelta,form=plain,heads=1,dim=2)",
+        "loglinear(base=mamba2,form=released,heads=1,dim=2,state=2,conv=3)",
+        "loglinear(base=mamba2,form=released,partition=strong,heads=1,dim=2,state=2,conv=3)",
+        "loglinear(base=gdelta,form=released,partition=strong,heads=2,dim=1)",
+        "mamba(form=released,inner=2,state=2)", "mamba(form=released,norms=after,inner=2,state=2,conv=3)"}) {
+    const auto target = random_target({line}, task_of("eva", {{"n", 40}}));
+    const auto mixers = target.machine->parts()->mixers(0);
+    for (std::int64_t t = 1; t <= 40; ++t) {
+      std::int64_t kept = 0;
+      for (const int width : mixers.front()->state_widths(t)) kept += width;
+      EXPECT_EQ(nominal_state_bits(target.weights, target.layers, t), kept) << line << " after " << t;
+    }
+  }
 }
 
 TEST(state_collision, cannot_break_a_model_that_keeps_everything) {

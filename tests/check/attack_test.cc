@@ -37,6 +37,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"auto", "mamba2(form=released,heads=1,dim=2,state=2,conv=2)", "eva", {{"n", 10}}},
         Case{"auto", "gdelta(form=released,heads=1,dim=2)", "eva", {{"n", 10}}},
         Case{"auto", "mamba(form=released,inner=2,state=2)", "eva", {{"n", 10}}},
+        Case{"auto", "mamba(form=released,norms=after,inner=2,state=2)", "eva", {{"n", 10}}},
+        Case{"auto",
+             "loglinear(base=mamba2,form=released,partition=strong,heads=1,dim=1,state=1)",
+             "eva",
+             {{"n", 24}}},
         Case{"reachable", "delta(heads=1,dim=1,form=plain)", "eva", {{"n", 6}}},
         Case{"distinguished-points", "delta(heads=1,dim=2,form=plain)", "eva", {{"n", 10}}},
         Case{"hierarchical", "linear(heads=1,dim=1,normalised=no,feature=identity)*2", "eva", {{"n", 40}}},
@@ -50,6 +55,10 @@ INSTANTIATE_TEST_SUITE_P(
              PositionCode::none},
         Case{"flip", "full(heads=1,dim=2)+linear(heads=1,dim=2)", "seqcomp", {{"L", 2}, {"m", 4}, {"n1", 2}}},
         Case{"wrong-answer", "full(heads=2)", "counting", {{"n", 4}, {"sigma", 2}, {"k", 0}}},
+        Case{"wrong-answer",
+             "sparse(form=released,rope=none,B=2,k=2,window=2)",
+             "counting",
+             {{"n", 4}, {"sigma", 2}, {"k", 0}}},
         Case{"wrong-answer", "topk(k=2,form=plain)", "dyck", {{"n", 6}, {"k", 2}, {"depth", 2}}}));
 
 TEST_P(Attacked, is_verified) {

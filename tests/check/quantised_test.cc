@@ -18,14 +18,19 @@ class CheckedQuantised : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(
     Lines, CheckedQuantised,
     testing::Values("full", "full(window=3,conv=2)", "topk(k=3,form=plain)",
+                    "topk(form=released,rope=none,index_rope=none,k=3)",
                     "sparse(B=4,k=2,window=3,form=plain)", "linear", "linear(feature=taylor2)",
                     "linear(normalised=no,conv=2)", "mamba(conv=3,form=plain)", "mamba2(conv=2,form=plain)",
                     "delta(form=plain)", "gdelta(form=plain)+full", "delta(range=2,form=plain)",
                     "gdelta(steps=2,conv=2,form=plain)", "loglinear(base=linear)",
                     "loglinear(base=mamba2,form=plain)", "loglinear(base=gdelta,form=plain)",
-                    "mamba2(form=released,conv=3)", "mamba(form=released,conv=2)", "delta(form=released)",
-                    "gdelta(form=released,conv=3)", "loglinear(base=mamba2,form=released)", "rnn", "gru",
-                    "conv(width=3)", "heads(full:1,gdelta(form=plain):1)+none"));
+                    "mamba2(form=released,conv=3)", "mamba(form=released,conv=2)",
+                    "mamba(form=released,norms=after)", "delta(form=released)",
+                    "gdelta(form=released,conv=3)", "loglinear(base=mamba2,form=released)",
+                    "loglinear(base=gdelta,form=released,partition=strong)",
+                    "sparse(form=released,rope=none,B=3,k=2,window=3)",
+                    "sparse(form=released,rope=none,B=2,k=2,kv=1,compress=linear,span=4,stride=2)", "rnn",
+                    "gru", "conv(width=3)", "heads(full:1,gdelta(form=plain):1)+none"));
 
 TEST_P(CheckedQuantised, runs_as_the_exact_machine_does) {
   Dimensions dimensions;

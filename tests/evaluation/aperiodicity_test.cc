@@ -127,6 +127,7 @@ TEST(aperiodicity, is_violated_by_no_random_model_that_it_covers) {
                            "mamba2(form=released,state=1,dim=2)",
                            "mamba2(form=released,state=1,dim=1,conv=3)*2",
                            "mamba(form=released,state=2,conv=2)",
+                           "mamba(form=released,norms=after,state=2)",
                            "linear(acc=round)",
                            "linear(acc=round,normalised=no,feature=identity)*2",
                            "linear",

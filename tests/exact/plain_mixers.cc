@@ -284,7 +284,7 @@ class Layer : public LayerParts {
     return output_stage(std::move(sums), is_mamba2 ? outputs / m_.form.norm_groups : m_.value_dim);
   }
 
-  // Log-linear: no running levels. The bucket of level l + 1 at time t holds the 2^l tokens that the set bit
+  // Log-linear, weak: no running levels. The bucket of level l + 1 at time t holds the 2^l tokens that the set bit
   // l of t says; it was put together when its last token had passed, from the states that were live then.
   struct Bucket {
     std::size_t first = 0, size = 0;
@@ -319,6 +319,28 @@ class Layer : public LayerParts {
     return s;
   }
 
+  // The strong partition, counted token by token: (tokens, state) of every level at time t, without level 0.
+  std::vector<std::pair<std::int64_t, Matrix>> strong_levels(const std::vector<Token>& head,
+                                                             std::size_t t) const {
+    std::vector<std::pair<std::int64_t, Matrix>> held(static_cast<std::size_t>(m_.levels) + 1,
+                                                      {0, zero_state()});
+    for (std::size_t now = 0; now <= t; ++now) {
+      std::pair<std::int64_t, Matrix> carry{0, zero_state()};
+      for (std::size_t level = 0; level < held.size() && now > 0; ++level) {
+        const std::int64_t room = level < 2 ? 1 : std::int64_t{1} << (level - 1);
+        if (level == 0 || held[level].first + carry.first > room) {
+          std::swap(held[level], carry);
+        } else {
+          held[level] = {held[level].first + carry.first, added(held[level].second, carry.second)};
+          carry = {0, zero_state()};
+        }
+      }
+      for (auto& [tokens, state] : held) state = updated(std::move(state), head[now], false);
+      held[0] = {1, updated(zero_state(), head[now], true)};
+    }
+    return held;
+  }
+
   Rows log_linear() const {
     const Rows levels = maps("level");
     const auto heads = tokens();
@@ -334,8 +356,14 @@ class Layer : public LayerParts {
         const auto look = [&](std::int64_t level, const Matrix& s) {
           for (std::size_t r = 0; r < sum.size(); ++r) sum[r] += lambda(level) * dot(s[r], heads[h][t].q);
         };
-        look(0, updated(zero_state(), heads[h][t], true));
-        for (const auto& [level, bucket] : buckets(t)) look(level, bucket_state(heads[h], bucket, t));
+        if (m_.form.strong) {
+          const auto held = strong_levels(heads[h], t);
+          for (std::int64_t level = 0; level < m_.levels; ++level)
+            look(level, held[static_cast<std::size_t>(level)].second);
+        } else {
+          look(0, updated(zero_state(), heads[h][t], true));
+          for (const auto& [level, bucket] : buckets(t)) look(level, bucket_state(heads[h], bucket, t));
+        }
         sums[t].insert(sums[t].end(), sum.begin(), sum.end());
       }
     return emitted(std::move(sums), heads);
@@ -351,9 +379,35 @@ class Layer : public LayerParts {
       for (const auto& row : from) out.push_back(read_.map(prefix_ + name, row));
       return out;
     };
+    // With norms: every row divided by its root mean square.
+    const auto rms = [&](const std::string& name, Rows rows) {
+      const auto number = [&](const char* what) { return scalar((name + what).c_str()); };
+      for (auto& row : rows) {
+        const Big root =
+            isqrt(power_of_two(2 * number(".extra")) * dot(row, row) / Big(row.size()) + number(".epsilon"));
+        for (auto& entry : row)
+          entry =
+              root == 0
+                  ? Big(0)
+                  : sat(round_quotient(entry * power_of_two(number(".fraction") + number(".extra")), root),
+                        bits((name + ".bits").c_str()));
+      }
+      return rows;
+    };
+    const bool after = m_.form.inner_norms == InnerNorms::after,
+               normed = m_.form.inner_norms != InnerNorms::none;
     const Rows& from = m_.form.select_conv ? x : u_;
-    const Rows b = of("b", from), c = of("c", from),
-               delta = of("delta", m_.form.rank > 0 ? of("delta_low", from) : from);
+    Rows b = of("b", from), c = of("c", from), low = m_.form.rank > 0 ? of("delta_low", from) : from;
+    if (normed && !after) low = rms("delta_norm", low);
+    Rows delta = of("delta", low);
+    if (normed) {
+      b = rms("b_norm", b);
+      c = rms("c_norm", c);
+      if (after) delta = rms("delta_norm", delta);
+      for (auto& row : delta)
+        for (std::size_t i = 0; i < row.size(); ++i)
+          row[i] += read_.at(prefix_ + "delta.offset", static_cast<std::int64_t>(i));
+    }
     Rows y(count(), Row(static_cast<std::size_t>(m_.inner), 0));
     for (std::size_t i = 0; i < static_cast<std::size_t>(m_.inner); ++i) {
       Row h(static_cast<std::size_t>(m_.state), 0);

@@ -49,6 +49,9 @@ const std::vector<std::string> kDecoders = {
     "mamba(form=released)",
     "mamba(form=released,inner=3,conv=3,rank=2)",
     "mamba(select=conv,conv=2,conv_bias=yes,form=plain)",
+    "mamba(form=released,norms=after,conv=2)",
+    "mamba(form=released,norms=before,rank=3,inner=5)",
+    "mamba(norms=after,form=plain)",
     "delta(form=released)",
     "delta(form=released,kv=1,conv=3,gate=silu,conv_bias=yes,range=2)",
     "delta(form=released,qk_act=elu1,qk_norm=sum,act=none,beta=no,range=2)",
@@ -65,16 +68,27 @@ const std::vector<std::string> kDecoders = {
     "loglinear(base=gdelta,kv=1,form=plain)",
     "loglinear(base=mamba2,form=released,groups=1,conv=2)",
     "loglinear(base=gdelta,form=released,kv=1)",
+    "loglinear(base=mamba2,form=released,partition=strong,groups=1,conv=2)",
+    "loglinear(base=gdelta,form=released,partition=strong)",
     "sparse(B=4,k=2,form=plain)",
     "sparse(B=1,k=2,groups=1,form=plain)",
     "sparse(B=3,k=1,window=2,groups=2,form=plain)",
     "sparse(B=2,k=9,heads=4,kv=2,groups=1,dim=2,form=plain)",
+    "sparse(form=released,rope=none,B=3,k=3,window=2)",
+    "sparse(form=released,rope=none,B=2,k=2,kv=1,first=0,local=1)",
+    "sparse(form=released,rope=none,B=1,k=1)",
+    "sparse(form=released,rope=none,B=4,k=2,compress=pool,span=4,stride=2)",
+    "sparse(form=released,rope=none,B=2,k=3,compress=weighted,span=4,stride=1,local=1,window=3)",
+    "sparse(form=released,rope=none,B=2,k=4,heads=4,kv=2,dim=2,compress=linear,span=2,first=2)",
     "topk(k=3,form=plain)",
     "topk(k=1,kv=1,form=plain)",
     "topk(k=2,index_heads=2,index_dim=3,form=plain)",
+    "topk(form=released,rope=none,index_rope=none,k=2,index_heads=2,index_dim=3)",
+    "topk(k=3,index_norm=yes,kv=1,form=plain)",
     "heads(full:1,delta(form=plain):1)",
     "heads(linear(dim=2):1,loglinear(dim=2):2,full(window=2,dim=1):1,gdelta(dim=3,form=plain):1)",
     "heads(mamba2(dim=2,form=released,conv=2):1,gdelta(dim=2,form=released):2)",
+    "heads(sparse(form=released,rope=none,B=2,k=2,dim=2):2,full(dim=1):1)",
     "heads(mamba2(dim=2,form=plain):1,identity(vdim=3):1,sparse(B=2,k=1,dim=2,form=plain):2,topk(k=2,dim=2,"
     "form=plain):1)",
     "conv(width=3)",
@@ -157,6 +171,43 @@ TEST_P(Decoder, is_exact_or_refused_at_the_edge_of_every_domain) {
   for (int seed = 0; seed < kModels; ++seed)
     compare(GetParam(), true, static_cast<std::uint64_t>(seed), Strain::edge, tally);
   EXPECT_GE(tally.ran, kModels / 4) << tally.refused << " refused";
+}
+
+// The negative control of the comparison: the same numbers under another option are another model, to both.
+TEST(OtherOption, is_another_model_under_another_option) {
+  const std::pair<const char*, const char*> kPairs[] = {
+      {"loglinear(base=mamba2,form=released,partition=strong)", "loglinear(base=mamba2,form=released)"},
+      {"sparse(form=released,rope=none,B=2,k=2)", "sparse(form=released,rope=none,B=2,k=2,first=0)"},
+      {"sparse(form=released,rope=none,B=2,k=2)", "sparse(form=released,rope=none,B=2,k=2,local=1)"},
+      {"sparse(form=released,rope=none,B=4,k=2,local=1)",
+       "sparse(form=released,rope=none,B=4,k=2,stride=2,local=1)"},
+      {"mamba(form=released,norms=after,rank=2)", "mamba(form=released,norms=before,rank=2)"},
+      {"topk(form=plain,k=2,weights=signed)", "topk(form=plain,k=2)"},
+  };
+  for (const auto& [line, other] : kPairs) {
+    int differ = 0;
+    for (std::uint64_t seed = 0; seed < 24; ++seed) {
+      auto weights = random_weights(varied_model(line, true, seed));
+      ASSERT_TRUE(weights) << weights.error().message;
+      const Prompt prompt = random_prompt(weights->fields, 17, seed);
+      const auto outputs = [&] {
+        const auto machine = Machine::load(*weights, {.positions = 17});
+        EXPECT_TRUE(machine) << machine.error().message;
+        const auto rows = (*machine)->forward(prompt, all_positions(17));
+        const auto slow = plain::evaluate(*weights, prompt);
+        std::vector<std::vector<std::int64_t>> all;
+        for (std::size_t t = 0; t < slow.size(); ++t) {
+          all.push_back((*rows)[t].activation);
+          EXPECT_EQ(plain::Row(all.back().begin(), all.back().end()), slow[t].activation);
+        }
+        return all;
+      };
+      const auto first = outputs();
+      weights->architecture.stack = *parse_stack(other);
+      differ += outputs() != first;
+    }
+    EXPECT_GT(differ, 3) << line << " and " << other;
+  }
 }
 
 class Encoder : public testing::TestWithParam<std::string> {};

@@ -81,6 +81,7 @@ const Case kCases[] = {
     {"full(conv=3)", true},
     {"full", false, MlpActivation::gelu},
     {"topk(k=6,form=plain)"},
+    {"topk(form=released,rope=none,index_rope=none,k=6,index_heads=2,index_dim=4)"},
     {"sparse(B=4,k=2,form=plain)"},
     {"sparse(B=4,k=2,window=3,form=plain)"},
     {"linear"},
@@ -103,12 +104,20 @@ const Case kCases[] = {
     {"mamba2(form=released,heads=4,dim=4,groups=2,conv=3)"},
     {"mamba2(form=released,norm=before,skip=channel,gate=sigmoid,conv=2)"},
     {"mamba(form=released,conv=2)"},
+    {"mamba(form=released,norms=after)"},
+    {"mamba(form=released,norms=before,rank=4,conv=2)"},
     {"delta(form=released,conv=2)"},
     {"delta(form=released,qk_act=elu1,qk_norm=sum,act=none,beta=no,norm=none)"},
     {"gdelta(form=released,kv=1,conv=3,conv_bias=yes,range=2)"},
     {"gdelta(form=released,decay=sigmoid,qk_act=none)"},
     {"loglinear(base=mamba2,form=released,conv=2)"},
     {"loglinear(base=gdelta,form=released)"},
+    {"loglinear(base=mamba2,form=released,partition=strong)"},
+    {"loglinear(base=gdelta,form=released,partition=strong,conv=2)"},
+    {"sparse(form=released,rope=none,B=4,k=3,window=3)"},
+    {"sparse(form=released,rope=none,B=4,k=2,kv=1,compress=pool,span=4,stride=2)"},
+    {"sparse(form=released,rope=none,B=2,k=3,compress=weighted,span=4,stride=2,local=1)"},
+    {"sparse(form=released,rope=none,B=4,k=3,compress=linear)"},
     {"rnn"},
     {"rnn(cell=relu)"},
     {"gru", false, MlpActivation::silu},
@@ -233,8 +242,7 @@ TEST(Quantise, refuses_by_name_what_has_no_integer_form) {
   Weights opaque = real;
   opaque.architecture.stack = *parse_stack("recurrent(kind=kimi,elements=64)");
   refused(opaque, {}, "recurrent");
-  for (const char* line : {"kda", "sparse(B=2,k=1,form=released)", "mamba(form=released,norms=after)",
-                           "loglinear(base=mamba2,form=released,partition=strong)"}) {
+  for (const char* line : {"kda", "sparse(B=2,k=1,form=released)"}) {
     Weights reals_alone = real;
     reals_alone.architecture.stack = *parse_stack(line);
     refused(reals_alone, {}, "has no integer form");

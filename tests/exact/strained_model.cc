@@ -96,7 +96,7 @@ class Strainer {
     }
     if (kind == sparse) {
       set(prefix + "mix.fraction", {}, {random_.between(0, 6)});
-      if (chance(2)) {
+      if (m.form.plain() && chance(2)) {
         const std::int64_t hidden = random_.between(1, 5), w = weights_.architecture.dimensions.width;
         fill(prefix + "compress_hidden.weight", {hidden, m.block * w}, -2, 2);
         fill(prefix + "compress_k.weight", {m.kv_heads * m.key_dim, hidden}, -3, 3);
@@ -123,6 +123,23 @@ class Strainer {
   }
 
   void released(const MixerShape& m, const std::string& prefix) {
+    if (m.kind == MixerKind::sparse) {
+      if (chance(2)) set(prefix + "chance.fraction", {}, {random_.between(0, 30)});
+      for (const char* name : {"compress_k", "compress_v"}) {
+        weights_.tensors.erase(prefix + name + ".bias");
+        some_bits(prefix + name + ".bits");
+      }
+      if (const auto place = weights_.tensors.find(prefix + "compress_k.place");
+          place != weights_.tensors.end())
+        fill(prefix + "compress_k.place", std::vector(place->second.shape), -40, 40);
+    }
+    if (m.form.index_norm && chance(2)) set(prefix + "index_norm.epsilon", {}, {random_.between(0, 5000)});
+    if (m.form.inner_norms != InnerNorms::none)
+      for (const std::string norm : {"b_norm", "c_norm", "delta_norm"}) {
+        if (chance(2)) set(prefix + norm + ".epsilon", {}, {random_.between(0, 5000)});
+        if (chance(2)) set(prefix + norm + ".extra", {}, {random_.between(0, 9)});
+        some_bits(prefix + norm + ".bits");
+      }
     if (m.form.act != Activation::none) some_bits(prefix + "act.bits");
     if (m.form.key_act != Activation::none) some_bits(prefix + "qk_act.bits");
     if (m.form.key_norm != KeyNorm::none) some_bits(prefix + "key.bits");

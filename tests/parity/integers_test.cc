@@ -2,6 +2,7 @@
 // inputs give the reference's outputs, to the size of the precision.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -47,8 +48,9 @@ Prompt in_order(const ReleasedCase& one) {
   return prompt;
 }
 
-// Root mean square of the error over that of the reference's outputs.
-double error_at(const Weights& real, const ReleasedCase& one, int precision) {
+// Root mean square of the error over that of the expected outputs.
+double error_at(const Weights& real, const ReleasedCase& one, int precision,
+                const std::vector<double>& expected) {
   CalibrationSet set{{in_order(one)}, {}};
   set.queries.resize(static_cast<std::size_t>(one.tokens()));
   std::iota(set.queries.begin(), set.queries.end(), std::int64_t{0});
@@ -61,7 +63,7 @@ double error_at(const Weights& real, const ReleasedCase& one, int precision) {
   const auto rows = (*machine)->forward(in_order(one), set.queries);
   EXPECT_TRUE(rows) << rows.error().message;
   if (!rows) return INFINITY;
-  const auto input = one.numbers("input"), expected = one.numbers("output");
+  const auto input = one.numbers("input");
   double error = 0, size = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const auto width = static_cast<std::size_t>(one.width());
@@ -86,8 +88,9 @@ TEST_P(IntegerLayer, has_the_reference_outputs_to_the_size_of_its_precision) {
   std::filesystem::remove_all(folder);
   ASSERT_TRUE(layer) << layer.error().message;
   const Weights real = layer_alone(layer->weights, one);
-  const double twelve = error_at(real, one, 12), fourteen = error_at(real, one, 14),
-               sixteen = error_at(real, one, 16);
+  const auto expected = one.numbers("output");
+  const double twelve = error_at(real, one, 12, expected), fourteen = error_at(real, one, 14, expected),
+               sixteen = error_at(real, one, 16, expected);
   RecordProperty("twelve", std::to_string(twelve));
   RecordProperty("sixteen", std::to_string(sixteen));
   EXPECT_LT(twelve, 0.03);
@@ -95,8 +98,73 @@ TEST_P(IntegerLayer, has_the_reference_outputs_to_the_size_of_its_precision) {
   EXPECT_LT(sixteen, 0.002);
   EXPECT_LT(sixteen, twelve / 6);
   // The negative control: at three bits it is another layer.
-  EXPECT_GT(error_at(real, one, 3), 0.1);
+  EXPECT_GT(error_at(real, one, 3, expected), 0.1);
+  if (!one.content.contains("output_strong")) return;
+  Weights strong = real;
+  strong.architecture.stack.layers[0].options.push_back({"partition", std::string("strong")});
+  EXPECT_LT(error_at(strong, one, 16, one.numbers("output_strong")), 0.002);
+  EXPECT_GT(error_at(real, one, 16, one.numbers("output_strong")), 0.02);
 }
+
+// Forms that no case has: the layer of a case with other options, compared with its own outputs in reals. Those of the
+// options that it came with are the reference's (parity_test.cc).
+struct OtherForm {
+  const char* name;
+  const char* option;
+  const char* value;
+};
+class OtherIntegerLayer : public testing::TestWithParam<OtherForm> {};
+
+TEST_P(OtherIntegerLayer, has_its_outputs_in_reals_to_the_size_of_its_precision) {
+  const auto& other = GetParam();
+  const auto cases = released_cases();
+  const auto one =
+      *std::find_if(cases.begin(), cases.end(), [&](const auto& c) { return c.name == other.name; });
+  const auto folder =
+      std::filesystem::path(testing::TempDir()) / fmt::format("other-{}-{}", other.name, other.value);
+  std::filesystem::remove_all(folder);
+  const auto directory = write_model(one, folder);
+  const auto layer =
+      import_layer({.directory = directory.path.string(), .from = directory.from, .layer = directory.layer});
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(layer) << layer.error().message;
+  Weights real = layer_alone(layer->weights, one);
+  auto& options = real.architecture.stack.layers[0].options;
+  if (other.option == std::string("rope")) {
+    EXPECT_FALSE(quantise(real, {{in_order(one)}, {0}}, {.precision = 12}));  // what turns has no integers
+    std::erase_if(options, [](const MixerOption& option) {
+      return option.name == "rope" || option.name == "theta" || option.name == "rope_dim";
+    });
+  } else {  // norms
+    real.tensors["layers.0.delta.offset"] = real.tensors.at("layers.0.delta.bias");
+    real.tensors.erase("layers.0.delta.bias");
+    const double epsilon = 1e-6;
+    real.tensors["layers.0.select.epsilon"] = real_tensor({}, std::span(&epsilon, 1), DType::f64);
+  }
+  options.push_back({other.option, std::string(other.value)});
+  const auto machine = Machine::load(real, {.positions = one.tokens(), .unrounded = true});
+  ASSERT_TRUE(machine) << machine.error().message;
+  std::vector<std::int64_t> queries(static_cast<std::size_t>(one.tokens()));
+  std::iota(queries.begin(), queries.end(), std::int64_t{0});
+  const auto rows = (*machine)->forward(in_order(one), queries);
+  ASSERT_TRUE(rows) << rows.error().message;
+  std::vector<double> expected;
+  const auto input = one.numbers("input");
+  for (const auto& row : *rows)
+    for (const double logit : row.real_logits) expected.push_back(logit - input[expected.size()]);
+  const double twelve = error_at(real, one, 12, expected), sixteen = error_at(real, one, 16, expected);
+  EXPECT_LT(twelve, 0.03);
+  EXPECT_LT(sixteen, 0.002);
+  EXPECT_LT(sixteen, twelve / 6);
+  EXPECT_GT(error_at(real, one, 3, expected), 0.1);
+}
+INSTANTIATE_TEST_SUITE_P(Parity, OtherIntegerLayer,
+                         testing::Values(OtherForm{"nsa", "rope", "none"},
+                                         OtherForm{"mamba", "norms", "after"},
+                                         OtherForm{"mamba", "norms", "before"}),
+                         [](const auto& info) {
+                           return fmt::format("{}_{}", info.param.name, info.param.value);
+                         });
 
 std::string integer_case_name(const testing::TestParamInfo<ReleasedCase>& info) { return info.param.name; }
 INSTANTIATE_TEST_SUITE_P(Parity, IntegerLayer, testing::ValuesIn(integer_cases()), integer_case_name);

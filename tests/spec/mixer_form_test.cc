@@ -136,9 +136,14 @@ TEST(mixer_form, refuses_options_that_mean_nothing_where_they_stand) {
 }
 
 TEST(mixer_form, has_an_integer_form_where_tables_and_norms_suffice) {
-  for (const char* line : {"mamba2(form=released)", "mamba(form=released)", "delta(form=released)",
-                           "heads(gdelta(form=released):1,full:1)", "mamba2(gate=silu,form=plain)"}) {
-    const auto result = quantisable({*parse_stack(line), {.width = 64, .position = PositionCode::none}});
+  for (const char* line :
+       {"mamba2(form=released)", "mamba(form=released)", "delta(form=released)",
+        "heads(gdelta(form=released):1,full:1)", "mamba2(gate=silu,form=plain)",
+        "loglinear(base=mamba2,form=released,partition=strong)",
+        "sparse(B=2,k=1,form=released,rope=none,compress=linear)", "mamba(form=released,norms=after)",
+        "topk(k=2,form=released,rope=none,index_rope=none)"}) {
+    const auto result =
+        quantisable({*parse_stack(line), {.width = 64, .position = PositionCode::none, .context = 8}});
     EXPECT_TRUE(result) << line << ": " << result.error().message;
   }
 }
@@ -146,7 +151,7 @@ TEST(mixer_form, has_an_integer_form_where_tables_and_norms_suffice) {
 TEST(mixer_form, has_no_integer_form) {
   for (const char* line :
        {"gla", "kda", "rwkv7", "heads(gla:1,full:1)", "sparse(B=2,k=1,form=released)",
-        "mamba(form=released,norms=after)", "topk(k=2,form=released)", "full(form=released)"}) {
+        "topk(k=2,form=released)", "topk(k=2,form=released,rope=none)", "full(form=released)"}) {
     const auto result = quantisable({*parse_stack(line), {.width = 64, .position = PositionCode::none}});
     ASSERT_FALSE(result) << line;
     EXPECT_NE(result.error().message.find("has no integer form"), std::string::npos)

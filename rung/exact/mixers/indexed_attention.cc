@@ -1,4 +1,4 @@
-// DeepSeek sparse attention as released, in real numbers (docs/parity.md). With a latent (kv_rank > 0), multi-head
+// DeepSeek sparse attention whose keys or index keys turn, in real numbers (docs/parity.md). With a latent (kv_rank > 0), multi-head
 // latent attention:
 //   q_r = rms(W_qa u), q = W_q q_r per head [nope | rope];  (c, k_rope) = W_kva u, c ← rms(c), k = W_k c, v = W_v c
 //   the key of a head is [k | k_rope]; k_rope turns once and is shared by the heads

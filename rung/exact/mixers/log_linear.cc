@@ -4,9 +4,11 @@
 // (decay, erasure), and level 0 becomes the fresh state of token t alone.
 //   y_t = rsh(Σ_level λ_t^(level) (S^(level) q_t), read.shift),  λ_t = table or relu of the level channel
 // Invariant: at t the live levels are 0 and l+1 for every set bit l of t; level l+1 holds exactly 2^l tokens.
-// partition=strong (mode Q alone): levels 0 and 1 hold a token, level l holds 2^(l-1); what does not fit goes up.
+// partition=strong: levels 0 and 1 have room for a token, level l for 2^(l-1); what does not fit goes up. Level l >= 2
+// is reached by a carry of 2^(l-2) tokens whenever 2^(l-2) divides t, from t = 2^(l-1) on: with t / 2^(l-2) odd it was
+// half full and takes the carry in, else it was empty or full and the two change places. So after t tokens the live
+// levels are those with 2^(l-1) <= t.
 #include "rung/exact/matrix_cell.h"
-#include "rung/exact/released_layer.h"
 #include "rung/spec/mixers.h"
 
 namespace rung {
@@ -41,7 +43,6 @@ class LogLinear final : public RecurrentMixer<A> {
     typename Projection<A>::Buffer buffer;
     std::vector<std::vector<Value>> levels;  // empty vector: nothing stored there
     std::int64_t t = 0;
-    std::vector<std::int64_t> counts;  // strong: tokens of each level
     void append_numbers(std::vector<Value>& out) const override {
       for (const auto& level : levels) out.insert(out.end(), level.begin(), level.end());
       out.insert(out.end(), buffer.earlier.begin(), buffer.earlier.end());
@@ -57,7 +58,6 @@ class LogLinear final : public RecurrentMixer<A> {
     auto state = std::make_unique<State>();
     state->buffer = cell_->projection.start();
     state->levels.resize(static_cast<std::size_t>(levels_) + 1);
-    state->counts.resize(state->levels.size());
     return state;
   }
   void step(MixerState<A>& generic, const Value* x, Value* y) const override {
@@ -110,38 +110,35 @@ class LogLinear final : public RecurrentMixer<A> {
     RUNG_REQUIRE(target.empty(), "level {} is occupied at t={}", l + 1, state.t);
     target = std::move(state.levels[0]);
     for (std::size_t level = 1; level <= l; ++level) {
-      for (std::size_t i = 0; i < target.size(); ++i)
-        target[i] = cell_->arithmetic.accumulator == Accumulator::exact && linear()
-                        ? cell_->arithmetic.add_linear(target[i], state.levels[level][i], 0)
-                        : cell_->arithmetic.settle(typename A::Wide(target[i]) + state.levels[level][i]);
+      add(target, state.levels[level]);
       state.levels[level].clear();
     }
     state.levels[0].clear();
   }
   void carry(State& state) const {
-    std::vector<Value> carried;
-    std::int64_t count = 0;
-    state.counts[0] = 1;
-    for (std::size_t level = 0; level < state.levels.size(); ++level) {
-      const std::int64_t capacity = level == 0 ? 1 : std::int64_t{1} << (level - 1);
-      if (level == 0 || state.counts[level] + count > capacity) {  // the newer stays
-        std::swap(state.levels[level], carried);
-        std::swap(state.counts[level], count);
-        continue;
-      }
+    std::vector<Value> carried = std::move(state.levels[0]);
+    state.levels[0].clear();
+    std::swap(state.levels[1], carried);
+    for (std::size_t level = 2; !carried.empty(); ++level) {
       auto& held = state.levels[level];
-      if (held.empty()) held.assign(carried.size(), Value{0});
-      for (std::size_t i = 0; i < carried.size(); ++i)
-        held[i] = cell_->arithmetic.settle(typename A::Wide(held[i]) + carried[i]);
-      state.counts[level] += count;
-      carried.clear();
-      count = 0;
+      if ((state.t >> (level - 2) & 1) == 0) {  // the newer stays
+        std::swap(held, carried);
+      } else {
+        add(held, carried);
+        carried.clear();
+      }
     }
-    RUNG_REQUIRE(count == 0, "{} tokens beyond the last level", count);
   }
-  // Whether a level holds a state after t tokens, merged: one bucket for each set bit of t.
-  static bool live(std::size_t level, std::int64_t t) {
-    return level >= 1 && level <= 62 && (t >> (level - 1) & 1) != 0;
+  void add(std::vector<Value>& target, const std::vector<Value>& more) const {
+    for (std::size_t i = 0; i < target.size(); ++i)
+      target[i] = cell_->arithmetic.accumulator == Accumulator::exact && linear()
+                      ? cell_->arithmetic.add_linear(target[i], more[i], 0)
+                      : cell_->arithmetic.settle(typename A::Wide(target[i]) + more[i]);
+  }
+  // Whether a level holds a state after t tokens, merged: weak, one bucket for each set bit of t.
+  bool live(std::size_t level, std::int64_t t) const {
+    if (level < 1 || level > 62) return false;
+    return cell_->shape.form.strong ? t >> (level - 1) != 0 : (t >> (level - 1) & 1) != 0;
   }
   bool linear() const { return cell_->shape.base == MixerKind::linear; }
 
@@ -176,7 +173,6 @@ class LogLinear final : public RecurrentMixer<A> {
 
 template <class A>
 std::unique_ptr<MixerFor<A>> make_log_linear(const MixerContext<A>& context) {
-  if (A::kExact && !has_integer_form(context.shape)) return refuse_integer_form(context);
   std::unique_ptr<MatrixCell<A>> cell;
   const MixerKind base = context.shape.base;
   RUNG_REQUIRE(base == MixerKind::linear || base == MixerKind::mamba2 || base == MixerKind::gdelta,

@@ -1,8 +1,7 @@
 // Attention over selected tokens.
 //
 // topk: index score I(t, j) = Σ_h relu(m_t[h]) relu(rsh(iq_t[h]·ik_j, index.shift)) over index heads h, with m_t[h]
-// itself where weights=signed; the k
-// largest
+// itself where weights=signed, ik_j layer-normed where index_norm=yes; the k largest
 //   among j <= t (all j in an encoder) win, ties to the smaller position; then softmax attention over the winners.
 // sparse: blocks of B tokens. A block is compressed to one key and one value per key/value head by a map of
 // its B input
@@ -136,6 +135,15 @@ class TopK final : public SelectingAttention<A> {
     index_key_ = source.template map<A>("index_k", this->shape_.index_dim, context.width);
     index_mix_ = source.template map<A>("index_mix", this->shape_.index_heads, context.width);
     index_shift_ = source.shift("index.shift");
+    if (!this->shape_.form.index_norm) return;
+    const std::int64_t dim = this->shape_.index_dim;
+    gain_ = source.template numbers<Value>("index_norm.gain", {dim});
+    bias_ = source.template numbers<Value>("index_norm.bias", {dim});
+    norm_ = inner_norm(source, "index_norm", 0, std::nullopt);
+    centred_by_dim_ = source.integer();
+    key_site_ = source.site("index_norm.key");
+    const int centred = index_key_.width().bits + ceil_lg(static_cast<std::uint64_t>(dim)) + 1;
+    if (A::kExact) check_inner_norm(source, "index_norm", norm_, centred, number_bits(gain_), dim);
   }
   struct State final : MixerState<A> {
     std::vector<Store> stores;
@@ -160,7 +168,7 @@ class TopK final : public SelectingAttention<A> {
   // Split: a unit is a token, its summary the index key; nothing is told about the tokens right before.
   std::int64_t unit() const override { return 1; }
   std::vector<int> summary_widths() const override {
-    return std::vector<int>(static_cast<std::size_t>(this->shape_.index_dim), index_key_.width().bits);
+    return std::vector<int>(static_cast<std::size_t>(this->shape_.index_dim), key_bits());
   }
   std::vector<int> front_widths(std::int64_t) const override { return {}; }
   std::int64_t front_tokens(std::int64_t) const override { return 0; }
@@ -192,7 +200,7 @@ class TopK final : public SelectingAttention<A> {
     const auto& state = static_cast<const State&>(generic);
     auto keys = state.index_keys;
     keys.resize(static_cast<std::size_t>((state.t + 1) * this->shape_.index_dim));
-    index_key_.apply(this->arithmetic_, u, keys.data() + state.t * this->shape_.index_dim);
+    make_index_key(u, keys.data() + state.t * this->shape_.index_dim);
     auto order = selected(keys, state.t + 1, u);
     std::erase(order, state.t);  // its own token
     return order;
@@ -212,7 +220,7 @@ class TopK final : public SelectingAttention<A> {
     }
   }
   int sum_bits() const override {
-    const int index = index_query_.width().bits + index_key_.width().bits +
+    const int index = index_query_.width().bits + key_bits() +
                       ceil_lg(static_cast<std::uint64_t>(this->shape_.index_dim)) + index_mix_.width().bits +
                       ceil_lg(static_cast<std::uint64_t>(this->shape_.index_heads)) + 2 +
                       shift_growth(index_shift_);
@@ -221,10 +229,28 @@ class TopK final : public SelectingAttention<A> {
   }
 
  private:
+  int key_bits() const { return gain_.empty() ? index_key_.width().bits : norm_.width.bits; }
+  // The index key of row x, behind its layer norm where there is one.
+  void make_index_key(const Value* x, Value* key) const {
+    index_key_.apply(this->arithmetic_, x, key);
+    if (gain_.empty()) return;
+    const auto dim = static_cast<std::int64_t>(gain_.size());
+    Value sum{0};
+    for (std::int64_t i = 0; i < dim; ++i) sum += key[i];
+    for (std::int64_t i = 0; i < dim; ++i)
+      key[i] =
+          centred_by_dim_ ? static_cast<Value>(dim) * key[i] - sum : key[i] - sum / static_cast<Value>(dim);
+    normalise<A>(this->arithmetic_, key, gain_.data(), dim, dim, norm_, key);
+    Width width = norm_.width;
+    width.site = key_site_;
+    for (std::int64_t i = 0; i < dim; ++i)
+      key[i] =
+          kept(this->arithmetic_, norm_.rounded, Wide(key[i]) + bias_[static_cast<std::size_t>(i)], 0, width);
+  }
   void append(State& state, const Value* x) const {
     this->append_token(state.stores, state.t, x);
     state.index_keys.resize(static_cast<std::size_t>((state.t + 1) * this->shape_.index_dim));
-    index_key_.apply(this->arithmetic_, x, state.index_keys.data() + state.t * this->shape_.index_dim);
+    make_index_key(x, state.index_keys.data() + state.t * this->shape_.index_dim);
     ++state.t;
   }
   // The positions among the first `count`, increasing, that the query of row x reads.
@@ -272,7 +298,10 @@ class TopK final : public SelectingAttention<A> {
 
   bool causal_;
   LinearMap<A> index_query_, index_key_, index_mix_;
-  int index_shift_ = 0;
+  int index_shift_ = 0, key_site_ = -1;
+  std::vector<Value> gain_, bias_;  // of index_norm; empty: none
+  NormRule norm_;
+  bool centred_by_dim_ = false;  // z = d x - Σ x, as an integer file has it, in place of x - Σ x / d
 };
 
 template <class A>
