@@ -44,6 +44,15 @@ InstanceSource::Place& InstanceSource::place(std::size_t stage, std::size_t whic
   // The first batch, drawn on the host, has every shape that the later ones have.
   made.batch = lesson_.draw({stage, which, seeds_, 0, batch_, true});
   made.batch.move_to(device_);
+  if (on_device(stage, which))
+    if (const auto automaton = lesson_.instance_task(stage, which)->automaton; automaton.next) {
+      const std::int64_t entries = automaton.states * automaton.letters;
+      // Unsigned numbers, bit for bit.
+      made.next =
+          torch::from_blob(const_cast<std::uint32_t*>(automaton.next), {entries}, torch::kInt32).to(device_);
+      made.out = torch::from_blob(const_cast<std::int64_t*>(automaton.out), {automaton.states}, torch::kLong)
+                     .to(device_);
+    }
   return places_.emplace(std::make_pair(stage, which), std::move(made)).first->second;
 }
 
@@ -69,13 +78,18 @@ const Batch& InstanceSource::next(std::size_t stage, std::size_t which, std::int
   }
   Place& to = place(stage, which);
   if (!on_device(stage, which)) return to.batch;
-  const kernels::InstanceTask task = *lesson_.instance_task(stage, which);
+  kernels::InstanceTask task = *lesson_.instance_task(stage, which);
   const auto members = static_cast<std::int64_t>(seeds_.size());
   const auto ints = torch::TensorOptions(torch::kInt32).device(device_);
   if (!to.tokens.defined()) {
-    to.tokens = torch::empty({members, batch_, kernels::instance_length(task)}, ints);
+    to.tokens =
+        torch::empty({members, batch_, kernels::instance_fields(task), kernels::instance_length(task)}, ints);
     to.scratch = torch::empty(
         {std::max<std::int64_t>(1, kernels::task_instances_scratch(task, members, batch_))}, ints);
+  }
+  if (to.next.defined()) {
+    task.automaton.next = reinterpret_cast<const std::uint32_t*>(to.next.data_ptr<std::int32_t>());
+    task.automaton.out = to.out.data_ptr<std::int64_t>();
   }
   kernels::InstanceBatch batch;
   batch.members = members, batch.batch = batch_;
@@ -92,7 +106,8 @@ const Batch& InstanceSource::next(std::size_t stage, std::size_t which, std::int
   check_device(
       kernels::task_instances_cuda(task, batch, to.scratch.data_ptr<std::int32_t>(), current_stream()),
       "task_instances");
-  to.batch.inputs.fields[0].copy_(to.tokens);
+  for (std::size_t f = 0; f < to.batch.inputs.fields.size(); ++f)
+    to.batch.inputs.fields[f].copy_(to.tokens.select(2, static_cast<std::int64_t>(f)));
   return to.batch;
 }
 

@@ -1,6 +1,6 @@
 // Batches where the model is. On a CPU: drawn by the task itself. On a GPU: made by a kernel on the device
-// where the task has one (eva, index, mqar, two-sum, seqcomp: the same instances, bit for bit); else drawn on
-// the host and sent from pinned memory without waiting.
+// where the task has one (kernels/instance_draw.h: the same instances, bit for bit); else drawn on the host and sent
+// from pinned memory without waiting.
 #pragma once
 
 #include <map>
@@ -29,6 +29,7 @@ class InstanceSource {
     Batch batch;
     torch::Tensor tokens;  // int32, as the kernel writes them
     torch::Tensor scratch;
+    torch::Tensor next, out;  // the tables of an automaton
   };
   Place& place(std::size_t stage, std::size_t which);
 

@@ -8,7 +8,8 @@
 
 namespace rung::learn {
 
-// Nothing for tasks that they do not draw. ENSURES no further questions.
+// Nothing for tasks that they do not draw. ENSURES no further questions. The tables of an automaton are the task's
+// own, and live as long as it does.
 std::optional<kernels::InstanceTask> instance_task(const Task& task);
 
 }  // namespace rung::learn

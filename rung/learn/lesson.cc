@@ -333,9 +333,9 @@ Batch Lesson::draw(const Draw& draw) const {
   const auto draw_row = [&](std::int64_t row) {
     const std::uint64_t seed = draw.seeds[static_cast<std::size_t>(row / draw.count)];
     const auto index = static_cast<std::uint64_t>(draw.first + row % draw.count);
-    if (drawn) {  // as a kernel would: the task's own, from its support; these have one field
+    if (drawn) {  // as a kernel would: the task's own, from its support
       const auto member = static_cast<std::size_t>(row / draw.count);
-      std::vector<std::int32_t> tokens(static_cast<std::size_t>(length)),
+      std::vector<std::int32_t> tokens(static_cast<std::size_t>(kernels::instance_tokens(*drawn))),
           scratch(static_cast<std::size_t>(kernels::instance_scratch(*drawn)));
       kernels::draw_instance(*drawn,
                              draw.supports.empty() || row % draw.count < first_whole
@@ -343,8 +343,10 @@ Batch Lesson::draw(const Draw& draw) const {
                                  : support(draw.supports[member], draw.which),
                              seed, index, tokens.data(), first_target + row * answers, scratch.data(),
                              {deep ? first_between + row * answers : nullptr, rows * answers});
-      std::transform(tokens.begin(), tokens.end(), starts[0] + row * length,
-                     [&](std::int32_t token) { return token - fields_[0].low; });
+      for (std::size_t f = 0; f < fields_.size(); ++f)
+        std::transform(tokens.begin() + static_cast<std::ptrdiff_t>(f) * length,
+                       tokens.begin() + static_cast<std::ptrdiff_t>(f + 1) * length, starts[f] + row * length,
+                       [&](std::int32_t token) { return token - fields_[f].low; });
       return;
     }
     const Instance instance = task.generate(plan_.variant, seed, index);

@@ -198,6 +198,39 @@ TEST(lesson, asks_further_questions_whose_answers_the_task_confirms) {
   }
 }
 
+// Words and marks are drawn by the source that the device runs; every field and answer is the task's own.
+TEST(lesson, draws_words_and_marks_as_a_device_does_and_the_tasks_do) {
+  const std::string file = std::string(RUNG_SOURCE_DIR) + "/tests/cases/tasks/thirds.json";
+  for (const TaskRecord& record : {TaskRecord{"parity", {{"n", 9}}, {{"read", "all"}}},
+                                   {"modulo", {{"n", 5}, {"m", 7}}, {}},
+                                   {"group", {{"n", 6}}, {{"name", "D4"}, {"letters", "generators"}}},
+                                   {"flipflop", {{"n", 12}, {"k", 3}}, {{"read", "all"}}},
+                                   {file, {{"n", 20}}, {}},
+                                   {"copy", {{"n", 6}}, {}},
+                                   {"selective-copy", {{"n", 4}, {"m", 30}}, {}},
+                                   {"tracked-recall", {{"n", 8}, {"w", 11}}, {{"group", "xor"}}}}) {
+    TrainingPlan plan = trainee("gru");
+    plan.tasks = {{record, 1}};
+    plan.supervision = Supervision::every_query;
+    auto lesson = Lesson::make(plan);
+    ASSERT_TRUE(lesson.ok()) << lesson.error().message;
+    EXPECT_TRUE(lesson->instance_task(0, 0)) << record.name;
+    const Task& task = lesson->task(0, 0);
+    const Batch batch = lesson->draw({0, 0, {5, 6}, 30, 7, true});
+    for (std::int64_t row = 0; row < 14; ++row) {
+      const Instance expected =
+          task.generate(Variant::uniform, row < 7 ? 5 : 6, static_cast<std::uint64_t>(30 + row % 7));
+      const std::int64_t length = task.prompt_length();
+      for (std::size_t f = 0; f < expected.prompt.fields.size(); ++f) {
+        const auto* from = batch.inputs.fields[f].data_ptr<std::int64_t>() + row * length;
+        EXPECT_EQ(std::vector<std::int64_t>(from, from + length), expected.prompt.fields[f]) << record.name;
+      }
+      const auto* right = batch.targets.data_ptr<std::int64_t>() + row * batch.answers;
+      EXPECT_EQ(std::vector<std::int64_t>(right, right + batch.answers), expected.answer) << record.name;
+    }
+  }
+}
+
 TEST(lesson, asks_for_parts_of_a_chain_and_measures_the_whole) {
   TrainingPlan plan = trainee("full");
   plan.tasks = {{{"seqcomp", {{"L", 2}, {"m", 2}, {"n1", 3}}, {}}, 1}};

@@ -1,6 +1,7 @@
-// Uniform instances of eva, index, mqar, two-sum and seqcomp (hard order), number by number as Task::generate
-// draws them: the same source runs on the host, where a test compares it with the tasks bit for bit, and on a
-// device, one thread an instance. SplitMix64 and Lemire's rejection as in rung/base/random.h.
+// Uniform instances of eva, index, mqar, two-sum, seqcomp (hard order), automaton tasks, copy, selective-copy and
+// tracked-recall, number by number as Task::generate draws them: the same source runs on the host, where a test
+// compares it with the tasks bit for bit, and on a device, one thread an instance. SplitMix64 and Lemire's rejection
+// as in rung/base/random.h.
 //
 // Behind an instance of eva, index, two-sum or seqcomp may stand further questions about the same tables,
 // drawn from a stream of their own. Instances of eva, index and seqcomp may be drawn from a part of what the
@@ -10,6 +11,7 @@
 #include <cstdint>
 
 #include "rung/learn/kernels/element.h"
+#include "rung/learn/kernels/tracking_draw.h"
 
 namespace rung::kernels {
 
@@ -49,21 +51,25 @@ class InstanceRandom {
   std::uint64_t counter_;
 };
 
-enum class InstanceKind { evaluation, mqar, two_sum, seqcomp };
+enum class InstanceKind { evaluation, mqar, two_sum, seqcomp, automaton, copy, tracked_recall };
 inline constexpr int kMaxInstanceLevels = 8;
 
 // A task's sizes under the tasks' own names; those that a kind does not name are unused.
 struct InstanceTask {
   InstanceKind kind = InstanceKind::evaluation;
-  std::int64_t n = 1;                            // evaluation, mqar, two_sum
-  std::int64_t sigma = 1;                        // evaluation (eva: n), mqar: values
-  std::int64_t keys = 1;                         // mqar: M
-  std::int64_t queries = 1;                      // mqar
-  std::int64_t modulus = 1;                      // two_sum: M
-  std::int64_t levels = 1;                       // seqcomp: L <= kMaxInstanceLevels
+  std::int64_t n = 1;        // every kind but seqcomp
+  std::int64_t sigma = 1;    // evaluation (eva: n), mqar, tracked_recall: values; copy: symbols
+  std::int64_t keys = 1;     // mqar: M
+  std::int64_t queries = 1;  // mqar
+  std::int64_t modulus = 1;  // two_sum: M
+  std::int64_t levels = 1;   // seqcomp: L <= kMaxInstanceLevels
   std::int64_t domain[kMaxInstanceLevels] = {};  // seqcomp: N_0 … N_{L-1}
-  std::int64_t questions = 0;                    // behind the instance's own; 0 for mqar
+  std::int64_t questions = 0;                    // behind the instance's own, of the first kinds but mqar
   bool parts = false;                            // seqcomp: questions ask for parts of the chain in turn
+  InstanceAutomaton automaton = {};
+  std::int64_t places = 0;  // copy: m
+  bool selective = false;   // copy
+  InstanceMark mark = {};   // tracked_recall
 };
 
 // What starts, choices and entries are drawn from: the first so many of each.
@@ -85,6 +91,11 @@ RUNG_HOST_DEVICE inline std::int64_t support_domain(const InstanceSupport& suppo
   return domain;
 }
 
+// Kinds that may be asked again of the same tables.
+RUNG_HOST_DEVICE inline bool asks_again(InstanceKind kind) {
+  return kind == InstanceKind::evaluation || kind == InstanceKind::two_sum || kind == InstanceKind::seqcomp;
+}
+
 // The kinds of question, number 0 being the task's own. seqcomp in parts: levels a to b for all a <= b.
 RUNG_HOST_DEVICE inline std::int64_t question_kinds(const InstanceTask& task) {
   return task.parts ? task.levels * (task.levels + 1) / 2 : 1;
@@ -103,14 +114,29 @@ RUNG_HOST_DEVICE inline std::int64_t question_length(const InstanceTask& task) {
 }
 // Tokens of a prompt, and answers of an instance.
 RUNG_HOST_DEVICE inline std::int64_t instance_length(const InstanceTask& task) {
+  if (task.kind == InstanceKind::automaton) return 1 + task.n;
+  if (task.kind == InstanceKind::copy) return task.places + task.n;
+  if (task.kind == InstanceKind::tracked_recall) return task.n + task.mark.word + 1;
   const std::int64_t asked = task.kind == InstanceKind::mqar ? task.queries : 1 + task.questions;
   return table_length(task) + asked * question_length(task);
 }
 RUNG_HOST_DEVICE inline std::int64_t instance_answers(const InstanceTask& task) {
+  if (task.kind == InstanceKind::copy || (task.kind == InstanceKind::automaton && task.automaton.everywhere))
+    return task.n;
   return task.kind == InstanceKind::mqar ? task.queries : 1 + task.questions;
 }
-// int32 numbers of scratch that one instance needs: mqar shuffles its keys where they are dense.
+// Fields of a prompt. The tokens of an instance are those of its fields, one after the other.
+RUNG_HOST_DEVICE inline std::int64_t instance_fields(const InstanceTask& task) {
+  return task.kind == InstanceKind::tracked_recall ? kMarkFields : 1;
+}
+RUNG_HOST_DEVICE inline std::int64_t instance_tokens(const InstanceTask& task) {
+  return instance_fields(task) * instance_length(task);
+}
+// int32 numbers of scratch that one instance needs: keys of mqar and places of selective copy are shuffled where
+// they are dense.
 RUNG_HOST_DEVICE inline std::int64_t instance_scratch(const InstanceTask& task) {
+  if (task.kind == InstanceKind::copy)
+    return task.selective && marks_by_shuffle(task.n, task.places) ? task.places : 0;
   return task.kind == InstanceKind::mqar && task.keys >= task.n && task.keys / task.n < 4 ? task.keys : 0;
 }
 
@@ -237,7 +263,7 @@ RUNG_HOST_DEVICE inline std::int64_t draw_sum_question(const InstanceTask& task,
   return found;
 }
 
-// A question about the tables: its tokens [question_length]; its answer. REQUIRES task.kind != mqar,
+// A question about the tables: its tokens [question_length]; its answer. REQUIRES asks_again(task.kind),
 // 0 <= kind < question_kinds(task).
 RUNG_HOST_DEVICE inline std::int64_t draw_question(const InstanceTask& task, const InstanceSupport& support,
                                                    InstanceRandom& random, const std::int32_t* tables,
@@ -264,7 +290,7 @@ RUNG_HOST_DEVICE inline InstanceRandom question_stream(std::uint64_t seed, std::
   return InstanceRandom(seed, index + (std::uint64_t{1} << 40));
 }
 
-// Instance (seed, index): tokens [instance_length], answers [instance_answers], scratch [instance_scratch].
+// Instance (seed, index): tokens [instance_tokens], answers [instance_answers], scratch [instance_scratch].
 // between: of question 0, seqcomp's alone; those of question i stand i numbers behind.
 // REQUIRES sizes of the support in 1 .. those of whole_support(task), where the kind names them.
 RUNG_HOST_DEVICE inline void draw_instance(const InstanceTask& task, const InstanceSupport& support,
@@ -285,6 +311,12 @@ RUNG_HOST_DEVICE inline void draw_instance(const InstanceTask& task, const Insta
     case InstanceKind::seqcomp:
       draw_seqcomp(task, support, random, tokens, answers, between);
       break;
+    case InstanceKind::automaton:
+      return draw_word(task.automaton, task.n, random, tokens, answers);
+    case InstanceKind::copy:
+      return draw_copy(task.n, task.places, task.sigma, task.selective, random, tokens, answers, scratch);
+    case InstanceKind::tracked_recall:
+      return draw_marked(task.mark, task.n, task.sigma, random, tokens, answers);
   }
   InstanceRandom further = question_stream(seed, index);
   for (std::int64_t i = 0; i <= task.questions; ++i)

@@ -13,7 +13,7 @@ struct InstanceBatch {
   std::int64_t members = 1, batch = 0;       // E; instances a member
   const std::uint64_t* seed = nullptr;       // [E]
   const std::int64_t* step = nullptr;        // [1]: read, not changed
-  std::int32_t* tokens = nullptr;            // [E * batch, instance_length], out
+  std::int32_t* tokens = nullptr;            // [E * batch, instance_tokens], out
   std::int64_t* answers = nullptr;           // [E * batch, instance_answers], out
   const InstanceSupport* support = nullptr;  // [E], read like the step; null: the whole of the task
   std::int64_t whole = 0;  // the first so many of a member are of the whole task all the same

@@ -14,7 +14,13 @@ struct InstanceCase {
   std::string name;
   std::map<std::string, std::int64_t> sizes;
   InstanceTask task;
+  std::map<std::string, std::string> options = {};
 };
+
+// Parity, the sum modulo 3 and a flip-flop of two values, written out.
+inline constexpr std::uint32_t kParityNext[] = {0, 1, 1, 0}, kModuloNext[] = {0, 1, 2, 1, 2, 0, 2, 0, 1},
+                               kFlipflopNext[] = {0, 0, 1, 1, 0, 1};
+inline constexpr std::int64_t kStateAnswers[] = {0, 1, 2};
 
 inline std::vector<InstanceCase> instance_cases() {
   using enum InstanceKind;
@@ -40,6 +46,36 @@ inline std::vector<InstanceCase> instance_cases() {
       {"seqcomp",
        {{"L", 4}, {"m", 2}, {"n1", 3}, {"n2", 1}, {"n3", 2}},
        {.kind = seqcomp, .levels = 4, .domain = {2, 6, 6, 12}}},
+      {"parity", {{"n", 1}}, {.kind = automaton, .n = 1, .automaton = {2, 2, 0, kParityNext, kStateAnswers}}},
+      {"parity",
+       {{"n", 500}},
+       {.kind = automaton, .n = 500, .automaton = {2, 2, 0, kParityNext, kStateAnswers, true}},
+       {{"read", "all"}}},
+      {"modulo",
+       {{"n", 17}},
+       {.kind = automaton, .n = 17, .automaton = {3, 3, 0, kModuloNext, kStateAnswers}}},
+      {"flipflop",
+       {{"n", 9}},
+       {.kind = automaton, .n = 9, .automaton = {3, 2, 0, kFlipflopNext, kStateAnswers, true}},
+       {{"read", "all"}}},
+      {"copy", {{"n", 7}, {"sigma", 3}}, {.kind = copy, .n = 7, .sigma = 3, .places = 7}},
+      {"selective-copy",
+       {{"n", 6}, {"m", 11}},
+       {.kind = copy, .n = 6, .sigma = 4, .places = 11, .selective = true}},
+      {"selective-copy",
+       {{"n", 5}, {"m", 40}, {"sigma", 2}},
+       {.kind = copy, .n = 5, .sigma = 2, .places = 40, .selective = true}},
+      {"tracked-recall",
+       {{"n", 6}, {"sigma", 3}, {"w", 9}},
+       {.kind = tracked_recall, .n = 6, .sigma = 3, .mark = {MarkLetters::exchanges, 6, 9}}},
+      {"tracked-recall",
+       {{"n", 5}, {"w", 30}},
+       {.kind = tracked_recall, .n = 5, .sigma = 5, .mark = {MarkLetters::rotation, 2, 30}},
+       {{"group", "cyclic"}}},
+      {"tracked-recall",
+       {{"n", 8}, {"w", 12}},
+       {.kind = tracked_recall, .n = 8, .sigma = 8, .mark = {MarkLetters::bits, 4, 12}},
+       {{"group", "xor"}}},
   };
 }
 

@@ -13,10 +13,10 @@ namespace {
 
 TEST(TaskInstances, are_those_of_the_tasks) {
   for (const InstanceCase& given : instance_cases()) {
-    const auto task = make_task(given.name, given.sizes);
+    const auto task = make_task(given.name, given.sizes, given.options);
     ASSERT_TRUE(task.ok()) << given.name;
-    const std::int64_t length = instance_length(given.task), answers = instance_answers(given.task);
-    ASSERT_EQ(length, (*task)->prompt_length()) << given.name;
+    const std::int64_t length = instance_tokens(given.task), answers = instance_answers(given.task);
+    ASSERT_EQ(instance_length(given.task), (*task)->prompt_length()) << given.name;
     ASSERT_TRUE(instances_fit(given.task));
     const std::uint64_t seeds[] = {1, 0xFEEDFACECAFEBEEFULL, 0};
     const std::int64_t batch = 40;
@@ -29,7 +29,10 @@ TEST(TaskInstances, are_those_of_the_tasks) {
             (*task)->generate(Variant::uniform, seeds[row / batch], step * batch + row % batch);
         const std::vector<std::int64_t> drawn(tokens.begin() + row * length,
                                               tokens.begin() + (row + 1) * length);
-        ASSERT_EQ(drawn, expected.prompt.fields[0]) << given.name << " row " << row;
+        std::vector<std::int64_t> fields;
+        for (const auto& field : expected.prompt.fields)
+          fields.insert(fields.end(), field.begin(), field.end());
+        ASSERT_EQ(drawn, fields) << given.name << " row " << row;
         ASSERT_EQ((std::vector<std::int64_t>(targets.begin() + row * answers,
                                              targets.begin() + (row + 1) * answers)),
                   expected.answer)
@@ -41,7 +44,7 @@ TEST(TaskInstances, are_those_of_the_tasks) {
 
 TEST(TaskInstances, further_questions_are_about_the_same_tables_and_rightly_answered) {
   for (InstanceCase given : instance_cases()) {
-    if (given.task.kind == InstanceKind::mqar) continue;
+    if (!asks_again(given.task.kind)) continue;
     const auto task = make_task(given.name, given.sizes);
     ASSERT_TRUE(task.ok()) << given.name;
     const std::int64_t base = instance_length(given.task), batch = 30, step = 2;
@@ -94,7 +97,7 @@ TEST(TaskInstances, parts_of_a_chain_are_asked_in_turn_and_rightly_answered) {
     std::vector<std::int32_t> tokens(batch * length);
     std::vector<std::int64_t> targets(batch * 4), between((L - 1) * batch * 4, -7);
     task_instances(given.task,
-                   {1, batch, &seed, &step, tokens.data(), targets.data(), nullptr, between.data()});
+                   {1, batch, &seed, &step, tokens.data(), targets.data(), nullptr, 0, between.data()});
     std::set<std::pair<std::int64_t, std::int64_t>> met;  // place, kind
     for (std::int64_t row = 0; row < batch; ++row) {
       const Instance plain = (*task)->generate(Variant::uniform, seed, step * batch + row);
@@ -183,6 +186,10 @@ TEST(TaskInstances, sizes_that_no_int32_holds_are_refused) {
   EXPECT_FALSE(instances_fit({.kind = InstanceKind::mqar, .n = 4, .sigma = 4, .keys = 8, .questions = 1}));
   EXPECT_FALSE(instances_fit({.kind = InstanceKind::evaluation, .n = 4, .sigma = 4, .questions = -1}));
   EXPECT_FALSE(instances_fit({.kind = InstanceKind::evaluation, .n = 4, .sigma = 4, .parts = true}));
+  EXPECT_FALSE(instances_fit({.kind = InstanceKind::automaton, .n = 4}));  // no tables
+  EXPECT_FALSE(
+      instances_fit({.kind = InstanceKind::copy, .n = 4, .sigma = 4, .places = 3, .selective = true}));
+  EXPECT_FALSE(instances_fit({.kind = InstanceKind::copy, .n = 4, .sigma = 4, .questions = 1, .places = 4}));
 }
 
 TEST(TaskInstances, a_bound_that_rejects_half_of_its_draws_is_still_the_tasks_own) {

@@ -236,7 +236,7 @@ TEST_F(Device, diagonal_scan_agrees_with_the_host) {
 
 TEST_F(Device, instances_are_those_of_the_host_bit_for_bit) {
   for (const InstanceCase& given : instance_cases()) {
-    const std::int64_t length = instance_length(given.task), answers = instance_answers(given.task),
+    const std::int64_t length = instance_tokens(given.task), answers = instance_answers(given.task),
                        batch = 70;
     const std::vector<std::uint64_t> seeds = {1, 0xFEEDFACECAFEBEEFULL, 0};
     const std::vector<std::int64_t> step = {1000000007};
@@ -244,7 +244,14 @@ TEST_F(Device, instances_are_those_of_the_host_bit_for_bit) {
     std::vector<std::int64_t> targets(3 * batch * answers), found(targets.size());
     const DeviceCopy seed(seeds), counter(step), out(tokens), answered(targets);
     const DeviceCopy scratch(static_cast<std::size_t>(task_instances_scratch(given.task, 3, batch)) * 4);
-    check(task_instances_cuda(given.task,
+    InstanceTask there = given.task;  // its tables on the device
+    const InstanceAutomaton& automaton = given.task.automaton;
+    const DeviceCopy next(automaton.next, static_cast<std::size_t>(automaton.states * automaton.letters) *
+                                              sizeof(*automaton.next)),
+        outputs(automaton.out, static_cast<std::size_t>(automaton.states) * sizeof(*automaton.out));
+    if (automaton.next)
+      there.automaton.next = next.as<std::uint32_t>(), there.automaton.out = outputs.as<std::int64_t>();
+    check(task_instances_cuda(there,
                               {3, batch, seed.as<std::uint64_t>(), counter.as<std::int64_t>(),
                                out.as<std::int32_t>(), answered.as<std::int64_t>()},
                               scratch.as<std::int32_t>(), nullptr));
@@ -274,10 +281,10 @@ TEST_F(Device, instances_are_those_of_the_host_bit_for_bit) {
     check(task_instances_cuda(
         given.task,
         {3, batch, seed.as<std::uint64_t>(), counter.as<std::int64_t>(), out.as<std::int32_t>(),
-         answered.as<std::int64_t>(), support.as<InstanceSupport>(), values.as<std::int64_t>()},
+         answered.as<std::int64_t>(), support.as<InstanceSupport>(), 0, values.as<std::int64_t>()},
         scratch.as<std::int32_t>(), nullptr));
     task_instances(given.task, {3, batch, seeds.data(), step.data(), tokens.data(), targets.data(),
-                                supports.data(), between.data()});
+                                supports.data(), 0, between.data()});
     values.copy_to(passed.data());
     EXPECT_EQ(passed, between) << given.name << " values between";
   }
