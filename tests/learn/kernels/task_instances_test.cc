@@ -94,7 +94,7 @@ TEST(TaskInstances, parts_of_a_chain_are_asked_in_turn_and_rightly_answered) {
     std::vector<std::int32_t> tokens(batch * length);
     std::vector<std::int64_t> targets(batch * 4), between((L - 1) * batch * 4, -7);
     task_instances(given.task,
-                   {1, batch, &seed, &step, tokens.data(), targets.data(), nullptr, between.data()});
+                   {1, batch, &seed, &step, tokens.data(), targets.data(), nullptr, 0, between.data()});
     std::set<std::pair<std::int64_t, std::int64_t>> met;  // place, kind
     for (std::int64_t row = 0; row < batch; ++row) {
       const Instance plain = (*task)->generate(Variant::uniform, seed, step * batch + row);

@@ -274,10 +274,10 @@ TEST_F(Device, instances_are_those_of_the_host_bit_for_bit) {
     check(task_instances_cuda(
         given.task,
         {3, batch, seed.as<std::uint64_t>(), counter.as<std::int64_t>(), out.as<std::int32_t>(),
-         answered.as<std::int64_t>(), support.as<InstanceSupport>(), values.as<std::int64_t>()},
+         answered.as<std::int64_t>(), support.as<InstanceSupport>(), 0, values.as<std::int64_t>()},
         scratch.as<std::int32_t>(), nullptr));
     task_instances(given.task, {3, batch, seeds.data(), step.data(), tokens.data(), targets.data(),
-                                supports.data(), between.data()});
+                                supports.data(), 0, between.data()});
     values.copy_to(passed.data());
     EXPECT_EQ(passed, between) << given.name << " values between";
   }
