@@ -16,14 +16,14 @@ FOLDER = re.compile(r"CMakeFiles/(?P<target>[\w-]+)\.dir/")
 
 
 def jobs(log):
-    """{output: (start, end)} in seconds; the last run of an output counts."""
+    """[(output, start, end)] in seconds; the last run of a job counts, and one with several outputs is one job."""
     found = {}
     with open(log, encoding="utf-8") as lines:
         for line in lines:
             parts = line.rstrip("\n").split("\t")
             if len(parts) == 5:
-                found[parts[3]] = (int(parts[0]) / 1000, int(parts[1]) / 1000)
-    return found
+                found[parts[4]] = (parts[3], int(parts[0]) / 1000, int(parts[1]) / 1000)
+    return list(found.values())
 
 
 def part_of(output):
@@ -50,7 +50,7 @@ def summary(trees):
     columns = []
     for tree in trees:
         found, seconds = jobs(os.path.join(tree, ".ninja_log")), collections.Counter()
-        for output, (start, end) in found.items():
+        for output, start, end in found:
             seconds[next(name for name, fits in GROUPS if fits.search(part_of(output)))] += end - start
         columns.append(seconds)
     lines = ["| job-seconds | " + " | ".join(os.path.basename(os.path.normpath(tree)) for tree in trees) + " |",
@@ -66,10 +66,10 @@ def table(tree):
     if not found:
         sys.exit(f"{tree}: an empty .ninja_log")
     seconds, counts = collections.Counter(), collections.Counter()
-    for output, (start, end) in found.items():
+    for output, start, end in found:
         seconds[part_of(output)] += end - start
         counts[part_of(output)] += 1
-    clock = max(end for _, end in found.values()) - min(start for start, _ in found.values())
+    clock = max(end for _, _, end in found) - min(start for _, start, _ in found)
     lines = [f"| part of {os.path.basename(os.path.normpath(tree))} | jobs | job-seconds |", "| --- | ---: | ---: |"]
     lines += [f"| {part} | {counts[part]} | {seconds[part]:.0f} |" for part, _ in seconds.most_common()]
     lines.append(f"| all, {clock:.0f} s by the clock | {sum(counts.values())} | {sum(seconds.values()):.0f} |")
