@@ -50,6 +50,9 @@ Command train_command() {
   add("--supervision", "answer, every-query, chain or deep (every-query)", &flags->supervision, "Plan");
   add("--deep", "supervision deep: what is read where: \"value=1,layer=2,back=0; ...\"", &flags->deep,
       "Plan");
+  add("--embedding",
+      "tokens by a table of rows, or a linear map of their binary digits: table or binary (table)",
+      &flags->embedding, "Plan");
   add("--from", "a weights file of the same architecture that members start with", &flags->from, "Plan");
   add("--queries", "questions a prompt (1)", &flags->queries, "Plan");
   add("--parts", "seqcomp: ask for parts of the chain too, in turn", &flags->parts, "Plan");

@@ -119,6 +119,9 @@ Result<TrainingPlan> plan_of(const TrainFlags& flags) {
       plan.deep.push_back(readout);
     }
   }
+  if (flags.embedding) {
+    RUNG_TRY(plan.embedding, parse_word<Embedding>(*flags.embedding, "[train] embedding"));
+  }
   if (flags.from) plan.from = *flags.from;
   if (flags.precision) {
     RUNG_TRY(plan.precision, parse_word<ComputeType>(*flags.precision, "[train] precision"));

@@ -218,6 +218,7 @@ Result<ModelSpec> Lesson::model_spec() const {
   dims.precision.bits = 32;
   dims.precision.fraction = 0;
   spec.fields = fields_;
+  spec.embedding = plan_.embedding;
   const bool vector = answer_.kind == AnswerSpec::Kind::vector;
   spec.output = {vector ? OutputSpec::Kind::vector : OutputSpec::Kind::logits, outputs_,
                  vector ? answer_.fraction : 0};

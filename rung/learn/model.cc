@@ -20,13 +20,22 @@ int code_bits(std::int64_t size) {
   return std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size - 1))));
 }
 
-bool by_table(const FieldSpec& field) { return field.length == 1 && field.size <= kLargestTable; }
+// Rows of a binary code of so many digits: the embeddings that they add up to are as large as a table's.
+Start digit_rows(int digits) {
+  return Start::digits(2 * kEmbeddingDeviation / std::sqrt(static_cast<double>(digits)));
+}
 
 // [.., D + 1]: the binary digits of each value, lowest first, then 1.
 torch::Tensor binary_code(const torch::Tensor& values, int digits, torch::ScalarType type) {
   const torch::Tensor shifts = torch::arange(digits, values.options());
   const torch::Tensor bits = values.unsqueeze(-1).bitwise_right_shift(shifts).bitwise_and(1).to(type);
   return torch::cat({bits, torch::ones_like(bits.narrow(-1, 0, 1))}, -1);
+}
+
+// The table [E, size, W] that the rows [E, D + 1, W] of a binary code amount to.
+torch::Tensor coded_table(const torch::Tensor& rows, std::int64_t size) {
+  const torch::Tensor values = torch::arange(size, rows.options().dtype(torch::kLong).requires_grad(false));
+  return torch::matmul(binary_code(values, static_cast<int>(rows.size(1)) - 1, rows.scalar_type()), rows);
 }
 
 // Rows of table [E, size, W] by index [E, ...]: one look-up in the tables laid end to end.
@@ -88,18 +97,18 @@ Result<Model> Model::make(const ModelSpec& spec) {
     if (field.length > 1)
       model.embeddings_.push_back(layout.add(name + ".linear", {field.length, width},
                                              Start::normal(fan_in_deviation(field.length)), true));
-    else if (by_table(field))
+    else if (model.by_table(field))
       model.embeddings_.push_back(layout.add(name + ".table", {field.size, width}, start, false));
     else
-      model.embeddings_.push_back(
-          layout.add(name + ".binary", {code_bits(field.size) + 1, width}, start, false));
+      model.embeddings_.push_back(layout.add(name + ".binary", {code_bits(field.size) + 1, width},
+                                             digit_rows(code_bits(field.size)), false));
   }
   if (dims.position == PositionCode::table)
     model.position_ =
         layout.add("embed.position.table", {dims.context, width}, Start::normal(kEmbeddingDeviation), false);
   else if (dims.position == PositionCode::binary)
     model.position_ = layout.add("embed.position.binary", {code_bits(dims.context) + 1, width},
-                                 Start::normal(kEmbeddingDeviation), false);
+                                 digit_rows(code_bits(dims.context)), false);
   // Residual branches start smaller in deeper models, so that the stream's size does not depend on the depth.
   const double branch =
       1 / std::sqrt(2.0 * static_cast<double>(std::max<std::size_t>(model.shapes_.size(), 1)));
@@ -150,38 +159,35 @@ std::span<const ParameterSpec> Model::kept() const {
 }
 
 torch::Tensor Model::embed(const Inputs& inputs, const Leaves& leaves, bool plain) const {
-  const PositionCode code = spec_.architecture.dimensions.position;
-  const bool tables = std::all_of(spec_.fields.begin(), spec_.fields.end(), by_table) &&
-                      code != PositionCode::binary && spec_.fields.size() <= kernels::kMaxEmbeddingFields;
-  if (!plain && tables) {
-    std::vector<torch::Tensor> rows;
-    for (const Index index : embeddings_) rows.push_back(leaves[index]);
-    return embedding_sum(inputs.fields, rows,
-                         code == PositionCode::table ? leaves[position_] : torch::Tensor());
+  const Dimensions& dims = spec_.architecture.dimensions;
+  const std::int64_t length = inputs.fields[0].size(2);
+  // Digits become a table once a pass: a row a value costs less than a product a token, and has the tables' kernel.
+  torch::Tensor position;
+  if (dims.position == PositionCode::table) position = leaves[position_];
+  if (dims.position == PositionCode::binary) position = coded_table(leaves[position_], length);
+  std::vector<torch::Tensor> tables;
+  for (std::size_t f = 0; f < spec_.fields.size(); ++f) {
+    const FieldSpec& field = spec_.fields[f];
+    const torch::Tensor& rows = leaves[embeddings_[f]];
+    if (field.length == 1 && field.size <= kLargestTable)
+      tables.push_back(by_table(field) ? rows : coded_table(rows, field.size));
   }
+  if (!plain && tables.size() == spec_.fields.size() && tables.size() <= kernels::kMaxEmbeddingFields)
+    return embedding_sum(inputs.fields, tables, position);
   torch::Tensor x;
   const auto add = [&](const torch::Tensor& part) { x = x.defined() ? x + part : part; };
+  std::size_t next = 0;
   for (std::size_t f = 0; f < spec_.fields.size(); ++f) {
-    const torch::Tensor& values = inputs.fields[f];
-    const torch::Tensor& table = leaves[embeddings_[f]];
-    if (spec_.fields[f].length > 1)
-      add(apply_map(values.to(table.dtype()), table.transpose(1, 2)));
-    else if (by_table(spec_.fields[f]))
-      add(look_up(table, values));
+    const FieldSpec& field = spec_.fields[f];
+    const torch::Tensor &values = inputs.fields[f], &rows = leaves[embeddings_[f]];
+    if (field.length > 1)
+      add(apply_map(values.to(rows.dtype()), rows.transpose(1, 2)));
+    else if (field.size <= kLargestTable)
+      add(look_up(tables[next++], values));
     else
-      add(apply_map(binary_code(values, code_bits(spec_.fields[f].size), table.scalar_type()),
-                    table.transpose(1, 2)));
+      add(apply_map(binary_code(values, code_bits(field.size), rows.scalar_type()), rows.transpose(1, 2)));
   }
-  const std::int64_t length = inputs.fields[0].size(2);
-  const Dimensions& dims = spec_.architecture.dimensions;
-  if (dims.position == PositionCode::table) {
-    add(leaves[position_].narrow(1, 0, length).unsqueeze(1));
-  } else if (dims.position == PositionCode::binary) {
-    const torch::Tensor place =
-        torch::arange(length, inputs.fields[0].options()).view({1, 1, length}).expand({x.size(0), 1, length});
-    add(apply_map(binary_code(place, code_bits(dims.context), x.scalar_type()),
-                  leaves[position_].transpose(1, 2)));
-  }
+  if (position.defined()) add(position.narrow(1, 0, length).unsqueeze(1));
   return x;
 }
 

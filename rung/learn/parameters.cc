@@ -31,6 +31,7 @@ void draw(const ParameterSpec& spec, std::uint64_t seed, double scale, float* to
         value = spec.start.value;
         break;
       case Start::Kind::normal:
+      case Start::Kind::digits:
         value = spec.start.shift + scale * spec.start.value * standard_normal(random);
         break;
       case Start::Kind::uniform:
@@ -44,6 +45,13 @@ void draw(const ParameterSpec& spec, std::uint64_t seed, double scale, float* to
         break;
     }
     to[i] = static_cast<float>(value);
+  }
+  if (spec.start.kind != Start::Kind::digits) return;
+  const std::int64_t width = spec.shape.back(), last = size - width;
+  for (std::int64_t i = 0; i < width; ++i) {
+    float sum = 0;
+    for (std::int64_t row = i; row < last; row += width) sum += to[row];
+    to[last + i] = -sum / 2;
   }
 }
 

@@ -19,12 +19,15 @@ namespace rung::learn {
 
 // How a parameter starts. Determinism: a function of the member's seed and the parameter's first name alone.
 struct Start {
-  enum class Kind { constant, normal, uniform, log_spaced, logarithms } kind = Kind::constant;
-  double value = 0;  // the constant; the standard deviation; the half-width; log_spaced: -1, -2, ... -size
-                     // along the last dimension, times value; logarithms: ln 1, ln 2, ... likewise
+  enum class Kind { constant, normal, uniform, log_spaced, logarithms, digits } kind = Kind::constant;
+  // The constant; the standard deviation; the half-width. log_spaced: -1, -2, ... -size along the last dimension, times
+  // value; logarithms: ln 1, ln 2, ... likewise. digits: rows of a binary code, normal with this deviation, and a last
+  // row that makes the digits 0 and 1 count as -1 and 1.
+  double value = 0;
   double shift = 0;  // added: the middle of a normal or uniform draw
   static Start constant(double value) { return {Kind::constant, value}; }
   static Start normal(double deviation) { return {Kind::normal, deviation}; }
+  static Start digits(double deviation) { return {Kind::digits, deviation}; }
   static Start uniform(double half_width, double middle) { return {Kind::uniform, half_width, middle}; }
 };
 

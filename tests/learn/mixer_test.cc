@@ -26,8 +26,7 @@ void stir(Parameters& parameters, std::uint64_t seed) {
     at[i] += static_cast<float>(0.2 * (random.unit() - 0.5));
 }
 
-TEST_P(EveryMixer, agrees_with_the_exact_machine_on_the_file_it_writes) {
-  const ModelSpec spec = small_model(GetParam());
+void expect_the_exact_machine_agrees(const ModelSpec& spec) {
   auto model = Model::make(spec);
   ASSERT_TRUE(model.ok()) << model.error().message;
   Parameters parameters(model->layout(), {7}, {1.0}, torch::kCPU, torch::kFloat32);
@@ -63,8 +62,11 @@ TEST_P(EveryMixer, agrees_with_the_exact_machine_on_the_file_it_writes) {
   }
 }
 
-TEST_P(EveryMixer, has_the_same_gradients_plain_and_fast_in_an_ensemble) {
-  const ModelSpec spec = small_model(GetParam());
+TEST_P(EveryMixer, agrees_with_the_exact_machine_on_the_file_it_writes) {
+  expect_the_exact_machine_agrees(small_model(GetParam()));
+}
+
+void expect_the_same_gradients_plain_and_fast(const ModelSpec& spec) {
   auto model = Model::make(spec);
   ASSERT_TRUE(model.ok()) << model.error().message;
   const std::int64_t members = 2;
@@ -88,6 +90,10 @@ TEST_P(EveryMixer, has_the_same_gradients_plain_and_fast_in_an_ensemble) {
   EXPECT_LT((gradients[0] - gradients[1]).abs().max().item<double>(), 3e-4 * scale);
 }
 
+TEST_P(EveryMixer, has_the_same_gradients_plain_and_fast_in_an_ensemble) {
+  expect_the_same_gradients_plain_and_fast(small_model(GetParam()));
+}
+
 TEST_P(EveryMixer, gives_a_member_the_outputs_that_it_has_alone) {
   const ModelSpec spec = small_model(GetParam());
   auto model = Model::make(spec);
@@ -102,6 +108,40 @@ TEST_P(EveryMixer, gives_a_member_the_outputs_that_it_has_alone) {
   const torch::Tensor alone = model->forward(alone_inputs, second.leaves, {});
   EXPECT_LT((together.narrow(0, 1, 1) - alone).abs().max().item<double>(), 1e-4);
   EXPECT_GT((together.narrow(0, 0, 1) - alone).abs().max().item<double>(), 1e-2);
+}
+
+TEST(embedding,
+     by_binary_digits_means_the_same_to_the_exact_machine_and_has_the_same_gradients_plain_and_fast) {
+  ModelSpec spec = small_model("full");
+  for (const Embedding embedding : {Embedding::table, Embedding::binary})
+    for (const PositionCode position : {PositionCode::none, PositionCode::table, PositionCode::binary}) {
+      spec.embedding = embedding;
+      spec.architecture.dimensions.position = position;
+      expect_the_exact_machine_agrees(spec);
+      expect_the_same_gradients_plain_and_fast(spec);
+    }
+  spec.fields[0].size = kLargestTable + 1;  // beyond any table
+  spec.embedding = Embedding::table;
+  expect_the_exact_machine_agrees(spec);
+}
+
+// Five digits of 0 and 1 start as -1 and 1: opposite codes have opposite rows.
+TEST(embedding, by_binary_digits_starts_centred) {
+  ModelSpec spec = small_model("none");
+  spec.fields[0].size = 32;
+  spec.embedding = Embedding::binary;
+  const auto model = Model::make(spec);
+  ASSERT_TRUE(model.ok());
+  const Weights weights =
+      model->weights(Parameters(model->layout(), {7}, {1.0}, torch::kCPU, torch::kFloat32), 0);
+  const auto& rows = weights.tensors.at("embed.token.binary");
+  ASSERT_EQ(rows.shape, (std::vector<std::int64_t>{6, 12}));
+  for (std::int64_t c = 0; c < 12; ++c) {
+    double sum = 0;
+    for (std::int64_t digit = 0; digit < 5; ++digit) sum += rows.real(digit * 12 + c);
+    EXPECT_NEAR(rows.real(5 * 12 + c), -sum / 2, 1e-6);
+    EXPECT_GT(std::abs(sum), 0);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(learn, EveryMixer, testing::ValuesIn(causal_lines()), mixer_test_name);

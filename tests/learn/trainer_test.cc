@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "rung/evaluation/evaluation.h"
+#include "rung/exact/quantise.h"
 #include "tests/learn/training.h"
 
 namespace rung::learn {
@@ -16,7 +17,7 @@ TEST(trainer, goes_on_from_a_checkpoint_to_the_same_bits) {
   for (const bool rounded : {false, true}) {
     TrainingPlan plan = trainee();
     plan.dropout = 0.1;
-    if (rounded) plan.round_bits = 8, plan.round_after = 7;
+    if (rounded) plan.round_bits = 8, plan.round_after = 7, plan.embedding = Embedding::binary;
     const Parts parts(plan);
     Folder folder;
     Trainer whole = parts.trainer();
@@ -132,28 +133,48 @@ TEST(ensemble, marks_a_member_whose_loss_is_no_number_and_goes_on_with_the_other
   EXPECT_NE(result->members[1].reason.find("NaN"), std::string::npos);
 }
 
+// In floats, and rounded to integers of 12 bits.
 TEST(ensemble, writes_a_file_that_the_exact_machine_finds_as_accurate) {
-  TrainingPlan plan = trainee("full");
-  plan.steps = 400;
-  plan.batch = 32;
-  plan.rates = {1e-2};
-  plan.evaluate_every = 100;
-  plan.final_count = 400;
-  Folder folder;
-  const auto result = train_in(plan, folder / "run", 1);
-  ASSERT_TRUE(result.ok()) << result.error().message;
-  const MemberResult& member = result->members[0];
-  EXPECT_GT(member.accuracy(), 0.9);
-  const auto weights = read_weights(member.file);
-  ASSERT_TRUE(weights.ok()) << weights.error().message;
-  const auto task = make_task("eva", {{"n", 6}});
-  ASSERT_TRUE(check_fit(*weights, **task).ok());
-  const auto machine =
-      Machine::load(*weights, {.positions = positions_needed(*weights, **task), .unrounded = true});
-  ASSERT_TRUE(machine.ok()) << machine.error().message;
-  const auto exact = evaluate(**machine, *weights, **task, {.seed = 77, .count = 400});
-  ASSERT_TRUE(exact.ok());
-  EXPECT_NEAR(exact->accuracy(), member.accuracy(), 0.06);
+  for (const Embedding embedding : {Embedding::table, Embedding::binary}) {
+    TrainingPlan plan = trainee("full");
+    plan.embedding = embedding;
+    plan.dimensions.position = embedding == Embedding::binary ? PositionCode::binary : PositionCode::table;
+    plan.steps = 400;
+    plan.batch = 32;
+    plan.rates = {1e-2};
+    plan.evaluate_every = 100;
+    plan.final_count = 400;
+    Folder folder;
+    const auto result = train_in(plan, folder / "run", 1);
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    const MemberResult& member = result->members[0];
+    EXPECT_GT(member.accuracy(), 0.9);
+    const auto weights = read_weights(member.file);
+    ASSERT_TRUE(weights.ok()) << weights.error().message;
+    const auto task = make_task("eva", {{"n", 6}});
+    ASSERT_TRUE(check_fit(*weights, **task).ok());
+    const auto machine =
+        Machine::load(*weights, {.positions = positions_needed(*weights, **task), .unrounded = true});
+    ASSERT_TRUE(machine.ok()) << machine.error().message;
+    const auto exact = evaluate(**machine, *weights, **task, {.seed = 77, .count = 400});
+    ASSERT_TRUE(exact.ok());
+    EXPECT_NEAR(exact->accuracy(), member.accuracy(), 0.06);
+    EXPECT_EQ(weights->tensors.contains("embed.token.binary"), embedding == Embedding::binary);
+    EXPECT_EQ(weights->tensors.contains("embed.token.table"), embedding == Embedding::table);
+    CalibrationSet set{{}, (*task)->query_positions()};
+    for (std::uint64_t i = 0; i < 32; ++i) {
+      Instance instance = (*task)->generate(Variant::uniform, 5, i);
+      set.prompts.push_back(std::move(instance.prompt));
+      set.answers.push_back(std::move(instance.answer));
+    }
+    const auto integers = quantise(*weights, set, {.precision = 12});
+    ASSERT_TRUE(integers.ok()) << integers.error().message;
+    const auto rounded = Machine::load(integers->weights, {.positions = positions_needed(*weights, **task)});
+    ASSERT_TRUE(rounded.ok()) << rounded.error().message;
+    const auto as_integers = evaluate(**rounded, integers->weights, **task, {.seed = 77, .count = 400});
+    ASSERT_TRUE(as_integers.ok());
+    EXPECT_NEAR(as_integers->accuracy(), exact->accuracy(), 0.03);
+  }
 }
 
 TEST(lesson, asks_further_questions_whose_answers_the_task_confirms) {
@@ -361,6 +382,7 @@ TEST(plan, comes_back_from_its_own_text) {
   plan.advance = 0.9;
   plan.supervision = Supervision::deep;
   plan.deep = {{1, 2, 0}};
+  plan.embedding = Embedding::binary;
   plan.from = "earlier.safetensors";
   plan.scales = {1};
   plan.tasks[0].task.options = {{"order", "easy"}};
