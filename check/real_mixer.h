@@ -61,7 +61,11 @@ class RealMixer {
 };
 // nullptr for `none`. Malformed: a mixer that cannot be evaluated.
 std::unique_ptr<RealMixer> make_real_mixer(const Shape& shape, const RealSource& source);
+// full, topk, sparse; nullptr for any other word.
+std::unique_ptr<RealMixer> make_real_attention(const Shape& shape, const RealSource& source);
 std::unique_ptr<RealMixer> make_real_recurrence(const Shape& shape, const RealSource& source);
+// Those of them that have no matrix: mamba, rnn, gru, conv, identity.
+std::unique_ptr<RealMixer> make_real_row_recurrence(const Shape& shape, const RealSource& source);
 
 // Maps side by side, with the short convolution over those that have one.
 class RealChannels {

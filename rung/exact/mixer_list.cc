@@ -26,11 +26,11 @@ template <class A>
 std::unique_ptr<MixerFor<A>> make_topk(const MixerContext<A>&);
 template <class A>
 std::unique_ptr<MixerFor<A>> make_conv(const MixerContext<A>&);
+template <class A>
+std::unique_ptr<MixerFor<A>> make_released_sparse(const MixerContext<A>&);
 // Forms of released layers, which mode Q alone runs.
 template <class A>
 std::unique_ptr<MixerFor<A>> make_kda(const MixerContext<A>&);
-template <class A>
-std::unique_ptr<MixerFor<A>> make_released_sparse(const MixerContext<A>&);
 template <class A>
 std::unique_ptr<MixerFor<A>> make_released_topk(const MixerContext<A>&);
 template <class A>

@@ -78,5 +78,35 @@ TEST_P(Attacked, is_verified) {
                                                                       << text.substr(0, 3000);
 }
 
+// An issuer that runs the same numbers under another option hands over states that the checker does not find.
+TEST(attacked_elsewhere, is_rejected) {
+  const std::pair<const char*, const char*> kReadings[] = {
+      {"loglinear(base=mamba2,form=released,partition=strong,heads=1,dim=1,state=1)",
+       "loglinear(base=mamba2,form=released,heads=1,dim=1,state=1)"},
+      {"mamba(form=released,norms=after,inner=2,state=2,rank=2)",
+       "mamba(form=released,norms=before,inner=2,state=2,rank=2)"}};
+  const auto task = task_of("eva", {{"n", 14}});
+  for (const auto& [line, other] : kReadings) {
+    int rejected = 0;  // two readings of small numbers may come to the same states
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      Weights weights = random_model(line, *task, 4, 5, seed, PositionCode::table);
+      auto target = make_target(weights, task);
+      ASSERT_TRUE(target) << target.error().message;
+      const auto outcome = attack(*target, "auto", {.seconds = 3});
+      ASSERT_TRUE(outcome) << outcome.error().message;
+      ASSERT_TRUE(outcome->certificate) << line << ": " << outcome->reason;
+      const auto verdict_on = [&](const std::string& model) {
+        Certificate certificate = *outcome->certificate;
+        certificate.model_sha256 = sha256(model);
+        return verdict_of(certificate_text(certificate), model);
+      };
+      EXPECT_EQ(verdict_on(model_bytes(weights)), CheckVerdict::verified) << line;
+      weights.architecture.stack = *parse_stack(other);
+      rejected += verdict_on(model_bytes(weights)) == CheckVerdict::rejected;
+    }
+    EXPECT_GT(rejected, 0) << line << " and " << other;
+  }
+}
+
 }  // namespace
 }  // namespace rung
