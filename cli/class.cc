@@ -114,7 +114,7 @@ Result<int> run_class(const ClassFlags& flags) {
                 "an automaton file");
   RUNG_TRY(const NamedAutomaton named, named_automaton(flags));
   const FollowedAutomaton followed = followed_automaton(named.automaton);
-  if (!followed.algebra) return fail(ErrorCode::resource, "{}", followed.refused);
+  if (!followed.algebra) return fail(ErrorCode::resource, "{}, in {}", followed.refused, flags.name);
   const auto followers = followers_of(followed);
   if (flags.json)
     print_json(class_document(named, *followed.algebra, followers));

@@ -67,7 +67,7 @@ Numbering number(const std::vector<std::string>& names) {
 
 Result<std::uint32_t> find_state(const Numbering& states, const Json& name, std::string_view where) {
   if (!name.is_string() || !states.contains(name.get<std::string>()))
-    return fail(ErrorCode::format, "[task] {} names no state in \"{}\"; expected one of \"states\"",
+    return fail(ErrorCode::format, "[task] {} names no state in {}; expected one of \"states\"",
                 name.is_string() ? rung::quoted(name.get<std::string>())
                                  : rung::quoted(name.dump(-1, ' ', true, Json::error_handler_t::replace)),
                 where);
@@ -101,7 +101,9 @@ Result<void> read_transitions(const Json& document, const Numbering& numbers, Au
       if (to == row->end())
         return fail(ErrorCode::format, "[task] state {} has no transition for {}", rung::quoted(from),
                     rung::quoted(symbol));
-      RUNG_TRY(const std::uint32_t state, find_state(numbers, *to, "transitions"));
+      RUNG_TRY(const std::uint32_t state, find_state(numbers, *to,
+                                                     fmt::format("the transition of {} for {}",
+                                                                 rung::quoted(from), rung::quoted(symbol))));
       automaton.next.push_back(state);
     }
   }
@@ -121,7 +123,10 @@ Result<void> read_outputs(const Json& document, const Numbering& numbers, Automa
     if (!list.is_array())
       return fail(ErrorCode::format, "[task] \"accepting\" of an automaton; expected a list of states");
     for (const auto& name : list) {
-      RUNG_TRY(const std::uint32_t state, find_state(numbers, name, "accepting"));
+      RUNG_TRY(const std::uint32_t state, find_state(numbers, name, "\"accepting\""));
+      if (automaton.out[state] == 1)
+        return fail(ErrorCode::format, "[task] {} stands twice in \"accepting\"",
+                    rung::quoted(automaton.states[state]));
       automaton.out[state] = 1;
     }
     return {};
@@ -135,7 +140,7 @@ Result<void> read_outputs(const Json& document, const Numbering& numbers, Automa
     if (!table.contains(name))
       return fail(ErrorCode::format, "[task] state {} has no output", rung::quoted(name));
   for (const auto& [name, value] : table.items()) {
-    RUNG_TRY(const std::uint32_t state, find_state(numbers, name, "outputs"));
+    RUNG_TRY(const std::uint32_t state, find_state(numbers, name, "\"outputs\""));
     if (!value.is_number_integer() || value < 0 || value >= kMaxAlphabet)
       return fail(ErrorCode::format, "[task] output of state {}; expected a whole number from 0 to {}",
                   rung::quoted(name), kMaxAlphabet - 1);
@@ -167,7 +172,7 @@ Result<AutomatonFile> parse_automaton(std::string_view text) {
                 automaton.states.size(), automaton.letters.size(), kMaxTransitions);
   const Numbering numbers = number(automaton.states);
   if (!document.contains("start")) return fail(ErrorCode::missing, "[task] an automaton without \"start\"");
-  RUNG_TRY(automaton.start, find_state(numbers, document["start"], "start"));
+  RUNG_TRY(automaton.start, find_state(numbers, document["start"], "\"start\""));
   RUNG_CHECK(read_transitions(document, numbers, automaton));
   RUNG_CHECK(read_outputs(document, numbers, automaton));
   const auto reached = reachable_states(automaton);

@@ -112,8 +112,10 @@ Result<void> read_generators(const CayleyJson& document, FiniteGroup& group) {
                         ? std::find(group.elements.begin(), group.elements.end(), entry.get<std::string>())
                         : group.elements.end();
     if (at == group.elements.end())
-      return fail(ErrorCode::format, "[task] {} in \"generators\" is no element",
-                  rung::quoted(entry.dump(-1, ' ', true, CayleyJson::error_handler_t::replace)));
+      return fail(
+          ErrorCode::format, "[task] {} in \"generators\" is no element",
+          rung::quoted(entry.is_string() ? entry.get<std::string>()
+                                         : entry.dump(-1, ' ', true, CayleyJson::error_handler_t::replace)));
     const auto element = static_cast<std::uint32_t>(at - group.elements.begin());
     if (element == group.identity || std::find(given.begin(), given.end(), element) != given.end())
       return fail(ErrorCode::format, "[task] {} in \"generators\" is the identity or stands twice",

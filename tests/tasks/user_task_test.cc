@@ -157,6 +157,11 @@ TEST(AutomatonTask, refuses_what_is_no_automaton) {
             "[task] state \"odd\" has a transition for \"c\", which is not in \"alphabet\"");
   EXPECT_EQ(message("[\"even\", \"odd\"]", "[\"even\", \"odd\", \"even\"]"),
             "[task] \"even\" stands twice in \"states\"");
+  EXPECT_EQ(message("\"accepting\": [\"odd\"]", "\"accepting\": [\"odd\", \"odd\"]"),
+            "[task] \"odd\" stands twice in \"accepting\"");
+  EXPECT_EQ(message("\"b\": \"odd\"", "\"b\": \"strange\""),
+            "[task] \"strange\" names no state in the transition of \"even\" for \"b\"; expected one of "
+            "\"states\"");
   EXPECT_EQ(
       message("\"b\": \"odd\"", "\"b\": \"even\""),
       "[task] no word leads from the start \"even\" to the state \"odd\"; expected states that are reached");
