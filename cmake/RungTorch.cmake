@@ -35,16 +35,16 @@ endif()
 set(RUNG_OPENBLAS /usr/lib/x86_64-linux-gnu/openblas-openmp)
 find_library(RUNG_TCMALLOC NAMES tcmalloc_minimal libtcmalloc_minimal.so.4)
 
-function(rung_use_torch)
-  target_include_directories(rung_learn SYSTEM PUBLIC ${TORCH_INCLUDE_DIRS})
-  target_link_libraries(rung_learn PUBLIC ${TORCH_LIBRARIES} rung_learn_kernels)
+# rung_use_torch(TARGET): compiled with libtorch. Those who only link rung_learn get its code and not its flags.
+function(rung_use_torch target)
+  target_include_directories(${target} SYSTEM PRIVATE ${TORCH_INCLUDE_DIRS})
+  target_link_libraries(${target} PRIVATE ${TORCH_LIBRARIES})
   # PyTorch's wheel brings headers of its own fmt, which come before the system's and have no library to go with them.
   foreach(folder ${TORCH_INCLUDE_DIRS})
     if(NOT folder STREQUAL /usr/include AND EXISTS ${folder}/fmt/format-inl.h)
-      target_compile_definitions(rung_learn PUBLIC FMT_HEADER_ONLY)
+      target_compile_definitions(${target} PRIVATE FMT_HEADER_ONLY)
     endif()
   endforeach()
-  target_precompile_headers(rung_learn PRIVATE rung/learn/torch.h)
 endfunction()
 
 # A program that trains: the allocator and the BLAS that were measured to be fastest, where they are installed.
