@@ -39,7 +39,7 @@ trials() {
   trial smoothing "$f8*3" "$both" "$half" --m 16 --n1 16 $binary $one --advance 0.9 --label-smoothing 0.1
   trial dropout "$f8*3" "$both" "$half" --m 16 --n1 16 $binary $one --advance 0.9 --dropout 0.1
   local q48="--queries 48 --batch 32 $binary $one" m18="--m 18 --n1 18 $binary --floor 0.1 --steps 11000" m20="--m 16 --n1 20 $binary $one --steps 12000 --advance 0.9"
-  local r8='mamba2(heads=1,dim=4,state=2,form=plain)' r6='mamba2(heads=1,dim=3,state=2,form=plain)' l44='linear(heads=1,dim=4,vdim=4)' last='value=1,layer=2,back=0'
+  local r8='mamba2(form=plain,heads=1,dim=4,state=2)' r6='mamba2(form=plain,heads=1,dim=3,state=2)' l44='linear(heads=1,dim=4,vdim=4)' last='value=1,layer=2,back=0'
   trial q48-values-4 "$f4*3" "$both" "$half" --m 16 --n1 16 $q48
   trial q48-values-4-at-once "$f4*3" "$both" - --m 16 --n1 16 $q48
   trial q48-values-8-at-once "$f8*3" "$both" - --m 16 --n1 16 $q48
@@ -57,12 +57,27 @@ trials() {
   trial n20-fine "$f8*3" "$both" "m=4,n1=4; m=6,n1=6; m=8,n1=8; m=10,n1=10; m=12,n1=12; m=14,n1=14; n1=16" $m20 --eval-every 100
   trial n20-floor "$f8*3" "$both" "$half" --m 16 --n1 20 $binary --lr 1e-3 --floor 0.3 --steps 12000 --advance 0.9
   trial n20-whole-10 "$f8*3" "$both" "$half" $m20 --whole 0.1
-  trial n20-RFF-delta "delta(heads=1,dim=2,vdim=3,form=plain)+$f8*2" "$last" "$half" $m20
+  trial n20-RFF-delta "delta(form=plain,heads=1,dim=2,vdim=3)+$f8*2" "$last" "$half" $m20
   trial n20-RFF-mamba2 "$r6+$f8*2" "$last" "$half" $m20
   trial n20-RFF-linear "linear(heads=1,dim=2,vdim=2)+$f8*2" "$last" "$half" $m20
   trial n20-RFF-linear-4x4 "$l44+$f8*2" "$last" "$half" $m20
   trial n20-FRF-linear-4x4 "$f8+$l44+$f8" "$both" "$half" $m20
   trial m32-n16 "$f8*3" "$both" "$half" --m 32 --n1 16 $binary $one --steps 12000 --advance 0.9
+  # Tokens by their binary code: at the size that separates for values of 8 where 3 bits are carried, of 6 where 5 are; and on a CPU.
+  local coded="--embedding binary $binary" small="--m 4 --n1 4 --width 32 --mlp 64 --queries 8 --batch 32 --lr 5e-3 --steps 4000 --eval-every 100 --precision fp32"
+  local c8='full(heads=1,dim=16,vdim=8)' l8='linear(heads=1,dim=8)' f6='full(heads=1,dim=32,vdim=6)'
+  trial coded-RFF-8 "$r6+$f8*2" "$last" "$half" --m 16 --n1 16 $coded --lr 1e-3,3e-3 --floor 0.1
+  trial coded-RFF-6 "$r6+$f6*2" "$last" "$half" --m 16 --n1 16 $coded --lr 1e-3,3e-3 --floor 0.1
+  trial coded-RFF-at-once "$r6+$f8*2" "$last" - --m 16 --n1 16 $coded --lr 1e-3,3e-3 --floor 0.1
+  trial coded-FFF "$f8*3" "$both" "$half" --m 16 --n1 16 $coded --lr 1e-3,3e-3 --floor 0.1
+  trial coded-FFF-2x4 "$g4*3" "$last" "$half" --m 16 --n1 16 $coded --lr 1e-3,3e-3 --floor 0.1
+  trial coded-FFF-table-places "$f8*3" "$both" "$half" --m 16 --n1 16 --embedding binary --lr 1e-3,3e-3 --floor 0.1
+  trial coded-FRF "$f8+$r6+$f8" "$both" "$half" --m 16 --n1 16 $coded --lr 1e-3,3e-3 --floor 0.1
+  trial coded-FF "$f8*2" "$first" "$half" --m 16 --n1 16 $coded --lr 1e-3,3e-3 --floor 0.1
+  trial cpu-RFF-coded "$l8+$c8*2" "$last" - $small $coded
+  trial cpu-RFF-table "$l8+$c8*2" "$last" - $small
+  trial cpu-FFF-coded "$c8*3" "$both" - $small $coded
+  trial cpu-FFF-table "$c8*3" "$both" - $small
   trial RFF-2x4 "linear(heads=1,dim=4,vdim=4)+$g4*2" 'value=1,layer=2,back=0' "$half" --m 16 --n1 16 $binary $one
 }
 trial() {

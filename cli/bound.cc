@@ -222,6 +222,10 @@ Result<int> run_bound(const BoundFlags& flags) {
              setting.causal() ? "" : ", encoder", setting.chain_of_thought ? ", chain of thought" : "", form);
   print_verdicts(report.verdicts);
   if (report.pattern) print_pattern(setting, *report.pattern);
+  if (report.measured) {
+    fmt::print("\n");
+    print_wrapped("status: measured, no theorem: ", "  ", measured_text(*report.measured));
+  }
   if (flags.explain)
     for (const auto& v : report.verdicts) print_explanation(v);
   return 0;

@@ -1,6 +1,8 @@
 #!/usr/bin/python3
-"""Writes results/README.md, the verdicts of results/*.json as tables. `--check`: whether it is up to date."""
+"""Writes results/README.md, the verdicts of results/*.json as tables, and rung/theory/measured_recall.json, what `rung bound` says of
+trained recurrences. `--check`: whether they are up to date."""
 import json
+import math
 import os
 import sys
 import tomllib
@@ -11,6 +13,8 @@ from embed import ORDER  # noqa: E402
 
 RESULTS = os.path.join(HERE, "..", "results")
 TARGET = os.path.join(RESULTS, "README.md")
+CAPACITY = ("capacity-law", "capacity")  # the first that has results is the record of bits kept
+RECALL = os.path.join(HERE, "..", "rung", "theory", "measured_recall.json")
 OPENING = """# What the experiments found
 
 Every file here is the `results.json` that `rung lab NAME --size SIZE` leaves in its folder (`docs/lab.md` has the format), as one machine made it:
@@ -49,11 +53,15 @@ def read(name, size):
         return json.load(file)
 
 
-def declared(name):
-    """The sizes of an experiment."""
+def experiment(name):
     with open(os.path.join(HERE, name + ".toml"), "rb") as file:
-        document = tomllib.load(file)
-    return [size for size in ("gpu", "small") if size in document]
+        return tomllib.load(file)
+
+
+def missing(name, documents):
+    """What is written down and has no results."""
+    return [f"`{name}` at size {size} has no results: its predictions stand, and were not run yet."
+            for size in ("gpu", "small") if size in experiment(name) and not documents[(name, size)]]
 
 
 def separation_table(document):
@@ -81,7 +89,12 @@ def count(documents):
     return totals
 
 
-def capacity_table(document):
+def capacity_record():
+    """Name and results of the record of bits kept."""
+    return next((name, document) for name in CAPACITY if (document := read(name, "gpu")))
+
+
+def capacity_table(name, document):
     rows, columns = {}, []
     for outcome in document["lab"]["configurations"]:
         kept = outcome.get("capacity")
@@ -93,8 +106,9 @@ def capacity_table(document):
             columns.append(kept["n"])
     columns.sort()
     out = ["", "## Bits kept per state element", "",
-           "At least this many, by the mean accuracy over the seeds: the ceiling of Eva inverted (`capacity`, size gpu). In brackets the information limit, the",
-           "bits of the table for each element: no model can keep more than that. For log-linear attention both are those of one level.", "",
+           "At least this many, rounded down: the ceiling of Eva inverted at a one-sided 95 % lower confidence bound of the accuracy over the seeds (`docs/lab.md`;",
+           f"`{name}`, size gpu). In brackets the information limit, the bits of the table for each element: no model can keep more than that. For log-linear",
+           "attention both are those of one level.", "",
            "| mechanism | elements | " + " | ".join(f"n = {n}" for n in columns) + " |", "| --- | --- |" + " --- |" * len(columns)]
     for mechanism, found in rows.items():
         elements = next(iter(found.values()))[0]["elements"]
@@ -104,9 +118,20 @@ def capacity_table(document):
                 texts.append("")
                 continue
             kept = found[n][0]
-            texts.append(f"{kept['bits_per_element']:.2f} ({kept['table_bits'] / kept['elements']:.2f})")
+            texts.append(f"{math.floor(100 * kept['bits_per_element']) / 100:.2f} ({kept['table_bits'] / kept['elements']:.2f})")
         out.append(f"| `{mechanism}` | {elements} | " + " | ".join(texts) + " |")
     return out
+
+
+def measured_recall(name, document):
+    """The rows that were trained to their end; those that test a ceiling at a certified size are short."""
+    rows = []
+    for outcome in document["lab"]["configurations"]:
+        kept = outcome.get("capacity")
+        if kept and outcome["scores"] and not outcome["id"].startswith("certified-"):
+            rows.append({"arch": outcome["arch"], "elements": kept["elements"], "n": kept["n"], "bits_per_element": round(kept["bits_per_element"] - 5e-7, 6)})
+    head = {"record": f"results/{name}-gpu.json", "seeds": document["lab"]["seeds"]}
+    return json.dumps(head)[:-1] + ', "rows": [\n' + ",\n".join(json.dumps(row) for row in rows) + "\n]}\n"
 
 
 def page():
@@ -117,11 +142,11 @@ def page():
     lines.append("| scope | held | failed | undecided |\n| --- | --- | --- | --- |")
     for scope in ("theorem", "empirical"):
         lines.append(f"| {scope} | " + " | ".join(str(totals.get((scope, word), 0)) for word in ("held", "failed", "undecided")) + " |")
-    if documents[("capacity", "gpu")]:
-        lines += capacity_table(documents[("capacity", "gpu")])
+    lines += capacity_table(*capacity_record())
     for name in ORDER:
         some = documents[(name, "gpu")] or documents[(name, "small")]
         if not some:
+            lines += ["", f"## {name}", "", experiment(name)["tests"], ""] + missing(name, documents)
             continue
         lines += ["", f"## {name}", "", some["lab"]["tests"], ""]
         lines.append("| size | prediction | scope | verdict | why |\n| --- | --- | --- | --- | --- |")
@@ -141,19 +166,19 @@ def page():
         if documents[(name, "gpu")]:
             lines += separation_table(documents[(name, "gpu")])
         lines += ["", "; ".join(ran) + "."]
-        lines += [f"`{name}` at size {size} has no results: its predictions stand, and were not run yet." for size in declared(name) if not documents[(name, size)]]
+        lines += missing(name, documents)
     return "\n".join(lines) + "\n"
 
 
 def main():
-    text = page()
-    if "--check" in sys.argv[1:]:
-        with open(TARGET) as file:
+    for path, text in ((TARGET, page()), (RECALL, measured_recall(*capacity_record()))):
+        if "--check" not in sys.argv[1:]:
+            with open(path, "w") as file:
+                file.write(text)
+            continue
+        with open(path) as file:
             if file.read() != text:
-                sys.exit("results/README.md is not what experiments/verdicts.py writes from results/*.json")
-        return
-    with open(TARGET, "w") as file:
-        file.write(text)
+                sys.exit(f"{os.path.relpath(path, os.path.join(HERE, '..'))} is not what experiments/verdicts.py writes from results/*.json")
 
 
 if __name__ == "__main__":

@@ -49,6 +49,9 @@ std::string_view label_text(const lab::Outcome& outcome) {
   return outcome.origin == Origin::attack ? "-" : label_name(outcome.label.letter);
 }
 
+// A multiple of 1/parts: what is printed of a lower bound is one.
+double rounded_down(double value, double parts) { return std::floor(value * parts) / parts; }
+
 void print_outcomes(const std::vector<lab::Outcome>& outcomes) {
   std::size_t width = 13;
   for (const auto& outcome : outcomes) width = std::max(width, outcome.id.size());
@@ -65,12 +68,12 @@ void print_outcomes(const std::vector<lab::Outcome>& outcomes) {
     if (outcome.capacity && !outcome.scores.empty()) {
       if (!header)
         fmt::print("\n{:<{}}  {:>5} {:>9} {:>10} {:>10} {:>12}\n", "state", width, "n", "elements",
-                   "mean bits", "of", "bits/element");
+                   "kept bits", "of", "bits/element");
       header = true;
       const auto& kept = *outcome.capacity;
       fmt::print("{:<{}}  {:>5} {:>9} {:>10.1f} {:>10.1f} {:>12.3f}{}\n", outcome.id, width, kept.n,
-                 kept.elements, kept.kept_bits, kept.table_bits, kept.per_element(),
-                 kept.one_level ? "  of one level" : "");
+                 kept.elements, rounded_down(kept.kept_bits, 10), kept.table_bits,
+                 rounded_down(kept.per_element(), 1000), kept.one_level ? "  of one level" : "");
     }
   bool separations = false;
   for (const auto& outcome : outcomes)

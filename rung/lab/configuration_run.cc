@@ -73,7 +73,7 @@ Result<Outcome> labelled_plan(const TrainingPlan& plan) {
     out.note = can ? fmt::format("{}-bit integers", *plan.round_bits)
                    : "labelled and scored in floats: " + can.error().message;
   }
-  out.capacity = state_capacity(scored, *task, plan.variant, 0);
+  out.capacity = state_capacity(scored, *task, plan.variant);
   out.separation = separation(scored, *task);
   return out;
 }
@@ -202,9 +202,7 @@ Result<std::optional<Outcome>> run_plan(const TrainingPlan& plan, Outcome outcom
   }
   if (outcome.scores.empty())
     outcome.trouble = failure.empty() ? "no member was trained to its end" : failure;
-  if (outcome.capacity)
-    outcome.capacity->kept_bits = kept_bits(outcome.capacity->n, outcome.capacity->alphabet,
-                                            seed_mean(outcome), outcome.capacity->one_level);
+  if (outcome.capacity) measure_capacity(*outcome.capacity, outcome.scores);
   return std::optional(std::move(outcome));
 }
 

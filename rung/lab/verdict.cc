@@ -140,14 +140,14 @@ Finding serves(const Prediction& prediction, const Outcome& skewed, const Outcom
     return undecided(uniform.id + " has no state whose bits could be counted",
                      "a recurrent stack on eva or index");
   const double entry = std::log2(static_cast<double>(uniform.capacity->alphabet));
-  const auto kept = static_cast<std::int64_t>(uniform.capacity->kept_bits / entry);
+  const auto kept = static_cast<std::int64_t>(uniform.capacity->mean_bits / entry);
   if (kept == 0)
     return undecided(fmt::format("{} kept no whole entry of uniform questions", uniform.id),
                      "a recipe with which it keeps some");
   const double mass = zipf_mass(kept, uniform.capacity->n);
   const std::string line = fmt::format(
       "{} against {:.3f}, the mass of the {} most frequent arguments ({:.0f} bits kept of uniform ones)",
-      shown(skewed), mass, kept, uniform.capacity->kept_bits);
+      shown(skewed), mass, kept, uniform.capacity->mean_bits);
   if (interval->low - prediction.margin <= mass && mass <= interval->high + prediction.margin)
     return held(line);
   return failed(line);

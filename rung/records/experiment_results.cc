@@ -33,7 +33,7 @@ void describe(Fields& field, WrittenPrecision& x) {
 template <class Fields>
 void describe(Fields& field, StateCapacity& x) {
   field("n", x.n, "alphabet", x.alphabet, "elements", x.elements, "one_level", x.one_level, "table_bits",
-        x.table_bits, "kept_bits", x.kept_bits);
+        x.table_bits, "mean_bits", x.mean_bits, "accuracy_bound", x.accuracy_bound, "kept_bits", x.kept_bits);
   if constexpr (!Fields::kReads) field("bits_per_element", x.per_element());
 }
 

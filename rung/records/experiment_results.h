@@ -84,7 +84,9 @@ struct StateCapacity {
   std::int64_t elements = 0;  // numbers of state, over all layers; log-linear: of one level
   bool one_level = false;     // elements and bits are those of one level
   double table_bits = 0;      // n lg alphabet: the information limit, all that there is to keep
-  double kept_bits = 0;       // by the mean accuracy over the seeds: an estimate, no bound
+  double mean_bits = 0;       // that the mean accuracy over the seeds takes: an estimate, no bound
+  double accuracy_bound = 0;  // below the mean, by a one-sided 95 % confidence bound over the seeds
+  double kept_bits = 0;       // that this accuracy takes, rounded down: what was kept at least
   double per_element() const { return elements ? kept_bits / static_cast<double>(elements) : 0; }
   bool operator==(const StateCapacity&) const = default;
 };

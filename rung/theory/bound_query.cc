@@ -101,6 +101,8 @@ Result<BoundReport> answer_query(const BoundQuery& query, const ChosenArchitectu
     return fail(ErrorCode::parse, "[bound] no task {}", unknown->name);
   }
   if (composed) report.pattern = summarise_pattern(report.setting);
+  if (!query.theorem && query.sizes.empty() && (all || query.task == "eva" || query.task == "index"))
+    report.measured = measured_recall(report.setting);
   return report;
 }
 
@@ -140,6 +142,7 @@ nlohmann::ordered_json bound_document(const BoundReport& report) {
       {"variant", report.form.variant ? nlohmann::ordered_json(variant_name(*report.form.variant)) : nullptr},
       {"verdicts", list}};
   if (report.pattern) document["pattern"] = pattern_json(setting, *report.pattern);
+  if (report.measured) document["measured"] = measured_json(*report.measured);
   return document;
 }
 

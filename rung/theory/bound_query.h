@@ -11,6 +11,7 @@
 
 #include "rung/released/architecture_choice.h"
 #include "rung/tasks/task.h"
+#include "rung/theory/measured_recall.h"
 #include "rung/theory/pattern.h"
 #include "rung/theory/theorem.h"
 
@@ -28,9 +29,10 @@ struct BoundQuery {
 
 struct BoundReport {
   Setting setting;
-  std::vector<Verdict> verdicts;          // one a task, in the order of task_words()
-  std::optional<PatternSummary> pattern;  // seqcomp asked in its usual form, no sizes given
-  QuestionForm form;                      // what was asked for; options left out have their default
+  std::vector<Verdict> verdicts;           // one a task, in the order of task_words()
+  std::optional<PatternSummary> pattern;   // seqcomp asked in its usual form, no sizes given
+  std::optional<MeasuredRecall> measured;  // asked about recall (eva, index, all) of any size
+  QuestionForm form;                       // what was asked for; options left out have their default
 };
 
 // What bounds read of an architecture beside the shapes of its layers (check_sizes_used).

@@ -127,5 +127,17 @@ TEST(Interval, is_students_over_members) {
   EXPECT_FALSE(student_interval(std::span(two, 1)));
 }
 
+TEST(Interval, has_a_lower_bound_that_neither_members_nor_their_samples_make_certain) {
+  const AnswerCount five[] = {{900, 1000}, {920, 1000}, {940, 1000}, {960, 1000}, {980, 1000}};
+  EXPECT_NEAR(accuracy_lower_bound(five), 0.94 - 2.131847 * 0.0316228 / 2.2360680, 1e-6);  // t(4), one-sided
+  const AnswerCount agreed[] = {{1000, 1000}, {1000, 1000}, {1000, 1000}};
+  const double z = 1.6448536;
+  EXPECT_NEAR(accuracy_lower_bound(agreed), 1000 / (1000 + z * z), 1e-7);
+  EXPECT_NEAR(accuracy_lower_bound(std::span(agreed, 1)), 1000 / (1000 + z * z), 1e-7);
+  const AnswerCount apart[] = {{400, 1000}, {600, 1000}};
+  EXPECT_EQ(accuracy_lower_bound(apart), 0);
+  EXPECT_EQ(accuracy_lower_bound({}), 0);
+}
+
 }  // namespace
 }  // namespace rung

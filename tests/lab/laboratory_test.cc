@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "rung/base/json_text.h"
 #include "rung/lab/laboratory.h"
 #include "rung/lab/results.h"
 #include "rung/lab/state_capacity.h"
@@ -162,6 +163,48 @@ TEST(state_capacity, inverts_the_ceiling) {
     for (double a = 0.1; a < 0.95; a += 0.1)
       EXPECT_LE(kept_bits(16, 16, a, one_level), kept_bits(16, 16, a + 0.05, one_level));
   }
+}
+
+TEST(state_capacity, is_a_bound_over_the_seeds_and_nothing_at_chance) {
+  for (const bool one_level : {false, true}) {
+    StateCapacity capacity{.n = 16, .alphabet = 16, .elements = 8, .one_level = one_level};
+    const auto kept = [&](std::vector<std::uint64_t> right) {
+      std::vector<SeedScore> scores;
+      for (const std::uint64_t each : right) scores.push_back({.right = each, .of = 1000});
+      measure_capacity(capacity, scores);
+      return capacity.kept_bits;
+    };
+    EXPECT_EQ(kept({66, 61, 70}), 0) << "above chance, 62.5, by no more than chance";
+    EXPECT_GT(capacity.mean_bits, one_level ? -1 : 0);
+    kept({490, 500, 510});
+    EXPECT_LT(capacity.kept_bits, capacity.mean_bits);
+    EXPECT_GT(capacity.kept_bits, 10);
+    EXPECT_DOUBLE_EQ(capacity.kept_bits, kept_bits(16, 16, capacity.accuracy_bound, one_level));
+    EXPECT_LT(kept({1000, 1000, 1000}), 64) << "a sample without an error is no proof";
+    EXPECT_GT(capacity.kept_bits, 62);
+  }
+}
+
+// The shipped figures are what their own scores give.
+TEST(state_capacity, of_the_shipped_results_follows_from_their_scores) {
+  int seen = 0;
+  for (const char* size : {"gpu", "small"}) {
+    const std::string path = std::string(RUNG_SOURCE_DIR) + "/results/capacity-" + size + ".json";
+    const auto text = read_text_file(path, "test");
+    ASSERT_TRUE(text.ok());
+    const auto results = parse_results(*text, path);
+    ASSERT_TRUE(results.ok() && results->has_value());
+    for (const Outcome& outcome : (*results)->lab.configurations) {
+      if (!outcome.capacity) continue;
+      StateCapacity again = *outcome.capacity;
+      measure_capacity(again, outcome.scores);
+      EXPECT_NEAR(again.kept_bits, outcome.capacity->kept_bits, 1e-6) << outcome.id;
+      EXPECT_NEAR(again.mean_bits, outcome.capacity->mean_bits, 1e-6) << outcome.id;
+      EXPECT_NEAR(again.accuracy_bound, outcome.capacity->accuracy_bound, 1e-9) << outcome.id;
+      ++seen;
+    }
+  }
+  EXPECT_GT(seen, 20);
 }
 
 }  // namespace

@@ -260,12 +260,12 @@ TEST(verdict, compares_zipf_questions_with_the_mass_that_the_state_has_room_for)
   mass.margin = 0.02;
   EXPECT_EQ(of(mass, trained(LabelClass::G, {0.72, 0.72}), {uniform}), Decision::undecided)
       << "no state was counted";
-  uniform.capacity = StateCapacity{.n = 4, .alphabet = 4, .elements = 3, .table_bits = 8, .kept_bits = 5.5};
+  uniform.capacity = StateCapacity{.n = 4, .alphabet = 4, .elements = 3, .table_bits = 8, .mean_bits = 5.5};
   EXPECT_EQ(of(mass, trained(LabelClass::G, {0.72, 0.72}), {uniform}), Decision::held);
   EXPECT_EQ(of(mass, trained(LabelClass::G, {0.65, 0.65}), {uniform}), Decision::failed);
   EXPECT_EQ(of(mass, trained(LabelClass::G, {0.80, 0.80}), {uniform}), Decision::failed);
   EXPECT_EQ(of(mass, trained(LabelClass::G, {0.72}), {uniform}), Decision::undecided) << "one seed";
-  uniform.capacity->kept_bits = 1.5;
+  uniform.capacity->mean_bits = 1.5;
   EXPECT_EQ(of(mass, trained(LabelClass::G, {0.1, 0.1}), {uniform}), Decision::undecided)
       << "nothing was kept";
 }

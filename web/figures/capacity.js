@@ -1,4 +1,4 @@
-// Bits that a trained recurrence kept at its mean accuracy, for each element of its state.
+// Bits that a trained recurrence kept at least, for each element of its state.
 import { commandsOf, grouped, mechanismOf, recordsOf } from "../records.js";
 import { short } from "../numbers.js";
 import { line } from "./chart.js";
@@ -8,7 +8,7 @@ export function capacityFigure(data) {
     (configuration) => typeof configuration.capacity?.bits_per_element === "number");
   if (!records.length) return null;
   const panels = records.map(({ name, origin, configurations }) => ({ name, origin, chart: {
-    x: { title: "n, entries of the table", log: true, base: 2 }, y: { title: "bits per state element (estimate)", min: 0 },
+    x: { title: "n, entries of the table", log: true, base: 2 }, y: { title: "bits per state element, at least", min: 0 },
     sets: [...grouped(configurations, mechanismOf)].map(([mechanism, group], tone) => line(mechanism,
       group.map(({ capacity }) => ({ x: capacity.n, y: capacity.bits_per_element })).sort((a, b) => a.x - b.x),
       tone)),
@@ -16,7 +16,7 @@ export function capacityFigure(data) {
   } }));
   return {
     id: "capacity", title: "Bits kept for each number of the state",
-    say: "The ceiling read backwards at the mean accuracy over the seeds: an estimate of the bits that the state held, here for each of its numbers, and no bound. What training reaches, not what the state could hold.",
+    say: "The ceiling read backwards at a one-sided 95 % confidence bound of the accuracy over the seeds: bits that the state held at least, here for each of its numbers. What training reaches, not what the state could hold.",
     panels, columns: ["mechanism", "n", "elements", "kept bits", "table bits", "bits per element", "of", "record",
       "size"],
     rows: records.flatMap(({ origin, size, configurations }) => configurations.map((c) => [
