@@ -381,9 +381,10 @@ TEST(FiniteState, refuses_by_name_what_grows) {
   EXPECT_NE(reason("rnn", round, PositionCode::binary).find("position code (binary)"), std::string::npos);
   EXPECT_NE(reason("rnn", round, PositionCode::none, 8).find("context of 8"), std::string::npos);
   for (const auto accumulator : {exact, wrap, round})
-    for (const char* line : {"mamba(form=plain)", "mamba2(form=plain)", "delta(form=plain)",
-                             "gdelta(form=plain)", "rnn", "gru", "conv(width=2)", "identity", "none",
-                             "full(window=3)", "full(chunk=4)", "heads(delta(form=plain):1,full(window=2):1)"})
+    for (const char* line :
+         {"mamba(form=plain)", "mamba2(form=plain)", "delta(form=plain)", "gdelta(form=plain)", "rnn", "gru",
+          "conv(width=2)", "identity", "none", "full(window=3)", "full(chunk=4)",
+          "heads(delta(form=plain):1,full(window=2):1)"})
       EXPECT_EQ(reason(line, accumulator), "finite") << line;
   EXPECT_EQ(reason("linear", wrap), "finite");
   EXPECT_EQ(reason("linear", round), "finite");

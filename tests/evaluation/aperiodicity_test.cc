@@ -348,12 +348,13 @@ TEST(aperiodicity, breaks_with_every_hypothesis) {
   EXPECT_TRUE(bound.never("mamba2(form=plain)*4", "parity"));
   for (const char* line :
        {"linear", "linear(acc=round)", "mamba(form=plain)", "full", "full*3+mamba2(form=plain)",
-        "topk(k=4,form=plain)", "conv(width=4)", "identity", "full(window=8)", "heads(full:1,mamba2(form=plain):1)",
-        "full(chunk=8)", "sparse(B=4,k=2,form=plain)"})
+        "topk(k=4,form=plain)", "conv(width=4)", "identity", "full(window=8)",
+        "heads(full:1,mamba2(form=plain):1)", "full(chunk=8)", "sparse(B=4,k=2,form=plain)"})
     EXPECT_TRUE(bound.never(line, "parity")) << line;
   for (const char* line :
        {"delta(form=plain)", "gdelta(form=plain)", "rnn", "gru", "loglinear", "linear(acc=wrap)",
-        "mamba2(form=plain)+delta(form=plain)", "recurrent(kind=any,elements=4)", "heads(mamba2(form=plain):1,delta(form=plain):1)"})
+        "mamba2(form=plain)+delta(form=plain)", "recurrent(kind=any,elements=4)",
+        "heads(mamba2(form=plain):1,delta(form=plain):1)"})
     EXPECT_FALSE(bound.never(line, "parity")) << line;
   for (const PositionCode position : {PositionCode::table, PositionCode::binary}) {
     Bound placed;

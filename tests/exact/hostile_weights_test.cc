@@ -380,10 +380,14 @@ bool try_everything(const std::string& path) {
 TEST(HostileFiles, flipped_bytes_never_crash) {
   const std::string path = testing::TempDir() + fmt::format("rung-mutant-{}.safetensors", getpid());
   int ran = 0, refused_count = 0;
-  const std::vector<std::string> lines{
-      "full(conv=2)+linear",        "gdelta(form=plain)",    "loglinear(base=mamba2,form=plain)",
-      "sparse(B=2,k=1,form=plain)", "mamba(form=plain)+rnn", "gru",
-      "topk(k=2,form=plain)",       "heads(full:1,delta(form=plain):1)"};
+  const std::vector<std::string> lines{"full(conv=2)+linear",
+                                       "gdelta(form=plain)",
+                                       "loglinear(base=mamba2,form=plain)",
+                                       "sparse(B=2,k=1,form=plain)",
+                                       "mamba(form=plain)+rnn",
+                                       "gru",
+                                       "topk(k=2,form=plain)",
+                                       "heads(full:1,delta(form=plain):1)"};
   for (std::size_t which = 0; which < lines.size(); ++which) {
     Weights weights = good_weights(lines[which]);
     weights.decode = {2, std::nullopt};

@@ -373,9 +373,8 @@ TEST(LayerFields, reads_attention_that_mamba_ssm_mixes_in) {
     "attn_cfg":{"causal":true,"d_conv":4,"head_dim":16,"num_heads":6,"out_proj_bias":false,"qkv_proj_bias":false,
       "rotary_emb_dim":8},
     "rms_norm":true,"residual_in_fp32":true,"fused_add_norm":true,"pad_vocab_size_multiple":16,"tie_embeddings":true})");
-  EXPECT_EQ(
-      stack_text_of(config),
-      "(mamba2(heads=8,dim=64,state=128,groups=1,conv=4)+full(heads=6,kv=6,dim=16,conv=4))*2");
+  EXPECT_EQ(stack_text_of(config),
+            "(mamba2(heads=8,dim=64,state=128,groups=1,conv=4)+full(heads=6,kv=6,dim=16,conv=4))*2");
   EXPECT_EQ(counted(model_of(config)).pattern, "RRFRRF");  // the convolution on q, k, v is an R in front
   EXPECT_EQ(model_of(config).model_type, "mamba_ssm");
   config["attn_cfg"]["causal"] = false;
