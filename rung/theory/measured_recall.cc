@@ -33,8 +33,9 @@ RecallRecord read_record() {
   RecallRecord out{json.at("record"), json.at("seeds"), {}};
   for (const auto& row : json.at("rows")) {
     RecordRow each{{}, row.at("arch"), row.at("elements"), row.at("n"), row.at("bits_per_element")};
-    const auto stack = parse_stack(each.text);
+    const auto stack = parse_stack(each.text, UnsaidForm::plain);
     RUNG_REQUIRE(stack.ok() && stack->layers.size() == 1, "{}", each.text);
+    each.text = format_stack(*stack);
     const auto layers = resolve({*stack, {}});
     RUNG_REQUIRE(layers.ok(), "{}", each.text);
     each.mixer = layers->front().mixer;
