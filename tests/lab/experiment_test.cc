@@ -7,6 +7,7 @@
 
 #include "rung/base/toml_text.h"
 #include "rung/lab/laboratory.h"
+#include "rung/spec/architecture.h"
 
 namespace rung::lab {
 namespace {
@@ -155,7 +156,8 @@ TEST(experiment, decides_the_shipped_results_as_they_say) {
         const Configuration& configuration = experiment->configurations[i];
         EXPECT_EQ(outcome->id, configuration.id) << name;
         if (const auto* plan = std::get_if<TrainingPlan>(&configuration.what)) {
-          EXPECT_EQ(outcome->subject.arch, plan->arch) << name << " " << outcome->id;
+          EXPECT_EQ(parse_stack(outcome->subject.arch).value(), parse_stack(plan->arch).value())
+              << name << " " << outcome->id;
           EXPECT_EQ(outcome->subject.task, plan->tasks.front().task.name) << name << " " << outcome->id;
           EXPECT_EQ(outcome->subject.size, plan->tasks.front().task.sizes) << name << " " << outcome->id;
           EXPECT_EQ(outcome->scores.size(), plan->seeds.size()) << name << " " << outcome->id;
