@@ -27,6 +27,7 @@ struct BoundFlags {
   std::optional<std::int64_t> sum_bits;
   std::optional<std::string> variant;
   std::optional<std::string> theorem;
+  std::optional<std::int64_t> position_period;
   bool thought = false, assume_exact = false, explain = false, table = false, list = false, json = false;
 };
 
@@ -79,11 +80,13 @@ void print_verdicts(const std::vector<Verdict>& verdicts) {
     const bool said_below = v.outcome == Outcome::open && v.every_length &&
                             v.every_length->outcome == Outcome::open && v.every_length->theorem == v.theorem;
     if (v.every_length && !said_below)
-      print_wrapped("               ", "                 ",
-                    v.every_length->outcome == Outcome::open
-                        ? fmt::format("at every length: open: {}", v.every_length->reason)
-                        : fmt::format("at every length: {} by {} [{}]", outcome_name(v.every_length->outcome),
-                                      v.every_length->theorem, status_name(v.every_length->status)));
+      print_wrapped(
+          "               ", "                 ",
+          v.every_length->outcome == Outcome::open
+              ? fmt::format("at every length: open: {}", v.every_length->reason)
+              : fmt::format("at every length: {} by {} [{}]{}", outcome_name(v.every_length->outcome),
+                            v.every_length->theorem, status_name(v.every_length->status),
+                            v.every_length->reason.empty() ? "" : "; " + v.every_length->reason));
     if (v.outcome != Outcome::open) continue;
     for (const auto& h : v.hypotheses)
       if (!h.holds) {
@@ -194,6 +197,7 @@ Result<int> run_bound(const BoundFlags& flags) {
                    .sum_bits = flags.sum_bits,
                    .chain_of_thought = flags.thought,
                    .assume_exact = flags.assume_exact,
+                   .position_period = flags.position_period,
                    .theorem = flags.theorem};
   if (flags.variant) {
     RUNG_TRY(query.form.variant, parse_variant(*flags.variant));
@@ -283,6 +287,11 @@ Command bound_command() {
                              "read a float model as exact integers of its p bits (mode X)",
                              &flags->assume_exact,
                              {.forms = {kBoundArchitecture}}});
+  command.options.push_back(
+      {"--position-period",
+       "positions that repeat after so many tokens, and no others (automaton tasks, tracked-recall)",
+       &flags->position_period,
+       {.forms = {kBoundArchitecture}, .excludes = {"--position"}}});
   command.options.push_back({"--explain",
                              "print each argument step by step with its numbers",
                              &flags->explain,

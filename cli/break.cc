@@ -63,6 +63,11 @@ void print_claim(const Target& target, const Certificate& certificate) {
   } else if (const auto* wrong = std::get_if<WrongAnswerClaim>(&certificate.claim)) {
     fmt::print("  prompt      {} -> {}\n  the model answers {}\n", shorten(task.text(wrong->prompt)),
                task.answer_text(wrong->expected), task.answer_text(wrong->answer));
+  } else if (const auto* word = std::get_if<WrongWordClaim>(&certificate.claim)) {
+    std::string letters;
+    for (const auto letter : word->word) letters += (letters.empty() ? "" : " ") + task.symbol(0, letter);
+    fmt::print("  word        {} -> {}, {} letters\n  the model answers {}\n", shorten(letters),
+               word->expected, word->word.size(), word->answer);
   }
 }
 

@@ -35,7 +35,7 @@ configurations L1-F, L1-FF, L1-RF and L1-FR of `depth` were run again at m = 16,
 steps either (0.44). `constructions` was run again without a configuration that had no bit to lose. `half-a-bit` was first about bits a layer and is now about
 bits of all layers. `tracking` of size `small` was first run with 1,201 steps, of which
 three predictions held, one failed (`reflections-generalise`) and three stayed undecided; then with 3,001, in six minutes, of which the same three held and four stayed undecided;
-then, to take less than three minutes, with 1,501. The sizes of `tracking` on a GPU were settled without a trial run.
+then, to take less than three minutes, with 1,501. The sizes of `tracking` on a GPU, and of `marks`, were settled without a trial run.
 The new `depth` on a GPU was written before any trial of it; trials since (`bench/results/depth_trials.md`) did not compose at its size and found recipes that do at another.
 No prediction was dropped or changed after the run that is kept here.
 """

@@ -70,6 +70,7 @@ struct AttackMethod {
   // disk).
   Result<AttackOutcome> (*run)(const Target& target, const SearchOptions& options);
   bool seeks_collision = false;  // of states behind two beginnings: pointless once none is known to exist
+  bool named_only = false;       // about prompts of other lengths than the target's: not for auto
   bool spreads = false;          // run() may be called on all ranks at once; those that do not lead only help
 };
 // Where attack() may keep searches, given options.checkpoint.

@@ -24,6 +24,7 @@ std::span<const AttackMethod> attack_methods() {
       flip_method(),
       additive_sums_method(),
       wrong_answer_method(),
+      orbits_method(),
   };
   return kMethods;
 }
@@ -65,7 +66,7 @@ Result<AttackOutcome> attack(const Target& target, std::string_view name, const 
   };
   std::vector<Candidate> candidates;
   for (const auto& method : attack_methods()) {
-    if (!target.exact() && method.name != "wrong-answer") continue;
+    if (method.named_only || (!target.exact() && method.name != "wrong-answer")) continue;
     if (Fitness fitness = method.fitness(target); fitness.applies)
       candidates.push_back({&method, std::move(fitness)});
   }

@@ -23,6 +23,8 @@ AttackMethod hierarchical_method();
 // Collisions of additive states with linear values, by lattice reduction (the
 // short-integer-solution problem).
 AttackMethod lattice_method();
+// Powers of a short word, of every length and not of the task's alone (orbits.h).
+AttackMethod orbits_method();
 // Two contents of a part of the prompt that add the same to the answer token's softmax sums, for one
 // full layer alone.
 AttackMethod partial_sums_method();

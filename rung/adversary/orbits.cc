@@ -5,6 +5,10 @@
 
 #include <algorithm>
 
+#include "rung/adversary/method_list.h"
+#include "rung/adversary/product_proof.h"
+#include "rung/adversary/search_clock.h"
+
 namespace rung {
 namespace {
 
@@ -82,6 +86,47 @@ std::optional<WrongPower> wrong_power(const Target& target, const ProductTask& t
     });
   }
   return std::nullopt;
+}
+
+namespace {
+
+Fitness orbits_fitness(const Target& target) {
+  if (!target.task->automaton()) return {false, fmt::format("{} is no automaton task", target.task->name())};
+  const auto problem = make_product(target.weights, target.task, {});
+  if (!problem) return {false, problem.error().message};
+  return {true, "a finite automaton: the powers of a short word repeat"};
+}
+
+Result<AttackOutcome> run_orbits(const Target& target, const SearchOptions& options) {
+  const SearchClock clock(options);
+  RUNG_TRY(ProductProblem problem, make_product(target.weights, target.task, {}));
+  problem.target.model_sha256 = target.model_sha256;
+  AttackOutcome outcome{.method = "orbits",
+                        .reason = "no power of a word of up to three letters is answered wrongly",
+                        .nominal_bits = target.nominal_bits};
+  if (auto power = wrong_power(problem.target, problem.task)) {
+    const ProductOutcome found{.verdict = ProductVerdict::refuted,
+                               .word = std::move(power->word),
+                               .shortest = false,
+                               .answer = power->answer,
+                               .expected = power->expected};
+    outcome.verdict = Evidence::refuted;
+    outcome.reason = "a power of a short word is answered wrongly";
+    outcome.evaluations = found.word.size();
+    outcome.certificate = product_certificate(problem, found);
+  }
+  outcome.seconds = clock.seconds();
+  return outcome;
+}
+
+}  // namespace
+
+AttackMethod orbits_method() {
+  return {.name = "orbits",
+          .summary = "one short word over and over, of every length: a power that is answered wrongly",
+          .fitness = &orbits_fitness,
+          .run = &run_orbits,
+          .named_only = true};
 }
 
 }  // namespace rung

@@ -18,14 +18,22 @@ namespace rung {
 namespace {
 
 constexpr std::uint32_t kNoNode = ~std::uint32_t{0};
-constexpr std::size_t kNodeBlock = std::size_t{1} << 12;      // nodes that are allocated together
-constexpr std::int64_t kEdgesAtOnce = std::int64_t{1} << 18;  // computed in parallel, then looked up in order
+constexpr std::size_t kNodeBlock = std::size_t{1} << 12;  // nodes that are allocated together
+constexpr std::uint64_t kEdgesAtOnce = std::uint64_t{1}
+                                       << 18;  // computed in parallel, then looked up in order
 constexpr std::int64_t kNodesPerWorker = 256;
 constexpr double kSecondsBetweenProductSaves = 120;
 constexpr std::uint64_t kFirstSlots = std::uint64_t{1} << 12;
 
 // A state of the task is stored as a signed number.
 int task_bits_of(const ProductTask& task) { return 1 + ceil_lg(static_cast<std::uint64_t>(task.states)); }
+
+// A block of edges holds the words of both ends, an answer and a hash of each; all blocks together at most an eighth
+// of the memory, where one edge leaves so much.
+constexpr std::uint64_t edge_bytes(std::size_t words) { return 16 * words + 16; }
+std::uint64_t edges_at_once(std::size_t words, std::uint64_t bytes) {
+  return std::clamp<std::uint64_t>(bytes / 8 / edge_bytes(words), 1, kEdgesAtOnce);
+}
 
 std::uint64_t node_hash(const std::uint64_t* words, std::size_t count) {
   std::uint64_t hash = 0;
@@ -137,7 +145,8 @@ class ProductSearch {
 
   Result<void> explore() {
     double saved = clock_.seconds();
-    const std::int64_t block = std::max<std::int64_t>(1, kEdgesAtOnce / letters_);
+    const std::int64_t block = std::max<std::int64_t>(
+        1, static_cast<std::int64_t>(edges_at_once(words_, options_.memory_bytes)) / letters_);
     std::vector<std::uint64_t> nodes, after, hashes;
     std::vector<std::int64_t> answers;
     while (expanded_ < nodes_.size()) {
@@ -314,8 +323,8 @@ ProductMemory product_memory(std::size_t words, std::uint64_t bytes, bool checkp
   const auto needed = [&](std::uint64_t nodes) {
     const std::uint64_t slots = std::max(kFirstSlots, std::bit_ceil(2 * nodes));
     const std::uint64_t blocks = (nodes + kNodeBlock - 1) / kNodeBlock;
-    return blocks * kNodeBlock * (8 * words + 4) + slots * 4 +
-           std::max(slots / 2 * 4, checkpoint ? nodes * (words + 1) * 8 : 0);
+    return edges_at_once(words, bytes) * edge_bytes(words) + blocks * kNodeBlock * (8 * words + 4) +
+           slots * 4 + std::max(slots / 2 * 4, checkpoint ? nodes * (words + 1) * 8 : 0);
   };
   std::uint64_t low = 1, high = kNoNode - 1;
   while (low < high) {

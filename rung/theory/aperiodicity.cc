@@ -4,7 +4,7 @@
 // saturating states, windows, convolutions, full softmax and top-k layers and exact sums on exact integers) and
 // position-wise maps, at fixed precision, without positions, with at most a chain of thought of bounded length (of any
 // length where no layer sums over the whole past). Then for all words u, w, v the answer to u wⁿ v is one for all large n.
-// So every automaton task that it follows at every length has an aperiodic monoid. With chunks or blocks of common period P the answers to
+// So every automaton task that it follows at every length has an aperiodic monoid. With positions, chunks or blocks of common period P the answers to
 // u wⁿ v are periodic in the end with a period that divides P / gcd(P, |w|); if the task has a neutral letter its monoid
 // is aperiodic all the same: pad w with it to a multiple of P.
 //
@@ -40,6 +40,9 @@ struct Powers {
   bool end_sign = false;  // a token follows the letters
   std::string letters;    // "1", "(a b)"
 };
+
+// Letters that no context in use holds.
+constexpr std::int64_t kBeyondContextsInUse = 1'000'000'000;
 
 struct Horizon {
   std::optional<Integer> free,
@@ -88,8 +91,9 @@ void require_layers(Verdict& v, const Setting& setting, const Settling& settling
   }
   const bool unplaced = position == PositionCode::none || (position == PositionCode::rope && !rotates);
   v.require(
-      "no positions", unplaced,
-      unplaced && position == PositionCode::rope
+      "no positions, or periodic ones", unplaced,
+      setting.position_period ? fmt::format("period {}", *setting.position_period)
+      : unplaced && position == PositionCode::rope
           ? "rotary codes turn keys, and no layer has any"
           : std::string(position_name(position)) +
                 (unplaced                         ? ""
@@ -139,6 +143,9 @@ void conclude(Verdict& v, const Theorem& theorem, const Setting& setting, const 
   v.parameters["scarcest"] = "letters";
   v.parameters["from"] = json_number(*needed);
   if (Integer(letters) >= *needed) v.outcome = Outcome::impossible;
+  if (*needed > kBeyondContextsInUse)
+    v.every_length->reason =
+        fmt::format("counted from {:.2g} letters on, vacuous at any context in use", *v.right);
   v.argument.push_back(
       fmt::format("Counted for all weights: nothing changes any more after {} letters{}; {} are asked for.",
                   needed->str(), fixed ? ", padded to one length by the neutral letter" : "", letters));
@@ -172,8 +179,8 @@ std::optional<Verdict> aperiodic_automaton(const Theorem& theorem, const Setting
   require_layers(v, setting, settling);
   v.elsewhere = false;  // what it asks for and does not find is why a task stays open at every length
   if (settling.blocks)
-    v.require("a neutral letter, to fill the blocks", powers.neutral,
-              fmt::format("blocks of {} tokens", settling.period));
+    v.require("a neutral letter, to fill the period", powers.neutral,
+              fmt::format("of {} tokens, of blocks and positions together", settling.period));
   v.parameters["n"] = question.size("n");
   if (algebra) v.parameters["monoid"] = static_cast<std::int64_t>(algebra->monoid);
   if (!v.all_hold()) return v;

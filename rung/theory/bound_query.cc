@@ -53,12 +53,20 @@ Result<BoundReport> answer_query(const BoundQuery& query, const ChosenArchitectu
   std::optional<Setting> unplaced;
   const bool told = query.architecture.position || query.architecture.dims || chosen.released;
   const auto setting_for = [&](const Question& question) -> Result<const Setting*> {
-    if (told || !(question.followed || question.task == "tracked-recall")) return &report.setting;
+    const bool every_length = question.followed || question.task == "tracked-recall";
+    if (query.position_period && !every_length)
+      return fail(ErrorCode::unsupported,
+                  "[bound] `position-period` is about tasks of every length; {} is none", question.task);
+    if (!every_length || (told && !query.position_period)) return &report.setting;
     if (!unplaced) {
       Architecture without = chosen.architecture;
-      without.dimensions.position = PositionCode::none;
+      if (!told) without.dimensions.position = PositionCode::none;
+      options.position_period = query.position_period;
       RUNG_TRY(Setting made, make_setting(without, options));
-      made.assumes.push_back("no positions, as usual for a task of every length");
+      made.assumes.push_back(
+          query.position_period
+              ? fmt::format("positions that repeat after {} tokens, and no others", *query.position_period)
+              : "no positions, as usual for a task of every length");
       unplaced = std::move(made);
     }
     return &*unplaced;

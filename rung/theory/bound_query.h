@@ -24,6 +24,8 @@ struct BoundQuery {
   QuestionForm form;                     // the tasks' options, and a variant
   std::optional<std::int64_t> sum_bits;  // of a partial softmax sum
   bool chain_of_thought = false, assume_exact = false;
+  std::optional<std::int64_t>
+      position_period;                 // of a position code that repeats; the only positions there are
   std::optional<std::string> theorem;  // ask this one alone, not for the strongest verdict
 };
 

@@ -171,6 +171,14 @@ Result<Setting> make_setting(const Architecture& architecture, const SettingOpti
       options.storage.state.value_or(static_cast<int>(sizes.accumulator_bits.value_or(sizes.precision.bits)));
   setting.chain_of_thought = options.chain_of_thought;
   setting.assume_exact = options.assume_exact;
+  setting.position_period = options.position_period;
+  if (setting.position_period && (*setting.position_period < 1 || *setting.position_period > kMaxContext))
+    return fail(ErrorCode::range, "[bound] `position-period` {}; expected 1 to {} tokens",
+                *setting.position_period, kMaxContext);
+  if (setting.position_period && architecture.dimensions.position != PositionCode::none)
+    return fail(ErrorCode::unsupported,
+                "[bound] `position-period` {} of an architecture with other positions ({})",
+                *setting.position_period, position_name(architecture.dimensions.position));
   const auto count = options.count ? options.count : [&](const StorageBits& bits) {
     return account(architecture, setting.layers, bits);
   };

@@ -30,6 +30,8 @@ struct SettingOptions {
   std::optional<std::int64_t> sum_bits;  // of a partial softmax sum; default: as make_word() says
   bool chain_of_thought = false;
   bool assume_exact = false;  // read a float model as exact integers of its p bits (mode X)
+  // The position code repeats after so many tokens, at every length; the architecture's own is none.
+  std::optional<std::int64_t> position_period;
   StorageBits storage;
   std::vector<std::string> assumes;  // what is taken for granted about the model, of every verdict on it
   // How state is counted; by default account(). Released models bring their own dtypes.
@@ -45,6 +47,7 @@ struct Setting {
   std::int64_t entry_bits = 0;  // of a state entry (exact sums of linear attention have widths of their own)
   bool chain_of_thought = false;
   bool assume_exact = false;
+  std::optional<std::int64_t> position_period;
   // Of a file, its own tables and accumulator (model_setting); taken for granted of an architecture.
   bool forward_decays = true;  // no decay of a state space is negative
   bool saturating = true;      // states stop at their ends and do not wrap

@@ -143,6 +143,11 @@ Settling settling_of(const Setting& setting) {
           fmt::format("layer {}, {}: {}", i + 1, format_mixer(setting.architecture.stack.layers[i]), reason);
     describe(mixer, setting.exact_sums(), settling);
   }
+  if (setting.position_period) {
+    settling.blocks = settling.informal = true;
+    settling.period = std::min(kLongestPeriod,
+                               std::lcm(settling.period, std::min(*setting.position_period, kLongestPeriod)));
+  }
   return settling;
 }
 

@@ -25,14 +25,14 @@ struct Settling {
   bool recurrence = false;  // some layer is a monotone recurrence
   bool sums = false;        // some layer sums over the whole past (full, exact linear, sparse)
   bool selects = false;     // top-k, sparse
-  bool blocks = false;      // chunks, sparse
+  bool blocks = false;      // chunks, sparse, positions that repeat
   std::int64_t period = 1;  // of them, in tokens: a common multiple
   // Some layer is of no kind of proofs/Rest.v: blocks, exact sums of linear attention, full attention behind a
   // convolution of its own.
   bool informal = false;
 };
 
-// What the layers of the setting are. A stack without positions is assumed; the caller checks that.
+// What the layers of the setting are. A stack without positions but periodic ones is assumed; the caller checks that.
 Settling settling_of(const Setting& setting);
 
 // The largest value of a softmax weight table of kExponentBits, and of `value.scale` in a weights file (docs/weights.md).

@@ -154,6 +154,13 @@ Verdict decide(const Setting& setting, const Question& question) {
         "{} against {} on {} at every length", best ? best->theorem : "", said.theorem, question.task);
     if (!best || (is_proved(said.status) && !is_proved(best->status))) best = said;
   }
+  // What no weights do up to one length, none do at every length.
+  const bool exists = std::any_of(verdicts.begin(), verdicts.end(),
+                                  [](const Verdict& v) { return theorem(v.theorem).every_length; });
+  const Verdict& first = verdicts.front();
+  if (exists && first.outcome == Outcome::impossible &&
+      (!best || (is_proved(first.status) && !is_proved(best->status))))
+    best = EveryLength{Outcome::impossible, first.theorem, first.status};
   for (const auto& verdict : verdicts) {
     if (best) break;
     if (verdict.every_length)

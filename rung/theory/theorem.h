@@ -36,7 +36,8 @@ struct EveryLength {
   Outcome outcome = Outcome::open;  // impossible, possible or open
   std::string theorem;
   Status status = Status::proved;
-  std::string reason = {};  // open: what the theorem asks for and does not find
+  // Open: what the theorem asks for and does not find. Impossible: that it is counted from beyond every context in use on.
+  std::string reason = {};
 };
 
 struct Verdict {

@@ -1,6 +1,7 @@
 // The search of `rung verify` against plain enumeration: kernels against the machine, verdicts against all
 // words, the graph against a set of states, and what must be refused.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <set>
@@ -347,6 +348,29 @@ TEST(ProductSearch, keeps_to_the_memory_that_it_states) {
       EXPECT_TRUE(memory.bytes <= bytes || memory.nodes == 1) << bytes << " " << words;
       EXPECT_GT(product_memory(words, 2 * bytes, true).nodes, memory.nodes);
     }
+}
+
+// States of many words: what is computed at once counts, too.
+TEST(ProductSearch, keeps_to_its_memory_where_a_state_is_wide) {
+  const Target target = word_target({.architecture = "mamba2(heads=1,dim=64,state=64)",
+                                     .precision = 8,
+                                     .letters = 3,
+                                     .answers = 1,
+                                     .accumulator = Accumulator::wrap});
+  const ProductTask task{
+      .states = 1, .next = {0, 0, 0}, .answers = {0}, .letters = letter_rows(3), .begin = {{3}}};
+  const SearchOptions options{.seconds = 60, .memory_bytes = std::uint64_t{1} << 25};
+  const auto peak = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  };
+  const std::uint64_t before = peak();
+  const auto outcome = search_product(target, task, options);
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->verdict, ProductVerdict::bounded);
+  EXPECT_LE(outcome->memory_bytes, options.memory_bytes);
+  EXPECT_LT(peak() - before, options.memory_bytes * 5 / 4);
 }
 
 // A budget of no time ends at once, and says what it knows: nothing beyond the empty word.

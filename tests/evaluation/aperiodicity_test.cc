@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <set>
 
 #include "rung/base/random.h"
@@ -394,6 +395,38 @@ TEST(aperiodicity, counts_float_states_by_their_values) {
   EXPECT_EQ(*v.horizon, 1 + 24 * (65536 + 1));  // about 1.57 million
   bound.options.storage.state = 32;
   EXPECT_GT(*bound.on("mamba2(conv=4,form=plain)*24", "parity").horizon, Integer(10'000'000'000));
+}
+
+TEST(aperiodicity, says_where_its_count_is_beyond_every_context_in_use) {
+  Bound bound;
+  EXPECT_EQ(bound.on("mamba2*4", "parity").every_length->reason, "");
+  bound.dimensions.precision = {NumberFormat::bf16, 16, 0};
+  EXPECT_EQ(bound.on("mamba2(conv=4)*24", "parity").every_length->reason, "");
+  bound.options.storage.state = 32;
+  EXPECT_NE(
+      bound.on("mamba2(conv=4)*24", "parity").every_length->reason.find("vacuous at any context in use"),
+      std::string::npos);
+}
+
+// Positions that repeat make answers to u wⁿ v periodic; a neutral letter fills the period.
+TEST(aperiodicity, covers_positions_that_repeat_where_a_letter_is_neutral) {
+  Bound bound;
+  bound.options.position_period = 6;
+  EXPECT_TRUE(bound.never("mamba2*4", "parity"));
+  EXPECT_TRUE(bound.never("full+mamba2", "parity"));
+  EXPECT_TRUE(bound.never("full", "tracked-recall"));
+  EXPECT_FALSE(bound.never("delta", "parity"));
+  const auto v = bound.on("mamba2*4", "parity");
+  EXPECT_EQ(v.every_length->status, Status::proved);  // not checked
+  EXPECT_FALSE(v.horizon);
+  // One letter alone, which turns two states round: the position tells the parity of the length.
+  const std::string file = testing::TempDir() + "/length.json";
+  std::ofstream(file) << R"({"alphabet": ["a"], "states": ["even", "odd"], "start": "even",
+    "transitions": {"even": {"a": "odd"}, "odd": {"a": "even"}}, "accepting": ["odd"]})";
+  EXPECT_FALSE(bound.never("mamba2*4", file));
+  EXPECT_TRUE(Bound().never("mamba2*4", file));
+  const Architecture placed{*parse_stack("mamba2"), Dimensions{}};  // with a table of its own
+  EXPECT_FALSE(make_setting(placed, bound.options).ok());
 }
 
 TEST(aperiodicity, is_vacuous_at_the_contexts_of_full_attention) {

@@ -58,6 +58,17 @@ TEST(tracking, is_vacuous_only_where_more_letters_would_tell) {
   EXPECT_EQ(asked_of(6, "group", {{"n", 8}}, {{"name", "S5"}}).outcome, Outcome::impossible);
 }
 
+// What no weights do up to one length, none do at every length.
+TEST(tracking, too_few_states_are_too_few_at_every_length) {
+  const auto s5 = asked_of(6, "group", {}, {{"name", "S5"}});
+  ASSERT_TRUE(s5.every_length);
+  EXPECT_EQ(s5.every_length->outcome, Outcome::impossible);
+  EXPECT_EQ(s5.every_length->theorem, "automaton-states");
+  EXPECT_EQ(asked_of(7, "group", {}, {{"name", "S5"}}).every_length->outcome, Outcome::open);
+  EXPECT_EQ(asked_of(23, "tracked-recall", {{"n", 8}, {"w", 7}}).every_length->outcome, Outcome::impossible);
+  EXPECT_FALSE(asked_of(31, "copy", {{"n", 16}}).every_length);  // of one length
+}
+
 TEST(tracking, asks_nothing_of_what_the_last_letter_decides) {
   // Words that end in b: no state at all.
   const Automaton last{.letters = {"a", "b"}, .states = {"no", "yes"}, .next = {0, 1, 0, 1}, .out = {0, 1}};
