@@ -352,7 +352,7 @@ TEST(ProductSearch, keeps_to_the_memory_that_it_states) {
 
 // States of many words: what is computed at once counts, too.
 TEST(ProductSearch, keeps_to_its_memory_where_a_state_is_wide) {
-  const Target target = word_target({.architecture = "mamba2(heads=1,dim=64,state=64)",
+  const Target target = word_target({.architecture = "mamba2(heads=1,dim=64,state=64,form=plain)",
                                      .precision = 8,
                                      .letters = 3,
                                      .answers = 1,
