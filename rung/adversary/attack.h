@@ -70,8 +70,8 @@ struct AttackMethod {
   // disk).
   Result<AttackOutcome> (*run)(const Target& target, const SearchOptions& options);
   bool seeks_collision = false;  // of states behind two beginnings: pointless once none is known to exist
-  bool named_only = false;       // about prompts of other lengths than the target's: not for auto
   bool spreads = false;          // run() may be called on all ranks at once; those that do not lead only help
+  bool named_only = false;       // about prompts of other lengths than the target's: not for auto
 };
 // Where attack() may keep searches, given options.checkpoint.
 std::vector<std::string> checkpoint_paths(const std::string& checkpoint);

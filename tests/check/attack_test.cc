@@ -92,7 +92,7 @@ TEST(attacked_elsewhere, is_rejected) {
       Weights weights = random_model(line, *task, 4, 5, seed, PositionCode::table);
       auto target = make_target(weights, task);
       ASSERT_TRUE(target) << target.error().message;
-      const auto outcome = attack(*target, "auto", {.seconds = 3});
+      const auto outcome = attack(*target, "states", {.seconds = 20});
       ASSERT_TRUE(outcome) << outcome.error().message;
       ASSERT_TRUE(outcome->certificate) << line << ": " << outcome->reason;
       const auto verdict_on = [&](const std::string& model) {

@@ -1,5 +1,7 @@
 // Layouts beside those of the cases, and what an import refuses.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <bit>
 #include <cmath>
@@ -18,13 +20,15 @@ ReleasedCase case_named(const std::string& name) {
 }
 Result<ImportedLayer> changed(const std::string& name, const ChangeModel& change,
                               std::optional<std::int64_t> tokens = std::nullopt) {
-  const auto folder = std::filesystem::path(testing::TempDir()) / ("import-" + name);
+  const auto folder = std::filesystem::path(testing::TempDir()) / fmt::format("import-{}-{}", name, getpid());
   std::filesystem::remove_all(folder);
   const auto directory = write_model(case_named(name), folder, change);
-  return import_layer({.directory = directory.path.string(),
-                       .from = directory.from,
-                       .layer = directory.layer,
-                       .tokens = tokens});
+  auto layer = import_layer({.directory = directory.path.string(),
+                             .from = directory.from,
+                             .layer = directory.layer,
+                             .tokens = tokens});
+  std::filesystem::remove_all(folder);
+  return layer;
 }
 std::string refused(const std::string& name, const ChangeModel& change) {
   const auto layer = changed(name, change);
@@ -67,7 +71,7 @@ TEST(layer_import, knows_the_names_of_kimi_linear) {
   const auto fla = changed("kda", no_bias);
   ASSERT_TRUE(fla) << fla.error().message;
   const auto expected = outputs(*fla, one);
-  const auto folder = std::filesystem::path(testing::TempDir()) / "import-kimi";
+  const auto folder = std::filesystem::path(testing::TempDir()) / fmt::format("import-kimi-{}", getpid());
   std::filesystem::remove_all(folder);
   const auto directory =
       write_model(one, folder, [&](nlohmann::json& config, std::map<std::string, Tensor>& tensors) {
@@ -98,6 +102,7 @@ TEST(layer_import, knows_the_names_of_kimi_linear) {
       });
   expect_outputs(import_layer({.directory = folder.string(), .from = TensorNaming::transformers, .layer = 0}),
                  expected, one, 1e-12);
+  std::filesystem::remove_all(folder);
 }
 
 // Qwen3.5 keeps q, k, v, z, b and a apart, not interleaved by key heads.

@@ -1,6 +1,8 @@
 // Layers that somebody trained, as integers: the reference's weights are imported and quantised, and the reference's
 // inputs give the reference's outputs, to the size of the precision.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -80,7 +82,8 @@ class IntegerLayer : public testing::TestWithParam<ReleasedCase> {};
 
 TEST_P(IntegerLayer, has_the_reference_outputs_to_the_size_of_its_precision) {
   const auto& one = GetParam();
-  const auto folder = std::filesystem::path(testing::TempDir()) / ("integers-" + one.name);
+  const auto folder =
+      std::filesystem::path(testing::TempDir()) / fmt::format("integers-{}-{}", one.name, getpid());
   std::filesystem::remove_all(folder);
   const auto directory = write_model(one, folder);
   const auto layer =
@@ -120,8 +123,8 @@ TEST_P(OtherIntegerLayer, has_its_outputs_in_reals_to_the_size_of_its_precision)
   const auto cases = released_cases();
   const auto one =
       *std::find_if(cases.begin(), cases.end(), [&](const auto& c) { return c.name == other.name; });
-  const auto folder =
-      std::filesystem::path(testing::TempDir()) / fmt::format("other-{}-{}", other.name, other.value);
+  const auto folder = std::filesystem::path(testing::TempDir()) /
+                      fmt::format("other-{}-{}-{}", other.name, other.value, getpid());
   std::filesystem::remove_all(folder);
   const auto directory = write_model(one, folder);
   const auto layer =
