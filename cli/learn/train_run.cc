@@ -120,7 +120,7 @@ Result<TrainingPlan> plan_of(const TrainFlags& flags) {
     }
   }
   if (flags.embedding) {
-    RUNG_TRY(plan.embedding, parse_word<Embedding>(*flags.embedding, "[train] embedding"));
+    RUNG_TRY(plan.embedding, parse_word<TokenEmbedding>(*flags.embedding, "[train] embedding"));
   }
   if (flags.from) plan.from = *flags.from;
   if (flags.precision) {

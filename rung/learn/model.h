@@ -22,8 +22,8 @@ namespace rung::learn {
 struct ModelSpec {
   Architecture architecture;  // its context holds the longest prompt with its chain of thought
   std::vector<FieldSpec> fields;
-  Embedding embedding = Embedding::table;  // scalar fields beyond kLargestTable are binary always
-  OutputSpec output;                       // logits, or vector (its numbers count units of 2^-fraction)
+  TokenEmbedding embedding = TokenEmbedding::table;  // scalar fields beyond kLargestTable are binary always
+  OutputSpec output;  // logits, or vector (its numbers count units of 2^-fraction)
   DecodeSpec decode;
   std::string task;  // the weights file's note of the task
   // Linear maps that are taught from the stream and belong to no file (rung/records/training_plan.h, DeepReadout).
@@ -88,7 +88,7 @@ class Model {
   torch::Tensor embed(const Inputs& inputs, const Leaves& leaves, bool plain) const;
   torch::Tensor activation(const torch::Tensor& x) const;
   bool by_table(const FieldSpec& field) const {
-    return field.length == 1 && field.size <= kLargestTable && spec_.embedding == Embedding::table;
+    return field.length == 1 && field.size <= kLargestTable && spec_.embedding == TokenEmbedding::table;
   }
   bool normed() const { return spec_.architecture.dimensions.norm == Norm::rms; }
 

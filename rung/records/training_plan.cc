@@ -179,7 +179,7 @@ std::map<std::string, Reader> readers(TrainingPlan& plan) {
       {"embedding",
        [&](const json& value) -> Result<void> {
          RUNG_TRY(const std::string word, word_of(value, "embedding"));
-         RUNG_TRY(plan.embedding, parse_word<Embedding>(word, "[train] embedding"));
+         RUNG_TRY(plan.embedding, parse_word<TokenEmbedding>(word, "[train] embedding"));
          return {};
        }},
       {"precision",
@@ -418,7 +418,7 @@ std::string plan_text(const TrainingPlan& plan) {
     for (const DeepReadout& readout : plan.deep)
       out["deep"].push_back({{"value", readout.value}, {"layer", readout.layer}, {"back", readout.back}});
   }
-  if (plan.embedding != Embedding::table) out["embedding"] = name_of(plan.embedding);
+  if (plan.embedding != TokenEmbedding::table) out["embedding"] = name_of(plan.embedding);
   if (!plan.from.empty()) out["from"] = plan.from;
   if (plan.carried_bits) out["carried_bits"] = true;
   out.update({{"stage_steps", plan.stage_steps},

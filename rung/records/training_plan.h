@@ -36,7 +36,7 @@ struct DeepReadout {
 };
 
 // How tokens enter: a row of a table for each value, or a linear map of the value's binary digits.
-enum class Embedding { table, binary };
+enum class TokenEmbedding { table, binary };
 
 enum class ComputeType { fp32, tf32, bf16 };
 
@@ -44,7 +44,7 @@ template <>
 inline constexpr auto kWords<Supervision> = std::to_array<std::string_view>({"answer", "every-query", "chain",
                                                                              "deep"});
 template <>
-inline constexpr auto kWords<Embedding> = std::to_array<std::string_view>({"table", "binary"});
+inline constexpr auto kWords<TokenEmbedding> = std::to_array<std::string_view>({"table", "binary"});
 template <>
 inline constexpr auto kWords<ComputeType> = std::to_array<std::string_view>({"fp32", "tf32", "bf16"});
 
@@ -66,7 +66,7 @@ struct TrainingPlan {
   Variant variant = Variant::uniform;
   Supervision supervision = Supervision::every_query;
   std::vector<DeepReadout> deep;  // empty: i_l at the question's last position, L - l layers before the last
-  Embedding embedding = Embedding::table;
+  TokenEmbedding embedding = TokenEmbedding::table;
   std::string from;          // a weights file whose numbers every member starts with; empty: random
   std::int64_t queries = 1;  // questions a prompt, about the same tables
   bool parts = false;        // seqcomp: the questions ask for parts of the chain in turn

@@ -218,8 +218,9 @@ class Line:
         kind, form = mixer["kind"], mixer.get("form")
         if self.says_forms and kind in self.FORMS and form is None and not (kind == "loglinear" and mixer.get("base", "linear") == "linear"):
             raise ValueError(f"[torch] architecture: {kind} says no form; form=released or form=plain expected")
-        if form == "released" and (kind == "sparse" or kind == "topk" and not {"rope", "index_rope", "index_norm"} <= set(mixer)):
-            raise ValueError(f"[torch] {kind} in a released form is not evaluated")
+        turning = {"sparse": {"rope"}, "topk": {"rope", "index_rope"}}.get(kind, set())  # unless the line says none
+        if form == "released" and not turning <= set(mixer):
+            raise ValueError(f"[torch] {kind} in a released form that turns is not evaluated")
 
 
 # ---- the model --------------------------------------------------------------------------------------------------------

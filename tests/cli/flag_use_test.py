@@ -138,7 +138,7 @@ VALUES = {
     "build": {"NAME": ["two-sum"], "--out": ["new"], "--certificate": ["c.json"], "--precision": ["9"], "--verify-budget": ["100000000"], "--samples": ["7"],
               "--seed": ["9"], "--sweep": ["n=2..4"], "--beside": ["layer"], "--arch": ["linear"], "--task": ["index"], "--width": ["24"], "--heads": ["2"], "--position": ["binary"], "--file": ["machine.json"]},
     "verify": {"MODEL": ["m.safetensors"], "--task": ["flipflop"], "--depth": ["1"], "--budget": ["2s"], "--memory": ["8M"], "--out": ["c.json"], "--checkpoint": ["k"], "--quantised": ["bf16"]},
-    "bound": {"ARCH": ["full"], "--config": ["config.json"], "--dims": ["dims.json"], "--task": ["mqar"], "--sum-bits": ["99"], "--variant": ["zipf"], "--theorem": ["eva-linear"]},
+    "bound": {"ARCH": ["full"], "--config": ["config.json"], "--dims": ["dims.json"], "--task": ["mqar"], "--sum-bits": ["99"], "--variant": ["zipf"], "--theorem": ["eva-linear"], "--position-period": ["4"]},
     "break": {"MODEL": ["m.safetensors"], "--task": ["index"], "--budget": ["2s"], "--method": ["wrong-answer"], "--out": ["c.json"], "--store": ["new.jsonl"],
               "--memory": ["8M"], "--seed": ["5"], "--checkpoint": ["k"]},
     "eval": {"MODEL": ["m.safetensors"], "--task": ["index"], "--count": ["77"], "--seed": ["4"], "--variant": ["adversarial"],
@@ -178,6 +178,7 @@ LIMITS = {
     ("quantise", "--refine"): None, ("quantise", "--seed"): None, ("quantise", "--count"): None, ("quantise", "--weight-bits"): None,
     # Sums have this width where a softmax is split, and positions count where a theorem asks for them.
     ("bound", "--sum-bits"): ["full+linear", "--width", "2", "--task", "seqcomp", "--m", "45", "--n1", "3", "--sum-bits", "99", "--json"],
+    ("bound", "--position-period"): ["mamba2", "--precision", "8", "--task", "parity", "--context", "100k", "--position-period", "4", "--json"],
     ("bound", "--position"): ["sparse(B=4,k=1,form=plain)", "--task", "two-sum", "--n", "64", "--position", "none", "--json"],
     ("build", "--by"): ["eva", "--n", "4", "--explain", "--by", "delta"],  # where all forms work in all formats
     # Positions enter no count of a layer, and verdicts where a construction needs them.

@@ -336,7 +336,7 @@ TEST(warm_start, begins_with_the_numbers_of_a_file_and_names_the_tensor_that_doe
   other.queries = 5;
   refused(other, "tensor embed.position.table has another shape");
   other = next;
-  other.embedding = Embedding::binary;
+  other.embedding = TokenEmbedding::binary;
   refused(other, "the file has no tensor embed.token.binary");
   other = next;
   other.arch = "full*2";

@@ -113,7 +113,7 @@ TEST_P(EveryMixer, gives_a_member_the_outputs_that_it_has_alone) {
 TEST(embedding,
      by_binary_digits_means_the_same_to_the_exact_machine_and_has_the_same_gradients_plain_and_fast) {
   ModelSpec spec = small_model("full");
-  for (const Embedding embedding : {Embedding::table, Embedding::binary})
+  for (const TokenEmbedding embedding : {TokenEmbedding::table, TokenEmbedding::binary})
     for (const PositionCode position : {PositionCode::none, PositionCode::table, PositionCode::binary}) {
       spec.embedding = embedding;
       spec.architecture.dimensions.position = position;
@@ -121,7 +121,7 @@ TEST(embedding,
       expect_the_same_gradients_plain_and_fast(spec);
     }
   spec.fields[0].size = kLargestTable + 1;  // beyond any table
-  spec.embedding = Embedding::table;
+  spec.embedding = TokenEmbedding::table;
   expect_the_exact_machine_agrees(spec);
 }
 
@@ -129,7 +129,7 @@ TEST(embedding,
 TEST(embedding, by_binary_digits_starts_centred) {
   ModelSpec spec = small_model("none");
   spec.fields[0].size = 32;
-  spec.embedding = Embedding::binary;
+  spec.embedding = TokenEmbedding::binary;
   const auto model = Model::make(spec);
   ASSERT_TRUE(model.ok());
   const Weights weights =

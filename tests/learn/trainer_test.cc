@@ -17,7 +17,7 @@ TEST(trainer, goes_on_from_a_checkpoint_to_the_same_bits) {
   for (const bool rounded : {false, true}) {
     TrainingPlan plan = trainee();
     plan.dropout = 0.1;
-    if (rounded) plan.round_bits = 8, plan.round_after = 7, plan.embedding = Embedding::binary;
+    if (rounded) plan.round_bits = 8, plan.round_after = 7, plan.embedding = TokenEmbedding::binary;
     const Parts parts(plan);
     Folder folder;
     Trainer whole = parts.trainer();
@@ -135,10 +135,11 @@ TEST(ensemble, marks_a_member_whose_loss_is_no_number_and_goes_on_with_the_other
 
 // In floats, and rounded to integers of 12 bits.
 TEST(ensemble, writes_a_file_that_the_exact_machine_finds_as_accurate) {
-  for (const Embedding embedding : {Embedding::table, Embedding::binary}) {
+  for (const TokenEmbedding embedding : {TokenEmbedding::table, TokenEmbedding::binary}) {
     TrainingPlan plan = trainee("full");
     plan.embedding = embedding;
-    plan.dimensions.position = embedding == Embedding::binary ? PositionCode::binary : PositionCode::table;
+    plan.dimensions.position =
+        embedding == TokenEmbedding::binary ? PositionCode::binary : PositionCode::table;
     plan.steps = 400;
     plan.batch = 32;
     plan.rates = {1e-2};
@@ -159,8 +160,8 @@ TEST(ensemble, writes_a_file_that_the_exact_machine_finds_as_accurate) {
     const auto exact = evaluate(**machine, *weights, **task, {.seed = 77, .count = 400});
     ASSERT_TRUE(exact.ok());
     EXPECT_NEAR(exact->accuracy(), member.accuracy(), 0.06);
-    EXPECT_EQ(weights->tensors.contains("embed.token.binary"), embedding == Embedding::binary);
-    EXPECT_EQ(weights->tensors.contains("embed.token.table"), embedding == Embedding::table);
+    EXPECT_EQ(weights->tensors.contains("embed.token.binary"), embedding == TokenEmbedding::binary);
+    EXPECT_EQ(weights->tensors.contains("embed.token.table"), embedding == TokenEmbedding::table);
     CalibrationSet set{{}, (*task)->query_positions()};
     for (std::uint64_t i = 0; i < 32; ++i) {
       Instance instance = (*task)->generate(Variant::uniform, 5, i);
@@ -382,7 +383,7 @@ TEST(plan, comes_back_from_its_own_text) {
   plan.advance = 0.9;
   plan.supervision = Supervision::deep;
   plan.deep = {{1, 2, 0}};
-  plan.embedding = Embedding::binary;
+  plan.embedding = TokenEmbedding::binary;
   plan.from = "earlier.safetensors";
   plan.scales = {1};
   plan.tasks[0].task.options = {{"order", "easy"}};
