@@ -63,7 +63,7 @@ bench/figures.py page
 ```
 
 one JSON line a figure in `results/figures.jsonl`: `benchmark`, `figure`, `value`, `unit`, `machine`, `cores`, `commit`, `date`, and `peer`, `peer_value` where the
-run had one. The ratio is the figure over its peer's. This page is made from them.
+run had one. The ratio is the figure over its peer's. This page is made from them. The lines of 2026-11-15 were copied from the tables of `bench/results`, with the commits that hold those.
 """
     rows = {}
     for number, line in enumerate(LINES.read_text(encoding="utf-8").splitlines(), 1):
