@@ -69,16 +69,15 @@ Real late_floor(const Bits& b, Real T, Real N) {
 std::optional<SeqcompProof> smallest_late(const OneFullLayer& layer, Objective objective) {
   const Bits b = bits_of(layer);
   SmallestSizes best;
-  const auto coarse = size_grid(16, 1.25L, kSearchTop);
-  for (const Real T : coarse) {
-    const Real N = first_where(2, kSearchTop, [&](Real v) { return v * std::log2(v) > late_floor(b, T, v); });
-    if (N == 0 || N >= best.value || T > 2 * N) continue;
-    const Real x = std::max<Real>(1, std::floor(std::sqrt(N / T)));
-    for (const Real candidate : {x, x + 1}) try_late(b, T, candidate, objective, best);
-  }
+  const auto grid = size_grid(64, 1.02L, kSearchTop), coarse = size_grid(16, 1.25L, kSearchTop);
+  // The pairs of this pass are the same for every layer, so more bits never decide for an exhaustive search.
+  for (const Real T : coarse)
+    for (const Real x : coarse) {
+      if (T * x >= best.value) break;
+      try_late(b, T, x, objective, best);
+    }
   if (best.T == 0) return std::nullopt;
   const bool exhaustive = best.value <= kExhaustiveBelow;
-  const auto grid = size_grid(64, 1.02L, kSearchTop);
   std::size_t at = 0;
   const auto next = [&](Real v) {
     if (exhaustive) return v + 1;
@@ -113,20 +112,21 @@ std::optional<SeqcompProof> smallest_late(const OneFullLayer& layer, Objective o
 
 // For fixed T and x_0 the first condition gives the least m; the second the least n_1 at that m, or one n_1
 // less with a larger m (the product then only depends on n_1 through the second condition, and falls with
-// it).
+// it). Nothing is left out because of `best` that would be below it.
 void try_early(const Bits& b, Real T, Real x, Real base, Objective objective, SmallestSizes& best) {
   const Real least_m = std::ceil(T * base * std::exp2(2 / (T * x)) * kSearchSafety);
   const auto holds = [&](Real n, Real m) {
     return early_left(T, x, n, m * n) > early_right(b, T, x, n) * kSearchSafety;
   };
   const Real most = room(least_m, best.value, objective);
-  if (most < 1 || !holds(most, least_m)) return;
-  const Real n = least_where(0, most, [&](Real v) { return holds(v, least_m); });
-  best = {value_of_sizes(least_m, n, objective), T, x, n, least_m};
-  if (n < 2) return;
-  const Real fewer = n - 1, m = first_where(least_m, best.value, [&](Real v) { return holds(fewer, v); });
-  if (m >= least_m && value_of_sizes(m, fewer, objective) < best.value)
-    best = {value_of_sizes(m, fewer, objective), T, x, fewer, m};
+  if (most < 1 || !holds(most + 1, least_m)) return;
+  const Real n = least_where(0, most + 1, [&](Real v) { return holds(v, least_m); });
+  const auto keep = [&](Real m, Real at) {
+    if (const Real value = value_of_sizes(m, at, objective); value < best.value) best = {value, T, x, at, m};
+  };
+  keep(least_m, n);
+  if (n < 2 || !holds(n - 1, best.value)) return;
+  keep(least_where(least_m, best.value, [&](Real m) { return holds(n - 1, m); }), n - 1);
 }
 
 std::optional<SeqcompProof> smallest_early(const OneFullLayer& layer, Objective objective) {
