@@ -59,12 +59,20 @@ Map::Map(const Source& source, const std::string& name, std::int64_t r, std::int
       weight(source.numbers(name + ".weight", {r, c})) {
   bias =
       source.has(name + ".bias") ? source.numbers(name + ".bias", {r}) : Row(static_cast<std::size_t>(r), 0);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t column = 0; column < cols; ++column)
+      if (weight[static_cast<std::size_t>(row * cols + column)] != 0)
+        columns.push_back(static_cast<std::uint32_t>(column));
+    starts.push_back(columns.size());
+  }
 }
 Int Map::sum(std::int64_t row, const Row& x) const {
   // |weight| <= 2^46 and |x| < 2^48 (every row is saturated): the sum of 2^31 products stays below 2^126.
   Int total = bias[static_cast<std::size_t>(row)];
   const std::int64_t* w = weight.data() + row * cols;
-  for (std::int64_t c = 0; c < cols; ++c) total += static_cast<Int>(w[c]) * x[static_cast<std::size_t>(c)];
+  const auto r = static_cast<std::size_t>(row);
+  for (std::size_t i = starts[r]; i < starts[r + 1]; ++i)
+    total += static_cast<Int>(w[columns[i]]) * x[columns[i]];
   return total;
 }
 Row Map::operator()(const Row& x, Budget& budget) const {

@@ -17,6 +17,9 @@ namespace rung_check {
 struct Map {
   std::int64_t rows = 0, cols = 0, shift = 0, bits = 0;
   Row weight, bias;
+  // The columns of the weights that are not 0, row by row; row r has those from starts[r] to starts[r + 1].
+  std::vector<std::uint32_t> columns;
+  std::vector<std::size_t> starts{0};
 
   Map() = default;
   // `sums_only`: weight and bias alone, where nothing asks for a rounded row.

@@ -194,12 +194,16 @@ class Planner {
     else
       layer.update_channels = layer.key.rows + layer.value.rows + layer.beta.rows + layer.gate.rows,
       layer.read_channels = layer.query.rows;
-    if (m.kind != none) layer.output = read_map(source, "o", plan.width, m.output_width(), layer.output_bits);
+    if (m.kind != none) {
+      layer.output = read_map(source, "o", plan.width, m.output_width(), layer.output_bits);
+      layer.output.list_columns();
+    }
     std::int64_t from = plan.width;
     int from_bits = plan.stream_bits;
     for (std::size_t k = 0; k <= shape.mlp.size() && !shape.mlp.empty(); ++k) {
       const std::int64_t to = k < shape.mlp.size() ? shape.mlp[k] : plan.width;
       layer.mlp.push_back(read_map(source, fmt::format("mlp.{}", k), to, from, from_bits));
+      layer.mlp.back().list_columns();
       if (k < shape.mlp.size()) {
         layer.activation.emplace_back();
         if (dimensions.activation != MlpActivation::relu)
@@ -274,6 +278,18 @@ class Planner {
 };
 
 }  // namespace
+
+void LaneMap::list_columns() {
+  // A listed weight costs about as much as three that are not.
+  if (3 * (rows * cols - std::count(weight.begin(), weight.end(), 0)) >= rows * cols) return;
+  starts.push_back(0);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < cols; ++c)
+      if (weight[static_cast<std::size_t>(r * cols + c)] != 0)
+        columns.push_back(static_cast<std::int32_t>(c));
+    starts.push_back(columns.size());
+  }
+}
 
 Result<LanePlan> plan_lanes(const Target& target) { return Planner(target).plan(); }
 

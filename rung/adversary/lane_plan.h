@@ -18,6 +18,10 @@ struct LaneMap {
   std::vector<std::int32_t> narrow;        // the weights again, where they all fit: what int32 lanes read
   int shift = 0, bits = 16;
   int sum_bits = 0;  // of the largest sum, sign included
+  // Where most weights are 0: the columns of the others, row r from starts[r] to starts[r + 1]; else empty.
+  std::vector<std::int32_t> columns;
+  std::vector<std::size_t> starts;
+  void list_columns();
 };
 struct LaneTable {
   std::int64_t low = 0;

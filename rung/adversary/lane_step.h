@@ -130,13 +130,21 @@ RUNG_INLINE N look(const LaneTable& table, N x) {
 template <class N>
 RUNG_INLINE N row_sum(const LaneMap& map, std::int64_t row, const N* x) {
   N sum = map.bias.empty() ? N{} : all<N>(map.bias[static_cast<std::size_t>(row)]);
-  if constexpr (sizeof(typename Element<N>::type) == 4) {
-    const std::int32_t* weight = map.narrow.data() + row * map.cols;
-    for (std::int64_t c = 0; c < map.cols; ++c) sum += (N{} + weight[c]) * x[c];
-  } else {
-    const std::int64_t* weight = map.weight.data() + row * map.cols;
-    for (std::int64_t c = 0; c < map.cols; ++c) sum += all<N>(weight[c]) * x[c];
-  }
+  const auto add_row = [&](const auto* weight) __attribute__((always_inline)) {
+    if (map.starts.empty()) {
+      for (std::int64_t c = 0; c < map.cols; ++c) sum += (N{} + weight[c]) * x[c];
+      return;
+    }
+    const std::size_t end = map.starts[static_cast<std::size_t>(row) + 1];
+    for (std::size_t i = map.starts[static_cast<std::size_t>(row)]; i < end; ++i) {
+      const std::int32_t c = map.columns[i];
+      sum += (N{} + weight[c]) * x[c];
+    }
+  };
+  if constexpr (sizeof(typename Element<N>::type) == 4)
+    add_row(map.narrow.data() + row * map.cols);
+  else
+    add_row(map.weight.data() + row * map.cols);
   return sum;
 }
 template <class N>

@@ -1,19 +1,19 @@
 // Aperiodic automata by a cascade of set-reset layers.
 //
 // Claim: every automaton without groups is followed at every length by one mamba2 layer a level of its
-// holonomy decomposition (holonomy.h), each with one state entry and decays 1 (hold) and 2^-k (set).
+// holonomy decomposition (holonomy.h), each with one state entry, decay 1 (hold) and decay 2^-k or 0 (set).
 // Reference: Krohn, Rhodes 1965; Sarrof, Veitsman, Hahn 2405.17394 for non-negative state space models.
 //
 // Level i has V values. Its entry is S = cur·K + low, K = 2^k > 2(V − 1), 0 ≤ low < V. Hold keeps S.
 // Set(v) makes it rsh(S, k) + v K = v K + cur, since low is less than K/2: the value that was there before
-// stays readable. So a later layer knows the level *before* the letter, which is what controls the levels
-// below it: low after a set, cur after a hold.
+// stays readable. So the MLP knows the level before the letter, low after a set and cur after a hold, as well
+// as after it, cur. Nothing reads what the last level was: its entry is v alone, and its decay 0.
 //
-// Layer i: the mixer updates S_i by the control that the layer above left (level 0: the letter's own; ^
-// sets every level). MLP: before_i as bits; then, for every letter and every reachable choice of the
-// levels 0 … i before it that sets level i + 1, one unit that is 1 there. The last MLP has a unit for
-// every letter and chain whose answer digit is 1.
-#include <set>
+// The stream holds the level's sets as a bit a state: B before the letter, A after it. MLP of layer i: both go
+// on to their tiles; the image of B under the letter, counted state by state; which tiles of A cover it, and
+// from that what the next level is told. A level whose set has less height is set to 0, so that words leave
+// few memories. ^ leads every set to the start. After the last layer A is the state.
+#include <bit>
 
 #include "rung/constructions/automaton_forms.h"
 #include "rung/constructions/relu_gadgets.h"
@@ -22,20 +22,66 @@
 namespace rung {
 namespace {
 
-struct CascadeLevel {
-  int values = 2, digits = 0;  // V, k
-  std::int64_t base() const { return std::int64_t{1} << digits; }
-  std::int64_t largest() const { return (values - 1) * base() + values - 1; }
-  Slot set, value, state, before;
+// 1 where the bits are this set's, else 0 or less: Σ inside − Σ outside − (size − 1).
+Number is_set(const Bits& bits, PointSet set) {
+  Number sum = 1 - std::popcount(set);
+  for (std::size_t q = 0; q < bits.size(); ++q) sum = set >> q & 1 ? sum + bits[q] : sum - bits[q];
+  return sum;
+}
+
+// The bits of the level's sets become those of the tile that the coordinate, as one bit a value, names.
+Bits tiled(ReluCircuit& mlp, const std::vector<HolonomySet>& sets, const Bits& bits, const Bits& coordinate) {
+  Bits inside = bits;
+  for (const auto& set : sets)
+    for (std::size_t t = 0; t < set.tiles.size(); ++t) {
+      const Number here = mlp.relu(is_set(bits, set.points) + coordinate[t] - 1);
+      for (std::size_t q = 0; q < inside.size(); ++q)
+        if ((set.points & ~set.tiles[t]) >> q & 1) inside[q] = inside[q] - here;
+    }
+  for (Number& bit : inside) bit = bit.within(0, 1);
+  return inside;
+}
+
+// By state: 0 where the letter leads no state of the set there. ^ leads to the start.
+std::vector<Number> counted_image(ReluCircuit& mlp, const Automaton& a, const Bits& set, const Bits& letter) {
+  std::vector<Number> counts(set.size());
+  counts[a.start] = letter.back();
+  for (std::uint32_t q = 0; q < a.state_count(); ++q) {
+    std::vector<Number> leads(set.size());
+    for (std::uint32_t l = 0; l < a.letter_count(); ++l)
+      leads[a.step(q, l)] = leads[a.step(q, l)] + letter[l];
+    for (std::size_t to = 0; to < leads.size(); ++to)
+      counts[to] = counts[to] + mlp.relu(set[q] + leads[to].within(0, 1) - 1);
+  }
+  return counts;
+}
+
+struct Control {
+  Number set = 1, value = 0;
 };
 
-// One unit: the letter, and every coordinate of the chain's first levels that means something.
-Number here(ReluCircuit& mlp, const Slot& letter, std::uint32_t l, const Chain& chain, std::size_t levels,
-            const std::vector<Bits>& before) {
-  Bits all{mlp.input(letter.at(l), 0, 1)};
-  for (std::size_t i = 0; i < levels; ++i)
-    if (chain[i] >= 0) all.push_back(before[i][static_cast<std::size_t>(chain[i])]);
-  return all_of(mlp, all);
+// What a level is told: A after the letter, and the image that lies in it.
+Control control_of(ReluCircuit& mlp, const std::vector<HolonomySet>& sets, const Bits& after,
+                   const std::vector<Number>& image) {
+  Control control;
+  for (const auto& set : sets) {
+    Number uncovered = mlp.relu(is_set(after, set.points));  // by the tiles so far
+    std::int64_t tried = 0;
+    for (const PointSet tile : set.tiles) {
+      Number outside;
+      for (std::size_t q = 0; q < image.size(); ++q)
+        if (~tile >> q & 1) outside = outside + image[q];
+      uncovered = uncovered - mlp.relu(is_set(after, set.points) - outside);
+      const Number beyond = mlp.relu(uncovered.within(1 - static_cast<std::int64_t>(set.tiles.size()), 1));
+      if (++tried < static_cast<std::int64_t>(set.tiles.size())) {
+        control.value = control.value + beyond;
+      } else {
+        control.value = control.value - (tried - 1) * beyond;  // hold
+        control.set = control.set - beyond;
+      }
+    }
+  }
+  return control;
 }
 
 }  // namespace
@@ -47,108 +93,93 @@ Result<Construction> build_automaton_cascade(const ConstructionRequest& request,
                 "[build] the least automaton of {} has {} states; at most {} expected for a cascade",
                 task->name(), a.state_count(), kMostCascadeStates);
   RUNG_TRY(const Holonomy h, holonomy(a));
-  const auto levels = static_cast<std::size_t>(h.levels);
-  std::vector<CascadeLevel> level(levels);
-  for (std::size_t i = 0; i < levels; ++i) {
-    level[i].values = h.values[i];
-    level[i].digits = cascade_digits(h.values[i]);
-  }
+  const std::size_t levels = h.levels.size();
   const int proved = cascade_bits(h);
   const int p = request.precision.value_or(proved);
-  const std::int64_t letters = a.letter_count();
+  const std::int64_t letters = a.letter_count(), states = a.state_count();
 
   ModelWriter model(*task, p);
   model.context(0);
   if (levels > 0) model.accumulator(Accumulator::exact, std::min(p, proved));
   const Slot letter = letter_slot(model, *task);
-  for (std::size_t i = 0; i < levels; ++i) {
-    CascadeLevel& l = level[i];
-    l.set = model.slot(fmt::format("set_{}", i), 1, fmt::format("1 where the token sets level {}", i));
-    l.value = model.slot(fmt::format("value_{}", i), 1, fmt::format("what it sets level {} to", i));
-    l.state = model.slot(fmt::format("state_{}", i), 1,
-                         fmt::format("after layer {}: {} times level {}, plus the value before the last set",
-                                     i + 1, l.base(), i));
-    l.before = model.slot(fmt::format("before_{}", i), l.values,
-                          fmt::format("after layer {}: e of level {} before the token", i + 1, i));
-  }
+  const Slot set = model.slot("set", 1, "1 where the token sets the level of the next layer");
+  const Slot value = model.slot("value", 1, "what it sets the level to");
+  const Slot state = model.slot("state", 1, "the level's entry; 0 between layers");
+  const Slot before = model.slot("before", states, "a bit a state: the next level's set before the token");
+  const Slot after = model.slot("after", states, "a bit a state: the next level's set after the token");
   const Slot answer =
       model.slot("answer", automaton_answer_digits(a), "0 at first, then the digits of the answer");
   auto& token = model.field_table("token", letters + 1);
-  const auto control = [&](std::int64_t row, std::size_t i, int value) {
-    token.set(row, level[i].set.at(0), 1);
-    token.set(row, level[i].value.at(0), value);
-  };
-  for (std::size_t i = 0; i < levels; ++i)
-    if (h.start[i] >= 0) control(letters, i, h.start[i]);
-  if (levels > 0)
-    for (std::int64_t l = 0; l < letters; ++l)
-      if (const auto set = h.nodes[0].letters[static_cast<std::size_t>(l)].set[0]) control(l, 0, *set);
-
-  if (levels == 0) {  // one state: one answer
-    model.layer("none", "nothing to follow").after("answer: that of the only state");
-    for (std::int64_t v = 0; v <= letters; ++v)
-      for (std::int64_t d = 0; d < answer.size; ++d) token.set(v, answer.at(d), a.out[a.start] >> d & 1);
+  for (std::int64_t row = 0; row <= letters; ++row) {
+    for (std::int64_t q = 0; q < states; ++q) {
+      token.set(row, before.at(q), 1);
+      token.set(row, after.at(q), 1);
+    }
+    if (levels == 0) {  // one state: one answer
+      for (std::int64_t d = 0; d < answer.size; ++d) token.set(row, answer.at(d), a.out[a.start] >> d & 1);
+      continue;
+    }
+    const HolonomySet& all = h.levels[0][0];
+    const int tile = covering_tile(
+        all, row < letters ? image(a, all.points, static_cast<std::uint32_t>(row)) : PointSet{1} << a.start);
+    if (tile == static_cast<int>(all.tiles.size())) continue;  // hold
+    token.set(row, set.at(0), 1);
+    token.set(row, value.at(0), tile);
   }
+  if (levels == 0) model.layer("none", "nothing to follow").after("answer: that of the only state");
   for (std::size_t i = 0; i < levels; ++i) {
-    const CascadeLevel& own = level[i];
+    const bool last = i + 1 == levels;
+    const std::int64_t V = h.values(i), k = last ? 0 : cascade_digits(h.values(i)), K = std::int64_t{1} << k;
     LayerWriter& layer = model.layer("mamba2(heads=1,dim=1,state=1)", fmt::format("level {}", i));
-    layer.map("x").set(0, own.value.at(0), own.base());
+    layer.map("x").set(0, value.at(0), K);
     layer.map("b").bias(0, 1);
     layer.map("c").bias(0, 1);
-    layer.map("gate").set(0, own.set.at(0), 1);
-    layer.table("gate", 0, {own.base(), 1});
-    layer.scalar("decay.shift", own.digits);
-    layer.map("o").set(own.state.at(0), 0, 1);
-    layer.after(fmt::format("state_{}: level {} and what it was before the last set", i, i));
+    layer.map("gate").set(0, set.at(0), 1);
+    layer.table("gate", 0, {K, last ? 0 : 1});
+    layer.scalar("decay.shift", k);
+    layer.map("o").set(state.at(0), 0, 1);
 
     ReluCircuit& mlp = layer.mlp();
-    std::vector<Bits> before;
-    for (std::size_t j = 0; j < i; ++j) before.push_back(slot_inputs(mlp, level[j].before));
-    const Number state = mlp.input(own.state.at(0), 0, own.largest()), set = mlp.input(own.set.at(0), 0, 1);
-    before.emplace_back();
-    for (int v = 0; v < own.values; ++v) {
-      const Number current =
-          (at_least(mlp, state, v * own.base()) - at_least(mlp, state, (v + 1) * own.base())).within(0, 1);
-      Number earlier;
-      for (int c = 0; c < own.values; ++c) earlier = earlier + equals(mlp, state, c * own.base() + v);
-      before.back().push_back(
-          (gated(mlp, Number(1) - set, current) + gated(mlp, set, earlier.within(0, 1))).within(0, 1));
-      mlp.add(own.before.at(v), before.back().back());
-    }
-    layer.after(own.before.holds);
-
-    Number sets, value;
-    std::vector<Number> digits(static_cast<std::size_t>(answer.size));
-    std::set<std::pair<Chain, std::int64_t>> seen;  // first levels and letter
-    for (const auto& node : h.nodes)
-      for (std::int64_t l = 0; l < letters; ++l) {
-        const auto& after = node.letters[static_cast<std::size_t>(l)];
-        if (i + 1 < levels) {
-          const Chain above(node.chain.begin(), node.chain.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-          if (!after.set[i + 1] || !seen.emplace(above, l).second) continue;
-          const Number unit = here(mlp, letter, static_cast<std::uint32_t>(l), node.chain, i + 1, before);
-          sets = sets + unit;
-          value = value + std::int64_t{*after.set[i + 1]} * unit;
-          continue;
-        }
-        const std::int64_t out = a.out[h.nodes[node.next[static_cast<std::size_t>(l)]].state];
-        if (out == 0) continue;
-        const Number unit = here(mlp, letter, static_cast<std::uint32_t>(l), node.chain, levels, before);
-        for (std::int64_t d = 0; d < answer.size; ++d)
-          if (out >> d & 1) digits[static_cast<std::size_t>(d)] = digits[static_cast<std::size_t>(d)] + unit;
-      }
-    if (i + 1 < levels) {
-      const CascadeLevel& next = level[i + 1];
-      mlp.add(next.set.at(0), sets.within(0, 1));
-      mlp.add(next.value.at(0), value.within(0, next.values - 1));
-      layer.after(fmt::format("set_{}, value_{}: what the token does to level {}", i + 1, i + 1, i + 1));
-    } else {
+    const Number entry = mlp.input(state.at(0), 0, cascade_entry(h, i)), sets = mlp.input(set.at(0), 0, 1),
+                 set_to = mlp.input(value.at(0), 0, V - 1);
+    // Which multiples of K are reached.
+    const auto floors = [&](const Number& x) {
+      std::vector<Number> reached;
+      for (std::int64_t v = 0; v <= V; ++v) reached.push_back(at_least(mlp, x, v * K));
+      return reached;
+    };
+    const auto now = floors(entry);
+    Bits current;
+    for (std::size_t v = 0; v + 1 < now.size(); ++v) current.push_back((now[v] - now[v + 1]).within(0, 1));
+    const Bits A = tiled(mlp, h.levels[i], slot_inputs(mlp, after), current);
+    if (last) {
       for (std::int64_t d = 0; d < answer.size; ++d) {
-        const Number& digit = digits[static_cast<std::size_t>(d)];
+        Number digit;
+        for (std::size_t q = 0; q < A.size(); ++q)
+          if (a.out[q] >> d & 1) digit = digit + A[q];
         mlp.add(answer.at(d), digit.within(0, 1));
       }
       layer.after("answer: the digits of the answer to the letters so far");
+      break;
     }
+    // cur K + low after a hold, V K + low after a set.
+    const Number earlier = (entry - K * set_to + V * K * sets).within(0, V * K + V - 1);
+    const auto then = floors(earlier);
+    Bits previous;
+    for (std::int64_t v = 0; v < V; ++v)
+      previous.push_back((then[static_cast<std::size_t>(v)] - then[static_cast<std::size_t>(v) + 1] +
+                          equals(mlp, earlier, V * K + v))
+                             .within(0, 1));
+    const Bits B = tiled(mlp, h.levels[i], slot_inputs(mlp, before), previous);
+    const Control next =
+        control_of(mlp, h.levels[i + 1], A, counted_image(mlp, a, B, slot_inputs(mlp, letter)));
+    overwrite(mlp, before, B);
+    overwrite(mlp, after, A);
+    mlp.add(set.at(0), next.set.within(0, 1) - sets);
+    mlp.add(value.at(0), next.value.within(0, h.values(i + 1) - 1) - set_to);
+    mlp.add(state.at(0), -entry);
+    layer.after(fmt::format("before, after: the sets of level {}", i + 1));
+    layer.after(fmt::format("set, value: what the token does to level {}", i + 1));
   }
   output_answer(model, a, answer);
 
@@ -159,8 +190,7 @@ Result<Construction> build_automaton_cascade(const ConstructionRequest& request,
                                       levels, task->name()),
                           "Krohn-Rhodes by holonomy"));
   made.p_proved = proved;
-  made.lemma =
-      fmt::format("{} levels, {} chains; an entry holds two values of a level", levels, h.nodes.size());
+  made.lemma = fmt::format("{} levels; an entry holds two values of a level", levels);
   made.paper_mlp = levels == 0 ? "none" : "one arbitrary position-wise function a layer";
   made.interval = [p, proved] {
     return exact_argument(p >= proved, "every level holds its value exactly, and the levels name the state");

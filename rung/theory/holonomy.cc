@@ -7,7 +7,6 @@
 namespace rung {
 namespace {
 
-using PointSet = std::uint32_t;  // a set of states
 constexpr std::uint32_t kMostHolonomyStates = 16;
 
 class HolonomyDecomposition {
@@ -18,16 +17,10 @@ class HolonomyDecomposition {
     collect();
     order();
     RUNG_CHECK(align());
-    return follow();
+    return levels();
   }
 
  private:
-  PointSet image(PointSet set, std::uint32_t letter) const {
-    PointSet to = 0;
-    for (PointSet rest = set; rest; rest &= rest - 1)
-      to |= PointSet{1} << a_.step(static_cast<std::uint32_t>(std::countr_zero(rest)), letter);
-    return to;
-  }
   std::size_t index(PointSet set) const {
     return static_cast<std::size_t>(std::lower_bound(sets_.begin(), sets_.end(), set) - sets_.begin());
   }
@@ -44,7 +37,7 @@ class HolonomyDecomposition {
     };
     for (std::uint32_t q = 0; q < a_.state_count(); ++q) add(PointSet{1} << q);
     for (std::size_t i = 0; i < open.size(); ++i)
-      for (std::uint32_t l = 0; l < a_.letter_count(); ++l) add(image(open[i], l));
+      for (std::uint32_t l = 0; l < a_.letter_count(); ++l) add(image(a_, open[i], l));
     std::sort(sets_.begin(), sets_.end());
   }
 
@@ -60,7 +53,7 @@ class HolonomyDecomposition {
         for (std::size_t i = 0; i < n; ++i)
           if ((sets_[i] & ~sets_[open[k]]) == 0) below_[i][j] = true;
         for (std::uint32_t l = 0; l < a_.letter_count(); ++l) {
-          const std::size_t to = index(image(sets_[open[k]], l));
+          const std::size_t to = index(image(a_, sets_[open[k]], l));
           if (!reached[to]) {
             reached[to] = true;
             open.push_back(to);
@@ -121,7 +114,7 @@ class HolonomyDecomposition {
                      "tiles of alike sets differ");
         tiles_[i] = moved;
         for (std::uint32_t l = 0; l < a_.letter_count(); ++l) {
-          const std::size_t to = index(image(sets_[i], l));
+          const std::size_t to = index(image(a_, sets_[i], l));
           if (!below_[first][to]) continue;  // no way back: not alike
           auto there = here;
           for (auto& point : there) point = a_.step(point, l);
@@ -138,78 +131,13 @@ class HolonomyDecomposition {
     return {};
   }
 
-  // The set of every level, from the top; sets[levels] is a single state.
-  std::vector<std::size_t> sets_of(const Chain& chain, int levels) const {
-    std::vector<std::size_t> sets{top_};
-    for (int level = 0; level < levels; ++level) {
-      const std::size_t set = sets.back();
-      const bool own = height_[set] == levels - level;
-      sets.push_back(
-          own ? index(tiles_[set][static_cast<std::size_t>(chain[static_cast<std::size_t>(level)])]) : set);
-    }
-    return sets;
-  }
-  int covering_tile(std::size_t set, PointSet part) const {
-    for (std::size_t t = 0; t < tiles_[set].size(); ++t)
-      if ((part & ~tiles_[set][t]) == 0) return static_cast<int>(t);
-    RUNG_REQUIRE(false, "no tile covers a smaller set");
-  }
-
-  Result<Holonomy> follow() {
+  Holonomy levels() const {
     Holonomy h;
-    top_ = index((PointSet{1} << a_.state_count()) - 1);
-    h.levels = height_[top_];
-    h.values.assign(static_cast<std::size_t>(h.levels), 1);
+    const int height = height_.back();  // the set of all states is the last
+    h.levels.resize(static_cast<std::size_t>(height));
     for (std::size_t i = 0; i < sets_.size(); ++i)
-      if (height_[i] > 0 && height_[i] <= h.levels) {
-        int& most = h.values[static_cast<std::size_t>(h.levels - height_[i])];
-        most = std::max(most, static_cast<int>(tiles_[i].size()));
-      }
-    // A chain around the start.
-    std::size_t set = top_;
-    for (int level = 0; level < h.levels; ++level) {
-      const bool own = height_[set] == h.levels - level;
-      h.start.push_back(own ? covering_tile(set, PointSet{1} << a_.start) : -1);
-      if (own) set = index(tiles_[set][static_cast<std::size_t>(h.start.back())]);
-    }
-    std::map<Chain, std::size_t> number{{h.start, 0}};
-    h.nodes.push_back({h.start, a_.start, {}, {}});
-    constexpr std::size_t kMostChains = 1 << 14;
-    for (std::size_t i = 0; i < h.nodes.size(); ++i) {
-      if (h.nodes.size() > kMostChains)
-        return fail(ErrorCode::resource, "[build] a cascade of more than {} chains", kMostChains);
-      for (std::uint32_t l = 0; l < a_.letter_count(); ++l) {
-        const auto before = sets_of(h.nodes[i].chain, h.levels);
-        Holonomy::Control control;
-        std::size_t now = top_;
-        for (int level = 0; level < h.levels; ++level) {
-          const auto at = static_cast<std::size_t>(level);
-          const PointSet moved = image(sets_[before[at]], l);
-          RUNG_REQUIRE((moved & ~sets_[now]) == 0, "level {} lost the state", level);
-          if (height_[now] != h.levels - level) {
-            control.set.emplace_back();
-            control.after.push_back(-1);
-            continue;
-          }
-          int tile = h.nodes[i].chain[at];
-          if (moved == sets_[now]) {
-            RUNG_REQUIRE(tile >= 0, "level {} holds what means nothing", level);
-            control.set.emplace_back();
-          } else {
-            tile = covering_tile(now, moved);
-            control.set.emplace_back(tile);
-          }
-          control.after.push_back(tile);
-          now = index(tiles_[now][static_cast<std::size_t>(tile)]);
-        }
-        const std::uint32_t to = a_.step(h.nodes[i].state, l);
-        RUNG_REQUIRE(sets_[now] == PointSet{1} << to, "the chain lost the state");
-        const auto [found, fresh] = number.try_emplace(control.after, h.nodes.size());
-        if (fresh) h.nodes.push_back({control.after, to, {}, {}});
-        h.nodes[i].next.push_back(found->second);
-        h.nodes[i].letters.push_back(std::move(control));
-      }
-    }
+      if (height_[i] > 0)
+        h.levels[static_cast<std::size_t>(height - height_[i])].push_back({sets_[i], tiles_[i]});
     return h;
   }
 
@@ -218,10 +146,27 @@ class HolonomyDecomposition {
   std::vector<std::vector<bool>> below_;
   std::vector<int> height_;
   std::vector<std::vector<PointSet>> tiles_;
-  std::size_t top_ = 0;
 };
 
 }  // namespace
+
+int Holonomy::values(std::size_t level) const {
+  std::size_t most = 0;
+  for (const auto& set : levels[level]) most = std::max(most, set.tiles.size());
+  return static_cast<int>(most);
+}
+
+PointSet image(const Automaton& automaton, PointSet set, std::uint32_t letter) {
+  PointSet to = 0;
+  for (PointSet rest = set; rest; rest &= rest - 1)
+    to |= PointSet{1} << automaton.step(static_cast<std::uint32_t>(std::countr_zero(rest)), letter);
+  return to;
+}
+
+int covering_tile(const HolonomySet& set, PointSet part) {
+  const auto covers = [&](PointSet tile) { return (part & ~tile) == 0; };
+  return static_cast<int>(std::find_if(set.tiles.begin(), set.tiles.end(), covers) - set.tiles.begin());
+}
 
 Result<Holonomy> holonomy(const Automaton& automaton) {
   if (automaton.state_count() > kMostHolonomyStates)

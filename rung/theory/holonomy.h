@@ -7,17 +7,15 @@
 // height of a set is the longest chain strictly below it; single states have height 0. The *tiles* of a
 // set are the largest smaller sets inside it.
 //
-// A *chain* follows the state from the set of all states down to a single one: at level h, a set of height
-// h goes on to the tile that coordinate h names, a set of less height stays. When a letter is read, the
-// coordinate of a level either stays (the letter led the level's set onto the new one, tiles onto tiles,
-// and alike sets name their tiles alike) or is set to a tile that covers what the set became: a flip-flop,
-// whose control depends on the letter and on the higher levels before the letter.
-//
-// Invariant: the state lies in the set of every level of the chain.
+// The state is followed from the set of all states down to a single one: at level i, a set of height
+// levels - i goes on to the tile that the level's coordinate names, a set of less height stays. When a
+// letter is read, let B be the level's set before it, A the one after it and M the image of B, which lies in A.
+// Where M = A the coordinate stays (tiles went onto tiles, and alike sets name their tiles alike), else it is
+// set to the first tile of A that covers M: a flip-flop, whose control depends on the letter and on the
+// levels above, before and after the letter. The state lies in the set of every level.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "rung/base/result.h"
@@ -25,29 +23,22 @@
 
 namespace rung {
 
-// Coordinates from the highest level down; -1 where the level's set has less height and the coordinate
-// means nothing.
-using Chain = std::vector<int>;
+using PointSet = std::uint32_t;  // a set of states: bit q
 
-struct Holonomy {
-  int levels = 0;
-  std::vector<int> values;  // by level: how many tiles a set of that height has at most
-  Chain start;
-  // What a letter does to a level, given the chain before it: nothing (the coordinate stays) or a value to
-  // set.
-  struct Control {
-    std::vector<std::optional<int>> set;  // by level
-    Chain after;                          // with -1 where the level means nothing
-  };
-  // Of a chain that words lead to.
-  struct Node {
-    Chain chain;
-    std::uint32_t state = 0;
-    std::vector<Control> letters;
-    std::vector<std::size_t> next;  // by letter: the node after
-  };
-  std::vector<Node> nodes;  // every chain that words lead to from `start`, in the order of a queue
+struct HolonomySet {
+  PointSet points = 0;
+  std::vector<PointSet> tiles;  // in an order that alike sets share
 };
+struct Holonomy {
+  std::vector<std::vector<HolonomySet>> levels;  // from the highest down: the sets of a level's height
+
+  int values(std::size_t level) const;  // the most tiles of a set of that level
+};
+
+// The set that `letter` makes of `set`.
+PointSet image(const Automaton& automaton, PointSet set, std::uint32_t letter);
+// The first tile that covers `part`, or how many there are where none does.
+int covering_tile(const HolonomySet& set, PointSet part);
 
 // Errors: more than 16 states; a word that permutes the states of a set, which an aperiodic automaton has
 // not.

@@ -71,28 +71,33 @@ std::optional<ConstructionCost> automaton_exchanges_cost(const Automaton& least,
 // Levels of a cascade are shifted and rounded to whole numbers: nothing is claimed about floats.
 int cascade_digits(int values) { return digits_for(2 * std::int64_t{values} - 1); }
 
+std::int64_t cascade_entry(const Holonomy& holonomy, std::size_t level) {
+  const std::int64_t highest = holonomy.values(level) - 1;
+  const bool last = level + 1 == holonomy.levels.size();
+  return last ? highest : (highest << cascade_digits(holonomy.values(level))) + highest;
+}
+
 int cascade_bits(const Holonomy& holonomy) {
   std::int64_t largest = 1;
-  for (const int values : holonomy.values)
-    largest = std::max(largest,
-                       (std::int64_t{values} - 1) * (std::int64_t{1} << cascade_digits(values)) + values - 1);
+  for (std::size_t i = 0; i < holonomy.levels.size(); ++i)
+    largest = std::max(largest, cascade_entry(holonomy, i));
   return std::max(2, 1 + digits_for(largest + 1));
 }
 
 std::optional<ConstructionCost> automaton_cascade_cost(const Automaton& least) {
   if (least.state_count() > kMostCascadeStates) return std::nullopt;
-  const auto levels = holonomy(least);
-  if (!levels) return std::nullopt;
+  const auto h = holonomy(least);
+  if (!h) return std::nullopt;
+  // Beside the letter and the answer: a level's control and entry, its sets before and after the letter.
   ConstructionCost cost{.options = {{"by", "cascade"}},
-                        .word = levels->levels > 0 ? "R" : "",
-                        .width = letter_width(least) + automaton_answer_digits(least),
-                        .precision = cascade_bits(*levels)};
-  for (const int values : levels->values) cost.width += 3 + values;
-  if (levels->levels == 0) {
-    cost.layers = {{.use = Use::mlp}};
-    return cost;
-  }
-  cost.layers = {{.use = Use::ssd, .count = levels->levels, .key_dim = 1, .value_dim = 1}};
+                        .word = h->levels.empty() ? "" : "R",
+                        .layers = {{.use = Use::mlp}},
+                        .width = letter_width(least) + automaton_answer_digits(least) + 3 +
+                                 2 * std::int64_t{least.state_count()},
+                        .precision = cascade_bits(*h)};
+  if (h->levels.empty()) return cost;
+  cost.layers = {
+      {.use = Use::ssd, .count = static_cast<std::int64_t>(h->levels.size()), .key_dim = 1, .value_dim = 1}};
   cost.entry_bits = cost.precision;
   return cost;
 }

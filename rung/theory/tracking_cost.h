@@ -39,8 +39,9 @@ std::optional<ConstructionCost> parity_full_cost(std::int64_t n);
 std::optional<ConstructionCost> tracked_recall_cost(TrackedGroup group, std::int64_t n, std::int64_t sigma,
                                                     std::int64_t letters);
 
-// A level of V values keeps v 2^k + w, w < V the value before: k = ⌈lg(2V - 1)⌉.
+// A level of V values keeps v 2^k + w, w < V the value before: k = ⌈lg(2V - 1)⌉. The last level keeps v.
 int cascade_digits(int values);
+std::int64_t cascade_entry(const Holonomy& holonomy, std::size_t level);  // the largest
 int cascade_bits(const Holonomy& holonomy);  // of an entry, with its sign; 2 at least
 int flipflop_bits(std::int64_t values);
 int parity_full_bits(std::int64_t n);  // ⌈lg n⌉ + 3

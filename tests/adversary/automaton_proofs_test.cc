@@ -12,60 +12,18 @@
 #include "rung/adversary/orbits.h"
 #include "rung/adversary/product_proof.h"
 #include "rung/adversary/random_weights.h"
-#include "rung/base/random.h"
 #include "rung/constructions/construction.h"
 #include "rung/spec/mixers.h"
 #include "rung/spec/safetensors.h"
 #include "rung/tasks/automaton.h"
-#include "rung/tasks/monoid.h"
 #include "rung/tasks/task_record.h"
 #include "rung/tasks/user_task.h"
-#include "rung/theory/holonomy.h"
 #include "rung/theory/theorem.h"
+#include "tests/adversary/product_proofs.h"
 #include "tests/constructions/forms.h"
 
 namespace rung {
 namespace {
-
-struct Proved {
-  ProductProblem problem;
-  ProductOutcome outcome;
-};
-Proved proved_of(Construction made) {
-  auto problem = make_product(std::move(made.weights), made.task, {});
-  RUNG_REQUIRE(problem.ok(), "{}", problem.error().message);
-  auto outcome = search(*problem, {.seconds = 60}, {});
-  RUNG_REQUIRE(outcome.ok(), "{}", outcome.error().message);
-  return {std::move(*problem), std::move(*outcome)};
-}
-Construction built_of(const std::string& line) {
-  auto made = build_construction(request_of_line(line));
-  RUNG_REQUIRE(made.ok(), "{}: {}", line, made.error().message);
-  return std::move(*made);
-}
-
-// The exit code of rung-check on the weights and certificate.
-int checked(const Weights& weights, Certificate certificate, const std::string& name,
-            const std::function<void(nlohmann::json&)>& alter = {}) {
-  const std::string file = testing::TempDir() + "/" + name;
-  RUNG_REQUIRE(write_weights(file + ".safetensors", weights).ok(), "cannot write {}", file);
-  certificate.model_sha256 = *file_sha256(file + ".safetensors");
-  std::string text = certificate_text(certificate);
-  if (alter) {
-    auto document = nlohmann::json::parse(text);
-    alter(document);
-    document.erase("seal");
-    auto sealed = document;
-    sealed.erase("notes");
-    document["seal"] = sha256(sealed.dump());
-    text = document.dump();
-  }
-  std::ofstream(file + ".json") << text;
-  const int status = std::system(
-      fmt::format("'{}' '{}.json' '{}.safetensors' > '{}.said' 2>&1", RUNG_CHECKER, file, file, file)
-          .c_str());
-  return WEXITSTATUS(status);
-}
 
 class AutomatonConstruction : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(
@@ -108,36 +66,6 @@ TEST(AutomatonConstructions, exchange_no_more_than_the_group_needs) {
   EXPECT_EQ(architecture("group --name S3 --by delta"), "delta(heads=1,dim=3,vdim=1,steps=2,form=plain)");
 }
 
-Automaton random_automaton(Random& random, std::uint32_t states, std::uint32_t letters) {
-  Automaton a;
-  for (std::uint32_t l = 0; l < letters; ++l) a.letters.push_back(std::string(1, static_cast<char>('a' + l)));
-  for (std::uint32_t q = 0; q < states; ++q) {
-    a.states.push_back("q" + std::to_string(q));
-    a.out.push_back(static_cast<std::int64_t>(random.below(3)));
-    for (std::uint32_t l = 0; l < letters; ++l)
-      a.next.push_back(static_cast<std::uint32_t>(random.below(states)));
-  }
-  a.answers = 3;
-  return a;
-}
-
-// A file as a user writes it.
-std::string automaton_file(const Automaton& a, const std::string& name) {
-  nlohmann::ordered_json file;
-  const Automaton least = minimised(a);
-  file["alphabet"] = least.letters;
-  file["states"] = least.states;
-  file["start"] = least.states[least.start];
-  for (std::uint32_t q = 0; q < least.state_count(); ++q) {
-    for (std::uint32_t l = 0; l < least.letter_count(); ++l)
-      file["transitions"][least.states[q]][least.letters[l]] = least.states[least.step(q, l)];
-    file["outputs"][least.states[q]] = least.out[q];
-  }
-  const std::string path = testing::TempDir() + "/" + name + ".json";
-  std::ofstream(path) << file.dump();
-  return path;
-}
-
 TEST(AutomatonConstructions, follow_random_automata_by_relu_cells) {
   Random random(11);
   for (int i = 0; i < 20; ++i) {
@@ -147,34 +75,6 @@ TEST(AutomatonConstructions, follow_random_automata_by_relu_cells) {
     ASSERT_TRUE(made) << made.error().message;
     EXPECT_EQ(proved_of(std::move(*made)).outcome.verdict, ProductVerdict::proved);
   }
-}
-
-TEST(AutomatonConstructions, follow_every_aperiodic_automaton_that_is_drawn_by_a_cascade) {
-  Random random(5);
-  int aperiodic = 0, refused = 0;
-  for (int i = 0; i < 400 && aperiodic < 60; ++i) {
-    const Automaton a = minimised(random_automaton(random, 2 + static_cast<std::uint32_t>(random.below(5)),
-                                                   1 + static_cast<std::uint32_t>(random.below(3))));
-    const auto algebra = algebra_of(a);
-    ASSERT_TRUE(algebra);
-    const std::string file = automaton_file(a, "cascade");
-    auto made = build_construction({.name = "automaton", .options = {{"file", file}, {"by", "cascade"}}});
-    if (!algebra->aperiodic) {
-      EXPECT_FALSE(made) << "a cascade of flip-flops cannot follow a group";
-      if (!made) EXPECT_NE(made.error().message.find("permutes"), std::string::npos) << made.error().message;
-      ++refused;
-      continue;
-    }
-    ASSERT_TRUE(made) << made.error().message;
-    ++aperiodic;
-    const Weights weights = made->weights;
-    const Proved all = proved_of(std::move(*made));
-    ASSERT_EQ(all.outcome.verdict, ProductVerdict::proved) << all.outcome.reason;
-    if (aperiodic % 20 == 0)
-      EXPECT_EQ(checked(weights, *product_certificate(all.problem, all.outcome), "cascade"), 0);
-  }
-  EXPECT_GE(aperiodic, 40);
-  EXPECT_GT(refused, 5);
 }
 
 TEST(AutomatonConstructions, of_parity_by_full_are_right_up_to_n) {
