@@ -49,6 +49,10 @@ Result<AttentionSizes> latent_sizes(ConfigFields& fields, std::string_view heads
   return out;
 }
 
+std::string activation_word(const std::string& fla) {
+  return fla == "elu" ? "elu1" : fla == "identity" ? "none" : fla;
+}
+
 std::string recurrent_text(std::string_view kind, std::int64_t elements, std::int64_t conv_elements) {
   return conv_elements > 0
              ? fmt::format("recurrent(kind={},elements={},conv={})", kind, elements, conv_elements)

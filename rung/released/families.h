@@ -29,6 +29,8 @@ struct AttentionSizes {
   bool earlier_keys = false;
 };
 std::string full_text(const AttentionSizes& sizes);
+// fla's word for an activation of queries and keys, as the language writes it.
+std::string activation_word(const std::string& fla);
 std::string window_text(std::int64_t window, const AttentionSizes& sizes);
 // num_attention_heads, num_key_value_heads, head_dim (else hidden_size / heads), under these or other names.
 Result<AttentionSizes> attention_sizes(ConfigFields& fields, std::string_view heads = "num_attention_heads",

@@ -2,6 +2,7 @@
 // newest first; rows of joint projections cut apart; log-linear level maps multiplied by L.
 #include <cmath>
 
+#include "rung/released/families.h"
 #include "rung/released/layer_tensors.h"
 
 namespace rung {
@@ -96,10 +97,7 @@ std::string import_delta_net(LayerTensors& in) {
   put_norm(in, "o_norm", s.vdim, in.number("norm_eps", 1e-6));
   options += "," + put_gate(in, s, in.flag("use_gate", false));
   return fmt::format("delta(form=released,{},range={},beta={},qk_act={},qk_norm={}{})", s.text(),
-                     in.flag("allow_neg_eigval", false) ? 2 : 1, beta ? "yes" : "no",
-                     act == "elu"        ? "elu1"
-                     : act == "identity" ? "none"
-                                         : act,
+                     in.flag("allow_neg_eigval", false) ? 2 : 1, beta ? "yes" : "no", activation_word(act),
                      norm, options);
 }
 

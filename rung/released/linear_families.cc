@@ -107,6 +107,12 @@ Result<LayerTexts> kimi_linear(ConfigFields& f) {
   return out;
 }
 
+// Taps of fla's short convolution, 0 without one.
+Result<std::int64_t> short_convolution(ConfigFields& f, bool unsaid) {
+  RUNG_TRY(const bool has, f.flag("use_short_conv", unsaid));
+  return has ? f.size("conv_size") : Result<std::int64_t>(0);
+}
+
 // fla's delta rules: value heads of expand_v · head_dim, short convolution on q, k, v.
 struct FlaDelta {
   std::int64_t heads = 0, keys = 0, dim = 0, vdim = 0, taps = 0;
@@ -120,10 +126,7 @@ Result<FlaDelta> fla_delta(ConfigFields& f) {
   RUNG_TRY(out.dim, f.size("head_dim"));
   RUNG_TRY(const double expand, f.factor({"expand_v"}));
   RUNG_TRY(out.vdim, f.scaled("expand_v", expand, out.dim));
-  RUNG_TRY(const bool has_conv, f.flag("use_short_conv", true));
-  if (has_conv) {
-    RUNG_TRY(out.taps, f.size("conv_size"));
-  }
+  RUNG_TRY(out.taps, short_convolution(f, true));
   return out;
 }
 std::string delta_sizes(const FlaDelta& d) {
@@ -150,26 +153,62 @@ Result<LayerTexts> kda(ConfigFields& f) {
   return with_attention(f, fmt::format("kda({}{})", delta_sizes(d), bounded ? ",decay=bounded" : ""));
 }
 
-// Gated linear attention: keys of expand_k · hidden_size, values of expand_v · hidden_size, over the heads.
-Result<LayerTexts> gla(ConfigFields& f) {
+// Keys of expand_k · hidden_size, values of expand_v · hidden_size, over the heads.
+struct ExpandedHeads {
+  std::int64_t heads = 0, dim = 0, vdim = 0;
+};
+Result<ExpandedHeads> expanded_heads(ConfigFields& f) {
+  ExpandedHeads out;
   RUNG_TRY(const std::int64_t hidden, f.size("hidden_size"));
-  RUNG_TRY(const std::int64_t heads, f.size("num_heads"));
+  RUNG_TRY(out.heads, f.size("num_heads"));
   RUNG_TRY(const double expand_k, f.factor({"expand_k"}));
   RUNG_TRY(const double expand_v, f.factor({"expand_v"}));
   RUNG_TRY(const std::int64_t keys, f.scaled("expand_k", expand_k, hidden));
   RUNG_TRY(const std::int64_t values, f.scaled("expand_v", expand_v, hidden));
-  RUNG_TRY(const std::int64_t dim, f.quotient("expand_k · hidden_size", keys, "num_heads", heads));
-  RUNG_TRY(const std::int64_t vdim, f.quotient("expand_v · hidden_size", values, "num_heads", heads));
-  RUNG_TRY(const std::int64_t kv, f.size_or("num_kv_heads", heads));
-  RUNG_TRY(const bool has_conv, f.flag("use_short_conv", false));
-  if (!f.has("use_short_conv")) f.note("use_short_conv is absent: the class has no short convolution");
-  std::int64_t taps = 0;
-  if (has_conv) {
-    RUNG_TRY(taps, f.size("conv_size"));
-  }
+  RUNG_TRY(out.dim, f.quotient("expand_k · hidden_size", keys, "num_heads", out.heads));
+  RUNG_TRY(out.vdim, f.quotient("expand_v · hidden_size", values, "num_heads", out.heads));
+  return out;
+}
+
+Result<LayerTexts> delta_net(ConfigFields& f) {
+  RUNG_TRY(const auto s, expanded_heads(f));
+  RUNG_TRY(const auto range, range_option(f, "allow_neg_eigval"));
+  RUNG_TRY(const std::int64_t taps, short_convolution(f, true));
+  RUNG_TRY(const bool beta, f.flag("use_beta", true));
+  RUNG_TRY(const bool gated, f.flag("use_gate", false));
+  const std::string act = f.stated_text("qk_activation").value_or("silu"),
+                    norm = f.stated_text("qk_norm").value_or("l2");
+  return with_attention(f, fmt::format("delta(heads={},kv={},dim={},vdim={},conv={}{},form=released,beta={},"
+                                       "gate={},qk_act={},qk_norm={})",
+                                       s.heads, s.heads, s.dim, s.vdim, taps, range, beta ? "yes" : "no",
+                                       gated ? "silu" : "none", activation_word(act), norm));
+}
+
+// Several writes a token have no released form here: counted, and not evaluated.
+Result<LayerTexts> gated_deltaproduct(ConfigFields& f) {
+  RUNG_TRY(const auto d, fla_delta(f));
+  RUNG_TRY(const std::int64_t writes, f.size("num_householder"));
+  RUNG_TRY(const bool forgets, f.flag("use_forget_gate", false));
   RUNG_TRY(const bool gated, f.flag("use_output_gate", true));
-  return with_attention(f, fmt::format("gla(heads={},kv={},dim={},vdim={},conv={}{})", heads, kv, dim, vdim,
-                                       taps, gated ? "" : ",gate=none"));
+  if (writes > 1) {
+    const CheckedSize keys = CheckedSize(d.keys) * d.dim, values = CheckedSize(d.heads) * d.vdim;
+    RUNG_TRY(const std::int64_t elements, checked(f, values * d.dim));
+    RUNG_TRY(const std::int64_t cached,
+             checked(f, (keys + (keys + values) * writes) * std::max<std::int64_t>(d.taps - 1, 0)));
+    return with_attention(f, recurrent_text("deltaproduct", elements, cached));
+  }
+  return with_attention(f, fmt::format("{}({},form=released{})", forgets ? "gdelta" : "delta", delta_sizes(d),
+                                       gated ? ",gate=silu" : ",gate=none"));
+}
+
+Result<LayerTexts> gla(ConfigFields& f) {
+  RUNG_TRY(const auto s, expanded_heads(f));
+  RUNG_TRY(const std::int64_t kv, f.size_or("num_kv_heads", s.heads));
+  if (!f.has("use_short_conv")) f.note("use_short_conv is absent: the class has no short convolution");
+  RUNG_TRY(const std::int64_t taps, short_convolution(f, false));
+  RUNG_TRY(const bool gated, f.flag("use_output_gate", true));
+  return with_attention(f, fmt::format("gla(heads={},kv={},dim={},vdim={},conv={}{})", s.heads, kv, s.dim,
+                                       s.vdim, taps, gated ? "" : ",gate=none"));
 }
 
 // Lightning attention: the state is over the query heads, not the key/value heads.
@@ -299,6 +338,8 @@ std::vector<Family> linear_families() {
           {"kimi_linear", "", kimi_linear},
           {"gated_deltanet", "fla-gated_deltanet", gated_deltanet},
           {"h_gated_deltanet", "fla-gated_deltanet", loglinear_deltanet},
+          {"delta_net", "", delta_net},
+          {"gated_deltaproduct", "", gated_deltaproduct},
           {"kda", "fla-kda", kda},
           {"gla", "", gla},
           {"minimax_m1", "", minimax},

@@ -57,6 +57,11 @@ std::vector<ConfigSample> config_samples() {
     "hidden_size":64,"num_attention_heads":4,"num_key_value_heads":2,"index_block_size":8,"index_topk_blocks":2,
     "index_n_heads":2,"index_head_dim":16,"index_local_blocks":1,
     "layer_types":["full_attention","minimax_m3_sparse","minimax_m3_sparse","minimax_m3_sparse"]})")});
+  out.push_back({"delta_net", OrderedJson::parse(R"({"model_type":"delta_net","num_hidden_layers":4,
+    "hidden_size":64,"num_heads":2,"expand_k":1,"expand_v":1,"conv_size":4})")});
+  out.push_back({"gated_deltaproduct", OrderedJson::parse(R"({"model_type":"gated_deltaproduct",
+    "num_hidden_layers":4,"hidden_size":64,"num_heads":2,"head_dim":8,"expand_v":2,"conv_size":4,
+    "num_householder":2})")});
   out.push_back(
       {"mamba_ssm",
        OrderedJson::parse(R"({"d_model":64,"n_layer":4,"ssm_cfg":{"layer":"Mamba2"},"rms_norm":true})")});
@@ -492,6 +497,34 @@ TEST(LayerFields, steps_of_the_delta_rule_beyond_one_are_read) {
   EXPECT_FALSE(model_of(config).architecture.stack.layers[0].number("range"));
   config["allow_neg_eigval"] = true;
   EXPECT_EQ(model_of(config).architecture.stack.layers[0].number("range"), 2);
+  OrderedJson plain = {
+      {"model_type", "delta_net"}, {"num_hidden_layers", 1}, {"hidden_size", 64}, {"num_heads", 2},
+      {"expand_k", 0.5},           {"expand_v", 1},          {"conv_size", 4},    {"qk_activation", "elu"},
+      {"qk_norm", "sum"}};
+  const std::string sizes = "delta(heads=2,kv=2,dim=16,vdim=32,conv=4";
+  EXPECT_EQ(stack_text_of(plain), sizes + ",qk_act=elu1,qk_norm=sum)");
+  plain["allow_neg_eigval"] = plain["use_gate"] = true;
+  plain["use_beta"] = false;
+  EXPECT_EQ(stack_text_of(plain), sizes + ",range=2,qk_act=elu1,qk_norm=sum,beta=no,gate=silu)");
+  OrderedJson product = {{"model_type", "gated_deltaproduct"},
+                         {"num_hidden_layers", 1},
+                         {"num_heads", 2},
+                         {"head_dim", 8},
+                         {"expand_v", 2},
+                         {"conv_size", 4},
+                         {"hidden_size", 16},
+                         {"num_householder", 1}};
+  EXPECT_EQ(stack_text_of(product), "delta(heads=2,kv=2,dim=8,vdim=16,conv=4,gate=silu)");
+  product["use_forget_gate"] = product["allow_neg_eigval"] = true;
+  EXPECT_EQ(stack_text_of(product), "gdelta(heads=2,kv=2,dim=8,vdim=16,conv=4,range=2)");
+  // Several writes a token: a state of 2·8·16, and three cached inputs of q, 2 k and 2 v.
+  product["num_householder"] = 2;
+  EXPECT_EQ(stack_text_of(product), "recurrent(kind=deltaproduct,elements=256,conv=336)");
+  product["num_householder"] = std::int64_t{1} << 45;
+  EXPECT_NE(stack_text_of(product).find("more than 2^50 elements"), std::string::npos)
+      << stack_text_of(product);
+  product.erase("num_householder");
+  EXPECT_NE(stack_text_of(product).find("num_householder"), std::string::npos);
   const auto olmo =
       model_of(OrderedJson::parse(*read_text_file(kConfigFolder + "olmo_hybrid-defaults.json", "test")));
   const auto& layers = olmo.architecture.stack.layers;

@@ -70,6 +70,8 @@ struct InstanceTask {
   std::int64_t places = 0;  // copy: m
   bool selective = false;   // copy
   InstanceMark mark = {};   // tracked_recall
+  // Positions from one question to the next: more than its tokens, and its last one is repeated; 0: its tokens.
+  std::int64_t spacing = 0;
 };
 
 // What starts, choices and entries are drawn from: the first so many of each.
@@ -112,13 +114,16 @@ RUNG_HOST_DEVICE inline std::int64_t table_length(const InstanceTask& task) {
 RUNG_HOST_DEVICE inline std::int64_t question_length(const InstanceTask& task) {
   return task.kind == InstanceKind::seqcomp ? task.levels + 1 : 1;
 }
+RUNG_HOST_DEVICE inline std::int64_t question_spacing(const InstanceTask& task) {
+  return task.spacing > 0 ? task.spacing : question_length(task);
+}
 // Tokens of a prompt, and answers of an instance.
 RUNG_HOST_DEVICE inline std::int64_t instance_length(const InstanceTask& task) {
   if (task.kind == InstanceKind::automaton) return 1 + task.n;
   if (task.kind == InstanceKind::copy) return task.places + task.n;
   if (task.kind == InstanceKind::tracked_recall) return task.n + task.mark.word + 1;
-  const std::int64_t asked = task.kind == InstanceKind::mqar ? task.queries : 1 + task.questions;
-  return table_length(task) + asked * question_length(task);
+  if (task.kind == InstanceKind::mqar) return table_length(task) + task.queries;
+  return table_length(task) + question_length(task) + task.questions * question_spacing(task);
 }
 RUNG_HOST_DEVICE inline std::int64_t instance_answers(const InstanceTask& task) {
   if (task.kind == InstanceKind::copy || (task.kind == InstanceKind::automaton && task.automaton.everywhere))
@@ -319,11 +324,14 @@ RUNG_HOST_DEVICE inline void draw_instance(const InstanceTask& task, const Insta
       return draw_marked(task.mark, task.n, task.sigma, random, tokens, answers);
   }
   InstanceRandom further = question_stream(seed, index);
-  for (std::int64_t i = 0; i <= task.questions; ++i)
+  for (std::int64_t i = 0; i <= task.questions; ++i) {
+    std::int32_t* const question = tokens + table_length(task) + i * question_spacing(task);
     if (const std::int64_t kind = question_kind(task, index, i); i > 0 || kind > 0)
-      answers[i] = draw_question(task, support, further, tokens, kind,
-                                 tokens + table_length(task) + i * question_length(task),
+      answers[i] = draw_question(task, support, further, tokens, kind, question,
                                  {between.to ? between.to + i : nullptr, between.stride});
+    for (std::int64_t t = question_length(task); i < task.questions && t < question_spacing(task); ++t)
+      question[t] = question[t - 1];
+  }
 }
 
 }  // namespace rung::kernels
