@@ -160,7 +160,7 @@ std::int64_t Word::reach(std::size_t k) const {
   for (const auto& letter : letters) {
     if (letter.kind == WordLetter::Kind::full) ++seen;
     if (letter.kind == WordLetter::Kind::recurrent && seen == k)
-      reach = std::min(kUnboundedReach, reach + letter.reach - 1);
+      reach = std::min(kUnboundedReach, reach - 1 + letter.reach);  // in this order: no sum above 2^63 - 1
   }
   return reach;
 }
