@@ -78,10 +78,50 @@ trials() {
   trial cpu-RFF-table "$l8+$c8*2" "$last" - $small
   trial cpu-FFF-coded "$c8*3" "$both" - $small $coded
   trial cpu-FFF-table "$c8*3" "$both" - $small
+  # Questions 4 positions apart, and the tokens that a layer must have fetched read from the stream too.
+  local told='value=1,layer=1,back=2; token=1,layer=1,back=0; value=1,layer=2,back=0' early='token=1,layer=1,back=0; token=2,layer=1,back=0; value=1,layer=2,back=0'
+  local middle='value=1,layer=1,back=2; token=1,layer=2,back=0; value=1,layer=2,back=0'
+  local apart="--m 16 --n1 16 $coded --spacing 4 --batch 32 --lr 1e-3,3e-3 --floor 0.1 --advance 0.9 --steps 8000"
+  trial apart-FFF-8 "$f8*3" "$told" "$half" $apart
+  trial apart-FFF-6 "$f6*3" "$told" "$half" $apart
+  trial apart-FFF-4 "$f4*3" "$told" "$half" $apart
+  trial apart-RFF-8 "$r6+$f8*2" "$early" "$half" $apart
+  trial apart-RFF-6 "$r6+$f6*2" "$early" "$half" $apart
+  trial apart-RFF-4 "$r6+$f4*2" "$early" "$half" $apart
+  trial apart-FRF-6 "$f6+$r6+$f6" "$middle" "$half" $apart
+  trial apart-FRF-4 "$f4+$r6+$f4" "$middle" "$half" $apart
+  trial apart-FF-6 "$f6*2" "$first" "$half" $apart
+  # The size that separates with room: one number a binary digit of a value, 4 * 10 * 7 < 32 * 10, and states of 12 numbers.
+  local f10='full(heads=1,dim=32,vdim=10)' r12='mamba2(form=plain,heads=1,dim=6,state=2)' quarter="m=4,n1=4; m=8,n1=8; m=16,n1=16"
+  local wide="--to-the-end --m 32 --n1 32 $coded --spacing 4 --queries 64 --batch 8 --lr 1e-3 --floor 0.1 --advance 0.9 --steps 6000"
+  trial wide-FFF "$f10*3" "$told" "$quarter" $wide
+  trial wide-RFF "$r12+$f10*2" "$early" "$quarter" $wide
+  trial wide-RFF-one-slot "mamba2(form=plain,heads=1,dim=12,state=1)+$f10*2" "$early" "$quarter" $wide
+  trial wide-RFF-delta "delta(form=plain,heads=1,dim=3,vdim=4)+$f10*2" "$early" "$quarter" $wide
+  trial wide-FRF "$f10+$r12+$f10" "$told" "$quarter" $wide
+  trial wide-FF "$f10*2" "$first" "$quarter" $wide
+  # A recurrence with a head for the start and one for the choice; sizes at which values of 6 and 8 separate up to 5 and 6 bits.
+  local h6='mamba2(form=plain,heads=2,dim=3,state=1)' h8='mamba2(form=plain,heads=2,dim=4,state=1)' h10='mamba2(form=plain,heads=2,dim=5,state=1)'
+  local s4='mamba2(form=plain,heads=1,dim=4,state=1)' s5='mamba2(form=plain,heads=1,dim=5,state=1)'
+  local two="--to-the-end --m 16 --n1 16 $coded --spacing 4 --batch 32 --lr 1e-3 --floor 0.1 --advance 0.9 --steps 8000"
+  local long="--to-the-end --m 32 --n1 20 $coded --spacing 4 --queries 32 --batch 8 --lr 1e-3 --floor 0.1 --advance 0.9 --steps 8000"
+  trial heads-FFF-6 "$f6*3" "$told" "$half" $two
+  trial heads-FFF-5 'full(heads=1,dim=32,vdim=5)*3' "$told" "$half" $two
+  trial heads-RFF-6 "$h6+$f6*2" "$early" "$half" $two
+  trial heads-RFF-8 "$h8+$f6*2" "$early" "$half" $two
+  trial heads-RFF-gru "gru(size=6)+$f6*2" "$early" "$half" $two
+  trial heads-FRF-gru "$f6+gru(size=6)+$f6" "$told" "$half" $two
+  trial heads-RFF-slow "$h6+$f6*2" "$early" "$half" ${two/1e-3/6e-4}
+  trial heads-FRF-4 "$f6+$s4+$f6" "$told" "$half" $two
+  trial heads-FRF-6 "$f6+$h6+$f6" "$told" "$half" $two
+  trial long-FFF "$f8*3" "$told" "$quarter" $long
+  trial long-RFF "$h10+$f8*2" "$early" "$quarter" $long
+  trial long-FRF "$f8+$s5+$f8" "$told" "$quarter" $long
   trial RFF-2x4 "linear(heads=1,dim=4,vdim=4)+$g4*2" 'value=1,layer=2,back=0' "$half" --m 16 --n1 16 $binary $one
 }
 trial() {
-  local name=$1 arch=$2 deep=$3 support=$4; shift 4
+  local name=$1 arch=$2 deep=$3 support=$4 stop="--stop-at 0.999"; shift 4
+  [ "$1" != --to-the-end ] || { stop=; shift; }
   [ "$names" = "  " ] || [[ "$names" = *" $name "* ]] || return 0
   [ "$deep" = - ] || set -- "$@" --supervision deep --deep "$deep"
   [ "$support" = - ] || set -- "$@" --support "$support"
@@ -92,7 +132,7 @@ trial() {
 --batch 64
 --steps 16000
 --eval-every 250"
-  timeout -s INT "$seconds" "$rung" train "$arch" --task seqcomp --L 2 --parts --warmup 500 --seeds 4 --eval-count 512 --stop-at 0.999 --carried-bits \
+  timeout -s INT "$seconds" "$rung" train "$arch" --task seqcomp --L 2 --parts --warmup 500 --seeds 4 --eval-count 512 $stop --carried-bits \
     --device "${DEVICE:-cuda}" --no-store --json --out "$out/$name" "$@" > "$out/$name.json" 2> "$out/$name.txt" &
 }
 trials

@@ -6,6 +6,7 @@
 #include "rung/base/size_text.h"
 #include "rung/theory/ceiling.h"
 #include "rung/theory/horizon.h"
+#include "rung/theory/outcome.h"
 
 namespace rung::cli {
 namespace {

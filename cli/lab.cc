@@ -39,6 +39,8 @@ Command lab_command() {
                              {.choices = {"small", "gpu"}, .forms = {whole, dry}}});
   add("--seeds", "how many seeds (as the experiment says)", &flags->seeds, {whole, dry});
   add("--out", "its folder (rung-runs/lab/NAME-SIZE)", &flags->out, {whole});
+  add("--only", "configurations to run now, by id, with * and commas; --resume runs the others", &flags->only,
+      {whole});
   add("--resume", "resume what is in the folder", &flags->resume, {whole});
   add("--list", "the experiments", &flags->list, {listed});
   add("--dry-run", "label every configuration, and stop", &flags->dry_run, {dry});

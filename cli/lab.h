@@ -11,7 +11,7 @@
 namespace rung::cli {
 
 struct LabFlags {
-  std::optional<std::string> name, file, out, store;
+  std::optional<std::string> name, file, out, store, only;
   std::string size = "small";
   std::optional<std::int64_t> seeds, workers;
   bool resume = false, list = false, dry_run = false, no_store = false, quiet = false, json = false;

@@ -48,13 +48,15 @@ Command train_command() {
   add("--whole", "share of every batch that is drawn from the whole task at once (0)", &flags->whole, "Plan");
   add("--variant", "uniform, permutation, zipf or adversarial (uniform)", &flags->variant, "Plan");
   add("--supervision", "answer, every-query, chain or deep (every-query)", &flags->supervision, "Plan");
-  add("--deep", "supervision deep: what is read where: \"value=1,layer=2,back=0; ...\"", &flags->deep,
-      "Plan");
+  add("--deep", "supervision deep: what is read where: \"value=1,layer=2,back=0; token=1,layer=1; ...\"",
+      &flags->deep, "Plan");
   add("--embedding",
       "tokens by a table of rows, or a linear map of their binary digits: table or binary (table)",
       &flags->embedding, "Plan");
   add("--from", "a weights file of the same architecture that members start with", &flags->from, "Plan");
   add("--queries", "questions a prompt (1)", &flags->queries, "Plan");
+  add("--spacing", "positions from one question to the next (as many as it has tokens)", &flags->spacing,
+      "Plan");
   add("--parts", "seqcomp: ask for parts of the chain too, in turn", &flags->parts, "Plan");
   add("--steps", "steps (5000)", &flags->steps, "Plan");
   add("--batch", "prompts a step and member (64)", &flags->batch, "Plan");

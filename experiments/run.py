@@ -2,9 +2,11 @@
 """Runs experiments, several at once, within a time limit, and gathers what they found.
 
   experiments/run.py --program build/release/rung --size small --out DIR [--seconds 500] [--parallel 1] [--cores 2] [NAME ...]
+  experiments/run.py --program build/release/rung --size gpu --out DIR --packed 6 depth
 
 DIR/lab/NAME-SIZE is the folder of each experiment (an unfinished one goes on when this is run again), DIR/results/NAME-SIZE.json its
-results.json, to be copied to results/. At the limit the experiments are interrupted, which keeps their finished steps. --cores
+results.json, to be copied to results/. --packed runs so many configurations of one experiment at once, each in a folder of its own
+(start the CUDA MPS daemon first: nvidia-cuda-mps-control -d), and then puts them together. At the limit the experiments are interrupted, which keeps their finished steps. --cores
 pins each experiment to that many cores of its own and hides the GPU.
 """
 import argparse
@@ -32,12 +34,39 @@ def as_json(name, out):
     return path
 
 
+def configurations(name, size):
+    """The ids of an experiment's configurations."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".toml"), "rb") as source:
+        return [each["id"] for each in tomllib.load(source)[size]["configurations"]]
+
+
+def outcome(name, options, configuration):
+    """Where the outcome of a configuration is kept that is finished."""
+    return os.path.join(options.out, "lab", f"{name}-{options.size}", configuration + ".json")
+
+
+def put_together(name, options):
+    """Moves finished configurations from folders of their own into the experiment's; True where none is left. The others resume where they are."""
+    whole = os.path.join(options.out, "lab", f"{name}-{options.size}")
+    names = configurations(name, options.size)
+    for each in names:
+        own = f"{whole}.{each}"
+        if os.path.exists(os.path.join(own, each + ".json")):
+            os.makedirs(whole, exist_ok=True)
+            for kept in (each, each + ".json", "experiment.json"):
+                if os.path.exists(os.path.join(own, kept)):
+                    shutil.move(os.path.join(own, kept), os.path.join(whole, kept))
+    return all(os.path.exists(outcome(name, options, each)) for each in names)
+
+
 class Run:
-    def __init__(self, name, options, slot):
-        self.name, self.slot, self.start = name, slot, time.monotonic()
-        self.folder = os.path.join(options.out, "lab", f"{name}-{options.size}")
+    def __init__(self, name, options, slot, only=None):
+        self.name, self.slot, self.start, self.only = name, slot, time.monotonic(), only
+        self.folder = os.path.join(options.out, "lab", f"{name}-{options.size}" + (f".{only}" if only else ""))
         which = ["--file", as_json(name, options.out)] if options.files else [name]
         command = [options.program, "lab", *which, "--size", options.size, "--out", self.folder, "--no-store"]
+        if only:
+            command += ["--only", only]
         if options.seeds:
             command += ["--seeds", str(options.seeds)]
         if os.path.exists(os.path.join(self.folder, "experiment.json")):
@@ -54,11 +83,11 @@ class Run:
     def finish(self, options):
         self.log.close()
         found = os.path.join(self.folder, "results.json")
-        if os.path.exists(found):
+        if os.path.exists(found) and not self.only:
             os.makedirs(os.path.join(options.out, "results"), exist_ok=True)
             shutil.copy(found, os.path.join(options.out, "results", f"{self.name}-{options.size}.json"))
         said = {0: "done", 1: "done, a theorem's prediction failed", 130: "interrupted"}.get(self.process.returncode, "FAILED")
-        print(f"{self.name:<14} {options.size}  {said} (exit {self.process.returncode})  {time.monotonic() - self.start:.0f} s", flush=True)
+        print(f"{self.only or self.name:<14} {options.size}  {said} (exit {self.process.returncode})  {time.monotonic() - self.start:.0f} s", flush=True)
         return self.process.returncode in (0, 1, 130)
 
 
@@ -70,6 +99,7 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--seconds", type=float, default=0, help="0: no limit")
     parser.add_argument("--parallel", type=int, default=1)
+    parser.add_argument("--packed", type=int, default=0, help="configurations of an experiment at once; 0: one after the other")
     parser.add_argument("--cores", type=int, default=0)
     parser.add_argument("--first-core", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=0)
@@ -78,7 +108,13 @@ def main():
     unknown = set(options.names) - set(ORDER)
     if unknown:
         sys.exit(f"no experiment {', '.join(sorted(unknown))}; expected one of {', '.join(ORDER)}")
-    waiting = list(options.names or ORDER)
+    names = list(options.names or ORDER)
+    # A name and the configuration that is run, or none for all that are left of it.
+    waiting = [(name, None) for name in names]
+    if options.packed:
+        options.parallel = options.packed
+        waiting = [(name, only) for name in names for only in configurations(name, options.size)
+                   if not os.path.exists(outcome(name, options, only))]
     limit = time.monotonic() + options.seconds if options.seconds else float("inf")
     running, well = [], True
     while waiting or running:
@@ -95,14 +131,22 @@ def main():
                     run.process.kill()
                     run.process.wait()
                 well = run.finish(options) and well
-            for name in waiting:
-                print(f"{name:<14} {options.size}  not started")
+            for name, only in waiting:
+                print(f"{only or name:<14} {options.size}  not started")
+            waiting, running = [], []
             break
         if waiting and len(running) < options.parallel:
             free = set(range(options.parallel)) - {run.slot for run in running}
-            running.append(Run(waiting.pop(0), options, min(free)))
+            name, only = waiting.pop(0)
+            running.append(Run(name, options, min(free), only))
         else:
             time.sleep(0.1)
+    if options.packed:
+        for name in names:
+            if put_together(name, options):
+                last = Run(name, options, 0)
+                last.process.wait()
+                well = last.finish(options) and well
     sys.exit(0 if well else 1)
 
 

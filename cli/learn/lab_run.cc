@@ -8,7 +8,9 @@
 #include "cli/command.h"
 #include "cli/interruption.h"
 #include "cli/lab.h"
+#include "cli/learn/pieces.h"
 #include "cli/terminal_line.h"
+#include "rung/base/plural.h"
 #include "rung/lab/laboratory.h"
 #include "rung/lab/results.h"
 #include "rung/lab/separation.h"
@@ -142,6 +144,7 @@ Result<int> run_lab(const LabFlags& flags) {
   lab::LabOptions options;
   options.folder = flags.out.value_or(fmt::format("rung-runs/lab/{}-{}", experiment.name, experiment.size));
   options.resume = flags.resume;
+  if (flags.only) options.only = pieces(*flags.only, ',');
   options.workers = static_cast<int>(flags.workers.value_or(0));
   options.ranks = ranks;
   if (!ranks->leads()) {
@@ -190,6 +193,8 @@ Result<int> run_lab(const LabFlags& flags) {
     fmt::print(stderr, "stopped; the same command with --resume resumes it\n");
     return 130;
   }
+  if (result.left > 0)
+    fmt::print(stderr, "{} left for --resume without --only\n", counted(result.left, "configuration"));
   return theorem_failed ? 1 : 0;
 }
 

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/interruption.h"
 #include "cli/learn/length_tests.h"
+#include "cli/learn/pieces.h"
 #include "cli/terminal_line.h"
 #include "cli/train.h"
 #include "rung/base/nearest_word.h"
@@ -24,19 +25,6 @@ namespace rung::cli {
 namespace {
 
 using nlohmann::ordered_json;
-
-std::vector<std::string> pieces(const std::string& text, char separator) {
-  std::vector<std::string> out;
-  std::size_t start = 0;
-  for (;;) {
-    const std::size_t end = text.find(separator, start);
-    std::string piece = text.substr(start, end == std::string::npos ? end : end - start);
-    const std::size_t first = piece.find_first_not_of(' '), last = piece.find_last_not_of(' ');
-    out.push_back(first == std::string::npos ? "" : piece.substr(first, last - first + 1));
-    if (end == std::string::npos) return out;
-    start = end + 1;
-  }
-}
 
 Result<std::vector<double>> number_list(const std::string& text, const char* flag) {
   std::vector<double> out;
@@ -138,8 +126,9 @@ Result<TrainingPlan> plan_of(const TrainFlags& flags) {
   const auto set = [](auto& to, const auto& from) {
     if (from) to = *from;
   };
-  set(plan.stage_steps, flags.stage_steps), set(plan.queries, flags.queries), set(plan.steps, flags.steps),
-      set(plan.batch, flags.batch), set(plan.warmup, flags.warmup);
+  set(plan.stage_steps, flags.stage_steps), set(plan.queries, flags.queries),
+      set(plan.spacing, flags.spacing), set(plan.steps, flags.steps), set(plan.batch, flags.batch),
+      set(plan.warmup, flags.warmup);
   set(plan.evaluate_every, flags.evaluate_every), set(plan.evaluate_count, flags.evaluate_count),
       set(plan.final_count, flags.final_count);
   set(plan.checkpoint_every, flags.checkpoint_every), set(plan.round_after, flags.round_after),

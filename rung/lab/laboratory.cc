@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rung/base/json_text.h"
+#include "rung/base/nearest_word.h"
 #include "rung/base/staged_file.h"
 #include "rung/lab/configuration_run.h"
 #include "rung/lab/record_book.h"
@@ -86,6 +87,10 @@ Result<LabResult> run_experiment(const Experiment& experiment, const LabOptions&
   LabResult result;
   // All labels first: a configuration that cannot be made costs nothing.
   RUNG_TRY(result.outcomes, label_all(experiment));
+  for (const std::string& pattern : options.only)
+    if (named({pattern}, result.outcomes).empty())
+      return fail(ErrorCode::range, "[lab] {} of size {} has no configuration {}", experiment.name,
+                  experiment.size, rung::quoted(pattern));
   RUNG_CHECK(open_folder(experiment, options));
   RUNG_TRY(RecordBook book, RecordBook::open(options.store, options.folder + "/records.json"));
   const LabNote note{experiment.name, experiment.size, experiment.seeds, {}, {}};
@@ -120,7 +125,10 @@ Result<LabResult> run_experiment(const Experiment& experiment, const LabOptions&
   for (std::size_t i = 0; i < experiment.configurations.size(); ++i) {
     std::error_code code;
     if (!fs::exists(path_of(i), code)) {
-      sweep.left.push_back(i);
+      if (options.only.empty() || !named(options.only, {result.outcomes[i]}).empty())
+        sweep.left.push_back(i);
+      else
+        ++result.left;
       continue;
     }
     RUNG_TRY(const std::string text, read_text_file(path_of(i), "lab"));
@@ -133,7 +141,8 @@ Result<LabResult> run_experiment(const Experiment& experiment, const LabOptions&
     result.findings.push_back(judge(prediction, result.outcomes));
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const ExperimentResults results = results_document(experiment, result);
-  if (!result.stopped) {
+  const bool whole_run = !result.stopped && result.left == 0;
+  if (whole_run) {
     ordered_json rows = ordered_json::array();
     for (const PredictionVerdict& verdict : results.lab.verdicts) {
       rows.push_back(verdict_json(verdict));
@@ -147,7 +156,7 @@ Result<LabResult> run_experiment(const Experiment& experiment, const LabOptions&
   RUNG_CHECK(write_text(options.folder + "/results.json", results_json(results).dump() + "\n"));
   const ordered_json end{{"seconds", result.seconds}};
   RUNG_CHECK(
-      book.put("run", record_of("run", "", result.stopped ? RecordState::stopped : RecordState::done, end)));
+      book.put("run", record_of("run", "", whole_run ? RecordState::done : RecordState::stopped, end)));
   return result;
 }
 

@@ -23,7 +23,7 @@ LabDocument labels_document(const Experiment& experiment, const std::vector<Outc
 LabDocument lab_document(const Experiment& experiment, const LabResult& result) {
   LabDocument out = labels_document(experiment, result.outcomes);
   out.dry_run = false;
-  out.stopped = result.stopped;
+  out.stopped = result.stopped || result.left > 0;
   out.seconds = result.seconds;
   out.verdicts.resize(result.findings.size());
   for (std::size_t i = 0; i < result.findings.size(); ++i) {

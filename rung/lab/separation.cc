@@ -46,14 +46,15 @@ std::optional<Separation> separation(const Weights& weights, const Task& task) {
 void measure_separation(std::span<ConfigurationOutcome> outcomes) {
   for (ConfigurationOutcome& outcome : outcomes) {
     if (!outcome.separation) continue;
+    Separation& s = *outcome.separation;
     std::optional<std::int64_t> bits;
     for (const ConfigurationOutcome& other : outcomes)
       if (other.subject.task == outcome.subject.task && other.subject.size == outcome.subject.size)
         for (const SeedScore& score : other.scores)
-          if (score.carried_bits && score.accuracy() >= kComposes)
-            bits = std::max<std::int64_t>(bits.value_or(0), *score.carried_bits);
-    if (!bits || outcome.separation->bits < 1) continue;
-    Separation& s = *outcome.separation;
+          if (score.accuracy() >= kComposes)
+            bits =
+                std::max<std::int64_t>(bits.value_or(0), score.carried_bits ? *score.carried_bits : s.bits);
+    if (!bits || s.bits < 1) continue;
     s.state = (s.state * *bits + s.bits - 1) / s.bits;
     s.bits = *bits;
     s.carried = kSeparationSlack * s.fetched * s.bits;

@@ -26,7 +26,8 @@ std::optional<Separation> separation(const Weights& weights, const Task& task);
 // A member of this accuracy composes.
 inline constexpr double kComposes = 0.9;
 // Floats carry fewer bits than they have. Where members that compose at a size were measured (SeedScore::carried_bits),
-// all configurations of that size count with the most that one of them needed.
+// all configurations of that size count with the most that one of them needed; one that composes and was not
+// measured, or needs more than can be, counts with all of its bits.
 void measure_separation(std::span<ConfigurationOutcome> outcomes);
 
 // "separated: 70 > 64 bits; states of 16 bits < half of 33.2"

@@ -45,7 +45,12 @@ Graded teach(const Model& model, const Batch& batch, const Leaves& leaves, const
   const Graded graded = grade(outputs[0], batch, smoothing, &slopes[0]);
   for (std::size_t k = 0; k < read.size(); ++k) {
     Batch values;
-    values.targets = batch.between[model.spec().readouts[k].place.value - 1];
+    const DeepReadout& place = model.spec().readouts[k].place;
+    values.targets = place.token > 0 ? batch.inputs.fields[0]
+                                           .index_select(2, batch.inputs.wanted - place.token)
+                                           .to(torch::kLong)
+                                           .flatten(1, 2)
+                                     : batch.between[place.value - 1];
     outputs.push_back(read[k]);
     grade(read[k], values, smoothing, &slopes.emplace_back());
   }

@@ -50,16 +50,17 @@ torch::Tensor ActivationRounding::apply(const std::string& name, const torch::Te
   {
     const torch::NoGradGuard no_grad;
     const auto found = largest.find(name);
-    if (change != Unit::stays || found == largest.end()) {
+    if (watching || change != Unit::stays || found == largest.end()) {
       const torch::Tensor all = carried ? x.detach().flatten(1, -2) : x.detach().flatten(1);
       const torch::Tensor now = all.abs().amax(1).to(torch::kFloat32);  // [E], or [E, C]
       if (found == largest.end()) {
         largest[name] = now.clone();
       } else {
-        if (change == Unit::follows) found->second.mul_(kKept);
+        if (!watching && change == Unit::follows) found->second.mul_(kKept);
         found->second.copy_(torch::maximum(found->second, now));
       }
     }
+    if (watching) return x;
     std::vector<std::int64_t> shape(static_cast<std::size_t>(x.dim()), 1);
     shape[0] = x.size(0);
     if (carried) shape.back() = x.size(-1);

@@ -22,6 +22,8 @@ class ActivationRounding {
   // Whether the unit stays, makes room for x, or follows it: grows at once, shrinks slowly. The first x ever
   // seen sets it.
   enum class Unit { stays, makes_room, follows };
+  // Only looks at what it would round, and rounds nothing: how large each is, over all that passes.
+  bool watching = false;
   // x [E, ...].
   torch::Tensor apply(const std::string& name, const torch::Tensor& x, Unit unit);
   int bits() const { return bits_; }

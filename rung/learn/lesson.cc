@@ -52,12 +52,13 @@ Result<void> merge_fields(std::vector<FieldSpec>& fields, const Task& task) {
 // Appends the question of another instance, far along in the same stream, asked of this row's own beginning
 // (the first prompt_length() tokens of `whole`).
 void append_other_question(const Task& task, Variant variant, std::uint64_t seed, std::uint64_t index,
-                           Prompt& whole, std::vector<std::int64_t>& right) {
+                           std::int64_t spacing, Prompt& whole, std::vector<std::int64_t>& right) {
   const std::int64_t base = task.prompt_length(), question = question_length(task);
   const Instance other = task.generate(variant, seed, index);
   Prompt asked_again = whole;
   for (std::size_t f = 0; f < whole.fields.size(); ++f) {
     asked_again.fields[f].resize(static_cast<std::size_t>(base));
+    for (std::int64_t t = question; t < spacing; ++t) whole.fields[f].push_back(whole.fields[f].back());
     for (std::int64_t t = base - question; t < base; ++t) {
       const std::int64_t value = other.prompt.fields[f][static_cast<std::size_t>(t)];
       asked_again.fields[f][static_cast<std::size_t>(t)] = value;
@@ -137,6 +138,9 @@ Result<Lesson> Lesson::make(const TrainingPlan& plan) {
                     "[train] the tasks answer with vectors of other sizes: they do not fit one model");
       if (first) lesson.answer_ = answer;
       lesson.outputs_ = std::max(lesson.outputs_, answer.kind == AnswerSpec::Kind::boolean ? 2 : answer.size);
+      if (plan.spacing > 0 && plan.spacing < question_length(*task))
+        return fail(ErrorCode::range, "[train] spacing = {}: a question of {} has {} tokens", plan.spacing,
+                    task->name(), question_length(*task));
       if (plan.queries > 1 && question_length(*task) == 0)
         return fail(ErrorCode::unsupported,
                     "[train] queries = {}: the question of {} cannot be asked again of the same beginning",
@@ -183,10 +187,12 @@ Result<Lesson> Lesson::make(const TrainingPlan& plan) {
           "two functions, expected; {} has no values between",
           lesson.stages_.back().front()->name());
     for (const DeepReadout& readout : plan.deep)
-      if (readout.value >= drawn->levels || readout.back > drawn->levels)
-        return fail(ErrorCode::range,
-                    "[train] deep: i_{} read {} positions back; i_1 to i_{} and at most {} expected",
-                    readout.value, readout.back, drawn->levels - 1, drawn->levels);
+      if (readout.value >= drawn->levels || std::max(readout.back, readout.token) > drawn->levels)
+        return fail(
+            ErrorCode::range,
+            "[train] deep: value {}, token {}, back {}; values 1 to {}, and tokens and positions at most "
+            "{} back expected",
+            readout.value, readout.token, readout.back, drawn->levels - 1, drawn->levels);
   }
   if (!plan.support.empty()) {
     if (!lesson.asks_plainly())
@@ -232,7 +238,7 @@ Result<ModelSpec> Lesson::model_spec() const {
     for (const DeepReadout& place : places) {
       if (place.layer > layers)
         return fail(ErrorCode::range, "[train] deep: layer {} of {}", place.layer, layers);
-      spec.readouts.push_back({place, task.domain[place.value - 1]});
+      spec.readouts.push_back({place, place.token > 0 ? fields_[0].size : task.domain[place.value - 1]});
     }
   }
   if (stages_.back().size() == 1) spec.task = task_record_text(*stages_.back().front());
@@ -252,9 +258,13 @@ std::size_t Lesson::task_at(std::int64_t step) const {
   return plan_.tasks.size() - 1;
 }
 
+std::int64_t Lesson::spacing(const Task& task) const {
+  return plan_.spacing > 0 ? plan_.spacing : question_length(task);
+}
+
 std::int64_t Lesson::length(std::size_t stage, std::size_t which) const {
   const Task& task = *stages_[stage][which];
-  std::int64_t length = task.prompt_length() + (plan_.queries - 1) * question_length(task);
+  std::int64_t length = task.prompt_length() + (plan_.queries - 1) * spacing(task);
   if (plan_.supervision == Supervision::chain) length += chain_length(task) - 1;
   return length;
 }
@@ -270,7 +280,7 @@ bool Lesson::asks_plainly() const {
 
 std::optional<kernels::InstanceTask> Lesson::instance_task(std::size_t stage, std::size_t which) const {
   auto out = learn::instance_task(*stages_[stage][which]);
-  if (out) out->questions = plan_.queries - 1, out->parts = plan_.parts;
+  if (out) out->questions = plan_.queries - 1, out->parts = plan_.parts, out->spacing = plan_.spacing;
   return out;
 }
 
@@ -295,17 +305,17 @@ Batch Lesson::draw(const Draw& draw) const {
   const Task& task = *stages_[draw.stage][draw.which];
   const bool chained = plan_.supervision == Supervision::chain,
              vector = answer_.kind == AnswerSpec::Kind::vector;
-  const std::int64_t extra = draw.teaching && !chained ? plan_.queries - 1 : 0,
-                     question = question_length(task), base = task.prompt_length();
+  const std::int64_t extra = draw.teaching && !chained ? plan_.queries - 1 : 0, spacing = this->spacing(task),
+                     base = task.prompt_length();
   const std::int64_t chain = chained ? chain_length(task) : 0;
-  const std::int64_t length = base + extra * question + (chained ? chain - 1 : 0);
+  const std::int64_t length = base + extra * spacing + (chained ? chain - 1 : 0);
   const std::int64_t members = static_cast<std::int64_t>(draw.seeds.size()), rows = members * draw.count;
 
   std::vector<std::int64_t> wanted = task.query_positions();
   const std::int64_t asked = static_cast<std::int64_t>(wanted.size());
   const bool last_only = draw.teaching && plan_.supervision == Supervision::answer;
   if (last_only) wanted = {wanted.back()};
-  for (std::int64_t i = 0; i < extra; ++i) wanted.push_back(base + (i + 1) * question - 1);
+  for (std::int64_t i = 0; i < extra; ++i) wanted.push_back(base + (i + 1) * spacing - 1);
   if (chained) {
     wanted.clear();
     for (std::int64_t i = 0; i < chain; ++i) wanted.push_back(base - 1 + i);
@@ -356,7 +366,7 @@ Batch Lesson::draw(const Draw& draw) const {
     Prompt whole = instance.prompt;
     for (std::int64_t i = 0; i < extra; ++i)
       append_other_question(task, plan_.variant, seed, index + kFar * static_cast<std::uint64_t>(i + 1),
-                            whole, right);
+                            spacing, whole, right);
     if (chained) {
       right = *task.chain_of_thought(instance.prompt);
       for (std::int64_t i = 0; i + 1 < chain; ++i)

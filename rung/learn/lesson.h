@@ -82,6 +82,7 @@ class Lesson {
  private:
   Lesson() = default;
   std::int64_t chain_length(const Task& task) const;
+  std::int64_t spacing(const Task& task) const;  // positions from one question of a prompt to the next
   TrainingPlan plan_;
   std::vector<std::vector<std::unique_ptr<Task>>> stages_;
   std::vector<std::vector<kernels::InstanceSupport>> supports_;  // [stage][task]; empty without a support

@@ -13,7 +13,7 @@ namespace {
 
 using Index = ParameterLayout::Index;
 
-// TokenEmbedding rows start small beside the layers' outputs, which a norm brings to size.
+// Embedding rows start small beside the layers' outputs, which a norm brings to size.
 constexpr double kEmbeddingDeviation = 0.5;
 
 int code_bits(std::int64_t size) {

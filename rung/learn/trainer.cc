@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "rung/learn/answer_loss.h"
@@ -233,23 +234,34 @@ std::vector<FinalScore> Trainer::final_scores() {
 
 void Trainer::measure_carried_bits(std::vector<FinalScore>& scores) {
   const Leaves leaves = parameters_.float_leaves(model_.layout());
-  for (int bits = 1; bits <= kMostCarriedBits; ++bits) {
+  // The range of every coordinate first, over the same instances: states grow along a prompt.
+  measuring_.emplace(kMostCarriedBits, ActivationRounding::Places::carried);
+  measuring_->watching = true;
+  for (std::size_t which = 0; which < lesson_.tasks(); ++which)
+    marked(lesson_.stages() - 1, which, kFinalInstances, plan_.final_count, leaves);
+  const auto largest = measuring_->largest;
+  // Any rounding to 2^p values will do: with all of the range, or with less of it where what is far out does not matter.
+  const auto does_as_well = [&](int bits, double share) {
     std::vector<bool> enough(members_.size(), true);
     measuring_.emplace(bits, ActivationRounding::Places::carried);
+    for (const auto& [name, most] : largest) measuring_->largest[name] = share * most;
     for (std::size_t which = 0; which < lesson_.tasks(); ++which) {
       const Marks marks = marked(lesson_.stages() - 1, which, kFinalInstances, plan_.final_count, leaves);
       for (std::size_t e = 0; e < members_.size(); ++e)
         enough[e] = enough[e] && 100 * (static_cast<std::int64_t>(scores[e].right[which]) - marks.right[e]) <=
                                      marks.answers;
     }
-    measuring_.reset();
-    bool all = true;
-    for (std::size_t e = 0; e < members_.size(); ++e) {
-      if (enough[e] && !scores[e].carried_bits) scores[e].carried_bits = bits;
-      all = all && scores[e].carried_bits;
+    return enough;
+  };
+  for (int bits = 1; bits <= kMostCarriedBits; ++bits) {
+    for (const double share : {1.0, 0.5, 0.25}) {
+      const std::vector<bool> enough = does_as_well(bits, share);
+      for (std::size_t e = 0; e < members_.size(); ++e)
+        if (enough[e] && !scores[e].carried_bits) scores[e].carried_bits = bits;
     }
-    if (all) return;
+    if (std::all_of(scores.begin(), scores.end(), [](const FinalScore& s) { return s.carried_bits; })) break;
   }
+  measuring_.reset();
 }
 
 std::int64_t Trainer::tokens_per_step() const {

@@ -224,6 +224,7 @@ std::map<std::string, Reader> readers(TrainingPlan& plan) {
       {"dropout", number(plan.dropout, "dropout")},
       {"smoothing", number(plan.smoothing, "smoothing")},
       {"queries", whole(plan.queries, "queries")},
+      {"spacing", whole(plan.spacing, "spacing")},
       {"carried_bits",
        [&](const json& value) -> Result<void> {
          if (!value.is_boolean())
@@ -277,11 +278,13 @@ Result<TrainingPlan> plan_from(const json& document, const std::string& where) {
 Result<DeepReadout> deep_readout(const TaskSizes& given) {
   DeepReadout out;
   const std::map<std::string_view, std::int64_t*> fields{
-      {"value", &out.value}, {"layer", &out.layer}, {"back", &out.back}};
+      {"value", &out.value}, {"layer", &out.layer}, {"back", &out.back}, {"token", &out.token}};
+  if (given.contains("value") && given.contains("token"))
+    return fail(ErrorCode::parse, "[train] deep: value and token in one readout; one of the two expected");
   for (const auto& [name, number] : given) {
     const auto found = fields.find(name);
     if (found == fields.end())
-      return fail(ErrorCode::parse, "[train] deep: unknown field {}; value, layer or back expected",
+      return fail(ErrorCode::parse, "[train] deep: unknown field {}; value or token, layer or back expected",
                   rung::quoted(name));
     *found->second = number;
   }
@@ -317,6 +320,10 @@ Result<void> check_plan(const TrainingPlan& plan) {
   RUNG_CHECK(whole("batch", plan.batch, 1, 1 << 20));
   RUNG_CHECK(whole("warmup", plan.warmup, 0, kMany));
   RUNG_CHECK(whole("queries", plan.queries, 1, 4096));
+  RUNG_CHECK(whole("spacing", plan.spacing, 0, 4096));
+  if (plan.spacing > 0 && plan.queries == 1)
+    return fail(ErrorCode::unsupported, "[train] spacing = {}: several questions a prompt expected",
+                plan.spacing);
   RUNG_CHECK(whole("evaluate_every", plan.evaluate_every, 1, kMany));
   RUNG_CHECK(whole("evaluate_count", plan.evaluate_count, 1, 1 << 24));
   RUNG_CHECK(whole("final_count", plan.final_count, 1, 1 << 24));
@@ -342,6 +349,7 @@ Result<void> check_plan(const TrainingPlan& plan) {
     RUNG_CHECK(whole("deep.value", readout.value, 1, kMany));
     RUNG_CHECK(whole("deep.layer", readout.layer, 1, kMany));
     RUNG_CHECK(whole("deep.back", readout.back, 0, kMany));
+    RUNG_CHECK(whole("deep.token", readout.token, 0, kMany));
   }
   if (!plan.from.empty() && plan.scales != std::vector<double>{1})
     return fail(ErrorCode::unsupported,
@@ -416,8 +424,12 @@ std::string plan_text(const TrainingPlan& plan) {
   if (!plan.deep.empty()) {
     out["deep"] = ordered_json::array();
     for (const DeepReadout& readout : plan.deep)
-      out["deep"].push_back({{"value", readout.value}, {"layer", readout.layer}, {"back", readout.back}});
+      out["deep"].push_back(
+          {{readout.token > 0 ? "token" : "value", readout.token > 0 ? readout.token : readout.value},
+           {"layer", readout.layer},
+           {"back", readout.back}});
   }
+  if (plan.spacing > 0) out["spacing"] = plan.spacing;
   if (plan.embedding != TokenEmbedding::table) out["embedding"] = name_of(plan.embedding);
   if (!plan.from.empty()) out["from"] = plan.from;
   if (plan.carried_bits) out["carried_bits"] = true;

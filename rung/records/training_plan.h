@@ -26,12 +26,14 @@ enum class Supervision {
   deep,         // every answer, and the values between of a composition, read from inside the model
 };
 
-// Supervision::deep: i_value of a composition is read from the stream behind a layer, by a linear map of its own that
-// is no part of the model.
+// Supervision::deep: i_value of a composition, or one of the question's own tokens, is read from the stream behind a
+// layer, by a linear map of its own that is no part of the model.
 struct DeepReadout {
   std::int64_t value = 1;  // 1 .. L - 1
   std::int64_t layer = 1;  // behind the layer-th, counted from 1
   std::int64_t back = 0;   // positions before the question's last one
+  // 1 .. L: in place of a value, the token that stands so many positions before the question's last one.
+  std::int64_t token = 0;
   bool operator==(const DeepReadout&) const = default;
 };
 
@@ -70,6 +72,7 @@ struct TrainingPlan {
   std::string from;          // a weights file whose numbers every member starts with; empty: random
   std::int64_t queries = 1;  // questions a prompt, about the same tables
   bool parts = false;        // seqcomp: the questions ask for parts of the chain in turn
+  std::int64_t spacing = 0;  // positions from one question to the next; 0: as many as it has tokens
 
   std::int64_t steps = 5000, batch = 64;
   std::vector<std::uint64_t> seeds{1};

@@ -135,6 +135,32 @@ TEST(laboratory, goes_on_after_a_stop_to_the_same_scores) {
     EXPECT_EQ(rest->outcomes[i].scores, whole->outcomes[i].scores) << rest->outcomes[i].id;
 }
 
+TEST(laboratory, runs_the_configurations_that_are_named_and_leaves_the_others) {
+  Folder folder;
+  const auto whole = run_experiment(tiny(), {.folder = folder / "whole", .workers = 2});
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  LabOptions options{.folder = folder / "part", .only = {"wri*", "rounded"}, .workers = 2};
+  const auto part = run_experiment(tiny(), options);
+  ASSERT_TRUE(part.ok()) << part.error().message;
+  EXPECT_FALSE(part->stopped);
+  EXPECT_EQ(part->left, 2u);
+  EXPECT_FALSE(fs::exists(folder / "part/verdicts.json"));
+  EXPECT_EQ(part->outcomes[3].scores, whole->outcomes[3].scores);
+  EXPECT_TRUE(part->outcomes[1].scores.empty() && part->outcomes[2].scores.empty());
+  options.only = {};
+  options.resume = true;
+  const auto rest = run_experiment(tiny(), options);
+  ASSERT_TRUE(rest.ok()) << rest.error().message;
+  EXPECT_EQ(rest->left, 0u);
+  EXPECT_TRUE(fs::exists(folder / "part/verdicts.json"));
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_EQ(rest->outcomes[i].scores, whole->outcomes[i].scores) << rest->outcomes[i].id;
+  options.only = {"mystery"};
+  const auto refused = run_experiment(tiny(), options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message, "[lab] tiny of size small has no configuration \"mystery\"");
+}
+
 TEST(laboratory, leaves_nothing_behind_for_a_configuration_that_cannot_be_made) {
   Folder folder;
   Experiment broken = tiny();

@@ -76,7 +76,7 @@ TEST(support, leaves_a_share_of_every_batch_whole) {
   EXPECT_NE(refused.error().message.find("whole: without a support"), std::string::npos);
 }
 
-// A member that knows the task keeps it with a few bits of what it fetches, and not with one.
+// A member that knows the task keeps it with a few bits of what it fetches.
 TEST(carried_bits, are_the_fewest_with_which_a_member_does_as_well) {
   TrainingPlan plan = paced();
   plan.support.clear();
@@ -88,8 +88,17 @@ TEST(carried_bits, are_the_fewest_with_which_a_member_does_as_well) {
   ASSERT_TRUE(result.ok()) << result.error().message;
   ASSERT_GE(result->members[0].accuracy(), 0.95);
   ASSERT_TRUE(result->members[0].carried_bits && result->members[1].carried_bits);
-  EXPECT_GE(*result->members[0].carried_bits, 2);
   EXPECT_LE(*result->members[0].carried_bits, 8);
+  // A state that grows along the prompt is measured over its whole range.
+  TrainingPlan growing = plan;
+  growing.arch = "linear(heads=1,dim=8,feature=exp)+full";
+  growing.rates = {1e-2};
+  const auto grown = train_in(growing, folder / "growing", 1);
+  ASSERT_TRUE(grown.ok()) << grown.error().message;
+  ASSERT_GE(grown->members[0].accuracy(), 0.95);
+  ASSERT_TRUE(grown->members[0].carried_bits);
+  EXPECT_GE(*grown->members[0].carried_bits, 2);
+  EXPECT_LE(*grown->members[0].carried_bits, 12);
   // It is measured at the end and changes nothing; a resumed run finds it in the file.
   plan.carried_bits = false;
   const auto without = train_in(plan, folder / "without", 1);
@@ -268,6 +277,32 @@ TEST(deep, reads_named_layers_and_leaves_no_trace_in_the_file_or_the_answers) {
   EXPECT_GT(gradient(named, "readout.0.weight").abs().max().item<double>(), 0);
 }
 
+TEST(deep, reads_tokens_of_the_question_from_where_they_stand) {
+  TrainingPlan plan = composing();
+  plan.deep = {{1, 1, 0, 3}, {1, 2, 1, 1}};
+  const Parts parts(plan);
+  Parameters parameters(parts.model->layout(), {1}, {1.0}, torch::kCPU, torch::kFloat32);
+  const std::vector<ParameterSpec>& specs = parts.model->layout().specs();
+  for (std::size_t k = specs.size() - 4; k < specs.size(); ++k)  // weight and bias of two readouts
+    parameters.leaves[k].data().zero_();
+  const Batch batch = parts.lesson->draw({0, 0, {5}, 0, 8, true});
+  teach(*parts.model, batch, parameters.leaves, {}, 0);
+  const std::int64_t size = parts.model->spec().fields[0].size, rows = batch.targets.size(1);
+  for (std::size_t k = 0; k < 2; ++k) {
+    // Of a map that says the same of every token, the bias learns 1/size minus the token's share.
+    torch::Tensor share = torch::zeros({size});
+    for (std::int64_t q = 0; q < batch.answers; ++q) {
+      const std::int64_t at = batch.inputs.wanted[q].item<std::int64_t>() - plan.deep[k].token;
+      for (std::int64_t b = 0; b < 8; ++b)
+        share[batch.inputs.fields[0][0][b][at].item<std::int64_t>()] += 1.0 / static_cast<double>(rows);
+    }
+    const ParameterSpec& bias = specs[specs.size() - 3 + 2 * k];
+    ASSERT_EQ(bias.size(), size);
+    EXPECT_TRUE(torch::allclose(parameters.gradient[0].narrow(0, bias.offset, size),
+                                1.0 / static_cast<double>(size) - share, 1e-5, 1e-6));
+  }
+}
+
 TEST(deep, goes_on_from_a_checkpoint_and_learns_what_it_reads) {
   TrainingPlan plan = composing("full*2");
   plan.tasks[0].task.sizes = {{"L", 2}, {"m", 2}, {"n1", 2}};
@@ -296,7 +331,9 @@ TEST(deep, is_refused_without_a_composition_or_such_a_place) {
   refused(plan, "eva has no values between");
   plan = composing();
   plan.deep = {{3, 1, 0}};
-  refused(plan, "i_1 to i_2");
+  refused(plan, "values 1 to 2");
+  plan.deep = {{1, 1, 0, 4}};
+  refused(plan, "token 4");
   plan.deep = {{1, 4, 0}};
   refused(plan, "layer 4 of 3");
   plan.deep = {{1, 0, 0}};

@@ -221,6 +221,37 @@ TEST(lesson, asks_further_questions_whose_answers_the_task_confirms) {
 }
 
 // Words and marks are drawn by the source that the device runs; every field and answer is the task's own.
+TEST(lesson, puts_questions_apart_and_repeats_their_last_token_in_between) {
+  for (const Variant variant :
+       {Variant::uniform, Variant::permutation}) {  // as a kernel draws, and as the task does
+    TrainingPlan plan = small_plan("full", "seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}});
+    plan.variant = variant;
+    plan.queries = 4;
+    const Parts close(plan);
+    plan.spacing = 5;
+    const Parts apart(plan);
+    const Batch a = close.lesson->draw({0, 0, {5, 6}, 0, 4, true}),
+                b = apart.lesson->draw({0, 0, {5, 6}, 0, 4, true});
+    ASSERT_TRUE(torch::equal(a.targets, b.targets));
+    const torch::Tensor x = a.inputs.fields[0], y = b.inputs.fields[0];
+    ASSERT_EQ(x.size(2), 9 + 4 * 3);
+    ASSERT_EQ(y.size(2), 9 + 3 + 3 * 5);
+    ASSERT_EQ(y.size(2), apart.lesson->length(0, 0));
+    EXPECT_TRUE(torch::equal(x.narrow(2, 0, 9), y.narrow(2, 0, 9)));
+    for (std::int64_t q = 0; q < 4; ++q) {
+      EXPECT_EQ(b.inputs.wanted[q].item<std::int64_t>(), 9 + 5 * q + 2);
+      EXPECT_TRUE(torch::equal(x.narrow(2, 9 + 3 * q, 3), y.narrow(2, 9 + 5 * q, 3)));
+      for (std::int64_t t = 3; q < 3 && t < 5; ++t)
+        EXPECT_TRUE(torch::equal(y.select(2, 9 + 5 * q + t), y.select(2, 9 + 5 * q + 2)));
+    }
+  }
+  TrainingPlan plan = small_plan("full", "seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}});
+  plan.queries = 4, plan.spacing = 2;
+  const auto refused = prepare(plan, 1);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message, "[train] spacing = 2: a question of seqcomp has 3 tokens");
+}
+
 TEST(lesson, draws_words_and_marks_as_a_device_does_and_the_tasks_do) {
   const std::string file = std::string(RUNG_SOURCE_DIR) + "/tests/cases/tasks/thirds.json";
   for (const TaskRecord& record : {TaskRecord{"parity", {{"n", 9}}, {{"read", "all"}}},
@@ -382,7 +413,8 @@ TEST(plan, comes_back_from_its_own_text) {
   plan.support = {{{"n", 3}}};
   plan.advance = 0.9;
   plan.supervision = Supervision::deep;
-  plan.deep = {{1, 2, 0}};
+  plan.deep = {{1, 2, 0}, {1, 1, 0, 2}};
+  plan.queries = 2, plan.spacing = 8;
   plan.embedding = TokenEmbedding::binary;
   plan.from = "earlier.safetensors";
   plan.scales = {1};
