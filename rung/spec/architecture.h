@@ -102,6 +102,9 @@ std::string format_mixer(const Mixer& mixer);
 // the same stack. Every document that rung writes has its lines so (docs/formats.md).
 std::string format_spelled_stack(const Stack& stack);
 std::string format_spelled_mixer(const Mixer& mixer);
+// The same with every option of a released form, so that no default of the language gives a line its meaning: weights
+// files of version 2. Sizes that a form derives from others (rank, norm_groups, span, stride, rope_dim) stay open.
+std::string format_whole_stack(const Stack& stack);
 // A line in that form; a text that is no line stays as it is.
 std::string spelled_line(const std::string& text, UnsaidForm unsaid);
 

@@ -88,13 +88,26 @@ bool is_released(const Mixer& mixer) {
   const auto said = mixer.word("form");
   return (said ? *said : default_form(mixer)) == "released";
 }
+MixerKind base_of(const Mixer& mixer) {
+  const std::string base = word_or_default(mixer, "base");
+  for (const auto& descriptor : mixer_descriptors())
+    if (descriptor.name == base) return descriptor.kind;
+  RUNG_REQUIRE(false, "base {}", base);
+}
 std::optional<std::int64_t> default_number(const Mixer& mixer, const OptionWord& option) {
   return is_released(mixer) && option.released_number ? option.released_number : option.default_number;
 }
 std::string_view default_word(const Mixer& mixer, const OptionWord& option) {
   if (option.name == "form") return default_form(mixer);
   if (option.sets != Sets::form) return option.default_word;
-  return is_released(mixer) && !option.released_word.empty() ? option.released_word : option.default_word;
+  if (!is_released(mixer)) return option.default_word;
+  const auto released = [](const OptionWord& one) {
+    return one.released_word.empty() ? one.default_word : one.released_word;
+  };
+  if (mixer.kind != MixerKind::loglinear || option.default_word != "auto") return released(option);
+  for (const auto& own : mixer_descriptor(base_of(mixer)).options)
+    if (own.name == option.name) return released(own);
+  return "";
 }
 std::int64_t number_or_default(const Mixer& mixer, std::string_view name) {
   if (const auto given = mixer.number(name)) return *given;

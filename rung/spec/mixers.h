@@ -95,6 +95,7 @@ std::string_view default_word(const Mixer& mixer, const OptionWord& option);
 // As given, or the default. REQUIRES an option of the mixer's word that has one or the other.
 std::int64_t number_or_default(const Mixer& mixer, std::string_view option);
 std::string word_or_default(const Mixer& mixer, std::string_view option);
+MixerKind base_of(const Mixer& mixer);  // REQUIRES loglinear
 
 // A size of a MixerShape; `width` is that of the layer's input.
 enum class Extent {

@@ -62,9 +62,7 @@ class Resolver {
     const auto& own = mixer_descriptor(given.kind).options;
     if (given.kind != MixerKind::loglinear) return own;
     std::vector<OptionWord> out;
-    const std::string base = given.word("base").value_or(std::string(own.front().default_word));
-    for (const auto& candidate : mixer_descriptors())
-      if (candidate.name == base) shape.base = candidate.kind;
+    shape.base = base_of(given);
     const auto& known = mixer_descriptor(shape.base).options;
     for (const auto& option : own) {
       if (option.sets == Sets::base || option.sets == Sets::form) continue;
@@ -75,7 +73,8 @@ class Resolver {
         out.back().default_word = option.default_word;
       } else if (given.number(option.name) || given.word(option.name)) {
         return error(place, ErrorCode::range,
-                     fmt::format("option {} has no meaning for base={}", option.name, base));
+                     fmt::format("option {} has no meaning for base={}", option.name,
+                                 mixer_descriptor(shape.base).name));
       }
     }
     shape.normalised = false;

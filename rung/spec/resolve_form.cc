@@ -86,17 +86,13 @@ Result<void> log_linear_form(const Mixer& given, MixerShape& shape) {
                    "form=released has no meaning for base=linear; expected mamba2 or gdelta");
   if (!state_space && given.word("skip"))
     return trouble(ErrorCode::range, "option skip has no meaning for base=gdelta");
-  const auto chosen = [&](const char* option, const char* own) {
-    const std::string word = word_or_default(given, option);
-    return word == "auto" ? std::string(own) : word;
-  };
-  f.conv_bias = shape.conv > 0 && chosen("conv_bias", state_space ? "yes" : "no") == "yes";
+  f.conv_bias = shape.conv > 0 && word_or_default(given, "conv_bias") == "yes";
   f.act = Activation::silu;
   f.step = true;
-  f.gate = activation(chosen("gate", "silu"));
-  f.norm = output_norm(chosen("norm", state_space ? "after" : "before"));
+  f.gate = activation(word_or_default(given, "gate"));
+  f.norm = output_norm(word_or_default(given, "norm"));
   if (state_space) {
-    f.skip = skip_of(chosen("skip", "head"));
+    f.skip = skip_of(word_or_default(given, "skip"));
     return state_space_norm(given, shape);
   }
   f.key_act = Activation::silu;

@@ -301,8 +301,10 @@ class Parser {
       const auto option =
           std::find_if(entry.options.begin(), entry.options.end(),
                        [&](const OptionWord& candidate) { return candidate.name == one.name; });
-      return option->is_number ? default_number(spelled, *option) == std::get<std::int64_t>(one.value)
-                               : default_word(spelled, *option) == std::get<std::string>(one.value);
+      if (option->is_number) return default_number(spelled, *option) == std::get<std::int64_t>(one.value);
+      const auto& word = std::get<std::string>(one.value);
+      const bool as_base = mixer.kind == MixerKind::loglinear && word == "auto";
+      return as_base || default_word(spelled, *option) == word;
     });
     return {};
   }

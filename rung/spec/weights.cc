@@ -248,7 +248,7 @@ TensorFile tensors_from_weights(const Weights& weights) {
   file.tensors = weights.tensors;
   file.metadata = weights.notes;
   file.metadata["format"] = kWeightsFormat;
-  file.metadata["architecture"] = format_spelled_stack(weights.architecture.stack);
+  file.metadata["architecture"] = format_whole_stack(weights.architecture.stack);
   file.metadata["dimensions"] = dimensions_text(weights.architecture.dimensions);
   file.metadata["mode"] = weights.mode == WeightMode::integer ? "integer" : "real";
   file.metadata["accumulator"] = accumulator_name(weights.accumulator);

@@ -78,6 +78,7 @@ std::optional<SeqcompProof> smallest_late(const OneFullLayer& layer, Objective o
     }
   if (best.T == 0) return std::nullopt;
   const bool exhaustive = best.value <= kExhaustiveBelow;
+  if (exhaustive) best.value += 1;  // found again, by the first of the pairs that have it
   std::size_t at = 0;
   const auto next = [&](Real v) {
     if (exhaustive) return v + 1;

@@ -521,6 +521,9 @@ TEST(LayerFields, steps_of_the_delta_rule_beyond_one_are_read) {
   product["num_householder"] = 2;
   EXPECT_EQ(stack_text_of(product), "recurrent(kind=deltaproduct,elements=256,conv=336)");
   product["num_householder"] = std::int64_t{1} << 45;
+  EXPECT_NE(stack_text_of(product).find("\"num_householder\""), std::string::npos) << stack_text_of(product);
+  product["num_householder"] = std::int64_t{1} << 31;
+  product["head_dim"] = 1 << 16;
   EXPECT_NE(stack_text_of(product).find("more than 2^50 elements"), std::string::npos)
       << stack_text_of(product);
   product.erase("num_householder");

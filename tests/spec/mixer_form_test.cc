@@ -66,12 +66,12 @@ TEST(mixer_form, spelled_lines_are_the_same_stack_whatever_an_unsaid_form_means)
         "topk(k=2,rope=none)+plain(topk(k=2,weights=signed))", "loglinear+loglinear(base=gdelta)",
         "heads(full(rope=half):1,delta:1)+gla+sparse(B=2,k=1,score=tokens)"}) {
     const Stack stack = *parse_stack(line);
-    const std::string spelled = format_spelled_stack(stack);
-    for (const UnsaidForm unsaid : {UnsaidForm::released, UnsaidForm::plain, UnsaidForm::refused}) {
-      const auto again = parse_stack(spelled, unsaid);
-      ASSERT_TRUE(again) << spelled << ": " << again.error().message;
-      EXPECT_EQ(*again, stack) << spelled;
-    }
+    for (const std::string& spelled : {format_spelled_stack(stack), format_whole_stack(stack)})
+      for (const UnsaidForm unsaid : {UnsaidForm::released, UnsaidForm::plain, UnsaidForm::refused}) {
+        const auto again = parse_stack(spelled, unsaid);
+        ASSERT_TRUE(again) << spelled << ": " << again.error().message;
+        EXPECT_EQ(*again, stack) << spelled;
+      }
   }
   EXPECT_EQ(spelled_line("delta*2+full", UnsaidForm::plain), "delta(form=plain)*2+full");
   EXPECT_EQ(spelled_line("delta*2+full", UnsaidForm::released), "delta(form=released)*2+full");
@@ -79,6 +79,22 @@ TEST(mixer_form, spelled_lines_are_the_same_stack_whatever_an_unsaid_form_means)
   EXPECT_EQ(spelled_line("full*3, both directions", UnsaidForm::plain), "full*3, both directions");
   EXPECT_EQ(parse_stack("full+delta(dim=2)", UnsaidForm::refused).error().message,
             "[arch] \"delta\" at column 6 says no form; expected form=released or form=plain");
+}
+
+TEST(mixer_form, whole_lines_say_every_option_of_a_released_form) {
+  const auto whole = [](const char* line) { return format_whole_stack(*parse_stack(line)); };
+  EXPECT_EQ(whole("mamba2(state=4,gate=none)"),
+            "mamba2(state=4,form=released,conv_bias=yes,act=silu,decay=step,skip=head,gate=none,norm=after)");
+  EXPECT_EQ(whole("loglinear(base=gdelta)"),
+            "loglinear(base=gdelta,partition=weak,form=released,conv_bias=no,gate=silu,norm=before)");
+  EXPECT_EQ(
+      whole("loglinear(base=mamba2,skip=auto)"),
+      "loglinear(base=mamba2,partition=weak,form=released,conv_bias=yes,skip=head,gate=silu,norm=after)");
+  EXPECT_EQ(canonical_form("loglinear(base=mamba2,skip=head,gate=auto)"), "loglinear(base=mamba2)");
+  EXPECT_EQ(whole("topk(k=4,rope=none,index_rope=none)").find("theta"), std::string::npos);
+  EXPECT_NE(whole("topk(k=4)").find("theta=10000"), std::string::npos);
+  EXPECT_EQ(whole("plain(delta)+full+delta(form=plain,qk_norm=l2)"),
+            "delta(form=plain)+full+delta(form=plain,qk_norm=l2)");
 }
 
 TEST(mixer_form, the_plain_form_keeps_the_sizes) {
