@@ -153,6 +153,11 @@ Result<int> run_break(const BreakFlags& flags) {
     RUNG_TRY(task, model_task(weights, *flags.model, flags.task, flags.sizes, "break"));
   }
   RUNG_TRY(const Target target, open_target(*flags.model, task));
+  RUNG_TRY(const auto layers, resolve(target.weights.architecture));
+  if (const MixerShape* mixer = first_without_integers(layers))
+    return fail(ErrorCode::unsupported,
+                "[break] {} is not evaluated by rung-check: no certificate could be checked",
+                form_name(*mixer));
   options.stop = interrupted;
   if (!options.ranks->leads()) {
     help_attack(target, options);

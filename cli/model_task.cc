@@ -1,6 +1,9 @@
 #include "cli/model_task.h"
 
+#include <filesystem>
+
 #include "rung/tasks/task_record.h"
+#include "rung/tasks/user_task.h"
 
 namespace rung::cli {
 
@@ -11,7 +14,12 @@ Result<std::unique_ptr<Task>> model_task(const Weights& weights, const std::stri
   std::map<std::string, std::string> options;
   std::string name;
   const auto own = parse_task_record(weights.task);
-  if (own && (!named || own->name == *named)) {
+  const bool of_file = own && is_user_task(own->name);
+  if (of_file && !named)
+    return fail(ErrorCode::missing, "[{}] {} was made for the task of a file, {}; say --task FILE", area,
+                model, own->name);
+  const auto said = [&] { return of_file ? std::filesystem::path(*named).filename().string() : *named; };
+  if (own && (!named || own->name == said())) {
     name = own->name;
     sizes = own->sizes;
     options = own->options;

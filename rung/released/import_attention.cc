@@ -24,6 +24,7 @@ std::int64_t plain_theta(LayerTensors& in) {
                      type->dump()));
   }
   in.expect("rope_scaling", nullptr);
+  in.expect("partial_rotary_factor", 1.0);
   if (theta < 1 || theta != std::floor(theta) || theta > static_cast<double>(kMaxSize))
     in.refuse(fail(ErrorCode::range,
                    "[import] config.json: rope_theta = {}; a whole number in 1..2^31 expected", theta));

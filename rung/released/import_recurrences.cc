@@ -453,16 +453,30 @@ std::string put_mamba2(LayerTensors& in, const std::string& word, bool per_group
       continue;
     }
     // JSON has no infinity: files write it as text, as Infinity or as a huge number.
-    if ((*limit)[0].is_number() && (*limit)[0].get<double>() > 0)
-      in.put_real("dt.low", (*limit)[0].get<double>());
-    if ((*limit)[1].is_number() && std::isfinite((*limit)[1].get<double>()))
-      in.put_real("dt.high", (*limit)[1].get<double>());
+    const double low = (*limit)[0].is_number() ? (*limit)[0].get<double>() : 0,
+                 high = (*limit)[1].is_number() ? (*limit)[1].get<double>() : HUGE_VAL;
+    if (!(low >= 0 && low <= high))
+      in.refuse(fail(ErrorCode::range,
+                     "[import] config.json: \"{}\" is {}; two steps from 0 on, in order, expected", name,
+                     limit->dump()));
+    if (low > 0) in.put_real("dt.low", low);
+    if (std::isfinite(high)) in.put_real("dt.high", high);
   }
   in.put("ynorm.gain", in.take("norm.weight", {inner}));
   in.put_real("ynorm.epsilon", in.number("layer_norm_epsilon", in.number("norm_eps", 1e-5)));
   in.move("out_proj", "o", width, inner);
   if (per_channel) options += ",skip=channel";
-  if (in.flag("norm_before_gate", false)) options += ",norm=before";
+  // norm_before_gate stands in configurations, and neither library reads it: the gate comes first.
+  in.flag("norm_before_gate", false);
+  in.expect("num_heads", heads);
+  in.expect("head_dim", inner / heads);
+  in.expect("state_size", state);
+  in.expect("use_conv_bias", bias);
+  if (const double expand = in.number("expand", 0);
+      expand > 0 && expand * static_cast<double>(width) != static_cast<double>(inner))
+    in.refuse(fail(ErrorCode::range,
+                   "[import] config.json: expand = {} of hidden_size = {}; the tensors have {} channels",
+                   expand, width, inner));
   options += bias ? ",conv_bias=yes" : ",conv_bias=no";
   return fmt::format("{}form=released,heads={},dim={},state={},groups={},conv={},norm_groups={}{})", word,
                      heads, inner / heads, state, groups, taps, per_group ? groups : 1, options);

@@ -35,6 +35,34 @@ Result<std::string> whole_file(const std::filesystem::path& path) {
   return text;
 }
 
+// Whether every file that an index names is there.
+Result<void> holds_named_shards(const std::filesystem::path& directory) {
+  const auto index = directory / "model.safetensors.index.json";
+  if (!std::filesystem::exists(index)) return {};
+  RUNG_TRY(const std::string text, whole_file(index));
+  RUNG_TRY(const nlohmann::json document, parse_json(text, "import"));
+  const auto map = document.is_object() ? document.find("weight_map") : document.end();
+  if (map == document.end() || !map->is_object())
+    return fail(ErrorCode::format, "[import] {} holds no \"weight_map\"", index.string());
+  for (const auto& [tensor, shard] : map->items())
+    if (!shard.is_string() || !std::filesystem::exists(directory / shard.get<std::string>()))
+      return fail(ErrorCode::missing, "[import] {}: tensor {} is said to be in {}, which is not there",
+                  index.string(), rung::quoted(tensor), shard.dump());
+  return {};
+}
+
+// The names of a text model inside a larger one, as it has them alone.
+std::map<std::string, Tensor> of_text_model(std::map<std::string, Tensor> tensors) {
+  std::map<std::string, Tensor> out;
+  while (!tensors.empty()) {
+    auto one = tensors.extract(tensors.begin());
+    for (const std::string_view inside : {"model.language_model.", "language_model.model."})
+      if (one.key().starts_with(inside)) one.key() = "model." + one.key().substr(inside.size());
+    out.insert(std::move(one));
+  }
+  return out;
+}
+
 // The tensors of all shards, mapped.
 Result<std::map<std::string, Tensor>> map_shards(const std::filesystem::path& directory) {
   std::vector<std::filesystem::path> shards;
@@ -46,6 +74,7 @@ Result<std::map<std::string, Tensor>> map_shards(const std::filesystem::path& di
   if (shards.empty())
     return fail(ErrorCode::missing, "[import] {} holds no *.safetensors", directory.string());
   std::sort(shards.begin(), shards.end());
+  RUNG_CHECK(holds_named_shards(directory));
   std::map<std::string, Tensor> all;
   for (const auto& shard : shards) {
     RUNG_TRY(TensorFile file, read_safetensors(shard.string()));
@@ -83,7 +112,12 @@ void put_tables(LayerTensors& in, const ImportFamily& family, std::int64_t width
                    family.embedding, width));
     return;
   }
-  const std::int64_t all = embedding->shape[0], kept = std::min(tokens.value_or(all), all);
+  const std::int64_t all = embedding->shape[0], kept = tokens.value_or(all);
+  if (kept > all) {
+    in.refuse(fail(ErrorCode::range, "[import] {} tokens asked for; tensor \"{}.weight\" has {} rows", kept,
+                   family.embedding, all));
+    return;
+  }
   const Tensor* head = in.model("lm_head.weight");
   if (!head || head->shape != embedding->shape) {
     head = embedding;
@@ -114,8 +148,9 @@ Result<ImportedLayer> import_layer(const LayerImport& wanted) {
   if (!document.is_object()) return fail(ErrorCode::format, "[import] config.json holds no object");
   const auto inner = document.find("text_config");
   const nlohmann::json& config = inner != document.end() && inner->is_object() ? *inner : document;
-  const auto type = config.contains("model_type") ? config.find("model_type") : document.find("model_type");
-  if (type == document.end() || !type->is_string())
+  const nlohmann::json& typed = config.contains("model_type") ? config : document;
+  const auto type = typed.find("model_type");
+  if (type == typed.end() || !type->is_string())
     return fail(ErrorCode::missing, "[import] config.json has no \"model_type\"");
   const bool fla = wanted.from == TensorNaming::fla;
   const auto families = import_families();
@@ -129,7 +164,8 @@ Result<ImportedLayer> import_layer(const LayerImport& wanted) {
                 rung::quoted(type->get<std::string>()), fla ? "fla" : "transformers",
                 suggest(type->get<std::string>(), names));
   }
-  RUNG_TRY(const auto tensors, map_shards(directory));
+  RUNG_TRY(auto tensors, map_shards(directory));
+  if (&config != &document) tensors = of_text_model(std::move(tensors));
 
   ImportedLayer out;
   Weights& weights = out.weights;
@@ -141,6 +177,10 @@ Result<ImportedLayer> import_layer(const LayerImport& wanted) {
     return fail(ErrorCode::missing,
                 "[import] {} holds no tensor \"{}...\"; layer {} is of another kind or not there",
                 wanted.directory, out.prefix, wanted.layer);
+  if (in.has_field("num_hidden_layers") && in.size("num_hidden_layers") <= wanted.layer)
+    in.refuse(fail(ErrorCode::range,
+                   "[import] config.json: \"num_hidden_layers\" is {}, and tensors of layer {} are there",
+                   in.size("num_hidden_layers"), wanted.layer));
   Dimensions& d = weights.architecture.dimensions;
   d.width = in.size("hidden_size");
   d.mlp_given = true;

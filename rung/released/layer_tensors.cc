@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <cmath>
+
 #include "rung/base/nearest_word.h"
 
 namespace rung {
@@ -30,8 +32,9 @@ std::int64_t LayerTensors::size(const char* name, std::optional<std::int64_t> ab
 double LayerTensors::number(const char* name, double absent) {
   const auto* value = find(name);
   if (!value) return absent;
-  if (value->is_number()) return value->get<double>();
-  refuse(fail(ErrorCode::range, "[import] config.json: \"{}\" is {}; a number expected", name,
+  if (value->is_number())
+    if (const auto number = value->get<double>(); number >= 0 && std::isfinite(number)) return number;
+  refuse(fail(ErrorCode::range, "[import] config.json: \"{}\" is {}; a number of at least 0 expected", name,
               rung::quoted(value->dump())));
   return absent;
 }

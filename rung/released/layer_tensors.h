@@ -25,7 +25,7 @@ class LayerTensors {
 
   // Fields. `absent`: what the class takes; without it the field must be there.
   std::int64_t size(const char* name, std::optional<std::int64_t> absent = std::nullopt);
-  double number(const char* name, double absent);
+  double number(const char* name, double absent);  // at least 0
   bool flag(const char* name, bool absent);
   std::string word(const char* name, const std::string& absent);
   // The field is absent, null or has this value; another would be another layer.

@@ -175,7 +175,10 @@ Result<void> set_dimensions(const ConfigFields& fields, ReleasedModel& model) {
   RUNG_CHECK(read("mlp", {"intermediate_size", "inter_dim"}, hidden));
   d.mlp_given = true;
   if (hidden > 0) d.mlp = {hidden};
-  d.position = PositionCode::rope;
+  const std::string& type = fields.model_type();
+  const bool turns = type != "jamba" && (type != "granitemoehybrid" ||
+                                         fields.stated_text("position_embedding_type") == "rope");
+  d.position = turns ? PositionCode::rope : PositionCode::none;
   d.norm = Norm::rms;
   d.activation = MlpActivation::silu;
   return {};

@@ -310,8 +310,7 @@ Result<StateSpace> mamba2_from_inner(ConfigFields& f) {
   RUNG_TRY(s.groups, f.size("n_groups"));
   RUNG_TRY(s.taps, f.size("conv_kernel"));
   RUNG_TRY(s.form, conv_bias(f, "use_conv_bias"));
-  RUNG_TRY(const bool before, f.flag("norm_before_gate", false));
-  if (before) s.form += ",norm=before";
+  RUNG_CHECK(f.flag("norm_before_gate", false));  // neither library reads it: the gate comes first
   s.form += one_norm(s.groups);
   return s;
 }

@@ -68,9 +68,12 @@ const OptionWord* form_of(const Mixer& mixer) {
     if (option.name == "form") return &option;
   return nullptr;
 }
-// Log-linear attention over linear attention, and blocks ranked by their tokens, have no released form.
+bool several_steps(const Mixer& mixer) { return mixer.number("steps").value_or(1) > 1; }
+// Log-linear attention over linear attention, blocks ranked by their tokens and several steps of a delta rule a token
+// have no released form.
 bool plain_alone(const Mixer& mixer) {
-  return (mixer.kind == MixerKind::loglinear && word_or_default(mixer, "base") == "linear") ||
+  return several_steps(mixer) ||
+         (mixer.kind == MixerKind::loglinear && word_or_default(mixer, "base") == "linear") ||
          (mixer.kind == MixerKind::sparse && word_or_default(mixer, "score") == "tokens");
 }
 
@@ -83,6 +86,9 @@ std::string_view default_form(const Mixer& mixer) {
 bool has_two_forms(const Mixer& mixer) {
   const OptionWord* form = form_of(mixer);
   return form != nullptr && form->words.size() > 1 && !plain_alone(mixer);
+}
+bool documents_say_form(const Mixer& mixer) {
+  return default_form(mixer) == "released" || several_steps(mixer);
 }
 bool is_released(const Mixer& mixer) {
   const auto said = mixer.word("form");

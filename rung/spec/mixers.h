@@ -88,7 +88,10 @@ struct OptionWord {
 // Empty: its word has one form, without a name.
 std::string_view default_form(const Mixer& mixer);
 bool has_two_forms(const Mixer& mixer);  // with the other options that it has
-bool is_released(const Mixer& mixer);    // in the form that it says or has when it says none
+// Whether a line of a document says its form: where the language's default is released, and for several steps a token,
+// which had that default once.
+bool documents_say_form(const Mixer& mixer);
+bool is_released(const Mixer& mixer);  // in the form that it says or has when it says none
 // The value of an option that a mixer leaves out, by its form; nullopt and empty: none.
 std::optional<std::int64_t> default_number(const Mixer& mixer, const OptionWord& option);
 std::string_view default_word(const Mixer& mixer, const OptionWord& option);

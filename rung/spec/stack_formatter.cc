@@ -25,9 +25,8 @@ std::string format_options(const Mixer& mixer, Spelling spelling) {
   for (const auto& option : mixer_descriptor(mixer.kind).options) {
     auto number = mixer.number(option.name);
     auto word = mixer.word(option.name);
-    const bool spell = option.name == "form"
-                           ? spelling != Spelling::canonical && default_form(mixer) == "released"
-                           : whole && option.sets == Sets::form && !is_idle(mixer, option);
+    const bool spell = option.name == "form" ? spelling != Spelling::canonical && documents_say_form(mixer)
+                                             : whole && option.sets == Sets::form && !is_idle(mixer, option);
     if (spell && option.is_number) number = number ? number : default_number(mixer, option);
     if (spell && !option.is_number) word = word_or_default(mixer, option.name);
     if (!number && (!word || word->empty())) continue;

@@ -287,7 +287,7 @@ class Parser {
     };
     put_options();
     if (!given.contains("form")) {
-      if (says_forms_ && default_form(mixer) == "released")
+      if (says_forms_ && documents_say_form(mixer))
         return fail(ErrorCode::parse,
                     "[arch] {} at column {} says no form; expected form=released or form=plain",
                     rung::quoted(entry.name), column(start));

@@ -8,7 +8,8 @@ namespace rung {
 
 std::string task_record_text(const Task& task) {
   nlohmann::ordered_json json;
-  json["name"] = task.name();
+  const std::string_view ending = task.built_in() ? "" : task.automaton() ? ".json" : ".jsonl";
+  json["name"] = std::string(task.name()) + std::string(ending);
   json["size"] = task.size();
   if (const auto options = task.options(); !options.empty()) json["options"] = options;
   return json.dump();

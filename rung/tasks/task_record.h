@@ -1,4 +1,5 @@
-// How a file names a task: {"name": "eva", "size": {"n": 64}, "options": {"order": "easy"}}.
+// How a file names a task: {"name": "eva", "size": {"n": 64}, "options": {"order": "easy"}}. A user's task has the name
+// of its file, with its ending: parity.json is not the task parity.
 #pragma once
 
 #include <map>

@@ -6,6 +6,9 @@
 
 #include <algorithm>
 
+#include "rung/theory/permutation_rows.h"
+#include "rung/theory/tracking_cost.h"
+
 namespace rung {
 namespace {
 
@@ -34,21 +37,6 @@ Follower by_aperiodicity(const std::string& line, const Question& question) {
 
 }  // namespace
 
-std::int64_t exchanges_of(const Automaton& automaton) {
-  std::int64_t most = 0;
-  for (std::uint32_t a = 0; a < automaton.letter_count(); ++a) {
-    std::vector<bool> seen(automaton.state_count(), false);
-    std::int64_t exchanges = automaton.state_count();
-    for (std::uint32_t q = 0; q < automaton.state_count(); ++q) {
-      if (seen[q]) continue;
-      --exchanges;
-      for (std::uint32_t z = q; !seen[z]; z = automaton.step(z, a)) seen[z] = true;
-    }
-    most = std::max(most, exchanges);
-  }
-  return most;
-}
-
 std::vector<Follower> followers_of(const FollowedAutomaton& followed) {
   const Algebra& algebra = *followed.algebra;
   Question question{.task = "group", .options = {{"read", "last"}}, .sizes = {{"n", 8}}};
@@ -57,14 +45,20 @@ std::vector<Follower> followers_of(const FollowedAutomaton& followed) {
   const std::int64_t units =
       static_cast<std::int64_t>(followed.least.state_count()) * followed.least.letter_count() + 1;
   for (const char* mixer : {"rnn", "gru"})
-    rows.push_back(possible(mixer, "automaton-rnn", fmt::format("one layer, at most {} units", units)));
-  if (algebra.group) {
-    const std::int64_t steps = exchanges_of(followed.least);
     rows.push_back(
-        possible(steps <= 1 ? "delta(form=plain)" : fmt::format("delta(steps={},form=plain)", steps),
-                 "permutations-delta",
-                 fmt::format("one layer, a row of {}{}", algebra.classes,
-                             steps <= 1 ? "" : "; fewer steps where letters move fewer points")));
+        possible(mixer, "automaton-rnn",
+                 fmt::format("one layer, at most {} units{}", units,
+                             units - 1 > kMostAutomatonCells ? ", more than are written here" : "")));
+  if (algebra.group && followed.least.state_count() <= kMostPermutedStates) {
+    const PermutationPlan plan = permutation_plan(followed.least);
+    rows.push_back(possible(
+        plan.steps <= 1 ? "delta(form=plain)" : fmt::format("delta(steps={},form=plain)", plan.steps),
+        "permutations-delta", fmt::format("one layer, a row of {}", plan.points)));
+  } else if (algebra.group) {
+    rows.push_back(
+        {.mixer = "delta",
+         .status = Status::conjecture,
+         .note = fmt::format("no construction is written for more than {} states", kMostPermutedStates)});
   } else {
     rows.push_back({.mixer = "delta",
                     .status = Status::conjecture,

@@ -19,7 +19,4 @@ struct Follower {
 // At fixed precision, without positions, unless the row says otherwise. REQUIRES followed.algebra.
 std::vector<Follower> followers_of(const FollowedAutomaton& followed);
 
-// The steps of delta(steps=k) that suffice where every letter permutes the states: the exchanges that a letter takes at most.
-std::int64_t exchanges_of(const Automaton& automaton);
-
 }  // namespace rung

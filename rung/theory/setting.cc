@@ -221,6 +221,8 @@ Result<Question> make_question(std::string_view task, const TaskSizes& given, st
       if (!made && made.error().code == ErrorCode::parse) return made.error();
       return {};
     }());
+    // As many letters as places: a mark that moves little needs little of the table.
+    if (task == "tracked-recall" && !own.contains("w")) own["w"] = std::max<std::int64_t>(1, context / 3);
     RUNG_TRY(own["n"], largest_n(*word, own, asked, context));
   }
   RUNG_TRY(const auto made, make_task(task, own, asked.options));

@@ -136,6 +136,50 @@ TEST(layer_import, knows_the_names_of_qwen3_5) {
   expect_outputs(layer, one.numbers("output"), one, 1e-7);
 }
 
+// A text model inside a larger one: its fields in text_config, its tensors one name deeper.
+TEST(layer_import, finds_the_text_model_of_a_larger_one) {
+  const auto one = case_named("gated_deltanet_qwen3next");
+  for (const std::string inside : {"model.language_model.", "language_model.model."}) {
+    const auto layer = changed(
+        "gated_deltanet_qwen3next", [&](nlohmann::json& config, std::map<std::string, Tensor>& tensors) {
+          std::map<std::string, Tensor> deeper;
+          for (const auto& [name, tensor] : tensors)
+            deeper[name.starts_with("model.") ? inside + name.substr(6) : name] = tensor;
+          tensors = deeper;
+          config = {{"model_type", "of_pictures"}, {"text_config", config}};
+        });
+    expect_outputs(layer, one.numbers("output"), one, 1e-7);
+  }
+}
+
+// The gate comes before the norm in both libraries, whatever this field says.
+TEST(layer_import, norm_before_gate_changes_no_mamba2) {
+  const auto one = case_named("mamba2");
+  expect_outputs(changed("mamba2", [](nlohmann::json& config,
+                                      std::map<std::string, Tensor>&) { config["norm_before_gate"] = true; }),
+                 one.numbers("output"), one, 1e-7);
+}
+
+TEST(layer_import, refuses_fields_that_contradict_the_tensors) {
+  const auto with = [](const char* field, nlohmann::json value) {
+    return refused("mamba2",
+                   [=](nlohmann::json& config, std::map<std::string, Tensor>&) { config[field] = value; });
+  };
+  for (const auto& [field, value] :
+       std::vector<std::pair<const char*, nlohmann::json>>{{"num_heads", "two"},
+                                                           {"num_heads", 1000000000},
+                                                           {"state_size", 1},
+                                                           {"head_dim", 1},
+                                                           {"expand", 77},
+                                                           {"use_conv_bias", false},
+                                                           {"num_hidden_layers", 0},
+                                                           {"layer_norm_epsilon", -1},
+                                                           {"time_step_limit", {0.5, 0.1}},
+                                                           {"time_step_limit", {-1, -0.5}}})
+    EXPECT_NE(with(field, value).find(field), std::string::npos) << field << ": " << with(field, value);
+  EXPECT_EQ(changed("gla", {}, 10000).error().code, ErrorCode::range);
+}
+
 // Numbers keep their type: bfloat16 weights are read as they are.
 TEST(layer_import, reads_bfloat16_as_it_is) {
   const auto one = case_named("gla");

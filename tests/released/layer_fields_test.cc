@@ -437,6 +437,19 @@ TEST(LayerFields, rwkv7_is_time_mixing_and_a_token_shift_behind_it) {
 }
 
 // What a layer has around its recurrence stands in the line where the file says it.
+TEST(LayerFields, attention_without_positions_is_read) {
+  const auto position = [](OrderedJson config) { return model_of(config).architecture.dimensions.position; };
+  OrderedJson jamba = {{"model_type", "jamba"}, {"num_hidden_layers", 8}};
+  EXPECT_EQ(position(jamba), PositionCode::none);
+  OrderedJson granite =
+      OrderedJson::parse(*read_text_file(kConfigFolder + "granitemoehybrid-defaults.json", "test"));
+  granite["layer_types"] = std::vector<std::string>(32, "attention");
+  EXPECT_EQ(position(granite), PositionCode::none);
+  granite["position_embedding_type"] = "rope";
+  EXPECT_EQ(position(granite), PositionCode::rope);
+  EXPECT_EQ(position({{"model_type", "llama"}, {"num_hidden_layers", 1}}), PositionCode::rope);
+}
+
 TEST(LayerFields, gates_norms_and_biases_are_read) {
   OrderedJson config = {{"model_type", "mamba2"}, {"num_hidden_layers", 1}, {"n_groups", 2}};
   const auto form = [&] {
@@ -449,7 +462,7 @@ TEST(LayerFields, gates_norms_and_biases_are_read) {
   EXPECT_TRUE(form().conv_bias && form().step && form().skip == Skip::head);
   config["norm_before_gate"] = true;
   config["use_conv_bias"] = false;
-  EXPECT_EQ(form().norm, OutputNorm::before);
+  EXPECT_EQ(form().norm, OutputNorm::after);  // a field that neither library reads
   EXPECT_FALSE(form().conv_bias);
   config = {{"model_type", "falcon_mamba"},
             {"num_hidden_layers", 1},

@@ -81,6 +81,14 @@ TEST(mixer_form, spelled_lines_are_the_same_stack_whatever_an_unsaid_form_means)
             "[arch] \"delta\" at column 6 says no form; expected form=released or form=plain");
 }
 
+TEST(mixer_form, several_steps_a_token_are_plain) {
+  EXPECT_EQ(canonical_form("delta(steps=2,form=plain)"), "delta(steps=2)");
+  EXPECT_TRUE(shape_of("gdelta(steps=3)").form.plain());
+  EXPECT_EQ(format_spelled_stack(*parse_stack("delta(steps=2)")), "delta(steps=2,form=plain)");
+  EXPECT_FALSE(parse_stack("delta(steps=2)", UnsaidForm::refused));
+  EXPECT_FALSE(parse_stack("delta", UnsaidForm::refused));
+}
+
 TEST(mixer_form, whole_lines_say_every_option_of_a_released_form) {
   const auto whole = [](const char* line) { return format_whole_stack(*parse_stack(line)); };
   EXPECT_EQ(whole("mamba2(state=4,gate=none)"),
