@@ -447,7 +447,6 @@ TEST(LayerFields, attention_without_positions_is_read) {
   EXPECT_EQ(position(granite), PositionCode::none);
   granite["position_embedding_type"] = "rope";
   EXPECT_EQ(position(granite), PositionCode::rope);
-  EXPECT_EQ(position({{"model_type", "llama"}, {"num_hidden_layers", 1}}), PositionCode::rope);
 }
 
 TEST(LayerFields, gates_norms_and_biases_are_read) {
