@@ -176,8 +176,8 @@ Result<void> set_dimensions(const ConfigFields& fields, ReleasedModel& model) {
   d.mlp_given = true;
   if (hidden > 0) d.mlp = {hidden};
   const std::string& type = fields.model_type();
-  const bool turns = type != "jamba" && (type != "granitemoehybrid" ||
-                                         fields.stated_text("position_embedding_type") == "rope");
+  const bool turns = type != "jamba" &&
+                     (type != "granitemoehybrid" || fields.stated_text("position_embedding_type") == "rope");
   d.position = turns ? PositionCode::rope : PositionCode::none;
   d.norm = Norm::rms;
   d.activation = MlpActivation::silu;
