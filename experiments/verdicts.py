@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Writes results/README.md, the verdicts of results/*.json as tables, and rung/theory/measured_recall.json, what `rung bound` says of
-trained recurrences. `--check`: whether they are up to date."""
+trained recurrences, and the table of the depth test in README.md. `--check`: whether they are up to date."""
 import json
 import math
 import os
@@ -13,6 +13,7 @@ from embed import ORDER  # noqa: E402
 
 RESULTS = os.path.join(HERE, "..", "results")
 TARGET = os.path.join(RESULTS, "README.md")
+README = os.path.join(HERE, "..", "README.md")
 CAPACITY = ("capacity-law", "capacity")  # the first that has results is the record of bits kept
 RECALL = os.path.join(HERE, "..", "rung", "theory", "measured_recall.json")
 OPENING = """# What the experiments found
@@ -126,6 +127,25 @@ def capacity_table(name, document):
     return out
 
 
+def depth_table(document):
+    """What two composed functions took, by word, for README.md."""
+    lab = document["lab"]
+    out = ["| layers | answers right, mean of the seeds | seeds at 0.98 or more | best seed |", "| --- | --- | --- | --- |"]
+    rows = [outcome for outcome in lab["configurations"] if outcome["id"].startswith(("L2-separated-", "L2-taught-"))]
+    for outcome in rows:
+        scores = [score["accuracy"] for score in outcome["scores"]]
+        out.append(f"| {outcome['id'].rsplit('-', 1)[1]} | {outcome['accuracy']:.2f} | {sum(score >= 0.98 for score in scores)} of {len(scores)} | {max(scores):.2f} |")
+    size, separated = rows[0]["size"], all(outcome["separation"]["separated"] for outcome in rows)
+    return "\n".join([f"m = {size['m']}, n1 = {size['n1']}, a size that {'separates' if separated else 'does not separate'}; `results/depth-{lab['size']}.json`:", ""] + out)
+
+
+def readme():
+    """README.md with that table between its marks."""
+    with open(README) as file:
+        before, _, after = file.read().split("<!-- depth -->\n")
+    return "<!-- depth -->\n".join([before, depth_table(read("depth", "gpu") or read("depth", "small")) + "\n", after])
+
+
 def measured_recall(name, document):
     """The rows that were trained to their end; those that test a ceiling at a certified size are short."""
     rows = []
@@ -166,15 +186,17 @@ def page():
                 source = document["provenance"]
                 device = source["device"] or "cpu"
                 ran.append(f"{size}: {device}, {document['lab']['seeds']} seeds, {source['seconds']:.0f} s, {source['date'][:10]}, rung {source['version']}")
-        if documents[(name, "gpu")]:
-            lines += separation_table(documents[(name, "gpu")])
+        for size in ("gpu", "small"):
+            if table := separation_table(documents[(name, size)]) if documents[(name, size)] else []:
+                lines += table
+                break
         lines += ["", "; ".join(ran) + "."]
         lines += missing(name, documents)
     return "\n".join(lines) + "\n"
 
 
 def main():
-    for path, text in ((TARGET, page()), (RECALL, measured_recall(*capacity_record()))):
+    for path, text in ((TARGET, page()), (RECALL, measured_recall(*capacity_record())), (README, readme())):
         if "--check" not in sys.argv[1:]:
             with open(path, "w") as file:
                 file.write(text)
