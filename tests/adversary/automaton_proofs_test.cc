@@ -63,7 +63,7 @@ TEST(AutomatonConstructions, exchange_no_more_than_the_group_needs) {
             "delta(heads=1,dim=3,vdim=1,form=plain)");
   EXPECT_EQ(architecture("group --name S5 --letters generators --by delta"),
             "delta(heads=1,dim=5,vdim=1,form=plain)");
-  EXPECT_EQ(architecture("group --name S3 --by delta"), "delta(heads=1,dim=3,vdim=1,steps=2,form=plain)");
+  EXPECT_EQ(architecture("group --name S3 --by delta"), "delta(heads=1,dim=3,vdim=1,steps=2)");
 }
 
 TEST(AutomatonConstructions, follow_random_automata_by_relu_cells) {
