@@ -75,11 +75,16 @@ bool among(const std::vector<std::string>& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
+struct ArchitecturePart;
 struct ArchitectureMixer {
   std::string kind;
   std::map<std::string, std::int64_t> numbers;
   std::map<std::string, std::string> words;
-  std::vector<std::pair<ArchitectureMixer, std::int64_t>> parts;
+  std::vector<ArchitecturePart> parts;
+};
+struct ArchitecturePart {
+  ArchitectureMixer mixer;
+  std::int64_t heads = 1;
 };
 
 class LineReader {
@@ -166,7 +171,7 @@ class LineReader {
       do {
         ArchitectureMixer part = mixer(true);
         need(':');
-        out.parts.emplace_back(std::move(part), number(1));
+        out.parts.push_back({std::move(part), number(1)});
       } while (take(','));
       need(')');
       return out;

@@ -59,7 +59,7 @@ Result<Construction> build_construction(const ConstructionRequest& request) {
   for (const auto& option : word->options) names.push_back(option.name);
   for (const auto& [name, value] : request.options) {
     const auto option = std::find_if(word->options.begin(), word->options.end(),
-                                     [&](const auto& known) { return known.name == name; });
+                                     [&wanted = name](const auto& known) { return known.name == wanted; });
     if (option == word->options.end())
       return fail(ErrorCode::parse, "[build] {} has no option `{}`{}{}", word->name, name,
                   names.empty() ? "" : "; ", names.empty() ? std::string() : suggest(name, names));

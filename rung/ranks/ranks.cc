@@ -275,7 +275,8 @@ void Ranks::serve_draws() {
       state.waiting.pop_front();
       reply = {
           .kind = RankMessage::Kind::item, .ticket = draw.ticket, .number = item.number, .text = item.order};
-      state.under_way[item.number] = {draw.rank, std::move(item)};
+      const auto number = item.number;
+      state.under_way[number] = {draw.rank, std::move(item)};
     }
     draws_.erase(draws_.begin() + static_cast<std::ptrdiff_t>(i));
     post(draw.rank, std::move(reply));

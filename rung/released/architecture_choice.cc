@@ -327,13 +327,14 @@ Result<void> check_sizes_used(const ArchitectureChoice& choice, std::string_view
     if (!(choice.*member)) continue;
     const std::int64_t v = *(choice.*member);
     const std::int64_t values[] = {1, 2, 4, v / 2, v + 1, v * 2};
-    if (idle(values, [&](ArchitectureChoice& other, std::int64_t value) { other.*member = value; }))
+    if (idle(values, [at = member](ArchitectureChoice& other, std::int64_t value) { other.*at = value; }))
       return refusal(name);
   }
   for (const auto& [name, member] : kTypes) {
     if (!(choice.*member)) continue;
     const std::string values[] = {"8", "16", "32"};
-    if (idle(values, [&](ArchitectureChoice& other, const std::string& value) { other.*member = value; }))
+    if (idle(values,
+             [at = member](ArchitectureChoice& other, const std::string& value) { other.*at = value; }))
       return refusal(name);
   }
   return {};

@@ -201,8 +201,8 @@ Result<ArchitectureFile> read_architecture_text(const std::string& text, const s
   std::vector<std::string_view> known;
   for (const auto& field : kFields) known.push_back(field.name);
   for (const auto& [name, value] : document.items()) {
-    const auto field =
-        std::find_if(kFields.begin(), kFields.end(), [&](const Field& f) { return f.name == name; });
+    const auto field = std::find_if(kFields.begin(), kFields.end(),
+                                    [&wanted = name](const Field& f) { return f.name == wanted; });
     if (field == kFields.end())
       return fail(ErrorCode::format, "[dimensions] {}: unknown field {}; {}", path, rung::quoted(name),
                   suggest(name, known));
