@@ -34,7 +34,10 @@ inline Mixer random_mixer(Random& random, bool in_heads) {
       } else {
         const std::string value =
             option.words.empty() ? "kind-7.x" : std::string(option.words[random.below(option.words.size())]);
-        if (default_word(mixer, option) != value) mixer.options.push_back({std::string(option.name), value});
+        // auto of log-linear attention is what its base has: left open.
+        const bool open = mixer.kind == MixerKind::loglinear && value == "auto";
+        if (!open && default_word(mixer, option) != value)
+          mixer.options.push_back({std::string(option.name), value});
       }
     }
     return mixer;
