@@ -37,7 +37,7 @@ steps either (0.44). `constructions` was run again without a configuration that 
 bits of all layers. `tracking` of size `small` was first run with 1,201 steps, of which
 three predictions held, one failed (`reflections-generalise`) and three stayed undecided; then with 3,001, in six minutes, of which the same three held and four stayed undecided;
 then, to take less than three minutes, with 1,501. The sizes of `tracking` on a GPU, and of `marks`, were settled without a trial run.
-The small sizes of `depth`, `early-late`, `ablation`, `variants`, `headwise` and `order` were written after trials with other seeds (101 and 102): first runs, without the values between, had not
+The small sizes of `depth`, `early-late`, `ablation`, `variants`, `headwise` and `order` were written after trials: of FFF, RFF and FF with the same four seeds, which these runs repeat, of the others with seeds 101 and 102: first runs, without the values between, had not
 trained their controls and left 14 of their predictions undecided, those of scope theorem in the gap. They compose at m = n1 = 4, which does not separate: what they say is about this recipe. `sparse`, `sparse-depth`, `cot`, `shift`, `khop`,
 `mqar` and `gap` of size small were first run with two seeds, and then with five.
 The new `depth` on a GPU was written before any trial of it; trials since (`bench/results/depth_trials.md`) did not compose at its size and found recipes that do at another.
