@@ -35,8 +35,9 @@ Result<std::string> whole_file(const std::filesystem::path& path) {
   return text;
 }
 
-// Whether every file that an index names is there.
-Result<void> holds_named_shards(const std::filesystem::path& directory) {
+// Whether the files are there that an index names for a layer and for what belongs to none: without them a table of
+// outputs would be taken for one that the model does not have. Shards of other layers may be missing.
+Result<void> holds_named_shards(const std::filesystem::path& directory, std::int64_t layer) {
   const auto index = directory / "model.safetensors.index.json";
   if (!std::filesystem::exists(index)) return {};
   RUNG_TRY(const std::string text, whole_file(index));
@@ -44,10 +45,14 @@ Result<void> holds_named_shards(const std::filesystem::path& directory) {
   const auto map = document.is_object() ? document.find("weight_map") : document.end();
   if (map == document.end() || !map->is_object())
     return fail(ErrorCode::format, "[import] {} holds no \"weight_map\"", index.string());
-  for (const auto& [tensor, shard] : map->items())
+  for (const auto& [tensor, shard] : map->items()) {
+    const bool of_another = tensor.find("layers.") != std::string::npos &&
+                            tensor.find(fmt::format("layers.{}.", layer)) == std::string::npos;
+    if (of_another) continue;
     if (!shard.is_string() || !std::filesystem::exists(directory / shard.get<std::string>()))
       return fail(ErrorCode::missing, "[import] {}: tensor {} is said to be in {}, which is not there",
                   index.string(), rung::quoted(tensor), shard.dump());
+  }
   return {};
 }
 
@@ -64,7 +69,7 @@ std::map<std::string, Tensor> of_text_model(std::map<std::string, Tensor> tensor
 }
 
 // The tensors of all shards, mapped.
-Result<std::map<std::string, Tensor>> map_shards(const std::filesystem::path& directory) {
+Result<std::map<std::string, Tensor>> map_shards(const std::filesystem::path& directory, std::int64_t layer) {
   std::vector<std::filesystem::path> shards;
   std::error_code trouble;
   for (std::filesystem::directory_iterator at(directory, trouble), end; !trouble && at != end;
@@ -74,7 +79,7 @@ Result<std::map<std::string, Tensor>> map_shards(const std::filesystem::path& di
   if (shards.empty())
     return fail(ErrorCode::missing, "[import] {} holds no *.safetensors", directory.string());
   std::sort(shards.begin(), shards.end());
-  RUNG_CHECK(holds_named_shards(directory));
+  RUNG_CHECK(holds_named_shards(directory, layer));
   std::map<std::string, Tensor> all;
   for (const auto& shard : shards) {
     RUNG_TRY(TensorFile file, read_safetensors(shard.string()));
@@ -164,7 +169,7 @@ Result<ImportedLayer> import_layer(const LayerImport& wanted) {
                 rung::quoted(type->get<std::string>()), fla ? "fla" : "transformers",
                 suggest(type->get<std::string>(), names));
   }
-  RUNG_TRY(auto tensors, map_shards(directory));
+  RUNG_TRY(auto tensors, map_shards(directory, wanted.layer));
   if (&config != &document) tensors = of_text_model(std::move(tensors));
 
   ImportedLayer out;

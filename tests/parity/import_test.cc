@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cmath>
+#include <fstream>
 
 #include "tests/parity/layer_run.h"
 #include "tests/parity/released_case.h"
@@ -158,6 +159,23 @@ TEST(layer_import, norm_before_gate_changes_no_mamba2) {
   expect_outputs(changed("mamba2", [](nlohmann::json& config,
                                       std::map<std::string, Tensor>&) { config["norm_before_gate"] = true; }),
                  one.numbers("output"), one, 1e-7);
+}
+
+TEST(layer_import, misses_a_shard_that_the_layer_or_the_tables_need) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / fmt::format("import-index-{}", getpid());
+  const auto said = [&](const std::string& tensor) {
+    std::filesystem::remove_all(folder);
+    const auto directory = write_model(case_named("gla"), folder, {});
+    std::ofstream(folder / "model.safetensors.index.json")
+        << nlohmann::json{{"weight_map", {{tensor, "model-9.safetensors"}}}};
+    const auto layer =
+        import_layer({.directory = folder.string(), .from = directory.from, .layer = directory.layer});
+    std::filesystem::remove_all(folder);
+    return layer ? std::string("accepted") : layer.error().message;
+  };
+  for (const std::string tensor : {"lm_head.weight", "model.layers.0.attn.q_proj.weight"})
+    EXPECT_NE(said(tensor).find(tensor), std::string::npos) << said(tensor);
+  EXPECT_EQ(said("model.layers.7.attn.q_proj.weight"), "accepted");
 }
 
 TEST(layer_import, refuses_fields_that_contradict_the_tensors) {
