@@ -118,6 +118,32 @@ trials() {
   trial long-RFF "$h10+$f8*2" "$early" "$quarter" $long
   trial long-FRF "$f8+$s5+$f8" "$told" "$quarter" $long
   trial RFF-2x4 "linear(heads=1,dim=4,vdim=4)+$g4*2" 'value=1,layer=2,back=0' "$half" --m 16 --n1 16 $binary $one
+  # Values fetched and states rounded to few bits in the last part of a run: these separate at m = n1 = 16, whatever floats would carry. Other seeds than those of the experiment.
+  local f5='full(heads=1,dim=32,vdim=5)' late="--to-the-end --m 16 --n1 16 $coded --spacing 4 --batch 32 --lr 1e-3 --floor 0.02 --advance 0.9 --steps 10000 --seed 101"
+  local five="$late --qat-after 6000 --carry-bits 5"
+  trial carry-FFF "$f6*3" "$told" "$half" $five
+  trial carry-RFF "gru(size=6)+$f6*2" "$early" "$half" $five
+  trial carry-FRF "$f6+gru(size=6)+$f6" "$told" "$half" $five
+  trial carry-FF "$f6*2" "$first; token=1,layer=1,back=0" "$half" $five
+  trial carry-FFF-4 "$f6*3" "$told" "$half" ${five/bits 5/bits 4}
+  trial carry-RFF-4 "gru(size=6)+$f6*2" "$early" "$half" ${five/bits 5/bits 4}
+  trial carry-FFF-5x5 "$f5*3" "$told" "$half" $five
+  trial carry-RFF-5x5 "gru(size=5)+$f5*2" "$early" "$half" $five
+  # Other layers in front, wider states, nothing rounded.
+  trial front-linear "linear(heads=1,dim=8)+$f6*2" "$early" "$half" $late
+  trial front-delta "delta(heads=1,dim=8)+$f6*2" "$early" "$half" $late
+  trial front-gdelta "gdelta(heads=1,dim=8)+$f6*2" "$early" "$half" $late
+  trial front-mamba2 "mamba2(heads=1,dim=8,state=8)+$f6*2" "$early" "$half" $late
+  trial front-loglinear "loglinear(heads=1,dim=8)+$f6*2" "$early" "$half" $late
+  trial front-window "full(window=4,heads=1,dim=32,vdim=6)+$f6*2" "$early" "$half" $late
+  # Three functions, at a size that does not separate.
+  local told3='value=1,layer=1,back=3; token=1,layer=1,back=0; token=2,layer=1,back=0; value=1,layer=2,back=0; value=2,layer=3,back=0'
+  local early3='token=1,layer=1,back=0; token=2,layer=1,back=0; token=3,layer=1,back=0; value=1,layer=2,back=0; value=2,layer=3,back=0'
+  local middle3='value=1,layer=1,back=3; token=1,layer=2,back=0; token=2,layer=2,back=0; value=1,layer=2,back=0; value=2,layer=3,back=0'
+  local pair='full(heads=2,dim=32,vdim=8)' three="--to-the-end --L 3 --m 4 --n1 4 --n2 4 $coded --spacing 4 --batch 64 --lr 1e-3,3e-3 --floor 0.02 --steps 8000 --seed 101"
+  trial three-FFFF "$pair*4" "$told3" - $three
+  trial three-RFFF "gru(size=16)+$pair*3" "$early3" - $three
+  trial three-FRFF "$pair+gru(size=16)+$pair*2" "$middle3" - $three
 }
 trial() {
   local name=$1 arch=$2 deep=$3 support=$4 stop="--stop-at 0.999"; shift 4
@@ -126,13 +152,14 @@ trial() {
   [ "$deep" = - ] || set -- "$@" --supervision deep --deep "$deep"
   [ "$support" = - ] || set -- "$@" --support "$support"
   local flag value
-  while read -r flag value; do [[ " $* " = *" $flag "* ]] || set -- "$@" "$flag" "$value"; done <<< "--precision bf16
+  while read -r flag value; do [[ " $* " = *" $flag "* ]] || set -- "$@" "$flag" "$value"; done <<< "--L 2
+--precision bf16
 --width 64
 --queries 16
 --batch 64
 --steps 16000
 --eval-every 250"
-  timeout -s INT "$seconds" "$rung" train "$arch" --task seqcomp --L 2 --parts --warmup 500 --seeds 4 --eval-count 512 $stop --carried-bits \
+  timeout -s INT "$seconds" "$rung" train "$arch" --task seqcomp --parts --warmup 500 --seeds 4 --eval-count 512 $stop --carried-bits \
     --device "${DEVICE:-cuda}" --no-store --json --out "$out/$name" "$@" > "$out/$name.json" 2> "$out/$name.txt" &
 }
 trials

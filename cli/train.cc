@@ -75,6 +75,8 @@ Command train_command() {
   add("--stop-at", "end a member after two evaluations at this accuracy", &flags->stop, "Optimiser");
   add("--precision", "fp32, tf32 or bf16 (fp32)", &flags->precision, "Numbers");
   add("--qat", "quantisation-aware: round activations to this many bits", &flags->round_bits, "Numbers");
+  add("--carry-bits", "round only values fetched and states, to this many bits, in training and after it",
+      &flags->carry_bits, "Numbers");
   add("--qat-after", "steps in floats before rounding starts (the first half)", &flags->round_after,
       "Numbers");
   add("--device", "auto, cpu or cuda (auto)", &flags->device, "Machine");
@@ -108,7 +110,7 @@ Command train_command() {
     if (option.names == "--support") option.excludes.push_back("--curriculum");
     if (option.names == "--deep") option.needs = {"--supervision", "--plan"};
     if (option.names == "--advance" || option.names == "--whole") option.needs = {"--support", "--plan"};
-    if (option.names == "--qat-after") option.needs = {"--qat", "--plan"};
+    if (option.names == "--qat-after") option.needs = {"--qat", "--carry-bits", "--plan"};
   }
   command.run = [flags] { return run_train(*flags); };
   return command;

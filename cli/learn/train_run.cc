@@ -140,9 +140,16 @@ Result<TrainingPlan> plan_of(const TrainFlags& flags) {
   if (flags.parts) plan.parts = true;
   if (flags.carried_bits) plan.carried_bits = true;
   if (flags.round_bits) {
-    if (*flags.round_bits < 2 || *flags.round_bits > 24)
-      return fail(ErrorCode::range, "[train] --qat {}; 2 to 24 bits expected", *flags.round_bits);
+    if (*flags.round_bits < 2 || *flags.round_bits > kMostRoundBits)
+      return fail(ErrorCode::range, "[train] --qat {}; 2 to {} bits expected", *flags.round_bits,
+                  kMostRoundBits);
     plan.round_bits = static_cast<int>(*flags.round_bits);
+  }
+  if (flags.carry_bits) {
+    if (*flags.carry_bits < 2 || *flags.carry_bits > kMostCarryBits)
+      return fail(ErrorCode::range, "[train] --carry-bits {}; 2 to {} bits expected", *flags.carry_bits,
+                  kMostCarryBits);
+    plan.carry_bits = static_cast<int>(*flags.carry_bits);
   }
   if (flags.seeds || flags.seed) {
     const std::int64_t count = flags.seeds.value_or(1), first = flags.seed.value_or(1);

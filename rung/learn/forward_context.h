@@ -27,6 +27,7 @@ class ActivationRounding {
   // x [E, ...].
   torch::Tensor apply(const std::string& name, const torch::Tensor& x, Unit unit);
   int bits() const { return bits_; }
+  bool carried_alone() const { return places_ == Places::carried; }
   // Units of a member as the quantiser takes them: name -> fraction f, the unit being 2^-f.
   std::map<std::string, int> fractions(std::int64_t member) const;
   std::map<std::string, torch::Tensor> largest;  // name -> [E] float32

@@ -46,6 +46,8 @@ std::int64_t step_bytes(const TrainingPlan& plan, const Lesson& lesson, const Mo
   pass.dropout = plan.dropout;
   pass.seeds = pass.step = torch::zeros({1}, torch::TensorOptions(torch::kLong).device(device));
   if (plan.round_bits) pass.rounding = &rounding.emplace(*plan.round_bits);
+  if (plan.carry_bits)
+    pass.rounding = &rounding.emplace(*plan.carry_bits, ActivationRounding::Places::carried);
   Batch batch = lesson.draw({stage, which, {1}, 0, prompts, true});
   batch.move_to(device);
   const auto step = [&] { teach(model, batch, parameters.leaves, pass, plan.smoothing); };

@@ -68,6 +68,12 @@ Result<void> first_values_are_there(const std::vector<LayerShape>& layers) {
   return {};
 }
 
+// Whether its state is a plain sum, which rounding leaves alone.
+bool keeps_sums(const MixerShape& mixer) {
+  return mixer.kind == MixerKind::linear || mixer.kind == MixerKind::loglinear ||
+         std::any_of(mixer.parts.begin(), mixer.parts.end(), keeps_sums);
+}
+
 double stored(const ParameterSpec& spec, double value) {
   return spec.stored == Stored::minus_exponential ? -std::exp(value) : value;
 }
@@ -279,10 +285,16 @@ Weights Model::weights(const Parameters& parameters, std::int64_t member,
   return out;
 }
 
-Result<void> Model::roundable() const {
+Result<void> Model::roundable(ActivationRounding::Places places) const {
+  const bool carried = places == ActivationRounding::Places::carried;
   if (const MixerShape* released = first_released(shapes_))
-    return fail(ErrorCode::unsupported, "[train] round_bits: {} is trained in reals alone{}",
-                form_name(*released), plain_form_hint(*released));
+    return fail(ErrorCode::unsupported, "[train] {}: {} is trained in reals alone{}",
+                carried ? "carry_bits" : "round_bits", form_name(*released), plain_form_hint(*released));
+  if (carried && std::any_of(shapes_.begin(), shapes_.end(),
+                             [](const LayerShape& layer) { return keeps_sums(layer.mixer); }))
+    return fail(ErrorCode::unsupported,
+                "[train] carry_bits: the sums of linear and log-linear attention stay exact; another "
+                "recurrence expected");
   return {};
 }
 

@@ -64,7 +64,7 @@ class Model {
   std::vector<std::string> unfused() const;
 
   // One line on a mixer that has no integer form, which activations could be rounded for.
-  Result<void> roundable() const;
+  Result<void> roundable(ActivationRounding::Places places) const;
 
   // The outputs at the wanted positions, [E, B * Q, size], in the compute type.
   // `read`: what the readouts say, [E, B * Q, size] each; REQUIRES inputs.wanted of questions' last positions.

@@ -32,7 +32,8 @@ Result<PreparedPlan> lesson_and_model(const TrainingPlan& plan) {
   out.lesson = std::make_unique<Lesson>(std::move(lesson));
   RUNG_TRY(const ModelSpec spec, out.lesson->model_spec());
   RUNG_TRY(Model model, Model::make(spec));
-  if (plan.round_bits) RUNG_CHECK(model.roundable());
+  if (plan.round_bits) RUNG_CHECK(model.roundable(ActivationRounding::Places::all));
+  if (plan.carry_bits) RUNG_CHECK(model.roundable(ActivationRounding::Places::carried));
   out.model = std::make_unique<Model>(std::move(model));
   if (!plan.from.empty()) {
     RUNG_TRY(out.start, read_weights(plan.from));

@@ -39,6 +39,7 @@ Trainer::Trainer(const TrainingPlan& plan, const Lesson& lesson, const Model& mo
                              torch::TensorOptions(torch::kFloat32).device(device))) {
   for (MemberPlan& member : members) members_.push_back({.plan = member});
   if (plan.round_bits) rounding_.emplace(*plan.round_bits);
+  if (plan.carry_bits) rounding_.emplace(*plan.carry_bits, ActivationRounding::Places::carried);
   if (device.is_cuda()) at::globalContext().setAllowTF32CuBLAS(plan.precision != ComputeType::fp32);
   std::vector<std::int64_t> seeds;
   for (const MemberProgress& member : members_) seeds.push_back(static_cast<std::int64_t>(member.plan.seed));
@@ -197,8 +198,8 @@ void Trainer::evaluate() {
     const double lowest = *std::min_element(accuracy[e].begin(), accuracy[e].end());
     loss_total += loss, accuracy_total += lowest, stage_total += static_cast<double>(stage), ++running;
     // A goal counts for the model that is asked for: at the tasks' own sizes, rounded if it is to be.
-    const bool last_stage = stage_at(plan_, step_ - 1) + 1 == lesson_.stages() &&
-                            (!plan_.round_bits || rounds_at(plan_, step_ - 1));
+    const bool last_stage =
+        stage_at(plan_, step_ - 1) + 1 == lesson_.stages() && (!rounding_ || rounds_at(plan_, step_ - 1));
     member.reached = plan_.stop && last_stage && lowest >= *plan_.stop ? member.reached + 1 : 0;
     if (member.reached >= 2 || step_ >= plan_.steps) {
       member.state = MemberState::done;
@@ -228,6 +229,7 @@ std::vector<FinalScore> Trainer::final_scores() {
       scores[e].of.push_back(static_cast<std::uint64_t>(marks.answers));
     }
   }
+  for (FinalScore& score : scores) score.carried_bits = plan_.carry_bits;
   if (plan_.carried_bits) measure_carried_bits(scores);
   return scores;
 }
@@ -271,7 +273,7 @@ std::int64_t Trainer::tokens_per_step() const {
 
 Weights Trainer::weights(std::int64_t member, const std::map<std::string, std::string>& notes) const {
   std::map<std::string, std::string> all = notes;
-  if (rounding_)
+  if (plan_.round_bits)
     for (const auto& [name, fraction] : rounding_->fractions(member))
       all["fraction." + name] = std::to_string(fraction);
   return model_.weights(parameters_, member, all);

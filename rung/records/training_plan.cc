@@ -111,6 +111,16 @@ std::map<std::string, Reader> readers(TrainingPlan& plan) {
       return {};
     };
   };
+  const auto optional_bits = [](std::optional<int>& to, const char* name, int most) -> Reader {
+    return [&to, name, most](const json& value) -> Result<void> {
+      if (value.is_null()) return to.reset(), Result<void>();
+      RUNG_TRY(const std::int64_t bits, whole_of(value, name));
+      if (bits < 2 || bits > most)
+        return fail(ErrorCode::range, "[train] {} = {}; 2 to {} expected", name, bits, most);
+      to = static_cast<int>(bits);
+      return {};
+    };
+  };
   const auto stages = [](std::vector<TaskSizes>& to, const char* name) -> Reader {
     return [&to, name](const json& value) -> Result<void> {
       if (!value.is_array()) return fail(ErrorCode::parse, "[train] {}: a list of sizes expected", name);
@@ -204,15 +214,8 @@ std::map<std::string, Reader> readers(TrainingPlan& plan) {
          RUNG_TRY(plan.stop, number_of(value, "stop"));
          return {};
        }},
-      {"round_bits",
-       [&](const json& value) -> Result<void> {
-         if (value.is_null()) return plan.round_bits.reset(), Result<void>();
-         RUNG_TRY(const std::int64_t bits, whole_of(value, "round_bits"));
-         if (bits < 2 || bits > 24)
-           return fail(ErrorCode::range, "[train] round_bits = {}; 2 to 24 expected", bits);
-         plan.round_bits = static_cast<int>(bits);
-         return {};
-       }},
+      {"round_bits", optional_bits(plan.round_bits, "round_bits", kMostRoundBits)},
+      {"carry_bits", optional_bits(plan.carry_bits, "carry_bits", kMostCarryBits)},
       {"rates", numbers(plan.rates, "rates")},
       {"decays", numbers(plan.decays, "decays")},
       {"scales", numbers(plan.scales, "scales")},
@@ -329,7 +332,11 @@ Result<void> check_plan(const TrainingPlan& plan) {
   RUNG_CHECK(whole("final_count", plan.final_count, 1, 1 << 24));
   RUNG_CHECK(whole("checkpoint_every", plan.checkpoint_every, 1, kMany));
   RUNG_CHECK(whole("round_after", plan.round_after, -1, kMany));
-  if (plan.round_bits) RUNG_CHECK(whole("round_bits", *plan.round_bits, 2, 24));
+  if (plan.round_bits) RUNG_CHECK(whole("round_bits", *plan.round_bits, 2, kMostRoundBits));
+  if (plan.carry_bits) RUNG_CHECK(whole("carry_bits", *plan.carry_bits, 2, kMostCarryBits));
+  if (plan.round_bits && plan.carry_bits)
+    return fail(ErrorCode::range, "[train] carry_bits = {}: round_bits rounds that too; one of them expected",
+                *plan.carry_bits);
   RUNG_CHECK(whole("stage_steps", plan.stage_steps, 0, kMany));
   if (stage_at(plan, plan.steps - 1) != plan.curriculum.size())
     return fail(ErrorCode::range,
@@ -354,14 +361,14 @@ Result<void> check_plan(const TrainingPlan& plan) {
   if (!plan.from.empty() && plan.scales != std::vector<double>{1})
     return fail(ErrorCode::unsupported,
                 "[train] from: a file's numbers are taken as they are; scale 1 expected");
-  if (plan.round_bits && !rounds_at(plan, plan.steps - 1))
+  const std::optional<int> rounded = plan.round_bits ? plan.round_bits : plan.carry_bits;
+  if (rounded && !rounds_at(plan, plan.steps - 1))
     return fail(ErrorCode::range, "[train] round_after = {}: rounding would start after the last of {} steps",
                 plan.round_after, plan.steps);
   constexpr int kBf16Bits = 8;  // of a bfloat16's significand
-  if (plan.round_bits && *plan.round_bits > kBf16Bits && plan.precision == ComputeType::bf16)
-    return fail(ErrorCode::range,
-                "[train] round_bits = {}: bf16 holds whole numbers of {} bits; fp32 expected",
-                *plan.round_bits, kBf16Bits);
+  if (rounded && *rounded > kBf16Bits && plan.precision == ComputeType::bf16)
+    return fail(ErrorCode::range, "[train] {} = {}: bf16 holds whole numbers of {} bits; fp32 expected",
+                plan.round_bits ? "round_bits" : "carry_bits", *rounded, kBf16Bits);
   RUNG_CHECK(real("floor", plan.floor, 0, 1));
   RUNG_CHECK(real("clip", plan.clip, 0, 1e6));
   RUNG_CHECK(real("beta1", plan.beta1, 0, 0.9999));
@@ -433,6 +440,7 @@ std::string plan_text(const TrainingPlan& plan) {
   if (plan.embedding != TokenEmbedding::table) out["embedding"] = name_of(plan.embedding);
   if (!plan.from.empty()) out["from"] = plan.from;
   if (plan.carried_bits) out["carried_bits"] = true;
+  if (plan.carry_bits) out["carry_bits"] = *plan.carry_bits;
   out.update({{"stage_steps", plan.stage_steps},
               {"variant", variant_name(plan.variant)},
               {"supervision", name_of(plan.supervision)},
@@ -472,7 +480,8 @@ std::size_t stage_at(const TrainingPlan& plan, std::int64_t step) {
 }
 
 bool rounds_at(const TrainingPlan& plan, std::int64_t step) {
-  return plan.round_bits && step >= (plan.round_after < 0 ? plan.steps / 2 : plan.round_after);
+  return (plan.round_bits || plan.carry_bits) &&
+         step >= (plan.round_after < 0 ? plan.steps / 2 : plan.round_after);
 }
 
 std::vector<MemberPlan> members(const TrainingPlan& plan) {

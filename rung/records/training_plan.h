@@ -85,6 +85,7 @@ struct TrainingPlan {
   std::int64_t evaluate_every = 100, evaluate_count = 512, final_count = 2000, checkpoint_every = 500;
   ComputeType precision = ComputeType::fp32;
   std::optional<int> round_bits;  // quantisation-aware: activations of p bits
+  std::optional<int> carry_bits;  // or only what one position has of the others: values fetched and states
   std::int64_t round_after = -1;  // steps in floats before rounding starts; -1: the first half
   bool carried_bits = false;  // measure with how few bits of fetched values and states a member does as well
   std::string device = "auto";  // auto, cpu, cuda
@@ -111,7 +112,9 @@ struct MemberPlan {
 std::vector<MemberPlan> members(const TrainingPlan& plan);
 // The stage of the curriculum that a step belongs to; curriculum.size() is the last, the tasks' own sizes.
 std::size_t stage_at(const TrainingPlan& plan, std::int64_t step);
-bool rounds_at(const TrainingPlan& plan, std::int64_t step);  // whether activations are rounded
+// Whether activations, or what is carried of them, are rounded.
+bool rounds_at(const TrainingPlan& plan, std::int64_t step);
+inline constexpr int kMostRoundBits = 24, kMostCarryBits = 16;
 inline constexpr std::int64_t kMaxMembers = 100'000;
 
 }  // namespace rung

@@ -13,12 +13,12 @@ using Json = nlohmann::json;
 
 // Fields of a body that say what was asked: of an evaluation, a certificate and a training plan.
 constexpr const char* kSettingFields[] = {
-    "task",      "size",       "options",     "variant", "exhaustive", "arch",          "dimensions",
-    "tasks",     "curriculum", "stage_steps", "support", "advance",    "whole",         "deep",
-    "embedding", "from",       "supervision", "queries", "parts",      "steps",         "batch",
-    "warmup",    "floor",      "clip",        "beta1",   "beta2",      "dropout",       "smoothing",
-    "precision", "round_bits", "round_after", "stop",    "experiment", "configuration", "model",
-    "mode",      "method"};
+    "task",      "size",       "options",     "variant",     "exhaustive", "arch",       "dimensions",
+    "tasks",     "curriculum", "stage_steps", "support",     "advance",    "whole",      "deep",
+    "embedding", "from",       "supervision", "queries",     "parts",      "steps",      "batch",
+    "warmup",    "floor",      "clip",        "beta1",       "beta2",      "dropout",    "smoothing",
+    "precision", "round_bits", "carry_bits",  "round_after", "stop",       "experiment", "configuration",
+    "model",     "mode",       "method"};
 
 void say_setting(std::string& text, const std::string& more) { text += (text.empty() ? "" : ", ") + more; }
 

@@ -108,6 +108,40 @@ TEST(carried_bits, are_the_fewest_with_which_a_member_does_as_well) {
   EXPECT_FALSE(without->members[0].carried_bits);
 }
 
+// One number that is fetched has two bits: of five equally likely answers it can tell four.
+TEST(carry_bits, are_all_that_a_position_has_of_the_others_in_training_and_after_it) {
+  TrainingPlan plan = paced();
+  plan.arch = "full(heads=1,dim=8,vdim=1)";
+  plan.support.clear();
+  plan.steps = 400;
+  plan.final_count = 2000;
+  Folder folder;
+  const auto free = train_in(plan, folder / "free", 1);
+  ASSERT_TRUE(free.ok()) << free.error().message;
+  ASSERT_GE(free->members[0].accuracy(), 0.95);
+  for (const int bits : {2, 5}) {
+    plan.carry_bits = bits;
+    plan.round_after = 200;
+    const auto rounded = train_in(plan, folder / std::to_string(bits), 1);
+    ASSERT_TRUE(rounded.ok()) << rounded.error().message;
+    EXPECT_EQ(rounded->members[0].carried_bits, bits);
+    if (bits == 2)
+      EXPECT_LE(rounded->members[0].accuracy(), 0.84) << "four fifths and sampling error";
+    else
+      EXPECT_GE(rounded->members[0].accuracy(), 0.95);
+  }
+  // A cell's states are rounded by its kernel, a matrix's by the plain recurrence.
+  for (const char* arch : {"gru(size=3)+full", "delta(form=plain,dim=2)+full"}) {
+    plan.arch = arch;
+    plan.steps = 4, plan.round_after = 2;
+    EXPECT_TRUE(train_in(plan, folder / std::string(arch), 1).ok()) << arch;
+  }
+  plan.arch = "heads(full:1,linear:1)";
+  const auto sums = train_in(plan, folder / "sums", 1);
+  ASSERT_FALSE(sums.ok());
+  EXPECT_NE(sums.error().message.find("stay exact"), std::string::npos) << sums.error().message;
+}
+
 TEST(support, is_passed_at_each_members_own_pace_the_same_alone_and_in_company) {
   TrainingPlan plan = paced();
   plan.seeds = {1, 2, 3};

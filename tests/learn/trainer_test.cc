@@ -438,6 +438,8 @@ TEST(plan, refuses_what_it_does_not_know_in_one_line) {
            {R"({"arch":"full","tasks":"eva","curriculum":[{"n":3}],"support":[{"n":3}]})", "one of the two"},
            {R"({"arch":"full","tasks":"eva","support":[{"n":3}],"advance":1.5})", "advance = 1.5"},
            {R"({"arch":"full","tasks":"eva","round_bits":12,"precision":"bf16"})", "bf16"},
+           {R"({"arch":"full","tasks":"eva","carry_bits":1})", "carry_bits = 1; 2 to 16"},
+           {R"({"arch":"full","tasks":"eva","carry_bits":4,"round_bits":8})", "one of them"},
            {R"({"arch":"full"})", "no task"},
            {R"({"tasks":"eva"})", "no architecture"},
            {R"({"arch":"full","tasks":"eva","precision":"fp8"})", "fp32"},

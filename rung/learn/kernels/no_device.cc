@@ -3,6 +3,7 @@
 
 #include "rung/learn/kernels/adamw.h"
 #include "rung/learn/kernels/answer_loss.h"
+#include "rung/learn/kernels/cell_recurrence.h"
 #include "rung/learn/kernels/diagonal_scan.h"
 #include "rung/learn/kernels/embedding_sum.h"
 #include "rung/learn/kernels/log_linear_attention.h"
@@ -18,6 +19,13 @@ constexpr int kNoDevice = 100;  // cudaErrorNoDevice
 std::int64_t adamw_scratch(std::int64_t, std::int64_t) { return 0; }
 int adamw_step_cuda(const AdamWSettings&, const AdamWBuffers&, void*, void*) { return kNoDevice; }
 int answer_loss_cuda(const AnswerRows&, float*, std::uint8_t*, void*, void*) { return kNoDevice; }
+int cell_forward_cuda(const CellShape&, const CellInputs&, float*, const MutableSlice&, void*) {
+  return kNoDevice;
+}
+int cell_backward_cuda(const CellShape&, const CellInputs&, const float*, const Slice&, const MutableSlice&,
+                       float*, void*) {
+  return kNoDevice;
+}
 std::int64_t scan_checkpoints(const ScanShape&) { return 0; }
 std::int64_t diagonal_scan_scratch(const ScanShape&) { return 0; }
 int diagonal_scan_forward_cuda(const ScanShape&, const ScanInputs&, const MutableSlice&, float*, void*) {

@@ -1,6 +1,7 @@
 // rnn: h_t = tanh(W x_t + U h_{t-1} + b) (or relu); gru: z, r gates, h = z h + (1 - z) n. The input's share
-// of the sums is one product over all positions; the recurrence itself is a loop, since the cell is not
-// linear in its state.
+// of the sums is one product over all positions; the recurrence itself goes token by token, since the cell is
+// not linear in its state.
+#include "rung/learn/cell_recurrence.h"
 #include "rung/learn/mixers/mixers.h"
 
 namespace rung::learn {
@@ -31,7 +32,13 @@ class Cell : public LearnedMixer {
                         const ForwardContext& pass) const override {
     const std::int64_t members = u.size(0), prompts = u.size(1), length = u.size(2), size = shape_.inner;
     const torch::Tensor sums = apply_map(u, leaves[input_], leaves[input_bias_]);  // [E, B, T, G S]
-    const torch::Tensor turn = leaves[state_].transpose(1, 2);                     // [E, S, G S]
+    // States of a bounded cell lie in (-1, 1): that is the range that is rounded where what is carried is.
+    const bool carried = pass.rounding && pass.rounding->carried_alone() && !shape_.relu_cell;
+    const CellInputs inputs{sums, leaves[state_],
+                            shape_.kind == MixerKind::gru ? leaves[state_bias_] : torch::Tensor(),
+                            cell_kind(), carried && !pass.rounding->watching ? pass.rounding->bits() : 0};
+    if (!pass.plain && (!pass.rounding || carried) && has_cell_kernel(inputs)) return cell_recurrence(inputs);
+    const torch::Tensor turn = leaves[state_].transpose(1, 2);  // [E, S, G S]
     torch::Tensor h = torch::zeros({members, prompts, size}, u.options().requires_grad(false));
     std::vector<torch::Tensor> y;
     const std::vector<torch::Tensor> steps = sums.unbind(2);
@@ -54,6 +61,11 @@ class Cell : public LearnedMixer {
   }
 
  private:
+  kernels::CellKind cell_kind() const {
+    if (shape_.kind == MixerKind::gru) return kernels::CellKind::gru;
+    return shape_.relu_cell ? kernels::CellKind::relu : kernels::CellKind::tanh;
+  }
+
   MixerShape shape_;
   MixerPlace place_;
   ParameterLayout::Index input_ = 0, state_ = 0, input_bias_ = 0, state_bias_ = 0;

@@ -8,6 +8,7 @@
 #include "rung/learn/kernels/task_instances.h"
 #include "tests/learn/kernels/adamw_case.h"
 #include "tests/learn/kernels/answer_case.h"
+#include "tests/learn/kernels/cell_case.h"
 #include "tests/learn/kernels/device/device_copy.h"
 #include "tests/learn/kernels/embedding_case.h"
 #include "tests/learn/kernels/instance_case.h"
@@ -234,6 +235,33 @@ TEST_F(Device, diagonal_scan_agrees_with_the_host) {
   }
 }
 
+TEST_F(Device, cells_agree_with_the_host) {
+  std::vector<CellShape> shapes = cell_shapes();
+  shapes.push_back({3, 9, 70, 6, CellKind::gru, 7, Element::f32});
+  shapes.push_back({2, 8, 40, 20, CellKind::tanh, 7, Element::f32});
+  for (const CellShape& shape : shapes) {
+    CellCase given(shape, 6);
+    SCOPED_TRACE(::testing::Message()
+                 << "T=" << shape.positions << " S=" << shape.size << " kind=" << static_cast<int>(shape.kind)
+                 << " bits=" << shape.bits << " f32=" << (shape.element == Element::f32));
+    for (Buffer* out : {&given.y, &given.states, &given.e}) out->fill(NAN);
+    const DeviceCopy fused(given.fused), dy(given.dy), state(given.state), bias(given.bias),
+        gradient(given.gradient), y(given.y), states(given.states), e(given.e);
+    CellInputs in = given.inputs();
+    in = {state.as(), given.biased() ? bias.as() : nullptr, fused.moved(in.sums)};
+    check(cell_forward_cuda(shape, in, states.as(), y.moved(given.output()), nullptr));
+    check(cell_backward_cuda(shape, in, states.as(), dy.moved(given.output_gradient()),
+                             gradient.moved(given.sums_gradient()), e.as(), nullptr));
+    cell_forward(shape, given.inputs(), given.states.floats(), given.output());
+    cell_backward(shape, given.inputs(), given.states.floats(), given.output_gradient(),
+                  given.sums_gradient(), given.e.floats());
+    EXPECT_LT(apart(y.read(given.y), given.y), tolerance(shape.element));
+    EXPECT_LT(apart(states.read(given.states), given.states), 1e-4);
+    EXPECT_LT(apart(gradient.read(given.gradient), given.gradient), tolerance(shape.element));
+    EXPECT_LT(apart(e.read(given.e), given.e), 1e-4);
+  }
+}
+
 TEST_F(Device, instances_are_those_of_the_host_bit_for_bit) {
   std::vector<InstanceCase> cases = instance_cases();
   for (std::size_t i = 0, plain = cases.size(); i < plain; ++i)
@@ -379,6 +407,7 @@ TEST_F(Device, sizes_that_do_not_fit_are_refused_before_a_launch) {
             0);
   EXPECT_NE(log_linear_forward_cuda({1, 100, 1, 8, 8, 3, Element::f32}, {}, {}, nullptr, nullptr), 0);
   EXPECT_NE(diagonal_scan_forward_cuda({1, 1, 1, 1, 33, Element::f32}, {}, {}, nullptr, nullptr), 0);
+  EXPECT_NE(cell_forward_cuda({1, 1, 1, 33, CellKind::gru, 0, Element::f32}, {}, nullptr, {}, nullptr), 0);
   EXPECT_NE(answer_loss_cuda({.rows = 1, .size = 0}, nullptr, nullptr, nullptr, nullptr), 0);
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }
