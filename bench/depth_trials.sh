@@ -129,6 +129,34 @@ trials() {
   trial carry-RFF-4 "gru(size=6)+$f6*2" "$early" "$half" ${five/bits 5/bits 4}
   trial carry-FFF-5x5 "$f5*3" "$told" "$half" $five
   trial carry-RFF-5x5 "gru(size=5)+$f5*2" "$early" "$half" $five
+  # A number for each binary digit of a value, three bits a number: 4 * 8 * 3 < 128, 8 * 3 < 32.
+  local three_bits="${late/steps 10000/steps 8000} --qat-after 5000 --carry-bits 3" g8='gru(size=8)' more="$half; m=16,n1=8"
+  trial digits-FFF "$f8*3" "$told" "$half" $three_bits
+  trial digits-RFF "$g8+$f8*2" "$early" "$half" $three_bits
+  trial digits-FRF "$f8+$g8+$f8" "$told" "$half" $three_bits
+  trial digits-FFF-whole "$f8*3" "$told" "$half" $three_bits --whole 0.25
+  trial digits-RFF-whole "$g8+$f8*2" "$early" "$half" $three_bits --whole 0.25
+  trial digits-FRF-whole "$f8+$g8+$f8" "$told" "$half" $three_bits --whole 0.25
+  trial digits-FFF-stages "$f8*3" "$told" "$more" $three_bits
+  trial digits-RFF-stages "$g8+$f8*2" "$early" "$more" $three_bits
+  trial digits-FRF-stages "$f8+$g8+$f8" "$told" "$more" $three_bits
+  # What keeps a member from learning the last digits one value at a time: nothing rounded.
+  local whole_run="${late/steps 10000/steps 6000}" word told_word
+  for word in FFF FRF; do
+    [ $word = FFF ] && told_word="$f8*3" || told_word="$f8+$g8+$f8"
+    trial settle-$word-advance "$told_word" "$told" "$half" ${whole_run/advance 0.9/advance 0.98}
+    trial settle-$word-decay "$told_word" "$told" "$half" $whole_run --weight-decay 0.1
+    trial settle-$word-fast "$told_word" "$told" "$half" ${whole_run/lr 1e-3/lr 2e-3}
+    trial settle-$word-slow "$told_word" "$told" "$half" ${whole_run/lr 1e-3/lr 5e-4}
+    trial settle-$word-fast-advance "$told_word" "$told" "$half" ${whole_run/--lr 1e-3 --floor 0.02 --advance 0.9/--lr 2e-3 --floor 0.02 --advance 0.98}
+    trial settle-$word-batch "$told_word" "$told" "$half" ${whole_run/batch 32/batch 64}
+    trial settle-$word-keys "${told_word//dim=32/dim=64}" "$told" "$half" $whole_run
+    trial settle-$word-keys-16 "${told_word//dim=32/dim=16}" "$told" "$half" $whole_run
+    trial settle-$word-keys-8 "${told_word//dim=32/dim=8}" "$told" "$half" $whole_run
+  done
+  told_word="$g8+$f8*2"
+  trial settle-RFF-keys-16 "${told_word//dim=32/dim=16}" "$early" "$half" $whole_run
+  trial settle-RFF-keys-8 "${told_word//dim=32/dim=8}" "$early" "$half" $whole_run
   # Other layers in front, wider states, nothing rounded.
   trial front-linear "linear(heads=1,dim=8)+$f6*2" "$early" "$half" $late
   trial front-delta "delta(heads=1,dim=8)+$f6*2" "$early" "$half" $late

@@ -6,10 +6,12 @@
 
 DIR/lab/NAME-SIZE is the folder of each experiment (an unfinished one goes on when this is run again), DIR/results/NAME-SIZE.json its
 results.json, to be copied to results/. --packed runs so many configurations of one experiment at once, each in a folder of its own
-(start the CUDA MPS daemon first: nvidia-cuda-mps-control -d), and then puts them together. At the limit the experiments are interrupted, which keeps their finished steps. --cores
+(start the CUDA MPS daemon first: nvidia-cuda-mps-control -d), and then puts them together; configurations of several experiments that have the same
+plan and seeds are run once, and the others' notes say whose run they show. At the limit the experiments are interrupted, which keeps their finished steps. --cores
 pins each experiment to that many cores of its own and hides the GPU.
 """
 import argparse
+import fnmatch
 import json
 import os
 import shutil
@@ -29,15 +31,18 @@ def as_json(name, out):
     """The experiment's file as JSON, which every build reads."""
     os.makedirs(out, exist_ok=True)
     path = os.path.join(out, name + ".json")
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".toml"), "rb") as source, open(path, "w") as target:
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".toml"), "rb") as source, open(path + ".new", "w") as target:
         json.dump(tomllib.load(source), target)
+    os.replace(path + ".new", path)  # a configuration that was started before may be reading it
     return path
 
 
-def configurations(name, size):
-    """The ids of an experiment's configurations."""
+def plans(name, size):
+    """The ids of an experiment's configurations, each with all that its run depends on."""
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".toml"), "rb") as source:
-        return [each["id"] for each in tomllib.load(source)[size]["configurations"]]
+        part = tomllib.load(source).get(size, {})
+    return {each["id"]: json.dumps([part.get("seeds"), {**part.get("base", {}), **each, "id": ""}], sort_keys=True)
+            for each in part.get("configurations", [])}
 
 
 def outcome(name, options, configuration):
@@ -46,17 +51,32 @@ def outcome(name, options, configuration):
 
 
 def put_together(name, options):
-    """Moves finished configurations from folders of their own into the experiment's; True where none is left. The others resume where they are."""
+    """Moves finished configurations from folders of their own into the experiment's. The others resume where they are."""
     whole = os.path.join(options.out, "lab", f"{name}-{options.size}")
-    names = configurations(name, options.size)
-    for each in names:
+    for each in plans(name, options.size):
         own = f"{whole}.{each}"
         if os.path.exists(os.path.join(own, each + ".json")):
             os.makedirs(whole, exist_ok=True)
             for kept in (each, each + ".json", "experiment.json"):
                 if os.path.exists(os.path.join(own, kept)):
                     shutil.move(os.path.join(own, kept), os.path.join(whole, kept))
-    return all(os.path.exists(outcome(name, options, each)) for each in names)
+
+
+def share(twins, options):
+    """Copies a finished configuration to those of other experiments that have the same plan and seeds."""
+    for (name, each), (first, same) in twins.items():
+        source, target = outcome(first, options, same), outcome(name, options, each)
+        if not os.path.exists(source) or os.path.exists(target):
+            continue
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        if os.path.isdir(source[:-5]):
+            shutil.copytree(source[:-5], target[:-5], dirs_exist_ok=True)
+        with open(source) as found:
+            document = json.load(found)
+        document["id"] = each
+        document["note"] = "; ".join(filter(None, [document.get("note"), f"the run of {same} in {first}"]))
+        with open(target, "w") as copy:
+            json.dump(document, copy)
 
 
 class Run:
@@ -100,6 +120,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=0, help="0: no limit")
     parser.add_argument("--parallel", type=int, default=1)
     parser.add_argument("--packed", type=int, default=0, help="configurations of an experiment at once; 0: one after the other")
+    parser.add_argument("--only", default="*", help="with --packed: configurations whose id matches (* stands for any text)")
     parser.add_argument("--cores", type=int, default=0)
     parser.add_argument("--first-core", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=0)
@@ -111,10 +132,17 @@ def main():
     names = list(options.names or ORDER)
     # A name and the configuration that is run, or none for all that are left of it.
     waiting = [(name, None) for name in names]
+    twins = {}
     if options.packed:
         options.parallel = options.packed
-        waiting = [(name, only) for name in names for only in configurations(name, options.size)
-                   if not os.path.exists(outcome(name, options, only))]
+        first, waiting = {}, []
+        for name in names:
+            for only, plan in plans(name, options.size).items():
+                same = first.setdefault(plan, (name, only))
+                if same != (name, only):
+                    twins[name, only] = same
+                elif fnmatch.fnmatch(only, options.only) and not os.path.exists(outcome(name, options, only)):
+                    waiting.append((name, only))
     limit = time.monotonic() + options.seconds if options.seconds else float("inf")
     running, well = [], True
     while waiting or running:
@@ -143,7 +171,10 @@ def main():
             time.sleep(0.1)
     if options.packed:
         for name in names:
-            if put_together(name, options):
+            put_together(name, options)
+        share(twins, options)
+        for name in names:
+            if all(os.path.exists(outcome(name, options, each)) for each in plans(name, options.size)):
                 last = Run(name, options, 0)
                 last.process.wait()
                 well = last.finish(options) and well

@@ -75,6 +75,7 @@ Result<Outcome> labelled_plan(const TrainingPlan& plan) {
   }
   out.capacity = state_capacity(scored, *task, plan.variant);
   out.separation = separation(scored, *task);
+  if (out.separation && plan.carry_bits) count_with(*out.separation, *plan.carry_bits);
   return out;
 }
 

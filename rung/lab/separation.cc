@@ -55,10 +55,14 @@ void measure_separation(std::span<ConfigurationOutcome> outcomes) {
             bits =
                 std::max<std::int64_t>(bits.value_or(0), score.carried_bits ? *score.carried_bits : s.bits);
     if (!bits || s.bits < 1) continue;
-    s.state = (s.state * *bits + s.bits - 1) / s.bits;
-    s.bits = *bits;
-    s.carried = kSeparationSlack * s.fetched * s.bits;
+    count_with(s, *bits);
   }
+}
+
+void count_with(Separation& s, std::int64_t bits) {
+  s.state = (s.state * bits + s.bits - 1) / s.bits;
+  s.bits = bits;
+  s.carried = kSeparationSlack * s.fetched * s.bits;
 }
 
 std::string separation_text(const Separation& s) {

@@ -23,6 +23,9 @@ inline constexpr std::int64_t kSeparationSlack = 4;
 // Nothing for other tasks, one function, and the easy order. p is that of `weights` as they are scored.
 std::optional<Separation> separation(const Weights& weights, const Task& task);
 
+// The same with so many bits a number that is fetched or kept. REQUIRES s.bits >= 1.
+void count_with(Separation& s, std::int64_t bits);
+
 // A member of this accuracy composes.
 inline constexpr double kComposes = 0.9;
 // Floats carry fewer bits than they have. Where members that compose at a size were measured (SeedScore::carried_bits),
