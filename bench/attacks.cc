@@ -1,5 +1,6 @@
 // What attacks cost, each beside a straightforward baseline in the same run, on models read from a file.
-//   bench_attacks [points | break | stack | lists | lattice | reachable]...     (all, when none is named)
+//   bench_attacks [points | break | wide | stack | lists | lattice | reachable]...     (all, when none is named)
+// points, wide: also on a CUDA device, where there is one (wide: only there), with the processor as its peer.
 // Baselines: the exact machine token by token on as many workers (points, reachable: a std::unordered_set of
 // its states), and for searches the evaluations that a plain birthday would need, at the rate that was just
 // measured.
@@ -17,6 +18,7 @@
 
 #include "bench/figure.h"
 #include "rung/adversary/attack.h"
+#include "rung/adversary/device_program.h"
 #include "rung/adversary/scaling.h"
 #include "rung/adversary/state_kernel.h"
 #include "rung/base/parallel.h"
@@ -65,6 +67,30 @@ double evaluation_rate(const StateKernel& kernel, std::int64_t tokens, std::int6
   return static_cast<double>(count) / time;
 }
 
+// Walks to distinguished points on the device, ends looked at as in a search.
+double device_rate(const StateKernel& kernel, std::int64_t tokens, double at_least) {
+  const std::int64_t depth = kernel.layers();
+  const Walk walk{.salt = 1, .depth = depth, .length = tokens, .words = kernel.code_words(depth)};
+  auto program = kernel.on_device();
+  RUNG_REQUIRE(program.ok(), "{}", program.error().message);
+  const auto evaluation = (*program)->evaluation(walk, kernel.key_is_injective(depth));
+  RUNG_REQUIRE(evaluation.ok(), "{}", evaluation.error().message);
+  constexpr int kZeros = 14;
+  auto walks = DeviceWalks::start(*evaluation, kZeros, std::uint64_t{20} << kZeros, 1);
+  RUNG_REQUIRE(walks.ok(), "{}", walks.error().message);
+  double evaluations = 0;
+  const auto walk_for = [&](double limit) {
+    evaluations = 0;
+    const auto start = std::chrono::steady_clock::now();
+    for (double time = 0;; evaluations += static_cast<double>(walks->advance()->evaluations)) {
+      time = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      if (time > limit) return evaluations / time;
+    }
+  };
+  walk_for(at_least / 4);  // until batches have their size
+  return walk_for(at_least);
+}
+
 void points() {
   constexpr std::int64_t kTokens = 12;
   const Target target = from_file("mamba2", 1, 64, 32);
@@ -78,11 +104,23 @@ void points() {
       target.nominal_bits, kTokens, worker_count(), (*kernel)->name(), lanes, machine, lanes / machine);
   add_figure(
       {"attacks", "points, a gated state of 64 bits", lanes, "evaluations/s", "exact machine", machine});
+  if (lanes::device_count() == 0) return;
+  for (const std::int64_t bits : {64, 72}) {
+    const Target wide = from_file("mamba2", 1, bits, 32);
+    const auto wide_kernel = make_state_kernel(wide, *beginnings(*wide.task, 256));
+    const double peer = bits == 64 ? lanes : evaluation_rate(**wide_kernel, kTokens, 1 << 24),
+                 device = device_rate(**wide_kernel, kTokens, 4);
+    fmt::print(
+        "points     the same of {} bits on {}: {:.3g} evaluations/s, {} workers {:.3g}/s, ratio {:.0f}\n",
+        bits, lanes::device_name(), device, worker_count(), peer, device / peer);
+    add_figure({"attacks", fmt::format("points on a device, a gated state of {} bits", bits), device,
+                "evaluations/s", "lanes", peer, lanes::device_name()});
+  }
 }
 
 void search(const std::string& label, const Target& target, const std::string& method, double lg_baseline,
-            double rate, double limit) {
-  const auto outcome = attack(target, method, {.seconds = limit});
+            double rate, double limit, SearchDevice on = SearchDevice::cpu) {
+  const auto outcome = attack(target, method, {.seconds = limit, .device = on});
   RUNG_REQUIRE(outcome.ok(), "{}", outcome.error().message);
   std::string baseline = fmt::format("a birthday on all of it: 2^{:.0f} evaluations", lg_baseline);
   if (rate > 0) baseline += fmt::format(", {:.2g} s at the rate above", std::exp2(lg_baseline) / rate);
@@ -91,7 +129,8 @@ void search(const std::string& label, const Target& target, const std::string& m
              outcome->effective_bits ? fmt::format(", effective bits {:.1f}", *outcome->effective_bits) : "",
              baseline);
   add_figure({"attacks", fmt::format("{}, {} bits", label, target.nominal_bits),
-              static_cast<double>(outcome->evaluations) / outcome->seconds, "evaluations/s"});
+              static_cast<double>(outcome->evaluations) / outcome->seconds, "evaluations/s", "", 0,
+              on == SearchDevice::cuda ? lanes::device_name() : ""});
 }
 
 void reachable() {
@@ -131,13 +170,15 @@ void reachable() {
 int run(const std::set<std::string>& wanted) {
   const auto asked = [&](const char* name) { return wanted.empty() || wanted.count(name) != 0; };
   double rate = 0;
-  if (asked("points") || asked("break") || asked("stack") || asked("lists")) {
+  if (asked("points") || asked("break") || asked("wide") || asked("stack") || asked("lists")) {
     if (asked("points")) points();
     const Target target = from_file("mamba2", 1, 64, 32);
     auto kernel = make_state_kernel(target, *beginnings(*target.task, 256));
     rate = evaluation_rate(**kernel, 12, 1 << 22);
   }
   if (asked("break")) search("break", from_file("mamba2", 1, 56, 32), "distinguished-points", 28, rate, 300);
+  if (asked("wide") && lanes::device_count() > 0)
+    search("wide", from_file("mamba2", 1, 72, 32), "distinguished-points", 36, rate, 600, SearchDevice::cuda);
   if (asked("stack")) search("stack", from_file("mamba2", 3, 32, 4096), "hierarchical", 48, rate, 120);
   if (asked("lists"))
     search("lists", from_file("linear", 1, 128, 256), "generalised-birthday", 64, rate, 120);

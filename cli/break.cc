@@ -29,7 +29,7 @@ const std::string kBreakModel = "a model", kBreakScaling = "--scaling", kBreakLi
 struct BreakFlags {
   std::optional<std::string> model;
   std::optional<std::string> task, out, checkpoint, store;
-  std::string method = "auto", budget = "10m", memory = "4G";
+  std::string method = "auto", budget = "10m", memory = "4G", device = "auto";
   std::int64_t seed = 1;
   bool force = false, scaling = false, list = false, json = false;
   TaskFlags sizes;
@@ -120,7 +120,7 @@ Result<void> keep_record(const BreakFlags& flags, const nlohmann::ordered_json& 
   record.kind = certified ? "certificate" : "verdict";
   record.state = RecordState::done;
   record.seed = flags.seed;
-  record.device = "cpu";
+  record.device = document["details"].contains("device") ? "cuda" : "cpu";
   nlohmann::ordered_json body = document;
   body.erase("schema");
   body["arch"] = document["architecture"];
@@ -141,6 +141,7 @@ Result<int> run_break(const BreakFlags& flags) {
   SearchOptions options;
   RUNG_TRY(options.seconds, parse_duration(flags.budget, "break"));
   RUNG_TRY(options.memory_bytes, parse_bytes(flags.memory, "break"));
+  RUNG_TRY(options.device, parse_search_device(flags.device));
   options.seed = static_cast<std::uint64_t>(flags.seed);
   // Before anything that may differ from machine to machine: the others wait for this one.
   RUNG_TRY(options.ranks, join_ranks());
@@ -279,6 +280,10 @@ Command break_command() {
        &flags->store,
        {.forms = {kBreakModel}, .file = FileUse::keep}},
       {"--memory", "at most this much: 512M, 4G (4G)", &flags->memory, {.forms = {kBreakModel}}},
+      {"--device",
+       "where states are searched: cpu, cuda or auto (auto)",
+       &flags->device,
+       {.forms = {kBreakModel}}},
       {"--seed", "seed (1)", &flags->seed, {.forms = {kBreakModel, kBreakScaling}}},
       {"--checkpoint",
        "where a search that was stopped is kept (OUT.checkpoint)",

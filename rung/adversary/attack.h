@@ -26,6 +26,12 @@ struct SearchProgress {
   std::string stage = {};  // "layer 2 of 3, segment 5 of 19"
 };
 
+// Where a search's inner loops run. automatic: on a CUDA device where there is one and the method and the model
+// can use it.
+enum class SearchDevice { cpu, cuda, automatic };
+// Errors: no such word; cuda where there is no device.
+Result<SearchDevice> parse_search_device(std::string_view word);
+
 struct SearchOptions {
   double seconds = 600;  // wall clock
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;
@@ -36,6 +42,7 @@ struct SearchOptions {
   std::function<void(const std::string&)> log = {};  // a line for a person
   Ranks* ranks = nullptr;                            // those who share the search; null: this process alone
   std::string queue = {};                            // what they call it, once a job
+  SearchDevice device = SearchDevice::cpu;
 };
 
 struct AttackOutcome {
@@ -71,6 +78,7 @@ struct AttackMethod {
   Result<AttackOutcome> (*run)(const Target& target, const SearchOptions& options);
   bool seeks_collision = false;  // of states behind two beginnings: pointless once none is known to exist
   bool spreads = false;          // run() may be called on all ranks at once; those that do not lead only help
+  bool on_device = false;        // its inner loops can run on a CUDA device
   bool named_only = false;       // about prompts of other lengths than the target's: not for auto
 };
 // Where attack() may keep searches, given options.checkpoint.

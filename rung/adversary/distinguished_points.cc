@@ -14,10 +14,12 @@
 // any time.
 #include "rung/adversary/distinguished_points.h"
 
+#include <array>
 #include <cmath>
 #include <unordered_map>
 
 #include "rung/adversary/checkpoint.h"
+#include "rung/adversary/device_program.h"
 #include "rung/adversary/method_list.h"
 #include "rung/adversary/search_clock.h"
 #include "rung/adversary/state_collision.h"
@@ -35,13 +37,18 @@ constexpr std::uint64_t kPatience = 20;  // a walk 20 times longer than expected
 constexpr int kDistinguishedPointsSpareBits =
     2;  // choices beyond the state's bits, so that collisions are of states
 constexpr std::uint64_t kDistinguishedPointsEntryBytes = 64;  // of the table, with its overhead
+constexpr std::int64_t kMostWalkBits = 96;  // no search takes 2^48 steps: choices beyond are not needed
 constexpr double kSecondsBetweenSaves = 3;
+constexpr double kShareOfSaving = 20;                      // and that many times as long as a save took
 constexpr std::size_t kDistinguishedPointsMostRows = 256;  // rows a slot that are varied
 constexpr double kSliceSeconds = 0.1;         // of walking, by a rank that helps, before it hands in
 constexpr std::size_t kSliceBytes = 1 << 18;  // of ends, after which it hands in earlier
 constexpr const char* kWalks = "/walks";
 constexpr int kSlicesARank = 2;  // one in hand, one on its way: what waits here finds nothing
 
+using WalkCode = std::array<std::uint64_t, lanes::kMostWords>;
+
+// A walk begins at the code of one word, and ends at a code that is told by its first.
 struct Trail {
   std::uint64_t start = 0, length = 0;
 };
@@ -61,16 +68,22 @@ std::int64_t slots_for(const BeginningSpace& space, double bits) {
 class DistinguishedPointsSearch {
  public:
   DistinguishedPointsSearch(const Target& target, const SearchOptions& options,
-                            std::unique_ptr<StateKernel> kernel)
-      : target_(target), options_(options), clock_(options), kernel_(std::move(kernel)) {
+                            std::unique_ptr<StateKernel> kernel, std::unique_ptr<DeviceProgram> device)
+      : target_(target),
+        options_(options),
+        clock_(options),
+        kernel_(std::move(kernel)),
+        device_(std::move(device)) {
     const std::int64_t depth = kernel_->layers(), bits = kernel_->bits(depth);
     walk_ = {.salt = spread(options.seed),
              .depth = depth,
              .first = 0,
-             .length = slots_for(kernel_->space(), static_cast<double>(std::min<std::int64_t>(bits, 64)))};
+             .length = slots_for(kernel_->space(), static_cast<double>(std::min(bits, kMostWalkBits))),
+             .words = kernel_->code_words(depth)};
     zeros_ = std::clamp<int>(static_cast<int>(std::min<std::int64_t>(bits, 64)) / 2 - kTableBits, 0, 40);
-    fingerprint_ = search_fingerprint(target, "distinguished-points", options.seed,
-                                      fmt::format("{} {} {}", walk_.length, zeros_, depth));
+    fingerprint_ = search_fingerprint(
+        target, "distinguished-points", options.seed,
+        fmt::format("{} {} {}{}", walk_.length, zeros_, depth, walk_.words > 1 ? " two words" : ""));
   }
 
   Result<AttackOutcome> run() {
@@ -81,23 +94,16 @@ class DistinguishedPointsSearch {
       for (int i = kSlicesARank * options_.ranks->count(); i > 0; --i)
         slices_->post(std::to_string(resumed_from_));
     }
-    std::optional<Error> first_error;
-    parallel_for(worker_count(), 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t worker = begin; worker < end; ++worker)
-        if (auto result = work(static_cast<std::uint64_t>(worker)); !result) {
-          const std::lock_guard lock(guard_);
-          first_error = result.error();
-          done_ = true;
-        }
-    });
+    const auto worked = device_ ? work_on_device() : work_on_processor();
     if (slices_) slices_->close();
-    if (first_error) return *first_error;
+    RUNG_CHECK(worked);
     if (!certificate_) RUNG_CHECK(save());
     AttackOutcome outcome{.method = "distinguished-points", .nominal_bits = target_.nominal_bits};
     outcome.evaluations = evaluations_;
     outcome.seconds = clock_.seconds();
     outcome.memory_bytes = table_.size() * kDistinguishedPointsEntryBytes;
     outcome.details["kernel"] = kernel_->name();
+    if (device_) outcome.details["device"] = lanes::device_name();
     outcome.details["tokens_per_evaluation"] = std::to_string(walk_.length);
     outcome.details["distinguished_points"] = std::to_string(table_.size());
     if (certificate_) {
@@ -117,32 +123,29 @@ class DistinguishedPointsSearch {
   }
 
  private:
-  bool distinguished(std::uint64_t x) const {
-    return zeros_ == 0 || spread(x + kGoldenGamma) >> (64 - zeros_) == 0;
-  }
-
   // Walks side by side, each from a start of its own to a distinguished point and then from a new one.
   class Walkers {
    public:
     Walkers(const DistinguishedPointsSearch& search, Random random)
         : search_(search),
           random_(random),
-          x_(kDistinguishedPointsBatch),
-          next_(kDistinguishedPointsBatch),
+          words_(static_cast<std::size_t>(search.walk_.words)),
+          x_(kDistinguishedPointsBatch * words_),
+          next_(x_.size()),
           trails_(kDistinguishedPointsBatch) {
-      for (std::size_t i = 0; i < x_.size(); ++i) restart(i);
+      for (std::size_t i = 0; i < trails_.size(); ++i) restart(i);
     }
     // One step of all; arrive(end, trail) for those that end.
     template <class Arrive>
     Result<void> step(const Arrive& arrive) {
       search_.kernel_->keys(search_.walk_, x_.data(), kDistinguishedPointsBatch, next_.data());
       const std::uint64_t patience = kPatience << search_.zeros_;
-      for (std::size_t i = 0; i < x_.size(); ++i) {
+      std::swap(x_, next_);
+      for (std::size_t i = 0; i < trails_.size(); ++i) {
         Trail& trail = trails_[i];
-        x_[i] = next_[i];
         ++trail.length;
-        if (search_.distinguished(x_[i])) {
-          RUNG_CHECK(arrive(x_[i], trail));
+        if (lanes::distinguished(x_[i * words_], search_.zeros_)) {
+          RUNG_CHECK(arrive(x_[i * words_], trail));
           restart(i);
         } else if (trail.length > patience) {
           restart(i);
@@ -154,14 +157,29 @@ class DistinguishedPointsSearch {
    private:
     void restart(std::size_t i) {
       trails_[i] = {random_.next(), 0};
-      x_[i] = trails_[i].start;
+      std::fill_n(x_.begin() + static_cast<std::ptrdiff_t>(i * words_), words_, 0);
+      x_[i * words_] = trails_[i].start;
     }
     const DistinguishedPointsSearch& search_;
     Random random_;
+    std::size_t words_;
     std::vector<std::uint64_t> x_, next_;
     std::vector<Trail> trails_;
   };
 
+  Result<void> work_on_processor() {
+    std::optional<Error> first_error;
+    parallel_for(worker_count(), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t worker = begin; worker < end; ++worker)
+        if (auto result = work(static_cast<std::uint64_t>(worker)); !result) {
+          const std::lock_guard lock(guard_);
+          first_error = result.error();
+          done_ = true;
+        }
+    });
+    if (first_error) return *first_error;
+    return {};
+  }
   Result<void> work(std::uint64_t worker) {
     Walkers walkers(*this, Random(options_.seed, (worker + 1) + (resumed_from_ << 16)));
     // A walk takes 2^zeros steps on average; the clock is asked every few of them.
@@ -170,16 +188,40 @@ class DistinguishedPointsSearch {
         evaluations_ += kDistinguishedPointsBatch;
         RUNG_CHECK(walkers.step([&](std::uint64_t end, const Trail& trail) { return meet(end, trail); }));
       }
-      RUNG_CHECK(take_slices());
-      const double expected =
-          std::sqrt(1.57) *
-          std::exp2(static_cast<double>(std::min<std::int64_t>(kernel_->bits(walk_.depth), 128)) / 2);
-      clock_.report({evaluations_, expected, table_size_ * kDistinguishedPointsEntryBytes,
-                     fmt::format("{} end points", table_size_.load())});
-      if (clock_.over()) done_ = true;
-      RUNG_CHECK(save_now_and_then());
+      RUNG_CHECK(look_up());
     }
     return {};
+  }
+  // The walks of the device; the ends that it reached are looked up while it walks on.
+  Result<void> work_on_device() {
+    RUNG_TRY(auto walks, device_walks(0, resumed_from_));
+    while (!done_) {
+      RUNG_TRY(const auto batch, walks.advance());
+      evaluations_ += batch.evaluations;
+      for (const auto& end : batch.ends) {
+        if (done_) break;
+        RUNG_CHECK(meet(end.end, {end.start, end.length}));
+      }
+      RUNG_CHECK(look_up());
+    }
+    return {};
+  }
+  // Starts that no other rank and no earlier run has: by rank, and by how far the search was when it was resumed.
+  Result<DeviceWalks> device_walks(std::uint64_t rank, std::uint64_t resumed_from) {
+    RUNG_TRY(const auto evaluation, device_->evaluation(walk_, kernel_->key_is_injective(walk_.depth)));
+    return DeviceWalks::start(evaluation, zeros_, kPatience << zeros_,
+                              spread(spread(options_.seed + rank * kGoldenGamma) + resumed_from));
+  }
+  // From the walks: what others found, how far it is, whether it is over, and whether it is time to save.
+  Result<void> look_up() {
+    RUNG_CHECK(take_slices());
+    const double expected =
+        std::sqrt(1.57) *
+        std::exp2(static_cast<double>(std::min<std::int64_t>(kernel_->bits(walk_.depth), 128)) / 2);
+    clock_.report({evaluations_, expected, table_size_ * kDistinguishedPointsEntryBytes,
+                   fmt::format("{} end points", table_size_.load())});
+    if (clock_.over()) done_ = true;
+    return save_now_and_then();
   }
 
   // What other ranks walked since the last look: a number of evaluations, then ends and trails.
@@ -202,31 +244,48 @@ class DistinguishedPointsSearch {
     return {};
   }
 
-  // On the other ranks.
+  // On the other ranks: slices of walking, each a number of evaluations, then ends and trails.
   Result<AttackOutcome> help() {
     QueueWorker worker(*options_.ranks, options_.queue + kWalks);
     const auto rank = static_cast<std::uint64_t>(options_.ranks->rank());
     std::vector<Walkers> hands;  // a thread each
+    std::optional<DeviceWalks> walks;
     while (const auto slice = worker.draw()) {
-      // Starts that no other rank and no earlier run has: by rank, and by how far the search was when it was
-      // resumed.
-      for (const auto count = static_cast<std::size_t>(worker_count()); hands.size() < count;)
-        hands.emplace_back(*this, Random(spread(options_.seed + rank * kGoldenGamma),
-                                         (hands.size() + 1) + (std::stoull(slice->order) << 16)));
-      std::vector<CheckpointWriter> ends(hands.size());
-      std::atomic<std::uint64_t> evaluations{0};
+      const std::uint64_t resumed_from = std::stoull(slice->order);
       const double until = clock_.seconds() + kSliceSeconds;
-      parallel_for(static_cast<std::int64_t>(hands.size()), 1, [&](std::int64_t begin, std::int64_t) {
-        const auto hand = static_cast<std::size_t>(begin);
-        for (; clock_.seconds() < until && ends[hand].bytes().size() < kSliceBytes && !worker.closed();
-             evaluations += kDistinguishedPointsBatch) {
-          const auto walked = hands[hand].step([&](std::uint64_t end, const Trail& trail) -> Result<void> {
-            ends[hand].put(end), ends[hand].put(trail.start), ends[hand].put(trail.length);
-            return {};
-          });
-          RUNG_REQUIRE(walked.ok(), "a step on {}", kernel_->name());
+      std::atomic<std::uint64_t> evaluations{0};
+      std::vector<CheckpointWriter> ends;
+      const auto hand_in = [](CheckpointWriter& to, std::uint64_t end, const Trail& trail) {
+        to.put(end), to.put(trail.start), to.put(trail.length);
+      };
+      if (device_) {
+        if (!walks) {
+          RUNG_TRY(walks, device_walks(rank, resumed_from));
         }
-      });
+        ends.resize(1);
+        while (clock_.seconds() < until && ends[0].bytes().size() < kSliceBytes && !worker.closed()) {
+          RUNG_TRY(const auto batch, walks->advance());
+          evaluations += batch.evaluations;
+          for (const auto& end : batch.ends) hand_in(ends[0], end.end, {end.start, end.length});
+        }
+      } else {
+        // Starts that no other rank and no earlier run has, as on a device.
+        for (const auto count = static_cast<std::size_t>(worker_count()); hands.size() < count;)
+          hands.emplace_back(*this, Random(spread(options_.seed + rank * kGoldenGamma),
+                                           (hands.size() + 1) + (resumed_from << 16)));
+        ends.resize(hands.size());
+        parallel_for(static_cast<std::int64_t>(hands.size()), 1, [&](std::int64_t begin, std::int64_t) {
+          const auto hand = static_cast<std::size_t>(begin);
+          for (; clock_.seconds() < until && ends[hand].bytes().size() < kSliceBytes && !worker.closed();
+               evaluations += kDistinguishedPointsBatch) {
+            const auto walked = hands[hand].step([&](std::uint64_t end, const Trail& trail) -> Result<void> {
+              hand_in(ends[hand], end, trail);
+              return {};
+            });
+            RUNG_REQUIRE(walked.ok(), "a step on {}", kernel_->name());
+          }
+        });
+      }
       CheckpointWriter whole;
       whole.put(evaluations);
       std::string text = whole.bytes();
@@ -248,18 +307,19 @@ class DistinguishedPointsSearch {
       if (fresh || place->second.start == trail.start || done_) return {};
       other = place->second;
     }
-    std::uint64_t a = trail.start, b = other.start;
-    for (std::uint64_t left = trail.length, right = other.length; left > right; --left) a = step(a);
-    for (std::uint64_t left = trail.length, right = other.length; right > left; --right) b = step(b);
+    WalkCode a{trail.start}, b{other.start};
+    std::uint64_t left = trail.length, right = other.length;
+    for (; left > right; --left) a = step(a);
+    for (; right > left; --right) b = step(b);
     if (a == b) return {};  // one start lies on the other's walk
-    for (std::uint64_t next_a = step(a), next_b = step(b); next_a != next_b;
-         next_a = step(a), next_b = step(b)) {
+    for (WalkCode next_a = step(a), next_b = step(b); next_a != next_b; next_a = step(a), next_b = step(b)) {
+      if (--left == 0) return {};  // ends alike in their first word alone
       a = next_a;
       b = next_b;
     }
     std::vector<std::uint16_t> one(static_cast<std::size_t>(walk_.length)), two(one.size());
-    kernel_->draw(walk_, a, one.data());
-    kernel_->draw(walk_, b, two.data());
+    kernel_->draw(walk_, a.data(), one.data());
+    kernel_->draw(walk_, b.data(), two.data());
     if (one == two) return {};  // the same choices, drawn from two numbers
     const std::uint64_t spent = evaluations_;
     RUNG_TRY(auto certificate,
@@ -273,9 +333,9 @@ class DistinguishedPointsSearch {
     done_ = true;
     return {};
   }
-  std::uint64_t step(std::uint64_t x) const {
-    std::uint64_t next = 0;
-    kernel_->keys(walk_, &x, 1, &next);
+  WalkCode step(const WalkCode& x) const {
+    WalkCode next{};
+    kernel_->keys(walk_, x.data(), 1, next.data());
     return next;
   }
 
@@ -298,11 +358,12 @@ class DistinguishedPointsSearch {
     return {};
   }
   Result<void> save_now_and_then() {
-    if (options_.checkpoint.empty() || clock_.seconds() - saved_at_ < kSecondsBetweenSaves) return {};
+    if (options_.checkpoint.empty() || clock_.seconds() < save_at_) return {};
     const std::unique_lock lock(saving_, std::try_to_lock);  // one worker saves, the others go on
-    if (!lock || clock_.seconds() - saved_at_ < kSecondsBetweenSaves) return {};
+    if (!lock || clock_.seconds() < save_at_) return {};
+    const double begun = clock_.seconds();
     auto saved = save();
-    saved_at_ = clock_.seconds();
+    save_at_ = clock_.seconds() + std::max(kSecondsBetweenSaves, kShareOfSaving * (clock_.seconds() - begun));
     return saved;
   }
   Result<void> save() {
@@ -324,12 +385,13 @@ class DistinguishedPointsSearch {
   const SearchOptions& options_;
   SearchClock clock_;
   std::unique_ptr<StateKernel> kernel_;
+  std::unique_ptr<DeviceProgram> device_;  // null: walks are the processor's
   Walk walk_;
   int zeros_ = 0;
   std::string fingerprint_;
   std::atomic<std::uint64_t> evaluations_{0}, table_size_{0};
   std::atomic<bool> done_{false};
-  std::atomic<double> saved_at_{0};
+  std::atomic<double> save_at_{kSecondsBetweenSaves};
   std::mutex guard_, saving_, taking_;
   std::optional<TaskQueue> slices_;  // of other ranks
   std::unordered_map<std::uint64_t, Trail> table_;
@@ -345,7 +407,8 @@ Fitness distinguished_points_fitness(const Target& target) {
 
 Result<AttackOutcome> run_distinguished_points(const Target& target, const SearchOptions& options) {
   RUNG_TRY(auto kernel, make_state_kernel(target, *beginnings(*target.task, kDistinguishedPointsMostRows)));
-  return DistinguishedPointsSearch(target, options, std::move(kernel)).run();
+  RUNG_TRY(auto device, program_for(*kernel, options));
+  return DistinguishedPointsSearch(target, options, std::move(kernel), std::move(device)).run();
 }
 
 }  // namespace
@@ -366,7 +429,8 @@ AttackMethod distinguished_points_method() {
           &distinguished_points_fitness,
           &run_distinguished_points,
           /*seeks_collision=*/true,
-          /*spreads=*/true};
+          /*spreads=*/true,
+          /*on_device=*/true};
 }
 
 }  // namespace rung

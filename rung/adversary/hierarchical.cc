@@ -246,8 +246,9 @@ class HierarchicalSearch {
         if (i + kAhead < kHierarchicalBatch) table_.prefetch(keys[static_cast<std::size_t>(i + kAhead)]);
         const auto earlier = table_.meet(keys[static_cast<std::size_t>(i)], number);
         if (!earlier) continue;
-        kernel_->draw(walk, *earlier, one.data());
-        kernel_->draw(walk, number, two.data());
+        const std::uint64_t met[] = {*earlier, number};
+        kernel_->draw(walk, met, one.data());
+        kernel_->draw(walk, met + 1, two.data());
         if (one != two) return Segment{first, one, two};
       }
       clock_.report({evaluations_, {}, memory_, fmt::format("layer 1, slot {}", first)});

@@ -9,7 +9,8 @@
 #include <algorithm>
 #include <new>
 
-#include "rung/adversary/lane_step.h"
+#include "rung/adversary/device_program.h"
+#include "rung/adversary/lanes/lane_vector.h"
 #include "rung/exact/embedding.h"
 #include "rung/exact/vector_clones.h"
 
@@ -50,46 +51,22 @@ struct LaneMemory {
         x(plan.width),
         scratch(scratch_row),
         other(scratch_row) {}
+  lanes::Bench<N> bench() {
+    return {state.data(), channels.data(), reads.data(), x.data(), scratch.data(), other.data()};
+  }
 };
 
 // `same`: all lanes take row choice[0].
 template <class N, class V>
-RUNG_INLINE void feed(const Program<V>& program, std::int64_t depth, const Place<V>& place,
-                      const std::uint32_t* choice, bool same, LaneMemory<N>& bench) {
+RUNG_INLINE void feed_place(const Program<V>& program, std::int64_t depth, const Place<V>& place,
+                            const std::uint32_t* choice, bool same, const lanes::Bench<N>& bench) {
   constexpr int kLanes = Element<N>::kLanes;
-  const LanePlan& plan = program.plan;
-  const LaneLayer& first = plan.layers[0];
-  const std::int64_t updates = program.update_stride, stride = depth > 1 ? program.full_stride : updates;
+  const std::int64_t stride = depth > 1 ? program.full_stride : program.update_stride;
   const V* table = depth > 1 ? place.full.data() : place.update.data();
   const V* row[kLanes];
   for (int l = 0; l < kLanes; ++l) row[l] = table + static_cast<std::int64_t>(choice[same ? 0 : l]) * stride;
-  const auto gather = [&](std::int64_t c) __attribute__((always_inline)) {
-    if (same) return N{} + row[0][c];
-    N gathered;
-    for (int l = 0; l < kLanes; ++l) gathered[l] = row[l][c];
-    return gathered;
-  };
-  for (std::int64_t c = 0; c < updates; ++c) bench.channels[static_cast<std::size_t>(c)] = gather(c);
-  N* state = bench.state.data();
-  lanes::update(first, bench.channels.data(), state, bench.scratch.data());
-  if (depth == 1) return;
-  const std::int64_t reads = first.read_channels;
-  for (std::int64_t c = 0; c < reads; ++c) bench.reads[static_cast<std::size_t>(c)] = gather(updates + c);
-  for (std::int64_t w = 0; w < plan.width; ++w)
-    bench.x[static_cast<std::size_t>(w)] = gather(updates + reads + w);
-  for (std::int64_t i = 0; i < depth; ++i) {
-    const LaneLayer& layer = plan.layers[static_cast<std::size_t>(i)];
-    if (i > 0) {
-      lanes::update_channels(layer, bench.x.data(), bench.channels.data());
-      lanes::update(layer, bench.channels.data(), state, bench.scratch.data());
-    }
-    if (i + 1 < depth) {
-      if (i > 0) lanes::read_channels(layer, bench.x.data(), bench.reads.data());
-      lanes::read(layer, bench.reads.data(), state, plan.stream_bits, plan.width, bench.x.data(),
-                  bench.scratch.data(), bench.other.data());
-    }
-    state += layer.numbers;
-  }
+  lanes::feed(program.plan.layers.data(), depth, program.plan.width, program.plan.stream_bits, row, same,
+              bench);
 }
 
 // Prompts [0, kLanes): slots [first, first + length), choices[j * kLanes + l], or choices[j] for all when
@@ -97,16 +74,18 @@ RUNG_INLINE void feed(const Program<V>& program, std::int64_t depth, const Place
 template <class N, class V>
 RUNG_INLINE void feed_slots(const Program<V>& program, std::int64_t depth, std::int64_t first,
                             std::int64_t length, bool from_start, const std::uint32_t* choices, bool same,
-                            LaneMemory<N>& bench) {
+                            LaneMemory<N>& memory) {
   static constexpr std::uint32_t kFirstRows[Element<N>::kLanes] = {};
   const auto begin = from_start ? 0 : program.begins[static_cast<std::size_t>(first)];
   const auto end = program.begins[static_cast<std::size_t>(first + length)];
   const auto varying = program.begins[static_cast<std::size_t>(first)];
+  const lanes::Bench<N> bench = memory.bench();
   std::int64_t j = 0;
   for (std::size_t p = begin; p < end; ++p) {
     const bool varies = p >= varying && program.places[p].slot;
-    feed<N, V>(program, depth, program.places[p],
-               varies ? choices + (same ? j : j * Element<N>::kLanes) : kFirstRows, same || !varies, bench);
+    feed_place<N, V>(program, depth, program.places[p],
+                     varies ? choices + (same ? j : j * Element<N>::kLanes) : kFirstRows, same || !varies,
+                     bench);
     j += varies;
   }
 }
@@ -124,15 +103,12 @@ RUNG_VECTOR_CLONES void feed_block(const Program<std::int64_t>& program, std::in
   feed_slots<N64, std::int64_t>(program, depth, first, length, from_start, choices, same, bench);
 }
 
-// The first layer alone, where every entry of the state lives by itself: s <- settle(rsh(a s) + u), with a
-// and u known per (position, row). All entries of one prompt lie in one vector, and several prompts are
-// interleaved to hide the multiplier's latency; nothing is gathered. mamba2 and linear attention have this
-// form.
+// The entrywise form of the first layer (lanes::entry_step). All entries of one prompt lie in one vector, and
+// several prompts are interleaved to hide the multiplier's latency; nothing is gathered.
 struct EntryTable {
   static constexpr int kEntries = 16;  // padded
   static constexpr int kTogether = 4;
-  bool gated = false, wraps = false, saturates = false;
-  int shift = 0, bits = 0;
+  lanes::EntryRule rule;
   std::vector<std::size_t> begins;  // by slot, as Program::begins
   struct Position {
     bool slot = false;
@@ -140,28 +116,45 @@ struct EntryTable {
   };
   std::vector<Position> positions;
   std::vector<std::int32_t> terms, decays;  // rows of kEntries
+
+  // The same rows as a device reads them: as many entries as it takes, and one decay for several where they agree.
+  void for_device(std::int64_t numbers, LaneRows& to) const {
+    lanes::EntryRows& form = to.entries;
+    form.rule = rule;
+    form.entries = numbers <= 4 ? 4 : numbers <= 8 ? 8 : kEntries;
+    const std::size_t count = terms.size() / kEntries, half = static_cast<std::size_t>(form.entries) / 2;
+    form.count = static_cast<std::uint32_t>(count);
+    form.groups = rule.gated ? 2 : 0;
+    for (std::size_t row = 0; row < count && rule.gated; ++row)
+      for (std::size_t e = 0; e < static_cast<std::size_t>(numbers); ++e)
+        if (decays[row * kEntries + e] != decays[row * kEntries + e / half * half])
+          form.groups = form.entries;
+    form.stride = lanes::entry_stride(form.entries, form.groups);
+    to.entry_rows.assign(count * static_cast<std::size_t>(form.stride), 0);
+    for (std::size_t row = 0; row < count; ++row) {
+      std::int32_t* at = to.entry_rows.data() + row * static_cast<std::size_t>(form.stride);
+      at = std::copy_n(terms.data() + row * kEntries, form.entries, at);
+      for (int group = 0; group < form.groups; ++group)
+        *at++ = decays[row * kEntries + static_cast<std::size_t>(group * form.entries / form.groups)];
+    }
+  }
 };
 
 template <class N, bool kGated>
 RUNG_INLINE void feed_entries(const EntryTable& table, std::size_t begin, std::size_t end,
                               std::size_t varying, const std::uint32_t* choices, int lanes, N* state) {
+  lanes::EntryRule rule = table.rule;
+  rule.gated = kGated;
   std::int64_t j = 0;
   for (std::size_t p = begin; p < end; ++p) {
     const auto& position = table.positions[p];
     const bool varies = position.slot && p >= varying;
     for (int i = 0; i < EntryTable::kTogether; ++i) {
       const std::size_t row = position.offset + (varies ? choices[j * lanes + i] : 0);
-      N term, s = state[i];
+      N term, decay = N{};
       std::memcpy(&term, table.terms.data() + row * EntryTable::kEntries, sizeof term);
-      if constexpr (kGated) {
-        N decay;
-        std::memcpy(&decay, table.decays.data() + row * EntryTable::kEntries, sizeof decay);
-        s = lanes::rsh(s * decay, table.shift);
-      }
-      s += term;
-      if (table.wraps) s = lanes::wrap_to(s, table.bits);
-      if (table.saturates) s = lanes::sat(s, table.bits);
-      state[i] = s;
+      if (kGated) std::memcpy(&decay, table.decays.data() + row * EntryTable::kEntries, sizeof decay);
+      state[i] = lanes::entry_step(rule, state[i], decay, term);
     }
     j += varies;
   }
@@ -172,24 +165,31 @@ RUNG_VECTOR_CLONES void feed_entry_block(const EntryTable& table, std::size_t be
   using N = lanes::Vector<std::int32_t>;
   N state[EntryTable::kTogether];
   for (auto& s : state) std::memcpy(&s, start, sizeof s);
-  if (table.gated)
+  if (table.rule.gated)
     feed_entries<N, true>(table, begin, end, varying, choices, lanes, state);
   else
     feed_entries<N, false>(table, begin, end, varying, choices, lanes, state);
   std::memcpy(out, state, sizeof state);
 }
 
-// choices[j * lanes + l] from x[l], as StateKernel::draw.
-RUNG_VECTOR_CLONES void draw_block(const std::uint64_t* x, int lanes_used, std::uint64_t salt,
+// choices[j * lanes + l] from code l of x, as StateKernel::draw.
+RUNG_VECTOR_CLONES void draw_block(const std::uint64_t* x, int words, int lanes_used, std::uint64_t salt,
                                    std::int64_t length, const std::uint32_t* rows, int lanes,
                                    std::uint32_t* choices) {
-  std::uint64_t y[16];
-  for (int l = 0; l < 16; ++l) y[l] = l < lanes_used ? spread(x[l] ^ salt) : 0;
-  for (std::int64_t begin = 0; begin < length; begin += kChoicesPerDraw) {
+  std::uint64_t even[16], odd[16];
+  for (int l = 0; l < 16; ++l) even[l] = odd[l] = l < lanes_used ? spread(x[l * words] ^ salt) : 0;
+  if (words > 1)
+    for (int l = 0; l < lanes_used; ++l) {
+      odd[l] = spread(x[l * words + 1] ^ even[l]);
+      even[l] += odd[l];
+    }
+  constexpr std::int64_t kChoices = lanes::kChoicesPerDraw;
+  for (std::int64_t begin = 0; begin < length; begin += kChoices) {
     std::uint64_t bits[16];
+    const std::uint64_t* y = begin / kChoices % 2 == 0 ? even : odd;
     for (int l = 0; l < 16; ++l)
-      bits[l] = spread(y[l] + static_cast<std::uint64_t>(begin / kChoicesPerDraw + 1) * kGoldenGamma);
-    for (std::int64_t j = begin; j < std::min<std::int64_t>(length, begin + kChoicesPerDraw); ++j) {
+      bits[l] = spread(y[l] + static_cast<std::uint64_t>(begin / kChoices + 1) * kGoldenGamma);
+    for (std::int64_t j = begin; j < std::min<std::int64_t>(length, begin + kChoices); ++j) {
       const std::uint32_t count = rows[j];
       for (int l = 0; l < lanes; ++l)
         choices[j * lanes + l] =
@@ -257,13 +257,14 @@ class LaneKernel final : public StateKernel {
     std::vector<std::uint32_t> block(static_cast<std::size_t>(walk.length * kLanes));
     for (std::int64_t base = 0; base < count; base += kLanes) {
       const int used = static_cast<int>(std::min<std::int64_t>(kLanes, count - base));
-      draw_block(x + base, used, walk.salt, walk.length, rows_.data() + walk.first, kLanes, block.data());
+      draw_block(x + base * walk.words, walk.words, used, walk.salt, walk.length, rows_.data() + walk.first,
+                 kLanes, block.data());
       begin(bench, size, walk.start, true, used);
       feed_block(program_, walk.depth, walk.first, walk.length, walk.start == nullptr, block.data(), false,
                  bench);
-      std::uint64_t keys[kLanes];
-      pack_lanes(walk.depth, bench.state, keys);
-      std::copy_n(keys, used, out + base);
+      std::uint64_t keys[kLanes * lanes::kMostWords];
+      pack_lanes(walk.depth, walk.words, bench.state, keys);
+      std::copy_n(keys, used * walk.words, out + base * walk.words);
     }
   }
 
@@ -282,25 +283,51 @@ class LaneKernel final : public StateKernel {
         for (std::int64_t e = 0; e < size; ++e)
           bench.state[static_cast<std::size_t>(e)] = before[static_cast<std::size_t>(e)];
         feed_block(program_, depth, slot, 1, false, &choice, true, bench);
-        pack_lanes(depth, bench.state, after);
+        pack_lanes(depth, 1, bench.state, after);
         for (int l = 0; l < used; ++l) out[(base + l) * rows + v] = after[l];
       }
     }
+  }
+
+  Result<std::unique_ptr<DeviceProgram>> on_device() const override {
+    LaneRows rows;
+    rows.plan = &program_.plan;
+    rows.begins = program_.begins;
+    rows.scratch = program_.scratch;
+    const bool full = program_.full_stride > 0;
+    rows.stride = full ? program_.full_stride : program_.update_stride;
+    std::uint32_t row = 0;
+    std::vector<V> channels;
+    for (const auto& place : program_.places) {
+      rows.steps.push_back({row, place.slot ? place.rows : 0});
+      const auto& from = full ? place.full : place.update;
+      channels.insert(channels.end(), from.begin(), from.end());
+      row += place.rows;
+    }
+    if constexpr (sizeof(V) == 4)
+      rows.rows32 = std::move(channels);
+    else
+      rows.rows64 = std::move(channels);
+    if (entries_) entries_->for_device(numbers(1), rows);
+    for (const auto& layer : widths_) rows.widths.insert(rows.widths.end(), layer.begin(), layer.end());
+    rows.numbers = numbers_;
+    return DeviceProgram::make(rows);
   }
 
  private:
   // The entrywise form of the first layer, where it has one: channels multiplied out.
   void make_entries() {
     const LaneLayer& layer = program_.plan.layers[0];
-    const MixerShape& m = layer.shape;
+    const lanes::Shape& m = layer.shape;
     const bool gated = m.kind == MixerKind::mamba2;
     if ((!gated && m.kind != MixerKind::linear) || layer.numbers > EntryTable::kEntries) return;
     EntryTable table;
-    table.gated = gated;
-    table.wraps = layer.accumulator == Accumulator::wrap;
-    table.saturates = !table.wraps && (gated || layer.accumulator == Accumulator::round);
-    table.shift = layer.decay_shift;
-    table.bits = layer.accumulator_bits;
+    const bool wraps = layer.accumulator == Accumulator::wrap;
+    table.rule = {.gated = gated,
+                  .wraps = wraps,
+                  .saturates = !wraps && (gated || layer.accumulator == Accumulator::round),
+                  .shift = layer.decay_shift,
+                  .bits = layer.accumulator_bits};
     table.begins = program_.begins;
     const std::int64_t stride = program_.update_stride, heads = m.heads, dk = m.key_dim, dv = m.value_dim;
     for (const auto& place : program_.places) {
@@ -343,41 +370,36 @@ class LaneKernel final : public StateKernel {
     const bool packs = key_is_injective(1);
     for (std::int64_t base = 0; base < count; base += kLanes) {
       const int used = static_cast<int>(std::min<std::int64_t>(kLanes, count - base));
-      draw_block(x + base, used, walk.salt, walk.length, rows_.data() + walk.first, kLanes, block.data());
+      draw_block(x + base * walk.words, walk.words, used, walk.salt, walk.length, rows_.data() + walk.first,
+                 kLanes, block.data());
       for (int group = 0; group < used; group += kTogether) {
         feed_entry_block(*entries_, begin, end, varying, block.data() + group, kLanes, start, after);
         for (int i = 0; i < std::min(kTogether, used - group); ++i) {
-          std::uint64_t key = 0;
-          for (std::size_t e = 0; e < widths.size(); ++e) {
-            const auto number = static_cast<std::uint64_t>(
-                static_cast<std::int64_t>(after[i * kEntries + static_cast<int>(e)]));
-            key = packs && widths[e] < 64
-                      ? key << widths[e] | (number & ((std::uint64_t{1} << widths[e]) - 1))
-                      : key * kKeyMultiplier + number;
-          }
-          out[base + group + i] = key;
+          lanes::Code code(packs);
+          for (std::size_t e = 0; e < widths.size(); ++e)
+            code.add(after[i * kEntries + static_cast<int>(e)], widths[e]);
+          std::copy_n(code.word, walk.words, out + (base + group + i) * walk.words);
         }
       }
     }
   }
 
-  // keys of the lanes' states, and the states of injective keys.
-  void pack_lanes(std::int64_t depth, LaneRow<N>& state, std::uint64_t* keys) const {
-    std::fill_n(keys, kLanes, 0);
+  // Codes of the lanes' states, and the states of injective ones.
+  void pack_lanes(std::int64_t depth, int words, LaneRow<N>& state, std::uint64_t* keys) const {
+    std::fill_n(keys, kLanes * words, 0);
     const bool packs = key_is_injective(depth);
     std::size_t e = 0;
     for (std::int64_t layer = 0; layer < depth; ++layer)
       for (const int width : widths_[static_cast<std::size_t>(layer)]) {
         const N number = state[e++];
+        const auto value = [&](int l) { return static_cast<std::uint64_t>(std::int64_t{number[l]}); };
         if (packs && width < 64) {
           const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
-          for (int l = 0; l < kLanes; ++l)
-            keys[l] =
-                keys[l] << width | (static_cast<std::uint64_t>(static_cast<std::int64_t>(number[l])) & mask);
+          for (int l = 0; l < kLanes; ++l) keys[l] = keys[l] << width | (value(l) & mask);
         } else {
-          for (int l = 0; l < kLanes; ++l)
-            keys[l] =
-                keys[l] * kKeyMultiplier + static_cast<std::uint64_t>(static_cast<std::int64_t>(number[l]));
+          for (int w = 0; w < words; ++w)
+            for (int l = 0; l < kLanes; ++l)
+              keys[l * words + w] = keys[l * words + w] * lanes::multiplier(w) + value(l);
         }
       }
   }
@@ -422,8 +444,8 @@ Result<std::unique_ptr<StateKernel>> make(const Target& target, BeginningSpace s
       layers.size() > 1 ? program.update_stride + first.read_channels + program.plan.width : 0;
   program.scratch = program.plan.width;
   for (const auto& layer : layers) {
-    program.scratch = std::max({program.scratch, layer.update_channels, layer.read_channels,
-                                layer.shape.output_width(), layer.numbers});
+    program.scratch = std::max(
+        {program.scratch, layer.update_channels, layer.read_channels, layer.shape.output, layer.numbers});
     for (const auto& map : layer.mlp) program.scratch = std::max(program.scratch, map.rows);
   }
   std::int64_t total = 0;

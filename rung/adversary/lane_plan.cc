@@ -9,6 +9,20 @@
 namespace rung {
 namespace {
 
+// Where most weights are 0: lists the others.
+void list_columns(LaneMap& map) {
+  // A listed weight costs about as much as three that are not.
+  const std::int64_t all = map.rows * map.cols;
+  if (3 * (all - std::count(map.weight.begin(), map.weight.end(), 0)) >= all) return;
+  map.starts.push_back(0);
+  for (std::int64_t r = 0; r < map.rows; ++r) {
+    for (std::int64_t c = 0; c < map.cols; ++c)
+      if (map.weight[static_cast<std::size_t>(r * map.cols + c)] != 0)
+        map.columns.push_back(static_cast<std::int32_t>(c));
+    map.starts.push_back(map.columns.size());
+  }
+}
+
 // Reads through the exact machine's own source, so defaults and ranges are decided at one place.
 class Planner {
  public:
@@ -39,7 +53,18 @@ class Planner {
     const MixerShape& m = shape.mixer;
     auto source = source_.under(fmt::format("layers.{}", index));
     LaneLayer layer;
-    layer.shape = m;
+    layer.shape = {.kind = m.kind,
+                   .heads = m.heads,
+                   .kv_heads = m.kv_heads,
+                   .key_dim = m.key_dim,
+                   .value_dim = m.value_dim,
+                   .state = m.state,
+                   .inner = m.inner,
+                   .steps = m.steps,
+                   .output = m.output_width(),
+                   .feature = m.feature,
+                   .normalised = m.normalised,
+                   .relu_cell = m.relu_cell};
     layer.accumulator = target_.weights.accumulator;
     const auto& dimensions = target_.weights.architecture.dimensions;
     layer.accumulator_bits =
@@ -128,10 +153,9 @@ class Planner {
         }
         int channel = std::max(layer.query.bits, layer.key.bits);
         if (source.has("key.fraction")) {
-          layer.unit =
-              NormRule{static_cast<int>(source.scalar("key.fraction", 0, 0, 24)),
-                       static_cast<int>(source.scalar("key.extra", 8, 0, 24)), source.width("key"), 0};
-          channel = layer.unit->width.bits;
+          layer.unit = {static_cast<int>(source.scalar("key.fraction", 0, 0, 24)),
+                        static_cast<int>(source.scalar("key.extra", 8, 0, 24)), source.width("key").bits};
+          channel = layer.unit.bits;
         }
         layer.predict_shift = source.shift("predict.shift");
         layer.write_shift = source.shift("write.shift");
@@ -196,14 +220,14 @@ class Planner {
       layer.read_channels = layer.query.rows;
     if (m.kind != none) {
       layer.output = read_map(source, "o", plan.width, m.output_width(), layer.output_bits);
-      layer.output.list_columns();
+      list_columns(layer.output);
     }
     std::int64_t from = plan.width;
     int from_bits = plan.stream_bits;
     for (std::size_t k = 0; k <= shape.mlp.size() && !shape.mlp.empty(); ++k) {
       const std::int64_t to = k < shape.mlp.size() ? shape.mlp[k] : plan.width;
       layer.mlp.push_back(read_map(source, fmt::format("mlp.{}", k), to, from, from_bits));
-      layer.mlp.back().list_columns();
+      list_columns(layer.mlp.back());
       if (k < shape.mlp.size()) {
         layer.activation.emplace_back();
         if (dimensions.activation != MlpActivation::relu)
@@ -278,18 +302,6 @@ class Planner {
 };
 
 }  // namespace
-
-void LaneMap::list_columns() {
-  // A listed weight costs about as much as three that are not.
-  if (3 * (rows * cols - std::count(weight.begin(), weight.end(), 0)) >= rows * cols) return;
-  starts.push_back(0);
-  for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t c = 0; c < cols; ++c)
-      if (weight[static_cast<std::size_t>(r * cols + c)] != 0)
-        columns.push_back(static_cast<std::int32_t>(c));
-    starts.push_back(columns.size());
-  }
-}
 
 Result<LanePlan> plan_lanes(const Target& target) { return Planner(target).plan(); }
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rung/adversary/lane_step.h"
+#include "rung/adversary/lanes/lane_vector.h"
 #include "rung/adversary/letter_kernel.h"
 #include "rung/exact/embedding.h"
 #include "rung/exact/vector_clones.h"
@@ -52,7 +52,7 @@ RUNG_INLINE void read_letter(const LetterProgram<V>& program, const LetterChanne
   const LanePlan& plan = program.plan;
   for (std::int64_t e = 0; e < program.numbers; ++e)
     memory.state[static_cast<std::size_t>(e)] = memory.before[static_cast<std::size_t>(e)];
-  const auto spread_row = [&](const std::vector<V>& row, N* to) __attribute__((always_inline)) {
+  const auto spread_row = [&](const std::vector<V>& row, N* to) RUNG_INLINE_LAMBDA {
     for (std::size_t c = 0; c < row.size(); ++c) to[c] = N{} + row[c];
   };
   N* state = memory.state.data();
@@ -187,8 +187,8 @@ std::unique_ptr<LetterKernel> letter_lanes(const Target& target, const LetterRow
   program.scratch = plan.width;
   for (const auto& layer : plan.layers) {
     program.numbers += layer.numbers;
-    program.scratch = std::max({program.scratch, layer.update_channels, layer.read_channels,
-                                layer.shape.output_width(), layer.numbers});
+    program.scratch = std::max(
+        {program.scratch, layer.update_channels, layer.read_channels, layer.shape.output, layer.numbers});
     for (const auto& map : layer.mlp) program.scratch = std::max(program.scratch, map.rows);
   }
   TensorSource source(target.weights);

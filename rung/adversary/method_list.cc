@@ -52,6 +52,8 @@ Result<AttackOutcome> attack(const Target& target, std::string_view name, const 
                   "[break] {} needs integer weights: `rung quantise` makes them; a float model is only "
                   "searched for wrong answers",
                   name);
+    if (options.device == SearchDevice::cuda && !method->on_device)
+      return fail(ErrorCode::unsupported, "[break] {} does not run on cuda; on a processor it does", name);
     const Fitness fitness = method->fitness(target);
     if (!fitness.applies)
       return fail(ErrorCode::unsupported, "[break] {} does not apply: {}", name, fitness.reason);

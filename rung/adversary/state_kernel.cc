@@ -1,5 +1,6 @@
 #include "rung/adversary/state_kernel.h"
 
+#include "rung/adversary/device_program.h"
 #include "rung/adversary/lane_kernel.h"
 #include "rung/adversary/state_bits.h"
 #include "rung/base/parallel.h"
@@ -84,37 +85,29 @@ StateKernel::StateKernel(const Target& target, BeginningSpace space)
   }
 }
 
-void StateKernel::draw(const Walk& walk, std::uint64_t x, std::uint16_t* choices) const {
-  const std::uint64_t y = spread(x ^ walk.salt);
-  for (std::int64_t j = 0; j < walk.length; ++j) {
-    const auto block = static_cast<std::uint64_t>(j / kChoicesPerDraw) + 1;
-    const std::uint64_t bits = spread(y + block * kGoldenGamma) >> (16 * (j % kChoicesPerDraw)) & 0xffff;
-    choices[j] = static_cast<std::uint16_t>(
-        bits * space_.slots[static_cast<std::size_t>(walk.first + j)].rows.size() >> 16);
-  }
+void StateKernel::draw(const Walk& walk, const std::uint64_t* x, std::uint16_t* choices) const {
+  lanes::Draw draw(x, walk.words, walk.salt);
+  for (std::int64_t j = 0; j < walk.length; ++j)
+    choices[j] = static_cast<std::uint16_t>(draw.next(
+        static_cast<std::uint32_t>(space_.slots[static_cast<std::size_t>(walk.first + j)].rows.size())));
 }
 
-std::uint64_t StateKernel::key(std::int64_t depth, const std::int64_t* state) const {
-  std::uint64_t key = 0;
-  const bool packs = key_is_injective(depth);
+lanes::Code StateKernel::code(std::int64_t depth, const std::int64_t* state) const {
+  lanes::Code code(key_is_injective(depth));
   for (std::int64_t layer = 0; layer < depth; ++layer)
-    for (const int width : widths_[static_cast<std::size_t>(layer)]) {
-      const auto number = static_cast<std::uint64_t>(*state++);
-      key = packs ? (width == 64 ? 0 : key << width) |
-                        (number & ((width == 64 ? 0 : std::uint64_t{1} << width) - 1))
-                  : key * kKeyMultiplier + number;
-    }
-  return key;
+    for (const int width : widths_[static_cast<std::size_t>(layer)]) code.add(*state++, width);
+  return code;
 }
 
 void StateKernel::keys(const Walk& walk, const std::uint64_t* x, std::int64_t count,
                        std::uint64_t* out) const {
   std::vector<std::uint16_t> choices(static_cast<std::size_t>(count * walk.length));
-  for (std::int64_t i = 0; i < count; ++i) draw(walk, x[i], choices.data() + i * walk.length);
+  for (std::int64_t i = 0; i < count; ++i) draw(walk, x + i * walk.words, choices.data() + i * walk.length);
   const std::int64_t size = numbers(walk.depth);
   std::vector<std::int64_t> states(static_cast<std::size_t>(count * size));
   run(walk.depth, walk.first, walk.length, count, choices.data(), walk.start, true, states.data());
-  for (std::int64_t i = 0; i < count; ++i) out[i] = key(walk.depth, states.data() + i * size);
+  for (std::int64_t i = 0; i < count; ++i)
+    std::copy_n(code(walk.depth, states.data() + i * size).word, walk.words, out + i * walk.words);
 }
 
 void StateKernel::run_alike(std::int64_t depth, std::int64_t first, std::int64_t length, std::int64_t count,
@@ -123,6 +116,10 @@ void StateKernel::run_alike(std::int64_t depth, std::int64_t first, std::int64_t
   std::vector<std::uint16_t> repeated;
   for (std::int64_t i = 0; i < count; ++i) repeated.insert(repeated.end(), choices, choices + length);
   run(depth, first, length, count, repeated.data(), start, false, out);
+}
+
+Result<std::unique_ptr<DeviceProgram>> StateKernel::on_device() const {
+  return fail(ErrorCode::unsupported, "states of these mixers are not evaluated on a device");
 }
 
 void StateKernel::unpack(std::int64_t depth, std::uint64_t key, std::int64_t* state) const {

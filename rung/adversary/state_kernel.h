@@ -13,18 +13,28 @@
 #include <vector>
 
 #include "rung/adversary/beginnings.h"
+#include "rung/adversary/lanes/state_walk.h"
 #include "rung/adversary/target.h"
 
 namespace rung {
 
-// How choices are drawn from a 64-bit number, and how a state becomes one: the step function of a collision
-// walk.
+using lanes::kGoldenGamma;
+using lanes::kKeyMultiplier;
+using lanes::spread;
+
+inline constexpr std::size_t kMostChoices =
+    1 << 12;  // rows a slot: a choice is 16 random bits times their number, over 2^16
+
+// How choices are drawn from a code, and how a state becomes one: the step function of a collision walk.
 struct Walk {
   std::uint64_t salt = 0;
   std::int64_t depth = 1;               // layers whose states count
   std::int64_t first = 0, length = 1;   // slots
   const std::int64_t* start = nullptr;  // numbers(depth) values, common to all; null: an empty memory
+  int words = 1;                        // of a code
 };
+
+class DeviceProgram;
 
 class StateKernel {
  public:
@@ -53,23 +63,32 @@ class StateKernel {
   virtual void run_alike(std::int64_t depth, std::int64_t first, std::int64_t length, std::int64_t count,
                          const std::uint16_t* choices, const std::int64_t* start, std::int64_t* out) const;
 
-  // out[i] = key(state(draw(x[i]))). The default is the plain composition.
+  // out[i] = code(state(draw(x[i]))), walk.words words each. The default is the plain composition.
   virtual void keys(const Walk& walk, const std::uint64_t* x, std::int64_t count, std::uint64_t* out) const;
 
   // out[i * rows + v] = key of the state that the state of keys[i], before slot `slot`, becomes by row v. The
   // plain composition unless overridden. REQUIRES key_is_injective(depth), restarts().
   virtual void successors(std::int64_t depth, std::int64_t slot, const std::uint64_t* keys,
                           std::int64_t count, std::uint64_t* out) const;
+  // The kernel on a CUDA device. Errors: why it is not there.
+  virtual Result<std::unique_ptr<DeviceProgram>> on_device() const;
+
   // The state that an injective key stands for.
   void unpack(std::int64_t depth, std::uint64_t key, std::int64_t* state) const;
 
-  // The choices that a number stands for.
-  void draw(const Walk& walk, std::uint64_t x, std::uint16_t* choices) const;
+  // The choices that a code stands for.
+  void draw(const Walk& walk, const std::uint64_t* x, std::uint16_t* choices) const;
+  // Words of a walk's code: as many as it takes to be injective, or so nearly that no walk notices.
+  int code_words(std::int64_t depth) const { return key_is_injective(depth) ? 1 : lanes::kMostWords; }
   // Injective while the state has at most 64 bits, else a hash.
-  std::uint64_t key(std::int64_t depth, const std::int64_t* state) const;
+  std::uint64_t key(std::int64_t depth, const std::int64_t* state) const {
+    return code(depth, state).word[0];
+  }
   bool key_is_injective(std::int64_t depth) const { return bits(depth) <= 64; }
 
  protected:
+  lanes::Code code(std::int64_t depth, const std::int64_t* state) const;
+
   BeginningSpace space_;
   std::vector<std::vector<int>> widths_;      // per layer, per number
   std::vector<std::int64_t> numbers_, bits_;  // by depth
@@ -80,17 +99,5 @@ class StateKernel {
 Result<std::unique_ptr<StateKernel>> make_state_kernel(const Target& target, BeginningSpace space,
                                                        std::string* why_not = nullptr);
 std::unique_ptr<StateKernel> make_session_kernel(const Target& target, BeginningSpace space);
-
-// SplitMix64's output function: what spreads a state's bits over the choices.
-constexpr std::uint64_t spread(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  return z ^ (z >> 31);
-}
-inline constexpr std::uint64_t kGoldenGamma = 0x9E3779B97F4A7C15ULL;
-inline constexpr int kChoicesPerDraw = 4;  // 16 bits each
-inline constexpr std::size_t kMostChoices =
-    1 << 12;  // rows a slot: a choice is 16 random bits times their number, over 2^16
-inline constexpr std::uint64_t kKeyMultiplier = 0xD1342543DE82EF95ULL;
 
 }  // namespace rung

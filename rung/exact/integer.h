@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "rung/base/ceil_lg.h"
-#include "rung/base/require.h"
 
 namespace rung {
 

@@ -2,19 +2,12 @@
 
 #include "rung/adversary/lane_kernel.h"
 #include "rung/base/random.h"
-#include "tests/adversary/targets.h"
+#include "tests/adversary/lane_cases.h"
 
 namespace rung {
 namespace {
 
-struct Case {
-  std::string label;
-  RandomTarget model;
-  std::string task = "eva";
-  TaskSizes sizes = {{"n", 12}};
-};
-
-class state_kernel : public testing::TestWithParam<Case> {};
+class state_kernel : public testing::TestWithParam<LaneCase> {};
 
 // The states of lanes, of the exact machine, and the keys made of them, on random beginnings.
 void compare(const Target& target, const StateKernel& kernel, std::int64_t prompts) {
@@ -84,43 +77,8 @@ TEST_P(state_kernel, has_the_states_of_the_exact_machine) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    every_mixer, state_kernel,
-    testing::Values(
-        Case{"linear_wrap", {"linear(heads=2,dim=2,feature=relu,normalised=no)*2"}},
-        Case{"linear_normalised", {"linear(heads=1,dim=3)*2"}},
-        Case{"linear_round", {.architecture = "linear(heads=1,dim=2)*2", .accumulator = Accumulator::round}},
-        Case{"linear_exact", {.architecture = "linear(heads=1,dim=2)*2", .accumulator = Accumulator::exact}},
-        Case{"mamba2", {.architecture = "mamba2(heads=2,dim=2,state=2,form=plain)*3", .precision = 8}},
-        Case{"mamba2_saturating",
-             {.architecture = "mamba2(heads=2,dim=2,state=2,form=plain)*2",
-              .accumulator = Accumulator::round}},
-        Case{"delta",
-             {.architecture = "delta(heads=2,dim=2,form=plain)*2", .accumulator = Accumulator::round}},
-        Case{"gdelta",
-             {.architecture = "gdelta(heads=2,dim=2,form=plain)*2",
-              .precision = 8,
-              .accumulator = Accumulator::round}},
-        Case{"delta_steps",
-             {.architecture = "delta(heads=2,kv=1,dim=2,steps=3,form=plain)*2",
-              .accumulator = Accumulator::round}},
-        Case{"gdelta_steps", {.architecture = "gdelta(heads=1,dim=2,steps=2,form=plain)*2", .precision = 6}},
-        Case{"rnn", {.architecture = "rnn(size=3)*2", .accumulator = Accumulator::round}},
-        Case{"gru", {.architecture = "gru(size=3)*2", .accumulator = Accumulator::round}},
-        Case{"gru_wide", {.architecture = "gru(size=2)*2", .precision = 8}},
-        Case{"mamba",
-             {.architecture = "mamba(inner=2,state=3,form=plain)*2", .accumulator = Accumulator::round}},
-        Case{"mamba_wide", {.architecture = "mamba(inner=3,state=1,form=plain)*2", .precision = 7}},
-        Case{"mlp",
-             {.architecture = "gdelta(heads=1,dim=2,form=plain)+identity+rnn(size=2)+none+mamba2(heads=1,dim="
-                              "2,state=2,form=plain)",
-              .mlp = {5, 3}}},
-        Case{"mqar",
-             {.architecture = "mamba2(heads=1,dim=2,state=2,form=plain)*2"},
-             "mqar",
-             {{"n", 4}, {"queries", 1}}},
-        Case{"retrieval", {.architecture = "delta(heads=1,dim=2,form=plain)"}, "retrieval", {{"n", 6}}}),
-    [](const auto& info) { return info.param.label; });
+INSTANTIATE_TEST_SUITE_P(every_mixer, state_kernel, testing::ValuesIn(lane_cases()),
+                         [](const auto& info) { return info.param.label; });
 
 TEST(state_kernel, has_the_states_of_the_exact_machine_on_a_hundred_thousand_prompts) {
   const auto target =

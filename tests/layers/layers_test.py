@@ -15,7 +15,7 @@ NAMELESS = ("util", "utils", "common", "helper", "helpers", "misc", "manager")
 LONGEST = 600
 # Rooms with a namespace of their own; everything else is `rung`.
 OWN_NAMESPACE = {"cli": "rung::cli", "rung/learn/kernels": "rung::kernels", "rung/learn": "rung::learn", "rung/lab": "rung::lab",
-                 "rung/report": "rung::report", "rung/serve": "rung::serve", "rung/adversary/lane_step.h": "rung::lanes"}
+                 "rung/report": "rung::report", "rung/serve": "rung::serve", "rung/adversary/lanes": "rung::lanes"}
 NAMESPACE = re.compile(r"^namespace (rung[\w:]*) \{", re.M)
 HEAVY = {"CLI/": ("cli/main.cc",), "torch/": ("rung/learn/",)}
 

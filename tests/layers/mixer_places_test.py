@@ -8,7 +8,7 @@ import unittest
 
 ROOT = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 and os.path.isdir(sys.argv[1]) else os.getcwd()
 TOPS = ("rung", "cli", "tests", "bench")
-HEADER = "rung/spec/architecture.h"
+HEADER = "rung/spec/mixer_kind.h"
 PAGE = "docs/mixers.md"
 ROW = re.compile(r"^\| `([\w/.]+)` \|", re.M)
 

@@ -1,56 +1,34 @@
-// One token through one layer, written once for a plain int64 and for vectors of lanes: what a token brings
-// (channels), what it does to the state (update), what the layer hands on (read). The same rules as
-// rung/exact/mixers, which a test compares; kept apart from them because there a number is one number.
+// One token through one layer, written once for plain integers, on the host or in a thread of a device, and for
+// vectors of lanes: what a token brings (channels), what it does to the state (update), what the layer hands on
+// (read). The same rules as rung/exact/mixers, which a test compares; kept apart from them because there a
+// number is one number.
 #pragma once
 
-#include <algorithm>
 #include <cstring>
-#include <new>
 #include <type_traits>
+#include <utility>
 
-#include "rung/adversary/lane_plan.h"
+#include "rung/adversary/lanes/lane_layer.h"
+#include "rung/exact/integer.h"
 
 namespace rung::lanes {
 
-inline constexpr std::size_t kVectorBytes = 64;
-
-template <class V>
-struct VectorOf {
-  typedef V type __attribute__((vector_size(kVectorBytes)));
-};
-template <class V>
-using Vector = typename VectorOf<V>::type;
-
+// A number: a plain integer, or a vector with one in each lane.
 template <class N>
 struct Element {
   using type = std::remove_cvref_t<decltype(std::declval<N>()[0])>;
-  static constexpr int kLanes = static_cast<int>(kVectorBytes / sizeof(type));
+  static constexpr int kLanes = static_cast<int>(sizeof(N) / sizeof(type));
+};
+template <>
+struct Element<std::int32_t> {
+  using type = std::int32_t;
+  static constexpr int kLanes = 1;
 };
 template <>
 struct Element<std::int64_t> {
   using type = std::int64_t;
   static constexpr int kLanes = 1;
 };
-
-// Vectors on their natural boundary (std::allocator forgets it for vector types), zero at first.
-template <class N>
-class LaneRow {
- public:
-  explicit LaneRow(std::int64_t size)
-      : size_(static_cast<std::size_t>(size)), data_(new (std::align_val_t{kVectorBytes}) N[size_ + 1]()) {}
-  ~LaneRow() { ::operator delete[](data_, std::align_val_t{kVectorBytes}); }
-  LaneRow(const LaneRow&) = delete;
-  LaneRow& operator=(const LaneRow&) = delete;
-  N* data() { return data_; }
-  N& operator[](std::size_t i) { return data_[i]; }
-  void clear() { std::fill_n(data_, size_, N{}); }
-
- private:
-  std::size_t size_;
-  N* data_;
-};
-
-#define RUNG_INLINE [[gnu::always_inline]] inline
 
 template <class N>
 RUNG_INLINE N all(std::int64_t value) {
@@ -66,7 +44,7 @@ RUNG_INLINE typename Element<N>::type lane(const N& x, int i) {
 template <class N>
 RUNG_INLINE void set_lane(N& x, int i, std::int64_t value) {
   if constexpr (Element<N>::kLanes == 1)
-    x = value;
+    x = static_cast<N>(value);
   else
     x[i] = static_cast<typename Element<N>::type>(value);
 }
@@ -97,8 +75,8 @@ RUNG_INLINE N wrap_to(N x, int bits) {
   const V by = static_cast<V>(unused);
   return (x << by) >> by;
 }
-template <class N>
-RUNG_INLINE N settle(const LaneLayer& layer, N x) {
+template <class N, template <class> class Row>
+RUNG_INLINE N settle(const Layer<Row>& layer, N x) {
   return layer.accumulator == Accumulator::wrap ? wrap_to(x, layer.accumulator_bits)
                                                 : sat(x, layer.accumulator_bits);
 }
@@ -106,11 +84,12 @@ template <class N>
 RUNG_INLINE N relu(N x) {
   return x > N{} ? x : N{};
 }
-template <class N>
-RUNG_INLINE N look(const LaneTable& table, N x) {
+template <class N, template <class> class Row>
+RUNG_INLINE N look(const Table<Row>& table, N x) {
   N y = N{};
   const auto last = static_cast<std::int64_t>(table.values.size()) - 1;
-  if constexpr (sizeof(typename Element<N>::type) == 4) {  // sums of 31 bits: nothing overflows
+  if constexpr (sizeof(typename Element<N>::type) == 4 &&
+                Element<N>::kLanes > 1) {  // sums of 31 bits: nothing overflows
     N index = x - all<N>(table.low);
     index = index > all<N>(last) ? all<N>(last) : index;
     index = relu(index);
@@ -127,10 +106,10 @@ RUNG_INLINE N look(const LaneTable& table, N x) {
   return y;
 }
 
-template <class N>
-RUNG_INLINE N row_sum(const LaneMap& map, std::int64_t row, const N* x) {
+template <class N, template <class> class Row>
+RUNG_INLINE N row_sum(const Map<Row>& map, std::int64_t row, const N* x) {
   N sum = map.bias.empty() ? N{} : all<N>(map.bias[static_cast<std::size_t>(row)]);
-  const auto add_row = [&](const auto* weight) __attribute__((always_inline)) {
+  const auto add_row = [&](const auto* weight) RUNG_INLINE_LAMBDA {
     if (map.starts.empty()) {
       for (std::int64_t c = 0; c < map.cols; ++c) sum += (N{} + weight[c]) * x[c];
       return;
@@ -147,15 +126,28 @@ RUNG_INLINE N row_sum(const LaneMap& map, std::int64_t row, const N* x) {
     add_row(map.weight.data() + row * map.cols);
   return sum;
 }
-template <class N>
-RUNG_INLINE void apply(const LaneMap& map, const N* x, N* y) {
+template <class N, template <class> class Row>
+RUNG_INLINE void apply(const Map<Row>& map, const N* x, N* y) {
   for (std::int64_t r = 0; r < map.rows; ++r) y[r] = sat(rsh(row_sum(map, r, x), map.shift), map.bits);
 }
 
-// Features of linear attention, unit keys of delta: in place.
 template <class N>
-RUNG_INLINE void dress(const LaneLayer& layer, N* channels, std::int64_t heads) {
-  const MixerShape& m = layer.shape;
+RUNG_INLINE void unit_length(const UnitRule& rule, N* row, std::int64_t size, int at) {
+  Int128 squares = 0;
+  for (std::int64_t c = 0; c < size; ++c) squares += static_cast<Int128>(lane(row[c], at)) * lane(row[c], at);
+  const Int128 root = integer_sqrt(squares << (2 * rule.extra));
+  for (std::int64_t c = 0; c < size; ++c)
+    set_lane(row[c], at,
+             root == 0
+                 ? 0
+                 : saturate(divide_half_even(
+                                static_cast<Int128>(lane(row[c], at)) << (rule.fraction + rule.extra), root),
+                            rule.bits));
+}
+// Features of linear attention, unit keys of delta: in place.
+template <class N, template <class> class Row>
+RUNG_INLINE void dress(const Layer<Row>& layer, N* channels, std::int64_t heads) {
+  const Shape& m = layer.shape;
   const std::int64_t count = heads * m.key_dim;
   if (m.kind == MixerKind::linear) {
     if (m.feature == FeatureMap::relu)
@@ -163,23 +155,17 @@ RUNG_INLINE void dress(const LaneLayer& layer, N* channels, std::int64_t heads) 
     if (m.feature == FeatureMap::elu1 || m.feature == FeatureMap::exp)
       for (std::int64_t c = 0; c < count; ++c)
         channels[c] = sat(look(layer.feature_table, channels[c]), layer.feature_bits);
-  } else if (layer.unit) {
-    std::vector<std::int64_t> row(static_cast<std::size_t>(m.key_dim));
+  } else if (layer.unit.bits > 0) {
     for (std::int64_t h = 0; h < heads; ++h)
-      for (int i = 0; i < Element<N>::kLanes; ++i) {
-        for (std::int64_t c = 0; c < m.key_dim; ++c)
-          row[static_cast<std::size_t>(c)] = lane(channels[h * m.key_dim + c], i);
-        normalise<Exact64>(Exact64{}, row.data(), nullptr, m.key_dim, 1, *layer.unit, row.data());
-        for (std::int64_t c = 0; c < m.key_dim; ++c)
-          set_lane(channels[h * m.key_dim + c], i, row[static_cast<std::size_t>(c)]);
-      }
+      for (int i = 0; i < Element<N>::kLanes; ++i)
+        unit_length(layer.unit, channels + h * m.key_dim, m.key_dim, i);
   }
 }
 
 // What the token brings to the state: keys, values, then gates (update_channels numbers).
-template <class N>
-RUNG_INLINE void update_channels(const LaneLayer& layer, const N* x, N* out) {
-  const MixerShape& m = layer.shape;
+template <class N, template <class> class Row>
+RUNG_INLINE void update_channels(const Layer<Row>& layer, const N* x, N* out) {
+  const Shape& m = layer.shape;
   if (m.kind == MixerKind::rnn || m.kind == MixerKind::gru)
     for (std::int64_t r = 0; r < layer.value.rows; ++r) out[r] = row_sum(layer.value, r, x);
   if (m.kind == MixerKind::mamba) {
@@ -217,8 +203,8 @@ RUNG_INLINE void update_channels(const LaneLayer& layer, const N* x, N* out) {
   }
 }
 // What the read needs of the token: features of the query; identity: the value itself.
-template <class N>
-RUNG_INLINE void read_channels(const LaneLayer& layer, const N* x, N* out) {
+template <class N, template <class> class Row>
+RUNG_INLINE void read_channels(const Layer<Row>& layer, const N* x, N* out) {
   if (layer.shape.kind == MixerKind::identity) return apply(layer.value, x, out);
   if (layer.query.rows == 0) return;
   apply(layer.query, x, out);
@@ -232,14 +218,14 @@ RUNG_INLINE void read_channels(const LaneLayer& layer, const N* x, N* out) {
   dress(layer, out, layer.shape.kind == MixerKind::linear ? layer.shape.heads : layer.shape.kv_heads);
 }
 
-template <class N>
-RUNG_INLINE void update(const LaneLayer& layer, const N* channels, N* state, N* scratch) {
+template <class N, template <class> class Row>
+RUNG_INLINE void update(const Layer<Row>& layer, const N* channels, N* state, N* scratch) {
   using enum MixerKind;
-  const MixerShape& m = layer.shape;
+  const Shape& m = layer.shape;
   const std::int64_t dk = m.key_dim, dv = m.value_dim;
   if (m.kind == linear) {
     const N* value = channels + m.heads * dk;
-    const auto add = [&](N & s, N d, int shift) __attribute__((always_inline)) {
+    const auto add = [&](N& s, N d, int shift) RUNG_INLINE_LAMBDA {
       if (layer.accumulator == Accumulator::exact)
         s += d;
       else if (layer.accumulator == Accumulator::wrap)
@@ -289,7 +275,7 @@ RUNG_INLINE void update(const LaneLayer& layer, const N* channels, N* state, N* 
   } else if (m.kind == gru) {
     const std::int64_t n = m.inner;
     for (std::int64_t i = 0; i < n; ++i) {
-      const auto gate = [&](std::int64_t row) __attribute__((always_inline)) {
+      const auto gate = [&](std::int64_t row) RUNG_INLINE_LAMBDA {
         return look(layer.gate_table, rsh(channels[row] + row_sum(layer.key, row, state), layer.gate_shift));
       };
       const N z = gate(i), r = gate(n + i);
@@ -310,11 +296,11 @@ RUNG_INLINE void update(const LaneLayer& layer, const N* channels, N* state, N* 
 
 // The layer's output row x from its state, in place: mixer, W_O, residual, MLP. `scratch` holds two rows of
 // the widest width.
-template <class N>
-RUNG_INLINE void read(const LaneLayer& layer, const N* channels, const N* state, int stream_bits,
+template <class N, template <class> class Row>
+RUNG_INLINE void read(const Layer<Row>& layer, const N* channels, const N* state, int stream_bits,
                       std::int64_t width, N* x, N* scratch, N* other) {
   using enum MixerKind;
-  const MixerShape& m = layer.shape;
+  const Shape& m = layer.shape;
   const std::int64_t dk = m.key_dim, dv = m.value_dim;
   N* y = scratch;
   if (m.kind == identity)
@@ -332,7 +318,7 @@ RUNG_INLINE void read(const LaneLayer& layer, const N* channels, const N* state,
       const bool normalised = m.kind == linear && m.normalised;
       const N* query = channels + (m.kind == linear ? h : h / (m.heads / m.kv_heads)) * dk;
       const N* rows = state + h * (dv + (normalised ? 1 : 0)) * dk;
-      const auto dot = [&](std::int64_t r) __attribute__((always_inline)) {
+      const auto dot = [&](std::int64_t r) RUNG_INLINE_LAMBDA {
         N sum = N{};
         for (std::int64_t c = 0; c < dk; ++c) sum += rows[r * dk + c] * query[c];
         return sum;
@@ -363,11 +349,67 @@ RUNG_INLINE void read(const LaneLayer& layer, const N* channels, const N* state,
     apply(layer.mlp[k], from, to);
     if (k < layer.activation.size())
       for (std::int64_t i = 0; i < layer.mlp[k].rows; ++i)
-        to[i] = layer.activation[k] ? sat(look(*layer.activation[k], to[i]), layer.mlp[k].bits) : relu(to[i]);
+        to[i] = layer.activation[k].values.empty() ? relu(to[i])
+                                                   : sat(look(layer.activation[k], to[i]), layer.mlp[k].bits);
     from = to;
-    std::swap(to, next);
+    N* const used = to;
+    to = next;
+    next = used;
   }
   for (std::int64_t w = 0; w < width; ++w) x[w] = sat(x[w] + from[w], stream_bits);
+}
+
+// Working memory of one block of lanes, or of one thread.
+template <class N>
+struct Bench {
+  N *state, *channels, *reads, *x, *scratch, *other;
+};
+
+// A token through the first `depth` layers. rows[l]: what lane l's token brings to the first layer: update
+// channels and, for depth > 1, read channels and the embedded row. `same`: rows[0] serves all lanes.
+template <class N, class V, template <class> class Row>
+RUNG_INLINE void feed(const Layer<Row>* layers, std::int64_t depth, std::int64_t width, int stream_bits,
+                      const V* const* rows, bool same, const Bench<N>& bench) {
+  const Layer<Row>& first = layers[0];
+  const auto gather = [&](std::int64_t c) RUNG_INLINE_LAMBDA {
+    if (Element<N>::kLanes == 1 || same) return N{} + static_cast<typename Element<N>::type>(rows[0][c]);
+    N gathered = N{};
+    for (int l = 0; l < Element<N>::kLanes; ++l) set_lane(gathered, l, rows[l][c]);
+    return gathered;
+  };
+  const std::int64_t updates = first.update_channels, reads = first.read_channels;
+  for (std::int64_t c = 0; c < updates; ++c) bench.channels[c] = gather(c);
+  N* state = bench.state;
+  update(first, bench.channels, state, bench.scratch);
+  if (depth == 1) return;
+  for (std::int64_t c = 0; c < reads; ++c) bench.reads[c] = gather(updates + c);
+  for (std::int64_t w = 0; w < width; ++w) bench.x[w] = gather(updates + reads + w);
+  for (std::int64_t i = 0; i < depth; ++i) {
+    const Layer<Row>& layer = layers[i];
+    if (i > 0) {
+      update_channels(layer, bench.x, bench.channels);
+      update(layer, bench.channels, state, bench.scratch);
+    }
+    if (i + 1 < depth) {
+      if (i > 0) read_channels(layer, bench.x, bench.reads);
+      read(layer, bench.reads, state, stream_bits, width, bench.x, bench.scratch, bench.other);
+    }
+    state += layer.numbers;
+  }
+}
+
+// The first layer alone, where every entry of the state lives by itself (mamba2, linear attention):
+// s <- settle(rsh(a s) + u), with a and u known per (position, row).
+struct EntryRule {
+  bool gated = false, wraps = false, saturates = false;
+  int shift = 0, bits = 0;
+};
+template <class N>
+RUNG_INLINE N entry_step(const EntryRule& rule, N s, N decay, N term) {
+  s = (rule.gated ? rsh(s * decay, rule.shift) : s) + term;
+  if (rule.wraps) s = wrap_to(s, rule.bits);
+  if (rule.saturates) s = sat(s, rule.bits);
+  return s;
 }
 
 }  // namespace rung::lanes
