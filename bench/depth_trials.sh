@@ -157,6 +157,13 @@ trials() {
   told_word="$g8+$f8*2"
   trial settle-RFF-keys-16 "${told_word//dim=32/dim=16}" "$early" "$half" $whole_run
   trial settle-RFF-keys-8 "${told_word//dim=32/dim=8}" "$early" "$half" $whole_run
+  # Entries that no question of a stage asks for repeat those that one does (as every support does since).
+  local repeat="${late/steps 10000/steps 4000} --qat-after 2500 --carry-bits 3 --seeds 8"
+  trial repeat-FFF "$f8*3" "$told" "$half" $repeat
+  trial repeat-RFF "$g8+$f8*2" "$early" "$half" $repeat
+  trial repeat-FRF "$f8+$g8+$f8" "$told" "$half" $repeat
+  trial repeat-WFF "full(window=4,heads=1,dim=32,vdim=8)+$f8*2" "$early" "$half" $repeat
+  trial repeat-FF "$f8*2" "$first; token=1,layer=1,back=0" "$half" $repeat
   # Other layers in front, wider states, nothing rounded.
   trial front-linear "linear(heads=1,dim=8)+$f6*2" "$early" "$half" $late
   trial front-delta "delta(heads=1,dim=8)+$f6*2" "$early" "$half" $late
@@ -181,13 +188,14 @@ trial() {
   [ "$support" = - ] || set -- "$@" --support "$support"
   local flag value
   while read -r flag value; do [[ " $* " = *" $flag "* ]] || set -- "$@" "$flag" "$value"; done <<< "--L 2
+--seeds 4
 --precision bf16
 --width 64
 --queries 16
 --batch 64
 --steps 16000
 --eval-every 250"
-  timeout -s INT "$seconds" "$rung" train "$arch" --task seqcomp --parts --warmup 500 --seeds 4 --eval-count 512 $stop --carried-bits \
+  timeout -s INT "$seconds" "$rung" train "$arch" --task seqcomp --parts --warmup 500 --eval-count 512 $stop --carried-bits \
     --device "${DEVICE:-cuda}" --no-store --json --out "$out/$name" "$@" > "$out/$name.json" 2> "$out/$name.txt" &
 }
 trials

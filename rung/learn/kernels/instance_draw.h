@@ -74,7 +74,9 @@ struct InstanceTask {
   std::int64_t spacing = 0;
 };
 
-// What starts, choices and entries are drawn from: the first so many of each.
+// What starts, choices and entries are drawn from: the first so many of each. Entries of a table that no question of the
+// support asks for repeat those that one does, by its choices and values modulo the support's: a model need not learn to look
+// away from them, which it would have to unlearn when they are asked for.
 struct InstanceSupport {
   std::int64_t size[kMaxInstanceLevels] = {};  // evaluation: of n, sigma; seqcomp: of m, n_1 … n_{L-1}
 };
@@ -148,8 +150,10 @@ RUNG_HOST_DEVICE inline std::int64_t instance_scratch(const InstanceTask& task) 
 RUNG_HOST_DEVICE inline void draw_evaluation(const InstanceTask& task, const InstanceSupport& support,
                                              InstanceRandom& random, std::int32_t* tokens,
                                              std::int64_t* answers) {
-  for (std::int64_t i = 0; i < task.n; ++i)
+  for (std::int64_t i = 0; i < task.n; ++i) {
     tokens[i] = static_cast<std::int32_t>(random.below(support.size[1]));
+    tokens[i] = tokens[i % support.size[0]];
+  }
   const std::uint64_t x = random.below(support.size[0]);
   tokens[task.n] = static_cast<std::int32_t>(x);
   answers[0] = tokens[x];
@@ -240,14 +244,25 @@ RUNG_HOST_DEVICE inline std::int64_t draw_composition(const InstanceTask& task,
   return value;
 }
 
+// The entry of z_l that entry j repeats, j itself where a question can ask for it.
+RUNG_HOST_DEVICE inline std::int64_t repeated_entry(const InstanceTask& task, const InstanceSupport& support,
+                                                    std::int64_t l, std::int64_t j) {
+  if (l == 1) return j % support.size[0];
+  const std::int64_t values = task.domain[l - 2];
+  return j / values % support.size[l - 1] * values + j % values % support_domain(support, l - 2);
+}
+
 RUNG_HOST_DEVICE inline void draw_seqcomp(const InstanceTask& task, const InstanceSupport& support,
                                           InstanceRandom& random, std::int32_t* tokens, std::int64_t* answers,
                                           BetweenValues between) {
   std::int64_t at = 0;
   for (std::int64_t l = task.levels; l >= 1; --l) {
     const std::int64_t values = support_domain(support, l - 1);
-    for (std::int64_t j = 0; j < task.domain[l - 1]; ++j)
-      tokens[at++] = static_cast<std::int32_t>(random.below(values));
+    std::int32_t* table = tokens + at;
+    for (std::int64_t j = 0; j < task.domain[l - 1]; ++j, ++at) {
+      table[j] = static_cast<std::int32_t>(random.below(values));
+      table[j] = table[repeated_entry(task, support, l, j)];
+    }
   }
   answers[0] = draw_composition(task, support, random, tokens, 0, tokens + at, between);
 }

@@ -159,8 +159,16 @@ TEST(TaskInstances, of_a_support_are_instances_of_the_task_within_it_and_the_who
       std::int64_t at = 0;
       for (std::int64_t l = chain ? given.task.levels : 1; l >= 1; --l) {
         const std::int64_t values = chain ? support_domain(part, l - 1) : part.size[1];
-        for (std::int64_t j = chain ? given.task.domain[l - 1] : given.task.n; j > 0; --j)
-          ASSERT_LT(start[at++], values) << given.name;
+        const std::int64_t entries = chain ? given.task.domain[l - 1] : given.task.n;
+        // Entries that nothing asks for repeat those that something does, by start, choice and value.
+        const std::int64_t below = l > 1 ? given.task.domain[l - 2] : entries,
+                           asked = l > 1 ? support_domain(part, l - 2) : part.size[0];
+        for (std::int64_t j = 0; j < entries; ++j) {
+          ASSERT_LT(start[at + j], values) << given.name;
+          const std::int64_t choice = l > 1 ? j / below % part.size[l - 1] : 0;
+          ASSERT_EQ(start[at + j], start[at + choice * below + j % below % asked]) << given.name << " " << j;
+        }
+        at += entries;
       }
       ASSERT_EQ(at, tables);
       for (std::int64_t i = 0; i < 3; ++i) {
