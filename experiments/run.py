@@ -37,6 +37,15 @@ def as_json(name, out):
     return path
 
 
+def prediction_commit(name):
+    """The commit that last changed an experiment's file, where git knows it."""
+    try:
+        said = subprocess.run(["git", "log", "-1", "--format=%h", "--", name + ".toml"], cwd=os.path.dirname(os.path.abspath(__file__)), capture_output=True, text=True)
+    except OSError:
+        return ""
+    return said.stdout.strip()
+
+
 def plans(name, size):
     """The ids of an experiment's configurations, each with all that its run depends on."""
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".toml"), "rb") as source:
@@ -105,7 +114,12 @@ class Run:
         found = os.path.join(self.folder, "results.json")
         if os.path.exists(found) and not self.only:
             os.makedirs(os.path.join(options.out, "results"), exist_ok=True)
-            shutil.copy(found, os.path.join(options.out, "results", f"{self.name}-{options.size}.json"))
+            with open(found) as source, open(os.path.join(options.out, "results", f"{self.name}-{options.size}.json"), "w") as target:
+                document = json.load(source)
+                if commit := prediction_commit(self.name):
+                    document["provenance"]["predictions"] = commit
+                json.dump(document, target, separators=(",", ":"), ensure_ascii=False)
+                target.write("\n")
         said = {0: "done", 1: "done, a theorem's prediction failed", 130: "interrupted"}.get(self.process.returncode, "FAILED")
         print(f"{self.only or self.name:<14} {options.size}  {said} (exit {self.process.returncode})  {time.monotonic() - self.start:.0f} s", flush=True)
         return self.process.returncode in (0, 1, 130)

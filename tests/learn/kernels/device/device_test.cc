@@ -255,10 +255,13 @@ TEST_F(Device, cells_agree_with_the_host) {
     cell_forward(shape, given.inputs(), given.states.floats(), given.output());
     cell_backward(shape, given.inputs(), given.states.floats(), given.output_gradient(),
                   given.sums_gradient(), given.e.floats());
-    EXPECT_LT(apart(y.read(given.y), given.y), tolerance(shape.element));
-    EXPECT_LT(apart(states.read(given.states), given.states), 1e-4);
-    EXPECT_LT(apart(gradient.read(given.gradient), given.gradient), tolerance(shape.element));
-    EXPECT_LT(apart(e.read(given.e), given.e), 1e-4);
+    // Near a tie the two may round to neighbours, of which there are 127.
+    const double near = shape.bits > 0 ? 0.01 : tolerance(shape.element),
+                 exact = shape.bits > 0 ? 0.01 : 1e-4;
+    EXPECT_LT(apart(y.read(given.y), given.y), near);
+    EXPECT_LT(apart(states.read(given.states), given.states), exact);
+    EXPECT_LT(apart(gradient.read(given.gradient), given.gradient), near);
+    EXPECT_LT(apart(e.read(given.e), given.e), exact);
   }
 }
 
