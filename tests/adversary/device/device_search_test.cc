@@ -176,6 +176,52 @@ TEST(device_search, goes_on_where_another_device_stopped) {
   std::filesystem::remove_all(folder);
 }
 
+// Level by level, of one layer and of stacks, with fixed tokens between the slots, and of states smaller than a
+// word.
+TEST(device_search, reaches_the_states_that_the_processor_reaches) {
+  NEEDS_DEVICE;
+  struct Small {
+    RandomTarget model;
+    std::string task = "eva";
+    TaskSizes sizes = {{"n", 7}};
+  };
+  for (const auto& [model, task, sizes] : std::vector<Small>{
+           {{.architecture = "mamba2(heads=2,dim=1,state=2,form=plain)", .precision = 4}},
+           {{.architecture = "mamba2(heads=1,dim=1,state=1,form=plain)", .precision = 5}},
+           {{.architecture = "mamba2(heads=1,dim=2,state=2,form=plain)", .precision = 4},
+            "mqar",
+            {{"n", 4}, {"queries", 1}}},
+           {{.architecture = "linear(heads=2,dim=2,vdim=1,feature=relu,normalised=no)", .precision = 4}},
+           {{.architecture = "gdelta(heads=1,dim=2,form=plain)",
+           .precision = 4,
+           .accumulator = Accumulator::round}},
+           {{.architecture = "gru(size=3)+rnn(size=1)", .precision = 4, .accumulator = Accumulator::round}},
+           {{.architecture = "delta(heads=1,dim=2,form=plain)", .precision = 4}, "retrieval", {{"n", 6}}}}) {
+    const auto target = random_target(model, task_of(task, sizes));
+    const auto plain = attack(target, "reachable", {.seconds = 60}),
+               device = attack(target, "reachable", {.seconds = 60, .device = SearchDevice::cuda});
+    ASSERT_TRUE(plain) << model.architecture << plain.error().message;
+    ASSERT_TRUE(device) << device.error().message;
+    EXPECT_EQ(device->details.at("states_by_tokens"), plain->details.at("states_by_tokens"))
+        << model.architecture;
+    EXPECT_EQ(device->evaluations, plain->evaluations);
+    EXPECT_EQ(device->verdict, plain->verdict);
+    EXPECT_EQ(device->details.count("device"), 1u);
+  }
+}
+
+TEST(device_search, collides_the_layers_of_a_stack) {
+  NEEDS_DEVICE;
+  for (const std::int64_t layers : {2, 3}) {
+    const auto target = retentive_target("mamba2", layers, 16, layers == 2 ? 256 : 2048, 1);
+    ASSERT_TRUE(target);
+    const auto outcome = attack(*target, "hierarchical", {.seconds = 60, .device = SearchDevice::cuda});
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    ASSERT_EQ(outcome->verdict, Evidence::refuted) << outcome->reason;
+    EXPECT_EQ(outcome->details.count("device"), 1u);
+  }
+}
+
 TEST(device_search, refuses_methods_that_do_not_run_there) {
   const auto target = retentive_target("linear", 1, 32, 32, 1);
   ASSERT_TRUE(target);
@@ -194,7 +240,7 @@ TEST(device_search, refuses_stacks_that_it_does_not_know_unless_it_may_choose) {
   EXPECT_EQ(refused.error().message,
             "[break] device cuda: states of these mixers are not evaluated on a device");
   const auto chosen =
-      attack(target, "distinguished-points", {.seconds = 10, .device = SearchDevice::automatic});
+      attack(target, "distinguished-points", {.seconds = 1, .device = SearchDevice::automatic});
   ASSERT_TRUE(chosen) << chosen.error().message;
   EXPECT_EQ(chosen->details.count("device"), 0u);
 }
