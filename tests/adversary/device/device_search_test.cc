@@ -147,6 +147,20 @@ TEST(device_search, breaks_a_state_and_reruns_the_pair) {
   }
 }
 
+// Codes of two words. Of its 96 bits on paper this model uses fewer than half.
+TEST(device_search, breaks_a_state_of_more_than_64_bits) {
+  NEEDS_DEVICE;
+  const auto target =
+      random_target({.architecture = "mamba2(heads=3,dim=2,state=2,form=plain)", .precision = 8},
+                    task_of("eva", {{"n", 16}}));
+  ASSERT_EQ(target.nominal_bits, 96);
+  for (const auto device : {SearchDevice::cuda, SearchDevice::cpu}) {
+    const auto outcome = attack(target, "distinguished-points", {.seconds = 120, .device = device});
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_EQ(outcome->verdict, Evidence::refuted) << outcome->reason;
+  }
+}
+
 // Stopped on one, resumed on the other: the end points of the first are those of the second.
 TEST(device_search, goes_on_where_another_device_stopped) {
   NEEDS_DEVICE;
@@ -205,6 +219,7 @@ TEST(device_search, reaches_the_states_that_the_processor_reaches) {
     EXPECT_EQ(device->details.at("states_by_tokens"), plain->details.at("states_by_tokens"))
         << model.architecture;
     EXPECT_EQ(device->evaluations, plain->evaluations);
+    EXPECT_GT(plain->evaluations, 100u) << model.architecture << plain->details.at("states_by_tokens");
     EXPECT_EQ(device->verdict, plain->verdict);
     EXPECT_EQ(device->details.count("device"), 1u);
   }
