@@ -246,6 +246,22 @@ TEST(device_search, refuses_methods_that_do_not_run_there) {
             "[break] generalised-birthday does not run on cuda; on a processor it does");
 }
 
+TEST(device_search, refuses_models_that_no_method_takes_there) {
+  const auto target = constructed_target("eva", {{"n", 4}});
+  const auto outcome = attack(target, "auto", {.seconds = 1, .device = SearchDevice::cuda});
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().message, "[break] no method that applies runs on cuda; on a processor they do");
+}
+
+TEST(device_search, refuses_a_device_that_is_not_there) {
+  EXPECT_FALSE(parse_search_device("gpu"));
+  EXPECT_EQ(*parse_search_device("cpu"), SearchDevice::cpu);
+  EXPECT_EQ(*parse_search_device("auto"), SearchDevice::automatic);
+  const auto cuda = parse_search_device("cuda");
+  ASSERT_EQ(cuda.ok(), lanes::device_count() > 0);
+  if (!cuda) EXPECT_TRUE(cuda.error().message.starts_with("[break] device cuda: ")) << cuda.error().message;
+}
+
 TEST(device_search, refuses_stacks_that_it_does_not_know_unless_it_may_choose) {
   NEEDS_DEVICE;
   const auto target = random_target({.architecture = "mamba2(heads=1,dim=2,state=2,conv=2,form=plain)"},
