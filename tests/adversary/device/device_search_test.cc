@@ -1,5 +1,6 @@
 // The searches on a device against the processor's, bit for bit. Built without CUDA, the device's side is its
 // plain form on the host (rung/adversary/lanes/host_device.cc); built with CUDA, these tests need a device.
+#include <atomic>
 #include <filesystem>
 
 #include "rung/adversary/device_program.h"
@@ -164,7 +165,8 @@ TEST(device_search, breaks_a_state_of_more_than_64_bits) {
 // Stopped on one, resumed on the other: the end points of the first are those of the second.
 TEST(device_search, goes_on_where_another_device_stopped) {
   NEEDS_DEVICE;
-  const auto target = retentive_target("mamba2", 1, 40, 32, 1);
+  // More than a device does in three batches.
+  const auto target = retentive_target("mamba2", 1, lanes::device_count() > 0 ? 56 : 40, 32, 1);
   ASSERT_TRUE(target);
   const auto folder = std::filesystem::temp_directory_path() / "rung-device-search";
   std::filesystem::create_directories(folder);
@@ -172,8 +174,8 @@ TEST(device_search, goes_on_where_another_device_stopped) {
   for (const auto& [first, second] : {std::pair(cuda, cpu), std::pair(cpu, cuda)}) {
     const std::string checkpoint = (folder / "search.checkpoint").string();
     std::filesystem::remove(checkpoint);
-    SearchOptions options{.seconds = 60, .checkpoint = checkpoint};
-    int looks = 0;
+    SearchOptions options{.seconds = 300, .checkpoint = checkpoint};
+    std::atomic<int> looks = 0;
     options.device = first;
     options.stop = [&] { return ++looks > 3; };
     const auto stopped = attack(*target, "distinguished-points", options);
