@@ -1,6 +1,6 @@
 // What attacks cost, each beside a straightforward baseline in the same run, on models read from a file.
 //   bench_attacks [points | break | wide | stack | lists | lattice | reachable]...     (all, when none is named)
-// points, wide: also on a CUDA device, where there is one (wide: only there), with the processor as its peer.
+// points, wide, stack, reachable: also on a CUDA device, where there is one (wide: only there).
 // Baselines: the exact machine token by token on as many workers (points, reachable: a std::unordered_set of
 // its states), and for searches the evaluations that a plain birthday would need, at the rate that was just
 // measured.
@@ -165,6 +165,18 @@ void reachable() {
       outcome->details.count("states") ? outcome->details.at("states") : "not all", outcome->seconds,
       peak_megabytes(), fast, slow, fast / slow);
   add_figure({"attacks", "reachable states of 28 bits", fast, "steps/s", "one thread with a hash set", slow});
+  if (lanes::device_count() == 0) return;
+  for (const std::int64_t bits : {28, 36}) {
+    const Target large = from_file("mamba2", 1, bits, 12);
+    const auto found = attack(large, "reachable", {.seconds = 600, .device = SearchDevice::cuda});
+    RUNG_REQUIRE(found.ok(), "{}", found.error().message);
+    const double device = static_cast<double>(found->evaluations) / found->seconds;
+    fmt::print("reachable  {} bits on {}: {}, {:.1f} s, {:.3g} steps/s, {} workers {:.3g}/s, ratio {:.0f}\n",
+               bits, lanes::device_name(), found->reason, found->seconds, device, worker_count(), fast,
+               device / fast);
+    add_figure({"attacks", fmt::format("reachable states of {} bits on a device", bits), device, "steps/s",
+                "lanes, 28 bits", fast, lanes::device_name()});
+  }
 }
 
 int run(const std::set<std::string>& wanted) {
@@ -179,7 +191,12 @@ int run(const std::set<std::string>& wanted) {
   if (asked("break")) search("break", from_file("mamba2", 1, 56, 32), "distinguished-points", 28, rate, 300);
   if (asked("wide") && lanes::device_count() > 0)
     search("wide", from_file("mamba2", 1, 72, 32), "distinguished-points", 36, rate, 600, SearchDevice::cuda);
-  if (asked("stack")) search("stack", from_file("mamba2", 3, 32, 4096), "hierarchical", 48, rate, 120);
+  if (asked("stack")) {
+    search("stack", from_file("mamba2", 3, 32, 4096), "hierarchical", 48, rate, 120);
+    if (lanes::device_count() > 0)
+      search("on device", from_file("mamba2", 3, 32, 4096), "hierarchical", 48, rate, 120,
+             SearchDevice::cuda);
+  }
   if (asked("lists"))
     search("lists", from_file("linear", 1, 128, 256), "generalised-birthday", 64, rate, 120);
   if (asked("lattice")) search("lattice", from_file("linear-values", 1, 640, 256), "lattice", 320, 0, 300);

@@ -10,9 +10,10 @@
 namespace rung {
 namespace {
 
-constexpr double kDeviceBatchSeconds = 0.05;  // between two looks at what ended
-constexpr std::int64_t kFirstSteps = 16;      // of the first batch
-constexpr std::uint32_t kMostEnds = 1 << 22;  // of a batch, beyond two a chain
+constexpr double kDeviceBatchSeconds = 0.05;                       // between two looks at what ended
+constexpr std::int64_t kFirstSteps = 16;                           // of the first batch
+constexpr std::uint32_t kMostEnds = 1 << 22;                       // of a batch, beyond two a chain
+constexpr std::uint64_t kMostSuccessors = std::uint64_t{1} << 31;  // between two looks at the clock
 constexpr std::size_t kArenaBoundary = 16;
 
 // Arrays side by side in the device's memory. The first pass counts their bytes, the second has a place for them.
@@ -138,6 +139,16 @@ Result<lanes::Evaluation> DeviceProgram::evaluation(const Walk& walk, bool packs
   return evaluation;
 }
 
+std::vector<std::uint32_t> DeviceProgram::rows(std::int64_t first,
+                                               std::span<const std::uint16_t> choices) const {
+  std::vector<std::uint32_t> rows;
+  std::size_t slot = 0;
+  for (std::size_t p = begins_[static_cast<std::size_t>(first)];
+       p < begins_[static_cast<std::size_t>(first) + choices.size()]; ++p)
+    rows.push_back(steps_[p].row + (steps_[p].rows > 0 ? choices[slot++] : 0));
+  return rows;
+}
+
 Result<DeviceWalks> DeviceWalks::start(const lanes::Evaluation& evaluation, int zeros, std::uint64_t patience,
                                        std::uint64_t seed) {
   DeviceWalks walks;
@@ -189,6 +200,60 @@ Result<DeviceWalks::Batch> DeviceWalks::advance() {
   return batch;
 }
 
+Result<DeviceStates> DeviceStates::make(int bits) {
+  DeviceStates states;
+  states.words_ = std::max<std::uint64_t>(2, std::uint64_t{1} << bits >> 5);
+  std::size_t free = 0;
+  RUNG_CHECK(device_result(lanes::device_memory(&free)));
+  if (2 * states.words_ * sizeof(std::uint32_t) > free)
+    return fail(ErrorCode::resource,
+                "[break] two sets of states of {} bits need {} bytes on the device; {} are free", bits,
+                2 * states.words_ * sizeof(std::uint32_t), free);
+  RUNG_TRY(states.now_, DeviceMemory::allocate(states.words_ * sizeof(std::uint32_t)));
+  RUNG_TRY(states.next_, DeviceMemory::allocate(states.words_ * sizeof(std::uint32_t)));
+  RUNG_TRY(states.fresh_, DeviceMemory::allocate(sizeof(std::uint64_t)));
+  return states;
+}
+
+Result<std::optional<std::uint64_t>> DeviceStates::advance(DeviceProgram& program, const StateKernel& kernel,
+                                                           std::int64_t slot,
+                                                           const std::function<void()>& step,
+                                                           const std::function<bool()>& over) {
+  const std::int64_t depth = kernel.layers();
+  const auto rows =
+      static_cast<std::uint32_t>(kernel.space().slots[static_cast<std::size_t>(slot)].rows.size());
+  const std::vector<std::int64_t> empty(static_cast<std::size_t>(kernel.numbers(depth)));  // codes are given
+  RUNG_TRY(const auto evaluation,
+           program.evaluation({.depth = depth, .first = slot, .length = 1, .start = empty.data()}, true));
+  lanes::StateSets sets{.now = now_.as<std::uint32_t>(),
+                        .next = next_.as<std::uint32_t>(),
+                        .first = 0,
+                        .count = 0,
+                        .fresh = fresh_.as<unsigned long long>()};
+  RUNG_CHECK(device_result(lanes::clear_on_device(sets.next, words_ * sizeof(std::uint32_t))));
+  RUNG_CHECK(device_result(lanes::clear_on_device(sets.fresh, sizeof *sets.fresh)));
+  const std::uint64_t part = std::max<std::uint64_t>(1, kMostSuccessors / (32 * std::uint64_t{rows}));
+  unsigned long long fresh = 0;
+  for (; sets.first < words_; sets.first += part) {
+    sets.count = std::min(part, words_ - sets.first);
+    RUNG_CHECK(device_result(lanes::reach_states(evaluation, rows, sets)));
+    RUNG_CHECK(device_result(lanes::copy_from_device(&fresh, sets.fresh, sizeof fresh)));
+    step();
+    if (over()) return std::optional<std::uint64_t>{};
+  }
+  std::swap(now_, next_);
+  return std::optional<std::uint64_t>(fresh);
+}
+
+Result<void> DeviceStates::read(std::uint64_t first, std::span<std::uint64_t> words) const {
+  return device_result(
+      lanes::copy_from_device(words.data(), now_.as<std::uint64_t>() + first, words.size_bytes()));
+}
+Result<void> DeviceStates::write(std::uint64_t first, std::span<const std::uint64_t> words) {
+  return device_result(
+      lanes::copy_to_device(now_.as<std::uint64_t>() + first, words.data(), words.size_bytes()));
+}
+
 Result<SearchDevice> parse_search_device(std::string_view word) {
   if (word == "cpu") return SearchDevice::cpu;
   if (word == "auto") return SearchDevice::automatic;
@@ -203,6 +268,7 @@ Result<std::unique_ptr<DeviceProgram>> program_for(const StateKernel& kernel, co
   if (options.device == SearchDevice::cpu ||
       (options.device == SearchDevice::automatic && lanes::device_count() == 0))
     return std::unique_ptr<DeviceProgram>{};
+  if (options.ranks) RUNG_CHECK(device_result(lanes::choose_device(options.ranks->rank())));
   auto program = kernel.on_device();
   if (program) return program;
   if (options.device == SearchDevice::automatic) return std::unique_ptr<DeviceProgram>{};

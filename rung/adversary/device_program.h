@@ -3,7 +3,10 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "rung/adversary/attack.h"
@@ -56,6 +59,8 @@ class DeviceProgram {
 
   // The walk's step function. It holds until the next call.
   Result<lanes::Evaluation> evaluation(const Walk& walk, bool packs);
+  // The rows that these choices take from slot `first` on, fixed tokens included.
+  std::vector<std::uint32_t> rows(std::int64_t first, std::span<const std::uint16_t> choices) const;
 
  private:
   DeviceMemory arena_, start_;
@@ -90,6 +95,24 @@ class DeviceWalks {
   lanes::TrailEnds ends_;
   std::int64_t steps_ = 0;
   Clock::time_point launched_;
+};
+
+// A set of states and that of their successors in the device's memory, one bit a state of at most 36 bits.
+class DeviceStates {
+ public:
+  static Result<DeviceStates> make(int bits);
+  // The successors of the states by slot `slot` take their place: their number, or nothing when it was over
+  // before (the states are then as before). `step` hears of every part that was done, in evaluations.
+  Result<std::optional<std::uint64_t>> advance(DeviceProgram& program, const StateKernel& kernel,
+                                               std::int64_t slot, const std::function<void()>& step,
+                                               const std::function<bool()>& over);
+  // Words of 64 states, from number `first` on.
+  Result<void> read(std::uint64_t first, std::span<std::uint64_t> words) const;
+  Result<void> write(std::uint64_t first, std::span<const std::uint64_t> words);
+
+ private:
+  std::uint64_t words_ = 0;  // of 32 states
+  DeviceMemory now_, next_, fresh_;
 };
 
 // The kernel on the device that the options ask for; null: on the processor. Errors: cuda is asked for, and

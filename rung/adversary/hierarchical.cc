@@ -15,6 +15,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "rung/adversary/device_collisions.h"
 #include "rung/adversary/distinguished_points.h"
 #include "rung/adversary/search_clock.h"
 #include "rung/base/parallel.h"
@@ -30,6 +31,7 @@ constexpr std::int64_t kAhead = 12;                   // keys whose place in the
 constexpr std::int64_t kHierarchicalChunk = 1 << 11;  // leaves that one worker advances at a time
 constexpr std::int64_t kFirstLook = 6;  // lg of the number of leaves from which on equal ones are looked for,
 constexpr std::int64_t kLookEvery = 3;  // at first at every third doubling
+constexpr const char* kNoSegment = "layer 1 has no collision within its segment";
 
 using Choices = std::vector<std::uint16_t>;
 struct Segment {
@@ -72,14 +74,16 @@ class BirthdayTable {
 
 class HierarchicalSearch {
  public:
-  HierarchicalSearch(const Target& target, const SearchOptions& options, std::unique_ptr<StateKernel> kernel)
+  HierarchicalSearch(const Target& target, const SearchOptions& options, std::unique_ptr<StateKernel> kernel,
+                     std::optional<DeviceCollisions> device)
       : target_(target),
         options_(options),
         clock_(options),
         kernel_(std::move(kernel)),
-        table_(table_bits()),
-        leaf_table_(table_bits()) {
-    memory_ = tables_ = std::uint64_t{2 * 16} << table_bits();
+        device_(std::move(device)),
+        table_(device_ ? 1 : table_bits()),
+        leaf_table_(device_ ? 1 : table_bits()) {
+    memory_ = tables_ = device_ ? device_->memory_bytes() : std::uint64_t{2 * 16} << table_bits();
   }
 
   Result<AttackOutcome> run() {
@@ -88,7 +92,7 @@ class HierarchicalSearch {
     const std::vector<std::int64_t> empty(static_cast<std::size_t>(kernel_->numbers(depth)), 0);
     for (std::uint64_t attempt = 0; !clock_.over(); ++attempt) {
       salt_ = spread(options_.seed + attempt * kGoldenGamma);
-      const auto segment = collide(depth, empty, 0);
+      RUNG_TRY(const auto segment, collide(depth, empty, 0));
       if (!segment) break;
       RUNG_TRY(outcome.certificate, certify_beginnings(target_, kernel_->space().prefix(segment->one),
                                                        kernel_->space().prefix(segment->two)));
@@ -101,6 +105,7 @@ class HierarchicalSearch {
     outcome.seconds = clock_.seconds();
     outcome.memory_bytes = memory_;
     outcome.details["kernel"] = kernel_->name();
+    if (device_) outcome.details["device"] = lanes::device_name();
     std::string bits;
     for (std::int64_t l = 1; l <= depth; ++l)
       bits += fmt::format("{}{}", l > 1 ? " " : "", kernel_->bits(l) - kernel_->bits(l - 1));
@@ -126,20 +131,21 @@ class HierarchicalSearch {
   std::int64_t slots() const { return static_cast<std::int64_t>(kernel_->space().slots.size()); }
 
   // Both sides over slots from `first` on, from the common state `start` (numbers(depth) values).
-  std::optional<Segment> collide(std::int64_t depth, const std::vector<std::int64_t>& start,
-                                 std::int64_t first) {
-    if (depth == 1) return birthday(start, first);
+  Result<std::optional<Segment>> collide(std::int64_t depth, const std::vector<std::int64_t>& start,
+                                         std::int64_t first) {
+    if (depth == 1) return device_ ? birthday_on_device(start, first) : birthday(start, first);
     const std::int64_t below = kernel_->numbers(depth - 1), size = kernel_->numbers(depth),
                        own = size - below;
     if (own == 0) return collide(depth - 1, start, first);
+    if (device_) return collide_on_device(depth, start, first);
     std::vector<std::int64_t> common(start.begin(),
                                      start.begin() + below);  // layers below, after the segments so far
     std::vector<std::int64_t> leaves(start.begin() + below, start.end());  // layer `depth`, one row a mixture
     std::vector<Segment> segments;
     std::int64_t slot = first;
     for (std::int64_t lg = 1;; ++lg) {
-      auto segment = collide(depth - 1, common, slot);
-      if (!segment) return std::nullopt;
+      RUNG_TRY(auto segment, collide(depth - 1, common, slot));
+      if (!segment) return std::optional<Segment>{};
       const auto length = static_cast<std::int64_t>(segment->one.size());
       slot += length;
       const std::int64_t count = static_cast<std::int64_t>(leaves.size()) / own;
@@ -149,7 +155,7 @@ class HierarchicalSearch {
       if (memory_ > options_.memory_bytes) {
         reason_ = fmt::format("layer {} would need more than {} bytes for its leaves", depth,
                               options_.memory_bytes);
-        return std::nullopt;
+        return std::optional<Segment>{};
       }
       std::vector<std::int64_t> end(static_cast<std::size_t>(below));
       parallel_for(2 * count, kHierarchicalChunk, [&](std::int64_t begin, std::int64_t stop) {
@@ -174,18 +180,51 @@ class HierarchicalSearch {
       leaves = std::move(grown);
       common = std::move(end);
       segments.push_back(std::move(*segment));
-      clock_.report({evaluations_,
-                     {},
-                     memory_,
-                     fmt::format("layer {} of {}, segment {}", depth, kernel_->layers(), lg)});
-      if (clock_.over()) return std::nullopt;
-      // Equal leaves are expected at half the layer's bits, and looked for now and then before: rounding may
-      // waste bits.
-      const std::int64_t expected = (kernel_->bits(depth) - kernel_->bits(depth - 1)) / 2 - 1;
-      if (lg < expected && (lg < kFirstLook || lg % kLookEvery != 0)) continue;
+      report(depth, lg);
+      if (clock_.over()) return std::optional<Segment>{};
+      if (!worth_looking(depth, lg)) continue;
       if (const auto pair = equal_leaves(leaves, own))
-        return mixture(segments, first, pair->first, pair->second);
+        return std::optional(mixture(segments, first, pair->first, pair->second));
     }
+  }
+  // The same with the leaves in the memory of the device.
+  Result<std::optional<Segment>> collide_on_device(std::int64_t depth, const std::vector<std::int64_t>& start,
+                                                   std::int64_t first) {
+    const std::int64_t below = kernel_->numbers(depth - 1);
+    std::vector<std::int64_t> common(start.begin(), start.begin() + below);
+    RUNG_CHECK(device_->plant(depth, start, below));
+    std::vector<Segment> segments;
+    std::int64_t slot = first;
+    for (std::int64_t lg = 1;; ++lg) {
+      RUNG_TRY(auto segment, collide(depth - 1, common, slot));
+      if (!segment) return std::optional<Segment>{};
+      slot += static_cast<std::int64_t>(segment->one.size());
+      RUNG_TRY(const bool grew, device_->grow(depth, segment->first, segment->one, segment->two, common));
+      memory_ = device_->memory_bytes();
+      if (!grew) {
+        reason_ = fmt::format("layer {} has more leaves than the device has memory for", depth);
+        return std::optional<Segment>{};
+      }
+      evaluations_ += device_->leaves(depth);
+      segments.push_back(std::move(*segment));
+      report(depth, lg);
+      if (clock_.over()) return std::optional<Segment>{};
+      if (!worth_looking(depth, lg)) continue;
+      RUNG_TRY(const auto pair, device_->equal_leaves(depth));
+      if (pair)
+        return std::optional(mixture(segments, first, static_cast<std::int64_t>(pair->first),
+                                     static_cast<std::int64_t>(pair->second)));
+    }
+  }
+  void report(std::int64_t depth, std::int64_t lg) {
+    clock_.report(
+        {evaluations_, {}, memory_, fmt::format("layer {} of {}, segment {}", depth, kernel_->layers(), lg)});
+  }
+  // Equal leaves are expected at half the layer's bits, and looked for now and then before: rounding may waste
+  // bits.
+  bool worth_looking(std::int64_t depth, std::int64_t lg) const {
+    const std::int64_t expected = (kernel_->bits(depth) - kernel_->bits(depth - 1)) / 2 - 1;
+    return lg >= expected || (lg >= kFirstLook && lg % kLookEvery == 0);
   }
 
   std::optional<std::pair<std::int64_t, std::int64_t>> equal_leaves(const std::vector<std::int64_t>& leaves,
@@ -217,7 +256,8 @@ class HierarchicalSearch {
     return mixed;
   }
 
-  std::optional<Segment> birthday(const std::vector<std::int64_t>& start, std::int64_t first) {
+  // The walk of a birthday on layer 1 from slot `first` on, or nothing where the prompt ends too early.
+  std::optional<Walk> birthday_walk(const std::vector<std::int64_t>& start, std::int64_t first) {
     const double wanted = static_cast<double>(kernel_->bits(1)) / 2 + kHierarchicalSpareBits;
     std::int64_t length = 0;
     for (double have = 0; have < wanted && first + length < slots(); ++length)
@@ -227,14 +267,43 @@ class HierarchicalSearch {
       reason_ = fmt::format("the prompt of {} tokens is too short for segments at every layer", slots());
       return std::nullopt;
     }
-    const Walk walk{.salt = salt_ + static_cast<std::uint64_t>(first) * kGoldenGamma,
-                    .depth = 1,
-                    .first = first,
-                    .length = length,
-                    .start = first == 0 ? nullptr : start.data()};
+    return Walk{.salt = salt_ + static_cast<std::uint64_t>(first) * kGoldenGamma,
+                .depth = 1,
+                .first = first,
+                .length = length,
+                .start = first == 0 ? nullptr : start.data()};
+  }
+  Result<std::optional<Segment>> birthday_on_device(const std::vector<std::int64_t>& start,
+                                                    std::int64_t first) {
+    const auto walk = birthday_walk(start, first);
+    if (!walk) return std::optional<Segment>{};
+    Segment found{first, Choices(static_cast<std::size_t>(walk->length)), {}};
+    found.two = found.one;
+    RUNG_TRY(const auto pair,
+             device_->birthday(
+                 *walk,
+                 [&](const DeviceCollisions::Pair& met) {
+                   kernel_->draw(*walk, &met.first, found.one.data());
+                   kernel_->draw(*walk, &met.second, found.two.data());
+                   return found.one != found.two;
+                 },
+                 [&](std::uint64_t count) {
+                   evaluations_ += count;
+                   clock_.report({evaluations_, {}, memory_, fmt::format("layer 1, slot {}", first)});
+                 },
+                 [&] { return clock_.over(); }));
+    if (pair) return std::optional(std::move(found));
+    if (!clock_.over()) reason_ = kNoSegment;
+    return std::optional<Segment>{};
+  }
+
+  Result<std::optional<Segment>> birthday(const std::vector<std::int64_t>& start, std::int64_t first) {
+    const auto planned = birthday_walk(start, first);
+    if (!planned) return std::optional<Segment>{};
+    const Walk& walk = *planned;
     table_.empty();
     std::vector<std::uint64_t> x(static_cast<std::size_t>(kHierarchicalBatch)), keys(x.size());
-    Choices one(static_cast<std::size_t>(length)), two(one.size());
+    Choices one(static_cast<std::size_t>(walk.length)), two(one.size());
     for (std::uint32_t base = 0; !table_.full(); base += kHierarchicalBatch) {
       std::iota(x.begin(), x.end(), std::uint64_t{base});
       parallel_for(kHierarchicalBatch, kHierarchicalBatch / 4, [&](std::int64_t begin, std::int64_t end) {
@@ -249,19 +318,20 @@ class HierarchicalSearch {
         const std::uint64_t met[] = {*earlier, number};
         kernel_->draw(walk, met, one.data());
         kernel_->draw(walk, met + 1, two.data());
-        if (one != two) return Segment{first, one, two};
+        if (one != two) return std::optional(Segment{first, one, two});
       }
       clock_.report({evaluations_, {}, memory_, fmt::format("layer 1, slot {}", first)});
-      if (clock_.over()) return std::nullopt;
+      if (clock_.over()) return std::optional<Segment>{};
     }
-    reason_ = "layer 1 has no collision within its segment";
-    return std::nullopt;
+    reason_ = kNoSegment;
+    return std::optional<Segment>{};
   }
 
   const Target& target_;
   const SearchOptions& options_;
   SearchClock clock_;
   std::unique_ptr<StateKernel> kernel_;
+  std::optional<DeviceCollisions> device_;  // nothing: tables and leaves are the processor's
   BirthdayTable table_, leaf_table_;
   std::uint64_t salt_ = 0, evaluations_ = 0, memory_ = 0, tables_ = 0;
   std::string reason_;
@@ -300,14 +370,24 @@ Fitness hierarchical_fitness(const Target& target) {
 
 Result<AttackOutcome> run_hierarchical(const Target& target, const SearchOptions& options) {
   RUNG_TRY(auto kernel, make_state_kernel(target, *beginnings(*target.task, kHierarchicalMostRows)));
-  return HierarchicalSearch(target, options, std::move(kernel)).run();
+  RUNG_TRY(auto program, program_for(*kernel, options));
+  std::optional<DeviceCollisions> device;
+  if (program) {
+    std::int64_t most = 0;
+    for (std::int64_t l = 1; l <= kernel->layers(); ++l)
+      most = std::max(most, kernel->bits(l) - kernel->bits(l - 1));
+    RUNG_TRY(device, DeviceCollisions::make(std::move(program), most));
+  }
+  return HierarchicalSearch(target, options, std::move(kernel), std::move(device)).run();
 }
 
 }  // namespace
 
 AttackMethod hierarchical_method() {
-  return {"hierarchical", "collisions of a stack, layer by layer", &hierarchical_fitness, &run_hierarchical,
-          /*seeks_collision=*/true};
+  return {"hierarchical",           "collisions of a stack, layer by layer",
+          &hierarchical_fitness,    &run_hierarchical,
+          /*seeks_collision=*/true, /*spreads=*/false,
+          /*on_device=*/true};
 }
 
 }  // namespace rung

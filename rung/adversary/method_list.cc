@@ -72,6 +72,10 @@ Result<AttackOutcome> attack(const Target& target, std::string_view name, const 
     if (Fitness fitness = method.fitness(target); fitness.applies)
       candidates.push_back({&method, std::move(fitness)});
   }
+  if (options.device == SearchDevice::cuda &&
+      std::none_of(candidates.begin(), candidates.end(), [](const auto& c) { return c.method->on_device; }))
+    return fail(ErrorCode::unsupported,
+                "[break] no method that applies runs on cuda; on a processor they do");
   std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
     return a.fitness.lg_evaluations < b.fitness.lg_evaluations;
   });

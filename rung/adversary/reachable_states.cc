@@ -2,7 +2,8 @@
 // A_{i+1} = all successors of A_i. Where it is smaller than the number of functions, two functions share a
 // state (pigeonhole), and the first level with fewer states than paths shows such a pair.
 //
-// Invariant: A_i is one bit a state (2^s bits, s the state's bits on paper). Until the first collision every
+// Invariant: A_i is one bit a state (2^s bits, s the state's bits on paper), in the memory of the processor or of a
+// device. Until the first collision every
 // state has one path, kept as parent and row, so the pair can be read off.
 #include "rung/adversary/method_list.h"
 
@@ -13,24 +14,28 @@
 #include <unordered_map>
 
 #include "rung/adversary/checkpoint.h"
+#include "rung/adversary/device_program.h"
 #include "rung/adversary/distinguished_points.h"
 #include "rung/adversary/search_clock.h"
 #include "rung/base/parallel.h"
+#include "rung/base/plural.h"
 
 namespace rung {
 namespace {
 
-constexpr std::int64_t kMostBits = 34;  // two bit sets of 2^34 bits are 4 GiB
+constexpr std::int64_t kMostBits =
+    36;  // two bit sets of 2^36 bits are 16 GiB: the limit of memory comes first
 constexpr std::size_t kMostPaths = std::size_t{1}
                                    << 25;  // paths that are kept while looking for the first collision
 constexpr std::uint64_t kPathBytes = 96;   // of a path, with its place in the table of states
 constexpr std::int64_t kReachableStatesChunk = 1024;  // states whose successors are computed together
 constexpr std::int64_t kGrainWords = 1 << 12;         // words of a bit set that one worker scans at a time
+constexpr std::size_t kPartWords = 1 << 20;           // copied from or to a device at once
 constexpr double kSecondsWorthSaving = 5;             // a level that took longer is saved
 
 class StateSet {
  public:
-  explicit StateSet(int bits) : words_((std::size_t{1} << bits) / 64 + 1) {}
+  explicit StateSet(std::size_t words) : words_(words) {}
   // Whether it was new. Callable from several threads.
   bool insert(std::uint64_t key) {
     const std::uint64_t bit = std::uint64_t{1} << (key & 63);
@@ -57,15 +62,19 @@ class StateSet {
 class ReachableStatesSearch {
  public:
   ReachableStatesSearch(const Target& target, const SearchOptions& options,
-                        std::unique_ptr<StateKernel> kernel)
+                        std::unique_ptr<StateKernel> kernel, std::unique_ptr<DeviceProgram> device,
+                        std::optional<DeviceStates> states)
       : target_(target),
         options_(options),
         clock_(options),
         kernel_(std::move(kernel)),
+        device_(std::move(device)),
+        states_(std::move(states)),
         depth_(kernel_->layers()),
         bits_(static_cast<int>(kernel_->bits(depth_))),
-        now_(bits_),
-        next_(bits_),
+        words_((std::size_t{1} << bits_) / 64 + 1),
+        now_(device_ ? 0 : words_),
+        next_(device_ ? 0 : words_),
         fingerprint_(search_fingerprint(target, "reachable", 0, std::to_string(bits_))) {}
 
   Result<AttackOutcome> run() {
@@ -74,7 +83,8 @@ class ReachableStatesSearch {
     AttackOutcome outcome{.method = "reachable", .nominal_bits = target_.nominal_bits};
     outcome.evaluations = evaluations_;
     outcome.seconds = clock_.seconds();
-    outcome.memory_bytes = 2 * now_.words() * 8;
+    outcome.memory_bytes = 2 * words_ * 8;
+    if (device_) outcome.details["device"] = lanes::device_name();
     std::string counts;
     for (std::size_t i = 0; i < levels_.size(); ++i) counts += fmt::format("{}{}", i ? " " : "", levels_[i]);
     outcome.details["states_by_tokens"] = counts;
@@ -158,57 +168,80 @@ class ReachableStatesSearch {
   Result<bool> count_all() {
     std::int64_t slot = 0;
     levels_ = {1};
-    now_.insert(0);
+    if (device_) {
+      const std::uint64_t empty = 1;
+      RUNG_CHECK(states_->write(0, {&empty, 1}));
+    } else {
+      now_.insert(0);
+    }
     RUNG_CHECK(resume(slot));
-    const auto slots = static_cast<std::int64_t>(kernel_->space().slots.size());
-    for (; slot < slots; ++slot) {
+    for (; slot < slots(); ++slot) {
       const double begun = clock_.seconds();
-      next_.clear();
-      std::atomic<std::uint64_t> found{0};
-      std::atomic<bool> late{false};
-      parallel_for(
-          static_cast<std::int64_t>(now_.words()), kGrainWords, [&](std::int64_t begin, std::int64_t end) {
-            if (late) return;
-            std::vector<std::uint64_t> keys,
-                after(static_cast<std::size_t>(kReachableStatesChunk * rows(slot)));
-            keys.reserve(kReachableStatesChunk + 64);
-            std::uint64_t fresh = 0;
-            const auto flush = [&] {
-              if (keys.empty()) return;
-              for (std::size_t from = 0; from < keys.size(); from += kReachableStatesChunk) {
-                const auto count = static_cast<std::int64_t>(
-                    std::min<std::size_t>(kReachableStatesChunk, keys.size() - from));
-                kernel_->successors(depth_, slot, keys.data() + from, count, after.data());
-                const std::int64_t total = count * rows(slot);
-                constexpr std::int64_t kAhead = 16;
-                for (std::int64_t i = 0; i < total; ++i) {
-                  if (i + kAhead < total) next_.prefetch(after[static_cast<std::size_t>(i + kAhead)]);
-                  fresh += next_.insert(after[static_cast<std::size_t>(i)]);
-                }
-              }
-              evaluations_ += keys.size() * static_cast<std::uint64_t>(rows(slot));
-              keys.clear();
-            };
-            for (std::int64_t w = begin; w < end; ++w) {
-              for (std::uint64_t word = now_.word(static_cast<std::size_t>(w)); word != 0; word &= word - 1)
-                keys.push_back(static_cast<std::uint64_t>(w) * 64 +
-                               static_cast<std::uint64_t>(std::countr_zero(word)));
-              if (keys.size() >= static_cast<std::size_t>(kReachableStatesChunk)) flush();
-            }
-            flush();
-            found += fresh;
-            clock_.report({evaluations_,
-                           {},
-                           2 * now_.words() * 8,
-                           fmt::format("token {} of {}, {} states", slot + 1, slots, levels_.back())});
-            if (clock_.over()) late = true;
-          });
-      if (late) return false;
-      std::swap(now_, next_);
-      levels_.push_back(found);
+      RUNG_TRY(const auto found, device_ ? advance_on_device(slot) : advance(slot));
+      if (!found) return false;
+      levels_.push_back(*found);
       if (clock_.seconds() - begun > kSecondsWorthSaving) RUNG_CHECK(save(slot + 1));
     }
     return true;
+  }
+  std::int64_t slots() const { return static_cast<std::int64_t>(kernel_->space().slots.size()); }
+  std::size_t device_words() const { return std::max<std::size_t>(1, words_ - 1); }
+  void report(std::int64_t slot) {
+    clock_.report({evaluations_,
+                   {},
+                   2 * words_ * 8,
+                   fmt::format("token {} of {}, {} states", slot + 1, slots(), levels_.back())});
+  }
+
+  // The next level: its states, or nothing when the budget ended.
+  Result<std::optional<std::uint64_t>> advance_on_device(std::int64_t slot) {
+    RUNG_TRY(const auto found,
+             states_->advance(
+                 *device_, *kernel_, slot, [&] { report(slot); }, [&] { return clock_.over(); }));
+    if (found) evaluations_ += levels_.back() * static_cast<std::uint64_t>(rows(slot));
+    return found;
+  }
+  Result<std::optional<std::uint64_t>> advance(std::int64_t slot) {
+    next_.clear();
+    std::atomic<std::uint64_t> found{0};
+    std::atomic<bool> late{false};
+    parallel_for(
+        static_cast<std::int64_t>(now_.words()), kGrainWords, [&](std::int64_t begin, std::int64_t end) {
+          if (late) return;
+          std::vector<std::uint64_t> keys,
+              after(static_cast<std::size_t>(kReachableStatesChunk * rows(slot)));
+          keys.reserve(kReachableStatesChunk + 64);
+          std::uint64_t fresh = 0;
+          const auto flush = [&] {
+            if (keys.empty()) return;
+            for (std::size_t from = 0; from < keys.size(); from += kReachableStatesChunk) {
+              const auto count =
+                  static_cast<std::int64_t>(std::min<std::size_t>(kReachableStatesChunk, keys.size() - from));
+              kernel_->successors(depth_, slot, keys.data() + from, count, after.data());
+              const std::int64_t total = count * rows(slot);
+              constexpr std::int64_t kAhead = 16;
+              for (std::int64_t i = 0; i < total; ++i) {
+                if (i + kAhead < total) next_.prefetch(after[static_cast<std::size_t>(i + kAhead)]);
+                fresh += next_.insert(after[static_cast<std::size_t>(i)]);
+              }
+            }
+            evaluations_ += keys.size() * static_cast<std::uint64_t>(rows(slot));
+            keys.clear();
+          };
+          for (std::int64_t w = begin; w < end; ++w) {
+            for (std::uint64_t word = now_.word(static_cast<std::size_t>(w)); word != 0; word &= word - 1)
+              keys.push_back(static_cast<std::uint64_t>(w) * 64 +
+                             static_cast<std::uint64_t>(std::countr_zero(word)));
+            if (keys.size() >= static_cast<std::size_t>(kReachableStatesChunk)) flush();
+          }
+          flush();
+          found += fresh;
+          report(slot);
+          if (clock_.over()) late = true;
+        });
+    if (late) return std::optional<std::uint64_t>{};
+    std::swap(now_, next_);
+    return std::optional<std::uint64_t>(found);
   }
 
   Result<void> resume(std::int64_t& slot) {
@@ -223,12 +256,20 @@ class ReachableStatesSearch {
       good = reader.take(value);
       levels_.push_back(value);
     }
+    good = good && reader.rest().size() == words_ * 8;
     for (std::size_t w = 0; good && w < now_.words(); ++w) {
       good = reader.take(value);
       now_.set_word(w, value);
     }
-    if (!good || !reader.done())
-      return fail(ErrorCode::format, "[break] the checkpoint {} is cut short", options_.checkpoint);
+    if (good && device_) {
+      std::vector<std::uint64_t> part;
+      for (std::size_t w = 0; w < device_words(); w += part.size()) {
+        part.resize(std::min(kPartWords, device_words() - w));
+        for (auto& word : part) reader.take(word);
+        RUNG_CHECK(states_->write(w, part));
+      }
+    }
+    if (!good) return fail(ErrorCode::format, "[break] the checkpoint {} is cut short", options_.checkpoint);
     slot = static_cast<std::int64_t>(done);
     return {};
   }
@@ -237,7 +278,17 @@ class ReachableStatesSearch {
     CheckpointWriter writer;
     writer.put(static_cast<std::uint64_t>(slot));
     for (const auto count : levels_) writer.put(count);
+    writer.reserve(words_ + levels_.size() + 1);
     for (std::size_t w = 0; w < now_.words(); ++w) writer.put(now_.word(w));
+    if (device_) {
+      std::vector<std::uint64_t> part;
+      for (std::size_t w = 0; w < device_words(); w += part.size()) {
+        part.resize(std::min(kPartWords, device_words() - w));
+        RUNG_CHECK(states_->read(w, part));
+        for (const auto word : part) writer.put(word);
+      }
+      for (std::size_t w = device_words(); w < words_; ++w) writer.put(0);
+    }
     return save_checkpoint(options_.checkpoint, fingerprint_, writer.bytes());
   }
 
@@ -245,9 +296,12 @@ class ReachableStatesSearch {
   const SearchOptions& options_;
   SearchClock clock_;
   std::unique_ptr<StateKernel> kernel_;
+  std::unique_ptr<DeviceProgram> device_;  // null: the sets are the processor's
+  std::optional<DeviceStates> states_;
   std::int64_t depth_;
   int bits_;
-  StateSet now_, next_;
+  std::size_t words_;    // of a set, and one more
+  StateSet now_, next_;  // empty where the sets are on a device
   std::string fingerprint_;
   std::atomic<std::uint64_t> evaluations_{0};
   std::vector<std::uint64_t> levels_;
@@ -275,21 +329,36 @@ Fitness reachable_states_fitness(const Target& target) {
 
 Result<AttackOutcome> run_reachable_states(const Target& target, const SearchOptions& options) {
   RUNG_TRY(auto kernel, make_state_kernel(target, *beginnings(*target.task, kMostChoices)));
-  const std::uint64_t needed = (std::uint64_t{2} << kernel->bits(kernel->layers())) / 8 + 16;
-  if (needed > options.memory_bytes)
+  RUNG_TRY(auto device, program_for(*kernel, options));
+  const auto bits = static_cast<int>(kernel->bits(kernel->layers()));
+  // On a device the sets lie there, and one of them passes through this memory when it is saved.
+  const std::uint64_t set = (std::uint64_t{1} << bits) / 8 + 8, sets = !device                      ? 2
+                                                                       : options.checkpoint.empty() ? 0
+                                                                                                    : 1;
+  if (sets * set > options.memory_bytes)
     return AttackOutcome{.method = "reachable",
-                         .reason = fmt::format("two sets of states need {} bytes of memory; the limit is {}",
-                                               needed, options.memory_bytes),
+                         .reason = fmt::format("{} of states need {} bytes of memory{}; the limit is {}",
+                                               counted(static_cast<std::int64_t>(sets), "set"), sets * set,
+                                               device ? " when saved" : "", options.memory_bytes),
                          .nominal_bits = target.nominal_bits};
-  return ReachableStatesSearch(target, options, std::move(kernel)).run();
+  std::optional<DeviceStates> states;
+  if (device) {
+    RUNG_TRY(states, DeviceStates::make(bits));
+  }
+  return ReachableStatesSearch(target, options, std::move(kernel), std::move(device), std::move(states))
+      .run();
 }
 
 }  // namespace
 
 AttackMethod reachable_states_method() {
-  return {"reachable", "all states that can be reached: the exact capacity", &reachable_states_fitness,
+  return {"reachable",
+          "all states that can be reached: the exact capacity",
+          &reachable_states_fitness,
           &run_reachable_states,
-          /*seeks_collision=*/true};
+          /*seeks_collision=*/true,
+          /*spreads=*/false,
+          /*on_device=*/true};
 }
 
 }  // namespace rung

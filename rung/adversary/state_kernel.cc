@@ -126,11 +126,8 @@ void StateKernel::unpack(std::int64_t depth, std::uint64_t key, std::int64_t* st
   std::int64_t i = numbers(depth);
   for (std::int64_t layer = depth - 1; layer >= 0; --layer) {
     const auto& widths = widths_[static_cast<std::size_t>(layer)];
-    for (auto width = widths.rbegin(); width != widths.rend(); ++width) {
-      const int unused = 64 - *width;
-      state[--i] = static_cast<std::int64_t>(key << unused) >> unused;
-      key = unused == 0 ? 0 : key >> *width;
-    }
+    for (auto width = widths.rbegin(); width != widths.rend(); ++width)
+      state[--i] = lanes::take_number(key, *width);
   }
 }
 

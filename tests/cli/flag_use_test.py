@@ -140,7 +140,7 @@ VALUES = {
     "verify": {"MODEL": ["m.safetensors"], "--task": ["flipflop"], "--depth": ["1"], "--budget": ["2s"], "--memory": ["8M"], "--out": ["c.json"], "--checkpoint": ["k"], "--quantised": ["bf16"]},
     "bound": {"ARCH": ["full"], "--config": ["config.json"], "--dims": ["dims.json"], "--task": ["mqar"], "--sum-bits": ["99"], "--variant": ["zipf"], "--theorem": ["eva-linear"], "--position-period": ["4"]},
     "break": {"MODEL": ["m.safetensors"], "--task": ["index"], "--budget": ["2s"], "--method": ["wrong-answer"], "--out": ["c.json"], "--store": ["new.jsonl"],
-              "--memory": ["8M"], "--seed": ["5"], "--checkpoint": ["k"]},
+              "--memory": ["8M"], "--device": ["cuda"], "--seed": ["5"], "--checkpoint": ["k"]},
     "eval": {"MODEL": ["m.safetensors"], "--task": ["index"], "--count": ["77"], "--seed": ["4"], "--variant": ["adversarial"],
              "--variants": ["uniform,adversarial"], "--sweep": ["n=4,4"], "--wrong": ["3"], "--quantised": ["4"], "--store": ["new.jsonl"]},
     "quantise": {"MODEL": ["gdelta.safetensors"], "--precision": ["3"], "--accumulator-bits": ["9"], "--accumulator": ["wrap"], "--weight-bits": ["5"],

@@ -11,6 +11,10 @@ int device_count() {
   int count = 0;
   return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
 }
+int choose_device(int number) {
+  const int count = device_count();
+  return count == 0 ? kNoDevice : cudaSetDevice(number % count);
+}
 const char* device_error(int status) { return cudaGetErrorString(static_cast<cudaError_t>(status)); }
 const char* device_name() {
   static cudaDeviceProp properties;

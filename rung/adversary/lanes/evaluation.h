@@ -76,4 +76,39 @@ struct TrailEnds {
   std::uint32_t capacity = 0;
 };
 
+// Codes and the numbers that they came from, by open addressing. Who finds its code there appends a meeting: its
+// number, and the place where the earlier number stands once all are done.
+struct Meeting {
+  std::uint64_t place = 0, number = 0;
+};
+struct CodeTable {
+  std::uint64_t* codes = nullptr;  // plus one; 0: an empty place
+  std::uint32_t* numbers = nullptr;
+  std::uint64_t places = 0;  // a power of two, more than there are codes
+  Meeting* meetings = nullptr;
+  std::uint32_t* met = nullptr;  // so many, also those beyond the capacity
+  std::uint32_t capacity = 0;
+};
+
+// States that agree on the layers below the last, from a common state of these on: leaf i < count takes the rows
+// `one`, leaf count + i, which starts as leaf i does, the rows `two`.
+struct Leaves {
+  const std::uint32_t *one = nullptr, *two = nullptr;  // `steps` numbers of rows
+  std::int32_t steps = 0;
+  std::int32_t below = 0, own = 0;       // numbers of the layers below, and of the last
+  const std::int64_t* common = nullptr;  // `below` numbers
+  const std::int64_t* leaves = nullptr;  // count x own
+  std::uint64_t count = 0;
+  std::int64_t* grown = nullptr;  // 2 count x own
+  std::int64_t* end = nullptr;    // the layers below, afterwards
+};
+
+// Sets of states, a bit each, by packed code: what is reachable, and what one more slot makes of it.
+struct StateSets {
+  const std::uint32_t* now = nullptr;
+  std::uint32_t* next = nullptr;
+  std::uint64_t first = 0, count = 0;   // words of `now` that are looked at
+  unsigned long long* fresh = nullptr;  // states that were new in `next`, counted up
+};
+
 }  // namespace rung::lanes

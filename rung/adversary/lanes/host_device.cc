@@ -1,6 +1,7 @@
 // Where rung is built without CUDA: the device's work on the host, one thread after the other (search_device.h).
 #ifndef RUNG_HAS_CUDA
 
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 
@@ -25,6 +26,7 @@ int with_host_machine(const Evaluation& evaluation, const Use& use) {
 }  // namespace
 
 int device_count() { return 0; }
+int choose_device(int) { return 0; }
 const char* device_error(int status) {
   return status == kNoDevice ? "this build of rung has no CUDA" : "the host has no memory";
 }
@@ -69,6 +71,36 @@ int evaluate_codes(const Evaluation& evaluation, const std::uint64_t* x, std::ui
                    std::uint64_t count, std::uint64_t* out) {
   return with_host_machine(evaluation, [&](auto& machine, const BlockRows& rows) {
     for (std::uint64_t i = 0; i < count; ++i) evaluate_code(machine, evaluation, rows, x, first, i, out);
+  });
+}
+int meet_codes(const Evaluation& evaluation, std::uint32_t first, std::uint32_t count,
+               const CodeTable& table) {
+  return with_host_machine(evaluation, [&](auto& machine, const BlockRows& rows) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      std::uint64_t code[kMostWords] = {first + std::uint64_t{i}, 0};
+      evaluate(machine, evaluation, rows, code);
+      meet(table, code[0], first + i);
+    }
+  });
+}
+int meet_leaves(const std::int64_t* leaves, std::int32_t own, std::uint32_t count, const CodeTable& table) {
+  for (std::uint32_t i = 0; i < count; ++i) meet(table, leaf_code(leaves + std::int64_t{i} * own, own), i);
+  return 0;
+}
+int grow_leaves(const Evaluation& evaluation, const Leaves& leaves) {
+  return with_layers(evaluation, [&](auto kind) {
+    typename decltype(kind)::Machine machine(evaluation);
+    for (std::uint64_t i = 0; i < 2 * leaves.count; ++i) grow_leaf(machine, leaves, i);
+    return 0;
+  });
+}
+int reach_states(const Evaluation& evaluation, std::uint32_t rows, const StateSets& sets) {
+  return with_host_machine(evaluation, [&](auto& machine, const BlockRows& block) {
+    for (std::uint64_t w = sets.first; w < sets.first + sets.count; ++w)
+      for (std::uint32_t word = sets.now[w]; word != 0; word &= word - 1)
+        for (std::uint32_t row = 0; row < rows; ++row)
+          *sets.fresh += reach(machine, evaluation, block,
+                               w * 32 + static_cast<unsigned>(std::countr_zero(word)), row, sets.next);
   });
 }
 

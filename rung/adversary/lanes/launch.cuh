@@ -41,10 +41,13 @@ struct Launch {
     status = cudaGetDevice(&device);
     if (status == 0) status = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
     if (status == 0) status = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+    cudaFuncAttributes own{};
+    if (status == 0) status = cudaFuncGetAttributes(&own, kernel);
     if (evaluation.form == Evaluation::Form::entries) {
       const std::size_t row = static_cast<std::size_t>(evaluation.entries.stride) * sizeof(std::int32_t);
       const RowRange range{evaluation.route_first, evaluation.route_rows};
-      if (range.count * row <= static_cast<std::size_t>(most)) shared = range, bytes = range.count * row;
+      if (range.count * row + own.sharedSizeBytes <= static_cast<std::size_t>(most))
+        shared = range, bytes = range.count * row;
     }
     if (status == 0 && bytes > 0)
       status =

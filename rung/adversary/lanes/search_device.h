@@ -14,6 +14,8 @@ namespace rung::lanes {
 inline constexpr int kNoDevice = 100;  // cudaErrorNoDevice
 
 int device_count();
+// The device that further calls of this thread are about: number modulo their count.
+int choose_device(int number);
 const char* device_error(int status);
 const char* device_name();  // of the device at hand
 // Bytes that are free on the device.
@@ -39,5 +41,17 @@ int walk(const Evaluation& evaluation, const Chains& chains, std::int64_t steps,
 // out[i]: the code that x[i] leads to, or where x is null the code of one word first + i.
 int evaluate_codes(const Evaluation& evaluation, const std::uint64_t* x, std::uint64_t first,
                    std::uint64_t count, std::uint64_t* out);
+
+// The codes of first + i for i < count enter the table as numbers first + i. REQUIRES packed codes of less than 64
+// bits.
+int meet_codes(const Evaluation& evaluation, std::uint32_t first, std::uint32_t count,
+               const CodeTable& table);
+// Hashes of `count` leaves of `own` numbers enter the table.
+int meet_leaves(const std::int64_t* leaves, std::int32_t own, std::uint32_t count, const CodeTable& table);
+int grow_leaves(const Evaluation& evaluation, const Leaves& leaves);
+
+// The successors of sets.now by the `rows` rows of the route's last step, put into sets.next. REQUIRES packed
+// codes.
+int reach_states(const Evaluation& evaluation, std::uint32_t rows, const StateSets& sets);
 
 }  // namespace rung::lanes

@@ -40,6 +40,12 @@ class EntryMachine {
       state_[e] =
           evaluation_.start && e < evaluation_.numbers ? static_cast<std::int32_t>(evaluation_.start[e]) : 0;
   }
+  RUNG_INLINE void unpack(std::uint64_t code) {
+    RUNG_UNROLL
+    for (int e = kEntries - 1; e >= 0; --e)
+      state_[e] =
+          e < evaluation_.numbers ? static_cast<std::int32_t>(take_number(code, evaluation_.widths[e])) : 0;
+  }
   RUNG_INLINE void step(const BlockRows& block, std::uint32_t row) {
     constexpr int kStride = entry_stride(kEntries, kGroups);
     const auto* at = reinterpret_cast<const Four*>(block.rows + (row - block.first) * kStride);
@@ -85,6 +91,12 @@ class StackMachine {
   RUNG_INLINE void begin() {
     for (int e = 0; e < evaluation_.numbers; ++e)
       state_[e] = evaluation_.start ? static_cast<V>(evaluation_.start[e]) : 0;
+  }
+  RUNG_INLINE void set(int e, std::int64_t number) { state_[e] = static_cast<V>(number); }
+  RUNG_INLINE std::int64_t number(int e) const { return state_[e]; }
+  RUNG_INLINE void unpack(std::uint64_t code) {
+    for (int e = evaluation_.numbers - 1; e >= 0; --e)
+      state_[e] = static_cast<V>(take_number(code, evaluation_.widths[e]));
   }
   RUNG_INLINE void step(const BlockRows&, std::uint32_t row) {
     const StackRows<V>& stack = rows();
@@ -184,6 +196,72 @@ RUNG_INLINE void evaluate_code(Machine& machine, const Evaluation& evaluation, c
   if (words > 1) out[i * words + 1] = code[1];
 }
 
+// What the state of `code`, before the route, becomes by row `choice` of its last step, put into the set: whether
+// it was new.
+template <class Machine>
+RUNG_INLINE bool reach(Machine& machine, const Evaluation& evaluation, const BlockRows& block,
+                       std::uint64_t code, std::uint32_t choice, std::uint32_t* set) {
+  machine.unpack(code);
+  const Route& route = evaluation.route;
+  for (std::int32_t p = route.begin; p < route.end; ++p)
+    machine.step(block, route.steps[p].row + (p + 1 == route.end ? choice : 0));
+  const std::uint64_t after = machine.code().word[0];
+  std::uint32_t* const word = set + (after >> 5);
+  const std::uint32_t bit = std::uint32_t{1} << (after & 31);
+  if (*word & bit) return false;
+#if defined(__CUDA_ARCH__)
+  return (atomicOr(word, bit) & bit) == 0;
+#else
+  *word |= bit;
+  return true;
+#endif
+}
+
+// The number that stood there, which is replaced where it was 0. Several threads may.
+RUNG_INLINE std::uint64_t claim(std::uint64_t* place, std::uint64_t number) {
+#if defined(__CUDA_ARCH__)
+  return atomicCAS(reinterpret_cast<unsigned long long*>(place), 0ull,
+                   static_cast<unsigned long long>(number));
+#else
+  const std::uint64_t found = *place;
+  if (found == 0) *place = number;
+  return found;
+#endif
+}
+// REQUIRES code + 1 != 0, and an empty place.
+RUNG_INLINE void meet(const CodeTable& table, std::uint64_t code, std::uint32_t number) {
+  for (std::uint64_t i = spread(code) & (table.places - 1);; i = (i + 1) & (table.places - 1)) {
+    const std::uint64_t found = claim(table.codes + i, code + 1);
+    if (found == 0) {
+      table.numbers[i] = number;
+      return;
+    }
+    if (found == code + 1) {
+      const std::uint32_t place = count_up(table.met);
+      if (place < table.capacity) table.meetings[place] = {i, number};
+      return;
+    }
+  }
+}
+RUNG_INLINE std::uint64_t leaf_code(const std::int64_t* leaf, std::int32_t own) {
+  std::uint64_t code = 0;
+  for (std::int32_t e = 0; e < own; ++e)
+    code = spread(code * kKeyMultiplier + static_cast<std::uint64_t>(leaf[e]));
+  return code >> 1;
+}
+
+template <class Machine>
+RUNG_INLINE void grow_leaf(Machine& machine, const Leaves& leaves, std::uint64_t i) {
+  const bool second = i >= leaves.count;
+  const std::int64_t* leaf = leaves.leaves + (second ? i - leaves.count : i) * leaves.own;
+  for (int e = 0; e < leaves.below; ++e) machine.set(e, leaves.common[e]);
+  for (int e = 0; e < leaves.own; ++e) machine.set(leaves.below + e, leaf[e]);
+  const std::uint32_t* rows = second ? leaves.two : leaves.one;
+  for (std::int32_t p = 0; p < leaves.steps; ++p) machine.step({}, rows[p]);
+  for (int e = 0; e < leaves.own; ++e) leaves.grown[i * leaves.own + e] = machine.number(leaves.below + e);
+  for (int e = 0; e < leaves.below && i == 0; ++e) leaves.end[e] = machine.number(e);
+}
+
 inline constexpr std::int64_t kFewNumbers = 16, kFewScratch = 32, kMostNumbers = 256, kMostScratch = 512;
 
 // use(Kind<Machine>{}) with the machine that the evaluation asks for. REQUIRES fits_device(evaluation).
@@ -209,6 +287,12 @@ int with_stack(const StackRows<V>& stack, const Use& use) {
   if (stack.numbers <= kFewNumbers && stack.scratch <= kFewScratch)
     return use(Kind<StackMachine<V, kFewNumbers, kFewScratch>>{});
   return use(Kind<StackMachine<V, kMostNumbers, kMostScratch>>{});
+}
+// The same for the layers themselves, also where the first has an entrywise form.
+template <class Use>
+int with_layers(const Evaluation& evaluation, const Use& use) {
+  return evaluation.stack32.layers ? with_stack(evaluation.stack32, use)
+                                   : with_stack(evaluation.stack64, use);
 }
 template <class Use>
 int with_machine(const Evaluation& evaluation, const Use& use) {

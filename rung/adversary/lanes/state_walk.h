@@ -65,6 +65,14 @@ struct Code {
   }
 };
 
+// The last number of a packed code, which loses it.
+RUNG_INLINE std::int64_t take_number(std::uint64_t& code, int width) {
+  const int unused = 64 - width;
+  const auto number = static_cast<std::int64_t>(code << unused) >> unused;
+  code = unused == 0 ? 0 : code >> width;
+  return number;
+}
+
 // Whether a walk ends here: so many leading zeros, of one number in 2^zeros.
 RUNG_INLINE bool distinguished(std::uint64_t first_word, int zeros) {
   return zeros == 0 || spread(first_word + kGoldenGamma) >> (64 - zeros) == 0;

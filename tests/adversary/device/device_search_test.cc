@@ -1,5 +1,6 @@
 // The searches on a device against the processor's, bit for bit. Built without CUDA, the device's side is its
 // plain form on the host (rung/adversary/lanes/host_device.cc); built with CUDA, these tests need a device.
+#include <atomic>
 #include <filesystem>
 
 #include "rung/adversary/device_program.h"
@@ -147,10 +148,25 @@ TEST(device_search, breaks_a_state_and_reruns_the_pair) {
   }
 }
 
+// Codes of two words. Of its 96 bits on paper this model uses fewer than half.
+TEST(device_search, breaks_a_state_of_more_than_64_bits) {
+  NEEDS_DEVICE;
+  const auto target =
+      random_target({.architecture = "mamba2(heads=3,dim=2,state=2,form=plain)", .precision = 8},
+                    task_of("eva", {{"n", 16}}));
+  ASSERT_EQ(target.nominal_bits, 96);
+  for (const auto device : {SearchDevice::cuda, SearchDevice::cpu}) {
+    const auto outcome = attack(target, "distinguished-points", {.seconds = 120, .device = device});
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_EQ(outcome->verdict, Evidence::refuted) << outcome->reason;
+  }
+}
+
 // Stopped on one, resumed on the other: the end points of the first are those of the second.
 TEST(device_search, goes_on_where_another_device_stopped) {
   NEEDS_DEVICE;
-  const auto target = retentive_target("mamba2", 1, 40, 32, 1);
+  // More than a device does in three batches.
+  const auto target = retentive_target("mamba2", 1, lanes::device_count() > 0 ? 56 : 40, 32, 1);
   ASSERT_TRUE(target);
   const auto folder = std::filesystem::temp_directory_path() / "rung-device-search";
   std::filesystem::create_directories(folder);
@@ -158,8 +174,8 @@ TEST(device_search, goes_on_where_another_device_stopped) {
   for (const auto& [first, second] : {std::pair(cuda, cpu), std::pair(cpu, cuda)}) {
     const std::string checkpoint = (folder / "search.checkpoint").string();
     std::filesystem::remove(checkpoint);
-    SearchOptions options{.seconds = 60, .checkpoint = checkpoint};
-    int looks = 0;
+    SearchOptions options{.seconds = 300, .checkpoint = checkpoint};
+    std::atomic<int> looks = 0;
     options.device = first;
     options.stop = [&] { return ++looks > 3; };
     const auto stopped = attack(*target, "distinguished-points", options);
@@ -176,6 +192,53 @@ TEST(device_search, goes_on_where_another_device_stopped) {
   std::filesystem::remove_all(folder);
 }
 
+// Level by level, of one layer and of stacks, with fixed tokens between the slots, and of states smaller than a
+// word.
+TEST(device_search, reaches_the_states_that_the_processor_reaches) {
+  NEEDS_DEVICE;
+  struct Small {
+    RandomTarget model;
+    std::string task = "eva";
+    TaskSizes sizes = {{"n", 7}};
+  };
+  for (const auto& [model, task, sizes] : std::vector<Small>{
+           {{.architecture = "mamba2(heads=2,dim=1,state=2,form=plain)", .precision = 4}},
+           {{.architecture = "mamba2(heads=1,dim=1,state=1,form=plain)", .precision = 5}},
+           {{.architecture = "mamba2(heads=1,dim=2,state=2,form=plain)", .precision = 4},
+            "mqar",
+            {{"n", 4}, {"queries", 1}}},
+           {{.architecture = "linear(heads=2,dim=2,vdim=1,feature=relu,normalised=no)", .precision = 4}},
+           {{.architecture = "gdelta(heads=1,dim=2,form=plain)",
+           .precision = 4,
+           .accumulator = Accumulator::round}},
+           {{.architecture = "gru(size=3)+rnn(size=1)", .precision = 4, .accumulator = Accumulator::round}},
+           {{.architecture = "delta(heads=1,dim=2,form=plain)", .precision = 4}, "retrieval", {{"n", 6}}}}) {
+    const auto target = random_target(model, task_of(task, sizes));
+    const auto plain = attack(target, "reachable", {.seconds = 60}),
+               device = attack(target, "reachable", {.seconds = 60, .device = SearchDevice::cuda});
+    ASSERT_TRUE(plain) << model.architecture << plain.error().message;
+    ASSERT_TRUE(device) << device.error().message;
+    EXPECT_EQ(device->details.at("states_by_tokens"), plain->details.at("states_by_tokens"))
+        << model.architecture;
+    EXPECT_EQ(device->evaluations, plain->evaluations);
+    EXPECT_GT(plain->evaluations, 100u) << model.architecture << plain->details.at("states_by_tokens");
+    EXPECT_EQ(device->verdict, plain->verdict);
+    EXPECT_EQ(device->details.count("device"), 1u);
+  }
+}
+
+TEST(device_search, collides_the_layers_of_a_stack) {
+  NEEDS_DEVICE;
+  for (const std::int64_t layers : {2, 3}) {
+    const auto target = retentive_target("mamba2", layers, 16, layers == 2 ? 256 : 2048, 1);
+    ASSERT_TRUE(target);
+    const auto outcome = attack(*target, "hierarchical", {.seconds = 60, .device = SearchDevice::cuda});
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    ASSERT_EQ(outcome->verdict, Evidence::refuted) << outcome->reason;
+    EXPECT_EQ(outcome->details.count("device"), 1u);
+  }
+}
+
 TEST(device_search, refuses_methods_that_do_not_run_there) {
   const auto target = retentive_target("linear", 1, 32, 32, 1);
   ASSERT_TRUE(target);
@@ -183,6 +246,22 @@ TEST(device_search, refuses_methods_that_do_not_run_there) {
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().message,
             "[break] generalised-birthday does not run on cuda; on a processor it does");
+}
+
+TEST(device_search, refuses_models_that_no_method_takes_there) {
+  const auto target = constructed_target("eva", {{"n", 4}});
+  const auto outcome = attack(target, "auto", {.seconds = 1, .device = SearchDevice::cuda});
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().message, "[break] no method that applies runs on cuda; on a processor they do");
+}
+
+TEST(device_search, refuses_a_device_that_is_not_there) {
+  EXPECT_FALSE(parse_search_device("gpu"));
+  EXPECT_EQ(*parse_search_device("cpu"), SearchDevice::cpu);
+  EXPECT_EQ(*parse_search_device("auto"), SearchDevice::automatic);
+  const auto cuda = parse_search_device("cuda");
+  ASSERT_EQ(cuda.ok(), lanes::device_count() > 0);
+  if (!cuda) EXPECT_TRUE(cuda.error().message.starts_with("[break] device cuda: ")) << cuda.error().message;
 }
 
 TEST(device_search, refuses_stacks_that_it_does_not_know_unless_it_may_choose) {
@@ -194,7 +273,7 @@ TEST(device_search, refuses_stacks_that_it_does_not_know_unless_it_may_choose) {
   EXPECT_EQ(refused.error().message,
             "[break] device cuda: states of these mixers are not evaluated on a device");
   const auto chosen =
-      attack(target, "distinguished-points", {.seconds = 10, .device = SearchDevice::automatic});
+      attack(target, "distinguished-points", {.seconds = 1, .device = SearchDevice::automatic});
   ASSERT_TRUE(chosen) << chosen.error().message;
   EXPECT_EQ(chosen->details.count("device"), 0u);
 }
