@@ -18,11 +18,13 @@ Construction build(const std::string& name, const TaskSizes& sizes, const Option
   return std::move(*made);
 }
 
-const std::vector<Options> kForms = {{},
-                                     {{"blank", "counting"}},
-                                     {{"by", "binary"}},
-                                     {{"proof", "pairs"}},
-                                     {{"proof", "pairs"}, {"blank", "counting"}}};
+const std::vector<Options> kForms = {{}, {{"blank", "counting"}}, {{"by", "binary"}}};
+// Where every pair can be looked at.
+const std::vector<Options> kSmallForms = {{},
+                                          {{"blank", "counting"}},
+                                          {{"by", "binary"}},
+                                          {{"proof", "pairs"}},
+                                          {{"proof", "pairs"}, {"blank", "counting"}}};
 
 TEST(TrigonometricMatch, has_the_known_scales) {
   EXPECT_NEAR(trigonometric_scale(4, 9, Blank::counting), 42.1, 0.05);
@@ -79,7 +81,7 @@ TEST(TwoSum, takes_fewer_bits_by_every_pairs_own_rounding_than_by_bounds) {
 }
 
 TEST(TwoSum, answers_every_input_at_small_sizes) {
-  for (const auto& form : kForms)
+  for (const auto& form : kSmallForms)
     for (const std::int64_t n : {1, 2, 3, 4})
       for (const std::int64_t M : {1, 2, 5, 9}) {
         const Construction made = build("two-sum", {{"n", n}, {"M", M}}, form);
