@@ -8,8 +8,8 @@ import tomllib
 HERE = os.path.dirname(os.path.abspath(__file__))
 TARGET = os.path.join(HERE, "..", "rung", "lab", "experiments.json")
 # The order of docs/lab.md.
-ORDER = ("constructions", "depth", "depth-1", "depth-2", "early-late", "capacity", "capacity-law", "sparse", "ablation", "order", "gap", "variants", "headwise",
-         "cot", "shift", "sparse-depth", "attack", "khop", "mqar", "tracking", "marks", "window")
+ORDER = ("constructions", "pairs", "depth", "depth-1", "depth-2", "early-late", "capacity", "capacity-law", "sparse", "ablation", "order", "gap", "variants", "headwise",
+         "cot", "shift", "whole-entries", "sparse-depth", "attack", "birthdays", "khop", "mqar", "tracking", "reach", "marks", "marks-1", "cells", "window")
 
 
 def embedded():

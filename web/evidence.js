@@ -48,7 +48,7 @@ export function mountEvidence(dialog, index, theorems) {
       () => theoremPart(cell.bound, theorems, cell.further_bounds),
       () => constructionPart(cell.construction),
       () => certificatePart(cell.certificate),
-      () => trainingPart(cell.training, closing)].map((make) => guarded(make, "part"));
+      () => trainingPart(cell.training, closing, cell.further_trainings)].map((make) => guarded(make, "part"));
     dialog.replaceChildren(
       el("div", { class: "panel-head" }, step(-1, "Previous", "←"), step(1, "Next", "→"), el("span",
         { class: "spacer" }),

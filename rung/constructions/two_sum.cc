@@ -57,7 +57,12 @@ Result<Construction> build_trigonometric(std::shared_ptr<const Task> task,
                                          const ConstructionRequest& request) {
   const auto [n, M] = sizes_of(*task);
   const Blank blank = request.option("blank", "threshold") == "counting" ? Blank::counting : Blank::threshold;
-  const std::optional<int> proved = cosines_precision_proved(n, M, blank);
+  const bool by_pairs = request.option("proof", "bounds") == "pairs";
+  if (by_pairs && M > kMostPairs)
+    return fail(ErrorCode::resource,
+                "[build] two-sum at M = {}: `proof` pairs looks at every pair up to M = {}", M, kMostPairs);
+  const std::optional<int> proved =
+      by_pairs ? cosines_precision_by_pairs(n, M, blank) : cosines_precision_proved(n, M, blank);
   if (!proved && !request.precision)
     return fail(ErrorCode::resource,
                 "[build] two-sum at n = {}, M = {} needs more than {} bits; expected a smaller modulus, or "
@@ -122,9 +127,12 @@ Result<Construction> build_trigonometric(std::shared_ptr<const Task> task,
            finish_construction(model, task, "One full layer with one head of dimension 3 solves 2-Sum-last.",
                                kReference));
   made.p_proved = proved;
-  made.lemma = fmt::format("cosines with f = {} fraction bits (closed rule: {}), c = {:.1f}, p = f + 2", f,
+  made.lemma = fmt::format("cosines with f = {} fraction bits ({}: {}), c = {:.1f}, p = f + 2", f,
+                           by_pairs ? "every pair's own rounding; closed rule" : "closed rule",
                            trigonometric_fraction(n, M), match.scale);
-  made.interval = [match] { return last_number_argument(match); };
+  made.interval = [match, by_pairs] {
+    return by_pairs ? last_number_argument_by_pairs(match) : last_number_argument(match);
+  };
   made.worst = [match](std::int64_t count) { return worst_instances(match, count); };
   return made;
 }
@@ -204,6 +212,8 @@ Result<Construction> build_two_sum(const ConstructionRequest& request) {
   if (by != "cosines" && request.options.contains("blank"))
     return fail(ErrorCode::range, "[build] `blank` belongs to `by` cosines; {} has {}", by,
                 by == "binary" ? "one blank" : "none");
+  if (by != "cosines" && request.options.contains("proof"))
+    return fail(ErrorCode::range, "[build] `proof` belongs to `by` cosines; {} has one", by);
   if (by != "sparse" && request.options.contains("block"))
     return fail(ErrorCode::range, "[build] `block` belongs to `by` sparse; {} has no blocks", by);
   if (by == "sparse") return build_two_sum_sparse(request);
@@ -222,7 +232,10 @@ ConstructionWord two_sum_construction() {
                   {"block",
                    "two-sum by sparse: tokens a block, a head each (the largest divisor of n up to its root)",
                    {}},
-                  {"blank", "two-sum: what a match is weighed against", {"threshold", "counting"}}},
+                  {"blank", "two-sum: what a match is weighed against", {"threshold", "counting"}},
+                  {"proof",
+                   "two-sum: the precision by bounds on rounding, or by every pair's own",
+                   {"bounds", "pairs"}}},
       .build = build_two_sum};
 }
 

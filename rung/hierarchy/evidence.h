@@ -56,6 +56,10 @@ Result<TrainingEvidence> training_evidence(const TrainingRecipe& recipe, const T
 // the task (seqcomp: with as many functions), or nothing.
 std::optional<TrainingEvidence> shipped_evidence(const std::string& row, const std::string& task,
                                                  const TaskSizes& size, const EvidenceContext& context);
+// Of those, what the experiment `cells` trained for this row: its stacks at several sizes of the state, in its order,
+// without their curves.
+std::vector<TrainingEvidence> shipped_states(const std::string& row, const std::string& task,
+                                             const TaskSizes& size, const EvidenceContext& context);
 
 TaskSizes sizes_of(const Task& task);
 

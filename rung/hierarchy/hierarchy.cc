@@ -118,6 +118,8 @@ Result<HierarchyCell> make_cell(const HierarchyPlan& plan, const CellRecipe& rec
                              std::make_move_iterator(bounds.end()));
   cell.training = recipe.training ? absent<TrainingEvidence>({"Training was left out.", "left out"})
                                   : record_of(plan, recipe, context);
+  if (plan.in_table(recipe.row))
+    cell.further_trainings = shipped_states(recipe.row, column.task, column.size, context);
   return cell;
 }
 

@@ -13,6 +13,8 @@ namespace {
 // The rows answer at once, and read the prompt in the hard order: records of other ways to do the task are no
 // evidence for them.
 constexpr std::string_view kThoughtExperiment = "cot", kEasyOrder = "easy-";
+// Trains recurrent rows at several sizes of their state.
+constexpr std::string_view kStatesExperiment = "cells";
 
 // The row that a stack belongs to; empty: none of them.
 std::string row_of(const std::string& arch) {
@@ -56,10 +58,10 @@ TrainingEvidence shipped(const ExperimentResults& results, const ConfigurationOu
   return out;
 }
 
-}  // namespace
-
-std::optional<TrainingEvidence> shipped_evidence(const std::string& row, const std::string& task,
-                                                 const TaskSizes& size, const EvidenceContext& context) {
+// Calls `take` with every shipped record of the row on the task and the experiment that it belongs to.
+template <class Take>
+void for_each_record(const std::string& row, const std::string& task, const TaskSizes& size,
+                     const EvidenceContext& context, const Take& take) {
   std::vector<std::filesystem::path> files;
   for (const auto& folder : context.results) {
     std::error_code code;
@@ -67,22 +69,43 @@ std::optional<TrainingEvidence> shipped_evidence(const std::string& row, const s
       if (at->path().extension() == ".json") files.push_back(at->path());
   }
   std::sort(files.begin(), files.end());
-  std::optional<TrainingEvidence> best;
   for (const auto& file : files) {
     // One that cannot be read shows nothing here; rung report names it.
     const auto text = read_text_file(file.string(), "hierarchy");
     const auto results = text ? parse_results(*text, file.string()) : text.error();
     if (!results || !*results || (*results)->lab.experiment == kThoughtExperiment) continue;
-    for (const ConfigurationOutcome& outcome : (*results)->lab.configurations) {
-      if (outcome.id.starts_with(kEasyOrder) || outcome.origin != Origin::trained ||
-          outcome.subject.task != task || !outcome.accuracy || row_of(outcome.subject.arch) != row ||
-          !same_levels(outcome.subject.size, size))
-        continue;
-      if (!best || *outcome.accuracy > best->accuracy)
-        best = shipped(**results, outcome, file.filename().string());
-    }
+    for (const ConfigurationOutcome& outcome : (*results)->lab.configurations)
+      if (!outcome.id.starts_with(kEasyOrder) && outcome.origin == Origin::trained &&
+          outcome.subject.task == task && outcome.accuracy && row_of(outcome.subject.arch) == row &&
+          same_levels(outcome.subject.size, size))
+        take(**results, outcome, file.filename().string());
   }
+}
+
+}  // namespace
+
+std::optional<TrainingEvidence> shipped_evidence(const std::string& row, const std::string& task,
+                                                 const TaskSizes& size, const EvidenceContext& context) {
+  std::optional<TrainingEvidence> best;
+  for_each_record(
+      row, task, size, context,
+      [&](const ExperimentResults& results, const ConfigurationOutcome& outcome, const std::string& file) {
+        if (!best || *outcome.accuracy > best->accuracy) best = shipped(results, outcome, file);
+      });
   return best;
+}
+
+std::vector<TrainingEvidence> shipped_states(const std::string& row, const std::string& task,
+                                             const TaskSizes& size, const EvidenceContext& context) {
+  std::vector<TrainingEvidence> out;
+  for_each_record(
+      row, task, size, context,
+      [&](const ExperimentResults& results, const ConfigurationOutcome& outcome, const std::string& file) {
+        if (results.lab.experiment != kStatesExperiment) return;
+        out.push_back(shipped(results, outcome, file));
+        out.back().curves.clear();
+      });
+  return out;
 }
 
 }  // namespace rung

@@ -227,8 +227,38 @@ Result<std::optional<Outcome>> run_model(const WrittenModel& model, Outcome outc
   return std::optional(std::move(outcome));
 }
 
+// The line that the file chose, from few bits to many; it ends where a search ends without a collision.
+Result<std::vector<CostPoint>> line_costs(const AttackSeries& series, const RunOptions& options) {
+  const AttackLine& line = *series.line;
+  RUNG_TRY(const AttackMethod* method, find_attack_method(series.method));
+  const auto start = Clock::now();
+  std::vector<CostPoint> costs;
+  for (const std::int64_t bits : line.bits) {
+    SearchOptions search{.seconds =
+                             std::min(series.seconds_per_point, series.seconds - seconds_since(start))};
+    if (search.seconds <= 0 || (options.lab->stop && options.lab->stop())) break;
+    search.stop = options.lab->stop;
+    RUNG_TRY(const Target target, retentive_target(line.mixer, line.layers, bits, line.n, search.seed));
+    if (const Fitness fitness = method->fitness(target); !fitness.applies)
+      return fail(ErrorCode::unsupported, "[lab] {} at {} bits a layer: {}", series.method, bits,
+                  fitness.reason);
+    RUNG_TRY(const AttackOutcome found, method->run(target, search));
+    costs.push_back({line.layers, bits,
+                     std::log2(static_cast<double>(std::max<std::uint64_t>(1, found.evaluations))),
+                     found.seconds, found.verdict == Evidence::refuted});
+    if (!costs.back().found) break;
+  }
+  return costs;
+}
+
 Result<std::optional<Outcome>> run_series(const AttackSeries& series, Outcome outcome,
                                           const RunOptions& options) {
+  if (series.line) {
+    RUNG_TRY(outcome.costs, line_costs(series, options));
+    if (options.lab->stop && options.lab->stop()) return std::optional<Outcome>();
+    if (outcome.costs.empty()) outcome.trouble = "no search fitted into the time";
+    return std::optional(std::move(outcome));
+  }
   ScalingOptions scaling;
   scaling.method = series.method;
   scaling.seconds = series.seconds, scaling.seconds_per_point = series.seconds_per_point;

@@ -118,6 +118,30 @@ Result<WrittenModel> written_model(const json& value, const std::string& where) 
   return out;
 }
 
+Result<AttackLine> attack_line(const json& value, const std::string& where) {
+  Fields fields(value, where);
+  RUNG_CHECK(fields.is_object());
+  AttackLine out;
+  RUNG_TRY(out.mixer, fields.word("mixer"));
+  constexpr std::string_view kStacked[] = {"mamba2", "linear"};
+  if (std::find(std::begin(kStacked), std::end(kStacked), out.mixer) == std::end(kStacked))
+    return fail(ErrorCode::parse, "[lab] {}.mixer: {}; {}", where, rung::quoted(out.mixer),
+                suggest(out.mixer, kStacked));
+  RUNG_TRY(out.layers, fields.whole("layers", 1, 1, 16));
+  RUNG_TRY(out.n, fields.whole("n", 64, 2, 1 << 16));
+  const json* bits = fields.find("bits");
+  RUNG_CHECK(fields.no_others());
+  if (!bits || !bits->is_array() || bits->empty())
+    return fail(ErrorCode::missing, "[lab] {}.bits expected, a list of bits a layer", where);
+  for (const json& item : *bits) {
+    if (!item.is_number_integer() || item < 8 || item > 160 || item.get<std::int64_t>() % 4 != 0 ||
+        (!out.bits.empty() && item <= out.bits.back()))
+      return fail(ErrorCode::range, "[lab] {}.bits: ascending multiples of 4 from 8 to 160 expected", where);
+    out.bits.push_back(item.get<std::int64_t>());
+  }
+  return out;
+}
+
 Result<AttackSeries> attack_series(const json& value, const std::string& where) {
   Fields fields(value, where);
   RUNG_CHECK(fields.is_object());
@@ -125,6 +149,9 @@ Result<AttackSeries> attack_series(const json& value, const std::string& where) 
   RUNG_TRY(out.method, fields.word("method"));
   RUNG_TRY(out.seconds, fields.number("seconds", out.seconds, 0.01, 86400));
   RUNG_TRY(out.seconds_per_point, fields.number("seconds_per_point", out.seconds_per_point, 0.01, 86400));
+  if (const json* line = fields.find("line")) {
+    RUNG_TRY(out.line, attack_line(*line, where + ".line"));
+  }
   RUNG_CHECK(fields.no_others());
   return out;
 }
@@ -199,6 +226,9 @@ Result<Prediction> prediction(const json& value, const std::string& where) {
   RUNG_TRY(out.high, fields.number("high", 0, -1e9, 1e9));
   RUNG_TRY(const std::string axis, fields.word("over", "bits"));
   RUNG_TRY(out.over, parse_word<Axis>(axis, fmt::format("[lab] {}.over:", here)));
+  RUNG_TRY(const std::string room, fields.word("room", "bits"));
+  RUNG_TRY(out.room, parse_word<Room>(room, fmt::format("[lab] {}.room:", here)));
+  RUNG_TRY(out.explains, fields.words("explains"));
   RUNG_CHECK(fields.no_others());
   if (out.configurations.empty())
     return fail(ErrorCode::missing, "[lab] {}: configurations expected, a list of ids", here);
@@ -230,6 +260,27 @@ bool names_any(const json* section, const std::vector<std::string>& patterns) {
           matches(pattern, item["id"].get_ref<const std::string&>()))
         return true;
   return false;
+}
+
+const json& own_experiments() {
+  static const json kParsed = json::parse(kExperiments);
+  return kParsed;
+}
+
+// "experiment/prediction" of the program's own experiments, or of the document itself.
+Result<void> is_prediction(const std::string& target, const json& document, const std::string& where) {
+  std::vector<std::string> names;
+  const auto add = [&](const json& experiment) {
+    for (const json& one : experiment.at("predictions"))
+      if (one.is_object() && one.contains("id") && one["id"].is_string())
+        names.push_back(experiment.at("name").get<std::string>() + "/" + one["id"].get<std::string>());
+  };
+  add(document);
+  for (const json& own : own_experiments()) add(own);
+  if (std::find(names.begin(), names.end(), target) != names.end()) return {};
+  const std::vector<std::string_view> words(names.begin(), names.end());
+  return fail(ErrorCode::parse, "[lab] {}.explains: no prediction {}; {}", where, rung::quoted(target),
+              suggest(target, words));
 }
 
 Result<Experiment> experiment_of(const json& document, const std::string& where, const std::string& size,
@@ -276,6 +327,8 @@ Result<Experiment> experiment_of(const json& document, const std::string& where,
   std::set<std::string> named;
   for (const json& item : *list) {
     RUNG_TRY(Prediction one, prediction(item, where + ": prediction"));
+    for (const std::string& target : one.explains)
+      RUNG_CHECK(is_prediction(target, document, where + ": prediction " + one.id));
     if (!named.insert(one.id).second)
       return fail(ErrorCode::parse, "[lab] {}: two predictions are called {}", where, one.id);
     // About configurations of the other size alone: not asked at this one.
@@ -298,11 +351,6 @@ Result<Experiment> experiment_of(const json& document, const std::string& where,
   whole["seeds"] = out.seeds;
   out.document = whole.dump(1);
   return out;
-}
-
-const json& own_experiments() {
-  static const json kParsed = json::parse(kExperiments);
-  return kParsed;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // the program; any other comes from a TOML or JSON file of the same form.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -21,10 +22,18 @@ struct WrittenModel {
   std::int64_t budget = 2'000'000;  // instances up to which all are run
 };
 
-// The cost series of one attack (rung/adversary/scaling.h).
+// One line of an attack's cost: random models whose states forget nothing, at these bits a layer.
+struct AttackLine {
+  std::string mixer;  // as retentive_target has it (rung/adversary/scaling.h)
+  std::int64_t layers = 1, n = 0;
+  std::vector<std::int64_t> bits;  // a layer; ascending
+};
+
+// The cost series of one attack (rung/adversary/scaling.h), or one line of it that the file chooses.
 struct AttackSeries {
   std::string method;
   double seconds = 30, seconds_per_point = 10;
+  std::optional<AttackLine> line;
 };
 
 struct Configuration {

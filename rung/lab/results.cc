@@ -14,6 +14,7 @@ LabDocument labels_document(const Experiment& experiment, const std::vector<Outc
                             prediction.kind,
                             prediction.scope,
                             prediction.configurations,
+                            prediction.explains,
                             {},
                             {},
                             {}});

@@ -139,16 +139,35 @@ Finding serves(const Prediction& prediction, const Outcome& skewed, const Outcom
   if (!uniform.capacity)
     return undecided(uniform.id + " has no state whose bits could be counted",
                      "a recurrent stack on eva or index");
-  const double entry = std::log2(static_cast<double>(uniform.capacity->alphabet));
-  const auto kept = static_cast<std::int64_t>(uniform.capacity->mean_bits / entry);
-  if (kept == 0)
-    return undecided(fmt::format("{} kept no whole entry of uniform questions", uniform.id),
-                     "a recipe with which it keeps some");
-  const double mass = zipf_mass(kept, uniform.capacity->n);
-  const std::string line = fmt::format(
-      "{} against {:.3f}, the mass of the {} most frequent arguments ({:.0f} bits kept of uniform ones)",
-      shown(skewed), mass, kept, uniform.capacity->mean_bits);
-  if (interval->low - prediction.margin <= mass && mass <= interval->high + prediction.margin)
+  // Arguments of the Zipf questions; of the uniform ones there may be fewer.
+  const auto size = skewed.subject.size.find("n");
+  const std::int64_t n = size == skewed.subject.size.end() ? uniform.capacity->n : size->second;
+  const auto alphabet = static_cast<double>(uniform.capacity->alphabet);
+  double share = 0;
+  std::string room;
+  if (prediction.room == Room::bits) {
+    const double kept = std::floor(uniform.capacity->mean_bits / std::log2(alphabet));
+    if (kept == 0)
+      return undecided(fmt::format("{} kept no whole entry of uniform questions", uniform.id),
+                       "a recipe with which it keeps some");
+    share = zipf_mass(kept, n);
+    room = fmt::format("the mass of the {:.0f} most frequent arguments ({:.0f} bits kept of uniform ones)",
+                       kept, uniform.capacity->mean_bits);
+  } else {
+    // An entry that is not kept is guessed.
+    const double answered = seed_mean(uniform), guessed = 1 / alphabet;
+    if (answered <= guessed)
+      return undecided(fmt::format("{} answers uniform questions at the level of chance", uniform.id),
+                       "a recipe with which it keeps some");
+    const double kept = static_cast<double>(uniform.capacity->n) * (answered - guessed) / (1 - guessed);
+    const double mass = zipf_mass(kept, n);
+    share = mass + (1 - mass) / static_cast<double>(n);
+    room =
+        fmt::format("the mass of the {:.1f} most frequent of {} arguments, as many as {} keeps, and guesses",
+                    kept, n, uniform.id);
+  }
+  const std::string line = fmt::format("{} against {:.3f}, {}", shown(skewed), share, room);
+  if (interval->low - prediction.margin <= share && share <= interval->high + prediction.margin)
     return held(line);
   return failed(line);
 }
@@ -200,11 +219,12 @@ Finding slope(const Prediction& prediction, std::span<const Outcome> about) {
 
 }  // namespace
 
-double zipf_mass(std::int64_t kept, std::int64_t n) {
+double zipf_mass(double kept, std::int64_t n) {
   double first = 0, all = 0;
   for (std::int64_t rank = 1; rank <= n; ++rank) {
-    all += 1.0 / static_cast<double>(rank);
-    if (rank <= kept) first = all;
+    const double weight = 1.0 / static_cast<double>(rank);
+    first += weight * std::clamp(kept - static_cast<double>(rank - 1), 0.0, 1.0);
+    all += weight;
   }
   return first / all;
 }

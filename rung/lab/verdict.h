@@ -20,12 +20,17 @@ namespace rung::lab {
 
 // What a cost is plotted against: bits a layer, bits of all layers, or layers at equal bits a layer.
 enum class Axis { bits, total_bits, layers };
+// How `serves` counts the arguments that a state has room for: by the bits that it kept at least, spread as the ceiling
+// spreads them, or by the answers, each entry being kept whole or not at all.
+enum class Room { bits, answers };
 
 }  // namespace rung::lab
 
 namespace rung {
 template <>
 inline constexpr auto kWords<lab::Axis> = std::to_array<std::string_view>({"bits", "total-bits", "layers"});
+template <>
+inline constexpr auto kWords<lab::Room> = std::to_array<std::string_view>({"bits", "answers"});
 }  // namespace rung
 
 namespace rung::lab {
@@ -42,9 +47,11 @@ struct Prediction {
   // Of empirical `reaches` and `stays-below`: decided by counting seeds on the predicted side, which must be at least so
   // many; 0: by the interval over them.
   std::int64_t seeds = 0;
-  bool separated = false;    // undecided at a size that does not separate (rung/lab/separation.h)
-  double low = 0, high = 0;  // of `slope`
-  Axis over = Axis::bits;    // of `slope`
+  bool separated = false;             // undecided at a size that does not separate (rung/lab/separation.h)
+  double low = 0, high = 0;           // of `slope`
+  Axis over = Axis::bits;             // of `slope`
+  Room room = Room::bits;             // of `serves`
+  std::vector<std::string> explains;  // "experiment/prediction": why that one failed
 };
 
 struct Finding {
@@ -58,9 +65,9 @@ struct Finding {
 Finding decide(const Prediction& prediction, std::span<const Outcome> about, std::span<const Outcome> than,
                std::span<const Outcome> given);
 
-// The share of questions about the `kept` most frequent of n arguments, the r-th having weight 1/r. REQUIRES
-// n >= 1.
-double zipf_mass(std::int64_t kept, std::int64_t n);
+// The share of questions about the `kept` most frequent of n arguments, the r-th having weight 1/r; of a fraction of an
+// argument, that fraction of its weight. REQUIRES n >= 1, kept >= 0.
+double zipf_mass(double kept, std::int64_t n);
 
 // Whether an id matches a pattern with `*`.
 bool matches(std::string_view pattern, std::string_view id);

@@ -68,6 +68,7 @@ template <class Fields>
 void describe(Fields& field, PredictionVerdict& x) {
   field.need("id", x.id);
   field("statement", x.statement, "kind", x.kind, "scope", x.scope, "configurations", x.configurations);
+  field.some("explains", x.explains);
   if (!Fields::kReads && !x.verdict) return;
   field("verdict", x.verdict, "reason", x.reason, "decides", x.decides);
 }

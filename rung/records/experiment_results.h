@@ -138,7 +138,8 @@ struct PredictionVerdict {
   PredictionKind kind = PredictionKind::reaches;
   Scope scope = Scope::empirical;
   std::vector<std::string> configurations;
-  std::optional<Decision> verdict;  // nothing before it was run
+  std::vector<std::string> explains;  // "experiment/prediction": those whose failure it explains
+  std::optional<Decision> verdict;    // nothing before it was run
   std::string reason, decides;
 };
 

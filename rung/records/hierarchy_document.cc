@@ -149,6 +149,7 @@ void describe(Fields& field, HierarchyCell& x) {
   field.some("title", x.title, "what", x.what);
   field("bound", x.bound, "further_bounds", x.further_bounds, "construction", x.construction, "certificate",
         x.certificate, "training", x.training);
+  field.some("further_trainings", x.further_trainings);
 }
 
 template <class Fields>

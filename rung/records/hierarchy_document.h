@@ -173,6 +173,8 @@ struct HierarchyCell {
   ConstructionEvidence construction;
   CertificateEvidence certificate;
   TrainingEvidence training;
+  std::vector<TrainingEvidence>
+      further_trainings;  // shipped: the row at several sizes of its state, without curves
 };
 
 struct HierarchyDocument {

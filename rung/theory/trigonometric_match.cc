@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
+#include <vector>
 
 #include "rung/base/require.h"
 
@@ -86,19 +88,29 @@ std::int64_t TrigonometricMatch::other_weight() const {
 }
 std::int64_t TrigonometricMatch::blank_weight() const { return scores.at(blank_score()); }
 
+namespace {
+// Of a query with this cosine and sine and such a key.
+std::int64_t pair_score(const TrigonometricMatch& match, std::int64_t cosine_x, std::int64_t sine_x,
+                        std::int64_t cosine_y, std::int64_t sine_y) {
+  const __int128 product = static_cast<__int128>(cosine_x) * cosine_y -
+                           static_cast<__int128>(sine_x) * sine_y -
+                           static_cast<__int128>(match.one()) * match.one();
+  return std::max(match.scores.low, shifted_score(product, match.shift));
+}
+}  // namespace
+
 std::int64_t TrigonometricMatch::score(std::int64_t x, std::int64_t y) const {
-  const __int128 product = static_cast<__int128>(cosine(x)) * cosine(y) -
-                           static_cast<__int128>(sine(x)) * sine(y) - static_cast<__int128>(one()) * one();
-  return std::max(scores.low, shifted_score(product, shift));
+  return pair_score(*this, cosine(x), sine(x), cosine(y), sine(y));
 }
 std::int64_t TrigonometricMatch::blank_score() const {
   return std::max(scores.low, shifted_score(static_cast<__int128>(one()) * blank_key, shift));
 }
 
-IntervalArgument last_number_argument(const TrigonometricMatch& match) {
-  const auto matched = static_cast<double>(match.match_weight()),
-             blank = static_cast<double>(match.blank_weight());
-  const double others = static_cast<double>(match.other_weight()) * static_cast<double>(match.n);
+namespace {
+
+// A match gives at least `matched` beside the blank, no match at most `others`, both over all pairs.
+IntervalArgument last_number_decision(const TrigonometricMatch& match, double matched, double others) {
+  const auto blank = static_cast<double>(match.blank_weight());
   IntervalArgument argument;
   // Half a step of rounding in the counting form.
   const double bar = match.blank == Blank::counting ? 4.5 / kCountingSteps : 0.5;
@@ -111,6 +123,39 @@ IntervalArgument last_number_argument(const TrigonometricMatch& match) {
   argument.reason =
       fmt::format("over all pairs a match gives y >= {:.4f}, none y <= {:.4f}; decided at {}", yes, no, bar);
   return argument;
+}
+
+}  // namespace
+
+IntervalArgument last_number_argument(const TrigonometricMatch& match) {
+  return last_number_decision(match, static_cast<double>(match.match_weight()),
+                              static_cast<double>(match.other_weight()) * static_cast<double>(match.n));
+}
+
+IntervalArgument last_number_argument_by_pairs(const TrigonometricMatch& match) {
+  const std::int64_t M = match.modulus;
+  RUNG_REQUIRE(M <= kMostPairs, "M={}", M);
+  std::vector<std::int64_t> cosines, sines;
+  for (std::int64_t x = 0; x < M; ++x) cosines.push_back(match.cosine(x)), sines.push_back(match.sine(x));
+  // Scores of x with its partner, and the least and the largest with any other number.
+  double matched = std::numeric_limits<double>::infinity(), others = 0;
+  for (std::size_t x = 0; x < cosines.size(); ++x) {
+    const std::size_t partner = (cosines.size() - x) % cosines.size();
+    std::int64_t own = 0, least = 0, most = match.scores.low;
+    for (std::size_t y = 0; y < cosines.size(); ++y) {
+      const std::int64_t score = pair_score(match, cosines[x], sines[x], cosines[y], sines[y]);
+      if (y == partner) {
+        own = score;
+        continue;
+      }
+      least = std::min(least, score), most = std::max(most, score);
+    }
+    const auto weight = [&](std::int64_t score) { return static_cast<double>(match.scores.at(score)); };
+    const auto rest = static_cast<double>(match.n - 1);
+    matched = std::min(matched, weight(own) + (M > 1 ? rest * weight(least) : rest * weight(own)));
+    if (M > 1) others = std::max(others, static_cast<double>(match.n) * weight(most));
+  }
+  return last_number_decision(match, matched, others);
 }
 
 namespace {
@@ -128,6 +173,12 @@ std::optional<int> least_fraction(std::int64_t n, std::int64_t modulus, int beyo
 std::optional<int> cosines_precision_proved(std::int64_t n, std::int64_t modulus, Blank blank) {
   return least_fraction(n, modulus, 4, [&](int f) {
     return last_number_argument(trigonometric_match(n, modulus, blank, f)).holds;
+  });
+}
+
+std::optional<int> cosines_precision_by_pairs(std::int64_t n, std::int64_t modulus, Blank blank) {
+  return least_fraction(n, modulus, 4, [&](int f) {
+    return last_number_argument_by_pairs(trigonometric_match(n, modulus, blank, f)).holds;
   });
 }
 

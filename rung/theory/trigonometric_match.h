@@ -63,6 +63,14 @@ IntervalArgument last_number_argument(const TrigonometricMatch& match);
 // The smallest p = f + 2 at which the bounds over all pairs decide; nothing where none up to 47 bits does.
 std::optional<int> cosines_precision_proved(std::int64_t n, std::int64_t modulus, Blank blank);
 
+// The same without bounds: every pair's own score, as the machine rounds it. The bounds give away what lies between
+// 8/M² and 1 - cos(2π/M), nearly 20/M², and take all four roundings to be the worst of any angle at once, where M angles
+// have M roundings; so this holds two or three bits below them. It is exact: where it does not hold some input is
+// answered wrong (or weighs exactly half). REQUIRES modulus <= kMostPairs.
+inline constexpr std::int64_t kMostPairs = 1 << 12;
+IntervalArgument last_number_argument_by_pairs(const TrigonometricMatch& match);
+std::optional<int> cosines_precision_by_pairs(std::int64_t n, std::int64_t modulus, Blank blank);
+
 // 2-Sum-exists: kAnyMatch and kMoreThanItself tell no match, one, itself, and itself with one more apart.
 IntervalArgument any_pair_argument(const TrigonometricMatch& match);
 // ⌈log 4n⌉: flagged tokens outweigh n others four times, in the second layer.

@@ -19,6 +19,12 @@ Construction build(const std::string& name, const TaskSizes& sizes, const Option
 }
 
 const std::vector<Options> kForms = {{}, {{"blank", "counting"}}, {{"by", "binary"}}};
+// Where every pair can be looked at.
+const std::vector<Options> kSmallForms = {{},
+                                          {{"blank", "counting"}},
+                                          {{"by", "binary"}},
+                                          {{"proof", "pairs"}},
+                                          {{"proof", "pairs"}, {"blank", "counting"}}};
 
 TEST(TrigonometricMatch, has_the_known_scales) {
   EXPECT_NEAR(trigonometric_scale(4, 9, Blank::counting), 42.1, 0.05);
@@ -42,8 +48,40 @@ TEST(TrigonometricMatch, bounds_hold_for_every_pair) {
       }
 }
 
+// At every precision, also those that neither proof takes: by running all inputs.
+TEST(TwoSum, errs_by_threshold_exactly_where_some_pair_does_not_decide) {
+  int wrong = 0, right = 0;
+  for (const std::int64_t n : {1, 2, 3})
+    for (const std::int64_t M : {2, 3, 5, 6, 7, 9, 11})
+      for (int p = 3; p <= 9; ++p) {
+        const auto match = trigonometric_match(n, M, Blank::threshold, p - kSignAndOne);
+        const auto found = verify(build("two-sum", {{"n", n}, {"M", M}}, {{"proof", "pairs"}}, p), {});
+        ASSERT_TRUE(found) << found.error().message;
+        ASSERT_EQ(found->mode, VerificationMode::exhaustive);
+        EXPECT_EQ(found->errors == 0, last_number_argument_by_pairs(match).holds)
+            << "n=" << n << " M=" << M << " p=" << p << ": " << found->errors << " errors";
+        ++(found->errors == 0 ? right : wrong);
+      }
+  EXPECT_GT(wrong, 20);
+  EXPECT_GT(right, 20);
+}
+
+TEST(TwoSum, takes_fewer_bits_by_every_pairs_own_rounding_than_by_bounds) {
+  for (const std::int64_t n : {2, 5, 16})
+    for (const std::int64_t M : {7, 16, 64, 100}) {
+      const auto bounds = cosines_precision_proved(n, M, Blank::threshold),
+                 pairs = cosines_precision_by_pairs(n, M, Blank::threshold);
+      ASSERT_TRUE(bounds && pairs);
+      EXPECT_LE(*pairs, *bounds - 2) << n << " " << M;
+    }
+  EXPECT_FALSE(build_construction(
+      {.name = "two-sum", .sizes = {{"n", 4}, {"M", 5000}}, .options = {{"proof", "pairs"}}}));
+  EXPECT_FALSE(build_construction(
+      {.name = "two-sum", .sizes = {{"n", 4}}, .options = {{"by", "binary"}, {"proof", "pairs"}}}));
+}
+
 TEST(TwoSum, answers_every_input_at_small_sizes) {
-  for (const auto& form : kForms)
+  for (const auto& form : kSmallForms)
     for (const std::int64_t n : {1, 2, 3, 4})
       for (const std::int64_t M : {1, 2, 5, 9}) {
         const Construction made = build("two-sum", {{"n", n}, {"M", M}}, form);

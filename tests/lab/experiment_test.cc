@@ -47,6 +47,20 @@ TEST(experiment, reads_configurations_over_their_base) {
   EXPECT_NE(more->document, read->document);
 }
 
+TEST(experiment, reads_lines_of_an_attack_and_what_a_prediction_explains) {
+  json document = good();
+  document["small"]["configurations"][3]["attack"]["line"] = {
+      {"mixer", "mamba2"}, {"layers", 3}, {"n", 4096}, {"bits", {32, 36}}};
+  document["predictions"][0]["explains"] = {"attack/half-a-bit", "mine/p"};
+  const auto read = parse_experiment(document.dump(), "here", "small", 0);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  const auto& series = std::get<AttackSeries>(read->configurations[3].what);
+  ASSERT_TRUE(series.line.has_value());
+  EXPECT_EQ(series.line->layers, 3);
+  EXPECT_EQ(series.line->bits, (std::vector<std::int64_t>{32, 36}));
+  EXPECT_EQ(read->predictions[0].explains, (std::vector<std::string>{"attack/half-a-bit", "mine/p"}));
+}
+
 TEST(experiment, refuses_bad_files_in_one_line) {
   const std::vector<std::pair<const char*, const char*>> changes = {
       {R"([{"op":"add","path":"/smal","value":{}}])", "small"},
@@ -75,6 +89,19 @@ TEST(experiment, refuses_bad_files_in_one_line) {
       {R"([{"op":"add","path":"/small/configurations/2/construction/siz","value":{}}])", "size"},
       {R"([{"op":"replace","path":"/small/configurations/2/construction/below","value":-1}])", "below"},
       {R"([{"op":"replace","path":"/small/configurations/3/attack/seconds","value":"long"}])", "seconds"},
+      {R"([{"op":"add","path":"/small/configurations/3/attack/line","value":{"mixer":"mamba","bits":[8]}}])",
+       "mamba2"},
+      {R"([{"op":"add","path":"/small/configurations/3/attack/line","value":{"mixer":"mamba2"}}])", "bits"},
+      {R"([{"op":"add","path":"/small/configurations/3/attack/line","value":{"mixer":"mamba2","bits":[8,10]}}])",
+       "4"},
+      {R"([{"op":"add","path":"/small/configurations/3/attack/line","value":{"mixer":"mamba2","bits":[12,8]}}])",
+       "ascending"},
+      {R"([{"op":"add","path":"/small/configurations/3/attack/line","value":{"mixer":"mamba2","bits":[8],"layer":2}}])",
+       "layers"},
+      {R"([{"op":"add","path":"/predictions/0/room","value":"heads"}])", "answers"},
+      {R"([{"op":"add","path":"/predictions/0/explains","value":"attack/half-a-bit"}])", "explains"},
+      {R"([{"op":"add","path":"/predictions/0/explains","value":["attack/half-a-bid"]}])",
+       "attack/half-a-bit"},
   };
   for (const auto& [change, word] : changes) {
     const auto read = parse_experiment(good().patch(json::parse(change)).dump(), "here", "small", 0);

@@ -115,6 +115,36 @@ TEST(laboratory, runs_from_labels_to_verdicts_and_writes_records_once) {
   EXPECT_EQ(count("run"), 4u);
 }
 
+// A search that does not fit is an error of its configuration; one that does has a point for each number of bits.
+TEST(laboratory, runs_the_line_of_an_attack_that_a_file_chooses) {
+  const auto experiment = [](const char* line) {
+    return *parse_experiment(
+        fmt::format(R"({{"name": "line", "tests": "A line.", "small": {{"configurations": [
+          {{"id": "search", "attack": {{"method": "hierarchical", "seconds": 20, "line": {{{}}}}}}}]}},
+          "predictions": [{{"id": "p", "statement": "Flat.", "kind": "slope", "scope": "empirical", "configurations": ["search"],
+                            "low": -1, "high": 0.2}}]}})",
+                    line),
+        "here", "small", 0);
+  };
+  Folder folder;
+  const auto short_prompt =
+      run_experiment(experiment(R"("mixer": "mamba2", "layers": 2, "n": 8, "bits": [8, 12, 16])"),
+                     {.folder = folder / "short", .workers = 2});
+  EXPECT_FALSE(short_prompt.ok() && short_prompt->outcomes[0].trouble.empty());
+  const auto result =
+      run_experiment(experiment(R"("mixer": "mamba2", "layers": 2, "n": 1024, "bits": [8, 12, 16])"),
+                     {.folder = folder / "line", .workers = 2});
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  const auto& costs = result->outcomes[0].costs;
+  ASSERT_EQ(costs.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(costs[i].layers, 2);
+    EXPECT_EQ(costs[i].bits, static_cast<std::int64_t>(8 + 4 * i));
+    EXPECT_TRUE(costs[i].found);
+  }
+  EXPECT_EQ(result->findings[0].decision, Decision::held) << result->findings[0].reason;
+}
+
 TEST(laboratory, goes_on_after_a_stop_to_the_same_scores) {
   Folder folder;
   const auto whole = run_experiment(tiny(), {.folder = folder / "whole", .workers = 2});

@@ -270,6 +270,32 @@ TEST(verdict, compares_zipf_questions_with_the_mass_that_the_state_has_room_for)
       << "nothing was kept";
 }
 
+// Half of four entries kept whole, the others guessed: (1 + 1/2) / (1 + 1/2 + 1/3 + 1/4) and a quarter of the rest.
+TEST(verdict, compares_zipf_questions_with_entries_that_are_kept_whole) {
+  EXPECT_DOUBLE_EQ(zipf_mass(1.5, 4), 1.25 / (1 + 0.5 + 1.0 / 3 + 0.25));
+  Outcome uniform = trained(LabelClass::G, {0.625, 0.625});
+  uniform.capacity = StateCapacity{.n = 4, .alphabet = 4, .elements = 3, .table_bits = 8, .mean_bits = 0};
+  Prediction whole = about(PredictionKind::serves, Scope::empirical);
+  whole.room = Room::answers;
+  whole.margin = 0.01;
+  const double expected = 0.72 + 0.28 / 4;
+  for (const double miss : {-0.02, 0.02})
+    EXPECT_EQ(of(whole, trained(LabelClass::G, {expected + miss, expected + miss}), {uniform}),
+              Decision::failed);
+  EXPECT_EQ(of(whole, trained(LabelClass::G, {expected, expected}), {uniform}), Decision::held);
+  EXPECT_EQ(of(whole, trained(LabelClass::G, {expected, expected}), {trained(LabelClass::G, {0.625, 0.625})}),
+            Decision::undecided)
+      << "no state was counted";
+  // The same two entries where eight may be asked for: (1 + 1/2) / (1 + 1/2 + ... + 1/8).
+  const double eighths = 1.5 / (761.0 / 280);
+  Outcome eight = trained(LabelClass::G, {eighths + (1 - eighths) / 8, eighths + (1 - eighths) / 8});
+  EXPECT_EQ(of(whole, eight, {uniform}), Decision::failed);
+  eight.subject.size["n"] = 8;
+  EXPECT_EQ(of(whole, eight, {uniform}), Decision::held);
+  uniform.scores = trained(LabelClass::G, {0.25, 0.25}).scores;
+  EXPECT_EQ(of(whole, trained(LabelClass::G, {0.25, 0.25}), {uniform}), Decision::undecided) << "chance";
+}
+
 TEST(verdict, fits_slopes_of_searches_that_ended) {
   Outcome search;
   search.id = "search";

@@ -1,5 +1,5 @@
 // What training found: the curves of the seeds with their spread, and the ceiling that no model of this size can pass.
-import { commandLine, el, facts } from "../dom.js";
+import { commandLine, dataTable, el, facts } from "../dom.js";
 import { drawChart, line, noPoints } from "../figures/chart.js";
 import { percent, sizeText } from "../numbers.js";
 import { meaningOf } from "../verdicts.js";
@@ -46,11 +46,19 @@ function curveSets(training, curves) {
 const recordText = (record) => (
   record && typeof record === "object" ? (record.file ?? JSON.stringify(record)) : record);
 
-export function trainingPart(training, closing) {
+// The same row with smaller and larger states, as shipped records have it.
+function byState(further) {
+  if (!further?.length) return null;
+  return [el("p", {}, "By the size of the state (shipped records):"),
+    dataTable(["architecture", "size", "accuracy", "ceiling"], further.map((one) => [one.arch, sizeText(one.size), percent(one.accuracy),
+      typeof one.ceiling === "number" ? percent(one.ceiling) : null]), "Accuracy by the size of the state")];
+}
+
+export function trainingPart(training, closing, further) {
   if (!training || !training.state) return null;
   const head = el("h3", {}, "Training");
   if (training.state === "none") return el("section", { class: "part" }, head,
-    el("p", { class: "muted" }, training.reason || "Nothing was trained here."));
+    el("p", { class: "muted" }, training.reason || "Nothing was trained here."), byState(further));
   const curves = (
     training.curves?.length ? training.curves : [training.curve ?? []]).filter((curve) => curve.length > 1);
   const box = el("div", { class: "chart small" });
@@ -76,5 +84,5 @@ export function trainingPart(training, closing) {
           training.ceiling_reason ? `: ${training.ceiling_reason}` : ""] : null],
       ["record",
         recordText(training.record) && el("code", {}, recordText(training.record))], ["note", training.reason]]),
-    commandLine(training.command));
+    byState(further), commandLine(training.command));
 }
