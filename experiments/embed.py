@@ -9,7 +9,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TARGET = os.path.join(HERE, "..", "rung", "lab", "experiments.json")
 # The order of docs/lab.md.
 ORDER = ("constructions", "depth", "depth-1", "early-late", "capacity", "capacity-law", "sparse", "ablation", "order", "gap", "variants", "headwise",
-         "cot", "shift", "sparse-depth", "attack", "khop", "mqar", "tracking", "marks", "regularisation")
+         "cot", "shift", "sparse-depth", "attack", "khop", "khop-100", "mqar", "zoology", "tracking", "marks",
+         "regularisation")
 
 
 def embedded():

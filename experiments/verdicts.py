@@ -4,6 +4,7 @@ trained recurrences, and the table of the depth test in README.md. `--check`: wh
 import json
 import math
 import os
+import re
 import sys
 import tomllib
 
@@ -81,6 +82,27 @@ def separation_table(document):
         told = f"{outcome['accuracy']:.3f} | {sum(score >= 0.99 for score in scores)} of {len(scores)} | {max(scores):.3f}" if scores else "- | - | -"
         out.append(f"| {outcome['id']} | {outcome['label']} | {bits['needed_bits']} | {bits['carried_bits']} | {bits['state_bits']} of {bits['table_bits'] / 2:.1f} | "
                    f"{'yes' if bits['separated'] else 'no'} | {told} |")
+    return out
+
+
+def kept_numbers(arch):
+    """Numbers that the mixer of an architecture of `zoology` keeps between tokens, the convolution's not counted; text."""
+    name, options = re.fullmatch(r"conv\(width=3\)\+(\w+)\((.*)\)", arch).groups()
+    sizes = {key: int(value) for key, value in (option.split("=") for option in options.split(",")) if value.isdigit()}
+    if name == "full":
+        return f"{(sizes['window'] - 1) * 2 * sizes['dim']}" if "window" in sizes else f"{2 * sizes['dim']} a token"
+    if name == "mamba2":
+        return str(sizes["dim"] * sizes["state"])
+    state = sizes["dim"] * sizes["vdim"]
+    return f"{state} a level" if name == "loglinear" else str(state + (sizes["dim"] if name == "linear" else 0))
+
+
+def state_table(document):
+    """Accuracy of `zoology` against what a layer keeps: the mean over the seeds, each at its best learning rate."""
+    out = ["", "| configuration (mixer, length, width) | numbers kept | accuracy | best seed |", "| --- | --- | --- | --- |"]
+    for outcome in document["lab"]["configurations"]:
+        if scores := [score["accuracy"] for score in outcome["scores"]]:
+            out.append(f"| {outcome['id']} | {kept_numbers(outcome['arch'])} | {outcome['accuracy']:.3f} | {max(scores):.3f} |")
     return out
 
 
@@ -190,6 +212,8 @@ def page():
             if table := separation_table(documents[(name, size)]) if documents[(name, size)] else []:
                 lines += table
                 break
+        if name == "zoology":
+            lines += state_table(some)
         lines += ["", "; ".join(ran) + "."]
         lines += missing(name, documents)
     return "\n".join(lines) + "\n"
