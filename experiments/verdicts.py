@@ -91,12 +91,12 @@ def kept_numbers(arch):
     """Numbers that the mixer of an architecture of `zoology` keeps between tokens, the convolution's not counted; text."""
     name, options = re.fullmatch(r"conv\(width=3\)\+(\w+)\((.*)\)", arch).groups()
     sizes = {key: int(value) for key, value in (option.split("=") for option in options.split(",")) if value.isdigit()}
+    heads = sizes["heads"]
     if name == "full":
-        return f"{(sizes['window'] - 1) * 2 * sizes['dim']}" if "window" in sizes else f"{2 * sizes['dim']} a token"
-    if name == "mamba2":
-        return str(sizes["dim"] * sizes["state"])
-    state = sizes["dim"] * sizes["vdim"]
-    return f"{state} a level" if name == "loglinear" else str(state + (sizes["dim"] if name == "linear" else 0))
+        token = 2 * heads * sizes["dim"]
+        return str((sizes["window"] - 1) * token) if "window" in sizes else f"{token} a token"
+    state = heads * sizes["dim"] * sizes["state" if name == "mamba2" else "vdim"]
+    return f"{state} a level" if name == "loglinear" else str(state + (heads * sizes["dim"] if name == "linear" else 0))
 
 
 def state_table(document):
