@@ -71,6 +71,11 @@ Result<Target> make_target(Weights weights, std::shared_ptr<const Task> task) {
                 "[break] {} is a task of your own file, which no certificate can name; a task that "
                 "`rung task` lists expected (`rung eval` finds wrong answers)",
                 task->name());
+  if (!task->certifiable())
+    return fail(ErrorCode::unsupported,
+                "[break] no certificate can name this form of {}; its options at their defaults expected "
+                "(`rung eval` finds wrong answers)",
+                task->name());
   RUNG_CHECK(check_fit(weights, *task));
   Target target;
   RUNG_TRY(target.layers, resolve(weights.architecture));

@@ -89,7 +89,7 @@ std::optional<TheoremFigure> theorem_figure(const Task& task) {
   if (name == "retrieval")
     return TheoremFigure{"s >= n lg sigma, for any fixed keys", index_count(at("n"), at("sigma")), at("n"),
                          Source::literature};
-  if (name == "mqar")
+  if (name == "mqar" && task.options().empty())
     return TheoremFigure{"s >= min(n, M) lg sigma, for any fixed keys",
                          index_count(std::min(at("n"), at("M")), at("sigma")), 2 * at("n"),
                          Source::literature};

@@ -137,7 +137,6 @@ Result<Evaluation> evaluate(const Machine& machine, const Weights& weights, cons
                             const EvaluationOptions& options) {
   const auto queries = task.query_positions();
   const AnswerSpec spec = task.answer_spec();
-  const std::size_t numbers = spec.kind == AnswerSpec::Kind::vector ? static_cast<std::size_t>(spec.size) : 1;
   Evaluation total;
   std::optional<Error> error;
   std::mutex guard;
@@ -162,7 +161,7 @@ Result<Evaluation> evaluate(const Machine& machine, const Weights& weights, cons
                        if (!error) error = given.error();
                        return;
                      }
-                     const std::uint64_t answers = instance.answer.size() / numbers,
+                     const std::uint64_t answers = static_cast<std::uint64_t>(task.asked()),
                                          right = count_right(spec, weights.output, instance.answer, *given);
                      ++total.instances;
                      total.answers += answers;

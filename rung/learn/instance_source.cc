@@ -34,7 +34,7 @@ void InstanceSource::set_supports(const std::vector<std::size_t>& stages) {
 }
 
 bool InstanceSource::on_device(std::size_t stage, std::size_t which) const {
-  return device_.is_cuda() && lesson_.asks_plainly() && lesson_.instance_task(stage, which).has_value();
+  return device_.is_cuda() && lesson_.instance_task(stage, which).has_value();
 }
 
 InstanceSource::Place& InstanceSource::place(std::size_t stage, std::size_t which) {
@@ -44,8 +44,13 @@ InstanceSource::Place& InstanceSource::place(std::size_t stage, std::size_t whic
   // The first batch, drawn on the host, has every shape that the later ones have.
   made.batch = lesson_.draw({stage, which, seeds_, 0, batch_, true});
   made.batch.move_to(device_);
-  if (on_device(stage, which))
-    if (const auto automaton = lesson_.instance_task(stage, which)->automaton; automaton.next) {
+  if (on_device(stage, which)) {
+    const kernels::InstanceTask task = *lesson_.instance_task(stage, which);
+    if (task.gap_weights)  // unsigned numbers, bit for bit
+      made.gap_weights =
+          torch::from_blob(const_cast<std::uint64_t*>(task.gap_weights), {task.queries}, torch::kLong)
+              .to(device_);
+    if (const auto automaton = task.automaton; automaton.next) {
       const std::int64_t entries = automaton.states * automaton.letters;
       // Unsigned numbers, bit for bit.
       made.next =
@@ -53,6 +58,7 @@ InstanceSource::Place& InstanceSource::place(std::size_t stage, std::size_t whic
       made.out = torch::from_blob(const_cast<std::int64_t*>(automaton.out), {automaton.states}, torch::kLong)
                      .to(device_);
     }
+  }
   return places_.emplace(std::make_pair(stage, which), std::move(made)).first->second;
 }
 
@@ -67,6 +73,7 @@ void InstanceSource::fill(std::size_t stage, std::size_t which, std::int64_t ste
   for (std::size_t f = 0; f < drawn.inputs.fields.size(); ++f)
     to.batch.inputs.fields[f].copy_(drawn.inputs.fields[f].pin_memory(), true);
   to.batch.targets.copy_(drawn.targets.pin_memory(), true);
+  if (drawn.inputs.wanted.dim() == 3) to.batch.inputs.wanted.copy_(drawn.inputs.wanted.pin_memory(), true);
   if (drawn.between.defined()) to.batch.between.copy_(drawn.between.pin_memory(), true);
 }
 
@@ -91,6 +98,8 @@ const Batch& InstanceSource::next(std::size_t stage, std::size_t which, std::int
     task.automaton.next = reinterpret_cast<const std::uint32_t*>(to.next.data_ptr<std::int32_t>());
     task.automaton.out = to.out.data_ptr<std::int64_t>();
   }
+  if (to.gap_weights.defined())
+    task.gap_weights = reinterpret_cast<const std::uint64_t*>(to.gap_weights.data_ptr<std::int64_t>());
   kernels::InstanceBatch batch;
   batch.members = members, batch.batch = batch_;
   batch.seed = reinterpret_cast<const std::uint64_t*>(device_seeds_.data_ptr<std::int64_t>());
@@ -102,6 +111,7 @@ const Batch& InstanceSource::next(std::size_t stage, std::size_t which, std::int
   batch.whole = lesson_.whole_rows(batch_);
   batch.tokens = to.tokens.data_ptr<std::int32_t>();
   if (to.batch.between.defined()) batch.between = to.batch.between.data_ptr<std::int64_t>();
+  if (to.batch.inputs.wanted.dim() == 3) batch.places = to.batch.inputs.wanted.data_ptr<std::int64_t>();
   batch.answers = to.batch.targets.data_ptr<std::int64_t>();
   check_device(
       kernels::task_instances_cuda(task, batch, to.scratch.data_ptr<std::int32_t>(), current_stream()),

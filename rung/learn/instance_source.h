@@ -30,6 +30,7 @@ class InstanceSource {
     torch::Tensor tokens;  // int32, as the kernel writes them
     torch::Tensor scratch;
     torch::Tensor next, out;  // the tables of an automaton
+    torch::Tensor gap_weights;
   };
   Place& place(std::size_t stage, std::size_t which);
 

@@ -1,4 +1,4 @@
-// What the kernels must know of a task to draw its uniform instances.
+// What the kernels must know of a task to draw its instances.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace rung::learn {
 
-// Nothing for tasks that they do not draw. ENSURES no further questions. The tables of an automaton are the task's
-// own, and live as long as it does.
-std::optional<kernels::InstanceTask> instance_task(const Task& task);
+// Nothing for tasks and variants that they do not draw. ENSURES no further questions, no chain of thought. The tables of
+// an automaton and the weights of gaps are the task's own, and live as long as it does.
+std::optional<kernels::InstanceTask> instance_task(const Task& task, Variant variant = Variant::uniform);
 
 }  // namespace rung::learn

@@ -274,13 +274,20 @@ bool Lesson::asks_plainly() const {
   if (plan_.supervision != Supervision::answer) return true;
   for (const auto& stage : stages_)
     for (const auto& task : stage)
-      if (task->query_positions().size() != 1) return false;
+      if (task->asked() != 1) return false;
   return true;
 }
 
 std::optional<kernels::InstanceTask> Lesson::instance_task(std::size_t stage, std::size_t which) const {
-  auto out = learn::instance_task(*stages_[stage][which]);
-  if (out) out->questions = plan_.queries - 1, out->parts = plan_.parts, out->spacing = plan_.spacing;
+  const Task& task = *stages_[stage][which];
+  if (plan_.supervision == Supervision::answer && task.asked() != 1) return std::nullopt;
+  auto out = learn::instance_task(task, plan_.variant);
+  if (!out) return out;
+  if (plan_.supervision == Supervision::chain) {
+    out->thoughts = true;
+    return kernels::instances_fit(*out) ? out : std::nullopt;
+  }
+  out->questions = plan_.queries - 1, out->parts = plan_.parts, out->spacing = plan_.spacing;
   return out;
 }
 
@@ -312,8 +319,12 @@ Batch Lesson::draw(const Draw& draw) const {
   const std::int64_t members = static_cast<std::int64_t>(draw.seeds.size()), rows = members * draw.count;
 
   std::vector<std::int64_t> wanted = task.query_positions();
-  const std::int64_t asked = static_cast<std::int64_t>(wanted.size());
+  const std::vector<std::int64_t> may_ask = wanted;
+  const std::int64_t asked = task.asked();
   const bool last_only = draw.teaching && plan_.supervision == Supervision::answer;
+  // Questions that stand elsewhere in every prompt: the positions of each row.
+  const bool moving = asked < static_cast<std::int64_t>(wanted.size());
+  if (moving) wanted.resize(static_cast<std::size_t>(asked));
   if (last_only) wanted = {wanted.back()};
   for (std::int64_t i = 0; i < extra; ++i) wanted.push_back(base + (i + 1) * spacing - 1);
   if (chained) {
@@ -338,7 +349,9 @@ Batch Lesson::draw(const Draw& draw) const {
   if (deep)
     batch.between = torch::empty({task.size().at("L") - 1, members, draw.count * answers}, torch::kLong);
   auto* const first_between = deep ? batch.between.data_ptr<std::int64_t>() : nullptr;
-  auto drawn = asks_plainly() ? instance_task(draw.stage, draw.which) : std::nullopt;
+  if (moving) batch.inputs.wanted = torch::empty({members, draw.count, answers}, torch::kLong);
+  auto* const first_wanted = moving ? batch.inputs.wanted.data_ptr<std::int64_t>() : nullptr;
+  auto drawn = instance_task(draw.stage, draw.which);
   if (drawn && !draw.teaching) drawn->questions = 0, drawn->parts = false;
   const std::int64_t first_whole = draw.teaching ? whole_rows(draw.count) : 0;
   const auto draw_row = [&](std::int64_t row) {
@@ -353,7 +366,8 @@ Batch Lesson::draw(const Draw& draw) const {
                                  ? kernels::whole_support(*drawn)
                                  : support(draw.supports[member], draw.which),
                              seed, index, tokens.data(), first_target + row * answers, scratch.data(),
-                             {deep ? first_between + row * answers : nullptr, rows * answers});
+                             {deep ? first_between + row * answers : nullptr, rows * answers},
+                             moving ? first_wanted + row * answers : nullptr);
       for (std::size_t f = 0; f < fields_.size(); ++f)
         std::transform(tokens.begin() + static_cast<std::ptrdiff_t>(f) * length,
                        tokens.begin() + static_cast<std::ptrdiff_t>(f + 1) * length, starts[f] + row * length,
@@ -362,6 +376,13 @@ Batch Lesson::draw(const Draw& draw) const {
     }
     const Instance instance = task.generate(plan_.variant, seed, index);
     std::vector<std::int64_t> right = instance.answer;
+    if (moving) {
+      std::vector<std::int64_t> places;
+      for (std::size_t i = 0; i < may_ask.size(); ++i)
+        if (right[i] != kNotAsked) places.push_back(may_ask[i]);
+      std::erase(right, kNotAsked);
+      std::copy(places.end() - answers, places.end(), first_wanted + row * answers);
+    }
     if (last_only) right.erase(right.begin(), right.begin() + (asked - 1) * numbers);
     Prompt whole = instance.prompt;
     for (std::int64_t i = 0; i < extra; ++i)
@@ -389,7 +410,7 @@ Batch Lesson::draw(const Draw& draw) const {
     });
   else
     for (std::int64_t row = 0; row < rows; ++row) draw_row(row);
-  batch.inputs.wanted = torch::tensor(wanted, torch::kLong);
+  if (!moving) batch.inputs.wanted = torch::tensor(wanted, torch::kLong);
   if (vector)
     batch.targets = targets.view({members, draw.count * answers, numbers}).to(torch::kFloat32);
   else

@@ -74,9 +74,9 @@ class Lesson {
   // On the host.
   Batch draw(const Draw& draw) const;
 
-  // Every answer is taught, uniformly drawn: what a kernel can draw too.
+  // Every answer is taught, uniformly drawn, without a chain of thought.
   bool asks_plainly() const;
-  // A task with the plan's questions, for the kernels; nothing where they do not draw it.
+  // A task with the plan's variant, questions and chain of thought, for the kernels; nothing where they do not draw it.
   std::optional<kernels::InstanceTask> instance_task(std::size_t stage, std::size_t which) const;
 
  private:

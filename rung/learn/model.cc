@@ -241,7 +241,9 @@ torch::Tensor Model::forward(const Inputs& inputs, const Leaves& leaves, const F
     }
   }
   // Only the wanted positions are normed and read.
-  if (inputs.wanted.defined()) x = x.index_select(2, inputs.wanted);
+  if (inputs.wanted.defined())
+    x = inputs.wanted.dim() == 1 ? x.index_select(2, inputs.wanted)
+                                 : x.gather(2, inputs.wanted.unsqueeze(-1).expand({-1, -1, -1, x.size(3)}));
   if (normed()) x = pass.round("norm", rms_norm(x, leaves[norm_], pass.plain));
   return apply_map(x, leaves[output_], leaves[output_bias_]).flatten(1, 2);
 }

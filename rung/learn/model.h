@@ -44,7 +44,8 @@ inline constexpr std::int64_t kLargestTable = 4096;
 struct Inputs {
   std::vector<torch::Tensor>
       fields;  // one a field: [E, B, T] int64, values from 0; vector fields [E, B, T, length] float32
-  torch::Tensor wanted;  // [Q] int64, increasing: the positions that are read; undefined: all
+  // [Q] int64, increasing: the positions that are read; [E, B, Q] where they are each row's own; undefined: all.
+  torch::Tensor wanted;
 };
 
 class Model {
@@ -67,7 +68,7 @@ class Model {
   Result<void> roundable(ActivationRounding::Places places) const;
 
   // The outputs at the wanted positions, [E, B * Q, size], in the compute type.
-  // `read`: what the readouts say, [E, B * Q, size] each; REQUIRES inputs.wanted of questions' last positions.
+  // `read`: what the readouts say, [E, B * Q, size] each; REQUIRES inputs.wanted [Q] of questions' last positions.
   torch::Tensor forward(const Inputs& inputs, const Leaves& leaves, const ForwardContext& pass,
                         std::vector<torch::Tensor>* read = nullptr) const;
 

@@ -1,6 +1,7 @@
 // k-hop induction (Sanford, Hsu, Telgarsky 2402.09268): from a place, step to the place right after the last
 // earlier one that holds the same symbol; k times; the answer is the symbol there, or σ ("none") where a step
-// has nowhere to go. Read at the last place, or at every place with read = all.
+// has nowhere to go. Read at the last place, or at every place with read = all. With neighbours = different no symbol
+// stands beside itself, as in the paper's experiments: a step then never stays where it is.
 #include <algorithm>
 
 #include "rung/tasks/sampling.h"
@@ -12,12 +13,18 @@ namespace {
 
 class KhopTask final : public TokenTask {
  public:
-  KhopTask(std::int64_t n, std::int64_t hops, std::int64_t sigma, bool everywhere)
-      : n_(n), hops_(hops), sigma_(sigma), everywhere_(everywhere) {}
+  KhopTask(std::int64_t n, std::int64_t hops, std::int64_t sigma, bool everywhere, bool different)
+      : n_(n), hops_(hops), sigma_(sigma), everywhere_(everywhere), different_(different) {}
 
   std::string_view name() const override { return "khop"; }
   SizeList size() const override { return {{"n", n_}, {"k", hops_}, {"sigma", sigma_}}; }
-  TaskOptions options() const override { return everywhere_ ? TaskOptions{{"read", "all"}} : TaskOptions{}; }
+  TaskOptions options() const override {
+    TaskOptions options;
+    if (everywhere_) options["read"] = "all";
+    if (different_) options["neighbours"] = "different";
+    return options;
+  }
+  bool certifiable() const override { return !different_; }
   AnswerSpec answer_spec() const override { return token_answer(sigma_ + 1); }
   std::int64_t prompt_length() const override { return n_; }
   std::vector<std::int64_t> query_positions() const override {
@@ -27,6 +34,7 @@ class KhopTask final : public TokenTask {
     return positions;
   }
   bool supports(Variant variant) const override {
+    if (different_) return variant == Variant::uniform;
     return supported(variant, {.permutation = false,
                                .adversarial = sigma_ >= (hops_ == 1 ? 2 : 3) && (n_ - 1) / 2 >= hops_});
   }
@@ -38,7 +46,9 @@ class KhopTask final : public TokenTask {
     if (variant == Variant::adversarial)
       s = chain(drawn.random, drawn.flipped);
     else
-      for (std::int64_t t = 0; t < n_; ++t) s.push_back(draw(drawn.random, variant, sigma_));
+      for (std::int64_t t = 0; t < n_; ++t)
+        s.push_back(different_ && t > 0 ? other_than(drawn.random, s.back(), sigma_)
+                                        : draw(drawn.random, variant, sigma_));
     Instance instance = token_instance(std::move(s), {});
     instance.answer = answer(instance.prompt);
     return instance;
@@ -52,6 +62,23 @@ class KhopTask final : public TokenTask {
       answers.push_back(place >= 0 ? prompt.token(place) : sigma_);
     }
     return answers;
+  }
+
+  Result<void> validate(const Prompt& prompt) const override {
+    RUNG_CHECK(TokenTask::validate(prompt));
+    for (std::int64_t t = 1; different_ && t < n_; ++t)
+      if (prompt.token(t) == prompt.token(t - 1))
+        return fail(ErrorCode::format,
+                    "[task] a khop prompt has {} at positions {} and {}; expected different neighbours",
+                    prompt.token(t), t - 1, t);
+    return {};
+  }
+  std::int64_t choices(const Prompt& prefix) const override {
+    return TokenTask::choices(prefix) - (different_ && prefix.positions > 0 ? 1 : 0);
+  }
+  void extend(Prompt& prefix, std::int64_t choice) const override {
+    const bool passes = different_ && prefix.positions > 0 && choice >= prefix.fields[0].back();
+    TokenTask::extend(prefix, choice + (passes ? 1 : 0));
   }
 
   std::string answer_text(std::span<const std::int64_t> answer) const override {
@@ -108,23 +135,32 @@ class KhopTask final : public TokenTask {
   }
 
   std::int64_t n_, hops_, sigma_;
-  bool everywhere_;
+  bool everywhere_, different_;
 };
 
 }  // namespace
 
 TaskWord khop_word() {
-  TaskWord word{.name = "khop",
-                .summary = "n symbols -> the symbol reached by k steps of induction from the last place",
-                .sizes = {{"n", "symbols", 8, 1, kMaxPromptLength},
-                          {"k", "hops", 2, 1, kMaxPromptLength},
-                          {"sigma", "alphabet", 4, 1, kMaxAlphabet - 1}},
-                .make = [](const TaskSizes& sizes, const TaskOptions& options) {
-                  const auto read = options.find("read");
-                  return new_task<KhopTask>(sizes.at("n"), sizes.at("k"), sizes.at("sigma"),
-                                            read != options.end() && read->second == "all");
-                }};
-  word.options = {{"read", "where answers are read: at the last place, or at every one", {"last", "all"}}};
+  TaskWord word{
+      .name = "khop",
+      .summary = "n symbols -> the symbol reached by k steps of induction from the last place",
+      .sizes = {{"n", "symbols", 8, 1, kMaxPromptLength},
+                {"k", "hops", 2, 1, kMaxPromptLength},
+                {"sigma", "alphabet", 4, 1, kMaxAlphabet - 1}},
+      .make = [](const TaskSizes& sizes, const TaskOptions& options) -> Result<std::unique_ptr<Task>> {
+        const auto says = [&](const std::string& option, std::string_view value) {
+          const auto found = options.find(option);
+          return found != options.end() && found->second == value;
+        };
+        const bool different = says("neighbours", "different");
+        if (different && sizes.at("sigma") == 1)
+          return fail(ErrorCode::range,
+                      "[task] khop with different neighbours and sigma = 1; expected 2 or more");
+        return new_task<KhopTask>(sizes.at("n"), sizes.at("k"), sizes.at("sigma"), says("read", "all"),
+                                  different);
+      }};
+  word.options = {{"read", "where answers are read: at the last place, or at every one", {"last", "all"}},
+                  {"neighbours", "whether a symbol may stand beside itself", {"any", "different"}}};
   return word;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "rung/tasks/gapped_mqar.h"
 #include "rung/tasks/sampling.h"
 #include "rung/tasks/task_list.h"
 #include "rung/tasks/token_task.h"
@@ -151,7 +152,7 @@ class MqarTask final : public TokenTask {
 }  // namespace
 
 TaskWord mqar_word() {
-  return {
+  TaskWord word{
       .name = "mqar",
       .summary =
           "k_1 v_1 ... k_n v_n, then queries -> the value of each queried key, the last one where it repeats",
@@ -159,11 +160,20 @@ TaskWord mqar_word() {
                 {"M", "keys to choose from; 2n unless given", std::nullopt, 1, kMaxAlphabet / 2},
                 {"sigma", "values; n unless given", std::nullopt, 1, kMaxAlphabet / 2},
                 {"queries", "queries; n unless given", std::nullopt, 1, kMaxPromptLength}},
-      .make = [](const TaskSizes& sizes, const TaskOptions&) -> Result<std::unique_ptr<Task>> {
+      .make = [](const TaskSizes& sizes, const TaskOptions& options) -> Result<std::unique_ptr<Task>> {
         const std::int64_t n = sizes.at("n");
-        return new_task<MqarTask>(n, size_or(sizes, "M", 2 * n), size_or(sizes, "sigma", n),
-                                  size_or(sizes, "queries", n));
+        const std::int64_t keys = size_or(sizes, "M", 2 * n), sigma = size_or(sizes, "sigma", n),
+                           queries = size_or(sizes, "queries", n);
+        const auto gaps = options.find("gaps");
+        if (gaps == options.end() || gaps->second == "none")
+          return new_task<MqarTask>(n, keys, sigma, queries);
+        return make_gapped_mqar({.pairs = n, .keys = keys, .values = sigma, .places = queries}, gaps->second);
       }};
+  word.options = {{.name = "gaps",
+                   .help = "power of the law of Zoology's gaps; queries are then places for questions",
+                   .words = {"none", "0.01", "1"},
+                   .open = true}};
+  return word;
 }
 
 }  // namespace rung

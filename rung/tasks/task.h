@@ -30,6 +30,11 @@ Result<Variant> parse_variant(std::string_view text);
 std::string_view variant_name(Variant variant);
 
 struct Automaton;  // automaton.h
+class GapLaw;      // gap_law.h
+
+// The answer at a query position where a prompt asks nothing; whatever a model says there counts for nothing. It is the
+// label that PyTorch's losses pass over.
+inline constexpr std::int64_t kNotAsked = -100;
 
 struct Instance {
   Prompt prompt;
@@ -47,14 +52,20 @@ class Task {
   virtual AnswerSpec answer_spec() const = 0;
   virtual std::int64_t prompt_length() const = 0;                 // T, tokens
   virtual std::vector<std::int64_t> query_positions() const = 0;  // where answers are read, increasing
+  // At how many of them every prompt asks; where that is not all, answers say kNotAsked at the others.
+  virtual std::int64_t asked() const { return static_cast<std::int64_t>(query_positions().size()); }
   virtual bool supports(Variant variant) const = 0;
   // The words that differ from their default: {"order", "easy"}. make_task(name(), size(), options()) is this
   // task again.
   virtual std::map<std::string, std::string> options() const { return {}; }
   // False for a task that a user's file defines: its name is the file's, and may be that of another task.
   virtual bool built_in() const { return true; }
+  // Whether a certificate can name this form of the task: the checker knows it, and so do the searches.
+  virtual bool certifiable() const { return built_in(); }
   // The automaton that a model has to follow, where the task is one (automaton_task.h); null elsewhere.
   virtual const Automaton* automaton() const { return nullptr; }
+  // The law that the places of its questions are drawn by (gapped_mqar.h); null elsewhere.
+  virtual const GapLaw* gap_law() const { return nullptr; }
 
   // REQUIRES supports(variant). Adversarial instances come in pairs: 2k and 2k+1 are one draw in its two
   // polarities, as close to each other as the task allows and with different answers.

@@ -1,8 +1,5 @@
 #include "rung/tasks/zoology.h"
 
-#include <bit>
-#include <cmath>
-
 #include "rung/tasks/sampling.h"
 
 namespace rung {
@@ -10,51 +7,6 @@ namespace {
 
 constexpr std::int64_t kLongestZoology = std::int64_t{1} << 24,
                        kLargestZoologyVocabulary = std::int64_t{1} << 30;
-constexpr int kWeightBits = 32;
-
-// r^exponent of r >= 1 and -1 < exponent <= 0, by squaring and square roots alone: these are rounded the same way on
-// every machine, pow() is not.
-double negative_power(double r, double exponent) {
-  double logarithm = 0, rest = r;
-  for (; rest >= 2; rest /= 2) logarithm += 1;
-  for (double bit = 0.5; bit > 0x1p-50; bit /= 2) {
-    rest *= rest;
-    if (rest < 2) continue;
-    rest /= 2;
-    logarithm += bit;
-  }
-  double left = -exponent * logarithm, root = 2, out = 1;
-  for (; left >= 1; left -= 1) out /= 2;
-  for (double bit = 0.5; bit > 0x1p-50; bit /= 2) {
-    root = std::sqrt(root);
-    if (left < bit) continue;
-    left -= bit;
-    out /= root;
-  }
-  return out;
-}
-
-void fenwick_add(std::vector<std::uint64_t>& sums, std::size_t at, std::uint64_t weight) {
-  for (++at; at < sums.size(); at += at & (~at + 1)) sums[at] += weight;
-}
-
-// The place whose stretch of weight holds `weight`; its own weight is taken out.
-std::size_t fenwick_take(std::vector<std::uint64_t>& sums, std::uint64_t weight) {
-  std::size_t at = 0;
-  for (std::size_t step = std::bit_floor(sums.size() - 1); step > 0; step /= 2)
-    if (at + step < sums.size() && sums[at + step] <= weight) weight -= sums[at += step];
-  std::uint64_t own = sums[at + 1];
-  for (std::size_t below = at, stop = (at + 1) & at; below > stop; below &= below - 1) own -= sums[below];
-  fenwick_add(sums, at, 0 - own);
-  return at;
-}
-
-std::uint64_t fenwick_total(const std::vector<std::uint64_t>& sums) {
-  std::uint64_t total = 0;
-  for (std::size_t at = sums.size() - 1; at > 0; at &= at - 1) total += sums[at];
-  return total;
-}
-
 }  // namespace
 
 Result<ZoologyMqar> ZoologyMqar::make(const Sizes& sizes) {
@@ -74,14 +26,8 @@ Result<ZoologyMqar> ZoologyMqar::make(const Sizes& sizes) {
   return ZoologyMqar(sizes);
 }
 
-ZoologyMqar::ZoologyMqar(const Sizes& sizes) : sizes_(sizes) {
-  const auto gaps = static_cast<std::size_t>((sizes.length - 2 * sizes.pairs) / 2);
-  sums_.assign(gaps + 1, 0);
-  for (std::size_t gap = 0; gap < gaps; ++gap) {
-    const double weight = negative_power(static_cast<double>(gap + 1), sizes.power - 1);
-    fenwick_add(sums_, gap, static_cast<std::uint64_t>(std::ldexp(weight, kWeightBits)));
-  }
-}
+ZoologyMqar::ZoologyMqar(const Sizes& sizes)
+    : sizes_(sizes), law_((sizes.length - 2 * sizes.pairs) / 2, sizes.power) {}
 
 Instance ZoologyMqar::generate(std::uint64_t seed, std::uint64_t index) const {
   Random random(seed, index);
@@ -90,13 +36,11 @@ Instance ZoologyMqar::generate(std::uint64_t seed, std::uint64_t index) const {
   const auto keys = distinct(random, sizes_.pairs, half - 1);
   const auto values = distinct(random, sizes_.pairs, sizes_.vocabulary - half);
   std::vector<std::int64_t> tokens(length, 0), labels(length, kNotAsked);
-  std::vector<std::uint64_t> sums = sums_;
-  std::uint64_t total = fenwick_total(sums);
+  const auto gaps = law_.draw(random, sizes_.pairs);
   for (std::size_t i = 0; i < pairs; ++i) {
     tokens[2 * i] = 1 + keys[i];
     tokens[2 * i + 1] = half + values[i];
-    const std::size_t place = 2 * pairs + 2 * fenwick_take(sums, random.below(total));
-    total = fenwick_total(sums);
+    const std::size_t place = 2 * (pairs + static_cast<std::size_t>(gaps[i]));
     tokens[place] = 1 + keys[i];
     labels[place] = half + values[i];
   }

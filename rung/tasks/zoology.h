@@ -9,13 +9,11 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include "rung/tasks/gap_law.h"
 #include "rung/tasks/task.h"
 
 namespace rung {
-
-inline constexpr std::int64_t kNotAsked = -100;  // the label that PyTorch's losses pass over
 
 class ZoologyMqar {
  public:
@@ -35,7 +33,7 @@ class ZoologyMqar {
  private:
   explicit ZoologyMqar(const Sizes& sizes);
   Sizes sizes_;
-  std::vector<std::uint64_t> sums_;  // a Fenwick tree over the weights of the gaps
+  GapLaw law_;
 };
 
 }  // namespace rung

@@ -80,7 +80,11 @@ std::vector<Theorem> recurrent_table_theorems() {
   return {
       {.id = "recurrent-eva", .tasks = {"eva"}, .variants = kEveryPrompt, .evaluate = recurrent_eva},
       {.id = "recurrent-index", .tasks = {"index"}, .variants = kEveryPrompt, .evaluate = recurrent_index},
-      {.id = "recurrent-recall", .tasks = {"retrieval", "mqar"}, .variants = kEveryPrompt, .evaluate = pairs},
+      {.id = "recurrent-recall",
+       .tasks = {"retrieval", "mqar"},
+       .options = kNoGaps,
+       .variants = kEveryPrompt,
+       .evaluate = pairs},
       {.id = "recurrent-seqcomp",
        .tasks = {"seqcomp"},
        .options = kHardOrder,

@@ -194,7 +194,7 @@ std::vector<Theorem> recurrent_literature_theorems() {
       {.id = "recurrent-cgram", .tasks = {"cgram"}, .variants = kEveryPrompt, .evaluate = cgram},
       {.id = "recurrent-khop",
        .tasks = {"khop"},
-       .options = kEveryReading,
+       .options = kHopForms,
        .variants = kEveryPrompt,
        .evaluate = khop},
       {.id = "recurrent-counting",

@@ -31,6 +31,9 @@ inline const std::vector<OptionValues> kAutomatonForms{
 inline const std::vector<OptionValues> kTrackedForms{{"group", {"symmetric", "cyclic", "xor"}}};
 // Those of composition that the theorems are about, and of tasks that are read at one place or at every one.
 inline const std::vector<OptionValues> kHardOrder{{"order", {"hard"}}};
+// Questions of mqar behind the pairs, without gaps: with them its values are different, and no theorem counts those.
+inline const std::vector<OptionValues> kNoGaps{{"gaps", {"none"}}};
+inline const std::vector<OptionValues> kHopForms{{"read", {"last", "all"}}, {"neighbours", {"any"}}};
 inline const std::vector<OptionValues> kEveryReading{{"read", {"last", "all"}}};
 
 }  // namespace rung

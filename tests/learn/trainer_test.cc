@@ -284,6 +284,96 @@ TEST(lesson, draws_words_and_marks_as_a_device_does_and_the_tasks_do) {
   }
 }
 
+// What experiments train beside uniform questions: other variants, chains of thought, the easy order.
+TEST(lesson, draws_on_a_device_whatever_the_experiments_train) {
+  struct Case {
+    TaskRecord record;
+    Variant variant = Variant::uniform;
+    Supervision supervision = Supervision::every_query;
+  };
+  for (const Case& given :
+       {Case{{"khop", {{"n", 12}, {"k", 2}, {"sigma", 3}}, {{"read", "all"}}}},
+        {{"seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}}, {{"order", "easy"}}}},
+        {{"eva", {{"n", 9}}, {}}, Variant::zipf},
+        {{"eva", {{"n", 9}}, {}}, Variant::permutation},
+        {{"seqcomp", {{"L", 2}, {"m", 3}, {"n1", 2}}, {}}, Variant::uniform, Supervision::chain},
+        {{"mqar", {{"n", 4}, {"M", 31}, {"sigma", 32}, {"queries", 12}}, {{"gaps", "0.01"}}}}}) {
+    TrainingPlan plan = trainee("full");
+    plan.tasks = {{given.record, 1}};
+    plan.variant = given.variant, plan.supervision = given.supervision;
+    auto lesson = Lesson::make(plan);
+    ASSERT_TRUE(lesson.ok()) << lesson.error().message;
+    EXPECT_TRUE(lesson->instance_task(0, 0)) << given.record.name;
+    const Task& task = lesson->task(0, 0);
+    const Batch batch = lesson->draw({0, 0, {5, 6}, 30, 7, true});
+    const std::int64_t length = lesson->length(0, 0);
+    for (std::int64_t row = 0; row < 14; ++row) {
+      const Instance expected =
+          task.generate(given.variant, row < 7 ? 5 : 6, static_cast<std::uint64_t>(30 + row % 7));
+      const auto* from = batch.inputs.fields[0].data_ptr<std::int64_t>() + row * length;
+      EXPECT_EQ(std::vector<std::int64_t>(from, from + task.prompt_length()), expected.prompt.fields[0]);
+      const auto* right = batch.targets.data_ptr<std::int64_t>() + row * batch.answers;
+      const std::vector<std::int64_t> answers(right, right + batch.answers);
+      if (given.supervision == Supervision::chain)
+        EXPECT_EQ(answers, *task.chain_of_thought(expected.prompt));
+      else if (!task.gap_law())
+        EXPECT_EQ(answers, expected.answer) << given.record.name;
+    }
+  }
+}
+
+TEST(lesson, asks_where_each_prompt_asks) {
+  for (const Supervision supervision : {Supervision::every_query, Supervision::answer}) {
+    TrainingPlan plan = trainee("full");
+    plan.tasks = {{{"mqar", {{"n", 4}, {"M", 31}, {"sigma", 32}, {"queries", 12}}, {{"gaps", "0.01"}}}, 1}};
+    plan.supervision = supervision;
+    auto lesson = Lesson::make(plan);
+    ASSERT_TRUE(lesson.ok()) << lesson.error().message;
+    const Task& task = lesson->task(0, 0);
+    const auto may_ask = task.query_positions();
+    for (const bool teaching : {true, false}) {
+      const Batch batch = lesson->draw({0, 0, {5, 6}, 30, 7, teaching});
+      const bool last = teaching && supervision == Supervision::answer;
+      ASSERT_EQ(batch.answers, last ? 1 : 4);
+      ASSERT_EQ(batch.inputs.wanted.sizes(), (torch::IntArrayRef{2, 7, batch.answers}));
+      for (std::int64_t row = 0; row < 14; ++row) {
+        const Instance expected =
+            task.generate(Variant::uniform, row < 7 ? 5 : 6, static_cast<std::uint64_t>(30 + row % 7));
+        std::vector<std::int64_t> places, answers;
+        for (std::size_t i = 0; i < may_ask.size(); ++i)
+          if (expected.answer[i] != kNotAsked) {
+            if (last) places.clear(), answers.clear();
+            places.push_back(may_ask[i]), answers.push_back(expected.answer[i]);
+          }
+        const auto* wanted = batch.inputs.wanted.data_ptr<std::int64_t>() + row * batch.answers;
+        const auto* right = batch.targets.data_ptr<std::int64_t>() + row * batch.answers;
+        EXPECT_EQ(std::vector<std::int64_t>(wanted, wanted + batch.answers), places);
+        EXPECT_EQ(std::vector<std::int64_t>(right, right + batch.answers), answers);
+      }
+    }
+  }
+}
+
+TEST(model, reads_each_row_at_its_own_positions) {
+  TrainingPlan plan = trainee("full+linear");
+  plan.tasks = {{{"mqar", {{"n", 3}, {"M", 7}, {"sigma", 8}, {"queries", 6}}, {{"gaps", "0.01"}}}, 1}};
+  plan.supervision = Supervision::every_query;
+  const Parts parts(plan);
+  const Batch batch = parts.lesson->draw({0, 0, {5}, 0, 5, true});
+  const Parameters parameters(parts.model->layout(), {7}, {1.0}, torch::kCPU, torch::kFloat32);
+  const torch::NoGradGuard no_grad;
+  const torch::Tensor each = parts.model->forward(batch.inputs, parameters.leaves, {}).view({5, 3, -1});
+  Inputs all = batch.inputs;
+  all.wanted = torch::arange(18);
+  const torch::Tensor whole = parts.model->forward(all, parameters.leaves, {}).view({5, 18, -1});
+  for (std::int64_t row = 0; row < 5; ++row)
+    for (std::int64_t i = 0; i < 3; ++i) {
+      const auto place = batch.inputs.wanted[0][row][i].item<std::int64_t>();
+      EXPECT_TRUE(torch::allclose(each[row][i], whole[row][place], 1e-5, 1e-6)) << row << " " << place;
+      EXPECT_FALSE(torch::allclose(each[row][i], whole[row][place - 1], 1e-5, 1e-6)) << "the place matters";
+    }
+}
+
 TEST(lesson, asks_for_parts_of_a_chain_and_measures_the_whole) {
   TrainingPlan plan = trainee("full");
   plan.tasks = {{{"seqcomp", {{"L", 2}, {"m", 2}, {"n1", 3}}, {}}, 1}};

@@ -22,7 +22,8 @@ std::string describe(const EveryTaskCase& c) {
   std::string text = c.name;
   for (const auto& [name, value] : c.sizes) text += "_" + name + std::to_string(value);
   for (const auto& [name, value] : c.options) text += "_" + value;
-  std::replace(text.begin(), text.end(), '-', '_');
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '-' || c == '.'; }, '_');
   return text;
 }
 
@@ -40,6 +41,10 @@ std::vector<EveryTaskCase> every_task_cases() {
       {"mqar", {{"n", 1}, {"M", 1}, {"sigma", 2}, {"queries", 1}}, 2},
       {"mqar", {{"n", 2}, {"M", 2}, {"sigma", 2}, {"queries", 2}}, (2 * 4 + 2 * 1) * 4},
       {"mqar", {{"n", 3}, {"M", 2}, {"sigma", 2}, {"queries", 1}}, (6 * 2 + 2 * 1) * 8},
+      {"mqar", {{"n", 1}, {"M", 1}, {"sigma", 1}, {"queries", 1}}, 1, {{"gaps", "1"}}},
+      {"mqar", {{"n", 1}, {"M", 2}, {"sigma", 3}, {"queries", 2}}, 2 * 3 * 2, {{"gaps", "0.5"}}},
+      {"mqar", {{"n", 2}, {"M", 3}, {"sigma", 2}, {"queries", 4}}, 3 * 2 * 2 * 4 * 3, {{"gaps", "0.01"}}},
+      {"mqar", {{"n", 3}, {"M", 3}, {"sigma", 3}, {"queries", 3}}, 6 * 6 * 6, {{"gaps", "0.01"}}},
       {"two-sum", {{"n", 3}, {"M", 5}}, 625},
       {"two-sum", {{"n", 2}, {"M", 1}}, 1},
       {"two-sum", {{"n", 4}, {"M", 2}}, 32},
@@ -82,6 +87,8 @@ std::vector<EveryTaskCase> every_task_cases() {
       {"khop", {{"n", 3}, {"k", 1}, {"sigma", 2}}, 8},
       {"khop", {{"n", 5}, {"k", 2}, {"sigma", 3}}, 243},
       {"khop", {{"n", 6}, {"k", 2}, {"sigma", 3}}, 729, {{"read", "all"}}},
+      {"khop", {{"n", 5}, {"k", 2}, {"sigma", 3}}, 3 * 16, {{"neighbours", "different"}}},
+      {"khop", {{"n", 4}, {"k", 1}, {"sigma", 2}}, 2, {{"read", "all"}, {"neighbours", "different"}}},
       {"seqcomp", {{"L", 1}, {"m", 3}}, 27 * 3},
       {"seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}}, 256 * 4 * 2 * 2},
       {"seqcomp", {{"L", 2}, {"m", 2}, {"n1", 2}}, 256 * 4 * 2 * 2, {{"order", "easy"}}},
@@ -173,10 +180,16 @@ TEST_P(EveryTask, generates_valid_prompts_with_their_reference_answer) {
       ASSERT_TRUE(valid) << valid.error().message;
       ASSERT_EQ(instance.answer, task_->answer(instance.prompt)) << task_->text(instance.prompt);
       ASSERT_EQ(instance.answer.size(), task_->query_positions().size() * group);
+      std::int64_t asked = 0;
       for (const auto a : instance.answer) {
         if (spec.kind == AnswerSpec::Kind::vector) continue;
+        if (a == kNotAsked) continue;
+        ++asked;
         ASSERT_GE(a, 0);
         ASSERT_LT(a, spec.size);
+      }
+      if (spec.kind != AnswerSpec::Kind::vector) {
+        ASSERT_EQ(asked, task_->asked());
       }
     }
   }

@@ -55,6 +55,18 @@ Numbers recall(const Prompt& p, const SizeList& size) {
   return answers;
 }
 
+// One pass from the left; what is no key of the memory is no question.
+Numbers recall_with_gaps(const Prompt& p, const SizeList& size) {
+  std::map<std::int64_t, std::int64_t> memory;
+  Numbers answers;
+  for (std::size_t t = 0; t + 1 < p.fields[0].size(); t += 2)
+    if (t < 2 * static_cast<std::size_t>(size["n"]))
+      memory[p.fields[0][t]] = p.fields[0][t + 1];
+    else
+      answers.push_back(memory.contains(p.fields[0][t]) ? memory[p.fields[0][t]] : -100);
+  return answers;
+}
+
 Numbers two_sum_last(const Prompt& p, const SizeList& size) {
   const std::int64_t modulus = size["M"];
   std::set<std::int64_t> sums;
@@ -321,6 +333,11 @@ std::vector<ReferenceAnswersCase> reference_answers_cases() {
       {"index", {{"n", 5}}, {{"n", 50}, {"sigma", 7}}, evaluate},
       {"retrieval", {{"n", 3}, {"D", 2}, {"sigma", 3}}, {{"n", 40}, {"D", 12}}, retrieve},
       {"mqar", {{"n", 3}, {"M", 2}, {"sigma", 2}, {"queries", 2}}, {{"n", 30}, {"queries", 9}}, recall},
+      {"mqar",
+       {{"n", 2}, {"M", 3}, {"sigma", 3}, {"queries", 3}},
+       {{"n", 16}, {"M", 4095}, {"sigma", 4096}, {"queries", 112}},
+       recall_with_gaps,
+       {{"gaps", "0.01"}}},
       {"two-sum", {{"n", 4}, {"M", 6}}, {{"n", 64}}, two_sum_last},
       {"two-sum-exists", {{"n", 4}, {"M", 6}}, {{"n", 64}}, two_sum_exists},
       {"three-sum", {{"n", 4}, {"M", 8}}, {{"n", 20}}, three_sum},
@@ -341,6 +358,11 @@ std::vector<ReferenceAnswersCase> reference_answers_cases() {
       {"istree", {{"n", 4}}, {{"n", 20}}, one_spanning_tree},
       {"khop", {{"n", 7}, {"k", 2}, {"sigma", 3}}, {{"n", 60}, {"k", 4}, {"sigma", 5}}, last_hop},
       {"khop", {{"n", 6}, {"k", 3}, {"sigma", 2}}, {{"n", 60}, {"k", 3}}, hop, {{"read", "all"}}},
+      {"khop",
+       {{"n", 7}, {"k", 2}, {"sigma", 3}},
+       {{"n", 100}, {"k", 16}},
+       hop,
+       {{"read", "all"}, {"neighbours", "different"}}},
       {"parity", {{"n", 6}}, {{"n", 90}}, parity_of_ones},
       {"parity", {{"n", 5}}, {{"n", 40}}, parity_everywhere, {{"read", "all"}}},
       {"modulo", {{"n", 4}, {"m", 3}}, {{"n", 70}, {"m", 11}}, sum_modulo},

@@ -86,6 +86,45 @@ TEST(zoology, all_gaps_are_used_where_there_are_as_many_as_pairs) {
   }
 }
 
+// The task that is trained: the same draws, with values first, then keys, then blank.
+TEST(zoology, the_task_mqar_with_gaps_draws_the_same_under_other_names) {
+  for (const double power : {0.01, 1.0}) {
+    const auto source =
+        *ZoologyMqar::make({.pairs = 5, .length = 64, .vocabulary = 200, .power = power, .blank = true});
+    const auto task = std::move(*make_task("mqar", {{"n", 5}, {"M", 99}, {"sigma", 100}, {"queries", 27}},
+                                           {{"gaps", fmt::format("{}", power)}}));
+    ASSERT_EQ(task->prompt_length(), 64);
+    ASSERT_EQ(task->fields().front().size, 200);
+    for (std::uint64_t index = 0; index < 100; ++index) {
+      const Instance one = source.generate(3, index), other = task->generate(Variant::uniform, 3, index);
+      for (std::size_t t = 0; t < 64; ++t) {
+        const std::int64_t theirs = one.prompt.fields[0][t];
+        EXPECT_EQ(other.prompt.fields[0][t], theirs == 0    ? 199
+                                             : theirs < 100 ? 100 + theirs - 1
+                                                            : theirs - 100);
+        if (t < 10 || t % 2 == 1) continue;
+        const std::int64_t label = one.answer[t];
+        EXPECT_EQ(other.answer[(t - 10) / 2], label == kNotAsked ? kNotAsked : label - 100);
+      }
+    }
+  }
+}
+
+TEST(zoology, the_task_with_gaps_refuses_other_powers_and_too_few_places) {
+  const TaskSizes sizes{{"n", 4}, {"M", 8}, {"sigma", 8}, {"queries", 8}};
+  for (const char* power : {"0", "-1", "1.5", "nan", "power", "0.5x", ""})
+    EXPECT_FALSE(make_task("mqar", sizes, {{"gaps", power}})) << power;
+  for (const char* size : {"M", "sigma", "queries"}) {
+    TaskSizes few = sizes;
+    few[size] = 3;
+    EXPECT_FALSE(make_task("mqar", few, {{"gaps", "0.01"}})) << size;
+  }
+  EXPECT_FALSE(make_task("mqar", {{"n", 1}, {"queries", 1 << 24}}, {{"gaps", "0.01"}}));
+  const auto plain = make_task("mqar", sizes, {{"gaps", "none"}});
+  ASSERT_TRUE(plain);
+  EXPECT_EQ((*plain)->options().size(), 0U);
+}
+
 TEST(zoology, sizes_that_it_does_not_have_are_refused) {
   EXPECT_FALSE(ZoologyMqar::make({.pairs = 17, .length = 64}));
   EXPECT_FALSE(ZoologyMqar::make({.length = 63}));

@@ -1,16 +1,18 @@
-// Uniform instances of eva, index, mqar, two-sum, seqcomp (hard order), automaton tasks, copy, selective-copy and
-// tracked-recall, number by number as Task::generate draws them: the same source runs on the host, where a test
-// compares it with the tasks bit for bit, and on a device, one thread an instance. SplitMix64 and Lemire's rejection
-// as in rung/base/random.h.
+// Uniform instances of eva, index, mqar (also with gaps), two-sum, seqcomp (in both orders), khop, automaton tasks, copy,
+// selective-copy and tracked-recall, and those of eva and index in their other variants but the adversarial one, number by
+// number as Task::generate draws them: the same source runs on the host, where a test compares it with the tasks bit for
+// bit, and on a device, one thread an instance. SplitMix64 and Lemire's rejection as in rung/base/random.h.
 //
 // Behind an instance of eva, index, two-sum or seqcomp may stand further questions about the same tables,
-// drawn from a stream of their own. Instances of eva, index and seqcomp may be drawn from a part of what the
-// task draws from, their support; with the whole of it they are the task's own.
+// drawn from a stream of their own; behind one of eva, index or seqcomp its chain of thought. Instances of eva, index and
+// seqcomp may be drawn from a part of what the task draws from, their support; with the whole of it they are the task's
+// own.
 #pragma once
 
 #include <cstdint>
 
 #include "rung/learn/kernels/element.h"
+#include "rung/learn/kernels/recall_draw.h"
 #include "rung/learn/kernels/tracking_draw.h"
 
 namespace rung::kernels {
@@ -51,25 +53,45 @@ class InstanceRandom {
   std::uint64_t counter_;
 };
 
-enum class InstanceKind { evaluation, mqar, two_sum, seqcomp, automaton, copy, tracked_recall };
+enum class InstanceKind {
+  evaluation,
+  mqar,
+  gapped_mqar,
+  two_sum,
+  seqcomp,
+  seqcomp_easy,
+  khop,
+  automaton,
+  copy,
+  tracked_recall
+};
+// How eva and index draw; every other kind is uniform.
+enum class InstanceVariant { uniform, permutation, zipf };
 inline constexpr int kMaxInstanceLevels = 8;
 
 // A task's sizes under the tasks' own names; those that a kind does not name are unused.
 struct InstanceTask {
   InstanceKind kind = InstanceKind::evaluation;
   std::int64_t n = 1;        // every kind but seqcomp
-  std::int64_t sigma = 1;    // evaluation (eva: n), mqar, tracked_recall: values; copy: symbols
+  std::int64_t sigma = 1;    // evaluation (eva: n), mqar, tracked_recall: values; copy, khop: symbols
   std::int64_t keys = 1;     // mqar: M
-  std::int64_t queries = 1;  // mqar
+  std::int64_t queries = 1;  // mqar; with gaps the places where a question may stand
   std::int64_t modulus = 1;  // two_sum: M
   std::int64_t levels = 1;   // seqcomp: L <= kMaxInstanceLevels
   std::int64_t domain[kMaxInstanceLevels] = {};  // seqcomp: N_0 … N_{L-1}
   std::int64_t questions = 0;                    // behind the instance's own, of the first kinds but mqar
   bool parts = false;                            // seqcomp: questions ask for parts of the chain in turn
   InstanceAutomaton automaton = {};
-  std::int64_t places = 0;  // copy: m
-  bool selective = false;   // copy
-  InstanceMark mark = {};   // tracked_recall
+  std::int64_t places = 0;                             // copy: m
+  bool selective = false;                              // copy
+  InstanceMark mark = {};                              // tracked_recall
+  InstanceVariant variant = InstanceVariant::uniform;  // evaluation
+  std::int64_t hops = 1;                               // khop: k
+  bool everywhere = false;                             // khop: an answer at every place
+  bool different = false;                              // khop: no symbol beside itself; sigma >= 2
+  const std::uint64_t* gap_weights = nullptr;  // gapped_mqar: [queries], where the instances are drawn
+  bool thoughts =
+      false;  // evaluation, seqcomp: the chain of thought behind the prompt, without further questions
   // Positions from one question to the next: more than its tokens, and its last one is repeated; 0: its tokens.
   std::int64_t spacing = 0;
 };
@@ -108,28 +130,38 @@ RUNG_HOST_DEVICE inline std::int64_t question_kinds(const InstanceTask& task) {
 // Tokens of the tables, and of one question about them.
 RUNG_HOST_DEVICE inline std::int64_t table_length(const InstanceTask& task) {
   if (task.kind == InstanceKind::mqar) return 2 * task.n;
-  if (task.kind != InstanceKind::seqcomp) return task.n;
+  if (task.kind != InstanceKind::seqcomp && task.kind != InstanceKind::seqcomp_easy) return task.n;
   std::int64_t length = 0;
   for (std::int64_t l = 0; l < task.levels; ++l) length += task.domain[l];
   return length;
 }
 RUNG_HOST_DEVICE inline std::int64_t question_length(const InstanceTask& task) {
+  return task.kind == InstanceKind::seqcomp || task.kind == InstanceKind::seqcomp_easy ? task.levels + 1 : 1;
+}
+// Tokens of the chain of thought, the answer included.
+RUNG_HOST_DEVICE inline std::int64_t thought_length(const InstanceTask& task) {
   return task.kind == InstanceKind::seqcomp ? task.levels + 1 : 1;
 }
 RUNG_HOST_DEVICE inline std::int64_t question_spacing(const InstanceTask& task) {
   return task.spacing > 0 ? task.spacing : question_length(task);
 }
-// Tokens of a prompt, and answers of an instance.
+// Tokens of a prompt with what follows it, and answers of an instance.
 RUNG_HOST_DEVICE inline std::int64_t instance_length(const InstanceTask& task) {
   if (task.kind == InstanceKind::automaton) return 1 + task.n;
   if (task.kind == InstanceKind::copy) return task.places + task.n;
   if (task.kind == InstanceKind::tracked_recall) return task.n + task.mark.word + 1;
   if (task.kind == InstanceKind::mqar) return table_length(task) + task.queries;
+  if (task.kind == InstanceKind::gapped_mqar) return 2 * (task.n + task.queries);
+  if (task.kind == InstanceKind::khop) return task.n;
+  if (task.thoughts) return table_length(task) + question_length(task) + thought_length(task) - 1;
   return table_length(task) + question_length(task) + task.questions * question_spacing(task);
 }
 RUNG_HOST_DEVICE inline std::int64_t instance_answers(const InstanceTask& task) {
   if (task.kind == InstanceKind::copy || (task.kind == InstanceKind::automaton && task.automaton.everywhere))
     return task.n;
+  if (task.kind == InstanceKind::gapped_mqar) return task.n;
+  if (task.kind == InstanceKind::khop) return task.everywhere ? task.n : 1;
+  if (task.thoughts) return thought_length(task);
   return task.kind == InstanceKind::mqar ? task.queries : 1 + task.questions;
 }
 // Fields of a prompt. The tokens of an instance are those of its fields, one after the other.
@@ -139,46 +171,63 @@ RUNG_HOST_DEVICE inline std::int64_t instance_fields(const InstanceTask& task) {
 RUNG_HOST_DEVICE inline std::int64_t instance_tokens(const InstanceTask& task) {
   return instance_fields(task) * instance_length(task);
 }
-// int32 numbers of scratch that one instance needs: keys of mqar and places of selective copy are shuffled where
-// they are dense.
+// int32 numbers of scratch that one instance needs: values of which many are wanted are the head of a shuffled list, and
+// the steps of khop are kept.
 RUNG_HOST_DEVICE inline std::int64_t instance_scratch(const InstanceTask& task) {
-  if (task.kind == InstanceKind::copy)
-    return task.selective && marks_by_shuffle(task.n, task.places) ? task.places : 0;
-  return task.kind == InstanceKind::mqar && task.keys >= task.n && task.keys / task.n < 4 ? task.keys : 0;
+  switch (task.kind) {
+    case InstanceKind::copy:
+      return task.selective && marks_by_shuffle(task.n, task.places) ? task.places : 0;
+    case InstanceKind::mqar:
+      return task.keys >= task.n ? distinct_scratch(task.n, task.keys) : 0;
+    case InstanceKind::gapped_mqar: {
+      const std::int64_t keys = distinct_scratch(task.n, task.keys),
+                         values = distinct_scratch(task.n, task.sigma);
+      return keys > values ? keys : values;
+    }
+    case InstanceKind::evaluation:
+      return task.variant == InstanceVariant::permutation ? distinct_scratch(task.n, task.sigma) : 0;
+    case InstanceKind::khop:
+      return task.n;
+    case InstanceKind::two_sum:
+    case InstanceKind::seqcomp:
+    case InstanceKind::seqcomp_easy:
+    case InstanceKind::automaton:
+    case InstanceKind::tracked_recall:
+      return 0;
+  }
+  return 0;
+}
+
+// A value of [0, bound) as the variant draws it.
+RUNG_HOST_DEVICE inline std::int32_t draw_value(const InstanceTask& task, InstanceRandom& random,
+                                                std::int64_t bound) {
+  return static_cast<std::int32_t>(task.variant == InstanceVariant::zipf ? draw_zipf(random, bound)
+                                                                         : random.below(bound));
 }
 
 RUNG_HOST_DEVICE inline void draw_evaluation(const InstanceTask& task, const InstanceSupport& support,
                                              InstanceRandom& random, std::int32_t* tokens,
-                                             std::int64_t* answers) {
-  for (std::int64_t i = 0; i < task.n; ++i) {
-    tokens[i] = static_cast<std::int32_t>(random.below(support.size[1]));
-    tokens[i] = tokens[i % support.size[0]];
-  }
-  const std::uint64_t x = random.below(support.size[0]);
-  tokens[task.n] = static_cast<std::int32_t>(x);
-  answers[0] = tokens[x];
+                                             std::int64_t* answers, std::int32_t* scratch) {
+  if (task.variant == InstanceVariant::permutation)
+    draw_distinct(random, task.n, task.sigma, 0, tokens, 1, scratch);
+  else
+    for (std::int64_t i = 0; i < task.n; ++i) {
+      tokens[i] = draw_value(task, random, support.size[1]);
+      tokens[i] = tokens[i % support.size[0]];
+    }
+  tokens[task.n] = draw_value(task, random, support.size[0]);
+  answers[0] = tokens[tokens[task.n]];
 }
 
 RUNG_HOST_DEVICE inline void draw_mqar(const InstanceTask& task, InstanceRandom& random, std::int32_t* tokens,
                                        std::int64_t* answers, std::int32_t* scratch) {
   const auto sigma = static_cast<std::int32_t>(task.sigma);
   const bool different = task.keys >= task.n;
-  if (different && task.keys / task.n < 4) {
-    for (std::int64_t i = 0; i < task.keys; ++i) scratch[i] = static_cast<std::int32_t>(i);
-    for (std::int64_t i = 0; i < task.n; ++i) {
-      const std::int64_t other = i + static_cast<std::int64_t>(random.below(task.keys - i));
-      const std::int32_t chosen = scratch[other];
-      scratch[other] = scratch[i];
-      tokens[2 * i] = sigma + chosen;
-    }
-  } else {
-    for (std::int64_t i = 0; i < task.n;) {
-      const std::int32_t key = sigma + static_cast<std::int32_t>(random.below(task.keys));
-      bool seen = false;
-      for (std::int64_t j = 0; different && j < i && !seen; ++j) seen = tokens[2 * j] == key;
-      if (!seen) tokens[2 * i++] = key;
-    }
-  }
+  if (different)
+    draw_distinct(random, task.n, task.keys, sigma, tokens, 2, scratch);
+  else
+    for (std::int64_t i = 0; i < task.n; ++i)
+      tokens[2 * i] = sigma + static_cast<std::int32_t>(random.below(task.keys));
   for (std::int64_t i = 0; i < task.n; ++i)
     tokens[2 * i + 1] = static_cast<std::int32_t>(random.below(task.sigma));
   for (std::int64_t i = 0; i < task.queries; ++i) {
@@ -267,6 +316,44 @@ RUNG_HOST_DEVICE inline void draw_seqcomp(const InstanceTask& task, const Instan
   answers[0] = draw_composition(task, support, random, tokens, 0, tokens + at, between);
 }
 
+// Easy order: w_1 … w_{L-1}, z_0, the values of z_1 … z_L, =; drawn in the order of the hard one.
+RUNG_HOST_DEVICE inline void draw_seqcomp_easy(const InstanceTask& task, InstanceRandom& random,
+                                               std::int32_t* tokens, std::int64_t* answers) {
+  const std::int64_t levels = task.levels, length = instance_length(task);
+  std::int64_t at = length - 1;
+  for (std::int64_t l = levels; l >= 1; --l) {
+    at -= task.domain[l - 1];
+    for (std::int64_t j = 0; j < task.domain[l - 1]; ++j)
+      tokens[at + j] = static_cast<std::int32_t>(random.below(task.domain[l - 1]));
+  }
+  tokens[levels - 1] = static_cast<std::int32_t>(random.below(task.domain[0]));
+  for (std::int64_t l = 1; l < levels; ++l)
+    tokens[l - 1] = static_cast<std::int32_t>(random.below(task.domain[l] / task.domain[l - 1]));
+  tokens[length - 1] = static_cast<std::int32_t>(task.domain[levels - 1]);
+  std::int64_t value = tokens[levels - 1];
+  for (std::int64_t l = 1; l <= levels; ++l) {
+    value = tokens[at + (l == 1 ? value : tokens[l - 2] * task.domain[l - 2] + value)];
+    at += task.domain[l - 1];
+  }
+  answers[0] = value;
+}
+
+// The chain of thought: the arguments at which z_1 … z_L are read, and the answer. It stands behind the prompt but for its
+// last token. REQUIRES the prompt drawn and answers[0] its answer.
+RUNG_HOST_DEVICE inline void write_thoughts(const InstanceTask& task, std::int32_t* tokens,
+                                            std::int64_t* answers) {
+  if (task.kind != InstanceKind::seqcomp) return;  // the answer alone
+  std::int64_t table = table_length(task);
+  const std::int32_t* const question = tokens + table;
+  answers[0] = question[0];
+  for (std::int64_t l = 1; l <= task.levels; ++l) {
+    table -= task.domain[l - 1];
+    const std::int64_t value = tokens[table + answers[l - 1]];
+    answers[l] = l < task.levels ? question[l] * task.domain[l - 1] + value : value;
+    tokens[table_length(task) + question_length(task) + l - 1] = static_cast<std::int32_t>(answers[l - 1]);
+  }
+}
+
 // Half of the questions, as far as chance finds any, have the answer no.
 RUNG_HOST_DEVICE inline std::int64_t draw_sum_question(const InstanceTask& task, InstanceRandom& random,
                                                        const std::int32_t* table, std::int32_t* question) {
@@ -292,9 +379,8 @@ RUNG_HOST_DEVICE inline std::int64_t draw_question(const InstanceTask& task, con
   if (task.kind == InstanceKind::seqcomp)
     return draw_composition(task, support, random, tables, kind, question, between);
   if (task.kind == InstanceKind::two_sum) return draw_sum_question(task, random, tables, question);
-  const std::uint64_t x = random.below(support.size[0]);
-  question[0] = static_cast<std::int32_t>(x);
-  return tables[x];
+  question[0] = draw_value(task, random, support.size[0]);
+  return tables[question[0]];
 }
 
 // The kind of question i of an instance: in turn over both, so that every place meets every kind. The
@@ -310,27 +396,35 @@ RUNG_HOST_DEVICE inline InstanceRandom question_stream(std::uint64_t seed, std::
   return InstanceRandom(seed, index + (std::uint64_t{1} << 40));
 }
 
-// Instance (seed, index): tokens [instance_tokens], answers [instance_answers], scratch [instance_scratch].
+// Instance (seed, index): tokens [instance_tokens], answers [instance_answers], scratch [instance_scratch]; of
+// gapped_mqar, places [instance_answers] too, the positions of the answers.
 // between: of question 0, seqcomp's alone; those of question i stand i numbers behind.
 // REQUIRES sizes of the support in 1 .. those of whole_support(task), where the kind names them.
 RUNG_HOST_DEVICE inline void draw_instance(const InstanceTask& task, const InstanceSupport& support,
                                            std::uint64_t seed, std::uint64_t index, std::int32_t* tokens,
                                            std::int64_t* answers, std::int32_t* scratch,
-                                           BetweenValues between = {}) {
+                                           BetweenValues between = {}, std::int64_t* places = nullptr) {
   InstanceRandom random(seed, index);
   switch (task.kind) {
     case InstanceKind::evaluation:
-      draw_evaluation(task, support, random, tokens, answers);
+      draw_evaluation(task, support, random, tokens, answers, scratch);
       break;
     case InstanceKind::mqar:
-      draw_mqar(task, random, tokens, answers, scratch);
-      break;
+      return draw_mqar(task, random, tokens, answers, scratch);
+    case InstanceKind::gapped_mqar:
+      return draw_gapped({task.n, task.keys, task.sigma, task.queries, task.gap_weights}, random, tokens,
+                         answers, places, scratch);
     case InstanceKind::two_sum:
       draw_two_sum(task, random, tokens, answers);
       break;
     case InstanceKind::seqcomp:
       draw_seqcomp(task, support, random, tokens, answers, between);
       break;
+    case InstanceKind::seqcomp_easy:
+      return draw_seqcomp_easy(task, random, tokens, answers);
+    case InstanceKind::khop:
+      return draw_hops({task.n, task.hops, task.sigma, task.everywhere, task.different}, random, tokens,
+                       answers, scratch);
     case InstanceKind::automaton:
       return draw_word(task.automaton, task.n, random, tokens, answers);
     case InstanceKind::copy:
@@ -338,6 +432,7 @@ RUNG_HOST_DEVICE inline void draw_instance(const InstanceTask& task, const Insta
     case InstanceKind::tracked_recall:
       return draw_marked(task.mark, task.n, task.sigma, random, tokens, answers);
   }
+  if (task.thoughts) return write_thoughts(task, tokens, answers);
   InstanceRandom further = question_stream(seed, index);
   for (std::int64_t i = 0; i <= task.questions; ++i) {
     std::int32_t* const question = tokens + table_length(task) + i * question_spacing(task);

@@ -15,7 +15,8 @@ __global__ void __launch_bounds__(kThreads)
   draw_instance(task, row_support(task, batch, row), batch.seed[row / batch.batch],
                 static_cast<std::uint64_t>(*batch.step * batch.batch + row % batch.batch),
                 batch.tokens + row * instance_tokens(task), batch.answers + row * instance_answers(task),
-                scratch + row * instance_scratch(task), between_values(task, batch, row));
+                scratch + row * instance_scratch(task), between_values(task, batch, row),
+                row_places(task, batch, row));
 }
 
 }  // namespace

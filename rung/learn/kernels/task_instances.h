@@ -1,6 +1,6 @@
 // Batches of task instances made where they are used. Row e * batch + b of the output is
-// Task::generate(Variant::uniform, seed[e], *step * batch + b), bit for bit (instance_draw.h says which
-// tasks), and the further questions about it; of a member with a support, drawn from that.
+// Task::generate(variant, seed[e], *step * batch + b), bit for bit (instance_draw.h says which
+// tasks and variants), and the further questions about it; of a member with a support, drawn from that.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@ struct InstanceBatch {
   std::int64_t whole = 0;  // the first so many of a member are of the whole task all the same
   // seqcomp: [levels - 1, E * batch, instance_answers], out: the values between (instance_draw.h); or null.
   std::int64_t* between = nullptr;
+  std::int64_t* places = nullptr;  // gapped_mqar: [E * batch, instance_answers], out: positions; or null
 };
 
 // What a row is drawn from.
@@ -33,6 +34,12 @@ RUNG_HOST_DEVICE inline BetweenValues between_values(const InstanceTask& task, c
                                                      std::int64_t row) {
   const std::int64_t answers = instance_answers(task);
   return {batch.between ? batch.between + row * answers : nullptr, batch.members * batch.batch * answers};
+}
+
+// Positions of a row's answers.
+RUNG_HOST_DEVICE inline std::int64_t* row_places(const InstanceTask& task, const InstanceBatch& batch,
+                                                 std::int64_t row) {
+  return batch.places ? batch.places + row * instance_answers(task) : nullptr;
 }
 
 // True when every token fits an int32 and every size is one that the task itself accepts.

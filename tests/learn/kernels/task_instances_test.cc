@@ -5,11 +5,18 @@
 
 #include <set>
 
+#include "rung/tasks/gap_law.h"
 #include "rung/tasks/task.h"
 #include "tests/learn/kernels/instance_case.h"
 
 namespace rung::kernels {
 namespace {
+
+Variant variant_of(const InstanceTask& task) {
+  return task.variant == InstanceVariant::zipf          ? Variant::zipf
+         : task.variant == InstanceVariant::permutation ? Variant::permutation
+                                                        : Variant::uniform;
+}
 
 TEST(TaskInstances, are_those_of_the_tasks) {
   for (const InstanceCase& given : instance_cases()) {
@@ -22,22 +29,86 @@ TEST(TaskInstances, are_those_of_the_tasks) {
     const std::int64_t batch = 40;
     for (const std::int64_t step : {0, 1, 1000000007}) {
       std::vector<std::int32_t> tokens(3 * batch * length);
-      std::vector<std::int64_t> targets(3 * batch * answers);
-      task_instances(given.task, {3, batch, seeds, &step, tokens.data(), targets.data()});
+      std::vector<std::int64_t> targets(3 * batch * answers), places(targets.size());
+      task_instances(given.task, {3, batch, seeds, &step, tokens.data(), targets.data(), nullptr, 0, nullptr,
+                                  places.data()});
       for (std::int64_t row = 0; row < 3 * batch; ++row) {
-        const Instance expected =
-            (*task)->generate(Variant::uniform, seeds[row / batch], step * batch + row % batch);
+        Instance expected =
+            (*task)->generate(variant_of(given.task), seeds[row / batch], step * batch + row % batch);
         const std::vector<std::int64_t> drawn(tokens.begin() + row * length,
                                               tokens.begin() + (row + 1) * length);
         std::vector<std::int64_t> fields;
         for (const auto& field : expected.prompt.fields)
           fields.insert(fields.end(), field.begin(), field.end());
         ASSERT_EQ(drawn, fields) << given.name << " row " << row;
+        if (given.task.kind == InstanceKind::gapped_mqar) {
+          const auto may_ask = (*task)->query_positions();
+          for (std::size_t i = 0, found = 0; i < may_ask.size(); ++i)
+            if (expected.answer[i] != kNotAsked)
+              ASSERT_EQ(places[row * answers + static_cast<std::int64_t>(found++)], may_ask[i]) << given.name;
+          std::erase(expected.answer, kNotAsked);
+        }
         ASSERT_EQ((std::vector<std::int64_t>(targets.begin() + row * answers,
                                              targets.begin() + (row + 1) * answers)),
                   expected.answer)
             << given.name << " row " << row;
       }
+    }
+  }
+}
+
+TEST(TaskInstances, stand_at_gaps_by_the_law_that_the_task_draws_them_by) {
+  for (const char* power : {"0.01", "0.5", "1"}) {
+    const auto task =
+        make_task("mqar", {{"n", 16}, {"M", 63}, {"sigma", 64}, {"queries", 112}}, {{"gaps", power}});
+    ASSERT_TRUE(task.ok());
+    const InstanceTask drawn{.kind = InstanceKind::gapped_mqar,
+                             .n = 16,
+                             .sigma = 64,
+                             .keys = 63,
+                             .queries = 112,
+                             .gap_weights = (*task)->gap_law()->weights().data()};
+    const std::uint64_t seed = 9;
+    const std::int64_t step = 0, batch = 200, length = instance_tokens(drawn);
+    std::vector<std::int32_t> tokens(batch * length);
+    std::vector<std::int64_t> targets(batch * 16);
+    task_instances(drawn, {1, batch, &seed, &step, tokens.data(), targets.data()});
+    for (std::int64_t row = 0; row < batch; ++row) {
+      Instance expected = (*task)->generate(Variant::uniform, seed, row);
+      ASSERT_TRUE(std::equal(expected.prompt.fields[0].begin(), expected.prompt.fields[0].end(),
+                             tokens.begin() + row * length))
+          << power << " row " << row;
+      std::erase(expected.answer, kNotAsked);
+      ASSERT_TRUE(std::equal(expected.answer.begin(), expected.answer.end(), targets.begin() + row * 16));
+    }
+  }
+}
+
+TEST(TaskInstances, are_followed_by_the_chain_of_thought_of_the_task) {
+  for (InstanceCase given : instance_cases()) {
+    given.task.thoughts = true;
+    if (!instances_fit(given.task)) {
+      EXPECT_TRUE(given.task.kind != InstanceKind::evaluation && given.task.kind != InstanceKind::seqcomp);
+      continue;
+    }
+    const auto task = make_task(given.name, given.sizes);
+    ASSERT_TRUE(task.ok()) << given.name;
+    const std::uint64_t seed = 3;
+    const std::int64_t step = 5, batch = 40, length = instance_tokens(given.task),
+                       answers = instance_answers(given.task);
+    std::vector<std::int32_t> tokens(batch * length);
+    std::vector<std::int64_t> targets(batch * answers);
+    task_instances(given.task, {1, batch, &seed, &step, tokens.data(), targets.data()});
+    for (std::int64_t row = 0; row < batch; ++row) {
+      const Instance expected = (*task)->generate(variant_of(given.task), seed, step * batch + row);
+      const auto chain = *(*task)->chain_of_thought(expected.prompt);
+      ASSERT_EQ(answers, static_cast<std::int64_t>(chain.size()));
+      std::vector<std::int64_t> whole = expected.prompt.fields[0];
+      whole.insert(whole.end(), chain.begin(), chain.end() - 1);
+      ASSERT_EQ(std::vector<std::int64_t>(tokens.begin() + row * length, tokens.begin() + (row + 1) * length),
+                whole)
+          << given.name;
+      ASSERT_TRUE(std::equal(chain.begin(), chain.end(), targets.begin() + row * answers)) << given.name;
     }
   }
 }
@@ -57,7 +128,7 @@ TEST(TaskInstances, further_questions_are_about_the_same_tables_and_rightly_answ
     task_instances(given.task, {1, batch, &seed, &step, tokens.data(), targets.data()});
     std::int64_t ones = 0, different = 0;
     for (std::int64_t row = 0; row < batch; ++row) {
-      const Instance plain = (*task)->generate(Variant::uniform, seed, step * batch + row);
+      const Instance plain = (*task)->generate(variant_of(given.task), seed, step * batch + row);
       const auto start = tokens.begin() + row * length;
       ASSERT_TRUE(std::equal(plain.prompt.fields[0].begin(), plain.prompt.fields[0].end(), start));
       ASSERT_EQ(targets[row * 8], plain.answer[0]);
@@ -74,7 +145,7 @@ TEST(TaskInstances, further_questions_are_about_the_same_tables_and_rightly_answ
       EXPECT_GT(ones, batch * 7 / 3) << "yes and no in equal parts";
       EXPECT_LT(ones, batch * 7 * 2 / 3);
     }
-    if (given.name == "eva" && given.sizes.at("n") == 33) {
+    if (given.name == "eva" && given.sizes.at("n") == 33 && given.task.variant == InstanceVariant::uniform) {
       EXPECT_GT(different, batch * 6);
     }
   }
@@ -136,6 +207,7 @@ TEST(TaskInstances, of_a_support_are_instances_of_the_task_within_it_and_the_who
   for (InstanceCase given : instance_cases()) {
     const bool chain = given.task.kind == InstanceKind::seqcomp;
     if (!chain && given.task.kind != InstanceKind::evaluation) continue;
+    if (given.task.variant != InstanceVariant::uniform) continue;  // has no support
     const auto task = make_task(given.name, given.sizes);
     ASSERT_TRUE(task.ok()) << given.name;
     given.task.questions = 2;
@@ -195,6 +267,21 @@ TEST(TaskInstances, sizes_that_no_int32_holds_are_refused) {
   EXPECT_FALSE(instances_fit({.kind = InstanceKind::evaluation, .n = 4, .sigma = 4, .questions = -1}));
   EXPECT_FALSE(instances_fit({.kind = InstanceKind::evaluation, .n = 4, .sigma = 4, .parts = true}));
   EXPECT_FALSE(instances_fit({.kind = InstanceKind::automaton, .n = 4}));  // no tables
+  EXPECT_FALSE(instances_fit(
+      {.kind = InstanceKind::gapped_mqar, .n = 2, .sigma = 4, .keys = 4, .queries = 3}));  // no weights
+  EXPECT_FALSE(instances_fit({.kind = InstanceKind::gapped_mqar,
+                              .n = 4,
+                              .sigma = 4,
+                              .keys = 4,
+                              .queries = 3,
+                              .gap_weights = kEvenGaps}));
+  EXPECT_FALSE(instances_fit({.kind = InstanceKind::khop, .n = 4, .sigma = 2147483647}));
+  EXPECT_FALSE(instances_fit({.kind = InstanceKind::khop, .n = 4, .variant = InstanceVariant::zipf}));
+  EXPECT_FALSE(instances_fit({.kind = InstanceKind::khop, .n = 4, .sigma = 1, .different = true}));
+  EXPECT_FALSE(instances_fit(
+      {.kind = InstanceKind::evaluation, .n = 4, .sigma = 3, .variant = InstanceVariant::permutation}));
+  EXPECT_FALSE(instances_fit(
+      {.kind = InstanceKind::evaluation, .n = 4, .sigma = 4, .questions = 1, .thoughts = true}));
   EXPECT_FALSE(
       instances_fit({.kind = InstanceKind::copy, .n = 4, .sigma = 4, .places = 3, .selective = true}));
   EXPECT_FALSE(instances_fit({.kind = InstanceKind::copy, .n = 4, .sigma = 4, .questions = 1, .places = 4}));

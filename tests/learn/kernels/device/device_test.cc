@@ -272,6 +272,9 @@ TEST_F(Device, instances_are_those_of_the_host_bit_for_bit) {
       InstanceCase several = cases[i];
       several.task.questions = 3, several.task.spacing = 5;
       cases.push_back(several);
+      several = cases[i];
+      several.task.thoughts = true;
+      if (instances_fit(several.task)) cases.push_back(several);
     }
   for (const InstanceCase& given : cases) {
     const std::int64_t length = instance_tokens(given.task), answers = instance_answers(given.task),
@@ -279,8 +282,9 @@ TEST_F(Device, instances_are_those_of_the_host_bit_for_bit) {
     const std::vector<std::uint64_t> seeds = {1, 0xFEEDFACECAFEBEEFULL, 0};
     const std::vector<std::int64_t> step = {1000000007};
     std::vector<std::int32_t> tokens(3 * batch * length), drawn(tokens.size());
-    std::vector<std::int64_t> targets(3 * batch * answers), found(targets.size());
-    const DeviceCopy seed(seeds), counter(step), out(tokens), answered(targets);
+    std::vector<std::int64_t> targets(3 * batch * answers), found(targets.size()), places(targets.size()),
+        stands(targets.size());
+    const DeviceCopy seed(seeds), counter(step), out(tokens), answered(targets), positions(places);
     const DeviceCopy scratch(static_cast<std::size_t>(task_instances_scratch(given.task, 3, batch)) * 4);
     InstanceTask there = given.task;  // its tables on the device
     const InstanceAutomaton& automaton = given.task.automaton;
@@ -289,15 +293,24 @@ TEST_F(Device, instances_are_those_of_the_host_bit_for_bit) {
         outputs(automaton.out, static_cast<std::size_t>(automaton.states) * sizeof(*automaton.out));
     if (automaton.next)
       there.automaton.next = next.as<std::uint32_t>(), there.automaton.out = outputs.as<std::int64_t>();
-    check(task_instances_cuda(there,
-                              {3, batch, seed.as<std::uint64_t>(), counter.as<std::int64_t>(),
-                               out.as<std::int32_t>(), answered.as<std::int64_t>()},
-                              scratch.as<std::int32_t>(), nullptr));
-    task_instances(given.task, {3, batch, seeds.data(), step.data(), tokens.data(), targets.data()});
+    const bool gaps = given.task.gap_weights != nullptr;
+    const DeviceCopy weights(given.task.gap_weights,
+                             gaps ? static_cast<std::size_t>(given.task.queries) * sizeof(std::uint64_t) : 0);
+    if (gaps) there.gap_weights = weights.as<std::uint64_t>();
+    check(task_instances_cuda(
+        there,
+        {3, batch, seed.as<std::uint64_t>(), counter.as<std::int64_t>(), out.as<std::int32_t>(),
+         answered.as<std::int64_t>(), nullptr, 0, nullptr, positions.as<std::int64_t>()},
+        scratch.as<std::int32_t>(), nullptr));
+    task_instances(given.task, {3, batch, seeds.data(), step.data(), tokens.data(), targets.data(), nullptr,
+                                0, nullptr, places.data()});
     out.copy_to(drawn.data());
     answered.copy_to(found.data());
+    positions.copy_to(stands.data());
     EXPECT_EQ(drawn, tokens) << given.name;
     EXPECT_EQ(found, targets) << given.name;
+    EXPECT_EQ(stands, places) << given.name;
+    if (given.task.thoughts || given.task.variant != InstanceVariant::uniform) continue;
     if (given.task.kind != InstanceKind::evaluation && given.task.kind != InstanceKind::seqcomp) continue;
     std::vector<InstanceSupport> supports(3, whole_support(given.task));
     for (std::int64_t& size : supports[1].size) size = (size + 1) / 2;
