@@ -8,7 +8,7 @@
 #include "check/document.h"
 #include "check/every_length.h"
 #include "check/forced.h"
-#include "check/real_model.h"
+#include "check/model.h"
 #include "check/task.h"
 
 namespace rung_check {

@@ -24,6 +24,8 @@ inline Int mul(Int a, Int b) {
   if (__builtin_mul_overflow(a, b, &product)) too_wide();
   return product;
 }
+inline Int product(std::int64_t a, std::int64_t b) { return static_cast<Int>(a) * b; }  // always fits
+inline Int positive_part(Int x) { return std::max<Int>(0, x); }
 // A number that is kept: at most 2^62 in absolute value.
 inline std::int64_t kept(Int x) {
   if (x > kLargestNumber || x < -kLargestNumber)

@@ -75,6 +75,17 @@ inline Real scaled(const Real& a, std::int64_t power) {
   return power == 0 ? a : a * Real(std::ldexp(1.0, static_cast<int>(power)));
 }
 
+// The names of check/integer.h, for what is written once for integers and intervals: nothing is rounded.
+inline Real add(const Real& a, const Real& b) { return a + b; }
+inline Real mul(const Real& a, const Real& b) { return a * b; }
+inline Real product(const Real& a, const Real& b) { return a * b; }
+inline Real rsh(const Real& a, std::int64_t shift) { return scaled(a, -shift); }
+inline Real sat(const Real& a, std::int64_t) { return a; }
+inline Real kept(const Real& a) { return a; }
+inline Real quot(const Real& num, const Real& den, std::int64_t c) {
+  return den.is(0) ? Real(0) : Real(static_cast<double>(c)) * num / den;
+}
+
 // A function that never falls, by its values at both ends.
 template <class Function>
 Real increasing(const Real& a, const Function& f) {

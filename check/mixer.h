@@ -1,4 +1,5 @@
-// What a layer's mixer is to the checker, and the pieces that several mixers are made of.
+// What a layer's mixer is to the checker, and the pieces that several mixers are made of. All of it stands for both
+// arithmetics, N = Integers and N = Intervals (arithmetic.h).
 //
 // A mixer sees rows one after another and answers for a position that it has seen. In a decoder see(u_t)
 // and answer(t) alternate; in an encoder all rows are seen before the first answer.
@@ -7,161 +8,142 @@
 #include <memory>
 #include <optional>
 
-#include "check/architecture.h"
-#include "check/integer.h"
-#include "check/safetensors.h"
+#include "check/arithmetic.h"
 
 namespace rung_check {
 
 // rows × cols, docs/weights.md: sat(rsh(weight x + bias, shift), bits).
+template <class N>
 struct Map {
   std::int64_t rows = 0, cols = 0, shift = 0, bits = 0;
-  Row weight, bias;
+  Weights<N> weight, bias;
   // The columns of the weights that are not 0, row by row; row r has those from starts[r] to starts[r + 1].
   std::vector<std::uint32_t> columns;
   std::vector<std::size_t> starts{0};
 
   Map() = default;
   // `sums_only`: weight and bias alone, where nothing asks for a rounded row.
-  Map(const Source& source, const std::string& name, std::int64_t rows, std::int64_t cols,
+  Map(const Part<N>& part, const std::string& name, std::int64_t rows, std::int64_t cols,
       bool sums_only = false);
-  Int sum(std::int64_t row, const Row& x) const;  // weight x + bias, not rounded
-  Row operator()(const Row& x, Budget& budget) const;
-};
-
-struct Table {
-  std::int64_t low = 0;
-  Row entries;
-
-  Table() = default;
-  Table(const Source& source, const std::string& name);
-  std::int64_t clip(Int x) const;
-  std::int64_t operator()(Int x) const { return entries[static_cast<std::size_t>(clip(x) - low)]; }
+  Sum<N> sum(std::int64_t row, const Numbers<N>& x) const;       // weight x + bias, not rounded
+  Sum<N> wide_sum(std::int64_t row, const Numbers<N>& x) const;  // of numbers of up to 62 bits
+  Numbers<N> operator()(const Numbers<N>& x, Budget& budget) const;
 };
 
 // What a later token can depend on: the numbers in the order of docs/certificate_v1.md, and how many bits
 // they have.
-struct State {
-  Row numbers;
+template <class N>
+struct StateOf {
+  Numbers<N> numbers;
   std::int64_t bits = 0;
-  void append(const Row& more, std::int64_t width);  // width: bits of each
+  void append(const Numbers<N>& more, std::int64_t width) {  // width: bits of each
+    numbers.insert(numbers.end(), more.begin(), more.end());
+    bits += static_cast<std::int64_t>(more.size()) * width;
+  }
 };
+using State = StateOf<Integers>;
 
-// A model's memory: the numbers of every mixer that has one, in the order of `State`; parts of heads(...)
+// A model's memory: the numbers of every mixer that has one, in the order of its state; parts of heads(...)
 // in order.
-using Memory = std::vector<Row>;
-// The next row of a memory that is handed back.
-const Row& next_row(const Memory& memory, std::size_t& next);
+template <class N>
+using MemoryOf = std::vector<Numbers<N>>;
+using Memory = MemoryOf<Integers>;
 
 // Maps side by side, with the short convolution over those that have one.
+template <class N>
 class Channels {
  public:
-  Channels(const Source& source, std::int64_t taps);
+  Channels(const Part<N>& part, std::int64_t taps) : part_(part), taps_(taps) {}
   // The map's rows become the next channels.
-  void add(const std::string& name, std::int64_t rows, std::int64_t cols, bool convolved = true);
-  // The rows of maps [first, last) go through a table, behind the convolution.
-  void activate(const std::string& name, std::size_t first, std::size_t last);
+  void add(const std::string& name, std::int64_t rows, bool convolved = true);
+  // The rows of maps [first, last) go through a function, behind the convolution; `word` none: they do not.
+  void activate(const std::string& name, const std::string& word, std::size_t first, std::size_t last);
   void finish(bool bias = false);  // after the last add; `bias`: the convolution has one
   void reset();
-  Row next(const Row& u);
+  Numbers<N> next(const Numbers<N>& u);
   std::int64_t offset(std::size_t map) const { return offsets_[map]; }
   std::int64_t bits(std::size_t map) const {
     return taps_ > 0 && map < convolved_maps_ ? bits_ : maps_[map].bits;
   }
   // Channel after channel, the newest first.
-  void state(State& out) const;
+  void state(StateOf<N>& out) const;
   std::size_t buffered() const;  // numbers that state() appends
   // Takes buffered() numbers back. REQUIRES that many from `numbers` on.
-  void recall(const std::int64_t* numbers);
+  void recall(const Number<N>* numbers);
 
  private:
-  Source source_;
-  std::vector<Map> maps_;
-  Row offsets_, weight_;
+  Part<N> part_;
+  std::vector<Map<N>> maps_;
+  Row offsets_;
+  Weights<N> weight_, bias_;
   std::int64_t taps_, channels_ = 0, convolved_ = 0, shift_ = 0, bits_ = 0;
   std::size_t convolved_maps_ = 0;
-  std::optional<Table> table_;
-  Row bias_;
+  std::optional<typename N::Function> function_;
   struct Activation {
     std::size_t first, last;  // maps
-    Table table;
+    typename N::Function function;
     std::int64_t bits;
   };
   std::vector<Activation> activations_;
-  std::vector<Row> earlier_;  // per convolved channel, the newest first
+  std::vector<Numbers<N>> earlier_;  // per convolved channel, the newest first
 };
 
-// Brings x to length 2^fraction · gain: isqrt(floor(4^extra · Σ x² / count) + epsilon) is the length.
-Row normalised(const Row& x, const Row& gain, std::int64_t count, std::int64_t fraction, std::int64_t extra,
-               std::int64_t bits, std::int64_t epsilon = 0);
-
 // From what a recurrence read to the layer's output: gate and norm of a released form, in its order.
+template <class N>
 class OutputStage {
  public:
   // `gain` numbers of ynorm.gain repeat along the row; `group` are normalised together.
-  OutputStage(const Shape& shape, const Source& source, std::int64_t gain, std::int64_t group);
-  bool gated() const { return form_.gate != "none"; }
+  OutputStage(const Shape& shape, const Part<N>& part, std::int64_t gain, std::int64_t group);
+  bool gated() const { return gate_.has_value(); }
   // `z`: the gate's channels, or null.
-  Row operator()(const std::vector<Int>& read, const std::int64_t* z) const;
+  Numbers<N> operator()(const Sums<N>& read, const Number<N>* z) const;
 
  private:
-  void gate(Row& o, const std::int64_t* z) const;
-  void norm(Row& o) const;
+  void gate(Numbers<N>& o, const Number<N>* z) const;
+  void norm(Numbers<N>& o) const;
 
-  Form form_;
-  std::optional<Table> table_;
-  Row gain_;
-  std::int64_t group_, y_bits_, read_bits_ = 0, gated_shift_ = 0, gated_bits_ = 0, norm_bits_ = 0,
-                                fraction_ = 0, extra_ = 0, epsilon_ = 0;
+  std::string norm_;
+  std::optional<typename N::Function> gate_;
+  Weights<N> gain_;
+  Length<N> length_;
+  std::int64_t group_, y_bits_, read_bits_, gated_shift_ = 0, gated_bits_ = 0;
 };
 
-// decay=step: a step from a channel, and the decay from it and the head's rate.
-class StepDecay {
- public:
-  StepDecay(const Source& source, const std::string& name, std::int64_t heads);
-  std::int64_t step(std::int64_t channel) const { return step_(channel); }
-  std::int64_t decay(std::int64_t step, std::int64_t head) const;
-
- private:
-  Table step_, decay_;
-  Row rates_;
-  std::int64_t index_shift_;
-};
-
-// What every mixer is made from.
-struct Context {
-  const Architecture& architecture;
-  std::string accumulator;  // exact, wrap, round
-  std::int64_t width = 0;
-
-  std::int64_t settle(Int x) const {
-    return accumulator == "wrap" ? wrap(x, architecture.accumulator_bits)
-                                 : sat(x, architecture.accumulator_bits);
-  }
-};
-
+template <class N>
 class Mixer {
  public:
   virtual ~Mixer() = default;
   virtual void reset() = 0;
-  virtual void see(const Row& u) = 0;
-  virtual Row answer(std::int64_t position) = 0;
+  virtual void see(const Numbers<N>& u) = 0;
+  virtual Numbers<N> answer(std::int64_t position) = 0;
   // Rejected where the state grows with the prompt. `positions`: how many have been seen.
-  virtual void state(State& out, std::int64_t positions) const;
+  virtual void state(StateOf<N>& out, std::int64_t positions) const;
   // One row more, or one a part; and the same taken back, as if the mixer had seen what led there. The
   // last row seen is answered by last(). Rejected where the memory grows with the prompt.
-  virtual void remember(Memory& out) const;
-  virtual void recall(const Memory& memory, std::size_t& next);
-  virtual Row last() { return answer(0); }
+  virtual void remember(MemoryOf<N>& out) const;
+  virtual void recall(const MemoryOf<N>& memory, std::size_t& next);
+  virtual Numbers<N> last() { return answer(0); }
 };
 
-std::unique_ptr<Mixer> make_mixer(const Shape& shape, const Context& context, const Source& source);
+// nullptr for `none`. Malformed: a mixer that cannot be evaluated.
+template <class N>
+std::unique_ptr<Mixer<N>> make_mixer(const Shape& shape, const Part<N>& part);
 // full, topk, sparse; nullptr for any other word.
-std::unique_ptr<Mixer> make_attention(const Shape& shape, const Context& context, const Source& source);
+template <class N>
+std::unique_ptr<Mixer<N>> make_attention(const Shape& shape, const Part<N>& part);
 // linear, mamba, mamba2, delta, gdelta, loglinear, rnn, gru, conv, identity; nullptr for any other word.
-std::unique_ptr<Mixer> make_recurrence(const Shape& shape, const Context& context, const Source& source);
+template <class N>
+std::unique_ptr<Mixer<N>> make_recurrence(const Shape& shape, const Part<N>& part);
 // Those of them that have no matrix: mamba, rnn, gru, conv, identity.
-std::unique_ptr<Mixer> make_row_recurrence(const Shape& shape, const Context& context, const Source& source);
+template <class N>
+std::unique_ptr<Mixer<N>> make_row_recurrence(const Shape& shape, const Part<N>& part);
+
+// The next row of a memory that is handed back.
+template <class Rows>
+const auto& next_row(const Rows& memory, std::size_t& next) {
+  if (next >= memory.size()) throw Rejected("a memory has fewer rows than the model has mixers");
+  return memory[next++];
+}
 
 // The sparse layer of a sparse-pair certificate.
 class SparseView {

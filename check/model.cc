@@ -1,99 +1,16 @@
 #include "check/model.h"
 
-#include <nlohmann/json.hpp>
-
-#include "check/document.h"
-
 namespace rung_check {
 namespace {
 
-constexpr std::int64_t kMostFields = 64, kLongestField = 1 << 20, kMostDecodingSteps = 1'000'000,
-                       kMostDigits = 62;
+// Which of the forms an embedding has, and under which name. Marks the tensor as read.
+struct EmbeddingForm {
+  char form = 't';  // t table, b binary, l linear
+  std::int64_t rows = 0;
+  std::string tensor;
+};
 
-std::string metadata(const TensorFile& file, const std::string& key) {
-  const auto found = file.metadata().find(key);
-  if (found == file.metadata().end()) throw Malformed(text("the model's metadata has no \"", key, "\""));
-  return found->second;
-}
-
-std::vector<Field> read_fields(const std::string& content) {
-  const Json json = parse_json(content, "the model's fields");
-  if (!json.is_array() || json.empty() || json.size() > kMostFields)
-    throw Malformed("the model has no 1 to 64 fields");
-  std::vector<Field> fields;
-  for (const auto& entry : json) {
-    Members m(entry, "a field of the model");
-    Field field{m.word("name"), m.number("size", 1)};
-    if (m.has("length")) field.length = m.number("length", 1, kLongestField);
-    if (m.has("low")) field.low = m.number("low");
-    m.done();
-    const auto letter = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; };
-    if (field.name.empty() || field.name.size() > 64 || field.name == "position" ||
-        !std::all_of(field.name.begin(), field.name.end(), letter))
-      throw Malformed("a field of the model has a name that is not allowed");
-    if (field.low > kLargestNumber - field.size) throw Malformed("a field of the model goes beyond 2^62");
-    for (const auto& other : fields)
-      if (other.name == field.name) throw Malformed(text("the model's field ", field.name, " comes twice"));
-    fields.push_back(field);
-  }
-  return fields;
-}
-
-}  // namespace
-
-ModelHeader read_header(const TensorFile& file) {
-  const bool says_forms = metadata(file, "format") == "rung.weights/2";
-  if (!says_forms && metadata(file, "format") != "rung.weights/1")
-    throw Malformed("the model's format is neither rung.weights/1 nor rung.weights/2");
-  ModelHeader header;
-  header.mode = metadata(file, "mode");
-  if (header.mode != "integer" && header.mode != "real")
-    throw Malformed("the model's mode is neither integer nor real");
-  header.architecture = read_architecture(metadata(file, "architecture"), metadata(file, "dimensions"),
-                                          header.mode == "real", says_forms);
-  if (file.metadata().contains("accumulator")) header.accumulator = metadata(file, "accumulator");
-  if (header.accumulator != "exact" && header.accumulator != "wrap" && header.accumulator != "round")
-    throw Malformed("the model's accumulator is neither exact nor wrap nor round");
-  header.fields = read_fields(metadata(file, "fields"));
-  {
-    const Json json = parse_json(metadata(file, "output"), "the model's output");
-    Members m(json, "the model's output");
-    Output& output = header.output;
-    output.kind = m.word("kind");
-    const bool threshold = output.kind == "threshold", binary = output.kind == "binary";
-    if (!threshold && !binary && output.kind != "logits" && output.kind != "vector")
-      throw Malformed("the model's output is of an unknown kind");
-    if (!threshold || m.has("size"))
-      output.size = m.number("size", 1, threshold ? 1 : binary ? kMostDigits : std::int64_t{1} << 31);
-    if (m.has("fraction")) output.fraction = m.number("fraction", 0, 62);
-    m.done();
-  }
-  if (file.metadata().contains("decode")) {
-    const Json json = parse_json(metadata(file, "decode"), "the model's decode");
-    Members m(json, "the model's decode");
-    if (m.has("steps")) header.steps = m.number("steps", 0, kMostDecodingSteps);
-    if (m.has("stop")) header.stop = m.number("stop", 0, std::int64_t{1} << 31);
-    m.done();
-    if (header.steps > 0 && header.output.kind == "vector")
-      throw Malformed("a vector output has no chain of thought");
-    if (header.steps > 0 && !header.architecture.causal)
-      throw Malformed("an encoder has no chain of thought");
-  }
-  if (header.mode == "real" && file.metadata().contains("tables")) {
-    const Json json = parse_json(metadata(file, "tables"), "the model's tables");
-    if (!json.is_object()) throw Malformed("the model's tables are no object");
-    for (const auto& [name, entry] : json.items()) {
-      Members m(entry, "a table of the model");
-      RealFunction& function = header.functions[name];
-      function.word = m.word("function");
-      if (m.has("in")) function.in = m.number("in", -40, 40);
-      if (m.has("out")) function.out = m.number("out", -40, 40);
-      m.done();
-    }
-  }
-  return header;
-}
-
+// How many positions a code must tell apart. Malformed: a table without a context.
 std::int64_t positions_coded(const Architecture& architecture) {
   if (architecture.context > 0) return architecture.context;
   if (architecture.position == "table") throw Malformed("a position table needs a context");
@@ -128,46 +45,25 @@ EmbeddingForm read_embedding_form(const Source& source, const std::string& name,
   return e;
 }
 
-Model::Model(const std::string& bytes, Budget& budget) : budget_(budget) {
+}  // namespace
+
+template <class N>
+Network<N>::Network(const std::string& bytes, Budget& budget, const char* other_mode) : budget_(budget) {
   TensorFile file(bytes);
   header_ = read_header(file);
-  if (header_.mode == "real")
-    throw Malformed("the model is in mode real; only integer models can be rerun bit for bit");
-  const Context context{header_.architecture, header_.accumulator, header_.architecture.width};
-
-  const Source root{file, "", header_.architecture.precision, budget_};
-  const std::int64_t width = header_.architecture.width;
+  if ((header_.mode == "integer") != N::kRounded) throw Malformed(other_mode);
+  const Architecture& a = header_.architecture;
+  const Part<N> root{{file, "", a.precision, budget_}, header_};
   for (const auto& field : header_.fields)
     embeddings_.push_back(read_embedding(root, field.name, field.size, field.length, '?'));
-  if (header_.architecture.position != "none") {
-    position_ = read_embedding(root, "position", positions_coded(header_.architecture), 1,
-                               header_.architecture.position[0]);
-  }
+  if (a.position != "none")
+    position_ = read_embedding(root, "position", positions_coded(a), 1, a.position[0]);
   embed_shift_ = root.shift("embed");
   stream_bits_ = root.bits("stream");
-  for (std::size_t i = 0; i < header_.architecture.layers.size(); ++i) {
-    const Source source = root.under(text("layers.", i));
-    const Shape& shape = header_.architecture.layers[i];
-    Layer layer;
-    layer.mixer = make_mixer(shape, context, source);
-    if (layer.mixer) {
-      if (header_.architecture.rms) layer.norm1 = read_norm(source, "norm1");
-      layer.out = Map(source, "o", width, shape.outputs());
-    }
-    if (header_.architecture.has_mlp) {
-      if (header_.architecture.rms) layer.norm2 = read_norm(source, "norm2");
-      Row widths = header_.architecture.mlp;
-      widths.push_back(width);
-      for (std::size_t k = 0; k < widths.size(); ++k) {
-        layer.mlp.emplace_back(source, text("mlp.", k), widths[k], k == 0 ? width : widths[k - 1]);
-        if (header_.architecture.activation != "relu" && k + 1 < widths.size())
-          layer.activations.emplace_back(source, text("mlp.", k));
-      }
-    }
-    layers_.push_back(std::move(layer));
-  }
-  if (header_.architecture.rms) norm_ = read_norm(root, "norm");
-  table_ = root.numbers("out.table", {header_.output.size, width});
+  for (std::size_t i = 0; i < a.layers.size(); ++i)
+    layers_.push_back(read_layer(a.layers[i], root.under(text("layers.", i))));
+  if (a.rms) norm_ = read_norm(root, "norm");
+  table_ = root.numbers("out.table", {header_.output.size, a.width});
   if (root.has("out.bias")) bias_ = root.numbers("out.bias", {header_.output.size});
   if (header_.output.kind == "binary" || header_.output.kind == "threshold")
     threshold_ = root.numbers("out.threshold", {header_.output.size});
@@ -175,28 +71,63 @@ Model::Model(const std::string& bytes, Budget& budget) : budget_(budget) {
   loaded_ = budget_.stored();
 }
 
-Model::Embedding Model::read_embedding(const Source& source, const std::string& name, std::int64_t values,
-                                       std::int64_t length, char only) const {
-  const EmbeddingForm form = read_embedding_form(source, name, values, length, only);
-  return {form.form, source.numbers(form.tensor, {form.rows, header_.architecture.width}), form.rows};
+template <class N>
+typename Network<N>::Layer Network<N>::read_layer(const Shape& shape, const Part<N>& part) const {
+  const Architecture& a = header_.architecture;
+  Layer layer;
+  layer.mixer = make_mixer(shape, part);
+  if (layer.mixer) {
+    if (a.rms) layer.norm1 = read_norm(part, "norm1");
+    layer.out = Map<N>(part, "o", a.width, shape.outputs());
+  }
+  if (!a.has_mlp) return layer;
+  if (a.rms) layer.norm2 = read_norm(part, "norm2");
+  Row widths = a.mlp;
+  widths.push_back(a.width);
+  for (std::size_t k = 0; k < widths.size(); ++k) {
+    layer.mlp.emplace_back(part, text("mlp.", k), widths[k], k == 0 ? a.width : widths[k - 1]);
+    if (a.activation != "relu" && k + 1 < widths.size())
+      layer.activations.push_back(part.function(text("mlp.", k), a.activation));
+  }
+  return layer;
 }
 
-Model::Norm Model::read_norm(const Source& source, const std::string& name) const {
-  return {source.numbers(name + ".gain", {header_.architecture.width}),
-          source.fraction(name + ".fraction", 24), source.fraction(name + ".extra", 24), source.bits(name)};
+template <class N>
+typename Network<N>::Embedding Network<N>::read_embedding(const Part<N>& part, const std::string& name,
+                                                          std::int64_t values, std::int64_t length,
+                                                          char only) const {
+  const EmbeddingForm form = read_embedding_form(part, name, values, length, only);
+  return {form.form, part.numbers(form.tensor, {form.rows, part.width()}), form.rows};
 }
 
-void Model::reset() {
+template <class N>
+typename Network<N>::Norm Network<N>::read_norm(const Part<N>& part, const std::string& name) const {
+  Norm norm;
+  norm.gain = part.numbers(name + ".gain", {part.width()});
+  norm.length.fraction = part.fraction(name + ".fraction", 24);
+  norm.length.bits = part.bits(name);
+  const std::int64_t extra = part.fraction(name + ".extra", 24);
+  if constexpr (N::kRounded) {
+    norm.length.extra = extra;
+  } else {
+    norm.length.epsilon = real_epsilon(part, name);
+    if (part.has(name + ".bias")) norm.bias = part.numbers(name + ".bias", {part.width()});
+  }
+  return norm;
+}
+
+template <class N>
+void Network<N>::reset() {
   fed_ = 0;
   budget_.release_to(loaded_);
   for (auto& layer : layers_)
     if (layer.mixer) layer.mixer->reset();
 }
 
-void Model::add_row(std::vector<Int>& x, const Embedding& e, std::int64_t value) const {
+template <class N>
+void Network<N>::add_row(Sums<N>& x, const Embedding& e, std::int64_t value) const {
   const auto row = [&](std::int64_t r) {
-    for (std::size_t c = 0; c < x.size(); ++c)
-      x[c] = add(x[c], e.rows[static_cast<std::size_t>(r) * x.size() + c]);
+    for (std::size_t c = 0; c < x.size(); ++c) x[c] = add(x[c], e.rows[at(r) * x.size() + c]);
   };
   if (e.form == 't') return row(value);
   for (std::int64_t d = 0; d + 1 < e.count; ++d)
@@ -204,12 +135,13 @@ void Model::add_row(std::vector<Int>& x, const Embedding& e, std::int64_t value)
   row(e.count - 1);
 }
 
-Row Model::embed(const Prompt& prompt, std::int64_t position) const {
-  std::vector<Int> x(static_cast<std::size_t>(header_.architecture.width), 0);
+template <class N>
+Numbers<N> Network<N>::embed(const Prompt& prompt, std::int64_t position) const {
+  Sums<N> x(at(header_.architecture.width), 0);
   for (std::size_t f = 0; f < header_.fields.size(); ++f) {
     const Field& field = header_.fields[f];
     for (std::int64_t i = 0; i < field.length; ++i) {
-      const std::int64_t value = prompt.fields[f][static_cast<std::size_t>(position * field.length + i)];
+      const std::int64_t value = prompt.fields[f][at(position * field.length + i)];
       if (value < field.low || value - field.low >= field.size)
         throw Malformed(text("field ", field.name, ": ", value, " is outside the model's domain"));
       if (embeddings_[f].form != 'l') {
@@ -217,78 +149,101 @@ Row Model::embed(const Prompt& prompt, std::int64_t position) const {
         continue;
       }
       for (std::size_t c = 0; c < x.size(); ++c)
-        x[c] = add(x[c],
-                   static_cast<Int>(value) * embeddings_[f].rows[static_cast<std::size_t>(i) * x.size() + c]);
+        x[c] = add(x[c], product(N::number(value), embeddings_[f].rows[at(i) * x.size() + c]));
     }
   }
   if (position_) add_row(x, *position_, position);
-  Row out;
-  for (const auto value : x) out.push_back(sat(rsh(value, embed_shift_), stream_bits_));
+  Numbers<N> out;
+  for (const auto& value : x) out.push_back(sat(rsh(value, embed_shift_), stream_bits_));
   return out;
 }
 
-void Model::add_mlp(const Layer& layer, Row& x) const {
+template <class N>
+void Network<N>::add_mlp(const Layer& layer, Numbers<N>& x) const {
   if (layer.mlp.empty()) return;
-  Row h = layer.norm2 ? (*layer.norm2)(x) : x;
+  Numbers<N> h = layer.norm2 ? (*layer.norm2)(x) : x;
   for (std::size_t k = 0; k < layer.mlp.size(); ++k) {
     h = layer.mlp[k](h, budget_);
     if (k + 1 == layer.mlp.size()) break;
     for (auto& value : h)
-      value = layer.activations.empty() ? std::max<std::int64_t>(0, value)
+      value = layer.activations.empty() ? positive_part(value)
                                         : sat(layer.activations[k](value), layer.mlp[k].bits);
   }
-  for (std::size_t c = 0; c < x.size(); ++c) x[c] = sat(static_cast<Int>(x[c]) + h[c], stream_bits_);
+  add_to_stream(x, h);
 }
 
-std::map<std::int64_t, Row> Model::feed(const Prompt& prompt, std::int64_t end, const Row& wanted) {
+template <class N>
+std::map<std::int64_t, Numbers<N>> Network<N>::feed(const Prompt& prompt, std::int64_t end,
+                                                    const Row& wanted) {
   const std::int64_t begin = fed_;
-  if (header_.architecture.context > 0 && end > header_.architecture.context)
-    throw Malformed(
-        text("a prompt of ", end, " positions; the model's context is ", header_.architecture.context));
+  const Architecture& a = header_.architecture;
+  if (a.context > 0 && end > a.context)
+    throw Malformed(text("a prompt of ", end, " positions; the model's context is ", a.context));
   if (position_ && position_->form == 'b' && position_->count < 63 &&
       end > std::int64_t{1} << (position_->count - 1))
     throw Malformed(text("a prompt of ", end, " positions, more than the model's code has"));
-  if (!header_.architecture.causal && begin > 0) throw Malformed("an encoder has no steps");
-  budget_.store(static_cast<std::uint64_t>(end - begin) *
-                static_cast<std::uint64_t>(header_.architecture.width));
-  Int numbers =
-      1;  // embedding a position, and visiting every layer, costs something even where nothing is multiplied
-  const auto added = [](const Embedding& e) {
-    return e.form == 'b' ? e.count : 1;
-  };  // rows that a value is the sum of
-  if (position_) numbers = added(*position_);
+  if (!a.causal && begin > 0) throw Malformed("an encoder has no steps");
+  budget_.store(at(end - begin) * at(a.width) * (sizeof(Number<N>) / sizeof(std::int64_t)));
+  // Embedding a position, and visiting every layer, costs something even where nothing is multiplied.
+  Int numbers = position_ ? position_->added() : 1;
   for (std::size_t f = 0; f < header_.fields.size(); ++f)
-    numbers = add(numbers, mul(header_.fields[f].length, added(embeddings_[f])));
-  budget_.work(static_cast<std::uint64_t>(kept(
-      mul(end - begin, add(mul(numbers, header_.architecture.width), static_cast<Int>(layers_.size()))))));
-  std::vector<Row> x;
+    numbers = add(numbers, mul(header_.fields[f].length, embeddings_[f].added()));
+  const Int each = mul(N::kWork, add(mul(numbers, a.width), static_cast<Int>(layers_.size())));
+  budget_.work(static_cast<std::uint64_t>(kept(mul(end - begin, each))));
+  std::vector<Numbers<N>> x;
   for (std::int64_t t = begin; t < end; ++t) x.push_back(embed(prompt, t));
   fed_ = end;
   std::vector<bool> asked(x.size(), false);
   for (const auto t : wanted)
-    if (t >= begin && t < end) asked[static_cast<std::size_t>(t - begin)] = true;
+    if (t >= begin && t < end) asked[at(t - begin)] = true;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
     const bool last = i + 1 == layers_.size();  // its other rows are read by nothing
-    const auto see = [&](const Row& row) { layer.mixer->see(layer.norm1 ? (*layer.norm1)(row) : row); };
-    if (layer.mixer && !header_.architecture.causal)
-      for (const auto& row : x) see(row);
+    if (layer.mixer && !a.causal)
+      for (const auto& row : x) see(layer, row);
     for (std::size_t t = 0; t < x.size(); ++t) {
-      if (layer.mixer && header_.architecture.causal) see(x[t]);
+      if (layer.mixer && a.causal) see(layer, x[t]);
       if (last && !asked[t]) continue;
-      if (layer.mixer) {
-        const Row y = layer.out(layer.mixer->answer(begin + static_cast<std::int64_t>(t)), budget_);
-        for (std::size_t c = 0; c < y.size(); ++c)
-          x[t][c] = sat(static_cast<Int>(x[t][c]) + y[c], stream_bits_);
-      }
+      if (layer.mixer)
+        add_to_stream(x[t], layer.out(layer.mixer->answer(begin + static_cast<std::int64_t>(t)), budget_));
       add_mlp(layer, x[t]);
     }
   }
-  std::map<std::int64_t, Row> rows;
+  std::map<std::int64_t, Numbers<N>> rows;
   for (std::size_t t = 0; t < x.size(); ++t)
     if (asked[t]) rows[begin + static_cast<std::int64_t>(t)] = norm_ ? (*norm_)(x[t]) : x[t];
   return rows;
 }
+
+template <class N>
+Sums<N> Network<N>::logits(const Numbers<N>& activation) const {
+  budget_.work(N::kWork * table_.size());
+  Sums<N> z;
+  for (std::size_t i = 0; i < at(header_.output.size); ++i) {
+    Sum<N> total = bias_.empty() ? 0 : bias_[i];
+    for (std::size_t c = 0; c < activation.size(); ++c)
+      total += product(table_[i * activation.size() + c], activation[c]);
+    kept(total);
+    z.push_back(total);
+  }
+  return z;
+}
+
+template <class N>
+Prompt Network<N>::continued(Prompt prompt, std::int64_t token) const {
+  ++prompt.positions;
+  for (std::size_t f = 0; f < prompt.fields.size(); ++f) {
+    prompt.fields[f].resize(prompt.fields[f].size() + at(header_.fields[f].length), 0);
+    if (f == 0) prompt.fields[0][prompt.fields[0].size() - at(header_.fields[0].length)] = token;
+  }
+  return prompt;
+}
+
+template class Network<Integers>;
+template class Network<Intervals>;
+
+Model::Model(const std::string& bytes, Budget& budget)
+    : Network(bytes, budget, "the model is in mode real; only integer models can be rerun bit for bit") {}
 
 Memory Model::memory() const {
   Memory all;
@@ -310,13 +265,12 @@ Row Model::step(const Row& token) {
     prompt.fields.emplace_back(number, number + field.length);
     number += field.length;
   }
-  budget_.work(token.size() * static_cast<std::uint64_t>(header_.architecture.width) + layers_.size());
+  budget_.work(token.size() * at(header_.architecture.width) + layers_.size());
   Row x = embed(prompt, 0);
   for (const auto& layer : layers_) {
     if (layer.mixer) {
-      layer.mixer->see(layer.norm1 ? (*layer.norm1)(x) : x);
-      const Row y = layer.out(layer.mixer->last(), budget_);
-      for (std::size_t c = 0; c < y.size(); ++c) x[c] = sat(static_cast<Int>(x[c]) + y[c], stream_bits_);
+      see(layer, x);
+      add_to_stream(x, layer.out(layer.mixer->last(), budget_));
     }
     add_mlp(layer, x);
   }
@@ -333,14 +287,7 @@ std::vector<State> Model::states() const {
 }
 
 Row Model::decode(const Row& activation) const {
-  budget_.work(table_.size());
-  std::vector<Int> z(static_cast<std::size_t>(header_.output.size), 0);
-  for (std::size_t i = 0; i < z.size(); ++i) {
-    if (!bias_.empty()) z[i] = bias_[i];
-    for (std::size_t c = 0; c < activation.size(); ++c)
-      z[i] += static_cast<Int>(table_[i * activation.size() + c]) * activation[c];
-    kept(z[i]);
-  }
+  const std::vector<Int> z = logits(activation);
   if (header_.output.kind == "vector") return Row(z.begin(), z.end());
   if (header_.output.kind == "logits") return {std::max_element(z.begin(), z.end()) - z.begin()};
   std::int64_t number = 0;
@@ -351,18 +298,56 @@ Row Model::decode(const Row& activation) const {
 
 Row Model::answer(const Prompt& prompt, const Row& activation) {
   Row token = decode(activation);
-  if (header_.steps == 0) return token;
   Prompt longer = prompt;
   for (std::int64_t step = 1; step < header_.steps && token.front() != header_.stop; ++step) {
-    ++longer.positions;
-    for (std::size_t f = 0; f < longer.fields.size(); ++f) {
-      longer.fields[f].resize(longer.fields[f].size() + static_cast<std::size_t>(header_.fields[f].length),
-                              0);
-      if (f == 0)
-        longer.fields[0][longer.fields[0].size() - static_cast<std::size_t>(header_.fields[0].length)] =
-            token.front();
-    }
+    longer = continued(std::move(longer), token.front());
     token = decode(feed(longer, longer.positions, {longer.positions - 1}).begin()->second);
+  }
+  return token;
+}
+
+RealModel::RealModel(const std::string& bytes, Budget& budget)
+    : Network(bytes, budget, "the model is not in mode real") {
+  if (header_.output.kind == "vector")
+    throw Malformed("vector answers of a model in mode real are not certified");
+}
+
+Reals RealModel::outputs(const Prompt& prompt, std::int64_t position) {
+  reset();
+  const std::int64_t end = header_.architecture.causal ? position + 1 : prompt.positions;
+  return logits(feed(prompt, end, {position}).at(position));
+}
+
+std::int64_t RealModel::decided(const Reals& z, double& margin) const {
+  const auto apart = [&](double by, const char* what) {
+    if (!(by > 0) || !std::isfinite(by))
+      throw Rejected(text("too close to call: the error bound exceeds the margin of ", what));
+    margin = std::min(margin, by);
+  };
+  if (header_.output.kind == "logits") {
+    const auto best =
+        std::max_element(z.begin(), z.end(), [](const Real& a, const Real& b) { return a.low < b.low; }) -
+        z.begin();
+    for (std::size_t i = 0; i < z.size(); ++i)
+      if (static_cast<std::ptrdiff_t>(i) != best) apart(z[at(best)].low - z[i].high, "the largest logit");
+    return best;
+  }
+  std::int64_t number = 0;
+  for (std::size_t d = 0; d < z.size(); ++d) {
+    const bool above = z[d].low > threshold_[d];
+    apart(above ? z[d].low - threshold_[d] : threshold_[d] - z[d].high, "a threshold");
+    if (above) number |= std::int64_t{1} << d;
+  }
+  return number;
+}
+
+std::int64_t RealModel::answer(const Prompt& prompt, std::int64_t position, double& margin) {
+  std::int64_t token = decided(outputs(prompt, position), margin);
+  Prompt longer = prompt;
+  for (std::int64_t step = 1; step < header_.steps && token != header_.stop; ++step) {
+    longer = continued(std::move(longer), token);
+    const std::int64_t last = longer.positions - 1;
+    token = decided(logits(feed(longer, longer.positions, {last}).at(last)), margin);
   }
   return token;
 }

@@ -94,9 +94,9 @@ class Mqar final : public TokenTask {
 };
 
 // two-sum (members = 2, the last number is one of them), two-sum-exists (2), three-sum (3).
-class Sums final : public TokenTask {
+class ZeroSums final : public TokenTask {
  public:
-  Sums(std::int64_t n, std::int64_t modulus, int members, bool last, Budget& budget)
+  ZeroSums(std::int64_t n, std::int64_t modulus, int members, bool last, Budget& budget)
       : n_(n), modulus_(modulus), members_(members), last_(last), budget_(budget) {
     shape(n + (last ? 1 : 0), modulus, 2);
   }
@@ -441,8 +441,8 @@ std::unique_ptr<Task> make_task(const std::string& name, const Sizes& size,
       task = std::make_unique<Mqar>(n, keys, sigma, asked, budget);
     }
     if (name == "two-sum" || name == "two-sum-exists")
-      task = std::make_unique<Sums>(n, take("M", 1, kAlphabet), 2, name == "two-sum", budget);
-    if (name == "three-sum") task = std::make_unique<Sums>(n, take("M", 4, kAlphabet), 3, false, budget);
+      task = std::make_unique<ZeroSums>(n, take("M", 1, kAlphabet), 2, name == "two-sum", budget);
+    if (name == "three-sum") task = std::make_unique<ZeroSums>(n, take("M", 4, kAlphabet), 3, false, budget);
     if (name == "sparse-average") {
       const std::int64_t q = take("q", 1, std::min<std::int64_t>(n, 1 << 20)), d = take("d", 1, 1 << 16),
                          f = take("f", 0, 20);

@@ -14,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-#include "rung/exact/projection.h"
+#include "rung/exact/entries_mixer.h"
 
 namespace rung {
 
@@ -102,36 +102,22 @@ class MatrixCell {
 };
 
 template <class A>
-class MatrixRecurrence final : public RecurrentMixer<A> {
+class MatrixRecurrence final : public EntriesMixer<A> {
  public:
   using Value = typename A::Value;
   explicit MatrixRecurrence(std::unique_ptr<MatrixCell<A>> cell) : cell_(std::move(cell)) {}
 
-  struct State final : MixerState<A> {
-    typename Projection<A>::Buffer buffer;
-    std::vector<Value> matrix;
-    void append_numbers(std::vector<Value>& out) const override {
-      out.insert(out.end(), matrix.begin(), matrix.end());
-      out.insert(out.end(), buffer.earlier.begin(), buffer.earlier.end());
-    }
-  };
   std::int64_t output_width() const override { return cell_->shape.heads * cell_->shape.value_dim; }
   int sum_bits() const override {
     return std::max(cell_->projection.sum_bits(cell_->input_bits), cell_->sum_bits());
   }
-  std::unique_ptr<MixerState<A>> start() const override {
-    auto state = std::make_unique<State>();
-    state->buffer = cell_->projection.start();
-    state->matrix.assign(static_cast<std::size_t>(cell_->state_size()), Value{0});
-    return state;
-  }
   void step(MixerState<A>& generic, const Value* x, Value* y) const override {
-    auto& state = static_cast<State&>(generic);
+    auto& state = static_cast<typename EntriesMixer<A>::State&>(generic);
     std::vector<Value> channels(static_cast<std::size_t>(cell_->projection.channels()));
     cell_->projection.step(state.buffer, x, channels.data());
-    cell_->update(state.matrix.data(), channels.data(), true);
-    cell_->watch(state.matrix.data());
-    if (y) cell_->finish(state.matrix.data(), channels.data(), y);
+    cell_->update(state.entries.data(), channels.data(), true);
+    cell_->watch(state.entries.data());
+    if (y) cell_->finish(state.entries.data(), channels.data(), y);
   }
   ParallelForm parallel_form() const override { return cell_->parallel_form(); }
   void forward_parallel(const Rows<Value>& x, std::span<const std::int64_t> wanted, Value* y) const override {
@@ -143,22 +129,12 @@ class MatrixRecurrence final : public RecurrentMixer<A> {
       cell_->finish_parallel(channels.data(), wanted[i] + 1,
                              y + static_cast<std::int64_t>(i) * output_width());
   }
-  std::vector<int> state_widths(std::int64_t) const override {
-    std::vector<int> widths(static_cast<std::size_t>(cell_->state_size()), cell_->entry_bits());
-    const auto buffer = cell_->projection.buffer_widths();
-    widths.insert(widths.end(), buffer.begin(), buffer.end());
-    return widths;
-  }
-  std::unique_ptr<MixerState<A>> restore(std::span<const Value> numbers, std::int64_t t) const override {
-    RUNG_REQUIRE(numbers.size() == state_widths(t).size(), "{} numbers of a state of {}", numbers.size(),
-                 state_widths(t).size());
-    auto state = std::make_unique<State>();
-    state->matrix.assign(numbers.begin(), numbers.begin() + cell_->state_size());
-    state->buffer.earlier.assign(numbers.begin() + cell_->state_size(), numbers.end());
-    return state;
-  }
-
   const MatrixCell<A>& cell() const { return *cell_; }
+
+ protected:
+  std::int64_t entries() const override { return cell_->state_size(); }
+  int entry_bits() const override { return cell_->entry_bits(); }
+  const Projection<A>* front() const override { return &cell_->projection; }
 
  private:
   std::unique_ptr<MatrixCell<A>> cell_;

@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "check/real_model.h"
+#include "check/model.h"
 #include "rung/exact/machine.h"
 #include "rung/exact/random_model.h"
 #include "tests/check/model_bytes.h"

@@ -17,6 +17,12 @@ void weights_file(std::string_view bytes);
 void task_file(std::string_view bytes);  // an automaton or a table
 void prompt(std::string_view bytes);     // first byte: of which task
 void store_record(std::string_view bytes);
+void training_plan(std::string_view bytes);
+void result_document(std::string_view bytes);    // of an experiment, a configuration, a hierarchy, a cell
+void experiment_file(std::string_view bytes);    // first byte even: TOML, odd: JSON
+void store_file(std::string_view bytes);         // SQLite, JSON lines or results of the harness
+void imported_layer(std::string_view bytes);     // config.json, NUL, a shard
+void search_checkpoint(std::string_view bytes);  // what stands behind its digests
 void http_request(std::string_view bytes);
 void probe_answers(std::string_view bytes);  // prompts, NUL, answers
 void certificate(std::string_view bytes);    // rung-check: certificate, NUL, model
@@ -33,6 +39,12 @@ inline constexpr Target kTargets[] = {
     {"task_file", task_file},
     {"prompt", prompt},
     {"store_record", store_record},
+    {"training_plan", training_plan},
+    {"result_document", result_document},
+    {"experiment_file", experiment_file},
+    {"store_file", store_file},
+    {"imported_layer", imported_layer},
+    {"search_checkpoint", search_checkpoint},
     {"http_request", http_request},
     {"probe_answers", probe_answers},
     {"certificate", certificate},

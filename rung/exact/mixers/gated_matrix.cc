@@ -9,6 +9,7 @@
 // Invariant: a state is stored as value_dim rows of key_dim entries, head after head, like MatrixCell's.
 #include <bit>
 
+#include "rung/exact/entries_mixer.h"
 #include "rung/exact/released_layer.h"
 
 namespace rung {
@@ -135,7 +136,7 @@ class GlaFront final : public MatrixFront {
   std::optional<double> floor_;
 };
 
-class GatedMatrix final : public RecurrentMixer<RealArithmetic> {
+class GatedMatrix final : public EntriesMixer<RealArithmetic> {
  public:
   using Value = double;
   // gate_rank: the bottleneck of the output gate; 0: none.
@@ -147,32 +148,24 @@ class GatedMatrix final : public RecurrentMixer<RealArithmetic> {
     output_ = OutputStage(context, s.heads * s.value_dim, s.value_dim, s.value_dim, gate_rank);
   }
 
-  struct State final : MixerState<RealArithmetic> {
-    MatrixFront::Buffer buffer;
-    std::vector<double> matrix;
-    void append_numbers(std::vector<double>& out) const override {
-      out.insert(out.end(), matrix.begin(), matrix.end());
-      out.insert(out.end(), buffer.earlier.begin(), buffer.earlier.end());
-    }
-  };
   std::int64_t output_width() const override { return front_->shape.heads * front_->shape.value_dim; }
   int sum_bits() const override { return 0; }
-  std::unique_ptr<MixerState<RealArithmetic>> start() const override {
-    auto state = std::make_unique<State>();
-    state->buffer = front_->projection.start();
-    const auto& s = front_->shape;
-    state->matrix.assign(static_cast<std::size_t>(front_->states() * s.value_dim * s.key_dim), 0.0);
-    return state;
-  }
   void step(MixerState<RealArithmetic>& generic, const double* x, double* y) const override {
     auto& state = static_cast<State&>(generic);
     MatrixToken token;
     front_->token(state.buffer, x, token);
-    advance(state.matrix.data(), token);
+    advance(state.entries.data(), token);
     if (state_site_ >= 0)
-      for (const double entry : state.matrix) front_->arithmetic.watch(state_site_, entry);
+      for (const double entry : state.entries) front_->arithmetic.watch(state_site_, entry);
     if (y) read(state, token, x, y);
   }
+
+ protected:
+  std::int64_t entries() const override {
+    return front_->states() * front_->shape.value_dim * front_->shape.key_dim;
+  }
+  int entry_bits() const override { return front_->arithmetic.accumulator_bits; }
+  const Projection<RealArithmetic>* front() const override { return &front_->projection; }
 
  private:
   void advance(double* states, const MatrixToken& token) const {
@@ -201,7 +194,7 @@ class GatedMatrix final : public RecurrentMixer<RealArithmetic> {
     for (std::int64_t h = 0; h < s.heads; ++h) {
       const std::int64_t owner = h / (s.heads / front_->states());
       for (std::int64_t r = 0; r < s.value_dim; ++r) {
-        const double* row = state.matrix.data() + (owner * s.value_dim + r) * s.key_dim;
+        const double* row = state.entries.data() + (owner * s.value_dim + r) * s.key_dim;
         double& sum = core[static_cast<std::size_t>(h * s.value_dim + r)];
         for (std::int64_t c = 0; c < s.key_dim; ++c)
           sum += row[c] * token.q[static_cast<std::size_t>(h * s.key_dim + c)];

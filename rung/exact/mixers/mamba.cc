@@ -7,14 +7,14 @@
 // x; rank, a bottleneck before delta's map; an output gate; and norms: norms=after (FalconMamba) divides B, C and W_Δ δ
 // by their root mean square, the last before its bias delta.offset; norms=before divides δ instead of W_Δ δ.
 // State: inner rows of `state` entries, then the buffer.
-#include "rung/exact/projection.h"
+#include "rung/exact/entries_mixer.h"
 #include "rung/exact/released_layer.h"
 
 namespace rung {
 namespace {
 
 template <class A>
-class Mamba final : public RecurrentMixer<A> {
+class Mamba final : public EntriesMixer<A> {
  public:
   using Value = typename A::Value;
   using Wide = typename A::Wide;
@@ -62,23 +62,9 @@ class Mamba final : public RecurrentMixer<A> {
     core_site_ = source.site("core");
   }
 
-  struct State final : MixerState<A> {
-    typename Projection<A>::Buffer buffer;
-    std::vector<Value> entries;
-    void append_numbers(std::vector<Value>& out) const override {
-      out.insert(out.end(), entries.begin(), entries.end());
-      out.insert(out.end(), buffer.earlier.begin(), buffer.earlier.end());
-    }
-  };
   std::int64_t output_width() const override { return inner_; }
-  std::unique_ptr<MixerState<A>> start() const override {
-    auto state = std::make_unique<State>();
-    state->buffer = projection_.start();
-    state->entries.assign(static_cast<std::size_t>(inner_ * entries_), Value{0});
-    return state;
-  }
   void step(MixerState<A>& generic, const Value* u, Value* y) const override {
-    auto& state = static_cast<State&>(generic);
+    auto& state = static_cast<typename EntriesMixer<A>::State&>(generic);
     std::vector<Value> channels(static_cast<std::size_t>(projection_.channels()));
     projection_.step(state.buffer, u, channels.data());
     const Value* x = channels.data();
@@ -109,20 +95,6 @@ class Mamba final : public RecurrentMixer<A> {
     }
     if (y) output_.finish(arithmetic_, o, x + inner_, y);
   }
-  std::vector<int> state_widths(std::int64_t) const override {
-    std::vector<int> widths(static_cast<std::size_t>(inner_ * entries_), arithmetic_.accumulator_bits);
-    const auto buffer = projection_.buffer_widths();
-    widths.insert(widths.end(), buffer.begin(), buffer.end());
-    return widths;
-  }
-  std::unique_ptr<MixerState<A>> restore(std::span<const Value> numbers, std::int64_t t) const override {
-    RUNG_REQUIRE(numbers.size() == state_widths(t).size(), "{} numbers of a state of {}", numbers.size(),
-                 state_widths(t).size());
-    auto state = std::make_unique<State>();
-    state->entries.assign(numbers.begin(), numbers.begin() + inner_ * entries_);
-    state->buffer.earlier.assign(numbers.begin() + inner_ * entries_, numbers.end());
-    return state;
-  }
   int sum_bits() const override {
     const int x = projection_.channel_bits(0, inner_), from = form_.select_conv ? x : input_bits_;
     const int state = arithmetic_.accumulator_bits, delta = number_bits(delta_.values);
@@ -142,6 +114,11 @@ class Mamba final : public RecurrentMixer<A> {
                      delta + number_bits(a_) + shift_growth(index_shift_), decayed + 1, written + 1, read + 1,
                      skipped + 1, output_.sum_bits()});
   }
+
+ protected:
+  std::int64_t entries() const override { return inner_ * entries_; }
+  int entry_bits() const override { return arithmetic_.accumulator_bits; }
+  const Projection<A>* front() const override { return &projection_; }
 
  private:
   // B, C and the argument of the step from `from`, a row of the layer's input or x.

@@ -1,13 +1,13 @@
 // The mixers that see little or nothing of other tokens:
 //   conv      y_t[c] = rsh(Σ_j taps[c][j] v_{t-j}[c], taps.shift), v = the value projection, 0 before the start
 //   identity  y_t = v_t
-#include "rung/exact/mixer.h"
+#include "rung/exact/entries_mixer.h"
 
 namespace rung {
 namespace {
 
 template <class A>
-class Convolution final : public RecurrentMixer<A> {
+class Convolution final : public EntriesMixer<A> {
  public:
   using Value = typename A::Value;
   // taps = 1 and no weights: identity.
@@ -21,21 +21,9 @@ class Convolution final : public RecurrentMixer<A> {
     }
     output_ = source.width("y");
   }
-  struct State final : MixerState<A> {
-    std::vector<Value> earlier;  // newest row first
-    void append_numbers(std::vector<Value>& out) const override {
-      out.insert(out.end(), earlier.begin(), earlier.end());
-    }
-  };
   std::int64_t output_width() const override { return channels_; }
-  std::unique_ptr<MixerState<A>> start() const override {
-    auto state = std::make_unique<State>();
-    state->earlier.assign(static_cast<std::size_t>(std::max<std::int64_t>(taps_ - 1, 0) * channels_),
-                          Value{0});
-    return state;
-  }
   void step(MixerState<A>& generic, const Value* x, Value* y) const override {
-    auto& state = static_cast<State&>(generic);
+    auto& earlier = static_cast<typename EntriesMixer<A>::State&>(generic).entries;  // newest row first
     std::vector<Value> now(static_cast<std::size_t>(channels_));
     value_.apply(arithmetic_, x, now.data());
     if (y)
@@ -48,24 +36,13 @@ class Convolution final : public RecurrentMixer<A> {
             typename A::Wide(weight_[static_cast<std::size_t>(c * taps_)]) * now[static_cast<std::size_t>(c)];
         for (std::int64_t j = 1; j < taps_; ++j)
           sum += typename A::Wide(weight_[static_cast<std::size_t>(c * taps_ + j)]) *
-                 state.earlier[static_cast<std::size_t>((j - 1) * channels_ + c)];
+                 earlier[static_cast<std::size_t>((j - 1) * channels_ + c)];
         y[c] = arithmetic_.narrow(sum, shift_, output_);
       }
     if (taps_ > 1) {
-      std::copy_backward(state.earlier.begin(), state.earlier.end() - channels_, state.earlier.end());
-      std::copy(now.begin(), now.end(), state.earlier.begin());
+      std::copy_backward(earlier.begin(), earlier.end() - channels_, earlier.end());
+      std::copy(now.begin(), now.end(), earlier.begin());
     }
-  }
-  std::vector<int> state_widths(std::int64_t) const override {
-    return std::vector<int>(static_cast<std::size_t>(std::max<std::int64_t>(taps_ - 1, 0) * channels_),
-                            value_.width().bits);
-  }
-  std::unique_ptr<MixerState<A>> restore(std::span<const Value> numbers, std::int64_t t) const override {
-    RUNG_REQUIRE(numbers.size() == state_widths(t).size(), "{} numbers of a state of {}", numbers.size(),
-                 state_widths(t).size());
-    auto state = std::make_unique<State>();
-    state->earlier.assign(numbers.begin(), numbers.end());
-    return state;
   }
   int sum_bits() const override {
     double norm = 1;
@@ -79,6 +56,10 @@ class Convolution final : public RecurrentMixer<A> {
         value_.sum_bits(input_bits_),
         value_.width().bits + static_cast<int>(std::ceil(std::log2(norm))) + 1 + shift_growth(shift_));
   }
+
+ protected:
+  std::int64_t entries() const override { return std::max<std::int64_t>(taps_ - 1, 0) * channels_; }
+  int entry_bits() const override { return value_.width().bits; }
 
  private:
   std::int64_t channels_, taps_;

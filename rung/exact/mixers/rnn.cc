@@ -4,21 +4,13 @@
 //        n = tanh(rsh(Wn x + rsh(r (Un h), gate.fraction), cell.shift)),
 //        h ← rsh(z h + (2^f - z) n, f), f = gate.fraction, so z and r lie in [0, 2^f]
 // y_t = h_t, rounded to y.bits. h is stored at the accumulator's width.
-#include "rung/exact/mixer.h"
+#include "rung/exact/entries_mixer.h"
 
 namespace rung {
 namespace {
 
 template <class A>
-struct HiddenState final : MixerState<A> {
-  std::vector<typename A::Value> hidden;
-  void append_numbers(std::vector<typename A::Value>& out) const override {
-    out.insert(out.end(), hidden.begin(), hidden.end());
-  }
-};
-
-template <class A>
-class HiddenVector : public RecurrentMixer<A> {
+class HiddenVector : public EntriesMixer<A> {
  public:
   using Value = typename A::Value;
   using Wide = typename A::Wide;
@@ -29,23 +21,10 @@ class HiddenVector : public RecurrentMixer<A> {
         output_(context.source.width("y")),
         state_site_(context.source.site("state")) {}
   std::int64_t output_width() const override { return size_; }
-  std::unique_ptr<MixerState<A>> start() const override {
-    auto state = std::make_unique<HiddenState<A>>();
-    state->hidden.assign(static_cast<std::size_t>(size_), Value{0});
-    return state;
-  }
-  std::vector<int> state_widths(std::int64_t) const override {
-    return std::vector<int>(static_cast<std::size_t>(size_), arithmetic_.accumulator_bits);
-  }
-  std::unique_ptr<MixerState<A>> restore(std::span<const Value> numbers, std::int64_t) const override {
-    RUNG_REQUIRE(static_cast<std::int64_t>(numbers.size()) == size_, "{} numbers of a state of {}",
-                 numbers.size(), size_);
-    auto state = std::make_unique<HiddenState<A>>();
-    state->hidden.assign(numbers.begin(), numbers.end());
-    return state;
-  }
 
  protected:
+  std::int64_t entries() const override { return size_; }
+  int entry_bits() const override { return arithmetic_.accumulator_bits; }
   void emit(const std::vector<Value>& hidden, Value* y) const {
     for (const Value value : hidden) arithmetic_.watch(state_site_, value);
     if (y)
@@ -72,16 +51,15 @@ class Elman final : public HiddenVector<A> {
     if (!relu_) table_ = source.table("cell", "tanh");
   }
   void step(MixerState<A>& generic, const Value* x, Value* y) const override {
-    auto& state = static_cast<HiddenState<A>&>(generic);
-    std::vector<Value> next(state.hidden.size());
+    auto& hidden = static_cast<typename EntriesMixer<A>::State&>(generic).entries;
+    std::vector<Value> next(hidden.size());
     for (std::int64_t i = 0; i < this->size_; ++i) {
-      const Wide sum =
-          this->arithmetic_.rescale(input_.sum(i, x) + hidden_.sum(i, state.hidden.data()), shift_);
+      const Wide sum = this->arithmetic_.rescale(input_.sum(i, x) + hidden_.sum(i, hidden.data()), shift_);
       next[static_cast<std::size_t>(i)] =
           this->arithmetic_.settle(relu_ ? (sum > 0 ? sum : Wide{0}) : this->arithmetic_.table(table_, sum));
     }
-    state.hidden = std::move(next);
-    this->emit(state.hidden, y);
+    hidden = std::move(next);
+    this->emit(hidden, y);
   }
   int sum_bits() const override {
     return std::max(input_.sum_bits(this->input_bits_),
@@ -115,10 +93,10 @@ class Gru final : public HiddenVector<A> {
     fraction_ = static_cast<int>(source.scalar("gate.fraction", 0, 0, 30));
   }
   void step(MixerState<A>& generic, const Value* x, Value* y) const override {
-    auto& state = static_cast<HiddenState<A>&>(generic);
+    auto& hidden = static_cast<typename EntriesMixer<A>::State&>(generic).entries;
     const auto& a = this->arithmetic_;
-    const Value* h = state.hidden.data();
-    std::vector<Value> next(state.hidden.size());
+    const Value* h = hidden.data();
+    std::vector<Value> next(hidden.size());
     const Wide one = Wide(std::int64_t{1} << fraction_);
     for (std::int64_t i = 0; i < this->size_; ++i) {
       const Wide z = a.table(gate_, a.rescale(input_[0].sum(i, x) + hidden_[0].sum(i, h), gate_shift_));
@@ -128,8 +106,8 @@ class Gru final : public HiddenVector<A> {
           a.rescale(input_[2].sum(i, x) + a.rescale(r * hidden_[2].sum(i, h), fraction_), cell_shift_));
       next[static_cast<std::size_t>(i)] = a.settle(a.rescale(z * h[i] + (one - z) * n, fraction_));
     }
-    state.hidden = std::move(next);
-    this->emit(state.hidden, y);
+    hidden = std::move(next);
+    this->emit(hidden, y);
   }
   int sum_bits() const override {
     const int state = this->arithmetic_.accumulator_bits;

@@ -6,12 +6,13 @@
 //   S ← diag(w) S - (κ ⊙ a)(Sᵀκ)ᵀ + k vᵀ; the removal reads the undecayed state; o = Sᵀ r
 //   y = (groupnorm(o) + (Σ r ⊙ k ⊙ bonus) v) ⊙ g, with the k and v that were written
 // State: S, value_dim rows of key_dim entries head after head, then the last input row.
+#include "rung/exact/entries_mixer.h"
 #include "rung/exact/released_layer.h"
 
 namespace rung {
 namespace {
 
-class Rwkv7 final : public RecurrentMixer<RealArithmetic> {
+class Rwkv7 final : public EntriesMixer<RealArithmetic> {
  public:
   using Value = double;
   explicit Rwkv7(const MixerContext<RealArithmetic>& context)
@@ -39,28 +40,17 @@ class Rwkv7 final : public RecurrentMixer<RealArithmetic> {
     core_site_ = source.site("core");
   }
 
-  struct State final : MixerState<RealArithmetic> {
-    std::vector<double> matrix, earlier;
-    void append_numbers(std::vector<double>& out) const override {
-      out.insert(out.end(), matrix.begin(), matrix.end());
-      out.insert(out.end(), earlier.begin(), earlier.end());
-    }
-  };
   std::int64_t output_width() const override { return shape_.heads * shape_.value_dim; }
   std::int64_t published() const override { return shape_.form.first_values ? 0 : output_width(); }
   std::int64_t consumed() const override { return shape_.form.first_values ? output_width() : 0; }
   int sum_bits() const override { return 0; }
-  std::unique_ptr<MixerState<RealArithmetic>> start() const override {
-    auto state = std::make_unique<State>();
-    state->matrix.assign(static_cast<std::size_t>(shape_.heads * shape_.value_dim * shape_.key_dim), 0.0);
-    state->earlier.assign(static_cast<std::size_t>(width_), 0.0);
-    return state;
-  }
   void step(MixerState<RealArithmetic>& generic, const double* x, double* y) const override {
     auto& state = static_cast<State&>(generic);
+    double* matrix = state.entries.data();
+    double* earlier = matrix + matrix_size();
     const auto mixed = [&](std::size_t c) {
       std::vector<double> row(static_cast<std::size_t>(width_));
-      for (std::size_t i = 0; i < row.size(); ++i) row[i] = x[i] + (state.earlier[i] - x[i]) * shift_[c][i];
+      for (std::size_t i = 0; i < row.size(); ++i) row[i] = x[i] + (earlier[i] - x[i]) * shift_[c][i];
       return row;
     };
     enum { kR, kW, kK, kV, kA, kG };
@@ -71,7 +61,7 @@ class Rwkv7 final : public RecurrentMixer<RealArithmetic> {
     auto w = w_(arithmetic_, mixed(kW).data());
     auto a = a_(arithmetic_, mixed(kA).data());
     const auto g = g_(arithmetic_, mixed(kG).data());
-    std::copy_n(x, width_, state.earlier.begin());
+    std::copy_n(x, width_, earlier);
     if (y && published() > 0) std::copy(v.begin(), v.end(), y + output_width());
     if (shape_.form.first_values) {
       const auto share = mix_(arithmetic_, xv.data());
@@ -92,7 +82,7 @@ class Rwkv7 final : public RecurrentMixer<RealArithmetic> {
       scale_key(shape_.form.key_norm, kappa, shape_.key_dim);
       for (std::int64_t row = 0; row < shape_.value_dim; ++row) {
         const std::int64_t at = h * shape_.value_dim + row;
-        double* s = state.matrix.data() + at * shape_.key_dim;
+        double* s = matrix + at * shape_.key_dim;
         double seen = 0, read = 0;
         for (std::int64_t c = 0; c < shape_.key_dim; ++c) seen += s[c] * kappa[c];
         for (std::int64_t c = 0; c < shape_.key_dim; ++c) {
@@ -108,7 +98,12 @@ class Rwkv7 final : public RecurrentMixer<RealArithmetic> {
     if (y) finish(r, k, v, g, o, y);
   }
 
+ protected:
+  std::int64_t entries() const override { return matrix_size() + width_; }
+  int entry_bits() const override { return arithmetic_.accumulator_bits; }
+
  private:
+  std::int64_t matrix_size() const { return shape_.heads * shape_.value_dim * shape_.key_dim; }
   void finish(const std::vector<double>& r, const std::vector<double>& k, const std::vector<double>& v,
               const std::vector<double>& g, std::vector<double>& o, double* y) const {
     if (core_site_ >= 0)
