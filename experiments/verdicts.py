@@ -26,7 +26,7 @@ them by `experiments/verdicts.py`; they were made by
 ```
 experiments/run.py --files --program build/release/rung --size gpu --parallel 6 --out DIR    # an H200, six experiments at once
 experiments/run.py --files --program build/release/rung --size gpu --packed 21 --out DIR depth early-late ablation headwise
-experiments/run.py --files --program build/release/rung --size gpu --packed 19 --seeds 8 --out DIR sparse order gap
+experiments/run.py --files --program build/release/rung --size gpu --packed 19 --out DIR sparse order gap
 experiments/run.py --files --program build/release/rung --size small --cores 2 --out DIR     # two cores each
 ```
 
