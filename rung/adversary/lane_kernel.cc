@@ -123,7 +123,6 @@ struct EntryTable {
     form.rule = rule;
     form.entries = numbers <= 4 ? 4 : numbers <= 8 ? 8 : kEntries;
     const std::size_t count = terms.size() / kEntries, half = static_cast<std::size_t>(form.entries) / 2;
-    form.count = static_cast<std::uint32_t>(count);
     form.groups = rule.gated ? 2 : 0;
     for (std::size_t row = 0; row < count && rule.gated; ++row)
       for (std::size_t e = 0; e < static_cast<std::size_t>(numbers); ++e)
@@ -308,7 +307,7 @@ class LaneKernel final : public StateKernel {
       rows.rows32 = std::move(channels);
     else
       rows.rows64 = std::move(channels);
-    if (entries_) entries_->for_device(numbers(1), rows);
+    if (entries_ && lanes::fits_entries(entries_->rule)) entries_->for_device(numbers(1), rows);
     for (const auto& layer : widths_) rows.widths.insert(rows.widths.end(), layer.begin(), layer.end());
     rows.numbers = numbers_;
     return DeviceProgram::make(rows);

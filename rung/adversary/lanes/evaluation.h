@@ -28,15 +28,17 @@ struct StackRows {
   int stream_bits = 16;
 };
 
-inline constexpr int kMostEntries = 16;
 // The entrywise form of a first layer: a row is `entries` terms, then `groups` decays, each for as many entries.
 struct EntryRows {
   const std::int32_t* rows = nullptr;
   std::int32_t stride = 0;               // numbers a row: a multiple of 4
   std::int32_t entries = 0, groups = 0;  // entries: 4, 8 or 16, padded by zeros; groups: 0, 2 or `entries`
-  std::uint32_t count = 0;               // rows
   EntryRule rule;
 };
+// Whether a device's step is made for the rule: no shift that does nothing, and sums of 31 bits.
+constexpr bool fits_entries(const EntryRule& rule) {
+  return rule.bits > 0 && rule.bits < 32 && (!rule.gated || (rule.shift > 0 && rule.shift < 31));
+}
 // Numbers a row. An odd multiple of 4: rows that threads read at once begin in different banks.
 constexpr std::int32_t entry_stride(std::int32_t entries, std::int32_t groups) {
   return ((entries + groups + 3) / 4 | 1) * 4;

@@ -46,7 +46,7 @@ class EntryMachine {
       state_[e] =
           e < evaluation_.numbers ? static_cast<std::int32_t>(take_number(code, evaluation_.widths[e])) : 0;
   }
-  RUNG_INLINE void step(const BlockRows& block, std::uint32_t row) {
+  RUNG_INLINE_ON_DEVICE void step(const BlockRows& block, std::uint32_t row) {
     constexpr int kStride = entry_stride(kEntries, kGroups);
     const auto* at = reinterpret_cast<const Four*>(block.rows + (row - block.first) * kStride);
     std::int32_t term[kEntries], decay[kGroups > 0 ? (kGroups + 3) / 4 * 4 : 4];
@@ -59,12 +59,14 @@ class EntryMachine {
       RUNG_UNROLL
       for (int i = 0; i < kGroups / 4; ++i) put(at[kEntries / 4 + i], decay + 4 * i);
     }
+    RUNG_ASSUME(rule_.bits > 0 && rule_.bits < 32);
+    RUNG_ASSUME(kGroups == 0 || (rule_.shift > 0 && rule_.shift < 31));
     RUNG_UNROLL
     for (int e = 0; e < kEntries; ++e)
       state_[e] = entry_step<std::int32_t>(rule_, state_[e], kGroups > 0 ? decay[e * kGroups / kEntries] : 0,
                                            term[e]);
   }
-  RUNG_INLINE Code code() const {
+  RUNG_INLINE_ON_DEVICE Code code() const {
     Code code(evaluation_.packs);
     RUNG_UNROLL
     for (int e = 0; e < kEntries; ++e)
@@ -98,13 +100,13 @@ class StackMachine {
     for (int e = evaluation_.numbers - 1; e >= 0; --e)
       state_[e] = static_cast<V>(take_number(code, evaluation_.widths[e]));
   }
-  RUNG_INLINE void step(const BlockRows&, std::uint32_t row) {
+  RUNG_INLINE_ON_DEVICE void step(const BlockRows&, std::uint32_t row) {
     const StackRows<V>& stack = rows();
     const V* at = stack.rows + row * stack.stride;
     feed(stack.layers, evaluation_.depth, stack.width, stack.stream_bits, &at, true,
          Bench<V>{state_, channels_, reads_, x_, scratch_, other_});
   }
-  RUNG_INLINE Code code() const {
+  RUNG_INLINE_ON_DEVICE Code code() const {
     Code code(evaluation_.packs);
     for (int e = 0; e < evaluation_.numbers; ++e) code.add(state_[e], evaluation_.widths[e]);
     return code;
