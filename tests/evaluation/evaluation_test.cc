@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace rung {
@@ -34,6 +35,28 @@ TEST(Evaluation, counts_a_model_that_is_wrong_as_wrong) {
     EXPECT_NE(wrong.given, wrong.instance.answer);
     EXPECT_EQ(wrong.given[0], wrong.instance.prompt.token(0));
   }
+}
+
+TEST(Evaluation, counts_no_answer_where_a_prompt_asks_nothing) {
+  const AnswerSpec token{.kind = AnswerSpec::Kind::token, .size = 4};
+  EXPECT_EQ(count_right(token, {}, {kNotAsked, 3, kNotAsked, 1}, {2, 3, 0, 0}), 1u);
+  // One pair and two places: the model says the key, which is no value, and is asked once a prompt.
+  Weights weights = first_token();
+  Tensor& positions = weights.tensors.at("embed.position.table");  // a sixth one, as the fifth
+  std::vector<std::int64_t> rows;
+  for (std::int64_t i = 0; i < 30; ++i)
+    rows.push_back(positions.integer(std::min<std::int64_t>(i, i % 5 + 20)));
+  positions = integer_tensor({6, 5}, rows);
+  weights.architecture.dimensions.context = 6;
+  const auto task = make_task("mqar", {{"n", 1}, {"M", 1}, {"sigma", 2}, {"queries", 2}}, {{"gaps", "1"}});
+  ASSERT_TRUE(task) << task.error().message;
+  const auto machine = Machine::load(weights, {.positions = (*task)->prompt_length()});
+  ASSERT_TRUE(machine) << machine.error().message;
+  const auto result = evaluate(**machine, weights, **task, {.exhaustive = true, .keep_wrong = 5});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->instances, 2u * 2u);
+  EXPECT_EQ(result->answers, result->instances);
+  EXPECT_EQ(result->right_answers, 0u);
 }
 
 TEST(Evaluation, does_not_depend_on_the_number_of_workers) {
