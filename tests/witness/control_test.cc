@@ -11,14 +11,17 @@ namespace rung {
 namespace {
 
 const std::vector<TinyTask>& few_tasks() {
-  // Not the tasks that exist at every length: their many tiny forms would leave few draws for the others.
+  // Not the tasks that exist at every length, nor forms that no theorem is about: their many tiny ones would leave
+  // few draws for the others.
   static const auto tasks = [] {
     auto all = tiny_tasks(300, 60);
     std::erase_if(all, [](const TinyTask& one) {
       for (const char* name :
            {"parity", "modulo", "group", "flipflop", "tracked-recall", "copy", "selective-copy"})
         if (one.name == name) return true;
-      return false;
+      const auto neighbours = one.options.find("neighbours"), gaps = one.options.find("gaps");
+      return (neighbours != one.options.end() && neighbours->second != "any") ||
+             (gaps != one.options.end() && gaps->second != "none");
     });
     return all;
   }();

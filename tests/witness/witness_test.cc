@@ -78,7 +78,7 @@ TEST(witnesses, eval_agrees_with_bound) {
 }
 
 TEST(witnesses, bound_agrees_with_itself) {
-  expect_agreement(compare_with_itself(ask, all_tasks(), {.seed = 5, .cases = 120'000 * witness_scale()}),
+  expect_agreement(compare_with_itself(ask, all_tasks(), {.seed = 5, .cases = 135'000 * witness_scale()}),
                    4000);
 }
 
