@@ -52,14 +52,14 @@ Result<void> check_certificate(CertificateEvidence& evidence, const EvidenceCont
 // Trains within the context's seconds.
 Result<TrainingEvidence> training_evidence(const TrainingRecipe& recipe, const Task& task,
                                            const std::string& name, const EvidenceContext& context);
-// Of the shipped records (rung.results/2) the best accuracy that a trained stack of the row's kind reached on
-// the task (seqcomp: with as many functions), or nothing.
-std::optional<TrainingEvidence> shipped_evidence(const std::string& row, const std::string& task,
-                                                 const TaskSizes& size, const EvidenceContext& context);
-// Of those, what the experiment `cells` trained for this row: its stacks at several sizes of the state, in its order,
-// without their curves.
-std::vector<TrainingEvidence> shipped_states(const std::string& row, const std::string& task,
-                                             const TaskSizes& size, const EvidenceContext& context);
+// The shipped records (rung.results/2) of trained stacks of the row's kind on the task (seqcomp: with as many functions).
+struct ShippedEvidence {
+  std::optional<TrainingEvidence> best;  // in accuracy; nothing: there is none
+  // Of the experiment `cells`, in its order: the row at several sizes of its state, without curves.
+  std::vector<TrainingEvidence> states;
+};
+ShippedEvidence shipped_evidence(const std::string& row, const std::string& task, const TaskSizes& size,
+                                 const EvidenceContext& context);
 
 TaskSizes sizes_of(const Task& task);
 

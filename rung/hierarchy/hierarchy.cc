@@ -71,14 +71,16 @@ HierarchyCell blank_cell(const HierarchyPlan& plan, const CellRecipe& recipe, Ce
   return cell;
 }
 
-// What is known of a cell for which nothing is trained here. Highlights are about weights that exist or do
-// not.
-TrainingEvidence record_of(const HierarchyPlan& plan, const CellRecipe& recipe,
-                           const EvidenceContext& context) {
+// What is known of the cell from shipped records: all of its training where nothing is trained here. Highlights are about
+// weights that exist or do not.
+void show_records(HierarchyCell& cell, const HierarchyPlan& plan, const CellRecipe& recipe,
+                  const EvidenceContext& context) {
   const HierarchyColumn& column = plan.column(recipe.column);
-  if (plan.in_table(recipe.row))
-    if (auto shipped = shipped_evidence(recipe.row, column.task, column.size, context)) return *shipped;
-  return absent<TrainingEvidence>(recipe.no_training);
+  ShippedEvidence shipped;
+  if (plan.in_table(recipe.row)) shipped = shipped_evidence(recipe.row, column.task, column.size, context);
+  if (!recipe.training)
+    cell.training = shipped.best ? std::move(*shipped.best) : absent<TrainingEvidence>(recipe.no_training);
+  cell.further_trainings = std::move(shipped.states);
 }
 
 // All of a cell but what is trained for it.
@@ -116,10 +118,8 @@ Result<HierarchyCell> make_cell(const HierarchyPlan& plan, const CellRecipe& rec
   cell.bound = std::move(bounds.front());
   cell.further_bounds.assign(std::make_move_iterator(bounds.begin() + 1),
                              std::make_move_iterator(bounds.end()));
-  cell.training = recipe.training ? absent<TrainingEvidence>({"Training was left out.", "left out"})
-                                  : record_of(plan, recipe, context);
-  if (plan.in_table(recipe.row))
-    cell.further_trainings = shipped_states(recipe.row, column.task, column.size, context);
+  if (recipe.training) cell.training = absent<TrainingEvidence>({"Training was left out.", "left out"});
+  show_records(cell, plan, recipe, context);
   return cell;
 }
 
@@ -255,7 +255,7 @@ class Run {
     if (!trained(job)) definitions.push_back(definition_of(plan_, *job.recipe, false, provenance_.version));
     auto kept = reusable_cell(path_of(job), definitions, context_);
     // A record may have come or gone meanwhile.
-    if (kept && !job.recipe->training) kept->training = record_of(plan_, *job.recipe, context_);
+    if (kept) show_records(*kept, plan_, *job.recipe, context_);
     return kept;
   }
 

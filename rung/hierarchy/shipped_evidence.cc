@@ -58,10 +58,10 @@ TrainingEvidence shipped(const ExperimentResults& results, const ConfigurationOu
   return out;
 }
 
-// Calls `take` with every shipped record of the row on the task and the experiment that it belongs to.
-template <class Take>
-void for_each_record(const std::string& row, const std::string& task, const TaskSizes& size,
-                     const EvidenceContext& context, const Take& take) {
+}  // namespace
+
+ShippedEvidence shipped_evidence(const std::string& row, const std::string& task, const TaskSizes& size,
+                                 const EvidenceContext& context) {
   std::vector<std::filesystem::path> files;
   for (const auto& folder : context.results) {
     std::error_code code;
@@ -69,42 +69,25 @@ void for_each_record(const std::string& row, const std::string& task, const Task
       if (at->path().extension() == ".json") files.push_back(at->path());
   }
   std::sort(files.begin(), files.end());
+  ShippedEvidence out;
   for (const auto& file : files) {
     // One that cannot be read shows nothing here; rung report names it.
     const auto text = read_text_file(file.string(), "hierarchy");
     const auto results = text ? parse_results(*text, file.string()) : text.error();
     if (!results || !*results || (*results)->lab.experiment == kThoughtExperiment) continue;
-    for (const ConfigurationOutcome& outcome : (*results)->lab.configurations)
-      if (!outcome.id.starts_with(kEasyOrder) && outcome.origin == Origin::trained &&
-          outcome.subject.task == task && outcome.accuracy && row_of(outcome.subject.arch) == row &&
-          same_levels(outcome.subject.size, size))
-        take(**results, outcome, file.filename().string());
+    for (const ConfigurationOutcome& outcome : (*results)->lab.configurations) {
+      if (outcome.id.starts_with(kEasyOrder) || outcome.origin != Origin::trained ||
+          outcome.subject.task != task || !outcome.accuracy || row_of(outcome.subject.arch) != row ||
+          !same_levels(outcome.subject.size, size))
+        continue;
+      TrainingEvidence one = shipped(**results, outcome, file.filename().string());
+      if ((*results)->lab.experiment == kStatesExperiment) {
+        out.states.push_back(one);
+        out.states.back().curves.clear();
+      }
+      if (!out.best || one.accuracy > out.best->accuracy) out.best = std::move(one);
+    }
   }
-}
-
-}  // namespace
-
-std::optional<TrainingEvidence> shipped_evidence(const std::string& row, const std::string& task,
-                                                 const TaskSizes& size, const EvidenceContext& context) {
-  std::optional<TrainingEvidence> best;
-  for_each_record(
-      row, task, size, context,
-      [&](const ExperimentResults& results, const ConfigurationOutcome& outcome, const std::string& file) {
-        if (!best || *outcome.accuracy > best->accuracy) best = shipped(results, outcome, file);
-      });
-  return best;
-}
-
-std::vector<TrainingEvidence> shipped_states(const std::string& row, const std::string& task,
-                                             const TaskSizes& size, const EvidenceContext& context) {
-  std::vector<TrainingEvidence> out;
-  for_each_record(
-      row, task, size, context,
-      [&](const ExperimentResults& results, const ConfigurationOutcome& outcome, const std::string& file) {
-        if (results.lab.experiment != kStatesExperiment) return;
-        out.push_back(shipped(results, outcome, file));
-        out.back().curves.clear();
-      });
   return out;
 }
 

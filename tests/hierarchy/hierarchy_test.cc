@@ -92,6 +92,31 @@ TEST(hierarchy_plan, trains_eva_with_16_entries_in_every_row) {
   EXPECT_EQ(hierarchy_plan().column("eva").size.at("n"), 16);
 }
 
+// By what is shipped. Of the three states the least is too small by a theorem, and the largest is not.
+TEST(hierarchy_plan, has_a_shipped_record_for_every_cell_and_three_states_of_recurrent_rows) {
+  EvidenceContext context;
+  context.results = {RUNG_SOURCE_DIR "/results"};
+  const auto& plan = hierarchy_plan();
+  for (const CellRecipe& recipe : plan.cells) {
+    const auto& column = plan.column(recipe.column);
+    const std::string cell = recipe.row + "/" + recipe.column;
+    const auto [best, states] = shipped_evidence(recipe.row, column.task, column.size, context);
+    if (!recipe.training) EXPECT_TRUE(best.has_value()) << cell;
+    const bool recurrent =
+        std::set<std::string>{"linear", "delta", "mamba2", "loglinear"}.contains(recipe.row);
+    const bool counted = std::set<std::string>{"eva", "two-sum", "seqcomp"}.contains(recipe.column);
+    if (!recurrent || !counted) continue;
+    ASSERT_EQ(states.size(), 3u) << cell;
+    for (const TrainingEvidence& state : states) {
+      EXPECT_TRUE(state.ceiling.has_value()) << cell;
+      EXPECT_TRUE(state.curves.empty()) << cell;
+    }
+    EXPECT_EQ(states.front().label, LabelClass::C) << cell << ": too small a state";
+    EXPECT_NE(states.back().label, LabelClass::C) << cell;
+  }
+  EXPECT_TRUE(shipped_evidence("full", "eva", {{"n", 16}}, context).states.empty());
+}
+
 TEST(hierarchy_plan, tells_recipes_apart) {
   const HierarchyPlan& plan = hierarchy_plan();
   std::set<std::string> texts;

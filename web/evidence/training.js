@@ -50,8 +50,9 @@ const recordText = (record) => (
 function byState(further) {
   if (!further?.length) return null;
   return [el("p", {}, "By the size of the state (shipped records):"),
-    dataTable(["architecture", "size", "accuracy", "ceiling"], further.map((one) => [one.arch, sizeText(one.size), percent(one.accuracy),
-      typeof one.ceiling === "number" ? percent(one.ceiling) : null]), "Accuracy by the size of the state")];
+    dataTable(["record", "architecture", "size", "class", "accuracy", "ceiling"], further.map((one) => [one.record?.configuration,
+      one.arch, sizeText(one.size), one.label, percent(one.accuracy), typeof one.ceiling === "number" ? percent(one.ceiling) : null]),
+    "Accuracy by the size of the state")];
 }
 
 export function trainingPart(training, closing, further) {
