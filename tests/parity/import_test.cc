@@ -47,12 +47,6 @@ void expect_outputs(const Result<ImportedLayer>& layer, const std::vector<double
   ASSERT_EQ(got.size(), expected.size());
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], within);
 }
-void rename(std::map<std::string, Tensor>& tensors, const std::string& from, const std::string& to) {
-  const auto found = tensors.find(from);
-  ASSERT_NE(found, tensors.end()) << from;
-  tensors[to] = found->second;
-  tensors.erase(found);
-}
 Tensor rows(const Tensor& tensor, const std::vector<std::int64_t>& which) {
   const std::int64_t width = tensor.size() / tensor.shape[0];
   std::vector<double> values;
