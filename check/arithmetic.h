@@ -28,6 +28,7 @@ struct Integers {
   static constexpr bool kRounded = true;
   // In multiply-adds: one of them, and what a function and a product without a sum cost beside them.
   static constexpr std::uint64_t kWork = 1, kPerFunction = 0, kPerProduct = 0;
+  static constexpr std::uint64_t kStored = 1;  // what a Number counts among those held
   static Number number(std::int64_t x) { return x; }
   static Number power(std::int64_t exponent) { return std::int64_t{1} << exponent; }
 };
@@ -39,6 +40,7 @@ struct Intervals {
   using Function = RealFunction;
   static constexpr bool kRounded = false;
   static constexpr std::uint64_t kWork = kPerInterval, kPerFunction = 4, kPerProduct = 1;
+  static constexpr std::uint64_t kStored = 2;
   static Number number(std::int64_t x);  // out of resources where it is no double
   static Number power(std::int64_t exponent) { return std::ldexp(1.0, static_cast<int>(exponent)); }
 };
@@ -89,9 +91,7 @@ struct Part : Source {
   }
   // Charged before it is done.
   void work(std::uint64_t multiply_adds) const { budget.work(N::kWork * multiply_adds); }
-  void store(std::uint64_t numbers) const {
-    budget.store(numbers * (sizeof(Number<N>) / sizeof(std::int64_t)));
-  }
+  void store(std::uint64_t numbers) const { budget.store(N::kStored * numbers); }
 };
 
 // Brings a row to a length: x · gain · 2^fraction / √(Σ x² / count + epsilon), 0 where the root is. Of integers the root

@@ -183,7 +183,7 @@ std::map<std::int64_t, Numbers<N>> Network<N>::feed(const Prompt& prompt, std::i
       end > std::int64_t{1} << (position_->count - 1))
     throw Malformed(text("a prompt of ", end, " positions, more than the model's code has"));
   if (!a.causal && begin > 0) throw Malformed("an encoder has no steps");
-  budget_.store(at(end - begin) * at(a.width) * (sizeof(Number<N>) / sizeof(std::int64_t)));
+  budget_.store(N::kStored * at(end - begin) * at(a.width));
   // Embedding a position, and visiting every layer, costs something even where nothing is multiplied.
   Int numbers = position_ ? position_->added() : 1;
   for (std::size_t f = 0; f < header_.fields.size(); ++f)
