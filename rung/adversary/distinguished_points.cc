@@ -351,6 +351,10 @@ class DistinguishedPointsSearch {
     while (!reader.done()) {
       if (!reader.take(end) || !reader.take(trail.start) || !reader.take(trail.length))
         return fail(ErrorCode::format, "[break] the checkpoint {} is cut short", options_.checkpoint);
+      // A pair that meets is walked again, step by step.
+      if (trail.length < 1 || trail.length > kPatience << zeros_)
+        return fail(ErrorCode::format, "[break] the checkpoint {} has a walk of {} steps; 1 to {} expected",
+                    options_.checkpoint, trail.length, kPatience << zeros_);
       table_.emplace(end, trail);
     }
     evaluations_ = resumed_from_ = evaluations;

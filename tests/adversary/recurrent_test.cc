@@ -1,9 +1,11 @@
 #include <cmath>
 #include <cstdio>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "rung/adversary/checkpoint.h"
 #include "rung/adversary/state_kernel.h"
 #include "tests/adversary/targets.h"
 
@@ -119,6 +121,18 @@ TEST(distinguished_points, resume_from_a_checkpoint_and_refuse_a_foreign_one) {
   const auto second = attack(large, "distinguished-points", options);
   ASSERT_TRUE(second);
   EXPECT_GT(second->evaluations, first->evaluations);
+  // A walk of more steps than any has, its checksum made anew.
+  std::ifstream saved(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(saved), {}};
+  CheckpointWriter body;
+  for (const std::uint64_t number :
+       {std::uint64_t{100}, std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{1} << 60})
+    body.put(number);  // evaluations, then an end, its start and its steps
+  ASSERT_TRUE(save_checkpoint(path, bytes.substr(bytes.find('\n') + 1, sha256("").size()), body.bytes()));
+  const auto forged = attack(large, "distinguished-points", options);
+  ASSERT_FALSE(forged);
+  EXPECT_NE(forged.error().message.find("a walk of 1152921504606846976 steps"), std::string::npos)
+      << forged.error().message;
   const auto other = random_target(retentive, task_of("eva", {{"n", 31}}));
   const auto foreign = attack(other, "distinguished-points", options);
   ASSERT_FALSE(foreign);
