@@ -38,12 +38,13 @@ def as_json(name, out):
 
 
 def prediction_commit(name):
-    """The commit that last changed an experiment's file, where git knows it."""
+    """The commit that last changed an experiment's file, where git knows it and the file is as that commit has it."""
+    def git(*arguments):
+        return subprocess.run(["git", *arguments, "--", name + ".toml"], cwd=os.path.dirname(os.path.abspath(__file__)), capture_output=True, text=True).stdout.strip()
     try:
-        said = subprocess.run(["git", "log", "-1", "--format=%h", "--", name + ".toml"], cwd=os.path.dirname(os.path.abspath(__file__)), capture_output=True, text=True)
+        return "" if git("status", "--porcelain") else git("log", "-1", "--format=%h")
     except OSError:
         return ""
-    return said.stdout.strip()
 
 
 def plans(name, size):
@@ -140,6 +141,8 @@ def main():
     parser.add_argument("--seeds", type=int, default=0)
     parser.add_argument("--files", action="store_true", help="the files beside this one, not those that the program carries")
     options = parser.parse_args()
+    if options.only != "*" and not options.packed:
+        sys.exit("--only chooses configurations that --packed runs; --packed expected")
     unknown = set(options.names) - set(ORDER)
     if unknown:
         sys.exit(f"no experiment {', '.join(sorted(unknown))}; expected one of {', '.join(ORDER)}")
