@@ -1,16 +1,21 @@
 // Training throughput: whole steps (instances, forward, backward, AdamW) of a 4-layer model, width 64, 2
 // heads, vocabulary 256, loss at every position, in tokens a second over an ensemble.
 //
-//   bench_training cpu              context 128, ensemble of 2, against the same model written plainly in
-//   libtorch bench_training cuda [members]   context 256, every mixer, one recorded step
-//   (bench/training_peer.py is PyTorch's)
+//   bench_training cpu      context 128, ensemble of 2, against the same model written plainly in libtorch
+//   bench_training cuda [--members 32] [--type bf16] [--width 64] [--heads 2] [--context 256] [--batch 64] [LINE]...
+//                           one recorded step of every mixer, or of the lines named (bench/training_peer.py is PyTorch's)
+//   bench_training profile ... one step between the marks of a profiler, the others outside (bench/roofline.py)
 //
 // The table is Markdown; bench/results/training.md holds it with the machine's description.
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
+#ifdef RUNG_HAS_CUDA
+#include <cuda_profiler_api.h>
+#endif
 
 #include <chrono>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -31,16 +36,20 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-constexpr std::int64_t kBatch = 64, kVocabulary = 256;
+constexpr std::int64_t kVocabulary = 256;
 
-Model make_model(const std::string& line, std::int64_t context) {
+struct Sizes {
+  std::int64_t width = 64, heads = 2, context = 256, batch = 64, members = 32;
+};
+
+Model make_model(const std::string& line, const Sizes& sizes) {
   ModelSpec spec;
   auto stack = parse_stack(line);
   RUNG_REQUIRE(stack.ok(), "{}", line);
   spec.architecture.stack = *stack;
   Dimensions& dims = spec.architecture.dimensions;
-  dims.width = 64, dims.heads = 2, dims.context = context, dims.vocabulary = kVocabulary,
-  dims.norm = Norm::rms, dims.state = 32;
+  dims.width = sizes.width, dims.heads = sizes.heads, dims.context = sizes.context,
+  dims.vocabulary = kVocabulary, dims.norm = Norm::rms, dims.state = 32;
   spec.fields = {{"token", kVocabulary, 1, 0}};
   spec.output = {OutputSpec::Kind::logits, kVocabulary, 0};
   auto model = Model::make(spec);
@@ -50,21 +59,22 @@ Model make_model(const std::string& line, std::int64_t context) {
 
 // The whole step of an ensemble: fresh tokens, next-token loss everywhere.
 struct Step {
-  Step(const Model& model_, std::int64_t members, std::int64_t context, torch::Device device_,
-       torch::ScalarType type)
+  Step(const Model& model_, const Sizes& sizes, torch::Device device_, torch::ScalarType type)
       : model(model_),
         device(device_),
-        length(context),
-        seeds(make_seeds(members)),
+        length(sizes.context),
+        prompts(sizes.batch),
+        seeds(make_seeds(sizes.members)),
         parameters(model.layout(), seeds, std::vector<double>(seeds.size(), 1.0), device, type),
-        optimiser(plan(), member_plans(members), model.layout(), parameters) {
+        optimiser(plan(), member_plans(sizes.members), model.layout(), parameters) {
     task.kind = kernels::InstanceKind::evaluation;
-    task.n = context - 1, task.sigma = kVocabulary;
-    tokens = torch::zeros({members, kBatch, context}, torch::TensorOptions(torch::kInt32).device(device));
-    answers = torch::zeros({members, kBatch, 1}, torch::TensorOptions(torch::kLong).device(device));
+    task.n = length - 1, task.sigma = kVocabulary;
+    tokens =
+        torch::zeros({sizes.members, prompts, length}, torch::TensorOptions(torch::kInt32).device(device));
+    answers = torch::zeros({sizes.members, prompts, 1}, torch::TensorOptions(torch::kLong).device(device));
     std::vector<std::int64_t> bits(seeds.begin(), seeds.end());
     device_seeds = torch::tensor(bits, torch::kLong).to(device);
-    batch.answers = context;
+    batch.answers = length;
   }
   static TrainingPlan plan() {
     TrainingPlan plan;
@@ -84,7 +94,7 @@ struct Step {
   }
   void operator()() {
     kernels::InstanceBatch drawn;
-    drawn.members = tokens.size(0), drawn.batch = kBatch;
+    drawn.members = tokens.size(0), drawn.batch = prompts;
     drawn.seed = reinterpret_cast<const std::uint64_t*>(device_seeds.data_ptr<std::int64_t>());
     drawn.step = optimiser.count.data_ptr<std::int64_t>();
     drawn.tokens = tokens.data_ptr<std::int32_t>();
@@ -95,7 +105,7 @@ struct Step {
       kernels::task_instances(task, drawn);
     const torch::Tensor wide = tokens.to(torch::kLong);
     batch.inputs.fields = {wide};
-    batch.targets = wide.roll(-1, 2).view({tokens.size(0), kBatch * length});
+    batch.targets = wide.roll(-1, 2).view({tokens.size(0), prompts * length});
     parameters.gradient.zero_();
     ForwardContext pass;
     pass.training = true;
@@ -108,7 +118,7 @@ struct Step {
 
   const Model& model;
   torch::Device device;
-  std::int64_t length;
+  std::int64_t length, prompts;
   std::vector<std::uint64_t> seeds;
   Parameters parameters;
   Optimiser optimiser;
@@ -206,23 +216,24 @@ const std::vector<std::pair<const char*, const char*>> kLines{
     {"topk", "topk(k=32)*4"}};
 
 void on_cpu() {
-  constexpr std::int64_t kContext = 128;
-  const double tokens = static_cast<double>(kBatch * kContext);
+  const Sizes sizes{.context = 128, .members = 1};
+  const double tokens = static_cast<double>(sizes.batch * sizes.context);
   fmt::print(
       "| model | members | tokens/s | to the plain peer | to full attention |\n| --- | --- | --- | --- | --- "
       "|\n");
   const auto peer = [&] {
     at::set_num_threads(2);
-    PlainTransformer plain(kContext);
+    PlainTransformer plain(sizes.context);
     torch::manual_seed(1);
-    const torch::Tensor drawn = torch::randint(kVocabulary, {kBatch, kContext}, torch::kLong);
+    const torch::Tensor drawn = torch::randint(kVocabulary, {sizes.batch, sizes.context}, torch::kLong);
     for (int i = 0; i < 3; ++i) plain.step(drawn);
     const auto start = Clock::now();
-    for (int i = 0; i < 12; ++i) plain.step(torch::randint(kVocabulary, {kBatch, kContext}, torch::kLong));
+    for (int i = 0; i < 12; ++i)
+      plain.step(torch::randint(kVocabulary, {sizes.batch, sizes.context}, torch::kLong));
     return 12 * tokens / seconds_since(start);
   };
   const auto ours = [&](const char* line) {
-    const Model model = make_model(line, kContext);
+    const Model model = make_model(line, sizes);
     std::vector<std::thread> workers;
     std::vector<double> rates(2);
     for (int w = 0; w < 2; ++w)
@@ -232,7 +243,7 @@ void on_cpu() {
         CPU_SET(static_cast<std::size_t>(w), &one);
         pthread_setaffinity_np(pthread_self(), sizeof one, &one);
         at::set_num_threads(1);
-        Step step(model, 1, kContext, torch::kCPU, torch::kFloat32);
+        Step step(model, sizes, torch::kCPU, torch::kFloat32);
         for (int i = 0; i < 3; ++i) step();
         const auto start = Clock::now();
         for (int i = 0; i < 12; ++i) step();
@@ -256,21 +267,33 @@ void on_cpu() {
   }
 }
 
-int on_cuda(std::int64_t members, torch::ScalarType type) {
+// What the named sizes add to a figure's name: nothing where they are the table's.
+std::string beside(const Sizes& sizes) {
+  const Sizes usual;
+  std::string out;
+  if (sizes.width != usual.width || sizes.heads != usual.heads)
+    out += fmt::format(", width {}, {} heads", sizes.width, sizes.heads);
+  if (sizes.context != usual.context) out += fmt::format(", context {}", sizes.context);
+  if (sizes.batch != usual.batch) out += fmt::format(", batch {}", sizes.batch);
+  return out;
+}
+
+int on_cuda(const Sizes& sizes, torch::ScalarType type, const std::vector<std::string>& lines) {
   if (auto ready = cuda_ready(); !ready) {
     fmt::print(stderr, "{}\n", ready.error().message);
     return 2;
   }
-  constexpr std::int64_t kContext = 256;
   fmt::print(
-      "{}, {} members, {}\n\n| model | ms a step | million tokens/s | seconds before the first step |\n| --- "
-      "| --- | --- | --- |\n",
-      cuda_name(), members, type == torch::kBFloat16 ? "bf16" : "tf32");
+      "{}, {} members, {}{}\n\n| model | ms a step | million tokens/s | peak GB | seconds before the first "
+      "step "
+      "|\n| --- | --- | --- | --- | --- |\n",
+      cuda_name(), sizes.members, type == torch::kBFloat16 ? "bf16" : "tf32", beside(sizes));
   at::globalContext().setAllowTF32CuBLAS(true);
-  for (const auto& [name, line] : kLines) {
+  for (const std::string& line : lines) {
     const auto begin = Clock::now();
-    const Model model = make_model(line, kContext);
-    Step step(model, members, kContext, torch::Device(torch::kCUDA, 0), type);
+    const Model model = make_model(line, sizes);
+    Step step(model, sizes, torch::Device(torch::kCUDA, 0), type);
+    const std::int64_t peak = peak_of([&] { step(); });
     RecordedStep recorded([&] { step(); });
     recorded.replay();
     synchronise();
@@ -282,13 +305,71 @@ int on_cuda(std::int64_t members, torch::ScalarType type) {
     for (int i = 0; i < steps; ++i) recorded.replay();
     synchronise();
     const double each = seconds_since(start) / steps;
-    const double rate = static_cast<double>(members * kBatch * kContext) / each / 1e6;
-    fmt::print("| {} | {:.2f} | {:.2f} | {:.1f} |\n", name, 1e3 * each, rate, first);
-    add_figure({"training", fmt::format("{}, {} members", line, members), rate, "million tokens/s", "", 0,
-                cuda_name()});
+    const double rate = static_cast<double>(sizes.members * sizes.batch * sizes.context) / each / 1e6;
+    fmt::print("| {} | {:.2f} | {:.2f} | {:.2f} | {:.1f} |\n", line, 1e3 * each, rate,
+               static_cast<double>(peak) / 1e9, first);
+    add_figure({"training", fmt::format("{}, {} members{}", line, sizes.members, beside(sizes)), rate,
+                "million tokens/s", "", 0, cuda_name()});
     std::fflush(stdout);
   }
   return 0;
+}
+
+// Kernels by name are what a profiler sees of a step that is not recorded.
+int profiled(const Sizes& sizes, torch::ScalarType type, const std::string& line) {
+  if (auto ready = cuda_ready(); !ready) {
+    fmt::print(stderr, "{}\n", ready.error().message);
+    return 2;
+  }
+  at::globalContext().setAllowTF32CuBLAS(true);
+  const Model model = make_model(line, sizes);
+  Step step(model, sizes, torch::Device(torch::kCUDA, 0), type);
+  for (int i = 0; i < 3; ++i) step();
+  synchronise();
+#ifdef RUNG_HAS_CUDA
+  cudaProfilerStart();
+#endif
+  step();
+  synchronise();
+#ifdef RUNG_HAS_CUDA
+  cudaProfilerStop();
+#endif
+  return 0;
+}
+
+int told(int argc, char** argv) {
+  Sizes sizes;
+  torch::ScalarType type = torch::kBFloat16;
+  std::vector<std::string> lines;
+  const std::map<std::string, std::int64_t Sizes::*> numbers{{"--members", &Sizes::members},
+                                                             {"--width", &Sizes::width},
+                                                             {"--heads", &Sizes::heads},
+                                                             {"--context", &Sizes::context},
+                                                             {"--batch", &Sizes::batch}};
+  for (int i = 2; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (!word.starts_with("--")) {
+      lines.push_back(word);
+      continue;
+    }
+    const auto number = numbers.find(word);
+    if ((number == numbers.end() && word != "--type") || i + 1 == argc) {
+      fmt::print(stderr,
+                 "{}: a number expected behind one of --members, --width, --heads, --context, --batch, or "
+                 "bf16 or tf32 behind --type\n",
+                 word);
+      return 2;
+    }
+    ++i;
+    if (number != numbers.end())
+      sizes.*(number->second) = std::atoll(argv[i]);
+    else
+      type = argv[i] == std::string("tf32") ? torch::kFloat32 : torch::kBFloat16;
+  }
+  if (lines.empty())
+    for (const auto& [name, line] : kLines) lines.push_back(line);
+  return argv[1] == std::string("profile") ? profiled(sizes, type, lines.front())
+                                           : on_cuda(sizes, type, lines);
 }
 
 }  // namespace
@@ -296,9 +377,6 @@ int on_cuda(std::int64_t members, torch::ScalarType type) {
 
 int main(int argc, char** argv) {
   rung::learn::quiet_torch();
-  const std::string where = argc > 1 ? argv[1] : "cpu";
-  if (where == "cpu") return rung::learn::on_cpu(), 0;
-  const std::int64_t members = argc > 2 ? std::atoll(argv[2]) : 32;
-  return rung::learn::on_cuda(
-      members, argc > 3 && argv[3] == std::string("tf32") ? torch::kFloat32 : torch::kBFloat16);
+  if (argc < 2 || argv[1] == std::string("cpu")) return rung::learn::on_cpu(), 0;
+  return rung::learn::told(argc, argv);
 }

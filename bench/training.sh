@@ -5,8 +5,8 @@ set -euo pipefail
 build=${1:-build}
 if command -v nvidia-smi > /dev/null && nvidia-smi -L > /dev/null 2>&1; then
   nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
-  "$build/bench/bench_training" cuda 32
-  "$build/bench/bench_training" cuda 128
+  "$build/bench/bench_training" cuda --members 32
+  "$build/bench/bench_training" cuda --members 128
   python3 "$(dirname "$0")/training_peer.py"
 else
   grep -m1 'model name' /proc/cpuinfo
