@@ -26,7 +26,9 @@ them by `experiments/verdicts.py`; they were made by
 ```
 experiments/run.py --files --program build/release/rung --size gpu --parallel 6 --out DIR    # an H200, six experiments at once
 experiments/run.py --files --program build/release/rung --size gpu --packed 21 --out DIR depth early-late ablation headwise
-experiments/run.py --files --program build/release/rung --size gpu --packed 19 --out DIR sparse order gap
+experiments/run.py --files --program build/release/rung --size gpu --packed 19 --out DIR sparse gap
+experiments/run.py --files --program build/release/rung --size gpu --packed 16 --out DIR order window regularisation
+experiments/run.py --files --program build/release/rung --size gpu --packed 20 --out DIR capacity-law reach khop-100 zoology
 experiments/run.py --files --program build/release/rung --size small --cores 2 --out DIR     # two cores each
 ```
 
@@ -46,7 +48,8 @@ trained their controls and left 14 of their predictions undecided, those of scop
 `depth` at size gpu has been written four times: at m = n1 = 9, and at 16 with six values a head, neither of which was run; as `depth-2`, after trials with seeds 101 to 104 (`bench/results/depth_trials.md`), in which half of the seeds composed, as in the run;
 and as it is now, with entries outside a stage that repeat those inside, untried. `mamba2` (FR8, R4FR4, headwise) is not rounded there: it counts with the three bits of the words that compose, and has more. `early-late`, `ablation` and `headwise` show runs of it. Their first runs at size gpu, at m = n1 = 4 and without the values between, had not trained their controls and left 11 of
 12 predictions undecided. Words that do not compose never left the first stage, m = n1 = 4, in which weights for two full layers may exist. `separated-window` failed for a reason that its curves show: five of eight seeds are above 0.98, and one at 0.979, before
-the three bits begin at step 3,000, and none after; one head fetches two tokens at once there. The file `window` predicts it without them, and was not run yet. `sparse`, `order` and `gap` of size gpu were run again with eight seeds in place of three, nothing else changed.
+the three bits begin at step 3,000, and none after; one head fetches two tokens at once there. The file `window` predicts it without them, and it does. `sparse` and `gap` of size gpu were run again with eight seeds in place of three, nothing else changed. So was `order`, with
+the gated delta rule: easy 0.990, hard 0.743 [0.500, 0.986], which left one prediction undecided; it is run with two layers of gated cells now, after one trial on a CPU.
 `pairs`, `whole-entries`, `birthdays`, `reach`, the new `marks` and `cells` say why others failed or ask again, and knew what those had found; recipes of `reach` and `marks` were tried with seeds from 101 on,
 two of `whole-entries` too. Of `birthdays` two points (32 and 36 bits at two layers, 32 at three) stood in `attack`; what `pairs` finds was computed by another program first. `marks` and `cells` were run twice, as their files say: first runs left two predictions of each open. `reach`, `whole-entries`, `cells` and
 `marks` shared their two cores with other work: their seconds are those of the clock, 163, 164, 358 and about 400 of a processor.
@@ -55,7 +58,10 @@ seed 101, which settled its vocabulary (`docs/protocols.md`), `khop-100` before 
 attention were as predicted, those of delta, gdelta and mamba2 undecided, since a state of 4 x 32 has room for 4 pairs; then with 8 pairs in 48. The small sizes of the three were run beside other work on
 two cores, and their times say nothing: `zoology` took 380 processor seconds, `khop-100` 271. `khop-100` of size small was first run with a curriculum of 1, 2, 4 hops: some seeds that had learned one hop did not learn two in the
 600 steps that followed, and none four, so that its control did not train; without one no seed learned two or four hops in as many steps (0.74 at best). Neither run is kept.
-No prediction was dropped or changed after the run that is kept here. Seconds are those of all configurations added up: of `depth`, `early-late`, `ablation` and `headwise` 21 ran at once, in 235 s by the clock, at 100 % of the device.
+`capacity-law`, `reach`, `khop-100`, `zoology`, `window` and `regularisation` of size gpu are as they were first written, but for a gated cell of 256 numbers at n = 128 that `capacity-law` had: it was stopped after 5,500 steps, at chance.
+Of `capacity-law` twice the steps made `mamba2` 0.07 better and linear attention 0.05, so 6,000 steps are no plateau there: by the rule in its file all of it is to be run again with 12,000, which has not been done. The bits that it
+says were kept were kept; more steps may keep more.
+No prediction was dropped or changed after the run that is kept here. Seconds are those of all configurations added up: of `depth`, `early-late`, `ablation` and `headwise` 21 ran at once, in 235 s by the clock, at 100 % of the device; of `capacity-law`, `reach`, `khop-100` and `zoology` 20 to 24, in 960 s, at 99 to 100 %.
 """
 
 
@@ -222,7 +228,7 @@ def measured_recall(name, document):
     for outcome in document["lab"]["configurations"]:
         kept = outcome.get("capacity")
         if kept and outcome["scores"] and not outcome["id"].startswith("certified-"):
-            rows.append({"arch": outcome["arch"], "elements": kept["elements"], "n": kept["n"], "bits_per_element": round(kept["bits_per_element"] - 5e-7, 6)})
+            rows.append({"arch": outcome["arch"], "elements": kept["elements"], "n": kept["n"], "bits_per_element": max(0.0, round(kept["bits_per_element"] - 5e-7, 6))})
     head = {"record": f"results/{name}-gpu.json", "seeds": document["lab"]["seeds"]}
     return json.dumps(head)[:-1] + ', "rows": [\n' + ",\n".join(json.dumps(row) for row in rows) + "\n]}\n"
 
