@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include "rung/learn/kernel_view.h"
+#include "rung/learn/kernels/bias_rows.h"
+
 namespace rung::learn {
 namespace {
 
@@ -18,6 +21,28 @@ class RoundStraightThrough : public torch::autograd::Function<RoundStraightThrou
                                                  torch::autograd::variable_list gradients) {
     return {gradients[0] * context->get_saved_variables()[0], torch::Tensor(), torch::Tensor(),
             torch::Tensor()};
+  }
+};
+
+// rows [E, R, C] times weight [E, N, C], plus bias [E, N], of many members on a device.
+class BiasedProduct : public torch::autograd::Function<BiasedProduct> {
+ public:
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& rows,
+                               const torch::Tensor& weight, const torch::Tensor& bias) {
+    torch::Tensor out = torch::bmm(rows, weight.transpose(1, 2));
+    const torch::Tensor added = bias.contiguous();
+    check_device(kernels::add_bias_cuda({out.size(0), out.size(1), out.size(2), element_of(out),
+                                         out.data_ptr(), added.data_ptr()},
+                                        current_stream()),
+                 "add_bias");
+    context->save_for_backward({rows, weight});
+    return out;
+  }
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const auto saved = context->get_saved_variables();
+    const torch::Tensor& slope = gradients[0];
+    return {torch::bmm(slope, saved[1]), torch::bmm(slope.transpose(1, 2), saved[0]), slope.sum(1)};
   }
 };
 
@@ -126,8 +151,11 @@ torch::Tensor apply_map(const torch::Tensor& x, const torch::Tensor& weight, con
   }
   const torch::Tensor rows = x.reshape({members, prompts * length, x.size(3)});
   const torch::Tensor matrix = weight.transpose(1, 2);
-  const torch::Tensor out =
-      bias.defined() ? torch::baddbmm(bias.unsqueeze(1), rows, matrix) : torch::bmm(rows, matrix);
+  const bool fast = x.is_cuda() && bias.defined() && x.scalar_type() == bias.scalar_type() &&
+                    x.scalar_type() != torch::kDouble;
+  const torch::Tensor out = !bias.defined() ? torch::bmm(rows, matrix)
+                            : fast          ? BiasedProduct::apply(rows, weight, bias)
+                                            : torch::baddbmm(bias.unsqueeze(1), rows, matrix);
   return out.view({members, prompts, length, weight.size(1)});
 }
 

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "rung/learn/kernels/bias_rows.h"
 #include "rung/learn/kernels/task_instances.h"
 #include "tests/learn/kernels/adamw_case.h"
 #include "tests/learn/kernels/answer_case.h"
@@ -109,7 +110,7 @@ TEST_F(Device, row_norm_agrees_with_the_host) {
 
 TEST_F(Device, answer_loss_agrees_with_the_host) {
   for (const Element element : {Element::f32, Element::bf16})
-    for (const std::int64_t size : {1, 2, 7, 33, 256, 1000})
+    for (const std::int64_t size : {1, 2, 7, 8, 16, 33, 40, 256, 300, 512, 1000})
       for (const float smoothing : {0.0f, 0.1f}) {
         AnswerCase given(41, size, element, smoothing, 3);
         given.target[5] = -1;
@@ -131,6 +132,23 @@ TEST_F(Device, answer_loss_agrees_with_the_host) {
         // In place.
         check(answer_loss_cuda(rows, loss.as(), correct.as<std::uint8_t>(), logits.as<void>(), nullptr));
         EXPECT_LT(apart(logits.read(given.dlogits), given.dlogits), tolerance(element)) << size;
+      }
+}
+
+TEST_F(Device, a_bias_is_added_to_every_row_of_its_member) {
+  for (const Element element : {Element::f32, Element::bf16})
+    for (const std::int64_t width : {1, 6, 8, 64, 257, 1024})
+      for (const std::int64_t rows : {1, 7, 8, 100}) {
+        constexpr std::int64_t kMembers = 3;
+        Random random(9);
+        Buffer values(element, kMembers * rows * width), bias(element, kMembers * width);
+        values.draw(random), bias.draw(random);
+        Buffer expected = values;
+        for (std::int64_t i = 0; i < expected.count(); ++i)
+          expected.set(i, values[i] + bias[i / (rows * width) * width + i % width]);
+        const DeviceCopy there(values), added(bias);
+        check(add_bias_cuda({kMembers, rows, width, element, there.as<void>(), added.as<void>()}, nullptr));
+        EXPECT_EQ(apart(there.read(values), expected), 0.0) << width << " " << rows;
       }
 }
 
