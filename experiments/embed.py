@@ -10,7 +10,7 @@ TARGET = os.path.join(HERE, "..", "rung", "lab", "experiments.json")
 # The order of docs/lab.md.
 ORDER = ("constructions", "pairs", "depth", "depth-1", "depth-2", "early-late", "capacity", "capacity-law", "sparse", "ablation", "order", "gap", "variants", "headwise",
          "cot", "shift", "whole-entries", "sparse-depth", "attack", "birthdays", "khop", "khop-100", "mqar", "zoology", "tracking", "reach", "marks", "marks-1", "cells", "window",
-         "regularisation", "longer")
+         "regularisation", "khop-longer", "easier")
 
 
 def embedded():
