@@ -12,15 +12,20 @@ namespace rung::kernels {
 struct RecurrenceCase {
   RecurrenceShape shape;
   bool decays;
-  std::int64_t pitch;  // elements between positions
+  std::int64_t margin;  // elements before the first vector of a position
+  std::int64_t pitch;   // elements between positions
   Buffer fused, dy, gradient;
   Buffer log_decay, beta, dlog_decay, dbeta, error;
   Buffer y;
 
-  RecurrenceCase(const RecurrenceShape& s, bool decay, std::uint64_t seed)
+  // aligned: vectors of 16 elements and multiples begin at multiples of sixteen bytes, as in a padded projection.
+  // strongest: log decays are drawn from [-strongest, 0], betas from [0, largest].
+  RecurrenceCase(const RecurrenceShape& s, bool decay, std::uint64_t seed, bool aligned = false,
+                 double strongest = 0.3, double largest = 1.0)
       : shape(s),
         decays(decay),
-        pitch(s.heads * (2 * s.key_size + s.value_size) + 3),
+        margin(aligned ? 8 : 1),
+        pitch(s.heads * (2 * s.key_size + s.value_size) + (aligned ? 16 : 3)),
         fused(s.element, s.sequences * s.positions * pitch),
         dy(s.element, s.sequences * s.positions * s.heads * s.value_size),
         gradient(s.element, s.sequences * s.positions * pitch),
@@ -34,8 +39,8 @@ struct RecurrenceCase {
     fused.draw(random);
     dy.draw(random);
     for (std::int64_t i = 0; i < scalars(); ++i) {
-      log_decay.set(i, -0.3 * random.unit());
-      beta.set(i, random.below(8) == 0 ? 0.0 : random.unit());
+      log_decay.set(i, -strongest * random.unit());
+      beta.set(i, random.below(8) == 0 ? 0.0 : largest * random.unit());
     }
     // Keys of length at most 1, so that the delta rule stays bounded.
     const Slice key = inputs().k;
@@ -58,14 +63,14 @@ struct RecurrenceCase {
     return S{buffer.at(column), shape.positions * pitch, pitch};
   }
   RecurrenceInputs inputs() const {
-    return {slice<Slice>(fused, 1), slice<Slice>(fused, 1 + key_columns()),
-            slice<Slice>(fused, 1 + 2 * key_columns()),
+    return {slice<Slice>(fused, margin), slice<Slice>(fused, margin + key_columns()),
+            slice<Slice>(fused, margin + 2 * key_columns()),
             decays ? static_cast<const float*>(log_decay.data()) : nullptr,
             shape.delta ? static_cast<const float*>(beta.data()) : nullptr};
   }
   RecurrenceGradients gradients() {
-    return {slice<MutableSlice>(gradient, 1), slice<MutableSlice>(gradient, 1 + key_columns()),
-            slice<MutableSlice>(gradient, 1 + 2 * key_columns()), decays ? dlog_decay.floats() : nullptr,
+    return {slice<MutableSlice>(gradient, margin), slice<MutableSlice>(gradient, margin + key_columns()),
+            slice<MutableSlice>(gradient, margin + 2 * key_columns()), decays ? dlog_decay.floats() : nullptr,
             shape.delta ? dbeta.floats() : nullptr};
   }
   MutableSlice output() { return whole(y.data(), shape.positions, shape.heads, shape.value_size); }
