@@ -86,11 +86,14 @@ int forward(const RecurrenceShape& shape, const RecurrenceInputs& in, const Muta
 
 int matrix_recurrence_forward_cuda(const RecurrenceShape& shape, const RecurrenceInputs& inputs,
                                    const MutableSlice& y, float* error, void* stream) {
-  if (!recurrence_fits_device(shape) || shape.delta != (inputs.beta != nullptr)) return cudaErrorInvalidValue;
+  if (!recurrence_fits_device(shape) || shape.delta != (inputs.beta != nullptr) ||
+      (shape.normalised && (shape.delta || inputs.log_decay)))
+    return cudaErrorInvalidValue;
   if (shape.sequences == 0 || shape.positions == 0) return cudaSuccess;
   if (recurrence_fits_chunks(shape) && packs_vectors(shape, {inputs.q, inputs.k, inputs.v, y}) &&
       packs(error, 0, 4))
     return chunked_recurrence_forward(shape, inputs, y, error, stream);
+  if (shape.normalised) return cudaErrorInvalidValue;
   if (tile_blocks(shape, shape.value_size) == 0) return cudaErrorInvalidConfiguration;
   return shape.element == Element::f32 ? forward<float>(shape, inputs, y, error, stream_of(stream))
                                        : forward<Bf16>(shape, inputs, y, error, stream_of(stream));

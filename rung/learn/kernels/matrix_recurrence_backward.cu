@@ -348,6 +348,7 @@ int matrix_recurrence_backward_cuda(const RecurrenceShape& shape, const Recurren
                                     const float* error, const Slice& dy, const RecurrenceGradients& gradients,
                                     float* scratch, void* stream) {
   if (!recurrence_fits_device(shape) || shape.delta != (inputs.beta != nullptr) ||
+      (shape.normalised && (shape.delta || inputs.log_decay)) ||
       (shape.delta && (!error || !gradients.dbeta)) || (inputs.log_decay && !gradients.dlog_decay))
     return cudaErrorInvalidValue;
   if (shape.sequences == 0 || shape.positions == 0) return cudaSuccess;
@@ -355,6 +356,7 @@ int matrix_recurrence_backward_cuda(const RecurrenceShape& shape, const Recurren
       packs_vectors(shape, {inputs.q, inputs.k, inputs.v, dy, gradients.dq, gradients.dk, gradients.dv}) &&
       packs(error, 0, 4) && packs(scratch, 0, 4))
     return chunked_recurrence_backward(shape, inputs, error, dy, gradients, scratch, stream);
+  if (shape.normalised) return cudaErrorInvalidValue;
   if (tile_blocks(shape, shape.value_size) == 0 || tile_blocks(shape, shape.key_size) == 0)
     return cudaErrorInvalidConfiguration;
   const Scratch parts(shape, scratch);

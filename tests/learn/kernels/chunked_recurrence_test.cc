@@ -5,17 +5,19 @@
 
 #include <gtest/gtest.h>
 
-#include "rung/learn/kernels/recurrence_chunk.cuh"
+#include "rung/learn/kernels/recurrence_chunk_backward.cuh"
+#include "rung/learn/kernels/recurrence_chunk_forward.cuh"
 #include "tests/learn/kernels/recurrence_case.h"
 
 namespace rung::kernels {
 namespace {
 
 // What the warps of the device do, one after the other.
-template <int B, bool Decay, bool Delta>
+template <int B, bool Decay, bool Delta, bool Normalised = false>
 void recur_in_chunks(RecurrenceCase& given) {
-  std::vector<float> de(given.dy.count(), NAN), dk(given.dy.count(), NAN), writes(given.scalars(), NAN);
-  const ChunkScratch scratch{de.data(), dk.data(), writes.data()};
+  std::vector<float> de(given.dy.count(), NAN), dk(given.dy.count(), NAN), writes(given.scalars(), NAN),
+      divisors(given.scalars(), NAN), ddivisors(given.scalars(), NAN);
+  const ChunkScratch scratch{de.data(), dk.data(), divisors.data(), ddivisors.data(), writes.data()};
   const std::int64_t heads = given.shape.sequences * given.shape.heads;
   const auto each_head = [&](const auto& body) {
     for (std::int64_t item = 0; item < heads; ++item)
@@ -23,22 +25,30 @@ void recur_in_chunks(RecurrenceCase& given) {
   };
   const auto forward = std::make_unique<ForwardTiles<B, Delta>>();
   each_head([&](const HeadPlace& head) {
-    forward_chunks<B, Decay, Delta>(given.inputs(), given.output(), given.error.floats(), head, *forward);
+    forward_chunks<B, Decay, Delta, Normalised>(given.inputs(), given.output(), given.error.floats(), head,
+                                                *forward);
   });
   const auto reverse = std::make_unique<ReverseTiles<B, Delta>>();
-  each_head([&](const HeadPlace& head) {
-    reverse_chunks<B, Decay, Delta>(given.inputs(), given.error.floats(), given.output_gradient(),
-                                    given.gradients(), scratch, head, *reverse);
-  });
   const auto replay = std::make_unique<ReplayTiles<B, Delta>>();
+  const auto reverse_all = [&] {
+    each_head([&](const HeadPlace& head) {
+      reverse_chunks<B, Decay, Delta, Normalised>(given.inputs(), given.error.floats(),
+                                                  given.output_gradient(), given.gradients(), scratch, head,
+                                                  *reverse);
+    });
+  };
+  if (!Normalised) reverse_all();
   each_head([&](const HeadPlace& head) {
-    replay_chunks<B, Decay, Delta>(given.inputs(), given.error.floats(), given.output_gradient(),
-                                   given.gradients(), scratch, head, *replay);
+    replay_chunks<B, Decay, Delta, Normalised>(given.inputs(), given.error.floats(), given.output_gradient(),
+                                               given.gradients(), scratch, head, *replay);
   });
+  if (Normalised) reverse_all();
 }
 void recur_in_chunks(RecurrenceCase& given) {
   const auto by_kind = [&]<int B>() {
-    if (given.shape.delta)
+    if (given.shape.normalised)
+      recur_in_chunks<B, false, false, true>(given);
+    else if (given.shape.delta)
       given.decays ? recur_in_chunks<B, true, true>(given) : recur_in_chunks<B, false, true>(given);
     else
       given.decays ? recur_in_chunks<B, true, false>(given) : recur_in_chunks<B, false, false>(given);
@@ -51,7 +61,7 @@ void recur_in_chunks(RecurrenceCase& given) {
 constexpr double kRounding = 2.2e-3, kScalars = 1e-4;
 
 void expect_agreement(RecurrenceCase& given) {
-  const auto expected = recur(given);
+  const auto expected = given.shape.normalised ? attend_linearly(given) : recur(given);
   for (Buffer* out : {&given.y, &given.dlog_decay, &given.dbeta, &given.error}) out->fill(NAN);
   given.gradient.fill(0.0);
   recur_in_chunks(given);
@@ -99,6 +109,16 @@ TEST(ChunkedRecurrence, agrees_where_decays_are_strong_and_betas_reach_2) {
     for (const bool delta : {false, true}) {
       SCOPED_TRACE(::testing::Message() << "delta=" << delta << " decays to " << -strongest);
       RecurrenceCase given({1, 65, 1, 32, 32, Element::bf16, delta}, true, 5, true, strongest, 2.0);
+      expect_agreement(given);
+    }
+}
+
+TEST(ChunkedRecurrence, divides_by_the_sum_of_the_weights) {
+  for (const std::int64_t size : {16, 32})
+    for (const std::int64_t positions : {1, 5, 16, 63, 130}) {
+      SCOPED_TRACE(::testing::Message() << "d=" << size << " T=" << positions);
+      RecurrenceCase given({1, positions, 2, size, size, Element::bf16, false, true}, false, 7, true);
+      make_features(given);
       expect_agreement(given);
     }
 }

@@ -154,6 +154,61 @@ inline RecurrenceReference recur(const RecurrenceCase& given) {
   return out;
 }
 
+// The same of normalised linear attention, from its weights: w_ts = k_s . q_t over their sum.
+inline RecurrenceReference attend_linearly(const RecurrenceCase& given) {
+  const RecurrenceShape& s = given.shape;
+  const std::int64_t dk = s.key_size, dv = s.value_size;
+  RecurrenceReference out;
+  out.y.resize(given.y.count());
+  out.gradient.resize(given.gradient.count());
+  const RecurrenceInputs in = given.inputs();
+  for (std::int64_t n = 0; n < s.sequences; ++n)
+    for (std::int64_t h = 0; h < s.heads; ++h)
+      for (std::int64_t t = 0; t < s.positions; ++t) {
+        const std::int64_t q = given.place(in.q, n, t, h, dk),
+                           at = ((n * s.positions + t) * s.heads + h) * dv;
+        std::vector<double> weights(t + 1);
+        double total = 0.0, inner = 0.0;
+        for (std::int64_t before = 0; before <= t; ++before) {
+          const std::int64_t k = given.place(in.k, n, before, h, dk);
+          for (std::int64_t c = 0; c < dk; ++c) weights[before] += given.fused[q + c] * given.fused[k + c];
+          total += weights[before];
+        }
+        if (total == 0.0) continue;
+        for (std::int64_t before = 0; before <= t; ++before)
+          for (std::int64_t r = 0; r < dv; ++r) {
+            const std::int64_t v = given.place(in.v, n, before, h, dv) + r;
+            out.y[at + r] += weights[before] / total * given.fused[v];
+            out.gradient[v] += weights[before] / total * given.dy[at + r];
+          }
+        for (std::int64_t r = 0; r < dv; ++r) inner += out.y[at + r] * given.dy[at + r];
+        for (std::int64_t before = 0; before <= t; ++before) {
+          double slope = -inner;
+          for (std::int64_t r = 0; r < dv; ++r)
+            slope += given.dy[at + r] * given.fused[given.place(in.v, n, before, h, dv) + r];
+          const std::int64_t k = given.place(in.k, n, before, h, dk);
+          for (std::int64_t c = 0; c < dk; ++c) {
+            out.gradient[q + c] += slope / total * given.fused[k + c];
+            out.gradient[k + c] += slope / total * given.fused[q + c];
+          }
+        }
+      }
+  return out;
+}
+// Queries and keys without a sign, as the features of linear attention are; a query of zeros here and there.
+inline void make_features(RecurrenceCase& given) {
+  const RecurrenceInputs in = given.inputs();
+  for (std::int64_t n = 0; n < given.shape.sequences; ++n)
+    for (std::int64_t t = 0; t < given.shape.positions; ++t)
+      for (std::int64_t h = 0; h < given.shape.heads; ++h)
+        for (const Slice& slice : {in.q, in.k}) {
+          const std::int64_t at = given.place(slice, n, t, h, given.shape.key_size);
+          const bool none = slice.data == in.q.data && (t + h) % 7 == 3;
+          for (std::int64_t c = 0; c < given.shape.key_size; ++c)
+            given.fused.set(at + c, none ? 0.0 : std::abs(given.fused[at + c]));
+        }
+}
+
 // The shapes that every kernel of the recurrence is run on: odd sizes, each padded width, one token, several
 // heads.
 inline std::vector<RecurrenceShape> recurrence_shapes() {

@@ -112,12 +112,13 @@ class WarpEmulation {
     setcontext(&warp.home_);
   }
   explicit WarpEmulation(const std::function<void()>& body) : body_(body), lanes_(kWarp) {
-    for (Lane& lane : lanes_) {
-      getcontext(&lane.context);
-      lane.context.uc_stack.ss_sp = lane.stack.data();
-      lane.context.uc_stack.ss_size = lane.stack.size();
-      makecontext(&lane.context, begin, 0);
-    }
+    for (Lane& lane : lanes_) prepare(lane);
+  }
+  [[gnu::noinline]] static void prepare(Lane& lane) {
+    getcontext(&lane.context);
+    lane.context.uc_stack.ss_sp = lane.stack.data();
+    lane.context.uc_stack.ss_size = lane.stack.size();
+    makecontext(&lane.context, begin, 0);
   }
 
   const std::function<void()>& body_;

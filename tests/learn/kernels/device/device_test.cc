@@ -95,6 +95,24 @@ TEST_F(Device, matrix_recurrence_agrees_where_decays_are_strong_and_betas_reach_
     }
 }
 
+TEST_F(Device, linear_attention_divides_by_the_sum_of_its_weights) {
+  for (const std::int64_t size : {16, 32})
+    for (const std::int64_t positions : {1, 5, 63, 64, 65, 200}) {
+      SCOPED_TRACE(::testing::Message() << "d=" << size << " T=" << positions);
+      RecurrenceCase given({3, positions, 2, size, size, Element::bf16, false, true}, false, 7, true);
+      make_features(given);
+      const auto expected = attend_linearly(given);
+      given.y.fill(NAN);
+      given.gradient.fill(0.0);
+      const RecurrenceOutputs device = recur_on_device(given);
+      EXPECT_LT(apart(device.y, expected.y), tolerance(Element::bf16));
+      EXPECT_LT(apart(device.gradient, expected.gradient), tolerance(Element::bf16));
+    }
+  // Where chunks do not fit, nothing does.
+  RecurrenceCase odd({1, 5, 1, 16, 16, Element::bf16, false, true}, false, 7, false);
+  EXPECT_NE(matrix_recurrence_forward_cuda(odd.shape, odd.inputs(), odd.output(), nullptr, nullptr), 0);
+}
+
 TEST_F(Device, matrix_recurrence_has_the_same_bits_twice) {
   for (const std::int64_t size : {32, 64}) {
     RecurrenceCase given({200, 100, 2, 32, size, Element::bf16, true}, true, 1, true);
