@@ -35,8 +35,8 @@ kernels::RecurrenceShape shape_of(const torch::Tensor& q, const torch::Tensor& v
           element_of(q),         delta,     normalised};
 }
 
-// x as the kernel of a shape takes it. Chunks want vectors at multiples of sixteen bytes: a copy costs less than
-// the other kernels do.
+// x as the kernel of a shape takes it. Chunks want vectors at multiples of sixteen bytes: a copy costs less
+// than the other kernels do.
 torch::Tensor placed(const torch::Tensor& given, const kernels::RecurrenceShape& shape) {
   const torch::Tensor x = sliced(given);
   if (!x.is_cuda() || !kernels::recurrence_fits_chunks(shape)) return x;

@@ -12,8 +12,8 @@ inline bool recurrence_fits_chunks(const RecurrenceShape& shape) {
          (shape.key_size == 16 || shape.key_size == 32) && shape.positions < (1 << 30);
 }
 
-// As matrix_recurrence_*_cuda. REQUIRES recurrence_fits_chunks(shape), what those functions require, at least one
-// sequence and position, and everything but scalars at multiples of sixteen bytes, strides too.
+// As matrix_recurrence_*_cuda. REQUIRES recurrence_fits_chunks(shape), what those functions require, at least
+// one sequence and position, and everything but scalars at multiples of sixteen bytes, strides too.
 int chunked_recurrence_forward(const RecurrenceShape& shape, const RecurrenceInputs& inputs,
                                const MutableSlice& y, float* error, void* stream);
 std::int64_t chunked_recurrence_scratch(const RecurrenceShape& shape);

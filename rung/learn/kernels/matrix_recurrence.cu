@@ -1,5 +1,5 @@
-// Forward: in chunks where they fit. Elsewhere a lane is a row of the state (a value), its dk numbers in registers;
-// rows do not speak to each other.
+// Forward: in chunks where they fit. Elsewhere a lane is a row of the state (a value), its dk numbers in
+// registers; rows do not speak to each other.
 #include "rung/learn/kernels/matrix_recurrence.h"
 
 #include "rung/learn/kernels/chunked_recurrence.h"

@@ -1,9 +1,10 @@
 // The matrix recurrence sixteen positions at a time, as products of 16 x 16 blocks; a warp has a head of a
 // sequence to itself. bfloat16 vectors of 16 or 32 numbers.
 //
-// Positions t, s of a chunk; S the state before it; D_ts = exp(g_{s+1} + ... + g_t) for s <= t, D_t0 the decay
-// since the chunk began, D_Cs until it ends. Sums of log decays are taken inside a chunk and only differences
-// that the recurrence itself multiplies are raised, so nothing overflows that would not overflow there. Forward:
+// Positions t, s of a chunk; S the state before it; D_ts = exp(g_{s+1} + ... + g_t) for s <= t, D_t0 the
+// decay since the chunk began, D_Cs until it ends. Sums of log decays are taken inside a chunk and only
+// differences that the recurrence itself multiplies are raised, so nothing overflows that would not overflow
+// there. Forward:
 //   e_t = v_t - D_t0 S k_t - sum over s < t of D_ts (k_s . k_t) u_s      (delta; u = beta e; otherwise u = v)
 //   y_t = D_t0 S q_t + sum over s <= t of D_ts (k_s . q_t) u_s
 //   S after it = D_C0 S + sum over s of D_Cs u_s k_s^T
@@ -11,24 +12,26 @@
 // diagonal, whose inverse is made by substitution in float32.
 //
 // Backward, with H = dL/dS after the chunk, in reverse (`reverse_chunks`):
-//   du_s = D_Cs H k_s + sum over t >= s of D_ts (k_s . q_t) dy_t - sum over t > s of D_ts (k_s . k_t) beta_t du_t,
+//   du_s = D_Cs H k_s + sum over t >= s of D_ts (k_s . q_t) dy_t
+//          - sum over t > s of D_ts (k_s . k_t) beta_t du_t,
 // so du = ((I + beta L)^-1)^T (the rest); de = beta du = dv, dbeta = du . e;
-//   dk_s = D_Cs H^T u_s + sum over t >= s of D_ts (u_s . dy_t) q_t - sum over t > s of D_ts (u_s . de_t) k_t   [1]
+//   dk_s = D_Cs H^T u_s + sum over t >= s of D_ts (u_s . dy_t) q_t
+//          - sum over t > s of D_ts (u_s . de_t) k_t                                                      [1]
 //   H before it = D_C0 H + sum over t of D_t0 (dy_t q_t^T - de_t k_t^T);
 // then forward once more, S made again (`replay_chunks`):
 //   dq_t = D_t0 S^T dy_t + sum over s <= t of D_ts (u_s . dy_t) k_s
 //   dk_t = [1] - D_t0 S^T de_t - sum over s < t of D_ts (u_s . de_t) k_s.
 // Without delta the terms with de are absent and dv = du.
 //
-// Normalised (neither decay nor delta): y_t = S_t q_t / z_t with z_t = (sum over s <= t of k_s) . q_t, and 0 where z_t
-// is. Backward replays first: dq without the divisor's part gives dz_t = - q_t . dq_t / z_t, because q_t . dq_t = y_t .
-// dy_t; the divisor is one more value, 1 at every position, whose gradient is dz. The reverse pass reads 1 / z and
-// dz.
+// Normalised (neither decay nor delta): y_t = S_t q_t / z_t with z_t = (sum over s <= t of k_s) . q_t, and 0
+// where z_t is. Backward replays first: dq without the divisor's part gives dz_t = - q_t . dq_t / z_t,
+// because q_t . dq_t = y_t . dy_t; the divisor is one more value, 1 at every position, whose gradient is dz.
+// The reverse pass reads 1 / z and dz.
 //
-// The decay's gradient is the sum of all that passes it: of what writes at s < t send to reads at r >= t. Sums
-// over writes before t less reads before t are that, because what is written and read before t cancels. Reads and
-// writes of one chunk come from one matrix of products and cancel to float32; those of different chunks come from
-// S and from H, to the precision of split factors.
+// The decay's gradient is the sum of all that passes it: of what writes at s < t send to reads at r >= t.
+// Sums over writes before t less reads before t are that, because what is written and read before t cancels.
+// Reads and writes of one chunk come from one matrix of products and cancel to float32; those of different
+// chunks come from S and from H, to the precision of split factors.
 #pragma once
 
 #include <type_traits>
@@ -39,8 +42,9 @@
 namespace rung::kernels {
 
 // Sixteen rows in shared memory, in pieces of sixteen bytes. Pieces change places from row to row, by an
-// exclusive or with part of the row's number, so that a column of them, which is what the blocks' loads read, lies
-// in different banks. Blocks of one row differ in bits of the place alone: a lane has one place for all of them.
+// exclusive or with part of the row's number, so that a column of them, which is what the blocks' loads read,
+// lies in different banks. Blocks of one row differ in bits of the place alone: a lane has one place for all
+// of them.
 template <int RowBytes>
 struct alignas(16) RowTile {
   static constexpr int kPieces = RowBytes / 16;
@@ -118,8 +122,8 @@ __device__ void fetch(RowTile<RowBytes>& tile, const HeadRows<RowBytes>& from, i
                  from.at + (wanted ? first * from.stride : -(row - first) * from.stride), wanted);
   }
 }
-// Writes the first `count` rows of the tile. The tile's barriers are the caller's: after it was put, and before it
-// is put again.
+// Writes the first `count` rows of the tile. The tile's barriers are the caller's: after it was put, and
+// before it is put again.
 template <int RowBytes>
 __device__ void flush(const RowTile<RowBytes>& tile, const HeadRows<RowBytes>& to, int count) {
   using Rows = HeadRows<RowBytes>;
@@ -150,7 +154,8 @@ __device__ inline void sum_rows(float (&share)[2]) {
     sum += from_lane_xor(sum, 2);
   }
 }
-// Sums over the columns (rows) of a block, from a lane's share: lane t (and t + 16) gets that of row (column) t.
+// Sums over the columns (rows) of a block, from a lane's share: lane t (and t + 16) gets that of row (column)
+// t.
 __device__ inline float gather_rows(const float (&share)[2]) {
   float sums[2] = {share[0], share[1]};
   sum_rows(sums);
@@ -175,8 +180,8 @@ __device__ inline void add_products(float (&share)[2], const Sum& a, const Sum& 
   for (int i = 0; i < 8; ++i) share[row_slot(i)] += a.x[i] * b.x[i];
 }
 
-// Decays of a chunk. `sum` is the logarithm (to base 2) of D_t0, lane t for position t. Without decay all are 1
-// and the compiler drops them.
+// Decays of a chunk. `sum` is the logarithm (to base 2) of D_t0, lane t for position t. Without decay all are
+// 1 and the compiler drops them.
 template <bool Decay>
 struct ChunkDecays {
   float rows[2] = {}, columns[4] = {}, last = 0.0f;  // logarithms of D_t0, D_C0

@@ -1,14 +1,15 @@
 // Products of 16 x 16 blocks by one warp on the tensor cores: bfloat16 factors, float32 sums.
 //
 // A block lies over the lanes as the instruction mma.m16n8k16 wants its left factor and leaves its sum: lane
-// 4 g + t holds, of rows g and g + 8, columns 2 t, 2 t + 1, 2 t + 8 and 2 t + 9. A factor on the right is given
-// by its transpose in the same layout, so that `accumulate` adds A B^T, and what one product leaves can be a
-// factor of the next on either side without crossing lanes.
+// 4 g + t holds, of rows g and g + 8, columns 2 t, 2 t + 1, 2 t + 8 and 2 t + 9. A factor on the right is
+// given by its transpose in the same layout, so that `accumulate` adds A B^T, and what one product leaves can
+// be a factor of the next on either side without crossing lanes.
 //
-// A float32 number is two bfloat16, high and low, to 16 bits and more: products of split factors lose 2^-16 of a
-// term (bfloat16 alone 2^-9), at two or three times the work of units that the memory leaves idle.
+// A float32 number is two bfloat16, high and low, to 16 bits and more: products of split factors lose 2^-16
+// of a term (bfloat16 alone 2^-9), at two or three times the work of units that the memory leaves idle.
 //
-// Where RUNG_WARP_EMULATION names a header, that header supplies the warp's operations in C++; the tests do so.
+// Where RUNG_WARP_EMULATION names a header, that header supplies the warp's operations in C++; the tests do
+// so.
 #pragma once
 
 #if defined(RUNG_WARP_EMULATION)

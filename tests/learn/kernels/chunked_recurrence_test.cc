@@ -56,8 +56,8 @@ void recur_in_chunks(RecurrenceCase& given) {
   given.shape.key_size == 16 ? by_kind.template operator()<1>() : by_kind.template operator()<2>();
 }
 
-// Outputs are rounded to bfloat16 once, factors are split: y and the gradients of vectors differ by the rounding
-// alone (2^-9 at most, 0.0017 on average), float32 outputs by 2^-16 of what is added up.
+// Outputs are rounded to bfloat16 once, factors are split: y and the gradients of vectors differ by the
+// rounding alone (2^-9 at most, 0.0017 on average), float32 outputs by 2^-16 of what is added up.
 constexpr double kRounding = 2.2e-3, kScalars = 1e-4;
 
 void expect_agreement(RecurrenceCase& given) {

@@ -18,8 +18,8 @@ struct RecurrenceCase {
   Buffer log_decay, beta, dlog_decay, dbeta, error;
   Buffer y;
 
-  // aligned: vectors of 16 elements and multiples begin at multiples of sixteen bytes, as in a padded projection.
-  // strongest: log decays are drawn from [-strongest, 0], betas from [0, largest].
+  // aligned: vectors of 16 elements and multiples begin at multiples of sixteen bytes, as in a padded
+  // projection. strongest: log decays are drawn from [-strongest, 0], betas from [0, largest].
   RecurrenceCase(const RecurrenceShape& s, bool decay, std::uint64_t seed, bool aligned = false,
                  double strongest = 0.3, double largest = 1.0)
       : shape(s),

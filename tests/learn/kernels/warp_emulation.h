@@ -1,7 +1,7 @@
-// A warp on the host: its lanes are fibers of one thread, which change at every operation that lanes do together.
-// The operations are those of rung/learn/kernels/warp_matrix.cuh, with the layouts that the PTX instruction set
-// documents; the kernels' code is compiled as it is. Lanes do not take turns in one order, so that a barrier that
-// is missing shows; copies to shared memory arrive at the wait and not before.
+// A warp on the host: its lanes are fibers of one thread, which change at every operation that lanes do
+// together. The operations are those of rung/learn/kernels/warp_matrix.cuh, with the layouts that the PTX
+// instruction set documents; the kernels' code is compiled as it is. Lanes do not take turns in one order, so
+// that a barrier that is missing shows; copies to shared memory arrive at the wait and not before.
 #pragma once
 
 #include <ucontext.h>
