@@ -1,7 +1,7 @@
 #include "rung/learn/matrix_recurrence.h"
 
 #include "rung/learn/kernel_view.h"
-#include "rung/learn/kernels/matrix_recurrence.h"
+#include "rung/learn/kernels/chunked_recurrence.h"
 
 namespace rung::learn {
 namespace {
@@ -29,19 +29,33 @@ torch::Tensor plain_recurrence(const RecurrenceInputs& in) {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-kernels::RecurrenceShape shape_of(const torch::Tensor& q, const torch::Tensor& v, bool delta) {
-  return {q.size(0) * q.size(1), q.size(2), q.size(3), q.size(4), v.size(4), element_of(q), delta};
+kernels::RecurrenceShape shape_of(const torch::Tensor& q, const torch::Tensor& v, bool delta,
+                                  bool normalised) {
+  return {q.size(0) * q.size(1), q.size(2), q.size(3), q.size(4), v.size(4),
+          element_of(q),         delta,     normalised};
+}
+
+// x as the kernel of a shape takes it. Chunks want vectors at multiples of sixteen bytes: a copy costs less
+// than the other kernels do.
+torch::Tensor placed(const torch::Tensor& given, const kernels::RecurrenceShape& shape) {
+  const torch::Tensor x = sliced(given);
+  if (!x.is_cuda() || !kernels::recurrence_fits_chunks(shape)) return x;
+  const std::int64_t many = 16 / kernels::element_size(shape.element);
+  const bool packs = reinterpret_cast<std::uintptr_t>(x.data_ptr()) % 16 == 0 && x.stride(1) % many == 0 &&
+                     x.stride(2) % many == 0;
+  return packs ? x : x.clone(at::MemoryFormat::Contiguous);
 }
 
 class FastRecurrence : public torch::autograd::Function<FastRecurrence> {
  public:
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& given_q,
                                const torch::Tensor& given_k, const torch::Tensor& given_v,
-                               const torch::Tensor& given_decay, const torch::Tensor& given_beta) {
-    const torch::Tensor q = sliced(given_q), k = sliced(given_k), v = sliced(given_v);
+                               const torch::Tensor& given_decay, const torch::Tensor& given_beta,
+                               bool normalised) {
+    const auto shape = shape_of(given_q, given_v, is_given(given_beta), normalised);
+    const torch::Tensor q = placed(given_q, shape), k = placed(given_k, shape), v = placed(given_v, shape);
     const torch::Tensor decay = is_given(given_decay) ? given_decay.contiguous() : torch::Tensor(),
                         beta = is_given(given_beta) ? given_beta.contiguous() : torch::Tensor();
-    const auto shape = shape_of(q, v, beta.defined());
     torch::Tensor y = torch::empty({q.size(0), q.size(1), q.size(2), q.size(3), v.size(4)}, v.options());
     torch::Tensor error;
     if (beta.defined()) error = torch::empty(y.sizes(), y.options().dtype(torch::kFloat32));
@@ -55,6 +69,7 @@ class FastRecurrence : public torch::autograd::Function<FastRecurrence> {
     else
       kernels::matrix_recurrence_forward(shape, inputs, mutable_slice_of(y), kept);
     context->save_for_backward({q, k, v, decay, beta, error});
+    context->saved_data["normalised"] = normalised;
     return y;
   }
 
@@ -62,8 +77,8 @@ class FastRecurrence : public torch::autograd::Function<FastRecurrence> {
     const auto saved = context->get_saved_variables();
     const torch::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &decay = saved[3], &beta = saved[4],
                         &error = saved[5];
-    const torch::Tensor dy = sliced(gradients[0]);
-    const auto shape = shape_of(q, v, beta.defined());
+    const auto shape = shape_of(q, v, beta.defined(), context->saved_data["normalised"].toBool());
+    const torch::Tensor dy = placed(gradients[0], shape);
     torch::Tensor dq = torch::empty(q.sizes(), q.options()), dk = torch::empty(k.sizes(), k.options()),
                   dv = torch::empty(v.sizes(), v.options()), ddecay, dbeta;
     if (decay.defined()) ddecay = torch::empty_like(decay);
@@ -82,19 +97,33 @@ class FastRecurrence : public torch::autograd::Function<FastRecurrence> {
     } else {
       kernels::matrix_recurrence_backward(shape, inputs, floats_of(error), slice_of(dy), out);
     }
-    return {dq, dk, dv, ddecay, dbeta};
+    return {dq, dk, dv, ddecay, dbeta, torch::Tensor()};
   }
 };
 
 }  // namespace
 
+torch::Tensor divided_by_total(const torch::Tensor& y, const torch::Tensor& total) {
+  // One pass over y; the rest is a number a head.
+  const torch::Tensor none = total == 0;
+  return y * total.masked_fill(none, 1).reciprocal().masked_fill(none, 0);
+}
+
 torch::Tensor matrix_recurrence(const RecurrenceInputs& inputs, bool plain) {
+  const auto shape = shape_of(inputs.q, inputs.v, inputs.beta.defined(), inputs.normalised);
+  if (inputs.normalised) {
+    RUNG_REQUIRE(!inputs.log_decay.defined() && !inputs.beta.defined(), "normalised with a decay or beta");
+    if (plain || inputs.settle || !inputs.q.is_cuda() || !kernels::recurrence_fits_chunks(shape)) {
+      RecurrenceInputs apart = inputs;
+      apart.normalised = false;
+      return divided_by_total(matrix_recurrence(apart, plain), (inputs.k.cumsum(2) * inputs.q).sum(-1, true));
+    }
+  }
   if (plain || inputs.settle) return plain_recurrence(inputs);
-  const auto shape = shape_of(inputs.q, inputs.v, inputs.beta.defined());
   if (!(inputs.q.is_cuda() ? kernels::recurrence_fits_device(shape) : kernels::recurrence_fits_host(shape)))
     return plain_recurrence(inputs);
   return FastRecurrence::apply(inputs.q, inputs.k, inputs.v, or_empty(inputs.log_decay, inputs.q),
-                               or_empty(inputs.beta, inputs.q));
+                               or_empty(inputs.beta, inputs.q), inputs.normalised);
 }
 
 }  // namespace rung::learn

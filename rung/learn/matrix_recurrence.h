@@ -16,9 +16,13 @@ struct RecurrenceInputs {
   torch::Tensor log_decay;  // [E, B, T, H] float32, ln a_t; undefined: a_t = 1
   torch::Tensor beta;       // [E, B, T, H] float32; undefined: no delta rule
   StateRounding settle;     // of S_t; where it is given, the plain form is taken: no kernel rounds its state
+  bool normalised = false;  // y_t divided by (k_1 + ... + k_t) . q_t; REQUIRES neither log_decay nor beta
 };
 
 // [E, B, T, H, dv]
 torch::Tensor matrix_recurrence(const RecurrenceInputs& inputs, bool plain);
+
+// y [.., dv] over total [.., 1]. Nothing seen, nothing read: where the total is 0 the quotient is.
+torch::Tensor divided_by_total(const torch::Tensor& y, const torch::Tensor& total);
 
 }  // namespace rung::learn

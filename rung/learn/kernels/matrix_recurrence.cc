@@ -356,6 +356,7 @@ void require_shape(const RecurrenceShape& shape, const RecurrenceInputs& inputs)
                    shape.value_size <= kWidest,
                "dk={} dv={}, expected 1..{}", shape.key_size, shape.value_size, kWidest);
   RUNG_REQUIRE(shape.delta == (inputs.beta != nullptr), "delta={}", shape.delta);
+  RUNG_REQUIRE(!shape.normalised, "normalised, on the host");
 }
 
 // The scalars of head h of sequence n: [N, T, H] from the first of them on, H apart.
@@ -426,7 +427,7 @@ void matrix_recurrence_backward(const RecurrenceShape& shape, const RecurrenceIn
 }
 
 bool recurrence_fits_host(const RecurrenceShape& shape) {
-  return shape.key_size <= kWidest && shape.value_size <= kWidest;
+  return shape.key_size <= kWidest && shape.value_size <= kWidest && !shape.normalised;
 }
 bool recurrence_fits_device(const RecurrenceShape& shape) {
   return shape.key_size <= 64 && shape.value_size <= 64;

@@ -1,7 +1,8 @@
-// Forward: a lane is a row of the state (a value), its dk numbers in registers. Rows do not speak to each
-// other.
+// Forward: in chunks where they fit. Elsewhere a lane is a row of the state (a value), its dk numbers in
+// registers; rows do not speak to each other.
 #include "rung/learn/kernels/matrix_recurrence.h"
 
+#include "rung/learn/kernels/chunked_recurrence.h"
 #include "rung/learn/kernels/recurrence_tile.cuh"
 
 namespace rung::kernels {
@@ -9,7 +10,8 @@ namespace {
 
 template <class T, int K, bool Delta>
 __global__ void __launch_bounds__(kTileWarps* kWarp, blocks_at_once(K))
-    forward_rows(const RecurrenceShape shape, const RecurrenceInputs in, const MutableSlice y, float* error) {
+    recurrence_forward_rows(const RecurrenceShape shape, const RecurrenceInputs in, const MutableSlice y,
+                            float* error) {
   __shared__ float4 queries[kTileWarps][kChunk * K / 4], keys[kTileWarps][kChunk * K / 4];
   __shared__ float values[kTileWarps][kChunk * kWarp];
   const int dk = static_cast<int>(shape.key_size), dv = static_cast<int>(shape.value_size);
@@ -73,9 +75,9 @@ int forward(const RecurrenceShape& shape, const RecurrenceInputs& in, const Muta
   const unsigned blocks = tile_blocks(shape, shape.value_size);
   return by_width(shape.key_size, [&]<int K>() {
     if (shape.delta)
-      forward_rows<T, K, true><<<blocks, kTileWarps * kWarp, 0, stream>>>(shape, in, y, error);
+      recurrence_forward_rows<T, K, true><<<blocks, kTileWarps * kWarp, 0, stream>>>(shape, in, y, error);
     else
-      forward_rows<T, K, false><<<blocks, kTileWarps * kWarp, 0, stream>>>(shape, in, y, error);
+      recurrence_forward_rows<T, K, false><<<blocks, kTileWarps * kWarp, 0, stream>>>(shape, in, y, error);
     return launched();
   });
 }
@@ -84,8 +86,14 @@ int forward(const RecurrenceShape& shape, const RecurrenceInputs& in, const Muta
 
 int matrix_recurrence_forward_cuda(const RecurrenceShape& shape, const RecurrenceInputs& inputs,
                                    const MutableSlice& y, float* error, void* stream) {
-  if (!recurrence_fits_device(shape) || shape.delta != (inputs.beta != nullptr)) return cudaErrorInvalidValue;
+  if (!recurrence_fits_device(shape) || shape.delta != (inputs.beta != nullptr) ||
+      (shape.normalised && (shape.delta || inputs.log_decay)))
+    return cudaErrorInvalidValue;
   if (shape.sequences == 0 || shape.positions == 0) return cudaSuccess;
+  if (recurrence_fits_chunks(shape) && packs_vectors(shape, {inputs.q, inputs.k, inputs.v, y}) &&
+      packs(error, 0, 4))
+    return chunked_recurrence_forward(shape, inputs, y, error, stream);
+  if (shape.normalised) return cudaErrorInvalidValue;
   if (tile_blocks(shape, shape.value_size) == 0) return cudaErrorInvalidConfiguration;
   return shape.element == Element::f32 ? forward<float>(shape, inputs, y, error, stream_of(stream))
                                        : forward<Bf16>(shape, inputs, y, error, stream_of(stream));

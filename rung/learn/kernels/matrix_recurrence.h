@@ -25,6 +25,10 @@ struct RecurrenceShape {
   std::int64_t key_size = 0, value_size = 0;             // dk, dv, each at least 1
   Element element = Element::f32;                        // of q, k, v, y and their gradients
   bool delta = false;
+  // y_t = S_t q_t / z_t with z_t = (k_1 + ... + k_t) . q_t, 0 where z_t is: linear attention's weights sum to
+  // 1. On a device only, where recurrence_fits_chunks (chunked_recurrence.h) holds, without decay or delta,
+  // and REQUIRES vectors at multiples of sixteen bytes.
+  bool normalised = false;
 };
 
 struct RecurrenceInputs {

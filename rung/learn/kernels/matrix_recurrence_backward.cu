@@ -1,8 +1,11 @@
-// Backward in four launches. Rows (a lane a value): G in reverse, giving du, dv, dbeta. Columns (a lane a
+// Backward: in chunks where they fit. Elsewhere in four launches. Rows (a lane a value): G in reverse, giving du, dv, dbeta. Columns (a lane a
 // key): G in reverse once more, then S forward, giving dk and dq; no product then needs a sum over lanes.
 // Last, per sequence and head, the suffix sums of the decay's gradient.
 #include "rung/learn/kernels/matrix_recurrence.h"
 
+#include <algorithm>
+
+#include "rung/learn/kernels/chunked_recurrence.h"
 #include "rung/learn/kernels/recurrence_tile.cuh"
 
 namespace rung::kernels {
@@ -35,8 +38,8 @@ struct Scratch {
 
 template <class T, int K, bool Delta>
 __global__ void __launch_bounds__(kTileWarps* kWarp, blocks_at_once(K))
-    reverse_rows(const RecurrenceShape shape, const RecurrenceInputs in, const float* error, const Slice dy,
-                 const MutableSlice dv_out, const Scratch scratch) {
+    recurrence_reverse_rows(const RecurrenceShape shape, const RecurrenceInputs in, const float* error,
+                            const Slice dy, const MutableSlice dv_out, const Scratch scratch) {
   __shared__ float4 queries[kTileWarps][kChunk * K / 4], keys[kTileWarps][kChunk * K / 4];
   __shared__ float outs[kTileWarps][kChunk * kWarp], values[kTileWarps][kChunk * kWarp];
   __shared__ float errors[Delta ? kTileWarps : 1][kChunk * kWarp];
@@ -137,8 +140,8 @@ struct ColumnChunk {
 // G by columns.
 template <class T, int V, bool Delta>
 __global__ void __launch_bounds__(kTileWarps* kWarp, blocks_at_once(V))
-    reverse_columns(const RecurrenceShape shape, const RecurrenceInputs in, const float* error,
-                    const Slice dy, const MutableSlice dk_out, const Scratch scratch) {
+    recurrence_reverse_columns(const RecurrenceShape shape, const RecurrenceInputs in, const float* error,
+                               const Slice dy, const MutableSlice dk_out, const Scratch scratch) {
   __shared__ ColumnChunk<T, V, Delta> chunks[kTileWarps];
   const int dk = static_cast<int>(shape.key_size);
   const Tile tile(shape, dk);
@@ -193,8 +196,9 @@ __global__ void __launch_bounds__(kTileWarps* kWarp, blocks_at_once(V))
 // S by columns, made again from the errors kept.
 template <class T, int V, bool Delta>
 __global__ void __launch_bounds__(kTileWarps* kWarp, blocks_at_once(V))
-    replay_columns(const RecurrenceShape shape, const RecurrenceInputs in, const float* error, const Slice dy,
-                   const MutableSlice dq_out, const MutableSlice dk_out, const Scratch scratch) {
+    recurrence_replay_columns(const RecurrenceShape shape, const RecurrenceInputs in, const float* error,
+                              const Slice dy, const MutableSlice dq_out, const MutableSlice dk_out,
+                              const Scratch scratch) {
   __shared__ ColumnChunk<T, V, Delta> chunks[kTileWarps];
   __shared__ float inner[kTileWarps][kChunk * kLanePitch];
   const int dk = static_cast<int>(shape.key_size);
@@ -262,7 +266,8 @@ __global__ void __launch_bounds__(kTileWarps* kWarp, blocks_at_once(V))
 
 // A warp a sequence and head: dbeta from its tiles, the decay's gradient as suffix sums of q . dq - v . dv.
 __global__ void __launch_bounds__(kTileWarps* kWarp)
-    sum_scalars(const RecurrenceShape shape, const Scratch scratch, float* dlog_decay, float* dbeta) {
+    recurrence_sum_scalars(const RecurrenceShape shape, const Scratch scratch, float* dlog_decay,
+                           float* dbeta) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const std::int64_t item = static_cast<std::int64_t>(blockIdx.x) * kTileWarps + threadIdx.x / kWarp;
   if (item >= shape.sequences * shape.heads) return;
@@ -301,44 +306,57 @@ int backward(const RecurrenceShape& shape, const RecurrenceInputs& in, const flo
   const int rows = by_width(shape.key_size, [&]<int K>() {
     const unsigned blocks = tile_blocks(shape, shape.value_size);
     if (shape.delta)
-      reverse_rows<T, K, true><<<blocks, threads, 0, stream>>>(shape, in, error, dy, out.dv, scratch);
+      recurrence_reverse_rows<T, K, true>
+          <<<blocks, threads, 0, stream>>>(shape, in, error, dy, out.dv, scratch);
     else
-      reverse_rows<T, K, false><<<blocks, threads, 0, stream>>>(shape, in, error, dy, out.dv, scratch);
+      recurrence_reverse_rows<T, K, false>
+          <<<blocks, threads, 0, stream>>>(shape, in, error, dy, out.dv, scratch);
     return launched();
   });
   if (rows != cudaSuccess) return rows;
   const int columns = by_width(shape.value_size, [&]<int V>() {
     const unsigned blocks = tile_blocks(shape, shape.key_size);
     if (shape.delta) {
-      reverse_columns<T, V, true><<<blocks, threads, 0, stream>>>(shape, in, error, dy, out.dk, scratch);
+      recurrence_reverse_columns<T, V, true>
+          <<<blocks, threads, 0, stream>>>(shape, in, error, dy, out.dk, scratch);
       RUNG_CUDA_TRY(cudaGetLastError());
-      replay_columns<T, V, true>
+      recurrence_replay_columns<T, V, true>
           <<<blocks, threads, 0, stream>>>(shape, in, error, dy, out.dq, out.dk, scratch);
     } else {
-      reverse_columns<T, V, false><<<blocks, threads, 0, stream>>>(shape, in, error, dy, out.dk, scratch);
+      recurrence_reverse_columns<T, V, false>
+          <<<blocks, threads, 0, stream>>>(shape, in, error, dy, out.dk, scratch);
       RUNG_CUDA_TRY(cudaGetLastError());
-      replay_columns<T, V, false>
+      recurrence_replay_columns<T, V, false>
           <<<blocks, threads, 0, stream>>>(shape, in, error, dy, out.dq, out.dk, scratch);
     }
     return launched();
   });
   if (columns != cudaSuccess || (!in.log_decay && !shape.delta)) return columns;
-  sum_scalars<<<blocks_for(shape.sequences * shape.heads, kTileWarps), threads, 0, stream>>>(
+  recurrence_sum_scalars<<<blocks_for(shape.sequences * shape.heads, kTileWarps), threads, 0, stream>>>(
       shape, scratch, in.log_decay ? out.dlog_decay : nullptr, shape.delta ? out.dbeta : nullptr);
   return launched();
 }
 
 }  // namespace
 
-std::int64_t matrix_recurrence_scratch(const RecurrenceShape& shape) { return Scratch(shape, nullptr).size; }
+// Whether chunks do is known when the vectors' places are: there is room for either.
+std::int64_t matrix_recurrence_scratch(const RecurrenceShape& shape) {
+  return std::max(Scratch(shape, nullptr).size, chunked_recurrence_scratch(shape));
+}
 
 int matrix_recurrence_backward_cuda(const RecurrenceShape& shape, const RecurrenceInputs& inputs,
                                     const float* error, const Slice& dy, const RecurrenceGradients& gradients,
                                     float* scratch, void* stream) {
   if (!recurrence_fits_device(shape) || shape.delta != (inputs.beta != nullptr) ||
+      (shape.normalised && (shape.delta || inputs.log_decay)) ||
       (shape.delta && (!error || !gradients.dbeta)) || (inputs.log_decay && !gradients.dlog_decay))
     return cudaErrorInvalidValue;
   if (shape.sequences == 0 || shape.positions == 0) return cudaSuccess;
+  if (recurrence_fits_chunks(shape) &&
+      packs_vectors(shape, {inputs.q, inputs.k, inputs.v, dy, gradients.dq, gradients.dk, gradients.dv}) &&
+      packs(error, 0, 4) && packs(scratch, 0, 4))
+    return chunked_recurrence_backward(shape, inputs, error, dy, gradients, scratch, stream);
+  if (shape.normalised) return cudaErrorInvalidValue;
   if (tile_blocks(shape, shape.value_size) == 0 || tile_blocks(shape, shape.key_size) == 0)
     return cudaErrorInvalidConfiguration;
   const Scratch parts(shape, scratch);

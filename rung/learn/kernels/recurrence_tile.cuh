@@ -4,8 +4,10 @@
 // lane's place.
 #pragma once
 
+#include <initializer_list>
+
 #include "rung/learn/kernels/matrix_recurrence.h"
-#include "rung/learn/kernels/warp.cuh"
+#include "rung/learn/kernels/packed.cuh"
 
 namespace rung::kernels {
 
@@ -102,6 +104,15 @@ int by_width(std::int64_t size, Launch launch) {
   if (size <= 16) return launch.template operator()<16>();
   if (size <= 32) return launch.template operator()<32>();
   return launch.template operator()<64>();
+}
+
+// True when every vector of every slice can be moved sixteen bytes at a time, if its size allows it.
+inline bool packs_vectors(const RecurrenceShape& shape, std::initializer_list<Slice> slices) {
+  for (const Slice& slice : slices)
+    if (!packs(slice.data, slice.position_stride, element_size(shape.element)) ||
+        !packs(slice.data, slice.sequence_stride, element_size(shape.element)))
+      return false;
+  return true;
 }
 
 inline unsigned tile_blocks(const RecurrenceShape& shape, std::int64_t size) {

@@ -35,7 +35,7 @@ class DeltaRule : public LearnedMixer {
     std::vector<std::int64_t> sizes{keys_, shape_.steps * keys_, values_, betas_};
     if (gated_) sizes.push_back(shape_.heads);
     const std::vector<torch::Tensor> rows =
-        convolved_rows(apply_map(u, leaves[weight_]), conv_, 3, sizes, leaves);
+        mapped_rows(u, leaves[weight_], row_multiple(u), conv_, 3, sizes, leaves);
     const auto unit_heads = [&](std::size_t which, const char* name, std::int64_t heads) {
       const torch::Tensor unit = unit_rows(split_heads(pass.round(p + name, rows[which]), heads), pass.plain);
       return pass.round(p + "key", unit);

@@ -51,20 +51,13 @@ class LinearAttention : public LearnedMixer {
     const torch::Tensor k =
         feature_map(shape_.feature, split_heads(pass.round(p + "k", rows[1]), shape_.heads), false);
     const torch::Tensor v = split_heads(pass.round(p + "v", rows[2]), shape_.heads);
-    torch::Tensor y, total;
+    torch::Tensor y;
     if (place_.causal) {
-      y = matrix_recurrence({q, k, v, {}, {}, {}}, pass.plain);
-      if (shape_.normalised) total = (k.cumsum(2) * q).sum(-1, true);
+      y = matrix_recurrence({q, k, v, {}, {}, {}, shape_.normalised}, pass.plain);
     } else {
       const torch::Tensor state = torch::einsum("ebthv,ebthk->ebhvk", {v, k});
       y = torch::einsum("ebhvk,ebthk->ebthv", {state, q});
-      if (shape_.normalised) total = (k.sum(2, true) * q).sum(-1, true);
-    }
-    if (shape_.normalised) {
-      // Nothing seen, nothing read: where the total is 0 the output is. One pass over y; the rest is a number
-      // a head.
-      const torch::Tensor none = total == 0;
-      y = y * total.masked_fill(none, 1).reciprocal().masked_fill(none, 0);
+      if (shape_.normalised) y = divided_by_total(y, (k.sum(2, true) * q).sum(-1, true));
     }
     return pass.round(p + "y", join_heads(y));
   }

@@ -50,7 +50,7 @@ class LogLinear : public LearnedMixer {
     if (gated_) sizes.push_back(shape_.heads);
     if (delta_) sizes.push_back(shape_.heads);
     const std::vector<torch::Tensor> rows =
-        convolved_rows(apply_map(u, leaves[weight_]), conv_, 3, sizes, leaves);
+        mapped_rows(u, leaves[weight_], row_multiple(u), conv_, 3, sizes, leaves);
     const auto heads_of = [&](std::size_t which, std::int64_t heads, const char* name) {
       return split_heads(pass.round(p + name, rows[which]), heads);
     };

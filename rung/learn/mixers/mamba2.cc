@@ -26,8 +26,8 @@ class Mamba2 : public LearnedMixer {
   torch::Tensor forward(const torch::Tensor& u, const Leaves& leaves,
                         const ForwardContext& pass) const override {
     const std::string& p = place_.prefix;
-    const std::vector<torch::Tensor> rows = convolved_rows(apply_map(u, leaves[weight_]), conv_, 3,
-                                                           {values_, keys_, keys_, shape_.heads}, leaves);
+    const std::vector<torch::Tensor> rows = mapped_rows(u, leaves[weight_], row_multiple(u), conv_, 3,
+                                                        {values_, keys_, keys_, shape_.heads}, leaves);
     const torch::Tensor x = split_heads(pass.round(p + "x", rows[0]), shape_.heads);
     const torch::Tensor b =
         spread_heads(split_heads(pass.round(p + "b", rows[1]), shape_.kv_heads), shape_.heads);

@@ -37,6 +37,24 @@ std::vector<torch::Tensor> convolved_rows(const torch::Tensor& all,
   return rows;
 }
 
+std::vector<torch::Tensor> mapped_rows(const torch::Tensor& u, const torch::Tensor& weight,
+                                       std::int64_t multiple, const std::optional<ShortConvolution>& conv,
+                                       std::size_t convolved, const std::vector<std::int64_t>& sizes,
+                                       const Leaves& leaves) {
+  const std::int64_t missing = (multiple - weight.size(1) % multiple) % multiple;
+  if (missing == 0) return convolved_rows(apply_map(u, weight), conv, convolved, sizes, leaves);
+  std::vector<std::int64_t> wide(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(convolved)),
+      few(sizes.begin() + static_cast<std::ptrdiff_t>(convolved), sizes.end());
+  few.push_back(missing);
+  wide.push_back(std::accumulate(few.begin(), few.end(), std::int64_t{0}));
+  std::vector<torch::Tensor> rows = convolved_rows(
+      apply_map(u, torch::constant_pad_nd(weight, {0, 0, 0, missing})), conv, convolved, wide, leaves);
+  const std::vector<torch::Tensor> last = split_rows(rows.back(), few);
+  rows.pop_back();
+  rows.insert(rows.end(), last.begin(), last.end() - 1);
+  return rows;
+}
+
 namespace {
 
 class Convolution : public LearnedMixer {

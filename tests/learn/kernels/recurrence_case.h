@@ -12,15 +12,20 @@ namespace rung::kernels {
 struct RecurrenceCase {
   RecurrenceShape shape;
   bool decays;
-  std::int64_t pitch;  // elements between positions
+  std::int64_t margin;  // elements before the first vector of a position
+  std::int64_t pitch;   // elements between positions
   Buffer fused, dy, gradient;
   Buffer log_decay, beta, dlog_decay, dbeta, error;
   Buffer y;
 
-  RecurrenceCase(const RecurrenceShape& s, bool decay, std::uint64_t seed)
+  // aligned: vectors of 16 elements and multiples begin at multiples of sixteen bytes, as in a padded
+  // projection. strongest: log decays are drawn from [-strongest, 0], betas from [0, largest].
+  RecurrenceCase(const RecurrenceShape& s, bool decay, std::uint64_t seed, bool aligned = false,
+                 double strongest = 0.3, double largest = 1.0)
       : shape(s),
         decays(decay),
-        pitch(s.heads * (2 * s.key_size + s.value_size) + 3),
+        margin(aligned ? 8 : 1),
+        pitch(s.heads * (2 * s.key_size + s.value_size) + (aligned ? 16 : 3)),
         fused(s.element, s.sequences * s.positions * pitch),
         dy(s.element, s.sequences * s.positions * s.heads * s.value_size),
         gradient(s.element, s.sequences * s.positions * pitch),
@@ -34,8 +39,8 @@ struct RecurrenceCase {
     fused.draw(random);
     dy.draw(random);
     for (std::int64_t i = 0; i < scalars(); ++i) {
-      log_decay.set(i, -0.3 * random.unit());
-      beta.set(i, random.below(8) == 0 ? 0.0 : random.unit());
+      log_decay.set(i, -strongest * random.unit());
+      beta.set(i, random.below(8) == 0 ? 0.0 : largest * random.unit());
     }
     // Keys of length at most 1, so that the delta rule stays bounded.
     const Slice key = inputs().k;
@@ -58,14 +63,14 @@ struct RecurrenceCase {
     return S{buffer.at(column), shape.positions * pitch, pitch};
   }
   RecurrenceInputs inputs() const {
-    return {slice<Slice>(fused, 1), slice<Slice>(fused, 1 + key_columns()),
-            slice<Slice>(fused, 1 + 2 * key_columns()),
+    return {slice<Slice>(fused, margin), slice<Slice>(fused, margin + key_columns()),
+            slice<Slice>(fused, margin + 2 * key_columns()),
             decays ? static_cast<const float*>(log_decay.data()) : nullptr,
             shape.delta ? static_cast<const float*>(beta.data()) : nullptr};
   }
   RecurrenceGradients gradients() {
-    return {slice<MutableSlice>(gradient, 1), slice<MutableSlice>(gradient, 1 + key_columns()),
-            slice<MutableSlice>(gradient, 1 + 2 * key_columns()), decays ? dlog_decay.floats() : nullptr,
+    return {slice<MutableSlice>(gradient, margin), slice<MutableSlice>(gradient, margin + key_columns()),
+            slice<MutableSlice>(gradient, margin + 2 * key_columns()), decays ? dlog_decay.floats() : nullptr,
             shape.delta ? dbeta.floats() : nullptr};
   }
   MutableSlice output() { return whole(y.data(), shape.positions, shape.heads, shape.value_size); }
@@ -147,6 +152,61 @@ inline RecurrenceReference recur(const RecurrenceCase& given) {
       }
     }
   return out;
+}
+
+// The same of normalised linear attention, from its weights: w_ts = k_s . q_t over their sum.
+inline RecurrenceReference attend_linearly(const RecurrenceCase& given) {
+  const RecurrenceShape& s = given.shape;
+  const std::int64_t dk = s.key_size, dv = s.value_size;
+  RecurrenceReference out;
+  out.y.resize(given.y.count());
+  out.gradient.resize(given.gradient.count());
+  const RecurrenceInputs in = given.inputs();
+  for (std::int64_t n = 0; n < s.sequences; ++n)
+    for (std::int64_t h = 0; h < s.heads; ++h)
+      for (std::int64_t t = 0; t < s.positions; ++t) {
+        const std::int64_t q = given.place(in.q, n, t, h, dk),
+                           at = ((n * s.positions + t) * s.heads + h) * dv;
+        std::vector<double> weights(t + 1);
+        double total = 0.0, inner = 0.0;
+        for (std::int64_t before = 0; before <= t; ++before) {
+          const std::int64_t k = given.place(in.k, n, before, h, dk);
+          for (std::int64_t c = 0; c < dk; ++c) weights[before] += given.fused[q + c] * given.fused[k + c];
+          total += weights[before];
+        }
+        if (total == 0.0) continue;
+        for (std::int64_t before = 0; before <= t; ++before)
+          for (std::int64_t r = 0; r < dv; ++r) {
+            const std::int64_t v = given.place(in.v, n, before, h, dv) + r;
+            out.y[at + r] += weights[before] / total * given.fused[v];
+            out.gradient[v] += weights[before] / total * given.dy[at + r];
+          }
+        for (std::int64_t r = 0; r < dv; ++r) inner += out.y[at + r] * given.dy[at + r];
+        for (std::int64_t before = 0; before <= t; ++before) {
+          double slope = -inner;
+          for (std::int64_t r = 0; r < dv; ++r)
+            slope += given.dy[at + r] * given.fused[given.place(in.v, n, before, h, dv) + r];
+          const std::int64_t k = given.place(in.k, n, before, h, dk);
+          for (std::int64_t c = 0; c < dk; ++c) {
+            out.gradient[q + c] += slope / total * given.fused[k + c];
+            out.gradient[k + c] += slope / total * given.fused[q + c];
+          }
+        }
+      }
+  return out;
+}
+// Queries and keys without a sign, as the features of linear attention are; a query of zeros here and there.
+inline void make_features(RecurrenceCase& given) {
+  const RecurrenceInputs in = given.inputs();
+  for (std::int64_t n = 0; n < given.shape.sequences; ++n)
+    for (std::int64_t t = 0; t < given.shape.positions; ++t)
+      for (std::int64_t h = 0; h < given.shape.heads; ++h)
+        for (const Slice& slice : {in.q, in.k}) {
+          const std::int64_t at = given.place(slice, n, t, h, given.shape.key_size);
+          const bool none = slice.data == in.q.data && (t + h) % 7 == 3;
+          for (std::int64_t c = 0; c < given.shape.key_size; ++c)
+            given.fused.set(at + c, none ? 0.0 : std::abs(given.fused[at + c]));
+        }
 }
 
 // The shapes that every kernel of the recurrence is run on: odd sizes, each padded width, one token, several

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <utility>
 
 #include "rung/learn/kernels/bias_rows.h"
 #include "rung/learn/kernels/task_instances.h"
@@ -53,12 +54,19 @@ RecurrenceOutputs recur_on_device(RecurrenceCase& given) {
 TEST_F(Device, matrix_recurrence_agrees_with_the_host) {
   auto shapes = recurrence_shapes();
   shapes.push_back({64, 256, 2, 32, 32, Element::bf16, true});
+  // Aligned and in bfloat16, heads of 16 and 32 numbers go through the tensor cores.
+  for (const std::int64_t positions : {1, 5, 63, 64, 65, 200})
+    for (const std::int64_t size : {16, 32})
+      for (const bool delta : {false, true})
+        shapes.push_back({3, positions, 2, size, size, Element::bf16, delta});
   for (const auto& shape : shapes)
-    for (const bool decays : {false, true}) {
-      RecurrenceCase given(shape, decays, 11);
-      SCOPED_TRACE(::testing::Message() << "T=" << shape.positions << " dk=" << shape.key_size
-                                        << " dv=" << shape.value_size << " delta=" << shape.delta
-                                        << " decay=" << decays << " f32=" << (shape.element == Element::f32));
+    for (const auto& [decays, aligned] :
+         {std::pair{false, false}, {true, false}, {false, true}, {true, true}}) {
+      RecurrenceCase given(shape, decays, 11, aligned);
+      SCOPED_TRACE(::testing::Message()
+                   << "T=" << shape.positions << " dk=" << shape.key_size << " dv=" << shape.value_size
+                   << " delta=" << shape.delta << " decay=" << decays
+                   << " f32=" << (shape.element == Element::f32) << " aligned=" << aligned);
       for (Buffer* out : {&given.y, &given.gradient, &given.dlog_decay, &given.dbeta}) out->fill(NAN);
       const RecurrenceOutputs device = recur_on_device(given);
       matrix_recurrence_forward(shape, given.inputs(), given.output(), given.error.floats());
@@ -71,11 +79,55 @@ TEST_F(Device, matrix_recurrence_agrees_with_the_host) {
     }
 }
 
+TEST_F(Device, matrix_recurrence_agrees_where_decays_are_strong_and_betas_reach_2) {
+  for (const double strongest : {1e-4, 20.0, 200.0})
+    for (const bool delta : {false, true}) {
+      SCOPED_TRACE(::testing::Message() << "delta=" << delta << " decays to " << -strongest);
+      RecurrenceCase given({3, 200, 2, 32, 32, Element::bf16, delta}, true, 5, true, strongest, 2.0);
+      for (Buffer* out : {&given.y, &given.gradient, &given.dlog_decay, &given.dbeta}) out->fill(NAN);
+      const RecurrenceOutputs device = recur_on_device(given);
+      matrix_recurrence_forward(given.shape, given.inputs(), given.output(), given.error.floats());
+      matrix_recurrence_backward(given.shape, given.inputs(), given.error.floats(), given.output_gradient(),
+                                 given.gradients());
+      EXPECT_LT(apart(device.y, given.y), tolerance(Element::bf16));
+      EXPECT_LT(apart(device.gradient, given.gradient), tolerance(Element::bf16));
+      EXPECT_LT(apart(device.dlog_decay, given.dlog_decay), 3e-4);
+      EXPECT_LT(apart(device.dbeta, given.dbeta), 1e-4);
+    }
+}
+
+TEST_F(Device, linear_attention_divides_by_the_sum_of_its_weights) {
+  for (const std::int64_t size : {16, 32})
+    for (const std::int64_t positions : {1, 5, 63, 64, 65, 200}) {
+      SCOPED_TRACE(::testing::Message() << "d=" << size << " T=" << positions);
+      RecurrenceCase given({3, positions, 2, size, size, Element::bf16, false, true}, false, 7, true);
+      make_features(given);
+      const auto expected = attend_linearly(given);
+      given.y.fill(NAN);
+      given.gradient.fill(0.0);
+      const RecurrenceOutputs device = recur_on_device(given);
+      EXPECT_LT(apart(device.y, expected.y), tolerance(Element::bf16));
+      EXPECT_LT(apart(device.gradient, expected.gradient), tolerance(Element::bf16));
+    }
+  // Where chunks do not fit, nothing does.
+  RecurrenceCase odd({1, 5, 1, 16, 16, Element::bf16, false, true}, false, 7, false);
+  EXPECT_NE(matrix_recurrence_forward_cuda(odd.shape, odd.inputs(), odd.output(), nullptr, nullptr), 0);
+}
+
 TEST_F(Device, matrix_recurrence_has_the_same_bits_twice) {
-  RecurrenceCase given({200, 100, 2, 32, 64, Element::bf16, true}, true, 1);
-  const RecurrenceOutputs once = recur_on_device(given), again = recur_on_device(given);
-  EXPECT_EQ(distance(once.gradient, again.gradient, once.gradient.count()), 0.0);
-  EXPECT_EQ(distance(once.dlog_decay, again.dlog_decay, once.dlog_decay.count()), 0.0);
+  for (const std::int64_t size : {32, 64}) {
+    RecurrenceCase given({200, 100, 2, 32, size, Element::bf16, true}, true, 1, true);
+    const RecurrenceOutputs once = recur_on_device(given), again = recur_on_device(given);
+    EXPECT_EQ(distance(once.y, again.y, once.y.count()), 0.0);
+    EXPECT_EQ(apart(once.gradient, again.gradient), 0.0);
+    EXPECT_EQ(distance(once.dlog_decay, again.dlog_decay, once.dlog_decay.count()), 0.0);
+    // A sequence alone.
+    RecurrenceCase first = given;
+    first.shape.sequences = 1;
+    const RecurrenceOutputs alone = recur_on_device(first);
+    for (std::int64_t i = 0; i < 100 * 2 * size; ++i) ASSERT_EQ(alone.y[i], once.y[i]);
+    for (std::int64_t i = 0; i < 100 * 2; ++i) ASSERT_EQ(alone.dlog_decay[i], once.dlog_decay[i]);
+  }
 }
 
 TEST_F(Device, row_norm_agrees_with_the_host) {
