@@ -93,7 +93,7 @@ void expect_agreement(RecurrenceCase& given) {
 
 TEST(ChunkedRecurrence, agrees_with_the_definition) {
   for (const std::int64_t size : {16, 32})
-    for (const std::int64_t positions : {1, 5, 16, 17, 63, 200})
+    for (const std::int64_t positions : {1, 5, 17, 63, 130})
       for (const bool delta : {false, true})
         for (const bool decays : {false, true}) {
           SCOPED_TRACE(::testing::Message()
