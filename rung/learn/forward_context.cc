@@ -114,7 +114,7 @@ StateRounding ForwardContext::state_rounding(const std::string& name) const {
 }
 
 torch::Tensor ForwardContext::drop(const torch::Tensor& x) const {
-  if (!training || dropout <= 0) return x;
+  if (!drops()) return x;
   const torch::NoGradGuard no_grad;
   // SplitMix64's mixing of a counter (int64 arithmetic wraps; right shifts carry the sign, which mixes as
   // well).

@@ -64,6 +64,7 @@ struct ForwardContext {
   // States are as wide as activations. Their unit makes room for every token's state and shrinks once a pass.
   StateRounding state_rounding(const std::string& name) const;
   torch::Tensor drop(const torch::Tensor& x) const;
+  bool drops() const { return training && dropout > 0; }
 };
 
 // x [E, B, T, C] times weight [E, R, C], plus bias [E, R]: [E, B, T, R].

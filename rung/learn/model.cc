@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "rung/learn/embedding_sum.h"
+#include "rung/learn/feed_forward.h"
 #include "rung/learn/kernels/embedding_sum.h"
 #include "rung/learn/row_norm.h"
 
@@ -209,6 +210,27 @@ torch::Tensor Model::activation(const torch::Tensor& x) const {
   return x;
 }
 
+torch::Tensor Model::feed_forward_block(const torch::Tensor& x, std::size_t index, const Leaves& leaves,
+                                        const ForwardContext& pass) const {
+  const Layer& layer = layers_[index];
+  // The fused block has one hidden layer, and no place for what stands between its operations.
+  if (!pass.plain && normed() && layer.mlp.size() == 2 && !pass.rounding && !pass.drops()) {
+    const FeedForwardLeaves block{leaves[layer.norm2], leaves[layer.mlp[0].first],
+                                  leaves[layer.mlp[0].second], leaves[layer.mlp[1].first],
+                                  leaves[layer.mlp[1].second]};
+    if (feed_forward_applies(x, block))
+      return feed_forward(x, block, spec_.architecture.dimensions.activation);
+  }
+  const std::string prefix = "layers." + std::to_string(index) + ".";
+  torch::Tensor h = normed() ? pass.round(prefix + "norm2", rms_norm(x, leaves[layer.norm2], pass.plain)) : x;
+  for (std::size_t m = 0; m < layer.mlp.size(); ++m) {
+    h = pass.round(prefix + "mlp." + std::to_string(m),
+                   apply_map(h, leaves[layer.mlp[m].first], leaves[layer.mlp[m].second]));
+    if (m + 1 < layer.mlp.size()) h = activation(h);
+  }
+  return x + pass.drop(h);
+}
+
 torch::Tensor Model::forward(const Inputs& inputs, const Leaves& leaves, const ForwardContext& pass,
                              std::vector<torch::Tensor>* read) const {
   if (read) read->assign(readouts_.size(), torch::Tensor());
@@ -223,16 +245,7 @@ torch::Tensor Model::forward(const Inputs& inputs, const Leaves& leaves, const F
       const torch::Tensor y = layer.mixer->forward(u, leaves, pass);
       x = pass.round("stream", x + pass.drop(pass.round(prefix + "o", apply_map(y, leaves[layer.output]))));
     }
-    if (!layer.mlp.empty()) {
-      torch::Tensor h =
-          normed() ? pass.round(prefix + "norm2", rms_norm(x, leaves[layer.norm2], pass.plain)) : x;
-      for (std::size_t m = 0; m < layer.mlp.size(); ++m) {
-        h = pass.round(prefix + "mlp." + std::to_string(m),
-                       apply_map(h, leaves[layer.mlp[m].first], leaves[layer.mlp[m].second]));
-        if (m + 1 < layer.mlp.size()) h = activation(h);
-      }
-      x = pass.round("stream", x + pass.drop(h));
-    }
+    if (!layer.mlp.empty()) x = pass.round("stream", feed_forward_block(x, i, leaves, pass));
     for (std::size_t k = 0; read && k < readouts_.size(); ++k) {
       const DeepReadout& place = spec_.readouts[k].place;
       if (place.layer != static_cast<std::int64_t>(i) + 1) continue;

@@ -88,6 +88,9 @@ class Model {
   Model() = default;
   torch::Tensor embed(const Inputs& inputs, const Leaves& leaves, bool plain) const;
   torch::Tensor activation(const torch::Tensor& x) const;
+  // x and what the MLP of a layer adds to it.
+  torch::Tensor feed_forward_block(const torch::Tensor& x, std::size_t index, const Leaves& leaves,
+                                   const ForwardContext& pass) const;
   bool by_table(const FieldSpec& field) const {
     return field.length == 1 && field.size <= kLargestTable && spec_.embedding == TokenEmbedding::table;
   }

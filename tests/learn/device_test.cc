@@ -5,6 +5,8 @@
 #include <set>
 
 #include "rung/learn/device_stream.h"
+#include "rung/learn/feed_forward.h"
+#include "rung/learn/row_norm.h"
 #include "rung/learn/trainer.h"
 #include "tests/learn/models.h"
 
@@ -101,6 +103,95 @@ TEST(device, gives_a_member_the_curve_that_it_has_alone) {
       EXPECT_NEAR(together.members[1][i].loss, alone.members[0][i].loss, 2e-3) << task << " point " << i;
     EXPECT_GT(std::abs(together.members[0][0].loss - together.members[1][0].loss), 1e-4);
   }
+}
+
+double relative_distance(const torch::Tensor& x, const torch::Tensor& exact) {
+  const torch::Tensor wide = x.to(torch::kFloat64).cpu(), there = exact.to(torch::kFloat64).cpu();
+  return (wide - there).norm().item<double>() / there.norm().item<double>();
+}
+
+torch::Tensor activated(const torch::Tensor& x, MlpActivation activation) {
+  return activation == MlpActivation::relu   ? x.relu()
+         : activation == MlpActivation::gelu ? torch::gelu(x)
+                                             : torch::silu(x);
+}
+
+// Bfloat16 is far from float32 either way: the fused block may be no farther than tensor operations are.
+TEST(device, computes_the_feed_forward_block_as_tensor_operations_do) {
+  NEEDS_DEVICE();
+  const std::int64_t members = 3, prompts = 5, length = 67;
+  const torch::TensorOptions there = torch::TensorOptions(torch::kFloat32).device(torch::kCUDA);
+  for (const std::int64_t width : {32, 64})
+    for (const std::int64_t hidden : {32, 128, 256})
+      for (const MlpActivation activation : {MlpActivation::relu, MlpActivation::gelu, MlpActivation::silu}) {
+        SCOPED_TRACE(testing::Message()
+                     << "width " << width << " hidden " << hidden << " " << activation_name(activation));
+        torch::manual_seed(7);
+        const std::vector<torch::Tensor> drawn{torch::randn({members, prompts, length, width}, there),
+                                               1 + 0.3 * torch::randn({members, width}, there),
+                                               0.2 * torch::randn({members, hidden, width}, there),
+                                               0.5 * torch::randn({members, hidden}, there),
+                                               0.1 * torch::randn({members, width, hidden}, there),
+                                               0.5 * torch::randn({members, width}, there)};
+        const torch::Tensor direction =
+            torch::randn({members, prompts, length, width}, there).to(torch::kBFloat16);
+        const auto results = [&](torch::ScalarType type, bool fused) {
+          std::vector<torch::Tensor> in;
+          for (const torch::Tensor& x : drawn)
+            in.push_back(x.to(torch::kBFloat16).to(type).detach().requires_grad_(true));
+          const FeedForwardLeaves leaves{in[1], in[2], in[3], in[4], in[5]};
+          EXPECT_EQ(feed_forward_applies(in[0], leaves), type == torch::kBFloat16);
+          torch::Tensor y;
+          if (fused)
+            y = feed_forward(in[0], leaves, activation);
+          else
+            y = in[0] +
+                apply_map(activated(apply_map(rms_norm(in[0], in[1], true), in[2], in[3]), activation), in[4],
+                          in[5]);
+          y.backward(direction.to(type));
+          std::vector<torch::Tensor> out{y.detach()};
+          for (const torch::Tensor& x : in) out.push_back(x.grad());
+          return out;
+        };
+        const auto exact = results(torch::kFloat32, false), plain = results(torch::kBFloat16, false),
+                   fused = results(torch::kBFloat16, true);
+        for (std::size_t i = 0; i < exact.size(); ++i)
+          EXPECT_LT(relative_distance(fused[i], exact[i]), 1.5 * relative_distance(plain[i], exact[i]) + 1e-3)
+              << i;
+      }
+}
+
+TEST(device, trains_a_bfloat16_model_with_the_fused_block_as_without) {
+  NEEDS_DEVICE();
+  ModelSpec spec = small_model("none*2", 40);
+  spec.architecture.dimensions.width = 64;
+  spec.architecture.dimensions.mlp = {256};
+  spec.architecture.dimensions.mlp_given = true;
+  auto model = Model::make(spec);
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const std::int64_t members = 3, prompts = 5, length = 40;
+  const torch::Device where(torch::kCUDA, 0);
+  Inputs inputs = random_inputs(spec, members, prompts, length, 11);
+  inputs.fields[0] = inputs.fields[0].to(where);
+  const torch::Tensor direction = torch::randn({members, prompts * length, spec.output.size}).to(where);
+  const auto results = [&](torch::ScalarType type, bool plain) {
+    Parameters parameters(model->layout(), {7, 8, 9}, {1.0, 0.5, 1.0}, where, type);
+    {
+      const torch::NoGradGuard no_grad;
+      parameters.master.copy_(parameters.master.to(torch::kBFloat16));
+      parameters.refresh();
+    }
+    ForwardContext pass;
+    pass.plain = plain;
+    const torch::Tensor z = model->forward(inputs, parameters.leaves, pass);
+    (z * direction.to(type)).sum().backward();
+    return std::vector<torch::Tensor>{z.detach(), parameters.gradient};
+  };
+  const auto exact = results(torch::kFloat32, true), plain = results(torch::kBFloat16, true),
+             fused = results(torch::kBFloat16, false);
+  EXPECT_FALSE(torch::equal(plain[0], fused[0]));
+  for (std::size_t i = 0; i < exact.size(); ++i)
+    EXPECT_LT(relative_distance(fused[i], exact[i]), 1.5 * relative_distance(plain[i], exact[i]) + 1e-3) << i;
 }
 
 TEST(device, makes_the_instances_that_the_tasks_make) {

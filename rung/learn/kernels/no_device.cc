@@ -7,6 +7,7 @@
 #include "rung/learn/kernels/cell_recurrence.h"
 #include "rung/learn/kernels/diagonal_scan.h"
 #include "rung/learn/kernels/embedding_sum.h"
+#include "rung/learn/kernels/feed_forward.h"
 #include "rung/learn/kernels/log_linear_attention.h"
 #include "rung/learn/kernels/matrix_recurrence.h"
 #include "rung/learn/kernels/row_norm.h"
@@ -43,6 +44,15 @@ int embedding_sum_forward_cuda(const EmbeddingShape&, const EmbeddingField*, con
 }
 int embedding_sum_backward_cuda(const EmbeddingShape&, const EmbeddingField*, const void*, float*, float*,
                                 void*) {
+  return kNoDevice;
+}
+bool feed_forward_fits(std::int64_t, std::int64_t) { return false; }
+int feed_forward_cuda(const FeedForwardShape&, const Bf16*, const FeedForwardWeights&, Bf16*, void*) {
+  return kNoDevice;
+}
+std::int64_t feed_forward_scratch(const FeedForwardShape&) { return 0; }
+int feed_forward_backward_cuda(const FeedForwardShape&, const Bf16*, const FeedForwardWeights&, const Bf16*,
+                               const FeedForwardGradients&, float*, void*) {
   return kNoDevice;
 }
 std::int64_t log_linear_scratch(const LogLinearShape&) { return 0; }

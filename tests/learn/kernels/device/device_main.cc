@@ -14,6 +14,7 @@
 #include "rung/learn/kernels/answer_loss.h"
 #include "rung/learn/kernels/diagonal_scan.h"
 #include "rung/learn/kernels/embedding_sum.h"
+#include "rung/learn/kernels/feed_forward.h"
 #include "rung/learn/kernels/log_linear_attention.h"
 #include "rung/learn/kernels/matrix_recurrence.h"
 #include "rung/learn/kernels/row_norm.h"
@@ -186,6 +187,46 @@ void time_scan(Element element) {
          5 * vector);
 }
 
+void time_feed_forward(Activation activation) {
+  const std::int64_t hidden = 256;
+  if (!feed_forward_fits(kWidth, hidden)) return;
+  const FeedForwardShape shape{kMembers, kTokens / kMembers, kWidth, hidden, activation};
+  const DeviceCopy x = drawn(Element::bf16, kTokens * kWidth), dy = drawn(Element::bf16, kTokens * kWidth),
+                   gain = drawn(Element::bf16, kMembers * kWidth, 1.0),
+                   w1 = drawn(Element::bf16, kMembers * hidden * kWidth),
+                   b1 = drawn(Element::bf16, kMembers * hidden),
+                   w2 = drawn(Element::bf16, kMembers * hidden * kWidth),
+                   b2 = drawn(Element::bf16, kMembers * kWidth), y = room(kTokens * kWidth * 2),
+                   dx = room(kTokens * kWidth * 2),
+                   gradients = room(kMembers * hidden * (2 * kWidth + 1) * 2),
+                   dgain = room(kMembers * kWidth * 2), db2 = room(kMembers * kWidth * 2),
+                   scratch = room(feed_forward_scratch(shape) * 4);
+  const FeedForwardWeights weights{{gain.as<Bf16>(), kWidth},
+                                   {w1.as<Bf16>(), hidden * kWidth},
+                                   {b1.as<Bf16>(), hidden},
+                                   {w2.as<Bf16>(), hidden * kWidth},
+                                   {b2.as<Bf16>(), kWidth}};
+  Bf16* matrices = gradients.as<Bf16>();
+  const FeedForwardGradients out{dx.as<Bf16>(),
+                                 dgain.as<Bf16>(),
+                                 matrices,
+                                 matrices + 2 * kMembers * hidden * kWidth,
+                                 matrices + kMembers * hidden * kWidth,
+                                 db2.as<Bf16>()};
+  const std::string name = activation == Activation::relu   ? "feed-forward bf16 relu"
+                           : activation == Activation::gelu ? "feed-forward bf16 gelu"
+                                                            : "feed-forward bf16 silu";
+  const double vector = static_cast<double>(kTokens * kWidth * 2);
+  report(name + " forward",
+         milliseconds([&] { return feed_forward_cuda(shape, x.as<Bf16>(), weights, y.as<Bf16>(), nullptr); }),
+         2 * vector);
+  report(name + " backward", milliseconds([&] {
+           return feed_forward_backward_cuda(shape, x.as<Bf16>(), weights, dy.as<Bf16>(), out, scratch.as(),
+                                             nullptr);
+         }),
+         3 * vector);
+}
+
 void time_the_rest() {
   const std::int64_t vocabulary = 256, size = 250000;
   std::vector<std::int32_t> tokens(kTokens);
@@ -275,6 +316,8 @@ int time_kernels() {
     time_log_linear(element);
     time_scan(element);
   }
+  for (const Activation activation : {Activation::relu, Activation::gelu, Activation::silu})
+    time_feed_forward(activation);
   time_the_rest();
   return 0;
 }

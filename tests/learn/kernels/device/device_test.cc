@@ -1,5 +1,5 @@
-// The device kernels against their twins on the host (log-linear attention: against its definition), on the
-// same cases. Outputs are NaN beforehand, so that what is not written is seen; gaps between slices must stay
+// The device kernels against their twins on the host (log-linear attention and the feed-forward block: against
+// their definition), on the same cases. Outputs are NaN beforehand, so that what is not written is seen; gaps between slices must stay
 // NaN.
 #include <gtest/gtest.h>
 
@@ -13,6 +13,7 @@
 #include "tests/learn/kernels/cell_case.h"
 #include "tests/learn/kernels/device/device_copy.h"
 #include "tests/learn/kernels/embedding_case.h"
+#include "tests/learn/kernels/feed_forward_case.h"
 #include "tests/learn/kernels/instance_case.h"
 #include "tests/learn/kernels/log_linear_case.h"
 #include "tests/learn/kernels/norm_case.h"
@@ -202,6 +203,57 @@ TEST_F(Device, a_bias_is_added_to_every_row_of_its_member) {
         check(add_bias_cuda({kMembers, rows, width, element, there.as<void>(), added.as<void>()}, nullptr));
         EXPECT_EQ(apart(there.read(values), expected), 0.0) << width << " " << rows;
       }
+}
+
+FeedForwardOutputs feed_forward_on_device(const FeedForwardCase& given) {
+  FeedForwardOutputs out(given.shape);
+  const DeviceCopy x(given.x), dy(given.dy), gain(given.gain.numbers), w1(given.w1.numbers),
+      b1(given.b1.numbers), w2(given.w2.numbers), b2(given.b2.numbers);
+  const DeviceCopy y(out.y), dx(out.dx), dgain(out.dgain), dw1(out.dw1), db1(out.db1), dw2(out.dw2),
+      db2(out.db2);
+  const DeviceCopy scratch(static_cast<std::size_t>(feed_forward_scratch(given.shape)) * sizeof(float));
+  const FeedForwardWeights weights{{gain.as<Bf16>(), given.gain.stride},
+                                   {w1.as<Bf16>(), given.w1.stride},
+                                   {b1.as<Bf16>(), given.b1.stride},
+                                   {w2.as<Bf16>(), given.w2.stride},
+                                   {b2.as<Bf16>(), given.b2.stride}};
+  check(feed_forward_cuda(given.shape, x.as<Bf16>(), weights, y.as<Bf16>(), nullptr));
+  check(feed_forward_backward_cuda(
+      given.shape, x.as<Bf16>(), weights, dy.as<Bf16>(),
+      {dx.as<Bf16>(), dgain.as<Bf16>(), dw1.as<Bf16>(), db1.as<Bf16>(), dw2.as<Bf16>(), db2.as<Bf16>()},
+      scratch.as(), nullptr));
+  out.y = y.read(out.y), out.dx = dx.read(out.dx), out.dgain = dgain.read(out.dgain);
+  out.dw1 = dw1.read(out.dw1), out.db1 = db1.read(out.db1), out.dw2 = dw2.read(out.dw2);
+  out.db2 = db2.read(out.db2);
+  return out;
+}
+
+TEST_F(Device, feed_forward_agrees_with_its_definition) {
+  EXPECT_FALSE(feed_forward_fits(48, 64));
+  EXPECT_FALSE(feed_forward_fits(64, 72));
+  for (const std::int64_t members : {1, 3})
+    for (const std::int64_t rows : {1, 17, 128, 200, 1333})
+      for (const std::int64_t hidden : {32, 64, 96, 128, 256})
+        for (const std::int64_t width : {32, 64})
+          for (const Activation activation : {Activation::relu, Activation::gelu, Activation::silu}) {
+            if (!feed_forward_fits(width, hidden)) continue;
+            SCOPED_TRACE(::testing::Message() << "members=" << members << " rows=" << rows << " width="
+                                              << width << " hidden=" << hidden << " " << name_of(activation));
+            const FeedForwardCase given({members, rows, width, hidden, activation}, 6);
+            EXPECT_LT(worst_distance(feed_forward_on_device(given), feed_forward(given)),
+                      kFeedForwardTolerance);
+          }
+}
+
+TEST_F(Device, feed_forward_has_the_same_bits_again) {
+  if (!feed_forward_fits(64, 64)) GTEST_SKIP() << "no room for the block on this device";
+  const FeedForwardCase given({.members = 2, .rows = 3000, .width = 64, .hidden = 64}, 9);
+  const FeedForwardOutputs one = feed_forward_on_device(given), other = feed_forward_on_device(given);
+  for (const auto& [a, b] :
+       {std::pair(&one.y, &other.y), std::pair(&one.dx, &other.dx), std::pair(&one.dgain, &other.dgain),
+        std::pair(&one.dw1, &other.dw1), std::pair(&one.db1, &other.db1), std::pair(&one.dw2, &other.dw2),
+        std::pair(&one.db2, &other.db2)})
+    EXPECT_EQ(apart(*a, *b), 0.0);
 }
 
 TEST_F(Device, embedding_agrees_with_the_host) {
