@@ -12,6 +12,7 @@
 
 #include "rung/learn/kernels/adamw.h"
 #include "rung/learn/kernels/answer_loss.h"
+#include "rung/learn/kernels/causal_attention.h"
 #include "rung/learn/kernels/diagonal_scan.h"
 #include "rung/learn/kernels/embedding_sum.h"
 #include "rung/learn/kernels/log_linear_attention.h"
@@ -153,6 +154,31 @@ void time_log_linear(Element element) {
          7 * vector);
 }
 
+void time_attention() {
+  const CausalAttentionShape shape{
+      .sequences = kSequences, .positions = kPositions, .heads = kHeads, .size = kSize, .tau = 0.18f};
+  const std::int64_t pitch = 3 * kWidth;
+  const DeviceCopy fused = drawn(Element::bf16, kTokens * pitch), dy = drawn(Element::bf16, kTokens * kWidth),
+                   y = room(kTokens * kWidth * 2), gradient = room(kTokens * pitch * 2),
+                   log_sums = room(kTokens * kHeads * 4);
+  const auto slice = [&](const DeviceCopy& from, std::int64_t part) {
+    return MutableSlice{from.as<Bf16>() + part * kWidth, kPositions * pitch, pitch};
+  };
+  const CausalAttentionInputs in{slice(fused, 0), slice(fused, 1), slice(fused, 2)};
+  const MutableSlice out = whole(y.as<void>(), kPositions, kHeads, kSize),
+                     slope = whole(dy.as<void>(), kPositions, kHeads, kSize);
+  const double vector = static_cast<double>(kTokens * kWidth * 2);
+  report("causal attention bf16 forward",
+         milliseconds([&] { return causal_attention_forward_cuda(shape, in, out, log_sums.as(), nullptr); }),
+         4 * vector);
+  report("causal attention bf16 backward", milliseconds([&] {
+           return causal_attention_backward_cuda(shape, in, out, log_sums.as(), slope,
+                                                 {slice(gradient, 0), slice(gradient, 1), slice(gradient, 2)},
+                                                 nullptr);
+         }),
+         8 * vector);
+}
+
 void time_scan(Element element) {
   const std::int64_t channels = 2 * kWidth, states = 16, bytes = element_size(element),
                      pitch = 2 * (channels + states);
@@ -275,6 +301,7 @@ int time_kernels() {
     time_log_linear(element);
     time_scan(element);
   }
+  time_attention();
   time_the_rest();
   return 0;
 }

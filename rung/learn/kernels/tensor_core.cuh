@@ -1,0 +1,81 @@
+// What a kernel on tensor cores asks of the machine, as the static functions of a class: kernels are templates
+// on it, so that tests can run them on a host that imitates these few (tests/learn/kernels/emulated_core.h).
+// Fragments are those of mma.m16n8k16 in the PTX ISA; with g = lane / 4 and t = lane % 4, two bfloat16 numbers
+// a register, the lower column first:
+//   A [16 x 16]  a0 = (g, 2t)   a1 = (g+8, 2t)   a2 = (g, 2t+8)   a3 = (g+8, 2t+8)
+//   B [16 x 8]   b0 = (2t, g)   b1 = (2t+8, g)                              rows of B are the sum's index
+//   C [16 x 8]   c0, c1 = (g, 2t), (g, 2t+1)   c2, c3 = (g+8, 2t), (g+8, 2t+1)    float32
+// so that the C of two neighbouring blocks of columns, rounded, is an A.
+#pragma once
+
+#include "rung/learn/kernels/warp.cuh"
+
+namespace rung::kernels {
+
+struct TensorCore {
+  // Read anew at every call: what is made of it in one phase of a kernel takes no register in the others.
+  static __device__ int thread() {
+    int index;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));
+    return index;
+  }
+  static __device__ int block() { return static_cast<int>(blockIdx.x); }
+  static __device__ int member() { return static_cast<int>(blockIdx.y); }
+  static __device__ void sync_block() { __syncthreads(); }
+  static __device__ void sync_warp() { __syncwarp(); }
+  static __device__ float shuffle_xor(float x, int lanes) { return __shfl_xor_sync(kAllLanes, x, lanes); }
+
+  // The block's dynamic shared memory, by bytes from its beginning.
+  template <class T>
+  static __device__ T* shared(unsigned offset) {
+    extern __shared__ __align__(128) unsigned char shared_bytes[];
+    return reinterpret_cast<T*>(shared_bytes + offset);
+  }
+  static __device__ unsigned address(unsigned offset) {
+    return static_cast<unsigned>(__cvta_generic_to_shared(shared<unsigned char>(offset)));
+  }
+
+  // Four matrices [8 x 8]: lanes 8i .. 8i+7 name the rows of matrix i, 16 bytes each; every lane receives the
+  // numbers (g, 2t), (g, 2t+1) of each, of its transpose where transposed.
+  static __device__ void load_matrices(unsigned (&to)[4], unsigned offset) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(address(offset))
+                 : "memory");
+  }
+  static __device__ void load_transposed(unsigned (&to)[4], unsigned offset) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(address(offset))
+                 : "memory");
+  }
+  // C += A B.
+  static __device__ void multiply_add(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  }
+
+  // Sixteen bytes from device memory to shared memory, 0 in their place unless `inside`; they are there for
+  // this thread after wait_copies, for others after a synchronisation that follows it.
+  static __device__ void copy_async(unsigned offset, const void* from, bool inside) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address(offset)), "l"(from),
+                 "r"(inside ? 16 : 0)
+                 : "memory");
+  }
+  static __device__ void wait_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+  static __device__ unsigned pack(float low, float high) {
+    unsigned both;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    return both;
+  }
+  static __device__ float low(unsigned both) { return __uint_as_float(both << 16); }
+  static __device__ float high(unsigned both) { return __uint_as_float(both & 0xFFFF0000u); }
+  static __device__ float exponential(float x) { return __expf(x); }
+  static __device__ float inverse_root(float x) { return rsqrtf(x); }
+  static __device__ float quotient(float x, float y) { return __fdividef(x, y); }
+};
+
+}  // namespace rung::kernels
