@@ -4,6 +4,7 @@
 #include "rung/learn/kernels/adamw.h"
 #include "rung/learn/kernels/answer_loss.h"
 #include "rung/learn/kernels/bias_rows.h"
+#include "rung/learn/kernels/causal_attention.h"
 #include "rung/learn/kernels/cell_recurrence.h"
 #include "rung/learn/kernels/diagonal_scan.h"
 #include "rung/learn/kernels/embedding_sum.h"
@@ -22,6 +23,15 @@ std::int64_t adamw_scratch(std::int64_t, std::int64_t) { return 0; }
 int adamw_step_cuda(const AdamWSettings&, const AdamWBuffers&, void*, void*) { return kNoDevice; }
 int answer_loss_cuda(const AnswerRows&, float*, std::uint8_t*, void*, void*) { return kNoDevice; }
 int add_bias_cuda(const BiasRows&, void*) { return kNoDevice; }
+bool causal_attention_fits(const CausalAttentionShape&) { return false; }
+int causal_attention_forward_cuda(const CausalAttentionShape&, const CausalAttentionInputs&,
+                                  const MutableSlice&, float*, void*) {
+  return kNoDevice;
+}
+int causal_attention_backward_cuda(const CausalAttentionShape&, const CausalAttentionInputs&, const Slice&,
+                                   const float*, const Slice&, const CausalAttentionGradients&, void*) {
+  return kNoDevice;
+}
 int cell_forward_cuda(const CellShape&, const CellInputs&, float*, const MutableSlice&, void*) {
   return kNoDevice;
 }

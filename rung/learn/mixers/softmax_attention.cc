@@ -5,6 +5,7 @@
 // y_i = sum_j exp(tau q_i.k_j) v_j / sum_j exp(tau q_i.k_j), tau = 1/sqrt(dk) (the file's score.tau).
 #include <cmath>
 
+#include "rung/learn/causal_attention.h"
 #include "rung/learn/mixers/mixers.h"
 #include "rung/learn/mixers/released_parts.h"
 #include "rung/learn/mixers/token_selection.h"
@@ -37,6 +38,9 @@ class SoftmaxAttention : public LearnedMixer {
                         const ForwardContext& pass) const override {
     const std::string& p = place_.prefix;
     const torch::Tensor all = apply_map(u, leaves[weight_]);
+    const AttentionHeads division{shape_.heads, shape_.key_dim, tau_};
+    if (is_bare() && !pass.plain && !pass.rounding && causal_attention_fits(all, division))
+      return causal_attention(all, division);
     const std::int64_t length = u.size(2);
     std::vector<std::int64_t> sizes(rows_.begin(), rows_.end());
     if (shape_.kind == MixerKind::topk) sizes.push_back(all.size(-1) - rows_[0] - rows_[1] - rows_[2]);
@@ -66,6 +70,12 @@ class SoftmaxAttention : public LearnedMixer {
   }
 
  private:
+  // Nothing stands between the projection and attention over all earlier positions.
+  bool is_bare() const {
+    return shape_.kind == MixerKind::full && is_plainly_causal(shape_, place_.causal) && !conv_ &&
+           shape_.form.rope == Rope::none && shape_.kv_heads == shape_.heads &&
+           shape_.value_dim == shape_.key_dim;
+  }
   IndexRows index_rows(const torch::Tensor& all, const Leaves& leaves) const {
     const std::int64_t hi = shape_.index_heads, di = shape_.index_dim;
     const auto parts = split_rows(all, {hi * di, di, hi});

@@ -12,6 +12,7 @@
 
 #include "rung/learn/kernels/adamw.h"
 #include "rung/learn/kernels/answer_loss.h"
+#include "rung/learn/kernels/causal_attention.h"
 #include "rung/learn/kernels/diagonal_scan.h"
 #include "rung/learn/kernels/embedding_sum.h"
 #include "rung/learn/kernels/feed_forward.h"
@@ -152,6 +153,31 @@ void time_log_linear(Element element) {
                scratch.as(), nullptr);
          }),
          7 * vector);
+}
+
+void time_attention() {
+  const CausalAttentionShape shape{
+      .sequences = kSequences, .positions = kPositions, .heads = kHeads, .size = kSize, .tau = 0.18f};
+  const std::int64_t pitch = 3 * kWidth;
+  const DeviceCopy fused = drawn(Element::bf16, kTokens * pitch), dy = drawn(Element::bf16, kTokens * kWidth),
+                   y = room(kTokens * kWidth * 2), gradient = room(kTokens * pitch * 2),
+                   log_sums = room(kTokens * kHeads * 4);
+  const auto slice = [&](const DeviceCopy& from, std::int64_t part) {
+    return MutableSlice{from.as<Bf16>() + part * kWidth, kPositions * pitch, pitch};
+  };
+  const CausalAttentionInputs in{slice(fused, 0), slice(fused, 1), slice(fused, 2)};
+  const MutableSlice out = whole(y.as<void>(), kPositions, kHeads, kSize),
+                     slope = whole(dy.as<void>(), kPositions, kHeads, kSize);
+  const double vector = static_cast<double>(kTokens * kWidth * 2);
+  report("causal attention bf16 forward",
+         milliseconds([&] { return causal_attention_forward_cuda(shape, in, out, log_sums.as(), nullptr); }),
+         4 * vector);
+  report("causal attention bf16 backward", milliseconds([&] {
+           return causal_attention_backward_cuda(shape, in, out, log_sums.as(), slope,
+                                                 {slice(gradient, 0), slice(gradient, 1), slice(gradient, 2)},
+                                                 nullptr);
+         }),
+         8 * vector);
 }
 
 void time_scan(Element element) {
@@ -318,6 +344,7 @@ int time_kernels() {
   }
   for (const Activation activation : {Activation::relu, Activation::gelu, Activation::silu})
     time_feed_forward(activation);
+  time_attention();
   time_the_rest();
   return 0;
 }

@@ -1,0 +1,64 @@
+// Causal attention on the fused projection, on a GPU, against the formula in float64. Skipped, saying so, where there is
+// no device.
+#include "rung/learn/causal_attention.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "rung/learn/device_stream.h"
+
+namespace rung::learn {
+namespace {
+
+// [E, B, T, 3 H d] -> [E, B, T, H d]
+torch::Tensor attention_by_formula(const torch::Tensor& projection, const AttentionHeads& division) {
+  const auto heads_first = [&](const torch::Tensor& x) {
+    return x.unflatten(-1, std::vector<std::int64_t>{division.heads, division.size}).transpose(2, 3);
+  };
+  const auto parts = projection.chunk(3, -1);
+  const torch::Tensor q = heads_first(parts[0]), k = heads_first(parts[1]), v = heads_first(parts[2]);
+  const std::int64_t length = projection.size(2);
+  const torch::Tensor hidden = torch::ones({length, length}, torch::kBool).triu(1);
+  const torch::Tensor weight =
+      (torch::matmul(q, k.transpose(-1, -2)) * division.tau).masked_fill(hidden, -INFINITY).softmax(-1);
+  return torch::matmul(weight, v).transpose(2, 3).flatten(-2);
+}
+
+double relative_difference(const torch::Tensor& a, const torch::Tensor& b) {
+  const torch::Tensor x = a.detach().cpu().to(torch::kDouble), y = b.detach().cpu().to(torch::kDouble);
+  return ((x - y).norm() / y.norm()).item<double>();
+}
+
+TEST(causal_attention, is_left_to_others_on_the_cpu_and_in_float32) {
+  EXPECT_FALSE(causal_attention_fits(torch::zeros({1, 1, 4, 96}, torch::kBFloat16), {1, 32, 0.2}));
+  EXPECT_FALSE(causal_attention_fits(torch::zeros({1, 1, 4, 96}), {1, 32, 0.2}));
+}
+
+TEST(device_attention, has_the_outputs_and_gradients_of_the_formula) {
+  if (auto ready = cuda_ready(); !ready) GTEST_SKIP() << ready.error().message;
+  for (const std::int64_t size : {16, 32, 64})
+    for (const std::int64_t length : {7, 130, 300}) {
+      SCOPED_TRACE(testing::Message() << "d=" << size << " T=" << length);
+      const AttentionHeads division{2, size, 1 / std::sqrt(static_cast<double>(size))};
+      const torch::Tensor given = torch::randn({2, 3, length, 6 * size}).to(torch::kBFloat16),
+                          direction = torch::randn({2, 3, length, 2 * size}).to(torch::kBFloat16);
+      torch::Tensor exact = given.to(torch::kDouble).requires_grad_(true),
+                    fast = given.to(torch::kCUDA).requires_grad_(true);
+      ASSERT_TRUE(causal_attention_fits(fast, division));
+      const torch::Tensor expected = attention_by_formula(exact, division),
+                          y = causal_attention(fast, division);
+      EXPECT_LT(relative_difference(y, expected), 8e-3);
+      expected.backward(direction.to(torch::kDouble));
+      y.backward(direction.to(torch::kCUDA));
+      EXPECT_LT(relative_difference(fast.grad(), exact.grad()), 8e-3);
+      // A gradient without memory of its own.
+      exact.mutable_grad() = fast.mutable_grad() = torch::Tensor();
+      attention_by_formula(exact, division).sum().backward();
+      causal_attention(fast, division).sum().backward();
+      EXPECT_LT(relative_difference(fast.grad(), exact.grad()), 8e-3);
+    }
+}
+
+}  // namespace
+}  // namespace rung::learn
