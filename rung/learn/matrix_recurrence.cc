@@ -110,17 +110,18 @@ torch::Tensor divided_by_total(const torch::Tensor& y, const torch::Tensor& tota
 }
 
 torch::Tensor matrix_recurrence(const RecurrenceInputs& inputs, bool plain) {
-  const auto shape = shape_of(inputs.q, inputs.v, inputs.beta.defined(), inputs.normalised);
+  const auto shape = [&] { return shape_of(inputs.q, inputs.v, inputs.beta.defined(), inputs.normalised); };
+  const bool slow = plain || inputs.settle;
   if (inputs.normalised) {
     RUNG_REQUIRE(!inputs.log_decay.defined() && !inputs.beta.defined(), "normalised with a decay or beta");
-    if (plain || inputs.settle || !inputs.q.is_cuda() || !kernels::recurrence_fits_chunks(shape)) {
+    if (slow || !inputs.q.is_cuda() || !kernels::recurrence_fits_chunks(shape())) {
       RecurrenceInputs apart = inputs;
       apart.normalised = false;
       return divided_by_total(matrix_recurrence(apart, plain), (inputs.k.cumsum(2) * inputs.q).sum(-1, true));
     }
   }
-  if (plain || inputs.settle) return plain_recurrence(inputs);
-  if (!(inputs.q.is_cuda() ? kernels::recurrence_fits_device(shape) : kernels::recurrence_fits_host(shape)))
+  if (slow || !(inputs.q.is_cuda() ? kernels::recurrence_fits_device(shape())
+                                   : kernels::recurrence_fits_host(shape())))
     return plain_recurrence(inputs);
   return FastRecurrence::apply(inputs.q, inputs.k, inputs.v, or_empty(inputs.log_decay, inputs.q),
                                or_empty(inputs.beta, inputs.q), inputs.normalised);

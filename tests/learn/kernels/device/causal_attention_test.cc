@@ -35,7 +35,7 @@ void attend_on_device(AttentionCase& given) {
 TEST_F(DeviceAttention, agrees_with_float64_and_leaves_gaps_alone) {
   std::vector<CausalAttentionShape> shapes = attention_shapes();
   for (const std::int64_t size : {16, 32, 64})
-    shapes.push_back({.sequences = 3, .positions = 1000, .heads = 2, .size = size, .tau = 0.2f});
+    shapes.push_back({.sequences = 1, .positions = 1000, .heads = 2, .size = size, .tau = 0.2f});
   shapes.push_back({.sequences = 200, .positions = 48, .heads = 3, .size = 32, .tau = 0.2f});
   std::uint64_t seed = 1;
   for (const CausalAttentionShape& shape : shapes) {
