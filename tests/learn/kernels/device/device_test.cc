@@ -75,7 +75,13 @@ TEST_F(Device, matrix_recurrence_agrees_with_the_host) {
                                  given.gradients());
       EXPECT_LT(apart(device.y, given.y), tolerance(shape.element));
       EXPECT_LT(apart(device.gradient, given.gradient), tolerance(shape.element));
-      EXPECT_LT(apart(device.dlog_decay, given.dlog_decay), 1e-4);
+      if (shape.positions > 1) {
+        EXPECT_LT(apart(device.dlog_decay, given.dlog_decay), 1e-4);
+      } else if (
+          decays) {  // the first decay acts on nothing: its gradient is 0, and both are what rounding leaves
+        for (std::int64_t i = 0; i < given.dlog_decay.count(); ++i)
+          EXPECT_NEAR(device.dlog_decay[i], 0.0, 1e-3);
+      }
       EXPECT_LT(apart(device.dbeta, given.dbeta), 1e-4);
     }
 }
@@ -241,7 +247,7 @@ TEST_F(Device, feed_forward_agrees_with_its_definition) {
                                               << width << " hidden=" << hidden << " " << name_of(activation));
             const FeedForwardCase given({members, rows, width, hidden, activation}, 6);
             EXPECT_LT(worst_distance(feed_forward_on_device(given), feed_forward(given)),
-                      kFeedForwardTolerance);
+                      activation == Activation::relu ? kUnitTolerance : kFeedForwardTolerance);
           }
 }
 
