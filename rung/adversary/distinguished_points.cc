@@ -96,7 +96,7 @@ class DistinguishedPointsSearch {
     }
     const auto worked = device_ ? work_on_device() : work_on_processor();
     if (slices_) slices_->close();
-    RUNG_CHECK(worked);
+    if (!worked) return worked.error();
     if (!certificate_) RUNG_CHECK(save());
     AttackOutcome outcome{.method = "distinguished-points", .nominal_bits = target_.nominal_bits};
     outcome.evaluations = evaluations_;

@@ -15,8 +15,6 @@
 
 namespace rung {
 
-bool reads_toml() { return RUNG_HAVE_TOML == 1; }
-
 Result<nlohmann::json> parse_toml(const std::string& text, const std::string& path) {
 #if RUNG_HAVE_TOML
   try {

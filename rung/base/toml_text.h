@@ -8,7 +8,6 @@
 
 namespace rung {
 
-bool reads_toml();
 Result<nlohmann::json> parse_toml(const std::string& text, const std::string& path);
 
 }  // namespace rung

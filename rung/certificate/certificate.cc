@@ -256,19 +256,6 @@ bool InstanceList::add(const Prompt& prompt, const std::vector<std::int64_t>& an
 }
 std::string InstanceList::digest() const { return sha256(lines_); }
 
-std::string capacity_digest(const std::vector<std::vector<std::vector<std::int64_t>>>& table) {
-  Sha256 hash;
-  for (const auto& row : table) {
-    std::string line;
-    for (const auto& answers : row) {
-      if (!line.empty()) line += ' ';
-      line += answers.empty() ? "-" : fmt::format("{}", fmt::join(answers, ","));
-    }
-    hash.add(line + "\n");
-  }
-  return hash.hexadecimal();
-}
-
 NodeDigest::NodeDigest() : hash_(new Sha256, [](void* hash) { delete static_cast<Sha256*>(hash); }) {}
 void NodeDigest::add(const std::vector<std::vector<std::int64_t>>& memory, std::int64_t state) {
   std::string line;

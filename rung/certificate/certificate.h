@@ -87,7 +87,7 @@ struct CapacityClaim {
   bool by_model = false;
   std::int64_t cut = 0;
   std::vector<Prompt> prefixes, suffixes;
-  std::string digest;
+  std::string digest;  // of the table of answers
 };
 
 // The automaton that a model is compared with: states and letters are numbers; a letter is a row of a prompt.
@@ -162,10 +162,6 @@ class InstanceList {
   std::unordered_set<std::string> seen_;
   std::string lines_;
 };
-// The digest of a capacity claim. table[i][j]: the answers at all answer positions after the cut to prefix i
-// followed by suffix j, empty where that is no instance of the task.
-std::string capacity_digest(const std::vector<std::vector<std::vector<std::int64_t>>>& table);
-
 // The digest of an every-length claim: one line a node, in the order of the search.
 class NodeDigest {
  public:

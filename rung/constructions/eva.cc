@@ -13,31 +13,35 @@
 
 namespace rung {
 
+LookupRow lookup_row(ModelWriter& model, int digits, int value_digits, int token) {
+  const Slot code = model.slot("code", digits, "code of the position, -1 or 1");
+  const Slot target =
+      model.slot("target", digits, "code of the token, -1 or 1: at the last position, of the argument x");
+  const Slot bits = model.slot("bits", value_digits, "bits of the token: at position t < n, of f(t)");
+  const Slot one = model.slot("one", 1, "1");
+  const Slot fetched = model.slot("fetched", value_digits, "0 at first, then the bits that the head read");
+  auto& tokens = model.field_bits("token", token);
+  tokens.code(target, -1, 1);
+  tokens.code(bits, 0, 1);
+  tokens.constant(one, {1});
+  model.position_bits(digits).code(code, -1, 1);
+  return {{code, target, one, coordinates(bits), coordinates(fetched)}, fetched};
+}
+
 Result<Construction> build_eva_lookup(const ConstructionRequest& request) {
   RUNG_TRY(const std::shared_ptr<const Task> task, make_task(request.name, request.sizes));
   const bool index = request.name == "index";
   const std::int64_t n = task->size()["n"], positions = n + 1, values = index ? task->size()["sigma"] : n;
-  const int D = digits_for(positions), value_digits = digits_for(values);
+  const int D = digits_for(positions);
   const int proved = retrieval_precision_proved(D, positions);
   const int p = request.precision.value_or(proved);
   const RetrievalGadget gadget = retrieval_gadget(D, positions, p);
 
   ModelWriter model(*task, p);
-  const Slot code = model.slot("code", D, "code of the position, -1 or 1");
-  const Slot target =
-      model.slot("target", D, "code of the token, -1 or 1: at the last position, of the argument x");
-  const Slot bits = model.slot("bits", value_digits, "bits of the token: at position t < n, of f(t)");
-  const Slot one = model.slot("one", 1, "1");
-  const Slot fetched = model.slot("fetched", value_digits, "0 at first, then the bits that the head read");
-  auto& token = model.field_bits("token", std::max(D, digits_for(std::max(n, values))));
-  token.code(target, -1, 1);
-  token.code(bits, 0, 1);
-  token.constant(one, {1});
-  model.position_bits(D).code(code, -1, 1);
-
-  const std::vector<RetrievalHead> heads{{code, target, one, coordinates(bits), coordinates(fetched)}};
-  LayerWriter& layer = model.layer(retrieval_mixer(gadget, heads), "one lookup");
-  write_retrieval(layer, gadget, heads);
+  const auto [head, fetched] =
+      lookup_row(model, D, digits_for(values), std::max(D, digits_for(std::max(n, values))));
+  LayerWriter& layer = model.layer(retrieval_mixer(gadget, {head}), "one lookup");
+  write_retrieval(layer, gadget, {head});
   layer.after("fetched: at the last position, the bits of f(x)");
   model.output_bits(fetched);
 

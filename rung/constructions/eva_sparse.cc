@@ -42,25 +42,13 @@ Result<Construction> build_eva_sparse(const ConstructionRequest& request) {
   const RetrievalGadget gadget = retrieval_gadget(D, keys, p);
 
   ModelWriter model(*task, p);
-  const Slot code = model.slot("code", D, "code of the position, -1 or 1");
-  const Slot target =
-      model.slot("target", D, "code of the token, -1 or 1: at the last position, of the argument x");
-  const Slot bits = model.slot("bits", V, "bits of the token: at position t < n, of f(t)");
-  const Slot one = model.slot("one", 1, "1");
-  const Slot fetched = model.slot("fetched", V, "0 at first, then the bits that the head read");
-  auto& token = model.field_bits("token", D);
-  token.code(target, -1, 1);
-  token.code(bits, 0, 1);
-  token.constant(one, {1});
-  model.position_bits(D).code(code, -1, 1);
-
+  const auto [head, fetched] = lookup_row(model, D, V, D);
   LayerWriter& layer = model.layer(fmt::format("sparse(B={},k=1,heads=1,dim={},vdim={})", B, 2 * D, V),
                                    "one block, one lookup in it");
-  const std::vector<RetrievalHead> heads{{code, target, one, coordinates(bits), coordinates(fetched)}};
-  write_retrieval(layer, gadget, heads);
+  write_retrieval(layer, gadget, {head});
   for (int d = low; d < D; ++d) {  // the first token of the block stands for all
-    layer.map("compress_k").set(d, code.at(d), 1);
-    layer.map("compress_k").set(D + d, one.at(0), 1);
+    layer.map("compress_k").set(d, head.code.at(d), 1);
+    layer.map("compress_k").set(D + d, head.one.at(0), 1);
   }
   layer.after("fetched: at the last position, the bits of f(x)");
   model.output_bits(fetched);

@@ -6,15 +6,13 @@
 // n tokens may stand at distance 1, so β > log n. References: Sanford, Hsu, Telgarsky 2306.02896; Chen, Peng,
 // Wu 2412.02975; blank and constants ours.
 //
-// The blank is the last token itself. Its own key must not depend on its number: keys are kept as differences
-// of two coordinates that are never negative, the position of the last token adds more than any number to
-// both, the embedding saturates both at the same largest number, and the difference is 0. Its value is 0.
+// The blank is the last token itself; its key is 0 whatever its number (cosine_head.h), and its value is 0.
 #include <algorithm>
 
 #include "rung/constructions/construction.h"
+#include "rung/constructions/cosine_head.h"
 #include "rung/constructions/eva_forms.h"
 #include "rung/constructions/retrieval_head.h"
-#include "rung/theory/trigonometric_match.h"
 
 namespace rung {
 namespace {
@@ -73,48 +71,19 @@ Result<Construction> build_trigonometric(std::shared_ptr<const Task> task,
     return fail(ErrorCode::range, "[build] two-sum by cosines at {} bits; at most {} expected", p,
                 kMaxTrigonometricFraction + kSignAndOne);
   const TrigonometricMatch match = trigonometric_match(n, M, blank, f);
-  const std::int64_t one = match.one();
 
   ModelWriter model(*task, p);
-  const Slot ask = model.slot("cos sin", 2, "cos and sin of 2πx/M, times 2^f: the query");
-  const Slot key = model.slot("cos+ cos- sin+ sin-", 4,
-                              "positive and negative parts of the same; at the last position all 2^(f+1)-1, "
-                              "so that their differences are 0");
-  const Slot base = model.slot("scale", 1, "2^f");
-  const Slot third = model.slot("third", 1, "-2^f; at the last position (κ-1) 2^f: the blank's key");
+  const CosineHead head(model, match, n, "last", "the query", "(κ-1) 2^f: the blank's key");
   const Slot real = model.slot("value", 1, "1; at the last position 0");
   const Slot y = model.slot("y", 1, "0, then the share of the weight that is not the blank's");
   auto& token = model.field_table("token", M);
-  for (std::int64_t x = 0; x < M; ++x) {
-    const std::int64_t cosine = match.cosine(x), sine = match.sine(x);
-    token.set(x, ask.at(0), cosine);
-    token.set(x, ask.at(1), sine);
-    token.set(x, key.at(0), std::max<std::int64_t>(0, cosine));
-    token.set(x, key.at(1), std::max<std::int64_t>(0, -cosine));
-    token.set(x, key.at(2), std::max<std::int64_t>(0, sine));
-    token.set(x, key.at(3), std::max<std::int64_t>(0, -sine));
-    token.set(x, base.at(0), one);
-    token.set(x, third.at(0), -one);
-    token.set(x, real.at(0), 1);
-  }
-  auto& position = model.position_table();
-  for (std::int64_t c = 0; c < key.size; ++c) position.set(n, key.at(c), 2 * one);
-  position.set(n, third.at(0), one + match.blank_key);
-  position.set(n, real.at(0), -1);
+  for (std::int64_t x = 0; x < M; ++x) token.set(x, real.at(0), 1);
+  model.position_table().set(n, real.at(0), -1);
 
   LayerWriter& layer = model.layer("full(heads=1,dim=3,vdim=1)", "match against a blank");
-  layer.map("q").select(0, ask, 1);
-  layer.map("q").set(2, base.at(0), 1);
-  layer.map("k").set(0, key.at(0), 1);
-  layer.map("k").set(0, key.at(1), -1);
-  layer.map("k").set(1, key.at(2), -1);
-  layer.map("k").set(1, key.at(3), 1);
-  layer.map("k").set(2, third.at(0), 1);
+  head.write(layer, match);
   layer.map("v").set(0, real.at(0), 1);
   layer.map("o").set(y.at(0), 0, 1);
-  layer.scores(match.scores);
-  layer.scalar("score.shift", match.shift);
-  layer.scalar("score.bits", digits_for(-match.scores.low + 1) + 2);
   if (blank == Blank::counting) {
     layer.scalar("value.scale", kCountingSteps);
     layer.after("y: at the last position, 16 cnt/(cnt+1) up to rounding, cnt the number of matches");

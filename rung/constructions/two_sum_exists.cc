@@ -4,7 +4,7 @@
 // Reference: Sanford, Hsu, Telgarsky 2306.02896 (one query token); the second layer and the blank are ours.
 //
 // Layer 1, head A: every token matches the earlier ones by cosines with the counting blank
-// (trigonometric_match.h); the blank is the first position, whose key is 0 as in two_sum.cc. y_A = 16
+// (trigonometric_match.h); the blank is the first position, whose key is 0 (cosine_head.h). y_A = 16
 // cnt/(cnt+1). A token with 2x ≡ 0 matches itself, so it asks for y > 7/12, the others for y > 1/4. Head B:
 // every token reads the bits of x_1, which the blank hides from head A, and the MLP compares them with its
 // own partner. Invariant after layer 1: flag is 1 at token j iff x_j pairs with an earlier token. Layer 2:
@@ -12,9 +12,9 @@
 #include <algorithm>
 
 #include "rung/constructions/construction.h"
+#include "rung/constructions/cosine_head.h"
 #include "rung/constructions/relu_gadgets.h"
 #include "rung/constructions/retrieval_head.h"
-#include "rung/theory/trigonometric_match.h"
 
 namespace rung {
 namespace {
@@ -38,12 +38,7 @@ Result<Construction> build_exists(const ConstructionRequest& request) {
   const std::int64_t one = match.one();
 
   ModelWriter model(*task, p);
-  const Slot ask = model.slot("cos sin", 2, "cos and sin of 2πx/M, times 2^f: head A's query");
-  const Slot key = model.slot("cos+ cos- sin+ sin-", 4,
-                              "positive and negative parts of the same; at the first position all 2^(f+1)-1, "
-                              "so that their differences are 0");
-  const Slot base = model.slot("scale", 1, "2^f");
-  const Slot third = model.slot("third", 1, "-2^f; at the first position 0: the counting blank");
+  const CosineHead head(model, match, 0, "first", "head A's query", "0: the counting blank");
   const Slot other = model.slot("other", 1, "-2^f; at the first position 0: head B's key");
   const Slot real = model.slot("value", 1, "1; at the first position 0");
   const Slot unit = model.slot("one", 1, "1");
@@ -56,15 +51,6 @@ Result<Construction> build_exists(const ConstructionRequest& request) {
   const Slot found = model.slot("found", 1, "0, then whether some token is flagged");
   auto& token = model.field_table("token", M);
   for (std::int64_t x = 0; x < M; ++x) {
-    const std::int64_t cosine = match.cosine(x), sine = match.sine(x);
-    token.set(x, ask.at(0), cosine);
-    token.set(x, ask.at(1), sine);
-    token.set(x, key.at(0), std::max<std::int64_t>(0, cosine));
-    token.set(x, key.at(1), std::max<std::int64_t>(0, -cosine));
-    token.set(x, key.at(2), std::max<std::int64_t>(0, sine));
-    token.set(x, key.at(3), std::max<std::int64_t>(0, -sine));
-    token.set(x, base.at(0), one);
-    token.set(x, third.at(0), -one);
     token.set(x, other.at(0), -one);
     token.set(x, real.at(0), 1);
     token.set(x, unit.at(0), 1);
@@ -75,29 +61,18 @@ Result<Construction> build_exists(const ConstructionRequest& request) {
     }
   }
   auto& position = model.position_table();
-  for (std::int64_t c = 0; c < key.size; ++c) position.set(0, key.at(c), 2 * one);
-  position.set(0, third.at(0), one);
   position.set(0, other.at(0), one);
   position.set(0, real.at(0), -1);
 
   LayerWriter& layer =
       model.layer(fmt::format("full(heads=2,dim=3,vdim={})", digits), "match earlier numbers; read x_1");
-  layer.map("q").select(0, ask, 1);
-  layer.map("q").set(2, base.at(0), 1);
-  layer.map("k").set(0, key.at(0), 1);
-  layer.map("k").set(0, key.at(1), -1);
-  layer.map("k").set(1, key.at(2), -1);
-  layer.map("k").set(1, key.at(3), 1);
-  layer.map("k").set(2, third.at(0), 1);
+  head.write(layer, match);
   layer.map("v").set(0, real.at(0), 1);
   layer.map("o").set(y.at(0), 0, 1);
-  layer.map("q").set(3, base.at(0), 1);
+  layer.map("q").set(3, head.base.at(0), 1);
   layer.map("k").set(3, other.at(0), 1);
   layer.map("v").select(digits, bits, 1);
   layer.map("o").write(first, digits, 1);
-  layer.scores(match.scores);
-  layer.scalar("score.shift", match.shift);
-  layer.scalar("score.bits", digits_for(-match.scores.low + 1) + 2);
   layer.scalar("value.scale", kCountingSteps);
   ReluCircuit& mlp = layer.mlp();
   const Number share = mlp.input(y.at(0), 0, kCountingSteps), itself = mlp.input(self.at(0), 0, 1),

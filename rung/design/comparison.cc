@@ -21,11 +21,7 @@ SettingOptions setting_options(const ChosenArchitecture& chosen, std::int64_t co
   out.assume_exact = options.assume_exact;
   out.storage = chosen.bits;
   out.assumes = chosen.assumes;
-  out.count = [&chosen](const StorageBits& bits) {
-    ChosenArchitecture copy = chosen;
-    copy.bits = bits;
-    return copy.count();
-  };
+  out.count = [&chosen](const StorageBits& bits) { return chosen.count(bits); };
   return out;
 }
 

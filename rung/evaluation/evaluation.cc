@@ -1,6 +1,7 @@
 #include "rung/evaluation/evaluation.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <mutex>
 
@@ -10,7 +11,9 @@
 namespace rung {
 namespace {
 
-constexpr std::uint64_t kBlock = 4096;  // instances between two looks at `stop`
+// Instances between two looks at `stop`: few of a slow model, more while a block takes less than kBlockSeconds.
+constexpr std::uint64_t kFirstBlock = 64, kLargestBlock = 4096;
+constexpr double kBlockSeconds = 0.1;
 
 std::string_view output_name(OutputSpec::Kind kind) {
   switch (kind) {
@@ -142,8 +145,10 @@ Result<Evaluation> evaluate(const Machine& machine, const Weights& weights, cons
   std::mutex guard;
 
   // Evaluates a block of instances on all cores; `make` gives the instance of an index within the block.
+  std::uint64_t size = kFirstBlock;
   auto run_block = [&](std::uint64_t first, std::uint64_t count,
                        const std::function<Instance(std::uint64_t)>& make) {
+    const auto start = std::chrono::steady_clock::now();
     parallel_for(static_cast<std::int64_t>(count), count > 64 ? 16 : 1,
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t i = begin; i < end; ++i) {
@@ -174,6 +179,8 @@ Result<Evaluation> evaluate(const Machine& machine, const Weights& weights, cons
                      }
                    }
                  });
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < kBlockSeconds)
+      size = std::min(2 * size, kLargestBlock);
     if (options.progress) options.progress(total.instances);
     total.stopped = options.stop && options.stop();
     return !error && !total.stopped;
@@ -191,16 +198,19 @@ Result<Evaluation> evaluate(const Machine& machine, const Weights& weights, cons
     bool going = true;
     enumerate(task, [&](const Instance& instance) {
       block.push_back(instance);
-      if (block.size() == kBlock) going = flush();
+      if (block.size() >= size) going = flush();
       return going;
     });
     if (going && !block.empty()) flush();
   } else {
-    for (std::uint64_t first = 0; first < options.count; first += kBlock)
-      if (!run_block(first, std::min(kBlock, options.count - first), [&](std::uint64_t i) {
-            return task.generate(options.variant, options.seed, first + i);
-          }))
-        break;
+    std::uint64_t first = 0;
+    const auto make = [&](std::uint64_t i) {
+      return task.generate(options.variant, options.seed, first + i);
+    };
+    for (std::uint64_t count = 0; first < options.count; first += count) {
+      count = std::min(size, options.count - first);
+      if (!run_block(first, count, make)) break;
+    }
   }
   if (error) return *error;
   trim(total, options.keep_wrong);

@@ -25,8 +25,9 @@ struct EvaluationOptions {
   bool forms = false;          // also compare the forms of linear attention (parallel_form.h)
   std::size_t keep_wrong = 0;  // how many wrong instances to keep, those with the smallest index
   std::function<void(std::uint64_t done)> progress =
-      {};                           // called now and then, from any thread, one at a time
-  std::function<bool()> stop = {};  // asked between blocks; true ends early with what is done
+      {};  // called now and then, from any thread, one at a time
+  // Asked between blocks, of 64 instances or a tenth of a second; true ends early with what is done.
+  std::function<bool()> stop = {};
 };
 
 struct WrongInstance {

@@ -16,6 +16,17 @@
 
 namespace rung {
 
+// Of so many cached entries, each a key and a value of one key/value head.
+inline std::vector<int> entry_widths(const MixerShape& shape, std::int64_t entries, int key_bits,
+                                     int value_bits) {
+  std::vector<int> widths;
+  for (std::int64_t i = 0; i < entries; ++i) {
+    widths.insert(widths.end(), static_cast<std::size_t>(shape.key_dim), key_bits);
+    widths.insert(widths.end(), static_cast<std::size_t>(shape.value_dim), value_bits);
+  }
+  return widths;
+}
+
 // The rule of one layer, shared by its heads.
 template <class A>
 struct SoftmaxRule {

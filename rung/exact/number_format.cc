@@ -7,25 +7,34 @@
 #include "rung/base/require.h"
 
 namespace rung {
+namespace {
 
+// Of a float format: significand bits (with the hidden one), smallest exponent, largest number.
+struct FloatLayout {
+  int significand, min_exponent;
+  double largest;
+  bool saturates;
+};
 FloatLayout float_layout(NumberFormat format) {
   switch (format) {
     case NumberFormat::bf16:
-      return {8, -126, 127, 0x1.FEp127, false};
+      return {8, -126, 0x1.FEp127, false};
     case NumberFormat::fp16:
-      return {11, -14, 15, 65504.0, false};
+      return {11, -14, 65504.0, false};
     case NumberFormat::fp8_e4m3:
-      return {4, -6, 8, 448.0, true};
+      return {4, -6, 448.0, true};
     case NumberFormat::fp8_e5m2:
-      return {3, -14, 15, 57344.0, true};
+      return {3, -14, 57344.0, true};
     case NumberFormat::fp32:
-      return {24, -126, 127, static_cast<double>(std::numeric_limits<float>::max()), false};
+      return {24, -126, static_cast<double>(std::numeric_limits<float>::max()), false};
     case NumberFormat::fixed:
     case NumberFormat::unknown:
       break;
   }
   RUNG_REQUIRE(false, "no float layout");
 }
+
+}  // namespace
 
 double round_to_format(double x, const Precision& precision) {
   if (std::isnan(x)) return x;

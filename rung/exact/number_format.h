@@ -10,13 +10,4 @@ namespace rung {
 // fp32 overflow to infinity as IEEE 754 says. NaN stays NaN.
 double round_to_format(double x, const Precision& precision);
 
-// Significand bits (with the hidden one), smallest and largest exponent of a float format.
-struct FloatLayout {
-  int significand, min_exponent, max_exponent;
-  double largest;
-  bool saturates;
-};
-// REQUIRES a float format.
-FloatLayout float_layout(NumberFormat format);
-
 }  // namespace rung

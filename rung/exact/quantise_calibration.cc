@@ -41,7 +41,8 @@ void ValueHistogram::add(double value) {
   if (exponent < kLowest) exponent = kLowest, cell = 0;
   if (exponent >= kLowest + kExponents) exponent = kLowest + kExponents - 1, cell = kCells - 1;
   const int row = (value < 0 ? kExponents : 0) + exponent - kLowest;
-  cells_[static_cast<std::size_t>(row * kCells + cell)].fetch_add(1, std::memory_order_relaxed);
+  cells_[static_cast<std::size_t>(row) * kCells + static_cast<std::size_t>(cell)].fetch_add(
+      1, std::memory_order_relaxed);
 }
 
 double ValueHistogram::largest_size() const { return std::max(std::fabs(smallest()), std::fabs(largest())); }
@@ -63,7 +64,8 @@ double ValueHistogram::squared_error(int bits, int fraction, double clip_penalty
   for (int row = 0; row < (positive_only ? 1 : 2) * kExponents; ++row)
     for (int cell = 0; cell < kCells; ++cell) {
       const std::uint64_t here =
-          cells_[static_cast<std::size_t>(row * kCells + cell)].load(std::memory_order_relaxed);
+          cells_[static_cast<std::size_t>(row) * kCells + static_cast<std::size_t>(cell)].load(
+              std::memory_order_relaxed);
       if (here == 0) continue;
       const double octave = std::ldexp(1.0, row % kExponents + kLowest + fraction);  // in steps
       const double x = octave * (1 + (cell + 0.5) / kCells), limit = row < kExponents ? high : high + 1;

@@ -366,12 +366,6 @@ std::vector<ExperimentWord> experiment_words() {
   return out;
 }
 
-std::string experiment_text(const std::string& name) {
-  for (const json& document : own_experiments())
-    if (document.at("name") == name) return document.dump();
-  return {};
-}
-
 Result<Experiment> find_experiment(const std::string& name, const std::string& size, std::int64_t seeds) {
   std::vector<std::string> names;
   for (const json& document : own_experiments()) {

@@ -65,7 +65,5 @@ Result<Experiment> find_experiment(const std::string& name, const std::string& s
 Result<Experiment> read_experiment(const std::string& path, const std::string& size, std::int64_t seeds);
 Result<Experiment> parse_experiment(const std::string& json, const std::string& where,
                                     const std::string& size, std::int64_t seeds);
-// The document as JSON, of the program's own experiment: what experiments/NAME.toml says.
-std::string experiment_text(const std::string& name);
 
 }  // namespace rung::lab

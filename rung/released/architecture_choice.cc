@@ -78,13 +78,13 @@ bool same_layers(const std::vector<LayerShape>& a, const std::vector<LayerShape>
 
 }  // namespace
 
-Account ChosenArchitecture::count() const {
+Account ChosenArchitecture::count(const StorageBits& by) const {
   if (released) {
     ReleasedModel model = *released;
     model.architecture = architecture;
-    return account_released(model, layers, bits);
+    return account_released(model, layers, by);
   }
-  return account(architecture, layers, bits);
+  return account(architecture, layers, by);
 }
 
 Result<void> ArchitectureChoice::override_dimensions(Dimensions& d) const {

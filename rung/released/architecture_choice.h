@@ -25,7 +25,8 @@ struct ChosenArchitecture {
   StorageBits bits;                       // for account()
   std::vector<std::string> assumes;       // what is taken for granted about how numbers are stored
   std::optional<ReleasedModel> released;  // where a configuration was read
-  Account count() const;
+  Account count(const StorageBits& by) const;
+  Account count() const { return count(bits); }
 };
 
 struct ArchitectureChoice {

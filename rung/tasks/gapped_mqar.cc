@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "rung/base/nearest_word.h"
 #include "rung/tasks/sampling.h"
 #include "rung/tasks/task_list.h"
 #include "rung/tasks/token_task.h"

@@ -6,21 +6,17 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "rung/tasks/sampling.h"
+#include "rung/tasks/residue_task.h"
 #include "rung/tasks/task_list.h"
-#include "rung/tasks/token_task.h"
 
 namespace rung {
 namespace {
 
-class ThreeSumTask final : public TokenTask {
+class ThreeSumTask final : public ResidueTask {
  public:
-  ThreeSumTask(std::int64_t n, std::int64_t modulus) : n_(n), modulus_(modulus) {}
+  ThreeSumTask(std::int64_t n, std::int64_t modulus) : ResidueTask(n, modulus) {}
 
   std::string_view name() const override { return "three-sum"; }
-  SizeList size() const override { return {{"n", n_}, {"M", modulus_}}; }
-  AnswerSpec answer_spec() const override { return boolean_answer(); }
-  std::int64_t prompt_length() const override { return n_; }
   bool supports(Variant variant) const override {
     return supported(variant, {.permutation = n_ >= 3 && n_ <= lower_third(), .adversarial = n_ >= 3});
   }
@@ -60,10 +56,6 @@ class ThreeSumTask final : public TokenTask {
       }
     return {0};
   }
-
- protected:
-  std::int64_t vocabulary() const override { return modulus_; }
-  Range range(std::int64_t) const override { return {0, modulus_}; }
 
  private:
   std::int64_t lower_third() const { return (modulus_ - 1) / 3; }
@@ -109,8 +101,6 @@ class ThreeSumTask final : public TokenTask {
     if (yes) plant(x, places);  // new: in the lower third no two numbers are closed by a third
     return x;
   }
-
-  std::int64_t n_, modulus_;
 };
 
 }  // namespace

@@ -1,20 +1,17 @@
 // 2-Sum-last: x_1 … x_n, x_{n+1} in [M] → 1 iff x_j + x_{n+1} ≡ 0 (mod M) for some j ≤ n. The version of all
 // lower bounds. M = 2n+1 unless given. Answers are balanced: a coin decides, then the data are drawn for that
 // answer (1: one place, evenly drawn, holds the match and the others are free; 0: every place avoids it).
-#include "rung/tasks/sampling.h"
+#include "rung/tasks/residue_task.h"
 #include "rung/tasks/task_list.h"
-#include "rung/tasks/token_task.h"
 
 namespace rung {
 namespace {
 
-class TwoSumTask final : public TokenTask {
+class TwoSumTask final : public ResidueTask {
  public:
-  TwoSumTask(std::int64_t n, std::int64_t modulus) : n_(n), modulus_(modulus) {}
+  TwoSumTask(std::int64_t n, std::int64_t modulus) : ResidueTask(n, modulus) {}
 
   std::string_view name() const override { return "two-sum"; }
-  SizeList size() const override { return {{"n", n_}, {"M", modulus_}}; }
-  AnswerSpec answer_spec() const override { return boolean_answer(); }
   std::int64_t prompt_length() const override { return n_ + 1; }
   // Permutation: x_1 … x_n all different, with or without the match.
   bool supports(Variant variant) const override {
@@ -57,15 +54,6 @@ class TwoSumTask final : public TokenTask {
       if ((prompt.token(j) + prompt.token(n_)) % modulus_ == 0) return {1};
     return {0};
   }
-
- protected:
-  std::int64_t vocabulary() const override { return modulus_; }
-  Range range(std::int64_t) const override { return {0, modulus_}; }
-
- private:
-  std::int64_t negative(std::int64_t x) const { return x == 0 ? 0 : modulus_ - x; }
-
-  std::int64_t n_, modulus_;
 };
 
 }  // namespace

@@ -4,21 +4,17 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "rung/tasks/sampling.h"
+#include "rung/tasks/residue_task.h"
 #include "rung/tasks/task_list.h"
-#include "rung/tasks/token_task.h"
 
 namespace rung {
 namespace {
 
-class TwoSumExistsTask final : public TokenTask {
+class TwoSumExistsTask final : public ResidueTask {
  public:
-  TwoSumExistsTask(std::int64_t n, std::int64_t modulus) : n_(n), modulus_(modulus) {}
+  TwoSumExistsTask(std::int64_t n, std::int64_t modulus) : ResidueTask(n, modulus) {}
 
   std::string_view name() const override { return "two-sum-exists"; }
-  SizeList size() const override { return {{"n", n_}, {"M", modulus_}}; }
-  AnswerSpec answer_spec() const override { return boolean_answer(); }
-  std::int64_t prompt_length() const override { return n_; }
   bool supports(Variant variant) const override {
     return supported(variant, {.permutation = n_ >= 2 && modulus_ >= 3 && n_ <= classes(),
                                .adversarial = n_ >= 2 && modulus_ >= 3});
@@ -57,12 +53,7 @@ class TwoSumExistsTask final : public TokenTask {
     return {0};
   }
 
- protected:
-  std::int64_t vocabulary() const override { return modulus_; }
-  Range range(std::int64_t) const override { return {0, modulus_}; }
-
  private:
-  std::int64_t negative(std::int64_t x) const { return x == 0 ? 0 : modulus_ - x; }
   // Numbers up to sign: {0}, {v, -v}, and {M/2} where M is even.
   std::int64_t classes() const { return modulus_ / 2 + 1; }
 
@@ -96,8 +87,6 @@ class TwoSumExistsTask final : public TokenTask {
     random.shuffle(x);
     return x;
   }
-
-  std::int64_t n_, modulus_;
 };
 
 }  // namespace

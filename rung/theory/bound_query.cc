@@ -42,11 +42,7 @@ Result<BoundReport> answer_query(const BoundQuery& query, const ChosenArchitectu
   options.assume_exact = query.assume_exact;
   options.storage = chosen.bits;
   options.assumes = chosen.assumes;
-  options.count = [&chosen](const StorageBits& bits) {
-    ChosenArchitecture copy = chosen;
-    copy.bits = bits;
-    return copy.count();
-  };
+  options.count = [&chosen](const StorageBits& bits) { return chosen.count(bits); };
   BoundReport report{.form = query.form};
   RUNG_TRY(report.setting, make_setting(chosen.architecture, options));
   // A model of a task that exists at every length has no positions unless it was told otherwise.

@@ -362,13 +362,6 @@ SeqcompProof best_proof(const Decomposition& d, const SeqcompSizes& sizes) {
   return make_proof(d, chosen);
 }
 
-std::optional<double> smallest_lg_arguments(const Decomposition& d) {
-  RUNG_REQUIRE(d.L >= 3, "L={}", d.L);
-  if (d.L > kLongestSearch) return std::nullopt;
-  const auto found = descend(Descent{d});
-  return found ? std::optional(static_cast<double>(found->lg_N)) : std::nullopt;
-}
-
 std::optional<SeqcompProof> smallest_proof(const Decomposition& d) {
   RUNG_REQUIRE(d.L >= 3, "L={}", d.L);
   if (d.L > kLongestSearch) return std::nullopt;

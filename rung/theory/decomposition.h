@@ -55,8 +55,6 @@ SeqcompProof best_proof(const Decomposition& decomposition, const SeqcompSizes& 
 // The smallest sizes found, integers, certified. Nothing when the search ends empty or L > kLongestSearch.
 // Deterministic: a descent with a fixed seed.
 std::optional<SeqcompProof> smallest_proof(const Decomposition& decomposition);
-// lg N_{L-1} of the real-valued relaxation: what the printed table of sizes for L >= 3 gives.
-std::optional<double> smallest_lg_arguments(const Decomposition& decomposition);
 
 // N grows like M to this power: F_{2L+1} - 2 with L-1 full layers (Fibonacci; 11, 32, 87 for L = 3, 4, 5; 1
 // for L = 2); with L full layers 6, 17, 46. Saturates at 2^62. REQUIRES L >= 2.

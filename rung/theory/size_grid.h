@@ -48,13 +48,4 @@ long double least_where(long double low, long double high, const Predicate& hold
   return high;
 }
 
-// Doubles from `start` until holds(v), then bisects; 0 when nothing up to `top` holds.
-template <class Predicate>
-long double first_where(long double start, long double top, const Predicate& holds) {
-  if (holds(start)) return least_where(0, start, holds);
-  for (long double low = start, high = 2 * start; high <= top; low = high, high *= 2)
-    if (holds(high)) return least_where(low, high, holds);
-  return 0;
-}
-
 }  // namespace rung

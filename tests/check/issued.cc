@@ -1,5 +1,7 @@
 #include "tests/check/issued.h"
 
+#include <fmt/format.h>
+
 #include "rung/constructions/construction.h"
 #include "tests/check/forced_cases.h"
 #include "tests/exact/random_real_model.h"
@@ -114,14 +116,13 @@ Issued capacity(bool by_model) {
                       .prefixes = {},
                       .suffixes = {{1, {{0}}}, {1, {{1}}}, {1, {{2}}}},
                       .digest = {}};
-  std::vector<std::vector<Numbers>> table;
+  std::string table;  // f at every argument, a line for every function
   for (std::int64_t f = 0; f < 27; ++f) {
     const Prompt prefix{3, {{f / 9, f / 3 % 3, f % 3}}};
     claim.prefixes.push_back(prefix);
-    table.emplace_back();
-    for (std::size_t x = 0; x < 3; ++x) table.back().push_back({prefix.fields[0][x]});
+    table += fmt::format("{}\n", fmt::join(prefix.fields[0], " "));
   }
-  claim.digest = capacity_digest(table);
+  claim.digest = sha256(table);
   return issue(by_model ? "eva-capacity-by-model" : "eva-capacity-by-task",
                by_model ? &built->weights : nullptr, task, claim);
 }

@@ -37,7 +37,7 @@ with tempfile.TemporaryDirectory() as scratch:
     for _ in range(3):
         child.stderr.readline()
     child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=120)
+    out, err = child.communicate(timeout=120 * float(os.environ.get("RUNG_TEST_PATIENCE", 1)))
     stopped = re.search(r"stopped: (\d+) of (\d+) cells are done", err)
     if stopped:  # else it was faster than the signal
         expect(child.returncode == 130, f"exit code {child.returncode} after Ctrl-C")

@@ -24,7 +24,7 @@ def start(arguments):
 
 
 def finish(process):
-    out, error = process.communicate(timeout=120)
+    out, error = process.communicate(timeout=120 * float(os.environ.get("RUNG_TEST_PATIENCE", 1)))
     return process.returncode, out, error
 
 

@@ -13,7 +13,8 @@ BIN = os.path.abspath(sys.argv[1])
 
 
 def run(*command, code=0):
-    done = subprocess.run([os.path.join(BIN, command[0]), *command[1:]], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([os.path.join(BIN, command[0]), *command[1:]], capture_output=True, text=True,
+                          timeout=300 * float(os.environ.get("RUNG_TEST_PATIENCE", 1)))
     assert done.returncode == code, (command, done.returncode, done.stdout[-2000:], done.stderr[-2000:])
     return done.stdout
 

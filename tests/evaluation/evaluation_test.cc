@@ -98,7 +98,7 @@ TEST(Evaluation, stops_when_asked_and_says_so) {
   const auto machine = Machine::load(weights, {.positions = 5});
   const auto result = evaluate(**machine, weights, **task, {.count = 100'000, .stop = [] { return true; }});
   EXPECT_TRUE(result->stopped);
-  EXPECT_LT(result->instances, 100'000u);
+  EXPECT_LE(result->instances, 64u);  // of a slow model more would take long
 }
 
 TEST(WilsonInterval, holds_the_share_and_closes_at_the_ends) {

@@ -9,7 +9,7 @@
 
 #include "rung/base/random.h"
 #include "rung/exact/random_model.h"
-#include "tests/exact/released_lines.h"
+#include "tests/exact/mixer_lines.h"
 #include "tests/exact/strained_model.h"
 
 namespace rung {

@@ -24,9 +24,22 @@ std::vector<ReleasedCase> integer_cases() {
   return all;
 }
 
+// The case's weights as rung imports them from a model on disk.
+Weights imported(const ReleasedCase& one) {
+  const auto folder =
+      std::filesystem::path(testing::TempDir()) / fmt::format("integers-{}-{}", one.name, getpid());
+  std::filesystem::remove_all(folder);
+  const auto directory = write_model(one, folder);
+  auto layer =
+      import_layer({.directory = directory.path.string(), .from = directory.from, .layer = directory.layer});
+  std::filesystem::remove_all(folder);
+  RUNG_REQUIRE(layer.ok(), "{}", layer.error().message);
+  return std::move(layer->weights);
+}
+
 // The imported layer alone: token t is the reference's input row t, and what is read is that row plus the output.
-Weights layer_alone(const Weights& imported, const ReleasedCase& one) {
-  Weights out = imported;
+Weights layer_alone(const ReleasedCase& one) {
+  Weights out = imported(one);
   auto& d = out.architecture.dimensions;
   d.norm = Norm::none;
   d.vocabulary = one.tokens();
@@ -82,15 +95,7 @@ class IntegerLayer : public testing::TestWithParam<ReleasedCase> {};
 
 TEST_P(IntegerLayer, has_the_reference_outputs_to_the_size_of_its_precision) {
   const auto& one = GetParam();
-  const auto folder =
-      std::filesystem::path(testing::TempDir()) / fmt::format("integers-{}-{}", one.name, getpid());
-  std::filesystem::remove_all(folder);
-  const auto directory = write_model(one, folder);
-  const auto layer =
-      import_layer({.directory = directory.path.string(), .from = directory.from, .layer = directory.layer});
-  std::filesystem::remove_all(folder);
-  ASSERT_TRUE(layer) << layer.error().message;
-  const Weights real = layer_alone(layer->weights, one);
+  const Weights real = layer_alone(one);
   const auto expected = one.numbers("output");
   const double twelve = error_at(real, one, 12, expected), fourteen = error_at(real, one, 14, expected),
                sixteen = error_at(real, one, 16, expected);
@@ -123,15 +128,7 @@ TEST_P(OtherIntegerLayer, has_its_outputs_in_reals_to_the_size_of_its_precision)
   const auto cases = released_cases();
   const auto one =
       *std::find_if(cases.begin(), cases.end(), [&](const auto& c) { return c.name == other.name; });
-  const auto folder = std::filesystem::path(testing::TempDir()) /
-                      fmt::format("other-{}-{}-{}", other.name, other.value, getpid());
-  std::filesystem::remove_all(folder);
-  const auto directory = write_model(one, folder);
-  const auto layer =
-      import_layer({.directory = directory.path.string(), .from = directory.from, .layer = directory.layer});
-  std::filesystem::remove_all(folder);
-  ASSERT_TRUE(layer) << layer.error().message;
-  Weights real = layer_alone(layer->weights, one);
+  Weights real = layer_alone(one);
   auto& options = real.architecture.stack.layers[0].options;
   if (other.option == std::string("rope")) {
     EXPECT_FALSE(quantise(real, {{in_order(one)}, {0}}, {.precision = 12}));  // what turns has no integers

@@ -1,5 +1,4 @@
-// The general-L recursion: its printed sizes are real-valued upper bounds, reproduced here; integers are
-// certified.
+// The general-L recursion: the sizes that docs/theorems.md prints are found again, and certified.
 #include "rung/theory/decomposition.h"
 
 #include <gtest/gtest.h>
@@ -21,32 +20,34 @@ Decomposition as_many(int L, const Integer& M) {
           .beside = std::vector<Integer>(static_cast<std::size_t>(L), 0)};
 }
 
-TEST(decomposition, reproduces_the_printed_sizes_for_three_functions_and_two_full_layers) {
-  const std::pair<int, double> rows[] = {{1, 13.5},  {2, 19.6},  {4, 26.8},  {8, 34.7},
-                                         {16, 43.1}, {64, 61.1}, {84, 64.8}, {180, 75.1}};
-  for (const auto& [M, lg] : rows) {
-    const auto found = smallest_lg_arguments(one_fewer(3, M));
-    ASSERT_TRUE(found) << M;
-    EXPECT_NEAR(*found, lg, 0.1) << M;
-  }
+// lg N_{L-1} of the smallest sizes found.
+double lg_arguments(const Decomposition& d) {
+  const auto proof = smallest_proof(d);
+  RUNG_REQUIRE(proof && proof->certified, "L={}", d.L);
+  const Integer N = proof->sizes.arguments(d.L - 1);
+  const auto top = static_cast<int>(msb(N)), low = std::max(0, top - 60);
+  return low + std::log2(Integer(N >> low).convert_to<double>());
 }
 
-TEST(decomposition, reproduces_the_printed_sizes_for_four_functions_and_three_full_layers) {
-  for (const auto& [M, lg] : {std::pair{1, 48.0}, {2, 74.0}}) {
-    const auto found = smallest_lg_arguments(one_fewer(4, M));
-    ASSERT_TRUE(found);
-    EXPECT_LE(*found, lg + 0.5) << M;
-  }
+TEST(decomposition, finds_the_printed_sizes_for_three_functions_and_two_full_layers) {
+  const std::pair<int, double> rows[] = {{1, 15.0},  {2, 20.9},  {4, 26.8},  {8, 35.2},
+                                         {16, 43.4}, {64, 61.2}, {84, 65.0}, {180, 75.2}};
+  for (const auto& [M, lg] : rows) EXPECT_NEAR(lg_arguments(one_fewer(3, M)), lg, 0.05) << M;
+}
+
+TEST(decomposition, finds_the_printed_sizes_for_four_functions_and_three_full_layers) {
+  for (const auto& [M, lg] : {std::pair{1, 48.0}, {2, 68.8}})
+    EXPECT_NEAR(lg_arguments(one_fewer(4, M)), lg, 0.05) << M;
 }
 
 TEST(decomposition,
      costs_twenty_one_bits_for_a_million_state_bits_before_the_first_full_layer_and_none_after_the_last) {
-  const double plain = *smallest_lg_arguments(one_fewer(3, 16));
+  const double plain = lg_arguments(one_fewer(3, 16));
   auto early = one_fewer(3, 16), late = one_fewer(3, 16);
   early.gaps[0] = 1'000'000;
   late.gaps[2] = 1'000'000;
-  EXPECT_NEAR(*smallest_lg_arguments(early), plain + 21, 3);
-  EXPECT_NEAR(*smallest_lg_arguments(late), plain, 1);
+  EXPECT_NEAR(lg_arguments(early), plain + 21, 3);
+  EXPECT_NEAR(lg_arguments(late), plain, 1);
 }
 
 TEST(decomposition, grows_with_the_exponents_of_the_linear_program) {
@@ -59,22 +60,19 @@ TEST(decomposition, grows_with_the_exponents_of_the_linear_program) {
   EXPECT_EQ(size_exponent(2, false), 1);
   EXPECT_GT(size_exponent(90, false), size_exponent(20, false));
   const auto slope = [](const Decomposition& a, const Decomposition& b) {
-    return (*smallest_lg_arguments(b) - *smallest_lg_arguments(a)) / 100;
+    return (lg_arguments(b) - lg_arguments(a)) / 100;
   };
   // Logarithmic factors pull the slope a little below the exponent.
   EXPECT_NEAR(slope(one_fewer(3, Integer(1) << 100), one_fewer(3, Integer(1) << 200)), 11, 0.5);
   EXPECT_NEAR(slope(as_many(3, Integer(1) << 100), as_many(3, Integer(1) << 200)), 17, 0.8);
 }
 
-TEST(decomposition, certifies_integers_near_the_relaxed_optimum) {
+TEST(decomposition, certifies_integers_and_not_for_larger_messages) {
   for (const auto& d : {one_fewer(3, 1), one_fewer(3, 84), one_fewer(4, 2), as_many(3, 2), as_many(3, 180),
                         one_fewer(3, 27040)}) {
     const auto proof = smallest_proof(d);
     ASSERT_TRUE(proof) << d.partial;
     EXPECT_TRUE(certify(d, *proof));
-    const double lg = std::log2(proof->sizes.arguments(d.L - 1).convert_to<double>());
-    EXPECT_GE(lg, *smallest_lg_arguments(d) - 0.1);
-    EXPECT_LE(lg, *smallest_lg_arguments(d) + 6);
     auto wider = d;
     wider.partial = d.partial * 64;
     EXPECT_FALSE(certify(wider, *proof));  // the same sizes prove nothing about larger messages

@@ -8,7 +8,7 @@
 
 #include "rung/base/random.h"
 #include "rung/exact/random_model.h"
-#include "tests/exact/released_lines.h"
+#include "tests/exact/mixer_lines.h"
 #include "tests/torch/logit_rows.h"
 
 namespace rung {

@@ -82,12 +82,7 @@ class BlockSparse final : public RecurrentMixer<A> {
     ++state.t;
   }
   std::vector<int> state_widths(std::int64_t t) const override {
-    std::vector<int> widths;
-    for (std::int64_t i = 0; i < shape_.kv_heads * t; ++i) {
-      widths.insert(widths.end(), static_cast<std::size_t>(shape_.key_dim), key_.width().bits);
-      widths.insert(widths.end(), static_cast<std::size_t>(shape_.value_dim), value_.width().bits);
-    }
-    return widths;
+    return entry_widths(shape_, shape_.kv_heads * t, key_.width().bits, value_.width().bits);
   }
   std::unique_ptr<MixerState<A>> restore(std::span<const Value> numbers, std::int64_t t) const override {
     RUNG_REQUIRE(numbers.size() == state_widths(t).size(), "{} numbers of a state of {}", numbers.size(),

@@ -172,11 +172,8 @@ class FullAttention final : public MixerFor<A> {
   }
   std::vector<int> state_widths(std::int64_t t) const override {
     auto widths = front_widths();
-    for (std::int64_t h = 0; h < shape_.kv_heads; ++h)
-      for (std::int64_t i = 0; i < live(t); ++i) {
-        widths.insert(widths.end(), static_cast<std::size_t>(shape_.key_dim), widths_.key_bits);
-        widths.insert(widths.end(), static_cast<std::size_t>(shape_.value_dim), widths_.value_bits);
-      }
+    const auto cached = entry_widths(shape_, shape_.kv_heads * live(t), widths_.key_bits, widths_.value_bits);
+    widths.insert(widths.end(), cached.begin(), cached.end());
     return widths;
   }
   std::unique_ptr<MixerState<A>> restore(std::span<const Value> numbers, std::int64_t t) const override {

@@ -200,7 +200,8 @@ class LinearCell final : public MatrixCell<A> {
           phi[c] = a.narrow(a.table(table_, x[c]), 0, feature_width_);
         return;
       case FeatureMap::taylor2: {
-        const Wide one = Wide(std::int64_t{1} << feature_fraction_), twice = query ? Wide{2} : Wide{1};
+        const std::int64_t unit = std::int64_t{1} << feature_fraction_;
+        const Wide one = Wide(unit), twice = query ? Wide{2} : Wide{1};
         phi[0] = a.narrow(twice * one * one, feature_shift_, feature_width_);
         for (std::int64_t c = 0; c < s.key_dim; ++c) {
           phi[1 + c] = a.narrow(twice * one * x[c], feature_shift_, feature_width_);

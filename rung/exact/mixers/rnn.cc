@@ -97,7 +97,8 @@ class Gru final : public HiddenVector<A> {
     const auto& a = this->arithmetic_;
     const Value* h = hidden.data();
     std::vector<Value> next(hidden.size());
-    const Wide one = Wide(std::int64_t{1} << fraction_);
+    const std::int64_t unit = std::int64_t{1} << fraction_;
+    const Wide one = Wide(unit);
     for (std::int64_t i = 0; i < this->size_; ++i) {
       const Wide z = a.table(gate_, a.rescale(input_[0].sum(i, x) + hidden_[0].sum(i, h), gate_shift_));
       const Wide r = a.table(gate_, a.rescale(input_[1].sum(i, x) + hidden_[1].sum(i, h), gate_shift_));

@@ -49,19 +49,10 @@ class SelectingAttention : public RecurrentMixer<A>, public SplitSelection<typen
 
   const SplitSelection<Value>* selection() const override { return this; }
   std::vector<int> token_widths() const override {
-    return entry_widths(key_.width().bits, value_.width().bits);
+    return entry_widths(shape_, shape_.kv_heads, key_.width().bits, value_.width().bits);
   }
 
  protected:
-  // A key and a value of every key/value head, head after head.
-  std::vector<int> entry_widths(int key_bits, int value_bits) const {
-    std::vector<int> widths;
-    for (std::int64_t h = 0; h < shape_.kv_heads; ++h) {
-      widths.insert(widths.end(), static_cast<std::size_t>(shape_.key_dim), key_bits);
-      widths.insert(widths.end(), static_cast<std::size_t>(shape_.value_dim), value_bits);
-    }
-    return widths;
-  }
   std::int64_t entry_size() const { return shape_.kv_heads * (shape_.key_dim + shape_.value_dim); }
   std::vector<Value> entry(const std::vector<Store>& stores, std::int64_t t) const {
     RUNG_REQUIRE(t >= 0 && t < stores[0].size(), "entry {} of {}", t, stores[0].size());
@@ -362,7 +353,8 @@ class Sparse final : public SelectingAttention<A> {
   // Split: a unit is a block, its summary the compressed key and value.
   std::int64_t unit() const override { return this->shape_.block; }
   std::vector<int> summary_widths() const override {
-    return this->entry_widths(compress_key_.width().bits, compress_value_.width().bits);
+    return entry_widths(this->shape_, this->shape_.kv_heads, compress_key_.width().bits,
+                        compress_value_.width().bits);
   }
   std::int64_t front_tokens(std::int64_t t) const override {
     return std::max(t % this->shape_.block,
