@@ -18,12 +18,6 @@
 
 #include "rung/learn/kernels/causal_attention.h"
 
-#if defined(__CUDACC__)
-#define RUNG_DEVICE __device__ __forceinline__
-#else
-#define RUNG_DEVICE inline
-#endif
-
 namespace rung::kernels {
 
 inline constexpr int kAttentionTile = 16;          // positions that a warp owns at a time

@@ -6,8 +6,10 @@
 
 #if defined(__CUDACC__)
 #define RUNG_HOST_DEVICE __host__ __device__
+#define RUNG_DEVICE __device__ __forceinline__
 #else
 #define RUNG_HOST_DEVICE
+#define RUNG_DEVICE inline  // device code that a test runs on the host
 #endif
 
 namespace rung::kernels {

@@ -15,12 +15,6 @@
 
 #include "rung/learn/kernels/feed_forward.h"
 
-#if defined(__CUDACC__)
-#define RUNG_DEVICE __device__ __forceinline__
-#else
-#define RUNG_DEVICE inline
-#endif
-
 namespace rung::kernels {
 
 inline constexpr int kForwardThreads = 128, kForwardRows = 32;  // rows of a warp's tile
