@@ -79,7 +79,10 @@ class FusedCausalAttention : public torch::autograd::Function<FusedCausalAttenti
 
 }  // namespace
 
-bool causal_attention_fits(const torch::Tensor& projection, const AttentionHeads& heads) {
+bool causal_attention_pays(const torch::Tensor& projection, const AttentionHeads& heads) {
+  // Longer, cuDNN's kernels of heads of 64 are faster, copies included (bench/results/training.md).
+  constexpr std::int64_t kWideHead = 64, kMostPositions = 1024;
+  if (heads.size >= kWideHead && projection.size(2) > kMostPositions) return false;
   return projection.is_cuda() && projection.scalar_type() == torch::kBFloat16 &&
          projection.size(-1) == 3 * heads.heads * heads.size &&
          kernels::causal_attention_fits(attention_shape(projection, heads));

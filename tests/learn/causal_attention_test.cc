@@ -31,8 +31,20 @@ double relative_difference(const torch::Tensor& a, const torch::Tensor& b) {
 }
 
 TEST(causal_attention, is_left_to_others_on_the_cpu_and_in_float32) {
-  EXPECT_FALSE(causal_attention_fits(torch::zeros({1, 1, 4, 96}, torch::kBFloat16), {1, 32, 0.2}));
-  EXPECT_FALSE(causal_attention_fits(torch::zeros({1, 1, 4, 96}), {1, 32, 0.2}));
+  EXPECT_FALSE(causal_attention_pays(torch::zeros({1, 1, 4, 96}, torch::kBFloat16), {1, 32, 0.2}));
+  EXPECT_FALSE(causal_attention_pays(torch::zeros({1, 1, 4, 96}), {1, 32, 0.2}));
+}
+
+TEST(device_attention, is_left_to_the_library_for_long_contexts_of_wide_heads) {
+  if (auto ready = cuda_ready(); !ready) GTEST_SKIP() << ready.error().message;
+  const auto pays = [](std::int64_t length, std::int64_t size) {
+    return causal_attention_pays(
+        torch::zeros({1, 1, length, 3 * size}, torch::dtype(torch::kBFloat16).device(torch::kCUDA)),
+        {1, size, 0.125});
+  };
+  EXPECT_TRUE(pays(1024, 64));
+  EXPECT_FALSE(pays(1025, 64));
+  EXPECT_TRUE(pays(4096, 32));
 }
 
 TEST(device_attention, has_the_outputs_and_gradients_of_the_formula) {
@@ -45,7 +57,7 @@ TEST(device_attention, has_the_outputs_and_gradients_of_the_formula) {
                           direction = torch::randn({2, 3, length, 2 * size}).to(torch::kBFloat16);
       torch::Tensor exact = given.to(torch::kDouble).requires_grad_(true),
                     fast = given.to(torch::kCUDA).requires_grad_(true);
-      ASSERT_TRUE(causal_attention_fits(fast, division));
+      ASSERT_TRUE(causal_attention_pays(fast, division));
       const torch::Tensor expected = attention_by_formula(exact, division),
                           y = causal_attention(fast, division);
       EXPECT_LT(relative_difference(y, expected), 8e-3);
