@@ -270,15 +270,17 @@ RUNG_DEVICE void finish_queries(const LogLinearQueries<D>& queries, const LogLin
   }
   Core::sync_warp();
   const AttentionPlace place = attention_place<Core>(plan.tiles);
-  const int levels = plan.levels;
+  float* dshare =
+      out.dshare + ((place.n * plan.tiles.positions + first) * plan.tiles.heads + place.h) * plan.levels;
+  const std::int64_t pitch = static_cast<std::int64_t>(plan.tiles.heads) * plan.levels;
 #pragma unroll 1
-  for (int i = lane; i < kAttentionTile * levels; i += 32) {
-    const int of = i / levels, level = i - of * levels, position = first + of;
-    if (position >= place.end) continue;
+  for (LevelWalk walk(lane, 32, plan.levels); walk.row < kAttentionTile && first + walk.row < place.end;
+       walk.next()) {
     // Level l >= 1 is the bucket that bit l - 1 of the position cuts.
-    const bool there = level == 0 || (level < 32 && (position >> (level - 1) & 1) != 0);
-    out.dshare[((place.n * plan.tiles.positions + position) * plan.tiles.heads + place.h) * levels + level] =
-        there ? *Core::template shared<float>(at.share(level, row + of)) : 0.0f;
+    const bool there =
+        walk.level == 0 || (walk.level < 32 && ((first + walk.row) >> (walk.level - 1) & 1) != 0);
+    dshare[walk.row * pitch + walk.level] =
+        there ? *Core::template shared<float>(at.share(walk.level, row + walk.row)) : 0.0f;
   }
 }
 

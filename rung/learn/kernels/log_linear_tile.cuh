@@ -105,6 +105,22 @@ RUNG_DEVICE void stage_decays(unsigned to, const LogLinearPlan& plan, const Atte
   }
 }
 
+// Row and level of the numbers begin, begin + step, ... of a table whose rows have so many levels, with one division.
+struct LevelWalk {
+  int row, level, rows_a_step, levels_a_step, levels;
+  RUNG_DEVICE LevelWalk(int begin, int step, int of_row)
+      : row(begin / of_row),
+        level(begin - row * of_row),
+        rows_a_step(step / of_row),
+        levels_a_step(step - rows_a_step * of_row),
+        levels(of_row) {}
+  RUNG_DEVICE void next() {
+    row += rows_a_step;
+    level += levels_a_step;
+    if (level >= levels) level -= levels, ++row;
+  }
+};
+
 // The shares of positions first .. first + rows - 1, of levels off the diagonal times exp(A_i - A_a); 0 after the
 // last position.
 template <class Core, int D>
@@ -112,32 +128,30 @@ RUNG_DEVICE void stage_shares(const LogLinearShared<D>& at, const LogLinearPlan&
                               const AttentionPlace& place, const float* share, const float* prefix, int first,
                               int rows) {
   constexpr int kBatch = 3;
-  const int step = 32 * plan.tiles.warps, count = rows * plan.staged;
-  const std::int64_t head = (place.n * plan.tiles.heads + place.h) * plan.tiles.positions;
+  const float* decays =
+      prefix ? prefix + (place.n * plan.tiles.heads + place.h) * plan.tiles.positions + first : nullptr;
+  const float* shares =
+      share + ((place.n * plan.tiles.positions + first) * plan.tiles.heads + place.h) * plan.levels;
+  const std::int64_t pitch = static_cast<std::int64_t>(plan.tiles.heads) * plan.levels;
+  const int there = plan.tiles.positions - first;
 #pragma unroll 1
-  for (int begin = Core::thread(); begin < count; begin += kBatch * step) {
-    float value[kBatch], own[kBatch], of_tile[kBatch];
+  for (LevelWalk walk(Core::thread(), 32 * plan.tiles.warps, plan.staged); walk.row < rows;) {
+    float value[kBatch], decay[kBatch];
+    unsigned to[kBatch];
 #pragma unroll
     for (int b = 0; b < kBatch; ++b) {
-      const int i = begin + b * step, row = i / plan.staged, level = i - row * plan.staged,
-                position = first + row;
-      value[b] = own[b] = of_tile[b] = 0.0f;
-      if (i >= count || position >= plan.tiles.positions || level >= plan.levels) continue;
-      value[b] =
-          share[((place.n * plan.tiles.positions + position) * plan.tiles.heads + place.h) * plan.levels +
-                level];
-      if (prefix && level >= kSquareLevels) {
-        own[b] = prefix[head + position];
-        of_tile[b] = prefix[head + position / kAttentionTile * kAttentionTile];
+      value[b] = decay[b] = 0.0f;
+      to[b] = walk.row < rows ? at.share(walk.level, walk.row) : 0u;
+      if (walk.row < rows && walk.row < there && walk.level < plan.levels) {
+        value[b] = shares[walk.row * pitch + walk.level];
+        if (decays && walk.level >= kSquareLevels)
+          decay[b] = decays[walk.row] - decays[walk.row / kAttentionTile * kAttentionTile];
       }
+      walk.next();
     }
 #pragma unroll
-    for (int b = 0; b < kBatch; ++b) {
-      const int i = begin + b * step, row = i / plan.staged;
-      if (i < count)
-        *Core::template shared<float>(at.share(i - row * plan.staged, row)) =
-            value[b] * Core::power_of_two((own[b] - of_tile[b]) * kLog2E);
-    }
+    for (int b = 0; b < kBatch; ++b)
+      if (to[b] != 0) *Core::template shared<float>(to[b]) = value[b] * Core::power_of_two(decay[b] * kLog2E);
   }
 }
 
