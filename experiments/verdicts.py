@@ -15,10 +15,59 @@ from embed import ORDER  # noqa: E402
 RESULTS = os.path.join(HERE, "..", "results")
 TARGET = os.path.join(RESULTS, "README.md")
 README = os.path.join(HERE, "..", "README.md")
-REPLACED = ("depth-1", "depth-2", "marks-1")  # kept as they were run; a later file asks their question again
-CAPACITY = ("capacity-law", "capacity")  # the first that has results is the record of bits kept
+REPLACED = ("depth-1", "depth-2", "capacity-law-1", "sparse-depth-1", "khop-100-1", "khop-longer", "marks-1")  # kept as they were run; a later file asks their question again
+CAPACITY = ("capacity-law", "capacity-law-1", "capacity")  # the first that has results is the record of bits kept
+# What a reader asks, and the predictions that answer it: of the first file that has results.
+QUESTIONS = (
+    ("Two composed functions take three layers, two of them full; the third may be a recurrence, first or second",
+     ("depth/separated-compose",)),
+    ("Fewer full layers, or a recurrence behind them, do not compose, however many recurrences stand beside",
+     ("depth/separated-two-full", "depth/separated-one-full", "depth/separated-one-full-among-many")),
+    ("Three functions take a layer more", ("depth/three-compose", "depth/three-with-a-layer-less")),
+    ("A recurrence helps before two full layers and not behind them",
+     ("early-late/separated-early-over-late", "early-late/separated-late-is-no-help")),
+    ("Before them a full layer or a window does as well, and nothing does not",
+     ("ablation/separated-carriers", "window/in-floats", "ablation/separated-nothing-in-front")),
+    ("Full and recurrent heads beside each other in a layer are no replacement", ("headwise/separated-mixtures",)),
+    ("A recurrence alone composes where arguments come before tables, and not where it would have to store the last table",
+     ("order/easy", "order/easy-over-hard", "order/hard-certified")),
+    ("One full layer composes with a chain of thought; a recurrence with too small a state does not",
+     ("cot/full-thinks", "cot/recurrence-certified")),
+    ("No recurrence recalls more than its state has room for",
+     ("capacity/below-the-ceiling", "mqar/state-bound", "regularisation/states-forget")),
+    ("What trained recurrences keep depends on the entries for each number of a key, not on bits",
+     ("capacity-law/entries-a-number-of-the-key", "capacity-law/four-entries-a-number")),
+    ("Which of them keep most: linear attention in a state that is nearly full; delta rules before mamba2",
+     ("capacity-law/linear-over-gated", "capacity-law/delta-over-decay", "capacity-law/delta-little-over-decay")),
+    ("Pairs in gaps (MQAR as Zoology draws it): larger states recall more, delta rules more than linear attention",
+     ("zoology/linear-state", "zoology/delta-state", "easier/mamba2-state-by-way-of-fewer-pairs",
+      "easier/loglinear-state-by-way-of-fewer-pairs", "zoology/delta-over-linear")),
+    ("One block-sparse layer does not find pairs that add up where its blocks have too few bits; two layers",
+     ("sparse/certified", "sparse/full-over-sparse", "sparse-depth/two-over-one")),
+    ("k hops take depth that grows with lg k", ("khop-100/one-layer-fewer", "khop-100/two-layers-fewer", "khop-100/sixteen")),
+    ("Layers that come to rest follow no parity; reflections do, for a multiple of their lessons; cells keep what they learned",
+     ("tracking/layers-that-rest", "tracking/no-reflection", "reach/twice-the-lessons", "reach/not-many-times", "tracking/cells-generalise")),
+    ("Skewed questions are answered more often by the same state; permutations are not",
+     ("shift/zipf-helps", "shift/permutations-do-not")),
+    ("Decay, dropout and smoothing change none of it",
+     ("regularisation/decay-composes-8", "regularisation/decay-two-full-8", "regularisation/decay-forgets-8")),
+    ("Finding two prompts that a state confuses costs half a bit of work for each of its bits, and a layer more costs little",
+     ("attack/half-a-bit", "attack/flat-in-depth")),
+    ("Constructions make no error at the precision that is proved", ("constructions/no-error",)),
+)
 RECALL = os.path.join(HERE, "..", "rung", "theory", "measured_recall.json")
 OPENING = """# What the experiments found
+
+Predictions of the theory, written down and committed before the run that decides each, and what models trained from scratch did. `held` and `failed` of scope *theorem*
+are about the theorem; of scope *empirical* about this recipe, size and number of seeds alone. `undecided` says why. Nothing in the gap, and nothing
+that failed to train, counts for or against a theorem. [docs/lab.md](../docs/lab.md) has the rules.
+
+## In short
+
+A verdict for each prediction, of size gpu where it ran there, and the numbers of its first configuration: accuracy, with its 95 % interval over the seeds, or how many seeds are where.
+"""
+NOTES = """
+## How these were made
 
 Every file here is the `results.json` that `rung lab NAME --size SIZE` leaves in its folder (`docs/lab.md` has the format), as one machine made it:
 labels from the bounds, scores of every seed, thinned curves, verdicts. `rung report` shows them beside your own. This page is made from
@@ -33,9 +82,6 @@ experiments/run.py --files --program build/release/rung --size gpu --packed 20 -
 experiments/run.py --files --program build/release/rung --size gpu --packed 9 --out DIR khop-longer
 experiments/run.py --files --program build/release/rung --size small --cores 2 --out DIR     # two cores each
 ```
-
-`held` and `failed` of scope *theorem* are about the theorem; of scope *empirical* about this recipe, size and number of seeds alone. `undecided`
-says why, and the file what would decide it. Nothing in the gap, and nothing that failed to train, counts for or against a theorem.
 
 What was known when the files were written: sizes and recipes of `gpu` were settled after trial runs, which are not kept. In them compositions taught by whole
 questions alone did not train (0.04 at n1 = 16 after 10,000 steps); by parts of the chain they do. One function of m = 64 did not train in 3,000 steps (0.06): the
@@ -237,11 +283,27 @@ def measured_recall(name, document):
     return json.dumps(head)[:-1] + ', "rows": [\n' + ",\n".join(json.dumps(row) for row in rows) + "\n]}\n"
 
 
+def questions(documents):
+    """The table of QUESTIONS."""
+    out = ["| what the theory lets one expect | trained models | experiment |", "| --- | --- | --- |"]
+    for question, predictions in QUESTIONS:
+        told, names = [], []
+        for name, id in (prediction.split("/") for prediction in predictions):
+            if id not in (prediction["id"] for prediction in experiment(name)["predictions"]):
+                sys.exit(f"no prediction {name}/{id}")
+            if name not in names:
+                names.append(name)
+            size, verdict = next(((size, verdict) for size in ("gpu", "small") for verdict in (documents[(name, size)] or {"lab": {"verdicts": []}})["lab"]["verdicts"] if verdict["id"] == id), (None, None))
+            told.append(f"**{verdict['verdict']}**: {cell(verdict['reason'])}" + (" (small)" if size == "small" else "") if verdict else f"`{id}` not run yet")
+        out.append(f"| {question} | {'<br>'.join(told)} | {', '.join(f'[{name}](#{name})' for name in names)} |")
+    return out
+
+
 def page():
     documents = {(name, size): read(name, size) for name in ORDER for size in ("gpu", "small")}
     found = explanations()
     totals = count(documents, found)
-    lines = [OPENING]
+    lines = [OPENING, *questions(documents), "", "## Counts", ""]
     lines.append("| size | scope | held | failed | of them explained by a prediction that held | undecided |\n| --- | --- | --- | --- | --- | --- |")
     names = {"gpu": "gpu", "small": "small", "replaced": f"{', '.join(f'`{name}`' for name in REPLACED)}, which later files replace"}
     for group, told in names.items():
@@ -283,7 +345,8 @@ def page():
             lines += state_table(some)
         lines += ["", "; ".join(ran) + "."]
         lines += missing(name, documents)
-    return "\n".join(lines) + "\n"
+    lines.append(NOTES)
+    return "\n".join(lines)
 
 
 def main():
