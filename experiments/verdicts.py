@@ -15,7 +15,7 @@ from embed import ORDER  # noqa: E402
 RESULTS = os.path.join(HERE, "..", "results")
 TARGET = os.path.join(RESULTS, "README.md")
 README = os.path.join(HERE, "..", "README.md")
-REPLACED = ("depth-1", "depth-2", "capacity-law-1", "sparse-depth-1", "khop-100-1", "khop-longer", "marks-1")  # kept as they were run; a later file asks their question again
+REPLACED = ("depth-1", "depth-2", "capacity-law-1", "sparse-depth-1", "khop-100-1", "khop-longer", "cot-1", "marks-1")  # kept as they were run; a later file asks their question again
 CAPACITY = ("capacity-law", "capacity-law-1", "capacity")  # the first that has results is the record of bits kept
 # What a reader asks, and the predictions that answer it: of the first file that has results.
 QUESTIONS = (
