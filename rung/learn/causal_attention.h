@@ -12,7 +12,8 @@ struct AttentionHeads {
   double tau = 0;
 };
 
-// Whether there is a kernel for it: bfloat16 on a device, and what kernels::causal_attention_fits says.
+// Whether there is a kernel for it: bfloat16 on a device, and what kernels::causal_attention_fits says, or float32 on the
+// CPU, and what causal_attention_fits_host says.
 bool causal_attention_fits(const torch::Tensor& projection, const AttentionHeads& heads);
 // projection [E, B, T, 3 H d] -> [E, B, T, H d]. REQUIRES causal_attention_fits. The gradient itself has none.
 torch::Tensor causal_attention(const torch::Tensor& projection, const AttentionHeads& heads);
