@@ -13,7 +13,7 @@ struct AttentionHeads {
 };
 
 // Whether there is a kernel for it that is faster than libtorch's: bfloat16 on a device, what kernels::causal_attention_fits
-// says, and no long contexts of wide heads.
+// says and no long contexts of wide heads; float32 on the CPU, what causal_attention_fits_host says.
 bool causal_attention_pays(const torch::Tensor& projection, const AttentionHeads& heads);
 // projection [E, B, T, 3 H d] -> [E, B, T, H d]. REQUIRES causal_attention_pays. The gradient itself has none.
 torch::Tensor causal_attention(const torch::Tensor& projection, const AttentionHeads& heads);
