@@ -1,5 +1,6 @@
 #include "rung/learn/kernels/host_log_linear.h"
 
+#include <bit>
 #include <vector>
 
 #include "rung/base/require.h"
@@ -18,11 +19,15 @@ struct HeadFactors {
   const float* prefix = nullptr;  // A, zeros beyond the positions up to a whole panel
 };
 
+// log_linear_level, in one instruction.
+RUNG_KERNEL_INLINE std::int64_t level_of(std::int64_t i, std::int64_t j) {
+  return std::bit_width(static_cast<std::uint64_t>(i ^ j));
+}
 // The level of the pairs of two different blocks of sixteen positions: within them the digits of i xor j end alike.
-std::int64_t block_level(std::int64_t i, std::int64_t panel) {
+RUNG_KERNEL_INLINE std::int64_t block_level(std::int64_t i, std::int64_t panel) {
   constexpr int kPanelDigits = 4;
   static_assert(kPanel == 1 << kPanelDigits);
-  return kPanelDigits + log_linear_level(i / kPanel, panel);
+  return kPanelDigits + level_of(i / kPanel, panel);
 }
 
 // A row of a panel: the factors of its sixteen pairs without their share, 0 above the diagonal.
@@ -51,7 +56,7 @@ RUNG_KERNEL_INLINE void weigh(const HeadFactors& head, std::int64_t first, std::
     const bool diagonal = i < first + kPanel;
     const float all = diagonal ? 1.0f : share[block_level(i, first / kPanel)];
     if (diagonal)
-      for (std::int64_t j = first; j <= i; ++j) factor[j - first] *= share[log_linear_level(i, j)];
+      for (std::int64_t j = first; j <= i; ++j) factor[j - first] *= share[level_of(i, j)];
     for (std::int64_t c = 0; c < kPanel; ++c) weights[c] *= factor[c] * all;
   }
 }
@@ -66,9 +71,22 @@ RUNG_KERNEL_INLINE void weigh_both(const HeadFactors& head, std::int64_t first, 
     decay_factors<Decays>(head, i, first, factor);
     const float* share = head.share + i * head.stride;
     float* dshare = head.dshare + i * head.stride;
+    if (!Decays && i >= first + kPanel) {
+      const std::int64_t level = block_level(i, first / kPanel);
+      const float all = share[level];
+      float sum = 0.0f;
+#pragma omp simd reduction(+ : sum)
+      for (std::int64_t c = 0; c < kPanel; ++c) {
+        sum += weights[c] * slopes[c];
+        weights[c] *= all;
+        slopes[c] *= all;
+      }
+      dshare[level] += sum;
+      continue;
+    }
     if (i < first + kPanel) {
       for (std::int64_t j = first; j <= i; ++j) {
-        const std::int64_t c = j - first, level = log_linear_level(i, j);
+        const std::int64_t c = j - first, level = level_of(i, j);
         dshare[level] += factor[c] * weights[c] * slopes[c];
         factor[c] *= share[level];
       }
