@@ -2,6 +2,8 @@
 // heads, vocabulary 256, loss at every position, in tokens a second over an ensemble.
 //
 //   bench_training cpu      context 128, ensemble of 2, against the same model written plainly in libtorch
+//   bench_training processor [LINE]...
+//                           the same sizes on one core, in processor time, turn by turn: for a machine that is not idle
 //   bench_training cuda [--members 32] [--type bf16] [--width 64] [--heads 2] [--context 256] [--batch 64] [LINE]...
 //                           one recorded step of every mixer, or of the lines named (bench/training_peer.py is PyTorch's)
 //   bench_training profile ... one step between the marks of a profiler, the others outside (bench/roofline.py)
@@ -16,7 +18,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -272,6 +277,53 @@ void on_cpu() {
   }
 }
 
+// Processor time is what neighbours on a shared machine take least of; the median of turns in which everybody has three
+// steps.
+void in_processor_time(std::vector<std::string> lines) {
+  const Sizes sizes{.context = 128, .members = 1};
+  if (lines.empty())
+    for (const auto& [name, line] : kLines) lines.push_back(line);
+  std::vector<std::function<void()>> steps;
+  at::set_num_threads(1);
+  PlainTransformer plain(sizes.context);
+  steps.push_back([&] {
+    plain.step(torch::randint(kVocabulary, {sizes.batch, sizes.context}, torch::kLong));
+  });
+  std::vector<std::unique_ptr<Model>> models;
+  for (const std::string& line : lines) {
+    models.push_back(std::make_unique<Model>(make_model(line, sizes)));
+    const auto own = std::make_shared<Step>(*models.back(), sizes, torch::kCPU, torch::kFloat32);
+    steps.push_back([own] { (*own)(); });
+  }
+  const auto processor_ms = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
+  };
+  constexpr int kTurns = 9, kSteps = 3;
+  std::vector<std::vector<double>> measured(steps.size());
+  for (int turn = 0; turn < kTurns; ++turn)
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      steps[i]();  // what the others left in the caches is gone
+      const double before = processor_ms();
+      for (int step = 0; step < kSteps; ++step) steps[i]();
+      measured[i].push_back((processor_ms() - before) / kSteps);
+    }
+  const auto median = [&](std::size_t i) {
+    std::sort(measured[i].begin(), measured[i].end());
+    return measured[i][kTurns / 2];
+  };
+  const double peer = median(0);
+  fmt::print("| model | processor ms a step | to the plain peer |\n| --- | --- | --- |\n");
+  fmt::print("| plain libtorch, one thread, full | {:.0f} | 1 |\n", peer);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const double own = median(i + 1);
+    fmt::print("| {} | {:.0f} | {:.2f} |\n", lines[i], own, peer / own);
+    add_figure({"training", fmt::format("{}, processor time of a step", lines[i]), own, "ms",
+                "plain libtorch, one thread", peer});
+  }
+}
+
 // What the named sizes add to a figure's name: nothing where they are the table's.
 std::string beside(const Sizes& sizes) {
   const Sizes usual;
@@ -384,5 +436,6 @@ int told(int argc, char** argv) {
 int main(int argc, char** argv) {
   rung::learn::quiet_torch();
   if (argc < 2 || argv[1] == std::string("cpu")) return rung::learn::on_cpu(), 0;
+  if (argv[1] == std::string("processor")) return rung::learn::in_processor_time({argv + 2, argv + argc}), 0;
   return rung::learn::told(argc, argv);
 }

@@ -1,4 +1,4 @@
-// Log-linear attention by kernels (kernels/log_linear_attention.h, causal_reading.h): y_i = sum_{j <= i} share[i, level(i, j)]
+// Log-linear attention by kernels (kernels/log_linear_attention.h, host_log_linear.h): y_i = sum_{j <= i} share[i, level(i, j)]
 // exp(A_i - A_j) (q_i.k_j) v_j with A the prefix sums of log_decay.
 #pragma once
 

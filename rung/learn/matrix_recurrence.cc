@@ -1,7 +1,6 @@
 #include "rung/learn/matrix_recurrence.h"
 
 #include "rung/learn/kernel_view.h"
-#include "rung/learn/kernels/causal_reading.h"
 #include "rung/learn/kernels/chunked_recurrence.h"
 
 namespace rung::learn {
@@ -36,17 +35,6 @@ kernels::RecurrenceShape shape_of(const torch::Tensor& q, const torch::Tensor& v
           element_of(q),         delta,     normalised};
 }
 
-// On the CPU a short plain sum is read by products over pairs of positions, which costs less than its states.
-constexpr std::int64_t kUnrolledPositions = 512;
-kernels::CausalReadingShape unrolled(const kernels::RecurrenceShape& shape) {
-  return {shape.sequences, shape.positions, shape.heads, shape.key_size, shape.value_size, 0,
-          shape.normalised};
-}
-bool unrolls(const kernels::RecurrenceShape& shape, const torch::Tensor& q, bool decays) {
-  return q.is_cpu() && shape.element == kernels::Element::f32 && !decays && !shape.delta &&
-         shape.positions <= kUnrolledPositions && kernels::causal_reading_fits(unrolled(shape));
-}
-
 // x as the kernel of a shape takes it. Chunks want vectors at multiples of sixteen bytes: a copy costs less
 // than the other kernels do.
 torch::Tensor placed(const torch::Tensor& given, const kernels::RecurrenceShape& shape) {
@@ -78,12 +66,9 @@ class FastRecurrence : public torch::autograd::Function<FastRecurrence> {
       check_device(
           kernels::matrix_recurrence_forward_cuda(shape, inputs, mutable_slice_of(y), kept, current_stream()),
           "matrix_recurrence");
-    else if (unrolls(shape, q, decay.defined()))
-      kernels::causal_reading_forward(unrolled(shape), {inputs.q, inputs.k, inputs.v}, mutable_slice_of(y));
     else
       kernels::matrix_recurrence_forward(shape, inputs, mutable_slice_of(y), kept);
-    const bool reads_y = q.is_cpu() && normalised;
-    context->save_for_backward({q, k, v, decay, beta, error, reads_y ? y : torch::Tensor()});
+    context->save_for_backward({q, k, v, decay, beta, error});
     context->saved_data["normalised"] = normalised;
     return y;
   }
@@ -109,11 +94,6 @@ class FastRecurrence : public torch::autograd::Function<FastRecurrence> {
       check_device(kernels::matrix_recurrence_backward_cuda(shape, inputs, floats_of(error), slice_of(dy),
                                                             out, scratch.data_ptr<float>(), current_stream()),
                    "matrix_recurrence backward");
-    } else if (unrolls(shape, q, decay.defined())) {
-      const torch::Tensor& y = saved[6];
-      kernels::causal_reading_backward(unrolled(shape), {inputs.q, inputs.k, inputs.v},
-                                       y.defined() ? slice_of(y) : kernels::Slice(), slice_of(dy),
-                                       {out.dq, out.dk, out.dv});
     } else {
       kernels::matrix_recurrence_backward(shape, inputs, floats_of(error), slice_of(dy), out);
     }
@@ -132,17 +112,17 @@ torch::Tensor divided_by_total(const torch::Tensor& y, const torch::Tensor& tota
 torch::Tensor matrix_recurrence(const RecurrenceInputs& inputs, bool plain) {
   const auto shape = [&] { return shape_of(inputs.q, inputs.v, inputs.beta.defined(), inputs.normalised); };
   const bool slow = plain || inputs.settle;
-  const auto unrolled_here = [&] { return unrolls(shape(), inputs.q, inputs.log_decay.defined()); };
   if (inputs.normalised) {
     RUNG_REQUIRE(!inputs.log_decay.defined() && !inputs.beta.defined(), "normalised with a decay or beta");
-    if (slow || !(inputs.q.is_cuda() ? kernels::recurrence_fits_chunks(shape()) : unrolled_here())) {
+    if (slow || !(inputs.q.is_cuda() ? kernels::recurrence_fits_chunks(shape())
+                                     : kernels::recurrence_fits_host(shape()))) {
       RecurrenceInputs apart = inputs;
       apart.normalised = false;
       return divided_by_total(matrix_recurrence(apart, plain), (inputs.k.cumsum(2) * inputs.q).sum(-1, true));
     }
   }
   if (slow || !(inputs.q.is_cuda() ? kernels::recurrence_fits_device(shape())
-                                   : unrolled_here() || kernels::recurrence_fits_host(shape())))
+                                   : kernels::recurrence_fits_host(shape())))
     return plain_recurrence(inputs);
   return FastRecurrence::apply(inputs.q, inputs.k, inputs.v, or_empty(inputs.log_decay, inputs.q),
                                or_empty(inputs.beta, inputs.q), inputs.normalised);

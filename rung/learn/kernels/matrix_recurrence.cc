@@ -117,6 +117,7 @@ struct Head {
   Rows v, e, y, dy, dv;  // [T, dv]; e: delta
   Numbers decay, beta;   // [T]; 1 where there is none
   Numbers dbeta, inner;  // [T]; inner: q . dq - v . dv
+  Numbers factor;        // [T]: what y is divided by, as a factor; normalised
   Numbers matrix;        // the state or its gradient, in either layout
 
   Head(const RecurrenceShape& shape, bool backward)
@@ -133,6 +134,7 @@ struct Head {
         dy(v),
         dv(v) {
     for (auto* scalars : {&decay, &beta}) scalars->assign(length, 1.0f);
+    if (shape.normalised) factor.assign(length, 0.0f);
     matrix.assign(key_width * value_width, 0.0f);
     if (!backward) return;
     for (auto* scalars : {&dbeta, &inner}) scalars->assign(length, 0.0f);
@@ -311,6 +313,62 @@ RUNG_KERNEL_INLINE void reverse_keys(Head& head) {
   }
 }
 
+// Normalised: with Z_t = k_1 + ... + k_t, y_t / (Z_t . q_t) is y_t times its factor, 0 where the divisor is.
+RUNG_KERNEL_CLONES void find_factors(Head& head) {
+  alignas(64) float total[kWidest] = {};
+  const std::int64_t width = head.key_width;
+  for (std::int64_t t = 0; t < head.length; ++t) {
+    const float* q = head.q.at(t);
+    const float* k = head.k.at(t);
+    float sum = 0.0f;
+#pragma omp simd reduction(+ : sum)
+    for (std::int64_t c = 0; c < width; ++c) {
+      total[c] += k[c];
+      sum += total[c] * q[c];
+    }
+    head.factor[t] = sum != 0.0f ? 1.0f / sum : 0.0f;
+  }
+}
+RUNG_KERNEL_CLONES void times_factors(Head& head, Rows& from, Rows& to) {
+  for (std::int64_t t = 0; t < head.length; ++t) {
+    const float* in = from.at(t);
+    float* out = to.at(t);
+    const float factor = head.factor[t];
+    for (std::int64_t r = 0; r < head.value_width; ++r) out[r] = in[r] * factor;
+  }
+}
+// What flows through the divisors, dz_t = -factor_t (y_t . dy_t): dq_t += dz_t Z_t, dk_t += sum_{s >= t} dz_s q_s. Of
+// what is not yet divided y . dy = q . dq (matrix_recurrence.h), so that y is not needed.
+RUNG_KERNEL_CLONES void through_divisors(Head& head) {
+  alignas(64) float total[kWidest] = {};
+  const std::int64_t width = head.key_width;
+  for (std::int64_t t = 0; t < head.length; ++t) {
+    const float *q = head.q.at(t), *k = head.k.at(t);
+    float* dq = head.dq.at(t);
+    float sum = 0.0f;
+#pragma omp simd reduction(+ : sum)
+    for (std::int64_t c = 0; c < width; ++c) sum += q[c] * dq[c];
+    const float dz = -head.factor[t] * sum;
+    head.inner[t] = dz;
+#pragma omp simd
+    for (std::int64_t c = 0; c < width; ++c) {
+      total[c] += k[c];
+      dq[c] += dz * total[c];
+    }
+  }
+  for (std::int64_t c = 0; c < width; ++c) total[c] = 0.0f;
+  for (std::int64_t t = head.length - 1; t >= 0; --t) {
+    const float* q = head.q.at(t);
+    float* dk = head.dk.at(t);
+    const float dz = head.inner[t];
+#pragma omp simd
+    for (std::int64_t c = 0; c < width; ++c) {
+      total[c] += dz * q[c];
+      dk[c] += total[c];
+    }
+  }
+}
+
 // The instantiations a width may need.
 #define RUNG_BY_WIDTH(width, call)    \
   do {                                \
@@ -356,7 +414,7 @@ void require_shape(const RecurrenceShape& shape, const RecurrenceInputs& inputs)
                    shape.value_size <= kWidest,
                "dk={} dv={}, expected 1..{}", shape.key_size, shape.value_size, kWidest);
   RUNG_REQUIRE(shape.delta == (inputs.beta != nullptr), "delta={}", shape.delta);
-  RUNG_REQUIRE(!shape.normalised, "normalised, on the host");
+  RUNG_REQUIRE(!shape.normalised || !(shape.delta || inputs.log_decay), "normalised with a decay or beta");
 }
 
 // The scalars of head h of sequence n: [N, T, H] from the first of them on, H apart.
@@ -392,6 +450,10 @@ void matrix_recurrence_forward(const RecurrenceShape& shape, const RecurrenceInp
       head.y.begin(y, n, h);
       head.e.begin(errors, n, h);
       forward(head, shape.delta);
+      if (shape.normalised) {
+        find_factors(head);
+        times_factors(head, head.y, head.y);
+      }
       head.y.end();
       if (shape.delta) head.e.end();
     }
@@ -404,16 +466,28 @@ void matrix_recurrence_backward(const RecurrenceShape& shape, const RecurrenceIn
   RUNG_REQUIRE(!inputs.log_decay || gradients.dlog_decay, "a decay needs a place for its gradient");
   if (shape.positions == 0) return;
   Head head(shape, true);
+  // Normalised: the slope of what is divided, of one head after another.
+  std::vector<float> slopes(
+      static_cast<std::size_t>(shape.normalised ? shape.positions * shape.value_size : 0));
+  const MutableSlice slope{slopes.data(), 0, shape.value_size};
   for (std::int64_t n = 0; n < shape.sequences; ++n)
     for (std::int64_t h = 0; h < shape.heads; ++h) {
       read_inputs(shape, inputs, n, h, head);
       head.dy.read(dy, n, h);
+      if (shape.normalised) {
+        find_factors(head);
+        head.y.begin(slope, 0, 0);
+        times_factors(head, head.dy, head.y);
+        head.y.end();
+        head.dy.read(slope, 0, 0);
+      }
       if (shape.delta) head.e.read(whole(error, shape.positions, shape.heads, shape.value_size), n, h);
       head.dq.begin(gradients.dq, n, h);
       head.dk.begin(gradients.dk, n, h);
       head.dv.begin(gradients.dv, n, h);
       values(head, shape.delta);
       (shape.delta ? keys_of_delta : keys)(head);
+      if (shape.normalised) through_divisors(head);
       head.dq.end();
       head.dk.end();
       head.dv.end();
@@ -427,7 +501,8 @@ void matrix_recurrence_backward(const RecurrenceShape& shape, const RecurrenceIn
 }
 
 bool recurrence_fits_host(const RecurrenceShape& shape) {
-  return shape.key_size <= kWidest && shape.value_size <= kWidest && !shape.normalised;
+  return shape.key_size <= kWidest && shape.value_size <= kWidest &&
+         (!shape.normalised || (shape.element == Element::f32 && !shape.delta));
 }
 bool recurrence_fits_device(const RecurrenceShape& shape) {
   return shape.key_size <= 64 && shape.value_size <= 64;

@@ -26,8 +26,8 @@ struct RecurrenceShape {
   Element element = Element::f32;                        // of q, k, v, y and their gradients
   bool delta = false;
   // y_t = S_t q_t / z_t with z_t = (k_1 + ... + k_t) . q_t, 0 where z_t is: linear attention's weights sum to
-  // 1. On a device only, where recurrence_fits_chunks (chunked_recurrence.h) holds, without decay or delta,
-  // and REQUIRES vectors at multiples of sixteen bytes.
+  // 1. Without decay or delta. On a device where recurrence_fits_chunks (chunked_recurrence.h) holds, and
+  // REQUIRES vectors at multiples of sixteen bytes there.
   bool normalised = false;
 };
 
@@ -44,7 +44,7 @@ struct RecurrenceGradients {
   float* dbeta = nullptr;       // [N, T, H]; REQUIRES not null for delta
 };
 
-// True when dk and dv are at most 256.
+// True when dk and dv are at most 256; normalised: and the element is float32.
 bool recurrence_fits_host(const RecurrenceShape& shape);
 // REQUIRES recurrence_fits_host(shape). ENSURES y [N, T, H, dv] written; for delta also error [N, T, H, dv],
 // the e_t that backward needs (null: not kept). No output overlaps an input. One thread.

@@ -7,7 +7,7 @@
 namespace rung::kernels {
 namespace {
 
-constexpr std::int64_t kMapRows = 192;  // at a time, in cache
+constexpr std::int64_t kMapRows = 96;  // at a time, in cache
 
 RUNG_KERNEL_CLONES void add_slopes(const float* from, std::int64_t rows, std::int64_t columns, float* sum) {
   for (std::int64_t i = 0; i < rows; ++i)

@@ -1,20 +1,48 @@
 // linear: S_t = S_{t-1} + v_t phi(k_t)^T, y_t = S_t phi(q_t), divided by Z_t.phi(q_t) with Z_t = sum phi(k)
 // when normalised.
+#include "rung/learn/kernel_view.h"
+#include "rung/learn/kernels/elu_rows.h"
 #include "rung/learn/matrix_recurrence.h"
 #include "rung/learn/mixers/features.h"
 #include "rung/learn/mixers/mixers.h"
 #include "rung/learn/mixers/short_convolution.h"
 
 namespace rung::learn {
+namespace {
 
-torch::Tensor feature_map(FeatureMap feature, const torch::Tensor& x, bool query) {
+// elu(x) + 1 in float32 on the CPU; x [E, B, T, H, d].
+class FastElu : public torch::autograd::Function<FastElu> {
+ public:
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& given) {
+    const torch::Tensor x = sliced(given);
+    torch::Tensor y = torch::empty(x.sizes(), x.options());
+    const std::int64_t sequences = x.size(0) * x.size(1), length = x.size(2), columns = x.size(3) * x.size(4);
+    for (std::int64_t n = 0; n < sequences; ++n)
+      kernels::elu_rows_forward(x.data_ptr<float>() + n * x.stride(1), x.stride(2), length, columns,
+                                y.data_ptr<float>() + n * length * columns);
+    context->save_for_backward({y});
+    return y;
+  }
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const torch::Tensor y = context->get_saved_variables()[0], dy = gradients[0].contiguous();
+    torch::Tensor dx = torch::empty(y.sizes(), y.options());
+    kernels::elu_rows_backward(y.data_ptr<float>(), dy.data_ptr<float>(), y.numel(), dx.data_ptr<float>());
+    return {dx};
+  }
+};
+
+}  // namespace
+
+torch::Tensor feature_map(FeatureMap feature, const torch::Tensor& x, bool query, bool plain) {
   switch (feature) {
     case FeatureMap::identity:
       return x;
     case FeatureMap::relu:
       return x.relu();
     case FeatureMap::elu1:
-      return torch::elu(x) + 1;
+      return !plain && x.is_cpu() && x.scalar_type() == torch::kFloat32 ? FastElu::apply(x)
+                                                                        : torch::elu(x) + 1;
     case FeatureMap::exp:
       return x.exp();
     case FeatureMap::taylor2: {
@@ -46,10 +74,10 @@ class LinearAttention : public LearnedMixer {
     const std::string& p = place_.prefix;
     const std::vector<torch::Tensor> rows =
         convolved_rows(apply_map(u, leaves[weight_]), conv_, 3, {keys_, keys_, values_}, leaves);
-    const torch::Tensor q =
-        feature_map(shape_.feature, split_heads(pass.round(p + "q", rows[0]), shape_.heads), true);
-    const torch::Tensor k =
-        feature_map(shape_.feature, split_heads(pass.round(p + "k", rows[1]), shape_.heads), false);
+    const torch::Tensor q = feature_map(
+        shape_.feature, split_heads(pass.round(p + "q", rows[0]), shape_.heads), true, pass.plain);
+    const torch::Tensor k = feature_map(
+        shape_.feature, split_heads(pass.round(p + "k", rows[1]), shape_.heads), false, pass.plain);
     const torch::Tensor v = split_heads(pass.round(p + "v", rows[2]), shape_.heads);
     torch::Tensor y;
     if (place_.causal) {

@@ -58,7 +58,8 @@ class LogLinear : public LearnedMixer {
     torch::Tensor q = heads_of(mamba ? 2 : 0, key_heads, mamba ? "c" : "q"),
                   k = heads_of(1, key_heads, mamba ? "b" : "k");
     if (shape_.base == MixerKind::linear)
-      q = feature_map(shape_.feature, q, true), k = feature_map(shape_.feature, k, false);
+      q = feature_map(shape_.feature, q, true, pass.plain),
+      k = feature_map(shape_.feature, k, false, pass.plain);
     if (delta_) q = unit_rows(q, pass.plain), k = unit_rows(k, pass.plain);
     const auto biased = [&](std::size_t which, ParameterLayout::Index bias) {
       return (rows[which] + leaves[bias].unsqueeze(1).unsqueeze(1)).to(torch::kFloat32);

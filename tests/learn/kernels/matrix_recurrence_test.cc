@@ -76,6 +76,24 @@ TEST(MatrixRecurrence, agrees_with_its_definition_forward_and_backward) {
     }
 }
 
+TEST(MatrixRecurrence, normalised_agrees_with_its_weights_also_where_nothing_is_read) {
+  for (RecurrenceShape shape : recurrence_shapes()) {
+    shape.normalised = true;
+    EXPECT_EQ(recurrence_fits_host(shape), shape.element == Element::f32 && !shape.delta);
+    if (!recurrence_fits_host(shape)) continue;
+    RecurrenceCase given(shape, false, 5);
+    SCOPED_TRACE(describe(given));
+    make_features(given);
+    const auto expected = attend_linearly(given);
+    given.y.fill(NAN);
+    given.gradient.fill(0.0);
+    matrix_recurrence_forward(shape, given.inputs(), given.output(), nullptr);
+    matrix_recurrence_backward(shape, given.inputs(), nullptr, given.output_gradient(), given.gradients());
+    EXPECT_LT(distance(given.y, expected.y, given.y.count()), 3e-5);
+    EXPECT_LT(distance(given.gradient, expected.gradient, given.gradient.count()), 3e-5);
+  }
+}
+
 TEST(MatrixRecurrence, a_wrong_number_is_seen) {
   RecurrenceCase given({1, 20, 1, 8, 8, Element::f32, true}, true, 3);
   const auto expected = recur(given);
