@@ -156,7 +156,6 @@ class ReachableStatesSearch {
           RUNG_TRY(certificate_,
                    certify_beginnings(target_, kernel_->space().prefix(path(level, place->second)),
                                       kernel_->space().prefix(path(level, index))));
-          if (certificate_) first_meeting_ = slot + 1;
         }
       }
       kept += levels[level].size();
@@ -306,7 +305,6 @@ class ReachableStatesSearch {
   std::atomic<std::uint64_t> evaluations_{0};
   std::vector<std::uint64_t> levels_;
   std::optional<Certificate> certificate_;
-  std::int64_t first_meeting_ = 0;
 };
 
 Fitness reachable_states_fitness(const Target& target) {

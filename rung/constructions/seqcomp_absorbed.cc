@@ -30,10 +30,7 @@ Result<Construction> build_seqcomp_absorbed(const SeqCompRows& rows, const Const
   const Slot bits = model.slot("bits", rows.value_digits(), "bits of the token");
   const Slot one = model.slot("one", 1, "1");
   const Slot value = model.slot("value", rows.value_digits(), "from layer 1 on: the bits of z_0");
-  std::vector<Slot> w(1);
-  for (std::int64_t l = 1; l < L; ++l)
-    w.push_back(model.slot(fmt::format("w_{}", l), digits_for(layout.branching(l)),
-                           fmt::format("from layer 1 on: the bits of w_{}", l)));
+  const std::vector<Slot> w = branch_slots(model, rows, "layer 1");
   std::vector<Slot> ask(1);
   for (std::int64_t l = 1; l <= absorbed; ++l)
     ask.push_back(model.slot(fmt::format("ask_{}", l), layout.domain(l - 1),
@@ -62,14 +59,9 @@ Result<Construction> build_seqcomp_absorbed(const SeqCompRows& rows, const Const
     layer.after(fmt::format("ask_{}: at `=`, the unit vector of the argument of z_{}", level, level));
   };
 
-  std::vector<Collected> numbers{{bits, layout.start_position(), value}};
-  for (std::int64_t l = 1; l < L; ++l) {
-    Slot low_bits = bits;
-    low_bits.size = w[static_cast<std::size_t>(l)].size;
-    numbers.push_back({low_bits, layout.branch_position(l), w[static_cast<std::size_t>(l)]});
-  }
   Collection collected =
-      write_collection(model, carrier_form(request), code, one, numbers, Slot{}, "hand z_0 and w to =");
+      write_collection(model, carrier_form(request), code, one,
+                       collected_numbers(layout, bits, value, bits, w), Slot{}, "hand z_0 and w to =");
   LayerWriter& collect = collected.layer;
   collect.after("value: at `=`, the bits of z_0; w_l: those of w_l");
   question(collect, 1, collected.numbers[0]);

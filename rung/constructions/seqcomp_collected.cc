@@ -37,10 +37,7 @@ Result<Construction> build_seqcomp_collected(const SeqCompRows& rows, const Cons
   // Behind an early R z_0 is needed in its own MLP alone: it passes through the slot that lookups use.
   Slot value = fetched;
   if (late) value = model.slot("value", rows.value_digits(), "from R on: the bits of i_1");
-  std::vector<Slot> w(1);  // w[l] is w_l
-  for (std::int64_t l = 1; l < L; ++l)
-    w.push_back(model.slot(fmt::format("w_{}", l), digits_for(layout.branching(l)),
-                           fmt::format("from R on: the bits of w_{}", l)));
+  const std::vector<Slot> w = branch_slots(model, rows, "R");
   Slot carried = bits;
   if (late && form.columns)
     carried = model.slot("carried", rows.value_digits(),
@@ -93,12 +90,8 @@ Result<Construction> build_seqcomp_collected(const SeqCompRows& rows, const Cons
     }
     done = 1;
   }
-  std::vector<Collected> numbers{{late && !form.columns ? fetched : carried, layout.start_position(), value}};
-  for (std::int64_t l = 1; l < L; ++l) {
-    Slot low_bits = late && form.columns ? carried : bits;
-    low_bits.size = w[static_cast<std::size_t>(l)].size;
-    numbers.push_back({low_bits, layout.branch_position(l), w[static_cast<std::size_t>(l)]});
-  }
+  std::vector<Collected> numbers = collected_numbers(layout, late && !form.columns ? fetched : carried, value,
+                                                     late && form.columns ? carried : bits, w);
   Slot packed = fetched;
   if (form.columns && late) packed = packed_slot(model, rows);
   if (form.columns && !late) numbers[0].into.size = 0;

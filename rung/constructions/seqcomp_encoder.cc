@@ -29,10 +29,7 @@ Result<Construction> build_seqcomp_encoder(const SeqCompRows& rows, const Constr
   const Slot next = model.slot(
       "next", L + 1, "unit vector: the function that cur is to be put into, 1 .. L; the last: nothing to do");
   const Slot start = model.slot("z_0", rows.value_digits(), "0, from layer 1 on the bits of z_0");
-  std::vector<Slot> w(1);
-  for (std::int64_t l = 1; l < L; ++l)
-    w.push_back(model.slot(fmt::format("w_{}", l), digits_for(layout.branching(l)),
-                           fmt::format("from layer 1 on: the bits of w_{}", l)));
+  const std::vector<Slot> w = branch_slots(model, rows, "layer 1");
   const Slot cur = model.slot("cur", rows.value_digits(), "from layer 1 on: the value reached so far");
   const Slot target = model.slot("target", D, "code of the position to read next, -1 or 1; 0 at first");
   const Slot read_cur = model.slot("read cur", rows.value_digits(), "cur of the target, then 0 again");

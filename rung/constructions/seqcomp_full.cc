@@ -81,10 +81,7 @@ Result<Construction> build_seqcomp_serial(const SeqCompRows& rows, const Constru
   const Slot target =
       model.slot("target", D, "from layer L on: code of the position that is read next, -1 or 1");
   const Slot a = model.slot("A", rows.value_digits(), "what a lookup read, then 0 again");
-  std::vector<Slot> w(1);
-  for (std::int64_t l = 1; l < L; ++l)
-    w.push_back(model.slot(fmt::format("w_{}", l), digits_for(layout.branching(l)),
-                           fmt::format("from layer {} on: the bits of w_{}", l, l)));
+  const std::vector<Slot> w = branch_slots(model, rows);
   auto& token = model.field_bits("token", rows.token_digits());
   token.code(bits, 0, 1);
   token.constant(one, {1});

@@ -53,13 +53,11 @@ Result<Construction> build_seqcomp_precomposed(const SeqCompRows& rows, const Co
   const Slot b = model.slot("B", rows.branch_digits(), "w_l as it is read, then 0 again");
   const Slot held = model.slot("held", rows.branch_digits(), "bits of w_l until they are used");
   const Slot result = model.slot("result", rows.value_digits(), "0, after the last layer the bits of i_L");
-  std::vector<Slot> w(1);
+  std::vector<Slot> w;
   Slot value;
   if (early) {
     value = model.slot("value", rows.value_digits(), "from R on: the bits of z_0");
-    for (std::int64_t l = 1; l < L; ++l)
-      w.push_back(model.slot(fmt::format("w_{}", l), digits_for(layout.branching(l)),
-                             fmt::format("from R on: the bits of w_{}", l)));
+    w = branch_slots(model, rows, "R");
   }
   model.position_bits(D).code(code, -1, 1);
   auto& token = model.field_table("token", layout.equals_token() + 1);
@@ -81,15 +79,9 @@ Result<Construction> build_seqcomp_precomposed(const SeqCompRows& rows, const Co
     return early ? slot_inputs(mlp, w[static_cast<std::size_t>(l)]) : slot_inputs(mlp, held);
   };
   if (early) {
-    std::vector<Collected> numbers{{bits, layout.start_position(), value}};
-    for (std::int64_t l = 1; l < L; ++l) {
-      Slot low_bits = bits;
-      low_bits.size = w[static_cast<std::size_t>(l)].size;
-      numbers.push_back({low_bits, layout.branch_position(l), w[static_cast<std::size_t>(l)]});
-    }
     Collection collected =
-        write_collection(model, form, code, one, numbers, form.columns ? packed_slot(model, rows) : Slot{},
-                         "hand z_0 and w to =");
+        write_collection(model, form, code, one, collected_numbers(layout, bits, value, bits, w),
+                         form.columns ? packed_slot(model, rows) : Slot{}, "hand z_0 and w to =");
     LayerWriter& collect = collected.layer;
     ReluCircuit& mlp = collect.mlp();
     const Number flag = slot_inputs(mlp, at_equals)[0];

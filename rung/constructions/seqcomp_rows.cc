@@ -56,6 +56,27 @@ Bits restored_slot(ReluCircuit& circuit, const Slot& slot) {
   return bits;
 }
 
+std::vector<Slot> branch_slots(ModelWriter& model, const SeqCompRows& rows,
+                               std::optional<std::string> since) {
+  std::vector<Slot> w(1);
+  for (std::int64_t l = 1; l < rows.levels(); ++l)
+    w.push_back(model.slot(
+        fmt::format("w_{}", l), digits_for(rows.layout().branching(l)),
+        fmt::format("from {} on: the bits of w_{}", since ? *since : fmt::format("layer {}", l), l)));
+  return w;
+}
+
+std::vector<Collected> collected_numbers(const SeqCompLayout& layout, const Slot& start, const Slot& value,
+                                         const Slot& bits, const std::vector<Slot>& w) {
+  std::vector<Collected> numbers{{start, layout.start_position(), value}};
+  for (std::int64_t l = 1; l < layout.levels(); ++l) {
+    const Slot& into = w[static_cast<std::size_t>(l)];
+    numbers.push_back({bits, layout.branch_position(l), into});
+    numbers.back().value.size = into.size;
+  }
+  return numbers;
+}
+
 CarrierForm carrier_form(const ConstructionRequest& request) {
   const std::string feature = request.option("feature", "relu");
   return {request.option("carry", "heads") == "columns", request.option("normalised", "no") == "yes",

@@ -47,6 +47,10 @@ class SeqCompRows {
 // Fetched bits, brought back to exact ones (mode Q rounds them; mode X already has).
 Bits restored_slot(ReluCircuit& circuit, const Slot& slot);
 
+// Slots of w_1 .. w_{L-1}, by l; that of 0 is empty. `since`: what hands them to `=`; without it layer l reads w_l.
+std::vector<Slot> branch_slots(ModelWriter& model, const SeqCompRows& rows,
+                               std::optional<std::string> since = std::nullopt);
+
 // The forms, each in its own file.
 Result<Construction> build_seqcomp_full(const SeqCompRows& rows,
                                         const ConstructionRequest& request);  // F^{L+1}
@@ -81,6 +85,9 @@ struct CarrierForm {
   // Bits of a number that holds what a coordinate reads of `count` numbers.
   int read_bits(std::int64_t count) const { return columns ? static_cast<int>(count) + 1 : 2; }
 };
+// All L numbers: what `start` holds at the token of z_0 into `value`, and the low coordinates of `bits` at those of w.
+std::vector<Collected> collected_numbers(const SeqCompLayout& layout, const Slot& start, const Slot& value,
+                                         const Slot& bits, const std::vector<Slot>& w);
 // From the options carry, feature and normalised.
 CarrierForm carrier_form(const ConstructionRequest& request);
 struct Collection {
