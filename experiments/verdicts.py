@@ -15,7 +15,7 @@ from embed import ORDER  # noqa: E402
 RESULTS = os.path.join(HERE, "..", "results")
 TARGET = os.path.join(RESULTS, "README.md")
 README = os.path.join(HERE, "..", "README.md")
-REPLACED = ("depth-1", "depth-2", "capacity-law-1", "sparse-depth-1", "khop-100-1", "khop-longer", "cot-1", "marks-1")  # kept as they were run; a later file asks their question again
+REPLACED = ("depth-1", "depth-2", "capacity-law-1", "sparse-depth-1", "khop-100-1", "khop-longer", "cot-1", "tracking-1", "marks-1")  # kept as they were run; a later file asks their question again
 CAPACITY = ("capacity-law", "capacity-law-1", "capacity")  # the first that has results is the record of bits kept
 # What a reader asks, and the predictions that answer it: of the first file that has results.
 QUESTIONS = (
@@ -46,7 +46,7 @@ QUESTIONS = (
      ("sparse/certified", "sparse/full-over-sparse", "sparse-depth/two-over-one")),
     ("k hops take depth that grows with lg k", ("khop-100/one-layer-fewer", "khop-100/two-layers-fewer", "khop-100/sixteen")),
     ("Layers that come to rest follow no parity; reflections do, for a multiple of their lessons; cells keep what they learned",
-     ("tracking/layers-that-rest", "tracking/no-reflection", "reach/twice-the-lessons", "reach/not-many-times", "tracking/cells-generalise")),
+     ("tracking/layers-that-rest", "tracking/no-reflection", "reach/twice-the-lessons", "reach/not-many-times", "tracking/cells-generalise", "easier/rotations-take-more-than-one")),
     ("Skewed questions are answered more often by the same state; permutations are not",
      ("shift/zipf-helps", "shift/permutations-do-not")),
     ("Decay, dropout and smoothing change none of it",
