@@ -13,6 +13,7 @@
 #include <cuda_profiler_api.h>
 #endif
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <map>
@@ -42,6 +43,9 @@ struct Sizes {
   std::int64_t width = 64, heads = 2, context = 256, batch = 64, members = 32;
 };
 
+// Questions name one of the context's entries.
+std::int64_t tokens_of(const Sizes& sizes) { return std::max(kVocabulary, sizes.context); }
+
 Model make_model(const std::string& line, const Sizes& sizes) {
   ModelSpec spec;
   auto stack = parse_stack(line);
@@ -49,8 +53,8 @@ Model make_model(const std::string& line, const Sizes& sizes) {
   spec.architecture.stack = *stack;
   Dimensions& dims = spec.architecture.dimensions;
   dims.width = sizes.width, dims.heads = sizes.heads, dims.context = sizes.context,
-  dims.vocabulary = kVocabulary, dims.norm = Norm::rms, dims.state = 32;
-  spec.fields = {{"token", kVocabulary, 1, 0}};
+  dims.vocabulary = tokens_of(sizes), dims.norm = Norm::rms, dims.state = 32;
+  spec.fields = {{"token", tokens_of(sizes), 1, 0}};
   spec.output = {OutputSpec::Kind::logits, kVocabulary, 0};
   auto model = Model::make(spec);
   RUNG_REQUIRE(model.ok(), "{}", model.error().message);
@@ -106,6 +110,7 @@ struct Step {
     const torch::Tensor wide = tokens.to(torch::kLong);
     batch.inputs.fields = {wide};
     batch.targets = wide.roll(-1, 2).view({tokens.size(0), prompts * length});
+    if (length > kVocabulary) batch.targets = batch.targets.remainder(kVocabulary);
     parameters.gradient.zero_();
     ForwardContext pass;
     pass.training = true;
@@ -288,6 +293,7 @@ int on_cuda(const Sizes& sizes, torch::ScalarType type, const std::vector<std::s
       "step "
       "|\n| --- | --- | --- | --- | --- |\n",
       cuda_name(), sizes.members, type == torch::kBFloat16 ? "bf16" : "tf32", beside(sizes));
+  std::fflush(stdout);
   at::globalContext().setAllowTF32CuBLAS(true);
   for (const std::string& line : lines) {
     const auto begin = Clock::now();

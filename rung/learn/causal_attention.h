@@ -12,9 +12,10 @@ struct AttentionHeads {
   double tau = 0;
 };
 
-// Whether there is a kernel for it: bfloat16 on a device, and what kernels::causal_attention_fits says.
-bool causal_attention_fits(const torch::Tensor& projection, const AttentionHeads& heads);
-// projection [E, B, T, 3 H d] -> [E, B, T, H d]. REQUIRES causal_attention_fits. The gradient itself has none.
+// Whether there is a kernel for it that is faster than libtorch's: bfloat16 on a device, what kernels::causal_attention_fits
+// says and no long contexts of wide heads; float32 on the CPU, what causal_attention_fits_host says.
+bool causal_attention_pays(const torch::Tensor& projection, const AttentionHeads& heads);
+// projection [E, B, T, 3 H d] -> [E, B, T, H d]. REQUIRES causal_attention_pays. The gradient itself has none.
 torch::Tensor causal_attention(const torch::Tensor& projection, const AttentionHeads& heads);
 
 }  // namespace rung::learn

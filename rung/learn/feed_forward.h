@@ -1,4 +1,4 @@
-// The feed-forward block of a layer as one operation on a device: x + W2 act(W1 norm(x) + b1) + b2, with its
+// The feed-forward block of a layer as one operation: x + W2 act(W1 norm(x) + b1) + b2, with its
 // gradients, keeping nothing but x (kernels/feed_forward.h).
 #pragma once
 
@@ -11,8 +11,9 @@ struct FeedForwardLeaves {
   const torch::Tensor &gain, &w1, &b1, &w2, &b2;  // [E, W], [E, M, W], [E, M], [E, W, M], [E, W]
 };
 
-// Whether the fused block computes this: bfloat16 on a device that has room for the sizes.
-bool feed_forward_applies(const torch::Tensor& x, const FeedForwardLeaves& leaves);
+// Whether the fused block computes this: bfloat16 on a device that has room for the sizes, or float32 with relu on the
+// CPU.
+bool feed_forward_applies(const torch::Tensor& x, const FeedForwardLeaves& leaves, MlpActivation activation);
 // x [E, B, T, W]. REQUIRES feed_forward_applies. The norm is rms_norm of row_norm.h.
 torch::Tensor feed_forward(const torch::Tensor& x, const FeedForwardLeaves& leaves, MlpActivation activation);
 

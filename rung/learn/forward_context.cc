@@ -4,6 +4,7 @@
 
 #include "rung/learn/kernel_view.h"
 #include "rung/learn/kernels/bias_rows.h"
+#include "rung/learn/kernels/row_map.h"
 
 namespace rung::learn {
 namespace {
@@ -43,6 +44,49 @@ class BiasedProduct : public torch::autograd::Function<BiasedProduct> {
     const auto saved = context->get_saved_variables();
     const torch::Tensor& slope = gradients[0];
     return {torch::bmm(slope, saved[1]), torch::bmm(slope.transpose(1, 2), saved[0]), slope.sum(1)};
+  }
+};
+
+// x [E, B, T, C] times weight [E, R, C], plus bias [E, R] where it is given, in float32 on the CPU.
+class RowMap : public torch::autograd::Function<RowMap> {
+ public:
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& given,
+                               const torch::Tensor& given_weight, const torch::Tensor& given_bias) {
+    const torch::Tensor x = given.contiguous(), weight = member_numbers(given_weight),
+                        bias = is_given(given_bias) ? member_numbers(given_bias) : torch::Tensor();
+    torch::Tensor y = torch::empty({x.size(0), x.size(1), x.size(2), weight.size(1)}, x.options());
+    kernels::row_map_forward(shape_of(x, weight), x.data_ptr<float>(), weights_of(weight, bias),
+                             y.data_ptr<float>());
+    context->save_for_backward({x, weight});
+    context->saved_data["biased"] = bias.defined();
+    context->saved_data["of_rows"] = given.requires_grad();
+    return y;
+  }
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const auto saved = context->get_saved_variables();
+    const torch::Tensor &x = saved[0], &weight = saved[1], dy = gradients[0].contiguous();
+    torch::Tensor dx, dbias, dweight = torch::empty(weight.sizes(), weight.options());
+    if (context->saved_data["of_rows"].toBool()) dx = torch::empty_like(x);
+    if (context->saved_data["biased"].toBool())
+      dbias = torch::empty({weight.size(0), weight.size(1)}, weight.options());
+    kernels::row_map_backward(shape_of(x, weight), x.data_ptr<float>(), weights_of(weight, {}),
+                              dy.data_ptr<float>(),
+                              {dx.defined() ? dx.data_ptr<float>() : nullptr, dweight.data_ptr<float>(),
+                               dbias.defined() ? dbias.data_ptr<float>() : nullptr});
+    return {dx, dweight, dbias};
+  }
+
+ private:
+  // A parameter as it lies in the members' buffer, or a copy without gaps where it lies otherwise.
+  static torch::Tensor member_numbers(const torch::Tensor& x) {
+    return x.select(0, 0).is_contiguous() ? x : x.contiguous();
+  }
+  static kernels::RowMapShape shape_of(const torch::Tensor& x, const torch::Tensor& weight) {
+    return {x.size(0), x.size(1) * x.size(2), weight.size(2), weight.size(1)};
+  }
+  static kernels::RowMapWeights weights_of(const torch::Tensor& weight, const torch::Tensor& bias) {
+    return {weight.data_ptr<float>(), weight.stride(0), floats_of(bias), bias.defined() ? bias.stride(0) : 0};
   }
 };
 
@@ -142,6 +186,11 @@ torch::Tensor ForwardContext::drop(const torch::Tensor& x) const {
 
 torch::Tensor apply_map(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias) {
   const std::int64_t members = x.size(0), prompts = x.size(1), length = x.size(2);
+  const auto is_host_float = [](const torch::Tensor& tensor) {
+    return !tensor.defined() || (tensor.device().is_cpu() && tensor.scalar_type() == torch::kFloat32);
+  };
+  if (is_host_float(x) && is_host_float(weight) && is_host_float(bias) && x.numel() > 0 && weight.numel() > 0)
+    return RowMap::apply(x, weight, or_empty(bias, x));
   if (members == 1) {
     const torch::Tensor rows = x.reshape({prompts * length, x.size(3)});
     const torch::Tensor matrix = weight.select(0, 0).t();

@@ -1,6 +1,7 @@
 #include "rung/learn/matrix_recurrence.h"
 
 #include "rung/learn/kernel_view.h"
+#include "rung/learn/kernels/causal_reading.h"
 #include "rung/learn/kernels/chunked_recurrence.h"
 
 namespace rung::learn {
@@ -35,6 +36,17 @@ kernels::RecurrenceShape shape_of(const torch::Tensor& q, const torch::Tensor& v
           element_of(q),         delta,     normalised};
 }
 
+// On the CPU a short plain sum is read by products over pairs of positions, which costs less than its states.
+constexpr std::int64_t kUnrolledPositions = 512;
+kernels::CausalReadingShape unrolled(const kernels::RecurrenceShape& shape) {
+  return {shape.sequences, shape.positions, shape.heads, shape.key_size, shape.value_size, 0,
+          shape.normalised};
+}
+bool unrolls(const kernels::RecurrenceShape& shape, const torch::Tensor& q, bool decays) {
+  return q.is_cpu() && shape.element == kernels::Element::f32 && !decays && !shape.delta &&
+         shape.positions <= kUnrolledPositions && kernels::causal_reading_fits(unrolled(shape));
+}
+
 // x as the kernel of a shape takes it. Chunks want vectors at multiples of sixteen bytes: a copy costs less
 // than the other kernels do.
 torch::Tensor placed(const torch::Tensor& given, const kernels::RecurrenceShape& shape) {
@@ -66,9 +78,12 @@ class FastRecurrence : public torch::autograd::Function<FastRecurrence> {
       check_device(
           kernels::matrix_recurrence_forward_cuda(shape, inputs, mutable_slice_of(y), kept, current_stream()),
           "matrix_recurrence");
+    else if (unrolls(shape, q, decay.defined()))
+      kernels::causal_reading_forward(unrolled(shape), {inputs.q, inputs.k, inputs.v}, mutable_slice_of(y));
     else
       kernels::matrix_recurrence_forward(shape, inputs, mutable_slice_of(y), kept);
-    context->save_for_backward({q, k, v, decay, beta, error});
+    const bool reads_y = q.is_cpu() && normalised;
+    context->save_for_backward({q, k, v, decay, beta, error, reads_y ? y : torch::Tensor()});
     context->saved_data["normalised"] = normalised;
     return y;
   }
@@ -94,6 +109,11 @@ class FastRecurrence : public torch::autograd::Function<FastRecurrence> {
       check_device(kernels::matrix_recurrence_backward_cuda(shape, inputs, floats_of(error), slice_of(dy),
                                                             out, scratch.data_ptr<float>(), current_stream()),
                    "matrix_recurrence backward");
+    } else if (unrolls(shape, q, decay.defined())) {
+      const torch::Tensor& y = saved[6];
+      kernels::causal_reading_backward(unrolled(shape), {inputs.q, inputs.k, inputs.v},
+                                       y.defined() ? slice_of(y) : kernels::Slice(), slice_of(dy),
+                                       {out.dq, out.dk, out.dv});
     } else {
       kernels::matrix_recurrence_backward(shape, inputs, floats_of(error), slice_of(dy), out);
     }
@@ -112,16 +132,17 @@ torch::Tensor divided_by_total(const torch::Tensor& y, const torch::Tensor& tota
 torch::Tensor matrix_recurrence(const RecurrenceInputs& inputs, bool plain) {
   const auto shape = [&] { return shape_of(inputs.q, inputs.v, inputs.beta.defined(), inputs.normalised); };
   const bool slow = plain || inputs.settle;
+  const auto unrolled_here = [&] { return unrolls(shape(), inputs.q, inputs.log_decay.defined()); };
   if (inputs.normalised) {
     RUNG_REQUIRE(!inputs.log_decay.defined() && !inputs.beta.defined(), "normalised with a decay or beta");
-    if (slow || !inputs.q.is_cuda() || !kernels::recurrence_fits_chunks(shape())) {
+    if (slow || !(inputs.q.is_cuda() ? kernels::recurrence_fits_chunks(shape()) : unrolled_here())) {
       RecurrenceInputs apart = inputs;
       apart.normalised = false;
       return divided_by_total(matrix_recurrence(apart, plain), (inputs.k.cumsum(2) * inputs.q).sum(-1, true));
     }
   }
   if (slow || !(inputs.q.is_cuda() ? kernels::recurrence_fits_device(shape())
-                                   : kernels::recurrence_fits_host(shape())))
+                                   : unrolled_here() || kernels::recurrence_fits_host(shape())))
     return plain_recurrence(inputs);
   return FastRecurrence::apply(inputs.q, inputs.k, inputs.v, or_empty(inputs.log_decay, inputs.q),
                                or_empty(inputs.beta, inputs.q), inputs.normalised);

@@ -218,8 +218,8 @@ torch::Tensor Model::feed_forward_block(const torch::Tensor& x, std::size_t inde
     const FeedForwardLeaves block{leaves[layer.norm2], leaves[layer.mlp[0].first],
                                   leaves[layer.mlp[0].second], leaves[layer.mlp[1].first],
                                   leaves[layer.mlp[1].second]};
-    if (feed_forward_applies(x, block))
-      return feed_forward(x, block, spec_.architecture.dimensions.activation);
+    const MlpActivation activation = spec_.architecture.dimensions.activation;
+    if (feed_forward_applies(x, block, activation)) return feed_forward(x, block, activation);
   }
   const std::string prefix = "layers." + std::to_string(index) + ".";
   torch::Tensor h = normed() ? pass.round(prefix + "norm2", rms_norm(x, leaves[layer.norm2], pass.plain)) : x;

@@ -1,5 +1,5 @@
-// Causal attention on the fused projection, on a GPU, against the formula in float64. Skipped, saying so, where there is
-// no device.
+// Causal attention on the fused projection, on the CPU and on a GPU, against the formula in float64. The latter is skipped,
+// saying so, where there is no device.
 #include "rung/learn/causal_attention.h"
 
 #include <gtest/gtest.h>
@@ -30,9 +30,45 @@ double relative_difference(const torch::Tensor& a, const torch::Tensor& b) {
   return ((x - y).norm() / y.norm()).item<double>();
 }
 
-TEST(causal_attention, is_left_to_others_on_the_cpu_and_in_float32) {
-  EXPECT_FALSE(causal_attention_fits(torch::zeros({1, 1, 4, 96}, torch::kBFloat16), {1, 32, 0.2}));
-  EXPECT_FALSE(causal_attention_fits(torch::zeros({1, 1, 4, 96}), {1, 32, 0.2}));
+TEST(causal_attention, has_no_kernel_for_bfloat16_on_the_cpu_nor_for_doubles) {
+  EXPECT_FALSE(causal_attention_pays(torch::zeros({1, 1, 4, 96}, torch::kBFloat16), {1, 32, 0.2}));
+  EXPECT_FALSE(causal_attention_pays(torch::zeros({1, 1, 4, 96}, torch::kDouble), {1, 32, 0.2}));
+  EXPECT_FALSE(causal_attention_pays(torch::zeros({1, 1, 4, 97}), {1, 32, 0.2}));
+}
+
+TEST(causal_attention, has_the_outputs_and_gradients_of_the_formula_on_the_cpu) {
+  for (const std::int64_t length : {1, 7, 130}) {
+    const AttentionHeads division{2, 6, 0.4};
+    const torch::Tensor given = torch::randn({2, 3, length, 36}),
+                        direction = torch::randn({2, 3, length, 12});
+    torch::Tensor exact = given.to(torch::kDouble).requires_grad_(true),
+                  fast = given.clone().requires_grad_(true);
+    ASSERT_TRUE(causal_attention_pays(fast, division));
+    const torch::Tensor expected = attention_by_formula(exact, division),
+                        y = causal_attention(fast, division);
+    EXPECT_LT(relative_difference(y, expected), 1e-5);
+    expected.backward(direction.to(torch::kDouble));
+    y.backward(direction);
+    EXPECT_LT(relative_difference(fast.grad(), exact.grad()), 1e-5);
+    // A gradient without memory of its own, and a projection that is a part of another.
+    exact.mutable_grad() = fast.mutable_grad() = torch::Tensor();
+    const torch::Tensor wide = torch::cat({fast, fast}, -1).narrow(-1, 0, 36);
+    attention_by_formula(exact, division).sum().backward();
+    causal_attention(wide, division).sum().backward();
+    EXPECT_LT(relative_difference(fast.grad(), exact.grad()), 1e-5);
+  }
+}
+
+TEST(device_attention, is_left_to_the_library_for_long_contexts_of_wide_heads) {
+  if (auto ready = cuda_ready(); !ready) GTEST_SKIP() << ready.error().message;
+  const auto pays = [](std::int64_t length, std::int64_t size) {
+    return causal_attention_pays(
+        torch::zeros({1, 1, length, 3 * size}, torch::dtype(torch::kBFloat16).device(torch::kCUDA)),
+        {1, size, 0.125});
+  };
+  EXPECT_TRUE(pays(1024, 64));
+  EXPECT_FALSE(pays(1025, 64));
+  EXPECT_TRUE(pays(4096, 32));
 }
 
 TEST(device_attention, has_the_outputs_and_gradients_of_the_formula) {
@@ -45,7 +81,7 @@ TEST(device_attention, has_the_outputs_and_gradients_of_the_formula) {
                           direction = torch::randn({2, 3, length, 2 * size}).to(torch::kBFloat16);
       torch::Tensor exact = given.to(torch::kDouble).requires_grad_(true),
                     fast = given.to(torch::kCUDA).requires_grad_(true);
-      ASSERT_TRUE(causal_attention_fits(fast, division));
+      ASSERT_TRUE(causal_attention_pays(fast, division));
       const torch::Tensor expected = attention_by_formula(exact, division),
                           y = causal_attention(fast, division);
       EXPECT_LT(relative_difference(y, expected), 8e-3);

@@ -140,7 +140,7 @@ TEST(device, computes_the_feed_forward_block_as_tensor_operations_do) {
           for (const torch::Tensor& x : drawn)
             in.push_back(x.to(torch::kBFloat16).to(type).detach().requires_grad_(true));
           const FeedForwardLeaves leaves{in[1], in[2], in[3], in[4], in[5]};
-          EXPECT_EQ(feed_forward_applies(in[0], leaves), type == torch::kBFloat16);
+          EXPECT_EQ(feed_forward_applies(in[0], leaves, activation), type == torch::kBFloat16);
           torch::Tensor y;
           if (fused)
             y = feed_forward(in[0], leaves, activation);

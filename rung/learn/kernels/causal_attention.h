@@ -1,10 +1,10 @@
-// Causal softmax attention of small heads on tensor cores, forward and backward.
+// Causal softmax attention of small heads, forward and backward, on tensor cores and on the host.
 //
 // Per sequence and head, with q_i, k_j, v_j in R^d and tau > 0, for i = 1..T
 //   l_i = ln sum_{j <= i} exp(tau q_i.k_j),  p_ij = exp(tau q_i.k_j - l_i) for j <= i, else 0,  y_i = sum_j p_ij v_j
 // Backward keeps l alone and makes p again. With D_i = dy_i . y_i and s_ij = p_ij (dy_i . v_j - D_i)
 //   dv_j = sum_i p_ij dy_i,  dk_j = tau sum_i s_ij q_i,  dq_i = tau sum_j s_ij k_j.
-// Products take bfloat16 and add in float32; p and s are rounded to bfloat16 between two products, y, dq, dk and dv
+// On tensor cores products take bfloat16 and add in float32; p and s are rounded to bfloat16 between two products, y, dq, dk and dv
 // once at the end.
 #pragma once
 
@@ -21,7 +21,7 @@ struct CausalAttentionShape {
   float tau = 0;
 };
 
-// All [N, T, H, d]. Each vector begins at a multiple of 16 bytes: data and strides do.
+// All [N, T, H, d]. On a device each vector begins at a multiple of 16 bytes: data and strides do.
 struct CausalAttentionInputs {
   Slice q, k, v;
 };
@@ -30,7 +30,19 @@ struct CausalAttentionGradients {
   MutableSlice dq, dk, dv;
 };
 
-// True for bfloat16, d in {16, 32, 64}, 1 <= T <= 4096, tau > 0 and a number of heads that a grid can have.
+// The host's: float32 of any size, positions as far as their weights fit in cache. One thread; a sequence's bits are
+// the same on every call and do not depend on the other sequences. No output overlaps an input.
+//
+// ENSURES y [N, T, H, d] and log_sums [N, H, T], the l above, written.
+bool causal_attention_fits_host(const CausalAttentionShape& shape);
+void causal_attention_forward(const CausalAttentionShape& shape, const CausalAttentionInputs& inputs,
+                              const MutableSlice& y, float* log_sums);
+// REQUIRES y and log_sums of the same forward.
+void causal_attention_backward(const CausalAttentionShape& shape, const CausalAttentionInputs& inputs,
+                               const Slice& y, const float* log_sums, const Slice& dy,
+                               const CausalAttentionGradients& gradients);
+
+// The device's. True for bfloat16, d in {16, 32, 64}, 1 <= T <= 4096, tau > 0 and a number of heads that a grid can have.
 constexpr bool causal_attention_has(const CausalAttentionShape& shape) {
   constexpr std::int64_t kMost = std::int64_t{1} << 25;
   return shape.element == Element::bf16 && (shape.size == 16 || shape.size == 32 || shape.size == 64) &&

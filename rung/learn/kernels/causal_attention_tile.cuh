@@ -1,6 +1,6 @@
 // Causal attention (causal_attention.h) on tensor cores: what each block of threads does, as templates on the
-// machine (tensor_core.cuh), which also has any, power_of_two, logarithm_of_two, exchange and store_four
-// (causal_attention.cu). Forward, and what backward (causal_attention_gradient.cuh) shares with it.
+// machine (tensor_core.cuh). Forward, and what backward (causal_attention_gradient.cuh) and log-linear attention
+// (log_linear_tile.cuh) share with it.
 //
 // A block belongs to one head of one sequence and owns some of its positions, a warp 16 of them at a time. Where the
 // whole head fits into shared memory the block owns all of it, each warp an early and a late 16, so that the triangle
@@ -40,11 +40,10 @@ struct AttentionPlan {
   int warps = 0;   // of a block
   float tau = 0;
 };
-constexpr AttentionPlan attention_plan(const CausalAttentionShape& shape, int most_rows) {
+constexpr AttentionPlan attention_plan(std::int64_t positions, std::int64_t heads, int most_rows) {
   AttentionPlan plan;
-  plan.positions = static_cast<int>(shape.positions);
-  plan.heads = static_cast<int>(shape.heads);
-  plan.tau = shape.tau;
+  plan.positions = static_cast<int>(positions);
+  plan.heads = static_cast<int>(heads);
   const int tiles = (plan.positions + kAttentionTile - 1) / kAttentionTile;
   if (tiles * kAttentionTile <= most_rows && tiles <= 2 * kAttentionWarps) {
     plan.rows = plan.own = tiles * kAttentionTile;
@@ -55,6 +54,11 @@ constexpr AttentionPlan attention_plan(const CausalAttentionShape& shape, int mo
     plan.warps = kAttentionWarps;
   }
   plan.blocks = (plan.positions + plan.own - 1) / plan.own;
+  return plan;
+}
+constexpr AttentionPlan attention_plan(const CausalAttentionShape& shape, int most_rows) {
+  AttentionPlan plan = attention_plan(shape.positions, shape.heads, most_rows);
+  plan.tau = shape.tau;
   return plan;
 }
 
@@ -103,22 +107,23 @@ RUNG_DEVICE int attention_tile(const AttentionPlan& plan, const AttentionPlace& 
 }
 
 template <int D>
-RUNG_DEVICE const Bf16* attention_head(const Slice& slice, const AttentionPlace& place) {
-  return static_cast<const Bf16*>(slice.data) + place.n * slice.sequence_stride + place.h * D;
+RUNG_DEVICE const Bf16* attention_head(const Slice& slice, const AttentionPlace& place, int size = D) {
+  return static_cast<const Bf16*>(slice.data) + place.n * slice.sequence_stride + place.h * size;
 }
 
-// Positions first .. first + rows - 1 to shared memory, 0 after the last; there after wait_copies.
+// Positions first .. first + rows - 1 to shared memory, 0 after the last and beyond `size` numbers, a multiple of 8;
+// there after wait_copies.
 template <class Core, int D>
 RUNG_DEVICE void copy_positions(unsigned to, const Slice& slice, const AttentionPlan& plan,
-                                const AttentionPlace& place, int first, int rows) {
+                                const AttentionPlace& place, int first, int rows, int size = D) {
   constexpr int kParts = D / 8;
   const int part = Core::thread() % kParts, step = 32 * plan.warps / kParts;
   int row = Core::thread() / kParts;
-  const Bf16* from = attention_head<D>(slice, place) + (first + row) * slice.position_stride + 8 * part;
+  const Bf16* from = attention_head<D>(slice, place, size) + (first + row) * slice.position_stride + 8 * part;
   const std::int64_t advance = step * slice.position_stride;
   to += AttentionShared<D>::kPitch * row + 16 * part;
   for (; row < rows; row += step) {
-    Core::copy_async(to, from, first + row < plan.positions);
+    Core::copy_async(to, from, first + row < plan.positions && 8 * part < size);
     from += advance;
     to += AttentionShared<D>::kPitch * step;
   }
@@ -177,11 +182,13 @@ RUNG_DEVICE void clear_sums(float (&sums)[D / 8][4]) {
     for (int e = 0; e < 4; ++e) sums[j][e] = 0.0f;
 }
 
-// sums [16 x D], rows g and g + 8 times a factor each, to positions first .. first + 15 before `end`. The lanes of a
-// quad exchange what they have, so that each writes 16 neighbouring bytes.
+// sums [16 x D], rows g and g + 8 times a factor each, to positions first .. first + 15 before `end`, the first `size`
+// numbers of each. The lanes of a quad exchange what they have, so that each writes 16 neighbouring bytes, at once where
+// they are all there and `packed`.
 template <class Core, int D>
 RUNG_DEVICE void write_rows(const MutableSlice& slice, const AttentionPlan& plan, int first,
-                            const float (&sums)[D / 8][4], float upper_factor, float lower_factor) {
+                            const float (&sums)[D / 8][4], float upper_factor, float lower_factor,
+                            int size = D, bool packed = true) {
   constexpr int kParts = D / 8;
   const AttentionPlace place = attention_place<Core>(plan);
   const int lane = Core::thread() % 32, g = lane / 4, t = lane % 4;
@@ -209,10 +216,18 @@ RUNG_DEVICE void write_rows(const MutableSlice& slice, const AttentionPlan& plan
       }
     }
     const int part = four + t, position = first + g + part / kParts * 8;
-    if (position < place.end) {
-      Bf16* to = static_cast<Bf16*>(slice.data) + place.n * slice.sequence_stride + place.h * D +
-                 position * slice.position_stride + part % kParts * 8;
-      Core::store_four(to, all[four], all[four + 1], all[four + 2], all[four + 3]);
+    const int column = part % kParts * 8;
+    if (position < place.end && column < size) {
+      Bf16* to = static_cast<Bf16*>(slice.data) + place.n * slice.sequence_stride + place.h * size +
+                 position * slice.position_stride + column;
+      const std::uint32_t bytes[4] = {all[four], all[four + 1], all[four + 2], all[four + 3]};
+      if (packed) {
+        Core::save_sixteen(to, bytes);
+      } else {
+#pragma unroll
+        for (int i = 0; i < 8; ++i)
+          if (column + i < size) to[i].bits = static_cast<std::uint16_t>(bytes[i / 2] >> i % 2 * 16);
+      }
     }
   }
 }

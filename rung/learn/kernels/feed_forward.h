@@ -1,10 +1,10 @@
-// The feed-forward block of a layer, forward and backward, in bfloat16 on a device. A row x of `width` numbers
+// The feed-forward block of a layer, forward and backward, in bfloat16 on a device and in float32 on the host. A row x of `width` numbers
 // becomes
 //   y = x + W2 h + b2,    h = act(a),    a = W1 u + b1,    u = gain * x / sqrt(mean(x^2) + epsilon)
 // with parameters of its ensemble member's own. Nothing is kept for backward but x: with dy given,
 //   dh = W2^T dy,  g = dh act'(a),  du = W1^T g,  dx = dy + r (gain du - x r^2 <gain du, x> / width),  r = u / (gain x)
 //   dW1 = sum g u^T,  db1 = sum g,  dW2 = sum dy h^T,  db2 = sum dy,  dgain = sum du x r        over the member's rows.
-// u, h, g and dy are bfloat16 where they enter a product; sums and everything else are float32. The plain form
+// On a device u, h, g and dy are bfloat16 where they enter a product; sums and everything else are float32. The plain form
 // is rung/learn/model.cc's composition of tensor operations, which has every size and type.
 #pragma once
 
@@ -23,22 +23,37 @@ struct FeedForwardShape {
   float epsilon = 1e-6f;
 };
 
-// A parameter [members, ...]: each member's numbers side by side, members `stride` numbers apart. REQUIRES data
-// and stride multiples of 16 bytes.
-struct MemberValues {
-  const Bf16* data = nullptr;
+// A parameter [members, ...]: each member's numbers side by side, members `stride` numbers apart. REQUIRES on a device
+// data and stride multiples of 16 bytes.
+template <class T>
+struct MemberValuesOf {
+  const T* data = nullptr;
   std::int64_t stride = 0;
 };
-struct FeedForwardWeights {
-  MemberValues gain, w1, b1, w2, b2;  // [width], [hidden, width], [hidden], [width, hidden], [width]
+template <class T>
+struct FeedForwardWeightsOf {
+  MemberValuesOf<T> gain, w1, b1, w2, b2;  // [width], [hidden, width], [hidden], [width, hidden], [width]
 };
 
 // dx [members, rows, width], and the parameters' gradients, each [members, ...] without gaps; all overwritten.
-struct FeedForwardGradients {
-  Bf16 *dx = nullptr, *dgain = nullptr, *dw1 = nullptr, *db1 = nullptr, *dw2 = nullptr, *db2 = nullptr;
+template <class T>
+struct FeedForwardGradientsOf {
+  T *dx = nullptr, *dgain = nullptr, *dw1 = nullptr, *db1 = nullptr, *dw2 = nullptr, *db2 = nullptr;
 };
 
-// Sizes that the kernels are written for.
+using MemberValues = MemberValuesOf<Bf16>;
+using FeedForwardWeights = FeedForwardWeightsOf<Bf16>;
+using FeedForwardGradients = FeedForwardGradientsOf<Bf16>;
+
+// The host's: relu, any sizes. x, y, dy without gaps. One thread; the same bits on every call, and for a member alone
+// or among others.
+void feed_forward_forward(const FeedForwardShape& shape, const float* x,
+                          const FeedForwardWeightsOf<float>& weights, float* y);
+void feed_forward_backward(const FeedForwardShape& shape, const float* x,
+                           const FeedForwardWeightsOf<float>& weights, const float* dy,
+                           const FeedForwardGradientsOf<float>& out);
+
+// Sizes that the device's kernels are written for.
 constexpr bool feed_forward_has(std::int64_t width, std::int64_t hidden) {
   return (width == 32 || width == 64) && hidden >= 32 && hidden <= 256 && hidden % 32 == 0;
 }

@@ -1,9 +1,12 @@
+// The plain form, float32 (bfloat16 has tiled_log_linear.h), and the sums of decays that both need.
+//
 // A thread is a row i (or a column j), its vectors in registers; the other side passes by in tiles of 32
 // positions in shared memory. Rows of a warp are 32 neighbours that begin at a multiple of 32, and so are
 // tiles: outside the tile on the diagonal the level is one number for a warp and a tile, and levels come in
 // falling (columns: rising) order.
 #include "rung/learn/kernels/log_linear_attention.h"
 
+#include "rung/learn/kernels/tiled_log_linear.h"
 #include "rung/learn/kernels/warp.cuh"
 
 namespace rung::kernels {
@@ -34,7 +37,7 @@ struct Place {
 };
 
 // One tile's vectors, padded with zeros; all threads of the block take part.
-template <class T, int W>
+template <int W>
 __device__ inline void stage_tile(float4 (&to)[kTilePositions][W / 4], const Slice& from,
                                   const LogLinearShape& shape, const Place& place, std::int64_t tile,
                                   int size) {
@@ -42,26 +45,26 @@ __device__ inline void stage_tile(float4 (&to)[kTilePositions][W / 4], const Sli
     const std::int64_t t = tile * kTilePositions + i / W;
     const int column = i % W;
     reinterpret_cast<float*>(to)[i] = t < shape.positions && column < size
-                                          ? widen(vector_at<T>(from, place.n, t, place.h, size)[column])
+                                          ? vector_at<float>(from, place.n, t, place.h, size)[column]
                                           : 0.0f;
   }
 }
 
-template <class T, int W>
+template <int W>
 __device__ inline void load_own(float (&to)[W], const Slice& from, const LogLinearShape& shape,
                                 const Place& place, int size) {
   const bool inside = place.own < shape.positions;
-  const T* base = vector_at<T>(from, place.n, inside ? place.own : 0, place.h, size);
+  const float* base = vector_at<float>(from, place.n, inside ? place.own : 0, place.h, size);
 #pragma unroll
-  for (int c = 0; c < W; ++c) to[c] = inside && c < size ? widen(base[c]) : 0.0f;
+  for (int c = 0; c < W; ++c) to[c] = inside && c < size ? base[c] : 0.0f;
 }
-template <class T, int W>
+template <int W>
 __device__ inline void save_own(const MutableSlice& to, const float (&from)[W], const Place& place,
                                 int size) {
-  T* base = vector_at<T>(to, place.n, place.own, place.h, size);
+  float* base = vector_at<float>(to, place.n, place.own, place.h, size);
 #pragma unroll
   for (int c = 0; c < W; ++c)
-    if (c < size) store(base[c], from[c]);
+    if (c < size) base[c] = from[c];
 }
 
 template <int W>
@@ -91,7 +94,7 @@ __device__ inline void add(float (&sum)[W], const float4 (&other)[W / 4], float 
 
 // Rows. out_i = sum_j w_ij (own_i . dotted_j) added_j. Forward: own q, dotted k, added v. Gradient of q: own
 // dy, dotted v, added k; then also dshare, with the scores q . k, and inner [N, T, H] = q . dq.
-template <class T, int W, bool Shares>
+template <int W, bool Shares>
 __global__ void __launch_bounds__(kRowThreads)
     attend_rows(const LogLinearShape shape, const Slice own_rows, const int own_size, const Slice dotted_rows,
                 const Slice added_rows, const int added_size, const MutableSlice out, const float* share,
@@ -107,8 +110,8 @@ __global__ void __launch_bounds__(kRowThreads)
   const float* prefixes = place.decays(shape, prefix);
   const float own_decay = prefixes && inside ? prefixes[i] : 0.0f;
   float own[W], sum[W], query[Shares ? W : 4];
-  load_own<T, W>(own, own_rows, shape, place, own_size);
-  if constexpr (Shares) load_own<T, W>(query, query_rows, shape, place, added_size);
+  load_own<W>(own, own_rows, shape, place, own_size);
+  if constexpr (Shares) load_own<W>(query, query_rows, shape, place, added_size);
 #pragma unroll
   for (int c = 0; c < W; ++c) sum[c] = 0.0f;
 #pragma unroll
@@ -124,8 +127,8 @@ __global__ void __launch_bounds__(kRowThreads)
   int far_level = -1;
   for (std::int64_t tile = 0; tile <= block_last && tile < tiles; ++tile) {
     __syncthreads();
-    stage_tile<T, W>(dotted, dotted_rows, shape, place, tile, own_size);
-    stage_tile<T, W>(added, added_rows, shape, place, tile, added_size);
+    stage_tile<W>(dotted, dotted_rows, shape, place, tile, own_size);
+    stage_tile<W>(added, added_rows, shape, place, tile, added_size);
     if (prefixes && threadIdx.x < kTilePositions && tile * kTilePositions + threadIdx.x < shape.positions)
       decays[threadIdx.x] = prefixes[tile * kTilePositions + threadIdx.x];
     __syncthreads();
@@ -158,7 +161,7 @@ __global__ void __launch_bounds__(kRowThreads)
     }
   }
   if (!inside) return;
-  save_own<T, W>(out, sum, place, added_size);
+  save_own<W>(out, sum, place, added_size);
   if constexpr (Shares) {
     if (far_level >= 0) level_gradients[far_level] = far_gradient;
     for (int level = 0; level < kNearLevels && level < shape.levels; ++level)
@@ -172,7 +175,7 @@ __global__ void __launch_bounds__(kRowThreads)
 
 // Columns. out_j = sum_{i >= j} w_ij (own_j . dotted_i) added_i. Gradient of k: own v, dotted dy, added q,
 // and inner [N, T, H] -= k . dk; gradient of v: own k, dotted q, added dy.
-template <class T, int W>
+template <int W>
 __global__ void __launch_bounds__(kRowThreads)
     attend_columns(const LogLinearShape shape, const Slice own_rows, const int own_size,
                    const Slice dotted_rows, const Slice added_rows, const int added_size,
@@ -187,15 +190,15 @@ __global__ void __launch_bounds__(kRowThreads)
   const float* prefixes = place.decays(shape, prefix);
   const float own_decay = prefixes && inside ? prefixes[j] : 0.0f;
   float own[W], sum[W];
-  load_own<T, W>(own, own_rows, shape, place, own_size);
+  load_own<W>(own, own_rows, shape, place, own_size);
 #pragma unroll
   for (int c = 0; c < W; ++c) sum[c] = 0.0f;
   const std::int64_t block_first = (place.own - threadIdx.x) / kTilePositions;
   const std::int64_t tiles = (shape.positions + kTilePositions - 1) / kTilePositions;
   for (std::int64_t tile = block_first; tile < tiles; ++tile) {
     __syncthreads();
-    stage_tile<T, W>(dotted, dotted_rows, shape, place, tile, own_size);
-    stage_tile<T, W>(added, added_rows, shape, place, tile, added_size);
+    stage_tile<W>(dotted, dotted_rows, shape, place, tile, own_size);
+    stage_tile<W>(added, added_rows, shape, place, tile, added_size);
     if (prefixes && threadIdx.x < kTilePositions && tile * kTilePositions + threadIdx.x < shape.positions)
       decays[threadIdx.x] = prefixes[tile * kTilePositions + threadIdx.x];
     __syncthreads();
@@ -224,13 +227,13 @@ __global__ void __launch_bounds__(kRowThreads)
     }
   }
   if (!inside) return;
-  save_own<T, W>(out, sum, place, added_size);
+  save_own<W>(out, sum, place, added_size);
   if (!inner) return;
-  const T* key = vector_at<T>(key_rows, place.n, j, place.h, added_size);
+  const float* key = vector_at<float>(key_rows, place.n, j, place.h, added_size);
   float product = 0.0f;
 #pragma unroll
   for (int c = 0; c < W; ++c)
-    if (c < added_size) product += widen(key[c]) * sum[c];
+    if (c < added_size) product += key[c] * sum[c];
   inner[place.scalar(shape, j)] -= product;
 }
 
@@ -269,35 +272,38 @@ int prefix_sums(const LogLinearShape& shape, const float* log_decay, float* pref
   return launched();
 }
 
-template <class T, int W>
+template <int W>
 int forward(const LogLinearShape& shape, const LogLinearInputs& in, const MutableSlice& y,
             const float* prefix, cudaStream_t stream) {
-  attend_rows<T, W, false><<<place_blocks(shape), kRowThreads, 0, stream>>>(
+  attend_rows<W, false><<<place_blocks(shape), kRowThreads, 0, stream>>>(
       shape, in.q, static_cast<int>(shape.key_size), in.k, in.v, static_cast<int>(shape.value_size), y,
       in.share, prefix, in.q, nullptr, nullptr);
   return launched();
 }
 
-template <class T, int W>
+template <int W>
 int backward(const LogLinearShape& shape, const LogLinearInputs& in, const Slice& dy,
              const LogLinearGradients& out, const float* prefix, float* inner, cudaStream_t stream) {
   const int dk = static_cast<int>(shape.key_size), dv = static_cast<int>(shape.value_size);
   const unsigned blocks = place_blocks(shape);
-  attend_rows<T, W, true><<<blocks, kRowThreads, 0, stream>>>(shape, dy, dv, in.v, in.k, dk, out.dq, in.share,
-                                                              prefix, in.q, out.dshare, inner);
+  attend_rows<W, true><<<blocks, kRowThreads, 0, stream>>>(shape, dy, dv, in.v, in.k, dk, out.dq, in.share,
+                                                           prefix, in.q, out.dshare, inner);
   RUNG_CUDA_TRY(cudaGetLastError());
-  attend_columns<T, W><<<blocks, kRowThreads, 0, stream>>>(shape, in.v, dv, dy, in.q, dk, out.dk, in.share,
-                                                           prefix, in.k, inner);
+  attend_columns<W><<<blocks, kRowThreads, 0, stream>>>(shape, in.v, dv, dy, in.q, dk, out.dk, in.share,
+                                                        prefix, in.k, inner);
   RUNG_CUDA_TRY(cudaGetLastError());
-  attend_columns<T, W><<<blocks, kRowThreads, 0, stream>>>(shape, in.k, dk, in.q, dy, dv, out.dv, in.share,
-                                                           prefix, in.k, nullptr);
+  attend_columns<W><<<blocks, kRowThreads, 0, stream>>>(shape, in.k, dk, in.q, dy, dv, out.dv, in.share,
+                                                        prefix, in.k, nullptr);
   return launched();
 }
 
+// What fits an int, squares and levels included.
+constexpr std::int64_t kMostPositions = std::int64_t{1} << 30, kMostLevels = std::int64_t{1} << 16;
 bool valid(const LogLinearShape& shape) {
   return shape.sequences >= 0 && shape.positions >= 0 && shape.heads >= 1 && shape.key_size >= 1 &&
          shape.key_size <= 64 && shape.value_size >= 1 && shape.value_size <= 64 &&
-         shape.levels >= log_linear_levels(shape.positions);
+         shape.levels >= log_linear_levels(shape.positions) && shape.positions <= kMostPositions &&
+         shape.levels <= kMostLevels && shape.heads <= kMostPositions;
 }
 bool empty(const LogLinearShape& shape) { return shape.sequences == 0 || shape.positions == 0; }
 std::int64_t wider(const LogLinearShape& shape) {
@@ -328,10 +334,8 @@ int log_linear_forward_cuda(const LogLinearShape& shape, const LogLinearInputs& 
   if (inputs.log_decay)
     if (const int status = prefix_sums(shape, inputs.log_decay, scratch, queue); status != cudaSuccess)
       return status;
-  return by_width(shape, [&]<int W>() {
-    return shape.element == Element::f32 ? forward<float, W>(shape, inputs, y, prefix, queue)
-                                         : forward<Bf16, W>(shape, inputs, y, prefix, queue);
-  });
+  if (shape.element == Element::bf16) return tiled_log_linear_forward(shape, inputs, y, prefix, stream);
+  return by_width(shape, [&]<int W>() { return forward<W>(shape, inputs, y, prefix, queue); });
 }
 
 int log_linear_backward_cuda(const LogLinearShape& shape, const LogLinearInputs& inputs, const Slice& dy,
@@ -347,11 +351,11 @@ int log_linear_backward_cuda(const LogLinearShape& shape, const LogLinearInputs&
   if (inputs.log_decay)
     if (const int status = prefix_sums(shape, inputs.log_decay, scratch, queue); status != cudaSuccess)
       return status;
-  const int status = by_width(shape, [&]<int W>() {
-    return shape.element == Element::f32
-               ? backward<float, W>(shape, inputs, dy, gradients, prefix, inner, queue)
-               : backward<Bf16, W>(shape, inputs, dy, gradients, prefix, inner, queue);
-  });
+  const int status = shape.element == Element::bf16
+                         ? tiled_log_linear_backward(shape, inputs, dy, gradients, prefix, inner, stream)
+                         : by_width(shape, [&]<int W>() {
+                             return backward<W>(shape, inputs, dy, gradients, prefix, inner, queue);
+                           });
   if (status != cudaSuccess || !inputs.log_decay) return status;
   sum_decays<<<blocks_for(shape.sequences * shape.heads, kRowThreads / kWarp), kRowThreads, 0, queue>>>(
       shape, inner, gradients.dlog_decay, true);

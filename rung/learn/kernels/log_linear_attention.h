@@ -1,4 +1,5 @@
-// Log-linear attention on a device, forward and backward (on a CPU it is a few matrix products):
+// Log-linear attention on a device, forward and backward (on a CPU it is a few matrix products). For every sequence and
+// head
 //   y_i = sum_{j <= i} share[i, level(i, j)] exp(A_i - A_j) (q_i . k_j) v_j,   A = prefix sums of log_decay.
 // level(i, i) = 0; the positions before i fall into buckets by the set bits of i, the largest farthest back,
 // and the one of size 2^l has level l + 1: that is the number of binary digits of i xor j.
@@ -6,6 +7,15 @@
 // Backward: with w_ij = share exp(A_i - A_j), s_ij = q_i . k_j, p_ij = dy_i . v_j
 //   dq_i = sum_j w p k_j,  dk_j = sum_i w p q_i,  dv_j = sum_i w s dy_i,  dshare[i, l] = sum_{j at l} exp(A_i
 //   - A_j) s p, dA_i = q_i . dq_i - k_i . dk_i,  dlog_decay_t = sum_{i >= t} dA_i.
+//
+// In bfloat16 the products are those of the tensor cores: bfloat16 factors, float32 sums; w s and w p are rounded to
+// bfloat16 between two of them, y, dq, dk and dv once at the end, dshare and dlog_decay come from s and p in float32.
+// float32 keeps float32 throughout, without tensor cores.
+//
+// The floor in bfloat16, of a layer of 524,288 tokens with 2 heads of 32 at T = 256: q, k, v, y and share are 306 MB
+// forward; q, k, v, dy, dq, dk, dv, share and dshare 545 MB backward; 0.07 and 0.12 ms at 4.5 TB/s. A head has 136
+// squares of 16 x 16 pairs, each 8 products m16n8k16 forward and 28 backward: 18 and 64 GFLOP, 0.03 and 0.11 ms at 600
+// TFLOP/s. Every pair is visited at every T.
 #pragma once
 
 #include <cstdint>

@@ -24,6 +24,8 @@ struct TensorCore {
   static __device__ void sync_block() { __syncthreads(); }
   static __device__ void sync_warp() { __syncwarp(); }
   static __device__ float shuffle_xor(float x, int lanes) { return __shfl_xor_sync(kAllLanes, x, lanes); }
+  static __device__ unsigned exchange(unsigned x, int lanes) { return __shfl_xor_sync(kAllLanes, x, lanes); }
+  static __device__ bool any(bool of_lane) { return __any_sync(kAllLanes, of_lane); }
 
   // The block's dynamic shared memory, by bytes from its beginning.
   template <class T>
@@ -101,6 +103,12 @@ struct TensorCore {
   static __device__ float low(unsigned both) { return __uint_as_float(both << 16); }
   static __device__ float high(unsigned both) { return __uint_as_float(both & 0xFFFF0000u); }
   static __device__ float exponential(float x) { return __expf(x); }
+  static __device__ float power_of_two(float x) {
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+  }
+  static __device__ float logarithm_of_two(float x) { return __log2f(x); }
   static __device__ float inverse_root(float x) { return rsqrtf(x); }
   static __device__ float quotient(float x, float y) { return __fdividef(x, y); }
 };

@@ -6,6 +6,8 @@
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
 #define RUNG_KERNEL_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+// One of them alone, for what is written differently for each: __builtin_cpu_supports picks.
+#define RUNG_KERNEL_TARGET(name) __attribute__((target(name)))
 #else
 #define RUNG_KERNEL_CLONES
 #endif

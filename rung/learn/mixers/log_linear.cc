@@ -67,7 +67,7 @@ class LogLinear : public LearnedMixer {
                                  heads_of(mamba ? 0 : 2, shape_.heads, mamba ? "x" : "v"),
                                  split_heads(torch::softplus(biased(3, level_bias_)), shape_.heads),
                                  gated_ ? log_decay(biased(4, gate_bias_)) : torch::Tensor()};
-    if (!pass.plain && !delta_ && !(gated_ && pass.rounding) && log_linear_fits_device(inputs))
+    if (!pass.plain && !delta_ && !(gated_ && pass.rounding) && log_linear_fits(inputs))
       return pass.round(p + "y", join_heads(log_linear_attention(inputs)));
     LevelRows r{.q = inputs.q.transpose(2, 3),
                 .k = inputs.k.transpose(2, 3),

@@ -83,14 +83,14 @@ class BlockSparse : public LearnedMixer {
     }
     const torch::Tensor seen_block = seen_blocks(score, own, blocks, longs);  // [E, B, K, T, blocks]
     const torch::Tensor hidden = seen_block.index_select(-1, own).logical_not().logical_or(later);
-    torch::Tensor y = softmax_attention(q, spread(k), spread(v), tau_, spread(hidden), false, true);
+    torch::Tensor y = softmax_attention(q, spread(k), spread(v), tau_, spread(hidden), true);
     const torch::Tensor gate =
         split_heads(rows[3].sigmoid(), shape_.heads).transpose(2, 3);  // [E, B, H, T, 3]
     y = y * gate.narrow(-1, 1, 1);
     if (compressed.defined()) y = y + compressed * gate.narrow(-1, 0, 1);
     if (shape_.window)
       y = y + softmax_attention(q, spread(k), spread(v), tau_,
-                                hidden_positions(shape_, true, length, u.device()), false, true) *
+                                hidden_positions(shape_, true, length, u.device()), true) *
                   gate.narrow(-1, 2, 1);
     return join_heads(y.transpose(2, 3));
   }

@@ -259,7 +259,7 @@ class MatrixLayer : public LearnedMixer {
         split_heads(torch::softplus(wide(level_.forward(u, leaves))), shape_.heads);  // [E, B, T, H, levels]
     const bool strong = shape_.form.strong;
     const LogLinearInputs inputs{r.q, r.k, r.v, share, r.log_decay};
-    if (!plain && !strong && !r.beta.defined() && log_linear_fits_device(inputs))
+    if (!plain && !strong && !r.beta.defined() && log_linear_fits(inputs))
       return log_linear_attention(inputs);
     LevelRows rows{.q = r.q.transpose(2, 3),
                    .k = r.k.transpose(2, 3),

@@ -39,7 +39,7 @@ class SoftmaxAttention : public LearnedMixer {
     const std::string& p = place_.prefix;
     const torch::Tensor all = apply_map(u, leaves[weight_]);
     const AttentionHeads division{shape_.heads, shape_.key_dim, tau_};
-    if (is_bare() && !pass.plain && !pass.rounding && causal_attention_fits(all, division))
+    if (is_bare() && !pass.plain && !pass.rounding && causal_attention_pays(all, division))
       return causal_attention(all, division);
     const std::int64_t length = u.size(2);
     std::vector<std::int64_t> sizes(rows_.begin(), rows_.end());
@@ -54,14 +54,17 @@ class SoftmaxAttention : public LearnedMixer {
     const torch::Tensor q = turned(heads_first(0, shape_.heads, "q"), turn),
                         k = turned(heads_first(1, shape_.kv_heads, "k"), turn),
                         v = heads_first(2, shape_.kv_heads, "v");
-    torch::Tensor hidden =
-        hidden_positions(shape_, place_.causal, length, u.device());  // [T, T], true: not seen
     torch::Tensor y;
-    if (shape_.kind == MixerKind::topk)
-      y = attention_by_index({.q = q, .k = k, .v = v, .tau = tau_}, index_rows(rows[3], leaves), shape_,
-                             hidden);
-    else
-      y = softmax_attention(q, k, v, tau_, hidden, is_plainly_causal(shape_, place_.causal), pass.plain);
+    if (shape_.kind == MixerKind::full && is_plainly_causal(shape_, place_.causal) && !pass.plain &&
+        has_causal_attention(q)) {
+      y = library_causal_attention(q, k, v, tau_);
+    } else {
+      // [T, T], true: not seen
+      torch::Tensor hidden = hidden_positions(shape_, place_.causal, length, u.device());
+      y = shape_.kind == MixerKind::topk ? attention_by_index({.q = q, .k = k, .v = v, .tau = tau_},
+                                                              index_rows(rows[3], leaves), shape_, hidden)
+                                         : softmax_attention(q, k, v, tau_, hidden, pass.plain);
+    }
     return pass.round(p + "y", join_heads(y.transpose(2, 3)));
   }
 

@@ -82,7 +82,7 @@ class SparseAttention : public LearnedMixer {
           torch::constant_pad_nd(chosen.index_select(-1, complete), {0, length - blocks * block}, false);
       seen = seen.logical_or(picked);
     }
-    const torch::Tensor selected = softmax_attention(q, k, v, tau_, seen.logical_not(), false, true);
+    const torch::Tensor selected = softmax_attention(q, k, v, tau_, seen.logical_not(), true);
     const torch::Tensor share =
         (rows[3] + leaves[mix_bias_].unsqueeze(1).unsqueeze(1)).clamp(0, 1);  // [E, B, T, H or 3H]
     if (!compressed.defined()) compressed = torch::zeros_like(selected);
@@ -93,7 +93,7 @@ class SparseAttention : public LearnedMixer {
     } else {
       const torch::Tensor each = split_heads(share, shape_.heads).transpose(2, 3);  // [E, B, H, T, 3]
       const torch::Tensor near =
-          softmax_attention(q, k, v, tau_, hidden_positions(shape_, true, length, u.device()), false, true);
+          softmax_attention(q, k, v, tau_, hidden_positions(shape_, true, length, u.device()), true);
       y = each.narrow(-1, 0, 1) * compressed + each.narrow(-1, 1, 1) * selected +
           each.narrow(-1, 2, 1) * near;
     }

@@ -19,16 +19,27 @@ bool is_plainly_causal(const MixerShape& shape, bool causal) {
   return causal && !shape.window && !shape.chunk;
 }
 
-torch::Tensor softmax_attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
-                                double tau, const torch::Tensor& hidden, bool triangle, bool plain) {
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 1)
-  if (!plain && q.is_cuda() && q.dim() == 5 && triangle) {
-    const auto flat = [](const torch::Tensor& x) { return x.flatten(0, 1); };
-    return at::scaled_dot_product_attention(flat(q), flat(k), flat(v), {}, 0.0, true, tau)
-        .unflatten(0, {q.size(0), q.size(1)});
-  }
+bool has_causal_attention(const torch::Tensor& q) { return q.is_cuda() && q.dim() == 5; }
+
+torch::Tensor library_causal_attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
+                                       double tau) {
+  const auto flat = [](const torch::Tensor& x) { return x.flatten(0, 1); };
+  return at::scaled_dot_product_attention(flat(q), flat(k), flat(v), {}, 0.0, true, tau)
+      .unflatten(0, {q.size(0), q.size(1)});
+}
+#else
+bool has_causal_attention(const torch::Tensor&) { return false; }
+
+torch::Tensor library_causal_attention(const torch::Tensor&, const torch::Tensor&, const torch::Tensor&,
+                                       double) {
+  RUNG_REQUIRE(false, "libtorch {}.{} has no causal attention", TORCH_VERSION_MAJOR, TORCH_VERSION_MINOR);
+  return {};
+}
 #endif
-  (void)triangle;
+
+torch::Tensor softmax_attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
+                                double tau, const torch::Tensor& hidden, bool plain) {
   if (plain) {
     const torch::Tensor weight =
         (torch::matmul(q, k.transpose(-1, -2)) * tau).masked_fill(hidden, -INFINITY).softmax(-1);

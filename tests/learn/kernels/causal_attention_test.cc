@@ -10,27 +10,6 @@
 namespace rung::kernels {
 namespace {
 
-struct EmulatedAttentionCore : EmulatedCore {
-  static void store_four(void* to, unsigned a, unsigned b, unsigned c, unsigned d) {
-    const unsigned all[4] = {a, b, c, d};
-    std::memcpy(to, all, sizeof(all));
-  }
-  static bool any(bool of_lane) {
-    float some = of_lane ? 1.0f : 0.0f;
-    for (int lanes = 1; lanes < 32; lanes *= 2) some += shuffle_xor(some, lanes);
-    return some > 0;
-  }
-  static float power_of_two(float x) { return std::exp2(x); }
-  static float logarithm_of_two(float x) { return std::log2(x); }
-  static unsigned exchange(unsigned x, int lanes) {
-    float carried;
-    std::memcpy(&carried, &x, sizeof(x));
-    carried = shuffle_xor(carried, lanes);
-    std::memcpy(&x, &carried, sizeof(x));
-    return x;
-  }
-};
-
 EmulatedLaunch attention_launch(const CausalAttentionShape& shape, const AttentionPlan& plan, unsigned bytes,
                                 bool backwards) {
   return {.blocks = static_cast<int>(shape.sequences * shape.heads) * plan.blocks,
@@ -44,16 +23,16 @@ EmulatedLaunch attention_launch(const CausalAttentionShape& shape, const Attenti
 template <int D, bool Whole>
 void run_attention_forward(AttentionCase& given, const AttentionPlan& plan, bool backwards) {
   emulate(attention_launch(given.shape, plan, AttentionShared<D>(plan, false).size, backwards), [&] {
-    attention_forward_block<EmulatedAttentionCore, D, Whole>(plan, given.inputs(), given.output(),
-                                                             given.log_sums.floats());
+    attention_forward_block<EmulatedCore, D, Whole>(plan, given.inputs(), given.output(),
+                                                    given.log_sums.floats());
   });
 }
 template <int D, bool Whole>
 void run_attention_backward(AttentionCase& given, const AttentionPlan& plan, bool backwards) {
   emulate(attention_launch(given.shape, plan, AttentionShared<D>(plan, true).size, backwards), [&] {
-    attention_backward_block<EmulatedAttentionCore, D, Whole>(plan, given.inputs(), given.output(),
-                                                              given.log_sums.floats(),
-                                                              given.output_gradient(), given.gradients());
+    attention_backward_block<EmulatedCore, D, Whole>(plan, given.inputs(), given.output(),
+                                                     given.log_sums.floats(), given.output_gradient(),
+                                                     given.gradients());
   });
 }
 template <int D>

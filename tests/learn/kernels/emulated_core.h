@@ -223,6 +223,18 @@ struct EmulatedCore {
     now().wait(Operation::shuffle, {.sums = &x, .lanes = lanes});
     return x;
   }
+  static unsigned exchange(unsigned x, int lanes) {
+    float carried;
+    std::memcpy(&carried, &x, sizeof(x));
+    carried = shuffle_xor(carried, lanes);
+    std::memcpy(&x, &carried, sizeof(x));
+    return x;
+  }
+  static bool any(bool of_lane) {
+    float some = of_lane ? 1.0f : 0.0f;
+    for (int lanes = 1; lanes < 32; lanes *= 2) some += shuffle_xor(some, lanes);
+    return some > 0;
+  }
   template <class T>
   static T* shared(unsigned offset) {
     return reinterpret_cast<T*>(now().shared(offset));
@@ -271,6 +283,8 @@ struct EmulatedCore {
   static float low(unsigned both) { return to_float(Bf16{static_cast<std::uint16_t>(both & 0xFFFFu)}); }
   static float high(unsigned both) { return to_float(Bf16{static_cast<std::uint16_t>(both >> 16)}); }
   static float exponential(float x) { return std::exp(x); }
+  static float power_of_two(float x) { return std::exp2(x); }
+  static float logarithm_of_two(float x) { return std::log2(x); }
   static float inverse_root(float x) { return 1.0f / std::sqrt(x); }
   static float quotient(float x, float y) { return x / y; }
 };

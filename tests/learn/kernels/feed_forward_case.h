@@ -19,8 +19,8 @@ inline const char* name_of(Activation activation) {
 struct MemberBuffer {
   std::int64_t size, stride;
   Buffer numbers;
-  MemberBuffer(std::int64_t members, std::int64_t count)
-      : size(count), stride(count + 24), numbers(Element::bf16, members * stride) {}
+  MemberBuffer(Element element, std::int64_t members, std::int64_t count)
+      : size(count), stride(count + 24), numbers(element, members * stride) {}
   double at(std::int64_t member, std::int64_t i) const { return numbers[member * stride + i]; }
 };
 
@@ -29,15 +29,15 @@ struct FeedForwardCase {
   Buffer x, dy;
   MemberBuffer gain, w1, b1, w2, b2;
 
-  FeedForwardCase(const FeedForwardShape& s, std::uint64_t seed)
+  FeedForwardCase(const FeedForwardShape& s, std::uint64_t seed, Element element = Element::bf16)
       : shape(s),
-        x(Element::bf16, s.members * s.rows * s.width),
-        dy(Element::bf16, x.count()),
-        gain(s.members, s.width),
-        w1(s.members, s.hidden * s.width),
-        b1(s.members, s.hidden),
-        w2(s.members, s.width * s.hidden),
-        b2(s.members, s.width) {
+        x(element, s.members * s.rows * s.width),
+        dy(element, x.count()),
+        gain(element, s.members, s.width),
+        w1(element, s.members, s.hidden * s.width),
+        b1(element, s.members, s.hidden),
+        w2(element, s.members, s.width * s.hidden),
+        b2(element, s.members, s.width) {
     Random random(seed);
     x.draw(random, 0.1, 2.0);
     dy.draw(random);
@@ -131,12 +131,12 @@ inline FeedForwardReference feed_forward(const FeedForwardCase& given, bool roun
 // What the block is asked for, NaN beforehand.
 struct FeedForwardOutputs {
   Buffer y, dx, dgain, dw1, db1, dw2, db2;
-  explicit FeedForwardOutputs(const FeedForwardShape& s)
-      : y(Element::bf16, s.members * s.rows * s.width),
+  explicit FeedForwardOutputs(const FeedForwardShape& s, Element element = Element::bf16)
+      : y(element, s.members * s.rows * s.width),
         dx(y),
-        dgain(Element::bf16, s.members * s.width),
-        dw1(Element::bf16, s.members * s.hidden * s.width),
-        db1(Element::bf16, s.members * s.hidden),
+        dgain(element, s.members * s.width),
+        dw1(element, s.members * s.hidden * s.width),
+        db1(element, s.members * s.hidden),
         dw2(dw1),
         db2(dgain) {
     for (Buffer* buffer : {&y, &dx, &dgain, &dw1, &db1, &dw2, &db2}) buffer->fill(std::nan(""));

@@ -28,10 +28,11 @@ struct LogLinearCase {
   std::int64_t pitch;
   Buffer fused, gradient, dy, y, share, dshare, log_decay, dlog_decay;
 
-  LogLinearCase(const LogLinearShape& s, bool decay, std::uint64_t seed)
+  // `gap`: elements after the vectors of a position.
+  LogLinearCase(const LogLinearShape& s, bool decay, std::uint64_t seed, std::int64_t gap = 1)
       : shape(s),
         decays(decay),
-        pitch(s.heads * (2 * s.key_size + s.value_size) + 1),
+        pitch(s.heads * (2 * s.key_size + s.value_size) + gap),
         fused(s.element, s.sequences * s.positions * pitch),
         gradient(s.element, fused.count()),
         dy(s.element, s.sequences * s.positions * s.heads * s.value_size),
@@ -57,6 +58,19 @@ struct LogLinearCase {
             decays ? static_cast<const float*>(log_decay.data()) : nullptr};
   }
 };
+
+// The shapes that the kernels are run on, levels left open: a token, parts of a square, whole ones, one more, heads that
+// are shared among blocks, sizes of keys and values that differ, are odd and are not.
+inline std::vector<LogLinearShape> log_linear_shapes(Element element) {
+  const std::int64_t sizes[][5] = {{1, 1, 1, 1, 1},     {2, 3, 2, 4, 5},     {1, 300, 1, 16, 16},
+                                   {2, 33, 3, 7, 31},   {1, 129, 2, 32, 32}, {1, 65, 1, 64, 33},
+                                   {1, 40, 1, 8, 8},    {1, 128, 1, 64, 64}, {2, 256, 2, 32, 32},
+                                   {1, 257, 1, 24, 32}, {1, 200, 1, 40, 64}, {1, 16, 2, 16, 8}};
+  std::vector<LogLinearShape> shapes;
+  for (const auto& [n, t, h, dk, dv] : sizes)
+    shapes.push_back({n, t, h, dk, dv, log_linear_levels(t) + 1, element});
+  return shapes;
+}
 
 struct LogLinearReference {
   std::vector<double> y, gradient, dshare, dlog_decay;
@@ -93,11 +107,14 @@ inline LogLinearReference attend(const LogLinearCase& given) {
             out.gradient[at(1, j) + c] += weight * flow * given.fused[at(0, i) + c];
           }
           out.dshare[level] += factor * score * flow;
-          // Each of the decays in (j, i] multiplies this pair.
-          for (std::int64_t t = j + 1; t <= i; ++t) out.dlog_decay[scalar(t)] += weight * score * flow;
+          // Each of the decays in (j, i] multiplies this pair: for now what that changes at its ends.
+          if (j < i) out.dlog_decay[scalar(j + 1)] += weight * score * flow;
+          if (j < i && i + 1 < s.positions) out.dlog_decay[scalar(i + 1)] -= weight * score * flow;
           if (given.decays) decay += given.log_decay[scalar(j)];
         }
       }
+      for (std::int64_t t = 1; t < s.positions; ++t)
+        out.dlog_decay[scalar(t)] += out.dlog_decay[scalar(t - 1)];
     }
   return out;
 }

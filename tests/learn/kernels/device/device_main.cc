@@ -49,9 +49,9 @@ double milliseconds(const std::function<int()>& call) {
   return times[10];
 }
 
-void report(std::string_view name, double time, double bytes) {
+void report(std::string_view name, double time, double bytes, std::int64_t tokens = kTokens) {
   fmt::print("{:<46} {:>9.3f} ms {:>9.1f} Mtokens/s {:>8.0f} GB/s\n", name, time,
-             static_cast<double>(kTokens) / time / 1e3, bytes / time / 1e6);
+             static_cast<double>(tokens) / time / 1e3, bytes / time / 1e6);
 }
 
 // Numbers near 0 with both signs: a thousand of them, again and again (zeros would flatter).
@@ -155,29 +155,36 @@ void time_log_linear(Element element) {
          7 * vector);
 }
 
-void time_attention() {
-  const CausalAttentionShape shape{
-      .sequences = kSequences, .positions = kPositions, .heads = kHeads, .size = kSize, .tau = 0.18f};
-  const std::int64_t pitch = 3 * kWidth;
-  const DeviceCopy fused = drawn(Element::bf16, kTokens * pitch), dy = drawn(Element::bf16, kTokens * kWidth),
-                   y = room(kTokens * kWidth * 2), gradient = room(kTokens * pitch * 2),
-                   log_sums = room(kTokens * kHeads * 4);
+// As many numbers as an ensemble's step has, in longer sequences and wider heads too: bench/attention_peer.py times
+// PyTorch's attention at the same sizes.
+void time_attention(std::int64_t size, std::int64_t positions) {
+  const CausalAttentionShape shape{.sequences = kTokens * kSize / size / positions,
+                                   .positions = positions,
+                                   .heads = kHeads,
+                                   .size = size,
+                                   .tau = 0.18f};
+  if (!causal_attention_fits(shape)) return;
+  const std::int64_t width = kHeads * size, pitch = 3 * width, tokens = shape.sequences * positions;
+  const DeviceCopy fused = drawn(Element::bf16, tokens * pitch), dy = drawn(Element::bf16, tokens * width),
+                   y = room(tokens * width * 2), gradient = room(tokens * pitch * 2),
+                   log_sums = room(tokens * kHeads * 4);
   const auto slice = [&](const DeviceCopy& from, std::int64_t part) {
-    return MutableSlice{from.as<Bf16>() + part * kWidth, kPositions * pitch, pitch};
+    return MutableSlice{from.as<Bf16>() + part * width, positions * pitch, pitch};
   };
   const CausalAttentionInputs in{slice(fused, 0), slice(fused, 1), slice(fused, 2)};
-  const MutableSlice out = whole(y.as<void>(), kPositions, kHeads, kSize),
-                     slope = whole(dy.as<void>(), kPositions, kHeads, kSize);
-  const double vector = static_cast<double>(kTokens * kWidth * 2);
-  report("causal attention bf16 forward",
+  const MutableSlice out = whole(y.as<void>(), positions, kHeads, size),
+                     slope = whole(dy.as<void>(), positions, kHeads, size);
+  const double vector = static_cast<double>(tokens * width * 2);
+  const std::string name = fmt::format("causal attention bf16, {} of {}", positions, size);
+  report(name + ", forward",
          milliseconds([&] { return causal_attention_forward_cuda(shape, in, out, log_sums.as(), nullptr); }),
-         4 * vector);
-  report("causal attention bf16 backward", milliseconds([&] {
+         4 * vector, tokens);
+  report(name + ", backward", milliseconds([&] {
            return causal_attention_backward_cuda(shape, in, out, log_sums.as(), slope,
                                                  {slice(gradient, 0), slice(gradient, 1), slice(gradient, 2)},
                                                  nullptr);
          }),
-         8 * vector);
+         8 * vector, tokens);
 }
 
 void time_scan(Element element) {
@@ -344,7 +351,8 @@ int time_kernels() {
   }
   for (const Activation activation : {Activation::relu, Activation::gelu, Activation::silu})
     time_feed_forward(activation);
-  time_attention();
+  for (const std::int64_t size : {16, 32, 64})
+    for (const std::int64_t positions : {256, 512, 1024, 2048, 4096}) time_attention(size, positions);
   time_the_rest();
   return 0;
 }

@@ -301,40 +301,67 @@ TEST_F(Device, embedding_agrees_with_the_host) {
   }
 }
 
+// Forward and backward on the device, into the case's own buffers.
+void attend_on_device(LogLinearCase& given) {
+  const LogLinearShape& s = given.shape;
+  given.gradient.fill(0.0);
+  const DeviceCopy fused(given.fused), dy(given.dy), share(given.share), log_decay(given.log_decay),
+      gradient(given.gradient), y(given.y.bytes()), dshare(given.dshare.bytes()),
+      dlog_decay(given.dlog_decay.bytes()),
+      scratch(static_cast<std::size_t>(log_linear_scratch(s)) * sizeof(float));
+  LogLinearInputs in = given.inputs();
+  in = {fused.moved(in.q), fused.moved(in.k), fused.moved(in.v), share.as(),
+        given.decays ? log_decay.as() : nullptr};
+  const LogLinearGradients out{gradient.moved(given.slice<MutableSlice>(given.gradient, 0)),
+                               gradient.moved(given.slice<MutableSlice>(given.gradient, 1)),
+                               gradient.moved(given.slice<MutableSlice>(given.gradient, 2)), dshare.as(),
+                               given.decays ? dlog_decay.as() : nullptr};
+  check(log_linear_forward_cuda(s, in, whole(y.as<void>(), s.positions, s.heads, s.value_size), scratch.as(),
+                                nullptr));
+  check(log_linear_backward_cuda(
+      s, in, whole(static_cast<const void*>(dy.as<void>()), s.positions, s.heads, s.value_size), out,
+      scratch.as(), nullptr));
+  y.copy_to(given.y.data());
+  gradient.copy_to(given.gradient.data());
+  dshare.copy_to(given.dshare.data());
+  dlog_decay.copy_to(given.dlog_decay.data());
+}
+
 TEST_F(Device, log_linear_attention_agrees_with_its_definition) {
-  const std::int64_t sizes[][5] = {{1, 1, 1, 1, 1},   {2, 3, 2, 4, 5},     {1, 300, 1, 16, 16},
-                                   {2, 33, 3, 7, 31}, {1, 129, 2, 32, 32}, {1, 65, 1, 64, 33},
-                                   {1, 40, 1, 8, 8},  {1, 128, 1, 64, 64}};
-  for (const auto& [n, t, h, dk, dv] : sizes)
-    for (const Element element : {Element::f32, Element::bf16})
-      for (const bool decays : {false, true}) {
-        const LogLinearShape shape{n, t, h, dk, dv, log_linear_levels(t) + 1, element};
-        LogLinearCase given(shape, decays, 17);
-        SCOPED_TRACE(::testing::Message() << "T=" << t << " dk=" << dk << " dv=" << dv << " decay=" << decays
-                                          << " f32=" << (element == Element::f32));
-        const LogLinearReference expected = attend(given);
-        const DeviceCopy fused(given.fused), dy(given.dy), share(given.share), log_decay(given.log_decay);
-        given.gradient.fill(0.0);
-        const DeviceCopy gradient(given.gradient), y(given.y.bytes()), dshare(given.dshare.bytes()),
-            dlog_decay(given.dlog_decay.bytes());
-        const DeviceCopy scratch(static_cast<std::size_t>(log_linear_scratch(shape)) * sizeof(float));
-        LogLinearInputs in = given.inputs();
-        in = {fused.moved(in.q), fused.moved(in.k), fused.moved(in.v), share.as(),
-              decays ? log_decay.as() : nullptr};
-        const LogLinearGradients out{gradient.moved(given.slice<MutableSlice>(given.gradient, 0)),
-                                     gradient.moved(given.slice<MutableSlice>(given.gradient, 1)),
-                                     gradient.moved(given.slice<MutableSlice>(given.gradient, 2)),
-                                     dshare.as(), decays ? dlog_decay.as() : nullptr};
-        check(log_linear_forward_cuda(shape, in, whole(y.as<void>(), t, h, dv), scratch.as(), nullptr));
-        check(log_linear_backward_cuda(shape, in, whole(static_cast<const void*>(dy.as<void>()), t, h, dv),
-                                       out, scratch.as(), nullptr));
-        EXPECT_LT(apart(y.read(given.y), expected.y), tolerance(element));
-        EXPECT_LT(apart(gradient.read(given.gradient), expected.gradient), tolerance(element));
-        EXPECT_LT(apart(dshare.read(given.dshare), expected.dshare), 1e-4);
-        if (decays) {
-          EXPECT_LT(apart(dlog_decay.read(given.dlog_decay), expected.dlog_decay), 1e-3);
+  for (const Element element : {Element::f32, Element::bf16}) {
+    std::vector<LogLinearShape> shapes = log_linear_shapes(element);
+    for (const std::int64_t size : {16, 32, 64})
+      shapes.push_back({1, 1000, 2, size, size, log_linear_levels(1000), element});
+    shapes.push_back({300, 48, 3, 32, 32, log_linear_levels(48), element});
+    for (const LogLinearShape& shape : shapes)
+      for (const bool decays : {false, true})
+        for (const std::int64_t gap : {1, 8}) {  // vectors that begin anywhere, and at multiples of 16 bytes
+          LogLinearCase given(shape, decays, 17, gap);
+          SCOPED_TRACE(::testing::Message()
+                       << "T=" << shape.positions << " dk=" << shape.key_size << " dv=" << shape.value_size
+                       << " decay=" << decays << " gap=" << gap << " f32=" << (element == Element::f32));
+          const LogLinearReference expected = attend(given);
+          attend_on_device(given);
+          EXPECT_LT(apart(given.y, expected.y), tolerance(element));
+          EXPECT_LT(apart(given.gradient, expected.gradient), tolerance(element));
+          EXPECT_LT(apart(given.dshare, expected.dshare), 1e-4);
+          if (decays) {
+            EXPECT_LT(apart(given.dlog_decay, expected.dlog_decay), 1e-3);
+          }
         }
-      }
+  }
+}
+
+TEST_F(Device, log_linear_attention_has_the_same_bits_twice) {
+  for (const std::int64_t positions : {256, 700}) {
+    LogLinearCase once({40, positions, 2, 32, 32, log_linear_levels(positions), Element::bf16}, true, 5, 8);
+    LogLinearCase again = once;
+    attend_on_device(once);
+    attend_on_device(again);
+    for (const auto of :
+         {&LogLinearCase::y, &LogLinearCase::gradient, &LogLinearCase::dshare, &LogLinearCase::dlog_decay})
+      for (std::int64_t i = 0; i < (once.*of).count(); ++i) ASSERT_EQ((once.*of)[i], (again.*of)[i]) << i;
+  }
 }
 
 TEST_F(Device, diagonal_scan_agrees_with_the_host) {
