@@ -16,6 +16,16 @@ struct AttentionCore : TensorCore {
   }
 };
 
+// Blocks of a multiprocessor at once, in its registers and shared memory, and warps of a block.
+constexpr int forward_resident(int size) { return size == 64 ? 2 : 3; }
+constexpr int backward_resident(int size, bool whole) {
+  if (!whole || size == 32) return 2;
+  return size == 16 ? 3 : 1;
+}
+constexpr int backward_warps(int size, bool whole) {
+  return size == 64 && whole ? 2 * kAttentionWarps : kAttentionWarps;
+}
+
 // Whether all their vectors begin at multiples of 16 bytes, where sizes are multiples of 8.
 template <class... Slices>
 bool all_in_sixteens(const Slices&... slices) {
@@ -23,6 +33,18 @@ bool all_in_sixteens(const Slices&... slices) {
   return ((packs(slices.data, slices.position_stride, bytes) &&
            packs(slices.data, slices.sequence_stride, bytes)) &&
           ...);
+}
+
+inline int device_attribute(cudaDeviceAttr which) {
+  int device = 0, value = 0;
+  if (cudaGetDevice(&device) != cudaSuccess || cudaDeviceGetAttribute(&value, which, device) != cudaSuccess)
+    return 0;
+  return value;
+}
+// Whether a block can have shared memory for 256 positions of a head of 64 in backward: 149,504 bytes, and
+// 167,056 with shares.
+inline bool has_large_blocks() {
+  return device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) >= 168 * 1024;
 }
 
 // Queues `kernel`, a block for every part of every head, with so many bytes of shared memory.

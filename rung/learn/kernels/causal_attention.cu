@@ -6,10 +6,6 @@
 namespace rung::kernels {
 namespace {
 
-// Blocks of a multiprocessor at once, in its registers and shared memory.
-constexpr int forward_resident(int size) { return size == 64 ? 2 : 3; }
-constexpr int backward_resident(int size, bool whole) { return size == 16 && whole ? 3 : 2; }
-
 template <int D, bool Whole>
 __global__ void __launch_bounds__(kAttentionWarps* kWarp, forward_resident(D))
     attention_forward(const AttentionPlan plan, const CausalAttentionInputs in, const MutableSlice y,
@@ -18,7 +14,7 @@ __global__ void __launch_bounds__(kAttentionWarps* kWarp, forward_resident(D))
 }
 
 template <int D, bool Whole>
-__global__ void __launch_bounds__(kAttentionWarps* kWarp, backward_resident(D, Whole))
+__global__ void __launch_bounds__(backward_warps(D, Whole) * kWarp, backward_resident(D, Whole))
     attention_backward(const AttentionPlan plan, const CausalAttentionInputs in, const Slice y,
                        const float* log_sums, const Slice dy, const CausalAttentionGradients out) {
   attention_backward_block<AttentionCore, D, Whole>(plan, in, y, log_sums, dy, out);
@@ -46,33 +42,30 @@ int for_size(const CausalAttentionShape& shape, const Call& call) {
   }
 }
 
-int attribute(cudaDeviceAttr which) {
-  int device = 0, value = 0;
-  if (cudaGetDevice(&device) != cudaSuccess || cudaDeviceGetAttribute(&value, which, device) != cudaSuccess)
-    return 0;
-  return value;
+template <int D>
+AttentionPlan backward_plan(const CausalAttentionShape& shape) {
+  return attention_plan(shape, backward_attention_room(D, has_large_blocks()));
 }
-
 template <int D>
 unsigned most_shared(const CausalAttentionShape& shape) {
-  const unsigned forward = AttentionShared<D>(attention_plan(shape, kForwardAttentionRows), false).size;
-  const unsigned backward = AttentionShared<D>(attention_plan(shape, backward_attention_rows(D)), true).size;
+  const unsigned forward = AttentionShared<D>(attention_plan(shape, kForwardAttentionRoom), false).size;
+  const unsigned backward = AttentionShared<D>(backward_plan<D>(shape), true).size;
   return forward > backward ? forward : backward;
 }
 
 }  // namespace
 
 bool causal_attention_fits(const CausalAttentionShape& shape) {
-  if (!causal_attention_has(shape) || attribute(cudaDevAttrComputeCapabilityMajor) < 8) return false;
+  if (!causal_attention_has(shape) || device_attribute(cudaDevAttrComputeCapabilityMajor) < 8) return false;
   const int bytes = for_size(shape, [&]<int D>() { return static_cast<int>(most_shared<D>(shape)); });
-  return attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) >= bytes;
+  return device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) >= bytes;
 }
 
 int causal_attention_forward_cuda(const CausalAttentionShape& shape, const CausalAttentionInputs& in,
                                   const MutableSlice& y, float* log_sums, void* stream) {
   return for_size(shape, [&]<int D>() -> int {
     if (!all_in_sixteens(in.q, in.k, in.v, y)) return cudaErrorMisalignedAddress;
-    const AttentionPlan plan = attention_plan(shape, kForwardAttentionRows);
+    const AttentionPlan plan = attention_plan(shape, kForwardAttentionRoom);
     return launch<D>(plan.blocks == 1 ? attention_forward<D, true> : attention_forward<D, false>, shape, plan,
                      false, stream, in, y, log_sums);
   });
@@ -83,7 +76,7 @@ int causal_attention_backward_cuda(const CausalAttentionShape& shape, const Caus
                                    const CausalAttentionGradients& out, void* stream) {
   return for_size(shape, [&]<int D>() -> int {
     if (!all_in_sixteens(in.q, in.k, in.v, y, dy, out.dq, out.dk, out.dv)) return cudaErrorMisalignedAddress;
-    const AttentionPlan plan = attention_plan(shape, backward_attention_rows(D));
+    const AttentionPlan plan = backward_plan<D>(shape);
     return launch<D>(plan.blocks == 1 ? attention_backward<D, true> : attention_backward<D, false>, shape,
                      plan, true, stream, in, y, log_sums, dy, out);
   });

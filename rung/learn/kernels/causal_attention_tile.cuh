@@ -20,12 +20,23 @@
 
 namespace rung::kernels {
 
-inline constexpr int kAttentionTile = 16;          // positions that a warp owns at a time
-inline constexpr int kAttentionWarps = 8;          // of a block, at most
-inline constexpr int kAttentionStep = 32;          // keys that forward takes at once
-inline constexpr int kForwardAttentionRows = 256;  // positions in shared memory at once
-// In backward four vectors of a position are there at once: two blocks a multiprocessor.
-constexpr int backward_attention_rows(int size) { return size == 64 ? 128 : 256; }
+inline constexpr int kAttentionTile = 16;  // positions that a warp owns at a time
+inline constexpr int kAttentionWarps = 8;  // of a block that has a part of a head
+inline constexpr int kAttentionStep = 32;  // keys that forward takes at once
+
+// Positions in shared memory at once, multiples of 16.
+struct AttentionRoom {
+  int whole = 256;       // of a head that one block owns, at most
+  int part = 256;        // of a head that is shared among blocks
+  int tiles_a_warp = 2;  // of a block that owns its head
+};
+inline constexpr AttentionRoom kForwardAttentionRoom;
+// In backward four vectors of a position are there at once: two blocks a multiprocessor. A head of 64 has it for
+// itself, where such `large` blocks can be, each warp one tile: early keys have as many queries as late queries keys.
+constexpr AttentionRoom backward_attention_room(int size, bool large) {
+  if (size < 64) return {};
+  return large ? AttentionRoom{256, 128, 1} : AttentionRoom{128, 128, 2};
+}
 
 struct AttentionVector {
   alignas(16) std::uint32_t x[4];
@@ -40,24 +51,25 @@ struct AttentionPlan {
   int warps = 0;   // of a block
   float tau = 0;
 };
-constexpr AttentionPlan attention_plan(std::int64_t positions, std::int64_t heads, int most_rows) {
+constexpr AttentionPlan attention_plan(std::int64_t positions, std::int64_t heads,
+                                       const AttentionRoom& room) {
   AttentionPlan plan;
   plan.positions = static_cast<int>(positions);
   plan.heads = static_cast<int>(heads);
   const int tiles = (plan.positions + kAttentionTile - 1) / kAttentionTile;
-  if (tiles * kAttentionTile <= most_rows && tiles <= 2 * kAttentionWarps) {
+  if (tiles * kAttentionTile <= room.whole) {
     plan.rows = plan.own = tiles * kAttentionTile;
-    plan.warps = (tiles + 1) / 2;
+    plan.warps = (tiles + room.tiles_a_warp - 1) / room.tiles_a_warp;
   } else {
-    plan.rows = most_rows;
+    plan.rows = room.part;
     plan.own = kAttentionWarps * kAttentionTile;
     plan.warps = kAttentionWarps;
   }
   plan.blocks = (plan.positions + plan.own - 1) / plan.own;
   return plan;
 }
-constexpr AttentionPlan attention_plan(const CausalAttentionShape& shape, int most_rows) {
-  AttentionPlan plan = attention_plan(shape.positions, shape.heads, most_rows);
+constexpr AttentionPlan attention_plan(const CausalAttentionShape& shape, const AttentionRoom& room) {
+  AttentionPlan plan = attention_plan(shape.positions, shape.heads, room);
   plan.tau = shape.tau;
   return plan;
 }
@@ -99,7 +111,8 @@ RUNG_DEVICE AttentionPlace attention_place(const AttentionPlan& plan) {
   place.end = end < plan.positions ? end : plan.positions;
   return place;
 }
-// First position of the 16 that this warp owns in this round: an early and a late one where there are two.
+// First position of the 16 that this warp owns in this round: an early and a late one where there are two, beyond the
+// block's where there is one.
 template <class Core>
 RUNG_DEVICE int attention_tile(const AttentionPlan& plan, const AttentionPlace& place, int round) {
   const int warp = Core::thread() / 32;

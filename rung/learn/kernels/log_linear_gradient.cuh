@@ -183,9 +183,11 @@ RUNG_DEVICE void add_own_square(LogLinearQueries<D>& queries, const LogLinearSha
     for (int l = 0; l < kSquareLevels; ++l) {
       const float sum = quad_sum<Core>(sums[half][l]);
       if (t == 0) {
-        float* share = Core::template shared<float>(at.share(l, lane_row<Core>(row, half)));
-        if (l > 0) queries.inner[half] = fmaf(*share, sum, queries.inner[half]);
-        *share = sum;
+        const int of = lane_row<Core>(row, half);
+        if (l > 0)
+          queries.inner[half] =
+              fmaf(*Core::template shared<float>(at.share(l, of)), sum, queries.inner[half]);
+        *Core::template shared<float>(at.dshare(l, of)) = sum;
       }
     }
 }
@@ -211,7 +213,6 @@ RUNG_DEVICE void begin_level(LogLinearQueries<D>& queries, const LogLinearShared
     queries.sum[half] = 0.0f;
   }
 }
-// Puts dshare in the place of the share.
 template <class Core, int D>
 RUNG_DEVICE void end_level(LogLinearQueries<D>& queries, const LogLinearShared<D>& at, int row) {
   if (queries.level == 0) return;
@@ -224,7 +225,7 @@ RUNG_DEVICE void end_level(LogLinearQueries<D>& queries, const LogLinearShared<D
     const float sum = quad_sum<Core>(queries.sum[half]);
     queries.inner[half] = fmaf(queries.share[half], sum, queries.inner[half]);
     if (Core::thread() % 4 == 0)
-      *Core::template shared<float>(at.share(queries.level, lane_row<Core>(row, half))) =
+      *Core::template shared<float>(at.dshare(queries.level, lane_row<Core>(row, half))) =
           sum * Core::power_of_two(own[half] - start);
   }
 }
@@ -280,7 +281,7 @@ RUNG_DEVICE void finish_queries(const LogLinearQueries<D>& queries, const LogLin
     const bool there =
         walk.level == 0 || (walk.level < 32 && ((first + walk.row) >> (walk.level - 1) & 1) != 0);
     dshare[walk.row * pitch + walk.level] =
-        there ? *Core::template shared<float>(at.share(walk.level, row + walk.row)) : 0.0f;
+        there ? *Core::template shared<float>(at.dshare(walk.level, row + walk.row)) : 0.0f;
   }
 }
 
@@ -319,7 +320,7 @@ RUNG_DEVICE void log_linear_backward_block(const LogLinearPlan& plan, const LogL
       add_query_chunk<Core, D>(keys, at, first, 0, tiles.rows);
       finish_keys<Core, D>(keys, plan, first, out, inner);
     }
-    Core::sync_block();  // nobody needs another's shares any more
+    if (!at.kApart) Core::sync_block();  // nobody needs another's shares any more
 #pragma unroll 1
     for (int round = 0; round < 2; ++round) {
       const int first = attention_tile<Core>(tiles, place, round);

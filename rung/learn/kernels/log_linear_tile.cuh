@@ -8,7 +8,8 @@
 // memory. On the diagonal every pair has its own level and its own exponential.
 //
 // Of a row every level is a run of neighbouring squares, from the left to the diagonal one after the other: the
-// gradient of a share is summed in a register while they pass, and takes the share's place in shared memory.
+// gradient of a share is summed in a register while they pass, and takes the share's place in shared memory, or one of
+// its own where warps are not to wait for each other.
 #pragma once
 
 #include <bit>
@@ -27,12 +28,16 @@ struct LogLinearPlan {
   int staged = 0;       // in shared memory: the levels that positions reach, and those of a square
   bool packed = false;  // all vectors begin and end at multiples of 16 bytes
 };
-constexpr LogLinearPlan log_linear_plan(const LogLinearShape& shape, int size, bool packed) {
-  // A head that is shared among blocks passes by in as many positions as a block owns.
-  constexpr int kOwn = kAttentionWarps * kAttentionTile;
+// As of causal attention; a head that is shared among blocks passes by in as many positions as a block owns.
+constexpr AttentionRoom log_linear_room(int size, bool backward, bool large) {
+  AttentionRoom room =
+      backward ? backward_attention_room(size, large) : AttentionRoom{.whole = size < 64 ? 256 : 128};
+  room.part = kAttentionWarps * kAttentionTile;
+  return room;
+}
+constexpr LogLinearPlan log_linear_plan(const LogLinearShape& shape, const AttentionRoom& room, bool packed) {
   LogLinearPlan plan;
-  plan.tiles = attention_plan(shape.positions, shape.heads,
-                              size < 64 && shape.positions <= 2 * kOwn ? 2 * kOwn : kOwn);
+  plan.tiles = attention_plan(shape.positions, shape.heads, room);
   plan.key_size = static_cast<int>(shape.key_size);
   plan.value_size = static_cast<int>(shape.value_size);
   plan.levels = static_cast<int>(shape.levels);
@@ -46,21 +51,29 @@ constexpr LogLinearPlan log_linear_plan(const LogLinearShape& shape, int size, b
 // are rows, so that neighbouring levels are in different banks.
 template <int D>
 struct LogLinearShared {
-  unsigned q, k, v, dy, shares, level, query_decay, key_decay, size;
-  RUNG_HOST_DEVICE constexpr LogLinearShared(const LogLinearPlan& plan, bool backward)
-      : q(0),
-        k(AttentionShared<D>::kPitch * static_cast<unsigned>(plan.tiles.rows)),
-        v(2 * k),
-        dy(3 * k),
-        shares((backward ? 4 : 3) * k),
-        level(4u * static_cast<unsigned>(plan.tiles.rows) + 8u),
-        query_decay(shares + level * static_cast<unsigned>(plan.staged)),
-        key_decay(plan.tiles.blocks == 1 ? query_decay
-                                         : query_decay + 4u * static_cast<unsigned>(plan.tiles.rows)),
-        size(key_decay + 4u * static_cast<unsigned>(plan.tiles.rows)) {}
-  // The share of this level of the query in this row.
+  static constexpr bool kApart = D == 64;  // dshare of a whole head has a place of its own
+  unsigned q, k, v, dy, shares, dshares, level, query_decay, key_decay, size;
+  RUNG_HOST_DEVICE constexpr LogLinearShared(const LogLinearPlan& plan, bool backward) {
+    const unsigned rows = static_cast<unsigned>(plan.tiles.rows), vectors = AttentionShared<D>::kPitch * rows;
+    const bool whole = plan.tiles.blocks == 1;
+    q = 0;
+    k = vectors;
+    v = 2 * vectors;
+    dy = 3 * vectors;
+    shares = (backward ? 4 : 3) * vectors;
+    level = 4 * rows + 8;
+    const unsigned table = level * static_cast<unsigned>(plan.staged);
+    dshares = kApart && backward && whole ? shares + table : shares;
+    query_decay = dshares + table;
+    key_decay = whole ? query_decay : query_decay + 4 * rows;
+    size = key_decay + 4 * rows;
+  }
+  // The share of this level of the query in this row, and its gradient.
   RUNG_DEVICE unsigned share(int of_level, int row) const {
     return shares + level * static_cast<unsigned>(of_level) + 4u * static_cast<unsigned>(row);
+  }
+  RUNG_DEVICE unsigned dshare(int of_level, int row) const {
+    return share(of_level, row) + (dshares - shares);
   }
 };
 

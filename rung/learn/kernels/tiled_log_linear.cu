@@ -6,10 +6,6 @@
 namespace rung::kernels {
 namespace {
 
-// Blocks of a multiprocessor at once, in its registers and shared memory.
-constexpr int forward_resident(int size) { return size == 64 ? 2 : 3; }
-constexpr int backward_resident(int size, bool whole) { return size == 16 && whole ? 3 : 2; }
-
 template <int D, bool Whole>
 __global__ void __launch_bounds__(kAttentionWarps* kWarp, forward_resident(D))
     log_linear_forward(const LogLinearPlan plan, const LogLinearInputs in, const MutableSlice y,
@@ -17,7 +13,7 @@ __global__ void __launch_bounds__(kAttentionWarps* kWarp, forward_resident(D))
   log_linear_forward_block<AttentionCore, D, Whole>(plan, in, y, prefix);
 }
 template <int D, bool Whole>
-__global__ void __launch_bounds__(kAttentionWarps* kWarp, backward_resident(D, Whole))
+__global__ void __launch_bounds__(backward_warps(D, Whole) * kWarp, backward_resident(D, Whole))
     log_linear_backward(const LogLinearPlan plan, const LogLinearInputs in, const Slice dy,
                         const LogLinearGradients out, const float* prefix, float* inner) {
   log_linear_backward_block<AttentionCore, D, Whole>(plan, in, dy, out, prefix, inner);
@@ -41,7 +37,8 @@ bool all_packed(const LogLinearShape& shape, const Slices&... slices) {
 int tiled_log_linear_forward(const LogLinearShape& shape, const LogLinearInputs& in, const MutableSlice& y,
                              const float* prefix, void* stream) {
   return for_size(shape, [&]<int D>() -> int {
-    const LogLinearPlan plan = log_linear_plan(shape, D, all_packed(shape, in.q, in.k, in.v, y));
+    const LogLinearPlan plan =
+        log_linear_plan(shape, log_linear_room(D, false, false), all_packed(shape, in.q, in.k, in.v, y));
     return launch_attention(
         plan.tiles.blocks == 1 ? log_linear_forward<D, true> : log_linear_forward<D, false>,
         LogLinearShared<D>(plan, false).size, shape.sequences, plan.tiles, stream, plan, in, y, prefix);
@@ -53,7 +50,8 @@ int tiled_log_linear_backward(const LogLinearShape& shape, const LogLinearInputs
                               void* stream) {
   return for_size(shape, [&]<int D>() -> int {
     const LogLinearPlan plan =
-        log_linear_plan(shape, D, all_packed(shape, in.q, in.k, in.v, dy, out.dq, out.dk, out.dv));
+        log_linear_plan(shape, log_linear_room(D, true, has_large_blocks()),
+                        all_packed(shape, in.q, in.k, in.v, dy, out.dq, out.dk, out.dv));
     return launch_attention(
         plan.tiles.blocks == 1 ? log_linear_backward<D, true> : log_linear_backward<D, false>,
         LogLinearShared<D>(plan, true).size, shape.sequences, plan.tiles, stream, plan, in, dy, out, prefix,

@@ -18,8 +18,7 @@ EmulatedLaunch attention_launch(const CausalAttentionShape& shape, const Attenti
           .backwards = backwards};
 }
 
-// Forward, then backward with what forward kept. The numbers of positions in shared memory at once are the kernel's
-// own unless given.
+// Forward, then backward with what forward kept. The room is the kernel's own unless given.
 template <int D, bool Whole>
 void run_attention_forward(AttentionCase& given, const AttentionPlan& plan, bool backwards) {
   emulate(attention_launch(given.shape, plan, AttentionShared<D>(plan, false).size, backwards), [&] {
@@ -36,19 +35,19 @@ void run_attention_backward(AttentionCase& given, const AttentionPlan& plan, boo
   });
 }
 template <int D>
-void run_attention(AttentionCase& given, bool backwards, int rows = 0) {
+void run_attention(AttentionCase& given, bool backwards, const AttentionRoom* room) {
   for (Buffer* out : {&given.y, &given.gradient, &given.log_sums}) out->fill(NAN);
-  AttentionPlan plan = attention_plan(given.shape, rows ? rows : kForwardAttentionRows);
+  AttentionPlan plan = attention_plan(given.shape, room ? *room : kForwardAttentionRoom);
   plan.blocks == 1 ? run_attention_forward<D, true>(given, plan, backwards)
                    : run_attention_forward<D, false>(given, plan, backwards);
-  plan = attention_plan(given.shape, rows ? rows : backward_attention_rows(D));
+  plan = attention_plan(given.shape, room ? *room : backward_attention_room(D, true));
   plan.blocks == 1 ? run_attention_backward<D, true>(given, plan, backwards)
                    : run_attention_backward<D, false>(given, plan, backwards);
 }
-void run_attention(AttentionCase& given, bool backwards, int rows = 0) {
-  if (given.shape.size == 16) run_attention<16>(given, backwards, rows);
-  if (given.shape.size == 32) run_attention<32>(given, backwards, rows);
-  if (given.shape.size == 64) run_attention<64>(given, backwards, rows);
+void run_attention(AttentionCase& given, bool backwards, const AttentionRoom* room = nullptr) {
+  if (given.shape.size == 16) run_attention<16>(given, backwards, room);
+  if (given.shape.size == 32) run_attention<32>(given, backwards, room);
+  if (given.shape.size == 64) run_attention<64>(given, backwards, room);
 }
 
 void expect_attention_near(const AttentionCase& given) {
@@ -95,7 +94,8 @@ TEST(CausalAttention, heads_shared_among_blocks_agree_with_float64) {
           .sequences = 1, .positions = positions, .heads = 1, .size = size, .tau = 0.2f};
       SCOPED_TRACE(attention_words(shape));
       AttentionCase given(shape, 7);
-      run_attention(given, true, 128);
+      const AttentionRoom small{128, 128, 2};
+      run_attention(given, true, &small);
       expect_attention_near(given);
     }
 }

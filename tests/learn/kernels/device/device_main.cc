@@ -124,55 +124,73 @@ void time_norm(Element element) {
          3 * vector);
 }
 
-void time_log_linear(Element element) {
-  const std::int64_t levels = log_linear_levels(kPositions), bytes = element_size(element),
-                     pitch = 3 * kWidth;
-  const LogLinearShape shape{kSequences, kPositions, kHeads, kSize, kSize, levels, element};
-  const DeviceCopy fused = drawn(element, kTokens * pitch), dy = drawn(element, kTokens * kWidth),
-                   share = drawn(Element::f32, kTokens * kHeads * levels, 0.5),
-                   log_decay = drawn(Element::f32, kTokens * kHeads, -0.1, 0.01),
-                   y = room(kTokens * kWidth * bytes), gradient = room(kTokens * pitch * bytes),
-                   dshare = room(kTokens * kHeads * levels * 4), dlog_decay = room(kTokens * kHeads * 4),
+// Heads of so many tokens as elsewhere, in sequences of another length.
+struct TimedHeads {
+  std::int64_t positions = kPositions, count = kHeads, size = kSize;
+  std::string words() const {
+    if (positions == kPositions && count == kHeads && size == kSize) return "";
+    return fmt::format(", {} x {}, T = {},", count, size, positions);
+  }
+};
+
+void time_log_linear(Element element, const TimedHeads& heads = {}) {
+  const std::int64_t width = heads.count * heads.size, levels = log_linear_levels(heads.positions),
+                     bytes = element_size(element), pitch = 3 * width;
+  const LogLinearShape shape{
+      kTokens / heads.positions, heads.positions, heads.count, heads.size, heads.size, levels, element};
+  const DeviceCopy fused = drawn(element, kTokens * pitch), dy = drawn(element, kTokens * width),
+                   share = drawn(Element::f32, kTokens * heads.count * levels, 0.5),
+                   log_decay = drawn(Element::f32, kTokens * heads.count, -0.1, 0.01),
+                   y = room(kTokens * width * bytes), gradient = room(kTokens * pitch * bytes),
+                   dshare = room(kTokens * heads.count * levels * 4),
+                   dlog_decay = room(kTokens * heads.count * 4),
                    scratch = room(log_linear_scratch(shape) * 4);
   const auto slice = [&](const DeviceCopy& from, std::int64_t part) {
-    return MutableSlice{from.as<unsigned char>() + part * kWidth * bytes, kPositions * pitch, pitch};
+    return MutableSlice{from.as<unsigned char>() + part * width * bytes, heads.positions * pitch, pitch};
   };
   const LogLinearInputs in{slice(fused, 0), slice(fused, 1), slice(fused, 2), share.as(), log_decay.as()};
   const LogLinearGradients out{slice(gradient, 0), slice(gradient, 1), slice(gradient, 2), dshare.as(),
                                dlog_decay.as()};
-  const std::string name = element == Element::f32 ? "log-linear f32" : "log-linear bf16";
-  const double vector = static_cast<double>(kTokens * kWidth * bytes);
+  const std::string name = (element == Element::f32 ? "log-linear f32" : "log-linear bf16") + heads.words();
+  const double vector = static_cast<double>(kTokens * width * bytes);
   report(name + " forward", milliseconds([&] {
-           return log_linear_forward_cuda(shape, in, whole(y.as<void>(), kPositions, kHeads, kSize),
+           return log_linear_forward_cuda(shape, in,
+                                          whole(y.as<void>(), heads.positions, heads.count, heads.size),
                                           scratch.as(), nullptr);
          }),
          4 * vector);
   report(name + " backward", milliseconds([&] {
            return log_linear_backward_cuda(
-               shape, in, whole(static_cast<const void*>(dy.as<void>()), kPositions, kHeads, kSize), out,
+               shape, in,
+               whole(static_cast<const void*>(dy.as<void>()), heads.positions, heads.count, heads.size), out,
                scratch.as(), nullptr);
          }),
          7 * vector);
 }
 
-void time_attention() {
-  const CausalAttentionShape shape{
-      .sequences = kSequences, .positions = kPositions, .heads = kHeads, .size = kSize, .tau = 0.18f};
-  const std::int64_t pitch = 3 * kWidth;
-  const DeviceCopy fused = drawn(Element::bf16, kTokens * pitch), dy = drawn(Element::bf16, kTokens * kWidth),
-                   y = room(kTokens * kWidth * 2), gradient = room(kTokens * pitch * 2),
-                   log_sums = room(kTokens * kHeads * 4);
+void time_attention(const TimedHeads& heads) {
+  const std::int64_t width = heads.count * heads.size;
+  const std::string name = "causal attention bf16" + heads.words();
+  const CausalAttentionShape shape{.sequences = kTokens / heads.positions,
+                                   .positions = heads.positions,
+                                   .heads = heads.count,
+                                   .size = heads.size,
+                                   .tau = 0.18f};
+  const std::int64_t pitch = 3 * width;
+  const DeviceCopy fused = drawn(Element::bf16, kTokens * pitch), dy = drawn(Element::bf16, kTokens * width),
+                   y = room(kTokens * width * 2), gradient = room(kTokens * pitch * 2),
+                   log_sums = room(kTokens * heads.count * 4);
   const auto slice = [&](const DeviceCopy& from, std::int64_t part) {
-    return MutableSlice{from.as<Bf16>() + part * kWidth, kPositions * pitch, pitch};
+    return MutableSlice{from.as<Bf16>() + part * width, heads.positions * pitch, pitch};
   };
   const CausalAttentionInputs in{slice(fused, 0), slice(fused, 1), slice(fused, 2)};
-  const MutableSlice out = whole(y.as<void>(), kPositions, kHeads, kSize),
-                     slope = whole(dy.as<void>(), kPositions, kHeads, kSize);
-  const double vector = static_cast<double>(kTokens * kWidth * 2);
-  report("causal attention bf16 forward",
+  const MutableSlice out = whole(y.as<void>(), heads.positions, heads.count, heads.size),
+                     slope = whole(dy.as<void>(), heads.positions, heads.count, heads.size);
+  const double vector = static_cast<double>(kTokens * width * 2);
+  report(name + " forward",
          milliseconds([&] { return causal_attention_forward_cuda(shape, in, out, log_sums.as(), nullptr); }),
          4 * vector);
-  report("causal attention bf16 backward", milliseconds([&] {
+  report(name + " backward", milliseconds([&] {
            return causal_attention_backward_cuda(shape, in, out, log_sums.as(), slope,
                                                  {slice(gradient, 0), slice(gradient, 1), slice(gradient, 2)},
                                                  nullptr);
@@ -344,7 +362,12 @@ int time_kernels() {
   }
   for (const Activation activation : {Activation::relu, Activation::gelu, Activation::silu})
     time_feed_forward(activation);
-  time_attention();
+  time_attention({});
+  for (const TimedHeads heads :
+       {TimedHeads{256, 4, 64}, TimedHeads{1024, 2, 32}, TimedHeads{1024, 2, 64}, TimedHeads{4096, 2, 64}}) {
+    time_attention(heads);
+    time_log_linear(Element::bf16, heads);
+  }
   time_the_rest();
   return 0;
 }
