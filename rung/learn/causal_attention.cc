@@ -69,9 +69,12 @@ class FusedCausalAttention : public torch::autograd::Function<FusedCausalAttenti
     const torch::Tensor gradient = torch::empty(all.sizes(), all.options());
     const auto [q, k, v] = three_slices(all, columns);
     const auto [dq, dk, dv] = three_slices(gradient, columns);
-    check_device(kernels::causal_attention_backward_cuda(attention_shape(all, heads), {q, k, v}, slice_of(y),
-                                                         log_sums.data_ptr<float>(), slice_of(dy),
-                                                         {dq, dk, dv}, current_stream()),
+    const auto shape = attention_shape(all, heads);
+    const torch::Tensor scratch =
+        torch::empty({kernels::causal_attention_scratch(shape)}, log_sums.options());
+    check_device(kernels::causal_attention_backward_cuda(
+                     shape, {q, k, v}, slice_of(y), log_sums.data_ptr<float>(), slice_of(dy), {dq, dk, dv},
+                     scratch.data_ptr<float>(), current_stream()),
                  "causal_attention backward");
     return {gradient, torch::Tensor(), torch::Tensor(), torch::Tensor()};
   }

@@ -1,7 +1,7 @@
 #include "rung/learn/kernels/causal_attention.h"
 
 #include "rung/learn/kernels/attention_launch.cuh"
-#include "rung/learn/kernels/causal_attention_gradient.cuh"
+#include "rung/learn/kernels/causal_attention_stream.cuh"
 
 namespace rung::kernels {
 namespace {
@@ -18,6 +18,19 @@ __global__ void __launch_bounds__(backward_warps(D, Whole) * kWarp, backward_res
     attention_backward(const AttentionPlan plan, const CausalAttentionInputs in, const Slice y,
                        const float* log_sums, const Slice dy, const CausalAttentionGradients out) {
   attention_backward_block<AttentionCore, D, Whole>(plan, in, y, log_sums, dy, out);
+}
+
+template <int D>
+__global__ void __launch_bounds__(kStreamWarps* kWarp)
+    attention_stats(const AttentionPlan plan, const Slice y, const Slice dy, const float* log_sums,
+                    float* stats) {
+  gather_stats<AttentionCore, D>(plan, y, dy, log_sums, stats);
+}
+template <int D>
+__global__ void __launch_bounds__(kStreamWarps* kWarp, 2)
+    attention_stream(const AttentionPlan plan, const CausalAttentionInputs in, const float* stats,
+                     const Slice dy, const CausalAttentionGradients out) {
+  attention_stream_block<AttentionCore, D>(plan, in, stats, dy, out);
 }
 
 // Queues `kernel` with the shared memory that `plan` needs.
@@ -46,6 +59,27 @@ template <int D>
 AttentionPlan backward_plan(const CausalAttentionShape& shape) {
   return attention_plan(shape, backward_attention_room(D, has_large_blocks()));
 }
+// Whether backward streams.
+bool streams(const CausalAttentionShape& shape) {
+  return shape.size == 64 && backward_plan<64>(shape).blocks > 1;
+}
+template <int D>
+int stream_backward(const CausalAttentionShape& shape, const CausalAttentionInputs& in, const Slice& y,
+                    const float* log_sums, const Slice& dy, const CausalAttentionGradients& out,
+                    float* scratch, void* stream) {
+  if (!scratch) return cudaErrorInvalidValue;
+  const AttentionPlan plan = attention_stream_plan(shape);
+  const unsigned blocks =
+      blocks_for(shape.sequences * shape.heads * stream_positions(shape.positions), kStatsRows<D>);
+  if (blocks == 0) return cudaErrorInvalidConfiguration;
+  attention_stats<D><<<blocks, static_cast<unsigned>(plan.warps * kWarp), 0, stream_of(stream)>>>(
+      plan, y, dy, log_sums, scratch);
+  RUNG_CUDA_TRY(cudaGetLastError());
+  const float* stats = scratch;
+  return launch_attention(attention_stream<D>, StreamShared<D>::kSize, shape.sequences, plan, stream, plan,
+                          in, stats, dy, out);
+}
+
 template <int D>
 unsigned most_shared(const CausalAttentionShape& shape) {
   const unsigned forward = AttentionShared<D>(attention_plan(shape, kForwardAttentionRoom), false).size;
@@ -71,14 +105,24 @@ int causal_attention_forward_cuda(const CausalAttentionShape& shape, const Causa
   });
 }
 
+std::int64_t causal_attention_scratch(const CausalAttentionShape& shape) {
+  return streams(shape) ? 2 * shape.sequences * shape.heads * stream_positions(shape.positions) : 0;
+}
+
 int causal_attention_backward_cuda(const CausalAttentionShape& shape, const CausalAttentionInputs& in,
                                    const Slice& y, const float* log_sums, const Slice& dy,
-                                   const CausalAttentionGradients& out, void* stream) {
+                                   const CausalAttentionGradients& out, float* scratch, void* stream) {
   return for_size(shape, [&]<int D>() -> int {
     if (!all_in_sixteens(in.q, in.k, in.v, y, dy, out.dq, out.dk, out.dv)) return cudaErrorMisalignedAddress;
-    const AttentionPlan plan = backward_plan<D>(shape);
-    return launch<D>(plan.blocks == 1 ? attention_backward<D, true> : attention_backward<D, false>, shape,
-                     plan, true, stream, in, y, log_sums, dy, out);
+    if constexpr (D == 64) {
+      if (streams(shape)) return stream_backward<D>(shape, in, y, log_sums, dy, out, scratch, stream);
+      return launch<D>(attention_backward<D, true>, shape, backward_plan<D>(shape), true, stream, in, y,
+                       log_sums, dy, out);
+    } else {
+      const AttentionPlan plan = backward_plan<D>(shape);
+      return launch<D>(plan.blocks == 1 ? attention_backward<D, true> : attention_backward<D, false>, shape,
+                       plan, true, stream, in, y, log_sums, dy, out);
+    }
   });
 }
 

@@ -48,9 +48,11 @@ bool causal_attention_fits(const CausalAttentionShape& shape);
 // ENSURES y [N, T, H, d] and log_sums [N, H, T], the l above, written.
 int causal_attention_forward_cuda(const CausalAttentionShape& shape, const CausalAttentionInputs& inputs,
                                   const MutableSlice& y, float* log_sums, void* stream);
-// REQUIRES y and log_sums of the same forward.
+// REQUIRES y and log_sums of the same forward, and causal_attention_scratch floats of device memory, which may be none,
+// from a multiple of 16 bytes on.
+std::int64_t causal_attention_scratch(const CausalAttentionShape& shape);
 int causal_attention_backward_cuda(const CausalAttentionShape& shape, const CausalAttentionInputs& inputs,
                                    const Slice& y, const float* log_sums, const Slice& dy,
-                                   const CausalAttentionGradients& gradients, void* stream);
+                                   const CausalAttentionGradients& gradients, float* scratch, void* stream);
 
 }  // namespace rung::kernels

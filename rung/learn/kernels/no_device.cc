@@ -28,8 +28,10 @@ int causal_attention_forward_cuda(const CausalAttentionShape&, const CausalAtten
                                   const MutableSlice&, float*, void*) {
   return kNoDevice;
 }
+std::int64_t causal_attention_scratch(const CausalAttentionShape&) { return 0; }
 int causal_attention_backward_cuda(const CausalAttentionShape&, const CausalAttentionInputs&, const Slice&,
-                                   const float*, const Slice&, const CausalAttentionGradients&, void*) {
+                                   const float*, const Slice&, const CausalAttentionGradients&, float*,
+                                   void*) {
   return kNoDevice;
 }
 int cell_forward_cuda(const CellShape&, const CellInputs&, float*, const MutableSlice&, void*) {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "rung/learn/kernels/causal_attention_gradient.cuh"
+#include "rung/learn/kernels/causal_attention_stream.cuh"
 #include "tests/learn/kernels/attention_case.h"
 #include "tests/learn/kernels/emulated_core.h"
 
@@ -34,6 +34,24 @@ void run_attention_backward(AttentionCase& given, const AttentionPlan& plan, boo
                                                      given.gradients());
   });
 }
+void run_attention_stream(AttentionCase& given, bool backwards) {
+  const AttentionPlan plan = attention_stream_plan(given.shape);
+  const std::int64_t items =
+      given.shape.sequences * given.shape.heads * stream_positions(given.shape.positions);
+  Buffer stats(Element::f32, 2 * items);
+  stats.fill(NAN);
+  emulate({.blocks = static_cast<int>(items / kStatsRows<64>),
+           .threads = 32 * plan.warps,
+           .backwards = backwards},
+          [&] {
+            gather_stats<EmulatedCore, 64>(plan, given.output(), given.output_gradient(),
+                                           given.log_sums.floats(), stats.floats());
+          });
+  emulate(attention_launch(given.shape, plan, StreamShared<64>::kSize, backwards), [&] {
+    attention_stream_block<EmulatedCore, 64>(plan, given.inputs(), stats.floats(), given.output_gradient(),
+                                             given.gradients());
+  });
+}
 template <int D>
 void run_attention(AttentionCase& given, bool backwards, const AttentionRoom* room) {
   for (Buffer* out : {&given.y, &given.gradient, &given.log_sums}) out->fill(NAN);
@@ -41,8 +59,12 @@ void run_attention(AttentionCase& given, bool backwards, const AttentionRoom* ro
   plan.blocks == 1 ? run_attention_forward<D, true>(given, plan, backwards)
                    : run_attention_forward<D, false>(given, plan, backwards);
   plan = attention_plan(given.shape, room ? *room : backward_attention_room(D, true));
-  plan.blocks == 1 ? run_attention_backward<D, true>(given, plan, backwards)
-                   : run_attention_backward<D, false>(given, plan, backwards);
+  if (plan.blocks == 1)
+    run_attention_backward<D, true>(given, plan, backwards);
+  else if constexpr (D == 64)
+    run_attention_stream(given, backwards);
+  else
+    run_attention_backward<D, false>(given, plan, backwards);
 }
 void run_attention(AttentionCase& given, bool backwards, const AttentionRoom* room = nullptr) {
   if (given.shape.size == 16) run_attention<16>(given, backwards, room);
@@ -131,8 +153,8 @@ TEST(CausalAttention, large_scores_do_not_overflow) {
 
 // Neither the order in which lanes and warps run nor the other sequences change a bit.
 TEST(CausalAttention, bits_depend_on_the_sequence_alone) {
-  for (const std::int64_t positions : {77, 300}) {
-    AttentionCase given({.sequences = 2, .positions = positions, .heads = 2, .size = 32, .tau = 0.2f}, 5);
+  for (const auto& [positions, size] : {std::pair{77, 32}, {300, 32}, {300, 64}}) {
+    AttentionCase given({.sequences = 2, .positions = positions, .heads = 2, .size = size, .tau = 0.2f}, 5);
     run_attention(given, false);
     AttentionCase other = given;
     for (std::int64_t i = 0; i < positions * given.pitch; ++i) other.fused.set(i, 0.5);

@@ -18,7 +18,8 @@ class DeviceAttention : public ::testing::Test {
 void attend_on_device(AttentionCase& given) {
   for (Buffer* out : {&given.y, &given.gradient, &given.log_sums}) out->fill(NAN);
   const DeviceCopy fused(given.fused), dy(given.dy), y(given.y), gradient(given.gradient),
-      log_sums(given.log_sums);
+      log_sums(given.log_sums),
+      scratch(static_cast<std::size_t>(causal_attention_scratch(given.shape)) * sizeof(float));
   CausalAttentionInputs in = given.inputs();
   in = {fused.moved(in.q), fused.moved(in.k), fused.moved(in.v)};
   CausalAttentionGradients out = given.gradients();
@@ -26,7 +27,7 @@ void attend_on_device(AttentionCase& given) {
   const MutableSlice to = y.moved(given.output());
   check(causal_attention_forward_cuda(given.shape, in, to, log_sums.as(), nullptr));
   check(causal_attention_backward_cuda(given.shape, in, to, log_sums.as(), dy.moved(given.output_gradient()),
-                                       out, nullptr));
+                                       out, scratch.as(), nullptr));
   y.copy_to(given.y.data());
   gradient.copy_to(given.gradient.data());
   log_sums.copy_to(given.log_sums.data());
@@ -55,8 +56,8 @@ TEST_F(DeviceAttention, agrees_with_float64_and_leaves_gaps_alone) {
 }
 
 TEST_F(DeviceAttention, has_the_same_bits_twice) {
-  for (const std::int64_t positions : {256, 700}) {
-    AttentionCase once({.sequences = 40, .positions = positions, .heads = 2, .size = 32, .tau = 0.2f}, 5);
+  for (const auto& [positions, size] : {std::pair{256, 32}, {700, 32}, {256, 64}, {700, 64}}) {
+    AttentionCase once({.sequences = 40, .positions = positions, .heads = 2, .size = size, .tau = 0.2f}, 5);
     AttentionCase again = once;
     attend_on_device(once);
     attend_on_device(again);

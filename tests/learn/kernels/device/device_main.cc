@@ -179,7 +179,8 @@ void time_attention(const TimedHeads& heads) {
   const std::int64_t pitch = 3 * width;
   const DeviceCopy fused = drawn(Element::bf16, kTokens * pitch), dy = drawn(Element::bf16, kTokens * width),
                    y = room(kTokens * width * 2), gradient = room(kTokens * pitch * 2),
-                   log_sums = room(kTokens * heads.count * 4);
+                   log_sums = room(kTokens * heads.count * 4),
+                   scratch = room(causal_attention_scratch(shape) * 4);
   const auto slice = [&](const DeviceCopy& from, std::int64_t part) {
     return MutableSlice{from.as<Bf16>() + part * width, heads.positions * pitch, pitch};
   };
@@ -193,7 +194,7 @@ void time_attention(const TimedHeads& heads) {
   report(name + " backward", milliseconds([&] {
            return causal_attention_backward_cuda(shape, in, out, log_sums.as(), slope,
                                                  {slice(gradient, 0), slice(gradient, 1), slice(gradient, 2)},
-                                                 nullptr);
+                                                 scratch.as(), nullptr);
          }),
          8 * vector);
 }
