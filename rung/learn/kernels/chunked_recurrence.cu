@@ -8,9 +8,11 @@ namespace {
 
 // Heads a block: as many as the tiles leave room for in the shared memory that needs no asking, at most four.
 template <class Tiles>
-constexpr int kHeadsOf = 4 * sizeof(Tiles) <= 48 * 1024 ? 4 : 2;
+constexpr int kHeadsOf = 4 * sizeof(Tiles) <= 48 * 1024   ? 4
+                         : 2 * sizeof(Tiles) <= 48 * 1024 ? 2
+                                                          : 1;
 // Warps a multiprocessor is to hold at once: what bounds the registers of a kernel.
-constexpr int warps_at_once(int blocks) { return blocks > 1 ? 12 : 16; }
+constexpr int warps_at_once(int blocks) { return blocks == 1 ? 16 : blocks == 2 ? 12 : 8; }
 
 // The warp's number among the heads of all sequences.
 __device__ inline std::int64_t own_item(int heads) {
@@ -56,7 +58,8 @@ int by_kind(const RecurrenceShape& shape, bool decay, Launch launch) {
     return decay ? launch.template operator()<B, true, false, false>()
                  : launch.template operator()<B, false, false, false>();
   };
-  return shape.key_size == 16 ? of_size.template operator()<1>() : of_size.template operator()<2>();
+  if (shape.key_size == 16) return of_size.template operator()<1>();
+  return shape.key_size == 32 ? of_size.template operator()<2>() : of_size.template operator()<4>();
 }
 
 template <class Tiles>

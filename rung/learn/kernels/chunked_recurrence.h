@@ -6,10 +6,11 @@
 
 namespace rung::kernels {
 
-// True for bfloat16 with dk = dv = 16 or 32.
+// True for bfloat16 with dk = dv = 16, 32 or 64.
 inline bool recurrence_fits_chunks(const RecurrenceShape& shape) {
   return shape.element == Element::bf16 && shape.key_size == shape.value_size &&
-         (shape.key_size == 16 || shape.key_size == 32) && shape.positions < (1 << 30);
+         (shape.key_size == 16 || shape.key_size == 32 || shape.key_size == 64) &&
+         shape.positions < (1 << 30);
 }
 
 // As matrix_recurrence_*_cuda. REQUIRES recurrence_fits_chunks(shape), what those functions require, at least

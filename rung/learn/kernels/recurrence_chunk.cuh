@@ -1,5 +1,5 @@
 // The matrix recurrence sixteen positions at a time, as products of 16 x 16 blocks; a warp has a head of a
-// sequence to itself. bfloat16 vectors of 16 or 32 numbers.
+// sequence to itself. bfloat16 vectors of 16, 32 or 64 numbers.
 //
 // Positions t, s of a chunk; S the state before it; D_ts = exp(g_{s+1} + ... + g_t) for s <= t, D_t0 the
 // decay since the chunk began, D_Cs until it ends. Sums of log decays are taken inside a chunk and only

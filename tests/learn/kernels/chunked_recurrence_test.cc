@@ -53,7 +53,9 @@ void recur_in_chunks(RecurrenceCase& given) {
     else
       given.decays ? recur_in_chunks<B, true, false>(given) : recur_in_chunks<B, false, false>(given);
   };
-  given.shape.key_size == 16 ? by_kind.template operator()<1>() : by_kind.template operator()<2>();
+  if (given.shape.key_size == 16) by_kind.template operator()<1>();
+  if (given.shape.key_size == 32) by_kind.template operator()<2>();
+  if (given.shape.key_size == 64) by_kind.template operator()<4>();
 }
 
 // Outputs are rounded to bfloat16 once, factors are split: y and the gradients of vectors differ by the
@@ -92,7 +94,7 @@ void expect_agreement(RecurrenceCase& given) {
 }
 
 TEST(ChunkedRecurrence, agrees_with_the_definition) {
-  for (const std::int64_t size : {16, 32})
+  for (const std::int64_t size : {16, 32, 64})
     for (const std::int64_t positions : {1, 5, 17, 63, 130})
       for (const bool delta : {false, true})
         for (const bool decays : {false, true}) {
@@ -114,7 +116,7 @@ TEST(ChunkedRecurrence, agrees_where_decays_are_strong_and_betas_reach_2) {
 }
 
 TEST(ChunkedRecurrence, divides_by_the_sum_of_the_weights) {
-  for (const std::int64_t size : {16, 32})
+  for (const std::int64_t size : {16, 32, 64})
     for (const std::int64_t positions : {1, 5, 16, 63, 130}) {
       SCOPED_TRACE(::testing::Message() << "d=" << size << " T=" << positions);
       RecurrenceCase given({1, positions, 2, size, size, Element::bf16, false, true}, false, 7, true);
@@ -132,7 +134,8 @@ TEST(ChunkedRecurrence, a_wrong_number_is_seen) {
   EXPECT_GT(distance(given.dlog_decay, expected.dlog_decay, given.scalars()), 3 * kScalars);
 }
 
-TEST(ChunkedRecurrence, fits_bfloat16_of_16_and_32) {
+TEST(ChunkedRecurrence, fits_bfloat16_of_16_32_and_64) {
+  EXPECT_TRUE(recurrence_fits_chunks({1, 1, 1, 64, 64, Element::bf16, true}));
   EXPECT_TRUE(recurrence_fits_chunks({1, 1, 1, 32, 32, Element::bf16, false}));
   EXPECT_FALSE(recurrence_fits_chunks({1, 1, 1, 32, 32, Element::f32, false}));
   EXPECT_FALSE(recurrence_fits_chunks({1, 1, 1, 32, 16, Element::bf16, false}));

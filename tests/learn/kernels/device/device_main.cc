@@ -67,36 +67,49 @@ DeviceCopy drawn(Element element, std::int64_t count, double mean = 0.0, double 
 }
 DeviceCopy room(std::int64_t bytes) { return DeviceCopy(static_cast<std::size_t>(bytes)); }
 
-void time_recurrence(Element element, bool delta, bool decays) {
-  const RecurrenceShape shape{kSequences, kPositions, kHeads, kSize, kSize, element, delta};
-  const std::int64_t bytes = element_size(element), pitch = 3 * kWidth;
-  const DeviceCopy fused = drawn(element, kTokens * pitch, 0.0, 0.15), dy = drawn(element, kTokens * kWidth);
-  const DeviceCopy log_decay = drawn(Element::f32, kTokens * kHeads, -0.2, 0.02),
-                   beta = drawn(Element::f32, kTokens * kHeads, 0.5, 0.1);
-  const DeviceCopy y = room(kTokens * kWidth * bytes), gradient = room(kTokens * pitch * bytes),
-                   error = room(kTokens * kWidth * 4), dlog_decay = room(kTokens * kHeads * 4),
-                   dbeta = room(kTokens * kHeads * 4), scratch = room(matrix_recurrence_scratch(shape) * 4);
+// Heads of so many tokens as elsewhere, in sequences of another length.
+struct TimedHeads {
+  std::int64_t positions = kPositions, count = kHeads, size = kSize;
+  std::string words() const {
+    if (positions == kPositions && count == kHeads && size == kSize) return "";
+    return fmt::format(", {} x {}, T = {},", count, size, positions);
+  }
+};
+
+void time_recurrence(Element element, bool delta, bool decays, const TimedHeads& heads = {}) {
+  const std::int64_t width = heads.count * heads.size;
+  const RecurrenceShape shape{
+      kTokens / heads.positions, heads.positions, heads.count, heads.size, heads.size, element, delta};
+  const std::int64_t bytes = element_size(element), pitch = 3 * width;
+  const DeviceCopy fused = drawn(element, kTokens * pitch, 0.0, 0.15), dy = drawn(element, kTokens * width);
+  const DeviceCopy log_decay = drawn(Element::f32, kTokens * heads.count, -0.2, 0.02),
+                   beta = drawn(Element::f32, kTokens * heads.count, 0.5, 0.1);
+  const DeviceCopy y = room(kTokens * width * bytes), gradient = room(kTokens * pitch * bytes),
+                   error = room(kTokens * width * 4), dlog_decay = room(kTokens * heads.count * 4),
+                   dbeta = room(kTokens * heads.count * 4),
+                   scratch = room(matrix_recurrence_scratch(shape) * 4);
   const auto slice = [&](const DeviceCopy& from, std::int64_t part) {
-    return MutableSlice{from.as<unsigned char>() + part * kWidth * bytes, kPositions * pitch, pitch};
+    return MutableSlice{from.as<unsigned char>() + part * width * bytes, heads.positions * pitch, pitch};
   };
   const RecurrenceInputs in{slice(fused, 0), slice(fused, 1), slice(fused, 2),
                             decays ? log_decay.as() : nullptr, delta ? beta.as() : nullptr};
   const RecurrenceGradients out{slice(gradient, 0), slice(gradient, 1), slice(gradient, 2),
                                 decays ? dlog_decay.as() : nullptr, delta ? dbeta.as() : nullptr};
   const std::string name = fmt::format("recurrence {}{}{}", element == Element::f32 ? "f32" : "bf16",
-                                       delta ? " delta" : "", decays ? " decay" : "");
-  const double vector = static_cast<double>(kTokens * kWidth * bytes),
-               kept = delta ? kTokens * kWidth * 4.0 : 0.0;
+                                       delta ? " delta" : "", decays ? " decay" : "") +
+                           heads.words();
+  const double vector = static_cast<double>(kTokens * width * bytes),
+               kept = delta ? kTokens * width * 4.0 : 0.0;
   report(name + " forward", milliseconds([&] {
-           return matrix_recurrence_forward_cuda(shape, in, whole(y.as<void>(), kPositions, kHeads, kSize),
-                                                 error.as(), nullptr);
+           return matrix_recurrence_forward_cuda(
+               shape, in, whole(y.as<void>(), heads.positions, heads.count, heads.size), error.as(), nullptr);
          }),
          4 * vector + kept);
   report(name + " backward", milliseconds([&] {
            return matrix_recurrence_backward_cuda(
                shape, in, error.as(),
-               whole(static_cast<const void*>(dy.as<void>()), kPositions, kHeads, kSize), out, scratch.as(),
-               nullptr);
+               whole(static_cast<const void*>(dy.as<void>()), heads.positions, heads.count, heads.size), out,
+               scratch.as(), nullptr);
          }),
          7 * vector + kept);
 }
@@ -123,15 +136,6 @@ void time_norm(Element element) {
          }),
          3 * vector);
 }
-
-// Heads of so many tokens as elsewhere, in sequences of another length.
-struct TimedHeads {
-  std::int64_t positions = kPositions, count = kHeads, size = kSize;
-  std::string words() const {
-    if (positions == kPositions && count == kHeads && size == kSize) return "";
-    return fmt::format(", {} x {}, T = {},", count, size, positions);
-  }
-};
 
 void time_log_linear(Element element, const TimedHeads& heads = {}) {
   const std::int64_t width = heads.count * heads.size, levels = log_linear_levels(heads.positions),
@@ -369,6 +373,10 @@ int time_kernels() {
     time_attention(heads);
     time_log_linear(Element::bf16, heads);
   }
+  // float32 has the plain kernels.
+  for (const Element element : {Element::f32, Element::bf16})
+    for (const bool delta : {false, true})
+      for (const bool decays : {false, true}) time_recurrence(element, delta, decays, {256, 2, 64});
   time_the_rest();
   return 0;
 }

@@ -55,9 +55,9 @@ RecurrenceOutputs recur_on_device(RecurrenceCase& given) {
 TEST_F(Device, matrix_recurrence_agrees_with_the_host) {
   auto shapes = recurrence_shapes();
   shapes.push_back({64, 256, 2, 32, 32, Element::bf16, true});
-  // Aligned and in bfloat16, heads of 16 and 32 numbers go through the tensor cores.
+  // Aligned and in bfloat16, heads of 16, 32 and 64 numbers go through the tensor cores.
   for (const std::int64_t positions : {1, 5, 63, 64, 65, 200})
-    for (const std::int64_t size : {16, 32})
+    for (const std::int64_t size : {16, 32, 64})
       for (const bool delta : {false, true})
         shapes.push_back({3, positions, 2, size, size, Element::bf16, delta});
   for (const auto& shape : shapes)
@@ -104,7 +104,7 @@ TEST_F(Device, matrix_recurrence_agrees_where_decays_are_strong_and_betas_reach_
 }
 
 TEST_F(Device, linear_attention_divides_by_the_sum_of_its_weights) {
-  for (const std::int64_t size : {16, 32})
+  for (const std::int64_t size : {16, 32, 64})
     for (const std::int64_t positions : {1, 5, 63, 64, 65, 200}) {
       SCOPED_TRACE(::testing::Message() << "d=" << size << " T=" << positions);
       RecurrenceCase given({3, positions, 2, size, size, Element::bf16, false, true}, false, 7, true);
