@@ -13,11 +13,11 @@ __global__ void __launch_bounds__(kAttentionWarps* kWarp, forward_resident(D))
   attention_forward_block<AttentionCore, D, Whole>(plan, in, y, log_sums);
 }
 
-template <int D, bool Whole>
-__global__ void __launch_bounds__(backward_warps(D, Whole) * kWarp, backward_resident(D, Whole))
+template <int D>
+__global__ void __launch_bounds__(backward_warps(D, true) * kWarp, backward_resident(D, true))
     attention_backward(const AttentionPlan plan, const CausalAttentionInputs in, const Slice y,
                        const float* log_sums, const Slice dy, const CausalAttentionGradients out) {
-  attention_backward_block<AttentionCore, D, Whole>(plan, in, y, log_sums, dy, out);
+  attention_backward_block<AttentionCore, D>(plan, in, y, log_sums, dy, out);
 }
 
 template <int D>
@@ -27,7 +27,9 @@ __global__ void __launch_bounds__(kStreamWarps* kWarp)
   gather_stats<AttentionCore, D>(plan, y, dy, log_sums, stats);
 }
 template <int D>
-__global__ void __launch_bounds__(kStreamWarps* kWarp, 2)
+__global__ void __launch_bounds__(kStreamWarps* kWarp, D == 64   ? 2
+                                                       : D == 32 ? 3
+                                                                 : 4)
     attention_stream(const AttentionPlan plan, const CausalAttentionInputs in, const float* stats,
                      const Slice dy, const CausalAttentionGradients out) {
   attention_stream_block<AttentionCore, D>(plan, in, stats, dy, out);
@@ -55,13 +57,9 @@ int for_size(const CausalAttentionShape& shape, const Call& call) {
   }
 }
 
-template <int D>
+// Of a head that one block owns; more blocks: it streams.
 AttentionPlan backward_plan(const CausalAttentionShape& shape) {
-  return attention_plan(shape, backward_attention_room(D, has_large_blocks()));
-}
-// Whether backward streams.
-bool streams(const CausalAttentionShape& shape) {
-  return shape.size == 64 && backward_plan<64>(shape).blocks > 1;
+  return attention_plan(shape, backward_attention_room(static_cast<int>(shape.size), has_large_blocks()));
 }
 template <int D>
 int stream_backward(const CausalAttentionShape& shape, const CausalAttentionInputs& in, const Slice& y,
@@ -83,7 +81,8 @@ int stream_backward(const CausalAttentionShape& shape, const CausalAttentionInpu
 template <int D>
 unsigned most_shared(const CausalAttentionShape& shape) {
   const unsigned forward = AttentionShared<D>(attention_plan(shape, kForwardAttentionRoom), false).size;
-  const unsigned backward = AttentionShared<D>(backward_plan<D>(shape), true).size;
+  const AttentionPlan plan = backward_plan(shape);
+  const unsigned backward = plan.blocks == 1 ? AttentionShared<D>(plan, true).size : StreamShared<D>::kSize;
   return forward > backward ? forward : backward;
 }
 
@@ -106,7 +105,9 @@ int causal_attention_forward_cuda(const CausalAttentionShape& shape, const Causa
 }
 
 std::int64_t causal_attention_scratch(const CausalAttentionShape& shape) {
-  return streams(shape) ? 2 * shape.sequences * shape.heads * stream_positions(shape.positions) : 0;
+  return backward_plan(shape).blocks > 1
+             ? 2 * shape.sequences * shape.heads * stream_positions(shape.positions)
+             : 0;
 }
 
 int causal_attention_backward_cuda(const CausalAttentionShape& shape, const CausalAttentionInputs& in,
@@ -114,15 +115,10 @@ int causal_attention_backward_cuda(const CausalAttentionShape& shape, const Caus
                                    const CausalAttentionGradients& out, float* scratch, void* stream) {
   return for_size(shape, [&]<int D>() -> int {
     if (!all_in_sixteens(in.q, in.k, in.v, y, dy, out.dq, out.dk, out.dv)) return cudaErrorMisalignedAddress;
-    if constexpr (D == 64) {
-      if (streams(shape)) return stream_backward<D>(shape, in, y, log_sums, dy, out, scratch, stream);
-      return launch<D>(attention_backward<D, true>, shape, backward_plan<D>(shape), true, stream, in, y,
-                       log_sums, dy, out);
-    } else {
-      const AttentionPlan plan = backward_plan<D>(shape);
-      return launch<D>(plan.blocks == 1 ? attention_backward<D, true> : attention_backward<D, false>, shape,
-                       plan, true, stream, in, y, log_sums, dy, out);
-    }
+    const AttentionPlan plan = backward_plan(shape);
+    return plan.blocks > 1
+               ? stream_backward<D>(shape, in, y, log_sums, dy, out, scratch, stream)
+               : launch<D>(attention_backward<D>, shape, plan, true, stream, in, y, log_sums, dy, out);
   });
 }
 

@@ -1,20 +1,20 @@
-// The gradients of causal attention (causal_attention.h) on tensor cores, as templates on the machine.
+// The gradients of causal attention (causal_attention.h) on tensor cores, as templates on the machine: heads that one
+// block owns. causal_attention_stream.cuh has the longer ones.
 //
 // A block goes over the triangle twice: first a warp owns keys, goes down the queries and keeps dk and dv in registers;
 // then it owns queries, goes along the keys and keeps dq. Nobody adds to what another has: the order of every sum is
-// fixed. A block that owns early positions has more of the first and less of the second.
+// fixed.
 #pragma once
 
 #include "rung/learn/kernels/causal_attention_tile.cuh"
 
 namespace rung::kernels {
 
-// dy of positions first .. first + rows - 1 to shared memory, 0 after the last, with l / ln 2 (infinite after the last)
-// and D of each.
+// dy of the head's positions to shared memory, 0 after the last, with l / ln 2 (infinite after the last) and D of each.
 template <class Core, int D>
 RUNG_DEVICE void load_output_gradients(const AttentionShared<D>& at, const Slice& y, const Slice& dy,
                                        const float* log_sums, const AttentionPlan& plan,
-                                       const AttentionPlace& place, int first, int rows) {
+                                       const AttentionPlace& place) {
   constexpr int kParts = D / 8, kBatch = 4;
   const int part = Core::thread() % kParts, step = 32 * plan.warps / kParts;
   const Bf16 *from = attention_head<D>(dy, place) + 8 * part,
@@ -22,15 +22,15 @@ RUNG_DEVICE void load_output_gradients(const AttentionShared<D>& at, const Slice
   const float* sums = log_sums + (place.n * plan.heads + place.h) * plan.positions;
   // Rows come in sixteens, and a warp has 16 at most: its lanes agree on whether there are any.
 #pragma unroll 1
-  for (int row = Core::thread() / kParts; row < rows; row += kBatch * step) {
+  for (int row = Core::thread() / kParts; row < plan.rows; row += kBatch * step) {
     AttentionVector slope[kBatch], value[kBatch];
     float l[kBatch];
 #pragma unroll
     for (int b = 0; b < kBatch; ++b) {
-      const int position = first + row + b * step;
+      const int position = row + b * step;
       slope[b] = value[b] = AttentionVector{};
       l[b] = INFINITY;
-      if (row + b * step < rows && position < plan.positions) {
+      if (position < plan.positions) {
         slope[b] = *reinterpret_cast<const AttentionVector*>(from + position * dy.position_stride);
         value[b] = *reinterpret_cast<const AttentionVector*>(output + position * y.position_stride);
         l[b] = sums[position] * kLog2E;
@@ -39,7 +39,7 @@ RUNG_DEVICE void load_output_gradients(const AttentionShared<D>& at, const Slice
 #pragma unroll
     for (int b = 0; b < kBatch; ++b) {
       const int to = row + b * step;
-      if (to >= rows) continue;
+      if (to >= plan.rows) continue;
       *Core::template shared<AttentionVector>(at.dy + AttentionShared<D>::kPitch * to + 16 * part) = slope[b];
       float dot = 0.0f;
 #pragma unroll
@@ -131,27 +131,20 @@ RUNG_DEVICE void load_keys(AttentionKeys<D>& keys, const AttentionShared<D>& at,
   keys.v_at = at.v + offset;
   if (keys.kHoldsValues) load_operand<Core, D>(keys.v, keys.v_at);
 }
-// The keys that begin at `first`, from the queries `chunk` .. chunk + count - 1 in shared memory that see them.
+// The keys that begin at `first`, from the queries before `stop` that see them.
 template <class Core, int D>
-RUNG_DEVICE void add_query_chunk(AttentionKeys<D>& keys, const AttentionShared<D>& at, int first, int chunk,
-                                 int count, float scale) {
+RUNG_DEVICE void add_all_queries(AttentionKeys<D>& keys, const AttentionShared<D>& at, int first, int stop,
+                                 float scale) {
   constexpr unsigned kPitch = AttentionShared<D>::kPitch, kTileBytes = kAttentionTile * kPitch;
-  int row = first < chunk ? 0 : first - chunk;
-  unsigned q = at.q + kPitch * row + lane_offset<Core, D>(), dy = q + (at.dy - at.q),
-           stats = at.stats + 8 * row + 16 * (Core::thread() % 4);
-  if (first >= chunk) {
-    add_queries<Core, D, true>(keys, q, dy, stats, scale);
-    row += kAttentionTile;
-    q += kTileBytes;
-    dy += kTileBytes;
-    stats += 8 * kAttentionTile;
-  }
+  unsigned q = at.q + kPitch * first + lane_offset<Core, D>(), dy = q + (at.dy - at.q),
+           stats = at.stats + 8 * first + 16 * (Core::thread() % 4);
+  add_queries<Core, D, true>(keys, q, dy, stats, scale);
 #pragma unroll 1
-  for (; row < count; row += kAttentionTile) {
-    add_queries<Core, D, false>(keys, q, dy, stats, scale);
+  for (int query = first + kAttentionTile; query < stop; query += kAttentionTile) {
     q += kTileBytes;
     dy += kTileBytes;
     stats += 8 * kAttentionTile;
+    add_queries<Core, D, false>(keys, q, dy, stats, scale);
   }
 }
 template <class Core, int D>
@@ -174,97 +167,55 @@ RUNG_DEVICE void load_queries(AttentionQueries<D>& queries, const AttentionShare
     queries.d[half] = stats[1];
   }
 }
-// The queries that begin at `first`, from the keys `chunk` .. chunk + count - 1 in shared memory that they see.
+// The queries that begin at `first`, from the keys that they see.
 template <class Core, int D>
-RUNG_DEVICE void add_key_chunk(AttentionQueries<D>& queries, const AttentionShared<D>& at, int first,
-                               int chunk, int count, float scale) {
+RUNG_DEVICE void add_all_keys(AttentionQueries<D>& queries, const AttentionShared<D>& at, int first,
+                              float scale) {
   constexpr unsigned kTileBytes = kAttentionTile * AttentionShared<D>::kPitch;
-  const int stop = first < chunk + count ? first : chunk + count;
   unsigned k = at.k + lane_offset<Core, D>(), v = at.v + lane_offset<Core, D>();
 #pragma unroll 1
-  for (int key = chunk; key < stop; key += kAttentionTile) {
+  for (int key = 0; key < first; key += kAttentionTile) {
     add_keys<Core, D, false>(queries, k, v, scale);
     k += kTileBytes;
     v += kTileBytes;
   }
-  if (first < chunk + count) add_keys<Core, D, true>(queries, k, v, scale);
+  add_keys<Core, D, true>(queries, k, v, scale);
 }
 
-// Whole: the block owns the head. Otherwise each warp owns 16 positions of it.
-template <class Core, int D, bool Whole>
+// REQUIRES a plan of one block a head.
+template <class Core, int D>
 RUNG_DEVICE void attention_backward_block(const AttentionPlan& plan, const CausalAttentionInputs& in,
                                           const Slice& y, const float* log_sums, const Slice& dy,
                                           const CausalAttentionGradients& out) {
   const AttentionShared<D> at(plan, true);
   const AttentionPlace place = attention_place<Core>(plan);
   const float scale = plan.tau * kLog2E;
-  copy_positions<Core, D>(at.k, in.k, plan, place, place.begin, plan.own);
-  copy_positions<Core, D>(at.v, in.v, plan, place, place.begin, plan.own);
-  if constexpr (Whole) {
-    copy_positions<Core, D>(at.q, in.q, plan, place, 0, plan.rows);
-    load_output_gradients<Core, D>(at, y, dy, log_sums, plan, place, 0, plan.rows);
-    Core::wait_copies();
-    Core::sync_block();
+  copy_positions<Core, D>(at.k, in.k, plan, place, 0, plan.rows);
+  copy_positions<Core, D>(at.v, in.v, plan, place, 0, plan.rows);
+  copy_positions<Core, D>(at.q, in.q, plan, place, 0, plan.rows);
+  load_output_gradients<Core, D>(at, y, dy, log_sums, plan, place);
+  Core::wait_copies();
+  Core::sync_block();
 #pragma unroll 1
-    for (int round = 0; round < 2; ++round) {
-      const int first = attention_tile<Core>(plan, place, round);
-      if (first >= place.end) continue;
-      AttentionKeys<D> keys;
-      load_keys<Core, D>(keys, at, first);
-      clear_sums<D>(keys.dk);
-      clear_sums<D>(keys.dv);
-      add_query_chunk<Core, D>(keys, at, first, 0, plan.rows, scale);
-      finish_keys<Core, D>(keys, plan, first, out);
-    }
-#pragma unroll 1
-    for (int round = 0; round < 2; ++round) {
-      const int first = attention_tile<Core>(plan, place, round);
-      if (first >= place.end) continue;
-      AttentionQueries<D> queries;
-      load_queries<Core, D>(queries, at, first);
-      clear_sums<D>(queries.dq);
-      add_key_chunk<Core, D>(queries, at, first, 0, plan.rows, scale);
-      write_rows<Core, D>(out.dq, plan, first, queries.dq, plan.tau, plan.tau);
-    }
-  } else {
-    const int first = attention_tile<Core>(plan, place, 0);
-    const bool active = first < place.end;
+  for (int round = 0; round < 2; ++round) {
+    const int first = attention_tile<Core>(plan, place, round);
+    if (first >= place.end) continue;
     AttentionKeys<D> keys;
+    load_keys<Core, D>(keys, at, first);
     clear_sums<D>(keys.dk);
     clear_sums<D>(keys.dv);
+    add_all_queries<Core, D>(keys, at, first, plan.rows, scale);
+    finish_keys<Core, D>(keys, plan, first, out);
+  }
 #pragma unroll 1
-    for (int chunk = place.begin; chunk < plan.positions; chunk += plan.rows) {
-      if (chunk > place.begin) Core::sync_block();
-      const int count = chunk_rows(plan, plan.positions - chunk);
-      copy_positions<Core, D>(at.q, in.q, plan, place, chunk, count);
-      load_output_gradients<Core, D>(at, y, dy, log_sums, plan, place, chunk, count);
-      Core::wait_copies();
-      Core::sync_block();
-      if (!active) continue;
-      load_keys<Core, D>(keys, at,
-                         first - place.begin);  // again: registers are short while a chunk is loaded
-      add_query_chunk<Core, D>(keys, at, first, chunk, count, scale);
-    }
-    if (active) finish_keys<Core, D>(keys, plan, first, out);
-
-    Core::sync_block();
-    copy_positions<Core, D>(at.q, in.q, plan, place, place.begin, plan.own);
-    load_output_gradients<Core, D>(at, y, dy, log_sums, plan, place, place.begin, plan.own);
+  for (int round = 0; round < 2; ++round) {
+    const int first = attention_tile<Core>(plan, place, round);
+    if (first >= place.end) continue;
     AttentionQueries<D> queries;
+    load_queries<Core, D>(queries, at, first);
     clear_sums<D>(queries.dq);
-#pragma unroll 1
-    for (int chunk = 0; chunk < place.end; chunk += plan.rows) {
-      if (chunk > 0) Core::sync_block();
-      const int count = chunk_rows(plan, place.end - chunk);
-      copy_positions<Core, D>(at.k, in.k, plan, place, chunk, count);
-      copy_positions<Core, D>(at.v, in.v, plan, place, chunk, count);
-      Core::wait_copies();
-      Core::sync_block();
-      if (!active) continue;
-      load_queries<Core, D>(queries, at, first - place.begin);
-      add_key_chunk<Core, D>(queries, at, first, chunk, count, scale);
-    }
-    if (active) write_rows<Core, D>(out.dq, plan, first, queries.dq, plan.tau, plan.tau);
+    add_all_keys<Core, D>(queries, at, first, scale);
+    write_rows<Core, D>(out.dq, plan, first, queries.dq, plan.tau, plan.tau);
   }
 }
 

@@ -1,6 +1,7 @@
-// The gradients of causal attention (causal_attention.h) for long heads of 64 numbers, as templates on the machine.
+// The gradients of causal attention (causal_attention.h) for heads that are shared among blocks, as templates on the
+// machine.
 //
-// Shared memory is what heads of 64 wait for, and every fragment that comes from there serves 32 positions here: a warp
+// Every fragment that comes from shared memory serves 32 positions, because heads of 64 wait for that memory: a warp
 // keeps the vectors of 32 keys and their gradients in registers (then of 32 queries), and the other side streams by in
 // chunks, the next one on its way while the one at hand is worked on. What backward needs of a query besides q and dy,
 // l / ln 2 and D, a kernel before it puts side by side.

@@ -26,30 +26,29 @@ void run_attention_forward(AttentionCase& given, const AttentionPlan& plan, bool
                                                     given.log_sums.floats());
   });
 }
-template <int D, bool Whole>
+template <int D>
 void run_attention_backward(AttentionCase& given, const AttentionPlan& plan, bool backwards) {
   emulate(attention_launch(given.shape, plan, AttentionShared<D>(plan, true).size, backwards), [&] {
-    attention_backward_block<EmulatedCore, D, Whole>(plan, given.inputs(), given.output(),
-                                                     given.log_sums.floats(), given.output_gradient(),
-                                                     given.gradients());
+    attention_backward_block<EmulatedCore, D>(plan, given.inputs(), given.output(), given.log_sums.floats(),
+                                              given.output_gradient(), given.gradients());
   });
 }
+template <int D>
 void run_attention_stream(AttentionCase& given, bool backwards) {
   const AttentionPlan plan = attention_stream_plan(given.shape);
   const std::int64_t items =
       given.shape.sequences * given.shape.heads * stream_positions(given.shape.positions);
   Buffer stats(Element::f32, 2 * items);
   stats.fill(NAN);
-  emulate({.blocks = static_cast<int>(items / kStatsRows<64>),
-           .threads = 32 * plan.warps,
-           .backwards = backwards},
-          [&] {
-            gather_stats<EmulatedCore, 64>(plan, given.output(), given.output_gradient(),
-                                           given.log_sums.floats(), stats.floats());
-          });
-  emulate(attention_launch(given.shape, plan, StreamShared<64>::kSize, backwards), [&] {
-    attention_stream_block<EmulatedCore, 64>(plan, given.inputs(), stats.floats(), given.output_gradient(),
-                                             given.gradients());
+  emulate(
+      {.blocks = static_cast<int>(items / kStatsRows<D>), .threads = 32 * plan.warps, .backwards = backwards},
+      [&] {
+        gather_stats<EmulatedCore, D>(plan, given.output(), given.output_gradient(), given.log_sums.floats(),
+                                      stats.floats());
+      });
+  emulate(attention_launch(given.shape, plan, StreamShared<D>::kSize, backwards), [&] {
+    attention_stream_block<EmulatedCore, D>(plan, given.inputs(), stats.floats(), given.output_gradient(),
+                                            given.gradients());
   });
 }
 template <int D>
@@ -59,12 +58,8 @@ void run_attention(AttentionCase& given, bool backwards, const AttentionRoom* ro
   plan.blocks == 1 ? run_attention_forward<D, true>(given, plan, backwards)
                    : run_attention_forward<D, false>(given, plan, backwards);
   plan = attention_plan(given.shape, room ? *room : backward_attention_room(D, true));
-  if (plan.blocks == 1)
-    run_attention_backward<D, true>(given, plan, backwards);
-  else if constexpr (D == 64)
-    run_attention_stream(given, backwards);
-  else
-    run_attention_backward<D, false>(given, plan, backwards);
+  plan.blocks == 1 ? run_attention_backward<D>(given, plan, backwards)
+                   : run_attention_stream<D>(given, backwards);
 }
 void run_attention(AttentionCase& given, bool backwards, const AttentionRoom* room = nullptr) {
   if (given.shape.size == 16) run_attention<16>(given, backwards, room);
