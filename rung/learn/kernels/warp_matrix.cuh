@@ -71,15 +71,10 @@ __device__ inline std::uint32_t transpose_matrix(std::uint32_t x) {
   return y;
 }
 
-// Sixteen (four) bytes from global to shared memory, zeros where they are not `wanted`; there after the wait.
+// Sixteen bytes from global to shared memory, zeros where they are not `wanted`; there after the wait.
 __device__ inline void copy_sixteen(void* to, const void* from, bool wanted) {
   const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(wanted ? 16 : 0)
-               : "memory");
-}
-__device__ inline void copy_four(void* to, const void* from, bool wanted) {
-  const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(at), "l"(from), "r"(wanted ? 4 : 0)
                : "memory");
 }
 __device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }

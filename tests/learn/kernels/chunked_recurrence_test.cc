@@ -21,7 +21,7 @@ void recur_in_chunks(RecurrenceCase& given) {
   const std::int64_t heads = given.shape.sequences * given.shape.heads;
   const auto each_head = [&](const auto& body) {
     for (std::int64_t item = 0; item < heads; ++item)
-      WarpEmulation::run([&] { body(HeadPlace(given.shape, item)); });
+      emulate({}, [&] { body(HeadPlace(given.shape, item)); });
   };
   const auto forward = std::make_unique<ForwardTiles<B, Delta>>();
   each_head([&](const HeadPlace& head) {

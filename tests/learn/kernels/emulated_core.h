@@ -1,8 +1,8 @@
-// A multiprocessor imitated on the host, for kernels that are templates on the machine (tensor_core.cuh): every
-// thread of a block is a fiber, which runs until it reaches an operation of its warp or block and goes on when
-// all have. Fragments of matrices lie where the PTX ISA puts them. What a race would spoil is made visible: the
-// threads run in the order asked for, copies arrive no sooner than they are waited for, and shared memory
-// begins as NaN.
+// A multiprocessor imitated on the host, for kernels that are templates on the machine (tensor_core.cuh) and, by
+// warp_emulation.h, for those of warp_matrix.cuh: every thread of a block is a fiber, which runs until it reaches an
+// operation of its warp or block and goes on when all have. Fragments of matrices lie where the PTX ISA puts them. What
+// a race would spoil is made visible: the lanes of a warp run in another order after every operation, the warps in the
+// one asked for, copies arrive no sooner than they are waited for, and shared memory begins as NaN.
 //
 //   emulate({.blocks = 4, .members = 2, .threads = 128, .shared = bytes}, [&] { kernel<EmulatedCore>(arguments); });
 #pragma once
@@ -24,12 +24,16 @@ namespace rung::kernels {
 struct EmulatedLaunch {
   int blocks = 1, members = 1, threads = 32;  // blocks of each member
   std::size_t shared = 0;
-  bool backwards = false;  // the highest lane and warp first
+  bool backwards = false;  // the highest warp first, and lanes in other orders
 };
 
 class EmulatedBlock {
  public:
-  enum class Operation { none, sync_block, sync_warp, shuffle, load, load_transposed, multiply_add, done };
+  enum class Operation { none, sync_block, sync_warp, shuffle, load, multiply_add, transpose, done };
+  // What a lane brings to an operation of its warp: a number, a row of sixteen bytes, or its part of A and B.
+  struct Offer {
+    std::uint32_t words[6];
+  };
 
   static void require(bool held, const char* what) {
     if (held) return;
@@ -46,17 +50,12 @@ class EmulatedBlock {
         member_(member),
         index_(index),
         body_(body),
-        fibers_(static_cast<std::size_t>(launch.threads)) {
+        fibers_(static_cast<std::size_t>(launch.threads)),
+        offers_(2 * fibers_.size()),
+        turn_(launch.backwards ? 2 : 1) {
     // From an aligned address on, NaN in either type.
     memory_.assign(launch.shared + 128, 0xFF);
-    for (Fiber& fiber : fibers_) {
-      fiber.stack.reset(new unsigned char[kStack]);
-      getcontext(&fiber.context);
-      fiber.context.uc_stack.ss_sp = fiber.stack.get();
-      fiber.context.uc_stack.ss_size = kStack;
-      fiber.context.uc_link = nullptr;
-      makecontext(&fiber.context, &EmulatedBlock::enter, 0);
-    }
+    for (Fiber& fiber : fibers_) prepare(fiber);
   }
 
   // Every fiber to its end. A warp whose lanes wait for different things is a bug of the kernel.
@@ -72,8 +71,6 @@ class EmulatedBlock {
       }
       require(done == 0 || waiting == 0, "a warp ended while others wait for it");
       going = done < warps;
-      for (Fiber& fiber : fibers_)
-        if (fiber.operation == Operation::sync_block) fiber.operation = Operation::none;
     }
     current() = nullptr;
   }
@@ -87,54 +84,62 @@ class EmulatedBlock {
     return memory_.data() + (128 - begin % 128) % 128 + offset;
   }
 
-  // What the running thread asks of its warp or block.
-  struct Request {
-    unsigned* registers = nullptr;  // of a load: its destination; of a product: A
-    float* sums = nullptr;          // C; the number of a shuffle
-    std::uint32_t b[2] = {0, 0};    // B
-    unsigned offset = 0;            // of a load
-    int lanes = 0;                  // of a shuffle
-  };
-  void wait(Operation operation, const Request& request) {
+  // Waits for the other lanes of the warp (or for the block) and returns what each lane of the warp brought.
+  const Offer* meet(Operation operation, const Offer& offer = {}) {
     Fiber& fiber = fibers_[static_cast<std::size_t>(running_)];
+    // Two by turns: lanes that are ahead write the next one.
+    Offer* offers = offers_.data() + (running_ / 32 * 2 + fiber.met % 2) * 32;
+    offers[running_ % 32] = offer;
     fiber.operation = operation;
-    fiber.request = request;
+    ++fiber.met;
     swapcontext(&fiber.context, &scheduler_);
+    return offers;
   }
-  void copy_later(unsigned offset, const void* from, bool inside) {
-    require(offset % 16 == 0 && reinterpret_cast<std::uintptr_t>(from) % 16 == 0,
+  void copy_later(void* to, const void* from, std::size_t bytes, bool inside) {
+    require(reinterpret_cast<std::uintptr_t>(to) % bytes == 0 &&
+                reinterpret_cast<std::uintptr_t>(from) % bytes == 0,
             "a copy that is not aligned");
-    std::memset(shared(offset), 0xFF, 16);
-    fibers_[static_cast<std::size_t>(running_)].copies.push_back({offset, inside ? from : nullptr});
+    std::memset(to, 0xFF, bytes);
+    fibers_[static_cast<std::size_t>(running_)].copies.push_back({to, inside ? from : nullptr, bytes});
   }
   void arrive() {
     Fiber& fiber = fibers_[static_cast<std::size_t>(running_)];
-    for (const auto& [offset, from] : fiber.copies) {
-      if (from)
-        std::memcpy(shared(offset), from, 16);
+    for (const Copy& copy : fiber.copies) {
+      if (copy.from)
+        std::memcpy(copy.to, copy.from, copy.bytes);
       else
-        std::memset(shared(offset), 0, 16);
+        std::memset(copy.to, 0, copy.bytes);
     }
     fiber.copies.clear();
   }
 
  private:
-  static constexpr std::size_t kStack = 128 << 10;
+  static constexpr std::size_t kStack = 256 << 10;
+  struct Copy {
+    void* to;
+    const void* from;  // null: zeros
+    std::size_t bytes;
+  };
   struct Fiber {
     ucontext_t context{};
     std::unique_ptr<unsigned char[]> stack;
     Operation operation = Operation::none;
-    Request request;
-    std::vector<std::pair<unsigned, const void*>> copies;
+    std::int64_t met = 0;
+    std::vector<Copy> copies;
   };
 
+  [[gnu::noinline]] static void prepare(Fiber& fiber) {
+    fiber.stack.reset(new unsigned char[kStack]);
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack.get();
+    fiber.context.uc_stack.ss_size = kStack;
+    fiber.context.uc_link = nullptr;
+    makecontext(&fiber.context, &EmulatedBlock::enter, 0);
+  }
   static void enter() {
     EmulatedBlock* block = current();
     block->body_();
-    block->wait(Operation::done, {});
-  }
-  static float half_of(std::uint32_t both, int upper) {
-    return to_float(Bf16{static_cast<std::uint16_t>(upper ? both >> 16 : both & 0xFFFFu)});
+    block->meet(Operation::done);
   }
 
   // The warp's lanes until they wait for the block or are done.
@@ -142,72 +147,28 @@ class EmulatedBlock {
     Fiber* lanes = fibers_.data() + 32 * warp;
     if (lanes[0].operation == Operation::done) return Operation::done;
     for (;;) {
+      turn_ = turn_ * 1664525u + 1013904223u;
+      const int first = static_cast<int>(turn_ >> 27), step = static_cast<int>(turn_ >> 20 & 15) * 2 + 1;
       for (int i = 0; i < 32; ++i) {
-        const int lane = launch_.backwards ? 31 - i : i;
+        const int lane = (first + i * step) % 32;
         running_ = 32 * warp + lane;
         swapcontext(&scheduler_, &lanes[lane].context);
       }
       const Operation reached = lanes[0].operation;
       for (int lane = 1; lane < 32; ++lane)
-        require(lanes[lane].operation == reached, "lanes of a warp wait for different operations");
+        require(lanes[lane].operation == reached && lanes[lane].met == lanes[0].met,
+                "lanes of a warp wait for different operations");
       if (reached == Operation::done || reached == Operation::sync_block) return reached;
-      perform(reached, lanes);
-      for (int lane = 0; lane < 32; ++lane) lanes[lane].operation = Operation::none;
     }
-  }
-
-  void perform(Operation operation, Fiber* lanes) {
-    if (operation == Operation::shuffle) {
-      float given[32];
-      for (int lane = 0; lane < 32; ++lane) given[lane] = *lanes[lane].request.sums;
-      for (int lane = 0; lane < 32; ++lane)
-        *lanes[lane].request.sums = given[lane ^ lanes[lane].request.lanes];
-    }
-    if (operation == Operation::load || operation == Operation::load_transposed) load(operation, lanes);
-    if (operation == Operation::multiply_add) multiply(lanes);
-  }
-
-  void load(Operation operation, Fiber* lanes) {
-    for (int matrix = 0; matrix < 4; ++matrix) {
-      std::uint16_t numbers[8][8];
-      for (int row = 0; row < 8; ++row) {
-        const unsigned offset = lanes[8 * matrix + row].request.offset;
-        require(offset % 16 == 0 && offset + 16 <= launch_.shared, "a row of a matrix that is not aligned");
-        std::memcpy(numbers[row], shared(offset), 16);
-      }
-      for (int lane = 0; lane < 32; ++lane) {
-        const int g = lane / 4, t = lane % 4;
-        const bool turned = operation == Operation::load_transposed;
-        const std::uint32_t low = turned ? numbers[2 * t][g] : numbers[g][2 * t],
-                            high = turned ? numbers[2 * t + 1][g] : numbers[g][2 * t + 1];
-        lanes[lane].request.registers[matrix] = low | high << 16;
-      }
-    }
-  }
-
-  static void multiply(Fiber* lanes) {
-    float a[16][16], b[16][8];
-    for (int lane = 0; lane < 32; ++lane) {
-      const int g = lane / 4, t = lane % 4;
-      for (int upper = 0; upper < 2; ++upper) {
-        for (int i = 0; i < 4; ++i)
-          a[g + i % 2 * 8][2 * t + upper + i / 2 * 8] = half_of(lanes[lane].request.registers[i], upper);
-        for (int i = 0; i < 2; ++i) b[2 * t + upper + 8 * i][g] = half_of(lanes[lane].request.b[i], upper);
-      }
-    }
-    for (int lane = 0; lane < 32; ++lane)
-      for (int i = 0; i < 4; ++i) {
-        float& sum = lanes[lane].request.sums[i];
-        const int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
-        for (int k = 0; k < 16; ++k) sum += a[row][k] * b[k][column];
-      }
   }
 
   EmulatedLaunch launch_;
   int member_, index_, running_ = 0;
   const std::function<void()>& body_;
   std::vector<Fiber> fibers_;
+  std::vector<Offer> offers_;
   std::vector<unsigned char> memory_;
+  std::uint32_t turn_;
   ucontext_t scheduler_{};
 };
 
@@ -215,26 +176,34 @@ struct EmulatedCore {
   using Operation = EmulatedBlock::Operation;
   static EmulatedBlock& now() { return *EmulatedBlock::current(); }
   static int thread() { return now().thread(); }
+  static int lane() { return now().thread() % 32; }
   static int block() { return now().index(); }
   static int member() { return now().member(); }
-  static void sync_block() { now().wait(Operation::sync_block, {}); }
-  static void sync_warp() { now().wait(Operation::sync_warp, {}); }
-  static float shuffle_xor(float x, int lanes) {
-    now().wait(Operation::shuffle, {.sums = &x, .lanes = lanes});
+  static void sync_block() { now().meet(Operation::sync_block); }
+  static void sync_warp() { now().meet(Operation::sync_warp); }
+
+  static unsigned bits(float x) {
+    unsigned bits;
+    std::memcpy(&bits, &x, sizeof(x));
+    return bits;
+  }
+  static float number(unsigned bits) {
+    float x;
+    std::memcpy(&x, &bits, sizeof(x));
     return x;
   }
-  static unsigned exchange(unsigned x, int lanes) {
-    float carried;
-    std::memcpy(&carried, &x, sizeof(x));
-    carried = shuffle_xor(carried, lanes);
-    std::memcpy(&x, &carried, sizeof(x));
-    return x;
+  static unsigned from_lane(unsigned x, int lane) {
+    return now().meet(Operation::shuffle, {{x}})[lane % 32].words[0];
   }
+  static unsigned exchange(unsigned x, int lanes) { return from_lane(x, lane() ^ lanes); }
+  static float shuffle_xor(float x, int lanes) { return number(exchange(bits(x), lanes)); }
   static bool any(bool of_lane) {
-    float some = of_lane ? 1.0f : 0.0f;
-    for (int lanes = 1; lanes < 32; lanes *= 2) some += shuffle_xor(some, lanes);
-    return some > 0;
+    const EmulatedBlock::Offer* offers = now().meet(Operation::shuffle, {{of_lane}});
+    for (int lane = 0; lane < 32; ++lane)
+      if (offers[lane].words[0]) return true;
+    return false;
   }
+
   template <class T>
   static T* shared(unsigned offset) {
     return reinterpret_cast<T*>(now().shared(offset));
@@ -256,23 +225,55 @@ struct EmulatedCore {
     const float four[4] = {a, b, c, d};
     std::memcpy(aligned(to, 16), four, 16);
   }
-  static void load_matrices(unsigned (&to)[4], unsigned offset) {
-    now().wait(Operation::load, {.registers = to, .offset = offset});
-  }
-  static void load_transposed(unsigned (&to)[4], unsigned offset) {
-    now().wait(Operation::load_transposed, {.registers = to, .offset = offset});
-  }
-  static void multiply_add(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
-    unsigned copy[4] = {a[0], a[1], a[2], a[3]};
-    now().wait(Operation::multiply_add, {.registers = copy, .sums = c, .b = {b0, b1}});
-  }
-  static void* aligned(void* place, std::uintptr_t bytes) {
+  template <class T>
+  static T* aligned(T* place, std::uintptr_t bytes) {
     EmulatedBlock::require(reinterpret_cast<std::uintptr_t>(place) % bytes == 0,
                            "an access that is not aligned");
     return place;
   }
+
+  // The row is read when the lane comes: what others write without a barrier is not there.
+  static void load_row(unsigned (&to)[4], const void* row, bool turned) {
+    EmulatedBlock::Offer offer{};
+    std::memcpy(offer.words, aligned(row, 16), 16);
+    const EmulatedBlock::Offer* rows = now().meet(Operation::load, offer);
+    const int g = lane() / 4, t = lane() % 4;
+    const auto at = [&](int matrix, int r, int column) {
+      return rows[8 * matrix + r].words[column / 2] >> (column % 2 * 16) & 0xFFFFu;
+    };
+    for (int matrix = 0; matrix < 4; ++matrix)
+      to[matrix] = turned ? at(matrix, 2 * t, g) | at(matrix, 2 * t + 1, g) << 16
+                          : at(matrix, g, 2 * t) | at(matrix, g, 2 * t + 1) << 16;
+  }
+  static void load_matrices(unsigned (&to)[4], unsigned offset) { load_row(to, now().shared(offset), false); }
+  static void load_transposed(unsigned (&to)[4], unsigned offset) {
+    load_row(to, now().shared(offset), true);
+  }
+  // The 8 x 8 matrix that the lanes hold, transposed.
+  static unsigned transpose(unsigned x) {
+    const EmulatedBlock::Offer* offers = now().meet(Operation::transpose, {{x}});
+    const int g = lane() / 4, t = lane() % 4;
+    const auto at = [&](int row, int column) {
+      return offers[row * 4 + column / 2].words[0] >> (column % 2 * 16) & 0xFFFFu;
+    };
+    return at(2 * t, g) | at(2 * t + 1, g) << 16;
+  }
+  static void multiply_add(float* c, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+    const EmulatedBlock::Offer* offers =
+        now().meet(Operation::multiply_add, {{a[0], a[1], a[2], a[3], b0, b1}});
+    const auto half = [](unsigned both, int upper) { return upper ? high(both) : low(both); };
+    for (int i = 0; i < 4; ++i) {
+      const int row = lane() / 4 + i / 2 * 8, column = lane() % 4 * 2 + i % 2;
+      double sum = 0.0;
+      for (int k = 0; k < 16; ++k)
+        sum += static_cast<double>(half(offers[row % 8 * 4 + k % 8 / 2].words[row / 8 + k / 8 * 2], k % 2)) *
+               half(offers[column * 4 + k % 8 / 2].words[4 + k / 8], k % 2);
+      c[i] += static_cast<float>(sum);
+    }
+  }
+
   static void copy_async(unsigned offset, const void* from, bool inside) {
-    now().copy_later(offset, from, inside);
+    now().copy_later(now().shared(offset), from, 16, inside);
   }
   static void wait_copies() { now().arrive(); }
   static unsigned pack(float low, float high) {
@@ -280,10 +281,14 @@ struct EmulatedCore {
     store(a, low), store(b, high);
     return a.bits | static_cast<unsigned>(b.bits) << 16;
   }
-  static float low(unsigned both) { return to_float(Bf16{static_cast<std::uint16_t>(both & 0xFFFFu)}); }
-  static float high(unsigned both) { return to_float(Bf16{static_cast<std::uint16_t>(both >> 16)}); }
+  static float low(unsigned both) { return number(both << 16); }
+  static float high(unsigned both) { return number(both & 0xFFFF0000u); }
   static float exponential(float x) { return std::exp(x); }
-  static float power_of_two(float x) { return std::exp2(x); }
+  // As the device's: what is not normal is 0.
+  static float power_of_two(float x) {
+    const float y = std::exp2(x);
+    return y < 0x1p-126f ? 0.0f : y;
+  }
   static float logarithm_of_two(float x) { return std::log2(x); }
   static float inverse_root(float x) { return 1.0f / std::sqrt(x); }
   static float quotient(float x, float y) { return x / y; }
