@@ -57,15 +57,15 @@ struct alignas(16) RowTile {
   __device__ Factor rows(int block) const {
     const int lane = lane_index();
     Factor factor;
-    load_matrices(factor.pairs, bytes + (place(lane % 16, lane / 16) ^ 32 * block));
+    WarpCore::load_matrices(factor.pairs, bytes + (place(lane % 16, lane / 16) ^ 32 * block));
     return factor;
   }
   // Their transpose: sixteen columns by sixteen positions.
   __device__ Factor columns(int block) const {
     const int lane = lane_index();
     Factor factor;
-    load_transposed_matrices(factor.pairs,
-                             bytes + (place(lane % 8 + lane / 16 * 8, lane / 8 % 2) ^ 32 * block));
+    WarpCore::load_transposed(factor.pairs,
+                              bytes + (place(lane % 8 + lane / 16 * 8, lane / 8 % 2) ^ 32 * block));
     return factor;
   }
   // A block of float32 rows.
@@ -118,8 +118,8 @@ __device__ void fetch(RowTile<RowBytes>& tile, const HeadRows<RowBytes>& from, i
   for (int first = 0; first < kSide; first += Rows::kRows) {
     const int row = first + lane / Rows::kPieces;
     const bool wanted = row < count;
-    copy_sixteen(tile.bytes + tile.place(row, lane % Rows::kPieces),
-                 from.at + (wanted ? first * from.stride : -(row - first) * from.stride), wanted);
+    WarpCore::copy_async(tile.bytes + tile.place(row, lane % Rows::kPieces),
+                         from.at + (wanted ? first * from.stride : -(row - first) * from.stride), wanted);
   }
 }
 // Writes the first `count` rows of the tile. The tile's barriers are the caller's: after it was put, and
@@ -201,23 +201,23 @@ struct ChunkDecays {
       last = from_lane(sum, kSide - 1);
     }
   }
-  __device__ float through() const { return Decay ? exponential2(last) : 1.0f; }  // D_C0
+  __device__ float through() const { return Decay ? WarpCore::power_of_two(last) : 1.0f; }  // D_C0
   // D_t0 and D_Cs for rows, for columns.
   __device__ void rows_since(float (&to)[2]) const {
 #pragma unroll
-    for (int i = 0; i < 2; ++i) to[i] = Decay ? exponential2(rows[i]) : 1.0f;
+    for (int i = 0; i < 2; ++i) to[i] = Decay ? WarpCore::power_of_two(rows[i]) : 1.0f;
   }
   __device__ void rows_until(float (&to)[2]) const {
 #pragma unroll
-    for (int i = 0; i < 2; ++i) to[i] = Decay ? exponential2(last - rows[i]) : 1.0f;
+    for (int i = 0; i < 2; ++i) to[i] = Decay ? WarpCore::power_of_two(last - rows[i]) : 1.0f;
   }
   __device__ void columns_since(float (&to)[4]) const {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) to[i] = Decay ? exponential2(columns[i]) : 1.0f;
+    for (int i = 0; i < 4; ++i) to[i] = Decay ? WarpCore::power_of_two(columns[i]) : 1.0f;
   }
   __device__ void columns_until(float (&to)[4]) const {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) to[i] = Decay ? exponential2(last - columns[i]) : 1.0f;
+    for (int i = 0; i < 4; ++i) to[i] = Decay ? WarpCore::power_of_two(last - columns[i]) : 1.0f;
   }
   // D with later positions as rows, 0 above the diagonal; and with later positions as columns.
   __device__ Sum by_later_rows() const {
@@ -225,8 +225,8 @@ struct ChunkDecays {
 #pragma unroll
     for (int i = 0; i < 8; ++i)
       sum.x[i] = block_row(i) < block_column(i) ? 0.0f
-                 : Decay                        ? exponential2(rows[row_slot(i)] - columns[column_slot(i)])
-                                                : 1.0f;
+                 : Decay ? WarpCore::power_of_two(rows[row_slot(i)] - columns[column_slot(i)])
+                         : 1.0f;
     return sum;
   }
   __device__ Sum by_later_columns() const {
@@ -234,8 +234,8 @@ struct ChunkDecays {
 #pragma unroll
     for (int i = 0; i < 8; ++i)
       sum.x[i] = block_column(i) < block_row(i) ? 0.0f
-                 : Decay                        ? exponential2(columns[column_slot(i)] - rows[row_slot(i)])
-                                                : 1.0f;
+                 : Decay ? WarpCore::power_of_two(columns[column_slot(i)] - rows[row_slot(i)])
+                         : 1.0f;
     return sum;
   }
 };

@@ -65,7 +65,7 @@ __device__ void reverse_chunks(const RecurrenceInputs& in, const float* error, c
   int which = 0;
 #pragma unroll 1
   for (int t0 = last; t0 >= 0; t0 -= kSide, which ^= 1) {
-    wait_for_copies();
+    WarpCore::wait_copies();
     warp_barrier();
     const auto& tile = tiles.input[which];
     const ChunkDecays<Decay> decays(next_decay);
@@ -287,7 +287,7 @@ __device__ void replay_chunks(const RecurrenceInputs& in, const float* error, co
   int which = 0;
 #pragma unroll 1
   for (int t0 = 0; t0 < head.length; t0 += kSide, which ^= 1) {
-    wait_for_copies();
+    WarpCore::wait_copies();
     warp_barrier();
     const auto& tile = tiles.input[which];
     const ChunkDecays<Decay> decays(next_decay);

@@ -44,7 +44,7 @@ __device__ void forward_chunks(const RecurrenceInputs& in, const MutableSlice& y
   int which = 0;
 #pragma unroll 1
   for (int t0 = 0; t0 < head.length; t0 += kSide, which ^= 1) {
-    wait_for_copies();
+    WarpCore::wait_copies();
     warp_barrier();  // this chunk is there, and the one before has been read
     const auto& tile = tiles.input[which];
     const ChunkDecays<Decay> decays(next_decay);

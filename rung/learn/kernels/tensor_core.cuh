@@ -19,12 +19,15 @@ struct TensorCore {
     asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));
     return index;
   }
+  static __device__ int lane() { return static_cast<int>(threadIdx.x) % kWarp; }
   static __device__ int block() { return static_cast<int>(blockIdx.x); }
   static __device__ int member() { return static_cast<int>(blockIdx.y); }
   static __device__ void sync_block() { __syncthreads(); }
   static __device__ void sync_warp() { __syncwarp(); }
   static __device__ float shuffle_xor(float x, int lanes) { return __shfl_xor_sync(kAllLanes, x, lanes); }
   static __device__ unsigned exchange(unsigned x, int lanes) { return __shfl_xor_sync(kAllLanes, x, lanes); }
+  static __device__ float from_lane(float x, int lane) { return __shfl_sync(kAllLanes, x, lane); }
+  static __device__ float from_lane_below(float x, int lanes) { return __shfl_up_sync(kAllLanes, x, lanes); }
   static __device__ bool any(bool of_lane) { return __any_sync(kAllLanes, of_lane); }
 
   // The block's dynamic shared memory, by bytes from its beginning.
@@ -60,26 +63,38 @@ struct TensorCore {
                  "f"(b), "f"(c), "f"(d)
                  : "memory");
   }
-  static __device__ unsigned address(unsigned offset) {
-    return static_cast<unsigned>(__cvta_generic_to_shared(shared<unsigned char>(offset)));
+  static __device__ unsigned address(const void* place) {
+    return static_cast<unsigned>(__cvta_generic_to_shared(place));
   }
 
   // Four matrices [8 x 8]: lanes 8i .. 8i+7 name the rows of matrix i, 16 bytes each; every lane receives the
   // numbers (g, 2t), (g, 2t+1) of each, of its transpose where transposed.
-  static __device__ void load_matrices(unsigned (&to)[4], unsigned offset) {
+  static __device__ void load_matrices(unsigned (&to)[4], const void* row) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "r"(address(offset))
+                 : "r"(address(row))
                  : "memory");
   }
-  static __device__ void load_transposed(unsigned (&to)[4], unsigned offset) {
+  static __device__ void load_transposed(unsigned (&to)[4], const void* row) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "r"(address(offset))
+                 : "r"(address(row))
                  : "memory");
   }
+  static __device__ void load_matrices(unsigned (&to)[4], unsigned offset) {
+    load_matrices(to, shared<unsigned char>(offset));
+  }
+  static __device__ void load_transposed(unsigned (&to)[4], unsigned offset) {
+    load_transposed(to, shared<unsigned char>(offset));
+  }
+  // The 8 x 8 matrix that the lanes hold, transposed.
+  static __device__ unsigned transpose(unsigned x) {
+    unsigned y;
+    asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(y) : "r"(x));
+    return y;
+  }
   // C += A B.
-  static __device__ void multiply_add(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  static __device__ void multiply_add(float* c, const unsigned (&a)[4], unsigned b0, unsigned b1) {
     asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
         "{%0, %1, %2, %3};"
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
@@ -88,10 +103,13 @@ struct TensorCore {
 
   // Sixteen bytes from device memory to shared memory, 0 in their place unless `inside`; they are there for
   // this thread after wait_copies, for others after a synchronisation that follows it.
-  static __device__ void copy_async(unsigned offset, const void* from, bool inside) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address(offset)), "l"(from),
+  static __device__ void copy_async(void* to, const void* from, bool inside) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address(to)), "l"(from),
                  "r"(inside ? 16 : 0)
                  : "memory");
+  }
+  static __device__ void copy_async(unsigned offset, const void* from, bool inside) {
+    copy_async(shared<unsigned char>(offset), from, inside);
   }
   static __device__ void wait_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 

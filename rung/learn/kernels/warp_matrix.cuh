@@ -8,83 +8,28 @@
 // A float32 number is two bfloat16, high and low, to 16 bits and more: products of split factors lose 2^-16
 // of a term (bfloat16 alone 2^-9), at two or three times the work of units that the memory leaves idle.
 //
-// Where RUNG_WARP_EMULATION names a header, that header supplies the warp's operations in C++; the tests do
-// so.
+// The operations are those of WarpCore, the machine of tensor_core.cuh. Where RUNG_WARP_EMULATION names a header, that
+// header supplies another; the tests do so.
 #pragma once
 
 #if defined(RUNG_WARP_EMULATION)
 #include RUNG_WARP_EMULATION
 #else
-#include "rung/learn/kernels/warp.cuh"
-
+#include "rung/learn/kernels/tensor_core.cuh"
 namespace rung::kernels {
-
-__device__ inline int lane_index() { return static_cast<int>(threadIdx.x) % kWarp; }
-__device__ inline void warp_barrier() { __syncwarp(); }
-__device__ inline float from_lane(float x, int lane) { return __shfl_sync(kAllLanes, x, lane); }
-__device__ inline float from_lane_xor(float x, int mask) { return __shfl_xor_sync(kAllLanes, x, mask); }
-__device__ inline float from_lane_below(float x, int lanes) { return __shfl_up_sync(kAllLanes, x, lanes); }
-
-// 2^x, to two units in the last place.
-__device__ inline float exponential2(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
+using WarpCore = TensorCore;
 }
-// Two numbers rounded to bfloat16, the first in the lower half.
-__device__ inline std::uint32_t pack(float first, float second) {
-  std::uint32_t pair;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
-  return pair;
-}
-__device__ inline float first_of(std::uint32_t pair) { return __uint_as_float(pair << 16); }
-__device__ inline float second_of(std::uint32_t pair) { return __uint_as_float(pair & 0xFFFF0000u); }
-
-// c [16 x 8] += a [16 x 16] b [16 x 8].
-__device__ inline void multiply_add(float* c, const std::uint32_t (&a)[4], std::uint32_t b0,
-                                    std::uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-      "{%0, %1, %2, %3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-// Four 8 x 8 matrices of bfloat16 in shared memory; lane i gives the address of row i % 8 of matrix i / 8.
-__device__ inline void load_matrices(std::uint32_t (&to)[4], const void* row) {
-  const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(row));
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(at)
-               : "memory");
-}
-__device__ inline void load_transposed_matrices(std::uint32_t (&to)[4], const void* row) {
-  const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(row));
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(at)
-               : "memory");
-}
-// The 8 x 8 matrix that the lanes hold, transposed.
-__device__ inline std::uint32_t transpose_matrix(std::uint32_t x) {
-  std::uint32_t y;
-  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(y) : "r"(x));
-  return y;
-}
-
-// Sixteen bytes from global to shared memory, zeros where they are not `wanted`; there after the wait.
-__device__ inline void copy_sixteen(void* to, const void* from, bool wanted) {
-  const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(wanted ? 16 : 0)
-               : "memory");
-}
-__device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
-
-}  // namespace rung::kernels
 #endif
 
 namespace rung::kernels {
 
 inline constexpr int kSide = 16;  // of a block
+
+__device__ inline int lane_index() { return WarpCore::lane(); }
+__device__ inline void warp_barrier() { WarpCore::sync_warp(); }
+__device__ inline float from_lane(float x, int lane) { return WarpCore::from_lane(x, lane); }
+__device__ inline float from_lane_xor(float x, int mask) { return WarpCore::shuffle_xor(x, mask); }
+__device__ inline float from_lane_below(float x, int lanes) { return WarpCore::from_lane_below(x, lanes); }
 
 // A block as a factor: pair i of a lane.
 struct Factor {
@@ -115,15 +60,15 @@ __device__ inline Sum zeros() {
 __device__ inline Factor rounded(const Sum& sum) {
   Factor factor;
 #pragma unroll
-  for (int i = 0; i < 4; ++i) factor.pairs[i] = pack(sum.x[2 * i], sum.x[2 * i + 1]);
+  for (int i = 0; i < 4; ++i) factor.pairs[i] = WarpCore::pack(sum.x[2 * i], sum.x[2 * i + 1]);
   return factor;
 }
 __device__ inline Sum widened(const Factor& factor) {
   Sum sum;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    sum.x[2 * i] = first_of(factor.pairs[i]);
-    sum.x[2 * i + 1] = second_of(factor.pairs[i]);
+    sum.x[2 * i] = WarpCore::low(factor.pairs[i]);
+    sum.x[2 * i + 1] = WarpCore::high(factor.pairs[i]);
   }
   return sum;
 }
@@ -140,8 +85,8 @@ __device__ inline SplitFactor split(const Sum& sum) {
 
 // sum += a b^T.
 __device__ inline void accumulate(Sum& sum, const Factor& a, const Factor& b) {
-  multiply_add(sum.x, a.pairs, b.pairs[0], b.pairs[2]);
-  multiply_add(sum.x + 4, a.pairs, b.pairs[1], b.pairs[3]);
+  WarpCore::multiply_add(sum.x, a.pairs, b.pairs[0], b.pairs[2]);
+  WarpCore::multiply_add(sum.x + 4, a.pairs, b.pairs[1], b.pairs[3]);
 }
 __device__ inline void accumulate(Sum& sum, const SplitFactor& a, const Factor& b) {
   accumulate(sum, a.low, b);
@@ -158,8 +103,8 @@ __device__ inline void accumulate(Sum& sum, const SplitFactor& a, const SplitFac
 }
 
 __device__ inline Factor transposed(const Factor& a) {
-  return {{transpose_matrix(a.pairs[0]), transpose_matrix(a.pairs[2]), transpose_matrix(a.pairs[1]),
-           transpose_matrix(a.pairs[3])}};
+  return {{WarpCore::transpose(a.pairs[0]), WarpCore::transpose(a.pairs[2]), WarpCore::transpose(a.pairs[1]),
+           WarpCore::transpose(a.pairs[3])}};
 }
 __device__ inline SplitFactor transposed(const SplitFactor& a) {
   return {transposed(a.high), transposed(a.low)};

@@ -95,20 +95,19 @@ class EmulatedBlock {
     swapcontext(&fiber.context, &scheduler_);
     return offers;
   }
-  void copy_later(void* to, const void* from, std::size_t bytes, bool inside) {
-    require(reinterpret_cast<std::uintptr_t>(to) % bytes == 0 &&
-                reinterpret_cast<std::uintptr_t>(from) % bytes == 0,
+  void copy_later(void* to, const void* from, bool inside) {
+    require((reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from)) % 16 == 0,
             "a copy that is not aligned");
-    std::memset(to, 0xFF, bytes);
-    fibers_[static_cast<std::size_t>(running_)].copies.push_back({to, inside ? from : nullptr, bytes});
+    std::memset(to, 0xFF, 16);
+    fibers_[static_cast<std::size_t>(running_)].copies.push_back({to, inside ? from : nullptr});
   }
   void arrive() {
     Fiber& fiber = fibers_[static_cast<std::size_t>(running_)];
     for (const Copy& copy : fiber.copies) {
       if (copy.from)
-        std::memcpy(copy.to, copy.from, copy.bytes);
+        std::memcpy(copy.to, copy.from, 16);
       else
-        std::memset(copy.to, 0, copy.bytes);
+        std::memset(copy.to, 0, 16);
     }
     fiber.copies.clear();
   }
@@ -118,7 +117,6 @@ class EmulatedBlock {
   struct Copy {
     void* to;
     const void* from;  // null: zeros
-    std::size_t bytes;
   };
   struct Fiber {
     ucontext_t context{};
@@ -192,10 +190,15 @@ struct EmulatedCore {
     std::memcpy(&x, &bits, sizeof(x));
     return x;
   }
-  static unsigned from_lane(unsigned x, int lane) {
-    return now().meet(Operation::shuffle, {{x}})[lane % 32].words[0];
+  static float from_lane(float x, int lane) {
+    return number(now().meet(Operation::shuffle, {{bits(x)}})[lane % 32].words[0]);
   }
-  static unsigned exchange(unsigned x, int lanes) { return from_lane(x, lane() ^ lanes); }
+  static float from_lane_below(float x, int lanes) {
+    return from_lane(x, lane() < lanes ? lane() : lane() - lanes);
+  }
+  static unsigned exchange(unsigned x, int lanes) {
+    return now().meet(Operation::shuffle, {{x}})[lane() ^ lanes].words[0];
+  }
   static float shuffle_xor(float x, int lanes) { return number(exchange(bits(x), lanes)); }
   static bool any(bool of_lane) {
     const EmulatedBlock::Offer* offers = now().meet(Operation::shuffle, {{of_lane}});
@@ -232,8 +235,10 @@ struct EmulatedCore {
     return place;
   }
 
+  static void load_matrices(unsigned (&to)[4], const void* row) { load(to, row, false); }
+  static void load_transposed(unsigned (&to)[4], const void* row) { load(to, row, true); }
   // The row is read when the lane comes: what others write without a barrier is not there.
-  static void load_row(unsigned (&to)[4], const void* row, bool turned) {
+  static void load(unsigned (&to)[4], const void* row, bool turned) {
     EmulatedBlock::Offer offer{};
     std::memcpy(offer.words, aligned(row, 16), 16);
     const EmulatedBlock::Offer* rows = now().meet(Operation::load, offer);
@@ -245,9 +250,9 @@ struct EmulatedCore {
       to[matrix] = turned ? at(matrix, 2 * t, g) | at(matrix, 2 * t + 1, g) << 16
                           : at(matrix, g, 2 * t) | at(matrix, g, 2 * t + 1) << 16;
   }
-  static void load_matrices(unsigned (&to)[4], unsigned offset) { load_row(to, now().shared(offset), false); }
+  static void load_matrices(unsigned (&to)[4], unsigned offset) { load_matrices(to, now().shared(offset)); }
   static void load_transposed(unsigned (&to)[4], unsigned offset) {
-    load_row(to, now().shared(offset), true);
+    load_transposed(to, now().shared(offset));
   }
   // The 8 x 8 matrix that the lanes hold, transposed.
   static unsigned transpose(unsigned x) {
@@ -272,8 +277,9 @@ struct EmulatedCore {
     }
   }
 
+  static void copy_async(void* to, const void* from, bool inside) { now().copy_later(to, from, inside); }
   static void copy_async(unsigned offset, const void* from, bool inside) {
-    now().copy_later(now().shared(offset), from, 16, inside);
+    copy_async(now().shared(offset), from, inside);
   }
   static void wait_copies() { now().arrive(); }
   static unsigned pack(float low, float high) {
