@@ -2,6 +2,7 @@
 // vectors are those of the machine: twelve accumulators of eight numbers, or twelve of sixteen.
 #include "rung/learn/kernels/matrix_tile.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "rung/learn/kernels/vector_clones.h"
@@ -110,16 +111,16 @@ RUNG_KERNEL_INLINE void multiply_by(const ProductShape& shape, const LeftFactor&
       else
         switch (rows) {
           case 5:
-            across < Lanes, Rows<5 ? 1 : 5, Vectors>(shape.depth, here, from, at, apart, end, first);
+            across<Lanes, std::min(5, Rows), Vectors>(shape.depth, here, from, at, apart, end, first);
             break;
           case 4:
-            across < Lanes, Rows<4 ? 1 : 4, Vectors>(shape.depth, here, from, at, apart, end, first);
+            across<Lanes, std::min(4, Rows), Vectors>(shape.depth, here, from, at, apart, end, first);
             break;
           case 3:
-            across < Lanes, Rows<3 ? 1 : 3, Vectors>(shape.depth, here, from, at, apart, end, first);
+            across<Lanes, std::min(3, Rows), Vectors>(shape.depth, here, from, at, apart, end, first);
             break;
           case 2:
-            across < Lanes, Rows<2 ? 1 : 2, Vectors>(shape.depth, here, from, at, apart, end, first);
+            across<Lanes, std::min(2, Rows), Vectors>(shape.depth, here, from, at, apart, end, first);
             break;
           default:
             across<Lanes, 1, Vectors>(shape.depth, here, from, at, apart, end, first);
