@@ -132,6 +132,9 @@ An hour of processor time each is asked for. Of these {len(spent)} hours {sum(mi
         cov, features = (f"{first:,}, {last:,}" for first, last in (record["cov"], record["ft"]))
         text += (f"| `{record['target']}` | {record['commit']} | {had} | {record['clock_s']:,.0f} s | {record['runs']:,} | {cov} | {features} | "
                  f"{'; '.join(record['findings']) or 'none'} |\n")
+    for record in records:
+        if "note" in record:
+            text += f"\n`{record['target']}` at {record['commit']}: {record['note']}\n"
     return text
 
 
