@@ -16,6 +16,11 @@ constexpr std::string_view kThoughtExperiment = "cot", kEasyOrder = "easy-";
 // Trains recurrent rows at several sizes of their state.
 constexpr std::string_view kStatesExperiment = "cells";
 
+// The experiment, or one of its earlier forms, which are numbered.
+bool is_experiment(const std::string& name, std::string_view wanted) {
+  return name == wanted || name.starts_with(std::string(wanted) + "-");
+}
+
 // The row that a stack belongs to; empty: none of them.
 std::string row_of(const std::string& arch) {
   const auto stack = parse_stack(arch, UnsaidForm::plain);
@@ -74,7 +79,7 @@ ShippedEvidence shipped_evidence(const std::string& row, const std::string& task
     // One that cannot be read shows nothing here; rung report names it.
     const auto text = read_text_file(file.string(), "hierarchy");
     const auto results = text ? parse_results(*text, file.string()) : text.error();
-    if (!results || !*results || (*results)->lab.experiment == kThoughtExperiment) continue;
+    if (!results || !*results || is_experiment((*results)->lab.experiment, kThoughtExperiment)) continue;
     for (const ConfigurationOutcome& outcome : (*results)->lab.configurations) {
       if (outcome.id.starts_with(kEasyOrder) || outcome.origin != Origin::trained ||
           outcome.subject.task != task || !outcome.accuracy || row_of(outcome.subject.arch) != row ||

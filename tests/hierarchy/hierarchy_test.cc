@@ -102,6 +102,8 @@ TEST(hierarchy_plan, has_a_shipped_record_for_every_cell_and_three_states_of_rec
     const std::string cell = recipe.row + "/" + recipe.column;
     const auto [best, states] = shipped_evidence(recipe.row, column.task, column.size, context);
     if (!recipe.training) EXPECT_TRUE(best.has_value()) << cell;
+    // With a chain of thought one full layer composes; the rows answer at once.
+    if (best) EXPECT_FALSE(best->record->file.starts_with("cot-")) << cell << ": " << best->record->file;
     const bool recurrent =
         std::set<std::string>{"linear", "delta", "mamba2", "loglinear"}.contains(recipe.row);
     const bool counted = std::set<std::string>{"eva", "two-sum", "seqcomp"}.contains(recipe.column);
