@@ -1,10 +1,13 @@
 #!/usr/bin/python3
 """Writes results/README.md, the verdicts of results/*.json as tables, and rung/theory/measured_recall.json, what `rung bound` says of
-trained recurrences, and the table of the depth test in README.md. `--check`: whether they are up to date."""
+trained recurrences, and the table of the depth test in README.md. `--check`: whether they are up to date. `--labels PROGRAM`: prints the configurations
+whose class today's bounds change, and what of scope theorem was decided about them."""
+import fnmatch
 import json
 import math
 import os
 import re
+import subprocess
 import sys
 import tomllib
 
@@ -70,6 +73,10 @@ that failed to train, counts for or against a theorem. [docs/lab.md](../docs/lab
 
 A verdict for each prediction, of size gpu where it ran there, and the numbers of its first configuration: accuracy, with its 95 % interval over the seeds, or how many seeds are where.
 """
+# What `--labels` says of the files here.
+LABELS = ["", "Classes are those of the bounds at the time of a run. Since then sums in fp32 count as rounded, and some sizes that were called constructible are in the gap: of the verdicts above",
+          "`capacity/full-attention` (both sizes), `cot/full-thinks`, `variants/all-carry` (gpu) and `depth-1/one-function` and `two-functions` (gpu), which held in scope theorem, would be",
+          "`undecided` as theorems today. What was trained is as right as it was (`experiments/verdicts.py --labels build/release/rung`)."]
 NOTES = """
 ## How these were made
 
@@ -319,6 +326,7 @@ def page():
         for scope in ("theorem", "empirical"):
             lines.append(f"| {told} | {scope} | " +
                          " | ".join(str(totals.get((group, scope, word), 0)) for word in ("held", "failed", "explained", "undecided")) + " |")
+    lines += LABELS
     lines += capacity_table(*capacity_record())
     for name in ORDER:
         some = documents[(name, "gpu")] or documents[(name, "small")]
@@ -358,7 +366,27 @@ def page():
     return "\n".join(lines)
 
 
+def changed_labels(program):
+    for name in ORDER:
+        for size in ("gpu", "small"):
+            document = read(name, size)
+            if not document:
+                continue
+            told = subprocess.run([program, "lab", name, "--size", size, "--dry-run", "--json"], capture_output=True, text=True, check=True).stdout
+            now = {each["id"]: each["label"] for each in json.loads(told)["configurations"] if each.get("label")}
+            changed = {each["id"]: f"{each['label']} to {now[each['id']]}" for each in document["lab"]["configurations"] if now.get(each["id"], each["label"]) != each["label"]}
+            for verdict in document["lab"]["verdicts"]:
+                asked = next((each for each in experiment(name)["predictions"] if each["id"] == verdict["id"]), {"configurations": []})["configurations"]
+                about = [f"{id} from {change}" for id, change in changed.items() if any(fnmatch.fnmatch(id, pattern) for pattern in asked)]
+                if about and verdict["scope"] == "theorem":
+                    print(f"{name}/{verdict['id']} ({size}, {verdict['verdict']}): {', '.join(about)}")
+            if changed:
+                print(f"{name}-{size}: {len(changed)} of {len(document['lab']['configurations'])} configurations have another class")
+
+
 def main():
+    if sys.argv[1:2] == ["--labels"] and len(sys.argv) == 3:
+        return changed_labels(sys.argv[2])
     for path, text in ((TARGET, page()), (RECALL, measured_recall(*capacity_record())), (README, readme())):
         if "--check" not in sys.argv[1:]:
             with open(path, "w") as file:
