@@ -61,6 +61,13 @@ INSTANTIATE_TEST_SUITE_P(
              {{"n", 4}, {"sigma", 2}, {"k", 0}}},
         Case{"wrong-answer", "topk(k=2,form=plain)", "dyck", {{"n", 6}, {"k", 2}, {"depth", 2}}}));
 
+// Ended early by what it finds.
+#ifdef __SANITIZE_ADDRESS__
+constexpr double kAttackSeconds = 60;
+#else
+constexpr double kAttackSeconds = 3;
+#endif
+
 TEST_P(Attacked, is_verified) {
   const Case& c = GetParam();
   const auto task = task_of(c.task, c.sizes);
@@ -69,7 +76,7 @@ TEST_P(Attacked, is_verified) {
   auto target = make_target(weights, task);
   ASSERT_TRUE(target) << target.error().message;
   target->model_sha256 = sha256(model);
-  const auto outcome = attack(*target, c.method, {.seconds = 3});
+  const auto outcome = attack(*target, c.method, {.seconds = kAttackSeconds});
   ASSERT_TRUE(outcome) << outcome.error().message;
   ASSERT_TRUE(outcome->certificate) << c.method << " on " << c.line << ": " << outcome->reason;
   const std::string text = certificate_text(*outcome->certificate);
