@@ -11,7 +11,7 @@ import tempfile
 RUNG = os.path.abspath(os.path.join(sys.argv[1], "rung"))
 PLAN = ["--task", "eva", "--n", "128", "--width", "32", "--steps", "2", "--eval-count", "64", "--final-count", "64", "--device", "cpu", "--json"]
 RUN = ["--no-store", "--quiet"]  # of a run; a dry run keeps nothing
-RUNS = [("full*2", 256, 1, 1, "fp32"), ("full*2", 192, 2, 2, "fp32"), ("full*2", 256, 1, 1, "bf16"), ("gdelta(form=plain)*2", 256, 1, 1, "fp32")]
+RUNS = [("full*2", 768, 1, 1, "fp32"), ("full*2", 384, 2, 2, "fp32"), ("full*2", 384, 1, 1, "bf16"), ("gdelta(form=plain)*2", 384, 1, 1, "fp32")]
 
 with tempfile.TemporaryDirectory() as scratch:
     os.chdir(scratch)
