@@ -10,7 +10,7 @@ TARGET = os.path.join(HERE, "..", "rung", "lab", "experiments.json")
 # The order of docs/lab.md.
 ORDER = ("constructions", "pairs", "depth", "depth-1", "depth-2", "early-late", "capacity", "capacity-law", "capacity-law-1", "entries", "sparse", "ablation", "order", "gap", "variants", "headwise",
          "cot", "cot-1", "shift", "whole-entries", "sparse-depth", "sparse-depth-1", "attack", "birthdays", "khop", "khop-100", "khop-100-1", "mqar", "zoology", "tracking", "tracking-1", "reach", "marks", "marks-1", "cells", "window",
-         "regularisation", "khop-longer", "easier", "levels")
+         "regularisation", "khop-longer", "easier", "levels", "longer")
 
 
 def embedded():
