@@ -1,15 +1,15 @@
-// One thread, one head after another. A head's vectors are unpacked once, to float32 rows padded with zeros
-// to a width that the compiler knows. Two layouts of a matrix then serve the two kinds of product without a
+// One thread, one head after another. A head's vectors are rows of a width that the compiler knows
+// (head_rows.h). Two layouts of a matrix then serve the two kinds of product without a
 // horizontal sum: "by key" ([key][value], products with k and q) and "by value" ([value][key], products with
 // u and dy). The inner dimension is a vector; the outer one is taken four at a time, so that a sum is fetched
 // and put back every fourth time only.
 #include "rung/learn/kernels/matrix_recurrence.h"
 
-#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "rung/base/require.h"
+#include "rung/learn/kernels/head_rows.h"
 #include "rung/learn/kernels/vector_clones.h"
 
 namespace rung::kernels {
@@ -18,107 +18,15 @@ namespace {
 constexpr int kWidest = 256;  // dk, dv
 constexpr int kStep = 4;      // outer rows at a time; every width is a multiple
 
-// The width that a vector of `size` numbers is padded to.
-std::int64_t padded(std::int64_t size) {
-  std::int64_t width = 8;
-  while (width < size) width *= 2;
-  return width;
-}
-
-// Numbers that begin at a cache line: a vector that straddles two costs twice.
-class Numbers {
- public:
-  void assign(std::int64_t count, float value) {
-    lines_.resize(static_cast<std::size_t>((count + kLine - 1) / kLine));
-    count_ = count;
-    fill(value);
-  }
-  void fill(float value) { std::fill(data(), data() + count_, value); }
-  float* data() { return reinterpret_cast<float*>(lines_.data()); }
-  float& operator[](std::int64_t i) { return data()[i]; }
-
- private:
-  static constexpr std::int64_t kLine = 16;
-  struct alignas(64) Line {
-    float numbers[kLine];
-  };
-  std::vector<Line> lines_;
-  std::int64_t count_ = 0;
-};
-
-template <class T>
-RUNG_KERNEL_INLINE void unpack_rows(const T* from, std::int64_t stride, std::int64_t rows, std::int64_t size,
-                                    std::int64_t width, float* to) {
-  for (std::int64_t t = 0; t < rows; ++t)
-    for (std::int64_t c = 0; c < size; ++c) to[t * width + c] = to_float(from[t * stride + c]);
-}
-template <class T>
-RUNG_KERNEL_INLINE void pack_rows(T* to, std::int64_t stride, std::int64_t rows, std::int64_t size,
-                                  std::int64_t width, const float* from) {
-  for (std::int64_t t = 0; t < rows; ++t)
-    for (std::int64_t c = 0; c < size; ++c) store(to[t * stride + c], from[t * width + c]);
-}
-RUNG_KERNEL_CLONES void unpack(Element element, const void* from, std::int64_t stride, std::int64_t rows,
-                               std::int64_t size, std::int64_t width, float* to) {
-  if (element == Element::f32)
-    unpack_rows(static_cast<const float*>(from), stride, rows, size, width, to);
-  else
-    unpack_rows(static_cast<const Bf16*>(from), stride, rows, size, width, to);
-}
-RUNG_KERNEL_CLONES void pack(Element element, void* to, std::int64_t stride, std::int64_t rows,
-                             std::int64_t size, std::int64_t width, const float* from) {
-  if (element == Element::f32)
-    pack_rows(static_cast<float*>(to), stride, rows, size, width, from);
-  else
-    pack_rows(static_cast<Bf16*>(to), stride, rows, size, width, from);
-}
-
-// One vector a position, of one head: float32, padded with zeros. Where the tensor itself is that, it is used
-// in place.
-class Rows {
- public:
-  Rows(Element element, std::int64_t length, std::int64_t size)
-      : element_(element), length_(length), size_(size), width_(padded(size)) {
-    if (!in_place()) own_.assign(length * width_, 0.0f);
-  }
-  float* at(std::int64_t t) { return data_ + t * stride_; }
-
-  void read(const Slice& slice, std::int64_t n, std::int64_t h) {
-    place({const_cast<void*>(slice.data), slice.sequence_stride, slice.position_stride}, n, h);
-    if (!in_place()) unpack(element_, outside_, outside_stride_, length_, size_, width_, data_);
-  }
-  void begin(const MutableSlice& slice, std::int64_t n, std::int64_t h) { place(slice, n, h); }
-  // What was written between begin and end is in the slice.
-  void end() {
-    if (!in_place()) pack(element_, outside_, outside_stride_, length_, size_, width_, data_);
-  }
-
- private:
-  bool in_place() const { return element_ == Element::f32 && size_ == width_; }
-  void place(const MutableSlice& slice, std::int64_t n, std::int64_t h) {
-    outside_ = static_cast<unsigned char*>(slice.data) +
-               (n * slice.sequence_stride + h * size_) * element_size(element_);
-    outside_stride_ = slice.position_stride;
-    data_ = in_place() ? static_cast<float*>(outside_) : own_.data();
-    stride_ = in_place() ? outside_stride_ : width_;
-  }
-
-  Element element_;
-  std::int64_t length_, size_, width_, stride_ = 0, outside_stride_ = 0;
-  void* outside_ = nullptr;
-  float* data_ = nullptr;
-  Numbers own_;
-};
-
 // One head of one sequence.
 struct Head {
   std::int64_t length, key_width, value_width;
-  Rows q, k, dq, dk;     // [T, dk]
-  Rows v, e, y, dy, dv;  // [T, dv]; e: delta
-  Numbers decay, beta;   // [T]; 1 where there is none
-  Numbers dbeta, inner;  // [T]; inner: q . dq - v . dv
-  Numbers factor;        // [T]: what y is divided by, as a factor; normalised
-  Numbers matrix;        // the state or its gradient, in either layout
+  HeadRows q, k, dq, dk;     // [T, dk]
+  HeadRows v, e, y, dy, dv;  // [T, dv]; e: delta
+  Numbers decay, beta;       // [T]; 1 where there is none
+  Numbers dbeta, inner;      // [T]; inner: q . dq - v . dv
+  Numbers factor;            // [T]: what y is divided by, as a factor; normalised
+  Numbers matrix;            // the state or its gradient, in either layout
 
   Head(const RecurrenceShape& shape, bool backward)
       : length(shape.positions),
@@ -329,7 +237,7 @@ RUNG_KERNEL_CLONES void find_factors(Head& head) {
     head.factor[t] = sum != 0.0f ? 1.0f / sum : 0.0f;
   }
 }
-RUNG_KERNEL_CLONES void times_factors(Head& head, Rows& from, Rows& to) {
+RUNG_KERNEL_CLONES void times_factors(Head& head, HeadRows& from, HeadRows& to) {
   for (std::int64_t t = 0; t < head.length; ++t) {
     const float* in = from.at(t);
     float* out = to.at(t);
