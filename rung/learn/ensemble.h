@@ -72,7 +72,8 @@ struct Forecast {
   std::int64_t members = 0, together = 0;  // members, and how many of them run at once
   std::int64_t bytes = 0, available = 0;   // predicted peak; what the machine has
   std::int64_t longest = 0;                // tokens of a prompt
-  std::vector<std::string> unfused = {};   // released forms that no kernel computes: position by position
+  std::vector<std::string> unfused =
+      {};  // released forms that no kernel computes there: position by position
 };
 // A plan made ready to run on this machine (prepared_plan.h): checked, its model made, one step measured.
 struct PreparedPlan;

@@ -23,9 +23,9 @@ class LearnedMixer {
                                 const ForwardContext& pass) const = 0;
   // Scalars and table functions that the weights file needs beside the parameters.
   virtual void describe(Weights&) const {}
-  // Adds its name if it is a released form whose recurrence no kernel computes: it is trained position by position in
-  // tensor operations, and the run says so.
-  virtual void unfused(std::vector<std::string>&) const {}
+  // Adds its name if it is a released form whose recurrence no kernel computes there (on a CUDA device, or on a CPU): it
+  // is trained position by position in tensor operations, and the run says so.
+  virtual void unfused([[maybe_unused]] bool on_device, std::vector<std::string>&) const {}
 };
 
 struct MixerPlace {

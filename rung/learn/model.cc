@@ -313,10 +313,10 @@ Result<void> Model::roundable(ActivationRounding::Places places) const {
   return {};
 }
 
-std::vector<std::string> Model::unfused() const {
+std::vector<std::string> Model::unfused(bool on_device) const {
   std::vector<std::string> names;
   for (const Layer& layer : layers_)
-    if (layer.mixer) layer.mixer->unfused(names);
+    if (layer.mixer) layer.mixer->unfused(on_device, names);
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;

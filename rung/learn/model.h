@@ -61,8 +61,8 @@ class Model {
   // The parameters of a file: all but those of readouts, which come last.
   std::span<const ParameterSpec> kept() const;
   const std::vector<LayerShape>& layers() const { return shapes_; }
-  // Released forms that no kernel computes (LearnedMixer::unfused), as messages name them, each once.
-  std::vector<std::string> unfused() const;
+  // Released forms that no kernel computes there (LearnedMixer::unfused), as messages name them, each once.
+  std::vector<std::string> unfused(bool on_device) const;
 
   // One line on a mixer that has no integer form, which activations could be rounded for.
   Result<void> roundable(ActivationRounding::Places places) const;

@@ -53,7 +53,7 @@ Result<PreparedPlan> lesson_and_model(const TrainingPlan& plan) {
 
 Result<void> predict_memory(PreparedPlan& out, int workers) {
   Forecast& forecast = out.forecast;
-  forecast.unfused = out.model->unfused();
+  forecast.unfused = out.model->unfused(out.device.is_cuda());
   forecast.members = static_cast<std::int64_t>(members(out.plan).size());
   forecast.longest = out.lesson->longest();
   for (const ParameterSpec& parameter : out.model->kept()) forecast.parameters += parameter.size();

@@ -292,12 +292,17 @@ TEST(released_training, writes_rates_that_decay) {
 }
 
 TEST(released_training, names_the_forms_without_a_kernel) {
-  const auto named = [](const std::string& line) { return Model::make(small_model(line))->unfused(); };
+  const auto named = [](const std::string& line, bool on_device) {
+    return Model::make(small_model(line))->unfused(on_device);
+  };
   using Names = std::vector<std::string>;
-  EXPECT_EQ(named("gla(rank=4)+kda(rank=4)*2+full"), (Names{"gla", "kda"}));
-  EXPECT_EQ(named("heads(kda(rank=4):1,full:1)"), Names{"kda"});
-  EXPECT_EQ(named("gdelta(form=released)+mamba(form=released)+full(rope=half)"), Names{});
-  EXPECT_EQ(named("rwkv7+loglinear(base=mamba2,form=released,partition=strong)").size(), 2u);
+  EXPECT_EQ(named("gla(rank=4)+kda(rank=4)*2+full", true), (Names{"gla", "kda"}));
+  EXPECT_EQ(named("gla(rank=4)+kda(rank=4)*2+full", false), Names{});
+  EXPECT_EQ(named("heads(kda(rank=4):1,full:1)", true), Names{"kda"});
+  EXPECT_EQ(named("gdelta(form=released)+mamba(form=released)+full(rope=half)", true), Names{});
+  EXPECT_EQ(named("rwkv7+loglinear(base=mamba2,form=released,partition=strong)", true).size(), 2u);
+  EXPECT_EQ(named("rwkv7+loglinear(base=mamba2,form=released,partition=strong)", false).size(), 1u);
+  EXPECT_EQ(named("gla(rank=4,dim=300)", false), Names{"gla"});
 }
 
 }  // namespace

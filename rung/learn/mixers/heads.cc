@@ -22,8 +22,8 @@ class Heads : public LearnedMixer {
   void describe(Weights& weights) const override {
     for (const auto& part : parts_) part->describe(weights);
   }
-  void unfused(std::vector<std::string>& names) const override {
-    for (const auto& part : parts_) part->unfused(names);
+  void unfused(bool on_device, std::vector<std::string>& names) const override {
+    for (const auto& part : parts_) part->unfused(on_device, names);
   }
 
  private:

@@ -2,8 +2,8 @@
 // GLA, Mamba-2, and log-linear attention over Mamba-2 and Gated DeltaNet. A front makes q, k, v, decay and β from the
 // layer's input; what follows is shared.
 //
-// Where a head decays as a whole the kernels of the plain forms do the work (matrix_recurrence.h, level_reading.h); a
-// decay per key channel is the loop over positions, plain and fast.
+// The kernels of the plain forms do the work (matrix_recurrence.h, level_reading.h); on a device a decay per key channel
+// has none there.
 #include <cmath>
 
 #include "rung/learn/log_linear_attention.h"
@@ -191,24 +191,6 @@ class GatedLinearFront : public MatrixFront {
   LearnedMap gate_;
 };
 
-// S ← S diag(decay); S ← S + u kᵀ with u = v, or u = β (v - S k); y = S q.
-torch::Tensor channel_recurrence(const MatrixRows& r) {
-  const torch::Tensor decay = r.log_decay.exp(), q = wide(r.q), k = wide(r.k), v = wide(r.v);
-  torch::Tensor state = torch::zeros({v.size(0), v.size(1), v.size(3), v.size(4), k.size(4)},
-                                     v.options().requires_grad(false));  // [E, B, H, dv, dk]
-  std::vector<torch::Tensor> y;
-  for (std::int64_t t = 0; t < v.size(2); ++t) {
-    const torch::Tensor key = k.select(2, t).unsqueeze(-1);  // [E, B, H, dk, 1]
-    state = state * decay.select(2, t).unsqueeze(-2);
-    torch::Tensor write = v.select(2, t).unsqueeze(-1);  // [E, B, H, dv, 1]
-    if (r.beta.defined())
-      write = r.beta.select(2, t).unsqueeze(-1).unsqueeze(-1) * (write - torch::matmul(state, key));
-    state = state + torch::matmul(write, key.transpose(-1, -2));
-    y.push_back(torch::matmul(state, q.select(2, t).unsqueeze(-1)).squeeze(-1));
-  }
-  return torch::stack(y, 2);
-}
-
 class MatrixLayer : public LearnedMixer {
  public:
   MatrixLayer(const MixerShape& shape, const MixerPlace& place, ParameterLayout& layout) : shape_(shape) {
@@ -237,14 +219,16 @@ class MatrixLayer : public LearnedMixer {
     if (shape_.kind == MixerKind::loglinear)
       o = by_levels(r, u, leaves, pass.plain);
     else if (by_channel())
-      o = channel_recurrence(r);
+      o = matrix_recurrence({wide(r.q), wide(r.k), wide(r.v), r.log_decay, r.beta, {}}, pass.plain);
     else
       o = matrix_recurrence({r.q, r.k, r.v, r.log_decay, r.beta, {}}, pass.plain);
     if (r.skip.defined()) o = o + r.skip;
     return output_.forward(u, join_heads(o), leaves);
   }
-  void unfused(std::vector<std::string>& names) const override {
-    if (by_channel() || shape_.form.strong) names.push_back(form_name(shape_));
+  void unfused(bool on_device, std::vector<std::string>& names) const override {
+    const bool fused = by_channel() ? channels_have_kernel(shape_.key_dim, shape_.value_dim, on_device)
+                                    : !shape_.form.strong;
+    if (!fused) names.push_back(form_name(shape_));
   }
   void describe(Weights& weights) const override {
     front_->describe(weights);

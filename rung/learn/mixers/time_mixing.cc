@@ -1,7 +1,8 @@
 // rwkv7, learned (docs/parity.md; rung/exact/mixers/rwkv7.cc has the formulas). The stack's first such layer passes its
-// values on; values=first mixes them in. The loop over positions, plain and fast.
+// values on; values=first mixes them in. The recurrence is matrix_recurrence.h's, with a = κ and b = -κ ⊙ a0.
 #include <cmath>
 
+#include "rung/learn/matrix_recurrence.h"
 #include "rung/learn/mixers/mixers.h"
 #include "rung/learn/mixers/released_parts.h"
 
@@ -52,28 +53,22 @@ class TimeMixing : public LearnedMixer {
     else if (!pass.first_values.defined())
       pass.first_values = v0;
     const torch::Tensor r = heads(r_.forward(mixed(0), leaves)), v = heads(v0);
-    const torch::Tensor decay =
-        heads((-std::exp(-0.5) * wide(w_.forward(mixed(1), leaves, &hyperbolic_tangent)).sigmoid()).exp());
-    const torch::Tensor a0 = a_.forward(mixed(4), leaves).sigmoid(), a = heads(a0);
+    const torch::Tensor log_decay =
+        heads(-std::exp(-0.5) * wide(w_.forward(mixed(1), leaves, &hyperbolic_tangent)).sigmoid());
+    const torch::Tensor a0 = a_.forward(mixed(4), leaves).sigmoid();
     const torch::Tensor removed = scaled_keys(shape_.form.key_norm, heads(k0 * all(key_scale_)));
     const torch::Tensor k = heads(k0 * (1 + (a0 - 1) * all(key_mix_)));
-    torch::Tensor state = torch::zeros({v.size(0), v.size(1), v.size(3), v.size(4), k.size(4)},
-                                       v.options().requires_grad(false));
-    std::vector<torch::Tensor> read;
-    for (std::int64_t t = 0; t < v.size(2); ++t) {
-      const torch::Tensor kappa = removed.select(2, t).unsqueeze(-1);  // [E, B, H, dk, 1]
-      const torch::Tensor seen = torch::matmul(state, kappa);          // [E, B, H, dv, 1]
-      state = state * decay.select(2, t).unsqueeze(-2) -
-              torch::matmul(seen, (kappa * a.select(2, t).unsqueeze(-1)).transpose(-1, -2)) +
-              torch::matmul(v.select(2, t).unsqueeze(-1), k.select(2, t).unsqueeze(-2));
-      read.push_back(torch::matmul(state, r.select(2, t).unsqueeze(-1)).squeeze(-1));
-    }
-    torch::Tensor o = torch::stack(read, 2);  // [E, B, T, H, dv]
+    RecurrenceInputs recurrence{r, k, v, log_decay};
+    recurrence.a = removed, recurrence.b = -removed * heads(a0);
+    torch::Tensor o = matrix_recurrence(recurrence, pass.plain);  // [E, B, T, H, dv]
     o = join_heads(root_mean_square(o - o.mean(-1, true), epsilon_)) * all(gain_) + all(bias_);
     const torch::Tensor bonus = (r * k * all(bonus_)).sum(-1, true);
     return ((o + join_heads(bonus * v)) * g).to(u.dtype());
   }
-  void unfused(std::vector<std::string>& names) const override { names.push_back(form_name(shape_)); }
+  void unfused(bool on_device, std::vector<std::string>& names) const override {
+    if (!channels_have_kernel(shape_.key_dim, shape_.value_dim, on_device))
+      names.push_back(form_name(shape_));
+  }
   void describe(Weights& weights) const override { put_scalar(weights, prefix_ + "ynorm.epsilon", epsilon_); }
 
  private:
