@@ -73,6 +73,10 @@ Command train_command() {
   add("--dropout", "share of the branches' outputs dropped (0)", &flags->dropout, "Optimiser");
   add("--label-smoothing", "label smoothing (0)", &flags->smoothing, "Optimiser");
   add("--stop-at", "end a member after two evaluations at this accuracy", &flags->stop, "Optimiser");
+  add("--patience",
+      "evaluations in a row without a gain after which a member's rate falls to a quarter, until it ends",
+      &flags->patience, "Optimiser");
+  add("--gain", "accuracy above the best before that counts as a gain (0.01)", &flags->gain, "Optimiser");
   add("--precision", "fp32, tf32 or bf16 (fp32)", &flags->precision, "Numbers");
   add("--qat", "quantisation-aware: round activations to this many bits", &flags->round_bits, "Numbers");
   add("--carry-bits", "round only values fetched and states, to this many bits, in training and after it",
@@ -110,6 +114,7 @@ Command train_command() {
     if (option.names == "--support") option.excludes.push_back("--curriculum");
     if (option.names == "--deep") option.needs = {"--supervision", "--plan"};
     if (option.names == "--advance" || option.names == "--whole") option.needs = {"--support", "--plan"};
+    if (option.names == "--gain") option.needs = {"--patience", "--plan"};
     if (option.names == "--qat-after") option.needs = {"--qat", "--carry-bits", "--plan"};
   }
   command.run = [flags] { return run_train(*flags); };

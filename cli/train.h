@@ -18,8 +18,8 @@ struct TrainFlags {
       rates, decays, scales, precision, device, out, resume, store, lengths;
   std::optional<std::int64_t> queries, spacing, steps, batch, seeds, seed, warmup, evaluate_every,
       evaluate_count, final_count, checkpoint_every, round_bits, carry_bits, round_after, stage_steps,
-      workers;
-  std::optional<double> floor, clip, beta1, beta2, dropout, smoothing, stop, advance, whole;
+      patience, workers;
+  std::optional<double> floor, clip, beta1, beta2, dropout, smoothing, stop, gain, advance, whole;
   bool parts = false, carried_bits = false, no_store = false, dry_run = false, quiet = false, json = false;
 };
 

@@ -135,7 +135,7 @@ Result<TrainingPlan> plan_of(const TrainFlags& flags) {
       set(plan.floor, flags.floor), set(plan.clip, flags.clip);
   set(plan.beta1, flags.beta1), set(plan.beta2, flags.beta2), set(plan.dropout, flags.dropout),
       set(plan.smoothing, flags.smoothing), set(plan.advance, flags.advance), set(plan.whole, flags.whole),
-      set(plan.device, flags.device);
+      set(plan.patience, flags.patience), set(plan.gain, flags.gain), set(plan.device, flags.device);
   if (flags.stop) plan.stop = *flags.stop;
   if (flags.parts) plan.parts = true;
   if (flags.carried_bits) plan.carried_bits = true;
@@ -198,12 +198,6 @@ class TrainRunLine {
   std::optional<std::pair<std::int64_t, double>> first_;  // steps and seconds of the first call
 };
 
-std::string_view state_word(learn::MemberResult::State state) {
-  return state == learn::MemberResult::State::done     ? "done"
-         : state == learn::MemberResult::State::failed ? "failed"
-                                                       : "stopped";
-}
-
 // What the theory says of the plan's model on its task, before it is trained: of one task, at its own size.
 struct Expected {
   std::optional<Label> label;
@@ -238,10 +232,10 @@ ordered_json document_of(const TrainingPlan& plan, const learn::EnsembleResult& 
   for (const learn::MemberResult& member : result.members) {
     ordered_json row{{"index", member.plan.index}, {"seed", member.plan.seed},
                      {"rate", member.plan.rate},   {"decay", member.plan.decay},
-                     {"scale", member.plan.scale}, {"state", state_word(member.state)},
+                     {"scale", member.plan.scale}, {"state", state_name(member.state)},
                      {"steps", member.steps}};
     if (!member.reason.empty()) row["reason"] = member.reason;
-    if (const std::string note = learn::stage_note(plan, member.curve); !note.empty()) row["note"] = note;
+    if (const std::string note = learn::ending_note(plan, member.curve); !note.empty()) row["note"] = note;
     if (!member.of.empty())
       row.update({{"accuracy", member.accuracy()}, {"right", member.right}, {"answers", member.of}});
     if (member.carried_bits) row["carried_bits"] = *member.carried_bits;
@@ -352,7 +346,7 @@ Result<int> run_train(const TrainFlags& flags) {
   if (terminal) clear_terminal_line();
   MemberLengths tested;
   for (const learn::MemberResult& member : result.members)
-    if (!lengths.empty() && member.state == learn::MemberResult::State::done) {
+    if (!lengths.empty() && member.state == RecordState::done) {
       RUNG_TRY(tested[member.plan.index], test_lengths(member.file, plan, lengths));
     }
   if (flags.json) {
@@ -361,11 +355,11 @@ Result<int> run_train(const TrainFlags& flags) {
     fmt::print("{:>6} {:>6} {:>8} {:>8} {:>6} {:>8} {:>8} {:>9}  state\n", "member", "seed", "rate", "decay",
                "scale", "steps", "loss", "accuracy");
     for (const learn::MemberResult& member : result.members) {
-      const std::string note = member.reason.empty() ? learn::stage_note(plan, member.curve) : member.reason;
+      const std::string note = member.reason.empty() ? learn::ending_note(plan, member.curve) : member.reason;
       fmt::print("{:>6} {:>6} {:>8} {:>8} {:>6} {:>8} {:>8} {:>9}  {}{}\n", member.plan.index,
                  member.plan.seed, member.plan.rate, member.plan.decay, member.plan.scale, member.steps,
                  member.curve.empty() ? "-" : fmt::format("{:.4f}", member.curve.back().loss),
-                 member.of.empty() ? "-" : fmt::format("{:.4f}", member.accuracy()), state_word(member.state),
+                 member.of.empty() ? "-" : fmt::format("{:.4f}", member.accuracy()), state_name(member.state),
                  note.empty() ? "" : ": " + note);
     }
     if (!tested.empty()) {
@@ -389,7 +383,7 @@ Result<int> run_train(const TrainFlags& flags) {
   }
   // Nothing was learned at all: a negative outcome.
   return std::all_of(result.members.begin(), result.members.end(),
-                     [](const auto& member) { return member.state == learn::MemberResult::State::failed; })
+                     [](const auto& member) { return member.state == RecordState::failed; })
              ? 1
              : 0;
 }

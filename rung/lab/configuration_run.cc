@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "rung/adversary/scaling.h"
@@ -178,7 +179,7 @@ Result<std::optional<Outcome>> run_plan(const TrainingPlan& plan, Outcome outcom
     const learn::MemberResult* chosen = nullptr;
     for (const learn::MemberResult& member : result.members) {
       if (member.plan.seed != seed) continue;
-      if (member.state != learn::MemberResult::State::done || member.of.empty() || member.curve.empty()) {
+      if (member.state != RecordState::done || member.of.empty() || member.curve.empty()) {
         if (!member.reason.empty()) failure = member.reason;
         continue;
       }
@@ -192,15 +193,12 @@ Result<std::optional<Outcome>> run_plan(const TrainingPlan& plan, Outcome outcom
   if (outcome.scores.size() < plan.seeds.size())
     outcome.note += fmt::format("{}{} seeds without a score: {}", outcome.note.empty() ? "" : "; ",
                                 plan.seeds.size() - outcome.scores.size(), failure);
-  if (!plan.support.empty()) {
-    std::int64_t first = 0;
-    for (const learn::MemberResult& member : result.members)
-      first += !member.curve.empty() && member.curve.back().stage == 0;
-    if (first > 0)
-      outcome.note +=
-          fmt::format("{}{} of {} members stayed at the first of {} stages", outcome.note.empty() ? "" : "; ",
-                      first, result.members.size(), plan.support.size() + 1);
-  }
+  std::map<std::string, std::size_t> endings;
+  for (const learn::MemberResult& member : result.members)
+    if (const std::string ending = learn::ending_note(plan, member.curve); !ending.empty()) ++endings[ending];
+  for (const auto& [ending, count] : endings)
+    outcome.note += fmt::format("{}{} of {} members {}", outcome.note.empty() ? "" : "; ", count,
+                                result.members.size(), ending);
   if (outcome.scores.empty())
     outcome.trouble = failure.empty() ? "no member was trained to its end" : failure;
   if (outcome.capacity) measure_capacity(*outcome.capacity, outcome.scores);

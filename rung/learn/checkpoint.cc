@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rung/base/json_text.h"
+#include "rung/learn/plateau.h"
 #include "rung/learn/trainer.h"
 #include "rung/records/earlier_words.h"
 
@@ -115,13 +116,17 @@ Result<void> Trainer::restore(const std::string& path) {
                   members_.size());
     for (std::size_t e = 0; e < members_.size(); ++e) {
       MemberProgress& member = members_[e];
-      member.state = static_cast<MemberState>(members[e].at("state").get<int>());
+      const auto state = members[e].at("state").get<std::int64_t>();
+      if (state < 0 || state > static_cast<std::int64_t>(RecordState::failed))
+        return fail(ErrorCode::format, "[train] {}: member {} has no state {}", path, e, state);
+      member.state = static_cast<RecordState>(state);
       member.reason = members[e].at("reason").get<std::string>();
       member.reached = members[e].at("reached").get<int>();
       member.steps = members[e].at("steps").get<std::int64_t>();
       member.curve = curve_of(members[e].at("curve"));
       if (lesson_.supports() > 1)
         member.stage = std::min(members[e].at("stage").get<std::size_t>(), lesson_.supports() - 1);
+      if (plan_.patience > 0) optimiser_.slow(e, pace(plan_, member.curve).share);
     }
     if (lesson_.supports() > 1) source_.set_supports(support_stages());
   } catch (const json::exception&) {

@@ -13,6 +13,7 @@
 
 #include "rung/learn/device_stream.h"
 #include "rung/learn/memory_forecast.h"
+#include "rung/learn/plateau.h"
 #include "rung/learn/prepared_plan.h"
 #include "rung/learn/run_folder.h"
 #include "rung/learn/run_progress.h"
@@ -72,7 +73,7 @@ class Run {
     result.predicted_bytes = prepared_.forecast.bytes;
     result.peak_bytes = cuda() && !error_ ? cuda_memory().peak : host_memory().peak;
     result.stopped = std::any_of(results_.begin(), results_.end(), [](const MemberResult& member) {
-      return member.state == MemberResult::State::stopped;
+      return member.state == RecordState::stopped;
     });
     result.members = results_;
     note(records_.close(result, error_));
@@ -174,9 +175,7 @@ class Run {
   static void keep(const Trainer& trainer, std::span<MemberResult> own) {
     for (std::size_t i = 0; i < own.size(); ++i) {
       const MemberProgress& from = trainer.progress()[i];
-      own[i].state = from.state == MemberState::done     ? MemberResult::State::done
-                     : from.state == MemberState::failed ? MemberResult::State::failed
-                                                         : MemberResult::State::stopped;
+      own[i].state = from.state == RecordState::running ? RecordState::stopped : from.state;
       own[i].reason = from.reason;
       own[i].steps = from.steps;
       own[i].curve = from.curve;
@@ -187,7 +186,7 @@ class Run {
     const std::vector<FinalScore> scores = trainer.final_scores();
     for (std::size_t i = 0; i < own.size(); ++i) {
       MemberResult& member = own[i];
-      if (member.state == MemberResult::State::done)
+      if (member.state == RecordState::done)
         member.right = scores[i].right, member.of = scores[i].of,
         member.carried_bits = scores[i].carried_bits;
       auto notes = folder_.notes(member);
@@ -235,11 +234,17 @@ double MemberResult::accuracy() const {
   return lowest;
 }
 
-std::string stage_note(const TrainingPlan& plan, const std::vector<CurvePoint>& curve) {
+std::string ending_note(const TrainingPlan& plan, const std::vector<CurvePoint>& curve) {
+  if (curve.empty()) return "";
+  const CurvePoint& last = curve.back();
   const auto stages = static_cast<std::int64_t>(plan.support.size()) + 1;
-  if (stages == 1 || curve.empty() || curve.back().stage + 1 >= stages) return "";
-  if (curve.back().stage == 0) return fmt::format("stayed at the first of {} stages", stages);
-  return fmt::format("at stage {} of {}", curve.back().stage + 1, stages);
+  if (stages > 1 && last.stage == 0) return fmt::format("stayed at the first of {} stages", stages);
+  if (stages > 1 && last.stage + 1 < stages) return fmt::format("at stage {} of {}", last.stage + 1, stages);
+  const bool learned =
+      plan.stop && *std::min_element(last.accuracy.begin(), last.accuracy.end()) >= *plan.stop;
+  if (plan.patience > 0 && last.step >= plan.steps && !learned && !pace(plan, curve).at_rest)
+    return "still learning at the last step";
+  return "";
 }
 
 Result<EnsembleResult> train(const PreparedPlan& prepared, const EnsembleOptions& options) {

@@ -24,7 +24,7 @@ namespace rung::learn {
 
 struct MemberResult {
   MemberPlan plan;
-  enum class State { done, failed, stopped } state = State::stopped;
+  RecordState state = RecordState::stopped;  // done, failed or stopped
   std::string reason;
   std::vector<CurvePoint> curve;
   std::vector<std::uint64_t> right, of;  // final answers, a task each
@@ -33,9 +33,9 @@ struct MemberResult {
   std::int64_t steps = 0;
   double accuracy() const;  // of the task that it does worst; 0 without a final score
 };
-// Where a member of a plan with a support is: "stayed at the first of 3 stages", "at stage 2 of 3"; empty at the
-// last stage and without a support.
-std::string stage_note(const TrainingPlan& plan, const std::vector<CurvePoint>& curve);
+// What a finished member had not done: with a support "stayed at the first of 3 stages", "at stage 2 of 3"; with patience
+// "still learning at the last step". Empty where there is nothing to say.
+std::string ending_note(const TrainingPlan& plan, const std::vector<CurvePoint>& curve);
 
 struct EnsembleResult {
   std::string run;  // id of the record; empty without a store

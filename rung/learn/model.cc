@@ -1,9 +1,9 @@
 #include "rung/learn/model.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
+#include "rung/base/ceil_lg.h"
 #include "rung/learn/embedding_sum.h"
 #include "rung/learn/feed_forward.h"
 #include "rung/learn/kernels/embedding_sum.h"
@@ -17,9 +17,7 @@ using Index = ParameterLayout::Index;
 // Embedding rows start small beside the layers' outputs, which a norm brings to size.
 constexpr double kEmbeddingDeviation = 0.5;
 
-int code_bits(std::int64_t size) {
-  return std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size - 1))));
-}
+int code_bits(std::int64_t size) { return std::max(1, ceil_lg(static_cast<std::uint64_t>(size))); }
 
 // Rows of a binary code of so many digits: the embeddings that they add up to are as large as a table's.
 Start digit_rows(int digits) {

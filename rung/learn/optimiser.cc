@@ -16,10 +16,10 @@ Optimiser::Optimiser(const TrainingPlan& plan, const std::vector<MemberPlan>& me
   const auto size = static_cast<std::int64_t>(members.size());
   alive = torch::ones({size}, torch::TensorOptions(torch::kUInt8).device(device));
   norm = torch::zeros({size}, torch::TensorOptions(torch::kFloat32).device(device));
-  std::vector<float> rates, shrinks;
+  std::vector<float> shrinks;
   for (const MemberPlan& member : members)
-    rates.push_back(static_cast<float>(member.rate)), shrinks.push_back(static_cast<float>(member.decay));
-  peak_ = torch::tensor(rates).to(device);
+    rates_.push_back(static_cast<float>(member.rate)), shrinks.push_back(static_cast<float>(member.decay));
+  peak_ = torch::tensor(rates_).to(device);
   decay_ = torch::tensor(shrinks).to(device);
   torch::Tensor mask = torch::zeros({layout.size()}, torch::kUInt8);
   for (const ParameterSpec& spec : layout.specs())
@@ -32,11 +32,12 @@ Optimiser::Optimiser(const TrainingPlan& plan, const std::vector<MemberPlan>& me
 
 void Optimiser::step(Parameters& parameters) {
   const torch::NoGradGuard no_grad;
+  const float last_share = plan_.patience > 0 ? 1.0f : static_cast<float>(plan_.floor);
   kernels::AdamWSettings settings{static_cast<float>(plan_.beta1),
                                   static_cast<float>(plan_.beta2),
                                   1e-8f,
                                   static_cast<float>(plan_.clip),
-                                  {plan_.warmup, plan_.steps, static_cast<float>(plan_.floor)}};
+                                  {plan_.warmup, plan_.steps, last_share}};
   const bool rounded = parameters.compute.scalar_type() == torch::kBFloat16;
   kernels::AdamWBuffers buffers;
   buffers.members = parameters.members(), buffers.size = parameters.master.size(1);
@@ -54,6 +55,11 @@ void Optimiser::step(Parameters& parameters) {
     check_device(kernels::adamw_step_cuda(settings, buffers, scratch_.data_ptr(), current_stream()), "adamw");
   else
     kernels::adamw_step(settings, buffers);
+}
+
+void Optimiser::slow(std::size_t member, double share) {
+  const torch::NoGradGuard no_grad;
+  peak_[static_cast<std::int64_t>(member)] = rates_[member] * share;
 }
 
 }  // namespace rung::learn

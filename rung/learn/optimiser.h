@@ -16,6 +16,9 @@ class Optimiser {
   // current stream.
   void step(Parameters& parameters);
 
+  // A member learns at this share of its peak rate from the next step on.
+  void slow(std::size_t member, double share);
+
   torch::Tensor first, second;  // moments [E, P] float32
   torch::Tensor count;          // [1] int64: steps done
   torch::Tensor alive;          // [E] uint8: 0 for a member that failed or is finished
@@ -23,6 +26,7 @@ class Optimiser {
 
  private:
   TrainingPlan plan_;
+  std::vector<float> rates_;  // peak, a member each
   torch::Tensor peak_, decay_, decays_, scratch_;
 };
 

@@ -79,19 +79,25 @@ std::optional<MemberResult> RunFolder::finished(const MemberPlan& plan) const {
     member.right = saved.at("right").get<std::vector<std::uint64_t>>();
     member.of = saved.at("answers").get<std::vector<std::uint64_t>>();
     member.steps = saved.at("steps").get<std::int64_t>();
-    member.state = saved.at("state") == "failed" ? MemberResult::State::failed : MemberResult::State::done;
+    const auto state = parse_state(saved.at("state").get<std::string>());
+    if (!state || (*state != RecordState::done && *state != RecordState::failed)) return std::nullopt;
+    member.state = *state;
     member.reason = saved.value("reason", "");
     member.curve = curve_of(saved.at("curve"));
     if (saved.contains("carried_bits")) member.carried_bits = saved.at("carried_bits").get<int>();
   } catch (const json::exception&) {
     return std::nullopt;
   }
+  // A member that failed has no answers; one that is done has them of every task.
+  if (member.right.size() != member.of.size() || member.curve.empty()) return std::nullopt;
+  for (std::size_t which = 0; which < member.of.size(); ++which)
+    if (member.right[which] > member.of[which]) return std::nullopt;
   member.file = file;
   return member;
 }
 
 std::map<std::string, std::string> RunFolder::notes(const MemberResult& member) const {
-  json training{{"state", member.state == MemberResult::State::done ? "done" : "failed"},
+  json training{{"state", state_name(member.state)},
                 {"seed", member.plan.seed},
                 {"rate", member.plan.rate},
                 {"decay", member.plan.decay},

@@ -110,7 +110,6 @@ void RunRecords::tell(const std::vector<News>& news) {
 }
 
 Result<void> RunRecords::close_member(const MemberResult& member, const std::optional<Error>& error) {
-  using State = MemberResult::State;
   if (!store_) return {};
   json body = json::object();
   // A member that was not reached keeps what an earlier run recorded of it.
@@ -122,13 +121,10 @@ Result<void> RunRecords::close_member(const MemberResult& member, const std::opt
                  {"answers", member.of},
                  {"file", member.file}});
   if (member.carried_bits) body["carried_bits"] = *member.carried_bits;
-  if (const std::string note = stage_note(prepared_.plan, member.curve); !note.empty()) body["note"] = note;
+  if (const std::string note = ending_note(prepared_.plan, member.curve); !note.empty()) body["note"] = note;
   if (!member.reason.empty()) body["reason"] = member.reason;
-  if (member.state == State::stopped && error) body["reason"] = error->message;
-  const RecordState state = member.state == State::done     ? RecordState::done
-                            : member.state == State::failed ? RecordState::failed
-                                                            : RecordState::stopped;
-  return store_->finish(id(member), state, body.dump());
+  if (member.state == RecordState::stopped && error) body["reason"] = error->message;
+  return store_->finish(id(member), member.state, body.dump());
 }
 
 Result<void> RunRecords::close(const EnsembleResult& result, const std::optional<Error>& error) {
@@ -136,13 +132,13 @@ Result<void> RunRecords::close(const EnsembleResult& result, const std::optional
   double best = 0;
   std::int64_t done = 0, failed = 0;
   for (const MemberResult& member : result.members) {
-    if (member.state == MemberResult::State::stopped) {
+    if (member.state == RecordState::stopped) {
       RUNG_TRY(const auto found, store_->find(id(member)));
       const bool ended = found && (found->state == RecordState::done || found->state == RecordState::failed);
       if (!ended) RUNG_CHECK(close_member(member, error));
     }
-    done += member.state == MemberResult::State::done;
-    failed += member.state == MemberResult::State::failed;
+    done += member.state == RecordState::done;
+    failed += member.state == RecordState::failed;
     best = std::max(best, member.accuracy());
   }
   json body{{"seconds", result.seconds},

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "rung/learn/answer_loss.h"
+#include "rung/learn/plateau.h"
 
 namespace rung::learn {
 namespace {
@@ -49,7 +50,7 @@ Trainer::Trainer(const TrainingPlan& plan, const Lesson& lesson, const Model& mo
 bool Trainer::finished() const {
   if (step_ >= plan_.steps) return true;
   for (const MemberProgress& member : members_)
-    if (member.state == MemberState::running) return false;
+    if (member.state == RecordState::running) return false;
   return true;
 }
 
@@ -151,7 +152,7 @@ std::vector<std::size_t> Trainer::support_stages() const {
 }
 
 bool Trainer::learning_a_part(const MemberProgress& member) const {
-  return member.state == MemberState::running && member.stage + 1 < lesson_.supports();
+  return member.state == RecordState::running && member.stage + 1 < lesson_.supports();
 }
 
 std::vector<std::vector<double>> Trainer::accuracies(const std::vector<std::size_t>& supports) {
@@ -182,12 +183,12 @@ void Trainer::evaluate() {
   std::int64_t running = 0;
   for (std::size_t e = 0; e < members_.size(); ++e) {
     MemberProgress& member = members_[e];
-    if (member.state != MemberState::running) continue;
+    if (member.state != RecordState::running) continue;
     const double loss = losses[static_cast<std::int64_t>(e)].item<double>() /
                         static_cast<double>(std::max<std::int64_t>(1, summed_));
     member.steps = step_;
     if (!std::isfinite(loss) || alive[static_cast<std::int64_t>(e)].item<int>() == 0) {
-      member.state = MemberState::failed;
+      member.state = RecordState::failed;
       member.reason = fmt::format("the loss or its gradient was NaN or infinite between steps {} and {}",
                                   step_ - summed_, step_);
       freeze(e);
@@ -201,8 +202,10 @@ void Trainer::evaluate() {
     const bool last_stage =
         stage_at(plan_, step_ - 1) + 1 == lesson_.stages() && (!rounding_ || rounds_at(plan_, step_ - 1));
     member.reached = plan_.stop && last_stage && lowest >= *plan_.stop ? member.reached + 1 : 0;
-    if (member.reached >= 2 || step_ >= plan_.steps) {
-      member.state = MemberState::done;
+    Pace now;
+    if (plan_.patience > 0) now = pace(plan_, member.curve), optimiser_.slow(e, now.share);
+    if (member.reached >= 2 || now.at_rest || step_ >= plan_.steps) {
+      member.state = RecordState::done;
       freeze(e);
     }
     if (learning_a_part(member) && *std::min_element(of_stage[e].begin(), of_stage[e].end()) >= plan_.advance)

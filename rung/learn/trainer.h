@@ -15,15 +15,14 @@
 #include "rung/learn/lesson.h"
 #include "rung/learn/optimiser.h"
 #include "rung/records/curve.h"
+#include "rung/store/record.h"
 
 namespace rung::learn {
 
-enum class MemberState { running, done, failed };
-
 struct MemberProgress {
   MemberPlan plan;
-  MemberState state = MemberState::running;
-  std::string reason;  // of failure
+  RecordState state = RecordState::running;  // running, done or failed
+  std::string reason;                        // of failure
   std::vector<CurvePoint> curve;
   std::size_t stage = 0;  // of the plan's support
   int reached = 0;        // evaluations in a row at or above the accuracy to stop at

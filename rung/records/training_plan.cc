@@ -173,6 +173,8 @@ std::map<std::string, Reader> readers(TrainingPlan& plan) {
          return {};
        }},
       {"advance", number(plan.advance, "advance")},
+      {"patience", whole(plan.patience, "patience")},
+      {"gain", number(plan.gain, "gain")},
       {"whole", number(plan.whole, "whole")},
       {"variant",
        [&](const json& value) -> Result<void> {
@@ -376,6 +378,11 @@ Result<void> check_plan(const TrainingPlan& plan) {
   RUNG_CHECK(real("dropout", plan.dropout, 0, 0.95));
   RUNG_CHECK(real("smoothing", plan.smoothing, 0, 0.95));
   if (plan.stop) RUNG_CHECK(real("stop", *plan.stop, 0, 1));
+  RUNG_CHECK(whole("patience", plan.patience, 0, kMany));
+  RUNG_CHECK(real("gain", plan.gain, 0, 1));
+  if (plan.patience > 0 && plan.floor == 0)
+    return fail(ErrorCode::range,
+                "[train] floor = 0: rates that fall with patience never reach it; more than 0 expected");
   double total = 0;
   for (const TaskShare& share : plan.tasks) {
     RUNG_CHECK(real("weight", share.weight, 0, 1e6));
@@ -436,6 +443,7 @@ std::string plan_text(const TrainingPlan& plan) {
            {"layer", readout.layer},
            {"back", readout.back}});
   }
+  if (plan.patience > 0) out["patience"] = plan.patience, out["gain"] = plan.gain;
   if (plan.spacing > 0) out["spacing"] = plan.spacing;
   if (plan.embedding != TokenEmbedding::table) out["embedding"] = name_of(plan.embedding);
   if (!plan.from.empty()) out["from"] = plan.from;

@@ -82,6 +82,10 @@ struct TrainingPlan {
   double floor = 0.05, clip = 1, beta1 = 0.9, beta2 = 0.98;
   double dropout = 0, smoothing = 0;
   std::optional<double> stop;  // ends a member when two evaluations in a row reach this accuracy
+  // Or when it has learned what it will (rung/learn/plateau.h): evaluations in a row that are not `gain` above the
+  // best before them. 0: the rate follows a cosine, and members end with the steps.
+  std::int64_t patience = 0;
+  double gain = 0.01;
   std::int64_t evaluate_every = 100, evaluate_count = 512, final_count = 2000, checkpoint_every = 500;
   ComputeType precision = ComputeType::fp32;
   std::optional<int> round_bits;  // quantisation-aware: activations of p bits

@@ -18,7 +18,7 @@ constexpr const char* kSettingFields[] = {
     "embedding", "from",       "supervision", "queries",     "parts",      "steps",      "batch",
     "warmup",    "floor",      "clip",        "beta1",       "beta2",      "dropout",    "smoothing",
     "precision", "round_bits", "carry_bits",  "round_after", "stop",       "experiment", "configuration",
-    "model",     "mode",       "method"};
+    "model",     "mode",       "method",      "patience",    "gain"};
 
 void say_setting(std::string& text, const std::string& more) { text += (text.empty() ? "" : ", ") + more; }
 

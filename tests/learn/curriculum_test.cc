@@ -155,7 +155,7 @@ TEST(support, is_passed_at_each_members_own_pace_the_same_alone_and_in_company) 
     EXPECT_TRUE(std::is_sorted(stages.begin(), stages.end()));
     EXPECT_EQ(stages.front(), 0);
     EXPECT_EQ(stages.back(), member.plan.rate > 1e-3 ? 2 : 0) << member.plan.index;
-    EXPECT_EQ(stage_note(plan, member.curve),
+    EXPECT_EQ(ending_note(plan, member.curve),
               member.plan.rate > 1e-3 ? "" : "stayed at the first of 3 stages");
     paces.insert(stages);
     TrainingPlan alone = plan;
