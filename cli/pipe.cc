@@ -13,9 +13,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/pipe_request.h"
 
 namespace rung::cli {
 namespace {
@@ -51,22 +51,6 @@ class Spool {
   int file_;
 };
 
-Result<std::vector<std::string>> read_request(const std::string& line) {
-  const auto request = nlohmann::json::parse(line, nullptr, false);
-  if (!request.is_object() || request.size() != 1 || !request.contains("arguments"))
-    return fail(ErrorCode::parse, "[pipe] a request that is no object with \"arguments\" alone");
-  std::vector<std::string> arguments = {"rung"};
-  if (!request["arguments"].is_array() || request["arguments"].empty())
-    return fail(ErrorCode::parse, "[pipe] \"arguments\" is no list of words");
-  for (const auto& word : request["arguments"]) {
-    if (!word.is_string())
-      return fail(ErrorCode::parse, "[pipe] \"arguments\" holds {}; expected a word", word.dump());
-    arguments.push_back(word.get<std::string>());
-  }
-  if (arguments[1] == "pipe") return fail(ErrorCode::parse, "[pipe] a request for another pipe");
-  return arguments;
-}
-
 Result<int> answer_request(const std::vector<std::string>& arguments) {
   const Spool output("output"), errors("errors");
   if (output.file() < 0 || errors.file() < 0)
@@ -99,7 +83,7 @@ Result<int> run_pipe() {
       line += static_cast<char>(c);
       continue;
     }
-    if (const auto arguments = read_request(line)) {
+    if (const auto arguments = read_pipe_request(line)) {
       RUNG_CHECK(answer_request(*arguments));
     } else {
       const std::string message = "rung: " + arguments.error().message + "\n";

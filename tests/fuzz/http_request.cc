@@ -3,6 +3,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http.hpp>
 
+#include "cli/pipe_request.h"
 #include "rung/serve/bound_explorer.h"
 #include "rung/serve/listener.h"
 #include "rung/serve/parameters.h"
@@ -13,6 +14,7 @@
 namespace rung::fuzz {
 
 void http_request(std::string_view bytes) {
+  one_line(cli::read_pipe_request(bytes));
   namespace http = boost::beast::http;
   const serve::Limits limits;
   http::request_parser<http::string_body> parser;

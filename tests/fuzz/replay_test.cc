@@ -1,4 +1,4 @@
-// The kept corpus under the sanitizers: every parser that needs no server.
+// The kept corpus under the sanitizers: the parsers that need neither a server nor a search.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -30,6 +30,8 @@ TEST(corpus, of_weights_files) { replay_corpus("weights_file", weights_file); }
 TEST(corpus, of_task_files) { replay_corpus("task_file", task_file); }
 TEST(corpus, of_prompts) { replay_corpus("prompt", prompt); }
 TEST(corpus, of_records) { replay_corpus("store_record", store_record); }
+TEST(corpus, of_training_plans) { replay_corpus("training_plan", training_plan); }
+TEST(corpus, of_result_documents) { replay_corpus("result_document", result_document); }
 TEST(corpus, of_certificates) { replay_corpus("certificate", certificate); }
 
 }  // namespace

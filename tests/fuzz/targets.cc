@@ -12,7 +12,9 @@
 #include "rung/released/released.h"
 #include "rung/spec/dimensions_file.h"
 #include "rung/store/record.h"
+#include "rung/tasks/finite_group.h"
 #include "rung/tasks/user_task.h"
+#include "rung/theory/ceiling.h"
 
 namespace rung::fuzz {
 namespace {
@@ -85,6 +87,14 @@ void task_file(std::string_view bytes) {
     promise((*task)->validate(instance.prompt).ok(), "what is drawn is valid");
     promise((*task)->answer(instance.prompt) == instance.answer, "an answer follows from its prompt");
   }
+  const auto group = parse_cayley_table(bytes);
+  one_line(group);
+  for (std::uint32_t a = 0; group && a < group->order(); ++a)
+    promise(group->product(a, group->identity) == a, "a group has an identity");
+  const MemoryFile file(bytes);
+  const auto queries = read_queries(file.path());
+  one_line(queries);
+  promise(!queries || !queries->empty(), "weights that sum to one");
 }
 
 void prompt(std::string_view bytes) {

@@ -14,7 +14,7 @@ void architecture_line(std::string_view bytes);
 void dimensions_file(std::string_view bytes);  // first byte even: TOML, odd: JSON
 void released_config(std::string_view bytes);  // config.json
 void weights_file(std::string_view bytes);
-void task_file(std::string_view bytes);  // an automaton or a table
+void task_file(std::string_view bytes);  // an automaton, a table, a Cayley table; weights of its questions
 void prompt(std::string_view bytes);     // first byte: of which task
 void store_record(std::string_view bytes);
 void training_plan(std::string_view bytes);
@@ -23,9 +23,9 @@ void experiment_file(std::string_view bytes);    // first byte even: TOML, odd: 
 void store_file(std::string_view bytes);         // SQLite, JSON lines or results of the harness
 void imported_layer(std::string_view bytes);     // config.json, NUL, a shard
 void search_checkpoint(std::string_view bytes);  // what stands behind its digests
-void http_request(std::string_view bytes);
-void probe_answers(std::string_view bytes);  // prompts, NUL, answers
-void certificate(std::string_view bytes);    // rung-check: certificate, NUL, model
+void http_request(std::string_view bytes);       // or one of `rung pipe`
+void probe_answers(std::string_view bytes);      // prompts, NUL, answers
+void certificate(std::string_view bytes);        // rung-check: certificate, NUL, model
 
 struct Target {
   const char* name;
