@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Writes results/README.md, the verdicts of results/*.json as tables, and rung/theory/measured_recall.json, what `rung bound` says of
 trained recurrences, and the table of the depth test in README.md. `--check`: whether they are up to date. `--labels PROGRAM`: prints the configurations
-whose class today's bounds change, and what of scope theorem was decided about them."""
+whose class today's bounds change, and what of scope theorem was decided about them. `--commits`: looks in git for the predictions of records that name no commit."""
+import datetime
 import fnmatch
 import json
 import math
@@ -20,44 +21,45 @@ TARGET = os.path.join(RESULTS, "README.md")
 README = os.path.join(HERE, "..", "README.md")
 # Kept as they were run; the file behind asks their question again, and counts in their place once it has results.
 REPLACED = {"depth-1": "depth", "depth-2": "depth", "capacity-law-1": "capacity-law", "sparse-depth-1": "sparse-depth", "khop-100-1": "khop-100",
-            "khop-longer": "khop-100", "cot-1": "cot", "tracking-1": "tracking", "marks-1": "marks"}
-CAPACITY = ("capacity-law", "capacity-law-1", "capacity")  # the first that has results is the record of bits kept
+            "capacity-law-2": "capacity-law", "khop-longer": "khop-100", "cot-1": "cot", "tracking-1": "tracking", "marks-1": "marks"}
+CAPACITY = ("capacity-law", "capacity-law-1")  # the first that has results is the record of bits kept
 # What a reader asks, and the predictions that answer it: of the first file that has results.
 QUESTIONS = (
     ("Two composed functions take three layers, two of them full; the third may be a recurrence, first or second",
      ("depth/separated-compose",)),
     ("Fewer full layers, or a recurrence behind them, do not compose, however many recurrences stand beside",
      ("depth/separated-two-full", "depth/separated-one-full", "depth/separated-one-full-among-many")),
-    ("Three functions take a layer more", ("depth/three-compose", "depth/three-with-a-layer-less")),
+    ("Three functions take a layer more (four branches, which do not separate)", ("depth/three-compose", "depth/three-with-a-layer-less")),
     ("A recurrence helps before two full layers and not behind them",
      ("early-late/separated-early-over-late", "early-late/separated-late-is-no-help")),
-    ("Before them a full layer or a window does as well, and nothing does not",
-     ("ablation/separated-carriers", "window/in-floats", "ablation/separated-nothing-in-front")),
+    ("Before them a full layer does as well, and nothing does not; a window does in floats, and not with three bits a number",
+     ("ablation/separated-carriers", "ablation/separated-nothing-in-front", "window/in-floats", "ablation/separated-window")),
     ("Full and recurrent heads beside each other in a layer are no replacement", ("headwise/separated-mixtures",)),
     ("A recurrence alone composes where arguments come before tables, and not where it would have to store the last table",
      ("order/easy", "order/easy-over-hard", "order/hard-certified")),
     ("One full layer composes with a chain of thought; a recurrence with too small a state does not",
-     ("cot/full-thinks", "cot/recurrence-certified")),
-    ("No recurrence recalls more than its state has room for",
+     ("cot/small-full-thinks", "cot/recurrence-certified")),
+    ("No recurrence recalls more than its state has room for (none came near)",
      ("capacity/below-the-ceiling", "mqar/state-bound", "regularisation/states-forget")),
-    ("What trained recurrences keep depends on the entries for each number of a key, not on bits",
+    ("What the delta rule keeps depends on the entries for each number of a key: two are recalled, four are not, in states of 16 to 144 numbers",
      ("longer/two-entries-a-number", "entries/four-entries-a-number", "entries/not-by-bits")),
-    ("Which of them keep most: linear attention in a state that is nearly full, matrices before cells, gated cells before plain ones, delta rules before mamba2",
-     ("capacity-law-1/linear-over-gated", "capacity-law-1/matrices-over-cells", "capacity-law-1/gates-over-none", "capacity-law/delta-over-decay")),
+    ("Which of them keep most: after 6,000 steps linear attention in a state that is nearly full, matrices before cells, gated cells before plain ones",
+     ("capacity-law-1/linear-over-gated", "capacity-law-1/matrices-over-cells", "capacity-law-1/gates-over-none")),
     ("Pairs in gaps (MQAR as Zoology draws it): larger states recall more, delta rules more than linear attention",
      ("zoology/linear-state", "zoology/delta-state", "easier/mamba2-state-by-way-of-fewer-pairs",
       "easier/loglinear-state-by-way-of-fewer-pairs", "zoology/delta-over-linear")),
-    ("One block-sparse layer does not find pairs that add up where its blocks have too few bits; two layers",
+    ("One block-sparse layer does not find pairs that add up where its blocks have too few bits; two layers find more of them than one",
      ("sparse/certified", "sparse/full-over-sparse", "sparse-depth/two-over-one")),
     ("k hops take depth that grows with lg k", ("khop-100/one-layer-fewer", "khop-100/two-layers-fewer", "khop-100/sixteen")),
     ("Layers that come to rest follow no parity; reflections do, for a multiple of their lessons; cells keep what they learned",
      ("tracking/layers-that-rest", "tracking/no-reflection", "reach/twice-the-lessons", "reach/not-many-times", "tracking/cells-generalise")),
-    ("S_4 takes three reflections a token and S_5 four: with one neither is followed, and mamba2 follows no such group",
+    ("Three reflections a token suffice for S_4 and four for S_5; one does for neither, and mamba2 follows no such group",
      ("easier/three-reflections", "easier/three-cycles-take-more-than-one", "easier/reflections-from-two-letters-on", "easier/one-reflection-too-few")),
     ("Skewed questions are answered more often by the same state; permutations are not",
      ("shift/zipf-helps", "shift/permutations-do-not")),
     ("Decay, dropout and smoothing change none of it",
-     ("regularisation/decay-composes-8", "regularisation/decay-two-full-8", "regularisation/decay-forgets-8")),
+     ("regularisation/decay-composes-8", "regularisation/dropout-composes-8", "regularisation/smoothing-composes-8", "regularisation/decay-two-full-8",
+      "regularisation/decay-forgets-8")),
     ("Finding two prompts that a state confuses costs half a bit of work for each of its bits, and a layer more costs little",
      ("attack/half-a-bit", "attack/flat-in-depth")),
     ("Constructions make no error at the precision that is proved", ("constructions/no-error",)),
@@ -65,18 +67,28 @@ QUESTIONS = (
 RECALL = os.path.join(HERE, "..", "rung", "theory", "measured_recall.json")
 OPENING = """# What the experiments found
 
-Predictions of the theory, written down and committed before the run that decides each, and what models trained from scratch did. `held` and `failed` of scope *theorem*
-are about the theorem; of scope *empirical* about this recipe, size and number of seeds alone. `undecided` says why. Nothing in the gap, and nothing
-that failed to train, counts for or against a theorem. [docs/lab.md](../docs/lab.md) has the rules.
+Each prediction was written down and committed before the run that decides it; the commit stands below its table. Scope *theorem*: a verdict about a theorem. Scope *empirical*: about this recipe, at
+this size, with these seeds, and nothing else. *Undecided* says what is missing. A model that did not train, and a size at which no theorem speaks (class G), count neither for nor against a theorem.
+[docs/lab.md](../docs/lab.md) has the rules.
 
 ## In short
 
 A verdict for each prediction, of size gpu where it ran there, and the numbers of its first configuration: accuracy, with its 95 % interval over the seeds, or how many seeds are where.
 """
 # What `--labels` says of the files here.
-LABELS = ["", "Classes are those of the bounds at the time of a run. Since then sums in fp32 count as rounded, and some sizes that were called constructible are in the gap: of the verdicts above",
-          "`capacity/full-attention` (both sizes), `cot/full-thinks`, `variants/all-carry` (gpu) and `depth-1/one-function` and `two-functions` (gpu), which held in scope theorem, would be",
-          "`undecided` as theorems today. What was trained is as right as it was (`experiments/verdicts.py --labels build/release/rung`)."]
+LABELS = """
+Bounds have changed since some of the runs: sums in fp32 count as rounded now. Four verdicts that are counted above as held theorems would be undecided as theorems today: `capacity/full-attention` (both sizes),
+`cot/full-thinks` and `variants/all-carry` (gpu), and of older files `depth-1/one-function` and `depth-1/two-functions`. What was trained is as right as it was (`experiments/verdicts.py --labels
+build/release/rung`); `in-floats` asks them again as what training reaches."""
+# What has to be known to read a section, behind its first sentence.
+SECTIONS = {
+    "depth": """Read the table of size gpu with this: a member sees larger tables only once it answers nine of ten questions at m = n1 = 4. FFF, RFF and FRF get through; every member of every other word stays there, where
+weights for two full layers may exist. So the table says that these words do not learn the easiest lesson of this curriculum. It does not say that they were taught m = n1 = 16 and failed: `depth-whole` asks that. FR8,
+R4FR4 and headwise are not rounded; their states are counted with the three bits that the rounded words use.""",
+    "capacity-law-1": """These runs had 6,000 steps, and that is no plateau: with 12,000 linear attention gains 0.05 and mamba2 0.07, and with 24,000 the delta rule 0.15 (`capacity-law-2`). A figure is what was kept, so more
+steps may keep more. Where it is close to the limit beside it, the table was too small to ask for more.""",
+    "capacity-law-2": """A run that was stopped: 22 of its 67 configurations are finished, which decide four of its predictions. By then delta had shown that 12,000 steps are no plateau either.""",
+}
 NOTES = """
 ## How these were made
 
@@ -106,7 +118,7 @@ trained their controls and left 14 of their predictions undecided, those of scop
 `mqar` and `gap` of size small were first run with two seeds, and then with five.
 `depth` at size gpu has been written four times: at m = n1 = 9, and at 16 with six values a head, neither of which was run; as `depth-2`, after trials with seeds 101 to 104 (`bench/results/depth_trials.md`), in which half of the seeds composed, as in the run;
 and as it is now, with entries outside a stage that repeat those inside, untried. `mamba2` (FR8, R4FR4, headwise) is not rounded there: it counts with the three bits of the words that compose, and has more. `early-late`, `ablation` and `headwise` show runs of it. Their first runs at size gpu, at m = n1 = 4 and without the values between, had not trained their controls and left 11 of
-12 predictions undecided. Words that do not compose never left the first stage, m = n1 = 4, in which weights for two full layers may exist. `separated-window` failed for a reason that its curves show: five of eight seeds are above 0.98, and one at 0.979, before
+12 predictions undecided. `separated-window` failed for a reason that its curves show: five of eight seeds are above 0.98, and one at 0.979, before
 the three bits begin at step 3,000, and none after; one head fetches two tokens at once there. The file `window` predicts it without them, and it does. `sparse` and `gap` of size gpu were run again with eight seeds in place of three, nothing else changed. So was `order`, with
 the gated delta rule: easy 0.990, hard 0.743 [0.500, 0.986], which left one prediction undecided; it is run with two layers of gated cells now, after one trial on a CPU.
 `pairs`, `whole-entries`, `birthdays`, `reach`, the new `marks` and `cells` say why others failed or ask again, and knew what those had found; recipes of `reach` and `marks` were tried with seeds from 101 on,
@@ -118,14 +130,11 @@ attention were as predicted, those of delta, gdelta and mamba2 undecided, since 
 two cores, and their times say nothing: `zoology` took 380 processor seconds, `khop-100` 271. `khop-100` of size small was first run with a curriculum of 1, 2, 4 hops: some seeds that had learned one hop did not learn two in the
 600 steps that followed, and none four, so that its control did not train; without one no seed learned two or four hops in as many steps (0.74 at best). Neither run is kept.
 `reach`, `zoology`, `window` and `regularisation` of size gpu are as they were first written, and so are `capacity-law-1` and `khop-100-1`, but for a gated cell of 256 numbers at n = 128 of the former: it was stopped after 5,500 steps, at chance.
-Of `capacity-law-1` twice the steps made `mamba2` 0.07 better and linear attention 0.05, so 6,000 steps are no plateau there: by the rule in its file all of it is run again with 12,000, as `capacity-law`, of which 22 of 67
-configurations are finished (`unfinished/capacity-law-gpu`; copied to `DIR/lab/` they are resumed by `experiments/run.py --files --size gpu --packed 22 --out DIR capacity-law`). No verdict is drawn from them yet; until then its predecessor counts. What is finished says already: 12,000 steps are no plateau of the delta rule either (0.67 with 24,000, 0.55 with 12,000, 0.52 with 6,000), mamba2
-stands still (0.52, 0.51); with two entries for each number of the key 256 numbers of the delta rule are at 0.999, as 16 and 64 are, and those of linear attention at 0.98 with four of six seeds, one fewer than predicted; features of degree
-two stay at 0.23 to 0.24 with keys of three numbers and without the divisor, so that neither of the two reasons that are predicted for them is the one. The bits that
-`capacity-law-1` says were kept were kept; more steps may keep more. `khop-longer` was written after those runs and before any trial of its own, `khop-100`, `sparse-depth` and `easier` as they are after trials on a CPU with other seeds. They ran, 22 to 24 at once, in two parts on
+`khop-longer` was written after those runs and before any trial of its own, `khop-100`, `sparse-depth` and `easier` as they are after trials on a CPU with other seeds. They ran, 22 to 24 at once, in two parts on
 two machines: seconds of a configuration that was resumed are those of its last part.
-`cot`, `tracking` and `sparse-depth` of size small ran beside other work on two cores, so that their times say nothing (the same forms with fewer seeds took 17, 134 and 140 s); a trial of `mqar` small with a curriculum varied by seed as before (gdelta 0.71, 0.96, 0.58) and was not run.
-No prediction was dropped or changed after the run that is kept here. Seconds are those of all configurations added up: of `depth`, `early-late`, `ablation` and `headwise` 21 ran at once, in 235 s by the clock, at 100 % of the device; of `capacity-law`, `reach`, `khop-100` and `zoology` 20 to 24, in 960 s, at 99 to 100 %.
+A trial of `mqar` small with a curriculum varied by seed as before (gdelta 0.71, 0.96, 0.58) and was not run.
+No prediction was dropped after the run that is kept here, and none changed but for words of the statement of `tracking-1/cells-generalise`. Two predictions of `depth-2` about three functions moved to `depth`. Seconds are
+those of all configurations added up, at size small mostly beside other work, so that they say little: of `depth`, `early-late`, `ablation` and `headwise` 21 ran at once, in 235 s by the clock, at 100 % of the device; of `capacity-law`, `reach`, `khop-100` and `zoology` 20 to 24, in 960 s, at 99 to 100 %.
 """
 
 
@@ -152,19 +161,31 @@ def missing(name, documents):
             for size in ("gpu", "small") if size in experiment(name) and not documents[(name, size)]]
 
 
+def separated_word(outcome):
+    """A model that is not rounded is counted with the bits of those that are."""
+    bits = outcome["separation"]
+    rounded = any(score.get("carried_bits") for score in outcome["scores"])
+    return "no" if not bits["separated"] else "yes" if rounded or not bits["fetched"] + bits["state_bits"] else f"yes, at {bits['bits']} bits"
+
+
+def left_behind(outcome):
+    found = re.search(r"(\d+ of \d+) members stayed at the first", outcome["note"])
+    return found.group(1) if found else ""
+
+
 def separation_table(document):
     """Accuracy by word beside the label and the bits that decide whether the size separates."""
     rows = [outcome for outcome in document["lab"]["configurations"] if outcome.get("separation")]
     if not rows:
         return []
-    out = ["", "| configuration | class | bits a shortcut needs | four times what a layer fetches | largest state, of half of z_1 | separated | accuracy | seeds >= 0.99 | best seed |",
-           "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
+    out = ["", "| configuration | class | bits a shortcut needs | four times what a layer fetches | largest state, of half of z_1 | separated | members left at the first stage | accuracy | seeds >= 0.99 | best seed |",
+           "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
     for outcome in rows:
         bits = outcome["separation"]
         scores = [score["accuracy"] for score in outcome["scores"]]
         told = f"{outcome['accuracy']:.3f} | {sum(score >= 0.99 for score in scores)} of {len(scores)} | {max(scores):.3f}" if scores else "- | - | -"
         out.append(f"| {outcome['id']} | {outcome['label']} | {bits['needed_bits']} | {bits['carried_bits']} | {bits['state_bits']} of {bits['table_bits'] / 2:.1f} | "
-                   f"{'yes' if bits['separated'] else 'no'} | {told} |")
+                   f"{separated_word(outcome)} | {left_behind(outcome)} | {told} |")
     return out
 
 
@@ -191,10 +212,12 @@ def explained_by(target, found, documents):
     return out
 
 
-def explanation_text(target, found, documents):
+def explanation_text(target, verdict, found, documents):
+    """Of one that failed: why; of one that stayed open: where it was asked again."""
     texts = [f"`{name}/{id}` (" + (", ".join(f"{size} **{word}**" for size, word in verdicts.items()) or "not run yet") + ")"
              for name, id, verdicts in explained_by(target, found, documents)]
-    return f" Explained by {', '.join(texts)}." if texts else ""
+    word = {"failed": "Explained by", "undecided": "Asked again by"}.get(verdict)
+    return f". {word} {', '.join(texts)}" if texts and word else ""
 
 
 def kept_numbers(arch):
@@ -218,15 +241,24 @@ def state_table(document):
     return out
 
 
+def counted(count, noun):
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def count(documents, found):
     """By size ("replaced" for files that a later one replaces), scope and word."""
     totals = {}
     for (name, size), document in documents.items():
-        group = "replaced" if documents.get((REPLACED.get(name), size)) else size
-        for verdict in document["lab"]["verdicts"] if document else []:
+        if not document:
+            continue
+        group = "replaced" if documents.get((REPLACED.get(name), size)) or document["lab"]["stopped"] else size
+        for verdict in document["lab"]["verdicts"]:
             words = [verdict["verdict"]]
-            if words == ["failed"] and any("held" in verdicts.values() for _, _, verdicts in explained_by(f"{name}/{verdict['id']}", found, documents)):
+            later = [word for _, _, verdicts in explained_by(f"{name}/{verdict['id']}", found, documents) for word in verdicts.values()]
+            if words == ["failed"] and "held" in later:
                 words.append("explained")
+            if words == ["undecided"] and {"held", "failed"} & set(later):
+                words.append("answered")
             for word in words:
                 totals[(group, verdict["scope"], word)] = totals.get((group, verdict["scope"], word), 0) + 1
     return totals
@@ -241,15 +273,14 @@ def capacity_table(name, document):
     rows, columns = {}, []
     for outcome in document["lab"]["configurations"]:
         kept = outcome.get("capacity")
-        if not kept or not outcome["scores"]:
+        if not kept or not outcome["scores"] or outcome["id"].endswith("-twice"):
             continue
         mechanism = outcome["arch"]
         rows.setdefault(mechanism, {})[kept["n"]] = (kept, outcome)
         if kept["n"] not in columns:
             columns.append(kept["n"])
     columns.sort()
-    out = ["", "## Bits kept per state element", "",
-           "At least this many, rounded down: the ceiling of Eva inverted at a one-sided 95 % lower confidence bound of the accuracy over the seeds (`docs/lab.md`;",
+    out = ["", "## Bits kept per state element", "", *([SECTIONS[name], ""] if name in SECTIONS else []), "At least this many, rounded down: the ceiling of Eva inverted at a one-sided 95 % lower confidence bound of the accuracy over the seeds (`docs/lab.md`;",
            f"`{name}`, size gpu). In brackets the information limit, the bits of the table for each element: no model can keep more than that. For log-linear",
            "attention both are those of one level.", "",
            "| mechanism | elements | " + " | ".join(f"n = {n}" for n in columns) + " |", "| --- | --- |" + " --- |" * len(columns)]
@@ -320,20 +351,22 @@ def page():
     found = explanations()
     totals = count(documents, found)
     lines = [OPENING, *questions(documents), "", "## Counts", ""]
-    lines.append("| size | scope | held | failed | of them explained by a prediction that held | undecided |\n| --- | --- | --- | --- | --- | --- |")
-    names = {"gpu": "gpu", "small": "small", "replaced": f"{', '.join(f'`{name}`' for name in REPLACED)}, which later files replace"}
+    lines.append("| size | scope | held | failed | of them explained by a prediction that held | undecided | of them answered by a later prediction |\n| --- | --- | --- | --- | --- | --- | --- |")
+    names = {"gpu": "gpu", "small": "small", "replaced": f"{', '.join(f'`{name}`' for name in REPLACED)}, which later files replace or ask again"}
     for group, told in names.items():
         for scope in ("theorem", "empirical"):
             lines.append(f"| {told} | {scope} | " +
-                         " | ".join(str(totals.get((group, scope, word), 0)) for word in ("held", "failed", "explained", "undecided")) + " |")
-    lines += LABELS
+                         " | ".join(str(totals.get((group, scope, word), 0)) for word in ("held", "failed", "explained", "undecided", "answered")) + " |")
+    lines.append(LABELS)
     lines += capacity_table(*capacity_record())
     for name in ORDER:
         some = documents[(name, "gpu")] or documents[(name, "small")]
         if not some:
             lines += ["", f"## {name}", "", experiment(name)["tests"], ""] + missing(name, documents)
             continue
-        lines += ["", f"## {name}", "", some["lab"]["tests"], ""]
+        lines += ["", f"## {name}", "", experiment(name)["tests"], ""]
+        if name in SECTIONS:
+            lines += [SECTIONS[name], ""]
         lines.append("| size | prediction | scope | verdict | why |\n| --- | --- | --- | --- | --- |")
         for size in ("gpu", "small"):
             document = documents[(name, size)]
@@ -341,8 +374,7 @@ def page():
                 continue
             for verdict in document["lab"]["verdicts"]:
                 why = cell(verdict["reason"])
-                if verdict["verdict"] == "failed":
-                    why += "." + explanation_text(f"{name}/{verdict['id']}", found, documents)
+                why += explanation_text(f"{name}/{verdict['id']}", verdict["verdict"], found, documents)
                 if targets := verdict.get("explains"):
                     why += f". Explains {', '.join(f'`{target}`' for target in targets)}"
                 lines.append(f"| {size} | {cell(verdict['statement'])} | {verdict['scope']} | **{verdict['verdict']}** | {why} |")
@@ -352,7 +384,7 @@ def page():
             if document:
                 source = document["provenance"]
                 device = source["device"] or "cpu"
-                ran.append(f"{size}: {device}, {document['lab']['seeds']} seeds, {source['seconds']:.0f} s, {source['date'][:10]}, rung {source['version']}"
+                ran.append(f"{size}: {device}, {counted(document['lab']['seeds'], 'seed')}, {source['seconds']:.0f} s, {source['date'][:10]}, rung {source['version']}"
                            + (f", predictions of commit {source['predictions']}" if source.get("predictions") else ""))
         for size in ("gpu", "small"):
             if table := separation_table(documents[(name, size)]) if documents[(name, size)] else []:
@@ -364,6 +396,35 @@ def page():
         lines += missing(name, documents)
     lines.append(NOTES)
     return "\n".join(lines)
+
+
+def asked(document, ids):
+    """What predictions ask; which others they explain may be added later."""
+    return {each["id"]: {key: value for key, value in each.items() if key != "explains"} for each in document["predictions"] if each["id"] in ids}
+
+
+def find_commits():
+    """Names in records that name none the last commit before the run whose predictions are those of today."""
+    def git(*arguments):
+        return subprocess.run(["git", *arguments], cwd=HERE, capture_output=True, text=True, check=True).stdout
+    for name in ORDER:
+        for size in ("gpu", "small"):
+            document = read(name, size)
+            if not document or document["provenance"].get("predictions"):
+                continue
+            source = document["provenance"]
+            start = datetime.datetime.fromisoformat(source["date"].replace("Z", "+00:00")).timestamp() - source["seconds"]
+            ids = {verdict["id"] for verdict in document["lab"]["verdicts"]}
+            commits = git("log", "--follow", "--name-only", "--format=%h %ct", "--", name + ".toml").split("\n\n")
+            rows = [line for chunk in commits for line in chunk.splitlines() if line]
+            for (commit, seconds), path in zip((row.split() for row in rows[::2]), rows[1::2]):
+                if int(seconds) < start and asked(tomllib.loads(git("show", f"{commit}:{path}")), ids) == asked(experiment(name), ids):
+                    source["predictions"] = f"{commit}, found afterwards"
+                    with open(os.path.join(RESULTS, f"{name}-{size}.json"), "w") as file:
+                        file.write(json.dumps(document, separators=(",", ":"), ensure_ascii=False) + "\n")
+                    break
+            else:
+                print(f"{name}-{size}: no commit before the run has its predictions")
 
 
 def changed_labels(program):
@@ -385,6 +446,8 @@ def changed_labels(program):
 
 
 def main():
+    if sys.argv[1:] == ["--commits"]:
+        return find_commits()
     if sys.argv[1:2] == ["--labels"] and len(sys.argv) == 3:
         return changed_labels(sys.argv[2])
     for path, text in ((TARGET, page()), (RECALL, measured_recall(*capacity_record())), (README, readme())):

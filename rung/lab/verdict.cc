@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "rung/base/plural.h"
 #include "rung/lab/separation.h"
 
 namespace rung::lab {
@@ -130,7 +131,8 @@ Finding ordered(const Prediction& prediction, const Outcome& first, const Outcom
   const std::string both = fmt::format("{} against {}", shown(first), shown(second));
   if (a->low - b->high >= prediction.margin) return held(both);
   if (a->high - b->low < prediction.margin) return failed(both);
-  return undecided("the intervals leave it open: " + both, "more seeds");
+  return undecided(fmt::format("the intervals leave a margin of {:g} open: {}", prediction.margin, both),
+                   "more seeds");
 }
 
 Finding serves(const Prediction& prediction, const Outcome& skewed, const Outcome& uniform) {
@@ -207,10 +209,10 @@ Finding slope(const Prediction& prediction, std::span<const Outcome> about) {
     text += fmt::format("{}{} {:.3f}", text.empty() ? "" : ", ", name, *value);
   };
   if (prediction.over == Axis::layers)
-    for (const auto& [bits, points] : by_bits) judge(fmt::format("{} bits", bits), points, 2);
+    for (const auto& [bits, points] : by_bits) judge(counted(bits, "bit"), points, 2);
   else
     for (const auto& [key, points] : series)
-      judge(fmt::format("{}, {} layers", key.first, key.second), points, kLeast);
+      judge(fmt::format("{}, {}", key.first, counted(key.second, "layer")), points, kLeast);
   if (fitted == 0)
     return undecided("too few searches ended with a collision for a slope", "more time a point");
   const std::string line = fmt::format("slope {} in [{:g}, {:g}]", text, prediction.low, prediction.high);

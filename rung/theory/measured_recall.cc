@@ -115,6 +115,7 @@ std::optional<MeasuredRecall> measured_recall(const Setting& setting) {
     if (!kind) return {};
     const std::int64_t elements = layer.state_elements * layer.levels;
     out.elements += elements;
+    out.extrapolated |= elements < kind->elements_from || elements > kind->elements_to;
     least += kind->least * static_cast<double>(elements);
     most += kind->most * static_cast<double>(elements);
     if (std::none_of(out.kinds.begin(), out.kinds.end(),
@@ -139,10 +140,10 @@ std::string measured_text(const MeasuredRecall& m) {
   return fmt::format(
       "trained models of {} kept {} bits per state element, so recall is expected to fail from about {} "
       "tokens "
-      "({} state elements here; {}, {}; {})",
+      "({} state elements here{}{}, {}; {})",
       m.kinds.size() == 1 ? "this kind" : "these kinds", range_text(bits(m.least), bits(m.most)),
-      range_text(about(m.fails_from_least), about(m.fails_from_most)), m.elements, from,
-      counted(m.seeds, "seed"), m.record);
+      range_text(about(m.fails_from_least), about(m.fails_from_most)), m.elements,
+      m.extrapolated ? ", extrapolated from " : "; ", from, counted(m.seeds, "seed"), m.record);
 }
 
 nlohmann::ordered_json measured_json(const MeasuredRecall& m) {
@@ -155,6 +156,7 @@ nlohmann::ordered_json measured_json(const MeasuredRecall& m) {
   return {{"status", "measured"},
           {"says", measured_text(m)},
           {"elements", m.elements},
+          {"extrapolated", m.extrapolated},
           {"bits_per_element", {two_digits_down(m.least), two_digits_down(m.most)}},
           {"fails_from",
            {m.fails_from_least.convert_to<std::int64_t>(), m.fails_from_most.convert_to<std::int64_t>()}},

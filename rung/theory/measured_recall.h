@@ -25,6 +25,7 @@ struct MeasuredKind {
 struct MeasuredRecall {
   std::vector<MeasuredKind> kinds;            // of the stack, each once
   std::int64_t elements = 0;                  // of state, all layers and levels
+  bool extrapolated = false;                  // a layer has fewer or more than any of its kind in the record
   double least = 0, most = 0;                 // bits an element, over the kinds
   Integer fails_from_least, fails_from_most;  // the first n with n lg n above what is kept in all
   std::string record;                         // where it stands
