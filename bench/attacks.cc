@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -54,15 +55,16 @@ Target from_file(const std::string& mixer, std::int64_t layers, std::int64_t bit
 double evaluation_rate(const StateKernel& kernel, std::int64_t tokens, std::int64_t count) {
   const Walk walk{.salt = 1, .depth = kernel.layers(), .first = 0, .length = tokens};
   const double time = seconds([&] {
-    parallel_for(count, count / 8, [&](std::int64_t begin, std::int64_t end) {
-      constexpr std::int64_t kBatch = 256;
-      std::vector<std::uint64_t> x(kBatch), next(kBatch);
-      for (std::int64_t i = begin; i < end; i += kBatch) {
-        for (std::int64_t j = 0; j < kBatch; ++j)
-          x[static_cast<std::size_t>(j)] = static_cast<std::uint64_t>(i + j);
-        kernel.keys(walk, x.data(), std::min(kBatch, end - i), next.data());
-      }
-    });
+    parallel_for(count, std::max<std::int64_t>(1, count / (4 * worker_count())),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   constexpr std::int64_t kBatch = 256;
+                   std::vector<std::uint64_t> x(kBatch), next(kBatch);
+                   for (std::int64_t i = begin; i < end; i += kBatch) {
+                     for (std::int64_t j = 0; j < kBatch; ++j)
+                       x[static_cast<std::size_t>(j)] = static_cast<std::uint64_t>(i + j);
+                     kernel.keys(walk, x.data(), std::min(kBatch, end - i), next.data());
+                   }
+                 });
   });
   return static_cast<double>(count) / time;
 }

@@ -20,8 +20,13 @@ PAGE = HERE / "README.md"
 
 
 def commit():
-    shown = subprocess.run(["git", "-C", HERE, "describe", "--always", "--dirty", "--abbrev=7", "--exclude=*"], capture_output=True, text=True)
-    return os.environ.get("RUNG_COMMIT") or shown.stdout.strip()
+    if given := os.environ.get("RUNG_COMMIT"):
+        return given
+    try:
+        shown = subprocess.run(["git", "-C", HERE, "describe", "--always", "--dirty", "--abbrev=7", "--exclude=*"], capture_output=True, text=True)
+    except OSError:
+        return "unknown"
+    return shown.stdout.strip() or "unknown"
 
 
 def processor():

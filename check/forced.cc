@@ -194,20 +194,20 @@ std::string forced_by_partial_sums(Model& model, const Task& task, const PromptP
     same_outside(
         task, pair, [count](std::int64_t t) { return t < count; }, name);
   };
-  const char* const silent = "the contents of the part are no more than its partial sums: nothing is forced";
+  const char* const too_few = "the contents of the part are no more than its partial sums: nothing is forced";
   const auto said = [&](const std::string& contents) {
     return text("forced: ", contents, ", 2^", partial_bits, " partial sums");
   };
   if (task.name == "equality" || task.name == "disjointness") {
     first_positions(size("n"), "the first string");
-    holds(power_exceeds(2, size("n"), partial_bits, budget), silent);
+    holds(power_exceeds(2, size("n"), partial_bits, budget), too_few);
     return said(text("2^", size("n"), " first strings"));
   }
   if (task.name == "three-sum") {
     const std::int64_t places = size("n") - 2, values = three_sum_values(size("M"));
     first_positions(places, "the first n - 2 numbers");
     holds(row_at(task, pair.first, task.length - 1) == Row{0}, "the last number is not 0");
-    holds(subsets_exceed(values, 1, places, partial_bits, budget), silent);
+    holds(subsets_exceed(values, 1, places, partial_bits, budget), too_few);
     return said(text("sets of up to ", places, " of ", values, " values"));
   }
   if (task.name == "dyck") {
@@ -216,12 +216,12 @@ std::string forced_by_partial_sums(Model& model, const Task& task, const PromptP
     same_outside(
         task, pair, [n](std::int64_t t) { return t % 2 == 0 && t < n - 2; },
         "the opening brackets of all pairs but the last");
-    holds(power_exceeds(size("k"), n / 2 - 1, partial_bits, budget), silent);
+    holds(power_exceeds(size("k"), n / 2 - 1, partial_bits, budget), too_few);
     return said(text(size("k"), "^", n / 2 - 1, " opening brackets"));
   }
   if (task.name == "seqcomp" && task.size.at("L") == 1 && task.options.empty()) {
     first_positions(size("m"), "z_1");
-    holds(power_exceeds(size("m"), size("m"), partial_bits, budget), silent);
+    holds(power_exceeds(size("m"), size("m"), partial_bits, budget), too_few);
     return said(text(size("m"), "^", size("m"), " functions z_1"));
   }
   throw Rejected("no part of this task is counted against partial sums: nothing is forced");

@@ -15,6 +15,7 @@
 #include "cli/written_files.h"
 #include "rung/adversary/random_weights.h"
 #include "rung/base/nearest_word.h"
+#include "rung/base/plural.h"
 #include "rung/base/size_text.h"
 #include "rung/base/staged_file.h"
 #include "rung/constructions/certification.h"
@@ -145,8 +146,8 @@ ordered_json certificate_json(const std::string& path, const ConstructionClaim& 
 
 std::string mlp_line(const Construction& made) {
   if (made.mlp.depth == 0) return "none";
-  return fmt::format("{} hidden layers of at most {} units (paper: {})", made.mlp.depth, made.mlp.width,
-                     made.paper_mlp);
+  return fmt::format("{} of at most {} (paper: {})", counted(made.mlp.depth, "hidden layer"),
+                     counted(made.mlp.width, "unit"), made.paper_mlp);
 }
 
 Result<int> build_one(const BuildFlags& flags) {
@@ -228,14 +229,14 @@ Result<int> build_one(const BuildFlags& flags) {
     fmt::print("p = {} fails   {}\n", *search->failed_at, show_failure(task, *search->failure));
   for (const auto& less : reduced)
     fmt::print("fails         {}: {}\n", less.what, show_failure(task, less.failure));
-  fmt::print("verified      {}: {} instances, {} errors\n", mode_name(found->mode), found->instances,
-             found->errors);
+  fmt::print("verified      {}: {}, {}\n", mode_name(found->mode), counted(found->instances, "instance"),
+             counted(found->errors, "error"));
   if (found->interval)
     fmt::print("all inputs    {}: {}\n",
                evidence_name(found->interval->holds ? Evidence::verified : Evidence::unverified),
                found->interval->reason);
   if (found->failure) fmt::print("fails on      {}\n", show_failure(task, *found->failure));
-  if (claim) fmt::print("certificate   {}: {} instances\n", *flags.certificate, claim->instances);
+  if (claim) fmt::print("certificate   {}: {}\n", *flags.certificate, counted(claim->instances, "instance"));
   if (flags.out && found->passed()) fmt::print("{}\n", *flags.out);
   std::fprintf(stderr, "%.0f instances per second\n", found->instances_per_second());
   return found->passed() ? 0 : 1;

@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/text_table.h"
 #include "rung/base/json_text.h"
+#include "rung/base/plural.h"
 #include "rung/base/size_text.h"
 #include "rung/base/staged_file.h"
 #include "rung/design/comparison.h"
@@ -264,8 +265,9 @@ void print_design(const Design& design) {
   for (const Mixer& mixer : request.mixers) mixers.push_back(format_mixer(mixer));
   for (const Need& need : request.needs) needs.push_back(need.text);
   for (const CostKind kind : request.minimise) costs.push_back(std::string(cost_kind_name(kind)));
-  print_labelled("", fmt::format("{} layers of {}, {} tokens of context; needed: {}.", request.layers,
-                                 fmt::join(mixers, ", "), grouped(request.context), fmt::join(needs, ", ")));
+  print_labelled("",
+                 fmt::format("{} of {}, {} tokens of context; needed: {}.", counted(request.layers, "layer"),
+                             fmt::join(mixers, ", "), grouped(request.context), fmt::join(needs, ", ")));
   print_labelled("", fmt::format("All orders of {} compositions were searched; questions to the theory: {}.",
                                  grouped(design.compositions), grouped(design.questions)));
   for (const std::string& text : request.assumes) print_labelled("Assumes ", text + ".");

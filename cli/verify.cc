@@ -167,7 +167,7 @@ Result<int> run_verify(const VerifyFlags& flags) {
     fmt::print("  certificate not written: say --out cert.json\n");
   }
   if (resumable)
-    fmt::print("  to go on, run the same command again; the search is kept in {}\n", options.checkpoint);
+    fmt::print("  to resume, run the same command again; the search is kept in {}\n", options.checkpoint);
   return code;
 }
 

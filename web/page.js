@@ -38,7 +38,7 @@ function hierarchySection() {
   return section("hierarchy", "The hierarchy", "Every cell is something that ran: a bound with its number at this size, weights that a proof writes down, an instance that breaks a model, a trained model beside its ceiling. Open a cell to see the evidence.",
     unfinished ? el("p", { class: "notice" }, `${plural(unfinished, "cell")} not done yet; running `,
       el("code", {}, "rung hierarchy"),
-      " again goes on where it stopped.")
+      " again resumes where it stopped.")
       : null, hierarchyTable(hierarchy), hierarchy.precision ? el("p", { class: "muted" },
         `Arithmetic: ${hierarchy.precision}. `,
         hierarchy.seconds ? `The table took ${short(Math.round(hierarchy.seconds))} s.` : "") : null);

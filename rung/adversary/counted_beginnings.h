@@ -9,7 +9,7 @@
 namespace rung {
 
 // The alphabet with which the task has more than 2^bits beginnings of `cut` positions that some common ending
-// separates pairwise; nothing where the count is silent, or the task has none. Where the alphabet is free to
+// separates pairwise; nothing where the count proves nothing, or the task has none. Where the alphabet is free to
 // choose (cgram, khop, istree) it is the one that counts most. Decided on integers.
 std::optional<std::int64_t> forcing_alphabet(const Task& task, std::int64_t cut, std::int64_t bits);
 

@@ -1,8 +1,8 @@
 #include "rung/adversary/random_weights.h"
 
 #include <algorithm>
-#include <bit>
 
+#include "rung/base/ceil_lg.h"
 #include "rung/tasks/task_record.h"
 
 namespace rung {
@@ -46,10 +46,7 @@ Result<Weights> random_weights_for(const Task& task, const RandomRequest& target
       model.output =
           answer.size <= kMostLogits
               ? OutputSpec{OutputSpec::Kind::logits, answer.size, 0}
-              : OutputSpec{
-                    OutputSpec::Kind::binary,
-                    static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(answer.size - 1))),
-                    0};
+              : OutputSpec{OutputSpec::Kind::binary, ceil_lg(static_cast<std::uint64_t>(answer.size)), 0};
   }
   dimensions.outputs = model.output.size;
   RUNG_TRY(Weights weights, random_weights(model));

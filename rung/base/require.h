@@ -1,4 +1,4 @@
-// RUNG_REQUIRE: the first of the three kinds of trouble, a caller's bug. Always on, in every build type;
+// RUNG_REQUIRE: the first of the three kinds of error, a caller's bug. Always on, in every build type;
 // prints the condition and the values, then aborts. User input never reaches it: that is Result's business
 // (result.h).
 #pragma once

@@ -1,4 +1,4 @@
-// Result<T>: the second of the three kinds of trouble, the outside world (a file, a parse, a user's number).
+// Result<T>: the second of the three kinds of error, the outside world (a file, a parse, a user's number).
 // A message is one line: [operation] what was wrong, where, what was expected.
 //   Result<Stack> r = parse_stack(text);
 //   if (!r) return r.error();

@@ -2,8 +2,8 @@
 #include "rung/capacity/capacity.h"
 
 #include <algorithm>
-#include <bit>
 
+#include "rung/base/ceil_lg.h"
 #include "rung/base/require.h"
 #include "rung/capacity/fooling_set.h"
 #include "rung/capacity/prefix_tree.h"
@@ -76,7 +76,7 @@ Result<Capacity> sample_capacity(const Task& task, const CapacityLimits& limits,
 
 std::int64_t class_bits(std::int64_t classes) {
   RUNG_REQUIRE(classes >= 1, "classes={}", classes);
-  return std::bit_width(static_cast<std::uint64_t>(classes - 1));
+  return ceil_lg(static_cast<std::uint64_t>(classes));
 }
 
 std::optional<TheoremFigure> theorem_figure(const Task& task) {

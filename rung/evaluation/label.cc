@@ -27,7 +27,7 @@ bool stored_width(const std::string& name) {
 bool decays_forward(const Weights& weights, const MixerShape& mixer, const std::string& prefix) {
   for (std::size_t part = 0; part < mixer.parts.size(); ++part)
     if (!decays_forward(weights, mixer.parts[part], fmt::format("{}part.{}.", prefix, part))) return false;
-  if (mixer.kind != MixerKind::mamba && mixer.kind != MixerKind::mamba2) return true;
+  if (assumptions_of(mixer).decay != Decay::table) return true;
   const auto table = weights.tensors.find(fmt::format("{}{}.table", prefix, decay_table_of(mixer)));
   if (table == weights.tensors.end() || !table->second.is_integer()) return false;
   for (std::int64_t i = 0; i < table->second.size(); ++i)

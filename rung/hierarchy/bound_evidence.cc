@@ -26,7 +26,8 @@ std::string inequality_of(const Verdict& verdict) {
       return fmt::format("{} bits needed > {} bits there are", left, right);
     case Outcome::vacuous:
       return fmt::format("{} bits needed <= {} bits there are", left, right);
-    default:
+    case Outcome::possible:
+    case Outcome::open:
       break;
   }
   const bool named = verdict.parameters.contains("scarcest");

@@ -63,7 +63,7 @@ void Ranks::take_no_part(const std::string& why) {
 int Ranks::leave(int code) {
   std::unique_lock lock(guard_);
   if (leads()) {
-    close_board("");
+    close_queue("");
     const auto others_are_done = [&] {
       for (int other = 1; other < count_; ++other)
         if (!gone_[static_cast<std::size_t>(other)] && !dead_[static_cast<std::size_t>(other)]) return false;
@@ -168,15 +168,15 @@ void Ranks::handle(int from, RankMessage message) {
 }
 
 void Ranks::handle_as_lead(int from, RankMessage message) {
-  const auto queue = boards_.find(message.queue);
+  const auto queue = queues_.find(message.queue);
   switch (message.kind) {
     case RankMessage::Kind::draw:
       draws_.push_back({from, message.ticket, message.queue});
       serve_draws();
       break;
     case RankMessage::Kind::result: {
-      if (queue == boards_.end()) break;
-      BoardState& state = queue->second;
+      if (queue == queues_.end()) break;
+      QueueState& state = queue->second;
       const auto waiting = std::find_if(state.waiting.begin(), state.waiting.end(),
                                         [&](const WorkItem& item) { return item.number == message.number; });
       if (waiting != state.waiting.end())
@@ -187,7 +187,7 @@ void Ranks::handle_as_lead(int from, RankMessage message) {
       break;
     }
     case RankMessage::Kind::question: {
-      const bool holds = queue != boards_.end() && queue->second.under_way.contains(message.number) &&
+      const bool holds = queue != queues_.end() && queue->second.under_way.contains(message.number) &&
                          queue->second.under_way.at(message.number).rank == from;
       if (holds)
         queue->second.inbox.push_back({from, std::move(message)});
@@ -227,7 +227,7 @@ void Ranks::give_up(int rank) {
   std::fprintf(stderr, "rung: [ranks] rank %d has not been heard for %.0f s; its work is handed out again\n",
                rank, silence_);
   std::erase_if(draws_, [&](const HeldDraw& draw) { return draw.rank == rank; });
-  for (auto& [name, state] : boards_) {
+  for (auto& [name, state] : queues_) {
     std::erase_if(state.inbox, [&](const Event& event) {
       return event.rank == rank && event.message.kind == RankMessage::Kind::question;
     });
@@ -263,14 +263,14 @@ void Ranks::post(int to, RankMessage message) {
 void Ranks::serve_draws() {
   for (std::size_t i = 0; i < draws_.size();) {
     const HeldDraw draw = draws_[i];
-    const auto queue = boards_.find(draw.queue);
+    const auto queue = queues_.find(draw.queue);
     RankMessage reply{.kind = RankMessage::Kind::closed, .ticket = draw.ticket};
     if (!is_closed(draw.queue)) {
-      if (queue == boards_.end() || queue->second.waiting.empty()) {
+      if (queue == queues_.end() || queue->second.waiting.empty()) {
         ++i;
         continue;
       }
-      BoardState& state = queue->second;
+      QueueState& state = queue->second;
       WorkItem item = std::move(state.waiting.front());
       state.waiting.pop_front();
       reply = {
@@ -283,7 +283,7 @@ void Ranks::serve_draws() {
   }
 }
 
-void Ranks::close_board(const std::string& name) {
+void Ranks::close_queue(const std::string& name) {
   if (name.empty() ? all_closed_ : !closed_.insert(name).second) return;
   if (name.empty()) all_closed_ = true;
   for (int other = 1; other < count_; ++other)

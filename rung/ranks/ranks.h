@@ -76,7 +76,7 @@ class Ranks {
     int rank = 0;
     WorkItem item;
   };
-  struct BoardState {
+  struct QueueState {
     std::deque<WorkItem> waiting;
     std::map<std::uint64_t, Held> under_way;
     std::deque<Event> inbox;
@@ -95,7 +95,7 @@ class Ranks {
   // All below: under guard_.
   void post(int to, RankMessage message);  // to itself: at once
   void serve_draws();
-  void close_board(const std::string& name);
+  void close_queue(const std::string& name);
   void give_up(int rank);
   // A queue "search/walks" is closed with the queue "search".
   bool is_closed(const std::string& queue) const {
@@ -116,7 +116,7 @@ class Ranks {
   std::optional<Error> unready_;
   std::optional<int> code_;
   // Of rank 0.
-  std::map<std::string, BoardState> boards_;
+  std::map<std::string, QueueState> queues_;
   std::vector<HeldDraw> draws_;
   std::vector<bool> dead_, gone_;
   std::vector<Clock::time_point> heard_;

@@ -7,24 +7,24 @@ namespace rung {
 TaskQueue::TaskQueue(Ranks& ranks, std::string name) : ranks_(ranks), name_(std::move(name)) {
   RUNG_REQUIRE(ranks.leads(), "rank {} opens the queue {}", ranks.rank(), name_);
   const std::lock_guard lock(ranks.guard_);
-  RUNG_REQUIRE(!name_.empty() && !ranks.boards_.contains(name_) && !ranks.closed_.contains(name_),
+  RUNG_REQUIRE(!name_.empty() && !ranks.queues_.contains(name_) && !ranks.closed_.contains(name_),
                "the queue {} again", name_);
-  ranks.boards_[name_];
+  ranks.queues_[name_];
 }
 
 TaskQueue::~TaskQueue() {
   close();
   const std::lock_guard lock(ranks_.guard_);
-  auto& state = ranks_.boards_.at(name_);
+  auto& state = ranks_.queues_.at(name_);
   for (auto& event : state.inbox)  // nobody will answer any more
     if (event.message.kind == RankMessage::Kind::question)
       ranks_.post(event.rank, {.kind = RankMessage::Kind::lost, .ticket = event.message.ticket});
-  ranks_.boards_.erase(name_);
+  ranks_.queues_.erase(name_);
 }
 
 std::uint64_t TaskQueue::post(std::string order) {
   const std::lock_guard lock(ranks_.guard_);
-  auto& state = ranks_.boards_.at(name_);
+  auto& state = ranks_.queues_.at(name_);
   state.waiting.push_back({state.posted, std::move(order)});
   ranks_.serve_draws();
   return state.posted++;
@@ -32,7 +32,7 @@ std::uint64_t TaskQueue::post(std::string order) {
 
 std::optional<TaskQueue::Event> TaskQueue::collect(double seconds) {
   std::unique_lock lock(ranks_.guard_);
-  auto& state = ranks_.boards_.at(name_);
+  auto& state = ranks_.queues_.at(name_);
   ranks_.changed_.wait_for(lock, std::chrono::duration<double>(seconds),
                            [&] { return !state.inbox.empty(); });
   if (state.inbox.empty()) return std::nullopt;
@@ -51,14 +51,14 @@ void TaskQueue::answer(const Event& event, std::string text) {
 
 std::size_t TaskQueue::open() const {
   const std::lock_guard lock(ranks_.guard_);
-  const auto& state = ranks_.boards_.at(name_);
+  const auto& state = ranks_.queues_.at(name_);
   return state.waiting.size() + state.under_way.size() + state.inbox.size();
 }
 
 void TaskQueue::close() {
   const std::lock_guard lock(ranks_.guard_);
-  ranks_.boards_.at(name_).waiting.clear();
-  ranks_.close_board(name_);
+  ranks_.queues_.at(name_).waiting.clear();
+  ranks_.close_queue(name_);
 }
 
 std::optional<WorkItem> QueueWorker::draw() {

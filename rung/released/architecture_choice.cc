@@ -18,11 +18,11 @@ bool names_a_file(const std::string& text) { return text.ends_with(".json") || t
 
 // A checkpoint's folder stands for its config.json. A line that a folder happens to be called stays a line.
 Result<std::string> file_of_folder(const std::string& text) {
-  std::error_code trouble;
-  if (!std::filesystem::is_directory(text, trouble)) return text;
+  std::error_code error;
+  if (!std::filesystem::is_directory(text, error)) return text;
   if (text.find('/') == std::string::npos && parse_stack(text)) return text;
   const std::string file = (std::filesystem::path(text) / "config.json").string();
-  if (std::filesystem::exists(file, trouble)) return file;
+  if (std::filesystem::exists(file, error)) return file;
   return fail(
       ErrorCode::missing,
       "[arch] {} is a folder without a config.json; expected a line such as (gdelta*3+full)*12, or a file",
@@ -31,8 +31,8 @@ Result<std::string> file_of_folder(const std::string& text) {
 
 // A configuration that the program carries: "qwen3.5-27b". A file of that name comes first, and so does a line.
 const EmbeddedConfig* carried_config(const std::string& text) {
-  std::error_code trouble;
-  if (std::filesystem::exists(text, trouble)) return nullptr;
+  std::error_code error;
+  if (std::filesystem::exists(text, error)) return nullptr;
   for (const EmbeddedConfig& config : kReleasedConfigs)
     for (const std::string_view ending : {"", ".json", ".partial.json", ".native.json"})
       if (config.name == text + std::string(ending) && !parse_stack(text)) return &config;

@@ -25,8 +25,8 @@ std::string with_layer(std::string_view pattern, std::int64_t layer) {
 
 Result<std::string> whole_file(const std::filesystem::path& path) {
   constexpr std::uintmax_t kMostConfigBytes = 16 << 20;
-  std::error_code trouble;
-  if (const auto size = std::filesystem::file_size(path, trouble); !trouble && size > kMostConfigBytes)
+  std::error_code error;
+  if (const auto size = std::filesystem::file_size(path, error); !error && size > kMostConfigBytes)
     return fail(ErrorCode::resource, "[import] {}: {} bytes; at most {} are read", path.string(), size,
                 kMostConfigBytes);
   std::ifstream in(path, std::ios::binary);
@@ -71,11 +71,11 @@ std::map<std::string, Tensor> of_text_model(std::map<std::string, Tensor> tensor
 // The tensors of all shards, mapped.
 Result<std::map<std::string, Tensor>> map_shards(const std::filesystem::path& directory, std::int64_t layer) {
   std::vector<std::filesystem::path> shards;
-  std::error_code trouble;
-  for (std::filesystem::directory_iterator at(directory, trouble), end; !trouble && at != end;
-       at.increment(trouble))
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(directory, error), end; !error && at != end;
+       at.increment(error))
     if (at->path().extension() == ".safetensors") shards.push_back(at->path());
-  if (trouble) return fail(ErrorCode::io, "[import] {}: {}", directory.string(), trouble.message());
+  if (error) return fail(ErrorCode::io, "[import] {}: {}", directory.string(), error.message());
   if (shards.empty())
     return fail(ErrorCode::missing, "[import] {} holds no *.safetensors", directory.string());
   std::sort(shards.begin(), shards.end());

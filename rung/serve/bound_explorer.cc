@@ -11,8 +11,8 @@ namespace {
 
 Result<std::int64_t> whole_number(const std::string& name, const std::string& text) {
   std::int64_t value = 0;
-  const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (trouble != std::errc() || end != text.data() + text.size())
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
     return fail(ErrorCode::parse, "[serve] {} = {}; expected a whole number", name, rung::quoted(text));
   return value;
 }

@@ -64,12 +64,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(tcp::socket socket, std::shared_ptr<Shared> shared, bool crowded)
       : stream_(std::move(socket)), shared_(std::move(shared)), crowded_(crowded) {
-    boost::system::error_code trouble;
-    const auto here = stream_.socket().local_endpoint(trouble);
-    if (!trouble) local_ = here.address().to_string();
-    const auto there = stream_.socket().remote_endpoint(trouble);
-    if (!trouble) remote_ = there.address().to_string();
-    stream_.socket().set_option(tcp::no_delay(true), trouble);
+    boost::system::error_code error;
+    const auto here = stream_.socket().local_endpoint(error);
+    if (!error) local_ = here.address().to_string();
+    const auto there = stream_.socket().remote_endpoint(error);
+    if (!error) remote_ = there.address().to_string();
+    stream_.socket().set_option(tcp::no_delay(true), error);
     const std::lock_guard lock(shared_->guard);
     shared_->connections.insert(this);
   }
@@ -102,11 +102,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
     stream_.expires_after(crowded_ ? limits().refusal_time : limits().request_time);
     http::async_read_header(
         stream_, buffer_, *parser_,
-        [self = shared_from_this()](beast::error_code trouble, std::size_t) { self->on_header(trouble); });
+        [self = shared_from_this()](beast::error_code error, std::size_t) { self->on_header(error); });
   }
 
-  void on_header(beast::error_code trouble) {
-    if (trouble) return on_trouble(trouble);
+  void on_header(beast::error_code error) {
+    if (error) return on_error(error);
     began_ = Clock::now();
     if (crowded_) {
       Answer answer = refusal(503, "[serve] too many connections; try again");
@@ -177,8 +177,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void read_body() {
     http::async_read(stream_, buffer_, *parser_,
-                     [self = shared_from_this()](beast::error_code trouble, std::size_t) {
-                       if (trouble) return self->on_trouble(trouble);
+                     [self = shared_from_this()](beast::error_code error, std::size_t) {
+                       if (error) return self->on_error(error);
                        self->on_request();
                      });
   }
@@ -207,18 +207,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
     });
   }
 
-  void on_trouble(beast::error_code trouble) {
+  void on_error(beast::error_code error) {
     busy_ = false;
-    const bool ours = trouble.category() == make_error_code(http::error::end_of_stream).category();
-    if (!ours || trouble == http::error::end_of_stream || trouble == http::error::partial_message)
-      return close();
+    const bool ours = error.category() == make_error_code(http::error::end_of_stream).category();
+    if (!ours || error == http::error::end_of_stream || error == http::error::partial_message) return close();
     began_ = Clock::now();
-    if (trouble == http::error::body_limit)
+    if (error == http::error::body_limit)
       return refuse(refusal(413, fmt::format("[serve] a body of more than {} bytes", limits().body_bytes)));
-    if (trouble == http::error::header_limit || trouble == http::error::buffer_overflow)
+    if (error == http::error::header_limit || error == http::error::buffer_overflow)
       return refuse(
           refusal(431, fmt::format("[serve] a header of more than {} bytes", limits().header_bytes)));
-    refuse(refusal(400, fmt::format("[serve] no HTTP request: {}", trouble.message())));
+    refuse(refusal(400, fmt::format("[serve] no HTTP request: {}", error.message())));
   }
 
   // An answer to a request that was not read to its end: nothing after it can be understood.
@@ -248,19 +247,19 @@ class Connection : public std::enable_shared_from_this<Connection> {
     response_.content_length(answer_.body->size());
     if (!head_) response_.body() = {answer_.body->data(), answer_.body->size()};
     stream_.expires_after(limits().write_time);
-    http::async_write(
-        stream_, response_,
-        [self = shared_from_this()](beast::error_code trouble, std::size_t) { self->on_written(trouble); });
+    http::async_write(stream_, response_, [self = shared_from_this()](beast::error_code error, std::size_t) {
+      self->on_written(error);
+    });
   }
 
-  void on_written(beast::error_code trouble) {
+  void on_written(beast::error_code error) {
     busy_ = false;
     if (shared_->options.verbose)
       fmt::print(stderr, "{} {} {} {:.1f} ms\n", remote_, answer_.status,
                  target_.empty() ? "-" : rung::quoted(target_),
                  std::chrono::duration<double, std::milli>(Clock::now() - began_).count());
     answer_ = {};
-    if (trouble) return close();
+    if (error) return close();
     if (keep_alive_) return read_header();
     boost::system::error_code ignored;
     stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
@@ -272,9 +271,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void drain() {
     buffer_.clear();
     stream_.async_read_some(buffer_.prepare(4096),
-                            [self = shared_from_this()](beast::error_code trouble, std::size_t bytes) {
+                            [self = shared_from_this()](beast::error_code error, std::size_t bytes) {
                               self->drained_ += bytes;
-                              if (trouble || self->drained_ > 4 * self->limits().body_bytes)
+                              if (error || self->drained_ > 4 * self->limits().body_bytes)
                                 return self->close();
                               self->drain();
                             });
@@ -315,28 +314,28 @@ class BeastListener final : public Listener {
     const ListenOptions& options = shared_->options;
     if (options.port < 0 || options.port > 65535)
       return fail(ErrorCode::range, "[serve] `port` {}; expected 0 to 65535", options.port);
-    boost::system::error_code trouble;
+    boost::system::error_code error;
     const auto address =
-        asio::ip::make_address(options.host == "localhost" ? "127.0.0.1" : options.host, trouble);
-    if (trouble)
+        asio::ip::make_address(options.host == "localhost" ? "127.0.0.1" : options.host, error);
+    if (error)
       return fail(ErrorCode::parse,
                   "[serve] `host` {} is no address; expected digits such as 127.0.0.1, ::1 or 0.0.0.0",
                   rung::quoted(options.host));
     const tcp::endpoint endpoint(address, static_cast<std::uint16_t>(options.port));
     const auto listen = [&] {
-      acceptor_.open(endpoint.protocol(), trouble);
-      if (!trouble) acceptor_.set_option(tcp::acceptor::reuse_address(true), trouble);
-      if (!trouble) acceptor_.bind(endpoint, trouble);
-      if (!trouble) acceptor_.listen(asio::socket_base::max_listen_connections, trouble);
+      acceptor_.open(endpoint.protocol(), error);
+      if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+      if (!error) acceptor_.bind(endpoint, error);
+      if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
     };
     listen();
-    if (trouble == asio::error::address_in_use)
+    if (error == asio::error::address_in_use)
       return fail(ErrorCode::io, "[serve] port {} of {} is in use; `port` 0 takes any that is free",
                   options.port, options.host);
-    if (trouble)
+    if (error)
       return fail(ErrorCode::io, "[serve] cannot listen at {} port {}: {}", options.host, options.port,
-                  trouble.message());
-    const auto here = acceptor_.local_endpoint(trouble);
+                  error.message());
+    const auto here = acceptor_.local_endpoint(error);
     shared_->port = here.port();
     loopback_ = address.is_loopback();
     const std::string shown =
@@ -381,9 +380,9 @@ class BeastListener final : public Listener {
  private:
   void accept() {
     acceptor_.async_accept(
-        asio::make_strand(context_), [this](boost::system::error_code trouble, tcp::socket socket) {
+        asio::make_strand(context_), [this](boost::system::error_code error, tcp::socket socket) {
           if (shared_->stopping) return;
-          if (trouble) {  // no descriptors left, or a client that is gone already
+          if (error) {  // no descriptors left, or a client that is gone already
             pause_.expires_after(std::chrono::milliseconds(20));
             pause_.async_wait([this](boost::system::error_code) {
               if (!shared_->stopping) accept();

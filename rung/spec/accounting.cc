@@ -1,7 +1,6 @@
 #include "rung/spec/accounting.h"
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 
 #include "rung/base/ceil_lg.h"
@@ -231,8 +230,7 @@ std::string fold_pattern(const std::vector<LayerAccount>& layers) {
 }
 
 std::int64_t StateWidths::after(std::int64_t tokens) const {
-  const std::int64_t doublings =
-      tokens == 1 ? 0 : std::bit_width(static_cast<std::uint64_t>(tokens - 1));  // ⌈lg t⌉
+  const std::int64_t doublings = ceil_lg(static_cast<std::uint64_t>(tokens));
   return fixed + sums * doublings + loglinear_live_states(tokens) * (level_fixed + level_sums * doublings);
 }
 

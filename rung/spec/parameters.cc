@@ -1,8 +1,8 @@
 #include "rung/spec/parameters.h"
 
 #include <algorithm>
-#include <bit>
 
+#include "rung/base/ceil_lg.h"
 #include "rung/base/checked_size.h"
 #include "rung/base/require.h"
 #include "rung/spec/mixers.h"
@@ -198,7 +198,7 @@ std::int64_t ParameterTensor::size() const {
 
 std::int64_t position_digits(std::int64_t context) {
   RUNG_REQUIRE(context >= 1, "context={}", context);
-  return std::max<std::int64_t>(1, std::bit_width(static_cast<std::uint64_t>(context - 1)));
+  return std::max(1, ceil_lg(static_cast<std::uint64_t>(context)));
 }
 
 Result<std::vector<ParameterTensor>> layer_tensors(const LayerShape& layer, std::size_t index, Norm norm) {

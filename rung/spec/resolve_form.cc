@@ -8,7 +8,6 @@
 namespace rung {
 namespace {
 
-Error trouble(ErrorCode code, const std::string& what) { return fail(code, "{}", what); }
 Result<void> divides_form(const char* small_name, std::int64_t small, const char* large_name,
                           std::int64_t large) {
   if (large % small == 0) return {};
@@ -55,14 +54,14 @@ Result<void> selective_form(const Mixer& given, const Dimensions& dimensions, Mi
                   : norms == "before" ? InnerNorms::before
                                       : InnerNorms::none;
   if (f.inner_norms == InnerNorms::before && f.rank == 0)
-    return trouble(ErrorCode::range, "norms=before is of the bottleneck; expected a rank");
+    return fail(ErrorCode::range, "norms=before is of the bottleneck; expected a rank");
   return {};
 }
 Result<void> state_space_norm(const Mixer& given, MixerShape& shape) {
   MixerForm& f = shape.form;
   if (f.norm == OutputNorm::none) {
     if (given.number("norm_groups"))
-      return trouble(ErrorCode::range, "option norm_groups has no meaning without a norm");
+      return fail(ErrorCode::range, "option norm_groups has no meaning without a norm");
     return {};
   }
   f.norm_groups = given.number("norm_groups").value_or(shape.groups);
@@ -73,19 +72,18 @@ Result<void> log_linear_form(const Mixer& given, MixerShape& shape) {
   f.strong = word_or_default(given, "partition") == "strong";
   const bool released = is_released(given), state_space = shape.base == MixerKind::mamba2;
   if (!released) {
-    if (f.strong) return trouble(ErrorCode::range, "partition=strong is of form=released");
+    if (f.strong) return fail(ErrorCode::range, "partition=strong is of form=released");
     for (const char* option : {"conv_bias", "skip", "gate", "norm"})
       if (given.word(option))
-        return trouble(ErrorCode::range, fmt::format("option {} has no meaning for form=plain", option));
+        return fail(ErrorCode::range, "option {} has no meaning for form=plain", option);
     if (given.number("norm_groups"))
-      return trouble(ErrorCode::range, "option norm_groups has no meaning for form=plain");
+      return fail(ErrorCode::range, "option norm_groups has no meaning for form=plain");
     return {};
   }
   if (shape.base == MixerKind::linear)
-    return trouble(ErrorCode::range,
-                   "form=released has no meaning for base=linear; expected mamba2 or gdelta");
+    return fail(ErrorCode::range, "form=released has no meaning for base=linear; expected mamba2 or gdelta");
   if (!state_space && given.word("skip"))
-    return trouble(ErrorCode::range, "option skip has no meaning for base=gdelta");
+    return fail(ErrorCode::range, "option skip has no meaning for base=gdelta");
   f.conv_bias = shape.conv > 0 && word_or_default(given, "conv_bias") == "yes";
   f.act = Activation::silu;
   f.step = true;
@@ -98,7 +96,7 @@ Result<void> log_linear_form(const Mixer& given, MixerShape& shape) {
   f.key_act = Activation::silu;
   f.key_norm = KeyNorm::l2;
   if (given.number("norm_groups"))
-    return trouble(ErrorCode::range, "option norm_groups has no meaning for base=gdelta");
+    return fail(ErrorCode::range, "option norm_groups has no meaning for base=gdelta");
   return {};
 }
 std::string word_of_index(const Mixer& given) {
@@ -112,13 +110,13 @@ Result<void> rotary(const Mixer& given, const Dimensions& dimensions, MixerShape
   f.rope = word == "half" ? Rope::half : word == "interleaved" ? Rope::interleaved : Rope::none;
   const bool turns = f.rope != Rope::none || word_of_index(given) != "none";
   if (!turns && (given.number("theta") || given.number("rope_dim")))
-    return trouble(ErrorCode::range, "options theta and rope_dim have no meaning without rope");
+    return fail(ErrorCode::range, "options theta and rope_dim have no meaning without rope");
   if (!turns) return {};
   f.theta = number_or_default(given, "theta");
   f.rope_dim = given.number("rope_dim").value_or(shape.key_dim / 2 * 2);
   if (f.rope_dim % 2 != 0 || f.rope_dim > shape.key_dim || f.rope_dim < 2)
-    return trouble(ErrorCode::range, fmt::format("rope_dim = {}; an even number of 2 to dim = {} expected",
-                                                 f.rope_dim, shape.key_dim));
+    return fail(ErrorCode::range, "rope_dim = {}; an even number of 2 to dim = {} expected", f.rope_dim,
+                shape.key_dim);
   return {};
 }
 Result<void> sparse_form(const Mixer& given, const Dimensions& dimensions, MixerShape& shape) {
@@ -126,18 +124,17 @@ Result<void> sparse_form(const Mixer& given, const Dimensions& dimensions, Mixer
   if (!is_released(given)) {
     for (const char* option : {"span", "stride", "first", "local", "compress", "theta", "rope_dim"})
       if (given.number(option) || given.word(option))
-        return trouble(ErrorCode::range, fmt::format("option {} has no meaning for form=plain", option));
+        return fail(ErrorCode::range, "option {} has no meaning for form=plain", option);
     if (word_or_default(given, "rope") == "half" || word_or_default(given, "rope") == "interleaved")
-      return trouble(ErrorCode::range, "option rope has no meaning for form=plain");
+      return fail(ErrorCode::range, "option rope has no meaning for form=plain");
     return {};
   }
-  if (shape.token_scores) return trouble(ErrorCode::range, "form=released has no meaning for score=tokens");
+  if (shape.token_scores) return fail(ErrorCode::range, "form=released has no meaning for score=tokens");
   if (shape.groups != shape.kv_heads)
-    return trouble(
+    return fail(
         ErrorCode::range,
-        fmt::format("groups = {} in form=released, where the heads of a key head select together; kv = {} "
-                    "expected",
-                    shape.groups, shape.kv_heads));
+        "groups = {} in form=released, where the heads of a key head select together; kv = {} expected",
+        shape.groups, shape.kv_heads);
   Mixer turned = given;  // released layers turn unless they say otherwise
   if (word_or_default(given, "rope") == "auto") {
     std::erase_if(turned.options, [](const MixerOption& option) { return option.name == "rope"; });
@@ -151,8 +148,7 @@ Result<void> sparse_form(const Mixer& given, const Dimensions& dimensions, Mixer
                : compress == "linear"   ? Compression::linear
                                         : Compression::map;
   if (f.compress == Compression::map)
-    return trouble(ErrorCode::range,
-                   "compress=map is of form=plain; expected mean, pool, weighted or linear");
+    return fail(ErrorCode::range, "compress=map is of form=plain; expected mean, pool, weighted or linear");
   f.span = given.number("span").value_or(shape.block);
   f.stride = given.number("stride").value_or(f.span);
   RUNG_CHECK(divides_form("stride", f.stride, "span", f.span));
@@ -168,14 +164,13 @@ Result<void> indexed_form(const Mixer& given, const Dimensions& dimensions, Mixe
   const std::string index = word_of_index(given);
   f.index_rope = index == "half" ? Rope::half : index == "interleaved" ? Rope::interleaved : Rope::none;
   if (f.index_rope != Rope::none && f.rope_dim > shape.index_dim)
-    return trouble(ErrorCode::range,
-                   fmt::format("rope_dim = {} of index keys of {}", f.rope_dim, shape.index_dim));
+    return fail(ErrorCode::range, "rope_dim = {} of index keys of {}", f.rope_dim, shape.index_dim);
   f.index_norm = word_or_default(given, "index_norm") == "yes";
   f.q_rank = given.number("q_rank").value_or(0);
   f.kv_rank = given.number("kv_rank").value_or(0);
-  if ((f.q_rank > 0) != (f.kv_rank > 0)) return trouble(ErrorCode::range, "q_rank and kv_rank come together");
+  if ((f.q_rank > 0) != (f.kv_rank > 0)) return fail(ErrorCode::range, "q_rank and kv_rank come together");
   if (f.kv_rank > 0 && (f.rope == Rope::none || f.rope_dim >= shape.key_dim))
-    return trouble(ErrorCode::range, "a latent needs rope with rope_dim below dim");
+    return fail(ErrorCode::range, "a latent needs rope with rope_dim below dim");
   if (f.kv_rank > 0 && shape.cache == 0) shape.cache = f.kv_rank + f.rope_dim;
   return {};
 }
@@ -209,7 +204,7 @@ Result<void> time_mixing_form(const Mixer& given, const Dimensions& dimensions, 
   f.rank_g = number_or_default(given, "rank_g");
   f.first_values = word_or_default(given, "values") == "first";
   if (given.number("rank_v") && !f.first_values)
-    return trouble(ErrorCode::range, "option rank_v has no meaning for values=own");
+    return fail(ErrorCode::range, "option rank_v has no meaning for values=own");
   if (f.first_values) f.rank_v = number_or_default(given, "rank_v");
   f.key_norm = word_or_default(given, "key_norm") == "l2" ? KeyNorm::l2 : KeyNorm::unit;
   return {};
@@ -240,7 +235,7 @@ Result<void> resolve_form(const Mixer& given, const Dimensions& dimensions, Mixe
     case gdelta:
       delta_form(given, shape);
       if (shape.steps > 1 && !shape.form.plain())
-        return trouble(ErrorCode::unsupported, "steps above 1 are of form=plain");
+        return fail(ErrorCode::unsupported, "steps above 1 are of form=plain");
       return {};
     case gla:
       gated_linear_form(given, shape);

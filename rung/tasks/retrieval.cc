@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 
+#include "rung/base/ceil_lg.h"
 #include "rung/tasks/proper_names.h"
 #include "rung/tasks/sampling.h"
 #include "rung/tasks/task_list.h"
@@ -198,8 +199,7 @@ class RetrievalTask final : public Task {
 
 Result<std::unique_ptr<Task>> make_retrieval(const TaskSizes& sizes, const TaskOptions&) {
   const std::int64_t n = sizes.at("n");
-  const std::int64_t needed =
-      std::max<std::int64_t>(1, std::bit_width(static_cast<std::uint64_t>(n - 1)));  // ⌈lg n⌉
+  const std::int64_t needed = std::max(1, ceil_lg(static_cast<std::uint64_t>(n)));
   const std::int64_t key_bits = size_or(sizes, "D", needed);
   if (key_bits < needed)
     return fail(ErrorCode::range,

@@ -4,8 +4,8 @@
 // 2^(f+⌈lg q⌉+2), the mean rounded with halves up; an answer within 1/(4q) counts as right. y_i names earlier
 // and later positions, so a causal model can be asked at the last position alone (read = last).
 #include <algorithm>
-#include <bit>
 
+#include "rung/base/ceil_lg.h"
 #include "rung/tasks/sampling.h"
 #include "rung/tasks/task_list.h"
 #include "rung/tasks/token_task.h"
@@ -151,7 +151,7 @@ class SparseAverageTask final : public Task {
   std::int64_t one() const { return std::int64_t{1} << f_; }
   std::int64_t grid() const { return 2 * one() + 1; }
   // Bits of the answer below those of the vectors.
-  int finer() const { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(q_ - 1))) + 2; }
+  int finer() const { return ceil_lg(static_cast<std::uint64_t>(q_)) + 2; }
 
   // As many even positions as there are: their signs do not cancel.
   std::vector<std::int64_t> one_sided() const {

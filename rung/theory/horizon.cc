@@ -1,4 +1,4 @@
-// Claim: each search returns the first n at which the bound bites. Monotone counts are searched by galloping and
+// Claim: each search returns the first n at which the bound proves impossibility. Monotone counts are searched by galloping and
 // bisection; others are monotone between powers of two of the tokens, and those stretches are searched one after the
 // other (log-linear 2-Sum: a bucket twice as large may have fewer subsets of a fixed alphabet).
 // References: Eva and 2-Sum against recurrences, log-linear stacks and sparse blocks, docs/counting.md.

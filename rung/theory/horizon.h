@@ -1,7 +1,7 @@
-// Horizons: the sizes at which a counting bound begins to bite.
+// Horizons: the sizes from which a counting bound proves impossibility.
 //
 // Convention. A bound says "s >= lg count(n)". The horizon of s bits is the LARGEST n at which count(n) <=
-// 2^s, so the bound is silent up to it and proves impossibility from horizon + 1 on: horizon(1024) = 143,
+// 2^s, so the bound proves nothing up to it, and impossibility from horizon + 1 on: horizon(1024) = 143,
 // since 143 lg 143 = 1023.87 and 144 lg 144 = 1032.5. Searches return the FIRST n that certifies (horizon + 1), or
 // nothing where no n <= kHorizonLimit does. All searches are on exact integers (counting.h).
 #pragma once
@@ -18,7 +18,7 @@ inline constexpr std::int64_t kHorizonLimit = std::int64_t{1} << 60;  // tokens
 
 // The first n in 1..kHorizonLimit at which `certifies` holds. What is counted may jump where the tokens pass a power
 // of two (widths of sums, buckets); in between, `certifies` may only turn from false to true. `tokens`: how many
-// there are at n, never decreasing. Past the first n the bound may fall silent again for a few sizes, right
+// there are at n, never decreasing. Past the first n the bound may prove nothing again for a few sizes, right
 // above a power of two.
 std::optional<std::int64_t> first_certified(const std::function<std::int64_t(std::int64_t n)>& tokens,
                                             const std::function<bool(std::int64_t n)>& certifies);

@@ -12,7 +12,7 @@
 // Never impossible here. The published statement leaves open which table sizes m, n_l are meant and from
 // which n on, so where its condition holds (H d p = 1 alone, at lengths below 2^256) the verdict is open,
 // and everywhere else vacuous. What can be said at actual sizes the counts of pattern.cc say; a test asks
-// them about published hybrids with all 2^(3L²) layers a gap, and they bite at a tiny part of the published
+// them about published hybrids with all 2^(3L²) layers a gap, and they say impossible at a tiny part of the published
 // length. Not covered as published: recurrence in front of the first full layer (the tuple counts layers
 // behind full ones), heads of both kinds in one layer.
 #include <fmt/format.h>

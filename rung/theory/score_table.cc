@@ -1,10 +1,10 @@
 #include "rung/theory/score_table.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numbers>
 
+#include "rung/base/ceil_lg.h"
 #include "rung/base/require.h"
 #include "rung/spec/weights.h"
 
@@ -27,7 +27,7 @@ ScoreTable score_table(std::int64_t saturation, double tau, int fraction) {
 
 int weight_fraction(std::int64_t keys, int guard) {
   RUNG_REQUIRE(keys >= 1, "keys={}", keys);
-  return std::min(46, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(keys - 1))) + guard);
+  return std::min(46, ceil_lg(static_cast<std::uint64_t>(keys)) + guard);
 }
 
 std::int64_t useful_saturation(std::int64_t keys, double tau) {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "rung/base/ceil_lg.h"
 #include "rung/base/require.h"
 #include "rung/theory/logarithm.h"
 
@@ -64,7 +65,7 @@ double last_match_leak(const RetrievalGadget& lookup, std::int64_t candidates, s
 
 int digits_for(std::int64_t count) {
   RUNG_REQUIRE(count >= 1, "count={}", count);
-  return std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count - 1))));
+  return std::max(1, ceil_lg(static_cast<std::uint64_t>(count)));
 }
 
 RetrievalGadget retrieval_gadget(int digits, std::int64_t keys, int precision) {

@@ -49,7 +49,7 @@ TEST(prompt_family, varies_the_end_of_the_last_function_and_always_reads_its_las
   EXPECT_TRUE(moved);
 }
 
-// The smallest sizes, a token at a time below which the theorem is silent.
+// The smallest sizes, a token at a time below which the theorem says nothing.
 TEST(forced_proof, speaks_where_the_count_reaches_and_nowhere_below) {
   const RandomTarget model{
       .architecture = "full(heads=1,dim=2)+linear(heads=1,dim=2)", .width = 2, .precision = 4};

@@ -131,7 +131,7 @@ ForcedCase transcripts(const std::string& case_name, const std::string& line, st
   std::int64_t smallest = enough;
   while (proof_at(smallest - 1)) --smallest;
   const auto proof = proof_at(smallest);
-  RUNG_REQUIRE(proof.has_value(), "{} is silent at m = {}", case_name, enough);
+  RUNG_REQUIRE(proof.has_value(), "{} is vacuous at m = {}", case_name, enough);
   return forced_case(case_name, [&](const std::string& name, bool certifies) {
     const auto task = task_at(certifies ? smallest : smallest - 1);
     return first_pair(

@@ -124,6 +124,19 @@ class Formats(unittest.TestCase):
         self.assertEqual(sorted(used - listed), [])
 
 
+class Words(unittest.TestCase):
+    def test_one_thing_is_one(self):
+        things = "answer|bit|error|head|instance|layer|letter|member|multiply-add|point|prompt|seed|size|state|step|token|unit|value|word"
+        plural = re.compile(rf"(?<![\w.,/+×−-])(?<![+−-] )1 (hidden )?({things})s\b(?!  )")  # and no column of units
+        self.assertRegex("in 1 layers", plural)
+        self.assertNotRegex("L+1 layers, n + 1 tokens, 0.1 bits, 11 words", plural)
+        for path in pages():
+            if os.sep + "bench" + os.sep in path:  # names of figures, the same for any number of members
+                continue
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual([line for line in file if plural.search(line)], [], path)
+
+
 class Bibliography(unittest.TestCase):
     def test_page_and_bibtex_have_the_same_works(self):
         page, entries = read("docs", "bibliography.md"), bib_entries(read("docs", "bibliography.bib"))

@@ -60,7 +60,7 @@ TEST(example_theorem, says_nothing_where_a_hypothesis_fails) {
   EXPECT_NE(asked(small(), "rnn", {{"n", 63}, {"k", 4}, {"depth", 7}}).outcome, Outcome::impossible);
 }
 
-TEST(example_theorem, bites_exactly_where_the_stacks_outnumber_the_states) {
+TEST(example_theorem, says_impossible_exactly_where_the_stacks_outnumber_the_states) {
   const auto fits = asked(small(), "rnn", {{"n", 64}, {"k", 4}, {"depth", 6}});
   EXPECT_EQ(fits.outcome, Outcome::vacuous);
   EXPECT_EQ(*fits.left, 12);

@@ -27,7 +27,7 @@ TEST(pattern, refutes_the_golden_row_and_prints_its_numbers) {
   EXPECT_EQ(v.parameters["prompt"], 183);
 }
 
-TEST(pattern, falls_silent_when_any_hypothesis_of_one_full_layer_fails) {
+TEST(pattern, proves_nothing_when_any_hypothesis_of_one_full_layer_fails) {
   EXPECT_EQ(golden().outcome("full+" + kRounded, "seqcomp", {{"m", 44}, {"n1", 3}}), Outcome::vacuous);
   EXPECT_EQ(golden().sums(30).outcome("full+" + kRounded, "seqcomp", kGolden), Outcome::vacuous);
   EXPECT_EQ(golden().outcome("full+linear(acc=round)*2", "seqcomp", kGolden),

@@ -27,7 +27,7 @@ TEST(selection, asks_for_more_tokens_when_index_keys_see_positions) {
   EXPECT_EQ(indexed().outcome(kIndexed, "two-sum", {{"n", 18}, {"M", 17}}), Outcome::impossible);
 }
 
-TEST(selection, falls_silent_when_a_hypothesis_fails) {
+TEST(selection, proves_nothing_when_a_hypothesis_fails) {
   const TaskSizes sizes{{"n", 40}, {"M", 200}};
   EXPECT_EQ(indexed().outcome(kIndexed, "two-sum", sizes), Outcome::impossible);
   EXPECT_EQ(indexed().outcome(kIndexed + "+none", "two-sum", sizes), Outcome::impossible);  // position-wise

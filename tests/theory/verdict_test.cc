@@ -142,15 +142,15 @@ TEST(verdict, that_is_a_sketch_never_stands_before_a_proof) {
   std::vector<Verdict> all{made(Outcome::open, Status::proved, "open"),
                            made(Outcome::impossible, Status::sketch, "sketched impossible"),
                            made(Outcome::possible, Status::measured, "measured possible"),
-                           made(Outcome::vacuous, Status::proved, "silent"),
-                           made(Outcome::vacuous, Status::sketch, "silent sketch"),
+                           made(Outcome::vacuous, Status::proved, "vacuous"),
+                           made(Outcome::vacuous, Status::sketch, "vacuous sketch"),
                            made(Outcome::possible, Status::proved, "proved possible"),
                            made(Outcome::possible, Status::sketch, "sketched possible")};
   rank(all);
   std::vector<std::string> names;
   for (const auto& v : all) names.push_back(v.theorem);
   EXPECT_EQ(names, (std::vector<std::string>{"proved possible", "sketched impossible", "sketched possible",
-                                             "measured possible", "silent", "silent sketch", "open"}));
+                                             "measured possible", "vacuous", "vacuous sketch", "open"}));
 }
 
 // Whatever is asked: what decides at the front is proved if anything proved decides.

@@ -65,7 +65,7 @@ Result<Answered> generous(const WitnessCase& given) {
   return answered;
 }
 
-// Where the theory is silent, it promises.
+// Where the theory says nothing, it promises.
 Result<Answered> promising(const WitnessCase& given) {
   auto answered = ask(given);
   if (answered)
