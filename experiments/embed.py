@@ -20,8 +20,11 @@ def embedded():
         sys.exit(f"not in the order of the list: {', '.join(sorted(unknown))}")
     documents = []
     for name in sorted(names, key=ORDER.index):
-        with open(os.path.join(HERE, name + ".toml"), "rb") as file:
-            documents.append(tomllib.load(file))
+        with open(os.path.join(HERE, name + ".toml"), encoding="utf-8") as file:
+            text = file.read()
+        if "\n# Control:" not in "\n" + text:
+            sys.exit(f"{name}.toml does not name its control (a line \"# Control: ...\")")
+        documents.append(tomllib.loads(text))
     return "[\n" + ",\n".join(json.dumps(document, ensure_ascii=False) for document in documents) + "\n]\n"
 
 

@@ -241,6 +241,12 @@ def state_table(document):
     return out
 
 
+def control(name):
+    """What its file names as its control: the run without which nothing is decided."""
+    with open(os.path.join(HERE, name + ".toml"), encoding="utf-8") as file:
+        return next(line[2:].strip() for line in file if line.startswith("# Control:"))
+
+
 def counted(count, noun):
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
@@ -362,9 +368,9 @@ def page():
     for name in ORDER:
         some = documents[(name, "gpu")] or documents[(name, "small")]
         if not some:
-            lines += ["", f"## {name}", "", experiment(name)["tests"], ""] + missing(name, documents)
+            lines += ["", f"## {name}", "", experiment(name)["tests"], "", control(name), ""] + missing(name, documents)
             continue
-        lines += ["", f"## {name}", "", experiment(name)["tests"], ""]
+        lines += ["", f"## {name}", "", experiment(name)["tests"], "", control(name), ""]
         if name in SECTIONS:
             lines += [SECTIONS[name], ""]
         lines.append("| size | prediction | scope | verdict | why |\n| --- | --- | --- | --- | --- |")
