@@ -13,6 +13,7 @@
 #include "cli/learn/pieces.h"
 #include "cli/terminal_line.h"
 #include "cli/train.h"
+#include "rung/base/json_fields.h"
 #include "rung/base/nearest_word.h"
 #include "rung/base/plural.h"
 #include "rung/evaluation/evaluation.h"
@@ -241,7 +242,7 @@ ordered_json document_of(const TrainingPlan& plan, const learn::EnsembleResult& 
     if (member.carried_bits) row["carried_bits"] = *member.carried_bits;
     if (!member.curve.empty()) row["loss"] = member.curve.back().loss;
     row["file"] = member.file;
-    row["curve"] = curve_json(member.curve);
+    row["curve"] = to_fields(member.curve);
     if (const auto found = tested.find(member.plan.index); found != tested.end())
       for (const LengthTest& test : found->second)
         row["lengths"].push_back({{"n", test.n},

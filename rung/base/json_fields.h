@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "rung/base/json_text.h"
 #include "rung/base/result.h"
 #include "rung/base/words.h"
 
@@ -242,11 +243,10 @@ Result<T> from_fields(const nlohmann::ordered_json& json, const std::string& whe
   return value;
 }
 
-// Text of this program's own, as to_fields(value).dump() writes it. Errors: whatever else.
+// Text as to_fields(value).dump() writes it. Errors: whatever else, as parse_json and from_fields say it.
 template <class T>
 Result<T> from_text(const std::string& text) {
-  const auto json = nlohmann::ordered_json::parse(text, nullptr, false);
-  if (json.is_discarded()) return fail(ErrorCode::format, "[json] no JSON");
+  RUNG_TRY(const nlohmann::ordered_json json, parse_json(text, "json"));
   return from_fields<T>(json, "[json]");
 }
 

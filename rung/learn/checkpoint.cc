@@ -1,16 +1,12 @@
 // The state of a trainer on disk: parameters, moments, counters and curves, in one safetensors file that
 // appears whole or not at all (rung.checkpoint/1).
-#include <nlohmann/json.hpp>
-
-#include "rung/base/json_text.h"
+#include "rung/base/json_fields.h"
 #include "rung/learn/plateau.h"
 #include "rung/learn/trainer.h"
 #include "rung/records/earlier_words.h"
 
 namespace rung::learn {
 namespace {
-
-using nlohmann::json;
 
 constexpr const char* kFormat = "rung.checkpoint/1";
 
@@ -53,23 +49,42 @@ Result<void> fill(torch::Tensor& to, const TensorFile& file, const std::string& 
   return {};
 }
 
+// What counts beside the tensors.
+struct Progress {
+  std::int64_t step = 0, summed = 0;
+  std::vector<MemberProgress> members;
+};
+template <class Fields>
+void describe(Fields& field, Progress& x) {
+  field.need("step", x.step);
+  field.need("summed", x.summed);
+  field.need("members", x.members);
+}
+
 }  // namespace
+
+template <class Fields>
+void describe(Fields& field, MemberProgress& x) {
+  field("index", x.plan.index);
+  int state = static_cast<int>(x.state);
+  field.need("state", state);
+  if constexpr (Fields::kReads) {
+    if (state < 0 || state > static_cast<int>(RecordState::failed))
+      return field.refuse(fmt::format("member {}", x.plan.index), fmt::format("no state {}", state));
+    x.state = static_cast<RecordState>(state);
+  }
+  field.need("reason", x.reason);
+  field.need("curve", x.curve);
+  field.need("reached", x.reached);
+  field.need("steps", x.steps);
+  field("stage", x.stage);
+}
 
 Result<void> Trainer::save(const std::string& path) const {
   TensorFile file;
   file.metadata["format"] = kFormat;
   file.metadata["plan"] = plan_text(plan_);
-  json members = json::array();
-  for (const MemberProgress& member : members_)
-    members.push_back({{"index", member.plan.index},
-                       {"state", static_cast<int>(member.state)},
-                       {"reason", member.reason},
-                       {"curve", curve_json(member.curve)},
-                       {"reached", member.reached},
-                       {"steps", member.steps}});
-  if (lesson_.supports() > 1)
-    for (std::size_t e = 0; e < members_.size(); ++e) members[e]["stage"] = members_[e].stage;
-  file.metadata["progress"] = json{{"step", step_}, {"summed", summed_}, {"members", members}}.dump();
+  file.metadata["progress"] = to_fields(Progress{step_, summed_, members_}).dump();
   file.tensors = {{"parameters", as_bytes(parameters_.master)}, {"first", as_bytes(optimiser_.first)},
                   {"second", as_bytes(optimiser_.second)},      {"count", as_bytes(optimiser_.count)},
                   {"alive", as_bytes(optimiser_.alive)},        {"loss", as_bytes(loss_sum_)}};
@@ -91,7 +106,13 @@ Result<void> Trainer::restore(const std::string& path) {
                   path, other->arch, plan_.arch);
     return fail(ErrorCode::format, "[train] {}: a checkpoint of another plan", path);
   }
-  RUNG_TRY(const json progress, parse_json(text("progress"), "train"));
+  const auto progress = from_text<Progress>(text("progress"));
+  if (!progress)
+    return fail(ErrorCode::format, "[train] {}: its progress is no {} document: {}", path, kFormat,
+                progress.error().message);
+  if (progress->members.size() != members_.size())
+    return fail(ErrorCode::format, "[train] {}: {} members; {} expected", path, progress->members.size(),
+                members_.size());
   RUNG_CHECK(fill(parameters_.master, file, "parameters", path));
   RUNG_CHECK(fill(optimiser_.first, file, "first", path));
   RUNG_CHECK(fill(optimiser_.second, file, "second", path));
@@ -107,31 +128,16 @@ Result<void> Trainer::restore(const std::string& path) {
         rounding_->largest[name.substr(8)] = seen;
       }
   parameters_.refresh();
-  try {
-    step_ = progress.at("step").get<std::int64_t>();
-    summed_ = progress.at("summed").get<std::int64_t>();
-    const json& members = progress.at("members");
-    if (members.size() != members_.size())
-      return fail(ErrorCode::format, "[train] {}: {} members; {} expected", path, members.size(),
-                  members_.size());
-    for (std::size_t e = 0; e < members_.size(); ++e) {
-      MemberProgress& member = members_[e];
-      const auto state = members[e].at("state").get<std::int64_t>();
-      if (state < 0 || state > static_cast<std::int64_t>(RecordState::failed))
-        return fail(ErrorCode::format, "[train] {}: member {} has no state {}", path, e, state);
-      member.state = static_cast<RecordState>(state);
-      member.reason = members[e].at("reason").get<std::string>();
-      member.reached = members[e].at("reached").get<int>();
-      member.steps = members[e].at("steps").get<std::int64_t>();
-      member.curve = curve_of(members[e].at("curve"));
-      if (lesson_.supports() > 1)
-        member.stage = std::min(members[e].at("stage").get<std::size_t>(), lesson_.supports() - 1);
-      if (plan_.patience > 0) optimiser_.slow(e, pace(plan_, member.curve).share);
-    }
-    if (lesson_.supports() > 1) source_.set_supports(support_stages());
-  } catch (const json::exception&) {
-    return fail(ErrorCode::format, "[train] {}: its progress is no {} document", path, kFormat);
+  step_ = progress->step;
+  summed_ = progress->summed;
+  for (std::size_t e = 0; e < members_.size(); ++e) {
+    const MemberPlan plan = members_[e].plan;
+    MemberProgress& member = members_[e] = progress->members[e];
+    member.plan = plan;
+    member.stage = std::min(member.stage, lesson_.supports() - 1);
+    if (plan_.patience > 0) optimiser_.slow(e, pace(plan_, member.curve).share);
   }
+  if (lesson_.supports() > 1) source_.set_supports(support_stages());
   return {};
 }
 

@@ -4,19 +4,29 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
-#include "rung/base/json_text.h"
+#include "rung/base/json_fields.h"
 #include "rung/base/staged_file.h"
 #include "rung/records/earlier_words.h"
 
 namespace rung::learn {
 namespace {
 
-using nlohmann::json;
 namespace fs = std::filesystem;
 
 }  // namespace
+
+// As a weights file keeps it.
+template <class Fields>
+void describe(Fields& field, MemberResult& x) {
+  field.need("state", x.state);
+  field("seed", x.plan.seed, "rate", x.plan.rate, "decay", x.plan.decay, "scale", x.plan.scale);
+  field.need("steps", x.steps);
+  field.need("right", x.right);
+  field.need("answers", x.of);
+  field.need("curve", x.curve);
+  field.some("reason", x.reason, "carried_bits", x.carried_bits);
+}
 
 std::string RunFolder::path(const std::string& name) const { return (fs::path(folder_) / name).string(); }
 std::string RunFolder::member_path(std::int64_t member) const {
@@ -71,23 +81,11 @@ std::optional<MemberResult> RunFolder::finished(const MemberPlan& plan) const {
   if (!weights || !weights->notes.contains("training") || !weights->notes.contains("plan") ||
       translate_plan(weights->notes.at("plan")) != plan_)
     return std::nullopt;
-  const auto text = parse_json(weights->notes.at("training"), "train");
-  if (!text || !text->is_object()) return std::nullopt;
-  MemberResult member{.plan = plan};
-  try {
-    const json& saved = *text;
-    member.right = saved.at("right").get<std::vector<std::uint64_t>>();
-    member.of = saved.at("answers").get<std::vector<std::uint64_t>>();
-    member.steps = saved.at("steps").get<std::int64_t>();
-    const auto state = parse_state(saved.at("state").get<std::string>());
-    if (!state || (*state != RecordState::done && *state != RecordState::failed)) return std::nullopt;
-    member.state = *state;
-    member.reason = saved.value("reason", "");
-    member.curve = curve_of(saved.at("curve"));
-    if (saved.contains("carried_bits")) member.carried_bits = saved.at("carried_bits").get<int>();
-  } catch (const json::exception&) {
+  auto saved = from_text<MemberResult>(weights->notes.at("training"));
+  if (!saved || (saved->state != RecordState::done && saved->state != RecordState::failed))
     return std::nullopt;
-  }
+  MemberResult member = std::move(*saved);
+  member.plan = plan;
   // A member that failed has no answers; one that is done has them of every task.
   if (member.right.size() != member.of.size() || member.curve.empty()) return std::nullopt;
   for (std::size_t which = 0; which < member.of.size(); ++which)
@@ -97,18 +95,7 @@ std::optional<MemberResult> RunFolder::finished(const MemberPlan& plan) const {
 }
 
 std::map<std::string, std::string> RunFolder::notes(const MemberResult& member) const {
-  json training{{"state", state_name(member.state)},
-                {"seed", member.plan.seed},
-                {"rate", member.plan.rate},
-                {"decay", member.plan.decay},
-                {"scale", member.plan.scale},
-                {"steps", member.steps},
-                {"right", member.right},
-                {"answers", member.of},
-                {"curve", curve_json(member.curve)}};
-  if (!member.reason.empty()) training["reason"] = member.reason;
-  if (member.carried_bits) training["carried_bits"] = *member.carried_bits;
-  return {{"training", training.dump()}, {"plan", plan_}};
+  return {{"training", to_fields(member).dump()}, {"plan", plan_}};
 }
 
 Result<void> RunFolder::write_curves(const std::vector<MemberResult>& members, std::size_t tasks) const {

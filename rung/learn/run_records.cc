@@ -6,9 +6,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "rung/base/json_fields.h"
 #include "rung/base/json_text.h"
 #include "rung/base/staged_file.h"
 #include "rung/learn/quiet_torch.h"
+#include "rung/records/training_run.h"
 #include "rung/store/provenance.h"
 
 namespace rung::learn {
@@ -21,15 +23,10 @@ struct RecordIds {
   std::vector<std::string> members;
 };
 
-// Of records.json; nothing where it does not name this many members.
-std::optional<RecordIds> record_ids(const json& text, std::size_t members) {
-  const bool whole = text.is_object() && text.contains("run") && text["run"].is_string() &&
-                     text.contains("members") && text["members"].is_array() &&
-                     text["members"].size() == members &&
-                     std::all_of(text["members"].begin(), text["members"].end(),
-                                 [](const json& id) { return id.is_string(); });
-  if (!whole) return std::nullopt;
-  return RecordIds{text["run"], text["members"]};
+template <class Fields>
+void describe(Fields& field, RecordIds& x) {
+  field.need("run", x.run);
+  field.need("members", x.members);
 }
 
 }  // namespace
@@ -59,8 +56,7 @@ Result<void> RunRecords::open(const RunFolder& folder, const std::vector<MemberP
   std::optional<RecordIds> known;
   if (folder.has(file)) {
     RUNG_TRY(const std::string text, read_text_file(file, "train"));
-    RUNG_TRY(const json ids, parse_json(text, "train"));
-    known = record_ids(ids, plans.size());
+    if (auto ids = from_text<RecordIds>(text); ids && ids->members.size() == plans.size()) known = *ids;
   }
   if (known) {
     run_ = known->run, members_ = known->members;
@@ -72,7 +68,7 @@ Result<void> RunRecords::open(const RunFolder& folder, const std::vector<MemberP
     members_.resize(plans.size());
     for (std::string& id : members_) id = fresh_id();
     RUNG_TRY(StagedFile staged, StagedFile::open(file, true));
-    RUNG_CHECK(staged.write(json{{"run", run_}, {"members", members_}}.dump() + "\n"));
+    RUNG_CHECK(staged.write(to_fields(RecordIds{run_, members_}).dump() + "\n"));
     RUNG_CHECK(staged.commit());
   }
   Record run;
@@ -102,29 +98,27 @@ void RunRecords::tell(const std::vector<News>& news) {
   if (!store_) return;
   std::vector<RecordUpdate> updates;
   for (const News& member : news) {
-    json body{{"steps_done", member.steps}, {"curve", curve_json(*member.curve)}, {"news", utc_now()}};
-    if (!member.curve->empty()) body["loss"] = member.curve->back().loss;
-    updates.push_back({members_[static_cast<std::size_t>(member.member)], RecordState::running, body.dump()});
+    MemberRecord now{.steps_done = member.steps, .news = utc_now(), .curve = *member.curve};
+    if (!now.curve.empty()) now.loss = now.curve.back().loss;
+    updates.push_back(
+        {members_[static_cast<std::size_t>(member.member)], RecordState::running, outcome_body(now)});
   }
   static_cast<void>(store_->update(std::move(updates)).ok());
 }
 
 Result<void> RunRecords::close_member(const MemberResult& member, const std::optional<Error>& error) {
   if (!store_) return {};
-  json body = json::object();
+  MemberRecord ended{.right = member.right,
+                     .answers = member.of,
+                     .carried_bits = member.carried_bits,
+                     .note = ending_note(prepared_.plan, member.curve),
+                     .reason = member.state == RecordState::stopped && error ? error->message : member.reason,
+                     .curve = member.curve};
   // A member that was not reached keeps what an earlier run recorded of it.
-  if (member.steps > 0) body.update({{"steps_done", member.steps}, {"curve", curve_json(member.curve)}});
-  if (!member.curve.empty()) body["loss"] = member.curve.back().loss;
-  if (!member.of.empty())
-    body.update({{"accuracy", member.accuracy()},
-                 {"right", member.right},
-                 {"answers", member.of},
-                 {"file", member.file}});
-  if (member.carried_bits) body["carried_bits"] = *member.carried_bits;
-  if (const std::string note = ending_note(prepared_.plan, member.curve); !note.empty()) body["note"] = note;
-  if (!member.reason.empty()) body["reason"] = member.reason;
-  if (member.state == RecordState::stopped && error) body["reason"] = error->message;
-  return store_->finish(id(member), member.state, body.dump());
+  if (member.steps > 0) ended.steps_done = member.steps;
+  if (!member.curve.empty()) ended.loss = member.curve.back().loss;
+  if (!member.of.empty()) ended.accuracy = member.accuracy(), ended.file = member.file;
+  return store_->finish(id(member), member.state, outcome_body(ended));
 }
 
 Result<void> RunRecords::close(const EnsembleResult& result, const std::optional<Error>& error) {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rung/base/json_fields.h"
-
 namespace rung {
 namespace {
 
@@ -29,16 +27,6 @@ Place mean_of(const AccuracyCurve& curve, std::size_t first, std::size_t end) {
 }
 
 }  // namespace
-
-nlohmann::ordered_json curve_json(const std::vector<CurvePoint>& curve) { return to_fields(curve); }
-
-std::vector<CurvePoint> curve_of(const nlohmann::json& document) {
-  std::vector<CurvePoint> curve;
-  for (const nlohmann::json& point : document)
-    curve.push_back({point.at("step").get<std::int64_t>(), point.at("stage").get<std::int64_t>(),
-                     point.at("loss").get<double>(), point.at("accuracy").get<std::vector<double>>()});
-  return curve;
-}
 
 AccuracyCurve first_accuracy(const std::vector<CurvePoint>& curve) {
   AccuracyCurve out;

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <utility>
 #include <vector>
 
@@ -22,11 +21,6 @@ template <class Fields>
 void describe(Fields& field, CurvePoint& point) {
   field("step", point.step, "stage", point.stage, "loss", point.loss, "accuracy", point.accuracy);
 }
-
-// [{"step", "stage", "loss", "accuracy"}, ...]
-nlohmann::ordered_json curve_json(const std::vector<CurvePoint>& curve);
-// Throws nlohmann's exceptions on anything else than curve_json gives.
-std::vector<CurvePoint> curve_of(const nlohmann::json& document);
 
 using AccuracyPoint = std::pair<std::int64_t, double>;  // step, accuracy
 using AccuracyCurve = std::vector<AccuracyPoint>;

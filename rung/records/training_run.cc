@@ -41,13 +41,20 @@ void describe_label(Fields& field, std::optional<Label>& label) {
 
 }  // namespace
 
+// What comes of a training, beside its plan.
+template <class Fields>
+void describe_outcome(Fields& field, MemberRecord& x) {
+  field.some("accuracy", x.accuracy, "loss", x.loss, "steps_done", x.steps_done, "right", x.right, "answers",
+             x.answers, "carried_bits", x.carried_bits, "file", x.file, "note", x.note, "reason", x.reason,
+             "news", x.news, "curve", x.curve);
+}
+
 template <class Fields>
 void describe(Fields& field, MemberRecord& x) {
-  field("task", x.task, "arch", x.arch, "size", x.size, "member", x.member, "rate", x.rate, "accuracy",
-        x.accuracy, "loss", x.loss, "steps", x.steps, "steps_done", x.steps_done);
+  field("task", x.task, "arch", x.arch, "size", x.size, "member", x.member, "rate", x.rate, "steps", x.steps,
+        "experiment", x.experiment, "configuration", x.configuration);
   describe_label(field, x.label);
-  field("experiment", x.experiment, "configuration", x.configuration, "right", x.right, "answers", x.answers,
-        "reason", x.reason, "news", x.news, "curve", x.curve);
+  describe_outcome(field, x);
 }
 
 template <class Fields>
@@ -62,6 +69,13 @@ nlohmann::ordered_json label_json(const Label& label) {
   std::optional<Label> some = label;
   describe_label(writer, some);
   return out;
+}
+
+std::string outcome_body(const MemberRecord& record) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+  FieldWriter writer(out);
+  describe_outcome(writer, const_cast<MemberRecord&>(record));  // a writer only reads
+  return out.dump();
 }
 
 MemberRecord member_record(const Record& record) {

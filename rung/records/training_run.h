@@ -33,9 +33,13 @@ struct MemberRecord {
   std::optional<Label> label;
   std::string experiment, configuration;      // of `rung lab`
   std::vector<std::uint64_t> right, answers;  // of the last evaluation, a task each
-  std::string reason, news;
+  std::optional<int> carried_bits;
+  std::string file, note, reason, news;
   std::vector<CurvePoint> curve;
 };
+
+// What a training adds to the body: fields from `accuracy` on, and no empty ones.
+std::string outcome_body(const MemberRecord& record);
 
 // The fields of a label in a body.
 nlohmann::ordered_json label_json(const Label& label);

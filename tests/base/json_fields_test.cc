@@ -69,7 +69,8 @@ TEST(json_fields, of_another_type_are_refused_by_their_place) {
            {R"({"name": "a", "weights": {"x": "y"}})", "[json].weights.x: a number expected"},
            {R"({"name": "a", "pairs": [[1]]})", "[json].pairs[0]: a pair expected"},
            {R"([])", "[json]: an object expected"},
-           {R"({)", "[json] no JSON"}}) {
+           {R"({)", "[json] not JSON at byte 2; expected one complete document"},
+           {std::string(100'000, '['), "[json] JSON nested deeper than 64 at byte 65"}}) {
     const auto tree = from_text<Tree>(text);
     ASSERT_FALSE(tree) << text;
     EXPECT_EQ(tree.error().message, said);
