@@ -87,7 +87,7 @@ weights for two full layers may exist. So the table says that these words do not
 R4FR4 and headwise are not rounded; their states are counted with the three bits that the rounded words use.""",
     "capacity-law-1": """These runs had 6,000 steps, and that is no plateau: with 12,000 linear attention gains 0.05 and mamba2 0.07, and with 24,000 the delta rule 0.15 (`capacity-law-2`). A figure is what was kept, so more
 steps may keep more. Where it is close to the limit beside it, the table was too small to ask for more.""",
-    "capacity-law-2": """A run that was stopped: 22 of its 67 configurations are finished, which decide four of its predictions. By then delta had shown that 12,000 steps are no plateau either.""",
+    "capacity-law-2": """Its run was stopped when delta had shown that 12,000 steps are no plateau either. What was finished by then decides four of its predictions.""",
 }
 NOTES = """
 ## How these were made
@@ -156,9 +156,16 @@ def experiment(name):
 
 
 def missing(name, documents):
-    """What is written down and has no results."""
-    return [f"`{name}` at size {size} has no results: its predictions stand, and were not run yet."
-            for size in ("gpu", "small") if size in experiment(name) and not documents[(name, size)]]
+    """What is written down and has no results, or not all of them."""
+    lines = []
+    for size in ("gpu", "small"):
+        document = documents[(name, size)]
+        if size in experiment(name) and not document:
+            lines.append(f"`{name}` at size {size} has no results: its predictions stand, and were not run yet.")
+        elif document and document["lab"]["stopped"]:
+            outcomes = document["lab"]["configurations"]
+            lines.append(f"`{name}` at size {size} was stopped with {sum(bool(each['scores']) for each in outcomes)} of {len(outcomes)} configurations finished.")
+    return lines
 
 
 def separated_word(outcome):
