@@ -3,12 +3,13 @@
 
   experiments/run.py --program build/release/rung --size small --out DIR [--seconds 500] [--parallel 1] [--cores 2] [NAME ...]
   experiments/run.py --program build/release/rung --size gpu --out DIR --packed 6 depth
+  experiments/run.py --program build/release/rung --size gpu --out DIR --packed 6 --from results capacity-law
 
 DIR/lab/NAME-SIZE is the folder of each experiment (an unfinished one goes on when this is run again), DIR/results/NAME-SIZE.json its
 results.json, to be copied to results/. --packed runs so many configurations of one experiment at once, each in a folder of its own
 (start the CUDA MPS daemon first: nvidia-cuda-mps-control -d), and then puts them together; configurations of several experiments that have the same
-plan and seeds are run once, and the others' notes say whose run they show. At the limit the experiments are interrupted, which keeps their finished steps. --cores
-pins each experiment to that many cores of its own and hides the GPU.
+plan and seeds are run once, and the others' notes say whose run they show. At the limit the experiments are interrupted, which keeps their finished steps; DIR/results then
+has what finished, marked as stopped, and --from takes it up on another machine. --cores pins each experiment to that many cores of its own and hides the GPU.
 """
 import argparse
 import fnmatch
@@ -37,20 +38,27 @@ def as_json(name, out):
     return path
 
 
-def prediction_commit(name):
-    """The commit that last changed an experiment's file, where git knows it and the file is as that commit has it."""
-    def git(*arguments):
-        return subprocess.run(["git", *arguments, "--", name + ".toml"], cwd=os.path.dirname(os.path.abspath(__file__)), capture_output=True, text=True).stdout.strip()
+def git(*arguments):
+    """What it prints in the folder of the experiments; nothing where there is no git."""
     try:
-        return "" if git("status", "--porcelain") else git("log", "-1", "--format=%h")
+        return subprocess.run(["git", *arguments], cwd=os.path.dirname(os.path.abspath(__file__)), capture_output=True, text=True).stdout.strip()
     except OSError:
         return ""
 
 
-def plans(name, size):
-    """The ids of an experiment's configurations, each with all that its run depends on."""
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".toml"), "rb") as source:
-        part = tomllib.load(source).get(size, {})
+def prediction_commit(name):
+    """The commit that last changed an experiment's file, where git knows it and the file is as that commit has it."""
+    return "" if git("status", "--porcelain", "--", name + ".toml") else git("log", "-1", "--format=%h", "--", name + ".toml")
+
+
+def plans(name, size, commit=None):
+    """The ids of an experiment's configurations, each with all that its run depends on; as a commit has them, if one is given."""
+    if commit:
+        text = git("show", f"{commit}:./{name}.toml")
+    else:
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".toml"), encoding="utf-8") as source:
+            text = source.read()
+    part = tomllib.loads(text).get(size, {})
     return {each["id"]: json.dumps([part.get("seeds"), {**part.get("base", {}), **each, "id": ""}], sort_keys=True)
             for each in part.get("configurations", [])}
 
@@ -58,6 +66,25 @@ def plans(name, size):
 def outcome(name, options, configuration):
     """Where the outcome of a configuration is kept that is finished."""
     return os.path.join(options.out, "lab", f"{name}-{options.size}", configuration + ".json")
+
+
+def take_up(name, options):
+    """Finished configurations of a stopped run, from its results: those whose plan is still the one that its predictions were committed with."""
+    path = os.path.join(options.taken, f"{name}-{options.size}.json")
+    if not os.path.exists(path):
+        return
+    with open(path, encoding="utf-8") as source:
+        document = json.load(source)
+    commit, now = document["provenance"].get("predictions", "").split(",")[0], plans(name, options.size)
+    then = plans(name, options.size, commit) if commit else {}
+    for each in document["lab"]["configurations"]:
+        id, target = each["id"], outcome(name, options, each["id"])
+        if (each["scores"] or each.get("costs")) and id in now and then.get(id) == now[id] and not os.path.exists(target):
+            each["curves"] = [{key: value for key, value in curve.items() if key not in ("configuration", "task")}
+                              for curve in document["curves"] if curve["configuration"] == id]
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(target, "w", encoding="utf-8") as copy:
+                json.dump(each, copy)
 
 
 def put_together(name, options):
@@ -90,9 +117,11 @@ def share(twins, options):
 
 
 class Run:
-    def __init__(self, name, options, slot, only=None):
-        self.name, self.slot, self.start, self.only = name, slot, time.monotonic(), only
-        self.folder = os.path.join(options.out, "lab", f"{name}-{options.size}" + (f".{only}" if only else ""))
+    """One configuration in a folder of its own, or (`whole`) in the experiment's; or all that is left of it."""
+
+    def __init__(self, name, options, slot, only=None, whole=False):
+        self.name, self.slot, self.start, self.only, self.whole = name, slot, time.monotonic(), only, whole or not only
+        self.folder = os.path.join(options.out, "lab", f"{name}-{options.size}" + ("" if self.whole else f".{only}"))
         which = ["--file", as_json(name, options.out)] if options.files else [name]
         command = [options.program, "lab", *which, "--size", options.size, "--out", self.folder, "--no-store"]
         if only:
@@ -113,7 +142,7 @@ class Run:
     def finish(self, options):
         self.log.close()
         found = os.path.join(self.folder, "results.json")
-        if os.path.exists(found) and not self.only:
+        if os.path.exists(found) and self.whole:
             os.makedirs(os.path.join(options.out, "results"), exist_ok=True)
             with open(found) as source, open(os.path.join(options.out, "results", f"{self.name}-{options.size}.json"), "w") as target:
                 document = json.load(source)
@@ -122,7 +151,7 @@ class Run:
                 json.dump(document, target, separators=(",", ":"), ensure_ascii=False)
                 target.write("\n")
         said = {0: "done", 1: "done, a theorem's prediction failed", 130: "interrupted"}.get(self.process.returncode, "FAILED")
-        print(f"{self.only or self.name:<14} {options.size}  {said} (exit {self.process.returncode})  {time.monotonic() - self.start:.0f} s", flush=True)
+        print(f"{self.name if self.whole else self.only:<14} {options.size}  {said} (exit {self.process.returncode})  {time.monotonic() - self.start:.0f} s", flush=True)
         return self.process.returncode in (0, 1, 130)
 
 
@@ -136,6 +165,7 @@ def main():
     parser.add_argument("--parallel", type=int, default=1)
     parser.add_argument("--packed", type=int, default=0, help="configurations of an experiment at once; 0: one after the other")
     parser.add_argument("--only", default="*", help="with --packed: configurations whose id matches (* stands for any text)")
+    parser.add_argument("--from", dest="taken", default="", metavar="DIR", help="with --packed: results of stopped runs, whose finished configurations are not run again")
     parser.add_argument("--cores", type=int, default=0)
     parser.add_argument("--first-core", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=0)
@@ -143,6 +173,8 @@ def main():
     options = parser.parse_args()
     if options.only != "*" and not options.packed:
         sys.exit("--only chooses configurations that --packed runs; --packed expected")
+    if options.taken and not options.packed:
+        sys.exit("--from takes up configurations that --packed leaves out; --packed expected")
     unknown = set(options.names) - set(ORDER)
     if unknown:
         sys.exit(f"no experiment {', '.join(sorted(unknown))}; expected one of {', '.join(ORDER)}")
@@ -154,6 +186,8 @@ def main():
         options.parallel = options.packed
         first, waiting = {}, []
         for name in names:
+            if options.taken:
+                take_up(name, options)
             for only, plan in plans(name, options.size).items():
                 same = first.setdefault(plan, (name, only))
                 if same != (name, only):
@@ -191,8 +225,10 @@ def main():
             put_together(name, options)
         share(twins, options)
         for name in names:
-            if all(os.path.exists(outcome(name, options, each)) for each in plans(name, options.size)):
-                last = Run(name, options, 0)
+            configurations = plans(name, options.size)
+            finished = [each for each in configurations if os.path.exists(outcome(name, options, each))]
+            if finished:  # what is left stays so: one that has run is asked for
+                last = Run(name, options, 0, None if len(finished) == len(configurations) else finished[0], whole=True)
                 last.process.wait()
                 well = last.finish(options) and well
     sys.exit(0 if well else 1)

@@ -1,4 +1,4 @@
-"""experiments/run.py --packed with a program that trains nothing: a plan that several experiments have is run once."""
+"""experiments/run.py --packed with a program that trains nothing: a plan that several experiments have is run once, and finished runs are carried on."""
 import json
 import os
 import subprocess
@@ -23,11 +23,11 @@ for id in ids:
             json.dump({"id": id, "note": ""}, outcome)
         with open(os.environ["RAN"], "a") as ran:
             ran.write(id + "\\n")
-if not only:
-    found = [json.load(open(os.path.join(out, id + ".json"))) for id in ids]
-    with open(os.path.join(out, "results.json"), "w") as results:
-        json.dump({"provenance": {}, "found": found}, results)
+found = [json.load(open(path)) for path in (os.path.join(out, id + ".json") for id in ids) if os.path.exists(path)]
+with open(os.path.join(out, "results.json"), "w") as results:
+    json.dump({"provenance": {}, "lab": {"stopped": len(found) < len(ids)}, "found": found}, results)
 """
+EXPERIMENTS = os.path.dirname(RUN)
 
 
 class PackedRun(unittest.TestCase):
@@ -58,10 +58,32 @@ class PackedRun(unittest.TestCase):
         self.assertIn("L2-separated-RFF", ran)
         self.assertNotIn("separated-RFF", ran, "the same plan as depth's")
         self.assertEqual(len(ran), len(set(ran)))
-        with open(os.path.join(self.folder.name, "out", "results", "early-late-gpu.json")) as file:
-            found = {each["id"]: each["note"] for each in json.load(file)["found"]}
-        self.assertEqual(found["separated-RFF"], "the run of L2-separated-RFF in depth")
-        self.assertFalse(os.path.exists(os.path.join(self.folder.name, "out", "results", "depth-gpu.json")), "its three functions are left")
+        whole, left = self.results("early-late"), self.results("depth")
+        self.assertEqual({each["id"]: each["note"] for each in whole["found"]}["separated-RFF"], "the run of L2-separated-RFF in depth")
+        self.assertFalse(whole["lab"]["stopped"])
+        self.assertTrue(left["lab"]["stopped"], "its three functions are left")
+
+    def test_finished_configurations_of_a_stopped_run_are_taken_up_where_their_plan_is_the_same(self):
+        taken = os.path.join(self.folder.name, "taken")
+        os.mkdir(taken)
+        commit = subprocess.run(["git", "log", "-1", "--format=%h", "--", "early-late.toml"], cwd=EXPERIMENTS, capture_output=True, text=True, check=True).stdout.strip()
+        for name, predictions in (("early-late", commit), ("ablation", "")):  # of the second nobody knows with what plan it ran
+            row = {"id": "separated-RFF", "note": "taken", "scores": [{"seed": 1}]}
+            curves = [{"configuration": id, "task": "seqcomp", "seed": 1} for id in ("separated-RFF", "separated-FF")]
+            with open(os.path.join(taken, name + "-gpu.json"), "w") as file:
+                json.dump({"provenance": {"predictions": predictions}, "lab": {"configurations": [row, {"id": "separated-FF", "scores": []}]}, "curves": curves}, file)
+            self.assertEqual(self.run_py("--packed", "2", "--from", taken, name).returncode, 0)
+        with open(self.ran) as file:
+            ran = file.read().split()
+        self.assertEqual(ran.count("separated-RFF"), 1, "that of ablation alone")
+        self.assertEqual(ran.count("separated-FF"), 1, "that of early-late, which had not finished")
+        found = {each["id"]: each for each in self.results("early-late")["found"]}
+        self.assertEqual((found["separated-RFF"]["note"], found["separated-RFF"]["curves"]), ("taken", [{"seed": 1}]))
+        self.assertFalse(self.results("early-late")["lab"]["stopped"])
+
+    def results(self, name):
+        with open(os.path.join(self.folder.name, "out", "results", name + "-gpu.json")) as file:
+            return json.load(file)
 
 
 if __name__ == "__main__":
