@@ -21,8 +21,8 @@ TARGET = os.path.join(RESULTS, "README.md")
 README = os.path.join(HERE, "..", "README.md")
 # Kept as they were run; the file behind asks their question again, and counts in their place once it has results.
 REPLACED = {"depth-1": "depth", "depth-2": "depth", "capacity-law-1": "capacity-law", "sparse-depth-1": "sparse-depth", "khop-100-1": "khop-100",
-            "capacity-law-2": "capacity-law", "khop-longer": "khop-100", "cot-1": "cot", "tracking-1": "tracking", "marks-1": "marks"}
-CAPACITY = ("capacity-law", "capacity-law-1")  # the first that has results is the record of bits kept
+            "capacity-law-2": "capacity-law", "khop-longer": "khop-100", "zoology-1": "zoology", "cot-1": "cot", "tracking-1": "tracking", "marks-1": "marks"}
+CAPACITY = ("capacity-law", "capacity-law-1")  # the first that has run to its end is the record of bits kept
 # What a reader asks, and the predictions that answer it: of the first file that has results.
 QUESTIONS = (
     ("Two composed functions take three layers, two of them full; the third may be a recurrence, first or second",
@@ -264,7 +264,7 @@ def count(documents, found):
     for (name, size), document in documents.items():
         if not document:
             continue
-        group = "replaced" if documents.get((REPLACED.get(name), size)) or document["lab"]["stopped"] else size
+        group = "replaced" if ended(documents.get((REPLACED.get(name), size))) or not ended(document) else size
         for verdict in document["lab"]["verdicts"]:
             words = [verdict["verdict"]]
             later = [word for _, _, verdicts in explained_by(f"{name}/{verdict['id']}", found, documents) for word in verdicts.values()]
@@ -277,12 +277,22 @@ def count(documents, found):
     return totals
 
 
+def ended(document):
+    return document is not None and not document["lab"]["stopped"]
+
+
 def capacity_record():
     """Name and results of the record of bits kept."""
-    return next((name, document) for name in CAPACITY if (document := read(name, "gpu")))
+    return next((name, document) for name in CAPACITY if ended(document := read(name, "gpu")))
 
 
-def capacity_table(name, document):
+def capacity_section(name, document):
+    return ["", "## Bits kept per state element", "", *([SECTIONS[name], ""] if name in SECTIONS else []), "At least this many, rounded down: the ceiling of Eva inverted at a one-sided 95 % lower confidence bound of the accuracy over the seeds (`docs/lab.md`;",
+            f"`{name}`, size gpu). In brackets the information limit, the bits of the table for each element: no model can keep more than that. For log-linear",
+            "attention both are those of one level.", *capacity_table(document)]
+
+
+def capacity_table(document):
     rows, columns = {}, []
     for outcome in document["lab"]["configurations"]:
         kept = outcome.get("capacity")
@@ -293,10 +303,7 @@ def capacity_table(name, document):
         if kept["n"] not in columns:
             columns.append(kept["n"])
     columns.sort()
-    out = ["", "## Bits kept per state element", "", *([SECTIONS[name], ""] if name in SECTIONS else []), "At least this many, rounded down: the ceiling of Eva inverted at a one-sided 95 % lower confidence bound of the accuracy over the seeds (`docs/lab.md`;",
-           f"`{name}`, size gpu). In brackets the information limit, the bits of the table for each element: no model can keep more than that. For log-linear",
-           "attention both are those of one level.", "",
-           "| mechanism | elements | " + " | ".join(f"n = {n}" for n in columns) + " |", "| --- | --- |" + " --- |" * len(columns)]
+    out = ["", "| mechanism | elements | " + " | ".join(f"n = {n}" for n in columns) + " |", "| --- | --- |" + " --- |" * len(columns)]
     for mechanism, found in rows.items():
         elements = next(iter(found.values()))[0]["elements"]
         texts = []
@@ -371,7 +378,7 @@ def page():
             lines.append(f"| {told} | {scope} | " +
                          " | ".join(str(totals.get((group, scope, word), 0)) for word in ("held", "failed", "explained", "undecided", "answered")) + " |")
     lines.append(LABELS)
-    lines += capacity_table(*capacity_record())
+    lines += capacity_section(*capacity_record())
     for name in ORDER:
         some = documents[(name, "gpu")] or documents[(name, "small")]
         if not some:
@@ -405,6 +412,8 @@ def page():
                 break
         if name == "zoology":
             lines += state_table(some)
+        if name == "capacity-law" and not ended(some):
+            lines += ["", "Bits kept per state element at rest, of what finished (in brackets the limit):", *capacity_table(some)]
         lines += ["", "; ".join(ran) + "."]
         lines += missing(name, documents)
     lines.append(NOTES)
