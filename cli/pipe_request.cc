@@ -14,7 +14,7 @@ Result<std::vector<std::string>> read_pipe_request(std::string_view line) {
   if (!request["arguments"].is_array() || request["arguments"].empty())
     return fail(ErrorCode::parse, "[pipe] \"arguments\" is no list of words");
   for (const auto& word : request["arguments"]) {
-    if (!word.is_string())
+    if (!word.is_string() || word.get_ref<const std::string&>().find('\0') != std::string::npos)
       return fail(ErrorCode::parse, "[pipe] \"arguments\" holds {}; expected a word", word.dump());
     arguments.push_back(word.get<std::string>());
   }

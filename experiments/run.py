@@ -28,14 +28,12 @@ from embed import ORDER  # noqa: E402
 GRACE = 45  # seconds that an interrupted experiment has to save itself
 
 
-def as_json(name, out):
-    """The experiment's file as JSON, which every build reads."""
-    os.makedirs(out, exist_ok=True)
-    path = os.path.join(out, name + ".json")
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".toml"), "rb") as source, open(path + ".new", "w") as target:
-        json.dump(tomllib.load(source), target)
-    os.replace(path + ".new", path)  # a configuration that was started before may be reading it
-    return path
+def write_json(document, path):
+    """Whole or not at all: another run may be reading it, and a half file would count as a finished one."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path + ".new", "w", encoding="utf-8") as target:
+        json.dump(document, target)
+    os.replace(path + ".new", path)
 
 
 def git(*arguments):
@@ -51,14 +49,17 @@ def prediction_commit(name):
     return "" if git("status", "--porcelain", "--", name + ".toml") else git("log", "-1", "--format=%h", "--", name + ".toml")
 
 
-def plans(name, size, commit=None):
-    """The ids of an experiment's configurations, each with all that its run depends on; as a commit has them, if one is given."""
+def experiment(name, commit=None):
+    """An experiment's file; as a commit has it, if one is given."""
     if commit:
-        text = git("show", f"{commit}:./{name}.toml")
-    else:
-        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".toml"), encoding="utf-8") as source:
-            text = source.read()
-    part = tomllib.loads(text).get(size, {})
+        return tomllib.loads(git("show", f"{commit}:./{name}.toml"))
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".toml"), "rb") as source:
+        return tomllib.load(source)
+
+
+def plans(name, size):
+    """The ids of an experiment's configurations, each with all that its run depends on."""
+    part = experiment(name).get(size, {})
     return {each["id"]: json.dumps([part.get("seeds"), {**part.get("base", {}), **each, "id": ""}], sort_keys=True)
             for each in part.get("configurations", [])}
 
@@ -69,22 +70,25 @@ def outcome(name, options, configuration):
 
 
 def take_up(name, options):
-    """Finished configurations of a stopped run, from its results: those whose plan is still the one that its predictions were committed with."""
+    """Finished configurations of a stopped run, from its results: where its file is as the commit of its predictions has it."""
     path = os.path.join(options.taken, f"{name}-{options.size}.json")
     if not os.path.exists(path):
-        return
+        sys.exit(f"{path}: no such results to take up")
     with open(path, encoding="utf-8") as source:
         document = json.load(source)
-    commit, now = document["provenance"].get("predictions", "").split(",")[0], plans(name, options.size)
-    then = plans(name, options.size, commit) if commit else {}
-    for each in document["lab"]["configurations"]:
-        id, target = each["id"], outcome(name, options, each["id"])
-        if (each["scores"] or each.get("costs")) and id in now and then.get(id) == now[id] and not os.path.exists(target):
-            each["curves"] = [{key: value for key, value in curve.items() if key not in ("configuration", "task")}
-                              for curve in document["curves"] if curve["configuration"] == id]
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            with open(target, "w", encoding="utf-8") as copy:
-                json.dump(each, copy)
+    commit, now = document["provenance"].get("predictions", "").split(",")[0], experiment(name)
+    if not commit or experiment(name, commit) != now:
+        sys.exit(f"{path}: {name}.toml is not as it was when this ran" + (f", at {commit}" if commit else "; the commit of its predictions is not recorded"))
+    if document["lab"]["seeds"] != (options.seeds or now[options.size]["seeds"]):
+        sys.exit(f"{path}: has {document['lab']['seeds']} seeds; {options.seeds or now[options.size]['seeds']} expected")
+    # What a configuration that separates counts with depends on the others: such ones are run again.
+    finished = [each for each in document["lab"]["configurations"] if (each["scores"] or each.get("costs")) and "separation" not in each]
+    for each in finished:
+        each["curves"] = [{key: value for key, value in curve.items() if key not in ("configuration", "task")}
+                          for curve in document["curves"] if curve["configuration"] == each["id"]]
+        if not os.path.exists(target := outcome(name, options, each["id"])):
+            write_json(each, target)
+    print(f"{name:<14} {options.size}  {len(finished)} of {len(document['lab']['configurations'])} configurations taken up from {path}", flush=True)
 
 
 def put_together(name, options):
@@ -112,8 +116,7 @@ def share(twins, options):
             document = json.load(found)
         document["id"] = each
         document["note"] = "; ".join(filter(None, [document.get("note"), f"the run of {same} in {first}"]))
-        with open(target, "w") as copy:
-            json.dump(document, copy)
+        write_json(document, target)
 
 
 class Run:
@@ -122,7 +125,10 @@ class Run:
     def __init__(self, name, options, slot, only=None, whole=False):
         self.name, self.slot, self.start, self.only, self.whole = name, slot, time.monotonic(), only, whole or not only
         self.folder = os.path.join(options.out, "lab", f"{name}-{options.size}" + ("" if self.whole else f".{only}"))
-        which = ["--file", as_json(name, options.out)] if options.files else [name]
+        which = [name]
+        if options.files:  # as JSON, which every build reads
+            which = ["--file", os.path.join(options.out, name + ".json")]
+            write_json(experiment(name), which[1])
         command = [options.program, "lab", *which, "--size", options.size, "--out", self.folder, "--no-store"]
         if only:
             command += ["--only", only]

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rung/adversary/scaling.h"
+#include "rung/base/plural.h"
 #include "rung/constructions/precision_search.h"
 #include "rung/evaluation/evaluation.h"
 #include "rung/evaluation/label.h"
@@ -191,8 +192,8 @@ Result<std::optional<Outcome>> run_plan(const TrainingPlan& plan, Outcome outcom
       if (member.plan.seed == seed) outcome.curves.push_back(curve_of(member, &member == chosen));
   }
   if (outcome.scores.size() < plan.seeds.size())
-    outcome.note += fmt::format("{}{} seeds without a score: {}", outcome.note.empty() ? "" : "; ",
-                                plan.seeds.size() - outcome.scores.size(), failure);
+    outcome.note += fmt::format("{}{} without a score: {}", outcome.note.empty() ? "" : "; ",
+                                counted(plan.seeds.size() - outcome.scores.size(), "seed"), failure);
   std::map<std::string, std::size_t> endings;
   for (const learn::MemberResult& member : result.members)
     if (const std::string ending = learn::ending_note(plan, member.curve); !ending.empty()) ++endings[ending];

@@ -113,6 +113,15 @@ Result<void> Trainer::restore(const std::string& path) {
   if (progress->members.size() != members_.size())
     return fail(ErrorCode::format, "[train] {}: {} members; {} expected", path, progress->members.size(),
                 members_.size());
+  if (progress->step < 0 || progress->step > plan_.steps || progress->summed < 0 ||
+      progress->summed > progress->step)
+    return fail(ErrorCode::format, "[train] {}: at step {} with {} summed; at most {} steps expected", path,
+                progress->step, progress->summed, plan_.steps);
+  for (const MemberProgress& member : progress->members)
+    if (member.steps < 0 || member.steps > progress->step ||
+        !is_curve_of(member.curve, lesson_.tasks(), progress->step))
+      return fail(ErrorCode::format, "[train] {}: member {} has no curve of {} tasks up to step {}", path,
+                  member.plan.index, lesson_.tasks(), progress->step);
   RUNG_CHECK(fill(parameters_.master, file, "parameters", path));
   RUNG_CHECK(fill(optimiser_.first, file, "first", path));
   RUNG_CHECK(fill(optimiser_.second, file, "second", path));

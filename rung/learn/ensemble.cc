@@ -64,7 +64,7 @@ class Run {
         if (std::error_code code; !std::filesystem::exists(member.file, code))
           member = {.plan = member.plan, .curve = member.curve, .steps = member.steps};
     // A run that failed leaves the folder as it is, for --resume.
-    if (!error_) note(folder_.write_curves(results_, prepared_.lesson->tasks()));
+    if (!error_) note(folder_.write_curves(results_));
     EnsembleResult result;
     result.run = records_.run();
     result.seconds = progress_.seconds();
@@ -243,7 +243,7 @@ std::string ending_note(const TrainingPlan& plan, const std::vector<CurvePoint>&
   const bool learned =
       plan.stop && *std::min_element(last.accuracy.begin(), last.accuracy.end()) >= *plan.stop;
   if (plan.patience > 0 && last.step >= plan.steps && !learned && !pace(plan, curve).at_rest)
-    return "still learning at the last step";
+    return "had not come to rest at the last step";
   return "";
 }
 

@@ -1,7 +1,7 @@
 // When a member of a plan with `patience` has learned what it will. After the warm-up it learns at its whole rate. Where
 // `patience` evaluations in a row stay within `gain` of the best before them it stands still, and its rate falls to a
 // quarter; where that would be below `floor` of the peak, it has come to rest and ends. Counted are evaluations after the
-// warm-up of the whole task, rounded if it is to be, as they are for an early stop.
+// warm-up of the whole task, rounded if it is to be.
 //
 // All of it follows from the plan and the member's own curve: a resumed member, and one among others, goes on as one
 // that never stopped and was alone.

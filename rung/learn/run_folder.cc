@@ -41,7 +41,7 @@ bool RunFolder::has(const std::string& path) const {
 }
 
 Result<RunFolder> RunFolder::open(const std::string& folder, const TrainingPlan& plan, bool resume) {
-  RunFolder out(folder, plan_text(plan));
+  RunFolder out(folder, plan);
   const std::string plan_file = out.path("plan.json");
   const bool existed = out.has(plan_file);
   if (existed && !resume)
@@ -87,9 +87,12 @@ std::optional<MemberResult> RunFolder::finished(const MemberPlan& plan) const {
   MemberResult member = std::move(*saved);
   member.plan = plan;
   // A member that failed has no answers; one that is done has them of every task.
-  if (member.right.size() != member.of.size() || member.curve.empty()) return std::nullopt;
+  const bool done = member.state == RecordState::done;
+  if (member.of.size() != (done ? tasks_ : 0) || member.right.size() != member.of.size() ||
+      (done && member.curve.empty()) || !is_curve_of(member.curve, tasks_, steps_))
+    return std::nullopt;
   for (std::size_t which = 0; which < member.of.size(); ++which)
-    if (member.right[which] > member.of[which]) return std::nullopt;
+    if (member.of[which] == 0 || member.right[which] > member.of[which]) return std::nullopt;
   member.file = file;
   return member;
 }
@@ -98,9 +101,9 @@ std::map<std::string, std::string> RunFolder::notes(const MemberResult& member) 
   return {{"training", to_fields(member).dump()}, {"plan", plan_}};
 }
 
-Result<void> RunFolder::write_curves(const std::vector<MemberResult>& members, std::size_t tasks) const {
+Result<void> RunFolder::write_curves(const std::vector<MemberResult>& members) const {
   std::string text = "member,seed,rate,decay,scale,step,stage,loss";
-  for (std::size_t which = 0; which < tasks; ++which) text += fmt::format(",accuracy_{}", which);
+  for (std::size_t which = 0; which < tasks_; ++which) text += fmt::format(",accuracy_{}", which);
   text += "\n";
   for (const MemberResult& member : members)
     for (const CurvePoint& row : member.curve) {

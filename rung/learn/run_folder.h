@@ -20,13 +20,16 @@ class RunFolder {
   std::optional<MemberResult> finished(const MemberPlan& member) const;
   // What finished() reads back, as notes of the member's weights file.
   std::map<std::string, std::string> notes(const MemberResult& member) const;
-  Result<void> write_curves(const std::vector<MemberResult>& members, std::size_t tasks) const;
+  Result<void> write_curves(const std::vector<MemberResult>& members) const;
 
  private:
-  RunFolder(std::string folder, std::string plan) : folder_(std::move(folder)), plan_(std::move(plan)) {}
+  RunFolder(std::string folder, const TrainingPlan& plan)
+      : folder_(std::move(folder)), plan_(plan_text(plan)), tasks_(plan.tasks.size()), steps_(plan.steps) {}
   void remove_half_written() const;
 
   std::string folder_, plan_;
+  std::size_t tasks_;
+  std::int64_t steps_;
 };
 
 }  // namespace rung::learn

@@ -56,7 +56,9 @@ Result<void> RunRecords::open(const RunFolder& folder, const std::vector<MemberP
   std::optional<RecordIds> known;
   if (folder.has(file)) {
     RUNG_TRY(const std::string text, read_text_file(file, "train"));
-    if (auto ids = from_text<RecordIds>(text); ids && ids->members.size() == plans.size()) known = *ids;
+    const auto ids = from_text<RecordIds>(text);
+    if (!ids) return fail(ErrorCode::format, "[train] {}: {}", rung::quoted(file), ids.error().message);
+    if (ids->members.size() == plans.size()) known = *ids;
   }
   if (known) {
     run_ = known->run, members_ = known->members;
@@ -108,12 +110,13 @@ void RunRecords::tell(const std::vector<News>& news) {
 
 Result<void> RunRecords::close_member(const MemberResult& member, const std::optional<Error>& error) {
   if (!store_) return {};
-  MemberRecord ended{.right = member.right,
-                     .answers = member.of,
-                     .carried_bits = member.carried_bits,
-                     .note = ending_note(prepared_.plan, member.curve),
-                     .reason = member.state == RecordState::stopped && error ? error->message : member.reason,
-                     .curve = member.curve};
+  MemberRecord ended{
+      .right = member.right,
+      .answers = member.of,
+      .carried_bits = member.carried_bits,
+      .note = member.state == RecordState::stopped ? "" : ending_note(prepared_.plan, member.curve),
+      .reason = member.state == RecordState::stopped && error ? error->message : member.reason,
+      .curve = member.curve};
   // A member that was not reached keeps what an earlier run recorded of it.
   if (member.steps > 0) ended.steps_done = member.steps;
   if (!member.curve.empty()) ended.loss = member.curve.back().loss;

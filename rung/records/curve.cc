@@ -28,6 +28,16 @@ Place mean_of(const AccuracyCurve& curve, std::size_t first, std::size_t end) {
 
 }  // namespace
 
+bool is_curve_of(const std::vector<CurvePoint>& curve, std::size_t tasks, std::int64_t steps) {
+  std::int64_t before = 1;
+  for (const CurvePoint& point : curve) {
+    if (point.accuracy.size() != tasks || point.stage < 0 || point.step < before || point.step > steps)
+      return false;
+    before = point.step;
+  }
+  return true;
+}
+
 AccuracyCurve first_accuracy(const std::vector<CurvePoint>& curve) {
   AccuracyCurve out;
   for (const CurvePoint& point : curve)

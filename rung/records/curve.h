@@ -22,6 +22,9 @@ void describe(Fields& field, CurvePoint& point) {
   field("step", point.step, "stage", point.stage, "loss", point.loss, "accuracy", point.accuracy);
 }
 
+// Whether a training of so many tasks and steps can have left it: that many accuracies at every point, steps in order.
+bool is_curve_of(const std::vector<CurvePoint>& curve, std::size_t tasks, std::int64_t steps);
+
 using AccuracyPoint = std::pair<std::int64_t, double>;  // step, accuracy
 using AccuracyCurve = std::vector<AccuracyPoint>;
 

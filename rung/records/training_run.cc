@@ -45,8 +45,11 @@ void describe_label(Fields& field, std::optional<Label>& label) {
 template <class Fields>
 void describe_outcome(Fields& field, MemberRecord& x) {
   field.some("accuracy", x.accuracy, "loss", x.loss, "steps_done", x.steps_done, "right", x.right, "answers",
-             x.answers, "carried_bits", x.carried_bits, "file", x.file, "note", x.note, "reason", x.reason,
-             "news", x.news, "curve", x.curve);
+             x.answers, "file", x.file, "news", x.news, "curve", x.curve);
+  // Empty ones too: what a stopped run said of itself is no longer true of one that was resumed.
+  field("note", x.note, "reason", x.reason);
+  // Until it is known, the plan's field of this name, true, stands in the body.
+  if constexpr (!Fields::kReads) field.some("carried_bits", x.carried_bits);
 }
 
 template <class Fields>

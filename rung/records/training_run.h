@@ -33,12 +33,12 @@ struct MemberRecord {
   std::optional<Label> label;
   std::string experiment, configuration;      // of `rung lab`
   std::vector<std::uint64_t> right, answers;  // of the last evaluation, a task each
-  std::optional<int> carried_bits;
+  std::optional<int> carried_bits;            // written, and not read back
   std::string file, note, reason, news;
   std::vector<CurvePoint> curve;
 };
 
-// What a training adds to the body: fields from `accuracy` on, and no empty ones.
+// What a training adds to the body: fields from `accuracy` on; of empty ones note and reason alone.
 std::string outcome_body(const MemberRecord& record);
 
 // The fields of a label in a body.

@@ -115,7 +115,8 @@ std::optional<MeasuredRecall> measured_recall(const Setting& setting) {
     if (!kind) return {};
     const std::int64_t elements = layer.state_elements * layer.levels;
     out.elements += elements;
-    out.extrapolated |= elements < kind->elements_from || elements > kind->elements_to;
+    out.extrapolated |=
+        layer.state_elements < kind->elements_from || layer.state_elements > kind->elements_to;
     least += kind->least * static_cast<double>(elements);
     most += kind->most * static_cast<double>(elements);
     if (std::none_of(out.kinds.begin(), out.kinds.end(),

@@ -1,7 +1,7 @@
 // What trained models were seen to keep: no theorem, and never part of a verdict. Beside the proved horizon of a recurrent
 // model, which counts every bit of its state, it says where models of its kind ran out when they were trained.
 //
-// The record (measured_recall.json, by experiments/verdicts.py from the experiment `capacity`) has, for each recurrence, state
+// The record (measured_recall.json, by experiments/verdicts.py from the newest `capacity-law` that has run to its end) has, for each recurrence, state
 // size and n, the bits that the seeds kept of n uniformly random values: lower confidence bounds. A kind keeps, at one state
 // size, what it kept at the n where it kept most; the range is over the state sizes.
 #pragma once
@@ -23,9 +23,10 @@ struct MeasuredKind {
 };
 
 struct MeasuredRecall {
-  std::vector<MeasuredKind> kinds;            // of the stack, each once
-  std::int64_t elements = 0;                  // of state, all layers and levels
-  bool extrapolated = false;                  // a layer has fewer or more than any of its kind in the record
+  std::vector<MeasuredKind> kinds;  // of the stack, each once
+  std::int64_t elements = 0;        // of state, all layers and levels
+  bool extrapolated =
+      false;  // a layer, or one level of it, has fewer or more than any of its kind in the record
   double least = 0, most = 0;                 // bits an element, over the kinds
   Integer fails_from_least, fails_from_most;  // the first n with n lg n above what is kept in all
   std::string record;                         // where it stands

@@ -1,6 +1,7 @@
 """experiments/run.py --packed with a program that trains nothing: a plan that several experiments have is run once, and finished runs are carried on."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -41,8 +42,8 @@ class PackedRun(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
-    def run_py(self, *arguments):
-        return subprocess.run([sys.executable, RUN, "--files", "--program", self.program, "--size", "gpu", "--out", os.path.join(self.folder.name, "out"), *arguments],
+    def run_py(self, *arguments, run=RUN):
+        return subprocess.run([sys.executable, run, "--files", "--program", self.program, "--size", "gpu", "--out", os.path.join(self.folder.name, "out"), *arguments],
                               capture_output=True, text=True, env={**os.environ, "RAN": self.ran})
 
     def test_a_choice_of_configurations_is_refused_where_none_is_packed(self):
@@ -63,23 +64,43 @@ class PackedRun(unittest.TestCase):
         self.assertFalse(whole["lab"]["stopped"])
         self.assertTrue(left["lab"]["stopped"], "its three functions are left")
 
-    def test_finished_configurations_of_a_stopped_run_are_taken_up_where_their_plan_is_the_same(self):
+    def test_finished_configurations_of_a_stopped_run_are_taken_up_where_its_file_is_the_same(self):
+        own = os.path.join(self.folder.name, "experiments")  # with a history of its own
+        os.mkdir(own)
+        for name in ("run.py", "embed.py", "early-late.toml"):
+            shutil.copy(os.path.join(EXPERIMENTS, name), own)
+        git = ["git", "-c", "user.name=test", "-c", "user.email=test", "-c", "commit.gpgsign=false"]
+        for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "predict"]):
+            subprocess.run([*git, *command], cwd=own, check=True, env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull})
+        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=own, capture_output=True, text=True, check=True).stdout.strip()
+        row = {"id": "separated-RFF", "note": "taken", "scores": [{"seed": 1}]}
+        curves = [{"configuration": id, "task": "seqcomp", "seed": 1} for id in ("separated-RFF", "separated-FF")]
+        whole = {"provenance": {"predictions": commit}, "lab": {"seeds": 8, "configurations": [row, {"id": "separated-FF", "scores": []}]}, "curves": curves}
         taken = os.path.join(self.folder.name, "taken")
         os.mkdir(taken)
-        commit = subprocess.run(["git", "log", "-1", "--format=%h", "--", "early-late.toml"], cwd=EXPERIMENTS, capture_output=True, text=True, check=True).stdout.strip()
-        for name, predictions in (("early-late", commit), ("ablation", "")):  # of the second nobody knows with what plan it ran
-            row = {"id": "separated-RFF", "note": "taken", "scores": [{"seed": 1}]}
-            curves = [{"configuration": id, "task": "seqcomp", "seed": 1} for id in ("separated-RFF", "separated-FF")]
-            with open(os.path.join(taken, name + "-gpu.json"), "w") as file:
-                json.dump({"provenance": {"predictions": predictions}, "lab": {"configurations": [row, {"id": "separated-FF", "scores": []}]}, "curves": curves}, file)
-            self.assertEqual(self.run_py("--packed", "2", "--from", taken, name).returncode, 0)
+
+        def run(document):
+            with open(os.path.join(taken, "early-late-gpu.json"), "w") as file:
+                json.dump(document, file)
+            return self.run_py("--packed", "2", "--from", taken, "early-late", run=os.path.join(own, "run.py"))
+
+        self.assertIn("no such results", self.run_py("--packed", "2", "--from", own, "early-late").stderr)
+        self.assertIn("commit of its predictions is not recorded", run({**whole, "provenance": {}}).stderr)
+        self.assertIn("7 seeds; 8 expected", run({**whole, "lab": {**whole["lab"], "seeds": 7}}).stderr)
+        self.assertFalse(os.path.exists(self.ran))
+        said = run(whole)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertIn("1 of 2 configurations taken up", said.stdout)
         with open(self.ran) as file:
             ran = file.read().split()
-        self.assertEqual(ran.count("separated-RFF"), 1, "that of ablation alone")
-        self.assertEqual(ran.count("separated-FF"), 1, "that of early-late, which had not finished")
+        self.assertNotIn("separated-RFF", ran)
+        self.assertEqual(ran.count("separated-FF"), 1, "it had not finished")
         found = {each["id"]: each for each in self.results("early-late")["found"]}
         self.assertEqual((found["separated-RFF"]["note"], found["separated-RFF"]["curves"]), ("taken", [{"seed": 1}]))
         self.assertFalse(self.results("early-late")["lab"]["stopped"])
+        with open(os.path.join(own, "early-late.toml"), "a") as file:
+            file.write("accuracy = 0.5\n")  # of its last prediction, once the results are known
+        self.assertIn("is not as it was when this ran", run(whole).stderr)
 
     def results(self, name):
         with open(os.path.join(self.folder.name, "out", "results", name + "-gpu.json")) as file:

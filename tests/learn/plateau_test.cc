@@ -105,7 +105,7 @@ TEST(plateau, says_of_a_member_that_the_steps_ended_that_it_was_learning) {
   TrainingPlan plan = patient();
   plan.steps = 60;
   EXPECT_EQ(ending_note(plan, curve_through({0.1, 0.2, 0.3, 0.4, 0.5, 0.6})),
-            "still learning at the last step");
+            "had not come to rest at the last step");
   plan.stop = 0.6;
   EXPECT_EQ(ending_note(plan, curve_through({0.1, 0.2, 0.3, 0.4, 0.5, 0.6})), "");
   plan.stop.reset(), plan.patience = 0;

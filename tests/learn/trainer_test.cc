@@ -125,7 +125,10 @@ TEST(ensemble, trains_a_member_again_whose_file_has_no_answers_or_more_right_tha
   const auto whole = train_in(plan, folder / "run", 1);
   ASSERT_TRUE(whole.ok()) << whole.error().message;
   const std::string path = whole->members[0].file;
-  for (const char* numbers : {R"("right": [])", R"("right": [41])", R"("right": [1, 1])"}) {
+  for (const char* numbers :
+       {R"("right": [])", R"("right": [41])", R"("right": [1, 1])", R"("right": [], "answers": [])",
+        R"("right": [0], "answers": [0])", R"("curve": [])", R"("curve": [{"step": 1}])",
+        R"("curve": [{"step": 1, "accuracy": [1, 1]}])"}) {
     auto weights = read_weights(path);
     ASSERT_TRUE(weights.ok()) << weights.error().message;
     auto told = nlohmann::json::parse(weights->notes.at("training"));
@@ -158,6 +161,32 @@ TEST(trainer, refuses_a_checkpoint_whose_member_is_in_no_state) {
   }
 }
 
+TEST(trainer, refuses_a_checkpoint_of_steps_or_curves_that_no_run_has) {
+  const TrainingPlan plan = trainee();
+  const Parts parts(plan);
+  const Trainer trainer = parts.trainer();
+  Folder folder;
+  ASSERT_TRUE(trainer.save(folder / "checkpoint").ok());
+  ASSERT_TRUE(parts.trainer().restore(folder / "checkpoint").ok());
+  auto file = read_safetensors(folder / "checkpoint");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const auto written = nlohmann::json::parse(file->metadata.at("progress"));
+  for (const char* change :
+       {R"({"step": -1})", R"({"step": 9223372036854775807})", R"({"summed": 1})", R"({"summed": -1})",
+        R"({"members": [{"steps": 1}]})", R"({"members": [{"curve": [{"step": 0}]}]})"}) {
+    auto progress = written;
+    const auto changes = nlohmann::json::parse(change);
+    progress.update(changes);
+    if (changes.contains("members")) {
+      progress["members"] = written["members"];
+      progress["members"][0].update(changes["members"][0]);
+    }
+    file->metadata["progress"] = progress.dump();
+    ASSERT_TRUE(write_safetensors(folder / "other", *file).ok());
+    EXPECT_FALSE(parts.trainer().restore(folder / "other").ok()) << change;
+  }
+}
+
 TEST(ensemble, marks_a_member_whose_loss_is_no_number_and_goes_on_with_the_others) {
   TrainingPlan plan = trainee("full");
   plan.rates = {3e-3};
@@ -171,6 +200,13 @@ TEST(ensemble, marks_a_member_whose_loss_is_no_number_and_goes_on_with_the_other
   EXPECT_EQ(result->members[0].state, RecordState::done);
   EXPECT_EQ(result->members[1].state, RecordState::failed);
   EXPECT_NE(result->members[1].reason.find("NaN"), std::string::npos);
+  // It has no curve, and is not trained again for that.
+  EXPECT_TRUE(result->members[1].curve.empty());
+  const auto written = std::filesystem::last_write_time(result->members[1].file);
+  const auto again = train_in(plan, folder / "run", 2, true);
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again->members[1].state, RecordState::failed);
+  EXPECT_EQ(std::filesystem::last_write_time(result->members[1].file), written);
 }
 
 // In floats, and rounded to integers of 12 bits.

@@ -31,6 +31,17 @@ TEST(thinned, knows_limits_below_two) {
     EXPECT_EQ(thinned(flat(50), limit), (AccuracyCurve{{0, 0.5}, {49, 0.5}}));
 }
 
+TEST(curve, of_a_training_has_every_task_at_steps_in_order) {
+  const std::vector<CurvePoint> curve{{10, 0, 1, {0.5, 0.5}}, {20, 1, 1, {1, 1}}};
+  EXPECT_TRUE(is_curve_of(curve, 2, 20));
+  EXPECT_TRUE(is_curve_of({}, 2, 20));
+  EXPECT_FALSE(is_curve_of(curve, 1, 20));
+  EXPECT_FALSE(is_curve_of(curve, 2, 19));
+  EXPECT_FALSE(is_curve_of({curve[1], curve[0]}, 2, 20));
+  EXPECT_FALSE(is_curve_of({{0, 0, 1, {1, 1}}}, 2, 20));
+  EXPECT_FALSE(is_curve_of({{1, -1, 1, {1, 1}}}, 2, 20));
+}
+
 RC_GTEST_PROP(thinned, keeps_ends_order_and_points, (const std::vector<double>& values)) {
   AccuracyCurve curve;
   for (std::size_t i = 0; i < values.size(); ++i) curve.emplace_back(static_cast<std::int64_t>(i), values[i]);

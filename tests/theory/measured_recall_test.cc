@@ -45,6 +45,15 @@ TEST(MeasuredRecall, counts_the_elements_and_inverts_n_lg_n) {
   EXPECT_EQ(two->elements, 64 + 72);
 }
 
+// Of log-linear attention the record counts the state of one level.
+TEST(MeasuredRecall, extrapolates_where_a_layer_has_a_state_that_none_of_its_kind_had) {
+  const auto extrapolated = [](const std::string& line) { return of(line).value().extrapolated; };
+  EXPECT_FALSE(extrapolated("loglinear(form=plain,heads=1,dim=16)"));
+  EXPECT_TRUE(extrapolated("loglinear(form=plain,heads=1,dim=32)"));
+  EXPECT_FALSE(extrapolated("delta(form=plain,heads=1,dim=16)"));
+  EXPECT_TRUE(extrapolated("delta(form=plain,heads=1,dim=3)"));
+}
+
 TEST(MeasuredRecall, stands_beside_the_verdicts_of_recall_alone_and_changes_none) {
   BoundQuery query;
   query.architecture.line = "linear";
