@@ -12,6 +12,7 @@ import functools
 import hashlib
 import json
 import os
+import queue
 import re
 import shutil
 import subprocess
@@ -43,34 +44,12 @@ def seen(text):
 
 
 class Run:
-    """One command in a folder of its own, which begins as a copy of `fixture`."""
+    """What a command said, and what it wrote."""
 
-    def __init__(self, fixture, arguments):
-        with tempfile.TemporaryDirectory() as folder:
-            place = os.path.join(folder, "here")
-            shutil.copytree(fixture, place)
-            before = self.tree(place)
-            environment = {name: value for name, value in os.environ.items() if name not in ("RUNG_STORE", "NO_COLOR")}
-            done = subprocess.run([RUNG, *arguments], cwd=place, env=environment, capture_output=True, text=True, errors="replace",
-                                  stdin=subprocess.DEVNULL, timeout=300, check=False)
-            after = self.tree(place)
-        self.arguments, self.code, self.error = arguments, done.returncode, done.stderr
-        self.output = seen(done.stdout)
-        self.notes = NOISE.sub("", done.stderr)
-        self.written = {name: mark for name, mark in after.items() if before.get(name) != mark}
-
-    @staticmethod
-    def tree(folder):
-        marks = {}
-        for root, _, names in os.walk(folder):
-            for name in names:
-                path = os.path.join(root, name)
-                with open(path, "rb") as file:
-                    data = file.read()
-                if name.endswith((".sqlite", ".checkpoint", ".jsonl")) and name != "prompts.jsonl":  # their content holds times
-                    data = str(os.path.getsize(path)).encode()
-                marks[os.path.relpath(path, folder)] = hashlib.sha256(data).hexdigest()
-        return marks
+    def __init__(self, arguments, code, output, error, written):
+        self.arguments, self.code, self.error, self.written = arguments, code, error, written
+        self.output = seen(output)
+        self.notes = NOISE.sub("", error)
 
     def seen(self):
         return (self.code, self.output, self.notes, self.written)
@@ -81,6 +60,63 @@ class Run:
         bare = flag.lstrip("-")
         return (self.code == 2 and not self.written and said.count("\n") == 0 and said.startswith("rung: [")
                 and (flag in said or f'"{bare}"' in said or f"{bare} = " in said))
+
+
+class Place:
+    """A folder that begins as a copy of `fixture`, and a process there that answers command lines: thousands of programs would have to be started."""
+
+    def __init__(self, fixture):
+        self.fixture, self.holder = fixture, tempfile.TemporaryDirectory()
+        self.folder = self.holder.name
+        environment = {name: value for name, value in os.environ.items() if name not in ("RUNG_STORE", "NO_COLOR")}
+        self.start = functools.partial(subprocess.Popen, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.process = self.start([RUNG, "pipe"], stdin=subprocess.PIPE)
+        self.renew()
+        self.marks = self.tree()
+
+    def renew(self):
+        for entry in os.scandir(self.folder):
+            shutil.rmtree(entry.path) if entry.is_dir(follow_symlinks=False) else os.remove(entry.path)
+        shutil.copytree(self.fixture, self.folder, dirs_exist_ok=True)
+        self.looks = self.look()
+
+    def paths(self):
+        return [os.path.join(root, name) for root, _, names in os.walk(self.folder) for name in names]
+
+    def look(self):
+        return {path: (status.st_ino, status.st_size, status.st_mtime_ns) for path in self.paths() for status in [os.lstat(path)]}
+
+    def tree(self):
+        marks = {}
+        for path in self.paths():
+            with open(path, "rb") as file:
+                data = file.read()
+            if path.endswith((".sqlite", ".checkpoint", ".jsonl")) and os.path.basename(path) != "prompts.jsonl":  # their content holds times
+                data = str(os.path.getsize(path)).encode()
+            marks[os.path.relpath(path, self.folder)] = hashlib.sha256(data).hexdigest()
+        return marks
+
+    def answer(self, arguments):
+        if arguments[0] == "pipe":  # it refuses to ask itself
+            process = self.start([RUNG, *arguments], stdin=subprocess.DEVNULL)
+            output, error = process.communicate(timeout=300)
+            return process.returncode, output, error
+        self.process.stdin.write(json.dumps({"arguments": arguments}).encode() + b"\n")
+        self.process.stdin.flush()
+        head = json.loads(self.process.stdout.readline())
+        return head["exit"], self.process.stdout.read(head["output"]), self.process.stdout.read(head["errors"])
+
+    def run(self, arguments):
+        code, output, error = self.answer(arguments)
+        written = {}
+        if self.look() != self.looks:
+            written = {name: mark for name, mark in self.tree().items() if self.marks.get(name) != mark}
+            self.renew()
+        return Run(arguments, code, output.decode("utf-8", "replace"), error.decode("utf-8", "replace"), written)
+
+    def close(self):
+        self.process.communicate()
+        self.holder.cleanup()
 
 
 SMALL = ["--n", "4"]
@@ -237,15 +273,27 @@ class FlagUse(unittest.TestCase):
         fixture(cls.fixture)
         cls.commands = {one["name"]: one for one in json.loads(subprocess.run([RUNG, "help", "--json"], check=True, capture_output=True).stdout)["commands"]}
         cls.pool = concurrent.futures.ThreadPoolExecutor(2)
+        cls.places = queue.SimpleQueue()
+        for _ in range(2):
+            cls.places.put(Place(cls.fixture))
 
     @classmethod
     def tearDownClass(cls):
         cls.pool.shutdown()
+        for _ in range(2):
+            cls.places.get().close()
         cls.holder.cleanup()
+
+    def run_one(self, line):
+        place = self.places.get()
+        try:
+            return place.run(line)
+        finally:
+            self.places.put(place)
 
     def runs(self, lines):
         """All command lines, in order."""
-        return list(self.pool.map(lambda line: Run(self.fixture, line), lines))
+        return list(self.pool.map(self.run_one, lines))
 
     def flags(self, command):
         return {option["names"][0]: option for option in self.commands[command]["options"]}
