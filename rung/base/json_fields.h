@@ -114,7 +114,7 @@ class FieldReader {
 
   template <class T>
   void take_many(const nlohmann::ordered_json& json, std::optional<T>& value, const std::string& where) {
-    take(json, value.emplace(), where);
+    take(json, value.emplace(T{}), where);  // clang 14 takes no aggregate without arguments
   }
   template <class T>
   void take_many(const nlohmann::ordered_json& json, std::vector<T>& value, const std::string& where) {

@@ -303,9 +303,8 @@ class BeastListener final : public Listener {
  public:
   BeastListener(const ListenOptions& options, Responder& responder)
       : workers_(static_cast<std::size_t>(worker_count())),
-        shared_(
-            std::make_shared<Shared>(options, responder, workers_,
-                                     RequestRate(options.limits.requests_per_second, options.limits.burst))),
+        shared_(new Shared{options, responder, workers_,
+                           RequestRate(options.limits.requests_per_second, options.limits.burst)}),
         acceptor_(asio::make_strand(context_)),
         pause_(acceptor_.get_executor()) {}
   ~BeastListener() override { stop(); }
