@@ -2,7 +2,18 @@
 
 #if __has_include(<toml++/toml.h>)
 #define RUNG_HAVE_TOML 1
+namespace rung {
+namespace {
+struct BrokenAssertion {};
+}  // namespace
+}  // namespace rung
+// toml++ 3.3 takes some malformed keys ("[=") for impossible, and lets the compiler of a build without assertions assume
+// so. Its assertions are errors here, in every build.
+#pragma push_macro("NDEBUG")
+#undef NDEBUG
+#define TOML_ASSERT(expr) (static_cast<bool>(expr) ? static_cast<void>(0) : throw rung::BrokenAssertion{})
 #include <toml++/toml.h>
+#pragma pop_macro("NDEBUG")
 #else
 #define RUNG_HAVE_TOML 0
 #endif
@@ -15,20 +26,22 @@
 
 namespace rung {
 
-Result<nlohmann::json> parse_toml(const std::string& text, const std::string& path) {
+Result<nlohmann::json> parse_toml(const std::string& text, const std::string& path, std::string_view area) {
 #if RUNG_HAVE_TOML
   try {
     std::ostringstream out;
     out << toml::json_formatter{toml::parse(text, path)};
-    return parse_json(out.str(), "dimensions");
+    return parse_json(out.str(), area);
   } catch (const toml::parse_error& error) {
-    return fail(ErrorCode::parse, "[dimensions] {} line {} column {} is not TOML", rung::quoted(path),
+    return fail(ErrorCode::parse, "[{}] {} line {} column {} is not TOML", area, rung::quoted(path),
                 error.source().begin.line, error.source().begin.column);
+  } catch (const BrokenAssertion&) {
+    return fail(ErrorCode::parse, "[{}] {} is not TOML", area, rung::quoted(path));
   }
 #else
   static_cast<void>(text);
   return fail(ErrorCode::unsupported,
-              "[dimensions] {}: this build reads no TOML (toml++ was absent); write the same fields as JSON",
+              "[{}] {}: this build reads no TOML (toml++ was absent); write the same fields as JSON", area,
               rung::quoted(path));
 #endif
 }

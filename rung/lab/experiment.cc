@@ -385,7 +385,7 @@ Result<Experiment> parse_experiment(const std::string& text, const std::string& 
 Result<Experiment> read_experiment(const std::string& path, const std::string& size, std::int64_t seeds) {
   RUNG_TRY(const std::string text, read_text_file(path, "lab"));
   if (!path.ends_with(".toml")) return parse_experiment(text, path, size, seeds);
-  RUNG_TRY(const json document, parse_toml(text, path));
+  RUNG_TRY(const json document, parse_toml(text, path, "lab"));
   return experiment_of(document, path, size, seeds);
 }
 

@@ -410,7 +410,7 @@ Result<TrainingPlan> parse_plan(const std::string& text, const std::string& wher
 Result<TrainingPlan> read_plan(const std::string& path) {
   RUNG_TRY(const std::string text, read_text_file(path, "train"));
   if (path.ends_with(".toml")) {
-    RUNG_TRY(const json document, parse_toml(text, path));
+    RUNG_TRY(const json document, parse_toml(text, path, "train"));
     return plan_from(document, path);
   }
   return parse_plan(text, path);

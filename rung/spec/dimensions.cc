@@ -193,7 +193,8 @@ Result<void> check_dimensions(const Dimensions& d) {
 
 Result<ArchitectureFile> read_architecture_text(const std::string& text, const std::string& path,
                                                 bool is_toml) {
-  RUNG_TRY(const Json document, is_toml ? parse_toml(text, path) : parse_json(text, "dimensions"));
+  RUNG_TRY(const Json document,
+           is_toml ? parse_toml(text, path, "dimensions") : parse_json(text, "dimensions"));
   if (!document.is_object())
     return fail(ErrorCode::format, "[dimensions] {} holds {}; expected an object of sizes", path,
                 document.type_name());

@@ -65,7 +65,7 @@ TEST(DimensionsFile, reads_every_field_from_json) {
 TEST(DimensionsFile, reads_toml_or_names_json_instead) {
   const std::string text = "arch = \"rnn\"\nwidth = 8\nmlp = \"none\"\nprecision = 6\n";
   auto file = read_architecture_text(text, "d.toml", true);
-  if (!parse_toml("", "")) {
+  if (!parse_toml("", "", "test")) {
     ASSERT_FALSE(file);
     EXPECT_NE(file.error().message.find("JSON"), std::string::npos);
     return;
