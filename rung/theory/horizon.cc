@@ -31,7 +31,7 @@ std::optional<std::int64_t> first_in(std::int64_t low, std::int64_t high,
 }
 
 // The first n at which a function that never decreases reaches a value; kHorizonLimit + 1 where none does.
-std::int64_t first_reaching(const std::function<std::int64_t(std::int64_t)>& tokens, std::int64_t value) {
+std::int64_t first_reaching(const std::function<__int128(std::int64_t)>& tokens, __int128 value) {
   std::int64_t below = 0, high = kHorizonLimit + 1;
   while (high - below > 1) {
     const std::int64_t middle = below + (high - below) / 2;
@@ -46,12 +46,12 @@ std::int64_t oldest_bucket(std::int64_t n) {  // 2^⌊lg n⌋
 
 }  // namespace
 
-std::optional<std::int64_t> first_certified(const std::function<std::int64_t(std::int64_t n)>& tokens,
+std::optional<std::int64_t> first_certified(const std::function<__int128(std::int64_t n)>& tokens,
                                             const std::function<bool(std::int64_t n)>& certifies) {
   std::int64_t from = 1;
-  for (int k = 0; k <= 62 && from <= kHorizonLimit; ++k)
+  for (int k = 0; from <= kHorizonLimit; ++k)
     for (const std::int64_t more : {0, 1}) {  // up to 2^k - 1 tokens, then 2^k itself
-      const std::int64_t next = first_reaching(tokens, (std::int64_t{1} << k) + more);
+      const std::int64_t next = first_reaching(tokens, (__int128{1} << k) + more);
       if (next > from && certifies(next - 1)) return first_in(from, next - 1, certifies);
       from = std::max(from, next);
     }

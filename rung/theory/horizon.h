@@ -20,7 +20,7 @@ inline constexpr std::int64_t kHorizonLimit = std::int64_t{1} << 60;  // tokens
 // of two (widths of sums, buckets); in between, `certifies` may only turn from false to true. `tokens`: how many
 // there are at n, never decreasing. Past the first n the bound may prove nothing again for a few sizes, right
 // above a power of two.
-std::optional<std::int64_t> first_certified(const std::function<std::int64_t(std::int64_t n)>& tokens,
+std::optional<std::int64_t> first_certified(const std::function<__int128(std::int64_t n)>& tokens,
                                             const std::function<bool(std::int64_t n)>& certifies);
 
 // The modulus M of the 2-Sum tasks as a function of n.

@@ -33,7 +33,7 @@ Verdict cut_verdict(const Theorem& theorem, const Setting& setting, const Questi
   if (!v.all_hold()) return v;
   v.assumes = setting.widths();
   const StateBits state = word.total();
-  const auto first = first_certified([&](std::int64_t n) { return bound.tokens_each * n; },
+  const auto first = first_certified([&](std::int64_t n) { return __int128{bound.tokens_each} * n; },
                                      [&](std::int64_t n) { return certifies(bound, state, crossing, n); });
   // Asked about all sizes that fit, a bound that certifies at some of them has answered.
   const bool smaller =

@@ -6,6 +6,7 @@
 
 #include "rung/theory/counting.h"
 #include "rung/theory/horizon.h"
+#include "rung/theory/recurrent_cut.h"
 #include "rung/theory/three_sum_values.h"
 #include "tests/theory/asked.h"
 
@@ -198,6 +199,21 @@ TEST(log_linear, charges_the_oldest_bucket_alone) {
   EXPECT_EQ(asked.on("loglinear(base=linear,acc=round)", "seqcomp", {{"m", 256}}).theorem,
             "log-linear-seqcomp");
   EXPECT_NE(asked.outcome("loglinear(base=linear,acc=round)+full", "eva", {{"n", 256}}), Outcome::impossible);
+}
+
+// Tokens are counted past what 64 bits hold: 63 for each n here.
+TEST(recurrent_cut, finds_where_it_certifies_up_to_the_largest_n) {
+  const Setting setting = Asked().bits(32).setting("recurrent(kind=other,elements=1125899906842624)*10");
+  const std::int64_t bits = 10 * (std::int64_t{1} << 55);
+  const auto question = make_question("copy", {}, 4096, false, {});
+  ASSERT_TRUE(question);
+  for (const std::int64_t each : {1, 2, 63, 1000}) {
+    CutBound bound;
+    bound.classes = [](std::int64_t n) { return std::optional(Count::power(2, n)); };
+    bound.tokens_each = each;
+    const Verdict v = cut_verdict(theorems().front(), setting, *question, bound);
+    EXPECT_EQ(v.horizon, Integer(bits)) << each;
+  }
 }
 
 }  // namespace
