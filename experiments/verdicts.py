@@ -87,6 +87,8 @@ weights for two full layers may exist. So the table says that these words do not
 R4FR4 and headwise are not rounded; their states are counted with the three bits that the rounded words use.""",
     "capacity-law-1": """These runs had 6,000 steps, and that is no plateau: with 12,000 linear attention gains 0.05 and mamba2 0.07, and with 24,000 the delta rule 0.15 (`capacity-law-2`). A figure is what was kept, so more
 steps may keep more. Where it is close to the limit beside it, the table was too small to ask for more.""",
+    "capacity-law": """What has run was trained on two cores of a CPU, the smallest tables first; `experiments/run.py --size gpu --packed 16 --from results capacity-law` takes up the rest on a GPU.
+With 24 bits to keep (n = 8), what all but log-linear attention and the plain cell keep is close to the limit: no figure here asks for more.""",
     "capacity-law-2": """Its run was stopped when delta had shown that 12,000 steps are no plateau either. What was finished by then decides four of its predictions.""",
 }
 NOTES = """
