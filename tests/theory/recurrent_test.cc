@@ -201,7 +201,7 @@ TEST(log_linear, charges_the_oldest_bucket_alone) {
   EXPECT_NE(asked.outcome("loglinear(base=linear,acc=round)+full", "eva", {{"n", 256}}), Outcome::impossible);
 }
 
-// Tokens are counted past what 64 bits hold: 63 for each n here.
+// Tokens are counted past what 64 bits hold: at 63 for each n a product in 64 bits is undefined, which the sanitizer says.
 TEST(recurrent_cut, finds_where_it_certifies_up_to_the_largest_n) {
   const Setting setting = Asked().bits(32).setting("recurrent(kind=other,elements=1125899906842624)*10");
   const std::int64_t bits = 10 * (std::int64_t{1} << 55);
