@@ -44,9 +44,25 @@ def git(*arguments):
         return ""
 
 
-def prediction_commit(name):
-    """The commit that last changed an experiment's file, where git knows it and the file is as that commit has it."""
-    return "" if git("status", "--porcelain", "--", name + ".toml") else git("log", "-1", "--format=%h", "--", name + ".toml")
+def asked(document, size):
+    """What an experiment runs at a size and asks of it; what its predictions explain may be added later."""
+    return document.get(size), [{key: value for key, value in each.items() if key != "explains"} for each in document.get("predictions", [])]
+
+
+def prediction_commit(name, size, since=""):
+    """The commit since which an experiment has run and asked what it does now, or did at the commit `since`; nothing where git does not know its file as it is."""
+    if not since and git("status", "--porcelain", "--", name + ".toml"):
+        return ""
+    lines = [line for line in git("log", "--follow", "--name-only", "--format=%h", "--", name + ".toml").splitlines() if line]
+    found, wanted = "", None
+    for commit, path in zip(lines[::2], lines[1::2]):
+        if since and not found and commit != since:
+            continue
+        then = asked(tomllib.loads(git("show", f"{commit}:{path}")), size)
+        if found and then != wanted:
+            break
+        found, wanted = commit, then
+    return found
 
 
 def experiment(name, commit=None):
@@ -77,7 +93,7 @@ def take_up(name, options):
     with open(path, encoding="utf-8") as source:
         document = json.load(source)
     commit, now = document["provenance"].get("predictions", "").split(",")[0], experiment(name)
-    if not commit or experiment(name, commit) != now:
+    if not commit or asked(experiment(name, commit), options.size) != asked(now, options.size):
         sys.exit(f"{path}: {name}.toml is not as it was when this ran" + (f", at {commit}" if commit else "; the commit of its predictions is not recorded"))
     if document["lab"]["seeds"] != (options.seeds or now[options.size]["seeds"]):
         sys.exit(f"{path}: has {document['lab']['seeds']} seeds; {options.seeds or now[options.size]['seeds']} expected")
@@ -152,7 +168,7 @@ class Run:
             os.makedirs(os.path.join(options.out, "results"), exist_ok=True)
             with open(found) as source, open(os.path.join(options.out, "results", f"{self.name}-{options.size}.json"), "w") as target:
                 document = json.load(source)
-                if commit := prediction_commit(self.name):
+                if commit := prediction_commit(self.name, options.size):
                     document["provenance"]["predictions"] = commit
                 json.dump(document, target, separators=(",", ":"), ensure_ascii=False)
                 target.write("\n")

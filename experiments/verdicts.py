@@ -1,8 +1,7 @@
 #!/usr/bin/python3
 """Writes results/README.md, the verdicts of results/*.json as tables, and rung/theory/measured_recall.json, what `rung bound` says of
 trained recurrences, and the table of the depth test in README.md. `--check`: whether they are up to date. `--labels PROGRAM`: prints the configurations
-whose class today's bounds change, and what of scope theorem was decided about them. `--commits`: looks in git for the predictions of records that name no commit."""
-import datetime
+whose class today's bounds change, and what of scope theorem was decided about them."""
 import fnmatch
 import json
 import math
@@ -22,12 +21,12 @@ README = os.path.join(HERE, "..", "README.md")
 # Kept as they were run; the file behind asks their question again, and counts in their place once it has results.
 REPLACED = {"depth-1": "depth", "depth-2": "depth", "capacity-law-1": "capacity-law", "sparse-depth-1": "sparse-depth", "khop-100-1": "khop-100",
             "capacity-law-2": "capacity-law", "khop-longer": "khop-100", "zoology-1": "zoology", "cot-1": "cot", "tracking-1": "tracking", "marks-1": "marks"}
-CAPACITY = ("capacity-law", "capacity-law-1")  # the first that has run to its end is the record of bits kept
+CAPACITY = ("capacity-law", "capacity-law-1", "capacity-law-2")  # the first that has run to its end has the configurations whose kept bits are the record
 # What a reader asks, and the predictions that answer it: of the first file that has results.
 QUESTIONS = (
     ("Two composed functions take three layers, two of them full; the third may be a recurrence, first or second",
      ("depth/separated-compose",)),
-    ("Fewer full layers, or a recurrence behind them, do not compose, however many recurrences stand beside",
+    ("With fewer full layers, or a recurrence behind them, no seed gets past the first lesson (m = n1 = 4), however many recurrences stand beside; `depth-whole`, which teaches the whole task, has not run at this size",
      ("depth/separated-two-full", "depth/separated-one-full", "depth/separated-one-full-among-many")),
     ("Three functions take a layer more (four branches, which do not separate)", ("depth/three-compose", "depth/three-with-a-layer-less")),
     ("A recurrence helps before two full layers and not behind them",
@@ -41,8 +40,8 @@ QUESTIONS = (
      ("cot/small-full-thinks", "cot/recurrence-certified")),
     ("No recurrence recalls more than its state has room for (none came near)",
      ("capacity/below-the-ceiling", "mqar/state-bound", "regularisation/states-forget")),
-    ("What the delta rule keeps depends on the entries for each number of a key: two are recalled, four are not, in states of 16 to 144 numbers",
-     ("longer/two-entries-a-number", "entries/four-entries-a-number", "entries/not-by-bits")),
+    ("What the delta rule keeps depends on the entries for each number of a key: two are recalled in states of 16 and 36 numbers (not with every seed in larger ones), four are not in states of 16 to 144",
+     ("longer/two-entries-a-number", "entries/two-entries-a-number", "entries/four-entries-a-number", "entries/not-by-bits")),
     ("Which of them keep most: after 6,000 steps linear attention in a state that is nearly full, matrices before cells, gated cells before plain ones",
      ("capacity-law-1/linear-over-gated", "capacity-law-1/matrices-over-cells", "capacity-law-1/gates-over-none")),
     ("Pairs in gaps (MQAR as Zoology draws it): larger states recall more, delta rules more than linear attention",
@@ -51,13 +50,13 @@ QUESTIONS = (
     ("One block-sparse layer does not find pairs that add up where its blocks have too few bits; two layers find more of them than one",
      ("sparse/certified", "sparse/full-over-sparse", "sparse-depth/two-over-one")),
     ("k hops take depth that grows with lg k", ("khop-100/one-layer-fewer", "khop-100/two-layers-fewer", "khop-100/sixteen")),
-    ("Layers that come to rest follow no parity; reflections do, for a multiple of their lessons; cells keep what they learned",
+    ("Layers that come to rest follow no parity; reflections do at twice the length of their lessons and not at many times it; cells keep what they learned",
      ("tracking/layers-that-rest", "tracking/no-reflection", "reach/twice-the-lessons", "reach/not-many-times", "tracking/cells-generalise")),
-    ("Three reflections a token suffice for S_4 and four for S_5; one does for neither, and mamba2 follows no such group",
+    ("Three reflections a token suffice for S_4 and four for S_5; one does for neither, and mamba2 does not follow S_4",
      ("easier/three-reflections", "easier/three-cycles-take-more-than-one", "easier/reflections-from-two-letters-on", "easier/one-reflection-too-few")),
     ("Skewed questions are answered more often by the same state; permutations are not",
      ("shift/zipf-helps", "shift/permutations-do-not")),
-    ("Decay, dropout and smoothing change none of it",
+    ("Decay, dropout and smoothing change no verdict (m = n1 = 4); dropout cost two of eight seeds of FFF, and two of RFF",
      ("regularisation/decay-composes-8", "regularisation/dropout-composes-8", "regularisation/smoothing-composes-8", "regularisation/decay-two-full-8",
       "regularisation/decay-forgets-8")),
     ("Finding two prompts that a state confuses costs half a bit of work for each of its bits, and a layer more costs little",
@@ -67,7 +66,8 @@ QUESTIONS = (
 RECALL = os.path.join(HERE, "..", "rung", "theory", "measured_recall.json")
 OPENING = """# What the experiments found
 
-Each prediction was written down and committed before the run that decides it; the commit stands below its table. Scope *theorem*: a verdict about a theorem. Scope *empirical*: about this recipe, at
+Each prediction was written down and committed before it was first decided; the commit stands below its table, where one is known. All of size small was run again with faster kernels, its outcomes
+known by then ([below](#how-these-were-made)). Scope *theorem*: a verdict about a theorem. Scope *empirical*: about this recipe, at
 this size, with these seeds, and nothing else. *Undecided* says what is missing. A model that did not train, and a size at which no theorem speaks (class G), count neither for nor against a theorem.
 [docs/lab.md](../docs/lab.md) has the rules.
 
@@ -85,7 +85,7 @@ SECTIONS = {
     "depth": """Read the table of size gpu with this: a member sees larger tables only once it answers nine of ten questions at m = n1 = 4. FFF, RFF and FRF get through; every member of every other word stays there, where
 weights for two full layers may exist. So the table says that these words do not learn the easiest lesson of this curriculum. It does not say that they were taught m = n1 = 16 and failed: `depth-whole` asks that. FR8,
 R4FR4 and headwise are not rounded; their states are counted with the three bits that the rounded words use.""",
-    "capacity-law-1": """These runs had 6,000 steps, and that is no plateau: with 12,000 linear attention gains 0.05 and mamba2 0.07, and with 24,000 the delta rule 0.15 (`capacity-law-2`). A figure is what was kept, so more
+    "capacity-law-1": """These runs had 6,000 steps, and that is no plateau: with 12,000 linear attention answers 0.05 more (64 numbers, n = 32) and mamba2 0.07, and with 24,000 the delta rule 0.15 (`capacity-law-2`); the table has the bits. A figure is what was kept, so more
 steps may keep more. Where it is close to the limit beside it, the table was too small to ask for more.""",
     "capacity-law": """What has run was trained on two cores of a CPU, the smallest tables first; `experiments/run.py --size gpu --packed 16 --from results capacity-law` takes up the rest on a GPU.
 With 24 bits to keep (n = 8), what all but log-linear attention and the plain cell keep is close to the limit: no figure here asks for more.""",
@@ -103,8 +103,9 @@ experiments/run.py --files --program build/release/rung --size gpu --parallel 6 
 experiments/run.py --files --program build/release/rung --size gpu --packed 21 --out DIR depth early-late ablation headwise
 experiments/run.py --files --program build/release/rung --size gpu --packed 19 --out DIR sparse gap
 experiments/run.py --files --program build/release/rung --size gpu --packed 16 --out DIR order window regularisation
-experiments/run.py --files --program build/release/rung --size gpu --packed 20 --out DIR capacity-law reach khop-100 zoology
+experiments/run.py --files --program build/release/rung --size gpu --packed 20 --out DIR capacity-law-1 reach khop-100-1 zoology
 experiments/run.py --files --program build/release/rung --size gpu --packed 9 --out DIR khop-longer
+experiments/run.py --files --program build/release/rung --size gpu --packed 24 --out DIR capacity-law-2 khop-100 sparse-depth easier
 experiments/run.py --files --program build/release/rung --size small --cores 2 --out DIR     # two cores each
 ```
 
@@ -138,7 +139,7 @@ Size small was run whole on 2026-11-19, but for the files that later ones replac
 `depth` 141). Kernels had made training several times as fast since most were first run. They add in another order, so that trained scores have other digits; of their 99 verdicts one changed, `capacity/full-attention`, whose class the
 bounds changed. `zoology` and `khop-100` of size small were then given the steps that they take; they and `wider` shared their cores with a compiler.
 No prediction was dropped after the run that is kept here, and none changed but for words of the statement of `tracking-1/cells-generalise`. Two predictions of `depth-2` about three functions moved to `depth`. Seconds are
-those of all configurations added up: at size gpu of `depth`, `early-late`, `ablation` and `headwise` 21 ran at once, in 235 s by the clock, at 100 % of the device; of `capacity-law`, `reach`, `khop-100` and `zoology` 20 to 24, in 960 s, at 99 to 100 %.
+those of all configurations added up: at size gpu of `depth`, `early-late`, `ablation` and `headwise` 21 ran at once, in 235 s by the clock, at 100 % of the device; of `capacity-law-1`, `reach`, `khop-100-1` and `zoology` 20 to 24, in 960 s, at 99 to 100 %.
 """
 
 
@@ -199,6 +200,14 @@ def separation_table(document):
         out.append(f"| {outcome['id']} | {outcome['label']} | {bits['needed_bits']} | {bits['carried_bits']} | {bits['state_bits']} of {bits['table_bits'] / 2:.1f} | "
                    f"{separated_word(outcome)} | {left_behind(outcome)} | {told} |")
     return out
+
+
+def margin_text(name, verdict):
+    """What a comparison asked for, beside its numbers."""
+    margin = next((each.get("margin", 0) for each in experiment(name)["predictions"] if each["id"] == verdict["id"]), 0)
+    if not margin or verdict["kind"] not in ("ordered", "serves") or verdict["verdict"] == "undecided":
+        return ""
+    return f" (asked: within {margin:g})" if verdict["kind"] == "serves" else f" (asked: more by {margin:g})" if margin > 0 else f" (asked: less by {-margin:g} at most)"
 
 
 def explanations():
@@ -264,12 +273,14 @@ def counted(count, noun):
 
 
 def count(documents, found):
-    """By size ("replaced" for files that a later one replaces), scope and word."""
-    totals = {}
+    """By size ("replaced" for files that a later one replaces), scope and word; and the names of those."""
+    totals, replaced = {}, []
     for (name, size), document in documents.items():
         if not document:
             continue
         group = "replaced" if ended(documents.get((REPLACED.get(name), size))) or not ended(document) else size
+        if group == "replaced":
+            replaced.append(f"`{name}` ({size})")
         for verdict in document["lab"]["verdicts"]:
             words = [verdict["verdict"]]
             later = [word for _, _, verdicts in explained_by(f"{name}/{verdict['id']}", found, documents) for word in verdicts.values()]
@@ -279,7 +290,7 @@ def count(documents, found):
                 words.append("answered")
             for word in words:
                 totals[(group, verdict["scope"], word)] = totals.get((group, verdict["scope"], word), 0) + 1
-    return totals
+    return totals, replaced
 
 
 def ended(document):
@@ -293,8 +304,18 @@ def capacity_record():
 
 def capacity_section(name, document):
     return ["", "## Bits kept per state element", "", *([SECTIONS[name], ""] if name in SECTIONS else []), "At least this many, rounded down: the ceiling of Eva inverted at a one-sided 95 % lower confidence bound of the accuracy over the seeds (`docs/lab.md`;",
-            f"`{name}`, size gpu). In brackets the information limit, the bits of the table for each element: no model can keep more than that. For log-linear",
-            "attention both are those of one level.", *capacity_table(document)]
+            f"`{name}`, size gpu). In brackets the information limit, the bits of the table for each element: no model can keep more than that; and what another run of the",
+            "same configuration kept, where that is more. For log-linear attention all are those of one level. `rung bound` takes the larger figure.", *capacity_table(name, document)]
+
+
+def most_kept(name, outcome):
+    """The outcome of a configuration, or of the same one in another run of the law where that kept more, with the name of its experiment."""
+    out = name, outcome
+    for other in CAPACITY:
+        for each in (read(other, "gpu") or {"lab": {"configurations": []}})["lab"]["configurations"]:
+            if (each["arch"], each["size"]) == (outcome["arch"], outcome["size"]) and each["scores"] and each["capacity"]["kept_bits"] > out[1]["capacity"]["kept_bits"]:
+                out = other, each
+    return out
 
 
 def kept_rows(document):
@@ -303,7 +324,7 @@ def kept_rows(document):
             if outcome.get("capacity") and outcome["scores"] and not outcome["id"].endswith("-twice") and not outcome["id"].startswith("certified-")]
 
 
-def capacity_table(document):
+def capacity_table(name, document):
     rows, columns = {}, []
     for outcome in kept_rows(document):
         kept = outcome["capacity"]
@@ -320,10 +341,16 @@ def capacity_table(document):
             if n not in found:
                 texts.append("")
                 continue
-            kept = found[n][0]
-            texts.append(f"{math.floor(100 * kept['bits_per_element']) / 100:.2f} ({kept['table_bits'] / kept['elements']:.2f})")
+            kept, outcome = found[n]
+            other, best = most_kept(name, outcome)
+            more = f"; {bits_text(best['capacity'])} {'with twice the steps' if other == name else f'in `{other}`'}" if bits_text(best["capacity"]) != bits_text(kept) else ""
+            texts.append(f"{bits_text(kept)} ({kept['table_bits'] / kept['elements']:.2f}{more})")
         out.append(f"| `{mechanism}` | {elements} | " + " | ".join(texts) + " |")
     return out
+
+
+def bits_text(kept):
+    return f"{math.floor(100 * kept['bits_per_element']) / 100:.2f}"
 
 
 def depth_table(document):
@@ -336,7 +363,8 @@ def depth_table(document):
             continue
         scores, room = [score["accuracy"] for score in outcome["scores"]], outcome["separation"]
         sizes = ", ".join(f"{name} = {value}" for name, value in outcome["size"].items() if name != "L")
-        out.append(f"| {outcome['size']['L']} ({sizes}) | {outcome['id'].rsplit('-', 1)[1]} | {outcome['label']} | {room['needed_bits']} {'>' if room['separated'] else 'of'} {room['carried_bits']} | "
+        counted_bits = ", not rounded" if separated_word(outcome).startswith("yes, at") else ""
+        out.append(f"| {outcome['size']['L']} ({sizes}) | {outcome['id'].rsplit('-', 1)[1]} | {outcome['label']} | {room['needed_bits']} {'>' if room['separated'] else 'of'} {room['carried_bits']}{counted_bits} | "
                    f"{outcome['accuracy']:.2f} | {sum(score >= 0.98 for score in scores)} of {len(scores)} | {max(scores):.2f} |")
     return "\n".join(out)
 
@@ -349,9 +377,10 @@ def readme():
 
 
 def measured_recall(name, document):
+    best = [most_kept(name, outcome) for outcome in kept_rows(document)]
     rows = [{"arch": outcome["arch"], "elements": outcome["capacity"]["elements"], "n": outcome["capacity"]["n"],
-             "bits_per_element": max(0.0, round(outcome["capacity"]["bits_per_element"] - 5e-7, 6))} for outcome in kept_rows(document)]
-    head = {"record": f"results/{name}-gpu.json", "seeds": document["lab"]["seeds"]}
+             "bits_per_element": max(0.0, round(outcome["capacity"]["bits_per_element"] - 5e-7, 6)), "record": f"results/{source}-gpu.json"} for source, outcome in best]
+    head = {"seeds": min(len(outcome["scores"]) for _, outcome in best)}
     return json.dumps(head)[:-1] + ', "rows": [\n' + ",\n".join(json.dumps(row) for row in rows) + "\n]}\n"
 
 
@@ -374,14 +403,15 @@ def questions(documents):
 def page():
     documents = {(name, size): read(name, size) for name in ORDER for size in ("gpu", "small")}
     found = explanations()
-    totals = count(documents, found)
+    totals, replaced = count(documents, found)
     lines = [OPENING, *questions(documents), "", "## Counts", ""]
     lines.append("| size | scope | held | failed | of them explained by a prediction that held | undecided | of them answered by a later prediction |\n| --- | --- | --- | --- | --- | --- | --- |")
-    names = {"gpu": "gpu", "small": "small", "replaced": f"{', '.join(f'`{name}`' for name in REPLACED)}, which later files replace or ask again, and runs that were stopped"}
+    names = {"gpu": "gpu", "small": "small", "replaced": f"replaced or asked again by later files, or stopped: {', '.join(replaced)}"}
     for group, told in names.items():
         for scope in ("theorem", "empirical"):
             lines.append(f"| {told} | {scope} | " +
                          " | ".join(str(totals.get((group, scope, word), 0)) for word in ("held", "failed", "explained", "undecided", "answered")) + " |")
+    lines.append("\n`early-late`, `headwise` and a part of `ablation` show runs of `depth`: their verdicts are not independent of it.")
     lines.append(LABELS)
     lines += capacity_section(*capacity_record())
     for name in ORDER:
@@ -398,7 +428,7 @@ def page():
             if not document:
                 continue
             for verdict in document["lab"]["verdicts"]:
-                why = cell(verdict["reason"])
+                why = cell(verdict["reason"]) + margin_text(name, verdict)
                 why += explanation_text(f"{name}/{verdict['id']}", verdict["verdict"], found, documents)
                 if targets := verdict.get("explains"):
                     why += f". Explains {', '.join(f'`{target}`' for target in targets)}"
@@ -410,7 +440,7 @@ def page():
                 source = document["provenance"]
                 device = source["device"] or "cpu"
                 ran.append(f"{size}: {device}, {counted(document['lab']['seeds'], 'seed')}, {source['seconds']:.0f} s, {source['date'][:10]}, rung {source['version']}"
-                           + (f", predictions of commit {source['predictions']}" if source.get("predictions") else ""))
+                           + (f", predictions of commit {source['predictions']}" if source.get("predictions") else ", its statements not as any commit before the run has them"))
         for size in ("gpu", "small"):
             if table := separation_table(documents[(name, size)]) if documents[(name, size)] else []:
                 lines += table
@@ -418,40 +448,11 @@ def page():
         if name == "zoology":
             lines += state_table(some)
         if name == "capacity-law" and not ended(some):
-            lines += ["", "Bits kept per state element at rest, of what finished (in brackets the limit):", *capacity_table(some)]
+            lines += ["", "Bits kept per state element at rest, of what finished (in brackets the limit):", *capacity_table(name, some)]
         lines += ["", "; ".join(ran) + "."]
         lines += missing(name, documents)
     lines.append(NOTES)
     return "\n".join(lines)
-
-
-def asked(document, ids):
-    """What predictions ask; which others they explain may be added later."""
-    return {each["id"]: {key: value for key, value in each.items() if key != "explains"} for each in document["predictions"] if each["id"] in ids}
-
-
-def find_commits():
-    """Names in records that name none the last commit before the run whose predictions are those of today."""
-    def git(*arguments):
-        return subprocess.run(["git", *arguments], cwd=HERE, capture_output=True, text=True, check=True).stdout
-    for name in ORDER:
-        for size in ("gpu", "small"):
-            document = read(name, size)
-            if not document or document["provenance"].get("predictions"):
-                continue
-            source = document["provenance"]
-            start = datetime.datetime.fromisoformat(source["date"].replace("Z", "+00:00")).timestamp() - source["seconds"]
-            ids = {verdict["id"] for verdict in document["lab"]["verdicts"]}
-            commits = git("log", "--follow", "--name-only", "--format=%h %ct", "--", name + ".toml").split("\n\n")
-            rows = [line for chunk in commits for line in chunk.splitlines() if line]
-            for (commit, seconds), path in zip((row.split() for row in rows[::2]), rows[1::2]):
-                if int(seconds) < start and asked(tomllib.loads(git("show", f"{commit}:{path}")), ids) == asked(experiment(name), ids):
-                    source["predictions"] = f"{commit}, found afterwards"
-                    with open(os.path.join(RESULTS, f"{name}-{size}.json"), "w") as file:
-                        file.write(json.dumps(document, separators=(",", ":"), ensure_ascii=False) + "\n")
-                    break
-            else:
-                print(f"{name}-{size}: no commit before the run has its predictions")
 
 
 def changed_labels(program):
@@ -473,8 +474,6 @@ def changed_labels(program):
 
 
 def main():
-    if sys.argv[1:] == ["--commits"]:
-        return find_commits()
     if sys.argv[1:2] == ["--labels"] and len(sys.argv) == 3:
         return changed_labels(sys.argv[2])
     for path, text in ((TARGET, page()), (RECALL, measured_recall(*capacity_record())), (README, readme())):

@@ -1,6 +1,7 @@
 #include "rung/theory/measured_recall.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,22 +18,22 @@ namespace {
 
 struct RecordRow {
   MixerShape mixer;
-  std::string text;
+  std::string text, record;
   std::int64_t elements = 0, n = 0;
-  double kept = 0;  // bits an element
+  double kept = 0;  // bits an element, of one level
 };
 
 struct RecallRecord {
-  std::string name;
   std::int64_t seeds = 0;
   std::vector<RecordRow> rows;
 };
 
 RecallRecord read_record() {
   const auto json = nlohmann::json::parse(kMeasuredRecall);
-  RecallRecord out{json.at("record"), json.at("seeds"), {}};
+  RecallRecord out{json.at("seeds"), {}};
   for (const auto& row : json.at("rows")) {
-    RecordRow each{{}, row.at("arch"), row.at("elements"), row.at("n"), row.at("bits_per_element")};
+    RecordRow each{
+        {}, row.at("arch"), row.at("record"), row.at("elements"), row.at("n"), row.at("bits_per_element")};
     const auto stack = parse_stack(each.text, UnsaidForm::plain);
     RUNG_REQUIRE(stack.ok() && stack->layers.size() == 1, "{}", each.text);
     each.text = format_stack(*stack);
@@ -54,24 +55,37 @@ bool same_kind(const MixerShape& a, const MixerShape& b) {
   return a.kind == b.kind && a.base == b.base && a.feature == b.feature && a.relu_cell == b.relu_cell;
 }
 
-std::optional<MeasuredKind> kind_of(const MixerShape& mixer) {
-  std::map<std::int64_t, double> best;  // by state size
-  MeasuredKind out;
+// What the kind keeps in a state of so many elements, or in one level of it.
+std::optional<MeasuredKind> kind_of(const MixerShape& mixer, std::int64_t elements) {
+  std::map<std::int64_t, MeasuredKind> sizes;
   for (const RecordRow& row : recall_record().rows) {
     if (!same_kind(row.mixer, mixer)) continue;
-    if (best.empty()) out = {row.text, 0, 0, row.elements, row.elements, row.n, row.n};
-    if (row.elements < out.elements_from) out.mixer = row.text;
-    out.elements_from = std::min(out.elements_from, row.elements);
-    out.elements_to = std::max(out.elements_to, row.elements);
-    out.n_from = std::min(out.n_from, row.n);
-    out.n_to = std::max(out.n_to, row.n);
-    best[row.elements] = std::max(best[row.elements], row.kept);
+    MeasuredKind& size =
+        sizes
+            .try_emplace(row.elements, MeasuredKind{row.text, 0, 0, row.elements, row.elements, row.n, row.n})
+            .first->second;
+    size.n_from = std::min(size.n_from, row.n), size.n_to = std::max(size.n_to, row.n);
+    if (row.kept >= size.most) size.least = size.most = row.kept, size.records = {row.record};
   }
-  if (best.empty()) return {};
-  const auto by_kept = [](const auto& a, const auto& b) { return a.second < b.second; };
-  out.least = std::min_element(best.begin(), best.end(), by_kept)->second;
-  out.most = std::max_element(best.begin(), best.end(), by_kept)->second;
-  if (!(out.least > 0)) return {};
+  if (sizes.empty()) return {};
+  const auto at_least = sizes.lower_bound(elements);
+  const bool above = at_least == sizes.end(),
+             below = !above && at_least == sizes.begin() && at_least->first > elements;
+  const MeasuredKind& high = (above ? std::prev(at_least) : at_least)->second;
+  const bool one = above || below || high.elements_from == elements;
+  const MeasuredKind& low = one ? high : std::prev(at_least)->second;
+  const auto [least, most] = std::minmax(low.most, high.most);
+  if (!(least > 0)) return {};
+  MeasuredKind out{low.mixer,
+                   least,
+                   most,
+                   low.elements_from,
+                   high.elements_to,
+                   std::min(low.n_from, high.n_from),
+                   std::max(low.n_to, high.n_to),
+                   above || below,
+                   low.records};
+  out.records.insert(high.records.begin(), high.records.end());
   return out;
 }
 
@@ -104,19 +118,21 @@ std::string about(const Integer& n) {
 std::optional<MeasuredRecall> measured_recall(const Setting& setting) {
   if (!setting.causal()) return {};
   const Account counted = account(setting.architecture, setting.layers, {.context = setting.context});
-  MeasuredRecall out{.record = recall_record().name, .seeds = recall_record().seeds};
+  MeasuredRecall out{.seeds = recall_record().seeds};
+  std::set<std::string> records;
   double least = 0, most = 0;
+  std::int64_t recurrences = 0;
   for (std::size_t i = 0; i < setting.layers.size(); ++i) {
     const LayerAccount& layer = counted.layers[i];
     const MixerShape& mixer = setting.layers[i].mixer;
     if (layer.cache_elements > 0 || layer.window_elements > 0) return {};
     if (layer.state_elements == 0) continue;
-    const auto kind = mixer.parts.empty() ? kind_of(mixer) : std::nullopt;
+    const auto kind = mixer.parts.empty() ? kind_of(mixer, layer.state_elements) : std::nullopt;
     if (!kind) return {};
     const std::int64_t elements = layer.state_elements * layer.levels;
     out.elements += elements;
-    out.extrapolated |=
-        layer.state_elements < kind->elements_from || layer.state_elements > kind->elements_to;
+    out.extrapolated |= ++recurrences > 1 || kind->outside;
+    records.insert(kind->records.begin(), kind->records.end());
     least += kind->least * static_cast<double>(elements);
     most += kind->most * static_cast<double>(elements);
     if (std::none_of(out.kinds.begin(), out.kinds.end(),
@@ -126,6 +142,7 @@ std::optional<MeasuredRecall> measured_recall(const Setting& setting) {
   if (out.elements == 0) return {};
   out.least = least / static_cast<double>(out.elements);
   out.most = most / static_cast<double>(out.elements);
+  out.record = fmt::format("{}", fmt::join(records, ", "));
   out.fails_from_least = first_beyond(least);
   out.fails_from_most = first_beyond(most);
   return out;
@@ -139,12 +156,12 @@ std::string measured_text(const MeasuredRecall& m) {
                         range_text(std::to_string(kind.elements_from), std::to_string(kind.elements_to)),
                         range_text(std::to_string(kind.n_from), std::to_string(kind.n_to)));
   return fmt::format(
-      "trained models of {} kept {} bits per state element, so recall is expected to fail from about {} "
-      "tokens "
+      "trained models of {} kept at least {} bits per state element, so recall is expected to fail from "
+      "about {} tokens "
       "({} state elements here{}{}, {}; {})",
       m.kinds.size() == 1 ? "this kind" : "these kinds", range_text(bits(m.least), bits(m.most)),
       range_text(about(m.fails_from_least), about(m.fails_from_most)), m.elements,
-      m.extrapolated ? ", extrapolated from " : "; ", from, counted(m.seeds, "seed"), m.record);
+      m.extrapolated ? ", extrapolated from one layer of " : "; ", from, counted(m.seeds, "seed"), m.record);
 }
 
 nlohmann::ordered_json measured_json(const MeasuredRecall& m) {

@@ -45,13 +45,35 @@ TEST(MeasuredRecall, counts_the_elements_and_inverts_n_lg_n) {
   EXPECT_EQ(two->elements, 64 + 72);
 }
 
-// Of log-linear attention the record counts the state of one level.
-TEST(MeasuredRecall, extrapolates_where_a_layer_has_a_state_that_none_of_its_kind_had) {
+// Of log-linear attention the record counts the state of one level. Its models have one layer.
+TEST(MeasuredRecall, extrapolates_to_several_layers_and_to_states_that_none_of_the_kind_had) {
   const auto extrapolated = [](const std::string& line) { return of(line).value().extrapolated; };
   EXPECT_FALSE(extrapolated("loglinear(form=plain,heads=1,dim=16)"));
   EXPECT_TRUE(extrapolated("loglinear(form=plain,heads=1,dim=32)"));
   EXPECT_FALSE(extrapolated("delta(form=plain,heads=1,dim=16)"));
   EXPECT_TRUE(extrapolated("delta(form=plain,heads=1,dim=3)"));
+  EXPECT_TRUE(extrapolated("delta(form=plain,heads=1,dim=16)*2"));
+}
+
+// A state of 16 numbers kept more in each than one of 64, and that more than one of 256.
+TEST(MeasuredRecall, counts_with_the_nearest_sizes_of_the_record) {
+  const auto kind = [](const std::string& line) { return of(line).value().kinds.front(); };
+  const MeasuredKind small = kind("delta(form=plain,heads=1,dim=4)"),
+                     middle = kind("delta(form=plain,heads=1,dim=8)"),
+                     large = kind("delta(form=plain,heads=1,dim=16)");
+  for (const MeasuredKind& exact : {small, middle, large}) EXPECT_EQ(exact.least, exact.most) << exact.mixer;
+  EXPECT_GT(small.least, middle.least);
+  EXPECT_GT(middle.least, large.least);
+  const MeasuredKind between = kind("delta(form=plain,heads=1,dim=9)");
+  EXPECT_EQ(between.elements_from, 64);
+  EXPECT_EQ(between.elements_to, 256);
+  EXPECT_EQ(between.least, large.least);
+  EXPECT_EQ(between.most, middle.most);
+  EXPECT_EQ(kind("delta(form=plain,heads=1,dim=2)").most, small.most);
+  EXPECT_EQ(kind("delta(form=plain,heads=1,dim=64)").most, large.most);
+  // 8 values by 16 numbers and 16 by 64 were recalled whole: failure is expected no earlier.
+  EXPECT_GE(of("delta(form=plain,heads=1,dim=4)")->fails_from_least, 8);
+  EXPECT_GE(of("delta(form=plain,heads=1,dim=8)")->fails_from_least, 16);
 }
 
 TEST(MeasuredRecall, stands_beside_the_verdicts_of_recall_alone_and_changes_none) {
