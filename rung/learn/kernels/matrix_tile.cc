@@ -32,105 +32,107 @@ RUNG_KERNEL_INLINE V loaded(const float* from) {
   return v;
 }
 
-// Rows rows and Vectors * Lanes columns of one panel.
+// Rows rows and Vectors vectors of columns: side by side in one panel or, where a vector is a panel, in as many panels.
 template <int Lanes, int Rows, int Vectors>
-RUNG_KERNEL_INLINE void tile(std::int64_t depth, const LeftFactor& left, const float* right, float* to,
-                             std::int64_t row, ProductEnd end, const float* start) {
+RUNG_KERNEL_INLINE void tile(std::int64_t depth, const LeftFactor& left, const RightFactor& right,
+                             const ProductPlace& place, ProductEnd end, const float* start) {
   using V = typename VectorOf<Lanes>::type;
+  constexpr bool kWhole = Lanes == kPanel;
+  const std::int64_t read_apart = kWhole ? right.panel : Lanes, written_apart = kWhole ? place.panel : Lanes;
   V sum[Rows][Vectors];
 #pragma GCC unroll 16
   for (int v = 0; v < Vectors; ++v)
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i) sum[i][v] = start ? loaded<V>(start + v * Lanes) : V{};
-  const std::int64_t step = left.step, apart = left.row;
+  const float* column = right.data;
   for (std::int64_t from = 0; from < depth; from += kPanel) {
     const float* a = left.data + from / kPanel * left.panel;
     const std::int64_t many = std::min(kPanel, depth - from);
     for (std::int64_t k = 0; k < many; ++k) {
       V b[Vectors];
 #pragma GCC unroll 16
-      for (int v = 0; v < Vectors; ++v) b[v] = loaded<V>(right + v * Lanes);
+      for (int v = 0; v < Vectors; ++v) b[v] = loaded<V>(column + v * read_apart);
 #pragma GCC unroll 16
       for (int i = 0; i < Rows; ++i) {
-        const float factor = a[i * apart];
+        const float factor = a[i * left.row];
 #pragma GCC unroll 16
         for (int v = 0; v < Vectors; ++v) sum[i][v] += factor * b[v];
       }
-      a += step;
-      right += kPanel;
+      a += left.step;
+      column += kPanel;
     }
   }
 #pragma GCC unroll 16
   for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 16
     for (int v = 0; v < Vectors; ++v) {
-      float* place = to + i * row + v * Lanes;
+      float* to = place.data + i * place.row + v * written_apart;
       V value = sum[i][v];
-      if (end == ProductEnd::add) value += loaded<V>(place);
+      if (end == ProductEnd::add) value += loaded<V>(to);
       if (end == ProductEnd::relu) value = value > 0.0f ? value : V{};
-      __builtin_memcpy(place, &value, sizeof(value));
+      __builtin_memcpy(to, &value, sizeof(value));
     }
 }
 
-// A panel's columns, as many vectors at a time as the registers hold.
-template <int Lanes, int Rows, int Vectors>
-RUNG_KERNEL_INLINE void across(std::int64_t depth, const LeftFactor& left, const float* right, float* to,
-                               std::int64_t row, ProductEnd end, const float* start) {
-  for (int c = 0; c < kPanel; c += Lanes * Vectors)
-    tile<Lanes, Rows, Vectors>(depth, left, right + c, to + c, row, end, start ? start + c : nullptr);
-}
-
-template <int Lanes, int Rows, int Vectors>
-RUNG_KERNEL_INLINE void multiply_by(const ProductShape& shape, const LeftFactor& left,
-                                    const RightFactor& right, const ProductPlace& place, ProductEnd end,
-                                    const float* start) {
-  for (std::int64_t panel = 0; panel < panels_of(shape.columns); ++panel) {
-    const std::int64_t columns = std::min(kPanel, shape.columns - panel * kPanel);
-    // Part of a panel is put together beside its place, which may have no room for the rest.
-    const bool part = columns < kPanel;
-    alignas(64) float beside[Rows * kPanel], begin[kPanel];
-    const float* first = start ? start + panel * kPanel : nullptr;
-    if (part && start) {
-      std::fill(begin, begin + kPanel, 0.0f);
-      std::copy(first, first + columns, begin);
-      first = begin;
-    }
-    const float* from = right.data + panel * right.panel;
-    for (std::int64_t i = 0; i < shape.rows;) {
-      const std::int64_t rows = std::min<std::int64_t>(Rows, shape.rows - i);
-      LeftFactor here = left;
-      here.data += i * left.row;
-      float* to = place.data + i * place.row + panel * place.panel;
-      float* at = part ? beside : to;
-      const std::int64_t apart = part ? kPanel : place.row;
-      if (part && end == ProductEnd::add)
-        for (std::int64_t r = 0; r < rows; ++r)
-          for (std::int64_t c = 0; c < columns; ++c) beside[r * kPanel + c] = to[r * place.row + c];
-      if (rows == Rows)
-        across<Lanes, Rows, Vectors>(shape.depth, here, from, at, apart, end, first);
-      else
-        switch (rows) {
-          case 5:
-            across<Lanes, std::min(5, Rows), Vectors>(shape.depth, here, from, at, apart, end, first);
-            break;
-          case 4:
-            across<Lanes, std::min(4, Rows), Vectors>(shape.depth, here, from, at, apart, end, first);
-            break;
-          case 3:
-            across<Lanes, std::min(3, Rows), Vectors>(shape.depth, here, from, at, apart, end, first);
-            break;
-          case 2:
-            across<Lanes, std::min(2, Rows), Vectors>(shape.depth, here, from, at, apart, end, first);
-            break;
-          default:
-            across<Lanes, 1, Vectors>(shape.depth, here, from, at, apart, end, first);
-        }
-      if (part)
-        for (std::int64_t r = 0; r < rows; ++r)
-          for (std::int64_t c = 0; c < columns; ++c) to[r * place.row + c] = beside[r * kPanel + c];
-      i += rows;
-    }
+// So many panels side by side and `rows` rows, at most Rows: the tile of just that height.
+template <int Lanes, int Rows, int Panels>
+RUNG_KERNEL_INLINE void across(std::int64_t rows, std::int64_t depth, const LeftFactor& left,
+                               const RightFactor& right, const ProductPlace& place, ProductEnd end,
+                               const float* start) {
+  if constexpr (Rows > 1)
+    if (rows < Rows) return across<Lanes, Rows - 1, Panels>(rows, depth, left, right, place, end, start);
+  if constexpr (Lanes == kPanel) {
+    tile<Lanes, Rows, Panels>(depth, left, right, place, end, start);
+  } else {
+    constexpr int kVectors = 2;
+    for (int c = 0; c < kPanel; c += Lanes * kVectors)
+      tile<Lanes, Rows, kVectors>(depth, left, {right.data + c, right.panel},
+                                  {place.data + c, place.row, place.panel}, end, start ? start + c : nullptr);
   }
+}
+
+template <int Lanes, int Rows, int Panels>
+RUNG_KERNEL_INLINE void down(const ProductShape& shape, LeftFactor left, const RightFactor& right,
+                             ProductPlace place, ProductEnd end, const float* start) {
+  for (std::int64_t i = 0; i < shape.rows; i += Rows) {
+    across<Lanes, Rows, Panels>(std::min<std::int64_t>(Rows, shape.rows - i), shape.depth, left, right, place,
+                                end, start);
+    left.data += Rows * left.row;
+    place.data += Rows * place.row;
+  }
+}
+
+// The columns of the last panel that it does not fill are put together beside their place, which may have no room for the rest.
+template <int Lanes, int Rows>
+RUNG_KERNEL_INLINE void down_part(const ProductShape& shape, LeftFactor left, const RightFactor& right,
+                                  ProductPlace place, ProductEnd end, const float* start) {
+  alignas(64) float beside[Rows * kPanel], begin[kPanel] = {};
+  if (start) std::copy_n(start, shape.columns, begin), start = begin;
+  for (std::int64_t i = 0; i < shape.rows; i += Rows) {
+    const std::int64_t rows = std::min<std::int64_t>(Rows, shape.rows - i);
+    if (end == ProductEnd::add)
+      for (std::int64_t r = 0; r < rows; ++r)
+        std::copy_n(place.data + r * place.row, shape.columns, beside + r * kPanel);
+    across<Lanes, Rows, 1>(rows, shape.depth, left, right, in_rows(beside, kPanel), end, start);
+    for (std::int64_t r = 0; r < rows; ++r)
+      std::copy_n(beside + r * kPanel, shape.columns, place.data + r * place.row);
+    left.data += Rows * left.row;
+    place.data += Rows * place.row;
+  }
+}
+
+template <int Lanes, int Rows, int Panels>
+RUNG_KERNEL_INLINE void multiply_by(ProductShape shape, const LeftFactor& left, RightFactor right,
+                                    ProductPlace place, ProductEnd end, const float* start) {
+  const auto pass = [&](int panels) {
+    right.data += panels * right.panel, place.data += panels * place.panel, shape.columns -= panels * kPanel;
+    if (start) start += panels * kPanel;
+  };
+  for (; shape.columns >= Panels * kPanel; pass(Panels))
+    down<Lanes, Rows, Panels>(shape, left, right, place, end, start);
+  if constexpr (Panels > 1)
+    for (; shape.columns >= kPanel; pass(1)) down<Lanes, Rows, 1>(shape, left, right, place, end, start);
+  if (shape.columns > 0) down_part<Lanes, Rows>(shape, left, right, place, end, start);
 }
 
 using Multiply = void (*)(const ProductShape&, const LeftFactor&, const RightFactor&, const ProductPlace&,
@@ -138,18 +140,18 @@ using Multiply = void (*)(const ProductShape&, const LeftFactor&, const RightFac
 
 void multiply_narrow(const ProductShape& shape, const LeftFactor& left, const RightFactor& right,
                      const ProductPlace& place, ProductEnd end, const float* start) {
-  multiply_by<4, 4, 2>(shape, left, right, place, end, start);
+  multiply_by<4, 4, 1>(shape, left, right, place, end, start);
 }
 #ifdef RUNG_KERNEL_TARGET
 RUNG_KERNEL_TARGET("arch=x86-64-v3")
 void multiply_v3(const ProductShape& shape, const LeftFactor& left, const RightFactor& right,
                  const ProductPlace& place, ProductEnd end, const float* start) {
-  multiply_by<8, 6, 2>(shape, left, right, place, end, start);
+  multiply_by<8, 6, 1>(shape, left, right, place, end, start);
 }
 RUNG_KERNEL_TARGET("arch=x86-64-v4")
 void multiply_v4(const ProductShape& shape, const LeftFactor& left, const RightFactor& right,
                  const ProductPlace& place, ProductEnd end, const float* start) {
-  multiply_by<16, 6, 1>(shape, left, right, place, end, start);
+  multiply_by<16, 8, 2>(shape, left, right, place, end, start);
 }
 #endif
 
