@@ -9,7 +9,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TARGET = os.path.join(HERE, "..", "rung", "lab", "experiments.json")
 # The order of docs/lab.md.
 ORDER = ("constructions", "pairs", "depth", "depth-whole", "depth-1", "depth-2", "early-late", "capacity", "capacity-law", "capacity-law-1", "capacity-law-2", "entries", "sparse", "ablation", "order", "gap", "variants", "headwise",
-         "cot", "cot-1", "shift", "whole-entries", "sparse-depth", "sparse-depth-1", "attack", "birthdays", "khop", "khop-100", "khop-100-1", "mqar", "zoology", "zoology-1", "tracking", "tracking-1", "reach", "marks", "marks-1", "cells", "window",
+         "cot", "cot-1", "shift", "whole-entries", "kept-whole", "sparse-depth", "sparse-depth-1", "attack", "birthdays", "khop", "khop-100", "khop-100-1", "mqar", "zoology", "zoology-1", "tracking", "tracking-1", "reach", "marks", "marks-1", "cells", "window",
          "regularisation", "khop-longer", "easier", "levels", "longer", "wider", "in-floats")
 
 
