@@ -154,6 +154,20 @@ Result<void> apply_overrides(const Family& family, const ConfigFields& fields, c
   return {};
 }
 
+// Attention turns its keys by their positions but in families that have none, or say so in a field.
+PositionCode positions(const ConfigFields& fields, const Account& counted) {
+  const bool attends = std::any_of(
+      counted.layers.begin(), counted.layers.end(),
+      [](const LayerAccount& layer) { return layer.cache_elements > 0 || layer.window_elements > 0; });
+  const std::string& type = fields.model_type();
+  const bool turns = type == "jamba" || type == "nemotron_h" ? false
+                     : type == "granitemoehybrid" ? fields.stated_text("position_embedding_type") == "rope"
+                     : type == "zamba2"           ? fields.stated_flag("use_mem_rope").value_or(false)
+                     : type == "kimi_linear"      ? !fields.stated_flag("mla_use_nope").value_or(false)
+                                                  : true;
+  return attends && turns ? PositionCode::rope : PositionCode::none;
+}
+
 Result<void> set_dimensions(const ConfigFields& fields, ReleasedModel& model) {
   Dimensions& d = model.architecture.dimensions;
   const auto read = [&](const char* label, std::initializer_list<const char*> names,
@@ -175,10 +189,6 @@ Result<void> set_dimensions(const ConfigFields& fields, ReleasedModel& model) {
   RUNG_CHECK(read("mlp", {"intermediate_size", "inter_dim"}, hidden));
   d.mlp_given = true;
   if (hidden > 0) d.mlp = {hidden};
-  const std::string& type = fields.model_type();
-  const bool turns = type != "jamba" &&
-                     (type != "granitemoehybrid" || fields.stated_text("position_embedding_type") == "rope");
-  d.position = turns ? PositionCode::rope : PositionCode::none;
   d.norm = Norm::rms;
   d.activation = MlpActivation::silu;
   return {};
@@ -269,6 +279,7 @@ Result<ReleasedModel> read_config(std::string_view json, const ConfigOptions& op
   auto layers = resolve(model.architecture);
   if (!layers) return fields.refused(layers.error().code, layers.error().message);
   const auto counted = account(model.architecture, *layers, {});
+  model.architecture.dimensions.position = positions(fields, counted);
   const bool has_state = std::any_of(counted.layers.begin(), counted.layers.end(),
                                      [](const LayerAccount& layer) { return layer.state_elements > 0; });
   RUNG_CHECK(set_storage(fields, document, has_state, model));

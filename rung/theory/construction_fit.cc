@@ -1,6 +1,7 @@
 #include "rung/theory/construction_fit.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "rung/base/plural.h"
@@ -20,6 +21,13 @@ constexpr std::string_view
     kLatent = "keys and values are taken to pass through the shared latent, not written as weights",
     kOtherCarrier = "a carrier other than linear attention is argued in words, not written as weights",
     kNormalised = "the norm is taken to be undone by the layers, not written as weights";
+
+// Numbers that a carrier other than linear attention hands on to the next tokens.
+std::int64_t carried_numbers(const MixerShape& m) {
+  using enum MixerKind;
+  const bool inner = m.kind == conv || m.kind == mamba || m.kind == rnn || m.kind == gru;
+  return inner ? m.inner : (m.kind == full ? m.kv_heads : m.heads) * m.value_dim;
+}
 
 struct Room {
   std::int64_t heads, key_dim, value_dim;
@@ -69,18 +77,16 @@ std::optional<LayerService> carry_service(const MixerShape& m, const LayerCost& 
         return std::nullopt;
       return LayerService{0, kOtherCarrier};
     case conv:
-      if (m.conv < reach || m.inner < numbers) return std::nullopt;
+      if (m.conv < reach || carried_numbers(m) < numbers) return std::nullopt;
       return LayerService{0, kOtherCarrier};
     case loglinear:
     case mamba2:
     case delta:
     case gdelta:
-      if (m.heads * m.value_dim < numbers) return std::nullopt;
-      return LayerService{0, kOtherCarrier};
     case mamba:
     case rnn:
     case gru:
-      if (m.inner < numbers) return std::nullopt;
+      if (carried_numbers(m) < numbers) return std::nullopt;
       return LayerService{0, kOtherCarrier};
     case sparse:
     case topk:
@@ -116,9 +122,8 @@ std::optional<LayerService> table_service(const MixerShape& m, const LayerCost& 
   return m.conv > 0 ? LayerService{0, kThroughConvolution} : LayerService{};
 }
 
-std::optional<LayerService> whole_service(const MixerShape& m, const LayerCost& need) {
-  if (need.use != Use::mlp && !assumptions_of(m).written_down)
-    return std::nullopt;  // proofs write down the plain form
+// Whatever form the mixer has.
+std::optional<LayerService> service_by_size(const MixerShape& m, const LayerCost& need) {
   switch (need.use) {
     case Use::mlp:
       return LayerService{};
@@ -149,6 +154,12 @@ std::optional<LayerService> whole_service(const MixerShape& m, const LayerCost& 
       return LayerService{};
   }
   return std::nullopt;
+}
+
+std::optional<LayerService> whole_service(const MixerShape& m, const LayerCost& need) {
+  const bool written =
+      need.use == Use::mlp || assumptions_of(m).written_down;  // proofs write down the plain form
+  return written ? service_by_size(m, need) : std::nullopt;
 }
 
 std::string layer_text(const LayerCost& need) {
@@ -218,6 +229,7 @@ class Fitter {
     const Dimensions& d = setting_.architecture.dimensions;
     resource("residual width", d.width, fit_.cost.width);
     numbers(d);
+    storage();
     position(d);
     sight();
     if (d.norm != Norm::none) {
@@ -246,7 +258,7 @@ class Fitter {
   }
 
   void layers() {
-    std::string text;
+    std::string text, released;
     std::int64_t wanted = 0, found = 0;
     std::size_t next = 0;
     bool whole = true;
@@ -259,16 +271,33 @@ class Fitter {
                !(service = layer_service(setting_.layers[next].mixer, need, sketches_)))
           ++next;
         whole = service.has_value();
-        if (!whole) break;
+        if (!whole) {
+          released = released_form(need);
+          break;
+        }
         if (!service->gap.empty()) gap(service->gap);
         note(need, setting_.layers[next].mixer, service->part);
         fit_.places.push_back({next, service->part});
+        if (need.use != Use::mlp) storing_.insert(next);
         ++next;
         ++found;
       }
     }
-    fit_.hypotheses.push_back({fmt::format("layers in order: {}", text), whole,
-                               fmt::format("{} of {} found in {}", found, wanted, setting_.word.folded)});
+    fit_.hypotheses.push_back(
+        {fmt::format("layers in order: {}", text), whole,
+         fmt::format("{} of {} found in {}{}", found, wanted, setting_.word.folded, released)});
+  }
+
+  // Of a layer that is missing: whether one of its kind is there, in a form that no proof writes down.
+  std::string released_form(const LayerCost& need) const {
+    for (const LayerShape& layer : setting_.layers) {
+      const MixerShape& m = layer.mixer;
+      if (!assumptions_of(m).written_down && service_by_size(m, need))
+        return fmt::format("; {} is large enough, but {}", mixer_descriptor(m.kind).name,
+                           assumptions_of(m).turns ? "its keys turn with the position"
+                                                   : "proofs write down the plain form alone");
+    }
+    return "";
   }
 
   void note(const LayerCost& need, const MixerShape& mixer, std::size_t part) {
@@ -279,6 +308,8 @@ class Fitter {
     };
     if (need.use == Use::elman || need.use == Use::counter || need.use == Use::gru)
       return meet("hidden numbers", m.inner, need.value_dim);
+    if (need.use == Use::carry && m.kind != MixerKind::linear)
+      return meet("carried numbers", carried_numbers(m), need.heads * need.key_dim * need.value_dim);
     meet("heads", m.kv_heads > 0 ? std::min(m.heads, m.kv_heads) : m.heads, need.heads);
     meet("head dimension", m.key_dim, need.key_dim);
     meet("value dimension", m.value_dim, need.value_dim);
@@ -298,7 +329,7 @@ class Fitter {
       if (setting_.sum_bits && fit_.cost.sum_bits > 0)
         resource("bits of a softmax sum", *setting_.sum_bits, fit_.cost.sum_bits);
       if (fit_.cost.entry_bits > 0)
-        resource("bits of a state entry", d.accumulator_bits.value_or(precision.bits), fit_.cost.entry_bits);
+        resource("bits of a state entry", setting_.entry_bits, fit_.cost.entry_bits);
       return;
     }
     const auto whole = significand(precision.format);
@@ -315,6 +346,25 @@ class Fitter {
     if (fit_.cost.entry_bits > 0)
       fit_.hypotheses.push_back({"state entries as wide as numbers", setting_.entry_bits >= precision.bits,
                                  fmt::format("{} and {} bits", setting_.entry_bits, precision.bits)});
+  }
+
+  // What is handed on is stored in p bits, but for state entries whose width the construction counts.
+  void storage() {
+    const std::int64_t p = setting_.p(), conv = setting_.storage.conv.value_or(p),
+                       cache = setting_.storage.cache.value_or(p),
+                       entry = fit_.cost.entry_bits > 0 ? p : setting_.entry_bits;
+    if (std::min({conv, cache, entry}) >= p) return;
+    const Account counted = account(setting_.architecture, setting_.layers, {});
+    std::int64_t least = p;
+    for (const std::size_t i : storing_) {
+      const LayerAccount& layer = counted.layers[i];
+      if (layer.state_elements > 0) least = std::min(least, entry);
+      if (layer.conv_elements > 0) least = std::min(least, conv);
+      if (layer.cache_elements + layer.window_elements > 0) least = std::min(least, cache);
+    }
+    if (least < p)
+      fit_.hypotheses.push_back(
+          {"stored as wide as numbers", false, fmt::format("{} and {} bits", least, p)});
   }
 
   void position(const Dimensions& d) {
@@ -337,6 +387,7 @@ class Fitter {
   const Setting& setting_;
   bool sketches_;
   ConstructionFit fit_;
+  std::set<std::size_t> storing_;  // layers that hand something on from token to token
 };
 
 }  // namespace

@@ -68,8 +68,7 @@ std::optional<Verdict> published_hybrid(const Theorem& theorem, const Setting& s
   const bool few = 3 * L * L >= 60 || longest <= (std::size_t{1} << (3 * L * L));
   v.require(fmt::format("at most 2^{} linear layers behind each full one", 3 * L * L), few,
             fmt::format("{}", longest));
-  v.require("exact integer sums (mode X)", setting.exact_sums(),
-            setting.exact_sums() ? setting.mode_x() : "");
+  v.require("exact integer sums (mode X)", setting.exact_sums(), setting.mode_x());
   v.require("causal", setting.causal());
   v.require("no chain of thought", !setting.chain_of_thought);
   if (!v.all_hold()) return v;

@@ -129,7 +129,10 @@ std::vector<std::string> Setting::widths() const {
 }
 
 std::string Setting::mode_x() const {
-  return unknown_format() ? "the number format is not stated" : fmt::format("mode X at {} bits", p());
+  if (unknown_format()) return "the number format is not stated";
+  return exact_sums()
+             ? fmt::format("mode X at {} bits", p())
+             : fmt::format("sums in {} are rounded", format_precision(architecture.dimensions.precision));
 }
 
 FollowedAutomaton followed_automaton(const Automaton& automaton) {
@@ -169,6 +172,7 @@ Result<Setting> make_setting(const Architecture& architecture, const SettingOpti
   const Dimensions& sizes = architecture.dimensions;
   setting.entry_bits =
       options.storage.state.value_or(static_cast<int>(sizes.accumulator_bits.value_or(sizes.precision.bits)));
+  setting.storage = options.storage;
   setting.chain_of_thought = options.chain_of_thought;
   setting.assume_exact = options.assume_exact;
   setting.position_period = options.position_period;

@@ -45,6 +45,7 @@ struct Setting {
   std::int64_t context = kDefaultContext;
   std::optional<std::int64_t> sum_bits;
   std::int64_t entry_bits = 0;  // of a state entry (exact sums of linear attention have widths of their own)
+  StorageBits storage;          // what else is stored in a width of its own
   bool chain_of_thought = false;
   bool assume_exact = false;
   std::optional<std::int64_t> position_period;
@@ -60,7 +61,7 @@ struct Setting {
   bool unknown_format() const { return architecture.dimensions.precision.format == NumberFormat::unknown; }
   // Theorems that split a softmax into partial sums hold for exact integers: fixed point, or on request.
   bool exact_sums() const { return !floating() || assume_exact; }
-  std::string mode_x() const;  // "mode X at 16 bits"
+  std::string mode_x() const;  // "mode X at 16 bits"; without exact sums, why
   // What a count takes for granted: "partial sums of 28 bits", "state entries of 16 bits", how exact sums grow;
   // those of them that the stack has. REQUIRES nothing.
   std::vector<std::string> widths() const;

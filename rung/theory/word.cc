@@ -114,7 +114,7 @@ Word make_word(const Architecture& architecture, const std::vector<LayerShape>& 
                       .partial = sums.partial,
                       .outputs = sums.outputs};
       if (!(alone && convolves)) full.state = state;
-      full.state.fixed += sums.straddling;
+      full.state.fixed += full.straddling = sums.straddling;
       word.letters.push_back(std::move(full));
     } else if (!counted.layers[i].letters.empty()) {
       word.letters.push_back(
@@ -150,7 +150,7 @@ const WordLetter& Word::full(std::size_t k) const {
 
 StateBits Word::total() const {
   StateBits bits;
-  for (const auto& letter : letters) bits += letter.state;
+  for (const auto& letter : letters) bits += letter.state, bits.fixed -= letter.straddling;
   return bits;
 }
 

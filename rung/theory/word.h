@@ -45,11 +45,13 @@ struct WordLetter {
     uncovered,  // token selection, compressed blocks
   };
   Kind kind = Kind::full;
-  std::size_t layer = 0;   // index into the stack
-  bool selects = false;    // F: block-sparse, so the letter is a sketch
-  StateBits partial;       // F: M_part, bits of partial sums over that many tokens, per receiving token
-  Integer outputs = 0;     // F: M_out, bits of rounded head outputs per token
-  StateBits state;         // R: its state; F: that of recurrent heads (and straddling blocks) beside it
+  std::size_t layer = 0;  // index into the stack
+  bool selects = false;   // F: block-sparse, so the letter is a sketch
+  StateBits partial;      // F: M_part, bits of partial sums over that many tokens, per receiving token
+  Integer outputs = 0;    // F: M_out, bits of rounded head outputs per token
+  StateBits state;        // R: its state; F: that of recurrent heads (and straddling blocks) beside it
+  Integer straddling =
+      0;  // F, of its state: a block across the cut, which counts against no memory between tokens
   std::int64_t reach = 0;  // R: tokens that it sees, itself among them; kUnboundedReach for a recurrence
 };
 
@@ -66,7 +68,7 @@ struct Word {
   bool selects() const;
   bool head_wise() const;                       // some F has state beside it
   const WordLetter& full(std::size_t k) const;  // the k-th F, from 0
-  StateBits total() const;
+  StateBits total() const;                      // memory between tokens: without straddling blocks
   // How far back the R letters of one gap hand a token, one behind the other; 1 where there is none.
   std::int64_t reach(std::size_t k) const;
   Integer partial(const Integer& tokens) const;  // the largest over the F letters, sums over that many tokens
