@@ -229,7 +229,7 @@ Result<int> build_one(const BuildFlags& flags) {
     fmt::print("p = {} fails   {}\n", *search->failed_at, show_failure(task, *search->failure));
   for (const auto& less : reduced)
     fmt::print("fails         {}: {}\n", less.what, show_failure(task, less.failure));
-  fmt::print("verified      {}: {}, {}\n", mode_name(found->mode), counted(found->instances, "instance"),
+  fmt::print("checked       {}: {}, {}\n", mode_name(found->mode), counted(found->instances, "instance"),
              counted(found->errors, "error"));
   if (found->interval)
     fmt::print("all inputs    {}: {}\n",
