@@ -278,10 +278,13 @@ void print_design(const Design& design) {
                            : "No layout within the budget is proved to do all of it.");
     for (const NeedVerdict& need : design.lacking)
       print_labelled(
-          "  ", fmt::format(
-                    "{}: {}{}{}", need.need, outcome_name(need.verdict.outcome),
-                    need.verdict.theorem.empty() ? "" : " by " + need.verdict.theorem,
-                    first_failing(need.verdict).empty() ? "" : "; lacking: " + first_failing(need.verdict)));
+          "  ",
+          fmt::format(
+              "{}: {}{}{}", need.need, outcome_name(need.verdict.outcome),
+              need.verdict.theorem.empty()            ? ""
+              : need.verdict.outcome == Outcome::open ? ": " + need.verdict.theorem + " does not decide it"
+                                                      : " by " + need.verdict.theorem,
+              first_failing(need.verdict).empty() ? "" : "; lacking: " + first_failing(need.verdict)));
   } else {
     fmt::print("\n");
     print_labelled(
