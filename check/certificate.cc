@@ -238,8 +238,8 @@ class Verification {
     }
     one_is_wrong(pair);
     holds(bits == counted, text("nominal_bits is ", bits, "; the state has ", counted));
-    say(text("after ", cut, " positions both prompts leave the same ", numbers, " numbers, ", counted,
-             " bits, in ", claimed.size(), claimed.size() == 1 ? " layer" : " layers"));
+    say(text("after ", plural(cut, "position"), " both prompts leave the same ", plural(numbers, "number"),
+             ", ", plural(counted, "bit"), ", in ", plural(claimed.size(), "layer")));
     if (!pair.forced) return;
     const Beginnings family(*task_, claim_.number("alphabet", 1));
     for (const std::int64_t c : {cut, cut - 1}) {
@@ -251,7 +251,7 @@ class Verification {
       std::int64_t states = 0;
       for (const auto& state : model_->states()) states += state.bits;
       if (!family.exceed(c, states, budget_)) continue;
-      say(text("forced: ", family.shown(c), ", 2^", states, " states after ", c, " positions"));
+      say(text("forced: ", family.shown(c), ", 2^", states, " states after ", plural(c, "position")));
       return;
     }
     throw Rejected("the beginnings are no more than the states: nothing is forced");

@@ -161,12 +161,9 @@ int say(const Arguments& arguments, int code, const char* verdict, const std::st
   }
   std::cout << word << " " << report.kind << "\n";
   for (const auto& line : report.lines) std::cout << "  " << line << "\n";
-  const auto counted = [](std::uint64_t count, const char* noun) {
-    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-  };
-  std::cout << "  reran " << counted(report.prompts, "prompt") << ", "
-            << counted(report.answers, "reference answer") << ", "
-            << counted(report.multiply_adds, "multiply-add") << "\n";
+  std::cout << "  reran " << plural(report.prompts, "prompt") << ", "
+            << plural(report.answers, "reference answer") << ", "
+            << plural(report.multiply_adds, "multiply-add") << "\n";
   return code;
 }
 
