@@ -27,10 +27,10 @@ class Verification {
     read_task(frame.object("task"));
     const bool by_task = report_.kind == "capacity" && claim_.has("by") && claim_.word("by") == "task";
     if (by_task != !frame.has("model"))
-      throw Malformed(by_task ? "the certificate speaks of no model, and names one"
+      throw Malformed(by_task ? "this certificate has no model; it names one"
                               : "the certificate names no model");
     if (by_task) {
-      if (model) throw Malformed("the certificate speaks of no model; none is expected on the command line");
+      if (model) throw Malformed("this certificate has no model; omit the model file");
       return;
     }
     check_model_hash(frame, model);
@@ -254,7 +254,7 @@ class Verification {
       say(text("forced: ", family.shown(c), ", 2^", states, " states after ", plural(c, "position")));
       return;
     }
-    throw Rejected("the beginnings are no more than the states: nothing is forced");
+    throw Rejected("at least as many states as beginnings: not forced");
   }
 
   void sparse_pair() {

@@ -298,7 +298,7 @@ class WordVerification {
 }  // namespace
 
 void check_model_hash(Members& frame, const std::string* model) {
-  if (!model) throw Malformed("the certificate speaks of a model; its file is expected on the command line");
+  if (!model) throw Malformed("this certificate has a model; its file is expected on the command line");
   Members named = frame.object("model");
   const std::string hash = named.word("sha256");
   named.done();

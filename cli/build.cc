@@ -153,7 +153,7 @@ std::string mlp_line(const Construction& made) {
 Result<int> build_one(const BuildFlags& flags) {
   std::error_code ignored;
   if (flags.certificate && (*flags.out == kStandardOutput || std::filesystem::is_other(*flags.out, ignored)))
-    return fail(ErrorCode::io, "[build] a certificate speaks of a file; {} is a stream",
+    return fail(ErrorCode::io, "[build] a certificate needs a file; {} is a stream",
                 rung::quoted(*flags.out));
   ConstructionRequest request = request_of(flags);
   const VerificationOptions options = verification_of(flags);

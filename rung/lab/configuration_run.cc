@@ -255,7 +255,7 @@ Result<std::optional<Outcome>> run_series(const AttackSeries& series, Outcome ou
   if (series.line) {
     RUNG_TRY(outcome.costs, line_costs(series, options));
     if (options.lab->stop && options.lab->stop()) return std::optional<Outcome>();
-    if (outcome.costs.empty()) outcome.trouble = "no search fitted into the time";
+    if (outcome.costs.empty()) outcome.trouble = "no search finished in the time limit";
     return std::optional(std::move(outcome));
   }
   ScalingOptions scaling;
@@ -268,7 +268,7 @@ Result<std::optional<Outcome>> run_series(const AttackSeries& series, Outcome ou
     outcome.costs.push_back({point.layers, point.bits_per_layer,
                              std::log2(static_cast<double>(std::max<std::uint64_t>(1, point.evaluations))),
                              point.seconds, point.verdict == Evidence::refuted});
-  if (points.empty()) outcome.trouble = "no search fitted into the time";
+  if (points.empty()) outcome.trouble = "no search finished in the time limit";
   return std::optional(std::move(outcome));
 }
 

@@ -188,7 +188,7 @@ Result<Configuration> configuration(const json& value, const json& base, std::in
   own.erase("id");
   plan.merge_patch(own);
   if (plan.contains("seeds"))
-    return fail(ErrorCode::parse, "[lab] {}: seeds belong to the size, as a number", here);
+    return fail(ErrorCode::parse, "[lab] {}: seeds is a field of the size, not of a configuration", here);
   plan["seeds"] = json::array();
   for (std::int64_t seed = 1; seed <= seeds; ++seed) plan["seeds"].push_back(seed);
   auto parsed = parse_plan(plan.dump(), here);
@@ -244,8 +244,8 @@ Result<Prediction> prediction(const json& value, const std::string& where) {
     return fail(ErrorCode::missing, "[lab] {}: accuracy expected", here);
   if (out.seeds > 0 && (out.scope == Scope::theorem ||
                         (out.kind != PredictionKind::reaches && out.kind != PredictionKind::stays_below)))
-    return fail(ErrorCode::unsupported, "[lab] {}: seeds are counted of empirical reaches and stays-below",
-                here);
+    return fail(ErrorCode::unsupported,
+                "[lab] {}: seeds is allowed for empirical reaches and stays-below only", here);
   if (out.kind == PredictionKind::slope && !(out.low < out.high))
     return fail(ErrorCode::range, "[lab] {}: low < high expected", here);
   return out;

@@ -153,7 +153,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
         (header.target() != "/" && any("Sec-Fetch-Site", [](std::string_view site) {
            return beast::iequals(beast::string_view(site.data(), site.size()), "cross-site");
          })))
-      return refusal(403, "[serve] a page of another site asks; its answers are for this one's alone");
+      return refusal(403, "[serve] request from another origin refused");
     // Where a body ends that is coded in another way, or said to end in two ways, cannot be known.
     if (any(http::field::transfer_encoding, [](std::string_view coding) {
           return !beast::iequals(beast::string_view(coding.data(), coding.size()), "chunked");
