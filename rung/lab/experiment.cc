@@ -279,8 +279,9 @@ Result<void> is_prediction(const std::string& target, const json& document, cons
   for (const json& own : own_experiments()) add(own);
   if (std::find(names.begin(), names.end(), target) != names.end()) return {};
   const std::vector<std::string_view> words(names.begin(), names.end());
-  return fail(ErrorCode::parse, "[lab] {}.explains: no prediction {}; {}", where, rung::quoted(target),
-              suggest(target, words));
+  return fail(
+      ErrorCode::parse, "[lab] {}.explains: no prediction {}; {}", where, rung::quoted(target),
+      suggest(target, words, "an experiment's name and a prediction's id with a slash between expected"));
 }
 
 Result<Experiment> experiment_of(const json& document, const std::string& where, const std::string& size,
@@ -373,7 +374,8 @@ Result<Experiment> find_experiment(const std::string& name, const std::string& s
     names.push_back(document.at("name").get<std::string>());
   }
   const std::vector<std::string_view> words(names.begin(), names.end());
-  return fail(ErrorCode::parse, "[lab] no experiment {}; {}", rung::quoted(name), suggest(name, words));
+  return fail(ErrorCode::parse, "[lab] no experiment {}; {}", rung::quoted(name),
+              suggest(name, words, "`list` names them"));
 }
 
 Result<Experiment> parse_experiment(const std::string& text, const std::string& where,

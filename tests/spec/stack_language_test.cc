@@ -212,6 +212,8 @@ TEST(NearestWord, knows_swaps_and_says_nothing_when_nothing_is_near) {
   const std::string_view words[] = {"full", "linear"};
   EXPECT_EQ(nearest_word("fulll", words), "full");
   EXPECT_EQ(nearest_word("xxxxxxx", words), "");
+  EXPECT_EQ(suggest("fulll", words, "see the list"), "did you mean \"full\"?");
+  EXPECT_EQ(suggest("xxxxxxx", words, "see the list"), "see the list");
 }
 
 }  // namespace
