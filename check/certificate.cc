@@ -126,7 +126,7 @@ class Verification {
     return prompt;
   }
   std::vector<Prompt> prompts_of(const Json& array, const std::string& where, std::int64_t positions) const {
-    if (!array.is_array()) throw Malformed(text(where, " is no array"));
+    if (!array.is_array()) throw Malformed(text(where, " is not an array"));
     std::vector<Prompt> prompts;
     for (const auto& entry : array) prompts.push_back(prompt_of(entry, where, positions));
     return prompts;
@@ -211,7 +211,7 @@ class Verification {
       holds(row_at(*task_, pair.first, t) == row_at(*task_, pair.second, t),
             text("the prompts differ at position ", t, ", after the cut"));
     const Json& claimed = claim_.take("states");
-    if (!claimed.is_array()) throw Malformed("states is no array");
+    if (!claimed.is_array()) throw Malformed("states is not an array");
     std::int64_t counted = 0, numbers = 0;
     for (const bool first : {true, false}) {
       const Prompt& prompt = first ? pair.first : pair.second;
@@ -264,7 +264,7 @@ class Verification {
     const Row key = message.numbers("key"), value = message.numbers("value");
     message.done();
     const Json& listed = claim_.take("selected");
-    if (!listed.is_array()) throw Malformed("selected is no array");
+    if (!listed.is_array()) throw Malformed("selected is not an array");
     std::vector<Row> selected;
     for (const auto& group : listed) selected.push_back(numbers_of(group, "selected"));
 
@@ -410,7 +410,7 @@ class Verification {
 
   void construction() {
     const Json& sets = claim_.take("checked");
-    if (!sets.is_array() || sets.empty()) throw Malformed("checked is no array of sets");
+    if (!sets.is_array() || sets.empty()) throw Malformed("checked is not an array of sets");
     const std::int64_t claimed = claim_.number("instances", 1);
     const std::string digest = claim_.word("digest");
     for (const auto& entry : sets) {

@@ -26,7 +26,7 @@ struct Automaton {
 };
 
 std::vector<Row> rows_of(const Json& array, const std::string& where) {
-  if (!array.is_array()) throw Malformed(text(where, " is no array"));
+  if (!array.is_array()) throw Malformed(text(where, " is not an array"));
   std::vector<Row> rows;
   for (const auto& entry : array) rows.push_back(numbers_of(entry, where));
   return rows;
@@ -303,7 +303,7 @@ void check_model_hash(Members& frame, const std::string* model) {
   const std::string hash = named.word("sha256");
   named.done();
   if (hash.size() != 64 || hash.find_first_not_of("0123456789abcdef") != std::string::npos)
-    throw Malformed("model.sha256 is no SHA-256 in lower case");
+    throw Malformed("model.sha256 is not a SHA-256 in lower case");
   holds(hash == sha256(*model), "the model file is another one: its SHA-256 differs");
 }
 

@@ -75,7 +75,7 @@ class RegularFile {
     struct stat status {};
     if (file_ < 0 || fstat(file_, &status) != 0)
       throw Malformed(text("cannot read ", path, ": ", std::strerror(errno)));
-    if (!S_ISREG(status.st_mode)) throw Malformed(text(path, " is no regular file"));
+    if (!S_ISREG(status.st_mode)) throw Malformed(text(path, " is not a regular file"));
     size_ = static_cast<std::uint64_t>(status.st_size);
   }
   RegularFile(const RegularFile&) = delete;

@@ -72,7 +72,7 @@ Result<int> run_verify(const VerifyFlags& flags) {
     RUNG_TRY(format, parse_precision(*flags.quantised));
     if (format->format == NumberFormat::fixed)
       return fail(ErrorCode::unsupported,
-                  "[verify] {} is no float format; fp32, bf16, fp16, e4m3 or e5m2 expected",
+                  "[verify] {} is not a float format; fp32, bf16, fp16, e4m3 or e5m2 expected",
                   *flags.quantised);
   }
   RUNG_TRY(const ProductProblem problem, open_product(flags.model, task, flags.depth, format));

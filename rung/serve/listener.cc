@@ -318,7 +318,7 @@ class BeastListener final : public Listener {
         asio::ip::make_address(options.host == "localhost" ? "127.0.0.1" : options.host, error);
     if (error)
       return fail(ErrorCode::parse,
-                  "[serve] `host` {} is no address; expected digits such as 127.0.0.1, ::1 or 0.0.0.0",
+                  "[serve] `host` {} is not an address; expected digits such as 127.0.0.1, ::1 or 0.0.0.0",
                   rung::quoted(options.host));
     const tcp::endpoint endpoint(address, static_cast<std::uint16_t>(options.port));
     const auto listen = [&] {
