@@ -196,7 +196,7 @@ Result<int> run_break(const BreakFlags& flags) {
           std::remove(path.c_str());  // the search is over
     }
   }
-  std::string resumable;  // what the same command would go on with
+  std::string resumable;  // what the same command would resume from
   if (!outcome.certificate && !options.checkpoint.empty())
     for (const auto& path : checkpoint_paths(options.checkpoint))
       if (resumable.empty() && std::filesystem::exists(path)) resumable = path;
