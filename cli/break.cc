@@ -226,7 +226,7 @@ Result<int> run_break(const BreakFlags& flags) {
   if (outcome.nominal_bits > 0)
     fmt::print("  state       {} on paper{}\n", counted(outcome.nominal_bits, "bit"),
                outcome.effective_bits ? fmt::format(", {:.1f} effective", *outcome.effective_bits) : "");
-  fmt::print("  cost        {} evaluations, {:.2f} s\n", outcome.evaluations, outcome.seconds);
+  fmt::print("  cost        {}, {:.2f} s\n", counted(outcome.evaluations, "evaluation"), outcome.seconds);
   if (outcome.certificate) {
     print_claim(target, *outcome.certificate);
     fmt::print("  certificate {} ({})\n", claim_kind(outcome.certificate->claim),

@@ -221,7 +221,9 @@ Result<std::optional<Outcome>> run_model(const WrittenModel& model, Outcome outc
              search_precision(model.request, {.budget = model.budget, .stop_at_first_error = true}, kFewest,
                               *construction->p_proved));
     outcome.precision->measured = found.p_measured;
-    if (found.p_measured) outcome.note += fmt::format("; {} bits suffice", *found.p_measured);
+    if (found.p_measured)
+      outcome.note +=
+          fmt::format("; {} suffice{}", counted(*found.p_measured, "bit"), *found.p_measured == 1 ? "s" : "");
   }
   return std::optional(std::move(outcome));
 }
