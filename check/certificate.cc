@@ -27,7 +27,7 @@ class Verification {
     read_task(frame.object("task"));
     const bool by_task = report_.kind == "capacity" && claim_.has("by") && claim_.word("by") == "task";
     if (by_task != !frame.has("model"))
-      throw Malformed(by_task ? "this certificate has no model; it names one"
+      throw Malformed(by_task ? "a capacity certificate by task has no model; this one names one"
                               : "the certificate names no model");
     if (by_task) {
       if (model) throw Malformed("this certificate has no model; omit the model file");

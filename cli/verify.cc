@@ -56,7 +56,7 @@ Result<int> run_verify(const VerifyFlags& flags) {
     return fail(ErrorCode::range, "[verify] depth = {}; expected at least 1", *flags.depth);
   if (flags.sizes.given_sizes().contains("n"))
     return fail(ErrorCode::unsupported,
-                "[verify] --n is not used: words of every length are tried, or of up to --depth");
+                "[verify] --n is not used: words of every length, or of up to --depth, are tried");
   if (flags.sizes.given_options().contains("read"))
     return fail(ErrorCode::unsupported,
                 "[verify] --read is not used: the answer is checked after every letter");

@@ -94,7 +94,7 @@ Result<void> collide_states(const Target& target, std::int64_t cut, const Search
 
   int equivalent = 0;
   Birthday birthday;
-  birthday.stage = fmt::format("states after {}", counted(cut, "position"));
+  birthday.stage = fmt::format("states after {} positions", cut);
   birthday.expected_evaluations = std::exp2(std::min(static_cast<double>(bits) / 2, 62.0));
   birthday.evaluate = [&](std::uint64_t index) -> Result<std::vector<Ending>> {
     const Prompt prompt = beginnings->member(index);

@@ -49,7 +49,7 @@ export function theoremPart(bound, theorems, further = []) {
   if (!bound || !bound.state) return null;
   if (!bound.theorem) return el("section", { class: "part" },
     el("h3", {}, "Theorem"),
-    el("p", { class: "muted" }, bound.reason || "No theorem speaks about this architecture and task."),
+    el("p", { class: "muted" }, bound.reason || "No theorem applies to this architecture and task."),
     commandLine(bound.command));
   const theorem = theorems?.[bound.theorem];
   const status = bound.status ?? theorem?.status;

@@ -68,7 +68,7 @@ class Card {
     const failing = verdict.verdict === "open" ? verdict.hypotheses.find((hypothesis) => !hypothesis.holds) : null;
     this.body.replaceChildren(...[
       summary ? el("p", { class: "card-line muted" }, summary) : null,
-      verdict.theorem ? el("p", { class: "card-line theorem" }, el("code", {}, verdict.theorem), verdict.status === "proved" || verdict.status === "checked" ? null : el("span", { class: "shipped" }, verdict.status)) : el("p", { class: "card-line muted" }, "No theorem speaks of this."),
+      verdict.theorem ? el("p", { class: "card-line theorem" }, el("code", {}, verdict.theorem), verdict.status === "proved" || verdict.status === "checked" ? null : el("span", { class: "shipped" }, verdict.status)) : el("p", { class: "card-line muted" }, "No theorem applies."),
       failing ? el("p", { class: "card-line muted" }, `Fails: ${failing.text}${failing.numbers ? `: ${failing.numbers}` : ""}`) : null, numbers(verdict), horizon(verdict)].filter(Boolean));
     this.inside.replaceChildren(...details(verdict, theorem).filter(Boolean));
     if (!changed) return;
