@@ -1,5 +1,7 @@
 #include "rung/learn/model.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 
